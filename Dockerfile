@@ -1,0 +1,50 @@
+# One image with the four programs of Yardmaster; the pod's command says which one runs.
+#
+#   docker build -t yardmaster:dev .          or, without a daemon: make image
+#
+# BASE_IMAGE is any Debian 12. JOBS bounds the parallel compilers: each takes up to 1 GiB.
+ARG BASE_IMAGE=debian:bookworm-slim
+
+FROM ${BASE_IMAGE} AS build
+ARG JOBS=2
+ENV DEBIAN_FRONTEND=noninteractive
+WORKDIR /src
+COPY hack/setup hack/setup
+# The same packages as on a developer's machine; hack/setup has the one list of them.
+RUN eval "$(sed -n '/^build_packages=(/,/^)/{s/^build_packages=(/packages="/;s/^)/"/;s/#.*//;p}' hack/setup)" && \
+    apt-get update -qq && \
+    apt-get install --quiet --yes --no-install-recommends $packages && \
+    rm -rf /var/lib/apt/lists/*
+COPY CMakeLists.txt CMakePresets.json ./
+COPY cmake cmake
+COPY pkg pkg
+COPY cmd cmd
+COPY crds crds
+RUN cmake --preset release --log-level=WARNING && \
+    cmake --build build/release -j ${JOBS} \
+      --target yardmaster-extender yardmaster-operator yardmaster-agent kubectl-yardmaster
+RUN cmake --install build/release --prefix /out --strip && \
+    # The packages of the shared libraries that the programs load, and nothing else.
+    ldd /out/bin/* | awk '$3 ~ /^\// {print $3}' | sort -u | xargs -n 1 readlink -f | \
+      sed 's|.*/|*/|' | xargs dpkg-query --search | cut -d: -f1 | sort -u > /out/packages
+
+FROM ${BASE_IMAGE}
+ARG VERSION=0.1.0
+ARG REVISION=unknown
+ARG CREATED=unknown
+LABEL org.opencontainers.image.title="Yardmaster" \
+      org.opencontainers.image.description="Places training jobs on HPN-like fabrics, ranks their traffic and plans its paths." \
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.revision="${REVISION}" \
+      org.opencontainers.image.created="${CREATED}"
+COPY --from=build /out/packages /tmp/packages
+RUN export DEBIAN_FRONTEND=noninteractive && \
+    apt-get update -qq && \
+    xargs apt-get install --quiet --yes --no-install-recommends ca-certificates < /tmp/packages && \
+    rm -rf /var/lib/apt/lists/* /tmp/packages
+COPY --from=build /out/bin/ /usr/local/bin/
+COPY --from=build /src/crds/ /usr/local/share/yardmaster/crds/
+# The agent's pod asks for root, to write below the host's /run; nobody else needs it.
+USER 65532:65532
+CMD ["kubectl-yardmaster", "--help"]

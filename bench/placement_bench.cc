@@ -1,0 +1,168 @@
+// How long placement takes, over hosts and gang size: docs/placement.md has the table.
+#include <benchmark/benchmark.h>
+#include <malloc.h>
+#include <memory>
+
+#include "pkg/base/random.h"
+#include "pkg/base/strings.h"
+#include "pkg/fabric/testing.h"
+#include "pkg/placement/replacement.h"
+#include "pkg/plan/planner.h"
+#include "pkg/plan/testing.h"
+
+namespace {
+
+using namespace yardmaster;
+
+// HPN fabric pods: 15 segments of 128 hosts and 8 backup hosts.
+fabric::FabricSpec Hpn(int fabric_pods, int segments = 15) {
+  fabric::FabricSpec spec = fabric::SmallHpn(fabric_pods, segments, 136);
+  spec.backup.hosts_per_segment = 8;
+  return spec;
+}
+
+workload::Parallelism Shape(int tensor, int data, int pipeline) {
+  workload::Parallelism p;
+  p.tensor = tensor;
+  p.data = data;
+  p.pipeline = pipeline;
+  return p;
+}
+
+// Holds of small jobs: runs of 1 to 32 hosts until `share` of all hosts is taken.
+void Occupy(plan::Snapshot& snapshot, double share, std::uint64_t seed) {
+  Random random(seed);
+  auto& hosts = snapshot.cluster.hosts;
+  for (std::size_t at = 0; at < hosts.size();) {
+    const std::size_t run = 1 + random.Below(32);
+    const bool taken = random.Unit() < share;
+    for (std::size_t i = at; i < std::min(hosts.size(), at + run); ++i) {
+      if (taken && !hosts[i].backup) hosts[i].free_gpus = 0;
+    }
+    at += run;
+  }
+}
+
+struct World {
+  plan::Snapshot snapshot;
+  placement::GangRequest request() const {
+    const plan::JobState& job = snapshot.jobs[0];
+    return {&job.job, &job.groups, nullptr, 0};
+  }
+};
+
+World MakeWorld(int fabric_pods, double occupied, const workload::Parallelism& shape) {
+  World world{plan::MakeSnapshot(Hpn(fabric_pods))};
+  Occupy(world.snapshot, occupied, 1);
+  plan::AddJob(world.snapshot, "gang", shape, 8);
+  return world;
+}
+
+// Arguments: fabric pods, data, pipeline, percent of hosts occupied.
+void PlanGang(benchmark::State& state) {
+  const World world =
+      MakeWorld(static_cast<int>(state.range(0)), static_cast<double>(state.range(3)) / 100,
+                Shape(8, static_cast<int>(state.range(1)), static_cast<int>(state.range(2))));
+  placement::GangPlan plan;
+  for (auto _ : state) {
+    plan = placement::PlanGang(world.snapshot.cluster, world.request());
+    benchmark::DoNotOptimize(plan);
+  }
+  state.counters["hosts"] = world.snapshot.places->num_hosts();
+  state.counters["placed"] = plan.outcome == placement::Outcome::kPlaced;
+  state.counters["optimal"] = plan.optimal;
+  state.counters["data_splits"] = static_cast<double>(plan.objective.data_split_segments) / 8;
+  state.counters["splits_bound"] = static_cast<double>(plan.bound.data_split_segments) / 8;
+}
+BENCHMARK(PlanGang)
+    ->Unit(benchmark::kMillisecond)
+    ->Args({1, 16, 8, 0})  // 128 hosts on 2,040
+    ->Args({1, 16, 8, 50})
+    ->Args({1, 128, 1, 50})
+    ->Args({2, 16, 8, 50})
+    ->Args({4, 16, 8, 50})
+    ->Args({8, 16, 8, 50})
+    ->Args({8, 16, 30, 50})   // 480 hosts on 16,320
+    ->Args({8, 16, 120, 50})  // 1,920 hosts
+    ->Args({8, 60, 32, 50})
+    ->Args({8, 120, 16, 50})
+    ->Args({8, 240, 8, 50})
+    ->Args({8, 640, 3, 50})
+    ->Args({8, 1920, 1, 0})
+    ->Args({8, 1, 1920, 50});
+
+void ReplaceOneHost(benchmark::State& state) {
+  World world = MakeWorld(8, 0.5, Shape(8, 120, 16));
+  const placement::GangPlan plan = placement::PlanGang(world.snapshot.cluster, world.request());
+  plan::Place(world.snapshot, 0, plan.host_of_rank);
+  world.snapshot.cluster.hosts[plan.host_of_rank[0].index()].out = placement::HostOut::kNotReady;
+  placement::GangPlan replaced;
+  for (auto _ : state) {
+    replaced = placement::ReplaceHosts(world.snapshot.cluster, world.request(), plan.host_of_rank,
+                                       {0}, world.snapshot.network->spec().backup);
+    benchmark::DoNotOptimize(replaced);
+  }
+  state.counters["placed"] = replaced.outcome == placement::Outcome::kPlaced;
+}
+BENCHMARK(ReplaceOneHost)->Unit(benchmark::kMillisecond);
+
+// Argument: percent of hosts occupied.
+void QueueOf500(benchmark::State& state) {
+  fabric::FabricSpec spec = Hpn(3, 12);  // 4,896 hosts
+  plan::Snapshot snapshot = plan::MakeSnapshot(spec);
+  Occupy(snapshot, static_cast<double>(state.range(0)) / 100, 2);
+  Random random(3);
+  for (int i = 0; i < 500; ++i) {
+    const int stages = 1 << random.Below(3);
+    const int data = 1 << random.Below(6);
+    plan::AddJob(snapshot, StrCat("job", i), Shape(8, data, stages), 8).job.priority =
+        static_cast<int>(random.Below(3));
+  }
+  plan::PlanOptions options;
+  options.network = false;
+  std::int64_t placed = 0;
+  for (auto _ : state) {
+    const plan::Plan plan = plan::MakePlan(snapshot, options);
+    placed = 0;
+    for (const plan::JobPlan& job : plan.jobs) {
+      placed += job.gang.outcome == placement::Outcome::kPlaced;
+    }
+  }
+  state.counters["placed"] = static_cast<double>(placed);
+}
+BENCHMARK(QueueOf500)->Unit(benchmark::kMillisecond)->Arg(0)->Arg(50)->Arg(90);
+
+// Arguments: data, pipeline. Data groups Required within a segment.
+void NeverFits(benchmark::State& state) {
+  World world = MakeWorld(
+      8, 0.5, Shape(8, static_cast<int>(state.range(0)), static_cast<int>(state.range(1))));
+  world.snapshot.jobs[0].job.placement.data = {workload::Within::kSegment,
+                                               workload::Mode::kRequired};
+  placement::GangPlan plan;
+  for (auto _ : state) {
+    plan = placement::PlanGang(world.snapshot.cluster, world.request());
+    benchmark::DoNotOptimize(plan);
+  }
+  state.counters["never"] = plan.outcome == placement::Outcome::kNever;
+}
+BENCHMARK(NeverFits)->Unit(benchmark::kMillisecond)->Args({160, 12})->Args({100, 200});
+
+// What a snapshot of 16,320 hosts and 2,187 jobs of 64 pods (140,000) holds.
+void SnapshotMemory(benchmark::State& state) {
+  double bytes = 0;
+  for (auto _ : state) {
+    const auto before = mallinfo2().uordblks;
+    auto snapshot = std::make_unique<plan::Snapshot>(plan::MakeSnapshot(Hpn(8)));
+    for (int i = 0; i < 2187; ++i) {
+      plan::AddJob(*snapshot, StrCat("job", i), Shape(1, 64, 1), 1);
+      std::vector<fabric::HostId> hosts;
+      for (int w = 0; w < 64; ++w) hosts.push_back(fabric::HostId((i * 8 + w / 8) % 16320));
+      plan::Place(*snapshot, i, hosts);
+    }
+    bytes = static_cast<double>(mallinfo2().uordblks - before);
+  }
+  state.counters["MiB"] = bytes / (1 << 20);
+}
+BENCHMARK(SnapshotMemory)->Unit(benchmark::kMillisecond)->Iterations(1);
+
+}  // namespace

@@ -1,0 +1,96 @@
+# yardmaster_library(NAME folder [PURE] SRCS ... DEPS ... TESTS ... TEST_DEPS ...)
+#
+# One target ym_<folder> for pkg/<folder>, plus one test program ym_<folder>_test out of TESTS.
+# DEPS are folders above this one in the list of layers, or third-party targets.
+# PURE folders may link absl and each other and nothing else; a PURE folder that includes or links an
+# I/O library does not configure or does not build.
+set(YARDMASTER_LAYERS
+    base fabric workload placement crux repac plan sim
+    api kube http rpc tls config metrics
+    state extender operator agent cli app)
+set(YARDMASTER_PURE fabric workload placement crux repac plan sim)
+
+function(yardmaster_library)
+  cmake_parse_arguments(A "PURE" "NAME" "SRCS;DEPS;TESTS;TEST_DEPS" ${ARGN})
+  list(FIND YARDMASTER_LAYERS ${A_NAME} own_rank)
+  if(own_rank EQUAL -1)
+    message(FATAL_ERROR "pkg/${A_NAME} is not in YARDMASTER_LAYERS (cmake/yardmaster_targets.cmake)")
+  endif()
+  if(A_NAME IN_LIST YARDMASTER_PURE AND NOT A_PURE)
+    message(FATAL_ERROR "pkg/${A_NAME} belongs to the pure core: say PURE")
+  endif()
+
+  set(links)
+  foreach(dep ${A_DEPS})
+    list(FIND YARDMASTER_LAYERS ${dep} rank)
+    if(rank GREATER_EQUAL own_rank)
+      message(FATAL_ERROR "pkg/${A_NAME} may not use pkg/${dep}: it stands below it")
+    elseif(rank GREATER_EQUAL 0)
+      list(APPEND links ym_${dep})
+    elseif(A_PURE AND NOT dep MATCHES "^absl::")
+      message(FATAL_ERROR "pkg/${A_NAME} is pure and may not link ${dep}")
+    else()
+      list(APPEND links ${dep})
+    endif()
+  endforeach()
+
+  add_library(ym_${A_NAME} STATIC ${A_SRCS})
+  target_link_libraries(ym_${A_NAME} PUBLIC yardmaster_flags ${links})
+  # cpprestsdk's macro U breaks Boost and fmt headers: off everywhere, since layers share a program.
+  target_compile_definitions(ym_${A_NAME} PUBLIC _TURN_OFF_PLATFORM_STRING)
+
+  # Includes are checked at build time, so that a wrong one fails the build and not a review.
+  add_custom_command(
+    OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/layers.ok
+    COMMAND ${CMAKE_COMMAND} -DFOLDER=${A_NAME} -DPKG=${CMAKE_SOURCE_DIR}/pkg
+            "-DLAYERS=${YARDMASTER_LAYERS}" "-DPURE=${YARDMASTER_PURE}"
+            -DSTAMP=${CMAKE_CURRENT_BINARY_DIR}/layers.ok -P ${CMAKE_SOURCE_DIR}/cmake/check_layers.cmake
+    DEPENDS ${A_SRCS} ${CMAKE_SOURCE_DIR}/cmake/check_layers.cmake
+    COMMENT "Checking the layers of pkg/${A_NAME}" VERBATIM)
+  add_custom_target(ym_${A_NAME}_layers DEPENDS ${CMAKE_CURRENT_BINARY_DIR}/layers.ok)
+  add_dependencies(ym_${A_NAME} ym_${A_NAME}_layers)
+
+  file(GLOB on_disk CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} *_test.cc)
+  foreach(test ${on_disk})
+    if(NOT test IN_LIST A_TESTS AND YARDMASTER_CHECK_TESTS)
+      message(FATAL_ERROR "pkg/${A_NAME}/${test} is on disk but in no TESTS list")
+    endif()
+  endforeach()
+  if(A_TESTS)
+    yardmaster_test(NAME ym_${A_NAME}_test SRCS ${A_TESTS} DEPS ym_${A_NAME} ${A_TEST_DEPS})
+  endif()
+endfunction()
+
+# yardmaster_test(NAME target SRCS ... DEPS ... [LABEL unit] [ONE_PROCESS])
+#
+# Unit tests may run side by side; tests with another label start a control plane and run alone.
+# ONE_PROCESS runs the whole program as one test, so that its test cases can share a control plane.
+function(yardmaster_test)
+  cmake_parse_arguments(A "ONE_PROCESS" "NAME;LABEL" "SRCS;DEPS" ${ARGN})
+  if(NOT A_LABEL)
+    set(A_LABEL unit)
+  endif()
+  add_executable(${A_NAME} ${A_SRCS})
+  target_link_libraries(${A_NAME} PRIVATE ${A_DEPS} yardmaster_flags GTest::gmock_main)
+  target_compile_definitions(${A_NAME} PRIVATE YARDMASTER_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+  set(alone FALSE)
+  if(NOT A_LABEL STREQUAL unit)
+    set(alone TRUE)
+  endif()
+  if(A_ONE_PROCESS)
+    add_test(NAME ${A_NAME} COMMAND ${A_NAME})
+    set_tests_properties(${A_NAME} PROPERTIES LABELS ${A_LABEL} TIMEOUT 600 RUN_SERIAL ${alone})
+  else()
+    gtest_discover_tests(${A_NAME} DISCOVERY_TIMEOUT 60
+                         PROPERTIES LABELS ${A_LABEL} TIMEOUT 300 RUN_SERIAL ${alone})
+  endif()
+endfunction()
+
+# yardmaster_binary(NAME yardmaster-x SRCS ... DEPS ...)
+function(yardmaster_binary)
+  cmake_parse_arguments(A "" "NAME" "SRCS;DEPS" ${ARGN})
+  add_executable(${A_NAME} ${A_SRCS})
+  target_link_libraries(${A_NAME} PRIVATE ${A_DEPS})
+  set_target_properties(${A_NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+  install(TARGETS ${A_NAME} RUNTIME DESTINATION bin)
+endfunction()

@@ -1,0 +1,137 @@
+{{- define "yardmaster.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" -}}
+{{- end -}}
+
+{{- define "yardmaster.fullname" -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 50 | trimSuffix "-" -}}
+{{- else if contains (include "yardmaster.name" .) .Release.Name -}}
+{{- .Release.Name | trunc 50 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name (include "yardmaster.name" .) | trunc 50 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The two labels that never change: what selectors may use. Takes (list $ "component"). */}}
+{{- define "yardmaster.selector" -}}
+app.kubernetes.io/name: {{ include "yardmaster.name" (index . 0) }}
+app.kubernetes.io/instance: {{ (index . 0).Release.Name }}
+app.kubernetes.io/component: {{ index . 1 }}
+{{- end -}}
+
+{{- define "yardmaster.labels" -}}
+{{- $ := index . 0 -}}
+{{ include "yardmaster.selector" . }}
+app.kubernetes.io/version: {{ $.Chart.AppVersion | quote }}
+app.kubernetes.io/part-of: yardmaster
+app.kubernetes.io/managed-by: {{ $.Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" $.Chart.Name $.Chart.Version | replace "+" "_" }}
+{{- with $.Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{/* Name of a component's ServiceAccount. Takes (list $ "component"). */}}
+{{- define "yardmaster.serviceAccount" -}}
+{{- $ := index . 0 -}}
+{{- $component := index . 1 -}}
+{{- $account := (index $.Values $component).serviceAccount -}}
+{{- if $account.name -}}
+{{- $account.name -}}
+{{- else if $account.create -}}
+{{- printf "%s-%s" (include "yardmaster.fullname" $) $component -}}
+{{- else -}}
+default
+{{- end -}}
+{{- end -}}
+
+{{- define "yardmaster.image" -}}
+{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{- end -}}
+
+{{- define "yardmaster.extenderSecret" -}}
+{{- if eq .Values.tls.source "existing" -}}
+{{- required "tls.extenderSecret: name the Secret with tls.crt, tls.key and ca.crt" .Values.tls.extenderSecret -}}
+{{- else -}}
+{{- include "yardmaster.fullname" . }}-extender-tls
+{{- end -}}
+{{- end -}}
+
+{{- define "yardmaster.schedulerSecret" -}}
+{{- if eq .Values.tls.source "existing" -}}
+{{- required "tls.schedulerSecret: name the Secret with tls.crt, tls.key and ca.crt" .Values.tls.schedulerSecret -}}
+{{- else -}}
+{{- include "yardmaster.fullname" . }}-scheduler-tls
+{{- end -}}
+{{- end -}}
+
+{{- define "yardmaster.extenderHost" -}}
+{{ include "yardmaster.fullname" . }}-extender.{{ .Release.Namespace }}.svc
+{{- end -}}
+
+{{/* DNS names of the extender, as a JSON list. */}}
+{{- define "yardmaster.extenderDnsNames" -}}
+{{- $service := printf "%s-extender" (include "yardmaster.fullname" .) -}}
+{{- $names := list (printf "%s.%s.svc" $service .Release.Namespace) (printf "%s.%s" $service .Release.Namespace) (printf "%s.%s.svc.cluster.local" $service .Release.Namespace) -}}
+{{- concat $names .Values.tls.extraDnsNames | toJson -}}
+{{- end -}}
+
+{{/* IP addresses of the extender, as a JSON list. */}}
+{{- define "yardmaster.extenderIps" -}}
+{{- $ips := .Values.tls.extraIpAddresses -}}
+{{- with .Values.extender.service.clusterIP }}{{ if ne . "None" }}{{ $ips = append $ips . }}{{ end }}{{ end -}}
+{{- $ips | toJson -}}
+{{- end -}}
+
+{{- define "yardmaster.commonArgs" -}}
+- --metrics-bind-address=:8080
+- --health-bind-address=:8081
+- --log-format={{ .Values.log.format }}
+- --verbosity={{ .Values.log.verbosity }}
+- --kube-api-qps={{ .Values.kubeApi.qps }}
+- --kube-api-burst={{ .Values.kubeApi.burst }}
+{{- end -}}
+
+{{- define "yardmaster.leaderArgs" -}}
+- --leader-elect
+- --leader-elect-resource-namespace={{ (index . 0).Release.Namespace }}
+- --leader-elect-resource-name={{ include "yardmaster.fullname" (index . 0) }}-{{ index . 1 }}
+{{- end -}}
+
+{{- define "yardmaster.probes" -}}
+livenessProbe:
+  httpGet: {path: /healthz, port: health}
+  periodSeconds: 10
+  failureThreshold: 6
+readinessProbe:
+  httpGet: {path: /readyz, port: health}
+  periodSeconds: 5
+  failureThreshold: 2
+{{- end -}}
+
+{{/* Of a Deployment's pods: what the restricted Pod Security Standard asks for. */}}
+{{- define "yardmaster.podSecurity" -}}
+runAsNonRoot: true
+runAsUser: 65532
+runAsGroup: 65532
+fsGroup: 65532
+seccompProfile: {type: RuntimeDefault}
+{{- end -}}
+
+{{- define "yardmaster.containerSecurity" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities: {drop: [ALL]}
+{{- end -}}
+
+{{/* Replicas of a Deployment stand apart where they can. Takes (list $ "component"). */}}
+{{- define "yardmaster.spread" -}}
+{{- range $key := list "topology.kubernetes.io/zone" "kubernetes.io/hostname" }}
+- topologyKey: {{ $key }}
+  maxSkew: 1
+  whenUnsatisfiable: ScheduleAnyway
+  labelSelector:
+    matchLabels:
+      {{- include "yardmaster.selector" $ | nindent 6 }}
+{{- end }}
+{{- end -}}

@@ -1,0 +1,254 @@
+#include "pkg/agent/agent.h"
+
+#include <array>
+#include <atomic>
+#include <fstream>
+#include <mutex>
+#include <optional>
+#include <sstream>
+#include <thread>
+#include <utility>
+
+#include "nlohmann/json.hpp"
+
+#include "pkg/agent/agent_metrics.h"
+#include "pkg/agent/fabric_choice.h"
+#include "pkg/agent/file_sink.h"
+#include "pkg/agent/link_reporter.h"
+#include "pkg/agent/plan_loop.h"
+#include "pkg/agent/pod_feed.h"
+#include "pkg/base/strings.h"
+#include "pkg/kube/informer.h"
+#include "pkg/kube/object.h"
+
+namespace yardmaster::agent {
+
+namespace {
+
+// The loop sleeps 30 s at most; longer silence means that the file system holds it.
+constexpr std::int64_t kLoopSilenceMs = 180'000;
+constexpr std::int64_t kGrpcDrainMs = 2'000;
+constexpr std::int64_t kLinkErrorEveryMs = 60'000;
+
+bool OneNode(const AgentOptions& options) {
+  return options.nodes_matching.empty() && options.nodes.size() == 1;
+}
+
+FolderPerNode Folders(const AgentOptions& options) {
+  return OneNode(options) ? FolderPerNode::kNo : FolderPerNode::kYes;
+}
+
+absl::Status CheckOptions(const AgentOptions& options) {
+  if (options.nodes.empty() == options.nodes_matching.empty()) {
+    return FieldError(
+        "--node", "does not say whom the agent stands for",
+        "give --node (or NODE_NAME in the environment), or --nodes-matching, not both");
+  }
+  if (options.plan_dir.empty() || options.plan_dir.front() != '/') {
+    return FieldError("--plan-dir", StrCat("\"", options.plan_dir, "\" is no absolute path"),
+                      "give a folder such as /run/yardmaster/plans");
+  }
+  if (options.link_poll_ms < 50) {
+    return FieldError("--link-poll-ms", StrCat(options.link_poll_ms, " is too often"),
+                      "give at least 50");
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<NicPort>> ReadNicPortsFile(const std::string& path) {
+  if (path.empty()) return std::vector<NicPort>();
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  if (!(text << file.rdbuf())) {
+    return FieldError("--nic-ports-file", StrCat(path, " cannot be read"),
+                      "give a readable YAML file, or leave the flag out for discovery");
+  }
+  return ParseNicPorts(text.str(), path);
+}
+
+}  // namespace
+
+class Agent::Impl {
+ public:
+  Impl(AgentOptions options, AgentDeps deps)
+      : options_(std::move(options)),
+        deps_(std::move(deps)),
+        sink_(options_.plan_dir, options_.nodes.empty() ? "" : options_.nodes.front(),
+              Folders(options_)),
+        loop_(
+            deps_.timing.clock, sink_, [this](const Notice& notice) { Tell(notice); },
+            [](const PlanReport&) {}),
+        feed_(loop_) {
+    AddHealthChecks();
+    AddAgentMetrics(
+        deps_.registry, [this] { return loop_.report(); }, [this] { return links_.load(); });
+  }
+  ~Impl() { Stop(); }
+
+  absl::Status Start() {
+    YM_RETURN_IF_ERROR(CheckOptions(options_));
+    YM_ASSIGN_OR_RETURN(std::vector<NicPort> ports, ReadNicPortsFile(options_.nic_ports_file));
+    YM_RETURN_IF_ERROR(sink_.Prepare());
+    link_reporter_ = std::make_unique<LinkReporter>(
+        deps_.client,
+        LinkOptions{options_.sysfs_root, Folders(options_), std::move(ports), options_.debounce});
+    links_ = link_reporter_.get();
+    if (!options_.grpc_addresses.empty()) {
+      YM_ASSIGN_OR_RETURN(server_,
+                          rpc::AgentServer::Start({options_.grpc_addresses, options_.grpc_tls},
+                                                  [this] { return Status(); }));
+    }
+    for (const std::string& node : options_.nodes) feed_.AddNode(node);
+    loop_.Start();
+    StartWatching();
+    if (!options_.sysfs_root.empty()) {
+      link_thread_ = std::jthread([this](std::stop_token stop) { PollLinks(stop); });
+    }
+    return absl::OkStatus();
+  }
+
+  void Stop() {
+    if (server_ != nullptr) server_->SetServing(false);
+    if (link_thread_.joinable()) {
+      link_thread_.request_stop();
+      link_thread_.join();
+    }
+    for (auto& informer : informers_) informer->Stop();
+    loop_.Stop();
+    if (server_ != nullptr) server_->Stop(kGrpcDrainMs);
+  }
+
+  rpc::AgentStatus Status() const {
+    rpc::AgentStatus status;
+    status.nodes = feed_.nodes();
+    status.pods = loop_.report()->pods;
+    if (const LinkReporter* links = links_.load()) status.links = links->links();
+    return status;
+  }
+
+  int grpc_port(std::size_t i) const { return server_ == nullptr ? 0 : server_->port(i); }
+
+ private:
+  void AddHealthChecks() {
+    deps_.health.AddReadiness("caches", [this] {
+      if (loop_.report()->begun) return absl::OkStatus();
+      const std::lock_guard lock(error_mutex_);
+      return absl::UnavailableError(
+          watch_error_.empty() ? "not filled yet" : StrCat("not filled yet: ", watch_error_));
+    });
+    deps_.health.AddLiveness("plan-loop", [this] {
+      const std::int64_t last = loop_.report()->stepped_at_ms;
+      const std::int64_t silent = deps_.timing.clock.SteadyMs() - last;
+      if (last < 0 || silent < kLoopSilenceMs) return absl::OkStatus();
+      return absl::UnavailableError(StrCat("silent for ", silent / 1000, " s"));
+    });
+  }
+
+  void StartWatching() {
+    kube::InformerOptions pods;
+    if (OneNode(options_)) pods.field_selector = StrCat("spec.nodeName=", options_.nodes.front());
+    Watch(
+        kube::Pods(), std::move(pods), [this](const auto& pod) { feed_.TakePod(*pod); },
+        [this](const auto& pod) { feed_.DropPod(*pod); });
+    Watch(
+        kube::Fabrics(), {}, [this](const auto& fabric) { TakeFabric(fabric, true); },
+        [this](const auto& fabric) { TakeFabric(fabric, false); });
+    if (!options_.nodes_matching.empty()) {
+      kube::InformerOptions nodes;
+      nodes.label_selector = options_.nodes_matching;
+      Watch(
+          kube::Nodes(), std::move(nodes),
+          [this](const auto& node) { feed_.AddNode(kube::NameOf(*node)); },
+          [this](const auto& node) { feed_.RemoveNode(kube::NameOf(*node)); });
+    }
+    unsynced_ = static_cast<int>(informers_.size());
+    for (auto& informer : informers_) informer->Start();
+  }
+
+  using OnObject = std::function<void(const kube::ObjectPtr&)>;
+  void Watch(const kube::Resource& resource, kube::InformerOptions options, OnObject take,
+             OnObject drop) {
+    kube::InformerHandlers handlers;
+    handlers.added = take;
+    handlers.updated = [take](const kube::ObjectPtr&, const kube::ObjectPtr& after) {
+      take(after);
+    };
+    handlers.deleted = std::move(drop);
+    handlers.synced = [this] {
+      if (--unsynced_ > 0) return;
+      loop_.Begin();
+      if (server_ != nullptr) server_->SetServing(true);
+      deps_.log.Info("caches filled");
+    };
+    handlers.failed = [this](const absl::Status& status) {
+      deps_.log.Warn("watch failed", {{"error", MessageOf(status)}});
+      const std::lock_guard lock(error_mutex_);
+      watch_error_ = MessageOf(status);
+    };
+    kube::Timing timing = deps_.timing;
+    timing.seed += informers_.size();
+    informers_.push_back(std::make_unique<kube::Informer>(
+        deps_.client, resource, std::move(options), std::move(handlers), timing));
+  }
+
+  void TakeFabric(const kube::ObjectPtr& object, bool present) {
+    const std::lock_guard lock(fabric_mutex_);
+    const absl::Status status =
+        present ? fabrics_.Take(*object) : fabrics_.Drop(kube::NameOf(*object));
+    if (!status.ok()) deps_.log.Warn("fabric unreadable", {{"error", MessageOf(status)}});
+    loop_.SetFabric(fabrics_.Chosen(options_.fabric));
+  }
+
+  void PollLinks(const std::stop_token& stop) {
+    std::int64_t quiet_until_ms = 0;
+    while (deps_.timing.sleeper.Sleep(options_.link_poll_ms, stop)) {
+      std::optional<FabricView> fabric;
+      {
+        const std::lock_guard lock(fabric_mutex_);
+        fabric = fabrics_.Chosen(options_.fabric);
+      }
+      const std::int64_t now = deps_.timing.clock.SteadyMs();
+      const auto errors = link_reporter_->Poll(now, feed_.nodes(), fabric);
+      if (errors.empty() || now < quiet_until_ms) continue;
+      quiet_until_ms = now + kLinkErrorEveryMs;
+      deps_.log.Warn("link states not reported",
+                     {{"error", MessageOf(errors.front())}, {"nodes", errors.size()}});
+    }
+  }
+
+  void Tell(const Notice& notice) {
+    CountNotice(deps_.registry, notice.kind);
+    deps_.log.Warn(notice.kind == NoticeKind::kSynced ? "network plan in force again"
+                                                      : "network plan not in force",
+                   {{"pod", StrCat(notice.pod.ns, "/", notice.pod.name)},
+                    {"node", notice.pod.node},
+                    {"why", notice.message}});
+    if (deps_.on_notice) deps_.on_notice(notice);
+  }
+
+  const AgentOptions options_;
+  const AgentDeps deps_;
+  FileSink sink_;
+  PlanLoop loop_;
+  PodFeed feed_;
+  mutable std::mutex fabric_mutex_;
+  FabricChoice fabrics_;
+  std::mutex error_mutex_;
+  std::string watch_error_;
+  std::atomic<int> unsynced_ = 0;
+  std::unique_ptr<LinkReporter> link_reporter_;
+  std::atomic<const LinkReporter*> links_ = nullptr;
+  std::unique_ptr<rpc::AgentServer> server_;
+  std::vector<std::unique_ptr<kube::Informer>> informers_;
+  std::jthread link_thread_;
+};
+
+Agent::Agent(AgentOptions options, AgentDeps deps)
+    : impl_(std::make_unique<Impl>(std::move(options), std::move(deps))) {}
+Agent::~Agent() = default;
+absl::Status Agent::Start() { return impl_->Start(); }
+void Agent::Stop() { impl_->Stop(); }
+rpc::AgentStatus Agent::Status() const { return impl_->Status(); }
+int Agent::grpc_port(std::size_t i) const { return impl_->grpc_port(i); }
+
+}  // namespace yardmaster::agent

@@ -1,0 +1,92 @@
+#include "pkg/agent/agent_metrics.h"
+
+#include <array>
+#include <utility>
+
+#include "pkg/agent/plan_file.h"
+
+namespace yardmaster::agent {
+
+namespace {
+
+using metrics::Sample;
+using rpc::PlanState;
+
+constexpr std::array kStates = {PlanState::kAwaiting, PlanState::kSyncing, PlanState::kSynced,
+                                PlanState::kStale, PlanState::kInvalid};
+
+std::vector<Sample> PodsByState(const PlanReport& report) {
+  std::vector<Sample> samples;
+  for (PlanState state : kStates) {
+    Sample sample;
+    sample.labels["state"] = NameOf(state);
+    for (const rpc::PodPlanStatus& pod : report.pods) sample.value += pod.state == state ? 1 : 0;
+    samples.push_back(std::move(sample));
+  }
+  return samples;
+}
+
+std::vector<Sample> Ports(const LinkReporter* links) {
+  Sample up{{{"link", "up"}}, 0};
+  Sample down{{{"link", "down"}}, 0};
+  if (links != nullptr) {
+    for (const rpc::LinkStatus& link : links->links()) (link.up ? up : down).value += 1;
+  }
+  return {up, down};
+}
+
+const char* ReasonOf(NoticeKind kind) {
+  switch (kind) {
+    case NoticeKind::kStale:
+      return "stale";
+    case NoticeKind::kInvalid:
+      return "invalid";
+    case NoticeKind::kWriteFailed:
+      return "write-failed";
+    case NoticeKind::kSynced:
+      break;
+  }
+  return "";
+}
+
+}  // namespace
+
+void AddAgentMetrics(metrics::Registry& registry,
+                     std::function<std::shared_ptr<const PlanReport>()> report,
+                     std::function<const LinkReporter*()> links) {
+  const auto one = [](std::int64_t value) {
+    return std::vector<Sample>{{{}, static_cast<double>(value)}};
+  };
+  registry.AddGaugeSource("yardmaster_agent_pods", "Pods with a network plan, by its state.",
+                          [report] { return PodsByState(*report()); });
+  registry.AddCounterSource("yardmaster_agent_plan_file_writes_total", "Plan files written.",
+                            [report, one] { return one(report()->writes); });
+  registry.AddCounterSource("yardmaster_agent_plan_file_failures_total",
+                            "Plan files that could not be written or removed.",
+                            [report, one] { return one(report()->failures); });
+  registry.AddGaugeSource("yardmaster_agent_nic_ports", "NIC ports, by link state.",
+                          [links] { return Ports(links()); });
+  registry.AddCounterSource(
+      "yardmaster_agent_node_patches_total", "Changes of the nodes' down-ports annotation.",
+      [links, one] { return one(links() == nullptr ? 0 : links()->writes()); });
+  registry.AddCounterSource(
+      "yardmaster_agent_link_report_failures_total",
+      "Link states that could not be mapped to ports or written to a node.",
+      [links, one] { return one(links() == nullptr ? 0 : links()->failures()); });
+  for (NoticeKind kind : {NoticeKind::kStale, NoticeKind::kInvalid, NoticeKind::kWriteFailed}) {
+    registry.GetCounter("yardmaster_agent_plan_problems_total",
+                        "Network plans that gave way to default behaviour, by reason.",
+                        {{"reason", ReasonOf(kind)}});
+  }
+}
+
+void CountNotice(metrics::Registry& registry, NoticeKind kind) {
+  if (kind == NoticeKind::kSynced) return;
+  registry
+      .GetCounter("yardmaster_agent_plan_problems_total",
+                  "Network plans that gave way to default behaviour, by reason.",
+                  {{"reason", ReasonOf(kind)}})
+      .Increment();
+}
+
+}  // namespace yardmaster::agent

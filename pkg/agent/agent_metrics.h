@@ -1,0 +1,21 @@
+// yardmaster_agent_* on /metrics. Thread safety: call before metrics are served, CountNotice from
+// any thread. Lifetime: what the sources read outlives the registry's last Text().
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "pkg/agent/link_reporter.h"
+#include "pkg/agent/plan_loop.h"
+#include "pkg/metrics/registry.h"
+
+namespace yardmaster::agent {
+
+// `links` may give null while there is no reporter.
+void AddAgentMetrics(metrics::Registry& registry,
+                     std::function<std::shared_ptr<const PlanReport>()> report,
+                     std::function<const LinkReporter*()> links);
+
+void CountNotice(metrics::Registry& registry, NoticeKind kind);
+
+}  // namespace yardmaster::agent

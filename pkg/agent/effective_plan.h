@@ -1,0 +1,56 @@
+// From a pod's annotations to what is in force on its node now.
+//
+// Promise: whatever stands in the annotations, there is an answer, and it is never worse than no
+// plan at all. An annotation that cannot be read, a level the fabric does not have, a plan that has
+// expired or was made for an older fabric: the answer is then default behaviour (no traffic class,
+// no source ports, so NCCL does what it does by itself) and says why.
+//
+// A plan for a fabric newer than the one in our cache is believed: the cache is late, not the plan.
+//
+// Thread safety: values and pure functions; time comes in.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "pkg/agent/pod_input.h"
+#include "pkg/api/path_plan.h"
+#include "pkg/api/slot.h"
+#include "pkg/fabric/spec.h"
+#include "pkg/rpc/agent_status.h"
+
+namespace yardmaster::agent {
+
+// What the agent needs to know of the Fabric its nodes belong to.
+struct FabricView {
+  std::string name;
+  std::int64_t generation = 0;
+  fabric::NetworkLevels levels;
+  int rails = 0;
+  int nic_ports = 0;  // of each rail
+  bool operator==(const FabricView& other) const;
+};
+
+struct EffectivePlan {
+  rpc::PlanState state = rpc::PlanState::kAwaiting;  // never kSyncing
+  std::string problem;                               // why kStale or kInvalid
+  std::optional<api::Slot> slot;
+  std::optional<int> level;  // nothing: default behaviour
+  int traffic_class = 0;
+  api::PathPlan paths;  // no rails: default behaviour
+  // The plan is in force until then; 0: for ever.
+  std::int64_t valid_until_ms = 0;
+
+  int peers() const;
+};
+
+// The IP traffic class byte of a level: the fabric's table, or 32 * level when it has none. Errors:
+// InvalidArgument when the fabric has no such level or gives it no class.
+absl::StatusOr<int> TrafficClassOf(const fabric::NetworkLevels& levels, int level);
+
+// `fabric`: nothing while there is none; levels are then the usual eight and any generation holds.
+EffectivePlan Evaluate(const PodInput& pod, const std::optional<FabricView>& fabric,
+                       std::int64_t now_ms);
+
+}  // namespace yardmaster::agent

@@ -1,0 +1,36 @@
+#include "pkg/agent/fabric_choice.h"
+
+#include <utility>
+
+#include "nlohmann/json.hpp"
+
+#include "pkg/api/fabric.h"
+
+namespace yardmaster::agent {
+
+absl::Status FabricChoice::Take(const nlohmann::json& object) {
+  // A field of a later version does not make the ones we know unreadable.
+  YM_ASSIGN_OR_RETURN(const api::Fabric fabric,
+                      api::DecodeFabric(object, api::UnknownFields::kIgnore));
+  FabricView view;
+  view.name = fabric.metadata.name;
+  view.generation = fabric.metadata.generation;
+  view.levels = fabric.spec.levels;
+  view.rails = fabric.spec.rails;
+  view.nic_ports = fabric.spec.nic_ports;
+  fabrics_.insert_or_assign(view.name, std::move(view));
+  return absl::OkStatus();
+}
+
+absl::Status FabricChoice::Drop(const std::string& name) {
+  fabrics_.erase(name);
+  return absl::OkStatus();
+}
+
+std::optional<FabricView> FabricChoice::Chosen(const std::string& name) const {
+  const auto at = name.empty() ? fabrics_.begin() : fabrics_.find(name);
+  if (at == fabrics_.end()) return std::nullopt;
+  return at->second;
+}
+
+}  // namespace yardmaster::agent

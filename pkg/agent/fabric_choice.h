@@ -1,0 +1,29 @@
+// Which of the cluster's Fabrics is ours. A Fabric that cannot be decoded keeps its last good state
+// here: plans made from that state stay in force until they expire.
+// Thread safety: none; the caller locks.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "nlohmann/json_fwd.hpp"
+
+#include "pkg/agent/effective_plan.h"
+#include "pkg/base/status.h"
+
+namespace yardmaster::agent {
+
+class FabricChoice {
+ public:
+  // Errors: InvalidArgument naming what is wrong with the object.
+  absl::Status Take(const nlohmann::json& object);
+  absl::Status Drop(const std::string& name);
+  // The one of that name, or for "" the first by name; nothing when there is none.
+  std::optional<FabricView> Chosen(const std::string& name) const;
+
+ private:
+  std::map<std::string, FabricView> fabrics_;
+};
+
+}  // namespace yardmaster::agent

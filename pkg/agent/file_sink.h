@@ -1,0 +1,42 @@
+// Plan files in a folder: <dir>/<pod uid>.json, or <dir>/<node>/<pod uid>.json for an agent that
+// stands for several nodes. Written beside, synced and renamed; mode 0644, so that containers under
+// any user can read what concerns them.
+//
+// Names come from the API server and are checked before they become paths.
+// Thread safety: one thread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "pkg/agent/plan_sink.h"
+
+namespace yardmaster::agent {
+
+enum class FolderPerNode { kNo, kYes };
+
+class FileSink final : public PlanSink {
+ public:
+  // `node`: whose files they are when there is no folder per node.
+  FileSink(std::string dir, std::string node, FolderPerNode folders)
+      : dir_(std::move(dir)), node_(std::move(node)), folders_(folders) {}
+
+  // Makes the folder. Errors: FailedPrecondition with the reason of the operating system.
+  absl::Status Prepare() const;
+
+  absl::Status Write(const PlanFileId& id, const std::string& text) override;
+  absl::Status Remove(const PlanFileId& id) override;
+  // Also clears away what a killed process left half written.
+  absl::StatusOr<std::vector<PlanFileId>> List() override;
+  std::string PathOf(const PlanFileId& id) const override;
+
+ private:
+  std::string FolderOf(const std::string& node) const;
+  absl::Status ListFolder(const std::string& node, std::vector<PlanFileId>& out) const;
+
+  const std::string dir_;
+  const std::string node_;
+  const FolderPerNode folders_;
+};
+
+}  // namespace yardmaster::agent

@@ -1,0 +1,51 @@
+// From link states as they are read to what is worth telling: ports that have been down for a
+// while, until they have been up for a while. A link that flaps counts as down.
+//
+// Thread safety: none; one thread owns it. Time comes in. Determinism: depends on the calls alone.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace yardmaster::agent {
+
+// Rail and port.
+using PortKey = std::pair<int, int>;
+
+struct PortState {
+  PortKey key;
+  bool up = true;
+};
+
+struct DebounceTimes {
+  // Shorter than NCCL's retry timeout, so that a plan can change before a job fails; longer than a
+  // transceiver's blink.
+  std::int64_t down_after_ms = 1'000;
+  std::int64_t up_after_ms = 15'000;
+};
+
+class LinkDebouncer {
+ public:
+  explicit LinkDebouncer(DebounceTimes times) : times_(times) {}
+
+  // The ports that are down now, after what was read at `steady_ms`. A port that is down when first
+  // seen counts at once: nobody waits for an agent to start.
+  std::vector<PortKey> Observe(std::int64_t steady_ms, const std::vector<PortState>& states);
+
+ private:
+  struct Port {
+    bool told_up = true;
+    std::int64_t other_since_ms = -1;  // since when it is not what was told; -1: it is
+  };
+
+  const DebounceTimes times_;
+  std::map<PortKey, Port> ports_;
+};
+
+// "r0p1,r3p0", the text of the Node annotation yardmaster.dev/down-ports.
+std::string EncodeDownPorts(const std::vector<PortKey>& down);
+
+}  // namespace yardmaster::agent

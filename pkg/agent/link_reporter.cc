@@ -1,0 +1,96 @@
+#include "pkg/agent/link_reporter.h"
+
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "nlohmann/json.hpp"
+
+#include "pkg/api/names.h"
+#include "pkg/base/strings.h"
+
+namespace yardmaster::agent {
+
+namespace {
+
+constexpr char kFieldManager[] = "yardmaster-agent";
+
+}  // namespace
+
+std::string LinkReporter::RootOf(const std::string& node) const {
+  if (options_.folders == FolderPerNode::kNo) return options_.sysfs_root;
+  return StrCat(options_.sysfs_root, "/", node);
+}
+
+std::vector<absl::Status> LinkReporter::Poll(std::int64_t steady_ms,
+                                             const std::vector<std::string>& names,
+                                             const std::optional<FabricView>& fabric) {
+  std::vector<absl::Status> errors;
+  std::vector<rpc::LinkStatus> links;
+  for (const std::string& name : names) {
+    Node& node = nodes_.try_emplace(name, options_.times).first->second;
+    if (auto status = PollNode(steady_ms, name, node, fabric, links); !status.ok()) {
+      ++failures_;
+      errors.push_back(Annotate(status, StrCat("node ", name)));
+    }
+  }
+  const std::lock_guard lock(mutex_);
+  links_ = std::move(links);
+  return errors;
+}
+
+std::vector<rpc::LinkStatus> LinkReporter::links() const {
+  const std::lock_guard lock(mutex_);
+  return links_;
+}
+
+absl::Status LinkReporter::PollNode(std::int64_t steady_ms, const std::string& name, Node& node,
+                                    const std::optional<FabricView>& fabric,
+                                    std::vector<rpc::LinkStatus>& links) {
+  const std::string root = RootOf(name);
+  if (node.ports.empty()) YM_RETURN_IF_ERROR(FindPorts(root, fabric, node));
+  if (node.ports.empty()) return absl::OkStatus();
+  std::vector<PortState> states;
+  for (const NicPort& port : node.ports) {
+    const bool up = HasLink(root, port);
+    states.push_back({{port.rail, port.port}, up});
+    links.push_back({name, port.rail, port.port, port.device(), up});
+  }
+  const std::string text = EncodeDownPorts(node.debouncer.Observe(steady_ms, states));
+  return node.told == text ? absl::OkStatus() : Tell(name, node, text);
+}
+
+absl::Status LinkReporter::FindPorts(const std::string& root,
+                                     const std::optional<FabricView>& fabric, Node& node) const {
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(StrCat(root, "/class"), ignored)) return absl::OkStatus();
+  if (!options_.ports.empty()) {
+    node.ports = options_.ports;
+    return absl::OkStatus();
+  }
+  std::vector<NicPort> found = DiscoverNicPorts(root);
+  if (found.empty() || !fabric.has_value()) return absl::OkStatus();
+  const int expected = fabric->rails * fabric->nic_ports;
+  if (static_cast<int>(found.size()) != expected) {
+    return absl::FailedPreconditionError(
+        StrCat("found ", Count(static_cast<std::int64_t>(found.size()), "RDMA port"),
+               " where Fabric ", fabric->name, " has ", expected, " (", fabric->rails, " rails of ",
+               fabric->nic_ports, "); say which is which with --nic-ports-file"));
+  }
+  node.ports = std::move(found);
+  return absl::OkStatus();
+}
+
+absl::Status LinkReporter::Tell(const std::string& name, Node& node, const std::string& text) {
+  nlohmann::json value = text.empty() ? nlohmann::json(nullptr) : nlohmann::json(text);
+  const nlohmann::json patch = {
+      {"metadata", {{"annotations", {{api::kDownPortsAnnotation, std::move(value)}}}}}};
+  kube::PatchBody body = kube::MergePatch(patch);
+  body.field_manager = kFieldManager;
+  YM_RETURN_IF_ERROR(client_.Patch({kube::Nodes(), "", name, ""}, body).status());
+  node.told = text;
+  ++writes_;
+  return absl::OkStatus();
+}
+
+}  // namespace yardmaster::agent

@@ -1,0 +1,78 @@
+// Reads the link state of the nodes' NIC ports and writes, when it changes for good, the Node
+// annotation yardmaster.dev/down-ports.
+//
+// The first reading of a life is always written, since the annotation may be from a former one. A
+// write that fails is tried again with every Poll. Ports found by discovery count only when there
+// are as many as the fabric says; otherwise nobody can know which rail a device is, and nothing is
+// written.
+//
+// With a folder per node, a node's tree is <sysfs_root>/<node>, and nodes without one are left
+// alone; so an agent that stands for simulated nodes can still be shown a dead port.
+//
+// Thread safety: Poll from one thread; links and counters from any. Lifetime: the client outlives
+// it.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pkg/agent/effective_plan.h"
+#include "pkg/agent/file_sink.h"
+#include "pkg/agent/link_debouncer.h"
+#include "pkg/agent/nic_port.h"
+#include "pkg/kube/client.h"
+#include "pkg/rpc/agent_status.h"
+
+namespace yardmaster::agent {
+
+struct LinkOptions {
+  std::string sysfs_root;
+  FolderPerNode folders = FolderPerNode::kNo;
+  std::vector<NicPort> ports;  // empty: found by discovery
+  DebounceTimes times;
+};
+
+class LinkReporter {
+ public:
+  LinkReporter(kube::Client& client, LinkOptions options)
+      : client_(client), options_(std::move(options)) {}
+
+  // What went wrong, one status a node; empty: nothing.
+  std::vector<absl::Status> Poll(std::int64_t steady_ms, const std::vector<std::string>& nodes,
+                                 const std::optional<FabricView>& fabric);
+
+  // As last read, in the order of node, rail and port.
+  std::vector<rpc::LinkStatus> links() const;
+  std::int64_t writes() const { return writes_; }
+  std::int64_t failures() const { return failures_; }
+
+ private:
+  struct Node {
+    explicit Node(DebounceTimes times) : debouncer(times) {}
+    LinkDebouncer debouncer;
+    std::vector<NicPort> ports;
+    std::optional<std::string> told;  // the annotation as last written
+  };
+
+  absl::Status PollNode(std::int64_t steady_ms, const std::string& name, Node& node,
+                        const std::optional<FabricView>& fabric,
+                        std::vector<rpc::LinkStatus>& links);
+  absl::Status FindPorts(const std::string& root, const std::optional<FabricView>& fabric,
+                         Node& node) const;
+  absl::Status Tell(const std::string& name, Node& node, const std::string& text);
+  std::string RootOf(const std::string& node) const;
+
+  kube::Client& client_;
+  const LinkOptions options_;
+  std::map<std::string, Node> nodes_;  // the polling thread's alone
+  mutable std::mutex mutex_;
+  std::vector<rpc::LinkStatus> links_;
+  std::atomic<std::int64_t> writes_ = 0;
+  std::atomic<std::int64_t> failures_ = 0;
+};
+
+}  // namespace yardmaster::agent

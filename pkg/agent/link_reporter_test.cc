@@ -1,0 +1,133 @@
+#include "pkg/agent/link_reporter.h"
+
+#include "gmock/gmock.h"
+
+#include "pkg/agent/testing.h"
+#include "pkg/base/clock.h"
+#include "pkg/base/strings.h"
+#include "pkg/kube/fake_client.h"
+
+namespace yardmaster::agent {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr char kAnnotation[] = "yardmaster.dev/down-ports";
+
+class LinkReporterTest : public ::testing::Test {
+ protected:
+  LinkReporterTest() {
+    for (const char* name : {"n1", "n2"}) {
+      client_.Seed(kube::Nodes(), {{"apiVersion", "v1"},
+                                   {"kind", "Node"},
+                                   {"metadata", {{"name", name}, {"annotations", {{"x", "y"}}}}}});
+    }
+    fabric_ = ExampleFabric();
+    fabric_->rails = 2;
+    fabric_->nic_ports = 1;
+  }
+
+  void SetLink(const std::string& folder, int device, bool up) {
+    sysfs_.Put(StrCat(folder, "class/infiniband/mlx5_", device, "/ports/1/state"),
+               up ? "4: ACTIVE\n" : "1: DOWN\n");
+  }
+  LinkReporter Make(FolderPerNode folders = FolderPerNode::kNo) {
+    return LinkReporter(client_, {sysfs_.path(), folders, {}, DebounceTimes{1'000, 5'000}});
+  }
+  // The annotation's text, or "(none)".
+  std::string Annotation(const std::string& node) const {
+    const auto object = client_.Find(kube::Nodes(), "", node);
+    EXPECT_EQ((*object)["metadata"]["annotations"]["x"], "y");
+    return (*object)["metadata"]["annotations"].value(kAnnotation, "(none)");
+  }
+
+  FakeClock clock_;
+  kube::FakeClient client_{clock_};
+  TempFolder sysfs_;
+  std::optional<FabricView> fabric_;
+};
+
+TEST_F(LinkReporterTest, AnnouncesALastingLossAndItsEndAndNothingElse) {
+  SetLink("", 0, true);
+  SetLink("", 1, true);
+  LinkReporter reporter = Make();
+  EXPECT_THAT(reporter.Poll(0, {"n1"}, fabric_), IsEmpty());
+  EXPECT_EQ(Annotation("n1"), "(none)");
+  SetLink("", 1, false);
+  reporter.Poll(100, {"n1"}, fabric_);
+  EXPECT_EQ(Annotation("n1"), "(none)");
+  EXPECT_FALSE(reporter.links().at(1).up);  // the status shows what is, debounced or not
+  reporter.Poll(1'100, {"n1"}, fabric_);
+  EXPECT_EQ(Annotation("n1"), "r1p0");
+
+  client_.ClearCalls();
+  for (std::int64_t now = 1'200; now < 3'000; now += 100) reporter.Poll(now, {"n1"}, fabric_);
+  EXPECT_EQ(client_.CountCalls(kube::Verb::kPatch, "nodes"), 0);
+
+  SetLink("", 1, true);
+  reporter.Poll(3'000, {"n1"}, fabric_);
+  reporter.Poll(8'000, {"n1"}, fabric_);
+  EXPECT_EQ(Annotation("n1"), "(none)");
+  EXPECT_EQ(Annotation("n2"), "(none)");
+}
+
+TEST_F(LinkReporterTest, WhatAFormerLifeLeftIsCorrectedAtOnce) {
+  SetLink("", 0, true);
+  SetLink("", 1, true);
+  nlohmann::json node = *client_.Find(kube::Nodes(), "", "n1");
+  node["metadata"]["annotations"][kAnnotation] = "r0p0";
+  client_.Seed(kube::Nodes(), node);
+  LinkReporter reporter = Make();
+  reporter.Poll(0, {"n1"}, fabric_);
+  EXPECT_EQ(Annotation("n1"), "(none)");
+}
+
+TEST_F(LinkReporterTest, AFailedWriteIsTriedAgain) {
+  SetLink("", 0, false);
+  SetLink("", 1, true);
+  client_.FailNext(kube::Verb::kPatch, "nodes", absl::UnavailableError("down"), 2);
+  LinkReporter reporter = Make();
+  EXPECT_THAT(reporter.Poll(0, {"n1"}, fabric_), SizeIs(1));
+  EXPECT_THAT(reporter.Poll(100, {"n1"}, fabric_), SizeIs(1));
+  EXPECT_THAT(reporter.Poll(200, {"n1"}, fabric_), IsEmpty());
+  EXPECT_EQ(Annotation("n1"), "r0p0");
+  EXPECT_EQ(reporter.failures(), 2);
+}
+
+TEST_F(LinkReporterTest, WhenANicIsMissingAtTheStartNobodyGuessesWhichRailItWas) {
+  SetLink("", 1, true);
+  LinkReporter reporter = Make();
+  const auto errors = reporter.Poll(0, {"n1"}, fabric_);
+  ASSERT_THAT(errors, SizeIs(1));
+  EXPECT_THAT(MessageOf(errors[0]), HasSubstr("--nic-ports-file"));
+  EXPECT_EQ(client_.CountCalls(kube::Verb::kPatch, "nodes"), 0);
+  // Named in a file, it is a port that is down.
+  LinkReporter told(
+      client_,
+      {sysfs_.path(), FolderPerNode::kNo, {{0, 0, "", "mlx5_0", 1}, {1, 0, "", "mlx5_1", 1}}, {}});
+  EXPECT_THAT(told.Poll(0, {"n1"}, fabric_), IsEmpty());
+  EXPECT_EQ(Annotation("n1"), "r0p0");
+}
+
+TEST_F(LinkReporterTest, AHostWithoutNicsOrFabricIsLeftAlone) {
+  LinkReporter reporter = Make();
+  EXPECT_THAT(reporter.Poll(0, {"n1"}, fabric_), IsEmpty());
+  SetLink("", 0, false);
+  EXPECT_THAT(reporter.Poll(0, {"n1"}, std::nullopt), IsEmpty());
+  EXPECT_EQ(client_.CountCalls(kube::Verb::kPatch, "nodes"), 0);
+}
+
+TEST_F(LinkReporterTest, EveryNodeOfSeveralHasATreeOfItsOwn) {
+  SetLink("n2/", 0, true);
+  SetLink("n2/", 1, false);
+  LinkReporter reporter = Make(FolderPerNode::kYes);
+  EXPECT_THAT(reporter.Poll(0, {"n1", "n2"}, fabric_), IsEmpty());
+  EXPECT_EQ(Annotation("n1"), "(none)");
+  EXPECT_EQ(Annotation("n2"), "r1p0");
+  EXPECT_EQ(client_.CountCalls(kube::Verb::kPatch, "nodes"), 1);
+}
+
+}  // namespace
+}  // namespace yardmaster::agent

@@ -1,0 +1,130 @@
+#include "pkg/agent/nic_port.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <system_error>
+#include <tuple>
+
+#include "pkg/api/field_reader.h"
+#include "pkg/base/strings.h"
+#include "pkg/config/yaml.h"
+
+namespace yardmaster::agent {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kMaxRail = 63;
+constexpr int kMaxPort = 15;
+constexpr std::size_t kMaxDeviceName = 64;
+
+// Linux names of devices have no slash; "." and ".." are the only dangerous ones left.
+bool SafeDevice(const std::string& name) {
+  return !name.empty() && name.size() <= kMaxDeviceName && name != "." && name != ".." &&
+         name.find('/') == std::string::npos;
+}
+
+// "mlx5_10" -> ("mlx5_", 10), so that numbers order as numbers.
+std::tuple<std::string, std::int64_t, std::string> NaturalKey(const std::string& name) {
+  const std::size_t digits = name.find_last_not_of("0123456789") + 1;
+  return {name.substr(0, digits),
+          ParseNumber<std::int64_t>(std::string_view(name).substr(digits)).value_or(-1), name};
+}
+
+std::vector<std::string> NamesIn(const std::string& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    names.push_back(it->path().filename().string());
+  }
+  std::sort(names.begin(), names.end(),
+            [](const auto& a, const auto& b) { return NaturalKey(a) < NaturalKey(b); });
+  return names;
+}
+
+std::optional<std::string> FirstLine(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  if (!std::getline(file, line)) return std::nullopt;
+  return line;
+}
+
+NicPort ReadPort(api::FieldReader& in) {
+  NicPort port;
+  port.rail = in.Int("rail", 0, 0, kMaxRail);
+  port.port = in.Int("port", 0, 0, kMaxPort);
+  port.interface = in.String("interface");
+  port.rdma_device = in.String("rdmaDevice");
+  port.rdma_port = in.Int("rdmaPort", 1, 1, kMaxPort);
+  if (port.rdma_device.empty()) port.rdma_port = 0;
+  return port;
+}
+
+}  // namespace
+
+std::string NicPort::device() const {
+  return interface.empty() ? StrCat(rdma_device, "/", rdma_port) : interface;
+}
+
+absl::StatusOr<std::vector<NicPort>> ParseNicPorts(std::string_view yaml, std::string_view file) {
+  YM_ASSIGN_OR_RETURN(const nlohmann::json root, config::ParseYaml(yaml, file));
+  api::FieldErrors errors;
+  api::FieldReader in(&root, "", api::UnknownFields::kReject, &errors);
+  std::vector<NicPort> ports;
+  for (api::FieldReader& entry : in.Objects("ports")) {
+    NicPort port = ReadPort(entry);
+    entry.Close();
+    const std::string& device = port.interface.empty() ? port.rdma_device : port.interface;
+    if (port.interface.empty() == port.rdma_device.empty() || !SafeDevice(device)) {
+      errors.Add(entry.path(), "does not name one device",
+                 "give either interface or rdmaDevice, a name without a slash");
+    }
+    ports.push_back(std::move(port));
+  }
+  in.Close();
+  if (ports.empty() && errors.empty()) {
+    errors.Add("ports", "is empty", "list the NIC ports, or leave the file out");
+  }
+  const auto place = [](const NicPort& p) { return std::tie(p.rail, p.port); };
+  std::sort(ports.begin(), ports.end(),
+            [&](const auto& a, const auto& b) { return place(a) < place(b); });
+  for (std::size_t i = 1; i < ports.size(); ++i) {
+    if (place(ports[i - 1]) == place(ports[i])) {
+      errors.Add("ports", StrCat("rail ", ports[i].rail, " port ", ports[i].port, " stands twice"),
+                 "name one device for each port");
+    }
+  }
+  if (auto status = errors.status(); !status.ok()) return Annotate(status, file);
+  return ports;
+}
+
+std::vector<NicPort> DiscoverNicPorts(const std::string& sysfs_root) {
+  const std::string folder = StrCat(sysfs_root, "/class/infiniband");
+  std::vector<NicPort> ports;
+  int rail = 0;
+  for (const std::string& device : NamesIn(folder)) {
+    int port = 0;
+    for (const std::string& name : NamesIn(StrCat(folder, "/", device, "/ports"))) {
+      const std::optional<int> number = ParseNumber<int>(name);
+      if (number.has_value()) ports.push_back({rail, port++, "", device, *number});
+    }
+    ++rail;
+  }
+  return ports;
+}
+
+bool HasLink(const std::string& sysfs_root, const NicPort& port) {
+  if (!port.interface.empty()) {
+    const auto state = FirstLine(StrCat(sysfs_root, "/class/net/", port.interface, "/operstate"));
+    return state == "up" || state == "unknown";
+  }
+  const auto state = FirstLine(StrCat(sysfs_root, "/class/infiniband/", port.rdma_device, "/ports/",
+                                      port.rdma_port, "/state"));
+  return state.has_value() && state->find("ACTIVE") != std::string::npos &&
+         state->find("ACTIVE_DEFER") == std::string::npos;
+}
+
+}  // namespace yardmaster::agent

@@ -1,0 +1,50 @@
+// Which device of the operating system is port p of the NIC of rail r.
+//
+// A file says it (YAML):
+//
+//   ports:
+//   - {rail: 0, port: 0, interface: eth2}                  # a network device
+//   - {rail: 0, port: 1, interface: eth3}
+//   - {rail: 1, port: 0, rdmaDevice: mlx5_1, rdmaPort: 1}   # a port of an RDMA device
+//
+// Without a file the RDMA devices, in the order of their names (mlx5_2 before mlx5_10, the order in
+// which NCCL finds them), are the rails, and their ports the ports. Discovery cannot know of a NIC
+// that is not there any more, so its result counts only when it finds as many as the fabric has.
+//
+// Thread safety: values and functions without state; they read the file system.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace yardmaster::agent {
+
+struct NicPort {
+  int rail = 0;
+  int port = 0;
+  // Either a network device, or a port of an RDMA device.
+  std::string interface;
+  std::string rdma_device;
+  int rdma_port = 0;
+
+  // "eth2", "mlx5_0/1".
+  std::string device() const;
+  bool operator==(const NicPort&) const = default;
+};
+
+// In the order of rail and port. Errors: InvalidArgument naming every wrong field; a place given
+// twice is one.
+absl::StatusOr<std::vector<NicPort>> ParseNicPorts(std::string_view yaml, std::string_view file);
+
+// From <sysfs_root>/class/infiniband. Empty when there is nothing.
+std::vector<NicPort> DiscoverNicPorts(const std::string& sysfs_root);
+
+// Whether the port has a link: class/net/<interface>/operstate is "up" (or "unknown", which drivers
+// say that cannot tell), class/infiniband/<device>/ports/<port>/state is ACTIVE. A device that is
+// not there has none.
+bool HasLink(const std::string& sysfs_root, const NicPort& port);
+
+}  // namespace yardmaster::agent

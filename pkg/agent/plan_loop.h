@@ -1,0 +1,88 @@
+// The one thread that owns the Applier. Watchers enqueue what they see, of which only the latest
+// per pod is kept; the thread makes the files so and publishes how far it is.
+//
+// Nothing is written before Begin: until the caches are filled, a pod we have not heard of would
+// look like one that is gone, and a level could not be read without its fabric.
+//
+// Thread safety: all methods from any thread, Start and Stop from one. The notice handler and
+// `after_step` run on the loop's thread and must not call Stop. Lifetimes: clock, sink and
+// whatever the handlers use outlive the loop.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "pkg/agent/applier.h"
+#include "pkg/base/clock.h"
+
+namespace yardmaster::agent {
+
+// What the loop last published.
+struct PlanReport {
+  std::vector<rpc::PodPlanStatus> pods;
+  std::int64_t writes = 0;
+  std::int64_t failures = 0;
+  bool begun = false;               // files of former lives have been looked at, too
+  std::int64_t stepped_at_ms = -1;  // steady time; -1: never
+};
+
+class PlanLoop {
+ public:
+  using NoticeHandler = std::function<void(const Notice&)>;
+  using AfterStep = std::function<void(const PlanReport&)>;
+
+  PlanLoop(const Clock& clock, PlanSink& sink, NoticeHandler on_notice, AfterStep after_step);
+  ~PlanLoop();  // as Stop
+  PlanLoop(const PlanLoop&) = delete;
+  PlanLoop& operator=(const PlanLoop&) = delete;
+
+  void Start();
+  void Put(PodInput pod);
+  void Remove(const std::string& uid);
+  void SetFabric(std::optional<FabricView> fabric);
+  // The caches are filled.
+  void Begin();
+  // What is enqueued already is still done.
+  void Stop();
+
+  std::shared_ptr<const PlanReport> report() const;
+  // The clock has jumped: look again at what is due. (Tests.)
+  void Poke();
+
+ private:
+  struct Inbox {
+    std::map<std::string, std::optional<PodInput>> pods;  // nothing: removed
+    std::optional<std::optional<FabricView>> fabric;
+    bool begin = false;
+  };
+
+  void Run();
+  // Takes what is enqueued; nothing when the loop is to end.
+  std::optional<Inbox> Wait(std::optional<std::int64_t> due_in_ms);
+  void Handle(Inbox inbox);
+  Now now() const { return {clock_.WallMs(), clock_.SteadyMs()}; }
+
+  const Clock& clock_;
+  const NoticeHandler on_notice_;
+  const AfterStep after_step_;
+  Applier applier_;           // the thread's alone
+  bool begin_asked_ = false;  // the thread's alone
+  bool begun_ = false;        // the thread's alone
+
+  mutable std::mutex mutex_;
+  std::condition_variable wake_;
+  Inbox inbox_;
+  bool changed_ = false;
+  bool stop_ = false;
+  std::shared_ptr<const PlanReport> report_;
+  std::thread thread_;
+};
+
+}  // namespace yardmaster::agent

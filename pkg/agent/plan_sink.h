@@ -1,0 +1,31 @@
+// Where plan files go. The applier's seam to the file system: FileSink (file_sink.h) is the real
+// one, tests give one that fails on demand. Thread safety: one thread, the applier's.
+#pragma once
+
+#include <compare>
+#include <string>
+#include <vector>
+
+#include "pkg/base/status.h"
+
+namespace yardmaster::agent {
+
+struct PlanFileId {
+  std::string node;
+  std::string pod_uid;
+  auto operator<=>(const PlanFileId&) const = default;
+};
+
+class PlanSink {
+ public:
+  virtual ~PlanSink() = default;
+  // All or nothing: a reader sees the old text or the new one, also after a power cut.
+  virtual absl::Status Write(const PlanFileId& id, const std::string& text) = 0;
+  // OK when there is no such file.
+  virtual absl::Status Remove(const PlanFileId& id) = 0;
+  // Files of this life and former ones.
+  virtual absl::StatusOr<std::vector<PlanFileId>> List() = 0;
+  virtual std::string PathOf(const PlanFileId& id) const = 0;
+};
+
+}  // namespace yardmaster::agent

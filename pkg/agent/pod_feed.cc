@@ -1,0 +1,51 @@
+#include "pkg/agent/pod_feed.h"
+
+#include "nlohmann/json.hpp"
+
+#include "pkg/kube/object.h"
+
+namespace yardmaster::agent {
+
+// The loop is told under the lock, so that two watchers' words about one pod reach it in order.
+
+void PodFeed::AddNode(const std::string& node) {
+  const std::lock_guard lock(mutex_);
+  if (!nodes_.insert(node).second) return;
+  for (const auto& [uid, pod] : pods_) {
+    if (pod.node == node) loop_.Put(pod);
+  }
+}
+
+void PodFeed::RemoveNode(const std::string& node) {
+  const std::lock_guard lock(mutex_);
+  if (nodes_.erase(node) == 0) return;
+  for (const auto& [uid, pod] : pods_) {
+    if (pod.node == node) loop_.Remove(uid);
+  }
+}
+
+std::vector<std::string> PodFeed::nodes() const {
+  const std::lock_guard lock(mutex_);
+  return {nodes_.begin(), nodes_.end()};
+}
+
+void PodFeed::TakePod(const nlohmann::json& pod) {
+  const std::optional<PodInput> input = ReadPod(pod);
+  if (!input.has_value()) {
+    DropPod(pod);
+    return;
+  }
+  const std::lock_guard lock(mutex_);
+  pods_.insert_or_assign(input->uid, *input);
+  if (nodes_.count(input->node) > 0) loop_.Put(*input);
+}
+
+void PodFeed::DropPod(const nlohmann::json& pod) {
+  const std::lock_guard lock(mutex_);
+  const auto at = pods_.find(kube::UidOf(pod));
+  if (at == pods_.end()) return;
+  loop_.Remove(at->first);
+  pods_.erase(at);
+}
+
+}  // namespace yardmaster::agent

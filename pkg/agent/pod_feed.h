@@ -1,0 +1,40 @@
+// Which pods are ours: those on the nodes the agent stands for. Watchers tell it about pods and
+// nodes in any order; it tells the plan loop about pods that begin and cease to be ours.
+//
+// Thread safety: all methods from any thread. Lifetime: the loop outlives the feed.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "nlohmann/json_fwd.hpp"
+
+#include "pkg/agent/plan_loop.h"
+#include "pkg/agent/pod_input.h"
+
+namespace yardmaster::agent {
+
+class PodFeed {
+ public:
+  explicit PodFeed(PlanLoop& loop) : loop_(loop) {}
+
+  void AddNode(const std::string& node);
+  void RemoveNode(const std::string& node);
+  // In the order of their names.
+  std::vector<std::string> nodes() const;
+
+  // The pod as it is now, or as it was last.
+  void TakePod(const nlohmann::json& pod);
+  void DropPod(const nlohmann::json& pod);
+
+ private:
+  PlanLoop& loop_;
+  mutable std::mutex mutex_;
+  std::set<std::string> nodes_;
+  std::map<std::string, PodInput> pods_;  // by uid, of all nodes
+};
+
+}  // namespace yardmaster::agent

@@ -1,0 +1,28 @@
+// What the agent takes from a Pod: who it is and the texts of our three annotations, unread.
+// Reading them is effective_plan.h's part, because what they mean depends on the fabric and on the
+// time. Thread safety: values and pure functions.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "nlohmann/json_fwd.hpp"
+
+namespace yardmaster::agent {
+
+struct PodInput {
+  std::string ns;
+  std::string name;
+  std::string uid;
+  std::string node;
+  std::optional<std::string> slot;
+  std::optional<std::string> priority;
+  std::optional<std::string> path_plan;
+  bool operator==(const PodInput&) const = default;
+};
+
+// Nothing when the pod is no concern of the agent: not bound, ended, or without any of our
+// annotations. Any JSON at all may come in.
+std::optional<PodInput> ReadPod(const nlohmann::json& pod);
+
+}  // namespace yardmaster::agent

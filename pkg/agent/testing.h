@@ -1,0 +1,62 @@
+// What the tests of this folder share. Thread safety: FakeSink may be looked at while an applier
+// uses it on another thread.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "nlohmann/json.hpp"
+
+#include "pkg/agent/effective_plan.h"
+#include "pkg/agent/plan_sink.h"
+#include "pkg/agent/pod_input.h"
+
+namespace yardmaster::agent {
+
+// Files in memory; operations fail while a failure is set.
+class FakeSink final : public PlanSink {
+ public:
+  absl::Status Write(const PlanFileId& id, const std::string& text) override;
+  absl::Status Remove(const PlanFileId& id) override;
+  absl::StatusOr<std::vector<PlanFileId>> List() override;
+  std::string PathOf(const PlanFileId& id) const override;
+
+  void Seed(const PlanFileId& id, const std::string& text);
+  // Every operation on this pod (or all, for "") fails from now on; OK ends it.
+  void Fail(const std::string& uid, absl::Status status);
+  std::map<PlanFileId, std::string> files() const;
+  // Null when there is no such file.
+  nlohmann::json Parsed(const std::string& uid) const;
+  int attempts() const;
+
+ private:
+  absl::Status FailureFor(const std::string& uid);
+
+  mutable std::mutex mutex_;
+  std::map<PlanFileId, std::string> files_;
+  std::map<std::string, absl::Status> failures_;
+  int attempts_ = 0;
+};
+
+// A pod on n1 with a slot, level 3 and a path plan of generation 5 with one peer on two rails.
+PodInput ExamplePod(const std::string& uid, std::int64_t expires_ms);
+FabricView ExampleFabric();
+
+// A folder that goes away at the end of the test.
+class TempFolder {
+ public:
+  TempFolder();
+  ~TempFolder();
+  TempFolder(const TempFolder&) = delete;
+  TempFolder& operator=(const TempFolder&) = delete;
+  const std::string& path() const { return path_; }
+  // A file in it; folders on the way are made.
+  void Put(const std::string& name, const std::string& text) const;
+
+ private:
+  std::string path_;
+};
+
+}  // namespace yardmaster::agent

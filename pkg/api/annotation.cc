@@ -1,0 +1,25 @@
+#include "pkg/api/annotation.h"
+
+#include "pkg/base/strings.h"
+
+namespace yardmaster::api {
+
+absl::StatusOr<nlohmann::json> ParseAnnotation(std::string_view text, int version) {
+  if (text.size() > kMaxAnnotationBytes) {
+    return absl::InvalidArgumentError(
+        StrCat("annotation of ", text.size(), " bytes is longer than ", kMaxAnnotationBytes));
+  }
+  nlohmann::json object = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!object.is_object()) return absl::InvalidArgumentError("annotation is no JSON object");
+  FieldErrors errors;
+  FieldReader in(&object, "", UnknownFields::kIgnore, &errors);
+  const int found = in.Int("version", 0, 0, 1'000'000);
+  if (!errors.empty()) return errors.status();
+  if (found != version) {
+    return FieldError("version", StrCat("is ", found, ", this program reads ", version),
+                      "run equal versions of all parts");
+  }
+  return object;
+}
+
+}  // namespace yardmaster::api

@@ -1,0 +1,107 @@
+// Slot, path plan, parallelism.
+#include "gtest/gtest.h"
+
+#include "pkg/api/annotation.h"
+#include "pkg/api/parallelism_annotation.h"
+#include "pkg/api/path_plan.h"
+#include "pkg/api/slot.h"
+#include "pkg/base/strings.h"
+
+namespace yardmaster::api {
+namespace {
+
+TEST(SlotTest, ReadsBackAsItWasWritten) {
+  const Slot slot{"trainingjob-a", 17, "p0", "p0s3", {0, 1}};
+  const std::string text = EncodeSlot(slot);
+  EXPECT_EQ(text,
+            R"({"version":1,"gang":"trainingjob-a","rank":17,"fabricPod":"p0","segment":"p0s3",)"
+            R"("stages":[0,1]})");
+  auto again = DecodeSlot(text);
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(*again, slot);
+}
+
+TEST(SlotTest, AnotherVersionAndGarbageAreRefused) {
+  EXPECT_EQ(MessageOf(DecodeSlot(R"({"version":2,"gang":"g"})").status()),
+            "version: is 2, this program reads 1; run equal versions of all parts");
+  for (const char* text :
+       {"", "{", "[]", "1", R"({"version":1})", R"({"version":1,"gang":"g","rank":-1})",
+        R"({"version":"1","gang":"g"})"}) {
+    EXPECT_FALSE(DecodeSlot(text).ok()) << text;
+  }
+}
+
+// What a pod of a 1,920-host job with rings and pipeline neighbours gets: on each rail the next and
+// previous worker of its ring and of its pipeline, in both planes.
+PathPlan LargePlan(int ports_per_peer) {
+  PathPlan plan{7, 1'767'323'045'000, {}};
+  for (int rail = 0; rail < 8; ++rail) {
+    RailPaths paths{rail, {}};
+    for (int peer = 0; peer < 4; ++peer) {
+      for (int plane = 0; plane < 2; ++plane) {
+        paths.peers.push_back({1916 + peer, StrCat("gpu-host-p00s14h13", peer), "10.123.234.21",
+                               plane, std::vector<std::uint16_t>(ports_per_peer, 65535)});
+      }
+    }
+    plan.rails.push_back(std::move(paths));
+  }
+  return plan;
+}
+
+TEST(PathPlanTest, ReadsBackAsItWasWritten) {
+  const PathPlan plan = LargePlan(2);
+  auto text = EncodePathPlan(plan);
+  ASSERT_TRUE(text.ok()) << text.status();
+  auto again = DecodePathPlan(*text);
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(*again, plan);
+}
+
+TEST(PathPlanTest, APodOfALargeJobStaysBelowTheLimit) {
+  auto text = EncodePathPlan(LargePlan(8));
+  ASSERT_TRUE(text.ok());
+  EXPECT_LT(text->size(), kMaxAnnotationBytes / 4);
+}
+
+TEST(PathPlanTest, OneThatIsTooLongIsRefused) {
+  EXPECT_FALSE(EncodePathPlan(LargePlan(1000)).ok());
+}
+
+TEST(PathPlanTest, WrongPortsAreNamed) {
+  auto plan =
+      DecodePathPlan(R"({"version":1,"rails":[{"rail":0,"peers":[{"sourcePorts":[70000]}]}]})");
+  EXPECT_EQ(MessageOf(plan.status()).rfind("rails[0].peers[0].sourcePorts[0]: expected", 0), 0u);
+}
+
+TEST(ParallelismAnnotationTest, ReadsSizesAndOrder) {
+  auto parsed = ParseParallelism("tp=8, pp=4 ,dp=16,ep=2,order=tp-cp-pp-ep-dp");
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  EXPECT_EQ(parsed->parallelism.tensor, 8);
+  EXPECT_EQ(parsed->parallelism.pipeline, 4);
+  EXPECT_EQ(parsed->parallelism.data, 16);
+  EXPECT_EQ(parsed->parallelism.expert, 2);
+  EXPECT_EQ(workload::FormatOrder(parsed->parallelism.order), "tp-cp-pp-ep-dp");
+  EXPECT_TRUE(parsed->data_given);
+  EXPECT_FALSE(ParseParallelism("tp=8")->data_given);
+}
+
+TEST(ParallelismAnnotationTest, FormattingReadsBackEqual) {
+  for (const char* text : {"dp=1", "tp=8,dp=16,pp=4", "tp=2,cp=2,ep=2,dp=4,pp=2,vpp=3",
+                           "tp=2,dp=4,order=dp-tp-cp-ep-pp"}) {
+    auto parsed = ParseParallelism(text);
+    ASSERT_TRUE(parsed.ok()) << parsed.status();
+    EXPECT_EQ(FormatParallelism(parsed->parallelism), text);
+  }
+}
+
+TEST(ParallelismAnnotationTest, WhatIsWrongIsShownWithTheFix) {
+  for (const char* text : {"", "tp", "tp=", "tp=0", "tp=x", "tp=8,tp=8", "xp=3", "tp=99999999999",
+                           "order=tp-tp", "tp=8,,dp=1"}) {
+    auto parsed = ParseParallelism(text);
+    ASSERT_FALSE(parsed.ok()) << text;
+    EXPECT_NE(MessageOf(parsed.status()).find("tp=8,pp=4,dp=16"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace yardmaster::api

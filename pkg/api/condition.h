@@ -1,0 +1,39 @@
+// Conditions as Kubernetes' conventions have them: one entry per type, and a transition time that
+// moves only when the status does, so that `kubectl wait` and people can trust it. Thread safety:
+// values and pure functions.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "nlohmann/json_fwd.hpp"
+
+#include "pkg/api/field_reader.h"
+
+namespace yardmaster::api {
+
+enum class ConditionStatus { kTrue, kFalse, kUnknown };
+
+struct Condition {
+  std::string type;  // "Planned"
+  ConditionStatus status = ConditionStatus::kUnknown;
+  std::string reason;   // CamelCase, for programs
+  std::string message;  // for people
+  std::int64_t observed_generation = 0;
+  std::int64_t transition_ms = 0;
+  bool operator==(const Condition&) const = default;
+};
+
+// Adds or replaces the condition of that type; `transition_ms` of the argument is ignored. True
+// when the list is different afterwards.
+bool SetCondition(std::vector<Condition>& conditions, Condition condition, std::int64_t now_ms);
+// The condition of that type, or null.
+const Condition* FindCondition(const std::vector<Condition>& conditions, std::string_view type);
+bool IsTrue(const std::vector<Condition>& conditions, std::string_view type);
+
+std::vector<Condition> ReadConditions(FieldReader& status);
+nlohmann::json EncodeConditions(const std::vector<Condition>& conditions);
+
+}  // namespace yardmaster::api

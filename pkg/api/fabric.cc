@@ -1,0 +1,196 @@
+#include "pkg/api/fabric.h"
+
+#include "nlohmann/json.hpp"
+
+#include "pkg/api/ecmp_hash_json.h"
+#include "pkg/api/names.h"
+
+namespace yardmaster::api {
+
+namespace {
+
+using fabric::FabricSpec;
+using fabric::Scope;
+using fabric::Tier;
+using nlohmann::json;
+
+constexpr std::string_view kScopeNames[] = {"Segment", "FabricPod", "Fabric"};
+constexpr int kMax = 1'000'000;  // contradictions inside this range are fabric::Problems' business
+
+void ReadSizes(FieldReader& in, FabricSpec& spec) {
+  FieldReader labels = in.Object("labels");
+  spec.fabric_pod_label = labels.String("fabricPod", spec.fabric_pod_label);
+  spec.segment_label = labels.String("segment", spec.segment_label);
+  labels.Close();
+  FieldReader host = in.Object("host");
+  spec.gpus_per_host = host.Int("gpus", spec.gpus_per_host, 1, 1024);
+  spec.rails = host.Int("rails", spec.rails, 1, 1024);
+  spec.nic_ports = host.Int("nicPorts", spec.nic_ports, 1, 64);
+  spec.nic_gbps = host.Int("nicGbps", spec.nic_gbps, 1, kMax);
+  spec.nvlink_gbps = host.Number("nvlinkGbps", spec.nvlink_gbps, 0, 1e9);
+  host.Close();
+  spec.planes = in.Int("planes", spec.planes, 1, 64);
+  FieldReader size = in.Object("size");
+  spec.fabric_pods = size.Int("fabricPods", spec.fabric_pods, 1, kMax);
+  spec.segments_per_fabric_pod =
+      size.Int("segmentsPerFabricPod", spec.segments_per_fabric_pod, 1, kMax);
+  spec.hosts_per_segment = size.Int("hostsPerSegment", spec.hosts_per_segment, 1, kMax);
+  size.Close();
+}
+
+void ReadPolicies(FieldReader& in, FabricSpec& spec) {
+  FieldReader backup = in.Object("backup");
+  spec.backup.hosts_per_segment = backup.Int("hostsPerSegment", 0, 0, kMax);
+  spec.backup.borrow_in_segment = backup.Bool("borrowInSegment", spec.backup.borrow_in_segment);
+  spec.backup.borrow_in_fabric_pod =
+      backup.Bool("borrowInFabricPod", spec.backup.borrow_in_fabric_pod);
+  spec.backup.lend_to_preemptible =
+      backup.Bool("lendToPreemptible", spec.backup.lend_to_preemptible);
+  backup.Close();
+  FieldReader levels = in.Object("networkLevels");
+  spec.levels.count = levels.Int("count", spec.levels.count, 1, 64);
+  spec.levels.reserved = levels.Ints("reserved", 0, 63);
+  for (FieldReader& entry : levels.Objects("trafficClasses")) {
+    const int level = entry.Int("level", 0, 0, 63);
+    spec.levels.traffic_class_of_level[level] = entry.Int("trafficClass", 0, 0, 255);
+    entry.Close();
+  }
+  levels.Close();
+  FieldReader addressing = in.Object("addressing");
+  spec.addressing.base = addressing.String("base", spec.addressing.base);
+  addressing.Close();
+}
+
+void ReadTiers(FieldReader& in, FabricSpec& spec) {
+  for (FieldReader& entry : in.Objects("tiers")) {
+    Tier tier;
+    tier.role = entry.String("role");
+    tier.scope = entry.Enum("scope", kScopeNames, Scope::kSegment);
+    tier.switches = entry.Int("switches", 1, 1, kMax);
+    tier.per_rail = entry.Bool("perRail", false);
+    tier.per_plane = entry.Bool("perPlane", true);
+    tier.down_ports = entry.Int("downPorts", 0, 0, kMax);
+    tier.down_gbps = entry.Int("downGbps", 0, 0, kMax);
+    tier.up_ports = entry.Int("upPorts", 0, 0, kMax);
+    tier.up_gbps = entry.Int("upGbps", 0, 0, kMax);
+    tier.stripes = entry.Int("stripes", 1, 1, kMax);
+    entry.Close();
+    spec.tiers.push_back(std::move(tier));
+  }
+}
+
+json EncodeTiers(const FabricSpec& spec) {
+  json out = json::array();
+  for (const Tier& tier : spec.tiers) {
+    json entry = {
+        {"role", tier.role},          {"scope", kScopeNames[static_cast<std::size_t>(tier.scope)]},
+        {"switches", tier.switches},  {"perRail", tier.per_rail},
+        {"perPlane", tier.per_plane}, {"downPorts", tier.down_ports},
+        {"downGbps", tier.down_gbps}, {"stripes", tier.stripes}};
+    if (tier.up_ports != 0) {
+      entry["upPorts"] = tier.up_ports;
+      entry["upGbps"] = tier.up_gbps;
+    }
+    out.push_back(std::move(entry));
+  }
+  return out;
+}
+
+json EncodeLevels(const fabric::NetworkLevels& levels) {
+  json out = {{"count", levels.count}, {"reserved", levels.reserved}};
+  for (const auto& [level, traffic_class] : levels.traffic_class_of_level) {
+    out["trafficClasses"].push_back({{"level", level}, {"trafficClass", traffic_class}});
+  }
+  return out;
+}
+
+json EncodeHashes(const std::map<std::string, fabric::HashSpec>& hashes) {
+  json out = json::object();
+  for (const auto& [name, hash] : hashes) out[name] = EncodeHashSpec(hash);
+  return out;
+}
+
+json EncodeSpec(const FabricSpec& spec) {
+  return {{"labels", {{"fabricPod", spec.fabric_pod_label}, {"segment", spec.segment_label}}},
+          {"host",
+           {{"gpus", spec.gpus_per_host},
+            {"rails", spec.rails},
+            {"nicPorts", spec.nic_ports},
+            {"nicGbps", spec.nic_gbps},
+            {"nvlinkGbps", spec.nvlink_gbps}}},
+          {"planes", spec.planes},
+          {"size",
+           {{"fabricPods", spec.fabric_pods},
+            {"segmentsPerFabricPod", spec.segments_per_fabric_pod},
+            {"hostsPerSegment", spec.hosts_per_segment}}},
+          {"backup",
+           {{"hostsPerSegment", spec.backup.hosts_per_segment},
+            {"borrowInSegment", spec.backup.borrow_in_segment},
+            {"borrowInFabricPod", spec.backup.borrow_in_fabric_pod},
+            {"lendToPreemptible", spec.backup.lend_to_preemptible}}},
+          {"networkLevels", EncodeLevels(spec.levels)},
+          {"addressing", {{"base", spec.addressing.base}}},
+          {"tiers", EncodeTiers(spec)}};
+}
+
+FabricStatus ReadStatus(FieldReader in) {
+  FabricStatus status;
+  status.observed_generation = in.Int64("observedGeneration", 0, 0, INT64_MAX);
+  status.fabric_pods = in.Int("fabricPods", 0, 0, kMax);
+  status.segments = in.Int("segments", 0, 0, kMax);
+  status.hosts = in.Int("hosts", 0, 0, kMax);
+  status.backup_hosts = in.Int("backupHosts", 0, 0, kMax);
+  status.conditions = ReadConditions(in);
+  in.Close();
+  return status;
+}
+
+}  // namespace
+
+absl::StatusOr<Fabric> DecodeFabric(const json& object, UnknownFields unknown) {
+  FieldErrors errors;
+  FieldReader in(&object, "", unknown, &errors);
+  ReadTypeMeta(in, kGroupVersion, kFabricKind);
+  Fabric out;
+  out.metadata = ReadMetadata(in, Namespaced::kNo);
+  out.spec.name = out.metadata.name;
+  FieldReader spec = in.Object("spec");
+  ReadSizes(spec, out.spec);
+  ReadPolicies(spec, out.spec);
+  ReadTiers(spec, out.spec);
+  for (auto& [role, block] : spec.Members("ecmpHash")) {
+    out.spec.ecmp_hash[role] = ReadHashSpec(block);
+  }
+  for (auto& [name, block] : spec.Members("ecmpHashOverrides")) {
+    out.spec.ecmp_hash_overrides[name] = ReadHashSpec(block);
+  }
+  spec.Close();
+  out.status = ReadStatus(in.Object("status"));
+  in.Close();
+  if (!errors.empty()) return errors.status();
+  return out;
+}
+
+json EncodeFabricStatus(const FabricStatus& status) {
+  return {{"observedGeneration", status.observed_generation},
+          {"fabricPods", status.fabric_pods},
+          {"segments", status.segments},
+          {"hosts", status.hosts},
+          {"backupHosts", status.backup_hosts},
+          {"conditions", EncodeConditions(status.conditions)}};
+}
+
+json EncodeFabric(const Fabric& fabric) {
+  json out = {{"apiVersion", kGroupVersion},
+              {"kind", kFabricKind},
+              {"metadata", EncodeMetadata(fabric.metadata)},
+              {"spec", EncodeSpec(fabric.spec)}};
+  if (!fabric.spec.ecmp_hash.empty()) out["spec"]["ecmpHash"] = EncodeHashes(fabric.spec.ecmp_hash);
+  if (!fabric.spec.ecmp_hash_overrides.empty()) {
+    out["spec"]["ecmpHashOverrides"] = EncodeHashes(fabric.spec.ecmp_hash_overrides);
+  }
+  if (fabric.status != FabricStatus{}) out["status"] = EncodeFabricStatus(fabric.status);
+  return out;
+}
+
+}  // namespace yardmaster::api

@@ -1,0 +1,42 @@
+// Fabric: the network as its platform team describes it, as a Kubernetes object. The content is
+// fabric::FabricSpec; this is its JSON. Thread safety: values and pure functions.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "nlohmann/json_fwd.hpp"
+
+#include "pkg/api/condition.h"
+#include "pkg/api/metadata.h"
+#include "pkg/fabric/spec.h"
+
+namespace yardmaster::api {
+
+inline constexpr char kFabricKind[] = "Fabric";
+
+struct FabricStatus {
+  std::int64_t observed_generation = 0;
+  int fabric_pods = 0;  // that Nodes stand in
+  int segments = 0;
+  int hosts = 0;
+  int backup_hosts = 0;
+  std::vector<Condition> conditions;
+  bool operator==(const FabricStatus&) const = default;
+};
+
+struct Fabric {
+  ObjectMeta metadata;
+  fabric::FabricSpec spec;  // spec.name is the object's name
+  FabricStatus status;
+};
+
+// Errors: InvalidArgument, one line per wrong field. That the numbers add up is not checked here:
+// see fabric::Problems.
+absl::StatusOr<Fabric> DecodeFabric(const nlohmann::json& object,
+                                    UnknownFields unknown = UnknownFields::kReject);
+nlohmann::json EncodeFabric(const Fabric& fabric);
+nlohmann::json EncodeFabricStatus(const FabricStatus& status);
+
+}  // namespace yardmaster::api

@@ -1,0 +1,112 @@
+// Walks a JSON value that somebody wrote and turns every surprise into one line that says where,
+// what was expected and how to mend it:
+//
+//   spec.parallelism.tensor: expected an integer from 1 to 1000000, got "eight"; ...
+//
+// All errors of one object are collected, so that a person mends them in one go. A reader never
+// stops: after an error it returns the fallback. Null counts as left out, as Kubernetes has it.
+//
+// Fields that nobody asked for are errors in the kinds we own (a misspelt field would otherwise
+// change the job without a word) and ignored in everybody else's.
+//
+// Lifetimes: a reader points into the JSON value and the error list; both must outlive it. Thread
+// safety: none; readers are local variables.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "nlohmann/json_fwd.hpp"
+
+#include "pkg/base/status.h"
+
+namespace yardmaster::api {
+
+enum class UnknownFields { kReject, kIgnore };
+
+class FieldErrors {
+ public:
+  void Add(std::string_view field, std::string_view problem, std::string_view fix);
+  // A line that is whole already, for example one of fabric::Problems.
+  void AddLine(std::string line);
+  bool empty() const { return lines_.empty(); }
+  const std::vector<std::string>& lines() const { return lines_; }
+  // OK, or InvalidArgument with one line per error.
+  absl::Status status() const;
+
+ private:
+  std::vector<std::string> lines_;
+};
+
+// `parent.key`, or `parent["odd key"]` where the key is no plain name.
+std::string JoinPath(std::string_view parent, std::string_view key);
+// A value as an error shows it: short, one line.
+std::string Shown(const nlohmann::json& value);
+// The candidate that is nearest to `word` if one is near enough to be meant, else "".
+std::string Nearest(std::string_view word, const std::vector<std::string>& candidates);
+
+class FieldReader {
+ public:
+  // `value` null: the object was left out. A value that is no object is an error here and reads as
+  // left out.
+  FieldReader(const nlohmann::json* value, std::string path, UnknownFields unknown,
+              FieldErrors* errors);
+
+  const std::string& path() const { return path_; }
+  std::string PathOf(std::string_view key) const { return JoinPath(path_, key); }
+  FieldErrors& errors() const { return *errors_; }
+  bool present() const { return object_ != nullptr; }
+  bool has(std::string_view key) { return Find(key) != nullptr; }
+
+  std::int64_t Int64(std::string_view key, std::int64_t fallback, std::int64_t min,
+                     std::int64_t max);
+  int Int(std::string_view key, int fallback, int min, int max) {
+    return static_cast<int>(Int64(key, fallback, min, max));
+  }
+  double Number(std::string_view key, double fallback, double min, double max);
+  bool Bool(std::string_view key, bool fallback);
+  std::string String(std::string_view key, std::string_view fallback = "");
+  std::string RequiredString(std::string_view key);
+  // RFC 3339; 0 when left out.
+  std::int64_t TimeMs(std::string_view key);
+  // One of `names`, which stand in the order of the enumeration.
+  template <typename E, std::size_t N>
+  E Enum(std::string_view key, const std::string_view (&names)[N], E fallback) {
+    return static_cast<E>(Choice(key, {names, names + N}, static_cast<std::size_t>(fallback)));
+  }
+
+  FieldReader Object(std::string_view key);
+  // As Object, but fields that nobody asks for are fine.
+  FieldReader OpenObject(std::string_view key);
+  std::vector<FieldReader> Objects(std::string_view key);
+  // The members of an object whose keys are data, in key order.
+  std::vector<std::pair<std::string, FieldReader>> Members(std::string_view key);
+  std::vector<std::string> Strings(std::string_view key);
+  std::vector<int> Ints(std::string_view key, int min, int max);
+  std::map<std::string, std::string> StringMap(std::string_view key);
+  // The value as it stands, or null.
+  const nlohmann::json* Raw(std::string_view key) { return Find(key); }
+
+  // Call last: reports the fields that nobody asked for.
+  void Close();
+
+ private:
+  const nlohmann::json* Find(std::string_view key);
+  const nlohmann::json* FindArray(std::string_view key);
+  const nlohmann::json* FindObject(std::string_view key);
+  std::size_t Choice(std::string_view key, std::vector<std::string_view> names,
+                     std::size_t fallback);
+  void Expected(std::string_view field, std::string_view what, const nlohmann::json& got,
+                std::string_view fix);
+
+  const nlohmann::json* object_ = nullptr;
+  std::string path_;
+  UnknownFields unknown_;
+  FieldErrors* errors_;
+  std::vector<std::string> known_;
+};
+
+}  // namespace yardmaster::api

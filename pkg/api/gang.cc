@@ -1,0 +1,148 @@
+#include "pkg/api/gang.h"
+
+#include <algorithm>
+#include <set>
+
+#include "nlohmann/json.hpp"
+
+#include "pkg/api/names.h"
+#include "pkg/base/clock.h"
+#include "pkg/base/strings.h"
+
+namespace yardmaster::api {
+
+namespace {
+
+using nlohmann::json;
+
+// FNV-1a, because the name must be the same in every process and version.
+std::string ShortHash(std::string_view text) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (unsigned char c : text) hash = (hash ^ c) * 0x100000001b3;
+  static constexpr char kDigits[] = "0123456789abcdef";
+  std::string out;
+  for (int i = 0; i < 10; ++i, hash >>= 4) out += kDigits[hash & 15];
+  return out;
+}
+
+OwnerReference ReadOwner(FieldReader in) {
+  OwnerReference owner;
+  owner.api_version = in.String("apiVersion");
+  owner.kind = in.RequiredString("kind");
+  owner.name = in.RequiredString("name");
+  owner.uid = in.String("uid");
+  in.Close();
+  return owner;
+}
+
+std::vector<RankBase> ReadRankBases(FieldReader& spec) {
+  std::vector<RankBase> out;
+  for (FieldReader& in : spec.Objects("rankBases")) {
+    out.push_back({in.String("subgroup"), in.Int("firstRank", 0, 0, 1'000'000)});
+    in.Close();
+  }
+  return out;
+}
+
+// Ranks of a committed plan are 0 .. workers-1, each once.
+void CheckAssignments(const Gang& gang, FieldErrors& errors) {
+  const auto& assignments = gang.status.assignments;
+  if (assignments.empty()) return;
+  std::set<int> ranks;
+  for (const AssignmentEntry& entry : assignments) ranks.insert(entry.rank);
+  const int workers = gang.job.workers;
+  if (static_cast<int>(assignments.size()) == workers &&
+      static_cast<int>(ranks.size()) == workers && *ranks.begin() == 0 &&
+      *ranks.rbegin() == workers - 1) {
+    return;
+  }
+  errors.Add("status.assignments",
+             StrCat("hold ", Count(static_cast<std::int64_t>(ranks.size()), "distinct rank"),
+                    " in ", assignments.size(), " entries for spec.workers ", workers),
+             "a committed plan has every rank from 0 once; remove the status to plan anew");
+}
+
+GangStatus ReadStatus(FieldReader in) {
+  GangStatus status;
+  status.observed_generation = in.Int64("observedGeneration", 0, 0, INT64_MAX);
+  status.plan_generation = in.Int64("planGeneration", 0, 0, INT64_MAX);
+  status.fabric = in.String("fabric");
+  status.committed_ms = in.TimeMs("committedTime");
+  if (in.has("outcome")) status.outcome = ReadOutcome(in, "outcome", placement::Outcome::kNotNow);
+  status.objective = ReadObjective(in.Object("objective"));
+  status.assignments = ReadAssignments(in);
+  std::sort(status.assignments.begin(), status.assignments.end(),
+            [](const AssignmentEntry& a, const AssignmentEntry& b) { return a.rank < b.rank; });
+  status.reasons = ReadReasons(in);
+  status.relaxations = ReadRelaxations(in);
+  if (in.has("network")) status.network = ReadNetwork(in.Object("network"));
+  status.conditions = ReadConditions(in);
+  in.Close();
+  return status;
+}
+
+}  // namespace
+
+std::string GangName(std::string_view owner_kind, std::string_view owner_name) {
+  constexpr std::size_t kMaxName = 253;
+  std::string name = StrCat(owner_kind, "-", owner_name);
+  for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  if (name.size() <= kMaxName) return name;
+  return StrCat(name.substr(0, kMaxName - 11), "-", ShortHash(name));
+}
+
+absl::StatusOr<Gang> DecodeGang(const json& object, UnknownFields unknown) {
+  FieldErrors errors;
+  FieldReader in(&object, "", unknown, &errors);
+  ReadTypeMeta(in, kGroupVersion, kGangKind);
+  Gang gang;
+  gang.metadata = ReadMetadata(in, Namespaced::kYes);
+  FieldReader spec = in.Object("spec");
+  gang.owner = ReadOwner(spec.Object("owner"));
+  gang.job = ReadJobSpec(spec);
+  gang.constraints = ReadConstraints(spec.Object("constraints"));
+  gang.rank_bases = ReadRankBases(spec);
+  spec.Close();
+  gang.status = ReadStatus(in.Object("status"));
+  CheckAssignments(gang, errors);
+  in.Close();
+  if (!errors.empty()) return errors.status();
+  return gang;
+}
+
+json EncodeGangStatus(const GangStatus& status) {
+  json out = {{"observedGeneration", status.observed_generation},
+              {"planGeneration", status.plan_generation},
+              {"objective", EncodeObjective(status.objective)},
+              {"assignments", EncodeAssignments(status.assignments)},
+              {"reasons", EncodeReasons(status.reasons)},
+              {"relaxations", EncodeRelaxations(status.relaxations)},
+              {"conditions", EncodeConditions(status.conditions)}};
+  if (!status.fabric.empty()) out["fabric"] = status.fabric;
+  if (status.committed_ms != 0) out["committedTime"] = FormatTime(status.committed_ms);
+  if (status.outcome) out["outcome"] = EncodeOutcome(*status.outcome);
+  if (status.network) out["network"] = EncodeNetwork(*status.network);
+  return out;
+}
+
+json EncodeGang(const Gang& gang) {
+  json spec = {{"owner",
+                {{"apiVersion", gang.owner.api_version},
+                 {"kind", gang.owner.kind},
+                 {"name", gang.owner.name},
+                 {"uid", gang.owner.uid}}}};
+  EncodeJobSpec(gang.job, spec);
+  json constraints = EncodeConstraints(gang.constraints);
+  if (!constraints.empty()) spec["constraints"] = std::move(constraints);
+  for (const RankBase& base : gang.rank_bases) {
+    spec["rankBases"].push_back({{"subgroup", base.subgroup}, {"firstRank", base.first_rank}});
+  }
+  json out = {{"apiVersion", kGroupVersion},
+              {"kind", kGangKind},
+              {"metadata", EncodeMetadata(gang.metadata)},
+              {"spec", std::move(spec)}};
+  if (gang.status != GangStatus{}) out["status"] = EncodeGangStatus(gang.status);
+  return out;
+}
+
+}  // namespace yardmaster::api

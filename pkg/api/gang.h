@@ -1,0 +1,75 @@
+// Gang: one all-or-nothing set of pods, whoever owns them. Its status is the ledger: the one write
+// that commits a plan, and the only thing that everything downstream reads. The spec holds all that
+// planning needs, so that a plan can be made without the owner.
+//
+// Thread safety: values and pure functions.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "nlohmann/json_fwd.hpp"
+
+#include "pkg/api/condition.h"
+#include "pkg/api/job_spec.h"
+#include "pkg/api/metadata.h"
+#include "pkg/api/outcome_json.h"
+
+namespace yardmaster::api {
+
+inline constexpr char kGangKind[] = "Gang";
+
+// Condition types of a Gang.
+inline constexpr char kPlannedCondition[] = "Planned";
+inline constexpr char kReleasedCondition[] = "Released";
+inline constexpr char kNetworkPlannedCondition[] = "NetworkPlanned";
+inline constexpr char kDegradedCondition[] = "Degraded";
+
+// Ranks of the pods of one subgroup (a Job of a JobSet, a replica type, a task) begin at
+// `first_rank`: a pod's rank is that plus its index in the subgroup.
+struct RankBase {
+  std::string subgroup;  // as Membership::subgroup; "" where there is only one
+  int first_rank = 0;
+  bool operator==(const RankBase&) const = default;
+};
+
+struct GangStatus {
+  std::int64_t observed_generation = 0;
+  std::int64_t plan_generation = 0;  // counts committed plans; 0: none yet
+  std::string fabric;                // the Fabric it was planned on
+  std::int64_t committed_ms = 0;
+  std::optional<placement::Outcome> outcome;  // of the last planning; nothing: not planned yet
+  placement::Objective objective;
+  std::vector<AssignmentEntry> assignments;  // by rank; all ranks once committed, else none
+  std::vector<placement::Reason> reasons;
+  std::vector<placement::Relaxation> relaxations;
+  std::optional<NetworkStatus> network;
+  std::vector<Condition> conditions;
+  bool operator==(const GangStatus&) const = default;
+
+  bool committed() const { return plan_generation > 0 && !assignments.empty(); }
+};
+
+struct Gang {
+  ObjectMeta metadata;
+  OwnerReference owner;  // the object whose pods these are
+  JobSpec job;
+  NodeConstraints constraints;
+  std::vector<RankBase> rank_bases;
+  GangStatus status;
+  bool operator==(const Gang&) const = default;
+};
+
+// "<kind>-<name>" in lower case, cut and hashed where that would be too long for a name, so that a
+// TrainingJob and a Job of one name have different gangs.
+std::string GangName(std::string_view owner_kind, std::string_view owner_name);
+
+absl::StatusOr<Gang> DecodeGang(const nlohmann::json& object,
+                                UnknownFields unknown = UnknownFields::kReject);
+nlohmann::json EncodeGang(const Gang& gang);
+nlohmann::json EncodeGangStatus(const GangStatus& status);
+
+}  // namespace yardmaster::api

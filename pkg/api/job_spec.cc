@@ -1,0 +1,207 @@
+#include "pkg/api/job_spec.h"
+
+#include <algorithm>
+
+#include "nlohmann/json.hpp"
+
+namespace yardmaster::api {
+
+namespace {
+
+using nlohmann::json;
+using workload::Mode;
+using workload::Within;
+
+constexpr std::string_view kWithinNames[] = {"Host", "Segment", "FabricPod", "Fabric"};
+constexpr std::string_view kModeNames[] = {"Required", "Preferred"};
+constexpr int kMaxSize = 1'000'000;
+constexpr double kMaxNumber = 1e30;
+constexpr double kMaxSeconds = 1e9;
+
+struct NamedGroup {
+  const char* name;
+  GroupPolicySpec PlacementSpec::*spec;
+  workload::GroupPolicy workload::PlacementPolicy::*policy;
+};
+constexpr NamedGroup kGroups[] = {
+    {"tensor", &PlacementSpec::tensor, &workload::PlacementPolicy::tensor},
+    {"context", &PlacementSpec::context, &workload::PlacementPolicy::context},
+    {"expert", &PlacementSpec::expert, &workload::PlacementPolicy::expert},
+    {"data", &PlacementSpec::data, &workload::PlacementPolicy::data},
+    {"pipeline", &PlacementSpec::pipeline, &workload::PlacementPolicy::pipeline}};
+
+void ReadParallelism(FieldReader& spec, JobSpec& job) {
+  FieldReader in = spec.Object("parallelism");
+  workload::Parallelism& p = job.parallelism;
+  job.parallelism_given = in.present();
+  p.tensor = in.Int("tensor", 1, 1, kMaxSize);
+  p.context = in.Int("context", 1, 1, kMaxSize);
+  p.expert = in.Int("expert", 1, 1, kMaxSize);
+  p.pipeline = in.Int("pipeline", 1, 1, kMaxSize);
+  p.virtual_pipeline = in.Int("virtualPipeline", 1, 1, kMaxSize);
+  p.data = in.Int("data", 0, 1, kMaxSize);
+  if (p.data == 0) p.data = DerivedData(p, std::int64_t{1} * job.workers * job.gpus_per_worker);
+  const std::string order = in.String("order", workload::FormatOrder(workload::kMegatronOrder));
+  absl::StatusOr<workload::AxisOrder> parsed = workload::ParseOrder(order);
+  if (parsed.ok()) {
+    p.order = *parsed;
+  } else {
+    in.errors().AddLine(in.PathOf("order") + ": " + MessageOf(parsed.status()));
+  }
+  in.Close();
+}
+
+void ReadPlacement(FieldReader& spec, PlacementSpec& placement) {
+  FieldReader in = spec.Object("placement");
+  for (const NamedGroup& group : kGroups) {
+    FieldReader policy = in.Object(group.name);
+    GroupPolicySpec& out = placement.*group.spec;
+    if (policy.has("within")) out.within = policy.Enum("within", kWithinNames, Within::kFabric);
+    if (policy.has("mode")) out.mode = policy.Enum("mode", kModeNames, Mode::kRequired);
+    policy.Close();
+  }
+  placement.max_stages_per_segment = in.Int("maxStagesPerSegment", 0, 0, kMaxSize);
+  in.Close();
+}
+
+void ReadProfile(FieldReader& spec, workload::Profile& profile) {
+  FieldReader in = spec.Object("profile");
+  profile.flop_per_iteration = in.Number("flopPerIteration", 0, 0, kMaxNumber);
+  profile.compute_seconds = in.Number("computeSeconds", 0, 0, kMaxSeconds);
+  profile.communication_start = in.Number("communicationStart", 0.5, 0, 1);
+  profile.data_bytes = in.Number("dataBytes", 0, 0, kMaxNumber);
+  profile.pipeline_bytes = in.Number("pipelineBytes", 0, 0, kMaxNumber);
+  profile.tensor_bytes = in.Number("tensorBytes", 0, 0, kMaxNumber);
+  profile.expert_bytes = in.Number("expertBytes", 0, 0, kMaxNumber);
+  profile.measured = in.Bool("measured", false);
+  in.Close();
+}
+
+json EncodePlacement(const PlacementSpec& placement) {
+  json out = json::object();
+  for (const NamedGroup& group : kGroups) {
+    const GroupPolicySpec& policy = placement.*group.spec;
+    if (policy.within) {
+      out[group.name]["within"] = kWithinNames[static_cast<std::size_t>(*policy.within)];
+    }
+    if (policy.mode) out[group.name]["mode"] = kModeNames[static_cast<std::size_t>(*policy.mode)];
+  }
+  if (placement.max_stages_per_segment != 0) {
+    out["maxStagesPerSegment"] = placement.max_stages_per_segment;
+  }
+  return out;
+}
+
+json EncodeParallelism(const workload::Parallelism& p) {
+  return {{"tensor", p.tensor},
+          {"context", p.context},
+          {"expert", p.expert},
+          {"data", p.data},
+          {"pipeline", p.pipeline},
+          {"virtualPipeline", p.virtual_pipeline},
+          {"order", workload::FormatOrder(p.order)}};
+}
+
+json EncodeProfile(const workload::Profile& profile) {
+  return {{"flopPerIteration", profile.flop_per_iteration},
+          {"computeSeconds", profile.compute_seconds},
+          {"communicationStart", profile.communication_start},
+          {"dataBytes", profile.data_bytes},
+          {"pipelineBytes", profile.pipeline_bytes},
+          {"tensorBytes", profile.tensor_bytes},
+          {"expertBytes", profile.expert_bytes},
+          {"measured", profile.measured}};
+}
+
+// Whether blocks of `block` consecutive ranks, in which each group lies, stay inside one host.
+bool FitsHost(std::int64_t block, int gpus_per_worker, int gpus_per_host) {
+  if (block <= gpus_per_worker) return gpus_per_worker % block == 0;
+  return block <= gpus_per_host && block % gpus_per_worker == 0;
+}
+
+}  // namespace
+
+int DerivedData(const workload::Parallelism& p, std::int64_t world) {
+  std::int64_t rest = world;
+  for (int size : {p.tensor, p.context, p.pipeline}) {
+    if (rest % size != 0) return 1;
+    rest /= size;
+  }
+  return static_cast<int>(std::clamp<std::int64_t>(rest, 1, kMaxSize));
+}
+
+workload::PlacementPolicy ResolvePlacement(const PlacementSpec& spec,
+                                           const workload::Parallelism& p, int gpus_per_worker,
+                                           int gpus_per_host) {
+  workload::PlacementPolicy policy;
+  policy.max_stages_per_segment = spec.max_stages_per_segment;
+  // Groups are consecutive ranks only when their axis is the fastest.
+  const bool tensor_first = p.order[0] == workload::Axis::kTensor;
+  const bool context_next = tensor_first && p.order[1] == workload::Axis::kContext;
+  if (p.tensor == 1 || (tensor_first && FitsHost(p.tensor, gpus_per_worker, gpus_per_host))) {
+    policy.tensor = {Within::kHost, Mode::kRequired};
+  }
+  const std::int64_t block = std::int64_t{1} * p.tensor * p.context;
+  if (p.context == 1 || (context_next && FitsHost(block, gpus_per_worker, gpus_per_host))) {
+    policy.context = {Within::kHost, Mode::kRequired};
+  }
+  for (const NamedGroup& group : kGroups) {
+    const GroupPolicySpec& given = spec.*group.spec;
+    workload::GroupPolicy& out = policy.*group.policy;
+    if (given.within) out = {*given.within, Mode::kRequired};
+    if (given.mode) out.mode = *given.mode;
+  }
+  return policy;
+}
+
+workload::Job ToJob(const JobSpec& spec, workload::JobKey key, std::string uid,
+                    std::int64_t created_ms, int gpus_per_host) {
+  workload::Job job;
+  job.key = std::move(key);
+  job.uid = std::move(uid);
+  job.created_ms = created_ms;
+  job.priority = spec.priority;
+  job.preemptible = spec.preemptible;
+  job.run_seconds = spec.run_seconds;
+  if (spec.reserve_after_seconds) {
+    job.reserve_after_ms = static_cast<std::int64_t>(*spec.reserve_after_seconds * 1000);
+  }
+  job.workers = spec.workers;
+  job.gpus_per_worker = spec.gpus_per_worker;
+  job.parallelism = spec.parallelism;
+  job.parallelism_given = spec.parallelism_given;
+  job.placement =
+      ResolvePlacement(spec.placement, spec.parallelism, spec.gpus_per_worker, gpus_per_host);
+  job.profile = spec.profile;
+  return job;
+}
+
+JobSpec ReadJobSpec(FieldReader& spec) {
+  JobSpec job;
+  job.workers = spec.Int("workers", 1, 1, kMaxSize);
+  job.gpus_per_worker = spec.Int("gpusPerWorker", 8, 1, 1024);
+  ReadParallelism(spec, job);
+  ReadPlacement(spec, job.placement);
+  ReadProfile(spec, job.profile);
+  job.priority = spec.Int("priority", 0, INT32_MIN, INT32_MAX);
+  job.preemptible = spec.Bool("preemptible", false);
+  if (spec.has("runSeconds")) job.run_seconds = spec.Number("runSeconds", 0, 0, kMaxSeconds);
+  if (spec.has("reserveAfterSeconds")) {
+    job.reserve_after_seconds = spec.Number("reserveAfterSeconds", 0, 0, kMaxSeconds);
+  }
+  return job;
+}
+
+void EncodeJobSpec(const JobSpec& job, json& spec) {
+  spec["workers"] = job.workers;
+  spec["gpusPerWorker"] = job.gpus_per_worker;
+  if (job.parallelism_given) spec["parallelism"] = EncodeParallelism(job.parallelism);
+  if (job.placement != PlacementSpec{}) spec["placement"] = EncodePlacement(job.placement);
+  if (job.profile != workload::Profile{}) spec["profile"] = EncodeProfile(job.profile);
+  spec["priority"] = job.priority;
+  spec["preemptible"] = job.preemptible;
+  if (job.run_seconds) spec["runSeconds"] = *job.run_seconds;
+  if (job.reserve_after_seconds) spec["reserveAfterSeconds"] = *job.reserve_after_seconds;
+}
+
+}  // namespace yardmaster::api

@@ -1,0 +1,72 @@
+// What planning needs to know of a job, as TrainingJobs and Gangs both write it: size, parallelism,
+// placement, profile, priority. A Gang carries it whole, so that whoever leads next can plan it
+// without the object it came from.
+//
+// Defaults. `parallelism` left out: one data group over all GPUs. `data` left out beside other
+// sizes: what the other sizes leave of workers * gpusPerWorker, where they divide it. Placement:
+// tensor and context groups inside a host where they fit, else inside a segment; expert and data
+// groups inside a fabric pod; pipeline anywhere.
+//
+// Thread safety: values and pure functions.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "nlohmann/json_fwd.hpp"
+
+#include "pkg/api/field_reader.h"
+#include "pkg/api/node_constraints.h"
+#include "pkg/workload/job.h"
+
+namespace yardmaster::api {
+
+// `within` or `mode` may be left out on its own: the group's default and Required.
+struct GroupPolicySpec {
+  std::optional<workload::Within> within;
+  std::optional<workload::Mode> mode;
+  bool operator==(const GroupPolicySpec&) const = default;
+};
+
+struct PlacementSpec {
+  GroupPolicySpec tensor;
+  GroupPolicySpec context;
+  GroupPolicySpec expert;
+  GroupPolicySpec data;
+  GroupPolicySpec pipeline;
+  int max_stages_per_segment = 0;
+  bool operator==(const PlacementSpec&) const = default;
+};
+
+struct JobSpec {
+  int workers = 1;
+  int gpus_per_worker = 8;
+  workload::Parallelism parallelism;
+  bool parallelism_given = false;
+  PlacementSpec placement;
+  workload::Profile profile;
+  int priority = 0;
+  bool preemptible = false;
+  std::optional<double> run_seconds;
+  std::optional<double> reserve_after_seconds;
+  bool operator==(const JobSpec&) const = default;
+};
+
+workload::PlacementPolicy ResolvePlacement(const PlacementSpec& spec,
+                                           const workload::Parallelism& parallelism,
+                                           int gpus_per_worker, int gpus_per_host);
+
+// The job as the pure layers see it. It may contradict itself: see workload::Problems.
+workload::Job ToJob(const JobSpec& spec, workload::JobKey key, std::string uid,
+                    std::int64_t created_ms, int gpus_per_host);
+
+// The size of a data axis that was not given: `world` over the other sizes, or 1 when they do not
+// divide it (workload::Problems then says so).
+int DerivedData(const workload::Parallelism& parallelism, std::int64_t world);
+
+// Reads the fields of JobSpec out of a `spec` object.
+JobSpec ReadJobSpec(FieldReader& spec);
+// Writes them into `spec`, every field in full.
+void EncodeJobSpec(const JobSpec& job, nlohmann::json& spec);
+
+}  // namespace yardmaster::api

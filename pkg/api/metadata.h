@@ -1,0 +1,59 @@
+// The part of metav1.ObjectMeta that we read and write, and what every top-level object shares.
+// Thread safety: values and pure functions.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "nlohmann/json_fwd.hpp"
+
+#include "pkg/api/field_reader.h"
+
+namespace yardmaster::api {
+
+struct OwnerReference {
+  std::string api_version;
+  std::string kind;
+  std::string name;
+  std::string uid;
+  bool controller = false;
+  bool operator==(const OwnerReference&) const = default;
+};
+
+struct ObjectMeta {
+  std::string name;
+  std::string namespace_name;  // empty for cluster-scoped kinds
+  std::string uid;
+  std::string resource_version;  // opaque, compared for equality only
+  std::int64_t generation = 0;
+  std::int64_t created_ms = 0;             // 0: not created yet
+  std::optional<std::int64_t> deleted_ms;  // set while it is being deleted
+  std::map<std::string, std::string> labels;
+  std::map<std::string, std::string> annotations;
+  std::vector<OwnerReference> owners;
+  std::vector<std::string> finalizers;
+  bool operator==(const ObjectMeta&) const = default;
+
+  // The owner that manages this object, or null.
+  const OwnerReference* controller() const;
+};
+
+// The value of a label or annotation, or nothing.
+std::optional<std::string_view> Find(const std::map<std::string, std::string>& map,
+                                     const char* key);
+
+enum class Namespaced { kYes, kNo };
+
+// Reads `metadata`; a namespaced object without a namespace is in "default". The name is required.
+// Fields we do not use are always fine here: the API server writes many.
+ObjectMeta ReadMetadata(FieldReader& object, Namespaced namespaced);
+nlohmann::json EncodeMetadata(const ObjectMeta& metadata);
+
+// Checks and consumes apiVersion and kind of a whole object.
+void ReadTypeMeta(FieldReader& object, std::string_view api_version, std::string_view kind);
+
+}  // namespace yardmaster::api

@@ -1,0 +1,39 @@
+// Names that other programs and people rely on: API group, labels, annotations, gates, taints,
+// resources. One place, so that a rename is seen. Thread safety: constants.
+#pragma once
+
+namespace yardmaster::api {
+
+inline constexpr char kGroup[] = "yardmaster.dev";
+inline constexpr char kVersion[] = "v1alpha1";
+inline constexpr char kGroupVersion[] = "yardmaster.dev/v1alpha1";
+inline constexpr char kNamespace[] = "yardmaster-system";
+
+inline constexpr char kGpuResource[] = "nvidia.com/gpu";
+inline constexpr char kGpuModelLabel[] = "nvidia.com/gpu.product";
+
+// Scheduling gate behind which gang pods are created.
+inline constexpr char kPlacementGate[] = "yardmaster.dev/placement";
+
+// Node labels that name a host's place unless the Fabric says otherwise, and the mark of a backup
+// host (label value "true", taint with the same key, effect NoSchedule).
+inline constexpr char kFabricPodLabel[] = "yardmaster.dev/fabric-pod";
+inline constexpr char kSegmentLabel[] = "yardmaster.dev/segment";
+inline constexpr char kBackupKey[] = "yardmaster.dev/backup";
+// Node annotation: IPv4 address of every rail's NIC, comma separated, rail 0 first.
+inline constexpr char kNicAddressesAnnotation[] = "yardmaster.dev/nic-addresses";
+// Node annotation, written by the agent: NIC ports that are down, "r0p1,r3p0"; absent or empty:
+// none.
+inline constexpr char kDownPortsAnnotation[] = "yardmaster.dev/down-ports";
+
+// Pod labels of pods that the operator makes: the TrainingJob's name and the worker's rank.
+inline constexpr char kJobLabel[] = "yardmaster.dev/job";
+inline constexpr char kRankLabel[] = "yardmaster.dev/rank";
+
+// Pod annotations.
+inline constexpr char kParallelismAnnotation[] = "yardmaster.dev/parallelism";  // written by people
+inline constexpr char kSlotAnnotation[] = "yardmaster.dev/slot";                // by the extender
+inline constexpr char kPriorityAnnotation[] = "yardmaster.dev/network-priority";  // by the operator
+inline constexpr char kPathPlanAnnotation[] = "yardmaster.dev/path-plan";         // by the operator
+
+}  // namespace yardmaster::api

@@ -1,0 +1,81 @@
+#include "pkg/api/node.h"
+
+#include <algorithm>
+
+#include "nlohmann/json.hpp"
+
+#include "pkg/api/names.h"
+#include "pkg/api/quantity.h"
+
+namespace yardmaster::api {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view kEffectNames[] = {"NoSchedule", "PreferNoSchedule", "NoExecute"};
+
+std::optional<bool> ReadReady(FieldReader& status) {
+  for (FieldReader& condition : status.Objects("conditions")) {
+    if (condition.String("type") == "Ready") return condition.String("status") == "True";
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool Node::backup() const {
+  if (Find(metadata.labels, kBackupKey) == std::string_view("true")) return true;
+  return std::any_of(taints.begin(), taints.end(),
+                     [](const Taint& taint) { return taint.key == kBackupKey; });
+}
+
+absl::StatusOr<Node> DecodeNode(const json& object) {
+  FieldErrors errors;
+  FieldReader in(&object, "", UnknownFields::kIgnore, &errors);
+  Node node;
+  node.metadata = ReadMetadata(in, Namespaced::kNo);
+  FieldReader spec = in.Object("spec");
+  node.unschedulable = spec.Bool("unschedulable", false);
+  for (FieldReader& taint : spec.Objects("taints")) {
+    node.taints.push_back({taint.RequiredString("key"), taint.String("value"),
+                           taint.Enum("effect", kEffectNames, TaintEffect::kNoSchedule)});
+  }
+  FieldReader status = in.Object("status");
+  node.ready = ReadReady(status);
+  FieldReader allocatable = status.Object("allocatable");
+  FieldReader capacity = status.Object("capacity");
+  node.gpus = ReadQuantity(allocatable.has(kGpuResource) ? allocatable : capacity, kGpuResource);
+  for (FieldReader& address : status.Objects("addresses")) {
+    if (address.String("type") == "InternalIP" && node.internal_ip.empty()) {
+      node.internal_ip = address.String("address");
+    }
+  }
+  if (!errors.empty()) return errors.status();
+  return node;
+}
+
+json EncodeNode(const Node& node) {
+  json out = {{"apiVersion", "v1"}, {"kind", "Node"}, {"metadata", EncodeMetadata(node.metadata)}};
+  json spec = json::object();
+  if (node.unschedulable) spec["unschedulable"] = true;
+  for (const Taint& taint : node.taints) {
+    json entry = {{"key", taint.key},
+                  {"effect", kEffectNames[static_cast<std::size_t>(taint.effect)]}};
+    if (!taint.value.empty()) entry["value"] = taint.value;
+    spec["taints"].push_back(std::move(entry));
+  }
+  if (!spec.empty()) out["spec"] = std::move(spec);
+  json resources = {{kGpuResource, std::to_string(node.gpus)}};
+  json status = {{"allocatable", resources}, {"capacity", resources}};
+  if (node.ready) {
+    status["conditions"] = {{{"type", "Ready"}, {"status", *node.ready ? "True" : "False"}}};
+  }
+  if (!node.internal_ip.empty()) {
+    status["addresses"] = {{{"type", "InternalIP"}, {"address", node.internal_ip}}};
+  }
+  out["status"] = std::move(status);
+  return out;
+}
+
+}  // namespace yardmaster::api

@@ -1,0 +1,44 @@
+// The slice of core/v1 Node that placement needs. Thread safety: values and pure functions.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "nlohmann/json_fwd.hpp"
+
+#include "pkg/api/metadata.h"
+
+namespace yardmaster::api {
+
+enum class TaintEffect { kNoSchedule, kPreferNoSchedule, kNoExecute };
+
+struct Taint {
+  std::string key;
+  std::string value;
+  TaintEffect effect = TaintEffect::kNoSchedule;
+  bool operator==(const Taint&) const = default;
+};
+
+struct Node {
+  ObjectMeta metadata;
+  bool unschedulable = false;  // cordoned
+  std::vector<Taint> taints;
+  // The Ready condition; nothing: the node has none yet (the API server taints such nodes itself).
+  std::optional<bool> ready;
+  std::int64_t gpus = 0;  // allocatable, else capacity
+  std::string internal_ip;
+  bool operator==(const Node&) const = default;
+
+  // Carries the backup label ("true") or the backup taint.
+  bool backup() const;
+};
+
+// Other fields are ignored. Errors: InvalidArgument naming each wrong field.
+absl::StatusOr<Node> DecodeNode(const nlohmann::json& object);
+// A Node that `kubectl apply` takes; GPUs stand in capacity and allocatable.
+nlohmann::json EncodeNode(const Node& node);
+
+}  // namespace yardmaster::api

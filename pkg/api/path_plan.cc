@@ -1,0 +1,72 @@
+#include "pkg/api/path_plan.h"
+
+#include "nlohmann/json.hpp"
+
+#include "pkg/api/annotation.h"
+#include "pkg/base/clock.h"
+#include "pkg/base/strings.h"
+
+namespace yardmaster::api {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+RailPaths ReadRail(FieldReader& in) {
+  RailPaths rail;
+  rail.rail = in.Int("rail", 0, 0, 1023);
+  for (FieldReader& entry : in.Objects("peers")) {
+    PeerPaths peer;
+    peer.rank = entry.Int("rank", 0, 0, 1'000'000);
+    peer.host = entry.String("host");
+    peer.address = entry.String("address");
+    peer.plane = entry.Int("plane", 0, 0, 63);
+    for (int port : entry.Ints("sourcePorts", 1, 65535)) {
+      peer.source_ports.push_back(static_cast<std::uint16_t>(port));
+    }
+    rail.peers.push_back(std::move(peer));
+  }
+  return rail;
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> EncodePathPlan(const PathPlan& plan) {
+  ordered_json rails = ordered_json::array();
+  for (const RailPaths& rail : plan.rails) {
+    ordered_json peers = ordered_json::array();
+    for (const PeerPaths& peer : rail.peers) {
+      peers.push_back({{"rank", peer.rank},
+                       {"host", peer.host},
+                       {"address", peer.address},
+                       {"plane", peer.plane},
+                       {"sourcePorts", peer.source_ports}});
+    }
+    rails.push_back({{"rail", rail.rail}, {"peers", std::move(peers)}});
+  }
+  const ordered_json out = {{"version", 1},
+                            {"fabricGeneration", plan.fabric_generation},
+                            {"expires", FormatTime(plan.expires_ms)},
+                            {"rails", std::move(rails)}};
+  std::string text = out.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+  if (text.size() > kMaxAnnotationBytes) {
+    return absl::ResourceExhaustedError(StrCat("path plan of ", text.size(),
+                                               " bytes is longer than ", kMaxAnnotationBytes,
+                                               "; plan fewer connections per peer"));
+  }
+  return text;
+}
+
+absl::StatusOr<PathPlan> DecodePathPlan(std::string_view text) {
+  YM_ASSIGN_OR_RETURN(const nlohmann::json object, ParseAnnotation(text, 1));
+  FieldErrors errors;
+  FieldReader in(&object, "", UnknownFields::kIgnore, &errors);
+  PathPlan plan;
+  plan.fabric_generation = in.Int64("fabricGeneration", 0, 0, INT64_MAX);
+  plan.expires_ms = in.TimeMs("expires");
+  for (FieldReader& rail : in.Objects("rails")) plan.rails.push_back(ReadRail(rail));
+  if (!errors.empty()) return errors.status();
+  return plan;
+}
+
+}  // namespace yardmaster::api

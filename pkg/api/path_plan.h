@@ -1,0 +1,52 @@
+// The annotation yardmaster.dev/path-plan: which UDP source ports take a pod's connections along
+// the planned paths. Written by the operator, read by the agent.
+//
+//   {"version":1,"fabricGeneration":7,"expires":"2026-01-02T03:04:05Z","rails":[
+//     {"rail":0,"peers":[{"rank":1,"host":"n2","address":"10.0.0.9","plane":0,
+//                         "sourcePorts":[49321]}]}]}
+//
+// A plan holds only while the fabric's generation is the one it names and before it expires; later
+// it means nothing and NCCL's own ports are used. A pod talks to a few peers per rail (ring and
+// pipeline neighbours), so the text is some kilobytes whatever the size of the job; 64 KiB is the
+// limit.
+//
+// Thread safety: values and pure functions.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace yardmaster::api {
+
+struct PeerPaths {
+  int rank = 0;         // the peer's worker rank
+  std::string host;     // and its node
+  std::string address;  // of its NIC on the same rail
+  int plane = 0;
+  std::vector<std::uint16_t> source_ports;  // one per connection
+  bool operator==(const PeerPaths&) const = default;
+};
+
+struct RailPaths {
+  int rail = 0;
+  std::vector<PeerPaths> peers;
+  bool operator==(const RailPaths&) const = default;
+};
+
+struct PathPlan {
+  std::int64_t fabric_generation = 0;
+  std::int64_t expires_ms = 0;  // whole seconds
+  std::vector<RailPaths> rails;
+  bool operator==(const PathPlan&) const = default;
+};
+
+// Errors: ResourceExhausted when it would exceed 64 KiB.
+absl::StatusOr<std::string> EncodePathPlan(const PathPlan& plan);
+// Errors: InvalidArgument; another version than 1 is one.
+absl::StatusOr<PathPlan> DecodePathPlan(std::string_view text);
+
+}  // namespace yardmaster::api

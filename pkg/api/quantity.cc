@@ -1,0 +1,61 @@
+#include "pkg/api/quantity.h"
+
+#include <cmath>
+#include <utility>
+
+#include "nlohmann/json.hpp"
+
+#include "pkg/base/strings.h"
+
+namespace yardmaster::api {
+
+namespace {
+
+constexpr double kLimit = 9007199254740992.0;  // 2^53
+
+constexpr std::pair<std::string_view, double> kSuffixes[] = {
+    {"", 1},        {"n", 1e-9},    {"u", 1e-6},    {"m", 1e-3},
+    {"k", 1e3},     {"M", 1e6},     {"G", 1e9},     {"T", 1e12},
+    {"P", 1e15},    {"E", 1e18},    {"Ki", 1024.0}, {"Mi", 1048576.0},
+    {"Gi", 0x1p30}, {"Ti", 0x1p40}, {"Pi", 0x1p50}, {"Ei", 0x1p60}};
+
+}  // namespace
+
+absl::StatusOr<std::int64_t> ParseQuantity(std::string_view text) {
+  auto bad = [&] {
+    return absl::InvalidArgumentError(
+        StrCat("\"", text, "\" is no quantity; write a number like 8 or 500m or 64Gi"));
+  };
+  std::size_t digits = text.find_first_not_of("+0123456789.");
+  std::string_view number = text.substr(0, digits);
+  std::string_view suffix = digits == std::string_view::npos ? "" : text.substr(digits);
+  if (suffix.size() > 1 && (suffix[0] == 'e' || suffix[0] == 'E') && suffix != "Ei") {
+    number = text;  // a decimal exponent
+    suffix = "";
+  }
+  if (!number.empty() && number[0] == '+') number.remove_prefix(1);
+  const std::optional<double> mantissa = ParseNumber<double>(number);
+  if (!mantissa || !std::isfinite(*mantissa) || *mantissa < 0) return bad();
+  for (const auto& [name, factor] : kSuffixes) {
+    if (name != suffix) continue;
+    const double value = std::ceil(*mantissa * factor);
+    if (value > kLimit) return bad();
+    return static_cast<std::int64_t>(value);
+  }
+  return bad();
+}
+
+std::int64_t ReadQuantity(FieldReader& object, std::string_view key) {
+  const nlohmann::json* value = object.Raw(key);
+  if (value == nullptr) return 0;
+  const std::string text = value->is_string() ? value->get<std::string>() : value->dump();
+  if (value->is_string() || value->is_number()) {
+    absl::StatusOr<std::int64_t> quantity = ParseQuantity(text);
+    if (quantity.ok()) return *quantity;
+  }
+  object.errors().Add(object.PathOf(key), StrCat("expected a quantity, got ", Shown(*value)),
+                      "write a number like 8 or 500m or 64Gi");
+  return 0;
+}
+
+}  // namespace yardmaster::api

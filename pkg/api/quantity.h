@@ -1,0 +1,20 @@
+// Kubernetes quantities ("8", "500m", "64Gi", "1e3") as whole numbers, rounded up as Kubernetes
+// rounds a fraction of a device. Thread safety: pure functions.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+
+#include "pkg/api/field_reader.h"
+
+namespace yardmaster::api {
+
+// Errors: InvalidArgument on anything that is no quantity, is negative or exceeds 2^53.
+absl::StatusOr<std::int64_t> ParseQuantity(std::string_view text);
+
+// A field that holds a quantity as a string or as a JSON number; 0 when left out.
+std::int64_t ReadQuantity(FieldReader& object, std::string_view key);
+
+}  // namespace yardmaster::api

@@ -1,0 +1,51 @@
+// Which gang a pod belongs to and which rank it has there, whoever made it: our own operator, an
+// indexed Job, JobSet, TrainJob, the training operator's jobs, MPIJob, LeaderWorkerSet, Volcano.
+// One table of labels; nothing is ever guessed from a pod's name.
+//
+// A pod's labels give its index inside a subgroup (one Job of a JobSet, the masters or the workers
+// of a PyTorchJob); ranks number the subgroups one after another. Where a subgroup begins depends
+// on the sizes of those before it, so it is computed once from all pods (RankBasesOf) and kept in
+// the Gang, which lets a later replacement pod find its rank alone. The label yardmaster.dev/rank,
+// on any pod, is the rank itself and goes before the table.
+//
+// Thread safety: values and pure functions.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+#include "pkg/api/gang.h"
+#include "pkg/api/pod.h"
+
+namespace yardmaster::api {
+
+struct Membership {
+  OwnerReference owner;   // kind and name from the table, uid from a label or ownerReferences
+  std::string gang_name;  // name of the Gang object in the pod's namespace
+  std::string subgroup;   // "" where the kind has none
+  int index = 0;          // inside the subgroup
+  // Pods of the gang, where a label or annotation says so.
+  std::optional<int> size;
+};
+
+// Whether a pod is ours to gather: it stands behind our gate, says its parallelism, or was made by
+// our operator. Others are ordinary pods whatever their owner.
+bool WantsGang(const Pod& pod);
+
+// Nothing: no row of the table fits. Errors: InvalidArgument when a row fits and a label it needs
+// is missing or no number.
+absl::StatusOr<std::optional<Membership>> ResolveMembership(const Pod& pod);
+
+// Order of subgroups: numbers by value, then masters, chiefs, launchers and leaders, then by name.
+bool SubgroupLess(std::string_view a, std::string_view b);
+
+// First rank of every subgroup. `members` are all pods of one gang.
+std::vector<RankBase> RankBasesOf(const std::vector<Membership>& members);
+// The rank, or nothing when the subgroup is not among the bases.
+std::optional<int> RankOf(const std::vector<RankBase>& bases, const Membership& member);
+
+}  // namespace yardmaster::api

@@ -1,0 +1,242 @@
+// Fabric, TrainingJob, Gang: round trips and what errors say.
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+
+#include "pkg/api/fabric.h"
+#include "pkg/api/gang.h"
+#include "pkg/api/training_job.h"
+#include "pkg/fabric/testing.h"
+
+namespace yardmaster::api {
+namespace {
+
+using nlohmann::json;
+
+json JobJson(const char* spec) {
+  return {{"apiVersion", "yardmaster.dev/v1alpha1"},
+          {"kind", "TrainingJob"},
+          {"metadata", {{"name", "a"}, {"namespace", "default"}}},
+          {"spec", json::parse(spec)}};
+}
+
+TEST(TrainingJobTest, TheSmallestJobHasADefaultForEverything) {
+  auto job = DecodeTrainingJob(JobJson(R"({"workers":16,"gpusPerWorker":8,
+    "parallelism":{"tensor":8,"data":8,"pipeline":2},
+    "placement":{"data":{"within":"Segment","mode":"Required"}},
+    "template":{"spec":{"containers":[{"name":"trainer","image":"i"}]}}})"));
+  ASSERT_TRUE(job.ok()) << job.status();
+  EXPECT_EQ(job->job.parallelism.context, 1);
+  EXPECT_EQ(job->job.parallelism.expert, 1);
+  EXPECT_EQ(job->job.parallelism.order, workload::kMegatronOrder);
+  const workload::Job pure = ToJob(job->job, {"default", "a"}, "", 0, 8);
+  EXPECT_EQ(workload::Problems(pure, 8), std::vector<std::string>());
+  EXPECT_EQ(pure.placement.tensor,
+            (workload::GroupPolicy{workload::Within::kHost, workload::Mode::kRequired}));
+  EXPECT_EQ(pure.placement.data,
+            (workload::GroupPolicy{workload::Within::kSegment, workload::Mode::kRequired}));
+}
+
+TEST(TrainingJobTest, WithoutParallelismAllGpusAreOneDataGroup) {
+  auto job = DecodeTrainingJob(JobJson(R"({"workers":4})"));
+  ASSERT_TRUE(job.ok()) << job.status();
+  EXPECT_EQ(job->job.parallelism.data, 32);
+  EXPECT_FALSE(job->job.parallelism_given);
+}
+
+TEST(TrainingJobTest, DataLeftOutBesideOtherSizesFollowsFromTheWorld) {
+  auto job =
+      DecodeTrainingJob(JobJson(R"({"workers":16,"parallelism":{"tensor":8,"pipeline":2}})"));
+  ASSERT_TRUE(job.ok());
+  EXPECT_EQ(job->job.parallelism.data, 8);
+  auto odd = DecodeTrainingJob(JobJson(R"({"workers":16,"parallelism":{"tensor":5}})"));
+  ASSERT_TRUE(odd.ok());
+  EXPECT_FALSE(workload::Problems(ToJob(odd->job, {}, "", 0, 8), 8).empty());
+}
+
+TEST(TrainingJobTest, DefaultPlacementFollowsWhatFitsIntoAHost) {
+  auto within = [](const char* spec, int gpus_per_host) {
+    auto job = DecodeTrainingJob(JobJson(spec));
+    EXPECT_TRUE(job.ok()) << job.status();
+    return ToJob(job->job, {}, "", 0, gpus_per_host).placement.tensor.within;
+  };
+  using workload::Within;
+  EXPECT_EQ(within(R"({"workers":2,"parallelism":{"tensor":8,"data":2}})", 8), Within::kHost);
+  EXPECT_EQ(within(R"({"workers":2,"parallelism":{"tensor":16}})", 8), Within::kSegment);
+  EXPECT_EQ(within(R"({"workers":4,"gpusPerWorker":4,"parallelism":{"tensor":8,"data":2}})", 8),
+            Within::kHost);
+  EXPECT_EQ(within(R"({"workers":4,"gpusPerWorker":4,"parallelism":{"tensor":8,"data":2}})", 4),
+            Within::kSegment);
+  EXPECT_EQ(within(R"({"workers":2,"parallelism":{"tensor":2,"data":8,"order":"dp-tp"}})", 8),
+            Within::kSegment);
+}
+
+TEST(TrainingJobTest, EveryFieldReadsBackAsItWasWritten) {
+  auto job = DecodeTrainingJob(JobJson(R"({"workers":4,"gpusPerWorker":8,
+    "parallelism":{"tensor":2,"context":2,"expert":2,"data":4,"pipeline":2,"virtualPipeline":3,
+                   "order":"tp-pp-cp-ep-dp"},
+    "placement":{"tensor":{"within":"Host"},"data":{"mode":"Preferred"},"maxStagesPerSegment":1},
+    "profile":{"flopPerIteration":1e15,"computeSeconds":1.5,"communicationStart":0.25,
+               "dataBytes":1e9,"pipelineBytes":1e6,"tensorBytes":5e8,"expertBytes":0,
+               "measured":true},
+    "priority":-5,"preemptible":true,"runSeconds":3600,"reserveAfterSeconds":60.5,
+    "recovery":{"onHostLoss":"Restart","hostGraceSeconds":5,"maxRestarts":2},
+    "checkpoint":{"intervalSeconds":1800,"graceSeconds":60},
+    "capacity":{"types":["Spot","Reserved"]},"gpuModel":"H800",
+    "template":{"metadata":{"labels":{"a":"b"}},"spec":{"nodeSelector":{"x":"y"},
+      "containers":[{"name":"t","resources":{"limits":{"nvidia.com/gpu":8}}}]}}})"));
+  ASSERT_TRUE(job.ok()) << job.status();
+  job->status.observed_generation = 3;
+  job->status.conditions = {
+      {"Running", ConditionStatus::kTrue, "AllReady", "m", 3, 1'700'000'000'000}};
+  job->status.workers = 4;
+  job->status.ready_workers = 3;
+  job->status.segments = {{"p0", "p0s1", 4}};
+  job->status.intensity = 1.25e15;
+  job->status.level = 7;
+  job->status.restarts = 1;
+  const json written = EncodeTrainingJob(*job);
+  auto again = DecodeTrainingJob(written);
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(EncodeTrainingJob(*again), written);
+  EXPECT_EQ(again->job, job->job);
+  EXPECT_EQ(again->status, job->status);
+  EXPECT_EQ(again->recovery, job->recovery);
+  EXPECT_EQ(again->constraints, job->constraints);
+  EXPECT_EQ(again->constraints.node_selector.at("x"), "y");
+  EXPECT_EQ(again->constraints.gpu_model, "H800");
+}
+
+struct BadJob {
+  const char* spec;
+  const char* message;
+};
+
+class BadJobTest : public testing::TestWithParam<BadJob> {};
+
+TEST_P(BadJobTest, IsRefusedWithItsFieldAndAFix) {
+  auto job = DecodeTrainingJob(JobJson(GetParam().spec));
+  ASSERT_FALSE(job.ok());
+  const std::string message = MessageOf(job.status());
+  EXPECT_NE(message.find(GetParam().message), std::string::npos) << message;
+  EXPECT_NE(message.find("; "), std::string::npos) << "no fix in: " << message;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    , BadJobTest,
+    testing::Values(
+        BadJob{R"({"workers":0})", "spec.workers: expected an integer from 1 to 1000000, got 0"},
+        BadJob{R"({"workers":-1})", "spec.workers: expected an integer"},
+        BadJob{R"({"worker":4})", "spec.worker: there is no such field; did you mean workers?"},
+        BadJob{R"({"parallelism":{"tensor":"eight"}})",
+               "spec.parallelism.tensor: expected an integer from 1 to 1000000, got \"eight\""},
+        BadJob{R"({"parallelism":{"tp":8}})", "spec.parallelism.tp: there is no such field"},
+        BadJob{R"({"parallelism":{"order":"tp-xp"}})", "spec.parallelism.order: \"tp-xp\""},
+        BadJob{R"({"parallelism":[8]})", "spec.parallelism: expected an object, got a list"},
+        BadJob{R"({"placement":{"data":{"within":"Rack"}}})",
+               "spec.placement.data.within: expected Host, Segment, FabricPod or Fabric"},
+        BadJob{R"({"placement":{"data":{"mode":"required"}}})", "did you mean Required?"},
+        BadJob{R"({"profile":{"communicationStart":2}})",
+               "spec.profile.communicationStart: expected a number from 0 to 1, got 2"},
+        BadJob{R"({"profile":{"dataBytes":-1}})", "spec.profile.dataBytes: expected a number"},
+        BadJob{R"({"capacity":{"types":["Cheap"]}})", "spec.capacity.types[0]: \"Cheap\""},
+        BadJob{R"({"gpusPerWorker":8,"template":{"spec":{"containers":[
+                   {"resources":{"limits":{"nvidia.com/gpu":4}}}]}}})",
+               "spec.template.spec.containers: ask for 4 GPUs and spec.gpusPerWorker is 8"}));
+
+TEST(GangTest, EveryFieldReadsBackAsItWasWritten) {
+  Gang gang;
+  gang.metadata.name = "jobset-a";
+  gang.metadata.namespace_name = "ml";
+  gang.owner = {"jobset.x-k8s.io/v1alpha2", "JobSet", "a", "u1", false};
+  gang.job.workers = 2;
+  gang.job.parallelism = {8, 1, 1, 2, 1, 1, workload::kMegatronOrder};
+  gang.job.parallelism_given = true;
+  gang.constraints.tolerations = {{"k", TolerationOperator::kExists, "", "NoSchedule"}};
+  gang.constraints.has_affinity = true;
+  gang.constraints.terms = {{{{"zone", SelectorOperator::kNotIn, {"a", "b"}}}, {}}};
+  gang.rank_bases = {{"0", 0}, {"1", 1}};
+  gang.status.plan_generation = 2;
+  gang.status.fabric = "hpn";
+  gang.status.committed_ms = 1'700'000'000'000;
+  gang.status.outcome = placement::Outcome::kPlaced;
+  gang.status.objective.segments = 1;
+  gang.status.assignments = {{0, "n1", "p0", "s0", {0}}, {1, "n2", "p0", "s0", {0, 1}}};
+  gang.status.reasons = {{placement::ReasonCode::kSearchCut, workload::Within::kSegment, 2, "cut"}};
+  gang.status.relaxations = {{"dataParallel: Preferred", placement::Outcome::kPlaced}};
+  gang.status.network = NetworkStatus{1e15, 0.8, 1.25e15, 1.9e15, 7, NetworkSource::kMeasured};
+  gang.status.conditions = {
+      {kPlannedCondition, ConditionStatus::kTrue, "Committed", "", 1, 1'700'000'000'000}};
+  const json written = EncodeGang(gang);
+  auto again = DecodeGang(written);
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(*again, gang);
+  EXPECT_EQ(EncodeGang(*again), written);
+  EXPECT_EQ(written["status"]["reasons"][0]["level"], "segment");
+  EXPECT_EQ(written["status"]["outcome"], "Placed");
+}
+
+TEST(GangTest, ALedgerThatMissesOrRepeatsARankIsRefused) {
+  Gang gang;
+  gang.metadata.name = "g";
+  gang.owner = {"batch/v1", "Job", "a", "u", false};
+  gang.job.workers = 2;
+  gang.status.assignments = {{0, "n1", "", "", {}}, {0, "n2", "", "", {}}};
+  const std::string message = MessageOf(DecodeGang(EncodeGang(gang)).status());
+  EXPECT_EQ(message.rfind("status.assignments: hold 1 distinct rank in 2 entries", 0), 0u);
+}
+
+TEST(GangTest, NamesOfOwnersOfDifferentKindsNeverMeet) {
+  EXPECT_EQ(GangName("TrainingJob", "a"), "trainingjob-a");
+  EXPECT_NE(GangName("TrainingJob", "a"), GangName("Job", "a"));
+  const std::string x(253, 'x');
+  EXPECT_EQ(GangName("Job", x).size(), 253u);
+  EXPECT_NE(GangName("Job", x), GangName("Job", x + "y"));
+}
+
+TEST(FabricTest, EveryFabricOfTheTestsReadsBackAsItWasWritten) {
+  for (const fabric::FabricSpec& spec : {fabric::SmallHpn(2, 2, 4), fabric::SinglePlaneHpn(1, 2, 4),
+                                         fabric::FatTree(4), fabric::StripedCore(2, 2, 4)}) {
+    Fabric written;
+    written.metadata.name = spec.name;
+    written.spec = spec;
+    written.spec.levels.reserved = {0, 7};
+    written.spec.levels.traffic_class_of_level = {{1, 32}, {7, 224}};
+    written.spec.backup.borrow_in_fabric_pod = true;
+    written.status.hosts = 5;
+    const json text = EncodeFabric(written);
+    auto again = DecodeFabric(text);
+    ASSERT_TRUE(again.ok()) << again.status();
+    EXPECT_EQ(EncodeFabric(*again), text);
+    EXPECT_EQ(fabric::Problems(again->spec), std::vector<std::string>());
+  }
+}
+
+TEST(FabricTest, WrongFieldsAreNamed) {
+  Fabric fabric;
+  fabric.metadata.name = "f";
+  fabric.spec = fabric::SmallHpn(1, 2, 4);
+  json text = EncodeFabric(fabric);
+  text["spec"]["tiers"][1]["scope"] = "Pod";
+  text["spec"]["tiers"][0]["downPort"] = 4;
+  text["spec"]["host"]["rails"] = 0;
+  const std::string message = MessageOf(DecodeFabric(text).status());
+  EXPECT_NE(message.find("spec.tiers[1].scope: expected Segment, FabricPod or Fabric"),
+            std::string::npos);
+  EXPECT_NE(message.find("spec.tiers[0].downPort: there is no such field; did you mean downPorts?"),
+            std::string::npos);
+  EXPECT_NE(message.find("spec.host.rails: expected an integer from 1 to 1024, got 0"),
+            std::string::npos);
+}
+
+TEST(DecodeTest, NothingThatIsJsonCrashesADecoder) {
+  for (const json& value :
+       {json(), json(1), json("x"), json::array({1}), json::object(), json{{"metadata", 1}},
+        json{{"metadata", {{"name", 5}}}}, json{{"spec", json::array()}, {"status", "x"}}}) {
+    EXPECT_FALSE(DecodeFabric(value).ok());
+    EXPECT_FALSE(DecodeTrainingJob(value).ok());
+    EXPECT_FALSE(DecodeGang(value).ok());
+  }
+}
+
+}  // namespace
+}  // namespace yardmaster::api

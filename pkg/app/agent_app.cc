@@ -1,0 +1,114 @@
+#include "pkg/app/agent_app.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <iostream>
+#include <memory>
+#include <utility>
+
+#include "pkg/app/kube_access.h"
+#include "pkg/base/status.h"
+#include "pkg/kube/events.h"
+
+namespace yardmaster::app {
+
+namespace {
+
+constexpr char kName[] = "yardmaster-agent";
+
+kube::EventRecord EventOf(const agent::Notice& notice) {
+  kube::EventRecord event;
+  event.regarding = {"v1", "Pod", notice.pod.ns, notice.pod.name, notice.pod.uid};
+  event.type = kube::EventType::kWarning;
+  event.action = "ApplyingNetworkPlan";
+  event.note = notice.message;
+  switch (notice.kind) {
+    case agent::NoticeKind::kSynced:
+      event.type = kube::EventType::kNormal;
+      event.reason = "NetworkPlanInForce";
+      break;
+    case agent::NoticeKind::kStale:
+      event.reason = "NetworkPlanStale";
+      break;
+    case agent::NoticeKind::kInvalid:
+      event.reason = "NetworkPlanInvalid";
+      break;
+    case agent::NoticeKind::kWriteFailed:
+      event.reason = "NetworkPlanNotWritten";
+      break;
+  }
+  return event;
+}
+
+void AddAgentFlags(CLI::App& app, agent::AgentOptions& options) {
+  app.add_option("--node", options.nodes,
+                 "node the agent stands for; default $NODE_NAME; may be repeated");
+  app.add_option("--nodes-matching", options.nodes_matching,
+                 "label selector of the nodes the agent stands for, instead of --node");
+  app.add_option("--fabric", options.fabric, "the nodes' Fabric; default the first by name");
+  app.add_option("--plan-dir", options.plan_dir,
+                 "folder of the plan files; with several nodes one folder each in it")
+      ->capture_default_str();
+  app.add_option("--sysfs-root", options.sysfs_root,
+                 "where link states are read; with several nodes a tree each in it; \"\": nowhere")
+      ->capture_default_str();
+  app.add_option("--nic-ports-file", options.nic_ports_file,
+                 "YAML file that says which device is which port of which rail; default discovery");
+  app.add_option("--link-poll-ms", options.link_poll_ms, "how often link states are read")
+      ->capture_default_str();
+  app.add_option("--link-down-ms", options.debounce.down_after_ms,
+                 "how long a link must be lost before it is reported")
+      ->capture_default_str();
+  app.add_option("--link-up-ms", options.debounce.up_after_ms,
+                 "how long a link must be back before it is reported")
+      ->capture_default_str();
+  app.add_option("--grpc-bind-address", options.grpc_addresses,
+                 "unix:/path or host:port of the status service; may be repeated")
+      ->capture_default_str();
+  app.add_option("--grpc-tls-cert-file", options.grpc_tls.certificate, "certificate for TCP");
+  app.add_option("--grpc-tls-key-file", options.grpc_tls.key, "its key");
+  app.add_option("--grpc-client-ca-file", options.grpc_tls.authority, "who signs clients");
+}
+
+}  // namespace
+
+absl::Status RunAgent(const AgentAppOptions& options) {
+  Runtime runtime(options.common, kName);
+  YM_ASSIGN_OR_RETURN(auto access, KubeAccess::Open(options.common, kName, runtime));
+  YM_ASSIGN_OR_RETURN(const Clients clients, NewClients(*access, options.common));
+  kube::EventRecorder events(*clients.events, {"yardmaster.dev/agent", runtime.identity()},
+                             runtime.timing());
+  agent::Agent agent(
+      options.agent,
+      {*clients.main, runtime.timing(), runtime.log(), runtime.registry(), runtime.health(),
+       [&](const agent::Notice& notice) { events.Record(EventOf(notice)); }});
+  absl::Status status = runtime.Serve();
+  if (status.ok()) status = agent.Start();
+  if (status.ok()) {
+    runtime.log().Info("running");
+    runtime.WaitForSignal();
+  }
+  agent.Stop();
+  // Metrics and probes read the agent, so they end before it does.
+  runtime.Stop();
+  return status;
+}
+
+int AgentMain(int argc, char** argv) {
+  AgentAppOptions options;
+  CLI::App app("Carries network plans to a node's training pods and reports its links.", kName);
+  AddCommonFlags(app, options.common);
+  AddAgentFlags(app, options.agent);
+  app.set_version_flag("--version", YARDMASTER_VERSION);
+  CLI11_PARSE(app, argc, argv);
+  const char* node = std::getenv("NODE_NAME");
+  if (options.agent.nodes.empty() && options.agent.nodes_matching.empty() && node != nullptr) {
+    options.agent.nodes.emplace_back(node);
+  }
+  const absl::Status status = RunAgent(options);
+  if (status.ok()) return 0;
+  std::cerr << kName << ": " << status.message() << "\n";
+  return 1;
+}
+
+}  // namespace yardmaster::app

@@ -1,0 +1,28 @@
+// The object graph of yardmaster-agent around agent::Agent: a client, events, probes and metrics.
+//
+//   informers   -> plan loop     pods of the node and the Fabric
+//   plan loop   -> plan files    one thread; events about plans that are not in force
+//   link thread -> API server    the Node's down-ports annotation
+//
+// Thread safety: one thread calls Run.
+#pragma once
+
+#include "absl/status/status.h"
+
+#include "pkg/agent/agent.h"
+#include "pkg/app/runtime.h"
+
+namespace yardmaster::app {
+
+struct AgentAppOptions {
+  CommonOptions common;
+  agent::AgentOptions agent;
+};
+
+// Runs until SIGTERM or SIGINT. Errors: what could not be started, naming the flag.
+absl::Status RunAgent(const AgentAppOptions& options);
+
+// Parses flags and runs; the exit code of the process.
+int AgentMain(int argc, char** argv);
+
+}  // namespace yardmaster::app

@@ -1,0 +1,24 @@
+#include "gtest/gtest.h"
+
+#include "pkg/app/runtime.h"
+
+namespace yardmaster::app {
+namespace {
+
+TEST(BindAddressTest, HostAndPortAreTakenApart) {
+  EXPECT_EQ(ParseBindAddress(":8080")->host, "0.0.0.0");
+  EXPECT_EQ(ParseBindAddress(":8080")->port, 8080);
+  EXPECT_EQ(ParseBindAddress("127.0.0.1:0")->host, "127.0.0.1");
+  EXPECT_EQ(ParseBindAddress("[::1]:7")->host, "::1");
+}
+
+TEST(BindAddressTest, WhatIsNoAddressIsRefusedWithExamples) {
+  for (const char* text : {"", "8080", "host:", "host:99999", "host:x"}) {
+    auto address = ParseBindAddress(text);
+    ASSERT_FALSE(address.ok()) << text;
+    EXPECT_NE(std::string(address.status().message()).find("host:port"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace yardmaster::app

@@ -1,0 +1,257 @@
+#include "pkg/app/extender_app.h"
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <functional>
+#include <iostream>
+#include <memory>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include "pkg/app/kube_access.h"
+#include "pkg/app/run_process.h"
+#include "pkg/base/status.h"
+#include "pkg/base/strings.h"
+#include "pkg/extender/gang_planner.h"
+#include "pkg/extender/webhook.h"
+#include "pkg/http/router.h"
+#include "pkg/http/server.h"
+#include "pkg/kube/events.h"
+#include "pkg/metrics/endpoints.h"
+#include "pkg/state/world_feed.h"
+#include "pkg/tls/certificate_watcher.h"
+
+namespace yardmaster::app {
+
+namespace {
+
+constexpr std::int64_t kSyncTimeoutMs = 120'000;
+constexpr std::int64_t kCertificatePollMs = 10'000;
+
+http::Handler Answer(metrics::Histogram seconds,
+                     std::function<absl::StatusOr<std::string>(std::string_view)> call) {
+  return [seconds, call = std::move(call)](const http::Request& request, const http::Done& done) {
+    const auto began = std::chrono::steady_clock::now();
+    auto body = call(request.body);
+    seconds.Observe(
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
+    if (body.ok()) return done(http::JsonResponse(200, *std::move(body)));
+    done(http::ErrorResponse(400, MessageOf(body.status())));
+  };
+}
+
+// Declared in the order in which things depend on each other, so that destruction is right.
+class Extender {
+ public:
+  Extender(const ExtenderOptions& options, Runtime& runtime, Clients clients)
+      : options_(options),
+        runtime_(runtime),
+        client_(std::move(clients.main)),
+        events_client_(std::move(clients.events)),
+        leadership_(options.leader, runtime),
+        events_(*events_client_, {"yardmaster.dev/extender", runtime.identity()}, runtime.timing()),
+        feed_(*client_, cache_,
+              {state::Kind::kFabric, state::Kind::kNode, state::Kind::kPod,
+               state::Kind::kTrainingJob, state::Kind::kGang},
+              FeedHandlers(), runtime.timing()),
+        planner_(
+            *client_, cache_, runtime.clock(), [this] { return leadership_.IsLeader(); },
+            [this](std::shared_ptr<const extender::View> view) {
+              webhook_.Publish(std::move(view));
+            },
+            [this](const extender::Notice& notice) { Tell(notice); }, {}) {}
+
+  absl::Status Start(KubeAccess& access);
+  void Stop();
+
+ private:
+  state::WorldFeed::Handlers FeedHandlers();
+  void Tell(const extender::Notice& notice);
+  void PlanLoop(std::stop_token stop);
+  void Report(const extender::PassReport& report, double seconds);
+  absl::Status StartWebhook();
+
+  const ExtenderOptions& options_;
+  Runtime& runtime_;
+  std::unique_ptr<kube::Client> client_;
+  std::unique_ptr<kube::Client> events_client_;
+  Leadership leadership_;
+  kube::EventRecorder events_;
+  state::WorldCache cache_;
+  extender::Webhook webhook_;
+  state::WorldFeed feed_;
+  extender::GangPlanner planner_;
+  std::shared_ptr<http::Router> router_ = std::make_shared<http::Router>();
+  std::unique_ptr<http::Server> server_;
+  std::unique_ptr<tls::CertificateWatcher> certificates_;
+  std::set<std::string> told_;  // problems that the log has, planner thread only
+  std::jthread planner_thread_;
+};
+
+state::WorldFeed::Handlers Extender::FeedHandlers() {
+  state::WorldFeed::Handlers handlers;
+  LogFailures(runtime_, handlers);
+  return handlers;
+}
+
+void Extender::Tell(const extender::Notice& notice) {
+  kube::EventRecord event;
+  event.regarding = {notice.regarding.api_version, notice.regarding.kind, notice.namespace_name,
+                     notice.regarding.name, notice.regarding.uid};
+  event.type = notice.warning ? kube::EventType::kWarning : kube::EventType::kNormal;
+  event.reason = notice.reason;
+  event.action = "Placing";
+  event.note = notice.note;
+  events_.Record(std::move(event));
+  runtime_.log().Info(notice.reason, {{"namespace", notice.namespace_name},
+                                      {"job", notice.regarding.name},
+                                      {"note", notice.note}});
+}
+
+void Extender::Report(const extender::PassReport& report, double seconds) {
+  metrics::Registry& registry = runtime_.registry();
+  const auto count = [&](const char* name, const char* help, int by) {
+    registry.GetCounter(name, help).Increment(by);
+  };
+  registry
+      .GetHistogram("yardmaster_extender_pass_seconds", "length of a planning pass",
+                    metrics::LatencyBuckets())
+      .Observe(seconds);
+  count("yardmaster_extender_commits_total", "plans committed", report.committed);
+  count("yardmaster_extender_replaced_ranks_total", "ranks moved off lost hosts",
+        report.replaced_ranks);
+  count("yardmaster_extender_released_pods_total", "pods pinned and ungated", report.released_pods);
+  count("yardmaster_extender_write_errors_total", "writes to be made again",
+        static_cast<int>(report.errors.size()));
+  registry.GetGauge("yardmaster_extender_waiting_gangs", "gangs without a place")
+      .Set(report.waiting);
+  registry.GetGauge("yardmaster_extender_input_problems", "objects that cannot be used")
+      .Set(static_cast<double>(report.problems.size()));
+  for (const std::string& error : report.errors) runtime_.log().Warn("write", {{"error", error}});
+  std::set<std::string> problems(report.problems.begin(), report.problems.end());
+  for (const std::string& problem : problems) {
+    if (told_.count(problem) == 0) runtime_.log().Warn("input", {{"problem", problem}});
+  }
+  told_ = std::move(problems);
+}
+
+void Extender::PlanLoop(std::stop_token stop) {
+  std::uint64_t seen = 0;
+  bool retry = false;
+  while (!stop.stop_requested()) {
+    const std::int64_t wait_ms = retry ? options_.min_pass_ms * 10 : options_.max_pass_ms;
+    seen = cache_.WaitForChange(seen, wait_ms, stop);
+    // Changes come in flocks; a short pause plans them together.
+    std::this_thread::sleep_for(std::chrono::milliseconds(options_.min_pass_ms));
+    seen = cache_.version();
+    if (stop.stop_requested()) return;
+    const std::int64_t began_ms = runtime_.clock().SteadyMs();
+    const extender::PassReport report = planner_.Pass();
+    retry = !report.errors.empty();
+    Report(report, static_cast<double>(runtime_.clock().SteadyMs() - began_ms) / 1000.0);
+  }
+}
+
+absl::Status Extender::StartWebhook() {
+  const auto seconds = [&](const char* verb) {
+    return runtime_.registry().GetHistogram("yardmaster_extender_webhook_seconds",
+                                            "time in the handler", metrics::LatencyBuckets(),
+                                            {{"verb", verb}});
+  };
+  router_->Add("POST", "/filter", Answer(seconds("filter"), [this](std::string_view body) {
+                 return webhook_.Filter(body);
+               }));
+  router_->Add("POST", "/prioritize", Answer(seconds("prioritize"), [this](std::string_view body) {
+                 return webhook_.Prioritize(body);
+               }));
+  router_->Add("POST", "/preempt", Answer(seconds("preempt"), [this](std::string_view body) {
+                 return webhook_.Preempt(body);
+               }));
+  YM_ASSIGN_OR_RETURN(const BindAddress bind, ParseBindAddress(options_.bind_address));
+  http::ServerOptions http;
+  http.bind_address = bind.host;
+  http.port = bind.port;
+  server_ = std::make_unique<http::Server>(
+      http, [router = router_](http::Request request, http::Done done) {
+        router->Handle(std::move(request), std::move(done));
+      });
+  certificates_ = std::make_unique<tls::CertificateWatcher>(
+      tls::CertificatePaths{options_.tls_cert_file, options_.tls_key_file, options_.client_ca_file},
+      tls::CertificateWatcher::Callbacks{
+          [this](const tls::CertificateFiles& files) {
+            return server_->SetTls({files.certificate_pem, files.key_pem, files.client_ca_pem,
+                                    files.client_ca_pem.empty()
+                                        ? http::ClientCertificates::kNone
+                                        : http::ClientCertificates::kRequired});
+          },
+          [this](const absl::Status& status) {
+            if (status.ok()) return runtime_.log().Info("certificates in use");
+            runtime_.log().Error("certificates", {{"error", MessageOf(status)}});
+          }});
+  YM_RETURN_IF_ERROR(
+      Annotate(certificates_->Poll(), "--tls-cert-file, --tls-key-file, --client-ca-file"));
+  YM_RETURN_IF_ERROR(Annotate(server_->Start(), StrCat("--bind-address ", options_.bind_address)));
+  certificates_->Start(kCertificatePollMs);
+  metrics::ExportServers(runtime_.registry(), {{"webhook", server_.get()}});
+  return absl::OkStatus();
+}
+
+absl::Status Extender::Start(KubeAccess& access) {
+  runtime_.health().AddReadiness("informers", [this] {
+    return feed_.HasSynced() ? absl::OkStatus() : absl::UnavailableError("not synced yet");
+  });
+  runtime_.health().AddReadiness("view", [this] {
+    return webhook_.ready() ? absl::OkStatus() : absl::UnavailableError("no pass made yet");
+  });
+  YM_RETURN_IF_ERROR(runtime_.Serve());
+  YM_RETURN_IF_ERROR(StartWebhook());
+  feed_.Start();
+  YM_RETURN_IF_ERROR(feed_.WaitForSync(kSyncTimeoutMs));
+  YM_RETURN_IF_ERROR(leadership_.Start(access));
+  planner_thread_ = std::jthread([this](std::stop_token stop) { PlanLoop(stop); });
+  runtime_.log().Info("serving", {{"address", options_.bind_address}, {"port", server_->port()}});
+  return absl::OkStatus();
+}
+
+void Extender::Stop() {
+  if (server_) {
+    const absl::Status drained = server_->Drain(options_.drain_ms);
+    if (!drained.ok()) runtime_.log().Warn("drain", {{"error", MessageOf(drained)}});
+  }
+  planner_thread_.request_stop();
+  if (planner_thread_.joinable()) planner_thread_.join();
+  leadership_.Stop();
+  feed_.Stop();
+  if (certificates_) certificates_->Stop();
+  if (server_) server_->Stop();
+}
+
+}  // namespace
+
+absl::Status RunExtender(const ExtenderOptions& options) {
+  return RunProcess<Extender>("yardmaster-extender", options);
+}
+
+int ExtenderMain(int argc, char** argv) {
+  ExtenderOptions options;
+  options.leader.resource_name = "yardmaster-extender";
+  CLI::App app("Places gangs and answers kube-scheduler.", "yardmaster-extender");
+  AddCommonFlags(app, options.common);
+  AddLeaderFlags(app, options.leader);
+  app.set_version_flag("--version", YARDMASTER_VERSION);
+  app.add_option("--bind-address", options.bind_address, "host:port of the webhook (TLS)")
+      ->capture_default_str();
+  app.add_option("--tls-cert-file", options.tls_cert_file, "certificate of the webhook, PEM")
+      ->required();
+  app.add_option("--tls-key-file", options.tls_key_file, "its key, PEM")->required();
+  app.add_option("--client-ca-file", options.client_ca_file,
+                 "authority of client certificates; empty: none are asked for");
+  CLI11_PARSE(app, argc, argv);
+  const absl::Status status = RunExtender(options);
+  if (status.ok()) return 0;
+  std::cerr << "yardmaster-extender: " << status.message() << "\n";
+  return 1;
+}
+
+}  // namespace yardmaster::app

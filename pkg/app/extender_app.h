@@ -1,0 +1,40 @@
+// The object graph of yardmaster-extender: informers -> world cache -> planner thread -> view ->
+// webhook.
+//
+//   informers      -> WorldCache        every change of Fabric, Node, Pod, TrainingJob, Gang
+//   WorldCache     -> planner thread    wakes when something changed, at most every `min_pass_ms`
+//   planner thread -> Webhook           one immutable View after another
+//   planner thread -> API server        Gangs, pod patches (leader only); events
+//   lease thread   -> API server        with an HTTP client of its own
+//
+// Thread safety: one thread calls Run.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+
+#include "pkg/app/runtime.h"
+
+namespace yardmaster::app {
+
+struct ExtenderOptions {
+  CommonOptions common;
+  LeaderOptions leader;
+  std::string bind_address = "0.0.0.0:8443";
+  std::string tls_cert_file;
+  std::string tls_key_file;
+  std::string client_ca_file;        // empty: clients need no certificate
+  std::int64_t min_pass_ms = 20;     // changes that come together are planned together
+  std::int64_t max_pass_ms = 5'000;  // a pass is made at least so often
+  std::int64_t drain_ms = 8'000;     // for requests in flight at SIGTERM
+};
+
+// Runs until SIGTERM or SIGINT. Errors: what could not be started, naming the flag.
+absl::Status RunExtender(const ExtenderOptions& options);
+
+// Parses flags and runs; the exit code of the process.
+int ExtenderMain(int argc, char** argv);
+
+}  // namespace yardmaster::app

@@ -1,0 +1,37 @@
+#include <CLI/CLI.hpp>
+
+#include "pkg/app/runtime.h"
+
+namespace yardmaster::app {
+
+void AddCommonFlags(CLI::App& app, CommonOptions& options) {
+  app.add_option("--kubeconfig", options.kubeconfig,
+                 "kubeconfig file; default $KUBECONFIG, then in-cluster, then ~/.kube/config");
+  app.add_option("--context", options.context, "context of the kubeconfig");
+  app.add_option("--metrics-bind-address", options.metrics_address, "host:port of /metrics")
+      ->capture_default_str();
+  app.add_option("--health-bind-address", options.health_address,
+                 "host:port of /healthz and /readyz")
+      ->capture_default_str();
+  app.add_option("--log-format", options.log_format, "json or text")
+      ->check(CLI::IsMember({"json", "text"}))
+      ->capture_default_str();
+  app.add_option("-v,--verbosity", options.verbosity, "0 warnings, 2 changes, 4 debugging")
+      ->capture_default_str();
+  app.add_option("--kube-api-qps", options.kube_api_qps, "calls a second to the API server")
+      ->capture_default_str();
+  app.add_option("--kube-api-burst", options.kube_api_burst, "calls at once to the API server")
+      ->capture_default_str();
+}
+
+void AddLeaderFlags(CLI::App& app, LeaderOptions& options) {
+  app.add_flag("--leader-elect,!--no-leader-elect", options.enabled,
+               "hold a Lease while writing; needed with more than one replica");
+  app.add_option("--leader-elect-resource-namespace", options.resource_namespace,
+                 "namespace of the Lease")
+      ->capture_default_str();
+  app.add_option("--leader-elect-resource-name", options.resource_name, "name of the Lease")
+      ->capture_default_str();
+}
+
+}  // namespace yardmaster::app

@@ -1,0 +1,75 @@
+#include "pkg/app/kube_access.h"
+
+#include <utility>
+
+#include "pkg/base/status.h"
+#include "pkg/base/strings.h"
+#include "pkg/config/kubeconfig.h"
+#include "pkg/kube/http_transport.h"
+#include "pkg/kube/rest_client.h"
+
+namespace yardmaster::app {
+
+namespace {
+
+class RestAccess final : public KubeAccess {
+ public:
+  RestAccess(kube::ClientConfig config, kube::Timing timing, metrics::Registry& registry)
+      : config_(std::move(config)), timing_(timing), registry_(registry) {}
+
+  absl::StatusOr<std::unique_ptr<kube::Client>> NewClient(double qps, int burst) override {
+    kube::ClientConfig config = config_;
+    config.qps = qps;
+    config.burst = burst;
+    kube::Timing timing = timing_;
+    timing.seed += ++clients_;
+    YM_ASSIGN_OR_RETURN(
+        auto client,
+        kube::MakeRestClient(config, timing, [this](const kube::RequestObservation& call) {
+          registry_
+              .GetCounter("rest_client_requests_total", "calls to the API server",
+                          {{"method", call.verb}, {"code", StrCat(call.code)}})
+              .Increment();
+          if (call.verb == "WATCH") return;
+          registry_
+              .GetHistogram("rest_client_request_duration_seconds", "length of a call",
+                            metrics::LatencyBuckets(), {{"method", call.verb}})
+              .Observe(static_cast<double>(call.duration_ms) / 1000.0);
+        }));
+    return std::unique_ptr<kube::Client>(std::move(client));
+  }
+
+ private:
+  kube::ClientConfig config_;
+  kube::Timing timing_;
+  metrics::Registry& registry_;
+  std::uint64_t clients_ = 0;
+};
+
+// Events are few and may wait.
+constexpr double kEventsQps = 20;
+constexpr int kEventsBurst = 50;
+
+}  // namespace
+
+absl::StatusOr<Clients> NewClients(KubeAccess& access, const CommonOptions& options) {
+  Clients clients;
+  YM_ASSIGN_OR_RETURN(clients.main, access.NewClient(options.kube_api_qps, options.kube_api_burst));
+  YM_ASSIGN_OR_RETURN(clients.events, access.NewClient(kEventsQps, kEventsBurst));
+  return clients;
+}
+
+absl::StatusOr<std::unique_ptr<KubeAccess>> KubeAccess::Open(const CommonOptions& options,
+                                                             const std::string& user_agent,
+                                                             Runtime& runtime) {
+  kube::PrepareProcessForHttp();
+  config::ClientConfigRequest request;
+  request.kubeconfig = options.kubeconfig;
+  request.context = options.context;
+  YM_ASSIGN_OR_RETURN(kube::ClientConfig config, config::LoadClientConfig(request));
+  config.user_agent = user_agent;
+  return std::unique_ptr<KubeAccess>(
+      std::make_unique<RestAccess>(std::move(config), runtime.timing(), runtime.registry()));
+}
+
+}  // namespace yardmaster::app

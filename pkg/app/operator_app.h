@@ -1,0 +1,34 @@
+// The object graph of yardmaster-operator: informers -> work queue -> job workers, and informers ->
+// debounced network planner.
+//
+//   informers       -> WorldCache       every change of Fabric, Node, Pod, TrainingJob, Gang
+//   informers       -> WorkQueue        keys of TrainingJobs that a change concerns
+//   job workers     -> API server       pods, Services, TrainingJob status; events
+//   network thread  -> API server       Gang status (network part), pod annotations
+//   lease thread    -> API server       with an HTTP client of its own
+//
+// Thread safety: one thread calls Run.
+#pragma once
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+
+#include "pkg/app/runtime.h"
+
+namespace yardmaster::app {
+
+struct OperatorOptions {
+  CommonOptions common;
+  LeaderOptions leader;
+  int job_workers = 4;
+  std::int64_t plan_min_delay_ms = 100;    // quiet time before the network is planned again
+  std::int64_t plan_max_delay_ms = 1'000;  // under constant change it is planned at least so often
+};
+
+// Runs until SIGTERM or SIGINT.
+absl::Status RunOperator(const OperatorOptions& options);
+
+int OperatorMain(int argc, char** argv);
+
+}  // namespace yardmaster::app

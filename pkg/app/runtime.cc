@@ -1,0 +1,115 @@
+#include "pkg/app/runtime.h"
+
+#include <csignal>
+#include <functional>
+#include <unistd.h>
+#include <utility>
+
+#include "pkg/base/status.h"
+#include "pkg/base/strings.h"
+#include "pkg/http/router.h"
+#include "pkg/metrics/endpoints.h"
+
+namespace yardmaster::app {
+
+namespace {
+
+sigset_t StopSignals() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGTERM);
+  sigaddset(&set, SIGINT);
+  return set;
+}
+
+metrics::Logger MakeLog(const CommonOptions& options, const Clock& clock) {
+  metrics::Logger::Options log;
+  log.format = metrics::ParseLogFormat(options.log_format).value_or(metrics::LogFormat::kJson);
+  log.level = options.verbosity >= 4   ? metrics::LogLevel::kDebug
+              : options.verbosity >= 2 ? metrics::LogLevel::kInfo
+                                       : metrics::LogLevel::kWarn;
+  return metrics::Logger(log, clock);
+}
+
+std::string HostName() {
+  char name[256] = "unknown";
+  gethostname(name, sizeof name - 1);
+  return name;
+}
+
+}  // namespace
+
+absl::StatusOr<BindAddress> ParseBindAddress(std::string_view text) {
+  const std::size_t colon = text.rfind(':');
+  auto port = colon == std::string_view::npos ? std::nullopt
+                                              : ParseNumber<std::uint16_t>(text.substr(colon + 1));
+  if (!port) {
+    return absl::InvalidArgumentError(
+        StrCat("\"", text, "\" is no address to bind; use host:port, :port or [::1]:port"));
+  }
+  BindAddress address;
+  address.port = *port;
+  std::string_view host = text.substr(0, colon);
+  if (host.size() > 1 && host.front() == '[' && host.back() == ']') {
+    host = host.substr(1, host.size() - 2);
+  }
+  if (!host.empty()) address.host = std::string(host);
+  return address;
+}
+
+Runtime::Runtime(const CommonOptions& options, std::string name)
+    : options_(options),
+      log_(MakeLog(options, clock_).With({{"process", name}})),
+      identity_(StrCat(HostName(), "_", getpid())),
+      seed_(std::hash<std::string>{}(identity_) ^ static_cast<std::uint64_t>(clock_.WallMs())) {
+  // Threads inherit the mask, so the signal waits for WaitForSignal.
+  const sigset_t set = StopSignals();
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+  registry_
+      .GetGauge("yardmaster_build_info", "1, with the version as a label",
+                {{"process", name}, {"version", YARDMASTER_VERSION}})
+      .Set(1);
+  health_.AddReadiness("running", [this] {
+    return stopping_ ? absl::UnavailableError("stopping") : absl::OkStatus();
+  });
+}
+
+Runtime::~Runtime() { Stop(); }
+
+absl::Status Runtime::StartServer(const std::string& address,
+                                  std::unique_ptr<http::Server>& server) {
+  YM_ASSIGN_OR_RETURN(const BindAddress bind, ParseBindAddress(address));
+  auto router = std::make_shared<http::Router>();
+  metrics::AddEndpoints(*router, health_, registry_);
+  http::ServerOptions options;
+  options.bind_address = bind.host;
+  options.port = bind.port;
+  options.io_threads = 1;
+  server =
+      std::make_unique<http::Server>(options, [router](http::Request request, http::Done done) {
+        router->Handle(std::move(request), std::move(done));
+      });
+  return Annotate(server->Start(), StrCat("listening on ", address));
+}
+
+absl::Status Runtime::Serve() {
+  YM_RETURN_IF_ERROR(StartServer(options_.metrics_address, metrics_server_));
+  if (options_.health_address == options_.metrics_address) return absl::OkStatus();
+  return StartServer(options_.health_address, health_server_);
+}
+
+void Runtime::WaitForSignal() {
+  const sigset_t set = StopSignals();
+  int signal = 0;
+  sigwait(&set, &signal);
+  stopping_ = true;
+  log_.Info("stopping", {{"signal", signal}});
+}
+
+void Runtime::Stop() {
+  if (metrics_server_) metrics_server_->Stop();
+  if (health_server_) health_server_->Stop();
+}
+
+}  // namespace yardmaster::app

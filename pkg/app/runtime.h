@@ -1,0 +1,95 @@
+// What every process of ours has: flags, a log, metrics, health, and an orderly end.
+//
+//   CommonOptions options;            // filled by AddCommonFlags and the command line
+//   Runtime runtime(options, "yardmaster-extender");
+//   status = runtime.Serve();         // /metrics, /healthz, /readyz
+//   runtime.WaitForSignal();          // SIGTERM or SIGINT
+//
+// Thread safety: accessors from any thread; Serve, WaitForSignal and Stop from the main thread.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+
+#include "pkg/base/clock.h"
+#include "pkg/http/server.h"
+#include "pkg/kube/timing.h"
+#include "pkg/metrics/health.h"
+#include "pkg/metrics/log.h"
+#include "pkg/metrics/registry.h"
+
+namespace CLI {
+class App;
+}
+
+namespace yardmaster::app {
+
+struct CommonOptions {
+  std::string kubeconfig;  // empty: $KUBECONFIG, then in-cluster, then ~/.kube/config
+  std::string context;
+  std::string metrics_address = ":8080";
+  std::string health_address = ":8081";
+  std::string log_format = "json";
+  int verbosity = 2;  // 0 and 1: warnings, 2 and 3: changes, 4 and more: debugging
+  double kube_api_qps = 50;
+  int kube_api_burst = 100;
+};
+
+struct LeaderOptions {
+  bool enabled = false;
+  std::string resource_namespace = "yardmaster-system";
+  std::string resource_name;
+};
+
+void AddCommonFlags(CLI::App& app, CommonOptions& options);
+void AddLeaderFlags(CLI::App& app, LeaderOptions& options);
+
+struct BindAddress {
+  std::string host = "0.0.0.0";
+  int port = 0;
+};
+// "host:port", ":port", "[::1]:port". Errors: InvalidArgument.
+absl::StatusOr<BindAddress> ParseBindAddress(std::string_view text);
+
+// A process that runs a signal-driven main. Block signals before any thread starts: construct it
+// first.
+class Runtime {
+ public:
+  Runtime(const CommonOptions& options, std::string name);
+  ~Runtime();
+
+  const Clock& clock() const { return clock_; }
+  kube::Timing timing() { return {clock_, sleeper_, seed_}; }
+  metrics::Logger& log() { return log_; }
+  metrics::Registry& registry() { return registry_; }
+  metrics::Health& health() { return health_; }
+  // "host_pid": who holds a lease, who reports an event.
+  const std::string& identity() const { return identity_; }
+
+  absl::Status Serve();
+  // Blocks until SIGTERM or SIGINT. From then on /readyz says no.
+  void WaitForSignal();
+  void Stop();
+
+ private:
+  absl::Status StartServer(const std::string& address, std::unique_ptr<http::Server>& server);
+
+  CommonOptions options_;
+  RealClock clock_;
+  kube::RealSleeper sleeper_;
+  metrics::Logger log_;
+  metrics::Registry registry_;
+  metrics::Health health_;
+  std::string identity_;
+  std::uint64_t seed_;
+  std::atomic<bool> stopping_ = false;
+  std::unique_ptr<http::Server> metrics_server_;
+  std::unique_ptr<http::Server> health_server_;
+};
+
+}  // namespace yardmaster::app

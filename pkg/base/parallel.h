@@ -1,0 +1,25 @@
+// Runs independent pieces of blocking work on a few threads and waits for all of them.
+// Thread safety: the work function is called from several threads at once.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <thread>
+#include <vector>
+
+namespace yardmaster {
+
+// Calls work(i) for every i in [0, count), at most `threads` at a time. Not for CPU-bound loops.
+template <typename Work>
+void ParallelFor(std::size_t count, std::size_t threads, const Work& work) {
+  std::atomic<std::size_t> next = 0;
+  auto run = [&] {
+    for (std::size_t i = next++; i < count; i = next++) work(i);
+  };
+  std::vector<std::jthread> pool;
+  for (std::size_t t = 1; t < std::min(threads, count); ++t) pool.emplace_back(run);
+  run();
+}
+
+}  // namespace yardmaster

@@ -1,0 +1,110 @@
+#include "pkg/base/work_queue.h"
+
+#include <algorithm>
+#include <chrono>
+#include <vector>
+
+namespace yardmaster {
+
+namespace {
+constexpr std::int64_t kFirstRetryMs = 50;
+constexpr std::int64_t kLastRetryMs = 30'000;
+constexpr int kMaxDoublings = 10;
+}  // namespace
+
+void WorkQueue::AddLocked(const std::string& key) {
+  if (shut_down_ || !dirty_.insert(key).second) return;
+  delayed_.erase(key);
+  if (processing_.count(key) == 0) {
+    ready_.push_back(key);
+    wake_.notify_one();
+  }
+}
+
+void WorkQueue::Add(const std::string& key) {
+  std::lock_guard lock(mutex_);
+  AddLocked(key);
+}
+
+void WorkQueue::AddAfter(const std::string& key, std::int64_t delay_ms) {
+  std::lock_guard lock(mutex_);
+  if (delay_ms <= 0) return AddLocked(key);
+  if (shut_down_) return;
+  const std::int64_t due = clock_.SteadyMs() + delay_ms;
+  auto [it, inserted] = delayed_.emplace(key, due);
+  if (!inserted) it->second = std::min(it->second, due);
+  wake_.notify_one();
+}
+
+void WorkQueue::AddRateLimited(const std::string& key) {
+  std::int64_t delay_ms = 0;
+  {
+    std::lock_guard lock(mutex_);
+    const int failures = std::min(failures_[key]++, kMaxDoublings);
+    delay_ms = std::min(kFirstRetryMs << failures, kLastRetryMs);
+  }
+  AddAfter(key, delay_ms);
+}
+
+void WorkQueue::Forget(const std::string& key) {
+  std::lock_guard lock(mutex_);
+  failures_.erase(key);
+}
+
+void WorkQueue::PromoteDelayedLocked() {
+  const std::int64_t now = clock_.SteadyMs();
+  std::vector<std::string> due;
+  for (const auto& [key, at] : delayed_) {
+    if (at <= now) due.push_back(key);
+  }
+  for (const std::string& key : due) {
+    delayed_.erase(key);
+    AddLocked(key);
+  }
+}
+
+std::optional<std::string> WorkQueue::Get() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    PromoteDelayedLocked();
+    if (!ready_.empty()) {
+      std::string key = std::move(ready_.front());
+      ready_.pop_front();
+      dirty_.erase(key);
+      processing_.insert(key);
+      return key;
+    }
+    if (shut_down_) return std::nullopt;
+    if (delayed_.empty()) {
+      wake_.wait(lock);
+      continue;
+    }
+    std::int64_t next = delayed_.begin()->second;
+    for (const auto& [key, at] : delayed_) next = std::min(next, at);
+    wake_.wait_for(lock,
+                   std::chrono::milliseconds(std::max<std::int64_t>(1, next - clock_.SteadyMs())));
+  }
+}
+
+void WorkQueue::Done(const std::string& key) {
+  std::lock_guard lock(mutex_);
+  processing_.erase(key);
+  if (dirty_.count(key) != 0) {
+    ready_.push_back(key);
+    wake_.notify_one();
+  }
+}
+
+void WorkQueue::ShutDown() {
+  std::lock_guard lock(mutex_);
+  shut_down_ = true;
+  delayed_.clear();
+  wake_.notify_all();
+}
+
+std::size_t WorkQueue::Depth() const {
+  std::lock_guard lock(mutex_);
+  return ready_.size();
+}
+
+}  // namespace yardmaster

@@ -1,0 +1,84 @@
+#include "pkg/cli/cluster_commands.h"
+
+#include <ostream>
+
+#include "nlohmann/json.hpp"
+
+#include "CLI/CLI.hpp"
+#include "pkg/cli/cluster_reader.h"
+#include "pkg/cli/flags.h"
+#include "pkg/cli/overview.h"
+#include "pkg/cli/print_objects.h"
+
+namespace yardmaster::cli {
+
+namespace {
+
+struct Flags {
+  ClusterFlags cluster;
+  std::string what;
+  std::string namespace_name;
+  bool all_namespaces = false;
+};
+
+void DeclareCommon(Flags& flags, CLI::App& app) {
+  app.add_option("-n,--namespace", flags.namespace_name, "namespace (default: the context's)");
+  app.add_option("--kubeconfig", flags.cluster.kubeconfig, "kubeconfig file");
+  app.add_option("--context", flags.cluster.context, "context of the kubeconfig");
+}
+
+// Connects and reads; what could not be read is said on `err`.
+absl::StatusOr<state::World> ReadWorld(Flags& flags, const Connector& connect, std::ostream& err) {
+  YM_ASSIGN_OR_RETURN(const Connection connection, connect(flags.cluster));
+  if (flags.namespace_name.empty()) flags.namespace_name = connection.default_namespace;
+  YM_ASSIGN_OR_RETURN(state::World world, ReadCluster(*connection.client));
+  for (const std::string& problem : world.problems) err << "warning: " << problem << "\n";
+  return world;
+}
+
+int Fail(const absl::Status& status, std::ostream& err) {
+  err << MessageOf(status) << "\n";
+  return 1;
+}
+
+}  // namespace
+
+int RunGetCommand(const std::vector<std::string>& args, const Connector& connect, std::ostream& out,
+                  std::ostream& err) {
+  Flags flags;
+  CLI::App app("Jobs and where they stand, or segments and how full they are",
+               "kubectl yardmaster get");
+  app.add_option("what", flags.what, "jobs or segments; both when left out")
+      ->check(CLI::IsMember({"jobs", "segments"}));
+  DeclareCommon(flags, app);
+  app.add_flag("-A,--all-namespaces", flags.all_namespaces, "jobs of all namespaces");
+  if (const std::optional<int> code = ParseFlags(app, args, out, err)) return *code;
+  // The overview of everything is of all namespaces unless one is asked for.
+  const bool everywhere =
+      flags.all_namespaces || (flags.what.empty() && flags.namespace_name.empty());
+  const absl::StatusOr<state::World> world = ReadWorld(flags, connect, err);
+  if (!world.ok()) return Fail(world.status(), err);
+  if (flags.what != "segments") {
+    PrintTable(JobsTable(*world, everywhere ? "" : flags.namespace_name), out);
+  }
+  if (flags.what.empty()) out << "\n";
+  if (flags.what != "jobs") PrintTable(SegmentsTable(*world), out);
+  return 0;
+}
+
+int RunExplainCommand(const std::vector<std::string>& args, const Connector& connect,
+                      std::ostream& out, std::ostream& err) {
+  Flags flags;
+  CLI::App app("Where a job stands and why", "kubectl yardmaster explain");
+  app.add_option("job", flags.what, "name of a TrainingJob, or of a Gang")->required();
+  DeclareCommon(flags, app);
+  if (const std::optional<int> code = ParseFlags(app, args, out, err)) return *code;
+  const absl::StatusOr<state::World> world = ReadWorld(flags, connect, err);
+  if (!world.ok()) return Fail(world.status(), err);
+  const absl::StatusOr<std::string> text = Explain(*world, flags.namespace_name, flags.what);
+  if (!text.ok()) return Fail(text.status(), err);
+  out << *text;
+  return 0;
+}
+
+}  // namespace yardmaster::cli

@@ -1,0 +1,40 @@
+// The verbs that look at a cluster: `get [jobs|segments]`, `explain JOB`. They only read.
+//
+//   -n, --namespace NS     the jobs of one namespace (default: the context's)
+//   -A, --all-namespaces   get jobs: of all (the default of plain `get`)
+//   --kubeconfig FILE, --context NAME   which cluster, as kubectl has it
+//
+// How a cluster is reached is the caller's: a Connector. Returns the exit code: 0 answered, 1 the
+// cluster did not answer or there is no such job, 2 usage. Thread safety: as the client.
+#pragma once
+
+#include <functional>
+#include <iosfwd>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+#include "pkg/kube/client.h"
+
+namespace yardmaster::cli {
+
+struct ClusterFlags {
+  std::string kubeconfig;
+  std::string context;
+};
+
+struct Connection {
+  std::unique_ptr<kube::Client> client;
+  std::string default_namespace = "default";
+};
+
+using Connector = std::function<absl::StatusOr<Connection>(const ClusterFlags&)>;
+
+int RunGetCommand(const std::vector<std::string>& args, const Connector& connect, std::ostream& out,
+                  std::ostream& err);
+int RunExplainCommand(const std::vector<std::string>& args, const Connector& connect,
+                      std::ostream& out, std::ostream& err);
+
+}  // namespace yardmaster::cli

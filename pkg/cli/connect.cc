@@ -1,0 +1,29 @@
+#include "pkg/cli/connect.h"
+
+#include <utility>
+
+#include "pkg/base/status.h"
+#include "pkg/config/kubeconfig.h"
+#include "pkg/kube/http_transport.h"
+#include "pkg/kube/rest_client.h"
+
+namespace yardmaster::cli {
+
+Connector ClusterConnector(const Clock& clock, kube::Sleeper& sleeper) {
+  return [&clock, &sleeper](const ClusterFlags& flags) -> absl::StatusOr<Connection> {
+    kube::PrepareProcessForHttp();
+    config::ClientConfigRequest request;
+    request.kubeconfig = flags.kubeconfig;
+    request.context = flags.context;
+    request.kubectl_order = true;
+    YM_ASSIGN_OR_RETURN(kube::ClientConfig config, config::LoadClientConfig(request));
+    config.user_agent = "kubectl-yardmaster";
+    Connection connection;
+    if (!config.default_namespace.empty()) connection.default_namespace = config.default_namespace;
+    YM_ASSIGN_OR_RETURN(auto client, kube::MakeRestClient(config, {clock, sleeper, /*seed=*/1}));
+    connection.client = std::move(client);
+    return connection;
+  };
+}
+
+}  // namespace yardmaster::cli

@@ -1,0 +1,126 @@
+#include "pkg/cli/crux_command.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <istream>
+#include <iterator>
+#include <ostream>
+#include <string_view>
+
+#include "CLI/CLI.hpp"
+#include "pkg/base/strings.h"
+#include "pkg/cli/crux_case.h"
+#include "pkg/crux/decide.h"
+#include "pkg/crux/intensity.h"
+#include "pkg/sim/evaluate.h"
+
+namespace yardmaster::cli {
+namespace {
+
+constexpr std::int64_t kMaxEvents = 20'000'000;
+
+struct Flags {
+  std::string file;
+  std::string output = "json";
+  std::string policy = "crux";
+  std::uint64_t seed = 1;
+  double window_seconds = 0;
+};
+
+void Declare(Flags& flags, CLI::App& app) {
+  app.add_option("-f,--filename", flags.file, "the case, JSON or YAML; - is standard input")
+      ->required();
+  app.add_option("-o,--output", flags.output, "output format")
+      ->check(CLI::IsMember({"json"}))
+      ->capture_default_str();
+  std::vector<std::string> policies;
+  for (const crux::Policy policy : crux::AllPolicies()) {
+    policies.emplace_back(crux::PolicyName(policy));
+  }
+  app.add_option("--policy", flags.policy, "who decides")
+      ->check(CLI::IsMember(policies))
+      ->capture_default_str();
+  app.add_option("--seed", flags.seed, "of what is random")->capture_default_str();
+  app.add_option("--window-seconds", flags.window_seconds,
+                 "window of the utilisation (default: 100 iterations of the slowest job)")
+      ->check(CLI::PositiveNumber);
+}
+
+absl::StatusOr<std::string> ReadAll(const std::string& file, std::istream& in) {
+  if (file == "-") return std::string(std::istreambuf_iterator<char>(in), {});
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) {
+    return absl::NotFoundError(StrCat(file, ": cannot be read; give an existing file, or -"));
+  }
+  std::string text(std::istreambuf_iterator<char>(stream), {});
+  if (stream.bad()) return absl::DataLossError(StrCat(file, ": reading failed; is it a file?"));
+  return text;
+}
+
+// A window that holds more iterations than can be simulated is better refused than begun.
+absl::Status CheckWindow(const crux::Problem& problem, double window_seconds) {
+  const double window = window_seconds > 0 ? window_seconds : sim::DefaultWindow(problem, nullptr);
+  double events = 0;
+  for (const crux::Job& job : problem.jobs) {
+    const double per_iteration = 2 + static_cast<double>(job.flows.size());
+    events += per_iteration * window / crux::IterationSeconds(job, 0);
+  }
+  if (events <= kMaxEvents) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      StrCat("a window of ", window, " s may hold ", events, " events, more than the ", kMaxEvents,
+             " that are simulated; give a shorter window with --window-seconds"));
+}
+
+absl::StatusOr<nlohmann::json> Answer(const Flags& flags, std::string_view text,
+                                      const std::string& name) {
+  YM_ASSIGN_OR_RETURN(const crux::Problem problem, ReadCruxCase(text, name));
+  YM_RETURN_IF_ERROR(CheckWindow(problem, flags.window_seconds));
+  YM_ASSIGN_OR_RETURN(const crux::Policy policy, crux::ParsePolicy(flags.policy));
+  crux::Options options;
+  options.seed = flags.seed;
+  options.judge = sim::MakeJudge(flags.window_seconds);
+  YM_ASSIGN_OR_RETURN(const crux::Solution solution, crux::Decide(problem, policy, options));
+  sim::EvaluateOptions evaluate;
+  evaluate.window_seconds = flags.window_seconds;
+  evaluate.simulator.max_events = kMaxEvents;
+  YM_ASSIGN_OR_RETURN(const sim::Evaluation evaluation, sim::Evaluate(problem, solution, evaluate));
+  return CruxAnswer(problem, solution, evaluation.utilisation);
+}
+
+}  // namespace
+
+int RunCruxCommand(const std::vector<std::string>& args, std::istream& in, std::ostream& out,
+                   std::ostream& err) {
+  Flags flags;
+  CLI::App app("Intensity, paths, priorities and levels of the jobs in a case file",
+               "kubectl yardmaster crux");
+  Declare(flags, app);
+  try {
+    std::vector<std::string> reversed(args.rbegin(), args.rend());
+    app.parse(reversed);
+  } catch (const CLI::CallForHelp&) {
+    out << app.help();
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    err << "kubectl yardmaster crux: " << error.what() << "\nRun with --help for usage.\n";
+    return 2;
+  }
+  const std::string name = flags.file == "-" ? "standard input" : flags.file;
+  const absl::StatusOr<std::string> text = ReadAll(flags.file, in);
+  if (!text.ok()) {
+    err << MessageOf(text.status()) << "\n";
+    return 1;
+  }
+  const absl::StatusOr<nlohmann::json> answer = Answer(flags, *text, name);
+  if (!answer.ok()) {
+    const std::string message = MessageOf(answer.status());
+    const bool named = message.compare(0, name.size(), name) == 0;
+    err << (named ? "" : name + ": ") << message << "\n";
+    return 1;
+  }
+  out << answer->dump(2) << "\n";
+  return 0;
+}
+
+}  // namespace yardmaster::cli

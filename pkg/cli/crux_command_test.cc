@@ -1,0 +1,82 @@
+#include "pkg/cli/crux_command.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sstream>
+
+#include "nlohmann/json.hpp"
+
+namespace yardmaster::cli {
+namespace {
+
+using ::testing::HasSubstr;
+
+struct Outcome {
+  int code;
+  std::string out;
+  std::string err;
+};
+
+Outcome RunCommand(const std::vector<std::string>& args, const std::string& input = "") {
+  std::istringstream in(input);
+  std::ostringstream out;
+  std::ostringstream err;
+  const int code = RunCruxCommand(args, in, out, err);
+  return {code, out.str(), err.str()};
+}
+
+// Figure 11 of the Crux paper.
+constexpr char kExample1[] = R"({"levels": 2, "links": [{"id": "l", "gbps": 8}], "jobs": [
+  {"id": "job1", "gpus": 10, "flopPerIteration": 10e9, "computeSeconds": 2, "communicationStart": 1,
+   "flows": [{"id": "f", "bytes": 2e9, "paths": [["l"]]}]},
+  {"id": "job2", "gpus": 10, "flopPerIteration": 5e9, "computeSeconds": 1, "communicationStart": 1,
+   "flows": [{"id": "f", "bytes": 1e9, "paths": [["l"]]}]}]})";
+
+TEST(CruxCommand, AnswersTheFirstWorkedExample) {
+  for (const char* policy : {"crux", "published", "exact"}) {
+    const Outcome outcome = RunCommand(
+        {"-f", "-", "-o", "json", "--policy", policy, "--window-seconds", "12"}, kExample1);
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    const auto answer = nlohmann::json::parse(outcome.out);
+    EXPECT_EQ(answer["jobs"][1]["correction"], 1.5);
+    EXPECT_EQ(answer["jobs"][1]["level"], 1);
+    EXPECT_DOUBLE_EQ(answer["utilisation"], 5.0 / 12);
+  }
+}
+
+TEST(CruxCommand, EveryPolicyAnswersAndRepeatsItself) {
+  for (const char* policy :
+       {"crux", "published", "ecmp", "sincronia", "varys", "taccl", "cassini", "exact"}) {
+    const std::vector<std::string> args{"-f", "-", "--policy", policy, "--seed", "7"};
+    const Outcome one = RunCommand(args, kExample1);
+    EXPECT_EQ(one.code, 0) << one.err;
+    EXPECT_EQ(one.out, RunCommand(args, kExample1).out);
+  }
+}
+
+TEST(CruxCommand, ExitCodesTellInputFromUsage) {
+  EXPECT_EQ(RunCommand({"--help"}).code, 0);
+  EXPECT_EQ(RunCommand({}).code, 2);
+  EXPECT_EQ(RunCommand({"-f", "-", "--policy", "best"}, kExample1).code, 2);
+  EXPECT_EQ(RunCommand({"-f", "-", "-o", "xml"}, kExample1).code, 2);
+  EXPECT_EQ(RunCommand({"-f", "-", "--window-seconds", "-1"}, kExample1).code, 2);
+  EXPECT_EQ(RunCommand({"-f", "/does/not/exist"}).code, 1);
+  const Outcome broken = RunCommand({"-f", "-"}, "{\"links\": [");
+  EXPECT_EQ(broken.code, 1);
+  EXPECT_THAT(broken.err, HasSubstr("standard input"));
+  EXPECT_TRUE(broken.out.empty());
+}
+
+TEST(CruxCommand, AWindowThatCannotBeSimulatedIsAnErrorNotAHang) {
+  std::string input = kExample1;
+  const std::string tiny = "\"computeSeconds\": 1,";
+  input.replace(input.find(tiny), tiny.size(), "\"computeSeconds\": 1e-9,");
+  const std::string bytes = "\"bytes\": 1e9";
+  input.replace(input.find(bytes), bytes.size(), "\"bytes\": 1");
+  const Outcome outcome = RunCommand({"-f", "-"}, input);
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("shorter window"));
+}
+
+}  // namespace
+}  // namespace yardmaster::cli

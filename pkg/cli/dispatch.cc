@@ -1,0 +1,125 @@
+#include "pkg/cli/dispatch.h"
+
+#include <algorithm>
+#include <istream>
+#include <ostream>
+
+#include "pkg/api/field_reader.h"
+#include "pkg/base/strings.h"
+#include "pkg/cli/cluster_commands.h"
+#include "pkg/cli/connect.h"
+#include "pkg/cli/crux_command.h"
+#include "pkg/cli/fabric_command.h"
+#include "pkg/cli/hash_command.h"
+#include "pkg/cli/path_command.h"
+#include "pkg/cli/plan_command.h"
+#include "pkg/cli/simulate_command.h"
+#include "pkg/cli/verify_command.h"
+
+namespace yardmaster::cli {
+
+namespace {
+
+using Args = std::vector<std::string>;
+
+int RunVersion(const Args& args, std::istream& /*in*/, std::ostream& out, std::ostream& err) {
+  if (args.empty() || args[0] == "--help" || args[0] == "-h") {
+    out << (args.empty() ? "kubectl-yardmaster " YARDMASTER_VERSION "\n"
+                         : "usage: kubectl yardmaster version\n");
+    return 0;
+  }
+  err << "kubectl yardmaster version: takes no arguments\n";
+  return 2;
+}
+
+int RunGet(const Args& args, std::istream& /*in*/, std::ostream& out, std::ostream& err) {
+  const RealClock clock;
+  kube::RealSleeper sleeper;
+  return RunGetCommand(args, ClusterConnector(clock, sleeper), out, err);
+}
+
+int RunExplain(const Args& args, std::istream& /*in*/, std::ostream& out, std::ostream& err) {
+  const RealClock clock;
+  kube::RealSleeper sleeper;
+  return RunExplainCommand(args, ClusterConnector(clock, sleeper), out, err);
+}
+
+struct Verb {
+  Args words;
+  const char* summary;
+  int (*run)(const Args&, std::istream&, std::ostream&, std::ostream&);
+};
+
+const std::vector<Verb>& Verbs() {
+  static const std::vector<Verb> verbs = {
+      {{"get"}, "jobs and segments of a cluster", RunGet},
+      {{"explain"}, "where a job stands and why", RunExplain},
+      {{"plan"}, "what the planner would do with manifests", RunPlanCommand},
+      {{"fabric", "render"}, "a Fabric and its Nodes as manifests", RunFabricRenderCommand},
+      {{"fabric", "verify"},
+       "cables that are not where the Fabric has them",
+       RunFabricVerifyCommand},
+      {{"fabric", "trust"},
+       "whether packets go where the Fabric's hashes say",
+       RunFabricTrustCommand},
+      {{"crux"}, "intensity, paths, priorities and levels of a case file", RunCruxCommand},
+      {{"hash"}, "what a switch's hash makes of packets", RunHashCommand},
+      {{"path"}, "the path that a packet takes", RunPathCommand},
+      {{"simulate"}, "a trace replayed on a fabric", RunSimulateCommand},
+      {{"version"}, "the version of this program", RunVersion},
+  };
+  return verbs;
+}
+
+bool StartsWith(const Args& args, const Args& words) {
+  return args.size() >= words.size() && std::equal(words.begin(), words.end(), args.begin());
+}
+
+void PrintHelp(std::ostream& out) {
+  out << "Plans training jobs on the network of a Kubernetes cluster.\n\n"
+         "usage: kubectl yardmaster VERB [FLAGS]     (VERB --help says more)\n\n";
+  for (const Verb& verb : Verbs()) {
+    const std::string words = Join(verb.words, " ");
+    out << "  " << words << std::string(words.size() < 16 ? 16 - words.size() : 1, ' ')
+        << verb.summary << "\n";
+  }
+}
+
+int Unknown(const Args& args, std::ostream& err) {
+  std::vector<std::string> names;
+  for (const Verb& verb : Verbs()) {
+    names.push_back(Join(verb.words, " "));
+    if (verb.words.size() > 1 && verb.words[0] == args[0]) {
+      err << "kubectl yardmaster " << args[0] << ": say what of it, for example " << names.back()
+          << "\n";
+      return 2;
+    }
+  }
+  const std::string meant = api::Nearest(args[0], names);
+  err << "kubectl yardmaster: there is no verb " << args[0]
+      << (meant.empty() ? "" : "; did you mean " + meant + "?") << "\nVerbs: " << Join(names, ", ")
+      << "\n";
+  return 2;
+}
+
+}  // namespace
+
+int Dispatch(const Args& args, std::istream& in, std::ostream& out, std::ostream& err) {
+  if (args.empty()) {
+    PrintHelp(err);
+    return 2;
+  }
+  if (args[0] == "--help" || args[0] == "-h" || args[0] == "help") {
+    PrintHelp(out);
+    return 0;
+  }
+  if (args[0] == "--version") return RunVersion({}, in, out, err);
+  for (const Verb& verb : Verbs()) {
+    if (!StartsWith(args, verb.words)) continue;
+    return verb.run(Args(args.begin() + static_cast<std::ptrdiff_t>(verb.words.size()), args.end()),
+                    in, out, err);
+  }
+  return Unknown(args, err);
+}
+
+}  // namespace yardmaster::cli

@@ -1,0 +1,71 @@
+#include "pkg/cli/fabric_command.h"
+
+#include <ostream>
+
+#include "nlohmann/json.hpp"
+
+#include "CLI/CLI.hpp"
+#include "pkg/base/strings.h"
+#include "pkg/cli/flags.h"
+#include "pkg/cli/presets.h"
+#include "pkg/cli/print_objects.h"
+#include "pkg/cli/render_fabric.h"
+
+namespace yardmaster::cli {
+
+namespace {
+
+struct Flags {
+  std::string preset;
+  std::string output = "yaml";
+  RenderSize size;
+};
+
+void Declare(Flags& flags, CLI::App& app) {
+  std::vector<std::string> names;
+  for (const Preset& preset : Presets()) names.emplace_back(preset.name);
+  app.add_option("--preset", flags.preset, "a Fabric manifest, or one of " + Join(names, ", "))
+      ->required();
+  auto size = [&](const char* flag, std::optional<int>& value, const char* help, int least) {
+    app.add_option(flag, value, help)->check(CLI::Range(least, 1'000'000));
+  };
+  size("--fabric-pods", flags.size.fabric_pods, "fabric pods", 1);
+  size("--segments", flags.size.segments, "segments of one fabric pod", 1);
+  size("--hosts", flags.size.hosts, "hosts of one segment, with its backup hosts", 1);
+  size("--backup-hosts", flags.size.backup_hosts, "of these, kept as backup", 0);
+  app.add_option("-o,--output", flags.output, "output format")
+      ->check(CLI::IsMember({"yaml", "json"}))
+      ->capture_default_str();
+}
+
+absl::StatusOr<std::vector<nlohmann::json>> Answer(const Flags& flags, std::ostream& err) {
+  YM_ASSIGN_OR_RETURN(const api::Fabric preset, LoadPreset(flags.preset));
+  YM_ASSIGN_OR_RETURN(const api::Fabric fabric, Resize(preset, flags.size));
+  if (!flags.size.backup_hosts &&
+      fabric.spec.backup.hosts_per_segment != preset.spec.backup.hosts_per_segment) {
+    err << fabric.spec.backup.hosts_per_segment << " of " << fabric.spec.hosts_per_segment
+        << " hosts a segment are backup, in the preset " << preset.spec.backup.hosts_per_segment
+        << " of " << preset.spec.hosts_per_segment << "; --backup-hosts changes it\n";
+  }
+  return RenderFabric(fabric);
+}
+
+}  // namespace
+
+int RunFabricRenderCommand(const std::vector<std::string>& args, std::istream& /*in*/,
+                           std::ostream& out, std::ostream& err) {
+  Flags flags;
+  CLI::App app("A Fabric and its Nodes as Kubernetes manifests",
+               "kubectl yardmaster fabric render");
+  Declare(flags, app);
+  if (const std::optional<int> code = ParseFlags(app, args, out, err)) return *code;
+  const auto objects = Answer(flags, err);
+  if (!objects.ok()) {
+    err << MessageOf(objects.status()) << "\n";
+    return 1;
+  }
+  PrintObjects(*objects, flags.output, out);
+  return 0;
+}
+
+}  // namespace yardmaster::cli

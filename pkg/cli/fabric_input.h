@@ -1,0 +1,31 @@
+// The network that manifests describe, for the commands that ask about it. Thread safety: reads
+// files, else pure.
+#pragma once
+
+#include <iosfwd>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+#include "pkg/fabric/network.h"
+
+namespace yardmaster::cli {
+
+struct FabricInput {
+  std::shared_ptr<const fabric::Network> network;
+  std::vector<fabric::CableId> down;  // as the Nodes report
+  std::vector<std::string> warnings;  // what could not be used
+};
+
+// Reads a Fabric and its Nodes; without Nodes the Fabric is filled as `fabric render` does. Errors:
+// InvalidArgument or NotFound, one line per error.
+absl::StatusOr<FabricInput> ReadFabricInput(const std::vector<std::string>& files,
+                                            std::istream& in);
+
+// "HOST/RAIL/PORT". Errors: InvalidArgument that begins with `flag`.
+absl::StatusOr<fabric::NicPort> ParseNicPort(const fabric::Network& network, std::string_view flag,
+                                             std::string_view text);
+
+}  // namespace yardmaster::cli

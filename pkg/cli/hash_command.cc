@@ -1,0 +1,148 @@
+#include "pkg/cli/hash_command.h"
+
+#include <algorithm>
+#include <cctype>
+#include <istream>
+#include <optional>
+#include <ostream>
+
+#include "CLI/CLI.hpp"
+#include "pkg/api/ecmp_hash_json.h"
+#include "pkg/base/strings.h"
+#include "pkg/cli/read_input.h"
+#include "pkg/config/yaml.h"
+#include "pkg/repac/hash_model.h"
+
+namespace yardmaster::cli {
+
+namespace {
+
+constexpr int kMaxMembers = 1 << 20;
+
+struct Flags {
+  std::string file;
+  std::string output = "json";
+  int members = 0;
+};
+
+void Declare(Flags& flags, CLI::App& app) {
+  app.add_option("-f,--filename", flags.file, "the ecmpHash block, YAML or JSON")->required();
+  app.add_option("--members", flags.members, "members of the ECMP group")
+      ->required()
+      ->check(CLI::Range(1, kMaxMembers));
+  app.add_option("-o,--output", flags.output, "output format")
+      ->check(CLI::IsMember({"json"}))
+      ->capture_default_str();
+}
+
+std::string_view Trim(std::string_view text) {
+  const auto blank = [](char c) { return c == ' ' || c == '\t' || c == '\r'; };
+  while (!text.empty() && blank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && blank(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+std::optional<std::uint8_t> ParseProtocol(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  if (lower == "udp") return std::uint8_t{17};
+  if (lower == "tcp") return std::uint8_t{6};
+  return ParseNumber<std::uint8_t>(text);
+}
+
+absl::Status WrongColumn(const char* column, std::string_view got, const char* want) {
+  return absl::InvalidArgumentError(StrCat(column, " \"", got, "\" is not ", want));
+}
+
+absl::Status ParsePort(const char* column, std::string_view text, std::uint16_t& out) {
+  const auto port = ParseNumber<std::uint16_t>(text);
+  if (!port) return WrongColumn(column, text, "a number from 0 to 65535");
+  out = *port;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<repac::HashModel> ReadModel(const std::string& file, std::istream& in) {
+  YM_ASSIGN_OR_RETURN(const std::string text, ReadInput(file, in));
+  YM_ASSIGN_OR_RETURN(const nlohmann::json block, config::ParseYaml(text, file));
+  const absl::StatusOr<fabric::HashSpec> spec = api::DecodeHashSpec(block);
+  if (!spec.ok()) return Annotate(spec.status(), file);
+  return repac::HashModel::Compile(*spec);
+}
+
+std::string Answer(const repac::HashModel& model, const repac::Packet& packet, int members) {
+  if (!model.predictable()) {
+    return StrCat("{\"unpredictable\": ", nlohmann::json(model.reason()).dump(), "}");
+  }
+  const std::uint64_t hash = model.Hash(packet);
+  return StrCat("{\"hash\": ", hash, ", \"index\": ", hash % static_cast<unsigned>(members), "}");
+}
+
+absl::Status AnswerAll(const repac::HashModel& model, int members, std::istream& in,
+                       std::ostream& out) {
+  std::string line;
+  for (std::int64_t number = 1; std::getline(in, line); ++number) {
+    const std::string_view text = Trim(line);
+    if (text.empty() || text[0] == '#') continue;
+    const auto packet = ParsePacketLine(text);
+    if (!packet.ok()) {
+      return Annotate(packet.status(), StrCat("standard input, line ", number));
+    }
+    out << Answer(model, *packet, members) << '\n';
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<repac::Packet> ParsePacketLine(std::string_view line) {
+  const std::vector<std::string> columns = Split(line, ',');
+  if (columns.size() != 5 && columns.size() != 6) {
+    return absl::InvalidArgumentError(
+        StrCat("has ", Count(static_cast<std::int64_t>(columns.size()), "column"),
+               "; write sip,dip,protocol,sport,dport or with ,ingressPort behind"));
+  }
+  const auto column = [&columns](std::size_t i) { return Trim(columns[i]); };
+  repac::Packet packet;
+  YM_ASSIGN_OR_RETURN(packet.sip, repac::IpAddress::Parse(column(0)));
+  YM_ASSIGN_OR_RETURN(packet.dip, repac::IpAddress::Parse(column(1)));
+  if (packet.sip.v6 != packet.dip.v6) {
+    return absl::InvalidArgumentError("one address is IPv4 and the other IPv6; give two of a kind");
+  }
+  const auto protocol = ParseProtocol(column(2));
+  if (!protocol) return WrongColumn("protocol", column(2), "a number from 0 to 255, udp or tcp");
+  packet.protocol = *protocol;
+  YM_RETURN_IF_ERROR(ParsePort("sport", column(3), packet.sport));
+  YM_RETURN_IF_ERROR(ParsePort("dport", column(4), packet.dport));
+  if (columns.size() == 6) {
+    YM_RETURN_IF_ERROR(ParsePort("ingressPort", column(5), packet.ingress_port));
+  }
+  return packet;
+}
+
+int RunHashCommand(const std::vector<std::string>& args, std::istream& in, std::ostream& out,
+                   std::ostream& err) {
+  Flags flags;
+  CLI::App app("What the hash of a switch role makes of packets given as CSV on standard input",
+               "kubectl yardmaster hash");
+  Declare(flags, app);
+  try {
+    app.parse(std::vector<std::string>(args.rbegin(), args.rend()));
+    if (flags.file == "-")
+      throw CLI::ValidationError("-f", "packets come on standard input; name a file");
+  } catch (const CLI::CallForHelp&) {
+    out << app.help();
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    err << "kubectl yardmaster hash: " << error.what() << "\nRun with --help for usage.\n";
+    return 2;
+  }
+  const absl::StatusOr<repac::HashModel> model = ReadModel(flags.file, in);
+  absl::Status status = model.status();
+  if (status.ok()) status = AnswerAll(*model, flags.members, in, out);
+  out.flush();
+  if (status.ok()) return 0;
+  err << MessageOf(status) << "\n";
+  return 1;
+}
+
+}  // namespace yardmaster::cli

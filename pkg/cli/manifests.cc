@@ -1,0 +1,220 @@
+#include "pkg/cli/manifests.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "nlohmann/json.hpp"
+
+#include "pkg/api/field_reader.h"
+#include "pkg/api/names.h"
+#include "pkg/base/strings.h"
+#include "pkg/cli/read_input.h"
+#include "pkg/config/yaml.h"
+
+namespace yardmaster::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+std::string TextOf(const json& object, const char* key) {
+  const auto it = object.find(key);
+  return it != object.end() && it->is_string() ? it->get<std::string>() : "";
+}
+
+bool EndsWith(std::string_view text, std::string_view end) {
+  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
+}
+
+// Why and where this is no JSON: "jobs.json:3:17: ...".
+std::string JsonError(const std::string& text, const std::string& name) {
+  try {
+    const json value = json::parse(text);
+  } catch (const json::parse_error& error) {
+    const std::size_t at = std::min(error.byte > 0 ? error.byte - 1 : 0, text.size());
+    const auto end = text.begin() + static_cast<std::ptrdiff_t>(at);
+    const auto line = std::count(text.begin(), end, '\n') + 1;
+    const std::size_t newline = at == 0 ? std::string::npos : text.rfind('\n', at - 1);
+    const std::size_t column = newline == std::string::npos ? at + 1 : at - newline;
+    const std::string what = error.what();
+    const std::size_t reason = what.find(" - ");
+    return StrCat(name, ":", line, ":", column, ": this is no JSON: ",
+                  reason == std::string::npos ? what : what.substr(reason + 3),
+                  "; look for a comma, quote or brace too many or too few");
+  }
+  return StrCat(name, ": this is no JSON");
+}
+
+class Reader {
+ public:
+  void ReadPath(const std::string& path, std::istream& in) {
+    std::error_code error;
+    if (path != "-" && fs::is_directory(path, error)) {
+      ReadDirectory(path, in);
+      return;
+    }
+    absl::StatusOr<std::string> text = ReadInput(path, in);
+    if (!text.ok()) {
+      errors_.AddLine(MessageOf(text.status()));
+      return;
+    }
+    ReadText(*text, path == "-" ? "standard input" : path);
+  }
+
+  absl::StatusOr<Manifests> Finish() {
+    if (!errors_.empty()) return errors_.status();
+    return std::move(out_);
+  }
+
+ private:
+  void ReadDirectory(const std::string& path, std::istream& in) {
+    std::vector<std::string> files;
+    std::error_code error;
+    for (const auto& entry : fs::directory_iterator(path, error)) {
+      const std::string name = entry.path().string();
+      if (EndsWith(name, ".yaml") || EndsWith(name, ".yml") || EndsWith(name, ".json")) {
+        files.push_back(name);
+      }
+    }
+    std::sort(files.begin(), files.end());
+    if (files.empty()) {
+      errors_.AddLine(StrCat(path, ": holds no .yaml, .yml or .json file; name a file or another ",
+                             "directory"));
+    }
+    for (const std::string& file : files) ReadPath(file, in);
+  }
+
+  void ReadText(const std::string& text, const std::string& name) {
+    // Large JSON is read by the faster parser; what it refuses may still be YAML in braces.
+    const std::size_t first = text.find_first_not_of(" \t\r\n");
+    if (first != std::string::npos && text[first] == '{') {
+      const json value = json::parse(text, nullptr, /*allow_exceptions=*/false);
+      if (!value.is_discarded()) {
+        ReadObject(value, name + ":1", "");
+        return;
+      }
+    }
+    auto documents = config::ParseYamlDocuments(text, name);
+    if (!documents.ok()) {
+      const std::size_t key = text.find_first_not_of("{ \t\r\n");
+      const bool is_json = first != std::string::npos && text[first] == '{' &&
+                           key != std::string::npos && text[key] == '"';
+      errors_.AddLine(is_json ? JsonError(text, name) : MessageOf(documents.status()));
+      return;
+    }
+    for (const config::YamlDocument& document : *documents) {
+      ReadObject(document.value, StrCat(name, ":", document.line), "");
+    }
+  }
+
+  void Fail(const std::string& where, const std::string& path, const std::string& lines) {
+    for (const std::string& line : Split(lines, '\n')) {
+      errors_.AddLine(StrCat(where, ": ", path, line));
+    }
+  }
+
+  void ReadList(const json& list, const std::string& kind, const std::string& where,
+                const std::string& path) {
+    const auto items = list.find("items");
+    if (items == list.end() || items->is_null()) return;
+    if (!items->is_array()) {
+      Fail(where, path, "items: expected a list; write one entry per object");
+      return;
+    }
+    const std::string item_kind = kind.substr(0, kind.size() - 4);  // without "List"
+    for (std::size_t i = 0; i < items->size(); ++i) {
+      const std::string at = StrCat(path, "items[", i, "].");
+      const json& item = (*items)[i];
+      if (item.is_object() && !item_kind.empty() && !item.contains("kind")) {
+        json named = item;  // the API server leaves the kind out of typed lists
+        named["kind"] = item_kind;
+        named["apiVersion"] = TextOf(list, "apiVersion");
+        ReadObject(named, where, at);
+      } else {
+        ReadObject(item, where, at);
+      }
+    }
+  }
+
+  void ReadObject(const json& object, const std::string& where, const std::string& path) {
+    if (!object.is_object()) {
+      Fail(where, path,
+           StrCat("expected a Kubernetes object, got ", api::Shown(object),
+                  "; write apiVersion, kind, metadata and spec"));
+      return;
+    }
+    const std::string kind = TextOf(object, "kind");
+    const std::string version = TextOf(object, "apiVersion");
+    if (kind.empty() || version.empty()) {
+      Fail(where, path,
+           StrCat(
+               kind.empty() ? "kind" : "apiVersion",
+               ": is missing; write it as in kind: TrainingJob, apiVersion: ", api::kGroupVersion));
+    } else if (EndsWith(kind, "List")) {
+      ReadList(object, kind, where, path);
+    } else if (version.substr(0, version.find('/')) == api::kGroup) {
+      ReadOwn(object, kind, where, path);
+    } else if (version == "v1" && kind == "Node") {
+      Keep(out_.world.nodes, kind, api::DecodeNode(object), where, path);
+    } else if (version == "v1" && kind == "Pod") {
+      Keep(out_.world.pods, kind, api::DecodePod(object), where, path);
+    } else {
+      ++out_.ignored[kind];
+    }
+  }
+
+  void ReadOwn(const json& object, const std::string& kind, const std::string& where,
+               const std::string& path) {
+    if (kind == api::kFabricKind) {
+      absl::StatusOr<api::Fabric> fabric = api::DecodeFabric(object);
+      if (fabric.ok()) {
+        for (const std::string& problem : fabric::Problems(fabric->spec)) {
+          Fail(where, path, problem);
+        }
+      }
+      Keep(out_.world.fabrics, kind, std::move(fabric), where, path);
+    } else if (kind == api::kTrainingJobKind) {
+      Keep(out_.world.jobs, kind, api::DecodeTrainingJob(object), where, path);
+    } else if (kind == api::kGangKind) {
+      Keep(out_.world.gangs, kind, api::DecodeGang(object), where, path);
+    } else {
+      Fail(where, path,
+           StrCat("kind: there is no ", kind, " in ", api::kGroup,
+                  "; use Fabric, TrainingJob or Gang"));
+    }
+  }
+
+  template <typename T>
+  void Keep(std::vector<std::shared_ptr<const T>>& list, const std::string& kind,
+            absl::StatusOr<T> decoded, const std::string& where, const std::string& path) {
+    if (!decoded.ok()) {
+      Fail(where, path, MessageOf(decoded.status()));
+      return;
+    }
+    const api::ObjectMeta& meta = decoded->metadata;
+    const std::string slash = meta.namespace_name.empty() ? "" : "/";
+    const std::string key = StrCat(kind, " ", meta.namespace_name, slash, meta.name);
+    const auto [it, fresh] = out_.origin.emplace(key, where);
+    if (!fresh) {
+      Fail(
+          where, path,
+          StrCat("metadata.name: ", key, " is there twice, first at ", it->second, "; remove one"));
+      return;
+    }
+    list.push_back(std::make_shared<const T>(*std::move(decoded)));
+  }
+
+  Manifests out_;
+  api::FieldErrors errors_;
+};
+
+}  // namespace
+
+absl::StatusOr<Manifests> ReadManifests(const std::vector<std::string>& paths, std::istream& in) {
+  Reader reader;
+  for (const std::string& path : paths) reader.ReadPath(path, in);
+  return reader.Finish();
+}
+
+}  // namespace yardmaster::cli

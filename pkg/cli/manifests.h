@@ -1,0 +1,31 @@
+// Reads any mix of manifests into the objects that planning uses: YAML or JSON, files, directories
+// (their .yaml, .yml and .json files, by name) or standard input (-), several documents, lists.
+//
+// Kinds that planning does not look at are counted and ignored. Every other surprise is an error of
+// the form "file:line: spec.field: what is wrong; how to mend it"; all of them are collected.
+//
+// Thread safety: reads files, else pure.
+#pragma once
+
+#include <iosfwd>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+#include "pkg/state/world.h"
+
+namespace yardmaster::cli {
+
+struct Manifests {
+  state::World world;
+  // Where an object was read, by "Kind namespace/name": "jobs.yaml:12".
+  std::map<std::string, std::string> origin;
+  std::map<std::string, int> ignored;  // kind -> how many
+};
+
+// Errors: InvalidArgument or NotFound with one line per error.
+absl::StatusOr<Manifests> ReadManifests(const std::vector<std::string>& paths, std::istream& in);
+
+}  // namespace yardmaster::cli

@@ -1,0 +1,162 @@
+#include "pkg/cli/observations.h"
+
+#include <cstdint>
+#include <initializer_list>
+#include <string_view>
+
+#include "nlohmann/json.hpp"
+
+#include "pkg/base/strings.h"
+#include "pkg/cli/fabric_input.h"
+#include "pkg/config/yaml.h"
+
+namespace yardmaster::cli {
+
+namespace {
+
+using fabric::LinkId;
+using fabric::Network;
+using nlohmann::json;
+
+absl::Status CheckKeys(const json& object, const std::string& path,
+                       std::initializer_list<const char*> known) {
+  const std::vector<std::string> names(known.begin(), known.end());
+  if (!object.is_object()) {
+    return FieldError(path, "is not an object", StrCat("give ", Join(names, ", ")));
+  }
+  for (const auto& [key, unused] : object.items()) {
+    bool found = false;
+    for (const std::string& name : names) found |= key == name;
+    if (found) continue;
+    return FieldError(StrCat(path, ".", key), "unknown key",
+                      StrCat("known ones are ", Join(names, ", ")));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> Text(const json& object, const std::string& path, const char* key) {
+  const auto at = object.find(key);
+  if (at == object.end() || !at->is_string()) {
+    return FieldError(StrCat(path, ".", key), "is not a string", "give a name");
+  }
+  return at->get<std::string>();
+}
+
+absl::StatusOr<json> List(const json& object, const std::string& path, const char* key) {
+  const auto at = object.find(key);
+  if (at == object.end() || !at->is_array()) {
+    return FieldError(StrCat(path, ".", key), "is not a list", "list what was seen");
+  }
+  return *at;
+}
+
+// The list under the document's only key.
+absl::StatusOr<json> ReadList(const std::string& text, const std::string& name, const char* key) {
+  YM_ASSIGN_OR_RETURN(const json document, config::ParseYaml(text, name));
+  YM_RETURN_IF_ERROR(CheckKeys(document, name, {key}));
+  return List(document, name, key);
+}
+
+// The link of that very name; a cable's name alone does not say which way.
+LinkId FindLink(const Network& network, const std::string& name) {
+  const fabric::CableId cable = network.FindCable(name);
+  if (!cable.valid()) return LinkId();
+  for (const LinkId link : {Network::up(cable), Network::down(cable)}) {
+    if (network.name(link) == name) return link;
+  }
+  return LinkId();
+}
+
+// The switch a link leaves; an invalid id if a host does.
+fabric::SwitchId NearEnd(const Network& network, LinkId link) {
+  const fabric::CableId cable = Network::cable_of(link);
+  if (Network::is_down(link)) return network.far_end(Network::up(cable));
+  return network.is_host_cable(cable) ? fabric::SwitchId() : network.switch_port_of(cable).id;
+}
+
+absl::Status ReadLinks(const Network& network, const json& list, const std::string& path,
+                       repac::ObservedPath& out) {
+  LinkId came_by = Network::up(network.host_cable(out.src));
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const std::string at = StrCat(path, "[", i, "]");
+    if (list[i].is_null()) {
+      came_by = LinkId();
+      out.links.emplace_back();
+      continue;
+    }
+    if (!list[i].is_string()) return FieldError(at, "is not a link's name", "or give null");
+    const auto& name = list[i].get_ref<const std::string&>();
+    const LinkId link = FindLink(network, name);
+    if (!link.valid()) {
+      return FieldError(at, StrCat("there is no link \"", name, "\""),
+                        "use a name as paths show it, for example p00s00h003:r2p0.up");
+    }
+    if (i == 0 && link == came_by) continue;
+    const bool joined = !came_by.valid() || (network.far_end(came_by).valid() &&
+                                             NearEnd(network, link) == network.far_end(came_by));
+    if (!joined) {
+      return FieldError(at, StrCat("\"", name, "\" does not begin where the link before it ends"),
+                        "put null where a hop is missing");
+    }
+    out.links.push_back(link);
+    came_by = link;
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<repac::ObservedPath> ReadPath(const Network& network, const json& value,
+                                             const std::string& path) {
+  YM_RETURN_IF_ERROR(CheckKeys(value, path, {"from", "to", "sourcePort", "links"}));
+  YM_ASSIGN_OR_RETURN(const std::string from, Text(value, path, "from"));
+  YM_ASSIGN_OR_RETURN(const std::string to, Text(value, path, "to"));
+  repac::ObservedPath out;
+  YM_ASSIGN_OR_RETURN(out.src, ParseNicPort(network, StrCat(path, ".from"), from));
+  YM_ASSIGN_OR_RETURN(out.dst, ParseNicPort(network, StrCat(path, ".to"), to));
+  if (out.src.host == out.dst.host) {
+    return FieldError(StrCat(path, ".to"), "is the host the packet came from", "name another one");
+  }
+  if (network.plane_of(out.src) != network.plane_of(out.dst)) {
+    return FieldError(StrCat(path, ".to"), "is in another plane than from",
+                      "name the port that the packet arrived at");
+  }
+  const auto port = value.find("sourcePort");
+  if (port == value.end() || !port->is_number_integer() || *port < 0 || *port > 65535) {
+    return FieldError(StrCat(path, ".sourcePort"), "is no UDP port",
+                      "give a number from 0 to 65535");
+  }
+  out.source_port = port->get<std::uint16_t>();
+  YM_ASSIGN_OR_RETURN(const json links, List(value, path, "links"));
+  YM_RETURN_IF_ERROR(ReadLinks(network, links, StrCat(path, ".links"), out));
+  return out;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<repac::Neighbour>> ReadNeighbours(const std::string& text,
+                                                             const std::string& name) {
+  YM_ASSIGN_OR_RETURN(const json list, ReadList(text, name, "neighbours"));
+  std::vector<repac::Neighbour> out;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const std::string path = StrCat(name, ".neighbours[", i, "]");
+    YM_RETURN_IF_ERROR(CheckKeys(list[i], path, {"local", "remote"}));
+    YM_ASSIGN_OR_RETURN(std::string local, Text(list[i], path, "local"));
+    YM_ASSIGN_OR_RETURN(std::string remote, Text(list[i], path, "remote"));
+    out.push_back({std::move(local), std::move(remote)});
+  }
+  return out;
+}
+
+absl::StatusOr<std::vector<repac::ObservedPath>> ReadObservedPaths(const Network& network,
+                                                                   const std::string& text,
+                                                                   const std::string& name) {
+  YM_ASSIGN_OR_RETURN(const json list, ReadList(text, name, "paths"));
+  std::vector<repac::ObservedPath> out;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    YM_ASSIGN_OR_RETURN(repac::ObservedPath path,
+                        ReadPath(network, list[i], StrCat(name, ".paths[", i, "]")));
+    out.push_back(std::move(path));
+  }
+  return out;
+}
+
+}  // namespace yardmaster::cli

@@ -1,0 +1,264 @@
+#include "pkg/cli/overview.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "pkg/api/field_reader.h"
+#include "pkg/base/strings.h"
+#include "pkg/plan/planner.h"
+#include "pkg/state/snapshot_builder.h"
+
+namespace yardmaster::cli {
+
+namespace {
+
+using placement::Outcome;
+
+// A job under the name people know it by.
+struct Subject {
+  std::string namespace_name;
+  std::string kind;
+  std::string name;
+  const api::TrainingJob* job = nullptr;
+  const api::Gang* gang = nullptr;
+
+  workload::JobKey key() const {
+    return {namespace_name, gang != nullptr ? gang->metadata.name : api::GangName(kind, name)};
+  }
+};
+
+std::vector<Subject> SubjectsOf(const state::World& world) {
+  std::vector<Subject> out;
+  std::set<workload::JobKey> seen;
+  for (const auto& gang : world.gangs) {
+    Subject subject{gang->metadata.namespace_name, gang->owner.kind, gang->owner.name, nullptr,
+                    gang.get()};
+    if (subject.kind == api::kTrainingJobKind) seen.insert({subject.namespace_name, subject.name});
+    for (const auto& job : world.jobs) {
+      if (subject.kind == api::kTrainingJobKind && job->metadata.name == subject.name &&
+          job->metadata.namespace_name == subject.namespace_name) {
+        subject.job = job.get();
+      }
+    }
+    out.push_back(std::move(subject));
+  }
+  for (const auto& job : world.jobs) {
+    if (seen.count({job->metadata.namespace_name, job->metadata.name}) != 0) continue;
+    out.push_back({job->metadata.namespace_name, api::kTrainingJobKind, job->metadata.name,
+                   job.get(), nullptr});
+  }
+  std::sort(out.begin(), out.end(), [](const Subject& a, const Subject& b) {
+    return std::tie(a.namespace_name, a.name, a.kind) < std::tie(b.namespace_name, b.name, b.kind);
+  });
+  return out;
+}
+
+// Workers by "fabric pod/segment".
+std::map<std::string, int> SegmentsOf(const api::Gang& gang) {
+  std::map<std::string, int> out;
+  for (const api::AssignmentEntry& entry : gang.status.assignments) {
+    ++out[StrCat(entry.fabric_pod, "/", entry.segment)];
+  }
+  return out;
+}
+
+std::string StateOf(const Subject& subject) {
+  if (subject.job != nullptr) {
+    for (const char* type : {"Failed", "Succeeded", "Running"}) {
+      if (api::IsTrue(subject.job->status.conditions, type)) return type;
+    }
+  }
+  if (subject.gang == nullptr) return "Pending";
+  if (api::IsTrue(subject.gang->status.conditions, state::kFinishedCondition)) return "Finished";
+  if (subject.gang->status.committed()) return "Placed";
+  if (subject.gang->status.outcome == Outcome::kNever) return "Never";
+  return "Waiting";
+}
+
+std::string Shortened(const std::string& text) {
+  constexpr std::size_t kMax = 80;
+  return text.size() <= kMax ? text : text.substr(0, kMax - 3) + "...";
+}
+
+std::vector<std::string> JobRow(const Subject& subject) {
+  const int workers =
+      subject.gang != nullptr ? subject.gang->job.workers : subject.job->job.workers;
+  std::vector<std::string> row = {
+      subject.namespace_name,
+      subject.name,
+      subject.kind,
+      StateOf(subject),
+      StrCat(workers),
+      subject.job != nullptr ? StrCat(subject.job->status.ready_workers) : "-",
+      "-",
+      "-",
+      ""};
+  if (subject.gang == nullptr) return row;
+  const api::GangStatus& status = subject.gang->status;
+  std::vector<std::string> segments;
+  for (const auto& [name, count] : SegmentsOf(*subject.gang)) segments.push_back(name);
+  if (segments.size() > 3) segments = {StrCat(segments.size(), " segments")};
+  if (!segments.empty()) row[6] = Join(segments, ",");
+  if (status.network) row[7] = StrCat(status.network->level);
+  if (!status.committed() && !status.reasons.empty()) row[8] = Shortened(status.reasons[0].message);
+  return row;
+}
+
+struct SegmentCounts {
+  int hosts = 0;
+  int free = 0;
+  int held = 0;
+  int out = 0;
+  int backup = 0;
+  int free_backup = 0;
+};
+
+SegmentCounts CountSegment(const plan::Snapshot& snapshot, fabric::SegmentId segment) {
+  SegmentCounts counts;
+  for (fabric::HostId host : snapshot.places->hosts_of(segment)) {
+    const placement::HostState& state = snapshot.cluster.hosts[host.index()];
+    const bool usable = state.out == placement::HostOut::kNo;
+    const bool whole = state.free_gpus == state.gpus;
+    ++counts.hosts;
+    if (state.backup) ++counts.backup;
+    if (!usable) {
+      ++counts.out;
+    } else if (!whole) {
+      ++counts.held;
+    } else if (state.backup) {
+      ++counts.free_backup;
+    } else {
+      ++counts.free;
+    }
+  }
+  return counts;
+}
+
+void AddLine(std::string& out, const std::string& label, const std::string& text) {
+  if (text.empty()) return;
+  out += label + std::string(label.size() < 12 ? 12 - label.size() : 1, ' ') + text + "\n";
+}
+
+std::string Ranks(const std::vector<int>& ranks) {
+  std::vector<std::string> runs;
+  for (std::size_t i = 0; i < ranks.size();) {
+    std::size_t end = i + 1;
+    while (end < ranks.size() && ranks[end] == ranks[end - 1] + 1) ++end;
+    runs.push_back(end - i == 1 ? StrCat(ranks[i]) : StrCat(ranks[i], "-", ranks[end - 1]));
+    i = end;
+  }
+  return Join(runs, ",");
+}
+
+void ExplainPlacement(const api::Gang& gang, std::string& out) {
+  const api::GangStatus& status = gang.status;
+  AddLine(out, "placed:",
+          StrCat("on fabric ", status.fabric.empty() ? "-" : status.fabric, ", plan ",
+                 status.plan_generation));
+  std::map<std::string, std::vector<int>> by_segment;
+  for (const api::AssignmentEntry& entry : status.assignments) {
+    by_segment[StrCat(entry.fabric_pod, "/", entry.segment)].push_back(entry.rank);
+  }
+  for (const auto& [segment, ranks] : by_segment) {
+    AddLine(
+        out, "  " + segment,
+        StrCat(Count(static_cast<std::int64_t>(ranks.size()), "worker"), ", ranks ", Ranks(ranks)));
+  }
+  const placement::Objective& o = status.objective;
+  AddLine(out, "cost:",
+          StrCat("data groups split over segments ", o.data_split_segments, ", over fabric pods ",
+                 o.data_split_fabric_pods, "; tensor groups ", o.tensor_split_segments, ", ",
+                 o.tensor_split_fabric_pods));
+  if (status.network) {
+    AddLine(out, "network:",
+            StrCat("level ", status.network->level, ", intensity ", status.network->intensity,
+                   " FLOP per second of communication, ", status.network->communication_seconds,
+                   " s of communication an iteration"));
+  }
+}
+
+void ExplainConditions(const std::vector<api::Condition>& conditions, std::string& out) {
+  for (const api::Condition& condition : conditions) {
+    if (condition.status != api::ConditionStatus::kTrue && condition.message.empty()) continue;
+    const char* status = condition.status == api::ConditionStatus::kTrue    ? "yes"
+                         : condition.status == api::ConditionStatus::kFalse ? "no"
+                                                                            : "unknown";
+    AddLine(out, condition.type + ":",
+            StrCat(status, condition.message.empty() ? "" : ", ", condition.message));
+  }
+}
+
+// What planning it now, on this world, says.
+void ExplainWaiting(const state::World& world, const workload::JobKey& key, std::string& out) {
+  const plan::Snapshot snapshot = state::BuildSnapshot(world);
+  plan::PlanOptions options;
+  options.network = false;
+  const plan::Plan plan = plan::MakePlan(snapshot, options);
+  for (const plan::JobPlan& job : plan.jobs) {
+    const plan::JobState& state = snapshot.jobs[static_cast<std::size_t>(job.job)];
+    if (state.job.key != key) continue;
+    if (state.assignment) return;
+    AddLine(out, "planned now:", std::string(placement::Name(job.gang.outcome)));
+    for (const placement::Reason& reason : job.gang.reasons) {
+      AddLine(out, "  because:", StrCat(reason.message, " (", placement::Name(reason.code), ")"));
+    }
+    for (const placement::Relaxation& relaxation : job.gang.relaxations) {
+      AddLine(out,
+              "  try:", StrCat(relaxation.change, " -> ", placement::Name(relaxation.outcome)));
+    }
+  }
+}
+
+}  // namespace
+
+Table JobsTable(const state::World& world, const std::string& namespace_name) {
+  Table rows = {
+      {"NAMESPACE", "NAME", "KIND", "STATE", "WORKERS", "READY", "SEGMENTS", "LEVEL", "REASON"}};
+  for (const Subject& subject : SubjectsOf(world)) {
+    if (!namespace_name.empty() && subject.namespace_name != namespace_name) continue;
+    rows.push_back(JobRow(subject));
+  }
+  return rows;
+}
+
+Table SegmentsTable(const state::World& world) {
+  const plan::Snapshot snapshot = state::BuildSnapshot(world);
+  const fabric::Places& places = *snapshot.places;
+  Table rows = {{"FABRIC POD", "SEGMENT", "HOSTS", "FREE", "HELD", "OUT", "BACKUP"}};
+  for (fabric::SegmentId segment : places.segments()) {
+    const SegmentCounts c = CountSegment(snapshot, segment);
+    rows.push_back({places.name(places.fabric_pod_of(segment)), places.name(segment),
+                    StrCat(c.hosts), StrCat(c.free), StrCat(c.held), StrCat(c.out),
+                    StrCat(c.free_backup, " of ", c.backup, " free")});
+  }
+  return rows;
+}
+
+absl::StatusOr<std::string> Explain(const state::World& world, const std::string& namespace_name,
+                                    const std::string& job) {
+  std::vector<std::string> names;
+  for (const Subject& subject : SubjectsOf(world)) {
+    if (subject.namespace_name != namespace_name) continue;
+    names.push_back(subject.name);
+    if (subject.name != job && subject.key().name != job) continue;
+    std::string out;
+    AddLine(out, "job:", StrCat(subject.kind, " ", subject.namespace_name, "/", subject.name));
+    AddLine(out, "state:", StateOf(subject));
+    if (subject.gang != nullptr && subject.gang->status.committed()) {
+      ExplainPlacement(*subject.gang, out);
+    } else {
+      ExplainWaiting(world, subject.key(), out);
+    }
+    if (subject.job != nullptr) ExplainConditions(subject.job->status.conditions, out);
+    if (subject.gang != nullptr) ExplainConditions(subject.gang->status.conditions, out);
+    return out;
+  }
+  const std::string meant = api::Nearest(job, names);
+  return absl::NotFoundError(StrCat("there is no job ", job, " in namespace ", namespace_name,
+                                    meant.empty() ? "; kubectl yardmaster get jobs -A lists them"
+                                                  : StrCat("; did you mean ", meant, "?")));
+}
+
+}  // namespace yardmaster::cli

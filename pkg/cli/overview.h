@@ -1,0 +1,30 @@
+// Tables and texts about what is in a cluster: `get jobs`, `get segments`, `explain`. Pure.
+//
+// Thread safety: pure functions.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+#include "pkg/state/world.h"
+
+namespace yardmaster::cli {
+
+using Table = std::vector<std::vector<std::string>>;
+
+// One row per gang and per TrainingJob without one, by namespace and name. `namespace_name` empty:
+// all namespaces.
+Table JobsTable(const state::World& world, const std::string& namespace_name);
+
+// One row per segment: its hosts, how many are free, held, out and kept as backup.
+Table SegmentsTable(const state::World& world);
+
+// Where a job stands and why, in words: its placement by segment, its network numbers, or what is
+// missing and what would help, planned anew on this world. `job` is a TrainingJob's or a Gang's
+// name. Errors: NotFound that names what is near.
+absl::StatusOr<std::string> Explain(const state::World& world, const std::string& namespace_name,
+                                    const std::string& job);
+
+}  // namespace yardmaster::cli

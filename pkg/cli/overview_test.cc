@@ -1,0 +1,175 @@
+#include "pkg/cli/overview.h"
+
+#include <sstream>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+
+#include "pkg/base/clock.h"
+#include "pkg/base/strings.h"
+#include "pkg/cli/cluster_commands.h"
+#include "pkg/cli/cluster_reader.h"
+#include "pkg/kube/fake_client.h"
+
+namespace yardmaster::cli {
+namespace {
+
+using nlohmann::json;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class OverviewTest : public testing::Test {
+ protected:
+  OverviewTest() : client_(clock_) {
+    for (int i = 0; i < 4; ++i) {
+      client_.Seed(kube::Nodes(), {{"apiVersion", "v1"},
+                                   {"kind", "Node"},
+                                   {"metadata",
+                                    {{"name", StrCat("n", i)},
+                                     {"labels",
+                                      {{"yardmaster.dev/fabric-pod", "p0"},
+                                       {"yardmaster.dev/segment", i < 2 ? "s0" : "s1"}}}}},
+                                   {"status", {{"allocatable", {{"nvidia.com/gpu", "8"}}}}}});
+    }
+  }
+
+  void Job(const std::string& name, json spec) {
+    client_.Seed(kube::TrainingJobs(), {{"apiVersion", "yardmaster.dev/v1alpha1"},
+                                        {"kind", "TrainingJob"},
+                                        {"metadata", {{"name", name}, {"namespace", "default"}}},
+                                        {"spec", std::move(spec)}});
+  }
+
+  void Placed(const std::string& name) {
+    api::Gang gang;
+    gang.metadata.name = "trainingjob-" + name;
+    gang.metadata.namespace_name = "default";
+    gang.owner = {"yardmaster.dev/v1alpha1", "TrainingJob", name, "", false};
+    gang.job.workers = 2;
+    gang.job.parallelism.data = 16;
+    gang.status.plan_generation = 1;
+    gang.status.fabric = "f";
+    gang.status.assignments = {{0, "n0", "p0", "s0", {0}}, {1, "n1", "p0", "s0", {0}}};
+    gang.status.network = api::NetworkStatus{};
+    gang.status.network->level = 6;
+    client_.Seed(kube::Gangs(), api::EncodeGang(gang));
+  }
+
+  state::World World() {
+    auto world = ReadCluster(client_);
+    EXPECT_TRUE(world.ok()) << world.status();
+    return world.ok() ? *world : state::World{};
+  }
+
+  FakeClock clock_;
+  kube::FakeClient client_;
+};
+
+TEST_F(OverviewTest, JobsShowTheirStateSegmentsAndLevel) {
+  Job("a", {{"workers", 2}});
+  Placed("a");
+  Job("b", {{"workers", 3}});
+  const Table rows = JobsTable(World(), "");
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_THAT(rows[1],
+              ElementsAre("default", "a", "TrainingJob", "Placed", "2", "0", "p0/s0", "6", ""));
+  EXPECT_THAT(rows[2],
+              ElementsAre("default", "b", "TrainingJob", "Pending", "3", "0", "-", "-", ""));
+  EXPECT_EQ(JobsTable(World(), "other").size(), 1u);
+}
+
+TEST_F(OverviewTest, SegmentsCountHostsByWhatTheyDo) {
+  Placed("a");
+  const Table rows = SegmentsTable(World());
+  EXPECT_THAT(rows[1], ElementsAre("p0", "s0", "2", "0", "2", "0", "0 of 0 free"));
+  EXPECT_THAT(rows[2], ElementsAre("p0", "s1", "2", "2", "0", "0", "0 of 0 free"));
+}
+
+TEST_F(OverviewTest, APlacedJobIsExplainedByItsSegments) {
+  Placed("a");
+  auto text = Explain(World(), "default", "a");
+  ASSERT_TRUE(text.ok());
+  EXPECT_THAT(*text, HasSubstr("p0/s0"));
+  EXPECT_THAT(*text, HasSubstr("2 workers, ranks 0-1"));
+  EXPECT_THAT(*text, HasSubstr("level 6"));
+}
+
+TEST_F(OverviewTest, AWaitingJobIsPlannedAnewAndSaysWhatIsMissing) {
+  Job("big", {{"workers", 5}});
+  auto text = Explain(World(), "default", "big");
+  ASSERT_TRUE(text.ok());
+  EXPECT_THAT(*text, HasSubstr("planned now: Never"));
+  EXPECT_THAT(*text, HasSubstr("because:"));
+}
+
+TEST_F(OverviewTest, AnUnknownJobNamesTheOneThatWasMeant) {
+  Job("pretrain", {{"workers", 1}});
+  auto text = Explain(World(), "default", "pretrian");
+  EXPECT_THAT(MessageOf(text.status()), HasSubstr("did you mean pretrain?"));
+}
+
+TEST_F(OverviewTest, ObjectsThatCannotBeReadAreNamedAndTheRestIsShown) {
+  Job("bad", {{"workers", "many"}});
+  Job("good", {{"workers", 1}});
+  const state::World world = World();
+  ASSERT_EQ(world.problems.size(), 1u);
+  EXPECT_THAT(world.problems[0], HasSubstr("TrainingJob default/bad: spec.workers"));
+  EXPECT_EQ(JobsTable(world, "").size(), 2u);
+}
+
+// Gives the verbs a client that forwards to the fixture's.
+class Borrowed final : public kube::Client {
+ public:
+  explicit Borrowed(kube::Client& client) : client_(client) {}
+  absl::StatusOr<json> Get(const kube::Target& target) override { return client_.Get(target); }
+  absl::StatusOr<kube::ListPage> List(const kube::Target& target,
+                                      const kube::ListOptions& options) override {
+    return client_.List(target, options);
+  }
+  absl::StatusOr<json> Create(const kube::Target&, const json&,
+                              const kube::WriteOptions&) override {
+    return absl::InternalError("the verbs only read");
+  }
+  absl::StatusOr<json> Replace(const kube::Target&, const json&,
+                               const kube::WriteOptions&) override {
+    return absl::InternalError("the verbs only read");
+  }
+  absl::StatusOr<json> Patch(const kube::Target&, const kube::PatchBody&,
+                             const kube::WriteOptions&) override {
+    return absl::InternalError("the verbs only read");
+  }
+  absl::Status Delete(const kube::Target&, const kube::DeleteOptions&) override {
+    return absl::InternalError("the verbs only read");
+  }
+  absl::Status Watch(const kube::Target&, const kube::WatchOptions&, std::stop_token,
+                     const std::function<void(const kube::WatchEvent&)>&) override {
+    return absl::InternalError("the verbs only read");
+  }
+
+ private:
+  kube::Client& client_;
+};
+
+TEST_F(OverviewTest, TheVerbsAnswerAndFailWithTheRightCodes) {
+  Job("a", {{"workers", 2}});
+  const Connector connect = [&](const ClusterFlags&) -> absl::StatusOr<Connection> {
+    return Connection{std::make_unique<Borrowed>(client_), "default"};
+  };
+  std::ostringstream out;
+  std::ostringstream err;
+  EXPECT_EQ(RunGetCommand({"jobs"}, connect, out, err), 0) << err.str();
+  EXPECT_THAT(out.str(), HasSubstr("TrainingJob"));
+  EXPECT_EQ(RunGetCommand({"segments", "-A"}, connect, out, err), 0);
+  EXPECT_THAT(out.str(), HasSubstr("FABRIC POD"));
+  EXPECT_EQ(RunExplainCommand({"a"}, connect, out, err), 0);
+  EXPECT_THAT(out.str(), HasSubstr("planned now: Placed"));
+  EXPECT_EQ(RunExplainCommand({"b", "-n", "default"}, connect, out, err), 1);
+  EXPECT_EQ(RunGetCommand({"pods"}, connect, out, err), 2);
+  EXPECT_EQ(RunExplainCommand({}, connect, out, err), 2);
+  client_.FailNext(kube::Verb::kList, "*", absl::UnavailableError("no answer"));
+  EXPECT_EQ(RunGetCommand({"jobs"}, connect, out, err), 1);
+}
+
+}  // namespace
+}  // namespace yardmaster::cli

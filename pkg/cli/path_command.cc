@@ -1,0 +1,119 @@
+#include "pkg/cli/path_command.h"
+
+#include <istream>
+#include <ostream>
+
+#include "nlohmann/json.hpp"
+
+#include "CLI/CLI.hpp"
+#include "pkg/base/strings.h"
+#include "pkg/cli/fabric_input.h"
+#include "pkg/cli/flags.h"
+#include "pkg/repac/path.h"
+
+namespace yardmaster::cli {
+
+namespace {
+
+using fabric::Network;
+using nlohmann::ordered_json;
+
+struct Flags {
+  std::vector<std::string> fabric;
+  std::string from;
+  std::string to;
+  int source_port = 0;
+  std::vector<std::string> down;
+  std::string output = "json";
+};
+
+void Declare(Flags& flags, CLI::App& app) {
+  app.add_option("--fabric,-f,--filename", flags.fabric, "a Fabric and its Nodes, YAML or JSON")
+      ->required();
+  app.add_option("--from", flags.from, "HOST/RAIL/PORT the packet leaves by")->required();
+  app.add_option("--to", flags.to, "HOST/RAIL/PORT it is for, of the same plane")->required();
+  app.add_option("--source-port", flags.source_port, "UDP source port")
+      ->required()
+      ->check(CLI::Range(0, 65535));
+  app.add_option("--down", flags.down, "a link, cable or switch that is down");
+  app.add_option("-o,--output", flags.output, "output format")
+      ->check(CLI::IsMember({"json"}))
+      ->capture_default_str();
+}
+
+absl::Status AddDown(const Network& network, const std::string& name,
+                     std::vector<fabric::CableId>& down) {
+  if (const fabric::CableId cable = network.FindCable(name); cable.valid()) {
+    down.push_back(cable);
+    return absl::OkStatus();
+  }
+  const fabric::SwitchId id = network.FindSwitch(name);
+  if (!id.valid()) {
+    return FieldError("--down", StrCat("there is no link \"", name, "\""),
+                      "use a name as paths show it, for example p00s00h003:r2p0");
+  }
+  for (int c = 0; c < network.num_cables(); ++c) {
+    const fabric::CableId cable(c);
+    const bool above = network.far_end(Network::up(cable)) == id;
+    const bool below = !network.is_host_cable(cable) && network.switch_port_of(cable).id == id;
+    if (above || below) down.push_back(cable);
+  }
+  return absl::OkStatus();
+}
+
+ordered_json ToJson(const Network& network, const repac::Path& path) {
+  ordered_json out = {{"predictable", path.predictable}};
+  if (!path.predictable) out["reason"] = path.reason;
+  out["plane"] = path.plane;
+  out["hops"] = ordered_json::array();
+  for (const repac::PathHop& hop : path.hops) {
+    ordered_json item = {{"switch", network.name(hop.at)}, {"members", hop.members}};
+    item["hash"] = hop.hash ? ordered_json(*hop.hash) : ordered_json(nullptr);
+    item["index"] = hop.index;
+    item["link"] = network.name(hop.link);
+    out["hops"].push_back(std::move(item));
+  }
+  out["links"] = ordered_json::array();
+  for (fabric::LinkId link : path.links) out["links"].push_back(network.name(link));
+  return out;
+}
+
+absl::StatusOr<ordered_json> Answer(const Flags& flags, std::istream& in, std::ostream& err) {
+  YM_ASSIGN_OR_RETURN(FabricInput input, ReadFabricInput(flags.fabric, in));
+  for (const std::string& warning : input.warnings) err << "warning: " << warning << "\n";
+  const Network& network = *input.network;
+  YM_ASSIGN_OR_RETURN(const fabric::NicPort from, ParseNicPort(network, "--from", flags.from));
+  YM_ASSIGN_OR_RETURN(const fabric::NicPort to, ParseNicPort(network, "--to", flags.to));
+  for (const std::string& name : flags.down) {
+    YM_RETURN_IF_ERROR(AddDown(network, name, input.down));
+  }
+  YM_ASSIGN_OR_RETURN(auto hashes, repac::SwitchHashes::Compile(network));
+  const repac::PathWorld world(network, hashes, input.down);
+  auto path = repac::PredictPath(world, from, to, static_cast<std::uint16_t>(flags.source_port));
+  if (path.ok()) return ToJson(network, *path);
+  if (!absl::IsNotFound(path.status())) return Annotate(path.status(), "--from and --to");
+  repac::Path lost;
+  lost.predictable = false;
+  lost.reason = MessageOf(path.status());
+  lost.plane = network.plane_of(from);
+  return ToJson(network, lost);
+}
+
+}  // namespace
+
+int RunPathCommand(const std::vector<std::string>& args, std::istream& in, std::ostream& out,
+                   std::ostream& err) {
+  Flags flags;
+  CLI::App app("The path that one RoCE packet takes", "kubectl yardmaster path");
+  Declare(flags, app);
+  if (const auto code = ParseFlags(app, args, out, err)) return *code;
+  const absl::StatusOr<ordered_json> answer = Answer(flags, in, err);
+  if (!answer.ok()) {
+    err << MessageOf(answer.status()) << "\n";
+    return 1;
+  }
+  out << answer->dump(2) << "\n";
+  return 0;
+}
+
+}  // namespace yardmaster::cli

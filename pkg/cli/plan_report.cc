@@ -1,0 +1,163 @@
+#include "pkg/cli/plan_report.h"
+
+#include <set>
+
+#include "nlohmann/json.hpp"
+
+#include "pkg/api/names.h"
+#include "pkg/api/outcome_json.h"
+#include "pkg/base/strings.h"
+
+namespace yardmaster::cli {
+
+namespace {
+
+using nlohmann::json;
+
+ReportName NameOf(const workload::JobKey& key, const ReportNames& names) {
+  const auto it = names.find(key);
+  return it != names.end() ? it->second : ReportName{"Gang", key.name};
+}
+
+std::vector<fabric::HostId> HostsOf(const plan::JobState& state, const plan::JobPlan& job) {
+  if (!job.gang.host_of_rank.empty()) return job.gang.host_of_rank;
+  if (state.assignment) return state.assignment->host_of_rank;
+  return {};
+}
+
+json Assignments(const plan::Snapshot& snapshot, const plan::JobState& state,
+                 const std::vector<fabric::HostId>& hosts) {
+  const fabric::Places& places = *snapshot.places;
+  std::vector<api::AssignmentEntry> entries;
+  for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
+    const fabric::SegmentId segment = places.segment_of(hosts[rank]);
+    api::AssignmentEntry entry;
+    entry.rank = static_cast<int>(rank);
+    entry.host = places.name(hosts[rank]);
+    entry.fabric_pod = places.name(places.fabric_pod_of(segment));
+    entry.segment = places.name(segment);
+    if (rank < state.groups.stages_of_worker.size()) {
+      entry.stages = state.groups.stages_of_worker[rank];
+    }
+    entries.push_back(std::move(entry));
+  }
+  return api::EncodeAssignments(entries);
+}
+
+json NetworkJson(const plan::JobNetwork& network) {
+  return {{"flopPerIteration", network.flop_per_iteration},
+          {"communicationSeconds", network.communication_seconds},
+          {"intensity", network.intensity},
+          {"priority", network.priority},
+          {"level", network.level}};
+}
+
+json JobJson(const plan::Snapshot& snapshot, const plan::JobPlan& job, const ReportNames& names) {
+  const plan::JobState& state = snapshot.jobs[static_cast<std::size_t>(job.job)];
+  const ReportName name = NameOf(state.job.key, names);
+  json out = {{"namespace", state.job.key.namespace_name},
+              {"name", name.name},
+              {"kind", name.kind},
+              {"outcome", api::EncodeOutcome(job.gang.outcome)},
+              {"isNew", job.is_new},
+              {"reasons", api::EncodeReasons(job.gang.reasons)},
+              {"relaxations", api::EncodeRelaxations(job.gang.relaxations)},
+              {"assignments", json::array()}};
+  if (job.gang.outcome == placement::Outcome::kPlaced) {
+    const std::vector<fabric::HostId> hosts = HostsOf(state, job);
+    out["assignments"] = Assignments(snapshot, state, hosts);
+    out["objective"] = api::EncodeObjective(job.gang.objective);
+    out["optimal"] = job.gang.optimal;
+    if (!job.gang.optimal) out["bound"] = api::EncodeObjective(job.gang.bound);
+    if (!state.lost_ranks.empty()) out["lostRanks"] = state.lost_ranks;
+  }
+  if (job.network) out["network"] = NetworkJson(*job.network);
+  return out;
+}
+
+// A job that contradicts itself and that the planner said nothing about.
+json InvalidJob(const plan::JobState& state, const ReportNames& names) {
+  const ReportName name = NameOf(state.job.key, names);
+  json reasons = json::array();
+  for (const std::string& problem : state.problems) {
+    reasons.push_back(
+        {{"code", "Invalid"}, {"level", "fabric"}, {"count", 1}, {"message", problem}});
+  }
+  return {{"namespace", state.job.key.namespace_name},
+          {"name", name.name},
+          {"kind", name.kind},
+          {"outcome", "Never"},
+          {"isNew", false},
+          {"reasons", std::move(reasons)},
+          {"relaxations", json::array()},
+          {"assignments", json::array()}};
+}
+
+json PortJson(const fabric::Places& places, const fabric::NicPort& port) {
+  return {{"host", places.name(port.host)}, {"rail", port.rail}, {"port", port.port}};
+}
+
+json PathsJson(const plan::Snapshot& snapshot, const plan::Plan& plan, const ReportNames& names) {
+  json out = json::array();
+  for (const plan::PathAssignment& path : plan.paths) {
+    const workload::JobKey& key = snapshot.jobs[static_cast<std::size_t>(path.job)].job.key;
+    json links = json::array();
+    for (fabric::LinkId link : path.links) links.push_back(snapshot.network->name(link));
+    out.push_back({{"job", StrCat(key.namespace_name, "/", NameOf(key, names).name)},
+                   {"fromRank", path.from_rank},
+                   {"toRank", path.to_rank},
+                   {"from", PortJson(*snapshot.places, path.from)},
+                   {"to", PortJson(*snapshot.places, path.to)},
+                   {"sourcePort", path.source_port},
+                   {"links", std::move(links)}});
+  }
+  return out;
+}
+
+std::string SegmentsOf(const json& job) {
+  std::set<std::string> segments;
+  for (const json& entry : job["assignments"]) {
+    segments.insert(
+        StrCat(entry["fabricPod"].get<std::string>(), "/", entry["segment"].get<std::string>()));
+  }
+  if (segments.size() > 3) return StrCat(segments.size(), " segments");
+  return Join({segments.begin(), segments.end()}, ",");
+}
+
+}  // namespace
+
+json PlanReport(const plan::Snapshot& snapshot, const plan::Plan& plan, const ReportNames& names,
+                bool with_paths) {
+  json jobs = json::array();
+  std::set<int> told;
+  for (const plan::JobPlan& job : plan.jobs) {
+    jobs.push_back(JobJson(snapshot, job, names));
+    told.insert(job.job);
+  }
+  for (std::size_t j = 0; j < snapshot.jobs.size(); ++j) {
+    const plan::JobState& state = snapshot.jobs[j];
+    if (told.count(static_cast<int>(j)) == 0 && !state.problems.empty()) {
+      jobs.push_back(InvalidJob(state, names));
+    }
+  }
+  json out = {
+      {"kind", "PlanReport"}, {"apiVersion", api::kGroupVersion}, {"jobs", std::move(jobs)}};
+  if (with_paths) out["paths"] = PathsJson(snapshot, plan, names);
+  return out;
+}
+
+std::vector<std::vector<std::string>> ReportTable(const json& report) {
+  std::vector<std::vector<std::string>> rows = {
+      {"NAMESPACE", "NAME", "OUTCOME", "WORKERS", "SEGMENTS", "LEVEL", "REASON"}};
+  for (const json& job : report["jobs"]) {
+    const bool placed = job["outcome"] == "Placed";
+    rows.push_back({job["namespace"], job["name"], job["outcome"],
+                    placed ? StrCat(job["assignments"].size()) : "-",
+                    placed ? SegmentsOf(job) : "-",
+                    job.contains("network") ? StrCat(job["network"]["level"].get<int>()) : "-",
+                    job["reasons"].empty() ? "" : job["reasons"][0]["message"].get<std::string>()});
+  }
+  return rows;
+}
+
+}  // namespace yardmaster::cli

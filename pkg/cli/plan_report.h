@@ -1,0 +1,30 @@
+// A plan as JSON (kind PlanReport, the contract of `plan -o json`) and as a table. Pure.
+//
+// Thread safety: values and pure functions.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "nlohmann/json_fwd.hpp"
+
+#include "pkg/plan/planner.h"
+
+namespace yardmaster::cli {
+
+// How people know a job: its own name and kind, not its Gang's.
+struct ReportName {
+  std::string kind;
+  std::string name;
+};
+using ReportNames = std::map<workload::JobKey, ReportName>;
+
+// `with_paths`: the report has the list `paths`, empty or not.
+nlohmann::json PlanReport(const plan::Snapshot& snapshot, const plan::Plan& plan,
+                          const ReportNames& names, bool with_paths);
+
+// Header and one row per job of a PlanReport.
+std::vector<std::vector<std::string>> ReportTable(const nlohmann::json& report);
+
+}  // namespace yardmaster::cli

@@ -1,0 +1,102 @@
+#include "pkg/cli/presets.h"
+
+#include <fstream>
+
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+
+#include "pkg/api/training_job.h"
+#include "pkg/config/yaml.h"
+
+namespace yardmaster::cli {
+namespace {
+
+fabric::FabricSpec SpecOf(const std::string& name) {
+  auto fabric = LoadPreset(name);
+  EXPECT_TRUE(fabric.ok()) << fabric.status();
+  return fabric.ok() ? fabric->spec : fabric::FabricSpec{};
+}
+
+TEST(PresetsTest, AllThatShipAreThereAndValid) {
+  EXPECT_EQ(Presets().size(), 10u);
+  for (const Preset& preset : Presets()) {
+    SCOPED_TRACE(std::string(preset.name));
+    const fabric::FabricSpec spec = SpecOf(std::string(preset.name));
+    EXPECT_EQ(spec.name, preset.name);
+    EXPECT_EQ(fabric::Problems(spec), std::vector<std::string>());
+    for (const fabric::Tier& tier : spec.tiers) EXPECT_EQ(spec.ecmp_hash.count(tier.role), 1u);
+  }
+}
+
+TEST(PresetsTest, WhatIsEncodedReadsBackTheSame) {
+  for (const Preset& preset : Presets()) {
+    auto fabric = LoadPreset(std::string(preset.name));
+    ASSERT_TRUE(fabric.ok());
+    const nlohmann::json written = api::EncodeFabric(*fabric);
+    auto again = api::DecodeFabric(written);
+    ASSERT_TRUE(again.ok()) << again.status();
+    EXPECT_EQ(api::EncodeFabric(*again), written);
+  }
+}
+
+TEST(PresetsTest, NamesAreMatchedLeniently) {
+  for (const char* name : {"hpn-7.0", "HPN-7.0", "hpn7.0", "HPN70", "hpn_7_0"}) {
+    EXPECT_EQ(SpecOf(name).name, "hpn-7.0");
+  }
+}
+
+TEST(PresetsTest, AnUnknownNameListsWhatThereIs) {
+  auto fabric = LoadPreset("hpn-8");
+  ASSERT_FALSE(fabric.ok());
+  EXPECT_NE(MessageOf(fabric.status()).find("hpn-7.0"), std::string::npos);
+}
+
+TEST(PresetsTest, AFileIsAPresetToo) {
+  EXPECT_EQ(SpecOf(YARDMASTER_SOURCE_DIR "/crds/presets/dcn-plus.yaml").name, "dcn-plus");
+}
+
+// Choices that a switch's hash makes for one connection, multiplied: uplinks on the way up,
+// parallel links on the way down (the paper's Table 1, which counts so).
+long SearchSpace(const fabric::FabricSpec& spec, fabric::Scope up_to) {
+  long paths = 1;
+  for (std::size_t t = 1; t < spec.tiers.size() && spec.tiers[t].scope <= up_to; ++t) {
+    paths *= spec.tiers[t - 1].up_ports;
+    paths *= fabric::LinksPerPair(spec, static_cast<int>(t));
+  }
+  return paths;
+}
+
+TEST(PresetsTest, PathSearchSpacesAreThoseOfThePaper) {
+  using fabric::Scope;
+  EXPECT_EQ(SearchSpace(SpecOf("hpn-7.0"), Scope::kFabricPod), 60);
+  EXPECT_EQ(SearchSpace(SpecOf("hpn-small"), Scope::kFabricPod), 60);
+  EXPECT_EQ(SearchSpace(SpecOf("superpod"), Scope::kFabric), 32 * 32 * 4);
+  EXPECT_EQ(SearchSpace(SpecOf("jupiter-like"), Scope::kFabric), 8 * 256);
+  // The paper counts k * k; a connection's own choices are half of that on each tier.
+  EXPECT_EQ(SearchSpace(SpecOf("fat-tree"), Scope::kFabric), (48 / 2) * (48 / 2));
+}
+
+TEST(PresetsTest, HpnHasThePublishedNumbers) {
+  const fabric::FabricSpec spec = SpecOf("hpn-7.0");
+  EXPECT_EQ(spec.segments_per_fabric_pod, 15);
+  EXPECT_EQ(spec.hosts_per_segment - spec.backup.hosts_per_segment, 128);
+  EXPECT_EQ(spec.backup.hosts_per_segment, 8);
+  EXPECT_EQ(15 * 128 * spec.gpus_per_host, 15360);
+  EXPECT_EQ(spec.tiers[1].switches * spec.planes, 120);
+}
+
+TEST(SamplesTest, TrainingJobsAreReadAndContradictNothing) {
+  for (const char* file : {"trainingjob.yaml", "trainingjob-full.yaml"}) {
+    const std::string path = std::string(YARDMASTER_SOURCE_DIR "/crds/samples/") + file;
+    std::ifstream in(path);
+    auto object = config::ParseYaml(std::string(std::istreambuf_iterator<char>(in), {}), file);
+    ASSERT_TRUE(object.ok()) << object.status();
+    auto job = api::DecodeTrainingJob(*object);
+    ASSERT_TRUE(job.ok()) << job.status();
+    EXPECT_EQ(workload::Problems(api::ToJob(job->job, {}, "", 0, 8), 8),
+              std::vector<std::string>());
+  }
+}
+
+}  // namespace
+}  // namespace yardmaster::cli

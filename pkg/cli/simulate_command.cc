@@ -1,0 +1,158 @@
+#include "pkg/cli/simulate_command.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <istream>
+#include <ostream>
+#include <string_view>
+#include <utility>
+
+#include "nlohmann/json.hpp"
+
+#include "CLI/CLI.hpp"
+#include "pkg/base/strings.h"
+#include "pkg/cli/fabric_input.h"
+#include "pkg/cli/flags.h"
+#include "pkg/cli/read_input.h"
+#include "pkg/cli/trace_files.h"
+#include "pkg/sim/trace_run.h"
+
+namespace yardmaster::cli {
+namespace {
+
+using nlohmann::json;
+
+struct Flags {
+  std::vector<std::string> fabric;
+  std::string trace;
+  std::string policy = "crux";
+  std::int32_t jobs = 500;
+  std::uint64_t seed = 1;
+  std::string output = "json";
+};
+
+void Declare(Flags& flags, CLI::App& app) {
+  app.add_option("--fabric,-f,--filename", flags.fabric, "a Fabric and its Nodes, YAML or JSON")
+      ->required();
+  app.add_option("--trace", flags.trace, "folder with the files of the trace")->required();
+  std::vector<std::string> policies;
+  for (const crux::Policy policy : crux::AllPolicies()) {
+    // Enumeration ends long before a cluster begins.
+    if (policy != crux::Policy::kExact) policies.emplace_back(crux::PolicyName(policy));
+  }
+  app.add_option("--policy", flags.policy, "who decides")
+      ->check(CLI::IsMember(policies))
+      ->capture_default_str();
+  app.add_option("--jobs", flags.jobs, "jobs to generate, or at most to read")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  app.add_option("--seed", flags.seed, "of what is random")->capture_default_str();
+  app.add_option("-o,--output", flags.output, "output format")
+      ->check(CLI::IsMember({"json"}))
+      ->capture_default_str();
+}
+
+struct Trace {
+  std::vector<sim::TraceJob> jobs;
+  std::string source;
+  SkippedRows skipped;
+};
+
+absl::StatusOr<Trace> ReadTrace(const Flags& flags, std::istream& in) {
+  const std::filesystem::path folder(flags.trace);
+  std::error_code error;
+  if (!std::filesystem::is_directory(folder, error)) {
+    return FieldError("--trace", StrCat(flags.trace, " is not a folder"),
+                      "give the folder with job.csv and worker.csv, or model-gpus.csv");
+  }
+  Trace trace;
+  const auto file = [&](const char* name) { return (folder / name).string(); };
+  if (std::filesystem::exists(file("job.csv"), error)) {
+    YM_ASSIGN_OR_RETURN(const std::string jobs, ReadInput(file("job.csv"), in));
+    YM_ASSIGN_OR_RETURN(const std::string workers, ReadInput(file("worker.csv"), in));
+    YM_ASSIGN_OR_RETURN(trace.jobs, ParseTraceJobs(jobs, workers, trace.skipped));
+    if (trace.jobs.size() > static_cast<std::size_t>(flags.jobs)) trace.jobs.resize(flags.jobs);
+    trace.source = "job.csv";
+    return trace;
+  }
+  YM_ASSIGN_OR_RETURN(const std::string text, ReadInput(file("model-gpus.csv"), in));
+  YM_ASSIGN_OR_RETURN(const auto sizes, ParseModelSizes(text, trace.skipped));
+  sim::GenerateOptions generate;
+  generate.jobs = flags.jobs;
+  generate.seed = flags.seed;
+  trace.jobs = sim::GenerateTrace(sizes, generate);
+  trace.source = "generated";
+  return trace;
+}
+
+json Report(const Flags& flags, const Trace& trace, const sim::TraceResult& result) {
+  json jobs = json::array();
+  for (const sim::TraceJobResult& job : result.jobs) {
+    jobs.push_back({{"id", job.id},
+                    {"gpus", job.gpus},
+                    {"startSeconds", job.start_seconds},
+                    {"finishSeconds", job.finish_seconds},
+                    {"utilisation", job.utilisation},
+                    {"slowdown", job.slowdown},
+                    {"contended", job.contended}});
+  }
+  json skipped = json::object();
+  for (const auto& [reason, rows] : trace.skipped) skipped[reason] = rows;
+  return {{"policy", flags.policy},
+          {"seed", flags.seed},
+          {"source", trace.source},
+          {"skippedRows", std::move(skipped)},
+          {"jobs", std::move(jobs)},
+          {"cluster",
+           {{"utilisation", result.utilisation},
+            {"meanCompletionSeconds", result.mean_completion_seconds},
+            {"meanSlowdown", result.mean_slowdown},
+            {"worstSlowdown", result.worst_slowdown},
+            {"contendedJobs", result.contended_jobs},
+            {"contendedGpus", result.contended_gpus},
+            {"peakJobs", result.peak_jobs},
+            {"peakGpus", result.peak_gpus}}}};
+}
+
+absl::StatusOr<json> Simulate(const Flags& flags, std::istream& in, std::ostream& err) {
+  YM_ASSIGN_OR_RETURN(const FabricInput input, ReadFabricInput(flags.fabric, in));
+  for (const std::string& warning : input.warnings) err << "warning: " << warning << "\n";
+  YM_ASSIGN_OR_RETURN(const Trace trace, ReadTrace(flags, in));
+  for (const auto& [reason, rows] : trace.skipped) {
+    err << "skipped " << Count(static_cast<std::int64_t>(rows), "row") << ": " << reason << "\n";
+  }
+  sim::TraceOptions options;
+  YM_ASSIGN_OR_RETURN(options.policy, crux::ParsePolicy(flags.policy));
+  options.seed = flags.seed;
+  options.levels = input.network->spec().levels.count;
+  const std::vector<int>& reserved = input.network->spec().levels.reserved;
+  options.reserved_levels.assign(reserved.begin(), reserved.end());
+  std::size_t told = 0;
+  options.progress = [&](std::size_t finished, std::size_t all) {
+    if (finished * 10 / all == told) return;
+    told = finished * 10 / all;
+    err << finished << " of " << all << " jobs finished\n";
+  };
+  YM_ASSIGN_OR_RETURN(const sim::TraceResult result,
+                      sim::RunTrace(*input.network, trace.jobs, options));
+  return Report(flags, trace, result);
+}
+
+}  // namespace
+
+int RunSimulateCommand(const std::vector<std::string>& args, std::istream& in, std::ostream& out,
+                       std::ostream& err) {
+  Flags flags;
+  CLI::App app("Replays jobs over time on a fabric under a policy", "kubectl yardmaster simulate");
+  Declare(flags, app);
+  if (const auto code = ParseFlags(app, args, out, err)) return *code;
+  const absl::StatusOr<json> report = Simulate(flags, in, err);
+  if (!report.ok()) {
+    err << MessageOf(report.status()) << "\n";
+    return 1;
+  }
+  out << report->dump(2) << "\n";
+  return 0;
+}
+
+}  // namespace yardmaster::cli

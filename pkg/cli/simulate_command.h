@@ -1,0 +1,25 @@
+// `kubectl yardmaster simulate --fabric FILE --trace DIR --policy NAME [--seed N] -o json`: replays
+// a trace on a fabric (pkg/sim/trace_run.h) and reports per job and for the cluster.
+//
+//   --fabric FILE   a Fabric, with or without its Nodes; repeatable
+//   --trace DIR     job.csv and worker.csv of the Lingjun trace; where they are missing, arrivals
+//   are
+//                   generated from model-gpus.csv
+//   --policy NAME   crux (default) published ecmp sincronia varys taccl cassini
+//   --jobs N        how many jobs are generated, or at most read (default 500)
+//   --seed N        of what is random (default 1)
+//
+// Returns the exit code: 0 answered, 1 the input is wrong, 2 usage. Progress goes to `err`.
+// Thread safety: reads the files named, else pure.
+#pragma once
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+namespace yardmaster::cli {
+
+int RunSimulateCommand(const std::vector<std::string>& args, std::istream& in, std::ostream& out,
+                       std::ostream& err);
+
+}  // namespace yardmaster::cli

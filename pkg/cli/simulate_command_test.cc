@@ -1,0 +1,67 @@
+#include "pkg/cli/simulate_command.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sstream>
+
+#include "nlohmann/json.hpp"
+
+namespace yardmaster::cli {
+namespace {
+
+using ::testing::HasSubstr;
+
+struct Outcome {
+  int code;
+  std::string out;
+  std::string err;
+};
+
+Outcome RunCommand(std::vector<std::string> args) {
+  std::istringstream in;
+  std::ostringstream out;
+  std::ostringstream err;
+  const int code = RunSimulateCommand(args, in, out, err);
+  return {code, out.str(), err.str()};
+}
+
+std::vector<std::string> SmallRun(const std::string& policy) {
+  return {"--fabric", YARDMASTER_SOURCE_DIR "/crds/presets/two-layer-clos.yaml",
+          "--trace",  YARDMASTER_SOURCE_DIR "/test/data/lingjun-2023",
+          "--jobs",   "12",
+          "--policy", policy,
+          "--seed",   "3",
+          "-o",       "json"};
+}
+
+TEST(SimulateCommand, ReportsEveryJobAndTheClusterTheSameEachTime) {
+  for (const char* policy : {"crux", "ecmp"}) {
+    const Outcome outcome = RunCommand(SmallRun(policy));
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    const auto report = nlohmann::json::parse(outcome.out);
+    EXPECT_EQ(report["jobs"].size(), 12u);
+    EXPECT_EQ(report["source"], "generated");
+    EXPECT_GT(report["cluster"]["utilisation"], 0.1);
+    EXPECT_LE(report["cluster"]["utilisation"], 1);
+    for (const auto& job : report["jobs"]) {
+      EXPECT_GT(job["finishSeconds"], job["startSeconds"]);
+      EXPECT_GE(job["slowdown"], 1);
+    }
+    EXPECT_THAT(outcome.err, HasSubstr("12 of 12 jobs finished"));
+    EXPECT_EQ(outcome.out, RunCommand(SmallRun(policy)).out);
+  }
+}
+
+TEST(SimulateCommand, ExitCodesTellInputFromUsage) {
+  EXPECT_EQ(RunCommand({"--help"}).code, 0);
+  EXPECT_EQ(RunCommand({}).code, 2);
+  EXPECT_EQ(RunCommand(SmallRun("exact")).code, 2);
+  std::vector<std::string> args = SmallRun("crux");
+  args[3] = "/does/not/exist";
+  const Outcome outcome = RunCommand(args);
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("--trace"));
+}
+
+}  // namespace
+}  // namespace yardmaster::cli

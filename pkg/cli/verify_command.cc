@@ -1,0 +1,165 @@
+#include "pkg/cli/verify_command.h"
+
+#include <istream>
+#include <ostream>
+
+#include "nlohmann/json.hpp"
+
+#include "CLI/CLI.hpp"
+#include "pkg/base/strings.h"
+#include "pkg/cli/fabric_input.h"
+#include "pkg/cli/flags.h"
+#include "pkg/cli/observations.h"
+#include "pkg/cli/print_objects.h"
+#include "pkg/cli/read_input.h"
+
+namespace yardmaster::cli {
+
+namespace {
+
+using nlohmann::ordered_json;
+using Table = std::vector<std::vector<std::string>>;
+
+struct Flags {
+  std::vector<std::string> fabric;
+  std::string seen;
+  std::string output = "json";
+};
+
+struct Answer {
+  ordered_json json;
+  Table table;
+};
+
+using Answerer = absl::StatusOr<Answer> (*)(const FabricInput&, const std::string& text,
+                                            const std::string& name);
+
+constexpr char kExitCodes[] =
+    "\nExit code: 0 answered, also when something is wrong with the fabric: then \"ok\" is false.\n"
+    "1: the input is wrong. 2: usage.";
+
+Answer ToAnswer(const fabric::Network& network, const repac::WiringReport& report) {
+  Answer answer;
+  const bool ok =
+      report.faults.empty() && report.unknown_ports.empty() && report.contradictions.empty();
+  answer.json = {{"ok", ok}, {"cables", network.num_cables()}, {"checked", report.checked}};
+  answer.table = {{"KIND", "PORT", "BLUEPRINT", "FOUND"}};
+  answer.json["faults"] = ordered_json::array();
+  for (const repac::WiringFault& fault : report.faults) {
+    answer.json["faults"].push_back(
+        {{"port", fault.port}, {"expected", fault.expected}, {"found", fault.found}});
+    answer.table.push_back({"miswired", fault.port, fault.expected, fault.found});
+  }
+  answer.json["swaps"] = ordered_json::array();
+  for (const repac::PlugSwap& swap : report.swaps) {
+    answer.json["swaps"].push_back({{"first", swap.first}, {"second", swap.second}});
+    answer.table.push_back({"swap", swap.first, "with", swap.second});
+  }
+  const auto names = [&](const char* key, const char* kind, const std::vector<std::string>& ports) {
+    answer.json[key] = ports;
+    for (const std::string& port : ports) answer.table.push_back({kind, port, "-", "-"});
+  };
+  names("unexplained", "no swap", report.unexplained);
+  names("unknownPorts", "unknown", report.unknown_ports);
+  names("contradictions", "contradiction", report.contradictions);
+  if (ok) answer.table.push_back({"ok", StrCat(report.checked, " cables seen"), "-", "-"});
+  return answer;
+}
+
+absl::StatusOr<Answer> Verify(const FabricInput& input, const std::string& text,
+                              const std::string& name) {
+  YM_ASSIGN_OR_RETURN(const std::vector<repac::Neighbour> neighbours, ReadNeighbours(text, name));
+  return ToAnswer(*input.network, repac::CheckWiring(*input.network, neighbours));
+}
+
+const char* NameOf(repac::Verdict verdict) {
+  switch (verdict) {
+    case repac::Verdict::kTrusted:
+      return "trusted";
+    case repac::Verdict::kMistrusted:
+      return "mistrusted";
+    case repac::Verdict::kUnknown:
+      break;
+  }
+  return "unknown";
+}
+
+absl::StatusOr<Answer> Judge(const FabricInput& input, const std::string& text,
+                             const std::string& name) {
+  YM_ASSIGN_OR_RETURN(const auto hashes, repac::SwitchHashes::Compile(*input.network));
+  YM_ASSIGN_OR_RETURN(const std::vector<repac::ObservedPath> observed,
+                      ReadObservedPaths(*input.network, text, name));
+  const repac::PathWorld world(*input.network, hashes, input.down);
+  Answer answer;
+  bool ok = true;
+  ordered_json roles = ordered_json::array();
+  answer.table = {{"ROLE", "VERDICT", "CHECKED", "WRONG", "FOREIGN", "EXAMPLE"}};
+  for (const repac::RoleTrust& trust : repac::JudgePredictions(world, observed)) {
+    ok = ok && trust.verdict != repac::Verdict::kMistrusted;
+    roles.push_back({{"role", trust.role},
+                     {"verdict", NameOf(trust.verdict)},
+                     {"checked", trust.checked},
+                     {"wrong", trust.wrong},
+                     {"foreign", trust.foreign}});
+    if (!trust.example.empty()) roles.back()["example"] = trust.example;
+    answer.table.push_back({trust.role, NameOf(trust.verdict), StrCat(trust.checked),
+                            StrCat(trust.wrong), StrCat(trust.foreign),
+                            trust.example.empty() ? "-" : trust.example});
+  }
+  answer.json = {{"ok", ok}, {"paths", observed.size()}, {"roles", std::move(roles)}};
+  return answer;
+}
+
+absl::StatusOr<Answer> AnswerTo(const Flags& flags, Answerer answerer, std::istream& in,
+                                std::ostream& err) {
+  YM_ASSIGN_OR_RETURN(const FabricInput input, ReadFabricInput(flags.fabric, in));
+  for (const std::string& warning : input.warnings) err << "warning: " << warning << "\n";
+  YM_ASSIGN_OR_RETURN(const std::string text, ReadInput(flags.seen, in));
+  return answerer(input, text, flags.seen);
+}
+
+int Run(CLI::App& app, const char* seen_flag, const char* seen_help, Answerer answerer,
+        const std::vector<std::string>& args, std::istream& in, std::ostream& out,
+        std::ostream& err) {
+  Flags flags;
+  app.footer(kExitCodes);
+  app.add_option("--fabric,-f,--filename", flags.fabric, "a Fabric and its Nodes, YAML or JSON")
+      ->required();
+  app.add_option(seen_flag, flags.seen, seen_help)->required();
+  app.add_option("-o,--output", flags.output, "output format")
+      ->check(CLI::IsMember({"json", "table"}))
+      ->capture_default_str();
+  if (const auto code = ParseFlags(app, args, out, err)) return *code;
+  const absl::StatusOr<Answer> answer = AnswerTo(flags, answerer, in, err);
+  if (!answer.ok()) {
+    err << MessageOf(answer.status()) << "\n";
+    return 1;
+  }
+  if (flags.output == "table") {
+    PrintTable(answer->table, out);
+  } else {
+    out << answer->json.dump(2, ' ', false, ordered_json::error_handler_t::replace) << "\n";
+  }
+  return 0;
+}
+
+}  // namespace
+
+int RunFabricVerifyCommand(const std::vector<std::string>& args, std::istream& in,
+                           std::ostream& out, std::ostream& err) {
+  CLI::App app("Compares the cabling that ports report with the blueprint",
+               "kubectl yardmaster fabric verify");
+  return Run(app, "--reports", "what ports see: {\"neighbours\": [{\"local\", \"remote\"}]}",
+             Verify, args, in, out, err);
+}
+
+int RunFabricTrustCommand(const std::vector<std::string>& args, std::istream& in, std::ostream& out,
+                          std::ostream& err) {
+  CLI::App app("Compares the paths that packets were seen to take with the predicted ones",
+               "kubectl yardmaster fabric trust");
+  return Run(app, "--observed",
+             "paths seen: {\"paths\": [{\"from\", \"to\", \"sourcePort\", \"links\"}]}", Judge,
+             args, in, out, err);
+}
+
+}  // namespace yardmaster::cli

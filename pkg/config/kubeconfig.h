@@ -1,0 +1,58 @@
+// From kubeconfig files, or the files Kubernetes gives a pod, to kube::ClientConfig.
+//
+// Where it looks, first found wins:
+//   our processes:  the file named by flag, $KUBECONFIG, in-cluster, ~/.kube/config
+//   kubectl:        the file named by flag, $KUBECONFIG, ~/.kube/config, in-cluster
+// $KUBECONFIG may be a list of files ("a:b"); files of it that do not exist are left out. Of
+// several clusters, users or contexts of the same name, and of several current-contexts, the first
+// wins. Relative paths count from the file they stand in.
+//
+// All keys of a kubeconfig that say how to connect are understood, exec plugins (v1, v1beta1)
+// included; `auth-provider`, which Kubernetes has removed, is an error that says so;
+// `disable-compression` changes nothing, since no answer is asked for compressed; keys not known
+// are passed over, as kubectl does. Errors name the file, the entry and the field:
+// `/home/me/.kube/config: users[me].user.exec.command: is missing; ...`.
+//
+// Thread safety: functions of the file system; may be called from any thread.
+#pragma once
+
+#include <string>
+
+#include "absl/status/statusor.h"
+
+#include "pkg/kube/client_config.h"
+
+namespace yardmaster::config {
+
+struct ClientConfigRequest {
+  // As the flags --kubeconfig, --context, --cluster, --user, --namespace; empty: not given.
+  std::string kubeconfig = {};
+  std::string context = {};
+  std::string cluster = {};
+  std::string user = {};
+  std::string ns = {};
+  // Prefer the home file to in-cluster.
+  bool kubectl_order = false;
+};
+
+// What is taken from outside of files.
+struct Surroundings {
+  std::string kubeconfig_variable = {};  // $KUBECONFIG
+  std::string home = {};
+  std::string service_host = {};  // $KUBERNETES_SERVICE_HOST
+  std::string service_port = {};  // $KUBERNETES_SERVICE_PORT
+  std::string service_account_dir = "/var/run/secrets/kubernetes.io/serviceaccount";
+};
+Surroundings SurroundingsOfThisProcess();
+
+// Errors: NotFound when there is no configuration at all, or a named file does not exist;
+// InvalidArgument for what is wrong in one. The result passes kube::ValidateClientConfig.
+absl::StatusOr<kube::ClientConfig> LoadClientConfig(
+    const ClientConfigRequest& request,
+    const Surroundings& surroundings = SurroundingsOfThisProcess());
+
+// The configuration of a pod: its ServiceAccount's token and authority, read again as they rotate.
+// NotFound outside of a cluster.
+absl::StatusOr<kube::ClientConfig> InClusterConfig(const Surroundings& surroundings);
+
+}  // namespace yardmaster::config

@@ -1,0 +1,57 @@
+// Priority compression (section 4.3): map n unique priorities onto K levels.
+//
+// Given the contention DAG (edges from the higher to the lower priority, weighted), find levels
+// such that no edge leads upwards ("valid") and the weight of the edges whose ends share a level
+// ("loss") is least: Max K-Cut on a DAG, NP-hard.
+//
+// Algorithm 1 draws m topological orders and cuts each optimally:
+//   f(i, k) = min over j < i of f(j, k-1) + inside(j, i),  inside = weight within positions j+1..i
+// with the split point monotone in i (quadrangle inequality), so divide and conquer needs
+// O(K n log n) interval moves of one node each, O(degree) per move; no n x n table.
+// Theorems 2 and 3: every K-cut of an order is valid, every valid K-cut comes from some order.
+// Beyond it: a component whose longest chain fits into K levels is solved without loss at once; a
+// component of at most kExactJobs is solved exactly (dynamic program over the sets closed under
+// predecessors, O(3^n)); and larger ones are improved by drawing a new random order that contains
+// the cut found so far and cutting that again, which never gets worse.
+// Stability: levels that a job had are kept where that costs nothing.
+// Levels: K-1 is the highest; the lowest stay empty when fewer are needed.
+// Deterministic in (edges, levels, options). No failure. Thread safety: pure functions.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "pkg/crux/problem.h"
+
+namespace yardmaster::crux {
+
+inline constexpr std::size_t kExactJobs = 12;
+
+struct CompressionOptions {
+  int random_orders = 10;  // m of Algorithm 1
+  int improvements =
+      30;  // re-cuts of orders that contain the best cut; 0: Algorithm 1 as published
+  bool exact_when_small = true;
+  std::uint64_t seed = 1;
+};
+
+struct Compression {
+  std::vector<std::int32_t> levels;
+  double loss = 0;
+  std::optional<double> optimal_loss;  // set where every component was solved exactly
+};
+
+// `previous` is empty or has an entry per job; an entry outside [0, levels) means the job is new.
+// REQUIRES: edges form a DAG over [0, job_count), levels >= 1.
+Compression Compress(std::int32_t job_count, std::span<const ContentionEdge> edges,
+                     std::int32_t levels, std::span<const std::int32_t> previous,
+                     const CompressionOptions& options = {});
+
+// The least loss of any valid compression by brute force over the closed sets.
+// REQUIRES: job_count <= 20. Complexity O(K * 3^n).
+double ExactLoss(std::int32_t job_count, std::span<const ContentionEdge> edges,
+                 std::int32_t levels);
+
+}  // namespace yardmaster::crux

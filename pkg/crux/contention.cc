@@ -1,0 +1,143 @@
+#include "pkg/crux/contention.h"
+
+#include <algorithm>
+#include <numeric>
+#include <tuple>
+
+namespace yardmaster::crux {
+namespace {
+
+// Union-find whose representative is the lowest member.
+class Sets {
+ public:
+  explicit Sets(std::int32_t count) : parent_(static_cast<std::size_t>(count)) {
+    std::iota(parent_.begin(), parent_.end(), 0);
+  }
+  std::int32_t Find(std::int32_t x) {
+    while (parent_[x] != x) x = parent_[x] = parent_[parent_[x]];
+    return x;
+  }
+  void Join(std::int32_t x, std::int32_t y) {
+    x = Find(x);
+    y = Find(y);
+    parent_[std::max(x, y)] = std::min(x, y);
+  }
+  std::vector<std::vector<std::int32_t>> Members() {
+    const auto count = static_cast<std::int32_t>(parent_.size());
+    std::vector<std::int32_t> slot(parent_.size(), -1);
+    std::vector<std::vector<std::int32_t>> members;
+    for (std::int32_t x = 0; x < count; ++x) {
+      std::int32_t& at = slot[Find(x)];
+      if (at < 0) {
+        at = static_cast<std::int32_t>(members.size());
+        members.emplace_back();
+      }
+      members[at].push_back(x);
+    }
+    return members;
+  }
+
+ private:
+  std::vector<std::int32_t> parent_;
+};
+
+}  // namespace
+
+std::vector<ContendingPair> ContendingPairs(std::int32_t link_count,
+                                            std::span<const std::vector<LinkSeconds>> loads) {
+  struct User {
+    std::int32_t job;
+    double seconds;
+  };
+  // Most links of a large fabric have one user or none; only shared ones get a list.
+  std::vector<std::int32_t> slot(static_cast<std::size_t>(link_count), 0);
+  for (const auto& job : loads) {
+    for (const LinkSeconds& load : job) ++slot[load.link];
+  }
+  std::int32_t shared = 0;
+  for (std::int32_t& count : slot) count = count > 1 ? shared++ : -1;
+  std::vector<std::vector<User>> users(static_cast<std::size_t>(shared));
+  for (std::size_t j = 0; j < loads.size(); ++j) {
+    for (const LinkSeconds& load : loads[j]) {
+      if (slot[load.link] < 0) continue;
+      users[slot[load.link]].push_back({static_cast<std::int32_t>(j), load.seconds});
+    }
+  }
+  std::vector<ContendingPair> all;
+  for (const auto& sharing : users) {
+    for (std::size_t x = 0; x < sharing.size(); ++x) {
+      for (std::size_t y = x + 1; y < sharing.size(); ++y) {
+        all.push_back({sharing[x].job, sharing[y].job, sharing[x].seconds, sharing[y].seconds});
+      }
+    }
+  }
+  // The fullest shared link of a pair comes first and is the one kept.
+  std::sort(all.begin(), all.end(), [](const ContendingPair& p, const ContendingPair& q) {
+    return std::tuple(p.a, p.b, -(p.a_seconds + p.b_seconds), p.a_seconds) <
+           std::tuple(q.a, q.b, -(q.a_seconds + q.b_seconds), q.a_seconds);
+  });
+  const auto same_pair = [](const ContendingPair& p, const ContendingPair& q) {
+    return p.a == q.a && p.b == q.b;
+  };
+  all.erase(std::unique(all.begin(), all.end(), same_pair), all.end());
+  return all;
+}
+
+std::vector<std::vector<std::int32_t>> Components(std::int32_t job_count,
+                                                  std::span<const ContendingPair> pairs) {
+  Sets sets(job_count);
+  for (const ContendingPair& pair : pairs) sets.Join(pair.a, pair.b);
+  return sets.Members();
+}
+
+std::vector<std::vector<std::int32_t>> PossibleComponents(const Problem& problem) {
+  Sets sets(static_cast<std::int32_t>(problem.jobs.size()));
+  std::vector<std::int32_t> user(problem.links.size(), -1);
+  for (std::size_t j = 0; j < problem.jobs.size(); ++j) {
+    const auto job = static_cast<std::int32_t>(j);
+    for (const Flow& flow : problem.jobs[j].flows) {
+      for (std::int32_t p = 0; p < flow.paths.size(); ++p) {
+        for (const std::int32_t link : flow.paths[p]) {
+          if (user[link] >= 0) sets.Join(user[link], job);
+          user[link] = job;
+        }
+      }
+    }
+  }
+  return sets.Members();
+}
+
+std::vector<ContentionEdge> ContentionDag(std::span<const ContendingPair> pairs,
+                                          std::span<const std::int32_t> order,
+                                          std::span<const double> intensities) {
+  std::vector<std::int32_t> position(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i) position[order[i]] = static_cast<std::int32_t>(i);
+  std::vector<ContentionEdge> edges;
+  edges.reserve(pairs.size());
+  for (const ContendingPair& pair : pairs) {
+    const bool a_first = position[pair.a] < position[pair.b];
+    const std::int32_t from = a_first ? pair.a : pair.b;
+    edges.push_back({from, a_first ? pair.b : pair.a, intensities[from]});
+  }
+  std::sort(edges.begin(), edges.end(), [](const ContentionEdge& x, const ContentionEdge& y) {
+    return std::tuple(x.from, x.to) < std::tuple(y.from, y.to);
+  });
+  return edges;
+}
+
+double Loss(std::span<const ContentionEdge> edges, std::span<const std::int32_t> levels) {
+  double loss = 0;
+  for (const ContentionEdge& edge : edges) {
+    if (levels[edge.from] == levels[edge.to]) loss += edge.weight;
+  }
+  return loss;
+}
+
+bool IsValidCompression(std::span<const ContentionEdge> edges,
+                        std::span<const std::int32_t> levels) {
+  return std::all_of(edges.begin(), edges.end(), [&](const ContentionEdge& edge) {
+    return levels[edge.to] <= levels[edge.from];
+  });
+}
+
+}  // namespace yardmaster::crux

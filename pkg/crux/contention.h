@@ -1,0 +1,49 @@
+// Who shares a link with whom (section 4.3). Jobs are nodes; a pair that shares at least one link
+// contends. The relation splits into components that never meet on a link: every later step (order,
+// compression, refinement) works on one component at a time.
+// Thread safety: values and pure functions.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "pkg/crux/intensity.h"
+#include "pkg/crux/problem.h"
+
+namespace yardmaster::crux {
+
+// a < b, with the seconds each keeps their fullest shared link busy per iteration.
+struct ContendingPair {
+  std::int32_t a = 0;
+  std::int32_t b = 0;
+  double a_seconds = 0;
+  double b_seconds = 0;
+};
+
+// loads[j] as LinkLoads gives it. Sorted by (a, b). Complexity: O(P log P) in the pairs per link.
+std::vector<ContendingPair> ContendingPairs(std::int32_t link_count,
+                                            std::span<const std::vector<LinkSeconds>> loads);
+
+// Components of the relation, each sorted, ordered by their lowest job; a job that contends with
+// nobody is a component of its own.
+std::vector<std::vector<std::int32_t>> Components(std::int32_t job_count,
+                                                  std::span<const ContendingPair> pairs);
+
+// As Components, for what could contend on any candidate path.
+std::vector<std::vector<std::int32_t>> PossibleComponents(const Problem& problem);
+
+// The DAG: each pair as an edge from the job earlier in `order` to the later one, weighted with the
+// intensity of the earlier. `order` lists every job once. Sorted by (from, to).
+std::vector<ContentionEdge> ContentionDag(std::span<const ContendingPair> pairs,
+                                          std::span<const std::int32_t> order,
+                                          std::span<const double> intensities);
+
+// Total weight of the edges whose two ends share a level.
+double Loss(std::span<const ContentionEdge> edges, std::span<const std::int32_t> levels);
+
+// No edge leads to a higher level than it comes from.
+bool IsValidCompression(std::span<const ContentionEdge> edges,
+                        std::span<const std::int32_t> levels);
+
+}  // namespace yardmaster::crux

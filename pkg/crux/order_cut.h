@@ -1,0 +1,71 @@
+// The inner steps of compression on one connected piece of the contention DAG, with jobs numbered
+// 0..n-1 inside the piece: the optimal K-cut of one order, random topological orders, and the exact
+// solution over closed sets. Blocks count from 0, the highest priority.
+// Thread safety: OrderCutter is single threaded; the rest are pure functions.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "pkg/base/random.h"
+
+namespace yardmaster::crux {
+
+// Adjacency of the piece, both ways.
+struct Dag {
+  struct Arc {
+    std::int32_t to;
+    double weight;
+  };
+  std::vector<std::vector<Arc>> out;
+  std::vector<std::vector<Arc>> in;
+
+  explicit Dag(std::size_t count) : out(count), in(count) {}
+  void Add(std::int32_t from, std::int32_t to, double weight) {
+    out[from].push_back({to, weight});
+    in[to].push_back({from, weight});
+  }
+  std::int32_t size() const { return static_cast<std::int32_t>(out.size()); }
+};
+
+double BlockLoss(const Dag& dag, std::span<const std::int32_t> blocks);
+
+// Longest chain of arcs that ends in each node: the block it would get with unlimited levels.
+std::vector<std::int32_t> ChainDepth(const Dag& dag);
+
+// A random topological order; among the nodes that may come next, those of the lowest `blocks`
+// entry come first (empty: no preference). So an order contains the cut that `blocks` describes.
+std::vector<std::int32_t> RandomOrder(const Dag& dag, std::span<const std::int32_t> blocks,
+                                      Random& random);
+
+// Cuts orders into at most `levels` blocks at the least loss.
+class OrderCutter {
+ public:
+  OrderCutter(const Dag& dag, std::int32_t levels);
+  // blocks[node]
+  std::vector<std::int32_t> Cut(std::span<const std::int32_t> order);
+
+ private:
+  double Inside(std::int32_t begin, std::int32_t end);
+  void Solve(std::int32_t layer, std::int32_t low, std::int32_t high, std::int32_t split_low,
+             std::int32_t split_high);
+  double ArcsInto(std::int32_t node, std::int32_t begin, std::int32_t end) const;
+
+  const Dag& dag_;
+  const std::int32_t levels_;
+  std::span<const std::int32_t> order_;
+  std::vector<std::int32_t> position_;
+  std::int32_t begin_ = 0;  // the interval whose inner weight is inside_
+  std::int32_t end_ = 0;
+  double inside_ = 0;
+  std::vector<double> before_;
+  std::vector<double> now_;
+  std::vector<std::vector<std::int32_t>> split_;
+};
+
+// Blocks of least loss. REQUIRES: dag.size() <= 20.
+std::vector<std::int32_t> ExactBlocks(const Dag& dag, std::int32_t levels);
+
+}  // namespace yardmaster::crux

@@ -1,0 +1,211 @@
+#include "pkg/crux/path_selection.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "pkg/base/random.h"
+#include "pkg/crux/intensity.h"
+
+namespace yardmaster::crux {
+namespace {
+
+// Candidates looked at when a job's lone communication time is estimated.
+constexpr std::int32_t kEstimateCandidates = 16;
+// By more than rounding, or two equal paths would be swapped for ever.
+constexpr double kClearlyLess = 1 - 1e-6;
+
+class LinkLoad {
+ public:
+  explicit LinkLoad(const Problem& problem) : busy_(problem.links.size(), 0.0) {
+    seconds_per_byte_.reserve(problem.links.size());
+    for (const Link& link : problem.links) seconds_per_byte_.push_back(1 / BytesPerSecond(link));
+  }
+
+  void Add(std::span<const std::int32_t> path, double bytes_per_second) {
+    for (const std::int32_t link : path) busy_[link] += bytes_per_second * seconds_per_byte_[link];
+  }
+  void Clear(std::span<const std::int32_t> path) {
+    for (const std::int32_t link : path) busy_[link] = 0;
+  }
+  // (fullest link, sum over links) with the flow on the path.
+  std::pair<double, double> Congestion(std::span<const std::int32_t> path,
+                                       double bytes_per_second) const {
+    double fullest = 0;
+    double sum = 0;
+    for (const std::int32_t link : path) {
+      const double busy = busy_[link] + bytes_per_second * seconds_per_byte_[link];
+      fullest = std::max(fullest, busy);
+      sum += busy;
+    }
+    return {fullest, sum};
+  }
+  std::int32_t LeastCongested(const PathList& paths, double bytes_per_second,
+                              std::int32_t at_most) const {
+    std::int32_t best = 0;
+    auto best_congestion = Congestion(paths[0], bytes_per_second);
+    const std::int32_t count = std::min(at_most, paths.size());
+    for (std::int32_t p = 1; p < count; ++p) {
+      const auto congestion = Congestion(paths[p], bytes_per_second);
+      if (congestion < best_congestion) {
+        best = p;
+        best_congestion = congestion;
+      }
+    }
+    return best;
+  }
+
+ private:
+  std::vector<double> busy_;
+  std::vector<double> seconds_per_byte_;
+};
+
+// Larger flows first, then by index.
+std::vector<std::int32_t> FlowOrder(const Job& job) {
+  std::vector<std::int32_t> order(job.flows.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
+    return job.flows[a].bytes > job.flows[b].bytes;
+  });
+  return order;
+}
+
+// Leaves `load` as it found it, which has to be empty on the job's links.
+std::vector<std::int32_t> ChooseAlone(const Job& job, std::int32_t at_most, LinkLoad& load) {
+  std::vector<std::int32_t> paths(job.flows.size(), 0);
+  for (const std::int32_t f : FlowOrder(job)) {
+    const Flow& flow = job.flows[f];
+    paths[f] = load.LeastCongested(flow.paths, flow.bytes, at_most);
+    load.Add(flow.paths[paths[f]], flow.bytes);
+  }
+  for (std::size_t f = 0; f < job.flows.size(); ++f) load.Clear(job.flows[f].paths[paths[f]]);
+  return paths;
+}
+
+struct Estimate {
+  double intensity = 0;
+  double period_seconds = 1;
+};
+
+Estimate EstimateOf(const Job& job, std::span<const std::int32_t> paths, LoadCounter& counter) {
+  const double seconds = counter.CommunicationSeconds(job, paths);
+  return {Intensity(job, seconds), IterationSeconds(job, seconds)};
+}
+
+bool HasPaths(const Job& job, const std::vector<std::int32_t>& paths) {
+  if (paths.size() != job.flows.size()) return false;
+  for (std::size_t f = 0; f < paths.size(); ++f) {
+    if (paths[f] < 0 || paths[f] >= job.flows[f].paths.size()) return false;
+  }
+  return true;
+}
+
+// Each flow of a placed job chooses again, knowing now where everybody else is. Returns whether one
+// moved.
+bool ReplaceJob(const Job& job, double period_seconds, double clearly_less, LinkLoad& load,
+                std::vector<std::int32_t>& paths) {
+  bool moved = false;
+  for (std::size_t f = 0; f < job.flows.size(); ++f) {
+    const Flow& flow = job.flows[f];
+    if (flow.paths.size() < 2) continue;
+    const double rate = flow.bytes / period_seconds;
+    load.Add(flow.paths[paths[f]], -rate);
+    const std::int32_t best = load.LeastCongested(flow.paths, rate, flow.paths.size());
+    const auto here = load.Congestion(flow.paths[paths[f]], rate);
+    const auto there = load.Congestion(flow.paths[best], rate);
+    if (there.first < here.first * clearly_less) {
+      paths[f] = best;
+      moved = true;
+    }
+    load.Add(flow.paths[paths[f]], rate);
+  }
+  return moved;
+}
+
+void PlaceJob(const Job& job, double period_seconds, double hysteresis, LinkLoad& load,
+              std::vector<std::int32_t>& paths) {
+  const bool had_paths = HasPaths(job, paths);
+  if (!had_paths) paths.assign(job.flows.size(), 0);
+  for (const std::int32_t f : FlowOrder(job)) {
+    const Flow& flow = job.flows[f];
+    const double rate = flow.bytes / period_seconds;
+    const std::int32_t best = load.LeastCongested(flow.paths, rate, flow.paths.size());
+    const bool keep =
+        had_paths && load.Congestion(flow.paths[best], rate).first >=
+                         (1 - hysteresis) * load.Congestion(flow.paths[paths[f]], rate).first;
+    if (!keep) paths[f] = best;
+    load.Add(flow.paths[paths[f]], rate);
+  }
+}
+
+}  // namespace
+
+std::vector<std::int32_t> SelectAlone(const Problem& problem, const Job& job) {
+  LinkLoad load(problem);
+  std::int32_t most = 1;
+  for (const Flow& flow : job.flows) most = std::max(most, flow.paths.size());
+  return ChooseAlone(job, most, load);
+}
+
+Paths SelectPaths(const Problem& problem, const PathOptions& options) {
+  std::vector<std::int32_t> all(problem.jobs.size());
+  std::iota(all.begin(), all.end(), 0);
+  return ReselectPaths(problem, Paths(problem.jobs.size()), all, options);
+}
+
+Paths ReselectPaths(const Problem& problem, const Paths& previous,
+                    std::span<const std::int32_t> changed, const PathOptions& options) {
+  Paths paths = previous;
+  LinkLoad load(problem);
+  LoadCounter counter(problem);
+  std::vector<Estimate> estimates(problem.jobs.size());
+  std::vector<char> chooses(problem.jobs.size(), 0);
+  std::vector<char> had_paths(problem.jobs.size(), 0);
+  for (const std::int32_t j : changed) chooses[j] = 1;
+  for (const std::int32_t j : changed) {
+    const Job& job = problem.jobs[j];
+    const bool known = HasPaths(job, paths[j]);
+    had_paths[j] = known;
+    estimates[j] =
+        EstimateOf(job, known ? paths[j] : ChooseAlone(job, kEstimateCandidates, load), counter);
+  }
+  for (std::size_t j = 0; j < problem.jobs.size(); ++j) {
+    if (chooses[j]) continue;
+    const Job& job = problem.jobs[j];
+    const double period = EstimateOf(job, paths[j], counter).period_seconds;
+    for (std::size_t f = 0; f < job.flows.size(); ++f) {
+      load.Add(job.flows[f].paths[paths[j][f]], job.flows[f].bytes / period);
+    }
+  }
+  std::vector<std::int32_t> order(changed.begin(), changed.end());
+  std::stable_sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
+    return estimates[a].intensity > estimates[b].intensity;
+  });
+  for (const std::int32_t j : order) {
+    PlaceJob(problem.jobs[j], estimates[j].period_seconds, options.hysteresis, load, paths[j]);
+  }
+  for (int round = 0; round < options.rounds; ++round) {
+    bool moved = false;
+    for (const std::int32_t j : order) {
+      const double clearly_less =
+          had_paths[j] ? std::min(kClearlyLess, 1 - options.hysteresis) : kClearlyLess;
+      moved |=
+          ReplaceJob(problem.jobs[j], estimates[j].period_seconds, clearly_less, load, paths[j]);
+    }
+    if (!moved) break;
+  }
+  return paths;
+}
+
+Paths RandomPaths(const Problem& problem, std::uint64_t seed) {
+  Random random(seed);
+  Paths paths(problem.jobs.size());
+  for (std::size_t j = 0; j < problem.jobs.size(); ++j) {
+    for (const Flow& flow : problem.jobs[j].flows) {
+      paths[j].push_back(static_cast<std::int32_t>(random.Below(flow.paths.size())));
+    }
+  }
+  return paths;
+}
+
+}  // namespace yardmaster::crux

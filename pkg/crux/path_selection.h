@@ -1,0 +1,47 @@
+// Path selection (section 4.1): walk the jobs from the highest GPU intensity to the lowest and give
+// each flow the least congested of its candidates, given what has been placed so far.
+//
+// Congestion of a path is the load of its fullest link with the flow on it, then the sum over its
+// links, then the lower index. The load of a link is the share of time it is busy: a job adds
+// M_{j,e} / (B_e * T_j), T_j being its iteration alone (a job that talks rarely congests little).
+// Inside a job larger flows choose first. The order needs intensities before there are paths; they
+// come from each job's choice on an empty network.
+//
+// Complexity: O(sum over flows of candidates x links of a path). No failure: a problem that
+// passed Validate always has an answer. Deterministic. Thread safety: pure functions.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "pkg/crux/problem.h"
+
+namespace yardmaster::crux {
+
+struct PathOptions {
+  // Reselect leaves a flow where it is unless its path would get less congested by more than this
+  // share: a running job's connections must not flap for a small gain.
+  double hysteresis = 0.1;
+  // After all have chosen, how often everybody who chose may choose again, knowing now where the
+  // less intense went. 0: as published.
+  int rounds = 3;
+};
+
+// Every job anew.
+Paths SelectPaths(const Problem& problem, const PathOptions& options = {});
+
+// Only the flows of `changed` jobs (sorted indices) choose, everybody else stays on `previous`.
+// A job that had paths keeps a flow's path unless the gain exceeds the hysteresis; an entry of
+// `previous` that is empty or out of range counts as no path. So one arrival costs its own flows.
+// REQUIRES: previous.size() == problem.jobs.size(), and unchanged jobs have valid paths in it.
+Paths ReselectPaths(const Problem& problem, const Paths& previous,
+                    std::span<const std::int32_t> changed, const PathOptions& options = {});
+
+// The job's own choice on an empty network.
+std::vector<std::int32_t> SelectAlone(const Problem& problem, const Job& job);
+
+// Uniform over the candidates, as a hash spreads them. Deterministic in `seed`.
+Paths RandomPaths(const Problem& problem, std::uint64_t seed);
+
+}  // namespace yardmaster::crux

@@ -1,0 +1,123 @@
+// The input and the output of the network planner, free of any fabric: jobs that put bytes on
+// abstract links, each flow with its candidate paths. Method: Cao et al., "Crux: GPU-Efficient
+// Communication Scheduling for Deep Learning Training", SIGCOMM 2024; docs/crux.md has the
+// formulas.
+//
+// Links, jobs and flows are named by their index; ids are carried only for messages and answers.
+// A link is one direction of one cable (or of a PCIe or NVLink connection).
+// Thread safety: values.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "pkg/base/status.h"
+
+namespace yardmaster::crux {
+
+struct Link {
+  std::string id;
+  double gbps = 0;  // 1e9 bit per second
+};
+
+// The candidate paths of one flow, each a list of link indices, kept in two flat arrays: a large
+// fabric has millions of candidates and a vector each would cost more than their contents.
+class PathList {
+ public:
+  PathList() = default;
+  PathList(std::initializer_list<std::vector<std::int32_t>> paths) {
+    for (const auto& path : paths) Add(path);
+  }
+  void Add(std::span<const std::int32_t> links) {
+    links_.insert(links_.end(), links.begin(), links.end());
+    ends_.push_back(static_cast<std::uint32_t>(links_.size()));
+  }
+  void Reserve(std::size_t paths, std::size_t links) {
+    ends_.reserve(paths);
+    links_.reserve(links);
+  }
+  std::int32_t size() const { return static_cast<std::int32_t>(ends_.size()); }
+  bool empty() const { return ends_.empty(); }
+  // REQUIRES: 0 <= path < size().
+  std::span<const std::int32_t> operator[](std::int32_t path) const {
+    const auto at = static_cast<std::size_t>(path);
+    const std::uint32_t begin = at == 0 ? 0 : ends_[at - 1];
+    return {links_.data() + begin, ends_[at] - begin};
+  }
+
+ private:
+  std::vector<std::int32_t> links_;
+  std::vector<std::uint32_t> ends_;
+};
+
+struct Flow {
+  std::string id;
+  double bytes = 0;  // per iteration
+  PathList paths;    // at least one
+};
+
+struct Job {
+  std::string id;
+  std::int32_t gpus = 0;
+  double flop_per_iteration = 0;   // W_j, summed over the job's GPUs
+  double compute_seconds = 0;      // of one iteration
+  double communication_start = 1;  // fraction of compute after which flows may start; 1: no overlap
+  std::vector<Flow> flows;         // all start together and once per iteration
+};
+
+struct Problem {
+  std::int32_t levels = 8;  // K; may exceed the number of jobs, the lowest levels then stay empty
+  std::vector<Link> links;
+  std::vector<Job> jobs;
+};
+
+// paths[job][flow] is an index into that flow's candidate paths.
+using Paths = std::vector<std::vector<std::int32_t>>;
+
+struct JobDecision {
+  double communication_seconds = 0;  // t_j on the chosen paths
+  double intensity = 0;              // I_j
+  double correction = 1;             // k_j
+  double priority = 0;               // P_j = k_j * I_j
+  std::int32_t level = 0;            // 0 is the lowest
+  double offset_seconds = 0;         // only CASSINI delays a job's start
+  std::vector<std::int32_t> paths;   // per flow
+};
+
+// An edge of the communication contention DAG, from the higher to the lower priority.
+struct ContentionEdge {
+  std::int32_t from = 0;
+  std::int32_t to = 0;
+  double weight = 0;  // intensity of `from`
+};
+
+// Invariant: an edge never leads to a higher level than it comes from, and leads from the higher
+// priority (ties: lower index) to the lower one.
+struct Solution {
+  std::vector<JobDecision> jobs;
+  std::vector<ContentionEdge> edges;   // sorted by (from, to)
+  double loss = 0;                     // weight of the edges whose two ends share a level
+  std::optional<double> optimal_loss;  // only where it was computed exactly
+};
+
+Paths PathsOf(const Solution& solution);
+
+struct ValidationOptions {
+  // A job of one host has nothing to send. The cluster plans it (it takes the lowest level); in a
+  // case file written by hand it is a slip.
+  bool allow_jobs_without_flows = true;
+};
+
+// The first thing wrong with `problem`, as a FieldError whose path is that of the case file
+// (`jobs[1].flows[0].bytes`) and whose text names the job. A path that uses a link twice is a cycle
+// and refused. Every other function of this folder REQUIRES a problem that passed.
+absl::Status Validate(const Problem& problem, const ValidationOptions& options = {});
+
+// As Validate, but looks only at the jobs listed: for a problem that passed and then got these.
+absl::Status ValidateChanged(const Problem& problem, std::span<const std::int32_t> changed);
+
+}  // namespace yardmaster::crux

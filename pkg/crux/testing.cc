@@ -1,0 +1,77 @@
+#include "pkg/crux/testing.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "pkg/base/random.h"
+#include "pkg/base/strings.h"
+
+namespace yardmaster::crux::testing {
+
+Job OneFlowJob(const std::string& id, double flop, std::int32_t gpus, double compute_seconds,
+               double communication_start, double link_seconds,
+               const std::vector<std::int32_t>& links) {
+  Job job{id, gpus, flop, compute_seconds, communication_start, {}};
+  job.flows.push_back({"f0", link_seconds * 1e9, {links}});
+  return job;
+}
+
+Problem WithLinks(std::int32_t levels, std::int32_t link_count, std::vector<Job> jobs) {
+  Problem problem;
+  problem.levels = levels;
+  for (std::int32_t l = 0; l < link_count; ++l) {
+    problem.links.push_back({StrCat("l", l), kGbpsOfOneGigabyte});
+  }
+  problem.jobs = std::move(jobs);
+  return problem;
+}
+
+Problem Example1(std::int32_t levels) {
+  return WithLinks(
+      levels, 1,
+      {OneFlowJob("job1", 10e9, 10, 2, 1, 2, {0}), OneFlowJob("job2", 5e9, 10, 1, 1, 1, {0})});
+}
+
+Problem Example2(std::int32_t levels) {
+  return WithLinks(
+      levels, 1,
+      {OneFlowJob("job1", 10e9, 2, 4, 0.5, 1, {0}), OneFlowJob("job2", 30e9, 12, 2, 0.5, 3, {0})});
+}
+
+Problem Figure13() {
+  return WithLinks(
+      2, 2,
+      {OneFlowJob("job1", 40e9, 8, 1, 1, 1, {0}), OneFlowJob("job2", 30e9, 8, 1, 1, 1, {0}),
+       OneFlowJob("job3", 20e9, 8, 1, 1, 1, {1}), OneFlowJob("job4", 10e9, 8, 1, 1, 1, {1})});
+}
+
+Problem RandomProblem(const RandomShape& shape, std::uint64_t seed) {
+  Random random(seed);
+  Problem problem = WithLinks(shape.levels, shape.links, {});
+  for (std::int32_t j = 0; j < shape.jobs; ++j) {
+    Job job;
+    job.id = StrCat("j", j);
+    job.gpus = static_cast<std::int32_t>(8 * (1 + random.Below(8)));
+    job.compute_seconds = 0.2 + random.Unit();
+    job.communication_start = random.Unit();
+    job.flop_per_iteration = job.gpus * job.compute_seconds * 1e14;
+    const auto flows = 1 + random.Below(static_cast<std::uint64_t>(shape.flows));
+    for (std::uint64_t f = 0; f < flows; ++f) {
+      Flow flow{StrCat("f", f), (0.05 + random.Unit() / 2) * 1e9, {}};
+      const auto candidates = 1 + random.Below(static_cast<std::uint64_t>(shape.candidates));
+      for (std::uint64_t c = 0; c < candidates; ++c) {
+        std::vector<std::int32_t> links(static_cast<std::size_t>(shape.links));
+        std::iota(links.begin(), links.end(), 0);
+        random.Shuffle(links);
+        links.resize(1 + random.Below(std::min(3, shape.links)));
+        flow.paths.Add(links);
+      }
+      job.flows.push_back(std::move(flow));
+    }
+    problem.jobs.push_back(std::move(job));
+  }
+  return problem;
+}
+
+}  // namespace yardmaster::crux::testing

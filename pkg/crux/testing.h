@@ -1,0 +1,35 @@
+// Small problems for tests: the paper's worked examples and random ones.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "pkg/crux/problem.h"
+
+namespace yardmaster::crux::testing {
+
+// A link on which `seconds` of traffic are `seconds` * 1e9 bytes.
+inline constexpr double kGbpsOfOneGigabyte = 8;
+
+// A job with one flow of `link_seconds` over the given links (each of kGbpsOfOneGigabyte).
+Job OneFlowJob(const std::string& id, double flop, std::int32_t gpus, double compute_seconds,
+               double communication_start, double link_seconds,
+               const std::vector<std::int32_t>& links);
+
+Problem WithLinks(std::int32_t levels, std::int32_t link_count, std::vector<Job> jobs);
+
+Problem Example1(std::int32_t levels);  // figure 11
+Problem Example2(std::int32_t levels);  // figure 12
+Problem Figure13();                     // four jobs, two links, two levels
+
+struct RandomShape {
+  std::int32_t jobs = 5;
+  std::int32_t links = 6;
+  std::int32_t levels = 3;
+  std::int32_t flows = 2;       // at most, per job
+  std::int32_t candidates = 2;  // at most, per flow
+};
+Problem RandomProblem(const RandomShape& shape, std::uint64_t seed);
+
+}  // namespace yardmaster::crux::testing

@@ -1,0 +1,84 @@
+#include "pkg/extender/decisions.h"
+
+#include <algorithm>
+
+namespace yardmaster::extender {
+
+namespace {
+
+constexpr int kMaxScore = 10;
+
+Verdict JudgeGangPod(const View& view, const PodQuery& pod, std::string_view node) {
+  const plan::JobState* gang = view.FindGang(*pod.gang);
+  if (gang == nullptr || !gang->assignment) return Verdict::kGangNotPlanned;
+  const auto& hosts = gang->assignment->host_of_rank;
+  if (pod.rank < 0 || static_cast<std::size_t>(pod.rank) >= hosts.size()) {
+    return Verdict::kOtherSlot;
+  }
+  const fabric::HostId host = hosts[static_cast<std::size_t>(pod.rank)];
+  if (!host.valid()) return Verdict::kOtherSlot;  // its Node is gone
+  return view.snapshot().places->name(host) == node ? Verdict::kFits : Verdict::kOtherSlot;
+}
+
+}  // namespace
+
+std::string_view Phrase(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kFits:
+      return "";
+    case Verdict::kNoGpusLeft:
+      return "node(s) whose free GPUs are promised to gangs";
+    case Verdict::kBackup:
+      return "node(s) kept as backup hosts";
+    case Verdict::kReserved:
+      return "node(s) reserved for a waiting job";
+    case Verdict::kOtherSlot:
+      return "node(s) outside the pod's slot in its gang";
+    case Verdict::kGangNotPlanned:
+      return "node(s) closed until the pod's gang is placed";
+  }
+  return "";
+}
+
+bool EvictionCanHelp(Verdict verdict) { return verdict == Verdict::kNoGpusLeft; }
+
+Verdict Judge(const View& view, const PodQuery& pod, std::string_view node) {
+  if (pod.gang) return JudgeGangPod(view, pod, node);
+  if (pod.gpus <= 0) return Verdict::kFits;
+  const fabric::HostId host = view.snapshot().places->FindHost(node);
+  if (!host.valid()) return Verdict::kFits;  // not of the fabric: nothing of ours to protect
+  const placement::HostState& state = view.snapshot().cluster.hosts[host.index()];
+  if (state.backup) return Verdict::kBackup;
+  if (state.reserved_for >= 0) return Verdict::kReserved;
+  return state.free_gpus >= pod.gpus ? Verdict::kFits : Verdict::kNoGpusLeft;
+}
+
+std::vector<Verdict> Filter(const View& view, const PodQuery& pod,
+                            const std::vector<std::string_view>& names) {
+  std::vector<Verdict> verdicts;
+  verdicts.reserve(names.size());
+  for (std::string_view name : names) verdicts.push_back(Judge(view, pod, name));
+  return verdicts;
+}
+
+std::vector<int> Prioritize(const View& view, const PodQuery& pod,
+                            const std::vector<std::string_view>& names) {
+  std::vector<int> scores(names.size(), 0);
+  if (pod.gang || pod.gpus <= 0) return scores;
+  const plan::Snapshot& snapshot = view.snapshot();
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const fabric::HostId host = snapshot.places->FindHost(names[i]);
+    if (!host.valid()) continue;
+    const fabric::SegmentId segment = snapshot.places->segment_of(host);
+    const placement::HostState& state = snapshot.cluster.hosts[host.index()];
+    // The segment decides (0..8), the node breaks ties inside it (0..2).
+    const double segment_used =
+        1.0 - static_cast<double>(view.free_gpus(segment)) / std::max(1, view.total_gpus(segment));
+    const double node_used =
+        1.0 - static_cast<double>(state.free_gpus) / std::max<int>(1, state.gpus);
+    scores[i] = std::clamp(static_cast<int>(segment_used * 8 + node_used * 2), 0, kMaxScore);
+  }
+  return scores;
+}
+
+}  // namespace yardmaster::extender

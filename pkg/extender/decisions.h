@@ -1,0 +1,53 @@
+// The webhook's answers as pure functions of a View: which of the scheduler's candidate nodes a pod
+// may go to, how good each is, and which preemptions make sense. The scheduler may ask for
+// placements that it rolls back, so nothing is remembered here.
+//
+// A pod of a gang goes to its slot's host and nowhere else; before its gang is planned it goes
+// nowhere. Any other GPU pod is kept off backup hosts, promised GPUs and reserved hosts, and is
+// steered to the tightest segment. Pods that ask for no GPU pass through.
+//
+// Determinism and thread safety: pure functions.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pkg/extender/view.h"
+
+namespace yardmaster::extender {
+
+// What of a pod matters here.
+struct PodQuery {
+  std::optional<workload::JobKey> gang;  // set for gang pods
+  int rank = -1;                         // of gang pods; -1: not known
+  int gpus = 0;
+};
+
+// Few, fixed phrases: the scheduler groups nodes by them in its event.
+enum class Verdict {
+  kFits,
+  kNoGpusLeft,      // the GPUs that are free are promised to gangs
+  kBackup,          // kept as backup host
+  kReserved,        // reserved for a job that waits
+  kOtherSlot,       // the pod's slot is another host
+  kGangNotPlanned,  // the pod's gang has no place yet
+};
+std::string_view Phrase(Verdict verdict);
+// Whether evicting pods from the node could change the verdict (ExtenderFilterResult's
+// FailedNodes); otherwise it belongs to FailedAndUnresolvableNodes.
+bool EvictionCanHelp(Verdict verdict);
+
+Verdict Judge(const View& view, const PodQuery& pod, std::string_view node);
+
+// By input position. `names` as the scheduler sent them. O(names * log hosts).
+std::vector<Verdict> Filter(const View& view, const PodQuery& pod,
+                            const std::vector<std::string_view>& names);
+
+// 0..10, higher is better: nodes of fuller segments first, and in a segment fuller nodes first.
+// Gang pods and pods without GPUs get 0 everywhere (their place is not a matter of score).
+std::vector<int> Prioritize(const View& view, const PodQuery& pod,
+                            const std::vector<std::string_view>& names);
+
+}  // namespace yardmaster::extender

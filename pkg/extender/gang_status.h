@@ -1,0 +1,30 @@
+// From a planner's result to a Gang's status: what is committed, and what is told when a gang
+// waits.
+//
+// Thread safety: pure functions.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "pkg/api/gang.h"
+#include "pkg/placement/outcome.h"
+#include "pkg/plan/snapshot.h"
+
+namespace yardmaster::extender {
+
+// "2 hosts short in ...; with dataParallel: Preferred it would be placed": the same text in events,
+// conditions and explain.
+std::string Explain(const placement::GangPlan& plan);
+
+// Status after committing `plan` (Placed): next plan generation, assignments by name, condition
+// Planned.
+api::GangStatus Committed(const api::Gang& gang, const placement::GangPlan& plan,
+                          const plan::JobState& job, const plan::Snapshot& snapshot,
+                          std::int64_t now_ms);
+
+// Status of a gang that is not placed: outcome, reasons, relaxations, condition Planned=False.
+api::GangStatus NotPlaced(const api::Gang& gang, const placement::GangPlan& plan,
+                          std::int64_t now_ms);
+
+}  // namespace yardmaster::extender

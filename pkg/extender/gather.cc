@@ -1,0 +1,156 @@
+#include "pkg/extender/gather.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "pkg/api/names.h"
+#include "pkg/api/parallelism_annotation.h"
+#include "pkg/base/status.h"
+#include "pkg/base/strings.h"
+
+namespace yardmaster::extender {
+
+namespace {
+
+// What a set of pods of another controller says about itself.
+absl::StatusOr<std::optional<api::JobSpec>> SpecOfPods(const GatheredGang& gathered) {
+  const api::Pod& first = *gathered.members.front().pod;
+  api::JobSpec spec;
+  spec.gpus_per_worker = static_cast<int>(first.gpus);
+  spec.priority = first.priority;
+  for (const GangMember& member : gathered.members) {
+    if (member.pod->gpus != first.gpus || first.gpus < 1) {
+      return FieldError(
+          StrCat("Pod ", gathered.namespace_name, "/", member.pod->metadata.name,
+                 ": spec.containers[].resources"),
+          StrCat("asks for ", member.pod->gpus, " GPUs where another pod of gang ", gathered.name,
+                 " asks for ", first.gpus),
+          StrCat("give every worker the same number of ", api::kGpuResource, ", at least 1"));
+    }
+  }
+  std::optional<int> size = gathered.members.front().membership.size;
+  api::ParallelismAnnotation parallelism;
+  auto annotation = api::Find(first.metadata.annotations, api::kParallelismAnnotation);
+  if (annotation) {
+    auto parsed = api::ParseParallelism(*annotation);
+    if (!parsed.ok()) {
+      return Annotate(parsed.status(),
+                      StrCat("Pod ", gathered.namespace_name, "/", first.metadata.name,
+                             ": metadata.annotations[\"", api::kParallelismAnnotation, "\"]"));
+    }
+    parallelism = *parsed;
+    spec.parallelism_given = true;
+    if (!size && parallelism.data_given) {
+      size = static_cast<int>(parallelism.parallelism.world() / spec.gpus_per_worker);
+    }
+  }
+  if (!size) {
+    return FieldError(StrCat("gang ", gathered.namespace_name, "/", gathered.name),
+                      "its pods do not say how many they are",
+                      StrCat("give dp in the annotation ", api::kParallelismAnnotation));
+  }
+  if (static_cast<int>(gathered.members.size()) + gathered.finished < *size) {
+    return std::optional<api::JobSpec>();
+  }
+  spec.workers = *size;
+  spec.parallelism = parallelism.parallelism;
+  if (!parallelism.data_given) {
+    spec.parallelism.data =
+        api::DerivedData(spec.parallelism, std::int64_t{spec.workers} * spec.gpus_per_worker);
+  }
+  return std::optional<api::JobSpec>(spec);
+}
+
+}  // namespace
+
+Gathered Gather(const std::vector<PodPtr>& pods) {
+  std::map<std::tuple<std::string, std::string, std::string>, GatheredGang> by_name;
+  Gathered out;
+  for (const PodPtr& pod : pods) {
+    if (!api::WantsGang(*pod)) continue;
+    auto membership = api::ResolveMembership(*pod);
+    const std::string who = StrCat("Pod ", pod->metadata.namespace_name, "/", pod->metadata.name);
+    if (!membership.ok()) {
+      out.problems.push_back(StrCat(who, ": ", MessageOf(membership.status())));
+      continue;
+    }
+    if (!*membership) {
+      out.problems.push_back(StrCat(
+          who, ": wants a gang, and no label says which; use a kind of job whose pods carry ",
+          "their index, or label them ", api::kJobLabel, " and ", api::kRankLabel));
+      continue;
+    }
+    const api::Membership& member = **membership;
+    GatheredGang& gang =
+        by_name[{pod->metadata.namespace_name, member.gang_name, member.owner.uid}];
+    gang.namespace_name = pod->metadata.namespace_name;
+    gang.name = member.gang_name;
+    gang.owner_uid = member.owner.uid;
+    if (pod->finished()) {
+      ++gang.finished;
+    } else {
+      gang.members.push_back({pod, **std::move(membership), std::nullopt});
+    }
+  }
+  for (auto& [key, gang] : by_name) out.gangs.push_back(std::move(gang));
+  return out;
+}
+
+void AssignRanks(const std::vector<api::RankBase>& bases, GatheredGang& gang) {
+  for (GangMember& member : gang.members) member.rank = api::RankOf(bases, member.membership);
+  std::sort(gang.members.begin(), gang.members.end(), [](const GangMember& a, const GangMember& b) {
+    return std::tie(a.rank, a.pod->metadata.name) < std::tie(b.rank, b.pod->metadata.name);
+  });
+}
+
+bool IsComplete(const GatheredGang& gang, int workers) {
+  std::vector<int> ranks;
+  for (const GangMember& member : gang.members) {
+    if (member.rank) ranks.push_back(*member.rank);
+  }
+  std::sort(ranks.begin(), ranks.end());
+  if (static_cast<int>(ranks.size()) != workers) return false;
+  for (int rank = 0; rank < workers; ++rank) {
+    if (ranks[static_cast<std::size_t>(rank)] != rank) return false;
+  }
+  return true;
+}
+
+bool AnyBound(const GatheredGang& gang) {
+  return std::any_of(gang.members.begin(), gang.members.end(),
+                     [](const GangMember& member) { return !member.pod->node_name.empty(); });
+}
+
+absl::StatusOr<std::optional<api::Gang>> MakeGang(const GatheredGang& gathered,
+                                                  const api::TrainingJob* job) {
+  if (gathered.members.empty()) return std::optional<api::Gang>();
+  api::Gang gang;
+  const GangMember& first = gathered.members.front();
+  gang.owner = first.membership.owner;
+  if (job != nullptr) {
+    gang.job = job->job;
+    gang.constraints = job->constraints;
+  } else {
+    YM_ASSIGN_OR_RETURN(std::optional<api::JobSpec> spec, SpecOfPods(gathered));
+    if (!spec) return std::optional<api::Gang>();
+    gang.job = *spec;
+    gang.constraints = first.pod->constraints;
+  }
+  std::vector<api::Membership> memberships;
+  for (const GangMember& member : gathered.members) memberships.push_back(member.membership);
+  gang.rank_bases = api::RankBasesOf(memberships);
+  GatheredGang ranked = gathered;
+  AssignRanks(gang.rank_bases, ranked);
+  if (!IsComplete(ranked, gang.job.workers)) return std::optional<api::Gang>();
+
+  gang.metadata.name = gathered.name;
+  gang.metadata.namespace_name = gathered.namespace_name;
+  // Not as controller: a Job keeps its own; the reference is there for garbage collection.
+  api::OwnerReference owner = gang.owner;
+  owner.controller = false;
+  gang.metadata.owners = {owner};
+  return std::optional<api::Gang>(std::move(gang));
+}
+
+}  // namespace yardmaster::extender

@@ -1,0 +1,26 @@
+// The one JSON patch that releases a gang's pod: annotate its slot, pin it to the slot's host by
+// matchFields metadata.name, let it onto a backup host if it goes to one, and remove our gate.
+//
+// The patch tests the pod's uid and the place of our gate first, so that it can hit neither a pod
+// of the same name that came later nor a pod whose gates changed; it then fails as a whole and the
+// caller reads the pod again. Thread safety: pure functions.
+#pragma once
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "nlohmann/json_fwd.hpp"
+
+namespace yardmaster::extender {
+
+struct Pin {
+  std::string host;
+  std::string slot_annotation;  // the text of yardmaster.dev/slot
+  bool backup_host = false;     // the pod needs to tolerate the backup taint
+};
+
+// `pod` as the API server returned it. Errors: FailedPrecondition when the pod has no gate of ours
+// or is bound already.
+absl::StatusOr<nlohmann::json> PinAndReleasePatch(const nlohmann::json& pod, const Pin& pin);
+
+}  // namespace yardmaster::extender

@@ -1,0 +1,80 @@
+#include "pkg/extender/pin_patch.h"
+
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+
+#include "pkg/api/names.h"
+
+namespace yardmaster::extender {
+namespace {
+
+using nlohmann::json;
+
+json Pod(const char* spec) {
+  return {{"metadata", {{"name", "a-0"}, {"uid", "u1"}}}, {"spec", json::parse(spec)}};
+}
+
+const char* const kGated = R"({"schedulingGates": [{"name": "yardmaster.dev/placement"}]})";
+
+TEST(PinPatchTest, TheGateGoesAndThePodIsPinnedByName) {
+  json pod = Pod(kGated);
+  auto patch = PinAndReleasePatch(pod, {"n7", "{}", false});
+  ASSERT_TRUE(patch.ok()) << patch.status();
+  const json after = pod.patch(*patch);
+  EXPECT_TRUE(after["spec"]["schedulingGates"].empty());
+  const json& term =
+      after["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+           ["nodeSelectorTerms"][0];
+  EXPECT_EQ(term["matchFields"][0]["key"], "metadata.name");
+  EXPECT_EQ(term["matchFields"][0]["values"], json::array({"n7"}));
+  EXPECT_EQ(after["metadata"]["annotations"][api::kSlotAnnotation], "{}");
+  EXPECT_FALSE(after["spec"].contains("tolerations"));
+}
+
+TEST(PinPatchTest, TermsAndGatesOfOthersAreKeptAndEveryTermIsNarrowed) {
+  json pod = Pod(R"({"schedulingGates": [{"name": "other"}, {"name": "yardmaster.dev/placement"}],
+    "affinity": {"podAffinity": {}, "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution":
+      {"nodeSelectorTerms": [{"matchExpressions": [{"key": "zone", "operator": "Exists"}]},
+                             {"matchFields": [{"key": "x", "operator": "In", "values": ["y"]}]}]}}}})");
+  auto patch = PinAndReleasePatch(pod, {"n7", "{}", false});
+  ASSERT_TRUE(patch.ok());
+  const json after = pod.patch(*patch);
+  EXPECT_EQ(after["spec"]["schedulingGates"], json::parse(R"([{"name": "other"}])"));
+  const json& terms = after["spec"]["affinity"]["nodeAffinity"]
+                           ["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"];
+  EXPECT_TRUE(terms[0].contains("matchExpressions"));
+  EXPECT_EQ(terms[0]["matchFields"][0]["values"][0], "n7");
+  EXPECT_EQ(terms[1]["matchFields"].size(), 2u);
+  EXPECT_TRUE(after["spec"]["affinity"].contains("podAffinity"));
+}
+
+TEST(PinPatchTest, ThePatchMissesAPodOfAnotherLife) {
+  auto patch = PinAndReleasePatch(Pod(kGated), {"n7", "{}", false});
+  json other = Pod(kGated);
+  other["metadata"]["uid"] = "u2";
+  EXPECT_THROW(other.patch(*patch), json::other_error);
+}
+
+TEST(PinPatchTest, OnABackupHostThePodToleratesItsTaint) {
+  for (
+      const char* spec :
+      {kGated,
+       R"({"schedulingGates": [{"name": "yardmaster.dev/placement"}], "tolerations": [{"key": "a"}]})"}) {
+    json pod = Pod(spec);
+    auto patch = PinAndReleasePatch(pod, {"n7", "{}", true});
+    const json after = pod.patch(*patch);
+    EXPECT_EQ(after["spec"]["tolerations"].back()["key"], api::kBackupKey);
+  }
+}
+
+TEST(PinPatchTest, APodWithoutOurGateOrBoundIsLeftAlone) {
+  EXPECT_FALSE(PinAndReleasePatch(Pod("{}"), {"n7", "{}", false}).ok());
+  EXPECT_FALSE(
+      PinAndReleasePatch(
+          Pod(R"({"nodeName": "n1", "schedulingGates": [{"name": "yardmaster.dev/placement"}]})"),
+          {"n7", "{}", false})
+          .ok());
+}
+
+}  // namespace
+}  // namespace yardmaster::extender

@@ -1,0 +1,47 @@
+// What the webhook answers from: one immutable snapshot with the indexes that a call needs.
+// Published whole by the planner thread; a call reads one view from start to end and never waits
+// for anybody.
+//
+// Thread safety: immutable.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pkg/api/gang.h"
+#include "pkg/plan/snapshot.h"
+#include "pkg/workload/job.h"
+
+namespace yardmaster::extender {
+
+// What a call needs of a gang beyond the snapshot.
+struct GangNote {
+  std::string waiting;                    // why it has no placement; empty when it has one
+  std::vector<api::RankBase> rank_bases;  // to find a pod's rank
+};
+
+class View {
+ public:
+  View(std::shared_ptr<const plan::Snapshot> snapshot, std::map<workload::JobKey, GangNote> notes);
+
+  const plan::Snapshot& snapshot() const { return *snapshot_; }
+  const plan::JobState* FindGang(const workload::JobKey& key) const;
+  // Null when the gang is not known.
+  const GangNote* FindNote(const workload::JobKey& key) const;
+  // GPUs of a segment that nobody holds, was promised or is kept from, and all its GPUs.
+  int free_gpus(fabric::SegmentId segment) const { return free_gpus_[segment.index()]; }
+  int total_gpus(fabric::SegmentId segment) const { return total_gpus_[segment.index()]; }
+
+ private:
+  std::shared_ptr<const plan::Snapshot> snapshot_;
+  std::map<workload::JobKey, GangNote> notes_;
+  std::map<workload::JobKey, int> by_key_;
+  std::vector<int> free_gpus_;   // by segment
+  std::vector<int> total_gpus_;  // by segment
+};
+
+}  // namespace yardmaster::extender

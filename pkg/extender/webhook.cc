@@ -1,0 +1,89 @@
+#include "pkg/extender/webhook.h"
+
+#include <utility>
+#include <vector>
+
+#include "nlohmann/json.hpp"
+
+#include "pkg/api/pod.h"
+#include "pkg/api/rank_resolver.h"
+#include "pkg/base/status.h"
+#include "pkg/base/strings.h"
+#include "pkg/extender/wire.h"
+
+namespace yardmaster::extender {
+
+namespace {
+
+constexpr std::string_view kNotReady = "yardmaster-extender has not read the cluster yet";
+
+absl::StatusOr<PodQuery> QueryOf(const std::string& pod_json, const View& view) {
+  const auto object = nlohmann::json::parse(pod_json, nullptr, /*allow_exceptions=*/false);
+  if (object.is_discarded()) return FieldError("Pod", "is no JSON", "send a v1.Pod");
+  YM_ASSIGN_OR_RETURN(const api::Pod pod, api::DecodePod(object));
+  PodQuery query;
+  query.gpus = static_cast<int>(pod.gpus);
+  if (!api::WantsGang(pod)) return query;
+  auto membership = api::ResolveMembership(pod);
+  if (!membership.ok() || !*membership) {
+    // It asks for a gang and cannot say which: it waits, as its event explains.
+    query.gang = workload::JobKey{pod.metadata.namespace_name, ""};
+    return query;
+  }
+  query.gang = workload::JobKey{pod.metadata.namespace_name, (*membership)->gang_name};
+  if (const GangNote* note = view.FindNote(*query.gang)) {
+    query.rank = api::RankOf(note->rank_bases, **membership).value_or(-1);
+  }
+  return query;
+}
+
+}  // namespace
+
+void Webhook::Publish(std::shared_ptr<const View> view) {
+  std::lock_guard lock(mutex_);
+  view_ = std::move(view);
+}
+
+std::shared_ptr<const View> Webhook::view() const {
+  std::lock_guard lock(mutex_);
+  return view_;
+}
+
+absl::StatusOr<std::string> Webhook::Filter(std::string_view body) const {
+  ArgsReader reader;
+  YM_ASSIGN_OR_RETURN(const ExtenderArgs args, reader.Read(body));
+  const auto view = this->view();
+  if (view == nullptr) return EncodeFilterError(kNotReady);
+  if (args.nodes_were_objects) {
+    return EncodeFilterError("set nodeCacheCapable: true for this extender");
+  }
+  YM_ASSIGN_OR_RETURN(const PodQuery query, QueryOf(args.pod_json, *view));
+  return EncodeFilterResult(args.node_names, extender::Filter(*view, query, args.node_names));
+}
+
+absl::StatusOr<std::string> Webhook::Prioritize(std::string_view body) const {
+  ArgsReader reader;
+  YM_ASSIGN_OR_RETURN(const ExtenderArgs args, reader.Read(body));
+  const auto view = this->view();
+  if (view == nullptr) {
+    return EncodeHostPriorities(args.node_names, std::vector<int>(args.node_names.size(), 0));
+  }
+  YM_ASSIGN_OR_RETURN(const PodQuery query, QueryOf(args.pod_json, *view));
+  return EncodeHostPriorities(args.node_names, extender::Prioritize(*view, query, args.node_names));
+}
+
+absl::StatusOr<std::string> Webhook::Preempt(std::string_view body) const {
+  ArgsReader reader;
+  YM_ASSIGN_OR_RETURN(const PreemptArgs args, reader.ReadPreempt(body));
+  const auto view = this->view();
+  std::vector<PreemptCandidate> kept;
+  if (view == nullptr) return EncodePreemptResult(kept);
+  YM_ASSIGN_OR_RETURN(const PodQuery query, QueryOf(args.pod_json, *view));
+  for (const PreemptCandidate& candidate : args.candidates) {
+    const Verdict verdict = Judge(*view, query, candidate.node);
+    if (verdict == Verdict::kFits || EvictionCanHelp(verdict)) kept.push_back(candidate);
+  }
+  return EncodePreemptResult(kept);
+}
+
+}  // namespace yardmaster::extender

@@ -1,0 +1,39 @@
+// The four calls of kube-scheduler as HTTP bodies in, bodies out: decode, look up the pod's gang
+// and rank, decide on the current View, encode. No call plans, writes or waits.
+//
+// Thread safety: Publish and all calls from any thread; a call keeps the View it began with.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+
+#include "pkg/extender/decisions.h"
+#include "pkg/extender/view.h"
+
+namespace yardmaster::extender {
+
+class Webhook {
+ public:
+  // Before the first Publish every call that concerns GPUs answers with an error, so that pods stay
+  // pending instead of going where a gang will be.
+  void Publish(std::shared_ptr<const View> view);
+  bool ready() const { return view() != nullptr; }
+
+  // Errors: InvalidArgument when the body is not what the scheduler sends.
+  absl::StatusOr<std::string> Filter(std::string_view body) const;
+  absl::StatusOr<std::string> Prioritize(std::string_view body) const;
+  // Keeps the candidates that Filter would still accept once the victims are gone.
+  absl::StatusOr<std::string> Preempt(std::string_view body) const;
+
+ private:
+  std::shared_ptr<const View> view() const;
+
+  mutable std::mutex mutex_;  // held for the copy of a pointer only
+  std::shared_ptr<const View> view_;
+};
+
+}  // namespace yardmaster::extender

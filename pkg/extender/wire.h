@@ -1,0 +1,66 @@
+// kube-scheduler's extender protocol v1: ExtenderArgs in, filter / prioritize / preempt results
+// out.
+//
+// Keys are Go field names; old schedulers send them in lower case, so reading ignores case. Both
+// forms of a node list are read: NodeNames (nodeCacheCapable) and full Nodes. Node lists are always
+// written as arrays, because the scheduler takes null for "no node".
+//
+// simdjson reads (a request may hold 16,000 node names), plain appending writes. Thread safety: an
+// ArgsReader belongs to one thread; the encoders are pure functions.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+#include "pkg/extender/decisions.h"
+
+namespace yardmaster::extender {
+
+struct ExtenderArgs {
+  std::string pod_json;                      // the v1.Pod as JSON text
+  std::vector<std::string_view> node_names;  // views into the reader; valid until its next Read
+  bool nodes_were_objects = false;           // the scheduler is not nodeCacheCapable
+};
+
+// One candidate of a preemption: the node and the pods that would go.
+struct PreemptCandidate {
+  std::string node;
+  std::vector<std::string> victim_uids;
+  long pdb_violations = 0;
+};
+
+struct PreemptArgs {
+  std::string pod_json;
+  std::vector<PreemptCandidate> candidates;
+};
+
+class ArgsReader {
+ public:
+  ArgsReader();
+  ~ArgsReader();
+  ArgsReader(const ArgsReader&) = delete;
+  ArgsReader& operator=(const ArgsReader&) = delete;
+
+  // Errors: InvalidArgument that names the key which is missing or of the wrong type.
+  absl::StatusOr<ExtenderArgs> Read(std::string_view body);
+  absl::StatusOr<PreemptArgs> ReadPreempt(std::string_view body);
+
+ private:
+  struct Parser;
+  std::unique_ptr<Parser> parser_;
+};
+
+std::string EncodeFilterResult(const std::vector<std::string_view>& names,
+                               const std::vector<Verdict>& verdicts);
+// A result that fails the pod's scheduling attempt with a message.
+std::string EncodeFilterError(std::string_view message);
+std::string EncodeHostPriorities(const std::vector<std::string_view>& names,
+                                 const std::vector<int>& scores);
+std::string EncodePreemptResult(const std::vector<PreemptCandidate>& kept);
+
+}  // namespace yardmaster::extender

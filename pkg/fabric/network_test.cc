@@ -1,0 +1,127 @@
+#include "pkg/fabric/network.h"
+
+#include <map>
+#include <set>
+
+#include "gtest/gtest.h"
+
+#include "pkg/base/random.h"
+#include "pkg/base/strings.h"
+#include "pkg/fabric/testing.h"
+
+namespace yardmaster::fabric {
+namespace {
+
+std::vector<std::pair<std::string, FabricSpec>> Shapes() {
+  return {{"hpn", SmallHpn(2, 3, 4)},
+          {"single plane", SinglePlaneHpn(2, 2, 3)},
+          {"fat tree", FatTree(4)},
+          {"striped core", StripedCore(2, 2, 3)}};
+}
+
+Network Built(const FabricSpec& spec) {
+  auto network = Network::Build(spec, std::make_shared<const Places>(PlacesOf(spec)));
+  EXPECT_TRUE(network.ok()) << network.status();
+  return *std::move(network);
+}
+
+// Walks from a NIC port, always taking member `choose(group size)`, until a host is reached.
+NicPort Walk(const Network& net, const NicPort& from, const NicPort& to, Random& random) {
+  SwitchId at = net.tor(from);
+  for (int hop = 0; hop < 10; ++hop) {
+    const auto group = net.next_hops(at, to);
+    EXPECT_FALSE(group.empty());
+    if (group.empty()) return {};
+    const LinkId link = group[random.Below(group.size())];
+    const CableId cable = Network::cable_of(link);
+    if (net.is_host_cable(cable)) return net.nic_port_of(cable);
+    at = net.far_end(link);
+  }
+  ADD_FAILURE() << "no host after 10 hops";
+  return {};
+}
+
+TEST(NetworkTest, EveryWalkAlongEcmpGroupsEndsAtTheNicItWasSentTo) {
+  for (const auto& [name, spec] : Shapes()) {
+    SCOPED_TRACE(name);
+    const Network net = Built(spec);
+    Random random(7);
+    const auto hosts = static_cast<std::uint64_t>(net.places().num_hosts());
+    for (int trial = 0; trial < 300; ++trial) {
+      const int rail = static_cast<int>(random.Below(static_cast<std::uint64_t>(spec.rails)));
+      const int port = static_cast<int>(random.Below(static_cast<std::uint64_t>(spec.nic_ports)));
+      const NicPort from{HostId(static_cast<std::int32_t>(random.Below(hosts))), rail, port};
+      const NicPort to{HostId(static_cast<std::int32_t>(random.Below(hosts))), rail, port};
+      const NicPort end = Walk(net, from, to, random);
+      EXPECT_EQ(end.host, to.host);
+      EXPECT_EQ(end.rail, to.rail);
+      EXPECT_EQ(net.plane_of(end), net.plane_of(to));
+    }
+  }
+}
+
+TEST(NetworkTest, UpCablesAndWhatTheyLeadToAgreeWithTheWayBack) {
+  for (const auto& [name, spec] : Shapes()) {
+    SCOPED_TRACE(name);
+    const Network net = Built(spec);
+    std::map<SwitchId, int> arrivals;
+    for (int s = 0; s < net.num_switches(); ++s) {
+      const SwitchId id(s);
+      for (int u = 0; u < net.num_up_ports(id); ++u) {
+        const CableId cable = net.up_cable(id, u);
+        EXPECT_EQ(net.switch_port_of(cable).id, id);
+        EXPECT_EQ(net.switch_port_of(cable).up_port, u);
+        EXPECT_EQ(net.far_end(Network::up(cable)), net.upper(id, u));
+        EXPECT_EQ(net.far_end(Network::down(cable)), id);
+        ++arrivals[net.upper(id, u)];
+      }
+    }
+    for (const auto& [id, cables] : arrivals) {
+      EXPECT_LE(cables, spec.tiers[static_cast<std::size_t>(net.tier_of(id))].down_ports);
+    }
+  }
+}
+
+TEST(NetworkTest, NamesAreUniqueAndFindTheirObjectAgain) {
+  for (const auto& [name, spec] : Shapes()) {
+    SCOPED_TRACE(name);
+    const Network net = Built(spec);
+    std::set<std::string> names;
+    for (int s = 0; s < net.num_switches(); ++s) {
+      EXPECT_TRUE(names.insert(net.name(SwitchId(s))).second) << net.name(SwitchId(s));
+      EXPECT_EQ(net.FindSwitch(net.name(SwitchId(s))), SwitchId(s));
+    }
+    for (int c = 0; c < net.num_cables(); c += 3) {
+      EXPECT_EQ(net.FindCable(net.name(CableId(c))), CableId(c));
+      EXPECT_EQ(net.FindCable(net.name(Network::down(CableId(c)))), CableId(c));
+    }
+    EXPECT_FALSE(net.FindCable("nowhere:u1").valid());
+    EXPECT_FALSE(net.FindCable("").valid());
+  }
+}
+
+TEST(NetworkTest, PlanesOfHpnNeverMeet) {
+  const Network net = Built(SmallHpn(2, 2, 2));
+  for (int s = 0; s < net.num_switches(); ++s) {
+    const SwitchId id(s);
+    for (int u = 0; u < net.num_up_ports(id); ++u) {
+      EXPECT_EQ(net.place_of(id).plane, net.place_of(net.upper(id, u)).plane);
+    }
+  }
+}
+
+TEST(NetworkTest, MoreHostsThanPortsAreRefusedWithTheSegment) {
+  const FabricSpec spec = SmallHpn(1, 1, 2);
+  std::vector<HostPlace> hosts;
+  for (int i = 0; i <= spec.tiers[0].down_ports; ++i) {
+    hosts.push_back({StrCat("n", i), "p0", "s0", {}});
+  }
+  auto places = Places::Build(hosts);
+  ASSERT_TRUE(places.ok());
+  auto network = Network::Build(spec, std::make_shared<const Places>(*places));
+  ASSERT_FALSE(network.ok());
+  EXPECT_NE(MessageOf(network.status()).find("segment s0"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace yardmaster::fabric

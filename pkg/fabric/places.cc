@@ -1,0 +1,77 @@
+#include "pkg/fabric/places.h"
+
+#include <algorithm>
+#include <numeric>
+#include <tuple>
+
+#include "pkg/base/status.h"
+#include "pkg/base/strings.h"
+
+namespace yardmaster::fabric {
+
+absl::StatusOr<Places> Places::Build(std::vector<HostPlace> hosts) {
+  for (const HostPlace& host : hosts) {
+    if (host.name.empty()) {
+      return FieldError("host", "has no name", "give every host a name");
+    }
+    if (host.fabric_pod.empty() || host.segment.empty()) {
+      return FieldError(StrCat("host ", host.name), "has no fabric pod or no segment",
+                        "label the Node with both");
+    }
+  }
+  std::sort(hosts.begin(), hosts.end(), [](const HostPlace& a, const HostPlace& b) {
+    return std::tie(a.fabric_pod, a.segment, a.name) < std::tie(b.fabric_pod, b.segment, b.name);
+  });
+  Places places;
+  for (HostPlace& host : hosts) {
+    const bool new_pod =
+        places.fabric_pod_names_.empty() || places.fabric_pod_names_.back() != host.fabric_pod;
+    if (new_pod) {
+      places.fabric_pod_names_.push_back(host.fabric_pod);
+      places.first_segment_.push_back(places.num_segments());
+    }
+    if (new_pod || places.segment_names_.back() != host.segment) {
+      places.segment_names_.push_back(host.segment);
+      places.fabric_pod_of_segment_.push_back(FabricPodId(places.num_fabric_pods() - 1));
+      places.first_host_.push_back(places.num_hosts());
+    }
+    places.segment_of_host_.push_back(SegmentId(places.num_segments() - 1));
+    places.host_names_.push_back(std::move(host.name));
+    places.nic_addresses_.push_back(std::move(host.nic_addresses));
+  }
+  places.first_segment_.push_back(places.num_segments());
+  places.first_host_.push_back(places.num_hosts());
+
+  for (HostId host : places.hosts()) places.by_name_.push_back(host);
+  std::sort(places.by_name_.begin(), places.by_name_.end(),
+            [&](HostId a, HostId b) { return places.name(a) < places.name(b); });
+  for (std::size_t i = 1; i < places.by_name_.size(); ++i) {
+    const std::string& name = places.name(places.by_name_[i]);
+    if (places.name(places.by_name_[i - 1]) == name) {
+      return FieldError(StrCat("host ", name), "is there twice", "give every host one place");
+    }
+  }
+  return places;
+}
+
+IdRange<SegmentId> Places::segments_of(FabricPodId pod) const {
+  return {first_segment_[pod.index()], first_segment_[pod.index() + 1]};
+}
+
+IdRange<HostId> Places::hosts_of(SegmentId segment) const {
+  return {first_host_[segment.index()], first_host_[segment.index() + 1]};
+}
+
+IdRange<HostId> Places::hosts_of(FabricPodId pod) const {
+  return {first_host_[static_cast<std::size_t>(first_segment_[pod.index()])],
+          first_host_[static_cast<std::size_t>(first_segment_[pod.index() + 1])]};
+}
+
+HostId Places::FindHost(std::string_view wanted) const {
+  auto at = std::lower_bound(by_name_.begin(), by_name_.end(), wanted,
+                             [&](HostId id, std::string_view text) { return name(id) < text; });
+  if (at == by_name_.end() || name(*at) != wanted) return HostId();
+  return *at;
+}
+
+}  // namespace yardmaster::fabric

@@ -1,0 +1,108 @@
+// Where hosts stand: fabric pod > segment > host, with dense ids.
+//
+// Why not maps by label? Planning walks these three levels thousands of times a second; dense ids
+// make per-plan state flat arrays beside an immutable tree that all snapshots of one node set
+// share.
+//
+// Invariants: ids follow names (fabric pods by name, segments by (fabric pod, name), hosts by
+// (segment, name)), so that equal sets of hosts give equal ids whatever order they came in. The
+// hosts of a segment, and the segments of a fabric pod, have consecutive ids. Thread safety:
+// immutable after Build.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+#include "pkg/base/ids.h"
+
+namespace yardmaster::fabric {
+
+using FabricPodId = Id<struct FabricPodTag>;
+using SegmentId = Id<struct SegmentTag>;
+using HostId = Id<struct HostTag>;
+
+// One host as its Node describes it. A segment is named within its fabric pod.
+struct HostPlace {
+  std::string name;
+  std::string fabric_pod;
+  std::string segment;
+  // IPv4 address of every rail's NIC (both ports share it), host byte order; empty: derived from
+  // the fabric's `addressing`.
+  std::vector<std::uint32_t> nic_addresses;
+};
+
+// A run of consecutive ids.
+template <typename IdType>
+class IdRange {
+ public:
+  class Iterator {
+   public:
+    explicit Iterator(std::int32_t at) : at_(at) {}
+    IdType operator*() const { return IdType(at_); }
+    Iterator& operator++() {
+      ++at_;
+      return *this;
+    }
+    bool operator==(const Iterator&) const = default;
+
+   private:
+    std::int32_t at_;
+  };
+  IdRange(std::int32_t first, std::int32_t last) : first_(first), last_(last) {}
+  Iterator begin() const { return Iterator(first_); }
+  Iterator end() const { return Iterator(last_); }
+  int size() const { return last_ - first_; }
+  bool empty() const { return last_ == first_; }
+  IdType operator[](int i) const { return IdType(first_ + i); }
+
+ private:
+  std::int32_t first_;
+  std::int32_t last_;
+};
+
+class Places {
+ public:
+  // Errors: InvalidArgument on an empty or repeated host name and on an empty place.
+  static absl::StatusOr<Places> Build(std::vector<HostPlace> hosts);
+
+  int num_fabric_pods() const { return static_cast<int>(fabric_pod_names_.size()); }
+  int num_segments() const { return static_cast<int>(segment_names_.size()); }
+  int num_hosts() const { return static_cast<int>(host_names_.size()); }
+  IdRange<FabricPodId> fabric_pods() const { return {0, num_fabric_pods()}; }
+  IdRange<SegmentId> segments() const { return {0, num_segments()}; }
+  IdRange<HostId> hosts() const { return {0, num_hosts()}; }
+  IdRange<SegmentId> segments_of(FabricPodId pod) const;
+  IdRange<HostId> hosts_of(SegmentId segment) const;
+  // All hosts of a fabric pod (they are consecutive, too).
+  IdRange<HostId> hosts_of(FabricPodId pod) const;
+
+  SegmentId segment_of(HostId host) const { return segment_of_host_[host.index()]; }
+  FabricPodId fabric_pod_of(SegmentId s) const { return fabric_pod_of_segment_[s.index()]; }
+  FabricPodId fabric_pod_of(HostId host) const { return fabric_pod_of(segment_of(host)); }
+
+  const std::string& name(FabricPodId id) const { return fabric_pod_names_[id.index()]; }
+  const std::string& name(SegmentId id) const { return segment_names_[id.index()]; }
+  const std::string& name(HostId id) const { return host_names_[id.index()]; }
+  const std::vector<std::uint32_t>& nic_addresses(HostId host) const {
+    return nic_addresses_[host.index()];
+  }
+  // The host of that name, or an invalid id. O(log hosts).
+  HostId FindHost(std::string_view name) const;
+
+ private:
+  std::vector<std::string> fabric_pod_names_;
+  std::vector<std::int32_t> first_segment_;  // per fabric pod, one more at the end
+  std::vector<std::string> segment_names_;
+  std::vector<FabricPodId> fabric_pod_of_segment_;
+  std::vector<std::int32_t> first_host_;  // per segment, one more at the end
+  std::vector<std::string> host_names_;
+  std::vector<SegmentId> segment_of_host_;
+  std::vector<std::vector<std::uint32_t>> nic_addresses_;
+  std::vector<HostId> by_name_;
+};
+
+}  // namespace yardmaster::fabric

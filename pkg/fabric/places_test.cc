@@ -1,0 +1,55 @@
+#include "pkg/fabric/places.h"
+
+#include "gtest/gtest.h"
+
+#include "pkg/base/random.h"
+#include "pkg/fabric/testing.h"
+
+namespace yardmaster::fabric {
+namespace {
+
+TEST(PlacesTest, TheOrderOfTheInputDoesNotMatter) {
+  std::vector<HostPlace> hosts = HostsOf(SmallHpn(2, 3, 5));
+  const Places expected = Places::Build(hosts).value();
+  Random random(3);
+  for (int trial = 0; trial < 10; ++trial) {
+    random.Shuffle(hosts);
+    const Places places = Places::Build(hosts).value();
+    for (HostId id : places.hosts()) {
+      EXPECT_EQ(places.name(id), expected.name(id));
+      EXPECT_EQ(places.segment_of(id), expected.segment_of(id));
+    }
+  }
+}
+
+TEST(PlacesTest, RangesCoverEveryHostOnce) {
+  const Places places = PlacesOf(SmallHpn(3, 2, 4));
+  int hosts = 0;
+  for (FabricPodId pod : places.fabric_pods()) {
+    for (SegmentId segment : places.segments_of(pod)) {
+      EXPECT_EQ(places.fabric_pod_of(segment), pod);
+      for (HostId host : places.hosts_of(segment)) {
+        EXPECT_EQ(places.segment_of(host), segment);
+        EXPECT_EQ(places.FindHost(places.name(host)), host);
+        EXPECT_EQ(host.value, hosts++);
+      }
+    }
+    EXPECT_EQ(places.hosts_of(pod).size(), 8);
+  }
+  EXPECT_EQ(hosts, places.num_hosts());
+  EXPECT_FALSE(places.FindHost("nobody").valid());
+}
+
+TEST(PlacesTest, SegmentsOfTheSameNameInTwoFabricPodsAreTwo) {
+  const Places places = Places::Build({{"a", "p0", "s0", {}}, {"b", "p1", "s0", {}}}).value();
+  EXPECT_EQ(places.num_segments(), 2);
+}
+
+TEST(PlacesTest, ARepeatedHostIsRefusedByName) {
+  auto places = Places::Build({{"a", "p0", "s0", {}}, {"a", "p0", "s1", {}}});
+  ASSERT_FALSE(places.ok());
+  EXPECT_NE(places.status().message().find("host a"), absl::string_view::npos);
+}
+
+}  // namespace
+}  // namespace yardmaster::fabric

@@ -1,0 +1,100 @@
+// What a platform team writes about its network: the Fabric resource as plain data.
+//
+// A fabric is a folded Clos. Hosts stand in segments (all hosts that share one set of ToRs),
+// segments in fabric pods. A host has `rails` NICs with `nic_ports` ports each; port p belongs to
+// plane p mod planes, and what leaves in a plane stays in it. Tiers are listed from the hosts
+// upwards. HPN 7.0 (Qian et al., SIGCOMM 2024), DCN+, rail-only, two-layer Clos and fat trees are
+// all values of this type; nothing in the code knows a generation by name.
+//
+// Wiring between tier t and tier t+1: a lower switch spreads its up_ports evenly, in port order,
+// over the upper switches of its stripe. `stripes` of the upper tier is 1 when everybody meets
+// everybody; a k-ary fat tree has k/2 at the core. Lower switch i of a place and upper switch j
+// belong to stripes i mod stripes and j mod stripes.
+//
+// Thread safety: values. Validate() must have passed before a spec is given to Places or Network.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "pkg/base/status.h"
+#include "pkg/fabric/ecmp_hash.h"
+
+namespace yardmaster::fabric {
+
+// The place one set of switches serves.
+enum class Scope { kSegment, kFabricPod, kFabric };
+
+struct Tier {
+  std::string role;               // "tor", "agg", "core": unique, names the hash configuration
+  Scope scope = Scope::kSegment;  // not narrower than the tier below
+  int switches = 1;               // per place, per rail if per_rail, per plane if per_plane
+  bool per_rail = false;          // own switches for every rail
+  bool per_plane = true;          // own switches for every plane
+  int down_ports = 0;             // per switch, towards hosts
+  int down_gbps = 0;              // of each
+  int up_ports = 0;               // per switch; 0 in the highest tier
+  int up_gbps = 0;                // of each
+  int stripes = 1;                // of this tier as seen from the tier below
+};
+
+// How many hosts of a segment are kept free, and what happens when they are used up.
+struct BackupPolicy {
+  int hosts_per_segment = 0;
+  bool borrow_in_segment = true;      // then a free ordinary host of the segment may step in
+  bool borrow_in_fabric_pod = false;  // then one of the fabric pod; otherwise the slot waits
+  bool lend_to_preemptible = false;   // spares may run jobs marked preemptible meanwhile
+};
+
+// The K network priorities that switches and NICs of this fabric can tell apart (Crux section 4.3).
+struct NetworkLevels {
+  int count = 8;
+  std::vector<int> reserved;  // levels nobody gets from us, 0 is the lowest
+  std::map<int, int>
+      traffic_class_of_level;  // level -> IP traffic class byte (DSCP * 4); empty: 32 * level
+};
+
+// NIC addresses follow from place: base + ((host * rails + rail) in this fabric's dense order).
+struct Addressing {
+  std::string base = "10.0.0.0";
+};
+
+struct FabricSpec {
+  std::string name = "fabric";
+  // Which node labels name the place of a host.
+  std::string fabric_pod_label = "yardmaster.dev/fabric-pod";
+  std::string segment_label = "yardmaster.dev/segment";
+  int gpus_per_host = 8;
+  int rails = 8;
+  int planes = 2;
+  int nic_ports = 2;          // per rail
+  int nic_gbps = 200;         // per port
+  double nvlink_gbps = 3600;  // per GPU and direction, inside a host
+  // The size the fabric was built for; Nodes say what is really there.
+  int fabric_pods = 1;
+  int segments_per_fabric_pod = 1;
+  int hosts_per_segment = 1;  // with the backup hosts
+  BackupPolicy backup;
+  NetworkLevels levels;
+  Addressing addressing;
+  std::vector<Tier> tiers;
+  // By role; a switch named in `ecmp_hash_overrides` (its id) has its own. A role that is missing
+  // is not predictable.
+  std::map<std::string, HashSpec> ecmp_hash;
+  std::map<std::string, HashSpec> ecmp_hash_overrides;
+};
+
+// Everything that is wrong with the spec, each as "spec.tiers[1].downPorts: ...; ...". Empty:
+// valid.
+std::vector<std::string> Problems(const FabricSpec& spec);
+// OK, or InvalidArgument with all problems joined by newlines, each prefixed with the fabric's
+// name.
+absl::Status Validate(const FabricSpec& spec);
+
+// Lower switches of one place that hang under one group of switches of tier `upper` (its rails may
+// collapse into it), and links between each wired pair. REQUIRES: 1 <= upper < tiers.size().
+int LowerSwitchesPerPlace(const FabricSpec& spec, int upper);
+int LinksPerPair(const FabricSpec& spec, int upper);
+
+}  // namespace yardmaster::fabric

@@ -1,0 +1,51 @@
+#include "pkg/fabric/spec.h"
+
+#include <functional>
+
+#include "gtest/gtest.h"
+
+#include "pkg/fabric/testing.h"
+
+namespace yardmaster::fabric {
+namespace {
+
+TEST(SpecTest, TheFabricsOfTheTestsAreValid) {
+  for (const FabricSpec& spec : {SmallHpn(1, 2, 4), SmallHpn(2, 2, 4), SinglePlaneHpn(1, 2, 4),
+                                 FatTree(4), FatTree(8), StripedCore(2, 2, 4)}) {
+    EXPECT_EQ(Problems(spec), std::vector<std::string>()) << spec.name;
+  }
+}
+
+struct Case {
+  const char* field;
+  std::function<void(FabricSpec&)> spoil;
+};
+
+TEST(SpecTest, EveryContradictionNamesItsField) {
+  const Case cases[] = {
+      {"spec.planes:", [](FabricSpec& s) { s.planes = 3; }},
+      {"spec.host.rails:", [](FabricSpec& s) { s.rails = 5; }},
+      {"spec.size.hostsPerSegment:", [](FabricSpec& s) { s.hosts_per_segment = 0; }},
+      {"spec.backup.hostsPerSegment:", [](FabricSpec& s) { s.backup.hosts_per_segment = 99; }},
+      {"spec.tiers:", [](FabricSpec& s) { s.tiers.clear(); }},
+      {"spec.tiers[0].downPorts:", [](FabricSpec& s) { s.tiers[0].down_ports = 3; }},
+      {"spec.tiers[0].switches:", [](FabricSpec& s) { s.tiers[0].switches = 2; }},
+      {"spec.tiers[0].upPorts:", [](FabricSpec& s) { s.tiers[0].up_ports = 5; }},
+      {"spec.tiers[1].downPorts:", [](FabricSpec& s) { s.tiers[1].down_ports = 7; }},
+      {"spec.tiers[1].downGbps:", [](FabricSpec& s) { s.tiers[1].down_gbps = 100; }},
+      {"spec.tiers[1].role:", [](FabricSpec& s) { s.tiers[1].role = "tor"; }},
+      {"spec.networkLevels.reserved:", [](FabricSpec& s) { s.levels.reserved = {9}; }},
+      {"spec.ecmpHash.spine:", [](FabricSpec& s) { s.ecmp_hash["spine"] = {}; }},
+  };
+  for (const Case& c : cases) {
+    FabricSpec spec = SmallHpn(1, 2, 4);
+    c.spoil(spec);
+    const auto problems = Problems(spec);
+    ASSERT_FALSE(problems.empty()) << c.field;
+    EXPECT_EQ(problems[0].rfind(c.field, 0), 0u) << problems[0];
+    EXPECT_NE(problems[0].find("; "), std::string::npos) << "no fix in: " << problems[0];
+  }
+}
+
+}  // namespace
+}  // namespace yardmaster::fabric

@@ -1,0 +1,99 @@
+// One client connection: a state machine over a Transport. It reads a request, gives it to the
+// handler, writes the answer, and starts over, with a deadline in every state:
+//
+//   handshake -> idle -> header -> body -> handler -> writing -> idle ...
+//                                                            \-> closing -> closed
+//
+// A connection's first request has no idle state: a client that connects and says nothing has the
+// header deadline. Requests are answered one at a time in the order they came (pipelining). A
+// request that breaks a rule is answered and the connection closed: the answer, close_notify, FIN,
+// and then what the client still sends is read and thrown away, so that it sees the answer.
+// Thread safety: BeginDrain, Abort and Done from any thread; the rest in the transport's sequence.
+// Lifetime: owned by the context's `on_closed` side (ConnectionTable) until closed.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "pkg/http/message.h"
+#include "pkg/http/options.h"
+#include "pkg/http/read_buffer.h"
+#include "pkg/http/request_reader.h"
+#include "pkg/http/response_writer.h"
+#include "pkg/http/stats.h"
+#include "pkg/http/transport.h"
+
+namespace yardmaster::http {
+
+class Connection;
+
+// What all connections of a server share.
+struct ConnectionContext {
+  Limits limits;
+  Deadlines deadlines;
+  Handler handler;
+  // Runs a handler on a worker; empty = run it in the connection's own sequence.
+  std::function<void(std::function<void()>)> run_on_worker;
+  // Called once per connection, in its sequence, when it is closed.
+  std::function<void(Connection&)> on_closed;
+  StatsCounters stats;
+  std::atomic<std::int64_t> held_body_bytes{0};
+};
+
+class Connection : public std::enable_shared_from_this<Connection> {
+ public:
+  Connection(std::shared_ptr<Transport> transport, std::shared_ptr<ConnectionContext> context);
+
+  void Start();
+  // Closes now if no request has begun, else after the answer to the one under way.
+  void BeginDrain();
+  // Closes now.
+  void Abort();
+
+ private:
+  enum class State { kHandshake, kIdle, kHeader, kBody, kHandler, kWriting, kClosing, kClosed };
+  class ReplySlot;
+
+  void Enter(State state, std::int64_t deadline_ms);
+  void OnDeadline();
+
+  void NextRequest();
+  void Read();
+  void OnRead(std::size_t bytes);
+  void Parse();
+  bool ChargeBody();
+  void SendContinue();
+  void Refuse(Response error);
+
+  void Dispatch();
+  void OnReply(Response response);
+  void OnDropped();
+
+  void Send(Response response, bool keep_alive);
+  void Linger();
+  void Close();
+
+  const std::shared_ptr<Transport> transport_;
+  const std::shared_ptr<ConnectionContext> context_;
+  State state_ = State::kHandshake;
+  bool used_ = false;  // a request has been answered here
+  bool draining_ = false;
+  bool writing_continue_ = false;
+  bool continue_sent_ = false;
+  ReadBuffer buffer_;
+  std::optional<RequestReader> reader_;
+  // What is left of the request while its handler works.
+  bool head_ = false;
+  bool keep_alive_ = false;
+  bool http10_ = false;
+  std::int64_t charged_bytes_ = 0;
+  WireResponse out_;
+  std::weak_ptr<ReplySlot> slot_;
+};
+
+}  // namespace yardmaster::http

@@ -1,0 +1,357 @@
+#include "pkg/http/connection.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "pkg/base/strings.h"
+#include "pkg/http/fake_transport.h"
+
+namespace yardmaster::http {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+constexpr std::string_view kGet = "GET /a HTTP/1.1\r\nHost: h\r\n\r\n";
+
+// One connection over a played transport. The handler keeps its calls until the test answers them.
+class ConnectionTest : public testing::Test {
+ protected:
+  struct Call {
+    Request request;
+    Done done;
+  };
+
+  ConnectionTest() {
+    NewTransport();
+    context_->handler = [this](Request request, Done done) {
+      calls_.push_back({std::move(request), std::move(done)});
+    };
+    context_->on_closed = [this](Connection&) {
+      ++closed_;
+      connection_.reset();
+    };
+  }
+
+  ~ConnectionTest() override {
+    // A callback under way owns the connection, which owns the transport.
+    for (const auto& transport : transports_) transport->Close();
+  }
+
+  void NewTransport() {
+    transport_ = std::make_shared<FakeTransport>();
+    transports_.push_back(transport_);
+  }
+  void Start() {
+    connection_ = std::make_shared<Connection>(transport_, context_);
+    connection_->Start();
+    transport_->Run();
+  }
+  void Answer(Response response = TextResponse(200, "ok")) {
+    Done done = std::move(calls_.at(answered_++).done);
+    done(std::move(response));
+    transport_->Run();
+  }
+  std::int64_t rejected(Rejection reason) const {
+    return context_->stats.Read().rejections(reason);
+  }
+
+  std::shared_ptr<ConnectionContext> context_ = std::make_shared<ConnectionContext>();
+  std::vector<std::shared_ptr<FakeTransport>> transports_;
+  std::shared_ptr<FakeTransport> transport_;
+  std::shared_ptr<Connection> connection_;
+  std::vector<Call> calls_;
+  std::size_t answered_ = 0;
+  int closed_ = 0;
+};
+
+TEST_F(ConnectionTest, AnswersRequestAfterRequestOnOneConnection) {
+  Start();
+  for (int i = 0; i < 3; ++i) {
+    transport_->ClientSends(kGet);
+    Answer(TextResponse(200, StrCat("n", i)));
+    EXPECT_THAT(transport_->TakeWritten(), HasSubstr(StrCat("\r\n\r\nn", i)));
+  }
+  EXPECT_EQ(calls_[0].request.remote, "192.0.2.1:40000");
+  EXPECT_FALSE(transport_->write_closed());
+  transport_->ClientCloses();
+  EXPECT_EQ(closed_, 1);
+}
+
+TEST_F(ConnectionTest, AnswersPipelinedRequestsOneByOneInOrder) {
+  Start();
+  transport_->ClientSends("GET /1 HTTP/1.1\r\nHost: h\r\n\r\nGET /2 HTTP/1.1\r\nHost: h\r\n\r\n");
+  ASSERT_EQ(calls_.size(), 1U) << "the second waits for the first";
+  Answer(TextResponse(200, "first"));
+  ASSERT_EQ(calls_.size(), 2U);
+  EXPECT_EQ(calls_[1].request.target, "/2");
+  Answer(TextResponse(200, "second"));
+  const std::string written = transport_->TakeWritten();
+  EXPECT_LT(written.find("first"), written.find("second"));
+  EXPECT_NE(written.find("second"), std::string::npos);
+}
+
+TEST_F(ConnectionTest, ASlowHeaderEndsAtItsDeadlineWhateverDribblesIn) {
+  Start();
+  transport_->ClientSends("G");
+  for (int second = 0; second < 9; ++second) {
+    transport_->Advance(1000);
+    transport_->ClientSends(second == 0 ? "ET / HTTP/1.1\r\nX: " : "x");
+  }
+  transport_->Advance(999);
+  EXPECT_EQ(transport_->TakeWritten(), "");
+  transport_->Advance(1);
+  EXPECT_THAT(transport_->TakeWritten(), StartsWith("HTTP/1.1 408 "));
+  EXPECT_TRUE(transport_->write_closed());
+  EXPECT_EQ(rejected(Rejection::kHeaderTimeout), 1);
+}
+
+TEST_F(ConnectionTest, ASilentClientIsClosedWithoutAnAnswer) {
+  Start();
+  transport_->Advance(9'999);
+  EXPECT_EQ(closed_, 0);
+  transport_->Advance(1);
+  EXPECT_EQ(closed_, 1);
+  EXPECT_EQ(transport_->TakeWritten(), "");
+}
+
+TEST_F(ConnectionTest, ASlowBodyEndsAtItsDeadline) {
+  Start();
+  transport_->ClientSends("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 100\r\n\r\n");
+  for (int second = 0; second < 9; ++second) {
+    transport_->Advance(1000);
+    transport_->ClientSends("b");
+  }
+  transport_->Advance(999);
+  EXPECT_EQ(transport_->TakeWritten(), "");
+  transport_->Advance(1);
+  EXPECT_THAT(transport_->TakeWritten(), StartsWith("HTTP/1.1 408 "));
+  EXPECT_EQ(rejected(Rejection::kBodyTimeout), 1);
+  EXPECT_TRUE(calls_.empty());
+}
+
+TEST_F(ConnectionTest, AnIdleConnectionIsClosedAfterTheIdleTime) {
+  Start();
+  transport_->ClientSends(kGet);
+  Answer();
+  transport_->TakeWritten();
+  transport_->Advance(119'999);
+  EXPECT_FALSE(transport_->write_closed());
+  transport_->Advance(1);
+  EXPECT_TRUE(transport_->write_closed());
+  EXPECT_EQ(transport_->TakeWritten(), "") << "nothing was asked, so nothing is answered";
+  transport_->ClientCloses();
+  EXPECT_EQ(closed_, 1);
+}
+
+TEST_F(ConnectionTest, AHandlerThatIsTooSlowIsAnsweredForAndItsAnswerDropped) {
+  Start();
+  transport_->ClientSends(kGet);
+  transport_->Advance(30'000);
+  EXPECT_THAT(transport_->TakeWritten(), StartsWith("HTTP/1.1 503 "));
+  EXPECT_EQ(rejected(Rejection::kHandlerTimeout), 1);
+  Answer();
+  EXPECT_EQ(transport_->TakeWritten(), "");
+  transport_->Advance(2'000);
+  EXPECT_EQ(closed_, 1) << "a held Done keeps nothing open";
+}
+
+TEST_F(ConnectionTest, ADroppedDoneClosesTheConnection) {
+  Start();
+  transport_->ClientSends(kGet);
+  calls_.clear();
+  transport_->Run();
+  EXPECT_TRUE(transport_->write_closed());
+  EXPECT_EQ(transport_->TakeWritten(), "");
+  EXPECT_EQ(rejected(Rejection::kHandlerDropped), 1);
+}
+
+TEST_F(ConnectionTest, OnlyTheFirstAnswerCounts) {
+  Start();
+  transport_->ClientSends(kGet);
+  const Done done = calls_[0].done;
+  done(TextResponse(200, "one"));
+  done(TextResponse(200, "two"));
+  transport_->Run();
+  const std::string written = transport_->TakeWritten();
+  EXPECT_THAT(written, HasSubstr("one"));
+  EXPECT_THAT(written, testing::Not(HasSubstr("two")));
+}
+
+TEST_F(ConnectionTest, AThrowingHandlerGivesA500AndTheConnectionGoesOn) {
+  context_->handler = [](const Request&, const Done&) { throw 7; };
+  Start();
+  transport_->ClientSends(kGet);
+  EXPECT_THAT(transport_->TakeWritten(), StartsWith("HTTP/1.1 500 "));
+  EXPECT_EQ(rejected(Rejection::kHandlerThrew), 1);
+  transport_->ClientSends(kGet);
+  EXPECT_THAT(transport_->TakeWritten(), StartsWith("HTTP/1.1 500 "));
+}
+
+TEST_F(ConnectionTest, AClientThatDoesNotTakeItsAnswerIsCutOff) {
+  Start();
+  transport_->ClientSends(kGet);
+  transport_->HoldWrites(true);
+  Answer();
+  transport_->Advance(19'999);
+  EXPECT_EQ(closed_, 0);
+  transport_->Advance(1);
+  EXPECT_EQ(closed_, 1);
+  EXPECT_EQ(rejected(Rejection::kWriteTimeout), 1);
+}
+
+TEST_F(ConnectionTest, ARefusalIsFollowedByTwoSecondsOfListening) {
+  Start();
+  transport_->ClientSends("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 99999999\r\n\r\n");
+  EXPECT_THAT(transport_->TakeWritten(), StartsWith("HTTP/1.1 413 "));
+  EXPECT_TRUE(transport_->write_closed());
+  transport_->ClientSends(std::string(1000, 'b'));
+  transport_->Advance(1'999);
+  EXPECT_EQ(closed_, 0);
+  transport_->Advance(1);
+  EXPECT_EQ(closed_, 1);
+}
+
+TEST_F(ConnectionTest, TellsAWaitingClientToContinueOnce) {
+  Start();
+  transport_->ClientSends(
+      "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\n");
+  EXPECT_EQ(transport_->TakeWritten(), "HTTP/1.1 100 Continue\r\n\r\n");
+  transport_->ClientSends("bo");
+  transport_->ClientSends("dy");
+  EXPECT_EQ(transport_->TakeWritten(), "");
+  ASSERT_EQ(calls_.size(), 1U);
+  EXPECT_EQ(calls_[0].request.body, "body");
+}
+
+TEST_F(ConnectionTest, DoesNotTellAClientToContinueWhoseBodyIsTooLargeOrHere) {
+  Start();
+  transport_->ClientSends(
+      "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\nbody");
+  EXPECT_EQ(transport_->TakeWritten(), "");
+  Answer();
+  transport_->TakeWritten();
+  transport_->ClientSends(
+      "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 99999999\r\nExpect: 100-continue\r\n\r\n");
+  EXPECT_THAT(transport_->TakeWritten(), StartsWith("HTTP/1.1 413 "));
+}
+
+TEST_F(ConnectionTest, HeadGetsTheHeadersOfTheAnswerOnly) {
+  Start();
+  transport_->ClientSends("HEAD / HTTP/1.1\r\nHost: h\r\n\r\n");
+  Answer(TextResponse(200, "12345"));
+  const std::string written = transport_->TakeWritten();
+  EXPECT_THAT(written, HasSubstr("Content-Length: 5\r\n"));
+  EXPECT_THAT(written, testing::EndsWith("\r\n\r\n"));
+}
+
+TEST_F(ConnectionTest, ClosesAfterTheAnswerWhenClientOrHandlerAsks) {
+  Start();
+  transport_->ClientSends("GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+  Answer();
+  EXPECT_THAT(transport_->TakeWritten(), HasSubstr("Connection: close\r\n"));
+  EXPECT_TRUE(transport_->write_closed());
+
+  NewTransport();
+  Start();
+  transport_->ClientSends(kGet);
+  Response response = TextResponse(200, "ok");
+  response.headers.Add("connection", "Close");
+  Answer(std::move(response));
+  EXPECT_TRUE(transport_->write_closed());
+}
+
+TEST_F(ConnectionTest, BodiesOfAllConnectionsShareOnePurse) {
+  context_->limits.body_bytes = 1000;
+  context_->limits.total_body_bytes = 1500;
+  const std::string post =
+      "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1000\r\n\r\n" + std::string(1000, 'b');
+  Start();
+  transport_->ClientSends(post);
+  const auto first_transport = transport_;
+  const auto first = std::exchange(connection_, nullptr);
+  NewTransport();
+  Start();
+  transport_->ClientSends(post);
+  EXPECT_THAT(transport_->TakeWritten(), StartsWith("HTTP/1.1 503 "));
+  EXPECT_EQ(rejected(Rejection::kBodyMemory), 1);
+  transport_->ClientCloses();
+
+  calls_[0].done(TextResponse(200, "ok"));
+  first_transport->Run();
+  EXPECT_EQ(context_->held_body_bytes, 0);
+}
+
+TEST_F(ConnectionTest, DrainClosesAnIdleConnectionAtOnce) {
+  Start();
+  connection_->BeginDrain();
+  transport_->Run();
+  EXPECT_TRUE(transport_->write_closed());
+
+  NewTransport();
+  Start();
+  transport_->ClientSends(kGet);
+  Answer();
+  connection_->BeginDrain();
+  transport_->Run();
+  EXPECT_TRUE(transport_->write_closed());
+}
+
+TEST_F(ConnectionTest, DrainAnswersWhatHasBegun) {
+  Start();
+  transport_->ClientSends("GET /a HTTP/1.1\r\n");
+  connection_->BeginDrain();
+  transport_->Run();
+  EXPECT_FALSE(transport_->write_closed());
+  transport_->ClientSends("Host: h\r\n\r\n");
+  Answer();
+  EXPECT_THAT(transport_->TakeWritten(), HasSubstr("Connection: close\r\n"));
+  EXPECT_TRUE(transport_->write_closed());
+}
+
+TEST_F(ConnectionTest, AbortClosesInTheMiddleOfAnything) {
+  Start();
+  transport_->ClientSends(kGet);
+  connection_->Abort();
+  transport_->Run();
+  EXPECT_EQ(closed_, 1);
+  Answer();
+  EXPECT_EQ(transport_->TakeWritten(), "");
+}
+
+TEST_F(ConnectionTest, AHandshakeHasADeadlineAndAFailedOneIsCounted) {
+  transport_->HoldHandshake();
+  Start();
+  transport_->Advance(4'999);
+  EXPECT_EQ(closed_, 0);
+  transport_->Advance(1);
+  EXPECT_EQ(closed_, 1);
+  EXPECT_EQ(rejected(Rejection::kHandshakeTimeout), 1);
+
+  NewTransport();
+  transport_->FailHandshake();
+  Start();
+  EXPECT_EQ(rejected(Rejection::kHandshakeFailed), 1);
+  transport_->Advance(2'000);
+  EXPECT_EQ(closed_, 2);
+}
+
+TEST_F(ConnectionTest, AQueuedRequestNobodyWaitsForIsNotRun) {
+  std::vector<std::function<void()>> queue;
+  context_->run_on_worker = [&](std::function<void()> task) { queue.push_back(std::move(task)); };
+  Start();
+  transport_->ClientSends(kGet);
+  transport_->Advance(30'000);
+  EXPECT_THAT(transport_->TakeWritten(), StartsWith("HTTP/1.1 503 "));
+  ASSERT_EQ(queue.size(), 1U);
+  queue[0]();
+  EXPECT_TRUE(calls_.empty());
+}
+
+}  // namespace
+}  // namespace yardmaster::http

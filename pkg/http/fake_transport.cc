@@ -1,0 +1,117 @@
+#include "pkg/http/fake_transport.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "gtest/gtest.h"
+
+namespace yardmaster::http {
+
+void FakeTransport::ClientSends(std::string_view bytes) {
+  incoming_ += bytes;
+  Run();
+}
+
+void FakeTransport::ClientCloses() {
+  incoming_ended_ = true;
+  Run();
+}
+
+void FakeTransport::Run() {
+  while (RunOne()) {
+  }
+}
+
+void FakeTransport::Advance(std::int64_t ms) {
+  Run();
+  const std::int64_t target = now_ms_ + ms;
+  while (deadline_ms_ && *deadline_ms_ <= target && !closed_) {
+    now_ms_ = *deadline_ms_;
+    deadline_ms_.reset();
+    on_deadline_();
+    Run();
+  }
+  now_ms_ = target;
+}
+
+bool FakeTransport::RunOne() {
+  std::function<void()> task;
+  {
+    std::lock_guard lock(mutex_);
+    if (!tasks_.empty()) {
+      task = std::move(tasks_.front());
+      tasks_.pop_front();
+    }
+  }
+  if (task) {
+    task();
+    return true;
+  }
+  if (write_ && !hold_writes_) {
+    PendingWrite write = *std::exchange(write_, std::nullopt);
+    written_ += write.head;
+    written_ += write.body;
+    write.callback(true);
+    return true;
+  }
+  if (discard_ && incoming_ended_) {
+    std::exchange(discard_, nullptr)();
+    return true;
+  }
+  return DeliverRead();
+}
+
+bool FakeTransport::DeliverRead() {
+  if (!read_ || (incoming_.empty() && !incoming_ended_)) return false;
+  PendingRead read = *std::exchange(read_, std::nullopt);
+  const std::size_t bytes = std::min(read.capacity, incoming_.size());
+  std::memcpy(read.out, incoming_.data(), bytes);
+  incoming_.erase(0, bytes);
+  read.callback(bytes);
+  return true;
+}
+
+void FakeTransport::Post(std::function<void()> task) {
+  std::lock_guard lock(mutex_);
+  tasks_.push_back(std::move(task));
+}
+
+void FakeTransport::Handshake(std::function<void(bool)> callback) {
+  if (hold_handshake_) return;
+  Post([callback = std::move(callback), ok = handshake_ok_] { callback(ok); });
+}
+
+void FakeTransport::Read(char* out, std::size_t capacity,
+                         std::function<void(std::size_t)> callback) {
+  EXPECT_FALSE(read_ || write_ || discard_) << "two operations at once";
+  EXPECT_GT(capacity, 0U);
+  read_ = PendingRead{out, capacity, std::move(callback)};
+}
+
+void FakeTransport::Write(std::string_view head, std::string_view body,
+                          std::function<void(bool)> callback) {
+  EXPECT_FALSE(read_ || write_ || discard_) << "two operations at once";
+  EXPECT_FALSE(write_closed_);
+  write_ = PendingWrite{head, body, std::move(callback)};
+}
+
+void FakeTransport::CloseWrite(std::function<void()> callback) {
+  EXPECT_FALSE(read_ || write_ || discard_) << "two operations at once";
+  write_closed_ = true;
+  Post(std::move(callback));
+}
+
+void FakeTransport::Discard(std::function<void()> callback) {
+  EXPECT_FALSE(read_ || write_ || discard_) << "two operations at once";
+  discard_ = std::move(callback);
+}
+
+void FakeTransport::Close() {
+  closed_ = true;
+  read_.reset();
+  write_.reset();
+  discard_ = nullptr;
+}
+
+}  // namespace yardmaster::http

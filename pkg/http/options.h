@@ -1,0 +1,90 @@
+// What a server may be told. Every limit and every deadline has a default that suits a webhook
+// behind kube-scheduler; each says when to change it. Thread safety: values.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+
+namespace yardmaster::http {
+
+struct Limits {
+  // Request line and headers together, and one chunk header or trailer, in bytes. A larger one is
+  // answered 431. Raise it only when clients send very long bearer tokens.
+  std::size_t header_bytes = 16 * 1024;
+  // One request's body in bytes. A larger one is answered 413. Filter calls that carry whole Node
+  // objects (nodeCacheCapable: false) need more: about 20 KB per node.
+  std::size_t body_bytes = 8 * 1024 * 1024;
+  // Bodies held at once by all connections, in bytes; past it a request is answered 503. Keep it
+  // below a quarter of the container's memory.
+  std::size_t total_body_bytes = 256 * 1024 * 1024;
+  // Open connections. One past it is closed at once. Keep it below the file descriptor limit.
+  int connections = 1024;
+  // Open connections from one address. Raise it when many clients share an address (a proxy).
+  int connections_per_peer = 256;
+  // Methods that reach the handler; others are answered 405, unknown ones 501. Never TRACE, which
+  // shows a client's own credentials to whoever can make it ask.
+  std::vector<std::string> methods = {"GET", "HEAD", "POST"};
+};
+
+// All in milliseconds, all counted from the moment the state is entered, whatever arrives
+// meanwhile: a client that sends one byte a second gains nothing.
+struct Deadlines {
+  // TLS handshake, from accept. Raise it on links with more than 1 s round trip.
+  std::int64_t handshake_ms = 5'000;
+  // From the first byte of a request (from the start for a connection's first request) to the end
+  // of its headers; 408 after it.
+  std::int64_t header_ms = 10'000;
+  // From the end of the headers to the end of the body; 408 after it. Raise it together with
+  // Limits::body_bytes on slow links.
+  std::int64_t body_ms = 10'000;
+  // From the complete request to the handler's answer, waiting for a worker included; 503 after
+  // it. Keep it above the client's own timeout, so that the client decides.
+  std::int64_t handler_ms = 30'000;
+  // For the client to take the whole response.
+  std::int64_t write_ms = 20'000;
+  // Between two requests of a connection. Keep it above the clients' own idle time (90 s in Go), so
+  // that the client, who can do so without a race, closes first.
+  std::int64_t idle_ms = 120'000;
+  // For the client to close after we did. What it still sends is read and thrown away, else the
+  // kernel resets the connection and the client never sees our last answer.
+  std::int64_t linger_ms = 2'000;
+};
+
+struct ServerOptions {
+  // A literal address: "0.0.0.0", "127.0.0.1", "::" (IPv6 and IPv4), "::1".
+  std::string bind_address = "0.0.0.0";
+  // 0 lets the kernel choose; Server::port() tells.
+  int port = 0;
+  // Threads that do I/O and TLS. More than the cores does not help.
+  int io_threads = 2;
+  // Threads that run handlers. 0 runs them on the I/O threads: right for handlers that never wait
+  // (they read a snapshot in memory), wrong for any that may block.
+  int worker_threads = 0;
+  Limits limits;
+  Deadlines deadlines;
+};
+
+// InvalidArgument naming the field for values no server can run with.
+absl::Status Validate(const ServerOptions& options);
+
+enum class ClientCertificates {
+  kNone,      // not asked for
+  kOptional,  // asked for; none is fine, a bad one is refused
+  kRequired,  // no certificate, no handshake
+};
+
+// All texts are PEM.
+struct TlsSettings {
+  // The server's certificate first, then the intermediates.
+  std::string certificate_pem = {};
+  std::string key_pem = {};
+  // Authorities whose client certificates are accepted; needed unless kNone.
+  std::string client_ca_pem = {};
+  ClientCertificates client_certificates = ClientCertificates::kNone;
+};
+
+}  // namespace yardmaster::http

@@ -1,0 +1,144 @@
+#include "pkg/http/response_writer.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <ctime>
+#include <string>
+#include <utility>
+
+#include "pkg/base/strings.h"
+
+namespace yardmaster::http {
+namespace {
+
+bool IsTokenChar(unsigned char c) {
+  constexpr std::string_view kOthers = "!#$%&'*+-.^_`|~";
+  return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+         kOthers.find(static_cast<char>(c)) != std::string_view::npos;
+}
+
+bool IsValueChar(unsigned char c) { return c == '\t' || (c >= 0x20 && c != 0x7F); }
+
+bool ValidField(std::string_view name, std::string_view value) {
+  return !name.empty() && std::all_of(name.begin(), name.end(), IsTokenChar) &&
+         std::all_of(value.begin(), value.end(), IsValueChar);
+}
+
+bool WrittenByServer(std::string_view name) {
+  constexpr std::array<std::string_view, 6> kOwn = {
+      "Connection", "Content-Length", "Content-Type", "Date", "Keep-Alive", "Transfer-Encoding"};
+  return std::any_of(kOwn.begin(), kOwn.end(),
+                     [&](std::string_view own) { return EqualsIgnoreCase(own, name); });
+}
+
+bool Valid(const Response& response) {
+  if (response.status < 200 || response.status > 599) return false;
+  if (!ValidField("Content-Type", response.content_type)) return false;
+  return std::all_of(
+      response.headers.fields().begin(), response.headers.fields().end(),
+      [](const Headers::Field& field) { return ValidField(field.first, field.second); });
+}
+
+void AppendField(std::string& out, std::string_view name, std::string_view value) {
+  out.append(name).append(": ").append(value).append("\r\n");
+}
+
+}  // namespace
+
+std::string_view ReasonPhrase(int status) {
+  switch (status) {
+    case 200:
+      return "OK";
+    case 201:
+      return "Created";
+    case 202:
+      return "Accepted";
+    case 204:
+      return "No Content";
+    case 304:
+      return "Not Modified";
+    case 400:
+      return "Bad Request";
+    case 401:
+      return "Unauthorized";
+    case 403:
+      return "Forbidden";
+    case 404:
+      return "Not Found";
+    case 405:
+      return "Method Not Allowed";
+    case 408:
+      return "Request Timeout";
+    case 409:
+      return "Conflict";
+    case 413:
+      return "Payload Too Large";
+    case 415:
+      return "Unsupported Media Type";
+    case 417:
+      return "Expectation Failed";
+    case 422:
+      return "Unprocessable Entity";
+    case 429:
+      return "Too Many Requests";
+    case 431:
+      return "Request Header Fields Too Large";
+    case 500:
+      return "Internal Server Error";
+    case 501:
+      return "Not Implemented";
+    case 503:
+      return "Service Unavailable";
+    case 505:
+      return "HTTP Version Not Supported";
+    default:
+      return "Unknown";
+  }
+}
+
+std::string HttpDate(std::int64_t now_s) {
+  constexpr std::array<const char*, 7> kDays = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
+  constexpr std::array<const char*, 12> kMonths = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                                   "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+  const std::time_t seconds = now_s;
+  std::tm utc{};
+  if (gmtime_r(&seconds, &utc) == nullptr) return {};
+  std::array<char, 64> text{};
+  const int length = std::snprintf(text.data(), text.size(), "%s, %02d %s %04d %02d:%02d:%02d GMT",
+                                   kDays[static_cast<std::size_t>(utc.tm_wday)], utc.tm_mday,
+                                   kMonths[static_cast<std::size_t>(utc.tm_mon)],
+                                   utc.tm_year + 1900, utc.tm_hour, utc.tm_min, utc.tm_sec);
+  return std::string(text.data(), static_cast<std::size_t>(length));
+}
+
+WireResponse WriteResponse(Response response, const WriteOptions& options) {
+  if (!Valid(response)) {
+    return WriteResponse(ErrorResponse(500, "the handler gave a response that cannot be sent"),
+                         options);
+  }
+  const bool bodiless = response.status == 204 || response.status == 304;
+  WireResponse wire;
+  std::string& out = wire.head;
+  out.reserve(256);
+  out.append("HTTP/1.1 ").append(StrCat(response.status, " ", ReasonPhrase(response.status)));
+  out.append("\r\n");
+  AppendField(out, "Date", HttpDate(options.now_s));
+  if (!bodiless) {
+    AppendField(out, "Content-Type", response.content_type);
+    AppendField(out, "Content-Length", StrCat(response.body.size()));
+  }
+  for (const auto& [name, value] : response.headers.fields()) {
+    if (!WrittenByServer(name)) AppendField(out, name, value);
+  }
+  if (!options.keep_alive) {
+    AppendField(out, "Connection", "close");
+  } else if (options.http10) {
+    AppendField(out, "Connection", "keep-alive");
+  }
+  out.append("\r\n");
+  if (!options.head && !bodiless) wire.body = std::move(response.body);
+  return wire;
+}
+
+}  // namespace yardmaster::http

@@ -1,0 +1,185 @@
+#include "pkg/http/server.h"
+
+#include <atomic>
+#include <mutex>
+#include <utility>
+
+#include "pkg/base/status.h"
+#include "pkg/base/strings.h"
+#include "pkg/http/connection.h"
+#include "pkg/http/connection_table.h"
+#include "pkg/http/event_loop.h"
+#include "pkg/http/listener.h"
+#include "pkg/http/socket_transport.h"
+#include "pkg/http/tls_context.h"
+#include "pkg/http/worker_pool.h"
+
+namespace yardmaster::http {
+namespace {
+
+// For connections to close after they were told to; they wait for nothing, so it is never used up.
+constexpr std::int64_t kAbortMs = 10'000;
+
+// The TLS material in use, replaced as a whole.
+class TlsHolder {
+ public:
+  void Set(std::shared_ptr<const TlsContext> context) {
+    std::lock_guard lock(mutex_);
+    context_ = std::move(context);
+  }
+  std::shared_ptr<const TlsContext> Get() const {
+    std::lock_guard lock(mutex_);
+    return context_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::shared_ptr<const TlsContext> context_;
+};
+
+}  // namespace
+
+class Server::Impl {
+ public:
+  Impl(ServerOptions options, Handler handler);
+
+  absl::Status SetTls(const TlsSettings& settings);
+  absl::Status Start();
+  absl::Status Drain(std::int64_t timeout_ms);
+  void Stop();
+  int port() const { return port_; }
+  ServerStats stats() const;
+
+ private:
+  void OnAccept(Accepted accepted);
+  bool Admit(const Accepted& accepted);
+
+  const ServerOptions options_;
+  const std::shared_ptr<ConnectionContext> context_;
+  ConnectionTable table_;
+  TlsHolder tls_;
+  std::atomic<bool> started_{false};
+  std::atomic<int> port_{0};
+  std::shared_ptr<EventLoop> loop_;
+  std::shared_ptr<Listener> listener_;
+  std::unique_ptr<WorkerPool> workers_;
+};
+
+Server::Impl::Impl(ServerOptions options, Handler handler)
+    : options_(std::move(options)),
+      context_(std::make_shared<ConnectionContext>()),
+      table_(options_.limits.connections, options_.limits.connections_per_peer) {
+  context_->limits = options_.limits;
+  context_->deadlines = options_.deadlines;
+  context_->handler = std::move(handler);
+  context_->on_closed = [this](Connection& connection) { table_.Remove(connection); };
+}
+
+absl::Status Server::Impl::SetTls(const TlsSettings& settings) {
+  if (started_ && tls_.Get() == nullptr) {
+    return absl::FailedPreconditionError("the server was started without TLS");
+  }
+  YM_ASSIGN_OR_RETURN(auto context, TlsContext::Make(settings));
+  tls_.Set(std::move(context));
+  return absl::OkStatus();
+}
+
+absl::Status Server::Impl::Start() {
+  YM_RETURN_IF_ERROR(Validate(options_));
+  if (started_) return absl::FailedPreconditionError("the server has been started already");
+  auto loop = std::make_shared<EventLoop>(
+      [context = context_] { context->stats.Count(Rejection::kInternalError); });
+  YM_ASSIGN_OR_RETURN(
+      listener_,
+      Listener::Open(loop, options_.bind_address, options_.port,
+                     {.on_accept = [this](Accepted accepted) { OnAccept(std::move(accepted)); },
+                      .on_error = [this] { context_->stats.Count(Rejection::kAcceptError); }}));
+  loop_ = std::move(loop);
+  started_ = true;
+  port_ = listener_->port();
+  if (options_.worker_threads > 0) {
+    workers_ = std::make_unique<WorkerPool>(options_.worker_threads);
+    context_->run_on_worker = [this](std::function<void()> task) {
+      workers_->Submit(std::move(task));
+    };
+  }
+  listener_->Start();
+  loop_->Start(options_.io_threads);
+  return absl::OkStatus();
+}
+
+bool Server::Impl::Admit(const Accepted& accepted) {
+  switch (table_.Check(accepted.address)) {
+    case ConnectionTable::Verdict::kAdmitted:
+      return true;
+    case ConnectionTable::Verdict::kFull:
+      context_->stats.Count(Rejection::kConnectionLimit);
+      return false;
+    case ConnectionTable::Verdict::kPeerFull:
+      context_->stats.Count(Rejection::kPeerLimit);
+      return false;
+    case ConnectionTable::Verdict::kClosed:
+      return false;
+  }
+  return false;
+}
+
+void Server::Impl::OnAccept(Accepted accepted) {
+  context_->stats.CountAccepted();
+  if (!Admit(accepted)) return;
+  const auto tls = tls_.Get();
+  auto session = tls == nullptr ? nullptr : tls->NewSession();
+  std::shared_ptr<Transport> transport;
+  if (tls == nullptr || session != nullptr) {
+    transport = MakeSocketTransport(loop_, std::move(accepted.fd), accepted.ipv6, accepted.remote,
+                                    std::move(session));
+  }
+  if (transport == nullptr) {
+    context_->stats.Count(Rejection::kInternalError);
+    return;
+  }
+  auto connection = std::make_shared<Connection>(transport, context_);
+  if (!table_.Add(connection, accepted.address)) return;
+  transport->Post([connection] { connection->Start(); });
+}
+
+absl::Status Server::Impl::Drain(std::int64_t timeout_ms) {
+  if (!started_) return absl::OkStatus();
+  listener_->Close();
+  table_.Seal();
+  for (const auto& connection : table_.All()) connection->BeginDrain();
+  if (table_.WaitEmpty(timeout_ms)) return absl::OkStatus();
+  return absl::DeadlineExceededError(
+      StrCat(Count(static_cast<std::int64_t>(table_.size()), "connection"), " still open after ",
+             timeout_ms, " ms"));
+}
+
+void Server::Impl::Stop() {
+  if (loop_ == nullptr) return;
+  listener_->Close();
+  table_.Seal();
+  for (const auto& connection : table_.All()) connection->Abort();
+  if (workers_ != nullptr) workers_->Stop();
+  table_.WaitEmpty(kAbortMs);
+  loop_->Stop();
+  listener_.reset();
+  loop_.reset();
+}
+
+ServerStats Server::Impl::stats() const {
+  ServerStats stats = context_->stats.Read();
+  stats.open_connections = static_cast<std::int64_t>(table_.size());
+  return stats;
+}
+
+Server::Server(ServerOptions options, Handler handler)
+    : impl_(std::make_unique<Impl>(std::move(options), std::move(handler))) {}
+Server::~Server() { Stop(); }
+absl::Status Server::SetTls(const TlsSettings& settings) { return impl_->SetTls(settings); }
+absl::Status Server::Start() { return impl_->Start(); }
+int Server::port() const { return impl_->port(); }
+absl::Status Server::Drain(std::int64_t timeout_ms) { return impl_->Drain(timeout_ms); }
+void Server::Stop() { impl_->Stop(); }
+ServerStats Server::stats() const { return impl_->stats(); }
+
+}  // namespace yardmaster::http

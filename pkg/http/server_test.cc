@@ -1,0 +1,506 @@
+// The server over real sockets: what clients get, and what attackers do not.
+#include "pkg/http/server.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <sys/resource.h>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "pkg/base/strings.h"
+#include "pkg/http/raw_client.h"
+
+namespace yardmaster::http {
+namespace {
+
+using testing::HasSubstr;
+using SteadyClock = std::chrono::steady_clock;
+
+std::int64_t MsSince(SteadyClock::time_point start) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(SteadyClock::now() - start).count();
+}
+
+// Waits until `condition` holds, up to 10 s.
+template <typename Condition>
+bool Eventually(Condition condition) {
+  const auto start = SteadyClock::now();
+  while (!condition()) {
+    if (MsSince(start) > 10'000) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  return true;
+}
+
+void Echo(Request request, const Done& done) {
+  done(TextResponse(200, request.body.empty() ? request.target : request.body));
+}
+
+ServerOptions Options() {
+  ServerOptions options;
+  options.bind_address = "127.0.0.1";
+  return options;
+}
+
+// Short enough to wait for, long enough to be told apart.
+ServerOptions ShortDeadlines() {
+  ServerOptions options = Options();
+  options.deadlines = {.handshake_ms = 500,
+                       .header_ms = 500,
+                       .body_ms = 500,
+                       .handler_ms = 500,
+                       .write_ms = 500,
+                       .idle_ms = 500,
+                       .linger_ms = 500};
+  return options;
+}
+
+class ServerTest : public testing::Test {
+ protected:
+  void Start(ServerOptions options, Handler handler = Echo) {
+    server_ = std::make_unique<Server>(std::move(options), std::move(handler));
+    const absl::Status status = server_->Start();
+    ASSERT_TRUE(status.ok()) << status;
+  }
+  int port() const { return server_->port(); }
+  std::int64_t rejected(Rejection reason) const { return server_->stats().rejections(reason); }
+  bool AllClosed() {
+    return Eventually([this] { return server_->stats().open_connections == 0; });
+  }
+
+  std::unique_ptr<Server> server_;
+};
+
+TEST_F(ServerTest, ServesManyRequestsOnOneConnection) {
+  Start(Options());
+  RawClient client(port());
+  for (int i = 0; i < 50; ++i) {
+    const auto response = client.Call("GET", StrCat("/n", i));
+    ASSERT_TRUE(response);
+    EXPECT_EQ(response->status, 200);
+    EXPECT_EQ(response->body, StrCat("/n", i));
+  }
+  EXPECT_EQ(server_->stats().accepted_connections, 1);
+  EXPECT_EQ(server_->stats().requests, 50);
+}
+
+TEST_F(ServerTest, HeadHasNoBodyAndTheConnectionGoesOn) {
+  Start(Options());
+  RawClient client(port());
+  const auto head = client.Call("HEAD", "/12345");
+  ASSERT_TRUE(head);
+  EXPECT_EQ(head->Header("Content-Length"), "6");
+  EXPECT_EQ(client.Call("GET", "/x")->body, "/x");
+}
+
+TEST_F(ServerTest, CarriesBodiesUpToTheLimitBothWays) {
+  Start(Options());
+  RawClient client(port());
+  std::string body(8 * 1024 * 1024, 'b');
+  for (std::size_t i = 0; i < body.size(); i += 997) body[i] = static_cast<char>('a' + i % 26);
+  const auto response = client.Call("POST", "/", body);
+  ASSERT_TRUE(response);
+  EXPECT_EQ(response->status, 200);
+  EXPECT_TRUE(response->body == body);
+
+  std::string chunks;
+  for (std::size_t at = 0; at < body.size(); at += 0x10000) {
+    chunks += "10000\r\n" + body.substr(at, 0x10000) + "\r\n";
+  }
+  client.Send("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks +
+              "0\r\n\r\n");
+  const auto second = client.ReadResponse();
+  ASSERT_TRUE(second);
+  EXPECT_TRUE(second->body == body);
+}
+
+TEST_F(ServerTest, AClientSeesWhyItsLargeBodyIsRefused) {
+  Start(Options());
+  const std::string body(24 * 1024 * 1024, 'b');
+  RawClient sized(port());
+  const auto response = sized.Call("POST", "/", body);
+  ASSERT_TRUE(response) << "a reset instead of an answer";
+  EXPECT_EQ(response->status, 413);
+
+  RawClient chunked(port());
+  chunked.Send("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n");
+  std::string chunk = "100000\r\n" + std::string(0x100000, 'b') + "\r\n";
+  for (int i = 0; i < 20; ++i) chunked.Send(chunk);
+  const auto second = chunked.ReadResponse();
+  ASSERT_TRUE(second);
+  EXPECT_EQ(second->status, 413);
+  EXPECT_EQ(rejected(Rejection::kTooLarge), 2);
+}
+
+TEST_F(ServerTest, RefusesEndlessHeadersTargetsAndChunkHeaders) {
+  Start(Options());
+  const std::string endless(4 * 1024 * 1024, 'x');
+  for (const std::string& bytes :
+       {"GET / HTTP/1.1\r\nHost: a\r\nX: " + endless, "GET /" + endless,
+        "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1;" + endless}) {
+    RawClient client(port());
+    client.Send(bytes);
+    const auto response = client.ReadResponse();
+    ASSERT_TRUE(response);
+    EXPECT_EQ(response->status, 431);
+    EXPECT_TRUE(client.AtCleanEnd());
+  }
+}
+
+TEST_F(ServerTest, AnswersAndClosesCleanlyAfterAMalformedRequest) {
+  Start(Options());
+  const std::string chunked = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
+  const std::vector<std::pair<std::string, int>> cases = {
+      {chunked + "-1\r\n", 400},
+      {chunked + "-2\r\n", 400},
+      {chunked + "-3\r\n", 400},
+      {chunked + "7fffffff\r\n", 413},
+      {"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n", 400},
+      {"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9223372036854775808\r\n\r\n", 413},
+      {"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n",
+       400},
+      {"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: xchunked\r\n\r\n", 501},
+      {"GET / HTTP/1.1\r\n\r\n", 400},
+      {"GET / HTTP/9.9\r\nHost: a\r\n\r\n", 505},
+      {"GET / XXXX/1.1\r\nHost: a\r\n\r\n", 400},
+      {"TRACE / HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer secret\r\n\r\n", 405},
+  };
+  for (const auto& [bytes, status] : cases) {
+    RawClient client(port());
+    client.Send(bytes);
+    const auto response = client.ReadResponse();
+    ASSERT_TRUE(response) << bytes;
+    EXPECT_EQ(response->status, status) << bytes;
+    EXPECT_EQ(response->Header("Connection"), "close") << bytes;
+    EXPECT_THAT(response->body, testing::Not(HasSubstr("secret")));
+    EXPECT_TRUE(client.AtCleanEnd()) << bytes;
+  }
+  EXPECT_TRUE(AllClosed());
+}
+
+TEST_F(ServerTest, AnswersPipelinedRequestsInOrderFromManyWorkers) {
+  ServerOptions options = Options();
+  options.worker_threads = 4;
+  Start(options, [](Request request, const Done& done) {
+    // The earlier the request, the longer it takes.
+    const int n = ParseNumber<int>(request.path().substr(2)).value_or(0);
+    std::this_thread::sleep_for(std::chrono::milliseconds(10 - n));
+    done(TextResponse(200, request.target));
+  });
+  RawClient client(port());
+  std::string bytes;
+  for (int i = 0; i < 10; ++i) bytes += StrCat("GET /n", i, " HTTP/1.1\r\nHost: a\r\n\r\n");
+  client.Send(bytes);
+  for (int i = 0; i < 10; ++i) {
+    const auto response = client.ReadResponse();
+    ASSERT_TRUE(response);
+    EXPECT_EQ(response->body, StrCat("/n", i));
+  }
+}
+
+TEST_F(ServerTest, SlowAndSilentClientsAreClosedAtTheirDeadlineWhileOthersAreServed) {
+  Start(ShortDeadlines());
+  const auto start = SteadyClock::now();
+  std::vector<std::unique_ptr<RawClient>> slow;
+  for (int i = 0; i < 60; ++i) {
+    slow.push_back(std::make_unique<RawClient>(port()));
+    if (i % 3 == 1) slow.back()->Send("GET / HTTP/1.1\r\nX: ");
+    if (i % 3 == 2) slow.back()->Send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n");
+  }
+  RawClient good(port());
+  EXPECT_EQ(good.Call("GET", "/good")->body, "/good");
+  for (std::size_t i = 0; i < slow.size(); ++i) {
+    const auto response = slow[i]->ReadResponse();
+    EXPECT_EQ(response.has_value(), i % 3 != 0);
+    if (response) {
+      EXPECT_EQ(response->status, 408);
+    }
+    EXPECT_TRUE(slow[i]->AtCleanEnd());
+  }
+  EXPECT_GE(MsSince(start), 490);
+  EXPECT_LT(MsSince(start), 5'000);
+  EXPECT_EQ(rejected(Rejection::kHeaderTimeout), 40);
+  EXPECT_EQ(rejected(Rejection::kBodyTimeout), 20);
+}
+
+TEST_F(ServerTest, AClientThatSendsAByteNowAndThenGainsNoTime) {
+  Start(ShortDeadlines());
+  SocketStream stream(port());
+  const auto start = SteadyClock::now();
+  stream.Send("GET / HTTP/1.1\r\nX: ");
+  ASSERT_TRUE(Eventually([this] { return server_->stats().open_connections == 1; }));
+  while (server_->stats().open_connections > 0 && MsSince(start) < 5'000) {
+    stream.Send("x");
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  // The header deadline, then the listening after the answer.
+  EXPECT_LT(MsSince(start), 3'000);
+  EXPECT_EQ(rejected(Rejection::kHeaderTimeout), 1);
+}
+
+TEST_F(ServerTest, AnAbsentAnswerIsReplacedAndADroppedOneClosesTheConnection) {
+  std::mutex mutex;
+  std::vector<Done> held;
+  Start(ShortDeadlines(), [&](const Request& request, Done done) {
+    if (request.path() == "/drop") return;
+    std::lock_guard lock(mutex);
+    held.push_back(std::move(done));
+  });
+  RawClient waiting(port());
+  const auto response = waiting.Call("GET", "/hold");
+  ASSERT_TRUE(response);
+  EXPECT_EQ(response->status, 503);
+  RawClient dropped(port());
+  const auto start = SteadyClock::now();
+  EXPECT_FALSE(dropped.Call("GET", "/drop"));
+  EXPECT_TRUE(dropped.AtCleanEnd());
+  EXPECT_LT(MsSince(start), 450) << "closed at once, not at a deadline";
+  EXPECT_EQ(rejected(Rejection::kHandlerTimeout), 1);
+  EXPECT_EQ(rejected(Rejection::kHandlerDropped), 1);
+  // Late answers go nowhere, during the server's life and after it.
+  held[0](TextResponse(200, "late"));
+  RawClient last(port());
+  last.Send("GET /hold HTTP/1.1\r\nHost: a\r\n\r\n");
+  ASSERT_TRUE(Eventually([&] {
+    std::lock_guard lock(mutex);
+    return held.size() == 2;
+  }));
+  server_.reset();
+  held[1](TextResponse(200, "too late"));
+}
+
+TEST_F(ServerTest, AThrowingHandlerCostsOneAnswer) {
+  Start(Options(), [](const Request&, const Done&) { throw std::string("oops"); });
+  RawClient client(port());
+  EXPECT_EQ(client.Call("GET", "/")->status, 500);
+  EXPECT_EQ(client.Call("GET", "/")->status, 500);
+}
+
+TEST_F(ServerTest, BlockedHandlersHoldUpNobodyElse) {
+  ServerOptions options = Options();
+  options.io_threads = 1;
+  options.worker_threads = 3;
+  std::promise<void> release;
+  const std::shared_future<void> released = release.get_future().share();
+  Start(options, [released](const Request& request, const Done& done) {
+    if (request.path() == "/block") released.wait();
+    done(TextResponse(200, "ok"));
+  });
+  std::vector<std::unique_ptr<RawClient>> blocked;
+  for (int i = 0; i < 2; ++i) {
+    blocked.push_back(std::make_unique<RawClient>(port()));
+    blocked.back()->Send("GET /block HTTP/1.1\r\nHost: a\r\n\r\n");
+  }
+  ASSERT_TRUE(Eventually([this] { return server_->stats().requests == 2; }));
+  RawClient other(port());
+  EXPECT_EQ(other.Call("GET", "/")->status, 200);
+  release.set_value();
+  for (auto& client : blocked) EXPECT_EQ(client->ReadResponse()->status, 200);
+}
+
+TEST_F(ServerTest, CapsConnectionsInAllAndPerPeer) {
+  ServerOptions options = Options();
+  options.limits.connections = 3;
+  Start(options);
+  std::vector<std::unique_ptr<RawClient>> clients;
+  for (int i = 0; i < 3; ++i) {
+    clients.push_back(std::make_unique<RawClient>(port()));
+    EXPECT_EQ(clients.back()->Call("GET", "/")->status, 200);
+  }
+  RawClient refused(port());
+  EXPECT_FALSE(refused.Call("GET", "/"));
+  EXPECT_EQ(rejected(Rejection::kConnectionLimit), 1);
+  clients.pop_back();
+  ASSERT_TRUE(Eventually([this] { return server_->stats().open_connections == 2; }));
+  RawClient admitted(port());
+  EXPECT_EQ(admitted.Call("GET", "/")->status, 200);
+
+  options.limits.connections = 100;
+  options.limits.connections_per_peer = 1;
+  Start(options);
+  RawClient first(port());
+  EXPECT_EQ(first.Call("GET", "/")->status, 200);
+  RawClient second(port());
+  EXPECT_FALSE(second.Call("GET", "/"));
+  EXPECT_EQ(rejected(Rejection::kPeerLimit), 1);
+}
+
+TEST_F(ServerTest, HalfOpenAndResetConnectionsLeaveNothingBehind) {
+  Start(Options());
+  { RawClient(port()).Call("GET", "/"); }
+  ASSERT_TRUE(AllClosed());
+  const int before = CountOpenFiles();
+  for (int i = 0; i < 200; ++i) {
+    SocketStream stream(port());
+    if (i % 2 == 0) stream.Send("GET / HT");
+    if (i % 4 < 2) stream.ResetOnClose();
+  }
+  EXPECT_TRUE(Eventually([this] { return server_->stats().accepted_connections == 201; }));
+  EXPECT_TRUE(AllClosed());
+  EXPECT_EQ(CountOpenFiles(), before);
+}
+
+TEST_F(ServerTest, RunningOutOfDescriptorsNeitherSpinsNorLasts) {
+  Start(Options());
+  rlimit saved{};
+  getrlimit(RLIMIT_NOFILE, &saved);
+  const rlimit low{static_cast<rlim_t>(CountOpenFiles() + 12), saved.rlim_max};
+  setrlimit(RLIMIT_NOFILE, &low);
+  std::vector<std::unique_ptr<RawClient>> clients;
+  for (int i = 0; i < 8; ++i) clients.push_back(std::make_unique<RawClient>(port()));
+  const auto start = SteadyClock::now();
+  EXPECT_TRUE(Eventually([this] { return rejected(Rejection::kAcceptError) >= 3; }));
+  EXPECT_GE(MsSince(start), 190) << "100 ms between two tries";
+  clients.clear();
+  RawClient after(port());
+  EXPECT_EQ(after.Call("GET", "/")->status, 200);
+  setrlimit(RLIMIT_NOFILE, &saved);
+}
+
+TEST_F(ServerTest, DrainAnswersWhatIsUnderWayAndClosesTheRest) {
+  ServerOptions options = Options();
+  options.worker_threads = 1;
+  std::promise<void> release;
+  const std::shared_future<void> released = release.get_future().share();
+  Start(options, [released](const Request& request, const Done& done) {
+    if (request.path() == "/slow") released.wait();
+    done(TextResponse(200, "done"));
+  });
+  RawClient idle(port());
+  EXPECT_EQ(idle.Call("GET", "/")->status, 200);
+  RawClient unused(port());
+  RawClient busy(port());
+  busy.Send("GET /slow HTTP/1.1\r\nHost: a\r\n\r\n");
+  ASSERT_TRUE(Eventually([this] { return server_->stats().requests == 2; }));
+
+  EXPECT_EQ(server_->Drain(50).code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_TRUE(idle.AtCleanEnd());
+  EXPECT_TRUE(unused.AtCleanEnd());
+  RawClient late(port());
+  EXPECT_FALSE(late.Call("GET", "/")) << "nothing new is taken";
+  release.set_value();
+  const auto response = busy.ReadResponse();
+  ASSERT_TRUE(response);
+  EXPECT_EQ(response->body, "done");
+  EXPECT_EQ(response->Header("Connection"), "close");
+  EXPECT_TRUE(busy.AtCleanEnd());
+  EXPECT_TRUE(server_->Drain(10'000).ok());
+}
+
+TEST_F(ServerTest, DrainEndsEarlyWhenEverybodyHasGone) {
+  Start(Options());
+  { EXPECT_EQ(RawClient(port()).Call("GET", "/")->status, 200); }
+  const auto start = SteadyClock::now();
+  EXPECT_TRUE(server_->Drain(10'000).ok());
+  EXPECT_LT(MsSince(start), 5'000);
+}
+
+TEST_F(ServerTest, StopsUnderLoadAgainAndAgain) {
+  for (int round = 0; round < 10; ++round) {
+    ServerOptions options = Options();
+    options.worker_threads = round % 3;
+    Start(options);
+    std::atomic<bool> stop{false};
+    std::vector<std::thread> clients;
+    for (int i = 0; i < 4; ++i) {
+      clients.emplace_back([port = port(), &stop] {
+        RawClient client(port);
+        while (!stop && client.Call("POST", "/", "body")) {
+        }
+      });
+    }
+    EXPECT_TRUE(Eventually([this] { return server_->stats().requests > 20; }));
+    server_->Stop();
+    EXPECT_EQ(server_->stats().open_connections, 0);
+    stop = true;
+    for (std::thread& client : clients) client.join();
+  }
+}
+
+TEST_F(ServerTest, ServesManyClientsAtOnce) {
+  ServerOptions options = Options();
+  options.worker_threads = 2;
+  Start(options);
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 8; ++t) {
+    threads.emplace_back([&, t] {
+      RawClient client(port());
+      for (int i = 0; i < 100; ++i) {
+        const std::string body = StrCat("client ", t, " call ", i) + std::string(i * 50, 'x');
+        const auto response = client.Call("POST", "/", body);
+        if (!response || response->body != body) ++wrong;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(server_->stats().requests, 800);
+}
+
+TEST_F(ServerTest, OldClientsAreServed) {
+  Start(Options());
+  RawClient client(port());
+  client.Send("GET /a HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
+  EXPECT_EQ(client.ReadResponse()->Header("Connection"), "keep-alive");
+  client.Send("GET /b HTTP/1.0\r\n\r\n");
+  EXPECT_EQ(client.ReadResponse()->Header("Connection"), "close");
+  EXPECT_TRUE(client.AtCleanEnd());
+}
+
+TEST_F(ServerTest, AHalfClosedClientGetsItsAnswer) {
+  Start(Options());
+  auto stream = std::make_unique<SocketStream>(port());
+  SocketStream& socket = *stream;
+  RawClient client(std::move(stream));
+  client.Send("GET /a HTTP/1.1\r\nHost: a\r\n\r\n");
+  socket.HalfClose();
+  EXPECT_EQ(client.ReadResponse()->body, "/a");
+  EXPECT_TRUE(client.AtCleanEnd());
+}
+
+TEST_F(ServerTest, ListensOnIpv6OrSaysThatItCannot) {
+  ServerOptions options = Options();
+  options.bind_address = "::";
+  std::string remote;
+  Server server(
+      options, [&](Request request, const Done& done) { done(TextResponse(200, request.remote)); });
+  const absl::Status status = server.Start();
+  if (!status.ok()) {
+    EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
+    return;
+  }
+  RawClient over_v4(server.port());
+  EXPECT_THAT(over_v4.Call("GET", "/")->body, testing::StartsWith("127.0.0.1:"));
+  RawClient over_v6(std::make_unique<SocketStream>(server.port(), "::1"));
+  EXPECT_THAT(over_v6.Call("GET", "/")->body, testing::StartsWith("[::1]:"));
+}
+
+TEST_F(ServerTest, StartSaysWhatIsWrong) {
+  Start(Options());
+  ServerOptions taken = Options();
+  taken.port = port();
+  Server second(taken, Echo);
+  const absl::Status status = second.Start();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(status.message()), HasSubstr(StrCat("127.0.0.1 port ", port())));
+
+  ServerOptions named = Options();
+  named.bind_address = "localhost";
+  EXPECT_EQ(Server(named, Echo).Start().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(server_->Start().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(server_->SetTls({}).code(), absl::StatusCode::kFailedPrecondition);
+  Server never_started(Options(), Echo);
+  EXPECT_TRUE(never_started.Drain(1).ok());
+}
+
+}  // namespace
+}  // namespace yardmaster::http

@@ -1,0 +1,20 @@
+// A Transport over a connected socket, with or without TLS. Thread safety: see transport.h.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "pkg/http/event_loop.h"
+#include "pkg/http/tls_context.h"
+#include "pkg/http/transport.h"
+#include "pkg/http/unique_fd.h"
+
+namespace yardmaster::http {
+
+// `fd` is a connected stream socket of IPv4 or IPv6. `session` null = plain. Null when the kernel
+// cannot watch one more descriptor.
+std::shared_ptr<Transport> MakeSocketTransport(std::shared_ptr<EventLoop> loop, UniqueFd fd,
+                                               bool ipv6, std::string remote,
+                                               std::unique_ptr<TlsSession> session);
+
+}  // namespace yardmaster::http

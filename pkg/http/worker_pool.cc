@@ -1,0 +1,45 @@
+#include "pkg/http/worker_pool.h"
+
+#include <utility>
+
+namespace yardmaster::http {
+
+WorkerPool::WorkerPool(int threads) {
+  for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { Run(); });
+}
+
+void WorkerPool::Submit(std::function<void()> task) {
+  std::unique_lock lock(mutex_);
+  if (stopped_) return;
+  tasks_.push_back(std::move(task));
+  lock.unlock();
+  wake_.notify_one();
+}
+
+void WorkerPool::Stop() {
+  std::deque<std::function<void()>> dropped;  // destroyed after the lock is free
+  {
+    std::lock_guard lock(mutex_);
+    stopped_ = true;
+    dropped.swap(tasks_);
+  }
+  wake_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+}
+
+void WorkerPool::Run() {
+  for (;;) {
+    std::function<void()> task;
+    {
+      std::unique_lock lock(mutex_);
+      wake_.wait(lock, [this] { return stopped_ || !tasks_.empty(); });
+      if (stopped_) return;
+      task = std::move(tasks_.front());
+      tasks_.pop_front();
+    }
+    task();
+  }
+}
+
+}  // namespace yardmaster::http

@@ -1,0 +1,37 @@
+// Threads that run handlers, so that one that waits holds up no I/O. The queue needs no bound of
+// its own: a connection has one request at a time, and connections are bounded. Thread safety:
+// Submit from any thread; Stop once, from a thread that is no worker.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace yardmaster::http {
+
+class WorkerPool {
+ public:
+  explicit WorkerPool(int threads);
+  WorkerPool(const WorkerPool&) = delete;
+  WorkerPool& operator=(const WorkerPool&) = delete;
+  ~WorkerPool() { Stop(); }
+
+  // `task` must not throw. Dropped without running after Stop.
+  void Submit(std::function<void()> task);
+  // Drops what has not begun, waits for what has.
+  void Stop();
+
+ private:
+  void Run();
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<std::function<void()>> tasks_;
+  bool stopped_ = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace yardmaster::http

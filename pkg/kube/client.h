@@ -1,0 +1,144 @@
+// The seam to the Kubernetes API: everything above pkg/kube talks to a Client and nothing else.
+// RestClient is the real one, FakeClient (fake_client.h) the one of tests.
+//
+// Errors. Every call maps what happened to one status code, so that callers never look at HTTP:
+//   NotFound            404
+//   AlreadyExists       409, reason AlreadyExists (create)
+//   Aborted             409 otherwise: a stale resourceVersion, a failed precondition, an
+//                       apply conflict; also a patch that names another uid. Read again and decide
+//                       again.
+//   OutOfRange          410: the resourceVersion or continue token is too old. List again.
+//   FailedPrecondition  a JSON patch that does not fit the object: a `test` that failed or a path
+//                       that is not there. Read again and decide again.
+//   InvalidArgument     422 and 400: the object is refused; the message carries every cause
+//   Unauthenticated     401      PermissionDenied  403
+//   ResourceExhausted   429      RetryAfterMs(status) says how long the server asks to wait
+//   Unavailable         5xx, no connection, connection lost; the call may have taken effect
+//   DeadlineExceeded    no answer in time; the call may have taken effect
+//   Cancelled           stopped by the caller
+//   DataLoss            an answer or a watch line that cannot be understood
+// The message reads "<VERB> <path>: <what the server said>".
+//
+// Thread safety: all methods from any thread, at the same time.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "nlohmann/json_fwd.hpp"
+
+#include "pkg/kube/object.h"
+#include "pkg/kube/resource.h"
+
+namespace yardmaster::kube {
+
+struct ListOptions {
+  std::string label_selector = {};
+  std::string field_selector = {};
+  int limit = 500;
+  std::string continue_token = {};
+};
+
+struct ListPage {
+  std::vector<ObjectPtr> items = {};
+  std::string resource_version = {};
+  std::string continue_token = {};  // empty: the last page
+};
+
+enum class PatchType { kJson, kMerge, kApply };
+
+// What to send with PATCH, and how the server reads it.
+struct PatchBody {
+  PatchType type;
+  // The JSON text of the patch.
+  std::string body = {};
+  // Required for kApply; who did it, in metadata.managedFields, for the others.
+  std::string field_manager = {};
+  // kApply only: take fields over from other managers instead of failing with Aborted.
+  bool force = false;
+};
+// RFC 6902 operations, an array. Begin with `test` operations for what must still be true.
+PatchBody JsonPatch(const nlohmann::json& operations);
+// RFC 7386. Put metadata.uid or metadata.resourceVersion in it as a precondition.
+PatchBody MergePatch(const nlohmann::json& body);
+// Server-side apply of the complete set of fields that `field_manager` owns.
+PatchBody ApplyPatch(const nlohmann::json& object, std::string_view field_manager,
+                     bool force = true);
+
+struct WriteOptions {
+  std::string field_manager = {};
+  // Adds fieldValidation=Strict: unknown fields are errors.
+  bool strict = false;
+  bool dry_run = false;
+};
+
+struct DeleteOptions {
+  // Preconditions; empty means none.
+  std::string uid = {};
+  std::string resource_version = {};
+  // "Background", "Foreground", "Orphan"; empty leaves it to the server.
+  std::string propagation = {};
+  // Negative leaves it to the server.
+  int grace_period_seconds = -1;
+};
+
+struct WatchOptions {
+  std::string label_selector = {};
+  std::string field_selector = {};
+  // Events after this version. Take it from a list or an earlier event.
+  std::string resource_version = {};
+  // The server ends the watch after this long.
+  int timeout_seconds = 300;
+};
+
+enum class WatchEventType { kAdded, kModified, kDeleted, kBookmark };
+
+struct WatchEvent {
+  WatchEventType type;
+  // For a bookmark only metadata.resourceVersion means anything.
+  ObjectPtr object;
+};
+
+class Client {
+ public:
+  virtual ~Client() = default;
+
+  virtual absl::StatusOr<nlohmann::json> Get(const Target& target) = 0;
+  // One page of a collection.
+  virtual absl::StatusOr<ListPage> List(const Target& target, const ListOptions& options) = 0;
+  // Creates in the collection `target`; with a subresource set, POSTs to that subresource of the
+  // named object (binding, eviction, token). Returns the server's answer.
+  virtual absl::StatusOr<nlohmann::json> Create(const Target& target, const nlohmann::json& object,
+                                                const WriteOptions& options = {}) = 0;
+  // PUT. With metadata.resourceVersion in `object` a stale one gives Aborted.
+  virtual absl::StatusOr<nlohmann::json> Replace(const Target& target, const nlohmann::json& object,
+                                                 const WriteOptions& options = {}) = 0;
+  virtual absl::StatusOr<nlohmann::json> Patch(const Target& target, const PatchBody& patch,
+                                               const WriteOptions& options = {}) = 0;
+  // OK also when deletion has only begun (finalizers, grace period).
+  virtual absl::Status Delete(const Target& target, const DeleteOptions& options = {}) = 0;
+  // Blocks and calls `on_event`, on the calling thread, for every event in order. Returns OK when
+  // the server ended the watch in the ordinary way (resume from the last version seen), Cancelled
+  // after `stop`, OutOfRange when only a new list helps, else as above.
+  virtual absl::Status Watch(const Target& target, const WatchOptions& options,
+                             std::stop_token stop,
+                             const std::function<void(const WatchEvent&)>& on_event) = 0;
+};
+
+// All pages, one after the other. A continue token that got too old makes it begin again, three
+// times at most; then OutOfRange. `options.continue_token` must be empty.
+absl::StatusOr<ListPage> ListAll(Client& client, const Target& target,
+                                 const ListOptions& options = {});
+
+// How long the server asked to wait before the next try; 0 if it did not.
+std::int64_t RetryAfterMs(const absl::Status& status);
+// The HTTP code behind a status; 0 if there was no answer.
+int HttpCodeOf(const absl::Status& status);
+
+}  // namespace yardmaster::kube

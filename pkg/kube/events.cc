@@ -1,0 +1,92 @@
+#include "pkg/kube/events.h"
+
+#include <chrono>
+#include <utility>
+
+namespace yardmaster::kube {
+namespace {
+
+constexpr int kMaxTries = 4;
+// How often open series are looked at.
+constexpr std::chrono::seconds kPoll{1};
+
+bool WorthAnotherTry(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ||
+         absl::IsResourceExhausted(status);
+}
+
+}  // namespace
+
+EventRecorder::EventRecorder(Client& client, EventWriterOptions options, Timing timing,
+                             std::size_t queue_size)
+    : timing_(timing),
+      queue_size_(queue_size),
+      writer_(client, std::move(options), timing.clock, timing.seed),
+      backoff_(timing.seed + 1),
+      thread_([this](std::stop_token stop) { Run(stop); }) {}
+
+EventRecorder::~EventRecorder() {
+  thread_.request_stop();
+  thread_.join();
+}
+
+void EventRecorder::Record(EventRecord event) {
+  std::lock_guard lock(mutex_);
+  ++stats_.recorded;
+  if (queue_.size() >= queue_size_) {
+    ++stats_.dropped;
+    return;
+  }
+  queue_.push_back({std::move(event), timing_.clock.WallMs()});
+  changed_.notify_all();
+}
+
+void EventRecorder::Flush() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return queue_.empty() && !writing_; });
+}
+
+EventRecorderStats EventRecorder::stats() const {
+  std::lock_guard lock(mutex_);
+  return stats_;
+}
+
+void EventRecorder::Run(std::stop_token stop) {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait_for(lock, stop, kPoll, [this] { return !queue_.empty(); });
+    if (queue_.empty() && stop.stop_requested()) break;
+    writing_ = !queue_.empty();
+    if (writing_) {
+      const Queued queued = std::move(queue_.front());
+      queue_.pop_front();
+      lock.unlock();
+      Write(queued, stop);
+    } else {
+      lock.unlock();
+    }
+    // What fails here comes again; a count that is late by a second or an hour is still a count.
+    writer_.WriteDue(false).IgnoreError();
+    lock.lock();
+    writing_ = false;
+    changed_.notify_all();
+  }
+  lock.unlock();
+  writer_.WriteDue(true).IgnoreError();
+}
+
+void EventRecorder::Write(const Queued& queued, std::stop_token stop) {
+  absl::Status status;
+  for (int tries = 1; tries <= kMaxTries; ++tries) {
+    status = writer_.Take(queued.event, queued.wall_ms);
+    if (status.ok()) backoff_.Reset();
+    if (!WorthAnotherTry(status)) break;
+    const std::int64_t delay_ms = std::max(backoff_.NextMs(), RetryAfterMs(status));
+    if (stop.stop_requested() || !timing_.sleeper.Sleep(delay_ms, stop)) break;
+  }
+  if (status.ok()) return;
+  std::lock_guard lock(mutex_);
+  ++stats_.dropped;
+}
+
+}  // namespace yardmaster::kube

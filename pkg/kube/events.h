@@ -1,0 +1,69 @@
+// Reports to people what was decided about their objects: Kubernetes Events, shown by
+// `kubectl describe`.
+//
+// Record never blocks and never fails: events wait in a bounded queue for a thread of their own;
+// when it is full, new ones are dropped and counted. How events are counted up and combined is told
+// in event_writer.h. An event the API server refuses is dropped; one it could not take is tried
+// again three times.
+//
+// Thread safety: all methods from any thread.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <thread>
+
+#include "pkg/kube/client.h"
+#include "pkg/kube/event_writer.h"
+#include "pkg/kube/timing.h"
+
+namespace yardmaster::kube {
+
+struct EventRecorderStats {
+  std::int64_t recorded = 0;
+  std::int64_t dropped = 0;  // queue full, refused, or given up
+};
+
+class EventRecorder {
+ public:
+  // `client` and what `timing` refers to must outlive the recorder. The thread starts at once.
+  EventRecorder(Client& client, EventWriterOptions options, Timing timing,
+                std::size_t queue_size = 1000);
+  // Writes what is queued and all open counts, one try each, then ends.
+  ~EventRecorder();
+  EventRecorder(const EventRecorder&) = delete;
+  EventRecorder& operator=(const EventRecorder&) = delete;
+
+  void Record(EventRecord event);
+  // Blocks until everything recorded so far has been written or dropped (counts aside).
+  void Flush();
+  EventRecorderStats stats() const;
+
+ private:
+  struct Queued {
+    EventRecord event;
+    std::int64_t wall_ms;
+  };
+
+  void Run(std::stop_token stop);
+  void Write(const Queued& queued, std::stop_token stop);
+
+  const Timing timing_;
+  const std::size_t queue_size_;
+
+  // The thread's own.
+  EventWriter writer_;
+  Backoff backoff_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::deque<Queued> queue_;
+  bool writing_ = false;
+  EventRecorderStats stats_;
+
+  std::jthread thread_;  // last: it uses all of the above
+};
+
+}  // namespace yardmaster::kube

@@ -1,0 +1,173 @@
+#include "pkg/kube/events.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+
+#include "pkg/base/status.h"
+#include "pkg/base/strings.h"
+#include "pkg/kube/fake_client.h"
+#include "pkg/kube/fake_sleeper.h"
+
+namespace yardmaster::kube {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+class EventsTest : public testing::Test {
+ protected:
+  static EventRecord Event(const std::string& note, const std::string& name = "job") {
+    EventRecord event;
+    event.regarding = {"yardmaster.dev/v1alpha1", "TrainingJob", "team", name, "uid-1"};
+    event.reason = "NotPlanned";
+    event.action = "Placing";
+    event.note = note;
+    return event;
+  }
+  static EventWriterOptions Options() {
+    EventWriterOptions options;
+    options.controller = "yardmaster.dev/extender";
+    options.instance = "extender-0";
+    return options;
+  }
+  void Take(const EventRecord& event) { ASSERT_TRUE(writer_.Take(event, clock_.WallMs()).ok()); }
+
+  FakeClock clock_;
+  FakeSleeper sleeper_{clock_, FakeSleeper::Mode::kAdvance};
+  FakeClient client_{clock_};
+  EventWriter writer_{client_, Options(), clock_, 1};
+};
+
+TEST_F(EventsTest, AnEventCarriesWhatTheApiAsksFor) {
+  EventRecord event = Event("2 hosts short in segment 7");
+  event.type = EventType::kWarning;
+  Take(event);
+  ASSERT_EQ(client_.All(Events()).size(), 1u);
+  const json written = client_.All(Events())[0];
+  EXPECT_EQ(NamespaceOf(written), "team");
+  EXPECT_THAT(NameOf(written), StartsWith("job."));
+  EXPECT_EQ(written["eventTime"], FormatMicroTime(clock_.WallMs()));
+  EXPECT_EQ(written["reportingController"], "yardmaster.dev/extender");
+  EXPECT_EQ(written["reportingInstance"], "extender-0");
+  EXPECT_EQ(written["type"], "Warning");
+  EXPECT_EQ(written["reason"], "NotPlanned");
+  EXPECT_EQ(written["action"], "Placing");
+  EXPECT_EQ(written["note"], "2 hosts short in segment 7");
+  EXPECT_EQ(written["regarding"]["uid"], "uid-1");
+  EXPECT_FALSE(written.contains("series"));
+}
+
+TEST_F(EventsTest, EventsAboutClusterScopedObjectsGoToDefault) {
+  EventRecord event = Event("x");
+  event.regarding = {"v1", "Node", "", "n1", ""};
+  Take(event);
+  EXPECT_EQ(NamespaceOf(client_.All(Events())[0]), "default");
+  EXPECT_FALSE(client_.All(Events())[0]["regarding"].contains("namespace"));
+}
+
+TEST_F(EventsTest, TheSameEventCountsUpInsteadOfBecomingAnother) {
+  Take(Event("x"));
+  for (int i = 0; i < 4; ++i) {
+    clock_.Advance(1000);
+    Take(Event("x"));
+  }
+  ASSERT_TRUE(writer_.WriteDue(false).ok());
+  EXPECT_FALSE(client_.All(Events())[0].contains("series"));  // not due yet
+  clock_.Advance(30'000);
+  ASSERT_TRUE(writer_.WriteDue(false).ok());
+  ASSERT_EQ(client_.All(Events()).size(), 1u);
+  const json series = client_.All(Events())[0]["series"];
+  EXPECT_EQ(series["count"], 5);
+  EXPECT_EQ(series["lastObservedTime"], FormatMicroTime(clock_.WallMs() - 30'000));
+  EXPECT_EQ(writer_.writes(), 2);
+}
+
+TEST_F(EventsTest, ASeriesEndsAfterSixIdleMinutesWithItsLastCountWritten) {
+  Take(Event("x"));
+  Take(Event("x"));
+  clock_.Advance(6 * 60'000);
+  ASSERT_TRUE(writer_.WriteDue(false).ok());
+  EXPECT_EQ(client_.All(Events())[0]["series"]["count"], 2);
+  Take(Event("x"));
+  EXPECT_EQ(client_.All(Events()).size(), 2u);
+}
+
+TEST_F(EventsTest, ACountForAnEventThatExpiredMakesItAnew) {
+  Take(Event("x"));
+  Take(Event("x"));
+  const json first = client_.All(Events())[0];
+  ASSERT_TRUE(client_.Delete({Events(), "team", NameOf(first)}, {}).ok());
+  ASSERT_TRUE(writer_.WriteDue(true).ok());
+  ASSERT_EQ(client_.All(Events()).size(), 1u);
+  EXPECT_EQ(client_.All(Events())[0]["series"]["count"], 2);
+}
+
+TEST_F(EventsTest, ManySimilarEventsBecomeOne) {
+  for (int i = 0; i < 50; ++i) Take(Event(StrCat("host n", i, " is gone")));
+  ASSERT_TRUE(writer_.WriteDue(true).ok());
+  EXPECT_EQ(client_.All(Events()).size(), 11u);
+  int combined = 0;
+  for (const json& event : client_.All(Events())) {
+    if (!event["note"].get<std::string>().starts_with("(combined")) continue;
+    ++combined;
+    EXPECT_EQ(event["series"]["count"], 40);
+  }
+  EXPECT_EQ(combined, 1);
+  Take(Event("about another object", "other"));
+  EXPECT_EQ(client_.All(Events()).size(), 12u);
+}
+
+TEST_F(EventsTest, LongTextsAreCutAtCharacters) {
+  std::string note(1023, 'x');
+  Take(Event(note + "\xc3\xa9 and more", std::string(300, 'n')));
+  const json written = client_.All(Events())[0];
+  EXPECT_EQ(written["note"], note);
+  EXPECT_LE(NameOf(written).size(), 253u);
+}
+
+TEST_F(EventsTest, TheRecorderWritesOnItsThreadAndFlushWaitsForIt) {
+  EventRecorder recorder(client_, Options(), {clock_, sleeper_, 1});
+  for (int i = 0; i < 5; ++i) recorder.Record(Event(StrCat("note ", i)));
+  recorder.Flush();
+  EXPECT_EQ(client_.All(Events()).size(), 5u);
+  EXPECT_EQ(recorder.stats().recorded, 5);
+  EXPECT_EQ(recorder.stats().dropped, 0);
+}
+
+TEST_F(EventsTest, WhatTheServerCannotTakeIsTriedAgainAndWhatItRefusesIsDropped) {
+  client_.FailNext(Verb::kCreate, "events", absl::UnavailableError("down"), 3);
+  EventRecorder recorder(client_, Options(), {clock_, sleeper_, 1});
+  recorder.Record(Event("a"));
+  recorder.Flush();
+  EXPECT_EQ(client_.All(Events()).size(), 1u);
+  EXPECT_EQ(sleeper_.slept().size(), 3u);
+  client_.FailNext(Verb::kCreate, "events", absl::PermissionDeniedError("forbidden"));
+  recorder.Record(Event("b"));
+  recorder.Flush();
+  EXPECT_EQ(client_.All(Events()).size(), 1u);
+  EXPECT_EQ(recorder.stats().dropped, 1);
+}
+
+TEST_F(EventsTest, AFullQueueDropsAndNeverBlocks) {
+  FakeSleeper manual(clock_, FakeSleeper::Mode::kManual);
+  client_.FailNext(Verb::kCreate, "events", absl::UnavailableError("down"), 1 << 30);
+  EventRecorder recorder(client_, Options(), {clock_, manual, 1}, 3);
+  recorder.Record(Event("first"));
+  manual.WaitForSleepers(1);  // the first is out of the queue and being tried again
+  for (int i = 0; i < 10; ++i) recorder.Record(Event(StrCat("note ", i)));
+  EXPECT_EQ(recorder.stats().dropped, 7);
+}
+
+TEST_F(EventsTest, TheEndWritesWhatIsQueuedAndOpenCounts) {
+  {
+    EventRecorder recorder(client_, Options(), {clock_, sleeper_, 1});
+    for (int i = 0; i < 3; ++i) recorder.Record(Event("same"));
+  }
+  ASSERT_EQ(client_.All(Events()).size(), 1u);
+  EXPECT_EQ(client_.All(Events())[0]["series"]["count"], 3);
+}
+
+}  // namespace
+}  // namespace yardmaster::kube

@@ -1,0 +1,337 @@
+#include "pkg/kube/fake_store.h"
+
+#include <cstdio>
+#include <utility>
+
+#include "pkg/base/status.h"
+#include "pkg/base/strings.h"
+
+namespace yardmaster::kube {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view kOwnGroup = "yardmaster.dev";
+
+bool HasStatusSubresource(const Resource& resource) {
+  return resource.group == kOwnGroup || resource == Pods() || resource == Nodes();
+}
+
+absl::Status NotFound(const Target& target) {
+  return absl::NotFoundError(Describe(target) + " not found");
+}
+
+std::string MakeUid(std::int64_t number) {
+  char text[40];
+  std::snprintf(text, sizeof text, "00000000-0000-4000-8000-%012lld",
+                static_cast<long long>(number));
+  return text;
+}
+
+// Everything that counts as the desired state for metadata.generation.
+json DesiredState(json object) {
+  object.erase("metadata");
+  object.erase("status");
+  return object;
+}
+
+// `from`'s value at metadata.<key> becomes `to`'s, present or not.
+void KeepMetadata(const json& from, json& to, const char* key) {
+  if (const json* value = FindAt(from, {"metadata", key})) {
+    to["metadata"][key] = *value;
+  } else {
+    to["metadata"].erase(key);
+  }
+}
+
+void EraseAt(json& object, const std::vector<std::string>& path) {
+  json* at = &object;
+  for (std::size_t i = 0; i + 1 < path.size(); ++i) {
+    if (!at->is_object() || !at->contains(path[i])) return;
+    at = &(*at)[path[i]];
+  }
+  if (at->is_object()) at->erase(path.back());
+}
+
+void SetAt(json& object, const std::vector<std::string>& path, const json& value) {
+  json* at = &object;
+  for (const std::string& key : path) {
+    if (!at->is_object()) *at = json::object();
+    at = &(*at)[key];
+  }
+  *at = value;
+}
+
+const json* At(const json& object, const std::vector<std::string>& path) {
+  const json* at = &object;
+  for (const std::string& key : path) {
+    at = FindAt(*at, {key});
+    if (at == nullptr) return nullptr;
+  }
+  return at;
+}
+
+}  // namespace
+
+absl::StatusOr<ObjectPtr> FakeStore::Get(const Target& target) const {
+  auto collection = objects_.find(target.resource.GroupResource());
+  if (collection == objects_.end()) return NotFound(target);
+  auto it = collection->second.find(MakeKey(target.ns, target.name));
+  if (it == collection->second.end()) return NotFound(target);
+  return it->second;
+}
+
+absl::StatusOr<ObjectPtr> FakeStore::Create(const Target& target, json object) {
+  if (!target.subresource.empty()) return CreateSubresource(target, object);
+  if (!object.is_object()) return absl::InvalidArgumentError("the object is no JSON object");
+  json& metadata = object["metadata"];
+  if (!metadata.is_object()) metadata = json::object();
+  if (NameOf(object).empty()) {
+    const std::string prefix = StringAt(object, {"metadata", "generateName"});
+    if (prefix.empty()) return FieldError("metadata.name", "name or generateName is required", "");
+    metadata["name"] = StrCat(prefix, "x", next_uid_);
+  }
+  if (!NamespaceOf(object).empty() && NamespaceOf(object) != target.ns) {
+    return FieldError("metadata.namespace", "does not match the namespace of the request", "");
+  }
+  if (target.resource.namespaced) metadata["namespace"] = target.ns;
+  const Target named{target.resource, target.ns, NameOf(object), ""};
+  if (Get(named).ok()) return absl::AlreadyExistsError(Describe(named) + " already exists");
+
+  object["apiVersion"] = target.resource.ApiVersion();
+  object["kind"] = target.resource.kind;
+  metadata["uid"] = MakeUid(next_uid_++);
+  metadata["creationTimestamp"] = FormatTime(clock_.WallMs());
+  metadata["generation"] = 1;
+  metadata.erase("deletionTimestamp");
+  if (target.resource.group == kOwnGroup) object.erase("status");
+  if (target.resource == Pods()) object["status"] = {{"phase", "Pending"}};
+  return Commit(target.resource, WatchEventType::kAdded, nullptr, std::move(object));
+}
+
+absl::StatusOr<ObjectPtr> FakeStore::CreateSubresource(const Target& target, const json& body) {
+  YM_ASSIGN_OR_RETURN(ObjectPtr current, Get(target));
+  if (target.resource == Pods() && target.subresource == "eviction") {
+    YM_RETURN_IF_ERROR(Delete(target, {}));
+    return std::make_shared<const json>(body);
+  }
+  if (target.resource == Pods() && target.subresource == "binding") {
+    if (!StringAt(*current, {"spec", "nodeName"}).empty()) {
+      return absl::AbortedError(Describe(target) + " is already assigned to a node");
+    }
+    json next = *current;
+    next["spec"]["nodeName"] = StringAt(body, {"target", "name"});
+    if (const json* annotations = FindAt(body, {"metadata", "annotations"})) {
+      next["metadata"]["annotations"].update(*annotations);
+    }
+    return Commit(target.resource, WatchEventType::kModified, current, std::move(next));
+  }
+  return absl::NotFoundError(Describe(target) + ": no such subresource");
+}
+
+absl::StatusOr<ObjectPtr> FakeStore::Replace(const Target& target, json object) {
+  if (target.resource.group == kOwnGroup && ResourceVersionOf(object).empty()) {
+    return FieldError("metadata.resourceVersion", "must be specified for an update", "");
+  }
+  return Update(target, std::move(object));
+}
+
+absl::StatusOr<ObjectPtr> FakeStore::Patch(const Target& target, const PatchBody& patch) {
+  if (patch.type == PatchType::kApply) return Apply(target, patch);
+  YM_ASSIGN_OR_RETURN(ObjectPtr current, Get(target));
+  const json body = json::parse(patch.body, nullptr, false);
+  if (body.is_discarded()) return absl::InvalidArgumentError("the patch is no JSON");
+  json next = *current;
+  try {
+    if (patch.type == PatchType::kJson) {
+      next = current->patch(body);
+    } else {
+      next.merge_patch(body);
+    }
+  } catch (const json::exception& error) {
+    return absl::FailedPreconditionError(StrCat(Describe(target), ": ", error.what()));
+  }
+  return Update(target, std::move(next));
+}
+
+absl::StatusOr<ObjectPtr> FakeStore::Update(const Target& target, json incoming) {
+  YM_ASSIGN_OR_RETURN(ObjectPtr current, Get(target));
+  if (NameOf(incoming) != target.name) {
+    return FieldError("metadata.name", "does not match the name of the request", "");
+  }
+  YM_RETURN_IF_ERROR(
+      CheckPreconditions(target, *current, UidOf(incoming), ResourceVersionOf(incoming)));
+  json next;
+  if (target.subresource == "status") {
+    next = *current;
+    next["status"] = incoming.value("status", json());
+    if (next["status"].is_null()) next.erase("status");
+  } else {
+    next = std::move(incoming);
+    if (HasStatusSubresource(target.resource)) {
+      next.erase("status");
+      if (const json* status = FindAt(*current, {"status"})) next["status"] = *status;
+    }
+    for (const char* key : {"uid", "creationTimestamp", "deletionTimestamp", "namespace",
+                            "generation", "resourceVersion"}) {
+      KeepMetadata(*current, next, key);
+    }
+  }
+  if (next == *current) return current;
+  if (DesiredState(next) != DesiredState(*current)) {
+    next["metadata"]["generation"] = current->at("metadata").value("generation", 0) + 1;
+  }
+  const json* finalizers = FindAt(next, {"metadata", "finalizers"});
+  const bool gone = FindAt(next, {"metadata", "deletionTimestamp"}) != nullptr &&
+                    (finalizers == nullptr || finalizers->empty());
+  return Commit(target.resource, gone ? WatchEventType::kDeleted : WatchEventType::kModified,
+                current, std::move(next));
+}
+
+absl::StatusOr<ObjectPtr> FakeStore::Apply(const Target& target, const PatchBody& patch) {
+  json body = json::parse(patch.body, nullptr, false);
+  if (!body.is_object() || patch.field_manager.empty()) {
+    return absl::InvalidArgumentError("apply needs an object and a field manager");
+  }
+  body["metadata"]["name"] = target.name;
+  Leaves leaves;
+  std::vector<std::string> path;
+  CollectLeaves(body, path, leaves);
+  auto& managers =
+      applied_[StrCat(target.resource.GroupResource(), " ", MakeKey(target.ns, target.name))];
+  absl::StatusOr<ObjectPtr> current = Get(target);
+  if (!current.ok()) {
+    if (!target.subresource.empty()) return current.status();
+    managers.clear();
+    current = Create(target, body);
+    if (!current.ok()) return current;
+  } else {
+    for (auto& [manager, owned] : managers) {
+      for (const auto& [leaf, value] : leaves) {
+        const json* now = At(**current, leaf);
+        if (manager == patch.field_manager || !owned.contains(leaf)) continue;
+        if (now != nullptr && *now == value) continue;
+        if (!patch.force) {
+          return absl::AbortedError(StrCat(Describe(target), ": Apply failed with 1 conflict: ",
+                                           "conflict with \"", manager, "\": .", Join(leaf, ".")));
+        }
+        owned.erase(leaf);
+      }
+    }
+  }
+  json next = **current;
+  std::set<std::vector<std::string>>& mine = managers[patch.field_manager];
+  for (const std::vector<std::string>& leaf : mine) {
+    bool shared = false;
+    for (const auto& [manager, owned] : managers) {
+      shared |= manager != patch.field_manager && owned.contains(leaf);
+    }
+    if (!leaves.contains(leaf) && !shared) EraseAt(next, leaf);
+  }
+  mine.clear();
+  for (const auto& [leaf, value] : leaves) {
+    const json* now = At(next, leaf);
+    // An empty map asks for the map to be there; what others put into it stays.
+    if (!(value.is_object() && now != nullptr && now->is_object())) SetAt(next, leaf, value);
+    mine.insert(leaf);
+  }
+  return Update(target, std::move(next));
+}
+
+absl::Status FakeStore::Delete(const Target& target, const DeleteOptions& options) {
+  YM_ASSIGN_OR_RETURN(ObjectPtr current, Get(target));
+  YM_RETURN_IF_ERROR(CheckPreconditions(target, *current, options.uid, options.resource_version));
+  const json* finalizers = FindAt(*current, {"metadata", "finalizers"});
+  json next = *current;
+  if (finalizers != nullptr && !finalizers->empty()) {
+    if (FindAt(*current, {"metadata", "deletionTimestamp"}) != nullptr) return absl::OkStatus();
+    next["metadata"]["deletionTimestamp"] = FormatTime(clock_.WallMs());
+    Commit(target.resource, WatchEventType::kModified, current, std::move(next));
+  } else {
+    Commit(target.resource, WatchEventType::kDeleted, current, std::move(next));
+  }
+  return absl::OkStatus();
+}
+
+void FakeStore::Seed(const Resource& resource, json object) {
+  if (UidOf(object).empty()) object["metadata"]["uid"] = MakeUid(next_uid_++);
+  if (resource.namespaced && NamespaceOf(object).empty()) {
+    object["metadata"]["namespace"] = "default";
+  }
+  object["apiVersion"] = resource.ApiVersion();
+  object["kind"] = resource.kind;
+  absl::StatusOr<ObjectPtr> current = Get({resource, NamespaceOf(object), NameOf(object), ""});
+  Commit(resource, current.ok() ? WatchEventType::kModified : WatchEventType::kAdded,
+         current.ok() ? *current : nullptr, std::move(object));
+}
+
+std::vector<ObjectPtr> FakeStore::All(const Resource& resource, const std::string& ns) const {
+  std::vector<ObjectPtr> all;
+  auto collection = objects_.find(resource.GroupResource());
+  if (collection == objects_.end()) return all;
+  for (const auto& [key, object] : collection->second) {
+    if (ns.empty() || NamespaceOf(*object) == ns) all.push_back(object);
+  }
+  return all;
+}
+
+void FakeStore::Bookmark(const Resource& resource) {
+  auto object =
+      std::make_shared<const json>(json{{"kind", resource.kind},
+                                        {"apiVersion", resource.ApiVersion()},
+                                        {"metadata", {{"resourceVersion", StrCat(version_)}}}});
+  log_.push_back(
+      {version_, resource.GroupResource(), WatchEventType::kBookmark, nullptr, std::move(object)});
+}
+
+void FakeStore::Compact() {
+  compacted_version_ = version_;
+  log_.clear();
+}
+
+absl::Status FakeStore::CheckPreconditions(const Target& target, const json& current,
+                                           const std::string& uid, const std::string& version) {
+  if (!uid.empty() && uid != UidOf(current)) {
+    return absl::AbortedError(StrCat(Describe(target),
+                                     ": Precondition failed: UID in precondition: ", uid,
+                                     ", UID in object meta: ", UidOf(current)));
+  }
+  if (!version.empty() && version != ResourceVersionOf(current)) {
+    return absl::AbortedError(
+        StrCat(Describe(target),
+               ": the object has been modified; please apply your changes to the latest version"));
+  }
+  return absl::OkStatus();
+}
+
+void FakeStore::CollectLeaves(const json& value, std::vector<std::string>& path, Leaves& leaves) {
+  if (value.is_object() && (!value.empty() || path.empty())) {
+    for (const auto& [key, inner] : value.items()) {
+      path.push_back(key);
+      const bool identity = path.size() == 1 ? key == "apiVersion" || key == "kind"
+                                             : path.size() == 2 && path[0] == "metadata" &&
+                                                   (key == "name" || key == "namespace");
+      if (!identity) CollectLeaves(inner, path, leaves);
+      path.pop_back();
+    }
+  } else {
+    leaves[path] = value;
+  }
+}
+
+ObjectPtr FakeStore::Commit(const Resource& resource, WatchEventType type, ObjectPtr before,
+                            json after) {
+  after["metadata"]["resourceVersion"] = StrCat(++version_);
+  auto object = std::make_shared<const json>(std::move(after));
+  auto& collection = objects_[resource.GroupResource()];
+  if (type == WatchEventType::kDeleted) {
+    collection.erase(KeyOf(*object));
+    applied_.erase(StrCat(resource.GroupResource(), " ", KeyOf(*object)));
+  } else {
+    collection[KeyOf(*object)] = object;
+  }
+  log_.push_back({version_, resource.GroupResource(), type, std::move(before), object});
+  return object;
+}
+
+}  // namespace yardmaster::kube

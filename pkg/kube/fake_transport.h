@@ -1,0 +1,58 @@
+// A Transport that plays a script: each request takes the next answer. Without one left, unary
+// requests get 500 and streams wait for their stop.
+// Thread safety: all methods from any thread.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "pkg/kube/transport.h"
+
+namespace yardmaster::kube {
+
+class FakeTransport final : public Transport {
+ public:
+  struct StreamScript {
+    std::vector<std::string> lines;
+    absl::Status end;  // how it ends after the lines
+  };
+
+  void Answer(absl::StatusOr<HttpResponse> response);
+  void Answer(int code, std::string body, std::map<std::string, std::string> headers = {});
+  // Answer of the next stream: 200 with these lines, or the response alone.
+  void AnswerStream(StreamScript script);
+  void AnswerStream(absl::StatusOr<HttpResponse> response);
+
+  absl::StatusOr<HttpResponse> Unary(const HttpRequest& request, std::int64_t deadline_ms,
+                                     std::stop_token stop) override;
+  absl::StatusOr<HttpResponse> Stream(const HttpRequest& request, const StreamDeadlines& deadlines,
+                                      std::stop_token stop, const OnLine& on_line) override;
+  void DropConnections() override;
+
+  std::vector<HttpRequest> requests() const;
+  std::vector<std::int64_t> deadlines() const;
+  int drops() const;
+  // Blocks until `count` requests have come.
+  void WaitForRequests(std::size_t count);
+
+ private:
+  struct Scripted {
+    absl::StatusOr<HttpResponse> response;
+    StreamScript stream;
+  };
+  void Record(const HttpRequest& request, std::int64_t deadline_ms);
+
+  mutable std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::deque<absl::StatusOr<HttpResponse>> answers_;
+  std::deque<Scripted> streams_;
+  std::vector<HttpRequest> requests_;
+  std::vector<std::int64_t> deadlines_;
+  int drops_ = 0;
+};
+
+}  // namespace yardmaster::kube

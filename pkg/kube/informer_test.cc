@@ -1,0 +1,293 @@
+#include "pkg/kube/informer.h"
+
+#include <deque>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+
+#include "pkg/base/status.h"
+#include "pkg/base/strings.h"
+#include "pkg/kube/fake_client.h"
+#include "pkg/kube/fake_sleeper.h"
+#include "pkg/kube/typed_informer.h"
+
+namespace yardmaster::kube {
+namespace {
+
+using nlohmann::json;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr std::int64_t kLongMs = 60'000;
+
+// What handlers report, in order, as text; tests wait for it.
+class Journal {
+ public:
+  void Write(std::string line) {
+    std::lock_guard lock(mutex_);
+    lines_.push_back(std::move(line));
+    changed_.notify_all();
+  }
+  // The next `count` lines, as soon as they are there.
+  std::vector<std::string> Take(std::size_t count) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, std::chrono::seconds(60), [&] { return lines_.size() >= count; });
+    std::vector<std::string> taken(lines_.begin(), lines_.begin() + std::min(count, lines_.size()));
+    lines_.erase(lines_.begin(), lines_.begin() + taken.size());
+    return taken;
+  }
+  std::size_t size() {
+    std::lock_guard lock(mutex_);
+    return lines_.size();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::string> lines_;
+};
+
+class InformerTest : public testing::Test {
+ protected:
+  void MakePod(const std::string& name, int x = 0) {
+    ASSERT_TRUE(
+        client_
+            .Create({Pods(), "default"}, {{"metadata", {{"name", name}}}, {"spec", {{"x", x}}}}, {})
+            .ok());
+  }
+  void SetX(const std::string& name, int x) {
+    ASSERT_TRUE(
+        client_.Patch({Pods(), "default", name}, MergePatch({{"spec", {{"x", x}}}}), {}).ok());
+  }
+  void DeletePod(const std::string& name) {
+    ASSERT_TRUE(client_.Delete({Pods(), "default", name}, {}).ok());
+  }
+  static int XOf(const json& pod) { return pod["spec"].value("x", -1); }
+  InformerHandlers Handlers() {
+    InformerHandlers handlers;
+    handlers.added = [this](const ObjectPtr& pod) {
+      journal_.Write(StrCat("+", NameOf(*pod), "=", XOf(*pod)));
+    };
+    handlers.updated = [this](const ObjectPtr& before, const ObjectPtr& after) {
+      journal_.Write(StrCat(NameOf(*after), ":", XOf(*before), "->", XOf(*after)));
+    };
+    handlers.deleted = [this](const ObjectPtr& pod) { journal_.Write(StrCat("-", NameOf(*pod))); };
+    handlers.failed = [this](const absl::Status& status) { failures_.Write(MessageOf(status)); };
+    return handlers;
+  }
+  Timing timing() { return {clock_, sleeper_, 1}; }
+
+  FakeClock clock_;
+  FakeSleeper sleeper_{clock_, FakeSleeper::Mode::kAdvance};
+  FakeClient client_{clock_};
+  Journal journal_;
+  Journal failures_;
+};
+
+TEST_F(InformerTest, ItListsInPagesThenFollows) {
+  for (int i = 0; i < 5; ++i) MakePod(StrCat("p", i));
+  Informer informer(client_, Pods(), {.page_size = 2}, Handlers(), timing());
+  informer.Start();
+  ASSERT_TRUE(informer.WaitForSync(kLongMs).ok());
+  EXPECT_EQ(client_.CountCalls(Verb::kList, "pods"), 3);
+  EXPECT_THAT(journal_.Take(5), ElementsAre("+p0=0", "+p1=0", "+p2=0", "+p3=0", "+p4=0"));
+  SetX("p1", 7);
+  DeletePod("p2");
+  MakePod("p9");
+  EXPECT_THAT(journal_.Take(3), ElementsAre("p1:0->7", "-p2", "+p9=0"));
+  EXPECT_EQ(informer.size(), 5u);
+  EXPECT_EQ(XOf(*informer.Get("default/p1")), 7);
+  EXPECT_EQ(informer.Get("default/p2"), nullptr);
+}
+
+TEST_F(InformerTest, ABrokenWatchResumesWithoutListingAgain) {
+  Informer informer(client_, Pods(), {}, Handlers(), timing());
+  informer.Start();
+  ASSERT_TRUE(informer.WaitForSync(kLongMs).ok());
+  MakePod("a");
+  EXPECT_THAT(journal_.Take(1), ElementsAre("+a=0"));
+  client_.FailNext(Verb::kWatch, "pods", absl::UnavailableError("refused"), 3);
+  client_.EndWatches(Pods(), absl::UnavailableError("cut"));
+  SetX("a", 1);
+  MakePod("b");
+  EXPECT_THAT(journal_.Take(2), ElementsAre("a:0->1", "+b=0"));
+  EXPECT_THAT(failures_.Take(4), ElementsAre("cut", "refused", "refused", "refused"));
+  EXPECT_EQ(informer.stats().lists, 1);
+}
+
+TEST_F(InformerTest, ABookmarkMovesTheResumePointPastCompaction) {
+  Informer informer(client_, Pods(), {}, Handlers(), timing());
+  informer.Start();
+  ASSERT_TRUE(informer.WaitForSync(kLongMs).ok());
+  MakePod("a");
+  journal_.Take(1);
+  for (int i = 0; i < 3; ++i) client_.Seed(Nodes(), {{"metadata", {{"name", "n"}}}});
+  const std::int64_t events = informer.stats().events;
+  client_.SendBookmark(Pods());
+  while (informer.stats().events == events) std::this_thread::yield();
+  client_.Compact();
+  client_.EndWatches(Pods());
+  MakePod("b");
+  EXPECT_THAT(journal_.Take(1), ElementsAre("+b=0"));
+  EXPECT_EQ(informer.stats().lists, 1);
+}
+
+TEST_F(InformerTest, AfterHistoryIsGoneTheDifferenceIsReportedDeletionsIncluded) {
+  MakePod("a");
+  MakePod("b");
+  MakePod("c");
+  Informer informer(client_, Pods(), {}, Handlers(), timing());
+  informer.Start();
+  ASSERT_TRUE(informer.WaitForSync(kLongMs).ok());
+  journal_.Take(3);
+  client_.WaitForWatches(Pods(), 1);
+  // The next watch is refused until all of this has happened.
+  bool done = false;
+  client_.SetHook([&](const Call& call) {
+    if (call.verb == Verb::kWatch && !done) {
+      done = true;
+      client_.Seed(Pods(),
+                   {{"metadata", {{"name", "b"}, {"uid", "another"}}}, {"spec", {{"x", 5}}}});
+      SetX("c", 3);
+      DeletePod("a");
+      client_.Compact();
+    }
+    return absl::OkStatus();
+  });
+  client_.EndWatches(Pods(), absl::UnavailableError("cut"));
+  EXPECT_THAT(journal_.Take(4), ElementsAre("-a", "-b", "+b=5", "c:0->3"));
+  EXPECT_EQ(informer.stats().lists, 2);
+}
+
+TEST_F(InformerTest, AnObjectMadeAgainUnderItsNameIsDeletedAndAdded) {
+  MakePod("a", 1);
+  Informer informer(client_, Pods(), {}, Handlers(), timing());
+  informer.Start();
+  ASSERT_TRUE(informer.WaitForSync(kLongMs).ok());
+  client_.Seed(Pods(), {{"metadata", {{"name", "a"}, {"uid", "another"}}}, {"spec", {{"x", 2}}}});
+  EXPECT_THAT(journal_.Take(3), ElementsAre("+a=1", "-a", "+a=2"));
+}
+
+TEST_F(InformerTest, AFailingListIsTriedAgainWithGrowingDelaysAndNamedOnTimeout) {
+  client_.FailNext(Verb::kList, "pods", absl::PermissionDeniedError("pods is forbidden"), 4);
+  Informer informer(client_, Pods(), {}, Handlers(), timing());
+  informer.Start();
+  ASSERT_TRUE(informer.WaitForSync(kLongMs).ok());
+  const std::vector<std::int64_t> slept = sleeper_.slept();
+  ASSERT_GE(slept.size(), 4u);
+  EXPECT_LT(slept[0], 1600);
+  EXPECT_GE(slept[3], 6400);
+  informer.Stop();
+
+  client_.FailNext(Verb::kList, "pods", absl::PermissionDeniedError("pods is forbidden"), 1 << 30);
+  FakeSleeper manual(clock_, FakeSleeper::Mode::kManual);
+  Informer denied(client_, Pods(), {}, {}, {clock_, manual, 1});
+  denied.Start();
+  manual.WaitForSleepers(1);
+  const absl::Status status = denied.WaitForSync(1);
+  EXPECT_TRUE(absl::IsDeadlineExceeded(status));
+  EXPECT_THAT(MessageOf(status), HasSubstr("pods is forbidden"));
+}
+
+TEST_F(InformerTest, WatchesThatOnlyFailLeadToANewList) {
+  Informer informer(client_, Pods(), {}, Handlers(), timing());
+  client_.FailNext(Verb::kWatch, "pods", absl::UnavailableError("version too large"), 5);
+  informer.Start();
+  failures_.Take(5);
+  MakePod("a");
+  EXPECT_THAT(journal_.Take(1), ElementsAre("+a=0"));
+  EXPECT_EQ(informer.stats().lists, 2);
+}
+
+TEST_F(InformerTest, AWatchThatEndsAtOnceIsNotAskedForInATightLoop) {
+  Informer informer(client_, Pods(), {}, Handlers(), timing());
+  client_.FailNext(Verb::kWatch, "pods", absl::OkStatus(), 2, FaultWhen::kAfterEffect);
+  informer.Start();
+  failures_.Take(2);
+  EXPECT_GE(sleeper_.slept().size(), 1u);
+}
+
+TEST_F(InformerTest, SelectorsReachTheServer) {
+  MakePod("a");
+  client_.Seed(Pods(), {{"metadata", {{"name", "b"}}}, {"spec", {{"nodeName", "n1"}}}});
+  Informer informer(client_, Pods(), {.field_selector = "spec.nodeName=n1"}, Handlers(), timing());
+  informer.Start();
+  ASSERT_TRUE(informer.WaitForSync(kLongMs).ok());
+  EXPECT_EQ(informer.size(), 1u);
+  EXPECT_NE(informer.Get("default/b"), nullptr);
+}
+
+TEST_F(InformerTest, LastContactMovesWithListsAndEvents) {
+  Informer informer(client_, Pods(), {}, Handlers(), timing());
+  EXPECT_EQ(informer.LastContactMs(), -1);
+  informer.Start();
+  ASSERT_TRUE(informer.WaitForSync(kLongMs).ok());
+  const std::int64_t listed = informer.LastContactMs();
+  EXPECT_GE(listed, 0);
+  client_.WaitForWatches(Pods(), 1);
+  clock_.Advance(5000);
+  const std::int64_t events = informer.stats().events;
+  client_.SendBookmark(Pods());
+  while (informer.LastContactMs() < listed + 5000) std::this_thread::yield();
+  EXPECT_EQ(informer.stats().events, events + 1);
+}
+
+TEST_F(InformerTest, StopEndsItAndWaitersKnow) {
+  client_.FailNext(Verb::kList, "pods", absl::UnavailableError("down"), 1 << 30);
+  FakeSleeper manual(clock_, FakeSleeper::Mode::kManual);
+  Informer informer(client_, Pods(), {}, {}, {clock_, manual, 1});
+  informer.Start();
+  manual.WaitForSleepers(1);
+  informer.Stop();
+  EXPECT_TRUE(absl::IsCancelled(informer.WaitForSync(kLongMs)));
+}
+
+struct Size {
+  int x = 0;
+};
+absl::StatusOr<Size> DecodeSize(const json& pod) {
+  if (!pod.at("spec").at("x").is_number_integer()) return absl::InvalidArgumentError("spec.x");
+  return Size{pod["spec"]["x"].get<int>()};
+}
+
+TEST_F(InformerTest, AnUndecodableObjectIsReportedAndItsLastGoodStateStays) {
+  TypedInformer<Size>::Handlers handlers;
+  handlers.added = [this](const std::string& key, const auto& value) {
+    journal_.Write(StrCat("+", key, "=", value->x));
+  };
+  handlers.updated = [this](const std::string& key, const auto& before, const auto& after) {
+    journal_.Write(StrCat(key, ":", before->x, "->", after->x));
+  };
+  handlers.deleted = [this](const std::string& key, const auto& last) {
+    journal_.Write(StrCat("-", key, "=", last->x));
+  };
+  handlers.undecodable = [this](const std::string& key, const absl::Status& status) {
+    journal_.Write(StrCat("?", key, " ", MessageOf(status)));
+  };
+  auto seed = [this](json x) {
+    client_.Seed(Pods(), {{"metadata", {{"name", "a"}, {"uid", "u"}}}, {"spec", {{"x", x}}}});
+  };
+  seed(1);
+  client_.Seed(Pods(), {{"metadata", {{"name", "b"}}}, {"spec", {{"x", "no"}}}});
+  TypedInformer<Size> informer(client_, Pods(), {}, DecodeSize, handlers, timing());
+  informer.Start();
+  ASSERT_TRUE(informer.WaitForSync(kLongMs).ok());
+  seed("garbled");
+  EXPECT_THAT(journal_.Take(3),
+              ElementsAre("+default/a=1", "?default/b spec.x", "?default/a spec.x"));
+  EXPECT_EQ(informer.Get("default/a")->x, 1);
+  EXPECT_EQ(informer.undecodable().size(), 2u);
+  seed(3);
+  DeletePod("a");
+  DeletePod("b");
+  EXPECT_THAT(journal_.Take(2), ElementsAre("default/a:1->3", "-default/a=3"));
+  while (informer.raw().size() != 0) std::this_thread::yield();
+  informer.Stop();
+  EXPECT_THAT(informer.undecodable(), IsEmpty());
+  EXPECT_THAT(informer.All(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace yardmaster::kube

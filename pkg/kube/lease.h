@@ -1,0 +1,70 @@
+// Leader election: keeps a LeaseLock ticking on a thread of its own and tells when leading begins
+// and ends. After a loss it goes on trying; a process that must not go on exits in `stopped`.
+//
+// Use: lead only while IsLeader() says so at that instant (it turns false by the clock, whatever
+// the thread is waiting for), and put FencingToken() into what is written, so that a late write of
+// an earlier hold can be told from a present one. Give it a Client of its own whose calls end
+// within half the renew deadline: the callbacks wait for them, and so does Stop.
+//
+// Thread safety: all methods from any thread, but Start and Stop not from a callback. Callbacks run
+// on the elector's thread, one at a time: started, stopped, started, ...
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <thread>
+
+#include "pkg/base/random.h"
+#include "pkg/kube/lease_lock.h"
+#include "pkg/kube/timing.h"
+
+namespace yardmaster::kube {
+
+// Any of them may be empty.
+struct LeaderCallbacks {
+  std::function<void(std::int64_t fencing_token)> started = {};
+  std::function<void()> stopped = {};
+  // Whoever holds the lease now, also when it is oneself; "" when nobody does.
+  std::function<void(const std::string& identity)> holder_changed = {};
+  // Every try that failed, for logs.
+  std::function<void(const absl::Status&)> failed = {};
+};
+
+class LeaderElector {
+ public:
+  // `client` and what `timing` refers to must outlive the elector.
+  // REQUIRES: ValidateLeaseOptions(options).ok().
+  LeaderElector(Client& client, LeaseOptions options, LeaderCallbacks callbacks, Timing timing);
+  ~LeaderElector();
+  LeaderElector(const LeaderElector&) = delete;
+  LeaderElector& operator=(const LeaderElector&) = delete;
+
+  void Start();
+  // If leading: calls `stopped`, then releases the lease. Returns when the thread has ended.
+  void Stop();
+
+  bool IsLeader() const { return lock_.IsLeader(); }
+  // 0 when not leader.
+  std::int64_t FencingToken() const { return lock_.FencingToken(); }
+  std::string Holder() const { return lock_.Holder(); }
+
+ private:
+  void Run(std::stop_token stop);
+  void ReportChanges();
+  std::int64_t NextTickMs();
+
+  const LeaseOptions options_;
+  const LeaderCallbacks callbacks_;
+  const Timing timing_;
+  LeaseLock lock_;
+
+  // The elector's thread only.
+  Random random_;
+  std::int64_t reported_token_ = 0;
+  std::string reported_holder_;
+
+  std::jthread thread_;  // last: it uses all of the above
+};
+
+}  // namespace yardmaster::kube

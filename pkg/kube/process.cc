@@ -1,0 +1,175 @@
+#include "pkg/kube/process.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <utility>
+
+#include "pkg/base/status.h"
+#include "pkg/base/strings.h"
+
+namespace yardmaster::kube {
+namespace {
+
+constexpr std::size_t kMaxOutputBytes = 1 << 20;
+constexpr std::size_t kKeptErrorBytes = 4096;
+
+using SteadyClock = std::chrono::steady_clock;
+
+class Fd {
+ public:
+  explicit Fd(int fd = -1) : fd_(fd) {}
+  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Fd& operator=(Fd&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~Fd() { Close(); }
+  int get() const { return fd_; }
+  void Close() {
+    if (fd_ >= 0) close(fd_);
+    fd_ = -1;
+  }
+
+ private:
+  int fd_;
+};
+
+struct Pipe {
+  Fd read;
+  Fd write;
+};
+
+absl::StatusOr<Pipe> MakePipe() {
+  int fds[2];
+  if (pipe2(fds, O_CLOEXEC) != 0) {
+    return absl::ResourceExhaustedError(StrCat("pipe: ", std::strerror(errno)));
+  }
+  return Pipe{Fd(fds[0]), Fd(fds[1])};
+}
+
+std::vector<char*> Pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+absl::StatusOr<pid_t> Spawn(const std::vector<std::string>& argv,
+                            const std::vector<std::string>& env, int output, int errors) {
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawnattr_init(&attributes);
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, output, 1);
+  posix_spawn_file_actions_adddup2(&actions, errors, 2);
+  sigset_t none;
+  sigset_t defaults;
+  sigemptyset(&none);
+  sigemptyset(&defaults);
+  for (int signal : {SIGPIPE, SIGINT, SIGTERM, SIGHUP, SIGCHLD}) sigaddset(&defaults, signal);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setsigdefault(&attributes, &defaults);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  posix_spawnattr_setflags(&attributes,
+                           POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+  std::vector<char*> argv_pointers = Pointers(argv);
+  std::vector<char*> env_pointers = Pointers(env);
+  pid_t pid = 0;
+  const int error = posix_spawnp(&pid, argv[0].c_str(), &actions, &attributes, argv_pointers.data(),
+                                 env_pointers.data());
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  if (error == 0) return pid;
+  const std::string text = StrCat(argv[0], ": ", std::strerror(error));
+  if (error == ENOENT) return absl::NotFoundError(text);
+  if (error == EACCES) return absl::PermissionDeniedError(text);
+  return absl::UnavailableError(text);
+}
+
+int MsUntil(SteadyClock::time_point deadline) {
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - SteadyClock::now());
+  return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 1'000'000));
+}
+
+// Reads both pipes to their ends. False when the deadline came first.
+absl::StatusOr<bool> Collect(Pipe& output, Pipe& errors, SteadyClock::time_point deadline,
+                             ProcessResult& result) {
+  std::array<pollfd, 2> polled = {pollfd{output.read.get(), POLLIN, 0},
+                                  pollfd{errors.read.get(), POLLIN, 0}};
+  while (polled[0].fd >= 0 || polled[1].fd >= 0) {
+    const int ready = poll(polled.data(), polled.size(), MsUntil(deadline));
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready <= 0) return false;
+    for (std::size_t i = 0; i < polled.size(); ++i) {
+      if (polled[i].fd < 0 || polled[i].revents == 0) continue;
+      char buffer[4096];
+      const ssize_t n = read(polled[i].fd, buffer, sizeof buffer);
+      if (n < 0 && errno == EINTR) continue;
+      if (n <= 0) {
+        polled[i].fd = -1;
+        continue;
+      }
+      std::string& text = i == 0 ? result.output : result.errors;
+      text.append(buffer, static_cast<std::size_t>(n));
+      if (result.output.size() > kMaxOutputBytes) {
+        return absl::InvalidArgumentError("more than 1 MiB of output");
+      }
+      if (result.errors.size() > 2 * kKeptErrorBytes) {
+        result.errors.erase(0, result.errors.size() - kKeptErrorBytes);
+      }
+    }
+  }
+  return true;
+}
+
+// Waits for the end of `pid`. False when the deadline came first.
+bool Reap(pid_t pid, SteadyClock::time_point deadline, ProcessResult& result) {
+  constexpr int kPollMs = 5;
+  for (;;) {
+    int status = 0;
+    const pid_t done = waitpid(pid, &status, WNOHANG);
+    if (done == pid) {
+      result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+      return true;
+    }
+    if (done < 0 && errno != EINTR) return true;  // somebody else has reaped it
+    const int left_ms = MsUntil(deadline);
+    if (left_ms == 0) return false;
+    poll(nullptr, 0, std::min(left_ms, kPollMs));
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<ProcessResult> RunProcess(const std::vector<std::string>& argv,
+                                         const std::vector<std::string>& env,
+                                         std::int64_t timeout_ms) {
+  const auto deadline = SteadyClock::now() + std::chrono::milliseconds(timeout_ms);
+  YM_ASSIGN_OR_RETURN(Pipe output, MakePipe());
+  YM_ASSIGN_OR_RETURN(Pipe errors, MakePipe());
+  YM_ASSIGN_OR_RETURN(const pid_t pid, Spawn(argv, env, output.write.get(), errors.write.get()));
+  output.write.Close();
+  errors.write.Close();
+  ProcessResult result;
+  const absl::StatusOr<bool> collected = Collect(output, errors, deadline, result);
+  if (!collected.ok() || !*collected || !Reap(pid, deadline, result)) {
+    kill(-pid, SIGKILL);
+    Reap(pid, SteadyClock::now() + std::chrono::seconds(10), result);
+    if (!collected.ok()) return Annotate(collected.status(), argv[0]);
+    return absl::DeadlineExceededError(
+        StrCat(argv[0], ": not finished after ", timeout_ms, " ms and killed"));
+  }
+  return result;
+}
+
+}  // namespace yardmaster::kube

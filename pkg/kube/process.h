@@ -1,0 +1,27 @@
+// Running a program to its end with its output collected: what exec credential plugins need.
+// Thread safety: pure functions of the system; may be called from any thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace yardmaster::kube {
+
+struct ProcessResult {
+  int exit_code = 0;  // 128 + number after a signal, as shells have it
+  std::string output;
+  std::string errors;  // the last few KB of standard error
+};
+
+// Runs argv[0] (looked up in PATH unless it has a slash) with exactly the environment `env`
+// ("NAME=value"), no standard input, in a process group of its own. After `timeout_ms` the group is
+// killed. Errors: NotFound (no such program), PermissionDenied, DeadlineExceeded, InvalidArgument
+// (more than 1 MiB of output).
+absl::StatusOr<ProcessResult> RunProcess(const std::vector<std::string>& argv,
+                                         const std::vector<std::string>& env,
+                                         std::int64_t timeout_ms);
+
+}  // namespace yardmaster::kube

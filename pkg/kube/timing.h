@@ -1,0 +1,72 @@
+// Waiting, backing off and rate limiting, with clock, sleep and randomness as arguments so that
+// tests need no real time. Thread safety: stated per class.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <stop_token>
+
+#include "absl/status/status.h"
+
+#include "pkg/base/clock.h"
+#include "pkg/base/random.h"
+
+namespace yardmaster::kube {
+
+// Thread-safe.
+class Sleeper {
+ public:
+  virtual ~Sleeper() = default;
+  // Waits `ms`, or until `stop` is requested: then false, at once.
+  virtual bool Sleep(std::int64_t ms, std::stop_token stop) = 0;
+};
+
+class RealSleeper final : public Sleeper {
+ public:
+  bool Sleep(std::int64_t ms, std::stop_token stop) override;
+};
+
+// What everything that waits in this folder is given. Both must outlive whoever holds it. `seed`
+// starts the jitter; give replicas different ones.
+struct Timing {
+  const Clock& clock;
+  Sleeper& sleeper;
+  std::uint64_t seed;
+};
+
+// Delays of 0.8 s that double up to 30 s, each with as much again of jitter at most. Not
+// thread-safe.
+class Backoff {
+ public:
+  explicit Backoff(std::uint64_t seed) : random_(seed) {}
+  std::int64_t NextMs();
+  void Reset() { base_ms_ = kInitialMs; }
+
+ private:
+  static constexpr std::int64_t kInitialMs = 800;
+  static constexpr std::int64_t kMaxMs = 30'000;
+  Random random_;
+  std::int64_t base_ms_ = kInitialMs;
+};
+
+// A token bucket: `burst` calls at once, then `qps` a second. Thread-safe; waiting calls are served
+// in the order in which they came.
+class RateLimiter {
+ public:
+  // `qps` <= 0: no limit. `clock` and `sleeper` must outlive the limiter.
+  RateLimiter(double qps, int burst, const Clock& clock, Sleeper& sleeper);
+  // Waits for a token. DeadlineExceeded, at once and without taking it, if it would come only
+  // after `deadline_ms` (steady time); Cancelled after `stop`.
+  absl::Status Wait(std::int64_t deadline_ms, std::stop_token stop);
+
+ private:
+  const double qps_;
+  const double burst_;
+  const Clock& clock_;
+  Sleeper& sleeper_;
+  std::mutex mutex_;
+  double tokens_;  // below zero: promised to callers that wait
+  std::int64_t updated_ms_;
+};
+
+}  // namespace yardmaster::kube

@@ -1,0 +1,27 @@
+// Certificates and keys of a client connection, as PEM texts, checked before they are used.
+// Thread safety: values and pure functions.
+#pragma once
+
+#include <string>
+
+#include "absl/status/status.h"
+
+struct ssl_ctx_st;  // OpenSSL's SSL_CTX
+
+namespace yardmaster::kube {
+
+struct TlsMaterial {
+  std::string ca_pem;    // authorities to trust, one or more
+  std::string cert_pem;  // own certificate, then its chain; empty: none
+  std::string key_pem;
+  friend bool operator==(const TlsMaterial&, const TlsMaterial&) = default;
+};
+
+// OK if every part parses and key and certificate belong together.
+absl::Status CheckTlsMaterial(const TlsMaterial& material);
+
+// Makes `context` trust exactly the authorities of `material`, show its certificate, and refuse
+// TLS below 1.2.
+absl::Status ApplyTlsMaterial(const TlsMaterial& material, ssl_ctx_st* context);
+
+}  // namespace yardmaster::kube

@@ -1,0 +1,42 @@
+// Named checks behind /healthz (restart me when one fails) and /readyz (send me no traffic while
+// one fails). A check is quick, never waits, and is called on every probe.
+// Thread safety: add checks before serving; the reports from any thread, so checks are called from
+// several at once.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+
+namespace yardmaster::metrics {
+
+struct HealthReport {
+  bool ok = true;
+  // One line a check: "[+]informers ok", "[-]lease failed: not held".
+  std::string text = {};
+};
+
+class Health {
+ public:
+  using Check = std::function<absl::Status()>;
+
+  void AddLiveness(std::string name, Check check);
+  void AddReadiness(std::string name, Check check);
+
+  HealthReport Liveness() const;
+  // Liveness checks count for readiness too.
+  HealthReport Readiness() const;
+
+ private:
+  using Checks = std::vector<std::pair<std::string, Check>>;
+
+  static void Run(const Checks& checks, HealthReport& report);
+
+  Checks liveness_;
+  Checks readiness_;
+};
+
+}  // namespace yardmaster::metrics

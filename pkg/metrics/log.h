@@ -1,0 +1,106 @@
+// Structured logging: one line an event, a message that never varies, and key=value pairs.
+//
+//   log.Info("gang planned", {{"gang", name}, {"hosts", 128}, {"ms", 3.2}});
+//
+// JSON:  {"ts":"2026-01-02T03:04:05.678Z","level":"info","msg":"gang
+// planned","gang":"a","hosts":128,"ms":3.2} text:  2026-01-02T03:04:05.678Z INFO gang planned
+// gang=a hosts=128 ms=3.2
+//
+// Whatever is in a value, a line stays one line and JSON stays valid: control characters are
+// escaped and broken UTF-8 is replaced. A level that is off costs one comparison. Writing is
+// synchronous. The logger is passed by reference; there is no global one.
+// Thread safety: all methods from any thread; lines never mix. A copy writes to the same place.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <iosfwd>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <variant>
+
+#include "absl/status/statusor.h"
+
+#include "pkg/base/clock.h"
+
+namespace yardmaster::metrics {
+
+enum class LogLevel { kDebug, kInfo, kWarn, kError };
+enum class LogFormat { kJson, kText };
+
+// "debug", "info", "warn", "error"; "json", "text". InvalidArgument for anything else.
+absl::StatusOr<LogLevel> ParseLogLevel(std::string_view text);
+absl::StatusOr<LogFormat> ParseLogFormat(std::string_view text);
+
+// A value that lives only as long as the call it is passed to.
+class LogValue {
+ public:
+  using Any = std::variant<std::string_view, std::int64_t, std::uint64_t, double, bool>;
+
+  LogValue(std::string_view text) : value_(text) {}
+  LogValue(const char* text) : value_(std::string_view(text)) {}
+  LogValue(const std::string& text) : value_(std::string_view(text)) {}
+  LogValue(bool yes) : value_(yes) {}
+  LogValue(double number) : value_(number) {}
+  template <typename Int,
+            std::enable_if_t<std::is_integral_v<Int> && !std::is_same_v<Int, bool>, int> = 0>
+  LogValue(Int number)
+      : value_(static_cast<std::conditional_t<std::is_signed_v<Int>, std::int64_t, std::uint64_t>>(
+            number)) {}
+
+  const Any& value() const { return value_; }
+
+ private:
+  Any value_;
+};
+
+struct LogField {
+  std::string_view key;
+  LogValue value;
+};
+using LogFields = std::initializer_list<LogField>;
+
+class Logger {
+ public:
+  struct Options {
+    LogLevel level = LogLevel::kInfo;
+    LogFormat format = LogFormat::kJson;
+    // Where lines go; null = standard error. Must outlive the logger.
+    std::ostream* out = nullptr;
+  };
+
+  // `clock` must outlive the logger and its copies.
+  Logger(const Options& options, const Clock& clock);
+
+  // A logger that adds `fields` to every line.
+  Logger With(LogFields fields) const;
+
+  bool enabled(LogLevel level) const { return level >= level_; }
+  void Debug(std::string_view message, LogFields fields = {}) const {
+    if (enabled(LogLevel::kDebug)) Write(LogLevel::kDebug, message, fields);
+  }
+  void Info(std::string_view message, LogFields fields = {}) const {
+    if (enabled(LogLevel::kInfo)) Write(LogLevel::kInfo, message, fields);
+  }
+  void Warn(std::string_view message, LogFields fields = {}) const {
+    if (enabled(LogLevel::kWarn)) Write(LogLevel::kWarn, message, fields);
+  }
+  void Error(std::string_view message, LogFields fields = {}) const {
+    if (enabled(LogLevel::kError)) Write(LogLevel::kError, message, fields);
+  }
+
+ private:
+  class Output;
+
+  void Write(LogLevel level, std::string_view message, LogFields fields) const;
+
+  LogLevel level_;
+  LogFormat format_;
+  const Clock* clock_;
+  std::shared_ptr<Output> output_;
+  std::string bound_;  // the fields of With, as they stand in a line
+};
+
+}  // namespace yardmaster::metrics

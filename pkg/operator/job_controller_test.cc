@@ -1,0 +1,183 @@
+#include "pkg/operator/job_controller.h"
+
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+
+#include "pkg/api/names.h"
+#include "pkg/base/strings.h"
+#include "pkg/kube/fake_client.h"
+#include "pkg/operator/pod_builder.h"
+
+namespace yardmaster::op {
+namespace {
+
+using nlohmann::json;
+
+class JobControllerTest : public ::testing::Test {
+ protected:
+  JobControllerTest()
+      : client_(clock_), controller_(client_, cache_, clock_, [this](const JobNotice& notice) {
+          notices_.push_back(notice);
+        }) {
+    client_.Seed(
+        kube::TrainingJobs(),
+        {{"apiVersion", api::kGroupVersion},
+         {"kind", "TrainingJob"},
+         {"metadata", {{"name", "a"}, {"namespace", "team"}, {"uid", "job"}}},
+         {"spec",
+          {{"workers", 2},
+           {"gpusPerWorker", 8},
+           {"recovery", {{"hostGraceSeconds", 10}, {"maxRestarts", 1}}},
+           {"template",
+            {{"spec", {{"containers", json::array({{{"name", "c"}, {"image", "i"}}})}}}}}}}});
+    SetNode("n0", true);
+    SetNode("n1", true);
+  }
+
+  void SetNode(const std::string& name, bool ready) {
+    client_.Seed(kube::Nodes(),
+                 {{"apiVersion", "v1"},
+                  {"kind", "Node"},
+                  {"metadata", {{"name", name}}},
+                  {"status",
+                   {{"conditions",
+                     json::array({{{"type", "Ready"}, {"status", ready ? "True" : "False"}}})}}}});
+  }
+
+  // What the watches would have brought by now.
+  std::optional<std::int64_t> Reconcile() {
+    for (const json& o : client_.All(kube::Nodes())) cache_.Deliver(state::Kind::kNode, o);
+    for (const auto& pod : cache_.Take().pods) {
+      const std::string& name = pod->metadata.name;
+      if (!client_.Find(kube::Pods(), "team", name)) {
+        cache_.Remove(state::Kind::kPod, {{"metadata", {{"name", name}, {"namespace", "team"}}}});
+      }
+    }
+    for (const json& o : client_.All(kube::Pods())) cache_.Deliver(state::Kind::kPod, o);
+    for (const json& o : client_.All(kube::TrainingJobs())) {
+      cache_.Deliver(state::Kind::kTrainingJob, o);
+    }
+    auto again = controller_.Reconcile("team/a");
+    EXPECT_TRUE(again.ok()) << again.status();
+    return again.ok() ? *again : std::nullopt;
+  }
+
+  void SetPod(int rank, const std::string& phase, const std::string& node) {
+    json pod = *client_.Find(kube::Pods(), "team", PodName("a", rank));
+    pod["spec"]["nodeName"] = node;
+    pod["spec"].erase("schedulingGates");
+    pod["status"]["phase"] = phase;
+    client_.Seed(kube::Pods(), pod);
+  }
+  bool HasPod(int rank) {
+    return client_.Find(kube::Pods(), "team", PodName("a", rank)).has_value();
+  }
+  json Status() { return (*client_.Find(kube::TrainingJobs(), "team", "a"))["status"]; }
+  std::string Condition(const std::string& type) {
+    const json status = Status();
+    for (const json& condition : status["conditions"]) {
+      if (condition["type"] == type) return condition["status"];
+    }
+    return "(none)";
+  }
+
+  FakeClock clock_;
+  kube::FakeClient client_;
+  state::WorldCache cache_;
+  std::vector<JobNotice> notices_;
+  JobController controller_;
+};
+
+TEST_F(JobControllerTest, WorkersAndTheServiceAreMadeOnce) {
+  Reconcile();
+  EXPECT_TRUE(HasPod(0) && HasPod(1));
+  EXPECT_TRUE(client_.Find(kube::Services(), "team", "a").has_value());
+  client_.ClearCalls();
+  Reconcile();
+  Reconcile();
+  EXPECT_EQ(client_.CountCalls(kube::Verb::kCreate, "*"), 0);
+  EXPECT_EQ(client_.CountCalls(kube::Verb::kCreate, "pods"), 0);
+}
+
+TEST_F(JobControllerTest, AnUnchangedStatusIsNotWrittenAgain) {
+  Reconcile();
+  Reconcile();
+  client_.ClearCalls();
+  Reconcile();
+  EXPECT_EQ(client_.CountCalls(kube::Verb::kPatch, "trainingjobs/status"), 0);
+}
+
+TEST_F(JobControllerTest, APodThatIsThereAlreadyIsNotAnError) {
+  Reconcile();
+  state::WorldCache behind;  // has not seen the pods yet
+  JobController late(client_, behind, clock_, [](const JobNotice&) {});
+  behind.Deliver(state::Kind::kTrainingJob, client_.All(kube::TrainingJobs())[0]);
+  EXPECT_TRUE(late.Reconcile("team/a").ok());
+}
+
+TEST_F(JobControllerTest, RunningWorkersMakeTheConditionTrueAndALostHostDegradesAndMovesTheRank) {
+  Reconcile();
+  SetPod(0, "Running", "n0");
+  SetPod(1, "Running", "n1");
+  Reconcile();
+  EXPECT_EQ(Condition("Running"), "True");
+  SetNode("n1", false);
+  auto again = Reconcile();
+  ASSERT_TRUE(again.has_value());
+  EXPECT_EQ(*again, 10'000);
+  EXPECT_TRUE(HasPod(1)) << "its time is not up yet";
+  EXPECT_EQ(Condition("Running"), "False");
+  EXPECT_EQ(Condition("Degraded"), "True");
+  clock_.Advance(10'000);
+  Reconcile();
+  EXPECT_FALSE(HasPod(1));
+  EXPECT_TRUE(HasPod(0));
+  Reconcile();
+  EXPECT_TRUE(HasPod(1)) << "made again behind the gate";
+  EXPECT_EQ(Status()["restarts"], 0);
+}
+
+TEST_F(JobControllerTest, AHostThatComesBackInTimeLosesNothing) {
+  Reconcile();
+  SetPod(0, "Running", "n0");
+  SetPod(1, "Running", "n1");
+  SetNode("n1", false);
+  Reconcile();
+  clock_.Advance(9'000);
+  SetNode("n1", true);
+  Reconcile();
+  SetNode("n1", false);
+  clock_.Advance(5'000);
+  Reconcile();
+  EXPECT_TRUE(HasPod(1)) << "the time begins anew";
+}
+
+TEST_F(JobControllerTest, AFailedWorkerIsMadeAgainAndThenTheJobFails) {
+  Reconcile();
+  SetPod(0, "Failed", "n0");
+  SetPod(1, "Running", "n1");
+  Reconcile();
+  EXPECT_FALSE(HasPod(0));
+  EXPECT_EQ(Status()["restarts"], 1);
+  Reconcile();
+  SetPod(0, "Failed", "n0");
+  Reconcile();
+  EXPECT_EQ(Condition("Failed"), "True");
+  EXPECT_FALSE(HasPod(1)) << "what still ran is removed";
+  client_.ClearCalls();
+  Reconcile();
+  EXPECT_EQ(client_.CountCalls(kube::Verb::kCreate, "pods"), 0);
+}
+
+TEST_F(JobControllerTest, TheJobSucceedsWithItsWorkers) {
+  Reconcile();
+  SetPod(0, "Succeeded", "n0");
+  SetPod(1, "Succeeded", "n1");
+  Reconcile();
+  EXPECT_EQ(Condition("Succeeded"), "True");
+  ASSERT_FALSE(notices_.empty());
+  EXPECT_EQ(notices_.back().reason, "Succeeded");
+}
+
+}  // namespace
+}  // namespace yardmaster::op

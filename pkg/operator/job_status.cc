@@ -1,0 +1,91 @@
+#include <map>
+
+#include "pkg/base/strings.h"
+#include "pkg/operator/job_controller.h"
+
+namespace yardmaster::op {
+
+namespace {
+
+using api::ConditionStatus;
+
+class Conditions {
+ public:
+  Conditions(api::TrainingJobStatus& status, std::int64_t generation, std::int64_t now_ms)
+      : status_(status), generation_(generation), now_ms_(now_ms) {}
+  void Set(const char* type, bool value, const std::string& reason, const std::string& message) {
+    api::SetCondition(status_.conditions,
+                      {type, value ? ConditionStatus::kTrue : ConditionStatus::kFalse, reason,
+                       message, generation_, 0},
+                      now_ms_);
+  }
+
+ private:
+  api::TrainingJobStatus& status_;
+  std::int64_t generation_;
+  std::int64_t now_ms_;
+};
+
+void FromGang(const api::Gang* gang, api::TrainingJobStatus& status, Conditions& conditions) {
+  status.segments.clear();
+  status.intensity.reset();
+  status.level.reset();
+  const api::Condition* planned =
+      gang == nullptr ? nullptr
+                      : api::FindCondition(gang->status.conditions, api::kPlannedCondition);
+  if (planned == nullptr) {
+    return conditions.Set("Planned", false, "Waiting", "the job's pods are being gathered");
+  }
+  conditions.Set("Planned", planned->status == ConditionStatus::kTrue, planned->reason,
+                 planned->message);
+  std::map<std::pair<std::string, std::string>, int> workers;
+  for (const api::AssignmentEntry& slot : gang->status.assignments) {
+    ++workers[{slot.fabric_pod, slot.segment}];
+  }
+  for (const auto& [place, count] : workers) {
+    status.segments.push_back({place.first, place.second, count});
+  }
+  if (!gang->status.network) return;
+  status.intensity = gang->status.network->intensity;
+  status.level = gang->status.network->level;
+}
+
+}  // namespace
+
+api::TrainingJobStatus StatusOf(const api::TrainingJob& job, const api::Gang* gang,
+                                const JobStep& step, std::int64_t now_ms) {
+  api::TrainingJobStatus status = job.status;
+  Conditions conditions(status, job.metadata.generation, now_ms);
+  status.observed_generation = job.metadata.generation;
+  status.workers = job.job.workers;
+  status.ready_workers = step.ready;
+  status.succeeded_workers = step.succeeded;
+  status.restarts = step.restarts;
+  FromGang(gang, status, conditions);
+
+  const std::string running =
+      StrCat(step.ready, " of ", Count(job.job.workers, "worker"), " running");
+  const bool all_run = step.ready + step.succeeded == job.job.workers && step.ready > 0;
+  conditions.Set("Running", all_run, all_run ? "WorkersRunning" : "WorkersMissing", running);
+  // Degraded: it has run in full once and does not now.
+  const bool was_running = api::FindCondition(job.status.conditions, "Degraded") != nullptr ||
+                           api::IsTrue(job.status.conditions, "Running");
+  const bool ended = step.outcome != JobOutcome::kRunning;
+  if (was_running) {
+    conditions.Set("Degraded", !all_run && !ended,
+                   all_run || ended ? "WorkersRunning" : "WorkersLost", running);
+  }
+  if (step.outcome == JobOutcome::kSucceeded) {
+    conditions.Set("Succeeded", true, "WorkersSucceeded", "every worker has succeeded");
+  } else if (step.outcome == JobOutcome::kFailed) {
+    if (step.failed_by_host) {
+      conditions.Set("Failed", true, "HostLost", "a worker's host is lost and onHostLoss is Fail");
+      return status;
+    }
+    conditions.Set("Failed", true, "NoRestartLeft",
+                   StrCat("a worker failed after ", Count(step.restarts, "restart")));
+  }
+  return status;
+}
+
+}  // namespace yardmaster::op

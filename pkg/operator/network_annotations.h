@@ -1,0 +1,46 @@
+// From a network plan to what stands on pods: level and source ports per worker, as annotation
+// texts, and which of them have to be written. Pure.
+//
+// A path plan that differs from the one on the pod only in its expiry is left alone until less than
+// half of its life remains, so that a calm cluster sees no writes.
+//
+// Determinism: texts depend on the plan alone. Thread safety: pure functions.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+#include "pkg/api/gang.h"
+#include "pkg/api/path_plan.h"
+#include "pkg/plan/planner.h"
+
+namespace yardmaster::op {
+
+// What the workers of one gang should carry.
+struct GangNetwork {
+  int job = 0;  // index into Snapshot::jobs
+  api::NetworkStatus status;
+  std::vector<api::PathPlan> paths_of_rank;  // by rank; no rails: no plan for that worker
+};
+
+struct NetworkOptions {
+  std::int64_t fabric_generation = 0;
+  std::int64_t now_ms = 0;
+  std::int64_t life_ms = 24LL * 3600 * 1000;  // of a path plan; agents then fall back to defaults
+};
+
+// For every placed job of the plan that has network numbers.
+std::vector<GangNetwork> NetworksOf(const plan::Plan& plan, const plan::Snapshot& snapshot,
+                                    const NetworkOptions& options);
+
+// The annotations to write on a worker's pod that carries `present`; empty: nothing to do. Errors:
+// as api::EncodePathPlan.
+absl::StatusOr<std::map<std::string, std::string>> AnnotationsToWrite(
+    const GangNetwork& network, int rank, const std::map<std::string, std::string>& present,
+    const NetworkOptions& options);
+
+}  // namespace yardmaster::op

@@ -1,0 +1,117 @@
+#include "pkg/operator/pod_builder.h"
+
+#include <utility>
+
+#include "nlohmann/json.hpp"
+
+#include "pkg/api/names.h"
+#include "pkg/base/strings.h"
+
+namespace yardmaster::op {
+
+namespace {
+
+using nlohmann::json;
+
+std::string Text(const json& object, const char* pointer) {
+  const json::json_pointer at(pointer);
+  return object.contains(at) && object[at].is_string() ? object[at].get<std::string>() : "";
+}
+
+// Adds {name, value} unless the container sets that name itself.
+void AddEnv(json& container, const std::string& name, const std::string& value) {
+  json& env = container["env"];
+  if (!env.is_array()) env = json::array();
+  for (const json& entry : env) {
+    if (entry.value("name", "") == name) return;
+  }
+  env.push_back({{"name", name}, {"value", value}});
+}
+
+bool AsksForGpus(const json& containers) {
+  for (const json& container : containers) {
+    for (const char* side : {"/resources/limits", "/resources/requests"}) {
+      const json::json_pointer at(side);
+      if (container.contains(at) && container[at].contains(api::kGpuResource)) return true;
+    }
+  }
+  return false;
+}
+
+void AddEnvironment(json& container, const std::string& job, const std::string& job_namespace,
+                    const WorkerShape& shape, int rank) {
+  const std::string master = StrCat(PodName(job, 0), ".", job, ".", job_namespace, ".svc");
+  const std::string port = StrCat(kMasterPort);
+  AddEnv(container, "MASTER_ADDR", master);
+  AddEnv(container, "MASTER_PORT", port);
+  AddEnv(container, "RANK", StrCat(rank));
+  AddEnv(container, "WORLD_SIZE", StrCat(shape.workers));
+  AddEnv(container, "PET_NNODES", StrCat(shape.workers));
+  AddEnv(container, "PET_NPROC_PER_NODE", StrCat(shape.gpus_per_worker));
+  AddEnv(container, "PET_NODE_RANK", StrCat(rank));
+  AddEnv(container, "PET_MASTER_ADDR", master);
+  AddEnv(container, "PET_MASTER_PORT", port);
+}
+
+}  // namespace
+
+std::string PodName(const std::string& job, int rank) { return StrCat(job, "-", rank); }
+
+json ControllerReference(const json& owner) {
+  return {{"apiVersion", owner.value("apiVersion", "")},
+          {"kind", owner.value("kind", "")},
+          {"name", Text(owner, "/metadata/name")},
+          {"uid", Text(owner, "/metadata/uid")},
+          {"controller", true},
+          {"blockOwnerDeletion", true}};
+}
+
+json BuildPod(const json& training_job, const WorkerShape& shape, int rank) {
+  const std::string job = Text(training_job, "/metadata/name");
+  const std::string job_namespace = Text(training_job, "/metadata/namespace");
+  json pod = training_job.value("/spec/template"_json_pointer, json::object());
+  if (!pod.is_object()) pod = json::object();
+  pod["apiVersion"] = "v1";
+  pod["kind"] = "Pod";
+  json& metadata = pod["metadata"];
+  if (!metadata.is_object()) metadata = json::object();
+  metadata["name"] = PodName(job, rank);
+  metadata["namespace"] = job_namespace;
+  metadata["labels"][api::kJobLabel] = job;
+  metadata["labels"][api::kRankLabel] = StrCat(rank);
+  metadata["ownerReferences"] = json::array({ControllerReference(training_job)});
+
+  json& spec = pod["spec"];
+  if (!spec.is_object()) spec = json::object();
+  spec["hostname"] = PodName(job, rank);
+  spec["subdomain"] = job;
+  if (!spec.contains("restartPolicy")) spec["restartPolicy"] = "Never";
+  json& gates = spec["schedulingGates"];
+  if (!gates.is_array()) gates = json::array();
+  gates.push_back({{"name", api::kPlacementGate}});
+  json& containers = spec["containers"];
+  if (!containers.is_array()) containers = json::array();
+  if (!containers.empty() && !AsksForGpus(containers)) {
+    containers[0]["resources"]["limits"][api::kGpuResource] = StrCat(shape.gpus_per_worker);
+  }
+  for (json& container : containers) AddEnvironment(container, job, job_namespace, shape, rank);
+  return pod;
+}
+
+json BuildService(const json& training_job) {
+  const std::string job = Text(training_job, "/metadata/name");
+  return {{"apiVersion", "v1"},
+          {"kind", "Service"},
+          {"metadata",
+           {{"name", job},
+            {"namespace", Text(training_job, "/metadata/namespace")},
+            {"labels", {{api::kJobLabel, job}}},
+            {"ownerReferences", json::array({ControllerReference(training_job)})}}},
+          {"spec",
+           {{"clusterIP", "None"},
+            {"publishNotReadyAddresses", true},
+            {"selector", {{api::kJobLabel, job}}},
+            {"ports", json::array({{{"name", "master"}, {"port", kMasterPort}}})}}}};
+}
+
+}  // namespace yardmaster::op

@@ -1,0 +1,63 @@
+#include "pkg/operator/pod_builder.h"
+
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+
+#include "pkg/api/names.h"
+
+namespace yardmaster::op {
+namespace {
+
+using nlohmann::json;
+
+json Job() {
+  return json::parse(R"({"apiVersion": "yardmaster.dev/v1alpha1", "kind": "TrainingJob",
+    "metadata": {"name": "a", "namespace": "team", "uid": "u1"},
+    "spec": {"template": {"metadata": {"labels": {"app": "x"}},
+      "spec": {"containers": [{"name": "trainer", "image": "i",
+                               "env": [{"name": "MASTER_PORT", "value": "1"}]}]}}}})");
+}
+
+std::string Env(const json& container, const std::string& name) {
+  for (const json& entry : container["env"]) {
+    if (entry["name"] == name) return entry["value"];
+  }
+  return "(unset)";
+}
+
+TEST(PodBuilderTest, APodIsGatedOwnedNamedByRankAndAsksForItsGpus) {
+  const json pod = BuildPod(Job(), {4, 8}, 2);
+  EXPECT_EQ(pod["metadata"]["name"], "a-2");
+  EXPECT_EQ(pod["metadata"]["labels"][api::kRankLabel], "2");
+  EXPECT_EQ(pod["metadata"]["labels"]["app"], "x");
+  EXPECT_EQ(pod["metadata"]["ownerReferences"][0]["uid"], "u1");
+  EXPECT_EQ(pod["spec"]["schedulingGates"][0]["name"], api::kPlacementGate);
+  EXPECT_EQ(pod["spec"]["containers"][0]["resources"]["limits"][api::kGpuResource], "8");
+  EXPECT_EQ(pod["spec"]["subdomain"], "a");
+}
+
+TEST(PodBuilderTest, LaunchersFindTheirEnvironmentAndTheTemplatesOwnIsKept) {
+  const json pod = BuildPod(Job(), {4, 8}, 2);
+  const json& container = pod["spec"]["containers"][0];
+  EXPECT_EQ(Env(container, "MASTER_ADDR"), "a-0.a.team.svc");
+  EXPECT_EQ(Env(container, "MASTER_PORT"), "1");
+  EXPECT_EQ(Env(container, "PET_NODE_RANK"), "2");
+  EXPECT_EQ(Env(container, "PET_NNODES"), "4");
+  EXPECT_EQ(Env(container, "WORLD_SIZE"), "4");
+}
+
+TEST(PodBuilderTest, ATemplateThatAsksForGpusItselfIsLeftAlone) {
+  json job = Job();
+  job["spec"]["template"]["spec"]["containers"][0]["resources"]["requests"][api::kGpuResource] = 4;
+  const json pod = BuildPod(job, {4, 8}, 0);
+  EXPECT_FALSE(pod["spec"]["containers"][0]["resources"].contains("limits"));
+}
+
+TEST(PodBuilderTest, TheServiceIsHeadlessAndSelectsTheJobsPods) {
+  const json service = BuildService(Job());
+  EXPECT_EQ(service["spec"]["clusterIP"], "None");
+  EXPECT_EQ(service["spec"]["selector"][api::kJobLabel], "a");
+}
+
+}  // namespace
+}  // namespace yardmaster::op

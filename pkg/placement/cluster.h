@@ -1,0 +1,34 @@
+// The cluster as placement sees it: one small record per host beside the immutable Places. A
+// planner works on a copy and never sees who occupies what. Thread safety: values.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "pkg/fabric/places.h"
+
+namespace yardmaster::placement {
+
+// Why a host takes no new worker, from the Node alone.
+enum class HostOut : std::uint8_t { kNo, kNotReady, kCordoned, kTainted };
+
+struct HostState {
+  std::int16_t gpus = 8;       // it has
+  std::int16_t free_gpus = 8;  // nobody holds or was promised
+  HostOut out = HostOut::kNo;
+  bool backup = false;             // kept free to replace another host of its segment
+  bool degraded = false;           // works, with a NIC port or uplink down
+  std::int32_t reserved_for = -1;  // index of the waiting job this host is reserved for, or -1
+  bool operator==(const HostState&) const = default;
+};
+
+struct Cluster {
+  std::shared_ptr<const fabric::Places> places;
+  std::vector<HostState> hosts;  // by HostId
+  // Predicted load of other jobs per segment's uplinks, intensity-weighted bytes per second; empty:
+  // unknown, all equal. Breaks ties between equally good segments.
+  std::vector<double> uplink_load;  // by SegmentId
+};
+
+}  // namespace yardmaster::placement

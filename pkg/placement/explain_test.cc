@@ -1,0 +1,210 @@
+#include "pkg/placement/explain.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "pkg/base/strings.h"
+#include "pkg/placement/testing.h"
+
+namespace yardmaster::placement {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::Field;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+using workload::Mode;
+using workload::Within;
+
+bool Has(const GangPlan& plan, ReasonCode code, Within level, std::int64_t count) {
+  for (const Reason& r : plan.reasons) {
+    if (r.code == code && r.level == level && r.count == count) return true;
+  }
+  return false;
+}
+
+TEST(ExplainTest, AGangLargerThanTheFabricNeverFits) {
+  const Case c = MakeCase(MakeCluster({{4, 4}}), MakeJob(8, 1, 1, 10, 1));
+  const GangPlan plan = PlanGang(c.cluster, c.request());
+  EXPECT_EQ(plan.outcome, Outcome::kNever);
+  EXPECT_TRUE(Has(plan, ReasonCode::kNotEnoughHosts, Within::kFabric, 2));
+  EXPECT_THAT(plan.reasons[0].message, HasSubstr("2 hosts short"));
+  EXPECT_THAT(plan.relaxations,
+              Contains(Relaxation{"hosts: 2 more in segment p0s10", Outcome::kPlaced}));
+}
+
+TEST(ExplainTest, PreferredDataWouldHelpAGroupLargerThanASegment) {
+  Case c = MakeCase(MakeCluster({{4, 4}}), MakeJob(8, 1, 1, 6, 1));
+  c.job.placement.data = {Within::kSegment, Mode::kRequired};
+  const GangPlan plan = PlanGang(c.cluster, c.request());
+  EXPECT_EQ(plan.outcome, Outcome::kNever);
+  EXPECT_TRUE(Has(plan, ReasonCode::kGroupTooLarge, Within::kSegment, 2));
+  EXPECT_THAT(plan.reasons[0].message, HasSubstr("2 hosts short in segment p0s10: a data group"));
+  // Tensor, context and expert groups lie inside a worker, so their limits are not to blame.
+  EXPECT_THAT(plan.relaxations,
+              ElementsAre(Relaxation{"dataParallel: within FabricPod", Outcome::kPlaced},
+                          Relaxation{"dataParallel: Preferred", Outcome::kPlaced},
+                          Relaxation{"hosts: 2 more in segment p0s10", Outcome::kPlaced}));
+}
+
+TEST(ExplainTest, AChangeThatOnlyMakesTheJobPossibleSaysWhatElseItTakes) {
+  Case c = MakeCase(MakeCluster({{4, 4}}), MakeJob(8, 1, 1, 6, 1));
+  c.job.placement.data = {Within::kSegment, Mode::kRequired};
+  for (int host : {0, 1, 5}) c.cluster.hosts[static_cast<std::size_t>(host)].free_gpus = 0;
+  const GangPlan plan = PlanGang(c.cluster, c.request());
+  EXPECT_EQ(plan.outcome, Outcome::kNever);
+  EXPECT_THAT(
+      plan.relaxations,
+      ElementsAre(
+          Relaxation{"dataParallel: within FabricPod", Outcome::kNotNow},
+          Relaxation{"dataParallel: Preferred", Outcome::kNotNow},
+          Relaxation{"dataParallel: within FabricPod, wait: until hosts are free, back in service "
+                     "or no longer reserved",
+                     Outcome::kPlaced},
+          Relaxation{"dataParallel: within FabricPod, hosts: 1 more in segment p0s11",
+                     Outcome::kPlaced},
+          Relaxation{"hosts: 2 more in segment p0s10", Outcome::kNotNow}));
+}
+
+TEST(ExplainTest, LimitsThatDoNotBindAreNotOffered) {
+  // Tensor groups of two hosts and a data limit: only the data limit is in the way.
+  Case c = MakeCase(MakeCluster({{4, 4, 4}}), MakeJob(16, 1, 1, 5, 1));
+  c.job.placement.data = {Within::kSegment, Mode::kRequired};
+  GangPlan plan = PlanGang(c.cluster, c.request());
+  EXPECT_THAT(plan.relaxations, Contains(Field(&Relaxation::change, "dataParallel: Preferred")));
+  EXPECT_THAT(plan.relaxations,
+              Not(Contains(Field(&Relaxation::change, HasSubstr("tensorParallel")))));
+  // Three hosts free in a segment hold one tensor group: now both limits are in the way together.
+  c.cluster.hosts[4].free_gpus = c.cluster.hosts[8].free_gpus = 0;
+  plan = PlanGang(c.cluster, c.request());
+  EXPECT_THAT(
+      plan.relaxations,
+      Contains(Relaxation{"dataParallel: within FabricPod, tensorParallel: within FabricPod",
+                          Outcome::kPlaced}));
+}
+
+TEST(ExplainTest, FewHostsAreNotBlamedOnLimits) {
+  Case c = MakeCase(MakeCluster({{4, 4}}), MakeJob(8, 1, 1, 4, 2));
+  c.job.placement.data = {Within::kSegment, Mode::kRequired};
+  c.cluster.hosts[0].free_gpus = 0;
+  EXPECT_THAT(PlanGang(c.cluster, c.request()).relaxations,
+              ElementsAre(Field(&Relaxation::change, StartsWith("wait:"))));
+}
+
+TEST(ExplainTest, OccupiedHostsAreWaitedFor) {
+  Case c = MakeCase(MakeCluster({{4, 4}}), MakeJob(8, 1, 1, 4, 2));
+  c.cluster.hosts[0].free_gpus = 0;
+  c.cluster.hosts[5].out = HostOut::kNotReady;
+  const GangPlan plan = PlanGang(c.cluster, c.request());
+  EXPECT_EQ(plan.outcome, Outcome::kNotNow);
+  EXPECT_TRUE(Has(plan, ReasonCode::kNotEnoughHosts, Within::kFabric, 2));
+  EXPECT_TRUE(Has(plan, ReasonCode::kHostsOccupied, Within::kFabric, 1));
+  EXPECT_TRUE(Has(plan, ReasonCode::kHostsOut, Within::kFabric, 1));
+  EXPECT_EQ(plan.relaxations.back().outcome, Outcome::kPlaced);
+}
+
+TEST(ExplainTest, BackupAndExcludedHostsAreCounted) {
+  Case c = MakeCase(MakeCluster({{4}}), MakeJob(8, 1, 1, 4, 1));
+  c.cluster.hosts[3].backup = true;
+  const GangPlan plan = PlanGang(c.cluster, c.request());
+  EXPECT_EQ(plan.outcome, Outcome::kNever);
+  EXPECT_TRUE(Has(plan, ReasonCode::kHostsKeptAsBackup, Within::kFabric, 1));
+  EXPECT_THAT(plan.relaxations, Contains(Relaxation{"backup hosts: used", Outcome::kPlaced}));
+
+  c.cluster.hosts[3].backup = false;
+  const std::vector<std::uint8_t> eligible = {1, 0, 1, 1};
+  GangRequest request = c.request();
+  request.eligible = &eligible;
+  EXPECT_TRUE(Has(PlanGang(c.cluster, request), ReasonCode::kHostsExcluded, Within::kFabric, 1));
+}
+
+TEST(ExplainTest, AWorkerLargerThanAHostNeverFits) {
+  const Case c = MakeCase(MakeCluster({{4}}), MakeJob(16, 1, 1, 1, 1, 16));
+  const GangPlan plan = PlanGang(c.cluster, c.request());
+  EXPECT_EQ(plan.outcome, Outcome::kNever);
+  EXPECT_TRUE(Has(plan, ReasonCode::kGroupTooLarge, Within::kHost, 8));
+}
+
+TEST(ExplainTest, NeverMeansThatNoEmptyHealthyFabricWouldDo) {
+  Random random(21);
+  int never = 0, not_now = 0;
+  for (int round = 0; round < 1500; ++round) {
+    Case c = RandomCase(random, {6, 4});
+    const GangPlan plan = PlanGang(c.cluster, c.request());
+    if (plan.outcome == Outcome::kPlaced) continue;
+    ASSERT_FALSE(plan.reasons.empty());
+    Case empty = c;
+    for (HostState& host : empty.cluster.hosts) {
+      host.free_gpus = host.gpus;
+      host.out = HostOut::kNo;
+      host.reserved_for = -1;
+    }
+    const bool fits = BruteForce(empty).has_value();
+    ASSERT_EQ(plan.outcome, fits ? Outcome::kNotNow : Outcome::kNever) << Describe(c);
+    ++(fits ? not_now : never);
+  }
+  EXPECT_GT(never, 100);
+  EXPECT_GT(not_now, 100);
+}
+
+// The job with every change of the text made to its limits; nothing if the text says more.
+std::optional<workload::PlacementPolicy> Apply(workload::PlacementPolicy policy,
+                                               const std::string& text) {
+  for (std::string change : Split(text, ',')) {
+    if (change[0] == ' ') change.erase(0, 1);
+    const std::size_t colon = change.find(": ");
+    const std::string name = change.substr(0, colon), to = change.substr(colon + 2);
+    workload::GroupPolicy* family = nullptr;
+    if (name == "dataParallel") family = &policy.data;
+    if (name == "expertParallel") family = &policy.expert;
+    if (name == "contextParallel") family = &policy.context;
+    if (name == "tensorParallel") family = &policy.tensor;
+    if (name == "pipelineParallel") family = &policy.pipeline;
+    if (family != nullptr && to == "Preferred") {
+      family->mode = Mode::kPreferred;
+    } else if (family != nullptr) {
+      family->within = to == "within Segment" ? Within::kSegment : Within::kFabricPod;
+    } else if (change == "maxStagesPerSegment: 0") {
+      policy.max_stages_per_segment = 0;
+    } else {
+      return std::nullopt;
+    }
+  }
+  return policy;
+}
+
+TEST(ExplainTest, RelaxationsOfLimitsDoHelpAndNoPartOfThemDoes) {
+  Random random(22);
+  int tried = 0, combined = 0;
+  for (int round = 0; round < 4000; ++round) {
+    Case c = RandomCase(random, {6, 4, true});
+    const GangPlan plan = PlanGang(c.cluster, c.request());
+    for (const Relaxation& relaxation : plan.relaxations) {
+      Case changed = c;
+      const auto policy = Apply(c.job.placement, relaxation.change);
+      if (!policy) continue;
+      changed.job.placement = *policy;
+      ASSERT_LT(relaxation.outcome, plan.outcome) << Describe(c);
+      ASSERT_EQ(PlanGang(changed.cluster, changed.request()).outcome, relaxation.outcome)
+          << Describe(c) << relaxation.change;
+      ++tried;
+      const std::vector<std::string> parts = Split(relaxation.change, ',');
+      if (parts.size() < 2) continue;
+      ++combined;
+      for (std::size_t without = 0; without < parts.size(); ++without) {
+        std::vector<std::string> rest = parts;
+        rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(without));
+        changed.job.placement = *Apply(c.job.placement, Join(rest, ","));
+        ASSERT_GT(PlanGang(changed.cluster, changed.request()).outcome, relaxation.outcome)
+            << Describe(c) << relaxation.change;
+      }
+    }
+  }
+  EXPECT_GT(tried, 100);
+  EXPECT_GT(combined, 5);
+}
+
+}  // namespace
+}  // namespace yardmaster::placement

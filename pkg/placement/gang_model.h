@@ -1,0 +1,65 @@
+// What of a gang matters to the choice of segments: which workers cannot be parted, which only at a
+// price, and how regular all of it is.
+//
+//   host unit   workers that must share a host        (Required within Host)
+//   atom        workers that must share a segment     (Required within Host or Segment)
+//   unit        atoms joined by tensor, context or expert groups
+//   component   units joined by data groups; a stage never lies in two components
+//   pod set     workers that must share a fabric pod  (Required within FabricPod or less)
+//
+// Nothing between components costs anything, so whole components in segments is the best there is.
+// Almost every real job is *uniform*: equal components of equal units, each data group touching
+// every unit of its component, which makes the price of a split independent of where it falls.
+//
+// Complexity: near-linear in the sum of group sizes. Thread safety: values and pure functions.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "pkg/workload/job.h"
+
+namespace yardmaster::placement {
+
+// A partition of the workers. Classes are numbered by their lowest worker.
+struct Partition {
+  std::vector<int> of;    // class by worker
+  std::vector<int> size;  // workers by class
+  int count() const { return static_cast<int>(size.size()); }
+};
+
+// What the pod sets demand of a solver that keeps units whole. A rule may ask for more than the
+// limits do, where nothing less leaves all groups inside one fabric pod: then a placement by the
+// rule is still the best, but that there is none proves nothing (GangModel::rule_is_limit).
+enum class PodRule {
+  kNone,       // every pod set lies inside a unit
+  kComponent,  // a component must not be split over fabric pods
+  kGang,       // the whole gang in one fabric pod
+  kOther,
+};
+
+struct GangModel {
+  int workers = 0;
+  Partition host_units;
+  Partition atoms;
+  Partition units;
+  Partition components;
+  Partition pod_sets;
+  // Size of the host units if they are all equal, else 0.
+  int host_unit = 1;
+  PodRule pod_rule = PodRule::kNone;
+  bool rule_is_limit = true;
+  // Components have equal sizes and equal numbers of stages.
+  bool equal_components = false;
+  bool uniform = false;
+  int stages_per_component = 0;    // if equal_components
+  std::int64_t data_groups = 0;    // per component, if uniform
+  int max_stages_per_segment = 0;  // 0: no limit
+};
+
+GangModel ModelOf(const workload::Job& job, const workload::WorkerGroups& groups);
+
+// Workers whose GPUs differ only in their pipeline rank, like WorkerGroups' families.
+std::vector<workload::WorkerGroup> PipelineGroups(const workload::Job& job);
+
+}  // namespace yardmaster::placement

@@ -1,0 +1,58 @@
+// Exact search for the gangs that the closed forms of segment_solver.h do not cover: pieces of any
+// size, joined by weighted groups, into segments of any capacity, at the least Objective.
+//
+// Branch and bound, depth first over the pieces, cheapest segment first. Symmetric choices are
+// tried once, by keeping to the lexicographically least of each orbit: interchangeable pieces take
+// segments in ascending order, equal components ascend lexicographically, and of equal untouched
+// segments (or fabric pods) only the first is tried. A branch is cut when its cost so far plus what
+// the rest must cost at least (each group, alone, in the room that is left; fabric pods and
+// segments by room) is no better than the best found.
+//
+// The problem contains hypergraph partitioning, so the worst case is exponential; after `max_steps`
+// the best so far is returned with exact = false. Deterministic. Thread safety: pure function.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "pkg/placement/outcome.h"
+
+namespace yardmaster::placement {
+
+struct SearchGroup {
+  std::vector<int> pieces;  // ascending, at least two
+  std::int64_t count = 1;
+  bool tensor = false;
+};
+
+struct SearchProblem {
+  std::vector<int> piece_size;           // workers
+  std::vector<int> component;            // by piece
+  std::vector<int> pod_set;              // by piece: equal numbers share a fabric pod
+  std::vector<std::vector<int>> stages;  // by piece; used when max_stages_per_segment > 0
+  std::vector<SearchGroup> groups;
+  int max_stages_per_segment = 0;
+  std::vector<int> capacity;        // workers, by segment
+  std::vector<int> pod_of_segment;  // segments of a pod are consecutive
+  bool segments_alike = true;       // equal capacity means interchangeable
+};
+
+struct SearchOptions {
+  std::int64_t max_steps = 150'000;
+  // Only better solutions than this are looked for.
+  std::optional<Objective> incumbent;
+  bool any = false;  // stop at the first solution
+};
+
+struct SearchResult {
+  std::vector<int> segment;  // by piece; empty: nothing (better than the incumbent) found
+  Objective objective;
+  bool exact = true;  // false: cut
+  std::int64_t steps = 0;
+  Objective bound;  // of every solution
+};
+
+SearchResult SearchSegments(const SearchProblem& problem, const SearchOptions& options);
+
+}  // namespace yardmaster::placement

@@ -1,0 +1,45 @@
+// Chooses a segment for every worker: the model's structure decides which method answers.
+//
+//   equal components that all fit whole        whole_choice.h      closed form, exact
+//   uniform gangs that must be split           uniform_solver.h    exact but for huge coverings
+//   everything else                            gang_search.h       exact unless cut
+//
+// A gang that must lie in one fabric pod is solved pod by pod. Deterministic. Thread safety: pure.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "pkg/placement/capacity.h"
+#include "pkg/placement/gang_model.h"
+
+namespace yardmaster::placement {
+
+struct SolverOptions {
+  std::int64_t max_steps = 150'000;  // of all searches together
+  bool any = false;                  // a placement is enough, however good
+};
+
+struct SegmentPlan {
+  bool found = false;
+  bool exact = true;  // found: optimal; not found: proved impossible
+  std::vector<int> segment_of_worker;
+  Objective objective;
+  Objective bound;
+};
+
+SegmentPlan ChooseSegments(const fabric::Places& places, const GangModel& model,
+                           const workload::WorkerGroups& groups, const Capacity& capacity,
+                           const std::vector<SegmentScore>& scores, const SolverOptions& options);
+
+// Whether the gang fits at all; kUnknown where the search was cut.
+enum class Fit { kYes, kNo, kUnknown };
+Fit TryToFit(const fabric::Places& places, const GangModel& model,
+             const workload::WorkerGroups& groups, const Capacity& capacity,
+             std::int64_t max_steps);
+
+// The objective of workers on segments.
+Objective EvaluateSegments(const fabric::Places& places, const workload::WorkerGroups& groups,
+                           const std::vector<int>& segment_of_worker);
+
+}  // namespace yardmaster::placement

@@ -1,0 +1,73 @@
+// What planning a gang can end in, before any algorithm: placed, not now, or never, with reasons
+// that an event, a condition and `explain` all print alike.
+//
+// NotNow: the job would fit if others left or hosts came back. Never: it would not fit on this
+// fabric even empty and healthy. Thread safety: values.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pkg/fabric/places.h"
+#include "pkg/workload/job.h"
+
+namespace yardmaster::placement {
+
+enum class Outcome { kPlaced, kNotNow, kNever };
+std::string_view Name(Outcome outcome);  // "Placed", "NotNow", "Never"
+
+enum class ReasonCode {
+  kNotEnoughHosts,     // fewer suitable hosts than the gang needs
+  kHostsOccupied,      // suitable hosts that other jobs hold
+  kHostsOut,           // NotReady, cordoned or tainted hosts
+  kHostsKeptAsBackup,  // hosts that the backup policy keeps free
+  kHostsExcluded,      // the pod template's selectors or tolerations leave them out
+  kGroupTooLarge,      // a Required group needs more than any place of its level has
+  kReserved,           // hosts reserved for a job that waits longer
+  kWaitsForTurn,       // an earlier job of the queue must go first
+  kSearchCut,          // the exact search was cut; the bound says how far off
+  kInvalid,            // the job contradicts itself
+};
+std::string_view Name(ReasonCode code);  // "NotEnoughHosts", ...
+
+struct Reason {
+  ReasonCode code = ReasonCode::kNotEnoughHosts;
+  workload::Within level = workload::Within::kFabric;  // where the count was taken
+  std::int64_t count = 0;                              // how many are short, occupied, out, ...
+  std::string message;                                 // one sentence, no per-host lists
+  bool operator==(const Reason&) const = default;
+};
+
+// A change of the job (or of the cluster) and what would come of it.
+struct Relaxation {
+  std::string change;  // "dataParallel: Preferred"
+  Outcome outcome = Outcome::kPlaced;
+  bool operator==(const Relaxation&) const = default;
+};
+
+// Minimised in this order (design: objective). The first four are sums over groups of (places it
+// lies in - 1).
+struct Objective {
+  std::int64_t tensor_split_fabric_pods = 0;
+  std::int64_t data_split_fabric_pods = 0;
+  std::int64_t tensor_split_segments = 0;
+  std::int64_t data_split_segments = 0;
+  std::int64_t fabric_pods = 0;
+  std::int64_t segments = 0;
+  auto operator<=>(const Objective&) const = default;
+};
+
+struct GangPlan {
+  Outcome outcome = Outcome::kNotNow;
+  std::vector<fabric::HostId> host_of_rank;  // by worker rank; empty unless Placed
+  Objective objective;
+  std::vector<Reason> reasons;          // empty when Placed, but for kSearchCut
+  std::vector<Relaxation> relaxations;  // nearest first
+  bool optimal = true;                  // false: the search was cut
+  Objective bound;  // nothing better than this exists; equals objective if optimal
+};
+
+}  // namespace yardmaster::placement

@@ -1,0 +1,320 @@
+#include "pkg/placement/replacement.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
+
+#include "pkg/base/strings.h"
+#include "pkg/placement/gang_model.h"
+
+namespace yardmaster::placement {
+
+namespace {
+
+using fabric::HostId;
+using fabric::SegmentId;
+using workload::Mode;
+using workload::Within;
+
+using Ranks = std::vector<int>;
+
+bool AnyRequiredInHost(const workload::PlacementPolicy& p) {
+  for (const auto* policy : {&p.tensor, &p.context, &p.expert, &p.data, &p.pipeline}) {
+    if (policy->mode == Mode::kRequired && policy->within == Within::kHost) return true;
+  }
+  return false;
+}
+
+class Replacer {
+ public:
+  Replacer(const Cluster& cluster, const GangRequest& request, std::vector<HostId> host_of_rank,
+           const fabric::BackupPolicy& policy)
+      : cluster_(cluster),
+        places_(*cluster.places),
+        request_(request),
+        policy_(policy),
+        host_of_(std::move(host_of_rank)) {}
+
+  GangPlan Run(Ranks lost) {
+    for (std::size_t rank = 0; rank < host_of_.size(); ++rank) {
+      if (!Known(host_of_[rank])) lost.push_back(static_cast<int>(rank));
+    }
+    std::sort(lost.begin(), lost.end());
+    lost.erase(std::unique(lost.begin(), lost.end()), lost.end());
+    lost_.insert(lost.begin(), lost.end());
+    for (int rank : lost) old_host_[rank] = host_of_[rank];
+    if (!FillUnknown()) return Finish({});
+    std::vector<Ranks> waiting;
+    for (const Ranks& bundle : BundlesOf(lost)) {
+      if (!PlaceInSegment(bundle)) waiting.push_back(bundle);
+    }
+    if (!waiting.empty() && policy_.borrow_in_fabric_pod) waiting = Borrow(waiting);
+    return Finish(waiting);
+  }
+
+ private:
+  int gpus(const Ranks& ranks) const {
+    return static_cast<int>(ranks.size()) * request_.job->gpus_per_worker;
+  }
+  const GangModel& model() {
+    if (!model_) model_ = ModelOf(*request_.job, *request_.groups);
+    return *model_;
+  }
+
+  bool Known(HostId host) const { return host.value >= 0 && host.value < places_.num_hosts(); }
+
+  // A host that is not there any more counts as the one of the nearest rank: its segment is looked
+  // through first. False if no rank has a known host.
+  bool FillUnknown() {
+    const std::vector<HostId> given = host_of_;
+    const int ranks = static_cast<int>(given.size());
+    for (auto& [rank, old_host] : old_host_) {
+      for (int step = 1; step < ranks && !Known(old_host); ++step) {
+        if (rank >= step && Known(given[rank - step])) old_host = given[rank - step];
+        if (!Known(old_host) && rank + step < ranks && Known(given[rank + step])) {
+          old_host = given[rank + step];
+        }
+      }
+      if (!Known(old_host)) return false;
+      if (!Known(given[rank])) gone_.insert(rank);
+      host_of_[rank] = old_host;
+    }
+    return true;
+  }
+
+  // Ranks that shared a host stay together; in order of their lowest rank.
+  std::vector<Ranks> BundlesOf(const Ranks& lost) const {
+    std::map<HostId, std::size_t> at;
+    std::vector<Ranks> bundles;
+    for (int rank : lost) {
+      if (gone_.count(rank) > 0) {
+        bundles.push_back({rank});
+        continue;
+      }
+      const auto [entry, is_new] = at.emplace(host_of_[rank], bundles.size());
+      if (is_new) bundles.emplace_back();
+      bundles[entry->second].push_back(rank);
+    }
+    return bundles;
+  }
+
+  // The parts a bundle may be cut into.
+  std::vector<Ranks> PartsOf(const Ranks& bundle) {
+    std::map<int, Ranks> parts;
+    const bool units = AnyRequiredInHost(request_.job->placement);
+    for (int rank : bundle) parts[units ? model().host_units.of[rank] : rank].push_back(rank);
+    std::vector<Ranks> out;
+    for (auto& [unit, ranks] : parts) out.push_back(std::move(ranks));
+    return out;
+  }
+
+  bool PlaceInSegment(const Ranks& bundle) {
+    const SegmentId segment = places_.segment_of(host_of_[bundle[0]]);
+    return Place(bundle, segment, true, policy_.borrow_in_segment);
+  }
+
+  // On one host if possible, else in parts; backup hosts before ordinary ones. All or nothing.
+  bool Place(const Ranks& bundle, SegmentId segment, bool backup, bool ordinary) {
+    for (const bool use_backup : {true, false}) {
+      if (!(use_backup ? backup : ordinary)) continue;
+      const HostId host = Find(segment, use_backup, gpus(bundle));
+      if (!host.valid()) continue;
+      Give(bundle, host);
+      return true;
+    }
+    const std::vector<Ranks> parts = PartsOf(bundle);
+    if (parts.size() == 1) return false;
+    const auto taken = taken_;
+    for (const Ranks& part : parts) {
+      HostId host;
+      if (backup) host = Find(segment, true, gpus(part));
+      if (!host.valid() && ordinary) host = Find(segment, false, gpus(part));
+      if (!host.valid()) {
+        taken_ = taken;
+        for (int rank : bundle) host_of_[rank] = old_host_.at(rank);
+        return false;
+      }
+      Give(part, host);
+    }
+    return true;
+  }
+
+  // The tightest, healthiest, lowest host with room; invalid if there is none.
+  HostId Find(SegmentId segment, bool backup, int gpus) const {
+    std::optional<std::tuple<bool, int, HostId>> best;
+    for (HostId id : places_.hosts_of(segment)) {
+      const HostState& host = cluster_.hosts[id.index()];
+      if (host.backup != backup || host.out != HostOut::kNo) continue;
+      if (host.reserved_for >= 0 && host.reserved_for != request_.queue_index) continue;
+      if (!Eligible(id) || LostHost(id)) continue;
+      const auto taken = taken_.find(id);
+      const int free = host.free_gpus - (taken == taken_.end() ? 0 : taken->second);
+      if (free < gpus) continue;
+      const std::tuple key{host.degraded, free, id};
+      if (!best || key < *best) best = key;
+    }
+    return best ? std::get<HostId>(*best) : HostId();
+  }
+  bool Eligible(HostId id) const {
+    return request_.eligible == nullptr || request_.eligible->empty() ||
+           (*request_.eligible)[id.index()] != 0;
+  }
+  // A host that ranks are taken away from does not get them back.
+  bool LostHost(HostId id) const {
+    return std::any_of(old_host_.begin(), old_host_.end(), [&](const auto& entry) {
+      return entry.second == id && gone_.count(entry.first) == 0;
+    });
+  }
+
+  void Give(const Ranks& ranks, HostId host) {
+    taken_[host] += gpus(ranks);
+    for (int rank : ranks) host_of_[rank] = host;
+  }
+
+  // Moves what waits to another segment of its fabric pod. What must share a segment moves as one,
+  // and only if nobody of it stays. Returns what still waits.
+  std::vector<Ranks> Borrow(const std::vector<Ranks>& waiting) {
+    std::map<int, std::vector<Ranks>> by_atom;
+    std::vector<Ranks> left;
+    for (const Ranks& bundle : waiting) {
+      std::map<int, Ranks> parts;
+      for (int rank : bundle) parts[model().atoms.of[rank]].push_back(rank);
+      for (auto& [atom, ranks] : parts) by_atom[atom].push_back(std::move(ranks));
+    }
+    for (const auto& [atom, bundles] : by_atom) {
+      Ranks members;
+      for (int rank = 0; rank < model().workers; ++rank) {
+        if (model().atoms.of[rank] == atom) members.push_back(rank);
+      }
+      const bool all_lost = std::all_of(members.begin(), members.end(),
+                                        [&](int rank) { return lost_.count(rank) > 0; });
+      if (!all_lost || !Move(members)) left.insert(left.end(), bundles.begin(), bundles.end());
+    }
+    return left;
+  }
+
+  // To the segment that leaves the best objective.
+  bool Move(const Ranks& members) {
+    const auto before = host_of_;
+    const auto taken_before = taken_;
+    ForgetPlaced(members);
+    const auto start = taken_;
+    const fabric::FabricPodId pod = places_.fabric_pod_of(old_host_.at(members[0]));
+    std::optional<std::tuple<Objective, SegmentId>> best;
+    std::vector<HostId> best_hosts;
+    auto best_taken = taken_;
+    for (SegmentId segment : places_.segments_of(pod)) {
+      taken_ = start;
+      for (int rank : members) host_of_[rank] = old_host_.at(rank);
+      bool placed = true;
+      for (const Ranks& bundle : BundlesOf(members)) {
+        placed = placed && Place(bundle, segment, false, true);
+      }
+      if (!placed || !StagesFit(segment)) continue;
+      const std::tuple key{Evaluate(places_, *request_.groups, host_of_), segment};
+      if (best && *best <= key) continue;
+      best = key;
+      best_hosts = host_of_;
+      best_taken = taken_;
+    }
+    host_of_ = best ? best_hosts : before;
+    taken_ = best ? best_taken : taken_before;
+    return best.has_value();
+  }
+
+  // Room that some of the members were given in their own segment.
+  void ForgetPlaced(const Ranks& members) {
+    for (int rank : members) {
+      if (host_of_[rank] != old_host_.at(rank)) {
+        taken_[host_of_[rank]] -= request_.job->gpus_per_worker;
+      }
+    }
+  }
+
+  bool StagesFit(SegmentId segment) const {
+    const int limit = request_.job->placement.max_stages_per_segment;
+    if (limit == 0) return true;
+    std::set<int> stages;
+    for (std::size_t rank = 0; rank < host_of_.size(); ++rank) {
+      if (places_.segment_of(host_of_[rank]) != segment) continue;
+      const std::vector<int>& mine = request_.groups->stages_of_worker[rank];
+      stages.insert(mine.begin(), mine.end());
+    }
+    return static_cast<int>(stages.size()) <= limit;
+  }
+
+  GangPlan Finish(const std::vector<Ranks>& waiting) {
+    GangPlan plan;
+    if (gone_.empty() &&
+        !std::all_of(host_of_.begin(), host_of_.end(), [&](HostId host) { return Known(host); })) {
+      plan.reasons.push_back({ReasonCode::kInvalid, Within::kFabric, 1,
+                              "no rank of the gang has a host that is still there"});
+      return plan;
+    }
+    if (waiting.empty()) {
+      plan.outcome = Outcome::kPlaced;
+      plan.objective = plan.bound = Evaluate(places_, *request_.groups, host_of_);
+      plan.host_of_rank = std::move(host_of_);
+      return plan;
+    }
+    std::map<SegmentId, std::int64_t> missing;
+    for (const Ranks& bundle : waiting) {
+      ++missing[places_.segment_of(old_host_.at(bundle[0]))];
+    }
+    for (const auto& [segment, count] : missing) {
+      const std::string_view searched =
+          policy_.borrow_in_fabric_pod ? "no free host that may step in, in it or its fabric pod"
+          : policy_.borrow_in_segment  ? "no free backup or ordinary host in it"
+                                       : "no free backup host in it";
+      plan.reasons.push_back({ReasonCode::kNotEnoughHosts, Within::kSegment, count,
+                              StrCat(Count(count, "host"), " short in segment ",
+                                     places_.name(segment), ": ", searched)});
+    }
+    SuggestBorrowing(plan);
+    return plan;
+  }
+
+  void SuggestBorrowing(GangPlan& plan) const {
+    if (!policy_.borrow_in_segment) plan.relaxations.push_back(Wider("borrowInSegment", true));
+    if (!policy_.borrow_in_fabric_pod) {
+      plan.relaxations.push_back(Wider("borrowInFabricPod", false));
+    }
+    std::erase_if(plan.relaxations,
+                  [](const Relaxation& r) { return r.outcome != Outcome::kPlaced; });
+  }
+
+  Relaxation Wider(std::string_view field, bool segment_only) const {
+    fabric::BackupPolicy wider = policy_;
+    wider.borrow_in_segment = true;
+    if (!segment_only) wider.borrow_in_fabric_pod = true;
+    std::vector<HostId> present = host_of_;
+    for (const auto& [rank, host] : old_host_) present[rank] = host;
+    // Both flags on: no further suggestion, so this does not recurse deeper than once.
+    Replacer again(cluster_, request_, std::move(present), wider);
+    Ranks lost(lost_.begin(), lost_.end());
+    return {StrCat("backup.", field, ": true"), again.Run(std::move(lost)).outcome};
+  }
+
+  const Cluster& cluster_;
+  const fabric::Places& places_;
+  const GangRequest& request_;
+  const fabric::BackupPolicy policy_;
+  std::vector<HostId> host_of_;
+  std::map<int, HostId> old_host_;  // by lost rank
+  std::set<int> lost_;
+  std::set<int> gone_;           // lost ranks whose host is not among the places any more
+  std::map<HostId, int> taken_;  // GPUs given out here
+  std::optional<GangModel> model_;
+};
+
+}  // namespace
+
+GangPlan ReplaceHosts(const Cluster& cluster, const GangRequest& request,
+                      const std::vector<HostId>& host_of_rank, const std::vector<int>& lost,
+                      const fabric::BackupPolicy& policy) {
+  return Replacer(cluster, request, host_of_rank, policy).Run(lost);
+}
+
+}  // namespace yardmaster::placement

@@ -1,0 +1,151 @@
+#include "pkg/placement/replacement.h"
+
+#include <algorithm>
+#include <gtest/gtest.h>
+
+#include "pkg/placement/testing.h"
+
+namespace yardmaster::placement {
+namespace {
+
+using fabric::HostId;
+
+// A gang of 4 data ranks of 8 GPUs on the first four hosts of two segments of six, the last host of
+// each a backup.
+struct Running {
+  Case c;
+  std::vector<HostId> hosts;
+  void Fail(const std::vector<int>& ranks) {
+    for (int rank : ranks) c.cluster.hosts[hosts[rank].index()].out = HostOut::kNotReady;
+  }
+  GangPlan Replace(const std::vector<int>& lost, const fabric::BackupPolicy& policy) const {
+    return ReplaceHosts(c.cluster, c.request(), hosts, lost, policy);
+  }
+};
+
+Running Make(workload::Job job, std::vector<int> backup) {
+  Running r{MakeCase(MakeCluster({{6, 6}, {6}}), std::move(job)), {}};
+  for (int id : backup) r.c.cluster.hosts[id].backup = true;
+  r.hosts = PlanGang(r.c.cluster, r.c.request()).host_of_rank;
+  for (HostId host : r.hosts) {
+    r.c.cluster.hosts[host.index()].free_gpus -= static_cast<std::int16_t>(r.c.job.gpus_per_worker);
+  }
+  return r;
+}
+
+constexpr fabric::BackupPolicy kBackupOnly{1, false, false, false};
+constexpr fabric::BackupPolicy kBorrowInSegment{1, true, false, false};
+constexpr fabric::BackupPolicy kBorrowInPod{1, true, true, false};
+
+TEST(ReplacementTest, ABackupHostOfTheSegmentStepsInForRankZero) {
+  Running r = Make(MakeJob(8, 1, 1, 4, 1), {5, 11, 17});
+  r.Fail({0});
+  const GangPlan plan = r.Replace({0}, kBorrowInSegment);
+  ASSERT_EQ(plan.outcome, Outcome::kPlaced);
+  EXPECT_EQ(plan.host_of_rank[0], HostId(5));
+  for (int rank = 1; rank < 4; ++rank) EXPECT_EQ(plan.host_of_rank[rank], r.hosts[rank]);
+  EXPECT_EQ(plan.objective.data_split_segments, 0);
+}
+
+TEST(ReplacementTest, ThePolicySaysWhatComesAfterTheBackupHosts) {
+  Running r = Make(MakeJob(8, 1, 1, 4, 1), {5, 11, 17});
+  r.Fail({0, 2});
+  const GangPlan waiting = r.Replace({0, 2}, kBackupOnly);
+  EXPECT_EQ(waiting.outcome, Outcome::kNotNow);
+  EXPECT_TRUE(waiting.host_of_rank.empty());
+  ASSERT_EQ(waiting.reasons.size(), 1u);
+  EXPECT_EQ(waiting.reasons[0].count, 1);
+  ASSERT_FALSE(waiting.relaxations.empty());
+  EXPECT_EQ(waiting.relaxations[0].change, "backup.borrowInSegment: true");
+
+  const GangPlan borrowed = r.Replace({2, 0}, kBorrowInSegment);
+  ASSERT_EQ(borrowed.outcome, Outcome::kPlaced);
+  EXPECT_EQ(borrowed.host_of_rank[0], HostId(5));
+  EXPECT_EQ(borrowed.host_of_rank[2], HostId(4));
+
+  r.c.cluster.hosts[4].free_gpus = 0;
+  EXPECT_EQ(r.Replace({0, 2}, kBorrowInSegment).outcome, Outcome::kNotNow);
+  const GangPlan pod = r.Replace({0, 2}, kBorrowInPod);
+  ASSERT_EQ(pod.outcome, Outcome::kPlaced);
+  EXPECT_EQ(pod.host_of_rank[2], HostId(6));
+  EXPECT_EQ(pod.objective.data_split_segments, 8);
+}
+
+TEST(ReplacementTest, AGroupThatMustShareASegmentIsNotTornApart) {
+  // Tensor groups of two hosts: ranks 0,1 and 2,3.
+  Running r = Make(MakeJob(16, 1, 1, 2, 1), {5, 11, 17});
+  for (int id : {4, 5}) r.c.cluster.hosts[id].free_gpus = 0;
+  r.Fail({0, 1, 2});
+  EXPECT_EQ(r.Replace({2}, kBorrowInPod).outcome, Outcome::kNotNow);
+  const GangPlan plan = r.Replace({0, 1}, kBorrowInPod);
+  ASSERT_EQ(plan.outcome, Outcome::kPlaced);
+  EXPECT_EQ(plan.host_of_rank[0], HostId(6));
+  EXPECT_EQ(plan.host_of_rank[1], HostId(7));
+  EXPECT_EQ(plan.objective.tensor_split_segments, 0);
+}
+
+TEST(ReplacementTest, WorkersThatSharedAHostMoveTogether) {
+  Running r = Make(MakeJob(2, 1, 1, 8, 1, 2), {5, 11, 17});
+  ASSERT_EQ(r.hosts[0], r.hosts[3]);
+  r.Fail({0});
+  const GangPlan plan = r.Replace({0, 1, 2, 3}, kBorrowInSegment);
+  ASSERT_EQ(plan.outcome, Outcome::kPlaced);
+  for (int rank = 0; rank < 4; ++rank) EXPECT_EQ(plan.host_of_rank[rank], HostId(5));
+}
+
+TEST(ReplacementTest, AHostThatIsNotThereAnyMoreIsLostToo) {
+  Running r = Make(MakeJob(8, 1, 1, 4, 1), {5, 11, 17});
+  r.hosts[1] = HostId();
+  const GangPlan plan = r.Replace({}, kBorrowInSegment);
+  ASSERT_EQ(plan.outcome, Outcome::kPlaced);
+  EXPECT_EQ(plan.host_of_rank[1], HostId(5));
+  r.hosts.assign(4, HostId());
+  EXPECT_EQ(r.Replace({}, kBorrowInPod).outcome, Outcome::kNotNow);
+}
+
+TEST(ReplacementTest, OnlyLostRanksMoveAndLimitsHold) {
+  Random random(5);
+  int placed = 0;
+  for (int round = 0; round < 2000; ++round) {
+    Case c = RandomCase(random, {8, 5, true});
+    const GangPlan before = PlanGang(c.cluster, c.request(), {200'000, false});
+    if (before.outcome != Outcome::kPlaced) continue;
+    std::vector<int> lost;
+    for (int rank = 0; rank < c.job.workers; ++rank) {
+      if (random.Below(3) > 0) continue;
+      // A host takes all its ranks with it.
+      for (int other = 0; other < c.job.workers; ++other) {
+        if (before.host_of_rank[other] == before.host_of_rank[rank]) lost.push_back(other);
+      }
+    }
+    Case later = c;
+    for (HostId host : before.host_of_rank) {
+      later.cluster.hosts[host.index()].free_gpus -=
+          static_cast<std::int16_t>(c.job.gpus_per_worker);
+    }
+    for (int rank : lost) {
+      later.cluster.hosts[before.host_of_rank[rank].index()].out = HostOut::kNotReady;
+    }
+    fabric::BackupPolicy policy = random.Below(2) == 0 ? kBorrowInPod : kBorrowInSegment;
+    const GangPlan plan =
+        ReplaceHosts(later.cluster, later.request(), before.host_of_rank, lost, policy);
+    if (plan.outcome != Outcome::kPlaced) {
+      ASSERT_FALSE(plan.reasons.empty());
+      continue;
+    }
+    placed += !lost.empty();
+    Case merged = later;  // as if the gang started anew where it is
+    for (HostState& host : merged.cluster.hosts) host.backup = false;
+    for (int rank = 0; rank < c.job.workers; ++rank) {
+      const bool is_lost = std::find(lost.begin(), lost.end(), rank) != lost.end();
+      ASSERT_EQ(plan.host_of_rank[rank] != before.host_of_rank[rank], is_lost) << Describe(c);
+      merged.cluster.hosts[before.host_of_rank[rank].index()].free_gpus +=
+          static_cast<std::int16_t>(c.job.gpus_per_worker);
+    }
+    ASSERT_EQ(Faults(merged, plan.host_of_rank), "") << Describe(c);
+  }
+  EXPECT_GT(placed, 200);
+}
+
+}  // namespace
+}  // namespace yardmaster::placement

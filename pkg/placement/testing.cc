@@ -1,0 +1,303 @@
+#include "pkg/placement/testing.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+
+#include "pkg/base/strings.h"
+
+namespace yardmaster::placement {
+
+namespace {
+
+using workload::GroupPolicy;
+using workload::Mode;
+using workload::Within;
+
+// One family of groups as sets of workers with their multiplicity, found GPU by GPU.
+struct Family {
+  std::map<std::vector<int>, std::int64_t> groups;
+  GroupPolicy policy;
+  int kind = 0;  // 0 tensor, 1 data, 2 pipeline
+};
+
+Family FamilyOf(const workload::Job& job, const std::string& varying, GroupPolicy policy,
+                int kind) {
+  const workload::Parallelism& p = job.parallelism;
+  const int sizes[] = {p.tensor, p.context, p.expert, p.data / p.expert, p.pipeline};
+  std::map<std::vector<int>, std::set<int>> by_key;
+  for (std::int64_t gpu = 0; gpu < p.world(); ++gpu) {
+    std::int64_t rest = gpu;
+    int at[5] = {};
+    for (workload::Axis axis : p.order) {
+      const int a = static_cast<int>(axis);
+      at[a] = static_cast<int>(rest % sizes[a]);
+      rest /= sizes[a];
+    }
+    std::vector<int> key;
+    for (int a = 0; a < 5; ++a) {
+      if (varying.find("tcedp"[a]) == std::string::npos) key.push_back(at[a]);
+    }
+    by_key[key].insert(static_cast<int>(gpu / job.gpus_per_worker));
+  }
+  Family family{{}, policy, kind};
+  for (const auto& [key, workers] : by_key) {
+    ++family.groups[std::vector<int>(workers.begin(), workers.end())];
+  }
+  return family;
+}
+
+std::vector<Family> FamiliesOf(const workload::Job& job) {
+  const workload::PlacementPolicy& p = job.placement;
+  return {FamilyOf(job, "t", p.tensor, 0), FamilyOf(job, "c", p.context, 0),
+          FamilyOf(job, "e", p.expert, 0), FamilyOf(job, "ced", p.data, 1),
+          FamilyOf(job, "p", p.pipeline, 2)};
+}
+
+int PlaceOf(const fabric::Places& places, fabric::HostId host, Within level) {
+  switch (level) {
+    case Within::kHost:
+      return host.value;
+    case Within::kSegment:
+      return places.segment_of(host).value;
+    case Within::kFabricPod:
+      return places.fabric_pod_of(host).value;
+    case Within::kFabric:
+      return 0;
+  }
+  return 0;
+}
+
+int Spread(const fabric::Places& places, const std::vector<int>& workers,
+           const std::vector<fabric::HostId>& host_of, Within level) {
+  std::vector<int> seen;
+  for (int w : workers) {
+    const int place = PlaceOf(places, host_of[static_cast<std::size_t>(w)], level);
+    if (std::find(seen.begin(), seen.end(), place) == seen.end()) seen.push_back(place);
+  }
+  return static_cast<int>(seen.size());
+}
+
+Objective Score(const fabric::Places& places, const std::vector<Family>& families,
+                const std::vector<fabric::HostId>& host_of) {
+  Objective o;
+  for (const Family& family : families) {
+    if (family.kind == 2) continue;
+    for (const auto& [workers, count] : family.groups) {
+      const std::int64_t segments =
+          (Spread(places, workers, host_of, Within::kSegment) - 1) * count;
+      const std::int64_t pods = (Spread(places, workers, host_of, Within::kFabricPod) - 1) * count;
+      (family.kind == 0 ? o.tensor_split_segments : o.data_split_segments) += segments;
+      (family.kind == 0 ? o.tensor_split_fabric_pods : o.data_split_fabric_pods) += pods;
+    }
+  }
+  std::vector<int> all;
+  for (std::size_t w = 0; w < host_of.size(); ++w) all.push_back(static_cast<int>(w));
+  o.segments = Spread(places, all, host_of, Within::kSegment);
+  o.fabric_pods = Spread(places, all, host_of, Within::kFabricPod);
+  return o;
+}
+
+bool StagesFit(const Case& c, const std::vector<fabric::HostId>& host_of) {
+  const int limit = c.job.placement.max_stages_per_segment;
+  if (limit == 0) return true;
+  const workload::RankLayout layout(c.job.parallelism);
+  std::map<int, std::set<int>> stages;
+  for (std::int64_t gpu = 0; gpu < c.job.parallelism.world(); ++gpu) {
+    const auto host = host_of[static_cast<std::size_t>(gpu / c.job.gpus_per_worker)];
+    stages[c.cluster.places->segment_of(host).value].insert(layout.At(gpu).pipeline);
+  }
+  return std::all_of(stages.begin(), stages.end(), [&](const auto& entry) {
+    return static_cast<int>(entry.second.size()) <= limit;
+  });
+}
+
+bool LimitsHold(const Case& c, const std::vector<Family>& families,
+                const std::vector<fabric::HostId>& host_of) {
+  for (const Family& family : families) {
+    if (family.policy.mode != Mode::kRequired) continue;
+    for (const auto& [workers, count] : family.groups) {
+      if (Spread(*c.cluster.places, workers, host_of, family.policy.within) > 1) return false;
+    }
+  }
+  return StagesFit(c, host_of);
+}
+
+int RoomOf(const Case& c, fabric::HostId id) {
+  const HostState& host = c.cluster.hosts[id.index()];
+  if (host.out != HostOut::kNo || host.backup || host.reserved_for >= 0) return 0;
+  return host.free_gpus / c.job.gpus_per_worker;
+}
+
+int Pick(Random& random, const std::vector<int>& values) {
+  return values[random.Below(values.size())];
+}
+
+workload::Job RandomJob(Random& random, const CaseLimits& limits) {
+  for (;;) {
+    const int gpus_per_worker = Pick(random, {1, 2, 2, 4, 4, 8, 8, 8, 3, 6});
+    const int expert = Pick(random, {1, 1, 1, 2, 3});
+    workload::Job job =
+        MakeJob(Pick(random, {1, 1, 2, 2, 3, 4, 8, 16}), Pick(random, {1, 1, 1, 2, 3}), expert,
+                expert * Pick(random, {1, 2, 2, 3, 4, 5}), Pick(random, {1, 1, 2, 2, 3, 4}),
+                gpus_per_worker);
+    random.Shuffle(job.parallelism.order);
+    if (random.Below(2) == 0) job.parallelism.order = workload::kMegatronOrder;
+    if (job.parallelism.world() % gpus_per_worker != 0) continue;
+    if (job.workers > limits.workers || job.workers < 2) continue;
+    for (GroupPolicy* policy :
+         {&job.placement.tensor, &job.placement.context, &job.placement.expert, &job.placement.data,
+          &job.placement.pipeline}) {
+      if (random.Below(3) == 0) continue;
+      const int first = limits.host_limits ? 0 : 1;
+      policy->within = static_cast<Within>(first + static_cast<int>(random.Below(4 - first)));
+      policy->mode = random.Below(3) == 0 ? Mode::kRequired : Mode::kPreferred;
+    }
+    job.placement.max_stages_per_segment = Pick(random, {0, 0, 0, 0, 1, 2});
+    return job;
+  }
+}
+
+}  // namespace
+
+Cluster MakeCluster(const std::vector<std::vector<int>>& hosts_of_segment) {
+  std::vector<fabric::HostPlace> hosts;
+  for (std::size_t p = 0; p < hosts_of_segment.size(); ++p) {
+    for (std::size_t s = 0; s < hosts_of_segment[p].size(); ++s) {
+      for (int h = 0; h < hosts_of_segment[p][s]; ++h) {
+        const std::string segment = StrCat("p", p, "s", s + 10);
+        hosts.push_back({StrCat(segment, "h", h + 100), StrCat("p", p), segment, {}});
+      }
+    }
+  }
+  Cluster cluster;
+  cluster.places =
+      std::make_shared<const fabric::Places>(fabric::Places::Build(std::move(hosts)).value());
+  cluster.hosts.resize(static_cast<std::size_t>(cluster.places->num_hosts()));
+  return cluster;
+}
+
+workload::Job MakeJob(int tensor, int context, int expert, int data, int pipeline,
+                      int gpus_per_worker) {
+  workload::Job job;
+  job.key = {"default", "job"};
+  job.parallelism.tensor = tensor;
+  job.parallelism.context = context;
+  job.parallelism.expert = expert;
+  job.parallelism.data = data;
+  job.parallelism.pipeline = pipeline;
+  job.parallelism_given = true;
+  job.gpus_per_worker = gpus_per_worker;
+  job.workers = static_cast<int>(job.parallelism.world() / gpus_per_worker);
+  return job;
+}
+
+Case MakeCase(Cluster cluster, workload::Job job) {
+  Case c;
+  c.cluster = std::move(cluster);
+  c.groups = workload::GroupsOf(job.parallelism, job.workers, job.gpus_per_worker);
+  c.job = std::move(job);
+  return c;
+}
+
+Case RandomCase(Random& random, const CaseLimits& limits) {
+  std::vector<std::vector<int>> shape(1 + random.Below(3));
+  int segments = 0;
+  for (auto& pod : shape) {
+    pod.resize(1 + random.Below(3));
+    for (int& hosts : pod) hosts = 1 + static_cast<int>(random.Below(4));
+    segments += static_cast<int>(pod.size());
+  }
+  while (segments > limits.segments) {
+    if (shape.back().empty()) shape.pop_back();
+    shape.back().pop_back();
+    if (shape.back().empty()) shape.pop_back();
+    --segments;
+  }
+  Case c = MakeCase(MakeCluster(shape), RandomJob(random, limits));
+  const int busy = static_cast<int>(random.Below(4));  // how full the cluster is
+  for (HostState& host : c.cluster.hosts) {
+    if (static_cast<int>(random.Below(6)) < busy) {
+      host.free_gpus = static_cast<std::int16_t>(random.Below(9));
+    }
+    if (random.Below(12) == 0) host.out = HostOut::kCordoned;
+    if (random.Below(12) == 0) host.backup = true;
+    if (random.Below(8) == 0) host.degraded = true;
+    if (random.Below(16) == 0) host.reserved_for = 3;
+  }
+  if (random.Below(2) == 0) {
+    for (int s = 0; s < segments; ++s) {
+      c.cluster.uplink_load.push_back(static_cast<double>(random.Below(3)));
+    }
+  }
+  return c;
+}
+
+std::string Describe(const Case& c) {
+  const workload::Parallelism& p = c.job.parallelism;
+  std::string text = StrCat("tp", p.tensor, " cp", p.context, " ep", p.expert, " dp", p.data, " pp",
+                            p.pipeline, " order ", workload::FormatOrder(p.order), " gpus/worker ",
+                            c.job.gpus_per_worker, " workers ", c.job.workers, " stages/segment ",
+                            c.job.placement.max_stages_per_segment, " policy");
+  for (const GroupPolicy& policy :
+       {c.job.placement.tensor, c.job.placement.context, c.job.placement.expert,
+        c.job.placement.data, c.job.placement.pipeline}) {
+    text +=
+        StrCat(" ", policy.mode == Mode::kRequired ? "R" : "P", static_cast<int>(policy.within));
+  }
+  text += " rooms";
+  for (fabric::SegmentId s : c.cluster.places->segments()) {
+    text += StrCat(" | p", c.cluster.places->fabric_pod_of(s).value, ":");
+    for (fabric::HostId h : c.cluster.places->hosts_of(s)) text += StrCat(" ", RoomOf(c, h));
+  }
+  return text;
+}
+
+std::optional<Objective> BruteForce(const Case& c) {
+  const std::vector<Family> families = FamiliesOf(c.job);
+  const bool by_host = std::any_of(families.begin(), families.end(), [](const Family& f) {
+    return f.policy.mode == Mode::kRequired && f.policy.within == Within::kHost;
+  });
+  // Without limits inside hosts a segment's room is its sum, and one host can stand for all.
+  std::vector<std::pair<fabric::HostId, int>> rooms;
+  for (fabric::SegmentId s : c.cluster.places->segments()) {
+    int sum = 0;
+    for (fabric::HostId h : c.cluster.places->hosts_of(s)) {
+      if (by_host && RoomOf(c, h) > 0) rooms.push_back({h, RoomOf(c, h)});
+      sum += RoomOf(c, h);
+    }
+    if (!by_host && sum > 0) rooms.push_back({c.cluster.places->hosts_of(s)[0], sum});
+  }
+  std::optional<Objective> best;
+  std::vector<fabric::HostId> host_of;
+  std::function<void()> descend = [&] {
+    if (static_cast<int>(host_of.size()) == c.job.workers) {
+      const Objective o = Score(*c.cluster.places, families, host_of);
+      if ((!best || o < *best) && LimitsHold(c, families, host_of)) best = o;
+      return;
+    }
+    for (auto& [host, room] : rooms) {
+      if (room == 0) continue;
+      --room;
+      host_of.push_back(host);
+      descend();
+      host_of.pop_back();
+      ++room;
+    }
+  };
+  descend();
+  return best;
+}
+
+std::string Faults(const Case& c, const std::vector<fabric::HostId>& host_of_rank) {
+  if (static_cast<int>(host_of_rank.size()) != c.job.workers) return "not every rank has a host";
+  std::map<fabric::HostId, int> given;
+  for (fabric::HostId host : host_of_rank) ++given[host];
+  for (const auto& [host, workers] : given) {
+    if (workers > RoomOf(c, host)) return StrCat("host ", host.value, " holds too many workers");
+  }
+  return LimitsHold(c, FamiliesOf(c.job), host_of_rank) ? "" : "a required limit is broken";
+}
+
+}  // namespace yardmaster::placement

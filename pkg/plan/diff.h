@@ -1,0 +1,49 @@
+// What changes between two plans, by names, so that plans of different snapshots compare.
+// Complexity: O(ranks + paths, each times log). Deterministic. Thread safety: pure function.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pkg/plan/planner.h"
+
+namespace yardmaster::plan {
+
+struct MovedRank {
+  workload::JobKey job;
+  int rank = 0;
+  std::string from;  // host; empty: had none
+  std::string to;    // empty: has none any more
+  bool operator==(const MovedRank&) const = default;
+};
+
+struct ChangedLevel {
+  workload::JobKey job;
+  std::optional<int> from;
+  std::optional<int> to;
+  bool operator==(const ChangedLevel&) const = default;
+};
+
+// A connection, and its source port before and after; 0: none.
+struct ChangedPort {
+  workload::JobKey job;
+  std::string from;  // "<host>/<rail>/<port>"
+  std::string to;
+  std::uint16_t before = 0;
+  std::uint16_t after = 0;
+  bool operator==(const ChangedPort&) const = default;
+};
+
+struct PlanDiff {
+  std::vector<MovedRank> moved;      // by (job, rank)
+  std::vector<ChangedLevel> levels;  // by job
+  std::vector<ChangedPort> ports;    // by (job, from, to)
+  bool empty() const { return moved.empty() && levels.empty() && ports.empty(); }
+};
+
+PlanDiff Diff(const Snapshot& before_snapshot, const Plan& before, const Snapshot& after_snapshot,
+              const Plan& after);
+
+}  // namespace yardmaster::plan

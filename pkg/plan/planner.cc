@@ -1,0 +1,161 @@
+#include "pkg/plan/planner.h"
+
+#include <algorithm>
+
+#include "pkg/base/strings.h"
+#include "pkg/placement/replacement.h"
+#include "pkg/plan/network_plan.h"
+
+namespace yardmaster::plan {
+
+namespace {
+
+using fabric::HostId;
+using placement::GangPlan;
+using placement::Outcome;
+
+class Planner {
+ public:
+  Planner(const Snapshot& snapshot, const PlanOptions& options)
+      : snapshot_(snapshot), options_(options), cluster_(snapshot.cluster) {}
+
+  Plan Run() {
+    for (std::size_t i = 0; i < snapshot_.jobs.size(); ++i) {
+      if (snapshot_.jobs[i].assignment) plan_.jobs.push_back(Present(static_cast<int>(i)));
+    }
+    if (options_.contention && cluster_.uplink_load.empty()) {
+      cluster_.uplink_load = PredictedUplinkLoad(snapshot_);
+    }
+    for (int job : QueueOrder(snapshot_)) plan_.jobs.push_back(PlaceOne(job));
+    if (snapshot_.network && (options_.network || options_.paths)) {
+      PlanNetwork(snapshot_, options_, plan_);
+    }
+    return std::move(plan_);
+  }
+
+ private:
+  const JobState& state(int job) const { return snapshot_.jobs[static_cast<std::size_t>(job)]; }
+  placement::GangRequest RequestOf(int job) const {
+    return {&state(job).job, &state(job).groups, state(job).eligible.get(), job};
+  }
+  const fabric::BackupPolicy Policy() const {
+    return snapshot_.network ? snapshot_.network->spec().backup : fabric::BackupPolicy{};
+  }
+
+  // A job that is placed already, with new hosts for lost ranks if asked for.
+  JobPlan Present(int job) {
+    JobPlan out;
+    out.job = job;
+    const std::vector<HostId>& hosts = state(job).assignment->host_of_rank;
+    if (options_.replace_lost && !state(job).lost_ranks.empty()) {
+      out.gang =
+          placement::ReplaceHosts(cluster_, RequestOf(job), hosts, state(job).lost_ranks, Policy());
+      out.is_new = out.uses_backup = out.gang.outcome == Outcome::kPlaced;
+      if (out.is_new) Occupy(job, out.gang.host_of_rank);
+      return out;
+    }
+    out.gang.outcome = Outcome::kPlaced;
+    out.gang.host_of_rank = hosts;
+    if (std::all_of(hosts.begin(), hosts.end(), [](HostId host) { return host.valid(); })) {
+      out.gang.objective = placement::Evaluate(*snapshot_.places, state(job).groups, hosts);
+      out.gang.bound = out.gang.objective;
+    }
+    return out;
+  }
+
+  JobPlan PlaceOne(int job) {
+    JobPlan out;
+    out.job = job;
+    if (!state(job).problems.empty()) {
+      out.gang.outcome = Outcome::kNever;
+      for (const std::string& problem : state(job).problems) {
+        out.gang.reasons.push_back(
+            {placement::ReasonCode::kInvalid, workload::Within::kFabric, 1, problem});
+      }
+      return out;
+    }
+    out.gang = Try(job);
+    if (out.gang.outcome != Outcome::kPlaced && MayBorrowSpares(job)) TrySpares(job, out);
+    if (out.gang.outcome == Outcome::kPlaced) {
+      out.is_new = true;
+      Occupy(job, out.gang.host_of_rank);
+    } else if (out.gang.outcome == Outcome::kNotNow && WaitedLongEnough(job)) {
+      KeepPlaceFor(job);
+    }
+    return out;
+  }
+
+  // With the reservations that this job may fill lifted.
+  GangPlan Try(int job) {
+    std::vector<HostId> lifted;
+    for (const Reservation& reservation : plan_.reservations) {
+      if (!MayBackfill(snapshot_, job, reservation)) continue;
+      for (HostId host : reservation.hosts) {
+        if (cluster_.hosts[host.index()].reserved_for != reservation.job) continue;
+        cluster_.hosts[host.index()].reserved_for = job;
+        lifted.push_back(host);
+      }
+    }
+    GangPlan gang = placement::PlanGang(cluster_, RequestOf(job), options_.placement);
+    for (const Reservation& reservation : plan_.reservations) {
+      for (HostId host : reservation.hosts) {
+        if (cluster_.hosts[host.index()].reserved_for == job) {
+          cluster_.hosts[host.index()].reserved_for = reservation.job;
+        }
+      }
+    }
+    return gang;
+  }
+
+  bool MayBorrowSpares(int job) const {
+    return state(job).job.preemptible && Policy().lend_to_preemptible;
+  }
+
+  void TrySpares(int job, JobPlan& out) {
+    placement::Cluster lent = cluster_;
+    for (placement::HostState& host : lent.hosts) host.backup = false;
+    placement::PlannerOptions quick = options_.placement;
+    quick.explain = false;
+    GangPlan gang = placement::PlanGang(lent, RequestOf(job), quick);
+    if (gang.outcome != Outcome::kPlaced) return;
+    out.gang = std::move(gang);
+    out.uses_backup = true;
+  }
+
+  bool WaitedLongEnough(int job) const {
+    const workload::Job& wants = state(job).job;
+    return wants.reserve_after_ms && snapshot_.now_ms - wants.created_ms >= *wants.reserve_after_ms;
+  }
+
+  void KeepPlaceFor(int job) {
+    auto reservation = Reserve(snapshot_, cluster_, job, options_.placement);
+    if (!reservation) return;
+    for (HostId host : reservation->hosts) cluster_.hosts[host.index()].reserved_for = job;
+    plan_.reservations.push_back(*std::move(reservation));
+  }
+
+  void Occupy(int job, const std::vector<HostId>& hosts) {
+    const auto gpus = static_cast<std::int16_t>(state(job).job.gpus_per_worker);
+    for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
+      if (state(job).assignment) {
+        const HostId before = state(job).assignment->host_of_rank[rank];
+        if (before == hosts[rank]) continue;
+        if (before.valid()) cluster_.hosts[before.index()].free_gpus += gpus;
+      }
+      cluster_.hosts[hosts[rank].index()].free_gpus -= gpus;
+    }
+  }
+
+  const Snapshot& snapshot_;
+  const PlanOptions& options_;
+  placement::Cluster cluster_;
+  Plan plan_;
+};
+
+}  // namespace
+
+Plan MakePlan(const Snapshot& snapshot, const PlanOptions& options) {
+  return Planner(snapshot, options).Run();
+}
+
+}  // namespace yardmaster::plan

@@ -1,0 +1,165 @@
+#include "pkg/plan/planner.h"
+
+#include <algorithm>
+#include <gtest/gtest.h>
+#include <set>
+
+#include "pkg/fabric/testing.h"
+#include "pkg/plan/testing.h"
+#include "pkg/plan/verifier.h"
+
+namespace yardmaster::plan {
+namespace {
+
+using fabric::HostId;
+using placement::Outcome;
+using placement::ReasonCode;
+
+const JobPlan& Of(const Plan& plan, int job) {
+  return *std::find_if(plan.jobs.begin(), plan.jobs.end(),
+                       [&](const JobPlan& p) { return p.job == job; });
+}
+
+TEST(QueueTest, PriorityThenAgeThenName) {
+  Snapshot s = MakeSnapshot(fabric::SmallHpn(1, 1, 4));
+  AddJob(s, "c", 1).job.created_ms = 5;
+  AddJob(s, "b", 1).job.created_ms = 5;
+  AddJob(s, "a", 1).job.created_ms = 9;
+  AddJob(s, "d", 1).job.priority = 1;
+  EXPECT_EQ(QueueOrder(s), (std::vector<int>{3, 1, 0, 2}));
+}
+
+TEST(PlannerTest, EachJobSeesWhatTheOnesBeforeItTook) {
+  Snapshot s = MakeSnapshot(fabric::SmallHpn(1, 2, 5));
+  for (const char* name : {"a", "b", "c"}) AddJob(s, name, 3);
+  const Plan plan = MakePlan(s);
+  std::set<HostId> used;
+  for (int job : {0, 1}) {
+    ASSERT_EQ(Of(plan, job).gang.outcome, Outcome::kPlaced);
+    EXPECT_TRUE(Of(plan, job).is_new);
+    EXPECT_TRUE(VerifyPlacement(s, job, Of(plan, job).gang.host_of_rank).ok());
+    for (HostId host : Of(plan, job).gang.host_of_rank) EXPECT_TRUE(used.insert(host).second);
+  }
+  EXPECT_EQ(Of(plan, 2).gang.outcome, Outcome::kNotNow);
+}
+
+TEST(PlannerTest, AJobThatContradictsItselfStopsNobodyElse) {
+  Snapshot s = MakeSnapshot(fabric::SmallHpn(1, 1, 4));
+  AddJob(s, "bad", 1).problems = {"spec.workers: is 0; give a number from 1 to 1000000"};
+  AddJob(s, "good", 1);
+  const Plan plan = MakePlan(s);
+  EXPECT_EQ(Of(plan, 0).gang.outcome, Outcome::kNever);
+  EXPECT_EQ(Of(plan, 0).gang.reasons[0].code, ReasonCode::kInvalid);
+  EXPECT_EQ(Of(plan, 1).gang.outcome, Outcome::kPlaced);
+}
+
+TEST(PlannerTest, AWaitingJobReservesItsPlaceAndOnlyShortJobsBackfill) {
+  Snapshot s = MakeSnapshot(fabric::SmallHpn(1, 1, 5));  // 4 ordinary hosts
+  s.now_ms = 1'000'000;
+  JobState& running = AddJob(s, "running", 2);
+  running.started_ms = 900'000;
+  running.job.run_seconds = 200;  // ends at 1,100,000
+  Place(s, 0, {HostId(1), HostId(2)});
+  JobState& big = AddJob(s, "big", 4);
+  big.job.priority = 5;
+  big.job.reserve_after_ms = 60'000;
+  AddJob(s, "long", 1).job.run_seconds = 101;
+  AddJob(s, "short", 1).job.run_seconds = 100;
+  AddJob(s, "unknown", 1);
+  AddJob(s, "yielding", 1).job.preemptible = true;
+  const Plan plan = MakePlan(s);
+  ASSERT_EQ(plan.reservations.size(), 1u);
+  EXPECT_EQ(plan.reservations[0].job, 1);
+  EXPECT_EQ(plan.reservations[0].start_ms, 1'100'000);
+  EXPECT_EQ(Of(plan, 1).gang.outcome, Outcome::kNotNow);
+  EXPECT_EQ(Of(plan, 2).gang.outcome, Outcome::kNotNow);
+  EXPECT_TRUE(std::any_of(Of(plan, 2).gang.reasons.begin(), Of(plan, 2).gang.reasons.end(),
+                          [](const auto& r) { return r.code == ReasonCode::kReserved; }));
+  EXPECT_EQ(Of(plan, 3).gang.outcome, Outcome::kPlaced);
+  EXPECT_EQ(Of(plan, 4).gang.outcome, Outcome::kNotNow);
+  EXPECT_EQ(Of(plan, 5).gang.outcome, Outcome::kPlaced);
+}
+
+TEST(PlannerTest, SparesAreLentToPreemptibleJobsByPolicy) {
+  fabric::FabricSpec spec = fabric::SmallHpn(1, 1, 4);
+  for (const bool lend : {false, true}) {
+    spec.backup.lend_to_preemptible = lend;
+    Snapshot s = MakeSnapshot(spec);
+    AddJob(s, "a", 4).job.preemptible = true;
+    const Plan plan = MakePlan(s);
+    EXPECT_EQ(plan.jobs[0].gang.outcome == Outcome::kPlaced, lend);
+    EXPECT_EQ(plan.jobs[0].uses_backup, lend);
+  }
+}
+
+TEST(PlannerTest, LostRanksGetBackupHosts) {
+  Snapshot s = MakeSnapshot(fabric::SmallHpn(1, 1, 5));
+  AddJob(s, "a", 3);
+  Place(s, 0, {HostId(0), HostId(1), HostId(2)});
+  s.jobs[0].lost_ranks = {0};
+  s.cluster.hosts[0].out = placement::HostOut::kNotReady;
+  PlanOptions options;
+  options.replace_lost = true;
+  const Plan plan = MakePlan(s, options);
+  ASSERT_TRUE(plan.jobs[0].is_new);
+  EXPECT_EQ(plan.jobs[0].gang.host_of_rank[0], HostId(4));
+  EXPECT_TRUE(VerifyPlacement(s, 0, plan.jobs[0].gang.host_of_rank, true).ok());
+  EXPECT_FALSE(VerifyPlacement(s, 0, plan.jobs[0].gang.host_of_rank, false).ok());
+}
+
+TEST(PlannerTest, PlacedJobsGetIntensityAndLevels) {
+  Snapshot s = MakeSnapshot(fabric::SmallHpn(1, 2, 9));
+  AddJob(s, "split", 12);
+  s.jobs[0].job.placement.data = {workload::Within::kFabricPod, workload::Mode::kRequired};
+  AddJob(s, "small", 1);
+  const Plan plan = MakePlan(s);
+  ASSERT_TRUE(Of(plan, 0).network && Of(plan, 1).network);
+  EXPECT_GT(Of(plan, 0).network->intensity, 0);
+  EXPECT_GT(Of(plan, 0).network->communication_seconds, 0);
+  EXPECT_EQ(Of(plan, 1).network->communication_seconds, 0);
+  EXPECT_GE(Of(plan, 0).network->level, Of(plan, 1).network->level);
+}
+
+TEST(PlannerTest, TheSamePlanTwice) {
+  Snapshot s = MakeSnapshot(fabric::SmallHpn(2, 2, 5));
+  for (const char* name : {"a", "b", "c", "d", "e"}) AddJob(s, name, 3);
+  PlanOptions options;
+  options.paths = true;
+  const Plan one = MakePlan(s, options);
+  const Plan two = MakePlan(s, options);
+  ASSERT_EQ(one.jobs.size(), two.jobs.size());
+  for (std::size_t i = 0; i < one.jobs.size(); ++i) {
+    EXPECT_EQ(one.jobs[i].gang.host_of_rank, two.jobs[i].gang.host_of_rank);
+    EXPECT_EQ(one.jobs[i].gang.reasons, two.jobs[i].gang.reasons);
+  }
+  ASSERT_EQ(one.paths.size(), two.paths.size());
+  for (std::size_t i = 0; i < one.paths.size(); ++i) {
+    EXPECT_EQ(one.paths[i].source_port, two.paths[i].source_port);
+    EXPECT_EQ(one.paths[i].links, two.paths[i].links);
+  }
+}
+
+TEST(PlannerTest, ConnectionsGetSourcePortsOnBothPlanes) {
+  fabric::FabricSpec spec = fabric::SmallHpn(1, 2, 3);
+  fabric::HashSpec hash;
+  hash.kind = fabric::HashKind::kCrc;
+  spec.ecmp_hash["tor"] = spec.ecmp_hash["agg"] = hash;
+  Snapshot s = MakeSnapshot(spec);
+  AddJob(s, "a", 4);
+  PlanOptions options;
+  options.paths = true;
+  const Plan plan = MakePlan(s, options);
+  ASSERT_FALSE(plan.paths.empty());
+  int ports[2] = {0, 0};
+  for (const PathAssignment& path : plan.paths) {
+    EXPECT_NE(path.source_port, 0);
+    ASSERT_FALSE(path.links.empty());
+    EXPECT_EQ(path.links[0], fabric::Network::up(s.network->host_cable(path.from)));
+    EXPECT_EQ(path.links.back(), fabric::Network::down(s.network->host_cable(path.to)));
+    ++ports[path.from.port];
+  }
+  EXPECT_EQ(ports[0], ports[1]);
+}
+
+}  // namespace
+}  // namespace yardmaster::plan

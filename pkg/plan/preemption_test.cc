@@ -1,0 +1,150 @@
+#include "pkg/plan/preemption.h"
+
+#include <gtest/gtest.h>
+
+#include "pkg/base/random.h"
+#include "pkg/fabric/testing.h"
+#include "pkg/plan/diff.h"
+#include "pkg/plan/testing.h"
+
+namespace yardmaster::plan {
+namespace {
+
+using fabric::HostId;
+using placement::Outcome;
+
+std::vector<HostId> Hosts(int first, int count) {
+  std::vector<HostId> hosts;
+  for (int i = 0; i < count; ++i) hosts.push_back(HostId(first + i));
+  return hosts;
+}
+
+// Two segments of four ordinary hosts and a backup.
+Snapshot TwoSegments() {
+  Snapshot s = MakeSnapshot(fabric::SmallHpn(1, 2, 5));
+  return s;
+}
+
+TEST(PreemptionTest, FreesOneRightPlaceAtTheLeastCost) {
+  Snapshot s = TwoSegments();
+  AddJob(s, "a", 2);  // in segment 0, cheap together
+  AddJob(s, "b", 2);
+  AddJob(s, "c", 3);  // in segment 1
+  AddJob(s, "d", 1);
+  AddJob(s, "urgent", 3).job.priority = 5;
+  s.jobs[4].job.placement.data = {workload::Within::kSegment, workload::Mode::kRequired};
+  Place(s, 0, Hosts(0, 2));
+  Place(s, 1, Hosts(2, 2));
+  Place(s, 2, Hosts(5, 3));
+  Place(s, 3, Hosts(8, 1));
+  const auto preemption = PlanPreemption(s, 4);
+  ASSERT_TRUE(preemption);
+  EXPECT_EQ(preemption->victims, std::vector<int>{2});
+  EXPECT_EQ(preemption->gang.outcome, Outcome::kPlaced);
+}
+
+TEST(PreemptionTest, NeverStopsEqualProtectedOrUselessVictims) {
+  Snapshot s = TwoSegments();
+  AddJob(s, "a", 4);
+  AddJob(s, "urgent", 4).job.priority = 5;
+  Place(s, 0, Hosts(0, 4));
+  EXPECT_TRUE(PlanPreemption(s, 1)->victims.empty());  // the other segment is free
+  for (int h = 5; h < 9; ++h)
+    s.cluster.hosts[static_cast<std::size_t>(h)].out = placement::HostOut::kCordoned;
+  EXPECT_EQ(PlanPreemption(s, 1)->victims, std::vector<int>{0});
+  s.jobs[0].may_be_preempted = false;
+  EXPECT_FALSE(PlanPreemption(s, 1));
+  s.jobs[0].may_be_preempted = true;
+  s.jobs[0].job.priority = 5;
+  EXPECT_FALSE(PlanPreemption(s, 1));
+  s.jobs[0].job.priority = 0;
+  AddJob(s, "huge", 40).job.priority = 9;
+  EXPECT_FALSE(PlanPreemption(s, 2));
+}
+
+TEST(PreemptionTest, LowerPrioritiesGoFirst) {
+  Snapshot s = TwoSegments();
+  AddJob(s, "a", 2).job.priority = 1;
+  AddJob(s, "b", 4).job.priority = 0;
+  AddJob(s, "urgent", 2).job.priority = 5;
+  Place(s, 0, Hosts(0, 2));
+  Place(s, 1, Hosts(5, 4));
+  for (int h : {2, 3})
+    s.cluster.hosts[static_cast<std::size_t>(h)].out = placement::HostOut::kNotReady;
+  EXPECT_EQ(PlanPreemption(s, 2)->victims, std::vector<int>{1});
+}
+
+TEST(PreemptionTest, NoVictimIsStoppedForNothing) {
+  Random random(9);
+  int with_victims = 0;
+  for (int round = 0; round < 300; ++round) {
+    Snapshot s = MakeSnapshot(fabric::SmallHpn(1, 3, 5));
+    int host = 0;
+    while (host < 15) {
+      const int size = 1 + static_cast<int>(random.Below(3));
+      if (host / 5 == (host + size - 1) / 5 && (host + size - 1) % 5 != 4 && random.Below(4) > 0) {
+        JobState& job = AddJob(s, "j" + std::to_string(host), size);
+        job.job.priority = static_cast<int>(random.Below(3));
+        Place(s, static_cast<int>(s.jobs.size()) - 1, Hosts(host, size));
+      }
+      host += size;
+    }
+    AddJob(s, "urgent", 1 + static_cast<int>(random.Below(6))).job.priority = 2;
+    const int urgent = static_cast<int>(s.jobs.size()) - 1;
+    const auto preemption = PlanPreemption(s, urgent);
+    if (!preemption) continue;
+    with_victims += !preemption->victims.empty();
+    for (int spared : preemption->victims) {
+      EXPECT_LT(s.jobs[static_cast<std::size_t>(spared)].job.priority, 2);
+      Snapshot fewer = s;
+      for (int victim : preemption->victims) {
+        if (victim == spared) continue;
+        for (HostId h : s.jobs[static_cast<std::size_t>(victim)].assignment->host_of_rank) {
+          fewer.cluster.hosts[h.index()].free_gpus = 8;
+        }
+      }
+      const JobState& job = fewer.jobs[static_cast<std::size_t>(urgent)];
+      EXPECT_NE(
+          placement::PlanGang(fewer.cluster, {&job.job, &job.groups, nullptr, urgent}).outcome,
+          Outcome::kPlaced);
+    }
+  }
+  EXPECT_GT(with_victims, 30);
+}
+
+TEST(PreemptionTest, LentSparesAreTakenBack) {
+  fabric::FabricSpec spec = fabric::SmallHpn(1, 1, 4);
+  spec.backup.lend_to_preemptible = true;
+  Snapshot s = MakeSnapshot(spec);
+  AddJob(s, "a", 3);
+  AddJob(s, "guest", 1).job.preemptible = true;
+  Place(s, 0, Hosts(0, 3));
+  Place(s, 1, Hosts(3, 1));
+  s.cluster.hosts[1].out = placement::HostOut::kNotReady;
+  s.jobs[0].lost_ranks = {1};
+  const auto back = PlanTakeBack(s, 0);
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->victims, std::vector<int>{1});
+  EXPECT_EQ(back->gang.host_of_rank[1], HostId(3));
+}
+
+TEST(DiffTest, NamesWhatChanged) {
+  Snapshot s = TwoSegments();
+  AddJob(s, "a", 2);
+  PlanOptions options;
+  const Plan before = MakePlan(s, options);
+  EXPECT_TRUE(Diff(s, before, s, before).empty());
+  Plan after = before;
+  after.jobs[0].gang.host_of_rank[1] = HostId(7);
+  after.jobs[0].network->level = 3;
+  const PlanDiff diff = Diff(s, before, s, after);
+  ASSERT_EQ(diff.moved.size(), 1u);
+  EXPECT_EQ(diff.moved[0].rank, 1);
+  EXPECT_EQ(diff.moved[0].to, "p0s1h002");
+  ASSERT_EQ(diff.levels.size(), 1u);
+  EXPECT_EQ(diff.levels[0].to, 3);
+  EXPECT_EQ(Diff(s, Plan{}, s, before).moved.size(), 2u);
+}
+
+}  // namespace
+}  // namespace yardmaster::plan

@@ -1,0 +1,110 @@
+#include "pkg/plan/queue.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "pkg/plan/planner.h"
+
+namespace yardmaster::plan {
+
+namespace {
+
+using fabric::HostId;
+using placement::Cluster;
+using placement::GangPlan;
+using placement::Outcome;
+
+placement::GangRequest RequestOf(const Snapshot& snapshot, int job) {
+  const JobState& state = snapshot.jobs[static_cast<std::size_t>(job)];
+  return {&state.job, &state.groups, state.eligible.get(), job};
+}
+
+std::optional<std::int64_t> ExpectedEnd(const JobState& state) {
+  if (!state.started_ms || !state.job.run_seconds) return std::nullopt;
+  return *state.started_ms + static_cast<std::int64_t>(*state.job.run_seconds * 1000);
+}
+
+void Free(const JobState& state, Cluster& cluster) {
+  for (HostId host : state.assignment->host_of_rank) {
+    if (!host.valid()) continue;
+    placement::HostState& h = cluster.hosts[host.index()];
+    h.free_gpus =
+        static_cast<std::int16_t>(std::min<int>(h.gpus, h.free_gpus + state.job.gpus_per_worker));
+  }
+}
+
+std::optional<Reservation> PlaceFor(const Snapshot& snapshot, const Cluster& cluster, int job,
+                                    const placement::PlannerOptions& options) {
+  placement::PlannerOptions quick = options;
+  quick.explain = false;
+  GangPlan plan = placement::PlanGang(cluster, RequestOf(snapshot, job), quick);
+  if (plan.outcome != Outcome::kPlaced) return std::nullopt;
+  std::sort(plan.host_of_rank.begin(), plan.host_of_rank.end());
+  plan.host_of_rank.erase(std::unique(plan.host_of_rank.begin(), plan.host_of_rank.end()),
+                          plan.host_of_rank.end());
+  return Reservation{job, std::move(plan.host_of_rank), std::nullopt};
+}
+
+}  // namespace
+
+std::vector<int> QueueOrder(const Snapshot& snapshot) {
+  std::vector<int> order;
+  for (std::size_t i = 0; i < snapshot.jobs.size(); ++i) {
+    if (!snapshot.jobs[i].assignment) order.push_back(static_cast<int>(i));
+  }
+  std::sort(order.begin(), order.end(), [&](int a, int b) {
+    const workload::Job& x = snapshot.jobs[static_cast<std::size_t>(a)].job;
+    const workload::Job& y = snapshot.jobs[static_cast<std::size_t>(b)].job;
+    return std::tie(y.priority, x.created_ms, x.key) < std::tie(x.priority, y.created_ms, y.key);
+  });
+  return order;
+}
+
+std::optional<Reservation> Reserve(const Snapshot& snapshot, const Cluster& cluster, int job,
+                                   const placement::PlannerOptions& options) {
+  std::vector<std::pair<std::int64_t, std::size_t>> ends;
+  for (std::size_t i = 0; i < snapshot.jobs.size(); ++i) {
+    if (!snapshot.jobs[i].assignment) continue;
+    if (const auto end = ExpectedEnd(snapshot.jobs[i])) ends.push_back({*end, i});
+  }
+  std::sort(ends.begin(), ends.end());
+  // Freeing more never hurts, so the first end that is enough is found by halving.
+  auto after = [&](std::size_t count) {
+    Cluster later = cluster;
+    for (std::size_t i = 0; i < count; ++i) Free(snapshot.jobs[ends[i].second], later);
+    return later;
+  };
+  if (!ends.empty() && PlaceFor(snapshot, after(ends.size()), job, options)) {
+    std::size_t low = 1, high = ends.size();
+    while (low < high) {
+      const std::size_t middle = (low + high) / 2;
+      if (PlaceFor(snapshot, after(middle), job, options)) {
+        high = middle;
+      } else {
+        low = middle + 1;
+      }
+    }
+    std::optional<Reservation> reservation = PlaceFor(snapshot, after(low), job, options);
+    reservation->start_ms = ends[low - 1].first;
+    return reservation;
+  }
+  // Nobody says when: the place on the fabric that the fewest GPUs of others are in.
+  Cluster empty = cluster;
+  empty.uplink_load.assign(static_cast<std::size_t>(snapshot.places->num_segments()), 0);
+  for (HostId id : snapshot.places->hosts()) {
+    placement::HostState& host = empty.hosts[id.index()];
+    empty.uplink_load[snapshot.places->segment_of(id).index()] += host.gpus - host.free_gpus;
+    if (host.out == placement::HostOut::kNo) host.free_gpus = host.gpus;
+  }
+  return PlaceFor(snapshot, empty, job, options);
+}
+
+bool MayBackfill(const Snapshot& snapshot, int job, const Reservation& reservation) {
+  const workload::Job& wants = snapshot.jobs[static_cast<std::size_t>(job)].job;
+  if (wants.preemptible) return true;
+  if (!wants.run_seconds || !reservation.start_ms) return false;
+  const auto end = snapshot.now_ms + static_cast<std::int64_t>(*wants.run_seconds * 1000);
+  return end <= *reservation.start_ms;
+}
+
+}  // namespace yardmaster::plan

@@ -1,0 +1,33 @@
+// The order in which waiting jobs are planned, and what they keep from each other.
+//
+// Order: priority (higher first), then creation time, then namespace/name. A job that has waited
+// longer than its reserve_after_ms reserves the place that will be free first; others use reserved
+// hosts only if they are preemptible or known to end in time. Thread safety: pure functions.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "pkg/placement/gang_planner.h"
+#include "pkg/plan/snapshot.h"
+
+namespace yardmaster::plan {
+
+// Hosts kept for a job that waits.
+struct Reservation {
+  int job = 0;  // index into Snapshot::jobs
+  std::vector<fabric::HostId> hosts;
+  // When the last of them is expected to be free; nothing: unknown.
+  std::optional<std::int64_t> start_ms;
+};
+
+// The place that `job` should wait for, given the cluster as planned so far: the first that the
+// expected ends of running jobs set free, else the least occupied one. Nothing if it fits nowhere.
+std::optional<Reservation> Reserve(const Snapshot& snapshot, const placement::Cluster& cluster,
+                                   int job, const placement::PlannerOptions& options);
+
+// Whether `job`, started now, may use hosts of `reservation`.
+bool MayBackfill(const Snapshot& snapshot, int job, const Reservation& reservation);
+
+}  // namespace yardmaster::plan

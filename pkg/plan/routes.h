@@ -1,0 +1,44 @@
+// The ways between two NIC ports of one plane, one per usable uplink of the source's ToR.
+//
+// All hosts behind the same two ToRs share them, so they are found once per pair of ToRs. Links to
+// and from the hosts are not part of a route. Where a switch above the ToR has a choice, the route
+// takes the member with the number of its uplink. Lifetimes: the network must outlive this.
+// Determinism: complete. Thread safety: none; Between() fills a cache.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "pkg/fabric/network.h"
+
+namespace yardmaster::plan {
+
+using Route = std::vector<fabric::LinkId>;
+
+class Routes {
+ public:
+  // `cable_down` by CableId; empty: all up.
+  Routes(const fabric::Network& network, const std::vector<std::uint8_t>& cable_down)
+      : network_(network), cable_down_(cable_down) {}
+
+  bool Usable(const fabric::NicPort& port) const { return !Down(network_.host_cable(port)); }
+  // The port packets for `wanted` arrive at: itself, or another of its NIC in the same plane if its
+  // cable is down. False if there is none.
+  bool Arrival(const fabric::NicPort& wanted, fabric::NicPort& port) const;
+  // One empty route when both hang under one ToR; none when every way is down.
+  const std::vector<Route>& Between(const fabric::NicPort& from, const fabric::NicPort& to);
+
+ private:
+  bool Down(fabric::CableId cable) const {
+    return !cable_down_.empty() && cable_down_[cable.index()] != 0;
+  }
+  bool Follow(fabric::SwitchId tor, int uplink, const fabric::NicPort& to, Route& route) const;
+
+  const fabric::Network& network_;
+  const std::vector<std::uint8_t>& cable_down_;
+  std::map<std::pair<fabric::SwitchId, fabric::SwitchId>, std::vector<Route>> cache_;
+};
+
+}  // namespace yardmaster::plan

@@ -1,0 +1,52 @@
+// The world at one instant, as plain values: everything planning needs and nothing that changes
+// while it runs. state/ makes it from informers, the command line from files, the simulator from a
+// trace; the same planner reads it.
+//
+// Invariants: hosts[i] belongs to HostId(i) of `places`; jobs have unique keys; an assignment's
+// hosts are valid ids; `cluster` counts every occupied GPU once, promised ones included. Thread
+// safety: immutable once shared.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pkg/fabric/network.h"
+#include "pkg/placement/cluster.h"
+#include "pkg/workload/job.h"
+
+namespace yardmaster::plan {
+
+// Where a placed gang stands.
+struct Assignment {
+  std::vector<fabric::HostId> host_of_rank;
+};
+
+struct JobState {
+  workload::Job job;
+  workload::WorkerGroups groups;
+  // By HostId; shared between jobs with the same pod template. Null: every host.
+  std::shared_ptr<const std::vector<std::uint8_t>> eligible;
+  std::optional<Assignment> assignment;  // set once committed
+  std::vector<int> lost_ranks;           // of a placed job: ranks whose host is gone
+  std::vector<std::string> problems;  // contradicts itself: never planned, reported as they stand
+  // Of a placed job: when it started, for its expected end (with job.run_seconds).
+  std::optional<std::int64_t> started_ms;
+  // False: a disruption budget forbids to stop it now.
+  bool may_be_preempted = true;
+};
+
+struct Snapshot {
+  std::int64_t now_ms = 0;  // when it was taken; only reservations look at it
+  std::shared_ptr<const fabric::Places> places;
+  std::shared_ptr<const fabric::Network> network;  // null: no Fabric object; placement still works
+  placement::Cluster cluster;
+  std::vector<JobState> jobs;            // by key
+  std::vector<std::uint8_t> cable_down;  // by CableId; empty: all up
+  // What could not be used, e.g. Nodes without place labels: "Node n7: metadata.labels...: ...".
+  std::vector<std::string> warnings;
+};
+
+}  // namespace yardmaster::plan

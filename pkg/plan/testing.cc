@@ -1,0 +1,52 @@
+#include "pkg/plan/testing.h"
+
+#include "pkg/fabric/testing.h"
+
+namespace yardmaster::plan {
+
+Snapshot MakeSnapshot(const fabric::FabricSpec& spec) {
+  Snapshot snapshot;
+  snapshot.places = std::make_shared<const fabric::Places>(fabric::PlacesOf(spec));
+  snapshot.network = std::make_shared<const fabric::Network>(
+      fabric::Network::Build(spec, snapshot.places).value());
+  snapshot.cluster.places = snapshot.places;
+  snapshot.cluster.hosts.resize(static_cast<std::size_t>(snapshot.places->num_hosts()));
+  for (fabric::SegmentId segment : snapshot.places->segments()) {
+    const auto hosts = snapshot.places->hosts_of(segment);
+    for (int i = 0; i < spec.backup.hosts_per_segment; ++i) {
+      snapshot.cluster.hosts[hosts[hosts.size() - 1 - i].index()].backup = true;
+    }
+  }
+  return snapshot;
+}
+
+JobState& AddJob(Snapshot& snapshot, const std::string& name, int hosts) {
+  workload::Parallelism p;
+  p.tensor = 8;
+  p.data = hosts;
+  return AddJob(snapshot, name, p, 8);
+}
+
+JobState& AddJob(Snapshot& snapshot, const std::string& name,
+                 const workload::Parallelism& parallelism, int gpus_per_worker) {
+  JobState state;
+  state.job.key = {"default", name};
+  state.job.parallelism = parallelism;
+  state.job.parallelism_given = true;
+  state.job.gpus_per_worker = gpus_per_worker;
+  state.job.workers = static_cast<int>(parallelism.world() / gpus_per_worker);
+  state.groups = workload::GroupsOf(parallelism, state.job.workers, gpus_per_worker);
+  snapshot.jobs.push_back(std::move(state));
+  return snapshot.jobs.back();
+}
+
+void Place(Snapshot& snapshot, int job, const std::vector<fabric::HostId>& host_of_rank) {
+  JobState& state = snapshot.jobs[static_cast<std::size_t>(job)];
+  state.assignment = Assignment{host_of_rank};
+  for (fabric::HostId host : host_of_rank) {
+    snapshot.cluster.hosts[host.index()].free_gpus -=
+        static_cast<std::int16_t>(state.job.gpus_per_worker);
+  }
+}
+
+}  // namespace yardmaster::plan

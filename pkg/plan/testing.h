@@ -1,0 +1,25 @@
+// Small snapshots for tests. TESTONLY. Thread safety: pure functions.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "pkg/fabric/spec.h"
+#include "pkg/plan/snapshot.h"
+
+namespace yardmaster::plan {
+
+// All hosts free and healthy; the last of each segment are backup hosts as the spec says.
+Snapshot MakeSnapshot(const fabric::FabricSpec& spec);
+
+// A waiting job of `hosts` workers with one data group over tensor groups of 8 GPUs. The reference
+// holds until the next job is added.
+JobState& AddJob(Snapshot& snapshot, const std::string& name, int hosts);
+// With any parallelism.
+JobState& AddJob(Snapshot& snapshot, const std::string& name,
+                 const workload::Parallelism& parallelism, int gpus_per_worker);
+
+// Commits a job to hosts.
+void Place(Snapshot& snapshot, int job, const std::vector<fabric::HostId>& host_of_rank);
+
+}  // namespace yardmaster::plan

@@ -1,0 +1,198 @@
+#include "pkg/plan/verifier.h"
+
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "pkg/base/strings.h"
+
+namespace yardmaster::plan {
+
+namespace {
+
+using fabric::HostId;
+using workload::Axis;
+using workload::GroupPolicy;
+using workload::Mode;
+using workload::Within;
+
+// More faults than these say nothing new.
+constexpr std::size_t kMostFaults = 20;
+
+class Verifier {
+ public:
+  Verifier(const Snapshot& snapshot, int job, const std::vector<HostId>& host_of_rank,
+           bool may_use_backup)
+      : snapshot_(snapshot),
+        places_(*snapshot.places),
+        index_(job),
+        state_(snapshot.jobs[static_cast<std::size_t>(job)]),
+        job_(state_.job),
+        host_of_(host_of_rank),
+        may_use_backup_(may_use_backup) {}
+
+  absl::Status Run() {
+    if (!Complete()) return Result();
+    CheckHosts();
+    CheckRoom();
+    const workload::PlacementPolicy& policy = job_.placement;
+    CheckFamily("tensor", {Axis::kTensor}, policy.tensor);
+    CheckFamily("context", {Axis::kContext}, policy.context);
+    CheckFamily("expert", {Axis::kExpert}, policy.expert);
+    CheckFamily("data", {Axis::kContext, Axis::kExpert, Axis::kData}, policy.data);
+    CheckFamily("pipeline", {Axis::kPipeline}, policy.pipeline);
+    CheckStages();
+    return Result();
+  }
+
+ private:
+  void Fault(std::string text) { faults_.push_back(std::move(text)); }
+
+  absl::Status Result() const {
+    if (faults_.empty()) return absl::OkStatus();
+    std::vector<std::string> shown(
+        faults_.begin(),
+        faults_.begin() + static_cast<std::ptrdiff_t>(std::min(faults_.size(), kMostFaults)));
+    if (faults_.size() > kMostFaults)
+      shown.push_back(StrCat(faults_.size() - kMostFaults, " more"));
+    return absl::FailedPreconditionError(StrCat(job_.key.text(), ": ", Join(shown, "; ")));
+  }
+
+  bool Complete() {
+    if (host_of_.size() != static_cast<std::size_t>(job_.workers)) {
+      Fault(StrCat(host_of_.size(), " ranks have a host, the job has ", job_.workers));
+    }
+    for (std::size_t rank = 0; rank < host_of_.size(); ++rank) {
+      if (host_of_[rank].value < 0 || host_of_[rank].value >= places_.num_hosts()) {
+        Fault(StrCat("rank ", rank, " has no host"));
+      }
+    }
+    return faults_.empty();
+  }
+
+  bool Keeps(std::size_t rank) const {
+    return state_.assignment && rank < state_.assignment->host_of_rank.size() &&
+           state_.assignment->host_of_rank[rank] == host_of_[rank];
+  }
+
+  void CheckHosts() {
+    for (std::size_t rank = 0; rank < host_of_.size(); ++rank) {
+      if (Keeps(rank)) continue;
+      const placement::HostState& host = snapshot_.cluster.hosts[host_of_[rank].index()];
+      const std::string who = StrCat("rank ", rank, " on host ", places_.name(host_of_[rank]));
+      if (host.out != placement::HostOut::kNo) Fault(StrCat(who, ": the host is out of service"));
+      if (host.backup && !may_use_backup_) Fault(StrCat(who, ": it is a backup host"));
+      if (host.reserved_for >= 0 && host.reserved_for != index_) {
+        Fault(StrCat(who, ": it is reserved for another job"));
+      }
+      if (state_.eligible && !state_.eligible->empty() &&
+          (*state_.eligible)[host_of_[rank].index()] == 0) {
+        Fault(StrCat(who, ": the pod template does not allow it"));
+      }
+    }
+  }
+
+  // Room for every rank that is new to its host.
+  void CheckRoom() {
+    std::map<HostId, std::int64_t> need;
+    for (std::size_t rank = 0; rank < host_of_.size(); ++rank) {
+      if (!Keeps(rank)) need[host_of_[rank]] += job_.gpus_per_worker;
+    }
+    // Ranks that leave a host make room on it.
+    for (std::size_t rank = 0; state_.assignment && rank < state_.assignment->host_of_rank.size();
+         ++rank) {
+      auto at = need.find(state_.assignment->host_of_rank[rank]);
+      if (at != need.end() && !Keeps(rank)) at->second -= job_.gpus_per_worker;
+    }
+    for (const auto& [host, gpus] : need) {
+      const int free = snapshot_.cluster.hosts[host.index()].free_gpus;
+      if (gpus > free) {
+        Fault(StrCat("host ", places_.name(host), ": ", gpus, " GPUs are given out and ", free,
+                     " are free"));
+      }
+    }
+  }
+
+  // The coordinates of a GPU, straight from the definition of the order.
+  std::vector<std::int64_t> At(std::int64_t gpu) const {
+    const workload::Parallelism& p = job_.parallelism;
+    const std::int64_t size[] = {p.tensor, p.context, p.expert, p.data / p.expert, p.pipeline};
+    std::vector<std::int64_t> at(5);
+    for (Axis axis : p.order) {
+      const auto a = static_cast<std::size_t>(axis);
+      at[a] = gpu % size[a];
+      gpu /= size[a];
+    }
+    return at;
+  }
+
+  std::string PlaceOf(HostId host, Within within) const {
+    const fabric::SegmentId segment = places_.segment_of(host);
+    switch (within) {
+      case Within::kHost:
+        return places_.name(host);
+      case Within::kSegment:
+        return StrCat(places_.name(places_.fabric_pod_of(segment)), "/", places_.name(segment));
+      case Within::kFabricPod:
+        return places_.name(places_.fabric_pod_of(segment));
+      case Within::kFabric:
+        return "";
+    }
+    return "";
+  }
+
+  void CheckFamily(const char* name, const std::vector<Axis>& varying, const GroupPolicy& policy) {
+    if (policy.mode != Mode::kRequired || policy.within == Within::kFabric) return;
+    std::map<std::vector<std::int64_t>, HostId> first;
+    std::set<std::vector<std::int64_t>> split;
+    const std::int64_t gpus = std::int64_t{1} * job_.workers * job_.gpus_per_worker;
+    for (std::int64_t gpu = 0; gpu < gpus; ++gpu) {
+      std::vector<std::int64_t> key = At(gpu);
+      for (Axis axis : varying) key[static_cast<std::size_t>(axis)] = 0;
+      const HostId host = host_of_[static_cast<std::size_t>(gpu / job_.gpus_per_worker)];
+      const HostId before = first.emplace(key, host).first->second;
+      if (before == host) continue;
+      if (PlaceOf(before, policy.within) != PlaceOf(host, policy.within)) split.insert(key);
+    }
+    if (split.empty()) return;
+    static constexpr std::string_view kLevels[] = {"host", "segment", "fabric pod", "fabric"};
+    Fault(StrCat(Count(static_cast<std::int64_t>(split.size()), "group"), " of ", name,
+                 " split although Required within one ",
+                 kLevels[static_cast<std::size_t>(policy.within)]));
+  }
+
+  void CheckStages() {
+    const int limit = job_.placement.max_stages_per_segment;
+    if (limit == 0) return;
+    std::map<fabric::SegmentId, std::set<std::int64_t>> stages;
+    const std::int64_t gpus = std::int64_t{1} * job_.workers * job_.gpus_per_worker;
+    for (std::int64_t gpu = 0; gpu < gpus; ++gpu) {
+      const HostId host = host_of_[static_cast<std::size_t>(gpu / job_.gpus_per_worker)];
+      stages[places_.segment_of(host)].insert(At(gpu)[static_cast<std::size_t>(Axis::kPipeline)]);
+    }
+    for (const auto& [segment, held] : stages) {
+      if (static_cast<int>(held.size()) <= limit) continue;
+      Fault(StrCat("segment ", places_.name(segment), " holds ", held.size(), " stages, at most ",
+                   limit, " may"));
+    }
+  }
+
+  const Snapshot& snapshot_;
+  const fabric::Places& places_;
+  const int index_;
+  const JobState& state_;
+  const workload::Job& job_;
+  const std::vector<HostId>& host_of_;
+  const bool may_use_backup_;
+  std::vector<std::string> faults_;
+};
+
+}  // namespace
+
+absl::Status VerifyPlacement(const Snapshot& snapshot, int job,
+                             const std::vector<HostId>& host_of_rank, bool may_use_backup) {
+  return Verifier(snapshot, job, host_of_rank, may_use_backup).Run();
+}
+
+}  // namespace yardmaster::plan

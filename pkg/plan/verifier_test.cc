@@ -1,0 +1,77 @@
+#include "pkg/plan/verifier.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "pkg/base/random.h"
+#include "pkg/fabric/testing.h"
+#include "pkg/placement/testing.h"
+#include "pkg/plan/testing.h"
+
+namespace yardmaster::plan {
+namespace {
+
+using fabric::HostId;
+using testing::HasSubstr;
+
+std::string Verdict(const Snapshot& s, const std::vector<HostId>& hosts, bool backup = false) {
+  return MessageOf(VerifyPlacement(s, 0, hosts, backup));
+}
+
+TEST(VerifierTest, NamesEveryBrokenPromise) {
+  Snapshot s = MakeSnapshot(fabric::SmallHpn(1, 2, 4));  // hosts 3 and 7 are backups
+  AddJob(s, "a", 2);
+  s.jobs[0].job.placement.data = {workload::Within::kSegment, workload::Mode::kRequired};
+  EXPECT_EQ(Verdict(s, {HostId(0), HostId(1)}), "");
+  EXPECT_THAT(Verdict(s, {HostId(0)}), HasSubstr("1 ranks have a host, the job has 2"));
+  EXPECT_THAT(Verdict(s, {HostId(0), HostId()}), HasSubstr("rank 1 has no host"));
+  EXPECT_THAT(Verdict(s, {HostId(0), HostId(800)}), HasSubstr("rank 1 has no host"));
+  EXPECT_THAT(Verdict(s, {HostId(0), HostId(0)}), HasSubstr("16 GPUs are given out"));
+  EXPECT_THAT(Verdict(s, {HostId(0), HostId(3)}), HasSubstr("backup host"));
+  EXPECT_EQ(Verdict(s, {HostId(0), HostId(3)}, true), "");
+  EXPECT_THAT(Verdict(s, {HostId(0), HostId(4)}), HasSubstr("8 groups of data split"));
+  s.cluster.hosts[1].out = placement::HostOut::kTainted;
+  EXPECT_THAT(Verdict(s, {HostId(0), HostId(1)}), HasSubstr("out of service"));
+  s.cluster.hosts[2].reserved_for = 4;
+  EXPECT_THAT(Verdict(s, {HostId(0), HostId(2)}), HasSubstr("reserved"));
+  s.jobs[0].eligible =
+      std::make_shared<const std::vector<std::uint8_t>>(std::vector<std::uint8_t>(8, 0));
+  EXPECT_THAT(Verdict(s, {HostId(0), HostId(2)}), HasSubstr("pod template"));
+}
+
+TEST(VerifierTest, HostsAJobKeepsAreNotCheckedAgain) {
+  Snapshot s = MakeSnapshot(fabric::SmallHpn(1, 2, 4));
+  AddJob(s, "a", 2);
+  Place(s, 0, {HostId(0), HostId(1)});
+  s.cluster.hosts[0].out = placement::HostOut::kCordoned;
+  EXPECT_EQ(Verdict(s, {HostId(0), HostId(2)}), "");
+  EXPECT_THAT(Verdict(s, {HostId(0), HostId(0)}), HasSubstr("GPUs are given out"));
+}
+
+TEST(VerifierTest, AcceptsWhatThePlannerPlansAndNothingOutsideTheLimits) {
+  Random random(3);
+  int rejected = 0;
+  for (int round = 0; round < 2000; ++round) {
+    const placement::Case c = placement::RandomCase(random, {6, 4, true});
+    Snapshot s;
+    s.places = c.cluster.places;
+    s.cluster = c.cluster;
+    s.jobs.push_back({c.job, c.groups, nullptr, {}, {}, {}, {}, true});
+    const placement::GangPlan plan = placement::PlanGang(c.cluster, c.request(), {200'000, false});
+    if (plan.outcome == placement::Outcome::kPlaced) {
+      ASSERT_EQ(Verdict(s, plan.host_of_rank), "") << placement::Describe(c);
+    }
+    std::vector<HostId> any;
+    for (int w = 0; w < c.job.workers; ++w) {
+      any.push_back(HostId(static_cast<int>(
+          random.Below(static_cast<std::uint64_t>(c.cluster.places->num_hosts())))));
+    }
+    const bool valid = placement::Faults(c, any).empty();
+    ASSERT_EQ(Verdict(s, any).empty(), valid) << placement::Describe(c);
+    rejected += !valid;
+  }
+  EXPECT_GT(rejected, 100);
+}
+
+}  // namespace
+}  // namespace yardmaster::plan

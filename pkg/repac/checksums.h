@@ -1,0 +1,40 @@
+// The functions that switches and their simulators hash with, in plain bit-by-bit form. They define
+// the values; speed comes from affine_map.h, which needs them only once per key bit.
+//
+// All but Csum16 and XxHash64 are affine over GF(2): f(a) ^ f(b) ^ f(c) = f(a ^ b ^ c) for inputs
+// of one length. Complexity: O(bits of input). Thread safety: pure functions.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "pkg/fabric/ecmp_hash.h"
+
+namespace yardmaster::repac {
+
+using Bytes = std::vector<std::uint8_t>;
+
+// A CRC in Rocksoft terms. REQUIRES: 1 <= crc.width <= 64.
+std::uint64_t Crc(const fabric::CrcParameters& crc, const Bytes& data);
+// XOR of the big-endian words of 16 or 32 bits; a short last word is padded with zeros at its end.
+std::uint16_t Xor16(const Bytes& data);
+std::uint32_t Xor32(const Bytes& data);
+// Toeplitz hash; a key shorter than the input and its 32-bit window is used cyclically.
+// REQUIRES: key.size() >= 4.
+std::uint32_t Toeplitz(const Bytes& key, const Bytes& data);
+// The key that Microsoft publishes with its RSS verification values.
+const Bytes& RssVerificationKey();
+// The Internet checksum (RFC 1071).
+std::uint16_t Csum16(const Bytes& data);
+// XXH64 (Yann Collet) with a seed.
+std::uint64_t XxHash64(const Bytes& data, std::uint64_t seed);
+// The first eight bytes as a big-endian number.
+std::uint64_t Identity(const Bytes& data);
+
+// Parameters of the CRCs that models name. All of RTAG7's are reflected on input only, from 0 to 0.
+fabric::CrcParameters Rtag7Crc(int width, std::uint64_t polynomial);
+fabric::CrcParameters Crc16Arc();
+fabric::CrcParameters Crc16CcittFalse();
+fabric::CrcParameters Crc32Ethernet();
+
+}  // namespace yardmaster::repac

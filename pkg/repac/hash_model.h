@@ -1,0 +1,75 @@
+// A switch hash that can be evaluated: the compiled form of fabric::HashSpec.
+//
+// Values are those of reference_hash.h to the bit; affine hashes of at most 32 kept bits (all but
+// checksums and XXH64) are evaluated through byte tables, the others directly.
+// Thread safety: immutable after Compile. Determinism: complete.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+#include "pkg/fabric/ecmp_hash.h"
+#include "pkg/repac/affine_map.h"
+#include "pkg/repac/packet.h"
+
+namespace yardmaster::repac {
+
+// A hash as a function of the 14 usable bits x of the source port, all else fixed:
+// value(x) = base ^ XOR of columns[i] over the set bits of x. Port 0xC000 is x = 0.
+struct PortFunction {
+  bool linear = true;
+  std::uint64_t base = 0;
+  std::array<std::uint32_t, kSourcePortBits> columns{};
+  std::vector<std::uint64_t> table;  // 16,384 values; only when not linear
+
+  std::uint64_t operator()(std::uint16_t port) const;
+};
+
+class HashModel {
+ public:
+  // Errors: InvalidArgument with all of fabric::Problems(spec, "ecmpHash").
+  static absl::StatusOr<HashModel> Compile(const fabric::HashSpec& spec);
+
+  const fabric::HashSpec& spec() const { return spec_; }
+  bool predictable() const { return reason_.empty(); }
+  // Why not predictable; empty if it is.
+  const std::string& reason() const { return reason_; }
+  // Affine over GF(2) for packets of one class that came in by one port.
+  bool linear() const { return linear_; }
+  // Width of values.
+  int bits() const { return bits_; }
+
+  // REQUIRES: predictable(). Both addresses of one kind.
+  std::uint64_t Hash(const Packet& packet) const;
+  // As a function of the source port, all else as in `packet`. REQUIRES: predictable().
+  PortFunction OverPorts(const Packet& packet) const;
+  // The columns of OverPorts(packet) alone. REQUIRES: predictable() && linear().
+  std::array<std::uint32_t, kSourcePortBits> PortColumns(const Packet& packet) const;
+  // The linear part as one column per header bit (order in affine_map.h) for packets like `packet`.
+  // REQUIRES: predictable() && linear() && bits() <= 32.
+  const std::vector<std::uint32_t>& Columns(const Packet& packet) const;
+
+ private:
+  // What packets of one ingress port range and class meet.
+  struct Variant {
+    fabric::HashSpec spec;
+    AffineMap v4;
+    AffineMap v6;
+  };
+  const Variant& VariantOf(const Packet& packet) const;
+  void AddVariant(const Packet& example);
+
+  fabric::HashSpec spec_;
+  std::string reason_;
+  bool linear_ = true;
+  bool tables_ = true;  // variants have maps
+  int bits_ = 0;
+  int classes_ = 1;                // 3 when rtag7 has field lists by class
+  std::vector<Variant> variants_;  // (ingress entry + 1) * classes + class
+};
+
+}  // namespace yardmaster::repac

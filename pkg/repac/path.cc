@@ -1,0 +1,185 @@
+#include "pkg/repac/path.h"
+
+#include <algorithm>
+
+#include "pkg/base/strings.h"
+
+namespace yardmaster::repac {
+
+namespace {
+
+using fabric::Network;
+
+// No path of a folded Clos visits more switches than up and down through all tiers, and once
+// around.
+int MaxHops(const Network& network) { return 2 * network.num_tiers() + 2; }
+
+absl::Status CheckEnds(const Network& network, const NicPort& src, const NicPort& dst) {
+  if (network.plane_of(src) != network.plane_of(dst)) {
+    return absl::InvalidArgumentError(StrCat("port ", src.port, " of the source is in plane ",
+                                             network.plane_of(src), ", port ", dst.port,
+                                             " of the destination in plane ", network.plane_of(dst),
+                                             ", and planes do not meet; name ports of one plane"));
+  }
+  if (src.host == dst.host && src.rail == dst.rail) {
+    return absl::InvalidArgumentError("source and destination are the same NIC; name two");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Unreachable(const Network& network, SwitchId at, const NicPort& dst) {
+  return absl::NotFoundError(StrCat(network.name(at), " has no link left that leads to rail ",
+                                    dst.rail, " of ", network.places().name(dst.host)));
+}
+
+// The preset link of a packet, or an invalid id if the hash decides.
+LinkId Preset(const Group& group, std::uint16_t ingress_port) {
+  if (group.preset.empty()) return LinkId();
+  return group.preset[ingress_port % group.preset.size()];
+}
+
+std::optional<std::string> WhyBlocked(const Group& group) {
+  if (!group.hash->predictable()) return group.hash->reason();
+  if (!group.blocked.empty()) return group.blocked;
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> Decide(const Group& group, const Packet& packet, Decision& out) {
+  out = Decision();
+  if (const LinkId preset = Preset(group, packet.ingress_port); preset.valid()) {
+    out.index = static_cast<int>(packet.ingress_port % group.preset.size());
+    out.link = preset;
+    return std::nullopt;
+  }
+  const bool known = group.hash->predictable();
+  if (known) out.hash = group.hash->Hash(packet);
+  if (group.slots.size() > 1) {
+    if (auto reason = WhyBlocked(group)) return reason;
+    out.index = static_cast<int>(*out.hash % group.slots.size());
+  }
+  const auto slot = static_cast<std::size_t>(out.index);
+  out.link = group.slots[slot];
+  if (group.lags.empty() || group.lags[slot].size() == 1) return std::nullopt;
+  if (!group.lag_hash->predictable()) return "inside the LAG: " + group.lag_hash->reason();
+  const std::vector<LinkId>& links = group.lags[slot];
+  out.link = links[group.lag_hash->Hash(packet) % links.size()];
+  return std::nullopt;
+}
+
+LinkId Choose(const Group& group, const Packet& packet) {
+  if (const LinkId preset = Preset(group, packet.ingress_port); preset.valid()) return preset;
+  std::size_t slot = 0;
+  if (group.slots.size() != 1) {
+    if (group.slots.empty() || !group.blocked.empty() || !group.hash->predictable())
+      return LinkId();
+    slot = group.hash->Hash(packet) % group.slots.size();
+  }
+  if (group.lags.empty() || group.lags[slot].size() == 1) return group.slots[slot];
+  if (!group.lag_hash->predictable()) return LinkId();
+  return group.lags[slot][group.lag_hash->Hash(packet) % group.lags[slot].size()];
+}
+
+absl::StatusOr<Path> PredictPath(const PathWorld& world, const NicPort& src, const NicPort& dst,
+                                 std::uint16_t sport) {
+  const Network& network = world.network();
+  YM_RETURN_IF_ERROR(CheckEnds(network, src, dst));
+  Path path;
+  path.plane = network.plane_of(src);
+  LinkId came_by = Network::up(network.host_cable(src));
+  path.links.push_back(came_by);
+  if (world.is_down(Network::cable_of(came_by))) {
+    return absl::NotFoundError(StrCat(network.name(Network::cable_of(came_by)), " is down"));
+  }
+  Packet packet = world.PacketOf(src, dst, sport);
+  SwitchId at = network.tor(src);
+  bool from_above = false;
+  for (int hop = 0; at.valid() && hop < MaxHops(network); ++hop) {
+    const Group& group = world.group(at, from_above, dst);
+    if (group.unreachable()) return Unreachable(network, at, dst);
+    packet.ingress_port = world.ingress_port(came_by);
+    Decision decision;
+    if (auto reason = Decide(group, packet, decision)) {
+      path.predictable = false;
+      path.reason = StrCat(network.name(at), ": ", *reason);
+      return path;
+    }
+    path.hops.push_back(
+        {at, static_cast<int>(group.slots.size()), decision.hash, decision.index, decision.link});
+    path.links.push_back(decision.link);
+    came_by = decision.link;
+    from_above = Network::is_down(came_by);
+    at = network.far_end(came_by);
+  }
+  return path;
+}
+
+namespace {
+
+// Adds what `group` must compute so that `link` is taken.
+absl::Status AddTargets(const Network& network, const Group& group, SwitchId at,
+                        const Packet& packet, LinkId link, std::vector<HopTarget>& targets) {
+  const LinkId preset = Preset(group, packet.ingress_port);
+  HopTarget hop;
+  hop.members = static_cast<int>(group.slots.size());
+  HopTarget lag;
+  for (std::size_t slot = 0; slot < group.slots.size(); ++slot) {
+    if (group.lags.empty()) {
+      if (group.slots[slot] == link) hop.wanted.push_back(static_cast<int>(slot));
+      continue;
+    }
+    const std::vector<LinkId>& links = group.lags[slot];
+    const auto found = std::find(links.begin(), links.end(), link);
+    if (found == links.end()) continue;
+    hop.wanted.push_back(static_cast<int>(slot));
+    lag.members = static_cast<int>(links.size());
+    lag.wanted = {static_cast<int>(found - links.begin())};
+  }
+  if (hop.wanted.empty() || (preset.valid() && preset != link)) {
+    return absl::NotFoundError(
+        StrCat(network.name(link), " is no way to the destination from ", network.name(at)));
+  }
+  if (preset.valid()) return absl::OkStatus();
+  if (hop.members > 1) {
+    if (auto reason = WhyBlocked(group)) {
+      return absl::FailedPreconditionError(StrCat(network.name(at), ": ", *reason));
+    }
+    hop.function = group.hash->OverPorts(packet);
+    targets.push_back(std::move(hop));
+  }
+  if (lag.members > 1) {
+    if (!group.lag_hash->predictable()) {
+      return absl::FailedPreconditionError(
+          StrCat(network.name(at), ": inside the LAG: ", group.lag_hash->reason()));
+    }
+    lag.function = group.lag_hash->OverPorts(packet);
+    targets.push_back(std::move(lag));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<HopTarget>> TargetsOf(const PathWorld& world, const NicPort& src,
+                                                 const NicPort& dst,
+                                                 const std::vector<LinkId>& links) {
+  const Network& network = world.network();
+  YM_RETURN_IF_ERROR(CheckEnds(network, src, dst));
+  std::vector<HopTarget> targets;
+  Packet packet = world.PacketOf(src, dst, kSourcePortBase);
+  LinkId came_by = Network::up(network.host_cable(src));
+  SwitchId at = network.tor(src);
+  for (LinkId link : links) {
+    if (!at.valid()) return absl::NotFoundError("the path goes on after its destination");
+    const Group& group = world.group(at, Network::is_down(came_by), dst);
+    if (group.unreachable()) return Unreachable(network, at, dst);
+    packet.ingress_port = world.ingress_port(came_by);
+    YM_RETURN_IF_ERROR(AddTargets(network, group, at, packet, link, targets));
+    came_by = link;
+    at = network.far_end(link);
+  }
+  return targets;
+}
+
+}  // namespace yardmaster::repac

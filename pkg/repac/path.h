@@ -1,0 +1,90 @@
+// The path one packet takes, hop by hop.
+//
+// A path is known while every switch on it either has no choice or chooses by a hash that is known;
+// the answer stops, with the reason, at the first that does not. Thread safety: as PathWorld.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+#include "pkg/repac/path_world.h"
+#include "pkg/repac/port_search.h"
+
+namespace yardmaster::repac {
+
+struct PathHop {
+  SwitchId at;
+  int members = 0;                    // slots of the group
+  std::optional<std::uint64_t> hash;  // absent where nothing is hashed
+  int index = 0;                      // slot taken
+  LinkId link;
+};
+
+struct Path {
+  bool predictable = true;
+  std::string reason;  // why not
+  int plane = 0;
+  std::vector<PathHop> hops;
+  // All links, the source NIC's first; up to where prediction stops.
+  std::vector<LinkId> links;
+};
+
+// The path of a RoCE packet. `dst.port` only names the plane; which ToR delivers may be hashed,
+// too. Errors: InvalidArgument when the ports are in different planes; NotFound when the
+// destination cannot be reached.
+absl::StatusOr<Path> PredictPath(const PathWorld& world, const NicPort& src, const NicPort& dst,
+                                 std::uint16_t sport);
+
+// What every switch of a given path has to choose, for FindPort(). `links` are the links after the
+// source ToR in order (later ones may be left out: then they are free). The conditions stop where
+// the list does. Errors: NotFound when a link is no member where it would have to be;
+// FailedPrecondition where the choice cannot be predicted.
+absl::StatusOr<std::vector<HopTarget>> TargetsOf(const PathWorld& world, const NicPort& src,
+                                                 const NicPort& dst,
+                                                 const std::vector<LinkId>& links);
+
+// The link a packet takes out of a group, or an invalid id where that cannot be told. As Decide(),
+// for those who need no reasons.
+LinkId Choose(const Group& group, const Packet& packet);
+
+// PredictPath for those who ask a lot: calls visit(link) for every link behind the source NIC's
+// until it returns false. True when the destination was reached. REQUIRES: ports of one plane.
+template <typename Visit>
+bool WalkPath(const PathWorld& world, const NicPort& src, const NicPort& dst, std::uint16_t sport,
+              Visit visit) {
+  const fabric::Network& network = world.network();
+  Packet packet = world.PacketOf(src, dst, sport);
+  LinkId came_by = fabric::Network::up(network.host_cable(src));
+  if (world.is_down(fabric::Network::cable_of(came_by))) return false;
+  SwitchId at = network.tor(src);
+  const int num_tors = world.num_tors();
+  // No path visits more switches than up and down through all tiers, and once around.
+  for (int hop = 2 * network.num_tiers() + 2; at.valid() && hop > 0; --hop) {
+    const bool from_above = fabric::Network::is_down(came_by);
+    LinkId next;
+    if (from_above && at.value < num_tors) next = world.Delivery(at, dst);
+    if (!next.valid()) {
+      packet.ingress_port = world.ingress_port(came_by);
+      next = Choose(world.group(at, from_above, dst), packet);
+    }
+    came_by = next;
+    if (!came_by.valid() || !visit(came_by)) return false;
+    at = network.far_end(came_by);
+  }
+  return !at.valid();
+}
+
+// One decision of a group about a packet whose ingress_port is set. Returns the reason if
+// unpredictable.
+struct Decision {
+  std::optional<std::uint64_t> hash;
+  int index = 0;
+  LinkId link;
+};
+std::optional<std::string> Decide(const Group& group, const Packet& packet, Decision& out);
+
+}  // namespace yardmaster::repac

@@ -1,0 +1,92 @@
+// Which source port every flow uses, and what that does to the links.
+//
+// A connection is what a job asks for between two NICs; a flow is one queue pair of it in one
+// direction. Flows stand in the order (connection, direction, path), so plans of the same
+// connections can be compared position by position. Thread safety: values and pure functions.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "pkg/fabric/network.h"
+#include "pkg/repac/path_world.h"
+
+namespace yardmaster::repac {
+
+struct Nic {
+  fabric::HostId host;
+  int rail = 0;
+  auto operator<=>(const Nic&) const = default;
+};
+
+struct Connection {
+  Nic from;
+  Nic to;
+  // Queue pairs per direction, on paths that share no link between switches (HPN section 6.1).
+  int paths = 1;
+  bool both_directions = true;
+  double bytes = 1;  // per direction, all paths together
+  int plane = -1;    // -1: the planner's choice
+  // The path to take exactly, as the links after the source ToR's host port; empty: the planner's
+  // choice. For one path each; `via_back` is for the other direction.
+  std::vector<LinkId> via;
+  std::vector<LinkId> via_back;
+};
+
+struct Flow {
+  int connection = 0;
+  bool back = false;
+  int path = 0;
+  NicPort src;
+  NicPort dst;
+  double bytes = 0;
+  std::uint16_t source_port = 0;     // 0: not planned, default behaviour
+  std::uint16_t alternate_port = 0;  // avoids all of this path's links between switches; 0: none
+  std::vector<LinkId> links;         // the source NIC's first
+  // Where the flow belongs when everything is healthy.
+  std::uint16_t home_port = 0;
+  NicPort home_src;
+  std::vector<LinkId> home_links;
+  std::string reason;  // why not planned
+
+  bool planned() const { return source_port != 0; }
+};
+
+struct LinkLoad {
+  LinkId link;
+  int flows = 0;
+  double bytes = 0;
+};
+
+// How evenly the flows that leave (or enter) a ToR use its links, and what is possible at best.
+struct Balance {
+  SwitchId tor;
+  bool inbound = false;
+  int links = 0;  // that are up
+  int flows = 0;
+  int max_flows = 0;
+  int bound_flows = 0;  // flows / links, rounded up
+  double max_bytes = 0;
+  double bound_bytes = 0;  // the larger of the mean and the largest flow
+};
+
+struct PathPlan {
+  std::vector<Flow> flows;
+  std::vector<LinkLoad> loads;    // of loaded links between switches, by id
+  std::vector<Balance> balances;  // by (tor, inbound)
+  std::int64_t fabric_generation = 0;
+  std::int64_t expires_ms = 0;
+  // Flows that could not be planned.
+  int unplanned = 0;
+};
+
+// Positions of flows that differ in port, plane or being planned. REQUIRES: plans of the same
+// connections.
+std::vector<int> ChangedFlows(const PathPlan& before, const PathPlan& after);
+// Hosts whose own flows changed, ascending: the ones whose annotations must be written.
+std::vector<fabric::HostId> ChangedHosts(const PathPlan& before, const PathPlan& after);
+// Fills loads, balances and unplanned from flows.
+void Account(const PathWorld& world, PathPlan& plan);
+
+}  // namespace yardmaster::repac

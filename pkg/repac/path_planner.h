@@ -1,0 +1,53 @@
+// Source ports for all connections of all jobs together, so that flows do not meet on links.
+//
+// Problem: choose for every flow a plane and a source port; a port's path follows from the
+// switches' hashes. Wanted, in this order: exact paths where they are given; the flows that leave
+// one ToR in one plane on different uplinks while there are enough, evenly loaded otherwise; paths
+// of one connection disjoint; the NIC ports (planes) of a host evenly used; links further on evenly
+// used. No source port twice between the same two addresses, whichever direction or plane. This is
+// HPN's FindPaths (Qian et al., SIGCOMM 2024, section 6.1) for the whole fabric at once, with
+// RePaC's exact prediction of every hash.
+//
+// Method: flows with given paths first, then by size, each to the least loaded first link; among
+// equals the one whose forced continuation is least loaded; then a walk over source ports until one
+// takes that link. Where later switches choose, too, the best of a bounded number of such ports is
+// taken. For flows of equal size the first links of a ToR differ by at most one flow, which is
+// optimal. Complexity: O(flows x (group + ports walked)), about two microseconds a flow in an HPN
+// pod. A flow stays unplanned, with the reason, where prediction is impossible, where no disjoint
+// path is left, and where the exact path asked for has no port. Determinism: complete; flows with
+// equal bytes go by position.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "pkg/repac/path_plan.h"
+#include "pkg/repac/path_world.h"
+
+namespace yardmaster::repac {
+
+struct PathOptions {
+  std::int64_t fabric_generation = 0;
+  std::int64_t expires_ms = 0;
+  // Cables that have failed, or are not trusted, though routing may still use them.
+  std::vector<CableId> avoid;
+  // NICs kept out (miswired hosts, mistrusted roles): their flows stay unplanned.
+  std::vector<Nic> exclude;
+  // Ports tried for the links behind the first where those are hashed as well.
+  int candidates = 24;
+  // Whether to look for alternate ports.
+  bool alternates = true;
+};
+
+PathPlan PlanPaths(const std::vector<Connection>& connections, const PathWorld& world,
+                   const PathOptions& options);
+
+// The plan after something changed: cables down in `world` (routing has noticed) or in
+// options.avoid (it has not), or up again. A flow goes home if its home path is whole again, else
+// stays where it is if that is whole (by the same port, or by a new one if the group changed its
+// size), else takes its alternate port if that works, else is planned anew. Flows that nothing
+// happened to keep their ports. REQUIRES: `old` is a plan of `connections`.
+PathPlan Replan(const PathPlan& old, const std::vector<Connection>& connections,
+                const PathWorld& world, const PathOptions& options);
+
+}  // namespace yardmaster::repac

@@ -1,0 +1,79 @@
+#include "pkg/repac/path_trust.h"
+
+#include <algorithm>
+
+#include "pkg/base/strings.h"
+#include "pkg/repac/path.h"
+
+namespace yardmaster::repac {
+
+namespace {
+
+using fabric::Network;
+
+bool IsMember(const Group& group, LinkId link) {
+  if (std::find(group.slots.begin(), group.slots.end(), link) != group.slots.end()) return true;
+  return std::any_of(group.lags.begin(), group.lags.end(), [link](const std::vector<LinkId>& lag) {
+    return std::find(lag.begin(), lag.end(), link) != lag.end();
+  });
+}
+
+void JudgeHop(const Network& network, const Group& group, SwitchId at, const Packet& packet,
+              LinkId seen, RoleTrust& trust) {
+  if (group.forced()) return;
+  const LinkId predicted = Choose(group, packet);
+  if (!predicted.valid()) return;
+  ++trust.checked;
+  if (predicted == seen) return;
+  ++(IsMember(group, seen) ? trust.wrong : trust.foreign);
+  if (!trust.example.empty()) return;
+  trust.example = StrCat("at ", network.name(at), " source port ", packet.sport, " was to take ",
+                         network.name(predicted), " and took ", network.name(seen));
+}
+
+void JudgePath(const PathWorld& world, const ObservedPath& path, std::vector<RoleTrust>& roles) {
+  const Network& network = world.network();
+  Packet packet = world.PacketOf(path.src, path.dst, path.source_port);
+  LinkId came_by = Network::up(network.host_cable(path.src));
+  for (LinkId seen : path.links) {
+    const SwitchId at = network.far_end(came_by);
+    if (!seen.valid() || !at.valid()) return;  // how it went on from there is not known
+    const Group& group = world.group(at, Network::is_down(came_by), path.dst);
+    packet.ingress_port = world.ingress_port(came_by);
+    JudgeHop(network, group, at, packet, seen,
+             roles[static_cast<std::size_t>(network.tier_of(at))]);
+    came_by = seen;
+  }
+}
+
+}  // namespace
+
+std::vector<RoleTrust> JudgePredictions(const PathWorld& world,
+                                        const std::vector<ObservedPath>& observed,
+                                        const TrustOptions& options) {
+  std::vector<RoleTrust> roles;
+  for (const fabric::Tier& tier : world.network().spec().tiers) {
+    roles.emplace_back();
+    roles.back().role = tier.role;
+  }
+  for (const ObservedPath& path : observed) JudgePath(world, path, roles);
+  for (RoleTrust& trust : roles) {
+    if (trust.wrong + trust.foreign > 0) {
+      trust.verdict = Verdict::kMistrusted;
+    } else if (trust.checked >= options.least_checked) {
+      trust.verdict = Verdict::kTrusted;
+    }
+  }
+  return roles;
+}
+
+std::map<std::string, std::string> Mistrusted(const std::vector<RoleTrust>& verdicts) {
+  std::map<std::string, std::string> out;
+  for (const RoleTrust& trust : verdicts) {
+    if (trust.verdict != Verdict::kMistrusted) continue;
+    out[trust.role] = StrCat("its hash was seen to differ from the Fabric's: ", trust.example);
+  }
+  return out;
+}
+
+}  // namespace yardmaster::repac

@@ -1,0 +1,56 @@
+// Whether predictions are true: compares them with where packets were seen to go.
+//
+// Every hop is judged on its own: what the switch should have done with the packet as it really
+// arrived, so that one wrong switch does not put those behind it in doubt. Only hops at which
+// something was hashed count. A role whose hops were wrong is not to be planned with: compile
+// SwitchHashes without it. Thread safety: as PathWorld.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "pkg/repac/path_world.h"
+
+namespace yardmaster::repac {
+
+// Where one packet went: the links behind the source NIC's, in order. Unknown ones (a hop that did
+// not answer) are invalid ids; the list may end early.
+struct ObservedPath {
+  NicPort src;
+  NicPort dst;
+  std::uint16_t source_port = 0;
+  std::vector<LinkId> links;
+};
+
+enum class Verdict {
+  kUnknown,     // too little was seen
+  kTrusted,     // all that was seen agrees
+  kMistrusted,  // something disagrees
+};
+
+struct RoleTrust {
+  std::string role;
+  Verdict verdict = Verdict::kUnknown;
+  int checked = 0;  // hashed hops that were seen
+  int wrong = 0;    // of them: another member of the group
+  int foreign = 0;  // of them: no member at all, so routing or wiring differs
+  // One line about the first wrong hop: switch, port, predicted and seen link.
+  std::string example;
+};
+
+struct TrustOptions {
+  // Hops a role must have passed to be trusted. By chance 8 hops of 60 members agree once in 10^14.
+  int least_checked = 8;
+};
+
+// One entry per tier, lowest first.
+std::vector<RoleTrust> JudgePredictions(const PathWorld& world,
+                                        const std::vector<ObservedPath>& observed,
+                                        const TrustOptions& options = {});
+
+// role -> why it is not used, for SwitchHashes::Compile.
+std::map<std::string, std::string> Mistrusted(const std::vector<RoleTrust>& verdicts);
+
+}  // namespace yardmaster::repac

@@ -1,0 +1,103 @@
+#include "pkg/repac/path_trust.h"
+
+#include <gtest/gtest.h>
+
+#include "pkg/base/random.h"
+#include "pkg/fabric/testing.h"
+#include "pkg/repac/path.h"
+#include "pkg/repac/testing.h"
+
+namespace yardmaster::repac {
+namespace {
+
+using fabric::HostId;
+
+// What packets do in `truth`, as agents would report it.
+std::vector<ObservedPath> Observe(const PathWorld& truth, int count) {
+  Random random(1);
+  const int hosts = truth.network().places().num_hosts();
+  std::vector<ObservedPath> out;
+  for (int i = 0; i < count; ++i) {
+    ObservedPath path;
+    path.src = {HostId(i % (hosts / 2)), 0, 0};
+    path.dst = {HostId(hosts - 1 - i % (hosts / 2)), 0, 0};
+    path.source_port = static_cast<std::uint16_t>(kFirstSourcePort + random.Below(16383));
+    const auto real = PredictPath(truth, path.src, path.dst, path.source_port);
+    path.links.assign(real->links.begin() + 1, real->links.end());
+    out.push_back(std::move(path));
+  }
+  return out;
+}
+
+fabric::FabricSpec Spec() {
+  fabric::FabricSpec spec = fabric::FatTree(8);
+  SetHashes(spec);
+  return spec;
+}
+
+TEST(JudgePredictionsTest, TruePredictionsAreTrustedOnceEnoughWasSeen) {
+  const HashedNetwork net(Spec());
+  const PathWorld world = net.World();
+  const auto few = JudgePredictions(world, Observe(world, 3));
+  EXPECT_EQ(few[0].verdict, Verdict::kUnknown);
+  const auto many = JudgePredictions(world, Observe(world, 50));
+  EXPECT_EQ(many[0].verdict, Verdict::kTrusted);
+  EXPECT_EQ(many[1].verdict, Verdict::kTrusted);
+  EXPECT_EQ(many[0].checked, 50);
+  // A core has one way down to each fabric pod: nothing is hashed there.
+  EXPECT_EQ(many[2].verdict, Verdict::kUnknown);
+  EXPECT_TRUE(Mistrusted(many).empty());
+}
+
+TEST(JudgePredictionsTest, OnlyTheRoleThatLiesIsMistrusted) {
+  const HashedNetwork net(Spec());
+  const PathWorld world = net.World();
+  for (const char* role : {"edge", "agg"}) {
+    fabric::FabricSpec other = Spec();
+    other.ecmp_hash[role] = Rtag7(fabric::Rtag7Function::kCrc32KoopmanHi, 99);
+    const HashedNetwork truth(other);
+    const auto verdicts = JudgePredictions(world, Observe(truth.World(), 50));
+    const auto mistrusted = Mistrusted(verdicts);
+    ASSERT_EQ(mistrusted.size(), 1u) << role;
+    EXPECT_EQ(mistrusted.begin()->first, role);
+    for (const RoleTrust& trust : verdicts) {
+      EXPECT_EQ(trust.foreign, 0);
+      if (trust.role == role) {
+        EXPECT_GT(trust.wrong, 20);
+        EXPECT_NE(trust.example.find(role), std::string::npos);
+      }
+    }
+    // Plans made after that leave the role alone.
+    const auto hashes = SwitchHashes::Compile(*net.network, mistrusted);
+    ASSERT_TRUE(hashes.ok());
+    const PathWorld careful(*net.network, *hashes, {});
+    const auto path = PredictPath(careful, {HostId(0), 0, 0}, {HostId(127), 0, 0}, 0xC001);
+    ASSERT_TRUE(path.ok());
+    EXPECT_FALSE(path->predictable);
+  }
+}
+
+TEST(JudgePredictionsTest, ALinkThatIsNoMemberPointsAtRouting) {
+  const HashedNetwork net(Spec());
+  const PathWorld world = net.World();
+  std::vector<ObservedPath> observed = Observe(world, 1);
+  const SwitchId elsewhere = net.network->tor({HostId(20), 0, 0});
+  observed[0].links[0] = fabric::Network::up(net.network->up_cable(elsewhere, 0));
+  observed[0].links.resize(1);
+  const auto verdicts = JudgePredictions(world, observed);
+  EXPECT_EQ(verdicts[0].foreign, 1);
+  EXPECT_EQ(verdicts[0].verdict, Verdict::kMistrusted);
+}
+
+TEST(JudgePredictionsTest, HopsThatDidNotAnswerAreNotJudged) {
+  const HashedNetwork net(Spec());
+  const PathWorld world = net.World();
+  std::vector<ObservedPath> observed = Observe(world, 30);
+  for (ObservedPath& path : observed) path.links[1] = LinkId();
+  const auto verdicts = JudgePredictions(world, observed);
+  EXPECT_EQ(verdicts[0].checked, 30);
+  EXPECT_EQ(verdicts[1].checked, 0);
+}
+
+}  // namespace
+}  // namespace yardmaster::repac

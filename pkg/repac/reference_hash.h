@@ -1,0 +1,45 @@
+// The value a configured hash gives a packet, computed straight from its definition.
+//
+// Key. Every model but rtag7 hashes the bytes of its fields, in the order given, big-endian:
+// addresses 4 bytes (IPv6 16), protocol and source module 1, ports, ingress port and VLAN 2. RTAG7
+// puts fields into thirteen 16-bit bins whose places are fixed (11,10 source address; 9,8
+// destination address; 7 VLAN; 6 source port; 5 destination port; 4 protocol; 3 ingress port; 2
+// source module), folds IPv6 addresses to 32 bits, mixes each bin if asked to (b ^ b>>3 ^ b<<2 in
+// 16 bits), zeroes the bins that are not in `fields`, and hashes six little-endian words of two
+// bins (low bin in the low half) and the seed as a seventh.
+//
+// Value. Function, rotated right within its width, then the low `keep_bits` bits. The seed is XORed
+// into a CRC's init and into the result of the others; in rtag7 it is part of the key, and XXH64
+// takes it as its own.
+//
+// Thread safety: pure functions.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "pkg/fabric/ecmp_hash.h"
+#include "pkg/repac/packet.h"
+
+namespace yardmaster::repac {
+
+// Why no packet's value can be told from its header, or nothing.
+std::optional<std::string> WhyUnpredictable(const fabric::HashSpec& spec);
+
+// Whether the value is an affine function of the key over GF(2). (Across packets that take the same
+// table entry and class; each entry is a function of its own.)
+bool IsAffine(const fabric::HashSpec& spec);
+
+// How many low bits of the value are kept.
+int KeptBits(const fabric::HashSpec& spec);
+
+// `spec` without tables: what packets of `packet`'s ingress port and class (TCP or UDP, equal
+// ports, others) meet. Only rtag7 has such tables.
+fabric::HashSpec SpecFor(const fabric::HashSpec& spec, const Packet& packet);
+
+// REQUIRES: fabric::Problems(spec) is empty and WhyUnpredictable(spec) is nothing. Tables by
+// ingress port and class are not looked at: pass SpecFor(spec, packet).
+std::uint64_t ReferenceHash(const fabric::HashSpec& spec, const Packet& packet);
+
+}  // namespace yardmaster::repac

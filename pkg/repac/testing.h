@@ -1,0 +1,34 @@
+// Fabrics with hashes and jobs of rings, for tests and benchmarks. TESTONLY. Thread safety: pure
+// functions.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "pkg/fabric/network.h"
+#include "pkg/repac/path_planner.h"
+#include "pkg/repac/path_world.h"
+
+namespace yardmaster::repac {
+
+fabric::HashSpec Rtag7(fabric::Rtag7Function function, std::uint32_t seed);
+// Every role another RTAG7 function, so that tiers do not polarise.
+void SetHashes(fabric::FabricSpec& spec);
+
+// HPN 7.0 with 60 Agg per plane: `segments` segments of `hosts` hosts.
+fabric::FabricSpec HpnPod(int segments, int hosts);
+
+// A network with the hashes of its spec. Movable; worlds point into it.
+struct HashedNetwork {
+  explicit HashedNetwork(const fabric::FabricSpec& spec);
+  PathWorld World(const std::vector<CableId>& down = {}) const;
+
+  std::unique_ptr<const fabric::Network> network;
+  std::shared_ptr<const SwitchHashes> hashes;
+};
+
+// On every rail a ring over all hosts with the given stride: host i talks to host i + stride.
+std::vector<Connection> Rings(const fabric::Network& network, int stride, int paths = 1);
+
+}  // namespace yardmaster::repac

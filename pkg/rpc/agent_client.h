@@ -1,0 +1,37 @@
+// Asks an agent what it is doing. Connecting is lazy: the first call says whether anybody is there.
+// Thread safety: all methods from any thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "pkg/base/status.h"
+#include "pkg/rpc/agent_server.h"
+#include "pkg/rpc/agent_status.h"
+
+namespace yardmaster::rpc {
+
+class AgentClient {
+ public:
+  // `target`: "unix:/run/yardmaster/agent.sock" or "host:port". `tls`: our certificate and key and
+  // the authority of the agent's; all empty for none. Errors: FailedPrecondition when a file cannot
+  // be read.
+  static absl::StatusOr<std::unique_ptr<AgentClient>> Create(const std::string& target,
+                                                             const TlsFiles& tls = {});
+  ~AgentClient();
+  AgentClient(const AgentClient&) = delete;
+  AgentClient& operator=(const AgentClient&) = delete;
+
+  // Errors: Unavailable when nobody answers, DeadlineExceeded after `timeout_ms`.
+  absl::StatusOr<AgentStatus> Status(const StatusFilter& filter, std::int64_t timeout_ms) const;
+  // Whether the agent says that it serves. Errors as above.
+  absl::StatusOr<bool> Serving(std::int64_t timeout_ms) const;
+
+ private:
+  class Impl;
+  explicit AgentClient(std::unique_ptr<Impl> impl);
+  const std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace yardmaster::rpc

@@ -1,0 +1,169 @@
+#include "pkg/rpc/agent_server.h"
+
+#include <chrono>
+#include <cstring>
+#include <deque>
+#include <grpcpp/ext/health_check_service_server_builder_option.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/security/server_credentials.h>
+#include <grpcpp/security/tls_certificate_provider.h>
+#include <grpcpp/security/tls_credentials_options.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include <utility>
+
+#include "pkg/base/strings.h"
+#include "pkg/rpc/agent.grpc.pb.h"
+#include "pkg/rpc/conversion.h"
+
+namespace yardmaster::rpc {
+
+namespace {
+
+constexpr std::string_view kUnix = "unix:";
+// A status request names one node and one pod.
+constexpr int kMaxRequestBytes = 4096;
+constexpr unsigned kTlsReloadSeconds = 10;
+
+bool IsUnix(std::string_view address) { return address.substr(0, kUnix.size()) == kUnix; }
+
+bool IsLoopback(std::string_view address) {
+  const std::string_view host = address.substr(0, address.rfind(':'));
+  return host == "localhost" || host == "[::1]" || host.substr(0, 4) == "127.";
+}
+
+class Service final : public agent::v1::Agent::Service {
+ public:
+  explicit Service(AgentServer::StatusSource source) : source_(std::move(source)) {}
+
+  grpc::Status Status(grpc::ServerContext*, const agent::v1::StatusRequest* request,
+                      agent::v1::StatusResponse* response) override {
+    *response = ToProto(Filtered(source_(), {request->node(), request->pod_uid()}));
+    return grpc::Status::OK;
+  }
+
+ private:
+  const AgentServer::StatusSource source_;
+};
+
+absl::Status CheckOptions(const AgentServerOptions& options) {
+  if (options.addresses.empty()) {
+    return FieldError("--grpc-bind-address", "is empty", "give unix:/path or host:port");
+  }
+  const TlsFiles& tls = options.tls;
+  if (!tls.empty() && (tls.certificate.empty() || tls.key.empty() || tls.authority.empty())) {
+    return FieldError("gRPC TLS", "certificate, key and authority belong together",
+                      "give all three files or none");
+  }
+  for (const std::string& address : options.addresses) {
+    if (IsUnix(address)) {
+      if (address.size() - kUnix.size() >= sizeof(sockaddr_un::sun_path)) {
+        return FieldError("--grpc-bind-address", StrCat(address, " is too long for a unix socket"),
+                          "use a path below 108 bytes");
+      }
+    } else if (address.rfind(':') == std::string::npos) {
+      return FieldError("--grpc-bind-address", StrCat("\"", address, "\" has no port"),
+                        "write host:port or unix:/path");
+    } else if (tls.empty() && !IsLoopback(address)) {
+      return FieldError("--grpc-bind-address", StrCat(address, " would serve everybody"),
+                        "give certificates, or bind to loopback or a unix socket");
+    }
+  }
+  return absl::OkStatus();
+}
+
+std::shared_ptr<grpc::ServerCredentials> Credentials(const TlsFiles& tls) {
+  if (tls.empty()) return grpc::InsecureServerCredentials();
+  auto provider = std::make_shared<grpc::experimental::FileWatcherCertificateProvider>(
+      tls.key, tls.certificate, tls.authority, kTlsReloadSeconds);
+  grpc::experimental::TlsServerCredentialsOptions options(provider);
+  options.watch_root_certs();
+  options.watch_identity_key_cert_pairs();
+  options.set_cert_request_type(GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+  return grpc::experimental::TlsServerCredentials(options);
+}
+
+// A socket file that a killed process left behind would make the bind fail. Anything else of that
+// name is left alone.
+void RemoveOldSocket(const std::string& path) {
+  struct stat info {};
+  if (::lstat(path.c_str(), &info) == 0 && S_ISSOCK(info.st_mode)) ::unlink(path.c_str());
+}
+
+}  // namespace
+
+class AgentServer::Impl {
+ public:
+  explicit Impl(StatusSource source) : service_(std::move(source)) {}
+
+  absl::Status Start(const AgentServerOptions& options) {
+    grpc::EnableDefaultHealthCheckService(true);
+    grpc::ServerBuilder builder;
+    builder.SetMaxReceiveMessageSize(kMaxRequestBytes);
+    // Two agents on one port would each answer half of the calls.
+    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+    builder.RegisterService(&service_);
+    for (const std::string& address : options.addresses) {
+      if (IsUnix(address)) RemoveOldSocket(address.substr(kUnix.size()));
+      const bool local = IsUnix(address);
+      builder.AddListeningPort(address,
+                               local ? grpc::InsecureServerCredentials() : Credentials(options.tls),
+                               &ports_.emplace_back(0));
+    }
+    server_ = builder.BuildAndStart();
+    for (std::size_t i = 0; i < ports_.size(); ++i) {
+      if (server_ == nullptr || ports_[i] == 0) {
+        server_ = nullptr;
+        return absl::UnavailableError(StrCat(
+            "cannot serve gRPC on ", Join(options.addresses, ", "),
+            ": is the address in use, the folder missing, or a certificate file unreadable?"));
+      }
+      const std::string& address = options.addresses[i];
+      if (IsUnix(address)) {
+        ::chmod(address.substr(kUnix.size()).c_str(), 0660);
+        ports_[i] = 0;
+      }
+    }
+    SetServing(false);
+    return absl::OkStatus();
+  }
+
+  void SetServing(bool serving) {
+    if (server_ == nullptr) return;
+    grpc::HealthCheckServiceInterface* health = server_->GetHealthCheckService();
+    health->SetServingStatus(serving);
+    health->SetServingStatus(agent::v1::Agent::service_full_name(), serving);
+  }
+
+  int port(std::size_t i) const { return ports_.at(i); }
+
+  void Stop(std::int64_t timeout_ms) {
+    if (server_ == nullptr) return;
+    server_->Shutdown(std::chrono::system_clock::now() + std::chrono::milliseconds(timeout_ms));
+    server_->Wait();
+    server_ = nullptr;
+  }
+
+ private:
+  Service service_;
+  std::deque<int> ports_;  // gRPC keeps pointers to its elements until the server has started
+  std::unique_ptr<grpc::Server> server_;
+};
+
+absl::StatusOr<std::unique_ptr<AgentServer>> AgentServer::Start(const AgentServerOptions& options,
+                                                                StatusSource source) {
+  YM_RETURN_IF_ERROR(CheckOptions(options));
+  auto impl = std::make_unique<Impl>(std::move(source));
+  YM_RETURN_IF_ERROR(impl->Start(options));
+  return std::unique_ptr<AgentServer>(new AgentServer(std::move(impl)));
+}
+
+AgentServer::AgentServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+AgentServer::~AgentServer() { impl_->Stop(0); }
+void AgentServer::SetServing(bool serving) { impl_->SetServing(serving); }
+int AgentServer::port(std::size_t i) const { return impl_->port(i); }
+void AgentServer::Stop(std::int64_t timeout_ms) { impl_->Stop(timeout_ms); }
+
+}  // namespace yardmaster::rpc

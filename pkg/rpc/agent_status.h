@@ -1,0 +1,50 @@
+// What an agent reports about itself, as plain values; agent.proto is the same on the wire and
+// explains every field. Thread safety: values.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace yardmaster::rpc {
+
+enum class PlanState { kAwaiting, kSyncing, kSynced, kStale, kInvalid };
+
+struct PodPlanStatus {
+  std::string pod_namespace;
+  std::string pod_name;
+  std::string pod_uid;
+  std::string node;
+  std::string gang;
+  int rank = 0;
+  std::optional<int> level;
+  int traffic_class = 0;
+  int peers = 0;
+  std::string plan_file;
+  PlanState state = PlanState::kAwaiting;
+  std::string last_error;
+  bool operator==(const PodPlanStatus&) const = default;
+};
+
+struct LinkStatus {
+  std::string node;
+  int rail = 0;
+  int port = 0;
+  std::string device;
+  bool up = true;
+  bool operator==(const LinkStatus&) const = default;
+};
+
+struct AgentStatus {
+  std::vector<std::string> nodes;
+  std::vector<PodPlanStatus> pods;
+  std::vector<LinkStatus> links;
+  bool operator==(const AgentStatus&) const = default;
+};
+
+struct StatusFilter {
+  std::string node;     // empty: every node
+  std::string pod_uid;  // empty: every pod
+};
+
+}  // namespace yardmaster::rpc

@@ -1,0 +1,127 @@
+#include "pkg/rpc/conversion.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+namespace yardmaster::rpc {
+
+namespace {
+
+using Proto = agent::v1::PodPlan;
+
+Proto::State ToProto(PlanState state) {
+  switch (state) {
+    case PlanState::kAwaiting:
+      return Proto::AWAITING;
+    case PlanState::kSyncing:
+      return Proto::SYNCING;
+    case PlanState::kSynced:
+      return Proto::SYNCED;
+    case PlanState::kStale:
+      return Proto::STALE;
+    case PlanState::kInvalid:
+      return Proto::INVALID;
+  }
+  return Proto::STATE_UNSPECIFIED;
+}
+
+PlanState FromProto(Proto::State state) {
+  switch (state) {
+    case Proto::AWAITING:
+      return PlanState::kAwaiting;
+    case Proto::SYNCED:
+      return PlanState::kSynced;
+    case Proto::STALE:
+      return PlanState::kStale;
+    case Proto::INVALID:
+      return PlanState::kInvalid;
+    default:
+      return PlanState::kSyncing;
+  }
+}
+
+void Fill(const PodPlanStatus& from, Proto* to) {
+  to->set_pod_namespace(from.pod_namespace);
+  to->set_pod_name(from.pod_name);
+  to->set_pod_uid(from.pod_uid);
+  to->set_node(from.node);
+  to->set_gang(from.gang);
+  to->set_rank(from.rank);
+  if (from.level.has_value()) to->set_level(*from.level);
+  to->set_traffic_class(from.traffic_class);
+  to->set_peers(from.peers);
+  to->set_plan_file(from.plan_file);
+  to->set_state(ToProto(from.state));
+  to->set_last_error(from.last_error);
+}
+
+PodPlanStatus FromProto(const Proto& from) {
+  PodPlanStatus to;
+  to.pod_namespace = from.pod_namespace();
+  to.pod_name = from.pod_name();
+  to.pod_uid = from.pod_uid();
+  to.node = from.node();
+  to.gang = from.gang();
+  to.rank = from.rank();
+  if (from.has_level()) to.level = from.level();
+  to.traffic_class = from.traffic_class();
+  to.peers = from.peers();
+  to.plan_file = from.plan_file();
+  to.state = FromProto(from.state());
+  to.last_error = from.last_error();
+  return to;
+}
+
+}  // namespace
+
+agent::v1::StatusResponse ToProto(const AgentStatus& status) {
+  agent::v1::StatusResponse response;
+  for (const std::string& node : status.nodes) response.add_nodes(node);
+  for (const PodPlanStatus& pod : status.pods) Fill(pod, response.add_pods());
+  for (const LinkStatus& link : status.links) {
+    agent::v1::Link* to = response.add_links();
+    to->set_node(link.node);
+    to->set_rail(link.rail);
+    to->set_port(link.port);
+    to->set_device(link.device);
+    to->set_up(link.up);
+  }
+  return response;
+}
+
+AgentStatus FromProto(const agent::v1::StatusResponse& response) {
+  AgentStatus status;
+  status.nodes.assign(response.nodes().begin(), response.nodes().end());
+  for (const Proto& pod : response.pods()) status.pods.push_back(FromProto(pod));
+  for (const agent::v1::Link& link : response.links()) {
+    status.links.push_back({link.node(), link.rail(), link.port(), link.device(), link.up()});
+  }
+  return status;
+}
+
+AgentStatus Filtered(AgentStatus status, const StatusFilter& filter) {
+  const auto other_node = [&](const std::string& node) {
+    return !filter.node.empty() && node != filter.node;
+  };
+  std::erase_if(status.nodes, other_node);
+  std::erase_if(status.pods, [&](const PodPlanStatus& pod) {
+    return other_node(pod.node) || (!filter.pod_uid.empty() && pod.pod_uid != filter.pod_uid);
+  });
+  std::erase_if(status.links, [&](const LinkStatus& link) { return other_node(link.node); });
+
+  const auto pod_key = [](const PodPlanStatus& pod) {
+    return std::tie(pod.node, pod.pod_namespace, pod.pod_name, pod.pod_uid);
+  };
+  const auto link_key = [](const LinkStatus& link) {
+    return std::tie(link.node, link.rail, link.port, link.device);
+  };
+  std::sort(status.nodes.begin(), status.nodes.end());
+  std::sort(status.pods.begin(), status.pods.end(),
+            [&](const auto& a, const auto& b) { return pod_key(a) < pod_key(b); });
+  std::sort(status.links.begin(), status.links.end(),
+            [&](const auto& a, const auto& b) { return link_key(a) < link_key(b); });
+  return status;
+}
+
+}  // namespace yardmaster::rpc

@@ -1,0 +1,17 @@
+// AgentStatus and agent.proto, into each other. Only the sources of this folder include it, so that
+// generated headers stay out of everybody else's. Thread safety: pure functions.
+#pragma once
+
+#include "pkg/rpc/agent.pb.h"
+#include "pkg/rpc/agent_status.h"
+
+namespace yardmaster::rpc {
+
+agent::v1::StatusResponse ToProto(const AgentStatus& status);
+// A state this version does not know reads as kSyncing: it is on the way to something.
+AgentStatus FromProto(const agent::v1::StatusResponse& response);
+
+// The part of `status` that the filter lets through, in the order agent.proto promises.
+AgentStatus Filtered(AgentStatus status, const StatusFilter& filter);
+
+}  // namespace yardmaster::rpc

@@ -1,0 +1,52 @@
+// What a schedule is worth: the utilisation of a window of the simulator.
+//
+// The window begins at the instant at which every job may begin to communicate (the worked examples
+// of the Crux paper are drawn so). Utilisation is the FLOP done, counting flop_per_iteration /
+// compute_seconds while a job computes, over the FLOP possible if nobody ever waited.
+//
+// Evaluate runs the event-driven Simulator. PhaseJudge does the same for a handful of jobs many
+// times over, for searches: it scans instead of queueing and remembers the rates of every set of
+// flows it has met. It is written independently, so that each checks the other.
+// Thread safety: Evaluate is pure; a PhaseJudge is single threaded.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "pkg/base/status.h"
+#include "pkg/crux/judge.h"
+#include "pkg/crux/problem.h"
+#include "pkg/sim/simulator.h"
+
+namespace yardmaster::sim {
+
+inline constexpr double kDefaultIterations = 100;
+
+struct EvaluateOptions {
+  double window_seconds = 0;  // 0: kDefaultIterations of the slowest job
+  SimulatorOptions simulator;
+};
+
+struct Evaluation {
+  double utilisation = 0;
+  double window_seconds = 0;
+  std::vector<JobTotals> jobs;
+  std::int64_t events = 0;
+};
+
+// Iterations of the slowest job alone, on the paths given (on its best ones where there are none).
+double DefaultWindow(const crux::Problem& problem, const crux::Solution* solution);
+
+// REQUIRES: problem passed crux::Validate and solution is aligned with it.
+absl::StatusOr<Evaluation> Evaluate(const crux::Problem& problem, const crux::Solution& solution,
+                                    const EvaluateOptions& options = {});
+
+// The job as the simulator takes it.
+JobSpec SpecOf(const crux::Job& job, const crux::JobDecision& decision, JobStart start);
+
+// A judge for crux::Options. Its window is `window_seconds`, but no more than the default one.
+crux::JudgeFactory MakeJudge(double window_seconds = 0);
+
+}  // namespace yardmaster::sim

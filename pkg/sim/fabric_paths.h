@@ -1,0 +1,22 @@
+// A fabric's network as the planner's links and candidate paths: link i is fabric::LinkId(i).
+// Thread safety: pure functions.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "pkg/crux/problem.h"
+#include "pkg/fabric/network.h"
+
+namespace yardmaster::sim {
+
+std::vector<crux::Link> LinksOf(const fabric::Network& network);
+
+// The paths from one host's NIC to another's on `rail`, over all ports: all of them in the order of
+// the switches' groups, or where there are more than `limit`, that many drawn as a hash would take
+// them, the same every time.
+// Failure: empty when the hosts are the same or nothing connects them.
+crux::PathList PathsBetween(const fabric::Network& network, fabric::HostId from, fabric::HostId to,
+                            int rail, int limit);
+
+}  // namespace yardmaster::sim

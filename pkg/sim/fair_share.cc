@@ -1,0 +1,76 @@
+#include "pkg/sim/fair_share.h"
+
+#include <algorithm>
+#include <numeric>
+#include <queue>
+#include <utility>
+
+namespace yardmaster::sim {
+namespace {
+
+// Less weight than this on a link is what rounding left of nothing.
+constexpr double kNoWeight = 1e-9;
+
+}  // namespace
+
+FairShare::FairShare(std::size_t link_count)
+    : left_(link_count, 0), weight_(link_count, 0), users_(link_count) {}
+
+void FairShare::Freeze(ShareFlow& flow, double share) {
+  flow.rate = share * flow.weight;
+  for (const std::int32_t link : flow.links) {
+    left_[link] = std::max(0.0, left_[link] - flow.rate);
+    weight_[link] -= flow.weight;
+  }
+}
+
+void FairShare::DivideLevel(std::vector<ShareFlow>& flows, std::span<const std::int32_t> members) {
+  std::vector<std::int32_t> links;
+  for (const std::int32_t m : members) {
+    flows[m].rate = -1;
+    for (const std::int32_t link : flows[m].links) {
+      if (users_[link].empty()) {
+        links.push_back(link);
+        weight_[link] = 0;
+      }
+      users_[link].push_back(m);
+      weight_[link] += flows[m].weight;
+    }
+  }
+  using Entry = std::pair<double, std::int32_t>;
+  std::vector<Entry> entries;
+  entries.reserve(links.size());
+  for (const std::int32_t link : links) entries.emplace_back(left_[link] / weight_[link], link);
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> heap(std::greater<>(),
+                                                                      std::move(entries));
+  while (!heap.empty()) {
+    const auto [share, link] = heap.top();
+    heap.pop();
+    if (weight_[link] <= kNoWeight) continue;
+    const double now = left_[link] / weight_[link];
+    if (now > share) {
+      heap.emplace(now, link);
+      continue;
+    }
+    for (const std::int32_t m : users_[link]) {
+      if (flows[m].rate < 0) Freeze(flows[m], now);
+    }
+  }
+  for (const std::int32_t link : links) users_[link].clear();
+  for (const std::int32_t m : members) flows[m].rate = std::max(flows[m].rate, 0.0);
+}
+
+void FairShare::Divide(std::vector<ShareFlow>& flows) {
+  std::vector<std::int32_t> order(flows.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::int32_t a, std::int32_t b) { return flows[a].level > flows[b].level; });
+  for (std::size_t begin = 0; begin < order.size();) {
+    std::size_t end = begin;
+    while (end < order.size() && flows[order[end]].level == flows[order[begin]].level) ++end;
+    DivideLevel(flows, std::span(order).subspan(begin, end - begin));
+    begin = end;
+  }
+}
+
+}  // namespace yardmaster::sim

@@ -1,0 +1,22 @@
+// The small clusters of the paper's micro benchmark (section 4.4): at most 20 hosts of 8 GPUs under
+// 2 to 4 ToRs and 2 Aggs, five jobs on hosts of their own, three levels.
+//
+// What the paper leaves open and we fix: ToR-Agg links have 400 Gbit/s, a host more than that. A
+// job has 2 to 4 hosts under two ToRs drawn at random and runs one ring over them, or two with half
+// of the bytes each; a ring goes there and back over one of the two Aggs, which is the choice to
+// make. (Hops inside a ToR are done sooner and meet nobody; they are left out.) Compute time,
+// overlap, bytes and FLOP per GPU are drawn uniformly; all bytes over one uplink alone take an
+// eighth to all of the compute time.
+//
+// Deterministic in `seed`. Thread safety: pure function.
+#pragma once
+
+#include <cstdint>
+
+#include "pkg/crux/problem.h"
+
+namespace yardmaster::sim {
+
+crux::Problem MicroCase(std::uint64_t seed);
+
+}  // namespace yardmaster::sim

@@ -1,0 +1,179 @@
+#include "pkg/sim/phase_judge.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+#include "pkg/crux/intensity.h"
+#include "pkg/sim/evaluate.h"
+
+namespace yardmaster::sim {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kSameInstant = 1e-12;
+
+template <typename Visit>
+void ForEachBit(std::uint64_t set, Visit visit) {
+  for (; set != 0; set &= set - 1) visit(std::countr_zero(set));
+}
+
+}  // namespace
+
+PhaseJudge::PhaseJudge(const crux::Problem& problem, double window_seconds, std::int64_t max_events)
+    : problem_(problem),
+      window_seconds_(window_seconds),
+      max_events_(max_events),
+      share_(problem.links.size()) {}
+
+void PhaseJudge::Load(std::span<const std::int32_t> jobs, const crux::Paths& paths,
+                      std::span<const std::int32_t> levels) {
+  jobs_.clear();
+  flows_.clear();
+  shares_.clear();
+  rates_.clear();
+  active_ = 0;
+  for (const std::int32_t j : jobs) {
+    const crux::Job& job = problem_.jobs[j];
+    Job state{job.compute_seconds,
+              job.communication_start,
+              job.flop_per_iteration / job.compute_seconds,
+              0,
+              0,
+              0,
+              0,
+              0};
+    for (std::size_t f = 0; f < job.flows.size(); ++f) {
+      state.flows |= std::uint64_t{1} << flows_.size();
+      flows_.push_back({static_cast<std::int32_t>(jobs_.size()), job.flows[f].bytes, 0, 0});
+      shares_.push_back({job.flows[f].paths[paths[j][f]], levels[j], 1, 0});
+    }
+    // At time 0 every job may begin to communicate.
+    state.compute_ends = (1 - state.start) * state.compute;
+    state.ready_at = state.flows != 0 ? 0 : kInfinity;
+    jobs_.push_back(state);
+  }
+}
+
+void PhaseJudge::BeginIteration(Job& job, double now) {
+  job.compute_began = now;
+  job.compute_ends = now + job.compute;
+  const double hidden = (1 - job.start) * job.compute;
+  job.ready_at = job.flows != 0 ? std::max(now, job.compute_ends - hidden) : kInfinity;
+}
+
+void PhaseJudge::LookUpRates() {
+  const auto [at, fresh] = rates_.try_emplace(active_);
+  if (fresh) {
+    std::vector<ShareFlow> running;
+    ForEachBit(active_, [&](int f) {
+      running.push_back(shares_[f]);
+      for (const std::int32_t link : shares_[f].links) {
+        share_.SetCapacity(link, crux::BytesPerSecond(problem_.links[link]));
+      }
+    });
+    share_.Divide(running);
+    for (const ShareFlow& flow : running) at->second.push_back(flow.rate);
+  }
+  const double* rate = at->second.data();
+  ForEachBit(active_, [&](int f) { flows_[f].rate = *rate++; });
+}
+
+double PhaseJudge::NextEvent(double now) const {
+  double next = kInfinity;
+  for (const Job& job : jobs_) next = std::min({next, job.ready_at, job.compute_ends});
+  ForEachBit(active_, [&](int f) {
+    if (flows_[f].rate > 0) next = std::min(next, now + flows_[f].remaining / flows_[f].rate);
+  });
+  return next;
+}
+
+void PhaseJudge::Advance(double now, double next) {
+  ForEachBit(active_, [&](int f) {
+    Flow& flow = flows_[f];
+    const double left = flow.remaining - flow.rate * (next - now);
+    // What is left takes less than an instant.
+    const bool done = left <= flow.rate * kSameInstant * std::max(1.0, next);
+    flow.remaining = done ? 0 : left;
+    if (done && flow.rate > 0) active_ &= ~(std::uint64_t{1} << f);
+  });
+}
+
+void PhaseJudge::Settle(double now) {
+  const double together = now + kSameInstant * std::max(1.0, now);
+  for (Job& job : jobs_) {
+    // Several of these can fall on one instant, in this order.
+    for (bool again = true; again && !exhausted(); ++events_) {
+      again = false;
+      if (job.ready_at <= together) {
+        job.ready_at = kInfinity;
+        active_ |= job.flows;
+        ForEachBit(job.flows, [&](int f) { flows_[f].remaining = flows_[f].bytes; });
+      }
+      if (job.compute_ends <= together) {
+        job.computed += now - job.compute_began;
+        job.compute_ends = kInfinity;
+      }
+      const bool idle = job.compute_ends == kInfinity && job.ready_at == kInfinity;
+      if (idle && (active_ & job.flows) == 0) {
+        BeginIteration(job, now);
+        again = job.ready_at <= together || job.compute_ends <= together;
+      }
+    }
+  }
+}
+
+double PhaseJudge::FlopRate(std::span<const std::int32_t> jobs, const crux::Paths& paths,
+                            std::span<const std::int32_t> levels) {
+  std::size_t flow_count = 0;
+  for (const std::int32_t j : jobs) flow_count += problem_.jobs[j].flows.size();
+  if (exhausted()) return 0;
+  if (flow_count > kMaxFlows) return Simulated(jobs, paths, levels);
+  Load(jobs, paths, levels);
+  double now = 0;
+  Settle(now);
+  while (!exhausted()) {
+    ++events_;
+    LookUpRates();
+    const double next = NextEvent(now);
+    if (next > window_seconds_) break;
+    Advance(now, next);
+    now = next;
+    Settle(now);
+  }
+  double flop = 0;
+  for (const Job& job : jobs_) {
+    const double under_way = job.compute_ends < kInfinity ? window_seconds_ - job.compute_began : 0;
+    flop += job.flop_per_second * (job.computed + under_way);
+  }
+  return flop / window_seconds_;
+}
+
+double PhaseJudge::Simulated(std::span<const std::int32_t> jobs, const crux::Paths& paths,
+                             std::span<const std::int32_t> levels) {
+  crux::Problem some{problem_.levels, problem_.links, {}};
+  crux::Solution solution;
+  double possible = 0;
+  for (const std::int32_t j : jobs) {
+    const crux::Job& job = problem_.jobs[j];
+    some.jobs.push_back(job);
+    crux::JobDecision decision;
+    decision.level = levels[j];
+    decision.paths = paths[j];
+    solution.jobs.push_back(std::move(decision));
+    possible += job.flop_per_iteration / job.compute_seconds;
+  }
+  EvaluateOptions options;
+  options.window_seconds = window_seconds_;
+  options.simulator.max_events = max_events_ - events_;
+  const auto evaluation = Evaluate(some, solution, options);
+  if (!evaluation.ok()) {
+    events_ = max_events_ + 1;
+    return 0;
+  }
+  // Its events cost several of ours.
+  events_ += 8 * evaluation->events;
+  return evaluation->utilisation * possible;
+}
+
+}  // namespace yardmaster::sim

@@ -1,0 +1,76 @@
+// The simulator's answer for a handful of jobs, made for being asked thousands of times: no event
+// queue (the next event is found by scanning), and rates are looked up by the set of flows that are
+// under way. Same model as Simulator; written independently, so that tests hold one against the
+// other. Asked for more than kMaxFlows flows it falls back on Simulator.
+//
+// Complexity: O(jobs + flows) per event. Deterministic. Thread safety: single threaded.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "pkg/crux/judge.h"
+#include "pkg/crux/problem.h"
+#include "pkg/sim/fair_share.h"
+
+namespace yardmaster::sim {
+
+class PhaseJudge final : public crux::Judge {
+ public:
+  static constexpr std::size_t kMaxFlows = 64;
+
+  // About as many as take five seconds.
+  static constexpr std::int64_t kDefaultMaxEvents = 100'000'000;
+
+  // `problem` must outlive this. It tires after `max_events` in all.
+  PhaseJudge(const crux::Problem& problem, double window_seconds,
+             std::int64_t max_events = kDefaultMaxEvents);
+
+  double FlopRate(std::span<const std::int32_t> jobs, const crux::Paths& paths,
+                  std::span<const std::int32_t> levels) override;
+  bool exhausted() const override { return events_ > max_events_; }
+  std::int64_t events() const { return events_; }
+
+ private:
+  struct Flow {
+    std::int32_t job;  // place in jobs_
+    double bytes;
+    double remaining;
+    double rate;
+  };
+  struct Job {
+    double compute;
+    double start;  // communication start
+    double flop_per_second;
+    std::uint64_t flows;  // as a set
+    double ready_at;      // next time its flows start; infinite while they run
+    double compute_ends;  // infinite while it does not compute
+    double compute_began;
+    double computed;
+  };
+
+  void Load(std::span<const std::int32_t> jobs, const crux::Paths& paths,
+            std::span<const std::int32_t> levels);
+  void BeginIteration(Job& job, double now);
+  double NextEvent(double now) const;
+  void Advance(double now, double next);
+  void Settle(double now);
+  void LookUpRates();
+  double Simulated(std::span<const std::int32_t> jobs, const crux::Paths& paths,
+                   std::span<const std::int32_t> levels);
+
+  const crux::Problem& problem_;
+  const double window_seconds_;
+  const std::int64_t max_events_;
+  std::int64_t events_ = 0;
+  std::vector<Job> jobs_;
+  std::vector<Flow> flows_;
+  std::vector<ShareFlow> shares_;
+  std::uint64_t active_ = 0;
+  FairShare share_;
+  std::unordered_map<std::uint64_t, std::vector<double>> rates_;  // only looked up, never walked
+};
+
+}  // namespace yardmaster::sim

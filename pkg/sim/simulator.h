@@ -1,0 +1,165 @@
+// A flow-level simulator of training jobs on links, driven by events.
+//
+// Model: a job repeats iterations of compute and communication; its flows all start when
+// `communication_start` of the compute is done; an iteration ends when its compute and all its
+// flows are done, and the next begins at once. Links serve levels strictly and preemptively, and
+// share fairly inside a level (fair_share.h). Time is in seconds, sizes in bytes, capacities in
+// Gbit/s.
+//
+// When a flow starts or ends only what it can reach is divided anew: flows of its own level or
+// lower on its links, the flows of their levels or lower on theirs, and so on. Events at the same
+// instant (within kSameInstant, relative) are all applied before bandwidth is divided, so the order
+// in which they were entered does not matter.
+//
+// Invariants, checked by CheckConservation: no link carries more than its capacity; no flow could
+// get more without taking from one of its own or a higher level; bytes delivered never exceed bytes
+// sent.
+// Deterministic. Thread safety: single threaded.
+#pragma once
+
+#include <cstdint>
+#include <queue>
+#include <span>
+#include <tuple>
+#include <vector>
+
+#include "pkg/base/status.h"
+#include "pkg/sim/fair_share.h"
+
+namespace yardmaster::sim {
+
+struct FlowSpec {
+  double bytes = 0;                 // per iteration, > 0
+  std::vector<std::int32_t> links;  // at least one
+  double weight = 1;                // inside its level
+};
+
+enum class JobStart {
+  kFresh,               // the first iteration begins
+  kReadyToCommunicate,  // the first iteration stands where its flows may start
+};
+
+struct JobSpec {
+  double compute_seconds = 0;
+  double communication_start = 1;
+  std::int32_t level = 0;
+  std::vector<FlowSpec> flows;
+  std::int64_t iterations = 0;  // 0: until it is removed
+  double offset_seconds = 0;    // the job waits so long before it starts
+  JobStart start = JobStart::kFresh;
+};
+
+struct JobTotals {
+  double compute_seconds = 0;  // spent computing until now
+  std::int64_t iterations = 0;
+  double finished_seconds = -1;    // -1: still running
+  std::vector<double> flow_bytes;  // delivered, per flow
+};
+
+struct SimulatorOptions {
+  // Stops a window that would take for ever (an iteration of a nanosecond in a window of a day).
+  std::int64_t max_events = 200'000'000;
+};
+
+class Simulator {
+ public:
+  explicit Simulator(const std::vector<double>& link_gbps, const SimulatorOptions& options = {});
+
+  // The job arrives now. Returns its index, counted from 0.
+  std::int32_t AddJob(const JobSpec& spec);
+  // Its flows vanish; its totals stay. Does nothing to a job that has finished.
+  void RemoveJob(std::int32_t job);
+  void SetLevel(std::int32_t job, std::int32_t level);
+  // What is under way of the flow moves to the new path, as when a connection is rerouted.
+  void SetPath(std::int32_t job, std::int32_t flow, const std::vector<std::int32_t>& links);
+  // 0 takes the link down: flows on it wait.
+  void SetCapacity(std::int32_t link, double gbps);
+
+  // Runs to `seconds`. Errors: ResourceExhausted when that takes more than max_events.
+  absl::Status RunUntil(double seconds);
+  // As RunUntil but returns at the first instant at which jobs finish, with those jobs, sorted.
+  absl::StatusOr<std::vector<std::int32_t>> RunUntilFinish(double seconds);
+
+  double now() const { return now_; }
+  std::int64_t events() const { return events_; }
+  JobTotals Totals(std::int32_t job) const;
+  // Bytes per second the flow moves right now.
+  double RateOf(std::int32_t job, std::int32_t flow) const;
+  // Internal: what the invariants above promise, verified from scratch.
+  absl::Status CheckConservation() const;
+
+ private:
+  enum class EventKind : std::int8_t { kStart, kReady, kComputeDone, kFlowDone };
+  // Ordered by time, then kind and index, so that ties are the same on every run.
+  struct Event {
+    double at;
+    EventKind kind;
+    std::int32_t index;  // job, or flow
+    std::uint32_t version;
+    bool operator>(const Event& other) const {
+      return std::tie(at, kind, index, version) >
+             std::tie(other.at, other.kind, other.index, other.version);
+    }
+  };
+  struct FlowState {
+    std::int32_t job = 0;
+    std::vector<std::int32_t> links;
+    double bytes = 0;
+    double weight = 1;
+    std::int32_t level = 0;
+    bool active = false;
+    double remaining = 0;
+    double rate = 0;
+    double updated = 0;  // when `remaining` was true
+    double delivered = 0;
+    std::uint32_t version = 0;
+    std::uint64_t mark = 0;
+  };
+  struct JobState {
+    JobSpec spec;
+    std::int32_t first_flow = 0;
+    bool running = false;
+    bool computing = false;
+    double compute_began = 0;
+    double compute_seconds = 0;
+    std::int32_t flows_left = 0;
+    std::int64_t iterations = 0;
+    double finished = -1;
+    std::uint32_t version = 0;
+  };
+
+  bool Stale(const Event& event) const;
+  void DropStale();
+  void Apply(const Event& event);
+  void StartJob(std::int32_t job);
+  void BeginIteration(std::int32_t job, double compute_done);
+  void StartFlows(std::int32_t job);
+  void FinishFlow(std::int32_t flow);
+  void EndIterationIfDone(std::int32_t job);
+  void Activate(std::int32_t flow);
+  void Deactivate(std::int32_t flow);
+  void Settle(FlowState& flow);
+  void SetRate(std::int32_t flow, double rate);
+  void Reach(std::span<const std::int32_t> links, std::int32_t level);
+  void DivideReached();
+  absl::Status Step(double until);
+
+  const SimulatorOptions options_;
+  double now_ = 0;
+  std::int64_t events_ = 0;
+  std::vector<double> capacity_;                      // bytes per second
+  std::vector<std::vector<std::int32_t>> active_on_;  // per link
+  std::vector<FlowState> flows_;
+  std::vector<JobState> jobs_;
+  std::vector<std::int32_t> finished_;
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> queue_;
+  FairShare share_;
+  // Flows to divide anew before time goes on.
+  std::vector<std::int32_t> reached_;
+  std::vector<std::int32_t> dividing_;
+  std::vector<ShareFlow> shares_;
+  std::vector<std::uint64_t> link_mark_;
+  std::uint64_t mark_ = 1;
+};
+
+}  // namespace yardmaster::sim

@@ -1,0 +1,196 @@
+#include "pkg/sim/simulator.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "pkg/base/random.h"
+
+namespace yardmaster::sim {
+namespace {
+
+using ::testing::ElementsAre;
+
+// 8 Gbit/s: a gigabyte a second.
+JobSpec Job(double compute, double start, double seconds, std::vector<std::int32_t> links,
+            std::int32_t level = 0) {
+  JobSpec spec;
+  spec.compute_seconds = compute;
+  spec.communication_start = start;
+  spec.level = level;
+  spec.flows.push_back({seconds * 1e9, std::move(links), 1});
+  return spec;
+}
+
+TEST(Simulator, AJobAloneTakesItsOwnTime) {
+  Simulator simulator({8, 8});
+  JobSpec spec = Job(2, 0.5, 3, {0, 1});
+  spec.iterations = 5;
+  const std::int32_t job = simulator.AddJob(spec);
+  const auto finished = simulator.RunUntilFinish(1000);
+  ASSERT_TRUE(finished.ok());
+  EXPECT_THAT(*finished, ElementsAre(job));
+  EXPECT_DOUBLE_EQ(simulator.Totals(job).finished_seconds, 5 * (1 + 3.0));
+  EXPECT_DOUBLE_EQ(simulator.Totals(job).compute_seconds, 5 * 2.0);
+  EXPECT_DOUBLE_EQ(simulator.Totals(job).flow_bytes[0], 15e9);
+}
+
+TEST(Simulator, CommunicationThatIsHiddenCostsNothing) {
+  Simulator simulator({8});
+  JobSpec spec = Job(2, 0.5, 1, {0});
+  spec.iterations = 7;
+  const std::int32_t job = simulator.AddJob(spec);
+  ASSERT_TRUE(simulator.RunUntil(100).ok());
+  EXPECT_DOUBLE_EQ(simulator.Totals(job).finished_seconds, 14);
+}
+
+TEST(Simulator, TwoOfOneLevelShareALinkEqually) {
+  Simulator simulator({8});
+  JobSpec spec = Job(1, 1, 2, {0});
+  spec.start = JobStart::kReadyToCommunicate;
+  const std::int32_t a = simulator.AddJob(spec);
+  const std::int32_t b = simulator.AddJob(spec);
+  ASSERT_TRUE(simulator.RunUntil(1).ok());
+  EXPECT_DOUBLE_EQ(simulator.RateOf(a, 0), 0.5e9);
+  EXPECT_DOUBLE_EQ(simulator.RateOf(b, 0), 0.5e9);
+  ASSERT_TRUE(simulator.RunUntil(10).ok());
+  EXPECT_EQ(simulator.Totals(a).iterations, 2);  // 4 s of sharing, 1 s of compute
+  EXPECT_DOUBLE_EQ(simulator.Totals(b).compute_seconds, 2);
+}
+
+TEST(Simulator, AHigherLevelTakesTheLinkAtOnce) {
+  Simulator simulator({8});
+  JobSpec low = Job(1, 1, 4, {0}, 0);
+  low.start = JobStart::kReadyToCommunicate;
+  const std::int32_t a = simulator.AddJob(low);
+  ASSERT_TRUE(simulator.RunUntil(1).ok());
+  JobSpec high = Job(1, 1, 2, {0}, 1);
+  high.start = JobStart::kReadyToCommunicate;
+  high.iterations = 1;
+  const std::int32_t b = simulator.AddJob(high);
+  ASSERT_TRUE(simulator.RunUntil(2).ok());
+  EXPECT_EQ(simulator.RateOf(a, 0), 0);
+  EXPECT_EQ(simulator.RateOf(b, 0), 1e9);
+  ASSERT_TRUE(simulator.RunUntil(100).ok());
+  EXPECT_DOUBLE_EQ(simulator.Totals(b).finished_seconds, 3);
+}
+
+TEST(Simulator, WeightsDivideALevel) {
+  Simulator simulator({8});
+  JobSpec one = Job(1, 0, 9, {0});
+  JobSpec three = Job(1, 0, 9, {0});
+  three.flows[0].weight = 3;
+  const std::int32_t a = simulator.AddJob(one);
+  const std::int32_t b = simulator.AddJob(three);
+  ASSERT_TRUE(simulator.RunUntil(1).ok());
+  EXPECT_DOUBLE_EQ(simulator.RateOf(a, 0), 0.25e9);
+  EXPECT_DOUBLE_EQ(simulator.RateOf(b, 0), 0.75e9);
+}
+
+TEST(Simulator, MaxMinLeavesNobodyWithLessThanNeedBe) {
+  // The classic line: one flow over both links, one on each.
+  Simulator simulator({8, 16});
+  const std::int32_t both = simulator.AddJob(Job(1, 0, 9, {0, 1}));
+  const std::int32_t first = simulator.AddJob(Job(1, 0, 9, {0}));
+  const std::int32_t second = simulator.AddJob(Job(1, 0, 9, {1}));
+  ASSERT_TRUE(simulator.RunUntil(1).ok());
+  EXPECT_DOUBLE_EQ(simulator.RateOf(both, 0), 0.5e9);
+  EXPECT_DOUBLE_EQ(simulator.RateOf(first, 0), 0.5e9);
+  EXPECT_DOUBLE_EQ(simulator.RateOf(second, 0), 1.5e9);
+}
+
+TEST(Simulator, AFailedLinkHoldsItsFlowsUntilItIsBackOrTheyMove) {
+  Simulator simulator({8, 8});
+  JobSpec spec = Job(1, 1, 2, {0});
+  spec.start = JobStart::kReadyToCommunicate;
+  spec.iterations = 1;
+  const std::int32_t waits = simulator.AddJob(spec);
+  const std::int32_t moves = simulator.AddJob(spec);
+  ASSERT_TRUE(simulator.RunUntil(2).ok());  // half of each is through
+  simulator.SetCapacity(0, 0);
+  ASSERT_TRUE(simulator.RunUntil(5).ok());
+  EXPECT_DOUBLE_EQ(simulator.Totals(waits).flow_bytes[0], 1e9);
+  simulator.SetPath(moves, 0, {1});
+  ASSERT_TRUE(simulator.RunUntil(10).ok());
+  EXPECT_DOUBLE_EQ(simulator.Totals(moves).finished_seconds, 6);
+  simulator.SetCapacity(0, 4);
+  ASSERT_TRUE(simulator.RunUntil(20).ok());
+  EXPECT_DOUBLE_EQ(simulator.Totals(waits).finished_seconds, 12);
+}
+
+TEST(Simulator, ARemovedJobLeavesItsBandwidthToTheOthers) {
+  Simulator simulator({8});
+  const std::int32_t a = simulator.AddJob(Job(1, 0, 9, {0}));
+  const std::int32_t b = simulator.AddJob(Job(1, 0, 9, {0}));
+  ASSERT_TRUE(simulator.RunUntil(2).ok());
+  simulator.RemoveJob(a);
+  ASSERT_TRUE(simulator.RunUntil(3).ok());
+  EXPECT_DOUBLE_EQ(simulator.RateOf(b, 0), 1e9);
+  EXPECT_DOUBLE_EQ(simulator.Totals(a).flow_bytes[0], 1e9);
+  EXPECT_DOUBLE_EQ(simulator.Totals(b).flow_bytes[0], 2e9);
+}
+
+TEST(Simulator, AnOffsetDelaysTheStart) {
+  Simulator simulator({8});
+  JobSpec spec = Job(1, 1, 1, {0});
+  spec.offset_seconds = 3;
+  spec.iterations = 1;
+  const std::int32_t job = simulator.AddJob(spec);
+  ASSERT_TRUE(simulator.RunUntil(10).ok());
+  EXPECT_DOUBLE_EQ(simulator.Totals(job).finished_seconds, 5);
+}
+
+TEST(Simulator, AWindowFullOfTinyIterationsIsRefusedNotWaitedFor) {
+  Simulator simulator({8}, {.max_events = 1000});
+  simulator.AddJob(Job(1e-9, 1, 1e-9, {0}));
+  EXPECT_EQ(simulator.RunUntil(1e6).code(), absl::StatusCode::kResourceExhausted);
+}
+
+// Random jobs come, go, change level and path while links fail; the books have to balance always.
+TEST(Simulator, NothingIsLostAndNothingIsIdleThatCouldBeUsed) {
+  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+    Random random(seed);
+    const std::int32_t links = 8;
+    Simulator simulator(std::vector<double>(links, 8));
+    const auto path = [&] {
+      std::vector<std::int32_t> all(links);
+      for (std::int32_t l = 0; l < links; ++l) all[l] = l;
+      random.Shuffle(all);
+      all.resize(1 + random.Below(3));
+      return all;
+    };
+    std::int32_t jobs = 0;
+    for (int step = 0; step < 150; ++step) {
+      switch (random.Below(5)) {
+        case 0: {
+          JobSpec spec = Job(0.1 + random.Unit(), random.Unit(), 0.1 + random.Unit(), path(),
+                             static_cast<std::int32_t>(random.Below(4)));
+          spec.flows.push_back({1e8 + 1e9 * random.Unit(), path(), 0.5 + random.Unit()});
+          simulator.AddJob(spec);
+          ++jobs;
+          break;
+        }
+        case 1:
+          if (jobs > 0 && random.Below(3) == 0) simulator.RemoveJob(random.Below(jobs));
+          break;
+        case 2:
+          if (jobs > 0) simulator.SetLevel(random.Below(jobs), random.Below(4));
+          break;
+        case 3:
+          if (jobs > 0) simulator.SetPath(random.Below(jobs), random.Below(2), path());
+          break;
+        default:
+          simulator.SetCapacity(random.Below(links), random.Below(4) == 0 ? 0 : 8);
+      }
+      ASSERT_TRUE(simulator.RunUntil(simulator.now() + random.Unit()).ok());
+      const absl::Status books = simulator.CheckConservation();
+      ASSERT_TRUE(books.ok()) << MessageOf(books);
+    }
+    for (std::int32_t job = 0; job < jobs; ++job) {
+      const JobTotals totals = simulator.Totals(job);
+      EXPECT_GE(totals.flow_bytes[1], 1e8 * static_cast<double>(totals.iterations));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace yardmaster::sim

@@ -1,0 +1,67 @@
+// Replays jobs over time on a fabric under one policy.
+//
+// Jobs wait first in, first out for whole hosts, which they get partly in a row and partly
+// scattered (`scatter`), as a busy cluster gives them out. At every arrival and end the policy
+// decides anew (crux from what holds, with its hysteresis, as in operation; the others from
+// nothing). Between two such instants every job progresses at a constant speed: that of a window of
+// the flow simulator over the jobs that share links with it, remembered while they, their paths and
+// their levels stay the same. Traffic: each stage of a job runs a ring per rail over its hosts; the
+// hops between different ToRs are flows with the fabric's candidate paths; of the hops below one
+// ToR a single one stands for all, since they meet nobody. Errors: InvalidArgument for a job that
+// no cluster of this size can hold. Deterministic. Thread safety: pure function (apart from
+// `progress`).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "pkg/base/status.h"
+#include "pkg/crux/decide.h"
+#include "pkg/fabric/network.h"
+#include "pkg/sim/trace_workload.h"
+
+namespace yardmaster::sim {
+
+struct TraceOptions {
+  crux::Policy policy = crux::Policy::kCrux;
+  std::int32_t levels = 8;
+  std::vector<std::int32_t> reserved_levels;  // of them, handed out to nobody
+  std::uint64_t seed = 1;
+  // Crux starts from what holds now, and a running job moves only for this gain. Negative: it
+  // decides from nothing each time.
+  double hysteresis = 0.1;
+  double scatter = 0.3;           // probability that the next host is anywhere, not the next free
+  double window_iterations = 12;  // of the slowest job of a group
+  int max_paths = 64;             // candidates per flow
+  std::function<void(std::size_t finished, std::size_t all)> progress;
+};
+
+struct TraceJobResult {
+  std::string id;
+  std::int32_t gpus = 0;
+  double start_seconds = 0;
+  double finish_seconds = 0;
+  double utilisation = 0;  // share of its time it computed
+  double slowdown = 1;     // against being alone on its paths of least load
+  bool contended = false;
+};
+
+struct TraceResult {
+  std::vector<TraceJobResult> jobs;  // in the order of arrival
+  double utilisation = 0;            // FLOP done over FLOP possible on the GPUs that were in use
+  double mean_completion_seconds = 0;
+  double mean_slowdown = 1;
+  double worst_slowdown = 1;
+  double contended_jobs = 0;  // share
+  double contended_gpus = 0;  // share
+  std::int32_t peak_jobs = 0;
+  std::int32_t peak_gpus = 0;
+};
+
+absl::StatusOr<TraceResult> RunTrace(const fabric::Network& network,
+                                     const std::vector<TraceJob>& jobs,
+                                     const TraceOptions& options);
+
+}  // namespace yardmaster::sim

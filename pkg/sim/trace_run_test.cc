@@ -1,0 +1,101 @@
+#include "pkg/sim/trace_run.h"
+
+#include <algorithm>
+#include <gtest/gtest.h>
+#include <memory>
+#include <set>
+
+#include "pkg/fabric/testing.h"
+#include "pkg/sim/fabric_paths.h"
+
+namespace yardmaster::sim {
+namespace {
+
+fabric::Network SmallNetwork() {
+  const fabric::FabricSpec spec = fabric::SmallHpn(1, 4, 6);
+  return *fabric::Network::Build(spec,
+                                 std::make_shared<const fabric::Places>(fabric::PlacesOf(spec)));
+}
+
+std::vector<TraceJob> SmallTrace(std::uint64_t seed) {
+  return GenerateTrace({{"GPT-13b", 32}, {"llama_30b", 48}, {"ResNet", 16}, {"mnist", 8}},
+                       {.jobs = 30, .mean_gap_seconds = 300, .large_share = 0, .seed = seed});
+}
+
+TEST(FabricPaths, PathsStartAndEndAtTheHostsAndAreAllDifferent) {
+  const fabric::Network network = SmallNetwork();
+  for (const int limit : {4, 1000}) {
+    const crux::PathList paths =
+        PathsBetween(network, fabric::HostId(0), fabric::HostId(20), 3, limit);
+    EXPECT_GT(paths.size(), 1);
+    EXPECT_LE(paths.size(), limit);
+    std::set<std::vector<std::int32_t>> different;
+    for (std::int32_t p = 0; p < paths.size(); ++p) {
+      const auto path = paths[p];
+      different.emplace(path.begin(), path.end());
+      const auto first = fabric::Network::cable_of(fabric::LinkId(path.front()));
+      const auto last = fabric::Network::cable_of(fabric::LinkId(path.back()));
+      EXPECT_EQ(network.nic_port_of(first).host, fabric::HostId(0));
+      EXPECT_EQ(network.nic_port_of(last).host, fabric::HostId(20));
+      EXPECT_EQ(network.nic_port_of(first).rail, 3);
+      EXPECT_EQ(network.nic_port_of(last).rail, 3);
+    }
+    EXPECT_EQ(different.size(), static_cast<std::size_t>(paths.size()));
+  }
+  EXPECT_TRUE(PathsBetween(network, fabric::HostId(1), fabric::HostId(1), 0, 9).empty());
+}
+
+TEST(TraceWorkload, GeneratedTracesHaveThePublishedShape) {
+  const auto jobs = GenerateTrace({{"GPT-13b", 32}, {"llama", 400}, {"none", 0}}, {.jobs = 5000});
+  std::size_t large = 0;
+  std::int32_t largest = 0;
+  for (std::size_t j = 0; j < jobs.size(); ++j) {
+    EXPECT_GT(jobs[j].gpus, 0);
+    EXPECT_GE(jobs[j].arrival_seconds, j > 0 ? jobs[j - 1].arrival_seconds : 0);
+    large += jobs[j].gpus >= 128;
+    largest = std::max(largest, jobs[j].gpus);
+  }
+  EXPECT_GT(large, jobs.size() / 10);
+  EXPECT_LT(large, jobs.size() / 6);
+  EXPECT_EQ(largest, 512);
+  EXPECT_NEAR(jobs.back().arrival_seconds, 14 * 86400, 1.5 * 86400);
+}
+
+TEST(TraceRun, EveryJobEndsAndNobodyIsFasterThanAlone) {
+  const fabric::Network network = SmallNetwork();
+  const auto jobs = SmallTrace(2);
+  for (const crux::Policy policy : crux::AllPolicies()) {
+    if (policy == crux::Policy::kExact) continue;
+    TraceOptions options;
+    options.policy = policy;
+    const auto result = RunTrace(network, jobs, options);
+    ASSERT_TRUE(result.ok()) << MessageOf(result.status());
+    EXPECT_GT(result->utilisation, 0);
+    EXPECT_LE(result->utilisation, 1);
+    for (std::size_t j = 0; j < jobs.size(); ++j) {
+      const TraceJobResult& job = result->jobs[j];
+      EXPECT_GE(job.start_seconds, jobs[j].arrival_seconds);
+      // A window of some iterations measures a speed to a few percent.
+      EXPECT_GE(job.finish_seconds - job.start_seconds, 0.9 * jobs[j].run_seconds);
+    }
+  }
+}
+
+TEST(TraceRun, TheSameSeedGivesTheSameRun) {
+  const fabric::Network network = SmallNetwork();
+  const auto jobs = SmallTrace(4);
+  const auto one = RunTrace(network, jobs, {});
+  const auto two = RunTrace(network, jobs, {});
+  ASSERT_TRUE(one.ok());
+  EXPECT_EQ(one->utilisation, two->utilisation);
+  EXPECT_EQ(one->mean_completion_seconds, two->mean_completion_seconds);
+}
+
+TEST(TraceRun, AJobLargerThanTheFabricIsRefusedByName) {
+  const auto result = RunTrace(SmallNetwork(), {{"huge", "GPT", 100000, 0, 100}}, TraceOptions{});
+  EXPECT_EQ(MessageOf(result.status()).rfind("huge: needs 12500 hosts", 0), 0u)
+      << MessageOf(result.status());
+}
+
+}  // namespace
+}  // namespace yardmaster::sim

@@ -1,0 +1,35 @@
+// From decoded objects to the snapshot that planning reads.
+//
+// Hosts. Nodes that carry the two place labels of the Fabric (or the default labels without one).
+// A Node with GPUs and without them is named in `warnings` and not used. Cordoned and NotReady
+// Nodes are out; so are Nodes with a NoSchedule or NoExecute taint that no job tolerates (a taint
+// that some job tolerates narrows the others' hosts instead). The backup label or taint makes a
+// backup host.
+//
+// Occupation. Unfinished pods with a node hold their GPUs there. A committed gang holds its hosts
+// from the commit on, whether its pods are bound yet or not; a pod on its slot's host is not
+// counted a second time.
+//
+// Jobs. One per Gang, and one per TrainingJob that has no Gang yet and has not ended; the key is
+// (namespace, name of the Gang, present or future: api::GangName). A TrainingJob without a Gang
+// whose ranks are all bound counts as placed where they are. Gangs whose pods have all finished are
+// left out.
+//
+// Everything wrong in one object becomes that job's `problems` or a warning and stops nothing else.
+//
+// Determinism: the order of the given objects does not matter. Cost: O(nodes * distinct pod
+// templates + pods + GPUs of all jobs). Thread safety: pure function.
+#pragma once
+
+#include "pkg/api/gang.h"
+#include "pkg/plan/snapshot.h"
+#include "pkg/state/world.h"
+
+namespace yardmaster::state {
+
+// True on a Gang once every pod of it has finished; its hosts are free again.
+inline constexpr char kFinishedCondition[] = "Finished";
+
+plan::Snapshot BuildSnapshot(const World& world);
+
+}  // namespace yardmaster::state

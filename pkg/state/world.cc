@@ -1,0 +1,133 @@
+#include "pkg/state/world.h"
+
+#include <chrono>
+#include <utility>
+
+#include "nlohmann/json.hpp"
+
+#include "pkg/base/status.h"
+#include "pkg/base/strings.h"
+#include "pkg/kube/object.h"
+
+namespace yardmaster::state {
+
+using nlohmann::json;
+
+void WorldCache::Changed() {
+  ++version_;
+  changed_.notify_all();
+}
+
+template <typename T>
+void WorldCache::DeliverTo(ObjectMap<T>& map, const char* kind, const json& object,
+                           absl::StatusOr<T> decoded, bool assume) {
+  const std::string key = kube::KeyOf(object);
+  std::lock_guard lock(mutex_);
+  if (!decoded.ok()) {
+    const std::string who = StrCat(kind, " ", key);
+    problems_[who] = StrCat(who, ": ", MessageOf(decoded.status()));
+    return Changed();
+  }
+  problems_.erase(StrCat(kind, " ", key));
+  auto shared = std::make_shared<const T>(*std::move(decoded));
+  if (assume) {
+    map.Assume(key, std::move(shared));
+    Changed();
+  } else if (map.Deliver(key, std::move(shared))) {
+    Changed();
+  }
+}
+
+void WorldCache::Deliver(Kind kind, const json& object) {
+  switch (kind) {
+    case Kind::kFabric:
+      return DeliverTo(fabrics_, "Fabric", object, api::DecodeFabric(object), false);
+    case Kind::kNode:
+      return DeliverTo(nodes_, "Node", object, api::DecodeNode(object), false);
+    case Kind::kPod:
+      return DeliverTo(pods_, "Pod", object, api::DecodePod(object), false);
+    case Kind::kTrainingJob:
+      return DeliverTo(jobs_, "TrainingJob", object, api::DecodeTrainingJob(object), false);
+    case Kind::kGang:
+      return DeliverTo(gangs_, "Gang", object, api::DecodeGang(object), false);
+  }
+}
+
+void WorldCache::Assume(Kind kind, const json& object) {
+  if (kind == Kind::kGang) {
+    DeliverTo(gangs_, "Gang", object, api::DecodeGang(object), true);
+  } else if (kind == Kind::kPod) {
+    DeliverTo(pods_, "Pod", object, api::DecodePod(object), true);
+  } else {
+    Deliver(kind, object);
+  }
+}
+
+void WorldCache::Remove(Kind kind, const json& object) {
+  const std::string key = kube::KeyOf(object);
+  const std::string uid = kube::UidOf(object);
+  std::lock_guard lock(mutex_);
+  bool removed = false;
+  switch (kind) {
+    case Kind::kFabric:
+      removed = fabrics_.Remove(key, uid);
+      break;
+    case Kind::kNode:
+      removed = nodes_.Remove(key, uid);
+      break;
+    case Kind::kPod:
+      removed = pods_.Remove(key, uid);
+      break;
+    case Kind::kTrainingJob:
+      removed = jobs_.Remove(key, uid);
+      break;
+    case Kind::kGang:
+      removed = gangs_.Remove(key, uid);
+      break;
+  }
+  const char* const names[] = {"Fabric", "Node", "Pod", "TrainingJob", "Gang"};
+  removed |= problems_.erase(StrCat(names[static_cast<int>(kind)], " ", key)) != 0;
+  if (removed) Changed();
+}
+
+World WorldCache::Take() const {
+  std::lock_guard lock(mutex_);
+  World world{fabrics_.All(), nodes_.All(), pods_.All(), jobs_.All(), gangs_.All(), {}};
+  for (const auto& [who, problem] : problems_) world.problems.push_back(problem);
+  return world;
+}
+
+std::shared_ptr<const api::Gang> WorldCache::FindGang(const std::string& key) const {
+  std::lock_guard lock(mutex_);
+  return gangs_.Find(key);
+}
+
+std::shared_ptr<const api::TrainingJob> WorldCache::FindJob(const std::string& key) const {
+  std::lock_guard lock(mutex_);
+  return jobs_.Find(key);
+}
+
+std::shared_ptr<const api::Pod> WorldCache::FindPod(const std::string& key) const {
+  std::lock_guard lock(mutex_);
+  return pods_.Find(key);
+}
+
+std::shared_ptr<const api::Node> WorldCache::FindNode(const std::string& name) const {
+  std::lock_guard lock(mutex_);
+  return nodes_.Find(name);
+}
+
+std::uint64_t WorldCache::version() const {
+  std::lock_guard lock(mutex_);
+  return version_;
+}
+
+std::uint64_t WorldCache::WaitForChange(std::uint64_t seen, std::int64_t max_ms,
+                                        std::stop_token stop) const {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, stop, std::chrono::milliseconds(max_ms),
+                    [&] { return version_ != seen; });
+  return version_;
+}
+
+}  // namespace yardmaster::state

@@ -1,0 +1,87 @@
+#include "pkg/state/world_feed.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "nlohmann/json.hpp"
+
+#include "pkg/base/status.h"
+#include "pkg/base/strings.h"
+
+namespace yardmaster::state {
+
+kube::Resource ResourceOf(Kind kind) {
+  switch (kind) {
+    case Kind::kFabric:
+      return kube::Fabrics();
+    case Kind::kNode:
+      return kube::Nodes();
+    case Kind::kPod:
+      return kube::Pods();
+    case Kind::kTrainingJob:
+      return kube::TrainingJobs();
+    case Kind::kGang:
+      return kube::Gangs();
+  }
+  return kube::Pods();
+}
+
+WorldFeed::WorldFeed(kube::Client& client, WorldCache& cache, const std::vector<Kind>& kinds,
+                     Handlers handlers, kube::Timing timing) {
+  for (Kind kind : kinds) {
+    auto deliver = [&cache, kind, changed = handlers.changed](const kube::ObjectPtr& object) {
+      cache.Deliver(kind, *object);
+      if (changed) changed(kind, *object, false);
+    };
+    kube::InformerHandlers informer;
+    informer.added = deliver;
+    informer.updated = [deliver](const kube::ObjectPtr&, const kube::ObjectPtr& after) {
+      deliver(after);
+    };
+    informer.deleted = [&cache, kind, changed = handlers.changed](const kube::ObjectPtr& object) {
+      cache.Remove(kind, *object);
+      if (changed) changed(kind, *object, true);
+    };
+    if (handlers.failed) {
+      informer.failed = [kind, failed = handlers.failed](const absl::Status& status) {
+        failed(kind, status);
+      };
+    }
+    kube::Timing own = timing;
+    own.seed += static_cast<std::uint64_t>(kind);
+    informers_.push_back(std::make_unique<kube::Informer>(
+        client, ResourceOf(kind), kube::InformerOptions{}, std::move(informer), own));
+  }
+}
+
+void WorldFeed::Start() {
+  for (auto& informer : informers_) informer->Start();
+}
+
+absl::Status WorldFeed::WaitForSync(std::int64_t timeout_ms) {
+  for (auto& informer : informers_) {
+    const absl::Status status = informer->WaitForSync(timeout_ms);
+    if (!status.ok()) {
+      return Annotate(status, StrCat("reading ", informer->resource().GroupResource()));
+    }
+  }
+  return absl::OkStatus();
+}
+
+bool WorldFeed::HasSynced() const {
+  return std::all_of(informers_.begin(), informers_.end(),
+                     [](const auto& informer) { return informer->HasSynced(); });
+}
+
+std::int64_t WorldFeed::LastContactMs() const {
+  std::int64_t oldest = std::numeric_limits<std::int64_t>::max();
+  for (const auto& informer : informers_) oldest = std::min(oldest, informer->LastContactMs());
+  return informers_.empty() ? -1 : oldest;
+}
+
+void WorldFeed::Stop() {
+  for (auto& informer : informers_) informer->Stop();
+}
+
+}  // namespace yardmaster::state

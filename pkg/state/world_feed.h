@@ -1,0 +1,44 @@
+// The informers that keep a WorldCache up to date: which kinds a process reads, and when it has
+// read all of them once. Thread safety: Start, WaitForSync and Stop from one thread. Lifetimes:
+// client, cache and timing outlive the feed.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+
+#include "pkg/kube/informer.h"
+#include "pkg/state/world.h"
+
+namespace yardmaster::state {
+
+kube::Resource ResourceOf(Kind kind);
+
+class WorldFeed {
+ public:
+  struct Handlers {
+    // After the cache has taken the object in; `deleted` with its last known state. May be empty.
+    std::function<void(Kind, const nlohmann::json&, bool deleted)> changed = {};
+    // Every failed list or watch.
+    std::function<void(Kind, const absl::Status&)> failed = {};
+  };
+
+  WorldFeed(kube::Client& client, WorldCache& cache, const std::vector<Kind>& kinds,
+            Handlers handlers, kube::Timing timing);
+  void Start();
+  // Errors: DeadlineExceeded naming the kind that is not there yet.
+  absl::Status WaitForSync(std::int64_t timeout_ms);
+  bool HasSynced() const;
+  // Steady time of the oldest last word from the server over all kinds; -1 before the first sync.
+  std::int64_t LastContactMs() const;
+  void Stop();
+
+ private:
+  std::vector<std::unique_ptr<kube::Informer>> informers_;
+};
+
+}  // namespace yardmaster::state

@@ -1,0 +1,73 @@
+#include "pkg/state/world.h"
+
+#include <thread>
+
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+
+namespace yardmaster::state {
+namespace {
+
+using nlohmann::json;
+
+json Pod(const std::string& name, const std::string& uid, int version,
+         const std::string& node = "") {
+  json pod = {{"apiVersion", "v1"},
+              {"kind", "Pod"},
+              {"metadata",
+               {{"name", name},
+                {"namespace", "team"},
+                {"uid", uid},
+                {"resourceVersion", std::to_string(version)}}},
+              {"spec", {{"containers", json::array()}}}};
+  if (!node.empty()) pod["spec"]["nodeName"] = node;
+  return pod;
+}
+
+TEST(WorldCacheTest, AnAssumedObjectStaysUntilTheInformerIsNotOlder) {
+  WorldCache cache;
+  cache.Deliver(Kind::kPod, Pod("a", "u", 5));
+  cache.Assume(Kind::kPod, Pod("a", "u", 9, "n1"));
+  cache.Deliver(Kind::kPod, Pod("a", "u", 7));
+  EXPECT_EQ(cache.Take().pods[0]->node_name, "n1");
+  cache.Deliver(Kind::kPod, Pod("a", "u", 10, "n2"));
+  EXPECT_EQ(cache.Take().pods[0]->node_name, "n2");
+}
+
+TEST(WorldCacheTest, AnObjectOfANewLifeReplacesWhateverWasAssumed) {
+  WorldCache cache;
+  cache.Assume(Kind::kPod, Pod("a", "old", 90, "n1"));
+  cache.Deliver(Kind::kPod, Pod("a", "new", 12));
+  EXPECT_EQ(cache.Take().pods[0]->metadata.uid, "new");
+  cache.Remove(Kind::kPod, Pod("a", "old", 91));
+  EXPECT_EQ(cache.Take().pods.size(), 1u) << "the deletion was of the former life";
+  cache.Remove(Kind::kPod, Pod("a", "new", 13));
+  EXPECT_TRUE(cache.Take().pods.empty());
+}
+
+TEST(WorldCacheTest, AnObjectThatCannotBeDecodedIsNamedAndStopsNothing) {
+  WorldCache cache;
+  json bad = Pod("bad", "u", 1);
+  bad["spec"]["nodeName"] = 7;
+  cache.Deliver(Kind::kPod, bad);
+  cache.Deliver(Kind::kPod, Pod("good", "v", 2));
+  World world = cache.Take();
+  EXPECT_EQ(world.pods.size(), 1u);
+  ASSERT_EQ(world.problems.size(), 1u);
+  EXPECT_EQ(world.problems[0].rfind("Pod team/bad: ", 0), 0u) << world.problems[0];
+  cache.Deliver(Kind::kPod, Pod("bad", "u", 3));
+  EXPECT_TRUE(cache.Take().problems.empty());
+}
+
+TEST(WorldCacheTest, AWaiterWakesAtAChangeAndAtAStop) {
+  WorldCache cache;
+  const std::uint64_t seen = cache.version();
+  std::jthread feeder([&] { cache.Deliver(Kind::kPod, Pod("a", "u", 1)); });
+  EXPECT_NE(cache.WaitForChange(seen, 60'000, {}), seen);
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_EQ(cache.WaitForChange(cache.version(), 60'000, stop.get_token()), cache.version());
+}
+
+}  // namespace
+}  // namespace yardmaster::state

@@ -1,0 +1,42 @@
+// A small certificate authority: for serving certificates of the webhooks where no other issuer is
+// at hand, and for tests. EC P-256 keys, SHA-256 signatures, random serial numbers.
+// Deterministic but for keys and serials: time comes in. Thread safety: pure functions.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace yardmaster::tls {
+
+struct KeyPair {
+  std::string certificate_pem = {};
+  std::string key_pem = {};  // PKCS #8, no passphrase
+};
+
+struct AuthorityRequest {
+  std::string common_name = {};
+  std::int64_t now_ms = 0;
+  int valid_days = 3650;
+};
+
+struct CertificateRequest {
+  std::string common_name = {};  // at most 64 bytes
+  std::vector<std::string> organizations = {};
+  std::vector<std::string> dns_names = {};
+  std::vector<std::string> ip_addresses = {};
+  bool server = false;  // may stand in for a server
+  bool client = false;  // may log in as a client
+  std::int64_t now_ms = 0;
+  int valid_days = 365;
+};
+
+// A self-signed authority. Certificates begin five minutes before `now`, since clocks differ.
+absl::StatusOr<KeyPair> MakeAuthority(const AuthorityRequest& request);
+
+// A certificate signed by `authority`; never valid longer than the authority itself.
+absl::StatusOr<KeyPair> Issue(const KeyPair& authority, const CertificateRequest& request);
+
+}  // namespace yardmaster::tls

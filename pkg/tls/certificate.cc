@@ -1,0 +1,66 @@
+#include "pkg/tls/certificate.h"
+
+#include <ctime>
+#include <openssl/asn1.h>
+#include <openssl/err.h>
+#include <openssl/x509.h>
+#include <openssl/x509v3.h>
+#include <utility>
+#include <vector>
+
+#include "pkg/base/status.h"
+#include "pkg/http/x509.h"
+
+namespace yardmaster::tls {
+namespace {
+
+absl::StatusOr<std::int64_t> Milliseconds(const ASN1_TIME* time) {
+  std::tm utc{};
+  if (ASN1_TIME_to_tm(time, &utc) != 1) {
+    ERR_clear_error();
+    return absl::InvalidArgumentError("the certificate holds an unreadable date");
+  }
+  return static_cast<std::int64_t>(timegm(&utc)) * 1000;
+}
+
+std::string CommonName(const X509_NAME* name) {
+  const int at = X509_NAME_get_index_by_NID(name, NID_commonName, -1);
+  if (at < 0) return "";
+  unsigned char* text = nullptr;
+  const int length =
+      ASN1_STRING_to_UTF8(&text, X509_NAME_ENTRY_get_data(X509_NAME_get_entry(name, at)));
+  if (length < 0) {
+    ERR_clear_error();
+    return "";
+  }
+  std::string out(reinterpret_cast<char*>(text), static_cast<std::size_t>(length));
+  OPENSSL_free(text);
+  return out;
+}
+
+}  // namespace
+
+absl::StatusOr<Certificate> ParseCertificate(std::string_view pem) {
+  YM_ASSIGN_OR_RETURN(const std::vector<http::X509Ptr> chain,
+                      http::ReadCertificates(pem, "certificate"));
+  X509* first = chain[0].get();
+  Certificate certificate;
+  certificate.names = http::NamesOf(first);
+  certificate.issuer_common_name = CommonName(X509_get_issuer_name(first));
+  certificate.is_ca = X509_check_ca(first) == 1;
+  YM_ASSIGN_OR_RETURN(certificate.not_before_ms, Milliseconds(X509_get0_notBefore(first)));
+  YM_ASSIGN_OR_RETURN(certificate.not_after_ms, Milliseconds(X509_get0_notAfter(first)));
+  return certificate;
+}
+
+absl::Status CheckKeyMatches(std::string_view certificate_pem, std::string_view key_pem) {
+  YM_ASSIGN_OR_RETURN(const std::vector<http::X509Ptr> chain,
+                      http::ReadCertificates(certificate_pem, "certificate"));
+  YM_ASSIGN_OR_RETURN(const http::KeyPtr key, http::ReadPrivateKey(key_pem, "key"));
+  if (X509_check_private_key(chain[0].get(), key.get()) == 1) return absl::OkStatus();
+  ERR_clear_error();
+  return FieldError("key", "does not belong to the certificate",
+                    "give the key that the certificate was issued for");
+}
+
+}  // namespace yardmaster::tls

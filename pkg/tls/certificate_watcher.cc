@@ -1,0 +1,85 @@
+#include "pkg/tls/certificate_watcher.h"
+
+#include <chrono>
+#include <fstream>
+#include <iterator>
+#include <utility>
+
+#include "pkg/base/status.h"
+#include "pkg/tls/certificate.h"
+
+namespace yardmaster::tls {
+namespace {
+
+absl::StatusOr<std::string> ReadFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return absl::NotFoundError(path + ": cannot be opened");
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (file.bad()) return absl::NotFoundError(path + ": cannot be read");
+  return text;
+}
+
+absl::Status Check(const CertificatePaths& paths, const CertificateFiles& files) {
+  const auto certificate = ParseCertificate(files.certificate_pem);
+  YM_RETURN_IF_ERROR(Annotate(certificate.status(), paths.certificate));
+  YM_RETURN_IF_ERROR(Annotate(CheckKeyMatches(files.certificate_pem, files.key_pem), paths.key));
+  if (paths.client_ca.empty()) return absl::OkStatus();
+  return Annotate(ParseCertificate(files.client_ca_pem).status(), paths.client_ca);
+}
+
+}  // namespace
+
+absl::StatusOr<CertificateFiles> ReadCertificateFiles(const CertificatePaths& paths) {
+  CertificateFiles files;
+  YM_ASSIGN_OR_RETURN(files.certificate_pem, ReadFile(paths.certificate));
+  YM_ASSIGN_OR_RETURN(files.key_pem, ReadFile(paths.key));
+  if (!paths.client_ca.empty()) {
+    YM_ASSIGN_OR_RETURN(files.client_ca_pem, ReadFile(paths.client_ca));
+  }
+  YM_RETURN_IF_ERROR(Check(paths, files));
+  return files;
+}
+
+CertificateWatcher::CertificateWatcher(CertificatePaths paths, Callbacks callbacks)
+    : paths_(std::move(paths)), callbacks_(std::move(callbacks)) {}
+
+absl::Status CertificateWatcher::Look() {
+  YM_ASSIGN_OR_RETURN(CertificateFiles files, ReadCertificateFiles(paths_));
+  if (files == in_use_) return absl::OkStatus();
+  YM_RETURN_IF_ERROR(callbacks_.apply(files));
+  in_use_ = std::move(files);
+  callbacks_.report(absl::OkStatus());
+  return absl::OkStatus();
+}
+
+absl::Status CertificateWatcher::Poll() {
+  const absl::Status status = Look();
+  if (!status.ok() && status != reported_) callbacks_.report(status);
+  reported_ = status;
+  return status;
+}
+
+void CertificateWatcher::Start(std::int64_t period_ms) {
+  thread_ = std::thread([this, period_ms] { Run(period_ms); });
+}
+
+void CertificateWatcher::Run(std::int64_t period_ms) {
+  std::unique_lock lock(mutex_);
+  while (!wake_.wait_for(lock, std::chrono::milliseconds(period_ms), [this] { return stopped_; })) {
+    lock.unlock();
+    // An error has been reported and the last good content stays.
+    Poll().IgnoreError();
+    lock.lock();
+  }
+}
+
+void CertificateWatcher::Stop() {
+  {
+    std::lock_guard lock(mutex_);
+    stopped_ = true;
+  }
+  wake_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+}  // namespace yardmaster::tls

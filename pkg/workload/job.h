@@ -1,0 +1,82 @@
+// A training job as every pure layer sees it: what it needs, how it talks, what it may be moved or
+// interrupted for. The api layer makes it out of a TrainingJob or out of other controllers' pods.
+//
+// Thread safety: values.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pkg/base/status.h"
+#include "pkg/workload/parallelism.h"
+
+namespace yardmaster::workload {
+
+// The smallest place a group of GPUs must, or should, lie in.
+enum class Within { kHost, kSegment, kFabricPod, kFabric };
+enum class Mode { kRequired, kPreferred };
+
+struct GroupPolicy {
+  Within within = Within::kFabric;
+  Mode mode = Mode::kPreferred;
+  bool operator==(const GroupPolicy&) const = default;
+};
+
+// Which groups must or should lie where. Whatever is said here, the objective keeps groups as close
+// together as it can; Required adds a limit that is never crossed.
+struct PlacementPolicy {
+  GroupPolicy tensor{Within::kSegment, Mode::kRequired};
+  GroupPolicy context{Within::kSegment, Mode::kRequired};
+  GroupPolicy expert{Within::kFabricPod, Mode::kRequired};
+  GroupPolicy data{Within::kFabricPod, Mode::kRequired};
+  GroupPolicy pipeline{Within::kFabric, Mode::kPreferred};
+  // At most this many stages in one segment; 0: no limit.
+  int max_stages_per_segment = 0;
+  bool operator==(const PlacementPolicy&) const = default;
+};
+
+// What one iteration costs, as far as it is known. Zero: unknown, estimated from the model.
+struct Profile {
+  double flop_per_iteration = 0;     // whole job
+  double compute_seconds = 0;        // of one iteration without waiting
+  double communication_start = 0.5;  // fraction of compute after which communication may begin
+  // Bytes each GPU sends in one iteration, by traffic kind.
+  double data_bytes = 0;
+  double pipeline_bytes = 0;
+  double tensor_bytes = 0;
+  double expert_bytes = 0;
+  bool measured = false;
+  bool operator==(const Profile&) const = default;
+};
+
+struct JobKey {
+  std::string namespace_name;
+  std::string name;
+  auto operator<=>(const JobKey&) const = default;
+  std::string text() const { return namespace_name + "/" + name; }
+};
+
+struct Job {
+  JobKey key;
+  std::string uid;
+  std::int64_t created_ms = 0;
+  int priority = 0;
+  bool preemptible = false;
+  std::optional<double> run_seconds;             // expected, for backfill
+  std::optional<std::int64_t> reserve_after_ms;  // waits this long, then reserves its place
+  int workers = 1;
+  int gpus_per_worker = 8;
+  Parallelism parallelism;
+  bool parallelism_given = false;
+  PlacementPolicy placement;
+  Profile profile;
+};
+
+// Everything that contradicts itself in the job alone: sizes below 1 or absurd, parallelism that
+// does not multiply out, groups that must lie in something smaller than themselves (a tensor group
+// of 16 GPUs within Host on 8-GPU hosts). Each "spec.field: problem; fix". Empty: valid.
+std::vector<std::string> Problems(const Job& job, int gpus_per_host);
+
+}  // namespace yardmaster::workload

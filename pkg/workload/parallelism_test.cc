@@ -1,0 +1,81 @@
+#include "pkg/workload/parallelism.h"
+
+#include <set>
+
+#include "gtest/gtest.h"
+
+#include "pkg/base/random.h"
+
+namespace yardmaster::workload {
+namespace {
+
+Parallelism Make(int tp, int cp, int ep, int dp, int pp) {
+  Parallelism p;
+  p.tensor = tp;
+  p.context = cp;
+  p.expert = ep;
+  p.data = dp;
+  p.pipeline = pp;
+  return p;
+}
+
+TEST(ParallelismTest, RanksAndCoordinatesAreOneToOneInEveryOrder) {
+  Random random(1);
+  for (int trial = 0; trial < 200; ++trial) {
+    const int ep = 1 + static_cast<int>(random.Below(3));
+    Parallelism p =
+        Make(1 + static_cast<int>(random.Below(4)), 1 + static_cast<int>(random.Below(3)), ep,
+             ep * (1 + static_cast<int>(random.Below(3))), 1 + static_cast<int>(random.Below(4)));
+    random.Shuffle(p.order);
+    const RankLayout layout(p);
+    for (std::int64_t rank = 0; rank < p.world(); ++rank) {
+      const Coordinates c = layout.At(rank);
+      EXPECT_EQ(layout.RankOf(c), rank);
+      EXPECT_LT(c.data, p.data);
+      EXPECT_LT(c.pipeline, p.pipeline);
+    }
+  }
+}
+
+TEST(ParallelismTest, MegatronsOrderPutsTensorRanksNextToEachOtherAndStagesInBlocks) {
+  const RankLayout layout(Make(8, 1, 1, 8, 2));
+  EXPECT_EQ(layout.At(7).tensor, 7);
+  EXPECT_EQ(layout.At(8).data, 1);
+  EXPECT_EQ(layout.At(63).pipeline, 0);
+  EXPECT_EQ(layout.At(64).pipeline, 1);
+}
+
+TEST(ParallelismTest, TensorGroupsInsideAWorkerAreLeftOutAndDataGroupsCountOncePerTensorRank) {
+  const WorkerGroups groups = GroupsOf(Make(8, 1, 1, 8, 2), 16, 8);
+  EXPECT_TRUE(groups.tensor.empty());
+  ASSERT_EQ(groups.data.size(), 2u);
+  EXPECT_EQ(groups.data[0].workers, (std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7}));
+  EXPECT_EQ(groups.data[0].count, 8);
+  EXPECT_EQ(groups.workers_of_stage[1].front(), 8);
+}
+
+TEST(ParallelismTest, AWideTensorGroupSpansWorkersAndASmallStageSharesOne) {
+  const WorkerGroups wide = GroupsOf(Make(16, 1, 1, 1, 1), 2, 8);
+  ASSERT_EQ(wide.tensor.size(), 1u);
+  EXPECT_EQ(wide.tensor[0].workers, (std::vector<int>{0, 1}));
+  const WorkerGroups small = GroupsOf(Make(2, 1, 1, 2, 2), 1, 8);
+  EXPECT_EQ(small.stages_of_worker[0], (std::vector<int>{0, 1}));
+}
+
+TEST(ParallelismTest, AProductThatIsNotTheNumberOfGpusIsRefusedWithBothSides) {
+  const absl::Status status = ValidateParallelism(Make(8, 1, 1, 8, 3), 16, 8, "spec.parallelism");
+  EXPECT_FALSE(status.ok());
+  EXPECT_NE(status.message().find("8*1*8*3"), std::string::npos);
+  EXPECT_NE(status.message().find("16*8 = 128"), std::string::npos);
+  // 10^6 to the fourth overflows 64 bits; the check must not.
+  EXPECT_FALSE(ValidateParallelism(Make(1000000, 1000000, 1, 1000000, 1000000), 1, 1, "p").ok());
+}
+
+TEST(ParallelismTest, OrdersParseAndFormatAndRepeatsAreRefused) {
+  EXPECT_EQ(FormatOrder(ParseOrder("pp-dp-tp").value()), "pp-dp-tp-cp-ep");
+  EXPECT_FALSE(ParseOrder("tp-tp").ok());
+  EXPECT_FALSE(ParseOrder("tp-xx").ok());
+}
+
+}  // namespace
+}  // namespace yardmaster::workload

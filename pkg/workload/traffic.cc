@@ -1,0 +1,202 @@
+#include "pkg/workload/traffic.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+
+namespace yardmaster::workload {
+
+namespace {
+
+using fabric::HostId;
+
+constexpr double kParametersPerShard = 1e9;
+constexpr double kTokens = 4096;  // of a sequence, which is a micro-batch
+constexpr double kBytesPerValue = 2;
+constexpr double kFlopPerSecond = 2e14;
+constexpr double kWidthPerLayer = 128;
+constexpr double kExpertsPerToken = 2;
+
+double RingShare(double members) { return 2 * (members - 1) / members; }
+
+class Traffic {
+ public:
+  Traffic(const Job& job, const std::vector<HostId>& host_of_rank, int rails)
+      : job_(job),
+        p_(job.parallelism),
+        layout_(job.parallelism),
+        profile_(CompleteProfile(job)),
+        host_of_(host_of_rank) {
+    std::map<HostId, int> used;
+    for (HostId host : host_of_) {
+      first_gpu_.push_back(used[host]);
+      used[host] += job.gpus_per_worker;
+    }
+    rails_ = std::max(1, rails);
+  }
+
+  std::vector<Connection> Run() {
+    if (p_.data * p_.context > 1) {
+      Rings(profile_.data_bytes, [](Coordinates& c) { c.data = c.context = 0; });
+    }
+    if (p_.tensor > 1) Rings(profile_.tensor_bytes, [](Coordinates& c) { c.tensor = 0; });
+    if (p_.context > 1) Rings(profile_.tensor_bytes, [](Coordinates& c) { c.context = 0; });
+    if (p_.expert > 1) AllToAll();
+    if (p_.pipeline > 1) Pipeline();
+    std::vector<Connection> out;
+    for (auto& [key, connection] : connections_) out.push_back(connection);
+    return out;
+  }
+
+ private:
+  int WorkerOf(std::int64_t gpu) const { return static_cast<int>(gpu / job_.gpus_per_worker); }
+  HostId HostOf(std::int64_t gpu) const {
+    return host_of_[static_cast<std::size_t>(WorkerOf(gpu))];
+  }
+  int RailOf(std::int64_t gpu) const {
+    return (first_gpu_[static_cast<std::size_t>(WorkerOf(gpu))] +
+            static_cast<int>(gpu % job_.gpus_per_worker)) %
+           rails_;
+  }
+
+  void Send(std::int64_t from, std::int64_t to, int to_rail, double bytes) {
+    const HostId source = HostOf(from);
+    const HostId target = HostOf(to);
+    if (source == target || !source.valid() || !target.valid() || bytes <= 0) return;
+    const int rail = RailOf(from);
+    auto [at, is_new] = connections_.emplace(
+        std::tuple{source, rail, target, to_rail},
+        Connection{WorkerOf(from), WorkerOf(to), source, target, rail, to_rail, 0});
+    at->second.bytes += bytes;
+  }
+
+  // Members by group; a group's key is the rank of its first member.
+  template <typename Zero>
+  std::map<std::int64_t, std::vector<std::int64_t>> GroupsBy(Zero zero) const {
+    std::map<std::int64_t, std::vector<std::int64_t>> groups;
+    for (std::int64_t gpu = 0; gpu < p_.world(); ++gpu) {
+      Coordinates c = layout_.At(gpu);
+      zero(c);
+      groups[layout_.RankOf(c)].push_back(gpu);
+    }
+    return groups;
+  }
+
+  template <typename Zero>
+  void Rings(double bytes, Zero zero) {
+    if (bytes <= 0) return;
+    for (const auto& [key, members] : GroupsBy(zero)) Ring(members, bytes);
+  }
+
+  // Hosts in the order of their first member; between two of them as many NICs as both have GPUs in
+  // the group, paired by rail where they share rails.
+  void Ring(const std::vector<std::int64_t>& members, double bytes) {
+    std::vector<HostId> hosts;
+    std::map<HostId, std::vector<std::int64_t>> gpus;
+    for (std::int64_t gpu : members) {
+      std::vector<std::int64_t>& mine = gpus[HostOf(gpu)];
+      if (mine.empty()) hosts.push_back(HostOf(gpu));
+      mine.push_back(gpu);
+    }
+    if (hosts.size() < 2) return;
+    for (auto& [host, mine] : gpus) {
+      std::sort(mine.begin(), mine.end(),
+                [&](auto a, auto b) { return std::pair(RailOf(a), a) < std::pair(RailOf(b), b); });
+    }
+    for (std::size_t i = 0; i < hosts.size(); ++i) {
+      const auto& here = gpus[hosts[i]];
+      const auto& next = gpus[hosts[(i + 1) % hosts.size()]];
+      const std::size_t width = std::min(here.size(), next.size());
+      for (std::size_t k = 0; k < width; ++k) {
+        Send(here[k], next[k], RailOf(next[k]), bytes / static_cast<double>(width));
+      }
+    }
+  }
+
+  void AllToAll() {
+    const double bytes = profile_.expert_bytes;
+    if (bytes <= 0) return;
+    const int expert = p_.expert;
+    for (const auto& [key, members] :
+         GroupsBy([expert](Coordinates& c) { c.data -= c.data % expert; })) {
+      const double part = bytes / static_cast<double>(members.size() - 1);
+      for (std::int64_t from : members) {
+        for (std::int64_t to : members) {
+          if (from != to) Send(from, to, RailOf(from), part);
+        }
+      }
+    }
+  }
+
+  void Pipeline() {
+    const double bytes = profile_.pipeline_bytes / 2;
+    for (std::int64_t gpu = 0; gpu < p_.world(); ++gpu) {
+      Coordinates c = layout_.At(gpu);
+      const int last = p_.pipeline - 1;
+      if (c.pipeline == last && p_.virtual_pipeline == 1) continue;
+      c.pipeline = c.pipeline == last ? 0 : c.pipeline + 1;
+      const std::int64_t next = layout_.RankOf(c);
+      Send(gpu, next, RailOf(next), bytes);
+      Send(next, gpu, RailOf(gpu), bytes);
+    }
+  }
+
+  const Job& job_;
+  const Parallelism& p_;
+  const RankLayout layout_;
+  const Profile profile_;
+  const std::vector<HostId>& host_of_;
+  std::vector<int> first_gpu_;  // by worker: its first GPU of the host
+  int rails_ = 1;
+  std::map<std::tuple<HostId, int, HostId, int>, Connection> connections_;
+};
+
+}  // namespace
+
+Profile CompleteProfile(const Job& job) {
+  const Parallelism& p = job.parallelism;
+  Profile profile = job.profile;
+  const double parameters = kParametersPerShard * p.tensor * p.pipeline;
+  const double layers = std::cbrt(parameters / (12 * kWidthPerLayer * kWidthPerLayer));
+  const double width = kWidthPerLayer * layers;
+  const double micro_batches = std::max(8, 4 * p.pipeline);
+  // Of one micro-batch, held by one GPU's sequence share.
+  const double activation = kTokens / p.context * width * kBytesPerValue;
+  auto fill = [](double& value, double estimate) {
+    if (value <= 0) value = estimate;
+  };
+  fill(profile.flop_per_iteration, 6 * parameters * kTokens * micro_batches * p.data);
+  const double gpus = static_cast<double>(p.world());
+  const double bubble = (p.pipeline - 1) / (micro_batches * p.virtual_pipeline);
+  fill(profile.compute_seconds,
+       profile.flop_per_iteration / (gpus * kFlopPerSecond) * (1 + bubble));
+  if (profile.measured) return profile;
+  if (p.data * p.context > 1) {
+    fill(profile.data_bytes,
+         RingShare(1.0 * p.data * p.context) * kBytesPerValue * kParametersPerShard);
+  }
+  if (p.pipeline > 1) {
+    // Activations forwards and gradients back, each GPU its share of the tensor group's.
+    fill(profile.pipeline_bytes, 2 * micro_batches * p.virtual_pipeline * activation / p.tensor);
+  }
+  const int wide = std::max(p.tensor, p.context);
+  if (wide > 1) {
+    // Two all-reduces a layer, forwards and back.
+    fill(profile.tensor_bytes,
+         4 * layers / p.pipeline * micro_batches * activation * RingShare(wide));
+  }
+  if (p.expert > 1) {
+    // Every second layer sends its tokens out and back, forwards and back.
+    fill(profile.expert_bytes, 4 * layers / p.pipeline / 2 * micro_batches * activation / p.tensor *
+                                   kExpertsPerToken * (p.expert - 1) / p.expert);
+  }
+  return profile;
+}
+
+std::vector<Connection> ConnectionsOf(const Job& job, const std::vector<HostId>& host_of_rank,
+                                      int rails) {
+  return Traffic(job, host_of_rank, rails).Run();
+}
+
+}  // namespace yardmaster::workload

@@ -1,0 +1,134 @@
+#include "test/e2e/cluster.h"
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <thread>
+#include <utility>
+
+#include "pkg/base/status.h"
+#include "pkg/base/strings.h"
+
+namespace yardmaster::testing {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kBackupHosts = 8;  // per segment
+
+std::string ReadFile(const std::string& path) {
+  std::ifstream in(path);
+  std::stringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+std::string Source(const std::string& path) { return StrCat(YARDMASTER_SOURCE_DIR, "/", path); }
+std::string Binary(const std::string& name) { return StrCat(YARDMASTER_BIN_DIR, "/", name); }
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Cluster>> Cluster::Start(int hosts) {
+  auto cluster = std::make_unique<Cluster>();
+  std::string folder = (fs::temp_directory_path() / "yardmaster-e2e-XXXXXX").string();
+  if (mkdtemp(folder.data()) == nullptr) return absl::InternalError("mkdtemp");
+  cluster->folder_ = folder;
+  cluster->plans_ = folder + "/plans";
+  fs::create_directories(cluster->plans_);
+  YM_RETURN_IF_ERROR(RunProgram({Source("test/cluster/prepare"), folder}).status());
+  ControlPlane::Options options;
+  options.scheduler = options.kwok = true;
+  options.scheduler_config = ReadFile(folder + "/scheduler.yaml");
+  YM_ASSIGN_OR_RETURN(cluster->plane_, ControlPlane::Start(options));
+  const std::string path = StrCat(cluster->plane_->bin(), ":", getenv("PATH"));
+  YM_RETURN_IF_ERROR(
+      RunProgram({Source("test/cluster/install"), folder, cluster->plane_->kubeconfig()}, "",
+                 {{"PATH", path}})
+          .status());
+  YM_ASSIGN_OR_RETURN(
+      const std::string fabric,
+      RunProgram({Binary("kubectl-yardmaster"), "fabric", "render", "--preset", "hpn-small",
+                  "--hosts", StrCat(hosts), "--backup-hosts", StrCat(kBackupHosts), "-o", "yaml"}));
+  YM_RETURN_IF_ERROR(cluster->plane_->Kubectl({"create", "-f", "-"}, fabric).status());
+  YM_RETURN_IF_ERROR(
+      cluster->plane_->Kubectl({"wait", "--for=condition=Ready", "nodes", "--all", "--timeout=60s"})
+          .status());
+  return cluster;
+}
+
+absl::StatusOr<std::unique_ptr<Process>> Cluster::Run(const std::string& name,
+                                                      std::vector<std::string> arguments) {
+  Process::Options options;
+  options.command = {Binary("yardmaster-" + name),
+                     "--kubeconfig",
+                     StrCat(folder_, "/", name, ".kubeconfig"),
+                     "--metrics-bind-address",
+                     "127.0.0.1:0",
+                     "--health-bind-address",
+                     "127.0.0.1:0"};
+  options.command.insert(options.command.end(), arguments.begin(), arguments.end());
+  // Beside the control plane's own logs, which stay after a failed test.
+  options.log_file = StrCat(plane_->folder(), "/logs/", name, "-", ++lives_, ".log");
+  return Process::Start(options);
+}
+
+absl::Status Cluster::StartExtender() {
+  std::string port = ReadFile(folder_ + "/extender-port");
+  port.erase(port.find_last_not_of('\n') + 1);
+  YM_ASSIGN_OR_RETURN(extender_, Run("extender", {"--bind-address", "127.0.0.1:" + port,
+                                                  "--tls-cert-file", folder_ + "/extender.crt",
+                                                  "--tls-key-file", folder_ + "/extender.key",
+                                                  "--client-ca-file", folder_ + "/ca.crt"}));
+  return absl::OkStatus();
+}
+
+absl::Status Cluster::StartOperator() {
+  YM_ASSIGN_OR_RETURN(operator_,
+                      Run("operator", {"--kube-api-qps", "500", "--kube-api-burst", "1000"}));
+  return absl::OkStatus();
+}
+
+absl::Status Cluster::StartAgent() {
+  YM_ASSIGN_OR_RETURN(
+      agent_, Run("agent", {"--nodes-matching", "yardmaster.dev/segment", "--plan-dir", plans_,
+                            "--grpc-bind-address", StrCat("unix:", folder_, "/agent.sock")}));
+  return absl::OkStatus();
+}
+
+nlohmann::json Cluster::Get(std::vector<std::string> arguments) const {
+  arguments.insert(arguments.begin(), "get");
+  arguments.insert(arguments.end(), {"-o", "json"});
+  auto text = plane_->Kubectl(arguments);
+  if (!text.ok()) return nullptr;
+  auto object = nlohmann::json::parse(*text, nullptr, false);
+  return object.is_discarded() ? nlohmann::json() : object;
+}
+
+absl::StatusOr<std::string> Cluster::Yardmaster(const std::vector<std::string>& arguments) const {
+  Command command = {Binary("kubectl-yardmaster")};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  return RunProgram(command, "", {{"KUBECONFIG", plane_->kubeconfig()}});
+}
+
+bool WaitFor(int seconds, const std::function<bool()>& done) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
+  for (;;) {
+    if (done()) return true;
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+}
+
+std::string ConditionOf(const nlohmann::json& object, const std::string& type) {
+  const nlohmann::json::json_pointer at("/status/conditions");
+  if (!object.is_object() || !object.contains(at)) return "";
+  for (const auto& condition : object[at]) {
+    if (condition["type"] == type) return condition["status"];
+  }
+  return "";
+}
+
+}  // namespace yardmaster::testing

@@ -1,0 +1,59 @@
+// A whole Yardmaster on a real control plane, for the length of a test: the chart's roles,
+// simulated hosts, and our three programs as processes with ServiceAccount tokens, which a test may
+// kill and start again.
+//
+// Thread safety: one thread.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "nlohmann/json.hpp"
+
+#include "test/integration/control_plane.h"
+#include "test/integration/process.h"
+
+namespace yardmaster::testing {
+
+class Cluster {
+ public:
+  // A control plane with scheduler and kwok, CRDs, roles, and the fabric hpn-small with `hosts`
+  // hosts in each of its two segments. None of our programs runs yet.
+  static absl::StatusOr<std::unique_ptr<Cluster>> Start(int hosts);
+
+  absl::Status StartExtender();
+  absl::Status StartOperator();
+  absl::Status StartAgent();
+  // kill -9, and gone.
+  void KillExtender() { extender_.reset(); }
+
+  ControlPlane& plane() { return *plane_; }
+  const std::string& plans() const { return plans_; }
+  // The stdout of `kubectl ARGUMENTS -o json`, or null when kubectl failed.
+  nlohmann::json Get(std::vector<std::string> arguments) const;
+  // Runs our kubectl plugin as a person would.
+  absl::StatusOr<std::string> Yardmaster(const std::vector<std::string>& arguments) const;
+
+ private:
+  absl::StatusOr<std::unique_ptr<Process>> Run(const std::string& name,
+                                               std::vector<std::string> arguments);
+
+  std::string folder_;
+  std::string plans_;
+  int lives_ = 0;
+  std::unique_ptr<ControlPlane> plane_;
+  std::unique_ptr<Process> extender_;
+  std::unique_ptr<Process> operator_;
+  std::unique_ptr<Process> agent_;
+};
+
+// Looks every 100 ms until `done` or until the time is over; false then.
+bool WaitFor(int seconds, const std::function<bool()>& done);
+// Status of a condition of an object: "True", "False", "Unknown" or "".
+std::string ConditionOf(const nlohmann::json& object, const std::string& type);
+
+}  // namespace yardmaster::testing

@@ -1,0 +1,31 @@
+// Case files of `kubectl yardmaster crux`: whatever the bytes, reading ends in a problem or an
+// error; a problem that was accepted is always decided, and the decision keeps its promises.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+#include <vector>
+
+#include "pkg/cli/crux_case.h"
+#include "pkg/crux/contention.h"
+#include "pkg/crux/decide.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace yardmaster;  // NOLINT: a program of one function
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const auto problem = cli::ReadCruxCase(text, "case");
+  if (!problem.ok()) return 0;
+  for (const crux::Policy policy : crux::AllPolicies()) {
+    if (policy == crux::Policy::kExact) continue;
+    const auto solution = crux::Decide(*problem, policy);
+    if (!solution.ok()) std::abort();
+    std::vector<std::int32_t> levels;
+    for (const crux::JobDecision& job : solution->jobs) {
+      if (job.level < 0 || job.level >= problem->levels) std::abort();
+      levels.push_back(job.level);
+    }
+    if (!crux::IsValidCompression(solution->edges, levels)) std::abort();
+    cli::CruxAnswer(*problem, *solution, 0).dump();
+  }
+  return 0;
+}

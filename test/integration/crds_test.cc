@@ -1,0 +1,203 @@
+// The CRDs on a real API server: what ships is accepted, what contradicts itself is refused with
+// its field and a fix, what must not change does not, and what the server stores the codecs read.
+#include <functional>
+
+#include "gmock/gmock.h"
+#include "nlohmann/json.hpp"
+
+#include "pkg/api/fabric.h"
+#include "pkg/api/gang.h"
+#include "pkg/api/training_job.h"
+#include "test/integration/control_plane.h"
+
+namespace yardmaster::testing {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+constexpr char kCrds[] = YARDMASTER_SOURCE_DIR "/crds/";
+
+json JobObject() {
+  return json::parse(R"({"apiVersion":"yardmaster.dev/v1alpha1","kind":"TrainingJob",
+    "metadata":{"name":"job","namespace":"default"},
+    "spec":{"workers":16,"gpusPerWorker":8,"parallelism":{"tensor":8,"data":8,"pipeline":2},
+            "placement":{"data":{"within":"Segment"}},"template":{}}})");
+}
+
+json FabricObject() {
+  return json::parse(R"({"apiVersion":"yardmaster.dev/v1alpha1","kind":"Fabric",
+    "metadata":{"name":"small"},
+    "spec":{"size":{"segmentsPerFabricPod":2,"hostsPerSegment":136},
+            "backup":{"hostsPerSegment":8},
+            "tiers":[{"role":"tor","perRail":true,"downPorts":136,"downGbps":200,"upPorts":60,
+                      "upGbps":400},
+                     {"role":"agg","scope":"FabricPod","switches":60,"downPorts":120,
+                      "downGbps":400}]}})");
+}
+
+json GangObject() {
+  return json::parse(R"({"apiVersion":"yardmaster.dev/v1alpha1","kind":"Gang",
+    "metadata":{"name":"gang","namespace":"default"},
+    "spec":{"owner":{"apiVersion":"batch/v1","kind":"Job","name":"a","uid":"u"},"workers":2}})");
+}
+
+class CrdsTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    auto plane = ControlPlane::Start({});
+    ASSERT_TRUE(plane.ok()) << plane.status();
+    plane_ = plane->release();
+    for (const char* crd : {"fabrics", "trainingjobs", "gangs"}) {
+      const std::string name = std::string(crd) + ".yardmaster.dev";
+      auto applied = plane_->Kubectl({"apply", "--server-side", "-f", kCrds + name + ".yaml"});
+      ASSERT_TRUE(applied.ok()) << applied.status();
+      auto ready = plane_->Kubectl({"wait", "--for=condition=Established", "crd/" + name});
+      ASSERT_TRUE(ready.ok()) << ready.status();
+    }
+  }
+  static void TearDownTestSuite() {
+    delete plane_;
+    plane_ = nullptr;
+  }
+
+  static absl::Status Apply(const json& object, bool dry_run = false) {
+    std::vector<std::string> args = {
+        "apply", "--server-side", "--force-conflicts", "--validate=strict", "-f", "-"};
+    if (dry_run) args.push_back("--dry-run=server");
+    return plane_->Kubectl(args, object.dump()).status();
+  }
+  static absl::Status PatchStatus(const std::string& what, const json& patch) {
+    return plane_
+        ->Kubectl({"patch", what, "--subresource=status", "--type=merge", "-p", patch.dump()})
+        .status();
+  }
+  static json Get(const std::string& what) {
+    auto text = plane_->Kubectl({"get", what, "-o", "json"});
+    EXPECT_TRUE(text.ok()) << text.status();
+    return text.ok() ? json::parse(*text) : json();
+  }
+
+  static ControlPlane* plane_;
+};
+ControlPlane* CrdsTest::plane_ = nullptr;
+
+TEST_F(CrdsTest, PresetsAndSamplesAreAccepted) {
+  for (const char* folder : {"presets", "samples"}) {
+    auto applied = plane_->Kubectl(
+        {"apply", "--server-side", "--validate=strict", "-f", std::string(kCrds) + folder});
+    EXPECT_TRUE(applied.ok()) << applied.status();
+  }
+}
+
+TEST_F(CrdsTest, WhatTheServerStoresTheCodecsReadStrictly) {
+  ASSERT_TRUE(Apply(JobObject()).ok());
+  ASSERT_TRUE(Apply(FabricObject()).ok());
+  ASSERT_TRUE(Apply(GangObject()).ok());
+  const auto job = api::DecodeTrainingJob(Get("trainingjob/job"));
+  ASSERT_TRUE(job.ok()) << job.status();
+  EXPECT_EQ(job->job.parallelism.world(), 128);
+  const auto fabric = api::DecodeFabric(Get("fabric/small"));
+  ASSERT_TRUE(fabric.ok()) << fabric.status();
+  EXPECT_EQ(fabric::Problems(fabric->spec), std::vector<std::string>());
+  const auto gang = api::DecodeGang(Get("gang/gang"));
+  ASSERT_TRUE(gang.ok()) << gang.status();
+}
+
+struct Wrong {
+  const char* what;
+  json object;
+  std::function<void(json&)> spoil;
+  const char* message;
+};
+
+TEST_F(CrdsTest, ContradictionsAreRefusedWithTheirFieldAndAFix) {
+  const json job = JobObject();
+  const json fabric = FabricObject();
+  const Wrong cases[] = {
+      {"product", job, [](json& o) { o["spec"]["parallelism"]["data"] = 7; },
+       "tensor*context*data*pipeline must equal workers*gpusPerWorker; "},
+      {"huge product", job,
+       [](json& o) {
+         o["spec"]["parallelism"] = {{"tensor", 1000000}, {"data", 1000000}, {"pipeline", 1000000}};
+       },
+       "tensor*context*data*pipeline must equal"},
+      {"expert", job, [](json& o) { o["spec"]["parallelism"]["expert"] = 3; },
+       "expert must divide data"},
+      {"level", job, [](json& o) { o["spec"]["placement"]["data"]["within"] = "Rack"; },
+       "supported values"},
+      {"name", job, [](json& o) { o["metadata"]["name"] = "a.b"; }, "metadata.name must be"},
+      {"ToR ports", fabric, [](json& o) { o["spec"]["tiers"][0]["downPorts"] = 100; },
+       "tiers[0].downPorts must be at least size.hostsPerSegment"},
+      {"Agg ports", fabric, [](json& o) { o["spec"]["size"]["segmentsPerFabricPod"] = 16; },
+       "downPorts must hold all cables"},
+      {"planes", fabric, [](json& o) { o["spec"]["planes"] = 3; }, "planes must divide"},
+      {"rails", fabric, [](json& o) { o["spec"]["host"]["rails"] = 5; }, "host.rails must divide"},
+      {"backup", fabric, [](json& o) { o["spec"]["backup"]["hostsPerSegment"] = 136; },
+       "backup.hostsPerSegment must be less"},
+      {"speed", fabric, [](json& o) { o["spec"]["tiers"][1]["downGbps"] = 100; },
+       "upGbps must equal downGbps"},
+      {"spread", fabric, [](json& o) { o["spec"]["tiers"][0]["upPorts"] = 61; },
+       "upPorts must spread evenly"},
+      {"top", fabric, [](json& o) { o["spec"]["tiers"][1]["upPorts"] = 8; },
+       "upPorts of the highest tier must be 0"},
+      {"levels", fabric,
+       [](json& o) {
+         o["spec"]["networkLevels"] = {{"count", 2}, {"reserved", {0, 1}}};
+       },
+       "networkLevels.reserved must name levels"},
+      {"hash", fabric,
+       [](json& o) {
+         o["spec"]["ecmpHash"]["spine"] = {{"model", "xor16"}};
+       },
+       "every key of ecmpHash must be the role of a tier"},
+  };
+  for (const Wrong& wrong : cases) {
+    json object = wrong.object;
+    wrong.spoil(object);
+    const absl::Status status = Apply(object, /*dry_run=*/true);
+    EXPECT_FALSE(status.ok()) << wrong.what;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(wrong.message)) << wrong.what;
+  }
+}
+
+TEST_F(CrdsTest, APlacedJobCannotChangeItsShape) {
+  ASSERT_TRUE(Apply(JobObject()).ok());
+  json larger = JobObject();
+  larger["spec"]["workers"] = 32;
+  larger["spec"]["parallelism"]["data"] = 16;
+  EXPECT_TRUE(Apply(larger, /*dry_run=*/true).ok());
+  ASSERT_TRUE(
+      PatchStatus("trainingjob/job", {{"status",
+                                       {{"conditions",
+                                         {{{"type", "Planned"},
+                                           {"status", "True"},
+                                           {"lastTransitionTime", "2026-01-01T00:00:00Z"}}}}}}})
+          .ok());
+  EXPECT_THAT(std::string(Apply(larger, true).message()),
+              HasSubstr("cannot change once the job is placed; delete the job"));
+  json urgent = JobObject();
+  urgent["spec"]["priority"] = 9;
+  EXPECT_TRUE(Apply(urgent, true).ok());
+}
+
+TEST_F(CrdsTest, TheLedgerIsWholeAndNeverGoesBack) {
+  ASSERT_TRUE(Apply(GangObject()).ok());
+  const json one = {{"rank", 0}, {"host", "n0"}};
+  const json two = {{"rank", 1}, {"host", "n1"}};
+  auto status = [](std::int64_t generation, json assignments) {
+    return json{
+        {"status", {{"planGeneration", generation}, {"assignments", std::move(assignments)}}}};
+  };
+  EXPECT_THAT(std::string(PatchStatus("gang/gang", status(1, json::array({one}))).message()),
+              HasSubstr("status.assignments must hold every rank or none"));
+  EXPECT_TRUE(PatchStatus("gang/gang", status(2, json::array({one, two}))).ok());
+  EXPECT_THAT(std::string(PatchStatus("gang/gang", status(1, json::array({one, two}))).message()),
+              HasSubstr("planGeneration must not go back"));
+  json other = GangObject();
+  other["spec"]["owner"]["name"] = "b";
+  EXPECT_THAT(std::string(Apply(other, true).message()), HasSubstr("owner cannot change"));
+}
+
+}  // namespace
+}  // namespace yardmaster::testing

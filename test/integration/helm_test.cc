@@ -1,0 +1,224 @@
+// The chart against a real API server: what it renders is accepted, what it promises holds.
+#include <chrono>
+#include <functional>
+#include <regex>
+#include <thread>
+
+#include "gmock/gmock.h"
+#include "nlohmann/json.hpp"
+
+#include "pkg/base/strings.h"
+#include "test/integration/control_plane.h"
+
+namespace yardmaster::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr char kChart[] = YARDMASTER_SOURCE_DIR "/helm/yardmaster";
+constexpr char kNamespace[] = "yardmaster-system";
+constexpr char kPod[] = R"({"apiVersion": "v1", "kind": "Pod",
+  "metadata": {"name": "NAME", "namespace": "default", "annotations": {ANNOTATIONS}},
+  "spec": {"automountServiceAccountToken": false, "schedulingGates": [GATES],
+           "containers": [{"name": "c", "image": "registry.example/c"}]}})";
+
+std::string PodNamed(const std::string& name, const std::string& annotations,
+                     const std::string& gates) {
+  std::string pod = std::regex_replace(kPod, std::regex("NAME"), name);
+  pod = std::regex_replace(pod, std::regex("ANNOTATIONS"), annotations);
+  return std::regex_replace(pod, std::regex("GATES"), gates);
+}
+
+class HelmTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    auto plane = ControlPlane::Start({});
+    ASSERT_TRUE(plane.ok()) << plane.status();
+    plane_ = plane->release();
+    ASSERT_TRUE(plane_->Kubectl({"create", "namespace", kNamespace}).ok());
+    const auto installed = Install("install");
+    ASSERT_TRUE(installed.ok()) << installed.status();
+  }
+  static void TearDownTestSuite() {
+    delete plane_;
+    plane_ = nullptr;
+  }
+
+  static absl::StatusOr<std::string> Helm(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), plane_->bin() + "/helm");
+    return RunProgram(arguments, "",
+                      {{"KUBECONFIG", plane_->kubeconfig()}, {"HOME", plane_->folder()}});
+  }
+  static absl::StatusOr<std::string> Install(const std::string& verb) {
+    return Helm({verb, "yardmaster", kChart, "--namespace", kNamespace, "--set",
+                 "fabric.preset=hpn-small,scheduler.enabled=true"});
+  }
+  static absl::StatusOr<std::string> Render(const std::vector<std::string>& sets) {
+    std::vector<std::string> arguments = {"template", "yardmaster", kChart, "--namespace",
+                                          kNamespace};
+    for (const std::string& set : sets) arguments.insert(arguments.end(), {"--set", set});
+    return Helm(arguments);
+  }
+  static absl::StatusOr<nlohmann::json> Get(std::vector<std::string> what) {
+    what.insert(what.begin(), "get");
+    what.insert(what.end(), {"-o", "json"});
+    auto text = plane_->Kubectl(what);
+    if (!text.ok()) return text.status();
+    return nlohmann::json::parse(*text);
+  }
+  // Policies take some seconds until they are in force.
+  static bool Eventually(const std::function<bool()>& holds) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (!holds()) {
+      if (std::chrono::steady_clock::now() > deadline) return false;
+      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    }
+    return true;
+  }
+  static std::vector<std::string> GatesOf(const std::string& pod) {
+    std::vector<std::string> names;
+    const auto object = Get({"pod", pod});
+    EXPECT_TRUE(object.ok()) << object.status();
+    for (const auto& gate : (*object)["spec"].value("schedulingGates", nlohmann::json::array())) {
+      names.push_back(gate["name"]);
+    }
+    return names;
+  }
+
+  static ControlPlane* plane_;
+};
+
+ControlPlane* HelmTest::plane_ = nullptr;
+
+TEST_F(HelmTest, LintFindsNothing) {
+  const auto lint = Helm({"lint", "--strict", kChart});
+  EXPECT_TRUE(lint.ok()) << lint.status();
+}
+
+TEST_F(HelmTest, WhatItRendersIsAcceptedWhateverIsTurnedOn) {
+  for (const std::vector<std::string>& sets : std::vector<std::vector<std::string>>{
+           {},
+           {"scheduler.enabled=true", "extender.service.clusterIP=10.0.0.77",
+            "fullnameOverride=fixed"},
+           {"agent.nicPorts[0].rail=0", "agent.nicPorts[0].port=0",
+            "agent.nicPorts[0].interface=eth2", "agent.fabric=hpn"},
+           {"tls.source=existing", "tls.extenderSecret=a", "tls.schedulerSecret=b",
+            "crds.install=false", "agent.enabled=false", "gatePolicy.enabled=false",
+            "networkPolicy.enabled=false"},
+           {"fullnameOverride=other", "commonLabels.team=x", "podAnnotations.note=y",
+            "extender.replicas=1", "fabric.preset=rail-only"}}) {
+    const auto rendered = Render(sets);
+    ASSERT_TRUE(rendered.ok()) << rendered.status();
+    const auto applied = plane_->Kubectl({"apply", "--server-side", "--force-conflicts",
+                                          "--dry-run=server", "--validate=strict", "-f", "-"},
+                                         *rendered);
+    EXPECT_TRUE(applied.ok()) << Join(sets, ",") << ": " << applied.status();
+  }
+}
+
+TEST_F(HelmTest, ValuesThatCannotWorkAreRefused) {
+  for (const char* set :
+       {"extendr.replicas=2", "extender.replicas=0", "tls.source=magic", "scheduler.weight=0",
+        "agent.nicPorts[0].rail=0", "agent.hostPath=relative", "fabric.preset=no-such-preset",
+        "tls.source=existing", "tls.source=certManager", "scheduler.gpuResource=cpu"}) {
+    EXPECT_FALSE(Render({set}).ok()) << set;
+  }
+  EXPECT_THAT(MessageOf(Render({"fabric.preset=no-such-preset"}).status()), HasSubstr("rail-only"));
+}
+
+TEST_F(HelmTest, NoRoleAsksForMoreThanItsVerbs) {
+  const auto roles =
+      Get({"clusterroles,roles", "-A", "-l", "app.kubernetes.io/part-of=yardmaster"});
+  ASSERT_TRUE(roles.ok()) << roles.status();
+  EXPECT_GE((*roles)["items"].size(), 6u);
+  for (const auto& role : (*roles)["items"]) {
+    for (const auto& rule : role["rules"]) {
+      for (const char* field : {"verbs", "resources", "apiGroups"}) {
+        for (const std::string text : rule[field]) EXPECT_NE(text, "*") << role["metadata"]["name"];
+      }
+      for (const std::string resource : rule["resources"]) EXPECT_NE(resource, "secrets");
+    }
+  }
+}
+
+TEST_F(HelmTest, AnUpgradeKeepsTheCertificatesAndTheFabric) {
+  const auto data = [](const char* name) {
+    const auto secret = Get({"secret", name, "-n", kNamespace});
+    EXPECT_TRUE(secret.ok()) << secret.status();
+    return (*secret)["data"].dump();
+  };
+  ASSERT_TRUE(plane_->Kubectl({"label", "fabric", "hpn-small", "mine=yes"}).ok());
+  const std::string authority = data("yardmaster-ca");
+  const std::string extender = data("yardmaster-extender-tls");
+  const std::string scheduler = data("yardmaster-scheduler-tls");
+  const auto upgraded = Install("upgrade");
+  ASSERT_TRUE(upgraded.ok()) << upgraded.status();
+  EXPECT_EQ(data("yardmaster-ca"), authority);
+  EXPECT_EQ(data("yardmaster-extender-tls"), extender);
+  EXPECT_EQ(data("yardmaster-scheduler-tls"), scheduler);
+  EXPECT_EQ((*Get({"fabric", "hpn-small"}))["metadata"]["labels"]["mine"], "yes");
+
+  // Deleting a certificate renews it under the same authority.
+  ASSERT_TRUE(
+      plane_->Kubectl({"delete", "secret", "yardmaster-extender-tls", "-n", kNamespace}).ok());
+  ASSERT_TRUE(Install("upgrade").ok());
+  EXPECT_NE(data("yardmaster-extender-tls"), extender);
+  EXPECT_EQ(data("yardmaster-ca"), authority);
+}
+
+TEST_F(HelmTest, PodsThatAskForAGangAndNoOthersAreGated) {
+  constexpr char kAsks[] = R"("yardmaster.dev/parallelism": "tp=8")";
+  int tries = 0;
+  ASSERT_TRUE(Eventually([&] {
+    const std::string name = StrCat("probe-", tries++);
+    EXPECT_TRUE(plane_->Apply(PodNamed(name, kAsks, "")).ok());
+    return !GatesOf(name).empty();
+  }));
+  ASSERT_TRUE(plane_->Apply(PodNamed("asks", kAsks, "")).ok());
+  ASSERT_TRUE(plane_->Apply(PodNamed("plain", "", "")).ok());
+  ASSERT_TRUE(plane_->Apply(PodNamed("other-gate", kAsks, R"({"name": "other/gate"})")).ok());
+  ASSERT_TRUE(
+      plane_->Apply(PodNamed("own-gate", kAsks, R"({"name": "yardmaster.dev/placement"})")).ok());
+  EXPECT_THAT(GatesOf("asks"), ElementsAre("yardmaster.dev/placement"));
+  EXPECT_THAT(GatesOf("plain"), ElementsAre());
+  EXPECT_THAT(GatesOf("other-gate"), ElementsAre("other/gate", "yardmaster.dev/placement"));
+  EXPECT_THAT(GatesOf("own-gate"), ElementsAre("yardmaster.dev/placement"));
+}
+
+TEST_F(HelmTest, AnAgentChangesOneAnnotationOfItsOwnNode) {
+  for (const char* node : {"n1", "n2"}) {
+    ASSERT_TRUE(plane_
+                    ->Apply(StrCat(R"({"apiVersion": "v1", "kind": "Node", "metadata": {"name": ")",
+                                   node, R"(", "annotations": {"a": "b"}}})"))
+                    .ok());
+  }
+  const auto token = plane_->Kubectl({"create", "token", "yardmaster-agent", "-n", kNamespace,
+                                      "--bound-object-kind", "Node", "--bound-object-name", "n1"});
+  ASSERT_TRUE(token.ok()) << token.status();
+  const std::string bearer = token->substr(0, token->find('\n'));
+  const auto patch = [&](const std::string& node, const std::string& body) {
+    return RunProgram({plane_->bin() + "/kubectl", "--kubeconfig=/dev/null",
+                       "--server=" + plane_->api_server(),
+                       "--certificate-authority=" + plane_->ca_file(), "--token=" + bearer, "patch",
+                       "node", node, "--type=merge", "--patch", body})
+        .status();
+  };
+  constexpr char kDown[] =
+      R"({"metadata": {"annotations": {"yardmaster.dev/down-ports": "r0p1"}}})";
+  constexpr char kUp[] = R"({"metadata": {"annotations": {"yardmaster.dev/down-ports": null}}})";
+  EXPECT_TRUE(Eventually([&] { return !patch("n2", kDown).ok(); }));
+  EXPECT_THAT(MessageOf(patch("n2", kDown)), HasSubstr("its own Node only"));
+  EXPECT_TRUE(patch("n1", kDown).ok()) << patch("n1", kDown);
+  EXPECT_TRUE(patch("n1", kUp).ok()) << patch("n1", kUp);
+  for (const char* body :
+       {R"({"metadata": {"annotations": {"a": "c"}}})",
+        R"({"metadata": {"annotations": {"a": null}}})",
+        R"({"metadata": {"annotations": {"x": "y"}}})", R"({"metadata": {"labels": {"x": "y"}}})",
+        R"({"spec": {"unschedulable": true}})"}) {
+    EXPECT_THAT(MessageOf(patch("n1", body)), HasSubstr("nothing of its Node but")) << body;
+  }
+}
+
+}  // namespace
+}  // namespace yardmaster::testing

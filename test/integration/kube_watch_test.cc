@@ -1,0 +1,292 @@
+// Watches, informers, leases and events of pkg/kube against a real API server.
+#include <algorithm>
+#include <atomic>
+#include <cctype>
+#include <condition_variable>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "gmock/gmock.h"
+#include "nlohmann/json.hpp"
+
+#include "pkg/base/status.h"
+#include "pkg/base/strings.h"
+#include "pkg/kube/events.h"
+#include "pkg/kube/informer.h"
+#include "pkg/kube/lease.h"
+#include "test/integration/kube_fixture.h"
+
+namespace yardmaster::testing {
+namespace {
+
+using kube::MergePatch;
+using nlohmann::json;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+
+constexpr std::int64_t kLongMs = 60'000;
+
+// Lines written by handlers; tests wait for them.
+class Journal {
+ public:
+  void Write(std::string line) {
+    std::lock_guard lock(mutex_);
+    lines_.push_back(std::move(line));
+    changed_.notify_all();
+  }
+  std::vector<std::string> Wait(std::size_t count) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, std::chrono::seconds(60), [&] { return lines_.size() >= count; });
+    return lines_;
+  }
+  void Clear() {
+    std::lock_guard lock(mutex_);
+    lines_.clear();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::string> lines_;
+};
+
+// Holds the watches of an informer back while it is closed.
+class GatedClient final : public kube::Client {
+ public:
+  explicit GatedClient(kube::Client& inner) : inner_(inner) {}
+  // Ends the running watch and lets no new one begin until Open.
+  void Close() {
+    std::lock_guard lock(mutex_);
+    closed_ = true;
+    stop_.request_stop();
+  }
+  void Open() {
+    std::lock_guard lock(mutex_);
+    closed_ = false;
+    stop_ = {};
+    changed_.notify_all();
+  }
+
+  absl::StatusOr<json> Get(const kube::Target& t) override { return inner_.Get(t); }
+  absl::StatusOr<kube::ListPage> List(const kube::Target& t, const kube::ListOptions& o) override {
+    return inner_.List(t, o);
+  }
+  absl::StatusOr<json> Create(const kube::Target& t, const json& b,
+                              const kube::WriteOptions& o) override {
+    return inner_.Create(t, b, o);
+  }
+  absl::StatusOr<json> Replace(const kube::Target& t, const json& b,
+                               const kube::WriteOptions& o) override {
+    return inner_.Replace(t, b, o);
+  }
+  absl::StatusOr<json> Patch(const kube::Target& t, const kube::PatchBody& p,
+                             const kube::WriteOptions& o) override {
+    return inner_.Patch(t, p, o);
+  }
+  absl::Status Delete(const kube::Target& t, const kube::DeleteOptions& o) override {
+    return inner_.Delete(t, o);
+  }
+  absl::Status Watch(const kube::Target& t, const kube::WatchOptions& o, std::stop_token stop,
+                     const std::function<void(const kube::WatchEvent&)>& on_event) override {
+    std::stop_source either;
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, stop, [this] { return !closed_; });
+    std::stop_callback by_gate(stop_.get_token(), [&] { either.request_stop(); });
+    std::stop_callback by_caller(stop, [&] { either.request_stop(); });
+    lock.unlock();
+    const absl::Status status = inner_.Watch(t, o, either.get_token(), on_event);
+    return absl::IsCancelled(status) ? absl::UnavailableError("gate closed") : status;
+  }
+
+ private:
+  kube::Client& inner_;
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::stop_source stop_;
+  bool closed_ = false;
+};
+
+class KubeWatchTest : public KubeFixture {
+ protected:
+  // Without its own cache the API server forgets exactly what etcd forgets.
+  static void SetUpTestSuite() { StartPlane({.apiserver_args = {"watch-cache=false"}}); }
+  static void TearDownTestSuite() { StopPlane(); }
+
+  void SetValue(const std::string& name, const std::string& value) {
+    auto done = client_->Patch(Map(name), MergePatch({{"data", {{"value", value}}}}), {});
+    ASSERT_TRUE(done.ok()) << done.status();
+  }
+  kube::InformerHandlers Handlers() {
+    auto ours = [](const json& map) { return kube::NameOf(map) != "kube-root-ca.crt"; };
+    auto text = [](const json& map) {
+      return StrCat(kube::NameOf(map), "=", kube::StringAt(map, {"data", "value"}));
+    };
+    kube::InformerHandlers handlers;
+    handlers.added = [=, this](const kube::ObjectPtr& map) {
+      if (ours(*map)) journal_.Write("+" + text(*map));
+    };
+    handlers.updated = [=, this](const kube::ObjectPtr&, const kube::ObjectPtr& map) {
+      if (ours(*map)) journal_.Write("~" + text(*map));
+    };
+    handlers.deleted = [=, this](const kube::ObjectPtr& map) {
+      if (ours(*map)) journal_.Write("-" + kube::NameOf(*map));
+    };
+    return handlers;
+  }
+
+  Journal journal_;
+};
+
+TEST_F(KubeWatchTest, AWatchGivesEveryChangeInOrder) {
+  const std::string version = kube::ResourceVersionOf(MustCreateMap("a"));
+  std::stop_source stop;
+  std::jthread watcher([&] {
+    const absl::Status status = client_->Watch(
+        Map(), {.resource_version = version}, stop.get_token(), [&](const kube::WatchEvent& event) {
+          if (kube::NameOf(*event.object) == "kube-root-ca.crt") return;
+          journal_.Write(StrCat(static_cast<int>(event.type), kube::NameOf(*event.object)));
+        });
+    journal_.Write(std::string(absl::StatusCodeToString(status.code())));
+  });
+  SetValue("a", "1");
+  MustCreateMap("b");
+  ASSERT_TRUE(client_->Delete(Map("a"), {}).ok());
+  EXPECT_THAT(journal_.Wait(3), ElementsAre("1a", "0b", "2a"));
+  stop.request_stop();
+  EXPECT_EQ(journal_.Wait(4).back(), "CANCELLED");
+}
+
+TEST_F(KubeWatchTest, AnInformerResumesWatchesThatTheServerEnds) {
+  kube::InformerOptions options;
+  options.ns = ns_;
+  options.min_watch_seconds = 1;
+  options.max_watch_seconds = 1;
+  kube::Informer informer(*client_, kube::ConfigMaps(), options, Handlers(), timing());
+  informer.Start();
+  ASSERT_TRUE(informer.WaitForSync(kLongMs).ok());
+  std::vector<std::string> expected;
+  for (int i = 0; informer.stats().watches < 4; ++i) {
+    MustCreateMap(StrCat("m", i), StrCat(i));
+    expected.push_back(StrCat("+m", i, "=", i));
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  EXPECT_EQ(journal_.Wait(expected.size()), expected);
+  EXPECT_EQ(informer.stats().lists, 1);
+}
+
+TEST_F(KubeWatchTest, AWatchFromBeforeCompactionIsOutOfRange) {
+  const std::string version = kube::ResourceVersionOf(MustCreateMap("a"));
+  for (int i = 0; i < 3; ++i) SetValue("a", StrCat(i));
+  ASSERT_TRUE(plane_->ForgetHistory().ok());
+  const absl::Status status =
+      client_->Watch(Map(), {.resource_version = version, .timeout_seconds = 10}, {},
+                     [](const kube::WatchEvent&) {});
+  EXPECT_TRUE(absl::IsOutOfRange(status)) << status;
+}
+
+TEST_F(KubeWatchTest, AnInformerThatMissedHistoryReportsTheDifference) {
+  GatedClient gated(*client_);
+  kube::InformerOptions options;
+  options.ns = ns_;
+  kube::Informer informer(gated, kube::ConfigMaps(), options, Handlers(), timing());
+  for (const char* name : {"a", "b", "c", "d"}) MustCreateMap(name);
+  informer.Start();
+  ASSERT_TRUE(informer.WaitForSync(kLongMs).ok());
+  journal_.Wait(4);
+  journal_.Clear();
+  gated.Close();
+  ASSERT_TRUE(client_->Delete(Map("a"), {}).ok());
+  SetValue("b", "1");
+  ASSERT_TRUE(client_->Delete(Map("c"), {}).ok());
+  MustCreateMap("c", "again");
+  ASSERT_TRUE(plane_->ForgetHistory().ok());
+  gated.Open();
+  EXPECT_THAT(journal_.Wait(4), ElementsAre("-a", "~b=1", "-c", "+c=again"));
+  EXPECT_EQ(informer.stats().lists, 2);
+}
+
+TEST_F(KubeWatchTest, AListWhosePagesAreForgottenBeginsAgain) {
+  for (int i = 0; i < 6; ++i) MustCreateMap(StrCat("m", i));
+  auto first = client_->List(Map(), {.limit = 2});
+  ASSERT_TRUE(first.ok()) << first.status();
+  MustCreateMap("m9");
+  ASSERT_TRUE(plane_->ForgetHistory().ok());
+  const absl::Status second =
+      client_->List(Map(), {.limit = 2, .continue_token = first->continue_token}).status();
+  EXPECT_TRUE(absl::IsOutOfRange(second)) << second;
+  EXPECT_TRUE(ListAll(*client_, Map(), {.limit = 2}).ok());
+}
+
+TEST_F(KubeWatchTest, LeadershipPassesOnWithAGrowingToken) {
+  kube::LeaseOptions options;
+  options.ns = ns_;
+  options.name = "leader";
+  options.lease_duration_ms = 3'000;
+  options.renew_deadline_ms = 2'000;
+  options.retry_period_ms = 200;
+  auto callbacks = [&](const std::string& who) {
+    kube::LeaderCallbacks callbacks;
+    callbacks.started = [this, who](std::int64_t token) {
+      journal_.Write(StrCat(who, " leads ", token));
+    };
+    callbacks.stopped = [this, who] { journal_.Write(who + " stopped"); };
+    return callbacks;
+  };
+  auto client_a = Connect(AdminConfig());
+  auto client_b = Connect(AdminConfig());
+  options.identity = "a";
+  kube::LeaderElector a(*client_a, options, callbacks("a"), timing());
+  options.identity = "b";
+  kube::LeaderElector b(*client_b, options, callbacks("b"), timing());
+  a.Start();
+  EXPECT_THAT(journal_.Wait(1), ElementsAre("a leads 1"));
+  b.Start();
+  // Several renewals; a stays.
+  std::this_thread::sleep_for(std::chrono::milliseconds(2'500));
+  EXPECT_TRUE(a.IsLeader());
+  EXPECT_FALSE(b.IsLeader());
+  a.Stop();
+  EXPECT_THAT(journal_.Wait(3), ElementsAre("a leads 1", "a stopped", "b leads 2"));
+  // A leader that is cut off stops by itself, and another follows when its lease has run out.
+  client_b->Stop();
+  auto client_c = Connect(AdminConfig());
+  options.identity = "c";
+  kube::LeaderElector c(*client_c, options, callbacks("c"), timing());
+  c.Start();
+  EXPECT_THAT(journal_.Wait(5),
+              ElementsAre("a leads 1", "a stopped", "b leads 2", "b stopped", "c leads 3"));
+}
+
+TEST_F(KubeWatchTest, EventsAreAcceptedAndCountUp) {
+  const json map = MustCreateMap("a");
+  kube::EventWriterOptions options;
+  options.controller = "yardmaster.dev/test";
+  options.instance = "test-0";
+  options.series_period_ms = 0;
+  kube::EventRecord event;
+  event.regarding = kube::ReferenceTo(map);
+  event.type = kube::EventType::kWarning;
+  event.reason = "NotPlanned";
+  event.action = "Placing";
+  event.note = "2 hosts short in segment 7";
+  {
+    kube::EventRecorder recorder(*client_, options, timing());
+    for (int i = 0; i < 3; ++i) recorder.Record(event);
+    kube::EventRecord about_node = event;
+    about_node.regarding = {"v1", "Node", "", "n1", ""};
+    recorder.Record(about_node);
+    recorder.Flush();
+    EXPECT_EQ(recorder.stats().dropped, 0);
+  }
+  auto events = client_->List({kube::Events(), ns_}, {});
+  ASSERT_TRUE(events.ok()) << events.status();
+  ASSERT_EQ(events->items.size(), 1u);
+  EXPECT_EQ((*events->items[0])["series"]["count"], 3);
+  EXPECT_EQ((*events->items[0])["note"], "2 hosts short in segment 7");
+  auto described = plane_->Kubectl({"get", "events", "-n", ns_, "-o", "wide"});
+  EXPECT_THAT(*described, ::testing::HasSubstr("NotPlanned"));
+}
+
+}  // namespace
+}  // namespace yardmaster::testing
