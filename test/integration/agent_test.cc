@@ -5,6 +5,7 @@
 #include <fstream>
 #include <functional>
 #include <signal.h>
+#include <stdlib.h>
 #include <thread>
 
 #include "gmock/gmock.h"
@@ -47,7 +48,11 @@ class AgentProcessTest : public ::testing::Test {
     const std::string test = ::testing::UnitTest::GetInstance()->current_test_info()->name();
     folder_ = StrCat(plane_->folder(), "/", test);
     fs::create_directories(folder_);
-    socket_ = StrCat("unix:", folder_, "/a.sock");
+    // The name of a socket has at most 107 characters, and a checkout may lie deep.
+    std::string sockets = (fs::temp_directory_path() / "ym-agent-XXXXXX").string();
+    ASSERT_NE(::mkdtemp(sockets.data()), nullptr);
+    socket_folder_ = sockets;
+    socket_ = StrCat("unix:", socket_folder_, "/a.sock");
     const auto made = plane_->Kubectl({"create", "namespace", Lower(test)});
     ASSERT_TRUE(made.ok()) << made.status();
     namespace_ = Lower(test);
@@ -55,6 +60,8 @@ class AgentProcessTest : public ::testing::Test {
       return plane_->Kubectl({"get", "serviceaccount", "default", "-n", namespace_}).ok();
     }));
   }
+
+  void TearDown() override { fs::remove_all(socket_folder_); }
 
   static std::string Lower(std::string text) {
     for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -143,6 +150,7 @@ class AgentProcessTest : public ::testing::Test {
   static ControlPlane* plane_;
   std::string folder_;
   std::string namespace_;
+  std::string socket_folder_;
   std::string socket_;
   std::unique_ptr<Process> agent_;
   std::unique_ptr<rpc::AgentClient> client_;
