@@ -1,0 +1,182 @@
+#include "pkg/crux/starvation.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "pkg/crux/intensity.h"
+
+namespace yardmaster::crux {
+namespace {
+
+// A link that higher levels fill leaves a little, so that periods stay finite.
+constexpr double kLeastCapacity = 1e-3;
+constexpr int kFairRounds = 30;
+
+// Where `level` stands among the usable ones, or their number.
+std::size_t PlaceOf(std::int32_t level, std::span<const std::int32_t> usable) {
+  const auto at = std::find(usable.begin(), usable.end(), level);
+  return static_cast<std::size_t>(at - usable.begin());
+}
+
+void CountWait(const StarvationSample& sample, double elapsed, const StarvationOptions& options,
+               StarvationState& state) {
+  if (!sample.share || std::isnan(*sample.share)) return;
+  // The time since the last look was spent in the state seen then.
+  if (*sample.share < options.least_share) {
+    if (state.starving) state.below_seconds += elapsed;
+    state.starving = true;
+    return;
+  }
+  state.starving = false;
+  if (*sample.share >= options.recovered_share) state.below_seconds = 0;
+}
+
+// Fluid rates on links, level after level.
+class Fluid {
+ public:
+  Fluid(const Problem& problem, const Solution& solution)
+      : problem_(problem), taken_(problem.links.size(), 0), active_(problem.links.size(), 0) {
+    LoadCounter counter(problem);
+    for (std::size_t j = 0; j < problem.jobs.size(); ++j) {
+      loads_.push_back(counter.Count(problem.jobs[j], solution.jobs[j].paths));
+      alone_.push_back(IterationSeconds(problem.jobs[j], CommunicationSeconds(loads_[j])));
+      period_.push_back(alone_[j]);
+      presence_.emplace_back();
+      for (const LinkSeconds& load : loads_[j]) presence_[j].push_back(load.seconds / alone_[j]);
+    }
+  }
+
+  // REQUIRES: called from the highest level to the lowest.
+  void Settle(std::span<const std::int32_t> jobs) {
+    for (int round = 0; round < kFairRounds; ++round) {
+      for (const std::int32_t j : jobs) CountPresence(j, 1);
+      std::vector<Answer> answers;
+      for (const std::int32_t j : jobs) answers.push_back(AnswerOf(j));
+      for (const std::int32_t j : jobs) CountPresence(j, -1);
+      for (std::size_t i = 0; i < jobs.size(); ++i) {
+        period_[jobs[i]] = answers[i].period;
+        presence_[jobs[i]] = std::move(answers[i].presence);
+      }
+    }
+    for (const std::int32_t j : jobs) {
+      for (const LinkSeconds& load : loads_[j]) taken_[load.link] += load.seconds / period_[j];
+    }
+  }
+
+  double Share(std::size_t j) const { return std::min(1.0, alone_[j] / period_[j]); }
+
+ private:
+  struct Answer {
+    double period = 0;
+    std::vector<double> presence;
+  };
+
+  void CountPresence(std::int32_t j, double sign) {
+    for (std::size_t i = 0; i < loads_[j].size(); ++i) {
+      active_[loads_[j][i].link] += sign * presence_[j][i];
+    }
+  }
+
+  // What higher levels leave of a link, shared with those of the level that are there meanwhile.
+  double PartOf(std::int32_t j, std::size_t i) const {
+    const std::int32_t link = loads_[j][i].link;
+    const double others = std::max(0.0, active_[link] - presence_[j][i]);
+    return std::max(kLeastCapacity, 1 - taken_[link]) / (1 + others);
+  }
+
+  // What the others' presence makes of a job, half way on a logarithmic scale: jobs that answer
+  // each other at once would swing for ever.
+  Answer AnswerOf(std::int32_t j) const {
+    std::vector<double> stretched;
+    for (std::size_t i = 0; i < loads_[j].size(); ++i) {
+      stretched.push_back(loads_[j][i].seconds / PartOf(j, i));
+    }
+    const double longest =
+        stretched.empty() ? 0 : *std::max_element(stretched.begin(), stretched.end());
+    const double period = std::sqrt(period_[j] * IterationSeconds(problem_.jobs[j], longest));
+    for (double& seconds : stretched) seconds = std::min(1.0, seconds / period);
+    return {period, std::move(stretched)};
+  }
+
+  const Problem& problem_;
+  std::vector<std::vector<LinkSeconds>> loads_;
+  std::vector<std::vector<double>> presence_;  // share of time a job is transferring, per load
+  std::vector<double> alone_;
+  std::vector<double> period_;
+  std::vector<double> taken_;   // share of time a link is busy with higher levels
+  std::vector<double> active_;  // sum of presence on it, in the level being settled
+};
+
+}  // namespace
+
+StarvationStep WatchForStarvation(const StarvationState& state, const StarvationSample& sample,
+                                  std::span<const std::int32_t> usable,
+                                  const StarvationOptions& options) {
+  StarvationStep step{state, sample.planned_level, StarvationEvent::kNone, std::nullopt};
+  StarvationState& next = step.state;
+  const double elapsed =
+      state.seen_seconds ? std::max(0.0, sample.now_seconds - *state.seen_seconds) : 0;
+  next.seen_seconds = std::max(sample.now_seconds, state.seen_seconds.value_or(sample.now_seconds));
+  CountWait(sample, elapsed, options, next);
+
+  if (next.lifted > 0 && *next.seen_seconds >= next.lift_ends_seconds) {
+    next.lifted = 0;
+    next.below_seconds = 0;
+    next.starving = false;
+    step.event = StarvationEvent::kReleased;
+  }
+  const std::size_t place = PlaceOf(sample.planned_level, usable);
+  if (place == usable.size()) {
+    next.lifted = 0;
+    return step;
+  }
+  // A plan that itself raised the job leaves less room above it.
+  const auto room = static_cast<std::int32_t>(usable.size() - 1 - place);
+  next.lifted = std::min(next.lifted, room);
+  if (next.starving && next.below_seconds >= options.patience_seconds && next.lifted < room) {
+    ++next.lifted;
+    next.below_seconds = 0;
+    next.lift_ends_seconds = *next.seen_seconds + options.lift_seconds;
+    step.event = StarvationEvent::kLifted;
+  }
+  step.level = usable[place + static_cast<std::size_t>(next.lifted)];
+  if (next.lifted > 0) step.look_again_seconds = next.lift_ends_seconds;
+  return step;
+}
+
+std::vector<std::int32_t> LevelsToHandOut(std::int32_t levels,
+                                          std::span<const std::int32_t> reserved) {
+  std::vector<std::int32_t> usable;
+  for (std::int32_t level = 0; level < levels; ++level) {
+    if (std::find(reserved.begin(), reserved.end(), level) == reserved.end()) {
+      usable.push_back(level);
+    }
+  }
+  return usable;
+}
+
+std::vector<double> PredictedShares(const Problem& problem, const Solution& solution,
+                                    std::span<const std::int32_t> levels) {
+  const std::size_t count = problem.jobs.size();
+  const auto level_of = [&](std::int32_t j) {
+    return levels.empty() ? solution.jobs[j].level : levels[j];
+  };
+  std::vector<std::int32_t> order(count);
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::int32_t a, std::int32_t b) { return level_of(a) > level_of(b); });
+  Fluid fluid(problem, solution);
+  for (std::size_t begin = 0; begin < count;) {
+    std::size_t end = begin;
+    while (end < count && level_of(order[end]) == level_of(order[begin])) ++end;
+    fluid.Settle({order.data() + begin, end - begin});
+    begin = end;
+  }
+  std::vector<double> shares;
+  for (std::size_t j = 0; j < count; ++j) shares.push_back(fluid.Share(j));
+  return shares;
+}
+
+}  // namespace yardmaster::crux

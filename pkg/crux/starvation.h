@@ -1,0 +1,78 @@
+// The starvation guard: strict priorities can keep a job of the lowest level waiting for as long as
+// the others please (the paper reports losses of up to 55.5 % there). A job whose share of its
+// ideal rate stays below `least_share` for `patience_seconds` is lifted one usable level for
+// `lift_seconds`; if it still starves up there, another level after another patience. When the lift
+// ends it goes back to its planned level, and needs a patience again before the next lift.
+//
+// A share is measured or predicted (`PredictedShares`), rate over the rate with nobody in the way.
+// Hysteresis: below least_share the wait for a lift begins, only at or above `recovered_share` it
+// is called off; in between it stands still. An unknown share changes no wait.
+//
+// A lifted job may stand above jobs of higher priority: that is the purpose, so the levels that
+// result are deliberately not a valid compression. Reserved levels are never used.
+//
+// Time is an argument and may be any monotonic count of seconds; a step back counts as no time.
+// Deterministic, no failure. Thread safety: pure functions and values.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "pkg/crux/problem.h"
+
+namespace yardmaster::crux {
+
+struct StarvationOptions {
+  double least_share = 0.5;
+  double recovered_share = 0.6;
+  double patience_seconds = 60;
+  double lift_seconds = 300;
+};
+
+// What has to be remembered of a job from one look to the next. A new job starts with the default.
+struct StarvationState {
+  std::optional<double> seen_seconds;  // the last look
+  double below_seconds = 0;            // waited for the next lift so far
+  std::int32_t lifted = 0;             // usable levels above the planned one
+  double lift_ends_seconds = 0;        // while lifted > 0
+  bool starving = false;               // below the least share at the last look
+  bool operator==(const StarvationState&) const = default;
+};
+
+struct StarvationSample {
+  double now_seconds = 0;
+  std::int32_t planned_level = 0;  // what the planner gave
+  std::optional<double> share;     // of the ideal rate, at the level that holds now
+};
+
+enum class StarvationEvent { kNone, kLifted, kReleased };
+
+struct StarvationStep {
+  StarvationState state;
+  std::int32_t level = 0;  // to be written instead of the planned one
+  StarvationEvent event = StarvationEvent::kNone;
+  // When the answer can next change without a new share: a lift ends. Absent: never.
+  std::optional<double> look_again_seconds;
+};
+
+// One look at one job. `usable` are the levels that may be handed out, rising. A planned level that
+// is not among them is returned as it is.
+StarvationStep WatchForStarvation(const StarvationState& state, const StarvationSample& sample,
+                                  std::span<const std::int32_t> usable,
+                                  const StarvationOptions& options = {});
+
+// The levels of `problem` without the reserved ones, rising: what Decide hands out.
+std::vector<std::int32_t> LevelsToHandOut(std::int32_t levels,
+                                          std::span<const std::int32_t> reserved);
+
+// Each job's share of its ideal rate as a fluid sees it, where nothing is measured: a link gives a
+// job what the jobs of higher levels leave (each busy for its seconds once an iteration) and a fair
+// part of its own level. Knows no phases, so it is pessimistic for jobs that interleave. Levels are
+// those of `solution`, or `levels` where that is not empty. In [0, 1].
+// Complexity: O(links used by all jobs * rounds).
+std::vector<double> PredictedShares(const Problem& problem, const Solution& solution,
+                                    std::span<const std::int32_t> levels = {});
+
+}  // namespace yardmaster::crux

@@ -1,0 +1,82 @@
+#include "pkg/workload/profile.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "pkg/workload/traffic.h"
+
+namespace yardmaster::workload {
+namespace {
+
+bool Believable(std::optional<double> value) {
+  return value && std::isfinite(*value) && *value > 0;
+}
+
+bool BelievableFraction(std::optional<double> value) {
+  return value && *value >= 0 && *value <= 1;  // NaN is neither
+}
+
+// An unknown estimate (0) has nothing to say.
+double BlendScale(double analytic, std::optional<double> measured, double weight) {
+  if (weight <= 0 || !Believable(measured)) return analytic;
+  if (weight >= 1 || !(analytic > 0)) return *measured;
+  return std::exp((1 - weight) * std::log(analytic) + weight * std::log(*measured));
+}
+
+}  // namespace
+
+std::string_view ProfileSourceName(ProfileSource source) {
+  switch (source) {
+    case ProfileSource::kBlended:
+      return "Blended";
+    case ProfileSource::kMeasured:
+      return "Measured";
+    default:
+      return "Analytic";
+  }
+}
+
+double MeasuredWeight(std::int64_t samples, const BlendOptions& options) {
+  const std::int64_t trusted = std::max<std::int64_t>(1, options.trusted_samples);
+  const std::int64_t counted = std::clamp<std::int64_t>(samples, 0, trusted);
+  return static_cast<double>(counted) / static_cast<double>(trusted);
+}
+
+BlendedProfile BlendProfile(const Job& job, const Measurement& measurement,
+                            const NetworkEstimate& estimate, const BlendOptions& options) {
+  BlendedProfile out;
+  out.profile = CompleteProfile(job);
+  const double weight = MeasuredWeight(measurement.samples, options);
+  Profile& profile = out.profile;
+  profile.flop_per_iteration =
+      BlendScale(profile.flop_per_iteration, measurement.flop_per_iteration, weight);
+  profile.compute_seconds =
+      BlendScale(profile.compute_seconds, measurement.compute_seconds, weight);
+  const bool start = BelievableFraction(measurement.communication_start);
+  if (start) {
+    profile.communication_start +=
+        weight * (*measurement.communication_start - profile.communication_start);
+  }
+  double scale = 1;
+  const bool bytes = Believable(measurement.sent_bytes_per_gpu) && estimate.sent_bytes_per_gpu > 0;
+  if (bytes) {
+    scale = BlendScale(estimate.sent_bytes_per_gpu, measurement.sent_bytes_per_gpu, weight) /
+            estimate.sent_bytes_per_gpu;
+  }
+  for (double* kind : {&profile.data_bytes, &profile.pipeline_bytes, &profile.tensor_bytes,
+                       &profile.expert_bytes}) {
+    *kind *= scale;
+  }
+  out.communication_seconds =
+      BlendScale(estimate.communication_seconds * scale, measurement.communication_seconds, weight);
+
+  const bool flop = Believable(measurement.flop_per_iteration);
+  const bool seconds = Believable(measurement.communication_seconds);
+  const bool any = flop || seconds || start || bytes || Believable(measurement.compute_seconds);
+  if (weight <= 0 || !any) return out;
+  out.weight = weight;
+  out.source = weight >= 1 && flop && seconds ? ProfileSource::kMeasured : ProfileSource::kBlended;
+  return out;
+}
+
+}  // namespace yardmaster::workload
