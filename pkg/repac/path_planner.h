@@ -8,14 +8,12 @@
 // HPN's FindPaths (Qian et al., SIGCOMM 2024, section 6.1) for the whole fabric at once, with
 // RePaC's exact prediction of every hash.
 //
-// Method: flows with given paths first, then by size, each to the least loaded first link; among
-// equals the one whose forced continuation is least loaded; then a walk over source ports until one
-// takes that link. Where later switches choose, too, the best of a bounded number of such ports is
-// taken. For flows of equal size the first links of a ToR differ by at most one flow, which is
-// optimal. Complexity: O(flows x (group + ports walked)), about two microseconds a flow in an HPN
-// pod. A flow stays unplanned, with the reason, where prediction is impossible, where no disjoint
-// path is left, and where the exact path asked for has no port. Determinism: complete; flows with
-// equal bytes go by position.
+// Method: flows with given paths first, then by size, each as flow_planner.h says. For flows of
+// equal size the first links of a ToR differ by at most one flow, which is optimal. Complexity:
+// O(flows x (group + ports walked)), about two microseconds a flow in an HPN pod. A flow stays
+// unplanned, with the reason, where prediction is impossible, where no disjoint path is left, and
+// where the exact path asked for has no port. Determinism: complete; flows with equal bytes go by
+// position.
 #pragma once
 
 #include <cstdint>
@@ -37,8 +35,14 @@ struct PathOptions {
   int candidates = 24;
   // Whether to look for alternate ports.
   bool alternates = true;
+  // A flow leaves its previous port for a place that is less loaded by more than this share of its
+  // own bytes.
+  double keep_margin = 0.1;
 };
 
+// Flows with a previous port (Connection::previous) keep it where it still works, leads along the
+// given path if there is one, and is not worse than what a new port would get; so a plan whose
+// input did not change does not change, and a new job moves others only where it meets them.
 PathPlan PlanPaths(const std::vector<Connection>& connections, const PathWorld& world,
                    const PathOptions& options);
 

@@ -1,0 +1,98 @@
+#include "pkg/repac/plan_ledger.h"
+
+#include <algorithm>
+
+namespace yardmaster::repac {
+
+namespace {
+
+using fabric::Network;
+
+std::int64_t SiblingKey(const Flow& flow) {
+  return 2 * std::int64_t{flow.connection} + (flow.back ? 1 : 0);
+}
+
+}  // namespace
+
+PlanLedger::PlanLedger(const std::vector<Connection>& connections, const PathWorld& world,
+                       const std::vector<CableId>& avoid)
+    : connections_(connections),
+      world_(world),
+      avoid_(static_cast<std::size_t>(world.network().num_cables())),
+      bytes_(static_cast<std::size_t>(world.network().num_links())) {
+  for (CableId cable : avoid) avoid_[cable.index()] = 1;
+  used_.reserve(connections.size());
+}
+
+bool PlanLedger::IsWhole(const std::vector<LinkId>& links) const {
+  return !links.empty() && std::all_of(links.begin(), links.end(), [this](LinkId link) {
+    return usable(Network::cable_of(link));
+  });
+}
+
+std::uint64_t PlanLedger::PairKey(const Flow& flow) const {
+  const auto nic = [this](const NicPort& p) {
+    return static_cast<std::uint64_t>(p.host.value * world_.network().spec().rails + p.rail);
+  };
+  const std::uint64_t x = nic(flow.src);
+  const std::uint64_t y = nic(flow.dst);
+  return std::min(x, y) << 32 | std::max(x, y);
+}
+
+const UsedPorts& PlanLedger::PortsBetween(const Flow& flow) const {
+  const auto found = used_.find(PairKey(flow));
+  return found == used_.end() ? none_ : found->second;
+}
+
+bool PlanLedger::Taken(const Flow& flow, std::uint16_t port) const {
+  const UsedPorts& ports = PortsBetween(flow);
+  return std::binary_search(ports.begin(), ports.end(), port);
+}
+
+void PlanLedger::Reserve(const Flow& flow, std::uint16_t port) {
+  if (port == 0) return;
+  UsedPorts& ports = used_[PairKey(flow)];
+  const auto at = std::lower_bound(ports.begin(), ports.end(), port);
+  if (at == ports.end() || *at != port) ports.insert(at, port);
+}
+
+void PlanLedger::Release(const Flow& flow, std::uint16_t port) {
+  const auto found = used_.find(PairKey(flow));
+  if (found == used_.end()) return;
+  UsedPorts& ports = found->second;
+  const auto at = std::lower_bound(ports.begin(), ports.end(), port);
+  if (at != ports.end() && *at == port) ports.erase(at);
+}
+
+void PlanLedger::Add(const Flow& flow) {
+  for (LinkId link : flow.links) bytes_[link.index()] += flow.bytes;
+  if (!flow.planned()) return;
+  Reserve(flow, flow.source_port);
+  Reserve(flow, flow.alternate_port);
+  if (connection_of(flow).paths == 1) return;
+  std::vector<LinkId>& siblings = siblings_[SiblingKey(flow)];
+  for (LinkId link : flow.links) {
+    if (!world_.network().is_host_cable(Network::cable_of(link))) siblings.push_back(link);
+  }
+}
+
+void PlanLedger::Remove(const Flow& flow) {
+  for (LinkId link : flow.links) bytes_[link.index()] -= flow.bytes;
+  if (!flow.planned()) return;
+  Release(flow, flow.source_port);
+  Release(flow, flow.alternate_port);
+  const auto found = siblings_.find(SiblingKey(flow));
+  if (found == siblings_.end()) return;
+  std::vector<LinkId>& siblings = found->second;
+  for (LinkId link : flow.links) {
+    const auto at = std::find(siblings.begin(), siblings.end(), link);
+    if (at != siblings.end()) siblings.erase(at);
+  }
+}
+
+std::vector<LinkId> PlanLedger::SiblingLinks(const Flow& flow) const {
+  const auto found = siblings_.find(SiblingKey(flow));
+  return found == siblings_.end() ? std::vector<LinkId>() : found->second;
+}
+
+}  // namespace yardmaster::repac

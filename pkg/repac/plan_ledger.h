@@ -1,0 +1,61 @@
+// What the flows planned so far have taken: bytes on links, source ports between addresses, and the
+// links that paths of one connection may not share.
+//
+// Invariants: Remove() undoes Add() of the same flow. A port belongs to a pair of NICs whichever of
+// them sends and whichever NIC port it leaves by, since both ports share the address; so ports are
+// kept by unordered pair. Lifetimes: `connections` and `world` must outlive the ledger. Thread
+// safety: none. Determinism: complete.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+
+#include "pkg/repac/path_plan.h"
+#include "pkg/repac/path_world.h"
+#include "pkg/repac/port_search.h"
+
+namespace yardmaster::repac {
+
+class PlanLedger {
+ public:
+  // `avoid`: cables that no path may use though routing may.
+  PlanLedger(const std::vector<Connection>& connections, const PathWorld& world,
+             const std::vector<CableId>& avoid);
+
+  const Connection& connection_of(const Flow& flow) const {
+    return connections_[static_cast<std::size_t>(flow.connection)];
+  }
+  double bytes(LinkId link) const { return bytes_[link.index()]; }
+  bool avoided(CableId cable) const { return avoid_[cable.index()] != 0; }
+  // Neither down nor avoided.
+  bool usable(CableId cable) const { return !avoided(cable) && !world_.is_down(cable); }
+  // Whether a path over these links works; false for none.
+  bool IsWhole(const std::vector<LinkId>& links) const;
+
+  // A flow whose port and links are final, and its undoing.
+  void Add(const Flow& flow);
+  void Remove(const Flow& flow);
+  // Marks one port as taken between the flow's addresses; 0: nothing.
+  void Reserve(const Flow& flow, std::uint16_t port);
+  const UsedPorts& PortsBetween(const Flow& flow) const;
+  bool Taken(const Flow& flow, std::uint16_t port) const;
+
+  // Links between switches that other paths of the flow's connection and direction have.
+  std::vector<LinkId> SiblingLinks(const Flow& flow) const;
+
+ private:
+  std::uint64_t PairKey(const Flow& flow) const;
+  void Release(const Flow& flow, std::uint16_t port);
+
+  const std::vector<Connection>& connections_;
+  const PathWorld& world_;
+  std::vector<char> avoid_;    // by cable
+  std::vector<double> bytes_;  // by link
+  absl::flat_hash_map<std::uint64_t, UsedPorts> used_;
+  absl::flat_hash_map<std::int64_t, std::vector<LinkId>> siblings_;  // (connection, direction)
+  const UsedPorts none_;
+};
+
+}  // namespace yardmaster::repac

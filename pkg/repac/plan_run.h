@@ -1,0 +1,47 @@
+// What one run of PlanPaths or Replan works with: the ledger, the planner of single flows, and the
+// order in which flows are looked at.
+//
+// Lifetimes: connections, world and options must outlive the run. Thread safety: none.
+#pragma once
+
+#include <vector>
+
+#include "pkg/repac/flow_planner.h"
+#include "pkg/repac/path_planner.h"
+#include "pkg/repac/plan_ledger.h"
+
+namespace yardmaster::repac {
+
+struct PlanRun {
+  PlanRun(const std::vector<Connection>& connections, const PathWorld& world,
+          const PathOptions& options);
+
+  const Connection& connection_of(const Flow& flow) const { return ledger.connection_of(flow); }
+  // The links the flow was told to take; empty: none.
+  const std::vector<LinkId>& ViaOf(const Flow& flow) const {
+    return flow.back ? connection_of(flow).via_back : connection_of(flow).via;
+  }
+  bool Excluded(const Connection& connection) const;
+  // Gives the flow a new port, or the reason why there is none. The ledger does not hold it yet.
+  void PlanOne(Flow& flow);
+  // Finds alternates for all planned flows whose own does not work, and reserves them.
+  void FillAlternates(const std::vector<int>& order, std::vector<Flow>& flows);
+
+  PlanLedger ledger;
+  FlowPlanner planner;
+
+ private:
+  std::vector<NicPort> PortsInto(const Flow& flow, LinkId first) const;
+
+  const fabric::Network& network_;
+  std::vector<Nic> excluded_;  // sorted
+};
+
+// Flows with given paths, then by size, then by position.
+std::vector<int> PlanningOrder(const std::vector<Connection>& connections,
+                               const std::vector<Flow>& flows);
+// Where the flow is becomes where it belongs.
+void SetHome(Flow& flow);
+PathPlan Finish(std::vector<Flow> flows, const PathWorld& world, const PathOptions& options);
+
+}  // namespace yardmaster::repac

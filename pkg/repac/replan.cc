@@ -1,0 +1,110 @@
+// Replan: a plan after a failure or a repair, with as few changes as that allows.
+#include <algorithm>
+#include <utility>
+
+#include "pkg/repac/path.h"
+#include "pkg/repac/path_planner.h"
+#include "pkg/repac/plan_run.h"
+
+namespace yardmaster::repac {
+
+namespace {
+
+using fabric::Network;
+
+std::vector<LinkId> Behind(const std::vector<LinkId>& links) {
+  return {links.begin() + 1, links.end()};
+}
+
+// Whether other paths of the connection have taken one of the links meanwhile.
+bool SharedWithSiblings(const PlanRun& run, const Flow& flow, const std::vector<LinkId>& links) {
+  if (run.connection_of(flow).paths == 1) return false;
+  const std::vector<LinkId> siblings = run.ledger.SiblingLinks(flow);
+  return std::any_of(links.begin(), links.end(), [&siblings](LinkId link) {
+    return std::find(siblings.begin(), siblings.end(), link) != siblings.end();
+  });
+}
+
+// Whether `port` takes the flow from `src` over exactly these links, all of them whole.
+bool Holds(const PathWorld& world, const PlanRun& run, const Flow& flow, const NicPort& src,
+           std::uint16_t port, const std::vector<LinkId>& links) {
+  if (port == 0 || !run.ledger.IsWhole(links) || run.ledger.Taken(flow, port)) return false;
+  const NicPort dst{flow.dst.host, flow.dst.rail, world.network().plane_of(src)};
+  if (Network::up(world.network().host_cable(src)) != links[0]) return false;
+  std::size_t at = 0;
+  return WalkPath(world, src, dst, port,
+                  [&](LinkId link) { return ++at < links.size() && links[at] == link; }) &&
+         at + 1 == links.size() && !SharedWithSiblings(run, flow, links);
+}
+
+// Keeps the flow's port, or gives it back the one of its home.
+bool Keep(const PathWorld& world, const PlanRun& run, Flow& flow) {
+  if (Holds(world, run, flow, flow.home_src, flow.home_port, flow.home_links)) {
+    flow.src = flow.home_src;
+    flow.dst = world.network().nic_port_of(Network::cable_of(flow.home_links.back()));
+    flow.source_port = flow.home_port;
+    flow.links = flow.home_links;
+    flow.reason.clear();
+    return true;
+  }
+  const bool away = flow.links != flow.home_links;
+  if (away && run.ledger.IsWhole(flow.home_links)) return false;  // it goes home by another port
+  return Holds(world, run, flow, flow.src, flow.source_port, flow.links);
+}
+
+// The same links by another port: those of home, else those it has.
+bool Regain(PlanRun& run, Flow& flow) {
+  if (run.ledger.IsWhole(flow.home_links) &&
+      run.planner.PlanAlong(flow, flow.home_src, Behind(flow.home_links))) {
+    return true;
+  }
+  return run.ledger.IsWhole(flow.links) &&
+         run.planner.PlanAlong(flow, flow.src, Behind(flow.links));
+}
+
+bool TakeAlternate(PlanRun& run, Flow& flow) {
+  if (!run.planner.AlternateWorks(flow) ||
+      !run.planner.PlanBy(flow, flow.src, flow.alternate_port)) {
+    return false;
+  }
+  flow.alternate_port = 0;
+  return true;
+}
+
+}  // namespace
+
+PathPlan Replan(const PathPlan& old, const std::vector<Connection>& connections,
+                const PathWorld& world, const PathOptions& options) {
+  PlanRun run(connections, world, options);
+  std::vector<Flow> flows = old.flows;
+  std::vector<char> settled(flows.size());
+  const std::vector<int> order = PlanningOrder(connections, flows);
+  // First all that can keep their ports, then all that can keep their links, so that the others see
+  // the true loads and take nobody's port.
+  for (bool by_port : {true, false}) {
+    for (int i : order) {
+      const auto at = static_cast<std::size_t>(i);
+      Flow& flow = flows[at];
+      if (settled[at] != 0 || run.Excluded(run.connection_of(flow))) continue;
+      settled[at] = by_port ? Keep(world, run, flow) : Regain(run, flow);
+      if (settled[at] != 0) run.ledger.Add(flow);
+    }
+  }
+  for (int i : order) {
+    const auto at = static_cast<std::size_t>(i);
+    Flow& flow = flows[at];
+    if (settled[at] != 0) continue;
+    const bool never_planned = flow.home_port == 0;
+    if (!flow.planned() || run.Excluded(run.connection_of(flow)) || !TakeAlternate(run, flow)) {
+      flow.source_port = flow.alternate_port = 0;
+      flow.links.clear();
+      run.PlanOne(flow);
+    }
+    if (never_planned) SetHome(flow);
+    run.ledger.Add(flow);
+  }
+  if (options.alternates) run.FillAlternates(order, flows);
+  return Finish(std::move(flows), world, options);
+}
+
+}  // namespace yardmaster::repac
