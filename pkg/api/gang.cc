@@ -44,6 +44,30 @@ std::vector<RankBase> ReadRankBases(FieldReader& spec) {
   return out;
 }
 
+PreemptionStatus ReadPreemption(FieldReader in) {
+  PreemptionStatus preemption;
+  preemption.started_ms = in.TimeMs("startedTime");
+  for (FieldReader& victim : in.Objects("victims")) {
+    preemption.victims.push_back(
+        {victim.RequiredString("namespace"), victim.RequiredString("name"), victim.String("uid")});
+    victim.Close();
+  }
+  preemption.hosts = in.Strings("hosts");
+  in.Close();
+  return preemption;
+}
+
+json EncodePreemption(const PreemptionStatus& preemption) {
+  json victims = json::array();
+  for (const VictimReference& victim : preemption.victims) {
+    victims.push_back(
+        {{"namespace", victim.namespace_name}, {"name", victim.name}, {"uid", victim.uid}});
+  }
+  json out = {{"victims", std::move(victims)}, {"hosts", preemption.hosts}};
+  if (preemption.started_ms != 0) out["startedTime"] = FormatTime(preemption.started_ms);
+  return out;
+}
+
 // Ranks of a committed plan are 0 .. workers-1, each once.
 void CheckAssignments(const Gang& gang, FieldErrors& errors) {
   const auto& assignments = gang.status.assignments;
@@ -76,6 +100,7 @@ GangStatus ReadStatus(FieldReader in) {
   status.reasons = ReadReasons(in);
   status.relaxations = ReadRelaxations(in);
   if (in.has("network")) status.network = ReadNetwork(in.Object("network"));
+  if (in.has("preemption")) status.preemption = ReadPreemption(in.Object("preemption"));
   status.conditions = ReadConditions(in);
   in.Close();
   return status;
@@ -121,6 +146,7 @@ json EncodeGangStatus(const GangStatus& status) {
   if (!status.fabric.empty()) out["fabric"] = status.fabric;
   if (status.committed_ms != 0) out["committedTime"] = FormatTime(status.committed_ms);
   if (status.outcome) out["outcome"] = EncodeOutcome(*status.outcome);
+  if (status.preemption) out["preemption"] = EncodePreemption(*status.preemption);
   if (status.network) out["network"] = EncodeNetwork(*status.network);
   return out;
 }

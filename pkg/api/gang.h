@@ -27,6 +27,8 @@ inline constexpr char kPlannedCondition[] = "Planned";
 inline constexpr char kReleasedCondition[] = "Released";
 inline constexpr char kNetworkPlannedCondition[] = "NetworkPlanned";
 inline constexpr char kDegradedCondition[] = "Degraded";
+inline constexpr char kPreemptingCondition[] = "Preempting";  // on the gang that gets room
+inline constexpr char kPreemptedCondition[] = "Preempted";    // on a gang that makes room
 
 // Ranks of the pods of one subgroup (a Job of a JobSet, a replica type, a task) begin at
 // `first_rank`: a pod's rank is that plus its index in the subgroup.
@@ -34,6 +36,23 @@ struct RankBase {
   std::string subgroup;  // as Membership::subgroup; "" where there is only one
   int first_rank = 0;
   bool operator==(const RankBase&) const = default;
+};
+
+struct VictimReference {
+  std::string namespace_name;
+  std::string name;  // of the Gang
+  std::string uid;
+  bool operator==(const VictimReference&) const = default;
+};
+
+// The decision to stop other gangs for this one. From its write on the hosts are kept for this gang
+// and the victims' pods are evicted, by whoever leads; it is removed by the commit that uses it, or
+// when it is given up.
+struct PreemptionStatus {
+  std::int64_t started_ms = 0;
+  std::vector<VictimReference> victims;
+  std::vector<std::string> hosts;  // by name, each once
+  bool operator==(const PreemptionStatus&) const = default;
 };
 
 struct GangStatus {
@@ -47,6 +66,7 @@ struct GangStatus {
   std::vector<placement::Reason> reasons;
   std::vector<placement::Relaxation> relaxations;
   std::optional<NetworkStatus> network;
+  std::optional<PreemptionStatus> preemption;
   std::vector<Condition> conditions;
   bool operator==(const GangStatus&) const = default;
 

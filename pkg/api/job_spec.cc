@@ -14,6 +14,8 @@ using workload::Within;
 
 constexpr std::string_view kWithinNames[] = {"Host", "Segment", "FabricPod", "Fabric"};
 constexpr std::string_view kModeNames[] = {"Required", "Preferred"};
+constexpr std::string_view kPreemptionNames[] = {"PreemptLowerPriority", "Never"};
+enum class PreemptionPolicy { kPreemptLowerPriority, kNever };
 constexpr int kMaxSize = 1'000'000;
 constexpr double kMaxNumber = 1e30;
 constexpr double kMaxSeconds = 1e9;
@@ -185,6 +187,9 @@ JobSpec ReadJobSpec(FieldReader& spec) {
   ReadProfile(spec, job.profile);
   job.priority = spec.Int("priority", 0, INT32_MIN, INT32_MAX);
   job.preemptible = spec.Bool("preemptible", false);
+  job.may_preempt =
+      spec.Enum("preemptionPolicy", kPreemptionNames, PreemptionPolicy::kPreemptLowerPriority) ==
+      PreemptionPolicy::kPreemptLowerPriority;
   if (spec.has("runSeconds")) job.run_seconds = spec.Number("runSeconds", 0, 0, kMaxSeconds);
   if (spec.has("reserveAfterSeconds")) {
     job.reserve_after_seconds = spec.Number("reserveAfterSeconds", 0, 0, kMaxSeconds);
@@ -200,6 +205,7 @@ void EncodeJobSpec(const JobSpec& job, json& spec) {
   if (job.profile != workload::Profile{}) spec["profile"] = EncodeProfile(job.profile);
   spec["priority"] = job.priority;
   spec["preemptible"] = job.preemptible;
+  if (!job.may_preempt) spec["preemptionPolicy"] = "Never";
   if (job.run_seconds) spec["runSeconds"] = *job.run_seconds;
   if (job.reserve_after_seconds) spec["reserveAfterSeconds"] = *job.reserve_after_seconds;
 }

@@ -47,6 +47,7 @@ struct JobSpec {
   workload::Profile profile;
   int priority = 0;
   bool preemptible = false;
+  bool may_preempt = true;  // preemptionPolicy: PreemptLowerPriority, or Never
   std::optional<double> run_seconds;
   std::optional<double> reserve_after_seconds;
   bool operator==(const JobSpec&) const = default;

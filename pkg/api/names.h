@@ -20,6 +20,9 @@ inline constexpr char kPlacementGate[] = "yardmaster.dev/placement";
 inline constexpr char kFabricPodLabel[] = "yardmaster.dev/fabric-pod";
 inline constexpr char kSegmentLabel[] = "yardmaster.dev/segment";
 inline constexpr char kBackupKey[] = "yardmaster.dev/backup";
+// Taint (effect NoSchedule) of a host all of whose GPUs are promised to gangs; the value names the
+// gang. Written and removed by the extender.
+inline constexpr char kPromisedKey[] = "yardmaster.dev/promised";
 // Node annotation: IPv4 address of every rail's NIC, comma separated, rail 0 first.
 inline constexpr char kNicAddressesAnnotation[] = "yardmaster.dev/nic-addresses";
 // Node annotation, written by the agent: NIC ports that are down, "r0p1,r3p0"; absent or empty:

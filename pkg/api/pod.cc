@@ -57,6 +57,7 @@ absl::StatusOr<Pod> DecodePod(const nlohmann::json& object) {
   pod.gpus = GpusOf(spec);
   pod.constraints = ReadPodConstraints(spec);
   pod.priority = spec.Int("priority", 0, INT32_MIN, INT32_MAX);
+  pod.may_preempt = spec.String("preemptionPolicy") != "Never";
   pod.scheduler_name = spec.String("schedulerName");
   pod.phase = in.Object("status").String("phase");
   if (!errors.empty()) return errors.status();

@@ -22,6 +22,7 @@ struct Pod {
   NodeConstraints constraints;
   std::string phase;  // "Pending", "Running", "Succeeded", "Failed" or empty
   int priority = 0;
+  bool may_preempt = true;  // preemptionPolicy is not Never
   std::string scheduler_name;
 
   // Succeeded or Failed: holds no GPU any more.

@@ -78,7 +78,7 @@ TEST(TrainingJobTest, EveryFieldReadsBackAsItWasWritten) {
     "profile":{"flopPerIteration":1e15,"computeSeconds":1.5,"communicationStart":0.25,
                "dataBytes":1e9,"pipelineBytes":1e6,"tensorBytes":5e8,"expertBytes":0,
                "measured":true},
-    "priority":-5,"preemptible":true,"runSeconds":3600,"reserveAfterSeconds":60.5,
+    "priority":-5,"preemptible":true,"preemptionPolicy":"Never","runSeconds":3600,"reserveAfterSeconds":60.5,
     "recovery":{"onHostLoss":"Restart","hostGraceSeconds":5,"maxRestarts":2},
     "checkpoint":{"intervalSeconds":1800,"graceSeconds":60},
     "capacity":{"types":["Spot","Reserved"]},"gpuModel":"H800",
@@ -163,6 +163,7 @@ TEST(GangTest, EveryFieldReadsBackAsItWasWritten) {
   gang.status.assignments = {{0, "n1", "p0", "s0", {0}}, {1, "n2", "p0", "s0", {0, 1}}};
   gang.status.reasons = {{placement::ReasonCode::kSearchCut, workload::Within::kSegment, 2, "cut"}};
   gang.status.relaxations = {{"dataParallel: Preferred", placement::Outcome::kPlaced}};
+  gang.status.preemption = PreemptionStatus{1'700'000'000'000, {{"team", "g", "u"}}, {"n3"}};
   gang.status.network = NetworkStatus{1e15, 0.8, 1.25e15, 1.9e15, 7, NetworkSource::kMeasured};
   gang.status.conditions = {
       {kPlannedCondition, ConditionStatus::kTrue, "Committed", "", 1, 1'700'000'000'000}};

@@ -131,7 +131,9 @@ TEST(CrdTest, TheSchemasKnowEveryFieldThatIsWritten) {
   gang.status.outcome = placement::Outcome::kNotNow;
   gang.status.reasons = {{}};
   gang.status.relaxations = {{}};
+  gang.job.may_preempt = false;
   gang.status.network.emplace();
+  gang.status.preemption = {1, {{"n", "g", "u"}}, {"h"}};
   gang.status.fabric = "f";
   gang.status.assignments = {{0, "n", "p", "s", {0}}};
   const json written = api::EncodeGang(gang);
@@ -142,8 +144,9 @@ TEST(CrdTest, TheSchemasKnowEveryFieldThatIsWritten) {
 TEST(CrdTest, TrainingJobsAndGangsDescribeAJobAlike) {
   const json job = SchemaOf("trainingjobs")["properties"]["spec"]["properties"];
   const json gang = SchemaOf("gangs")["properties"]["spec"]["properties"];
-  for (const char* field : {"workers", "gpusPerWorker", "parallelism", "placement", "profile",
-                            "priority", "preemptible", "runSeconds", "reserveAfterSeconds"}) {
+  for (const char* field :
+       {"workers", "gpusPerWorker", "parallelism", "placement", "profile", "priority",
+        "preemptible", "preemptionPolicy", "runSeconds", "reserveAfterSeconds"}) {
     EXPECT_EQ(job[field], gang[field]) << field;
   }
 }

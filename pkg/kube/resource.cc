@@ -36,6 +36,9 @@ Resource Namespaces() { return {"", "v1", "namespaces", "Namespace", false}; }
 Resource ServiceAccounts() { return {"", "v1", "serviceaccounts", "ServiceAccount", true}; }
 Resource Events() { return {"events.k8s.io", "v1", "events", "Event", true}; }
 Resource Leases() { return {"coordination.k8s.io", "v1", "leases", "Lease", true}; }
+Resource PodDisruptionBudgets() {
+  return {"policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget", true};
+}
 Resource Fabrics() { return {kOwnGroup, kOwnVersion, "fabrics", "Fabric", false}; }
 Resource TrainingJobs() { return {kOwnGroup, kOwnVersion, "trainingjobs", "TrainingJob", true}; }
 Resource Gangs() { return {kOwnGroup, kOwnVersion, "gangs", "Gang", true}; }

@@ -35,6 +35,7 @@ Resource ServiceAccounts();
 // events.k8s.io/v1, not the older core/v1 ones.
 Resource Events();
 Resource Leases();
+Resource PodDisruptionBudgets();
 Resource Fabrics();
 Resource TrainingJobs();
 Resource Gangs();

@@ -1,0 +1,61 @@
+#include "pkg/api/disruption_budget.h"
+
+#include <algorithm>
+
+#include "nlohmann/json.hpp"
+
+namespace yardmaster::api {
+
+namespace {
+
+constexpr std::string_view kOperatorNames[] = {"In", "NotIn", "Exists", "DoesNotExist"};
+
+bool Holds(const LabelRequirement& requirement, const std::map<std::string, std::string>& labels) {
+  const auto label = labels.find(requirement.key);
+  const bool there = label != labels.end();
+  const bool listed = there && std::find(requirement.values.begin(), requirement.values.end(),
+                                         label->second) != requirement.values.end();
+  switch (requirement.op) {
+    case LabelOperator::kIn:
+      return listed;
+    case LabelOperator::kNotIn:
+      return !listed;
+    case LabelOperator::kExists:
+      return there;
+    case LabelOperator::kDoesNotExist:
+      return !there;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool DisruptionBudget::Covers(const std::string& namespace_name,
+                              const std::map<std::string, std::string>& labels) const {
+  return has_selector && metadata.namespace_name == namespace_name &&
+         std::all_of(requirements.begin(), requirements.end(),
+                     [&](const LabelRequirement& r) { return Holds(r, labels); });
+}
+
+absl::StatusOr<DisruptionBudget> DecodeDisruptionBudget(const nlohmann::json& object) {
+  FieldErrors errors;
+  FieldReader in(&object, "", UnknownFields::kIgnore, &errors);
+  DisruptionBudget budget;
+  budget.metadata = ReadMetadata(in, Namespaced::kYes);
+  FieldReader selector = in.Object("spec").Object("selector");
+  budget.has_selector = selector.present();
+  for (const auto& [key, value] : selector.StringMap("matchLabels")) {
+    budget.requirements.push_back({key, LabelOperator::kIn, {value}});
+  }
+  for (FieldReader& expression : selector.Objects("matchExpressions")) {
+    budget.requirements.push_back({expression.RequiredString("key"),
+                                   expression.Enum("operator", kOperatorNames, LabelOperator::kIn),
+                                   expression.Strings("values")});
+  }
+  budget.disruptions_allowed =
+      in.Object("status").Int64("disruptionsAllowed", 0, INT32_MIN, INT32_MAX);
+  if (!errors.empty()) return errors.status();
+  return budget;
+}
+
+}  // namespace yardmaster::api

@@ -1,0 +1,43 @@
+// The slice of policy/v1 PodDisruptionBudget that says how many of a set of pods may be evicted
+// now.
+//
+// Only the API server enforces budgets (at the eviction of each pod); this is for deciding
+// beforehand whether all pods of a gang may go, because half a gang is worth nothing. Thread
+// safety: values and pure functions.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "nlohmann/json_fwd.hpp"
+
+#include "pkg/api/metadata.h"
+
+namespace yardmaster::api {
+
+enum class LabelOperator { kIn, kNotIn, kExists, kDoesNotExist };
+
+struct LabelRequirement {
+  std::string key;
+  LabelOperator op = LabelOperator::kIn;
+  std::vector<std::string> values;
+  bool operator==(const LabelRequirement&) const = default;
+};
+
+struct DisruptionBudget {
+  ObjectMeta metadata;
+  bool has_selector = false;                   // without one it covers no pod
+  std::vector<LabelRequirement> requirements;  // all must hold; none: every pod of the namespace
+  std::int64_t disruptions_allowed = 0;
+
+  bool Covers(const std::string& namespace_name,
+              const std::map<std::string, std::string>& labels) const;
+};
+
+// Other fields are ignored. Errors: InvalidArgument naming each wrong field.
+absl::StatusOr<DisruptionBudget> DecodeDisruptionBudget(const nlohmann::json& object);
+
+}  // namespace yardmaster::api
