@@ -1,14 +1,14 @@
 #include "pkg/plan/network_plan.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
-#include <memory>
 #include <utility>
 
-#include "pkg/base/strings.h"
+#include "pkg/base/status.h"
 #include "pkg/crux/decide.h"
-#include "pkg/plan/routes.h"
-#include "pkg/repac/path_planner.h"
+#include "pkg/plan/flow_problem.h"
+#include "pkg/plan/port_plan.h"
 #include "pkg/workload/traffic.h"
 
 namespace yardmaster::plan {
@@ -16,195 +16,166 @@ namespace yardmaster::plan {
 namespace {
 
 using fabric::HostId;
-using fabric::LinkId;
-using fabric::NicPort;
 using workload::Connection;
 
-// One flow of the Crux problem: the part of a connection that leaves by one NIC port.
-struct FlowSource {
-  int connection = 0;
-  NicPort from;
-  NicPort to;
-  std::vector<const Route*> candidates;
-};
+// Traffic that differs by less is the same traffic, measured again.
+constexpr double kSameTraffic = 0.1;
+// Nobody moves for less congestion, only for need.
+constexpr double kNeverMove = 1e9;
 
-struct JobFlows {
-  int plan_index = 0;  // into Plan::jobs
-  std::vector<Connection> connections;
-  std::vector<FlowSource> flows;
-};
+std::vector<std::uint8_t> Unusable(const Snapshot& snapshot, const NetworkInput& input) {
+  std::vector<std::uint8_t> out = snapshot.cable_down;
+  out.resize(static_cast<std::size_t>(snapshot.network->num_cables()), 0);
+  for (fabric::CableId cable : input.avoid) out[cable.index()] = 1;
+  return out;
+}
+
+bool Differs(double before, double now) {
+  return before > 0 && std::abs(now - before) > kSameTraffic * std::max(before, now);
+}
 
 class NetworkPlanner {
  public:
   NetworkPlanner(const Snapshot& snapshot, const PlanOptions& options, Plan& plan)
       : snapshot_(snapshot),
-        network_(*snapshot.network),
         options_(options),
         plan_(plan),
-        routes_(*snapshot.network, snapshot.cable_down) {}
+        unusable_(Unusable(snapshot, options.input)),
+        flows_(*snapshot.network, unusable_, options.input.most_candidates),
+        ports_(snapshot, options.input, unusable_) {}
 
   void Run() {
     for (std::size_t i = 0; i < plan_.jobs.size(); ++i) {
-      if (plan_.jobs[i].gang.outcome == placement::Outcome::kPlaced) AddJob(static_cast<int>(i));
+      const JobPlan& planned = plan_.jobs[i];
+      if (planned.gang.outcome != placement::Outcome::kPlaced) continue;
+      flows_.AddJob(static_cast<int>(i), StateOf(planned).job, planned.gang.host_of_rank);
     }
-    crux::Options options;
-    options.seed = options_.seed;
-    const fabric::NetworkLevels& levels = network_.spec().levels;
-    options.reserved_levels.assign(levels.reserved.begin(), levels.reserved.end());
-    problem_.levels = levels.count;
-    const auto solution = crux::Decide(problem_, crux::Policy::kCrux, options);
+    flows_.problem().levels = snapshot_.network->spec().levels.count;
+    KeepWhatHolds();
+    auto solution = Decide();
     // Only a Fabric whose levels are all reserved gets here; then nobody is given one.
-    if (!solution.ok()) return;
-    for (std::size_t j = 0; j < jobs_.size(); ++j) {
-      const crux::JobDecision& decision = solution->jobs[j];
-      plan_.jobs[static_cast<std::size_t>(jobs_[j].plan_index)].network = {
-          problem_.jobs[j].flop_per_iteration, decision.communication_seconds, decision.intensity,
-          decision.priority, decision.level};
+    if (!solution.ok()) {
+      plan_.network.problem = MessageOf(solution.status());
+      return;
     }
-    if (options_.paths) PlanPorts(*solution);
+    Record(*solution);
+    if (options_.paths && ports_.status().ok()) {
+      ports_.Run(flows_.jobs(), kept_, *solution, plan_);
+    }
   }
 
  private:
   const JobState& StateOf(const JobPlan& job) const {
     return snapshot_.jobs[static_cast<std::size_t>(job.job)];
   }
-
-  void AddJob(int plan_index) {
-    const JobPlan& planned = plan_.jobs[static_cast<std::size_t>(plan_index)];
-    const workload::Job& job = StateOf(planned).job;
-    JobFlows mine;
-    mine.plan_index = plan_index;
-    mine.connections =
-        workload::ConnectionsOf(job, planned.gang.host_of_rank, network_.spec().rails);
-    const workload::Profile profile = workload::CompleteProfile(job);
-    crux::Job out;
-    out.id = job.key.text();
-    out.gpus = job.workers * job.gpus_per_worker;
-    out.flop_per_iteration = profile.flop_per_iteration;
-    out.compute_seconds = profile.compute_seconds;
-    out.communication_start = profile.communication_start;
-    for (std::size_t c = 0; c < mine.connections.size(); ++c) {
-      AddFlows(static_cast<int>(c), mine, out);
-    }
-    jobs_.push_back(std::move(mine));
-    problem_.jobs.push_back(std::move(out));
+  const FormerJob* FormerOf(const JobFlows& job) const {
+    if (options_.input.former == nullptr) return nullptr;
+    const auto at = options_.input.former->find(
+        StateOf(plan_.jobs[static_cast<std::size_t>(job.plan_index)]).job.key);
+    return at == options_.input.former->end() ? nullptr : &at->second;
+  }
+  double BytesOf(const JobFlows& job) const {
+    double bytes = 0;
+    for (const Connection& c : job.connections) bytes += c.bytes;
+    return bytes;
   }
 
-  // The ports that have a way there share the connection's bytes.
-  void AddFlows(int connection, JobFlows& mine, crux::Job& out) {
-    const Connection& c = mine.connections[static_cast<std::size_t>(connection)];
-    std::vector<FlowSource> sources;
-    for (int port = 0; port < network_.spec().nic_ports; ++port) {
-      FlowSource source;
-      source.connection = connection;
-      source.from = {c.from_host, c.from_rail, port};
-      const NicPort wanted{c.to_host, c.to_rail, port};
-      if (!routes_.Usable(source.from) || !routes_.Arrival(wanted, source.to)) continue;
-      source.candidates = Window(routes_.Between(source.from, source.to), c.from_host.value);
-      if (!source.candidates.empty()) sources.push_back(std::move(source));
-    }
-    for (FlowSource& source : sources) {
-      crux::Flow flow;
-      flow.id = StrCat(out.flows.size());
-      flow.bytes = c.bytes / static_cast<double>(sources.size());
-      for (const Route* route : source.candidates) {
-        std::vector<std::int32_t> path = {
-            Dense(fabric::Network::up(network_.host_cable(source.from)))};
-        for (LinkId link : *route) path.push_back(Dense(link));
-        path.push_back(Dense(fabric::Network::down(network_.host_cable(source.to))));
-        flow.paths.Add(path);
+  // Fills kept_, and what Crux starts from.
+  void KeepWhatHolds() {
+    bool any = false;
+    for (std::size_t j = 0; j < flows_.jobs().size(); ++j) {
+      const JobFlows& job = flows_.jobs()[j];
+      const FormerJob* former = ports_.status().ok() ? FormerOf(job) : nullptr;
+      kept_.emplace_back(job.flows.size());
+      crux::JobDecision decision;
+      decision.level = -1;
+      if (former != nullptr) {
+        any = true;
+        decision.level = former->level;
+        decision.correction = former->correction;
       }
-      out.flows.push_back(std::move(flow));
-      mine.flows.push_back(std::move(source));
-    }
-  }
-
-  static std::vector<const Route*> Window(const std::vector<Route>& all, int start) {
-    std::vector<const Route*> some;
-    const std::size_t count = std::min<std::size_t>(all.size(), kMostCandidates);
-    for (std::size_t i = 0; i < count; ++i) {
-      // Evenly over all of them, shifted by the host.
-      const std::size_t at =
-          (static_cast<std::size_t>(start) + i * all.size() / count) % all.size();
-      some.push_back(&all[at]);
-    }
-    return some;
-  }
-
-  std::int32_t Dense(LinkId link) {
-    auto [at, is_new] = dense_.emplace(link, static_cast<std::int32_t>(problem_.links.size()));
-    if (is_new) problem_.links.push_back({StrCat(link.value), network_.gbps(link)});
-    return at->second;
-  }
-
-  // Every flow as a connection of its own that must leave its ToR by the uplink that Crux chose;
-  // those for which no port does that, or none is left, once more without that wish.
-  void PlanPorts(const crux::Solution& solution) {
-    const auto hashes = repac::SwitchHashes::Compile(network_);
-    if (!hashes.ok()) return;
-    std::vector<fabric::CableId> down;
-    for (std::size_t c = 0; c < snapshot_.cable_down.size(); ++c) {
-      if (snapshot_.cable_down[c]) down.push_back(fabric::CableId(static_cast<std::int32_t>(c)));
-    }
-    const repac::PathWorld world(network_, *hashes, down);
-    std::vector<repac::Connection> wanted;
-    for (std::size_t j = 0; j < jobs_.size(); ++j) {
-      for (std::size_t f = 0; f < jobs_[j].flows.size(); ++f) {
-        wanted.push_back(Wish(jobs_[j], f, solution.jobs[j].paths[f]));
+      bool changed = former == nullptr;
+      for (std::size_t f = 0; f < job.flows.size() && former != nullptr; ++f) {
+        const auto flow = former->flows.find(job.flows[f].key());
+        KeptPath& kept = kept_.back()[f];
+        if (flow != former->flows.end()) {
+          kept = ports_.Keep(job.flows[f], flow->second);
+        } else if (job.flows[f].candidates == 1) {
+          kept.candidate = 0;
+        }
+        decision.paths.push_back(kept.candidate);
+        changed |= kept.candidate < 0;
       }
-    }
-    repac::PathPlan ports = repac::PlanPaths(wanted, world, {});
-    bool again = false;
-    for (const repac::Flow& flow : ports.flows) {
-      repac::Connection& connection = wanted[static_cast<std::size_t>(flow.connection)];
-      if (flow.planned() || connection.via.empty()) continue;
-      connection.via.clear();
-      again = true;
-    }
-    if (again) ports = repac::PlanPaths(wanted, world, {});
-    Record(ports);
-  }
-
-  repac::Connection Wish(const JobFlows& job, std::size_t f, std::int32_t path) const {
-    const FlowSource& source = job.flows[f];
-    repac::Connection wish;
-    wish.from = {source.from.host, source.from.rail};
-    wish.to = {source.to.host, source.to.rail};
-    wish.both_directions = false;
-    wish.bytes = job.connections[static_cast<std::size_t>(source.connection)].bytes;
-    wish.plane = network_.plane_of(source.from);
-    const Route& route = *source.candidates[static_cast<std::size_t>(path)];
-    if (!route.empty()) wish.via = {route[0]};
-    return wish;
-  }
-
-  void Record(const repac::PathPlan& ports) {
-    std::size_t at = 0;
-    for (const JobFlows& job : jobs_) {
-      for (const FlowSource& source : job.flows) {
-        const repac::Flow& flow = ports.flows[at++];
-        const Connection& c = job.connections[static_cast<std::size_t>(source.connection)];
-        PathAssignment path;
-        path.job = plan_.jobs[static_cast<std::size_t>(job.plan_index)].job;
-        path.from_rank = c.from_rank;
-        path.to_rank = c.to_rank;
-        path.from = flow.planned() ? flow.src : source.from;
-        path.to = flow.planned() ? flow.dst : source.to;
-        path.source_port = flow.source_port;
-        path.links = flow.links;
-        plan_.paths.push_back(std::move(path));
+      if (former != nullptr && HasOtherTraffic(job, *former, flows_.problem().jobs[j])) {
+        changed = traffic_changed_ = true;
       }
+      if (changed) changed_.push_back(static_cast<std::int32_t>(j));
+      previous_.jobs.push_back(std::move(decision));
+    }
+    has_previous_ = any;
+    plan_.network.changed_jobs = static_cast<int>(changed_.size());
+  }
+
+  bool HasOtherTraffic(const JobFlows& job, const FormerJob& former, const crux::Job& now) const {
+    return Differs(former.bytes, BytesOf(job)) ||
+           Differs(former.flop_per_iteration, now.flop_per_iteration) ||
+           Differs(former.compute_seconds, now.compute_seconds);
+  }
+
+  absl::StatusOr<crux::Solution> Decide() {
+    crux::Options options;
+    options.seed = options_.seed;
+    const fabric::NetworkLevels& levels = snapshot_.network->spec().levels;
+    options.reserved_levels.assign(levels.reserved.begin(), levels.reserved.end());
+    if (has_previous_) {
+      options.previous = previous_;
+      options.changed = changed_;
+      if (!traffic_changed_) options.paths.hysteresis = kNeverMove;
+      options.refine.least_gain = options_.input.least_judged_gain;
+    }
+    std::int64_t choices = 0;
+    for (const JobFlows& job : flows_.jobs()) {
+      for (const FlowSource& flow : job.flows) choices += flow.candidates > 1 ? 1 : 0;
+    }
+    if (options_.input.judge && choices <= options_.input.most_judged_flows) {
+      options.judge = options_.input.judge;
+      plan_.network.judged = true;
+    }
+    auto solution = crux::Decide(flows_.problem(), crux::Policy::kCrux, options);
+    if (solution.ok() || !has_previous_) return solution;
+    // What held does not fit any more in a way not thought of: plan from nothing rather than not.
+    options.previous.reset();
+    options.changed.clear();
+    return crux::Decide(flows_.problem(), crux::Policy::kCrux, options);
+  }
+
+  void Record(const crux::Solution& solution) {
+    for (std::size_t j = 0; j < flows_.jobs().size(); ++j) {
+      const JobFlows& job = flows_.jobs()[j];
+      const crux::JobDecision& decision = solution.jobs[j];
+      JobNetwork& network = plan_.jobs[static_cast<std::size_t>(job.plan_index)].network.emplace();
+      network.flop_per_iteration = flows_.problem().jobs[j].flop_per_iteration;
+      network.communication_seconds = decision.communication_seconds;
+      network.intensity = decision.intensity;
+      network.priority = decision.priority;
+      network.level = decision.level;
+      network.correction = decision.correction;
+      network.compute_seconds = flows_.problem().jobs[j].compute_seconds;
+      network.bytes = BytesOf(job);
     }
   }
 
   const Snapshot& snapshot_;
-  const fabric::Network& network_;
   const PlanOptions& options_;
   Plan& plan_;
-  Routes routes_;
-  crux::Problem problem_;
-  std::vector<JobFlows> jobs_;
-  std::map<LinkId, std::int32_t> dense_;
+  const std::vector<std::uint8_t> unusable_;  // by cable
+  FlowProblem flows_;
+  PortPlan ports_;
+  std::vector<std::vector<KeptPath>> kept_;  // by job and flow
+  crux::Solution previous_;
+  std::vector<std::int32_t> changed_;
+  bool has_previous_ = false;
+  bool traffic_changed_ = false;
 };
 
 // How long the busiest NIC of a job sends in an iteration: its communication without contention.

@@ -1,10 +1,10 @@
 // The network half of a plan: every placed job's traffic as a Crux problem on this fabric, its
 // decisions, and the source ports that carry them out.
 //
-// A connection between two NICs is one flow per NIC port, so that both planes carry half. A flow's
-// candidates are the uplinks of its ToR that are up all the way (at most kMostCandidates, spread
-// over the uplinks and begun elsewhere for every host); where later switches have a choice of their
-// own, the candidate takes one of them for the load estimate. Deterministic. Thread safety: pure.
+// Given what holds now (NetworkInput::former), only new jobs, jobs that lost a path and jobs whose
+// traffic changed by more than a tenth choose paths and a place in the order; everybody else keeps
+// path, port and, where that costs nothing, level. A flow moves only for need: because its path is
+// broken or because its job's traffic changed. Deterministic. Thread safety: pure.
 #pragma once
 
 #include <vector>
@@ -12,8 +12,6 @@
 #include "pkg/plan/planner.h"
 
 namespace yardmaster::plan {
-
-inline constexpr int kMostCandidates = 16;
 
 // Fills JobPlan::network of placed jobs and, with options.paths, Plan::paths. REQUIRES:
 // snapshot.network.

@@ -8,17 +8,44 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 
+#include "pkg/crux/judge.h"
+#include "pkg/crux/search.h"
 #include "pkg/placement/gang_planner.h"
+#include "pkg/plan/former_network.h"
 #include "pkg/plan/queue.h"
 #include "pkg/plan/snapshot.h"
 
 namespace yardmaster::plan {
+
+// What the network half of a plan may use, and what it starts from.
+struct NetworkInput {
+  // What holds now: jobs that did not change keep levels and ports. Null: plan from nothing. Must
+  // outlive the call.
+  const FormerNetwork* former = nullptr;
+  // Cables that no flow is to use although routing may (not noticed yet, held back after flapping,
+  // miswired), besides Snapshot::cable_down, which routing has left.
+  std::vector<fabric::CableId> avoid;
+  // NICs that get no source ports: (host, rail).
+  std::vector<std::pair<fabric::HostId, int>> exclude;
+  // Switch roles whose hashes are not believed, and why.
+  std::map<std::string, std::string> mistrusted;
+  // Uplinks a flow may choose among; more are thinned out evenly.
+  int most_candidates = 128;
+  // Who says how good a schedule is; empty: nobody. Used only for problems of at most
+  // `most_judged_flows` flows that have a choice.
+  crux::JudgeFactory judge;
+  std::int64_t most_judged_flows = 2'000;
+  // A running job moves for the judge's sake only if the FLOP/s of those it meets gain this share.
+  double least_judged_gain = 0.02;
+};
 
 struct PlanOptions {
   placement::PlannerOptions placement;
@@ -28,6 +55,7 @@ struct PlanOptions {
   bool replace_lost = false;  // also find new hosts for the lost ranks of placed jobs
   // Prefer, among equal places, those whose uplinks carry less of the other jobs' traffic.
   bool contention = false;
+  NetworkInput input;
 };
 
 // Crux's numbers of a placed job (formats: "network").
@@ -37,6 +65,9 @@ struct JobNetwork {
   double intensity = 0;
   double priority = 0;
   int level = 0;
+  double correction = 1;       // k_j
+  double compute_seconds = 0;  // of one iteration
+  double bytes = 0;            // that leave its hosts in one iteration
 };
 
 struct JobPlan {
@@ -56,12 +87,32 @@ struct PathAssignment {
   fabric::NicPort to;
   std::uint16_t source_port = 0;
   std::vector<fabric::LinkId> links;  // empty: unpredictable
+  // Avoids all links between switches of this path; 0: none.
+  std::uint16_t alternate_port = 0;
+  FlowKey key;
+  // As in FormerFlow.
+  std::uint16_t home_port = 0;
+  std::vector<fabric::LinkId> home_links;
+  std::vector<fabric::LinkId> wanted_links;  // where there is no port: the path Crux chose
+  std::string reason;                        // why there is no port
+};
+
+// How the network half went.
+struct NetworkReport {
+  int kept_flows = 0;     // that kept their port
+  int changed_flows = 0;  // with another port than before, or none any more
+  int new_flows = 0;
+  int unplanned_flows = 0;
+  int changed_jobs = 0;  // that chose paths and a place in the order
+  bool judged = false;
+  std::string problem;  // why nobody got numbers, e.g. every level is reserved
 };
 
 struct Plan {
   std::vector<JobPlan> jobs;  // placed ones as they stand, then the waiting in planning order
   std::vector<Reservation> reservations;
   std::vector<PathAssignment> paths;
+  NetworkReport network;
 };
 
 Plan MakePlan(const Snapshot& snapshot, const PlanOptions& options = {});

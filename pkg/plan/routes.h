@@ -28,6 +28,7 @@ class Routes {
   // cable is down. False if there is none.
   bool Arrival(const fabric::NicPort& wanted, fabric::NicPort& port) const;
   // One empty route when both hang under one ToR; none when every way is down.
+  // The reference holds as long as this.
   const std::vector<Route>& Between(const fabric::NicPort& from, const fabric::NicPort& to);
 
  private:

@@ -1,0 +1,91 @@
+#include "pkg/plan/flow_problem.h"
+
+#include <algorithm>
+
+#include "pkg/base/strings.h"
+
+namespace yardmaster::plan {
+
+using fabric::LinkId;
+using fabric::Network;
+using fabric::NicPort;
+using workload::Connection;
+
+int FlowSource::CandidateOf(const std::vector<LinkId>& links) const {
+  if (links.size() < 2) return -1;
+  for (int i = 0; i < candidates; ++i) {
+    const Route& way = route(i);
+    if (way.empty() ? links.size() == 2 : way[0] == links[1]) return i;
+  }
+  return -1;
+}
+
+FlowProblem::FlowProblem(const Network& network, const std::vector<std::uint8_t>& unusable,
+                         int max_candidates)
+    : network_(network),
+      max_candidates_(max_candidates),
+      routes_(network, unusable),
+      dense_(static_cast<std::size_t>(network.num_links()), -1) {}
+
+void FlowProblem::AddJob(int plan_index, const workload::Job& job,
+                         const std::vector<fabric::HostId>& host_of_rank) {
+  JobFlows mine;
+  mine.plan_index = plan_index;
+  mine.connections = workload::ConnectionsOf(job, host_of_rank, network_.spec().rails);
+  const workload::Profile profile = workload::CompleteProfile(job);
+  crux::Job out;
+  out.id = job.key.text();
+  out.gpus = job.workers * job.gpus_per_worker;
+  out.flop_per_iteration = profile.flop_per_iteration;
+  out.compute_seconds = profile.compute_seconds;
+  out.communication_start = profile.communication_start;
+  for (std::size_t c = 0; c < mine.connections.size(); ++c) {
+    AddFlows(static_cast<int>(c), mine, out);
+  }
+  jobs_.push_back(std::move(mine));
+  problem_.jobs.push_back(std::move(out));
+}
+
+// The ports that have a way there share the connection's bytes.
+void FlowProblem::AddFlows(int connection, JobFlows& mine, crux::Job& out) {
+  const Connection& c = mine.connections[static_cast<std::size_t>(connection)];
+  std::vector<FlowSource> sources;
+  for (int port = 0; port < network_.spec().nic_ports; ++port) {
+    FlowSource source;
+    source.connection = connection;
+    source.from = {c.from_host, c.from_rail, port};
+    const NicPort wanted{c.to_host, c.to_rail, port};
+    if (!routes_.Usable(source.from) || !routes_.Arrival(wanted, source.to)) continue;
+    source.routes = &routes_.Between(source.from, source.to);
+    source.candidates =
+        static_cast<int>(std::min<std::size_t>(source.routes->size(), max_candidates_));
+    if (source.candidates > 0) sources.push_back(source);
+  }
+  std::vector<std::int32_t> path;
+  for (const FlowSource& source : sources) {
+    crux::Flow flow;
+    flow.id = StrCat(out.flows.size());
+    flow.bytes = c.bytes / static_cast<double>(sources.size());
+    flow.paths.Reserve(static_cast<std::size_t>(source.candidates),
+                       static_cast<std::size_t>(source.candidates) * (source.route(0).size() + 2));
+    for (int i = 0; i < source.candidates; ++i) {
+      path.assign(1, Dense(Network::up(network_.host_cable(source.from))));
+      for (LinkId link : source.route(i)) path.push_back(Dense(link));
+      path.push_back(Dense(Network::down(network_.host_cable(source.to))));
+      flow.paths.Add(path);
+    }
+    out.flows.push_back(std::move(flow));
+    mine.flows.push_back(source);
+  }
+}
+
+std::int32_t FlowProblem::Dense(LinkId link) {
+  std::int32_t& at = dense_[link.index()];
+  if (at < 0) {
+    at = static_cast<std::int32_t>(problem_.links.size());
+    problem_.links.push_back({StrCat(link.value), network_.gbps(link)});
+  }
+  return at;
+}
+
+}  // namespace yardmaster::plan

@@ -1,0 +1,73 @@
+// Placed jobs' traffic as a Crux problem on a fabric: which flows there are, which uplinks each may
+// take, and what that means in links.
+//
+// A connection between two NICs is one flow per NIC port that has a way there, so that both planes
+// carry half. A flow's candidates are the uplinks of its ToR whose way is up (all of them up to
+// max_candidates, else so many spread over them), begun elsewhere for every host; where later
+// switches have a choice of their own, the candidate takes one of them for the load estimate.
+// Deterministic. Thread safety: none while jobs are added. Lifetimes: network and `unusable`
+// outlive it.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "pkg/crux/problem.h"
+#include "pkg/plan/former_network.h"
+#include "pkg/plan/routes.h"
+#include "pkg/plan/snapshot.h"
+#include "pkg/workload/traffic.h"
+
+namespace yardmaster::plan {
+
+// One flow of the Crux problem: the part of a connection that leaves by one NIC port.
+struct FlowSource {
+  int connection = 0;
+  fabric::NicPort from;
+  fabric::NicPort to;
+  const std::vector<Route>* routes = nullptr;
+  int candidates = 0;
+
+  FlowKey key() const { return {from.host, from.rail, from.port, to.host, to.rail}; }
+  // REQUIRES: 0 <= candidate < candidates.
+  const Route& route(int candidate) const {
+    const std::size_t count = routes->size();
+    const std::size_t step = static_cast<std::size_t>(candidate) * count;
+    return (*routes)[(static_cast<std::size_t>(from.host.value) +
+                      step / static_cast<std::size_t>(candidates)) %
+                     count];
+  }
+  // The candidate that a path from NIC to NIC takes at its first switch; -1: none.
+  int CandidateOf(const std::vector<fabric::LinkId>& links) const;
+};
+
+struct JobFlows {
+  int plan_index = 0;  // into Plan::jobs
+  std::vector<workload::Connection> connections;
+  std::vector<FlowSource> flows;  // as in the Crux job
+};
+
+class FlowProblem {
+ public:
+  FlowProblem(const fabric::Network& network, const std::vector<std::uint8_t>& unusable,
+              int max_candidates);
+
+  void AddJob(int plan_index, const workload::Job& job,
+              const std::vector<fabric::HostId>& host_of_rank);
+
+  crux::Problem& problem() { return problem_; }
+  const std::vector<JobFlows>& jobs() const { return jobs_; }
+
+ private:
+  void AddFlows(int connection, JobFlows& mine, crux::Job& out);
+  std::int32_t Dense(fabric::LinkId link);
+
+  const fabric::Network& network_;
+  const int max_candidates_;
+  Routes routes_;
+  crux::Problem problem_;
+  std::vector<JobFlows> jobs_;
+  std::vector<std::int32_t> dense_;  // by link; -1: not used yet
+};
+
+}  // namespace yardmaster::plan

@@ -1,0 +1,54 @@
+#include "pkg/plan/former_network.h"
+
+#include <set>
+
+#include "pkg/plan/planner.h"
+
+namespace yardmaster::plan {
+
+namespace {
+
+// Flows whose port is down now, or that were not planned for another reason, come back as they
+// were.
+void KeepAbsentFlows(const FormerJob& before, const Assignment& assignment, FormerJob& job) {
+  const std::set<fabric::HostId> hosts(assignment.host_of_rank.begin(),
+                                       assignment.host_of_rank.end());
+  for (const auto& [key, flow] : before.flows) {
+    if (hosts.count(key.from_host) != 0 && hosts.count(key.to_host) != 0) {
+      job.flows.emplace(key, flow);
+    }
+  }
+}
+
+}  // namespace
+
+FormerNetwork Remember(const Plan& plan, const Snapshot& snapshot, const FormerNetwork& before) {
+  FormerNetwork out;
+  std::vector<FormerJob*> of_job(snapshot.jobs.size(), nullptr);
+  for (const JobPlan& job : plan.jobs) {
+    if (!job.network) continue;
+    FormerJob& entry = out[snapshot.jobs[static_cast<std::size_t>(job.job)].job.key];
+    entry.level = job.network->level;
+    entry.correction = job.network->correction;
+    entry.bytes = job.network->bytes;
+    entry.flop_per_iteration = job.network->flop_per_iteration;
+    entry.compute_seconds = job.network->compute_seconds;
+    of_job[static_cast<std::size_t>(job.job)] = &entry;
+  }
+  for (const PathAssignment& path : plan.paths) {
+    FormerJob* job = of_job[static_cast<std::size_t>(path.job)];
+    if (job == nullptr) continue;
+    job->flows[path.key] = {path.source_port, path.alternate_port,
+                            path.links.empty() ? path.wanted_links : path.links, path.home_port,
+                            path.home_links};
+  }
+  for (std::size_t j = 0; j < of_job.size(); ++j) {
+    const JobState& state = snapshot.jobs[j];
+    if (of_job[j] == nullptr || !state.assignment) continue;
+    const auto former = before.find(state.job.key);
+    if (former != before.end()) KeepAbsentFlows(former->second, *state.assignment, *of_job[j]);
+  }
+  return out;
+}
+
+}  // namespace yardmaster::plan

@@ -1,0 +1,195 @@
+#include "pkg/plan/port_plan.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "pkg/repac/path.h"
+
+namespace yardmaster::plan {
+
+namespace {
+
+using fabric::CableId;
+using fabric::LinkId;
+using fabric::Network;
+
+// A flow as a connection of its own that must leave its ToR by the uplink that Crux chose.
+repac::Connection Wish(const Network& network, const FlowSource& source, double bytes,
+                       const Route& route) {
+  repac::Connection wish;
+  wish.from = {source.from.host, source.from.rail};
+  wish.to = {source.to.host, source.to.rail};
+  wish.both_directions = false;
+  wish.bytes = bytes;
+  wish.plane = network.plane_of(source.from);
+  if (!route.empty()) wish.via = {route[0]};
+  return wish;
+}
+
+// What Replan starts from: the flow on what it keeps, or nothing.
+repac::Flow Start(const FlowSource& source, const repac::Connection& wish, int connection,
+                  const KeptPath* kept) {
+  repac::Flow flow;
+  flow.connection = connection;
+  flow.src = source.from;
+  flow.dst = source.to;
+  flow.bytes = wish.bytes;
+  if (kept == nullptr || kept->source_port == 0) return flow;
+  flow.source_port = flow.home_port = kept->source_port;
+  flow.alternate_port = kept->alternate_port;
+  flow.links = flow.home_links = kept->links;
+  flow.home_src = source.from;
+  return flow;
+}
+
+void Count(const PathAssignment& path, const FormerFlow* former, NetworkReport& report) {
+  if (path.source_port == 0) ++report.unplanned_flows;
+  if (former == nullptr) {
+    ++report.new_flows;
+  } else {
+    ++(former->source_port == path.source_port ? report.kept_flows : report.changed_flows);
+  }
+}
+
+}  // namespace
+
+PortPlan::PortPlan(const Snapshot& snapshot, const NetworkInput& input,
+                   const std::vector<std::uint8_t>& unusable)
+    : snapshot_(snapshot), input_(input), network_(*snapshot.network), unusable_(unusable) {
+  const auto hashes = repac::SwitchHashes::Compile(network_, input.mistrusted);
+  status_ = hashes.status();
+  if (!hashes.ok()) return;
+  std::vector<CableId> down;
+  for (std::size_t c = 0; c < snapshot.cable_down.size(); ++c) {
+    if (snapshot.cable_down[c] != 0) down.push_back(CableId(static_cast<std::int32_t>(c)));
+  }
+  world_ = std::make_unique<repac::PathWorld>(network_, *hashes, down);
+  options_.avoid = input.avoid;
+  for (const auto& [host, rail] : input.exclude) options_.exclude.push_back({host, rail});
+  std::sort(options_.exclude.begin(), options_.exclude.end());
+}
+
+bool PortPlan::Whole(const std::vector<LinkId>& links) const {
+  return !links.empty() && std::none_of(links.begin(), links.end(), [this](LinkId link) {
+    return unusable_[Network::cable_of(link).index()] != 0;
+  });
+}
+
+std::vector<LinkId> PortPlan::Predict(const FlowSource& flow, std::uint16_t port) const {
+  if (port == 0) return {};
+  auto path = repac::PredictPath(*world_, flow.from, flow.to, port);
+  if (!path.ok() || !path->predictable) return {};
+  return std::move(path->links);
+}
+
+KeptPath PortPlan::Keep(const FlowSource& flow, const FormerFlow& former) const {
+  KeptPath kept;
+  const auto fits = [&](std::uint16_t port, std::uint16_t alternate, std::vector<LinkId> links) {
+    if (!Whole(links)) return false;
+    const int candidate = flow.CandidateOf(links);
+    if (candidate < 0) return false;
+    kept = {port, alternate, std::move(links), candidate};
+    return true;
+  };
+  if (fits(former.home_port, former.alternate_port, former.home_links)) return kept;
+  if (fits(former.source_port, former.alternate_port,
+           former.links.empty() ? Predict(flow, former.source_port) : former.links)) {
+    return kept;
+  }
+  if (fits(former.alternate_port, 0, Predict(flow, former.alternate_port))) return kept;
+  // Nothing is chosen: whatever becomes of the port, the path stays.
+  if (flow.candidates == 1) kept.candidate = 0;
+  return kept;
+}
+
+bool PortPlan::Excluded(const FlowSource& flow) const {
+  const auto out = [this](fabric::HostId host, int rail) {
+    return std::binary_search(options_.exclude.begin(), options_.exclude.end(),
+                              repac::Nic{host, rail});
+  };
+  return out(flow.from.host, flow.from.rail) || out(flow.to.host, flow.to.rail);
+}
+
+const FormerFlow* PortPlan::FormerOf(const workload::JobKey& job, const FlowKey& key) const {
+  if (input_.former == nullptr) return nullptr;
+  const auto at = input_.former->find(job);
+  if (at == input_.former->end()) return nullptr;
+  const auto flow = at->second.flows.find(key);
+  return flow == at->second.flows.end() ? nullptr : &flow->second;
+}
+
+void PortPlan::Run(const std::vector<JobFlows>& jobs,
+                   const std::vector<std::vector<KeptPath>>& kept, const crux::Solution& solution,
+                   Plan& plan) const {
+  std::vector<repac::Connection> wanted;
+  repac::PathPlan ports;
+  for (std::size_t j = 0; j < jobs.size(); ++j) {
+    for (std::size_t f = 0; f < jobs[j].flows.size(); ++f) {
+      const FlowSource& source = jobs[j].flows[f];
+      const int path = solution.jobs[j].paths[f];
+      const double bytes = jobs[j].connections[static_cast<std::size_t>(source.connection)].bytes;
+      wanted.push_back(Wish(network_, source, bytes, source.route(path)));
+      const KeptPath& has = kept[j][f];
+      const bool keeps = has.candidate == path && !Excluded(source);
+      ports.flows.push_back(Start(source, wanted.back(), static_cast<int>(wanted.size()) - 1,
+                                  keeps ? &has : nullptr));
+    }
+  }
+  ports = repac::Replan(ports, wanted, *world_, options_);
+  // Flows for which no port takes the uplink, or none is left, once more without that wish.
+  bool again = false;
+  for (const repac::Flow& flow : ports.flows) {
+    repac::Connection& connection = wanted[static_cast<std::size_t>(flow.connection)];
+    if (flow.planned() || connection.via.empty()) continue;
+    connection.via.clear();
+    again = true;
+  }
+  if (again) ports = repac::Replan(ports, wanted, *world_, options_);
+  std::size_t at = 0;
+  for (std::size_t j = 0; j < jobs.size(); ++j) {
+    const int job = plan.jobs[static_cast<std::size_t>(jobs[j].plan_index)].job;
+    const workload::JobKey& key = snapshot_.jobs[static_cast<std::size_t>(job)].job.key;
+    for (std::size_t f = 0; f < jobs[j].flows.size(); ++f) {
+      const FlowSource& source = jobs[j].flows[f];
+      const workload::Connection& c =
+          jobs[j].connections[static_cast<std::size_t>(source.connection)];
+      const FormerFlow* former = FormerOf(key, source.key());
+      PathAssignment path =
+          Record(source, source.route(solution.jobs[j].paths[f]), ports.flows[at++], former);
+      path.job = job;
+      path.from_rank = c.from_rank;
+      path.to_rank = c.to_rank;
+      Count(path, former, plan.network);
+      plan.paths.push_back(std::move(path));
+    }
+  }
+}
+
+PathAssignment PortPlan::Record(const FlowSource& source, const Route& wanted,
+                                const repac::Flow& flow, const FormerFlow* former) const {
+  PathAssignment path;
+  path.key = source.key();
+  path.from = flow.planned() ? flow.src : source.from;
+  path.to = flow.planned() ? flow.dst : source.to;
+  path.source_port = flow.source_port;
+  path.alternate_port = flow.alternate_port;
+  path.links = flow.links;
+  path.reason = flow.reason;
+  if (!flow.planned()) {
+    path.wanted_links = {Network::up(network_.host_cable(source.from))};
+    path.wanted_links.insert(path.wanted_links.end(), wanted.begin(), wanted.end());
+    path.wanted_links.push_back(Network::down(network_.host_cable(source.to)));
+  }
+  if (former == nullptr) return path;
+  const bool home_is_apart = !former->home_links.empty();
+  const std::vector<LinkId>& home = home_is_apart ? former->home_links : former->links;
+  const std::uint16_t port = home_is_apart ? former->home_port : former->source_port;
+  // It moved because it had to, so it has not moved house.
+  if (port != 0 && !home.empty() && path.links != home && (!flow.planned() || !Whole(home))) {
+    path.home_port = port;
+    path.home_links = home;
+  }
+  return path;
+}
+
+}  // namespace yardmaster::plan

@@ -1,0 +1,60 @@
+// The ports half of a network plan: source ports that take every flow along the uplink that Crux
+// chose, changing as little of what holds now as possible.
+//
+// What a flow holds on to, the first of these that is whole: its home, the path it has, the path of
+// its alternate port. Only a flow for which Crux then chose another uplink, or which has nothing
+// left, gets a new port. Deterministic. Thread safety: none (worlds fill caches). Lifetimes: what
+// is passed in outlives it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "pkg/crux/problem.h"
+#include "pkg/plan/flow_problem.h"
+#include "pkg/plan/planner.h"
+#include "pkg/repac/path_planner.h"
+
+namespace yardmaster::plan {
+
+// What a flow has now and can keep.
+struct KeptPath {
+  std::uint16_t source_port = 0;
+  std::uint16_t alternate_port = 0;
+  std::vector<fabric::LinkId> links;
+  int candidate = -1;  // of the flow; -1: nothing to keep
+};
+
+class PortPlan {
+ public:
+  // `unusable` by cable: down, or to be avoided.
+  PortPlan(const Snapshot& snapshot, const NetworkInput& input,
+           const std::vector<std::uint8_t>& unusable);
+
+  // Errors: hashes that cannot be compiled; nothing else may then be called.
+  absl::Status status() const { return status_; }
+  KeptPath Keep(const FlowSource& flow, const FormerFlow& former) const;
+  // Fills plan.paths and counts in plan.network. kept[job][flow] and solution are in the order of
+  // `jobs`.
+  void Run(const std::vector<JobFlows>& jobs, const std::vector<std::vector<KeptPath>>& kept,
+           const crux::Solution& solution, Plan& plan) const;
+
+ private:
+  bool Whole(const std::vector<fabric::LinkId>& links) const;
+  std::vector<fabric::LinkId> Predict(const FlowSource& flow, std::uint16_t port) const;
+  bool Excluded(const FlowSource& flow) const;
+  PathAssignment Record(const FlowSource& flow, const Route& wanted, const repac::Flow& port,
+                        const FormerFlow* former) const;
+  const FormerFlow* FormerOf(const workload::JobKey& job, const FlowKey& key) const;
+
+  const Snapshot& snapshot_;
+  const NetworkInput& input_;
+  const fabric::Network& network_;
+  const std::vector<std::uint8_t>& unusable_;
+  repac::PathOptions options_;
+  absl::Status status_;
+  std::unique_ptr<repac::PathWorld> world_;
+};
+
+}  // namespace yardmaster::plan
