@@ -135,8 +135,21 @@ std::optional<FlowPlanner::TailCost> FlowPlanner::CostOf(const std::vector<LinkI
   return cost;
 }
 
-bool FlowPlanner::TakeSlot(Flow& flow, const NicPort& src, const Group& group, int slot,
-                           const Siblings& siblings) {
+std::vector<char> FlowPlanner::EqualSlots(const Group& group, const NicPort& dst,
+                                          const Siblings& siblings, const Slot& best) {
+  const Tails& tails = TailsOf(group, dst);
+  std::vector<char> equal(group.slots.size());
+  for (std::size_t slot = 0; slot < group.slots.size(); ++slot) {
+    const LinkId first = FirstLink(group, slot);
+    if (ledger_.bytes(first) > best.load || Forbidden(first, siblings)) continue;
+    const auto tail = TailOf(tails, slot, siblings);
+    equal[slot] = tail && !(best.tail < *tail) ? 1 : 0;
+  }
+  return equal;
+}
+
+bool FlowPlanner::TakeSlots(Flow& flow, const NicPort& src, const Group& group,
+                            const std::vector<char>& slots, const Siblings& siblings) {
   const NicPort dst = PlaneTwin(src, flow);
   const UsedPorts& used = ledger_.PortsBetween(flow);
   Packet packet = world_.PacketOf(src, dst, kSourcePortBase);
@@ -152,7 +165,7 @@ bool FlowPlanner::TakeSlot(Flow& flow, const NicPort& src, const Group& group, i
   int candidates = candidates_;
   std::string reason;
   WalkPorts(functions, StartPort(src, dst, flow.path), [&](std::uint16_t port, const auto& values) {
-    if (chosen && values[0] % members != static_cast<std::uint32_t>(slot)) return false;
+    if (chosen && slots[values[0] % members] == 0) return false;
     if (std::binary_search(used.begin(), used.end(), port)) return false;
     auto path = PredictPath(world_, src, dst, port);
     if (!path.ok() || !path->predictable) {
@@ -196,13 +209,17 @@ bool FlowPlanner::PlanFrom(Flow& flow, const NicPort& src, const Siblings& sibli
     return false;
   }
   flow.reason = siblings.empty() ? "no link is left that works" : "no disjoint path is left";
-  std::vector<char> tried;
-  for (std::size_t i = 0; i < group.slots.size(); ++i) {
-    const auto slot = BestSlot(group, dst, siblings, tried);
-    if (!slot) return false;
-    if (TakeSlot(flow, src, group, slot->index, siblings)) return true;
-    tried.resize(group.slots.size());
-    tried[static_cast<std::size_t>(slot->index)] = 1;
+  std::vector<char> tried(group.slots.size());
+  while (const auto best = BestSlot(group, dst, siblings, tried)) {
+    std::vector<char> slots = EqualSlots(group, dst, siblings, *best);
+    bool any_new = false;
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+      slots[i] = slots[i] != 0 && tried[i] == 0 ? 1 : 0;
+      tried[i] |= slots[i];
+      any_new |= slots[i] != 0;
+    }
+    if (!any_new) return false;
+    if (TakeSlots(flow, src, group, slots, siblings)) return true;
   }
   return false;
 }
@@ -223,6 +240,12 @@ bool FlowPlanner::PlanAlong(Flow& flow, const NicPort& src, const std::vector<Li
   if (!targets.ok()) {
     flow.reason = MessageOf(targets.status());
     return false;
+  }
+  const Group& group = world_.group(network_.tor(src), false, dst);
+  if (links.size() == 1 && group.preset.empty() && group.lags.empty()) {
+    std::vector<char> slots(group.slots.size());
+    for (std::size_t i = 0; i < slots.size(); ++i) slots[i] = group.slots[i] == links[0] ? 1 : 0;
+    if (TakeSlots(flow, src, group, slots, ledger_.SiblingLinks(flow))) return true;
   }
   const auto port = FindPort(*targets, ledger_.PortsBetween(flow), StartPort(src, dst, flow.path));
   if (!port.ok()) {

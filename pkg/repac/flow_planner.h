@@ -29,7 +29,8 @@ class FlowPlanner {
 
   // Gives the flow the best port there is, or the reason why there is none.
   void PlanFresh(Flow& flow);
-  // Gives the flow exact links (those after the source NIC's) with any free port.
+  // Gives the flow exact links (those after the source NIC's) with any free port. Where only the
+  // first is given, the others are the least loaded of those tried.
   bool PlanAlong(Flow& flow, const NicPort& src, const std::vector<LinkId>& links);
   // Gives the flow this port if it is free and its path is whole and allowed.
   bool PlanBy(Flow& flow, const NicPort& src, std::uint16_t port);
@@ -70,9 +71,13 @@ class FlowPlanner {
                                  const Siblings& siblings) const;
   std::optional<Slot> BestSlot(const Group& group, const NicPort& dst, const Siblings& siblings,
                                const std::vector<char>& tried);
+  // All slots as good as `best`.
+  std::vector<char> EqualSlots(const Group& group, const NicPort& dst, const Siblings& siblings,
+                               const Slot& best);
   bool PlanFrom(Flow& flow, const NicPort& src, const Siblings& siblings);
-  bool TakeSlot(Flow& flow, const NicPort& src, const Group& group, int slot,
-                const Siblings& siblings);
+  // Takes the best port that leads into one of the flagged slots.
+  bool TakeSlots(Flow& flow, const NicPort& src, const Group& group, const std::vector<char>& slots,
+                 const Siblings& siblings);
   std::optional<TailCost> CostOf(const std::vector<LinkId>& links, const Siblings& siblings) const;
   NicPort PlaneTwin(const NicPort& src, const Flow& flow) const;
 
