@@ -1,6 +1,7 @@
 #include "pkg/crux/judge.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "pkg/crux/contention.h"
 #include "pkg/crux/intensity.h"
@@ -71,6 +72,11 @@ double GroupJudge::LoneRate(std::span<const std::int32_t> jobs, const Paths& pat
     rate += job.flop_per_iteration / IterationSeconds(job, seconds);
   }
   return rate;
+}
+
+double GroupJudge::Bound(std::span<const std::int32_t> jobs, const Paths& paths) const {
+  const double bound = judge_.RateBound(jobs, paths);
+  return std::isfinite(bound) ? bound : LoneRate(jobs, paths);
 }
 
 }  // namespace yardmaster::crux

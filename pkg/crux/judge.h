@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <span>
@@ -21,6 +22,12 @@ class Judge {
   // levels given per job of the whole problem. A function of its arguments.
   virtual double FlopRate(std::span<const std::int32_t> jobs, const Paths& paths,
                           std::span<const std::int32_t> levels) = 0;
+  // FlopRate is at most this, whatever the levels; infinite where nothing is known.
+  virtual double RateBound(std::span<const std::int32_t> jobs, const Paths& paths) {
+    static_cast<void>(jobs);
+    static_cast<void>(paths);
+    return std::numeric_limits<double>::infinity();
+  }
   // True once it has worked more than it may; its answers since then mean nothing, and whoever
   // asked keeps what it had.
   virtual bool exhausted() const { return false; }
@@ -49,6 +56,9 @@ class GroupJudge {
               std::span<const std::int32_t> levels);
   // FLOP/s with nobody in the way, on the paths given.
   double LoneRate(std::span<const std::int32_t> jobs, const Paths& paths) const;
+
+  // At most what any levels give on these paths: the judge's bound, LoneRate where it has none.
+  double Bound(std::span<const std::int32_t> jobs, const Paths& paths) const;
 
   bool exhausted() const { return judge_.exhausted(); }
   // Judgements really made so far.

@@ -13,7 +13,7 @@ namespace yardmaster::crux {
 namespace {
 
 constexpr double kSaturated = 1e18;
-// A rate this close to that of the jobs alone cannot be bettered.
+// A rate this close to its bound cannot be bettered.
 constexpr double kNothingLost = 1 - 1e-9;
 
 // Weak orders of `jobs` in at most `levels` classes.
@@ -65,12 +65,72 @@ std::vector<Slot> ChoiceSlots(const Problem& problem, std::span<const std::int32
   return slots;
 }
 
+bool SamePaths(const PathList& a, const PathList& b) {
+  if (a.size() != b.size()) return false;
+  for (std::int32_t p = 0; p < a.size(); ++p) {
+    if (!std::ranges::equal(a[p], b[p])) return false;
+  }
+  return true;
+}
+
+// For each slot the one before it whose flow is its twin (same job, bytes and candidates), or -1:
+// exchanging the paths of twins changes nothing.
+std::vector<std::int32_t> Twins(const Problem& problem, std::span<const Slot> slots) {
+  std::vector<std::int32_t> twins(slots.size(), -1);
+  for (std::size_t s = 1; s < slots.size(); ++s) {
+    if (slots[s].job != slots[s - 1].job) continue;
+    const auto& flows = problem.jobs[slots[s].job].flows;
+    const Flow& one = flows[slots[s - 1].flow];
+    const Flow& two = flows[slots[s].flow];
+    if (one.bytes == two.bytes && SamePaths(one.paths, two.paths)) {
+      twins[s] = static_cast<std::int32_t>(s - 1);
+    }
+  }
+  return twins;
+}
+
+void SetPaths(std::span<const Slot> slots, std::span<const std::int32_t> digits,
+              SearchState& state) {
+  for (std::size_t s = 0; s < slots.size(); ++s) {
+    state.paths[slots[s].job][slots[s].flow] = digits[s];
+  }
+}
+
+struct Combination {
+  double bound = 0;
+  std::vector<std::int32_t> digits;  // the path of each slot
+};
+
+// Every combination of paths but for exchanged twins, highest bound first, then as counted.
+std::vector<Combination> CombinationsByBound(const Problem& problem,
+                                             std::span<const std::int32_t> jobs,
+                                             std::span<const Slot> slots, GroupJudge& judge,
+                                             SearchState& scratch) {
+  const std::vector<std::int32_t> twins = Twins(problem, slots);
+  std::vector<std::int32_t> bases;
+  for (const Slot& slot : slots) bases.push_back(slot.candidates);
+  std::vector<std::int32_t> digits(slots.size(), 0);
+  std::vector<Combination> combinations;
+  do {
+    bool exchanged = false;
+    for (std::size_t s = 0; s < slots.size(); ++s) {
+      exchanged |= twins[s] >= 0 && digits[s] < digits[twins[s]];
+    }
+    if (exchanged) continue;
+    SetPaths(slots, digits, scratch);
+    combinations.push_back({judge.Bound(jobs, scratch.paths), digits});
+  } while (NextCombination(digits, bases));
+  std::stable_sort(combinations.begin(), combinations.end(),
+                   [](const Combination& a, const Combination& b) { return a.bound > b.bound; });
+  return combinations;
+}
+
 // The best levels of one group, tried in a fixed order; stops where nothing is lost.
 double BestGroupLevels(std::span<const std::int32_t> jobs, std::int32_t levels, GroupJudge& judge,
                        SearchState& state) {
   const auto count = static_cast<std::int32_t>(jobs.size());
   const std::int32_t classes = std::min(levels, count);
-  const double lone = judge.LoneRate(jobs, state.paths);
+  const double bound = judge.Bound(jobs, state.paths);
   std::vector<std::int32_t> digits(jobs.size(), 0);
   const std::vector<std::int32_t> bases(jobs.size(), classes);
   std::vector<std::int32_t> best_digits = digits;
@@ -83,7 +143,7 @@ double BestGroupLevels(std::span<const std::int32_t> jobs, std::int32_t levels, 
       best = rate;
       best_digits = digits;
     }
-  } while (best < lone * kNothingLost && NextCombination(digits, bases));
+  } while (best < bound * kNothingLost && NextCombination(digits, bases));
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     state.levels[jobs[i]] = levels - 1 - best_digits[i];
   }
@@ -242,23 +302,22 @@ double BestLevels(std::span<const std::int32_t> jobs, std::int32_t levels, Group
 double Enumerate(const Problem& problem, std::span<const std::int32_t> jobs, std::int32_t levels,
                  GroupJudge& judge, SearchState& state) {
   const std::vector<Slot> slots = ChoiceSlots(problem, jobs);
-  std::vector<std::int32_t> bases;
-  for (const Slot& slot : slots) bases.push_back(slot.candidates);
-  std::vector<std::int32_t> digits(slots.size(), 0);
   LevelMemo memo(levels, judge);
   SearchState trial = state;
   SearchState best_state = state;
   double best = -1;
-  do {
-    for (std::size_t s = 0; s < slots.size(); ++s) {
-      trial.paths[slots[s].job][slots[s].flow] = digits[s];
-    }
+  const auto look = [&](const std::vector<std::int32_t>& digits) {
+    SetPaths(slots, digits, trial);
     const double rate = memo.Best(jobs, trial);
-    if (rate > best) {
-      best = rate;
-      best_state = trial;
-    }
-  } while (!judge.exhausted() && NextCombination(digits, bases));
+    if (rate <= best) return;
+    best = rate;
+    best_state = trial;
+  };
+  // The most promising first: once a bound is no better than the best, none that follows is.
+  for (const Combination& combination : CombinationsByBound(problem, jobs, slots, judge, trial)) {
+    if (judge.exhausted() || combination.bound <= best) break;
+    look(combination.digits);
+  }
   for (const std::int32_t j : jobs) {
     state.paths[j] = best_state.paths[j];
     state.levels[j] = best_state.levels[j];

@@ -23,6 +23,7 @@ void ForEachBit(std::uint64_t set, Visit visit) {
 PhaseJudge::PhaseJudge(const crux::Problem& problem, double window_seconds, std::int64_t max_events)
     : problem_(problem),
       window_seconds_(window_seconds),
+      bound_(problem, window_seconds),
       max_events_(max_events),
       share_(problem.links.size()) {}
 

@@ -13,6 +13,7 @@
 
 #include "pkg/crux/judge.h"
 #include "pkg/crux/problem.h"
+#include "pkg/crux/rate_bound.h"
 #include "pkg/sim/fair_share.h"
 
 namespace yardmaster::sim {
@@ -30,6 +31,9 @@ class PhaseJudge final : public crux::Judge {
 
   double FlopRate(std::span<const std::int32_t> jobs, const crux::Paths& paths,
                   std::span<const std::int32_t> levels) override;
+  double RateBound(std::span<const std::int32_t> jobs, const crux::Paths& paths) override {
+    return bound_.Of(jobs, paths);
+  }
   bool exhausted() const override { return events_ > max_events_; }
   std::int64_t events() const { return events_; }
 
@@ -63,6 +67,7 @@ class PhaseJudge final : public crux::Judge {
 
   const crux::Problem& problem_;
   const double window_seconds_;
+  crux::RateBound bound_;
   const std::int64_t max_events_;
   std::int64_t events_ = 0;
   std::vector<Job> jobs_;

@@ -1,0 +1,152 @@
+#include "pkg/crux/rate_bound.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace yardmaster::crux {
+namespace {
+
+constexpr double kNothing = 1e-12;
+// Over what rounding can add up to.
+constexpr double kSlack = 1 + 1e-9;
+
+// Dense simplex on a table scaled so that every variable lies in [0, 1]. The last column is the
+// right side, the last row what can still be gained.
+class Table {
+ public:
+  explicit Table(const LinearProgram& program) : columns_(program.value.size()) {
+    for (std::size_t r = 0; r < program.rows.size(); ++r) {
+      std::vector<double> row(columns_ + 1);
+      for (std::size_t c = 0; c < columns_; ++c) row[c] = program.rows[r][c] * program.most[c];
+      row[columns_] = program.limit[r];
+      const double largest = *std::max_element(row.begin(), row.end());
+      if (largest <= 0) continue;
+      for (double& entry : row) entry /= largest;
+      rows_.push_back(std::move(row));
+    }
+    for (std::size_t c = 0; c < columns_; ++c) {
+      rows_.emplace_back(columns_ + 1, 0.0);
+      rows_.back()[c] = 1;
+      rows_.back()[columns_] = 1;
+    }
+    gain_.resize(columns_ + 1, 0.0);
+    for (std::size_t c = 0; c < columns_; ++c) gain_[c] = program.value[c] * program.most[c];
+    tiny_ = kNothing * *std::max_element(gain_.begin(), gain_.end());
+  }
+
+  // Bland's rule, which never runs in a circle.
+  double Solve() {
+    for (std::size_t column = Entering(); column < columns_; column = Entering()) {
+      const std::size_t row = Leaving(column);
+      if (row == rows_.size()) break;  // unbounded: every variable has a bound
+      Pivot(row, column);
+    }
+    return -gain_[columns_];
+  }
+
+ private:
+  std::size_t Entering() const {
+    std::size_t best = columns_;
+    for (std::size_t c = 0; c < columns_; ++c) {
+      if (gain_[c] <= tiny_) continue;
+      // Largest gain first, lowest index once that may run in a circle.
+      if (pivots_ > 4 * rows_.size()) return c;
+      if (best == columns_ || gain_[c] > gain_[best]) best = c;
+    }
+    return best;
+  }
+  std::size_t Leaving(std::size_t column) const {
+    std::size_t best = rows_.size();
+    double best_ratio = std::numeric_limits<double>::infinity();
+    for (std::size_t r = 0; r < rows_.size(); ++r) {
+      if (rows_[r][column] <= kNothing) continue;
+      const double ratio = rows_[r][columns_] / rows_[r][column];
+      if (ratio < best_ratio) {
+        best = r;
+        best_ratio = ratio;
+      }
+    }
+    return best;
+  }
+  void Pivot(std::size_t row, std::size_t column) {
+    ++pivots_;
+    std::vector<double>& pivot = rows_[row];
+    const double by = pivot[column];
+    for (double& entry : pivot) entry /= by;
+    pivot[column] = 1 / by;
+    const auto reduce = [&](std::vector<double>& other) {
+      const double factor = std::exchange(other[column], 0.0);
+      if (factor == 0) return;
+      for (std::size_t c = 0; c <= columns_; ++c) other[c] -= factor * pivot[c];
+    };
+    for (std::size_t r = 0; r < rows_.size(); ++r) {
+      if (r != row) reduce(rows_[r]);
+    }
+    reduce(gain_);
+  }
+
+  std::size_t columns_;
+  std::size_t pivots_ = 0;
+  double tiny_ = 0;
+  std::vector<std::vector<double>> rows_;
+  std::vector<double> gain_;
+};
+
+}  // namespace
+
+double Maximise(const LinearProgram& program) {
+  return program.value.empty() ? 0 : Table(program).Solve();
+}
+
+RateBound::RateBound(const Problem& problem, double window_seconds)
+    : problem_(problem), window_seconds_(window_seconds), counter_(problem) {}
+
+double RateBound::Alone(const Job& job, double communication_seconds) const {
+  const double first =
+      std::max((1 - job.communication_start) * job.compute_seconds, communication_seconds);
+  const double period = IterationSeconds(job, communication_seconds);
+  const double rest = std::max(0.0, window_seconds_ - first);
+  const double whole = std::floor(rest / period);
+  return whole + std::min(1.0, (rest - whole * period) / job.compute_seconds);
+}
+
+double RateBound::Of(std::span<const std::int32_t> jobs, const Paths& paths) {
+  struct Use {
+    std::int32_t link;
+    std::size_t column;
+    double seconds;
+  };
+  LinearProgram program;
+  std::vector<Use> uses;
+  double certain = 0;
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    const Job& job = problem_.jobs[jobs[i]];
+    const auto loads = counter_.Count(job, paths[jobs[i]]);
+    for (const LinkSeconds& load : loads) uses.push_back({load.link, i, load.seconds});
+    program.value.push_back(job.flop_per_iteration);
+    program.most.push_back(Alone(job, CommunicationSeconds(loads)));
+    certain += (1 - job.communication_start) * job.flop_per_iteration;
+  }
+  std::stable_sort(uses.begin(), uses.end(),
+                   [](const Use& a, const Use& b) { return a.link < b.link; });
+  for (std::size_t begin = 0; begin < uses.size();) {
+    std::size_t end = begin;
+    double busy = 0;
+    while (end < uses.size() && uses[end].link == uses[begin].link) {
+      busy += uses[end].seconds * program.most[uses[end].column];
+      ++end;
+    }
+    if (busy > window_seconds_) {
+      std::vector<double> row(jobs.size(), 0.0);
+      for (std::size_t u = begin; u < end; ++u) row[uses[u].column] = uses[u].seconds;
+      program.rows.push_back(std::move(row));
+      program.limit.push_back(window_seconds_);
+    }
+    begin = end;
+  }
+  return kSlack * (certain + Maximise(program)) / window_seconds_;
+}
+
+}  // namespace yardmaster::crux

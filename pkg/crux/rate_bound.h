@@ -1,0 +1,54 @@
+// How much jobs can get done in a window at most, whatever their levels: an upper bound that lets
+// searches skip whole families of schedules without simulating them.
+//
+// In a window of W seconds that begins where every job may begin to communicate, job j (compute
+// c, communication start s) finishes the compute it is in, (1 - s) c, and then K_j more computes,
+// the last perhaps in part. Before a compute begins, the communication of the iteration
+// before it is over, so at least K_j communications lie in the window:
+//   maximise  sum_j flop_j ((1 - s_j) + K_j)   such that   sum_j K_j seconds_{j,l} <= W on each
+//   link and 0 <= K_j <= what j does alone.
+// A linear program in as many variables as jobs, solved by the simplex method on a dense table.
+// The bound holds exactly for the simulator's model; it ignores phases, so it is not always
+// reached.
+//
+// Complexity: O(pivots * links shared * jobs), pivots are few. Deterministic.
+// Thread safety: single threaded (scratch space).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "pkg/crux/intensity.h"
+#include "pkg/crux/problem.h"
+
+namespace yardmaster::crux {
+
+class RateBound {
+ public:
+  // `problem` must outlive this. REQUIRES: window_seconds > 0.
+  RateBound(const Problem& problem, double window_seconds);
+
+  // FLOP/s of `jobs` on the paths given (per job of the whole problem), at most.
+  double Of(std::span<const std::int32_t> jobs, const Paths& paths);
+
+ private:
+  // Whole and part iterations that a job begins after the one it is in, alone.
+  double Alone(const Job& job, double communication_seconds) const;
+
+  const Problem& problem_;
+  const double window_seconds_;
+  LoadCounter counter_;
+};
+
+// max value . x such that rows . x <= limit, 0 <= x <= most; all numbers >= 0, which makes x = 0
+// feasible. Returns the maximum.
+struct LinearProgram {
+  std::vector<double> value;
+  std::vector<double> most;
+  std::vector<std::vector<double>> rows;
+  std::vector<double> limit;
+};
+double Maximise(const LinearProgram& program);
+
+}  // namespace yardmaster::crux
