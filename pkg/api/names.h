@@ -29,6 +29,16 @@ inline constexpr char kNicAddressesAnnotation[] = "yardmaster.dev/nic-addresses"
 // none.
 inline constexpr char kDownPortsAnnotation[] = "yardmaster.dev/down-ports";
 
+// Node annotations with what is seen of the network from a host, relayed by the agent: JSON
+// documents as docs/paths.md has them. The first two may stand on a Fabric, too.
+inline constexpr char kNeighboursAnnotation[] = "yardmaster.dev/neighbours";
+inline constexpr char kObservedPathsAnnotation[] = "yardmaster.dev/observed-paths";
+// Node annotation: how the host's NICs choose paths by themselves ("adaptive-routing",
+// "spectrum-x", ...); absent, empty or "none": they do not.
+inline constexpr char kNicLoadBalancingAnnotation[] = "yardmaster.dev/nic-load-balancing";
+// Fabric annotation, written by people or telemetry: links and switches that are down, JSON.
+inline constexpr char kDownLinksAnnotation[] = "yardmaster.dev/down-links";
+
 // Pod labels of pods that the operator makes: the TrainingJob's name and the worker's rank.
 inline constexpr char kJobLabel[] = "yardmaster.dev/job";
 inline constexpr char kRankLabel[] = "yardmaster.dev/rank";
@@ -38,5 +48,7 @@ inline constexpr char kParallelismAnnotation[] = "yardmaster.dev/parallelism";  
 inline constexpr char kSlotAnnotation[] = "yardmaster.dev/slot";                // by the extender
 inline constexpr char kPriorityAnnotation[] = "yardmaster.dev/network-priority";  // by the operator
 inline constexpr char kPathPlanAnnotation[] = "yardmaster.dev/path-plan";         // by the operator
+
+inline constexpr char kProfileAnnotation[] = "yardmaster.dev/profile";  // by the agent
 
 }  // namespace yardmaster::api

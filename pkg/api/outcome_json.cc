@@ -16,7 +16,7 @@ constexpr std::string_view kCodeNames[] = {
     "NotEnoughHosts", "HostsOccupied", "HostsOut",     "HostsKeptAsBackup", "HostsExcluded",
     "GroupTooLarge",  "Reserved",      "WaitsForTurn", "SearchCut",         "Invalid"};
 constexpr std::string_view kLevelNames[] = {"host", "segment", "fabricPod", "fabric"};
-constexpr std::string_view kSourceNames[] = {"Analytic", "Measured"};
+constexpr std::string_view kSourceNames[] = {"Analytic", "Measured", "Blended"};
 
 template <typename E, std::size_t N>
 std::string_view NameOf(const std::string_view (&names)[N], E value) {

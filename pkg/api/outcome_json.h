@@ -23,7 +23,7 @@ struct AssignmentEntry {
   bool operator==(const AssignmentEntry&) const = default;
 };
 
-enum class NetworkSource { kAnalytic, kMeasured };
+enum class NetworkSource { kAnalytic, kMeasured, kBlended };
 
 // Crux's numbers of a placed job.
 struct NetworkStatus {

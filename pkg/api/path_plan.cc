@@ -24,6 +24,13 @@ RailPaths ReadRail(FieldReader& in) {
     for (int port : entry.Ints("sourcePorts", 1, 65535)) {
       peer.source_ports.push_back(static_cast<std::uint16_t>(port));
     }
+    for (int port : entry.Ints("alternatePorts", 0, 65535)) {
+      peer.alternate_ports.push_back(static_cast<std::uint16_t>(port));
+    }
+    if (!peer.alternate_ports.empty() && peer.alternate_ports.size() != peer.source_ports.size()) {
+      entry.errors().Add(entry.PathOf("alternatePorts"), "has not one port for each source port",
+                         "give 0 where there is none");
+    }
     rail.peers.push_back(std::move(peer));
   }
   return rail;
@@ -41,6 +48,7 @@ absl::StatusOr<std::string> EncodePathPlan(const PathPlan& plan) {
                        {"address", peer.address},
                        {"plane", peer.plane},
                        {"sourcePorts", peer.source_ports}});
+      if (!peer.alternate_ports.empty()) peers.back()["alternatePorts"] = peer.alternate_ports;
     }
     rails.push_back({{"rail", rail.rail}, {"peers", std::move(peers)}});
   }

@@ -3,7 +3,10 @@
 //
 //   {"version":1,"fabricGeneration":7,"expires":"2026-01-02T03:04:05Z","rails":[
 //     {"rail":0,"peers":[{"rank":1,"host":"n2","address":"10.0.0.9","plane":0,
-//                         "sourcePorts":[49321]}]}]}
+//                         "sourcePorts":[49321],"alternatePorts":[50012]}]}]}
+//
+// An alternate port avoids every link between switches that its source port takes: for whoever
+// notices that a path is broken before a new plan is here. 0: there is none; left out: none at all.
 //
 // A plan holds only while the fabric's generation is the one it names and before it expires; later
 // it means nothing and NCCL's own ports are used. A pod talks to a few peers per rail (ring and
@@ -27,7 +30,8 @@ struct PeerPaths {
   std::string host;     // and its node
   std::string address;  // of its NIC on the same rail
   int plane = 0;
-  std::vector<std::uint16_t> source_ports;  // one per connection
+  std::vector<std::uint16_t> source_ports;          // one per connection
+  std::vector<std::uint16_t> alternate_ports = {};  // as many, or none at all
   bool operator==(const PeerPaths&) const = default;
 };
 

@@ -44,34 +44,4 @@ absl::StatusOr<FabricInput> ReadFabricInput(const std::vector<std::string>& file
   return input;
 }
 
-absl::StatusOr<fabric::NicPort> ParseNicPort(const fabric::Network& network, std::string_view flag,
-                                             std::string_view text) {
-  const std::vector<std::string> parts = Split(text, '/');
-  if (parts.size() != 3) {
-    return FieldError(flag, StrCat("\"", text, "\" is not HOST/RAIL/PORT"),
-                      "write it like p00s00h003/2/0");
-  }
-  const fabric::HostId host = network.places().FindHost(parts[0]);
-  if (!host.valid()) {
-    return FieldError(flag,
-                      StrCat("there is no host \"", parts[0], "\" with a place in the fabric"),
-                      "name a Node of the manifests");
-  }
-  const auto in_range = [&](const std::string& part, int limit) {
-    const auto number = ParseNumber<int>(part);
-    return number && *number >= 0 && *number < limit ? *number : -1;
-  };
-  const int rail = in_range(parts[1], network.spec().rails);
-  if (rail < 0) {
-    return FieldError(flag, StrCat("there is no rail ", parts[1]),
-                      StrCat("name one from 0 to ", network.spec().rails - 1));
-  }
-  const int port = in_range(parts[2], network.spec().nic_ports);
-  if (port < 0) {
-    return FieldError(flag, StrCat("a NIC has no port ", parts[2]),
-                      StrCat("name one from 0 to ", network.spec().nic_ports - 1));
-  }
-  return fabric::NicPort{host, rail, port};
-}
-
 }  // namespace yardmaster::cli

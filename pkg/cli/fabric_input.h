@@ -24,8 +24,4 @@ struct FabricInput {
 absl::StatusOr<FabricInput> ReadFabricInput(const std::vector<std::string>& files,
                                             std::istream& in);
 
-// "HOST/RAIL/PORT". Errors: InvalidArgument that begins with `flag`.
-absl::StatusOr<fabric::NicPort> ParseNicPort(const fabric::Network& network, std::string_view flag,
-                                             std::string_view text);
-
 }  // namespace yardmaster::cli

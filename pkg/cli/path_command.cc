@@ -9,6 +9,7 @@
 #include "pkg/base/strings.h"
 #include "pkg/cli/fabric_input.h"
 #include "pkg/cli/flags.h"
+#include "pkg/config/observations.h"
 #include "pkg/repac/path.h"
 
 namespace yardmaster::cli {
@@ -82,8 +83,9 @@ absl::StatusOr<ordered_json> Answer(const Flags& flags, std::istream& in, std::o
   YM_ASSIGN_OR_RETURN(FabricInput input, ReadFabricInput(flags.fabric, in));
   for (const std::string& warning : input.warnings) err << "warning: " << warning << "\n";
   const Network& network = *input.network;
-  YM_ASSIGN_OR_RETURN(const fabric::NicPort from, ParseNicPort(network, "--from", flags.from));
-  YM_ASSIGN_OR_RETURN(const fabric::NicPort to, ParseNicPort(network, "--to", flags.to));
+  YM_ASSIGN_OR_RETURN(const fabric::NicPort from,
+                      config::ParseNicPort(network, "--from", flags.from));
+  YM_ASSIGN_OR_RETURN(const fabric::NicPort to, config::ParseNicPort(network, "--to", flags.to));
   for (const std::string& name : flags.down) {
     YM_RETURN_IF_ERROR(AddDown(network, name, input.down));
   }

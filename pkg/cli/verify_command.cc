@@ -9,9 +9,9 @@
 #include "pkg/base/strings.h"
 #include "pkg/cli/fabric_input.h"
 #include "pkg/cli/flags.h"
-#include "pkg/cli/observations.h"
 #include "pkg/cli/print_objects.h"
 #include "pkg/cli/read_input.h"
+#include "pkg/config/observations.h"
 
 namespace yardmaster::cli {
 
@@ -68,7 +68,8 @@ Answer ToAnswer(const fabric::Network& network, const repac::WiringReport& repor
 
 absl::StatusOr<Answer> Verify(const FabricInput& input, const std::string& text,
                               const std::string& name) {
-  YM_ASSIGN_OR_RETURN(const std::vector<repac::Neighbour> neighbours, ReadNeighbours(text, name));
+  YM_ASSIGN_OR_RETURN(const std::vector<repac::Neighbour> neighbours,
+                      config::ReadNeighbours(text, name));
   return ToAnswer(*input.network, repac::CheckWiring(*input.network, neighbours));
 }
 
@@ -88,7 +89,7 @@ absl::StatusOr<Answer> Judge(const FabricInput& input, const std::string& text,
                              const std::string& name) {
   YM_ASSIGN_OR_RETURN(const auto hashes, repac::SwitchHashes::Compile(*input.network));
   YM_ASSIGN_OR_RETURN(const std::vector<repac::ObservedPath> observed,
-                      ReadObservedPaths(*input.network, text, name));
+                      config::ReadObservedPaths(*input.network, text, name));
   const repac::PathWorld world(*input.network, hashes, input.down);
   Answer answer;
   bool ok = true;

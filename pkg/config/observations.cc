@@ -1,4 +1,4 @@
-#include "pkg/cli/observations.h"
+#include "pkg/config/observations.h"
 
 #include <cstdint>
 #include <initializer_list>
@@ -7,10 +7,9 @@
 #include "nlohmann/json.hpp"
 
 #include "pkg/base/strings.h"
-#include "pkg/cli/fabric_input.h"
 #include "pkg/config/yaml.h"
 
-namespace yardmaster::cli {
+namespace yardmaster::config {
 
 namespace {
 
@@ -52,7 +51,7 @@ absl::StatusOr<json> List(const json& object, const std::string& path, const cha
 
 // The list under the document's only key.
 absl::StatusOr<json> ReadList(const std::string& text, const std::string& name, const char* key) {
-  YM_ASSIGN_OR_RETURN(const json document, config::ParseYaml(text, name));
+  YM_ASSIGN_OR_RETURN(const json document, ParseYaml(text, name));
   YM_RETURN_IF_ERROR(CheckKeys(document, name, {key}));
   return List(document, name, key);
 }
@@ -132,6 +131,36 @@ absl::StatusOr<repac::ObservedPath> ReadPath(const Network& network, const json&
 
 }  // namespace
 
+absl::StatusOr<fabric::NicPort> ParseNicPort(const fabric::Network& network, std::string_view field,
+                                             std::string_view text) {
+  const std::vector<std::string> parts = Split(text, '/');
+  if (parts.size() != 3) {
+    return FieldError(field, StrCat("\"", text, "\" is not HOST/RAIL/PORT"),
+                      "write it like p00s00h003/2/0");
+  }
+  const fabric::HostId host = network.places().FindHost(parts[0]);
+  if (!host.valid()) {
+    return FieldError(field,
+                      StrCat("there is no host \"", parts[0], "\" with a place in the fabric"),
+                      "name a Node of the manifests");
+  }
+  const auto in_range = [&](const std::string& part, int limit) {
+    const auto number = ParseNumber<int>(part);
+    return number && *number >= 0 && *number < limit ? *number : -1;
+  };
+  const int rail = in_range(parts[1], network.spec().rails);
+  if (rail < 0) {
+    return FieldError(field, StrCat("there is no rail ", parts[1]),
+                      StrCat("name one from 0 to ", network.spec().rails - 1));
+  }
+  const int port = in_range(parts[2], network.spec().nic_ports);
+  if (port < 0) {
+    return FieldError(field, StrCat("a NIC has no port ", parts[2]),
+                      StrCat("name one from 0 to ", network.spec().nic_ports - 1));
+  }
+  return fabric::NicPort{host, rail, port};
+}
+
 absl::StatusOr<std::vector<repac::Neighbour>> ReadNeighbours(const std::string& text,
                                                              const std::string& name) {
   YM_ASSIGN_OR_RETURN(const json list, ReadList(text, name, "neighbours"));
@@ -159,4 +188,4 @@ absl::StatusOr<std::vector<repac::ObservedPath>> ReadObservedPaths(const Network
   return out;
 }
 
-}  // namespace yardmaster::cli
+}  // namespace yardmaster::config

@@ -1,5 +1,5 @@
-// What was seen of a fabric from outside, in the two JSON documents that `fabric verify` and
-// `fabric trust` compare with the blueprint. YAML is read too. Unknown keys are refused.
+// What was seen of a fabric from outside, in the two JSON documents that `fabric verify`, `fabric
+// trust` and the operator compare with the blueprint. YAML is read too. Unknown keys are refused.
 //
 // Neighbours: {"neighbours": [{"local": "p00s00h003:r2p1", "remote": "p00/p00s00/tor-r2-p1:d4"}]}.
 // `local` is the port that reports, `remote` the port it sees. A NIC port is HOST:rRAILpPORT, a
@@ -22,7 +22,11 @@
 #include "pkg/repac/path_trust.h"
 #include "pkg/repac/wiring.h"
 
-namespace yardmaster::cli {
+namespace yardmaster::config {
+
+// "HOST/RAIL/PORT". Errors: InvalidArgument that begins with `field`.
+absl::StatusOr<fabric::NicPort> ParseNicPort(const fabric::Network& network, std::string_view field,
+                                             std::string_view text);
 
 absl::StatusOr<std::vector<repac::Neighbour>> ReadNeighbours(const std::string& text,
                                                              const std::string& name);
@@ -31,4 +35,4 @@ absl::StatusOr<std::vector<repac::ObservedPath>> ReadObservedPaths(const fabric:
                                                                    const std::string& text,
                                                                    const std::string& name);
 
-}  // namespace yardmaster::cli
+}  // namespace yardmaster::config

@@ -1,0 +1,102 @@
+#include "pkg/api/profile_report.h"
+
+#include <cmath>
+
+#include "nlohmann/json.hpp"
+
+#include "pkg/api/annotation.h"
+#include "pkg/base/strings.h"
+
+namespace yardmaster::api {
+
+namespace {
+
+constexpr double kDaySeconds = 86'400;
+constexpr double kMostFlop = 1e24;   // a day of 10^19 FLOP/s
+constexpr double kMostBytes = 1e15;  // a day at 800 Gb/s is below a tenth of it
+constexpr std::size_t kMostNics = 64;
+
+// What is wrong with a value that has to lie in (0, most] (or [0, most]), or OK.
+absl::Status CheckRange(std::string_view field, std::optional<double> value, double most,
+                        bool zero_allowed = false) {
+  if (!value) return absl::OkStatus();
+  if (std::isfinite(*value) && *value <= most && (*value > 0 || (zero_allowed && *value == 0))) {
+    return absl::OkStatus();
+  }
+  return FieldError(field, StrCat(*value, " cannot be true"),
+                    StrCat("give a number above 0 up to ", most, ", or leave it out"));
+}
+
+// Null and left out read as not measured; anything else that is no number is an error.
+std::optional<double> Read(FieldReader& in, std::string_view key) {
+  if (!in.has(key)) return std::nullopt;
+  return in.Number(key, 0, 0, 1e300);
+}
+
+}  // namespace
+
+absl::Status CheckProfileReport(const ProfileReport& report) {
+  if (report.samples < 1) {
+    return FieldError("samples", StrCat("is ", report.samples), "count at least one iteration");
+  }
+  YM_RETURN_IF_ERROR(CheckRange("iterationSeconds", report.iteration_seconds, kDaySeconds));
+  YM_RETURN_IF_ERROR(CheckRange("computeSeconds", report.compute_seconds, kDaySeconds));
+  YM_RETURN_IF_ERROR(
+      CheckRange("communicationSeconds", report.communication_seconds, kDaySeconds, true));
+  YM_RETURN_IF_ERROR(CheckRange("communicationStart", report.communication_start, 1, true));
+  YM_RETURN_IF_ERROR(CheckRange("flop", report.flop, kMostFlop));
+  if (report.sent_bytes.size() > kMostNics) {
+    return FieldError("sentBytes", StrCat("has ", report.sent_bytes.size(), " NICs"),
+                      StrCat("list at most ", kMostNics));
+  }
+  for (std::size_t i = 0; i < report.sent_bytes.size(); ++i) {
+    YM_RETURN_IF_ERROR(
+        CheckRange(StrCat("sentBytes[", i, "]"), report.sent_bytes[i], kMostBytes, true));
+  }
+  return absl::OkStatus();
+}
+
+std::string EncodeProfileReport(const ProfileReport& report) {
+  nlohmann::ordered_json out = {{"version", 1}, {"samples", report.samples}};
+  const auto put = [&out](const char* key, std::optional<double> value) {
+    if (value) out[key] = *value;
+  };
+  put("iterationSeconds", report.iteration_seconds);
+  put("computeSeconds", report.compute_seconds);
+  put("communicationSeconds", report.communication_seconds);
+  put("communicationStart", report.communication_start);
+  put("flop", report.flop);
+  if (!report.sent_bytes.empty()) out["sentBytes"] = report.sent_bytes;
+  return out.dump();
+}
+
+absl::StatusOr<ProfileReport> DecodeProfileReport(std::string_view text) {
+  YM_ASSIGN_OR_RETURN(const nlohmann::json object, ParseAnnotation(text, 1));
+  FieldErrors errors;
+  FieldReader in(&object, "", UnknownFields::kIgnore, &errors);
+  ProfileReport report;
+  report.samples = in.Int64("samples", 0, 0, 1'000'000'000);
+  report.iteration_seconds = Read(in, "iterationSeconds");
+  report.compute_seconds = Read(in, "computeSeconds");
+  report.communication_seconds = Read(in, "communicationSeconds");
+  report.communication_start = Read(in, "communicationStart");
+  report.flop = Read(in, "flop");
+  if (const nlohmann::json* list = in.Raw("sentBytes"); list != nullptr && !list->is_null()) {
+    if (!list->is_array()) {
+      errors.Add("sentBytes", "is not a list", "give bytes sent by each NIC, rail 0 first");
+    } else {
+      for (const nlohmann::json& entry : *list) {
+        if (entry.is_number()) {
+          report.sent_bytes.push_back(entry.get<double>());
+        } else {
+          errors.Add("sentBytes", "has an entry that is no number", "give bytes per iteration");
+        }
+      }
+    }
+  }
+  if (!errors.empty()) return errors.status();
+  YM_RETURN_IF_ERROR(CheckProfileReport(report));
+  return report;
+}
+
+}  // namespace yardmaster::api

@@ -1,0 +1,44 @@
+// The annotation yardmaster.dev/profile: what a worker's training process measured of its
+// iterations. Written by the agent of its node at a bounded rate, read by the operator.
+//
+//   {"version":1,"samples":40,"iterationSeconds":1.9,"computeSeconds":1.5,"communicationSeconds":0.5,
+//    "communicationStart":0.4,"flop":2.1e15,"sentBytes":[3.1e9,3.1e9]}
+//
+// All numbers are means over the last `samples` iterations, of this worker alone: seconds of one
+// iteration, of its compute without waiting, of its transfers; the fraction of compute after which
+// communication begins; the FLOP of the worker's GPUs; bytes sent by each NIC, rail 0 first. Left
+// out: not measured. Numbers that cannot be true (negative, more than a day, not finite) are
+// refused.
+//
+// Thread safety: values and pure functions.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace yardmaster::api {
+
+struct ProfileReport {
+  std::int64_t samples = 0;
+  std::optional<double> iteration_seconds;
+  std::optional<double> compute_seconds;
+  std::optional<double> communication_seconds;
+  std::optional<double> communication_start;
+  std::optional<double> flop;
+  std::vector<double> sent_bytes;
+  bool operator==(const ProfileReport&) const = default;
+};
+
+std::string EncodeProfileReport(const ProfileReport& report);
+// Errors: InvalidArgument naming every wrong field; another version than 1 is one.
+absl::StatusOr<ProfileReport> DecodeProfileReport(std::string_view text);
+
+// The first thing in it that cannot be true, as a FieldError; also what Decode refuses.
+absl::Status CheckProfileReport(const ProfileReport& report);
+
+}  // namespace yardmaster::api
