@@ -74,8 +74,9 @@ double GroupJudge::LoneRate(std::span<const std::int32_t> jobs, const Paths& pat
   return rate;
 }
 
-double GroupJudge::Bound(std::span<const std::int32_t> jobs, const Paths& paths) const {
-  const double bound = judge_.RateBound(jobs, paths);
+double GroupJudge::Bound(std::span<const std::int32_t> jobs, const Paths& paths,
+                         std::span<const Served> served) const {
+  const double bound = judge_.RateBound(jobs, paths, served);
   return std::isfinite(bound) ? bound : LoneRate(jobs, paths);
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "pkg/crux/problem.h"
+#include "pkg/crux/rate_bound.h"
 
 namespace yardmaster::crux {
 
@@ -22,10 +23,13 @@ class Judge {
   // levels given per job of the whole problem. A function of its arguments.
   virtual double FlopRate(std::span<const std::int32_t> jobs, const Paths& paths,
                           std::span<const std::int32_t> levels) = 0;
-  // FlopRate is at most this, whatever the levels; infinite where nothing is known.
-  virtual double RateBound(std::span<const std::int32_t> jobs, const Paths& paths) {
+  // FlopRate is at most this, whatever the levels, below the served jobs; infinite where nothing is
+  // known.
+  virtual double RateBound(std::span<const std::int32_t> jobs, const Paths& paths,
+                           std::span<const Served> served) {
     static_cast<void>(jobs);
     static_cast<void>(paths);
+    static_cast<void>(served);
     return std::numeric_limits<double>::infinity();
   }
   // True once it has worked more than it may; its answers since then mean nothing, and whoever
@@ -58,7 +62,8 @@ class GroupJudge {
   double LoneRate(std::span<const std::int32_t> jobs, const Paths& paths) const;
 
   // At most what any levels give on these paths: the judge's bound, LoneRate where it has none.
-  double Bound(std::span<const std::int32_t> jobs, const Paths& paths) const;
+  double Bound(std::span<const std::int32_t> jobs, const Paths& paths,
+               std::span<const Served> served = {}) const;
 
   bool exhausted() const { return judge_.exhausted(); }
   // Judgements really made so far.

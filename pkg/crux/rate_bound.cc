@@ -101,7 +101,10 @@ double Maximise(const LinearProgram& program) {
 }
 
 RateBound::RateBound(const Problem& problem, double window_seconds)
-    : problem_(problem), window_seconds_(window_seconds), counter_(problem) {}
+    : problem_(problem),
+      window_seconds_(window_seconds),
+      counter_(problem),
+      left_(problem.links.size(), window_seconds) {}
 
 double RateBound::Alone(const Job& job, double communication_seconds) const {
   const double first =
@@ -112,12 +115,56 @@ double RateBound::Alone(const Job& job, double communication_seconds) const {
   return whole + std::min(1.0, (rest - whole * period) / job.compute_seconds);
 }
 
-double RateBound::Of(std::span<const std::int32_t> jobs, const Paths& paths) {
+void RateBound::Serve(const Served& served, const Paths& paths) {
+  struct Source {
+    std::int32_t link;
+    double flop_per_second;  // of the link's time
+    double seconds;          // there are, at most
+  };
+  double todo = served.flop_rate * window_seconds_;
+  double possible = 0;
+  std::vector<Source> sources;
+  for (const std::int32_t j : served.jobs) {
+    const Job& job = problem_.jobs[j];
+    const auto loads = counter_.Count(job, paths[j]);
+    const double iterations = Alone(job, CommunicationSeconds(loads));
+    todo -= (1 - job.communication_start) * job.flop_per_iteration;
+    possible += iterations * job.flop_per_iteration;
+    for (const LinkSeconds& load : loads) {
+      sources.push_back(
+          {load.link, job.flop_per_iteration / load.seconds, iterations * load.seconds});
+    }
+  }
+  std::sort(sources.begin(), sources.end(), [](const Source& a, const Source& b) {
+    return std::pair(a.link, -a.flop_per_second) < std::pair(b.link, -b.flop_per_second);
+  });
+  for (std::size_t s = 0; s < sources.size();) {
+    const std::int32_t link = sources[s].link;
+    std::size_t end = s;
+    double here = 0;
+    for (; end < sources.size() && sources[end].link == link; ++end) {
+      here += sources[end].seconds * sources[end].flop_per_second;
+    }
+    // Jobs that avoid the link may do all they can; the rest has to cross it.
+    double crosses = todo / kSlack - (possible - here);
+    touched_.push_back(link);
+    for (; s < end; ++s) {
+      if (crosses <= 0) continue;
+      const double flop = std::min(crosses, sources[s].seconds * sources[s].flop_per_second);
+      left_[link] -= flop / sources[s].flop_per_second;
+      crosses -= flop;
+    }
+  }
+}
+
+double RateBound::Of(std::span<const std::int32_t> jobs, const Paths& paths,
+                     std::span<const Served> served) {
   struct Use {
     std::int32_t link;
     std::size_t column;
     double seconds;
   };
+  for (const Served& others : served) Serve(others, paths);
   LinearProgram program;
   std::vector<Use> uses;
   double certain = 0;
@@ -138,14 +185,17 @@ double RateBound::Of(std::span<const std::int32_t> jobs, const Paths& paths) {
       busy += uses[end].seconds * program.most[uses[end].column];
       ++end;
     }
-    if (busy > window_seconds_) {
+    const double left = std::max(0.0, left_[uses[begin].link]);
+    if (busy > left) {
       std::vector<double> row(jobs.size(), 0.0);
       for (std::size_t u = begin; u < end; ++u) row[uses[u].column] = uses[u].seconds;
       program.rows.push_back(std::move(row));
-      program.limit.push_back(window_seconds_);
+      program.limit.push_back(left);
     }
     begin = end;
   }
+  for (const std::int32_t link : touched_) left_[link] = window_seconds_;
+  touched_.clear();
   return kSlack * (certain + Maximise(program)) / window_seconds_;
 }
 

@@ -24,21 +24,33 @@
 
 namespace yardmaster::crux {
 
+// Jobs that go before those asked about, and what they get done together: they keep the links busy
+// at least as long as the cheapest way to do that much.
+struct Served {
+  std::vector<std::int32_t> jobs;
+  double flop_rate = 0;
+};
+
 class RateBound {
  public:
   // `problem` must outlive this. REQUIRES: window_seconds > 0.
   RateBound(const Problem& problem, double window_seconds);
 
   // FLOP/s of `jobs` on the paths given (per job of the whole problem), at most.
-  double Of(std::span<const std::int32_t> jobs, const Paths& paths);
+  double Of(std::span<const std::int32_t> jobs, const Paths& paths,
+            std::span<const Served> served = {});
 
  private:
   // Whole and part iterations that a job begins after the one it is in, alone.
   double Alone(const Job& job, double communication_seconds) const;
+  // Adds to left_[link] what the served jobs use at least, below zero.
+  void Serve(const Served& served, const Paths& paths);
 
   const Problem& problem_;
   const double window_seconds_;
   LoadCounter counter_;
+  std::vector<double> left_;  // seconds of the window, per link
+  std::vector<std::int32_t> touched_;
 };
 
 // max value . x such that rows . x <= limit, 0 <= x <= most; all numbers >= 0, which makes x = 0

@@ -41,13 +41,6 @@ bool NextCombination(std::vector<std::int32_t>& digits, std::span<const std::int
   return false;
 }
 
-// Whether the classes used are 0..m without a gap, so that every weak order comes up once.
-bool IsCanonical(std::span<const std::int32_t> classes) {
-  std::uint64_t used = 0;
-  for (const std::int32_t c : classes) used |= std::uint64_t{1} << c;
-  return (used & (used + 1)) == 0;
-}
-
 struct Slot {
   std::int32_t job;
   std::int32_t flow;
@@ -125,30 +118,74 @@ std::vector<Combination> CombinationsByBound(const Problem& problem,
   return combinations;
 }
 
-// The best levels of one group, tried in a fixed order; stops where nothing is lost.
-double BestGroupLevels(std::span<const std::int32_t> jobs, std::int32_t levels, GroupJudge& judge,
-                       SearchState& state) {
-  const auto count = static_cast<std::int32_t>(jobs.size());
-  const std::int32_t classes = std::min(levels, count);
-  const double bound = judge.Bound(jobs, state.paths);
-  std::vector<std::int32_t> digits(jobs.size(), 0);
-  const std::vector<std::int32_t> bases(jobs.size(), classes);
-  std::vector<std::int32_t> best_digits = digits;
-  double best = -1;
-  do {
-    if (!IsCanonical(digits)) continue;
-    for (std::size_t i = 0; i < jobs.size(); ++i) state.levels[jobs[i]] = levels - 1 - digits[i];
-    const double rate = judge.GroupRate(jobs, state.paths, state.levels);
-    if (rate > best) {
-      best = rate;
-      best_digits = digits;
-    }
-  } while (best < bound * kNothingLost && NextCombination(digits, bases));
-  for (std::size_t i = 0; i < jobs.size(); ++i) {
-    state.levels[jobs[i]] = levels - 1 - best_digits[i];
+// The best levels of one group: classes are filled from the highest down. What a class gets done
+// does not depend on those below it, so what is left is skipped where even its bound is too little.
+class LevelSearch {
+ public:
+  LevelSearch(std::span<const std::int32_t> jobs, std::int32_t levels, GroupJudge& judge,
+              SearchState& state)
+      : jobs_(jobs),
+        highest_(levels - 1),
+        classes_(std::min(levels, static_cast<std::int32_t>(jobs.size()))),
+        judge_(judge),
+        state_(state),
+        bound_(judge.Bound(jobs, state.paths)),
+        best_levels_(jobs.size(), highest_) {}
+
+  // Writes the best levels into the state.
+  double Run() {
+    Fill(0, (std::uint64_t{1} << jobs_.size()) - 1, 0);
+    for (std::size_t i = 0; i < jobs_.size(); ++i) state_.levels[jobs_[i]] = best_levels_[i];
+    return best_;
   }
-  return best;
-}
+
+ private:
+  bool Done() const { return best_ >= bound_ * kNothingLost; }
+
+  // `rest` is the set of jobs without a class, `depth` the number of classes above, `done` what
+  // those get done. First all of it as one class, then every part of it with more below.
+  void Fill(std::int32_t depth, std::uint64_t rest, double done) {
+    Assign(rest, depth);
+    const double rate = judge_.GroupRate(jobs_, state_.paths, state_.levels);
+    if (rate > best_) {
+      best_ = rate;
+      for (std::size_t i = 0; i < jobs_.size(); ++i) best_levels_[i] = state_.levels[jobs_[i]];
+    }
+    if (depth + 1 >= classes_) return;
+    for (std::uint64_t part = (rest - 1) & rest; part != 0 && !Done(); part = (part - 1) & rest) {
+      const std::uint64_t below = rest & ~part;
+      Assign(part, depth);
+      const double above = judge_.Rate(Jobs(~below), state_.paths, state_.levels);
+      served_.push_back({Jobs(part), above - done});
+      if (above + judge_.Bound(Jobs(below), state_.paths, served_) > best_) {
+        Fill(depth + 1, below, above);
+      }
+      served_.pop_back();
+    }
+  }
+  void Assign(std::uint64_t part, std::int32_t depth) {
+    for (std::size_t i = 0; i < jobs_.size(); ++i) {
+      if (part >> i & 1) state_.levels[jobs_[i]] = highest_ - depth;
+    }
+  }
+  std::vector<std::int32_t> Jobs(std::uint64_t part) const {
+    std::vector<std::int32_t> some;
+    for (std::size_t i = 0; i < jobs_.size(); ++i) {
+      if (part >> i & 1) some.push_back(jobs_[i]);
+    }
+    return some;
+  }
+
+  const std::span<const std::int32_t> jobs_;
+  const std::int32_t highest_;
+  const std::int32_t classes_;
+  GroupJudge& judge_;
+  SearchState& state_;
+  const double bound_;
+  double best_ = -1;
+  std::vector<std::int32_t> best_levels_;
+  std::vector<Served> served_;  // the classes above
+};
 
 // Remembers each group's best levels while the paths of other groups change.
 class LevelMemo {
@@ -165,7 +202,7 @@ class LevelMemo {
       }
       const auto [at, fresh] = known_.emplace(std::move(key), Entry{});
       if (fresh) {
-        at->second.rate = BestGroupLevels(group.jobs, levels_, judge_, state);
+        at->second.rate = LevelSearch(group.jobs, levels_, judge_, state).Run();
         for (const std::int32_t j : group.jobs) at->second.levels.push_back(state.levels[j]);
       }
       for (std::size_t i = 0; i < group.jobs.size(); ++i) {
@@ -259,10 +296,20 @@ class LocalSearch {
   }
 
   bool Accept(const SearchState& state, double& rate) {
+    if (BoundOf(state.paths) <= rate * (1 + 1e-9)) return false;
     const double now = judge_.Rate(jobs_, state.paths, state.levels);
     if (now <= rate * (1 + 1e-9)) return false;
     rate = now;
     return true;
+  }
+
+  // Remembered, because most moves change levels only.
+  double BoundOf(const Paths& paths) {
+    std::vector<std::int32_t> key;
+    for (const Slot& slot : slots_) key.push_back(paths[slot.job][slot.flow]);
+    const auto [at, fresh] = bounds_.emplace(std::move(key), 0.0);
+    if (fresh) at->second = judge_.Bound(jobs_, paths);
+    return at->second;
   }
 
   void Disturb(SearchState& state) {
@@ -280,6 +327,7 @@ class LocalSearch {
   const std::int64_t budget_;
   GroupJudge& judge_;
   const std::vector<Slot> slots_;
+  std::map<std::vector<std::int32_t>, double> bounds_;
   Random random_;
 };
 

@@ -9,12 +9,12 @@
 #include <cstdint>
 #include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "pkg/crux/judge.h"
 #include "pkg/crux/problem.h"
 #include "pkg/crux/rate_bound.h"
-#include "pkg/sim/fair_share.h"
 
 namespace yardmaster::sim {
 
@@ -31,8 +31,9 @@ class PhaseJudge final : public crux::Judge {
 
   double FlopRate(std::span<const std::int32_t> jobs, const crux::Paths& paths,
                   std::span<const std::int32_t> levels) override;
-  double RateBound(std::span<const std::int32_t> jobs, const crux::Paths& paths) override {
-    return bound_.Of(jobs, paths);
+  double RateBound(std::span<const std::int32_t> jobs, const crux::Paths& paths,
+                   std::span<const crux::Served> served) override {
+    return bound_.Of(jobs, paths, served);
   }
   bool exhausted() const override { return events_ > max_events_; }
   std::int64_t events() const { return events_; }
@@ -43,6 +44,11 @@ class PhaseJudge final : public crux::Judge {
     double bytes;
     double remaining;
     double rate;
+  };
+  struct Bottleneck {
+    std::uint64_t users;
+    double bytes_per_second;
+    double left;
   };
   struct Job {
     double compute;
@@ -57,11 +63,14 @@ class PhaseJudge final : public crux::Judge {
 
   void Load(std::span<const std::int32_t> jobs, const crux::Paths& paths,
             std::span<const std::int32_t> levels);
+  void LoadLinks(std::span<const std::int32_t> jobs, const crux::Paths& paths);
   void BeginIteration(Job& job, double now);
   double NextEvent(double now) const;
   void Advance(double now, double next);
   void Settle(double now);
-  void LookUpRates();
+  const double* RatesOfActive();
+  void DivideActive();
+  void DivideLevel(std::uint64_t flows);
   double Simulated(std::span<const std::int32_t> jobs, const crux::Paths& paths,
                    std::span<const std::int32_t> levels);
 
@@ -72,10 +81,16 @@ class PhaseJudge final : public crux::Judge {
   std::int64_t events_ = 0;
   std::vector<Job> jobs_;
   std::vector<Flow> flows_;
-  std::vector<ShareFlow> shares_;
+  std::vector<std::uint64_t> level_flows_;  // highest level first
+  // Links as the set of flows that use them; of those with the same users only the slowest counts.
+  std::vector<Bottleneck> links_;
+  std::vector<std::pair<std::int32_t, std::uint64_t>> uses_;  // scratch
   std::uint64_t active_ = 0;
-  FairShare share_;
-  std::unordered_map<std::uint64_t, std::vector<double>> rates_;  // only looked up, never walked
+  // Where the rates of a set of flows begin in rates_; the table for small sets, the map for
+  // others.
+  std::vector<std::int32_t> table_;
+  std::unordered_map<std::uint64_t, std::int32_t> map_;  // only looked up, never walked
+  std::vector<double> rates_;
 };
 
 }  // namespace yardmaster::sim
