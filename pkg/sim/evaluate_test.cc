@@ -88,6 +88,32 @@ TEST(PhaseJudge, AgreesWithTheSimulator) {
   }
 }
 
+TEST(PhaseJudge, NoLevelsBeatTheBound) {
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    const crux::Problem problem = crux::testing::RandomProblem(
+        {.jobs = 5, .links = 4, .levels = 3, .flows = 2, .candidates = 2}, seed);
+    const crux::Paths paths = crux::RandomPaths(problem, seed);
+    PhaseJudge judge(problem, 40);
+    const std::vector<std::int32_t> all = {0, 1, 2, 3, 4};
+    const double bound = judge.RateBound(all, paths, {});
+    Random random(seed);
+    for (int round = 0; round < 20; ++round) {
+      std::vector<std::int32_t> levels;
+      for (int j = 0; j < 5; ++j) levels.push_back(static_cast<std::int32_t>(random.Below(3)));
+      const double rate = judge.FlopRate(all, paths, levels);
+      EXPECT_LE(rate, bound);
+      // Those of the highest level get done what they get done alone, and the rest what that
+      // leaves.
+      crux::Served first;
+      std::vector<std::int32_t> rest;
+      const std::int32_t top = *std::max_element(levels.begin(), levels.end());
+      for (const std::int32_t j : all) (levels[j] == top ? first.jobs : rest).push_back(j);
+      first.flop_rate = judge.FlopRate(first.jobs, paths, levels);
+      EXPECT_LE(rate, first.flop_rate + judge.RateBound(rest, paths, std::span(&first, 1)));
+    }
+  }
+}
+
 TEST(PhaseJudge, FindsThePaperSchedulesBest) {
   for (const crux::Problem& problem : {crux::testing::Example1(2), crux::testing::Example2(2)}) {
     crux::Options options;

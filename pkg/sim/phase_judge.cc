@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <numeric>
+#include <utility>
 
 #include "pkg/crux/intensity.h"
 #include "pkg/sim/evaluate.h"
@@ -12,6 +14,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kSameInstant = 1e-12;
+constexpr std::size_t kTableFlows = 12;
 
 template <typename Visit>
 void ForEachBit(std::uint64_t set, Visit visit) {
@@ -24,15 +27,12 @@ PhaseJudge::PhaseJudge(const crux::Problem& problem, double window_seconds, std:
     : problem_(problem),
       window_seconds_(window_seconds),
       bound_(problem, window_seconds),
-      max_events_(max_events),
-      share_(problem.links.size()) {}
+      max_events_(max_events) {}
 
 void PhaseJudge::Load(std::span<const std::int32_t> jobs, const crux::Paths& paths,
                       std::span<const std::int32_t> levels) {
   jobs_.clear();
   flows_.clear();
-  shares_.clear();
-  rates_.clear();
   active_ = 0;
   for (const std::int32_t j : jobs) {
     const crux::Job& job = problem_.jobs[j];
@@ -47,13 +47,53 @@ void PhaseJudge::Load(std::span<const std::int32_t> jobs, const crux::Paths& pat
     for (std::size_t f = 0; f < job.flows.size(); ++f) {
       state.flows |= std::uint64_t{1} << flows_.size();
       flows_.push_back({static_cast<std::int32_t>(jobs_.size()), job.flows[f].bytes, 0, 0});
-      shares_.push_back({job.flows[f].paths[paths[j][f]], levels[j], 1, 0});
     }
     // At time 0 every job may begin to communicate.
     state.compute_ends = (1 - state.start) * state.compute;
     state.ready_at = state.flows != 0 ? 0 : kInfinity;
     jobs_.push_back(state);
   }
+  LoadLinks(jobs, paths);
+  std::vector<std::int32_t> places(jobs.size());
+  std::iota(places.begin(), places.end(), 0);
+  std::stable_sort(places.begin(), places.end(), [&](std::int32_t a, std::int32_t b) {
+    return levels[jobs[a]] > levels[jobs[b]];
+  });
+  level_flows_.clear();
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const bool same = i > 0 && levels[jobs[places[i]]] == levels[jobs[places[i - 1]]];
+    if (!same) level_flows_.push_back(0);
+    level_flows_.back() |= jobs_[places[i]].flows;
+  }
+  rates_.clear();
+  map_.clear();
+  table_.assign(flows_.size() <= kTableFlows ? std::size_t{1} << flows_.size() : 0, -1);
+}
+
+void PhaseJudge::LoadLinks(std::span<const std::int32_t> jobs, const crux::Paths& paths) {
+  uses_.clear();
+  std::uint64_t flow = 1;
+  for (const std::int32_t j : jobs) {
+    const crux::Job& job = problem_.jobs[j];
+    for (std::size_t f = 0; f < job.flows.size(); ++f, flow <<= 1) {
+      for (const std::int32_t link : job.flows[f].paths[paths[j][f]]) {
+        uses_.emplace_back(link, flow);
+      }
+    }
+  }
+  std::sort(uses_.begin(), uses_.end());
+  links_.clear();
+  for (std::size_t u = 0; u < uses_.size();) {
+    const std::int32_t link = uses_[u].first;
+    std::uint64_t users = 0;
+    for (; u < uses_.size() && uses_[u].first == link; ++u) users |= uses_[u].second;
+    links_.push_back({users, crux::BytesPerSecond(problem_.links[link]), 0});
+  }
+  std::sort(links_.begin(), links_.end(), [](const Bottleneck& a, const Bottleneck& b) {
+    return std::pair(a.users, a.bytes_per_second) < std::pair(b.users, b.bytes_per_second);
+  });
+  const auto same = [](const Bottleneck& a, const Bottleneck& b) { return a.users == b.users; };
+  links_.erase(std::unique(links_.begin(), links_.end(), same), links_.end());
 }
 
 void PhaseJudge::BeginIteration(Job& job, double now) {
@@ -63,21 +103,43 @@ void PhaseJudge::BeginIteration(Job& job, double now) {
   job.ready_at = job.flows != 0 ? std::max(now, job.compute_ends - hidden) : kInfinity;
 }
 
-void PhaseJudge::LookUpRates() {
-  const auto [at, fresh] = rates_.try_emplace(active_);
-  if (fresh) {
-    std::vector<ShareFlow> running;
-    ForEachBit(active_, [&](int f) {
-      running.push_back(shares_[f]);
-      for (const std::int32_t link : shares_[f].links) {
-        share_.SetCapacity(link, crux::BytesPerSecond(problem_.links[link]));
+// Progressive filling: the link that can give its users least gives it to them, and so on.
+void PhaseJudge::DivideLevel(std::uint64_t flows) {
+  while (flows != 0) {
+    const Bottleneck* least = nullptr;
+    double least_share = kInfinity;
+    for (const Bottleneck& link : links_) {
+      const std::uint64_t users = link.users & flows;
+      if (users == 0) continue;
+      const double share = link.left / std::popcount(users);
+      if (share < least_share) {
+        least_share = share;
+        least = &link;
       }
-    });
-    share_.Divide(running);
-    for (const ShareFlow& flow : running) at->second.push_back(flow.rate);
+    }
+    const std::uint64_t served = least->users & flows;
+    ForEachBit(served, [&](int f) { flows_[f].rate = least_share; });
+    for (Bottleneck& link : links_) {
+      link.left = std::max(0.0, link.left - least_share * std::popcount(link.users & served));
+    }
+    flows &= ~served;
   }
-  const double* rate = at->second.data();
-  ForEachBit(active_, [&](int f) { flows_[f].rate = *rate++; });
+}
+
+void PhaseJudge::DivideActive() {
+  for (Bottleneck& link : links_) link.left = link.bytes_per_second;
+  for (const std::uint64_t level : level_flows_) DivideLevel(level & active_);
+}
+
+// In the order of the bits of active_; valid until asked again.
+const double* PhaseJudge::RatesOfActive() {
+  std::int32_t& at = table_.empty() ? map_.try_emplace(active_, -1).first->second : table_[active_];
+  if (at < 0) {
+    at = static_cast<std::int32_t>(rates_.size());
+    DivideActive();
+    ForEachBit(active_, [&](int f) { rates_.push_back(flows_[f].rate); });
+  }
+  return rates_.data() + at;
 }
 
 double PhaseJudge::NextEvent(double now) const {
@@ -135,7 +197,8 @@ double PhaseJudge::FlopRate(std::span<const std::int32_t> jobs, const crux::Path
   Settle(now);
   while (!exhausted()) {
     ++events_;
-    LookUpRates();
+    const double* rate = RatesOfActive();
+    ForEachBit(active_, [&](int f) { flows_[f].rate = *rate++; });
     const double next = NextEvent(now);
     if (next > window_seconds_) break;
     Advance(now, next);
