@@ -12,8 +12,8 @@ namespace {
 constexpr std::string_view kAlphabet =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-constexpr std::array<std::int8_t, 256> MakeReverse() {
-  std::array<std::int8_t, 256> reverse{};
+constexpr std::array<std::int16_t, 256> MakeReverse() {
+  std::array<std::int16_t, 256> reverse{};
   for (auto& entry : reverse) entry = -1;
   for (std::size_t i = 0; i < kAlphabet.size(); ++i) {
     reverse[static_cast<unsigned char>(kAlphabet[i])] = static_cast<std::int8_t>(i);
@@ -21,7 +21,7 @@ constexpr std::array<std::int8_t, 256> MakeReverse() {
   return reverse;
 }
 
-constexpr std::array<std::int8_t, 256> kReverse = MakeReverse();
+constexpr std::array<std::int16_t, 256> kReverse = MakeReverse();
 
 bool IsSpace(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 

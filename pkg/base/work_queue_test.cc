@@ -49,6 +49,7 @@ TEST(WorkQueueTest, NoKeyIsEverWithTwoConsumers) {
   std::atomic<int> worked = 0;
   std::atomic<bool> clash = false;
   std::vector<std::thread> threads;
+  threads.reserve(4);
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&] {
       while (auto key = queue.Get()) {

@@ -35,11 +35,11 @@ class KubeconfigTest : public testing::Test {
     file << text;
     return dir_ / name;
   }
-  absl::StatusOr<kube::ClientConfig> Load(ClientConfigRequest request = {}) {
+  absl::StatusOr<kube::ClientConfig> Load(const ClientConfigRequest& request = {}) {
     return LoadClientConfig(request, surroundings_);
   }
-  kube::ClientConfig MustLoad(ClientConfigRequest request = {}) {
-    auto config = Load(std::move(request));
+  kube::ClientConfig MustLoad(const ClientConfigRequest& request = {}) {
+    auto config = Load(request);
     EXPECT_TRUE(config.ok()) << config.status();
     return config.ok() ? *config : kube::ClientConfig();
   }

@@ -35,8 +35,8 @@ Rejection ReasonFor(int status) {
 // connection alive, so a handler that keeps its Done for ever keeps nothing open.
 class Connection::ReplySlot {
  public:
-  ReplySlot(std::weak_ptr<Connection> connection, std::shared_ptr<Transport> transport)
-      : connection_(std::move(connection)), transport_(std::move(transport)) {}
+  ReplySlot(std::weak_ptr<Connection> connection, const std::shared_ptr<Transport>& transport)
+      : connection_(std::move(connection)), transport_(transport) {}
   ReplySlot(const ReplySlot&) = delete;
   ReplySlot& operator=(const ReplySlot&) = delete;
   ~ReplySlot() {
