@@ -10,6 +10,7 @@
 #include "pkg/cli/connect.h"
 #include "pkg/cli/crux_command.h"
 #include "pkg/cli/fabric_command.h"
+#include "pkg/cli/fabric_import_command.h"
 #include "pkg/cli/hash_command.h"
 #include "pkg/cli/path_command.h"
 #include "pkg/cli/plan_command.h"
@@ -56,6 +57,9 @@ const std::vector<Verb>& Verbs() {
       {{"explain"}, "where a job stands and why", RunExplain},
       {{"plan"}, "what the planner would do with manifests", RunPlanCommand},
       {{"fabric", "render"}, "a Fabric and its Nodes as manifests", RunFabricRenderCommand},
+      {{"fabric", "import"},
+       "a Fabric from SimAI's topology or topograph's labels",
+       RunFabricImportCommand},
       {{"fabric", "verify"},
        "cables that are not where the Fabric has them",
        RunFabricVerifyCommand},

@@ -1,0 +1,101 @@
+#include "pkg/cli/fabric_import_command.h"
+
+#include <istream>
+#include <ostream>
+
+#include "nlohmann/json.hpp"
+
+#include "CLI/CLI.hpp"
+#include "pkg/base/strings.h"
+#include "pkg/cli/fabric_import.h"
+#include "pkg/cli/flags.h"
+#include "pkg/cli/manifests.h"
+#include "pkg/cli/presets.h"
+#include "pkg/cli/print_objects.h"
+#include "pkg/cli/read_input.h"
+#include "pkg/cli/render_fabric.h"
+
+namespace yardmaster::cli {
+
+namespace {
+
+struct Flags {
+  std::string from;
+  std::string file;
+  std::string name;
+  std::string preset;
+  TopographKeys keys;
+  bool nodes = false;
+  std::string output = "yaml";
+};
+
+void Declare(Flags& flags, CLI::App& app) {
+  app.add_option("--from", flags.from, "who wrote the file: simai or topograph")
+      ->required()
+      ->check(CLI::IsMember({"simai", "topograph"}));
+  app.add_option("file", flags.file,
+                 "a SimAI topology, or Nodes with topograph's labels; - reads standard input")
+      ->required();
+  app.add_option("--name", flags.name, "name of the Fabric");
+  app.add_option("--preset", flags.preset,
+                 "topograph: the Fabric whose ports, speeds and hashes to take");
+  app.add_option("--leaf-label", flags.keys.leaf,
+                 "topograph: the label that names the leaf switch");
+  app.add_option("--spine-label", flags.keys.spine,
+                 "topograph: the label that names the spine switch");
+  app.add_flag("--nodes", flags.nodes, "simai: write the Nodes, too, as fabric render does");
+  app.add_option("-o,--output", flags.output, "output format")
+      ->check(CLI::IsMember({"yaml", "json"}))
+      ->capture_default_str();
+}
+
+absl::StatusOr<ImportedFabric> FromTopograph(const Flags& flags, std::istream& in) {
+  if (flags.preset.empty()) {
+    return FieldError("--preset", "is missing",
+                      "labels do not say how many ports there are; name a preset or a Fabric");
+  }
+  YM_ASSIGN_OR_RETURN(const api::Fabric base, LoadPreset(flags.preset));
+  YM_ASSIGN_OR_RETURN(const Manifests manifests, ReadManifests({flags.file}, in));
+  std::vector<api::Node> nodes;
+  for (const auto& node : manifests.world.nodes) nodes.push_back(*node);
+  return ImportTopograph(nodes, base, flags.keys);
+}
+
+absl::StatusOr<ImportedFabric> FromSimAi(const Flags& flags, std::istream& in) {
+  YM_ASSIGN_OR_RETURN(const std::string text, ReadInput(flags.file, in));
+  const std::string name = flags.file == "-" ? "standard input" : flags.file;
+  YM_ASSIGN_OR_RETURN(const SimAiTopology topology, ReadSimAiTopology(text, name));
+  return ImportSimAi(topology, name);
+}
+
+absl::StatusOr<std::vector<nlohmann::json>> Answer(const Flags& flags, std::istream& in,
+                                                   std::ostream& err) {
+  const bool simai = flags.from == "simai";
+  YM_ASSIGN_OR_RETURN(ImportedFabric imported,
+                      simai ? FromSimAi(flags, in) : FromTopograph(flags, in));
+  if (!flags.name.empty()) {
+    imported.fabric.metadata.name = imported.fabric.spec.name = flags.name;
+  }
+  for (const std::string& note : imported.notes) err << "note: " << note << "\n";
+  if (simai && flags.nodes) return RenderFabric(imported.fabric);
+  return std::vector<nlohmann::json>{api::EncodeFabric(imported.fabric)};
+}
+
+}  // namespace
+
+int RunFabricImportCommand(const std::vector<std::string>& args, std::istream& in,
+                           std::ostream& out, std::ostream& err) {
+  Flags flags;
+  CLI::App app("A Fabric out of what another tool wrote", "kubectl yardmaster fabric import");
+  Declare(flags, app);
+  if (const std::optional<int> code = ParseFlags(app, args, out, err)) return *code;
+  const auto objects = Answer(flags, in, err);
+  if (!objects.ok()) {
+    err << MessageOf(objects.status()) << "\n";
+    return 1;
+  }
+  PrintObjects(*objects, flags.output, out);
+  return 0;
+}
+
+}  // namespace yardmaster::cli
