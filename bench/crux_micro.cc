@@ -211,7 +211,8 @@ class Case {
     crux::GroupJudge groups(fixed, *judge);
     crux::SearchState inner{state.paths, state.levels};
     for (auto& job : inner.paths) std::fill(job.begin(), job.end(), 0);
-    crux::Refine(fixed, all_, levels, {}, groups, inner);
+    const crux::RefineOptions refine;
+    crux::Refine(fixed, all_, all_, levels, refine, refine.least_gain, groups, inner);
     state.levels = inner.levels;
   }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "pkg/base/random.h"
@@ -62,24 +63,58 @@ PieceResult SolvePiece(const Dag& dag, std::int32_t levels, const CompressionOpt
   return {BestOfOrders(dag, levels, options, random), false};
 }
 
+// Everybody on the level it had, and those that had none where they lose least (the highest of
+// equals). Nothing where that cannot be valid.
+std::optional<std::vector<std::int32_t>> Keep(const Dag& dag, std::span<const std::int32_t> had,
+                                              std::int32_t levels) {
+  std::vector<std::int32_t> now(had.begin(), had.end());
+  const auto known = [&](std::int32_t v) { return now[v] >= 0 && now[v] < levels; };
+  const std::vector<std::int32_t> depth = ChainDepth(dag);
+  std::vector<std::int32_t> fresh;
+  for (std::int32_t v = 0; v < dag.size(); ++v) {
+    if (!known(v)) fresh.push_back(v);
+  }
+  std::stable_sort(fresh.begin(), fresh.end(),
+                   [&](std::int32_t a, std::int32_t b) { return depth[a] < depth[b]; });
+  for (const std::int32_t v : fresh) {
+    std::vector<double> loss(static_cast<std::size_t>(levels), 0.0);
+    std::int32_t lowest = 0;
+    std::int32_t highest = levels - 1;
+    for (const Dag::Arc& arc : dag.out[v]) {
+      if (!known(arc.to)) continue;
+      lowest = std::max(lowest, now[arc.to]);
+      loss[now[arc.to]] += arc.weight;
+    }
+    for (const Dag::Arc& arc : dag.in[v]) {
+      if (!known(arc.to)) continue;
+      highest = std::min(highest, now[arc.to]);
+      loss[now[arc.to]] += arc.weight;
+    }
+    if (lowest > highest) return std::nullopt;
+    now[v] = highest;
+    for (std::int32_t level = highest; level >= lowest; --level) {
+      if (loss[level] < loss[now[v]]) now[v] = level;
+    }
+  }
+  for (std::int32_t v = 0; v < dag.size(); ++v) {
+    for (const Dag::Arc& arc : dag.out[v]) {
+      if (now[arc.to] > now[v]) return std::nullopt;
+    }
+  }
+  return now;
+}
+
+double TotalWeight(const Dag& dag) {
+  double weight = 0;
+  for (const auto& arcs : dag.out) {
+    for (const Dag::Arc& arc : arcs) weight += arc.weight;
+  }
+  return weight;
+}
+
 // Moves jobs back to the levels they had as long as that is valid and costs nothing.
 void Restore(const Dag& dag, std::span<const std::int32_t> had, std::int32_t levels,
              std::vector<std::int32_t>& now) {
-  const double loss = BlockLoss(dag, now);
-  const bool all_known =
-      std::all_of(had.begin(), had.end(), [&](std::int32_t l) { return l >= 0 && l < levels; });
-  const auto valid = [&] {
-    for (std::int32_t v = 0; v < dag.size(); ++v) {
-      for (const Dag::Arc& arc : dag.out[v]) {
-        if (had[arc.to] > had[v]) return false;
-      }
-    }
-    return true;
-  };
-  if (all_known && valid() && BlockLoss(dag, had) <= loss * kSameLoss) {
-    now.assign(had.begin(), had.end());
-    return;
-  }
   for (bool moved = true; moved;) {
     moved = false;
     for (std::int32_t v = 0; v < dag.size(); ++v) {
@@ -106,6 +141,17 @@ void Restore(const Dag& dag, std::span<const std::int32_t> had, std::int32_t lev
   }
 }
 
+void KeepOrRestore(const Dag& dag, std::span<const std::int32_t> had, std::int32_t levels,
+                   double hysteresis, std::vector<std::int32_t>& now) {
+  const auto kept = Keep(dag, had, levels);
+  const double most = BlockLoss(dag, now) * kSameLoss + hysteresis * TotalWeight(dag);
+  if (kept && BlockLoss(dag, *kept) <= most) {
+    now = *kept;
+  } else {
+    Restore(dag, had, levels, now);
+  }
+}
+
 }  // namespace
 
 Compression Compress(std::int32_t job_count, std::span<const ContentionEdge> edges,
@@ -129,23 +175,25 @@ Compression Compress(std::int32_t job_count, std::span<const ContentionEdge> edg
     dags[piece_of[edge.from]].Add(index[edge.from], index[edge.to], edge.weight);
   }
   bool exact = true;
+  double found_loss = 0;
   for (std::size_t p = 0; p < pieces.size(); ++p) {
     // A stream per piece: what happens in one piece does not change the draws of another.
     Random random(options.seed * 0x9E3779B97F4A7C15ULL + static_cast<std::uint64_t>(pieces[p][0]));
     PieceResult piece = SolvePiece(dags[p], levels, options, random);
     exact &= piece.exact;
     for (std::int32_t& block : piece.blocks) block = levels - 1 - block;
+    found_loss += BlockLoss(dags[p], piece.blocks);
     if (!previous.empty()) {
       std::vector<std::int32_t> had;
       for (const std::int32_t j : pieces[p]) had.push_back(previous[j]);
-      Restore(dags[p], had, levels, piece.blocks);
+      KeepOrRestore(dags[p], had, levels, options.hysteresis, piece.blocks);
     }
     for (std::size_t i = 0; i < pieces[p].size(); ++i) {
       result.levels[pieces[p][i]] = piece.blocks[i];
     }
   }
   result.loss = Loss(edges, result.levels);
-  if (exact) result.optimal_loss = result.loss;
+  if (exact) result.optimal_loss = std::min(found_loss, result.loss);
   return result;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -148,20 +149,47 @@ std::optional<double> OptimalLoss(const Problem& problem, const Plan& plan, std:
       .optimal_loss;
 }
 
-// Looks around the analytic plan where few enough jobs could meet.
+// The changed ones among `jobs`, and whether one of them meets somebody on the plan's paths.
+struct ChangedPart {
+  std::vector<std::int32_t> jobs;
+  bool meets = false;
+};
+
+ChangedPart ChangedAmong(std::span<const std::int32_t> jobs, const Options& options,
+                         const Plan& plan) {
+  ChangedPart part;
+  const auto changed = [&](std::int32_t j) {
+    return std::binary_search(options.changed.begin(), options.changed.end(), j);
+  };
+  std::copy_if(jobs.begin(), jobs.end(), std::back_inserter(part.jobs), changed);
+  for (const ContendingPair& pair : plan.draft.pairs) {
+    const bool inside = std::binary_search(part.jobs.begin(), part.jobs.end(), pair.a) ||
+                        std::binary_search(part.jobs.begin(), part.jobs.end(), pair.b);
+    part.meets |= inside;
+  }
+  return part;
+}
+
+// Looks around the analytic plan where few enough jobs could meet. Of a plan that holds only the
+// changed jobs move, and others only where that gains clearly more; where nobody new is in
+// somebody's way nothing is looked at.
 void RefinePlan(const Problem& problem, const Options& options, std::int32_t levels, Plan& plan) {
   const std::unique_ptr<Judge> judge = options.judge(problem);
   GroupJudge groups(problem, *judge);
   SearchState state{plan.draft.paths, plan.levels};
+  RefineOptions refine = options.refine;
+  refine.seed ^= options.seed;
   for (const auto& jobs : PossibleComponents(problem)) {
     if (jobs.size() < 2 || jobs.size() > options.refine_jobs) continue;
-    const bool touched = std::any_of(jobs.begin(), jobs.end(), [&](std::int32_t j) {
-      return std::binary_search(options.changed.begin(), options.changed.end(), j);
-    });
-    if (options.previous && !touched) continue;
-    RefineOptions refine = options.refine;
-    refine.seed ^= options.seed;
-    Refine(problem, jobs, levels, refine, groups, state);
+    double gain = refine.least_gain;
+    if (options.previous) {
+      const ChangedPart part = ChangedAmong(jobs, options, plan);
+      if (!part.meets) continue;
+      Refine(problem, jobs, part.jobs, levels, refine, gain, groups, state);
+      gain = std::max(gain, refine.moving_gain);
+      if (part.jobs.size() == jobs.size()) continue;
+    }
+    Refine(problem, jobs, jobs, levels, refine, gain, groups, state);
   }
   if (state.paths == plan.draft.paths && state.levels == plan.levels) return;
   plan = DescribePlan(problem, Draft(problem, std::move(state.paths)), std::move(state.levels));

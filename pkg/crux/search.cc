@@ -226,13 +226,15 @@ class LevelMemo {
 // First-improvement local search with restarts from disturbed copies of the best state.
 class LocalSearch {
  public:
-  LocalSearch(const Problem& problem, std::span<const std::int32_t> jobs, std::int32_t levels,
+  LocalSearch(const Problem& problem, std::span<const std::int32_t> jobs,
+              std::span<const std::int32_t> movable, std::int32_t levels,
               const RefineOptions& options, GroupJudge& judge)
       : jobs_(jobs),
+        movable_(movable),
         levels_(levels),
         budget_(judge.evaluations() + options.evaluations),
         judge_(judge),
-        slots_(ChoiceSlots(problem, jobs)),
+        slots_(ChoiceSlots(problem, movable)),
         random_(options.seed) {}
 
   double Run(SearchState& state) {
@@ -254,7 +256,7 @@ class LocalSearch {
   double Descend(SearchState& state, double rate) {
     for (bool moved = true; moved && judge_.evaluations() < budget_;) {
       moved = false;
-      for (const std::int32_t j : jobs_) {
+      for (const std::int32_t j : movable_) {
         for (std::int32_t level = 0; level < levels_; ++level) {
           moved |= Try(state.levels[j], level, state, rate);
         }
@@ -279,10 +281,10 @@ class LocalSearch {
 
   bool TrySwaps(SearchState& state, double& rate) {
     bool moved = false;
-    for (std::size_t x = 0; x < jobs_.size(); ++x) {
-      for (std::size_t y = x + 1; y < jobs_.size(); ++y) {
-        std::int32_t& a = state.levels[jobs_[x]];
-        std::int32_t& b = state.levels[jobs_[y]];
+    for (std::size_t x = 0; x < movable_.size(); ++x) {
+      for (std::size_t y = x + 1; y < movable_.size(); ++y) {
+        std::int32_t& a = state.levels[movable_[x]];
+        std::int32_t& b = state.levels[movable_[y]];
         if (a == b || judge_.evaluations() >= budget_) continue;
         std::swap(a, b);
         if (Accept(state, rate)) {
@@ -314,7 +316,7 @@ class LocalSearch {
 
   void Disturb(SearchState& state) {
     for (int k = 0; k < 2; ++k) {
-      const std::int32_t j = jobs_[random_.Below(jobs_.size())];
+      const std::int32_t j = movable_[random_.Below(movable_.size())];
       state.levels[j] = static_cast<std::int32_t>(random_.Below(levels_));
       if (slots_.empty()) continue;
       const Slot& slot = slots_[random_.Below(slots_.size())];
@@ -323,6 +325,7 @@ class LocalSearch {
   }
 
   const std::span<const std::int32_t> jobs_;
+  const std::span<const std::int32_t> movable_;
   const std::int32_t levels_;
   const std::int64_t budget_;
   GroupJudge& judge_;
@@ -373,16 +376,19 @@ double Enumerate(const Problem& problem, std::span<const std::int32_t> jobs, std
   return best;
 }
 
-void Refine(const Problem& problem, std::span<const std::int32_t> jobs, std::int32_t levels,
-            const RefineOptions& options, GroupJudge& judge, SearchState& state) {
+void Refine(const Problem& problem, std::span<const std::int32_t> jobs,
+            std::span<const std::int32_t> movable, std::int32_t levels,
+            const RefineOptions& options, double gain, GroupJudge& judge, SearchState& state) {
   const double before = judge.Rate(jobs, state.paths, state.levels);
   SearchState trial = state;
-  const double size = EnumerationSize(problem, jobs, levels);
-  const double rate = size <= static_cast<double>(options.evaluations)
+  const bool all = movable.size() == jobs.size();
+  const bool few =
+      EnumerationSize(problem, jobs, levels) <= static_cast<double>(options.evaluations);
+  const double rate = all && few
                           ? Enumerate(problem, jobs, levels, judge, trial)
-                          : LocalSearch(problem, jobs, levels, options, judge).Run(trial);
+                          : LocalSearch(problem, jobs, movable, levels, options, judge).Run(trial);
   if (judge.exhausted()) return;
-  if (rate > before * (1 + options.least_gain)) state = std::move(trial);
+  if (rate > before * (1 + gain)) state = std::move(trial);
 }
 
 absl::StatusOr<SearchState> FindOptimum(const Problem& problem, std::int32_t levels, double limit,

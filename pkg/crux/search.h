@@ -39,14 +39,18 @@ double Enumerate(const Problem& problem, std::span<const std::int32_t> jobs, std
 struct RefineOptions {
   // Enumerate where this many judgements suffice, else search locally with as many.
   std::int64_t evaluations = 4000;
-  // A gain below this share is not worth leaving the analytic plan.
+  // A gain below this share is not worth leaving the analytic plan,
   double least_gain = 1e-3;
+  // nor one below this to move jobs that run and did not change (Options::previous).
+  double moving_gain = 0.02;
   std::uint64_t seed = 1;
 };
 
-// Improves `state` for `jobs`; leaves it alone where the gain is too small.
-void Refine(const Problem& problem, std::span<const std::int32_t> jobs, std::int32_t levels,
-            const RefineOptions& options, GroupJudge& judge, SearchState& state);
+// Improves `state` for `jobs` by moving `movable` ones (a part of them, sorted); leaves it alone
+// where they gain a smaller share than `gain`.
+void Refine(const Problem& problem, std::span<const std::int32_t> jobs,
+            std::span<const std::int32_t> movable, std::int32_t levels,
+            const RefineOptions& options, double gain, GroupJudge& judge, SearchState& state);
 
 // Everything enumerated. Errors: ResourceExhausted when that takes more than `limit` judgements, or
 // the judge tires.

@@ -129,6 +129,38 @@ TEST(PhaseJudge, FindsThePaperSchedulesBest) {
   }
 }
 
+// With a judge, too, only an arrival that gets in the way moves others, and flapping settles.
+TEST(PhaseJudge, FlappingArrivalsSettle) {
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    const crux::Problem with = crux::testing::RandomProblem(
+        {.jobs = 5, .links = 5, .levels = 3, .flows = 2, .candidates = 2}, seed);
+    crux::Problem without = with;
+    without.jobs.pop_back();
+    crux::Options options;
+    options.judge = MakeJudge(10);
+    crux::Solution now = *crux::Decide(without, Policy::kCrux, options);
+    std::vector<crux::Paths> paths;
+    std::vector<std::vector<std::int32_t>> levels;
+    for (int round = 0; round < 5; ++round) {
+      options.previous = now;
+      options.previous->jobs.emplace_back();
+      options.previous->jobs.back().level = -1;
+      options.changed = {4};
+      now = *crux::Decide(with, Policy::kCrux, options);
+      paths.push_back(crux::PathsOf(now));
+      levels.emplace_back();
+      for (const crux::JobDecision& job : now.jobs) levels.back().push_back(job.level);
+
+      now.jobs.pop_back();
+      options.previous = now;
+      options.changed = {};
+      now = *crux::Decide(without, Policy::kCrux, options);
+    }
+    EXPECT_EQ(paths[4], paths[3]) << seed;
+    EXPECT_EQ(levels[4], levels[3]) << seed;
+  }
+}
+
 TEST(Evaluate, NoPolicyBeatsTheExactOne) {
   for (std::uint64_t seed = 0; seed < 10; ++seed) {
     const crux::Problem problem = crux::testing::RandomProblem(
