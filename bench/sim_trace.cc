@@ -1,8 +1,12 @@
 // The trace benchmark of the Crux paper (section 6): jobs with the statistics of the public trace
 // on the paper's two fabrics, under every policy.
 //
-//   sim_trace [JOBS] [SEEDS] [FIRST_SEED]      default 300 jobs, 3 seeds from 1
+//   sim_trace [--jobs 300] [--seeds 5] [--first-seed 1] [--fabric two-layer|three-layer|both]
+//             [--policies crux,published,...] [--scatter 0.3] [--load 1] [--judge 0] ...
 //
+// --load multiplies the bytes of every job, --judge lets crux ask the simulator about groups of at
+// most that many jobs. What crux does otherwise: --hysteresis 0.1 (negative: decides from nothing
+// each time), --rounds 3 (second thoughts of path selection), --priorities pairs|reference.
 // Sizes come from test/data/lingjun-2023/model-gpus.csv, arrivals are generated.
 #include <cmath>
 #include <cstdio>
@@ -111,56 +115,125 @@ struct Spread {
   double Deviation() const { return std::sqrt(std::max(0.0, squares / count - Mean() * Mean())); }
 };
 
-void RunFabric(const fabric::FabricSpec& spec, double scatter, int jobs, int seeds, int first) {
-  const fabric::Network network = Build(spec);
-  const std::vector<sim::ModelSize> sizes = ReadSizes();
-  std::printf("%s: %d hosts, %d jobs, %d seeds\n", spec.name.c_str(), network.places().num_hosts(),
-              jobs, seeds);
-  std::printf("%-10s %22s %14s %10s %10s %12s %12s\n", "policy", "utilisation", "completion s",
-              "slowdown", "worst", "jobs met", "gpus met");
-  for (const crux::Policy policy : crux::AllPolicies()) {
-    if (policy == crux::Policy::kExact) continue;
-    Spread utilisation, completion, slowdown, worst, met, gpus, peak_jobs, peak_gpus;
-    for (int s = first; s < first + seeds; ++s) {
-      sim::GenerateOptions generate;
-      generate.jobs = jobs;
-      generate.seed = static_cast<std::uint64_t>(s);
-      sim::TraceOptions options;
-      options.policy = policy;
-      options.seed = static_cast<std::uint64_t>(s);
-      options.max_paths = 32;
-      options.scatter = scatter;
-      const auto result = sim::RunTrace(network, sim::GenerateTrace(sizes, generate), options);
-      if (!result.ok()) {
-        std::fprintf(stderr, "%s\n", MessageOf(result.status()).c_str());
-        std::exit(1);
-      }
-      utilisation.Add(result->utilisation);
-      completion.Add(result->mean_completion_seconds);
-      slowdown.Add(result->mean_slowdown);
-      worst.Add(result->worst_slowdown);
-      met.Add(result->contended_jobs);
-      gpus.Add(result->contended_gpus);
-      peak_jobs.Add(result->peak_jobs);
-      peak_gpus.Add(result->peak_gpus);
+struct Args {
+  int jobs = 300;
+  int seeds = 5;
+  int first_seed = 1;
+  std::string fabric = "both";
+  std::string policies = "crux,published,taccl,varys,cassini,sincronia,ecmp";
+  double scatter = 0.3;
+  double load = 1;
+  int judge = 0;
+  double hysteresis = 0.1;
+  int rounds = 3;
+  std::string priorities = "pairs";
+};
+
+Args ParseArgs(int argc, char** argv) {
+  Args args;
+  for (int i = 1; i + 1 < argc; i += 2) {
+    const std::string name = argv[i];
+    const char* value = argv[i + 1];
+    if (name == "--jobs") args.jobs = std::atoi(value);
+    if (name == "--seeds") args.seeds = std::atoi(value);
+    if (name == "--first-seed") args.first_seed = std::atoi(value);
+    if (name == "--fabric") args.fabric = value;
+    if (name == "--policies") args.policies = value;
+    if (name == "--scatter") args.scatter = std::atof(value);
+    if (name == "--load") args.load = std::atof(value);
+    if (name == "--judge") args.judge = std::atoi(value);
+    if (name == "--hysteresis") args.hysteresis = std::atof(value);
+    if (name == "--rounds") args.rounds = std::atoi(value);
+    if (name == "--priorities") args.priorities = value;
+  }
+  return args;
+}
+
+struct Row {
+  Spread utilisation, completion, slowdown, worst, met, gpus, peak_jobs, peak_gpus;
+  std::vector<double> by_seed;  // utilisation
+
+  void Add(const sim::TraceResult& result) {
+    utilisation.Add(result.utilisation);
+    by_seed.push_back(result.utilisation);
+    completion.Add(result.mean_completion_seconds);
+    slowdown.Add(result.mean_slowdown);
+    worst.Add(result.worst_slowdown);
+    met.Add(result.contended_jobs);
+    gpus.Add(result.contended_gpus);
+    peak_jobs.Add(result.peak_jobs);
+    peak_gpus.Add(result.peak_gpus);
+  }
+  void Print(const std::string& name, const Row& first) const {
+    // Gain of the first policy over this one, seed by seed.
+    Spread gain;
+    for (std::size_t s = 0; s < by_seed.size(); ++s) {
+      gain.Add(100 * (first.by_seed[s] / by_seed[s] - 1));
     }
     std::printf(
-        "%-10s %10.4f +- %8.4f %14.0f %10.3f %10.2f %11.1f%% %11.1f%%   peak %.0f jobs %.0f GPUs\n",
-        std::string(crux::PolicyName(policy)).c_str(), utilisation.Mean(), utilisation.Deviation(),
-        completion.Mean(), slowdown.Mean(), worst.Mean(), 100 * met.Mean(), 100 * gpus.Mean(),
-        peak_jobs.Mean(), peak_gpus.Mean());
+        "%-10s %10.4f +- %6.4f %10.0f %9.3f %7.2f %8.1f%% %8.1f%% %+8.2f +- %.2f %%   peak %.0f "
+        "jobs %.0f GPUs\n",
+        name.c_str(), utilisation.Mean(), utilisation.Deviation(), completion.Mean(),
+        slowdown.Mean(), worst.Mean(), 100 * met.Mean(), 100 * gpus.Mean(), gain.Mean(),
+        gain.Deviation(), peak_jobs.Mean(), peak_gpus.Mean());
     std::fflush(stdout);
+  }
+};
+
+sim::TraceResult RunOnce(const fabric::Network& network, const std::vector<sim::ModelSize>& sizes,
+                         const Args& args, crux::Policy policy, int seed) {
+  sim::GenerateOptions generate;
+  generate.jobs = args.jobs;
+  generate.seed = static_cast<std::uint64_t>(seed);
+  sim::TraceOptions options;
+  options.policy = policy;
+  options.seed = static_cast<std::uint64_t>(seed);
+  options.max_paths = 32;
+  options.scatter = args.scatter;
+  options.load = args.load;
+  options.hysteresis = args.hysteresis;
+  options.decide.paths.rounds = args.rounds;
+  if (args.priorities == "reference") {
+    options.decide.priorities = crux::PriorityMethod::kReference;
+  }
+  options.judged_jobs = static_cast<std::size_t>(args.judge);
+  auto result = sim::RunTrace(network, sim::GenerateTrace(sizes, generate), options);
+  if (!result.ok()) {
+    std::fprintf(stderr, "%s\n", MessageOf(result.status()).c_str());
+    std::exit(1);
+  }
+  return *std::move(result);
+}
+
+void RunFabric(const fabric::FabricSpec& spec, const Args& args) {
+  if (args.fabric != "both" && args.fabric != spec.name) return;
+  const fabric::Network network = Build(spec);
+  const std::vector<sim::ModelSize> sizes = ReadSizes();
+  std::printf("%s: %d hosts, %d jobs, %d seeds, scatter %g, load %g\n", spec.name.c_str(),
+              network.places().num_hosts(), args.jobs, args.seeds, args.scatter, args.load);
+  std::printf("%-10s %20s %10s %9s %7s %9s %9s %18s\n", "policy", "utilisation", "completion",
+              "slowdown", "worst", "jobs met", "gpus met", "first gains");
+  std::vector<Row> rows;
+  for (const std::string& name : Split(args.policies, ',')) {
+    const auto policy = crux::ParsePolicy(name);
+    if (!policy.ok()) {
+      std::fprintf(stderr, "%s\n", MessageOf(policy.status()).c_str());
+      std::exit(2);
+    }
+    Row row;
+    for (int s = 0; s < args.seeds; ++s) {
+      row.Add(RunOnce(network, sizes, args, *policy, args.first_seed + s));
+    }
+    rows.push_back(row);
+    row.Print(name, rows.front());
   }
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const int jobs = argc > 1 ? std::atoi(argv[1]) : 300;
-  const int seeds = argc > 2 ? std::atoi(argv[2]) : 3;
-  const int first = argc > 3 ? std::atoi(argv[3]) : 1;
-  const double scatter = argc > 4 ? std::atof(argv[4]) : 0.3;
-  RunFabric(TwoLayer(), scatter, jobs, seeds, first);
-  RunFabric(ThreeLayer(), scatter, jobs, seeds, first);
+  const Args args = ParseArgs(argc, argv);
+  RunFabric(TwoLayer(), args);
+  RunFabric(ThreeLayer(), args);
   return 0;
 }

@@ -11,7 +11,6 @@
 #include "pkg/crux/baselines.h"
 #include "pkg/crux/contention.h"
 #include "pkg/crux/intensity.h"
-#include "pkg/crux/priority.h"
 
 namespace yardmaster::crux {
 namespace {
@@ -249,7 +248,7 @@ Solution DecideCrux(const Problem& problem, Policy policy, const Options& option
     return ToSolution(problem, Analyse(problem, PriorityMethod::kReference, published, usable),
                       usable);
   }
-  Plan plan = Analyse(problem, PriorityMethod::kPairwise, options, usable);
+  Plan plan = Analyse(problem, options.priorities, options, usable);
   if (options.judge) {
     RefinePlan(problem, options, static_cast<std::int32_t>(usable.size()), plan);
   }

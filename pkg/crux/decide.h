@@ -20,6 +20,7 @@
 #include "pkg/crux/compression.h"
 #include "pkg/crux/judge.h"
 #include "pkg/crux/path_selection.h"
+#include "pkg/crux/priority.h"
 #include "pkg/crux/problem.h"
 #include "pkg/crux/search.h"
 
@@ -37,6 +38,7 @@ struct Options {
   // Levels that belong to somebody else (control traffic, a job being profiled); never handed out.
   std::vector<std::int32_t> reserved_levels;
   PathOptions paths;
+  PriorityMethod priorities = PriorityMethod::kPairwise;  // of crux; published is by reference
   CompressionOptions compression;
   JudgeFactory judge;  // may be empty, except for exact
   RefineOptions refine;

@@ -175,7 +175,7 @@ class Replay {
   void AddFlows(const JobProfile& profile, Running& state) {
     const int rails = network_.spec().rails;
     const double per_rail = static_cast<double>(network_.spec().gpus_per_host) / rails;
-    const double bytes = profile.ring_bytes_per_gpu * per_rail;
+    const double bytes = profile.ring_bytes_per_gpu * per_rail * options_.load;
     const std::size_t ring = state.hosts.size() / static_cast<std::size_t>(profile.stages);
     if (ring < 2 || bytes <= 0) return;
     bool local = false;
@@ -196,7 +196,7 @@ class Replay {
 
   absl::Status Reschedule() {
     problem_.jobs.clear();
-    crux::Options options;
+    crux::Options options = options_.decide;
     options.seed = options_.seed;
     options.reserved_levels = options_.reserved_levels;
     crux::Solution previous;
@@ -207,6 +207,10 @@ class Replay {
       options.changed.push_back(static_cast<std::int32_t>(r));
     }
     options.paths.hysteresis = options_.hysteresis;
+    if (options_.judged_jobs > 0) {
+      options.judge = MakeJudge();
+      options.refine_jobs = options_.judged_jobs;
+    }
     if (options_.policy == crux::Policy::kCrux && options_.hysteresis >= 0) {
       options.previous = std::move(previous);
     }

@@ -28,6 +28,8 @@ struct TraceOptions {
   crux::Policy policy = crux::Policy::kCrux;
   std::int32_t levels = 8;
   std::vector<std::int32_t> reserved_levels;  // of them, handed out to nobody
+  // The rest of what the policy is told; its seed, levels, judge and state are set by the replay.
+  crux::Options decide;
   std::uint64_t seed = 1;
   // Crux starts from what holds now, and a running job moves only for this gain. Negative: it
   // decides from nothing each time.
@@ -35,6 +37,9 @@ struct TraceOptions {
   double scatter = 0.3;           // probability that the next host is anywhere, not the next free
   double window_iterations = 12;  // of the slowest job of a group
   int max_paths = 64;             // candidates per flow
+  double load = 1;                // multiplies the bytes of every job
+  // Crux asks the simulator about groups of at most so many jobs; 0: never.
+  std::size_t judged_jobs = 0;
   std::function<void(std::size_t finished, std::size_t all)> progress;
 };
 
