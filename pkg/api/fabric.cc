@@ -27,6 +27,7 @@ void ReadSizes(FieldReader& in, FabricSpec& spec) {
   spec.rails = host.Int("rails", spec.rails, 1, 1024);
   spec.nic_ports = host.Int("nicPorts", spec.nic_ports, 1, 64);
   spec.nic_gbps = host.Int("nicGbps", spec.nic_gbps, 1, kMax);
+  spec.nic_spraying = host.Bool("nicSpraying", spec.nic_spraying);
   spec.nvlink_gbps = host.Number("nvlinkGbps", spec.nvlink_gbps, 0, 1e9);
   host.Close();
   spec.planes = in.Int("planes", spec.planes, 1, 64);
@@ -111,13 +112,14 @@ json EncodeHashes(const std::map<std::string, fabric::HashSpec>& hashes) {
 }
 
 json EncodeSpec(const FabricSpec& spec) {
+  json host = {{"gpus", spec.gpus_per_host},
+               {"rails", spec.rails},
+               {"nicPorts", spec.nic_ports},
+               {"nicGbps", spec.nic_gbps},
+               {"nvlinkGbps", spec.nvlink_gbps}};
+  if (spec.nic_spraying) host["nicSpraying"] = true;
   return {{"labels", {{"fabricPod", spec.fabric_pod_label}, {"segment", spec.segment_label}}},
-          {"host",
-           {{"gpus", spec.gpus_per_host},
-            {"rails", spec.rails},
-            {"nicPorts", spec.nic_ports},
-            {"nicGbps", spec.nic_gbps},
-            {"nvlinkGbps", spec.nvlink_gbps}}},
+          {"host", std::move(host)},
           {"planes", spec.planes},
           {"size",
            {{"fabricPods", spec.fabric_pods},

@@ -1,12 +1,16 @@
 #include "pkg/cli/presets.h"
 
 #include <fstream>
+#include <set>
 
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 
 #include "pkg/api/training_job.h"
+#include "pkg/cli/render_fabric.h"
 #include "pkg/config/yaml.h"
+#include "pkg/fabric/testing.h"
+#include "pkg/repac/path.h"
 
 namespace yardmaster::cli {
 namespace {
@@ -18,7 +22,7 @@ fabric::FabricSpec SpecOf(const std::string& name) {
 }
 
 TEST(PresetsTest, AllThatShipAreThereAndValid) {
-  EXPECT_EQ(Presets().size(), 10u);
+  EXPECT_EQ(Presets().size(), 12u);
   for (const Preset& preset : Presets()) {
     SCOPED_TRACE(std::string(preset.name));
     const fabric::FabricSpec spec = SpecOf(std::string(preset.name));
@@ -72,8 +76,49 @@ TEST(PresetsTest, PathSearchSpacesAreThoseOfThePaper) {
   EXPECT_EQ(SearchSpace(SpecOf("hpn-small"), Scope::kFabricPod), 60);
   EXPECT_EQ(SearchSpace(SpecOf("superpod"), Scope::kFabric), 32 * 32 * 4);
   EXPECT_EQ(SearchSpace(SpecOf("jupiter-like"), Scope::kFabric), 8 * 256);
-  // The paper counts k * k; a connection's own choices are half of that on each tier.
+  for (const char* name : {"hpn-7.0-pod", "hpn-next", "hpn-single-plane", "rail-only"}) {
+    EXPECT_EQ(SearchSpace(SpecOf(name), Scope::kFabricPod), 60) << name;
+  }
+  // A switch of a k-ary fat tree has k/2 uplinks, so there are (k/2)^2 paths between two fabric
+  // pods; the paper's O(48 * 48) is the order, a constant of 4 above it.
   EXPECT_EQ(SearchSpace(SpecOf("fat-tree"), Scope::kFabric), (48 / 2) * (48 / 2));
+}
+
+// The paths between the two first hosts of different places, by trying source ports.
+std::size_t PathsFound(const char* preset, RenderSize size) {
+  const auto fabric = Resize(LoadPreset(preset).value(), size);
+  EXPECT_TRUE(fabric.ok()) << fabric.status();
+  auto places = std::make_shared<const fabric::Places>(fabric::PlacesOf(fabric->spec));
+  const auto network = fabric::Network::Build(fabric->spec, places).value();
+  const repac::PathWorld world(network, repac::SwitchHashes::Compile(network).value(), {});
+  const fabric::HostId last(places->num_hosts() - 1);
+  std::set<std::vector<fabric::LinkId>> paths;
+  for (int port = 0xC001; port <= 0xFFFF; ++port) {
+    const auto path = repac::PredictPath(world, {fabric::HostId(0), 0, 0}, {last, 0, 0},
+                                         static_cast<std::uint16_t>(port));
+    EXPECT_TRUE(path.ok() && path->predictable);
+    if (path.ok()) paths.insert(path->links);
+  }
+  return paths.size();
+}
+
+TEST(PresetsTest, SourcePortsReachThatManyPaths) {
+  EXPECT_EQ(PathsFound("hpn-7.0-pod", {1, 2, 2, 0}), 60u);
+  EXPECT_EQ(PathsFound("hpn-next", {1, 2, 2, 0}), 60u);
+  // Between fabric pods the Agg chooses among 8, and the core does not choose.
+  EXPECT_EQ(PathsFound("hpn-7.0", {2, 2, 2, 0}), 60u * 8);
+  EXPECT_EQ(PathsFound("fat-tree", {2, 1, 1, 0}), 24u * 24);
+  EXPECT_EQ(PathsFound("superpod", {2, 1, 1, 0}), 32u * 32 * 4);
+}
+
+TEST(PresetsTest, HpnsCoreForwardsByIngressPort) {
+  for (const char* name : {"hpn-7.0", "hpn-next", "hpn-single-plane-core"}) {
+    const fabric::FabricSpec spec = SpecOf(name);
+    EXPECT_TRUE(spec.ecmp_hash.at("core").group.preset_by_ingress_port) << name;
+    // What decides where the preset link is down.
+    EXPECT_EQ(spec.ecmp_hash.at("core").fields.size(), 5u) << name;
+    EXPECT_FALSE(spec.ecmp_hash.at("agg").group.preset_by_ingress_port) << name;
+  }
 }
 
 TEST(PresetsTest, HpnHasThePublishedNumbers) {

@@ -44,8 +44,7 @@ std::vector<fabric::HostPlace> PlacesOf(const fabric::FabricSpec& spec) {
 std::string AddressesOf(const fabric::Network& network, fabric::HostId host) {
   std::vector<std::string> addresses;
   for (int rail = 0; rail < network.spec().rails; ++rail) {
-    const std::uint32_t a = network.nic_address(host, rail);
-    addresses.push_back(StrCat(a >> 24, ".", a >> 16 & 255, ".", a >> 8 & 255, ".", a & 255));
+    addresses.push_back(network.nic_address(host, rail).ToString());
   }
   return Join(addresses, ",");
 }

@@ -1,7 +1,6 @@
 #include "pkg/fabric/network.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "pkg/base/strings.h"
 
@@ -14,18 +13,6 @@ int NumPlaces(Scope scope, const Places& places) {
   return scope == Scope::kFabricPod ? places.num_fabric_pods() : 1;
 }
 
-std::optional<std::uint32_t> ParseIpv4(std::string_view text) {
-  const std::vector<std::string> parts = Split(text, '.');
-  if (parts.size() != 4) return std::nullopt;
-  std::uint32_t address = 0;
-  for (const std::string& part : parts) {
-    auto byte = ParseNumber<std::uint8_t>(part);
-    if (!byte) return std::nullopt;
-    address = address << 8 | *byte;
-  }
-  return address;
-}
-
 }  // namespace
 
 absl::StatusOr<Network> Network::Build(FabricSpec spec, std::shared_ptr<const Places> places) {
@@ -33,11 +20,11 @@ absl::StatusOr<Network> Network::Build(FabricSpec spec, std::shared_ptr<const Pl
   Network net;
   net.spec_ = std::move(spec);
   net.places_ = std::move(places);
-  auto base = ParseIpv4(net.spec_.addressing.base);
-  if (!base) {
+  const auto base = IpAddress::Parse(net.spec_.addressing.base);
+  if (!base.ok()) {
     return FieldError("spec.addressing.base",
-                      StrCat("\"", net.spec_.addressing.base, "\" is no IPv4 address"),
-                      "give one like 10.0.0.0");
+                      StrCat("\"", net.spec_.addressing.base, "\" is no IP address"),
+                      "give one like 10.0.0.0 or fd00::");
   }
   net.base_address_ = *base;
   net.num_host_cables_ = net.places_->num_hosts() * net.spec_.rails * net.spec_.nic_ports;
@@ -250,10 +237,10 @@ SwitchId Network::far_end(LinkId link) const {
   return is_down(link) ? port.id : upper(port.id, port.up_port);
 }
 
-std::uint32_t Network::nic_address(HostId host, int rail) const {
-  const std::vector<std::uint32_t>& given = places_->nic_addresses(host);
+IpAddress Network::nic_address(HostId host, int rail) const {
+  const std::vector<IpAddress>& given = places_->nic_addresses(host);
   if (static_cast<std::size_t>(rail) < given.size()) return given[static_cast<std::size_t>(rail)];
-  return base_address_ + static_cast<std::uint32_t>(host.value * spec_.rails + rail);
+  return base_address_.Plus(static_cast<std::uint32_t>(host.value * spec_.rails + rail));
 }
 
 std::string Network::name(SwitchId id) const {

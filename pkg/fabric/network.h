@@ -101,8 +101,8 @@ class Network {
   // The switch at the far end of a link, or an invalid id when the far end is a host.
   SwitchId far_end(LinkId link) const;
 
-  // IPv4 address of a NIC, host byte order (both ports of a rail share it).
-  std::uint32_t nic_address(HostId host, int rail) const;
+  // Address of a NIC (both ports of a rail share it).
+  IpAddress nic_address(HostId host, int rail) const;
 
   std::string name(SwitchId id) const;
   std::string name(CableId id) const;
@@ -133,7 +133,7 @@ class Network {
   std::vector<TierIndex> tiers_;
   int num_host_cables_ = 0;
   int num_cables_ = 0;
-  std::uint32_t base_address_ = 0;
+  IpAddress base_address_;
 };
 
 }  // namespace yardmaster::fabric

@@ -38,6 +38,7 @@ absl::StatusOr<Places> Places::Build(std::vector<HostPlace> hosts) {
     places.segment_of_host_.push_back(SegmentId(places.num_segments() - 1));
     places.host_names_.push_back(std::move(host.name));
     places.nic_addresses_.push_back(std::move(host.nic_addresses));
+    places.address_problems_.push_back(std::move(host.address_problem));
   }
   places.first_segment_.push_back(places.num_segments());
   places.first_host_.push_back(places.num_hosts());

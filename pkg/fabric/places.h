@@ -18,6 +18,7 @@
 #include "absl/status/statusor.h"
 
 #include "pkg/base/ids.h"
+#include "pkg/base/ip_address.h"
 
 namespace yardmaster::fabric {
 
@@ -30,9 +31,11 @@ struct HostPlace {
   std::string name;
   std::string fabric_pod;
   std::string segment;
-  // IPv4 address of every rail's NIC (both ports share it), host byte order; empty: derived from
-  // the fabric's `addressing`.
-  std::vector<std::uint32_t> nic_addresses;
+  // Address of every rail's NIC (both ports share it); empty: derived from the fabric's
+  // `addressing`.
+  std::vector<IpAddress> nic_addresses;
+  // Why the true addresses are not known, so that no path of its NICs can be; empty: they are.
+  std::string address_problem = {};
 };
 
 // A run of consecutive ids.
@@ -87,9 +90,10 @@ class Places {
   const std::string& name(FabricPodId id) const { return fabric_pod_names_[id.index()]; }
   const std::string& name(SegmentId id) const { return segment_names_[id.index()]; }
   const std::string& name(HostId id) const { return host_names_[id.index()]; }
-  const std::vector<std::uint32_t>& nic_addresses(HostId host) const {
+  const std::vector<IpAddress>& nic_addresses(HostId host) const {
     return nic_addresses_[host.index()];
   }
+  const std::string& address_problem(HostId host) const { return address_problems_[host.index()]; }
   // The host of that name, or an invalid id. O(log hosts).
   HostId FindHost(std::string_view name) const;
 
@@ -101,7 +105,8 @@ class Places {
   std::vector<std::int32_t> first_host_;  // per segment, one more at the end
   std::vector<std::string> host_names_;
   std::vector<SegmentId> segment_of_host_;
-  std::vector<std::vector<std::uint32_t>> nic_addresses_;
+  std::vector<std::vector<IpAddress>> nic_addresses_;
+  std::vector<std::string> address_problems_;
   std::vector<HostId> by_name_;
 };
 

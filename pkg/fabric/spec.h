@@ -55,7 +55,8 @@ struct NetworkLevels {
       traffic_class_of_level;  // level -> IP traffic class byte (DSCP * 4); empty: 32 * level
 };
 
-// NIC addresses follow from place: base + ((host * rails + rail) in this fabric's dense order).
+// NIC addresses follow from place: base, IPv4 or IPv6, + ((host * rails + rail) in this fabric's
+// dense order).
 struct Addressing {
   std::string base = "10.0.0.0";
 };
@@ -68,8 +69,11 @@ struct FabricSpec {
   int gpus_per_host = 8;
   int rails = 8;
   int planes = 2;
-  int nic_ports = 2;          // per rail
-  int nic_gbps = 200;         // per port
+  int nic_ports = 2;   // per rail
+  int nic_gbps = 200;  // per port
+  // The NICs spread one flow's packets over paths (adaptive routing, Spectrum-X, multi-plane load
+  // balancing), so that no flow has a path to be predicted.
+  bool nic_spraying = false;
   double nvlink_gbps = 3600;  // per GPU and direction, inside a host
   // The size the fabric was built for; Nodes say what is really there.
   int fabric_pods = 1;

@@ -198,6 +198,10 @@ bool FlowPlanner::TakeSlots(Flow& flow, const NicPort& src, const Group& group,
 
 bool FlowPlanner::PlanFrom(Flow& flow, const NicPort& src, const Siblings& siblings) {
   const NicPort dst = PlaneTwin(src, flow);
+  if (auto reason = world_.WhyUnknown(src, dst)) {
+    flow.reason = *std::move(reason);
+    return false;
+  }
   const Group& group = world_.group(network_.tor(src), false, dst);
   if (group.unreachable()) {
     flow.reason = StrCat("plane ", network_.plane_of(src), " does not reach the destination");

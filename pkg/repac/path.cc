@@ -92,6 +92,11 @@ absl::StatusOr<Path> PredictPath(const PathWorld& world, const NicPort& src, con
   if (world.is_down(Network::cable_of(came_by))) {
     return absl::NotFoundError(StrCat(network.name(Network::cable_of(came_by)), " is down"));
   }
+  if (auto reason = world.WhyUnknown(src, dst)) {
+    path.predictable = false;
+    path.reason = *std::move(reason);
+    return path;
+  }
   Packet packet = world.PacketOf(src, dst, sport);
   SwitchId at = network.tor(src);
   bool from_above = false;
@@ -166,6 +171,9 @@ absl::StatusOr<std::vector<HopTarget>> TargetsOf(const PathWorld& world, const N
                                                  const std::vector<LinkId>& links) {
   const Network& network = world.network();
   YM_RETURN_IF_ERROR(CheckEnds(network, src, dst));
+  if (const auto reason = world.WhyUnknown(src, dst)) {
+    return absl::FailedPreconditionError(*reason);
+  }
   std::vector<HopTarget> targets;
   Packet packet = world.PacketOf(src, dst, kSourcePortBase);
   LinkId came_by = Network::up(network.host_cable(src));

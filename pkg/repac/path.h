@@ -57,6 +57,7 @@ template <typename Visit>
 bool WalkPath(const PathWorld& world, const NicPort& src, const NicPort& dst, std::uint16_t sport,
               Visit visit) {
   const fabric::Network& network = world.network();
+  if (world.WhyUnknown(src, dst)) return false;
   Packet packet = world.PacketOf(src, dst, sport);
   LinkId came_by = fabric::Network::up(network.host_cable(src));
   if (world.is_down(fabric::Network::cable_of(came_by))) return false;

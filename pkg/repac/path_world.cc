@@ -88,6 +88,12 @@ PathWorld::PathWorld(const fabric::Network& network, std::shared_ptr<const Switc
       hashes_(std::move(hashes)),
       down_(static_cast<std::size_t>(network.num_cables())) {
   for (CableId cable : down) down_[cable.index()] = 1;
+  all_known_ = !network.spec().nic_spraying;
+  const fabric::Places& places = network.places();
+  for (fabric::HostId host : places.hosts()) {
+    all_known_ &= places.address_problem(host).empty() &&
+                  network.nic_address(host, 0).v6 == network.nic_address(fabric::HostId(0), 0).v6;
+  }
   any_down_ = !down.empty();
   while (num_tors_ < network.num_switches() && network.tier_of(SwitchId(num_tors_)) == 0)
     ++num_tors_;
@@ -110,10 +116,26 @@ std::uint16_t PathWorld::ingress_port(LinkId link) const {
   return static_cast<std::uint16_t>(below + at.up_port + 1);
 }
 
+std::optional<std::string> PathWorld::WhyUnknown(const NicPort& src, const NicPort& dst) const {
+  if (all_known_) return std::nullopt;
+  if (network_.spec().nic_spraying) {
+    return "the NICs spray packets over paths (spec.host.nicSpraying)";
+  }
+  const fabric::Places& places = network_.places();
+  for (const NicPort& end : {src, dst}) {
+    if (!places.address_problem(end.host).empty()) return places.address_problem(end.host);
+  }
+  const IpAddress from = network_.nic_address(src.host, src.rail);
+  const IpAddress to = network_.nic_address(dst.host, dst.rail);
+  if (from.v6 == to.v6) return std::nullopt;
+  return StrCat(places.name(src.host), " has the address ", from.ToString(), " and ",
+                places.name(dst.host), " ", to.ToString(), ", which is of another kind");
+}
+
 Packet PathWorld::PacketOf(const NicPort& src, const NicPort& dst, std::uint16_t sport) const {
   Packet packet;
-  packet.sip = IpAddress::V4(network_.nic_address(src.host, src.rail));
-  packet.dip = IpAddress::V4(network_.nic_address(dst.host, dst.rail));
+  packet.sip = network_.nic_address(src.host, src.rail);
+  packet.dip = network_.nic_address(dst.host, dst.rail);
   packet.sport = sport;
   return packet;
 }

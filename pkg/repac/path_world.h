@@ -21,6 +21,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -100,6 +101,9 @@ class PathWorld {
   LinkId Delivery(SwitchId at, const NicPort& dst) const;
   // The number of the port of far_end(link) that `link` ends at. 0 if no hash needs it.
   std::uint16_t ingress_port(LinkId link) const;
+  // Why no path between the two NICs can be told whatever the switches do: the NICs spray, or an
+  // address is not known, or the two are of different kinds. Then PacketOf() may not be asked.
+  std::optional<std::string> WhyUnknown(const NicPort& src, const NicPort& dst) const;
   // Headers of a RoCE packet between two NICs.
   Packet PacketOf(const NicPort& src, const NicPort& dst, std::uint16_t sport) const;
 
@@ -116,6 +120,7 @@ class PathWorld {
   std::vector<char> down_;  // by cable
   bool any_down_ = false;
   int num_tors_ = 0;
+  bool all_known_ = true;                  // WhyUnknown() is nothing for every pair
   std::vector<std::uint16_t> down_ports_;  // by cable: the port at its upper switch
   mutable absl::flat_hash_map<std::uint64_t, const Group*> cache_;
   mutable std::deque<Group> groups_;

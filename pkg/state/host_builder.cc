@@ -33,34 +33,30 @@ const api::Fabric* ChooseFabric(const std::vector<std::shared_ptr<const api::Fab
   return chosen;
 }
 
-// "10.0.0.1" as a number in host byte order.
-std::optional<std::uint32_t> ParseAddress(std::string_view text) {
-  std::uint32_t address = 0;
-  const std::vector<std::string> parts = Split(text, '.');
-  if (parts.size() != 4) return std::nullopt;
-  for (const std::string& part : parts) {
-    const std::optional<int> byte = ParseNumber<int>(part);
-    if (!byte || *byte < 0 || *byte > 255) return std::nullopt;
-    address = address << 8 | static_cast<std::uint32_t>(*byte);
-  }
-  return address;
-}
-
-std::vector<std::uint32_t> NicAddresses(const api::Node& node, int rails,
-                                        std::vector<std::string>& warnings) {
-  std::vector<std::uint32_t> out;
+// Fills the addresses of the Node's NICs, or says why they are not known.
+void ReadNicAddresses(const api::Node& node, int rails, fabric::HostPlace& place,
+                      std::vector<std::string>& warnings) {
   const auto text = api::Find(node.metadata.annotations, api::kNicAddressesAnnotation);
-  if (!text || text->empty()) return out;
+  if (!text || text->empty()) return;
+  std::set<IpAddress> distinct;
   for (const std::string& part : Split(*text, ',')) {
-    const auto address = ParseAddress(part);
-    if (!address) break;
-    out.push_back(*address);
+    const auto address = IpAddress::Parse(part);
+    if (!address.ok()) break;
+    place.nic_addresses.push_back(*address);
+    distinct.insert(*address);
   }
-  if (static_cast<int>(out.size()) == rails) return out;
-  warnings.push_back(StrCat(NodeField(node, "annotations", api::kNicAddressesAnnotation), ": \"",
-                            *text, "\" is not one IPv4 address for each of ", rails,
-                            " rails; addresses are derived from the Fabric instead"));
-  return {};
+  const bool one_kind =
+      std::all_of(place.nic_addresses.begin(), place.nic_addresses.end(),
+                  [&place](const IpAddress& a) { return a.v6 == place.nic_addresses[0].v6; });
+  if (static_cast<int>(distinct.size()) == rails && distinct.size() == place.nic_addresses.size() &&
+      one_kind) {
+    return;
+  }
+  place.nic_addresses.clear();
+  place.address_problem =
+      StrCat(NodeField(node, "annotations", api::kNicAddressesAnnotation), ": \"", *text,
+             "\" is not one address for each of ", rails, " rails, all IPv4 or all IPv6");
+  warnings.push_back(place.address_problem + "; the host gets no path plans until it is");
 }
 
 // Where a Node stands, or nothing.
@@ -69,8 +65,9 @@ std::optional<fabric::HostPlace> PlaceOf(const api::Node& node, const fabric::Fa
   const auto pod = api::Find(node.metadata.labels, spec.fabric_pod_label.c_str());
   const auto segment = api::Find(node.metadata.labels, spec.segment_label.c_str());
   if (pod && segment && !pod->empty() && !segment->empty()) {
-    return fabric::HostPlace{node.metadata.name, std::string(*pod), std::string(*segment),
-                             NicAddresses(node, spec.rails, warnings)};
+    fabric::HostPlace place{node.metadata.name, std::string(*pod), std::string(*segment), {}, {}};
+    ReadNicAddresses(node, spec.rails, place, warnings);
+    return place;
   }
   if (node.gpus > 0) {
     const std::string& missing = pod && !pod->empty() ? spec.segment_label : spec.fabric_pod_label;
@@ -80,13 +77,13 @@ std::optional<fabric::HostPlace> PlaceOf(const api::Node& node, const fabric::Fa
   return std::nullopt;
 }
 
-// Two Nodes with one address would take each other's paths: neither keeps its own.
+// Two Nodes with one address would take each other's paths: neither gets any.
 void DropRepeatedAddresses(std::vector<fabric::HostPlace>& hosts,
                            std::vector<std::string>& warnings) {
-  std::map<std::uint32_t, std::string> owner;
+  std::map<IpAddress, std::string> owner;
   std::set<std::string> repeated;
   for (const fabric::HostPlace& host : hosts) {
-    for (std::uint32_t address : host.nic_addresses) {
+    for (const IpAddress& address : host.nic_addresses) {
       const auto [it, fresh] = owner.emplace(address, host.name);
       if (fresh) continue;
       repeated.insert(host.name);
@@ -96,9 +93,10 @@ void DropRepeatedAddresses(std::vector<fabric::HostPlace>& hosts,
   for (fabric::HostPlace& host : hosts) {
     if (repeated.count(host.name) == 0) continue;
     host.nic_addresses.clear();
-    warnings.push_back(
+    host.address_problem =
         StrCat("Node ", host.name, ": metadata.annotations[\"", api::kNicAddressesAnnotation,
-               "\"]: has an address that another NIC has, too; give every NIC its own"));
+               "\"]: has an address that another NIC has, too");
+    warnings.push_back(host.address_problem + "; give every NIC its own");
   }
 }
 

@@ -344,7 +344,7 @@ TEST_F(SnapshotBuilderTest, NicAddressesComeFromTheNodeUnlessTheyAreWrongOrRepea
   node("a3").metadata.annotations[api::kNicAddressesAnnotation] = twice;
   const plan::Snapshot s = Build();
   ASSERT_NE(s.network, nullptr);
-  EXPECT_EQ(s.network->nic_address(s.places->FindHost("a0"), 1), 0x0A010002u);
+  EXPECT_EQ(s.network->nic_address(s.places->FindHost("a0"), 1).ToString(), "10.1.0.2");
   EXPECT_EQ(s.warnings.size(), 3u);
 }
 

@@ -1,10 +1,10 @@
-#include "pkg/repac/packet.h"
+#include "pkg/base/ip_address.h"
 
 #include <gtest/gtest.h>
 
 #include "pkg/base/random.h"
 
-namespace yardmaster::repac {
+namespace yardmaster {
 namespace {
 
 TEST(IpAddressTest, ReadsBothKinds) {
@@ -47,4 +47,4 @@ TEST(IpAddressTest, TextReadsBack) {
 }
 
 }  // namespace
-}  // namespace yardmaster::repac
+}  // namespace yardmaster

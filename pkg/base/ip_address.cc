@@ -1,4 +1,4 @@
-#include "pkg/repac/packet.h"
+#include "pkg/base/ip_address.h"
 
 #include <optional>
 #include <vector>
@@ -6,7 +6,7 @@
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 
-namespace yardmaster::repac {
+namespace yardmaster {
 
 namespace {
 
@@ -90,6 +90,17 @@ absl::StatusOr<IpAddress> IpAddress::Parse(std::string_view text) {
       StrCat("\"", text, "\" is no IP address; write it like 10.0.0.1 or 2001:db8::1"));
 }
 
+IpAddress IpAddress::Plus(std::uint32_t count) const {
+  IpAddress sum = *this;
+  std::uint64_t carry = count;
+  for (std::size_t i = size(); i-- > 0 && carry != 0;) {
+    carry += sum.bytes[i];
+    sum.bytes[i] = static_cast<std::uint8_t>(carry & 0xFF);
+    carry >>= 8;
+  }
+  return sum;
+}
+
 std::string IpAddress::ToString() const {
   if (!v6) {
     return StrCat(int{bytes[0]}, ".", int{bytes[1]}, ".", int{bytes[2]}, ".", int{bytes[3]});
@@ -122,4 +133,4 @@ std::string IpAddress::ToString() const {
   return text;
 }
 
-}  // namespace yardmaster::repac
+}  // namespace yardmaster
