@@ -19,8 +19,10 @@ endif()
 if(YARDMASTER_SANITIZE)
   add_compile_options(-fsanitize=${YARDMASTER_SANITIZE} -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${YARDMASTER_SANITIZE})
-  # g++ 12 sees uninitialised optionals in instrumented code where there are none.
-  add_compile_options(-Wno-maybe-uninitialized)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+    # g++ 12 sees uninitialised optionals in instrumented code where there are none.
+    add_compile_options(-Wno-maybe-uninitialized)
+  endif()
   if(YARDMASTER_SANITIZE MATCHES undefined)
     # cpprestsdk's streams derive in a way that makes -fsanitize=vptr report what is not there.
     add_compile_options(-fno-sanitize=vptr -fno-sanitize-recover=undefined)
