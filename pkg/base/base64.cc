@@ -16,7 +16,7 @@ constexpr std::array<std::int16_t, 256> MakeReverse() {
   std::array<std::int16_t, 256> reverse{};
   for (auto& entry : reverse) entry = -1;
   for (std::size_t i = 0; i < kAlphabet.size(); ++i) {
-    reverse[static_cast<unsigned char>(kAlphabet[i])] = static_cast<std::int8_t>(i);
+    reverse[static_cast<unsigned char>(kAlphabet[i])] = static_cast<std::int16_t>(i);
   }
   return reverse;
 }
