@@ -20,13 +20,7 @@ absl::StatusOr<Network> Network::Build(FabricSpec spec, std::shared_ptr<const Pl
   Network net;
   net.spec_ = std::move(spec);
   net.places_ = std::move(places);
-  const auto base = IpAddress::Parse(net.spec_.addressing.base);
-  if (!base.ok()) {
-    return FieldError("spec.addressing.base",
-                      StrCat("\"", net.spec_.addressing.base, "\" is no IP address"),
-                      "give one like 10.0.0.0 or fd00::");
-  }
-  net.base_address_ = *base;
+  YM_ASSIGN_OR_RETURN(net.base_address_, IpAddress::Parse(net.spec_.addressing.base));
   net.num_host_cables_ = net.places_->num_hosts() * net.spec_.rails * net.spec_.nic_ports;
   int next_switch = 0;
   int next_cable = net.num_host_cables_;

@@ -110,6 +110,24 @@ TEST(NetworkTest, PlanesOfHpnNeverMeet) {
   }
 }
 
+TEST(NetworkTest, AddressesFollowFromPlaceOrAreThoseOfTheHost) {
+  FabricSpec spec = SmallHpn(1, 1, 4);
+  std::vector<HostPlace> hosts = HostsOf(spec);
+  for (const char* base : {"10.0.0.250", "fd00::ffff:fffa"}) {
+    spec.addressing.base = base;
+    const IpAddress first = *IpAddress::Parse(base);
+    hosts[2].nic_addresses.assign(8, first.Plus(1000));
+    auto places = std::make_shared<const Places>(*Places::Build(hosts));
+    const auto net = Network::Build(spec, places);
+    ASSERT_TRUE(net.ok()) << net.status();
+    EXPECT_EQ(net->nic_address(HostId(0), 0), first);
+    EXPECT_EQ(net->nic_address(HostId(1), 3), first.Plus(11));
+    EXPECT_EQ(net->nic_address(HostId(2), 3), first.Plus(1000));
+  }
+  EXPECT_EQ(IpAddress::Parse("10.0.0.250")->Plus(11).ToString(), "10.0.1.5");
+  EXPECT_EQ(IpAddress::Parse("fd00::ffff:fffa")->Plus(11).ToString(), "fd00::1:0:5");
+}
+
 TEST(NetworkTest, MoreHostsThanPortsAreRefusedWithTheSegment) {
   const FabricSpec spec = SmallHpn(1, 1, 2);
   std::vector<HostPlace> hosts;

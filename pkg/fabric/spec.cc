@@ -1,7 +1,9 @@
 #include "pkg/fabric/spec.h"
 
+#include <algorithm>
 #include <set>
 
+#include "pkg/base/ip_address.h"
 #include "pkg/base/strings.h"
 
 namespace yardmaster::fabric {
@@ -134,6 +136,20 @@ void CheckLevels(const FabricSpec& spec, Problem& out) {
        "leaves no level for jobs", "reserve fewer");
 }
 
+// What a role's hash says about group members that no group of its switches has.
+void CheckMembers(const HashSpec& hash, int ports, const std::string& field, Problem& out) {
+  for (int member : hash.group.resilient_table) {
+    if (member < ports) continue;
+    Need(false, out, field + ".group.resilientTable",
+         StrCat("names member ", member, " on switches of ", ports, " ports in one direction"),
+         "count members from 0 in the order of the group");
+    break;
+  }
+  Need(static_cast<int>(hash.group.weights.size()) <= ports, out, field + ".group.weights",
+       StrCat("has ", hash.group.weights.size(), " entries for ", ports, " ports in one direction"),
+       "give one weight for each member");
+}
+
 }  // namespace
 
 int LowerSwitchesPerPlace(const FabricSpec& spec, int upper) {
@@ -160,12 +176,21 @@ std::vector<std::string> Problems(const FabricSpec& spec) {
          StrCat("\"", spec.tiers[t].role, "\" is there twice"), "give every tier its own role");
   }
   CheckLevels(spec, out);
+  Need(IpAddress::Parse(spec.addressing.base).ok(), out, "spec.addressing.base",
+       StrCat("\"", spec.addressing.base, "\" is no IP address"),
+       "give one like 10.0.0.0 or fd00::");
   if (!out.empty()) return out;
   CheckHostPorts(spec, out);
   for (std::size_t t = 1; t < spec.tiers.size(); ++t) CheckWiring(spec, t, out);
   for (const auto& [role, hash] : spec.ecmp_hash) {
     Need(roles.count(role) != 0, out, StrCat("spec.ecmpHash.", role), "is no tier's role",
          "use a role of spec.tiers");
+  }
+  for (const Tier& tier : spec.tiers) {
+    const auto hash = spec.ecmp_hash.find(tier.role);
+    if (hash == spec.ecmp_hash.end()) continue;
+    CheckMembers(hash->second, std::max(tier.up_ports, tier.down_ports),
+                 StrCat("spec.ecmpHash.", tier.role), out);
   }
   return out;
 }

@@ -35,7 +35,15 @@ TEST(SpecTest, EveryContradictionNamesItsField) {
       {"spec.tiers[1].downGbps:", [](FabricSpec& s) { s.tiers[1].down_gbps = 100; }},
       {"spec.tiers[1].role:", [](FabricSpec& s) { s.tiers[1].role = "tor"; }},
       {"spec.networkLevels.reserved:", [](FabricSpec& s) { s.levels.reserved = {9}; }},
+      {"spec.addressing.base:", [](FabricSpec& s) { s.addressing.base = "10.0.0.256"; }},
+      {"spec.addressing.base:", [](FabricSpec& s) { s.addressing.base = "fd00::1::2"; }},
       {"spec.ecmpHash.spine:", [](FabricSpec& s) { s.ecmp_hash["spine"] = {}; }},
+      {"spec.ecmpHash.tor.group.resilientTable:",
+       [](FabricSpec& s) {
+         s.ecmp_hash["tor"].group.resilient_table = {0, 1, 4};
+       }},
+      {"spec.ecmpHash.tor.group.weights:",
+       [](FabricSpec& s) { s.ecmp_hash["tor"].group.weights.assign(9, 1); }},
   };
   for (const Case& c : cases) {
     FabricSpec spec = SmallHpn(1, 2, 4);

@@ -106,12 +106,10 @@ PathPlan PlanPaths(const std::vector<Connection>& connections, const PathWorld& 
   std::vector<Flow> flows = EmptyFlows(connections);
   const std::vector<int> order = PlanningOrder(connections, flows);
   std::vector<char> kept(flows.size());
-  bool any_kept = false;
   for (int i : order) {
     Flow& flow = flows[static_cast<std::size_t>(i)];
     if (!TakePrevious(world.network(), run, flow)) continue;
     kept[static_cast<std::size_t>(i)] = 1;
-    any_kept = true;
     run.ledger.Add(flow);
   }
   for (int i : order) {
@@ -120,7 +118,7 @@ PathPlan PlanPaths(const std::vector<Connection>& connections, const PathWorld& 
     run.PlanOne(flow);
     run.ledger.Add(flow);
   }
-  if (any_kept) Improve(order, kept, options.keep_margin, run, flows);
+  Improve(order, kept, options.keep_margin, run, flows);
   for (Flow& flow : flows) SetHome(flow);
   if (options.alternates) {
     // After all main paths, so that alternates take what is left and not the other way round; old
