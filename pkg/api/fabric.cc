@@ -15,6 +15,7 @@ using fabric::Tier;
 using nlohmann::json;
 
 constexpr std::string_view kScopeNames[] = {"Segment", "FabricPod", "Fabric"};
+constexpr std::string_view kBackupWhichNames[] = {"Marked", "Chosen"};
 constexpr int kMax = 1'000'000;  // contradictions inside this range are fabric::Problems' business
 
 void ReadSizes(FieldReader& in, FabricSpec& spec) {
@@ -47,6 +48,8 @@ void ReadPolicies(FieldReader& in, FabricSpec& spec) {
       backup.Bool("borrowInFabricPod", spec.backup.borrow_in_fabric_pod);
   spec.backup.lend_to_preemptible =
       backup.Bool("lendToPreemptible", spec.backup.lend_to_preemptible);
+  spec.backup.ratio = backup.Number("ratio", 0, 0, 0.9);
+  spec.backup.which = backup.Enum("which", kBackupWhichNames, fabric::BackupWhich::kMarked);
   backup.Close();
   FieldReader levels = in.Object("networkLevels");
   spec.levels.count = levels.Int("count", spec.levels.count, 1, 64);
@@ -129,7 +132,9 @@ json EncodeSpec(const FabricSpec& spec) {
            {{"hostsPerSegment", spec.backup.hosts_per_segment},
             {"borrowInSegment", spec.backup.borrow_in_segment},
             {"borrowInFabricPod", spec.backup.borrow_in_fabric_pod},
-            {"lendToPreemptible", spec.backup.lend_to_preemptible}}},
+            {"lendToPreemptible", spec.backup.lend_to_preemptible},
+            {"ratio", spec.backup.ratio},
+            {"which", kBackupWhichNames[static_cast<std::size_t>(spec.backup.which)]}}},
           {"networkLevels", EncodeLevels(spec.levels)},
           {"addressing", {{"base", spec.addressing.base}}},
           {"tiers", EncodeTiers(spec)}};

@@ -164,6 +164,7 @@ workload::Job ToJob(const JobSpec& spec, workload::JobKey key, std::string uid,
   job.created_ms = created_ms;
   job.priority = spec.priority;
   job.preemptible = spec.preemptible;
+  job.may_preempt = spec.may_preempt;
   job.run_seconds = spec.run_seconds;
   if (spec.reserve_after_seconds) {
     job.reserve_after_ms = static_cast<std::int64_t>(*spec.reserve_after_seconds * 1000);

@@ -39,12 +39,18 @@ struct Tier {
   int stripes = 1;                // of this tier as seen from the tier below
 };
 
+// Which hosts are kept as backup: those that label or taint mark, or, besides them, as many of each
+// segment as the policy says (plan/backup_pool.h).
+enum class BackupWhich { kMarked, kChosen };
+
 // How many hosts of a segment are kept free, and what happens when they are used up.
 struct BackupPolicy {
   int hosts_per_segment = 0;
   bool borrow_in_segment = true;      // then a free ordinary host of the segment may step in
   bool borrow_in_fabric_pod = false;  // then one of the fabric pod; otherwise the slot waits
   bool lend_to_preemptible = false;   // spares may run jobs marked preemptible meanwhile
+  double ratio = 0;                   // of a segment's hosts, rounded up; the larger number counts
+  BackupWhich which = BackupWhich::kMarked;
 };
 
 // The K network priorities that switches and NICs of this fabric can tell apart (Crux section 4.3).

@@ -113,15 +113,26 @@ bool StagesFit(const Case& c, const std::vector<fabric::HostId>& host_of) {
   });
 }
 
-bool LimitsHold(const Case& c, const std::vector<Family>& families,
-                const std::vector<fabric::HostId>& host_of) {
+bool GroupLimitsHold(const fabric::Places& places, const std::vector<Family>& families,
+                     const std::vector<fabric::HostId>& host_of) {
   for (const Family& family : families) {
     if (family.policy.mode != Mode::kRequired) continue;
     for (const auto& [workers, count] : family.groups) {
-      if (Spread(*c.cluster.places, workers, host_of, family.policy.within) > 1) return false;
+      if (Spread(places, workers, host_of, family.policy.within) > 1) return false;
     }
   }
-  return StagesFit(c, host_of);
+  return true;
+}
+
+bool LimitsHold(const Case& c, const std::vector<Family>& families,
+                const std::vector<fabric::HostId>& host_of) {
+  return GroupLimitsHold(*c.cluster.places, families, host_of) && StagesFit(c, host_of);
+}
+
+bool AnyWithinHost(const std::vector<Family>& families) {
+  return std::any_of(families.begin(), families.end(), [](const Family& f) {
+    return f.policy.mode == Mode::kRequired && f.policy.within == Within::kHost;
+  });
 }
 
 int RoomOf(const Case& c, fabric::HostId id) {
@@ -234,6 +245,30 @@ Case RandomCase(Random& random, const CaseLimits& limits) {
   return c;
 }
 
+Case WideCase(Random& random) {
+  std::vector<std::vector<int>> shape(1 + random.Below(4));
+  for (auto& pod : shape) {
+    pod.resize(1 + random.Below(4));
+    for (int& hosts : pod) hosts = 1 + static_cast<int>(random.Below(6));
+  }
+  Case c = MakeCase(MakeCluster(shape), RandomJob(random, {9, 0, random.Below(3) == 0}));
+  c.job.parallelism.virtual_pipeline = Pick(random, {1, 1, 2});
+  const int busy = static_cast<int>(random.Below(5));
+  const bool small_hosts = random.Below(4) == 0;
+  for (HostState& host : c.cluster.hosts) {
+    if (small_hosts && random.Below(3) == 0) host.gpus = host.free_gpus = 4;
+    if (static_cast<int>(random.Below(6)) < busy) {
+      host.free_gpus = static_cast<std::int16_t>(random.Below(2) == 0 ? 0 : random.Below(9));
+      host.free_gpus = std::min(host.free_gpus, host.gpus);
+    }
+    if (random.Below(16) == 0) host.out = static_cast<HostOut>(1 + random.Below(3));
+    if (random.Below(16) == 0) host.backup = true;
+    if (random.Below(8) == 0) host.degraded = true;
+    if (random.Below(24) == 0) host.reserved_for = 3;
+  }
+  return c;
+}
+
 std::string Describe(const Case& c) {
   const workload::Parallelism& p = c.job.parallelism;
   std::string text = StrCat("tp", p.tensor, " cp", p.context, " ep", p.expert, " dp", p.data, " pp",
@@ -256,9 +291,7 @@ std::string Describe(const Case& c) {
 
 std::optional<Objective> BruteForce(const Case& c) {
   const std::vector<Family> families = FamiliesOf(c.job);
-  const bool by_host = std::any_of(families.begin(), families.end(), [](const Family& f) {
-    return f.policy.mode == Mode::kRequired && f.policy.within == Within::kHost;
-  });
+  const bool by_host = AnyWithinHost(families);
   // Without limits inside hosts a segment's room is its sum, and one host can stand for all.
   std::vector<std::pair<fabric::HostId, int>> rooms;
   for (fabric::SegmentId s : c.cluster.places->segments()) {
@@ -288,6 +321,75 @@ std::optional<Objective> BruteForce(const Case& c) {
   };
   descend();
   return best;
+}
+
+std::optional<Objective> FindBetter(const Case& c, const std::optional<Objective>& than) {
+  const std::vector<Family> families = FamiliesOf(c.job);
+  const bool by_host = AnyWithinHost(families);
+  const fabric::Places& places = *c.cluster.places;
+  struct Place {
+    fabric::HostId host;
+    int room;
+    int used;
+  };
+  std::vector<Place> rooms;
+  for (fabric::SegmentId s : places.segments()) {
+    int sum = 0;
+    for (fabric::HostId h : places.hosts_of(s)) {
+      if (by_host && RoomOf(c, h) > 0) rooms.push_back({h, RoomOf(c, h), 0});
+      sum += RoomOf(c, h);
+    }
+    if (!by_host && sum > 0) rooms.push_back({places.hosts_of(s)[0], sum, 0});
+  }
+  // The groups cut down to the workers that are placed: no limit is met again and no cost shrinks
+  // when more are placed.
+  std::vector<std::vector<Family>> placed(static_cast<std::size_t>(c.job.workers) + 1);
+  for (int count = 0; count <= c.job.workers; ++count) {
+    for (const Family& family : families) {
+      Family part{{}, family.policy, family.kind};
+      for (const auto& [workers, times] : family.groups) {
+        std::vector<int> there;
+        for (int w : workers) {
+          if (w < count) there.push_back(w);
+        }
+        if (there.size() > 1) part.groups[there] += times;
+      }
+      placed[static_cast<std::size_t>(count)].push_back(std::move(part));
+    }
+  }
+  std::vector<fabric::HostId> host_of;
+  std::optional<Objective> found;
+  std::function<void()> descend = [&] {
+    const std::vector<Family>& now = placed[host_of.size()];
+    if (!GroupLimitsHold(places, now, host_of)) return;
+    const Objective o = Score(places, now, host_of);
+    if (than && !(o < *than)) return;
+    if (static_cast<int>(host_of.size()) == c.job.workers) {
+      if (StagesFit(c, host_of)) found = o;
+      return;
+    }
+    for (std::size_t i = 0; i < rooms.size() && !found; ++i) {
+      if (rooms[i].used == rooms[i].room) continue;
+      // Of equal hosts of a segment (or segments of a fabric pod) nobody is on, the first stands
+      // for all.
+      const auto alike = [&](const Place& other) {
+        return other.used == 0 && other.room == rooms[i].room &&
+               (by_host ? places.segment_of(other.host) == places.segment_of(rooms[i].host)
+                        : places.fabric_pod_of(other.host) == places.fabric_pod_of(rooms[i].host));
+      };
+      if (rooms[i].used == 0 &&
+          std::any_of(rooms.begin(), rooms.begin() + static_cast<int>(i), alike)) {
+        continue;
+      }
+      ++rooms[i].used;
+      host_of.push_back(rooms[i].host);
+      descend();
+      host_of.pop_back();
+      --rooms[i].used;
+    }
+  };
+  descend();
+  return found;
 }
 
 std::string Faults(const Case& c, const std::vector<fabric::HostId>& host_of_rank) {

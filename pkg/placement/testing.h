@@ -35,8 +35,16 @@ struct CaseLimits {
 Case RandomCase(Random& random, const CaseLimits& limits);
 std::string Describe(const Case& c);
 
+// Larger and wilder than RandomCase: hosts of different sizes, more segments and fabric pods.
+// For FindBetter, because BruteForce would take too long.
+Case WideCase(Random& random);
+
 // The least objective over all placements, or nothing if there is none.
 std::optional<Objective> BruteForce(const Case& c);
+
+// The objective of some placement that is better than `than` (or of any, if nothing is given), by
+// exhaustive search that leaves out only what is no better already. Nothing: there is none.
+std::optional<Objective> FindBetter(const Case& c, const std::optional<Objective>& than);
 
 // Everything wrong with a placement: room, health, Required limits. Empty: valid.
 std::string Faults(const Case& c, const std::vector<fabric::HostId>& host_of_rank);

@@ -1,6 +1,7 @@
 #include "pkg/plan/planner.h"
 
 #include <algorithm>
+#include <set>
 
 #include "pkg/base/strings.h"
 #include "pkg/placement/replacement.h"
@@ -79,10 +80,92 @@ class Planner {
     if (out.gang.outcome == Outcome::kPlaced) {
       out.is_new = true;
       Occupy(job, out.gang.host_of_rank);
-    } else if (out.gang.outcome == Outcome::kNotNow && WaitedLongEnough(job)) {
-      KeepPlaceFor(job);
+    } else if (out.gang.outcome == Outcome::kNotNow) {
+      TellWhoGoesFirst(job, out.gang);
+      if (!StopOthersFor(job, out) && WaitedLongEnough(snapshot_, job)) KeepPlaceFor(job);
     }
     return out;
+  }
+
+  // Where only what is kept for others is in the way, says so first.
+  void TellWhoGoesFirst(int job, GangPlan& gang) const {
+    placement::Cluster open = cluster_;
+    bool any = false;
+    for (placement::HostState& host : open.hosts) {
+      any = any || (host.reserved_for >= 0 && host.reserved_for != job);
+      host.reserved_for = -1;
+    }
+    if (!any) return;
+    placement::PlannerOptions quick = options_.placement;
+    quick.explain = false;
+    const GangPlan otherwise = placement::PlanGang(open, RequestOf(job), quick);
+    if (otherwise.outcome != Outcome::kPlaced) return;
+    std::vector<placement::Reason> reasons = WaitsForTurn(otherwise.host_of_rank, job);
+    reasons.insert(reasons.end(), gang.reasons.begin(), gang.reasons.end());
+    gang.reasons = std::move(reasons);
+  }
+
+  // Counts, at every level, of what the job would get and is kept for others.
+  std::vector<placement::Reason> WaitsForTurn(const std::vector<HostId>& host_of_rank,
+                                              int job) const {
+    std::set<HostId> hosts;
+    std::set<fabric::SegmentId> segments;
+    std::set<fabric::FabricPodId> pods;
+    std::set<int> owners;
+    for (HostId host : host_of_rank) {
+      const int owner = cluster_.hosts[host.index()].reserved_for;
+      if (owner < 0 || owner == job) continue;
+      hosts.insert(host);
+      segments.insert(snapshot_.places->segment_of(host));
+      pods.insert(snapshot_.places->fabric_pod_of(host));
+      owners.insert(owner);
+    }
+    std::vector<std::string> names;
+    for (int owner : owners) names.push_back(state(owner).job.key.text());
+    const auto count = [](const auto& set) { return static_cast<std::int64_t>(set.size()); };
+    using placement::ReasonCode;
+    using workload::Within;
+    return {{ReasonCode::kWaitsForTurn, Within::kFabric, count(hosts),
+             StrCat("waits for its turn: it would fit with ", Count(count(hosts), "host"),
+                    " kept for ", Join(names, ", "), ", which goes first")},
+            {ReasonCode::kWaitsForTurn, Within::kFabricPod, count(pods),
+             StrCat("they are in ", Count(count(pods), "fabric pod"))},
+            {ReasonCode::kWaitsForTurn, Within::kSegment, count(segments),
+             StrCat("and ", Count(count(segments), "segment"))}};
+  }
+
+  // The cluster once everybody told to stop so far has left; kept from one decision to the next,
+  // because jobs are many and clusters small.
+  Snapshot& Afterwards() {
+    if (!after_) after_ = snapshot_;
+    after_->cluster = cluster_;
+    for (int victim : stopped_) {
+      for (HostId id : state(victim).assignment->host_of_rank) {
+        if (!id.valid()) continue;
+        placement::HostState& host = after_->cluster.hosts[id.index()];
+        host.free_gpus = static_cast<std::int16_t>(
+            std::min<int>(host.gpus, host.free_gpus + state(victim).job.gpus_per_worker));
+      }
+      after_->jobs[static_cast<std::size_t>(victim)].assignment.reset();
+    }
+    return *after_;
+  }
+
+  bool StopOthersFor(int job, JobPlan& out) {
+    if (preemptions_tried_ == options_.preemptions) return false;
+    ++preemptions_tried_;
+    out.preemption = PlanPreemption(Afterwards(), job, {options_.placement, 200});
+    if (!out.preemption) return false;
+    for (int victim : out.preemption->victims) {
+      stopped_.push_back(victim);
+      for (const BudgetUse& use : state(victim).budgets) {
+        after_->budgets[static_cast<std::size_t>(use.budget)].allowed -= use.pods;
+      }
+    }
+    for (HostId host : out.preemption->gang.host_of_rank) {
+      cluster_.hosts[host.index()].reserved_for = job;
+    }
+    return true;
   }
 
   // With the reservations that this job may fill lifted.
@@ -122,11 +205,6 @@ class Planner {
     out.uses_backup = true;
   }
 
-  bool WaitedLongEnough(int job) const {
-    const workload::Job& wants = state(job).job;
-    return wants.reserve_after_ms && snapshot_.now_ms - wants.created_ms >= *wants.reserve_after_ms;
-  }
-
   void KeepPlaceFor(int job) {
     auto reservation = Reserve(snapshot_, cluster_, job, options_.placement);
     if (!reservation) return;
@@ -150,6 +228,9 @@ class Planner {
   const PlanOptions& options_;
   placement::Cluster cluster_;
   Plan plan_;
+  int preemptions_tried_ = 0;
+  std::vector<int> stopped_;       // jobs that others are told to stop
+  std::optional<Snapshot> after_;  // see Afterwards
 };
 
 }  // namespace

@@ -20,6 +20,7 @@
 #include "pkg/crux/search.h"
 #include "pkg/placement/gang_planner.h"
 #include "pkg/plan/former_network.h"
+#include "pkg/plan/preemption.h"
 #include "pkg/plan/queue.h"
 #include "pkg/plan/snapshot.h"
 
@@ -39,10 +40,14 @@ struct NetworkInput {
   std::map<std::string, std::string> mistrusted;
   // Uplinks a flow may choose among; more are thinned out evenly.
   int most_candidates = 128;
+  // Also predict which share of its ideal rate each job gets, where `held_levels` hold instead of
+  // the planned ones.
+  bool predict_shares = false;
+  std::map<workload::JobKey, int> held_levels;
   // Who says how good a schedule is; empty: nobody. Used only for problems of at most
   // `most_judged_flows` flows that have a choice.
   crux::JudgeFactory judge;
-  std::int64_t most_judged_flows = 2'000;
+  std::int64_t most_judged_flows = 512;
   // A running job moves for the judge's sake only if the FLOP/s of those it meets gain this share.
   double least_judged_gain = 0.02;
 };
@@ -55,6 +60,9 @@ struct PlanOptions {
   bool replace_lost = false;  // also find new hosts for the lost ranks of placed jobs
   // Prefer, among equal places, those whose uplinks carry less of the other jobs' traffic.
   bool contention = false;
+  // Also say whom to stop for jobs that wait, for the first so many of the queue; what they would
+  // get is kept for them. 0: for nobody.
+  int preemptions = 0;
   NetworkInput input;
 };
 
@@ -68,6 +76,8 @@ struct JobNetwork {
   double correction = 1;       // k_j
   double compute_seconds = 0;  // of one iteration
   double bytes = 0;            // that leave its hosts in one iteration
+  // Of its ideal rate, as crux::PredictedShares sees it; only with NetworkInput::predict_shares.
+  std::optional<double> share;
 };
 
 struct JobPlan {
@@ -76,6 +86,9 @@ struct JobPlan {
   bool uses_backup = false;  // on lent spares, or a replacement
   placement::GangPlan gang;
   std::optional<JobNetwork> network;
+  // Of a job that waits: whom to stop for it, if that helps. Without victims: the place that others
+  // who are stopped leave.
+  std::optional<Preemption> preemption;
 };
 
 // One connection and the source port that takes it along `links`.

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <set>
 #include <tuple>
 
+#include "pkg/base/strings.h"
 #include "pkg/placement/replacement.h"
+#include "pkg/plan/queue.h"
 
 namespace yardmaster::plan {
 
@@ -22,41 +25,89 @@ using Attempt = std::function<GangPlan(const Cluster&)>;
 
 class Preemptor {
  public:
-  Preemptor(const Snapshot& snapshot, Victims candidates, Attempt attempt)
-      : snapshot_(snapshot), candidates_(std::move(candidates)), attempt_(std::move(attempt)) {}
+  Preemptor(const Snapshot& snapshot, std::int64_t needed_gpus, Victims candidates, int max_plans,
+            Attempt attempt)
+      : snapshot_(snapshot),
+        needed_gpus_(needed_gpus),
+        candidates_(std::move(candidates)),
+        plans_left_(max_plans),
+        attempt_(std::move(attempt)) {
+    for (const placement::HostState& host : snapshot.cluster.hosts) {
+      if (host.out == placement::HostOut::kNo) free_gpus_ += host.free_gpus;
+    }
+  }
 
   std::optional<Preemption> Run() {
     if (GangPlan plan = Without({}); plan.outcome == Outcome::kPlaced) {
-      return Preemption{{}, std::move(plan)};
+      return Preemption{{}, std::move(plan), true, 0, ""};
     }
-    if (!KeepLowestPriorities()) return std::nullopt;
-    Offer(candidates_);
-    for (fabric::FabricPodId pod : snapshot_.places->fabric_pods()) {
-      OfferThoseIn([&](HostId host) { return snapshot_.places->fabric_pod_of(host) == pod; });
+    const Victims all = candidates_;
+    std::set<int> priorities;
+    for (int candidate : all) priorities.insert(state(candidate).job.priority);
+    for (auto limit = LowestEnough({priorities.begin(), priorities.end()}); limit;
+         limit = Next(priorities, *limit)) {
+      candidates_ = UpTo(*limit, all);
+      TryPlaces();
+      TryAllSets();
+      if (best_) break;
     }
-    for (fabric::SegmentId segment : snapshot_.places->segments()) {
-      OfferThoseIn([&](HostId host) { return snapshot_.places->segment_of(host) == segment; });
-    }
-    for (int candidate : candidates_) Offer({candidate});
+    if (best_) best_->cheapest = !cut_;
     return std::move(best_);
   }
 
  private:
-  using Cost = std::tuple<int, std::int64_t, std::size_t, Victims>;
+  using Cost = std::tuple<int, std::int64_t, placement::Objective, std::size_t, Victims>;
 
   const JobState& state(int job) const { return snapshot_.jobs[static_cast<std::size_t>(job)]; }
   std::int64_t gpus(int job) const {
     return std::int64_t{1} * state(job).job.workers * state(job).job.gpus_per_worker;
   }
+  std::int64_t gpus(const Victims& victims) const {
+    std::int64_t sum = 0;
+    for (int victim : victims) sum += gpus(victim);
+    return sum;
+  }
 
-  Cost CostOf(const Victims& victims) const {
+  Cost CostOf(const Victims& victims, const GangPlan& plan) const {
     int priority = victims.empty() ? 0 : state(victims[0]).job.priority;
-    std::int64_t stopped = 0;
-    for (int victim : victims) {
-      priority = std::max(priority, state(victim).job.priority);
-      stopped += gpus(victim);
+    for (int victim : victims) priority = std::max(priority, state(victim).job.priority);
+    return {priority, gpus(victims), plan.objective, victims.size(), victims};
+  }
+
+  Victims UpTo(int limit, const Victims& all) const {
+    Victims lower;
+    for (int candidate : all) {
+      if (state(candidate).job.priority <= limit) lower.push_back(candidate);
     }
-    return {priority, stopped, victims.size(), victims};
+    return lower;
+  }
+
+  // More victims never hurt, budgets aside: the lowest priority that could be enough is found by
+  // halving.
+  std::optional<int> LowestEnough(const std::vector<int>& priorities) {
+    const Victims all = candidates_;
+    std::size_t low = 0, high = priorities.size();
+    if (high == 0 || Without(all).outcome != Outcome::kPlaced) return std::nullopt;
+    while (low + 1 < high) {
+      const std::size_t middle = (low + high) / 2;
+      const bool enough = Without(UpTo(priorities[middle - 1], all)).outcome == Outcome::kPlaced;
+      (enough ? high : low) = middle;
+    }
+    return priorities[high - 1];
+  }
+  static std::optional<int> Next(const std::set<int>& priorities, int after) {
+    const auto at = priorities.upper_bound(after);
+    return at == priorities.end() ? std::nullopt : std::optional(*at);
+  }
+
+  bool WithinBudgets(const Victims& victims) const {
+    std::map<int, int> used;
+    for (int victim : victims) {
+      for (const BudgetUse& use : state(victim).budgets) used[use.budget] += use.pods;
+    }
+    return std::all_of(used.begin(), used.end(), [&](const auto& entry) {
+      return entry.second <= snapshot_.budgets[static_cast<std::size_t>(entry.first)].allowed;
+    });
   }
 
   // Segments where victims have much are avoided among equal ones.
@@ -75,21 +126,15 @@ class Preemptor {
     return attempt_(cluster);
   }
 
-  // Nobody of a higher priority than needed. False: stopping all candidates would not help.
-  bool KeepLowestPriorities() {
-    if (Without(candidates_).outcome != Outcome::kPlaced) return false;
-    std::set<int> priorities;
-    for (int candidate : candidates_) priorities.insert(state(candidate).job.priority);
-    for (int limit : priorities) {
-      Victims lower;
-      for (int candidate : candidates_) {
-        if (state(candidate).job.priority <= limit) lower.push_back(candidate);
-      }
-      if (Without(lower).outcome != Outcome::kPlaced) continue;
-      candidates_ = std::move(lower);
-      return true;
+  void TryPlaces() {
+    Offer(candidates_);
+    for (fabric::FabricPodId pod : snapshot_.places->fabric_pods()) {
+      OfferThoseIn([&](HostId host) { return snapshot_.places->fabric_pod_of(host) == pod; });
     }
-    return false;
+    for (fabric::SegmentId segment : snapshot_.places->segments()) {
+      OfferThoseIn([&](HostId host) { return snapshot_.places->segment_of(host) == segment; });
+    }
+    for (int candidate : candidates_) Offer({candidate});
   }
 
   template <typename InPlace>
@@ -107,6 +152,7 @@ class Preemptor {
 
   // Thins `victims` out, dearest first, and keeps the set if it is the cheapest so far.
   void Offer(Victims victims) {
+    if (free_gpus_ + gpus(victims) < needed_gpus_) return;
     GangPlan plan = Without(victims);
     if (plan.outcome != Outcome::kPlaced) return;
     victims = OnHostsOf(plan, std::move(victims));
@@ -120,9 +166,7 @@ class Preemptor {
       std::erase(fewer, victim);
       if (Without(fewer).outcome == Outcome::kPlaced) victims = std::move(fewer);
     }
-    if (best_ && CostOf(best_->victims) <= CostOf(victims)) return;
-    plan = Without(victims);
-    best_ = Preemption{std::move(victims), std::move(plan)};
+    Keep(std::move(victims));
   }
 
   // Those in the way of this plan; the others may stay where they are.
@@ -136,32 +180,135 @@ class Preemptor {
     return victims;
   }
 
+  // True when the job fits without them.
+  bool Keep(Victims victims) {
+    if (!WithinBudgets(victims)) return false;
+    GangPlan plan = Without(victims);
+    if (plan.outcome != Outcome::kPlaced) return false;
+    Cost cost = CostOf(victims, plan);
+    if (best_ && best_cost_ <= cost) return true;
+    best_ = Preemption{std::move(victims), std::move(plan), true, 0, ""};
+    best_cost_ = std::move(cost);
+    return true;
+  }
+
+  // All sets, small gangs first, but for those that cannot be better than the best.
+  void TryAllSets() {
+    std::sort(candidates_.begin(), candidates_.end(),
+              [&](int a, int b) { return std::tuple(gpus(a), a) < std::tuple(gpus(b), b); });
+    std::vector<std::int64_t> rest(candidates_.size() + 1, 0);
+    for (std::size_t i = candidates_.size(); i-- > 0;) {
+      rest[i] = rest[i + 1] + gpus(candidates_[i]);
+    }
+    Extend({}, 0, rest);
+  }
+
+  void Extend(const Victims& chosen, std::size_t from, const std::vector<std::int64_t>& rest) {
+    const std::int64_t stopped = gpus(chosen);
+    if (cut_ || free_gpus_ + stopped + rest[from] < needed_gpus_) return;
+    // What is missing has to be stopped, too.
+    const std::int64_t least = std::max(stopped, needed_gpus_ - free_gpus_);
+    if (best_ && least > std::get<1>(best_cost_)) return;
+    for (std::size_t i = from; i < candidates_.size(); ++i) {
+      Victims more = chosen;
+      more.push_back(candidates_[i]);
+      std::sort(more.begin(), more.end());
+      const std::int64_t with = stopped + gpus(candidates_[i]);
+      if (best_ && with > std::get<1>(best_cost_)) return;  // the next ones are no smaller
+      if (!WithinBudgets(more)) continue;
+      if (free_gpus_ + with >= needed_gpus_) {
+        if (--plans_left_ < 0) cut_ = true;
+        if (cut_) return;
+        // A larger set is dearer.
+        if (Keep(more)) continue;
+      }
+      Extend(more, i + 1, rest);
+    }
+  }
+
   const Snapshot& snapshot_;
+  const std::int64_t needed_gpus_;
+  std::int64_t free_gpus_ = 0;
   Victims candidates_;
+  int plans_left_;
+  bool cut_ = false;
   const Attempt attempt_;
   std::optional<Preemption> best_;
+  Cost best_cost_;
 };
+
+std::string PlaceOf(const fabric::Places& places, const std::vector<HostId>& hosts) {
+  std::set<fabric::SegmentId> segments;
+  std::set<fabric::FabricPodId> pods;
+  for (HostId host : hosts) {
+    segments.insert(places.segment_of(host));
+    pods.insert(places.fabric_pod_of(host));
+  }
+  if (segments.size() == 1) return StrCat("segment ", places.name(*segments.begin()));
+  const std::string in = Count(static_cast<std::int64_t>(segments.size()), "segment");
+  if (pods.size() == 1) return StrCat(in, " of fabric pod ", places.name(*pods.begin()));
+  return StrCat(in, " of ", Count(static_cast<std::int64_t>(pods.size()), "fabric pod"));
+}
+
+// Hosts the job goes to that it is not on.
+std::vector<HostId> NewHosts(const JobState& wants, const std::vector<HostId>& host_of_rank) {
+  std::set<HostId> hosts(host_of_rank.begin(), host_of_rank.end());
+  if (wants.assignment) {
+    for (HostId host : wants.assignment->host_of_rank) hosts.erase(host);
+  }
+  return {hosts.begin(), hosts.end()};
+}
+
+// Sets grace_seconds and why.
+void Tell(const Snapshot& snapshot, int job, std::optional<Preemption>& decision) {
+  if (!decision || decision->victims.empty()) return;
+  constexpr std::size_t kMostNames = 3;
+  const JobState& wants = snapshot.jobs[static_cast<std::size_t>(job)];
+  std::vector<std::string> names;
+  for (int index : decision->victims) {
+    const JobState& victim = snapshot.jobs[static_cast<std::size_t>(index)];
+    decision->grace_seconds = std::max(decision->grace_seconds, victim.grace_seconds);
+    if (names.size() == kMostNames) continue;
+    names.push_back(
+        StrCat(victim.job.key.text(), " (",
+               Count(std::int64_t{1} * victim.job.workers * victim.job.gpus_per_worker, "GPU"),
+               ", priority ", victim.job.priority, ")"));
+  }
+  const std::vector<HostId> hosts = NewHosts(wants, decision->gang.host_of_rank);
+  const std::size_t more = decision->victims.size() - names.size();
+  decision->why =
+      StrCat("stops ", Join(names, ", "), more > 0 ? StrCat(" and ", more, " more") : "", " for ",
+             Count(static_cast<std::int64_t>(hosts.size()), "host"), " in ",
+             PlaceOf(*snapshot.places, hosts), "; given ", decision->grace_seconds,
+             " s to write a checkpoint, then back to the queue");
+}
 
 }  // namespace
 
 std::optional<Preemption> PlanPreemption(const Snapshot& snapshot, int job,
-                                         const placement::PlannerOptions& options) {
+                                         const PreemptionOptions& options) {
   const JobState& wants = snapshot.jobs[static_cast<std::size_t>(job)];
   Victims candidates;
   for (std::size_t i = 0; i < snapshot.jobs.size(); ++i) {
     const JobState& other = snapshot.jobs[i];
-    if (other.assignment && other.may_be_preempted && other.job.priority < wants.job.priority) {
+    const bool lower = wants.job.may_preempt && other.job.priority < wants.job.priority;
+    if (other.assignment && other.may_be_preempted &&
+        (lower || JumpedTheQueue(snapshot, job, static_cast<int>(i)))) {
       candidates.push_back(static_cast<int>(i));
     }
   }
-  placement::PlannerOptions quick = options;
+  placement::PlannerOptions quick = options.placement;
   quick.explain = false;
-  return Preemptor(snapshot, std::move(candidates),
-                   [&](const Cluster& cluster) {
-                     return placement::PlanGang(
-                         cluster, {&wants.job, &wants.groups, wants.eligible.get(), job}, quick);
-                   })
-      .Run();
+  const std::int64_t needed = std::int64_t{1} * wants.job.workers * wants.job.gpus_per_worker;
+  auto decision =
+      Preemptor(snapshot, needed, std::move(candidates), options.max_plans,
+                [&](const Cluster& cluster) {
+                  return placement::PlanGang(
+                      cluster, {&wants.job, &wants.groups, wants.eligible.get(), job}, quick);
+                })
+          .Run();
+  Tell(snapshot, job, decision);
+  return decision;
 }
 
 std::optional<Preemption> PlanTakeBack(const Snapshot& snapshot, int job) {
@@ -172,7 +319,10 @@ std::optional<Preemption> PlanTakeBack(const Snapshot& snapshot, int job) {
   Victims candidates;
   for (std::size_t i = 0; i < snapshot.jobs.size(); ++i) {
     const JobState& other = snapshot.jobs[i];
-    if (static_cast<int>(i) == job || !other.assignment || !other.job.preemptible) continue;
+    if (static_cast<int>(i) == job || !other.assignment || !other.job.preemptible ||
+        !other.may_be_preempted) {
+      continue;
+    }
     const std::vector<HostId>& hosts = other.assignment->host_of_rank;
     if (std::any_of(hosts.begin(), hosts.end(), [&](HostId host) {
           return host.valid() && snapshot.cluster.hosts[host.index()].backup;
@@ -180,13 +330,15 @@ std::optional<Preemption> PlanTakeBack(const Snapshot& snapshot, int job) {
       candidates.push_back(static_cast<int>(i));
     }
   }
-  return Preemptor(snapshot, std::move(candidates),
-                   [&](const Cluster& cluster) {
-                     return placement::ReplaceHosts(
-                         cluster, {&wants.job, &wants.groups, wants.eligible.get(), job},
-                         wants.assignment->host_of_rank, wants.lost_ranks, policy);
-                   })
-      .Run();
+  auto decision = Preemptor(snapshot, 0, std::move(candidates), PreemptionOptions{}.max_plans,
+                            [&](const Cluster& cluster) {
+                              return placement::ReplaceHosts(
+                                  cluster, {&wants.job, &wants.groups, wants.eligible.get(), job},
+                                  wants.assignment->host_of_rank, wants.lost_ranks, policy);
+                            })
+                      .Run();
+  Tell(snapshot, job, decision);
+  return decision;
 }
 
 }  // namespace yardmaster::plan

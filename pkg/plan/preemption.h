@@ -1,16 +1,25 @@
 // Which running gangs to stop so that a waiting one, or a replacement, gets its place.
 //
-// Victims are gangs of lower priority that no disruption budget protects; none is chosen for a job
-// that would still not fit. Cheapest: first the lowest highest priority among them, then the fewest
-// GPUs stopped, then the fewest gangs, then the lowest ids. Candidate sets are those that free room
-// in one segment, in one fabric pod, and anywhere, each thinned out until none can be left out, and
-// every single gang; so the set is minimal (no victim is spared for nothing), and the cheapest
-// among those tried. Stopping itself (grace period, checkpoint, re-queueing) is the caller's part.
+// Victims have a lower priority, or are preemptible and jumped the queue past the job's reservation
+// (queue.h); no gang of equal priority is stopped otherwise, none that a disruption budget
+// protects, no more of a budget's pods than it allows, and nobody for a job that would still not
+// fit. The place is one that the planner would choose, with all of the job's limits: gangs that are
+// not on it are spared.
 //
-// Complexity: one solve per candidate set and per victim tried. Deterministic. Thread safety: pure.
+// Cheapest: first the lowest highest priority among the victims, then the fewest GPUs stopped, then
+// the better place by the objective, then the fewest gangs, then the lowest ids. Sets that free one
+// segment, one fabric pod, any place, or are a single gang, each thinned out until nobody can be
+// spared, give a first answer; branch and bound over all sets proves it or finds a cheaper one, and
+// says so when it ran out of plans (`cheapest`).
+//
+// Carrying a decision out (checkpoint, eviction, back to the queue) is the caller's part.
+//
+// Complexity: one solve per set tried, at most `max_plans`. Deterministic. Thread safety: pure.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "pkg/placement/gang_planner.h"
@@ -18,14 +27,23 @@
 
 namespace yardmaster::plan {
 
+struct PreemptionOptions {
+  placement::PlannerOptions placement;
+  int max_plans = 200;  // sets of victims that are tried
+};
+
 struct Preemption {
   std::vector<int> victims;  // indices into Snapshot::jobs, ascending; empty: none is needed
   placement::GangPlan gang;  // where the job goes once they are gone
+  bool cheapest = true;      // false: not every set was tried
+  int grace_seconds = 0;     // the longest that a victim is given to write a checkpoint
+  // Who is stopped, for what and how: one sentence for events, conditions and reports.
+  std::string why;
 };
 
 // Nothing: no set of victims helps. REQUIRES: the job has no assignment.
 std::optional<Preemption> PlanPreemption(const Snapshot& snapshot, int job,
-                                         const placement::PlannerOptions& options = {});
+                                         const PreemptionOptions& options = {});
 
 // Victims among preemptible jobs that run on lent spares, so that the lost ranks of a placed job
 // find hosts. Nothing: no set helps.

@@ -1,6 +1,8 @@
 #include "pkg/plan/preemption.h"
 
 #include <gtest/gtest.h>
+#include <map>
+#include <tuple>
 
 #include "pkg/base/random.h"
 #include "pkg/fabric/testing.h"
@@ -12,6 +14,7 @@ namespace {
 
 using fabric::HostId;
 using placement::Outcome;
+using workload::Within;
 
 std::vector<HostId> Hosts(int first, int count) {
   std::vector<HostId> hosts;
@@ -110,6 +113,143 @@ TEST(PreemptionTest, NoVictimIsStoppedForNothing) {
     }
   }
   EXPECT_GT(with_victims, 30);
+}
+
+// The cheapest set by trying them all.
+std::optional<std::vector<int>> CheapestByHand(const Snapshot& s, int job) {
+  const JobState& wants = s.jobs[static_cast<std::size_t>(job)];
+  using Cost = std::tuple<int, std::int64_t, placement::Objective, std::size_t, std::vector<int>>;
+  std::optional<Cost> best;
+  for (unsigned mask = 0; mask < 1u << job; ++mask) {
+    Snapshot after = s;
+    std::vector<int> victims;
+    std::map<int, int> used;
+    int highest = 0;
+    std::int64_t gpus = 0;
+    bool allowed = true;
+    for (int i = 0; i < job; ++i) {
+      if ((mask >> i & 1) == 0) continue;
+      const JobState& victim = s.jobs[static_cast<std::size_t>(i)];
+      allowed = allowed && victim.may_be_preempted && victim.job.priority < wants.job.priority;
+      highest = victims.empty() ? victim.job.priority : std::max(highest, victim.job.priority);
+      victims.push_back(i);
+      gpus += victim.job.workers * victim.job.gpus_per_worker;
+      for (const BudgetUse& use : victim.budgets) used[use.budget] += use.pods;
+      for (HostId h : victim.assignment->host_of_rank) {
+        after.cluster.hosts[h.index()].free_gpus +=
+            static_cast<std::int16_t>(victim.job.gpus_per_worker);
+      }
+    }
+    for (const auto& [budget, pods] : used) {
+      allowed = allowed && pods <= s.budgets[static_cast<std::size_t>(budget)].allowed;
+    }
+    if (!allowed) continue;
+    const placement::GangPlan plan = placement::PlanGang(
+        after.cluster, {&wants.job, &wants.groups, nullptr, job}, {1'000'000, false});
+    if (plan.outcome != Outcome::kPlaced) continue;
+    const Cost cost{highest, gpus, plan.objective, victims.size(), victims};
+    if (!best || cost < *best) best = cost;
+  }
+  if (!best) return std::nullopt;
+  return std::get<4>(*best);
+}
+
+TEST(PreemptionTest, NoCheaperSetExists) {
+  Random random(12);
+  int with_victims = 0, several = 0, impossible = 0;
+  for (int round = 0; round < 1200; ++round) {
+    Snapshot s = MakeSnapshot(fabric::SmallHpn(1 + static_cast<int>(random.Below(2)), 2, 5));
+    const int hosts = s.places->num_hosts();
+    for (int b = 0; b < 2; ++b) s.budgets.push_back({"b", 1 + static_cast<int>(random.Below(4))});
+    for (int host = 0; host < hosts && s.jobs.size() < 8;) {
+      const int size = 1 + static_cast<int>(random.Below(3));
+      if (host / 5 == (host + size - 1) / 5 && (host + size - 1) % 5 != 4 && random.Below(5) > 0) {
+        JobState& job = AddJob(s, "j" + std::to_string(host), size);
+        job.job.priority = static_cast<int>(random.Below(3));
+        job.may_be_preempted = random.Below(6) > 0;
+        if (random.Below(3) == 0) job.budgets.push_back({static_cast<int>(random.Below(2)), size});
+        Place(s, static_cast<int>(s.jobs.size()) - 1, Hosts(host, size));
+      }
+      host += size;
+    }
+    for (int host = 0; host < hosts; ++host) {
+      if (random.Below(4) == 0 && s.cluster.hosts[static_cast<std::size_t>(host)].free_gpus == 8) {
+        s.cluster.hosts[static_cast<std::size_t>(host)].out = placement::HostOut::kCordoned;
+      }
+    }
+    JobState& urgent = AddJob(s, "urgent", 1 + static_cast<int>(random.Below(7)));
+    urgent.job.priority = 1 + static_cast<int>(random.Below(2));
+    const Within within[] = {Within::kSegment, Within::kFabricPod, Within::kFabric};
+    urgent.job.placement.data = {within[random.Below(3)], workload::Mode::kRequired};
+    const int job = static_cast<int>(s.jobs.size()) - 1;
+    const auto want = CheapestByHand(s, job);
+    const auto got = PlanPreemption(s, job);
+    ASSERT_EQ(got.has_value(), want.has_value()) << round;
+    impossible += !want;
+    if (!want) continue;
+    EXPECT_TRUE(got->cheapest);
+    ASSERT_EQ(got->victims, *want) << round;
+    with_victims += !want->empty();
+    several += want->size() > 1;
+  }
+  EXPECT_GT(with_victims, 100);
+  EXPECT_GT(several, 40);
+  EXPECT_GT(impossible, 40);
+}
+
+TEST(PreemptionTest, SharedBudgetsAllowOneVictimButNotBoth) {
+  Snapshot s = TwoSegments();
+  s.budgets = {{"default/keep", 2}};
+  for (const char* name : {"a", "b", "c"}) AddJob(s, name, 2).budgets = {{0, 2}};
+  AddJob(s, "urgent", 2).job.priority = 1;
+  s.jobs[3].job.placement.data = {Within::kSegment, workload::Mode::kRequired};
+  Place(s, 0, Hosts(0, 2));
+  Place(s, 1, Hosts(2, 2));
+  Place(s, 2, Hosts(5, 2));
+  for (int h : {7, 8}) s.cluster.hosts[static_cast<std::size_t>(h)].free_gpus = 0;
+  EXPECT_EQ(PlanPreemption(s, 3)->victims.size(), 1u);
+  AddJob(s, "larger", 4).job.priority = 1;
+  s.jobs[4].job.placement.data = {Within::kSegment, workload::Mode::kRequired};
+  EXPECT_FALSE(PlanPreemption(s, 4));
+  s.budgets[0].allowed = 4;
+  EXPECT_EQ(PlanPreemption(s, 4)->victims, (std::vector<int>{0, 1}));
+}
+
+TEST(PreemptionTest, TheDecisionSaysWhoIsStoppedForWhatAndHowLongTheyHave) {
+  Snapshot s = TwoSegments();
+  AddJob(s, "a", 4).grace_seconds = 90;
+  AddJob(s, "b", 4).grace_seconds = 10;
+  AddJob(s, "urgent", 4).job.priority = 3;
+  s.jobs[1].job.priority = 1;
+  Place(s, 0, Hosts(0, 4));
+  Place(s, 1, Hosts(5, 4));
+  const auto decision = PlanPreemption(s, 2);
+  ASSERT_TRUE(decision);
+  EXPECT_EQ(decision->grace_seconds, 90);
+  EXPECT_EQ(
+      decision->why,
+      "stops default/a (32 GPUs, priority 0) for 4 hosts in segment p0s0; given 90 s to write "
+      "a checkpoint, then back to the queue");
+  s.jobs[2].job.may_preempt = false;
+  EXPECT_FALSE(PlanPreemption(s, 2));
+}
+
+TEST(PreemptionTest, APlanKeepsWhatAPreemptorGetsFromLaterJobs) {
+  Snapshot s = TwoSegments();
+  AddJob(s, "a", 3);
+  Place(s, 0, Hosts(0, 3));
+  for (int h = 5; h < 9; ++h) s.cluster.hosts[static_cast<std::size_t>(h)].free_gpus = 0;
+  AddJob(s, "urgent", 4).job.priority = 3;
+  AddJob(s, "small", 1);
+  PlanOptions options;
+  options.network = false;
+  EXPECT_TRUE(MakePlan(s, options).jobs[2].is_new);  // takes the host that urgent needs
+  options.preemptions = 8;
+  const Plan plan = MakePlan(s, options);
+  ASSERT_TRUE(plan.jobs[1].preemption);
+  EXPECT_EQ(plan.jobs[1].preemption->victims, std::vector<int>{0});
+  EXPECT_EQ(plan.jobs[2].gang.outcome, Outcome::kNotNow);
+  EXPECT_EQ(plan.jobs[2].gang.reasons[0].code, placement::ReasonCode::kWaitsForTurn);
 }
 
 TEST(PreemptionTest, LentSparesAreTakenBack) {

@@ -19,6 +19,12 @@ placement::GangRequest RequestOf(const Snapshot& snapshot, int job) {
   return {&state.job, &state.groups, state.eligible.get(), job};
 }
 
+bool GoesFirst(const Snapshot& snapshot, int a, int b) {
+  const workload::Job& x = snapshot.jobs[static_cast<std::size_t>(a)].job;
+  const workload::Job& y = snapshot.jobs[static_cast<std::size_t>(b)].job;
+  return std::tie(y.priority, x.created_ms, x.key) < std::tie(x.priority, y.created_ms, y.key);
+}
+
 std::optional<std::int64_t> ExpectedEnd(const JobState& state) {
   if (!state.started_ms || !state.job.run_seconds) return std::nullopt;
   return *state.started_ms + static_cast<std::int64_t>(*state.job.run_seconds * 1000);
@@ -52,44 +58,60 @@ std::vector<int> QueueOrder(const Snapshot& snapshot) {
   for (std::size_t i = 0; i < snapshot.jobs.size(); ++i) {
     if (!snapshot.jobs[i].assignment) order.push_back(static_cast<int>(i));
   }
-  std::sort(order.begin(), order.end(), [&](int a, int b) {
-    const workload::Job& x = snapshot.jobs[static_cast<std::size_t>(a)].job;
-    const workload::Job& y = snapshot.jobs[static_cast<std::size_t>(b)].job;
-    return std::tie(y.priority, x.created_ms, x.key) < std::tie(x.priority, y.created_ms, y.key);
-  });
+  std::sort(order.begin(), order.end(), [&](int a, int b) { return GoesFirst(snapshot, a, b); });
   return order;
+}
+
+bool WaitedLongEnough(const Snapshot& snapshot, int job) {
+  const workload::Job& wants = snapshot.jobs[static_cast<std::size_t>(job)].job;
+  return wants.reserve_after_ms && snapshot.now_ms - wants.created_ms >= *wants.reserve_after_ms;
+}
+
+bool JumpedTheQueue(const Snapshot& snapshot, int job, int runs) {
+  const JobState& other = snapshot.jobs[static_cast<std::size_t>(runs)];
+  const workload::Job& wants = snapshot.jobs[static_cast<std::size_t>(job)].job;
+  return WaitedLongEnough(snapshot, job) && other.assignment && other.job.preemptible &&
+         other.may_be_preempted && GoesFirst(snapshot, job, runs) && other.started_ms &&
+         *other.started_ms >= wants.created_ms + *wants.reserve_after_ms;
 }
 
 std::optional<Reservation> Reserve(const Snapshot& snapshot, const Cluster& cluster, int job,
                                    const placement::PlannerOptions& options) {
+  // Who jumped the queue can be stopped at any time.
+  Cluster now = cluster;
   std::vector<std::pair<std::int64_t, std::size_t>> ends;
   for (std::size_t i = 0; i < snapshot.jobs.size(); ++i) {
     if (!snapshot.jobs[i].assignment) continue;
-    if (const auto end = ExpectedEnd(snapshot.jobs[i])) ends.push_back({*end, i});
+    if (JumpedTheQueue(snapshot, job, static_cast<int>(i))) {
+      Free(snapshot.jobs[i], now);
+    } else if (const auto end = ExpectedEnd(snapshot.jobs[i])) {
+      ends.push_back({*end, i});
+    }
   }
   std::sort(ends.begin(), ends.end());
   // Freeing more never hurts, so the first end that is enough is found by halving.
   auto after = [&](std::size_t count) {
-    Cluster later = cluster;
+    Cluster later = now;
     for (std::size_t i = 0; i < count; ++i) Free(snapshot.jobs[ends[i].second], later);
-    return later;
+    return PlaceFor(snapshot, later, job, options);
   };
-  if (!ends.empty() && PlaceFor(snapshot, after(ends.size()), job, options)) {
-    std::size_t low = 1, high = ends.size();
+  if (after(ends.size())) {
+    std::size_t low = 0, high = ends.size();
     while (low < high) {
       const std::size_t middle = (low + high) / 2;
-      if (PlaceFor(snapshot, after(middle), job, options)) {
+      if (after(middle)) {
         high = middle;
       } else {
         low = middle + 1;
       }
     }
-    std::optional<Reservation> reservation = PlaceFor(snapshot, after(low), job, options);
-    reservation->start_ms = ends[low - 1].first;
+    std::optional<Reservation> reservation = after(low);
+    reservation->start_ms =
+        low == 0 ? snapshot.now_ms : std::max(snapshot.now_ms, ends[low - 1].first);
     return reservation;
   }
   // Nobody says when: the place on the fabric that the fewest GPUs of others are in.
-  Cluster empty = cluster;
+  Cluster empty = now;
   empty.uplink_load.assign(static_cast<std::size_t>(snapshot.places->num_segments()), 0);
   for (HostId id : snapshot.places->hosts()) {
     placement::HostState& host = empty.hosts[id.index()];

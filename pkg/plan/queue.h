@@ -2,7 +2,9 @@
 //
 // Order: priority (higher first), then creation time, then namespace/name. A job that has waited
 // longer than its reserve_after_ms reserves the place that will be free first; others use reserved
-// hosts only if they are preemptible or known to end in time. Thread safety: pure functions.
+// hosts only if they are known to end in time, or are preemptible: these are stopped when the place
+// is needed, whatever their priority (JumpedTheQueue), so nobody who reserves is delayed by those
+// who did not wait. Thread safety: pure functions.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +28,13 @@ struct Reservation {
 // expected ends of running jobs set free, else the least occupied one. Nothing if it fits nowhere.
 std::optional<Reservation> Reserve(const Snapshot& snapshot, const placement::Cluster& cluster,
                                    int job, const placement::PlannerOptions& options);
+
+// Whether `job` has waited as long as its policy asks before it reserves.
+bool WaitedLongEnough(const Snapshot& snapshot, int job);
+
+// Whether `runs` is a preemptible gang that comes after `job` in the queue and started although
+// `job` had a reservation already. Whoever waited may have it stopped.
+bool JumpedTheQueue(const Snapshot& snapshot, int job, int runs);
 
 // Whether `job`, started now, may use hosts of `reservation`.
 bool MayBackfill(const Snapshot& snapshot, int job, const Reservation& reservation);

@@ -24,6 +24,17 @@ struct Assignment {
   std::vector<fabric::HostId> host_of_rank;
 };
 
+// Pods that may not all be stopped at once, whoever owns them.
+struct DisruptionBudget {
+  std::string name;  // "namespace/name"
+  int allowed = 0;   // pods that may be stopped now
+};
+// Of a placed job: how many of its pods a budget covers.
+struct BudgetUse {
+  int budget = 0;  // index into Snapshot::budgets
+  int pods = 0;
+};
+
 struct JobState {
   workload::Job job;
   workload::WorkerGroups groups;
@@ -36,6 +47,9 @@ struct JobState {
   std::optional<std::int64_t> started_ms;
   // False: a disruption budget forbids to stop it now.
   bool may_be_preempted = true;
+  std::vector<BudgetUse> budgets;
+  // What it is given to write a checkpoint and end when it is stopped.
+  int grace_seconds = 30;
 };
 
 struct Snapshot {
@@ -43,7 +57,8 @@ struct Snapshot {
   std::shared_ptr<const fabric::Places> places;
   std::shared_ptr<const fabric::Network> network;  // null: no Fabric object; placement still works
   placement::Cluster cluster;
-  std::vector<JobState> jobs;            // by key
+  std::vector<JobState> jobs;  // by key
+  std::vector<DisruptionBudget> budgets;
   std::vector<std::uint8_t> cable_down;  // by CableId; empty: all up
   // What could not be used, e.g. Nodes without place labels: "Node n7: metadata.labels...: ...".
   std::vector<std::string> warnings;

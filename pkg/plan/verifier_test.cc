@@ -56,7 +56,8 @@ TEST(VerifierTest, AcceptsWhatThePlannerPlansAndNothingOutsideTheLimits) {
     Snapshot s;
     s.places = c.cluster.places;
     s.cluster = c.cluster;
-    s.jobs.push_back({c.job, c.groups, nullptr, {}, {}, {}, {}, true});
+    s.jobs.emplace_back().job = c.job;
+    s.jobs[0].groups = c.groups;
     const placement::GangPlan plan = placement::PlanGang(c.cluster, c.request(), {200'000, false});
     if (plan.outcome == placement::Outcome::kPlaced) {
       ASSERT_EQ(Verdict(s, plan.host_of_rank), "") << placement::Describe(c);

@@ -8,6 +8,7 @@
 #include "pkg/api/rank_resolver.h"
 #include "pkg/api/slot.h"
 #include "pkg/base/strings.h"
+#include "pkg/plan/backup_pool.h"
 #include "pkg/state/host_builder.h"
 
 namespace yardmaster::state {
@@ -107,8 +108,12 @@ class JobBuilder {
         job != nullptr ? job->metadata.created_ms : gang.metadata.created_ms;
     entry.state.job = api::ToJob(gang.job, {gang.metadata.namespace_name, gang.metadata.name},
                                  gang.owner.uid, created, hosts_.gpus_per_host);
+    if (job != nullptr) entry.state.grace_seconds = job->checkpoint.grace_seconds;
     CheckJob(entry.state);
     if (!gang.status.assignments.empty()) ReadAssignment(gang, entry.state);
+    if (entry.state.assignment && gang.status.committed_ms != 0) {
+      entry.state.started_ms = gang.status.committed_ms;
+    }
     entries_.push_back(std::move(entry));
   }
 
@@ -119,6 +124,7 @@ class JobBuilder {
     entry.rank_bases = {{"", 0}};
     entry.state.job =
         api::ToJob(job.job, key, job.metadata.uid, job.metadata.created_ms, hosts_.gpus_per_host);
+    entry.state.grace_seconds = job.checkpoint.grace_seconds;
     CheckJob(entry.state);
     entries_.push_back(std::move(entry));
   }
@@ -241,10 +247,15 @@ class JobBuilder {
     return taint.key.rfind("node.kubernetes.io/", 0) == 0;
   }
 
+  // Written by us, and released pods tolerate them: backup hosts and promised GPUs are counted, so
+  // these taints say nothing more.
+  static bool IsOurTaint(const api::Taint& taint) {
+    return taint.key == api::kBackupKey || taint.key == api::kPromisedKey;
+  }
+
   static bool Repelled(const api::Node& node, const std::vector<api::Toleration>& tolerations) {
     return std::any_of(node.taints.begin(), node.taints.end(), [&](const api::Taint& taint) {
-      return taint.key != api::kBackupKey && !IsHealthTaint(taint) &&
-             !api::Tolerates(tolerations, taint);
+      return !IsOurTaint(taint) && !IsHealthTaint(taint) && !api::Tolerates(tolerations, taint);
     });
   }
 
@@ -310,7 +321,7 @@ class JobBuilder {
 
   static bool Evicts(const api::Node& node, const std::vector<api::Toleration>& tolerations) {
     return std::any_of(node.taints.begin(), node.taints.end(), [&](const api::Taint& taint) {
-      return taint.effect == api::TaintEffect::kNoExecute && taint.key != api::kBackupKey &&
+      return taint.effect == api::TaintEffect::kNoExecute && !IsOurTaint(taint) &&
              !api::Tolerates(tolerations, taint);
     });
   }
@@ -329,6 +340,7 @@ plan::Snapshot BuildSnapshot(const World& world) {
   plan::Snapshot snapshot;
   const Hosts hosts = BuildHosts(world.fabrics, world.nodes, world.gangs, snapshot);
   JobBuilder(world, hosts, snapshot).Run();
+  plan::ApplyBackupPolicy(snapshot);
   for (const std::string& problem : world.problems) snapshot.warnings.push_back(problem);
   return snapshot;
 }

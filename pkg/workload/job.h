@@ -63,7 +63,8 @@ struct Job {
   std::string uid;
   std::int64_t created_ms = 0;
   int priority = 0;
-  bool preemptible = false;
+  bool preemptible = false;  // may run on what is kept for others, and is stopped when they need it
+  bool may_preempt = true;   // stops jobs of lower priority for its place
   std::optional<double> run_seconds;             // expected, for backfill
   std::optional<std::int64_t> reserve_after_ms;  // waits this long, then reserves its place
   int workers = 1;

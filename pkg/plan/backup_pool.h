@@ -1,0 +1,30 @@
+// Which hosts are kept as backup where the Fabric's policy chooses them (BackupWhich::kChosen) and
+// not only label and taint.
+//
+// A segment of h hosts keeps as many as the policy says: its count, scaled where the segment is not
+// fully built, or its ratio rounded up, whichever is more, but never all. Nodes that are marked as
+// backup come first (all of them count, even if more); then hosts in service that are wholly free,
+// then those with nothing but preemptible jobs on them where spares are lent, then busy ones, then
+// those that are out; equal ones by id, the highest first.
+//
+// Why so: the choice looks at no history, so any process makes the same one. A host that fails and
+// was none of them changes nothing; one that was is made good for by the next free host, and a
+// repaired host refills the pool. The number kept never depends on who is busy or down, so that
+// "Never" stays proved.
+//
+// Complexity: O(hosts log hosts + ranks). Deterministic. Thread safety: pure functions.
+#pragma once
+
+#include "pkg/fabric/spec.h"
+#include "pkg/plan/snapshot.h"
+
+namespace yardmaster::plan {
+
+// Hosts that a segment of `hosts` hosts keeps, if it was built for `planned` of them.
+int BackupHostsOf(const fabric::BackupPolicy& policy, int hosts, int planned);
+
+// Sets HostState::backup by the policy of snapshot.network. Call it once occupation, health and
+// assignments are known.
+void ApplyBackupPolicy(Snapshot& snapshot);
+
+}  // namespace yardmaster::plan

@@ -1,0 +1,236 @@
+#include "pkg/plan/queue.h"
+
+#include <algorithm>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <map>
+
+#include "pkg/base/random.h"
+#include "pkg/base/strings.h"
+#include "pkg/fabric/testing.h"
+#include "pkg/plan/planner.h"
+#include "pkg/plan/testing.h"
+
+namespace yardmaster::plan {
+namespace {
+
+using fabric::HostId;
+using placement::Outcome;
+using placement::ReasonCode;
+using workload::Within;
+
+const JobPlan& Of(const Plan& plan, int job) {
+  return *std::find_if(plan.jobs.begin(), plan.jobs.end(),
+                       [&](const JobPlan& p) { return p.job == job; });
+}
+
+PlanOptions Quick(int preemptions) {
+  PlanOptions options;
+  options.network = false;
+  options.placement.explain = false;
+  options.preemptions = preemptions;
+  return options;
+}
+
+// Four ordinary hosts: two run until 1,100 s, all four are reserved for "big".
+Snapshot Reserved() {
+  Snapshot s = MakeSnapshot(fabric::SmallHpn(1, 1, 5));
+  s.now_ms = 1'000'000;
+  JobState& running = AddJob(s, "running", 2);
+  running.started_ms = 900'000;
+  running.job.run_seconds = 200;
+  Place(s, 0, {HostId(1), HostId(2)});
+  JobState& big = AddJob(s, "big", 4);
+  big.job.reserve_after_ms = 60'000;
+  return s;
+}
+
+TEST(QueueTest, AJobThatOnlyWaitsForItsTurnSaysSoWithCountsPerLevel) {
+  Snapshot s = Reserved();
+  AddJob(s, "small", 2).job.created_ms = 5;
+  const Plan plan = MakePlan(s, Quick(0));
+  const auto& reasons = Of(plan, 2).gang.reasons;
+  ASSERT_GE(reasons.size(), 3u);
+  EXPECT_EQ(reasons[0].code, ReasonCode::kWaitsForTurn);
+  EXPECT_EQ(reasons[0].level, Within::kFabric);
+  EXPECT_EQ(reasons[0].count, 2);
+  EXPECT_EQ(reasons[0].message,
+            "waits for its turn: it would fit with 2 hosts kept for default/big, which goes first");
+  EXPECT_EQ(reasons[1].code, ReasonCode::kWaitsForTurn);
+  EXPECT_EQ(reasons[1].level, Within::kFabricPod);
+  EXPECT_EQ(reasons[2].level, Within::kSegment);
+  EXPECT_EQ(reasons[2].count, 1);
+}
+
+TEST(QueueTest, AJobThatWouldNotFitAnywayDoesNotBlameTheQueue) {
+  Snapshot s = Reserved();
+  AddJob(s, "larger", 3).job.created_ms = 5;
+  const Plan plan = MakePlan(s, Quick(0));
+  for (const auto& reason : Of(plan, 2).gang.reasons) {
+    EXPECT_NE(reason.code, ReasonCode::kWaitsForTurn);
+  }
+}
+
+TEST(QueueTest, WhoeverWaitedStopsPreemptibleJobsThatJumpedTheQueue) {
+  Snapshot s = Reserved();
+  JobState& guest = AddJob(s, "guest", 2);
+  guest.job.created_ms = 5;
+  guest.job.preemptible = true;
+  guest.started_ms = 950'000;  // after the reservation of big at 60 s
+  Place(s, 2, {HostId(0), HostId(3)});
+  EXPECT_TRUE(JumpedTheQueue(s, 1, 2));
+  EXPECT_FALSE(PlanPreemption(s, 1));  // the others still run
+  s.now_ms = 1'100'000;
+  s.jobs[0].job.preemptible = true;  // running, too, but it was there before
+  s.jobs[0].started_ms = 50'000;
+  EXPECT_FALSE(JumpedTheQueue(s, 1, 0));
+  EXPECT_FALSE(PlanPreemption(s, 1));
+  s.jobs[0].assignment.reset();
+  s.cluster.hosts[1].free_gpus = s.cluster.hosts[2].free_gpus = 8;
+  s.jobs[0].job.priority = -1;
+  const auto back = PlanPreemption(s, 1);
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->victims, std::vector<int>{2});
+  s.jobs[2].may_be_preempted = false;
+  EXPECT_FALSE(PlanPreemption(s, 1));
+}
+
+// A cluster over time: jobs arrive, run as long as they say (or nobody knows how long), are stopped
+// and queued again.
+class Timeline {
+ public:
+  explicit Timeline(std::uint64_t seed) : random_(seed) {
+    const bool one_priority = random_.Below(2) == 0;
+    for (int i = 0; i < 14; ++i) {
+      Sim sim;
+      sim.name = StrCat("j", 10 + i);
+      sim.hosts = 1 + static_cast<int>(random_.Below(3)) * (i % 4 == 0 ? 2 : 1);
+      sim.created_s = static_cast<int>(random_.Below(40));
+      sim.runs_s = 3 + static_cast<int>(random_.Below(20));
+      sim.known = random_.Below(4) > 0;
+      sim.preemptible = random_.Below(4) == 0;
+      sim.priority = one_priority ? 0 : static_cast<int>(random_.Below(2));
+      if (random_.Below(2) == 0) sim.reserve_after_s = static_cast<int>(random_.Below(5));
+      sims_.push_back(sim);
+    }
+  }
+
+  // Counts promises that were kept; fails the test when one was not.
+  int Run() {
+    for (now_s_ = 0; now_s_ < 400; ++now_s_) {
+      for (Sim& sim : sims_) {
+        if (sim.started_s >= 0 && !sim.done && now_s_ >= sim.started_s + sim.runs_s) {
+          sim.done = true;
+          sim.at.clear();
+        }
+      }
+      // Those who are stopped leave at once, then the others get their place.
+      for (int again = 0; again < 4 && Pass(); ++again) {
+      }
+    }
+    for (const Sim& sim : sims_) EXPECT_TRUE(sim.done) << sim.name;
+    return kept_;
+  }
+
+ private:
+  struct Sim {
+    std::string name;
+    int hosts = 1, created_s = 0, runs_s = 1, priority = 0, started_s = -1;
+    bool known = true, preemptible = false, done = false;
+    std::optional<int> reserve_after_s;
+    std::vector<HostId> at;
+    std::optional<std::int64_t> promised_ms;
+  };
+
+  Snapshot Now(std::vector<Sim*>& of_job) {
+    Snapshot s = MakeSnapshot(fabric::SmallHpn(1, 2, 5));
+    s.now_ms = now_s_ * 1000;
+    for (Sim& sim : sims_) {
+      if (sim.done || sim.created_s > now_s_) continue;
+      JobState& job = AddJob(s, sim.name, sim.hosts);
+      of_job.push_back(&sim);
+      job.job.created_ms = sim.created_s * 1000;
+      job.job.priority = sim.priority;
+      job.job.preemptible = sim.preemptible;
+      if (sim.known) job.job.run_seconds = sim.runs_s;
+      if (sim.reserve_after_s) job.job.reserve_after_ms = *sim.reserve_after_s * 1000;
+      if (sim.at.empty()) continue;
+      job.started_ms = sim.started_s * 1000;
+      Place(s, static_cast<int>(s.jobs.size()) - 1, sim.at);
+    }
+    return s;
+  }
+
+  // True when somebody was stopped.
+  bool Pass() {
+    std::vector<Sim*> of_job;
+    const Snapshot s = Now(of_job);
+    const std::vector<int> queue = QueueOrder(s);
+    const Plan plan = MakePlan(s, Quick(3));
+    bool stopped = false;
+    for (const JobPlan& job : plan.jobs) {
+      Sim& sim = *of_job[static_cast<std::size_t>(job.job)];
+      if (job.is_new) {
+        sim.at = job.gang.host_of_rank;
+        sim.started_s = now_s_;
+        if (sim.promised_ms) {
+          ++kept_;
+          sim.promised_ms.reset();
+        }
+      }
+      if (!job.preemption) continue;
+      for (int victim : job.preemption->victims) {
+        Sim& other = *of_job[static_cast<std::size_t>(victim)];
+        EXPECT_TRUE(other.priority < sim.priority ||
+                    (other.preemptible && other.priority == sim.priority));
+        other.at.clear();
+        other.started_s = -1;
+        stopped = true;
+      }
+    }
+    CheckPromise(s, queue, plan, of_job);
+    return stopped;
+  }
+
+  // The first of the queue starts no later than it was ever promised while it was the first.
+  void CheckPromise(const Snapshot& s, const std::vector<int>& queue, const Plan& plan,
+                    const std::vector<Sim*>& of_job) {
+    for (Sim* sim : of_job) {
+      if (queue.empty() || sim != of_job[static_cast<std::size_t>(queue[0])]) {
+        sim->promised_ms.reset();
+      }
+    }
+    if (queue.empty() || Of(plan, queue[0]).is_new) return;
+    Sim& first = *of_job[static_cast<std::size_t>(queue[0])];
+    const auto& stops = Of(plan, queue[0]).preemption;
+    if (stops && !stops->victims.empty()) return;  // it gets their place in the next pass
+    if (first.promised_ms) {
+      EXPECT_LT(s.now_ms, *first.promised_ms) << first.name << " waits longer than promised";
+    }
+    for (const Reservation& reservation : plan.reservations) {
+      if (reservation.job != queue[0] || !reservation.start_ms) continue;
+      // An end that did not come when it was expected promises nothing.
+      if (*reservation.start_ms <= s.now_ms) continue;
+      if (first.promised_ms) {
+        EXPECT_LE(*reservation.start_ms, *first.promised_ms);
+      }
+      first.promised_ms = reservation.start_ms;
+    }
+  }
+
+  Random random_;
+  std::vector<Sim> sims_;
+  int now_s_ = 0;
+  int kept_ = 0;
+};
+
+TEST(QueueTest, AReservingJobIsNeverDelayedByThoseWhoDidNotWait) {
+  int kept = 0;
+  for (std::uint64_t seed = 1; seed <= 60 && !testing::Test::HasFailure(); ++seed) {
+    kept += Timeline(seed).Run();
+  }
+  EXPECT_GT(kept, 40);
+}
+
+}  // namespace
+}  // namespace yardmaster::plan
