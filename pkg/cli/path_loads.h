@@ -1,0 +1,17 @@
+// How evenly planned paths use the links between switches, for `plan --paths`. Thread safety: pure
+// functions.
+#pragma once
+
+#include "nlohmann/json_fwd.hpp"
+
+#include "pkg/plan/planner.h"
+
+namespace yardmaster::cli {
+
+// One entry for each ToR and direction that flows of `plan.paths` use: the switch, whether they
+// come in, its links that are up, the flows, the most of them on one link ("fullest"), the least
+// that is possible there ("bound"), and every link with its flows ("loads"). REQUIRES:
+// snapshot.network.
+nlohmann::json UplinksJson(const plan::Snapshot& snapshot, const plan::Plan& plan);
+
+}  // namespace yardmaster::cli
