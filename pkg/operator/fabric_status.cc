@@ -1,6 +1,8 @@
 #include "pkg/operator/fabric_status.h"
 
+#include <algorithm>
 #include <string>
+#include <utility>
 
 #include "pkg/base/strings.h"
 
@@ -17,7 +19,111 @@ std::string WarningAbout(const api::Fabric& fabric, const plan::Snapshot& snapsh
   return "";
 }
 
+using api::Condition;
+using api::ConditionStatus;
+
+// "a, b, c and 4 more".
+std::string Listed(const std::vector<std::string>& names) {
+  constexpr std::size_t kMost = 8;
+  std::vector<std::string> some(names.begin(), names.begin() + std::min(names.size(), kMost));
+  std::string text = Join(some, ", ");
+  if (names.size() > kMost) text += StrCat(" and ", names.size() - kMost, " more");
+  return text;
+}
+
+Condition Of(const char* type, ConditionStatus status, const char* reason, std::string message) {
+  return {type, status, reason, std::move(message), 0, 0};
+}
+
+Condition LinksUp(const NetworkHealth& health) {
+  if (!health.links_problem.empty()) {
+    return Of(kLinksUpCondition, ConditionStatus::kFalse, "ReportUnusable", health.links_problem);
+  }
+  if (!health.down.empty()) {
+    std::string text = StrCat(Count(static_cast<std::int64_t>(health.down.size()), "cable"),
+                              " down: ", Listed(health.down));
+    return Of(kLinksUpCondition, ConditionStatus::kFalse, "LinksDown", std::move(text));
+  }
+  if (health.held > 0) {
+    return Of(kLinksUpCondition, ConditionStatus::kTrue, "HeldBack",
+              StrCat(Count(health.held, "cable"), " back and not used yet, for fear of flapping"));
+  }
+  return Of(kLinksUpCondition, ConditionStatus::kTrue, "AllUp", "no cable is reported down");
+}
+
+Condition WiringVerified(const Evidence& evidence) {
+  const repac::WiringReport& wiring = evidence.wiring;
+  if (!evidence.neighbours_reported || wiring.checked == 0) {
+    return Of(kWiringVerifiedCondition, ConditionStatus::kUnknown, "NotReported",
+              "nobody reports what the ports are plugged into");
+  }
+  if (wiring.faults.empty()) {
+    return Of(kWiringVerifiedCondition, ConditionStatus::kTrue, "AsDescribed",
+              "every cable that was reported is where the Fabric has it");
+  }
+  std::vector<std::string> faults;
+  for (const repac::WiringFault& fault : wiring.faults) {
+    faults.push_back(StrCat(fault.port, " is in ", fault.found, " instead of ", fault.expected));
+  }
+  std::vector<std::string> swaps;
+  for (const repac::PlugSwap& swap : wiring.swaps) {
+    swaps.push_back(StrCat(swap.first, " and ", swap.second));
+  }
+  std::string text = Listed(faults);
+  if (!swaps.empty()) text += StrCat("; exchange the plugs at ", Listed(swaps));
+  return Of(kWiringVerifiedCondition, ConditionStatus::kFalse, "Miswired", std::move(text));
+}
+
+Condition PathsTrusted(const Evidence& evidence) {
+  std::vector<std::string> wrong;
+  std::vector<std::string> trusted;
+  for (const repac::RoleTrust& role : evidence.roles) {
+    if (role.verdict == repac::Verdict::kMistrusted) {
+      wrong.push_back(StrCat(role.role, ": ", role.example));
+    } else if (role.verdict == repac::Verdict::kTrusted) {
+      trusted.push_back(role.role);
+    }
+  }
+  if (!wrong.empty()) {
+    return Of(kPathsTrustedCondition, ConditionStatus::kFalse, "PredictionsDiffer",
+              StrCat(Join(wrong, "; "), "; no source ports are planned through these roles"));
+  }
+  if (!trusted.empty()) {
+    return Of(kPathsTrustedCondition, ConditionStatus::kTrue, "PredictionsAgree",
+              StrCat("packets go where the hashes of ", Join(trusted, ", "), " say"));
+  }
+  return Of(kPathsTrustedCondition, ConditionStatus::kUnknown, "NotObserved",
+            "too little was seen of where packets go");
+}
+
+Condition PathsPlanned(const NetworkHealth& health) {
+  if (!health.evidence.balancing.empty()) {
+    std::vector<std::string> hosts;
+    for (const auto& [host, how] : health.evidence.balancing) {
+      hosts.push_back(StrCat(host, " (", how, ")"));
+    }
+    return Of(kPathsPlannedCondition, ConditionStatus::kFalse, "NicLoadBalancing",
+              StrCat("these hosts' NICs choose paths by themselves and get no source ports: ",
+                     Listed(hosts)));
+  }
+  if (health.unplanned_flows > 0) {
+    return Of(kPathsPlannedCondition, ConditionStatus::kFalse, "NotPredictable",
+              StrCat("some connections have no source port: ", health.unplanned_reason));
+  }
+  return Of(kPathsPlannedCondition, ConditionStatus::kTrue, "Planned",
+            "every connection of every placed gang has a source port");
+}
+
 }  // namespace
+
+void AddNetworkConditions(const NetworkHealth& health, std::int64_t generation, std::int64_t now_ms,
+                          api::FabricStatus& status) {
+  for (Condition condition : {LinksUp(health), WiringVerified(health.evidence),
+                              PathsTrusted(health.evidence), PathsPlanned(health)}) {
+    condition.observed_generation = generation;
+    api::SetCondition(status.conditions, std::move(condition), now_ms);
+  }
+}
 
 api::FabricStatus StatusOf(const api::Fabric& fabric, const plan::Snapshot& snapshot, bool used,
                            std::int64_t now_ms) {

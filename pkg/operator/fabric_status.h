@@ -1,10 +1,13 @@
-// What a Fabric's status says: how many places and hosts its Nodes make, and whether it can be
-// planned on. Pure. Thread safety: pure function.
+// What a Fabric's status says: how many places and hosts its Nodes make, whether it can be planned
+// on, and what state its links, cables and hashes are in. Pure. Thread safety: pure function.
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "pkg/api/fabric.h"
+#include "pkg/operator/network_evidence.h"
 #include "pkg/plan/snapshot.h"
 
 namespace yardmaster::op {
@@ -14,5 +17,24 @@ namespace yardmaster::op {
 // another Fabric is used; the message is then the one that planning reported.
 api::FabricStatus StatusOf(const api::Fabric& fabric, const plan::Snapshot& snapshot, bool used,
                            std::int64_t now_ms);
+
+// Condition types that tell of the network's state.
+inline constexpr char kLinksUpCondition[] = "LinksUp";
+inline constexpr char kWiringVerifiedCondition[] = "WiringVerified";
+inline constexpr char kPathsTrustedCondition[] = "PathsTrusted";
+inline constexpr char kPathsPlannedCondition[] = "PathsPlanned";
+
+struct NetworkHealth {
+  std::vector<std::string> down;  // names of cables reported down, in order
+  int held = 0;                   // cables that are up and held back
+  std::string links_problem;      // what is wrong with the down-links annotation
+  Evidence evidence;
+  int unplanned_flows = 0;
+  std::string unplanned_reason;  // of one of them
+};
+
+// Sets the four conditions. Texts change only when what they tell of does.
+void AddNetworkConditions(const NetworkHealth& health, std::int64_t generation, std::int64_t now_ms,
+                          api::FabricStatus& status);
 
 }  // namespace yardmaster::op

@@ -11,11 +11,6 @@ namespace yardmaster::op {
 
 namespace {
 
-std::string Ipv4(std::uint32_t address) {
-  return StrCat(address >> 24, ".", address >> 16 & 255, ".", address >> 8 & 255, ".",
-                address & 255);
-}
-
 template <typename T, typename Same>
 T& FindOrAdd(std::vector<T>& list, T fresh, Same same) {
   auto at = std::find_if(list.begin(), list.end(), same);
@@ -33,12 +28,13 @@ void AddPath(const plan::PathAssignment& path, const plan::Snapshot& snapshot,
   api::PeerPaths fresh;
   fresh.rank = path.to_rank;
   fresh.host = snapshot.places->name(path.to.host);
-  fresh.address = Ipv4(snapshot.network->nic_address(path.to.host, path.to.rail));
+  fresh.address = snapshot.network->nic_address(path.to.host, path.to.rail).ToString();
   fresh.plane = plane;
   api::PeerPaths& peer = FindOrAdd(rail.peers, fresh, [&](const api::PeerPaths& p) {
-    return p.rank == path.to_rank && p.plane == plane;
+    return p.rank == fresh.rank && p.plane == plane && p.address == fresh.address;
   });
   peer.source_ports.push_back(path.source_port);
+  peer.alternate_ports.push_back(path.alternate_port);
 }
 
 void Sort(api::PathPlan& plan) {
@@ -46,18 +42,15 @@ void Sort(api::PathPlan& plan) {
             [](const auto& a, const auto& b) { return a.rail < b.rail; });
   for (api::RailPaths& rail : plan.rails) {
     std::sort(rail.peers.begin(), rail.peers.end(), [](const auto& a, const auto& b) {
-      return std::tie(a.rank, a.plane) < std::tie(b.rank, b.plane);
+      return std::tie(a.rank, a.plane, a.address) < std::tie(b.rank, b.plane, b.address);
     });
+    for (api::PeerPaths& peer : rail.peers) {
+      auto& ports = peer.alternate_ports;
+      if (std::count(ports.begin(), ports.end(), 0) == static_cast<std::ptrdiff_t>(ports.size())) {
+        ports.clear();
+      }
+    }
   }
-}
-
-// Whether the plan on the pod still says the same and has more than half of its life left.
-bool StillGood(const std::string& text, const api::PathPlan& wanted,
-               const NetworkOptions& options) {
-  auto present = api::DecodePathPlan(text);
-  if (!present.ok()) return false;
-  return present->rails == wanted.rails && present->fabric_generation == wanted.fabric_generation &&
-         present->expires_ms - options.now_ms > options.life_ms / 2;
 }
 
 }  // namespace
@@ -72,6 +65,7 @@ std::vector<GangNetwork> NetworksOf(const plan::Plan& plan, const plan::Snapshot
     GangNetwork network;
     network.job = job.job;
     const workload::Job& of = snapshot.jobs[static_cast<std::size_t>(job.job)].job;
+    network.share = numbers.share;
     network.status = {
         numbers.flop_per_iteration,
         numbers.communication_seconds,
@@ -98,21 +92,27 @@ std::vector<GangNetwork> NetworksOf(const plan::Plan& plan, const plan::Snapshot
   return networks;
 }
 
-absl::StatusOr<std::map<std::string, std::string>> AnnotationsToWrite(
-    const GangNetwork& network, int rank, const std::map<std::string, std::string>& present,
-    const NetworkOptions& options) {
-  std::map<std::string, std::string> write;
+absl::StatusOr<PodChange> AnnotationsToWrite(const GangNetwork& network, int rank,
+                                             const std::map<std::string, std::string>& present,
+                                             const NetworkOptions& options) {
+  PodChange change;
   const std::string level = StrCat(network.status.level);
-  auto has_level = present.find(api::kPriorityAnnotation);
-  if (has_level == present.end() || has_level->second != level) {
-    write[api::kPriorityAnnotation] = level;
+  const auto has_level = present.find(api::kPriorityAnnotation);
+  const bool same_level = has_level != present.end() && has_level->second == level;
+  if (!same_level) change.annotations[api::kPriorityAnnotation] = level;
+  const api::PathPlan& wanted = network.paths_of_rank[static_cast<std::size_t>(rank)];
+  const auto has_paths = present.find(api::kPathPlanAnnotation);
+  if (has_paths == present.end()) {
+    if (wanted.rails.empty()) return change;
+  } else if (const auto standing = api::DecodePathPlan(has_paths->second); standing.ok()) {
+    change.expires_ms = standing->expires_ms;
+    const bool same =
+        standing->rails == wanted.rails && standing->fabric_generation == wanted.fabric_generation;
+    if (same && standing->expires_ms - options.now_ms > options.life_ms / 2) return change;
+    change.renewal = same && same_level && standing->expires_ms > options.now_ms;
   }
-  const api::PathPlan& paths = network.paths_of_rank[static_cast<std::size_t>(rank)];
-  auto has_paths = present.find(api::kPathPlanAnnotation);
-  if (has_paths != present.end() && StillGood(has_paths->second, paths, options)) return write;
-  if (has_paths == present.end() && paths.rails.empty()) return write;
-  YM_ASSIGN_OR_RETURN(write[api::kPathPlanAnnotation], api::EncodePathPlan(paths));
-  return write;
+  YM_ASSIGN_OR_RETURN(change.annotations[api::kPathPlanAnnotation], api::EncodePathPlan(wanted));
+  return change;
 }
 
 }  // namespace yardmaster::op

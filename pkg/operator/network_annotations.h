@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,8 @@ namespace yardmaster::op {
 
 // What the workers of one gang should carry.
 struct GangNetwork {
-  int job = 0;  // index into Snapshot::jobs
+  int job = 0;                  // index into Snapshot::jobs
+  std::optional<double> share;  // as in plan::JobNetwork
   api::NetworkStatus status;
   std::vector<api::PathPlan> paths_of_rank;  // by rank; no rails: no plan for that worker
 };
@@ -33,14 +35,20 @@ struct NetworkOptions {
   std::int64_t life_ms = 24LL * 3600 * 1000;  // of a path plan; agents then fall back to defaults
 };
 
-// For every placed job of the plan that has network numbers.
+// For every placed job of the plan that has network numbers. The source of the numbers is the
+// caller's to say.
 std::vector<GangNetwork> NetworksOf(const plan::Plan& plan, const plan::Snapshot& snapshot,
                                     const NetworkOptions& options);
 
-// The annotations to write on a worker's pod that carries `present`; empty: nothing to do. Errors:
-// as api::EncodePathPlan.
-absl::StatusOr<std::map<std::string, std::string>> AnnotationsToWrite(
-    const GangNetwork& network, int rank, const std::map<std::string, std::string>& present,
-    const NetworkOptions& options);
+struct PodChange {
+  std::map<std::string, std::string> annotations;  // to write; empty: nothing to do
+  bool renewal = false;                            // nothing new in them but the expiry
+  std::int64_t expires_ms = 0;                     // of the plan that stands on the pod; 0: none
+};
+
+// What to write on a worker's pod that carries `present`. Errors: as api::EncodePathPlan.
+absl::StatusOr<PodChange> AnnotationsToWrite(const GangNetwork& network, int rank,
+                                             const std::map<std::string, std::string>& present,
+                                             const NetworkOptions& options);
 
 }  // namespace yardmaster::op

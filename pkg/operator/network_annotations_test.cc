@@ -22,21 +22,25 @@ plan::Snapshot MakeSnapshot() {
   return snapshot;
 }
 
+plan::PathAssignment PathOf(int rail, int nic_port, std::uint16_t source_port) {
+  plan::PathAssignment path;
+  path.to_rank = 1;
+  path.from = {HostId(0), rail, nic_port};
+  path.to = {HostId(4), rail, nic_port};
+  path.source_port = source_port;
+  return path;
+}
+
 plan::Plan MakePlanOfTwo() {
   plan::Plan plan;
   plan::JobPlan job;
-  job.network = plan::JobNetwork{1e15, 0.5, 2e15, 2e15, 6};
+  job.network.emplace();
+  job.network->flop_per_iteration = 1e15;
+  job.network->communication_seconds = 0.5;
+  job.network->intensity = job.network->priority = 2e15;
+  job.network->level = 6;
   plan.jobs.push_back(job);
-  for (int port : {1, 0}) {
-    plan.paths.push_back({0,
-                          0,
-                          1,
-                          {HostId(0), 3, port},
-                          {HostId(4), 3, port},
-                          static_cast<std::uint16_t>(50000 + port),
-                          {}});
-  }
-  plan.paths.push_back({0, 0, 1, {HostId(0), 2, 0}, {HostId(4), 2, 0}, 50002, {}});
+  plan.paths = {PathOf(3, 1, 50001), PathOf(3, 0, 50000), PathOf(2, 0, 50002)};
   return plan;
 }
 
@@ -54,10 +58,10 @@ TEST(NetworkAnnotationsTest, EveryWorkerGetsItsLevelAndItsOwnConnectionsInOrder)
   EXPECT_EQ(paths.rails[1].peers[1].host, snapshot.places->name(HostId(4)));
   EXPECT_TRUE(networks[0].paths_of_rank[1].rails.empty());
 
-  const auto first = AnnotationsToWrite(networks[0], 0, {}, options).value();
+  const auto first = AnnotationsToWrite(networks[0], 0, {}, options).value().annotations;
   EXPECT_EQ(first.at(api::kPriorityAnnotation), "6");
   EXPECT_EQ(api::DecodePathPlan(first.at(api::kPathPlanAnnotation)).value(), paths);
-  const auto second = AnnotationsToWrite(networks[0], 1, {}, options).value();
+  const auto second = AnnotationsToWrite(networks[0], 1, {}, options).value().annotations;
   EXPECT_EQ(second.count(api::kPathPlanAnnotation), 0u);
 }
 
@@ -65,17 +69,19 @@ TEST(NetworkAnnotationsTest, WhatIsThereAlreadyIsNotWrittenAgainUntilHalfItsLife
   const plan::Snapshot snapshot = MakeSnapshot();
   NetworkOptions options{7, 1'000'000, 10'000'000};
   const auto written =
-      AnnotationsToWrite(NetworksOf(MakePlanOfTwo(), snapshot, options)[0], 0, {}, options).value();
+      AnnotationsToWrite(NetworksOf(MakePlanOfTwo(), snapshot, options)[0], 0, {}, options)
+          .value()
+          .annotations;
   options.now_ms += 4'000'000;
   EXPECT_TRUE(
       AnnotationsToWrite(NetworksOf(MakePlanOfTwo(), snapshot, options)[0], 0, written, options)
           .value()
-          .empty());
+          .annotations.empty());
   options.now_ms += 2'000'000;
   EXPECT_EQ(
       AnnotationsToWrite(NetworksOf(MakePlanOfTwo(), snapshot, options)[0], 0, written, options)
           .value()
-          .size(),
+          .annotations.size(),
       1u);
 }
 
@@ -83,13 +89,16 @@ TEST(NetworkAnnotationsTest, AnotherFabricGenerationOrAnotherLevelIsWritten) {
   const plan::Snapshot snapshot = MakeSnapshot();
   NetworkOptions options{7, 1'000'000, 10'000'000};
   const auto written =
-      AnnotationsToWrite(NetworksOf(MakePlanOfTwo(), snapshot, options)[0], 0, {}, options).value();
+      AnnotationsToWrite(NetworksOf(MakePlanOfTwo(), snapshot, options)[0], 0, {}, options)
+          .value()
+          .annotations;
   options.fabric_generation = 8;
   plan::Plan plan = MakePlanOfTwo();
   plan.jobs[0].network->level = 2;
   const auto again =
       AnnotationsToWrite(NetworksOf(plan, snapshot, options)[0], 0, written, options).value();
-  EXPECT_EQ(again.size(), 2u);
+  EXPECT_EQ(again.annotations.size(), 2u);
+  EXPECT_FALSE(again.renewal);
 }
 
 }  // namespace

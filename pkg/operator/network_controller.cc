@@ -1,21 +1,21 @@
 #include "pkg/operator/network_controller.h"
 
 #include <algorithm>
-#include <map>
-#include <mutex>
+#include <cmath>
 #include <optional>
-#include <tuple>
 #include <utility>
 
 #include "nlohmann/json.hpp"
 
 #include "pkg/api/names.h"
-#include "pkg/api/slot.h"
-#include "pkg/base/parallel.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
-#include "pkg/operator/fabric_status.h"
+#include "pkg/crux/intensity.h"
+#include "pkg/operator/network_profiles.h"
+#include "pkg/sim/evaluate.h"
+#include "pkg/sim/phase_judge.h"
 #include "pkg/state/snapshot_builder.h"
+#include "pkg/workload/traffic.h"
 
 namespace yardmaster::op {
 
@@ -23,46 +23,260 @@ namespace {
 
 constexpr char kFieldManager[] = "yardmaster-operator";
 constexpr int kConflictTries = 3;
-
-using PodPtr = std::shared_ptr<const api::Pod>;
-
-// Pods by the gang they have a slot in, "ns/gang" -> rank -> pod.
-using PodsByGang = std::map<std::string, std::map<int, PodPtr>>;
-
-PodsByGang IndexPods(const state::World& world) {
-  PodsByGang index;
-  for (const PodPtr& pod : world.pods) {
-    auto text = api::Find(pod->metadata.annotations, api::kSlotAnnotation);
-    if (!text || pod->finished() || pod->metadata.deleted_ms) continue;
-    auto slot = api::DecodeSlot(*text);
-    if (slot.ok()) index[StrCat(pod->metadata.namespace_name, "/", slot->gang)][slot->rank] = pod;
-  }
-  return index;
-}
+constexpr std::int64_t kDeferredMs = 1'000;
+// Numbers that differ by less are the same, computed in another order.
+constexpr double kSameNumber = 1e-6;
 
 std::optional<int> LevelOf(const api::Pod& pod) {
-  auto text = api::Find(pod.metadata.annotations, api::kPriorityAnnotation);
+  const auto text = api::Find(pod.metadata.annotations, api::kPriorityAnnotation);
   return text ? ParseNumber<int>(*text) : std::nullopt;
+}
+
+bool SameNumber(double a, double b) {
+  return std::abs(a - b) <= kSameNumber * std::max(std::abs(a), std::abs(b));
+}
+
+bool SameStatus(const api::NetworkStatus& a, const api::NetworkStatus& b) {
+  return a.level == b.level && a.source == b.source && SameNumber(a.intensity, b.intensity) &&
+         SameNumber(a.priority, b.priority) &&
+         SameNumber(a.flop_per_iteration, b.flop_per_iteration) &&
+         SameNumber(a.communication_seconds, b.communication_seconds);
+}
+
+bool SamePlaces(const fabric::Places& a, const fabric::Places& b) {
+  if (a.num_hosts() != b.num_hosts() || a.num_segments() != b.num_segments() ||
+      a.num_fabric_pods() != b.num_fabric_pods()) {
+    return false;
+  }
+  for (fabric::HostId host : a.hosts()) {
+    if (a.name(host) != b.name(host) || a.segment_of(host) != b.segment_of(host)) return false;
+  }
+  return true;
+}
+
+void AtMost(std::int64_t ms, std::int64_t& again_in_ms) {
+  if (ms >= 0 && (again_in_ms < 0 || ms < again_in_ms)) again_in_ms = ms;
 }
 
 }  // namespace
 
-struct NetworkController::PodWrite {
-  PodPtr pod;
-  std::map<std::string, std::string> annotations;
-  int rise = 0;  // new level minus old
+// What a round found out around the plan.
+struct NetworkController::Input {
+  PodsByGang pods;
+  CableStates cables;
+  NetworkHealth health;
+  // By index into Snapshot::jobs.
+  std::vector<MeasuredJob> measured;
+  std::vector<GangNetwork> networks;
 };
 
 NetworkController::NetworkController(kube::Client& client, state::WorldCache& cache,
-                                     const Clock& clock, Options options)
-    : client_(client), cache_(cache), clock_(clock), options_(options) {}
+                                     const Clock& clock, Options options, NoticeHandler on_notice)
+    : client_(client),
+      cache_(cache),
+      clock_(clock),
+      options_(options),
+      on_notice_(std::move(on_notice)),
+      faults_(options.damping, options.reconverge_ms),
+      starvation_(options.starvation),
+      writer_(client, cache, options.writes) {}
+
+void NetworkController::Forget() {
+  knows_former_ = false;
+  former_.clear();
+  lifted_.clear();
+  starvation_.Forget();
+  places_ = nullptr;
+}
+
+const api::Fabric* NetworkController::FabricOf(const state::World& world) {
+  return world.fabrics.empty() ? nullptr : world.fabrics.front().get();
+}
+
+// Ids of another network mean something else: what holds is read anew then.
+void NetworkController::NoteNetwork(const api::Fabric& fabric, const plan::Snapshot& snapshot) {
+  if (places_ != nullptr && fabric.metadata.uid == fabric_uid_ &&
+      fabric.metadata.generation == fabric_generation_ && SamePlaces(*places_, *snapshot.places)) {
+    return;
+  }
+  places_ = snapshot.places;
+  fabric_uid_ = fabric.metadata.uid;
+  fabric_generation_ = fabric.metadata.generation;
+  ++epoch_;
+  knows_former_ = false;
+  former_.clear();
+  faults_.Reset();
+}
+
+void NetworkController::ReadFaults(const api::Fabric& fabric, plan::Snapshot& snapshot,
+                                   Input& input) {
+  const fabric::Network& network = *snapshot.network;
+  std::vector<std::uint8_t> reported = snapshot.cable_down;
+  reported.resize(static_cast<std::size_t>(network.num_cables()), 0);
+  if (const auto text = api::Find(fabric.metadata.annotations, api::kDownLinksAnnotation)) {
+    const auto links = ReadDownLinks(network, *text);
+    if (links.ok()) {
+      for (fabric::CableId cable : links->cables) reported[cable.index()] = 1;
+      if (!links->unknown.empty()) {
+        input.health.links_problem =
+            StrCat(api::kDownLinksAnnotation,
+                   " names what the fabric does not have: ", Join(links->unknown, ", "));
+      }
+    } else {
+      input.health.links_problem =
+          StrCat(api::kDownLinksAnnotation, ": ", MessageOf(links.status()));
+    }
+  }
+  input.cables = faults_.Observe(reported, clock_.SteadyMs());
+  for (fabric::CableId cable : input.cables.reported) {
+    input.health.down.push_back(network.name(cable));
+  }
+  input.health.held = input.cables.held;
+  snapshot.cable_down = input.cables.down;
+}
+
+void NetworkController::ReadProfiles(plan::Snapshot& snapshot, Input& input, RoundReport& report) {
+  for (plan::JobState& job : snapshot.jobs) {
+    const auto members = input.pods.find(job.job.key.text());
+    MeasuredJob measured;
+    if (job.job.profile.measured) measured.source = api::NetworkSource::kMeasured;
+    if (members != input.pods.end()) {
+      measured = ApplyProfile(members->second, snapshot.network->spec().rails, job);
+    }
+    for (const std::string& problem : measured.problems) report.problems.push_back(problem);
+    input.measured.push_back(std::move(measured));
+  }
+}
+
+crux::JudgeFactory NetworkController::Judge() const {
+  if (options_.judge_events <= 0) return {};
+  const std::int64_t events = options_.judge_events;
+  return [events](const crux::Problem& problem) -> std::unique_ptr<crux::Judge> {
+    return std::make_unique<sim::PhaseJudge>(problem, sim::DefaultWindow(problem, nullptr), events);
+  };
+}
+
+// Plans, remembers, and says in input.networks what gangs should carry.
+void NetworkController::Plan(const state::World& world, plan::Snapshot& snapshot,
+                             const GangsByKey& gangs, Input& input, RoundReport& report) {
+  const api::Fabric& fabric = *FabricOf(world);
+  NoteNetwork(fabric, snapshot);
+  ReadFaults(fabric, snapshot, input);
+  input.health.evidence =
+      evidence_.Read(fabric, world.nodes, *snapshot.network, epoch_, input.cables.down);
+  ReadProfiles(snapshot, input, report);
+  if (!knows_former_) former_ = FormerFromObjects(snapshot, gangs, input.pods);
+  knows_former_ = true;
+
+  plan::PlanOptions options;
+  options.network = options.paths = true;
+  options.seed = options_.seed;
+  options.input.former = &former_;
+  options.input.avoid = input.cables.avoid;
+  const Evidence& evidence = input.health.evidence;
+  options.input.avoid.insert(options.input.avoid.end(), evidence.avoid.begin(),
+                             evidence.avoid.end());
+  options.input.exclude = evidence.exclude;
+  options.input.mistrusted = repac::Mistrusted(evidence.roles);
+  options.input.predict_shares = true;
+  options.input.held_levels = lifted_;
+  options.input.judge = Judge();
+  const std::int64_t begin_ms = clock_.SteadyMs();
+  const plan::Plan plan = plan::MakePlan(snapshot, options);
+  report.plan_seconds = static_cast<double>(clock_.SteadyMs() - begin_ms) / 1000;
+  report.plan = plan.network;
+  if (!plan.network.problem.empty()) {
+    report.problems.push_back(plan.network.problem);
+    return;
+  }
+  former_ = plan::Remember(plan, snapshot, former_);
+  input.health.unplanned_flows = plan.network.unplanned_flows;
+  for (const plan::PathAssignment& path : plan.paths) {
+    if (path.source_port == 0 && input.health.unplanned_reason.empty()) {
+      input.health.unplanned_reason = path.reason;
+    }
+  }
+  NetworkOptions network_options{fabric.metadata.generation, clock_.WallMs(),
+                                 options_.path_plan_life_ms};
+  input.networks = NetworksOf(plan, snapshot, network_options);
+  for (GangNetwork& network : input.networks) {
+    const MeasuredJob& measured = input.measured[static_cast<std::size_t>(network.job)];
+    network.status.source = measured.source;
+    report.measured_gangs += measured.source != api::NetworkSource::kAnalytic ? 1 : 0;
+    if (!measured.iteration_seconds) continue;
+    const plan::JobState& job = snapshot.jobs[static_cast<std::size_t>(network.job)];
+    crux::Job ideal;
+    ideal.compute_seconds = workload::CompleteProfile(job.job).compute_seconds;
+    ideal.communication_start = job.job.profile.communication_start;
+    network.share =
+        std::min(1.0, crux::IterationSeconds(ideal, network.status.communication_seconds) /
+                          *measured.iteration_seconds);
+  }
+  GuardAgainstStarvation(snapshot, gangs, input.networks, report);
+}
+
+void NetworkController::GuardAgainstStarvation(const plan::Snapshot& snapshot,
+                                               const GangsByKey& gangs,
+                                               std::vector<GangNetwork>& networks,
+                                               RoundReport& report) {
+  std::vector<StarvationView> views;
+  for (const GangNetwork& network : networks) {
+    views.push_back({snapshot.jobs[static_cast<std::size_t>(network.job)].job.key,
+                     network.status.level, network.share});
+  }
+  const fabric::NetworkLevels& levels = snapshot.network->spec().levels;
+  const std::int64_t now_ms = clock_.SteadyMs();
+  const StarvationVerdict verdict =
+      starvation_.Look(views, crux::LevelsToHandOut(levels.count, levels.reserved), now_ms);
+  for (std::size_t i = 0; i < networks.size(); ++i) {
+    const auto lifted = verdict.lifted.find(views[i].job);
+    if (lifted != verdict.lifted.end()) networks[i].status.level = lifted->second;
+  }
+  lifted_ = verdict.lifted;
+  report.starving = verdict.starving;
+  report.lifted = static_cast<int>(verdict.lifted.size());
+  if (verdict.next_change_ms >= 0) {
+    AtMost(std::max<std::int64_t>(1, verdict.next_change_ms - now_ms), report.again_in_ms);
+  }
+  const auto tell = [&](const workload::JobKey& job, bool begun) {
+    const auto gang = gangs.find(job);
+    if (gang == gangs.end() || !on_notice_) return;
+    const auto lifted = verdict.lifted.find(job);
+    on_notice_({api::kGangKind, job.namespace_name, job.name, gang->second->metadata.uid, begun,
+                begun ? "NetworkStarved" : "NetworkLiftEnded",
+                begun && lifted != verdict.lifted.end()
+                    ? StrCat("got too little of the network for ",
+                             options_.starvation.patience_seconds, " s; at level ", lifted->second,
+                             " for ", options_.starvation.lift_seconds, " s")
+                    : "back at its planned level"});
+  };
+  for (const workload::JobKey& job : verdict.begun) tell(job, true);
+  for (const workload::JobKey& job : verdict.ended) tell(job, false);
+}
+
+void NetworkController::TellTurns(const api::Fabric& fabric, const api::FabricStatus& status) {
+  if (!on_notice_) return;
+  for (const char* type : {kLinksUpCondition, kWiringVerifiedCondition, kPathsTrustedCondition,
+                           kPathsPlannedCondition}) {
+    const api::Condition* now = api::FindCondition(status.conditions, type);
+    const api::Condition* before = api::FindCondition(fabric.status.conditions, type);
+    if (now == nullptr) continue;
+    const bool bad = now->status == api::ConditionStatus::kFalse;
+    const bool was_bad = before != nullptr && before->status == api::ConditionStatus::kFalse;
+    if (bad == was_bad) continue;
+    on_notice_({api::kFabricKind, "", fabric.metadata.name, fabric.metadata.uid, bad, now->reason,
+                now->message});
+  }
+}
 
 void NetworkController::WriteFabrics(const state::World& world, const plan::Snapshot& snapshot,
-                                     RoundReport& report) {
-  bool used = true;  // the first by name
+                                     const Input& input, RoundReport& report) {
   for (const auto& fabric : world.fabrics) {
-    const api::FabricStatus status = StatusOf(*fabric, snapshot, used, clock_.WallMs());
-    used = false;
+    const bool used = fabric.get() == FabricOf(world);
+    api::FabricStatus status = StatusOf(*fabric, snapshot, used, clock_.WallMs());
+    if (used && snapshot.network != nullptr) {
+      AddNetworkConditions(input.health, fabric->metadata.generation, clock_.WallMs(), status);
+    }
     if (status == fabric->status) continue;
     const nlohmann::json patch = {{"metadata", {{"uid", fabric->metadata.uid}}},
                                   {"status", api::EncodeFabricStatus(status)}};
@@ -71,6 +285,7 @@ void NetworkController::WriteFabrics(const state::World& world, const plan::Snap
     if (written.ok()) {
       cache_.Assume(state::Kind::kFabric, *written);
       ++report.statuses;
+      TellTurns(*fabric, status);
     } else if (!absl::IsNotFound(written.status())) {
       report.errors.push_back(MessageOf(written.status()));
     }
@@ -79,7 +294,7 @@ void NetworkController::WriteFabrics(const state::World& world, const plan::Snap
 
 void NetworkController::WriteStatus(const api::Gang& gang, const api::NetworkStatus& network,
                                     RoundReport& report) {
-  if (gang.status.network == network &&
+  if (gang.status.network && SameStatus(*gang.status.network, network) &&
       api::IsTrue(gang.status.conditions, api::kNetworkPlannedCondition)) {
     return;
   }
@@ -104,98 +319,92 @@ void NetworkController::WriteStatus(const api::Gang& gang, const api::NetworkSta
     }
     // The extender wrote in between: keep its part, add ours.
     auto fresh = client_.Get({kube::Gangs(), gang.metadata.namespace_name, gang.metadata.name, ""});
-    if (!fresh.ok()) return;
+    if (!fresh.ok()) {
+      if (!absl::IsNotFound(fresh.status())) report.errors.push_back(MessageOf(fresh.status()));
+      return;
+    }
     auto decoded = api::DecodeGang(*fresh);
     if (!decoded.ok()) return;
     next = *std::move(decoded);
   }
+  report.errors.push_back(StrCat("Gang ", gang.metadata.namespace_name, "/", gang.metadata.name,
+                                 ": its status was changed by others ", kConflictTries,
+                                 " times in a row"));
 }
 
 void NetworkController::CollectPods(const GangNetwork& network,
-                                    const std::map<int, PodPtr>& members,
+                                    const std::map<int, std::shared_ptr<const api::Pod>>& members,
                                     const NetworkOptions& options, std::vector<PodWrite>& writes,
                                     RoundReport& report) {
   for (const auto& [rank, pod] : members) {
-    if (static_cast<std::size_t>(rank) >= network.paths_of_rank.size()) continue;
-    auto write = AnnotationsToWrite(network, rank, pod->metadata.annotations, options);
-    if (!write.ok()) {
+    if (rank < 0 || static_cast<std::size_t>(rank) >= network.paths_of_rank.size()) continue;
+    auto change = AnnotationsToWrite(network, rank, pod->metadata.annotations, options);
+    if (!change.ok()) {
       report.errors.push_back(StrCat("Pod ", pod->metadata.namespace_name, "/", pod->metadata.name,
-                                     ": ", MessageOf(write.status())));
+                                     ": ", MessageOf(change.status())));
       continue;
     }
-    if (write->empty()) continue;
+    if (change->expires_ms > 0) {
+      const std::int64_t age_ms = options.life_ms - (change->expires_ms - options.now_ms);
+      report.oldest_plan_seconds =
+          std::max(report.oldest_plan_seconds, static_cast<double>(age_ms) / 1000);
+    }
+    if (change->annotations.empty()) continue;
     const int rise = network.status.level - LevelOf(*pod).value_or(network.status.level);
-    writes.push_back({pod, *std::move(write), rise});
-  }
-}
-
-void NetworkController::WritePods(std::vector<PodWrite>& writes, RoundReport& report) {
-  std::sort(writes.begin(), writes.end(), [](const PodWrite& a, const PodWrite& b) {
-    return std::tie(a.rise, a.pod->metadata.namespace_name, a.pod->metadata.name) <
-           std::tie(b.rise, b.pod->metadata.namespace_name, b.pod->metadata.name);
-  });
-  std::mutex mutex;
-  // One rise after the other, so that what falls is down before anything climbs.
-  for (std::size_t first = 0; first < writes.size();) {
-    std::size_t last = first;
-    while (last < writes.size() && writes[last].rise == writes[first].rise) ++last;
-    ParallelFor(last - first, options_.write_threads, [&](std::size_t i) {
-      const PodWrite& write = writes[first + i];
-      const api::ObjectMeta& metadata = write.pod->metadata;
-      const nlohmann::json patch = {
-          {"metadata", {{"uid", metadata.uid}, {"annotations", write.annotations}}}};
-      auto written = client_.Patch({kube::Pods(), metadata.namespace_name, metadata.name, ""},
-                                   kube::MergePatch(patch), {kFieldManager, false, false});
-      if (written.ok()) cache_.Assume(state::Kind::kPod, *written);
-      std::lock_guard lock(mutex);
-      if (written.ok()) {
-        ++report.pods;
-      } else if (!absl::IsNotFound(written.status()) && !absl::IsAborted(written.status()) &&
-                 !absl::IsFailedPrecondition(written.status())) {
-        report.errors.push_back(MessageOf(written.status()));
-      }
-    });
-    first = last;
+    writes.push_back({pod, std::move(change->annotations), rise, change->renewal});
   }
 }
 
 RoundReport NetworkController::Round() {
   RoundReport report;
   state::World world = cache_.Take();
+  std::sort(world.fabrics.begin(), world.fabrics.end(),
+            [](const auto& a, const auto& b) { return a->metadata.name < b->metadata.name; });
   world.jobs.clear();
-  std::map<std::pair<std::string, std::string>, std::shared_ptr<const api::Gang>> gangs;
-  std::vector<std::shared_ptr<const api::Gang>> placed;
+  GangsByKey gangs;
+  std::erase_if(world.gangs, [](const auto& gang) { return !gang->status.committed(); });
   for (const auto& gang : world.gangs) {
-    if (!gang->status.committed()) continue;
-    placed.push_back(gang);
     gangs[{gang->metadata.namespace_name, gang->metadata.name}] = gang;
   }
-  world.gangs = std::move(placed);
-  const plan::Snapshot snapshot = state::BuildSnapshot(world);
-  WriteFabrics(world, snapshot, report);
-  plan::PlanOptions plan_options;
-  plan_options.network = plan_options.paths = true;
-  plan_options.seed = options_.seed;
-  const plan::Plan plan = plan::MakePlan(snapshot, plan_options);
-
-  NetworkOptions options;
-  options.fabric_generation =
-      world.fabrics.empty() ? 0 : world.fabrics.front()->metadata.generation;
-  options.now_ms = clock_.WallMs();
-  options.life_ms = options_.path_plan_life_ms;
-  const PodsByGang pods = IndexPods(world);
+  plan::Snapshot snapshot = state::BuildSnapshot(world);
+  Input input;
+  input.pods = IndexPods(world.pods);
+  if (snapshot.network != nullptr && FabricOf(world) != nullptr) {
+    Plan(world, snapshot, gangs, input, report);
+  } else {
+    Forget();
+  }
+  WriteFabrics(world, snapshot, input, report);
+  const NetworkOptions options{fabric_generation_, clock_.WallMs(), options_.path_plan_life_ms};
   std::vector<PodWrite> writes;
-  for (const GangNetwork& network : NetworksOf(plan, snapshot, options)) {
+  for (const GangNetwork& network : input.networks) {
     const workload::JobKey& key = snapshot.jobs[static_cast<std::size_t>(network.job)].job.key;
-    auto gang = gangs.find({key.namespace_name, key.name});
+    const auto gang = gangs.find(key);
     if (gang == gangs.end()) continue;
     ++report.gangs;
     WriteStatus(*gang->second, network.status, report);
-    auto members = pods.find(key.text());
-    if (members == pods.end()) continue;
-    CollectPods(network, members->second, options, writes, report);
+    const auto members = input.pods.find(key.text());
+    if (members != input.pods.end()) {
+      CollectPods(network, members->second, options, writes, report);
+    }
   }
-  WritePods(writes, report);
+  const WriteResult written = writer_.Write(std::move(writes), clock_.SteadyMs());
+  report.pods = written.written;
+  report.deferred = written.deferred;
+  report.errors.insert(report.errors.end(), written.errors.begin(), written.errors.end());
+  if (written.deferred > 0) AtMost(std::max(writer_.WaitMs(), kDeferredMs), report.again_in_ms);
+  if (input.cables.next_change_ms >= 0) {
+    AtMost(std::max<std::int64_t>(1, input.cables.next_change_ms - clock_.SteadyMs()),
+           report.again_in_ms);
+  }
+  const Evidence& evidence = input.health.evidence;
+  report.problems.insert(report.problems.end(), evidence.problems.begin(), evidence.problems.end());
+  if (!input.health.links_problem.empty()) report.problems.push_back(input.health.links_problem);
+  report.cables_down = static_cast<int>(input.cables.reported.size());
+  report.cables_held = input.cables.held;
+  report.miswired_ports = static_cast<int>(evidence.wiring.faults.size());
+  report.balancing_hosts = static_cast<int>(evidence.balancing.size());
+  report.roles = evidence.roles;
   return report;
 }
 

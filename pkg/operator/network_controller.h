@@ -1,31 +1,74 @@
 // Writes Crux's numbers, levels and RePaC's source ports: for all placed gangs at once, because
-// they share links. A round plans on a snapshot, then writes only what differs, levels that fall
-// before levels that rise, so that no instant has more jobs on a high level than planned.
+// they share links. A round plans on a snapshot, starting from what holds, then writes only what
+// differs (network_writes.h has order and rate).
+//
+// What holds is remembered from round to round; a controller that has just started, or whose fabric
+// has just changed, reads it from Gangs and pods (network_former.h). Around the plan, every round:
+// which cables are down or held back (network_faults.h), whether reports agree with the Fabric
+// (network_evidence.h), what jobs measured (network_profiles.h), who starves
+// (network_starvation.h). What was found stands in the Fabric's conditions; a condition that turns
+// is an event.
 //
 // Rounds are called by one debounced thread. A write that fails is reported and made by the next
-// round. Thread safety: one thread calls Round. Lifetimes: everything passed in outlives the
-// controller.
+// round. Thread safety: one thread calls Round and Forget. Lifetimes: everything passed in outlives
+// the controller.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "pkg/base/clock.h"
+#include "pkg/crux/starvation.h"
 #include "pkg/kube/client.h"
+#include "pkg/operator/fabric_status.h"
 #include "pkg/operator/network_annotations.h"
+#include "pkg/operator/network_evidence.h"
+#include "pkg/operator/network_faults.h"
+#include "pkg/operator/network_former.h"
+#include "pkg/operator/network_starvation.h"
+#include "pkg/operator/network_writes.h"
+#include "pkg/plan/former_network.h"
 #include "pkg/plan/planner.h"
 #include "pkg/state/world.h"
 
 namespace yardmaster::op {
 
+// Something a person may want to hear about a Fabric or a Gang.
+struct NetworkNotice {
+  std::string kind;  // "Fabric" or "Gang"
+  std::string namespace_name;
+  std::string name;
+  std::string uid;
+  bool warning = false;
+  std::string reason;
+  std::string note;
+};
+
 struct RoundReport {
   int gangs = 0;     // placed ones
   int statuses = 0;  // Gang and Fabric statuses written
   int pods = 0;      // pods annotated
+  int deferred = 0;  // pods left for the next round
   std::vector<std::string> errors;
+  std::vector<std::string> problems;  // input that cannot be used
+
+  plan::NetworkReport plan;
+  double plan_seconds = 0;  // planning alone
+  int measured_gangs = 0;   // whose numbers are measured or blended
+  int cables_down = 0;      // reported
+  int cables_held = 0;      // up again, held back
+  int miswired_ports = 0;
+  int balancing_hosts = 0;
+  std::vector<repac::RoleTrust> roles;
+  int starving = 0;
+  int lifted = 0;
+  double oldest_plan_seconds = 0;  // age of the oldest path plan that stands on a pod
+  // When to call again although nothing changes; -1: no reason to.
+  std::int64_t again_in_ms = -1;
 };
 
 class NetworkController {
@@ -33,27 +76,64 @@ class NetworkController {
   struct Options {
     std::uint64_t seed = 1;
     std::int64_t path_plan_life_ms = 24LL * 3600 * 1000;
-    std::size_t write_threads = 8;
+    PodWriterOptions writes;
+    repac::DampingOptions damping;
+    // How long switches need to stop hashing over a lost link.
+    std::int64_t reconverge_ms = 3'000;
+    crux::StarvationOptions starvation;
+    // What the simulator may work in a round as judge of small problems; 0: no judge. A million
+    // events take about 50 ms.
+    std::int64_t judge_events = 1'000'000;
   };
+  using NoticeHandler = std::function<void(const NetworkNotice&)>;
 
   NetworkController(kube::Client& client, state::WorldCache& cache, const Clock& clock,
-                    Options options);
+                    Options options, NoticeHandler on_notice = {});
   RoundReport Round();
+  // Somebody else may have written since: the next round reads what holds from the objects.
+  void Forget();
 
  private:
-  struct PodWrite;
-  void WriteFabrics(const state::World& world, const plan::Snapshot& snapshot, RoundReport& report);
+  struct Input;
+  // The first by name is the one planned on; null: there is none.
+  static const api::Fabric* FabricOf(const state::World& world);
+
+  void NoteNetwork(const api::Fabric& fabric, const plan::Snapshot& snapshot);
+  void ReadFaults(const api::Fabric& fabric, plan::Snapshot& snapshot, Input& input);
+  void ReadProfiles(plan::Snapshot& snapshot, Input& input, RoundReport& report);
+  void GuardAgainstStarvation(const plan::Snapshot& snapshot, const GangsByKey& gangs,
+                              std::vector<GangNetwork>& networks, RoundReport& report);
+  void WriteFabrics(const state::World& world, const plan::Snapshot& snapshot, const Input& input,
+                    RoundReport& report);
+  void TellTurns(const api::Fabric& fabric, const api::FabricStatus& status);
   void WriteStatus(const api::Gang& gang, const api::NetworkStatus& network, RoundReport& report);
   void CollectPods(const GangNetwork& network,
                    const std::map<int, std::shared_ptr<const api::Pod>>& members,
                    const NetworkOptions& options, std::vector<PodWrite>& writes,
                    RoundReport& report);
-  void WritePods(std::vector<PodWrite>& writes, RoundReport& report);
+  void Plan(const state::World& world, plan::Snapshot& snapshot, const GangsByKey& gangs,
+            Input& input, RoundReport& report);
+  crux::JudgeFactory Judge() const;
 
   kube::Client& client_;
   state::WorldCache& cache_;
   const Clock& clock_;
-  Options options_;
+  const Options options_;
+  const NoticeHandler on_notice_;
+
+  // The network that ids in what follows mean.
+  std::shared_ptr<const fabric::Places> places_;
+  std::string fabric_uid_;
+  std::int64_t fabric_generation_ = -1;
+  std::uint64_t epoch_ = 0;
+
+  bool knows_former_ = false;
+  plan::FormerNetwork former_;
+  FaultWatch faults_;
+  EvidenceWatch evidence_;
+  StarvationWatch starvation_;
+  std::map<workload::JobKey, int> lifted_;
+  PodWriter writer_;
 };
 
 }  // namespace yardmaster::op

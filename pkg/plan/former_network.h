@@ -39,7 +39,7 @@ struct FormerFlow {
   std::uint16_t alternate_port = 0;  // 0: none
   // The links taken, the source NIC's first. Empty: those that the source port leads over now.
   std::vector<fabric::LinkId> links;
-  std::uint16_t home_port = 0;
+  std::uint16_t home_port = 0;             // 0: source_port
   std::vector<fabric::LinkId> home_links;  // empty: the same as links
 };
 

@@ -7,6 +7,7 @@
 
 #include "pkg/base/status.h"
 #include "pkg/crux/decide.h"
+#include "pkg/crux/starvation.h"
 #include "pkg/plan/flow_problem.h"
 #include "pkg/plan/port_plan.h"
 #include "pkg/workload/traffic.h"
@@ -59,6 +60,7 @@ class NetworkPlanner {
       return;
     }
     Record(*solution);
+    if (options_.input.predict_shares) PredictShares(*solution);
     if (options_.paths && ports_.status().ok()) {
       ports_.Run(flows_.jobs(), kept_, *solution, plan_);
     }
@@ -67,6 +69,9 @@ class NetworkPlanner {
  private:
   const JobState& StateOf(const JobPlan& job) const {
     return snapshot_.jobs[static_cast<std::size_t>(job.job)];
+  }
+  JobPlan& PlanOf(std::size_t j) {
+    return plan_.jobs[static_cast<std::size_t>(flows_.jobs()[j].plan_index)];
   }
   const FormerJob* FormerOf(const JobFlows& job) const {
     if (options_.input.former == nullptr) return nullptr;
@@ -163,6 +168,17 @@ class NetworkPlanner {
       network.compute_seconds = flows_.problem().jobs[j].compute_seconds;
       network.bytes = BytesOf(job);
     }
+  }
+
+  void PredictShares(const crux::Solution& solution) {
+    std::vector<std::int32_t> levels;
+    const auto& held = options_.input.held_levels;
+    for (std::size_t j = 0; j < flows_.jobs().size(); ++j) {
+      const auto at = held.find(StateOf(PlanOf(j)).job.key);
+      levels.push_back(at == held.end() ? solution.jobs[j].level : at->second);
+    }
+    const std::vector<double> shares = crux::PredictedShares(flows_.problem(), solution, levels);
+    for (std::size_t j = 0; j < shares.size(); ++j) PlanOf(j).network->share = shares[j];
   }
 
   const Snapshot& snapshot_;

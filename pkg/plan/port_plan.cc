@@ -35,7 +35,8 @@ repac::Flow Start(const FlowSource& source, const repac::Connection& wish, int c
   flow.dst = source.to;
   flow.bytes = wish.bytes;
   if (kept == nullptr || kept->source_port == 0) return flow;
-  flow.source_port = flow.home_port = kept->source_port;
+  flow.source_port = kept->source_port;
+  flow.home_port = kept->home_port != 0 ? kept->home_port : kept->source_port;
   flow.alternate_port = kept->alternate_port;
   flow.links = flow.home_links = kept->links;
   flow.home_src = source.from;
@@ -88,12 +89,13 @@ KeptPath PortPlan::Keep(const FlowSource& flow, const FormerFlow& former) const 
     if (!Whole(links)) return false;
     const int candidate = flow.CandidateOf(links);
     if (candidate < 0) return false;
-    kept = {port, alternate, std::move(links), candidate};
+    kept = {port, alternate, 0, std::move(links), candidate};
     return true;
   };
   if (fits(former.home_port, former.alternate_port, former.home_links)) return kept;
   if (fits(former.source_port, former.alternate_port,
            former.links.empty() ? Predict(flow, former.source_port) : former.links)) {
+    if (former.home_links.empty()) kept.home_port = former.home_port;
     return kept;
   }
   if (fits(former.alternate_port, 0, Predict(flow, former.alternate_port))) return kept;
@@ -181,11 +183,14 @@ PathAssignment PortPlan::Record(const FlowSource& source, const Route& wanted,
     path.wanted_links.push_back(Network::down(network_.host_cable(source.to)));
   }
   if (former == nullptr) return path;
-  const bool home_is_apart = !former->home_links.empty();
-  const std::vector<LinkId>& home = home_is_apart ? former->home_links : former->links;
-  const std::uint16_t port = home_is_apart ? former->home_port : former->source_port;
-  // It moved because it had to, so it has not moved house.
-  if (port != 0 && !home.empty() && path.links != home && (!flow.planned() || !Whole(home))) {
+  const std::vector<LinkId>& home = former->home_links.empty() ? former->links : former->home_links;
+  const std::uint16_t port = former->home_port != 0 ? former->home_port : former->source_port;
+  if (port == 0 || home.empty()) return path;
+  if (path.links == home) {
+    // The group it hashes in has another size now; with the old size comes the old port.
+    if (path.source_port != port) path.home_port = port;
+  } else if (!flow.planned() || !Whole(home)) {
+    // It moved because it had to, so it has not moved house.
     path.home_port = port;
     path.home_links = home;
   }

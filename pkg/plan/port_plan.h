@@ -22,6 +22,7 @@ namespace yardmaster::plan {
 struct KeptPath {
   std::uint16_t source_port = 0;
   std::uint16_t alternate_port = 0;
+  std::uint16_t home_port = 0;  // led over the same links when all was whole; 0: source_port
   std::vector<fabric::LinkId> links;
   int candidate = -1;  // of the flow; -1: nothing to keep
 };

@@ -1,0 +1,145 @@
+#include "pkg/operator/network_evidence.h"
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+
+#include "pkg/api/names.h"
+#include "pkg/base/status.h"
+#include "pkg/base/strings.h"
+#include "pkg/config/observations.h"
+
+namespace yardmaster::op {
+
+namespace {
+
+using fabric::CableId;
+using fabric::Network;
+using repac::RoleTrust;
+using repac::Verdict;
+
+void Merge(const std::vector<RoleTrust>& some, std::vector<RoleTrust>& all) {
+  if (all.empty()) all.resize(some.size());
+  for (std::size_t i = 0; i < some.size() && i < all.size(); ++i) {
+    RoleTrust& to = all[i];
+    to.role = some[i].role;
+    to.checked += some[i].checked;
+    to.wrong += some[i].wrong;
+    to.foreign += some[i].foreign;
+    if (to.example.empty()) to.example = some[i].example;
+  }
+}
+
+void Conclude(std::vector<RoleTrust>& roles) {
+  for (RoleTrust& role : roles) {
+    role.verdict = role.wrong + role.foreign > 0                         ? Verdict::kMistrusted
+                   : role.checked >= repac::TrustOptions().least_checked ? Verdict::kTrusted
+                                                                         : Verdict::kUnknown;
+  }
+}
+
+}  // namespace
+
+const Evidence& EvidenceWatch::Read(const api::Fabric& fabric,
+                                    const std::vector<std::shared_ptr<const api::Node>>& nodes,
+                                    const Network& network, std::uint64_t epoch,
+                                    const std::vector<std::uint8_t>& down) {
+  const bool fresh = epoch != epoch_;
+  epoch_ = epoch;
+  if (fresh) judged_.clear();
+  Texts paths;
+  Texts neighbours;
+  evidence_.balancing.clear();
+  const auto read = [&](const std::string& source, const api::ObjectMeta& metadata) {
+    if (const auto text = api::Find(metadata.annotations, api::kObservedPathsAnnotation)) {
+      if (!text->empty()) paths.emplace(source, *text);
+    }
+    if (const auto text = api::Find(metadata.annotations, api::kNeighboursAnnotation)) {
+      if (!text->empty()) neighbours.emplace(source, *text);
+    }
+  };
+  read(StrCat("Fabric ", fabric.metadata.name), fabric.metadata);
+  for (const auto& node : nodes) {
+    read(StrCat("Node ", node->metadata.name), node->metadata);
+    const auto how = api::Find(node->metadata.annotations, api::kNicLoadBalancingAnnotation);
+    if (how && !how->empty() && *how != "none") {
+      evidence_.balancing.emplace(node->metadata.name, std::string(*how));
+    }
+  }
+  JudgePaths(paths, network, down);
+  if (fresh || neighbours != neighbours_) CheckCables(neighbours, network);
+  neighbours_ = std::move(neighbours);
+  evidence_.neighbours_reported = !neighbours_.empty();
+
+  evidence_.problems = wiring_problems_;
+  for (const auto& [source, judged] : judged_) {
+    if (!judged.problem.empty()) evidence_.problems.push_back(judged.problem);
+  }
+  evidence_.exclude.clear();
+  for (const fabric::NicPort& port : evidence_.wiring.nic_ports) {
+    evidence_.exclude.emplace_back(port.host, port.rail);
+  }
+  for (const auto& [name, how] : evidence_.balancing) {
+    const fabric::HostId host = network.places().FindHost(name);
+    if (!host.valid()) continue;
+    for (int rail = 0; rail < network.spec().rails; ++rail) {
+      evidence_.exclude.emplace_back(host, rail);
+    }
+  }
+  std::sort(evidence_.exclude.begin(), evidence_.exclude.end());
+  evidence_.exclude.erase(std::unique(evidence_.exclude.begin(), evidence_.exclude.end()),
+                          evidence_.exclude.end());
+  evidence_.avoid = evidence_.wiring.cables;
+  return evidence_;
+}
+
+void EvidenceWatch::JudgePaths(const Texts& texts, const Network& network,
+                               const std::vector<std::uint8_t>& down) {
+  std::erase_if(judged_, [&](const auto& entry) { return texts.count(entry.first) == 0; });
+  std::optional<repac::PathWorld> world;
+  for (const auto& [source, text] : texts) {
+    Judged& judged = judged_[source];
+    if (judged.text == text) continue;
+    judged = {text, {}, ""};
+    const auto observed = config::ReadObservedPaths(
+        network, text, StrCat(source, ": ", api::kObservedPathsAnnotation));
+    if (!observed.ok()) {
+      judged.problem = MessageOf(observed.status());
+      continue;
+    }
+    if (!world) {
+      const auto hashes = repac::SwitchHashes::Compile(network);
+      if (!hashes.ok()) return;  // the Fabric's Ready condition says so
+      std::vector<CableId> cables;
+      for (std::size_t c = 0; c < down.size(); ++c) {
+        if (down[c] != 0) cables.push_back(CableId(static_cast<std::int32_t>(c)));
+      }
+      world.emplace(network, *hashes, cables);
+    }
+    judged.roles = repac::JudgePredictions(*world, *observed);
+  }
+  evidence_.roles.clear();
+  for (const fabric::Tier& tier : network.spec().tiers) {
+    evidence_.roles.emplace_back();
+    evidence_.roles.back().role = tier.role;
+  }
+  evidence_.paths_reported = !judged_.empty();
+  for (const auto& [source, judged] : judged_) Merge(judged.roles, evidence_.roles);
+  Conclude(evidence_.roles);
+}
+
+void EvidenceWatch::CheckCables(const Texts& texts, const Network& network) {
+  wiring_problems_.clear();
+  std::vector<repac::Neighbour> all;
+  for (const auto& [source, text] : texts) {
+    auto read = config::ReadNeighbours(text, StrCat(source, ": ", api::kNeighboursAnnotation));
+    if (!read.ok()) {
+      wiring_problems_.push_back(MessageOf(read.status()));
+      continue;
+    }
+    std::move(read->begin(), read->end(), std::back_inserter(all));
+  }
+  evidence_.wiring = repac::CheckWiring(network, all);
+}
+
+}  // namespace yardmaster::op

@@ -1,0 +1,74 @@
+// What was seen of the network, compared with what the Fabric says: do switches hash as described,
+// are cables where they belong, do NICs choose paths by themselves?
+//
+// Sources are annotations, relayed by agents or written by people: yardmaster.dev/observed-paths
+// and yardmaster.dev/neighbours on the Fabric and on Nodes, yardmaster.dev/nic-load-balancing on
+// Nodes (docs/paths.md).
+//
+// Paths are compared when a report is new, with the network as it is at that moment: later failures
+// do not make an old report wrong. A role with one wrong hop in any report that stands is
+// mistrusted; when the report is replaced by one that agrees, it is trusted again. A report that
+// cannot be read is named and counts for nothing.
+//
+// Thread safety: none. Determinism: a function of the annotations and of when they changed.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pkg/api/fabric.h"
+#include "pkg/api/node.h"
+#include "pkg/fabric/network.h"
+#include "pkg/repac/path_trust.h"
+#include "pkg/repac/wiring.h"
+
+namespace yardmaster::op {
+
+struct Evidence {
+  std::vector<repac::RoleTrust> roles;  // by tier
+  repac::WiringReport wiring;
+  bool paths_reported = false;
+  bool neighbours_reported = false;
+  // Hosts whose NICs balance by themselves: name -> how.
+  std::map<std::string, std::string> balancing;
+  std::vector<std::string> problems;  // reports that cannot be read: "Node n1: ..."
+
+  // NICs that get no source ports: miswired ones and those that balance by themselves.
+  std::vector<std::pair<fabric::HostId, int>> exclude;
+  // Miswired cables between switches.
+  std::vector<fabric::CableId> avoid;
+};
+
+class EvidenceWatch {
+ public:
+  // `epoch` changes when `network` means something else; `down`: cables routing has left.
+  const Evidence& Read(const api::Fabric& fabric,
+                       const std::vector<std::shared_ptr<const api::Node>>& nodes,
+                       const fabric::Network& network, std::uint64_t epoch,
+                       const std::vector<std::uint8_t>& down);
+
+ private:
+  struct Judged {
+    std::string text;
+    std::vector<repac::RoleTrust> roles;
+    std::string problem;
+  };
+  // "Fabric f" or "Node n" -> text.
+  using Texts = std::map<std::string, std::string>;
+
+  void JudgePaths(const Texts& texts, const fabric::Network& network,
+                  const std::vector<std::uint8_t>& down);
+  void CheckCables(const Texts& texts, const fabric::Network& network);
+
+  std::uint64_t epoch_ = 0;
+  std::map<std::string, Judged> judged_;  // by source
+  Texts neighbours_;                      // that evidence_.wiring was made of
+  std::vector<std::string> wiring_problems_;
+  Evidence evidence_;
+};
+
+}  // namespace yardmaster::op

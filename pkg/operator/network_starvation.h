@@ -1,0 +1,47 @@
+// The starvation guard over all jobs: who gets too little of the network for too long is lifted a
+// level for a while (crux/starvation.h has the rule). A job's share of its ideal rate is measured
+// where its iterations are, else what the planner predicts, which is pessimistic.
+//
+// Thread safety: none. Determinism: a function of what it was shown.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pkg/crux/starvation.h"
+#include "pkg/workload/job.h"
+
+namespace yardmaster::op {
+
+struct StarvationView {
+  workload::JobKey job;
+  int planned_level = 0;
+  std::optional<double> share;
+};
+
+struct StarvationVerdict {
+  std::map<workload::JobKey, int> lifted;  // job -> the level that holds instead of the planned
+  std::vector<workload::JobKey> begun;     // lifted (another level) just now
+  std::vector<workload::JobKey> ended;
+  int starving = 0;
+  std::int64_t next_change_ms = -1;  // steady; -1: none by time alone
+};
+
+class StarvationWatch {
+ public:
+  explicit StarvationWatch(crux::StarvationOptions options) : options_(options) {}
+
+  // All jobs of the round; those not among them are forgotten.
+  StarvationVerdict Look(const std::vector<StarvationView>& jobs, const std::vector<int>& usable,
+                         std::int64_t now_ms);
+  void Forget() { states_.clear(); }
+
+ private:
+  const crux::StarvationOptions options_;
+  std::map<workload::JobKey, crux::StarvationState> states_;
+};
+
+}  // namespace yardmaster::op

@@ -1,0 +1,93 @@
+#include "pkg/operator/network_writes.h"
+
+#include <algorithm>
+#include <cmath>
+#include <mutex>
+#include <tuple>
+
+#include "nlohmann/json.hpp"
+
+#include "pkg/base/parallel.h"
+#include "pkg/base/status.h"
+
+namespace yardmaster::op {
+
+namespace {
+
+constexpr char kFieldManager[] = "yardmaster-operator";
+
+auto OrderOf(const PodWrite& write) {
+  return std::tie(write.renewal, write.rise, write.pod->metadata.namespace_name,
+                  write.pod->metadata.name);
+}
+
+}  // namespace
+
+std::size_t TokenBucket::Take(std::size_t wanted, std::int64_t now_ms) {
+  if (last_ms_ >= 0) {
+    const double passed = static_cast<double>(std::max<std::int64_t>(0, now_ms - last_ms_));
+    tokens_ = std::min(burst_, tokens_ + rate_ * passed / 1000);
+  }
+  last_ms_ = now_ms;
+  const std::size_t taken = std::min(wanted, static_cast<std::size_t>(tokens_));
+  tokens_ -= static_cast<double>(taken);
+  return taken;
+}
+
+std::int64_t TokenBucket::WaitMs() const {
+  if (tokens_ >= 1) return 0;
+  return static_cast<std::int64_t>(std::ceil((1 - tokens_) * 1000 / rate_));
+}
+
+bool PodWriter::WriteSome(const std::vector<PodWrite>& writes, std::size_t first, std::size_t last,
+                          WriteResult& result) {
+  std::mutex mutex;
+  bool all = true;
+  ParallelFor(last - first, options_.threads, [&](std::size_t i) {
+    const PodWrite& write = writes[first + i];
+    const api::ObjectMeta& metadata = write.pod->metadata;
+    const nlohmann::json patch = {
+        {"metadata", {{"uid", metadata.uid}, {"annotations", write.annotations}}}};
+    auto written = client_.Patch({kube::Pods(), metadata.namespace_name, metadata.name, ""},
+                                 kube::MergePatch(patch), {kFieldManager, false, false});
+    if (written.ok()) cache_.Assume(state::Kind::kPod, *written);
+    const std::lock_guard lock(mutex);
+    if (written.ok()) {
+      ++result.written;
+    } else if (!absl::IsNotFound(written.status()) && !absl::IsAborted(written.status()) &&
+               !absl::IsFailedPrecondition(written.status())) {
+      all = false;
+      result.errors.push_back(MessageOf(written.status()));
+    }
+  });
+  return all;
+}
+
+WriteResult PodWriter::Write(std::vector<PodWrite> writes, std::int64_t now_ms) {
+  WriteResult result;
+  std::sort(writes.begin(), writes.end(),
+            [](const PodWrite& a, const PodWrite& b) { return OrderOf(a) < OrderOf(b); });
+  const std::size_t allowed = bucket_.Take(writes.size(), now_ms);
+  bool may_rise = true;
+  for (std::size_t first = 0; first < writes.size();) {
+    // One rise after the other, so that what falls is down before anything climbs.
+    std::size_t last = first;
+    while (last < writes.size() && writes[last].rise == writes[first].rise &&
+           writes[last].renewal == writes[first].renewal) {
+      ++last;
+    }
+    const bool rises = writes[first].rise > 0;
+    const std::size_t end = std::min(last, std::max(first, allowed));
+    if (rises && !may_rise) {
+      result.deferred += static_cast<int>(last - first);
+    } else {
+      const bool all = WriteSome(writes, first, end, result);
+      result.deferred += static_cast<int>(last - end);
+      if (writes[first].rise < 0 && (!all || end < last)) may_rise = false;
+    }
+    first = last;
+  }
+  return result;
+}
+
+}  // namespace yardmaster::op

@@ -1,0 +1,81 @@
+// The order and the rate in which pods' annotations are written.
+//
+// First levels that fall, the deepest fall first, then new ports, then levels that rise; last of
+// all plans that are only renewed. A level rises only once every fall of the round is written: no
+// instant has more jobs on a high level than planned. A token bucket bounds the rate; what it does
+// not allow is left for the next round, which finds it again.
+//
+// Thread safety: none, but writes go out on several threads. Lifetimes: client and cache outlive
+// it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "pkg/api/pod.h"
+#include "pkg/kube/client.h"
+#include "pkg/state/world.h"
+
+namespace yardmaster::op {
+
+struct PodWrite {
+  std::shared_ptr<const api::Pod> pod;
+  std::map<std::string, std::string> annotations;
+  int rise = 0;          // new level minus old
+  bool renewal = false;  // nothing new but the expiry
+};
+
+// `rate` tokens a second, at most `burst` at once. Times must not go back.
+class TokenBucket {
+ public:
+  TokenBucket(double rate, double burst) : rate_(rate), burst_(burst), tokens_(burst) {}
+  // How many of `wanted` may go now; they are taken.
+  std::size_t Take(std::size_t wanted, std::int64_t now_ms);
+  // Until there is a token; 0: there is one.
+  std::int64_t WaitMs() const;
+
+ private:
+  const double rate_;
+  const double burst_;
+  double tokens_;
+  std::int64_t last_ms_ = -1;
+};
+
+struct PodWriterOptions {
+  double writes_per_second = 50;
+  double burst = 200;
+  std::size_t threads = 8;
+};
+
+struct WriteResult {
+  int written = 0;
+  int deferred = 0;  // for want of tokens, or because a fall before them is not written
+  std::vector<std::string> errors;
+};
+
+class PodWriter {
+ public:
+  PodWriter(kube::Client& client, state::WorldCache& cache, PodWriterOptions options)
+      : client_(client),
+        cache_(cache),
+        options_(options),
+        bucket_(options.writes_per_second, options.burst) {}
+
+  WriteResult Write(std::vector<PodWrite> writes, std::int64_t now_ms);
+  std::int64_t WaitMs() const { return bucket_.WaitMs(); }
+
+ private:
+  // Writes [first, last); true when all are written or their pods are gone.
+  bool WriteSome(const std::vector<PodWrite>& writes, std::size_t first, std::size_t last,
+                 WriteResult& result);
+
+  kube::Client& client_;
+  state::WorldCache& cache_;
+  const PodWriterOptions options_;
+  TokenBucket bucket_;
+};
+
+}  // namespace yardmaster::op

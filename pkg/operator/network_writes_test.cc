@@ -1,0 +1,84 @@
+#include "pkg/operator/network_writes.h"
+
+#include <gtest/gtest.h>
+
+#include "nlohmann/json.hpp"
+
+#include "pkg/base/clock.h"
+#include "pkg/base/strings.h"
+#include "pkg/kube/fake_client.h"
+
+namespace yardmaster::op {
+namespace {
+
+TEST(TokenBucketTest, AllowsABurstAndThenTheRate) {
+  TokenBucket bucket(10, 5);
+  EXPECT_EQ(bucket.Take(8, 0), 5u);
+  EXPECT_EQ(bucket.WaitMs(), 100);
+  EXPECT_EQ(bucket.Take(8, 50), 0u);
+  EXPECT_EQ(bucket.Take(8, 250), 2u);
+  EXPECT_EQ(bucket.Take(8, 60'000), 5u);
+  EXPECT_EQ(bucket.Take(0, 120'000), 0u);
+  EXPECT_EQ(bucket.WaitMs(), 0);
+}
+
+class PodWriterTest : public ::testing::Test {
+ protected:
+  PodWrite Make(const std::string& name, int rise, bool renewal = false) {
+    client_.Seed(kube::Pods(),
+                 {{"apiVersion", "v1"},
+                  {"kind", "Pod"},
+                  {"metadata", {{"name", name}, {"namespace", "team"}, {"uid", name}}}});
+    auto pod = std::make_shared<api::Pod>();
+    pod->metadata.name = name;
+    pod->metadata.namespace_name = "team";
+    pod->metadata.uid = name;
+    return {pod, {{"x", "y"}}, rise, renewal};
+  }
+  PodWriter Writer(double burst = 100) { return {client_, cache_, {10, burst, 1}}; }
+  std::string Written() const {
+    std::vector<std::string> names;
+    for (const kube::Call& call : client_.calls()) names.push_back(call.target.name);
+    return Join(names, " ");
+  }
+
+  FakeClock clock_;
+  kube::FakeClient client_{clock_};
+  state::WorldCache cache_;
+};
+
+TEST_F(PodWriterTest, FallsComeFirstThenPortsThenRisesThenRenewals) {
+  PodWriter writer = Writer();
+  const WriteResult result =
+      writer.Write({Make("renewed", 0, true), Make("rises", 2), Make("ports", 0), Make("falls", -1),
+                    Make("plunges", -3)},
+                   0);
+  EXPECT_EQ(result.written, 5);
+  EXPECT_EQ(Written(), "plunges falls ports rises renewed");
+}
+
+TEST_F(PodWriterTest, NothingRisesWhileAFallIsNotWritten) {
+  PodWriter writer = Writer();
+  const PodWrite falls = Make("falls", -1);
+  const PodWrite rises = Make("rises", 1);
+  client_.FailNext(kube::Verb::kPatch, "pods", absl::UnavailableError("gone"), 1);
+  WriteResult result = writer.Write({rises, falls}, 0);
+  EXPECT_EQ(result.written, 0);
+  EXPECT_EQ(result.deferred, 1);
+  EXPECT_EQ(result.errors.size(), 1u);
+  result = writer.Write({rises, falls}, 0);
+  EXPECT_EQ(result.written, 2);
+  EXPECT_EQ(Written(), "falls falls rises");
+}
+
+TEST_F(PodWriterTest, WithoutTokensForAllFallsNothingRisesEither) {
+  PodWriter writer = Writer(2);
+  const WriteResult result =
+      writer.Write({Make("a", -1), Make("b", -1), Make("c", -1), Make("rises", 1)}, 0);
+  EXPECT_EQ(result.written, 2);
+  EXPECT_EQ(result.deferred, 2);
+  EXPECT_EQ(Written(), "a b");
+}
+
+}  // namespace
+}  // namespace yardmaster::op
