@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <tuple>
+
+#include "pkg/placement/search_space.h"
 
 namespace yardmaster::placement {
 
@@ -32,22 +33,33 @@ constexpr int kRoomy = 1 << 30;
 class Search {
  public:
   Search(const SearchProblem& problem, const SearchOptions& options)
-      : problem_(problem), options_(options) {
-    OrderSegments();
-    OrderPieces();
-    IndexGroups();
-    FindTwins();
+      : problem_(problem), options_(options), space_(problem) {
+    room_ = space_.capacity;
+    pod_room_ = space_.pod_capacity;
+    pieces_in_segment_.assign(space_.capacity.size(), 0);
+    pieces_in_pod_.assign(space_.pod_capacity.size(), 0);
+    stages_in_segment_.resize(space_.capacity.size());
+    chosen_.assign(space_.order.size(), -1);
+    left_ = space_.workers_of_group;
+    touched_.assign(left_.size(), 0);
+    pod_of_set_.assign(space_.order.size(), -1);
+    set_count_.assign(space_.order.size(), 0);
+    set_left_.assign(space_.order.size(), 0);
+    for (int piece : space_.order) set_left_[problem_.pod_set[piece]] += problem_.piece_size[piece];
   }
 
   SearchResult Run() {
     const bool too_large =
         std::int64_t{1} * num_groups() * (num_segments() + num_pods()) > 20'000'000;
-    result_.bound = ComponentBound(0) + Objective{0, 0, 0, 0, PodsFor(total_), SegmentsFor(total_)};
+    result_.bound =
+        ComponentBound(0) + Objective{0, 0, 0, 0, PodsFor(space_.total), SegmentsFor(space_.total)};
     if (options_.incumbent) best_ = *options_.incumbent;
     if (too_large) {
       result_.exact = false;
       return std::move(result_);
     }
+    in_segment_.assign(static_cast<std::size_t>(num_groups() * num_segments()), 0);
+    in_pod_.assign(static_cast<std::size_t>(num_groups() * num_pods()), 0);
     Descend(0);
     result_.exact = !cut_;
     result_.steps = steps_;
@@ -63,186 +75,16 @@ class Search {
     auto Key() const { return std::tie(cost, fit, segment); }
   };
 
-  int num_pieces() const { return static_cast<int>(order_.size()); }
-  int num_segments() const { return static_cast<int>(capacity_.size()); }
-  int num_pods() const { return static_cast<int>(pod_capacity_.size()); }
-  int num_groups() const { return static_cast<int>(problem_.groups.size()); }
-
-  // Inside a fabric pod, larger segments get lower numbers; so equal pods have equal sequences.
-  void OrderSegments() {
-    const int count = static_cast<int>(problem_.capacity.size());
-    original_.resize(problem_.capacity.size());
-    std::iota(original_.begin(), original_.end(), 0);
-    std::stable_sort(original_.begin(), original_.end(), [&](int a, int b) {
-      const auto key = [&](int s) {
-        return std::make_tuple(problem_.pod_of_segment[s], -problem_.capacity[s]);
-      };
-      return key(a) < key(b);
-    });
-    for (int s = 0; s < count; ++s) {
-      const int pod = problem_.pod_of_segment[original_[s]];
-      if (s == 0 || pod != problem_.pod_of_segment[original_[s - 1]]) {
-        pod_capacity_.push_back(0);
-        first_segment_.push_back(s);
-      }
-      capacity_.push_back(problem_.capacity[original_[s]]);
-      pod_.push_back(num_pods() - 1);
-      pod_capacity_.back() += capacity_.back();
-    }
-    first_segment_.push_back(count);
-    room_ = capacity_;
-    pod_room_ = pod_capacity_;
-    // The earlier, interchangeable pod of each pod.
-    for (int p = 0; p < num_pods(); ++p) {
-      int twin = -1;
-      for (int q = 0; q < p && problem_.segments_alike; ++q) {
-        if (std::equal(
-                capacity_.begin() + first_segment_[p], capacity_.begin() + first_segment_[p + 1],
-                capacity_.begin() + first_segment_[q], capacity_.begin() + first_segment_[q + 1])) {
-          twin = q;
-        }
-      }
-      pod_twin_.push_back(twin);
-    }
-    std::vector<int> all(capacity_.size());
-    std::iota(all.begin(), all.end(), 0);
-    by_capacity_ = all;
-    std::stable_sort(by_capacity_.begin(), by_capacity_.end(),
-                     [&](int a, int b) { return capacity_[a] > capacity_[b]; });
-    pods_by_capacity_.resize(pod_capacity_.size());
-    std::iota(pods_by_capacity_.begin(), pods_by_capacity_.end(), 0);
-    std::stable_sort(pods_by_capacity_.begin(), pods_by_capacity_.end(),
-                     [&](int a, int b) { return pod_capacity_[a] > pod_capacity_[b]; });
-  }
-
-  // Components of equal structure stand together, large ones first.
-  void OrderPieces() {
-    const int pieces = static_cast<int>(problem_.piece_size.size());
-    int components = 0;
-    for (int c : problem_.component) components = std::max(components, c + 1);
-    std::vector<std::vector<int>> members(static_cast<std::size_t>(components));
-    for (int p = 0; p < pieces; ++p) members[problem_.component[p]].push_back(p);
-    std::vector<std::vector<int>> signature(members.size());
-    std::vector<std::vector<int>> groups_of(members.size());
-    for (int g = 0; g < num_groups(); ++g) {
-      groups_of[problem_.component[problem_.groups[g].pieces[0]]].push_back(g);
-    }
-    std::vector<int> local(static_cast<std::size_t>(pieces));
-    std::vector<int> set_home(static_cast<std::size_t>(pieces), -1);  // by pod set
-    for (int p = 0; p < pieces; ++p) {
-      int& home = set_home[problem_.pod_set[p]];
-      if (home == -1) home = problem_.component[p];
-      if (home != problem_.component[p]) home = -2;  // spans components
-    }
-    for (std::size_t c = 0; c < members.size(); ++c) {
-      std::vector<int>& text = signature[c];
-      std::map<int, int> sets;
-      for (std::size_t i = 0; i < members[c].size(); ++i) {
-        const int piece = members[c][i];
-        local[piece] = static_cast<int>(i);
-        text.push_back(problem_.piece_size[piece]);
-        const int set = problem_.pod_set[piece];
-        text.push_back(set_home[set] == -2
-                           ? -1 - set
-                           : sets.emplace(set, static_cast<int>(sets.size())).first->second);
-      }
-      AppendStages(members[c], text);
-      std::vector<std::vector<int>> lines;
-      for (int g : groups_of[c]) {
-        const SearchGroup& group = problem_.groups[g];
-        std::vector<int> line = {group.tensor ? 1 : 0, static_cast<int>(group.count)};
-        for (int piece : group.pieces) line.push_back(local[piece]);
-        lines.push_back(std::move(line));
-      }
-      std::sort(lines.begin(), lines.end());
-      for (const auto& line : lines) {
-        text.push_back(-1'000'000);
-        text.insert(text.end(), line.begin(), line.end());
-      }
-    }
-    std::vector<int> workers(members.size(), 0);
-    for (int p = 0; p < pieces; ++p) workers[problem_.component[p]] += problem_.piece_size[p];
-    std::vector<int> sorted(members.size());
-    std::iota(sorted.begin(), sorted.end(), 0);
-    std::stable_sort(sorted.begin(), sorted.end(), [&](int a, int b) {
-      if (workers[a] != workers[b]) return workers[a] > workers[b];
-      return signature[a] < signature[b];
-    });
-    for (std::size_t i = 0; i < sorted.size(); ++i) {
-      const int c = sorted[i];
-      first_piece_.push_back(num_pieces());
-      same_as_previous_.push_back(i > 0 && signature[c] == signature[sorted[i - 1]]);
-      for (int piece : members[c]) {
-        order_.push_back(piece);
-        component_.push_back(static_cast<int>(i));
-        total_ += problem_.piece_size[piece];
-      }
-    }
-    first_piece_.push_back(num_pieces());
-    chosen_.assign(order_.size(), -1);
-  }
-
-  // Which pieces of a component have the same stages, as local numbers.
-  void AppendStages(const std::vector<int>& members, std::vector<int>& text) const {
-    if (problem_.max_stages_per_segment == 0) return;
-    std::map<int, int> numbers;
-    for (int piece : members) {
-      for (int stage : problem_.stages[piece]) {
-        text.push_back(numbers.emplace(stage, static_cast<int>(numbers.size())).first->second);
-      }
-      text.push_back(-1);
-    }
-  }
-
-  void IndexGroups() {
-    groups_of_.resize(order_.size());
-    std::vector<int> position(order_.size());
-    for (int i = 0; i < num_pieces(); ++i) position[order_[i]] = i;
-    groups_of_component_.resize(first_piece_.size() - 1);
-    for (int g = 0; g < num_groups(); ++g) {
-      const SearchGroup& group = problem_.groups[g];
-      int workers = 0;
-      for (int piece : group.pieces) {
-        groups_of_[position[piece]].push_back(g);
-        workers += problem_.piece_size[piece];
-      }
-      left_.push_back(workers);
-      groups_of_component_[component_[position[group.pieces[0]]]].push_back(g);
-    }
-    in_segment_.assign(static_cast<std::size_t>(num_groups() * num_segments()), 0);
-    in_pod_.assign(static_cast<std::size_t>(num_groups() * num_pods()), 0);
-    touched_.assign(left_.size(), 0);
-    pieces_in_segment_.assign(capacity_.size(), 0);
-    pieces_in_pod_.assign(pod_capacity_.size(), 0);
-    pod_of_set_.assign(order_.size(), -1);
-    set_count_.assign(order_.size(), 0);
-    set_left_.assign(order_.size(), 0);
-    for (int piece : order_) set_left_[problem_.pod_set[piece]] += problem_.piece_size[piece];
-    stages_in_segment_.resize(capacity_.size());
-  }
-
-  // The piece before each that may be exchanged with it.
-  void FindTwins() {
-    std::map<std::vector<int>, int> last;
-    for (int i = 0; i < num_pieces(); ++i) {
-      const int piece = order_[i];
-      std::vector<int> key = {component_[i], problem_.piece_size[piece], problem_.pod_set[piece]};
-      key.insert(key.end(), groups_of_[i].begin(), groups_of_[i].end());
-      key.push_back(-1);
-      if (problem_.max_stages_per_segment > 0) {
-        key.insert(key.end(), problem_.stages[piece].begin(), problem_.stages[piece].end());
-      }
-      auto [at, is_new] = last.emplace(std::move(key), i);
-      twin_.push_back(is_new ? -1 : at->second);
-      at->second = i;
-    }
-  }
+  int num_pieces() const { return space_.num_pieces(); }
+  int num_segments() const { return space_.num_segments(); }
+  int num_pods() const { return space_.num_pods(); }
+  int num_groups() const { return space_.num_groups(); }
 
   std::int64_t SegmentsFor(std::int64_t need) const {
     rooms_.clear();
-    for (int s : by_capacity_) {
+    for (int s : space_.by_capacity) {
       if (pieces_in_segment_[s] == 0) {
-        rooms_.push_back(capacity_[s]);
+        rooms_.push_back(space_.capacity[s]);
       } else {
         need -= room_[s];
       }
@@ -251,9 +93,9 @@ class Search {
   }
   std::int64_t PodsFor(std::int64_t need) const {
     rooms_.clear();
-    for (int p : pods_by_capacity_) {
+    for (int p : space_.pods_by_capacity) {
       if (pieces_in_pod_[p] == 0) {
-        rooms_.push_back(pod_capacity_[p]);
+        rooms_.push_back(space_.pod_capacity[p]);
       } else {
         need -= pod_room_[p];
       }
@@ -268,8 +110,8 @@ class Search {
     std::sort(segments.rbegin(), segments.rend());
     std::sort(pods.rbegin(), pods.rend());
     Objective bound;
-    for (std::size_t c = static_cast<std::size_t>(from); c + 1 < first_piece_.size(); ++c) {
-      for (int g : groups_of_component_[c]) {
+    for (std::size_t c = static_cast<std::size_t>(from); c + 1 < space_.first_piece.size(); ++c) {
+      for (int g : space_.groups_of_component[c]) {
         const SearchGroup& group = problem_.groups[g];
         const std::int64_t in_segments = (PlacesFor(left_[g], segments) - 1) * group.count;
         const std::int64_t in_pods = (PlacesFor(left_[g], pods) - 1) * group.count;
@@ -277,7 +119,7 @@ class Search {
         (group.tensor ? bound.tensor_split_fabric_pods : bound.data_split_fabric_pods) += in_pods;
       }
     }
-    if (static_cast<std::size_t>(from) + 1 < first_piece_.size())
+    if (static_cast<std::size_t>(from) + 1 < space_.first_piece.size())
       AddWholeBound(from, segments, pods, bound);
     return bound;
   }
@@ -289,10 +131,10 @@ class Search {
     const int size = ComponentSize(from);
     std::int64_t components = 0;
     std::int64_t cheapest = -1;
-    for (std::size_t c = static_cast<std::size_t>(from); c + 1 < first_piece_.size(); ++c) {
+    for (std::size_t c = static_cast<std::size_t>(from); c + 1 < space_.first_piece.size(); ++c) {
       if (ComponentSize(static_cast<int>(c)) != size) return;
       ++components;
-      for (int g : groups_of_component_[c]) {
+      for (int g : space_.groups_of_component[c]) {
         const SearchGroup& group = problem_.groups[g];
         if (group.tensor) return;
         if (cheapest < 0 || group.count < cheapest) cheapest = group.count;
@@ -311,8 +153,8 @@ class Search {
 
   int ComponentSize(int c) const {
     int size = 0;
-    for (int i = first_piece_[c]; i < first_piece_[c + 1]; ++i) {
-      size += problem_.piece_size[order_[i]];
+    for (int i = space_.first_piece[c]; i < space_.first_piece[c + 1]; ++i) {
+      size += problem_.piece_size[space_.order[i]];
     }
     return size;
   }
@@ -320,7 +162,7 @@ class Search {
   // What the started groups of component c still cost at least.
   Objective StartedBound(int c) const {
     Objective bound;
-    for (int g : groups_of_component_[c]) {
+    for (int g : space_.groups_of_component[c]) {
       int rest = left_[g];
       if (rest == 0 || touched_[g] == 0) continue;
       int largest = 1;
@@ -341,25 +183,27 @@ class Search {
 
   bool FirstOfItsKind(int segment) const {
     if (!problem_.segments_alike || pieces_in_segment_[segment] > 0) return true;
-    const int pod = pod_[segment];
-    if (segment > first_segment_[pod] && capacity_[segment - 1] == capacity_[segment] &&
+    const int pod = space_.pod[segment];
+    if (segment > space_.first_segment[pod] &&
+        space_.capacity[segment - 1] == space_.capacity[segment] &&
         pieces_in_segment_[segment - 1] == 0) {
       return false;
     }
     if (pieces_in_pod_[pod] > 0) return true;
-    for (int twin = pod_twin_[pod]; twin >= 0; twin = pod_twin_[twin]) {
+    for (int twin = space_.pod_twin[pod]; twin >= 0; twin = space_.pod_twin[twin]) {
       if (pieces_in_pod_[twin] == 0) return false;
     }
     return true;
   }
 
   int LowestSegment(int i) const {
-    int lowest = twin_[i] >= 0 ? chosen_[twin_[i]] : 0;
-    const int c = component_[i];
-    if (same_as_previous_[c]) {
-      const int offset = first_piece_[c] - first_piece_[c - 1];
+    int lowest = space_.twin[i] >= 0 ? chosen_[space_.twin[i]] : 0;
+    const int c = space_.component[i];
+    if (space_.same_as_previous[c]) {
+      const int offset = space_.first_piece[c] - space_.first_piece[c - 1];
       bool tied = true;
-      for (int k = first_piece_[c]; k < i && tied; ++k) tied = chosen_[k] == chosen_[k - offset];
+      for (int k = space_.first_piece[c]; k < i && tied; ++k)
+        tied = chosen_[k] == chosen_[k - offset];
       if (tied) lowest = std::max(lowest, chosen_[i - offset]);
     }
     return lowest;
@@ -377,10 +221,10 @@ class Search {
 
   Objective CostOf(int i, int segment) const {
     Objective cost = cost_;
-    const int pod = pod_[segment];
+    const int pod = space_.pod[segment];
     if (pieces_in_segment_[segment] == 0) ++cost.segments;
     if (pieces_in_pod_[pod] == 0) ++cost.fabric_pods;
-    for (int g : groups_of_[i]) {
+    for (int g : space_.groups_of[i]) {
       if (touched_[g] == 0) continue;
       const SearchGroup& group = problem_.groups[g];
       if (in_segment_[static_cast<std::size_t>(g * num_segments() + segment)] == 0) {
@@ -394,15 +238,15 @@ class Search {
   }
 
   void Move(int i, int segment, int step) {
-    const int piece = order_[i];
+    const int piece = space_.order[i];
     const int size = problem_.piece_size[piece] * step;
-    const int pod = pod_[segment];
+    const int pod = space_.pod[segment];
     room_[segment] -= size;
     pod_room_[pod] -= size;
     pieces_in_segment_[segment] += step;
     pieces_in_pod_[pod] += step;
     placed_ += size;
-    for (int g : groups_of_[i]) {
+    for (int g : space_.groups_of[i]) {
       touched_[g] += step;
       left_[g] -= size;
       in_segment_[static_cast<std::size_t>(g * num_segments() + segment)] += step;
@@ -423,13 +267,13 @@ class Search {
   }
 
   bool Hopeless(int i) {
-    Objective least = cost_ + rest_bound_[component_[i]];
-    const std::int64_t left = total_ - placed_;
+    Objective least = cost_ + rest_bound_[space_.component[i]];
+    const std::int64_t left = space_.total - placed_;
     least.segments += SegmentsFor(left);
     least.fabric_pods += PodsFor(left);
     if (!best_) return false;
     if (least >= *best_) return true;
-    return least + StartedBound(component_[i]) >= *best_;
+    return least + StartedBound(space_.component[i]) >= *best_;
   }
 
   // Steps stand for time: what scans more costs more of them.
@@ -441,8 +285,9 @@ class Search {
   void Record() {
     best_ = cost_;
     result_.objective = cost_;
-    result_.segment.assign(order_.size(), -1);
-    for (int i = 0; i < num_pieces(); ++i) result_.segment[order_[i]] = original_[chosen_[i]];
+    result_.segment.assign(space_.order.size(), -1);
+    for (int i = 0; i < num_pieces(); ++i)
+      result_.segment[space_.order[i]] = space_.original[chosen_[i]];
     if (options_.any) done_ = true;
   }
 
@@ -451,23 +296,24 @@ class Search {
       if (!best_ || cost_ < *best_) Record();
       return;
     }
-    const int c = component_[i];
-    if (i == first_piece_[c]) {
-      rest_bound_.resize(first_piece_.size());
+    const int c = space_.component[i];
+    if (i == space_.first_piece[c]) {
+      rest_bound_.resize(space_.first_piece.size());
       rest_bound_[c] = ComponentBound(c + 1);
       Spend((num_groups() + num_segments()) / 16);
     }
     if (Hopeless(i)) return;
     std::vector<Choice> choices;
-    const int piece = order_[i];
+    const int piece = space_.order[i];
     const int set_pod = pod_of_set_[problem_.pod_set[piece]];
     int rest = 0;
-    for (int k = i; k < first_piece_[c + 1]; ++k) rest += problem_.piece_size[order_[k]];
+    for (int k = i; k < space_.first_piece[c + 1]; ++k)
+      rest += problem_.piece_size[space_.order[k]];
     for (int s = LowestSegment(i); s < num_segments(); ++s) {
       if (room_[s] < problem_.piece_size[piece]) continue;
-      if (set_pod >= 0 && pod_[s] != set_pod) continue;
+      if (set_pod >= 0 && space_.pod[s] != set_pod) continue;
       if (!FirstOfItsKind(s) || !StagesFit(piece, s)) continue;
-      if (pod_room_[pod_[s]] < set_left_[problem_.pod_set[piece]]) continue;
+      if (pod_room_[space_.pod[s]] < set_left_[problem_.pod_set[piece]]) continue;
       choices.push_back({CostOf(i, s), room_[s] >= rest ? room_[s] : kRoomy - room_[s], s});
     }
     std::sort(choices.begin(), choices.end(),
@@ -487,45 +333,31 @@ class Search {
 
   const SearchProblem& problem_;
   const SearchOptions& options_;
+  const SearchSpace space_;
   SearchResult result_;
   std::optional<Objective> best_;
   Objective cost_;
   std::int64_t steps_ = 0;
-  std::int64_t total_ = 0;   // workers
-  std::int64_t placed_ = 0;  // of them
+  std::int64_t placed_ = 0;  // workers
   bool cut_ = false;
   bool done_ = false;
 
-  // Segments in the order of the search.
-  std::vector<int> original_;
-  std::vector<int> capacity_;
-  std::vector<int> pod_;
+  // By segment.
   std::vector<int> room_;
   std::vector<int> pieces_in_segment_;
   std::vector<std::map<int, int>> stages_in_segment_;
-  std::vector<int> by_capacity_;
-  std::vector<int> first_segment_;  // by pod, one more at the end
-  std::vector<int> pod_capacity_;
+  // By fabric pod.
   std::vector<int> pod_room_;
   std::vector<int> pieces_in_pod_;
-  std::vector<int> pods_by_capacity_;
-  std::vector<int> pod_twin_;
   mutable std::vector<int> rooms_;
-  // Pieces in the order of the search.
-  std::vector<int> order_;
-  std::vector<int> component_;
-  std::vector<int> twin_;
-  std::vector<int> chosen_;
-  std::vector<std::vector<int>> groups_of_;
-  std::vector<int> first_piece_;  // by component, one more at the end
-  std::vector<std::uint8_t> same_as_previous_;
-  std::vector<std::vector<int>> groups_of_component_;
+  std::vector<int> chosen_;  // by piece
   std::vector<Objective> rest_bound_;
-  // Groups.
+  // By group.
   std::vector<int> left_;     // workers not yet placed
   std::vector<int> touched_;  // pieces placed
   std::vector<int> in_segment_;
   std::vector<int> in_pod_;
+  // By pod set.
   std::vector<int> pod_of_set_;
   std::vector<int> set_count_;
   std::vector<int> set_left_;  // workers of the set not yet placed

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "pkg/placement/gang_search.h"
+#include "pkg/placement/no_room.h"
 #include "pkg/placement/segment_exchange.h"
 #include "pkg/placement/uniform_solver.h"
 #include "pkg/placement/whole_choice.h"
@@ -116,7 +117,7 @@ class Solver {
   }
 
   SegmentPlan Solve(const Capacity& capacity, PodRule rule) {
-    if (capacity.total < model_.workers) return {};
+    if (capacity.total < model_.workers || NoRoom(places_, model_, groups_, capacity)) return {};
     // Several components in one pod set want more than the closed forms know.
     const bool closed = rule != PodRule::kOther;
     if (closed && model_.equal_components) {

@@ -1,5 +1,7 @@
 #include "pkg/placement/outcome.h"
 
+#include "pkg/base/strings.h"
+
 namespace yardmaster::placement {
 
 std::string_view Name(Outcome outcome) {
@@ -38,6 +40,19 @@ std::string_view Name(ReasonCode code) {
       return "Invalid";
   }
   return "Invalid";
+}
+
+std::string Sentence(const GangPlan& plan) {
+  constexpr int kMostRelaxations = 2;
+  std::vector<std::string> sentences;
+  for (const Reason& reason : plan.reasons) sentences.push_back(reason.message);
+  int shown = 0;
+  for (const Relaxation& relaxation : plan.relaxations) {
+    if (relaxation.outcome >= plan.outcome || shown == kMostRelaxations) continue;
+    ++shown;
+    sentences.push_back(StrCat("with ", relaxation.change, ": ", Name(relaxation.outcome)));
+  }
+  return Join(sentences, "; ");
 }
 
 }  // namespace yardmaster::placement

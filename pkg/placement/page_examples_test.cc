@@ -1,0 +1,105 @@
+// The examples of docs/placement.md, as they stand there.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "pkg/placement/gang_planner.h"
+#include "pkg/placement/testing.h"
+
+namespace yardmaster::placement {
+namespace {
+
+using fabric::HostId;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::Field;
+using workload::Mode;
+using workload::Within;
+
+std::vector<HostId> Hosts(std::initializer_list<std::pair<int, int>> ranges) {
+  std::vector<HostId> hosts;
+  for (const auto& [first, count] : ranges) {
+    for (int i = 0; i < count; ++i) hosts.push_back(HostId(first + i));
+  }
+  return hosts;
+}
+
+TEST(PlacementPageTest, APipelineBoundaryIsWhereAJobIsCut) {
+  const Case c = MakeCase(MakeCluster({{8, 8}}), MakeJob(8, 1, 1, 8, 2));
+  EXPECT_EQ(PlanGang(c.cluster, c.request()).objective, (Objective{0, 0, 0, 0, 1, 2}));
+  // Ranks 0..7 are stage 0: five of it and three of stage 1 in the first segment.
+  const auto bad = Hosts({{0, 5}, {8, 3}, {5, 3}, {11, 5}});
+  EXPECT_EQ(Evaluate(*c.cluster.places, c.groups, bad), (Objective{0, 0, 0, 16, 1, 2}));
+}
+
+TEST(PlacementPageTest, ADataGroupThatFitsNoSegmentWaitsWhereThatIsRequired) {
+  Case c = MakeCase(MakeCluster({{6, 6}}), MakeJob(8, 1, 1, 6, 1));
+  c.cluster.hosts[0].free_gpus = c.cluster.hosts[6].free_gpus = 0;
+  EXPECT_EQ(PlanGang(c.cluster, c.request()).outcome, Outcome::kPlaced);
+  c.job.placement.data = {Within::kSegment, Mode::kRequired};
+  EXPECT_EQ(PlanGang(c.cluster, c.request()).outcome, Outcome::kNotNow);
+}
+
+TEST(PlacementPageTest, PipelinesStayInOneFabricPodWhereThatIsRequired) {
+  Case c = MakeCase(MakeCluster({{4}, {4}}), MakeJob(8, 1, 1, 4, 2));
+  EXPECT_EQ(PlanGang(c.cluster, c.request()).objective.fabric_pods, 2);
+  c.job.placement.pipeline = {Within::kFabricPod, Mode::kRequired};
+  EXPECT_EQ(PlanGang(c.cluster, c.request()).outcome, Outcome::kNever);
+}
+
+TEST(PlacementPageTest, AtMostOneStageInASegmentSpreadsThem) {
+  Case c = MakeCase(MakeCluster({{8, 8, 8}}), MakeJob(8, 1, 1, 2, 3));
+  EXPECT_EQ(PlanGang(c.cluster, c.request()).objective.segments, 1);
+  c.job.placement.max_stages_per_segment = 1;
+  EXPECT_EQ(PlanGang(c.cluster, c.request()).objective.segments, 3);
+}
+
+TEST(PlacementPageTest, OnlyPreferredDataGroupsCrossFabricPods) {
+  Case c = MakeCase(MakeCluster({{4}, {4}}), MakeJob(8, 1, 1, 6, 1));
+  EXPECT_EQ(PlanGang(c.cluster, c.request()).outcome, Outcome::kNever);
+  c.job.placement.data = {Within::kFabricPod, Mode::kPreferred};
+  EXPECT_EQ(PlanGang(c.cluster, c.request()).objective, (Objective{0, 8, 0, 8, 2, 2}));
+}
+
+TEST(PlacementPageTest, ReasonsCountHostsAndNameThePlace) {
+  Case c = MakeCase(MakeCluster({{8, 8, 8, 8, 8}}), MakeJob(8, 1, 1, 6, 1));
+  c.job.placement.data = {Within::kSegment, Mode::kRequired};
+  int busy = 0;
+  for (int h = 0; h < 40; ++h) {
+    const int most = h / 8 == 1 ? 4 : 7;  // hosts of the segment that are busy
+    if (h % 8 < most && busy < 31) {
+      c.cluster.hosts[static_cast<std::size_t>(h)].free_gpus = 0;
+      ++busy;
+    }
+  }
+  ASSERT_EQ(busy, 31);
+  const GangPlan plan = PlanGang(c.cluster, c.request());
+  EXPECT_THAT(plan.reasons,
+              ElementsAre(Reason{ReasonCode::kNotEnoughHosts, Within::kSegment, 2,
+                                 "2 hosts short in segment p0s11: a data group needs 6 in one "
+                                 "segment and no segment has more than 4 free"},
+                          Reason{ReasonCode::kHostsOccupied, Within::kFabric, 31,
+                                 "31 hosts held by other jobs"}));
+  EXPECT_EQ(
+      Sentence(plan),
+      "2 hosts short in segment p0s11: a data group needs 6 in one segment and no segment has "
+      "more than 4 free; 31 hosts held by other jobs; with dataParallel: within FabricPod: "
+      "Placed; with dataParallel: Preferred: Placed");
+}
+
+TEST(PlacementPageTest, RelaxationsSayWhatElseItTakes) {
+  Case c = MakeCase(MakeCluster({{4, 4}}), MakeJob(8, 1, 1, 6, 1));
+  c.job.placement.data = {Within::kSegment, Mode::kRequired};
+  for (int host : {0, 1, 5}) c.cluster.hosts[static_cast<std::size_t>(host)].free_gpus = 0;
+  EXPECT_THAT(PlanGang(c.cluster, c.request()).relaxations,
+              ElementsAre(Field(&Relaxation::change, "dataParallel: within FabricPod"),
+                          Field(&Relaxation::change, "dataParallel: Preferred"),
+                          Field(&Relaxation::change,
+                                "dataParallel: within FabricPod, wait: until hosts are free, back "
+                                "in service or no longer reserved"),
+                          Field(&Relaxation::change,
+                                "dataParallel: within FabricPod, hosts: 1 more in segment p0s11"),
+                          Relaxation{"hosts: 2 more in segment p0s10", Outcome::kNotNow}));
+}
+
+}  // namespace
+}  // namespace yardmaster::placement
