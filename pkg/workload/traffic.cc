@@ -152,7 +152,29 @@ class Traffic {
   std::map<std::tuple<HostId, int, HostId, int>, Connection> connections_;
 };
 
+void Fill(double& value, double estimate) {
+  if (value <= 0) value = estimate;
+}
+
 }  // namespace
+
+Profile CompleteProfile(const Job& job, const Model& model) {
+  const Parallelism& p = job.parallelism;
+  Profile profile = job.profile;
+  const ModelTraffic traffic = TrafficOfModel(model, p);
+  Fill(profile.flop_per_iteration, traffic.flop_per_iteration);
+  const double bubble = (p.pipeline - 1) / (model.micro_batches * p.virtual_pipeline);
+  Fill(profile.compute_seconds, profile.flop_per_iteration /
+                                    (static_cast<double>(p.world()) * kFlopPerSecond) *
+                                    (1 + bubble));
+  if (profile.measured) return profile;
+  Fill(profile.data_bytes, traffic.data_bytes);
+  Fill(profile.pipeline_bytes, traffic.pipeline_bytes);
+  // One number serves both kinds of groups.
+  Fill(profile.tensor_bytes, std::max(traffic.tensor_bytes, traffic.context_bytes));
+  Fill(profile.expert_bytes, traffic.expert_bytes);
+  return profile;
+}
 
 Profile CompleteProfile(const Job& job) {
   const Parallelism& p = job.parallelism;
@@ -163,32 +185,29 @@ Profile CompleteProfile(const Job& job) {
   const double micro_batches = std::max(8, 4 * p.pipeline);
   // Of one micro-batch, held by one GPU's sequence share.
   const double activation = kTokens / p.context * width * kBytesPerValue;
-  auto fill = [](double& value, double estimate) {
-    if (value <= 0) value = estimate;
-  };
-  fill(profile.flop_per_iteration, 6 * parameters * kTokens * micro_batches * p.data);
+  Fill(profile.flop_per_iteration, 6 * parameters * kTokens * micro_batches * p.data);
   const double gpus = static_cast<double>(p.world());
   const double bubble = (p.pipeline - 1) / (micro_batches * p.virtual_pipeline);
-  fill(profile.compute_seconds,
+  Fill(profile.compute_seconds,
        profile.flop_per_iteration / (gpus * kFlopPerSecond) * (1 + bubble));
   if (profile.measured) return profile;
   if (p.data * p.context > 1) {
-    fill(profile.data_bytes,
+    Fill(profile.data_bytes,
          RingShare(1.0 * p.data * p.context) * kBytesPerValue * kParametersPerShard);
   }
   if (p.pipeline > 1) {
     // Activations forwards and gradients back, each GPU its share of the tensor group's.
-    fill(profile.pipeline_bytes, 2 * micro_batches * p.virtual_pipeline * activation / p.tensor);
+    Fill(profile.pipeline_bytes, 2 * micro_batches * p.virtual_pipeline * activation / p.tensor);
   }
   const int wide = std::max(p.tensor, p.context);
   if (wide > 1) {
     // Two all-reduces a layer, forwards and back.
-    fill(profile.tensor_bytes,
+    Fill(profile.tensor_bytes,
          4 * layers / p.pipeline * micro_batches * activation * RingShare(wide));
   }
   if (p.expert > 1) {
     // Every second layer sends its tokens out and back, forwards and back.
-    fill(profile.expert_bytes, 4 * layers / p.pipeline / 2 * micro_batches * activation / p.tensor *
+    Fill(profile.expert_bytes, 4 * layers / p.pipeline / 2 * micro_batches * activation / p.tensor *
                                    kExpertsPerToken * (p.expert - 1) / p.expert);
   }
   return profile;

@@ -9,11 +9,11 @@
 //   expert groups    all to all, in equal parts, arriving on the sender's rail
 // What stays inside a host is left out.
 //
-// The profile's bytes are what one GPU sends. What a profile does not know is estimated for a dense
-// transformer of 10^9 parameters per tensor and pipeline shard: L layers of width 128 L (so
-// parameters = 12 * 128^2 * L^3), sequences of 4,096 tokens, max(8, 4 pp) micro-batches of one
-// sequence per data rank, two bytes a value, 6 FLOP per parameter and token, 2 * 10^14 FLOP/s a
-// GPU.
+// The profile's bytes are what one GPU sends. What a profile does not know is estimated from a
+// model (traffic_model.h), or where none is described, for a dense transformer of 10^9 parameters
+// per tensor and pipeline shard: L layers of width 128 L (so parameters = 12 * 128^2 * L^3),
+// sequences of 4,096 tokens, max(8, 4 pp) micro-batches of one sequence per data rank, two bytes a
+// value, 6 FLOP per parameter and token, 2 * 10^14 FLOP/s a GPU.
 //
 // Complexity: O(GPUs * log GPUs), all to all apart. Deterministic. Thread safety: pure functions.
 #pragma once
@@ -22,6 +22,7 @@
 
 #include "pkg/fabric/places.h"
 #include "pkg/workload/job.h"
+#include "pkg/workload/traffic_model.h"
 
 namespace yardmaster::workload {
 
@@ -40,6 +41,8 @@ struct Connection {
 
 // The job's profile with estimates for what is unknown. A measured profile is taken at its word.
 Profile CompleteProfile(const Job& job);
+// As above, with estimates for this model. REQUIRES: ValidateModel accepts it.
+Profile CompleteProfile(const Job& job, const Model& model);
 
 // Sorted by (from host, from rail, to host, to rail). `rails` is the number of NICs of a host; GPU
 // i of a host uses rail i mod rails, and workers on one host take its GPUs in rank order. Ranks

@@ -103,6 +103,22 @@ TEST(TrafficTest, UnknownProfilesAreEstimatedAndMeasuredOnesKept) {
   EXPECT_EQ(profile.expert_bytes, 0);
 }
 
+TEST(TrafficTest, ADescribedModelIsWhatEstimatesAreMadeOf) {
+  Job job = MakeJob(8, 1, 4, 2, 8);
+  job.profile = {};
+  Model model;
+  model.layers = 32;
+  model.hidden = 4096;
+  model.micro_batches = 16;
+  const Profile profile = CompleteProfile(job, model);
+  const ModelTraffic traffic = TrafficOfModel(model, job.parallelism);
+  EXPECT_EQ(profile.flop_per_iteration, traffic.flop_per_iteration);
+  EXPECT_EQ(profile.data_bytes, traffic.data_bytes);
+  EXPECT_EQ(profile.pipeline_bytes, traffic.pipeline_bytes);
+  job.profile.data_bytes = 7;
+  EXPECT_EQ(CompleteProfile(job, model).data_bytes, 7);
+}
+
 TEST(TrafficTest, RanksWithoutAHostSendNothing) {
   const Job job = MakeJob(8, 1, 2, 1, 8);
   EXPECT_TRUE(ConnectionsOf(job, {HostId(0), HostId()}, 8).empty());
