@@ -26,23 +26,56 @@ std::vector<std::int32_t> OrderByPriority(std::span<const double> priority) {
   return order;
 }
 
-std::size_t ReferenceJob(std::span<const JobTraffic> traffic) {
-  std::size_t reference = 0;
-  for (std::size_t j = 1; j < traffic.size(); ++j) {
-    if (traffic[j].bytes > traffic[reference].bytes) reference = j;
-  }
-  return reference;
+// Those with most bytes, most first.
+std::vector<std::size_t> ReferenceJobs(std::span<const JobTraffic> traffic, std::size_t count) {
+  std::vector<std::size_t> jobs(traffic.size());
+  std::iota(jobs.begin(), jobs.end(), 0);
+  count = std::min(count, jobs.size());
+  std::partial_sort(
+      jobs.begin(), jobs.begin() + static_cast<std::ptrdiff_t>(count), jobs.end(),
+      [&](std::size_t a, std::size_t b) {
+        return traffic[a].bytes != traffic[b].bytes ? traffic[a].bytes > traffic[b].bytes : a < b;
+      });
+  jobs.resize(count);
+  return jobs;
 }
 
-// The correction of job j against the reference.
-double CorrectionOf(const Problem& problem, std::span<const JobTraffic> traffic,
-                    std::size_t reference, std::size_t j) {
-  if (j == reference || traffic[j].communication_seconds <= 0) return 1;
-  const auto alone = [&](std::size_t x) {
-    return RhythmOf(problem.jobs[x], traffic[x], traffic[x].communication_seconds);
-  };
-  return CorrectionFactor(alone(reference), alone(j));
-}
+// Corrections against one reference job, or several.
+class References {
+ public:
+  References(const Problem& problem, std::span<const JobTraffic> traffic, PriorityMethod method)
+      : problem_(problem),
+        traffic_(traffic),
+        jobs_(ReferenceJobs(traffic, method == PriorityMethod::kReferences ? kReferenceJobs : 1)) {
+    for (const std::size_t r : jobs_) scale_.push_back(Against(jobs_[0], r));
+  }
+
+  double CorrectionOf(std::size_t j) const {
+    if (jobs_.size() < 2) return jobs_.empty() ? 1 : Against(jobs_[0], j);
+    double logs = 0;
+    double bytes = 0;
+    for (std::size_t r = 0; r < jobs_.size(); ++r) {
+      const double weight = traffic_[jobs_[r]].bytes;
+      logs += weight * std::log(Against(jobs_[r], j) * scale_[r]);
+      bytes += weight;
+    }
+    return bytes > 0 ? std::clamp(std::exp(logs / bytes), kMinCorrection, kMaxCorrection) : 1;
+  }
+
+ private:
+  double Against(std::size_t reference, std::size_t j) const {
+    if (j == reference || traffic_[j].communication_seconds <= 0) return 1;
+    const auto alone = [&](std::size_t x) {
+      return RhythmOf(problem_.jobs[x], traffic_[x], traffic_[x].communication_seconds);
+    };
+    return CorrectionFactor(alone(reference), alone(j));
+  }
+
+  const Problem& problem_;
+  const std::span<const JobTraffic> traffic_;
+  const std::vector<std::size_t> jobs_;
+  std::vector<double> scale_;  // of each reference on the first one's scale
+};
 
 Priorities FromCorrections(std::vector<double> correction, std::span<const JobTraffic> traffic) {
   Priorities result{std::move(correction), {}, {}};
@@ -231,13 +264,11 @@ Priorities FollowOrder(const Priorities& wanted, std::span<const double> intensi
 
 Priorities AssignPriorities(const Problem& problem, std::span<const JobTraffic> traffic,
                             std::span<const ContendingPair> pairs, PriorityMethod method) {
-  const std::size_t reference = ReferenceJob(traffic);
+  const References references(problem, traffic, method);
   std::vector<double> correction;
-  for (std::size_t j = 0; j < traffic.size(); ++j) {
-    correction.push_back(CorrectionOf(problem, traffic, reference, j));
-  }
+  for (std::size_t j = 0; j < traffic.size(); ++j) correction.push_back(references.CorrectionOf(j));
   Priorities priorities = FromCorrections(std::move(correction), traffic);
-  if (method == PriorityMethod::kReference) return priorities;
+  if (method != PriorityMethod::kPairwise) return priorities;
   const std::vector<char> all(traffic.size(), 1);
   return Improve(problem, traffic, pairs, all, priorities);
 }
@@ -245,15 +276,15 @@ Priorities AssignPriorities(const Problem& problem, std::span<const JobTraffic> 
 Priorities InsertPriorities(const Problem& problem, std::span<const JobTraffic> traffic,
                             std::span<const ContendingPair> pairs, PriorityMethod method,
                             std::span<const double> former, std::span<const std::int32_t> changed) {
-  const std::size_t reference = ReferenceJob(traffic);
+  const References references(problem, traffic, method);
   std::vector<double> correction(former.begin(), former.end());
   std::vector<char> moves(traffic.size(), 0);
   for (const std::int32_t j : changed) {
     moves[j] = 1;
-    correction[j] = CorrectionOf(problem, traffic, reference, static_cast<std::size_t>(j));
+    correction[j] = references.CorrectionOf(static_cast<std::size_t>(j));
   }
   Priorities priorities = FromCorrections(std::move(correction), traffic);
-  if (method == PriorityMethod::kReference) return priorities;
+  if (method != PriorityMethod::kPairwise) return priorities;
   return Improve(problem, traffic, pairs, moves, priorities);
 }
 

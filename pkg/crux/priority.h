@@ -9,6 +9,10 @@
 // as a decreasing sequence allows (pooling adjacent violators on a logarithmic scale) and k = P / I
 // follows.
 //
+// kReferences stays with the paper's way but asks kReferenceJobs of them, those with most traffic:
+// the logarithm of k_j is the mean of what each of them gives (on the first one's scale), weighted
+// with its bytes. docs/crux.md has what it is worth.
+//
 // Complexity: a play is a bounded number of steps; n plays, and with kPairwise one per contending
 // pair, then O(sweeps * (E log E + n * moves)). Deterministic. Thread safety: pure functions.
 #pragma once
@@ -23,7 +27,9 @@
 
 namespace yardmaster::crux {
 
-enum class PriorityMethod { kReference, kPairwise };
+enum class PriorityMethod { kReference, kReferences, kPairwise };
+
+inline constexpr std::size_t kReferenceJobs = 3;
 
 struct Priorities {
   std::vector<double> correction;

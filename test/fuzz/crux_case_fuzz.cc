@@ -1,5 +1,6 @@
 // Case files of `kubectl yardmaster crux`: whatever the bytes, reading ends in a problem or an
-// error; a problem that was accepted is always decided, and the decision keeps its promises.
+// error; a problem that was accepted is always decided, and the decision keeps its promises and is
+// a fixed point.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -26,6 +27,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     if (!crux::IsValidCompression(solution->edges, levels)) std::abort();
     cli::CruxAnswer(*problem, *solution, 0).dump();
+    if (policy != crux::Policy::kCrux) continue;
+    // Told that this holds, it decides the same again.
+    crux::Options options;
+    options.previous = *solution;
+    const auto again = crux::Decide(*problem, policy, options);
+    if (!again.ok() || crux::PathsOf(*again) != crux::PathsOf(*solution)) std::abort();
+    for (std::size_t j = 0; j < levels.size(); ++j) {
+      if (again->jobs[j].level != levels[j]) std::abort();
+    }
   }
   return 0;
 }
