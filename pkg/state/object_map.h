@@ -14,6 +14,7 @@
 // Thread safety: none; owned by one WorldCache, which locks.
 #pragma once
 
+#include <concepts>
 #include <map>
 #include <memory>
 #include <string>
@@ -29,12 +30,14 @@ class ObjectMap {
  public:
   using Ptr = std::shared_ptr<const T>;
 
-  // From the informer. True when what is visible changed.
+  // From the informer. True when something that we read changed: a kubelet's heartbeat gives a Node
+  // a new version and nothing else.
   bool Deliver(const std::string& key, Ptr object) {
     auto at = objects_.find(key);
     if (at != objects_.end() && IsOlder(object->metadata, at->second->metadata)) return false;
+    const bool same = at != objects_.end() && SameButVersion(*at->second, *object);
     objects_[key] = std::move(object);
-    return true;
+    return !same;
   }
   bool Remove(const std::string& key, const std::string& uid) {
     auto at = objects_.find(key);
@@ -63,6 +66,15 @@ class ObjectMap {
   std::size_t size() const { return objects_.size(); }
 
  private:
+  static bool SameButVersion(const T& a, const T& b) {
+    if constexpr (std::equality_comparable<T>) {
+      T like_a = b;
+      like_a.metadata.resource_version = a.metadata.resource_version;
+      return like_a == a;
+    }
+    return false;
+  }
+
   // Only versions of one life (uid) are compared.
   static bool IsOlder(const api::ObjectMeta& a, const api::ObjectMeta& b) {
     if (a.uid != b.uid) return false;

@@ -4,7 +4,7 @@
 // A Node with GPUs and without them is named in `warnings` and not used. Cordoned and NotReady
 // Nodes are out; so are Nodes with a NoSchedule or NoExecute taint that no job tolerates (a taint
 // that some job tolerates narrows the others' hosts instead). The backup label or taint makes a
-// backup host.
+// backup host; the taint of promised hosts says nothing, because what is promised is counted.
 //
 // Occupation. Unfinished pods with a node hold their GPUs there. A committed gang holds its hosts
 // from the commit on, whether its pods are bound yet or not; a pod on its slot's host is not

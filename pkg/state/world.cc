@@ -28,14 +28,15 @@ void WorldCache::DeliverTo(ObjectMap<T>& map, const char* kind, const json& obje
     problems_[who] = StrCat(who, ": ", MessageOf(decoded.status()));
     return Changed();
   }
-  problems_.erase(StrCat(kind, " ", key));
+  const bool mended = problems_.erase(StrCat(kind, " ", key)) != 0;
   auto shared = std::make_shared<const T>(*std::move(decoded));
+  bool changed = true;
   if (assume) {
     map.Assume(key, std::move(shared));
-    Changed();
-  } else if (map.Deliver(key, std::move(shared))) {
-    Changed();
+  } else {
+    changed = map.Deliver(key, std::move(shared));
   }
+  if (changed || mended) Changed();
 }
 
 void WorldCache::Deliver(Kind kind, const json& object) {

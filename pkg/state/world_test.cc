@@ -5,6 +5,8 @@
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 
+#include "pkg/base/strings.h"
+
 namespace yardmaster::state {
 namespace {
 
@@ -67,6 +69,28 @@ TEST(WorldCacheTest, AWaiterWakesAtAChangeAndAtAStop) {
   std::stop_source stop;
   stop.request_stop();
   EXPECT_EQ(cache.WaitForChange(cache.version(), 60'000, stop.get_token()), cache.version());
+}
+
+TEST(WorldCacheTest, ANewVersionWithNothingNewInItWakesNobody) {
+  WorldCache cache;
+  const auto node = [](int version, const char* heartbeat, bool cordoned) {
+    return json{
+        {"apiVersion", "v1"},
+        {"kind", "Node"},
+        {"metadata", {{"name", "n"}, {"uid", "u"}, {"resourceVersion", StrCat(version)}}},
+        {"spec", {{"unschedulable", cordoned}}},
+        {"status",
+         {{"conditions",
+           json::array(
+               {{{"type", "Ready"}, {"status", "True"}, {"lastHeartbeatTime", heartbeat}}})}}}};
+  };
+  cache.Deliver(Kind::kNode, node(1, "2026-01-01T00:00:00Z", false));
+  const std::uint64_t seen = cache.version();
+  cache.Deliver(Kind::kNode, node(2, "2026-01-01T00:05:00Z", false));
+  EXPECT_EQ(cache.version(), seen);
+  EXPECT_EQ(cache.Take().nodes[0]->metadata.resource_version, "2") << "for writes that test it";
+  cache.Deliver(Kind::kNode, node(3, "2026-01-01T00:05:00Z", true));
+  EXPECT_NE(cache.version(), seen);
 }
 
 }  // namespace
