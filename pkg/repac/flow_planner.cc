@@ -229,7 +229,7 @@ bool FlowPlanner::PlanFrom(Flow& flow, const NicPort& src, const Siblings& sibli
 }
 
 void FlowPlanner::PlanFresh(Flow& flow) {
-  const Siblings siblings = ledger_.SiblingLinks(flow);
+  const Siblings& siblings = ledger_.SiblingLinks(flow);
   flow.source_port = flow.alternate_port = 0;
   flow.links.clear();
   flow.reason = "no port of the two NICs is up in a common plane";
@@ -269,7 +269,7 @@ bool FlowPlanner::PlanBy(Flow& flow, const NicPort& src, std::uint16_t port) {
     flow.reason = path.ok() ? path->reason : MessageOf(path.status());
     return false;
   }
-  const Siblings siblings = ledger_.SiblingLinks(flow);
+  const Siblings& siblings = ledger_.SiblingLinks(flow);
   if (std::any_of(path->links.begin(), path->links.end(),
                   [&](LinkId link) { return Forbidden(link, siblings); })) {
     flow.reason = siblings.empty() ? "no link is left that works" : "no disjoint path is left";
@@ -313,7 +313,7 @@ bool FlowPlanner::HasBetterPlace(const Flow& flow, double slack) {
   if (mine == ports.end() || ports.front().first + slack < mine->first) return true;
   const NicPort dst = PlaneTwin(flow.src, flow);
   const Group& group = world_.group(network_.tor(flow.src), false, dst);
-  const Siblings siblings = ledger_.SiblingLinks(flow);
+  const Siblings& siblings = ledger_.SiblingLinks(flow);
   const auto best = BestSlot(group, dst, siblings, {});
   if (!best || flow.links.size() < 2) return false;
   const double load = ledger_.bytes(flow.links[1]);

@@ -22,6 +22,9 @@ PlanLedger::PlanLedger(const std::vector<Connection>& connections, const PathWor
       bytes_(static_cast<std::size_t>(world.network().num_links())) {
   for (CableId cable : avoid) avoid_[cable.index()] = 1;
   used_.reserve(connections.size());
+  std::size_t split = 0;
+  for (const Connection& connection : connections) split += connection.paths > 1 ? 2 : 0;
+  siblings_.reserve(split);
 }
 
 bool PlanLedger::IsWhole(const std::vector<LinkId>& links) const {
@@ -41,7 +44,7 @@ std::uint64_t PlanLedger::PairKey(const Flow& flow) const {
 
 const UsedPorts& PlanLedger::PortsBetween(const Flow& flow) const {
   const auto found = used_.find(PairKey(flow));
-  return found == used_.end() ? none_ : found->second;
+  return found == used_.end() ? no_ports_ : found->second;
 }
 
 bool PlanLedger::Taken(const Flow& flow, std::uint16_t port) const {
@@ -90,9 +93,10 @@ void PlanLedger::Remove(const Flow& flow) {
   }
 }
 
-std::vector<LinkId> PlanLedger::SiblingLinks(const Flow& flow) const {
+const std::vector<LinkId>& PlanLedger::SiblingLinks(const Flow& flow) const {
+  if (siblings_.empty()) return no_links_;
   const auto found = siblings_.find(SiblingKey(flow));
-  return found == siblings_.end() ? std::vector<LinkId>() : found->second;
+  return found == siblings_.end() ? no_links_ : found->second;
 }
 
 }  // namespace yardmaster::repac

@@ -42,8 +42,9 @@ class PlanLedger {
   const UsedPorts& PortsBetween(const Flow& flow) const;
   bool Taken(const Flow& flow, std::uint16_t port) const;
 
-  // Links between switches that other paths of the flow's connection and direction have.
-  std::vector<LinkId> SiblingLinks(const Flow& flow) const;
+  // Links between switches that other paths of the flow's connection and direction have. Valid
+  // until the next Add().
+  const std::vector<LinkId>& SiblingLinks(const Flow& flow) const;
 
  private:
   std::uint64_t PairKey(const Flow& flow) const;
@@ -55,7 +56,8 @@ class PlanLedger {
   std::vector<double> bytes_;  // by link
   absl::flat_hash_map<std::uint64_t, UsedPorts> used_;
   absl::flat_hash_map<std::int64_t, std::vector<LinkId>> siblings_;  // (connection, direction)
-  const UsedPorts none_;
+  const UsedPorts no_ports_;
+  const std::vector<LinkId> no_links_;
 };
 
 }  // namespace yardmaster::repac

@@ -19,7 +19,7 @@ std::vector<LinkId> Behind(const std::vector<LinkId>& links) {
 // Whether other paths of the connection have taken one of the links meanwhile.
 bool SharedWithSiblings(const PlanRun& run, const Flow& flow, const std::vector<LinkId>& links) {
   if (run.connection_of(flow).paths == 1) return false;
-  const std::vector<LinkId> siblings = run.ledger.SiblingLinks(flow);
+  const std::vector<LinkId>& siblings = run.ledger.SiblingLinks(flow);
   return std::any_of(links.begin(), links.end(), [&siblings](LinkId link) {
     return std::find(siblings.begin(), siblings.end(), link) != siblings.end();
   });
