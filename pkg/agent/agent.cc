@@ -17,6 +17,8 @@
 #include "pkg/agent/link_reporter.h"
 #include "pkg/agent/plan_loop.h"
 #include "pkg/agent/pod_feed.h"
+#include "pkg/agent/profile_collector.h"
+#include "pkg/agent/report_relay.h"
 #include "pkg/base/strings.h"
 #include "pkg/kube/informer.h"
 #include "pkg/kube/object.h"
@@ -78,10 +80,14 @@ class Agent::Impl {
         loop_(
             deps_.timing.clock, sink_, [this](const Notice& notice) { Tell(notice); },
             [](const PlanReport&) {}),
-        feed_(loop_) {
+        feed_(loop_),
+        profiles_(deps_.client, {}),
+        relay_(deps_.client, {options_.reports_dir, Folders(options_), options_.nic_load_balancing,
+                              RelayOptions().interval_ms}) {
     AddHealthChecks();
     AddAgentMetrics(
         deps_.registry, [this] { return loop_.report(); }, [this] { return links_.load(); });
+    AddReportMetrics(deps_.registry, profiles_, relay_);
   }
   ~Impl() { Stop(); }
 
@@ -94,16 +100,15 @@ class Agent::Impl {
         LinkOptions{options_.sysfs_root, Folders(options_), std::move(ports), options_.debounce});
     links_ = link_reporter_.get();
     if (!options_.grpc_addresses.empty()) {
-      YM_ASSIGN_OR_RETURN(server_,
-                          rpc::AgentServer::Start({options_.grpc_addresses, options_.grpc_tls},
-                                                  [this] { return Status(); }));
+      YM_ASSIGN_OR_RETURN(
+          server_, rpc::AgentServer::Start(
+                       {options_.grpc_addresses, options_.grpc_tls}, [this] { return Status(); },
+                       [this](const rpc::IterationReport& report) { return Take(report); }));
     }
     for (const std::string& node : options_.nodes) feed_.AddNode(node);
     loop_.Start();
     StartWatching();
-    if (!options_.sysfs_root.empty()) {
-      link_thread_ = std::jthread([this](std::stop_token stop) { PollLinks(stop); });
-    }
+    link_thread_ = std::jthread([this](std::stop_token stop) { Poll(stop); });
     return absl::OkStatus();
   }
 
@@ -199,21 +204,44 @@ class Agent::Impl {
     loop_.SetFabric(fabrics_.Chosen(options_.fabric));
   }
 
-  void PollLinks(const std::stop_token& stop) {
+  absl::Status Take(const rpc::IterationReport& report) {
+    if (!feed_.Find(report.pod_uid)) {
+      return absl::NotFoundError(StrCat("pod with uid \"", report.pod_uid,
+                                        "\" has no network plan on a node of this agent"));
+    }
+    return profiles_.Take(report);
+  }
+
+  // Everything that is told to the API server, but for events.
+  void Poll(const std::stop_token& stop) {
     std::int64_t quiet_until_ms = 0;
     while (deps_.timing.sleeper.Sleep(options_.link_poll_ms, stop)) {
-      std::optional<FabricView> fabric;
-      {
-        const std::lock_guard lock(fabric_mutex_);
-        fabric = fabrics_.Chosen(options_.fabric);
-      }
       const std::int64_t now = deps_.timing.clock.SteadyMs();
-      const auto errors = link_reporter_->Poll(now, feed_.nodes(), fabric);
-      if (errors.empty() || now < quiet_until_ms) continue;
-      quiet_until_ms = now + kLinkErrorEveryMs;
-      deps_.log.Warn("link states not reported",
-                     {{"error", MessageOf(errors.front())}, {"nodes", errors.size()}});
+      const std::vector<std::string> nodes = feed_.nodes();
+      std::vector<absl::Status> errors;
+      if (!options_.sysfs_root.empty()) errors = link_reporter_->Poll(now, nodes, ChosenFabric());
+      if (!errors.empty() && now >= quiet_until_ms) {
+        deps_.log.Warn("link states not reported",
+                       {{"error", MessageOf(errors.front())}, {"nodes", errors.size()}});
+      }
+      std::vector<absl::Status> others = relay_.Poll(now, nodes);
+      for (absl::Status& status :
+           profiles_.Flush(now, [this](const std::string& uid) { return feed_.Find(uid); })) {
+        others.push_back(std::move(status));
+      }
+      if (!others.empty() && now >= quiet_until_ms) {
+        deps_.log.Warn("reports not relayed",
+                       {{"error", MessageOf(others.front())}, {"count", others.size()}});
+      }
+      if ((!errors.empty() || !others.empty()) && now >= quiet_until_ms) {
+        quiet_until_ms = now + kLinkErrorEveryMs;
+      }
     }
+  }
+
+  std::optional<FabricView> ChosenFabric() const {
+    const std::lock_guard lock(fabric_mutex_);
+    return fabrics_.Chosen(options_.fabric);
   }
 
   void Tell(const Notice& notice) {
@@ -231,6 +259,8 @@ class Agent::Impl {
   FileSink sink_;
   PlanLoop loop_;
   PodFeed feed_;
+  ProfileCollector profiles_;
+  ReportRelay relay_;
   mutable std::mutex fabric_mutex_;
   FabricChoice fabrics_;
   std::mutex error_mutex_;

@@ -1,5 +1,6 @@
 // The agent process without its command line: watches the pods of its nodes and the Fabric, keeps
-// plan files, reports link states, and answers on gRPC.
+// plan files, reports link states and what host programs saw of the network, collects what training
+// processes measure, and answers on gRPC.
 //
 //   Agent agent(options, {client, timing, log, registry, health, on_event});
 //   status = agent.Start();   // returns at once; readiness says when the caches are filled
@@ -37,6 +38,9 @@ struct AgentOptions {
   std::string nic_ports_file;       // empty: discovery
   DebounceTimes debounce;
   std::int64_t link_poll_ms = 500;
+  // What host programs have seen of the network (report_relay.h); empty: nothing is relayed.
+  std::string reports_dir;
+  std::string nic_load_balancing;
   std::vector<std::string> grpc_addresses = {"unix:/run/yardmaster/agent.sock"};
   rpc::TlsFiles grpc_tls;
 };

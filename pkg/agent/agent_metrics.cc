@@ -80,6 +80,26 @@ void AddAgentMetrics(metrics::Registry& registry,
   }
 }
 
+void AddReportMetrics(metrics::Registry& registry, const ProfileCollector& profiles,
+                      const ReportRelay& relay) {
+  registry.AddCounterSource(
+      "yardmaster_agent_iteration_reports_total", "Reports of training processes, by what became.",
+      [&profiles] {
+        return std::vector<Sample>{
+            {{{"result", "taken"}}, static_cast<double>(profiles.taken())},
+            {{{"result", "refused"}}, static_cast<double>(profiles.refused())}};
+      });
+  registry.AddCounterSource(
+      "yardmaster_agent_profile_patches_total", "Profile annotations written on pods.",
+      [&profiles] {
+        return std::vector<Sample>{{{}, static_cast<double>(profiles.writes())}};
+      });
+  registry.AddCounterSource("yardmaster_agent_report_patches_total",
+                            "Relayed reports written on nodes.", [&relay] {
+                              return std::vector<Sample>{{{}, static_cast<double>(relay.writes())}};
+                            });
+}
+
 void CountNotice(metrics::Registry& registry, NoticeKind kind) {
   if (kind == NoticeKind::kSynced) return;
   registry

@@ -7,6 +7,8 @@
 
 #include "pkg/agent/link_reporter.h"
 #include "pkg/agent/plan_loop.h"
+#include "pkg/agent/profile_collector.h"
+#include "pkg/agent/report_relay.h"
 #include "pkg/metrics/registry.h"
 
 namespace yardmaster::agent {
@@ -15,6 +17,9 @@ namespace yardmaster::agent {
 void AddAgentMetrics(metrics::Registry& registry,
                      std::function<std::shared_ptr<const PlanReport>()> report,
                      std::function<const LinkReporter*()> links);
+
+void AddReportMetrics(metrics::Registry& registry, const ProfileCollector& profiles,
+                      const ReportRelay& relay);
 
 void CountNotice(metrics::Registry& registry, NoticeKind kind);
 

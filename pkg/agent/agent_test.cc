@@ -207,6 +207,37 @@ TEST_F(AgentTest, APortThatLosesItsLinkComesToTheNode) {
   });
 }
 
+TEST_F(AgentTest, WhatATrainingProcessReportsComesToItsPodAndOnlyToPodsOfTheNode) {
+  options_.nodes = {"n1"};
+  options_.link_poll_ms = 50;
+  SeedPod("u1", "n1");
+  SeedPod("u2", "n2");
+  const auto agent = Make();
+  ASSERT_TRUE(agent->Start().ok());
+  Eventually("the plan file", [&] { return Exists("u1.json"); });
+  const auto client = rpc::AgentClient::Create(options_.grpc_addresses[0]);
+  ASSERT_TRUE(client.ok());
+  rpc::IterationReport report;
+  report.pod_uid = "u1";
+  report.means.samples = 10;
+  report.means.iteration_seconds = 1.5;
+  report.means.sent_bytes = {1e9, 2e9};
+  ASSERT_TRUE((*client)->Report(report, 10'000).ok());
+  std::string text;
+  Eventually("the annotation", [&] {
+    const auto pod = client_.Find(kube::Pods(), "team", "u1");
+    text = (*pod)["metadata"]["annotations"].value("yardmaster.dev/profile", "");
+    return !text.empty();
+  });
+  EXPECT_EQ(api::DecodeProfileReport(text).value(), report.means);
+  report.pod_uid = "u2";
+  EXPECT_EQ((*client)->Report(report, 10'000).code(), absl::StatusCode::kNotFound);
+  report.pod_uid = "u1";
+  report.means.iteration_seconds = -1;
+  EXPECT_EQ((*client)->Report(report, 10'000).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(registry_.Text(), HasSubstr("iteration_reports_total{result=\"refused\"} 1"));
+}
+
 TEST_F(AgentTest, UntilTheCachesAreFilledReadinessSaysWhy) {
   options_.nodes = {"n1"};
   client_.SetHook([](const kube::Call& call) {

@@ -29,6 +29,13 @@ std::vector<std::string> PodFeed::nodes() const {
   return {nodes_.begin(), nodes_.end()};
 }
 
+std::optional<PodInput> PodFeed::Find(const std::string& uid) const {
+  const std::lock_guard lock(mutex_);
+  const auto at = pods_.find(uid);
+  if (at == pods_.end() || nodes_.count(at->second.node) == 0) return std::nullopt;
+  return at->second;
+}
+
 void PodFeed::TakePod(const nlohmann::json& pod) {
   const std::optional<PodInput> input = ReadPod(pod);
   if (!input.has_value()) {

@@ -6,6 +6,7 @@
 
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -25,6 +26,9 @@ class PodFeed {
   void RemoveNode(const std::string& node);
   // In the order of their names.
   std::vector<std::string> nodes() const;
+
+  // A pod on one of the nodes, or nothing.
+  std::optional<PodInput> Find(const std::string& uid) const;
 
   // The pod as it is now, or as it was last.
   void TakePod(const nlohmann::json& pod);

@@ -62,6 +62,14 @@ void AddAgentFlags(CLI::App& app, agent::AgentOptions& options) {
   app.add_option("--link-up-ms", options.debounce.up_after_ms,
                  "how long a link must be back before it is reported")
       ->capture_default_str();
+  app.add_option(
+      "--reports-dir", options.reports_dir,
+      "folder of neighbours.json and observed-paths.json that host programs write; their "
+      "content becomes Node annotations; default none");
+  app.add_option(
+      "--nic-load-balancing", options.nic_load_balancing,
+      "how the NICs choose paths by themselves (adaptive-routing, spectrum-x, ...), none "
+      "if they do not; default: somebody else annotates the Node");
   app.add_option("--grpc-bind-address", options.grpc_addresses,
                  "unix:/path or host:port of the status service; may be repeated")
       ->capture_default_str();

@@ -65,6 +65,13 @@ class AgentClient::Impl {
     return FromProto(response);
   }
 
+  absl::Status Report(const IterationReport& report, std::int64_t timeout_ms) const {
+    grpc::ClientContext context;
+    SetDeadline(context, timeout_ms);
+    agent::v1::IterationReply reply;
+    return FromGrpc(stub_->ReportIterations(&context, ToProto(report), &reply), target_);
+  }
+
   absl::StatusOr<bool> Serving(std::int64_t timeout_ms) const {
     grpc::ClientContext context;
     SetDeadline(context, timeout_ms);
@@ -92,6 +99,9 @@ AgentClient::~AgentClient() = default;
 absl::StatusOr<AgentStatus> AgentClient::Status(const StatusFilter& filter,
                                                 std::int64_t timeout_ms) const {
   return impl_->Status(filter, timeout_ms);
+}
+absl::Status AgentClient::Report(const IterationReport& report, std::int64_t timeout_ms) const {
+  return impl_->Report(report, timeout_ms);
 }
 absl::StatusOr<bool> AgentClient::Serving(std::int64_t timeout_ms) const {
   return impl_->Serving(timeout_ms);

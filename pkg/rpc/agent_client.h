@@ -25,6 +25,8 @@ class AgentClient {
 
   // Errors: Unavailable when nobody answers, DeadlineExceeded after `timeout_ms`.
   absl::StatusOr<AgentStatus> Status(const StatusFilter& filter, std::int64_t timeout_ms) const;
+  // Hands in what a pod measured. Errors: InvalidArgument and NotFound from the agent; as above.
+  absl::Status Report(const IterationReport& report, std::int64_t timeout_ms) const;
   // Whether the agent says that it serves. Errors as above.
   absl::StatusOr<bool> Serving(std::int64_t timeout_ms) const;
 

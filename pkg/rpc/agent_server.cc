@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include <utility>
 
+#include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/rpc/agent.grpc.pb.h"
 #include "pkg/rpc/conversion.h"
@@ -23,7 +24,7 @@ namespace yardmaster::rpc {
 namespace {
 
 constexpr std::string_view kUnix = "unix:";
-// A status request names one node and one pod.
+// A status request names one node and one pod; a report has some dozens of numbers.
 constexpr int kMaxRequestBytes = 4096;
 constexpr unsigned kTlsReloadSeconds = 10;
 
@@ -36,7 +37,8 @@ bool IsLoopback(std::string_view address) {
 
 class Service final : public agent::v1::Agent::Service {
  public:
-  explicit Service(AgentServer::StatusSource source) : source_(std::move(source)) {}
+  Service(AgentServer::StatusSource source, AgentServer::ReportSink sink)
+      : source_(std::move(source)), sink_(std::move(sink)) {}
 
   grpc::Status Status(grpc::ServerContext*, const agent::v1::StatusRequest* request,
                       agent::v1::StatusResponse* response) override {
@@ -44,8 +46,17 @@ class Service final : public agent::v1::Agent::Service {
     return grpc::Status::OK;
   }
 
+  grpc::Status ReportIterations(grpc::ServerContext*, const agent::v1::IterationReport* request,
+                                agent::v1::IterationReply*) override {
+    if (!sink_) return {grpc::StatusCode::UNIMPLEMENTED, "this agent takes no reports"};
+    const absl::Status taken = sink_(FromProto(*request));
+    // The codes of the two are the same numbers.
+    return {static_cast<grpc::StatusCode>(taken.code()), MessageOf(taken)};
+  }
+
  private:
   const AgentServer::StatusSource source_;
+  const AgentServer::ReportSink sink_;
 };
 
 absl::Status CheckOptions(const AgentServerOptions& options) {
@@ -96,7 +107,7 @@ void RemoveOldSocket(const std::string& path) {
 
 class AgentServer::Impl {
  public:
-  explicit Impl(StatusSource source) : service_(std::move(source)) {}
+  Impl(StatusSource source, ReportSink sink) : service_(std::move(source), std::move(sink)) {}
 
   absl::Status Start(const AgentServerOptions& options) {
     grpc::EnableDefaultHealthCheckService(true);
@@ -153,9 +164,10 @@ class AgentServer::Impl {
 };
 
 absl::StatusOr<std::unique_ptr<AgentServer>> AgentServer::Start(const AgentServerOptions& options,
-                                                                StatusSource source) {
+                                                                StatusSource source,
+                                                                ReportSink sink) {
   YM_RETURN_IF_ERROR(CheckOptions(options));
-  auto impl = std::make_unique<Impl>(std::move(source));
+  auto impl = std::make_unique<Impl>(std::move(source), std::move(sink));
   YM_RETURN_IF_ERROR(impl->Start(options));
   return std::unique_ptr<AgentServer>(new AgentServer(std::move(impl)));
 }

@@ -1,5 +1,5 @@
-// The gRPC side of an agent: its Status call and grpc.health.v1, on unix sockets and, on request,
-// on TCP with mutual TLS.
+// The gRPC side of an agent: its Status and ReportIterations calls and grpc.health.v1, on unix
+// sockets and, on request, on TCP with mutual TLS.
 //
 //   auto server = AgentServer::Start(options, [&] { return applier.Status(); });
 //   (*server)->SetServing(true);   // once the caches are filled
@@ -10,8 +10,9 @@
 // A unix socket is made for its owner and group (mode 0660); an old socket file of the same name is
 // replaced. TCP without TLS is refused except on loopback: the status names pods of every tenant.
 //
-// Thread safety: SetServing and port from any thread; Stop from one. The status source is called on
-// gRPC's threads, several at once, and must outlive Stop.
+// Thread safety: SetServing and port from any thread; Stop from one. Status source and report
+// sink are called on gRPC's threads, several at once, and must outlive Stop. Without a sink reports
+// are answered with UNIMPLEMENTED.
 #pragma once
 
 #include <cstdint>
@@ -43,11 +44,14 @@ struct AgentServerOptions {
 class AgentServer {
  public:
   using StatusSource = std::function<AgentStatus()>;
+  // Takes a report. Errors go back to the caller: InvalidArgument, NotFound, ResourceExhausted.
+  using ReportSink = std::function<absl::Status(const IterationReport&)>;
 
   // Listens when it returns; the health service says NOT_SERVING until SetServing(true). Errors:
   // InvalidArgument for options that cannot work, Unavailable when an address cannot be bound.
   static absl::StatusOr<std::unique_ptr<AgentServer>> Start(const AgentServerOptions& options,
-                                                            StatusSource source);
+                                                            StatusSource source,
+                                                            ReportSink sink = {});
   ~AgentServer();  // as Stop(0)
   AgentServer(const AgentServer&) = delete;
   AgentServer& operator=(const AgentServer&) = delete;

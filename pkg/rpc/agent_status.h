@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "pkg/api/profile_report.h"
+
 namespace yardmaster::rpc {
 
 enum class PlanState { kAwaiting, kSyncing, kSynced, kStale, kInvalid };
@@ -40,6 +42,13 @@ struct AgentStatus {
   std::vector<PodPlanStatus> pods;
   std::vector<LinkStatus> links;
   bool operator==(const AgentStatus&) const = default;
+};
+
+// What a pod measured of its iterations.
+struct IterationReport {
+  std::string pod_uid;
+  api::ProfileReport means;  // of this report alone
+  bool operator==(const IterationReport&) const = default;
 };
 
 struct StatusFilter {

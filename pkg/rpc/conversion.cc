@@ -124,4 +124,35 @@ AgentStatus Filtered(AgentStatus status, const StatusFilter& filter) {
   return status;
 }
 
+agent::v1::IterationReport ToProto(const IterationReport& report) {
+  const api::ProfileReport& means = report.means;
+  agent::v1::IterationReport out;
+  out.set_pod_uid(report.pod_uid);
+  out.set_iterations(means.samples);
+  if (means.iteration_seconds) out.set_iteration_seconds(*means.iteration_seconds);
+  if (means.compute_seconds) out.set_compute_seconds(*means.compute_seconds);
+  if (means.communication_seconds) out.set_communication_seconds(*means.communication_seconds);
+  if (means.communication_start) out.set_communication_start(*means.communication_start);
+  if (means.flop) out.set_flop(*means.flop);
+  for (double bytes : means.sent_bytes) out.add_sent_bytes(bytes);
+  return out;
+}
+
+IterationReport FromProto(const agent::v1::IterationReport& report) {
+  IterationReport out;
+  out.pod_uid = report.pod_uid();
+  out.means.samples = report.iterations();
+  if (report.has_iteration_seconds()) out.means.iteration_seconds = report.iteration_seconds();
+  if (report.has_compute_seconds()) out.means.compute_seconds = report.compute_seconds();
+  if (report.has_communication_seconds()) {
+    out.means.communication_seconds = report.communication_seconds();
+  }
+  if (report.has_communication_start()) {
+    out.means.communication_start = report.communication_start();
+  }
+  if (report.has_flop()) out.means.flop = report.flop();
+  out.means.sent_bytes.assign(report.sent_bytes().begin(), report.sent_bytes().end());
+  return out;
+}
+
 }  // namespace yardmaster::rpc

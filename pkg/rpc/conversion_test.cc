@@ -40,6 +40,20 @@ TEST(Conversion, EverythingSurvivesTheWire) {
   EXPECT_EQ(FromProto(parsed), status);
 }
 
+TEST(Conversion, AReportSurvivesTheWireAndWhatIsNotMeasuredStaysSo) {
+  IterationReport report;
+  report.pod_uid = "u1";
+  report.means.samples = 7;
+  EXPECT_EQ(FromProto(ToProto(report)), report);
+  report.means.iteration_seconds = 1.5;
+  report.means.compute_seconds = 1;
+  report.means.communication_seconds = 0;
+  report.means.communication_start = 0.5;
+  report.means.flop = 1e15;
+  report.means.sent_bytes = {1e9, 0};
+  EXPECT_EQ(FromProto(ToProto(report)), report);
+}
+
 TEST(Conversion, AStateOfALaterVersionIsOnItsWay) {
   agent::v1::StatusResponse response;
   response.add_pods()->set_state(static_cast<agent::v1::PodPlan::State>(77));

@@ -165,7 +165,7 @@ TEST_F(AgentProcessTest, OneNode) {
   const std::string theirs = MakePod("theirs", "one-b", 3'600'000);
   Put("sys/class/net/a/operstate", "up\n");
   Put("sys/class/net/b/operstate", "down\n");
-  StartAgent({"--node=one-a"});
+  StartAgent({"--node=one-a", StrCat("--reports-dir=", folder_, "/reports")});
 
   Eventually("the plan", [&] { return Plan(ours + ".json").value("level", -1) == 5; });
   EXPECT_EQ(Plan(ours + ".json")["environment"]["NCCL_IB_TC"], "160");
@@ -183,6 +183,25 @@ TEST_F(AgentProcessTest, OneNode) {
   Eventually("the dead port", [&] { return down_ports() == "r0p1"; });
   Put("sys/class/net/b/operstate", "up\n");
   Eventually("its recovery", [&] { return down_ports().empty(); });
+
+  // What a training process measures comes to its pod, and what a host program saw to the Node.
+  rpc::IterationReport report;
+  report.pod_uid = ours;
+  report.means.samples = 12;
+  report.means.iteration_seconds = 1.5;
+  ASSERT_TRUE(client_->Report(report, kCallMs).ok());
+  Eventually("the profile", [&] {
+    const std::string text = Ask({"get", "pod", "ours", "-n", namespace_, "-o",
+                                  R"(jsonpath={.metadata.annotations.yardmaster\.dev/profile})"});
+    const auto told = api::DecodeProfileReport(text);
+    return told.ok() && *told == report.means;
+  });
+  Put("reports/neighbours.json", R"({"neighbours": []})");
+  Eventually("the neighbours", [&] {
+    return Ask({"get", "node", "one-a", "-o",
+                R"(jsonpath={.metadata.annotations.yardmaster\.dev/neighbours})"}) ==
+           R"({"neighbours":[]})";
+  });
 
   // By force, since there is no kubelet to end it.
   ASSERT_TRUE(plane_->Kubectl({"delete", "pod", "ours", "-n", namespace_, "--force"}).ok());
