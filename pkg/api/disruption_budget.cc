@@ -52,8 +52,12 @@ absl::StatusOr<DisruptionBudget> DecodeDisruptionBudget(const nlohmann::json& ob
                                    expression.Enum("operator", kOperatorNames, LabelOperator::kIn),
                                    expression.Strings("values")});
   }
-  budget.disruptions_allowed =
-      in.Object("status").Int64("disruptionsAllowed", 0, INT32_MIN, INT32_MAX);
+  FieldReader status = in.Object("status");
+  budget.disruptions_allowed = status.Int64("disruptionsAllowed", 0, INT32_MIN, INT32_MAX);
+  // What it said of an older spec does not count.
+  if (status.Int64("observedGeneration", 0, 0, INT64_MAX) < budget.metadata.generation) {
+    budget.disruptions_allowed = 0;
+  }
   if (!errors.empty()) return errors.status();
   return budget;
 }

@@ -20,6 +20,9 @@ inline constexpr char kPlacementGate[] = "yardmaster.dev/placement";
 inline constexpr char kFabricPodLabel[] = "yardmaster.dev/fabric-pod";
 inline constexpr char kSegmentLabel[] = "yardmaster.dev/segment";
 inline constexpr char kBackupKey[] = "yardmaster.dev/backup";
+// Value of the backup taint that the extender writes where the Fabric's policy chooses the hosts;
+// such a taint marks nothing, it follows the choice.
+inline constexpr char kChosenBackupValue[] = "chosen";
 // Taint (effect NoSchedule) of a host all of whose GPUs are promised to gangs; the value names the
 // gang. Written and removed by the extender.
 inline constexpr char kPromisedKey[] = "yardmaster.dev/promised";

@@ -26,8 +26,9 @@ std::optional<bool> ReadReady(FieldReader& status) {
 
 bool Node::backup() const {
   if (Find(metadata.labels, kBackupKey) == std::string_view("true")) return true;
-  return std::any_of(taints.begin(), taints.end(),
-                     [](const Taint& taint) { return taint.key == kBackupKey; });
+  return std::any_of(taints.begin(), taints.end(), [](const Taint& taint) {
+    return taint.key == kBackupKey && taint.value != kChosenBackupValue;
+  });
 }
 
 absl::StatusOr<Node> DecodeNode(const json& object) {

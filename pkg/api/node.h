@@ -32,7 +32,8 @@ struct Node {
   std::string internal_ip;
   bool operator==(const Node&) const = default;
 
-  // Carries the backup label ("true") or the backup taint.
+  // Marked as backup: carries the label ("true") or a taint of that key that is not the extender's
+  // own.
   bool backup() const;
 };
 

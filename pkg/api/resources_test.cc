@@ -106,6 +106,20 @@ TEST(TrainingJobTest, EveryFieldReadsBackAsItWasWritten) {
   EXPECT_EQ(again->constraints.gpu_model, "H800");
 }
 
+TEST(GangTest, TheLargestLedgerFitsIntoOneRequestOfEtcd) {
+  constexpr int kMaxRanks = 16'384;  // maxItems of the schema
+  constexpr std::size_t kEtcdLimit = 1536 * 1024;
+  Gang gang;
+  gang.metadata.name = "trainingjob-largest";
+  gang.owner = {"yardmaster.dev/v1alpha1", "TrainingJob", "largest", "u", false};
+  gang.job.workers = kMaxRanks;
+  gang.status.plan_generation = 1;
+  for (int rank = 0; rank < kMaxRanks; ++rank) {
+    gang.status.assignments.push_back({rank, "p00s00h000", "p00", "p00s00", {0}});
+  }
+  EXPECT_LT(EncodeGang(gang).dump().size(), kEtcdLimit * 95 / 100);
+}
+
 struct BadJob {
   const char* spec;
   const char* message;

@@ -43,6 +43,11 @@ std::string_view Phrase(Verdict verdict) {
 bool EvictionCanHelp(Verdict verdict) { return verdict == Verdict::kNoGpusLeft; }
 
 Verdict Judge(const View& view, const PodQuery& pod, std::string_view node) {
+  return JudgeWithout(view, pod, node, {});
+}
+
+Verdict JudgeWithout(const View& view, const PodQuery& pod, std::string_view node,
+                     const std::vector<std::string>& evicted_uids) {
   if (pod.gang) return JudgeGangPod(view, pod, node);
   if (pod.gpus <= 0) return Verdict::kFits;
   const fabric::HostId host = view.snapshot().places->FindHost(node);
@@ -50,7 +55,9 @@ Verdict Judge(const View& view, const PodQuery& pod, std::string_view node) {
   const placement::HostState& state = view.snapshot().cluster.hosts[host.index()];
   if (state.backup) return Verdict::kBackup;
   if (state.reserved_for >= 0) return Verdict::kReserved;
-  return state.free_gpus >= pod.gpus ? Verdict::kFits : Verdict::kNoGpusLeft;
+  if (state.free_gpus >= pod.gpus) return Verdict::kFits;
+  const auto freed = view.GpusFreedBy(evicted_uids);
+  return freed && state.free_gpus + *freed >= pod.gpus ? Verdict::kFits : Verdict::kNoGpusLeft;
 }
 
 std::vector<Verdict> Filter(const View& view, const PodQuery& pod,

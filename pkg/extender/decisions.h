@@ -40,6 +40,9 @@ std::string_view Phrase(Verdict verdict);
 bool EvictionCanHelp(Verdict verdict);
 
 Verdict Judge(const View& view, const PodQuery& pod, std::string_view node);
+// As Judge, once the pods of these uids have been evicted.
+Verdict JudgeWithout(const View& view, const PodQuery& pod, std::string_view node,
+                     const std::vector<std::string>& evicted_uids);
 
 // By input position. `names` as the scheduler sent them. O(names * log hosts).
 std::vector<Verdict> Filter(const View& view, const PodQuery& pod,

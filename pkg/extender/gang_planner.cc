@@ -7,12 +7,12 @@
 #include "nlohmann/json.hpp"
 
 #include "pkg/api/names.h"
-#include "pkg/api/slot.h"
 #include "pkg/base/parallel.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
+#include "pkg/extender/adoption.h"
 #include "pkg/extender/gang_status.h"
-#include "pkg/extender/pin_patch.h"
+#include "pkg/extender/host_taints.h"
 #include "pkg/placement/replacement.h"
 #include "pkg/plan/verifier.h"
 #include "pkg/state/snapshot_builder.h"
@@ -20,12 +20,6 @@
 namespace yardmaster::extender {
 
 namespace {
-
-constexpr char kFieldManager[] = "yardmaster-extender";
-
-using NameKey = std::pair<std::string, std::string>;
-
-NameKey KeyOf(const api::ObjectMeta& metadata) { return {metadata.namespace_name, metadata.name}; }
 
 std::string Text(const workload::JobKey& key) { return key.text(); }
 
@@ -65,48 +59,31 @@ void Occupy(placement::Cluster& cluster, const plan::JobState& job,
 
 }  // namespace
 
-// Everything one pass knows. `snapshot` follows our own commits.
-struct GangPlanner::Pass_ {
-  state::World world;
-  PassReport report;
-  std::map<NameKey, GatheredGang> gathered;
-  std::map<NameKey, std::shared_ptr<const api::Gang>> gangs;
-  std::shared_ptr<plan::Snapshot> snapshot;
-  std::map<workload::JobKey, GangNote> notes;
-
-  const api::Gang& GangOf(int job) const {
-    const workload::JobKey& key = snapshot->jobs[static_cast<std::size_t>(job)].job.key;
-    return *gangs.at({key.namespace_name, key.name});
-  }
-};
-
 GangPlanner::GangPlanner(kube::Client& client, state::WorldCache& cache, const Clock& clock,
                          MayWrite may_write, Publish publish, Notify notify, Options options)
     : client_(client),
       cache_(cache),
       clock_(clock),
-      may_write_(std::move(may_write)),
       publish_(std::move(publish)),
       notify_(std::move(notify)),
-      options_(std::move(options)) {}
+      options_(std::move(options)),
+      ledger_(client, cache, std::move(may_write)),
+      preemption_(client, cache, ledger_, clock, notify_, options_.preemption),
+      release_(client, cache, options_.release_threads) {}
 
-bool GangPlanner::ReadLedger(Pass_& pass) {
-  if (!may_write_()) {
+bool GangPlanner::ReadLedger(PassState& pass) {
+  if (!ledger_.may_write()) {
     ledger_read_ = false;
     return false;
   }
   if (ledger_read_) return true;
-  const auto list = kube::ListAll(client_, {kube::Gangs(), "", "", ""});
-  if (!list.ok()) {
-    pass.report.errors.push_back(MessageOf(list.status()));
-    return false;
-  }
-  for (const kube::ObjectPtr& gang : list->items) cache_.Assume(state::Kind::kGang, *gang);
-  ledger_read_ = true;
-  return true;
+  const absl::Status read = ledger_.ReadAll();
+  if (!read.ok()) pass.report.errors.push_back(MessageOf(read));
+  ledger_read_ = read.ok();
+  return ledger_read_;
 }
 
-void GangPlanner::MatchGangs(Pass_& pass) {
+void GangPlanner::MatchGangs(PassState& pass) {
   for (const auto& gang : pass.world.gangs) pass.gangs[KeyOf(gang->metadata)] = gang;
   Gathered gathered = Gather(pass.world.pods);
   for (std::string& problem : gathered.problems) pass.report.problems.push_back(std::move(problem));
@@ -123,27 +100,32 @@ void GangPlanner::MatchGangs(Pass_& pass) {
 }
 
 PassReport GangPlanner::Pass() {
-  Pass_ pass;
+  PassState pass;
   const bool leader = ReadLedger(pass);
   pass.world = cache_.Take();
+  pass.pods = std::make_shared<const View::Pods>(pass.world.pods);
   MatchGangs(pass);
   if (leader) {
     CreateGangs(pass);
     FinishGangs(pass);
     MarkReleased(pass);
+    AdoptRunning(pass);
+    preemption_.CarryOn(pass);
   }
   LoadSnapshot(pass);
   PublishView(pass);
   if (leader) {
+    MarkDegraded(pass);
     ReplaceLost(pass);
     PlaceWaiting(pass);
     PublishView(pass);
-    ReleasePods(pass);
+    release_.Run(pass);
+    TaintHosts(pass);
   }
   return std::move(pass.report);
 }
 
-void GangPlanner::CreateGangs(Pass_& pass) {
+void GangPlanner::CreateGangs(PassState& pass) {
   std::map<NameKey, const api::TrainingJob*> jobs;
   for (const auto& job : pass.world.jobs) {
     jobs[{job->metadata.namespace_name, api::GangName(api::kTrainingJobKind, job->metadata.name)}] =
@@ -181,23 +163,23 @@ void GangPlanner::CreateGangs(Pass_& pass) {
   }
 }
 
-void GangPlanner::FinishGangs(Pass_& pass) {
+void GangPlanner::FinishGangs(PassState& pass) {
   for (auto& [key, gang] : pass.gangs) {
     auto gathered = pass.gathered.find(key);
     if (!gang->status.committed() || gathered == pass.gathered.end()) continue;
     if (!gathered->second.members.empty() || gathered->second.finished == 0) continue;
-    if (api::IsTrue(gang->status.conditions, state::kFinishedCondition)) continue;
+    if (IsFinished(gang->status)) continue;
     api::GangStatus status = gang->status;
     status.observed_generation = gang->metadata.generation;
     api::SetCondition(status.conditions,
                       {state::kFinishedCondition, api::ConditionStatus::kTrue, "PodsFinished",
                        "every pod has finished; the hosts are free", gang->metadata.generation, 0},
                       clock_.WallMs());
-    WriteStatus(pass, *gang, status);
+    ledger_.Write(pass, *gang, status);
   }
 }
 
-void GangPlanner::MarkReleased(Pass_& pass) {
+void GangPlanner::MarkReleased(PassState& pass) {
   for (auto& [key, gang] : pass.gangs) {
     auto gathered = pass.gathered.find(key);
     if (!gang->status.committed() || gathered == pass.gathered.end()) continue;
@@ -214,32 +196,93 @@ void GangPlanner::MarkReleased(Pass_& pass) {
         {api::kReleasedCondition, api::ConditionStatus::kTrue, "PodsReleased",
          "every pod is pinned to its host and released", gang->metadata.generation, 0},
         clock_.WallMs());
-    WriteStatus(pass, *gang, status);
+    ledger_.Write(pass, *gang, status);
   }
 }
 
-void GangPlanner::LoadSnapshot(Pass_& pass) {
+void GangPlanner::AdoptRunning(PassState& pass) {
+  std::vector<NameKey> running;
+  for (const auto& [key, gang] : pass.gangs) {
+    const GatheredGang* gathered = pass.GatheredOf(key);
+    if (gang->status.plan_generation == 0 && gathered != nullptr && AnyBound(*gathered)) {
+      running.push_back(key);
+    }
+  }
+  for (const NameKey& key : running) {
+    const auto hosts = HostsOfRunningPods(*pass.GatheredOf(key), pass.gangs.at(key)->job.workers);
+    if (hosts.ok()) {
+      Adopt(pass, key, *hosts);
+    } else {
+      pass.report.problems.push_back(
+          StrCat("Gang ", key.first, "/", key.second, ": pods of it run although it has no plan, ",
+                 "and they do not say where each rank belongs: ", MessageOf(hosts.status()),
+                 "; delete the pods to have the gang placed"));
+    }
+  }
+}
+
+// The plan that the pods stand for has to pass what every plan has to pass.
+void GangPlanner::Adopt(PassState& pass, const NameKey& key,
+                        const std::vector<std::string>& hosts) {
+  const api::Gang gang = *pass.gangs.at(key);
+  api::Gang placed = gang;
+  placed.status.plan_generation = 1;
+  for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
+    placed.status.assignments.push_back({static_cast<int>(rank), hosts[rank], "", "", {}});
+  }
+  state::World input = pass.world;
+  input.jobs.clear();
+  input.gangs.clear();
+  for (const auto& [other, known] : pass.gangs) {
+    if (other != key && known->status.committed()) input.gangs.push_back(known);
+  }
+  input.gangs.push_back(std::make_shared<const api::Gang>(placed));
+  const plan::Snapshot snapshot = state::BuildSnapshot(input);
+  const std::string problem = AdoptionProblem(snapshot, {key.first, key.second});
+  if (!problem.empty()) {
+    pass.report.problems.push_back(StrCat("Gang ", key.first, "/", key.second,
+                                          ": its running pods cannot be taken for its plan: ",
+                                          problem, "; delete them to have the gang placed"));
+    return;
+  }
+  const int index = IndexOfJob(snapshot, {key.first, key.second});
+  const plan::JobState& job = snapshot.jobs[static_cast<std::size_t>(index)];
+  placement::GangPlan plan;
+  plan.host_of_rank = job.assignment->host_of_rank;
+  plan.objective = placement::Evaluate(*snapshot.places, job.groups, plan.host_of_rank);
+  api::GangStatus status = Committed(gang, plan, job, snapshot, clock_.WallMs());
+  const std::string text = "the Gang was missing; its plan was rebuilt from its running pods";
+  api::SetCondition(status.conditions,
+                    {api::kPlannedCondition, api::ConditionStatus::kTrue, "Adopted", text,
+                     gang.metadata.generation, 0},
+                    clock_.WallMs());
+  if (!ledger_.Write(pass, gang, status)) return;
+  ++pass.report.adopted;
+  notify_({gang.owner, gang.metadata.namespace_name, true, "Adopted", text});
+}
+
+void GangPlanner::LoadSnapshot(PassState& pass) {
   state::World input = pass.world;
   input.gangs.clear();
   input.jobs.clear();  // a TrainingJob is planned through its Gang
+  std::map<std::string, std::shared_ptr<const api::TrainingJob>> owners;
+  for (const auto& job : pass.world.jobs) owners[job->metadata.uid] = job;
   for (const auto& [key, gang] : pass.gangs) {
-    if (api::IsTrue(gang->status.conditions, state::kFinishedCondition)) continue;
+    if (IsFinished(gang->status)) continue;
     auto gathered = pass.gathered.find(key);
     const bool complete =
         gathered != pass.gathered.end() && IsComplete(gathered->second, gang->job.workers);
     // A gang whose pods are not all there yet is not planned; a committed one keeps its hosts.
     if (!complete && !gang->status.committed()) continue;
-    if (!gang->status.committed() && AnyBound(gathered->second)) {
-      pass.report.problems.push_back(
-          StrCat("Gang ", key.first, "/", key.second,
-                 ": some of its pods are on nodes already although no plan of it was committed; ",
-                 "delete the pods to have the gang placed"));
-      continue;
-    }
+    // Told by AdoptRunning.
+    if (!gang->status.committed() && AnyBound(gathered->second)) continue;
     input.gangs.push_back(gang);
+    const auto owner = owners.find(gang->owner.uid);
+    if (owner != owners.end()) input.jobs.push_back(owner->second);  // for what only it says
   }
   pass.snapshot = std::make_shared<plan::Snapshot>(state::BuildSnapshot(input));
   pass.snapshot->now_ms = clock_.WallMs();
+  PreemptionStep::KeepHosts(pass);
   for (const std::string& warning : pass.snapshot->warnings) {
     pass.report.problems.push_back(warning);
   }
@@ -254,32 +297,13 @@ void GangPlanner::LoadSnapshot(Pass_& pass) {
   }
 }
 
-void GangPlanner::PublishView(Pass_& pass) {
+void GangPlanner::PublishView(PassState& pass) {
   publish_(std::make_shared<const View>(std::make_shared<const plan::Snapshot>(*pass.snapshot),
-                                        pass.notes));
+                                        pass.notes, pass.pods));
 }
 
-bool GangPlanner::WriteStatus(Pass_& pass, const api::Gang& gang, const api::GangStatus& status) {
-  api::Gang next = gang;
-  next.status = status;
-  auto written =
-      client_.Replace({kube::Gangs(), gang.metadata.namespace_name, gang.metadata.name, "status"},
-                      api::EncodeGang(next), {kFieldManager, false, false});
-  if (!written.ok()) {
-    pass.report.errors.push_back(MessageOf(written.status()));
-    return false;
-  }
-  cache_.Assume(state::Kind::kGang, *written);
-  auto decoded = api::DecodeGang(*written);
-  if (decoded.ok()) {
-    pass.gangs[KeyOf(gang.metadata)] = std::make_shared<const api::Gang>(*std::move(decoded));
-  }
-  return true;
-}
-
-bool GangPlanner::Commit(Pass_& pass, int job, const placement::GangPlan& plan,
+bool GangPlanner::Commit(PassState& pass, int job, const placement::GangPlan& plan,
                          bool may_use_backup) {
-  if (!may_write_()) return false;
   plan::JobState& state = pass.snapshot->jobs[static_cast<std::size_t>(job)];
   const api::Gang gang = pass.GangOf(job);
   absl::Status sound =
@@ -291,7 +315,7 @@ bool GangPlanner::Commit(Pass_& pass, int job, const placement::GangPlan& plan,
     return false;
   }
   const api::GangStatus status = Committed(gang, plan, state, *pass.snapshot, clock_.WallMs());
-  if (!WriteStatus(pass, gang, status)) return false;
+  if (!ledger_.Write(pass, gang, status)) return false;
   Occupy(pass.snapshot->cluster, state, plan.host_of_rank);
   state.assignment = plan::Assignment{plan.host_of_rank};
   state.lost_ranks.clear();
@@ -300,13 +324,13 @@ bool GangPlanner::Commit(Pass_& pass, int job, const placement::GangPlan& plan,
   return true;
 }
 
-void GangPlanner::TellNotPlaced(Pass_& pass, int job, const placement::GangPlan& plan) {
+void GangPlanner::TellNotPlaced(PassState& pass, int job, const placement::GangPlan& plan) {
   const api::Gang gang = pass.GangOf(job);
   ++pass.report.waiting;
   const api::GangStatus status = NotPlaced(gang, plan, clock_.WallMs());
   pass.notes[pass.snapshot->jobs[static_cast<std::size_t>(job)].job.key].waiting = Explain(plan);
   // Said once per text, not once per pass.
-  if (status == gang.status || !WriteStatus(pass, gang, status)) return;
+  if (status == gang.status || !ledger_.Write(pass, gang, status)) return;
   Notice notice{gang.owner, gang.metadata.namespace_name, true, "NotPlaced",
                 StrCat(Name(plan.outcome), ": ", Explain(plan))};
   notify_(notice);
@@ -318,39 +342,59 @@ void GangPlanner::TellNotPlaced(Pass_& pass, int job, const placement::GangPlan&
   notify_(notice);
 }
 
-void GangPlanner::ReplaceLost(Pass_& pass) {
-  const fabric::BackupPolicy policy =
-      pass.snapshot->network ? pass.snapshot->network->spec().backup : fabric::BackupPolicy{};
+// A host of a placed gang is lost: people see it before and while its rank moves.
+void GangPlanner::MarkDegraded(PassState& pass) {
   for (std::size_t i = 0; i < pass.snapshot->jobs.size(); ++i) {
-    plan::JobState& job = pass.snapshot->jobs[i];
-    auto gathered = pass.gathered.find({job.job.key.namespace_name, job.job.key.name});
-    if (!job.assignment || gathered == pass.gathered.end()) continue;
-    const std::vector<int> lost = RanksToMove(job, gathered->second, pass.snapshot->cluster);
-    if (lost.empty()) continue;
-    placement::GangRequest request;
-    request.job = &job.job;
-    request.groups = &job.groups;
-    request.eligible = job.eligible.get();
-    const placement::GangPlan plan = placement::ReplaceHosts(
-        pass.snapshot->cluster, request, job.assignment->host_of_rank, lost, policy);
-    if (plan.outcome != placement::Outcome::kPlaced) {
-      TellNotPlaced(pass, static_cast<int>(i), plan);
-      continue;
-    }
-    if (!Commit(pass, static_cast<int>(i), plan, /*may_use_backup=*/true)) continue;
-    pass.report.replaced_ranks += static_cast<int>(lost.size());
+    const plan::JobState& job = pass.snapshot->jobs[i];
     const api::Gang& gang = pass.GangOf(static_cast<int>(i));
-    for (int rank : lost) {
-      const fabric::HostId host = plan.host_of_rank[static_cast<std::size_t>(rank)];
-      notify_(
-          {gang.owner, gang.metadata.namespace_name, false, "HostReplaced",
-           StrCat("rank ", rank, " moves to ", pass.snapshot->places->name(host), " in segment ",
-                  pass.snapshot->places->name(pass.snapshot->places->segment_of(host)))});
+    const bool was = api::IsTrue(gang.status.conditions, api::kDegradedCondition);
+    if (!job.assignment || (job.lost_ranks.empty() && !was)) continue;
+    const api::GangStatus status = Degraded(gang, job, *pass.snapshot, clock_.WallMs());
+    if (!job.lost_ranks.empty()) ++pass.report.degraded;
+    if (status != gang.status) ledger_.Write(pass, gang, status);
+  }
+}
+
+void GangPlanner::ReplaceLost(PassState& pass) {
+  for (std::size_t i = 0; i < pass.snapshot->jobs.size(); ++i) {
+    const plan::JobState& job = pass.snapshot->jobs[i];
+    const NameKey key{job.job.key.namespace_name, job.job.key.name};
+    const GatheredGang* gathered = pass.GatheredOf(key);
+    if (!job.assignment || gathered == nullptr || pass.stopping.count(key) != 0) continue;
+    const std::vector<int> lost = RanksToMove(job, *gathered, pass.snapshot->cluster);
+    if (!lost.empty()) {
+      ReplaceRanks(pass, static_cast<int>(i), lost);
+    } else {
+      preemption_.GiveUp(pass, key, "NotNeeded", "no rank waits for a host any more");
     }
   }
 }
 
-void GangPlanner::PlaceWaiting(Pass_& pass) {
+void GangPlanner::ReplaceRanks(PassState& pass, int index, const std::vector<int>& lost) {
+  plan::JobState& job = pass.snapshot->jobs[static_cast<std::size_t>(index)];
+  const fabric::BackupPolicy policy =
+      pass.snapshot->network ? pass.snapshot->network->spec().backup : fabric::BackupPolicy{};
+  const placement::GangRequest request{&job.job, &job.groups, job.eligible.get(), index};
+  const placement::GangPlan plan = placement::ReplaceHosts(
+      pass.snapshot->cluster, request, job.assignment->host_of_rank, lost, policy);
+  if (plan.outcome != placement::Outcome::kPlaced) {
+    TellNotPlaced(pass, index, plan);
+    job.lost_ranks = lost;
+    return preemption_.DecideTakeBack(pass, index);
+  }
+  if (!Commit(pass, index, plan, /*may_use_backup=*/true)) return;
+  pass.report.replaced_ranks += static_cast<int>(lost.size());
+  const api::Gang& gang = pass.GangOf(index);
+  const fabric::Places& places = *pass.snapshot->places;
+  for (int rank : lost) {
+    const fabric::HostId host = plan.host_of_rank[static_cast<std::size_t>(rank)];
+    notify_({gang.owner, gang.metadata.namespace_name, false, "HostReplaced",
+             StrCat("rank ", rank, " moves to ", places.name(host), " in segment ",
+                    places.name(places.segment_of(host)))});
+  }
+}
+
+void GangPlanner::PlaceWaiting(PassState& pass) {
   plan::PlanOptions options = options_.plan;
   options.network = options.paths = false;  // the operator's part
   const plan::Plan plan = plan::MakePlan(*pass.snapshot, options);
@@ -360,10 +404,12 @@ void GangPlanner::PlaceWaiting(Pass_& pass) {
       pass.snapshot->cluster.hosts[host.index()].reserved_for = reservation.job;
     }
   }
+  std::vector<int> waiting;
   for (const plan::JobPlan& job : plan.jobs) {
     if (!job.is_new) {
       if (pass.snapshot->jobs[static_cast<std::size_t>(job.job)].assignment) continue;
       TellNotPlaced(pass, job.job, job.gang);
+      if (job.gang.outcome == placement::Outcome::kNotNow) waiting.push_back(job.job);
       continue;
     }
     if (!Commit(pass, job.job, job.gang, job.uses_backup)) continue;
@@ -371,52 +417,30 @@ void GangPlanner::PlaceWaiting(Pass_& pass) {
     notify_({gang.owner, gang.metadata.namespace_name, false, "Placed",
              api::FindCondition(gang.status.conditions, api::kPlannedCondition)->message});
   }
+  preemption_.Decide(pass, waiting);
 }
 
-void GangPlanner::ReleasePods(Pass_& pass) {
-  struct Release {
-    PodPtr pod;
-    const api::AssignmentEntry* slot;
-    std::string gang;
-    bool backup;
-  };
-  std::vector<Release> work;
-  for (const auto& [key, gathered] : pass.gathered) {
-    auto gang = pass.gangs.find(key);
-    if (gang == pass.gangs.end() || !gang->second->status.committed()) continue;
-    for (const GangMember& member : gathered.members) {
-      const auto& slots = gang->second->status.assignments;
-      if (!member.pod->gated() || !member.rank) continue;
-      if (static_cast<std::size_t>(*member.rank) >= slots.size()) continue;
-      const api::AssignmentEntry& slot = slots[static_cast<std::size_t>(*member.rank)];
-      const fabric::HostId host = pass.snapshot->places->FindHost(slot.host);
-      // A rank whose host is out waits for its replacement instead.
-      if (!host.valid()) continue;
-      const placement::HostState& state = pass.snapshot->cluster.hosts[host.index()];
-      if (state.out != placement::HostOut::kNo) continue;
-      work.push_back({member.pod, &slot, gang->second->metadata.name, state.backup});
-    }
+void GangPlanner::TaintHosts(PassState& pass) {
+  TaintChanges taints = HostTaintChanges(*pass.snapshot, pass.world, options_.taint_promised_hosts);
+  pass.report.tainted_hosts = taints.promised;
+  if (taints.changes.size() > options_.taint_changes_per_pass) {
+    taints.changes.resize(options_.taint_changes_per_pass);
+    pass.report.more_to_do = true;
   }
   std::mutex mutex;
-  ParallelFor(work.size(), options_.release_threads, [&](std::size_t i) {
-    const Release& release = work[i];
-    const api::ObjectMeta& metadata = release.pod->metadata;
-    const kube::Target target{kube::Pods(), metadata.namespace_name, metadata.name, ""};
-    const Pin pin{release.slot->host,
-                  api::EncodeSlot({release.gang, release.slot->rank, release.slot->fabric_pod,
-                                   release.slot->segment, release.slot->stages}),
-                  release.backup};
-    auto released = [&]() -> absl::StatusOr<nlohmann::json> {
-      YM_ASSIGN_OR_RETURN(const nlohmann::json pod, client_.Get(target));
-      YM_ASSIGN_OR_RETURN(const nlohmann::json patch, PinAndReleasePatch(pod, pin));
-      return client_.Patch(target, kube::JsonPatch(patch), {kFieldManager, false, false});
-    }();
-    if (released.ok()) cache_.Assume(state::Kind::kPod, *released);
+  ParallelFor(taints.changes.size(), options_.release_threads, [&](std::size_t i) {
+    if (!ledger_.may_write()) return;
+    const TaintChange& change = taints.changes[i];
+    auto node = client_.Patch({kube::Nodes(), "", change.node, ""}, kube::JsonPatch(change.patch),
+                              {kFieldManager, false, false});
+    if (node.ok()) cache_.Assume(state::Kind::kNode, *node);
     std::lock_guard lock(mutex);
-    if (released.ok()) {
-      ++pass.report.released_pods;
-    } else if (!absl::IsNotFound(released.status())) {
-      pass.report.errors.push_back(MessageOf(released.status()));
+    if (node.ok()) {
+      ++pass.report.taint_changes;
+    } else if (absl::IsFailedPrecondition(node.status()) || absl::IsAborted(node.status())) {
+      pass.report.more_to_do = true;  // the Node is newer than what we have seen of it
+    } else if (!absl::IsNotFound(node.status())) {
+      pass.report.errors.push_back(MessageOf(node.status()));
     }
   });
 }

@@ -8,142 +8,12 @@
 #include "pkg/api/names.h"
 #include "pkg/base/strings.h"
 #include "pkg/extender/decisions.h"
-#include "pkg/kube/fake_client.h"
+#include "pkg/extender/planner_fixture.h"
 
 namespace yardmaster::extender {
 namespace {
 
-using nlohmann::json;
-
-constexpr int kHostsPerSegment = 4;  // one of them a backup host
-
-// A cluster in memory: nodes of two segments, pods of jobs, our planner over it.
-class GangPlannerTest : public ::testing::Test {
- protected:
-  GangPlannerTest() : client_(clock_) {
-    for (int s = 0; s < 2; ++s) {
-      for (int h = 0; h < kHostsPerSegment; ++h) AddNode(s, h);
-    }
-  }
-
-  static std::string NodeName(int segment, int host) { return StrCat("s", segment, "h", host); }
-
-  void AddNode(int segment, int host, bool ready = true) {
-    json node = {
-        {"apiVersion", "v1"},
-        {"kind", "Node"},
-        {"metadata",
-         {{"name", NodeName(segment, host)},
-          {"labels", {{api::kFabricPodLabel, "p0"}, {api::kSegmentLabel, StrCat("s", segment)}}}}},
-        {"status",
-         {{"allocatable", {{api::kGpuResource, "8"}}},
-          {"conditions",
-           json::array({{{"type", "Ready"}, {"status", ready ? "True" : "False"}}})}}}};
-    if (host == kHostsPerSegment - 1) node["metadata"]["labels"][api::kBackupKey] = "true";
-    client_.Seed(kube::Nodes(), node);
-  }
-
-  void AddJob(const std::string& name, int workers, const char* placement = "{}") {
-    json job = {{"apiVersion", api::kGroupVersion},
-                {"kind", "TrainingJob"},
-                {"metadata", {{"name", name}, {"namespace", "team"}, {"uid", "job-" + name}}},
-                {"spec",
-                 {{"workers", workers},
-                  {"gpusPerWorker", 8},
-                  {"parallelism", {{"tensor", 8}, {"data", workers}}},
-                  {"placement", json::parse(placement)},
-                  {"template", {{"spec", {{"containers", json::array()}}}}}}}};
-    client_.Seed(kube::TrainingJobs(), job);
-    for (int rank = 0; rank < workers; ++rank) AddPod(name, rank);
-  }
-
-  void AddPod(const std::string& job, int rank, const std::string& owner_uid = "") {
-    static int life = 0;
-    client_.Seed(
-        kube::Pods(),
-        {{"apiVersion", "v1"},
-         {"kind", "Pod"},
-         {"metadata",
-          {{"name", StrCat(job, "-", rank)},
-           {"namespace", "team"},
-           {"uid", StrCat("pod-", job, "-", rank, "-", ++life)},
-           {"labels", {{api::kJobLabel, job}, {api::kRankLabel, StrCat(rank)}}},
-           {"ownerReferences", json::array({{{"apiVersion", api::kGroupVersion},
-                                             {"kind", "TrainingJob"},
-                                             {"name", job},
-                                             {"uid", owner_uid.empty() ? "job-" + job : owner_uid},
-                                             {"controller", true}}})}}},
-         {"spec",
-          {{"schedulingGates", json::array({{{"name", api::kPlacementGate}}})},
-           {"containers",
-            json::array(
-                {{{"name", "c"}, {"resources", {{"limits", {{api::kGpuResource, "8"}}}}}}})}}},
-         {"status", {{"phase", "Pending"}}}});
-  }
-
-  // What a process that has just started would see.
-  PassReport PassOfANewProcess(bool leader = true) {
-    state::WorldCache cache;
-    for (const json& o : client_.All(kube::Nodes())) cache.Deliver(state::Kind::kNode, o);
-    for (const json& o : client_.All(kube::Pods())) cache.Deliver(state::Kind::kPod, o);
-    for (const json& o : client_.All(kube::TrainingJobs())) {
-      cache.Deliver(state::Kind::kTrainingJob, o);
-    }
-    for (const json& o : client_.All(kube::Gangs())) cache.Deliver(state::Kind::kGang, o);
-    GangPlanner planner(
-        client_, cache, clock_, [leader] { return leader; },
-        [this](auto view) { view_ = std::move(view); },
-        [this](const Notice& notice) { notices_.push_back(notice); }, {1, {}});
-    return planner.Pass();
-  }
-
-  static bool Gated(const json& pod) {
-    return pod["spec"].contains("schedulingGates") && !pod["spec"]["schedulingGates"].empty();
-  }
-  static std::string PinnedTo(const json& pod) {
-    const json::json_pointer at(
-        "/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/"
-        "nodeSelectorTerms/0/matchFields/0/values/0");
-    return pod.contains(at) ? pod[at].get<std::string>() : "";
-  }
-  json GangStatus(const std::string& job) {
-    auto gang = client_.Find(kube::Gangs(), "team", "trainingjob-" + job);
-    return gang && gang->contains("status") ? (*gang)["status"] : json::object();
-  }
-
-  // The promises that hold at every instant, whoever was killed where.
-  void CheckPromises() {
-    std::map<std::string, std::string> holder;  // host -> gang/rank
-    std::map<std::string, json> slots;          // job-rank -> assignment
-    for (const json& gang : client_.All(kube::Gangs())) {
-      const json assignments = gang.value("/status/assignments"_json_pointer, json::array());
-      const int workers = gang["spec"]["workers"];
-      EXPECT_TRUE(assignments.empty() || static_cast<int>(assignments.size()) == workers)
-          << "a gang is committed whole or not at all";
-      const std::string job = gang["spec"]["owner"]["name"];
-      for (const json& slot : assignments) {
-        const std::string who = StrCat(job, "-", slot["rank"].get<int>());
-        EXPECT_TRUE(holder.emplace(slot["host"], who).second)
-            << slot["host"] << " is promised to " << holder[slot["host"]] << " and " << who;
-        slots[who] = slot;
-      }
-    }
-    for (const json& pod : client_.All(kube::Pods())) {
-      const std::string name = pod["metadata"]["name"];
-      if (Gated(pod)) {
-        EXPECT_EQ(PinnedTo(pod), "");
-        continue;
-      }
-      ASSERT_TRUE(slots.count(name)) << name << " was released without a committed slot";
-      EXPECT_EQ(PinnedTo(pod), slots[name]["host"]);
-    }
-  }
-
-  FakeClock clock_;
-  kube::FakeClient client_;
-  std::shared_ptr<const View> view_;
-  std::vector<Notice> notices_;
-};
+class GangPlannerTest : public PlannerFixture {};
 
 TEST_F(GangPlannerTest, ACompleteGangIsCommittedInOneWriteAndItsPodsPinnedAndReleased) {
   AddJob("a", 3);
@@ -287,7 +157,7 @@ TEST_F(GangPlannerTest, ANewLeaderReadsTheLedgerItselfBeforeItPlans) {
   }
   PassOfANewProcess();
   GangPlanner next(
-      client_, behind, clock_, [] { return true; }, [](auto) {}, [](const Notice&) {}, {1, {}});
+      client_, behind, clock_, [] { return true; }, [](auto) {}, [](const Notice&) {}, OneThread());
   const PassReport report = next.Pass();
   EXPECT_EQ(report.committed, 0);
   CheckPromises();
@@ -304,7 +174,7 @@ TEST_F(GangPlannerTest, AWriterThatLosesTheLeaseCommitsNothingMore) {
   int asked = 0;
   GangPlanner planner(
       client_, cache, clock_, [&] { return ++asked <= 2; }, [](auto) {}, [](const Notice&) {},
-      {1, {}});
+      OneThread());
   EXPECT_EQ(planner.Pass().committed, 1);
   CheckPromises();
 }
@@ -336,6 +206,103 @@ TEST_F(GangPlannerTest, AFinishedGangGivesItsHostsBack) {
   }
   EXPECT_EQ(PassOfANewProcess().committed, 1);
   EXPECT_EQ(GangStatus("b")["outcome"], "Placed");
+}
+
+TEST_F(GangPlannerTest, ALostHostShowsAsDegradedUntilItsRankHasMovedOrTheHostIsBack) {
+  AddJob("a", 3);
+  PassOfANewProcess();
+  RunReleasedPods();
+  const std::string lost = Slots("a")[1]["host"];
+  AddNode(lost[1] - '0', lost[3] - '0', /*ready=*/false);
+  EXPECT_EQ(PassOfANewProcess().degraded, 1);
+  json degraded = Condition("a", api::kDegradedCondition);
+  EXPECT_EQ(degraded["status"], "True");
+  EXPECT_NE(degraded["message"].get<std::string>().find("rank 1 on " + lost), std::string::npos);
+  AddNode(lost[1] - '0', lost[3] - '0', /*ready=*/true);
+  PassOfANewProcess();
+  EXPECT_EQ(Condition("a", api::kDegradedCondition)["status"], "False");
+  AddNode(lost[1] - '0', lost[3] - '0', /*ready=*/false);
+  PassOfANewProcess();
+  DeletePod("a-1");
+  AddPod("a", 1);
+  PassOfANewProcess();
+  PassOfANewProcess();
+  EXPECT_EQ(Condition("a", api::kDegradedCondition)["status"], "False");
+  client_.ClearCalls();
+  PassOfANewProcess();
+  EXPECT_EQ(client_.CountCalls(kube::Verb::kReplace, "gangs/status"), 0) << "said once";
+}
+
+TEST_F(GangPlannerTest, ARankThatFindsNoHostStaysDegradedAndSaysWhy) {
+  AddJob("a", 6);
+  AddJob("b", 2, "{}", {{"preemptible", true}});
+  PassOfANewProcess();
+  for (int s = 0; s < 2; ++s) AddNode(s, kHostsPerSegment - 1, /*ready=*/false);
+  const std::string lost = Slots("a")[0]["host"];
+  AddNode(lost[1] - '0', lost[3] - '0', /*ready=*/false);
+  DeletePod("a-0");
+  AddPod("a", 0);
+  PassOfANewProcess();
+  EXPECT_EQ(Condition("a", api::kDegradedCondition)["status"], "True");
+  EXPECT_EQ(Condition("a", "Planned")["status"], "False");
+  EXPECT_EQ(Slots("a").size(), 6u) << "the others keep their places";
+}
+
+TEST_F(GangPlannerTest, AJobThatHasWaitedLongEnoughReservesHostsThatOthersAreRefused) {
+  AddJob("running", 2, R"({"data": {"within": "Segment", "mode": "Required"}})");
+  PassOfANewProcess();
+  RunReleasedPods();
+  clock_.Advance(1'000'000'000);  // jobs of the test were created at time 0
+  AddJob("big", 6, "{}", {{"reserveAfterSeconds", 60}});
+  AddJob("small", 1);
+  const PassReport report = PassOfANewProcess();
+  EXPECT_EQ(report.waiting, 2);
+  EXPECT_FALSE(Placed("small"));
+  const std::string message = Condition("small", "Planned")["message"];
+  EXPECT_NE(message.find("trainingjob-big"), std::string::npos)
+      << "it hears for whom the hosts are kept: " << message;
+  // Ordinary pods are refused by filter, gangs by the planner.
+  int reserved = 0;
+  for (int s = 0; s < 2; ++s) {
+    for (int h = 0; h < kHostsPerSegment; ++h) {
+      reserved +=
+          Judge(*view_, {std::nullopt, -1, 1}, NodeName(s, h)) == Verdict::kReserved ? 1 : 0;
+    }
+  }
+  EXPECT_GE(reserved, 4);
+  Finish("running");
+  PassOfANewProcess();
+  PassOfANewProcess();
+  EXPECT_TRUE(Placed("big"));
+  EXPECT_FALSE(Placed("small"));
+}
+
+TEST_F(GangPlannerTest, AJobOfAPriorityClassHasItsPriority) {
+  AddJob("a", 1);
+  json pod = *client_.Find(kube::Pods(), "team", "a-0");
+  pod["spec"]["priority"] = 1000;
+  client_.Seed(kube::Pods(), pod);
+  AddJob("b", 1, "{}", {{"priority", 5}});
+  PassOfANewProcess();
+  const auto priority = [&](const char* name) {
+    return (*client_.Find(kube::Gangs(), "team", name))["spec"]["priority"].get<int>();
+  };
+  EXPECT_EQ(priority("trainingjob-a"), 1000);
+  EXPECT_EQ(priority("trainingjob-b"), 5);
+}
+
+TEST_F(GangPlannerTest, PodsThatCameWithoutTheGateAreToldTheirSlotAndLetOntoPromisedHosts) {
+  AddJob("a", 2);
+  for (json pod : client_.All(kube::Pods())) {
+    pod["spec"].erase("schedulingGates");
+    client_.Seed(kube::Pods(), pod);
+  }
+  PassOfANewProcess();
+  for (const json& pod : client_.All(kube::Pods())) {
+    EXPECT_TRUE(pod["metadata"]["annotations"].contains(api::kSlotAnnotation));
+    EXPECT_EQ(pod["spec"]["tolerations"][0]["key"], api::kPromisedKey);
+  }
+  EXPECT_EQ(PassOfANewProcess().released_pods, 0) << "once";
 }
 
 }  // namespace

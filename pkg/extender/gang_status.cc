@@ -3,26 +3,23 @@
 #include <vector>
 
 #include "pkg/base/strings.h"
+#include "pkg/state/snapshot_builder.h"
 
 namespace yardmaster::extender {
 
 namespace {
-constexpr std::size_t kMaxRelaxationsShown = 2;
+
+// Ends a condition that is true; one that is not, or is not there, stays as it is.
+void EndIfThere(api::GangStatus& status, const char* type, const char* reason, const char* message,
+                std::int64_t generation, std::int64_t now_ms) {
+  if (!api::IsTrue(status.conditions, type)) return;
+  api::SetCondition(status.conditions,
+                    {type, api::ConditionStatus::kFalse, reason, message, generation, 0}, now_ms);
+}
+
 }  // namespace
 
-std::string Explain(const placement::GangPlan& plan) {
-  std::vector<std::string> sentences;
-  for (const placement::Reason& reason : plan.reasons) sentences.push_back(reason.message);
-  // The nearest changes that would help; the status lists all.
-  std::size_t shown = 0;
-  for (const placement::Relaxation& relaxation : plan.relaxations) {
-    const bool helps = relaxation.outcome < plan.outcome;
-    if (!helps || shown == kMaxRelaxationsShown) continue;
-    ++shown;
-    sentences.push_back(StrCat("with ", relaxation.change, ": ", Name(relaxation.outcome)));
-  }
-  return Join(sentences, "; ");
-}
+std::string Explain(const placement::GangPlan& plan) { return placement::Sentence(plan); }
 
 api::GangStatus Committed(const api::Gang& gang, const placement::GangPlan& plan,
                           const plan::JobState& job, const plan::Snapshot& snapshot,
@@ -32,7 +29,12 @@ api::GangStatus Committed(const api::Gang& gang, const placement::GangPlan& plan
   status.observed_generation = gang.metadata.generation;
   status.plan_generation = gang.status.plan_generation + 1;
   status.fabric = snapshot.network ? snapshot.network->spec().name : "";
-  status.committed_ms = now_ms;
+  if (!gang.status.committed()) status.committed_ms = now_ms;
+  status.preemption.reset();
+  EndIfThere(status, api::kPreemptingCondition, "Placed", "the gang has its place",
+             gang.metadata.generation, now_ms);
+  EndIfThere(status, api::kPreemptedCondition, "PlacedAgain", "the gang has a place again",
+             gang.metadata.generation, now_ms);
   status.outcome = placement::Outcome::kPlaced;
   status.objective = plan.objective;
   status.reasons.clear();
@@ -50,6 +52,63 @@ api::GangStatus Committed(const api::Gang& gang, const placement::GangPlan& plan
        StrCat(Count(job.job.workers, "worker"), " in ", Count(plan.objective.segments, "segment"),
               " of ", Count(plan.objective.fabric_pods, "fabric pod")),
        gang.metadata.generation, 0},
+      now_ms);
+  return status;
+}
+
+bool IsFinished(const api::GangStatus& status) {
+  return api::IsTrue(status.conditions, state::kFinishedCondition);
+}
+
+api::GangStatus Degraded(const api::Gang& gang, const plan::JobState& job,
+                         const plan::Snapshot& snapshot, std::int64_t now_ms) {
+  api::GangStatus status = gang.status;
+  if (job.lost_ranks.empty()) {
+    EndIfThere(status, api::kDegradedCondition, "HostsWell", "every rank's host is there",
+               gang.metadata.generation, now_ms);
+    return status;
+  }
+  constexpr std::size_t kShown = 4;
+  std::vector<std::string> ranks;
+  for (int rank : job.lost_ranks) {
+    if (ranks.size() == kShown) {
+      ranks.push_back("...");
+      break;
+    }
+    const fabric::HostId host = job.assignment->host_of_rank[static_cast<std::size_t>(rank)];
+    ranks.push_back(StrCat("rank ", rank, " on ", snapshot.places->name(host)));
+  }
+  api::SetCondition(
+      status.conditions,
+      {api::kDegradedCondition, api::ConditionStatus::kTrue, "HostLost",
+       StrCat(job.lost_ranks.size(), " of ", Count(job.job.workers, "rank"),
+              " lost the host: ", Join(ranks, ", "), "; each moves once its pod was removed"),
+       gang.metadata.generation, 0},
+      now_ms);
+  return status;
+}
+
+api::GangStatus Stopped(const api::Gang& gang, const std::string& why, std::int64_t now_ms) {
+  api::GangStatus status = gang.status;
+  const std::int64_t generation = gang.metadata.generation;
+  status.observed_generation = generation;
+  status.outcome = placement::Outcome::kNotNow;
+  status.objective = {};
+  status.assignments.clear();
+  status.reasons.clear();
+  status.relaxations.clear();
+  status.network.reset();
+  for (const char* type : {api::kPlannedCondition, api::kReleasedCondition}) {
+    api::SetCondition(status.conditions,
+                      {type, api::ConditionStatus::kFalse, "Preempted", why, generation, 0},
+                      now_ms);
+  }
+  EndIfThere(status, api::kDegradedCondition, "Preempted", "it holds no host", generation, now_ms);
+  EndIfThere(status, api::kNetworkPlannedCondition, "Preempted", "it holds no host", generation,
+             now_ms);
+  api::SetCondition(
+      status.conditions,
+      {api::kPreemptedCondition, api::ConditionStatus::kTrue, "Stopped", why, generation, 0},
       now_ms);
   return status;
 }

@@ -17,11 +17,21 @@ namespace yardmaster::extender {
 // conditions and explain.
 std::string Explain(const placement::GangPlan& plan);
 
+// Every pod of the gang has finished; it holds nothing any more.
+bool IsFinished(const api::GangStatus& status);
+
 // Status after committing `plan` (Placed): next plan generation, assignments by name, condition
 // Planned.
 api::GangStatus Committed(const api::Gang& gang, const placement::GangPlan& plan,
                           const plan::JobState& job, const plan::Snapshot& snapshot,
                           std::int64_t now_ms);
+
+// Status of a placed gang with condition Degraded as its lost ranks have it.
+api::GangStatus Degraded(const api::Gang& gang, const plan::JobState& job,
+                         const plan::Snapshot& snapshot, std::int64_t now_ms);
+
+// Status of a gang that gives its hosts back for another one and waits again.
+api::GangStatus Stopped(const api::Gang& gang, const std::string& why, std::int64_t now_ms);
 
 // Status of a gang that is not placed: outcome, reasons, relaxations, condition Planned=False.
 api::GangStatus NotPlaced(const api::Gang& gang, const placement::GangPlan& plan,

@@ -19,6 +19,7 @@ absl::StatusOr<std::optional<api::JobSpec>> SpecOfPods(const GatheredGang& gathe
   api::JobSpec spec;
   spec.gpus_per_worker = static_cast<int>(first.gpus);
   spec.priority = first.priority;
+  spec.may_preempt = first.may_preempt;
   for (const GangMember& member : gathered.members) {
     if (member.pod->gpus != first.gpus || first.gpus < 1) {
       return FieldError(
@@ -130,6 +131,9 @@ absl::StatusOr<std::optional<api::Gang>> MakeGang(const GatheredGang& gathered,
   gang.owner = first.membership.owner;
   if (job != nullptr) {
     gang.job = job->job;
+    // Left out: that of the PriorityClass in the pod template, as admission wrote it into the pods.
+    if (gang.job.priority == 0) gang.job.priority = first.pod->priority;
+    gang.job.may_preempt = job->job.may_preempt && first.pod->may_preempt;
     gang.constraints = job->constraints;
   } else {
     YM_ASSIGN_OR_RETURN(std::optional<api::JobSpec> spec, SpecOfPods(gathered));

@@ -1,5 +1,8 @@
 #include "pkg/extender/pin_patch.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "nlohmann/json.hpp"
 
 #include "pkg/api/names.h"
@@ -53,14 +56,39 @@ void AddAffinity(json& patch, const json& pod, const std::string& host) {
   }
 }
 
-void AddToleration(json& patch, const json& pod) {
-  const json toleration = {
-      {"key", api::kBackupKey}, {"operator", "Exists"}, {"effect", "NoSchedule"}};
-  if (pod.contains("/spec/tolerations"_json_pointer)) {
-    Add(patch, "/spec/tolerations/-", toleration);
-  } else {
-    Add(patch, "/spec/tolerations", json::array({toleration}));
+void AddTolerations(json& patch, const json& pod, const Pin& pin) {
+  json wanted =
+      json::array({{{"key", api::kPromisedKey}, {"operator", "Exists"}, {"effect", "NoSchedule"}}});
+  if (pin.backup_host) {
+    wanted.push_back({{"key", api::kBackupKey}, {"operator", "Exists"}, {"effect", "NoSchedule"}});
   }
+  const json present = pod.value("/spec/tolerations"_json_pointer, json::array());
+  if (!pod.contains("/spec/tolerations"_json_pointer)) {
+    return Add(patch, "/spec/tolerations", std::move(wanted));
+  }
+  for (const json& toleration : wanted) {
+    if (std::find(present.begin(), present.end(), toleration) != present.end()) continue;
+    Add(patch, "/spec/tolerations/-", toleration);
+  }
+}
+
+json Begin(const json& pod) {
+  json patch = json::array();
+  patch.push_back({{"op", "test"},
+                   {"path", "/metadata/uid"},
+                   {"value", pod.value("/metadata/uid"_json_pointer, std::string())}});
+  return patch;
+}
+
+void AddSlot(json& patch, const json& pod, const Pin& pin) {
+  if (!pod.contains("/metadata/annotations"_json_pointer)) {
+    Add(patch, "/metadata/annotations", json::object());
+  }
+  Add(patch, "/metadata/annotations/yardmaster.dev~1slot", pin.slot_annotation);
+}
+
+bool IsBound(const json& pod) {
+  return !pod.value("/spec/nodeName"_json_pointer, std::string()).empty();
 }
 
 }  // namespace
@@ -68,22 +96,22 @@ void AddToleration(json& patch, const json& pod) {
 absl::StatusOr<json> PinAndReleasePatch(const json& pod, const Pin& pin) {
   const int gate = GateIndex(pod);
   if (gate < 0) return absl::FailedPreconditionError("the pod has no gate of ours");
-  if (!pod.value("/spec/nodeName"_json_pointer, std::string()).empty()) {
-    return absl::FailedPreconditionError("the pod is bound already");
-  }
+  if (IsBound(pod)) return absl::FailedPreconditionError("the pod is bound already");
   const std::string gate_path = StrCat("/spec/schedulingGates/", gate);
-  json patch = json::array();
-  patch.push_back({{"op", "test"},
-                   {"path", "/metadata/uid"},
-                   {"value", pod.value("/metadata/uid"_json_pointer, std::string())}});
+  json patch = Begin(pod);
   patch.push_back({{"op", "test"}, {"path", gate_path + "/name"}, {"value", api::kPlacementGate}});
-  if (!pod.contains("/metadata/annotations"_json_pointer)) {
-    Add(patch, "/metadata/annotations", json::object());
-  }
-  Add(patch, "/metadata/annotations/yardmaster.dev~1slot", pin.slot_annotation);
+  AddSlot(patch, pod, pin);
   AddAffinity(patch, pod, pin.host);
-  if (pin.backup_host) AddToleration(patch, pod);
+  AddTolerations(patch, pod, pin);
   patch.push_back({{"op", "remove"}, {"path", gate_path}});
+  return patch;
+}
+
+absl::StatusOr<json> AdmitPatch(const json& pod, const Pin& pin) {
+  if (IsBound(pod)) return absl::FailedPreconditionError("the pod is bound already");
+  json patch = Begin(pod);
+  AddSlot(patch, pod, pin);
+  AddTolerations(patch, pod, pin);
   return patch;
 }
 

@@ -1,5 +1,6 @@
 // The one JSON patch that releases a gang's pod: annotate its slot, pin it to the slot's host by
-// matchFields metadata.name, let it onto a backup host if it goes to one, and remove our gate.
+// matchFields metadata.name, let it onto promised hosts and onto a backup host if it goes to one,
+// and remove our gate.
 //
 // The patch tests the pod's uid and the place of our gate first, so that it can hit neither a pod
 // of the same name that came later nor a pod whose gates changed; it then fails as a whole and the
@@ -22,5 +23,8 @@ struct Pin {
 // `pod` as the API server returned it. Errors: FailedPrecondition when the pod has no gate of ours
 // or is bound already.
 absl::StatusOr<nlohmann::json> PinAndReleasePatch(const nlohmann::json& pod, const Pin& pin);
+// For a pod that came without the gate, whose affinity cannot change any more (filter alone keeps
+// it on its slot): slot and tolerations. Errors: FailedPrecondition when it is bound already.
+absl::StatusOr<nlohmann::json> AdmitPatch(const nlohmann::json& pod, const Pin& pin);
 
 }  // namespace yardmaster::extender

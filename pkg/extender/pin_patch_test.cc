@@ -28,7 +28,9 @@ TEST(PinPatchTest, TheGateGoesAndThePodIsPinnedByName) {
   EXPECT_EQ(term["matchFields"][0]["key"], "metadata.name");
   EXPECT_EQ(term["matchFields"][0]["values"], json::array({"n7"}));
   EXPECT_EQ(after["metadata"]["annotations"][api::kSlotAnnotation], "{}");
-  EXPECT_FALSE(after["spec"].contains("tolerations"));
+  const json tolerations = after["spec"]["tolerations"];
+  ASSERT_EQ(tolerations.size(), 1u) << "of promised hosts, not of backup hosts";
+  EXPECT_EQ(tolerations[0]["key"], api::kPromisedKey);
 }
 
 TEST(PinPatchTest, TermsAndGatesOfOthersAreKeptAndEveryTermIsNarrowed) {
@@ -74,6 +76,20 @@ TEST(PinPatchTest, APodWithoutOurGateOrBoundIsLeftAlone) {
           Pod(R"({"nodeName": "n1", "schedulingGates": [{"name": "yardmaster.dev/placement"}]})"),
           {"n7", "{}", false})
           .ok());
+}
+
+TEST(PinPatchTest, APodThatCameWithoutTheGateGetsSlotAndTolerationsAndKeepsItsAffinity) {
+  json pod = Pod(R"({"affinity": {"podAffinity": {}},
+    "tolerations": [{"key": "yardmaster.dev/promised", "operator": "Exists",
+                     "effect": "NoSchedule"}]})");
+  auto patch = AdmitPatch(pod, {"n7", "{}", true});
+  ASSERT_TRUE(patch.ok()) << patch.status();
+  const json after = pod.patch(*patch);
+  EXPECT_EQ(after["metadata"]["annotations"][api::kSlotAnnotation], "{}");
+  EXPECT_EQ(after["spec"]["affinity"], pod["spec"]["affinity"]);
+  ASSERT_EQ(after["spec"]["tolerations"].size(), 2u) << "the one that is there is not repeated";
+  EXPECT_EQ(after["spec"]["tolerations"][1]["key"], api::kBackupKey);
+  EXPECT_FALSE(AdmitPatch(Pod(R"({"nodeName": "n1"})"), {"n7", "{}", false}).ok());
 }
 
 }  // namespace

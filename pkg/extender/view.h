@@ -8,11 +8,13 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "pkg/api/gang.h"
+#include "pkg/api/pod.h"
 #include "pkg/plan/snapshot.h"
 #include "pkg/workload/job.h"
 
@@ -26,12 +28,20 @@ struct GangNote {
 
 class View {
  public:
-  View(std::shared_ptr<const plan::Snapshot> snapshot, std::map<workload::JobKey, GangNote> notes);
+  using Pods = std::vector<std::shared_ptr<const api::Pod>>;
+
+  // `pods`: all that were seen; null for none.
+  View(std::shared_ptr<const plan::Snapshot> snapshot, std::map<workload::JobKey, GangNote> notes,
+       std::shared_ptr<const Pods> pods = nullptr);
 
   const plan::Snapshot& snapshot() const { return *snapshot_; }
   const plan::JobState* FindGang(const workload::JobKey& key) const;
   // Null when the gang is not known.
   const GangNote* FindNote(const workload::JobKey& key) const;
+  // GPUs of a node that become free for ordinary pods when the pods of these uids go; nothing if
+  // one of them is a gang's, whose slot stays promised. O(all pods): for the rare call of a
+  // preemption.
+  std::optional<std::int64_t> GpusFreedBy(const std::vector<std::string>& uids) const;
   // GPUs of a segment that nobody holds, was promised or is kept from, and all its GPUs.
   int free_gpus(fabric::SegmentId segment) const { return free_gpus_[segment.index()]; }
   int total_gpus(fabric::SegmentId segment) const { return total_gpus_[segment.index()]; }
@@ -39,6 +49,7 @@ class View {
  private:
   std::shared_ptr<const plan::Snapshot> snapshot_;
   std::map<workload::JobKey, GangNote> notes_;
+  std::shared_ptr<const Pods> pods_;
   std::map<workload::JobKey, int> by_key_;
   std::vector<int> free_gpus_;   // by segment
   std::vector<int> total_gpus_;  // by segment

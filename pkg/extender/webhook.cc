@@ -80,8 +80,9 @@ absl::StatusOr<std::string> Webhook::Preempt(std::string_view body) const {
   if (view == nullptr) return EncodePreemptResult(kept);
   YM_ASSIGN_OR_RETURN(const PodQuery query, QueryOf(args.pod_json, *view));
   for (const PreemptCandidate& candidate : args.candidates) {
-    const Verdict verdict = Judge(*view, query, candidate.node);
-    if (verdict == Verdict::kFits || EvictionCanHelp(verdict)) kept.push_back(candidate);
+    if (JudgeWithout(*view, query, candidate.node, candidate.victim_uids) == Verdict::kFits) {
+      kept.push_back(candidate);
+    }
   }
   return EncodePreemptResult(kept);
 }

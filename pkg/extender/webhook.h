@@ -26,7 +26,8 @@ class Webhook {
   // Errors: InvalidArgument when the body is not what the scheduler sends.
   absl::StatusOr<std::string> Filter(std::string_view body) const;
   absl::StatusOr<std::string> Prioritize(std::string_view body) const;
-  // Keeps the candidates that Filter would still accept once the victims are gone.
+  // Keeps the candidates that Filter would accept once the victims are gone. Members of gangs are
+  // no victims that help: their slots stay promised.
   absl::StatusOr<std::string> Preempt(std::string_view body) const;
 
  private:

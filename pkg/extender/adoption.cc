@@ -1,0 +1,72 @@
+#include "pkg/extender/adoption.h"
+
+#include "pkg/api/names.h"
+#include "pkg/api/slot.h"
+#include "pkg/base/status.h"
+#include "pkg/base/strings.h"
+#include "pkg/plan/verifier.h"
+
+namespace yardmaster::extender {
+
+namespace {
+
+std::string Disagreement(const GatheredGang& gang, const GangMember& member) {
+  const api::Pod& pod = *member.pod;
+  if (pod.node_name.empty()) return "is on no node yet";
+  const auto text = api::Find(pod.metadata.annotations, api::kSlotAnnotation);
+  if (!text) return StrCat("has no annotation ", api::kSlotAnnotation);
+  const auto slot = api::DecodeSlot(*text);
+  if (!slot.ok()) return MessageOf(slot.status());
+  if (slot->gang != gang.name || slot->rank != member.rank) {
+    return StrCat("says that it is rank ", slot->rank, " of gang ", slot->gang);
+  }
+  return "";
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<std::string>> HostsOfRunningPods(const GatheredGang& gang, int workers) {
+  if (!IsComplete(gang, workers)) {
+    return absl::FailedPreconditionError("not every rank has exactly one pod");
+  }
+  std::vector<std::string> hosts(static_cast<std::size_t>(workers));
+  for (const GangMember& member : gang.members) {
+    if (std::string wrong = Disagreement(gang, member); !wrong.empty()) {
+      return absl::FailedPreconditionError(StrCat("pod ", member.pod->metadata.name, " ", wrong));
+    }
+    hosts[static_cast<std::size_t>(*member.rank)] = member.pod->node_name;
+  }
+  return hosts;
+}
+
+int IndexOfJob(const plan::Snapshot& snapshot, const workload::JobKey& key) {
+  for (std::size_t i = 0; i < snapshot.jobs.size(); ++i) {
+    if (snapshot.jobs[i].job.key == key) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+std::string AdoptionProblem(const plan::Snapshot& snapshot, const workload::JobKey& key) {
+  const int index = IndexOfJob(snapshot, key);
+  if (index < 0) return "it contradicts itself";
+  const plan::JobState& job = snapshot.jobs[static_cast<std::size_t>(index)];
+  if (!job.problems.empty()) return job.problems.front();
+  if (!job.assignment) return "a pod is on a node that is not of the fabric";
+  std::vector<std::int64_t> promised(snapshot.cluster.hosts.size(), 0);
+  for (const plan::JobState& other : snapshot.jobs) {
+    if (!other.assignment) continue;
+    for (fabric::HostId host : other.assignment->host_of_rank) {
+      if (host.valid()) promised[host.index()] += other.job.gpus_per_worker;
+    }
+  }
+  for (fabric::HostId host : job.assignment->host_of_rank) {
+    if (promised[host.index()] > snapshot.cluster.hosts[host.index()].gpus) {
+      return StrCat("host ", snapshot.places->name(host), " is promised to others, too");
+    }
+  }
+  const absl::Status sound = plan::VerifyPlacement(snapshot, index, job.assignment->host_of_rank,
+                                                   /*may_use_backup=*/true);
+  return sound.ok() ? "" : MessageOf(sound);
+}
+
+}  // namespace yardmaster::extender

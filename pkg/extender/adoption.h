@@ -1,0 +1,29 @@
+// Rebuilds the plan of a gang from its running pods, for when its Gang object was deleted under
+// them: otherwise their hosts would be promised to nobody, and a place of its own would be looked
+// for beside the one it has.
+//
+// Only what agrees in full is believed: every rank has one unfinished pod, and each is on a node
+// with a slot annotation that names this gang and this rank. Then the hosts are the plan. Anything
+// else is reported, and the gang stays without a plan. Thread safety: pure function.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+#include "pkg/extender/gather.h"
+#include "pkg/plan/snapshot.h"
+
+namespace yardmaster::extender {
+
+// Host of every rank. Errors: FailedPrecondition naming the first pod that does not agree, and how.
+absl::StatusOr<std::vector<std::string>> HostsOfRunningPods(const GatheredGang& gang, int workers);
+
+// Of a snapshot in which the gang is placed where its pods are: why that cannot be its plan; empty:
+// it can. Besides what every plan must pass, no GPU may be promised to another gang as well.
+std::string AdoptionProblem(const plan::Snapshot& snapshot, const workload::JobKey& key);
+// Index of a job, or -1.
+int IndexOfJob(const plan::Snapshot& snapshot, const workload::JobKey& key);
+
+}  // namespace yardmaster::extender

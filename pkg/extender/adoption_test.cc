@@ -1,0 +1,100 @@
+#include "pkg/extender/adoption.h"
+
+#include "gtest/gtest.h"
+
+#include "pkg/extender/planner_fixture.h"
+
+namespace yardmaster::extender {
+namespace {
+
+class AdoptionTest : public PlannerFixture {
+ protected:
+  void RunAndLoseTheGang(const std::string& job) {
+    PassOfANewProcess();
+    RunReleasedPods();
+    slots_ = Slots(job);
+    ASSERT_FALSE(slots_.empty());
+    ASSERT_TRUE(client_.Delete({kube::Gangs(), "team", "trainingjob-" + job, ""}, {}).ok());
+  }
+  void Change(const std::string& pod, const std::function<void(json&)>& how) {
+    json object = *client_.Find(kube::Pods(), "team", pod);
+    how(object);
+    client_.Seed(kube::Pods(), object);
+  }
+  json slots_;
+};
+
+TEST_F(AdoptionTest, ADeletedGangIsRebuiltFromItsRunningPods) {
+  AddJob("a", 3);
+  RunAndLoseTheGang("a");
+  const PassReport report = PassOfANewProcess();
+  EXPECT_EQ(report.adopted, 1) << Join(report.problems, "\n");
+  EXPECT_EQ(report.committed, 0);
+  EXPECT_EQ(Slots("a"), slots_) << "rank by rank, with segments and stages";
+  EXPECT_EQ(Condition("a", "Planned")["reason"], "Adopted");
+  EXPECT_EQ(CountNotices("Adopted"), 1);
+  CheckPromises();
+  // The hosts stay promised: another job goes elsewhere.
+  AddJob("b", 3);
+  PassOfANewProcess();
+  EXPECT_TRUE(Placed("b"));
+  CheckPromises();
+  EXPECT_EQ(PassOfANewProcess().adopted, 0);
+}
+
+TEST_F(AdoptionTest, KilledBetweenTheNewGangAndItsPlanTheNextProcessAdopts) {
+  AddJob("a", 2);
+  RunAndLoseTheGang("a");
+  client_.FailNext(kube::Verb::kReplace, "gangs/status", absl::UnavailableError("killed"));
+  EXPECT_EQ(PassOfANewProcess().adopted, 0);
+  EXPECT_EQ(PassOfANewProcess().adopted, 1);
+  EXPECT_EQ(Slots("a"), slots_);
+}
+
+TEST_F(AdoptionTest, PodsThatDoNotAgreeAreReportedAndNothingIsMadeUp) {
+  AddJob("a", 3);
+  RunAndLoseTheGang("a");
+  Change("a-1", [](json& pod) { pod["metadata"]["annotations"].erase(api::kSlotAnnotation); });
+  PassReport report = PassOfANewProcess();
+  EXPECT_EQ(report.adopted, 0);
+  ASSERT_EQ(report.problems.size(), 1u);
+  EXPECT_NE(report.problems[0].find("pod a-1 has no annotation"), std::string::npos)
+      << report.problems[0];
+  EXPECT_FALSE(Placed("a")) << "and no second place is looked for";
+  Change("a-1", [&](json& pod) {
+    pod["metadata"]["annotations"][api::kSlotAnnotation] =
+        R"({"version":1,"gang":"trainingjob-a","rank":2,"fabricPod":"p0","segment":"s0","stages":[0]})";
+  });
+  report = PassOfANewProcess();
+  ASSERT_EQ(report.problems.size(), 1u);
+  EXPECT_NE(report.problems[0].find("says that it is rank 2"), std::string::npos);
+}
+
+TEST_F(AdoptionTest, APlaceThatAPlanCouldNotHaveIsNotAdopted) {
+  AddJob("a", 3, R"({"data": {"within": "Segment", "mode": "Required"}})");
+  RunAndLoseTheGang("a");
+  const int other = slots_[0]["segment"] == "s0" ? 1 : 0;
+  Change("a-1", [&](json& pod) { pod["spec"]["nodeName"] = NodeName(other, 0); });
+  const PassReport report = PassOfANewProcess();
+  EXPECT_EQ(report.adopted, 0);
+  ASSERT_EQ(report.problems.size(), 1u);
+  EXPECT_NE(report.problems[0].find("split although Required"), std::string::npos)
+      << report.problems[0];
+}
+
+TEST_F(AdoptionTest, AHostThatAnotherGangWasPromisedMeanwhileIsNotTakenTwice) {
+  AddJob("a", 2);
+  RunAndLoseTheGang("a");
+  AddJob("b", 2);
+  PassOfANewProcess();
+  ASSERT_TRUE(client_.Delete({kube::Gangs(), "team", "trainingjob-a", ""}, {}).ok());
+  const std::string taken = Slots("b")[0]["host"];
+  Change("a-0", [&](json& pod) { pod["spec"]["nodeName"] = taken; });
+  const PassReport report = PassOfANewProcess();
+  EXPECT_EQ(report.adopted, 0);
+  EXPECT_NE(Join(report.problems, "\n").find("promised to others"), std::string::npos)
+      << Join(report.problems, "\n");
+}
+
+}  // namespace
+}  // namespace yardmaster::extender

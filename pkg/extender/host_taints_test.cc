@@ -1,0 +1,209 @@
+#include "pkg/extender/host_taints.h"
+
+#include "gtest/gtest.h"
+
+#include "pkg/extender/planner_fixture.h"
+
+namespace yardmaster::extender {
+namespace {
+
+class HostTaintsTest : public PlannerFixture {
+ protected:
+  json TaintsOf(const std::string& node) {
+    const json object = *client_.Find(kube::Nodes(), "", node);
+    return object.value("/spec/taints"_json_pointer, json::array());
+  }
+  // Node -> value of our taint.
+  std::map<std::string, std::string> Promised() {
+    std::map<std::string, std::string> out;
+    for (const json& node : client_.All(kube::Nodes())) {
+      const std::string name = node["metadata"]["name"];
+      for (const json& taint : TaintsOf(name)) {
+        if (taint["key"] != api::kPromisedKey) continue;
+        EXPECT_EQ(taint["effect"], "NoSchedule") << "nothing that runs is evicted";
+        out[name] = taint["value"];
+      }
+    }
+    return out;
+  }
+};
+
+TEST_F(HostTaintsTest, HostsOfACommittedGangCarryTheTaintUntilItIsGone) {
+  AddJob("a", 2);
+  PassOfANewProcess();
+  std::map<std::string, std::string> expected;
+  for (const json& slot : Slots("a")) expected[slot["host"]] = "team.trainingjob-a";
+  EXPECT_EQ(expected.size(), 2u);
+  EXPECT_EQ(Promised(), expected);
+  client_.ClearCalls();
+  PassOfANewProcess();
+  EXPECT_EQ(client_.CountCalls(kube::Verb::kPatch, "nodes"), 0) << "nothing is left to do";
+  Finish("a");
+  PassOfANewProcess();
+  PassOfANewProcess();
+  EXPECT_TRUE(Promised().empty());
+}
+
+TEST_F(HostTaintsTest, ADeletedGangLeavesNoTaint) {
+  AddJob("a", 2);
+  PassOfANewProcess();
+  for (const json& pod : client_.All(kube::Pods())) DeletePod(pod["metadata"]["name"]);
+  ASSERT_TRUE(client_.Delete({kube::TrainingJobs(), "team", "a", ""}, {}).ok());
+  ASSERT_TRUE(client_.Delete({kube::Gangs(), "team", "trainingjob-a", ""}, {}).ok());
+  PassOfANewProcess();
+  EXPECT_TRUE(Promised().empty());
+}
+
+TEST_F(HostTaintsTest, TheTaintFollowsARankThatMovesAndTheHostItLeftIsPlaceableAgain) {
+  AddJob("a", 3);
+  PassOfANewProcess();
+  const std::string lost = Slots("a")[1]["host"];
+  AddNode(lost[1] - '0', lost[3] - '0', /*ready=*/false);
+  DeletePod("a-1");
+  AddPod("a", 1);
+  PassOfANewProcess();
+  const std::string now = Slots("a")[1]["host"];
+  EXPECT_EQ(Promised().count(lost), 0u);
+  EXPECT_EQ(Promised().count(now), 1u) << "a backup host has both taints";
+}
+
+TEST_F(HostTaintsTest, TaintsOfOthersStay) {
+  json node = *client_.Find(kube::Nodes(), "", NodeName(0, 0));
+  const json other = {{"key", "x"}, {"value", "y"}, {"effect", "PreferNoSchedule"}};
+  node["spec"]["taints"] = json::array({other});
+  client_.Seed(kube::Nodes(), node);
+  AddJob("a", 6);
+  PassOfANewProcess();
+  EXPECT_EQ(Promised().size(), 6u);
+  EXPECT_EQ(TaintsOf(NodeName(0, 0))[0], other);
+  Finish("a");
+  PassOfANewProcess();
+  EXPECT_EQ(TaintsOf(NodeName(0, 0)), json::array({other}));
+}
+
+TEST_F(HostTaintsTest, ANodeThatChangedSinceItWasSeenIsLeftToTheNextPass) {
+  AddJob("a", 1);
+  bool changed = false;
+  client_.SetHook([&](const kube::Call& call) -> absl::Status {
+    if (call.verb == kube::Verb::kPatch && call.target.resource == kube::Nodes() && !changed) {
+      changed = true;
+      json node = *client_.Find(kube::Nodes(), "", call.target.name);
+      node["spec"]["taints"] = json::array({{{"key", "new"}, {"effect", "NoSchedule"}}});
+      client_.Seed(kube::Nodes(), node);
+    }
+    return absl::OkStatus();
+  });
+  const PassReport report = PassOfANewProcess();
+  EXPECT_TRUE(report.more_to_do);
+  EXPECT_EQ(report.errors, std::vector<std::string>());
+  EXPECT_TRUE(Promised().empty());
+  const std::string host = Slots("a")[0]["host"];
+  EXPECT_EQ(TaintsOf(host).size(), 1u) << "somebody's new taint was not written over";
+  PassOfANewProcess();
+  EXPECT_EQ(TaintsOf(host).size(), 2u);
+}
+
+TEST_F(HostTaintsTest, AFollowerTaintsNothing) {
+  AddJob("a", 2);
+  PassOfANewProcess();
+  const auto before = Promised();
+  Finish("a");
+  PassOfANewProcess(/*leader=*/false);
+  EXPECT_EQ(Promised(), before);
+}
+
+// Pure cases: what is shared, and what is taken back.
+plan::JobState JobOn(const std::string& name, int gpus, std::vector<fabric::HostId> hosts) {
+  plan::JobState state;
+  state.job.key = {"team", name};
+  state.job.gpus_per_worker = gpus;
+  state.job.workers = static_cast<int>(hosts.size());
+  state.assignment = plan::Assignment{std::move(hosts)};
+  return state;
+}
+
+class PureTaintsTest : public ::testing::Test {
+ protected:
+  PureTaintsTest() {
+    std::vector<fabric::HostPlace> hosts(3);
+    for (int h = 0; h < 3; ++h) {
+      hosts[static_cast<std::size_t>(h)].name = StrCat("h", h);
+      hosts[static_cast<std::size_t>(h)].fabric_pod = "p";
+      hosts[static_cast<std::size_t>(h)].segment = "s";
+    }
+    auto places = fabric::Places::Build(std::move(hosts));
+    snapshot_.places = std::make_shared<const fabric::Places>(*places);
+    snapshot_.cluster.places = snapshot_.places;
+    snapshot_.cluster.hosts.resize(3);
+    for (const char* name : {"h0", "h1", "h2"}) {
+      auto node = std::make_shared<api::Node>();
+      node->metadata.name = name;
+      node->metadata.resource_version = "7";
+      world_.nodes.push_back(node);
+    }
+  }
+  // Node -> value written by its patch; "-" for a removal.
+  std::map<std::string, std::string> Changes(bool wanted = true) {
+    std::map<std::string, std::string> out;
+    for (const TaintChange& change : HostTaintChanges(snapshot_, world_, wanted).changes) {
+      const json& op = change.patch[1];
+      EXPECT_EQ(change.patch[0]["value"], "7");
+      const json value = op.value("value", json("-"));
+      out[change.node] =
+          value.is_array() ? value[0]["value"].get<std::string>() : value.get<std::string>();
+    }
+    return out;
+  }
+  plan::Snapshot snapshot_;
+  state::World world_;
+};
+
+TEST_F(PureTaintsTest, AHostWithFreeGpusHasNoTaintAndOneFullOfSeveralGangsSaysSo) {
+  snapshot_.jobs = {JobOn("a", 4, {fabric::HostId(0), fabric::HostId(1)}),
+                    JobOn("b", 4, {fabric::HostId(1)}),
+                    JobOn("c", 4, {fabric::HostId(2), fabric::HostId(2)})};
+  EXPECT_EQ(Changes(), (std::map<std::string, std::string>{{"h1", "several"}, {"h2", "team.c"}}));
+}
+
+TEST_F(PureTaintsTest, SwitchedOffEveryTaintOfOursGoes) {
+  snapshot_.jobs = {JobOn("a", 8, {fabric::HostId(0)})};
+  auto tainted = std::make_shared<api::Node>(*world_.nodes[0]);
+  tainted->taints = {{"x", "", api::TaintEffect::kNoSchedule},
+                     {api::kPromisedKey, "team.a", api::TaintEffect::kNoSchedule}};
+  world_.nodes[0] = tainted;
+  EXPECT_TRUE(Changes().empty());
+  const auto changes = HostTaintChanges(snapshot_, world_, false).changes;
+  ASSERT_EQ(changes.size(), 1u);
+  EXPECT_EQ(changes[0].patch[1]["op"], "remove");
+  EXPECT_EQ(changes[0].patch[1]["path"], "/spec/taints/1");
+}
+
+TEST_F(PureTaintsTest, BackupHostsThatThePolicyChoseAreTaintedAndMarkedOnesAreNotTouched) {
+  snapshot_.cluster.hosts[0].backup = snapshot_.cluster.hosts[1].backup = true;
+  auto marked = std::make_shared<api::Node>(*world_.nodes[1]);
+  marked->taints = {{api::kBackupKey, "true", api::TaintEffect::kNoSchedule}};
+  world_.nodes[1] = marked;
+  auto former = std::make_shared<api::Node>(*world_.nodes[2]);
+  former->taints = {{api::kBackupKey, api::kChosenBackupValue, api::TaintEffect::kNoSchedule},
+                    {api::kPromisedKey, "team.x", api::TaintEffect::kNoSchedule}};
+  world_.nodes[2] = former;
+  EXPECT_FALSE(former->backup()) << "our own taint marks nothing";
+  const auto changes = HostTaintChanges(snapshot_, world_, true).changes;
+  ASSERT_EQ(changes.size(), 2u);
+  EXPECT_EQ(changes[0].node, "h0");
+  EXPECT_EQ(changes[0].patch[1]["value"][0]["value"], api::kChosenBackupValue);
+  EXPECT_EQ(changes[1].node, "h2");
+  EXPECT_EQ(changes[1].patch[1]["path"], "/spec/taints/1") << "from the end";
+  EXPECT_EQ(changes[1].patch[2]["path"], "/spec/taints/0");
+}
+
+TEST_F(PureTaintsTest, TheValueIsALabelValueWhateverTheNames) {
+  const std::string name = std::string(61, 'n') + "-" + std::string(180, 'x');
+  snapshot_.jobs = {JobOn(name.substr(0, 57) + "-" + name, 8, {fabric::HostId(0)})};
+  const std::string value = Changes()["h0"];
+  EXPECT_LE(value.size(), 63u);
+  EXPECT_NE(value.back(), '-');
+}
+
+}  // namespace
+}  // namespace yardmaster::extender

@@ -1,0 +1,78 @@
+// What one pass of the planner knows and has done: the state that its steps share.
+//
+// The planner thread makes one at the start of a pass and drops it at the end; nothing outlives it
+// but what was written to the API server and the world cache. Thread safety: one thread.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pkg/extender/gather.h"
+#include "pkg/extender/view.h"
+#include "pkg/plan/snapshot.h"
+#include "pkg/state/world.h"
+
+namespace yardmaster::extender {
+
+// What people are told: an event on an object.
+struct Notice {
+  api::OwnerReference regarding;
+  std::string namespace_name;
+  bool warning = false;
+  std::string reason;  // "Placed", "NotPlaced", "HostReplaced", "Preempting", ...
+  std::string note;
+};
+
+struct PassReport {
+  int gangs_created = 0;
+  int adopted = 0;  // ledgers rebuilt from running pods
+  int committed = 0;
+  int replaced_ranks = 0;
+  int released_pods = 0;
+  int preemptions = 0;           // decided
+  int preemptions_given_up = 0;  // ended without a commit
+  int evicted_pods = 0;
+  int taint_changes = 0;              // Nodes whose promised taint was written or removed
+  int tainted_hosts = 0;              // that carry it after the pass, as far as known
+  int degraded = 0;                   // committed gangs with lost hosts
+  int waiting = 0;                    // gangs without a place
+  bool more_to_do = false;            // left for the next pass, which should come soon
+  std::vector<std::string> errors;    // writes that failed; the next pass tries again
+  std::vector<std::string> problems;  // input that cannot be used
+};
+
+using NameKey = std::pair<std::string, std::string>;  // namespace, name
+inline NameKey KeyOf(const api::ObjectMeta& metadata) {
+  return {metadata.namespace_name, metadata.name};
+}
+
+struct PassState {
+  state::World world;
+  std::shared_ptr<const View::Pods> pods;  // world.pods, for the View
+  PassReport report;
+  std::map<NameKey, GatheredGang> gathered;
+  std::map<NameKey, std::shared_ptr<const api::Gang>> gangs;  // with our own writes of this pass
+  // Committed gangs that a decision on the ledger stops: their pods are not released any more.
+  std::set<NameKey> stopping;
+  // Gangs whose victims have all left: this pass is the one that places them.
+  std::set<NameKey> cleared;
+  std::shared_ptr<plan::Snapshot> snapshot;  // follows our own commits
+  std::map<workload::JobKey, GangNote> notes;
+
+  // Of jobs[job] of the snapshot.
+  const api::Gang& GangOf(int job) const {
+    const workload::JobKey& key = snapshot->jobs[static_cast<std::size_t>(job)].job.key;
+    return *gangs.at({key.namespace_name, key.name});
+  }
+  // Null: no pod of it is there.
+  const GatheredGang* GatheredOf(const NameKey& key) const {
+    const auto at = gathered.find(key);
+    return at == gathered.end() ? nullptr : &at->second;
+  }
+};
+
+}  // namespace yardmaster::extender
