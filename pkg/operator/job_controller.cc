@@ -49,6 +49,16 @@ RecoveryPolicy PolicyOf(const api::TrainingJob& job) {
           std::int64_t{1000} * job.recovery.host_grace_seconds, job.recovery.max_restarts};
 }
 
+// What the job says against itself, whatever the hosts are.
+std::string ContradictionOf(const api::TrainingJob& job) {
+  constexpr int kAnyHost = 1024;
+  return Join(
+      workload::Problems(
+          api::ToJob(job.job, {job.metadata.namespace_name, job.metadata.name}, "", 0, kAnyHost),
+          kAnyHost),
+      "\n");
+}
+
 // The first error of many writes; the others repeat it or will be met at the retry.
 class FirstError {
  public:
@@ -157,10 +167,30 @@ absl::Status JobController::WriteStatus(const api::TrainingJob& job,
       .status();
 }
 
+absl::Status JobController::Refuse(const api::TrainingJob& job, const std::string& problem) {
+  api::TrainingJobStatus status = job.status;
+  status.observed_generation = job.metadata.generation;
+  const bool fresh = api::SetCondition(
+      status.conditions,
+      {"Planned", api::ConditionStatus::kFalse, "Invalid", problem, job.metadata.generation, 0},
+      clock_.WallMs());
+  YM_RETURN_IF_ERROR(WriteStatus(job, status));
+  if (fresh) {
+    notify_({job.metadata.namespace_name, job.metadata.name, job.metadata.uid, true, "Invalid",
+             problem});
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::optional<std::int64_t>> JobController::Reconcile(const std::string& key) {
   const auto job = cache_.FindJob(key);
   // Deleted: the garbage collector takes the pods, the Service and the Gang.
   if (job == nullptr || job->metadata.deleted_ms) return std::optional<std::int64_t>();
+  const std::string contradiction = ContradictionOf(*job);
+  if (!contradiction.empty()) {
+    YM_RETURN_IF_ERROR(Refuse(*job, contradiction));
+    return std::optional<std::int64_t>();
+  }
   JobObservation observed;
   observed.restarts = job->status.restarts;
   observed.ended = Ended(*job);
@@ -185,7 +215,9 @@ absl::StatusOr<std::optional<std::int64_t>> JobController::Reconcile(const std::
     const bool succeeded = step.outcome == JobOutcome::kSucceeded;
     notify_({job->metadata.namespace_name, job->metadata.name, job->metadata.uid, !succeeded,
              succeeded ? "Succeeded" : "Failed",
-             succeeded ? "every worker has succeeded" : "a worker failed and no restart is left"});
+             succeeded             ? "every worker has succeeded"
+             : step.failed_by_host ? "a worker's host is lost and onHostLoss is Fail"
+                                   : "a worker failed and no restart is left"});
   }
   return step.look_again_ms;
 }

@@ -48,6 +48,8 @@ class JobController {
   // Counts the failed workers that were removed, for the status.
   absl::Status RemoveWorkers(const api::TrainingJob& job, const std::vector<Removal>& removals,
                              int& restarts);
+  // A job that contradicts itself gets no pods; it hears why, once.
+  absl::Status Refuse(const api::TrainingJob& job, const std::string& problem);
   absl::Status WriteStatus(const api::TrainingJob& job, const api::TrainingJobStatus& status);
 
   kube::Client& client_;

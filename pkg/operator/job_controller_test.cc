@@ -62,6 +62,12 @@ class JobControllerTest : public ::testing::Test {
     return again.ok() ? *again : std::nullopt;
   }
 
+  void SetSpec(const std::string& field, const json& value) {
+    json job = *client_.Find(kube::TrainingJobs(), "team", "a");
+    job["spec"][field] = value;
+    client_.Seed(kube::TrainingJobs(), job);
+  }
+
   void SetPod(int rank, const std::string& phase, const std::string& node) {
     json pod = *client_.Find(kube::Pods(), "team", PodName("a", rank));
     pod["spec"]["nodeName"] = node;
@@ -177,6 +183,75 @@ TEST_F(JobControllerTest, TheJobSucceedsWithItsWorkers) {
   EXPECT_EQ(Condition("Succeeded"), "True");
   ASSERT_FALSE(notices_.empty());
   EXPECT_EQ(notices_.back().reason, "Succeeded");
+}
+
+TEST_F(JobControllerTest, AHostLostByPolicyRestartsEveryWorkerOnce) {
+  SetSpec("recovery", {{"hostGraceSeconds", 10}, {"onHostLoss", "Restart"}});
+  Reconcile();
+  SetPod(0, "Running", "n0");
+  SetPod(1, "Running", "n1");
+  SetNode("n1", false);
+  Reconcile();
+  clock_.Advance(10'000);
+  Reconcile();
+  EXPECT_FALSE(HasPod(0));
+  EXPECT_FALSE(HasPod(1));
+  Reconcile();
+  EXPECT_TRUE(HasPod(0) && HasPod(1));
+  client_.ClearCalls();
+  Reconcile();
+  EXPECT_EQ(client_.CountCalls(kube::Verb::kDelete, "pods"), 0) << "they wait now";
+  EXPECT_EQ(Condition("Failed"), "(none)");
+}
+
+TEST_F(JobControllerTest, AHostLostByPolicyFailsTheJobAndSaysThatItWasTheHost) {
+  SetSpec("recovery", {{"hostGraceSeconds", 10}, {"onHostLoss", "Fail"}});
+  Reconcile();
+  SetPod(0, "Running", "n0");
+  SetPod(1, "Running", "n1");
+  SetNode("n1", false);
+  Reconcile();
+  EXPECT_EQ(Condition("Failed"), "(none)");
+  clock_.Advance(10'000);
+  Reconcile();
+  EXPECT_EQ(Condition("Failed"), "True");
+  EXPECT_FALSE(HasPod(0));
+  ASSERT_FALSE(notices_.empty());
+  EXPECT_EQ(notices_.back().reason, "Failed");
+  EXPECT_NE(notices_.back().note.find("onHostLoss is Fail"), std::string::npos);
+  Reconcile();
+  EXPECT_FALSE(HasPod(0)) << "nobody is made again";
+}
+
+TEST_F(JobControllerTest, AJobThatContradictsItselfMakesNoPodsAndHearsWhyOnce) {
+  SetSpec("parallelism", {{"tensor", 8}, {"data", 3}});
+  Reconcile();
+  Reconcile();
+  EXPECT_FALSE(HasPod(0));
+  ASSERT_EQ(notices_.size(), 1u);
+  EXPECT_EQ(notices_[0].reason, "Invalid");
+  EXPECT_TRUE(notices_[0].warning);
+  EXPECT_NE(notices_[0].note.find("spec.parallelism"), std::string::npos) << notices_[0].note;
+  EXPECT_EQ(Condition("Planned"), "False");
+  SetSpec("parallelism", {{"tensor", 8}, {"data", 2}});
+  Reconcile();
+  EXPECT_TRUE(HasPod(0)) << "mended";
+}
+
+TEST_F(JobControllerTest, AStoppedGangShowsInTheJob) {
+  Reconcile();
+  api::Gang gang;
+  gang.metadata.name = "trainingjob-a";
+  gang.metadata.namespace_name = "team";
+  gang.owner = {api::kGroupVersion, "TrainingJob", "a", "job", true};
+  gang.job.workers = 2;
+  gang.status.conditions = {
+      {"Planned", api::ConditionStatus::kFalse, "Preempted", "made room", 0, 0},
+      {api::kPreemptedCondition, api::ConditionStatus::kTrue, "Stopped", "made room", 0, 0}};
+  cache_.Deliver(state::Kind::kGang, api::EncodeGang(gang));
+  Reconcile();
+  EXPECT_EQ(Condition("Preempted"), "True");
+  EXPECT_EQ(Condition("Planned"), "False");
 }
 
 }  // namespace

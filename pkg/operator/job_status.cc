@@ -38,6 +38,12 @@ void FromGang(const api::Gang* gang, api::TrainingJobStatus& status, Conditions&
   }
   conditions.Set("Planned", planned->status == ConditionStatus::kTrue, planned->reason,
                  planned->message);
+  // As the ledger has them, under the same names.
+  if (const api::Condition* preempted =
+          api::FindCondition(gang->status.conditions, api::kPreemptedCondition)) {
+    conditions.Set("Preempted", preempted->status == ConditionStatus::kTrue, preempted->reason,
+                   preempted->message);
+  }
   std::map<std::pair<std::string, std::string>, int> workers;
   for (const api::AssignmentEntry& slot : gang->status.assignments) {
     ++workers[{slot.fabric_pod, slot.segment}];

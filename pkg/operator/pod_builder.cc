@@ -86,6 +86,11 @@ json BuildPod(const json& training_job, const WorkerShape& shape, int rank) {
   spec["hostname"] = PodName(job, rank);
   spec["subdomain"] = job;
   if (!spec.contains("restartPolicy")) spec["restartPolicy"] = "Never";
+  // Whoever ends the pod, it has the time to write a checkpoint.
+  const json::json_pointer grace("/spec/checkpoint/graceSeconds");
+  if (!spec.contains("terminationGracePeriodSeconds") && training_job.contains(grace)) {
+    spec["terminationGracePeriodSeconds"] = training_job[grace];
+  }
   json& gates = spec["schedulingGates"];
   if (!gates.is_array()) gates = json::array();
   gates.push_back({{"name", api::kPlacementGate}});

@@ -53,6 +53,15 @@ TEST(PodBuilderTest, ATemplateThatAsksForGpusItselfIsLeftAlone) {
   EXPECT_FALSE(pod["spec"]["containers"][0]["resources"].contains("limits"));
 }
 
+TEST(PodBuilderTest, TheGracePeriodIsTheCheckpointsUnlessTheTemplateHasItsOwn) {
+  json job = Job();
+  EXPECT_FALSE(BuildPod(job, {4, 8}, 0)["spec"].contains("terminationGracePeriodSeconds"));
+  job["spec"]["checkpoint"]["graceSeconds"] = 300;
+  EXPECT_EQ(BuildPod(job, {4, 8}, 0)["spec"]["terminationGracePeriodSeconds"], 300);
+  job["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] = 7;
+  EXPECT_EQ(BuildPod(job, {4, 8}, 0)["spec"]["terminationGracePeriodSeconds"], 7);
+}
+
 TEST(PodBuilderTest, TheServiceIsHeadlessAndSelectsTheJobsPods) {
   const json service = BuildService(Job());
   EXPECT_EQ(service["spec"]["clusterIP"], "None");
