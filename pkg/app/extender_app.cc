@@ -1,6 +1,7 @@
 #include "pkg/app/extender_app.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <iostream>
@@ -41,6 +42,13 @@ http::Handler Answer(metrics::Histogram seconds,
   };
 }
 
+extender::GangPlanner::Options PlannerOptions(const ExtenderOptions& options) {
+  extender::GangPlanner::Options planner;
+  planner.preemption.enabled = options.preemption;
+  planner.taint_promised_hosts = options.taint_promised_hosts;
+  return planner;
+}
+
 // Declared in the order in which things depend on each other, so that destruction is right.
 class Extender {
  public:
@@ -60,7 +68,7 @@ class Extender {
             [this](std::shared_ptr<const extender::View> view) {
               webhook_.Publish(std::move(view));
             },
-            [this](const extender::Notice& notice) { Tell(notice); }, {}) {}
+            [this](const extender::Notice& notice) { Tell(notice); }, PlannerOptions(options)) {}
 
   absl::Status Start(KubeAccess& access);
   void Stop();
@@ -122,10 +130,24 @@ void Extender::Report(const extender::PassReport& report, double seconds) {
   count("yardmaster_extender_replaced_ranks_total", "ranks moved off lost hosts",
         report.replaced_ranks);
   count("yardmaster_extender_released_pods_total", "pods pinned and ungated", report.released_pods);
+  count("yardmaster_extender_adopted_gangs_total", "plans rebuilt from running pods",
+        report.adopted);
+  count("yardmaster_extender_preemptions_total", "decisions to stop gangs for another",
+        report.preemptions);
+  count("yardmaster_extender_preemptions_given_up_total", "such decisions that were given up",
+        report.preemptions_given_up);
+  count("yardmaster_extender_evicted_pods_total", "pods of stopped gangs evicted",
+        report.evicted_pods);
+  count("yardmaster_extender_node_patches_total", "taints of promised hosts written or removed",
+        report.taint_changes);
   count("yardmaster_extender_write_errors_total", "writes to be made again",
         static_cast<int>(report.errors.size()));
   registry.GetGauge("yardmaster_extender_waiting_gangs", "gangs without a place")
       .Set(report.waiting);
+  registry.GetGauge("yardmaster_extender_degraded_gangs", "placed gangs with lost hosts")
+      .Set(report.degraded);
+  registry.GetGauge("yardmaster_extender_tainted_hosts", "hosts with all GPUs promised to gangs")
+      .Set(report.tainted_hosts);
   registry.GetGauge("yardmaster_extender_input_problems", "objects that cannot be used")
       .Set(static_cast<double>(report.problems.size()));
   for (const std::string& error : report.errors) runtime_.log().Warn("write", {{"error", error}});
@@ -137,19 +159,25 @@ void Extender::Report(const extender::PassReport& report, double seconds) {
 }
 
 void Extender::PlanLoop(std::stop_token stop) {
+  // A pass costs more in a large cluster, where more changes, too: pauses as long as the last one
+  // keep the planner to half a core under constant change.
+  constexpr std::int64_t kLongestPauseMs = 500;
   std::uint64_t seen = 0;
   bool retry = false;
+  std::int64_t pause_ms = options_.min_pass_ms;
   while (!stop.stop_requested()) {
     const std::int64_t wait_ms = retry ? options_.min_pass_ms * 10 : options_.max_pass_ms;
     seen = cache_.WaitForChange(seen, wait_ms, stop);
     // Changes come in flocks; a short pause plans them together.
-    std::this_thread::sleep_for(std::chrono::milliseconds(options_.min_pass_ms));
+    std::this_thread::sleep_for(std::chrono::milliseconds(pause_ms));
     seen = cache_.version();
     if (stop.stop_requested()) return;
     const std::int64_t began_ms = runtime_.clock().SteadyMs();
     const extender::PassReport report = planner_.Pass();
-    retry = !report.errors.empty();
-    Report(report, static_cast<double>(runtime_.clock().SteadyMs() - began_ms) / 1000.0);
+    retry = !report.errors.empty() || report.more_to_do;
+    const std::int64_t took_ms = runtime_.clock().SteadyMs() - began_ms;
+    pause_ms = std::max(options_.min_pass_ms, std::min(took_ms, kLongestPauseMs));
+    Report(report, static_cast<double>(took_ms) / 1000.0);
   }
 }
 
@@ -247,6 +275,12 @@ int ExtenderMain(int argc, char** argv) {
   app.add_option("--tls-key-file", options.tls_key_file, "its key, PEM")->required();
   app.add_option("--client-ca-file", options.client_ca_file,
                  "authority of client certificates; empty: none are asked for");
+  app.add_flag("--preemption,!--no-preemption", options.preemption,
+               "stop gangs of lower priority for those that wait")
+      ->capture_default_str();
+  app.add_flag("--taint-promised-hosts,!--no-taint-promised-hosts", options.taint_promised_hosts,
+               "keep the taint yardmaster.dev/promised on hosts promised to gangs")
+      ->capture_default_str();
   CLI11_PARSE(app, argc, argv);
   const absl::Status status = RunExtender(options);
   if (status.ok()) return 0;
