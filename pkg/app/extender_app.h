@@ -28,6 +28,8 @@ struct ExtenderOptions {
   std::string client_ca_file;        // empty: clients need no certificate
   std::int64_t min_pass_ms = 20;     // changes that come together are planned together
   std::int64_t max_pass_ms = 5'000;  // a pass is made at least so often
+  bool preemption = true;            // stop gangs of lower priority for those that wait
+  bool taint_promised_hosts = true;  // and hosts that the policy chose as backup
   std::int64_t drain_ms = 8'000;     // for requests in flight at SIGTERM
 };
 
