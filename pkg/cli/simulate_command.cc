@@ -58,7 +58,28 @@ struct Trace {
   SkippedRows skipped;
 };
 
-absl::StatusOr<Trace> ReadTrace(const Flags& flags, std::istream& in) {
+// The trace's hosts in the network: by name where Nodes are called like them; else, where topo.csv
+// is there and the fabric is large enough, the i-th host of the one in the order of core,
+// aggregation and ToR is the i-th of the other, so that neighbours stay neighbours.
+absl::StatusOr<HostIndex> HostsOfTrace(const fabric::Places& places, const std::string& topo_csv,
+                                       SkippedRows& skipped) {
+  HostIndex index;
+  for (std::int32_t h = 0; h < places.num_hosts(); ++h) {
+    index.emplace(places.name(fabric::HostId(h)), h);
+  }
+  if (topo_csv.empty()) return index;
+  YM_ASSIGN_OR_RETURN(const std::vector<TraceHost> hosts, ParseTopology(topo_csv, skipped));
+  const bool by_name = std::any_of(hosts.begin(), hosts.end(),
+                                   [&](const TraceHost& host) { return index.count(host.ip) > 0; });
+  if (by_name || hosts.size() > static_cast<std::size_t>(places.num_hosts())) return index;
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    index.emplace(hosts[i].ip, static_cast<std::int32_t>(i));
+  }
+  return index;
+}
+
+absl::StatusOr<Trace> ReadTrace(const Flags& flags, const fabric::Places& places,
+                                std::istream& in) {
   const std::filesystem::path folder(flags.trace);
   std::error_code error;
   if (!std::filesystem::is_directory(folder, error)) {
@@ -70,7 +91,12 @@ absl::StatusOr<Trace> ReadTrace(const Flags& flags, std::istream& in) {
   if (std::filesystem::exists(file("job.csv"), error)) {
     YM_ASSIGN_OR_RETURN(const std::string jobs, ReadInput(file("job.csv"), in));
     YM_ASSIGN_OR_RETURN(const std::string workers, ReadInput(file("worker.csv"), in));
-    YM_ASSIGN_OR_RETURN(trace.jobs, ParseTraceJobs(jobs, workers, trace.skipped));
+    std::string topology;
+    if (std::filesystem::exists(file("topo.csv"), error)) {
+      YM_ASSIGN_OR_RETURN(topology, ReadInput(file("topo.csv"), in));
+    }
+    YM_ASSIGN_OR_RETURN(const HostIndex hosts, HostsOfTrace(places, topology, trace.skipped));
+    YM_ASSIGN_OR_RETURN(trace.jobs, ParseTraceJobs(jobs, workers, hosts, trace.skipped));
     if (trace.jobs.size() > static_cast<std::size_t>(flags.jobs)) trace.jobs.resize(flags.jobs);
     trace.source = "job.csv";
     return trace;
@@ -94,7 +120,8 @@ json Report(const Flags& flags, const Trace& trace, const sim::TraceResult& resu
                     {"finishSeconds", job.finish_seconds},
                     {"utilisation", job.utilisation},
                     {"slowdown", job.slowdown},
-                    {"contended", job.contended}});
+                    {"contended", job.contended},
+                    {"inPlace", job.in_place}});
   }
   json skipped = json::object();
   for (const auto& [reason, rows] : trace.skipped) skipped[reason] = rows;
@@ -117,7 +144,7 @@ json Report(const Flags& flags, const Trace& trace, const sim::TraceResult& resu
 absl::StatusOr<json> Simulate(const Flags& flags, std::istream& in, std::ostream& err) {
   YM_ASSIGN_OR_RETURN(const FabricInput input, ReadFabricInput(flags.fabric, in));
   for (const std::string& warning : input.warnings) err << "warning: " << warning << "\n";
-  YM_ASSIGN_OR_RETURN(const Trace trace, ReadTrace(flags, in));
+  YM_ASSIGN_OR_RETURN(const Trace trace, ReadTrace(flags, input.network->places(), in));
   for (const auto& [reason, rows] : trace.skipped) {
     err << "skipped " << Count(static_cast<std::int64_t>(rows), "row") << ": " << reason << "\n";
   }

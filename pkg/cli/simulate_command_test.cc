@@ -1,5 +1,7 @@
 #include "pkg/cli/simulate_command.h"
 
+#include <cstdlib>
+#include <fstream>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sstream>
@@ -50,6 +52,29 @@ TEST(SimulateCommand, ReportsEveryJobAndTheClusterTheSameEachTime) {
     EXPECT_THAT(outcome.err, HasSubstr("12 of 12 jobs finished"));
     EXPECT_EQ(outcome.out, RunCommand(SmallRun(policy)).out);
   }
+}
+
+TEST(SimulateCommand, TakesThePublishedFilesWithTheirPlaces) {
+  std::string folder = ::testing::TempDir() + "/ymtraceXXXXXX";
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  std::ofstream(folder + "/job.csv")
+      << "job_name,kind,model,priority,gmt_job_submitted,gmt_job_running,gmt_job_finished\n"
+         "a,PyTorchJob,GPT-13b,1,2023/8/15 02:19,2023/8/15 02:20,2023/8/15 03:20\n"
+         "b,PyTorchJob,bert,1,2023/8/15 02:29,2023/8/15 02:20,2023/8/15 03:20\n";
+  std::ofstream(folder + "/worker.csv") << "job_name,worker_name,replica_type,host_ip,RES\n"
+                                           "a,a-0,Master,y,\"{\"\"cpu\"\":96,\"\"gpu\"\":8}\"\n"
+                                           "a,a-1,Worker,x,\"{\"\"cpu\"\":96,\"\"gpu\"\":8}\"\n";
+  std::ofstream(folder + "/topo.csv") << "ip,DSW,PSW,ASW\nx,G1,P1,S1\ny,G1,P1,S2\n";
+  std::vector<std::string> args = SmallRun("crux");
+  args[3] = folder;
+  const Outcome outcome = RunCommand(args);
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const auto report = nlohmann::json::parse(outcome.out);
+  EXPECT_EQ(report["source"], "job.csv");
+  ASSERT_EQ(report["jobs"].size(), 1u);
+  EXPECT_EQ(report["jobs"][0]["gpus"], 16);
+  EXPECT_EQ(report["jobs"][0]["inPlace"], true);
+  EXPECT_EQ(report["skippedRows"]["job.csv: running before submitted"], 1);
 }
 
 TEST(SimulateCommand, ExitCodesTellInputFromUsage) {

@@ -18,6 +18,25 @@ namespace {
 constexpr std::int32_t kGpusOfAWorker = 8;  // where RES does not say
 constexpr std::int32_t kMostGpus = 1'000'000;
 
+// The cells of a line; a quoted one may hold commas, and "" for a quote.
+std::vector<std::string> CsvCells(std::string_view line) {
+  std::vector<std::string> cells(1);
+  bool quoted = false;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const bool doubled = quoted && line[i] == '"' && i + 1 < line.size() && line[i + 1] == '"';
+    if (doubled) {
+      cells.back() += line[++i];
+    } else if (line[i] == '"') {
+      quoted = !quoted;
+    } else if (line[i] == ',' && !quoted) {
+      cells.emplace_back();
+    } else {
+      cells.back() += line[i];
+    }
+  }
+  return cells;
+}
+
 // A table with named columns over text that outlives it.
 class Table {
  public:
@@ -33,7 +52,7 @@ class Table {
       text = end == std::string_view::npos ? std::string_view{} : text.substr(end + 1);
       if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
       if (line.empty()) continue;
-      std::vector<std::string> cells = Split(line, ',');
+      std::vector<std::string> cells = CsvCells(line);
       if (header.empty()) {
         header = std::move(cells);
       } else {
@@ -91,8 +110,9 @@ std::optional<double> ParseWhen(std::string_view text) {
   return days * 86400.0 + numbers[3] * 3600 + numbers[4] * 60 + seconds;
 }
 
-// The number that follows "gpu" in what a worker asked for, whatever stands between.
+// The number that follows "gpu" in what a worker asked for, whatever stands between; or all of it.
 std::int32_t GpusOf(std::string_view resources) {
+  if (const auto number = ParseNumber<std::int32_t>(resources)) return *number;
   std::string lower(resources);
   std::transform(lower.begin(), lower.end(), lower.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
@@ -108,30 +128,54 @@ std::int32_t GpusOf(std::string_view resources) {
   return gpus ? *gpus : kGpusOfAWorker;
 }
 
-absl::StatusOr<std::map<std::string, std::int32_t, std::less<>>> GpusByJob(
-    std::string_view worker_csv, SkippedRows& skipped) {
-  YM_ASSIGN_OR_RETURN(const Table workers,
-                      Table::Parse("worker.csv", worker_csv, {{"job_name"}, {"RES"}}));
-  std::map<std::string, std::int32_t, std::less<>> gpus;
-  for (std::size_t row = 0; row < workers.size(); ++row) {
-    const std::string_view job = workers.Cell(row, 0);
-    const std::int32_t count = GpusOf(workers.Cell(row, 1));
+struct Workers {
+  std::int32_t gpus = 0;
+  bool all_known = true;                         // every worker's host is one of the network
+  std::map<std::int32_t, std::int32_t> by_host;  // GPUs
+};
+
+using WorkersByJob = std::map<std::string, Workers, std::less<>>;
+
+absl::StatusOr<WorkersByJob> ParseWorkers(std::string_view worker_csv, const HostIndex& hosts,
+                                          SkippedRows& skipped) {
+  YM_ASSIGN_OR_RETURN(const Table table,
+                      Table::Parse("worker.csv", worker_csv, {{"job_name"}, {"RES"}, {"host_ip"}}));
+  WorkersByJob jobs;
+  for (std::size_t row = 0; row < table.size(); ++row) {
+    const std::string_view job = table.Cell(row, 0);
+    const std::int32_t count = GpusOf(table.Cell(row, 1));
     if (job.empty() || count < 0 || count > kMostGpus) {
       ++skipped["worker.csv: no job or no sensible resources"];
       continue;
     }
-    std::int32_t& sum = gpus[std::string(job)];
-    sum = std::min(kMostGpus, sum + count);
+    Workers& workers = jobs[std::string(job)];
+    workers.gpus = std::min(kMostGpus, workers.gpus + count);
+    if (count == 0) continue;  // a master without GPUs may stand anywhere
+    const auto host = hosts.find(table.Cell(row, 2));
+    if (host == hosts.end()) {
+      workers.all_known = false;
+    } else {
+      std::int32_t& there = workers.by_host[host->second];
+      there = std::min(kMostGpus, there + count);
+    }
   }
-  return gpus;
+  return jobs;
+}
+
+std::vector<sim::TracePlace> PlacesOf(const Workers& workers) {
+  std::vector<sim::TracePlace> places;
+  if (!workers.all_known) return places;
+  for (const auto& [host, gpus] : workers.by_host) places.push_back({host, gpus});
+  return places;
 }
 
 }  // namespace
 
 absl::StatusOr<std::vector<sim::TraceJob>> ParseTraceJobs(std::string_view job_csv,
                                                           std::string_view worker_csv,
+                                                          const HostIndex& hosts,
                                                           SkippedRows& skipped) {
-  YM_ASSIGN_OR_RETURN(const auto gpus, GpusByJob(worker_csv, skipped));
+  YM_ASSIGN_OR_RETURN(const auto workers_of, ParseWorkers(worker_csv, hosts, skipped));
   YM_ASSIGN_OR_RETURN(
       const Table table,
       Table::Parse("job.csv", job_csv,
@@ -147,7 +191,7 @@ absl::StatusOr<std::vector<sim::TraceJob>> ParseTraceJobs(std::string_view job_c
     const auto submitted = ParseWhen(table.Cell(row, 2));
     const auto running = ParseWhen(table.Cell(row, 3));
     const auto finished = ParseWhen(table.Cell(row, 4));
-    const auto workers = gpus.find(id);
+    const auto workers = workers_of.find(id);
     const char* reason = nullptr;
     if (id.empty() || seen.count(id) > 0) {
       reason = "job.csv: no name, or the name of an earlier row";
@@ -157,7 +201,7 @@ absl::StatusOr<std::vector<sim::TraceJob>> ParseTraceJobs(std::string_view job_c
       reason = "job.csv: running before submitted";
     } else if (*finished <= *running) {
       reason = "job.csv: finished before running";
-    } else if (workers == gpus.end() || workers->second < 1) {
+    } else if (workers == workers_of.end() || workers->second.gpus < 1) {
       reason = "job.csv: no worker with GPUs";
     }
     if (reason != nullptr) {
@@ -165,8 +209,8 @@ absl::StatusOr<std::vector<sim::TraceJob>> ParseTraceJobs(std::string_view job_c
       continue;
     }
     seen.insert(id);
-    jobs.push_back(
-        {id, std::string(table.Cell(row, 1)), workers->second, *submitted, *finished - *running});
+    jobs.push_back({id, std::string(table.Cell(row, 1)), workers->second.gpus, *submitted,
+                    *finished - *running, PlacesOf(workers->second)});
   }
   if (jobs.empty()) return FieldError("job.csv", "has no usable row", "give the published file");
   std::sort(jobs.begin(), jobs.end(), [](const sim::TraceJob& a, const sim::TraceJob& b) {

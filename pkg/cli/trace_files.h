@@ -5,6 +5,8 @@
 //   worker.csv      job_name, worker_name, replica_type, host_ip, RES (what the worker asked for)
 //   topo.csv        ip, DSW, PSW, ASW
 //   model-gpus.csv  model, total_gpu
+// Cells may be quoted ("..." with "" for a quote), which RES needs where it lists several
+// resources; of RES the number that follows "gpu" counts, or the whole cell where it is a number.
 // Columns are found by the names in the first line, in any order; more of them do not matter.
 //
 // The published files have broken rows (a job that ran before it was submitted, a missing time):
@@ -13,6 +15,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
@@ -27,9 +30,14 @@ namespace yardmaster::cli {
 // Reason -> rows, for one or several files.
 using SkippedRows = std::map<std::string, std::size_t>;
 
-// Jobs in the order of arrival, the first at second 0. A job's GPUs are those of its workers.
+// The index of a trace's host in the network, by its ip.
+using HostIndex = std::map<std::string, std::int32_t, std::less<>>;
+
+// Jobs in the order of arrival, the first at second 0. A job's GPUs are those of its workers. Jobs
+// all of whose workers ran on hosts of `hosts` get their places.
 absl::StatusOr<std::vector<sim::TraceJob>> ParseTraceJobs(std::string_view job_csv,
                                                           std::string_view worker_csv,
+                                                          const HostIndex& hosts,
                                                           SkippedRows& skipped);
 
 absl::StatusOr<std::vector<sim::ModelSize>> ParseModelSizes(std::string_view model_gpus_csv,

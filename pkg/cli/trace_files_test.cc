@@ -29,7 +29,7 @@ TEST(TraceFiles, JobsGetTheGpusOfTheirWorkersAndTimesFromTheFirst) {
       "job_name,kind,model,priority,gmt_job_submitted,gmt_job_running,gmt_job_finished\n"
       "b,Job,GPT-13b,3,2023/7/15 02:29,2023/7/15 02:30,2023/7/15 03:30\n"
       "a,Job,llama,3,2023/7/15 02:19,2023/7/15 02:20,2023/7/16 02:20\n",
-      kWorkers, skipped);
+      kWorkers, {}, skipped);
   ASSERT_TRUE(jobs.ok()) << MessageOf(jobs.status());
   ASSERT_EQ(jobs->size(), 2u);
   EXPECT_EQ((*jobs)[0].id, "a");
@@ -52,7 +52,7 @@ TEST(TraceFiles, BrokenRowsAreSkippedAndCounted) {
       "c,Job,llama,3,2023/13/15 02:19,2023/7/15 02:20,2023/7/15 03:20\r\n"
       "nobody,Job,llama,3,2023/7/15 02:19,2023/7/15 02:20,2023/7/15 03:20\r\n"
       "short\r\n",
-      kWorkers, skipped);
+      kWorkers, {}, skipped);
   ASSERT_TRUE(jobs.ok()) << MessageOf(jobs.status());
   EXPECT_EQ(jobs->size(), 1u);
   EXPECT_EQ(skipped["job.csv: running before submitted"], 1u);
@@ -61,9 +61,39 @@ TEST(TraceFiles, BrokenRowsAreSkippedAndCounted) {
   EXPECT_EQ(skipped["job.csv: no name, or the name of an earlier row"], 1u);
 }
 
+TEST(TraceFiles, ResourcesMayBeQuotedListsOrBareNumbers) {
+  SkippedRows skipped;
+  const auto jobs = ParseTraceJobs(
+      "job_name,model,gmt_job_submitted,gmt_job_running,gmt_job_finished\n"
+      "a,\"llama, large\",2023/8/1 02:19,2023/8/1 02:20,2023/8/1 03:20\n",
+      "job_name,worker_name,replica_type,RES,host_ip\n"
+      "a,a-0,Master,\"{\"\"cpu\"\": 90, \"\"nvidia.com/gpu\"\": 4}\",h1\n"
+      "a,a-1,Worker,2,h1\n"
+      "a,a-2,Worker,\"cpu=90,GPU=8\",h2\n",
+      {{"h1", 7}, {"h2", 3}}, skipped);
+  ASSERT_TRUE(jobs.ok()) << MessageOf(jobs.status());
+  EXPECT_EQ((*jobs)[0].model, "llama, large");
+  EXPECT_EQ((*jobs)[0].gpus, 14);
+  ASSERT_EQ((*jobs)[0].places.size(), 2u);
+  EXPECT_EQ((*jobs)[0].places[0].host, 3);
+  EXPECT_EQ((*jobs)[0].places[0].gpus, 8);
+  EXPECT_EQ((*jobs)[0].places[1].host, 7);
+  EXPECT_EQ((*jobs)[0].places[1].gpus, 6);
+}
+
+TEST(TraceFiles, AJobWithAWorkerOnAnUnknownHostHasNoPlaces) {
+  SkippedRows skipped;
+  const auto jobs = ParseTraceJobs(
+      "job_name,model,gmt_job_submitted,gmt_job_running,gmt_job_finished\n"
+      "a,llama,2023/8/1 02:19,2023/8/1 02:20,2023/8/1 03:20\n",
+      kWorkers, {{"h1", 0}}, skipped);
+  ASSERT_TRUE(jobs.ok());
+  EXPECT_TRUE((*jobs)[0].places.empty());
+}
+
 TEST(TraceFiles, AFileWithoutItsColumnsIsRefused) {
   SkippedRows skipped;
-  const auto jobs = ParseTraceJobs("name\nx\n", kWorkers, skipped);
+  const auto jobs = ParseTraceJobs("name\nx\n", kWorkers, {}, skipped);
   EXPECT_THAT(MessageOf(jobs.status()), ::testing::HasSubstr("job.csv: has no column job_name"));
 }
 

@@ -20,7 +20,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 struct Running {
   std::size_t index;  // into the trace
-  std::vector<std::int32_t> hosts;
+  std::vector<TracePlace> places;
   crux::Job job;
   crux::JobDecision decision;
   double left_seconds;  // of compute
@@ -30,34 +30,49 @@ struct Running {
 
 class Hosts {
  public:
-  Hosts(std::int32_t count, double scatter, std::uint64_t seed)
-      : free_(count, 1), left_(count), scatter_(scatter), random_(seed) {}
+  Hosts(std::int32_t count, std::int32_t gpus, double scatter, std::uint64_t seed)
+      : used_(count, 0), gpus_(gpus), whole_(count), scatter_(scatter), random_(seed) {}
 
-  std::int32_t left() const { return left_; }
-  std::int32_t all() const { return static_cast<std::int32_t>(free_.size()); }
+  // Hosts nobody is on.
+  std::int32_t left() const { return whole_; }
+  std::int32_t all() const { return static_cast<std::int32_t>(used_.size()); }
 
-  // Sorted. REQUIRES: count <= left().
-  std::vector<std::int32_t> Take(std::int32_t count) {
-    std::vector<std::int32_t> taken;
-    std::size_t at = random_.Below(free_.size());
+  bool Free(const std::vector<TracePlace>& places) const {
+    return !places.empty() && std::all_of(places.begin(), places.end(), [&](const TracePlace& p) {
+      return used_[p.host] + p.gpus <= gpus_;
+    });
+  }
+  void Take(const std::vector<TracePlace>& places) {
+    for (const TracePlace& p : places) Use(p.host, p.gpus);
+  }
+  // Whole hosts, sorted. REQUIRES: count <= left().
+  std::vector<TracePlace> TakeWhole(std::int32_t count) {
+    std::vector<TracePlace> taken;
+    std::size_t at = random_.Below(used_.size());
     while (static_cast<std::int32_t>(taken.size()) < count) {
-      if (random_.Unit() < scatter_) at = random_.Below(free_.size());
-      while (!free_[at]) at = (at + 1) % free_.size();
-      free_[at] = 0;
-      taken.push_back(static_cast<std::int32_t>(at));
+      if (random_.Unit() < scatter_) at = random_.Below(used_.size());
+      while (used_[at] > 0) at = (at + 1) % used_.size();
+      taken.push_back({static_cast<std::int32_t>(at), gpus_});
+      Use(taken.back().host, gpus_);
     }
-    left_ -= count;
-    std::sort(taken.begin(), taken.end());
+    std::sort(taken.begin(), taken.end(),
+              [](const TracePlace& a, const TracePlace& b) { return a.host < b.host; });
     return taken;
   }
-  void Give(const std::vector<std::int32_t>& hosts) {
-    for (const std::int32_t h : hosts) free_[h] = 1;
-    left_ += static_cast<std::int32_t>(hosts.size());
+  void Give(const std::vector<TracePlace>& places) {
+    for (const TracePlace& p : places) Use(p.host, -p.gpus);
   }
 
  private:
-  std::vector<char> free_;
-  std::int32_t left_;
+  void Use(std::int32_t host, std::int32_t gpus) {
+    whole_ -= used_[host] == 0 ? 1 : 0;
+    used_[host] += gpus;
+    whole_ += used_[host] == 0 ? 1 : 0;
+  }
+
+  std::vector<std::int32_t> used_;  // GPUs, by host
+  const std::int32_t gpus_;
+  std::int32_t whole_;
   const double scatter_;
   Random random_;
 };
@@ -69,7 +84,8 @@ class Replay {
       : network_(network),
         trace_(jobs),
         options_(options),
-        hosts_(network.places().num_hosts(), options.scatter, options.seed ^ 0x5CA77E5) {
+        hosts_(network.places().num_hosts(), network.spec().gpus_per_host, options.scatter,
+               options.seed ^ 0x5CA77E5) {
     problem_.levels = options.levels;
     problem_.links = LinksOf(network);
     for (const crux::Link& link : problem_.links) gbps_.push_back(link.gbps);
@@ -122,7 +138,7 @@ class Replay {
       const double took = now_ - result.start_seconds;
       result.utilisation = took > 0 ? computed_[job.index] / took : 1;
       result.slowdown = std::max(1.0, took / (computed_[job.index] / job.lone_share));
-      hosts_.Give(job.hosts);
+      hosts_.Give(job.places);
       ++finished_;
       if (options_.progress) options_.progress(finished_, trace_.size());
     }
@@ -140,20 +156,27 @@ class Replay {
         return FieldError(job.id, StrCat("needs ", Count(need, "host"), " of ", hosts_.all()),
                           "use a larger fabric, or leave the job out");
       }
-      if (need > hosts_.left()) break;
-      Start(waiting_[at], need);
+      const bool in_place = hosts_.Free(job.places);
+      if (!in_place && need > hosts_.left()) break;
+      Start(waiting_[at], need, in_place);
       started = true;
     }
     waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(at));
     return started;
   }
 
-  void Start(std::size_t index, std::int32_t need) {
+  void Start(std::size_t index, std::int32_t need, bool in_place) {
     const TraceJob& job = trace_[index];
     Running state;
     state.index = index;
-    state.hosts = hosts_.Take(need);
-    const JobProfile profile = ProfileOf(job, need, options_.seed * 7919 + index);
+    if (in_place) {
+      state.places = job.places;
+      hosts_.Take(state.places);
+    } else {
+      state.places = hosts_.TakeWhole(need);
+    }
+    const auto hosts = static_cast<std::int32_t>(state.places.size());
+    const JobProfile profile = ProfileOf(job, hosts, options_.seed * 7919 + index);
     state.job.id = job.id;
     state.job.gpus = job.gpus;
     state.job.compute_seconds = profile.compute_seconds;
@@ -169,6 +192,7 @@ class Replay {
     result_.jobs[index].id = job.id;
     result_.jobs[index].gpus = job.gpus;
     result_.jobs[index].start_seconds = now_;
+    result_.jobs[index].in_place = in_place;
     running_.push_back(std::move(state));
   }
 
@@ -176,13 +200,13 @@ class Replay {
     const int rails = network_.spec().rails;
     const double per_rail = static_cast<double>(network_.spec().gpus_per_host) / rails;
     const double bytes = profile.ring_bytes_per_gpu * per_rail * options_.load;
-    const std::size_t ring = state.hosts.size() / static_cast<std::size_t>(profile.stages);
+    const std::size_t ring = state.places.size() / static_cast<std::size_t>(profile.stages);
     if (ring < 2 || bytes <= 0) return;
     bool local = false;
-    for (std::size_t begin = 0; begin + ring <= state.hosts.size(); begin += ring) {
+    for (std::size_t begin = 0; begin + ring <= state.places.size(); begin += ring) {
       for (std::size_t i = 0; i < ring; ++i) {
-        const fabric::HostId from(state.hosts[begin + i]);
-        const fabric::HostId to(state.hosts[begin + (i + 1) % ring]);
+        const fabric::HostId from(state.places[begin + i].host);
+        const fabric::HostId to(state.places[begin + (i + 1) % ring].host);
         const bool below_tor = network_.tor({from, 0, 0}) == network_.tor({to, 0, 0});
         if (below_tor && std::exchange(local, true)) continue;
         for (int rail = 0; rail < (below_tor ? 1 : rails); ++rail) {

@@ -1,15 +1,16 @@
 // Replays jobs over time on a fabric under one policy.
 //
 // Jobs wait first in, first out for whole hosts, which they get partly in a row and partly
-// scattered (`scatter`), as a busy cluster gives them out. At every arrival and end the policy
-// decides anew (crux from what holds, with its hysteresis, as in operation; the others from
-// nothing). Between two such instants every job progresses at a constant speed: that of a window of
-// the flow simulator over the jobs that share links with it, remembered while they, their paths and
-// their levels stay the same. Traffic: each stage of a job runs a ring per rail over its hosts; the
-// hops between different ToRs are flows with the fabric's candidate paths; of the hops below one
-// ToR a single one stands for all, since they meet nobody. Errors: InvalidArgument for a job that
-// no cluster of this size can hold. Deterministic. Thread safety: pure function (apart from
-// `progress`).
+// scattered (`scatter`), as a busy cluster gives them out. A job whose places are given takes those
+// if their GPUs are free when its turn comes, else whole hosts like the others. At every arrival
+// and end the policy decides anew (crux from what holds, with its hysteresis, as in operation; the
+// others from nothing). Between two such instants every job progresses at a constant speed: that of
+// a window of the flow simulator over the jobs that share links with it, remembered while they,
+// their paths and their levels stay the same. Traffic: each stage of a job runs a ring per rail
+// over its hosts; the hops between different ToRs are flows with the fabric's candidate paths; of
+// the hops below one ToR a single one stands for all, since they meet nobody. Errors:
+// InvalidArgument for a job that no cluster of this size can hold. Deterministic. Thread safety:
+// pure function (apart from `progress`).
 #pragma once
 
 #include <cstdint>
@@ -51,6 +52,7 @@ struct TraceJobResult {
   double utilisation = 0;  // share of its time it computed
   double slowdown = 1;     // against being alone on its paths of least load
   bool contended = false;
+  bool in_place = false;  // on the hosts that the trace gives
 };
 
 struct TraceResult {

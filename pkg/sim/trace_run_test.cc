@@ -97,5 +97,22 @@ TEST(TraceRun, AJobLargerThanTheFabricIsRefusedByName) {
       << MessageOf(result.status());
 }
 
+TEST(TraceRun, GivenPlacesAreTakenWhileTheirGpusAreFree) {
+  const fabric::Network network = SmallNetwork();
+  std::vector<TraceJob> jobs;
+  for (const char* id : {"first", "beside", "crowded"}) {
+    jobs.push_back({id, "GPT-13b", 8, static_cast<double>(jobs.size()), 600, {{2, 4}, {9, 4}}});
+  }
+  jobs.push_back({"anywhere", "GPT-13b", 16, 3, 600});
+  TraceOptions options;
+  const auto result = RunTrace(network, jobs, options);
+  ASSERT_TRUE(result.ok()) << MessageOf(result.status());
+  EXPECT_TRUE(result->jobs[0].in_place);
+  EXPECT_TRUE(result->jobs[1].in_place);
+  EXPECT_FALSE(result->jobs[2].in_place);
+  EXPECT_FALSE(result->jobs[3].in_place);
+  for (const TraceJobResult& job : result->jobs) EXPECT_GT(job.finish_seconds, 0);
+}
+
 }  // namespace
 }  // namespace yardmaster::sim

@@ -13,12 +13,19 @@
 
 namespace yardmaster::sim {
 
+// Where a job of the trace ran.
+struct TracePlace {
+  std::int32_t host = 0;  // of the network
+  std::int32_t gpus = 0;
+};
+
 struct TraceJob {
   std::string id;
   std::string model;
   std::int32_t gpus = 0;
   double arrival_seconds = 0;
-  double run_seconds = 0;  // alone on the network
+  double run_seconds = 0;               // alone on the network
+  std::vector<TracePlace> places = {};  // sorted by host; empty: anywhere
 };
 
 struct ModelSize {
