@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iostream>
 #include <memory>
+#include <set>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -11,8 +12,8 @@
 #include "nlohmann/json.hpp"
 
 #include "pkg/api/names.h"
-#include "pkg/app/debounce.h"
 #include "pkg/app/kube_access.h"
+#include "pkg/app/round_schedule.h"
 #include "pkg/app/run_process.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
@@ -20,6 +21,7 @@
 #include "pkg/kube/events.h"
 #include "pkg/operator/job_controller.h"
 #include "pkg/operator/network_controller.h"
+#include "pkg/operator/network_metrics.h"
 #include "pkg/state/world_feed.h"
 
 namespace yardmaster::app {
@@ -43,7 +45,8 @@ class Operator {
         events_(*events_client_, {"yardmaster.dev/operator", runtime.identity()}, runtime.timing()),
         queue_(runtime.clock()),
         jobs_(*client_, cache_, runtime.clock(), [this](const op::JobNotice& n) { Tell(n); }),
-        network_(*client_, cache_, runtime.clock(), {}),
+        network_(*client_, cache_, runtime.clock(), options.network,
+                 [this](const op::NetworkNotice& n) { TellNetwork(n); }),
         feed_(*client_, cache_,
               {state::Kind::kFabric, state::Kind::kNode, state::Kind::kPod,
                state::Kind::kTrainingJob, state::Kind::kGang},
@@ -57,9 +60,10 @@ class Operator {
   void Enqueue(state::Kind kind, const nlohmann::json& object);
   void EnqueueJobsOn(const std::string& node);
   void Tell(const op::JobNotice& notice);
+  void TellNetwork(const op::NetworkNotice& notice);
   void JobLoop();
   void NetworkLoop(std::stop_token stop);
-  void Report(const op::RoundReport& report, double seconds);
+  void TellProblems(const std::vector<std::string>& problems);
 
   const OperatorOptions& options_;
   Runtime& runtime_;
@@ -72,6 +76,7 @@ class Operator {
   op::JobController jobs_;
   op::NetworkController network_;
   state::WorldFeed feed_;
+  std::set<std::string> told_problems_;  // the network thread's
   std::vector<std::jthread> workers_;
   std::jthread network_thread_;
 };
@@ -125,6 +130,22 @@ void Operator::Tell(const op::JobNotice& notice) {
       {{"namespace", notice.namespace_name}, {"job", notice.job}, {"note", notice.note}});
 }
 
+void Operator::TellNetwork(const op::NetworkNotice& notice) {
+  kube::EventRecord event;
+  event.regarding = {api::kGroupVersion, notice.kind, notice.namespace_name, notice.name,
+                     notice.uid};
+  event.type = notice.warning ? kube::EventType::kWarning : kube::EventType::kNormal;
+  event.reason = notice.reason;
+  event.action = "PlanningNetwork";
+  event.note = notice.note;
+  events_.Record(std::move(event));
+  const auto write = notice.warning ? &metrics::Logger::Warn : &metrics::Logger::Info;
+  (runtime_.log().*write)(notice.reason, {{"kind", notice.kind},
+                                          {"namespace", notice.namespace_name},
+                                          {"name", notice.name},
+                                          {"note", notice.note}});
+}
+
 void Operator::JobLoop() {
   while (auto key = queue_.Get()) {
     if (!leadership_.IsLeader()) {
@@ -144,47 +165,39 @@ void Operator::JobLoop() {
   }
 }
 
-void Operator::Report(const op::RoundReport& report, double seconds) {
-  metrics::Registry& registry = runtime_.registry();
-  registry
-      .GetHistogram("yardmaster_operator_network_plan_seconds",
-                    "length of a network planning round", metrics::LatencyBuckets())
-      .Observe(seconds);
-  registry.GetGauge("yardmaster_operator_placed_gangs", "gangs with a network plan")
-      .Set(report.gangs);
-  registry
-      .GetCounter("yardmaster_operator_annotated_pods_total", "pods whose annotations were written")
-      .Increment(report.pods);
-  registry.GetCounter("yardmaster_operator_write_errors_total", "writes to be made again")
-      .Increment(static_cast<double>(report.errors.size()));
-  for (const std::string& error : report.errors) runtime_.log().Warn("write", {{"error", error}});
+// Each input problem is told when it begins, not with every round.
+void Operator::TellProblems(const std::vector<std::string>& problems) {
+  std::set<std::string> now(problems.begin(), problems.end());
+  for (const std::string& problem : now) {
+    if (told_problems_.count(problem) == 0) runtime_.log().Warn("input", {{"problem", problem}});
+  }
+  told_problems_ = std::move(now);
 }
 
 void Operator::NetworkLoop(std::stop_token stop) {
-  Debounce debounce(options_.plan_min_delay_ms, options_.plan_max_delay_ms);
+  RoundSchedule schedule(options_.plan_min_delay_ms, options_.plan_max_delay_ms, kNetworkResyncMs);
   std::uint64_t seen = 0;
-  std::int64_t last_ms = 0;
   while (!stop.stop_requested()) {
-    const std::int64_t wait_ms =
-        debounce.Delay(runtime_.clock().SteadyMs()).value_or(kNetworkResyncMs);
+    const std::int64_t wait_ms = schedule.WaitMs(runtime_.clock().SteadyMs());
     const std::uint64_t now_seen =
         cache_.WaitForChange(seen, std::max<std::int64_t>(1, wait_ms), stop);
     const std::int64_t now_ms = runtime_.clock().SteadyMs();
-    if (now_seen != seen) debounce.Changed(now_ms);
+    if (now_seen != seen) schedule.Changed(now_ms);
     seen = now_seen;
-    if (now_ms - last_ms >= kNetworkResyncMs) debounce.Changed(now_ms);
-    if (debounce.Delay(now_ms).value_or(1) > 0 || stop.stop_requested()) continue;
-    debounce.Acted();
+    if (schedule.WaitMs(now_ms) > 0 || stop.stop_requested()) continue;
+    schedule.Begin(now_ms);
     if (!leadership_.IsLeader()) {
-      debounce.Changed(now_ms);  // to be looked at again once this process leads
+      network_.Forget();                          // somebody else writes meanwhile
+      schedule.Again(now_ms + kFollowerRetryMs);  // this process may lead by then
       continue;
     }
-    last_ms = now_ms;
     const op::RoundReport report = network_.Round();
-    if (!report.errors.empty()) {
-      debounce.Changed(runtime_.clock().SteadyMs() + kErrorPauseMs);
-    }
-    Report(report, static_cast<double>(runtime_.clock().SteadyMs() - now_ms) / 1000.0);
+    const std::int64_t end_ms = runtime_.clock().SteadyMs();
+    if (!report.errors.empty()) schedule.Again(end_ms + kErrorPauseMs);
+    if (report.again_in_ms >= 0) schedule.Again(end_ms + report.again_in_ms);
+    op::ReportRound(report, static_cast<double>(end_ms - now_ms) / 1000.0, runtime_.registry());
+    for (const std::string& error : report.errors) runtime_.log().Warn("write", {{"error", error}});
+    TellProblems(report.problems);
   }
 }
 
@@ -215,6 +228,31 @@ void Operator::Stop() {
   leadership_.Stop();
 }
 
+void AddNetworkFlags(CLI::App& app, op::NetworkController::Options& options) {
+  app.add_option("--network-writes-per-second", options.writes.writes_per_second,
+                 "pods whose network annotations are written per second")
+      ->check(CLI::Range(0.1, 1e6))
+      ->capture_default_str();
+  app.add_option("--network-write-burst", options.writes.burst, "and at once")
+      ->check(CLI::Range(1.0, 1e6))
+      ->capture_default_str();
+  app.add_option("--reconverge-ms", options.reconverge_ms,
+                 "how long switches need to stop using a lost link")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app.add_option("--link-hold-ms", options.damping.hold_ms,
+                 "how long a link that came back is not used; doubles with every loss")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app.add_option("--link-max-hold-ms", options.damping.max_hold_ms, "at most so long")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app.add_option("--judge-events", options.judge_events,
+                 "simulator events that a round may spend on judging small plans; 0: none")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+}
+
 }  // namespace
 
 absl::Status RunOperator(const OperatorOptions& options) {
@@ -237,6 +275,7 @@ int OperatorMain(int argc, char** argv) {
   app.add_option("--plan-max-delay-ms", options.plan_max_delay_ms,
                  "longest wait under constant change")
       ->capture_default_str();
+  AddNetworkFlags(app, options.network);
   CLI11_PARSE(app, argc, argv);
   const absl::Status status = RunOperator(options);
   if (status.ok()) return 0;

@@ -15,6 +15,7 @@
 #include "absl/status/status.h"
 
 #include "pkg/app/runtime.h"
+#include "pkg/operator/network_controller.h"
 
 namespace yardmaster::app {
 
@@ -24,6 +25,7 @@ struct OperatorOptions {
   int job_workers = 4;
   std::int64_t plan_min_delay_ms = 100;    // quiet time before the network is planned again
   std::int64_t plan_max_delay_ms = 1'000;  // under constant change it is planned at least so often
+  op::NetworkController::Options network;
 };
 
 // Runs until SIGTERM or SIGINT.

@@ -1,0 +1,58 @@
+#include "pkg/app/round_schedule.h"
+
+#include <vector>
+
+#include "gtest/gtest.h"
+
+#include "pkg/base/clock.h"
+
+namespace yardmaster::app {
+namespace {
+
+// Lets time pass in steps of 10 ms and writes down when rounds were made.
+class RoundScheduleTest : public ::testing::Test {
+ protected:
+  template <typename Step>
+  std::vector<std::int64_t> RoundsUntil(std::int64_t end_ms, Step step) {
+    std::vector<std::int64_t> rounds;
+    for (; clock_.SteadyMs() < end_ms; clock_.Advance(10)) {
+      const std::int64_t now = clock_.SteadyMs();
+      step(now);
+      if (schedule_.WaitMs(now) > 0) continue;
+      rounds.push_back(now);
+      schedule_.Begin(now);
+    }
+    return rounds;
+  }
+
+  FakeClock clock_;
+  RoundSchedule schedule_{100, 1'000, 60'000};
+};
+
+TEST_F(RoundScheduleTest, AChangeIsActedOnAfterTheShortestDelayAndABurstOnce) {
+  const auto rounds = RoundsUntil(5'000, [this](std::int64_t now) {
+    if (now == 1'000 || (now >= 2'000 && now <= 2'050)) schedule_.Changed(now);
+  });
+  EXPECT_EQ(rounds, (std::vector<std::int64_t>{0, 1'100, 2'150}));
+}
+
+TEST_F(RoundScheduleTest, UnderConstantChangeRoundsAreOneLongestDelayApart) {
+  const auto rounds = RoundsUntil(5'500, [this](std::int64_t now) { schedule_.Changed(now); });
+  ASSERT_EQ(rounds.size(), 6u);
+  for (std::size_t i = 1; i < rounds.size(); ++i) {
+    // A change comes with the next step after a round, 10 ms later.
+    EXPECT_LE(rounds[i] - rounds[i - 1], 1'010);
+    EXPECT_GE(rounds[i] - rounds[i - 1], 1'000);
+  }
+}
+
+TEST_F(RoundScheduleTest, WithoutChangesThereIsTheResyncAndWhatARoundAskedFor) {
+  const auto rounds = RoundsUntil(130'000, [this](std::int64_t now) {
+    if (now == 10'000) schedule_.Again(now + 3'000);
+    if (now == 11'000) schedule_.Again(now + 30'000);
+  });
+  EXPECT_EQ(rounds, (std::vector<std::int64_t>{0, 13'000, 73'000}));
+}
+
+}  // namespace
+}  // namespace yardmaster::app
