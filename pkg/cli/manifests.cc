@@ -1,6 +1,7 @@
 #include "pkg/cli/manifests.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 
 #include "nlohmann/json.hpp"
@@ -9,6 +10,7 @@
 #include "pkg/api/names.h"
 #include "pkg/base/strings.h"
 #include "pkg/cli/read_input.h"
+#include "pkg/cli/workload_pods.h"
 #include "pkg/config/yaml.h"
 
 namespace yardmaster::cli {
@@ -63,6 +65,7 @@ class Reader {
   }
 
   absl::StatusOr<Manifests> Finish() {
+    ExpandWorkloads();
     if (!errors_.empty()) return errors_.status();
     return std::move(out_);
   }
@@ -159,8 +162,60 @@ class Reader {
       Keep(out_.world.nodes, kind, api::DecodeNode(object), where, path);
     } else if (version == "v1" && kind == "Pod") {
       Keep(out_.world.pods, kind, api::DecodePod(object), where, path);
+    } else if (kind == "PodDisruptionBudget" && version == "policy/v1") {
+      ReadBudget(object, where, path);
+    } else if (kind == "PriorityClass") {
+      ReadPriorityClass(object, where, path);
+    } else if (IsWorkload(version, kind)) {
+      workloads_.push_back({object, kind, where, path});
     } else {
       ++out_.ignored[kind];
+    }
+  }
+
+  void ReadBudget(const json& object, const std::string& where, const std::string& path) {
+    auto budget = api::DecodeDisruptionBudget(object);
+    if (budget.ok()) {
+      out_.budgets.push_back(*std::move(budget));
+    } else {
+      Fail(where, path, MessageOf(budget.status()));
+    }
+  }
+
+  void ReadPriorityClass(const json& object, const std::string& where, const std::string& path) {
+    const auto value = object.find("value");
+    const auto meta = object.find("metadata");
+    const std::string name = meta != object.end() ? TextOf(*meta, "name") : "";
+    if (name.empty() || value == object.end() || !value->is_number_integer() ||
+        value->get<double>() < INT32_MIN || value->get<double>() > INT32_MAX) {
+      Fail(where, path, "value: a PriorityClass has a name and a whole number as its value");
+      return;
+    }
+    priority_classes_[name] = value->get<std::int32_t>();
+  }
+
+  // After everything else was read, because PriorityClasses may come later.
+  void ExpandWorkloads() {
+    for (const Workload& workload : workloads_) {
+      absl::StatusOr<std::vector<json>> pods = PodsOfWorkload(workload.object);
+      if (!pods.ok()) {
+        Fail(workload.where, workload.path, MessageOf(pods.status()));
+        continue;
+      }
+      if (pods->empty()) ++out_.ignored[workload.kind];
+      for (json& object : *pods) {
+        json& spec = object["spec"];
+        const auto named = priority_classes_.find(TextOf(spec, "priorityClassName"));
+        if (named != priority_classes_.end() && !spec.contains("priority")) {
+          spec["priority"] = named->second;
+        }
+        auto pod = api::DecodePod(object);
+        if (!pod.ok()) {
+          Fail(workload.where, workload.path + "template: ", MessageOf(pod.status()));
+          break;
+        }
+        out_.expected_pods.push_back(std::make_shared<const api::Pod>(*std::move(pod)));
+      }
     }
   }
 
@@ -205,7 +260,16 @@ class Reader {
     list.push_back(std::make_shared<const T>(*std::move(decoded)));
   }
 
+  struct Workload {
+    json object;
+    std::string kind;
+    std::string where;
+    std::string path;
+  };
+
   Manifests out_;
+  std::vector<Workload> workloads_;
+  std::map<std::string, std::int32_t> priority_classes_;
   api::FieldErrors errors_;
 };
 

@@ -1,7 +1,9 @@
 // Reads any mix of manifests into the objects that planning uses: YAML or JSON, files, directories
 // (their .yaml, .yml and .json files, by name) or standard input (-), several documents, lists.
 //
-// Kinds that planning does not look at are counted and ignored. Every other surprise is an error of
+// Workloads of other kinds that want a gang are read as the pods that their controllers would make;
+// PriorityClasses give pods that name them their priority. Kinds that planning does not look at are
+// counted and ignored. Every other surprise is an error of
 // the form "file:line: spec.field: what is wrong; how to mend it"; all of them are collected.
 //
 // Thread safety: reads files, else pure.
@@ -14,6 +16,7 @@
 
 #include "absl/status/statusor.h"
 
+#include "pkg/api/disruption_budget.h"
 #include "pkg/state/world.h"
 
 namespace yardmaster::cli {
@@ -23,6 +26,10 @@ struct Manifests {
   // Where an object was read, by "Kind namespace/name": "jobs.yaml:12".
   std::map<std::string, std::string> origin;
   std::map<std::string, int> ignored;  // kind -> how many
+  // Pods that the controllers of other kinds would make (workload_pods.h), apart from those that
+  // are there.
+  std::vector<std::shared_ptr<const api::Pod>> expected_pods;
+  std::vector<api::DisruptionBudget> budgets;
 };
 
 // Errors: InvalidArgument or NotFound with one line per error.

@@ -1,11 +1,15 @@
 #include "pkg/cli/plan_command.h"
 
+#include <algorithm>
+#include <cstdint>
+#include <map>
 #include <ostream>
 #include <set>
 
 #include "nlohmann/json.hpp"
 
 #include "CLI/CLI.hpp"
+#include "pkg/api/names.h"
 #include "pkg/base/strings.h"
 #include "pkg/cli/flags.h"
 #include "pkg/cli/manifests.h"
@@ -44,9 +48,10 @@ void Declare(Flags& flags, CLI::App& app) {
       ->capture_default_str();
 }
 
-// Pods of other controllers that have no Gang yet become one, as the extender would make it.
-void AddGangsOfPods(state::World& world, std::ostream& err) {
-  std::set<workload::JobKey> known;
+// Pods of other controllers that have no Gang yet become one, as the extender would make it. What a
+// workload's controller would make counts where no pod of that gang is there.
+void AddGangsOfPods(const std::vector<extender::PodPtr>& pods, std::set<workload::JobKey>& known,
+                    state::World& world, std::ostream& err) {
   for (const auto& gang : world.gangs) {
     known.insert({gang->metadata.namespace_name, gang->metadata.name});
   }
@@ -54,20 +59,59 @@ void AddGangsOfPods(state::World& world, std::ostream& err) {
     known.insert(
         {job->metadata.namespace_name, api::GangName(api::kTrainingJobKind, job->metadata.name)});
   }
-  extender::Gathered gathered = extender::Gather(world.pods);
+  extender::Gathered gathered = extender::Gather(pods);
   for (const std::string& problem : gathered.problems) err << problem << "\n";
   for (const extender::GatheredGang& pods : gathered.gangs) {
-    if (known.count({pods.namespace_name, pods.name}) != 0) continue;
+    if (!known.insert({pods.namespace_name, pods.name}).second) continue;
     auto gang = extender::MakeGang(pods, nullptr);
     if (!gang.ok()) {
       err << MessageOf(gang.status()) << "\n";
     } else if (*gang) {
+      // It is as old as its youngest pod.
+      for (const extender::GangMember& member : pods.members) {
+        (*gang)->metadata.created_ms =
+            std::max((*gang)->metadata.created_ms, member.pod->metadata.created_ms);
+      }
       world.gangs.push_back(std::make_shared<const api::Gang>(**std::move(gang)));
     } else {
       err << "gang " << pods.namespace_name << "/" << pods.name << ": not planned, "
           << Count(static_cast<std::int64_t>(pods.members.size()), "pod")
           << " are there and more belong to it\n";
     }
+  }
+}
+
+// Jobs of the queue's head for which it is said whom to stop; each takes many plans.
+constexpr int kMostPreemptions = 16;
+
+// Which disruption budgets cover how many pods of the placed gangs. A pod under two budgets cannot
+// be evicted at all.
+void AddBudgets(const std::vector<api::DisruptionBudget>& budgets,
+                const std::vector<extender::PodPtr>& pods, plan::Snapshot& snapshot) {
+  if (budgets.empty()) return;
+  for (const api::DisruptionBudget& budget : budgets) {
+    const auto allowed = std::min<std::int64_t>(budget.disruptions_allowed, INT32_MAX);
+    snapshot.budgets.push_back({StrCat(budget.metadata.namespace_name, "/", budget.metadata.name),
+                                static_cast<int>(allowed)});
+  }
+  std::map<workload::JobKey, plan::JobState*> jobs;
+  for (plan::JobState& job : snapshot.jobs) {
+    if (job.assignment) jobs[job.job.key] = &job;
+  }
+  for (const extender::GatheredGang& gang : extender::Gather(pods).gangs) {
+    const auto at = jobs.find({gang.namespace_name, gang.name});
+    if (at == jobs.end()) continue;
+    std::map<int, int> covered;
+    for (const extender::GangMember& member : gang.members) {
+      int by = 0;
+      for (std::size_t b = 0; b < budgets.size(); ++b) {
+        if (!budgets[b].Covers(gang.namespace_name, member.pod->metadata.labels)) continue;
+        ++covered[static_cast<int>(b)];
+        ++by;
+      }
+      if (by > 1) at->second->may_be_preempted = false;
+    }
+    for (const auto& [budget, count] : covered) at->second->budgets.push_back({budget, count});
   }
 }
 
@@ -129,15 +173,21 @@ int RunPlanCommand(const std::vector<std::string>& args, std::istream& in, std::
     return 1;
   }
   for (const auto& [kind, count] : manifests->ignored) {
-    err << "ignored: " << Count(count, kind) << " (only pods, nodes and our own kinds are read)\n";
+    err << "ignored: " << Count(count, kind)
+        << " (read are Nodes, Pods, our own kinds, and workloads whose pods ask for GPUs and carry "
+        << api::kParallelismAnnotation << ")\n";
   }
-  AddGangsOfPods(manifests->world, err);
+  std::set<workload::JobKey> known;
+  AddGangsOfPods(manifests->world.pods, known, manifests->world, err);
+  AddGangsOfPods(manifests->expected_pods, known, manifests->world, err);
   const ReportNames names = NamesOf(manifests->world);
-  const plan::Snapshot snapshot = state::BuildSnapshot(manifests->world);
+  plan::Snapshot snapshot = state::BuildSnapshot(manifests->world);
+  AddBudgets(manifests->budgets, manifests->world.pods, snapshot);
   for (const std::string& warning : snapshot.warnings) err << "warning: " << warning << "\n";
   plan::PlanOptions options;
   options.placement.max_steps = flags.max_steps;
   options.paths = flags.paths;
+  options.preemptions = kMostPreemptions;
   options.seed = flags.seed;
   const plan::Plan plan = plan::MakePlan(snapshot, options);
   Print(PlanReport(snapshot, plan, names, flags.paths), flags.output, out);

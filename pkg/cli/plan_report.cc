@@ -7,6 +7,7 @@
 #include "pkg/api/names.h"
 #include "pkg/api/outcome_json.h"
 #include "pkg/base/strings.h"
+#include "pkg/cli/path_loads.h"
 
 namespace yardmaster::cli {
 
@@ -52,6 +53,29 @@ json NetworkJson(const plan::JobNetwork& network) {
           {"level", network.level}};
 }
 
+// Who would be stopped for a job that waits, and where it would go then.
+json PreemptionJson(const plan::Snapshot& snapshot, const plan::JobState& state,
+                    const plan::Preemption& preemption, const ReportNames& names) {
+  json victims = json::array();
+  for (int index : preemption.victims) {
+    const plan::JobState& victim = snapshot.jobs[static_cast<std::size_t>(index)];
+    const ReportName name = NameOf(victim.job.key, names);
+    victims.push_back({{"namespace", victim.job.key.namespace_name},
+                       {"name", name.name},
+                       {"kind", name.kind},
+                       {"priority", victim.job.priority},
+                       {"gpus", std::int64_t{1} * victim.job.workers * victim.job.gpus_per_worker},
+                       {"graceSeconds", victim.grace_seconds}});
+  }
+  return {{"victims", std::move(victims)},
+          {"cheapest", preemption.cheapest},
+          {"message", preemption.victims.empty()
+                          ? "fits once the gangs that are stopped for others have left"
+                          : preemption.why},
+          {"assignments", Assignments(snapshot, state, preemption.gang.host_of_rank)},
+          {"objective", api::EncodeObjective(preemption.gang.objective)}};
+}
+
 json JobJson(const plan::Snapshot& snapshot, const plan::JobPlan& job, const ReportNames& names) {
   const plan::JobState& state = snapshot.jobs[static_cast<std::size_t>(job.job)];
   const ReportName name = NameOf(state.job.key, names);
@@ -60,6 +84,7 @@ json JobJson(const plan::Snapshot& snapshot, const plan::JobPlan& job, const Rep
               {"kind", name.kind},
               {"outcome", api::EncodeOutcome(job.gang.outcome)},
               {"isNew", job.is_new},
+              {"message", placement::Sentence(job.gang)},
               {"reasons", api::EncodeReasons(job.gang.reasons)},
               {"relaxations", api::EncodeRelaxations(job.gang.relaxations)},
               {"assignments", json::array()}};
@@ -70,6 +95,9 @@ json JobJson(const plan::Snapshot& snapshot, const plan::JobPlan& job, const Rep
     out["optimal"] = job.gang.optimal;
     if (!job.gang.optimal) out["bound"] = api::EncodeObjective(job.gang.bound);
     if (!state.lost_ranks.empty()) out["lostRanks"] = state.lost_ranks;
+  }
+  if (job.preemption) {
+    out["preemption"] = PreemptionJson(snapshot, state, *job.preemption, names);
   }
   if (job.network) out["network"] = NetworkJson(*job.network);
   return out;
@@ -142,7 +170,10 @@ json PlanReport(const plan::Snapshot& snapshot, const plan::Plan& plan, const Re
   }
   json out = {
       {"kind", "PlanReport"}, {"apiVersion", api::kGroupVersion}, {"jobs", std::move(jobs)}};
-  if (with_paths) out["paths"] = PathsJson(snapshot, plan, names);
+  if (with_paths) {
+    out["paths"] = PathsJson(snapshot, plan, names);
+    out["uplinks"] = snapshot.network ? UplinksJson(snapshot, plan) : json::array();
+  }
   return out;
 }
 

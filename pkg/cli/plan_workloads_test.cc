@@ -1,0 +1,215 @@
+// Job kinds of other controllers through `plan --offline`, without their controllers; preemption
+// and disruption budgets in its report.
+#include <map>
+#include <sstream>
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+
+#include "pkg/base/strings.h"
+#include "pkg/cli/plan_command.h"
+
+namespace yardmaster::cli {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+// Two segments of `hosts` hosts.
+std::string Nodes(int hosts) {
+  std::string out;
+  for (int s = 0; s < 2; ++s) {
+    for (int h = 0; h < hosts; ++h) {
+      out += StrCat("---\napiVersion: v1\nkind: Node\nmetadata: {name: s", s, "h", h,
+                    ", labels: {yardmaster.dev/fabric-pod: p0, yardmaster.dev/segment: s", s,
+                    "}}\nstatus: {allocatable: {nvidia.com/gpu: \"8\"}, ",
+                    "conditions: [{type: Ready, status: \"True\"}]}\n");
+    }
+  }
+  return out;
+}
+
+// A pod template in one line.
+std::string Template(const std::string& annotation, int gpus = 8, const std::string& more = "") {
+  return StrCat("{metadata: {annotations: {", annotation, "}}, spec: {", more,
+                "containers: [{name: c, resources: {limits: {nvidia.com/gpu: ", gpus, "}}}]}}");
+}
+
+constexpr char kFour[] = "yardmaster.dev/parallelism: \"tp=8,dp=4\"";
+
+struct Answer {
+  int code = 0;
+  std::string err;
+  json report;
+  json job(const std::string& name) const {
+    for (const json& job : report["jobs"]) {
+      if (job["name"] == name) return job;
+    }
+    return json::object();
+  }
+};
+
+Answer Plan(const std::string& input) {
+  std::istringstream in(input);
+  std::ostringstream out, err;
+  Answer answer;
+  answer.code = RunPlanCommand({"--offline", "-f", "-"}, in, out, err);
+  answer.err = err.str();
+  answer.report = json::parse(out.str(), nullptr, false);
+  return answer;
+}
+
+std::string Workload(const char* version, const char* kind, const std::string& spec) {
+  return StrCat("---\napiVersion: ", version, "\nkind: ", kind,
+                "\nmetadata: {name: w, namespace: team}\nspec: ", spec, "\n");
+}
+
+TEST(PlanWorkloadsTest, EveryKindIsOneGangOfItsWorkers) {
+  const std::string pods = Template(kFour);
+  const std::string job =
+      StrCat("{completionMode: Indexed, parallelism: 4, completions: 4, ", "template: ", pods, "}");
+  const std::string two = StrCat("{completionMode: Indexed, parallelism: 2, template: ", pods, "}");
+  const std::map<std::string, std::string> cases = {
+      {"Job", Workload("batch/v1", "Job", job)},
+      {"JobSet",
+       Workload("jobset.x-k8s.io/v1alpha2", "JobSet",
+                StrCat("{replicatedJobs: [{name: r, replicas: 2, template: {spec: ", two, "}}]}"))},
+      {"LeaderWorkerSet",
+       Workload(
+           "leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet",
+           StrCat("{replicas: 1, leaderWorkerTemplate: {size: 4, workerTemplate: ", pods, "}}"))},
+      {"PyTorchJob", Workload("kubeflow.org/v1", "PyTorchJob",
+                              StrCat("{pytorchReplicaSpecs: {Master: {replicas: 1, template: ",
+                                     pods, "}, Worker: {replicas: 3, template: ", pods, "}}}"))},
+      {"MPIJob",
+       Workload("kubeflow.org/v2beta1", "MPIJob",
+                StrCat("{mpiReplicaSpecs: {Launcher: {replicas: 1, template: {spec: {containers: ",
+                       "[{name: l}]}}}, Worker: {replicas: 4, template: ", pods, "}}}"))},
+      {"TrainJob",
+       Workload("trainer.kubeflow.org/v1alpha1", "TrainJob",
+                StrCat("{annotations: {", kFour, "}, trainer: {numNodes: 4, resourcesPerNode: ",
+                       "{limits: {nvidia.com/gpu: 8}}}}"))},
+      {"VolcanoJob", Workload("batch.volcano.sh/v1alpha1", "Job",
+                              StrCat("{tasks: [{name: t, replicas: 4, template: ", pods, "}]}"))}};
+  for (const auto& [kind, manifest] : cases) {
+    const Answer answer = Plan(Nodes(4) + manifest);
+    ASSERT_EQ(answer.code, 0) << kind << answer.err;
+    ASSERT_EQ(answer.report["jobs"].size(), 1u) << kind << answer.err;
+    const json planned = answer.job("w");
+    EXPECT_EQ(planned["kind"], kind);
+    EXPECT_EQ(planned["namespace"], "team");
+    EXPECT_EQ(planned["outcome"], "Placed") << kind;
+    ASSERT_EQ(planned["assignments"].size(), 4u) << kind;
+    EXPECT_EQ(planned["objective"]["segments"], 1) << kind;
+  }
+}
+
+TEST(PlanWorkloadsTest, WhatWantsNoGangIsIgnoredAndSaid) {
+  const Answer plain =
+      Plan(Nodes(1) + Workload("batch/v1", "Job", "{template: {spec: {containers: [{name: c}]}}}"));
+  EXPECT_EQ(plain.code, 0);
+  EXPECT_TRUE(plain.report["jobs"].empty());
+  EXPECT_THAT(plain.err, HasSubstr("ignored: 1 Job (read are"));
+  const Answer suspended =
+      Plan(Nodes(4) + Workload("batch/v1", "Job",
+                               StrCat("{suspend: true, parallelism: 4, completionMode: Indexed, ",
+                                      "template: ", Template(kFour), "}")));
+  EXPECT_TRUE(suspended.report["jobs"].empty());
+  // Pods without an index have no rank: nothing is guessed.
+  const Answer unindexed =
+      Plan(Nodes(4) + Workload("batch/v1", "Job",
+                               StrCat("{parallelism: 4, template: ", Template(kFour), "}")));
+  EXPECT_TRUE(unindexed.report["jobs"].empty());
+  EXPECT_THAT(unindexed.err, HasSubstr("let the Job have completionMode: Indexed"));
+}
+
+TEST(PlanWorkloadsTest, PodsThatAreThereGoBeforeTheirWorkload) {
+  std::string pods;
+  for (int i = 0; i < 2; ++i) {
+    pods += StrCat("---\napiVersion: v1\nkind: Pod\nmetadata: {name: w-", i,
+                   ", namespace: team, labels: {batch.kubernetes.io/job-name: w, ",
+                   "batch.kubernetes.io/job-completion-index: \"", i,
+                   "\"}, annotations: {yardmaster.dev/parallelism: \"tp=8,dp=2\"}}\nspec: ",
+                   "{containers: [{resources: {limits: {nvidia.com/gpu: 8}}}]}\n");
+  }
+  const Answer answer =
+      Plan(Nodes(4) + pods +
+           Workload("batch/v1", "Job",
+                    StrCat("{completionMode: Indexed, parallelism: 4, template: ", Template(kFour),
+                           "}")));
+  ASSERT_EQ(answer.report["jobs"].size(), 1u) << answer.err;
+  EXPECT_EQ(answer.job("w")["assignments"].size(), 2u);
+}
+
+TEST(PlanWorkloadsTest, WrongNumbersSayWhere) {
+  const Answer answer =
+      Plan(Nodes(1) + Workload("batch/v1", "Job",
+                               StrCat("{completionMode: Indexed, parallelism: -1, ",
+                                      "template: ", Template(kFour), "}")));
+  EXPECT_EQ(answer.code, 1);
+  EXPECT_THAT(answer.err, HasSubstr("spec.parallelism: is -1; give a number from 0 to"));
+}
+
+// Gang "low" holds both hosts of segment s0, its pods have the label app: low.
+std::string Holding(int priority) {
+  std::string out =
+      StrCat("---\napiVersion: yardmaster.dev/v1alpha1\nkind: Gang\n",
+             "metadata: {name: job-low, namespace: team}\nspec: {owner: {apiVersion: batch/v1, ",
+             "kind: Job, name: low, uid: u}, workers: 2, gpusPerWorker: 8, priority: ", priority,
+             "}\nstatus: {planGeneration: 1, assignments: [{rank: 0, host: s0h0, fabricPod: p0, ",
+             "segment: s0}, {rank: 1, host: s0h1, fabricPod: p0, segment: s0}]}\n");
+  for (int i = 0; i < 2; ++i) {
+    out += StrCat("---\napiVersion: v1\nkind: Pod\nmetadata: {name: low-", i,
+                  ", namespace: team, labels: {app: low, batch.kubernetes.io/job-name: low, ",
+                  "batch.kubernetes.io/job-completion-index: \"", i,
+                  "\"}, annotations: {yardmaster.dev/parallelism: \"tp=8,dp=2\"}, ",
+                  "ownerReferences: [{apiVersion: batch/v1, kind: Job, name: low, uid: u, ",
+                  "controller: true}]}\nspec: {nodeName: s0h", i,
+                  ", containers: [{resources: {limits: {nvidia.com/gpu: 8}}}]}\n");
+  }
+  return out;
+}
+
+std::string Urgent() {
+  return "---\napiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: urgent}\n"
+         "value: 100\n" +
+         Workload("batch/v1", "Job",
+                  StrCat("{completionMode: Indexed, parallelism: 3, template: ",
+                         Template("yardmaster.dev/parallelism: \"tp=8,dp=3\"", 8,
+                                  "priorityClassName: urgent, "),
+                         "}"));
+}
+
+TEST(PlanWorkloadsTest, TheReportSaysWhoWouldBeStopped) {
+  const Answer answer = Plan(Nodes(2) + Holding(1) + Urgent());
+  ASSERT_EQ(answer.code, 0) << answer.err;
+  const json job = answer.job("w");
+  EXPECT_EQ(job["outcome"], "NotNow");
+  ASSERT_TRUE(job.contains("preemption")) << job;
+  const json& victim = job["preemption"]["victims"][0];
+  EXPECT_EQ(victim["name"], "low");
+  EXPECT_EQ(victim["kind"], "Job");
+  EXPECT_EQ(victim["priority"], 1);
+  EXPECT_EQ(victim["gpus"], 16);
+  EXPECT_EQ(job["preemption"]["assignments"].size(), 3u);
+  EXPECT_THAT(job["preemption"]["message"].get<std::string>(),
+              HasSubstr("stops team/job-low (16 GPUs, priority 1)"));
+  EXPECT_FALSE(Plan(Nodes(2) + Holding(100) + Urgent()).job("w").contains("preemption"));
+}
+
+TEST(PlanWorkloadsTest, DisruptionBudgetsAreRespected) {
+  auto budget = [](int allowed) {
+    return StrCat("---\napiVersion: policy/v1\nkind: PodDisruptionBudget\n",
+                  "metadata: {name: keep, namespace: team}\n",
+                  "spec: {selector: {matchLabels: {app: low}}}\nstatus: {disruptionsAllowed: ",
+                  allowed, "}\n");
+  };
+  const std::string rest = Nodes(2) + Holding(1) + Urgent();
+  EXPECT_FALSE(Plan(rest + budget(1)).job("w").contains("preemption"));
+  EXPECT_TRUE(Plan(rest + budget(2)).job("w").contains("preemption"));
+}
+
+}  // namespace
+}  // namespace yardmaster::cli
