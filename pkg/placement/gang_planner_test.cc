@@ -47,6 +47,26 @@ TEST(GangPlannerTest, MatchesBruteForceWithLimitsInsideHosts) {
   ExpectOptimalCases(4, 400, {5, 4, true});
 }
 
+TEST(GangPlannerTest, NothingBetterExistsOnWideFabrics) {
+  Random random(5);
+  int placed = 0, split = 0;
+  for (int round = 0; round < 600; ++round) {
+    const Case c = WideCase(random);
+    const GangPlan plan = PlanGang(c.cluster, c.request(), {2'000'000, false});
+    ASSERT_TRUE(plan.optimal) << Describe(c);
+    if (plan.outcome != Outcome::kPlaced) {
+      ASSERT_FALSE(FindBetter(c, std::nullopt)) << Describe(c);
+      continue;
+    }
+    ++placed;
+    split += plan.objective.segments > 1;
+    ASSERT_EQ(Faults(c, plan.host_of_rank), "") << Describe(c);
+    ASSERT_FALSE(FindBetter(c, plan.objective)) << Describe(c);
+  }
+  EXPECT_GT(placed, 300);
+  EXPECT_GT(split, 60);
+}
+
 // Segment of the gang's first rank.
 std::string SegmentOf(const Case& c) {
   const GangPlan plan = PlanGang(c.cluster, c.request());

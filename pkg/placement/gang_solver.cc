@@ -59,6 +59,7 @@ class Solver {
         groups_(groups),
         scores_(scores),
         options_(options),
+        counter_(places, model, groups),
         steps_left_(options.max_steps) {}
 
   SegmentPlan Run(const Capacity& capacity) {
@@ -117,7 +118,7 @@ class Solver {
   }
 
   SegmentPlan Solve(const Capacity& capacity, PodRule rule) {
-    if (capacity.total < model_.workers || NoRoom(places_, model_, groups_, capacity)) return {};
+    if (capacity.total < model_.workers || counter_.NoRoom(capacity)) return {};
     // Several components in one pod set want more than the closed forms know.
     const bool closed = rule != PodRule::kOther;
     if (closed && model_.equal_components) {
@@ -317,6 +318,7 @@ class Solver {
   const workload::WorkerGroups& groups_;
   const std::vector<SegmentScore>& scores_;
   const SolverOptions& options_;
+  const RoomCounter counter_;
   std::int64_t steps_left_;  // of all searches together
 };
 

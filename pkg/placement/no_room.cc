@@ -12,20 +12,6 @@ namespace {
 
 constexpr int kMostCovered = 16;
 
-// Whether all classes find a place of their own size class by size class, largest first.
-bool CountsFit(const std::vector<int>& sizes, const std::vector<std::int64_t>& rooms) {
-  std::map<int, std::int64_t, std::greater<>> classes;
-  for (int size : sizes) ++classes[size];
-  std::int64_t wanted = 0;
-  for (const auto& [size, count] : classes) {
-    wanted += count;
-    std::int64_t held = 0;
-    for (std::int64_t room : rooms) held += room / size;
-    if (held < wanted) return false;
-  }
-  return true;
-}
-
 // The most stages of `size` workers that segments with these rooms hold, each segment one stage.
 int MostCovered(std::vector<int> rooms, int size) {
   std::erase(rooms, 0);
@@ -52,83 +38,92 @@ int MostCovered(std::vector<int> rooms, int size) {
   return static_cast<int>(whole) + best.back().first;
 }
 
-class Counter {
- public:
-  Counter(const fabric::Places& places, const GangModel& model,
-          const workload::WorkerGroups& groups, const Capacity& capacity)
-      : places_(places), model_(model), groups_(groups), rooms_(capacity.of_segment) {}
-
-  bool NoRoom() {
-    LimitByStages();
-    const std::vector<std::int64_t> rooms(rooms_.begin(), rooms_.end());
-    if (!CountsFit(model_.atoms.size, rooms)) return true;
-    const int atom = *std::min_element(model_.atoms.size.begin(), model_.atoms.size.end());
-    const bool equal =
-        *std::max_element(model_.atoms.size.begin(), model_.atoms.size.end()) == atom;
-    std::int64_t total = 0;
-    std::vector<std::int64_t> pods(static_cast<std::size_t>(places_.num_fabric_pods()), 0);
-    for (fabric::SegmentId s : places_.segments()) {
-      int& room = rooms_[s.index()];
-      if (equal) room -= room % atom;
-      pods[places_.fabric_pod_of(s).index()] += room;
-      total += room;
-    }
-    if (total < model_.workers || !CountsFit(model_.pod_sets.size, pods)) return true;
-    return model_.max_stages_per_segment == 1 && StagesUncovered();
+// Workers that the `limit` largest stages have.
+std::int64_t MostOfStages(const workload::WorkerGroups& groups, int limit) {
+  std::vector<std::int64_t> sizes;
+  for (const auto& workers : groups.workers_of_stage) {
+    sizes.push_back(static_cast<std::int64_t>(workers.size()));
   }
+  std::sort(sizes.rbegin(), sizes.rend());
+  sizes.resize(std::min(sizes.size(), static_cast<std::size_t>(limit)));
+  return std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0});
+}
 
- private:
-  void LimitByStages() {
-    if (model_.max_stages_per_segment == 0) return;
-    std::vector<int> sizes;
-    for (const auto& workers : groups_.workers_of_stage) {
-      sizes.push_back(static_cast<int>(workers.size()));
-    }
-    std::sort(sizes.rbegin(), sizes.rend());
-    sizes.resize(std::min(sizes.size(), static_cast<std::size_t>(model_.max_stages_per_segment)));
-    const int most = std::accumulate(sizes.begin(), sizes.end(), 0);
-    for (int& room : rooms_) room = std::min(room, most);
-  }
-
-  // REQUIRES: at most one stage in a segment.
-  bool StagesUncovered() {
-    const auto stages = static_cast<int>(groups_.workers_of_stage.size());
-    const auto size = groups_.workers_of_stage[0].size();
-    if (size * groups_.workers_of_stage.size() != static_cast<std::size_t>(model_.workers)) {
-      return false;  // of different sizes, or workers of several stages
-    }
-    // Only stages that cannot leave a fabric pod are counted pod by pod.
-    if (!EveryStageInOnePod()) return false;
-    int covered = 0;
-    for (fabric::FabricPodId pod : places_.fabric_pods()) {
-      std::vector<int> rooms;
-      for (fabric::SegmentId s : places_.segments_of(pod)) rooms.push_back(rooms_[s.index()]);
-      covered += MostCovered(std::move(rooms), static_cast<int>(size));
-      if (covered >= stages) return false;
-    }
-    return true;
-  }
-
-  bool EveryStageInOnePod() const {
-    return std::all_of(groups_.workers_of_stage.begin(), groups_.workers_of_stage.end(),
-                       [&](const auto& workers) {
-                         return std::all_of(workers.begin(), workers.end(), [&](int w) {
-                           return model_.pod_sets.of[w] == model_.pod_sets.of[workers[0]];
-                         });
+bool EveryStageInOnePodSet(const GangModel& model, const workload::WorkerGroups& groups) {
+  return std::all_of(groups.workers_of_stage.begin(), groups.workers_of_stage.end(),
+                     [&](const auto& workers) {
+                       return std::all_of(workers.begin(), workers.end(), [&](int w) {
+                         return model.pod_sets.of[w] == model.pod_sets.of[workers[0]];
                        });
-  }
-
-  const fabric::Places& places_;
-  const GangModel& model_;
-  const workload::WorkerGroups& groups_;
-  std::vector<int> rooms_;  // by segment
-};
+                     });
+}
 
 }  // namespace
 
-bool NoRoom(const fabric::Places& places, const GangModel& model,
-            const workload::WorkerGroups& groups, const Capacity& capacity) {
-  return Counter(places, model, groups, capacity).NoRoom();
+RoomCounter::RoomCounter(const fabric::Places& places, const GangModel& model,
+                         const workload::WorkerGroups& groups)
+    : places_(places),
+      workers_(model.workers),
+      atoms_(ClassesOf(model.atoms.size)),
+      pod_sets_(ClassesOf(model.pod_sets.size)) {
+  if (model.max_stages_per_segment == 0) return;
+  most_in_segment_ = MostOfStages(groups, model.max_stages_per_segment);
+  stages_ = static_cast<int>(groups.workers_of_stage.size());
+  // Stages of one size that share no worker.
+  const auto size = static_cast<std::int64_t>(groups.workers_of_stage[0].size());
+  if (model.max_stages_per_segment == 1 && size * stages_ == workers_ && most_in_segment_ == size &&
+      EveryStageInOnePodSet(model, groups)) {
+    cover_size_ = static_cast<int>(size);
+  }
+}
+
+std::vector<RoomCounter::Class> RoomCounter::ClassesOf(const std::vector<int>& sizes) {
+  std::map<int, std::int64_t, std::greater<>> counts;
+  for (int size : sizes) ++counts[size];
+  std::vector<Class> classes;
+  for (const auto& [size, count] : counts) {
+    classes.push_back({size, count + (classes.empty() ? 0 : classes.back().at_least)});
+  }
+  return classes;
+}
+
+bool RoomCounter::Short(const std::vector<Class>& classes, const std::vector<std::int64_t>& rooms) {
+  return std::any_of(classes.begin(), classes.end(), [&](const Class& c) {
+    std::int64_t held = 0;
+    for (std::int64_t room : rooms) held += room / c.size;
+    return held < c.at_least;
+  });
+}
+
+bool RoomCounter::NoRoom(const Capacity& capacity) const {
+  std::vector<std::int64_t> rooms(capacity.of_segment.begin(), capacity.of_segment.end());
+  if (most_in_segment_ > 0) {
+    for (std::int64_t& room : rooms) room = std::min(room, most_in_segment_);
+  }
+  if (Short(atoms_, rooms)) return true;
+  std::int64_t total = 0;
+  std::vector<std::int64_t> pods(static_cast<std::size_t>(places_.num_fabric_pods()), 0);
+  for (fabric::SegmentId s : places_.segments()) {
+    std::int64_t& room = rooms[s.index()];
+    if (atoms_.size() == 1) room -= room % atoms_[0].size;
+    pods[places_.fabric_pod_of(s).index()] += room;
+    total += room;
+  }
+  if (total < workers_ || Short(pod_sets_, pods)) return true;
+  return cover_size_ > 0 && StagesUncovered(rooms);
+}
+
+bool RoomCounter::StagesUncovered(const std::vector<std::int64_t>& rooms) const {
+  int covered = 0;
+  for (fabric::FabricPodId pod : places_.fabric_pods()) {
+    std::vector<int> mine;
+    for (fabric::SegmentId s : places_.segments_of(pod)) {
+      mine.push_back(static_cast<int>(rooms[s.index()]));
+    }
+    covered += MostCovered(std::move(mine), cover_size_);
+    if (covered >= stages_) return false;
+  }
+  return true;
 }
 
 }  // namespace yardmaster::placement

@@ -1,0 +1,71 @@
+#include "pkg/placement/no_room.h"
+
+#include <algorithm>
+#include <gtest/gtest.h>
+
+#include "pkg/placement/testing.h"
+
+namespace yardmaster::placement {
+namespace {
+
+using workload::Mode;
+using workload::Within;
+
+bool NoRoom(const Case& c) {
+  const GangModel model = ModelOf(c.job, c.groups);
+  return RoomCounter(*c.cluster.places, model, c.groups)
+      .NoRoom(CapacityFor(c.cluster, c.request(), model.host_unit));
+}
+
+bool AllEqual(const Partition& classes) {
+  return std::all_of(classes.size.begin(), classes.size.end(),
+                     [&](int size) { return size == classes.size[0]; });
+}
+
+TEST(NoRoomTest, CountingNeverContradictsExhaustiveSearch) {
+  Random random(61);
+  int none = 0, decided = 0;
+  for (int round = 0; round < 2500; ++round) {
+    const Case c = round % 2 == 0 ? WideCase(random) : RandomCase(random, {7, 5});
+    const GangModel model = ModelOf(c.job, c.groups);
+    const bool fits =
+        PlanGang(c.cluster, c.request(), {2'000'000, false}).outcome == Outcome::kPlaced;
+    if (NoRoom(c)) {
+      ASSERT_FALSE(FindBetter(c, std::nullopt)) << Describe(c);
+      ++none;
+    } else if (AllEqual(model.atoms) && AllEqual(model.pod_sets) &&
+               model.max_stages_per_segment == 0) {
+      ASSERT_TRUE(fits) << Describe(c);
+      ++decided;
+    }
+  }
+  EXPECT_GT(none, 200);
+  EXPECT_GT(decided, 500);
+}
+
+TEST(NoRoomTest, LargeGangsAreRefusedWithoutASearch) {
+  // Two stages of 40 hosts, data groups Required in fabric pods of 60 of which 39 are free; tensor
+  // groups of two hosts that are only Preferred would make a search of 80 pieces.
+  Case c = MakeCase(MakeCluster({{20, 20, 20}, {20, 20, 20}}), MakeJob(16, 1, 1, 20, 2));
+  c.job.placement.tensor = {Within::kSegment, Mode::kPreferred};
+  for (std::size_t h = 0; h < c.cluster.hosts.size(); ++h) {
+    if (h % 60 < 21) c.cluster.hosts[h].free_gpus = 0;
+  }
+  const GangPlan plan = PlanGang(c.cluster, c.request(), {1000, false});
+  EXPECT_EQ(plan.outcome, Outcome::kNotNow);
+  for (const Reason& reason : plan.reasons) EXPECT_NE(reason.code, ReasonCode::kSearchCut);
+}
+
+TEST(NoRoomTest, StagesThatShareNoSegmentCoverSegmentsOfTheirOwn) {
+  // Room for 30 hosts, but only three stages of eight can be covered: 5+5, 5+5, 5+5.
+  Case c = MakeCase(MakeCluster({{5, 5, 5, 5, 5, 5}}), MakeJob(8, 1, 1, 8, 3));
+  c.job.placement.max_stages_per_segment = 1;
+  EXPECT_FALSE(NoRoom(c));
+  Case four = MakeCase(MakeCluster({{5, 5, 5, 5, 5, 5, 5}}), MakeJob(8, 1, 1, 8, 4));
+  EXPECT_FALSE(NoRoom(four));
+  four.job.placement.max_stages_per_segment = 1;
+  EXPECT_TRUE(NoRoom(four));
+}
+
+}  // namespace
+}  // namespace yardmaster::placement
