@@ -1,6 +1,7 @@
 // A round of the network planner over a fabric full of gangs: from nothing, with everything as it
 // was, and with one gang more. Usage: network_bench [gangs=1000] [hosts per gang=16]
-// [candidates=128]. Prints CPU time, and the fullest uplink over what an even spread would give.
+// [candidates=128] [judge events=0]. Prints CPU time, and the fullest uplink over what an even
+// spread would give.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -12,6 +13,8 @@
 #include "pkg/plan/planner.h"
 #include "pkg/plan/testing.h"
 #include "pkg/repac/testing.h"
+#include "pkg/sim/evaluate.h"
+#include "pkg/sim/phase_judge.h"
 
 namespace {
 
@@ -24,7 +27,7 @@ double CpuSeconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
 plan::Snapshot MakeWorld(int gangs, int hosts_per_gang) {
   const int per_segment = 128;
   const int hosts = gangs * hosts_per_gang;
-  const int segments = (hosts + per_segment - 1) / per_segment;
+  const int segments = std::max(2, (hosts + per_segment - 1) / per_segment);
   const int pods = (segments + 14) / 15;
   fabric::FabricSpec spec = repac::HpnPod(std::min(segments, 15), per_segment);
   spec.fabric_pods = pods;
@@ -91,6 +94,13 @@ int main(int argc, char** argv) {
   plan::PlanOptions options;
   options.paths = true;
   if (argc > 3) options.input.most_candidates = std::atoi(argv[3]);
+  const std::int64_t events = argc > 4 ? std::atoll(argv[4]) : 0;
+  if (events > 0) {
+    options.input.judge = [events](const crux::Problem& problem) {
+      return std::make_unique<sim::PhaseJudge>(problem, sim::DefaultWindow(problem, nullptr),
+                                               events);
+    };
+  }
   std::printf("%zu gangs of %d hosts, %d hosts in all\n", snapshot.jobs.size(), hosts,
               snapshot.places->num_hosts());
   plan::JobState last = snapshot.jobs.back();
@@ -103,10 +113,11 @@ int main(int argc, char** argv) {
     const double planned = CpuSeconds();
     former = plan::Remember(plan, snapshot, former);
     std::printf(
-        "%-22s %7.0f ms, remembering %5.0f ms; flows: %d kept, %d changed, %d new, %d "
+        "%-22s %7.0f ms%s, remembering %5.0f ms; flows: %d kept, %d changed, %d new, %d "
         "without a port; levels used %zu\n",
-        what, (planned - begin) * 1e3, (CpuSeconds() - planned) * 1e3, plan.network.kept_flows,
-        plan.network.changed_flows, plan.network.new_flows, plan.network.unplanned_flows, [&] {
+        what, (planned - begin) * 1e3, plan.network.judged ? " (judged)" : "",
+        (CpuSeconds() - planned) * 1e3, plan.network.kept_flows, plan.network.changed_flows,
+        plan.network.new_flows, plan.network.unplanned_flows, [&] {
           std::set<int> levels;
           for (const plan::JobPlan& job : plan.jobs) {
             if (job.network) levels.insert(job.network->level);

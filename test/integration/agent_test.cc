@@ -12,6 +12,7 @@
 #include "nlohmann/json.hpp"
 
 #include "pkg/api/path_plan.h"
+#include "pkg/api/profile_report.h"
 #include "pkg/base/clock.h"
 #include "pkg/base/strings.h"
 #include "pkg/rpc/agent_client.h"
