@@ -1,10 +1,13 @@
 // Manifests of `kubectl yardmaster plan`: whatever the bytes, the answer is a report or an error,
-// and every new placement passes the verifier in the room that the ones before it left.
+// and every new placement passes the verifier in the room that the ones before it left; so does
+// what a job would get once the gangs stopped for it have left.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "pkg/cli/manifests.h"
 #include "pkg/cli/plan_command.h"
@@ -12,8 +15,53 @@
 #include "pkg/plan/verifier.h"
 #include "pkg/state/snapshot_builder.h"
 
+namespace {
+
+using namespace yardmaster;  // NOLINT: a program of one file
+
+// Adds `gpus` per rank to what is free on the hosts.
+void Free(const std::vector<fabric::HostId>& host_of_rank, int gpus, plan::Snapshot& snapshot) {
+  for (const fabric::HostId host : host_of_rank) {
+    if (!host.valid()) continue;
+    placement::HostState& state = snapshot.cluster.hosts[host.index()];
+    state.free_gpus = static_cast<std::int16_t>(std::min<int>(state.gpus, state.free_gpus + gpus));
+  }
+}
+
+void Verify(const plan::Snapshot& snapshot, int job, const placement::GangPlan& gang,
+            bool uses_backup) {
+  if (!plan::VerifyPlacement(snapshot, job, gang.host_of_rank, uses_backup).ok()) std::abort();
+}
+
+void CheckPlan(plan::Snapshot snapshot) {
+  plan::PlanOptions options;
+  options.placement.max_steps = 2000;
+  options.network = false;
+  options.preemptions = 4;
+  const plan::Plan plan = plan::MakePlan(snapshot, options);
+  plan::Snapshot after = snapshot;  // the stopped ones have left
+  auto gpus = [&](int job) {
+    return snapshot.jobs[static_cast<std::size_t>(job)].job.gpus_per_worker;
+  };
+  for (const plan::JobPlan& job : plan.jobs) {
+    if (job.is_new) {
+      Verify(snapshot, job.job, job.gang, job.uses_backup);
+      Free(job.gang.host_of_rank, -gpus(job.job), snapshot);
+      Free(job.gang.host_of_rank, -gpus(job.job), after);
+    }
+    if (!job.preemption) continue;
+    for (int victim : job.preemption->victims) {
+      Free(snapshot.jobs[static_cast<std::size_t>(victim)].assignment->host_of_rank, gpus(victim),
+           after);
+    }
+    Verify(after, job.job, job.preemption->gang, false);
+    Free(job.preemption->gang.host_of_rank, -gpus(job.job), after);
+  }
+}
+
+}  // namespace
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace yardmaster;  // NOLINT: a program of one function
   const std::string text(reinterpret_cast<const char*>(data), size);
   std::istringstream again(text), in(text);
   std::ostringstream out, err;
@@ -25,20 +73,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (code != 1) std::abort();
     return 0;
   }
-  plan::Snapshot snapshot = state::BuildSnapshot(manifests->world);
-  plan::PlanOptions options;
-  options.placement.max_steps = 2000;
-  options.network = false;
-  const plan::Plan plan = plan::MakePlan(snapshot, options);
-  for (const plan::JobPlan& job : plan.jobs) {
-    if (!job.is_new) continue;
-    if (!plan::VerifyPlacement(snapshot, job.job, job.gang.host_of_rank, job.uses_backup).ok()) {
-      std::abort();
-    }
-    const int gpus = snapshot.jobs[static_cast<std::size_t>(job.job)].job.gpus_per_worker;
-    for (const fabric::HostId host : job.gang.host_of_rank) {
-      snapshot.cluster.hosts[host.index()].free_gpus -= static_cast<std::int16_t>(gpus);
-    }
-  }
+  CheckPlan(state::BuildSnapshot(manifests->world));
   return 0;
 }
