@@ -36,13 +36,15 @@ Condition Of(const char* type, ConditionStatus status, const char* reason, std::
 }
 
 Condition LinksUp(const NetworkHealth& health) {
-  if (!health.links_problem.empty()) {
-    return Of(kLinksUpCondition, ConditionStatus::kFalse, "ReportUnusable", health.links_problem);
-  }
+  std::vector<std::string> parts;
+  if (!health.links_problem.empty()) parts.push_back(health.links_problem);
   if (!health.down.empty()) {
-    std::string text = StrCat(Count(static_cast<std::int64_t>(health.down.size()), "cable"),
-                              " down: ", Listed(health.down));
-    return Of(kLinksUpCondition, ConditionStatus::kFalse, "LinksDown", std::move(text));
+    parts.push_back(StrCat(Count(static_cast<std::int64_t>(health.down.size()), "cable"),
+                           " down: ", Listed(health.down)));
+  }
+  if (!parts.empty()) {
+    return Of(kLinksUpCondition, ConditionStatus::kFalse,
+              health.links_problem.empty() ? "LinksDown" : "ReportUnusable", Join(parts, "; "));
   }
   if (health.held > 0) {
     return Of(kLinksUpCondition, ConditionStatus::kTrue, "HeldBack",

@@ -51,5 +51,35 @@ TEST(FabricStatusTest, ASecondFabricIsNotUsedAndCountsNothing) {
   EXPECT_FALSE(api::IsTrue(status.conditions, "Ready"));
 }
 
+TEST(FabricStatusTest, TheConditionsOfTheNetworkNameWhatIsWrong) {
+  NetworkHealth health;
+  api::FabricStatus status;
+  AddNetworkConditions(health, 4, 1000, status);
+  EXPECT_EQ(api::FindCondition(status.conditions, kLinksUpCondition)->reason, "AllUp");
+  EXPECT_EQ(api::FindCondition(status.conditions, kPathsPlannedCondition)->reason, "Planned");
+  for (int i = 0; i < 20; ++i) health.down.push_back("cable" + std::to_string(i));
+  health.links_problem = "no such switch";
+  health.unplanned_flows = 3;
+  health.unplanned_reason = "per packet";
+  repac::RoleTrust wrong;
+  wrong.role = "tor";
+  wrong.verdict = repac::Verdict::kMistrusted;
+  wrong.example = "took another link";
+  health.evidence.roles = {wrong};
+  AddNetworkConditions(health, 4, 2000, status);
+  const api::Condition* links = api::FindCondition(status.conditions, kLinksUpCondition);
+  EXPECT_EQ(links->message.find("no such switch; 20 cables down: cable0, "), 0u) << links->message;
+  EXPECT_NE(links->message.find("and 12 more"), std::string::npos);
+  EXPECT_EQ(links->transition_ms, 2000);
+  EXPECT_EQ(api::FindCondition(status.conditions, kPathsTrustedCondition)
+                ->message.find("tor: took another link"),
+            0u);
+  EXPECT_NE(api::FindCondition(status.conditions, kPathsPlannedCondition)->message.find("per pack"),
+            std::string::npos);
+  const auto before = status;
+  AddNetworkConditions(health, 4, 3000, status);
+  EXPECT_EQ(status, before);
+}
+
 }  // namespace
 }  // namespace yardmaster::op
