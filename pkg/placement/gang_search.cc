@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <tuple>
 
 #include "pkg/placement/search_space.h"
@@ -26,6 +27,52 @@ int PlacesFor(std::int64_t need, const std::vector<int>& rooms) {
   for (std::size_t i = 0; i < rooms.size() && need > 0; ++i, ++places) need -= rooms[i];
   return need > 0 ? static_cast<int>(rooms.size()) + 1 : places;
 }
+
+// Units that tensor groups join: a place with room for c workers holds at most c div z of them
+// whole, z being the size of the smallest, and each of the others splits at least its cheapest
+// group.
+class TensorUnits {
+ public:
+  explicit TensorUnits(const SearchProblem& problem) : home_(problem.piece_size.size()) {
+    std::iota(home_.begin(), home_.end(), 0);
+    for (const SearchGroup& group : problem.groups) {
+      if (!group.tensor) continue;
+      for (int piece : group.pieces) home_[Root(piece)] = Root(group.pieces[0]);
+      cheapest_ = cheapest_ == 0 ? group.count : std::min(cheapest_, group.count);
+    }
+    std::vector<int> size(home_.size(), 0);
+    std::vector<int> pieces(home_.size(), 0);
+    for (std::size_t p = 0; p < home_.size(); ++p) {
+      const int root = Root(static_cast<int>(p));
+      size[root] += problem.piece_size[p];
+      ++pieces[root];
+    }
+    for (std::size_t u = 0; u < size.size(); ++u) {
+      if (pieces[u] < 2) continue;
+      ++count_;
+      smallest_ = smallest_ == 0 ? size[u] : std::min(smallest_, size[u]);
+    }
+  }
+
+  // What they cost at least over places with these rooms.
+  std::int64_t SplitsIn(const std::vector<int>& rooms) const {
+    if (count_ == 0) return 0;
+    std::int64_t whole = 0;
+    for (int room : rooms) whole += room / smallest_;
+    return std::max<std::int64_t>(0, count_ - whole) * cheapest_;
+  }
+
+ private:
+  int Root(int piece) {
+    while (home_[piece] != piece) piece = home_[piece] = home_[home_[piece]];
+    return piece;
+  }
+
+  std::vector<int> home_;
+  std::int64_t cheapest_ = 0;  // of all tensor groups
+  std::int64_t count_ = 0;     // units of several pieces
+  int smallest_ = 0;           // of them, in workers
+};
 
 // Above every room.
 constexpr int kRoomy = 1 << 30;
@@ -53,6 +100,11 @@ class Search {
         std::int64_t{1} * num_groups() * (num_segments() + num_pods()) > 20'000'000;
     result_.bound =
         ComponentBound(0) + Objective{0, 0, 0, 0, PodsFor(space_.total), SegmentsFor(space_.total)};
+    const TensorUnits units(problem_);
+    result_.bound.tensor_split_segments =
+        std::max(result_.bound.tensor_split_segments, units.SplitsIn(space_.capacity));
+    result_.bound.tensor_split_fabric_pods =
+        std::max(result_.bound.tensor_split_fabric_pods, units.SplitsIn(space_.pod_capacity));
     if (options_.incumbent) best_ = *options_.incumbent;
     if (too_large) {
       result_.exact = false;
@@ -288,7 +340,8 @@ class Search {
     result_.segment.assign(space_.order.size(), -1);
     for (int i = 0; i < num_pieces(); ++i)
       result_.segment[space_.order[i]] = space_.original[chosen_[i]];
-    if (options_.any) done_ = true;
+    // Nothing is better than the bound.
+    if (options_.any || cost_ <= result_.bound) done_ = true;
   }
 
   void Descend(int i) {

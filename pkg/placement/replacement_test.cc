@@ -147,5 +147,54 @@ TEST(ReplacementTest, OnlyLostRanksMoveAndLimitsHold) {
   EXPECT_GT(placed, 200);
 }
 
+// Some host of its old segment for every lost rank from `k` on.
+bool SomeReplacement(const Case& open, const Cluster& now, const fabric::BackupPolicy& policy,
+                     const std::vector<int>& lost, std::size_t k, std::vector<HostId>& hosts) {
+  if (k == lost.size()) return Faults(open, hosts).empty();
+  HostId& mine = hosts[static_cast<std::size_t>(lost[k])];
+  const HostId before = mine;
+  for (HostId id : now.places->hosts_of(now.places->segment_of(before))) {
+    const HostState& host = now.hosts[id.index()];
+    const bool allowed = host.backup || policy.borrow_in_segment;
+    if (!allowed || host.out != HostOut::kNo || host.reserved_for >= 0) continue;
+    mine = id;
+    if (SomeReplacement(open, now, policy, lost, k + 1, hosts)) return true;
+  }
+  mine = before;
+  return false;
+}
+
+TEST(ReplacementTest, NobodyWaitsWhoseSegmentHasHostsForAll) {
+  Random random(8);
+  int waiting = 0;
+  for (int round = 0; round < 6000; ++round) {
+    Case c = RandomCase(random, {6, 4, true});
+    const GangPlan before = PlanGang(c.cluster, c.request(), {200'000, false});
+    if (before.outcome != Outcome::kPlaced) continue;
+    const HostId first = before.host_of_rank[random.Below(before.host_of_rank.size())];
+    const HostId second = before.host_of_rank[random.Below(before.host_of_rank.size())];
+    std::vector<int> lost;
+    Case later = c;
+    for (int rank = 0; rank < c.job.workers; ++rank) {
+      const HostId host = before.host_of_rank[static_cast<std::size_t>(rank)];
+      later.cluster.hosts[host.index()].free_gpus -=
+          static_cast<std::int16_t>(c.job.gpus_per_worker);
+      if (host == first || host == second) lost.push_back(rank);
+    }
+    for (HostId host : {first, second}) later.cluster.hosts[host.index()].out = HostOut::kNotReady;
+    const fabric::BackupPolicy policy = random.Below(2) == 0 ? kBackupOnly : kBorrowInSegment;
+    const GangPlan plan =
+        ReplaceHosts(later.cluster, later.request(), before.host_of_rank, lost, policy);
+    if (plan.outcome == Outcome::kPlaced) continue;
+    ++waiting;
+    Case open = c;  // as if the gang started anew where it is, backup hosts included
+    for (HostState& host : open.cluster.hosts) host.backup = false;
+    for (HostId host : {first, second}) open.cluster.hosts[host.index()].out = HostOut::kNotReady;
+    std::vector<HostId> hosts = before.host_of_rank;
+    ASSERT_FALSE(SomeReplacement(open, later.cluster, policy, lost, 0, hosts)) << Describe(c);
+  }
+  EXPECT_GT(waiting, 500);
+}
+
 }  // namespace
 }  // namespace yardmaster::placement
