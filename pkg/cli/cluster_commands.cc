@@ -9,6 +9,7 @@
 #include "pkg/cli/flags.h"
 #include "pkg/cli/overview.h"
 #include "pkg/cli/print_objects.h"
+#include "pkg/config/yaml.h"
 
 namespace yardmaster::cli {
 
@@ -19,6 +20,7 @@ struct Flags {
   std::string what;
   std::string namespace_name;
   bool all_namespaces = false;
+  std::string output;
 };
 
 void DeclareCommon(Flags& flags, CLI::App& app) {
@@ -34,6 +36,14 @@ absl::StatusOr<state::World> ReadWorld(Flags& flags, const Connector& connect, s
   YM_ASSIGN_OR_RETURN(state::World world, ReadCluster(*connection.client));
   for (const std::string& problem : world.problems) err << "warning: " << problem << "\n";
   return world;
+}
+
+void PrintAnswer(const nlohmann::json& answer, const std::string& format, std::ostream& out) {
+  if (format == "yaml") {
+    out << config::EmitYaml(answer);
+  } else {
+    out << answer.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+  }
 }
 
 int Fail(const absl::Status& status, std::ostream& err) {
@@ -52,17 +62,30 @@ int RunGetCommand(const std::vector<std::string>& args, const Connector& connect
       ->check(CLI::IsMember({"jobs", "segments"}));
   DeclareCommon(flags, app);
   app.add_flag("-A,--all-namespaces", flags.all_namespaces, "jobs of all namespaces");
+  app.add_option("-o,--output", flags.output, "wide, json or yaml; a table when left out")
+      ->check(CLI::IsMember({"wide", "json", "yaml"}));
   if (const std::optional<int> code = ParseFlags(app, args, out, err)) return *code;
   // The overview of everything is of all namespaces unless one is asked for.
   const bool everywhere =
       flags.all_namespaces || (flags.what.empty() && flags.namespace_name.empty());
   const absl::StatusOr<state::World> world = ReadWorld(flags, connect, err);
   if (!world.ok()) return Fail(world.status(), err);
+  const bool whole = !flags.output.empty();
+  Table jobs, segments;
   if (flags.what != "segments") {
-    PrintTable(JobsTable(*world, everywhere ? "" : flags.namespace_name), out);
+    jobs = JobsTable(*world, everywhere ? "" : flags.namespace_name, whole);
   }
+  if (flags.what != "jobs") segments = SegmentsTable(*world);
+  if (flags.output == "json" || flags.output == "yaml") {
+    nlohmann::json answer = nlohmann::json::object();
+    if (flags.what != "segments") answer["jobs"] = RowsAsJson(jobs);
+    if (flags.what != "jobs") answer["segments"] = RowsAsJson(segments);
+    PrintAnswer(answer, flags.output, out);
+    return 0;
+  }
+  PrintTable(jobs, out);
   if (flags.what.empty()) out << "\n";
-  if (flags.what != "jobs") PrintTable(SegmentsTable(*world), out);
+  PrintTable(segments, out);
   return 0;
 }
 
@@ -72,9 +95,17 @@ int RunExplainCommand(const std::vector<std::string>& args, const Connector& con
   CLI::App app("Where a job stands and why", "kubectl yardmaster explain");
   app.add_option("job", flags.what, "name of a TrainingJob, or of a Gang")->required();
   DeclareCommon(flags, app);
+  app.add_option("-o,--output", flags.output, "json or yaml; text when left out")
+      ->check(CLI::IsMember({"json", "yaml"}));
   if (const std::optional<int> code = ParseFlags(app, args, out, err)) return *code;
   const absl::StatusOr<state::World> world = ReadWorld(flags, connect, err);
   if (!world.ok()) return Fail(world.status(), err);
+  if (!flags.output.empty()) {
+    const auto answer = ExplainAsJson(*world, flags.namespace_name, flags.what);
+    if (!answer.ok()) return Fail(answer.status(), err);
+    PrintAnswer(*answer, flags.output, out);
+    return 0;
+  }
   const absl::StatusOr<std::string> text = Explain(*world, flags.namespace_name, flags.what);
   if (!text.ok()) return Fail(text.status(), err);
   out << *text;

@@ -2,6 +2,7 @@
 //
 //   -n, --namespace NS     the jobs of one namespace (default: the context's)
 //   -A, --all-namespaces   get jobs: of all (the default of plain `get`)
+//   -o wide|json|yaml      get; explain knows json and yaml
 //   --kubeconfig FILE, --context NAME   which cluster, as kubectl has it
 //
 // How a cluster is reached is the caller's: a Connector. Returns the exit code: 0 answered, 1 the

@@ -1,11 +1,15 @@
 #include "pkg/cli/overview.h"
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <set>
 #include <tuple>
 
+#include "nlohmann/json.hpp"
+
 #include "pkg/api/field_reader.h"
+#include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/plan/planner.h"
 #include "pkg/state/snapshot_builder.h"
@@ -82,7 +86,7 @@ std::string Shortened(const std::string& text) {
   return text.size() <= kMax ? text : text.substr(0, kMax - 3) + "...";
 }
 
-std::vector<std::string> JobRow(const Subject& subject) {
+std::vector<std::string> JobRow(const Subject& subject, bool wide) {
   const int workers =
       subject.gang != nullptr ? subject.gang->job.workers : subject.job->job.workers;
   std::vector<std::string> row = {
@@ -95,6 +99,11 @@ std::vector<std::string> JobRow(const Subject& subject) {
       "-",
       "-",
       ""};
+  if (wide) {
+    const api::JobSpec& job = subject.gang != nullptr ? subject.gang->job : subject.job->job;
+    row.push_back(StrCat(job.priority));
+    row.push_back(subject.gang != nullptr ? StrCat(subject.gang->status.plan_generation) : "-");
+  }
   if (subject.gang == nullptr) return row;
   const api::GangStatus& status = subject.gang->status;
   std::vector<std::string> segments;
@@ -102,7 +111,10 @@ std::vector<std::string> JobRow(const Subject& subject) {
   if (segments.size() > 3) segments = {StrCat(segments.size(), " segments")};
   if (!segments.empty()) row[6] = Join(segments, ",");
   if (status.network) row[7] = StrCat(status.network->level);
-  if (!status.committed() && !status.reasons.empty()) row[8] = Shortened(status.reasons[0].message);
+  if (!status.committed() && !status.reasons.empty()) {
+    const std::string& reason = status.reasons[0].message;
+    row[8] = wide ? reason : Shortened(reason);
+  }
   return row;
 }
 
@@ -211,14 +223,58 @@ void ExplainWaiting(const state::World& world, const workload::JobKey& key, std:
   }
 }
 
+absl::StatusOr<Subject> FindSubject(const state::World& world, const std::string& namespace_name,
+                                    const std::string& job) {
+  std::vector<std::string> names;
+  for (Subject& subject : SubjectsOf(world)) {
+    if (subject.namespace_name != namespace_name) continue;
+    names.push_back(subject.name);
+    if (subject.name == job || subject.key().name == job) return std::move(subject);
+  }
+  const std::string meant = api::Nearest(job, names);
+  return absl::NotFoundError(StrCat("there is no job ", job, " in namespace ", namespace_name,
+                                    meant.empty() ? "; kubectl yardmaster get jobs -A lists them"
+                                                  : StrCat("; did you mean ", meant, "?")));
+}
+
+std::string ExplainSubject(const state::World& world, const Subject& subject) {
+  std::string out;
+  AddLine(out, "job:", StrCat(subject.kind, " ", subject.namespace_name, "/", subject.name));
+  AddLine(out, "state:", StateOf(subject));
+  if (subject.gang != nullptr && subject.gang->status.committed()) {
+    ExplainPlacement(*subject.gang, out);
+  } else {
+    ExplainWaiting(world, subject.key(), out);
+  }
+  if (subject.job != nullptr) ExplainConditions(subject.job->status.conditions, out);
+  if (subject.gang != nullptr) ExplainConditions(subject.gang->status.conditions, out);
+  return out;
+}
+
+// "FABRIC POD" -> "fabricPod".
+std::string FieldName(const std::string& header) {
+  std::string out;
+  bool next_upper = false;
+  for (char c : header) {
+    if (c == ' ') {
+      next_upper = true;
+      continue;
+    }
+    out += next_upper ? c : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    next_upper = false;
+  }
+  return out;
+}
+
 }  // namespace
 
-Table JobsTable(const state::World& world, const std::string& namespace_name) {
+Table JobsTable(const state::World& world, const std::string& namespace_name, bool wide) {
   Table rows = {
       {"NAMESPACE", "NAME", "KIND", "STATE", "WORKERS", "READY", "SEGMENTS", "LEVEL", "REASON"}};
+  if (wide) rows[0].insert(rows[0].end(), {"PRIORITY", "PLAN"});
   for (const Subject& subject : SubjectsOf(world)) {
     if (!namespace_name.empty() && subject.namespace_name != namespace_name) continue;
-    rows.push_back(JobRow(subject));
+    rows.push_back(JobRow(subject, wide));
   }
   return rows;
 }
@@ -238,27 +294,42 @@ Table SegmentsTable(const state::World& world) {
 
 absl::StatusOr<std::string> Explain(const state::World& world, const std::string& namespace_name,
                                     const std::string& job) {
-  std::vector<std::string> names;
-  for (const Subject& subject : SubjectsOf(world)) {
-    if (subject.namespace_name != namespace_name) continue;
-    names.push_back(subject.name);
-    if (subject.name != job && subject.key().name != job) continue;
-    std::string out;
-    AddLine(out, "job:", StrCat(subject.kind, " ", subject.namespace_name, "/", subject.name));
-    AddLine(out, "state:", StateOf(subject));
-    if (subject.gang != nullptr && subject.gang->status.committed()) {
-      ExplainPlacement(*subject.gang, out);
-    } else {
-      ExplainWaiting(world, subject.key(), out);
+  YM_ASSIGN_OR_RETURN(const Subject subject, FindSubject(world, namespace_name, job));
+  return ExplainSubject(world, subject);
+}
+
+absl::StatusOr<nlohmann::json> ExplainAsJson(const state::World& world,
+                                             const std::string& namespace_name,
+                                             const std::string& job) {
+  YM_ASSIGN_OR_RETURN(const Subject subject, FindSubject(world, namespace_name, job));
+  std::vector<std::string> lines = Split(ExplainSubject(world, subject), '\n');
+  while (!lines.empty() && lines.back().empty()) lines.pop_back();
+  nlohmann::json out = {{"namespace", subject.namespace_name},
+                        {"name", subject.name},
+                        {"kind", subject.kind},
+                        {"state", StateOf(subject)},
+                        {"lines", std::move(lines)}};
+  if (subject.job != nullptr) out["trainingJob"] = api::EncodeTrainingJob(*subject.job);
+  if (subject.gang != nullptr) out["gang"] = api::EncodeGang(*subject.gang);
+  return out;
+}
+
+nlohmann::json RowsAsJson(const Table& table) {
+  nlohmann::json out = nlohmann::json::array();
+  for (std::size_t r = 1; r < table.size(); ++r) {
+    nlohmann::json row = nlohmann::json::object();
+    for (std::size_t c = 0; c < table[r].size(); ++c) {
+      const std::string& text = table[r][c];
+      nlohmann::json& cell = row[FieldName(table[0][c])];
+      if (const auto number = ParseNumber<std::int64_t>(text)) {
+        cell = *number;
+      } else if (text != "-") {
+        cell = text;
+      }
     }
-    if (subject.job != nullptr) ExplainConditions(subject.job->status.conditions, out);
-    if (subject.gang != nullptr) ExplainConditions(subject.gang->status.conditions, out);
-    return out;
+    out.push_back(std::move(row));
   }
-  const std::string meant = api::Nearest(job, names);
-  return absl::NotFoundError(StrCat("there is no job ", job, " in namespace ", namespace_name,
-                                    meant.empty() ? "; kubectl yardmaster get jobs -A lists them"
-                                                  : StrCat("; did you mean ", meant, "?")));
+  return out;
 }
 
 }  // namespace yardmaster::cli

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "nlohmann/json_fwd.hpp"
 
 #include "pkg/state/world.h"
 
@@ -15,8 +16,8 @@ namespace yardmaster::cli {
 using Table = std::vector<std::vector<std::string>>;
 
 // One row per gang and per TrainingJob without one, by namespace and name. `namespace_name` empty:
-// all namespaces.
-Table JobsTable(const state::World& world, const std::string& namespace_name);
+// all namespaces. `wide`: also PRIORITY and PLAN, and reasons in full.
+Table JobsTable(const state::World& world, const std::string& namespace_name, bool wide = false);
 
 // One row per segment: its hosts, how many are free, held, out and kept as backup.
 Table SegmentsTable(const state::World& world);
@@ -26,5 +27,15 @@ Table SegmentsTable(const state::World& world);
 // name. Errors: NotFound that names what is near.
 absl::StatusOr<std::string> Explain(const state::World& world, const std::string& namespace_name,
                                     const std::string& job);
+
+// The same as an object: `namespace`, `name`, `kind`, `state`, `lines` (the text), and the objects
+// `trainingJob` and `gang` where there are any. Errors: as Explain.
+absl::StatusOr<nlohmann::json> ExplainAsJson(const state::World& world,
+                                             const std::string& namespace_name,
+                                             const std::string& job);
+
+// Rows as objects, keys from the header ("FABRIC POD": fabricPod); whole numbers are numbers, "-"
+// is null.
+nlohmann::json RowsAsJson(const Table& table);
 
 }  // namespace yardmaster::cli

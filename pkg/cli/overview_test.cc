@@ -171,5 +171,32 @@ TEST_F(OverviewTest, TheVerbsAnswerAndFailWithTheRightCodes) {
   EXPECT_EQ(RunGetCommand({"jobs"}, connect, out, err), 1);
 }
 
+TEST_F(OverviewTest, RowsAsObjectsHaveTheNamesOfTheColumns) {
+  Job("a", {{"workers", 2}});
+  Placed("a");
+  const nlohmann::json jobs = RowsAsJson(JobsTable(World(), "", /*wide=*/true));
+  ASSERT_FALSE(jobs.empty());
+  EXPECT_EQ(jobs[0]["namespace"], "default");
+  EXPECT_TRUE(jobs[0]["workers"].is_number_integer());
+  EXPECT_TRUE(jobs[0].contains("priority"));
+  const nlohmann::json segments = RowsAsJson(SegmentsTable(World()));
+  EXPECT_TRUE(segments[0].contains("fabricPod"));
+  EXPECT_EQ(RowsAsJson({{"A", "B C"}, {"-", "x 1"}}),
+            nlohmann::json::parse(R"([{"a": null, "bC": "x 1"}])"));
+}
+
+TEST_F(OverviewTest, AnExplanationAsJsonHasTheTextAndTheObjects) {
+  Job("a", {{"workers", 2}});
+  Placed("a");
+  auto text = Explain(World(), "default", "a");
+  auto object = ExplainAsJson(World(), "default", "a");
+  ASSERT_TRUE(object.ok()) << object.status();
+  std::string joined;
+  for (const nlohmann::json& line : (*object)["lines"]) joined += line.get<std::string>() + "\n";
+  EXPECT_EQ(joined, *text);
+  EXPECT_TRUE(object->contains("gang"));
+  EXPECT_FALSE(ExplainAsJson(World(), "default", "nobody").ok());
+}
+
 }  // namespace
 }  // namespace yardmaster::cli
