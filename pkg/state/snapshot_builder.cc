@@ -28,18 +28,22 @@ struct PodRank {
   std::optional<api::Membership> membership;
 };
 
+// The slot was made from what labels say; they are read first, because that needs no JSON for each
+// pod in each pass.
 std::optional<PodRank> RankOfPod(const api::Pod& pod) {
-  if (const auto text = api::Find(pod.metadata.annotations, api::kSlotAnnotation)) {
-    absl::StatusOr<api::Slot> slot = api::DecodeSlot(*text);
-    if (slot.ok()) {
-      return PodRank{{pod.metadata.namespace_name, slot->gang}, slot->rank, std::nullopt};
+  if (api::WantsGang(pod)) {
+    auto membership = api::ResolveMembership(pod);
+    if (membership.ok() && *membership) {
+      return PodRank{{pod.metadata.namespace_name, (*membership)->gang_name},
+                     std::nullopt,
+                     *std::move(*membership)};
     }
   }
-  if (!api::WantsGang(pod)) return std::nullopt;
-  auto membership = api::ResolveMembership(pod);
-  if (!membership.ok() || !*membership) return std::nullopt;
-  return PodRank{
-      {pod.metadata.namespace_name, (*membership)->gang_name}, std::nullopt, **membership};
+  const auto text = api::Find(pod.metadata.annotations, api::kSlotAnnotation);
+  if (!text) return std::nullopt;
+  absl::StatusOr<api::Slot> slot = api::DecodeSlot(*text);
+  if (!slot.ok()) return std::nullopt;
+  return PodRank{{pod.metadata.namespace_name, slot->gang}, slot->rank, std::nullopt};
 }
 
 bool Ended(const api::TrainingJob& job) {
