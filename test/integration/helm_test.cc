@@ -186,7 +186,7 @@ TEST_F(HelmTest, PodsThatAskForAGangAndNoOthersAreGated) {
   EXPECT_THAT(GatesOf("own-gate"), ElementsAre("yardmaster.dev/placement"));
 }
 
-TEST_F(HelmTest, AnAgentChangesOneAnnotationOfItsOwnNode) {
+TEST_F(HelmTest, AnAgentChangesItsAnnotationsOfItsOwnNodeAndItsPods) {
   for (const char* node : {"n1", "n2"}) {
     ASSERT_TRUE(plane_
                     ->Apply(StrCat(R"({"apiVersion": "v1", "kind": "Node", "metadata": {"name": ")",
@@ -218,6 +218,38 @@ TEST_F(HelmTest, AnAgentChangesOneAnnotationOfItsOwnNode) {
         R"({"spec": {"unschedulable": true}})"}) {
     EXPECT_THAT(MessageOf(patch("n1", body)), HasSubstr("nothing of its Node but")) << body;
   }
+
+  // Of the pods of its node it changes the measured profile.
+  for (const char* node : {"n1", "n2"}) {
+    const std::string pod = StrCat(
+        R"({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "on-)", node,
+        R"(", "namespace": "default", "annotations": {"a": "b"}}, "spec": {"nodeName": ")", node,
+        R"(", "automountServiceAccountToken": false, "tolerations": [{"operator": "Exists"}],)",
+        R"("containers": [{"name": "c", "image": "registry.example/c"}]}})");
+    ASSERT_TRUE(plane_->Apply(pod).ok());
+  }
+  const auto patch_pod = [&](const std::string& pod, const std::string& type,
+                             const std::string& body) {
+    return RunProgram({plane_->bin() + "/kubectl", "--kubeconfig=/dev/null",
+                       "--server=" + plane_->api_server(),
+                       "--certificate-authority=" + plane_->ca_file(), "--token=" + bearer, "patch",
+                       "pod", pod, "-n", "default", "--type=" + type, "--patch", body})
+        .status();
+  };
+  constexpr char kProfile[] = R"({"metadata": {"annotations": {"yardmaster.dev/profile": "x"}}})";
+  EXPECT_TRUE(Eventually([&] { return !patch_pod("on-n2", "merge", kProfile).ok(); }));
+  EXPECT_THAT(MessageOf(patch_pod("on-n2", "merge", kProfile)),
+              HasSubstr("pods of its own node only"));
+  EXPECT_TRUE(patch_pod("on-n1", "merge", kProfile).ok());
+  for (const char* body : {R"({"metadata": {"annotations": {"a": "c"}}})",
+                           R"({"metadata": {"annotations": {"yardmaster.dev/slot": "x"}}})",
+                           R"({"metadata": {"labels": {"x": "y"}}})"}) {
+    EXPECT_THAT(MessageOf(patch_pod("on-n1", "merge", body)), HasSubstr("nothing of a pod but"))
+        << body;
+  }
+  constexpr char kImage[] =
+      R"([{"op": "replace", "path": "/spec/containers/0/image", "value": "registry.example/evil"}])";
+  EXPECT_THAT(MessageOf(patch_pod("on-n1", "json", kImage)), HasSubstr("nothing of a pod but"));
 }
 
 }  // namespace
