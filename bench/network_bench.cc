@@ -93,6 +93,7 @@ int main(int argc, char** argv) {
   plan::Snapshot snapshot = MakeWorld(gangs, hosts);
   plan::PlanOptions options;
   options.paths = true;
+  options.input.predict_shares = true;
   if (argc > 3) options.input.most_candidates = std::atoi(argv[3]);
   const std::int64_t events = argc > 4 ? std::atoll(argv[4]) : 0;
   if (events > 0) {
