@@ -56,6 +56,26 @@ TEST(NoRoomTest, LargeGangsAreRefusedWithoutASearch) {
   for (const Reason& reason : plan.reasons) EXPECT_NE(reason.code, ReasonCode::kSearchCut);
 }
 
+TEST(NoRoomTest, WhatCountingAllowsIsPlacedHoweverShortTheSearch) {
+  Random random(62);
+  int placed = 0;
+  for (int round = 0; round < 1500; ++round) {
+    const Case c = WideCase(random);
+    const GangModel model = ModelOf(c.job, c.groups);
+    if (!AllEqual(model.atoms) || !AllEqual(model.pod_sets) || model.max_stages_per_segment > 0 ||
+        NoRoom(c)) {
+      continue;
+    }
+    const GangPlan plan = PlanGang(c.cluster, c.request(), {1, false});
+    ASSERT_EQ(plan.outcome, Outcome::kPlaced) << Describe(c);
+    ASSERT_EQ(Faults(c, plan.host_of_rank), "") << Describe(c);
+    ASSERT_FALSE(plan.optimal ? FindBetter(c, plan.objective) : FindBetter(c, plan.bound))
+        << Describe(c);
+    ++placed;
+  }
+  EXPECT_GT(placed, 500);
+}
+
 TEST(NoRoomTest, StagesThatShareNoSegmentCoverSegmentsOfTheirOwn) {
   // Room for 30 hosts, but only three stages of eight can be covered: 5+5, 5+5, 5+5.
   Case c = MakeCase(MakeCluster({{5, 5, 5, 5, 5, 5}}), MakeJob(8, 1, 1, 8, 3));
