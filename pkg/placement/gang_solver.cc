@@ -4,8 +4,8 @@
 #include <map>
 #include <numeric>
 #include <optional>
-#include <set>
 
+#include "pkg/placement/first_fit.h"
 #include "pkg/placement/gang_search.h"
 #include "pkg/placement/no_room.h"
 #include "pkg/placement/segment_exchange.h"
@@ -153,55 +153,12 @@ class Solver {
     return best;
   }
 
-  // Pod set by pod set, each in the first fabric pod, atom by atom, each in the first segment with
-  // room. Nothing found proves nothing.
   SegmentPlan FirstFit(const Capacity& capacity, const Objective& bound) const {
-    std::vector<std::vector<int>> atoms_of(model_.pod_sets.size.size());
-    const std::vector<int> set_of = HomeOf(model_.atoms, model_.pod_sets);
-    for (std::size_t a = 0; a < set_of.size(); ++a) {
-      atoms_of[set_of[a]].push_back(static_cast<int>(a));
-    }
-    std::stable_sort(atoms_of.begin(), atoms_of.end(),
-                     [](const auto& a, const auto& b) { return a.size() > b.size(); });
-    const std::vector<std::vector<int>> stages = StagesOf(model_.atoms);
-    std::vector<int> room = capacity.of_segment;
-    std::vector<std::set<int>> held(room.size());
-    std::vector<int> segment_of_atom(set_of.size(), -1);
-    auto place = [&](const std::vector<int>& atoms, fabric::FabricPodId pod) {
-      const auto room_before = room;
-      const auto held_before = held;
-      for (int atom : atoms) {
-        int& at = segment_of_atom[atom] = -1;
-        for (fabric::SegmentId s : places_.segments_of(pod)) {
-          if (room[s.index()] < model_.atoms.size[atom]) continue;
-          std::set<int> together = held[s.index()];
-          together.insert(stages[atom].begin(), stages[atom].end());
-          const int limit = model_.max_stages_per_segment;
-          if (limit > 0 && static_cast<int>(together.size()) > limit) continue;
-          room[s.index()] -= model_.atoms.size[atom];
-          held[s.index()] = std::move(together);
-          at = s.value;
-          break;
-        }
-        if (at >= 0) continue;
-        room = room_before;
-        held = held_before;
-        return false;
-      }
-      return true;
-    };
-    for (const std::vector<int>& atoms : atoms_of) {
-      bool placed = false;
-      for (fabric::FabricPodId pod : places_.fabric_pods()) {
-        placed = placed || place(atoms, pod);
-      }
-      if (!placed) return {};
-    }
     SegmentPlan plan;
     plan.exact = false;
     plan.bound = bound;
-    for (int atom : model_.atoms.of) plan.segment_of_worker.push_back(segment_of_atom[atom]);
-    Finish(capacity, false, plan);
+    plan.segment_of_worker = FitFirst(places_, model_, StagesOf(model_.atoms), capacity.of_segment);
+    if (!plan.segment_of_worker.empty()) Finish(capacity, false, plan);
     return plan;
   }
 
