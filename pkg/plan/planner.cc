@@ -89,13 +89,13 @@ class Planner {
 
   // Where only what is kept for others is in the way, says so first.
   void TellWhoGoesFirst(int job, GangPlan& gang) const {
-    placement::Cluster open = cluster_;
-    bool any = false;
-    for (placement::HostState& host : open.hosts) {
-      any = any || (host.reserved_for >= 0 && host.reserved_for != job);
-      host.reserved_for = -1;
-    }
+    const bool any = std::any_of(cluster_.hosts.begin(), cluster_.hosts.end(),
+                                 [&](const placement::HostState& host) {
+                                   return host.reserved_for >= 0 && host.reserved_for != job;
+                                 });
     if (!any) return;
+    placement::Cluster open = cluster_;
+    for (placement::HostState& host : open.hosts) host.reserved_for = -1;
     placement::PlannerOptions quick = options_.placement;
     quick.explain = false;
     const GangPlan otherwise = placement::PlanGang(open, RequestOf(job), quick);
