@@ -22,6 +22,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/status/statusor.h"
 
 #include "pkg/repac/hash_model.h"
@@ -36,7 +37,8 @@ struct HopTarget {
 };
 
 // Ports that may not be used, sorted.
-using UsedPorts = std::vector<std::uint16_t>;
+// In place for the usual few: a fabric has as many of these as connected pairs of NICs.
+using UsedPorts = absl::InlinedVector<std::uint16_t, 4>;
 
 // Calls visit(port, values) for the ports kFirstSourcePort..0xFFFF in Gray-code order beginning
 // near `start`, values[j] being hop j's value, until it returns true. Returns that port. A template

@@ -127,7 +127,7 @@ TEST(FindPortTest, GivesEverySolutionBeforeItGivesUp) {
       ASSERT_TRUE(port.ok()) << port.status();
       used.insert(std::lower_bound(used.begin(), used.end(), *port), *port);
     }
-    EXPECT_EQ(used, all);
+    EXPECT_TRUE(std::equal(used.begin(), used.end(), all.begin(), all.end()));
     EXPECT_EQ(FindPort({hop}, used, 0xC055).status().code(), absl::StatusCode::kNotFound);
   }
 }

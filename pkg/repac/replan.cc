@@ -43,7 +43,7 @@ bool Keep(const PathWorld& world, const PlanRun& run, Flow& flow) {
     flow.src = flow.home_src;
     flow.dst = world.network().nic_port_of(Network::cable_of(flow.home_links.back()));
     flow.source_port = flow.home_port;
-    flow.links = flow.home_links;
+    if (flow.links != flow.home_links) flow.links = flow.home_links;
     flow.reason.clear();
     return true;
   }
