@@ -120,16 +120,19 @@ class Covering {
     used_[first] = 0;
   }
 
+  // Whether an equal one before `i`, after `last`, can be taken as well.
+  bool HasEqualBefore(int i, int last) const {
+    for (int j = i - 1; j > last && remainders_[j] == remainders_[i]; --j) {
+      if (!used_[j]) return true;
+    }
+    return false;
+  }
+
   // Adds one of the members after `last` to the open group, smallest first; a gain may close it.
   void Grow(int gain, int splits, int sum, int last) {
     if (splits + 1 >= best_) return;
-    std::vector<int> members;  // the first of equal ones
-    for (int i = last + 1; i < Count() && remainders_[i] > 0; ++i) {
-      if (used_[i]) continue;
-      if (members.empty() || remainders_[members.back()] != remainders_[i]) members.push_back(i);
-    }
-    for (std::size_t m = members.size(); m-- > 0;) {
-      const int i = members[m];
+    for (int i = Count(); --i > last;) {
+      if (used_[i] || remainders_[i] <= 0 || HasEqualBefore(i, last)) continue;
       if (++steps_ > max_steps_) cut_ = true;
       if (cut_) return;
       const int more = sum + remainders_[i];
