@@ -306,25 +306,4 @@ bool FlowPlanner::AlternateWorks(const Flow& flow) const {
          WalkPath(world_, flow.src, PlaneTwin(flow.src, flow), flow.alternate_port, good);
 }
 
-bool FlowPlanner::HasBetterPlace(const Flow& flow, double slack) {
-  const auto ports = SourcePorts(flow);
-  const auto mine = std::find_if(ports.begin(), ports.end(),
-                                 [&](const auto& port) { return port.second == flow.src; });
-  if (mine == ports.end() || ports.front().first + slack < mine->first) return true;
-  const NicPort dst = PlaneTwin(flow.src, flow);
-  const Group& group = world_.group(network_.tor(flow.src), false, dst);
-  const Siblings& siblings = ledger_.SiblingLinks(flow);
-  const auto best = BestSlot(group, dst, siblings, {});
-  if (!best || flow.links.size() < 2) return false;
-  const double load = ledger_.bytes(flow.links[1]);
-  if (best->load + slack < load) return true;
-  if (best->load > load) return false;
-  for (std::size_t slot = 0; slot < group.slots.size(); ++slot) {
-    if (group.slots[slot] != flow.links[1]) continue;
-    const auto tail = TailOf(TailsOf(group, dst), slot, siblings);
-    return !tail || best->tail.fullest + slack < tail->fullest;
-  }
-  return false;
-}
-
 }  // namespace yardmaster::repac

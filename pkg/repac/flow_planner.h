@@ -37,9 +37,6 @@ class FlowPlanner {
   // Finds a port that avoids all links between switches of the flow's path.
   void FindAlternate(Flow& flow);
   bool AlternateWorks(const Flow& flow) const;
-  // Whether PlanFresh would give a place less loaded by more than `slack` bytes. REQUIRES: a
-  // planned flow that the ledger does not hold.
-  bool HasBetterPlace(const Flow& flow, double slack);
 
  private:
   using Siblings = std::vector<LinkId>;

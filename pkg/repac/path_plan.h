@@ -20,15 +20,6 @@ struct Nic {
   auto operator<=>(const Nic&) const = default;
 };
 
-// What a flow of a connection used so far, as an earlier plan or a pod's annotation has it.
-struct PreviousPort {
-  bool back = false;
-  int path = 0;
-  NicPort src;
-  std::uint16_t source_port = 0;
-  std::uint16_t alternate_port = 0;  // 0: none is known
-};
-
 struct Connection {
   Nic from;
   Nic to;
@@ -41,8 +32,6 @@ struct Connection {
   // choice. For one path each; `via_back` is for the other direction.
   std::vector<LinkId> via;
   std::vector<LinkId> via_back;
-  // At most one for each (direction, path); those without one are new. Wrong ones do no harm.
-  std::vector<PreviousPort> previous;
 };
 
 struct Flow {

@@ -35,14 +35,9 @@ struct PathOptions {
   int candidates = 24;
   // Whether to look for alternate ports.
   bool alternates = true;
-  // A flow leaves its previous port for a place that is less loaded by more than this share of its
-  // own bytes.
-  double keep_margin = 0.1;
 };
 
-// Flows with a previous port (Connection::previous) keep it where it still works, leads along the
-// given path if there is one, and is not worse than what a new port would get; so a plan whose
-// input did not change does not change, and a new job moves others only where it meets them.
+// A plan from nothing; Replan is for what has a plan already.
 PathPlan PlanPaths(const std::vector<Connection>& connections, const PathWorld& world,
                    const PathOptions& options);
 

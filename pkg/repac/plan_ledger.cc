@@ -59,14 +59,6 @@ void PlanLedger::Reserve(const Flow& flow, std::uint16_t port) {
   if (at == ports.end() || *at != port) ports.insert(at, port);
 }
 
-void PlanLedger::Release(const Flow& flow, std::uint16_t port) {
-  const auto found = used_.find(PairKey(flow));
-  if (found == used_.end()) return;
-  UsedPorts& ports = found->second;
-  const auto at = std::lower_bound(ports.begin(), ports.end(), port);
-  if (at != ports.end() && *at == port) ports.erase(at);
-}
-
 void PlanLedger::Add(const Flow& flow) {
   for (LinkId link : flow.links) bytes_[link.index()] += flow.bytes;
   if (!flow.planned()) return;
@@ -76,20 +68,6 @@ void PlanLedger::Add(const Flow& flow) {
   std::vector<LinkId>& siblings = siblings_[SiblingKey(flow)];
   for (LinkId link : flow.links) {
     if (!world_.network().is_host_cable(Network::cable_of(link))) siblings.push_back(link);
-  }
-}
-
-void PlanLedger::Remove(const Flow& flow) {
-  for (LinkId link : flow.links) bytes_[link.index()] -= flow.bytes;
-  if (!flow.planned()) return;
-  Release(flow, flow.source_port);
-  Release(flow, flow.alternate_port);
-  const auto found = siblings_.find(SiblingKey(flow));
-  if (found == siblings_.end()) return;
-  std::vector<LinkId>& siblings = found->second;
-  for (LinkId link : flow.links) {
-    const auto at = std::find(siblings.begin(), siblings.end(), link);
-    if (at != siblings.end()) siblings.erase(at);
   }
 }
 

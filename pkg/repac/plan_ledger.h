@@ -1,9 +1,8 @@
 // What the flows planned so far have taken: bytes on links, source ports between addresses, and the
 // links that paths of one connection may not share.
 //
-// Invariants: Remove() undoes Add() of the same flow. A port belongs to a pair of NICs whichever of
-// them sends and whichever NIC port it leaves by, since both ports share the address; so ports are
-// kept by unordered pair. Lifetimes: `connections` and `world` must outlive the ledger. Thread
+// Invariants: a port belongs to a pair of NICs whichever of them sends and whichever NIC port it
+// leaves by, since both ports share the address; so ports are kept by unordered pair. Lifetimes: `connections` and `world` must outlive the ledger. Thread
 // safety: none. Determinism: complete.
 #pragma once
 
@@ -34,9 +33,8 @@ class PlanLedger {
   // Whether a path over these links works; false for none.
   bool IsWhole(const std::vector<LinkId>& links) const;
 
-  // A flow whose port and links are final, and its undoing.
+  // A flow whose port and links are final.
   void Add(const Flow& flow);
-  void Remove(const Flow& flow);
   // Marks one port as taken between the flow's addresses; 0: nothing.
   void Reserve(const Flow& flow, std::uint16_t port);
   const UsedPorts& PortsBetween(const Flow& flow) const;
@@ -48,7 +46,6 @@ class PlanLedger {
 
  private:
   std::uint64_t PairKey(const Flow& flow) const;
-  void Release(const Flow& flow, std::uint16_t port);
 
   const std::vector<Connection>& connections_;
   const PathWorld& world_;
