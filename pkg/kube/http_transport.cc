@@ -55,6 +55,13 @@ class SinkBuffer final : public concurrency::streams::details::streambuf_state_m
     return false;
   }
   void release(uint8_t*, size_t) override {}
+  // Done at once. After a refused write the library waits for this on the thread that it needs for
+  // anything less prompt: with all threads there, or at the end of the process, for ever.
+  using streambuf_state_manager::close;
+  pplx::task<void> close(std::ios_base::openmode) override {
+    m_stream_can_write = false;
+    return pplx::task_from_result();
+  }
 
  protected:
   pplx::task<size_t> _putn(const uint8_t* data, size_t count) override {
