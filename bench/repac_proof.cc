@@ -113,7 +113,7 @@ void Collisions() {
 // ---- 2. completion time --------------------------------------------------------------------
 
 // One flow of an exchange with its links.
-using Ports = std::vector<std::vector<LinkId>>;
+using Ports = std::vector<fabric::LinkPath>;
 
 struct Case {
   std::string name;

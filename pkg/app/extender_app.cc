@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "pkg/app/announce.h"
 #include "pkg/app/kube_access.h"
 #include "pkg/app/run_process.h"
 #include "pkg/base/status.h"
@@ -104,17 +105,13 @@ state::WorldFeed::Handlers Extender::FeedHandlers() {
 }
 
 void Extender::Tell(const extender::Notice& notice) {
-  kube::EventRecord event;
-  event.regarding = {notice.regarding.api_version, notice.regarding.kind, notice.namespace_name,
-                     notice.regarding.name, notice.regarding.uid};
-  event.type = notice.warning ? kube::EventType::kWarning : kube::EventType::kNormal;
-  event.reason = notice.reason;
-  event.action = "Placing";
-  event.note = notice.note;
-  events_.Record(std::move(event));
-  runtime_.log().Info(notice.reason, {{"namespace", notice.namespace_name},
-                                      {"job", notice.regarding.name},
-                                      {"note", notice.note}});
+  Announce({.regarding = {notice.regarding.api_version, notice.regarding.kind,
+                          notice.namespace_name, notice.regarding.name, notice.regarding.uid},
+            .type = notice.warning ? kube::EventType::kWarning : kube::EventType::kNormal,
+            .reason = notice.reason,
+            .action = "Placing",
+            .note = notice.note},
+           events_, runtime_.log());
 }
 
 void Extender::Report(const extender::PassReport& report, double seconds) {

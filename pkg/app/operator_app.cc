@@ -12,6 +12,7 @@
 #include "nlohmann/json.hpp"
 
 #include "pkg/api/names.h"
+#include "pkg/app/announce.h"
 #include "pkg/app/kube_access.h"
 #include "pkg/app/round_schedule.h"
 #include "pkg/app/run_process.h"
@@ -117,33 +118,23 @@ void Operator::EnqueueJobsOn(const std::string& node) {
 }
 
 void Operator::Tell(const op::JobNotice& notice) {
-  kube::EventRecord event;
-  event.regarding = {api::kGroupVersion, api::kTrainingJobKind, notice.namespace_name, notice.job,
-                     notice.uid};
-  event.type = notice.warning ? kube::EventType::kWarning : kube::EventType::kNormal;
-  event.reason = notice.reason;
-  event.action = "Reconciling";
-  event.note = notice.note;
-  events_.Record(std::move(event));
-  runtime_.log().Info(
-      notice.reason,
-      {{"namespace", notice.namespace_name}, {"job", notice.job}, {"note", notice.note}});
+  Announce({.regarding = {api::kGroupVersion, api::kTrainingJobKind, notice.namespace_name,
+                          notice.job, notice.uid},
+            .type = notice.warning ? kube::EventType::kWarning : kube::EventType::kNormal,
+            .reason = notice.reason,
+            .action = "Reconciling",
+            .note = notice.note},
+           events_, runtime_.log());
 }
 
 void Operator::TellNetwork(const op::NetworkNotice& notice) {
-  kube::EventRecord event;
-  event.regarding = {api::kGroupVersion, notice.kind, notice.namespace_name, notice.name,
-                     notice.uid};
-  event.type = notice.warning ? kube::EventType::kWarning : kube::EventType::kNormal;
-  event.reason = notice.reason;
-  event.action = "PlanningNetwork";
-  event.note = notice.note;
-  events_.Record(std::move(event));
-  const auto write = notice.warning ? &metrics::Logger::Warn : &metrics::Logger::Info;
-  (runtime_.log().*write)(notice.reason, {{"kind", notice.kind},
-                                          {"namespace", notice.namespace_name},
-                                          {"name", notice.name},
-                                          {"note", notice.note}});
+  Announce({.regarding = {api::kGroupVersion, notice.kind, notice.namespace_name, notice.name,
+                          notice.uid},
+            .type = notice.warning ? kube::EventType::kWarning : kube::EventType::kNormal,
+            .reason = notice.reason,
+            .action = "PlanningNetwork",
+            .note = notice.note},
+           events_, runtime_.log());
 }
 
 void Operator::JobLoop() {

@@ -92,7 +92,7 @@ std::size_t PathsFound(const char* preset, RenderSize size) {
   const auto network = fabric::Network::Build(fabric->spec, places).value();
   const repac::PathWorld world(network, repac::SwitchHashes::Compile(network).value(), {});
   const fabric::HostId last(places->num_hosts() - 1);
-  std::set<std::vector<fabric::LinkId>> paths;
+  std::set<fabric::LinkPath> paths;
   for (int port = 0xC001; port <= 0xFFFF; ++port) {
     const auto path = repac::PredictPath(world, {fabric::HostId(0), 0, 0}, {last, 0, 0},
                                          static_cast<std::uint16_t>(port));

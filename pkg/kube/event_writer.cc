@@ -53,11 +53,6 @@ json SeriesField(int count, std::int64_t observed_wall_ms) {
 
 }  // namespace
 
-ObjectReference ReferenceTo(const json& object) {
-  return {StringAt(object, {"apiVersion"}), StringAt(object, {"kind"}), NamespaceOf(object),
-          NameOf(object), UidOf(object)};
-}
-
 absl::Status EventWriter::Take(const EventRecord& event, std::int64_t wall_ms) {
   const std::int64_t now = clock_.SteadyMs();
   EventRecord shaped = Shaped(event);

@@ -34,8 +34,6 @@ struct ObjectReference {
   std::string name = {};
   std::string uid = {};
 };
-// From an object with apiVersion, kind and metadata.
-ObjectReference ReferenceTo(const nlohmann::json& object);
 
 enum class EventType { kNormal, kWarning };
 

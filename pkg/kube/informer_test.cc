@@ -10,7 +10,6 @@
 #include "pkg/base/strings.h"
 #include "pkg/kube/fake_client.h"
 #include "pkg/kube/fake_sleeper.h"
-#include "pkg/kube/typed_informer.h"
 
 namespace yardmaster::kube {
 namespace {
@@ -242,51 +241,6 @@ TEST_F(InformerTest, StopEndsItAndWaitersKnow) {
   manual.WaitForSleepers(1);
   informer.Stop();
   EXPECT_TRUE(absl::IsCancelled(informer.WaitForSync(kLongMs)));
-}
-
-struct Size {
-  int x = 0;
-};
-absl::StatusOr<Size> DecodeSize(const json& pod) {
-  if (!pod.at("spec").at("x").is_number_integer()) return absl::InvalidArgumentError("spec.x");
-  return Size{pod["spec"]["x"].get<int>()};
-}
-
-TEST_F(InformerTest, AnUndecodableObjectIsReportedAndItsLastGoodStateStays) {
-  TypedInformer<Size>::Handlers handlers;
-  handlers.added = [this](const std::string& key, const auto& value) {
-    journal_.Write(StrCat("+", key, "=", value->x));
-  };
-  handlers.updated = [this](const std::string& key, const auto& before, const auto& after) {
-    journal_.Write(StrCat(key, ":", before->x, "->", after->x));
-  };
-  handlers.deleted = [this](const std::string& key, const auto& last) {
-    journal_.Write(StrCat("-", key, "=", last->x));
-  };
-  handlers.undecodable = [this](const std::string& key, const absl::Status& status) {
-    journal_.Write(StrCat("?", key, " ", MessageOf(status)));
-  };
-  auto seed = [this](json x) {
-    client_.Seed(Pods(), {{"metadata", {{"name", "a"}, {"uid", "u"}}}, {"spec", {{"x", x}}}});
-  };
-  seed(1);
-  client_.Seed(Pods(), {{"metadata", {{"name", "b"}}}, {"spec", {{"x", "no"}}}});
-  TypedInformer<Size> informer(client_, Pods(), {}, DecodeSize, handlers, timing());
-  informer.Start();
-  ASSERT_TRUE(informer.WaitForSync(kLongMs).ok());
-  seed("garbled");
-  EXPECT_THAT(journal_.Take(3),
-              ElementsAre("+default/a=1", "?default/b spec.x", "?default/a spec.x"));
-  EXPECT_EQ(informer.Get("default/a")->x, 1);
-  EXPECT_EQ(informer.undecodable().size(), 2u);
-  seed(3);
-  DeletePod("a");
-  DeletePod("b");
-  EXPECT_THAT(journal_.Take(2), ElementsAre("default/a:1->3", "-default/a=3"));
-  while (informer.raw().size() != 0) std::this_thread::yield();
-  informer.Stop();
-  EXPECT_THAT(informer.undecodable(), IsEmpty());
-  EXPECT_THAT(informer.All(), IsEmpty());
 }
 
 }  // namespace

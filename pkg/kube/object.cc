@@ -36,10 +36,4 @@ std::string MakeKey(std::string_view ns, std::string_view name) {
   return ns.empty() ? std::string(name) : StrCat(ns, "/", name);
 }
 
-KeyParts SplitKey(std::string_view key) {
-  const std::size_t slash = key.find('/');
-  if (slash == std::string_view::npos) return {"", std::string(key)};
-  return {std::string(key.substr(0, slash)), std::string(key.substr(slash + 1))};
-}
-
 }  // namespace yardmaster::kube

@@ -28,11 +28,5 @@ std::string ResourceVersionOf(const nlohmann::json& object);
 // "ns/name", or "name" for a cluster-scoped object: the key of stores and work queues.
 std::string KeyOf(const nlohmann::json& object);
 std::string MakeKey(std::string_view ns, std::string_view name);
-// A key back to its parts; `ns` is empty for a key without a slash.
-struct KeyParts {
-  std::string ns;
-  std::string name;
-};
-KeyParts SplitKey(std::string_view key);
 
 }  // namespace yardmaster::kube

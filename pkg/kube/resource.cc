@@ -32,8 +32,6 @@ Resource Pods() { return {"", "v1", "pods", "Pod", true}; }
 Resource Nodes() { return {"", "v1", "nodes", "Node", false}; }
 Resource Services() { return {"", "v1", "services", "Service", true}; }
 Resource ConfigMaps() { return {"", "v1", "configmaps", "ConfigMap", true}; }
-Resource Namespaces() { return {"", "v1", "namespaces", "Namespace", false}; }
-Resource ServiceAccounts() { return {"", "v1", "serviceaccounts", "ServiceAccount", true}; }
 Resource Events() { return {"events.k8s.io", "v1", "events", "Event", true}; }
 Resource Leases() { return {"coordination.k8s.io", "v1", "leases", "Lease", true}; }
 Resource PodDisruptionBudgets() {

@@ -30,8 +30,6 @@ Resource Pods();
 Resource Nodes();
 Resource Services();
 Resource ConfigMaps();
-Resource Namespaces();
-Resource ServiceAccounts();
 // events.k8s.io/v1, not the older core/v1 ones.
 Resource Events();
 Resource Leases();

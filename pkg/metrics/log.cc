@@ -55,14 +55,6 @@ std::string TextLine(std::string_view ts, LogLevel level, std::string_view messa
 
 }  // namespace
 
-absl::StatusOr<LogLevel> ParseLogLevel(std::string_view text) {
-  for (const LogLevel level :
-       {LogLevel::kDebug, LogLevel::kInfo, LogLevel::kWarn, LogLevel::kError}) {
-    if (text == NameOf(level)) return level;
-  }
-  return FieldError("log level", StrCat("'", text, "' is none"), "use debug, info, warn or error");
-}
-
 absl::StatusOr<LogFormat> ParseLogFormat(std::string_view text) {
   if (text == "json") return LogFormat::kJson;
   if (text == "text") return LogFormat::kText;

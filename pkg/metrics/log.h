@@ -30,8 +30,7 @@ namespace yardmaster::metrics {
 enum class LogLevel { kDebug, kInfo, kWarn, kError };
 enum class LogFormat { kJson, kText };
 
-// "debug", "info", "warn", "error"; "json", "text". InvalidArgument for anything else.
-absl::StatusOr<LogLevel> ParseLogLevel(std::string_view text);
+// "json", "text". InvalidArgument for anything else.
 absl::StatusOr<LogFormat> ParseLogFormat(std::string_view text);
 
 // A value that lives only as long as the call it is passed to.

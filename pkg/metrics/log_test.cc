@@ -117,10 +117,8 @@ TEST_F(LogTest, LinesOfManyThreadsDoNotMix) {
   for (std::size_t i = 0; i < 800; ++i) EXPECT_TRUE(nlohmann::json::accept(lines[i]));
 }
 
-TEST(LogOptions, NamesAreParsedAndWrongOnesRefused) {
-  EXPECT_EQ(*ParseLogLevel("warn"), LogLevel::kWarn);
+TEST(LogOptions, AFormatIsNamedAndWrongNamesAreRefused) {
   EXPECT_EQ(*ParseLogFormat("text"), LogFormat::kText);
-  EXPECT_THAT(MessageOf(ParseLogLevel("loud").status()), testing::HasSubstr("use debug"));
   EXPECT_THAT(MessageOf(ParseLogFormat("xml").status()), testing::HasSubstr("use json or text"));
 }
 

@@ -223,7 +223,7 @@ class NetworkControllerTest : public ::testing::Test {
     return client_.Find(kube::Gangs(), "team", gang).value()["status"].value("network", json());
   }
   // The links that rank 0's first connection of rail 0 takes.
-  std::vector<fabric::LinkId> LinksOfFirst(const std::string& gang) const {
+  fabric::LinkPath LinksOfFirst(const std::string& gang) const {
     const api::PathPlan plan = PathsOf(gang + "-0");
     const json object = client_.Find(kube::Pods(), "team", gang + "-0").value();
     const api::PeerPaths& peer = plan.rails.at(0).peers.at(0);
@@ -506,7 +506,7 @@ TEST_F(NetworkControllerTest, AWrongPredictionWithdrawsTheRoleUntilPacketsAgreeA
   const auto before = AllPorts();
   const api::PeerPaths peer = PathsOf("a-0").rails[0].peers[0];
   const json pod = client_.Find(kube::Pods(), "team", "a-0").value();
-  const std::vector<fabric::LinkId> links = LinksOfFirst("a");
+  const fabric::LinkPath links = LinksOfFirst("a");
   const auto observed = [&](fabric::LinkId uplink) {
     json paths = json::array();
     paths.push_back(

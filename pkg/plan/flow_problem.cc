@@ -11,7 +11,7 @@ using fabric::Network;
 using fabric::NicPort;
 using workload::Connection;
 
-int FlowSource::CandidateOf(const std::vector<LinkId>& links) const {
+int FlowSource::CandidateOf(std::span<const LinkId> links) const {
   if (links.size() < 2) return -1;
   for (int i = 0; i < candidates; ++i) {
     const Route& way = route(i);

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "pkg/crux/problem.h"
@@ -38,7 +39,7 @@ struct FlowSource {
                      count];
   }
   // The candidate that a path from NIC to NIC takes at its first switch; -1: none.
-  int CandidateOf(const std::vector<fabric::LinkId>& links) const;
+  int CandidateOf(std::span<const fabric::LinkId> links) const;
 };
 
 struct JobFlows {

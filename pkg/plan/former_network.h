@@ -16,6 +16,7 @@
 #include <map>
 #include <vector>
 
+#include "pkg/fabric/link_path.h"
 #include "pkg/fabric/network.h"
 #include "pkg/workload/job.h"
 
@@ -38,9 +39,9 @@ struct FormerFlow {
   std::uint16_t source_port = 0;     // 0: default behaviour
   std::uint16_t alternate_port = 0;  // 0: none
   // The links taken, the source NIC's first. Empty: those that the source port leads over now.
-  std::vector<fabric::LinkId> links;
-  std::uint16_t home_port = 0;             // 0: source_port
-  std::vector<fabric::LinkId> home_links;  // empty: the same as links
+  fabric::LinkPath links;
+  std::uint16_t home_port = 0;  // 0: source_port
+  fabric::LinkPath home_links;  // empty: the same as links
 };
 
 struct FormerJob {

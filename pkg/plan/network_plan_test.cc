@@ -66,8 +66,8 @@ class NetworkPlanTest : public ::testing::Test {
     }
     return ports;
   }
-  static std::map<std::pair<int, FlowKey>, std::vector<LinkId>> LinksOf(const Plan& plan) {
-    std::map<std::pair<int, FlowKey>, std::vector<LinkId>> links;
+  static std::map<std::pair<int, FlowKey>, fabric::LinkPath> LinksOf(const Plan& plan) {
+    std::map<std::pair<int, FlowKey>, fabric::LinkPath> links;
     for (const PathAssignment& path : plan.paths) links[{path.job, path.key}] = path.links;
     return links;
   }
@@ -92,7 +92,7 @@ class NetworkPlanTest : public ::testing::Test {
     }
     return CableId();
   }
-  static bool Uses(const std::vector<LinkId>& links, CableId cable) {
+  static bool Uses(std::span<const LinkId> links, CableId cable) {
     return std::any_of(links.begin(), links.end(),
                        [cable](LinkId link) { return Network::cable_of(link) == cable; });
   }

@@ -18,6 +18,7 @@
 
 #include "pkg/crux/judge.h"
 #include "pkg/crux/search.h"
+#include "pkg/fabric/link_path.h"
 #include "pkg/placement/gang_planner.h"
 #include "pkg/plan/former_network.h"
 #include "pkg/plan/preemption.h"
@@ -99,15 +100,15 @@ struct PathAssignment {
   fabric::NicPort from;
   fabric::NicPort to;
   std::uint16_t source_port = 0;
-  std::vector<fabric::LinkId> links;  // empty: unpredictable
+  fabric::LinkPath links;  // empty: unpredictable
   // Avoids all links between switches of this path; 0: none.
   std::uint16_t alternate_port = 0;
   FlowKey key;
   // As in FormerFlow.
   std::uint16_t home_port = 0;
-  std::vector<fabric::LinkId> home_links;
-  std::vector<fabric::LinkId> wanted_links;  // where there is no port: the path Crux chose
-  std::string reason;                        // why there is no port
+  fabric::LinkPath home_links;
+  fabric::LinkPath wanted_links;  // where there is no port: the path Crux chose
+  std::string reason;             // why there is no port
 };
 
 // How the network half went.

@@ -70,13 +70,13 @@ PortPlan::PortPlan(const Snapshot& snapshot, const NetworkInput& input,
   std::sort(options_.exclude.begin(), options_.exclude.end());
 }
 
-bool PortPlan::Whole(const std::vector<LinkId>& links) const {
+bool PortPlan::Whole(std::span<const LinkId> links) const {
   return !links.empty() && std::none_of(links.begin(), links.end(), [this](LinkId link) {
     return unusable_[Network::cable_of(link).index()] != 0;
   });
 }
 
-std::vector<LinkId> PortPlan::Predict(const FlowSource& flow, std::uint16_t port) const {
+fabric::LinkPath PortPlan::Predict(const FlowSource& flow, std::uint16_t port) const {
   if (port == 0) return {};
   auto path = repac::PredictPath(*world_, flow.from, flow.to, port);
   if (!path.ok() || !path->predictable) return {};
@@ -85,7 +85,7 @@ std::vector<LinkId> PortPlan::Predict(const FlowSource& flow, std::uint16_t port
 
 KeptPath PortPlan::Keep(const FlowSource& flow, const FormerFlow& former) const {
   KeptPath kept;
-  const auto fits = [&](std::uint16_t port, std::uint16_t alternate, std::vector<LinkId> links) {
+  const auto fits = [&](std::uint16_t port, std::uint16_t alternate, fabric::LinkPath links) {
     if (!Whole(links)) return false;
     const int candidate = flow.CandidateOf(links);
     if (candidate < 0) return false;
@@ -183,7 +183,7 @@ PathAssignment PortPlan::Record(const FlowSource& source, const Route& wanted,
     path.wanted_links.push_back(Network::down(network_.host_cable(source.to)));
   }
   if (former == nullptr) return path;
-  const std::vector<LinkId>& home = former->home_links.empty() ? former->links : former->home_links;
+  const fabric::LinkPath& home = former->home_links.empty() ? former->links : former->home_links;
   const std::uint16_t port = former->home_port != 0 ? former->home_port : former->source_port;
   if (port == 0 || home.empty()) return path;
   if (path.links == home) {

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "pkg/crux/problem.h"
@@ -23,7 +24,7 @@ struct KeptPath {
   std::uint16_t source_port = 0;
   std::uint16_t alternate_port = 0;
   std::uint16_t home_port = 0;  // led over the same links when all was whole; 0: source_port
-  std::vector<fabric::LinkId> links;
+  fabric::LinkPath links;
   int candidate = -1;  // of the flow; -1: nothing to keep
 };
 
@@ -42,8 +43,8 @@ class PortPlan {
            const crux::Solution& solution, Plan& plan) const;
 
  private:
-  bool Whole(const std::vector<fabric::LinkId>& links) const;
-  std::vector<fabric::LinkId> Predict(const FlowSource& flow, std::uint16_t port) const;
+  bool Whole(std::span<const fabric::LinkId> links) const;
+  fabric::LinkPath Predict(const FlowSource& flow, std::uint16_t port) const;
   bool Excluded(const FlowSource& flow) const;
   PathAssignment Record(const FlowSource& flow, const Route& wanted, const repac::Flow& port,
                         const FormerFlow* former) const;

@@ -21,7 +21,7 @@ std::uint16_t StartPort(const NicPort& src, const NicPort& dst, int path) {
   return static_cast<std::uint16_t>(kSourcePortBase | (mix >> 18));
 }
 
-bool Contains(const std::vector<LinkId>& links, LinkId link) {
+bool Contains(std::span<const LinkId> links, LinkId link) {
   return std::find(links.begin(), links.end(), link) != links.end();
 }
 
@@ -122,7 +122,7 @@ std::optional<FlowPlanner::Slot> FlowPlanner::BestSlot(const Group& group, const
 }
 
 // The cost of all links between switches behind the first, or nothing if one of them is forbidden.
-std::optional<FlowPlanner::TailCost> FlowPlanner::CostOf(const std::vector<LinkId>& links,
+std::optional<FlowPlanner::TailCost> FlowPlanner::CostOf(std::span<const LinkId> links,
                                                          const Siblings& siblings) const {
   TailCost cost;
   for (std::size_t i = 0; i < links.size(); ++i) {
@@ -159,7 +159,7 @@ bool FlowPlanner::TakeSlots(Flow& flow, const NicPort& src, const Group& group,
   if (chosen) functions.push_back(group.hash->OverPorts(packet));
   const auto members = static_cast<std::uint32_t>(group.slots.size());
   std::optional<TailCost> best;
-  std::vector<LinkId> best_links;
+  LinkPath best_links;
   NicPort best_dst;
   std::uint16_t best_port = 0;
   int candidates = candidates_;
@@ -238,7 +238,7 @@ void FlowPlanner::PlanFresh(Flow& flow) {
   }
 }
 
-bool FlowPlanner::PlanAlong(Flow& flow, const NicPort& src, const std::vector<LinkId>& links) {
+bool FlowPlanner::PlanAlong(Flow& flow, const NicPort& src, std::span<const LinkId> links) {
   const NicPort dst = PlaneTwin(src, flow);
   const auto targets = TargetsOf(world_, src, dst, links);
   if (!targets.ok()) {

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -31,7 +32,7 @@ class FlowPlanner {
   void PlanFresh(Flow& flow);
   // Gives the flow exact links (those after the source NIC's) with any free port. Where only the
   // first is given, the others are the least loaded of those tried.
-  bool PlanAlong(Flow& flow, const NicPort& src, const std::vector<LinkId>& links);
+  bool PlanAlong(Flow& flow, const NicPort& src, std::span<const LinkId> links);
   // Gives the flow this port if it is free and its path is whole and allowed.
   bool PlanBy(Flow& flow, const NicPort& src, std::uint16_t port);
   // Finds a port that avoids all links between switches of the flow's path.
@@ -75,7 +76,7 @@ class FlowPlanner {
   // Takes the best port that leads into one of the flagged slots.
   bool TakeSlots(Flow& flow, const NicPort& src, const Group& group, const std::vector<char>& slots,
                  const Siblings& siblings);
-  std::optional<TailCost> CostOf(const std::vector<LinkId>& links, const Siblings& siblings) const;
+  std::optional<TailCost> CostOf(std::span<const LinkId> links, const Siblings& siblings) const;
   NicPort PlaneTwin(const NicPort& src, const Flow& flow) const;
 
   const PathWorld& world_;

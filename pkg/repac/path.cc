@@ -63,7 +63,7 @@ std::optional<std::string> Decide(const Group& group, const Packet& packet, Deci
   out.link = group.slots[slot];
   if (group.lags.empty() || group.lags[slot].size() == 1) return std::nullopt;
   if (!group.lag_hash->predictable()) return "inside the LAG: " + group.lag_hash->reason();
-  const std::vector<LinkId>& links = group.lags[slot];
+  std::span<const LinkId> links = group.lags[slot];
   out.link = links[group.lag_hash->Hash(packet) % links.size()];
   return std::nullopt;
 }
@@ -134,7 +134,7 @@ absl::Status AddTargets(const Network& network, const Group& group, SwitchId at,
       if (group.slots[slot] == link) hop.wanted.push_back(static_cast<int>(slot));
       continue;
     }
-    const std::vector<LinkId>& links = group.lags[slot];
+    std::span<const LinkId> links = group.lags[slot];
     const auto found = std::find(links.begin(), links.end(), link);
     if (found == links.end()) continue;
     hop.wanted.push_back(static_cast<int>(slot));
@@ -168,7 +168,7 @@ absl::Status AddTargets(const Network& network, const Group& group, SwitchId at,
 
 absl::StatusOr<std::vector<HopTarget>> TargetsOf(const PathWorld& world, const NicPort& src,
                                                  const NicPort& dst,
-                                                 const std::vector<LinkId>& links) {
+                                                 std::span<const LinkId> links) {
   const Network& network = world.network();
   YM_RETURN_IF_ERROR(CheckEnds(network, src, dst));
   if (const auto reason = world.WhyUnknown(src, dst)) {

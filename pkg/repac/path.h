@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -30,7 +31,7 @@ struct Path {
   int plane = 0;
   std::vector<PathHop> hops;
   // All links, the source NIC's first; up to where prediction stops.
-  std::vector<LinkId> links;
+  LinkPath links;
 };
 
 // The path of a RoCE packet. `dst.port` only names the plane; which ToR delivers may be hashed,
@@ -44,8 +45,7 @@ absl::StatusOr<Path> PredictPath(const PathWorld& world, const NicPort& src, con
 // the list does. Errors: NotFound when a link is no member where it would have to be;
 // FailedPrecondition where the choice cannot be predicted.
 absl::StatusOr<std::vector<HopTarget>> TargetsOf(const PathWorld& world, const NicPort& src,
-                                                 const NicPort& dst,
-                                                 const std::vector<LinkId>& links);
+                                                 const NicPort& dst, std::span<const LinkId> links);
 
 // The link a packet takes out of a group, or an invalid id where that cannot be told. As Decide(),
 // for those who need no reasons.

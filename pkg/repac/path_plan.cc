@@ -45,16 +45,6 @@ std::vector<int> ChangedFlows(const PathPlan& before, const PathPlan& after) {
   return changed;
 }
 
-std::vector<fabric::HostId> ChangedHosts(const PathPlan& before, const PathPlan& after) {
-  std::vector<fabric::HostId> hosts;
-  for (int i : ChangedFlows(before, after)) {
-    hosts.push_back(after.flows[static_cast<std::size_t>(i)].src.host);
-  }
-  std::sort(hosts.begin(), hosts.end());
-  hosts.erase(std::unique(hosts.begin(), hosts.end()), hosts.end());
-  return hosts;
-}
-
 void Account(const PathWorld& world, PathPlan& plan) {
   const Network& network = world.network();
   std::vector<LinkLoad> loads(static_cast<std::size_t>(network.num_links()));

@@ -43,11 +43,11 @@ struct Flow {
   double bytes = 0;
   std::uint16_t source_port = 0;     // 0: not planned, default behaviour
   std::uint16_t alternate_port = 0;  // avoids all of this path's links between switches; 0: none
-  std::vector<LinkId> links;         // the source NIC's first
+  LinkPath links;                    // the source NIC's first
   // Where the flow belongs when everything is healthy.
   std::uint16_t home_port = 0;
   NicPort home_src;
-  std::vector<LinkId> home_links;
+  LinkPath home_links;
   std::string reason;  // why not planned
 
   bool planned() const { return source_port != 0; }
@@ -84,8 +84,6 @@ struct PathPlan {
 // Positions of flows that differ in port, plane or being planned. REQUIRES: plans of the same
 // connections.
 std::vector<int> ChangedFlows(const PathPlan& before, const PathPlan& after);
-// Hosts whose own flows changed, ascending: the ones whose annotations must be written.
-std::vector<fabric::HostId> ChangedHosts(const PathPlan& before, const PathPlan& after);
 // Fills loads, balances and unplanned from flows.
 void Account(const PathWorld& world, PathPlan& plan);
 

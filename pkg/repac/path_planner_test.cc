@@ -370,17 +370,5 @@ TEST_F(ReplanTest, RandomFailuresOneAfterAnotherKeepThePlanSound) {
   }
 }
 
-TEST_F(ReplanTest, OnlyHostsWhoseFlowsChangedAreWritten) {
-  const PathWorld world = net_.World({BusyCable()});
-  const PathPlan after = Replan(plan_, connections_, world, {});
-  std::set<HostId> hosts;
-  for (int i : ChangedFlows(plan_, after)) {
-    hosts.insert(plan_.flows[static_cast<std::size_t>(i)].src.host);
-  }
-  const std::vector<HostId> want(hosts.begin(), hosts.end());
-  EXPECT_EQ(ChangedHosts(plan_, after), want);
-  EXPECT_LT(want.size(), static_cast<std::size_t>(net_.network->places().num_hosts()));
-}
-
 }  // namespace
 }  // namespace yardmaster::repac

@@ -28,6 +28,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 
+#include "pkg/fabric/link_path.h"
 #include "pkg/fabric/network.h"
 #include "pkg/repac/hash_model.h"
 
@@ -35,6 +36,7 @@ namespace yardmaster::repac {
 
 using fabric::CableId;
 using fabric::LinkId;
+using fabric::LinkPath;
 using fabric::NicPort;
 using fabric::SwitchId;
 

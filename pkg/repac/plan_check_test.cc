@@ -36,9 +36,9 @@ bool Arrives(const Network& network, LinkId link, const NicPort& dst, const Down
 }
 
 // The links of a packet, by the definition of the hash. Empty: it gets lost.
-std::vector<LinkId> Route(const Network& network, const NicPort& src, const NicPort& dst,
+LinkPath Route(const Network& network, const NicPort& src, const NicPort& dst,
                           std::uint16_t port, const Down& down) {
-  std::vector<LinkId> links = {Network::up(network.host_cable(src))};
+  LinkPath links = {Network::up(network.host_cable(src))};
   Packet packet;
   packet.sip = network.nic_address(src.host, src.rail);
   packet.dip = network.nic_address(dst.host, dst.rail);

@@ -27,7 +27,7 @@ PlanLedger::PlanLedger(const std::vector<Connection>& connections, const PathWor
   siblings_.reserve(split);
 }
 
-bool PlanLedger::IsWhole(const std::vector<LinkId>& links) const {
+bool PlanLedger::IsWhole(std::span<const LinkId> links) const {
   return !links.empty() && std::all_of(links.begin(), links.end(), [this](LinkId link) {
     return usable(Network::cable_of(link));
   });

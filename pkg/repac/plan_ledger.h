@@ -2,11 +2,12 @@
 // links that paths of one connection may not share.
 //
 // Invariants: a port belongs to a pair of NICs whichever of them sends and whichever NIC port it
-// leaves by, since both ports share the address; so ports are kept by unordered pair. Lifetimes: `connections` and `world` must outlive the ledger. Thread
-// safety: none. Determinism: complete.
+// leaves by, since both ports share the address; so ports are kept by unordered pair. Lifetimes:
+// `connections` and `world` must outlive the ledger. Thread safety: none. Determinism: complete.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -31,7 +32,7 @@ class PlanLedger {
   // Neither down nor avoided.
   bool usable(CableId cable) const { return !avoided(cable) && !world_.is_down(cable); }
   // Whether a path over these links works; false for none.
-  bool IsWhole(const std::vector<LinkId>& links) const;
+  bool IsWhole(std::span<const LinkId> links) const;
 
   // A flow whose port and links are final.
   void Add(const Flow& flow);

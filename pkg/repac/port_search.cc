@@ -174,16 +174,6 @@ absl::StatusOr<std::uint16_t> FindPort(const std::vector<HopTarget>& hops, const
   return *port;
 }
 
-int CountPorts(const std::vector<HopTarget>& hops) {
-  const Wanted wanted = WantedOf(hops);
-  int count = 0;
-  WalkPorts(wanted.functions, kFirstSourcePort, [&](std::uint16_t, const auto& values) {
-    count += Suits(wanted, values) ? 1 : 0;
-    return false;
-  });
-  return count;
-}
-
 std::vector<Polarisation> FindPolarisation(const std::vector<HopTarget>& hops) {
   std::vector<Polarisation> found;
   for (std::size_t a = 0; a < hops.size(); ++a) {

@@ -66,8 +66,6 @@ std::optional<std::uint16_t> WalkPorts(const std::vector<PortFunction>& hops, st
 // hops named by position; InvalidArgument when a wanted member is not below `members`.
 absl::StatusOr<std::uint16_t> FindPort(const std::vector<HopTarget>& hops, const UsedPorts& used,
                                        std::uint16_t start);
-// How many ports suit, used ones too.
-int CountPorts(const std::vector<HopTarget>& hops);
 
 // Two hops that decide alike: of `possible` pairs of members only `reachable` occur over all ports.
 struct Polarisation {

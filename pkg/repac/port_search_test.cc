@@ -80,7 +80,6 @@ TEST(FindPortTest, AgreesWithBruteForceOnPowersOfTwo) {
       hop.wanted = {static_cast<int>(random.Below(static_cast<std::uint64_t>(hop.members)))};
     }
     const std::vector<std::uint16_t> all = BruteForce(hops);
-    EXPECT_EQ(CountPorts(hops), static_cast<int>(all.size()));
     const auto port = FindPort(hops, {}, static_cast<std::uint16_t>(random.Below(65536)));
     ASSERT_EQ(port.ok(), !all.empty()) << port.status();
     if (port.ok()) {
@@ -104,7 +103,6 @@ TEST(FindPortTest, AgreesWithBruteForceOnAnyGroupSize) {
       }
     }
     const std::vector<std::uint16_t> all = BruteForce(hops);
-    EXPECT_EQ(CountPorts(hops), static_cast<int>(all.size()));
     const auto port = FindPort(hops, {}, static_cast<std::uint16_t>(random.Below(65536)));
     ASSERT_EQ(port.ok(), !all.empty()) << port.status();
     if (port.ok()) {

@@ -1,5 +1,6 @@
 // Replan: a plan after a failure or a repair, with as few changes as that allows.
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "pkg/repac/path.h"
@@ -12,12 +13,12 @@ namespace {
 
 using fabric::Network;
 
-std::vector<LinkId> Behind(const std::vector<LinkId>& links) {
-  return {links.begin() + 1, links.end()};
+std::span<const LinkId> Behind(const LinkPath& links) {
+  return std::span<const LinkId>(links).subspan(1);
 }
 
 // Whether other paths of the connection have taken one of the links meanwhile.
-bool SharedWithSiblings(const PlanRun& run, const Flow& flow, const std::vector<LinkId>& links) {
+bool SharedWithSiblings(const PlanRun& run, const Flow& flow, std::span<const LinkId> links) {
   if (run.connection_of(flow).paths == 1) return false;
   const std::vector<LinkId>& siblings = run.ledger.SiblingLinks(flow);
   return std::any_of(links.begin(), links.end(), [&siblings](LinkId link) {
@@ -27,7 +28,7 @@ bool SharedWithSiblings(const PlanRun& run, const Flow& flow, const std::vector<
 
 // Whether `port` takes the flow from `src` over exactly these links, all of them whole.
 bool Holds(const PathWorld& world, const PlanRun& run, const Flow& flow, const NicPort& src,
-           std::uint16_t port, const std::vector<LinkId>& links) {
+           std::uint16_t port, std::span<const LinkId> links) {
   if (port == 0 || !run.ledger.IsWhole(links) || run.ledger.Taken(flow, port)) return false;
   const NicPort dst{flow.dst.host, flow.dst.rail, world.network().plane_of(src)};
   if (Network::up(world.network().host_cable(src)) != links[0]) return false;

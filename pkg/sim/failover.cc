@@ -1,6 +1,7 @@
 #include "pkg/sim/failover.h"
 
 #include <algorithm>
+#include <span>
 
 #include "pkg/repac/path.h"
 
@@ -10,6 +11,7 @@ namespace {
 
 using fabric::CableId;
 using fabric::LinkId;
+using fabric::LinkPath;
 using fabric::Network;
 using fabric::NicPort;
 
@@ -68,23 +70,23 @@ class Failure {
   std::vector<TransferFlow> Take() { return std::move(flows_); }
 
  private:
-  std::vector<LinkId> AliveOrNothing(const std::vector<LinkId>& links) const {
+  LinkPath AliveOrNothing(std::span<const LinkId> links) const {
     const bool alive = std::none_of(links.begin(), links.end(), [this](LinkId link) {
       return after_.is_down(Network::cable_of(link));
     });
-    return alive ? links : std::vector<LinkId>();
+    return alive ? LinkPath(links.begin(), links.end()) : LinkPath();
   }
 
   // The links a packet really takes, or nothing where it gets lost.
-  std::vector<LinkId> Links(const repac::PathWorld& world, const repac::Flow& flow,
-                            const NicPort& src, std::uint16_t port) const {
+  LinkPath Links(const repac::PathWorld& world, const repac::Flow& flow, const NicPort& src,
+                 std::uint16_t port) const {
     const NicPort dst{flow.dst.host, flow.dst.rail, world.network().plane_of(src)};
     const auto path = repac::PredictPath(world, src, dst, port);
     if (!path.ok() || !path->predictable) return {};
     return AliveOrNothing(path->links);
   }
 
-  void Add(std::size_t flow, double start, std::vector<LinkId> links) {
+  void Add(std::size_t flow, double start, LinkPath links) {
     std::vector<TransferLeg>& legs = flows_[flow].legs;
     if (legs.back().links != links) legs.push_back({start, std::move(links)});
   }
@@ -109,7 +111,7 @@ class Failure {
       const double at = start + attempt * timing_.retry_seconds;
       if (&world == &before_ && at >= timing_.reconverge_seconds) break;
       port = static_cast<std::uint16_t>(repac::kFirstSourcePort + random.Below(16383));
-      std::vector<LinkId> links = Links(world, planned, planned.src, port);
+      LinkPath links = Links(world, planned, planned.src, port);
       if (links.empty()) continue;
       Add(flow, at, std::move(links));
       break;

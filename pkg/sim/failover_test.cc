@@ -31,7 +31,7 @@ TEST_F(TransferTest, AFlowAloneRunsAtTheSpeedOfItsSlowestLink) {
 }
 
 TEST_F(TransferTest, FlowsOnOneLinkShareItAndSpeedUpWhenOneEnds) {
-  const std::vector<LinkId>& links = plan_.flows[0].links;
+  const fabric::LinkPath& links = plan_.flows[0].links;
   const auto results = RunTransfers(
       *net_.network, {{25 * kGigabyte, {{0, links}}}, {50 * kGigabyte, {{0, links}}}}, 100);
   EXPECT_NEAR(results[0].finish_seconds, 2.0, 1e-9);
@@ -39,7 +39,7 @@ TEST_F(TransferTest, FlowsOnOneLinkShareItAndSpeedUpWhenOneEnds) {
 }
 
 TEST_F(TransferTest, ALegWithoutLinksIsAStall) {
-  const std::vector<LinkId>& links = plan_.flows[0].links;
+  const fabric::LinkPath& links = plan_.flows[0].links;
   const auto results =
       RunTransfers(*net_.network, {{25 * kGigabyte, {{0, links}, {0.5, {}}, {2.5, links}}}}, 100);
   EXPECT_NEAR(results[0].finish_seconds, 3.0, 1e-9);

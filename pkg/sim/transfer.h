@@ -10,13 +10,14 @@
 
 #include <vector>
 
+#include "pkg/fabric/link_path.h"
 #include "pkg/fabric/network.h"
 
 namespace yardmaster::sim {
 
 struct TransferLeg {
   double start_seconds = 0;
-  std::vector<fabric::LinkId> links;  // empty: the flow stands still
+  fabric::LinkPath links;  // empty: the flow stands still
 };
 
 struct TransferFlow {

@@ -44,7 +44,7 @@ class KubeClientTest : public KubeFixture {
   // A ServiceAccount that may read ConfigMaps in the test's namespace.
   json MakeReader() {
     auto account =
-        client_->Create({kube::ServiceAccounts(), ns_}, {{"metadata", {{"name", "reader"}}}}, {});
+        client_->Create({kServiceAccounts, ns_}, {{"metadata", {{"name", "reader"}}}}, {});
     EXPECT_TRUE(account.ok()) << account.status();
     const std::string subject = StrCat(ns_, ":reader");
     for (const std::vector<std::string>& arguments :
@@ -58,7 +58,7 @@ class KubeClientTest : public KubeFixture {
     return account.ok() ? *account : json();
   }
   std::string RequestToken() {
-    auto answer = client_->Create({kube::ServiceAccounts(), ns_, "reader", "token"},
+    auto answer = client_->Create({kServiceAccounts, ns_, "reader", "token"},
                                   {{"apiVersion", "authentication.k8s.io/v1"},
                                    {"kind", "TokenRequest"},
                                    {"spec", {{"expirationSeconds", 600}}}},

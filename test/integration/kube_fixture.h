@@ -9,11 +9,15 @@
 #include "pkg/base/clock.h"
 #include "pkg/config/kubeconfig.h"
 #include "pkg/kube/http_transport.h"
+#include "pkg/kube/resource.h"
 #include "pkg/kube/rest_client.h"
 #include "pkg/kube/timing.h"
 #include "test/integration/control_plane.h"
 
 namespace yardmaster::testing {
+
+inline const kube::Resource kNamespaces{"", "v1", "namespaces", "Namespace", false};
+inline const kube::Resource kServiceAccounts{"", "v1", "serviceaccounts", "ServiceAccount", true};
 
 class KubeFixture : public ::testing::Test {
  protected:
@@ -34,7 +38,7 @@ class KubeFixture : public ::testing::Test {
     ns_ = ::testing::UnitTest::GetInstance()->current_test_info()->name();
     for (char& c : ns_) c = static_cast<char>(std::tolower(c));
     ns_.resize(std::min<std::size_t>(ns_.size(), 60));
-    ASSERT_TRUE(client_->Create({kube::Namespaces()}, {{"metadata", {{"name", ns_}}}}, {}).ok());
+    ASSERT_TRUE(client_->Create({kNamespaces}, {{"metadata", {{"name", ns_}}}}, {}).ok());
   }
 
   static kube::ClientConfig AdminConfig() {

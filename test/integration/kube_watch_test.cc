@@ -265,7 +265,7 @@ TEST_F(KubeWatchTest, EventsAreAcceptedAndCountUp) {
   options.instance = "test-0";
   options.series_period_ms = 0;
   kube::EventRecord event;
-  event.regarding = kube::ReferenceTo(map);
+  event.regarding = {"v1", "ConfigMap", ns_, "a", kube::UidOf(map)};
   event.type = kube::EventType::kWarning;
   event.reason = "NotPlanned";
   event.action = "Placing";
