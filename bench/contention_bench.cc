@@ -62,7 +62,8 @@ plan::JobState StateOf(const sim::TraceJob& job, std::uint64_t seed) {
   state.job.profile.compute_seconds = profile.compute_seconds;
   state.job.profile.communication_start = profile.communication_start;
   state.job.profile.data_bytes = profile.ring_bytes_per_gpu;
-  state.groups = workload::GroupsOf(state.job.parallelism, hosts, 8);
+  state.groups = std::make_shared<const workload::WorkerGroups>(
+      workload::GroupsOf(state.job.parallelism, hosts, 8));
   return state;
 }
 
@@ -169,7 +170,7 @@ class Replay {
     for (const plan::JobState& job : snapshot_.jobs) {
       if (!job.assignment) continue;
       const auto& hosts = job.assignment->host_of_rank;
-      if (placement::Evaluate(*snapshot_.places, job.groups, hosts).data_split_segments > 0) {
+      if (placement::Evaluate(*snapshot_.places, *job.groups, hosts).data_split_segments > 0) {
         split_ += job.job.workers * 8;
       }
     }

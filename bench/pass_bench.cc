@@ -1,16 +1,18 @@
-// One pass of the extender's planner when nothing has to be written: what every change in the
-// cluster costs. Gangs of 128 workers run on all hosts but the backup ones; the rest of the pods
-// ask for no GPU.
+// What a change in the cluster costs the extender's planner: snapshot and gathered pods made from
+// nothing and kept from pass to pass, and whole passes that have nothing to write. Gangs of 128
+// workers run on all hosts but the backup ones; the rest of the pods ask for no GPU.
 //
 //   bench/pass_bench [NODES PODS]...      default: 2040 15000 16320 15000 16320 140000
 //
-// Prints for each size the time to decode the world once, the median and longest pass of nine, and
-// the resident memory of world, snapshot and view.
+// Prints for each size medians of nine, and what of the resident memory are decoded objects and
+// what is the planner's: one snapshot and all that is kept for the next.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <functional>
+#include <map>
 #include <unistd.h>
 #include <vector>
 
@@ -125,56 +127,151 @@ json GangObject(int s) {
   return api::EncodeGang(gang);
 }
 
+double Median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+// The cluster, and what may happen to it. Every change is one that needs no write.
+class BenchCluster {
+ public:
+  BenchCluster(int nodes, int pods) : segments_(nodes / kHostsPerSegment) {
+    for (int s = 0; s < segments_; ++s) {
+      for (int h = 0; h < kHostsPerSegment; ++h) cache_.Deliver(state::Kind::kNode, Node(s, h));
+      cache_.Deliver(state::Kind::kGang, GangObject(s));
+      for (int rank = 0; rank < kWorkers; ++rank) {
+        cache_.Deliver(state::Kind::kPod, GangPod(s, rank));
+      }
+    }
+    gang_pods_ = segments_ * kWorkers;
+    for (pods_ = gang_pods_; pods_ < pods; ++pods_) DeliverOtherPod(pods_);
+  }
+  state::WorldCache& cache() { return cache_; }
+  int pods() const { return pods_; }
+
+  void ChangePod(int round) { DeliverGangPod(round % segments_, 7); }
+  void ChangeNode(int round) { DeliverNode(round % segments_, 7); }
+  void ChangeAll(int) {
+    for (int s = 0; s < segments_; ++s) {
+      for (int h = 0; h < kHostsPerSegment; ++h) DeliverNode(s, h);
+      for (int rank = 0; rank < kWorkers; ++rank) DeliverGangPod(s, rank);
+    }
+    for (int i = gang_pods_; i < pods_; ++i) DeliverOtherPod(i);
+  }
+
+ private:
+  void DeliverGangPod(int s, int rank) {
+    json pod = GangPod(s, rank);
+    pod["metadata"]["resourceVersion"] = StrCat(++version_);
+    cache_.Deliver(state::Kind::kPod, pod);
+  }
+  // Cordoned and back: its state changes, what runs there stays.
+  void DeliverNode(int s, int h) {
+    json node = Node(s, h);
+    node["metadata"]["resourceVersion"] = StrCat(++version_);
+    const auto before = cache_.FindNode(Host(s, h));
+    node["spec"]["unschedulable"] = !before->unschedulable;
+    cache_.Deliver(state::Kind::kNode, node);
+  }
+  void DeliverOtherPod(int i) {
+    json pod = OtherPod(i, Host(i % segments_, i % kHostsPerSegment));
+    pod["metadata"]["resourceVersion"] = StrCat(++version_);
+    cache_.Deliver(state::Kind::kPod, pod);
+  }
+
+  const int segments_;
+  int gang_pods_ = 0;
+  int pods_ = 0;
+  int version_ = 1;
+  state::WorldCache cache_;
+};
+
+std::vector<std::shared_ptr<const GatheredGang>> GangsOf(Gatherer& gatherer,
+                                                         const state::World& world) {
+  gatherer.Update(world.pods);
+  std::map<NameKey, const api::Gang*> known;
+  for (const auto& gang : world.gangs) known[KeyOf(gang->metadata)] = gang.get();
+  return gatherer.Gangs([&](const std::string& ns, const std::string& name, const std::string&) {
+    const auto at = known.find({ns, name});
+    return at == known.end() ? nullptr : &at->second->rank_bases;
+  });
+}
+
 void Run(int nodes, int pods) {
-  const double before = ResidentMib();
-  const int segments = nodes / kHostsPerSegment;
+  constexpr int kRounds = 9;
+  double before = ResidentMib();
+  auto began = SteadyClock::now();
+  BenchCluster cluster(nodes, pods);
+  std::printf("%d nodes, %d pods: decoded in %.0f ms, objects %.0f MiB\n", nodes, cluster.pods(),
+              Since(began), ResidentMib() - before);
+
+  // Memory first, on a heap that no other snapshot has been on.
+  before = ResidentMib();
+  Gatherer gatherer;
+  state::SnapshotBuilder builder;
+  state::World world = cluster.cache().Take();
+  auto gangs = GangsOf(gatherer, world);
+  plan::Snapshot snapshot = builder.Build(world);
+  std::printf("  snapshot, gathered pods and all that is kept for the next: %.0f MiB\n",
+              ResidentMib() - before);
+
+  std::vector<double> take, gather, build, all;
+  for (int i = 0; i < 3; ++i) {
+    began = SteadyClock::now();
+    Gatherer fresh;
+    GangsOf(fresh, world);
+    gather.push_back(Since(began));
+    began = SteadyClock::now();
+    state::BuildSnapshot(world);
+    build.push_back(Since(began));
+  }
+  std::printf("  from nothing:       gather %8.2f ms, snapshot %8.2f ms\n", Median(gather),
+              Median(build));
+
   FakeClock clock;
   kube::FakeClient client(clock);
-  state::WorldCache cache;
-  auto began = SteadyClock::now();
-  int made = 0;
-  for (int s = 0; s < segments; ++s) {
-    for (int h = 0; h < kHostsPerSegment; ++h) cache.Deliver(state::Kind::kNode, Node(s, h));
-    cache.Deliver(state::Kind::kGang, GangObject(s));
-    for (int rank = 0; rank < kWorkers; ++rank, ++made) {
-      cache.Deliver(state::Kind::kPod, GangPod(s, rank));
-    }
-  }
-  for (; made < pods; ++made) {
-    cache.Deliver(state::Kind::kPod,
-                  OtherPod(made, Host(made % segments, made % kHostsPerSegment)));
-  }
-  const double decode_ms = Since(began);
   std::shared_ptr<const View> view;
   GangPlanner planner(
-      client, cache, clock, [] { return true; }, [&](auto v) { view = std::move(v); },
+      client, cluster.cache(), clock, [] { return true; }, [&](auto v) { view = std::move(v); },
       [](const Notice&) {}, {});
-  std::vector<double> ms;
-  int writes = 0;
-  for (int i = 0; i < 9; ++i) {
-    began = SteadyClock::now();
-    const PassReport report = planner.Pass();
-    ms.push_back(Since(began));
-    writes += report.committed + report.released_pods + report.taint_changes +
-              report.gangs_created +
-              static_cast<int>(report.errors.size() + report.problems.size());
+  planner.Pass();
+  struct Change {
+    const char* name;
+    std::function<void(int)> happens;
+    int rounds;
+  };
+  const std::vector<Change> changes = {
+      {"nothing changed", [](int) {}, kRounds},
+      {"one pod changed", [&](int i) { cluster.ChangePod(i); }, kRounds},
+      {"one node changed", [&](int i) { cluster.ChangeNode(i); }, kRounds},
+      {"all changed", [&](int i) { cluster.ChangeAll(i); }, 3},
+  };
+  for (const Change& change : changes) {
+    take.clear(), gather.clear(), build.clear(), all.clear();
+    int writes = 0;
+    for (int i = 0; i < change.rounds; ++i) {
+      change.happens(i);
+      began = SteadyClock::now();
+      world = cluster.cache().Take();
+      take.push_back(Since(began));
+      began = SteadyClock::now();
+      gangs = GangsOf(gatherer, world);
+      gather.push_back(Since(began));
+      began = SteadyClock::now();
+      snapshot = builder.Build(world);
+      build.push_back(Since(began));
+      began = SteadyClock::now();
+      const PassReport report = planner.Pass();
+      all.push_back(Since(began));
+      writes += report.committed + report.released_pods + report.taint_changes +
+                report.gangs_created +
+                static_cast<int>(report.errors.size() + report.problems.size());
+    }
+    std::printf(
+        "  %-17s  gather %8.2f ms, snapshot %8.2f ms, take %6.2f ms, whole pass %7.1f ms%s\n",
+        change.name, Median(gather), Median(build), Median(take), Median(all),
+        writes == 0 ? "" : " (it found something to do)");
   }
-  std::sort(ms.begin(), ms.end());
-  began = SteadyClock::now();
-  const state::World world = cache.Take();
-  const double take_ms = Since(began);
-  began = SteadyClock::now();
-  const Gathered gathered = Gather(world.pods);
-  const double gather_ms = Since(began);
-  began = SteadyClock::now();
-  const plan::Snapshot snapshot = state::BuildSnapshot(world);
-  const double build_ms = Since(began);
-  std::printf(
-      "%6d nodes %7d pods: decode %7.0f ms, pass median %7.1f ms, longest %7.1f ms, %5.0f MiB%s\n",
-      nodes, made, decode_ms, ms[ms.size() / 2], ms.back(), ResidentMib() - before,
-      writes == 0 ? "" : " (it found something to do)");
-  std::printf("  of it take %.1f ms, gather %.1f ms (%zu gangs), snapshot %.1f ms (%zu jobs)\n",
-              take_ms, gather_ms, gathered.gangs.size(), build_ms, snapshot.jobs.size());
 }
 
 }  // namespace

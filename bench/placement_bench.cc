@@ -47,7 +47,7 @@ struct World {
   plan::Snapshot snapshot;
   placement::GangRequest request() const {
     const plan::JobState& job = snapshot.jobs[0];
-    return {&job.job, &job.groups, nullptr, 0};
+    return {&job.job, job.groups.get(), nullptr, 0};
   }
 };
 

@@ -14,7 +14,7 @@ using nlohmann::json;
 template <typename T>
 absl::Status ReadKind(kube::Client& client, const kube::Resource& resource,
                       absl::StatusOr<T> (*decode)(const json&),
-                      std::vector<std::shared_ptr<const T>>& out, state::World& world) {
+                      state::ObjectTable<T>& out, state::World& world) {
   absl::StatusOr<kube::ListPage> page = kube::ListAll(client, {resource});
   if (!page.ok()) {
     if (page.status().code() != absl::StatusCode::kNotFound) return page.status();
@@ -23,7 +23,7 @@ absl::Status ReadKind(kube::Client& client, const kube::Resource& resource,
   for (const kube::ObjectPtr& object : page->items) {
     absl::StatusOr<T> decoded = decode(*object);
     if (decoded.ok()) {
-      out.push_back(std::make_shared<const T>(*std::move(decoded)));
+      out.Put(std::make_shared<const T>(*std::move(decoded)));
     } else {
       world.problems.push_back(
           StrCat(resource.kind, " ", kube::KeyOf(*object), ": ", MessageOf(decoded.status())));

@@ -6,8 +6,7 @@
 #include "pkg/base/strings.h"
 #include "pkg/cli/manifests.h"
 #include "pkg/cli/render_fabric.h"
-#include "pkg/plan/snapshot.h"
-#include "pkg/state/host_builder.h"
+#include "pkg/state/host_keeper.h"
 
 namespace yardmaster::cli {
 
@@ -26,20 +25,20 @@ absl::StatusOr<FabricInput> ReadFabricInput(const std::vector<std::string>& file
     for (const nlohmann::json& object : rendered) {
       if (object.at("kind") != "Node") continue;
       YM_ASSIGN_OR_RETURN(api::Node node, api::DecodeNode(object));
-      world.nodes.push_back(std::make_shared<const api::Node>(std::move(node)));
+      world.nodes.Put(std::make_shared<const api::Node>(std::move(node)));
     }
   }
-  plan::Snapshot snapshot;
-  state::BuildHosts(world.fabrics, world.nodes, world.gangs, snapshot);
-  if (snapshot.network == nullptr) {
-    return absl::InvalidArgumentError(
-        StrCat(name, ": makes no network\n", Join(snapshot.warnings, "\n")));
-  }
+  state::HostKeeper hosts;
+  hosts.Update(world);
   FabricInput input;
-  input.network = snapshot.network;
-  input.warnings = std::move(snapshot.warnings);
-  for (std::size_t c = 0; c < snapshot.cable_down.size(); ++c) {
-    if (snapshot.cable_down[c] != 0) input.down.emplace_back(static_cast<std::int32_t>(c));
+  hosts.AppendWarnings(input.warnings);
+  if (hosts.network() == nullptr) {
+    return absl::InvalidArgumentError(
+        StrCat(name, ": makes no network\n", Join(input.warnings, "\n")));
+  }
+  input.network = hosts.network();
+  for (std::size_t c = 0; c < hosts.cable_down().size(); ++c) {
+    if (hosts.cable_down()[c] != 0) input.down.emplace_back(static_cast<std::int32_t>(c));
   }
   return input;
 }

@@ -241,7 +241,7 @@ class Reader {
   }
 
   template <typename T>
-  void Keep(std::vector<std::shared_ptr<const T>>& list, const std::string& kind,
+  void Keep(state::ObjectTable<T>& table, const std::string& kind,
             absl::StatusOr<T> decoded, const std::string& where, const std::string& path) {
     if (!decoded.ok()) {
       Fail(where, path, MessageOf(decoded.status()));
@@ -257,7 +257,7 @@ class Reader {
           StrCat("metadata.name: ", key, " is there twice, first at ", it->second, "; remove one"));
       return;
     }
-    list.push_back(std::make_shared<const T>(*std::move(decoded)));
+    table.Put(std::make_shared<const T>(*std::move(decoded)));
   }
 
   struct Workload {

@@ -50,7 +50,7 @@ void Declare(Flags& flags, CLI::App& app) {
 
 // Pods of other controllers that have no Gang yet become one, as the extender would make it. What a
 // workload's controller would make counts where no pod of that gang is there.
-void AddGangsOfPods(const std::vector<extender::PodPtr>& pods, std::set<workload::JobKey>& known,
+void AddGangsOfPods(const extender::Gathered& gathered, std::set<workload::JobKey>& known,
                     state::World& world, std::ostream& err) {
   for (const auto& gang : world.gangs) {
     known.insert({gang->metadata.namespace_name, gang->metadata.name});
@@ -59,7 +59,6 @@ void AddGangsOfPods(const std::vector<extender::PodPtr>& pods, std::set<workload
     known.insert(
         {job->metadata.namespace_name, api::GangName(api::kTrainingJobKind, job->metadata.name)});
   }
-  extender::Gathered gathered = extender::Gather(pods);
   for (const std::string& problem : gathered.problems) err << problem << "\n";
   for (const extender::GatheredGang& pods : gathered.gangs) {
     if (!known.insert({pods.namespace_name, pods.name}).second) continue;
@@ -72,7 +71,7 @@ void AddGangsOfPods(const std::vector<extender::PodPtr>& pods, std::set<workload
         (*gang)->metadata.created_ms =
             std::max((*gang)->metadata.created_ms, member.pod->metadata.created_ms);
       }
-      world.gangs.push_back(std::make_shared<const api::Gang>(**std::move(gang)));
+      world.gangs.Put(std::make_shared<const api::Gang>(**std::move(gang)));
     } else {
       err << "gang " << pods.namespace_name << "/" << pods.name << ": not planned, "
           << Count(static_cast<std::int64_t>(pods.members.size()), "pod")
@@ -87,7 +86,7 @@ constexpr int kMostPreemptions = 16;
 // Which disruption budgets cover how many pods of the placed gangs. A pod under two budgets cannot
 // be evicted at all.
 void AddBudgets(const std::vector<api::DisruptionBudget>& budgets,
-                const std::vector<extender::PodPtr>& pods, plan::Snapshot& snapshot) {
+                const state::ObjectTable<api::Pod>& pods, plan::Snapshot& snapshot) {
   if (budgets.empty()) return;
   for (const api::DisruptionBudget& budget : budgets) {
     const auto allowed = std::min<std::int64_t>(budget.disruptions_allowed, INT32_MAX);
@@ -178,8 +177,8 @@ int RunPlanCommand(const std::vector<std::string>& args, std::istream& in, std::
         << api::kParallelismAnnotation << ")\n";
   }
   std::set<workload::JobKey> known;
-  AddGangsOfPods(manifests->world.pods, known, manifests->world, err);
-  AddGangsOfPods(manifests->expected_pods, known, manifests->world, err);
+  AddGangsOfPods(extender::Gather(manifests->world.pods), known, manifests->world, err);
+  AddGangsOfPods(extender::Gather(manifests->expected_pods), known, manifests->world, err);
   const ReportNames names = NamesOf(manifests->world);
   plan::Snapshot snapshot = state::BuildSnapshot(manifests->world);
   AddBudgets(manifests->budgets, manifests->world.pods, snapshot);

@@ -37,8 +37,8 @@ json Assignments(const plan::Snapshot& snapshot, const plan::JobState& state,
     entry.host = places.name(hosts[rank]);
     entry.fabric_pod = places.name(places.fabric_pod_of(segment));
     entry.segment = places.name(segment);
-    if (rank < state.groups.stages_of_worker.size()) {
-      entry.stages = state.groups.stages_of_worker[rank];
+    if (rank < state.groups->stages_of_worker.size()) {
+      entry.stages = state.groups->stages_of_worker[rank];
     }
     entries.push_back(std::move(entry));
   }

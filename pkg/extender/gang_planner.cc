@@ -27,6 +27,7 @@ std::string Text(const workload::JobKey& key) { return key.text(); }
 std::vector<int> RanksToMove(const plan::JobState& job, const GatheredGang& gathered,
                              const placement::Cluster& cluster) {
   std::vector<int> ranks;
+  if (gathered.gated == 0) return ranks;
   for (const GangMember& member : gathered.members) {
     if (!member.rank || !member.pod->gated()) continue;
     const fabric::HostId host =
@@ -36,12 +37,6 @@ std::vector<int> RanksToMove(const plan::JobState& job, const GatheredGang& gath
     }
   }
   return ranks;
-}
-
-bool AnyBeingDeleted(const GatheredGang& gang) {
-  return std::any_of(gang.members.begin(), gang.members.end(), [](const GangMember& member) {
-    return member.pod->metadata.deleted_ms.has_value();
-  });
 }
 
 // Moves a gang's occupation in the cluster from where it was to where it will be.
@@ -85,16 +80,21 @@ bool GangPlanner::ReadLedger(PassState& pass) {
 
 void GangPlanner::MatchGangs(PassState& pass) {
   for (const auto& gang : pass.world.gangs) pass.gangs[KeyOf(gang->metadata)] = gang;
-  Gathered gathered = Gather(pass.world.pods);
-  for (std::string& problem : gathered.problems) pass.report.problems.push_back(std::move(problem));
-  for (GatheredGang& gang : gathered.gangs) {
-    NameKey key{gang.namespace_name, gang.name};
-    auto known = pass.gangs.find(key);
-    if (known != pass.gangs.end()) {
-      // Pods of another life of the job wait until the garbage collector has taken the old Gang.
-      if (known->second->owner.uid != gang.owner_uid) continue;
-      AssignRanks(known->second->rank_bases, gang);
-    }
+  gatherer_.Update(pass.world.pods);
+  for (std::string& problem : gatherer_.Problems()) {
+    pass.report.problems.push_back(std::move(problem));
+  }
+  const auto bases_of = [&pass](const std::string& namespace_name, const std::string& name,
+                                const std::string& owner_uid) {
+    const auto known = pass.gangs.find({namespace_name, name});
+    const bool same = known != pass.gangs.end() && known->second->owner.uid == owner_uid;
+    return same ? &known->second->rank_bases : nullptr;
+  };
+  for (auto& gang : gatherer_.Gangs(bases_of)) {
+    NameKey key{gang->namespace_name, gang->name};
+    // Pods of another life of the job wait until the garbage collector has taken the old Gang.
+    const auto known = pass.gangs.find(key);
+    if (known != pass.gangs.end() && known->second->owner.uid != gang->owner_uid) continue;
     pass.gathered.insert_or_assign(std::move(key), std::move(gang));
   }
 }
@@ -103,7 +103,6 @@ PassReport GangPlanner::Pass() {
   PassState pass;
   const bool leader = ReadLedger(pass);
   pass.world = cache_.Take();
-  pass.pods = std::make_shared<const View::Pods>(pass.world.pods);
   MatchGangs(pass);
   if (leader) {
     CreateGangs(pass);
@@ -132,14 +131,14 @@ void GangPlanner::CreateGangs(PassState& pass) {
         job.get();
   }
   for (auto& [key, gathered] : pass.gathered) {
-    if (pass.gangs.count(key) != 0 || AnyBeingDeleted(gathered)) continue;
+    if (pass.gangs.count(key) != 0 || gathered->deleted > 0) continue;
     auto job = jobs.find(key);
     // A TrainingJob's pods without the TrainingJob are what the garbage collector has still to
     // take.
-    const bool ours = !gathered.members.empty() &&
-                      gathered.members.front().membership.owner.kind == api::kTrainingJobKind;
+    const bool ours = !gathered->members.empty() &&
+                      gathered->members.front().membership.owner.kind == api::kTrainingJobKind;
     if (ours && (job == jobs.end() || job->second->metadata.deleted_ms)) continue;
-    auto gang = MakeGang(gathered, job == jobs.end() ? nullptr : job->second);
+    auto gang = MakeGang(*gathered, job == jobs.end() ? nullptr : job->second);
     if (!gang.ok()) {
       pass.report.problems.push_back(MessageOf(gang.status()));
       continue;
@@ -157,7 +156,9 @@ void GangPlanner::CreateGangs(PassState& pass) {
       pass.report.errors.push_back(MessageOf(decoded.status()));
       continue;
     }
-    AssignRanks(decoded->rank_bases, gathered);
+    GatheredGang ranked = *gathered;
+    AssignRanks(decoded->rank_bases, ranked);
+    gathered = std::make_shared<const GatheredGang>(std::move(ranked));
     pass.gangs[key] = std::make_shared<const api::Gang>(*std::move(decoded));
     ++pass.report.gangs_created;
   }
@@ -165,9 +166,9 @@ void GangPlanner::CreateGangs(PassState& pass) {
 
 void GangPlanner::FinishGangs(PassState& pass) {
   for (auto& [key, gang] : pass.gangs) {
-    auto gathered = pass.gathered.find(key);
-    if (!gang->status.committed() || gathered == pass.gathered.end()) continue;
-    if (!gathered->second.members.empty() || gathered->second.finished == 0) continue;
+    const GatheredGang* gathered = pass.GatheredOf(key);
+    if (!gang->status.committed() || gathered == nullptr) continue;
+    if (!gathered->members.empty() || gathered->finished == 0) continue;
     if (IsFinished(gang->status)) continue;
     api::GangStatus status = gang->status;
     status.observed_generation = gang->metadata.generation;
@@ -181,14 +182,10 @@ void GangPlanner::FinishGangs(PassState& pass) {
 
 void GangPlanner::MarkReleased(PassState& pass) {
   for (auto& [key, gang] : pass.gangs) {
-    auto gathered = pass.gathered.find(key);
-    if (!gang->status.committed() || gathered == pass.gathered.end()) continue;
+    const GatheredGang* gathered = pass.GatheredOf(key);
+    if (!gang->status.committed() || gathered == nullptr) continue;
     if (api::IsTrue(gang->status.conditions, api::kReleasedCondition)) continue;
-    const std::vector<GangMember>& members = gathered->second.members;
-    const bool all_released =
-        !members.empty() && std::none_of(members.begin(), members.end(),
-                                         [](const auto& member) { return member.pod->gated(); });
-    if (!all_released) continue;
+    if (gathered->members.empty() || gathered->gated > 0) continue;
     api::GangStatus status = gang->status;
     status.observed_generation = gang->metadata.generation;
     api::SetCondition(
@@ -234,9 +231,9 @@ void GangPlanner::Adopt(PassState& pass, const NameKey& key,
   input.jobs.clear();
   input.gangs.clear();
   for (const auto& [other, known] : pass.gangs) {
-    if (other != key && known->status.committed()) input.gangs.push_back(known);
+    if (other != key && known->status.committed()) input.gangs.Put(known);
   }
-  input.gangs.push_back(std::make_shared<const api::Gang>(placed));
+  input.gangs.Put(std::make_shared<const api::Gang>(placed));
   const plan::Snapshot snapshot = state::BuildSnapshot(input);
   const std::string problem = AdoptionProblem(snapshot, {key.first, key.second});
   if (!problem.empty()) {
@@ -249,7 +246,7 @@ void GangPlanner::Adopt(PassState& pass, const NameKey& key,
   const plan::JobState& job = snapshot.jobs[static_cast<std::size_t>(index)];
   placement::GangPlan plan;
   plan.host_of_rank = job.assignment->host_of_rank;
-  plan.objective = placement::Evaluate(*snapshot.places, job.groups, plan.host_of_rank);
+  plan.objective = placement::Evaluate(*snapshot.places, *job.groups, plan.host_of_rank);
   api::GangStatus status = Committed(gang, plan, job, snapshot, clock_.WallMs());
   const std::string text = "the Gang was missing; its plan was rebuilt from its running pods";
   api::SetCondition(status.conditions,
@@ -269,18 +266,17 @@ void GangPlanner::LoadSnapshot(PassState& pass) {
   for (const auto& job : pass.world.jobs) owners[job->metadata.uid] = job;
   for (const auto& [key, gang] : pass.gangs) {
     if (IsFinished(gang->status)) continue;
-    auto gathered = pass.gathered.find(key);
-    const bool complete =
-        gathered != pass.gathered.end() && IsComplete(gathered->second, gang->job.workers);
+    const GatheredGang* gathered = pass.GatheredOf(key);
+    const bool complete = gathered != nullptr && IsComplete(*gathered, gang->job.workers);
     // A gang whose pods are not all there yet is not planned; a committed one keeps its hosts.
     if (!complete && !gang->status.committed()) continue;
     // Told by AdoptRunning.
-    if (!gang->status.committed() && AnyBound(gathered->second)) continue;
-    input.gangs.push_back(gang);
+    if (!gang->status.committed() && AnyBound(*gathered)) continue;
+    input.gangs.Put(gang);
     const auto owner = owners.find(gang->owner.uid);
-    if (owner != owners.end()) input.jobs.push_back(owner->second);  // for what only it says
+    if (owner != owners.end()) input.jobs.Put(owner->second);  // for what only it says
   }
-  pass.snapshot = std::make_shared<plan::Snapshot>(state::BuildSnapshot(input));
+  pass.snapshot = std::make_shared<plan::Snapshot>(builder_.Build(input));
   pass.snapshot->now_ms = clock_.WallMs();
   PreemptionStep::KeepHosts(pass);
   for (const std::string& warning : pass.snapshot->warnings) {
@@ -299,7 +295,7 @@ void GangPlanner::LoadSnapshot(PassState& pass) {
 
 void GangPlanner::PublishView(PassState& pass) {
   publish_(std::make_shared<const View>(std::make_shared<const plan::Snapshot>(*pass.snapshot),
-                                        pass.notes, pass.pods));
+                                        pass.notes, pass.world.pods));
 }
 
 bool GangPlanner::Commit(PassState& pass, int job, const placement::GangPlan& plan,
@@ -335,9 +331,9 @@ void GangPlanner::TellNotPlaced(PassState& pass, int job, const placement::GangP
                 StrCat(Name(plan.outcome), ": ", Explain(plan))};
   notify_(notice);
   // Also where people look first: at a pod that stays pending. One stands for all.
-  auto gathered = pass.gathered.find(KeyOf(gang.metadata));
-  if (gathered == pass.gathered.end() || gathered->second.members.empty()) return;
-  const api::ObjectMeta& pod = gathered->second.members.front().pod->metadata;
+  const GatheredGang* gathered = pass.GatheredOf(KeyOf(gang.metadata));
+  if (gathered == nullptr || gathered->members.empty()) return;
+  const api::ObjectMeta& pod = gathered->members.front().pod->metadata;
   notice.regarding = {"v1", "Pod", pod.name, pod.uid, false};
   notify_(notice);
 }
@@ -374,7 +370,7 @@ void GangPlanner::ReplaceRanks(PassState& pass, int index, const std::vector<int
   plan::JobState& job = pass.snapshot->jobs[static_cast<std::size_t>(index)];
   const fabric::BackupPolicy policy =
       pass.snapshot->network ? pass.snapshot->network->spec().backup : fabric::BackupPolicy{};
-  const placement::GangRequest request{&job.job, &job.groups, job.eligible.get(), index};
+  const placement::GangRequest request{&job.job, job.groups.get(), job.eligible.get(), index};
   const placement::GangPlan plan = placement::ReplaceHosts(
       pass.snapshot->cluster, request, job.assignment->host_of_rank, lost, policy);
   if (plan.outcome != placement::Outcome::kPlaced) {
@@ -395,6 +391,7 @@ void GangPlanner::ReplaceRanks(PassState& pass, int index, const std::vector<int
 }
 
 void GangPlanner::PlaceWaiting(PassState& pass) {
+  if (plan::QueueOrder(*pass.snapshot).empty()) return;
   plan::PlanOptions options = options_.plan;
   options.network = options.paths = false;  // the operator's part
   const plan::Plan plan = plan::MakePlan(*pass.snapshot, options);

@@ -4,7 +4,8 @@
 //
 // Level triggered: a pass looks at everything and does what is missing, so a pass that was cut
 // anywhere, by a crash or a lost write, is finished by the next one, in this process or another.
-// Nothing is kept between passes but the world cache.
+// Nothing is kept between passes but the world cache, and what was derived from it: a snapshot and
+// gathered pods are what they would be if they were made from nothing, at the cost of what changed.
 //
 // Order inside a pass, and why:
 //   1. gangs for complete sets of pods          (a Gang without assignments holds nothing)
@@ -23,6 +24,7 @@
 #include <memory>
 
 #include "pkg/base/clock.h"
+#include "pkg/extender/gatherer.h"
 #include "pkg/extender/ledger.h"
 #include "pkg/extender/pass.h"
 #include "pkg/extender/pod_release.h"
@@ -30,6 +32,7 @@
 #include "pkg/extender/view.h"
 #include "pkg/kube/client.h"
 #include "pkg/plan/planner.h"
+#include "pkg/state/snapshot_builder.h"
 #include "pkg/state/world.h"
 
 namespace yardmaster::extender {
@@ -80,6 +83,8 @@ class GangPlanner {
   Notify notify_;
   Options options_;
   Ledger ledger_;
+  Gatherer gatherer_;
+  state::SnapshotBuilder builder_;
   PreemptionStep preemption_;
   PodRelease release_;
   bool ledger_read_ = false;  // since this process began to lead

@@ -1,7 +1,6 @@
 #include "pkg/extender/gather.h"
 
 #include <algorithm>
-#include <map>
 #include <tuple>
 
 #include "pkg/api/names.h"
@@ -65,62 +64,21 @@ absl::StatusOr<std::optional<api::JobSpec>> SpecOfPods(const GatheredGang& gathe
 
 }  // namespace
 
-Gathered Gather(const std::vector<PodPtr>& pods) {
-  std::map<std::tuple<std::string, std::string, std::string>, GatheredGang> by_name;
-  Gathered out;
-  for (const PodPtr& pod : pods) {
-    if (!api::WantsGang(*pod)) continue;
-    auto membership = api::ResolveMembership(*pod);
-    const std::string who = StrCat("Pod ", pod->metadata.namespace_name, "/", pod->metadata.name);
-    if (!membership.ok()) {
-      out.problems.push_back(StrCat(who, ": ", MessageOf(membership.status())));
-      continue;
-    }
-    if (!*membership) {
-      out.problems.push_back(StrCat(
-          who, ": wants a gang, and no label says which; use a kind of job whose pods carry ",
-          "their index, or label them ", api::kJobLabel, " and ", api::kRankLabel));
-      continue;
-    }
-    const api::Membership& member = **membership;
-    GatheredGang& gang =
-        by_name[{pod->metadata.namespace_name, member.gang_name, member.owner.uid}];
-    gang.namespace_name = pod->metadata.namespace_name;
-    gang.name = member.gang_name;
-    gang.owner_uid = member.owner.uid;
-    if (pod->finished()) {
-      ++gang.finished;
-    } else {
-      gang.members.push_back({pod, **std::move(membership), std::nullopt});
-    }
-  }
-  for (auto& [key, gang] : by_name) out.gangs.push_back(std::move(gang));
-  return out;
-}
-
 void AssignRanks(const std::vector<api::RankBase>& bases, GatheredGang& gang) {
   for (GangMember& member : gang.members) member.rank = api::RankOf(bases, member.membership);
   std::sort(gang.members.begin(), gang.members.end(), [](const GangMember& a, const GangMember& b) {
     return std::tie(a.rank, a.pod->metadata.name) < std::tie(b.rank, b.pod->metadata.name);
   });
-}
-
-bool IsComplete(const GatheredGang& gang, int workers) {
-  std::vector<int> ranks;
+  gang.whole = 0;
   for (const GangMember& member : gang.members) {
-    if (member.rank) ranks.push_back(*member.rank);
+    if (!member.rank) continue;
+    if (*member.rank == gang.whole) {
+      ++gang.whole;
+    } else {
+      gang.whole = -1;
+      return;
+    }
   }
-  std::sort(ranks.begin(), ranks.end());
-  if (static_cast<int>(ranks.size()) != workers) return false;
-  for (int rank = 0; rank < workers; ++rank) {
-    if (ranks[static_cast<std::size_t>(rank)] != rank) return false;
-  }
-  return true;
-}
-
-bool AnyBound(const GatheredGang& gang) {
-  return std::any_of(gang.members.begin(), gang.members.end(),
-                     [](const GangMember& member) { return !member.pod->node_name.empty(); });
 }
 
 absl::StatusOr<std::optional<api::Gang>> MakeGang(const GatheredGang& gathered,

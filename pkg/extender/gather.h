@@ -1,5 +1,5 @@
 // Gathers pods into gangs: which pods belong together, which rank each has, and whether the set is
-// complete. Pure; runs at every pass of the planner thread.
+// complete. gatherer.h keeps the answer from pass to pass.
 //
 // A gang is complete when each of its ranks has a pod that has not finished. Its size is known from
 // the TrainingJob, from the owner's labels, or from the parallelism annotation; ranks never from
@@ -18,6 +18,7 @@
 #include "pkg/api/pod.h"
 #include "pkg/api/rank_resolver.h"
 #include "pkg/api/training_job.h"
+#include "pkg/state/object_table.h"
 
 namespace yardmaster::extender {
 
@@ -35,6 +36,12 @@ struct GatheredGang {
   std::string owner_uid;            // a job made again under its name has a gang of its own
   std::vector<GangMember> members;  // pods that have not finished
   int finished = 0;                 // pods that have
+  // Of the members: behind our gate, on no node, being deleted.
+  int gated = 0;
+  int unbound = 0;
+  int deleted = 0;
+  // Every rank 0 .. whole-1 has exactly one member; -1: not so, or ranks are still open.
+  int whole = -1;
 };
 
 struct Gathered {
@@ -45,8 +52,9 @@ struct Gathered {
 
 // Every pod that wants a gang, by gang. Ranks are left open: see AssignRanks.
 Gathered Gather(const std::vector<PodPtr>& pods);
+Gathered Gather(const state::ObjectTable<api::Pod>& pods);
 
-// Sets each member's rank from the gang's bases and sorts by it.
+// Sets each member's rank from the gang's bases, sorts by it, and sets `whole`.
 void AssignRanks(const std::vector<api::RankBase>& bases, GatheredGang& gang);
 
 // The Gang object for a set of pods that has none yet. `job` is the TrainingJob that owns them, or
@@ -57,9 +65,11 @@ absl::StatusOr<std::optional<api::Gang>> MakeGang(const GatheredGang& gathered,
                                                   const api::TrainingJob* job);
 
 // Every rank 0 .. workers-1 has exactly one member. REQUIRES: AssignRanks.
-bool IsComplete(const GatheredGang& gang, int workers);
+inline bool IsComplete(const GatheredGang& gang, int workers) { return gang.whole == workers; }
 
 // Some member is on a node already.
-bool AnyBound(const GatheredGang& gang);
+inline bool AnyBound(const GatheredGang& gang) {
+  return gang.unbound < static_cast<int>(gang.members.size());
+}
 
 }  // namespace yardmaster::extender

@@ -1,7 +1,8 @@
 #include "pkg/extender/host_taints.h"
 
-#include <algorithm>
 #include <cctype>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include "pkg/api/names.h"
@@ -13,43 +14,59 @@ namespace {
 
 using nlohmann::json;
 
-// What a host's taint of promised ones should say; empty: it should have none.
-std::vector<std::string> PromisedValues(const plan::Snapshot& snapshot) {
-  constexpr int kNobody = -1;
-  constexpr int kSeveral = -2;
-  const std::size_t hosts = snapshot.cluster.hosts.size();
-  std::vector<std::int64_t> promised(hosts, 0);
-  std::vector<int> holder(hosts, kNobody);
-  for (std::size_t j = 0; j < snapshot.jobs.size(); ++j) {
-    const plan::JobState& job = snapshot.jobs[j];
-    if (!job.assignment) continue;
-    for (fabric::HostId host : job.assignment->host_of_rank) {
-      if (!host.valid()) continue;
-      promised[host.index()] += job.job.gpus_per_worker;
-      int& of = holder[host.index()];
-      of = of == kNobody || of == static_cast<int>(j) ? static_cast<int>(j) : kSeveral;
-    }
-  }
-  std::vector<std::string> values(hosts);
-  for (std::size_t h = 0; h < hosts; ++h) {
-    if (holder[h] == kNobody || promised[h] < snapshot.cluster.hosts[h].gpus) continue;
-    if (holder[h] == kSeveral) {
-      values[h] = "several";
-      continue;
-    }
-    const workload::JobKey& key = snapshot.jobs[static_cast<std::size_t>(holder[h])].job.key;
-    // A label value: 63 characters, and an alphanumeric one last.
-    std::string value = StrCat(key.namespace_name, ".", key.name).substr(0, 63);
-    while (!std::isalnum(static_cast<unsigned char>(value.back()))) value.pop_back();
-    values[h] = std::move(value);
-  }
-  return values;
+// The value of the taint of a host whose GPUs one gang holds.
+std::string ValueOf(const workload::JobKey& key) {
+  // A label value: 63 characters, and an alphanumeric one last.
+  std::string value = StrCat(key.namespace_name, ".", key.name).substr(0, 63);
+  while (!std::isalnum(static_cast<unsigned char>(value.back()))) value.pop_back();
+  return value;
 }
 
-// One of our taints on one Node.
-struct OurTaint {
-  const char* key;
-  std::string value;  // empty: the Node should not have it
+// What the taints of promised hosts should say.
+class Promises {
+ public:
+  explicit Promises(const plan::Snapshot& snapshot)
+      : snapshot_(snapshot),
+        promised_(snapshot.cluster.hosts.size(), 0),
+        holder_(snapshot.cluster.hosts.size(), kNobody) {
+    for (std::size_t j = 0; j < snapshot.jobs.size(); ++j) {
+      const plan::JobState& job = snapshot.jobs[j];
+      values_.push_back(job.assignment ? ValueOf(job.job.key) : "");
+      if (!job.assignment) continue;
+      for (fabric::HostId host : job.assignment->host_of_rank) {
+        if (!host.valid()) continue;
+        promised_[host.index()] += job.job.gpus_per_worker;
+        int& of = holder_[host.index()];
+        of = of == kNobody || of == static_cast<int>(j) ? static_cast<int>(j) : kSeveral;
+      }
+    }
+  }
+  // Empty: there should be none.
+  std::string_view ValueFor(fabric::HostId host) const {
+    const int holder = holder_[host.index()];
+    if (holder == kNobody || promised_[host.index()] < snapshot_.cluster.hosts[host.index()].gpus) {
+      return "";
+    }
+    return holder == kSeveral ? "several"
+                              : std::string_view(values_[static_cast<std::size_t>(holder)]);
+  }
+
+ private:
+  static constexpr int kNobody = -1;
+  static constexpr int kSeveral = -2;
+  const plan::Snapshot& snapshot_;
+  std::vector<std::int64_t> promised_;  // GPUs, by HostId
+  std::vector<int> holder_;             // job, by HostId
+  std::vector<std::string> values_;     // by job
+};
+
+// Our taints on one Node: their values, empty where the Node should have none.
+struct Wanted {
+  std::string_view promised;
+  std::string_view backup;
+  std::string_view ValueOf(const std::string& key) const {
+    return key == api::kPromisedKey ? promised : backup;
+  }
 };
 
 bool IsOurs(const api::Taint& taint) {
@@ -57,38 +74,44 @@ bool IsOurs(const api::Taint& taint) {
          (taint.key == api::kBackupKey && taint.value == api::kChosenBackupValue);
 }
 
-// Empty when the Node is right. Removals first, from the end, so that indices hold.
-json PatchOf(const api::Node& node, std::vector<OurTaint> wanted) {
-  json operations = json::array();
+// Nearly every Node is, in nearly every pass.
+bool IsRight(const api::Node& node, const Wanted& wanted) {
+  int promised = 0, backup = 0;
+  for (const api::Taint& taint : node.taints) {
+    if (!IsOurs(taint)) continue;
+    if (taint.value != wanted.ValueOf(taint.key)) return false;
+    ++(taint.key == api::kPromisedKey ? promised : backup);
+  }
+  return promised == (wanted.promised.empty() ? 0 : 1) && backup == (wanted.backup.empty() ? 0 : 1);
+}
+
+// Removals first, from the end, so that indices hold.
+json PatchOf(const api::Node& node, const Wanted& wanted) {
+  json operations = json::array({{{"op", "test"},
+                                  {"path", "/metadata/resourceVersion"},
+                                  {"value", node.metadata.resource_version}}});
+  std::set<std::string> there;
   for (std::size_t i = node.taints.size(); i-- > 0;) {
     const api::Taint& taint = node.taints[i];
     if (!IsOurs(taint)) continue;
-    const auto same = std::find_if(wanted.begin(), wanted.end(), [&](const OurTaint& w) {
-      return taint.key == w.key && !w.value.empty();
-    });
+    const std::string_view value = wanted.ValueOf(taint.key);
     const std::string path = StrCat("/spec/taints/", i);
-    if (same == wanted.end()) {
+    if (value.empty() || !there.insert(taint.key).second) {
       operations.push_back({{"op", "remove"}, {"path", path}});
-      continue;
+    } else if (taint.value != value) {
+      operations.push_back({{"op", "replace"}, {"path", path + "/value"}, {"value", value}});
     }
-    if (taint.value != same->value) {
-      operations.push_back({{"op", "replace"}, {"path", path + "/value"}, {"value", same->value}});
-    }
-    same->value.clear();
   }
   bool first = node.taints.empty();
-  for (const OurTaint& add : wanted) {
-    if (add.value.empty()) continue;
-    const json taint = {{"key", add.key}, {"value", add.value}, {"effect", "NoSchedule"}};
+  for (const char* key : {api::kPromisedKey, api::kBackupKey}) {
+    const std::string_view value = wanted.ValueOf(key);
+    if (value.empty() || there.count(key) != 0) continue;
+    const json taint = {{"key", key}, {"value", value}, {"effect", "NoSchedule"}};
     operations.push_back({{"op", "add"},
                           {"path", first ? "/spec/taints" : "/spec/taints/-"},
                           {"value", first ? json::array({taint}) : taint}});
     first = false;
   }
-  if (operations.empty()) return operations;
-  operations.insert(operations.begin(), json{{"op", "test"},
-                                             {"path", "/metadata/resourceVersion"},
-                                             {"value", node.metadata.resource_version}});
   return operations;
 }
 
@@ -97,19 +120,21 @@ json PatchOf(const api::Node& node, std::vector<OurTaint> wanted) {
 TaintChanges HostTaintChanges(const plan::Snapshot& snapshot, const state::World& world,
                               bool wanted) {
   TaintChanges out;
-  const std::vector<std::string> promised = PromisedValues(snapshot);
+  const Promises promises(snapshot);
+  // Nodes and hosts both ascend by name.
+  const fabric::Places& places = *snapshot.places;
+  auto host = places.by_name().begin();
+  const auto end = places.by_name().end();
   for (const auto& node : world.nodes) {
-    const fabric::HostId host = snapshot.places->FindHost(node->metadata.name);
-    std::vector<OurTaint> taints;
-    if (wanted && host.valid()) {
-      const bool chosen = snapshot.cluster.hosts[host.index()].backup && !node->backup();
-      taints = {{api::kPromisedKey, promised[host.index()]},
-                {api::kBackupKey, chosen ? api::kChosenBackupValue : ""}};
-      if (!promised[host.index()].empty()) ++out.promised;
+    while (host != end && places.name(*host) < node->metadata.name) ++host;
+    Wanted taints;
+    if (wanted && host != end && places.name(*host) == node->metadata.name) {
+      const bool chosen = snapshot.cluster.hosts[host->index()].backup && !node->backup();
+      taints = {promises.ValueFor(*host), chosen ? api::kChosenBackupValue : ""};
+      if (!taints.promised.empty()) ++out.promised;
     }
-    if (node->metadata.deleted_ms) continue;
-    json patch = PatchOf(*node, std::move(taints));
-    if (!patch.empty()) out.changes.push_back({node->metadata.name, std::move(patch)});
+    if (node->metadata.deleted_ms || IsRight(*node, taints)) continue;
+    out.changes.push_back({node->metadata.name, PatchOf(*node, taints)});
   }
   return out;
 }

@@ -139,7 +139,7 @@ class PureTaintsTest : public ::testing::Test {
       auto node = std::make_shared<api::Node>();
       node->metadata.name = name;
       node->metadata.resource_version = "7";
-      world_.nodes.push_back(node);
+      world_.nodes.Put(node);
     }
   }
   // Node -> value written by its patch; "-" for a removal.
@@ -167,10 +167,10 @@ TEST_F(PureTaintsTest, AHostWithFreeGpusHasNoTaintAndOneFullOfSeveralGangsSaysSo
 
 TEST_F(PureTaintsTest, SwitchedOffEveryTaintOfOursGoes) {
   snapshot_.jobs = {JobOn("a", 8, {fabric::HostId(0)})};
-  auto tainted = std::make_shared<api::Node>(*world_.nodes[0]);
+  auto tainted = std::make_shared<api::Node>(*world_.nodes.Find({"", "h0"}));
   tainted->taints = {{"x", "", api::TaintEffect::kNoSchedule},
                      {api::kPromisedKey, "team.a", api::TaintEffect::kNoSchedule}};
-  world_.nodes[0] = tainted;
+  world_.nodes.Put(tainted);
   EXPECT_TRUE(Changes().empty());
   const auto changes = HostTaintChanges(snapshot_, world_, false).changes;
   ASSERT_EQ(changes.size(), 1u);
@@ -180,13 +180,13 @@ TEST_F(PureTaintsTest, SwitchedOffEveryTaintOfOursGoes) {
 
 TEST_F(PureTaintsTest, BackupHostsThatThePolicyChoseAreTaintedAndMarkedOnesAreNotTouched) {
   snapshot_.cluster.hosts[0].backup = snapshot_.cluster.hosts[1].backup = true;
-  auto marked = std::make_shared<api::Node>(*world_.nodes[1]);
+  auto marked = std::make_shared<api::Node>(*world_.nodes.Find({"", "h1"}));
   marked->taints = {{api::kBackupKey, "true", api::TaintEffect::kNoSchedule}};
-  world_.nodes[1] = marked;
-  auto former = std::make_shared<api::Node>(*world_.nodes[2]);
+  world_.nodes.Put(marked);
+  auto former = std::make_shared<api::Node>(*world_.nodes.Find({"", "h2"}));
   former->taints = {{api::kBackupKey, api::kChosenBackupValue, api::TaintEffect::kNoSchedule},
                     {api::kPromisedKey, "team.x", api::TaintEffect::kNoSchedule}};
-  world_.nodes[2] = former;
+  world_.nodes.Put(former);
   EXPECT_FALSE(former->backup()) << "our own taint marks nothing";
   const auto changes = HostTaintChanges(snapshot_, world_, true).changes;
   ASSERT_EQ(changes.size(), 2u);

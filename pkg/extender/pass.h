@@ -52,9 +52,8 @@ inline NameKey KeyOf(const api::ObjectMeta& metadata) {
 
 struct PassState {
   state::World world;
-  std::shared_ptr<const View::Pods> pods;  // world.pods, for the View
   PassReport report;
-  std::map<NameKey, GatheredGang> gathered;
+  std::map<NameKey, std::shared_ptr<const GatheredGang>> gathered;
   std::map<NameKey, std::shared_ptr<const api::Gang>> gangs;  // with our own writes of this pass
   // Committed gangs that a decision on the ledger stops: their pods are not released any more.
   std::set<NameKey> stopping;
@@ -71,7 +70,7 @@ struct PassState {
   // Null: no pod of it is there.
   const GatheredGang* GatheredOf(const NameKey& key) const {
     const auto at = gathered.find(key);
-    return at == gathered.end() ? nullptr : &at->second;
+    return at == gathered.end() ? nullptr : at->second.get();
   }
 };
 

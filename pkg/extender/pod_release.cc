@@ -42,8 +42,9 @@ std::vector<Release> WorkOf(const PassState& pass) {
     const auto gang = pass.gangs.find(key);
     if (gang == pass.gangs.end() || !gang->second->status.committed()) continue;
     if (pass.stopping.count(key) != 0) continue;
+    if (gathered->gated == 0 && gathered->unbound == 0) continue;
     const auto& slots = gang->second->status.assignments;
-    for (const GangMember& member : gathered.members) {
+    for (const GangMember& member : gathered->members) {
       if (!member.rank || static_cast<std::size_t>(*member.rank) >= slots.size()) continue;
       const api::AssignmentEntry& slot = slots[static_cast<std::size_t>(*member.rank)];
       const fabric::HostId host = pass.snapshot->places->FindHost(slot.host);

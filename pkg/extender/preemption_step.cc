@@ -44,9 +44,7 @@ std::vector<PodPtr> ToEvict(const GatheredGang* gathered) {
 }
 
 bool AllGated(const GatheredGang* gathered) {
-  return gathered == nullptr ||
-         std::all_of(gathered->members.begin(), gathered->members.end(),
-                     [](const GangMember& member) { return member.pod->gated(); });
+  return gathered == nullptr || gathered->gated == static_cast<int>(gathered->members.size());
 }
 
 // Takes a gang off its hosts.
@@ -206,10 +204,10 @@ bool PreemptionStep::AllGone(PassState& pass, const NameKey& key) {
     pass.report.errors.push_back(MessageOf(list.status()));
     return false;
   }
-  std::vector<PodPtr> pods;
+  state::ObjectTable<api::Pod> pods;
   for (const kube::ObjectPtr& object : list->items) {
     auto pod = api::DecodePod(*object);
-    if (pod.ok()) pods.push_back(std::make_shared<const api::Pod>(*std::move(pod)));
+    if (pod.ok()) pods.Put(std::make_shared<const api::Pod>(*std::move(pod)));
   }
   const Gathered gathered = Gather(pods);
   return std::all_of(gathered.gangs.begin(), gathered.gangs.end(), [&](const GatheredGang& gang) {

@@ -8,7 +8,7 @@
 namespace yardmaster::extender {
 
 View::View(std::shared_ptr<const plan::Snapshot> snapshot,
-           std::map<workload::JobKey, GangNote> notes, std::shared_ptr<const Pods> pods)
+           std::map<workload::JobKey, GangNote> notes, Pods pods)
     : snapshot_(std::move(snapshot)), notes_(std::move(notes)), pods_(std::move(pods)) {
   for (std::size_t i = 0; i < snapshot_->jobs.size(); ++i) {
     by_key_.emplace(snapshot_->jobs[i].job.key, static_cast<int>(i));
@@ -32,9 +32,9 @@ const plan::JobState* View::FindGang(const workload::JobKey& key) const {
 
 std::optional<std::int64_t> View::GpusFreedBy(const std::vector<std::string>& uids) const {
   std::int64_t freed = 0;
-  if (pods_ == nullptr || uids.empty()) return freed;
+  if (uids.empty()) return freed;
   const std::set<std::string_view> wanted(uids.begin(), uids.end());
-  for (const auto& pod : *pods_) {
+  for (const auto& pod : pods_) {
     if (wanted.count(pod->metadata.uid) == 0) continue;
     if (api::WantsGang(*pod)) return std::nullopt;
     freed += pod->gpus;

@@ -16,6 +16,7 @@
 #include "pkg/api/gang.h"
 #include "pkg/api/pod.h"
 #include "pkg/plan/snapshot.h"
+#include "pkg/state/object_table.h"
 #include "pkg/workload/job.h"
 
 namespace yardmaster::extender {
@@ -28,11 +29,11 @@ struct GangNote {
 
 class View {
  public:
-  using Pods = std::vector<std::shared_ptr<const api::Pod>>;
+  using Pods = state::ObjectTable<api::Pod>;
 
-  // `pods`: all that were seen; null for none.
+  // `pods`: all that were seen.
   View(std::shared_ptr<const plan::Snapshot> snapshot, std::map<workload::JobKey, GangNote> notes,
-       std::shared_ptr<const Pods> pods = nullptr);
+       Pods pods = {});
 
   const plan::Snapshot& snapshot() const { return *snapshot_; }
   const plan::JobState* FindGang(const workload::JobKey& key) const;
@@ -49,7 +50,7 @@ class View {
  private:
   std::shared_ptr<const plan::Snapshot> snapshot_;
   std::map<workload::JobKey, GangNote> notes_;
-  std::shared_ptr<const Pods> pods_;
+  Pods pods_;
   std::map<workload::JobKey, int> by_key_;
   std::vector<int> free_gpus_;   // by segment
   std::vector<int> total_gpus_;  // by segment

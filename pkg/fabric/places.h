@@ -36,6 +36,7 @@ struct HostPlace {
   std::vector<IpAddress> nic_addresses;
   // Why the true addresses are not known, so that no path of its NICs can be; empty: they are.
   std::string address_problem = {};
+  bool operator==(const HostPlace&) const = default;
 };
 
 // A run of consecutive ids.
@@ -94,6 +95,7 @@ class Places {
     return nic_addresses_[host.index()];
   }
   const std::string& address_problem(HostId host) const { return address_problems_[host.index()]; }
+  const std::vector<HostId>& by_name() const { return by_name_; }
   // The host of that name, or an invalid id. O(log hosts).
   HostId FindHost(std::string_view name) const;
 

@@ -14,7 +14,6 @@
 #include "pkg/operator/network_profiles.h"
 #include "pkg/sim/evaluate.h"
 #include "pkg/sim/phase_judge.h"
-#include "pkg/state/snapshot_builder.h"
 #include "pkg/workload/traffic.h"
 
 namespace yardmaster::op {
@@ -358,15 +357,13 @@ void NetworkController::CollectPods(const GangNetwork& network,
 RoundReport NetworkController::Round() {
   RoundReport report;
   state::World world = cache_.Take();
-  std::sort(world.fabrics.begin(), world.fabrics.end(),
-            [](const auto& a, const auto& b) { return a->metadata.name < b->metadata.name; });
   world.jobs.clear();
   GangsByKey gangs;
-  std::erase_if(world.gangs, [](const auto& gang) { return !gang->status.committed(); });
+  world.gangs.EraseIf([](const auto& gang) { return !gang->status.committed(); });
   for (const auto& gang : world.gangs) {
     gangs[{gang->metadata.namespace_name, gang->metadata.name}] = gang;
   }
-  plan::Snapshot snapshot = state::BuildSnapshot(world);
+  plan::Snapshot snapshot = builder_.Build(world);
   Input input;
   input.pods = IndexPods(world.pods);
   if (snapshot.network != nullptr && FabricOf(world) != nullptr) {

@@ -33,6 +33,7 @@
 #include "pkg/operator/network_writes.h"
 #include "pkg/plan/former_network.h"
 #include "pkg/plan/planner.h"
+#include "pkg/state/snapshot_builder.h"
 #include "pkg/state/world.h"
 
 namespace yardmaster::op {
@@ -117,6 +118,7 @@ class NetworkController {
 
   kube::Client& client_;
   state::WorldCache& cache_;
+  state::SnapshotBuilder builder_;
   const Clock& clock_;
   const Options options_;
   const NoticeHandler on_notice_;

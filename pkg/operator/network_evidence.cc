@@ -41,7 +41,7 @@ void Conclude(std::vector<RoleTrust>& roles) {
 }  // namespace
 
 const Evidence& EvidenceWatch::Read(const api::Fabric& fabric,
-                                    const std::vector<std::shared_ptr<const api::Node>>& nodes,
+                                    const state::ObjectTable<api::Node>& nodes,
                                     const Network& network, std::uint64_t epoch,
                                     const std::vector<std::uint8_t>& down) {
   const bool fresh = epoch != epoch_;

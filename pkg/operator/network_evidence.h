@@ -25,6 +25,7 @@
 #include "pkg/fabric/network.h"
 #include "pkg/repac/path_trust.h"
 #include "pkg/repac/wiring.h"
+#include "pkg/state/object_table.h"
 
 namespace yardmaster::op {
 
@@ -46,8 +47,7 @@ struct Evidence {
 class EvidenceWatch {
  public:
   // `epoch` changes when `network` means something else; `down`: cables routing has left.
-  const Evidence& Read(const api::Fabric& fabric,
-                       const std::vector<std::shared_ptr<const api::Node>>& nodes,
+  const Evidence& Read(const api::Fabric& fabric, const state::ObjectTable<api::Node>& nodes,
                        const fabric::Network& network, std::uint64_t epoch,
                        const std::vector<std::uint8_t>& down);
 

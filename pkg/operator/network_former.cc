@@ -45,7 +45,7 @@ void AddFlows(const plan::Snapshot& snapshot, const api::PathPlan& paths, HostId
 
 }  // namespace
 
-PodsByGang IndexPods(const std::vector<std::shared_ptr<const api::Pod>>& pods) {
+PodsByGang IndexPods(const state::ObjectTable<api::Pod>& pods) {
   PodsByGang index;
   for (const auto& pod : pods) {
     const auto text = api::Find(pod->metadata.annotations, api::kSlotAnnotation);

@@ -15,6 +15,7 @@
 #include "pkg/api/pod.h"
 #include "pkg/plan/former_network.h"
 #include "pkg/plan/snapshot.h"
+#include "pkg/state/object_table.h"
 
 namespace yardmaster::op {
 
@@ -22,7 +23,7 @@ namespace yardmaster::op {
 using PodsByGang = std::map<std::string, std::map<int, std::shared_ptr<const api::Pod>>>;
 
 // Of unfinished pods that are not being deleted.
-PodsByGang IndexPods(const std::vector<std::shared_ptr<const api::Pod>>& pods);
+PodsByGang IndexPods(const state::ObjectTable<api::Pod>& pods);
 
 using GangsByKey = std::map<workload::JobKey, std::shared_ptr<const api::Gang>>;
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <tuple>
 #include <vector>
 
 namespace yardmaster::plan {
@@ -25,6 +24,16 @@ std::vector<int> LentGpus(const Snapshot& snapshot) {
   return lent;
 }
 
+// Lower ones are kept first.
+constexpr int kStandings = 5;
+int StandingOf(const HostState& host, int lent, bool lend_to_preemptible) {
+  const int held = host.gpus - host.free_gpus;
+  if (host.backup) return 0;
+  if (host.out != HostOut::kNo) return 4;
+  if (held == 0) return 1;
+  return lend_to_preemptible && held <= lent ? 2 : 3;
+}
+
 }  // namespace
 
 int BackupHostsOf(const fabric::BackupPolicy& policy, int hosts, int planned) {
@@ -41,30 +50,20 @@ void ApplyBackupPolicy(Snapshot& snapshot) {
   const fabric::BackupPolicy& policy = spec.backup;
   if (policy.which != fabric::BackupWhich::kChosen) return;
   const std::vector<int> lent = LentGpus(snapshot);
-  auto rank_of = [&](HostId id) {
-    const HostState& host = snapshot.cluster.hosts[id.index()];
-    const int held = host.gpus - host.free_gpus;
-    int rank = 3;
-    if (host.backup) {
-      rank = 0;
-    } else if (host.out != HostOut::kNo) {
-      rank = 4;
-    } else if (held == 0) {
-      rank = 1;
-    } else if (policy.lend_to_preemptible && held <= lent[id.index()]) {
-      rank = 2;
-    }
-    return std::tuple(rank, -id.value);
-  };
   for (fabric::SegmentId segment : snapshot.places->segments()) {
-    std::vector<HostId> hosts;
-    for (HostId host : snapshot.places->hosts_of(segment)) hosts.push_back(host);
-    const int count = static_cast<int>(hosts.size());
-    const int keep = BackupHostsOf(policy, count, spec.hosts_per_segment);
-    std::sort(hosts.begin(), hosts.end(),
-              [&](HostId a, HostId b) { return rank_of(a) < rank_of(b); });
-    for (int i = 0; i < keep; ++i) {
-      snapshot.cluster.hosts[hosts[static_cast<std::size_t>(i)].index()].backup = true;
+    const auto hosts = snapshot.places->hosts_of(segment);
+    int left = BackupHostsOf(policy, hosts.size(), spec.hosts_per_segment);
+    std::vector<int> standing;
+    for (HostId host : hosts) {
+      standing.push_back(StandingOf(snapshot.cluster.hosts[host.index()], lent[host.index()],
+                                    policy.lend_to_preemptible));
+    }
+    for (int wanted = 0; wanted < kStandings && left > 0; ++wanted) {
+      for (int h = hosts.size(); h-- > 0 && left > 0;) {
+        if (standing[static_cast<std::size_t>(h)] != wanted) continue;
+        snapshot.cluster.hosts[hosts[h].index()].backup = true;
+        --left;
+      }
     }
   }
 }

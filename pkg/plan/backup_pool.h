@@ -12,7 +12,7 @@
 // repaired host refills the pool. The number kept never depends on who is busy or down, so that
 // "Never" stays proved.
 //
-// Complexity: O(hosts log hosts + ranks). Deterministic. Thread safety: pure functions.
+// Complexity: O(hosts + ranks). Deterministic. Thread safety: pure functions.
 #pragma once
 
 #include "pkg/fabric/spec.h"

@@ -79,7 +79,7 @@ TEST(BackupPoolTest, MarkedHostsComeFirstAndWithoutThePolicyAlone) {
 placement::GangPlan Replace(Snapshot& s, const std::vector<int>& lost) {
   ApplyBackupPolicy(s);
   const JobState& job = s.jobs[0];
-  return placement::ReplaceHosts(s.cluster, {&job.job, &job.groups, nullptr, 0},
+  return placement::ReplaceHosts(s.cluster, {&job.job, job.groups.get(), nullptr, 0},
                                  job.assignment->host_of_rank, lost, s.network->spec().backup);
 }
 

@@ -37,7 +37,7 @@ class Planner {
  private:
   const JobState& state(int job) const { return snapshot_.jobs[static_cast<std::size_t>(job)]; }
   placement::GangRequest RequestOf(int job) const {
-    return {&state(job).job, &state(job).groups, state(job).eligible.get(), job};
+    return {&state(job).job, state(job).groups.get(), state(job).eligible.get(), job};
   }
   const fabric::BackupPolicy Policy() const {
     return snapshot_.network ? snapshot_.network->spec().backup : fabric::BackupPolicy{};
@@ -58,7 +58,7 @@ class Planner {
     out.gang.outcome = Outcome::kPlaced;
     out.gang.host_of_rank = hosts;
     if (std::all_of(hosts.begin(), hosts.end(), [](HostId host) { return host.valid(); })) {
-      out.gang.objective = placement::Evaluate(*snapshot_.places, state(job).groups, hosts);
+      out.gang.objective = placement::Evaluate(*snapshot_.places, *state(job).groups, hosts);
       out.gang.bound = out.gang.objective;
     }
     return out;

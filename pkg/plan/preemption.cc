@@ -304,7 +304,7 @@ std::optional<Preemption> PlanPreemption(const Snapshot& snapshot, int job,
       Preemptor(snapshot, needed, std::move(candidates), options.max_plans,
                 [&](const Cluster& cluster) {
                   return placement::PlanGang(
-                      cluster, {&wants.job, &wants.groups, wants.eligible.get(), job}, quick);
+                      cluster, {&wants.job, wants.groups.get(), wants.eligible.get(), job}, quick);
                 })
           .Run();
   Tell(snapshot, job, decision);
@@ -330,13 +330,14 @@ std::optional<Preemption> PlanTakeBack(const Snapshot& snapshot, int job) {
       candidates.push_back(static_cast<int>(i));
     }
   }
-  auto decision = Preemptor(snapshot, 0, std::move(candidates), PreemptionOptions{}.max_plans,
-                            [&](const Cluster& cluster) {
-                              return placement::ReplaceHosts(
-                                  cluster, {&wants.job, &wants.groups, wants.eligible.get(), job},
-                                  wants.assignment->host_of_rank, wants.lost_ranks, policy);
-                            })
-                      .Run();
+  auto decision =
+      Preemptor(snapshot, 0, std::move(candidates), PreemptionOptions{}.max_plans,
+                [&](const Cluster& cluster) {
+                  return placement::ReplaceHosts(
+                      cluster, {&wants.job, wants.groups.get(), wants.eligible.get(), job},
+                      wants.assignment->host_of_rank, wants.lost_ranks, policy);
+                })
+          .Run();
   Tell(snapshot, job, decision);
   return decision;
 }

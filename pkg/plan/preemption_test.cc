@@ -108,7 +108,7 @@ TEST(PreemptionTest, NoVictimIsStoppedForNothing) {
       }
       const JobState& job = fewer.jobs[static_cast<std::size_t>(urgent)];
       EXPECT_NE(
-          placement::PlanGang(fewer.cluster, {&job.job, &job.groups, nullptr, urgent}).outcome,
+          placement::PlanGang(fewer.cluster, {&job.job, job.groups.get(), nullptr, urgent}).outcome,
           Outcome::kPlaced);
     }
   }
@@ -145,7 +145,7 @@ std::optional<std::vector<int>> CheapestByHand(const Snapshot& s, int job) {
     }
     if (!allowed) continue;
     const placement::GangPlan plan = placement::PlanGang(
-        after.cluster, {&wants.job, &wants.groups, nullptr, job}, {1'000'000, false});
+        after.cluster, {&wants.job, wants.groups.get(), nullptr, job}, {1'000'000, false});
     if (plan.outcome != Outcome::kPlaced) continue;
     const Cost cost{highest, gpus, plan.objective, victims.size(), victims};
     if (!best || cost < *best) best = cost;

@@ -16,7 +16,7 @@ using placement::Outcome;
 
 placement::GangRequest RequestOf(const Snapshot& snapshot, int job) {
   const JobState& state = snapshot.jobs[static_cast<std::size_t>(job)];
-  return {&state.job, &state.groups, state.eligible.get(), job};
+  return {&state.job, state.groups.get(), state.eligible.get(), job};
 }
 
 bool GoesFirst(const Snapshot& snapshot, int a, int b) {

@@ -37,7 +37,9 @@ struct BudgetUse {
 
 struct JobState {
   workload::Job job;
-  workload::WorkerGroups groups;
+  // Shared between copies; never null.
+  std::shared_ptr<const workload::WorkerGroups> groups =
+      std::make_shared<const workload::WorkerGroups>();
   // By HostId; shared between jobs with the same pod template. Null: every host.
   std::shared_ptr<const std::vector<std::uint8_t>> eligible;
   std::optional<Assignment> assignment;  // set once committed

@@ -35,7 +35,8 @@ JobState& AddJob(Snapshot& snapshot, const std::string& name,
   state.job.parallelism_given = true;
   state.job.gpus_per_worker = gpus_per_worker;
   state.job.workers = static_cast<int>(parallelism.world() / gpus_per_worker);
-  state.groups = workload::GroupsOf(parallelism, state.job.workers, gpus_per_worker);
+  state.groups = std::make_shared<const workload::WorkerGroups>(
+      workload::GroupsOf(parallelism, state.job.workers, gpus_per_worker));
   snapshot.jobs.push_back(std::move(state));
   return snapshot.jobs.back();
 }

@@ -57,7 +57,7 @@ TEST(VerifierTest, AcceptsWhatThePlannerPlansAndNothingOutsideTheLimits) {
     s.places = c.cluster.places;
     s.cluster = c.cluster;
     s.jobs.emplace_back().job = c.job;
-    s.jobs[0].groups = c.groups;
+    s.jobs[0].groups = std::make_shared<const workload::WorkerGroups>(c.groups);
     const placement::GangPlan plan = placement::PlanGang(c.cluster, c.request(), {200'000, false});
     if (plan.outcome == placement::Outcome::kPlaced) {
       ASSERT_EQ(Verdict(s, plan.host_of_rank), "") << placement::Describe(c);

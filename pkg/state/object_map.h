@@ -15,13 +15,12 @@
 #pragma once
 
 #include <concepts>
-#include <map>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "pkg/api/metadata.h"
 #include "pkg/base/strings.h"
+#include "pkg/state/object_table.h"
 
 namespace yardmaster::state {
 
@@ -32,38 +31,25 @@ class ObjectMap {
 
   // From the informer. True when something that we read changed: a kubelet's heartbeat gives a Node
   // a new version and nothing else.
-  bool Deliver(const std::string& key, Ptr object) {
-    auto at = objects_.find(key);
-    if (at != objects_.end() && IsOlder(object->metadata, at->second->metadata)) return false;
-    const bool same = at != objects_.end() && SameButVersion(*at->second, *object);
-    objects_[key] = std::move(object);
+  bool Deliver(Ptr object) {
+    const Ptr known = objects_.Find(ObjectTable<T>::KeyOf(*object));
+    if (known != nullptr && IsOlder(object->metadata, known->metadata)) return false;
+    const bool same = known != nullptr && SameButVersion(*known, *object);
+    objects_.Put(std::move(object));
     return !same;
   }
-  bool Remove(const std::string& key, const std::string& uid) {
-    auto at = objects_.find(key);
-    if (at == objects_.end()) return false;
-    if (!uid.empty() && at->second->metadata.uid != uid) return false;
-    objects_.erase(at);
-    return true;
+  bool Remove(TableKey key, const std::string& uid) {
+    const Ptr known = objects_.Find(key);
+    if (known == nullptr || (!uid.empty() && known->metadata.uid != uid)) return false;
+    return objects_.Erase(key);
   }
   // What a write of ours returned.
-  void Assume(const std::string& key, Ptr object) {
-    auto at = objects_.find(key);
-    if (at != objects_.end() && IsOlder(object->metadata, at->second->metadata)) return;
-    objects_[key] = std::move(object);
+  void Assume(Ptr object) {
+    const Ptr known = objects_.Find(ObjectTable<T>::KeyOf(*object));
+    if (known != nullptr && IsOlder(object->metadata, known->metadata)) return;
+    objects_.Put(std::move(object));
   }
-  // In key order.
-  std::vector<Ptr> All() const {
-    std::vector<Ptr> all;
-    all.reserve(objects_.size());
-    for (const auto& [key, object] : objects_) all.push_back(object);
-    return all;
-  }
-  Ptr Find(const std::string& key) const {
-    auto at = objects_.find(key);
-    return at == objects_.end() ? nullptr : at->second;
-  }
-  std::size_t size() const { return objects_.size(); }
+  const ObjectTable<T>& All() const { return objects_; }
 
  private:
   static bool SameButVersion(const T& a, const T& b) {
@@ -83,7 +69,7 @@ class ObjectMap {
     return left && right && *left < *right;
   }
 
-  std::map<std::string, Ptr> objects_;
+  ObjectTable<T> objects_;
 };
 
 }  // namespace yardmaster::state

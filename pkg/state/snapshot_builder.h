@@ -17,12 +17,14 @@
 //
 // Everything wrong in one object becomes that job's `problems` or a warning and stops nothing else.
 //
-// Determinism: the order of the given objects does not matter. Cost: O(nodes * distinct pod
-// templates + pods + GPUs of all jobs). Thread safety: pure function.
+// Determinism: the result depends on the World alone, never on the Worlds before it.
 #pragma once
 
-#include "pkg/api/gang.h"
 #include "pkg/plan/snapshot.h"
+#include "pkg/state/host_keeper.h"
+#include "pkg/state/host_limits.h"
+#include "pkg/state/job_keeper.h"
+#include "pkg/state/occupation.h"
 #include "pkg/state/world.h"
 
 namespace yardmaster::state {
@@ -30,6 +32,30 @@ namespace yardmaster::state {
 // True on a Gang once every pod of it has finished; its hosts are free again.
 inline constexpr char kFinishedCondition[] = "Finished";
 
+// Makes one snapshot after another at the cost of what changed between the Worlds, which it finds
+// out itself: any World may follow any other.
+//
+// Cost: O(hosts + jobs) of copying, and for objects that differ: a Node the distinct pod templates;
+// a pod its gang; a Gang its ranks. Hosts that come, go or move, another Fabric, or another number
+// of GPUs per host: all of it, O(nodes * distinct pod templates + pods + GPUs of all jobs).
+//
+// Thread safety: one thread. Lifetimes: snapshots share what does not change with the builder and
+// outlive it.
+class SnapshotBuilder {
+ public:
+  plan::Snapshot Build(const World& world);
+
+ private:
+  void FillHosts(plan::Snapshot& snapshot) const;
+  void FindLostRanks(KeptJob& job) const;
+
+  HostKeeper hosts_;
+  HostLimits limits_;
+  JobKeeper jobs_;
+  Occupation occupation_;
+};
+
+// One snapshot, made from nothing.
 plan::Snapshot BuildSnapshot(const World& world);
 
 }  // namespace yardmaster::state

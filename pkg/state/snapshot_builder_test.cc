@@ -86,7 +86,7 @@ class SnapshotBuilderTest : public testing::Test {
     World world;
     auto share = [](const auto& from, auto& to) {
       for (const auto& object : from) {
-        to.push_back(std::make_shared<std::decay_t<decltype(object)>>(object));
+        to.Put(std::make_shared<std::decay_t<decltype(object)>>(object));
       }
     };
     share(fabrics_, world.fabrics);
@@ -319,7 +319,7 @@ TEST_F(SnapshotBuilderTest, AJobThatContradictsItselfHasProblemsAndStopsNobody) 
   const plan::Snapshot s = Build();
   EXPECT_THAT(s.jobs[0].problems, ElementsAre(HasSubstr("spec.parallelism: tensor*context")));
   EXPECT_TRUE(s.jobs[1].problems.empty());
-  EXPECT_EQ(s.jobs[1].groups.workers, 2);
+  EXPECT_EQ(s.jobs[1].groups->workers, 2);
   EXPECT_THAT(s.jobs[2].problems, ElementsAre(HasSubstr("spec.workers: 1000000 workers")));
 }
 

@@ -32,9 +32,9 @@ void WorldCache::DeliverTo(ObjectMap<T>& map, const char* kind, const json& obje
   auto shared = std::make_shared<const T>(*std::move(decoded));
   bool changed = true;
   if (assume) {
-    map.Assume(key, std::move(shared));
+    map.Assume(std::move(shared));
   } else {
-    changed = map.Deliver(key, std::move(shared));
+    changed = map.Deliver(std::move(shared));
   }
   if (changed || mended) Changed();
 }
@@ -65,7 +65,11 @@ void WorldCache::Assume(Kind kind, const json& object) {
 }
 
 void WorldCache::Remove(Kind kind, const json& object) {
-  const std::string key = kube::KeyOf(object);
+  const bool namespaced = kind != Kind::kFabric && kind != Kind::kNode;
+  std::string ns = namespaced ? kube::NamespaceOf(object) : "";
+  if (namespaced && ns.empty()) ns = "default";  // as it was decoded
+  const std::string name = kube::NameOf(object);
+  const TableKey key{ns, name};
   const std::string uid = kube::UidOf(object);
   std::lock_guard lock(mutex_);
   bool removed = false;
@@ -87,7 +91,7 @@ void WorldCache::Remove(Kind kind, const json& object) {
       break;
   }
   const char* const names[] = {"Fabric", "Node", "Pod", "TrainingJob", "Gang"};
-  removed |= problems_.erase(StrCat(names[static_cast<int>(kind)], " ", key)) != 0;
+  removed |= problems_.erase(StrCat(names[static_cast<int>(kind)], " ", kube::KeyOf(object))) != 0;
   if (removed) Changed();
 }
 
@@ -98,24 +102,30 @@ World WorldCache::Take() const {
   return world;
 }
 
-std::shared_ptr<const api::Gang> WorldCache::FindGang(const std::string& key) const {
+template <typename T>
+std::shared_ptr<const T> WorldCache::FindIn(const ObjectMap<T>& map, const std::string& key) const {
+  const std::string_view text = key;
+  const std::size_t slash = text.find('/');
+  const TableKey at = slash == text.npos ? TableKey{"", text}
+                                         : TableKey{text.substr(0, slash), text.substr(slash + 1)};
   std::lock_guard lock(mutex_);
-  return gangs_.Find(key);
+  return map.All().Find(at);
+}
+
+std::shared_ptr<const api::Gang> WorldCache::FindGang(const std::string& key) const {
+  return FindIn(gangs_, key);
 }
 
 std::shared_ptr<const api::TrainingJob> WorldCache::FindJob(const std::string& key) const {
-  std::lock_guard lock(mutex_);
-  return jobs_.Find(key);
+  return FindIn(jobs_, key);
 }
 
 std::shared_ptr<const api::Pod> WorldCache::FindPod(const std::string& key) const {
-  std::lock_guard lock(mutex_);
-  return pods_.Find(key);
+  return FindIn(pods_, key);
 }
 
 std::shared_ptr<const api::Node> WorldCache::FindNode(const std::string& name) const {
-  std::lock_guard lock(mutex_);
-  return nodes_.Find(name);
+  return FindIn(nodes_, name);
 }
 
 std::uint64_t WorldCache::version() const {

@@ -2,9 +2,10 @@
 // changed.
 //
 // One WorldCache per process. Informer threads deliver; one worker waits for changes and takes a
-// World, a list of shared pointers that nobody changes any more. Objects that cannot be decoded are
-// counted and named in `World::problems`; the version before them stays, so one bad object stops
-// nothing else.
+// World, tables of objects that nobody changes any more; taking it costs next to nothing, and so
+// does finding out what differs from the World taken before (object_table.h). Objects that cannot
+// be decoded are counted and named in `World::problems`; the version before them stays, so one bad
+// object stops nothing else.
 //
 // Thread safety: all methods of WorldCache from any thread; a World is a value.
 #pragma once
@@ -33,11 +34,11 @@ namespace yardmaster::state {
 enum class Kind { kFabric, kNode, kPod, kTrainingJob, kGang };
 
 struct World {
-  std::vector<std::shared_ptr<const api::Fabric>> fabrics;
-  std::vector<std::shared_ptr<const api::Node>> nodes;
-  std::vector<std::shared_ptr<const api::Pod>> pods;
-  std::vector<std::shared_ptr<const api::TrainingJob>> jobs;
-  std::vector<std::shared_ptr<const api::Gang>> gangs;
+  ObjectTable<api::Fabric> fabrics;
+  ObjectTable<api::Node> nodes;
+  ObjectTable<api::Pod> pods;
+  ObjectTable<api::TrainingJob> jobs;
+  ObjectTable<api::Gang> gangs;
   std::vector<std::string> problems;  // "Pod ns/name: ..."
 };
 
@@ -66,6 +67,8 @@ class WorldCache {
   template <typename T>
   void DeliverTo(ObjectMap<T>& map, const char* kind, const nlohmann::json& object,
                  absl::StatusOr<T> decoded, bool assume);
+  template <typename T>
+  std::shared_ptr<const T> FindIn(const ObjectMap<T>& map, const std::string& key) const;
 
   mutable std::mutex mutex_;
   mutable std::condition_variable_any changed_;

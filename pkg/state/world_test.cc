@@ -31,16 +31,16 @@ TEST(WorldCacheTest, AnAssumedObjectStaysUntilTheInformerIsNotOlder) {
   cache.Deliver(Kind::kPod, Pod("a", "u", 5));
   cache.Assume(Kind::kPod, Pod("a", "u", 9, "n1"));
   cache.Deliver(Kind::kPod, Pod("a", "u", 7));
-  EXPECT_EQ(cache.Take().pods[0]->node_name, "n1");
+  EXPECT_EQ(cache.Take().pods.front()->node_name, "n1");
   cache.Deliver(Kind::kPod, Pod("a", "u", 10, "n2"));
-  EXPECT_EQ(cache.Take().pods[0]->node_name, "n2");
+  EXPECT_EQ(cache.Take().pods.front()->node_name, "n2");
 }
 
 TEST(WorldCacheTest, AnObjectOfANewLifeReplacesWhateverWasAssumed) {
   WorldCache cache;
   cache.Assume(Kind::kPod, Pod("a", "old", 90, "n1"));
   cache.Deliver(Kind::kPod, Pod("a", "new", 12));
-  EXPECT_EQ(cache.Take().pods[0]->metadata.uid, "new");
+  EXPECT_EQ(cache.Take().pods.front()->metadata.uid, "new");
   cache.Remove(Kind::kPod, Pod("a", "old", 91));
   EXPECT_EQ(cache.Take().pods.size(), 1u) << "the deletion was of the former life";
   cache.Remove(Kind::kPod, Pod("a", "new", 13));
@@ -88,7 +88,8 @@ TEST(WorldCacheTest, ANewVersionWithNothingNewInItWakesNobody) {
   const std::uint64_t seen = cache.version();
   cache.Deliver(Kind::kNode, node(2, "2026-01-01T00:05:00Z", false));
   EXPECT_EQ(cache.version(), seen);
-  EXPECT_EQ(cache.Take().nodes[0]->metadata.resource_version, "2") << "for writes that test it";
+  EXPECT_EQ(cache.Take().nodes.front()->metadata.resource_version, "2")
+      << "for writes that test it";
   cache.Deliver(Kind::kNode, node(3, "2026-01-01T00:05:00Z", true));
   EXPECT_NE(cache.version(), seen);
 }

@@ -1,0 +1,230 @@
+#include "pkg/state/host_keeper.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "pkg/api/names.h"
+#include "pkg/base/status.h"
+#include "pkg/base/strings.h"
+
+namespace yardmaster::state {
+
+namespace {
+
+using fabric::HostId;
+using fabric::HostPlace;
+
+// The API server counts what changes a spec; a status alone leaves the count as it is.
+bool SameSpec(const api::Fabric* a, const api::Fabric* b) {
+  if (a == b) return true;
+  return a != nullptr && b != nullptr && !a->metadata.uid.empty() && a->metadata.generation > 0 &&
+         a->metadata.uid == b->metadata.uid && a->metadata.generation == b->metadata.generation;
+}
+
+}  // namespace
+
+HostChanges HostKeeper::Update(const World& world) {
+  const bool other_fabric = ChooseFabric(world.fabrics) || places_ == nullptr;
+  if (other_fabric) {
+    nodes_.clear();
+    place_of_node_.clear();
+    warned_.clear();
+    moved_ = true;
+  }
+  ReadNodes(world.nodes);
+  ReadPromises(world.gangs);
+  HostChanges changes;
+  changes.renumbered = moved_ && Renumber(other_fabric);
+  moved_ = false;
+  if (changes.renumbered) {
+    for (HostId host : places_->hosts()) FillHost(host);
+  }
+  for (const std::string& name : read_nodes_) {
+    const HostId host = changes.renumbered ? HostId() : places_->FindHost(name);
+    if (!host.valid()) continue;
+    FillHost(host);
+    changes.hosts.push_back(host);
+  }
+  std::sort(changes.hosts.begin(), changes.hosts.end());
+  if (!changes.renumbered && changes.hosts.empty()) return changes;
+  gpus_per_host_ = spec_.gpus_per_host;
+  for (const placement::HostState& state : states_) {
+    if (fabric_ == nullptr) gpus_per_host_ = std::max<int>(gpus_per_host_, state.gpus);
+  }
+  MarkCables();
+  return changes;
+}
+
+// Takes the first Fabric by name; the others are named in a warning. True when another spec counts
+// than before.
+bool HostKeeper::ChooseFabric(const ObjectTable<api::Fabric>& fabrics) {
+  const std::shared_ptr<const api::Fabric> chosen = fabrics.empty() ? nullptr : fabrics.front();
+  fabric_warnings_.clear();
+  for (const auto& fabric : fabrics) {
+    if (fabric == chosen) continue;
+    fabric_warnings_.push_back(StrCat(
+        "Fabric ", fabric->metadata.name, ": is not used, one Fabric is planned at a time and ",
+        chosen->metadata.name, " comes first by name; delete one of them"));
+  }
+  const bool same = SameSpec(fabric_.get(), chosen.get());
+  fabric_ = chosen;
+  if (!same) spec_ = chosen != nullptr ? chosen->spec : fabric::FabricSpec{};
+  return !same;
+}
+
+void HostKeeper::ReadNodes(const ObjectTable<api::Node>& nodes) {
+  read_nodes_.clear();
+  ObjectTable<api::Node>::Differences(nodes_, nodes, [&](const auto& before, const auto& after) {
+    const std::string& name = (after != nullptr ? after : before)->metadata.name;
+    read_nodes_.push_back(name);
+    NodePlace now = after != nullptr ? PlaceOf(*after, spec_) : NodePlace{};
+    const auto at = place_of_node_.find(name);
+    moved_ |= now.place != (at == place_of_node_.end() ? std::nullopt : at->second.place);
+    if (now.warnings.empty()) {
+      warned_.erase(name);
+    } else {
+      warned_.insert(name);
+    }
+    if (after != nullptr) {
+      place_of_node_.insert_or_assign(name, std::move(now));
+    } else {
+      place_of_node_.erase(name);
+    }
+  });
+  nodes_ = nodes;
+}
+
+std::vector<HostPlace> HostKeeper::Missing(const api::Gang& gang) const {
+  std::vector<HostPlace> missing;
+  for (const api::AssignmentEntry& entry : gang.status.assignments) {
+    if (entry.fabric_pod.empty() || entry.segment.empty()) continue;
+    const auto at = place_of_node_.find(entry.host);
+    if (at != place_of_node_.end() && at->second.place) continue;
+    missing.push_back({entry.host, entry.fabric_pod, entry.segment, {}});
+  }
+  return missing;
+}
+
+void HostKeeper::ReadPromises(const ObjectTable<api::Gang>& gangs) {
+  const bool all = moved_;  // other Nodes may be there
+  if (all) {
+    missing_.clear();
+    gangs_.clear();
+  }
+  ObjectTable<api::Gang>::Differences(gangs_, gangs, [&](const auto& before, const auto& after) {
+    const api::ObjectMeta& meta = (after != nullptr ? after : before)->metadata;
+    GangKey key{meta.namespace_name, meta.name};
+    std::vector<HostPlace> now = after != nullptr ? Missing(*after) : std::vector<HostPlace>();
+    const auto at = missing_.find(key);
+    moved_ |= at == missing_.end() ? !now.empty() : at->second != now;
+    if (at != missing_.end()) missing_.erase(at);
+    if (!now.empty()) missing_.emplace(std::move(key), std::move(now));
+  });
+  gangs_ = gangs;
+}
+
+std::vector<HostPlace> HostKeeper::CollectPlaces() {
+  std::vector<HostPlace> hosts;
+  hosts.reserve(place_of_node_.size());
+  for (const auto& [name, node] : place_of_node_) {
+    if (node.place) hosts.push_back(*node.place);
+  }
+  DropRepeatedAddresses(hosts);
+  if (missing_.empty()) return hosts;
+  std::map<std::string, HostPlace> promised;
+  for (const auto& [gang, places] : missing_) {
+    for (const HostPlace& place : places) promised.emplace(place.name, place);
+  }
+  for (auto& [name, place] : promised) hosts.push_back(std::move(place));
+  std::sort(hosts.begin(), hosts.end(),
+            [](const HostPlace& a, const HostPlace& b) { return a.name < b.name; });
+  return hosts;
+}
+
+// Two Nodes with one address would take each other's paths: neither gets any.
+void HostKeeper::DropRepeatedAddresses(std::vector<HostPlace>& hosts) {
+  std::vector<std::pair<IpAddress, std::size_t>> owners;
+  for (std::size_t h = 0; h < hosts.size(); ++h) {
+    for (const IpAddress& address : hosts[h].nic_addresses) owners.push_back({address, h});
+  }
+  std::sort(owners.begin(), owners.end());
+  std::set<std::size_t> repeated;
+  for (std::size_t i = 1; i < owners.size(); ++i) {
+    if (owners[i].first != owners[i - 1].first) continue;
+    repeated.insert({owners[i].second, owners[i - 1].second});
+  }
+  address_warnings_.clear();
+  for (std::size_t h : repeated) {
+    hosts[h].nic_addresses.clear();
+    hosts[h].address_problem =
+        StrCat("Node ", hosts[h].name, ": metadata.annotations[\"", api::kNicAddressesAnnotation,
+               "\"]: has an address that another NIC has, too");
+    address_warnings_.push_back(hosts[h].address_problem + "; give every NIC its own");
+  }
+}
+
+// Makes places and network anew. False when they would be what they are.
+bool HostKeeper::Renumber(bool other_fabric) {
+  std::vector<HostPlace> hosts = CollectPlaces();
+  if (!other_fabric && hosts == hosts_) return false;
+  network_warnings_.clear();
+  absl::StatusOr<fabric::Places> places = fabric::Places::Build(hosts);
+  if (!places.ok()) {
+    network_warnings_.push_back(MessageOf(places.status()));
+    places = fabric::Places::Build({});
+  }
+  places_ = std::make_shared<const fabric::Places>(*std::move(places));
+  hosts_ = std::move(hosts);
+  network_ = nullptr;
+  if (fabric_ != nullptr) {
+    absl::StatusOr<fabric::Network> network = fabric::Network::Build(spec_, places_);
+    if (network.ok()) {
+      network_ = std::make_shared<const fabric::Network>(*std::move(network));
+    } else {
+      network_warnings_.push_back(MessageOf(network.status()));
+    }
+  }
+  const auto count = static_cast<std::size_t>(places_->num_hosts());
+  states_.assign(count, {});
+  may_lose_ranks_.assign(count, 0);
+  node_of_host_.assign(count, nullptr);
+  noted_.clear();
+  return true;
+}
+
+void HostKeeper::FillHost(HostId host) {
+  const std::string& name = places_->name(host);
+  const auto place = place_of_node_.find(name);
+  const bool usable = place != place_of_node_.end() && place->second.place;
+  std::shared_ptr<const api::Node>& node = node_of_host_[host.index()];
+  node = usable ? nodes_.Find({"", name}) : nullptr;
+  HostFacts facts = node != nullptr ? FactsOf(*node, spec_) : FactsWithoutNode();
+  states_[host.index()] = facts.state;
+  may_lose_ranks_[host.index()] = facts.may_lose_ranks ? 1 : 0;
+  noted_.erase(host);
+  if (!facts.down_ports.empty() || !facts.warnings.empty()) noted_.emplace(host, std::move(facts));
+}
+
+void HostKeeper::MarkCables() {
+  cable_down_.clear();
+  if (network_ == nullptr) return;
+  for (const auto& [host, facts] : noted_) {
+    for (const auto& [rail, port] : facts.down_ports) {
+      cable_down_.resize(static_cast<std::size_t>(network_->num_cables()), 0);
+      cable_down_[network_->host_cable({host, rail, port}).index()] = 1;
+    }
+  }
+}
+
+void HostKeeper::AppendWarnings(std::vector<std::string>& warnings) const {
+  const auto append = [&warnings](const std::vector<std::string>& more) {
+    warnings.insert(warnings.end(), more.begin(), more.end());
+  };
+  append(fabric_warnings_);
+  for (const std::string& name : warned_) append(place_of_node_.find(name)->second.warnings);
+  append(address_warnings_);
+  append(network_warnings_);
+  for (const auto& [host, facts] : noted_) append(facts.warnings);
+}
+
+}  // namespace yardmaster::state

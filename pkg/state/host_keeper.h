@@ -1,0 +1,86 @@
+// The hosts' half of a snapshot, kept from one World to the next: places, network, states, cables
+// that are down. See snapshot_builder.h for the rules.
+//
+// Update looks only at Nodes and Gangs that differ from the World before. A Node that comes, goes
+// or moves gives hosts new ids, because ids follow names: then all of them are read again.
+//
+// Thread safety: one thread. The pointers that it hands out stay valid and unchanged.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pkg/fabric/network.h"
+#include "pkg/state/node_facts.h"
+#include "pkg/state/world.h"
+
+namespace yardmaster::state {
+
+struct HostChanges {
+  bool renumbered = false;            // all hosts are new
+  std::vector<fabric::HostId> hosts;  // else those that changed, ascending
+};
+
+class HostKeeper {
+ public:
+  HostChanges Update(const World& world);
+
+  const std::shared_ptr<const fabric::Places>& places() const { return places_; }
+  // Null without a Fabric that can be used.
+  const std::shared_ptr<const fabric::Network>& network() const { return network_; }
+  int gpus_per_host() const { return gpus_per_host_; }
+  // By HostId, everything free.
+  const std::vector<placement::HostState>& states() const { return states_; }
+  // Null where a gang was promised a host whose Node is gone. Places of such hosts come from the
+  // gangs' own status, so that the ledger never points nowhere.
+  const api::Node* node(fabric::HostId host) const { return node_of_host_[host.index()].get(); }
+  // Whether a rank there is lost to a job that tolerates none of the Node's taints.
+  bool may_lose_ranks(fabric::HostId host) const { return may_lose_ranks_[host.index()] != 0; }
+  // By CableId; empty: all up.
+  const std::vector<std::uint8_t>& cable_down() const { return cable_down_; }
+  void AppendWarnings(std::vector<std::string>& warnings) const;
+
+ private:
+  using GangKey = std::pair<std::string, std::string>;
+
+  bool ChooseFabric(const ObjectTable<api::Fabric>& fabrics);
+  void ReadNodes(const ObjectTable<api::Node>& nodes);
+  void ReadPromises(const ObjectTable<api::Gang>& gangs);
+  std::vector<fabric::HostPlace> Missing(const api::Gang& gang) const;
+  std::vector<fabric::HostPlace> CollectPlaces();
+  void DropRepeatedAddresses(std::vector<fabric::HostPlace>& hosts);
+  bool Renumber(bool other_fabric);
+  void FillHost(fabric::HostId host);
+  void MarkCables();
+
+  std::shared_ptr<const api::Fabric> fabric_;  // in use, or null
+  fabric::FabricSpec spec_;
+  ObjectTable<api::Node> nodes_;
+  ObjectTable<api::Gang> gangs_;
+  std::map<std::string, NodePlace, std::less<>> place_of_node_;
+  std::set<std::string> warned_;  // Nodes with warnings of their place
+  // Promised hosts without a usable Node.
+  std::map<GangKey, std::vector<fabric::HostPlace>> missing_;
+  bool moved_ = false;                   // places may differ since Renumber
+  std::vector<std::string> read_nodes_;  // names, of this Update
+
+  std::vector<fabric::HostPlace> hosts_;  // by name, of places_
+  std::shared_ptr<const fabric::Places> places_;
+  std::shared_ptr<const fabric::Network> network_;
+  int gpus_per_host_ = 8;
+  std::vector<placement::HostState> states_;                    // by HostId
+  std::vector<std::uint8_t> may_lose_ranks_;                    // by HostId
+  std::vector<std::shared_ptr<const api::Node>> node_of_host_;  // by HostId
+  std::map<fabric::HostId, HostFacts> noted_;                   // hosts with ports down or warnings
+  std::vector<std::uint8_t> cable_down_;
+
+  std::vector<std::string> fabric_warnings_;
+  std::vector<std::string> address_warnings_;
+  std::vector<std::string> network_warnings_;
+};
+
+}  // namespace yardmaster::state

@@ -1,0 +1,54 @@
+// Which hosts each pod template may use, kept from one World to the next. Equal templates share one
+// answer.
+//
+// A taint that some job tolerates is a fence that keeps the others out for good; one that nobody
+// tolerates is a fault that may be mended, and puts the host out. So a host that changed costs one
+// look per distinct template, and a template that comes or goes one look at every host with such a
+// taint. Thread safety: one thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "pkg/state/host_keeper.h"
+
+namespace yardmaster::state {
+
+// One distinct pod template.
+struct HostLimit {
+  // By HostId; null: every host.
+  std::shared_ptr<const std::vector<std::uint8_t>> eligible;
+};
+
+class HostLimits {
+ public:
+  // The limit of these constraints, from the next Update on. It is kept as long as somebody holds
+  // it.
+  std::shared_ptr<const HostLimit> Of(const api::NodeConstraints& constraints);
+  void Update(const HostKeeper& hosts, const HostChanges& changes);
+  // Out for a taint.
+  bool is_tainted(fabric::HostId host) const { return tainted_[host.index()] != 0; }
+
+ private:
+  struct Kept {
+    std::shared_ptr<HostLimit> limit;
+    bool fresh = true;               // every host is to be looked at
+    std::vector<std::uint8_t> bits;  // by HostId
+    std::int64_t closed = 0;         // hosts that may not be used
+    bool differs = false;            // bits and limit->eligible
+  };
+
+  void JudgeTaints(const HostKeeper& hosts, fabric::HostId host);
+  void JudgeHost(const HostKeeper& hosts, fabric::HostId host,
+                 const api::NodeConstraints& constraints, Kept& kept) const;
+
+  std::map<api::NodeConstraints, Kept> limits_;
+  bool came_or_went_ = false;
+  std::vector<std::uint8_t> tainted_;   // by HostId
+  std::vector<std::uint8_t> fenced_;    // by HostId
+  std::vector<std::uint8_t> repelled_;  // by HostId: has a taint that matters to templates
+};
+
+}  // namespace yardmaster::state

@@ -1,0 +1,152 @@
+#include "pkg/state/job_keeper.h"
+
+#include <utility>
+
+#include "pkg/base/strings.h"
+#include "pkg/state/snapshot_builder.h"
+
+namespace yardmaster::state {
+
+namespace {
+
+using workload::JobKey;
+
+// Groups are listed GPU by GPU; nobody's fabric is larger than this.
+constexpr std::int64_t kMaxWorld = 1 << 20;
+
+bool Ended(const api::TrainingJob& job) {
+  return api::IsTrue(job.status.conditions, "Succeeded") ||
+         api::IsTrue(job.status.conditions, "Failed") || job.metadata.deleted_ms.has_value();
+}
+
+std::vector<std::string> ProblemsOf(const workload::Job& job, int gpus_per_host) {
+  if (std::int64_t{1} * job.workers * job.gpus_per_worker <= kMaxWorld) {
+    return workload::Problems(job, gpus_per_host);
+  }
+  return {StrCat("spec.workers: ", job.workers, " workers of ", job.gpus_per_worker,
+                 " GPUs are more than ", kMaxWorld, " GPUs; split the job")};
+}
+
+bool SameShape(const workload::Job& a, const workload::Job& b) {
+  return a.workers == b.workers && a.gpus_per_worker == b.gpus_per_worker &&
+         a.parallelism == b.parallelism;
+}
+
+}  // namespace
+
+std::optional<int> KeptJob::RankOf(const api::Membership& membership) const {
+  static const std::vector<api::RankBase> kWithoutGang = {{"", 0}};
+  return api::RankOf(gang != nullptr ? gang->rank_bases : kWithoutGang, membership);
+}
+
+std::set<JobKey> JobKeeper::Update(const World& world, const HostKeeper& hosts, bool renumbered) {
+  read_all_ = gpus_per_host_ != hosts.gpus_per_host();
+  gpus_per_host_ = hosts.gpus_per_host();
+  ++round_;
+  changed_.clear();
+  JobsByGang without_gang;
+  for (const JobPtr& job : world.jobs) {
+    without_gang[{job->metadata.namespace_name,
+                  api::GangName(api::kTrainingJobKind, job->metadata.name)}] = job;
+  }
+  for (const auto& gang : world.gangs) {
+    JobPtr owner = TakeOwner(*gang, without_gang);
+    if (api::IsTrue(gang->status.conditions, kFinishedCondition)) continue;
+    Keep({gang->metadata.namespace_name, gang->metadata.name}, gang, std::move(owner));
+  }
+  for (const auto& [key, job] : without_gang) {
+    if (!Ended(*job)) Keep(key, nullptr, job);
+  }
+  for (auto at = jobs_.begin(); at != jobs_.end();) {
+    if (at->second.round == round_) {
+      ++at;
+      continue;
+    }
+    changed_.insert(at->first);
+    at = jobs_.erase(at);
+  }
+  for (auto& [key, kept] : jobs_) {
+    if (renumbered || changed_.count(key) != 0) ReadAssignment(*hosts.places(), kept);
+  }
+  return std::move(changed_);
+}
+
+KeptJob* JobKeeper::Find(const JobKey& key) {
+  const auto at = jobs_.find(key);
+  return at == jobs_.end() ? nullptr : &at->second;
+}
+
+// The TrainingJob behind a gang, whatever the gang is called, or null.
+JobKeeper::JobPtr JobKeeper::TakeOwner(const api::Gang& gang, JobsByGang& jobs) {
+  if (gang.owner.kind != api::kTrainingJobKind) return nullptr;
+  const auto at =
+      jobs.find({gang.metadata.namespace_name, api::GangName(gang.owner.kind, gang.owner.name)});
+  if (at == jobs.end()) return nullptr;
+  JobPtr job = at->second;
+  if (!gang.owner.uid.empty() && !job->metadata.uid.empty() &&
+      gang.owner.uid != job->metadata.uid) {
+    return nullptr;  // of an earlier object of the same name
+  }
+  jobs.erase(at);
+  return job;
+}
+
+// A Gang goes before a TrainingJob whose own Gang will have the same name one day.
+void JobKeeper::Keep(const JobKey& key, std::shared_ptr<const api::Gang> gang, JobPtr job) {
+  KeptJob& kept = jobs_[key];
+  if (kept.round == round_) return;
+  kept.round = round_;
+  if (kept.gang == gang && kept.job == job && !read_all_) return;
+  kept.gang = std::move(gang);
+  kept.job = std::move(job);
+  Read(key, kept);
+  changed_.insert(key);
+}
+
+void JobKeeper::Read(const JobKey& key, KeptJob& kept) {
+  const bool has_gang = kept.gang != nullptr;
+  const auto owner_created = kept.job != nullptr ? kept.job->metadata.created_ms : 0;
+  plan::JobState state;
+  state.job =
+      has_gang
+          ? api::ToJob(kept.gang->job, key, kept.gang->owner.uid,
+                       kept.job != nullptr ? owner_created : kept.gang->metadata.created_ms,
+                       gpus_per_host_)
+          : api::ToJob(kept.job->job, key, kept.job->metadata.uid, owner_created, gpus_per_host_);
+  if (kept.job != nullptr) state.grace_seconds = kept.job->checkpoint.grace_seconds;
+  state.problems = ProblemsOf(state.job, gpus_per_host_);
+  if (state.problems.empty()) {
+    const bool known = kept.own_problems == 0 && kept.state.groups->workers > 0 &&
+                       SameShape(kept.state.job, state.job);
+    state.groups = known
+                       ? kept.state.groups
+                       : std::make_shared<const workload::WorkerGroups>(workload::GroupsOf(
+                             state.job.parallelism, state.job.workers, state.job.gpus_per_worker));
+  }
+  kept.own_problems = state.problems.size();
+  kept.state = std::move(state);
+  kept.limit = nullptr;
+}
+
+void JobKeeper::ReadAssignment(const fabric::Places& places, KeptJob& kept) {
+  plan::JobState& state = kept.state;
+  state.problems.resize(kept.own_problems);
+  state.assignment.reset();
+  state.started_ms.reset();
+  if (kept.gang == nullptr || kept.gang->status.assignments.empty()) return;
+  plan::Assignment assignment;
+  for (const api::AssignmentEntry& entry : kept.gang->status.assignments) {
+    const fabric::HostId host = places.FindHost(entry.host);
+    if (!host.valid()) {
+      state.problems.push_back(StrCat(
+          "status.assignments[", assignment.host_of_rank.size(), "].host: there is no Node ",
+          entry.host, " and its place is not known; ", "restore the Node or delete the Gang"));
+      return;
+    }
+    assignment.host_of_rank.push_back(host);
+  }
+  state.assignment = std::move(assignment);
+  if (kept.gang->status.committed_ms != 0) state.started_ms = kept.gang->status.committed_ms;
+}
+
+}  // namespace yardmaster::state

@@ -1,0 +1,64 @@
+// The jobs of a snapshot, kept from one World to the next: what each Gang and each TrainingJob
+// without one asks for, and where a committed gang stands. See snapshot_builder.h for the rules.
+//
+// A job is read again when its Gang or TrainingJob is another object than before, when hosts have
+// other ids, or when hosts have another number of GPUs. Thread safety: one thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "pkg/api/rank_resolver.h"
+#include "pkg/plan/snapshot.h"
+#include "pkg/state/host_keeper.h"
+#include "pkg/state/host_limits.h"
+#include "pkg/state/world.h"
+
+namespace yardmaster::state {
+
+struct KeptJob {
+  plan::JobState state;                         // eligible is left out
+  std::shared_ptr<const api::Gang> gang;        // or null
+  std::shared_ptr<const api::TrainingJob> job;  // or null
+  std::shared_ptr<const HostLimit> limit;       // null: not asked for yet
+
+  const api::NodeConstraints& constraints() const {
+    return gang != nullptr ? gang->constraints : job->constraints;
+  }
+  std::optional<int> RankOf(const api::Membership& membership) const;
+
+  // Of the keeper: in which Update it was seen, and the problems that are there without a place.
+  std::uint64_t round = 0;
+  std::size_t own_problems = 0;
+};
+
+class JobKeeper {
+ public:
+  // Keys of jobs that are new, were read again or are gone.
+  std::set<workload::JobKey> Update(const World& world, const HostKeeper& hosts, bool renumbered);
+
+  std::map<workload::JobKey, KeptJob>& jobs() { return jobs_; }
+  KeptJob* Find(const workload::JobKey& key);
+
+ private:
+  using JobPtr = std::shared_ptr<const api::TrainingJob>;
+  using JobsByGang = std::map<workload::JobKey, JobPtr>;
+
+  static JobPtr TakeOwner(const api::Gang& gang, JobsByGang& jobs);
+  void Keep(const workload::JobKey& key, std::shared_ptr<const api::Gang> gang, JobPtr job);
+  void Read(const workload::JobKey& key, KeptJob& kept);
+  void ReadAssignment(const fabric::Places& places, KeptJob& kept);
+
+  std::map<workload::JobKey, KeptJob> jobs_;
+  int gpus_per_host_ = 0;
+  bool read_all_ = false;
+  std::uint64_t round_ = 0;
+  std::set<workload::JobKey> changed_;
+};
+
+}  // namespace yardmaster::state

@@ -1,0 +1,132 @@
+#include "pkg/state/node_facts.h"
+
+#include <algorithm>
+#include <set>
+
+#include "pkg/api/names.h"
+#include "pkg/base/strings.h"
+
+namespace yardmaster::state {
+
+namespace {
+
+std::string NodeField(const api::Node& node, std::string_view map, std::string_view key) {
+  return StrCat("Node ", node.metadata.name, ": metadata.", api::JoinPath(map, key));
+}
+
+// Fills the addresses of the Node's NICs, or says why they are not known.
+void ReadNicAddresses(const api::Node& node, int rails, fabric::HostPlace& place,
+                      std::vector<std::string>& warnings) {
+  const auto text = api::Find(node.metadata.annotations, api::kNicAddressesAnnotation);
+  if (!text || text->empty()) return;
+  std::set<IpAddress> distinct;
+  for (const std::string& part : Split(*text, ',')) {
+    const auto address = IpAddress::Parse(part);
+    if (!address.ok()) break;
+    place.nic_addresses.push_back(*address);
+    distinct.insert(*address);
+  }
+  const bool one_kind =
+      std::all_of(place.nic_addresses.begin(), place.nic_addresses.end(),
+                  [&place](const IpAddress& a) { return a.v6 == place.nic_addresses[0].v6; });
+  if (static_cast<int>(distinct.size()) == rails && distinct.size() == place.nic_addresses.size() &&
+      one_kind) {
+    return;
+  }
+  place.nic_addresses.clear();
+  place.address_problem =
+      StrCat(NodeField(node, "annotations", api::kNicAddressesAnnotation), ": \"", *text,
+             "\" is not one address for each of ", rails, " rails, all IPv4 or all IPv6");
+  warnings.push_back(place.address_problem + "; the host gets no path plans until it is");
+}
+
+// "r0p1"; nothing when it is no port of this fabric.
+std::optional<std::pair<int, int>> ParsePort(const std::string& port,
+                                             const fabric::FabricSpec& spec) {
+  const std::size_t p = port.find('p');
+  if (port.empty() || port[0] != 'r' || p == std::string::npos) return std::nullopt;
+  const auto rail = ParseNumber<int>(std::string_view(port).substr(1, p - 1));
+  const auto number = ParseNumber<int>(std::string_view(port).substr(p + 1));
+  if (!rail || !number || *rail < 0 || *rail >= spec.rails || *number < 0 ||
+      *number >= spec.nic_ports) {
+    return std::nullopt;
+  }
+  return std::pair(*rail, *number);
+}
+
+bool IsHealthTaint(const api::Taint& taint) {
+  return taint.key.rfind("node.kubernetes.io/", 0) == 0;
+}
+
+bool IsOurTaint(const api::Taint& taint) {
+  return taint.key == api::kBackupKey || taint.key == api::kPromisedKey;
+}
+
+}  // namespace
+
+NodePlace PlaceOf(const api::Node& node, const fabric::FabricSpec& spec) {
+  NodePlace out;
+  const auto pod = api::Find(node.metadata.labels, spec.fabric_pod_label.c_str());
+  const auto segment = api::Find(node.metadata.labels, spec.segment_label.c_str());
+  if (pod && segment && !pod->empty() && !segment->empty()) {
+    out.place =
+        fabric::HostPlace{node.metadata.name, std::string(*pod), std::string(*segment), {}, {}};
+    ReadNicAddresses(node, spec.rails, *out.place, out.warnings);
+  } else if (node.gpus > 0) {
+    const std::string& missing = pod && !pod->empty() ? spec.segment_label : spec.fabric_pod_label;
+    out.warnings.push_back(StrCat(NodeField(node, "labels", missing),
+                                  ": is missing, the node is not used; label it with its place"));
+  }
+  return out;
+}
+
+HostFacts FactsOf(const api::Node& node, const fabric::FabricSpec& spec) {
+  HostFacts out;
+  out.state.gpus = static_cast<std::int16_t>(std::min<std::int64_t>(node.gpus, 1024));
+  out.state.free_gpus = out.state.gpus;
+  out.state.backup = node.backup();
+  if (node.ready == std::optional<bool>(false) || node.metadata.deleted_ms) {
+    out.state.out = placement::HostOut::kNotReady;
+  } else if (node.unschedulable) {
+    out.state.out = placement::HostOut::kCordoned;
+  }
+  out.may_lose_ranks = out.state.out == placement::HostOut::kNotReady || IsEvicted(node, {});
+  const auto text = api::Find(node.metadata.annotations, api::kDownPortsAnnotation);
+  if (!text || text->empty()) return out;
+  for (const std::string& port : Split(*text, ',')) {
+    if (const auto number = ParsePort(port, spec)) {
+      out.down_ports.push_back(*number);
+    } else {
+      out.warnings.push_back(
+          StrCat(NodeField(node, "annotations", api::kDownPortsAnnotation), ": \"", port,
+                 "\" is no NIC port of this fabric; write r<rail>p<port>, comma separated"));
+    }
+  }
+  out.state.degraded = !out.down_ports.empty();
+  return out;
+}
+
+HostFacts FactsWithoutNode() {
+  return {{0, 0, placement::HostOut::kNotReady, false, false, -1}, true, {}, {}};
+}
+
+bool IsUnhealthy(const api::Node& node) {
+  return std::any_of(node.taints.begin(), node.taints.end(), [](const api::Taint& taint) {
+    return IsHealthTaint(taint) && taint.effect != api::TaintEffect::kPreferNoSchedule;
+  });
+}
+
+bool IsRepelled(const api::Node& node, const std::vector<api::Toleration>& tolerations) {
+  return std::any_of(node.taints.begin(), node.taints.end(), [&](const api::Taint& taint) {
+    return !IsOurTaint(taint) && !IsHealthTaint(taint) && !api::Tolerates(tolerations, taint);
+  });
+}
+
+bool IsEvicted(const api::Node& node, const std::vector<api::Toleration>& tolerations) {
+  return std::any_of(node.taints.begin(), node.taints.end(), [&](const api::Taint& taint) {
+    return taint.effect == api::TaintEffect::kNoExecute && !IsOurTaint(taint) &&
+           !api::Tolerates(tolerations, taint);
+  });
+}
+
+}  // namespace yardmaster::state

@@ -1,0 +1,44 @@
+// What one Node says of its host, apart from all other objects. See snapshot_builder.h for the
+// rules. Thread safety: values and pure functions.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pkg/api/node.h"
+#include "pkg/api/node_constraints.h"
+#include "pkg/fabric/places.h"
+#include "pkg/fabric/spec.h"
+#include "pkg/placement/cluster.h"
+
+namespace yardmaster::state {
+
+struct NodePlace {
+  std::optional<fabric::HostPlace> place;  // nothing: the Node is not used
+  std::vector<std::string> warnings;
+};
+NodePlace PlaceOf(const api::Node& node, const fabric::FabricSpec& spec);
+
+struct HostFacts {
+  // Everything free, and out only for what the Node says of itself.
+  placement::HostState state;
+  bool may_lose_ranks = false;                  // gone, NotReady, or some of its taints evict
+  std::vector<std::pair<int, int>> down_ports;  // (rail, port)
+  std::vector<std::string> warnings;
+};
+HostFacts FactsOf(const api::Node& node, const fabric::FabricSpec& spec);
+// Of a host that a gang was promised and whose Node is gone.
+HostFacts FactsWithoutNode();
+
+// How the taints of a Node bear on its host. Kubernetes' own taints tell of a node's health: they
+// come and go and put it out for everybody. Ours say nothing more, because backup hosts and
+// promised GPUs are counted, and released pods tolerate them.
+bool IsUnhealthy(const api::Node& node);
+// By a taint of other people that these tolerations do not tolerate.
+bool IsRepelled(const api::Node& node, const std::vector<api::Toleration>& tolerations);
+// Whether pods with these tolerations that run there are thrown out.
+bool IsEvicted(const api::Node& node, const std::vector<api::Toleration>& tolerations);
+
+}  // namespace yardmaster::state

@@ -1,0 +1,200 @@
+// All objects of one kind by (namespace, name), as a value: copies are cheap and never see what
+// happens to the original later, and two tables can be compared at the cost of what differs.
+//
+// Why not a vector? A planner takes all objects before each pass, and between two passes hardly any
+// of them changed. Here the objects stand in chunks that are never written once they are made:
+// copying a table copies one pointer per chunk, Put and Erase replace one chunk, and Differences
+// skips every chunk that both tables share. Nobody has to be told of changes, so no change can be
+// lost, whatever happened between two copies (a relist, an object that came and went).
+//
+// Invariants: keys are unique and ascend; no chunk is empty. Thread safety: as a std::vector; a
+// copy may be read while the original is written.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace yardmaster::state {
+
+// Namespace (empty for kinds without) and name.
+using TableKey = std::pair<std::string_view, std::string_view>;
+
+template <typename T>
+class ObjectTable {
+ public:
+  using Ptr = std::shared_ptr<const T>;
+  using Chunk = std::vector<Ptr>;
+  using Chunks = std::vector<std::shared_ptr<const Chunk>>;
+
+  class Iterator {
+   public:
+    using iterator_category = std::forward_iterator_tag;
+    using value_type = Ptr;
+    using difference_type = std::ptrdiff_t;
+    using pointer = const Ptr*;
+    using reference = const Ptr&;
+
+    Iterator() = default;
+    Iterator(const Chunks* chunks, std::size_t chunk) : chunks_(chunks), chunk_(chunk) {}
+    const Ptr& operator*() const { return (*(*chunks_)[chunk_])[at_]; }
+    const Ptr* operator->() const { return &**this; }
+    Iterator& operator++() {
+      if (++at_ == (*chunks_)[chunk_]->size()) {
+        ++chunk_;
+        at_ = 0;
+      }
+      return *this;
+    }
+    Iterator operator++(int) {
+      Iterator before = *this;
+      ++*this;
+      return before;
+    }
+    bool operator==(const Iterator&) const = default;
+
+   private:
+    friend class ObjectTable;
+    const Chunks* chunks_ = nullptr;
+    std::size_t chunk_ = 0;
+    std::size_t at_ = 0;
+  };
+
+  static TableKey KeyOf(const T& object) {
+    return {object.metadata.namespace_name, object.metadata.name};
+  }
+
+  std::size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  Iterator begin() const { return {&chunks_, 0}; }
+  Iterator end() const { return {&chunks_, chunks_.size()}; }
+  // REQUIRES: not empty.
+  const Ptr& front() const { return *begin(); }
+
+  // Null when there is none. O(log objects).
+  Ptr Find(TableKey key) const {
+    if (chunks_.empty()) return nullptr;
+    const Chunk& chunk = *chunks_[ChunkFor(key)];
+    const auto at = LowerBound(chunk, key);
+    return at != chunk.end() && KeyOf(**at) == key ? *at : nullptr;
+  }
+
+  // Adds an object, or replaces the one of its key. O(log objects + a chunk).
+  void Put(Ptr object) {
+    const TableKey key = KeyOf(*object);
+    if (chunks_.empty()) chunks_.push_back(std::make_shared<const Chunk>());
+    const std::size_t c = ChunkFor(key);
+    Chunk chunk = *chunks_[c];
+    const auto at = LowerBound(chunk, key);
+    if (at != chunk.end() && KeyOf(**at) == key) {
+      chunk[static_cast<std::size_t>(at - chunk.begin())] = std::move(object);
+    } else {
+      chunk.insert(at, std::move(object));
+      ++size_;
+    }
+    if (chunk.size() > kMost) {
+      const auto middle = chunk.begin() + static_cast<std::ptrdiff_t>(chunk.size() / 2);
+      chunks_.insert(chunks_.begin() + static_cast<std::ptrdiff_t>(c) + 1,
+                     std::make_shared<const Chunk>(middle, chunk.end()));
+      chunk.erase(middle, chunk.end());
+    }
+    chunks_[c] = std::make_shared<const Chunk>(std::move(chunk));
+  }
+
+  // False when there is none.
+  bool Erase(TableKey key) {
+    if (chunks_.empty()) return false;
+    const std::size_t c = ChunkFor(key);
+    Chunk chunk = *chunks_[c];
+    const auto at = LowerBound(chunk, key);
+    if (at == chunk.end() || KeyOf(**at) != key) return false;
+    chunk.erase(at);
+    --size_;
+    Replace(c, std::move(chunk));
+    return true;
+  }
+
+  template <typename Predicate>
+  void EraseIf(Predicate predicate) {
+    ObjectTable kept;
+    for (const auto& chunk : chunks_) {
+      if (std::none_of(chunk->begin(), chunk->end(), predicate)) {
+        kept.size_ += chunk->size();
+        kept.chunks_.push_back(chunk);
+        continue;
+      }
+      Chunk rest;
+      std::remove_copy_if(chunk->begin(), chunk->end(), std::back_inserter(rest), predicate);
+      if (rest.empty()) continue;
+      kept.size_ += rest.size();
+      kept.chunks_.push_back(std::make_shared<const Chunk>(std::move(rest)));
+    }
+    *this = std::move(kept);
+  }
+
+  void clear() { *this = ObjectTable(); }
+
+  // Calls changed(before, after) for every key whose object is not the same one in both tables, in
+  // key order; null where a table has none. O(chunks + objects of chunks that differ).
+  template <typename Changed>
+  static void Differences(const ObjectTable& before, const ObjectTable& after, Changed changed) {
+    const Ptr none;
+    Iterator a = before.begin(), b = after.begin();
+    while (a != before.end() || b != after.end()) {
+      const bool both = a != before.end() && b != after.end();
+      if (both && a.at_ == 0 && b.at_ == 0 && before.chunks_[a.chunk_] == after.chunks_[b.chunk_]) {
+        ++a.chunk_;
+        ++b.chunk_;
+      } else if (b == after.end() || (both && KeyOf(**a) < KeyOf(**b))) {
+        changed(*a++, none);
+      } else if (a == before.end() || KeyOf(**b) < KeyOf(**a)) {
+        changed(none, *b++);
+      } else {
+        if (*a != *b) changed(*a, *b);
+        ++a;
+        ++b;
+      }
+    }
+  }
+
+ private:
+  static constexpr std::size_t kMost = 128;  // objects of a chunk
+
+  static typename Chunk::const_iterator LowerBound(const Chunk& chunk, TableKey key) {
+    return std::lower_bound(chunk.begin(), chunk.end(), key,
+                            [](const Ptr& object, TableKey k) { return KeyOf(*object) < k; });
+  }
+
+  // The last chunk that begins at the key or before it, else the first.
+  std::size_t ChunkFor(TableKey key) const {
+    const auto at =
+        std::upper_bound(chunks_.begin(), chunks_.end(), key, [](TableKey k, const auto& chunk) {
+          return !chunk->empty() && k < KeyOf(*chunk->front());
+        });
+    return at == chunks_.begin() ? 0 : static_cast<std::size_t>(at - chunks_.begin()) - 1;
+  }
+
+  // Chunks that became small are joined with the next, so that their number stays near
+  // objects / kMost after many deletions.
+  void Replace(std::size_t c, Chunk chunk) {
+    const auto at = chunks_.begin() + static_cast<std::ptrdiff_t>(c);
+    if (chunk.empty()) {
+      chunks_.erase(at);
+      return;
+    }
+    if (c + 1 < chunks_.size() && chunk.size() + chunks_[c + 1]->size() <= kMost / 2) {
+      chunk.insert(chunk.end(), chunks_[c + 1]->begin(), chunks_[c + 1]->end());
+      chunks_.erase(at + 1);
+    }
+    chunks_[c] = std::make_shared<const Chunk>(std::move(chunk));
+  }
+
+  Chunks chunks_;
+  std::size_t size_ = 0;
+};
+
+}  // namespace yardmaster::state
