@@ -48,6 +48,7 @@ SegmentScore& SegmentScore::operator+=(const SegmentScore& other) {
   load += other.load;
   whole_free += other.whole_free;
   free_workers += other.free_workers;
+  degraded += other.degraded;
   no_backup += other.no_backup;
   return *this;
 }
@@ -67,6 +68,7 @@ std::vector<SegmentScore> ScoreSegments(const Cluster& cluster, const Capacity& 
     score.no_backup = 1;
     for (fabric::HostId id : places.hosts_of(segment)) {
       const HostState& host = cluster.hosts[id.index()];
+      if (host.degraded) score.degraded += capacity.of_host[id.index()];
       if (host.backup) {
         if (host.out == HostOut::kNo && host.free_gpus == host.gpus) score.no_backup = 0;
       } else if (host.out == HostOut::kNo && host.free_gpus < host.gpus) {

@@ -35,6 +35,7 @@ struct SegmentScore {
   std::int64_t load = 0;          // predicted uplink load, in millionths of the highest
   std::int64_t whole_free = 0;    // nobody else is in the segment
   std::int64_t free_workers = 0;  // room in it: tight segments first
+  std::int64_t degraded = 0;      // of that room, on hosts with a link down
   std::int64_t no_backup = 0;     // no free backup host
   auto operator<=>(const SegmentScore&) const = default;
   SegmentScore& operator+=(const SegmentScore& other);

@@ -72,7 +72,7 @@ class Explainer {
     }
     const Capacity& view = plan_.outcome == Outcome::kNever ? empty_ : now_;
     if (WorkerTooLarge()) return;
-    FindShortages(view);
+    if (!UnitTooLarge()) FindShortages(view);
     CountHosts();
     if (options_.explain) {
       FindRelaxations(cluster_, request_, model_, now_, empty_, options_, plan_);
@@ -88,9 +88,26 @@ class Explainer {
     plan_.reasons.push_back({code, level, count, std::move(message)});
   }
 
-  bool WorkerTooLarge() {
+  int MostGpus() const {
     int most = 0;
     for (const HostState& host : cluster_.hosts) most = std::max<int>(most, host.gpus);
+    return most;
+  }
+
+  // Workers that must share a host and find none large enough.
+  bool UnitTooLarge() {
+    const int most = MostGpus();
+    const int needed = model_.host_unit * request_.job->gpus_per_worker;
+    if (needed <= most) return false;
+    Add(ReasonCode::kGroupTooLarge, Within::kHost, needed - most,
+        StrCat("a ", NameOf(Within::kHost), " must lie in one host: its ",
+               Count(model_.host_unit, "worker"), " need ", needed,
+               " GPUs there and no host has more than ", most));
+    return true;
+  }
+
+  bool WorkerTooLarge() {
+    const int most = MostGpus();
     if (request_.job->gpus_per_worker <= most) return false;
     if (most == 0) {
       Add(ReasonCode::kNotEnoughHosts, Within::kFabric, model_.workers,

@@ -1,9 +1,12 @@
 #include "pkg/placement/explain.h"
 
+#include <algorithm>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <map>
 
 #include "pkg/base/strings.h"
+#include "pkg/placement/exhaustive.h"
 #include "pkg/placement/testing.h"
 
 namespace yardmaster::placement {
@@ -127,6 +130,29 @@ TEST(ExplainTest, AWorkerLargerThanAHostNeverFits) {
   EXPECT_TRUE(Has(plan, ReasonCode::kGroupTooLarge, Within::kHost, 8));
 }
 
+TEST(ExplainTest, AGroupLargerThanAHostSaysSoAndWhatHelps) {
+  // Two stages on workers of a whole host each, Required within one host.
+  Case c = MakeCase(MakeCluster({{4}}), MakeJob(8, 1, 1, 1, 2));
+  c.job.placement.pipeline = {Within::kHost, Mode::kRequired};
+  const GangPlan plan = PlanGang(c.cluster, c.request());
+  EXPECT_EQ(plan.outcome, Outcome::kNever);
+  EXPECT_TRUE(Has(plan, ReasonCode::kGroupTooLarge, Within::kHost, 8));
+  EXPECT_THAT(plan.relaxations,
+              ElementsAre(Relaxation{"pipelineParallel: within Segment", Outcome::kPlaced},
+                          Relaxation{"pipelineParallel: Preferred", Outcome::kPlaced}));
+}
+
+TEST(ExplainTest, LimitsInsideHostsAreLoosenedWhereSingleGpusAreFree) {
+  // A tensor group of two 4-GPU workers; every host has room for one of them.
+  Case c = MakeCase(MakeCluster({{2, 2}}), MakeJob(8, 1, 1, 1, 1, 4));
+  c.job.placement.tensor = {Within::kHost, Mode::kRequired};
+  for (HostState& host : c.cluster.hosts) host.free_gpus = 4;
+  const GangPlan plan = PlanGang(c.cluster, c.request());
+  EXPECT_EQ(plan.outcome, Outcome::kNotNow);
+  EXPECT_THAT(plan.relaxations,
+              Contains(Relaxation{"tensorParallel: within Segment", Outcome::kPlaced}));
+}
+
 TEST(ExplainTest, NeverMeansThatNoEmptyHealthyFabricWouldDo) {
   Random random(21);
   int never = 0, not_now = 0;
@@ -166,8 +192,8 @@ std::optional<workload::PlacementPolicy> Apply(workload::PlacementPolicy policy,
       family->mode = Mode::kPreferred;
     } else if (family != nullptr) {
       family->within = to == "within Segment" ? Within::kSegment : Within::kFabricPod;
-    } else if (change == "maxStagesPerSegment: 0") {
-      policy.max_stages_per_segment = 0;
+    } else if (name == "maxStagesPerSegment") {
+      policy.max_stages_per_segment = std::stoi(to);
     } else {
       return std::nullopt;
     }
@@ -204,6 +230,77 @@ TEST(ExplainTest, RelaxationsOfLimitsDoHelpAndNoPartOfThemDoes) {
   }
   EXPECT_GT(tried, 100);
   EXPECT_GT(combined, 5);
+}
+
+// The cluster with so many more free hosts in a segment, as large as the largest.
+Cluster WithMoreHosts(const Cluster& cluster, int count, const std::string& segment) {
+  const fabric::Places& places = *cluster.places;
+  std::vector<fabric::HostPlace> hosts;
+  std::int16_t gpus = 0;
+  std::string pod;
+  for (fabric::HostId h : places.hosts()) {
+    const fabric::SegmentId s = places.segment_of(h);
+    if (places.name(s) == segment) pod = places.name(places.fabric_pod_of(s));
+    hosts.push_back({places.name(h), places.name(places.fabric_pod_of(s)), places.name(s), {}});
+    gpus = std::max(gpus, cluster.hosts[h.index()].gpus);
+  }
+  for (int i = 0; i < count; ++i) hosts.push_back({StrCat("new", i), pod, segment, {}});
+  Cluster more;
+  more.places = std::make_shared<const fabric::Places>(fabric::Places::Build(hosts).value());
+  HostState added;
+  added.gpus = added.free_gpus = gpus;
+  for (fabric::HostId h : more.places->hosts()) {
+    const fabric::HostId before = places.FindHost(more.places->name(h));
+    more.hosts.push_back(before.valid() ? cluster.hosts[before.index()] : added);
+  }
+  return more;
+}
+
+// The case with everything done that the text of a relaxation says.
+Case Changed(const Case& c, std::string text) {
+  Case changed = c;
+  changed.cluster.uplink_load.clear();
+  if (const std::size_t wait = text.find("wait: "); wait != std::string::npos) {
+    for (HostState& host : changed.cluster.hosts) {
+      host.free_gpus = host.gpus;
+      host.out = HostOut::kNo;
+      host.reserved_for = -1;
+    }
+    text.erase(wait);
+  } else if (const std::size_t hosts = text.find("hosts: "); hosts != std::string::npos) {
+    if (text.find("backup") == 0) {
+      for (HostState& host : changed.cluster.hosts) host.backup = false;
+      text.clear();
+    } else {
+      const std::string rest = text.substr(hosts + 7);
+      changed.cluster =
+          WithMoreHosts(changed.cluster, std::stoi(rest), rest.substr(rest.find("segment ") + 8));
+      text.erase(hosts);
+    }
+  }
+  if (text.size() > 2 && text.substr(text.size() - 2) == ", ") text.erase(text.size() - 2);
+  if (!text.empty()) changed.job.placement = *Apply(c.job.placement, text);
+  return changed;
+}
+
+TEST(ExplainTest, EveryRelaxationDoesWhatItSays) {
+  Random random(23);
+  std::map<std::string, int> tried;
+  for (int round = 0; round < 4000; ++round) {
+    const Case c = round % 4 == 0 ? WideCase(random) : RandomCase(random, {6, 4, round % 2 == 0});
+    const GangPlan plan = PlanGang(c.cluster, c.request());
+    for (const Relaxation& relaxation : plan.relaxations) {
+      const Case changed = Changed(c, relaxation.change);
+      ASSERT_EQ(PlanGang(changed.cluster, changed.request()).outcome, relaxation.outcome)
+          << Describe(c) << relaxation.change;
+      ++tried[relaxation.change.substr(0, relaxation.change.find(':'))];
+      if (relaxation.change.find(", hosts: ") != std::string::npos) ++tried["both"];
+    }
+  }
+  for (const char* kind : {"hosts", "backup hosts", "wait", "dataParallel", "tensorParallel",
+                           "expertParallel", "maxStagesPerSegment", "both"}) {
+    EXPECT_GT(tried[kind], 10) << kind;
+  }
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // A placement at once, however good: pod set by pod set, each in the first fabric pod that takes
-// all of it, atom by atom, each in the first segment with room.
+// all of it, atom by atom, each in the first segment with room. Where stages are limited, first
+// where they are already; segments are tried in three orders.
 //
 // With equal atoms, equal pod sets and no limit of stages it finds a placement whenever there is
 // one (no_room.h counts whether); otherwise finding none proves nothing. Deterministic. Complexity:
@@ -17,6 +18,6 @@ namespace yardmaster::placement {
 // `room` counts workers by segment.
 std::vector<int> FitFirst(const fabric::Places& places, const GangModel& model,
                           const std::vector<std::vector<int>>& stages_of_atom,
-                          std::vector<int> room);
+                          const std::vector<int>& room);
 
 }  // namespace yardmaster::placement

@@ -141,6 +141,14 @@ void FindRegularity(const workload::WorkerGroups& groups, GangModel& model) {
 
 }  // namespace
 
+Partition Joined(const Partition& base,
+                 std::initializer_list<const std::vector<WorkerGroup>*> families) {
+  Union join(static_cast<int>(base.of.size()));
+  join.Join(base);
+  for (const std::vector<WorkerGroup>* family : families) join.Join(*family);
+  return join.Classes();
+}
+
 std::vector<WorkerGroup> PipelineGroups(const workload::Job& job) {
   const workload::RankLayout layout(job.parallelism);
   std::map<std::vector<int>, std::int64_t> counts;

@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <vector>
 
 #include "pkg/workload/job.h"
@@ -58,6 +59,10 @@ struct GangModel {
 };
 
 GangModel ModelOf(const workload::Job& job, const workload::WorkerGroups& groups);
+
+// The classes of `base`, joined by these groups.
+Partition Joined(const Partition& base,
+                 std::initializer_list<const std::vector<workload::WorkerGroup>*> families);
 
 // Workers whose GPUs differ only in their pipeline rank, like WorkerGroups' families.
 std::vector<workload::WorkerGroup> PipelineGroups(const workload::Job& job);

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "pkg/placement/exhaustive.h"
+#include "pkg/placement/gang_model.h"
 #include "pkg/placement/testing.h"
 
 namespace yardmaster::placement {
@@ -105,6 +107,99 @@ TEST(GangPlannerTest, SmallWorkersFillTheTightestHostsAndKeepTensorGroupsTogethe
   // The pair fits the host with four GPUs; the other goes to a free host, never apart.
   EXPECT_EQ(plan.host_of_rank, (std::vector{fabric::HostId(2), fabric::HostId(2), fabric::HostId(0),
                                             fabric::HostId(0)}));
+}
+
+TEST(GangPlannerTest, TensorGroupsShareAHostWhereThatCostsNothing) {
+  // Two GPUs are free on each host of the first segment, the second is free: it is the only one
+  // where the pairs of workers stay on their hosts.
+  Case c = MakeCase(MakeCluster({{4, 2}}), MakeJob(4, 1, 1, 2, 1, 2));
+  for (int h = 0; h < 4; ++h) c.cluster.hosts[static_cast<std::size_t>(h)].free_gpus = 2;
+  GangPlan plan = PlanGang(c.cluster, c.request());
+  EXPECT_EQ(plan.host_of_rank, std::vector<fabric::HostId>(4, fabric::HostId(4)));
+  // Nothing demands it: without those hosts the pairs are parted.
+  c.cluster.hosts[4].free_gpus = c.cluster.hosts[5].free_gpus = 0;
+  plan = PlanGang(c.cluster, c.request());
+  EXPECT_EQ(plan.outcome, Outcome::kPlaced);
+  EXPECT_EQ(plan.host_of_rank[3], fabric::HostId(3));
+}
+
+TEST(GangPlannerTest, SegmentsWithoutDegradedHostsComeFirst) {
+  Case c = MakeCase(MakeCluster({{4, 4}}), MakeJob(8, 1, 1, 4, 1));
+  c.cluster.hosts[2].degraded = true;
+  EXPECT_EQ(SegmentOf(c), "p0s11");
+}
+
+// What cannot be parted is equally large everywhere, whatever the parallelism: so hosts and
+// segments are filled without a knapsack.
+TEST(GangPlannerTest, ClassesOfWorkersHaveEqualSizes) {
+  Random random(17);
+  for (int round = 0; round < 400; ++round) {
+    const Case c = round % 4 == 0 ? IrregularCase(random) : RandomCase(random, {40, 4, true});
+    const GangModel model = ModelOf(c.job, c.groups);
+    EXPECT_GT(model.host_unit, 0) << Describe(c);
+    for (const Partition* classes :
+         {&model.host_units, &model.atoms, &model.units, &model.components, &model.pod_sets}) {
+      for (int size : classes->size) ASSERT_EQ(size, classes->size[0]) << Describe(c);
+    }
+  }
+}
+
+// How often stages that follow each other lie in different places of a level.
+template <typename PlaceOf>
+int Borders(const Case& c, const GangPlan& plan, PlaceOf place_of) {
+  int borders = 0;
+  for (std::size_t stage = 1; stage < c.groups.workers_of_stage.size(); ++stage) {
+    const auto first = [&](std::size_t s) {
+      return plan.host_of_rank[static_cast<std::size_t>(c.groups.workers_of_stage[s][0])];
+    };
+    borders += place_of(first(stage - 1)) != place_of(first(stage));
+  }
+  return borders;
+}
+
+TEST(GangPlannerTest, PipelineNeighboursAreNearEachOther) {
+  Random random(18);
+  int several = 0;
+  for (int round = 0; round < 300; ++round) {
+    std::vector<std::vector<int>> shape(1 + random.Below(3));
+    for (auto& pod : shape) {
+      pod.resize(1 + random.Below(4));
+      for (int& hosts : pod) hosts = 2 + static_cast<int>(random.Below(8));
+    }
+    Case c = MakeCase(MakeCluster(shape), MakeJob(8, 1, 1, 1 + static_cast<int>(random.Below(4)),
+                                                  2 + static_cast<int>(random.Below(6))));
+    c.job.placement.data = {workload::Within::kSegment, workload::Mode::kRequired};
+    c.job.placement.max_stages_per_segment = static_cast<int>(random.Below(4));
+    const GangPlan plan = PlanGang(c.cluster, c.request());
+    if (plan.outcome != Outcome::kPlaced) continue;
+    const fabric::Places& places = *c.cluster.places;
+    // Every segment and every fabric pod is entered once.
+    EXPECT_EQ(Borders(c, plan, [&](fabric::HostId h) { return places.segment_of(h); }) + 1,
+              plan.objective.segments)
+        << Describe(c);
+    EXPECT_EQ(Borders(c, plan, [&](fabric::HostId h) { return places.fabric_pod_of(h); }) + 1,
+              plan.objective.fabric_pods)
+        << Describe(c);
+    several += plan.objective.segments > 1;
+  }
+  EXPECT_GT(several, 100);
+}
+
+TEST(GangPlannerTest, LargeIrregularGangsAreValidAndNotGivenUpWithoutProof) {
+  Random random(19);
+  int placed = 0;
+  for (int round = 0; round < 150; ++round) {
+    const Case c = IrregularCase(random);
+    const GangPlan plan = PlanGang(c.cluster, c.request(), {20'000, false});
+    if (plan.outcome != Outcome::kPlaced) {
+      EXPECT_TRUE(plan.optimal) << Describe(c);
+      continue;
+    }
+    ++placed;
+    ASSERT_EQ(Faults(c, plan.host_of_rank), "") << Describe(c);
+    ASSERT_LE(plan.bound, plan.objective) << Describe(c);
+  }
+  EXPECT_GT(placed, 50);
 }
 
 TEST(GangPlannerTest, StagesAreWholeAndNeighboursNear) {

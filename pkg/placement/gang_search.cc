@@ -2,77 +2,14 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <tuple>
 
+#include "pkg/placement/search_bounds.h"
 #include "pkg/placement/search_space.h"
 
 namespace yardmaster::placement {
 
 namespace {
-
-Objective operator+(Objective a, const Objective& b) {
-  a.tensor_split_fabric_pods += b.tensor_split_fabric_pods;
-  a.data_split_fabric_pods += b.data_split_fabric_pods;
-  a.tensor_split_segments += b.tensor_split_segments;
-  a.data_split_segments += b.data_split_segments;
-  a.fabric_pods += b.fabric_pods;
-  a.segments += b.segments;
-  return a;
-}
-
-// Places needed for `need`, fullest first; `rooms` descends. More than there are: impossible.
-int PlacesFor(std::int64_t need, const std::vector<int>& rooms) {
-  int places = 0;
-  for (std::size_t i = 0; i < rooms.size() && need > 0; ++i, ++places) need -= rooms[i];
-  return need > 0 ? static_cast<int>(rooms.size()) + 1 : places;
-}
-
-// Units that tensor groups join: a place with room for c workers holds at most c div z of them
-// whole, z being the size of the smallest, and each of the others splits at least its cheapest
-// group.
-class TensorUnits {
- public:
-  explicit TensorUnits(const SearchProblem& problem) : home_(problem.piece_size.size()) {
-    std::iota(home_.begin(), home_.end(), 0);
-    for (const SearchGroup& group : problem.groups) {
-      if (!group.tensor) continue;
-      for (int piece : group.pieces) home_[Root(piece)] = Root(group.pieces[0]);
-      cheapest_ = cheapest_ == 0 ? group.count : std::min(cheapest_, group.count);
-    }
-    std::vector<int> size(home_.size(), 0);
-    std::vector<int> pieces(home_.size(), 0);
-    for (std::size_t p = 0; p < home_.size(); ++p) {
-      const int root = Root(static_cast<int>(p));
-      size[root] += problem.piece_size[p];
-      ++pieces[root];
-    }
-    for (std::size_t u = 0; u < size.size(); ++u) {
-      if (pieces[u] < 2) continue;
-      ++count_;
-      smallest_ = smallest_ == 0 ? size[u] : std::min(smallest_, size[u]);
-    }
-  }
-
-  // What they cost at least over places with these rooms.
-  std::int64_t SplitsIn(const std::vector<int>& rooms) const {
-    if (count_ == 0) return 0;
-    std::int64_t whole = 0;
-    for (int room : rooms) whole += room / smallest_;
-    return std::max<std::int64_t>(0, count_ - whole) * cheapest_;
-  }
-
- private:
-  int Root(int piece) {
-    while (home_[piece] != piece) piece = home_[piece] = home_[home_[piece]];
-    return piece;
-  }
-
-  std::vector<int> home_;
-  std::int64_t cheapest_ = 0;  // of all tensor groups
-  std::int64_t count_ = 0;     // units of several pieces
-  int smallest_ = 0;           // of them, in workers
-};
 
 // Above every room.
 constexpr int kRoomy = 1 << 30;
@@ -99,7 +36,7 @@ class Search {
     const bool too_large =
         std::int64_t{1} * num_groups() * (num_segments() + num_pods()) > 20'000'000;
     result_.bound =
-        ComponentBound(0) + Objective{0, 0, 0, 0, PodsFor(space_.total), SegmentsFor(space_.total)};
+        UnplacedBound(0) + Objective{0, 0, 0, 0, PodsFor(space_.total), SegmentsFor(space_.total)};
     const TensorUnits units(problem_);
     result_.bound.tensor_split_segments =
         std::max(result_.bound.tensor_split_segments, units.SplitsIn(space_.capacity));
@@ -155,60 +92,9 @@ class Search {
     return PlacesFor(need, rooms_);
   }
 
-  // What the groups of components >= `from` cost at least in the room that is left, each alone.
-  Objective ComponentBound(int from) const {
-    std::vector<int> segments = room_;
-    std::vector<int> pods = pod_room_;
-    std::sort(segments.rbegin(), segments.rend());
-    std::sort(pods.rbegin(), pods.rend());
-    Objective bound;
-    for (std::size_t c = static_cast<std::size_t>(from); c + 1 < space_.first_piece.size(); ++c) {
-      for (int g : space_.groups_of_component[c]) {
-        const SearchGroup& group = problem_.groups[g];
-        const std::int64_t in_segments = (PlacesFor(left_[g], segments) - 1) * group.count;
-        const std::int64_t in_pods = (PlacesFor(left_[g], pods) - 1) * group.count;
-        (group.tensor ? bound.tensor_split_segments : bound.data_split_segments) += in_segments;
-        (group.tensor ? bound.tensor_split_fabric_pods : bound.data_split_fabric_pods) += in_pods;
-      }
-    }
-    if (static_cast<std::size_t>(from) + 1 < space_.first_piece.size())
-      AddWholeBound(from, segments, pods, bound);
-    return bound;
-  }
-
-  // Equal components of data groups alone: each that finds no segment (pod) with room for all of it
-  // splits at least its cheapest group once.
-  void AddWholeBound(int from, const std::vector<int>& segments, const std::vector<int>& pods,
-                     Objective& bound) const {
-    const int size = ComponentSize(from);
-    std::int64_t components = 0;
-    std::int64_t cheapest = -1;
-    for (std::size_t c = static_cast<std::size_t>(from); c + 1 < space_.first_piece.size(); ++c) {
-      if (ComponentSize(static_cast<int>(c)) != size) return;
-      ++components;
-      for (int g : space_.groups_of_component[c]) {
-        const SearchGroup& group = problem_.groups[g];
-        if (group.tensor) return;
-        if (cheapest < 0 || group.count < cheapest) cheapest = group.count;
-      }
-    }
-    if (cheapest < 0) return;
-    std::int64_t whole = 0;
-    for (int room : segments) whole += room / size;
-    bound.data_split_segments =
-        std::max(bound.data_split_segments, (components - whole) * cheapest);
-    whole = 0;
-    for (int room : pods) whole += room / size;
-    bound.data_split_fabric_pods =
-        std::max(bound.data_split_fabric_pods, (components - whole) * cheapest);
-  }
-
-  int ComponentSize(int c) const {
-    int size = 0;
-    for (int i = space_.first_piece[c]; i < space_.first_piece[c + 1]; ++i) {
-      size += problem_.piece_size[space_.order[i]];
-    }
-    return size;
+  // What the groups of components >= `from` cost at least in the room that is left.
+  Objective UnplacedBound(int from) const {
+    return ComponentBound(space_, from, left_, room_, pod_room_);
   }
 
   // What the started groups of component c still cost at least.
@@ -352,7 +238,7 @@ class Search {
     const int c = space_.component[i];
     if (i == space_.first_piece[c]) {
       rest_bound_.resize(space_.first_piece.size());
-      rest_bound_[c] = ComponentBound(c + 1);
+      rest_bound_[c] = UnplacedBound(c + 1);
       Spend((num_groups() + num_segments()) / 16);
     }
     if (Hopeless(i)) return;

@@ -1,14 +1,15 @@
 #include "pkg/placement/gang_solver.h"
 
 #include <algorithm>
-#include <map>
-#include <numeric>
 #include <optional>
 
 #include "pkg/placement/first_fit.h"
 #include "pkg/placement/gang_search.h"
 #include "pkg/placement/no_room.h"
+#include "pkg/placement/piece_problem.h"
 #include "pkg/placement/segment_exchange.h"
+#include "pkg/placement/segment_objective.h"
+#include "pkg/placement/stage_order.h"
 #include "pkg/placement/uniform_solver.h"
 #include "pkg/placement/whole_choice.h"
 
@@ -16,40 +17,10 @@ namespace yardmaster::placement {
 
 namespace {
 
-using workload::WorkerGroup;
-
 // With a placement at hand, the general search is asked to better it for gangs up to this size.
 constexpr int kMostSearchedPieces = 96;
 // A fabric pod's search has at least as many steps.
 constexpr std::int64_t kLeastSteps = 500;
-
-// Counts distinct values of a small range, many times over.
-class Distinct {
- public:
-  explicit Distinct(std::size_t range) : seen_(range, -1) {}
-  void Next() {
-    ++stamp_;
-    count_ = 0;
-  }
-  void Add(std::size_t value) {
-    if (seen_[value] == stamp_) return;
-    seen_[value] = stamp_;
-    ++count_;
-  }
-  std::int64_t count() const { return count_; }
-
- private:
-  std::vector<int> seen_;
-  int stamp_ = -1;
-  std::int64_t count_ = 0;
-};
-
-// The coarser class of every class of `fine`.
-std::vector<int> HomeOf(const Partition& fine, const Partition& coarse) {
-  std::vector<int> home(fine.size.size());
-  for (std::size_t w = 0; w < fine.of.size(); ++w) home[fine.of[w]] = coarse.of[w];
-  return home;
-}
 
 class Solver {
  public:
@@ -67,6 +38,7 @@ class Solver {
     if (model_.pod_rule != PodRule::kGang) return Solve(capacity, model_.pod_rule);
     SegmentPlan best;
     bool exact = true;
+    std::optional<Objective> bound;  // of all pods that are not ruled out
     std::optional<SegmentScore> best_score;
     // What one pod does not use of its share of the steps is left to the next ones.
     std::int64_t pods_left = places_.num_fabric_pods();
@@ -78,18 +50,19 @@ class Solver {
       SegmentPlan plan = Solve(here, PodRule::kNone);
       after = std::max<std::int64_t>(0, after - (share - steps_left_));
       exact = exact && plan.exact;
+      if ((plan.found || !plan.exact) && (!bound || plan.bound < *bound)) bound = plan.bound;
       if (!plan.found) continue;
       const SegmentScore score = ScoreOf(plan);
-      if (!best.found || plan.bound < best.bound) best.bound = plan.bound;
       if (best.found && std::tie(best.objective, *best_score) <= std::tie(plan.objective, score)) {
         continue;
       }
-      plan.bound = std::min(best.found ? best.bound : plan.bound, plan.bound);
       best = std::move(plan);
       best_score = score;
       if (options_.any) break;
     }
-    best.exact = exact;
+    // What was cut elsewhere may still not be better.
+    best.exact = exact || (best.found && best.objective <= *bound);
+    if (bound) best.bound = best.exact && best.found ? best.objective : *bound;
     steps_left_ = after;
     if (!best.found && !model_.rule_is_limit) return Solve(capacity, PodRule::kOther);
     return best;
@@ -126,21 +99,21 @@ class Solver {
       if (std::optional<SegmentPlan> whole = Whole(capacity)) return *whole;
     }
     SegmentPlan best;
-    if (closed && model_.uniform && !LimitBinds(capacity)) {
+    if (closed && model_.uniform && MostComponents(capacity) >= 0) {
       best = Uniform(capacity, rule);
       if (best.exact || (best.found && options_.any)) return best;
     }
-    // A search over many pieces would only spend its steps; the bound says what is left.
-    if (best.found && model_.atoms.count() > kMostSearchedPieces) return best;
-    if (!model_.equal_components && rule != PodRule::kOther) {
-      SegmentPlan whole = Search(capacity, model_.components, {}, steps_left_ / 4);
-      if (whole.found && whole.exact) return whole;
-      if (whole.found && (!best.found || whole.objective < best.objective)) best = std::move(whole);
-      if (best.found && options_.any) return best;
+    for (const Partition& pieces : CoarserPieces(rule)) {
+      // A search over many pieces would only spend its steps; the bound says what is left.
+      if (best.found && pieces.count() > kMostSearchedPieces) break;
+      SegmentPlan plan = SearchCoarse(capacity, pieces, best);
+      if (!plan.found) continue;
+      best = std::move(plan);
+      if (best.exact || options_.any) return best;
     }
-    SegmentPlan searched =
-        Search(capacity, model_.atoms, best.found ? std::optional(best.objective) : std::nullopt,
-               steps_left_);
+    const bool searchable = !best.found || model_.atoms.count() <= kMostSearchedPieces;
+    SegmentPlan searched = Search(capacity, model_.atoms, ObjectiveOf(best),
+                                  searchable ? steps_left_ : std::int64_t{1});
     if (searched.found) return searched;
     if (!best.found && !searched.exact) {
       // Without limits of stages and with equal groups this finds a place whenever there is one.
@@ -153,22 +126,58 @@ class Solver {
     return best;
   }
 
+  static std::optional<Objective> ObjectiveOf(const SegmentPlan& plan) {
+    return plan.found ? std::optional(plan.objective) : std::nullopt;
+  }
+
+  // Coarser than atoms, coarsest first: they are searched fast and give what atoms have to better.
+  std::vector<Partition> CoarserPieces(PodRule rule) const {
+    std::vector<Partition> all;
+    auto add = [&](const Partition& pieces) {
+      const int before = all.empty() ? 0 : all.back().count();
+      if (pieces.count() > before && pieces.count() < model_.atoms.count()) all.push_back(pieces);
+    };
+    if (!model_.equal_components && rule != PodRule::kOther) add(model_.components);
+    add(model_.units);
+    add(Joined(model_.atoms, {&groups_.tensor, &groups_.context}));
+    add(Joined(model_.atoms, {&groups_.tensor}));
+    return all;
+  }
+
+  // Better than `best`, or nothing. Exact where whatever parts a piece is worse.
+  SegmentPlan SearchCoarse(const Capacity& capacity, const Partition& pieces,
+                           const SegmentPlan& best) {
+    SegmentPlan plan = Search(capacity, pieces, ObjectiveOf(best), steps_left_ / 4);
+    const bool no_price =
+        plan.objective.tensor_split_fabric_pods == 0 && plan.objective.data_split_fabric_pods == 0;
+    const bool whole = pieces.count() == model_.components.count() ||
+                       (pieces.count() == model_.units.count() && no_price);
+    plan.exact = plan.found && plan.exact && whole;
+    plan.bound = plan.exact ? plan.objective : best.bound;
+    return plan;
+  }
+
   SegmentPlan FirstFit(const Capacity& capacity, const Objective& bound) const {
     SegmentPlan plan;
     plan.exact = false;
     plan.bound = bound;
-    plan.segment_of_worker = FitFirst(places_, model_, StagesOf(model_.atoms), capacity.of_segment);
+    plan.segment_of_worker =
+        FitFirst(places_, model_, StagesOf(model_, groups_, model_.atoms), capacity.of_segment);
     if (!plan.segment_of_worker.empty()) Finish(capacity, false, plan);
     return plan;
   }
 
-  // Whether the limit of stages in a segment could matter to a gang that is split.
-  bool LimitBinds(const Capacity& capacity) const {
-    if (model_.max_stages_per_segment == 0) return false;
+  // Components of a split gang that may take part in one segment, by the limit of stages; 0: any
+  // number, -1: not even one.
+  int MostComponents(const Capacity& capacity) const {
+    if (model_.max_stages_per_segment == 0) return 0;
     int fullest = 0;
     for (int room : capacity.of_segment) fullest = std::max(fullest, room);
+    const int stages = model_.stages_per_component;
     const std::int64_t touched = fullest / model_.components.size[0] + 2;
-    return touched * model_.stages_per_component > model_.max_stages_per_segment;
+    if (touched * stages <= model_.max_stages_per_segment) return 0;
+    const int most = model_.max_stages_per_segment / stages;
+    return most > 0 ? most : -1;
   }
 
   std::optional<SegmentPlan> Whole(const Capacity& capacity) {
@@ -209,11 +218,14 @@ class Solver {
     problem.units = model_.components.size[0] / unit;
     problem.components = model_.components.count();
     problem.may_cross_pods = rule == PodRule::kNone;
+    problem.most_components = MostComponents(capacity);
+    // Of a component with several stages a part may hold fewer of them.
+    const bool strict = problem.most_components > 0 && model_.stages_per_component > 1;
     const UniformPlan uniform = SolveUniform(problem, scores_);
     const bool units_are_atoms = model_.units.count() == model_.atoms.count();
     SegmentPlan plan;
     if (!uniform.found) {
-      plan.exact = uniform.exact && units_are_atoms && model_.rule_is_limit;
+      plan.exact = uniform.exact && units_are_atoms && model_.rule_is_limit && !strict;
       return plan;
     }
     const std::vector<int> component_of_unit = HomeOf(model_.units, model_.components);
@@ -236,7 +248,7 @@ class Solver {
     plan.exact = uniform.exact;
     Finish(capacity, uniform.scored, plan);
     // Splitting a unit over segments could keep data groups out of other pods.
-    if (!units_are_atoms && plan.objective.data_split_fabric_pods > 0) {
+    if (strict || (!units_are_atoms && plan.objective.data_split_fabric_pods > 0)) {
       plan.exact = false;
       plan.bound = Objective{};
     }
@@ -245,20 +257,7 @@ class Solver {
 
   SegmentPlan Search(const Capacity& capacity, const Partition& pieces,
                      const std::optional<Objective>& incumbent, std::int64_t max_steps) {
-    SearchProblem problem;
-    problem.piece_size = pieces.size;
-    problem.component = HomeOf(pieces, model_.components);
-    problem.pod_set = PodSetsOf(pieces);
-    problem.stages = StagesOf(pieces);
-    AddGroups(groups_.tensor, true, pieces, problem);
-    AddGroups(groups_.context, true, pieces, problem);
-    AddGroups(groups_.expert, true, pieces, problem);
-    AddGroups(groups_.data, false, pieces, problem);
-    problem.max_stages_per_segment = model_.max_stages_per_segment;
-    problem.capacity = capacity.of_segment;
-    for (fabric::SegmentId s : places_.segments()) {
-      problem.pod_of_segment.push_back(places_.fabric_pod_of(s).value);
-    }
+    const SearchProblem problem = ProblemOf(places_, model_, groups_, capacity, pieces);
     const SearchResult found = SearchSegments(problem, {max_steps, incumbent, options_.any});
     steps_left_ = std::max<std::int64_t>(0, steps_left_ - found.steps);
     SegmentPlan plan;
@@ -270,59 +269,11 @@ class Solver {
     return plan;
   }
 
-  // Pod sets as unions of pieces, so that a piece larger than a set joins them.
-  std::vector<int> PodSetsOf(const Partition& pieces) const {
-    std::vector<int> set(pieces.size.size());
-    std::iota(set.begin(), set.end(), 0);
-    std::vector<int> first(model_.pod_sets.size.size(), -1);
-    auto root = [&](int p) {
-      while (set[p] != p) p = set[p] = set[set[p]];
-      return p;
-    };
-    for (std::size_t w = 0; w < pieces.of.size(); ++w) {
-      int& lowest = first[model_.pod_sets.of[w]];
-      if (lowest < 0) lowest = pieces.of[w];
-      const int a = root(lowest);
-      const int b = root(pieces.of[w]);
-      set[std::max(a, b)] = std::min(a, b);
-    }
-    for (std::size_t p = 0; p < set.size(); ++p) set[p] = root(static_cast<int>(p));
-    return set;
-  }
-
-  std::vector<std::vector<int>> StagesOf(const Partition& pieces) const {
-    std::vector<std::vector<int>> stages(pieces.size.size());
-    if (model_.max_stages_per_segment == 0) return stages;
-    for (std::size_t w = 0; w < pieces.of.size(); ++w) {
-      std::vector<int>& mine = stages[pieces.of[w]];
-      mine.insert(mine.end(), groups_.stages_of_worker[w].begin(),
-                  groups_.stages_of_worker[w].end());
-    }
-    for (std::vector<int>& mine : stages) {
-      std::sort(mine.begin(), mine.end());
-      mine.erase(std::unique(mine.begin(), mine.end()), mine.end());
-    }
-    return stages;
-  }
-
-  // Groups over pieces; equal ones are added up.
-  static void AddGroups(const std::vector<WorkerGroup>& groups, bool tensor,
-                        const Partition& pieces, SearchProblem& problem) {
-    std::map<std::vector<int>, std::int64_t> counts;
-    for (const WorkerGroup& group : groups) {
-      std::vector<int> mine;
-      for (int worker : group.workers) mine.push_back(pieces.of[worker]);
-      std::sort(mine.begin(), mine.end());
-      mine.erase(std::unique(mine.begin(), mine.end()), mine.end());
-      if (mine.size() > 1) counts[std::move(mine)] += group.count;
-    }
-    for (auto& [mine, count] : counts) problem.groups.push_back({mine, count, tensor});
-  }
-
   // Ties, then the objective as it stands.
   void Finish(const Capacity& capacity, bool scored, SegmentPlan& plan) const {
     plan.found = true;
     if (!scored) ExchangeSegments(places_, capacity, scores_, plan.segment_of_worker);
+    OrderStages(model_, plan.segment_of_worker);
     plan.objective = EvaluateSegments(places_, groups_, plan.segment_of_worker);
     if (plan.objective <= plan.bound) plan.exact = true;
     if (plan.exact) plan.bound = plan.objective;
@@ -347,40 +298,6 @@ Fit TryToFit(const fabric::Places& places, const GangModel& model,
       ChooseSegments(places, model, groups, capacity, scores, {max_steps, true});
   if (found.found) return Fit::kYes;
   return found.exact ? Fit::kNo : Fit::kUnknown;
-}
-
-Objective EvaluateSegments(const fabric::Places& places, const workload::WorkerGroups& groups,
-                           const std::vector<int>& segment_of_worker) {
-  Objective objective;
-  Distinct segments(static_cast<std::size_t>(places.num_segments()));
-  Distinct pods(static_cast<std::size_t>(places.num_fabric_pods()));
-  auto count = [&](const auto& workers) {
-    segments.Next();
-    pods.Next();
-    for (int worker : workers) {
-      const fabric::SegmentId s(segment_of_worker[worker]);
-      segments.Add(s.index());
-      pods.Add(places.fabric_pod_of(s).index());
-    }
-  };
-  auto add = [&](const std::vector<WorkerGroup>& family, std::int64_t& in_segments,
-                 std::int64_t& in_pods) {
-    for (const WorkerGroup& group : family) {
-      count(group.workers);
-      in_segments += (segments.count() - 1) * group.count;
-      in_pods += (pods.count() - 1) * group.count;
-    }
-  };
-  for (const auto* family : {&groups.tensor, &groups.context, &groups.expert}) {
-    add(*family, objective.tensor_split_segments, objective.tensor_split_fabric_pods);
-  }
-  add(groups.data, objective.data_split_segments, objective.data_split_fabric_pods);
-  std::vector<int> all(segment_of_worker.size());
-  std::iota(all.begin(), all.end(), 0);
-  count(all);
-  objective.segments = segments.count();
-  objective.fabric_pods = pods.count();
-  return objective;
 }
 
 SegmentPlan ChooseSegments(const fabric::Places& places, const GangModel& model,

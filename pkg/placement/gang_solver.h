@@ -38,8 +38,4 @@ Fit TryToFit(const fabric::Places& places, const GangModel& model,
              const workload::WorkerGroups& groups, const Capacity& capacity,
              std::int64_t max_steps);
 
-// The objective of workers on segments.
-Objective EvaluateSegments(const fabric::Places& places, const workload::WorkerGroups& groups,
-                           const std::vector<int>& segment_of_worker);
-
 }  // namespace yardmaster::placement

@@ -1,6 +1,7 @@
 #include "pkg/placement/min_splits.h"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 namespace yardmaster::placement {
@@ -9,8 +10,15 @@ namespace {
 
 class Covering {
  public:
-  Covering(const std::vector<int>& remainders, int n, std::int64_t max_steps)
-      : remainders_(remainders), n_(n), max_steps_(max_steps), used_(remainders.size(), 0) {}
+  Covering(const std::vector<int>& remainders, int n, std::int64_t max_steps,
+           const std::vector<int>& slots)
+      : remainders_(remainders),
+        n_(n),
+        max_steps_(max_steps),
+        slots_(slots),
+        mixed_(std::adjacent_find(slots.begin(), slots.end(), std::not_equal_to<>()) !=
+               slots.end()),
+        used_(remainders.size(), 0) {}
 
   Splits Run(int gain) {
     Splits out;
@@ -18,20 +26,25 @@ class Covering {
       out.possible = true;
       return out;
     }
-    const int lower = Lower(gain);
-    if (lower < 0) return out;
-    out.possible = true;
+    out.lower = Lower(gain);
+    if (out.lower < 0) return out;
     Chain(gain);
     BestFit(gain);
-    for (int size = gain + lower; size <= Count() && best_ > lower; ++size) Balance(gain, size);
-    if (best_ > lower) Descend(gain, 0);
-    out.splits = best_;
-    out.lower = cut_ ? lower : best_;
+    for (int size = gain + out.lower; size <= Count() && best_ > out.lower; ++size) {
+      Balance(gain, size);
+    }
+    if (best_ > out.lower) Descend(gain, 0);
+    out.possible = best_ < kNone;
+    out.proved = !cut_ && !limited_;
+    if (out.possible) out.splits = best_;
+    if (out.possible && out.proved) out.lower = best_;
     out.groups = best_groups_;
     return out;
   }
 
  private:
+  static constexpr int kNone = 1 << 30;
+
   int Count() const { return static_cast<int>(remainders_.size()); }
 
   // A group of b that gains x has x < b, and there are no more groups than gains; so `gain`
@@ -47,6 +60,22 @@ class Covering {
     return need > 0 ? -1 : std::max(gain, count - gain);
   }
 
+  // Components that the members of a group, `sum` in all, hold along a tape. Only at its two ends
+  // are there segments that take part in a single one.
+  int GainOf(const std::vector<int>& group, int sum) {
+    const int gain = sum / n_;
+    if (slots_.empty() || gain < 2) return gain;
+    int slots = 0, ends = 0;
+    for (int i : group) {
+      slots += slots_[i];
+      ends += slots_[i] == 1;
+    }
+    if (ends <= 2) return gain;
+    // Another shape than a tape might do, unless there are too few slots for any.
+    if (slots > static_cast<int>(group.size())) limited_ = true;
+    return 1;
+  }
+
   void Offer(int splits, std::vector<std::vector<int>> groups) {
     if (splits >= best_) return;
     best_ = splits;
@@ -60,6 +89,11 @@ class Covering {
     for (int i = 0; i < Count() && need > 0; ++i) {
       need -= remainders_[i];
       group.push_back(i);
+    }
+    if (GainOf(group, std::accumulate(group.begin(), group.end(), 0, [&](int sum, int i) {
+                 return sum + remainders_[i];
+               })) < gain) {
+      return;
     }
     const int splits = static_cast<int>(group.size()) - 1;
     Offer(splits, {std::move(group)});
@@ -103,7 +137,8 @@ class Covering {
     if (*std::min_element(sums.begin(), sums.end()) >= n_) Offer(size - gain, std::move(groups));
   }
 
-  // The largest unused remainder is in some group (exchanging it in never hurts).
+  // The largest unused remainder is in some group (exchanging it in never hurts) or, where others
+  // have more slots, left out.
   void Descend(int gain, int splits) {
     if (gain <= 0) {
       Offer(splits, groups_);
@@ -117,13 +152,17 @@ class Covering {
     groups_.push_back({first});
     Grow(gain, splits, remainders_[first], first);
     groups_.pop_back();
+    if (mixed_ && !cut_) {
+      if (++steps_ > max_steps_) cut_ = true;
+      Descend(gain, splits);
+    }
     used_[first] = 0;
   }
 
   // Whether an equal one before `i`, after `last`, can be taken as well.
   bool HasEqualBefore(int i, int last) const {
     for (int j = i - 1; j > last && remainders_[j] == remainders_[i]; --j) {
-      if (!used_[j]) return true;
+      if (!used_[j] && (slots_.empty() || slots_[j] == slots_[i])) return true;
     }
     return false;
   }
@@ -131,15 +170,16 @@ class Covering {
   // Adds one of the members after `last` to the open group, smallest first; a gain may close it.
   void Grow(int gain, int splits, int sum, int last) {
     if (splits + 1 >= best_) return;
+    const int gained_before = GainOf(groups_.back(), sum);
     for (int i = Count(); --i > last;) {
       if (used_[i] || remainders_[i] <= 0 || HasEqualBefore(i, last)) continue;
       if (++steps_ > max_steps_) cut_ = true;
       if (cut_) return;
       const int more = sum + remainders_[i];
-      const int gained = more / n_;
       used_[i] = 1;
       groups_.back().push_back(i);
-      if (gained > sum / n_) Descend(gain - gained, splits + 1);
+      const int gained = GainOf(groups_.back(), more);
+      if (gained > gained_before) Descend(gain - gained, splits + 1);
       Grow(gain, splits + 1, more, i);
       groups_.back().pop_back();
       used_[i] = 0;
@@ -149,18 +189,22 @@ class Covering {
   const std::vector<int>& remainders_;
   const int n_;
   const std::int64_t max_steps_;
+  const std::vector<int>& slots_;
+  const bool mixed_;  // not all have as many slots
   std::vector<std::uint8_t> used_;
   std::vector<std::vector<int>> groups_;
   std::vector<std::vector<int>> best_groups_;
-  int best_ = 1 << 30;
+  int best_ = kNone;
   std::int64_t steps_ = 0;
   bool cut_ = false;
+  bool limited_ = false;  // a group was left out that may hold more in another shape
 };
 
 }  // namespace
 
-Splits MinSplits(const std::vector<int>& remainders, int n, int gain, std::int64_t max_steps) {
-  return Covering(remainders, n, max_steps).Run(gain);
+Splits MinSplits(const std::vector<int>& remainders, int n, int gain, std::int64_t max_steps,
+                 const std::vector<int>& slots) {
+  return Covering(remainders, n, max_steps, slots).Run(gain);
 }
 
 }  // namespace yardmaster::placement

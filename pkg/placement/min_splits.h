@@ -7,6 +7,11 @@
 // Given the remainders, the question is: which disjoint groups gain `gain` components with the
 // fewest splits?
 //
+// Where a segment may take part in a few components only (a limit of stages), a remainder has that
+// many slots left. A group that gains one component needs one slot of each member; one that gains
+// more is a tape whose inner members take part in two. Nothing else is tried, and `proved` is false
+// where something else might do better.
+//
 // Bin covering, NP-hard; solved by greedy rules against a lower bound, and by branch and bound
 // where they disagree, cut after `max_steps`. Deterministic. Thread safety: pure function.
 #pragma once
@@ -18,12 +23,15 @@ namespace yardmaster::placement {
 
 struct Splits {
   bool possible = false;
+  bool proved = true;  // that it is impossible, or that `splits` are the fewest
   int splits = 0;
   int lower = 0;                         // no fewer are possible
   std::vector<std::vector<int>> groups;  // indices into `remainders`
 };
 
-// `remainders` descend and are below n.
-Splits MinSplits(const std::vector<int>& remainders, int n, int gain, std::int64_t max_steps);
+// `remainders` descend and are below n. `slots`, by remainder: components that its segment may
+// still take part in, at least one; empty: any number.
+Splits MinSplits(const std::vector<int>& remainders, int n, int gain, std::int64_t max_steps,
+                 const std::vector<int>& slots = {});
 
 }  // namespace yardmaster::placement

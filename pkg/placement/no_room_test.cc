@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <gtest/gtest.h>
 
+#include "pkg/placement/exhaustive.h"
 #include "pkg/placement/testing.h"
 
 namespace yardmaster::placement {

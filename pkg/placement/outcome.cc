@@ -46,6 +46,13 @@ std::string Sentence(const GangPlan& plan) {
   constexpr int kMostRelaxations = 2;
   std::vector<std::string> sentences;
   for (const Reason& reason : plan.reasons) sentences.push_back(reason.message);
+  const Objective& o = plan.objective;
+  if (plan.outcome == Outcome::kPlaced &&
+      o.tensor_split_fabric_pods + o.data_split_fabric_pods > 0) {
+    sentences.push_back(StrCat("Preferred groups cross fabric pods: ", o.data_split_fabric_pods,
+                               " times data groups, ", o.tensor_split_fabric_pods,
+                               " times tensor, context or expert groups"));
+  }
   int shown = 0;
   for (const Relaxation& relaxation : plan.relaxations) {
     if (relaxation.outcome >= plan.outcome || shown == kMostRelaxations) continue;

@@ -70,8 +70,9 @@ struct GangPlan {
   Objective bound;  // nothing better than this exists; equals objective if optimal
 };
 
-// Why a gang is where it is, in one line: every reason, then the nearest two changes that would
-// help. The one text of events, conditions, `explain` and `plan`.
+// Why a gang is where it is, in one line: every reason, what crosses fabric pods besides pipelines,
+// then the nearest two changes that would help. The one text of events, conditions, `explain` and
+// `plan`.
 std::string Sentence(const GangPlan& plan);
 
 }  // namespace yardmaster::placement

@@ -57,7 +57,11 @@ TEST(PlacementPageTest, OnlyPreferredDataGroupsCrossFabricPods) {
   Case c = MakeCase(MakeCluster({{4}, {4}}), MakeJob(8, 1, 1, 6, 1));
   EXPECT_EQ(PlanGang(c.cluster, c.request()).outcome, Outcome::kNever);
   c.job.placement.data = {Within::kFabricPod, Mode::kPreferred};
-  EXPECT_EQ(PlanGang(c.cluster, c.request()).objective, (Objective{0, 8, 0, 8, 2, 2}));
+  const GangPlan plan = PlanGang(c.cluster, c.request());
+  EXPECT_EQ(plan.objective, (Objective{0, 8, 0, 8, 2, 2}));
+  EXPECT_EQ(Sentence(plan),
+            "Preferred groups cross fabric pods: 8 times data groups, 0 times tensor, context or "
+            "expert groups");
 }
 
 TEST(PlacementPageTest, ReasonsCountHostsAndNameThePlace) {
@@ -99,6 +103,46 @@ TEST(PlacementPageTest, RelaxationsSayWhatElseItTakes) {
                           Field(&Relaxation::change,
                                 "dataParallel: within FabricPod, hosts: 1 more in segment p0s11"),
                           Relaxation{"hosts: 2 more in segment p0s10", Outcome::kNotNow}));
+}
+
+TEST(PlacementPageTest, ContextAndExpertGroupsFollowTheirOwnLimits) {
+  // Tensor and context groups of two hosts each: eight hosts in segments of five.
+  Case c = MakeCase(MakeCluster({{5, 5}}), MakeJob(8, 2, 1, 4, 1));
+  EXPECT_EQ(PlanGang(c.cluster, c.request()).objective.tensor_split_segments, 0);
+  c = MakeCase(MakeCluster({{5, 5}}), MakeJob(8, 1, 8, 8, 1));
+  EXPECT_EQ(PlanGang(c.cluster, c.request()).outcome, Outcome::kPlaced);
+  c.job.placement.expert = {Within::kSegment, Mode::kRequired};
+  EXPECT_EQ(PlanGang(c.cluster, c.request()).outcome, Outcome::kNever);
+}
+
+TEST(PlacementPageTest, TheOrderOfAxesSaysWhoSharesAGroup) {
+  // Two stages of four hosts: in Megatron's order hosts 0 to 3 are the first stage; with the
+  // pipeline before data, every other host is.
+  Case c = MakeCase(MakeCluster({{4, 4}}), MakeJob(8, 1, 1, 4, 2));
+  EXPECT_EQ(PlanGang(c.cluster, c.request()).host_of_rank[1], HostId(1));
+  workload::Job job = MakeJob(8, 1, 1, 4, 2);
+  job.parallelism.order = *workload::ParseOrder("tp-cp-pp-ep-dp");
+  c = MakeCase(MakeCluster({{4, 4}}), job);
+  const GangPlan plan = PlanGang(c.cluster, c.request());
+  EXPECT_EQ(plan.host_of_rank[1], HostId(4));
+  EXPECT_EQ(plan.objective, (Objective{0, 0, 0, 0, 1, 2}));
+}
+
+TEST(PlacementPageTest, SmallWorkersShareHosts) {
+  // Four workers of two GPUs: two tensor groups of two workers.
+  Case c = MakeCase(MakeCluster({{3}}), MakeJob(4, 1, 1, 2, 1, 2));
+  c.cluster.hosts[0].free_gpus = 2;
+  c.cluster.hosts[1].free_gpus = 4;
+  const GangPlan plan = PlanGang(c.cluster, c.request());
+  EXPECT_EQ(plan.host_of_rank, Hosts({{1, 1}, {1, 1}, {2, 1}, {2, 1}}));
+}
+
+TEST(PlacementPageTest, AStageLargerThanASegmentIsSplitOnce) {
+  const Case c = MakeCase(MakeCluster({{4, 4, 4}}), MakeJob(8, 1, 1, 6, 2));
+  // 4 + 2 of stage 0, 2 of stage 1 beside them, 4 in the third segment.
+  const GangPlan plan = PlanGang(c.cluster, c.request());
+  EXPECT_EQ(plan.objective, (Objective{0, 0, 0, 16, 1, 3}));
+  EXPECT_TRUE(plan.optimal);
 }
 
 }  // namespace

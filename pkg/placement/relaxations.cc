@@ -127,9 +127,15 @@ class Finder {
                           !PipelineGroups(*request_.job).empty();
     add(&PlacementPolicy::pipeline, pipeline, "pipeline");
     if (policy.max_stages_per_segment > 0) {
+      Knob knob{nullptr, {}};
       PlacementPolicy to = policy;
+      ++to.max_stages_per_segment;
+      if (to.max_stages_per_segment < static_cast<int>(groups.workers_of_stage.size())) {
+        knob.choices.push_back({StrCat("maxStagesPerSegment: ", to.max_stages_per_segment), to, 1});
+      }
       to.max_stages_per_segment = 0;
-      knobs_.push_back({nullptr, {{"maxStagesPerSegment: 0", to, 1}}});
+      knob.choices.push_back({"maxStagesPerSegment: 0", to, 2});
+      knobs_.push_back(std::move(knob));
     }
   }
 
@@ -180,8 +186,8 @@ class Finder {
 
   void TryCombinations() {
     if (knobs_.empty()) return;
-    // Looser limits cannot help where there are too few hosts.
-    const Capacity& room = own_ == Outcome::kNever ? empty_ : now_;
+    // Looser limits cannot help where there is too little room for single workers.
+    const Capacity room = CapacityFor(cluster_, request_, 1, {own_ == Outcome::kNever, false});
     if (room.total < model_.workers) return;
     Combination loosest;
     for (const Knob& knob : knobs_) loosest.push_back(knob.choices.size());
@@ -240,11 +246,11 @@ class Finder {
 
   bool TryMoreHosts(const GangModel& model, const Capacity& view, std::int64_t hosts,
                     const std::string& before, Outcome outcome) {
+    if (per_host_ == 0) return false;  // no host is large enough
     Capacity more = view;
     const auto widest = std::max_element(more.of_segment.begin(), more.of_segment.end());
     const auto segment = static_cast<std::int32_t>(widest - more.of_segment.begin());
-    const std::int32_t workers =
-        static_cast<std::int32_t>(hosts) * std::max<std::int32_t>(per_host_, 1);
+    const std::int32_t workers = static_cast<std::int32_t>(hosts) * per_host_;
     *widest += workers;
     more.total += workers;
     if (!Fits(model, more)) return false;

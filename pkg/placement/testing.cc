@@ -1,9 +1,6 @@
 #include "pkg/placement/testing.h"
 
 #include <algorithm>
-#include <functional>
-#include <map>
-#include <set>
 
 #include "pkg/base/strings.h"
 
@@ -15,134 +12,23 @@ using workload::GroupPolicy;
 using workload::Mode;
 using workload::Within;
 
-// One family of groups as sets of workers with their multiplicity, found GPU by GPU.
-struct Family {
-  std::map<std::vector<int>, std::int64_t> groups;
-  GroupPolicy policy;
-  int kind = 0;  // 0 tensor, 1 data, 2 pipeline
-};
-
-Family FamilyOf(const workload::Job& job, const std::string& varying, GroupPolicy policy,
-                int kind) {
-  const workload::Parallelism& p = job.parallelism;
-  const int sizes[] = {p.tensor, p.context, p.expert, p.data / p.expert, p.pipeline};
-  std::map<std::vector<int>, std::set<int>> by_key;
-  for (std::int64_t gpu = 0; gpu < p.world(); ++gpu) {
-    std::int64_t rest = gpu;
-    int at[5] = {};
-    for (workload::Axis axis : p.order) {
-      const int a = static_cast<int>(axis);
-      at[a] = static_cast<int>(rest % sizes[a]);
-      rest /= sizes[a];
-    }
-    std::vector<int> key;
-    for (int a = 0; a < 5; ++a) {
-      if (varying.find("tcedp"[a]) == std::string::npos) key.push_back(at[a]);
-    }
-    by_key[key].insert(static_cast<int>(gpu / job.gpus_per_worker));
-  }
-  Family family{{}, policy, kind};
-  for (const auto& [key, workers] : by_key) {
-    ++family.groups[std::vector<int>(workers.begin(), workers.end())];
-  }
-  return family;
-}
-
-std::vector<Family> FamiliesOf(const workload::Job& job) {
-  const workload::PlacementPolicy& p = job.placement;
-  return {FamilyOf(job, "t", p.tensor, 0), FamilyOf(job, "c", p.context, 0),
-          FamilyOf(job, "e", p.expert, 0), FamilyOf(job, "ced", p.data, 1),
-          FamilyOf(job, "p", p.pipeline, 2)};
-}
-
-int PlaceOf(const fabric::Places& places, fabric::HostId host, Within level) {
-  switch (level) {
-    case Within::kHost:
-      return host.value;
-    case Within::kSegment:
-      return places.segment_of(host).value;
-    case Within::kFabricPod:
-      return places.fabric_pod_of(host).value;
-    case Within::kFabric:
-      return 0;
-  }
-  return 0;
-}
-
-int Spread(const fabric::Places& places, const std::vector<int>& workers,
-           const std::vector<fabric::HostId>& host_of, Within level) {
-  std::vector<int> seen;
-  for (int w : workers) {
-    const int place = PlaceOf(places, host_of[static_cast<std::size_t>(w)], level);
-    if (std::find(seen.begin(), seen.end(), place) == seen.end()) seen.push_back(place);
-  }
-  return static_cast<int>(seen.size());
-}
-
-Objective Score(const fabric::Places& places, const std::vector<Family>& families,
-                const std::vector<fabric::HostId>& host_of) {
-  Objective o;
-  for (const Family& family : families) {
-    if (family.kind == 2) continue;
-    for (const auto& [workers, count] : family.groups) {
-      const std::int64_t segments =
-          (Spread(places, workers, host_of, Within::kSegment) - 1) * count;
-      const std::int64_t pods = (Spread(places, workers, host_of, Within::kFabricPod) - 1) * count;
-      (family.kind == 0 ? o.tensor_split_segments : o.data_split_segments) += segments;
-      (family.kind == 0 ? o.tensor_split_fabric_pods : o.data_split_fabric_pods) += pods;
-    }
-  }
-  std::vector<int> all;
-  for (std::size_t w = 0; w < host_of.size(); ++w) all.push_back(static_cast<int>(w));
-  o.segments = Spread(places, all, host_of, Within::kSegment);
-  o.fabric_pods = Spread(places, all, host_of, Within::kFabricPod);
-  return o;
-}
-
-bool StagesFit(const Case& c, const std::vector<fabric::HostId>& host_of) {
-  const int limit = c.job.placement.max_stages_per_segment;
-  if (limit == 0) return true;
-  const workload::RankLayout layout(c.job.parallelism);
-  std::map<int, std::set<int>> stages;
-  for (std::int64_t gpu = 0; gpu < c.job.parallelism.world(); ++gpu) {
-    const auto host = host_of[static_cast<std::size_t>(gpu / c.job.gpus_per_worker)];
-    stages[c.cluster.places->segment_of(host).value].insert(layout.At(gpu).pipeline);
-  }
-  return std::all_of(stages.begin(), stages.end(), [&](const auto& entry) {
-    return static_cast<int>(entry.second.size()) <= limit;
-  });
-}
-
-bool GroupLimitsHold(const fabric::Places& places, const std::vector<Family>& families,
-                     const std::vector<fabric::HostId>& host_of) {
-  for (const Family& family : families) {
-    if (family.policy.mode != Mode::kRequired) continue;
-    for (const auto& [workers, count] : family.groups) {
-      if (Spread(places, workers, host_of, family.policy.within) > 1) return false;
-    }
-  }
-  return true;
-}
-
-bool LimitsHold(const Case& c, const std::vector<Family>& families,
-                const std::vector<fabric::HostId>& host_of) {
-  return GroupLimitsHold(*c.cluster.places, families, host_of) && StagesFit(c, host_of);
-}
-
-bool AnyWithinHost(const std::vector<Family>& families) {
-  return std::any_of(families.begin(), families.end(), [](const Family& f) {
-    return f.policy.mode == Mode::kRequired && f.policy.within == Within::kHost;
-  });
-}
-
-int RoomOf(const Case& c, fabric::HostId id) {
-  const HostState& host = c.cluster.hosts[id.index()];
-  if (host.out != HostOut::kNo || host.backup || host.reserved_for >= 0) return 0;
-  return host.free_gpus / c.job.gpus_per_worker;
-}
-
 int Pick(Random& random, const std::vector<int>& values) {
   return values[random.Below(values.size())];
+}
+
+void AddOrder(Random& random, workload::Job& job) {
+  random.Shuffle(job.parallelism.order);
+  if (random.Below(2) == 0) job.parallelism.order = workload::kMegatronOrder;
+}
+
+void AddLimits(Random& random, bool in_hosts, workload::Job& job) {
+  for (GroupPolicy* policy : {&job.placement.tensor, &job.placement.context, &job.placement.expert,
+                              &job.placement.data, &job.placement.pipeline}) {
+    if (random.Below(3) == 0) continue;
+    const int first = in_hosts ? 0 : 1;
+    policy->within = static_cast<Within>(first + static_cast<int>(random.Below(4 - first)));
+    policy->mode = random.Below(3) == 0 ? Mode::kRequired : Mode::kPreferred;
+  }
 }
 
 workload::Job RandomJob(Random& random, const CaseLimits& limits) {
@@ -153,19 +39,28 @@ workload::Job RandomJob(Random& random, const CaseLimits& limits) {
         MakeJob(Pick(random, {1, 1, 2, 2, 3, 4, 8, 16}), Pick(random, {1, 1, 1, 2, 3}), expert,
                 expert * Pick(random, {1, 2, 2, 3, 4, 5}), Pick(random, {1, 1, 2, 2, 3, 4}),
                 gpus_per_worker);
-    random.Shuffle(job.parallelism.order);
-    if (random.Below(2) == 0) job.parallelism.order = workload::kMegatronOrder;
+    AddOrder(random, job);
     if (job.parallelism.world() % gpus_per_worker != 0) continue;
     if (job.workers > limits.workers || job.workers < 2) continue;
-    for (GroupPolicy* policy :
-         {&job.placement.tensor, &job.placement.context, &job.placement.expert, &job.placement.data,
-          &job.placement.pipeline}) {
-      if (random.Below(3) == 0) continue;
-      const int first = limits.host_limits ? 0 : 1;
-      policy->within = static_cast<Within>(first + static_cast<int>(random.Below(4 - first)));
-      policy->mode = random.Below(3) == 0 ? Mode::kRequired : Mode::kPreferred;
-    }
+    AddLimits(random, limits.host_limits, job);
     job.placement.max_stages_per_segment = Pick(random, {0, 0, 0, 0, 1, 2});
+    return job;
+  }
+}
+
+workload::Job LargeJob(Random& random) {
+  for (;;) {
+    const int gpus_per_worker = Pick(random, {2, 4, 8, 8, 8, 8});
+    const int expert = Pick(random, {1, 1, 1, 2, 4});
+    workload::Job job =
+        MakeJob(Pick(random, {1, 2, 4, 8, 8, 16, 32}), Pick(random, {1, 1, 1, 2}), expert,
+                expert * Pick(random, {1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32}),
+                Pick(random, {1, 2, 3, 4, 5, 6, 8, 12, 16}), gpus_per_worker);
+    AddOrder(random, job);
+    if (job.parallelism.world() % gpus_per_worker != 0) continue;
+    if (job.workers > 256 || job.workers < 8) continue;
+    AddLimits(random, false, job);
+    job.placement.max_stages_per_segment = Pick(random, {0, 0, 0, 1, 2, 3});
     return job;
   }
 }
@@ -268,6 +163,27 @@ Case WideCase(Random& random) {
   }
   return c;
 }
+int RoomOf(const Case& c, fabric::HostId id) {
+  const HostState& host = c.cluster.hosts[id.index()];
+  if (host.out != HostOut::kNo || host.backup || host.reserved_for >= 0) return 0;
+  return host.free_gpus / c.job.gpus_per_worker;
+}
+Case IrregularCase(Random& random) {
+  std::vector<std::vector<int>> shape(1 + random.Below(4));
+  const int segments = 10 + static_cast<int>(random.Below(23));
+  for (int s = 0; s < segments; ++s) {
+    shape[random.Below(shape.size())].push_back(4 + static_cast<int>(random.Below(21)));
+  }
+  std::erase_if(shape, [](const auto& pod) { return pod.empty(); });
+  Case c = MakeCase(MakeCluster(shape), LargeJob(random));
+  const int busy = static_cast<int>(random.Below(5));
+  for (HostState& host : c.cluster.hosts) {
+    if (static_cast<int>(random.Below(6)) < busy) {
+      host.free_gpus = static_cast<std::int16_t>(random.Below(2) == 0 ? 0 : random.Below(9));
+    }
+  }
+  return c;
+}
 
 std::string Describe(const Case& c) {
   const workload::Parallelism& p = c.job.parallelism;
@@ -288,118 +204,4 @@ std::string Describe(const Case& c) {
   }
   return text;
 }
-
-std::optional<Objective> BruteForce(const Case& c) {
-  const std::vector<Family> families = FamiliesOf(c.job);
-  const bool by_host = AnyWithinHost(families);
-  // Without limits inside hosts a segment's room is its sum, and one host can stand for all.
-  std::vector<std::pair<fabric::HostId, int>> rooms;
-  for (fabric::SegmentId s : c.cluster.places->segments()) {
-    int sum = 0;
-    for (fabric::HostId h : c.cluster.places->hosts_of(s)) {
-      if (by_host && RoomOf(c, h) > 0) rooms.push_back({h, RoomOf(c, h)});
-      sum += RoomOf(c, h);
-    }
-    if (!by_host && sum > 0) rooms.push_back({c.cluster.places->hosts_of(s)[0], sum});
-  }
-  std::optional<Objective> best;
-  std::vector<fabric::HostId> host_of;
-  std::function<void()> descend = [&] {
-    if (static_cast<int>(host_of.size()) == c.job.workers) {
-      const Objective o = Score(*c.cluster.places, families, host_of);
-      if ((!best || o < *best) && LimitsHold(c, families, host_of)) best = o;
-      return;
-    }
-    for (auto& [host, room] : rooms) {
-      if (room == 0) continue;
-      --room;
-      host_of.push_back(host);
-      descend();
-      host_of.pop_back();
-      ++room;
-    }
-  };
-  descend();
-  return best;
-}
-
-std::optional<Objective> FindBetter(const Case& c, const std::optional<Objective>& than) {
-  const std::vector<Family> families = FamiliesOf(c.job);
-  const bool by_host = AnyWithinHost(families);
-  const fabric::Places& places = *c.cluster.places;
-  struct Place {
-    fabric::HostId host;
-    int room;
-    int used;
-  };
-  std::vector<Place> rooms;
-  for (fabric::SegmentId s : places.segments()) {
-    int sum = 0;
-    for (fabric::HostId h : places.hosts_of(s)) {
-      if (by_host && RoomOf(c, h) > 0) rooms.push_back({h, RoomOf(c, h), 0});
-      sum += RoomOf(c, h);
-    }
-    if (!by_host && sum > 0) rooms.push_back({places.hosts_of(s)[0], sum, 0});
-  }
-  // The groups cut down to the workers that are placed: no limit is met again and no cost shrinks
-  // when more are placed.
-  std::vector<std::vector<Family>> placed(static_cast<std::size_t>(c.job.workers) + 1);
-  for (int count = 0; count <= c.job.workers; ++count) {
-    for (const Family& family : families) {
-      Family part{{}, family.policy, family.kind};
-      for (const auto& [workers, times] : family.groups) {
-        std::vector<int> there;
-        for (int w : workers) {
-          if (w < count) there.push_back(w);
-        }
-        if (there.size() > 1) part.groups[there] += times;
-      }
-      placed[static_cast<std::size_t>(count)].push_back(std::move(part));
-    }
-  }
-  std::vector<fabric::HostId> host_of;
-  std::optional<Objective> found;
-  std::function<void()> descend = [&] {
-    const std::vector<Family>& now = placed[host_of.size()];
-    if (!GroupLimitsHold(places, now, host_of)) return;
-    const Objective o = Score(places, now, host_of);
-    if (than && !(o < *than)) return;
-    if (static_cast<int>(host_of.size()) == c.job.workers) {
-      if (StagesFit(c, host_of)) found = o;
-      return;
-    }
-    for (std::size_t i = 0; i < rooms.size() && !found; ++i) {
-      if (rooms[i].used == rooms[i].room) continue;
-      // Of equal hosts of a segment (or segments of a fabric pod) nobody is on, the first stands
-      // for all.
-      const auto alike = [&](const Place& other) {
-        return other.used == 0 && other.room == rooms[i].room &&
-               (by_host ? places.segment_of(other.host) == places.segment_of(rooms[i].host)
-                        : places.fabric_pod_of(other.host) == places.fabric_pod_of(rooms[i].host));
-      };
-      if (rooms[i].used == 0 &&
-          std::any_of(rooms.begin(), rooms.begin() + static_cast<int>(i), alike)) {
-        continue;
-      }
-      ++rooms[i].used;
-      host_of.push_back(rooms[i].host);
-      descend();
-      host_of.pop_back();
-      --rooms[i].used;
-    }
-  };
-  descend();
-  return found;
-}
-
-std::string Faults(const Case& c, const std::vector<fabric::HostId>& host_of_rank) {
-  if (static_cast<int>(host_of_rank.size()) != c.job.workers) return "not every rank has a host";
-  std::map<fabric::HostId, int> given;
-  for (fabric::HostId host : host_of_rank) ++given[host];
-  for (const auto& [host, workers] : given) {
-    if (workers > RoomOf(c, host)) return StrCat("host ", host.value, " holds too many workers");
-  }
-  return LimitsHold(c, FamiliesOf(c.job), host_of_rank) ? "" : "a required limit is broken";
-}
-
 }  // namespace yardmaster::placement

@@ -1,9 +1,7 @@
-// Random small placement problems and their exhaustive solution, written against the definitions
-// (GPU by GPU) and sharing nothing with the planner. TESTONLY. Thread safety: pure functions.
+// Placement problems made by hand or at random. TESTONLY. Thread safety: pure functions.
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,19 +32,15 @@ struct CaseLimits {
 };
 Case RandomCase(Random& random, const CaseLimits& limits);
 std::string Describe(const Case& c);
+// Workers that a new gang may put on the host.
+int RoomOf(const Case& c, fabric::HostId host);
 
 // Larger and wilder than RandomCase: hosts of different sizes, more segments and fabric pods.
-// For FindBetter, because BruteForce would take too long.
+// For FindBetter, because BruteForce would take too long (exhaustive.h).
 Case WideCase(Random& random);
 
-// The least objective over all placements, or nothing if there is none.
-std::optional<Objective> BruteForce(const Case& c);
-
-// The objective of some placement that is better than `than` (or of any, if nothing is given), by
-// exhaustive search that leaves out only what is no better already. Nothing: there is none.
-std::optional<Objective> FindBetter(const Case& c, const std::optional<Objective>& than);
-
-// Everything wrong with a placement: room, health, Required limits. Empty: valid.
-std::string Faults(const Case& c, const std::vector<fabric::HostId>& host_of_rank);
+// Gangs of 8 to 256 workers of any parallelism, order and limits on 10 to 32 segments of unequal
+// room: too large to be solved exhaustively.
+Case IrregularCase(Random& random);
 
 }  // namespace yardmaster::placement

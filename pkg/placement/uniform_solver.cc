@@ -23,6 +23,8 @@ struct Pod {
 
 // How a pod holds a number of components.
 struct Option {
+  bool found = true;
+  bool ruled_out = false;  // it is proved that it does not
   int splits = 0;
   int segments = 0;
   // No way to hold them is better than this, compared in this order.
@@ -34,39 +36,48 @@ struct Option {
 struct Remainders {
   std::vector<int> values;
   std::vector<int> index;
+  std::vector<int> slots;  // components that each may still take part in; empty: any number
   int whole = 0;
 };
 
-Remainders RemaindersOf(const std::vector<int>& room, int count, int n) {
+Remainders RemaindersOf(const std::vector<int>& room, int count, int n, int most_components) {
   Remainders out;
-  out.index.resize(static_cast<std::size_t>(count));
-  std::iota(out.index.begin(), out.index.end(), 0);
+  for (int i = 0; i < count; ++i) {
+    out.whole += room[i] / n;
+    if (room[i] % n > 0) out.index.push_back(i);
+  }
   std::stable_sort(out.index.begin(), out.index.end(),
                    [&](int a, int b) { return room[a] % n > room[b] % n; });
   for (int i : out.index) {
     out.values.push_back(room[i] % n);
-    out.whole += room[i] / n;
+    if (most_components > 0) out.slots.push_back(most_components - room[i] / n);
   }
   return out;
+}
+
+Splits SplitsOf(const Remainders& remainders, int n, int components) {
+  return MinSplits(remainders.values, n, components - remainders.whole, kSplitSteps,
+                   remainders.slots);
 }
 
 class UniformSolver {
  public:
   UniformSolver(const UniformProblem& problem, const std::vector<SegmentScore>& scores)
-      : problem_(problem), scores_(scores), n_(problem.units) {
+      : problem_(problem), scores_(scores), n_(problem.units), capacity_(problem.capacity) {
+    if (problem.most_components > 0) {
+      for (int& room : capacity_) room = std::min(room, problem.most_components * n_);
+    }
     for (fabric::FabricPodId id : problem.places->fabric_pods()) {
       Pod pod;
       for (fabric::SegmentId s : problem.places->segments_of(id)) {
-        if (problem.capacity[s.index()] > 0) pod.segment.push_back(s.value);
+        if (capacity_[s.index()] > 0) pod.segment.push_back(s.value);
       }
       std::stable_sort(pod.segment.begin(), pod.segment.end(), [&](int a, int b) {
-        if (problem.capacity[a] != problem.capacity[b]) {
-          return problem.capacity[a] > problem.capacity[b];
-        }
+        if (capacity_[a] != capacity_[b]) return capacity_[a] > capacity_[b];
         return scores[a] < scores[b];
       });
       for (int s : pod.segment) {
-        pod.room.push_back(problem.capacity[s]);
+        pod.room.push_back(capacity_[s]);
         pod.total += pod.room.back();
       }
       if (!pod.segment.empty()) pods_.push_back(std::move(pod));
@@ -86,15 +97,16 @@ class UniformSolver {
     if (whole >= wanted) return Whole();
     if (total < wanted * n_) return {};
     if (wanted == 1) return Single();
-    if (in_pods >= wanted) return SplitInPods();
-    if (!problem_.may_cross_pods) return {};
-    return CrossPods();
+    UniformPlan in_each;
+    if (in_pods >= wanted) in_each = SplitInPods();
+    if (in_each.found || !problem_.may_cross_pods) return in_each;
+    return problem_.most_components == 0 ? CrossPods() : CrossPodsWithLimit();
   }
 
  private:
   UniformPlan Whole() {
     std::vector<int> slots;
-    for (int room : problem_.capacity) slots.push_back(room / n_);
+    for (int room : capacity_) slots.push_back(room / n_);
     const WholeChoice choice = ChooseWhole(*problem_.places, slots, problem_.components, scores_);
     UniformPlan plan;
     plan.found = true;
@@ -109,7 +121,7 @@ class UniformSolver {
   }
 
   UniformPlan Single() {
-    const WholeChoice choice = ChooseWhole(*problem_.places, problem_.capacity, n_, scores_);
+    const WholeChoice choice = ChooseWhole(*problem_.places, capacity_, n_, scores_);
     UniformPlan plan;
     if (!problem_.may_cross_pods && choice.pods > 1) return plan;
     plan.found = true;
@@ -124,23 +136,27 @@ class UniformSolver {
     return plan;
   }
 
+  Remainders FirstOf(const Pod& pod, int count) const {
+    return RemaindersOf(pod.room, count, n_, problem_.most_components);
+  }
+
   Option OptionFor(const Pod& pod, int components) const {
     const int count = static_cast<int>(pod.room.size());
     Option option;
-    const Remainders all = RemaindersOf(pod.room, count, n_);
-    const Splits splits = MinSplits(all.values, n_, components - all.whole, kSplitSteps);
+    const Splits splits = SplitsOf(FirstOf(pod, count), n_, components);
+    option.found = splits.possible;
+    option.ruled_out = !splits.possible && splits.proved;
     option.splits = splits.splits;
     option.least_splits = splits.lower;
     std::int64_t sum = 0;
     int t = 0;
     while (t < count && sum < std::int64_t{1} * components * n_) sum += pod.room[t++];
-    option.least_segments = splits.lower == splits.splits ? 0 : t;
-    for (; t < count; ++t) {
-      const Remainders few = RemaindersOf(pod.room, t, n_);
-      const Splits some = MinSplits(few.values, n_, components - few.whole, kSplitSteps);
-      if (!some.possible) continue;
-      if (option.least_segments == 0 && some.lower <= option.splits) option.least_segments = t;
-      if (some.splits <= option.splits) break;
+    option.least_segments = splits.proved ? 0 : t;
+    for (; option.found && t < count; ++t) {
+      const Splits some = SplitsOf(FirstOf(pod, t), n_, components);
+      const bool as_few = some.possible ? some.lower <= option.splits : !some.proved;
+      if (option.least_segments == 0 && as_few) option.least_segments = t;
+      if (some.possible && some.splits <= option.splits) break;
     }
     option.segments = t;
     if (option.least_segments == 0) option.least_segments = t;
@@ -178,29 +194,36 @@ class UniformSolver {
         for (std::size_t own = 0; own <= x && own < table.size(); ++own) {
           const Option& option = table[own];
           const int pod = own > 0 ? 1 : 0;
-          best[p][x] =
-              std::min(best[p][x], Plus(best[p + 1][x - own], option.splits, pod, option.segments));
+          if (option.ruled_out) continue;
+          if (option.found) {
+            best[p][x] = std::min(best[p][x],
+                                  Plus(best[p + 1][x - own], option.splits, pod, option.segments));
+          }
           least[p][x] = std::min(least[p][x], Plus(least[p + 1][x - own], option.least_splits, pod,
                                                    option.least_segments));
         }
       }
     }
     UniformPlan plan;
-    plan.found = true;
+    plan.found = std::get<0>(best[0][wanted]) == 0;
     plan.exact = least[0][wanted] == best[0][wanted];
     const auto [bad, splits, pods, segments] = least[0][wanted];
     plan.segment_splits = splits;
     plan.pods = pods;
     plan.segments = segments;
+    if (!plan.found) {
+      plan.exact = bad != 0;
+      return plan;
+    }
     std::size_t x = wanted;
     for (std::size_t p = 0; p < pods_.size(); ++p) {
       const std::vector<Option>& table = TableOf(pods_[p]);
       std::size_t own = 0;
-      while (Plus(best[p + 1][x - own], table[own].splits, own > 0 ? 1 : 0, table[own].segments) !=
-             best[p][x]) {
+      while (!table[own].found || Plus(best[p + 1][x - own], table[own].splits, own > 0 ? 1 : 0,
+                                       table[own].segments) != best[p][x]) {
         ++own;
       }
-      if (own > 0) FillPod(pods_[p], static_cast<int>(own), plan);
+      if (own > 0) FillPod(pods_[p], table[own], static_cast<int>(own), plan);
       x -= own;
     }
     return plan;
@@ -216,31 +239,26 @@ class UniformSolver {
     return count;
   }
 
-  void FillPod(const Pod& pod, int components, UniformPlan& plan) {
-    const Option& option = TableOf(pod)[static_cast<std::size_t>(components)];
-    const Remainders few = RemaindersOf(pod.room, option.segments, n_);
-    const Splits splits = MinSplits(few.values, n_, components - few.whole, kSplitSteps);
-    std::vector<std::uint8_t> grouped(pod.room.size(), 0);
-    std::vector<std::vector<int>> tapes;
-    for (const std::vector<int>& group : splits.groups) {
-      tapes.emplace_back();
-      for (int member : group) {
-        tapes.back().push_back(few.index[member]);
-        grouped[few.index[member]] = 1;
+  // Whole components first: if there is slack, fewer are split.
+  void FillPod(const Pod& pod, const Option& option, int components, UniformPlan& plan) const {
+    const Remainders few = FirstOf(pod, option.segments);
+    const Splits splits = SplitsOf(few, n_, components);
+    for (int i = 0; i < option.segments; ++i) {
+      for (int whole = pod.room[i] / n_; whole > 0 && components > 0; --whole, --components) {
+        plan.pieces.push_back({{pod.segment[i], n_}});
       }
     }
-    for (int i = 0; i < option.segments; ++i) {
-      if (!grouped[i]) tapes.push_back({i});
-    }
-    // Whole ones in segments of their own before split ones: if there is slack, fewer are split.
-    std::stable_sort(tapes.begin(), tapes.end(),
-                     [](const auto& a, const auto& b) { return a.size() < b.size(); });
-    for (const std::vector<int>& tape : tapes) {
+    for (std::vector<int> group : splits.groups) {
+      // Those with a single slot at the ends of the tape.
+      std::stable_sort(group.begin(), group.end(), [&](int a, int b) {
+        return !few.slots.empty() && few.slots[a] == 1 && few.slots[b] != 1;
+      });
+      if (group.size() > 2) std::rotate(group.begin() + 1, group.begin() + 2, group.end());
       std::vector<UniformPiece> rooms;
       std::int64_t sum = 0;
-      for (int i : tape) {
-        rooms.push_back({pod.segment[i], pod.room[i]});
-        sum += pod.room[i];
+      for (int member : group) {
+        rooms.push_back({pod.segment[few.index[member]], few.values[member]});
+        sum += few.values[member];
       }
       const int here = static_cast<int>(std::min<std::int64_t>(sum / n_, components));
       FillTape(rooms, here, plan);
@@ -268,9 +286,8 @@ class UniformSolver {
   UniformPlan CrossPods() {
     std::vector<int> totals;
     for (const Pod& pod : pods_) totals.push_back(static_cast<int>(pod.total));
-    const Remainders pods = RemaindersOf(totals, static_cast<int>(totals.size()), n_);
-    const Splits crossing =
-        MinSplits(pods.values, n_, problem_.components - pods.whole, kSplitSteps);
+    const Remainders pods = RemaindersOf(totals, static_cast<int>(totals.size()), n_, 0);
+    const Splits crossing = SplitsOf(pods, n_, problem_.components);
     UniformPlan plan;
     plan.found = true;
     plan.exact = false;  // the fewest splits over segments are not proved
@@ -279,10 +296,9 @@ class UniformSolver {
     plan.segments = plan.pods;
     std::vector<int> rooms;
     for (const Pod& pod : pods_) rooms.insert(rooms.end(), pod.room.begin(), pod.room.end());
-    const Remainders all = RemaindersOf(rooms, static_cast<int>(rooms.size()), n_);
-    plan.segment_splits = std::max<std::int64_t>(
-        plan.pod_splits,
-        MinSplits(all.values, n_, problem_.components - all.whole, kSplitSteps).lower);
+    const Remainders all = RemaindersOf(rooms, static_cast<int>(rooms.size()), n_, 0);
+    plan.segment_splits =
+        std::max<std::int64_t>(plan.pod_splits, SplitsOf(all, n_, problem_.components).lower);
     int left = problem_.components;
     std::vector<std::uint8_t> grouped(pods_.size(), 0);
     for (const std::vector<int>& group : crossing.groups) {
@@ -303,15 +319,42 @@ class UniformSolver {
     for (std::size_t p = 0; p < pods_.size() && left > 0; ++p) {
       if (grouped[p]) continue;
       const int here = static_cast<int>(std::min<std::int64_t>(pods_[p].total / n_, left));
-      if (here > 0) FillPod(pods_[p], here, plan);
+      if (here > 0) FillPod(pods_[p], TableOf(pods_[p])[here], here, plan);
       left -= here;
     }
+    return plan;
+  }
+
+  // As if all segments were in one fabric pod: the fewest splits over segments, however many pods
+  // that takes.
+  UniformPlan CrossPodsWithLimit() const {
+    std::vector<std::pair<int, int>> rooms;
+    for (const Pod& pod : pods_) {
+      for (std::size_t i = 0; i < pod.room.size(); ++i) {
+        rooms.push_back({-pod.room[i], pod.segment[i]});
+      }
+    }
+    std::sort(rooms.begin(), rooms.end());
+    Pod all;
+    for (const auto& [room, segment] : rooms) {
+      all.segment.push_back(segment);
+      all.room.push_back(-room);
+      all.total -= room;
+    }
+    const Option option = OptionFor(all, problem_.components);
+    UniformPlan plan;
+    plan.found = option.found;
+    plan.exact = option.ruled_out;
+    plan.segment_splits = std::max(0, option.least_splits);
+    plan.pods = plan.segments = FewestPods();
+    if (plan.found) FillPod(all, option, problem_.components, plan);
     return plan;
   }
 
   const UniformProblem& problem_;
   const std::vector<SegmentScore>& scores_;
   const int n_;
+  std::vector<int> capacity_;  // by segment, no more than it may hold
   std::vector<Pod> pods_;
   std::map<std::vector<int>, std::vector<Option>> tables_;
 };

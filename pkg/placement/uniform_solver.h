@@ -6,7 +6,8 @@
 // a table: for x components the fewest splits (min_splits.h over the remainders) and then the
 // fewest segments (the fullest ones: exchanging a fuller one in never hurts), and a dynamic program
 // over the pods adds the tables up. A single component that must be split is again a whole choice,
-// of units. Several components that must cross fabric pods are chained heuristically, with a bound.
+// of units. Several components that must cross fabric pods are chained heuristically, with a bound;
+// with a limit of components in a segment that is left to others.
 //
 // Complexity: O(hosts) + pods * P * (components a pod holds), plus the bounded searches inside
 // min_splits.h. Deterministic. Thread safety: pure function.
@@ -26,6 +27,7 @@ struct UniformProblem {
   int units = 1;              // n, of a component
   int components = 1;         // P
   bool may_cross_pods = false;
+  int most_components = 0;  // that may take part in one segment; 0: any number
 };
 
 struct UniformPiece {

@@ -118,19 +118,20 @@ Objective Measure(const fabric::Places& places, const UniformPlan& plan, int uni
 }
 
 // The same gang as a general problem: each component is one data group of single units.
-SearchProblem General(const Shape& shape, int units, int components, bool may_cross_pods) {
+SearchProblem General(const Shape& shape, const UniformProblem& uniform) {
   SearchProblem problem;
-  for (int c = 0; c < components; ++c) {
+  problem.max_stages_per_segment = uniform.most_components;
+  for (int c = 0; c < uniform.components; ++c) {
     SearchGroup group;
-    for (int u = 0; u < units; ++u) {
+    for (int u = 0; u < uniform.units; ++u) {
       group.pieces.push_back(static_cast<int>(problem.piece_size.size()));
       problem.piece_size.push_back(1);
       problem.component.push_back(c);
-      problem.pod_set.push_back(may_cross_pods ? group.pieces.back() : c);
+      problem.pod_set.push_back(uniform.may_cross_pods ? group.pieces.back() : c);
+      problem.stages.push_back({c});
     }
-    if (units > 1) problem.groups.push_back(group);
+    if (uniform.units > 1) problem.groups.push_back(group);
   }
-  problem.stages.resize(problem.piece_size.size());
   problem.capacity = shape.capacity;
   for (fabric::SegmentId s : shape.cluster.places->segments()) {
     problem.pod_of_segment.push_back(shape.cluster.places->fabric_pod_of(s).value);
@@ -138,26 +139,49 @@ SearchProblem General(const Shape& shape, int units, int components, bool may_cr
   return problem;
 }
 
-TEST(UniformSolverTest, AgreesWithTheGeneralSearch) {
-  Random random(11);
+// Components that take part in the segment with the most of them.
+int MostTogether(const UniformPlan& plan, std::size_t segments) {
+  std::vector<int> count(segments, 0);
+  for (const auto& pieces : plan.pieces) {
+    std::vector<int> mine;
+    for (const UniformPiece& piece : pieces) mine.push_back(piece.segment);
+    std::sort(mine.begin(), mine.end());
+    mine.erase(std::unique(mine.begin(), mine.end()), mine.end());
+    for (int s : mine) ++count[static_cast<std::size_t>(s)];
+  }
+  return *std::max_element(count.begin(), count.end());
+}
+
+struct Agreement {
   int split = 0;
-  for (int round = 0; round < 6000; ++round) {
-    const int units = 1 + static_cast<int>(random.Below(4));
-    const int components = 1 + static_cast<int>(random.Below(3));
+  int exact = 0;  // of the split ones
+};
+
+// Solves at random what `most_components` limits, and the same by the general search.
+void ExpectAgreement(std::uint64_t seed, int rounds, const std::vector<int>& limits,
+                     Agreement& total) {
+  Random random(seed);
+  for (int round = 0; round < rounds; ++round) {
     const Shape shape = RandomShape(random, 6);
-    const bool may_cross = random.Below(3) == 0;
-    UniformProblem problem{shape.cluster.places.get(), shape.capacity, units, components,
-                           may_cross};
+    UniformProblem problem{shape.cluster.places.get(), shape.capacity};
+    problem.units = 1 + static_cast<int>(random.Below(4));
+    problem.components = 1 + static_cast<int>(random.Below(3));
+    problem.may_cross_pods = random.Below(3) == 0;
+    problem.most_components = limits[random.Below(limits.size())];
     const UniformPlan plan =
         SolveUniform(problem, std::vector<SegmentScore>(shape.capacity.size()));
-    const SearchResult want = SearchSegments(General(shape, units, components, may_cross), {});
+    const SearchResult want = SearchSegments(General(shape, problem), {});
     ASSERT_TRUE(want.exact);
-    ASSERT_EQ(plan.found, !want.segment.empty());
     if (!plan.found) {
-      ASSERT_TRUE(plan.exact);
+      ASSERT_TRUE(!plan.exact || want.segment.empty());
+      ASSERT_TRUE(plan.exact || problem.most_components > 0);
       continue;
     }
-    const Objective got = Measure(*shape.cluster.places, plan, units, shape.capacity);
+    ASSERT_FALSE(want.segment.empty());
+    const Objective got = Measure(*shape.cluster.places, plan, problem.units, shape.capacity);
+    if (problem.most_components > 0) {
+      ASSERT_LE(MostTogether(plan, shape.capacity.size()), problem.most_components);
+    }
     if (plan.exact) {
       ASSERT_EQ(got, want.objective);
       ASSERT_EQ(plan.segment_splits, got.data_split_segments);
@@ -165,9 +189,23 @@ TEST(UniformSolverTest, AgreesWithTheGeneralSearch) {
     }
     const Objective bound{0, plan.pod_splits, 0, plan.segment_splits, plan.pods, plan.segments};
     ASSERT_LE(bound, want.objective);
-    split += want.objective.data_split_segments > 0;
+    if (want.objective.data_split_segments == 0) continue;
+    ++total.split;
+    total.exact += plan.exact;
   }
-  EXPECT_GT(split, 100);
+}
+
+TEST(UniformSolverTest, AgreesWithTheGeneralSearch) {
+  Agreement total;
+  ExpectAgreement(11, 6000, {0}, total);
+  EXPECT_GT(total.split, 100);
+}
+
+TEST(UniformSolverTest, AgreesWithTheGeneralSearchWhereFewComponentsMayShareASegment) {
+  Agreement total;
+  ExpectAgreement(12, 6000, {1, 2, 3}, total);
+  EXPECT_GT(total.split, 100);
+  EXPECT_GT(total.exact, total.split * 9 / 10);
 }
 
 TEST(WholeChoiceTest, SettlesTiesByScore) {

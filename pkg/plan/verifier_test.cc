@@ -5,6 +5,7 @@
 
 #include "pkg/base/random.h"
 #include "pkg/fabric/testing.h"
+#include "pkg/placement/exhaustive.h"
 #include "pkg/placement/testing.h"
 #include "pkg/plan/testing.h"
 

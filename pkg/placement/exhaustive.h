@@ -1,0 +1,24 @@
+// The exhaustive solution of small placement problems, written against the definitions (GPU by GPU)
+// and sharing nothing with the planner. TESTONLY. Thread safety: pure functions. Complexity:
+// exponential in workers.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pkg/placement/testing.h"
+
+namespace yardmaster::placement {
+
+// The least objective over all placements, or nothing if there is none.
+std::optional<Objective> BruteForce(const Case& c);
+
+// The objective of some placement that is better than `than` (or of any, if nothing is given), by
+// exhaustive search that leaves out only what is no better already. Nothing: there is none.
+std::optional<Objective> FindBetter(const Case& c, const std::optional<Objective>& than);
+
+// Everything wrong with a placement: room, health, Required limits. Empty: valid.
+std::string Faults(const Case& c, const std::vector<fabric::HostId>& host_of_rank);
+
+}  // namespace yardmaster::placement
