@@ -85,15 +85,6 @@ TEST(ParallelismAnnotationTest, ReadsSizesAndOrder) {
   EXPECT_FALSE(ParseParallelism("tp=8")->data_given);
 }
 
-TEST(ParallelismAnnotationTest, FormattingReadsBackEqual) {
-  for (const char* text : {"dp=1", "tp=8,dp=16,pp=4", "tp=2,cp=2,ep=2,dp=4,pp=2,vpp=3",
-                           "tp=2,dp=4,order=dp-tp-cp-ep-pp"}) {
-    auto parsed = ParseParallelism(text);
-    ASSERT_TRUE(parsed.ok()) << parsed.status();
-    EXPECT_EQ(FormatParallelism(parsed->parallelism), text);
-  }
-}
-
 TEST(ParallelismAnnotationTest, WhatIsWrongIsShownWithTheFix) {
   for (const char* text : {"", "tp", "tp=", "tp=0", "tp=x", "tp=8,tp=8", "xp=3", "tp=99999999999",
                            "order=tp-tp", "tp=8,,dp=1"}) {

@@ -72,8 +72,10 @@ void ReadProfile(FieldReader& spec, workload::Profile& profile) {
   profile.compute_seconds = in.Number("computeSeconds", 0, 0, kMaxSeconds);
   profile.communication_start = in.Number("communicationStart", 0.5, 0, 1);
   profile.data_bytes = in.Number("dataBytes", 0, 0, kMaxNumber);
+  profile.expert_data_bytes = in.Number("expertDataBytes", 0, 0, kMaxNumber);
   profile.pipeline_bytes = in.Number("pipelineBytes", 0, 0, kMaxNumber);
   profile.tensor_bytes = in.Number("tensorBytes", 0, 0, kMaxNumber);
+  profile.context_bytes = in.Number("contextBytes", 0, 0, kMaxNumber);
   profile.expert_bytes = in.Number("expertBytes", 0, 0, kMaxNumber);
   profile.measured = in.Bool("measured", false);
   in.Close();
@@ -109,8 +111,10 @@ json EncodeProfile(const workload::Profile& profile) {
           {"computeSeconds", profile.compute_seconds},
           {"communicationStart", profile.communication_start},
           {"dataBytes", profile.data_bytes},
+          {"expertDataBytes", profile.expert_data_bytes},
           {"pipelineBytes", profile.pipeline_bytes},
           {"tensorBytes", profile.tensor_bytes},
+          {"contextBytes", profile.context_bytes},
           {"expertBytes", profile.expert_bytes},
           {"measured", profile.measured}};
 }
@@ -176,6 +180,7 @@ workload::Job ToJob(const JobSpec& spec, workload::JobKey key, std::string uid,
   job.placement =
       ResolvePlacement(spec.placement, spec.parallelism, spec.gpus_per_worker, gpus_per_host);
   job.profile = spec.profile;
+  if (spec.model) job.model = ToModel(*spec.model);
   return job;
 }
 
@@ -186,6 +191,7 @@ JobSpec ReadJobSpec(FieldReader& spec) {
   ReadParallelism(spec, job);
   ReadPlacement(spec, job.placement);
   ReadProfile(spec, job.profile);
+  if (spec.has("model")) job.model = ReadModel(spec.Object("model"));
   job.priority = spec.Int("priority", 0, INT32_MIN, INT32_MAX);
   job.preemptible = spec.Bool("preemptible", false);
   job.may_preempt =
@@ -204,6 +210,7 @@ void EncodeJobSpec(const JobSpec& job, json& spec) {
   if (job.parallelism_given) spec["parallelism"] = EncodeParallelism(job.parallelism);
   if (job.placement != PlacementSpec{}) spec["placement"] = EncodePlacement(job.placement);
   if (job.profile != workload::Profile{}) spec["profile"] = EncodeProfile(job.profile);
+  if (job.model) spec["model"] = EncodeModel(*job.model);
   spec["priority"] = job.priority;
   spec["preemptible"] = job.preemptible;
   if (!job.may_preempt) spec["preemptionPolicy"] = "Never";

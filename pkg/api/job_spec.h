@@ -1,6 +1,6 @@
 // What planning needs to know of a job, as TrainingJobs and Gangs both write it: size, parallelism,
-// placement, profile, priority. A Gang carries it whole, so that whoever leads next can plan it
-// without the object it came from.
+// placement, profile, model, priority. A Gang carries it whole, so that whoever leads next can plan
+// it without the object it came from.
 //
 // Defaults. `parallelism` left out: one data group over all GPUs. `data` left out beside other
 // sizes: what the other sizes leave of workers * gpusPerWorker, where they divide it. Placement:
@@ -16,6 +16,7 @@
 #include "nlohmann/json_fwd.hpp"
 
 #include "pkg/api/field_reader.h"
+#include "pkg/api/model_spec.h"
 #include "pkg/api/node_constraints.h"
 #include "pkg/workload/job.h"
 
@@ -45,6 +46,7 @@ struct JobSpec {
   bool parallelism_given = false;
   PlacementSpec placement;
   workload::Profile profile;
+  std::optional<ModelSpec> model;
   int priority = 0;
   bool preemptible = false;
   bool may_preempt = true;  // preemptionPolicy: PreemptLowerPriority, or Never

@@ -63,16 +63,4 @@ absl::StatusOr<ParallelismAnnotation> ParseParallelism(std::string_view text) {
   return out;
 }
 
-std::string FormatParallelism(const Parallelism& parallelism) {
-  std::vector<std::string> parts;
-  for (const Size& size : kSizes) {
-    const int value = parallelism.*size.size;
-    if (value != 1 || size.key == "dp") parts.push_back(StrCat(size.key, "=", value));
-  }
-  if (parallelism.order != workload::kMegatronOrder) {
-    parts.push_back("order=" + workload::FormatOrder(parallelism.order));
-  }
-  return Join(parts, ",");
-}
-
 }  // namespace yardmaster::api

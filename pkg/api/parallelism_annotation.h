@@ -4,7 +4,6 @@
 // Thread safety: pure functions.
 #pragma once
 
-#include <string>
 #include <string_view>
 
 #include "absl/status/statusor.h"
@@ -22,6 +21,5 @@ struct ParallelismAnnotation {
 // Sizes left out are 1. Errors: InvalidArgument that names the wrong part; a key given twice is
 // one.
 absl::StatusOr<ParallelismAnnotation> ParseParallelism(std::string_view text);
-std::string FormatParallelism(const workload::Parallelism& parallelism);
 
 }  // namespace yardmaster::api

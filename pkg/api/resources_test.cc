@@ -76,8 +76,9 @@ TEST(TrainingJobTest, EveryFieldReadsBackAsItWasWritten) {
                    "order":"tp-pp-cp-ep-dp"},
     "placement":{"tensor":{"within":"Host"},"data":{"mode":"Preferred"},"maxStagesPerSegment":1},
     "profile":{"flopPerIteration":1e15,"computeSeconds":1.5,"communicationStart":0.25,
-               "dataBytes":1e9,"pipelineBytes":1e6,"tensorBytes":5e8,"expertBytes":0,
-               "measured":true},
+               "dataBytes":1e9,"expertDataBytes":2e9,"pipelineBytes":1e6,"tensorBytes":5e8,
+               "contextBytes":3e8,"expertBytes":0,"measured":true},
+    "model":{"parameters":7e9,"layers":32,"precision":"FP8"},
     "priority":-5,"preemptible":true,"preemptionPolicy":"Never","runSeconds":3600,"reserveAfterSeconds":60.5,
     "recovery":{"onHostLoss":"Restart","hostGraceSeconds":5,"maxRestarts":2},
     "checkpoint":{"intervalSeconds":1800,"graceSeconds":60},
@@ -121,6 +122,7 @@ TEST(GangTest, TheLargestLedgerFitsIntoOneRequestOfEtcd) {
 }
 
 struct BadJob {
+  const char* name;
   const char* spec;
   const char* message;
 };
@@ -138,24 +140,48 @@ TEST_P(BadJobTest, IsRefusedWithItsFieldAndAFix) {
 INSTANTIATE_TEST_SUITE_P(
     , BadJobTest,
     testing::Values(
-        BadJob{R"({"workers":0})", "spec.workers: expected an integer from 1 to 1000000, got 0"},
-        BadJob{R"({"workers":-1})", "spec.workers: expected an integer"},
-        BadJob{R"({"worker":4})", "spec.worker: there is no such field; did you mean workers?"},
-        BadJob{R"({"parallelism":{"tensor":"eight"}})",
+        BadJob{"NoWorkers", R"({"workers":0})",
+               "spec.workers: expected an integer from 1 to 1000000, got 0"},
+        BadJob{"NegativeWorkers", R"({"workers":-1})", "spec.workers: expected an integer"},
+        BadJob{"MisspeltField", R"({"worker":4})",
+               "spec.worker: there is no such field; did you mean workers?"},
+        BadJob{"WordForANumber", R"({"parallelism":{"tensor":"eight"}})",
                "spec.parallelism.tensor: expected an integer from 1 to 1000000, got \"eight\""},
-        BadJob{R"({"parallelism":{"tp":8}})", "spec.parallelism.tp: there is no such field"},
-        BadJob{R"({"parallelism":{"order":"tp-xp"}})", "spec.parallelism.order: \"tp-xp\""},
-        BadJob{R"({"parallelism":[8]})", "spec.parallelism: expected an object, got a list"},
-        BadJob{R"({"placement":{"data":{"within":"Rack"}}})",
+        BadJob{"UnknownAxis", R"({"parallelism":{"tp":8}})",
+               "spec.parallelism.tp: there is no such field"},
+        BadJob{"UnknownOrder", R"({"parallelism":{"order":"tp-xp"}})",
+               "spec.parallelism.order: \"tp-xp\""},
+        BadJob{"ListForAnObject", R"({"parallelism":[8]})",
+               "spec.parallelism: expected an object, got a list"},
+        BadJob{"UnknownPlace", R"({"placement":{"data":{"within":"Rack"}}})",
                "spec.placement.data.within: expected Host, Segment, FabricPod or Fabric"},
-        BadJob{R"({"placement":{"data":{"mode":"required"}}})", "did you mean Required?"},
-        BadJob{R"({"profile":{"communicationStart":2}})",
+        BadJob{"MisspeltMode", R"({"placement":{"data":{"mode":"required"}}})",
+               "did you mean Required?"},
+        BadJob{"FractionAboveOne", R"({"profile":{"communicationStart":2}})",
                "spec.profile.communicationStart: expected a number from 0 to 1, got 2"},
-        BadJob{R"({"profile":{"dataBytes":-1}})", "spec.profile.dataBytes: expected a number"},
-        BadJob{R"({"capacity":{"types":["Cheap"]}})", "spec.capacity.types[0]: \"Cheap\""},
-        BadJob{R"({"gpusPerWorker":8,"template":{"spec":{"containers":[
+        BadJob{"NegativeBytes", R"({"profile":{"dataBytes":-1}})",
+               "spec.profile.dataBytes: expected a number"},
+        BadJob{"UnknownCapacity", R"({"capacity":{"types":["Cheap"]}})",
+               "spec.capacity.types[0]: \"Cheap\""},
+        BadJob{"GpusThatDiffer", R"({"gpusPerWorker":8,"template":{"spec":{"containers":[
                    {"resources":{"limits":{"nvidia.com/gpu":4}}}]}}})",
-               "spec.template.spec.containers: ask for 4 GPUs and spec.gpusPerWorker is 8"}));
+               "spec.template.spec.containers: ask for 4 GPUs and spec.gpusPerWorker is 8"},
+        BadJob{"NegativeLayers", R"({"model":{"layers":-1}})",
+               "spec.model.layers: expected an integer from 1 to 1000000, got -1"},
+        BadJob{"FractionOfALayer", R"({"model":{"layers":1.5}})",
+               "spec.model.layers: expected an integer"},
+        BadJob{"AbsurdWidth", R"({"model":{"hiddenSize":99999999999}})",
+               "spec.model.hiddenSize: expected an integer from 1 to 10000000"},
+        BadJob{"NoParameters", R"({"model":{"parameters":0}})",
+               "spec.model.parameters: expected a number from 1 to 1e+18, got 0"},
+        BadJob{"MisspeltModelField", R"({"model":{"hidden":8}})",
+               "spec.model.hidden: there is no such field"},
+        BadJob{"UnknownPrecision", R"({"model":{"precision":"bf16"}})", "did you mean BF16?"},
+        BadJob{"UnknownSharding", R"({"model":{"sharding":"Full"}})",
+               "spec.model.sharding: expected None, Optimizer or Parameters"},
+        BadJob{"TextForAModel", R"({"model":"llama"})",
+               "spec.model: expected an object, got \"llama\""}),
+    [](const testing::TestParamInfo<BadJob>& info) { return info.param.name; });
 
 TEST(GangTest, EveryFieldReadsBackAsItWasWritten) {
   Gang gang;

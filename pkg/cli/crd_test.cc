@@ -125,6 +125,26 @@ TEST(CrdTest, TheSchemasKnowEveryFieldThatIsWritten) {
   gang.job.parallelism_given = true;
   gang.job.placement.data.mode = workload::Mode::kPreferred;
   gang.job.profile.data_bytes = 1;
+  gang.job.model = {1e9,
+                    1,
+                    1,
+                    1,
+                    true,
+                    1,
+                    1,
+                    1,
+                    false,
+                    1,
+                    1,
+                    1,
+                    1,
+                    1,
+                    1,
+                    api::Precision::kFp8,
+                    api::Precision::kFp32,
+                    workload::Sharding::kOptimizer,
+                    true};
+  EXPECT_EQ(api::EncodeModel(*gang.job.model).size(), 19u);
   gang.constraints.gpu_model = "m";
   gang.constraints.tolerations = {{"k", api::TolerationOperator::kExists, "", ""}};
   gang.rank_bases = {{"0", 0}};
@@ -145,7 +165,7 @@ TEST(CrdTest, TrainingJobsAndGangsDescribeAJobAlike) {
   const json job = SchemaOf("trainingjobs")["properties"]["spec"]["properties"];
   const json gang = SchemaOf("gangs")["properties"]["spec"]["properties"];
   for (const char* field :
-       {"workers", "gpusPerWorker", "parallelism", "placement", "profile", "priority",
+       {"workers", "gpusPerWorker", "parallelism", "placement", "profile", "model", "priority",
         "preemptible", "preemptionPolicy", "runSeconds", "reserveAfterSeconds"}) {
     EXPECT_EQ(job[field], gang[field]) << field;
   }

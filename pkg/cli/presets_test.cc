@@ -131,7 +131,7 @@ TEST(PresetsTest, HpnHasThePublishedNumbers) {
 }
 
 TEST(SamplesTest, TrainingJobsAreReadAndContradictNothing) {
-  for (const char* file : {"trainingjob.yaml", "trainingjob-full.yaml"}) {
+  for (const char* file : {"trainingjob.yaml", "trainingjob-full.yaml", "trainingjob-model.yaml"}) {
     const std::string path = std::string(YARDMASTER_SOURCE_DIR "/crds/samples/") + file;
     std::ifstream in(path);
     auto object = config::ParseYaml(std::string(std::istreambuf_iterator<char>(in), {}), file);

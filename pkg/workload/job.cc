@@ -36,6 +36,7 @@ std::vector<std::string> Problems(const Job& job, int gpus_per_host) {
     out.push_back(MessageOf(status));
     return out;
   }
+  if (job.model) out = ModelProblems(*job.model, p, "spec.model");
   const PlacementPolicy& place = job.placement;
   CheckHostGroup(place.tensor, p.tensor, gpus_per_host, "tensor", out);
   CheckHostGroup(place.context, p.context, gpus_per_host, "context", out);

@@ -11,6 +11,7 @@
 
 #include "pkg/base/status.h"
 #include "pkg/workload/parallelism.h"
+#include "pkg/workload/traffic_model.h"
 
 namespace yardmaster::workload {
 
@@ -44,10 +45,14 @@ struct Profile {
   double communication_start = 0.5;  // fraction of compute after which communication may begin
   // Bytes each GPU sends in one iteration, by traffic kind.
   double data_bytes = 0;
+  double expert_data_bytes = 0;  // for the gradients of experts, which fewer GPUs share
   double pipeline_bytes = 0;
   double tensor_bytes = 0;
+  double context_bytes = 0;
   double expert_bytes = 0;
   bool measured = false;
+  // Measured, of an iteration's transfers with nobody in the way; 0: what the bytes take.
+  double communication_seconds = 0;
   bool operator==(const Profile&) const = default;
 };
 
@@ -73,11 +78,13 @@ struct Job {
   bool parallelism_given = false;
   PlacementPolicy placement;
   Profile profile;
+  std::optional<Model> model;  // what estimates are made of; nothing: UsualModel
 };
 
 // Everything that contradicts itself in the job alone: sizes below 1 or absurd, parallelism that
-// does not multiply out, groups that must lie in something smaller than themselves (a tensor group
-// of 16 GPUs within Host on 8-GPU hosts). Each "spec.field: problem; fix". Empty: valid.
+// does not multiply out, a model that cannot be split so, groups that must lie in something smaller
+// than themselves (a tensor group of 16 GPUs within Host on 8-GPU hosts). Each "spec.field:
+// problem; fix". Empty: valid.
 std::vector<std::string> Problems(const Job& job, int gpus_per_host);
 
 }  // namespace yardmaster::workload

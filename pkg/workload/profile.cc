@@ -25,17 +25,6 @@ double BlendScale(double analytic, std::optional<double> measured, double weight
 
 }  // namespace
 
-std::string_view ProfileSourceName(ProfileSource source) {
-  switch (source) {
-    case ProfileSource::kBlended:
-      return "Blended";
-    case ProfileSource::kMeasured:
-      return "Measured";
-    default:
-      return "Analytic";
-  }
-}
-
 double MeasuredWeight(std::int64_t samples, const BlendOptions& options) {
   const std::int64_t trusted = std::max<std::int64_t>(1, options.trusted_samples);
   const std::int64_t counted = std::clamp<std::int64_t>(samples, 0, trusted);
@@ -63,8 +52,8 @@ BlendedProfile BlendProfile(const Job& job, const Measurement& measurement,
     scale = BlendScale(estimate.sent_bytes_per_gpu, measurement.sent_bytes_per_gpu, weight) /
             estimate.sent_bytes_per_gpu;
   }
-  for (double* kind : {&profile.data_bytes, &profile.pipeline_bytes, &profile.tensor_bytes,
-                       &profile.expert_bytes}) {
+  for (double* kind : {&profile.data_bytes, &profile.expert_data_bytes, &profile.pipeline_bytes,
+                       &profile.tensor_bytes, &profile.context_bytes, &profile.expert_bytes}) {
     *kind *= scale;
   }
   out.communication_seconds =
@@ -72,6 +61,7 @@ BlendedProfile BlendProfile(const Job& job, const Measurement& measurement,
 
   const bool flop = Believable(measurement.flop_per_iteration);
   const bool seconds = Believable(measurement.communication_seconds);
+  if (weight > 0 && seconds) profile.communication_seconds = out.communication_seconds;
   const bool any = flop || seconds || start || bytes || Believable(measurement.compute_seconds);
   if (weight <= 0 || !any) return out;
   out.weight = weight;

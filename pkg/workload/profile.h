@@ -12,16 +12,12 @@
 
 #include <cstdint>
 #include <optional>
-#include <string_view>
 
 #include "pkg/workload/job.h"
 
 namespace yardmaster::workload {
 
 enum class ProfileSource { kAnalytic, kBlended, kMeasured };
-
-// "Analytic", "Blended" or "Measured".
-std::string_view ProfileSourceName(ProfileSource source);
 
 // Means over `samples` iterations of the whole job. Absent: not measured.
 struct Measurement {
@@ -51,8 +47,9 @@ struct BlendedProfile {
   // Complete: every estimate is filled in. Where sent bytes were measured the bytes of all kinds
   // are scaled alike, so that together they send the blend.
   Profile profile;
-  // Blend of the estimate, for the scaled bytes, and the measured time. A planner that computes t_j
-  // from bytes honours it by scaling a job's bytes by communication_seconds over its own t_j.
+  // Blend of the estimate, for the scaled bytes, and the measured time. Also in the profile where
+  // something was measured: a planner that computes t_j from bytes honours it by scaling the job's
+  // bytes alike.
   double communication_seconds = 0;
   // Measured only at full weight and when both FLOP and communication time were measured, which is
   // what intensity is made of; Analytic when nothing was.

@@ -36,6 +36,7 @@ TEST(Blend, WithoutSamplesEverythingIsTheEstimate) {
   EXPECT_EQ(blended.source, ProfileSource::kAnalytic);
   EXPECT_EQ(blended.weight, 0);
   EXPECT_EQ(blended.communication_seconds, 0.1);
+  EXPECT_EQ(blended.profile.communication_seconds, 0);
   EXPECT_EQ(blended.profile, CompleteProfile(job));
 }
 
@@ -46,6 +47,7 @@ TEST(Blend, WithEnoughSamplesEverythingIsTheMeasurement) {
   EXPECT_DOUBLE_EQ(blended.profile.compute_seconds, 2);
   EXPECT_DOUBLE_EQ(blended.profile.communication_start, 0.9);
   EXPECT_DOUBLE_EQ(blended.communication_seconds, 0.4);
+  EXPECT_EQ(blended.profile.communication_seconds, blended.communication_seconds);
   const Profile analytic = CompleteProfile(SixteenHosts());
   EXPECT_DOUBLE_EQ(blended.profile.data_bytes, 3 * analytic.data_bytes);
   EXPECT_DOUBLE_EQ(blended.profile.tensor_bytes, 3 * analytic.tensor_bytes);

@@ -1,7 +1,6 @@
 #include "pkg/workload/traffic.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <tuple>
 
@@ -11,14 +10,7 @@ namespace {
 
 using fabric::HostId;
 
-constexpr double kParametersPerShard = 1e9;
-constexpr double kTokens = 4096;  // of a sequence, which is a micro-batch
-constexpr double kBytesPerValue = 2;
 constexpr double kFlopPerSecond = 2e14;
-constexpr double kWidthPerLayer = 128;
-constexpr double kExpertsPerToken = 2;
-
-double RingShare(double members) { return 2 * (members - 1) / members; }
 
 class Traffic {
  public:
@@ -39,9 +31,13 @@ class Traffic {
   std::vector<Connection> Run() {
     if (p_.data * p_.context > 1) {
       Rings(profile_.data_bytes, [](Coordinates& c) { c.data = c.context = 0; });
+      Rings(profile_.expert_data_bytes, [expert = p_.expert](Coordinates& c) {
+        c.data %= expert;
+        c.context = 0;
+      });
     }
     if (p_.tensor > 1) Rings(profile_.tensor_bytes, [](Coordinates& c) { c.tensor = 0; });
-    if (p_.context > 1) Rings(profile_.tensor_bytes, [](Coordinates& c) { c.context = 0; });
+    if (p_.context > 1) Context();
     if (p_.expert > 1) AllToAll();
     if (p_.pipeline > 1) Pipeline();
     std::vector<Connection> out;
@@ -114,6 +110,15 @@ class Traffic {
     }
   }
 
+  void Context() {
+    for (std::int64_t gpu = 0; gpu < p_.world(); ++gpu) {
+      Coordinates c = layout_.At(gpu);
+      c.context = (c.context + 1) % p_.context;
+      const std::int64_t next = layout_.RankOf(c);
+      Send(gpu, next, RailOf(next), profile_.context_bytes);
+    }
+  }
+
   void AllToAll() {
     const double bytes = profile_.expert_bytes;
     if (bytes <= 0) return;
@@ -129,12 +134,15 @@ class Traffic {
     }
   }
 
+  // Chunks lie on the stages in turn, so the way from the last stage to the first is taken between
+  // chunks: once less than there are chunks.
   void Pipeline() {
-    const double bytes = profile_.pipeline_bytes / 2;
+    const double half = profile_.pipeline_bytes / 2;
+    const double turn = half * (p_.virtual_pipeline - 1) / p_.virtual_pipeline;
+    const int last = p_.pipeline - 1;
     for (std::int64_t gpu = 0; gpu < p_.world(); ++gpu) {
       Coordinates c = layout_.At(gpu);
-      const int last = p_.pipeline - 1;
-      if (c.pipeline == last && p_.virtual_pipeline == 1) continue;
+      const double bytes = c.pipeline == last ? turn : half;
       c.pipeline = c.pipeline == last ? 0 : c.pipeline + 1;
       const std::int64_t next = layout_.RankOf(c);
       Send(gpu, next, RailOf(next), bytes);
@@ -158,58 +166,21 @@ void Fill(double& value, double estimate) {
 
 }  // namespace
 
-Profile CompleteProfile(const Job& job, const Model& model) {
-  const Parallelism& p = job.parallelism;
-  Profile profile = job.profile;
-  const ModelTraffic traffic = TrafficOfModel(model, p);
-  Fill(profile.flop_per_iteration, traffic.flop_per_iteration);
-  const double bubble = (p.pipeline - 1) / (model.micro_batches * p.virtual_pipeline);
-  Fill(profile.compute_seconds, profile.flop_per_iteration /
-                                    (static_cast<double>(p.world()) * kFlopPerSecond) *
-                                    (1 + bubble));
-  if (profile.measured) return profile;
-  Fill(profile.data_bytes, traffic.data_bytes);
-  Fill(profile.pipeline_bytes, traffic.pipeline_bytes);
-  // One number serves both kinds of groups.
-  Fill(profile.tensor_bytes, std::max(traffic.tensor_bytes, traffic.context_bytes));
-  Fill(profile.expert_bytes, traffic.expert_bytes);
-  return profile;
-}
-
 Profile CompleteProfile(const Job& job) {
   const Parallelism& p = job.parallelism;
   Profile profile = job.profile;
-  const double parameters = kParametersPerShard * p.tensor * p.pipeline;
-  const double layers = std::cbrt(parameters / (12 * kWidthPerLayer * kWidthPerLayer));
-  const double width = kWidthPerLayer * layers;
-  const double micro_batches = std::max(8, 4 * p.pipeline);
-  // Of one micro-batch, held by one GPU's sequence share.
-  const double activation = kTokens / p.context * width * kBytesPerValue;
-  Fill(profile.flop_per_iteration, 6 * parameters * kTokens * micro_batches * p.data);
-  const double gpus = static_cast<double>(p.world());
-  const double bubble = (p.pipeline - 1) / (micro_batches * p.virtual_pipeline);
-  Fill(profile.compute_seconds,
-       profile.flop_per_iteration / (gpus * kFlopPerSecond) * (1 + bubble));
+  const ModelTraffic traffic = TrafficOfModel(job.model ? *job.model : UsualModel(p), p);
+  Fill(profile.flop_per_iteration, traffic.flop_per_iteration);
+  Fill(profile.compute_seconds, profile.flop_per_iteration /
+                                    (static_cast<double>(p.world()) * kFlopPerSecond) *
+                                    (1 + traffic.bubble));
   if (profile.measured) return profile;
-  if (p.data * p.context > 1) {
-    Fill(profile.data_bytes,
-         RingShare(1.0 * p.data * p.context) * kBytesPerValue * kParametersPerShard);
-  }
-  if (p.pipeline > 1) {
-    // Activations forwards and gradients back, each GPU its share of the tensor group's.
-    Fill(profile.pipeline_bytes, 2 * micro_batches * p.virtual_pipeline * activation / p.tensor);
-  }
-  const int wide = std::max(p.tensor, p.context);
-  if (wide > 1) {
-    // Two all-reduces a layer, forwards and back.
-    Fill(profile.tensor_bytes,
-         4 * layers / p.pipeline * micro_batches * activation * RingShare(wide));
-  }
-  if (p.expert > 1) {
-    // Every second layer sends its tokens out and back, forwards and back.
-    Fill(profile.expert_bytes, 4 * layers / p.pipeline / 2 * micro_batches * activation / p.tensor *
-                                   kExpertsPerToken * (p.expert - 1) / p.expert);
-  }
+  Fill(profile.data_bytes, traffic.data_bytes);
+  Fill(profile.expert_data_bytes, traffic.expert_data_bytes);
+  Fill(profile.pipeline_bytes, traffic.pipeline_bytes);
+  Fill(profile.tensor_bytes, traffic.tensor_bytes);
+  Fill(profile.context_bytes, traffic.context_bytes);
+  Fill(profile.expert_bytes, traffic.expert_bytes);
   return profile;
 }
 

@@ -1,19 +1,18 @@
 // What the ranks of a placed job send each other between hosts in one iteration.
 //
 //   data groups      a ring all-reduce over the hosts of the group: each host sends what one GPU of
-//                    a ring sends, spread over the NICs of the group's GPUs in that host
-//   tensor, context  the same, where such a group is wider than a host
+//                    a ring sends, spread over the NICs of the group's GPUs in that host. Gradients
+//                    of experts the same, among the GPUs of the group that hold the same experts
+//   tensor groups    the same, where such a group is wider than a host
+//   context groups   keys and values: each GPU to the next one of its group
 //   pipeline         each GPU to the GPU with the same other coordinates in the next and in the
 //                    previous stage (half of its bytes each way; with a virtual pipeline also from
-//                    the last stage to the first)
+//                    the last stage to the first, once less per micro-batch)
 //   expert groups    all to all, in equal parts, arriving on the sender's rail
 // What stays inside a host is left out.
 //
-// The profile's bytes are what one GPU sends. What a profile does not know is estimated from a
-// model (traffic_model.h), or where none is described, for a dense transformer of 10^9 parameters
-// per tensor and pipeline shard: L layers of width 128 L (so parameters = 12 * 128^2 * L^3),
-// sequences of 4,096 tokens, max(8, 4 pp) micro-batches of one sequence per data rank, two bytes a
-// value, 6 FLOP per parameter and token, 2 * 10^14 FLOP/s a GPU.
+// The profile's bytes are what one GPU sends. What a profile does not know is estimated from the
+// job's model (traffic_model.h), and the time it computes for 2 * 10^14 FLOP/s a GPU.
 //
 // Complexity: O(GPUs * log GPUs), all to all apart. Deterministic. Thread safety: pure functions.
 #pragma once
@@ -22,11 +21,8 @@
 
 #include "pkg/fabric/places.h"
 #include "pkg/workload/job.h"
-#include "pkg/workload/traffic_model.h"
 
 namespace yardmaster::workload {
-
-enum class TrafficKind { kData, kTensor, kPipeline, kExpert };
 
 // One direction between two NICs, all kinds added up.
 struct Connection {
@@ -40,9 +36,8 @@ struct Connection {
 };
 
 // The job's profile with estimates for what is unknown. A measured profile is taken at its word.
+// REQUIRES: no Problems with the job's model.
 Profile CompleteProfile(const Job& job);
-// As above, with estimates for this model. REQUIRES: ValidateModel accepts it.
-Profile CompleteProfile(const Job& job, const Model& model);
 
 // Sorted by (from host, from rail, to host, to rail). `rails` is the number of NICs of a host; GPU
 // i of a host uses rail i mod rails, and workers on one host take its GPUs in rank order. Ranks

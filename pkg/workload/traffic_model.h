@@ -8,43 +8,50 @@
 //   data         what a GPU sends for its parameters P in a group of n, all-reduce 2 (n-1)/n P g;
 //                sharded optimizer: reduce-scatter (n-1)/n P g and all-gather (n-1)/n P p; sharded
 //                parameters: one reduce-scatter and two all-gathers (g, p: bytes of a gradient and
-//                of a parameter). Expert parameters are reduced among n / expert GPUs.
+//                of a parameter). Expert parameters are reduced apart, among the n / expert GPUs
+//                that hold the same experts.
 //   pipeline     activations of a micro-batch forwards and gradients back, once per model chunk:
-//                2 m v s b h a / (context tensor)
+//                2 m v s b h a / (context tensor), of a GPU between two others
 //   tensor       four all-reduces a layer and micro-batch (two forwards, two back) of s b h a /
 //                context, each sent 2 (n-1)/n times
 //   context      a ring of keys and values: (n-1) blocks forwards and twice as much back
 //   expert       four all-to-alls a MoE layer and micro-batch: tokens k h a (e-1)/e each
 //
-// Deterministic, no failure for descriptions that passed ValidateModel. Thread safety: values and
-// pure functions.
+// A shape that is not described follows from the parameters: L layers of width 128 L, the ratio of
+// published models.
+//
+// Deterministic, no failure for descriptions without ModelProblems. Thread safety: values and pure
+// functions.
 #pragma once
 
+#include <string>
 #include <string_view>
+#include <vector>
 
-#include "pkg/base/status.h"
 #include "pkg/workload/parallelism.h"
 
 namespace yardmaster::workload {
 
 enum class Sharding { kNone, kOptimizer, kParameters };
 
+// Zero: not said.
 struct Model {
+  double parameters = 0;  // taken at its word; 0: counted
   double layers = 0;
   double hidden = 0;
   double feed_forward = 0;        // width; 0: 4 * hidden
   int feed_forward_matrices = 2;  // 3 for gated ones (SwiGLU)
-  double key_value_share = 1;     // key-value heads over query heads
+  int attention_heads = 0;
+  int key_value_heads = 0;  // 0: as many as attention heads
   double vocabulary = 0;
   bool tied_embeddings = true;
-  double parameters = 0;  // 0: counted; else taken at its word
-  int experts = 1;        // per MoE layer; 1: dense
+  int experts = 1;  // per MoE layer; 1: dense
   int experts_per_token = 1;
   int moe_every = 1;  // each so manyth layer has experts
 
-  double sequence = 2048;
+  double sequence = 4096;
   double micro_batch = 1;    // sequences
-  double micro_batches = 1;  // per data rank and iteration
+  double micro_batches = 0;  // per data rank and iteration; 0: four per stage, at least 8
   double activation_bytes = 2;
   double gradient_bytes = 2;
   double parameter_bytes = 2;
@@ -53,8 +60,10 @@ struct Model {
   bool operator==(const Model&) const = default;
 };
 
-// Errors name the field below `field`.
-absl::Status ValidateModel(const Model& model, std::string_view field);
+// What contradicts itself in the description, or in it and the parallelism. Each
+// "<field>.name: problem; fix". Empty: valid.
+std::vector<std::string> ModelProblems(const Model& model, const Parallelism& parallelism,
+                                       std::string_view field);
 
 double Parameters(const Model& model);        // all
 double ActiveParameters(const Model& model);  // that one token meets
@@ -62,9 +71,11 @@ double ActiveParameters(const Model& model);  // that one token meets
 // What one GPU sends in an iteration, before it is known who shares a host with whom.
 struct ModelTraffic {
   double flop_per_iteration = 0;  // of the whole job
+  double bubble = 0;              // of the pipeline: idle time over computing time
   double parameters_per_gpu = 0;
-  double data_message_bytes = 0;  // the gradient of one GPU: what is reduced
-  double data_bytes = 0;
+  double data_message_bytes = 0;      // the gradient of one GPU: what is reduced
+  double data_bytes = 0;              // for what all data ranks hold
+  double expert_data_bytes = 0;       // for the experts
   double pipeline_message_bytes = 0;  // one activation between two stages
   double pipeline_bytes = 0;
   double tensor_message_bytes = 0;  // what is reduced in one pass of a micro-batch over a stage
@@ -73,5 +84,9 @@ struct ModelTraffic {
   double expert_bytes = 0;
 };
 ModelTraffic TrafficOfModel(const Model& model, const Parallelism& parallelism);
+
+// What is assumed of a job that describes no model: 10^9 parameters per tensor and pipeline shard;
+// with expert parallelism one expert on each rank in every second layer, two of them per token.
+Model UsualModel(const Parallelism& parallelism);
 
 }  // namespace yardmaster::workload

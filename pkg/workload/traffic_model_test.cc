@@ -1,18 +1,24 @@
 #include "pkg/workload/traffic_model.h"
 
+#include <cmath>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace yardmaster::workload {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 Model Gpt3() {
   Model model;
   model.layers = 96;
   model.hidden = 12288;
+  model.attention_heads = 96;
   model.vocabulary = 51200;
+  model.sequence = 2048;
+  model.micro_batches = 1;
   return model;
 }
 
@@ -24,6 +30,8 @@ Model Llama(double layers, double hidden, double feed_forward) {
   model.feed_forward_matrices = 3;
   model.vocabulary = 32000;
   model.tied_embeddings = false;
+  model.sequence = 2048;
+  model.micro_batches = 1;
   return model;
 }
 
@@ -42,10 +50,12 @@ TEST(TrafficModel, CountsTheParametersOfPublishedModels) {
   EXPECT_NEAR(Parameters(Llama(60, 6656, 17920)) / 1e9, 32.5, 0.1);
   EXPECT_NEAR(Parameters(Llama(80, 8192, 22016)) / 1e9, 65.2, 0.1);
   Model llama2_70b = Llama(80, 8192, 28672);
-  llama2_70b.key_value_share = 8.0 / 64;
+  llama2_70b.attention_heads = 64;
+  llama2_70b.key_value_heads = 8;
   EXPECT_NEAR(Parameters(llama2_70b) / 1e9, 69.0, 0.2);
   Model mixtral = Llama(32, 4096, 14336);
-  mixtral.key_value_share = 8.0 / 32;
+  mixtral.attention_heads = 32;
+  mixtral.key_value_heads = 8;
   mixtral.experts = 8;
   mixtral.experts_per_token = 2;
   EXPECT_NEAR(Parameters(mixtral) / 1e9, 46.7, 0.2);
@@ -105,7 +115,10 @@ TEST(TrafficModel, ExpertsSendTokensThereAndBackAndReduceAmongFewer) {
   const ModelTraffic split = TrafficOfModel(model, p);
   // Forwards and back, out and home: 4 times 2 experts for each of 2,048 tokens in 32 layers.
   EXPECT_NEAR(split.expert_bytes, 4 * 32 * 2048.0 * 4096 * 2 * 2 * 7 / 8, 1);
-  EXPECT_LT(split.data_bytes, 0.3 * whole.data_bytes);
+  // The same gradients, those of experts among 2 GPUs instead of 16.
+  EXPECT_NEAR(split.data_bytes, whole.data_bytes, 1);
+  EXPECT_NEAR(split.expert_data_bytes / whole.expert_data_bytes, (1.0 / 2) / (15.0 / 16) / 8, 1e-9);
+  EXPECT_LT(split.data_bytes, 0.2 * (whole.data_bytes + whole.expert_data_bytes));
   EXPECT_LT(split.parameters_per_gpu, 0.2 * whole.parameters_per_gpu);
   EXPECT_EQ(split.flop_per_iteration, whole.flop_per_iteration);
 }
@@ -116,14 +129,70 @@ TEST(TrafficModel, NothingIsSentByOneGpu) {
       traffic.data_bytes + traffic.pipeline_bytes + traffic.tensor_bytes + traffic.expert_bytes, 0);
 }
 
-TEST(TrafficModel, ImpossibleDescriptionsAreNamed) {
-  Model model = Gpt3();
-  EXPECT_TRUE(ValidateModel(model, "model").ok());
+TEST(TrafficModel, OfParametersAloneAShapeLikePublishedOnesIsAssumed) {
+  Model model;
+  model.parameters = 175e9;
+  const Parallelism p = Split(8, 16, 8);
+  const ModelTraffic guessed = TrafficOfModel(model, p);
+  Model real = Gpt3();
+  real.sequence = model.sequence;
+  real.micro_batches = 32;  // four per stage
+  const ModelTraffic known = TrafficOfModel(real, p);
+  EXPECT_NEAR(guessed.data_bytes / known.data_bytes, 1, 0.01);
+  EXPECT_NEAR(guessed.flop_per_iteration / known.flop_per_iteration, 1, 0.05);
+  EXPECT_NEAR(guessed.pipeline_bytes / known.pipeline_bytes, 1, 0.1);
+  EXPECT_NEAR(guessed.tensor_bytes / known.tensor_bytes, 1, 0.2);
+  model.hidden = 12288;  // layers follow: 175e9 / (12 h^2)
+  EXPECT_NEAR(TrafficOfModel(model, p).tensor_bytes / known.tensor_bytes, 1, 0.01);
   model.hidden = 0;
-  EXPECT_THAT(MessageOf(ValidateModel(model, "model")), HasSubstr("model.hidden: is 0"));
-  model = Gpt3();
-  model.experts_per_token = 2;
-  EXPECT_FALSE(ValidateModel(model, "model").ok());
+  model.layers = 96;
+  EXPECT_NEAR(TrafficOfModel(model, p).tensor_bytes / known.tensor_bytes, 1, 0.01);
+}
+
+TEST(TrafficModel, TheUsualModelHasABillionParametersAShard) {
+  Parallelism p = Split(8, 16, 4);
+  EXPECT_NEAR(TrafficOfModel(UsualModel(p), p).parameters_per_gpu, 1e9, 1);
+  EXPECT_THAT(ModelProblems(UsualModel(p), p, "model"), IsEmpty());
+  p.expert = 8;  // one expert on each rank instead of the dense layer
+  EXPECT_NEAR(TrafficOfModel(UsualModel(p), p).parameters_per_gpu, 1e9, 0.02e9);
+  EXPECT_THAT(ModelProblems(UsualModel(p), p, "model"), IsEmpty());
+}
+
+TEST(TrafficModel, ImpossibleDescriptionsAreNamed) {
+  struct Case {
+    void (*spoil)(Model&, Parallelism&);
+    const char* message;
+  };
+  const Case cases[] = {
+      {[](Model& m, Parallelism&) { m.hidden = -1; }, "model.hiddenSize: is -1"},
+      {[](Model& m, Parallelism&) { m.hidden = 0; }, "model.parameters: is not given"},
+      {[](Model& m, Parallelism&) { m.parameters = std::nan(""); }, "model.parameters: is nan"},
+      {[](Model& m, Parallelism&) { m.sequence = 0; }, "model.sequenceLength: is 0"},
+      {[](Model& m, Parallelism&) { m.experts_per_token = 2; },
+       "model.expertsPerToken: is 2 of 1 experts"},
+      {[](Model& m, Parallelism&) { m.experts = 8, m.moe_every = 97; },
+       "model.expertLayerPeriod: is 97, so no layer has experts"},
+      {[](Model& m, Parallelism& p) { m.experts = 6, p.expert = 4; },
+       "model.experts: 6 cannot be split evenly over parallelism.expert, which is 4"},
+      {[](Model& m, Parallelism&) { m.key_value_heads = 7; },
+       "model.attentionHeads: 96 cannot be split evenly over keyValueHeads, which is 7"},
+      {[](Model& m, Parallelism&) { m.attention_heads = 0, m.key_value_heads = 7; },
+       "model.keyValueHeads: is given without attentionHeads"},
+      {[](Model&, Parallelism& p) { p.tensor = 10; },
+       "model.attentionHeads: 96 cannot be split evenly over parallelism.tensor, which is 10"},
+      {[](Model&, Parallelism& p) { p.virtual_pipeline = 13; },
+       "model.layers: 96 are fewer than the 8 stages of 13 chunks"},
+      {[](Model& m, Parallelism&) { m.parameters = 1e9, m.hidden = 0, m.feed_forward = 8; },
+       "model.feedForwardSize: is given without hiddenSize"}};
+  for (const Case& c : cases) {
+    Model model = Gpt3();
+    Parallelism p = Split(8, 16, 8);
+    EXPECT_THAT(ModelProblems(model, p, "model"), IsEmpty());
+    c.spoil(model, p);
+    const auto problems = ModelProblems(model, p, "model");
+    ASSERT_EQ(problems.size(), 1u) << c.message;
+    EXPECT_THAT(problems[0], AllOf(HasSubstr(c.message), HasSubstr("; ")));
+  }
 }
 
 }  // namespace

@@ -127,6 +127,58 @@ TEST_F(CrdsTest, ContradictionsAreRefusedWithTheirFieldAndAFix) {
       {"level", job, [](json& o) { o["spec"]["placement"]["data"]["within"] = "Rack"; },
        "supported values"},
       {"name", job, [](json& o) { o["metadata"]["name"] = "a.b"; }, "metadata.name must be"},
+      {"model without a size", job,
+       [](json& o) {
+         o["spec"]["model"] = {{"layers", 12}};
+       },
+       "give parameters, or layers and hiddenSize"},
+      {"negative model", job,
+       [](json& o) {
+         o["spec"]["model"] = {{"parameters", -1}};
+       },
+       "should be greater than or equal to 1"},
+      {"precision", job,
+       [](json& o) {
+         o["spec"]["model"] = {{"parameters", 1e9}, {"precision", "INT4"}};
+       },
+       "supported values"},
+      {"feed-forward", job,
+       [](json& o) {
+         o["spec"]["model"] = {{"parameters", 1e9}, {"feedForwardSize", 8}};
+       },
+       "feedForwardSize is given without hiddenSize"},
+      {"key-value heads", job,
+       [](json& o) {
+         o["spec"]["model"] = {{"parameters", 1e9}, {"attentionHeads", 8}, {"keyValueHeads", 3}};
+       },
+       "keyValueHeads must divide attentionHeads"},
+      {"experts per token", job,
+       [](json& o) {
+         o["spec"]["model"] = {{"parameters", 1e9}, {"expertsPerToken", 2}};
+       },
+       "a token cannot meet more experts than there are"},
+      {"expert layers", job,
+       [](json& o) {
+         o["spec"]["model"] = {
+             {"layers", 4}, {"hiddenSize", 8}, {"experts", 2}, {"expertLayerPeriod", 5}};
+       },
+       "with that period no layer has experts"},
+      {"heads", job,
+       [](json& o) {
+         o["spec"]["model"] = {{"parameters", 1e9}, {"attentionHeads", 12}};
+       },
+       "parallelism.tensor must divide model.attentionHeads"},
+      {"dense experts", job,
+       [](json& o) {
+         o["spec"]["parallelism"]["expert"] = 4;
+         o["spec"]["model"] = {{"parameters", 1e9}};
+       },
+       "parallelism.expert must divide model.experts"},
+      {"few layers", job,
+       [](json& o) {
+         o["spec"]["model"] = {{"layers", 1}, {"hiddenSize", 8}};
+       },
+       "every chunk of a pipeline stage needs a layer"},
       {"ToR ports", fabric, [](json& o) { o["spec"]["tiers"][0]["downPorts"] = 100; },
        "tiers[0].downPorts must be at least size.hostsPerSegment"},
       {"Agg ports", fabric, [](json& o) { o["spec"]["size"]["segmentsPerFabricPod"] = 16; },
