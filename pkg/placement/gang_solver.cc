@@ -100,7 +100,7 @@ class Solver {
     }
     SegmentPlan best;
     if (closed && model_.uniform && MostComponents(capacity) >= 0) {
-      best = Uniform(capacity, rule);
+      best = Uniform(capacity, rule, model_.units);
       if (best.exact || (best.found && options_.any)) return best;
     }
     for (const Partition& pieces : CoarserPieces(rule)) {
@@ -116,6 +116,11 @@ class Solver {
                                   searchable ? steps_left_ : std::int64_t{1});
     if (searched.found) return searched;
     if (!best.found && !searched.exact) {
+      if (closed && model_.equal_components && MostComponents(capacity) >= 0) {
+        SegmentPlan split = Uniform(capacity, rule, model_.atoms);
+        if (split.found) split.bound = searched.bound;
+        if (split.found || split.exact) return split;
+      }
       // Without limits of stages and with equal groups this finds a place whenever there is one.
       SegmentPlan packed = FirstFit(capacity, searched.bound);
       if (packed.found) return packed;
@@ -210,35 +215,41 @@ class Solver {
     return plan;
   }
 
-  SegmentPlan Uniform(const Capacity& capacity, PodRule rule) {
+  // Splits components between `pieces`: units, which keeps tensor groups whole, or atoms, which
+  // finds a placement wherever splitting does, but not the best.
+  SegmentPlan Uniform(const Capacity& capacity, PodRule rule, const Partition& pieces) {
     UniformProblem problem;
     problem.places = &places_;
-    const int unit = model_.units.size[0];
-    for (int room : capacity.of_segment) problem.capacity.push_back(room / unit);
-    problem.units = model_.components.size[0] / unit;
+    const int size = pieces.size[0];
+    for (int room : capacity.of_segment) problem.capacity.push_back(room / size);
+    problem.units = model_.components.size[0] / size;
     problem.components = model_.components.count();
-    problem.may_cross_pods = rule == PodRule::kNone;
+    // A pod set may lie in a unit and be cut between its atoms.
+    const bool cuts_units = pieces.count() > model_.units.count();
+    const bool any_pod = !cuts_units || model_.pod_sets.count() == model_.atoms.count();
+    problem.may_cross_pods = rule == PodRule::kNone && any_pod;
     problem.most_components = MostComponents(capacity);
     // Of a component with several stages a part may hold fewer of them.
     const bool strict = problem.most_components > 0 && model_.stages_per_component > 1;
     const UniformPlan uniform = SolveUniform(problem, scores_);
-    const bool units_are_atoms = model_.units.count() == model_.atoms.count();
+    const bool finest = pieces.count() == model_.atoms.count();
     SegmentPlan plan;
     if (!uniform.found) {
-      plan.exact = uniform.exact && units_are_atoms && model_.rule_is_limit && !strict;
+      plan.exact = uniform.exact && finest && model_.rule_is_limit && !strict &&
+                   (rule != PodRule::kNone || any_pod);
       return plan;
     }
-    const std::vector<int> component_of_unit = HomeOf(model_.units, model_.components);
+    const std::vector<int> component_of_unit = HomeOf(pieces, model_.components);
     std::vector<std::size_t> next_piece(uniform.pieces.size(), 0);
     std::vector<int> left(uniform.pieces.size(), 0);
-    std::vector<int> segment_of_unit(model_.units.size.size());
+    std::vector<int> segment_of_unit(pieces.size.size());
     for (std::size_t u = 0; u < segment_of_unit.size(); ++u) {
       const auto c = static_cast<std::size_t>(component_of_unit[u]);
       if (left[c] == 0) left[c] = uniform.pieces[c][next_piece[c]++].units;
       --left[c];
       segment_of_unit[u] = uniform.pieces[c][next_piece[c] - 1].segment;
     }
-    for (int unit_of_worker : model_.units.of) {
+    for (int unit_of_worker : pieces.of) {
       plan.segment_of_worker.push_back(segment_of_unit[unit_of_worker]);
     }
     plan.bound.data_split_fabric_pods = uniform.pod_splits * model_.data_groups;
@@ -248,7 +259,7 @@ class Solver {
     plan.exact = uniform.exact;
     Finish(capacity, uniform.scored, plan);
     // Splitting a unit over segments could keep data groups out of other pods.
-    if (strict || (!units_are_atoms && plan.objective.data_split_fabric_pods > 0)) {
+    if (strict || cuts_units || (!finest && plan.objective.data_split_fabric_pods > 0)) {
       plan.exact = false;
       plan.bound = Objective{};
     }
