@@ -20,7 +20,9 @@
 
 #include "pkg/crux/contention.h"
 #include "pkg/crux/decide.h"
+#include "pkg/crux/enumeration.h"
 #include "pkg/crux/intensity.h"
+#include "pkg/crux/level_search.h"
 #include "pkg/crux/priority.h"
 #include "pkg/sim/evaluate.h"
 #include "pkg/sim/micro_cases.h"
@@ -98,7 +100,6 @@ struct Columns {
   Column paths_rounds{"paths, with rounds", {}};
   Column paths_refined{"paths, with search", {}};
   Column priority_published{"priority, published", {}};
-  Column priority_references{"priority, three references", {}};
   Column priority_pairwise{"priority, pairwise", {}};
   Column priority_refined{"priority, with search", {}};
   Column compression_published{"compression, published", {}};
@@ -154,7 +155,7 @@ class Case {
   }
   double WithBestLevels(const crux::Paths& paths) {
     crux::SearchState state{paths, Levels(all_.size(), 0)};
-    return crux::BestLevels(all_, problem_.levels, groups_, state);
+    return crux::LevelSearch(problem_, problem_.levels, groups_).Best(all_, state);
   }
   crux::Solution Decided(crux::Policy policy, bool search) {
     crux::Options options;
@@ -183,15 +184,13 @@ class Case {
   void Priority(Columns& out) {
     const auto count = static_cast<std::int32_t>(all_.size());
     crux::SearchState state = best_;
-    const double best = crux::BestLevels(all_, count, groups_, state);
+    const double best = crux::LevelSearch(problem_, count, groups_).Best(all_, state);
     const Traffic traffic(problem_, best_.paths);
     const auto with = [&](crux::PriorityMethod method) {
       return OwnLevels(crux::AssignPriorities(problem_, traffic.jobs, traffic.pairs, method).order);
     };
     state.levels = with(crux::PriorityMethod::kReference);
     out.priority_published.ratios.push_back(Rate(state) / best);
-    state.levels = with(crux::PriorityMethod::kReferences);
-    out.priority_references.ratios.push_back(Rate(state) / best);
     state.levels = with(crux::PriorityMethod::kPairwise);
     out.priority_pairwise.ratios.push_back(Rate(state) / best);
     Search(count, state);
@@ -222,7 +221,7 @@ class Case {
   void Compression(Columns& out) {
     const auto count = static_cast<std::int32_t>(all_.size());
     crux::SearchState state = best_;
-    crux::BestLevels(all_, count, groups_, state);
+    crux::LevelSearch(problem_, count, groups_).Best(all_, state);
     std::vector<std::int32_t> order = all_;
     std::stable_sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
       return state.levels[a] > state.levels[b];
@@ -277,11 +276,10 @@ int main(int argc, char** argv) {
   }
   for (const Column* column :
        {&columns.paths_published, &columns.paths_rounds, &columns.paths_refined,
-        &columns.priority_published, &columns.priority_references, &columns.priority_pairwise,
-        &columns.priority_refined, &columns.compression_published, &columns.compression_ours,
-        &columns.compression_refined, &columns.all_published, &columns.all_analytic,
-        &columns.all_ours, &columns.all_ecmp, &columns.all_sincronia, &columns.all_varys,
-        &columns.all_taccl}) {
+        &columns.priority_published, &columns.priority_pairwise, &columns.priority_refined,
+        &columns.compression_published, &columns.compression_ours, &columns.compression_refined,
+        &columns.all_published, &columns.all_analytic, &columns.all_ours, &columns.all_ecmp,
+        &columns.all_sincronia, &columns.all_varys, &columns.all_taccl}) {
     Print(*column);
   }
   return 0;

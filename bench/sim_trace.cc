@@ -7,7 +7,7 @@
 // --load multiplies the bytes of every job, --judge lets crux ask the simulator about groups of at
 // most that many jobs. What crux does otherwise: --hysteresis 0.1 (negative: decides from nothing
 // each time), --rounds 3 (second thoughts of path selection), --priorities
-// pairs|reference|references. Sizes come from test/data/lingjun-2023/model-gpus.csv, arrivals are
+// pairs|reference. Sizes come from test/data/lingjun-2023/model-gpus.csv, arrivals are
 // generated.
 #include <cmath>
 #include <cstdio>
@@ -196,9 +196,6 @@ sim::TraceResult RunOnce(const fabric::Network& network, const std::vector<sim::
   options.decide.paths.rounds = args.rounds;
   if (args.priorities == "reference") {
     options.decide.priorities = crux::PriorityMethod::kReference;
-  }
-  if (args.priorities == "references") {
-    options.decide.priorities = crux::PriorityMethod::kReferences;
   }
   options.judged_jobs = static_cast<std::size_t>(args.judge);
   auto result = sim::RunTrace(network, sim::GenerateTrace(sizes, generate), options);

@@ -47,6 +47,12 @@ class Reader {
     return value->get<double>();
   }
 
+  absl::StatusOr<bool> Bool(const char* key) const {
+    YM_ASSIGN_OR_RETURN(const json* value, Required(key, "true or false"));
+    if (!value->is_boolean()) return Wrong(key, "true or false", *value);
+    return value->get<bool>();
+  }
+
   absl::StatusOr<std::int32_t> Integer(const char* key) const {
     YM_ASSIGN_OR_RETURN(const double value, Number(key));
     const double limit = std::numeric_limits<std::int32_t>::max();
@@ -107,13 +113,23 @@ absl::Status ReadPath(const json& value, const std::string& path, const LinkInde
 absl::StatusOr<crux::Flow> ReadFlow(const json& value, const std::string& path, std::size_t index,
                                     const LinkIndex& links) {
   const Reader reader(value, path);
-  YM_RETURN_IF_ERROR(reader.CheckKeys({"id", "bytes", "paths"}));
+  YM_RETURN_IF_ERROR(reader.CheckKeys(
+      {"id", "bytes", "communicationStart", "everyIterations", "background", "paths"}));
   crux::Flow flow;
   flow.id = StrCat("f", index);
   if (reader.Has("id")) {
     YM_ASSIGN_OR_RETURN(flow.id, reader.Text("id"));
   }
   YM_ASSIGN_OR_RETURN(flow.bytes, reader.Number("bytes"));
+  if (reader.Has("communicationStart")) {
+    YM_ASSIGN_OR_RETURN(flow.communication_start, reader.Number("communicationStart"));
+  }
+  if (reader.Has("everyIterations")) {
+    YM_ASSIGN_OR_RETURN(flow.every_iterations, reader.Integer("everyIterations"));
+  }
+  if (reader.Has("background")) {
+    YM_ASSIGN_OR_RETURN(flow.background, reader.Bool("background"));
+  }
   YM_ASSIGN_OR_RETURN(const json* paths, reader.Array("paths"));
   for (std::size_t p = 0; p < paths->size(); ++p) {
     YM_RETURN_IF_ERROR(ReadPath((*paths)[p], StrCat(path, ".paths[", p, "]"), links, flow.paths));

@@ -3,7 +3,8 @@
 // Reading is strict: an unknown key, a wrong type or a value out of range is an InvalidArgument
 // whose text begins with the JSON path, e.g. `jobs[1].flows[0].paths[0][2]: unknown link "l9";
 // declare it under links`. Left out: `levels` is 8, `communicationStart` is 1, a flow's id is f and
-// its index. A path may not use a link twice, and every job has at least one flow.
+// its index, its `communicationStart` the job's, `everyIterations` 1 and `background` false. A path
+// may not use a link twice, and every job has at least one flow.
 // Thread safety: pure functions.
 #pragma once
 

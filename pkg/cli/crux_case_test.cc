@@ -35,6 +35,25 @@ TEST(CruxCase, ReadsEveryFieldAndFillsInWhatIsLeftOut) {
   EXPECT_EQ(problem->jobs[0].flows[0].paths[1][0], 2);
 }
 
+TEST(CruxCase, FlowsMayStartAloneRunSeldomAndInTheBackground) {
+  json value = SmallCase();
+  value["jobs"][0]["flows"].push_back({{"id", "checkpoint"},
+                                       {"bytes", 4e9},
+                                       {"communicationStart", 0.25},
+                                       {"everyIterations", 50},
+                                       {"background", true},
+                                       {"paths", {{"l3"}}}});
+  const auto problem = ParseCruxCase(value);
+  ASSERT_TRUE(problem.ok()) << MessageOf(problem.status());
+  const std::vector<crux::Flow>& flows = problem->jobs[0].flows;
+  EXPECT_FALSE(flows[0].communication_start);
+  EXPECT_EQ(flows[0].every_iterations, 1);
+  EXPECT_FALSE(flows[0].background);
+  EXPECT_EQ(flows[1].communication_start, 0.25);
+  EXPECT_EQ(flows[1].every_iterations, 50);
+  EXPECT_TRUE(flows[1].background);
+}
+
 TEST(CruxCase, YamlAndJsonAreTheSame) {
   const auto problem = ReadCruxCase(
       "links: [{id: l1, gbps: 8}]\n"
@@ -74,6 +93,14 @@ TEST(CruxCase, ErrorsBeginWithTheJsonPath) {
          c["jobs"][0]["flows"][0]["paths"][1] = {"l3", "l3"};
        }},
       {"jobs[1].id: \"a\" is already jobs[0]", [](json& c) { c["jobs"][1]["id"] = "a"; }},
+      {"jobs[0].flows[0].communicationStart: job \"a\" flow \"f0\" is 2;",
+       [](json& c) { c["jobs"][0]["flows"][0]["communicationStart"] = 2; }},
+      {"jobs[0].flows[0].everyIterations: job \"a\" flow \"f0\" is 0;",
+       [](json& c) { c["jobs"][0]["flows"][0]["everyIterations"] = 0; }},
+      {"jobs[0].flows[0].everyIterations: is 1.5; it has to be a whole number",
+       [](json& c) { c["jobs"][0]["flows"][0]["everyIterations"] = 1.5; }},
+      {"jobs[0].flows[0].background: is 1; it has to be true or false",
+       [](json& c) { c["jobs"][0]["flows"][0]["background"] = 1; }},
       {"levels: is 0;", [](json& c) { c["levels"] = 0; }},
       {"levels: is 1e+20;", [](json& c) { c["levels"] = 1e20; }},
       {"links: is missing", [](json& c) { c.erase("links"); }},

@@ -164,8 +164,8 @@ TacclPlan TacclSchedule(const Problem& problem) {
     for (std::size_t f = 0; f < job.flows.size(); ++f) {
       const std::int32_t length = LongestPath(job.flows[f]);
       distance[j] = std::max(distance[j], length);
-      entries.push_back(
-          {length, static_cast<std::int32_t>(j), static_cast<std::int32_t>(f), job.flows[f].bytes});
+      entries.push_back({length, static_cast<std::int32_t>(j), static_cast<std::int32_t>(f),
+                         MeanBytes(job.flows[f])});
     }
   }
   std::sort(entries.begin(), entries.end(), [](const Entry& x, const Entry& y) {

@@ -197,11 +197,4 @@ Compression Compress(std::int32_t job_count, std::span<const ContentionEdge> edg
   return result;
 }
 
-double ExactLoss(std::int32_t job_count, std::span<const ContentionEdge> edges,
-                 std::int32_t levels) {
-  Dag dag(static_cast<std::size_t>(job_count));
-  for (const ContentionEdge& edge : edges) dag.Add(edge.from, edge.to, edge.weight);
-  return BlockLoss(dag, ExactBlocks(dag, levels));
-}
-
 }  // namespace yardmaster::crux

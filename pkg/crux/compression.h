@@ -52,9 +52,4 @@ Compression Compress(std::int32_t job_count, std::span<const ContentionEdge> edg
                      std::int32_t levels, std::span<const std::int32_t> previous,
                      const CompressionOptions& options = {});
 
-// The least loss of any valid compression by brute force over the closed sets.
-// REQUIRES: job_count <= 20. Complexity O(K * 3^n).
-double ExactLoss(std::int32_t job_count, std::span<const ContentionEdge> edges,
-                 std::int32_t levels);
-
 }  // namespace yardmaster::crux

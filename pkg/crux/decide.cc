@@ -10,6 +10,7 @@
 #include "pkg/base/strings.h"
 #include "pkg/crux/baselines.h"
 #include "pkg/crux/contention.h"
+#include "pkg/crux/enumeration.h"
 #include "pkg/crux/intensity.h"
 
 namespace yardmaster::crux {
@@ -92,7 +93,8 @@ Solution ToSolution(const Problem& problem, const Plan& plan,
     job.intensity = plan.draft.traffic[j].intensity;
     job.correction = plan.priorities.correction[j];
     job.priority = plan.priorities.priority[j];
-    job.level = problem.jobs[j].flows.empty() ? usable.front() : usable[plan.levels[j]];
+    // Who sends nothing, or in the background only, needs no level.
+    job.level = job.communication_seconds > 0 ? usable[plan.levels[j]] : usable.front();
     job.paths = plan.draft.paths[j];
     solution.jobs.push_back(std::move(job));
   }

@@ -22,7 +22,7 @@
 #include "pkg/crux/path_selection.h"
 #include "pkg/crux/priority.h"
 #include "pkg/crux/problem.h"
-#include "pkg/crux/search.h"
+#include "pkg/crux/refine.h"
 
 namespace yardmaster::crux {
 

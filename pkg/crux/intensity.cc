@@ -1,17 +1,63 @@
 #include "pkg/crux/intensity.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace yardmaster::crux {
+namespace {
 
-void LoadCounter::Add(const Job& job, std::span<const std::int32_t> paths) {
-  touched_.clear();
+// Latest first, each once.
+std::vector<double> Starts(const Job& job) {
+  std::vector<double> starts;
+  for (const Flow& flow : job.flows) starts.push_back(StartOf(job, flow));
+  std::sort(starts.begin(), starts.end(), std::greater<>());
+  starts.erase(std::unique(starts.begin(), starts.end()), starts.end());
+  return starts;
+}
+
+}  // namespace
+
+double StartOf(const Job& job, const Flow& flow) {
+  return flow.communication_start.value_or(job.communication_start);
+}
+
+double FirstStart(const Job& job) {
+  double first = job.flows.empty() ? job.communication_start : 1;
+  for (const Flow& flow : job.flows) first = std::min(first, StartOf(job, flow));
+  return first;
+}
+
+bool StartsTogether(const Job& job) {
+  return std::all_of(job.flows.begin(), job.flows.end(), [&](const Flow& flow) {
+    return StartOf(job, flow) == StartOf(job, job.flows.front());
+  });
+}
+
+void LoadCounter::Add(const Job& job, std::span<const std::int32_t> paths,
+                      std::optional<double> start) {
   for (std::size_t f = 0; f < job.flows.size(); ++f) {
-    for (const std::int32_t link : job.flows[f].paths[paths[f]]) {
+    const Flow& flow = job.flows[f];
+    if (flow.background || (start && StartOf(job, flow) != *start)) continue;
+    if (counted_ == CountedFlows::kEveryIteration && flow.every_iterations > 1) continue;
+    const double bytes = MeanBytes(flow);
+    for (const std::int32_t link : flow.paths[paths[f]]) {
       if (bytes_[link] == 0) touched_.push_back(link);
-      bytes_[link] += job.flows[f].bytes;
+      bytes_[link] += bytes;
     }
   }
+}
+
+double LoadCounter::LongestSeconds() const {
+  double longest = 0;
+  for (const std::int32_t link : touched_) {
+    longest = std::max(longest, bytes_[link] / BytesPerSecond(problem_.links[link]));
+  }
+  return longest;
+}
+
+void LoadCounter::Clear() {
+  for (const std::int32_t link : touched_) bytes_[link] = 0;
+  touched_.clear();
 }
 
 std::vector<LinkSeconds> LoadCounter::Count(const Job& job, std::span<const std::int32_t> paths) {
@@ -21,19 +67,29 @@ std::vector<LinkSeconds> LoadCounter::Count(const Job& job, std::span<const std:
   loads.reserve(touched_.size());
   for (const std::int32_t link : touched_) {
     loads.push_back({link, bytes_[link] / BytesPerSecond(problem_.links[link])});
-    bytes_[link] = 0;
   }
+  Clear();
   return loads;
 }
 
 double LoadCounter::CommunicationSeconds(const Job& job, std::span<const std::int32_t> paths) {
   Add(job, paths);
-  double longest = 0;
-  for (const std::int32_t link : touched_) {
-    longest = std::max(longest, bytes_[link] / BytesPerSecond(problem_.links[link]));
-    bytes_[link] = 0;
-  }
+  const double longest = LongestSeconds();
+  Clear();
   return longest;
+}
+
+double LoadCounter::SpanSeconds(const Job& job, std::span<const std::int32_t> paths) {
+  if (StartsTogether(job)) return CommunicationSeconds(job, paths);
+  const std::vector<double> starts = Starts(job);
+  double span = 0;
+  for (const double start : starts) {
+    Add(job, paths, start);
+    if (touched_.empty()) continue;
+    span = std::max(span, (start - starts.back()) * job.compute_seconds + LongestSeconds());
+  }
+  Clear();
+  return span;
 }
 
 std::vector<LinkSeconds> LinkLoads(const Problem& problem, const Job& job,
@@ -51,9 +107,8 @@ double Intensity(const Job& job, double communication_seconds) {
   return communication_seconds > 0 ? job.flop_per_iteration / communication_seconds : 0;
 }
 
-double IterationSeconds(const Job& job, double communication_seconds) {
-  return std::max(job.compute_seconds,
-                  job.communication_start * job.compute_seconds + communication_seconds);
+double IterationSeconds(const Job& job, double span_seconds) {
+  return std::max(job.compute_seconds, FirstStart(job) * job.compute_seconds + span_seconds);
 }
 
 }  // namespace yardmaster::crux

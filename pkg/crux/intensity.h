@@ -1,10 +1,18 @@
 // Communication time and GPU intensity (section 2, Definition 2):
 //   t_j = max over links e of M_{j,e} / B_e        I_j = W_j / t_j
 // M_{j,e}: bytes of one iteration of job j on link e over the chosen paths; B_e: bytes per second.
+// A flow that runs in every n-th iteration counts with an n-th of its bytes, the mean; one in the
+// background does not count, since no iteration waits for it.
+//
+// Where flows of a job start at different instants, a link of it alone is done no sooner than
+//   max over k of (start_k + what flows that start at start_k or later keep it busy)
+// and the job's span is the longest of that over its links, from the first start on. With one start
+// it is t_j.
 // Thread safety: pure functions.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -14,28 +22,48 @@ namespace yardmaster::crux {
 
 inline double BytesPerSecond(const Link& link) { return link.gbps * 1e9 / 8; }
 
+// Fraction of compute after which `flow` of `job` may start.
+double StartOf(const Job& job, const Flow& flow);
+// The least of them; the job's own where it has no flow.
+double FirstStart(const Job& job);
+bool StartsTogether(const Job& job);
+
+// What a flow moves in an iteration, on average.
+inline double MeanBytes(const Flow& flow) { return flow.bytes / flow.every_iterations; }
+
 // How long a job alone keeps a link busy in one iteration.
 struct LinkSeconds {
   std::int32_t link = 0;
   double seconds = 0;
 };
 
+enum class CountedFlows {
+  kMean,            // as t_j counts them
+  kEveryIteration,  // only those that hold up every iteration
+};
+
 // Adds up what jobs put on links, one job after the other on the same scratch space.
 // Single threaded; `problem` must outlive it.
 class LoadCounter {
  public:
-  explicit LoadCounter(const Problem& problem) : problem_(problem), bytes_(problem.links.size()) {}
+  explicit LoadCounter(const Problem& problem, CountedFlows counted = CountedFlows::kMean)
+      : problem_(problem), counted_(counted), bytes_(problem.links.size()) {}
 
   // Sorted by link. `paths` has one entry per flow of `job`. Complexity: O(L log L) in the links
   // used.
   std::vector<LinkSeconds> Count(const Job& job, std::span<const std::int32_t> paths);
   // t_j alone, without the sorting.
   double CommunicationSeconds(const Job& job, std::span<const std::int32_t> paths);
+  double SpanSeconds(const Job& job, std::span<const std::int32_t> paths);
 
  private:
-  void Add(const Job& job, std::span<const std::int32_t> paths);
+  // Flows that start at `start`, or all.
+  void Add(const Job& job, std::span<const std::int32_t> paths, std::optional<double> start = {});
+  double LongestSeconds() const;
+  void Clear();
 
   const Problem& problem_;
+  const CountedFlows counted_;
   std::vector<double> bytes_;
   std::vector<std::int32_t> touched_;
 };
@@ -51,6 +79,6 @@ double CommunicationSeconds(const std::vector<LinkSeconds>& loads);
 double Intensity(const Job& job, double communication_seconds);
 
 // Length of an iteration with nobody in the way.
-double IterationSeconds(const Job& job, double communication_seconds);
+double IterationSeconds(const Job& job, double span_seconds);
 
 }  // namespace yardmaster::crux

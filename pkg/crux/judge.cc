@@ -65,11 +65,12 @@ double GroupJudge::Rate(std::span<const std::int32_t> jobs, const Paths& paths,
 }
 
 double GroupJudge::LoneRate(std::span<const std::int32_t> jobs, const Paths& paths) const {
+  // Without what does not run in every iteration, so that it stays a bound.
+  LoadCounter counter(problem_, CountedFlows::kEveryIteration);
   double rate = 0;
   for (const std::int32_t j : jobs) {
     const Job& job = problem_.jobs[j];
-    const double seconds = CommunicationSeconds(LinkLoads(problem_, job, paths[j]));
-    rate += job.flop_per_iteration / IterationSeconds(job, seconds);
+    rate += job.flop_per_iteration / IterationSeconds(job, counter.SpanSeconds(job, paths[j]));
   }
   return rate;
 }

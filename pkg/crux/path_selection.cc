@@ -65,7 +65,7 @@ std::vector<std::int32_t> FlowOrder(const Job& job) {
   std::vector<std::int32_t> order(job.flows.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
-    return job.flows[a].bytes > job.flows[b].bytes;
+    return MeanBytes(job.flows[a]) > MeanBytes(job.flows[b]);
   });
   return order;
 }
@@ -75,8 +75,8 @@ std::vector<std::int32_t> ChooseAlone(const Job& job, std::int32_t at_most, Link
   std::vector<std::int32_t> paths(job.flows.size(), 0);
   for (const std::int32_t f : FlowOrder(job)) {
     const Flow& flow = job.flows[f];
-    paths[f] = load.LeastCongested(flow.paths, flow.bytes, at_most);
-    load.Add(flow.paths[paths[f]], flow.bytes);
+    paths[f] = load.LeastCongested(flow.paths, MeanBytes(flow), at_most);
+    load.Add(flow.paths[paths[f]], MeanBytes(flow));
   }
   for (std::size_t f = 0; f < job.flows.size(); ++f) load.Clear(job.flows[f].paths[paths[f]]);
   return paths;
@@ -89,7 +89,8 @@ struct Estimate {
 
 Estimate EstimateOf(const Job& job, std::span<const std::int32_t> paths, LoadCounter& counter) {
   const double seconds = counter.CommunicationSeconds(job, paths);
-  return {Intensity(job, seconds), IterationSeconds(job, seconds)};
+  const double span = StartsTogether(job) ? seconds : counter.SpanSeconds(job, paths);
+  return {Intensity(job, seconds), IterationSeconds(job, span)};
 }
 
 bool HasPaths(const Job& job, const std::vector<std::int32_t>& paths) {
@@ -108,7 +109,7 @@ bool ReplaceJob(const Job& job, double period_seconds, double clearly_less, Link
   for (std::size_t f = 0; f < job.flows.size(); ++f) {
     const Flow& flow = job.flows[f];
     if (flow.paths.size() < 2) continue;
-    const double rate = flow.bytes / period_seconds;
+    const double rate = MeanBytes(flow) / period_seconds;
     load.Add(flow.paths[paths[f]], -rate);
     const std::int32_t best = load.LeastCongested(flow.paths, rate, flow.paths.size());
     const auto here = load.Congestion(flow.paths[paths[f]], rate);
@@ -128,7 +129,7 @@ void PlaceJob(const Job& job, double period_seconds, double hysteresis, LinkLoad
   if (!had_paths) paths.assign(job.flows.size(), 0);
   for (const std::int32_t f : FlowOrder(job)) {
     const Flow& flow = job.flows[f];
-    const double rate = flow.bytes / period_seconds;
+    const double rate = MeanBytes(flow) / period_seconds;
     const std::int32_t best = load.LeastCongested(flow.paths, rate, flow.paths.size());
     const bool keep =
         had_paths && load.Congestion(flow.paths[best], rate).first >=
@@ -174,7 +175,7 @@ Paths ReselectPaths(const Problem& problem, const Paths& previous,
     const Job& job = problem.jobs[j];
     const double period = EstimateOf(job, paths[j], counter).period_seconds;
     for (std::size_t f = 0; f < job.flows.size(); ++f) {
-      load.Add(job.flows[f].paths[paths[j][f]], job.flows[f].bytes / period);
+      load.Add(job.flows[f].paths[paths[j][f]], MeanBytes(job.flows[f]) / period);
     }
   }
   std::vector<std::int32_t> order(changed.begin(), changed.end());

@@ -4,6 +4,7 @@
 // Congestion of a path is the load of its fullest link with the flow on it, then the sum over its
 // links, then the lower index. The load of a link is the share of time it is busy: a job adds
 // M_{j,e} / (B_e * T_j), T_j being its iteration alone (a job that talks rarely congests little).
+// Here a flow in the background counts like any other.
 // Inside a job larger flows choose first. The order needs intensities before there are paths; they
 // come from each job's choice on an empty network.
 //

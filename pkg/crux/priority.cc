@@ -14,8 +14,7 @@ constexpr double kIterationsOfInterest = 100;
 constexpr double kStrictly = 1 - 1e-9;
 
 Rhythm RhythmOf(const Job& job, const JobTraffic& traffic, double link_seconds) {
-  return {job.compute_seconds, job.communication_start, traffic.communication_seconds,
-          link_seconds};
+  return {job.compute_seconds, FirstStart(job), traffic.communication_seconds, link_seconds};
 }
 
 std::vector<std::int32_t> OrderByPriority(std::span<const double> priority) {
@@ -26,55 +25,31 @@ std::vector<std::int32_t> OrderByPriority(std::span<const double> priority) {
   return order;
 }
 
-// Those with most bytes, most first.
-std::vector<std::size_t> ReferenceJobs(std::span<const JobTraffic> traffic, std::size_t count) {
-  std::vector<std::size_t> jobs(traffic.size());
-  std::iota(jobs.begin(), jobs.end(), 0);
-  count = std::min(count, jobs.size());
-  std::partial_sort(
-      jobs.begin(), jobs.begin() + static_cast<std::ptrdiff_t>(count), jobs.end(),
-      [&](std::size_t a, std::size_t b) {
-        return traffic[a].bytes != traffic[b].bytes ? traffic[a].bytes > traffic[b].bytes : a < b;
-      });
-  jobs.resize(count);
-  return jobs;
-}
-
-// Corrections against one reference job, or several.
-class References {
+// Corrections against the job with most traffic.
+class Reference {
  public:
-  References(const Problem& problem, std::span<const JobTraffic> traffic, PriorityMethod method)
-      : problem_(problem),
-        traffic_(traffic),
-        jobs_(ReferenceJobs(traffic, method == PriorityMethod::kReferences ? kReferenceJobs : 1)) {
-    for (const std::size_t r : jobs_) scale_.push_back(Against(jobs_[0], r));
+  Reference(const Problem& problem, std::span<const JobTraffic> traffic)
+      : problem_(problem), traffic_(traffic) {
+    for (std::size_t j = 1; j < traffic.size(); ++j) {
+      if (traffic[j].bytes > traffic[job_].bytes) job_ = j;
+    }
+    if (!traffic.empty()) rhythm_ = Alone(job_);
   }
 
   double CorrectionOf(std::size_t j) const {
-    if (jobs_.size() < 2) return jobs_.empty() ? 1 : Against(jobs_[0], j);
-    double logs = 0;
-    double bytes = 0;
-    for (std::size_t r = 0; r < jobs_.size(); ++r) {
-      const double weight = traffic_[jobs_[r]].bytes;
-      logs += weight * std::log(Against(jobs_[r], j) * scale_[r]);
-      bytes += weight;
-    }
-    return bytes > 0 ? std::clamp(std::exp(logs / bytes), kMinCorrection, kMaxCorrection) : 1;
+    if (j == job_ || traffic_[j].communication_seconds <= 0) return 1;
+    return CorrectionFactor(rhythm_, Alone(j));
   }
 
  private:
-  double Against(std::size_t reference, std::size_t j) const {
-    if (j == reference || traffic_[j].communication_seconds <= 0) return 1;
-    const auto alone = [&](std::size_t x) {
-      return RhythmOf(problem_.jobs[x], traffic_[x], traffic_[x].communication_seconds);
-    };
-    return CorrectionFactor(alone(reference), alone(j));
+  Rhythm Alone(std::size_t j) const {
+    return RhythmOf(problem_.jobs[j], traffic_[j], traffic_[j].communication_seconds);
   }
 
   const Problem& problem_;
   const std::span<const JobTraffic> traffic_;
-  const std::vector<std::size_t> jobs_;
-  std::vector<double> scale_;  // of each reference on the first one's scale
+  std::size_t job_ = 0;
+  Rhythm rhythm_;
 };
 
 Priorities FromCorrections(std::vector<double> correction, std::span<const JobTraffic> traffic) {
@@ -210,7 +185,7 @@ Priorities Improve(const Problem& problem, std::span<const JobTraffic> traffic,
 
 JobTraffic TrafficOf(const Job& job, const std::vector<LinkSeconds>& loads) {
   JobTraffic traffic;
-  for (const Flow& flow : job.flows) traffic.bytes += flow.bytes;
+  for (const Flow& flow : job.flows) traffic.bytes += MeanBytes(flow);
   traffic.communication_seconds = CommunicationSeconds(loads);
   traffic.intensity = Intensity(job, traffic.communication_seconds);
   return traffic;
@@ -264,9 +239,9 @@ Priorities FollowOrder(const Priorities& wanted, std::span<const double> intensi
 
 Priorities AssignPriorities(const Problem& problem, std::span<const JobTraffic> traffic,
                             std::span<const ContendingPair> pairs, PriorityMethod method) {
-  const References references(problem, traffic, method);
+  const Reference reference(problem, traffic);
   std::vector<double> correction;
-  for (std::size_t j = 0; j < traffic.size(); ++j) correction.push_back(references.CorrectionOf(j));
+  for (std::size_t j = 0; j < traffic.size(); ++j) correction.push_back(reference.CorrectionOf(j));
   Priorities priorities = FromCorrections(std::move(correction), traffic);
   if (method != PriorityMethod::kPairwise) return priorities;
   const std::vector<char> all(traffic.size(), 1);
@@ -276,12 +251,12 @@ Priorities AssignPriorities(const Problem& problem, std::span<const JobTraffic> 
 Priorities InsertPriorities(const Problem& problem, std::span<const JobTraffic> traffic,
                             std::span<const ContendingPair> pairs, PriorityMethod method,
                             std::span<const double> former, std::span<const std::int32_t> changed) {
-  const References references(problem, traffic, method);
+  const Reference reference(problem, traffic);
   std::vector<double> correction(former.begin(), former.end());
   std::vector<char> moves(traffic.size(), 0);
   for (const std::int32_t j : changed) {
     moves[j] = 1;
-    correction[j] = references.CorrectionOf(static_cast<std::size_t>(j));
+    correction[j] = reference.CorrectionOf(static_cast<std::size_t>(j));
   }
   Priorities priorities = FromCorrections(std::move(correction), traffic);
   if (method != PriorityMethod::kPairwise) return priorities;

@@ -1,5 +1,8 @@
 // Priority assignment (section 4.2): P_j = k_j * I_j, and the order that follows from it.
 //
+// A job whose flows start at several instants is played as if all of them started with the first;
+// docs/crux.md has what it was worth to play each at its own.
+//
 // kReference is the paper: one reference job (most bytes per iteration, k = 1), each other job
 // played against it on one link. kPairwise goes on from there and mends what the paper lists as its
 // limit, that one reference stands for every contender: each pair that really shares a link is
@@ -8,10 +11,6 @@
 // (linear ordering by insertion). Where the order departs from the paper's, P is changed as little
 // as a decreasing sequence allows (pooling adjacent violators on a logarithmic scale) and k = P / I
 // follows.
-//
-// kReferences stays with the paper's way but asks kReferenceJobs of them, those with most traffic:
-// the logarithm of k_j is the mean of what each of them gives (on the first one's scale), weighted
-// with its bytes. docs/crux.md has what it is worth.
 //
 // Complexity: a play is a bounded number of steps; n plays, and with kPairwise one per contending
 // pair, then O(sweeps * (E log E + n * moves)). Deterministic. Thread safety: pure functions.
@@ -27,9 +26,7 @@
 
 namespace yardmaster::crux {
 
-enum class PriorityMethod { kReference, kReferences, kPairwise };
-
-inline constexpr std::size_t kReferenceJobs = 3;
+enum class PriorityMethod { kReference, kPairwise };
 
 struct Priorities {
   std::vector<double> correction;
@@ -40,7 +37,7 @@ struct Priorities {
 
 // What the paper's two numbers of a job are computed from, on its chosen paths.
 struct JobTraffic {
-  double bytes = 0;  // of all flows
+  double bytes = 0;  // of all flows, in an iteration on average
   double communication_seconds = 0;
   double intensity = 0;
 };

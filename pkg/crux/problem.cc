@@ -15,6 +15,7 @@ constexpr double kMaxBytes = 1e21;
 constexpr double kMaxFlop = 1e30;
 constexpr double kMaxSeconds = 1e9;
 constexpr double kMinPositive = 1e-12;
+constexpr std::int32_t kMaxEveryIterations = 1'000'000;
 constexpr std::size_t kShortPath = 16;
 
 // Names the place an error is at. Text is made only when there is an error: a large problem has
@@ -67,10 +68,7 @@ class Checker {
     }
     YM_RETURN_IF_ERROR(CheckRange(at, "flopPerIteration", job.flop_per_iteration, kMaxFlop));
     YM_RETURN_IF_ERROR(CheckRange(at, "computeSeconds", job.compute_seconds, kMaxSeconds));
-    if (!(job.communication_start >= 0 && job.communication_start <= 1)) {
-      return Error(at, "communicationStart", StrCat("is ", job.communication_start),
-                   "it is a fraction of the compute time, from 0 to 1");
-    }
+    YM_RETURN_IF_ERROR(CheckStart(at, job.communication_start));
     if (job.flows.empty() && !options_.allow_jobs_without_flows) {
       return Error(at, "flows", "has no flow",
                    "a job that sends nothing needs no schedule; leave it out");
@@ -117,8 +115,19 @@ class Checker {
     return absl::OkStatus();
   }
 
+  absl::Status CheckStart(const Place& at, double start) const {
+    if (start >= 0 && start <= 1) return absl::OkStatus();  // NaN is not
+    return Error(at, "communicationStart", StrCat("is ", start),
+                 "it is a fraction of the compute time, from 0 to 1");
+  }
+
   absl::Status CheckFlow(Place at, const Flow& flow) const {
     YM_RETURN_IF_ERROR(CheckRange(at, "bytes", flow.bytes, kMaxBytes));
+    if (flow.communication_start) YM_RETURN_IF_ERROR(CheckStart(at, *flow.communication_start));
+    if (flow.every_iterations < 1 || flow.every_iterations > kMaxEveryIterations) {
+      return Error(at, "everyIterations", StrCat("is ", flow.every_iterations),
+                   StrCat("it runs in every n-th iteration, n from 1 to ", kMaxEveryIterations));
+    }
     if (flow.paths.empty()) {
       return Error(at, "paths", "has no candidate path", "give at least one");
     }

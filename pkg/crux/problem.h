@@ -54,10 +54,19 @@ class PathList {
   std::vector<std::uint32_t> ends_;
 };
 
+// Most flows run once in every iteration and hold it up until they are done. Storage does not:
+// checkpoints are written and data is loaded now and then, and mostly in the background.
 struct Flow {
   std::string id;
-  double bytes = 0;  // per iteration
+  double bytes = 0;  // each time it runs
   PathList paths;    // at least one
+  // Fraction of compute after which this flow may start; absent: the job's.
+  std::optional<double> communication_start = std::nullopt;
+  // Runs in every n-th iteration of its job, the n-th first.
+  std::int32_t every_iterations = 1;
+  // Carried below every level, and iterations do not wait for its end; only the one in which it is
+  // to run again does not begin before.
+  bool background = false;
 };
 
 struct Job {
@@ -66,7 +75,7 @@ struct Job {
   double flop_per_iteration = 0;   // W_j, summed over the job's GPUs
   double compute_seconds = 0;      // of one iteration
   double communication_start = 1;  // fraction of compute after which flows may start; 1: no overlap
-  std::vector<Flow> flows;         // all start together and once per iteration
+  std::vector<Flow> flows;         // start there, but for those that say otherwise
 };
 
 struct Problem {

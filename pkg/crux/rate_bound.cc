@@ -11,6 +11,8 @@ namespace {
 constexpr double kNothing = 1e-12;
 // Over what rounding can add up to.
 constexpr double kSlack = 1 + 1e-9;
+// Of rows and columns; few programs need one for each.
+constexpr std::size_t kPivotsPerLine = 8;
 
 // Dense simplex on a table scaled so that every variable lies in [0, 1]. The last column is the
 // right side, the last row what can still be gained.
@@ -36,9 +38,11 @@ class Table {
     tiny_ = kNothing * *std::max_element(gain_.begin(), gain_.end());
   }
 
-  // Bland's rule, which never runs in a circle.
-  double Solve() {
+  double Solve(std::size_t most_pivots) {
+    double most = 0;
+    for (std::size_t c = 0; c < columns_; ++c) most += gain_[c];
     for (std::size_t column = Entering(); column < columns_; column = Entering()) {
+      if (most_pivots-- == 0) return most;
       const std::size_t row = Leaving(column);
       if (row == rows_.size()) break;  // unbounded: every variable has a bound
       Pivot(row, column);
@@ -51,8 +55,6 @@ class Table {
     std::size_t best = columns_;
     for (std::size_t c = 0; c < columns_; ++c) {
       if (gain_[c] <= tiny_) continue;
-      // Largest gain first, lowest index once that may run in a circle.
-      if (pivots_ > 4 * rows_.size()) return c;
       if (best == columns_ || gain_[c] > gain_[best]) best = c;
     }
     return best;
@@ -71,7 +73,6 @@ class Table {
     return best;
   }
   void Pivot(std::size_t row, std::size_t column) {
-    ++pivots_;
     std::vector<double>& pivot = rows_[row];
     const double by = pivot[column];
     for (double& entry : pivot) entry /= by;
@@ -88,7 +89,6 @@ class Table {
   }
 
   std::size_t columns_;
-  std::size_t pivots_ = 0;
   double tiny_ = 0;
   std::vector<std::vector<double>> rows_;
   std::vector<double> gain_;
@@ -96,20 +96,20 @@ class Table {
 
 }  // namespace
 
-double Maximise(const LinearProgram& program) {
-  return program.value.empty() ? 0 : Table(program).Solve();
+double Maximise(const LinearProgram& program, std::size_t most_pivots) {
+  return program.value.empty() ? 0 : Table(program).Solve(most_pivots);
 }
 
 RateBound::RateBound(const Problem& problem, double window_seconds)
     : problem_(problem),
       window_seconds_(window_seconds),
-      counter_(problem),
+      counter_(problem, CountedFlows::kEveryIteration),
       left_(problem.links.size(), window_seconds) {}
 
-double RateBound::Alone(const Job& job, double communication_seconds) const {
-  const double first =
-      std::max((1 - job.communication_start) * job.compute_seconds, communication_seconds);
-  const double period = IterationSeconds(job, communication_seconds);
+double RateBound::Alone(const Job& job, std::span<const std::int32_t> paths) {
+  const double span = counter_.SpanSeconds(job, paths);
+  const double first = std::max((1 - FirstStart(job)) * job.compute_seconds, span);
+  const double period = IterationSeconds(job, span);
   const double rest = std::max(0.0, window_seconds_ - first);
   const double whole = std::floor(rest / period);
   return whole + std::min(1.0, (rest - whole * period) / job.compute_seconds);
@@ -121,14 +121,14 @@ void RateBound::Serve(const Served& served, const Paths& paths) {
     double flop_per_second;  // of the link's time
     double seconds;          // there are, at most
   };
-  double todo = served.flop_rate * window_seconds_;
+  double owed = served.flop_rate * window_seconds_;
   double possible = 0;
   std::vector<Source> sources;
   for (const std::int32_t j : served.jobs) {
     const Job& job = problem_.jobs[j];
     const auto loads = counter_.Count(job, paths[j]);
-    const double iterations = Alone(job, CommunicationSeconds(loads));
-    todo -= (1 - job.communication_start) * job.flop_per_iteration;
+    const double iterations = Alone(job, paths[j]);
+    owed -= (1 - FirstStart(job)) * job.flop_per_iteration;
     possible += iterations * job.flop_per_iteration;
     for (const LinkSeconds& load : loads) {
       sources.push_back(
@@ -146,7 +146,7 @@ void RateBound::Serve(const Served& served, const Paths& paths) {
       here += sources[end].seconds * sources[end].flop_per_second;
     }
     // Jobs that avoid the link may do all they can; the rest has to cross it.
-    double crosses = todo / kSlack - (possible - here);
+    double crosses = owed / kSlack - (possible - here);
     touched_.push_back(link);
     for (; s < end; ++s) {
       if (crosses <= 0) continue;
@@ -159,44 +159,60 @@ void RateBound::Serve(const Served& served, const Paths& paths) {
 
 double RateBound::Of(std::span<const std::int32_t> jobs, const Paths& paths,
                      std::span<const Served> served) {
-  struct Use {
-    std::int32_t link;
-    std::size_t column;
-    double seconds;
-  };
   for (const Served& others : served) Serve(others, paths);
   LinearProgram program;
   std::vector<Use> uses;
   double certain = 0;
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     const Job& job = problem_.jobs[jobs[i]];
-    const auto loads = counter_.Count(job, paths[jobs[i]]);
-    for (const LinkSeconds& load : loads) uses.push_back({load.link, i, load.seconds});
     program.value.push_back(job.flop_per_iteration);
-    program.most.push_back(Alone(job, CommunicationSeconds(loads)));
-    certain += (1 - job.communication_start) * job.flop_per_iteration;
+    program.most.push_back(Alone(job, paths[jobs[i]]));
+    certain += (1 - FirstStart(job)) * job.flop_per_iteration;
+    for (const LinkSeconds& load : counter_.Count(job, paths[jobs[i]])) {
+      uses.push_back({load.link, i, load.seconds, 0});
+    }
+    AddSeldomUses(job, paths[jobs[i]], i, program.most[i], uses);
   }
+  AddRows(uses, program);
+  const std::size_t most_pivots = kPivotsPerLine * (program.rows.size() + program.value.size());
+  for (const std::int32_t link : touched_) left_[link] = window_seconds_;
+  touched_.clear();
+  return kSlack * (certain + Maximise(program, most_pivots)) / window_seconds_;
+}
+
+void RateBound::AddSeldomUses(const Job& job, std::span<const std::int32_t> paths,
+                              std::size_t column, double most, std::vector<Use>& uses) const {
+  for (std::size_t f = 0; f < job.flows.size(); ++f) {
+    const Flow& flow = job.flows[f];
+    if (!flow.background && flow.every_iterations == 1) continue;
+    const double spared = flow.background ? 2 : 1;
+    if (most <= spared * flow.every_iterations) continue;
+    for (const std::int32_t link : flow.paths[paths[f]]) {
+      const double seconds = flow.bytes / BytesPerSecond(problem_.links[link]);
+      uses.push_back({link, column, seconds / flow.every_iterations, spared * seconds});
+    }
+  }
+}
+
+void RateBound::AddRows(std::vector<Use>& uses, LinearProgram& program) const {
   std::stable_sort(uses.begin(), uses.end(),
                    [](const Use& a, const Use& b) { return a.link < b.link; });
   for (std::size_t begin = 0; begin < uses.size();) {
     std::size_t end = begin;
     double busy = 0;
-    while (end < uses.size() && uses[end].link == uses[begin].link) {
+    double left = std::max(0.0, left_[uses[begin].link]);
+    for (; end < uses.size() && uses[end].link == uses[begin].link; ++end) {
       busy += uses[end].seconds * program.most[uses[end].column];
-      ++end;
+      left += uses[end].spared_seconds;
     }
-    const double left = std::max(0.0, left_[uses[begin].link]);
     if (busy > left) {
-      std::vector<double> row(jobs.size(), 0.0);
-      for (std::size_t u = begin; u < end; ++u) row[uses[u].column] = uses[u].seconds;
+      std::vector<double> row(program.value.size(), 0.0);
+      for (std::size_t u = begin; u < end; ++u) row[uses[u].column] += uses[u].seconds;
       program.rows.push_back(std::move(row));
       program.limit.push_back(left);
     }
     begin = end;
   }
-  for (const std::int32_t link : touched_) left_[link] = window_seconds_;
-  touched_.clear();
-  return kSlack * (certain + Maximise(program)) / window_seconds_;
 }
 
 }  // namespace yardmaster::crux

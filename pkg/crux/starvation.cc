@@ -41,7 +41,9 @@ class Fluid {
     LoadCounter counter(problem);
     for (std::size_t j = 0; j < problem.jobs.size(); ++j) {
       loads_.push_back(counter.Count(problem.jobs[j], solution.jobs[j].paths));
-      alone_.push_back(IterationSeconds(problem.jobs[j], CommunicationSeconds(loads_[j])));
+      const double span = counter.SpanSeconds(problem.jobs[j], solution.jobs[j].paths);
+      waits_.push_back(std::max(0.0, span - CommunicationSeconds(loads_[j])));
+      alone_.push_back(IterationSeconds(problem.jobs[j], span));
       period_.push_back(alone_[j]);
       presence_.emplace_back();
       for (const LinkSeconds& load : loads_[j]) presence_[j].push_back(load.seconds / alone_[j]);
@@ -95,7 +97,8 @@ class Fluid {
     }
     const double longest =
         stretched.empty() ? 0 : *std::max_element(stretched.begin(), stretched.end());
-    const double period = std::sqrt(period_[j] * IterationSeconds(problem_.jobs[j], longest));
+    const double period =
+        std::sqrt(period_[j] * IterationSeconds(problem_.jobs[j], waits_[j] + longest));
     for (double& seconds : stretched) seconds = std::min(1.0, seconds / period);
     return {period, std::move(stretched)};
   }
@@ -103,6 +106,7 @@ class Fluid {
   const Problem& problem_;
   std::vector<std::vector<LinkSeconds>> loads_;
   std::vector<std::vector<double>> presence_;  // share of time a job is transferring, per load
+  std::vector<double> waits_;                  // of its span, for flows that start late
   std::vector<double> alone_;
   std::vector<double> period_;
   std::vector<double> taken_;   // share of time a link is busy with higher levels

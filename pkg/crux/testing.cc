@@ -67,6 +67,12 @@ Problem RandomProblem(const RandomShape& shape, std::uint64_t seed) {
         links.resize(1 + random.Below(std::min(3, shape.links)));
         flow.paths.Add(links);
       }
+      if (shape.several_starts && random.Below(2) == 0) flow.communication_start = random.Unit();
+      if (shape.storage && random.Below(3) == 0) {
+        flow.every_iterations = static_cast<std::int32_t>(1 + random.Below(4));
+        flow.background = flow.every_iterations == 1 || random.Below(2) == 0;
+        flow.bytes *= flow.every_iterations;
+      }
       job.flows.push_back(std::move(flow));
     }
     problem.jobs.push_back(std::move(job));

@@ -29,6 +29,8 @@ struct RandomShape {
   std::int32_t levels = 3;
   std::int32_t flows = 2;       // at most, per job
   std::int32_t candidates = 2;  // at most, per flow
+  bool several_starts = false;  // every other flow starts at an instant of its own
+  bool storage = false;         // every third flow runs seldom, in the background, or both
 };
 Problem RandomProblem(const RandomShape& shape, std::uint64_t seed);
 

@@ -17,7 +17,7 @@
 #include "absl/status/statusor.h"
 
 #include "pkg/crux/judge.h"
-#include "pkg/crux/search.h"
+#include "pkg/crux/refine.h"
 #include "pkg/fabric/link_path.h"
 #include "pkg/placement/gang_planner.h"
 #include "pkg/plan/former_network.h"

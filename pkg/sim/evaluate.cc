@@ -9,13 +9,13 @@
 namespace yardmaster::sim {
 
 double DefaultWindow(const crux::Problem& problem, const crux::Solution* solution) {
+  crux::LoadCounter counter(problem);
   double slowest = 0;
   for (std::size_t j = 0; j < problem.jobs.size(); ++j) {
     const crux::Job& job = problem.jobs[j];
     const std::vector<std::int32_t> paths =
         solution != nullptr ? solution->jobs[j].paths : crux::SelectAlone(problem, job);
-    const double seconds = crux::CommunicationSeconds(crux::LinkLoads(problem, job, paths));
-    slowest = std::max(slowest, crux::IterationSeconds(job, seconds));
+    slowest = std::max(slowest, crux::IterationSeconds(job, counter.SpanSeconds(job, paths)));
   }
   return slowest * kDefaultIterations;
 }
@@ -23,13 +23,18 @@ double DefaultWindow(const crux::Problem& problem, const crux::Solution* solutio
 JobSpec SpecOf(const crux::Job& job, const crux::JobDecision& decision, JobStart start) {
   JobSpec spec;
   spec.compute_seconds = job.compute_seconds;
-  spec.communication_start = job.communication_start;
   spec.level = decision.level;
   spec.offset_seconds = decision.offset_seconds;
   spec.start = start;
   for (std::size_t f = 0; f < job.flows.size(); ++f) {
-    const auto path = job.flows[f].paths[decision.paths[f]];
-    spec.flows.push_back({job.flows[f].bytes, {path.begin(), path.end()}, 1});
+    const crux::Flow& flow = job.flows[f];
+    const auto path = flow.paths[decision.paths[f]];
+    spec.flows.push_back({flow.bytes,
+                          {path.begin(), path.end()},
+                          1,
+                          crux::StartOf(job, flow),
+                          flow.every_iterations,
+                          flow.background});
   }
   return spec;
 }

@@ -1,5 +1,6 @@
 #include "pkg/sim/evaluate.h"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 #include <numeric>
 
@@ -57,10 +58,17 @@ TEST(Evaluate, TheDefaultWindowIsAHundredIterationsOfTheSlowest) {
   EXPECT_EQ(Window(problem, {1, 0}, 0).window_seconds, 400);
 }
 
+// Half of the seeds have flows with starts of their own, every third storage traffic.
+crux::testing::RandomShape Varied(crux::testing::RandomShape shape, std::uint64_t seed) {
+  shape.several_starts = seed % 2 == 1;
+  shape.storage = seed % 3 == 1;
+  return shape;
+}
+
 TEST(PhaseJudge, AgreesWithTheSimulator) {
-  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+  for (std::uint64_t seed = 0; seed < 120; ++seed) {
     const crux::Problem problem = crux::testing::RandomProblem(
-        {.jobs = 5, .links = 5, .levels = 3, .flows = 3, .candidates = 2}, seed);
+        Varied({.jobs = 5, .links = 5, .levels = 3, .flows = 3, .candidates = 2}, seed), seed);
     Random random(seed);
     std::vector<std::int32_t> levels;
     for (std::size_t j = 0; j < problem.jobs.size(); ++j) {
@@ -89,9 +97,14 @@ TEST(PhaseJudge, AgreesWithTheSimulator) {
 }
 
 TEST(PhaseJudge, NoLevelsBeatTheBound) {
-  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+  for (std::uint64_t seed = 0; seed < 120; ++seed) {
     const crux::Problem problem = crux::testing::RandomProblem(
-        {.jobs = 5, .links = 4, .levels = 3, .flows = 2, .candidates = 2}, seed);
+        Varied({.jobs = 5, .links = 4, .levels = 3, .flows = 2, .candidates = 2}, seed), seed);
+    const bool background =
+        std::any_of(problem.jobs.begin(), problem.jobs.end(), [](const crux::Job& job) {
+          return std::any_of(job.flows.begin(), job.flows.end(),
+                             [](const crux::Flow& flow) { return flow.background; });
+        });
     const crux::Paths paths = crux::RandomPaths(problem, seed);
     PhaseJudge judge(problem, 40);
     const std::vector<std::int32_t> all = {0, 1, 2, 3, 4};
@@ -101,7 +114,9 @@ TEST(PhaseJudge, NoLevelsBeatTheBound) {
       std::vector<std::int32_t> levels;
       for (int j = 0; j < 5; ++j) levels.push_back(static_cast<std::int32_t>(random.Below(3)));
       const double rate = judge.FlopRate(all, paths, levels);
-      EXPECT_LE(rate, bound);
+      EXPECT_LE(rate, bound) << seed;
+      // What runs in the background depends on who is below.
+      if (background) continue;
       // Those of the highest level get done what they get done alone, and the rest what that
       // leaves.
       crux::Served first;
@@ -162,9 +177,9 @@ TEST(PhaseJudge, FlappingArrivalsSettle) {
 }
 
 TEST(Evaluate, NoPolicyBeatsTheExactOne) {
-  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+  for (std::uint64_t seed = 0; seed < 16; ++seed) {
     const crux::Problem problem = crux::testing::RandomProblem(
-        {.jobs = 4, .links = 4, .levels = 3, .flows = 2, .candidates = 2}, seed);
+        Varied({.jobs = 4, .links = 4, .levels = 3, .flows = 2, .candidates = 2}, seed), seed);
     crux::Options options;
     options.judge = MakeJudge();
     const auto exact = crux::Decide(problem, Policy::kExact, options);

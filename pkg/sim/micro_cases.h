@@ -8,7 +8,16 @@
 // overlap, bytes and FLOP per GPU are drawn uniformly; all bytes over one uplink alone take an
 // eighth to all of the compute time.
 //
-// Deterministic in `seed`. Thread safety: pure function.
+// The paper leaves two things out that can be added (they change nothing else of a case):
+//   several starts  of each ring a tenth to a half of the bytes is sent early, from a start drawn
+//   in
+//                   the first 30 % of compute on (activations), the rest as before (gradients)
+//   storage         each job writes a checkpoint every 4 to 16 iterations, which takes an uplink
+//                   half of its compute time to twice that, and waits for it or does not; or loads
+//                   data in every iteration, a twentieth to a fifth of its compute time; over one
+//                   of the Aggs, from or to a ToR drawn at random where the storage is
+//
+// Deterministic in `seed`. Thread safety: pure functions.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +26,11 @@
 
 namespace yardmaster::sim {
 
-crux::Problem MicroCase(std::uint64_t seed);
+struct MicroTraits {
+  bool several_starts = false;
+  bool storage = false;
+};
+
+crux::Problem MicroCase(std::uint64_t seed, const MicroTraits& traits = {});
 
 }  // namespace yardmaster::sim

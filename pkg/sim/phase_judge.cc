@@ -4,6 +4,7 @@
 #include <bit>
 #include <limits>
 #include <numeric>
+#include <tuple>
 #include <utility>
 
 #include "pkg/crux/intensity.h"
@@ -29,29 +30,51 @@ PhaseJudge::PhaseJudge(const crux::Problem& problem, double window_seconds, std:
       bound_(problem, window_seconds),
       max_events_(max_events) {}
 
+PhaseJudge::Job PhaseJudge::LoadJob(const crux::Job& job) {
+  Job state{job.compute_seconds,
+            job.flop_per_iteration / job.compute_seconds,
+            0,
+            0,
+            {},
+            0,
+            0,
+            0,
+            0,
+            0,
+            1};
+  for (const crux::Flow& flow : job.flows) {
+    const std::uint64_t bit = std::uint64_t{1} << flows_.size();
+    flows_.push_back({static_cast<std::int32_t>(jobs_.size()), flow.bytes, 0, 0});
+    state.flows |= bit;
+    if (flow.background) state.background |= bit;
+    const Batch batch{crux::StartOf(job, flow), flow.every_iterations, bit};
+    const auto at =
+        std::find_if(state.batches.begin(), state.batches.end(), [&](const Batch& other) {
+          return std::tie(other.start, other.every) >= std::tie(batch.start, batch.every);
+        });
+    const bool known =
+        at != state.batches.end() && at->start == batch.start && at->every == batch.every;
+    if (known) {
+      at->flows |= bit;
+    } else {
+      state.batches.insert(at, batch);
+    }
+  }
+  return state;
+}
+
 void PhaseJudge::Load(std::span<const std::int32_t> jobs, const crux::Paths& paths,
                       std::span<const std::int32_t> levels) {
   jobs_.clear();
   flows_.clear();
   active_ = 0;
+  std::uint64_t background = 0;
   for (const std::int32_t j : jobs) {
-    const crux::Job& job = problem_.jobs[j];
-    Job state{job.compute_seconds,
-              job.communication_start,
-              job.flop_per_iteration / job.compute_seconds,
-              0,
-              0,
-              0,
-              0,
-              0};
-    for (std::size_t f = 0; f < job.flows.size(); ++f) {
-      state.flows |= std::uint64_t{1} << flows_.size();
-      flows_.push_back({static_cast<std::int32_t>(jobs_.size()), job.flows[f].bytes, 0, 0});
-    }
+    Job job = LoadJob(problem_.jobs[j]);
     // At time 0 every job may begin to communicate.
-    state.compute_ends = (1 - state.start) * state.compute;
-    state.ready_at = state.flows != 0 ? 0 : kInfinity;
-    jobs_.push_back(state);
+    BeginIteration(job, 0, job.batches.empty() ? 0 : job.batches.front().start);
+    background |= job.background;
+    jobs_.push_back(std::move(job));
   }
   LoadLinks(jobs, paths);
   std::vector<std::int32_t> places(jobs.size());
@@ -63,8 +86,9 @@ void PhaseJudge::Load(std::span<const std::int32_t> jobs, const crux::Paths& pat
   for (std::size_t i = 0; i < places.size(); ++i) {
     const bool same = i > 0 && levels[jobs[places[i]]] == levels[jobs[places[i - 1]]];
     if (!same) level_flows_.push_back(0);
-    level_flows_.back() |= jobs_[places[i]].flows;
+    level_flows_.back() |= jobs_[places[i]].flows & ~background;
   }
+  level_flows_.push_back(background);
   rates_.clear();
   map_.clear();
   table_.assign(flows_.size() <= kTableFlows ? std::size_t{1} << flows_.size() : 0, -1);
@@ -96,11 +120,21 @@ void PhaseJudge::LoadLinks(std::span<const std::int32_t> jobs, const crux::Paths
   links_.erase(std::unique(links_.begin(), links_.end(), same), links_.end());
 }
 
-void PhaseJudge::BeginIteration(Job& job, double now) {
+void PhaseJudge::BeginIteration(Job& job, double now, double computed_share) {
   job.compute_began = now;
-  job.compute_ends = now + job.compute;
-  const double hidden = (1 - job.start) * job.compute;
-  job.ready_at = job.flows != 0 ? std::max(now, job.compute_ends - hidden) : kInfinity;
+  job.compute_ends = now + (1 - computed_share) * job.compute;
+  job.next = 0;
+  AwaitBatch(job, now);
+}
+
+// Sets when the next batch of this iteration starts. REQUIRES: the job computes.
+void PhaseJudge::AwaitBatch(Job& job, double now) {
+  const auto runs = [&](const Batch& batch) { return job.iteration % batch.every == 0; };
+  while (job.next < job.batches.size() && !runs(job.batches[job.next])) ++job.next;
+  job.ready_at = kInfinity;
+  if (job.next == job.batches.size()) return;
+  const double hidden = (1 - job.batches[job.next].start) * job.compute;
+  job.ready_at = std::max(now, job.compute_ends - hidden);
 }
 
 // Progressive filling: the link that can give its users least gives it to them, and so on.
@@ -162,24 +196,40 @@ void PhaseJudge::Advance(double now, double next) {
   });
 }
 
+bool PhaseJudge::StartBatch(Job& job, double now, double together) {
+  if (job.ready_at > together) return false;
+  const std::uint64_t flows = job.batches[job.next].flows;
+  active_ |= flows;
+  ForEachBit(flows, [&](int f) { flows_[f].remaining = flows_[f].bytes; });
+  ++job.next;
+  AwaitBatch(job, now);
+  return true;
+}
+
+bool PhaseJudge::IterationIsDone(const Job& job) const {
+  if (job.compute_ends < kInfinity || job.ready_at < kInfinity) return false;
+  std::uint64_t awaited = job.flows & ~job.background;
+  for (const Batch& batch : job.batches) {
+    // What is still written of the last time has to be done where it runs again.
+    if ((job.iteration + 1) % batch.every == 0) awaited |= batch.flows;
+  }
+  return (active_ & awaited) == 0;
+}
+
 void PhaseJudge::Settle(double now) {
   const double together = now + kSameInstant * std::max(1.0, now);
   for (Job& job : jobs_) {
     // Several of these can fall on one instant, in this order.
     for (bool again = true; again && !exhausted(); ++events_) {
-      again = false;
-      if (job.ready_at <= together) {
-        job.ready_at = kInfinity;
-        active_ |= job.flows;
-        ForEachBit(job.flows, [&](int f) { flows_[f].remaining = flows_[f].bytes; });
-      }
+      again = StartBatch(job, now, together);
+      if (again) continue;
       if (job.compute_ends <= together) {
         job.computed += now - job.compute_began;
         job.compute_ends = kInfinity;
       }
-      const bool idle = job.compute_ends == kInfinity && job.ready_at == kInfinity;
-      if (idle && (active_ & job.flows) == 0) {
-        BeginIteration(job, now);
+      if (IterationIsDone(job)) {
+        ++job.iteration;
+        BeginIteration(job, now, 0);
         again = job.ready_at <= together || job.compute_ends <= together;
       }
     }

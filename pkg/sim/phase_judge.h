@@ -50,21 +50,35 @@ class PhaseJudge final : public crux::Judge {
     double bytes_per_second;
     double left;
   };
+  // Flows of a job that start together, as a set.
+  struct Batch {
+    double start;  // fraction of compute
+    std::int32_t every;
+    std::uint64_t flows;
+  };
   struct Job {
     double compute;
-    double start;  // communication start
     double flop_per_second;
-    std::uint64_t flows;  // as a set
-    double ready_at;      // next time its flows start; infinite while they run
-    double compute_ends;  // infinite while it does not compute
+    std::uint64_t flows;         // as a set
+    std::uint64_t background;    // of them
+    std::vector<Batch> batches;  // by start
+    std::size_t next;            // batch
+    double ready_at;             // when that starts; infinite where there is none
+    double compute_ends;         // infinite while it does not compute
     double compute_began;
     double computed;
+    std::int64_t iteration;  // from 1
   };
 
   void Load(std::span<const std::int32_t> jobs, const crux::Paths& paths,
             std::span<const std::int32_t> levels);
   void LoadLinks(std::span<const std::int32_t> jobs, const crux::Paths& paths);
-  void BeginIteration(Job& job, double now);
+  Job LoadJob(const crux::Job& job);
+  static void BeginIteration(Job& job, double now, double computed_share);
+  static void AwaitBatch(Job& job, double now);
+  // Starts what is due; whether that was something.
+  bool StartBatch(Job& job, double now, double together);
+  bool IterationIsDone(const Job& job) const;
   double NextEvent(double now) const;
   void Advance(double now, double next);
   void Settle(double now);

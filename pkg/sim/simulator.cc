@@ -39,9 +39,15 @@ std::int32_t Simulator::AddJob(const JobSpec& spec) {
     state.links = flow.links;
     state.bytes = flow.bytes;
     state.weight = flow.weight;
-    state.level = spec.level;
+    state.level = flow.background ? kBackgroundLevel : spec.level;
+    state.start = flow.communication_start;
+    state.every = flow.every_iterations;
+    state.background = flow.background;
+    job.starts.push_back(flow.communication_start);
     flows_.push_back(std::move(state));
   }
+  std::sort(job.starts.begin(), job.starts.end());
+  job.starts.erase(std::unique(job.starts.begin(), job.starts.end()), job.starts.end());
   job.spec.flows.clear();  // lives in flows_ from here on
   jobs_.push_back(std::move(job));
   queue_.push({now_ + spec.offset_seconds, EventKind::kStart, index, 0});
@@ -68,6 +74,7 @@ void Simulator::SetLevel(std::int32_t job, std::int32_t level) {
   const std::int32_t higher = std::max(state.spec.level, level);
   state.spec.level = level;
   for (std::size_t f = state.first_flow; f < flows_.size() && flows_[f].job == job; ++f) {
+    if (flows_[f].background) continue;
     flows_[f].level = level;
     if (flows_[f].active) Reach(flows_[f].links, higher);
   }
@@ -96,6 +103,8 @@ void Simulator::DropStale() {
   while (!queue_.empty() && Stale(queue_.top())) queue_.pop();
 }
 
+double Simulator::Together() const { return now_ + kSameInstant * std::max(1.0, now_); }
+
 void Simulator::Apply(const Event& event) {
   switch (event.kind) {
     case EventKind::kStart:
@@ -119,36 +128,41 @@ void Simulator::Apply(const Event& event) {
 
 void Simulator::StartJob(std::int32_t job) {
   const JobSpec& spec = jobs_[job].spec;
-  if (spec.start == JobStart::kFresh) {
+  if (spec.start == JobStart::kFresh || jobs_[job].starts.empty()) {
     BeginIteration(job, now_ + spec.compute_seconds);
     return;
   }
-  BeginIteration(job, now_ + (1 - spec.communication_start) * spec.compute_seconds);
+  BeginIteration(job, now_ + (1 - jobs_[job].starts.front()) * spec.compute_seconds);
 }
 
 void Simulator::BeginIteration(std::int32_t job, double compute_done) {
   JobState& state = jobs_[job];
-  const double hidden = (1 - state.spec.communication_start) * state.spec.compute_seconds;
   state.computing = true;
   state.compute_began = now_;
+  state.compute_done = compute_done;
+  state.next_start = 0;
   state.flows_left = 0;
   for (std::size_t f = state.first_flow; f < flows_.size() && flows_[f].job == job; ++f) {
-    ++state.flows_left;
+    if (!flows_[f].background && flows_[f].RunsIn(state.iterations + 1)) ++state.flows_left;
   }
   queue_.push({compute_done, EventKind::kComputeDone, job, state.version});
-  if (state.flows_left == 0) return;
-  const double ready = compute_done - hidden;
-  if (ready <= now_) {
-    StartFlows(job);
-  } else {
-    queue_.push({ready, EventKind::kReady, job, state.version});
-  }
+  StartFlows(job);
 }
 
 void Simulator::StartFlows(std::int32_t job) {
-  for (std::size_t f = jobs_[job].first_flow; f < flows_.size() && flows_[f].job == job; ++f) {
-    flows_[f].remaining = flows_[f].bytes;
-    Activate(static_cast<std::int32_t>(f));
+  JobState& state = jobs_[job];
+  for (; state.next_start < state.starts.size(); ++state.next_start) {
+    const double start = state.starts[state.next_start];
+    const double ready = state.compute_done - (1 - start) * state.spec.compute_seconds;
+    if (ready > Together()) {
+      queue_.push({ready, EventKind::kReady, job, state.version});
+      return;
+    }
+    for (std::size_t f = state.first_flow; f < flows_.size() && flows_[f].job == job; ++f) {
+      if (flows_[f].start != start || !flows_[f].RunsIn(state.iterations + 1)) continue;
+      flows_[f].remaining = flows_[f].bytes;
+      Activate(static_cast<std::int32_t>(f));
+    }
   }
 }
 
@@ -158,13 +172,25 @@ void Simulator::FinishFlow(std::int32_t flow) {
   state.remaining = 0;
   state.updated = now_;
   Deactivate(flow);
-  --jobs_[state.job].flows_left;
+  if (!state.background) --jobs_[state.job].flows_left;
   EndIterationIfDone(state.job);
+}
+
+// One that the next iteration starts again, or that a job which has done all its iterations leaves.
+bool Simulator::WaitsForBackground(std::int32_t job) const {
+  const JobState& state = jobs_[job];
+  const bool last = state.spec.iterations > 0 && state.iterations + 1 >= state.spec.iterations;
+  for (std::size_t f = state.first_flow; f < flows_.size() && flows_[f].job == job; ++f) {
+    const FlowState& flow = flows_[f];
+    const bool runs = flow.background && flow.active;
+    if (runs && (last || flow.RunsIn(state.iterations + 2))) return true;
+  }
+  return false;
 }
 
 void Simulator::EndIterationIfDone(std::int32_t job) {
   JobState& state = jobs_[job];
-  if (state.computing || state.flows_left > 0) return;
+  if (state.computing || state.flows_left > 0 || WaitsForBackground(job)) return;
   ++state.iterations;
   if (state.spec.iterations > 0 && state.iterations >= state.spec.iterations) {
     state.running = false;
@@ -267,8 +293,7 @@ absl::Status Simulator::Step(double until) {
     return absl::OkStatus();
   }
   now_ = std::max(now_, queue_.top().at);
-  const double together = now_ + kSameInstant * std::max(1.0, now_);
-  for (DropStale(); !queue_.empty() && queue_.top().at <= together; DropStale()) {
+  for (DropStale(); !queue_.empty() && queue_.top().at <= Together(); DropStale()) {
     const Event event = queue_.top();
     queue_.pop();
     Apply(event);

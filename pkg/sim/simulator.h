@@ -1,8 +1,11 @@
 // A flow-level simulator of training jobs on links, driven by events.
 //
-// Model: a job repeats iterations of compute and communication; its flows all start when
-// `communication_start` of the compute is done; an iteration ends when its compute and all its
-// flows are done, and the next begins at once. Links serve levels strictly and preemptively, and
+// Model: a job repeats iterations of compute and communication; its flows start when
+// `communication_start` of the compute is done, each at its own fraction where it has one; an
+// iteration ends when its compute and its flows are done, and the next begins at once. A flow may
+// run in every n-th iteration only, the n-th first. A flow in the background is carried below every
+// level and holds up no iteration but the one in which it is to run again; a job with a number of
+// iterations ends when it is done too. Links serve levels strictly and preemptively, and
 // share fairly inside a level (fair_share.h). Time is in seconds, sizes in bytes, capacities in
 // Gbit/s.
 //
@@ -32,17 +35,22 @@ struct FlowSpec {
   double bytes = 0;                 // per iteration, > 0
   std::vector<std::int32_t> links;  // at least one
   double weight = 1;                // inside its level
+  double communication_start = 1;   // fraction of compute after which it starts
+  std::int32_t every_iterations = 1;
+  bool background = false;
 };
+
+// The level of flows in the background.
+inline constexpr std::int32_t kBackgroundLevel = -1;
 
 enum class JobStart {
   kFresh,               // the first iteration begins
-  kReadyToCommunicate,  // the first iteration stands where its flows may start
+  kReadyToCommunicate,  // the first iteration stands where its first flow may start
 };
 
 struct JobSpec {
   double compute_seconds = 0;
-  double communication_start = 1;
-  std::int32_t level = 0;
+  std::int32_t level = 0;  // >= 0
   std::vector<FlowSpec> flows;
   std::int64_t iterations = 0;  // 0: until it is removed
   double offset_seconds = 0;    // the job waits so long before it starts
@@ -107,6 +115,9 @@ class Simulator {
     double bytes = 0;
     double weight = 1;
     std::int32_t level = 0;
+    double start = 1;
+    std::int32_t every = 1;
+    bool background = false;
     bool active = false;
     double remaining = 0;
     double rate = 0;
@@ -114,6 +125,7 @@ class Simulator {
     double delivered = 0;
     std::uint32_t version = 0;
     std::uint64_t mark = 0;
+    bool RunsIn(std::int64_t iteration) const { return iteration % every == 0; }  // from 1
   };
   struct JobState {
     JobSpec spec;
@@ -121,7 +133,10 @@ class Simulator {
     bool running = false;
     bool computing = false;
     double compute_began = 0;
+    double compute_done = 0;
     double compute_seconds = 0;
+    std::vector<double> starts;  // of its flows, rising, each once
+    std::size_t next_start = 0;  // in the iteration under way
     std::int32_t flows_left = 0;
     std::int64_t iterations = 0;
     double finished = -1;
@@ -133,7 +148,11 @@ class Simulator {
   void Apply(const Event& event);
   void StartJob(std::int32_t job);
   void BeginIteration(std::int32_t job, double compute_done);
+  // Those that may start by now; enters the next instant at which some may.
   void StartFlows(std::int32_t job);
+  // Events at most so late happen now.
+  double Together() const;
+  bool WaitsForBackground(std::int32_t job) const;
   void FinishFlow(std::int32_t flow);
   void EndIterationIfDone(std::int32_t job);
   void Activate(std::int32_t flow);

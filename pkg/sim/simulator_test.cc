@@ -15,9 +15,12 @@ JobSpec Job(double compute, double start, double seconds, std::vector<std::int32
             std::int32_t level = 0) {
   JobSpec spec;
   spec.compute_seconds = compute;
-  spec.communication_start = start;
   spec.level = level;
-  spec.flows.push_back({seconds * 1e9, std::move(links), 1});
+  FlowSpec flow;
+  flow.bytes = seconds * 1e9;
+  flow.links = std::move(links);
+  flow.communication_start = start;
+  spec.flows.push_back(std::move(flow));
   return spec;
 }
 
@@ -41,6 +44,81 @@ TEST(Simulator, CommunicationThatIsHiddenCostsNothing) {
   const std::int32_t job = simulator.AddJob(spec);
   ASSERT_TRUE(simulator.RunUntil(100).ok());
   EXPECT_DOUBLE_EQ(simulator.Totals(job).finished_seconds, 14);
+}
+
+TEST(Simulator, FlowsOfAJobStartAtTheirOwnInstants) {
+  Simulator simulator({8, 8});
+  // Early: 1 s of traffic at 1 s. Late: 3 s at 3 s on another link, hidden but for 2 s.
+  JobSpec spec = Job(4, 0.25, 1, {0});
+  spec.flows.push_back(Job(4, 0.75, 3, {1}).flows[0]);
+  spec.iterations = 10;
+  const std::int32_t job = simulator.AddJob(spec);
+  ASSERT_TRUE(simulator.RunUntil(0.5).ok());
+  EXPECT_EQ(simulator.RateOf(job, 0), 0);
+  ASSERT_TRUE(simulator.RunUntil(1.5).ok());
+  EXPECT_EQ(simulator.RateOf(job, 0), 1e9);
+  EXPECT_EQ(simulator.RateOf(job, 1), 0);
+  ASSERT_TRUE(simulator.RunUntil(3.5).ok());
+  EXPECT_EQ(simulator.RateOf(job, 0), 0);
+  EXPECT_EQ(simulator.RateOf(job, 1), 1e9);
+  ASSERT_TRUE(simulator.RunUntil(1000).ok());
+  EXPECT_DOUBLE_EQ(simulator.Totals(job).finished_seconds, 10 * 6);
+}
+
+TEST(Simulator, AFlowOfEveryThirdIterationHoldsUpEveryThird) {
+  Simulator simulator({8, 8});
+  JobSpec spec = Job(1, 1, 1, {0});
+  spec.flows.push_back(Job(1, 1, 5, {1}).flows[0]);
+  spec.flows[1].every_iterations = 3;
+  spec.iterations = 9;
+  const std::int32_t job = simulator.AddJob(spec);
+  ASSERT_TRUE(simulator.RunUntil(4.5).ok());
+  EXPECT_EQ(simulator.RateOf(job, 1), 0);
+  ASSERT_TRUE(simulator.RunUntil(1000).ok());
+  EXPECT_DOUBLE_EQ(simulator.Totals(job).finished_seconds, 3 * (2 + 2 + 6));
+  EXPECT_DOUBLE_EQ(simulator.Totals(job).flow_bytes[1], 15e9);
+}
+
+TEST(Simulator, ABackgroundFlowIsAwaitedOnlyWhereItRunsAgain) {
+  // Iterations of 2 s; every second one begins to write for 3 s when its compute ends, which is
+  // done before the next but one begins.
+  Simulator in_time({8, 8});
+  JobSpec spec = Job(1, 1, 1, {0});
+  spec.flows.push_back(Job(1, 1, 3, {1}).flows[0]);
+  spec.flows[1].every_iterations = 2;
+  spec.flows[1].background = true;
+  spec.iterations = 6;
+  const std::int32_t quick = in_time.AddJob(spec);
+  ASSERT_TRUE(in_time.RunUntil(1000).ok());
+  // The last one begins at 11 and is awaited.
+  EXPECT_DOUBLE_EQ(in_time.Totals(quick).finished_seconds, 14);
+  // Written for 9 s, it is late: after the one at 3-12 the fourth iteration begins at 12 instead of
+  // 6, writes at 13-22, the sixth begins at 22, writes at 23-32.
+  Simulator late({8, 8});
+  spec.flows[1].bytes = 9e9;
+  const std::int32_t slow = late.AddJob(spec);
+  ASSERT_TRUE(late.RunUntil(1000).ok());
+  EXPECT_DOUBLE_EQ(late.Totals(slow).finished_seconds, 32);
+  EXPECT_DOUBLE_EQ(late.Totals(slow).flow_bytes[1], 27e9);
+}
+
+TEST(Simulator, TheBackgroundIsCarriedBelowEveryLevel) {
+  Simulator simulator({8});
+  JobSpec writer = Job(1, 1, 4, {0}, 7);
+  writer.flows[0].background = true;
+  writer.start = JobStart::kReadyToCommunicate;
+  const std::int32_t a = simulator.AddJob(writer);
+  JobSpec low = Job(1, 1, 2, {0}, 0);
+  low.start = JobStart::kReadyToCommunicate;
+  const std::int32_t b = simulator.AddJob(low);
+  ASSERT_TRUE(simulator.RunUntil(1).ok());
+  EXPECT_EQ(simulator.RateOf(a, 0), 0);
+  EXPECT_EQ(simulator.RateOf(b, 0), 1e9);
+  simulator.SetLevel(a, 3);
+  ASSERT_TRUE(simulator.RunUntil(1.5).ok());
+  EXPECT_EQ(simulator.RateOf(a, 0), 0);
+  ASSERT_TRUE(simulator.RunUntil(2.5).ok());
+  EXPECT_EQ(simulator.RateOf(a, 0), 1e9);
 }
 
 TEST(Simulator, TwoOfOneLevelShareALinkEqually) {

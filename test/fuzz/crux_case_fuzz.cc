@@ -1,6 +1,6 @@
 // Case files of `kubectl yardmaster crux`: whatever the bytes, reading ends in a problem or an
-// error; a problem that was accepted is always decided, and the decision keeps its promises and is
-// a fixed point.
+// error; a problem that was accepted is always decided, the decision keeps its promises and is a
+// fixed point, and a simulated window of it ends.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -10,6 +10,7 @@
 #include "pkg/cli/crux_case.h"
 #include "pkg/crux/contention.h"
 #include "pkg/crux/decide.h"
+#include "pkg/sim/evaluate.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace yardmaster;  // NOLINT: a program of one function
@@ -28,6 +29,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (!crux::IsValidCompression(solution->edges, levels)) std::abort();
     cli::CruxAnswer(*problem, *solution, 0).dump();
     if (policy != crux::Policy::kCrux) continue;
+    sim::EvaluateOptions window;
+    window.simulator.max_events = 5000;
+    const auto evaluation = sim::Evaluate(*problem, *solution, window);
+    if (evaluation.ok() ? !(evaluation->utilisation >= 0 && evaluation->utilisation <= 1 + 1e-6)
+                        : !absl::IsResourceExhausted(evaluation.status())) {
+      std::abort();
+    }
     // Told that this holds, it decides the same again.
     crux::Options options;
     options.previous = *solution;
