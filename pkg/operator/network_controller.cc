@@ -11,7 +11,6 @@
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/crux/intensity.h"
-#include "pkg/operator/network_profiles.h"
 #include "pkg/sim/evaluate.h"
 #include "pkg/sim/phase_judge.h"
 #include "pkg/workload/traffic.h"
@@ -135,12 +134,16 @@ void NetworkController::ReadFaults(const api::Fabric& fabric, plan::Snapshot& sn
 }
 
 void NetworkController::ReadProfiles(plan::Snapshot& snapshot, Input& input, RoundReport& report) {
+  transfers_.KeepOnly(snapshot);
   for (plan::JobState& job : snapshot.jobs) {
     const auto members = input.pods.find(job.job.key.text());
     MeasuredJob measured;
     if (job.job.profile.measured) measured.source = api::NetworkSource::kMeasured;
     if (members != input.pods.end()) {
-      measured = ApplyProfile(members->second, snapshot.network->spec().rails, job);
+      const auto former = former_.find(job.job.key);
+      measured = ApplyProfile(members->second, snapshot.network->spec(),
+                              former == former_.end() ? std::nullopt : former->second.share,
+                              transfers_, job);
     }
     for (const std::string& problem : measured.problems) report.problems.push_back(problem);
     input.measured.push_back(std::move(measured));

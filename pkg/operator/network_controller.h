@@ -29,6 +29,7 @@
 #include "pkg/operator/network_evidence.h"
 #include "pkg/operator/network_faults.h"
 #include "pkg/operator/network_former.h"
+#include "pkg/operator/network_profiles.h"
 #include "pkg/operator/network_starvation.h"
 #include "pkg/operator/network_writes.h"
 #include "pkg/plan/former_network.h"
@@ -131,6 +132,7 @@ class NetworkController {
 
   bool knows_former_ = false;
   plan::FormerNetwork former_;
+  LoneTransfers transfers_;
   FaultWatch faults_;
   EvidenceWatch evidence_;
   StarvationWatch starvation_;

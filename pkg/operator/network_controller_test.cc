@@ -1,5 +1,6 @@
 #include "pkg/operator/network_controller.h"
 
+#include <cmath>
 #include <gtest/gtest.h>
 #include <map>
 #include <set>
@@ -594,6 +595,7 @@ TEST_F(NetworkControllerTest, MeasuredProfilesAreBlendedAndGarbageCountsAsNotMea
   AddGang("a", 0, 1);
   Settle();
   const double analytic = NetworkOf("a")["flopPerIteration"];
+  const double by_bytes = NetworkOf("a")["communicationSeconds"];
   api::ProfileReport measured;
   measured.samples = 10;
   measured.flop = analytic;  // of one worker, so four times as much in all
@@ -604,12 +606,16 @@ TEST_F(NetworkControllerTest, MeasuredProfilesAreBlendedAndGarbageCountsAsNotMea
   EXPECT_EQ(NetworkOf("a")["source"], "Blended");
   const double blended = NetworkOf("a")["flopPerIteration"];
   EXPECT_NEAR(blended, 2 * analytic, 1e-6 * analytic);  // half of the way, logarithmically
+  const auto seconds = [&] { return NetworkOf("a")["communicationSeconds"].get<double>(); };
+  EXPECT_NEAR(seconds(), std::sqrt(by_bytes * 1), 1e-6);
   measured.samples = 1000;
   Annotate(kube::Pods(), "team", "a-2", api::kProfileAnnotation,
            api::EncodeProfileReport(measured));
   Settle();
   EXPECT_EQ(NetworkOf("a")["source"], "Measured");
   EXPECT_NEAR(NetworkOf("a")["flopPerIteration"].get<double>(), 4 * analytic, 1e-6 * analytic);
+  EXPECT_NEAR(seconds(), 1, 1e-6);
+  EXPECT_NEAR(NetworkOf("a")["intensity"].get<double>(), 4 * analytic, 1e-6 * analytic);
   for (const char* garbage :
        {"", "{}", "nonsense", R"({"version":1,"samples":5,"flop":-1})",
         R"({"version":1,"samples":5,"flop":1e300})", R"({"version":2,"samples":5})"}) {

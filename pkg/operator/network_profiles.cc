@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 #include "pkg/api/names.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
+#include "pkg/plan/flow_problem.h"
 #include "pkg/workload/traffic.h"
 
 namespace yardmaster::op {
@@ -28,13 +30,17 @@ std::optional<double> MedianOf(const std::vector<api::ProfileReport>& reports, F
   return Median(std::move(values));
 }
 
-// What one GPU sends to other hosts in an iteration, by the job's own profile.
-double SentBytesPerGpu(const plan::JobState& state, int rails) {
+// Held back by less is not told from undisturbed.
+constexpr double kUndisturbed = 0.98;
+
+// By the job's own profile.
+workload::NetworkEstimate EstimateOf(const plan::JobState& state, const fabric::FabricSpec& spec) {
+  const auto connections =
+      workload::ConnectionsOf(state.job, state.assignment->host_of_rank, spec.rails);
   double bytes = 0;
-  for (const auto& c : workload::ConnectionsOf(state.job, state.assignment->host_of_rank, rails)) {
-    bytes += c.bytes;
-  }
-  return bytes / (static_cast<double>(state.job.workers) * state.job.gpus_per_worker);
+  for (const auto& c : connections) bytes += c.bytes;
+  return {plan::LoneSeconds(connections, spec),
+          bytes / (static_cast<double>(state.job.workers) * state.job.gpus_per_worker)};
 }
 
 }  // namespace
@@ -63,8 +69,23 @@ std::optional<JobMeasurement> Combine(const std::vector<api::ProfileReport>& rep
   return out;
 }
 
-MeasuredJob ApplyProfile(const std::map<int, std::shared_ptr<const api::Pod>>& members, int rails,
-                         plan::JobState& job) {
+std::optional<double> LoneTransfers::Believe(const workload::JobKey& job,
+                                             std::optional<double> measured,
+                                             std::optional<double> share) {
+  if (measured && (!share || *share >= kUndisturbed)) seconds_[job] = *measured;
+  const auto at = seconds_.find(job);
+  return measured && at != seconds_.end() ? std::optional(at->second) : std::nullopt;
+}
+
+void LoneTransfers::KeepOnly(const plan::Snapshot& snapshot) {
+  std::set<workload::JobKey> there;
+  for (const plan::JobState& job : snapshot.jobs) there.insert(job.job.key);
+  std::erase_if(seconds_, [&](const auto& entry) { return there.count(entry.first) == 0; });
+}
+
+MeasuredJob ApplyProfile(const std::map<int, std::shared_ptr<const api::Pod>>& members,
+                         const fabric::FabricSpec& spec, std::optional<double> share,
+                         LoneTransfers& transfers, plan::JobState& job) {
   MeasuredJob out;
   if (job.job.profile.measured) out.source = api::NetworkSource::kMeasured;
   std::vector<api::ProfileReport> reports;
@@ -80,13 +101,13 @@ MeasuredJob ApplyProfile(const std::map<int, std::shared_ptr<const api::Pod>>& m
                                     MessageOf(report.status())));
     }
   }
-  const auto measured = Combine(reports, job.job.workers, job.job.gpus_per_worker);
+  auto measured = Combine(reports, job.job.workers, job.job.gpus_per_worker);
   if (!measured || !job.assignment) return out;
   out.iteration_seconds = measured->iteration_seconds;
-  workload::NetworkEstimate estimate;
-  estimate.sent_bytes_per_gpu = SentBytesPerGpu(job, rails);
+  std::optional<double>& seconds = measured->measurement.communication_seconds;
+  seconds = transfers.Believe(job.job.key, seconds, share);
   const workload::BlendedProfile blended =
-      workload::BlendProfile(job.job, measured->measurement, estimate);
+      workload::BlendProfile(job.job, measured->measurement, EstimateOf(job, spec));
   if (blended.source == workload::ProfileSource::kAnalytic) return out;
   job.job.profile = blended.profile;
   // Estimates are filled in already, and are not to be made anew from the blended numbers.

@@ -3,7 +3,12 @@
 //
 // Of every quantity the median over the reporting workers counts, so that one worker's nonsense
 // does not move the job; FLOP and bytes of workers that report nothing are taken to be the same. A
-// report that cannot be read counts as not made. Thread safety: pure functions.
+// report that cannot be read counts as not made.
+//
+// Communication time is asked for free of contention, and workers cannot tell. A job that waits for
+// others would look less intense for it, get a lower level and wait longer; so its time counts only
+// while the plan predicts that nobody holds it back, and the last such time afterwards.
+// Thread safety: values and pure functions.
 #pragma once
 
 #include <map>
@@ -15,6 +20,7 @@
 #include "pkg/api/outcome_json.h"
 #include "pkg/api/pod.h"
 #include "pkg/api/profile_report.h"
+#include "pkg/fabric/spec.h"
 #include "pkg/plan/snapshot.h"
 #include "pkg/workload/profile.h"
 
@@ -36,9 +42,24 @@ struct MeasuredJob {
   std::vector<std::string> problems;
 };
 
+// Communication times that were measured free of contention, by job. Single threaded.
+class LoneTransfers {
+ public:
+  // What counts now. `share`: of its lone rate, as last predicted; nothing where no prediction was
+  // made, which is taken for undisturbed.
+  std::optional<double> Believe(const workload::JobKey& job, std::optional<double> measured,
+                                std::optional<double> share);
+  // Drops the jobs that are not in the snapshot.
+  void KeepOnly(const plan::Snapshot& snapshot);
+
+ private:
+  std::map<workload::JobKey, double> seconds_;
+};
+
 // Blends what `members` report into the job's profile. Jobs that nobody reports on stay as they
-// are.
-MeasuredJob ApplyProfile(const std::map<int, std::shared_ptr<const api::Pod>>& members, int rails,
-                         plan::JobState& job);
+// are. `share` as in LoneTransfers.
+MeasuredJob ApplyProfile(const std::map<int, std::shared_ptr<const api::Pod>>& members,
+                         const fabric::FabricSpec& spec, std::optional<double> share,
+                         LoneTransfers& transfers, plan::JobState& job);
 
 }  // namespace yardmaster::op

@@ -1,6 +1,8 @@
 #include "pkg/plan/flow_problem.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "pkg/base/strings.h"
 
@@ -18,6 +20,17 @@ int FlowSource::CandidateOf(std::span<const LinkId> links) const {
     if (way.empty() ? links.size() == 2 : way[0] == links[1]) return i;
   }
   return -1;
+}
+
+double LoneSeconds(const std::vector<Connection>& connections, const fabric::FabricSpec& spec) {
+  std::map<std::pair<fabric::HostId, int>, double> sent;
+  double most = 0;
+  for (const Connection& c : connections) {
+    double& bytes = sent[{c.from_host, c.from_rail}];
+    bytes += c.bytes;
+    most = std::max(most, bytes);
+  }
+  return most / (1e9 / 8 * spec.nic_gbps * spec.nic_ports);
 }
 
 FlowProblem::FlowProblem(const Network& network, const std::vector<std::uint8_t>& unusable,
@@ -41,6 +54,10 @@ void FlowProblem::AddJob(int plan_index, const workload::Job& job,
   out.communication_start = profile.communication_start;
   for (std::size_t c = 0; c < mine.connections.size(); ++c) {
     AddFlows(static_cast<int>(c), mine, out);
+  }
+  const double by_bytes = LoneSeconds(mine.connections, network_.spec());
+  if (profile.communication_seconds > 0 && by_bytes > 0) {
+    for (crux::Flow& flow : out.flows) flow.bytes *= profile.communication_seconds / by_bytes;
   }
   jobs_.push_back(std::move(mine));
   problem_.jobs.push_back(std::move(out));

@@ -5,6 +5,8 @@
 // carry half. A flow's candidates are the uplinks of its ToR whose way is up (all of them up to
 // max_candidates, else so many spread over them), begun elsewhere for every host; where later
 // switches have a choice of their own, the candidate takes one of them for the load estimate.
+// Where a job's communication time was measured, the bytes of its flows are scaled alike, so that
+// alone on a whole network they take that time: what a job asks of a link is then measured too.
 // Deterministic. Thread safety: none while jobs are added. Lifetimes: network and `unusable`
 // outlive it.
 #pragma once
@@ -47,6 +49,11 @@ struct JobFlows {
   std::vector<workload::Connection> connections;
   std::vector<FlowSource> flows;  // as in the Crux job
 };
+
+// How long the busiest NIC of a job sends in an iteration: its communication without contention, by
+// its bytes.
+double LoneSeconds(const std::vector<workload::Connection>& connections,
+                   const fabric::FabricSpec& spec);
 
 class FlowProblem {
  public:

@@ -33,6 +33,7 @@ FormerNetwork Remember(const Plan& plan, const Snapshot& snapshot, const FormerN
     entry.bytes = job.network->bytes;
     entry.flop_per_iteration = job.network->flop_per_iteration;
     entry.compute_seconds = job.network->compute_seconds;
+    entry.share = job.network->share;
     of_job[static_cast<std::size_t>(job.job)] = &entry;
   }
   for (const PathAssignment& path : plan.paths) {

@@ -14,6 +14,7 @@
 #include <compare>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "pkg/fabric/link_path.h"
@@ -51,6 +52,7 @@ struct FormerJob {
   double bytes = 0;
   double flop_per_iteration = 0;
   double compute_seconds = 0;
+  std::optional<double> share;  // of its lone rate, as predicted
   std::map<FlowKey, FormerFlow> flows;
 };
 

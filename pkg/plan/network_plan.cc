@@ -79,9 +79,10 @@ class NetworkPlanner {
         StateOf(plan_.jobs[static_cast<std::size_t>(job.plan_index)]).job.key);
     return at == options_.input.former->end() ? nullptr : &at->second;
   }
-  double BytesOf(const JobFlows& job) const {
+  // As the planner counts them: scaled where the communication time was measured.
+  static double BytesOf(const crux::Job& job) {
     double bytes = 0;
-    for (const Connection& c : job.connections) bytes += c.bytes;
+    for (const crux::Flow& flow : job.flows) bytes += flow.bytes;
     return bytes;
   }
 
@@ -111,7 +112,7 @@ class NetworkPlanner {
         decision.paths.push_back(kept.candidate);
         changed |= kept.candidate < 0;
       }
-      if (former != nullptr && HasOtherTraffic(job, *former, flows_.problem().jobs[j])) {
+      if (former != nullptr && HasOtherTraffic(*former, flows_.problem().jobs[j])) {
         changed = traffic_changed_ = true;
       }
       if (changed) changed_.push_back(static_cast<std::int32_t>(j));
@@ -121,8 +122,8 @@ class NetworkPlanner {
     plan_.network.changed_jobs = static_cast<int>(changed_.size());
   }
 
-  bool HasOtherTraffic(const JobFlows& job, const FormerJob& former, const crux::Job& now) const {
-    return Differs(former.bytes, BytesOf(job)) ||
+  static bool HasOtherTraffic(const FormerJob& former, const crux::Job& now) {
+    return Differs(former.bytes, BytesOf(now)) ||
            Differs(former.flop_per_iteration, now.flop_per_iteration) ||
            Differs(former.compute_seconds, now.compute_seconds);
   }
@@ -166,7 +167,7 @@ class NetworkPlanner {
       network.level = decision.level;
       network.correction = decision.correction;
       network.compute_seconds = flows_.problem().jobs[j].compute_seconds;
-      network.bytes = BytesOf(job);
+      network.bytes = BytesOf(flows_.problem().jobs[j]);
     }
   }
 
@@ -194,18 +195,6 @@ class NetworkPlanner {
   bool traffic_changed_ = false;
 };
 
-// How long the busiest NIC of a job sends in an iteration: its communication without contention.
-double LoneSeconds(const std::vector<Connection>& connections, const fabric::FabricSpec& spec) {
-  std::map<std::pair<HostId, int>, double> sent;
-  double most = 0;
-  for (const Connection& c : connections) {
-    double& bytes = sent[{c.from_host, c.from_rail}];
-    bytes += c.bytes;
-    most = std::max(most, bytes);
-  }
-  return most / (1e9 / 8 * spec.nic_gbps * spec.nic_ports);
-}
-
 }  // namespace
 
 void PlanNetwork(const Snapshot& snapshot, const PlanOptions& options, Plan& plan) {
@@ -220,9 +209,11 @@ std::vector<double> PredictedUplinkLoad(const Snapshot& snapshot) {
     if (!state.assignment) continue;
     const auto connections =
         workload::ConnectionsOf(state.job, state.assignment->host_of_rank, spec.rails);
-    const double seconds = LoneSeconds(connections, spec);
-    if (seconds <= 0) continue;
     const workload::Profile profile = workload::CompleteProfile(state.job);
+    const double by_bytes = LoneSeconds(connections, spec);
+    if (by_bytes <= 0) continue;
+    const double seconds =
+        profile.communication_seconds > 0 ? profile.communication_seconds : by_bytes;
     const double weight =
         profile.flop_per_iteration / seconds / std::max(profile.compute_seconds, seconds);
     for (const Connection& c : connections) {

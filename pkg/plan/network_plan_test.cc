@@ -107,6 +107,17 @@ class NetworkPlanTest : public ::testing::Test {
   FormerNetwork former_;
 };
 
+TEST_F(NetworkPlanTest, AMeasuredCommunicationTimeTakesThePlaceOfWhatTheBytesTake) {
+  const double by_bytes = Next().jobs[0].network->communication_seconds;
+  snapshot_.jobs[0].job.profile.communication_seconds = 3 * by_bytes;
+  const Plan plan = Next();
+  EXPECT_EQ(plan.network.changed_jobs, 1);
+  EXPECT_NEAR(plan.jobs[0].network->communication_seconds, 3 * by_bytes, 1e-9);
+  EXPECT_NEAR(plan.jobs[0].network->intensity,
+              plan.jobs[0].network->flop_per_iteration / (3 * by_bytes), 1);
+  EXPECT_NEAR(plan.jobs[1].network->communication_seconds, by_bytes, 1e-9);
+}
+
 TEST_F(NetworkPlanTest, PlanningAgainChangesNothing) {
   const Plan first = Next();
   ASSERT_FALSE(first.paths.empty());
