@@ -46,7 +46,7 @@ http::Handler Answer(metrics::Histogram seconds,
 extender::GangPlanner::Options PlannerOptions(const ExtenderOptions& options) {
   extender::GangPlanner::Options planner;
   planner.preemption.enabled = options.preemption;
-  planner.taint_promised_hosts = options.taint_promised_hosts;
+  planner.taints.enabled = options.taint_promised_hosts;
   return planner;
 }
 

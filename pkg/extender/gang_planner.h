@@ -11,10 +11,11 @@
 //   1. gangs for complete sets of pods          (a Gang without assignments holds nothing)
 //   2. decisions to stop gangs are carried on   (what they free is planned in this pass)
 //   3. the View is published                    (filter knows every committed slot)
-//   4. replacements, then new gangs, each: plan, verify, ONE status write, View again
-//   5. for what still waits: new decisions      (one status write; carried on by the next pass)
-//   6. release: pods of committed gangs are pinned and ungated, after the View that lets them in
-//   7. taints of promised hosts                 (a second fence; filter keeps the promise already)
+//   4. replacements, then the queue in its order. Each job gets its place (plan, verify, ONE status
+//      write), or a decision to stop others for it (one status write, carried on by the next pass;
+//      what it is to get is kept from the jobs behind it), or is told why not. View again
+//   5. release: pods of committed gangs are pinned and ungated, after the View that lets them in
+//   6. taints of promised hosts                 (a second fence; filter keeps the promise already)
 // A write that conflicts drops its gang until the next pass, which sees the newer version.
 //
 // Thread safety: one thread calls Pass. Lifetimes: everything passed in outlives the planner.
@@ -24,11 +25,16 @@
 #include <memory>
 
 #include "pkg/base/clock.h"
+#include "pkg/extender/adoption_step.h"
+#include "pkg/extender/budget_reader.h"
 #include "pkg/extender/gatherer.h"
 #include "pkg/extender/ledger.h"
 #include "pkg/extender/pass.h"
+#include "pkg/extender/placement_step.h"
 #include "pkg/extender/pod_release.h"
+#include "pkg/extender/preemption_decider.h"
 #include "pkg/extender/preemption_step.h"
+#include "pkg/extender/taint_step.h"
 #include "pkg/extender/view.h"
 #include "pkg/kube/client.h"
 #include "pkg/plan/planner.h"
@@ -41,10 +47,10 @@ class GangPlanner {
  public:
   struct Options {
     std::size_t release_threads = 8;
+    std::size_t eviction_threads = 8;
     plan::PlanOptions plan = {};
-    PreemptionStep::Options preemption = {};
-    bool taint_promised_hosts = true;
-    std::size_t taint_changes_per_pass = 200;  // the rest follows in the next ones
+    PreemptionDecider::Options preemption = {};
+    TaintStep::Options taints = {};
   };
   using MayWrite = Ledger::MayWrite;
   using Publish = std::function<void(std::shared_ptr<const View>)>;
@@ -66,27 +72,21 @@ class GangPlanner {
   void PublishView(PassState& pass);
   void FinishGangs(PassState& pass);
   void MarkReleased(PassState& pass);
-  void AdoptRunning(PassState& pass);
-  void Adopt(PassState& pass, const NameKey& key, const std::vector<std::string>& hosts);
-  void MarkDegraded(PassState& pass);
-  void ReplaceLost(PassState& pass);
-  void ReplaceRanks(PassState& pass, int job, const std::vector<int>& lost);
-  void PlaceWaiting(PassState& pass);
-  void TaintHosts(PassState& pass);
-  bool Commit(PassState& pass, int job, const placement::GangPlan& plan, bool may_use_backup);
-  void TellNotPlaced(PassState& pass, int job, const placement::GangPlan& plan);
 
   kube::Client& client_;
   state::WorldCache& cache_;
   const Clock& clock_;
   Publish publish_;
-  Notify notify_;
-  Options options_;
   Ledger ledger_;
   Gatherer gatherer_;
   state::SnapshotBuilder builder_;
+  BudgetReader budgets_;
   PreemptionStep preemption_;
+  PreemptionDecider decider_;
+  AdoptionStep adoption_;
+  PlacementStep placement_;
   PodRelease release_;
+  TaintStep taints_;
   bool ledger_read_ = false;  // since this process began to lead
 };
 

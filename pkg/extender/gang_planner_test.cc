@@ -277,6 +277,66 @@ TEST_F(GangPlannerTest, AJobThatHasWaitedLongEnoughReservesHostsThatOthersAreRef
   EXPECT_FALSE(Placed("small"));
 }
 
+TEST_F(GangPlannerTest, APreemptibleJobRunsOnReservedHostsUntilTheyAreNeeded) {
+  AddJob("running", 2, R"({"data": {"within": "Segment", "mode": "Required"}})");
+  PassOfANewProcess();
+  RunReleasedPods();
+  clock_.Advance(1'000'000'000);
+  AddJob("big", 6, "{}", {{"reserveAfterSeconds", 60}});
+  AddJob("filler", 4, "{}", {{"preemptible", true}});
+  const PassReport report = PassOfANewProcess();
+  EXPECT_TRUE(report.errors.empty()) << Join(report.errors, "\n");
+  EXPECT_FALSE(Placed("big"));
+  EXPECT_TRUE(Placed("filler"));
+}
+
+TEST_F(GangPlannerTest, AProcessThatStaysSeesWhatOneThatHasJustStartedSees) {
+  Process stays(*this, /*leader=*/false);
+  const auto compare = [&] {
+    PassOfANewProcess(/*leader=*/false);
+    const auto fresh = view_;
+    stays.Pass();
+    const plan::Snapshot& a = view_->snapshot();
+    const plan::Snapshot& b = fresh->snapshot();
+    EXPECT_EQ(a.cluster.hosts, b.cluster.hosts);
+    ASSERT_EQ(a.jobs.size(), b.jobs.size());
+    for (std::size_t j = 0; j < a.jobs.size(); ++j) {
+      EXPECT_EQ(a.jobs[j].job.key, b.jobs[j].job.key);
+      EXPECT_EQ(a.jobs[j].lost_ranks, b.jobs[j].lost_ranks);
+      ASSERT_EQ(a.jobs[j].assignment.has_value(), b.jobs[j].assignment.has_value());
+      if (a.jobs[j].assignment) {
+        EXPECT_EQ(a.jobs[j].assignment->host_of_rank, b.jobs[j].assignment->host_of_rank);
+      }
+      EXPECT_EQ(view_->FindNote(a.jobs[j].job.key)->waiting,
+                fresh->FindNote(a.jobs[j].job.key)->waiting);
+    }
+  };
+  AddJob("a", 3);
+  compare();
+  PassOfANewProcess();
+  compare();
+  RunReleasedPods();
+  AddJob("b", 2);
+  AddJob("c", 9);
+  compare();
+  const std::string lost = Slots("a")[1]["host"];
+  AddNode(lost[1] - '0', lost[3] - '0', /*ready=*/false);
+  DeletePod("a-1");
+  MakeMissingPods();
+  compare();
+  PassOfANewProcess();
+  compare();
+  ASSERT_TRUE(client_.Delete({kube::Nodes(), "", lost, ""}, {}).ok());
+  Finish("b");
+  compare();
+  PassOfANewProcess();
+  AddFabric();
+  compare();
+  AddNode(lost[1] - '0', lost[3] - '0');
+  for (int rank = 0; rank < 3; ++rank) DeletePod(StrCat("a-", rank));
+  compare();
+}
+
 TEST_F(GangPlannerTest, AJobOfAPriorityClassHasItsPriority) {
   AddJob("a", 1);
   json pod = *client_.Find(kube::Pods(), "team", "a-0");

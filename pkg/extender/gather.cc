@@ -81,6 +81,15 @@ void AssignRanks(const std::vector<api::RankBase>& bases, GatheredGang& gang) {
   }
 }
 
+std::vector<PodPtr> Evictable(const GatheredGang* gang) {
+  std::vector<PodPtr> pods;
+  if (gang == nullptr) return pods;
+  for (const GangMember& member : gang->members) {
+    if (!member.pod->gated() && !member.pod->metadata.deleted_ms) pods.push_back(member.pod);
+  }
+  return pods;
+}
+
 absl::StatusOr<std::optional<api::Gang>> MakeGang(const GatheredGang& gathered,
                                                   const api::TrainingJob* job) {
   if (gathered.members.empty()) return std::optional<api::Gang>();

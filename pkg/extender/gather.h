@@ -67,6 +67,9 @@ absl::StatusOr<std::optional<api::Gang>> MakeGang(const GatheredGang& gathered,
 // Every rank 0 .. workers-1 has exactly one member. REQUIRES: AssignRanks.
 inline bool IsComplete(const GatheredGang& gang, int workers) { return gang.whole == workers; }
 
+// Pods that run or may start at any moment, without those that are on their way out. None of null.
+std::vector<PodPtr> Evictable(const GatheredGang* gang);
+
 // Some member is on a node already.
 inline bool AnyBound(const GatheredGang& gang) {
   return gang.unbound < static_cast<int>(gang.members.size());

@@ -15,6 +15,7 @@
 #include "pkg/base/strings.h"
 #include "pkg/extender/gang_planner.h"
 #include "pkg/kube/fake_client.h"
+#include "pkg/kube/object.h"
 
 namespace yardmaster::extender {
 
@@ -144,33 +145,61 @@ class PlannerFixture : public ::testing::Test {
   static GangPlanner::Options OneThread() {
     GangPlanner::Options options;
     options.release_threads = 1;
-    options.preemption.eviction_threads = 1;
+    options.eviction_threads = 1;
+    options.taints.threads = 1;
     return options;
   }
 
-  // What a process that has just started would see.
-  PassReport PassOfANewProcess(bool leader = true) {
-    state::WorldCache cache;
-    for (const json& o : client_.All(kube::Nodes())) cache.Deliver(state::Kind::kNode, o);
-    for (const json& o : client_.All(kube::Pods())) cache.Deliver(state::Kind::kPod, o);
-    for (const json& o : client_.All(kube::TrainingJobs())) {
-      cache.Deliver(state::Kind::kTrainingJob, o);
+  // A process that stays: its caches live on from pass to pass.
+  class Process {
+   public:
+    Process(PlannerFixture& cluster, bool leader)
+        : cluster_(cluster),
+          planner_(
+              cluster.client_, cache_, cluster.clock_, [leader] { return leader; },
+              [&cluster](auto view) { cluster.view_ = std::move(view); },
+              [&cluster](const Notice& notice) { cluster.notices_.push_back(notice); },
+              OneThread()) {}
+    // Sees everything as it is now; view and notices go to the fixture.
+    PassReport Pass() {
+      Read(state::Kind::kNode, kube::Nodes());
+      Read(state::Kind::kPod, kube::Pods());
+      Read(state::Kind::kTrainingJob, kube::TrainingJobs());
+      Read(state::Kind::kGang, kube::Gangs());
+      Read(state::Kind::kFabric, kube::Fabrics());
+      return planner_.Pass();
     }
-    for (const json& o : client_.All(kube::Gangs())) cache.Deliver(state::Kind::kGang, o);
-    for (const json& o : client_.All(kube::Fabrics())) cache.Deliver(state::Kind::kFabric, o);
-    GangPlanner planner(
-        client_, cache, clock_, [leader] { return leader; },
-        [this](auto view) { view_ = std::move(view); },
-        [this](const Notice& notice) { notices_.push_back(notice); }, OneThread());
-    return planner.Pass();
-  }
+
+   private:
+    void Read(state::Kind kind, const kube::Resource& resource) {
+      std::map<std::string, json> now;
+      for (const json& object : client().All(resource)) {
+        now[kube::KeyOf(object)] = object;
+        cache_.Deliver(kind, object);
+      }
+      for (const auto& [key, object] : seen_[kind]) {
+        if (now.count(key) == 0) cache_.Remove(kind, object);
+      }
+      seen_[kind] = std::move(now);
+    }
+    kube::FakeClient& client() { return cluster_.client_; }
+
+    PlannerFixture& cluster_;
+    state::WorldCache cache_;
+    GangPlanner planner_;
+    std::map<state::Kind, std::map<std::string, json>> seen_;
+  };
+
+  // What a process that has just started would see.
+  PassReport PassOfANewProcess(bool leader = true) { return Process(*this, leader).Pass(); }
 
   static bool Gated(const json& pod) {
     return pod["spec"].contains("schedulingGates") && !pod["spec"]["schedulingGates"].empty();
   }
   static std::string PinnedTo(const json& pod) {
     const json::json_pointer at(
-        "/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/"
+        "/spec/affinity/nodeAffinity/"
+        "requiredDuringSchedulingIgnoredDuringExecution/"
         "nodeSelectorTerms/0/matchFields/0/values/0");
     return pod.contains(at) ? pod[at].get<std::string>() : "";
   }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <mutex>
-#include <set>
 #include <utility>
 
 #include "nlohmann/json.hpp"
@@ -12,7 +11,6 @@
 #include "pkg/base/strings.h"
 #include "pkg/extender/budgets.h"
 #include "pkg/extender/gang_status.h"
-#include "pkg/plan/verifier.h"
 
 namespace yardmaster::extender {
 
@@ -33,49 +31,8 @@ bool WaitsInFull(const PassState& pass, const api::Gang& gang) {
   return gang.status.committed() || IsComplete(*gathered, gang.job.workers);
 }
 
-// Pods that run or may start at any moment, without those that are on their way out.
-std::vector<PodPtr> ToEvict(const GatheredGang* gathered) {
-  std::vector<PodPtr> pods;
-  if (gathered == nullptr) return pods;
-  for (const GangMember& member : gathered->members) {
-    if (!member.pod->gated() && !member.pod->metadata.deleted_ms) pods.push_back(member.pod);
-  }
-  return pods;
-}
-
 bool AllGated(const GatheredGang* gathered) {
   return gathered == nullptr || gathered->gated == static_cast<int>(gathered->members.size());
-}
-
-// Takes a gang off its hosts.
-void RemoveAssignment(plan::Snapshot& snapshot, int index) {
-  plan::JobState& job = snapshot.jobs[static_cast<std::size_t>(index)];
-  if (!job.assignment) return;
-  for (fabric::HostId id : job.assignment->host_of_rank) {
-    if (!id.valid()) continue;
-    placement::HostState& host = snapshot.cluster.hosts[id.index()];
-    host.free_gpus = static_cast<std::int16_t>(
-        std::min<int>(host.gpus, host.free_gpus + job.job.gpus_per_worker));
-  }
-  job.assignment.reset();
-}
-
-// Which budgets cover the gang's pods. Pods that two of them cover cannot be evicted.
-void ReadBudgets(const std::vector<api::DisruptionBudget>& budgets, const std::vector<PodPtr>& pods,
-                 plan::JobState& job) {
-  std::vector<int> covered(budgets.size(), 0);
-  for (const PodPtr& pod : pods) {
-    int covering = 0;
-    for (std::size_t b = 0; b < budgets.size(); ++b) {
-      if (!budgets[b].Covers(pod->metadata.namespace_name, pod->metadata.labels)) continue;
-      ++covered[b];
-      ++covering;
-    }
-    if (covering > 1) job.may_be_preempted = false;
-  }
-  for (std::size_t b = 0; b < budgets.size(); ++b) {
-    if (covered[b] > 0) job.budgets.push_back({static_cast<int>(b), covered[b]});
-  }
 }
 
 // The other 429: the API server is busy.
@@ -90,17 +47,16 @@ std::string NameOf(const api::Gang& gang) {
 
 }  // namespace
 
-PreemptionStep::PreemptionStep(kube::Client& client, state::WorldCache& cache, Ledger& ledger,
-                               const Clock& clock, Notify notify, Options options)
+PreemptionStep::PreemptionStep(kube::Client& client, BudgetReader& budgets, Ledger& ledger,
+                               const Clock& clock, Notify notify, std::size_t eviction_threads)
     : client_(client),
-      cache_(cache),
+      budgets_(budgets),
       ledger_(ledger),
       clock_(clock),
       notify_(std::move(notify)),
-      options_(options) {}
+      eviction_threads_(eviction_threads) {}
 
 void PreemptionStep::CarryOn(PassState& pass) {
-  budgets_.reset();
   std::vector<NameKey> keys;
   for (const auto& [key, gang] : pass.gangs) {
     if (gang->status.preemption) keys.push_back(key);
@@ -120,7 +76,7 @@ void PreemptionStep::CarryOnOne(PassState& pass, const NameKey& key) {
     if (Holding(pass, victim) == nullptr) continue;
     holding.push_back({victim.namespace_name, victim.name});
     pass.stopping.insert(holding.back());
-    const std::vector<PodPtr> pods = ToEvict(pass.GatheredOf(holding.back()));
+    const std::vector<PodPtr> pods = Evictable(pass.GatheredOf(holding.back()));
     evict.insert(evict.end(), pods.begin(), pods.end());
   }
   if (holding.empty()) {
@@ -132,7 +88,7 @@ void PreemptionStep::CarryOnOne(PassState& pass, const NameKey& key) {
   }
   if (!evict.empty()) {
     // All or none: what a budget forbids now is not begun.
-    const auto* budgets = Budgets(pass);
+    const auto* budgets = budgets_.Read(pass.report);
     if (budgets == nullptr) return;
     std::string refused = WhyNotEvictable(*budgets, evict);
     if (refused.empty()) refused = Evict(pass, evict);
@@ -171,7 +127,7 @@ bool PreemptionStep::Tell(PassState& pass, const NameKey& key, const api::Gang& 
 std::string PreemptionStep::Evict(PassState& pass, const std::vector<PodPtr>& pods) {
   std::mutex mutex;
   std::string refused;
-  ParallelFor(pods.size(), options_.eviction_threads, [&](std::size_t i) {
+  ParallelFor(pods.size(), eviction_threads_, [&](std::size_t i) {
     const api::ObjectMeta& pod = pods[i]->metadata;
     {
       std::lock_guard lock(mutex);
@@ -268,149 +224,6 @@ void PreemptionStep::KeepHosts(PassState& pass) {
       if (host.valid()) snapshot.cluster.hosts[host.index()].reserved_for = static_cast<int>(i);
     }
   }
-}
-
-bool PreemptionStep::MayDecide(const PassState& pass, const api::Gang& gang) const {
-  if (!gang.job.may_preempt || gang.status.preemption) return false;
-  if (pass.stopping.count(KeyOf(gang.metadata)) != 0) return false;
-  const api::Condition* last =
-      api::FindCondition(gang.status.conditions, api::kPreemptingCondition);
-  return last == nullptr || last->reason != "EvictionRefused" ||
-         clock_.WallMs() - last->transition_ms >= options_.pause_ms;
-}
-
-// The cluster once every decision so far is carried out, with what budgets say of the others.
-plan::Snapshot PreemptionStep::AfterDecisions(PassState& pass) {
-  plan::Snapshot after = *pass.snapshot;
-  const auto* budgets = Budgets(pass);
-  if (budgets != nullptr) {
-    for (const api::DisruptionBudget& budget : *budgets) {
-      after.budgets.push_back(
-          {StrCat(budget.metadata.namespace_name, "/", budget.metadata.name),
-           static_cast<int>(std::max<std::int64_t>(0, budget.disruptions_allowed))});
-    }
-  }
-  for (std::size_t i = 0; i < after.jobs.size(); ++i) {
-    plan::JobState& job = after.jobs[i];
-    if (!job.assignment) continue;
-    const NameKey key = KeyOf(pass.GangOf(static_cast<int>(i)).metadata);
-    if (pass.stopping.count(key) != 0) {
-      RemoveAssignment(after, static_cast<int>(i));
-    } else if (budgets == nullptr) {
-      job.may_be_preempted = false;
-    } else {
-      ReadBudgets(*budgets, ToEvict(pass.GatheredOf(key)), job);
-    }
-  }
-  return after;
-}
-
-const std::vector<api::DisruptionBudget>* PreemptionStep::Budgets(PassState& pass) {
-  if (budgets_) return &*budgets_;
-  const auto list = kube::ListAll(client_, {kube::PodDisruptionBudgets(), "", "", ""});
-  if (!list.ok()) {
-    pass.report.errors.push_back(MessageOf(list.status()));
-    return nullptr;
-  }
-  budgets_.emplace();
-  for (const kube::ObjectPtr& object : list->items) {
-    auto budget = api::DecodeDisruptionBudget(*object);
-    if (budget.ok()) budgets_->push_back(*std::move(budget));
-  }
-  return &*budgets_;
-}
-
-bool PreemptionStep::Record(PassState& pass, plan::Snapshot& after, int job,
-                            const plan::Preemption& decision) {
-  const std::shared_ptr<const api::Gang> gang = pass.gangs.at(KeyOf(pass.GangOf(job).metadata));
-  std::vector<PodPtr> pods;
-  api::GangStatus status = gang->status;
-  status.preemption.emplace();
-  status.preemption->started_ms = clock_.WallMs() / 1000 * 1000;
-  for (int index : decision.victims) {
-    const api::Gang& victim = pass.GangOf(index);
-    status.preemption->victims.push_back(
-        {victim.metadata.namespace_name, victim.metadata.name, victim.metadata.uid});
-    const std::vector<PodPtr> theirs = ToEvict(pass.GatheredOf(KeyOf(victim.metadata)));
-    pods.insert(pods.end(), theirs.begin(), theirs.end());
-  }
-  // Each may go alone, but perhaps not all of them under one budget.
-  const auto* budgets = Budgets(pass);
-  if (budgets == nullptr || !WhyNotEvictable(*budgets, pods).empty()) return false;
-  const auto& before = after.jobs[static_cast<std::size_t>(job)].assignment;
-  std::set<fabric::HostId> hosts;
-  for (std::size_t rank = 0; rank < decision.gang.host_of_rank.size(); ++rank) {
-    const fabric::HostId host = decision.gang.host_of_rank[rank];
-    if (!before || before->host_of_rank[rank] != host) hosts.insert(host);
-  }
-  for (fabric::HostId host : hosts) status.preemption->hosts.push_back(after.places->name(host));
-  for (int victim : decision.victims) RemoveAssignment(after, victim);
-  const absl::Status sound = plan::VerifyPlacement(after, job, decision.gang.host_of_rank,
-                                                   /*may_use_backup=*/before.has_value());
-  if (!sound.ok()) {
-    pass.report.errors.push_back(
-        StrCat("Gang ", gang->metadata.name,
-               ": a preemption did not pass the verifier and was dropped: ", MessageOf(sound)));
-    return false;
-  }
-  const std::string& text = decision.why;
-  api::SetCondition(status.conditions,
-                    {api::kPreemptingCondition, api::ConditionStatus::kTrue, "StoppingGangs", text,
-                     gang->metadata.generation, 0},
-                    clock_.WallMs());
-  if (!ledger_.Write(pass, *gang, status)) return false;
-  ++pass.report.preemptions;
-  for (const api::VictimReference& victim : status.preemption->victims) {
-    pass.stopping.insert({victim.namespace_name, victim.name});
-  }
-  for (fabric::HostId host : hosts) {
-    after.cluster.hosts[host.index()].reserved_for = job;
-    pass.snapshot->cluster.hosts[host.index()].reserved_for = job;
-  }
-  notify_({gang->owner, gang->metadata.namespace_name, false, "Preempting", text});
-  return true;
-}
-
-void PreemptionStep::Decide(PassState& pass, const std::vector<int>& waiting) {
-  for (int index : waiting) GiveUpIfInVain(pass, index);
-  if (!options_.enabled || clock_.SteadyMs() < next_try_ms_) return;
-  std::optional<plan::Snapshot> after;
-  int tries = 0;
-  for (int index : waiting) {
-    const plan::JobState& job = pass.snapshot->jobs[static_cast<std::size_t>(index)];
-    const api::Gang& gang = pass.GangOf(index);
-    if (tries == options_.tries_per_pass || !job.problems.empty() || !MayDecide(pass, gang)) {
-      continue;
-    }
-    const bool anyone = std::any_of(
-        pass.snapshot->jobs.begin(), pass.snapshot->jobs.end(), [&](const plan::JobState& other) {
-          return other.assignment &&
-                 (other.job.priority < job.job.priority || other.job.preemptible);
-        });
-    if (!anyone) continue;
-    if (!after) after = AfterDecisions(pass);
-    ++tries;
-    const auto decision = plan::PlanPreemption(*after, index);
-    // Without victims: it fits once those that are being stopped have left.
-    if (!decision || decision->victims.empty()) continue;
-    if (!Record(pass, *after, index, *decision)) after.reset();  // it is half changed
-  }
-  if (tries > 0) next_try_ms_ = clock_.SteadyMs() + options_.retry_ms;
-}
-
-void PreemptionStep::GiveUpIfInVain(PassState& pass, int job) {
-  const api::Gang& gang = pass.GangOf(job);
-  if (!gang.status.preemption || pass.cleared.count(KeyOf(gang.metadata)) == 0) return;
-  GiveUp(pass, KeyOf(gang.metadata), "PlaceLost",
-         "the gangs it stopped have left and it still does not fit");
-}
-
-void PreemptionStep::DecideTakeBack(PassState& pass, int job) {
-  GiveUpIfInVain(pass, job);
-  if (!options_.enabled || !MayDecide(pass, pass.GangOf(job))) return;
-  plan::Snapshot after = AfterDecisions(pass);
-  const auto decision = plan::PlanTakeBack(after, job);
-  if (decision && !decision->victims.empty()) Record(pass, after, job, *decision);
 }
 
 }  // namespace yardmaster::extender

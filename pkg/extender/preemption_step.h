@@ -1,5 +1,5 @@
-// Gang preemption in the cluster: the steps of a pass that decide to stop gangs for another one,
-// and that carry such decisions out.
+// Gang preemption in the cluster: carries out the decisions to stop gangs for another one, which
+// preemption_decider.h takes.
 //
 // A decision is one write: status.preemption of the gang W that gets room names the victims and the
 // hosts kept for W. From then on whoever leads carries it on from the objects alone:
@@ -21,45 +21,31 @@
 // it.
 #pragma once
 
+#include <cstddef>
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "pkg/api/disruption_budget.h"
 #include "pkg/base/clock.h"
+#include "pkg/extender/budget_reader.h"
 #include "pkg/extender/ledger.h"
 #include "pkg/extender/pass.h"
 #include "pkg/kube/client.h"
-#include "pkg/plan/planner.h"
-#include "pkg/plan/preemption.h"
 
 namespace yardmaster::extender {
 
 class PreemptionStep {
  public:
   using Notify = std::function<void(const Notice&)>;
-  struct Options {
-    bool enabled = true;
-    int tries_per_pass = 4;          // plans of preemptions, each costs several gang plans
-    std::int64_t retry_ms = 1'000;   // between passes that try
-    std::int64_t pause_ms = 60'000;  // for a gang for whose sake an eviction was refused
-    std::size_t eviction_threads = 8;
-  };
 
-  PreemptionStep(kube::Client& client, state::WorldCache& cache, Ledger& ledger, const Clock& clock,
-                 Notify notify, Options options);
+  PreemptionStep(kube::Client& client, BudgetReader& budgets, Ledger& ledger, const Clock& clock,
+                 Notify notify, std::size_t eviction_threads);
 
   // Before the snapshot: moves every decision on the ledger one step on.
   void CarryOn(PassState& pass);
   // After the snapshot was built: keeps the decisions' hosts for their gangs.
   static void KeepHosts(PassState& pass);
-  // After placing: gives up what did not fit although its victims have left, then decides for those
-  // that wait. `waiting`: indices of jobs that were not placed now, in queue order.
-  void Decide(PassState& pass, const std::vector<int>& waiting);
-  // A placed gang whose lost ranks find no host: takes lent spares back. `job` has lost_ranks set.
-  void DecideTakeBack(PassState& pass, int job);
-  // A decision that nobody needs any more.
+  // A decision that nobody needs any more, or that cannot be carried out.
   void GiveUp(PassState& pass, const NameKey& gang, const std::string& reason,
               const std::string& message);
 
@@ -70,20 +56,13 @@ class PreemptionStep {
   bool AllGone(PassState& pass, const NameKey& victim);
   bool TakeHosts(PassState& pass, const NameKey& victim, const api::Gang& winner);
   void ForgetOldVictims(PassState& pass);
-  void GiveUpIfInVain(PassState& pass, int job);
-  bool Record(PassState& pass, plan::Snapshot& after, int job, const plan::Preemption& decision);
-  bool MayDecide(const PassState& pass, const api::Gang& gang) const;
-  plan::Snapshot AfterDecisions(PassState& pass);
-  const std::vector<api::DisruptionBudget>* Budgets(PassState& pass);
 
   kube::Client& client_;
-  state::WorldCache& cache_;
+  BudgetReader& budgets_;
   Ledger& ledger_;
   const Clock& clock_;
   const Notify notify_;
-  const Options options_;
-  std::optional<std::vector<api::DisruptionBudget>> budgets_;  // of this pass
-  std::int64_t next_try_ms_ = 0;                               // steady time
+  const std::size_t eviction_threads_;
 };
 
 }  // namespace yardmaster::extender

@@ -237,6 +237,86 @@ TEST_F(PreemptionTest, TwoThatWaitNeverStopGangsForOnePlace) {
   EXPECT_EQ(CountNotices("Preempted"), 1);
 }
 
+TEST_F(PreemptionTest, AJobBehindTheOneThatGetsRoomDoesNotTakeItsPlaceInTheSamePass) {
+  AddJob("dear", 3, kInOneSegment, {{"priority", 5}});
+  AddJob("cheap", 2);
+  PassOfANewProcess();
+  RunReleasedPods();
+  ASSERT_TRUE(Placed("cheap"));
+  // Room for `high` is two hosts of `cheap` and the free one beside them, which `behind` would fit.
+  AddHigh();
+  AddJob("behind", 1);
+  const PassReport report = PassOfANewProcess();
+  EXPECT_EQ(report.preemptions, 1) << Join(report.errors, "\n");
+  EXPECT_FALSE(Placed("behind"));
+  EXPECT_NE(Condition("behind", "Planned")["message"].get<std::string>().find("trainingjob-high"),
+            std::string::npos);
+  const json preemption = GangStatus("high")["preemption"];
+  ASSERT_EQ(preemption["victims"].size(), 1u);
+  EXPECT_EQ(preemption["victims"][0]["name"], "trainingjob-cheap");
+  Settle();
+  EXPECT_TRUE(Placed("dear"));
+  EXPECT_EQ(Bound("high"), 3);
+  EXPECT_FALSE(Placed("behind"));
+  EXPECT_FALSE(Placed("cheap"));
+}
+
+TEST_F(PreemptionTest, AJobOfLowerPriorityDoesNotTakeWhatIsFreedForTwoThatGoBefore) {
+  AddLow();
+  AddHigh("high");
+  AddHigh("other");
+  PassOfANewProcess();
+  // `other` has no decision of its own: it fits once the victim of `high` has left.
+  AddJob("behind", 3, kInOneSegment, {{"priority", 5}});
+  Settle();
+  EXPECT_TRUE(Placed("high"));
+  EXPECT_TRUE(Placed("other"));
+  EXPECT_FALSE(Placed("behind"));
+}
+
+TEST_F(PreemptionTest, IfTheDecisionCannotBeWrittenNoneThatCountsOnItIs) {
+  AddJob("a", 3, kInOneSegment);
+  AddJob("b", 3, kInOneSegment);
+  PassOfANewProcess();
+  RunReleasedPods();
+  AddHigh("high");
+  AddHigh("next");
+  // Both need victims of their own. Why `high` waits is written before its decision is.
+  int writes = 0;
+  client_.SetHook([&](const kube::Call& call) -> absl::Status {
+    const bool of_high =
+        call.verb == kube::Verb::kReplace && call.target.name == "trainingjob-high";
+    return of_high && ++writes == 2 ? absl::AbortedError("conflict") : absl::OkStatus();
+  });
+  EXPECT_EQ(PassOfANewProcess().preemptions, 0);
+  EXPECT_FALSE(GangStatus("high").contains("preemption"));
+  EXPECT_FALSE(GangStatus("next").contains("preemption"));
+  client_.SetHook(nullptr);
+  EXPECT_EQ(PassOfANewProcess().preemptions, 2);
+  Settle();
+  EXPECT_TRUE(Placed("high"));
+  EXPECT_TRUE(Placed("next"));
+}
+
+TEST_F(PreemptionTest, WhoCouldNotBeHelpedIsAskedAboutAgainAfterAWhileAndOthersAtOnce) {
+  AddLow();
+  AddBudget(0);
+  AddHigh("high");
+  Process process(*this, /*leader=*/true);
+  const auto budgets_read = [&] {
+    client_.ClearCalls();
+    process.Pass();
+    return client_.CountCalls(kube::Verb::kList, "poddisruptionbudgets");
+  };
+  process.Pass();  // gathers the gang and tries
+  EXPECT_EQ(budgets_read(), 0);
+  AddHigh("other");
+  EXPECT_EQ(budgets_read(), 1);
+  EXPECT_EQ(budgets_read(), 0);
+  clock_.Advance(1'001);
+  EXPECT_EQ(budgets_read(), 1);
+}
+
 TEST_F(PreemptionTest, TheCheapestGangsThatFreeOnePlaceAreStopped) {
   AddJob("a", 3, kInOneSegment, {{"priority", 1}});
   AddJob("b", 1);
@@ -270,40 +350,42 @@ TEST_F(PreemptionTest, APlaceThatIsLostMeanwhileEndsTheDecision) {
   EXPECT_FALSE(Placed("high"));
 }
 
-TEST_F(PreemptionTest, LentSparesAreTakenBackForALostRankAndTheBorrowerWaitsAgain) {
-  AddFabric();
-  AddJob("main", 6, "{}", {{"priority", 10}});
-  PassOfANewProcess();
-  AddJob("borrower", 2, "{}", {{"preemptible", true}});
-  PassOfANewProcess();
-  RunReleasedPods();
-  ASSERT_TRUE(Placed("borrower")) << "on the backup hosts";
-  const std::string lost = Slots("main")[0]["host"];
-  AddNode(lost[1] - '0', lost[3] - '0', /*ready=*/false);
-  DeletePod("main-0");
-  MakeMissingPods();
+// `main` runs on all ordinary hosts, `borrower` on the backup hosts, until `main` loses a host and
+// rank 0 waits for another one.
+class LentSparesTest : public PreemptionTest {
+ protected:
+  void LendAndLoseAHost() {
+    AddFabric();
+    AddJob("main", 6, "{}", {{"priority", 10}});
+    PassOfANewProcess();
+    AddJob("borrower", 2, "{}", {{"preemptible", true}});
+    PassOfANewProcess();
+    RunReleasedPods();
+    ASSERT_TRUE(Placed("borrower")) << "on the backup hosts";
+    lost_ = Slots("main")[0]["host"];
+    SetReady(false);
+    DeletePod("main-0");
+    MakeMissingPods();
+  }
+  void SetReady(bool ready) { AddNode(lost_[1] - '0', lost_[3] - '0', ready); }
+  std::string lost_;
+};
+
+TEST_F(LentSparesTest, TheyAreTakenBackForALostRankAndTheBorrowerWaitsAgain) {
+  LendAndLoseAHost();
   EXPECT_EQ(PassOfANewProcess().preemptions, 1);
   Settle();
   EXPECT_FALSE(Placed("borrower"));
-  EXPECT_NE(Slots("main")[0]["host"], lost);
+  EXPECT_NE(Slots("main")[0]["host"], lost_);
   EXPECT_EQ(Bound("main"), 6);
 }
 
-TEST_F(PreemptionTest, SparesAreNotTakenBackOnceTheLostHostIsThereAgain) {
-  AddFabric();
-  AddJob("main", 6, "{}", {{"priority", 10}});
-  PassOfANewProcess();
-  AddJob("borrower", 2, "{}", {{"preemptible", true}});
-  PassOfANewProcess();
-  RunReleasedPods();
-  const std::string lost = Slots("main")[0]["host"];
-  AddNode(lost[1] - '0', lost[3] - '0', /*ready=*/false);
-  DeletePod("main-0");
-  MakeMissingPods();
+TEST_F(LentSparesTest, TheyAreNotTakenBackOnceTheLostHostIsThereAgain) {
+  LendAndLoseAHost();
   AddBudget(0);
   PassOfANewProcess();
   ASSERT_TRUE(GangStatus("main").contains("preemption"));
-  AddNode(lost[1] - '0', lost[3] - '0', /*ready=*/true);
+  SetReady(true);
   // The decision is already being carried out, or not: either way both end up whole.
   Settle();
   EXPECT_FALSE(GangStatus("main").contains("preemption"));

@@ -22,7 +22,9 @@ class Planner {
 
   Plan Run() {
     for (std::size_t i = 0; i < snapshot_.jobs.size(); ++i) {
-      if (snapshot_.jobs[i].assignment) plan_.jobs.push_back(Present(static_cast<int>(i)));
+      if (!snapshot_.jobs[i].assignment) continue;
+      plan_.jobs.push_back(Present(static_cast<int>(i)));
+      if (snapshot_.jobs[i].leaving) stopped_.push_back(static_cast<int>(i));
     }
     if (options_.contention && cluster_.uplink_load.empty()) {
       cluster_.uplink_load = PredictedUplinkLoad(snapshot_);
@@ -152,8 +154,9 @@ class Planner {
   }
 
   bool StopOthersFor(int job, JobPlan& out) {
-    if (preemptions_tried_ == options_.preemptions) return false;
+    if (preemptions_tried_ == options_.preemptions || !state(job).may_stop_others) return false;
     ++preemptions_tried_;
+    out.sought_victims = true;
     out.preemption = PlanPreemption(Afterwards(), job, {options_.placement, 200});
     if (!out.preemption) return false;
     for (int victim : out.preemption->victims) {
@@ -229,7 +232,7 @@ class Planner {
   placement::Cluster cluster_;
   Plan plan_;
   int preemptions_tried_ = 0;
-  std::vector<int> stopped_;       // jobs that others are told to stop
+  std::vector<int> stopped_;       // jobs that are told to stop, already or by this plan
   std::optional<Snapshot> after_;  // see Afterwards
 };
 

@@ -61,8 +61,8 @@ struct PlanOptions {
   bool replace_lost = false;  // also find new hosts for the lost ranks of placed jobs
   // Prefer, among equal places, those whose uplinks carry less of the other jobs' traffic.
   bool contention = false;
-  // Also say whom to stop for jobs that wait, for the first so many of the queue; what they would
-  // get is kept for them. 0: for nobody.
+  // Also say whom to stop for jobs that wait, for the first so many of the queue that may stop
+  // others; what they would get is kept from those behind them. 0: for nobody.
   int preemptions = 0;
   NetworkInput input;
 };
@@ -87,6 +87,7 @@ struct JobPlan {
   bool uses_backup = false;  // on lent spares, or a replacement
   placement::GangPlan gang;
   std::optional<JobNetwork> network;
+  bool sought_victims = false;  // a job that waits, and whom to stop for it was looked for
   // Of a job that waits: whom to stop for it, if that helps. Without victims: the place that others
   // who are stopped leave.
   std::optional<Preemption> preemption;

@@ -50,6 +50,10 @@ struct JobState {
   // False: a disruption budget forbids to stop it now.
   bool may_be_preempted = true;
   std::vector<BudgetUse> budgets;
+  // Of a placed job: it was told to stop; its hosts are free to those who may stop others.
+  bool leaving = false;
+  // Of a job that waits. False: nobody is stopped for it now.
+  bool may_stop_others = true;
   // What it is given to write a checkpoint and end when it is stopped.
   int grace_seconds = 30;
 };

@@ -1,0 +1,45 @@
+// The middle of a pass: moves ranks off lost hosts and goes through the queue, job by job. Each job
+// that fits is committed in its turn by one status write, after the verifier agreed; each that does
+// not is told why, and others may be stopped for it (preemption_decider.h).
+//
+// A write that conflicts drops its gang until the next pass, which sees the newer version. Thread
+// safety: one thread. Lifetimes: everything passed in outlives it.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "pkg/base/clock.h"
+#include "pkg/extender/ledger.h"
+#include "pkg/extender/pass.h"
+#include "pkg/extender/preemption_decider.h"
+#include "pkg/extender/preemption_step.h"
+#include "pkg/plan/planner.h"
+
+namespace yardmaster::extender {
+
+class PlacementStep {
+ public:
+  using Notify = std::function<void(const Notice&)>;
+
+  PlacementStep(Ledger& ledger, PreemptionStep& preemption, PreemptionDecider& decider,
+                const Clock& clock, Notify notify, plan::PlanOptions options);
+  void Run(PassState& pass);
+
+ private:
+  void MarkDegraded(PassState& pass);
+  void ReplaceLost(PassState& pass);
+  void ReplaceRanks(PassState& pass, int job, const std::vector<int>& lost);
+  void PlaceWaiting(PassState& pass);
+  bool Commit(PassState& pass, int job, const placement::GangPlan& plan, bool may_use_backup);
+  void TellNotPlaced(PassState& pass, int job, const placement::GangPlan& plan);
+
+  Ledger& ledger_;
+  PreemptionStep& preemption_;
+  PreemptionDecider& decider_;
+  const Clock& clock_;
+  const Notify notify_;
+  plan::PlanOptions options_;
+};
+
+}  // namespace yardmaster::extender

@@ -1,0 +1,211 @@
+#include "pkg/extender/preemption_decider.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "pkg/base/status.h"
+#include "pkg/base/strings.h"
+#include "pkg/extender/budgets.h"
+#include "pkg/plan/verifier.h"
+
+namespace yardmaster::extender {
+
+namespace {
+
+// Takes a gang off its hosts.
+void RemoveAssignment(plan::Snapshot& snapshot, int index) {
+  plan::JobState& job = snapshot.jobs[static_cast<std::size_t>(index)];
+  if (!job.assignment) return;
+  for (fabric::HostId id : job.assignment->host_of_rank) {
+    if (!id.valid()) continue;
+    placement::HostState& host = snapshot.cluster.hosts[id.index()];
+    host.free_gpus = static_cast<std::int16_t>(
+        std::min<int>(host.gpus, host.free_gpus + job.job.gpus_per_worker));
+  }
+  job.assignment.reset();
+}
+
+// The cluster once everybody who was told to stop has left.
+plan::Snapshot WithoutLeaving(const plan::Snapshot& snapshot) {
+  plan::Snapshot after = snapshot;
+  for (std::size_t i = 0; i < after.jobs.size(); ++i) {
+    if (after.jobs[i].leaving) RemoveAssignment(after, static_cast<int>(i));
+  }
+  return after;
+}
+
+// Which budgets cover the gang's pods. Pods that two of them cover cannot be evicted.
+void ReadBudgets(const std::vector<api::DisruptionBudget>& budgets, const std::vector<PodPtr>& pods,
+                 plan::JobState& job) {
+  std::vector<int> covered(budgets.size(), 0);
+  for (const PodPtr& pod : pods) {
+    int covering = 0;
+    for (std::size_t b = 0; b < budgets.size(); ++b) {
+      if (!budgets[b].Covers(pod->metadata.namespace_name, pod->metadata.labels)) continue;
+      ++covered[b];
+      ++covering;
+    }
+    if (covering > 1) job.may_be_preempted = false;
+  }
+  for (std::size_t b = 0; b < budgets.size(); ++b) {
+    if (covered[b] > 0) job.budgets.push_back({static_cast<int>(b), covered[b]});
+  }
+}
+
+}  // namespace
+
+PreemptionDecider::PreemptionDecider(PreemptionStep& step, BudgetReader& budgets, Ledger& ledger,
+                                     const Clock& clock, Notify notify, Options options)
+    : step_(step),
+      budgets_(budgets),
+      ledger_(ledger),
+      clock_(clock),
+      notify_(std::move(notify)),
+      options_(options) {}
+
+plan::Plan PreemptionDecider::PlanQueue(PassState& pass, plan::PlanOptions options) {
+  options.preemptions = 0;
+  plan::Plan plan = plan::MakePlan(*pass.snapshot, options);
+  if (!AnyMayStopOthers(pass, plan) || !Prepare(pass, *pass.snapshot)) return plan;
+  options.preemptions = options_.tries_per_pass;
+  plan = plan::MakePlan(*pass.snapshot, options);
+  for (const plan::JobPlan& job : plan.jobs) {
+    if (job.sought_victims && !job.preemption) {
+      in_vain_[pass.GangOf(job.job).metadata.uid] = clock_.SteadyMs();
+    }
+  }
+  return plan;
+}
+
+bool PreemptionDecider::MayDecide(const PassState& pass, int job) const {
+  const api::Gang& gang = pass.GangOf(job);
+  if (!gang.job.may_preempt || gang.status.preemption) return false;
+  if (pass.stopping.count(KeyOf(gang.metadata)) != 0) return false;
+  const auto vain = in_vain_.find(gang.metadata.uid);
+  if (vain != in_vain_.end() && clock_.SteadyMs() - vain->second < options_.retry_ms) return false;
+  const api::Condition* last =
+      api::FindCondition(gang.status.conditions, api::kPreemptingCondition);
+  return last == nullptr || last->reason != "EvictionRefused" ||
+         clock_.WallMs() - last->transition_ms >= options_.pause_ms;
+}
+
+bool PreemptionDecider::AnyMayStopOthers(const PassState& pass, const plan::Plan& plan) const {
+  if (!options_.enabled) return false;
+  const std::vector<plan::JobState>& jobs = pass.snapshot->jobs;
+  return std::any_of(plan.jobs.begin(), plan.jobs.end(), [&](const plan::JobPlan& waits) {
+    const plan::JobState& job = jobs[static_cast<std::size_t>(waits.job)];
+    if (job.assignment || waits.gang.outcome != placement::Outcome::kNotNow) return false;
+    return MayDecide(pass, waits.job) &&
+           std::any_of(jobs.begin(), jobs.end(), [&job](const plan::JobState& other) {
+             return other.assignment &&
+                    (other.job.priority < job.job.priority || other.job.preemptible);
+           });
+  });
+}
+
+// False when budgets cannot be read: then nobody is stopped.
+bool PreemptionDecider::Prepare(PassState& pass, plan::Snapshot& snapshot) {
+  const auto* budgets = budgets_.Read(pass.report);
+  if (budgets == nullptr) return false;
+  std::erase_if(in_vain_, [this](const auto& tried) {
+    return clock_.SteadyMs() - tried.second >= options_.retry_ms;
+  });
+  snapshot.budgets.clear();
+  for (const api::DisruptionBudget& budget : *budgets) {
+    snapshot.budgets.push_back(
+        {StrCat(budget.metadata.namespace_name, "/", budget.metadata.name),
+         static_cast<int>(std::max<std::int64_t>(0, budget.disruptions_allowed))});
+  }
+  for (std::size_t i = 0; i < snapshot.jobs.size(); ++i) {
+    plan::JobState& job = snapshot.jobs[i];
+    const NameKey key{job.job.key.namespace_name, job.job.key.name};
+    job.leaving = job.assignment && pass.stopping.count(key) != 0;
+    job.may_stop_others = !job.assignment && MayDecide(pass, static_cast<int>(i));
+    job.budgets.clear();
+    if (job.assignment && !job.leaving) {
+      ReadBudgets(*budgets, Evictable(pass.GatheredOf(key)), job);
+    }
+  }
+  return true;
+}
+
+bool PreemptionDecider::Decide(PassState& pass, const plan::JobPlan& job) {
+  GiveUpIfInVain(pass, job.job);
+  // Without victims: it fits once those that are being stopped have left.
+  if (!job.preemption || job.preemption->victims.empty()) return true;
+  return Record(pass, job.job, *job.preemption);
+}
+
+void PreemptionDecider::DecideTakeBack(PassState& pass, int job) {
+  GiveUpIfInVain(pass, job);
+  if (!options_.enabled || !MayDecide(pass, job)) return;
+  plan::Snapshot after = *pass.snapshot;
+  if (!Prepare(pass, after)) return;
+  after = WithoutLeaving(after);
+  const auto decision = plan::PlanTakeBack(after, job);
+  if (decision && !decision->victims.empty()) Record(pass, job, *decision);
+}
+
+void PreemptionDecider::GiveUpIfInVain(PassState& pass, int job) {
+  const api::Gang& gang = pass.GangOf(job);
+  if (!gang.status.preemption || pass.cleared.count(KeyOf(gang.metadata)) == 0) return;
+  step_.GiveUp(pass, KeyOf(gang.metadata), "PlaceLost",
+               "the gangs it stopped have left and it still does not fit");
+}
+
+bool PreemptionDecider::Record(PassState& pass, int job, const plan::Preemption& decision) {
+  const std::shared_ptr<const api::Gang> gang = pass.gangs.at(KeyOf(pass.GangOf(job).metadata));
+  std::vector<PodPtr> pods;
+  api::GangStatus status = gang->status;
+  status.preemption.emplace();
+  status.preemption->started_ms = clock_.WallMs() / 1000 * 1000;
+  plan::Snapshot after = *pass.snapshot;
+  for (int index : decision.victims) {
+    const api::Gang& victim = pass.GangOf(index);
+    status.preemption->victims.push_back(
+        {victim.metadata.namespace_name, victim.metadata.name, victim.metadata.uid});
+    const std::vector<PodPtr> theirs = Evictable(pass.GatheredOf(KeyOf(victim.metadata)));
+    pods.insert(pods.end(), theirs.begin(), theirs.end());
+    after.jobs[static_cast<std::size_t>(index)].leaving = true;
+  }
+  // Each may go alone, but perhaps not all of them under one budget.
+  const auto* budgets = budgets_.Read(pass.report);
+  if (budgets == nullptr || !WhyNotEvictable(*budgets, pods).empty()) {
+    in_vain_[gang->metadata.uid] = clock_.SteadyMs();
+    return false;
+  }
+  const auto& before = after.jobs[static_cast<std::size_t>(job)].assignment;
+  std::set<fabric::HostId> hosts;
+  for (std::size_t rank = 0; rank < decision.gang.host_of_rank.size(); ++rank) {
+    const fabric::HostId host = decision.gang.host_of_rank[rank];
+    if (!before || before->host_of_rank[rank] != host) hosts.insert(host);
+  }
+  for (fabric::HostId host : hosts) status.preemption->hosts.push_back(after.places->name(host));
+  const absl::Status sound =
+      plan::VerifyPlacement(WithoutLeaving(after), job, decision.gang.host_of_rank,
+                            /*may_use_backup=*/before.has_value());
+  if (!sound.ok()) {
+    pass.report.errors.push_back(
+        StrCat("Gang ", gang->metadata.name,
+               ": a preemption did not pass the verifier and was dropped: ", MessageOf(sound)));
+    return false;
+  }
+  api::SetCondition(status.conditions,
+                    {api::kPreemptingCondition, api::ConditionStatus::kTrue, "StoppingGangs",
+                     decision.why, gang->metadata.generation, 0},
+                    clock_.WallMs());
+  if (!ledger_.Write(pass, *gang, status)) return false;
+  ++pass.report.preemptions;
+  for (int index : decision.victims) {
+    pass.stopping.insert(KeyOf(pass.GangOf(index).metadata));
+    pass.snapshot->jobs[static_cast<std::size_t>(index)].leaving = true;
+  }
+  for (fabric::HostId host : hosts) {
+    pass.snapshot->cluster.hosts[host.index()].reserved_for = job;
+  }
+  notify_({gang->owner, gang->metadata.namespace_name, false, "Preempting", decision.why});
+  return true;
+}
+
+}  // namespace yardmaster::extender

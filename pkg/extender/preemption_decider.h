@@ -1,0 +1,71 @@
+// Decides to stop gangs for another one; preemption_step.h carries the decisions out.
+//
+// The decisions are part of planning the queue: a job that does not fit, and for which others can
+// be stopped, keeps its place (the victims' hosts and free ones) from the jobs behind it, in the
+// same plan. So the queue is planned a second time when the first plan leaves somebody waiting who
+// may stop others; here it is said who may, what budgets allow, and who leaves already. A decision
+// is then written in its job's turn, before anything is committed for the jobs behind it.
+//
+// A gang is not asked about again for `retry_ms` when stopping others did not help it, nor for
+// `pause_ms` when an eviction for its sake was refused. Forgetting both, as a new process does,
+// costs a plan and nothing else.
+//
+// Thread safety: one thread. Lifetimes: everything passed in outlives it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "pkg/base/clock.h"
+#include "pkg/extender/budget_reader.h"
+#include "pkg/extender/ledger.h"
+#include "pkg/extender/pass.h"
+#include "pkg/extender/preemption_step.h"
+#include "pkg/plan/planner.h"
+#include "pkg/plan/preemption.h"
+
+namespace yardmaster::extender {
+
+class PreemptionDecider {
+ public:
+  using Notify = PreemptionStep::Notify;
+  struct Options {
+    bool enabled = true;
+    int tries_per_pass = 4;          // jobs, each costs several gang plans
+    std::int64_t retry_ms = 1'000;   // for a gang that stopping others did not help
+    std::int64_t pause_ms = 60'000;  // for a gang for whose sake an eviction was refused
+  };
+
+  PreemptionDecider(PreemptionStep& step, BudgetReader& budgets, Ledger& ledger, const Clock& clock,
+                    Notify notify, Options options);
+
+  // The plan of the queue, with whom to stop for the jobs that do not fit otherwise. Writes what it
+  // asks budgets into the snapshot.
+  plan::Plan PlanQueue(PassState& pass, plan::PlanOptions options);
+  // A job's turn: gives up what did not fit although its victims have left, and records what was
+  // decided. False: a decision could not be recorded, so those of the jobs behind it, which count
+  // on it, have to wait for the next pass.
+  bool Decide(PassState& pass, const plan::JobPlan& job);
+  // A placed gang whose lost ranks find no host: takes lent spares back. `job` has lost_ranks set.
+  void DecideTakeBack(PassState& pass, int job);
+
+ private:
+  bool MayDecide(const PassState& pass, int job) const;
+  bool AnyMayStopOthers(const PassState& pass, const plan::Plan& plan) const;
+  bool Prepare(PassState& pass, plan::Snapshot& snapshot);
+  void GiveUpIfInVain(PassState& pass, int job);
+  bool Record(PassState& pass, int job, const plan::Preemption& decision);
+
+  PreemptionStep& step_;
+  BudgetReader& budgets_;
+  Ledger& ledger_;
+  const Clock& clock_;
+  const Notify notify_;
+  const Options options_;
+  std::map<std::string, std::int64_t> in_vain_;  // uid of a Gang -> steady time of the last try
+};
+
+}  // namespace yardmaster::extender

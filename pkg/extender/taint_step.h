@@ -1,0 +1,34 @@
+// The last step of a pass: writes the taints of promised hosts (host_taints.h), so many a pass.
+// Thread safety: one thread calls; it writes on several. Lifetimes: everything passed in outlives
+// it.
+#pragma once
+
+#include <cstddef>
+
+#include "pkg/extender/ledger.h"
+#include "pkg/extender/pass.h"
+#include "pkg/kube/client.h"
+#include "pkg/state/world.h"
+
+namespace yardmaster::extender {
+
+class TaintStep {
+ public:
+  struct Options {
+    bool enabled = true;                 // else every taint of ours is removed
+    std::size_t changes_per_pass = 200;  // the rest follows in the next ones
+    std::size_t threads = 8;
+  };
+
+  TaintStep(kube::Client& client, state::WorldCache& cache, const Ledger& ledger, Options options)
+      : client_(client), cache_(cache), ledger_(ledger), options_(options) {}
+  void Run(PassState& pass);
+
+ private:
+  kube::Client& client_;
+  state::WorldCache& cache_;
+  const Ledger& ledger_;
+  const Options options_;
+};
+
+}  // namespace yardmaster::extender
