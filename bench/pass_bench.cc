@@ -13,6 +13,7 @@
 #include <fstream>
 #include <functional>
 #include <map>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <vector>
 
@@ -151,6 +152,14 @@ class BenchCluster {
 
   void ChangePod(int round) { DeliverGangPod(round % segments_, 7); }
   void ChangeNode(int round) { DeliverNode(round % segments_, 7); }
+  // Every second round it comes back.
+  void RemoveNode(int round) {
+    if (round % 2 == 0) {
+      cache_.Remove(state::Kind::kNode, Node(0, kHostsPerSegment - 1));
+    } else {
+      DeliverNode(0, kHostsPerSegment - 1);
+    }
+  }
   void ChangeAll(int) {
     for (int s = 0; s < segments_; ++s) {
       for (int h = 0; h < kHostsPerSegment; ++h) DeliverNode(s, h);
@@ -170,7 +179,7 @@ class BenchCluster {
     json node = Node(s, h);
     node["metadata"]["resourceVersion"] = StrCat(++version_);
     const auto before = cache_.FindNode(Host(s, h));
-    node["spec"]["unschedulable"] = !before->unschedulable;
+    node["spec"]["unschedulable"] = before != nullptr && !before->unschedulable;
     cache_.Deliver(state::Kind::kNode, node);
   }
   void DeliverOtherPod(int i) {
@@ -205,7 +214,7 @@ void Run(int nodes, int pods) {
   std::printf("%d nodes, %d pods: decoded in %.0f ms, objects %.0f MiB\n", nodes, cluster.pods(),
               Since(began), ResidentMib() - before);
 
-  // Memory first, on a heap that no other snapshot has been on.
+  // Memory first, while no other snapshot has left free memory.
   before = ResidentMib();
   Gatherer gatherer;
   state::SnapshotBuilder builder;
@@ -225,7 +234,7 @@ void Run(int nodes, int pods) {
     state::BuildSnapshot(world);
     build.push_back(Since(began));
   }
-  std::printf("  from nothing:       gather %8.2f ms, snapshot %8.2f ms\n", Median(gather),
+  std::printf("  from nothing           gather %8.2f ms, snapshot %8.2f ms\n", Median(gather),
               Median(build));
 
   FakeClock clock;
@@ -244,6 +253,7 @@ void Run(int nodes, int pods) {
       {"nothing changed", [](int) {}, kRounds},
       {"one pod changed", [&](int i) { cluster.ChangePod(i); }, kRounds},
       {"one node changed", [&](int i) { cluster.ChangeNode(i); }, kRounds},
+      {"one node came or went", [&](int i) { cluster.RemoveNode(i); }, kRounds},
       {"all changed", [&](int i) { cluster.ChangeAll(i); }, 3},
   };
   for (const Change& change : changes) {
@@ -268,7 +278,7 @@ void Run(int nodes, int pods) {
                 static_cast<int>(report.errors.size() + report.problems.size());
     }
     std::printf(
-        "  %-17s  gather %8.2f ms, snapshot %8.2f ms, take %6.2f ms, whole pass %7.1f ms%s\n",
+        "  %-21s  gather %8.2f ms, snapshot %8.2f ms, take %6.2f ms, whole pass %7.1f ms%s\n",
         change.name, Median(gather), Median(build), Median(take), Median(all),
         writes == 0 ? "" : " (it found something to do)");
   }
@@ -277,13 +287,20 @@ void Run(int nodes, int pods) {
 }  // namespace
 }  // namespace yardmaster::extender
 
+// Each size in a process of its own, so that the memory of one is not found free by the next.
 int main(int argc, char** argv) {
-  if (argc < 3) {
-    yardmaster::extender::Run(2040, 15000);
-    yardmaster::extender::Run(16320, 15000);
-    yardmaster::extender::Run(16320, 140000);
-  }
-  for (int i = 1; i + 1 < argc; i += 2) {
-    yardmaster::extender::Run(std::atoi(argv[i]), std::atoi(argv[i + 1]));
+  std::vector<std::pair<int, int>> sizes;
+  for (int i = 1; i + 1 < argc; i += 2)
+    sizes.push_back({std::atoi(argv[i]), std::atoi(argv[i + 1])});
+  if (sizes.empty()) sizes = {{2040, 15000}, {16320, 15000}, {16320, 140000}};
+  for (const auto& [nodes, pods] : sizes) {
+    const pid_t child = fork();
+    if (child == 0) {
+      yardmaster::extender::Run(nodes, pods);
+      std::fflush(stdout);
+      _exit(0);
+    }
+    int status = 0;
+    if (child < 0 || waitpid(child, &status, 0) != child || status != 0) return 1;
   }
 }

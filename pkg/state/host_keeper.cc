@@ -21,6 +21,18 @@ bool SameSpec(const api::Fabric* a, const api::Fabric* b) {
          a->metadata.uid == b->metadata.uid && a->metadata.generation == b->metadata.generation;
 }
 
+// By id in `before`: the id of the host of that name in `after`, or an invalid one.
+std::vector<HostId> MovedTo(const fabric::Places& before, const fabric::Places& after) {
+  std::vector<HostId> to(static_cast<std::size_t>(before.num_hosts()));
+  auto at = after.by_name().begin();
+  const auto end = after.by_name().end();
+  for (HostId host : before.by_name()) {
+    while (at != end && after.name(*at) < before.name(host)) ++at;
+    if (at != end && after.name(*at) == before.name(host)) to[host.index()] = *at;
+  }
+  return to;
+}
+
 }  // namespace
 
 HostChanges HostKeeper::Update(const World& world) {
@@ -29,20 +41,24 @@ HostChanges HostKeeper::Update(const World& world) {
     nodes_.clear();
     place_of_node_.clear();
     warned_.clear();
+    gangs_.clear();
+    missing_.clear();
     moved_ = true;
   }
   ReadNodes(world.nodes);
   ReadPromises(world.gangs);
   HostChanges changes;
+  const std::shared_ptr<const fabric::Places> before = places_;
   changes.renumbered = moved_ && Renumber(other_fabric);
   moved_ = false;
-  if (changes.renumbered) {
-    for (HostId host : places_->hosts()) FillHost(host);
-  }
+  if (changes.renumbered && before != nullptr) changes.moved_to = MovedTo(*before, *places_);
+  if (changes.renumbered) FillAll();
   for (const std::string& name : read_nodes_) {
     const HostId host = changes.renumbered ? HostId() : places_->FindHost(name);
     if (!host.valid()) continue;
-    FillHost(host);
+    const auto place = place_of_node_.find(name);
+    const bool usable = place != place_of_node_.end() && place->second.place;
+    FillHost(host, usable ? nodes_.Find({"", name}) : nullptr);
     changes.hosts.push_back(host);
   }
   std::sort(changes.hosts.begin(), changes.hosts.end());
@@ -74,12 +90,15 @@ bool HostKeeper::ChooseFabric(const ObjectTable<api::Fabric>& fabrics) {
 
 void HostKeeper::ReadNodes(const ObjectTable<api::Node>& nodes) {
   read_nodes_.clear();
+  came_or_went_.clear();
   ObjectTable<api::Node>::Differences(nodes_, nodes, [&](const auto& before, const auto& after) {
     const std::string& name = (after != nullptr ? after : before)->metadata.name;
     read_nodes_.push_back(name);
     NodePlace now = after != nullptr ? PlaceOf(*after, spec_) : NodePlace{};
     const auto at = place_of_node_.find(name);
-    moved_ |= now.place != (at == place_of_node_.end() ? std::nullopt : at->second.place);
+    const bool was_used = at != place_of_node_.end() && at->second.place;
+    if (was_used != now.place.has_value()) came_or_went_.insert(name);
+    moved_ |= was_used ? now.place != at->second.place : now.place.has_value();
     if (now.warnings.empty()) {
       warned_.erase(name);
     } else {
@@ -106,21 +125,30 @@ std::vector<HostPlace> HostKeeper::Missing(const api::Gang& gang) const {
 }
 
 void HostKeeper::ReadPromises(const ObjectTable<api::Gang>& gangs) {
-  const bool all = moved_;  // other Nodes may be there
-  if (all) {
-    missing_.clear();
-    gangs_.clear();
-  }
-  ObjectTable<api::Gang>::Differences(gangs_, gangs, [&](const auto& before, const auto& after) {
-    const api::ObjectMeta& meta = (after != nullptr ? after : before)->metadata;
-    GangKey key{meta.namespace_name, meta.name};
-    std::vector<HostPlace> now = after != nullptr ? Missing(*after) : std::vector<HostPlace>();
+  const auto note = [this](const api::Gang& gang, std::vector<HostPlace> now) {
+    GangKey key{gang.metadata.namespace_name, gang.metadata.name};
     const auto at = missing_.find(key);
     moved_ |= at == missing_.end() ? !now.empty() : at->second != now;
     if (at != missing_.end()) missing_.erase(at);
     if (!now.empty()) missing_.emplace(std::move(key), std::move(now));
+  };
+  const bool first = gangs_.empty();
+  ObjectTable<api::Gang>::Differences(gangs_, gangs, [&](const auto& before, const auto& after) {
+    if (after != nullptr) {
+      note(*after, Missing(*after));
+    } else {
+      note(*before, {});
+    }
   });
   gangs_ = gangs;
+  if (first || came_or_went_.empty()) return;
+  for (const auto& gang : gangs) {
+    const auto& slots = gang->status.assignments;
+    const bool concerned = std::any_of(
+        slots.begin(), slots.end(),
+        [this](const api::AssignmentEntry& slot) { return came_or_went_.count(slot.host) != 0; });
+    if (concerned) note(*gang, Missing(*gang));
+  }
 }
 
 std::vector<HostPlace> HostKeeper::CollectPlaces() {
@@ -192,13 +220,24 @@ bool HostKeeper::Renumber(bool other_fabric) {
   return true;
 }
 
-void HostKeeper::FillHost(HostId host) {
-  const std::string& name = places_->name(host);
-  const auto place = place_of_node_.find(name);
-  const bool usable = place != place_of_node_.end() && place->second.place;
-  std::shared_ptr<const api::Node>& node = node_of_host_[host.index()];
-  node = usable ? nodes_.Find({"", name}) : nullptr;
+// Hosts, Nodes and their places all ascend by name.
+void HostKeeper::FillAll() {
+  auto node = nodes_.begin();
+  auto place = place_of_node_.begin();
+  for (HostId host : places_->by_name()) {
+    const std::string& name = places_->name(host);
+    while (node != nodes_.end() && (*node)->metadata.name < name) ++node;
+    while (place != place_of_node_.end() && place->first < name) ++place;
+    const bool usable =
+        place != place_of_node_.end() && place->first == name && place->second.place;
+    FillHost(host, usable ? *node : nullptr);
+  }
+}
+
+// `node`: null when it is gone or not used.
+void HostKeeper::FillHost(HostId host, std::shared_ptr<const api::Node> node) {
   HostFacts facts = node != nullptr ? FactsOf(*node, spec_) : FactsWithoutNode();
+  node_of_host_[host.index()] = std::move(node);
   states_[host.index()] = facts.state;
   may_lose_ranks_[host.index()] = facts.may_lose_ranks ? 1 : 0;
   noted_.erase(host);

@@ -7,6 +7,7 @@
 // Thread safety: one thread. The pointers that it hands out stay valid and unchanged.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -21,8 +22,10 @@
 namespace yardmaster::state {
 
 struct HostChanges {
-  bool renumbered = false;            // all hosts are new
+  bool renumbered = false;            // hosts have other ids, and all are to be looked at
   std::vector<fabric::HostId> hosts;  // else those that changed, ascending
+  // If renumbered, by former id; invalid: gone. Empty: nothing can be said.
+  std::vector<fabric::HostId> moved_to;
 };
 
 class HostKeeper {
@@ -54,7 +57,8 @@ class HostKeeper {
   std::vector<fabric::HostPlace> CollectPlaces();
   void DropRepeatedAddresses(std::vector<fabric::HostPlace>& hosts);
   bool Renumber(bool other_fabric);
-  void FillHost(fabric::HostId host);
+  void FillAll();
+  void FillHost(fabric::HostId host, std::shared_ptr<const api::Node> node);
   void MarkCables();
 
   std::shared_ptr<const api::Fabric> fabric_;  // in use, or null
@@ -65,8 +69,9 @@ class HostKeeper {
   std::set<std::string> warned_;  // Nodes with warnings of their place
   // Promised hosts without a usable Node.
   std::map<GangKey, std::vector<fabric::HostPlace>> missing_;
-  bool moved_ = false;                   // places may differ since Renumber
-  std::vector<std::string> read_nodes_;  // names, of this Update
+  bool moved_ = false;                               // places may differ since Renumber
+  std::set<std::string, std::less<>> came_or_went_;  // usable Nodes, in this Update
+  std::vector<std::string> read_nodes_;              // names, of this Update
 
   std::vector<fabric::HostPlace> hosts_;  // by name, of places_
   std::shared_ptr<const fabric::Places> places_;

@@ -39,7 +39,8 @@ std::optional<int> KeptJob::RankOf(const api::Membership& membership) const {
   return api::RankOf(gang != nullptr ? gang->rank_bases : kWithoutGang, membership);
 }
 
-std::set<JobKey> JobKeeper::Update(const World& world, const HostKeeper& hosts, bool renumbered) {
+std::set<JobKey> JobKeeper::Update(const World& world, const HostKeeper& hosts,
+                                   const HostChanges& changes) {
   read_all_ = gpus_per_host_ != hosts.gpus_per_host();
   gpus_per_host_ = hosts.gpus_per_host();
   ++round_;
@@ -66,7 +67,10 @@ std::set<JobKey> JobKeeper::Update(const World& world, const HostKeeper& hosts, 
     at = jobs_.erase(at);
   }
   for (auto& [key, kept] : jobs_) {
-    if (renumbered || changed_.count(key) != 0) ReadAssignment(*hosts.places(), kept);
+    const bool changed = changed_.count(key) != 0;
+    if (changed || (changes.renumbered && !MoveAssignment(changes, kept))) {
+      ReadAssignment(*hosts.places(), kept);
+    }
   }
   return std::move(changed_);
 }
@@ -126,6 +130,18 @@ void JobKeeper::Read(const JobKey& key, KeptJob& kept) {
   kept.own_problems = state.problems.size();
   kept.state = std::move(state);
   kept.limit = nullptr;
+}
+
+// False when hosts of it are gone or were not known; then it is read again, name by name.
+bool JobKeeper::MoveAssignment(const HostChanges& changes, KeptJob& kept) {
+  if (!kept.state.assignment || changes.moved_to.empty()) return false;
+  std::vector<fabric::HostId> moved = kept.state.assignment->host_of_rank;
+  for (fabric::HostId& host : moved) {
+    host = changes.moved_to[host.index()];
+    if (!host.valid()) return false;
+  }
+  kept.state.assignment->host_of_rank = std::move(moved);
+  return true;
 }
 
 void JobKeeper::ReadAssignment(const fabric::Places& places, KeptJob& kept) {

@@ -40,7 +40,8 @@ struct KeptJob {
 class JobKeeper {
  public:
   // Keys of jobs that are new, were read again or are gone.
-  std::set<workload::JobKey> Update(const World& world, const HostKeeper& hosts, bool renumbered);
+  std::set<workload::JobKey> Update(const World& world, const HostKeeper& hosts,
+                                    const HostChanges& changes);
 
   std::map<workload::JobKey, KeptJob>& jobs() { return jobs_; }
   KeptJob* Find(const workload::JobKey& key);
@@ -52,6 +53,7 @@ class JobKeeper {
   static JobPtr TakeOwner(const api::Gang& gang, JobsByGang& jobs);
   void Keep(const workload::JobKey& key, std::shared_ptr<const api::Gang> gang, JobPtr job);
   void Read(const workload::JobKey& key, KeptJob& kept);
+  static bool MoveAssignment(const HostChanges& changes, KeptJob& kept);
   void ReadAssignment(const fabric::Places& places, KeptJob& kept);
 
   std::map<workload::JobKey, KeptJob> jobs_;

@@ -11,9 +11,9 @@ namespace yardmaster::state {
 using fabric::HostId;
 using workload::JobKey;
 
-void Occupation::Update(const ObjectTable<api::Pod>& pods, const HostKeeper& hosts, bool renumbered,
-                        JobKeeper& jobs, std::set<JobKey>& changed) {
-  if (renumbered) Renumber(*hosts.places());
+void Occupation::Update(const ObjectTable<api::Pod>& pods, const HostKeeper& hosts,
+                        const HostChanges& changes, JobKeeper& jobs, std::set<JobKey>& changed) {
+  if (changes.renumbered) Renumber(*hosts.places(), changes);
   ObjectTable<api::Pod>::Differences(pods_, pods, [&](const auto& before, const auto& after) {
     if (before != nullptr) Remove(*before, changed);
     if (after != nullptr && !after->finished() && !after->node_name.empty() && after->gpus > 0) {
@@ -21,7 +21,7 @@ void Occupation::Update(const ObjectTable<api::Pod>& pods, const HostKeeper& hos
     }
   });
   pods_ = pods;
-  if (renumbered) {
+  if (changes.renumbered) {
     for (const auto& [key, share] : shares_) changed.insert(key);
     for (const auto& [key, job] : jobs.jobs()) changed.insert(key);
   }
@@ -54,7 +54,8 @@ void Occupation::Add(BoundPod pod, const fabric::Places& places, std::set<JobKey
   if (pod.gang) {
     gang_of_pod_.emplace(pod.pod.get(), *pod.gang);
     changed.insert(*pod.gang);
-    shares_[*pod.gang].pods.push_back(std::move(pod));
+    auto& pods = shares_[*pod.gang].pods;
+    pods.insert_or_assign(pod.pod->metadata.name, std::move(pod));
     return;
   }
   if (pod.host.valid()) held_[pod.host.index()] += pod.pod->gpus;
@@ -65,8 +66,7 @@ void Occupation::Add(BoundPod pod, const fabric::Places& places, std::set<JobKey
 void Occupation::Remove(const api::Pod& pod, std::set<JobKey>& changed) {
   if (const auto at = gang_of_pod_.find(&pod); at != gang_of_pod_.end()) {
     changed.insert(at->second);
-    std::erase_if(shares_[at->second].pods,
-                  [&pod](const BoundPod& other) { return other.pod.get() == &pod; });
+    shares_[at->second].pods.erase(pod.metadata.name);
     gang_of_pod_.erase(at);
   } else if (const auto loose = loose_.find(&pod); loose != loose_.end()) {
     if (loose->second.host.valid()) held_[loose->second.host.index()] -= pod.gpus;
@@ -74,14 +74,19 @@ void Occupation::Remove(const api::Pod& pod, std::set<JobKey>& changed) {
   }
 }
 
-void Occupation::Renumber(const fabric::Places& places) {
+void Occupation::Renumber(const fabric::Places& places, const HostChanges& changes) {
+  const auto move = [&](BoundPod& pod) {
+    HostId to;
+    if (pod.host.valid() && !changes.moved_to.empty()) to = changes.moved_to[pod.host.index()];
+    pod.host = to.valid() ? to : places.FindHost(pod.pod->node_name);
+  };
   held_.assign(static_cast<std::size_t>(places.num_hosts()), 0);
   for (auto& [key, share] : shares_) {
     share.held.clear();
-    for (BoundPod& pod : share.pods) pod.host = places.FindHost(pod.pod->node_name);
+    for (auto& [name, pod] : share.pods) move(pod);
   }
   for (auto& [key, pod] : loose_) {
-    pod.host = places.FindHost(pod.pod->node_name);
+    move(pod);
     if (pod.host.valid()) held_[pod.host.index()] += pod.pod->gpus;
   }
 }
@@ -100,7 +105,7 @@ void Occupation::Count(const JobKey& key, KeptJob* job) {
       Hold(host, job->state.job.gpus_per_worker, share);
     }
   }
-  for (const BoundPod& pod : share.pods) {
+  for (const auto& [name, pod] : share.pods) {
     if (pod.host.valid() && !OnItsSlot(pod, job)) Hold(pod.host, pod.pod->gpus, share);
   }
 }
@@ -120,7 +125,7 @@ bool Occupation::OnItsSlot(const BoundPod& pod, const KeptJob* job) {
 // A TrainingJob that runs although its Gang is not here is placed where its pods are.
 std::optional<plan::Assignment> Occupation::PlaceByPods(const Share& share, const KeptJob& job) {
   std::map<int, HostId> host_of_rank;
-  for (const BoundPod& pod : share.pods) {
+  for (const auto& [name, pod] : share.pods) {
     const std::optional<int> rank = RankOf(pod, job);
     if (!rank || !pod.host.valid()) continue;
     const auto [at, fresh] = host_of_rank.emplace(*rank, pod.host);

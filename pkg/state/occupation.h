@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -22,8 +23,8 @@ class Occupation {
  public:
   // `changed`: jobs that were read again or are gone. Also sets where jobs without a Gang stand by
   // their pods, and adds jobs that were counted anew to `changed`.
-  void Update(const ObjectTable<api::Pod>& pods, const HostKeeper& hosts, bool renumbered,
-              JobKeeper& jobs, std::set<workload::JobKey>& changed);
+  void Update(const ObjectTable<api::Pod>& pods, const HostKeeper& hosts,
+              const HostChanges& changes, JobKeeper& jobs, std::set<workload::JobKey>& changed);
   // GPUs held or promised, by HostId.
   const std::vector<std::int64_t>& held() const { return held_; }
 
@@ -38,14 +39,14 @@ class Occupation {
   };
   // What a gang and its pods hold together.
   struct Share {
-    std::vector<BoundPod> pods;
+    std::map<std::string, BoundPod> pods;  // by name
     std::vector<std::pair<fabric::HostId, std::int64_t>> held;
   };
 
   static BoundPod Read(std::shared_ptr<const api::Pod> pod);
   void Add(BoundPod pod, const fabric::Places& places, std::set<workload::JobKey>& changed);
   void Remove(const api::Pod& pod, std::set<workload::JobKey>& changed);
-  void Renumber(const fabric::Places& places);
+  void Renumber(const fabric::Places& places, const HostChanges& changes);
   void Count(const workload::JobKey& key, KeptJob* job);
   static std::optional<int> RankOf(const BoundPod& pod, const KeptJob& job);
   static bool OnItsSlot(const BoundPod& pod, const KeptJob* job);

@@ -13,8 +13,8 @@ using placement::HostOut;
 
 plan::Snapshot SnapshotBuilder::Build(const World& world) {
   const HostChanges changes = hosts_.Update(world);
-  std::set<workload::JobKey> changed = jobs_.Update(world, hosts_, changes.renumbered);
-  occupation_.Update(world.pods, hosts_, changes.renumbered, jobs_, changed);
+  std::set<workload::JobKey> changed = jobs_.Update(world, hosts_, changes);
+  occupation_.Update(world.pods, hosts_, changes, jobs_, changed);
   for (auto& [key, job] : jobs_.jobs()) {
     if (job.limit == nullptr) job.limit = limits_.Of(job.constraints());
   }
