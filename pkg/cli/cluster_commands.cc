@@ -9,7 +9,6 @@
 #include "pkg/cli/flags.h"
 #include "pkg/cli/overview.h"
 #include "pkg/cli/print_objects.h"
-#include "pkg/config/yaml.h"
 
 namespace yardmaster::cli {
 
@@ -36,14 +35,6 @@ absl::StatusOr<state::World> ReadWorld(Flags& flags, const Connector& connect, s
   YM_ASSIGN_OR_RETURN(state::World world, ReadCluster(*connection.client));
   for (const std::string& problem : world.problems) err << "warning: " << problem << "\n";
   return world;
-}
-
-void PrintAnswer(const nlohmann::json& answer, const std::string& format, std::ostream& out) {
-  if (format == "yaml") {
-    out << config::EmitYaml(answer);
-  } else {
-    out << answer.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
-  }
 }
 
 int Fail(const absl::Status& status, std::ostream& err) {

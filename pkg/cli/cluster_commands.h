@@ -9,6 +9,7 @@
 // cluster did not answer or there is no such job, 2 usage. Thread safety: as the client.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <iosfwd>
 #include <memory>
@@ -29,6 +30,7 @@ struct ClusterFlags {
 struct Connection {
   std::unique_ptr<kube::Client> client;
   std::string default_namespace = "default";
+  std::int64_t now_ms = 0;  // when it was made
 };
 
 using Connector = std::function<absl::StatusOr<Connection>(const ClusterFlags&)>;

@@ -22,6 +22,7 @@ Connector ClusterConnector(const Clock& clock, kube::Sleeper& sleeper) {
     if (!config.default_namespace.empty()) connection.default_namespace = config.default_namespace;
     YM_ASSIGN_OR_RETURN(auto client, kube::MakeRestClient(config, {clock, sleeper, /*seed=*/1}));
     connection.client = std::move(client);
+    connection.now_ms = clock.WallMs();
     return connection;
   };
 }

@@ -45,6 +45,12 @@ int RunExplain(const Args& args, std::istream& /*in*/, std::ostream& out, std::o
   return RunExplainCommand(args, ClusterConnector(clock, sleeper), out, err);
 }
 
+int RunPlan(const Args& args, std::istream& in, std::ostream& out, std::ostream& err) {
+  const RealClock clock;
+  kube::RealSleeper sleeper;
+  return RunPlanCommand(args, ClusterConnector(clock, sleeper), in, out, err);
+}
+
 struct Verb {
   Args words;
   const char* summary;
@@ -55,7 +61,7 @@ const std::vector<Verb>& Verbs() {
   static const std::vector<Verb> verbs = {
       {{"get"}, "jobs and segments of a cluster", RunGet},
       {{"explain"}, "where a job stands and why", RunExplain},
-      {{"plan"}, "what the planner would do with manifests", RunPlanCommand},
+      {{"plan"}, "what the planner would do in a cluster, or with manifests alone", RunPlan},
       {{"fabric", "render"}, "a Fabric and its Nodes as manifests", RunFabricRenderCommand},
       {{"fabric", "import"},
        "a Fabric from SimAI's topology or topograph's labels",

@@ -59,13 +59,7 @@ int RunFabricRenderCommand(const std::vector<std::string>& args, std::istream& /
                "kubectl yardmaster fabric render");
   Declare(flags, app);
   if (const std::optional<int> code = ParseFlags(app, args, out, err)) return *code;
-  const auto objects = Answer(flags, err);
-  if (!objects.ok()) {
-    err << MessageOf(objects.status()) << "\n";
-    return 1;
-  }
-  PrintObjects(*objects, flags.output, out);
-  return 0;
+  return PrintObjectsOrFail(Answer(flags, err), flags.output, out, err);
 }
 
 }  // namespace yardmaster::cli

@@ -89,13 +89,7 @@ int RunFabricImportCommand(const std::vector<std::string>& args, std::istream& i
   CLI::App app("A Fabric out of what another tool wrote", "kubectl yardmaster fabric import");
   Declare(flags, app);
   if (const std::optional<int> code = ParseFlags(app, args, out, err)) return *code;
-  const auto objects = Answer(flags, in, err);
-  if (!objects.ok()) {
-    err << MessageOf(objects.status()) << "\n";
-    return 1;
-  }
-  PrintObjects(*objects, flags.output, out);
-  return 0;
+  return PrintObjectsOrFail(Answer(flags, in, err), flags.output, out, err);
 }
 
 }  // namespace yardmaster::cli

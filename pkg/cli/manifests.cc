@@ -48,8 +48,16 @@ std::string JsonError(const std::string& text, const std::string& name) {
   return StrCat(name, ": this is no JSON");
 }
 
+// Kinds that are read and have no namespace.
+bool IsClusterScoped(std::string_view kind) {
+  return kind == "Node" || kind == "PriorityClass" || kind == api::kFabricKind;
+}
+
 class Reader {
  public:
+  explicit Reader(const ManifestDefaults& defaults)
+      : namespace_name_(defaults.namespace_name), priority_classes_(defaults.priority_classes) {}
+
   void ReadPath(const std::string& path, std::istream& in) {
     std::error_code error;
     if (path != "-" && fs::is_directory(path, error)) {
@@ -156,6 +164,10 @@ class Reader {
                ": is missing; write it as in kind: TrainingJob, apiVersion: ", api::kGroupVersion));
     } else if (EndsWith(kind, "List")) {
       ReadList(object, kind, where, path);
+    } else if (NeedsNamespace(object, kind)) {
+      json named = object;
+      named["metadata"]["namespace"] = namespace_name_;
+      ReadObject(named, where, path);
     } else if (version.substr(0, version.find('/')) == api::kGroup) {
       ReadOwn(object, kind, where, path);
     } else if (version == "v1" && kind == "Node") {
@@ -171,6 +183,17 @@ class Reader {
     } else {
       ++out_.ignored[kind];
     }
+  }
+
+  // "default" is what every reader takes by itself.
+  bool NeedsNamespace(const json& object, const std::string& kind) const {
+    if (namespace_name_ == "default" || namespace_name_.empty() || IsClusterScoped(kind)) {
+      return false;
+    }
+    const auto meta = object.find("metadata");
+    if (meta == object.end() || !meta->is_object()) return false;
+    const auto given = meta->find("namespace");
+    return given == meta->end() || given->is_null() || *given == "";
   }
 
   void ReadBudget(const json& object, const std::string& where, const std::string& path) {
@@ -202,7 +225,14 @@ class Reader {
         Fail(workload.where, workload.path, MessageOf(pods.status()));
         continue;
       }
-      if (pods->empty()) ++out_.ignored[workload.kind];
+      if (pods->empty()) {
+        ++out_.ignored[workload.kind];
+      } else {
+        const json& meta = (*pods)[0]["metadata"];
+        out_.origin.emplace(StrCat(workload.kind, " ", TextOf(meta, "namespace"), "/",
+                                   TextOf(workload.object["metadata"], "name")),
+                            workload.where);
+      }
       for (json& object : *pods) {
         json& spec = object["spec"];
         const auto named = priority_classes_.find(TextOf(spec, "priorityClassName"));
@@ -267,6 +297,7 @@ class Reader {
     std::string path;
   };
 
+  const std::string namespace_name_;
   Manifests out_;
   std::vector<Workload> workloads_;
   std::map<std::string, std::int32_t> priority_classes_;
@@ -275,8 +306,9 @@ class Reader {
 
 }  // namespace
 
-absl::StatusOr<Manifests> ReadManifests(const std::vector<std::string>& paths, std::istream& in) {
-  Reader reader;
+absl::StatusOr<Manifests> ReadManifests(const std::vector<std::string>& paths, std::istream& in,
+                                        const ManifestDefaults& defaults) {
+  Reader reader(defaults);
   for (const std::string& path : paths) reader.ReadPath(path, in);
   return reader.Finish();
 }

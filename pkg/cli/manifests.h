@@ -3,12 +3,13 @@
 //
 // Workloads of other kinds that want a gang are read as the pods that their controllers would make;
 // PriorityClasses give pods that name them their priority. Kinds that planning does not look at are
-// counted and ignored. Every other surprise is an error of
-// the form "file:line: spec.field: what is wrong; how to mend it"; all of them are collected.
+// counted and ignored. Every other surprise is an error of the form "file:line: spec.field: what is
+// wrong; how to mend it"; all of them are collected.
 //
 // Thread safety: reads files, else pure.
 #pragma once
 
+#include <cstdint>
 #include <iosfwd>
 #include <map>
 #include <string>
@@ -20,6 +21,13 @@
 #include "pkg/state/world.h"
 
 namespace yardmaster::cli {
+
+// What the manifests do not say themselves.
+struct ManifestDefaults {
+  std::string namespace_name = "default";  // of objects that name none
+  // PriorityClasses that are there already; those among the manifests count before them.
+  std::map<std::string, std::int32_t> priority_classes;
+};
 
 struct Manifests {
   state::World world;
@@ -33,6 +41,7 @@ struct Manifests {
 };
 
 // Errors: InvalidArgument or NotFound with one line per error.
-absl::StatusOr<Manifests> ReadManifests(const std::vector<std::string>& paths, std::istream& in);
+absl::StatusOr<Manifests> ReadManifests(const std::vector<std::string>& paths, std::istream& in,
+                                        const ManifestDefaults& defaults = {});
 
 }  // namespace yardmaster::cli

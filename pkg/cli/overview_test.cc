@@ -10,6 +10,7 @@
 #include "pkg/base/strings.h"
 #include "pkg/cli/cluster_commands.h"
 #include "pkg/cli/cluster_reader.h"
+#include "pkg/cli/testing.h"
 #include "pkg/kube/fake_client.h"
 
 namespace yardmaster::cli {
@@ -118,44 +119,9 @@ TEST_F(OverviewTest, ObjectsThatCannotBeReadAreNamedAndTheRestIsShown) {
   EXPECT_EQ(JobsTable(world, "").size(), 2u);
 }
 
-// Gives the verbs a client that forwards to the fixture's.
-class Borrowed final : public kube::Client {
- public:
-  explicit Borrowed(kube::Client& client) : client_(client) {}
-  absl::StatusOr<json> Get(const kube::Target& target) override { return client_.Get(target); }
-  absl::StatusOr<kube::ListPage> List(const kube::Target& target,
-                                      const kube::ListOptions& options) override {
-    return client_.List(target, options);
-  }
-  absl::StatusOr<json> Create(const kube::Target&, const json&,
-                              const kube::WriteOptions&) override {
-    return absl::InternalError("the verbs only read");
-  }
-  absl::StatusOr<json> Replace(const kube::Target&, const json&,
-                               const kube::WriteOptions&) override {
-    return absl::InternalError("the verbs only read");
-  }
-  absl::StatusOr<json> Patch(const kube::Target&, const kube::PatchBody&,
-                             const kube::WriteOptions&) override {
-    return absl::InternalError("the verbs only read");
-  }
-  absl::Status Delete(const kube::Target&, const kube::DeleteOptions&) override {
-    return absl::InternalError("the verbs only read");
-  }
-  absl::Status Watch(const kube::Target&, const kube::WatchOptions&, std::stop_token,
-                     const std::function<void(const kube::WatchEvent&)>&) override {
-    return absl::InternalError("the verbs only read");
-  }
-
- private:
-  kube::Client& client_;
-};
-
 TEST_F(OverviewTest, TheVerbsAnswerAndFailWithTheRightCodes) {
   Job("a", {{"workers", 2}});
-  const Connector connect = [&](const ClusterFlags&) -> absl::StatusOr<Connection> {
-    return Connection{std::make_unique<Borrowed>(client_), "default"};
-  };
+  const Connector connect = ReadingConnector(client_);
   std::ostringstream out;
   std::ostringstream err;
   EXPECT_EQ(RunGetCommand({"jobs"}, connect, out, err), 0) << err.str();

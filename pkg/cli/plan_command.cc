@@ -1,43 +1,55 @@
 #include "pkg/cli/plan_command.h"
 
-#include <algorithm>
 #include <cstdint>
-#include <map>
+#include <optional>
 #include <ostream>
-#include <set>
+#include <utility>
 
 #include "nlohmann/json.hpp"
 
 #include "CLI/CLI.hpp"
-#include "pkg/api/names.h"
 #include "pkg/base/strings.h"
+#include "pkg/cli/cluster_overlay.h"
+#include "pkg/cli/cluster_reader.h"
 #include "pkg/cli/flags.h"
 #include "pkg/cli/manifests.h"
+#include "pkg/cli/plan_changes.h"
+#include "pkg/cli/plan_input.h"
 #include "pkg/cli/plan_report.h"
 #include "pkg/cli/print_objects.h"
-#include "pkg/config/yaml.h"
-#include "pkg/extender/gather.h"
-#include "pkg/state/snapshot_builder.h"
+#include "pkg/plan/diff.h"
 
 namespace yardmaster::cli {
 
 namespace {
 
 struct Flags {
+  ClusterFlags cluster;
   bool offline = false;
+  bool diff = false;
   bool paths = false;
   std::vector<std::string> files;
+  std::string namespace_name;
   std::string output = "json";
   std::uint64_t seed = 1;
   std::int64_t max_steps = placement::PlannerOptions{}.max_steps;
 };
 
 void Declare(Flags& flags, CLI::App& app) {
-  app.add_flag("--offline", flags.offline, "plan from files only; the cluster is not asked")
-      ->required();
-  app.add_option("-f,--filename", flags.files,
-                 "manifests: a file, a directory or - (may be repeated)")
-      ->required();
+  CLI::Option* files = app.add_option(
+      "-f,--filename", flags.files,
+      "manifests: a file, a directory or - (may be repeated); none: what waits in the cluster");
+  CLI::Option* offline = app.add_flag("--offline", flags.offline,
+                                      "plan from the files alone; the cluster is not asked");
+  offline->needs(files);
+  app.add_option("-n,--namespace", flags.namespace_name,
+                 "namespace of manifests that name none (default: the context's)");
+  app.add_option("--kubeconfig", flags.cluster.kubeconfig, "kubeconfig file")->excludes(offline);
+  app.add_option("--context", flags.cluster.context, "context of the kubeconfig")
+      ->excludes(offline);
+  app.add_flag("--diff", flags.diff, "also what the manifests change in the cluster's plan")
+      ->excludes(offline)
+      ->needs(files);
   app.add_flag("--paths", flags.paths, "also the source port and links of every connection");
   app.add_option("-o,--output", flags.output, "output format")
       ->check(CLI::IsMember({"json", "yaml", "table"}))
@@ -48,111 +60,101 @@ void Declare(Flags& flags, CLI::App& app) {
       ->capture_default_str();
 }
 
-// Pods of other controllers that have no Gang yet become one, as the extender would make it. What a
-// workload's controller would make counts where no pod of that gang is there.
-void AddGangsOfPods(const extender::Gathered& gathered, std::set<workload::JobKey>& known,
-                    state::World& world, std::ostream& err) {
-  for (const auto& gang : world.gangs) {
-    known.insert({gang->metadata.namespace_name, gang->metadata.name});
-  }
-  for (const auto& job : world.jobs) {
-    known.insert(
-        {job->metadata.namespace_name, api::GangName(api::kTrainingJobKind, job->metadata.name)});
-  }
-  for (const std::string& problem : gathered.problems) err << problem << "\n";
-  for (const extender::GatheredGang& pods : gathered.gangs) {
-    if (!known.insert({pods.namespace_name, pods.name}).second) continue;
-    auto gang = extender::MakeGang(pods, nullptr);
-    if (!gang.ok()) {
-      err << MessageOf(gang.status()) << "\n";
-    } else if (*gang) {
-      // It is as old as its youngest pod.
-      for (const extender::GangMember& member : pods.members) {
-        (*gang)->metadata.created_ms =
-            std::max((*gang)->metadata.created_ms, member.pod->metadata.created_ms);
-      }
-      world.gangs.Put(std::make_shared<const api::Gang>(**std::move(gang)));
-    } else {
-      err << "gang " << pods.namespace_name << "/" << pods.name << ": not planned, "
-          << Count(static_cast<std::int64_t>(pods.members.size()), "pod")
-          << " are there and more belong to it\n";
-    }
-  }
-}
-
 // Jobs of the queue's head for which it is said whom to stop; each takes many plans.
 constexpr int kMostPreemptions = 16;
 
-// Which disruption budgets cover how many pods of the placed gangs. A pod under two budgets cannot
-// be evicted at all.
-void AddBudgets(const std::vector<api::DisruptionBudget>& budgets,
-                const state::ObjectTable<api::Pod>& pods, plan::Snapshot& snapshot) {
-  if (budgets.empty()) return;
-  for (const api::DisruptionBudget& budget : budgets) {
-    const auto allowed = std::min<std::int64_t>(budget.disruptions_allowed, INT32_MAX);
-    snapshot.budgets.push_back({StrCat(budget.metadata.namespace_name, "/", budget.metadata.name),
-                                static_cast<int>(allowed)});
-  }
-  std::map<workload::JobKey, plan::JobState*> jobs;
-  for (plan::JobState& job : snapshot.jobs) {
-    if (job.assignment) jobs[job.job.key] = &job;
-  }
-  for (const extender::GatheredGang& gang : extender::Gather(pods).gangs) {
-    const auto at = jobs.find({gang.namespace_name, gang.name});
-    if (at == jobs.end()) continue;
-    std::map<int, int> covered;
-    for (const extender::GangMember& member : gang.members) {
-      int by = 0;
-      for (std::size_t b = 0; b < budgets.size(); ++b) {
-        if (!budgets[b].Covers(gang.namespace_name, member.pod->metadata.labels)) continue;
-        ++covered[static_cast<int>(b)];
-        ++by;
-      }
-      if (by > 1) at->second->may_be_preempted = false;
-    }
-    for (const auto& [budget, count] : covered) at->second->budgets.push_back({budget, count});
-  }
+plan::Plan PlanOf(const Flags& flags, const PlanInput& input) {
+  plan::PlanOptions options;
+  options.placement.max_steps = flags.max_steps;
+  options.paths = flags.paths;
+  options.preemptions = kMostPreemptions;
+  options.replace_lost = true;
+  options.seed = flags.seed;
+  if (input.former) options.input.former = &*input.former;
+  return plan::MakePlan(input.snapshot, options);
 }
 
-ReportNames NamesOf(const state::World& world) {
-  ReportNames names;
-  for (const auto& job : world.jobs) {
-    names[{job->metadata.namespace_name,
-           api::GangName(api::kTrainingJobKind, job->metadata.name)}] = {api::kTrainingJobKind,
-                                                                         job->metadata.name};
+// What is to be planned, and with --diff what it is compared with.
+struct Question {
+  PlanInput input;
+  std::optional<PlanInput> before;
+  std::map<std::string, std::string> origin;
+};
+
+absl::StatusOr<Question> AskFiles(const Flags& flags, std::istream& in, std::ostream& err) {
+  ManifestDefaults defaults;
+  if (!flags.namespace_name.empty()) defaults.namespace_name = flags.namespace_name;
+  YM_ASSIGN_OR_RETURN(Manifests manifests, ReadManifests(flags.files, in, defaults));
+  Question question;
+  question.origin = manifests.origin;
+  question.input = InputOfFiles(std::move(manifests), err);
+  return question;
+}
+
+// A cluster as if somebody had given all its objects.
+struct ClusterRead {
+  Manifests manifests;
+  ManifestDefaults defaults;
+  std::int64_t now_ms = 0;
+};
+
+absl::StatusOr<ClusterRead> ReadForPlan(const Flags& flags, const Connector& connect) {
+  YM_ASSIGN_OR_RETURN(const Connection connection, connect(flags.cluster));
+  ClusterRead read;
+  read.now_ms = connection.now_ms;
+  YM_ASSIGN_OR_RETURN(read.manifests.world, ReadCluster(*connection.client));
+  YM_ASSIGN_OR_RETURN(ClusterPolicies policies,
+                      ReadPolicies(*connection.client, read.manifests.world.problems));
+  read.manifests.budgets = std::move(policies.budgets);
+  read.defaults.priority_classes = std::move(policies.priority_classes);
+  read.defaults.namespace_name =
+      flags.namespace_name.empty() ? connection.default_namespace : flags.namespace_name;
+  return read;
+}
+
+absl::StatusOr<Question> AskCluster(const Flags& flags, const Connector& connect, std::istream& in,
+                                    std::ostream& err) {
+  absl::StatusOr<ClusterRead> read = ReadForPlan(flags, connect);
+  if (!read.ok()) {
+    return absl::Status(read.status().code(),
+                        StrCat(MessageOf(read.status()), "; or use --offline and give the Fabric, ",
+                               "the Nodes and the jobs with -f"));
   }
-  for (const auto& gang : world.gangs) {
-    names[{gang->metadata.namespace_name, gang->metadata.name}] = {gang->owner.kind,
-                                                                   gang->owner.name};
+  YM_ASSIGN_OR_RETURN(const Manifests given, ReadManifests(flags.files, in, read->defaults));
+  Question question;
+  question.origin = given.origin;
+  if (flags.diff) {
+    // Whatever is wrong there is said once, below.
+    std::ostream nowhere(nullptr);
+    question.before = InputOfCluster(read->manifests, read->now_ms, nowhere);
   }
-  return names;
+  question.input = InputOfCluster(Overlay(std::move(read->manifests), given), read->now_ms, err);
+  return question;
 }
 
 void Print(const nlohmann::json& report, const std::string& format, std::ostream& out) {
-  if (format == "table") {
-    PrintTable(ReportTable(report), out);
-  } else if (format == "yaml") {
-    out << config::EmitYaml(report);
-  } else {
-    out << report.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
-  }
+  if (format != "table") return PrintAnswer(report, format, out);
+  PrintTable(ReportTable(report), out);
+  if (!report.contains("changes")) return;
+  out << "\n";
+  PrintTable(ChangesTable(report["changes"]), out);
 }
 
-// Says what contradicts itself, with the place it was read from. True when something does.
-bool TellProblems(const plan::Snapshot& snapshot, const ReportNames& names,
-                  const Manifests& manifests, std::ostream& err) {
+// Says what contradicts itself, with the place it was read from. True when something does that was
+// given.
+bool TellProblems(const Question& question, bool all_given, std::ostream& err) {
   bool any = false;
-  for (const plan::JobState& state : snapshot.jobs) {
-    const auto name = names.find(state.job.key);
+  for (const plan::JobState& state : question.input.snapshot.jobs) {
+    const auto name = question.input.names.find(state.job.key);
     const std::string object =
-        name == names.end()
+        name == question.input.names.end()
             ? "Gang " + state.job.key.text()
             : StrCat(name->second.kind, " ", state.job.key.namespace_name, "/", name->second.name);
-    const auto origin = manifests.origin.find(object);
+    const auto origin = question.origin.find(object);
+    const bool given = origin != question.origin.end();
     for (const std::string& problem : state.problems) {
-      any = true;
-      err << (origin == manifests.origin.end() ? "" : origin->second + ": ") << object << ": "
-          << problem << "\n";
+      any = any || given || all_given;
+      err << (given ? origin->second + ": " : "") << object << ": " << problem << "\n";
     }
   }
   return any;
@@ -160,37 +162,33 @@ bool TellProblems(const plan::Snapshot& snapshot, const ReportNames& names,
 
 }  // namespace
 
-int RunPlanCommand(const std::vector<std::string>& args, std::istream& in, std::ostream& out,
-                   std::ostream& err) {
+int RunPlanCommand(const std::vector<std::string>& args, const Connector& connect, std::istream& in,
+                   std::ostream& out, std::ostream& err) {
   Flags flags;
-  CLI::App app("What the planner would do with these manifests", "kubectl yardmaster plan");
+  CLI::App app(
+      "What the planner would do in the cluster, with these manifests on top of what is there.\n"
+      "Nothing is changed. With --offline the manifests alone are planned.",
+      "kubectl yardmaster plan");
   Declare(flags, app);
   if (const std::optional<int> code = ParseFlags(app, args, out, err)) return *code;
-  absl::StatusOr<Manifests> manifests = ReadManifests(flags.files, in);
-  if (!manifests.ok()) {
-    err << MessageOf(manifests.status()) << "\n";
+  absl::StatusOr<Question> question =
+      flags.offline ? AskFiles(flags, in, err) : AskCluster(flags, connect, in, err);
+  if (!question.ok()) {
+    err << MessageOf(question.status()) << "\n";
     return 1;
   }
-  for (const auto& [kind, count] : manifests->ignored) {
-    err << "ignored: " << Count(count, kind)
-        << " (read are Nodes, Pods, our own kinds, and workloads whose pods ask for GPUs and carry "
-        << api::kParallelismAnnotation << ")\n";
+  const PlanInput& input = question->input;
+  const plan::Plan plan = PlanOf(flags, input);
+  nlohmann::json report = PlanReport(input.snapshot, plan, input.names, flags.paths);
+  if (question->before) {
+    const PlanInput& before = *question->before;
+    ReportNames names = before.names;
+    names.insert(input.names.begin(), input.names.end());
+    report["changes"] = ChangesJson(
+        plan::Diff(before.snapshot, PlanOf(flags, before), input.snapshot, plan), names);
   }
-  std::set<workload::JobKey> known;
-  AddGangsOfPods(extender::Gather(manifests->world.pods), known, manifests->world, err);
-  AddGangsOfPods(extender::Gather(manifests->expected_pods), known, manifests->world, err);
-  const ReportNames names = NamesOf(manifests->world);
-  plan::Snapshot snapshot = state::BuildSnapshot(manifests->world);
-  AddBudgets(manifests->budgets, manifests->world.pods, snapshot);
-  for (const std::string& warning : snapshot.warnings) err << "warning: " << warning << "\n";
-  plan::PlanOptions options;
-  options.placement.max_steps = flags.max_steps;
-  options.paths = flags.paths;
-  options.preemptions = kMostPreemptions;
-  options.seed = flags.seed;
-  const plan::Plan plan = plan::MakePlan(snapshot, options);
-  Print(PlanReport(snapshot, plan, names, flags.paths), flags.output, out);
-  return TellProblems(snapshot, names, *manifests, err) ? 1 : 0;
+  Print(report, flags.output, out);
+  return TellProblems(*question, flags.offline, err) ? 1 : 0;
 }
 
 }  // namespace yardmaster::cli

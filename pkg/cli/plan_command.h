@@ -1,25 +1,32 @@
-// `kubectl yardmaster plan --offline -f PATH... [--paths] [-o json|yaml|table]`: what the planner
-// would do with these manifests. docs say what is read; see manifests.h.
+// `kubectl yardmaster plan [-f PATH...]`: what the planner would do, in a cluster as it is now with
+// these manifests on top (cluster_overlay.h), or with the manifests alone. Nothing is changed: the
+// cluster is only read. docs say what is read; see manifests.h.
 //
-//   --offline            plan from files only (required; the cluster is not asked)
-//   -f FILE|DIR|-        manifests, may be repeated
+//   -f FILE|DIR|-        manifests, may be repeated; none: what waits in the cluster
+//   --offline            plan from files only (the cluster is not asked)
+//   -n, --namespace NS   of manifests that name none (default: the context's)
+//   --kubeconfig FILE, --context NAME   which cluster, as kubectl has it
+//   --diff               also what the manifests change in the cluster's plan
 //   --paths              also the source port and links of every connection
 //   -o FORMAT            json (default), yaml or table
 //   --seed N             of what is random (default 1)
 //   --max-steps N        search steps before an exact search is cut
 //
-// Returns the exit code: 0 answered; 1 the input is wrong. When only jobs contradict themselves the
-// report is still written, with them as Never, and the exit code is 1; 2 usage. Thread safety:
-// reads the files named, else pure.
+// Returns the exit code: 0 answered; 1 the input is wrong or the cluster did not answer. When only
+// jobs contradict themselves the report is still written, with them as Never, and the exit code is
+// 1 (jobs that stand in the cluster and were not given do not count); 2 usage. Thread safety: reads
+// the files named, else as the client.
 #pragma once
 
 #include <iosfwd>
 #include <string>
 #include <vector>
 
+#include "pkg/cli/cluster_commands.h"
+
 namespace yardmaster::cli {
 
-int RunPlanCommand(const std::vector<std::string>& args, std::istream& in, std::ostream& out,
-                   std::ostream& err);
+int RunPlanCommand(const std::vector<std::string>& args, const Connector& connect, std::istream& in,
+                   std::ostream& out, std::ostream& err);
 
 }  // namespace yardmaster::cli

@@ -75,8 +75,8 @@ TEST(PlanMutationsTest, DamagedManifestsAreAnsweredOrRefused) {
     }
     std::istringstream in(input);
     std::ostringstream out, err;
-    const int code =
-        RunPlanCommand({"--offline", "-f", "-", "--paths", "--max-steps", "2000"}, in, out, err);
+    const int code = RunPlanCommand({"--offline", "-f", "-", "--paths", "--max-steps", "2000"},
+                                    nullptr, in, out, err);
     ASSERT_TRUE(code == 0 || code == 1) << input;
     if (out.str().empty()) {
       ASSERT_FALSE(err.str().empty()) << input;

@@ -55,7 +55,7 @@ Answer Plan(const std::string& input) {
   std::istringstream in(input);
   std::ostringstream out, err;
   Answer answer;
-  answer.code = RunPlanCommand({"--offline", "-f", "-"}, in, out, err);
+  answer.code = RunPlanCommand({"--offline", "-f", "-"}, /*connect=*/nullptr, in, out, err);
   answer.err = err.str();
   answer.report = json::parse(out.str(), nullptr, false);
   return answer;
@@ -209,6 +209,32 @@ TEST(PlanWorkloadsTest, DisruptionBudgetsAreRespected) {
   const std::string rest = Nodes(2) + Holding(1) + Urgent();
   EXPECT_FALSE(Plan(rest + budget(1)).job("w").contains("preemption"));
   EXPECT_TRUE(Plan(rest + budget(2)).job("w").contains("preemption"));
+}
+
+// After the name of a Node, the next `from` becomes `to`.
+void Change(std::string& nodes, const std::string& name, const std::string& from,
+            const std::string& to) {
+  const std::size_t at = nodes.find(from, nodes.find(StrCat("name: ", name, ",")));
+  nodes.replace(at, from.size(), to);
+}
+
+TEST(PlanWorkloadsTest, LostRanksGoToBackupHostsOrTheJobWaits) {
+  std::string nodes = Nodes(3);
+  Change(nodes, "s0h0", "\"True\"", "\"False\"");
+  Change(nodes, "s0h2", "yardmaster.dev/segment",
+         "yardmaster.dev/backup: x, yardmaster.dev/segment");
+  Change(nodes, "s0h2", "backup: x", "backup: \"true\"");
+  json job = Plan(nodes + Holding(1)).job("low");
+  EXPECT_EQ(job["outcome"], "Placed");
+  EXPECT_EQ(job["lostRanks"], json::array({0}));
+  EXPECT_EQ(job["assignments"][0]["host"], "s0h2");
+  EXPECT_EQ(job["assignments"][1]["host"], "s0h1");
+  nodes = Nodes(2);
+  Change(nodes, "s0h0", "\"True\"", "\"False\"");
+  job = Plan(nodes + Holding(1)).job("low");
+  EXPECT_EQ(job["outcome"], "NotNow");
+  EXPECT_EQ(job["assignments"][0]["host"], "s0h0");
+  EXPECT_EQ(job["reasons"][0]["code"], "NotEnoughHosts");
 }
 
 }  // namespace

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <ostream>
 
+#include "nlohmann/json.hpp"
+
+#include "pkg/base/status.h"
 #include "pkg/config/yaml.h"
 
 namespace yardmaster::cli {
@@ -16,6 +19,24 @@ void PrintObjects(const std::vector<json>& objects, const std::string& format, s
     return;
   }
   for (const json& object : objects) out << "---\n" << config::EmitYaml(object);
+}
+
+int PrintObjectsOrFail(const absl::StatusOr<std::vector<json>>& objects, const std::string& format,
+                       std::ostream& out, std::ostream& err) {
+  if (!objects.ok()) {
+    err << MessageOf(objects.status()) << "\n";
+    return 1;
+  }
+  PrintObjects(*objects, format, out);
+  return 0;
+}
+
+void PrintAnswer(const json& answer, const std::string& format, std::ostream& out) {
+  if (format == "yaml") {
+    out << config::EmitYaml(answer);
+  } else {
+    out << answer.dump(2, ' ', false, json::error_handler_t::replace) << "\n";
+  }
 }
 
 void PrintTable(const std::vector<std::vector<std::string>>& rows, std::ostream& out) {

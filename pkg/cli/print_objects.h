@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "nlohmann/json_fwd.hpp"
 
 namespace yardmaster::cli {
@@ -14,6 +15,13 @@ namespace yardmaster::cli {
 // takes.
 void PrintObjects(const std::vector<nlohmann::json>& objects, const std::string& format,
                   std::ostream& out);
+
+// The same of an answer that may be an error, which goes to `err`. Returns the exit code, 0 or 1.
+int PrintObjectsOrFail(const absl::StatusOr<std::vector<nlohmann::json>>& objects,
+                       const std::string& format, std::ostream& out, std::ostream& err);
+
+// One answer. yaml, or json for every other format.
+void PrintAnswer(const nlohmann::json& answer, const std::string& format, std::ostream& out);
 
 // Columns padded to their widest cell, as kubectl prints tables. The first row is the header.
 void PrintTable(const std::vector<std::vector<std::string>>& rows, std::ostream& out);

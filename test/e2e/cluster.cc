@@ -107,10 +107,11 @@ nlohmann::json Cluster::Get(std::vector<std::string> arguments) const {
   return object.is_discarded() ? nlohmann::json() : object;
 }
 
-absl::StatusOr<std::string> Cluster::Yardmaster(const std::vector<std::string>& arguments) const {
+absl::StatusOr<std::string> Cluster::Yardmaster(const std::vector<std::string>& arguments,
+                                                const std::string& input) const {
   Command command = {Binary("kubectl-yardmaster")};
   command.insert(command.end(), arguments.begin(), arguments.end());
-  return RunProgram(command, "", {{"KUBECONFIG", plane_->kubeconfig()}});
+  return RunProgram(command, input, {{"KUBECONFIG", plane_->kubeconfig()}});
 }
 
 bool WaitFor(int seconds, const std::function<bool()>& done) {

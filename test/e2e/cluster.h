@@ -35,8 +35,9 @@ class Cluster {
   const std::string& plans() const { return plans_; }
   // The stdout of `kubectl ARGUMENTS -o json`, or null when kubectl failed.
   nlohmann::json Get(std::vector<std::string> arguments) const;
-  // Runs our kubectl plugin as a person would.
-  absl::StatusOr<std::string> Yardmaster(const std::vector<std::string>& arguments) const;
+  // Runs our kubectl plugin as a person would; `input` is what -f - reads.
+  absl::StatusOr<std::string> Yardmaster(const std::vector<std::string>& arguments,
+                                         const std::string& input = "") const;
 
  private:
   absl::StatusOr<std::unique_ptr<Process>> Run(const std::string& name,

@@ -118,6 +118,32 @@ TEST_F(StoryTest, JobsArePlacedAnnotatedAndMovedToTheBackupHostOfTheirSegment) {
   EXPECT_NE(explained->find("Never"), std::string::npos) << *explained;
 }
 
+TEST_F(StoryTest, APlanSaysWhatWouldHappenAndChangesNothing) {
+  ASSERT_TRUE(
+      cluster_->plane().Apply(TrainingJob("small", 3, R"("parallelism": {"tensor": 8})")).ok());
+  ASSERT_TRUE(Has("small", "Running"));
+  const std::string job = TrainingJob("next", 4, R"("parallelism": {"tensor": 8},
+      "model": {"layers": 32, "hiddenSize": 4096, "attentionHeads": 32})");
+  auto text = cluster_->Yardmaster({"plan", "-f", "-", "--diff", "-o", "json"}, job);
+  ASSERT_TRUE(text.ok()) << text.status();
+  const json report = json::parse(*text);
+  std::map<std::string, json> jobs;
+  for (const json& entry : report["jobs"]) jobs[entry["name"]] = entry;
+  EXPECT_EQ(jobs["next"]["outcome"], "Placed");
+  EXPECT_EQ(jobs["next"]["isNew"], true);
+  EXPECT_EQ(jobs["next"]["assignments"].size(), 4u);
+  EXPECT_GT(jobs["next"]["network"]["flopPerIteration"].get<double>(), 0);
+  EXPECT_EQ(jobs["small"]["isNew"], false);
+  EXPECT_EQ(jobs["small"]["assignments"], Gang("small")["status"]["assignments"]);
+  EXPECT_EQ(report["changes"]["moved"].size(), 4u);
+  EXPECT_TRUE(Job("next").is_null());
+  EXPECT_TRUE(Gang("next").is_null());
+  // Applied, it goes where the plan said.
+  ASSERT_TRUE(cluster_->plane().Apply(job).ok());
+  ASSERT_TRUE(Has("next", "Planned"));
+  EXPECT_EQ(Gang("next")["status"]["assignments"], jobs["next"]["assignments"]);
+}
+
 TEST_F(StoryTest, AnIndexedJobOfKubernetesIsPlacedAsAGangByItsAnnotation) {
   ASSERT_EQ(cluster_->plane().Apply(R"yaml(
 apiVersion: batch/v1

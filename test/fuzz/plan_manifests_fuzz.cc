@@ -1,6 +1,7 @@
 // Manifests of `kubectl yardmaster plan`: whatever the bytes, the answer is a report or an error,
 // and every new placement passes the verifier in the room that the ones before it left; so does
-// what a job would get once the gangs stopped for it have left.
+// what a job would get once the gangs stopped for it have left. The same where the manifests come
+// on top of a cluster.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -9,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "pkg/cli/cluster_overlay.h"
 #include "pkg/cli/manifests.h"
 #include "pkg/cli/plan_command.h"
 #include "pkg/plan/planner.h"
@@ -66,7 +68,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::istringstream again(text), in(text);
   std::ostringstream out, err;
   const int code = cli::RunPlanCommand({"--offline", "-f", "-", "--paths", "--max-steps", "2000"},
-                                       again, out, err);
+                                       /*connect=*/nullptr, again, out, err);
   if (code != 0 && err.str().empty()) std::abort();
   const auto manifests = cli::ReadManifests({"-"}, in);
   if (!manifests.ok()) {
@@ -74,5 +76,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   CheckPlan(state::BuildSnapshot(manifests->world));
+  // On top of themselves they are what they were.
+  const cli::Manifests twice = cli::Overlay(*manifests, *manifests);
+  if (twice.world.jobs.size() != manifests->world.jobs.size() ||
+      twice.world.nodes.size() != manifests->world.nodes.size()) {
+    std::abort();
+  }
+  CheckPlan(state::BuildSnapshot(twice.world));
   return 0;
 }

@@ -1,0 +1,34 @@
+// What `plan` plans, out of what it has read: other controllers' pods become the gangs that the
+// extender would make of them, disruption budgets cover the placed gangs, and of a cluster also
+// what holds on its network now.
+//
+// Thread safety: pure functions.
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "pkg/cli/manifests.h"
+#include "pkg/cli/plan_report.h"
+#include "pkg/plan/former_network.h"
+#include "pkg/plan/snapshot.h"
+
+namespace yardmaster::cli {
+
+struct PlanInput {
+  plan::Snapshot snapshot;
+  ReportNames names;
+  // Levels and ports that running jobs have; only of a cluster.
+  std::optional<plan::FormerNetwork> former;
+};
+
+// Of files alone. What could not be used is said on `err`.
+PlanInput InputOfFiles(Manifests manifests, std::ostream& err);
+
+// Of a cluster: measured profiles count, and jobs keep what they have, as the operator has it.
+PlanInput InputOfCluster(Manifests manifests, std::int64_t now_ms, std::ostream& err);
+
+}  // namespace yardmaster::cli
