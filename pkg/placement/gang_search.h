@@ -1,5 +1,6 @@
-// Exact search for the gangs that the closed forms of segment_solver.h do not cover: pieces of any
-// size, joined by weighted groups, into segments of any capacity, at the least Objective.
+// Exact search for the gangs that the closed forms of whole_choice.h and uniform_solver.h do not
+// cover: pieces of any size, joined by weighted groups, into segments of any capacity, at the least
+// Objective.
 //
 // Branch and bound, depth first over the pieces, cheapest segment first. Symmetric choices are
 // tried once, by keeping to the lexicographically least of each orbit: interchangeable pieces take

@@ -7,6 +7,7 @@
 #include "pkg/placement/gang_search.h"
 #include "pkg/placement/no_room.h"
 #include "pkg/placement/piece_problem.h"
+#include "pkg/placement/pod_set_split.h"
 #include "pkg/placement/segment_exchange.h"
 #include "pkg/placement/segment_objective.h"
 #include "pkg/placement/stage_order.h"
@@ -120,6 +121,10 @@ class Solver {
         SegmentPlan split = Uniform(capacity, rule, model_.atoms);
         if (split.found) split.bound = searched.bound;
         if (split.found || split.exact) return split;
+      } else if (MostComponents(capacity) >= 0 &&
+                 (model_.max_stages_per_segment == 0 || model_.stages_per_component == 1)) {
+        SegmentPlan split = ByPodSets(capacity, searched.bound);
+        if (split.found || split.exact) return split;
       }
       // Without limits of stages and with equal groups this finds a place whenever there is one.
       SegmentPlan packed = FirstFit(capacity, searched.bound);
@@ -159,6 +164,18 @@ class Solver {
                        (pieces.count() == model_.units.count() && no_price);
     plan.exact = plan.found && plan.exact && whole;
     plan.bound = plan.exact ? plan.objective : best.bound;
+    return plan;
+  }
+
+  // Whether pod sets that run through all components find room.
+  SegmentPlan ByPodSets(const Capacity& capacity, const Objective& bound) const {
+    PodSetSplit split =
+        SplitPodSets(places_, model_, capacity.of_segment, MostComponents(capacity), scores_);
+    SegmentPlan plan;
+    plan.exact = split.proved;
+    plan.bound = bound;
+    plan.segment_of_worker = std::move(split.segment_of_worker);
+    if (split.found) Finish(capacity, false, plan);
     return plan;
   }
 

@@ -4,6 +4,10 @@
 //   uniform gangs that must be split           uniform_solver.h    exact but for huge coverings
 //   everything else                            gang_search.h       exact unless cut
 //
+// The search goes from coarse pieces to fine ones (piece_problem.h): whole units, whole tensor
+// groups, atoms. What it gives up is split between atoms by uniform_solver.h, or filled by
+// first_fit.h, and told as cut.
+//
 // A gang that must lie in one fabric pod is solved pod by pod. Deterministic. Thread safety: pure.
 #pragma once
 
