@@ -18,10 +18,10 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <string>
 #include <vector>
 
+#include "bench/model_sizes.h"
 #include "pkg/base/strings.h"
 #include "pkg/fabric/testing.h"
 #include "pkg/plan/network_plan.h"
@@ -34,18 +34,6 @@ namespace {
 using namespace yardmaster;  // NOLINT: a program of one file
 
 constexpr int kSampleEvery = 12;  // events between two predictions of rates
-
-std::vector<sim::ModelSize> ReadSizes(int most_gpus) {
-  std::ifstream file(YARDMASTER_SOURCE_DIR "/test/data/lingjun-2023/model-gpus.csv");
-  std::vector<sim::ModelSize> sizes;
-  for (std::string line; std::getline(file, line);) {
-    const auto cells = Split(line, ',');
-    if (cells.size() != 2) continue;
-    const auto gpus = ParseNumber<std::int32_t>(cells[1]);
-    if (gpus && *gpus <= most_gpus) sizes.push_back({cells[0], *gpus});
-  }
-  return sizes;
-}
 
 // The job as the planner takes it: tensor groups of a host, stages as the model's size says.
 plan::JobState StateOf(const sim::TraceJob& job, std::uint64_t seed) {
@@ -219,7 +207,7 @@ fabric::FabricSpec Scarce(fabric::FabricSpec spec) {
 }
 
 void Compare(const fabric::FabricSpec& spec, const sim::GenerateOptions& mix, int seeds) {
-  const std::vector<sim::ModelSize> sizes = ReadSizes(1024);
+  const std::vector<sim::ModelSize> sizes = bench::ReadModelSizes(1024);
   double gain = 0, squares = 0, relief = 0;
   for (int s = 0; s < seeds; ++s) {
     sim::GenerateOptions generate = mix;
@@ -248,6 +236,7 @@ int main(int argc, char** argv) {
   mix.jobs = argc > 1 ? std::atoi(argv[1]) : 150;
   const int seeds = argc > 2 ? std::atoi(argv[2]) : 5;
   mix.seed = static_cast<std::uint64_t>(argc > 3 ? std::atoi(argv[3]) : 1);
+  mix.mean_run_seconds = 5400;
   mix.mean_gap_seconds = argc > 4 ? std::atof(argv[4]) : 600;
   mix.large_share = argc > 5 ? std::atof(argv[5]) : 0.6;
   const fabric::FabricSpec hpn = fabric::SmallHpn(1, 16, 17);

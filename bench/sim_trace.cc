@@ -2,39 +2,31 @@
 // on the paper's two fabrics, under every policy.
 //
 //   sim_trace [--jobs 300] [--seeds 5] [--first-seed 1] [--fabric two-layer|three-layer|both]
-//             [--policies crux,published,...] [--scatter 0.3] [--load 1] [--judge 0] ...
+//             [--policies crux,published,...] [--scatter 0] [--fragmented 0.45] ...
 //
-// --load multiplies the bytes of every job, --judge lets crux ask the simulator about groups of at
-// most that many jobs. What crux does otherwise: --hysteresis 0.1 (negative: decides from nothing
-// each time), --rounds 3 (second thoughts of path selection), --priorities
-// pairs|reference. Sizes come from test/data/lingjun-2023/model-gpus.csv, arrivals are
-// generated.
+// A policy may be written "sincronia+paths": it decides all but the paths, which are then those of
+// crux. Workload: --mean-run 3000 seconds, --load 1 (multiplies the bytes of every job),
+// --connections 8 (of two GPUs, each with a hash of its own). Hosts:
+// --fragmented (probability that a job gets half hosts), --pcie-gbps 252, --nvlink-gbps 2400 (0:
+// none). What crux does otherwise: --judge 0 (it may ask the simulator about groups of at most that
+// many jobs), --hysteresis 0.1 (negative: decides from nothing each time), --rounds 3 (second
+// thoughts of path selection), --priorities pairs|reference. Sizes come from
+// test/data/lingjun-2023/model-gpus.csv, arrivals are generated.
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
+#include <ctime>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "bench/model_sizes.h"
 #include "pkg/base/strings.h"
 #include "pkg/sim/trace_run.h"
 
 namespace {
 
 using namespace yardmaster;  // NOLINT: a program of one file
-
-std::vector<sim::ModelSize> ReadSizes() {
-  std::ifstream file(YARDMASTER_SOURCE_DIR "/test/data/lingjun-2023/model-gpus.csv");
-  std::vector<sim::ModelSize> sizes;
-  for (std::string line; std::getline(file, line);) {
-    const auto cells = Split(line, ',');
-    if (cells.size() != 2) continue;
-    const auto gpus = ParseNumber<std::int32_t>(cells[1]);
-    if (gpus) sizes.push_back({cells[0], *gpus});
-  }
-  return sizes;
-}
 
 fabric::Tier MakeTier(const char* role, fabric::Scope scope, int switches, int down_ports,
                       int down_gbps, int up_ports, int up_gbps) {
@@ -50,13 +42,15 @@ fabric::Tier MakeTier(const char* role, fabric::Scope scope, int switches, int d
   return tier;
 }
 
+// Hosts as in the paper's testbed: eight A100, four NICs of 200 Gbit/s.
 fabric::FabricSpec BaseSpec(const char* name) {
   fabric::FabricSpec spec;
   spec.name = name;
-  spec.rails = 8;  // four NICs of two ports
+  spec.rails = 4;
   spec.planes = 1;
   spec.nic_ports = 1;
-  spec.nic_gbps = 100;
+  spec.nic_gbps = 200;
+  spec.nvlink_gbps = 2400;
   return spec;
 }
 
@@ -65,7 +59,7 @@ fabric::FabricSpec TwoLayer() {
   fabric::FabricSpec spec = BaseSpec("two-layer");
   spec.segments_per_fabric_pod = 173;
   spec.hosts_per_segment = 5;
-  spec.tiers = {MakeTier("tor", fabric::Scope::kSegment, 1, 40, 100, 16, 100),
+  spec.tiers = {MakeTier("tor", fabric::Scope::kSegment, 1, 20, 200, 16, 100),
                 MakeTier("agg", fabric::Scope::kFabric, 16, 173, 100, 0, 0)};
   return spec;
 }
@@ -76,7 +70,7 @@ fabric::FabricSpec ThreeLayer() {
   spec.fabric_pods = 3;
   spec.segments_per_fabric_pod = 2;
   spec.hosts_per_segment = 48;
-  spec.tiers = {MakeTier("tor", fabric::Scope::kSegment, 1, 384, 100, 32, 400),
+  spec.tiers = {MakeTier("tor", fabric::Scope::kSegment, 1, 192, 200, 32, 400),
                 MakeTier("agg", fabric::Scope::kFabricPod, 4, 16, 400, 32, 200),
                 MakeTier("core", fabric::Scope::kFabric, 32, 12, 200, 0, 0)};
   return spec;
@@ -122,7 +116,12 @@ struct Args {
   int first_seed = 1;
   std::string fabric = "both";
   std::string policies = "crux,published,taccl,varys,cassini,sincronia,ecmp";
-  double scatter = 0.3;
+  double scatter = 0;
+  double fragmented = 0.45;
+  double mean_run = 3000;
+  int connections = 8;
+  double pcie_gbps = 252;
+  double nvlink_gbps = 2400;
   double load = 1;
   int judge = 0;
   double hysteresis = 0.1;
@@ -141,6 +140,11 @@ Args ParseArgs(int argc, char** argv) {
     if (name == "--fabric") args.fabric = value;
     if (name == "--policies") args.policies = value;
     if (name == "--scatter") args.scatter = std::atof(value);
+    if (name == "--fragmented") args.fragmented = std::atof(value);
+    if (name == "--connections") args.connections = std::atoi(value);
+    if (name == "--mean-run") args.mean_run = std::atof(value);
+    if (name == "--pcie-gbps") args.pcie_gbps = std::atof(value);
+    if (name == "--nvlink-gbps") args.nvlink_gbps = std::atof(value);
     if (name == "--load") args.load = std::atof(value);
     if (name == "--judge") args.judge = std::atoi(value);
     if (name == "--hysteresis") args.hysteresis = std::atof(value);
@@ -151,11 +155,12 @@ Args ParseArgs(int argc, char** argv) {
 }
 
 struct Row {
-  Spread utilisation, completion, slowdown, worst, met, gpus, peak_jobs, peak_gpus;
+  Spread utilisation, alone, completion, slowdown, worst, met, gpus, peak_jobs, peak_gpus;
   std::vector<double> by_seed;  // utilisation
 
   void Add(const sim::TraceResult& result) {
     utilisation.Add(result.utilisation);
+    alone.Add(result.lone_utilisation);
     by_seed.push_back(result.utilisation);
     completion.Add(result.mean_completion_seconds);
     slowdown.Add(result.mean_slowdown);
@@ -165,29 +170,53 @@ struct Row {
     peak_jobs.Add(result.peak_jobs);
     peak_gpus.Add(result.peak_gpus);
   }
-  void Print(const std::string& name, const Row& first) const {
+  void Print(const std::string& name, const Row& first, double cpu_seconds) const {
     // Gain of the first policy over this one, seed by seed.
     Spread gain;
     for (std::size_t s = 0; s < by_seed.size(); ++s) {
       gain.Add(100 * (first.by_seed[s] / by_seed[s] - 1));
     }
     std::printf(
-        "%-10s %10.4f +- %6.4f %10.0f %9.3f %7.2f %8.1f%% %8.1f%% %+8.2f +- %.2f %%   peak %.0f "
-        "jobs %.0f GPUs\n",
-        name.c_str(), utilisation.Mean(), utilisation.Deviation(), completion.Mean(),
+        "%-15s %10.4f +- %6.4f %8.4f %10.0f %9.3f %7.2f %8.1f%% %8.1f%% %+8.2f +- %.2f %%   peak "
+        "%.0f jobs %.0f GPUs   %.1f CPU s  ",
+        name.c_str(), utilisation.Mean(), utilisation.Deviation(), alone.Mean(), completion.Mean(),
         slowdown.Mean(), worst.Mean(), 100 * met.Mean(), 100 * gpus.Mean(), gain.Mean(),
-        gain.Deviation(), peak_jobs.Mean(), peak_gpus.Mean());
+        gain.Deviation(), peak_jobs.Mean(), peak_gpus.Mean(), cpu_seconds);
+    for (const double seed : by_seed) std::printf(" %.5f", seed);
+    std::printf("\n");
     std::fflush(stdout);
   }
 };
 
+struct Entrant {
+  crux::Policy policy = crux::Policy::kCrux;
+  bool paths_of_crux = false;
+};
+
+Entrant EntrantOf(const std::string& name) {
+  const std::size_t plus = name.find("+paths");
+  const auto policy = crux::ParsePolicy(name.substr(0, plus));
+  if (!policy.ok()) {
+    std::fprintf(stderr, "%s\n", MessageOf(policy.status()).c_str());
+    std::exit(2);
+  }
+  return {*policy, plus != std::string::npos};
+}
+
 sim::TraceResult RunOnce(const fabric::Network& network, const std::vector<sim::ModelSize>& sizes,
-                         const Args& args, crux::Policy policy, int seed) {
+                         const Args& args, const Entrant& entrant, int seed) {
   sim::GenerateOptions generate;
+  generate.mean_run_seconds = args.mean_run;
   generate.jobs = args.jobs;
   generate.seed = static_cast<std::uint64_t>(seed);
   sim::TraceOptions options;
-  options.policy = policy;
+  options.policy = entrant.policy;
+  options.paths_of_crux = entrant.paths_of_crux;
+  options.fragmented = args.fragmented;
+  options.connections = args.connections;
+  options.host = sim::HostSpecOf(network.spec());
+  options.host->pcie_gbps = args.pcie_gbps;
+  options.host->nvlink_gbps = args.nvlink_gbps;
   options.seed = static_cast<std::uint64_t>(seed);
   options.max_paths = 32;
   options.scatter = args.scatter;
@@ -209,24 +238,22 @@ sim::TraceResult RunOnce(const fabric::Network& network, const std::vector<sim::
 void RunFabric(const fabric::FabricSpec& spec, const Args& args) {
   if (args.fabric != "both" && args.fabric != spec.name) return;
   const fabric::Network network = Build(spec);
-  const std::vector<sim::ModelSize> sizes = ReadSizes();
-  std::printf("%s: %d hosts, %d jobs, %d seeds, scatter %g, load %g\n", spec.name.c_str(),
-              network.places().num_hosts(), args.jobs, args.seeds, args.scatter, args.load);
-  std::printf("%-10s %20s %10s %9s %7s %9s %9s %18s\n", "policy", "utilisation", "completion",
-              "slowdown", "worst", "jobs met", "gpus met", "first gains");
+  const std::vector<sim::ModelSize> sizes = bench::ReadModelSizes();
+  std::printf("%s: %d hosts, %d jobs, %d seeds, scatter %g, fragmented %g, load %g\n",
+              spec.name.c_str(), network.places().num_hosts(), args.jobs, args.seeds, args.scatter,
+              args.fragmented, args.load);
+  std::printf("%-15s %20s %8s %10s %9s %7s %9s %9s %18s\n", "policy", "utilisation", "alone",
+              "completion", "slowdown", "worst", "jobs met", "gpus met", "first gains");
   std::vector<Row> rows;
   for (const std::string& name : Split(args.policies, ',')) {
-    const auto policy = crux::ParsePolicy(name);
-    if (!policy.ok()) {
-      std::fprintf(stderr, "%s\n", MessageOf(policy.status()).c_str());
-      std::exit(2);
-    }
+    const Entrant entrant = EntrantOf(name);
+    const std::clock_t began = std::clock();
     Row row;
     for (int s = 0; s < args.seeds; ++s) {
-      row.Add(RunOnce(network, sizes, args, *policy, args.first_seed + s));
+      row.Add(RunOnce(network, sizes, args, entrant, args.first_seed + s));
     }
     rows.push_back(row);
-    row.Print(name, rows.front());
+    row.Print(name, rows.front(), static_cast<double>(std::clock() - began) / CLOCKS_PER_SEC);
   }
 }
 

@@ -28,6 +28,10 @@ struct Flags {
   std::string policy = "crux";
   std::int32_t jobs = 500;
   std::uint64_t seed = 1;
+  double scatter = 0.3;
+  double fragmented = 0;
+  double pcie_gbps = -1;  // below 0: as the Fabric's hosts are
+  double nvlink_gbps = -1;
   std::string output = "json";
 };
 
@@ -47,6 +51,18 @@ void Declare(Flags& flags, CLI::App& app) {
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
   app.add_option("--seed", flags.seed, "of what is random")->capture_default_str();
+  app.add_option("--scatter", flags.scatter, "probability that a job's next host is anywhere")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+  app.add_option("--fragmented", flags.fragmented, "probability that a job gets half hosts")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+  app.add_option("--pcie-gbps", flags.pcie_gbps,
+                 "of each PCIe connection inside hosts; default: a generation that carries a NIC")
+      ->check(CLI::Range(1.0, 1e6));
+  app.add_option("--nvlink-gbps", flags.nvlink_gbps,
+                 "of each GPU; 0: GPUs of a host meet on PCIe; default: the Fabric's")
+      ->check(CLI::Range(0.0, 1e6));
   app.add_option("-o,--output", flags.output, "output format")
       ->check(CLI::IsMember({"json"}))
       ->capture_default_str();
@@ -151,6 +167,11 @@ absl::StatusOr<json> Simulate(const Flags& flags, std::istream& in, std::ostream
   sim::TraceOptions options;
   YM_ASSIGN_OR_RETURN(options.policy, crux::ParsePolicy(flags.policy));
   options.seed = flags.seed;
+  options.scatter = flags.scatter;
+  options.fragmented = flags.fragmented;
+  options.host = sim::HostSpecOf(input.network->spec());
+  if (flags.pcie_gbps > 0) options.host->pcie_gbps = flags.pcie_gbps;
+  if (flags.nvlink_gbps >= 0) options.host->nvlink_gbps = flags.nvlink_gbps;
   options.levels = input.network->spec().levels.count;
   const std::vector<int>& reserved = input.network->spec().levels.reserved;
   options.reserved_levels.assign(reserved.begin(), reserved.end());

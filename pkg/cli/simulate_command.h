@@ -3,11 +3,13 @@
 //
 //   --fabric FILE   a Fabric, with or without its Nodes; repeatable
 //   --trace DIR     job.csv and worker.csv of the Lingjun trace; where they are missing, arrivals
-//   are
-//                   generated from model-gpus.csv
+//                   are generated from model-gpus.csv
 //   --policy NAME   crux (default) published ecmp sincronia varys taccl cassini
 //   --jobs N        how many jobs are generated, or at most read (default 500)
 //   --seed N        of what is random (default 1)
+//   --scatter P     probability that a job's next host is anywhere (default 0.3)
+//   --fragmented P  probability that a job gets half hosts (default 0)
+//   --pcie-gbps, --nvlink-gbps G   links inside hosts (pkg/sim/host_links.h)
 //
 // Returns the exit code: 0 answered, 1 the input is wrong, 2 usage. Progress goes to `err`.
 // Thread safety: reads the files named, else pure.

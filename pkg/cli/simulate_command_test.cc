@@ -77,6 +77,22 @@ TEST(SimulateCommand, TakesThePublishedFilesWithTheirPlaces) {
   EXPECT_EQ(report["skippedRows"]["job.csv: running before submitted"], 1);
 }
 
+TEST(SimulateCommand, LinksInsideHostsAreWhatTheFlagsSay) {
+  std::vector<std::string> args = SmallRun("ecmp");
+  args.insert(args.end(), {"--fragmented", "1"});
+  const Outcome wide = RunCommand(args);
+  args.insert(args.end(), {"--pcie-gbps", "20"});
+  const Outcome narrow = RunCommand(args);
+  ASSERT_EQ(wide.code, 0) << wide.err;
+  ASSERT_EQ(narrow.code, 0) << narrow.err;
+  const auto utilisation = [](const Outcome& outcome) {
+    return nlohmann::json::parse(outcome.out)["cluster"]["utilisation"].get<double>();
+  };
+  EXPECT_LT(utilisation(narrow), utilisation(wide));
+  args.back() = "-3";
+  EXPECT_EQ(RunCommand(args).code, 2);
+}
+
 TEST(SimulateCommand, ExitCodesTellInputFromUsage) {
   EXPECT_EQ(RunCommand({"--help"}).code, 0);
   EXPECT_EQ(RunCommand({}).code, 2);

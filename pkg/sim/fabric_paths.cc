@@ -55,15 +55,15 @@ std::vector<crux::Link> LinksOf(const Network& network) {
   return links;
 }
 
-crux::PathList PathsBetween(const Network& network, fabric::HostId from, fabric::HostId to,
-                            int rail, int limit) {
+crux::PathList PathsBetween(const Network& network, const Nic& from, const Nic& to, int limit) {
   crux::PathList out;
-  if (from == to) return out;
+  if (from.host == to.host) return out;
   const int ports = network.spec().nic_ports;
-  Random random((static_cast<std::uint64_t>(from.value) << 32) + to.value * 16 + rail);
+  Random random((static_cast<std::uint64_t>(from.host.value) << 32) + to.host.value * 256 +
+                from.rail * 16 + to.rail);
   for (int port = 0; port < ports; ++port) {
-    const fabric::NicPort leaves{from, rail, port};
-    const fabric::NicPort arrives{to, rail, port};
+    const fabric::NicPort leaves{from.host, from.rail, port};
+    const fabric::NicPort arrives{to.host, to.rail, port};
     const std::vector<std::int32_t> start{Network::up(network.host_cable(leaves)).value};
     const fabric::SwitchId tor = network.tor(leaves);
     const int share = std::max(1, limit / ports);

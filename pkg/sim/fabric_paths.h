@@ -12,11 +12,14 @@ namespace yardmaster::sim {
 
 std::vector<crux::Link> LinksOf(const fabric::Network& network);
 
-// The paths from one host's NIC to another's on `rail`, over all ports: all of them in the order of
-// the switches' groups, or where there are more than `limit`, that many drawn as a hash would take
-// them, the same every time.
-// Failure: empty when the hosts are the same or nothing connects them.
-crux::PathList PathsBetween(const fabric::Network& network, fabric::HostId from, fabric::HostId to,
-                            int rail, int limit);
+// The paths from one NIC to another, over all ports: all of them in the order of the switches'
+// groups, or where there are more than `limit`, that many drawn as a hash would take them, the same
+// every time. Failure: empty on one host, or where nothing connects the two.
+struct Nic {
+  fabric::HostId host;
+  int rail = 0;
+};
+crux::PathList PathsBetween(const fabric::Network& network, const Nic& from, const Nic& to,
+                            int limit);
 
 }  // namespace yardmaster::sim

@@ -11,6 +11,9 @@ namespace {
 // Less weight than this on a link is what rounding left of nothing.
 constexpr double kNoWeight = 1e-9;
 
+// What of the flow's rate its i-th link carries.
+double UseOf(const ShareFlow& flow, std::size_t i) { return flow.uses.empty() ? 1 : flow.uses[i]; }
+
 }  // namespace
 
 FairShare::FairShare(std::size_t link_count)
@@ -18,9 +21,10 @@ FairShare::FairShare(std::size_t link_count)
 
 void FairShare::Freeze(ShareFlow& flow, double share) {
   flow.rate = share * flow.weight;
-  for (const std::int32_t link : flow.links) {
-    left_[link] = std::max(0.0, left_[link] - flow.rate);
-    weight_[link] -= flow.weight;
+  for (std::size_t i = 0; i < flow.links.size(); ++i) {
+    const std::int32_t link = flow.links[i];
+    left_[link] = std::max(0.0, left_[link] - flow.rate * UseOf(flow, i));
+    weight_[link] -= flow.weight * UseOf(flow, i);
   }
 }
 
@@ -28,13 +32,14 @@ void FairShare::DivideLevel(std::vector<ShareFlow>& flows, std::span<const std::
   std::vector<std::int32_t> links;
   for (const std::int32_t m : members) {
     flows[m].rate = -1;
-    for (const std::int32_t link : flows[m].links) {
+    for (std::size_t i = 0; i < flows[m].links.size(); ++i) {
+      const std::int32_t link = flows[m].links[i];
       if (users_[link].empty()) {
         links.push_back(link);
         weight_[link] = 0;
       }
       users_[link].push_back(m);
-      weight_[link] += flows[m].weight;
+      weight_[link] += flows[m].weight * UseOf(flows[m], i);
     }
   }
   using Entry = std::pair<double, std::int32_t>;

@@ -18,6 +18,9 @@ struct ShareFlow {
   std::int32_t level = 0;  // higher goes first
   double weight = 1;       // > 0
   double rate = 0;         // answer, in the unit of the capacities
+  // What of the rate each of `links` carries; empty: all of it. A ring whose hops are spread over
+  // several connections puts a part on each of their links, and more than all where two hops meet.
+  std::span<const double> uses = {};
 };
 
 class FairShare {

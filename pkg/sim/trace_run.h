@@ -1,26 +1,29 @@
 // Replays jobs over time on a fabric under one policy.
 //
-// Jobs wait first in, first out for whole hosts, which they get partly in a row and partly
-// scattered (`scatter`), as a busy cluster gives them out. A job whose places are given takes those
-// if their GPUs are free when its turn comes, else whole hosts like the others. At every arrival
-// and end the policy decides anew (crux from what holds, with its hysteresis, as in operation; the
-// others from nothing). Between two such instants every job progresses at a constant speed: that of
-// a window of the flow simulator over the jobs that share links with it, remembered while they,
-// their paths and their levels stay the same. Traffic: each stage of a job runs a ring per rail
-// over its hosts; the hops between different ToRs are flows with the fabric's candidate paths; of
-// the hops below one ToR a single one stands for all, since they meet nobody. Errors:
-// InvalidArgument for a job that no cluster of this size can hold. Deterministic. Thread safety:
-// pure function (apart from `progress`).
+// Jobs wait first in, first out for GPUs (gpu_pool.h says which they get). A job whose places are
+// given takes those if their GPUs are free when its turn comes, else others. At every arrival and
+// end the policy decides anew (crux from what holds, with its hysteresis, as in operation; the
+// others from nothing). Policies that choose no paths keep for each flow the one that was drawn
+// when its job started, as a hash would. Between two such instants every job progresses at a
+// constant speed: that of a window of the flow simulator over the jobs that share links with it,
+// remembered while they, their paths and their levels stay the same. Jobs begin that window
+// anywhere in their iteration, but under CASSINI where it puts them. Traffic: trace_flows.h.
+//
+// Deterministic in (network, jobs, options), whatever the order of `jobs`. Errors: InvalidArgument
+// for a job that no cluster of this size can hold. Thread safety: pure function (apart from
+// `progress`).
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "pkg/base/status.h"
 #include "pkg/crux/decide.h"
 #include "pkg/fabric/network.h"
+#include "pkg/sim/host_links.h"
 #include "pkg/sim/trace_workload.h"
 
 namespace yardmaster::sim {
@@ -35,7 +38,14 @@ struct TraceOptions {
   // Crux starts from what holds now, and a running job moves only for this gain. Negative: it
   // decides from nothing each time.
   double hysteresis = 0.1;
+  // Connections between two GPUs, each with an equal part of the bytes. A hash spreads them; who
+  // chooses paths chooses one for all that leave by the same port.
+  std::int32_t connections = 8;
+  // Policies that choose no paths get those of crux, instead of what a hash draws.
+  bool paths_of_crux = false;
   double scatter = 0.3;           // probability that the next host is anywhere, not the next free
+  double fragmented = 0;          // probability that a job gets half hosts where there are any
+  std::optional<HostSpec> host;   // empty: HostSpecOf the network
   double window_iterations = 12;  // of the slowest job of a group
   int max_paths = 64;             // candidates per flow
   double load = 1;                // multiplies the bytes of every job
@@ -56,8 +66,9 @@ struct TraceJobResult {
 };
 
 struct TraceResult {
-  std::vector<TraceJobResult> jobs;  // in the order of arrival
+  std::vector<TraceJobResult> jobs;  // as given
   double utilisation = 0;            // FLOP done over FLOP possible on the GPUs that were in use
+  double lone_utilisation = 0;       // what that would be if every job always ran as if alone
   double mean_completion_seconds = 0;
   double mean_slowdown = 1;
   double worst_slowdown = 1;

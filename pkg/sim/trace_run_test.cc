@@ -26,7 +26,7 @@ TEST(FabricPaths, PathsStartAndEndAtTheHostsAndAreAllDifferent) {
   const fabric::Network network = SmallNetwork();
   for (const int limit : {4, 1000}) {
     const crux::PathList paths =
-        PathsBetween(network, fabric::HostId(0), fabric::HostId(20), 3, limit);
+        PathsBetween(network, {fabric::HostId(0), 3}, {fabric::HostId(20), 3}, limit);
     EXPECT_GT(paths.size(), 1);
     EXPECT_LE(paths.size(), limit);
     std::set<std::vector<std::int32_t>> different;
@@ -42,7 +42,7 @@ TEST(FabricPaths, PathsStartAndEndAtTheHostsAndAreAllDifferent) {
     }
     EXPECT_EQ(different.size(), static_cast<std::size_t>(paths.size()));
   }
-  EXPECT_TRUE(PathsBetween(network, fabric::HostId(1), fabric::HostId(1), 0, 9).empty());
+  EXPECT_TRUE(PathsBetween(network, {fabric::HostId(1), 0}, {fabric::HostId(1), 0}, 9).empty());
 }
 
 TEST(TraceWorkload, GeneratedTracesHaveThePublishedShape) {
@@ -89,6 +89,59 @@ TEST(TraceRun, TheSameSeedGivesTheSameRun) {
   ASSERT_TRUE(one.ok());
   EXPECT_EQ(one->utilisation, two->utilisation);
   EXPECT_EQ(one->mean_completion_seconds, two->mean_completion_seconds);
+}
+
+TEST(TraceRun, TheOrderInWhichJobsAreGivenDoesNotMatter) {
+  const fabric::Network network = SmallNetwork();
+  const auto jobs = SmallTrace(5);
+  std::vector<TraceJob> backwards(jobs.rbegin(), jobs.rend());
+  for (const crux::Policy policy : crux::AllPolicies()) {
+    if (policy == crux::Policy::kExact) continue;
+    TraceOptions options;
+    options.policy = policy;
+    options.fragmented = 0.3;
+    const auto one = RunTrace(network, jobs, options);
+    const auto two = RunTrace(network, backwards, options);
+    ASSERT_TRUE(one.ok() && two.ok());
+    EXPECT_EQ(one->utilisation, two->utilisation) << crux::PolicyName(policy);
+    for (std::size_t j = 0; j < jobs.size(); ++j) {
+      const TraceJobResult& a = one->jobs[j];
+      const TraceJobResult& b = two->jobs[jobs.size() - 1 - j];
+      EXPECT_EQ(a.id, b.id);
+      EXPECT_EQ(a.start_seconds, b.start_seconds);
+      EXPECT_EQ(a.finish_seconds, b.finish_seconds);
+      EXPECT_EQ(a.contended, b.contended);
+    }
+  }
+}
+
+TEST(TraceRun, SmallJobsShareHostsAndWhereThereIsNoNvlinkTheirLinks) {
+  const fabric::Network network = SmallNetwork();
+  std::vector<TraceJob> jobs;
+  for (const char* id : {"a", "b", "c", "d"}) jobs.push_back({id, "bert", 4, 0, 600});
+  TraceOptions options;
+  options.policy = crux::Policy::kEcmp;
+  const auto nvlink = RunTrace(network, jobs, options);
+  options.host = HostSpecOf(network.spec());
+  options.host->nvlink_gbps = 0;
+  const auto pcie = RunTrace(network, jobs, options);
+  ASSERT_TRUE(nvlink.ok() && pcie.ok());
+  EXPECT_EQ(nvlink->contended_jobs, 0);
+  EXPECT_GT(pcie->contended_jobs, 0);
+}
+
+TEST(TraceRun, PathsOfCruxHelpAPolicyThatChoosesNone) {
+  const fabric::Network network = SmallNetwork();
+  const auto jobs = SmallTrace(6);
+  TraceOptions options;
+  options.policy = crux::Policy::kEcmp;
+  options.load = 3;
+  options.scatter = 1;
+  const auto drawn = RunTrace(network, jobs, options);
+  options.paths_of_crux = true;
+  const auto chosen = RunTrace(network, jobs, options);
+  ASSERT_TRUE(drawn.ok() && chosen.ok());
+  EXPECT_GT(chosen->utilisation, drawn->utilisation);
 }
 
 TEST(TraceRun, AJobLargerThanTheFabricIsRefusedByName) {

@@ -15,8 +15,10 @@ namespace {
 
 constexpr std::int32_t kLarge = 128;
 constexpr double kDay = 86400;
-constexpr double kBytesPerGradient = 4;  // accumulated and reduced in single precision
-constexpr double kFlopPerGpu = 1.2e14;   // A100 class, at a usual efficiency
+constexpr double kBytesPerGradient = 4;        // accumulated and reduced in single precision
+constexpr double kGpuBytesPerSecond = 12.5e9;  // a GPU's share of four NICs of 200 Gbit/s
+constexpr std::int32_t kGpusOfAHost = 8;
+constexpr double kFlopPerGpu = 1.2e14;  // A100 class, at a usual efficiency
 
 // Parameters in units of 1e9, read from names like "GPT-13b", "llama_30b" and "65b".
 double BillionParameters(std::string_view model) {
@@ -89,13 +91,15 @@ JobProfile ProfileOf(const TraceJob& job, std::int32_t hosts, std::uint64_t seed
   profile.flop_per_iteration =
       job.gpus * kFlopPerGpu * profile.compute_seconds * (0.7 + 0.6 * random.Unit());
   profile.stages = sharded ? Stages(billions, hosts) : 1;
-  const double tensor = sharded ? 8 : 1;
+  const double ratio = kCommunicationRatio * std::exp2(2 * random.Unit() - 1);
   const double ring = std::max(1, hosts / profile.stages);
-  // A large model keeps its gradient per GPU bounded by more pipeline stages than rings show.
-  const double parameters = std::min(billions * 1e9 / (tensor * profile.stages), 2.5e9);
-  profile.ring_bytes_per_gpu = 2 * parameters * kBytesPerGradient * (ring - 1) / ring;
-  // Without tensor parallelism the GPUs of a host reduce among themselves first.
-  if (!sharded) profile.ring_bytes_per_gpu /= 8;
+  profile.ring_bytes_per_gpu =
+      ratio * profile.compute_seconds * kGpuBytesPerSecond * ((ring - 1) / ring) / (7.0 / 8);
+  const std::int32_t beside = std::min(job.gpus, kGpusOfAHost);
+  if (!sharded) {
+    profile.host_ring_bytes_per_gpu =
+        2 * billions * 1e9 * kBytesPerGradient * (beside - 1) / beside;
+  }
   return profile;
 }
 
