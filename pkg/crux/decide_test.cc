@@ -99,9 +99,11 @@ TEST(Decide, FigureThirteenIsCompressedAsDrawn) {
 }
 
 TEST(Decide, EveryPolicyKeepsThePromisesOfASolution) {
-  for (std::uint64_t seed = 0; seed < 30; ++seed) {
-    const Problem problem = testing::RandomProblem(
-        {.jobs = 7, .links = 6, .levels = 3, .flows = 3, .candidates = 3}, seed);
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    testing::RandomShape shape{.jobs = 7, .links = 6, .levels = 3, .flows = 3, .candidates = 3};
+    shape.several_starts = seed % 2 == 1;
+    shape.storage = seed % 4 > 1;
+    const Problem problem = testing::RandomProblem(shape, seed);
     for (const Policy policy : PoliciesWithoutJudge()) {
       ExpectConsistent(problem, MustDecide(problem, policy, Seeded(seed)));
     }
@@ -176,6 +178,21 @@ TEST(Decide, AJobWithNothingToSendTakesTheLowestLevelAndDisturbsNobody) {
     const Solution solution = MustDecide(problem, policy);
     EXPECT_EQ(solution.jobs[2].level, 0);
     EXPECT_EQ(solution.jobs[2].intensity, 0);
+  }
+}
+
+TEST(Decide, AJobThatOnlySendsInTheBackgroundTakesTheLowestLevel) {
+  Problem problem = testing::Example1(3);
+  problem.jobs.push_back(testing::OneFlowJob("writer", 1e15, 8, 1, 1, 1, {0}));
+  problem.jobs[2].flows[0].background = true;
+  for (const Policy policy : PoliciesWithoutJudge()) {
+    const Solution solution = MustDecide(problem, policy);
+    EXPECT_EQ(solution.jobs[2].level, 0);
+    EXPECT_EQ(solution.jobs[2].intensity, 0);
+    for (const ContentionEdge& edge : solution.edges) {
+      EXPECT_NE(edge.from, 2);
+      EXPECT_NE(edge.to, 2);
+    }
   }
 }
 
