@@ -1,12 +1,16 @@
 // How often the exact search is cut: random gangs of 8 to 256 workers with any parallelism, order
 // and limits, on 10 to 32 unequal segments (docs/placement.md has the figures).
 //
-//   irregular_gangs [GANGS [SEED [list]]]     `list` prints every gang that was cut
+//   irregular_gangs [GANGS [SEED [list] [default]]]
+//
+// `list` prints every gang that was cut; `default` gives all Megatron's order and the default
+// limits of groups.
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <iostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "pkg/base/random.h"
@@ -32,6 +36,14 @@ struct Tally {
   std::vector<double> ms;
 };
 
+Case WithDefaults(Case c) {
+  const int stages = c.job.placement.max_stages_per_segment;
+  c.job.placement = {};
+  c.job.placement.max_stages_per_segment = stages;
+  c.job.parallelism.order = workload::kMegatronOrder;
+  return MakeCase(std::move(c.cluster), std::move(c.job));
+}
+
 void Count(const Case& c, bool list, Tally& tally) {
   const auto start = std::chrono::steady_clock::now();
   const GangPlan plan = PlanGang(c.cluster, c.request(), {PlannerOptions{}.max_steps, false});
@@ -54,9 +66,16 @@ void Count(const Case& c, bool list, Tally& tally) {
 int main(int argc, char** argv) {
   const int gangs = argc > 1 ? std::atoi(argv[1]) : 1500;
   Random random(argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 1);
-  const bool list = argc > 3 && std::string(argv[3]) == "list";
+  bool list = false, defaults = false;
+  for (int i = 3; i < argc; ++i) {
+    list |= std::string(argv[i]) == "list";
+    defaults |= std::string(argv[i]) == "default";
+  }
   Tally tally;
-  for (int i = 0; i < gangs; ++i) Count(IrregularCase(random), list, tally);
+  for (int i = 0; i < gangs; ++i) {
+    Case c = IrregularCase(random);
+    Count(defaults ? WithDefaults(std::move(c)) : c, list, tally);
+  }
   std::sort(tally.ms.begin(), tally.ms.end());
   std::cout << "gangs " << gangs << ": placed exactly " << tally.placed << ", proved not to fit "
             << tally.refused << ", cut " << tally.cut_placed + tally.cut_refused << " (placed "
