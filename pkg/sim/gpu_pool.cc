@@ -55,6 +55,7 @@ std::optional<std::vector<HostGpus>> GpuPool::TakeAt(const std::vector<TracePlac
   if (places.empty() || !std::all_of(places.begin(), places.end(), free)) return std::nullopt;
   Random random(seed);
   std::vector<HostGpus> taken;
+  taken.reserve(places.size());
   for (const TracePlace& place : places) {
     taken.push_back(TakeFrom(place.host, place.gpus, random));
   }
