@@ -6,6 +6,7 @@
 #include "pkg/api/names.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
+#include "pkg/state/place_contradictions.h"
 
 namespace yardmaster::state {
 
@@ -63,10 +64,12 @@ HostChanges HostKeeper::Update(const World& world) {
   }
   std::sort(changes.hosts.begin(), changes.hosts.end());
   if (!changes.renumbered && changes.hosts.empty()) return changes;
-  gpus_per_host_ = spec_.gpus_per_host;
+  // What a group fits into is the largest host that is there, whatever the Fabric says hosts have.
+  gpus_per_host_ = 0;
   for (const placement::HostState& state : states_) {
-    if (fabric_ == nullptr) gpus_per_host_ = std::max<int>(gpus_per_host_, state.gpus);
+    gpus_per_host_ = std::max<int>(gpus_per_host_, state.gpus);
   }
+  if (gpus_per_host_ == 0) gpus_per_host_ = spec_.gpus_per_host;
   MarkCables();
   return changes;
 }
@@ -205,6 +208,9 @@ bool HostKeeper::Renumber(bool other_fabric) {
   hosts_ = std::move(hosts);
   network_ = nullptr;
   if (fabric_ != nullptr) {
+    for (std::string& warning : PlaceContradictions(*places_, spec_)) {
+      network_warnings_.push_back(std::move(warning));
+    }
     absl::StatusOr<fabric::Network> network = fabric::Network::Build(spec_, places_);
     if (network.ok()) {
       network_ = std::make_shared<const fabric::Network>(*std::move(network));

@@ -133,6 +133,15 @@ TEST_F(SnapshotBuilderTest, WithoutAFabricTheDefaultLabelsCountAndThereIsNoNetwo
   EXPECT_EQ(s.network, nullptr);
 }
 
+TEST_F(SnapshotBuilderTest, DefaultsFollowTheLargestHostThatIsThere) {
+  jobs_ = {Job("j", R"({"workers":4,"gpusPerWorker":4,"parallelism":{"tensor":8,"data":2}})")};
+  EXPECT_EQ(Build().jobs[0].job.placement.tensor.within, workload::Within::kHost);
+  for (api::Node& n : nodes_) n.gpus = 4;
+  EXPECT_EQ(Build().jobs[0].job.placement.tensor.within, workload::Within::kSegment);
+  fabrics_.clear();
+  EXPECT_EQ(Build().jobs[0].job.placement.tensor.within, workload::Within::kSegment);
+}
+
 TEST_F(SnapshotBuilderTest, AFabricThatDoesNotAddUpIsAWarningAndPlacementStillWorks) {
   fabrics_[0].spec.tiers[0].down_ports = 1;
   const plan::Snapshot s = Build();
@@ -149,6 +158,26 @@ TEST_F(SnapshotBuilderTest, ASecondFabricIsNamedAndNotUsed) {
   const plan::Snapshot s = Build();
   EXPECT_EQ(s.network->spec().name, "e");
   EXPECT_THAT(s.warnings, ElementsAre(HasSubstr("Fabric f: is not used")));
+}
+
+TEST_F(SnapshotBuilderTest, LabelsThatContradictTheFabricAreNamedAndStopNobody) {
+  node("a3").metadata.labels[api::kFabricPodLabel] = "q";
+  nodes_.push_back(NodeAt("b4", "p", "b"));
+  nodes_.push_back(NodeAt("c0", "p", "c"));
+  const plan::Snapshot s = Build();
+  EXPECT_EQ(s.places->num_hosts(), 10);
+  EXPECT_THAT(
+      s.warnings,
+      ElementsAre("Node a3: metadata.labels[\"yardmaster.dev/fabric-pod\"]: names fabric pod q, "
+                  "one of 2 that Nodes name and there are 1; correct the label, or "
+                  "spec.size.fabricPods of Fabric f",
+                  "Node c0: metadata.labels[\"yardmaster.dev/segment\"]: names segment c in fabric "
+                  "pod p, one of 3 that Nodes name and there are 2; correct the label, or "
+                  "spec.size.segmentsPerFabricPod of Fabric f",
+                  "Node b4: metadata.labels[\"yardmaster.dev/segment\"]: names segment b, which 5 "
+                  "Nodes name and which has room for 4; correct the label, or "
+                  "spec.size.hostsPerSegment of Fabric f",
+                  HasSubstr("Fabric f: spec.tiers[0].downPorts: segment b has 5 hosts")));
 }
 
 TEST_F(SnapshotBuilderTest, NodesWithoutAPlaceAreWarnedOfOnlyIfTheyHaveGpus) {

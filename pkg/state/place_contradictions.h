@@ -1,0 +1,20 @@
+// Places that Nodes name and the Fabric has no room for: more fabric pods, segments or hosts than
+// its size says. Nothing is left out for that; people are told which label is probably wrong.
+//
+// Complexity: O(hosts). Deterministic. Thread safety: pure function.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "pkg/fabric/places.h"
+#include "pkg/fabric/spec.h"
+
+namespace yardmaster::state {
+
+// One line for each, at most a few: the Node, its label, and what to do. Of too many places the
+// ones with the fewest hosts are blamed.
+std::vector<std::string> PlaceContradictions(const fabric::Places& places,
+                                             const fabric::FabricSpec& spec);
+
+}  // namespace yardmaster::state
