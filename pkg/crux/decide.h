@@ -1,7 +1,7 @@
 // One entry for every policy: problem in, decisions out.
 //
-//   crux       ours: paths by falling intensity, pairwise order, improved compression, and where a
-//              judge is given, a bounded search around the result
+//   crux       ours: paths and priorities as published, with hysteresis for what holds; improved
+//              compression; and where a judge is given, a bounded search around the result
 //   published  the Crux paper as written: one reference job, ten random orders, no judge
 //   ecmp sincronia varys taccl cassini   baselines.h
 //   exact      the optimum by enumeration, as the judge sees it
@@ -38,7 +38,9 @@ struct Options {
   // Levels that belong to somebody else (control traffic, a job being profiled); never handed out.
   std::vector<std::int32_t> reserved_levels;
   PathOptions paths;
-  PriorityMethod priorities = PriorityMethod::kPairwise;  // of crux; published is by reference
+  // Of crux; published is by reference. By pairs gains where few jobs meet on few links and loses
+  // where rings of many hosts do (docs/crux.md).
+  PriorityMethod priorities = PriorityMethod::kReference;
   CompressionOptions compression;
   JudgeFactory judge;  // may be empty, except for exact
   RefineOptions refine;

@@ -101,6 +101,9 @@ bool HasPaths(const Job& job, const std::vector<std::int32_t>& paths) {
   return true;
 }
 
+// Storage traffic that has one path: it is there whatever is chosen, so everybody sees it.
+bool IsGiven(const Flow& flow) { return flow.background && flow.paths.size() == 1; }
+
 // Each flow of a placed job chooses again, knowing now where everybody else is. Returns whether one
 // moved.
 bool ReplaceJob(const Job& job, double period_seconds, double clearly_less, LinkLoad& load,
@@ -129,6 +132,7 @@ void PlaceJob(const Job& job, double period_seconds, double hysteresis, LinkLoad
   if (!had_paths) paths.assign(job.flows.size(), 0);
   for (const std::int32_t f : FlowOrder(job)) {
     const Flow& flow = job.flows[f];
+    if (IsGiven(flow)) continue;
     const double rate = MeanBytes(flow) / period_seconds;
     const std::int32_t best = load.LeastCongested(flow.paths, rate, flow.paths.size());
     const bool keep =
@@ -169,6 +173,11 @@ Paths ReselectPaths(const Problem& problem, const Paths& previous,
     had_paths[j] = known;
     estimates[j] =
         EstimateOf(job, known ? paths[j] : ChooseAlone(job, kEstimateCandidates, load), counter);
+  }
+  for (const std::int32_t j : changed) {
+    for (const Flow& flow : problem.jobs[j].flows) {
+      if (IsGiven(flow)) load.Add(flow.paths[0], MeanBytes(flow) / estimates[j].period_seconds);
+    }
   }
   for (std::size_t j = 0; j < problem.jobs.size(); ++j) {
     if (chooses[j]) continue;

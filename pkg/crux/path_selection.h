@@ -4,7 +4,7 @@
 // Congestion of a path is the load of its fullest link with the flow on it, then the sum over its
 // links, then the lower index. The load of a link is the share of time it is busy: a job adds
 // M_{j,e} / (B_e * T_j), T_j being its iteration alone (a job that talks rarely congests little).
-// Here a flow in the background counts like any other.
+// A flow in the background counts like any other, and before all others where it has one path.
 // Inside a job larger flows choose first. The order needs intensities before there are paths; they
 // come from each job's choice on an empty network.
 //
@@ -25,8 +25,8 @@ struct PathOptions {
   // share: a running job's connections must not flap for a small gain.
   double hysteresis = 0.1;
   // After all have chosen, how often everybody who chose may choose again, knowing now where the
-  // less intense went. 0: as published.
-  int rounds = 3;
+  // less intense went. 0: as published. More does harm where rings meet (docs/crux.md).
+  int rounds = 0;
 };
 
 // Every job anew.
