@@ -97,10 +97,8 @@ double BestValid(const std::vector<std::int32_t>& all, const std::vector<crux::C
 
 struct Columns {
   Column paths_published{"paths, published", {}};
-  Column paths_rounds{"paths, with rounds", {}};
   Column paths_refined{"paths, with search", {}};
   Column priority_published{"priority, published", {}};
-  Column priority_pairwise{"priority, pairwise", {}};
   Column priority_refined{"priority, with search", {}};
   Column compression_published{"compression, published", {}};
   Column compression_ours{"compression, exact loss", {}};
@@ -170,12 +168,8 @@ class Case {
   }
 
   void Paths(Columns& out) {
-    const crux::Paths once = crux::SelectPaths(problem_);
-    out.paths_published.ratios.push_back(WithBestLevels(once) / best_rate_);
-    crux::PathOptions second_thoughts;
-    second_thoughts.rounds = 3;
-    const crux::Paths again = crux::SelectPaths(problem_, second_thoughts);
-    out.paths_rounds.ratios.push_back(WithBestLevels(again) / best_rate_);
+    const crux::Paths published = crux::SelectPaths(problem_);
+    out.paths_published.ratios.push_back(WithBestLevels(published) / best_rate_);
     ours_ = Decided(crux::Policy::kCrux, true);
     const crux::Paths searched = crux::PathsOf(ours_);
     out.paths_refined.ratios.push_back(WithBestLevels(searched) / best_rate_);
@@ -186,13 +180,8 @@ class Case {
     crux::SearchState state = best_;
     const double best = crux::LevelSearch(problem_, count, groups_).Best(all_, state);
     const Traffic traffic(problem_, best_.paths);
-    const auto with = [&](crux::PriorityMethod method) {
-      return OwnLevels(crux::AssignPriorities(problem_, traffic.jobs, traffic.pairs, method).order);
-    };
-    state.levels = with(crux::PriorityMethod::kReference);
+    state.levels = OwnLevels(crux::AssignPriorities(problem_, traffic.jobs).order);
     out.priority_published.ratios.push_back(Rate(state) / best);
-    state.levels = with(crux::PriorityMethod::kPairwise);
-    out.priority_pairwise.ratios.push_back(Rate(state) / best);
     Search(count, state);
     out.priority_refined.ratios.push_back(Rate(state) / best);
   }
@@ -275,11 +264,11 @@ int main(int argc, char** argv) {
     if (i % 50 == 49) std::fprintf(stderr, "%d of %d\n", i + 1, cases);
   }
   for (const Column* column :
-       {&columns.paths_published, &columns.paths_rounds, &columns.paths_refined,
-        &columns.priority_published, &columns.priority_pairwise, &columns.priority_refined,
-        &columns.compression_published, &columns.compression_ours, &columns.compression_refined,
-        &columns.all_published, &columns.all_analytic, &columns.all_ours, &columns.all_ecmp,
-        &columns.all_sincronia, &columns.all_varys, &columns.all_taccl}) {
+       {&columns.paths_published, &columns.paths_refined, &columns.priority_published,
+        &columns.priority_refined, &columns.compression_published, &columns.compression_ours,
+        &columns.compression_refined, &columns.all_published, &columns.all_analytic,
+        &columns.all_ours, &columns.all_ecmp, &columns.all_sincronia, &columns.all_varys,
+        &columns.all_taccl}) {
     Print(*column);
   }
   return 0;

@@ -9,8 +9,7 @@
 // --connections 8 (of two GPUs, each with a hash of its own). Hosts:
 // --fragmented (probability that a job gets half hosts), --pcie-gbps 252, --nvlink-gbps 2400 (0:
 // none). What crux does otherwise: --judge 0 (it may ask the simulator about groups of at most that
-// many jobs), --hysteresis 0.1 (negative: decides from nothing each time), --rounds 0 (second
-// thoughts of path selection), --priorities reference|pairs. Sizes come from
+// many jobs), --hysteresis 0.1 (negative: decides from nothing each time). Sizes come from
 // test/data/lingjun-2023/model-gpus.csv, arrivals are generated.
 #include <cmath>
 #include <cstdio>
@@ -125,8 +124,6 @@ struct Args {
   double load = 1;
   int judge = 0;
   double hysteresis = 0.1;
-  int rounds = 0;
-  std::string priorities = "reference";
 };
 
 Args ParseArgs(int argc, char** argv) {
@@ -148,8 +145,6 @@ Args ParseArgs(int argc, char** argv) {
     if (name == "--load") args.load = std::atof(value);
     if (name == "--judge") args.judge = std::atoi(value);
     if (name == "--hysteresis") args.hysteresis = std::atof(value);
-    if (name == "--rounds") args.rounds = std::atoi(value);
-    if (name == "--priorities") args.priorities = value;
   }
   return args;
 }
@@ -222,8 +217,6 @@ sim::TraceResult RunOnce(const fabric::Network& network, const std::vector<sim::
   options.scatter = args.scatter;
   options.load = args.load;
   options.hysteresis = args.hysteresis;
-  options.decide.paths.rounds = args.rounds;
-  if (args.priorities == "pairs") options.decide.priorities = crux::PriorityMethod::kPairwise;
   options.judged_jobs = static_cast<std::size_t>(args.judge);
   auto result = sim::RunTrace(network, sim::GenerateTrace(sizes, generate), options);
   if (!result.ok()) {

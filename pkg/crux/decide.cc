@@ -12,6 +12,7 @@
 #include "pkg/crux/contention.h"
 #include "pkg/crux/enumeration.h"
 #include "pkg/crux/intensity.h"
+#include "pkg/crux/priority.h"
 
 namespace yardmaster::crux {
 namespace {
@@ -73,8 +74,7 @@ std::vector<std::int32_t> UsableLevels(const Problem& problem, const Options& op
 }
 
 Plan DescribePlan(const Problem& problem, Draft draft, std::vector<std::int32_t> levels) {
-  Priorities wanted =
-      AssignPriorities(problem, draft.traffic, draft.pairs, PriorityMethod::kReference);
+  const Priorities wanted = AssignPriorities(problem, draft.traffic);
   std::vector<std::int32_t> order = wanted.order;
   std::stable_sort(order.begin(), order.end(),
                    [&](std::int32_t a, std::int32_t b) { return levels[a] > levels[b]; });
@@ -121,18 +121,17 @@ Paths ChoosePaths(const Problem& problem, const Options& options) {
   return ReselectPaths(problem, PathsOf(*options.previous), options.changed, options.paths);
 }
 
-Priorities ChoosePriorities(const Problem& problem, const Draft& draft, PriorityMethod method,
-                            const Options& options) {
-  if (!options.previous) return AssignPriorities(problem, draft.traffic, draft.pairs, method);
+Priorities ChoosePriorities(const Problem& problem, const Draft& draft, const Options& options) {
+  if (!options.previous) return AssignPriorities(problem, draft.traffic);
   std::vector<double> former;
   for (const JobDecision& job : options.previous->jobs) former.push_back(job.correction);
-  return InsertPriorities(problem, draft.traffic, draft.pairs, method, former, options.changed);
+  return InsertPriorities(problem, draft.traffic, former, options.changed);
 }
 
-Plan Analyse(const Problem& problem, PriorityMethod method, const Options& options,
+Plan Analyse(const Problem& problem, const Options& options,
              const std::vector<std::int32_t>& usable) {
   Draft draft(problem, ChoosePaths(problem, options));
-  Priorities priorities = ChoosePriorities(problem, draft, method, options);
+  Priorities priorities = ChoosePriorities(problem, draft, options);
   std::vector<ContentionEdge> edges =
       ContentionDag(draft.pairs, priorities.order, draft.intensities);
   CompressionOptions compression = options.compression;
@@ -244,13 +243,11 @@ Solution DecideCrux(const Problem& problem, Policy policy, const Options& option
                     const std::vector<std::int32_t>& usable) {
   if (policy == Policy::kPublished) {
     Options published = options;
-    published.paths.rounds = 0;
     published.compression.improvements = 0;
     published.compression.exact_when_small = false;
-    return ToSolution(problem, Analyse(problem, PriorityMethod::kReference, published, usable),
-                      usable);
+    return ToSolution(problem, Analyse(problem, published, usable), usable);
   }
-  Plan plan = Analyse(problem, options.priorities, options, usable);
+  Plan plan = Analyse(problem, options, usable);
   if (options.judge) {
     RefinePlan(problem, options, static_cast<std::int32_t>(usable.size()), plan);
   }

@@ -20,7 +20,6 @@
 #include "pkg/crux/compression.h"
 #include "pkg/crux/judge.h"
 #include "pkg/crux/path_selection.h"
-#include "pkg/crux/priority.h"
 #include "pkg/crux/problem.h"
 #include "pkg/crux/refine.h"
 
@@ -38,9 +37,6 @@ struct Options {
   // Levels that belong to somebody else (control traffic, a job being profiled); never handed out.
   std::vector<std::int32_t> reserved_levels;
   PathOptions paths;
-  // Of crux; published is by reference. By pairs gains where few jobs meet on few links and loses
-  // where rings of many hosts do (docs/crux.md).
-  PriorityMethod priorities = PriorityMethod::kReference;
   CompressionOptions compression;
   JudgeFactory judge;  // may be empty, except for exact
   RefineOptions refine;

@@ -121,16 +121,9 @@ TEST(Decide, TheSameInputGivesTheSameAnswer) {
   }
 }
 
-TEST(Decide, EveryWayToOrderKeepsThePromisesAndTheFirstExample) {
-  for (const PriorityMethod method : {PriorityMethod::kReference, PriorityMethod::kPairwise}) {
-    Options options;
-    options.priorities = method;
-    EXPECT_EQ(MustDecide(testing::Example1(2), Policy::kCrux, options).jobs[1].correction, 1.5);
-    for (std::uint64_t seed = 0; seed < 20; ++seed) {
-      const Problem problem = testing::RandomProblem(
-          {.jobs = 8, .links = 5, .levels = 3, .flows = 2, .candidates = 2}, seed);
-      ExpectConsistent(problem, MustDecide(problem, Policy::kCrux, options));
-    }
+TEST(Decide, TheFirstExampleHasItsCorrection) {
+  for (const Policy policy : {Policy::kPublished, Policy::kCrux}) {
+    EXPECT_EQ(MustDecide(testing::Example1(2), policy).jobs[1].correction, 1.5);
   }
 }
 

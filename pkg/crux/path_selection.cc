@@ -12,8 +12,6 @@ namespace {
 
 // Candidates looked at when a job's lone communication time is estimated.
 constexpr std::int32_t kEstimateCandidates = 16;
-// By more than rounding, or two equal paths would be swapped for ever.
-constexpr double kClearlyLess = 1 - 1e-6;
 
 class LinkLoad {
  public:
@@ -104,28 +102,6 @@ bool HasPaths(const Job& job, const std::vector<std::int32_t>& paths) {
 // Storage traffic that has one path: it is there whatever is chosen, so everybody sees it.
 bool IsGiven(const Flow& flow) { return flow.background && flow.paths.size() == 1; }
 
-// Each flow of a placed job chooses again, knowing now where everybody else is. Returns whether one
-// moved.
-bool ReplaceJob(const Job& job, double period_seconds, double clearly_less, LinkLoad& load,
-                std::vector<std::int32_t>& paths) {
-  bool moved = false;
-  for (std::size_t f = 0; f < job.flows.size(); ++f) {
-    const Flow& flow = job.flows[f];
-    if (flow.paths.size() < 2) continue;
-    const double rate = MeanBytes(flow) / period_seconds;
-    load.Add(flow.paths[paths[f]], -rate);
-    const std::int32_t best = load.LeastCongested(flow.paths, rate, flow.paths.size());
-    const auto here = load.Congestion(flow.paths[paths[f]], rate);
-    const auto there = load.Congestion(flow.paths[best], rate);
-    if (there.first < here.first * clearly_less) {
-      paths[f] = best;
-      moved = true;
-    }
-    load.Add(flow.paths[paths[f]], rate);
-  }
-  return moved;
-}
-
 void PlaceJob(const Job& job, double period_seconds, double hysteresis, LinkLoad& load,
               std::vector<std::int32_t>& paths) {
   const bool had_paths = HasPaths(job, paths);
@@ -165,12 +141,10 @@ Paths ReselectPaths(const Problem& problem, const Paths& previous,
   LoadCounter counter(problem);
   std::vector<Estimate> estimates(problem.jobs.size());
   std::vector<char> chooses(problem.jobs.size(), 0);
-  std::vector<char> had_paths(problem.jobs.size(), 0);
   for (const std::int32_t j : changed) chooses[j] = 1;
   for (const std::int32_t j : changed) {
     const Job& job = problem.jobs[j];
     const bool known = HasPaths(job, paths[j]);
-    had_paths[j] = known;
     estimates[j] =
         EstimateOf(job, known ? paths[j] : ChooseAlone(job, kEstimateCandidates, load), counter);
   }
@@ -193,16 +167,6 @@ Paths ReselectPaths(const Problem& problem, const Paths& previous,
   });
   for (const std::int32_t j : order) {
     PlaceJob(problem.jobs[j], estimates[j].period_seconds, options.hysteresis, load, paths[j]);
-  }
-  for (int round = 0; round < options.rounds; ++round) {
-    bool moved = false;
-    for (const std::int32_t j : order) {
-      const double clearly_less =
-          had_paths[j] ? std::min(kClearlyLess, 1 - options.hysteresis) : kClearlyLess;
-      moved |=
-          ReplaceJob(problem.jobs[j], estimates[j].period_seconds, clearly_less, load, paths[j]);
-    }
-    if (!moved) break;
   }
   return paths;
 }

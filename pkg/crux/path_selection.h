@@ -24,9 +24,6 @@ struct PathOptions {
   // Reselect leaves a flow where it is unless its path would get less congested by more than this
   // share: a running job's connections must not flap for a small gain.
   double hysteresis = 0.1;
-  // After all have chosen, how often everybody who chose may choose again, knowing now where the
-  // less intense went. 0: as published. More does harm where rings meet (docs/crux.md).
-  int rounds = 0;
 };
 
 // Every job anew.
