@@ -5,9 +5,7 @@
 namespace yardmaster::api {
 
 inline constexpr char kGroup[] = "yardmaster.dev";
-inline constexpr char kVersion[] = "v1alpha1";
 inline constexpr char kGroupVersion[] = "yardmaster.dev/v1alpha1";
-inline constexpr char kNamespace[] = "yardmaster-system";
 
 inline constexpr char kGpuResource[] = "nvidia.com/gpu";
 inline constexpr char kGpuModelLabel[] = "nvidia.com/gpu.product";

@@ -28,15 +28,6 @@ Snapshot Chosen(double ratio = 0, bool lend = false) {
   return s;
 }
 
-std::vector<int> PoolOf(Snapshot s) {
-  ApplyBackupPolicy(s);
-  std::vector<int> pool;
-  for (std::size_t h = 0; h < s.cluster.hosts.size(); ++h) {
-    if (s.cluster.hosts[h].backup) pool.push_back(static_cast<int>(h));
-  }
-  return pool;
-}
-
 TEST(BackupPoolTest, CountOrRatioButNeverTheWholeSegment) {
   fabric::BackupPolicy policy;
   policy.hosts_per_segment = 8;

@@ -74,15 +74,6 @@ TEST(PlacementPageTest, ALostHostIsReplacedInItsSegmentFirst) {
   EXPECT_EQ(Replaced(wide, {0, 1}), (std::vector<int>{3, 4}));
 }
 
-std::vector<int> PoolOf(Snapshot s) {
-  ApplyBackupPolicy(s);
-  std::vector<int> pool;
-  for (std::size_t h = 0; h < s.cluster.hosts.size(); ++h) {
-    if (s.cluster.hosts[h].backup) pool.push_back(static_cast<int>(h));
-  }
-  return pool;
-}
-
 TEST(PlacementPageTest, ThePoolRefills) {
   fabric::FabricSpec spec = fabric::SmallHpn(1, 1, 10);
   spec.backup.which = fabric::BackupWhich::kChosen;

@@ -1,6 +1,7 @@
 #include "pkg/plan/testing.h"
 
 #include "pkg/fabric/testing.h"
+#include "pkg/plan/backup_pool.h"
 
 namespace yardmaster::plan {
 
@@ -48,6 +49,15 @@ void Place(Snapshot& snapshot, int job, const std::vector<fabric::HostId>& host_
     snapshot.cluster.hosts[host.index()].free_gpus -=
         static_cast<std::int16_t>(state.job.gpus_per_worker);
   }
+}
+
+std::vector<int> PoolOf(Snapshot snapshot) {
+  ApplyBackupPolicy(snapshot);
+  std::vector<int> pool;
+  for (std::size_t h = 0; h < snapshot.cluster.hosts.size(); ++h) {
+    if (snapshot.cluster.hosts[h].backup) pool.push_back(static_cast<int>(h));
+  }
+  return pool;
 }
 
 }  // namespace yardmaster::plan

@@ -22,4 +22,7 @@ JobState& AddJob(Snapshot& snapshot, const std::string& name,
 // Commits a job to hosts.
 void Place(Snapshot& snapshot, int job, const std::vector<fabric::HostId>& host_of_rank);
 
+// The backup hosts of a snapshot once its policy was applied, by id.
+std::vector<int> PoolOf(Snapshot snapshot);
+
 }  // namespace yardmaster::plan
