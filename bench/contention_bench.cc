@@ -23,10 +23,10 @@
 
 #include "bench/model_sizes.h"
 #include "pkg/base/strings.h"
-#include "pkg/fabric/testing.h"
+#include "pkg/fabric/testing/fabrics.h"
 #include "pkg/plan/network_plan.h"
 #include "pkg/plan/planner.h"
-#include "pkg/plan/testing.h"
+#include "pkg/plan/testing/snapshots.h"
 #include "pkg/sim/trace_workload.h"
 
 namespace {

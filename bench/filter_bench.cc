@@ -9,7 +9,7 @@
 #include "benchmark/benchmark.h"
 #include "pkg/base/strings.h"
 #include "pkg/extender/webhook.h"
-#include "pkg/fabric/testing.h"
+#include "pkg/fabric/testing/fabrics.h"
 
 namespace yardmaster::extender {
 namespace {

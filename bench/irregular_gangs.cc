@@ -15,7 +15,7 @@
 
 #include "pkg/base/random.h"
 #include "pkg/base/strings.h"
-#include "pkg/placement/testing.h"
+#include "pkg/placement/testing/cases.h"
 
 namespace {
 

@@ -11,8 +11,8 @@
 
 #include "pkg/plan/former_network.h"
 #include "pkg/plan/planner.h"
-#include "pkg/plan/testing.h"
-#include "pkg/repac/testing.h"
+#include "pkg/plan/testing/snapshots.h"
+#include "pkg/repac/testing/networks.h"
 #include "pkg/sim/evaluate.h"
 #include "pkg/sim/phase_judge.h"
 

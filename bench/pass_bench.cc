@@ -23,7 +23,7 @@
 #include "pkg/api/slot.h"
 #include "pkg/base/strings.h"
 #include "pkg/extender/gang_planner.h"
-#include "pkg/kube/fake_client.h"
+#include "pkg/kube/testing/fake_client.h"
 #include "pkg/state/snapshot_builder.h"
 
 namespace yardmaster::extender {

@@ -5,10 +5,10 @@
 
 #include "pkg/base/random.h"
 #include "pkg/base/strings.h"
-#include "pkg/fabric/testing.h"
+#include "pkg/fabric/testing/fabrics.h"
 #include "pkg/placement/replacement.h"
 #include "pkg/plan/planner.h"
-#include "pkg/plan/testing.h"
+#include "pkg/plan/testing/snapshots.h"
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include "pkg/base/random.h"
 #include "pkg/repac/path_planner.h"
 #include "pkg/repac/port_search.h"
-#include "pkg/repac/testing.h"
+#include "pkg/repac/testing/networks.h"
 
 namespace yardmaster::repac {
 namespace {

@@ -18,10 +18,10 @@
 #include <vector>
 
 #include "pkg/base/strings.h"
-#include "pkg/fabric/testing.h"
+#include "pkg/fabric/testing/fabrics.h"
 #include "pkg/repac/path.h"
 #include "pkg/repac/path_planner.h"
-#include "pkg/repac/testing.h"
+#include "pkg/repac/testing/networks.h"
 #include "pkg/sim/failover.h"
 #include "pkg/sim/transfer.h"
 

@@ -8,10 +8,10 @@
 
 #include "gmock/gmock.h"
 
-#include "pkg/agent/testing.h"
+#include "pkg/agent/testing/fake_sink.h"
 #include "pkg/base/strings.h"
 #include "pkg/config/yaml.h"
-#include "pkg/kube/fake_client.h"
+#include "pkg/kube/testing/fake_client.h"
 #include "pkg/rpc/agent_client.h"
 
 namespace yardmaster::agent {

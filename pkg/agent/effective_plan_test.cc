@@ -3,7 +3,7 @@
 #include "gmock/gmock.h"
 
 #include "pkg/agent/plan_file.h"
-#include "pkg/agent/testing.h"
+#include "pkg/agent/testing/fake_sink.h"
 #include "pkg/base/clock.h"
 #include "pkg/base/strings.h"
 

@@ -7,7 +7,7 @@
 
 #include "gmock/gmock.h"
 
-#include "pkg/agent/testing.h"
+#include "pkg/agent/testing/fake_sink.h"
 
 namespace yardmaster::agent {
 namespace {

@@ -2,10 +2,10 @@
 
 #include "gmock/gmock.h"
 
-#include "pkg/agent/testing.h"
+#include "pkg/agent/testing/fake_sink.h"
 #include "pkg/base/clock.h"
 #include "pkg/base/strings.h"
-#include "pkg/kube/fake_client.h"
+#include "pkg/kube/testing/fake_client.h"
 
 namespace yardmaster::agent {
 namespace {

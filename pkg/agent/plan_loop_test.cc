@@ -2,7 +2,7 @@
 
 #include "gmock/gmock.h"
 
-#include "pkg/agent/testing.h"
+#include "pkg/agent/testing/fake_sink.h"
 #include "pkg/base/strings.h"
 
 namespace yardmaster::agent {

@@ -2,12 +2,12 @@
 // from pkg/tls, a later layer.
 #include "gmock/gmock.h"
 
-#include "pkg/agent/testing.h"
+#include "pkg/agent/testing/fake_sink.h"
 #include "pkg/base/clock.h"
 #include "pkg/base/strings.h"
 #include "pkg/rpc/agent_client.h"
 #include "pkg/rpc/agent_server.h"
-#include "pkg/tls/authority.h"
+#include "pkg/tls/testing/authority.h"
 
 namespace yardmaster::agent {
 namespace {

@@ -5,7 +5,7 @@
 #include "pkg/api/fabric.h"
 #include "pkg/api/gang.h"
 #include "pkg/api/training_job.h"
-#include "pkg/fabric/testing.h"
+#include "pkg/fabric/testing/fabrics.h"
 
 namespace yardmaster::api {
 namespace {

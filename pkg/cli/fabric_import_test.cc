@@ -13,7 +13,7 @@
 #include "pkg/cli/presets.h"
 #include "pkg/cli/render_fabric.h"
 #include "pkg/fabric/network.h"
-#include "pkg/fabric/testing.h"
+#include "pkg/fabric/testing/fabrics.h"
 
 namespace yardmaster::cli {
 namespace {

@@ -271,8 +271,8 @@ class Reader {
   }
 
   template <typename T>
-  void Keep(state::ObjectTable<T>& table, const std::string& kind,
-            absl::StatusOr<T> decoded, const std::string& where, const std::string& path) {
+  void Keep(state::ObjectTable<T>& table, const std::string& kind, absl::StatusOr<T> decoded,
+            const std::string& where, const std::string& path) {
     if (!decoded.ok()) {
       Fail(where, path, MessageOf(decoded.status()));
       return;

@@ -10,8 +10,8 @@
 #include "pkg/base/strings.h"
 #include "pkg/cli/cluster_commands.h"
 #include "pkg/cli/cluster_reader.h"
-#include "pkg/cli/testing.h"
-#include "pkg/kube/fake_client.h"
+#include "pkg/cli/testing/reading_connector.h"
+#include "pkg/kube/testing/fake_client.h"
 
 namespace yardmaster::cli {
 namespace {

@@ -11,8 +11,8 @@
 #include "pkg/base/strings.h"
 #include "pkg/cli/dispatch.h"
 #include "pkg/cli/plan_command.h"
-#include "pkg/cli/testing.h"
-#include "pkg/kube/fake_client.h"
+#include "pkg/cli/testing/reading_connector.h"
+#include "pkg/kube/testing/fake_client.h"
 
 namespace yardmaster::cli {
 namespace {

@@ -9,7 +9,7 @@
 #include "pkg/api/training_job.h"
 #include "pkg/cli/render_fabric.h"
 #include "pkg/config/yaml.h"
-#include "pkg/fabric/testing.h"
+#include "pkg/fabric/testing/fabrics.h"
 #include "pkg/repac/path.h"
 
 namespace yardmaster::cli {

@@ -6,7 +6,7 @@
 
 #include "pkg/crux/contention.h"
 #include "pkg/crux/intensity.h"
-#include "pkg/crux/testing.h"
+#include "pkg/crux/testing/problems.h"
 
 namespace yardmaster::crux {
 namespace {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "pkg/crux/path_selection.h"
-#include "pkg/crux/testing.h"
+#include "pkg/crux/testing/problems.h"
 
 namespace yardmaster::crux {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pkg/crux/testing.h"
+#include "pkg/crux/testing/problems.h"
 
 namespace yardmaster::crux {
 namespace {

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <limits>
 
-#include "pkg/crux/testing.h"
+#include "pkg/crux/testing/problems.h"
 
 namespace yardmaster::crux {
 namespace {

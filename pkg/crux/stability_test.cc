@@ -5,7 +5,7 @@
 
 #include "pkg/crux/decide.h"
 #include "pkg/crux/intensity.h"
-#include "pkg/crux/testing.h"
+#include "pkg/crux/testing/problems.h"
 
 namespace yardmaster::crux {
 namespace {

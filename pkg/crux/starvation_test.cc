@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "pkg/crux/decide.h"
-#include "pkg/crux/testing.h"
+#include "pkg/crux/testing/problems.h"
 
 namespace yardmaster::crux {
 namespace {

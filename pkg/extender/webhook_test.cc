@@ -2,7 +2,7 @@
 
 #include "gtest/gtest.h"
 
-#include "pkg/extender/planner_fixture.h"
+#include "pkg/extender/testing/planner_fixture.h"
 
 namespace yardmaster::extender {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "pkg/base/random.h"
 #include "pkg/base/strings.h"
-#include "pkg/fabric/testing.h"
+#include "pkg/fabric/testing/fabrics.h"
 
 namespace yardmaster::fabric {
 namespace {

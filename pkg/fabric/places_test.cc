@@ -3,7 +3,7 @@
 #include "gtest/gtest.h"
 
 #include "pkg/base/random.h"
-#include "pkg/fabric/testing.h"
+#include "pkg/fabric/testing/fabrics.h"
 
 namespace yardmaster::fabric {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "gtest/gtest.h"
 
-#include "pkg/fabric/testing.h"
+#include "pkg/fabric/testing/fabrics.h"
 
 namespace yardmaster::fabric {
 namespace {

@@ -9,7 +9,7 @@
 #include "gtest/gtest.h"
 
 #include "pkg/base/strings.h"
-#include "pkg/http/fake_transport.h"
+#include "pkg/http/testing/fake_transport.h"
 
 namespace yardmaster::http {
 namespace {

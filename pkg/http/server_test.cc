@@ -17,7 +17,7 @@
 #include "gtest/gtest.h"
 
 #include "pkg/base/strings.h"
-#include "pkg/http/raw_client.h"
+#include "pkg/http/testing/raw_client.h"
 
 namespace yardmaster::http {
 namespace {

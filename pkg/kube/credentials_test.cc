@@ -13,7 +13,7 @@
 #include "pkg/base/strings.h"
 #include "pkg/kube/process.h"
 #include "pkg/kube/process_env.h"
-#include "pkg/kube/test_certificates.h"
+#include "pkg/kube/testing/test_certificates.h"
 
 namespace yardmaster::kube {
 namespace {

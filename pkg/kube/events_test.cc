@@ -6,8 +6,8 @@
 
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
-#include "pkg/kube/fake_client.h"
-#include "pkg/kube/fake_sleeper.h"
+#include "pkg/kube/testing/fake_client.h"
+#include "pkg/kube/testing/fake_sleeper.h"
 
 namespace yardmaster::kube {
 namespace {

@@ -1,4 +1,4 @@
-#include "pkg/kube/fake_client.h"
+#include "pkg/kube/testing/fake_client.h"
 
 #include <thread>
 #include <vector>

@@ -10,8 +10,8 @@
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/kube/api_error.h"
-#include "pkg/kube/raw_server.h"
-#include "pkg/kube/test_certificates.h"
+#include "pkg/kube/testing/raw_server.h"
+#include "pkg/kube/testing/test_certificates.h"
 
 namespace yardmaster::kube {
 namespace {

@@ -7,9 +7,9 @@
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/kube/api_error.h"
-#include "pkg/kube/fake_sleeper.h"
-#include "pkg/kube/fake_transport.h"
 #include "pkg/kube/informer.h"
+#include "pkg/kube/testing/fake_sleeper.h"
+#include "pkg/kube/testing/fake_transport.h"
 
 namespace yardmaster::kube {
 namespace {

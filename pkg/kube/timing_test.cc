@@ -5,7 +5,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include "pkg/kube/fake_sleeper.h"
+#include "pkg/kube/testing/fake_sleeper.h"
 
 namespace yardmaster::kube {
 namespace {

@@ -6,7 +6,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include "pkg/http/raw_client.h"
+#include "pkg/http/testing/raw_client.h"
 
 namespace yardmaster::metrics {
 namespace {

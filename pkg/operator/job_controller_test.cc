@@ -5,7 +5,7 @@
 
 #include "pkg/api/names.h"
 #include "pkg/base/strings.h"
-#include "pkg/kube/fake_client.h"
+#include "pkg/kube/testing/fake_client.h"
 #include "pkg/operator/pod_builder.h"
 
 namespace yardmaster::op {

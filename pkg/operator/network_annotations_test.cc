@@ -3,7 +3,7 @@
 #include "gtest/gtest.h"
 
 #include "pkg/api/names.h"
-#include "pkg/fabric/testing.h"
+#include "pkg/fabric/testing/fabrics.h"
 
 namespace yardmaster::op {
 namespace {

@@ -12,8 +12,8 @@
 #include "pkg/api/profile_report.h"
 #include "pkg/api/slot.h"
 #include "pkg/base/strings.h"
-#include "pkg/fabric/testing.h"
-#include "pkg/kube/fake_client.h"
+#include "pkg/fabric/testing/fabrics.h"
+#include "pkg/kube/testing/fake_client.h"
 #include "pkg/repac/path.h"
 
 namespace yardmaster::op {

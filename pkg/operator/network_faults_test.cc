@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pkg/fabric/testing.h"
+#include "pkg/fabric/testing/fabrics.h"
 
 namespace yardmaster::op {
 namespace {

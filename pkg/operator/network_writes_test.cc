@@ -6,7 +6,7 @@
 
 #include "pkg/base/clock.h"
 #include "pkg/base/strings.h"
-#include "pkg/kube/fake_client.h"
+#include "pkg/kube/testing/fake_client.h"
 
 namespace yardmaster::op {
 namespace {

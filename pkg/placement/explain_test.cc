@@ -6,8 +6,8 @@
 #include <map>
 
 #include "pkg/base/strings.h"
-#include "pkg/placement/exhaustive.h"
-#include "pkg/placement/testing.h"
+#include "pkg/placement/testing/cases.h"
+#include "pkg/placement/testing/exhaustive.h"
 
 namespace yardmaster::placement {
 namespace {

@@ -4,9 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "pkg/placement/exhaustive.h"
 #include "pkg/placement/gang_model.h"
-#include "pkg/placement/testing.h"
+#include "pkg/placement/testing/cases.h"
+#include "pkg/placement/testing/exhaustive.h"
 
 namespace yardmaster::placement {
 namespace {

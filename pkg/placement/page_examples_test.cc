@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "pkg/placement/gang_planner.h"
-#include "pkg/placement/testing.h"
+#include "pkg/placement/testing/cases.h"
 
 namespace yardmaster::placement {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <gtest/gtest.h>
 
-#include "pkg/placement/exhaustive.h"
-#include "pkg/placement/testing.h"
+#include "pkg/placement/testing/cases.h"
+#include "pkg/placement/testing/exhaustive.h"
 
 namespace yardmaster::placement {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "pkg/placement/gang_search.h"
 #include "pkg/placement/min_splits.h"
-#include "pkg/placement/testing.h"
+#include "pkg/placement/testing/cases.h"
 #include "pkg/placement/whole_choice.h"
 
 namespace yardmaster::placement {

@@ -3,11 +3,11 @@
 #include <gtest/gtest.h>
 
 #include "pkg/base/random.h"
-#include "pkg/fabric/testing.h"
+#include "pkg/fabric/testing/fabrics.h"
 #include "pkg/placement/replacement.h"
 #include "pkg/plan/planner.h"
 #include "pkg/plan/preemption.h"
-#include "pkg/plan/testing.h"
+#include "pkg/plan/testing/snapshots.h"
 
 namespace yardmaster::plan {
 namespace {

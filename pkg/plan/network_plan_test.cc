@@ -4,8 +4,8 @@
 #include <map>
 #include <set>
 
-#include "pkg/fabric/testing.h"
-#include "pkg/plan/testing.h"
+#include "pkg/fabric/testing/fabrics.h"
+#include "pkg/plan/testing/snapshots.h"
 
 namespace yardmaster::plan {
 namespace {

@@ -5,9 +5,9 @@
 #include <tuple>
 
 #include "pkg/base/random.h"
-#include "pkg/fabric/testing.h"
+#include "pkg/fabric/testing/fabrics.h"
 #include "pkg/plan/diff.h"
-#include "pkg/plan/testing.h"
+#include "pkg/plan/testing/snapshots.h"
 
 namespace yardmaster::plan {
 namespace {

@@ -7,9 +7,9 @@
 
 #include "pkg/base/random.h"
 #include "pkg/base/strings.h"
-#include "pkg/fabric/testing.h"
+#include "pkg/fabric/testing/fabrics.h"
 #include "pkg/plan/planner.h"
-#include "pkg/plan/testing.h"
+#include "pkg/plan/testing/snapshots.h"
 
 namespace yardmaster::plan {
 namespace {

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 #include <string>
 
-#include "pkg/fabric/testing.h"
-#include "pkg/plan/testing.h"
+#include "pkg/fabric/testing/fabrics.h"
+#include "pkg/plan/testing/snapshots.h"
 #include "pkg/plan/verifier.h"
 
 namespace yardmaster::plan {

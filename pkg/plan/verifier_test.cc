@@ -4,10 +4,10 @@
 #include <gtest/gtest.h>
 
 #include "pkg/base/random.h"
-#include "pkg/fabric/testing.h"
-#include "pkg/placement/exhaustive.h"
-#include "pkg/placement/testing.h"
-#include "pkg/plan/testing.h"
+#include "pkg/fabric/testing/fabrics.h"
+#include "pkg/placement/testing/cases.h"
+#include "pkg/placement/testing/exhaustive.h"
+#include "pkg/plan/testing/snapshots.h"
 
 namespace yardmaster::plan {
 namespace {

@@ -6,9 +6,9 @@
 #include <set>
 
 #include "pkg/base/random.h"
-#include "pkg/fabric/testing.h"
+#include "pkg/fabric/testing/fabrics.h"
 #include "pkg/repac/path.h"
-#include "pkg/repac/testing.h"
+#include "pkg/repac/testing/networks.h"
 
 namespace yardmaster::repac {
 namespace {

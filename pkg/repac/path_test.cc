@@ -5,8 +5,8 @@
 #include <set>
 
 #include "pkg/base/random.h"
-#include "pkg/fabric/testing.h"
-#include "pkg/repac/testing.h"
+#include "pkg/fabric/testing/fabrics.h"
+#include "pkg/repac/testing/networks.h"
 
 namespace yardmaster::repac {
 namespace {

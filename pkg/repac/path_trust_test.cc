@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "pkg/base/random.h"
-#include "pkg/fabric/testing.h"
+#include "pkg/fabric/testing/fabrics.h"
 #include "pkg/repac/path.h"
-#include "pkg/repac/testing.h"
+#include "pkg/repac/testing/networks.h"
 
 namespace yardmaster::repac {
 namespace {

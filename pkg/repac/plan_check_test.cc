@@ -7,10 +7,10 @@
 
 #include "pkg/base/random.h"
 #include "pkg/base/strings.h"
-#include "pkg/fabric/testing.h"
+#include "pkg/fabric/testing/fabrics.h"
 #include "pkg/repac/path_planner.h"
 #include "pkg/repac/reference_hash.h"
-#include "pkg/repac/testing.h"
+#include "pkg/repac/testing/networks.h"
 
 namespace yardmaster::repac {
 namespace {
@@ -36,8 +36,8 @@ bool Arrives(const Network& network, LinkId link, const NicPort& dst, const Down
 }
 
 // The links of a packet, by the definition of the hash. Empty: it gets lost.
-LinkPath Route(const Network& network, const NicPort& src, const NicPort& dst,
-                          std::uint16_t port, const Down& down) {
+LinkPath Route(const Network& network, const NicPort& src, const NicPort& dst, std::uint16_t port,
+               const Down& down) {
   LinkPath links = {Network::up(network.host_cable(src))};
   Packet packet;
   packet.sip = network.nic_address(src.host, src.rail);

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "pkg/base/random.h"
-#include "pkg/repac/testing.h"
+#include "pkg/repac/testing/networks.h"
 
 namespace yardmaster::repac {
 namespace {

@@ -7,7 +7,7 @@
 #include "pkg/base/random.h"
 #include "pkg/crux/decide.h"
 #include "pkg/crux/path_selection.h"
-#include "pkg/crux/testing.h"
+#include "pkg/crux/testing/problems.h"
 #include "pkg/sim/phase_judge.h"
 
 namespace yardmaster::sim {

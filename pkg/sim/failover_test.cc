@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <gtest/gtest.h>
 
-#include "pkg/repac/testing.h"
+#include "pkg/repac/testing/networks.h"
 
 namespace yardmaster::sim {
 namespace {

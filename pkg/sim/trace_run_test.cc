@@ -5,7 +5,7 @@
 #include <memory>
 #include <set>
 
-#include "pkg/fabric/testing.h"
+#include "pkg/fabric/testing/fabrics.h"
 #include "pkg/sim/fabric_paths.h"
 
 namespace yardmaster::sim {

@@ -10,7 +10,7 @@
 #include "pkg/api/names.h"
 #include "pkg/api/slot.h"
 #include "pkg/base/strings.h"
-#include "pkg/fabric/testing.h"
+#include "pkg/fabric/testing/fabrics.h"
 
 namespace yardmaster::state {
 namespace {

@@ -8,7 +8,7 @@
 #include "pkg/api/names.h"
 #include "pkg/api/slot.h"
 #include "pkg/base/strings.h"
-#include "pkg/fabric/testing.h"
+#include "pkg/fabric/testing/fabrics.h"
 #include "pkg/state/snapshot_builder.h"
 
 namespace yardmaster::state {

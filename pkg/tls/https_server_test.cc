@@ -16,8 +16,8 @@
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/http/server.h"
-#include "pkg/tls/authority.h"
-#include "pkg/tls/tls_stream.h"
+#include "pkg/tls/testing/authority.h"
+#include "pkg/tls/testing/tls_stream.h"
 
 namespace yardmaster::tls {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "pkg/extender/webhook.h"
 #include "pkg/extender/wire.h"
-#include "pkg/fabric/testing.h"
+#include "pkg/fabric/testing/fabrics.h"
 
 namespace {
 

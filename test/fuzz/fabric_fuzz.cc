@@ -13,7 +13,7 @@
 #include "pkg/base/random.h"
 #include "pkg/config/yaml.h"
 #include "pkg/fabric/network.h"
-#include "pkg/fabric/testing.h"
+#include "pkg/fabric/testing/fabrics.h"
 #include "pkg/repac/path.h"
 
 namespace yardmaster {

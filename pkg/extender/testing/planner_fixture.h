@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "pkg/base/strings.h"
-#include "pkg/extender/cluster_fixture.h"
 #include "pkg/extender/gang_planner.h"
+#include "pkg/extender/testing/cluster_fixture.h"
 #include "pkg/kube/object.h"
 
 namespace yardmaster::extender {

@@ -1,11 +1,11 @@
-#include "pkg/kube/fake_client.h"
+#include "pkg/kube/testing/fake_client.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
-#include "pkg/kube/selector.h"
+#include "pkg/kube/testing/selector.h"
 
 namespace yardmaster::kube {
 namespace {

@@ -1,4 +1,4 @@
-#include "pkg/placement/exhaustive.h"
+#include "pkg/placement/testing/exhaustive.h"
 
 #include <algorithm>
 #include <functional>

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "pkg/http/raw_client.h"
-#include "pkg/tls/authority.h"
+#include "pkg/http/testing/raw_client.h"
+#include "pkg/tls/testing/authority.h"
 
 struct ssl_st;
 struct ssl_ctx_st;

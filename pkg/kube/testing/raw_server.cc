@@ -1,4 +1,4 @@
-#include "pkg/kube/raw_server.h"
+#include "pkg/kube/testing/raw_server.h"
 
 #include <algorithm>
 #include <arpa/inet.h>

@@ -11,7 +11,7 @@
 #include "pkg/api/names.h"
 #include "pkg/base/clock.h"
 #include "pkg/base/strings.h"
-#include "pkg/kube/fake_client.h"
+#include "pkg/kube/testing/fake_client.h"
 
 namespace yardmaster::extender {
 

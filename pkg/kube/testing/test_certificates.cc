@@ -1,4 +1,4 @@
-#include "pkg/kube/test_certificates.h"
+#include "pkg/kube/testing/test_certificates.h"
 
 #include <memory>
 #include <openssl/bio.h>

@@ -1,4 +1,4 @@
-#include "pkg/http/raw_client.h"
+#include "pkg/http/testing/raw_client.h"
 
 #include <arpa/inet.h>
 #include <array>

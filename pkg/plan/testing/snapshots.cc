@@ -1,6 +1,6 @@
-#include "pkg/plan/testing.h"
+#include "pkg/plan/testing/snapshots.h"
 
-#include "pkg/fabric/testing.h"
+#include "pkg/fabric/testing/fabrics.h"
 #include "pkg/plan/backup_pool.h"
 
 namespace yardmaster::plan {

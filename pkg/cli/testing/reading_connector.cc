@@ -1,4 +1,4 @@
-#include "pkg/cli/testing.h"
+#include "pkg/cli/testing/reading_connector.h"
 
 #include <utility>
 

@@ -1,6 +1,6 @@
-#include "pkg/repac/testing.h"
+#include "pkg/repac/testing/networks.h"
 
-#include "pkg/fabric/testing.h"
+#include "pkg/fabric/testing/fabrics.h"
 
 namespace yardmaster::repac {
 

@@ -1,4 +1,4 @@
-#include "pkg/kube/selector.h"
+#include "pkg/kube/testing/selector.h"
 
 #include <algorithm>
 

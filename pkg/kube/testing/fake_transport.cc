@@ -1,4 +1,4 @@
-#include "pkg/kube/fake_transport.h"
+#include "pkg/kube/testing/fake_transport.h"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "pkg/tls/authority.h"
+#include "pkg/tls/testing/authority.h"
 
 #include <arpa/inet.h>
 #include <array>

@@ -1,4 +1,4 @@
-#include "pkg/tls/tls_stream.h"
+#include "pkg/tls/testing/tls_stream.h"
 
 #include <array>
 #include <csignal>

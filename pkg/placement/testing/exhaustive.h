@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "pkg/placement/testing.h"
+#include "pkg/placement/testing/cases.h"
 
 namespace yardmaster::placement {
 

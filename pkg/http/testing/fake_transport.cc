@@ -1,4 +1,4 @@
-#include "pkg/http/fake_transport.h"
+#include "pkg/http/testing/fake_transport.h"
 
 #include <algorithm>
 #include <cstring>

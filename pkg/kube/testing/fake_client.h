@@ -33,7 +33,7 @@
 #include "nlohmann/json.hpp"
 
 #include "pkg/kube/client.h"
-#include "pkg/kube/fake_store.h"
+#include "pkg/kube/testing/fake_store.h"
 
 namespace yardmaster::kube {
 

@@ -1,4 +1,4 @@
-#include "pkg/placement/testing.h"
+#include "pkg/placement/testing/cases.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "pkg/crux/testing.h"
+#include "pkg/crux/testing/problems.h"
 
 #include <algorithm>
 #include <numeric>

@@ -1,4 +1,4 @@
-#include "pkg/kube/fake_sleeper.h"
+#include "pkg/kube/testing/fake_sleeper.h"
 
 namespace yardmaster::kube {
 

@@ -1,4 +1,4 @@
-#include "pkg/agent/testing.h"
+#include "pkg/agent/testing/fake_sink.h"
 
 #include <cstdlib>
 #include <filesystem>

@@ -1,4 +1,4 @@
-#include "pkg/kube/fake_store.h"
+#include "pkg/kube/testing/fake_store.h"
 
 #include <cstdio>
 #include <utility>

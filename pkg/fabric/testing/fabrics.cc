@@ -1,4 +1,4 @@
-#include "pkg/fabric/testing.h"
+#include "pkg/fabric/testing/fabrics.h"
 
 #include "pkg/base/strings.h"
 
