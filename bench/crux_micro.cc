@@ -203,7 +203,7 @@ class Case {
     crux::SearchState inner{state.paths, state.levels};
     for (auto& job : inner.paths) std::fill(job.begin(), job.end(), 0);
     const crux::RefineOptions refine;
-    crux::Refine(fixed, all_, all_, levels, refine, refine.least_gain, groups, inner);
+    crux::Refine(fixed, all_, all_, levels, refine, refine.min_gain, groups, inner);
     state.levels = inner.levels;
   }
 

@@ -10,8 +10,8 @@
 
 namespace yardmaster::bench {
 
-// Rows without a size, and those of more GPUs than `most_gpus`, are left out.
+// Rows without a size, and those of more GPUs than `max_gpus`, are left out.
 std::vector<sim::ModelSize> ReadModelSizes(
-    std::int32_t most_gpus = std::numeric_limits<std::int32_t>::max());
+    std::int32_t max_gpus = std::numeric_limits<std::int32_t>::max());
 
 }  // namespace yardmaster::bench

@@ -9,8 +9,8 @@
 #include <map>
 #include <set>
 
-#include "pkg/plan/former_network.h"
 #include "pkg/plan/planner.h"
+#include "pkg/plan/previous_network.h"
 #include "pkg/plan/testing/snapshots.h"
 #include "pkg/repac/testing/networks.h"
 #include "pkg/sim/evaluate.h"
@@ -94,7 +94,7 @@ int main(int argc, char** argv) {
   plan::PlanOptions options;
   options.paths = true;
   options.input.predict_shares = true;
-  if (argc > 3) options.input.most_candidates = std::atoi(argv[3]);
+  if (argc > 3) options.input.max_candidates = std::atoi(argv[3]);
   const std::int64_t events = argc > 4 ? std::atoll(argv[4]) : 0;
   if (events > 0) {
     options.input.judge = [events](const crux::Problem& problem) {
@@ -106,7 +106,7 @@ int main(int argc, char** argv) {
               snapshot.places->num_hosts());
   plan::JobState last = snapshot.jobs.back();
   snapshot.jobs.pop_back();
-  plan::FormerNetwork former;
+  plan::PreviousNetwork former;
   const auto round = [&](const char* what) {
     options.input.former = &former;
     const double begin = CpuSeconds();

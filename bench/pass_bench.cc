@@ -147,7 +147,7 @@ class BenchCluster {
     gang_pods_ = segments_ * kWorkers;
     for (pods_ = gang_pods_; pods_ < pods; ++pods_) DeliverOtherPod(pods_);
   }
-  state::WorldCache& cache() { return cache_; }
+  state::ClusterCache& cache() { return cache_; }
   int pods() const { return pods_; }
 
   void ChangePod(int round) { DeliverGangPod(round % segments_, 7); }
@@ -192,11 +192,11 @@ class BenchCluster {
   int gang_pods_ = 0;
   int pods_ = 0;
   int version_ = 1;
-  state::WorldCache cache_;
+  state::ClusterCache cache_;
 };
 
 std::vector<std::shared_ptr<const GatheredGang>> GangsOf(Gatherer& gatherer,
-                                                         const state::World& world) {
+                                                         const state::ClusterState& world) {
   gatherer.Update(world.pods);
   std::map<NameKey, const api::Gang*> known;
   for (const auto& gang : world.gangs) known[KeyOf(gang->metadata)] = gang.get();
@@ -218,7 +218,7 @@ void Run(int nodes, int pods) {
   before = ResidentMib();
   Gatherer gatherer;
   state::SnapshotBuilder builder;
-  state::World world = cluster.cache().Take();
+  state::ClusterState world = cluster.cache().Take();
   auto gangs = GangsOf(gatherer, world);
   plan::Snapshot snapshot = builder.Build(world);
   std::printf("  snapshot, gathered pods and all that is kept for the next: %.0f MiB\n",

@@ -43,7 +43,7 @@ void Occupy(plan::Snapshot& snapshot, double share, std::uint64_t seed) {
   }
 }
 
-struct World {
+struct ClusterState {
   plan::Snapshot snapshot;
   placement::GangRequest request() const {
     const plan::JobState& job = snapshot.jobs[0];
@@ -51,8 +51,8 @@ struct World {
   }
 };
 
-World MakeWorld(int fabric_pods, double occupied, const workload::Parallelism& shape) {
-  World world{plan::MakeSnapshot(Hpn(fabric_pods))};
+ClusterState MakeWorld(int fabric_pods, double occupied, const workload::Parallelism& shape) {
+  ClusterState world{plan::MakeSnapshot(Hpn(fabric_pods))};
   Occupy(world.snapshot, occupied, 1);
   plan::AddJob(world.snapshot, "gang", shape, 8);
   return world;
@@ -60,7 +60,7 @@ World MakeWorld(int fabric_pods, double occupied, const workload::Parallelism& s
 
 // Arguments: fabric pods, data, pipeline, percent of hosts occupied.
 void PlanGang(benchmark::State& state) {
-  const World world =
+  const ClusterState world =
       MakeWorld(static_cast<int>(state.range(0)), static_cast<double>(state.range(3)) / 100,
                 Shape(8, static_cast<int>(state.range(1)), static_cast<int>(state.range(2))));
   placement::GangPlan plan;
@@ -92,10 +92,11 @@ BENCHMARK(PlanGang)
     ->Args({8, 1, 1920, 50});
 
 void ReplaceOneHost(benchmark::State& state) {
-  World world = MakeWorld(8, 0.5, Shape(8, 120, 16));
+  ClusterState world = MakeWorld(8, 0.5, Shape(8, 120, 16));
   const placement::GangPlan plan = placement::PlanGang(world.snapshot.cluster, world.request());
   plan::Place(world.snapshot, 0, plan.host_of_rank);
-  world.snapshot.cluster.hosts[plan.host_of_rank[0].index()].out = placement::HostOut::kNotReady;
+  world.snapshot.cluster.hosts[plan.host_of_rank[0].index()].unavailable =
+      placement::Unavailability::kNotReady;
   placement::GangPlan replaced;
   for (auto _ : state) {
     replaced = placement::ReplaceHosts(world.snapshot.cluster, world.request(), plan.host_of_rank,
@@ -134,10 +135,10 @@ BENCHMARK(QueueOf500)->Unit(benchmark::kMillisecond)->Arg(0)->Arg(50)->Arg(90);
 
 // Arguments: data, pipeline. Data groups Required within a segment.
 void NeverFits(benchmark::State& state) {
-  World world = MakeWorld(
+  ClusterState world = MakeWorld(
       8, 0.5, Shape(8, static_cast<int>(state.range(0)), static_cast<int>(state.range(1))));
-  world.snapshot.jobs[0].job.placement.data = {workload::Within::kSegment,
-                                               workload::Mode::kRequired};
+  world.snapshot.jobs[0].job.placement.data = {workload::TopologyLevel::kSegment,
+                                               workload::Enforcement::kRequired};
   placement::GangPlan plan;
   for (auto _ : state) {
     plan = placement::PlanGang(world.snapshot.cluster, world.request());

@@ -65,7 +65,7 @@ void PlanWholeJob(benchmark::State& state) {
   options.alternates = state.range(1) != 0;
   int flows = 0;
   for (auto _ : state) {
-    const PathWorld world = net.World();
+    const ForwardingModel world = net.ClusterState();
     const PathPlan plan = PlanPaths(connections, world, options);
     flows = static_cast<int>(plan.flows.size());
   }
@@ -77,11 +77,11 @@ BENCHMARK(PlanWholeJob)->ArgsProduct({{2, 4, 8, 15}, {0, 1}})->Unit(benchmark::k
 void ReplanAfterOneLinkLoss(benchmark::State& state) {
   const HashedNetwork net(HpnPod(static_cast<int>(state.range(0)), kHosts));
   const std::vector<Connection> connections = Rings(*net.network, kHosts, 2);
-  const PathPlan plan = PlanPaths(connections, net.World(), {});
+  const PathPlan plan = PlanPaths(connections, net.ClusterState(), {});
   const CableId lost = net.network->up_cable(net.network->tor({fabric::HostId(0), 0, 0}), 17);
   std::size_t changed = 0;
   for (auto _ : state) {
-    const PathWorld world = net.World({lost});
+    const ForwardingModel world = net.ClusterState({lost});
     const PathPlan after = Replan(plan, connections, world, {});
     changed = ChangedFlows(plan, after).size();
   }

@@ -34,9 +34,9 @@ using fabric::LinkId;
 using fabric::Network;
 using repac::Connection;
 using repac::Flow;
+using repac::ForwardingModel;
 using repac::HashedNetwork;
 using repac::PathPlan;
-using repac::PathWorld;
 
 constexpr double kBytes = 1e9;
 
@@ -68,7 +68,7 @@ void Collisions() {
   double free = 1;
   for (int i = 0; i < 8; ++i) free *= (60.0 - i) / 60;
   const HashedNetwork net(repac::HpnPod(2, 8));
-  const PathWorld world = net.World();
+  const ForwardingModel world = net.ClusterState();
   Random random(1);
   constexpr int kTrials = 100'000;
   int collided = 0;
@@ -161,7 +161,7 @@ std::vector<Connection> Permutation(const Network& network, Random& random) {
   return connections;
 }
 
-Ports ByEcmp(const std::vector<Flow>& flows, const PathWorld& world, Random& random) {
+Ports ByEcmp(const std::vector<Flow>& flows, const ForwardingModel& world, Random& random) {
   Ports out;
   for (const Flow& flow : flows) {
     out.push_back(repac::PredictPath(world, flow.src, flow.dst, RandomPort(random))->links);
@@ -173,7 +173,7 @@ Ports ByEcmp(const std::vector<Flow>& flows, const PathWorld& world, Random& ran
 // The wanted index is the least loaded uplink; wanted XOR current must be in the table, else
 // another random base port is tried, `tries` in all. It steers the first hop only, and where the
 // group is no power of two the table's offsets are not what really happens.
-Ports BySingleBit(const std::vector<Flow>& flows, const PathWorld& world, int tries,
+Ports BySingleBit(const std::vector<Flow>& flows, const ForwardingModel& world, int tries,
                   Random& random) {
   const Network& network = world.network();
   std::vector<int> load(static_cast<std::size_t>(network.num_links()));
@@ -269,7 +269,7 @@ void PrintRow(const std::string& fabric, const char* scheme, const Outcome& outc
 
 void Compare(const Case& c, int seeds) {
   const HashedNetwork net(c.spec);
-  const PathWorld world = net.World();
+  const ForwardingModel world = net.ClusterState();
   Outcome ecmp, once, often, planned;
   for (int seed = 1; seed <= seeds; ++seed) {
     Random random(static_cast<std::uint64_t>(seed));
@@ -354,7 +354,7 @@ void Fail(const FailureCase& c, int seeds, const sim::FailoverTiming& timing) {
   const Way ways[] = {{"precomputed port", sim::Recovery::kAlternatePort},
                       {"random retries", sim::Recovery::kRandomRetry},
                       {"waiting for routing", sim::Recovery::kReconvergence}};
-  const PathPlan plan = repac::PlanPaths(c.connections, c.net->World(), {});
+  const PathPlan plan = repac::PlanPaths(c.connections, c.net->ClusterState(), {});
   std::vector<sim::TransferFlow> whole;
   for (const Flow& flow : plan.flows) whole.push_back({1e30, {{0, flow.links}}});
   const auto healthy = sim::RunTransfers(*c.net->network, whole, kWindow);

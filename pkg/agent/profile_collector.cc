@@ -18,10 +18,10 @@ constexpr char kFieldManager[] = "yardmaster-agent";
 // More pods than GPUs on any node; reports of others are refused before they take memory.
 constexpr std::size_t kMostPods = 4096;
 
-bool Moved(std::optional<double> told, std::optional<double> now, double least_change) {
+bool Moved(std::optional<double> told, std::optional<double> now, double min_change) {
   if (told.has_value() != now.has_value()) return true;
   if (!now) return false;
-  return std::abs(*now - *told) > least_change * std::max(std::abs(*now), std::abs(*told));
+  return std::abs(*now - *told) > min_change * std::max(std::abs(*now), std::abs(*told));
 }
 
 }  // namespace
@@ -84,7 +84,7 @@ bool ProfileCollector::WorthTelling(const std::optional<api::ProfileReport>& tol
     return true;
   }
   const auto moved = [this](std::optional<double> a, std::optional<double> b) {
-    return Moved(a, b, options_.least_change);
+    return Moved(a, b, options_.min_change);
   };
   if (told->sent_bytes.size() != now.sent_bytes.size()) return true;
   for (std::size_t i = 0; i < now.sent_bytes.size(); ++i) {

@@ -3,7 +3,7 @@
 //
 // Means run over the last `window` iterations: older ones lose weight as new ones come. A pod's
 // annotation is written when there is something to say for the first time, when enough iterations
-// are there to be trusted, and when a number has moved by more than `least_change`; never more
+// are there to be trusted, and when a number has moved by more than `min_change`; never more
 // often than every `pod_interval_ms`, and never more than `writes_per_flush` pods at once. A write
 // that fails is tried again after the same interval.
 //
@@ -27,7 +27,7 @@ namespace yardmaster::agent {
 struct ProfileOptions {
   double window = 200;
   std::int64_t trusted_samples = 20;
-  double least_change = 0.05;
+  double min_change = 0.05;
   std::int64_t pod_interval_ms = 30'000;
   int writes_per_flush = 8;
 };

@@ -9,8 +9,8 @@ namespace yardmaster::api {
 namespace {
 
 using nlohmann::json;
-using workload::Mode;
-using workload::Within;
+using workload::Enforcement;
+using workload::TopologyLevel;
 
 constexpr std::string_view kWithinNames[] = {"Host", "Segment", "FabricPod", "Fabric"};
 constexpr std::string_view kModeNames[] = {"Required", "Preferred"};
@@ -58,8 +58,9 @@ void ReadPlacement(FieldReader& spec, PlacementSpec& placement) {
   for (const NamedGroup& group : kGroups) {
     FieldReader policy = in.Object(group.name);
     GroupPolicySpec& out = placement.*group.spec;
-    if (policy.has("within")) out.within = policy.Enum("within", kWithinNames, Within::kFabric);
-    if (policy.has("mode")) out.mode = policy.Enum("mode", kModeNames, Mode::kRequired);
+    if (policy.has("within"))
+      out.within = policy.Enum("within", kWithinNames, TopologyLevel::kFabric);
+    if (policy.has("mode")) out.mode = policy.Enum("mode", kModeNames, Enforcement::kRequired);
     policy.Close();
   }
   placement.max_stages_per_segment = in.Int("maxStagesPerSegment", 0, 0, kMaxSize);
@@ -145,16 +146,16 @@ workload::PlacementPolicy ResolvePlacement(const PlacementSpec& spec,
   const bool tensor_first = p.order[0] == workload::Axis::kTensor;
   const bool context_next = tensor_first && p.order[1] == workload::Axis::kContext;
   if (p.tensor == 1 || (tensor_first && FitsHost(p.tensor, gpus_per_worker, gpus_per_host))) {
-    policy.tensor = {Within::kHost, Mode::kRequired};
+    policy.tensor = {TopologyLevel::kHost, Enforcement::kRequired};
   }
   const std::int64_t block = std::int64_t{1} * p.tensor * p.context;
   if (p.context == 1 || (context_next && FitsHost(block, gpus_per_worker, gpus_per_host))) {
-    policy.context = {Within::kHost, Mode::kRequired};
+    policy.context = {TopologyLevel::kHost, Enforcement::kRequired};
   }
   for (const NamedGroup& group : kGroups) {
     const GroupPolicySpec& given = spec.*group.spec;
     workload::GroupPolicy& out = policy.*group.policy;
-    if (given.within) out = {*given.within, Mode::kRequired};
+    if (given.within) out = {*given.within, Enforcement::kRequired};
     if (given.mode) out.mode = *given.mode;
   }
   return policy;

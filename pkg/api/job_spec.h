@@ -24,8 +24,8 @@ namespace yardmaster::api {
 
 // `within` or `mode` may be left out on its own: the group's default and Required.
 struct GroupPolicySpec {
-  std::optional<workload::Within> within;
-  std::optional<workload::Mode> mode;
+  std::optional<workload::TopologyLevel> within;
+  std::optional<workload::Enforcement> mode;
   bool operator==(const GroupPolicySpec&) const = default;
 };
 

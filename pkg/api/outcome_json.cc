@@ -40,7 +40,7 @@ std::vector<placement::Reason> ReadReasons(FieldReader& object) {
   std::vector<placement::Reason> out;
   for (FieldReader& in : object.Objects("reasons")) {
     out.push_back({in.Enum("code", kCodeNames, ReasonCode::kInvalid),
-                   in.Enum("level", kLevelNames, workload::Within::kFabric),
+                   in.Enum("level", kLevelNames, workload::TopologyLevel::kFabric),
                    in.Int64("count", 0, INT64_MIN, INT64_MAX), in.String("message")});
     in.Close();
   }

@@ -30,10 +30,10 @@ TEST(TrainingJobTest, TheSmallestJobHasADefaultForEverything) {
   EXPECT_EQ(job->job.parallelism.order, workload::kMegatronOrder);
   const workload::Job pure = ToJob(job->job, {"default", "a"}, "", 0, 8);
   EXPECT_EQ(workload::Problems(pure, 8), std::vector<std::string>());
-  EXPECT_EQ(pure.placement.tensor,
-            (workload::GroupPolicy{workload::Within::kHost, workload::Mode::kRequired}));
-  EXPECT_EQ(pure.placement.data,
-            (workload::GroupPolicy{workload::Within::kSegment, workload::Mode::kRequired}));
+  EXPECT_EQ(pure.placement.tensor, (workload::GroupPolicy{workload::TopologyLevel::kHost,
+                                                          workload::Enforcement::kRequired}));
+  EXPECT_EQ(pure.placement.data, (workload::GroupPolicy{workload::TopologyLevel::kSegment,
+                                                        workload::Enforcement::kRequired}));
 }
 
 TEST(TrainingJobTest, WithoutParallelismAllGpusAreOneDataGroup) {
@@ -59,15 +59,16 @@ TEST(TrainingJobTest, DefaultPlacementFollowsWhatFitsIntoAHost) {
     EXPECT_TRUE(job.ok()) << job.status();
     return ToJob(job->job, {}, "", 0, gpus_per_host).placement.tensor.within;
   };
-  using workload::Within;
-  EXPECT_EQ(within(R"({"workers":2,"parallelism":{"tensor":8,"data":2}})", 8), Within::kHost);
-  EXPECT_EQ(within(R"({"workers":2,"parallelism":{"tensor":16}})", 8), Within::kSegment);
+  using workload::TopologyLevel;
+  EXPECT_EQ(within(R"({"workers":2,"parallelism":{"tensor":8,"data":2}})", 8),
+            TopologyLevel::kHost);
+  EXPECT_EQ(within(R"({"workers":2,"parallelism":{"tensor":16}})", 8), TopologyLevel::kSegment);
   EXPECT_EQ(within(R"({"workers":4,"gpusPerWorker":4,"parallelism":{"tensor":8,"data":2}})", 8),
-            Within::kHost);
+            TopologyLevel::kHost);
   EXPECT_EQ(within(R"({"workers":4,"gpusPerWorker":4,"parallelism":{"tensor":8,"data":2}})", 4),
-            Within::kSegment);
+            TopologyLevel::kSegment);
   EXPECT_EQ(within(R"({"workers":2,"parallelism":{"tensor":2,"data":8,"order":"dp-tp"}})", 8),
-            Within::kSegment);
+            TopologyLevel::kSegment);
 }
 
 TEST(TrainingJobTest, EveryFieldReadsBackAsItWasWritten) {
@@ -201,7 +202,8 @@ TEST(GangTest, EveryFieldReadsBackAsItWasWritten) {
   gang.status.outcome = placement::Outcome::kPlaced;
   gang.status.objective.segments = 1;
   gang.status.assignments = {{0, "n1", "p0", "s0", {0}}, {1, "n2", "p0", "s0", {0, 1}}};
-  gang.status.reasons = {{placement::ReasonCode::kSearchCut, workload::Within::kSegment, 2, "cut"}};
+  gang.status.reasons = {
+      {placement::ReasonCode::kSearchCut, workload::TopologyLevel::kSegment, 2, "cut"}};
   gang.status.relaxations = {{"dataParallel: Preferred", placement::Outcome::kPlaced}};
   gang.status.preemption = PreemptionStatus{1'700'000'000'000, {{"team", "g", "u"}}, {"n3"}};
   gang.status.network = NetworkStatus{1e15, 0.8, 1.25e15, 1.9e15, 7, NetworkSource::kMeasured};

@@ -75,7 +75,7 @@ class Extender {
   void Stop();
 
  private:
-  state::WorldFeed::Handlers FeedHandlers();
+  state::ClusterFeed::Handlers FeedHandlers();
   void Tell(const extender::Notice& notice);
   void PlanLoop(std::stop_token stop);
   void Report(const extender::PassReport& report, double seconds);
@@ -87,9 +87,9 @@ class Extender {
   std::unique_ptr<kube::Client> events_client_;
   Leadership leadership_;
   kube::EventRecorder events_;
-  state::WorldCache cache_;
+  state::ClusterCache cache_;
   extender::Webhook webhook_;
-  state::WorldFeed feed_;
+  state::ClusterFeed feed_;
   extender::GangPlanner planner_;
   std::shared_ptr<http::Router> router_ = std::make_shared<http::Router>();
   std::unique_ptr<http::Server> server_;
@@ -98,8 +98,8 @@ class Extender {
   std::jthread planner_thread_;
 };
 
-state::WorldFeed::Handlers Extender::FeedHandlers() {
-  state::WorldFeed::Handlers handlers;
+state::ClusterFeed::Handlers Extender::FeedHandlers() {
+  state::ClusterFeed::Handlers handlers;
   LogFailures(runtime_, handlers);
   return handlers;
 }

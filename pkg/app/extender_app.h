@@ -1,8 +1,8 @@
 // The object graph of yardmaster-extender: informers -> world cache -> planner thread -> view ->
 // webhook.
 //
-//   informers      -> WorldCache        every change of Fabric, Node, Pod, TrainingJob, Gang
-//   WorldCache     -> planner thread    wakes when something changed, at most every `min_pass_ms`
+//   informers      -> ClusterCache        every change of Fabric, Node, Pod, TrainingJob, Gang
+//   ClusterCache     -> planner thread    wakes when something changed, at most every `min_pass_ms`
 //   planner thread -> Webhook           one immutable View after another
 //   planner thread -> API server        Gangs, pod patches (leader only); events
 //   lease thread   -> API server        with an HTTP client of its own

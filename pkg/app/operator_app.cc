@@ -57,7 +57,7 @@ class Operator {
   void Stop();
 
  private:
-  state::WorldFeed::Handlers FeedHandlers();
+  state::ClusterFeed::Handlers FeedHandlers();
   void Enqueue(state::Kind kind, const nlohmann::json& object);
   void EnqueueJobsOn(const std::string& node);
   void Tell(const op::JobNotice& notice);
@@ -72,18 +72,18 @@ class Operator {
   std::unique_ptr<kube::Client> events_client_;
   Leadership leadership_;
   kube::EventRecorder events_;
-  state::WorldCache cache_;
+  state::ClusterCache cache_;
   WorkQueue queue_;
   op::JobController jobs_;
   op::NetworkController network_;
-  state::WorldFeed feed_;
+  state::ClusterFeed feed_;
   std::set<std::string> told_problems_;  // the network thread's
   std::vector<std::jthread> workers_;
   std::jthread network_thread_;
 };
 
-state::WorldFeed::Handlers Operator::FeedHandlers() {
-  state::WorldFeed::Handlers handlers;
+state::ClusterFeed::Handlers Operator::FeedHandlers() {
+  state::ClusterFeed::Handlers handlers;
   handlers.changed = [this](state::Kind kind, const nlohmann::json& object, bool) {
     Enqueue(kind, object);
   };

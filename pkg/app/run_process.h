@@ -31,7 +31,7 @@ absl::Status RunProcess(const char* name, const Options& options) {
 }
 
 // Every failed list or watch becomes one line of the log.
-inline void LogFailures(Runtime& runtime, state::WorldFeed::Handlers& handlers) {
+inline void LogFailures(Runtime& runtime, state::ClusterFeed::Handlers& handlers) {
   handlers.failed = [&runtime](state::Kind kind, const absl::Status& status) {
     runtime.log().Warn("watch", {{"resource", state::ResourceOf(kind).GroupResource()},
                                  {"error", MessageOf(status)}});

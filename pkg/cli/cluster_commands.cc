@@ -29,10 +29,11 @@ void DeclareCommon(Flags& flags, CLI::App& app) {
 }
 
 // Connects and reads; what could not be read is said on `err`.
-absl::StatusOr<state::World> ReadWorld(Flags& flags, const Connector& connect, std::ostream& err) {
+absl::StatusOr<state::ClusterState> ReadWorld(Flags& flags, const Connector& connect,
+                                              std::ostream& err) {
   YM_ASSIGN_OR_RETURN(const Connection connection, connect(flags.cluster));
   if (flags.namespace_name.empty()) flags.namespace_name = connection.default_namespace;
-  YM_ASSIGN_OR_RETURN(state::World world, ReadCluster(*connection.client));
+  YM_ASSIGN_OR_RETURN(state::ClusterState world, ReadCluster(*connection.client));
   for (const std::string& problem : world.problems) err << "warning: " << problem << "\n";
   return world;
 }
@@ -59,7 +60,7 @@ int RunGetCommand(const std::vector<std::string>& args, const Connector& connect
   // The overview of everything is of all namespaces unless one is asked for.
   const bool everywhere =
       flags.all_namespaces || (flags.what.empty() && flags.namespace_name.empty());
-  const absl::StatusOr<state::World> world = ReadWorld(flags, connect, err);
+  const absl::StatusOr<state::ClusterState> world = ReadWorld(flags, connect, err);
   if (!world.ok()) return Fail(world.status(), err);
   const bool whole = !flags.output.empty();
   Table jobs, segments;
@@ -89,7 +90,7 @@ int RunExplainCommand(const std::vector<std::string>& args, const Connector& con
   app.add_option("-o,--output", flags.output, "json or yaml; text when left out")
       ->check(CLI::IsMember({"json", "yaml"}));
   if (const std::optional<int> code = ParseFlags(app, args, out, err)) return *code;
-  const absl::StatusOr<state::World> world = ReadWorld(flags, connect, err);
+  const absl::StatusOr<state::ClusterState> world = ReadWorld(flags, connect, err);
   if (!world.ok()) return Fail(world.status(), err);
   if (!flags.output.empty()) {
     const auto answer = ExplainAsJson(*world, flags.namespace_name, flags.what);

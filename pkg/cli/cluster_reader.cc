@@ -34,7 +34,7 @@ absl::StatusOr<kube::ListPage> ListKind(kube::Client& client, const kube::Resour
 template <typename T>
 absl::Status ReadKind(kube::Client& client, const kube::Resource& resource,
                       absl::StatusOr<T> (*decode)(const json&), state::ObjectTable<T>& out,
-                      state::World& world) {
+                      state::ClusterState& world) {
   YM_ASSIGN_OR_RETURN(const kube::ListPage page, ListKind(client, resource));
   for (const kube::ObjectPtr& object : page.items) {
     absl::StatusOr<T> decoded = decode(*object);
@@ -74,8 +74,8 @@ absl::Status ReadOptional(kube::Client& client, const kube::Resource& resource, 
 
 }  // namespace
 
-absl::StatusOr<state::World> ReadCluster(kube::Client& client) {
-  state::World world;
+absl::StatusOr<state::ClusterState> ReadCluster(kube::Client& client) {
+  state::ClusterState world;
   YM_RETURN_IF_ERROR(ReadKind<api::Fabric>(
       client, kube::Fabrics(), Tolerant<api::Fabric, api::DecodeFabric>, world.fabrics, world));
   YM_RETURN_IF_ERROR(ReadKind<api::TrainingJob>(client, kube::TrainingJobs(),

@@ -13,13 +13,13 @@
 
 #include "pkg/api/disruption_budget.h"
 #include "pkg/kube/client.h"
-#include "pkg/state/world.h"
+#include "pkg/state/cluster_state.h"
 
 namespace yardmaster::cli {
 
 // Errors: the client's; NotFound says that the CRDs are not installed, PermissionDenied which right
 // is missing.
-absl::StatusOr<state::World> ReadCluster(kube::Client& client);
+absl::StatusOr<state::ClusterState> ReadCluster(kube::Client& client);
 
 // What else says who may be stopped for whom.
 struct ClusterPolicies {

@@ -123,7 +123,7 @@ TEST(CrdTest, TheSchemasKnowEveryFieldThatIsWritten) {
   }
   api::Gang gang;
   gang.job.parallelism_given = true;
-  gang.job.placement.data.mode = workload::Mode::kPreferred;
+  gang.job.placement.data.mode = workload::Enforcement::kPreferred;
   gang.job.profile.data_bytes = 1;
   gang.job.model = {1e9,
                     1,

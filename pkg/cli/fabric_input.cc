@@ -6,14 +6,14 @@
 #include "pkg/base/strings.h"
 #include "pkg/cli/manifests.h"
 #include "pkg/cli/render_fabric.h"
-#include "pkg/state/host_keeper.h"
+#include "pkg/state/host_index.h"
 
 namespace yardmaster::cli {
 
 absl::StatusOr<FabricInput> ReadFabricInput(const std::vector<std::string>& files,
                                             std::istream& in) {
   YM_ASSIGN_OR_RETURN(Manifests manifests, ReadManifests(files, in));
-  state::World& world = manifests.world;
+  state::ClusterState& world = manifests.world;
   const std::string name = Join(files, ", ");
   if (world.fabrics.empty()) {
     return absl::InvalidArgumentError(
@@ -28,7 +28,7 @@ absl::StatusOr<FabricInput> ReadFabricInput(const std::vector<std::string>& file
       world.nodes.Put(std::make_shared<const api::Node>(std::move(node)));
     }
   }
-  state::HostKeeper hosts;
+  state::HostIndex hosts;
   hosts.Update(world);
   FabricInput input;
   hosts.AppendWarnings(input.warnings);

@@ -18,7 +18,7 @@
 #include "absl/status/statusor.h"
 
 #include "pkg/api/disruption_budget.h"
-#include "pkg/state/world.h"
+#include "pkg/state/cluster_state.h"
 
 namespace yardmaster::cli {
 
@@ -30,7 +30,7 @@ struct ManifestDefaults {
 };
 
 struct Manifests {
-  state::World world;
+  state::ClusterState world;
   // Where an object was read, by "Kind namespace/name": "jobs.yaml:12".
   std::map<std::string, std::string> origin;
   std::map<std::string, int> ignored;  // kind -> how many

@@ -33,7 +33,7 @@ struct Subject {
   }
 };
 
-std::vector<Subject> SubjectsOf(const state::World& world) {
+std::vector<Subject> SubjectsOf(const state::ClusterState& world) {
   std::vector<Subject> out;
   std::set<workload::JobKey> seen;
   for (const auto& gang : world.gangs) {
@@ -131,7 +131,7 @@ SegmentCounts CountSegment(const plan::Snapshot& snapshot, fabric::SegmentId seg
   SegmentCounts counts;
   for (fabric::HostId host : snapshot.places->hosts_of(segment)) {
     const placement::HostState& state = snapshot.cluster.hosts[host.index()];
-    const bool usable = state.out == placement::HostOut::kNo;
+    const bool usable = state.unavailable == placement::Unavailability::kNo;
     const bool whole = state.free_gpus == state.gpus;
     ++counts.hosts;
     if (state.backup) ++counts.backup;
@@ -203,7 +203,8 @@ void ExplainConditions(const std::vector<api::Condition>& conditions, std::strin
 }
 
 // What planning it now, on this world, says.
-void ExplainWaiting(const state::World& world, const workload::JobKey& key, std::string& out) {
+void ExplainWaiting(const state::ClusterState& world, const workload::JobKey& key,
+                    std::string& out) {
   const plan::Snapshot snapshot = state::BuildSnapshot(world);
   plan::PlanOptions options;
   options.network = false;
@@ -223,8 +224,8 @@ void ExplainWaiting(const state::World& world, const workload::JobKey& key, std:
   }
 }
 
-absl::StatusOr<Subject> FindSubject(const state::World& world, const std::string& namespace_name,
-                                    const std::string& job) {
+absl::StatusOr<Subject> FindSubject(const state::ClusterState& world,
+                                    const std::string& namespace_name, const std::string& job) {
   std::vector<std::string> names;
   for (Subject& subject : SubjectsOf(world)) {
     if (subject.namespace_name != namespace_name) continue;
@@ -237,7 +238,7 @@ absl::StatusOr<Subject> FindSubject(const state::World& world, const std::string
                                                   : StrCat("; did you mean ", meant, "?")));
 }
 
-std::string ExplainSubject(const state::World& world, const Subject& subject) {
+std::string ExplainSubject(const state::ClusterState& world, const Subject& subject) {
   std::string out;
   AddLine(out, "job:", StrCat(subject.kind, " ", subject.namespace_name, "/", subject.name));
   AddLine(out, "state:", StateOf(subject));
@@ -268,7 +269,7 @@ std::string FieldName(const std::string& header) {
 
 }  // namespace
 
-Table JobsTable(const state::World& world, const std::string& namespace_name, bool wide) {
+Table JobsTable(const state::ClusterState& world, const std::string& namespace_name, bool wide) {
   Table rows = {
       {"NAMESPACE", "NAME", "KIND", "STATE", "WORKERS", "READY", "SEGMENTS", "LEVEL", "REASON"}};
   if (wide) rows[0].insert(rows[0].end(), {"PRIORITY", "PLAN"});
@@ -279,7 +280,7 @@ Table JobsTable(const state::World& world, const std::string& namespace_name, bo
   return rows;
 }
 
-Table SegmentsTable(const state::World& world) {
+Table SegmentsTable(const state::ClusterState& world) {
   const plan::Snapshot snapshot = state::BuildSnapshot(world);
   const fabric::Places& places = *snapshot.places;
   Table rows = {{"FABRIC POD", "SEGMENT", "HOSTS", "FREE", "HELD", "OUT", "BACKUP"}};
@@ -292,13 +293,13 @@ Table SegmentsTable(const state::World& world) {
   return rows;
 }
 
-absl::StatusOr<std::string> Explain(const state::World& world, const std::string& namespace_name,
-                                    const std::string& job) {
+absl::StatusOr<std::string> Explain(const state::ClusterState& world,
+                                    const std::string& namespace_name, const std::string& job) {
   YM_ASSIGN_OR_RETURN(const Subject subject, FindSubject(world, namespace_name, job));
   return ExplainSubject(world, subject);
 }
 
-absl::StatusOr<nlohmann::json> ExplainAsJson(const state::World& world,
+absl::StatusOr<nlohmann::json> ExplainAsJson(const state::ClusterState& world,
                                              const std::string& namespace_name,
                                              const std::string& job) {
   YM_ASSIGN_OR_RETURN(const Subject subject, FindSubject(world, namespace_name, job));

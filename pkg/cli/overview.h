@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "nlohmann/json_fwd.hpp"
 
-#include "pkg/state/world.h"
+#include "pkg/state/cluster_state.h"
 
 namespace yardmaster::cli {
 
@@ -17,20 +17,21 @@ using Table = std::vector<std::vector<std::string>>;
 
 // One row per gang and per TrainingJob without one, by namespace and name. `namespace_name` empty:
 // all namespaces. `wide`: also PRIORITY and PLAN, and reasons in full.
-Table JobsTable(const state::World& world, const std::string& namespace_name, bool wide = false);
+Table JobsTable(const state::ClusterState& world, const std::string& namespace_name,
+                bool wide = false);
 
 // One row per segment: its hosts, how many are free, held, out and kept as backup.
-Table SegmentsTable(const state::World& world);
+Table SegmentsTable(const state::ClusterState& world);
 
 // Where a job stands and why, in words: its placement by segment, its network numbers, or what is
 // missing and what would help, planned anew on this world. `job` is a TrainingJob's or a Gang's
 // name. Errors: NotFound that names what is near.
-absl::StatusOr<std::string> Explain(const state::World& world, const std::string& namespace_name,
-                                    const std::string& job);
+absl::StatusOr<std::string> Explain(const state::ClusterState& world,
+                                    const std::string& namespace_name, const std::string& job);
 
 // The same as an object: `namespace`, `name`, `kind`, `state`, `lines` (the text), and the objects
 // `trainingJob` and `gang` where there are any. Errors: as Explain.
-absl::StatusOr<nlohmann::json> ExplainAsJson(const state::World& world,
+absl::StatusOr<nlohmann::json> ExplainAsJson(const state::ClusterState& world,
                                              const std::string& namespace_name,
                                              const std::string& job);
 

@@ -57,10 +57,10 @@ class OverviewTest : public testing::Test {
     client_.Seed(kube::Gangs(), api::EncodeGang(gang));
   }
 
-  state::World World() {
+  state::ClusterState ClusterState() {
     auto world = ReadCluster(client_);
     EXPECT_TRUE(world.ok()) << world.status();
-    return world.ok() ? *world : state::World{};
+    return world.ok() ? *world : state::ClusterState{};
   }
 
   FakeClock clock_;
@@ -71,25 +71,25 @@ TEST_F(OverviewTest, JobsShowTheirStateSegmentsAndLevel) {
   Job("a", {{"workers", 2}});
   Placed("a");
   Job("b", {{"workers", 3}});
-  const Table rows = JobsTable(World(), "");
+  const Table rows = JobsTable(ClusterState(), "");
   ASSERT_EQ(rows.size(), 3u);
   EXPECT_THAT(rows[1],
               ElementsAre("default", "a", "TrainingJob", "Placed", "2", "0", "p0/s0", "6", ""));
   EXPECT_THAT(rows[2],
               ElementsAre("default", "b", "TrainingJob", "Pending", "3", "0", "-", "-", ""));
-  EXPECT_EQ(JobsTable(World(), "other").size(), 1u);
+  EXPECT_EQ(JobsTable(ClusterState(), "other").size(), 1u);
 }
 
 TEST_F(OverviewTest, SegmentsCountHostsByWhatTheyDo) {
   Placed("a");
-  const Table rows = SegmentsTable(World());
+  const Table rows = SegmentsTable(ClusterState());
   EXPECT_THAT(rows[1], ElementsAre("p0", "s0", "2", "0", "2", "0", "0 of 0 free"));
   EXPECT_THAT(rows[2], ElementsAre("p0", "s1", "2", "2", "0", "0", "0 of 0 free"));
 }
 
 TEST_F(OverviewTest, APlacedJobIsExplainedByItsSegments) {
   Placed("a");
-  auto text = Explain(World(), "default", "a");
+  auto text = Explain(ClusterState(), "default", "a");
   ASSERT_TRUE(text.ok());
   EXPECT_THAT(*text, HasSubstr("p0/s0"));
   EXPECT_THAT(*text, HasSubstr("2 workers, ranks 0-1"));
@@ -98,7 +98,7 @@ TEST_F(OverviewTest, APlacedJobIsExplainedByItsSegments) {
 
 TEST_F(OverviewTest, AWaitingJobIsPlannedAnewAndSaysWhatIsMissing) {
   Job("big", {{"workers", 5}});
-  auto text = Explain(World(), "default", "big");
+  auto text = Explain(ClusterState(), "default", "big");
   ASSERT_TRUE(text.ok());
   EXPECT_THAT(*text, HasSubstr("planned now: Never"));
   EXPECT_THAT(*text, HasSubstr("because:"));
@@ -106,14 +106,14 @@ TEST_F(OverviewTest, AWaitingJobIsPlannedAnewAndSaysWhatIsMissing) {
 
 TEST_F(OverviewTest, AnUnknownJobNamesTheOneThatWasMeant) {
   Job("pretrain", {{"workers", 1}});
-  auto text = Explain(World(), "default", "pretrian");
+  auto text = Explain(ClusterState(), "default", "pretrian");
   EXPECT_THAT(MessageOf(text.status()), HasSubstr("did you mean pretrain?"));
 }
 
 TEST_F(OverviewTest, ObjectsThatCannotBeReadAreNamedAndTheRestIsShown) {
   Job("bad", {{"workers", "many"}});
   Job("good", {{"workers", 1}});
-  const state::World world = World();
+  const state::ClusterState world = ClusterState();
   ASSERT_EQ(world.problems.size(), 1u);
   EXPECT_THAT(world.problems[0], HasSubstr("TrainingJob default/bad: spec.workers"));
   EXPECT_EQ(JobsTable(world, "").size(), 2u);
@@ -140,12 +140,12 @@ TEST_F(OverviewTest, TheVerbsAnswerAndFailWithTheRightCodes) {
 TEST_F(OverviewTest, RowsAsObjectsHaveTheNamesOfTheColumns) {
   Job("a", {{"workers", 2}});
   Placed("a");
-  const nlohmann::json jobs = RowsAsJson(JobsTable(World(), "", /*wide=*/true));
+  const nlohmann::json jobs = RowsAsJson(JobsTable(ClusterState(), "", /*wide=*/true));
   ASSERT_FALSE(jobs.empty());
   EXPECT_EQ(jobs[0]["namespace"], "default");
   EXPECT_TRUE(jobs[0]["workers"].is_number_integer());
   EXPECT_TRUE(jobs[0].contains("priority"));
-  const nlohmann::json segments = RowsAsJson(SegmentsTable(World()));
+  const nlohmann::json segments = RowsAsJson(SegmentsTable(ClusterState()));
   EXPECT_TRUE(segments[0].contains("fabricPod"));
   EXPECT_EQ(RowsAsJson({{"A", "B C"}, {"-", "x 1"}}),
             nlohmann::json::parse(R"([{"a": null, "bC": "x 1"}])"));
@@ -154,14 +154,14 @@ TEST_F(OverviewTest, RowsAsObjectsHaveTheNamesOfTheColumns) {
 TEST_F(OverviewTest, AnExplanationAsJsonHasTheTextAndTheObjects) {
   Job("a", {{"workers", 2}});
   Placed("a");
-  auto text = Explain(World(), "default", "a");
-  auto object = ExplainAsJson(World(), "default", "a");
+  auto text = Explain(ClusterState(), "default", "a");
+  auto object = ExplainAsJson(ClusterState(), "default", "a");
   ASSERT_TRUE(object.ok()) << object.status();
   std::string joined;
   for (const nlohmann::json& line : (*object)["lines"]) joined += line.get<std::string>() + "\n";
   EXPECT_EQ(joined, *text);
   EXPECT_TRUE(object->contains("gang"));
-  EXPECT_FALSE(ExplainAsJson(World(), "default", "nobody").ok());
+  EXPECT_FALSE(ExplainAsJson(ClusterState(), "default", "nobody").ok());
 }
 
 }  // namespace

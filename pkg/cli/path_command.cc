@@ -90,7 +90,7 @@ absl::StatusOr<ordered_json> Answer(const Flags& flags, std::istream& in, std::o
     YM_RETURN_IF_ERROR(AddDown(network, name, input.down));
   }
   YM_ASSIGN_OR_RETURN(auto hashes, repac::SwitchHashes::Compile(network));
-  const repac::PathWorld world(network, hashes, input.down);
+  const repac::ForwardingModel world(network, hashes, input.down);
   auto path = repac::PredictPath(world, from, to, static_cast<std::uint16_t>(flags.source_port));
   if (path.ok()) return ToJson(network, *path);
   if (!absl::IsNotFound(path.status())) return Annotate(path.status(), "--from and --to");

@@ -28,7 +28,7 @@ json UplinksJson(const plan::Snapshot& snapshot, const plan::Plan& plan) {
     flow.bytes = 1;
     counted.flows.push_back(std::move(flow));
   }
-  repac::Account(repac::PathWorld(network, *hashes, down), counted);
+  repac::Account(repac::ForwardingModel(network, *hashes, down), counted);
   std::map<std::pair<fabric::SwitchId, bool>, json> loads;
   for (const repac::LinkLoad& load : counted.loads) {
     const fabric::SwitchId lower = network.switch_port_of(fabric::Network::cable_of(load.link)).id;

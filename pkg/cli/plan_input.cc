@@ -7,8 +7,8 @@
 #include "pkg/api/names.h"
 #include "pkg/base/strings.h"
 #include "pkg/extender/gather.h"
-#include "pkg/operator/network_former.h"
 #include "pkg/operator/network_profiles.h"
+#include "pkg/operator/previous_network_reader.h"
 #include "pkg/state/snapshot_builder.h"
 
 namespace yardmaster::cli {
@@ -17,7 +17,7 @@ namespace {
 
 using Keys = std::set<workload::JobKey>;
 
-Keys KnownJobs(const state::World& world) {
+Keys KnownJobs(const state::ClusterState& world) {
   Keys known;
   for (const auto& gang : world.gangs) {
     known.insert({gang->metadata.namespace_name, gang->metadata.name});
@@ -31,7 +31,7 @@ Keys KnownJobs(const state::World& world) {
 
 // Pods of other controllers that have no Gang yet become one, as the extender would make it. What a
 // workload's controller would make counts where no pod of that gang is there.
-void AddGangsOfPods(const extender::Gathered& gathered, Keys& known, state::World& world,
+void AddGangsOfPods(const extender::Gathered& gathered, Keys& known, state::ClusterState& world,
                     std::ostream& err) {
   for (const std::string& problem : gathered.problems) err << problem << "\n";
   for (const extender::GatheredGang& pods : gathered.gangs) {
@@ -85,7 +85,7 @@ void AddBudgets(const std::vector<api::DisruptionBudget>& budgets,
   }
 }
 
-ReportNames NamesOf(const state::World& world) {
+ReportNames NamesOf(const state::ClusterState& world) {
   ReportNames names;
   for (const auto& job : world.jobs) {
     names[{job->metadata.namespace_name,
@@ -121,7 +121,7 @@ void TellWarnings(const plan::Snapshot& snapshot, std::ostream& err) {
 }
 
 // Measured profiles, levels and ports, out of the objects that carry them.
-void ReadNetwork(const state::World& world, PlanInput& input) {
+void ReadNetwork(const state::ClusterState& world, PlanInput& input) {
   const op::PodsByGang pods = op::IndexPods(world.pods);
   op::GangsByKey gangs;
   for (const auto& gang : world.gangs) {
@@ -137,7 +137,7 @@ void ReadNetwork(const state::World& world, PlanInput& input) {
     snapshot.warnings.insert(snapshot.warnings.end(), measured.problems.begin(),
                              measured.problems.end());
   }
-  input.former = op::FormerFromObjects(snapshot, gangs, pods);
+  input.former = op::PreviousFromObjects(snapshot, gangs, pods);
 }
 
 }  // namespace

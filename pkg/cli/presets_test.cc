@@ -90,7 +90,7 @@ std::size_t PathsFound(const char* preset, RenderSize size) {
   EXPECT_TRUE(fabric.ok()) << fabric.status();
   auto places = std::make_shared<const fabric::Places>(fabric::PlacesOf(fabric->spec));
   const auto network = fabric::Network::Build(fabric->spec, places).value();
-  const repac::PathWorld world(network, repac::SwitchHashes::Compile(network).value(), {});
+  const repac::ForwardingModel world(network, repac::SwitchHashes::Compile(network).value(), {});
   const fabric::HostId last(places->num_hosts() - 1);
   std::set<fabric::LinkPath> paths;
   for (int port = 0xC001; port <= 0xFFFF; ++port) {

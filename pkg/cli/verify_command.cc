@@ -90,7 +90,7 @@ absl::StatusOr<Answer> Judge(const FabricInput& input, const std::string& text,
   YM_ASSIGN_OR_RETURN(const auto hashes, repac::SwitchHashes::Compile(*input.network));
   YM_ASSIGN_OR_RETURN(const std::vector<repac::ObservedPath> observed,
                       config::ReadObservedPaths(*input.network, text, name));
-  const repac::PathWorld world(*input.network, hashes, input.down);
+  const repac::ForwardingModel world(*input.network, hashes, input.down);
   Answer answer;
   bool ok = true;
   ordered_json roles = ordered_json::array();

@@ -105,8 +105,8 @@ Solution ToSolution(const Problem& problem, const Plan& plan,
 }
 
 // The former levels, counted within the usable ones; -1 where there was none.
-std::vector<std::int32_t> FormerLevels(const Options& options,
-                                       const std::vector<std::int32_t>& usable) {
+std::vector<std::int32_t> PreviousLevels(const Options& options,
+                                         const std::vector<std::int32_t>& usable) {
   std::vector<std::int32_t> former;
   if (!options.previous) return former;
   for (const JobDecision& job : options.previous->jobs) {
@@ -138,7 +138,7 @@ Plan Analyse(const Problem& problem, const Options& options,
   compression.seed ^= options.seed;
   Compression compressed = Compress(static_cast<std::int32_t>(problem.jobs.size()), edges,
                                     static_cast<std::int32_t>(usable.size()),
-                                    FormerLevels(options, usable), compression);
+                                    PreviousLevels(options, usable), compression);
   return {std::move(draft), std::move(priorities), std::move(edges), std::move(compressed.levels),
           compressed.optimal_loss};
 }
@@ -181,7 +181,7 @@ void RefinePlan(const Problem& problem, const Options& options, std::int32_t lev
   refine.seed ^= options.seed;
   for (const auto& jobs : PossibleComponents(problem)) {
     if (jobs.size() < 2 || jobs.size() > options.refine_jobs) continue;
-    double gain = refine.least_gain;
+    double gain = refine.min_gain;
     if (options.previous) {
       const ChangedPart part = ChangedAmong(jobs, options, plan);
       if (!part.meets) continue;

@@ -38,11 +38,11 @@ class Table {
     tiny_ = kNothing * *std::max_element(gain_.begin(), gain_.end());
   }
 
-  double Solve(std::size_t most_pivots) {
+  double Solve(std::size_t max_pivots) {
     double most = 0;
     for (std::size_t c = 0; c < columns_; ++c) most += gain_[c];
     for (std::size_t column = Entering(); column < columns_; column = Entering()) {
-      if (most_pivots-- == 0) return most;
+      if (max_pivots-- == 0) return most;
       const std::size_t row = Leaving(column);
       if (row == rows_.size()) break;  // unbounded: every variable has a bound
       Pivot(row, column);
@@ -96,8 +96,8 @@ class Table {
 
 }  // namespace
 
-double Maximise(const LinearProgram& program, std::size_t most_pivots) {
-  return program.value.empty() ? 0 : Table(program).Solve(most_pivots);
+double Maximise(const LinearProgram& program, std::size_t max_pivots) {
+  return program.value.empty() ? 0 : Table(program).Solve(max_pivots);
 }
 
 RateBound::RateBound(const Problem& problem, double window_seconds)
@@ -174,10 +174,10 @@ double RateBound::Of(std::span<const std::int32_t> jobs, const Paths& paths,
     AddSeldomUses(job, paths[jobs[i]], i, program.most[i], uses);
   }
   AddRows(uses, program);
-  const std::size_t most_pivots = kPivotsPerLine * (program.rows.size() + program.value.size());
+  const std::size_t max_pivots = kPivotsPerLine * (program.rows.size() + program.value.size());
   for (const std::int32_t link : touched_) left_[link] = window_seconds_;
   touched_.clear();
-  return kSlack * (certain + Maximise(program, most_pivots)) / window_seconds_;
+  return kSlack * (certain + Maximise(program, max_pivots)) / window_seconds_;
 }
 
 void RateBound::AddSeldomUses(const Job& job, std::span<const std::int32_t> paths,

@@ -38,14 +38,14 @@ struct Served {
 };
 
 // max value . x such that rows . x <= limit, 0 <= x <= most; all numbers >= 0, which makes x = 0
-// feasible. Returns the maximum, or value . most where `most_pivots` are not enough.
+// feasible. Returns the maximum, or value . most where `max_pivots` are not enough.
 struct LinearProgram {
   std::vector<double> value;
   std::vector<double> most;
   std::vector<std::vector<double>> rows;
   std::vector<double> limit;
 };
-double Maximise(const LinearProgram& program, std::size_t most_pivots);
+double Maximise(const LinearProgram& program, std::size_t max_pivots);
 
 class RateBound {
  public:

@@ -17,7 +17,7 @@ struct RefineOptions {
   // Enumerate where this many judgements suffice, else search locally with as many.
   std::int64_t evaluations = 4000;
   // A gain below this share is not worth leaving the analytic plan,
-  double least_gain = 1e-3;
+  double min_gain = 1e-3;
   // nor one below this to move jobs that run and did not change (Options::previous).
   double moving_gain = 0.02;
   std::uint64_t seed = 1;

@@ -24,7 +24,7 @@ void CountWait(const StarvationSample& sample, double elapsed, const StarvationO
                StarvationState& state) {
   if (!sample.share || std::isnan(*sample.share)) return;
   // The time since the last look was spent in the state seen then.
-  if (*sample.share < options.least_share) {
+  if (*sample.share < options.min_share) {
     if (state.starving) state.below_seconds += elapsed;
     state.starving = true;
     return;

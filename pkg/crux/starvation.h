@@ -1,11 +1,11 @@
 // The starvation guard: strict priorities can keep a job of the lowest level waiting for as long as
 // the others please (the paper reports losses of up to 55.5 % there). A job whose share of its
-// ideal rate stays below `least_share` for `patience_seconds` is lifted one usable level for
+// ideal rate stays below `min_share` for `patience_seconds` is lifted one usable level for
 // `lift_seconds`; if it still starves up there, another level after another patience. When the lift
 // ends it goes back to its planned level, and needs a patience again before the next lift.
 //
 // A share is measured or predicted (`PredictedShares`), rate over the rate with nobody in the way.
-// Hysteresis: below least_share the wait for a lift begins, only at or above `recovered_share` it
+// Hysteresis: below min_share the wait for a lift begins, only at or above `recovered_share` it
 // is called off; in between it stands still. An unknown share changes no wait.
 //
 // A lifted job may stand above jobs of higher priority: that is the purpose, so the levels that
@@ -25,7 +25,7 @@
 namespace yardmaster::crux {
 
 struct StarvationOptions {
-  double least_share = 0.5;
+  double min_share = 0.5;
   double recovered_share = 0.6;
   double patience_seconds = 60;
   double lift_seconds = 300;

@@ -10,7 +10,7 @@ namespace yardmaster::crux {
 namespace {
 
 constexpr StarvationOptions kOptions{
-    .least_share = 0.5, .recovered_share = 0.6, .patience_seconds = 60, .lift_seconds = 300};
+    .min_share = 0.5, .recovered_share = 0.6, .patience_seconds = 60, .lift_seconds = 300};
 
 // A job watched every ten seconds.
 class Watched {

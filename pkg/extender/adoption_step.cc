@@ -41,7 +41,7 @@ void AdoptionStep::Adopt(PassState& pass, const NameKey& key,
   for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
     placed.status.assignments.push_back({static_cast<int>(rank), hosts[rank], "", "", {}});
   }
-  state::World input = pass.world;
+  state::ClusterState input = pass.world;
   input.jobs.clear();
   input.gangs.clear();
   for (const auto& [other, known] : pass.gangs) {

@@ -10,7 +10,7 @@
 
 namespace yardmaster::extender {
 
-GangPlanner::GangPlanner(kube::Client& client, state::WorldCache& cache, const Clock& clock,
+GangPlanner::GangPlanner(kube::Client& client, state::ClusterCache& cache, const Clock& clock,
                          MayWrite may_write, Publish publish, Notify notify, Options options)
     : client_(client),
       cache_(cache),
@@ -156,7 +156,7 @@ void GangPlanner::MarkReleased(PassState& pass) {
 }
 
 void GangPlanner::LoadSnapshot(PassState& pass) {
-  state::World input = pass.world;
+  state::ClusterState input = pass.world;
   input.gangs.clear();
   input.jobs.clear();  // a TrainingJob is planned through its Gang
   std::map<std::string, std::shared_ptr<const api::TrainingJob>> owners;

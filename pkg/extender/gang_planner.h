@@ -38,8 +38,8 @@
 #include "pkg/extender/view.h"
 #include "pkg/kube/client.h"
 #include "pkg/plan/planner.h"
+#include "pkg/state/cluster_state.h"
 #include "pkg/state/snapshot_builder.h"
-#include "pkg/state/world.h"
 
 namespace yardmaster::extender {
 
@@ -56,7 +56,7 @@ class GangPlanner {
   using Publish = std::function<void(std::shared_ptr<const View>)>;
   using Notify = std::function<void(const Notice&)>;
 
-  GangPlanner(kube::Client& client, state::WorldCache& cache, const Clock& clock,
+  GangPlanner(kube::Client& client, state::ClusterCache& cache, const Clock& clock,
               MayWrite may_write, Publish publish, Notify notify, Options options);
 
   // A follower publishes the View and writes nothing. The first pass of a leader reads the ledger
@@ -74,7 +74,7 @@ class GangPlanner {
   void MarkReleased(PassState& pass);
 
   kube::Client& client_;
-  state::WorldCache& cache_;
+  state::ClusterCache& cache_;
   const Clock& clock_;
   Publish publish_;
   Ledger ledger_;

@@ -149,7 +149,7 @@ TEST_F(GangPlannerTest, AFollowerPublishesAViewAndWritesNothing) {
 TEST_F(GangPlannerTest, ANewLeaderReadsTheLedgerItselfBeforeItPlans) {
   AddJob("a", 3);
   AddJob("b", 3);
-  state::WorldCache behind;  // has seen everything but the Gangs
+  state::ClusterCache behind;  // has seen everything but the Gangs
   for (const json& o : client_.All(kube::Nodes())) behind.Deliver(state::Kind::kNode, o);
   for (const json& o : client_.All(kube::Pods())) behind.Deliver(state::Kind::kPod, o);
   for (const json& o : client_.All(kube::TrainingJobs())) {
@@ -166,7 +166,7 @@ TEST_F(GangPlannerTest, ANewLeaderReadsTheLedgerItselfBeforeItPlans) {
 TEST_F(GangPlannerTest, AWriterThatLosesTheLeaseCommitsNothingMore) {
   AddJob("a", 3);
   AddJob("b", 3);
-  state::WorldCache cache;
+  state::ClusterCache cache;
   for (const json& o : client_.All(kube::Nodes())) cache.Deliver(state::Kind::kNode, o);
   for (const json& o : client_.All(kube::Pods())) cache.Deliver(state::Kind::kPod, o);
   for (const json& o : client_.All(kube::TrainingJobs()))

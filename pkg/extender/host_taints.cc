@@ -117,7 +117,7 @@ json PatchOf(const api::Node& node, const Wanted& wanted) {
 
 }  // namespace
 
-TaintChanges HostTaintChanges(const plan::Snapshot& snapshot, const state::World& world,
+TaintChanges HostTaintChanges(const plan::Snapshot& snapshot, const state::ClusterState& world,
                               bool wanted) {
   TaintChanges out;
   const Promises promises(snapshot);

@@ -22,7 +22,7 @@
 #include "nlohmann/json.hpp"
 
 #include "pkg/plan/snapshot.h"
-#include "pkg/state/world.h"
+#include "pkg/state/cluster_state.h"
 
 namespace yardmaster::extender {
 
@@ -37,7 +37,7 @@ struct TaintChanges {
 };
 
 // With `wanted` false every one of our taints goes.
-TaintChanges HostTaintChanges(const plan::Snapshot& snapshot, const state::World& world,
+TaintChanges HostTaintChanges(const plan::Snapshot& snapshot, const state::ClusterState& world,
                               bool wanted);
 
 }  // namespace yardmaster::extender

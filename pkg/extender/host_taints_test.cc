@@ -155,7 +155,7 @@ class PureTaintsTest : public ::testing::Test {
     return out;
   }
   plan::Snapshot snapshot_;
-  state::World world_;
+  state::ClusterState world_;
 };
 
 TEST_F(PureTaintsTest, AHostWithFreeGpusHasNoTaintAndOneFullOfSeveralGangsSaysSo) {

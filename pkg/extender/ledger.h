@@ -10,7 +10,7 @@
 #include "pkg/api/gang.h"
 #include "pkg/extender/pass.h"
 #include "pkg/kube/client.h"
-#include "pkg/state/world.h"
+#include "pkg/state/cluster_state.h"
 
 namespace yardmaster::extender {
 
@@ -22,7 +22,7 @@ class Ledger {
   // Whether this process may write at this instant.
   using MayWrite = std::function<bool()>;
 
-  Ledger(kube::Client& client, state::WorldCache& cache, MayWrite may_write)
+  Ledger(kube::Client& client, state::ClusterCache& cache, MayWrite may_write)
       : client_(client), cache_(cache), may_write_(std::move(may_write)) {}
 
   bool may_write() const { return may_write_(); }
@@ -35,7 +35,7 @@ class Ledger {
 
  private:
   kube::Client& client_;
-  state::WorldCache& cache_;
+  state::ClusterCache& cache_;
   const MayWrite may_write_;
 };
 

@@ -14,7 +14,7 @@
 #include "pkg/extender/gather.h"
 #include "pkg/extender/view.h"
 #include "pkg/plan/snapshot.h"
-#include "pkg/state/world.h"
+#include "pkg/state/cluster_state.h"
 
 namespace yardmaster::extender {
 
@@ -51,7 +51,7 @@ inline NameKey KeyOf(const api::ObjectMeta& metadata) {
 }
 
 struct PassState {
-  state::World world;
+  state::ClusterState world;
   PassReport report;
   std::map<NameKey, std::shared_ptr<const GatheredGang>> gathered;
   std::map<NameKey, std::shared_ptr<const api::Gang>> gangs;  // with our own writes of this pass

@@ -21,7 +21,8 @@ std::vector<int> RanksToMove(const plan::JobState& job, const GatheredGang& gath
     if (!member.rank || !member.pod->gated()) continue;
     const fabric::HostId host =
         job.assignment->host_of_rank[static_cast<std::size_t>(*member.rank)];
-    if (!host.valid() || cluster.hosts[host.index()].out != placement::HostOut::kNo) {
+    if (!host.valid() ||
+        cluster.hosts[host.index()].unavailable != placement::Unavailability::kNo) {
       ranks.push_back(*member.rank);
     }
   }

@@ -51,7 +51,9 @@ std::vector<Release> WorkOf(const PassState& pass) {
       // A rank whose host is out waits for its replacement instead.
       if (!host.valid()) continue;
       const placement::HostState& state = pass.snapshot->cluster.hosts[host.index()];
-      if (state.out != placement::HostOut::kNo || !NeedsPatch(*member.pod, state.backup)) continue;
+      if (state.unavailable != placement::Unavailability::kNo ||
+          !NeedsPatch(*member.pod, state.backup))
+        continue;
       work.push_back({member.pod, &slot, gang->second->metadata.name, state.backup});
     }
   }

@@ -10,19 +10,19 @@
 
 #include "pkg/extender/pass.h"
 #include "pkg/kube/client.h"
-#include "pkg/state/world.h"
+#include "pkg/state/cluster_state.h"
 
 namespace yardmaster::extender {
 
 class PodRelease {
  public:
-  PodRelease(kube::Client& client, state::WorldCache& cache, std::size_t threads)
+  PodRelease(kube::Client& client, state::ClusterCache& cache, std::size_t threads)
       : client_(client), cache_(cache), threads_(threads) {}
   void Run(PassState& pass);
 
  private:
   kube::Client& client_;
-  state::WorldCache& cache_;
+  state::ClusterCache& cache_;
   const std::size_t threads_;
 };
 

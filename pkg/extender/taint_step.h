@@ -8,7 +8,7 @@
 #include "pkg/extender/ledger.h"
 #include "pkg/extender/pass.h"
 #include "pkg/kube/client.h"
-#include "pkg/state/world.h"
+#include "pkg/state/cluster_state.h"
 
 namespace yardmaster::extender {
 
@@ -20,13 +20,13 @@ class TaintStep {
     std::size_t threads = 8;
   };
 
-  TaintStep(kube::Client& client, state::WorldCache& cache, const Ledger& ledger, Options options)
+  TaintStep(kube::Client& client, state::ClusterCache& cache, const Ledger& ledger, Options options)
       : client_(client), cache_(cache), ledger_(ledger), options_(options) {}
   void Run(PassState& pass);
 
  private:
   kube::Client& client_;
-  state::WorldCache& cache_;
+  state::ClusterCache& cache_;
   const Ledger& ledger_;
   const Options options_;
 };

@@ -18,7 +18,7 @@ View::View(std::shared_ptr<const plan::Snapshot> snapshot,
   total_gpus_.resize(static_cast<std::size_t>(places.num_segments()));
   for (fabric::HostId host : places.hosts()) {
     const placement::HostState& state = snapshot_->cluster.hosts[host.index()];
-    if (state.backup || state.out != placement::HostOut::kNo) continue;
+    if (state.backup || state.unavailable != placement::Unavailability::kNo) continue;
     free_gpus_[places.segment_of(host).index()] += state.free_gpus;
     total_gpus_[places.segment_of(host).index()] += state.gpus;
   }

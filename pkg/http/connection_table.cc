@@ -9,7 +9,7 @@ ConnectionTable::Verdict ConnectionTable::Check(const std::string& address) cons
   if (sealed_) return Verdict::kClosed;
   if (entries_.size() >= static_cast<std::size_t>(most_)) return Verdict::kFull;
   const auto peer = per_peer_.find(address);
-  if (peer != per_peer_.end() && peer->second >= most_per_peer_) return Verdict::kPeerFull;
+  if (peer != per_peer_.end() && peer->second >= max_per_peer_) return Verdict::kPeerFull;
   return Verdict::kAdmitted;
 }
 

@@ -21,7 +21,7 @@ class ConnectionTable {
  public:
   enum class Verdict { kAdmitted, kFull, kPeerFull, kClosed };
 
-  ConnectionTable(int most, int most_per_peer) : most_(most), most_per_peer_(most_per_peer) {}
+  ConnectionTable(int most, int max_per_peer) : most_(most), max_per_peer_(max_per_peer) {}
 
   // Would a connection from `address` be admitted now?
   Verdict Check(const std::string& address) const;
@@ -43,7 +43,7 @@ class ConnectionTable {
   };
 
   const int most_;
-  const int most_per_peer_;
+  const int max_per_peer_;
   mutable std::mutex mutex_;
   mutable std::condition_variable emptied_;
   std::unordered_map<const Connection*, Entry> entries_;

@@ -75,7 +75,7 @@ class FirstError {
 
 }  // namespace
 
-JobController::JobController(kube::Client& client, const state::WorldCache& cache,
+JobController::JobController(kube::Client& client, const state::ClusterCache& cache,
                              const Clock& clock, Notify notify)
     : client_(client), cache_(cache), clock_(clock), notify_(std::move(notify)) {}
 

@@ -16,7 +16,7 @@
 #include "pkg/base/clock.h"
 #include "pkg/kube/client.h"
 #include "pkg/operator/job_step.h"
-#include "pkg/state/world.h"
+#include "pkg/state/cluster_state.h"
 
 namespace yardmaster::op {
 
@@ -33,7 +33,7 @@ class JobController {
  public:
   using Notify = std::function<void(const JobNotice&)>;
 
-  JobController(kube::Client& client, const state::WorldCache& cache, const Clock& clock,
+  JobController(kube::Client& client, const state::ClusterCache& cache, const Clock& clock,
                 Notify notify);
 
   // Errors: what the API server said; the caller retries with backoff. The value: look again after
@@ -53,7 +53,7 @@ class JobController {
   absl::Status WriteStatus(const api::TrainingJob& job, const api::TrainingJobStatus& status);
 
   kube::Client& client_;
-  const state::WorldCache& cache_;
+  const state::ClusterCache& cache_;
   const Clock& clock_;
   Notify notify_;
   std::mutex mutex_;

@@ -89,7 +89,7 @@ class JobControllerTest : public ::testing::Test {
 
   FakeClock clock_;
   kube::FakeClient client_;
-  state::WorldCache cache_;
+  state::ClusterCache cache_;
   std::vector<JobNotice> notices_;
   JobController controller_;
 };
@@ -115,7 +115,7 @@ TEST_F(JobControllerTest, AnUnchangedStatusIsNotWrittenAgain) {
 
 TEST_F(JobControllerTest, APodThatIsThereAlreadyIsNotAnError) {
   Reconcile();
-  state::WorldCache behind;  // has not seen the pods yet
+  state::ClusterCache behind;  // has not seen the pods yet
   JobController late(client_, behind, clock_, [](const JobNotice&) {});
   behind.Deliver(state::Kind::kTrainingJob, client_.All(kube::TrainingJobs())[0]);
   EXPECT_TRUE(late.Reconcile("team/a").ok());

@@ -68,7 +68,7 @@ struct NetworkController::Input {
   std::vector<GangNetwork> networks;
 };
 
-NetworkController::NetworkController(kube::Client& client, state::WorldCache& cache,
+NetworkController::NetworkController(kube::Client& client, state::ClusterCache& cache,
                                      const Clock& clock, Options options, NoticeHandler on_notice)
     : client_(client),
       cache_(cache),
@@ -81,13 +81,13 @@ NetworkController::NetworkController(kube::Client& client, state::WorldCache& ca
 
 void NetworkController::Forget() {
   knows_former_ = false;
-  former_.clear();
+  previous_.clear();
   lifted_.clear();
   starvation_.Forget();
   places_ = nullptr;
 }
 
-const api::Fabric* NetworkController::FabricOf(const state::World& world) {
+const api::Fabric* NetworkController::FabricOf(const state::ClusterState& world) {
   return world.fabrics.empty() ? nullptr : world.fabrics.front().get();
 }
 
@@ -102,7 +102,7 @@ void NetworkController::NoteNetwork(const api::Fabric& fabric, const plan::Snaps
   fabric_generation_ = fabric.metadata.generation;
   ++epoch_;
   knows_former_ = false;
-  former_.clear();
+  previous_.clear();
   faults_.Reset();
 }
 
@@ -140,9 +140,9 @@ void NetworkController::ReadProfiles(plan::Snapshot& snapshot, Input& input, Rou
     MeasuredJob measured;
     if (job.job.profile.measured) measured.source = api::NetworkSource::kMeasured;
     if (members != input.pods.end()) {
-      const auto former = former_.find(job.job.key);
+      const auto former = previous_.find(job.job.key);
       measured = ApplyProfile(members->second, snapshot.network->spec(),
-                              former == former_.end() ? std::nullopt : former->second.share,
+                              former == previous_.end() ? std::nullopt : former->second.share,
                               transfers_, job);
     }
     for (const std::string& problem : measured.problems) report.problems.push_back(problem);
@@ -159,7 +159,7 @@ crux::JudgeFactory NetworkController::Judge() const {
 }
 
 // Plans, remembers, and says in input.networks what gangs should carry.
-void NetworkController::Plan(const state::World& world, plan::Snapshot& snapshot,
+void NetworkController::Plan(const state::ClusterState& world, plan::Snapshot& snapshot,
                              const GangsByKey& gangs, Input& input, RoundReport& report) {
   const api::Fabric& fabric = *FabricOf(world);
   NoteNetwork(fabric, snapshot);
@@ -167,13 +167,13 @@ void NetworkController::Plan(const state::World& world, plan::Snapshot& snapshot
   input.health.evidence =
       evidence_.Read(fabric, world.nodes, *snapshot.network, epoch_, input.cables.down);
   ReadProfiles(snapshot, input, report);
-  if (!knows_former_) former_ = FormerFromObjects(snapshot, gangs, input.pods);
+  if (!knows_former_) previous_ = PreviousFromObjects(snapshot, gangs, input.pods);
   knows_former_ = true;
 
   plan::PlanOptions options;
   options.network = options.paths = true;
   options.seed = options_.seed;
-  options.input.former = &former_;
+  options.input.former = &previous_;
   options.input.avoid = input.cables.avoid;
   const Evidence& evidence = input.health.evidence;
   options.input.avoid.insert(options.input.avoid.end(), evidence.avoid.begin(),
@@ -191,7 +191,7 @@ void NetworkController::Plan(const state::World& world, plan::Snapshot& snapshot
     report.problems.push_back(plan.network.problem);
     return;
   }
-  former_ = plan::Remember(plan, snapshot, former_);
+  previous_ = plan::Remember(plan, snapshot, previous_);
   input.health.unplanned_flows = plan.network.unplanned_flows;
   for (const plan::PathAssignment& path : plan.paths) {
     if (path.source_port == 0 && input.health.unplanned_reason.empty()) {
@@ -271,8 +271,9 @@ void NetworkController::TellTurns(const api::Fabric& fabric, const api::FabricSt
   }
 }
 
-void NetworkController::WriteFabrics(const state::World& world, const plan::Snapshot& snapshot,
-                                     const Input& input, RoundReport& report) {
+void NetworkController::WriteFabrics(const state::ClusterState& world,
+                                     const plan::Snapshot& snapshot, const Input& input,
+                                     RoundReport& report) {
   for (const auto& fabric : world.fabrics) {
     const bool used = fabric.get() == FabricOf(world);
     api::FabricStatus status = StatusOf(*fabric, snapshot, used, clock_.WallMs());
@@ -359,7 +360,7 @@ void NetworkController::CollectPods(const GangNetwork& network,
 
 RoundReport NetworkController::Round() {
   RoundReport report;
-  state::World world = cache_.Take();
+  state::ClusterState world = cache_.Take();
   world.jobs.clear();
   GangsByKey gangs;
   world.gangs.EraseIf([](const auto& gang) { return !gang->status.committed(); });

@@ -28,14 +28,14 @@
 #include "pkg/operator/network_annotations.h"
 #include "pkg/operator/network_evidence.h"
 #include "pkg/operator/network_faults.h"
-#include "pkg/operator/network_former.h"
 #include "pkg/operator/network_profiles.h"
 #include "pkg/operator/network_starvation.h"
 #include "pkg/operator/network_writes.h"
-#include "pkg/plan/former_network.h"
+#include "pkg/operator/previous_network_reader.h"
 #include "pkg/plan/planner.h"
+#include "pkg/plan/previous_network.h"
+#include "pkg/state/cluster_state.h"
 #include "pkg/state/snapshot_builder.h"
-#include "pkg/state/world.h"
 
 namespace yardmaster::op {
 
@@ -89,7 +89,7 @@ class NetworkController {
   };
   using NoticeHandler = std::function<void(const NetworkNotice&)>;
 
-  NetworkController(kube::Client& client, state::WorldCache& cache, const Clock& clock,
+  NetworkController(kube::Client& client, state::ClusterCache& cache, const Clock& clock,
                     Options options, NoticeHandler on_notice = {});
   RoundReport Round();
   // Somebody else may have written since: the next round reads what holds from the objects.
@@ -98,27 +98,27 @@ class NetworkController {
  private:
   struct Input;
   // The first by name is the one planned on; null: there is none.
-  static const api::Fabric* FabricOf(const state::World& world);
+  static const api::Fabric* FabricOf(const state::ClusterState& world);
 
   void NoteNetwork(const api::Fabric& fabric, const plan::Snapshot& snapshot);
   void ReadFaults(const api::Fabric& fabric, plan::Snapshot& snapshot, Input& input);
   void ReadProfiles(plan::Snapshot& snapshot, Input& input, RoundReport& report);
   void GuardAgainstStarvation(const plan::Snapshot& snapshot, const GangsByKey& gangs,
                               std::vector<GangNetwork>& networks, RoundReport& report);
-  void WriteFabrics(const state::World& world, const plan::Snapshot& snapshot, const Input& input,
-                    RoundReport& report);
+  void WriteFabrics(const state::ClusterState& world, const plan::Snapshot& snapshot,
+                    const Input& input, RoundReport& report);
   void TellTurns(const api::Fabric& fabric, const api::FabricStatus& status);
   void WriteStatus(const api::Gang& gang, const api::NetworkStatus& network, RoundReport& report);
   void CollectPods(const GangNetwork& network,
                    const std::map<int, std::shared_ptr<const api::Pod>>& members,
                    const NetworkOptions& options, std::vector<PodWrite>& writes,
                    RoundReport& report);
-  void Plan(const state::World& world, plan::Snapshot& snapshot, const GangsByKey& gangs,
+  void Plan(const state::ClusterState& world, plan::Snapshot& snapshot, const GangsByKey& gangs,
             Input& input, RoundReport& report);
   crux::JudgeFactory Judge() const;
 
   kube::Client& client_;
-  state::WorldCache& cache_;
+  state::ClusterCache& cache_;
   state::SnapshotBuilder builder_;
   const Clock& clock_;
   const Options options_;
@@ -131,10 +131,10 @@ class NetworkController {
   std::uint64_t epoch_ = 0;
 
   bool knows_former_ = false;
-  plan::FormerNetwork former_;
+  plan::PreviousNetwork previous_;
   LoneTransfers transfers_;
-  FaultWatch faults_;
-  EvidenceWatch evidence_;
+  FaultTracker faults_;
+  TelemetryChecker evidence_;
   StarvationWatch starvation_;
   std::map<workload::JobKey, int> lifted_;
   PodWriter writer_;

@@ -64,7 +64,7 @@ class NetworkControllerTest : public ::testing::Test {
 
   // A controller that knows nothing.
   void Start(NetworkController::Options options) {
-    cache_ = std::make_unique<state::WorldCache>();
+    cache_ = std::make_unique<state::ClusterCache>();
     options.writes.threads = 1;
     controller_ = std::make_unique<NetworkController>(
         client_, *cache_, clock_, options,
@@ -229,7 +229,7 @@ class NetworkControllerTest : public ::testing::Test {
     const json object = client_.Find(kube::Pods(), "team", gang + "-0").value();
     const api::PeerPaths& peer = plan.rails.at(0).peers.at(0);
     const auto hashes = repac::SwitchHashes::Compile(*network_).value();
-    const repac::PathWorld world(*network_, hashes, {});
+    const repac::ForwardingModel world(*network_, hashes, {});
     const auto path = repac::PredictPath(
         world, {places_.FindHost(object["spec"]["nodeName"].get<std::string>()), 0, peer.plane},
         {places_.FindHost(peer.host), 0, peer.plane}, peer.source_ports.at(0));
@@ -246,7 +246,7 @@ class NetworkControllerTest : public ::testing::Test {
   kube::FakeClient client_;
   fabric::Places places_;
   std::unique_ptr<fabric::Network> network_;
-  std::unique_ptr<state::WorldCache> cache_;
+  std::unique_ptr<state::ClusterCache> cache_;
   std::unique_ptr<NetworkController> controller_;
   std::vector<NetworkNotice> notices_;
   std::map<int, int> next_;

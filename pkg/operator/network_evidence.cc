@@ -32,18 +32,18 @@ void Merge(const std::vector<RoleTrust>& some, std::vector<RoleTrust>& all) {
 
 void Conclude(std::vector<RoleTrust>& roles) {
   for (RoleTrust& role : roles) {
-    role.verdict = role.wrong + role.foreign > 0                         ? Verdict::kMistrusted
-                   : role.checked >= repac::TrustOptions().least_checked ? Verdict::kTrusted
-                                                                         : Verdict::kUnknown;
+    role.verdict = role.wrong + role.foreign > 0                       ? Verdict::kMistrusted
+                   : role.checked >= repac::TrustOptions().min_checked ? Verdict::kTrusted
+                                                                       : Verdict::kUnknown;
   }
 }
 
 }  // namespace
 
-const Evidence& EvidenceWatch::Read(const api::Fabric& fabric,
-                                    const state::ObjectTable<api::Node>& nodes,
-                                    const Network& network, std::uint64_t epoch,
-                                    const std::vector<std::uint8_t>& down) {
+const Evidence& TelemetryChecker::Read(const api::Fabric& fabric,
+                                       const state::ObjectTable<api::Node>& nodes,
+                                       const Network& network, std::uint64_t epoch,
+                                       const std::vector<std::uint8_t>& down) {
   const bool fresh = epoch != epoch_;
   epoch_ = epoch;
   if (fresh) judged_.clear();
@@ -93,10 +93,10 @@ const Evidence& EvidenceWatch::Read(const api::Fabric& fabric,
   return evidence_;
 }
 
-void EvidenceWatch::JudgePaths(const Texts& texts, const Network& network,
-                               const std::vector<std::uint8_t>& down) {
+void TelemetryChecker::JudgePaths(const Texts& texts, const Network& network,
+                                  const std::vector<std::uint8_t>& down) {
   std::erase_if(judged_, [&](const auto& entry) { return texts.count(entry.first) == 0; });
-  std::optional<repac::PathWorld> world;
+  std::optional<repac::ForwardingModel> world;
   for (const auto& [source, text] : texts) {
     Judged& judged = judged_[source];
     if (judged.text == text) continue;
@@ -128,7 +128,7 @@ void EvidenceWatch::JudgePaths(const Texts& texts, const Network& network,
   Conclude(evidence_.roles);
 }
 
-void EvidenceWatch::CheckCables(const Texts& texts, const Network& network) {
+void TelemetryChecker::CheckCables(const Texts& texts, const Network& network) {
   wiring_problems_.clear();
   std::vector<repac::Neighbour> all;
   for (const auto& [source, text] : texts) {

@@ -44,7 +44,7 @@ struct Evidence {
   std::vector<fabric::CableId> avoid;
 };
 
-class EvidenceWatch {
+class TelemetryChecker {
  public:
   // `epoch` changes when `network` means something else; `down`: cables routing has left.
   const Evidence& Read(const api::Fabric& fabric, const state::ObjectTable<api::Node>& nodes,

@@ -56,13 +56,13 @@ absl::StatusOr<DownLinks> ReadDownLinks(const Network& network, std::string_view
   return out;
 }
 
-void FaultWatch::Reset() {
+void FaultTracker::Reset() {
   damper_ = repac::FlapDamper(damping_);
   down_since_ms_.clear();
   begun_ = false;
 }
 
-CableStates FaultWatch::Observe(const std::vector<std::uint8_t>& reported, std::int64_t now_ms) {
+CableStates FaultTracker::Observe(const std::vector<std::uint8_t>& reported, std::int64_t now_ms) {
   CableStates out;
   const std::int64_t noticed_ms = begun_ ? now_ms : now_ms - reconverge_ms_;
   begun_ = true;

@@ -44,9 +44,9 @@ struct CableStates {
   std::int64_t next_change_ms = -1;
 };
 
-class FaultWatch {
+class FaultTracker {
  public:
-  FaultWatch(repac::DampingOptions damping, std::int64_t reconverge_ms)
+  FaultTracker(repac::DampingOptions damping, std::int64_t reconverge_ms)
       : damping_(damping), reconverge_ms_(reconverge_ms), damper_(damping) {}
 
   // Another network: cable ids mean something else, and what is down then is down since ever.

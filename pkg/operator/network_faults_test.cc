@@ -14,7 +14,7 @@ class FaultWatchTest : public ::testing::Test {
   CableStates At(std::int64_t now_ms, std::vector<std::uint8_t> reported) {
     return watch_.Observe(reported, now_ms);
   }
-  FaultWatch watch_{{.hold_ms = 30'000, .max_hold_ms = 100'000, .memory_ms = 600'000}, 3'000};
+  FaultTracker watch_{{.hold_ms = 30'000, .max_hold_ms = 100'000, .memory_ms = 600'000}, 3'000};
 };
 
 TEST_F(FaultWatchTest, ALostCableIsAvoidedThenDownThenHeldThenUsed) {

@@ -17,7 +17,7 @@
 
 #include "pkg/api/pod.h"
 #include "pkg/kube/client.h"
-#include "pkg/state/world.h"
+#include "pkg/state/cluster_state.h"
 
 namespace yardmaster::op {
 
@@ -58,7 +58,7 @@ struct WriteResult {
 
 class PodWriter {
  public:
-  PodWriter(kube::Client& client, state::WorldCache& cache, PodWriterOptions options)
+  PodWriter(kube::Client& client, state::ClusterCache& cache, PodWriterOptions options)
       : client_(client),
         cache_(cache),
         options_(options),
@@ -73,7 +73,7 @@ class PodWriter {
                  WriteResult& result);
 
   kube::Client& client_;
-  state::WorldCache& cache_;
+  state::ClusterCache& cache_;
   const PodWriterOptions options_;
   TokenBucket bucket_;
 };

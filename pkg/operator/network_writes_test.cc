@@ -44,7 +44,7 @@ class PodWriterTest : public ::testing::Test {
 
   FakeClock clock_;
   kube::FakeClient client_{clock_};
-  state::WorldCache cache_;
+  state::ClusterCache cache_;
 };
 
 TEST_F(PodWriterTest, FallsComeFirstThenPortsThenRisesThenRenewals) {

@@ -10,7 +10,7 @@ namespace {
 bool Usable(const HostState& host, const GangRequest& request, const CapacityView& view) {
   if (host.backup && !view.use_backup) return false;
   if (view.empty) return true;
-  return host.out == HostOut::kNo &&
+  return host.unavailable == Unavailability::kNo &&
          (host.reserved_for < 0 || host.reserved_for == request.queue_index);
 }
 
@@ -70,8 +70,9 @@ std::vector<SegmentScore> ScoreSegments(const Cluster& cluster, const Capacity& 
       const HostState& host = cluster.hosts[id.index()];
       if (host.degraded) score.degraded += capacity.of_host[id.index()];
       if (host.backup) {
-        if (host.out == HostOut::kNo && host.free_gpus == host.gpus) score.no_backup = 0;
-      } else if (host.out == HostOut::kNo && host.free_gpus < host.gpus) {
+        if (host.unavailable == Unavailability::kNo && host.free_gpus == host.gpus)
+          score.no_backup = 0;
+      } else if (host.unavailable == Unavailability::kNo && host.free_gpus < host.gpus) {
         score.whole_free = 0;
       }
     }

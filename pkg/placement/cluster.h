@@ -11,12 +11,12 @@
 namespace yardmaster::placement {
 
 // Why a host takes no new worker, from the Node alone.
-enum class HostOut : std::uint8_t { kNo, kNotReady, kCordoned, kTainted };
+enum class Unavailability : std::uint8_t { kNo, kNotReady, kCordoned, kTainted };
 
 struct HostState {
   std::int16_t gpus = 8;       // it has
   std::int16_t free_gpus = 8;  // nobody holds or was promised
-  HostOut out = HostOut::kNo;
+  Unavailability unavailable = Unavailability::kNo;
   bool backup = false;             // kept free to replace another host of its segment
   bool degraded = false;           // works, with a NIC port or uplink down
   std::int32_t reserved_for = -1;  // index of the waiting job this host is reserved for, or -1

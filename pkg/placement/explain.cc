@@ -11,10 +11,10 @@ namespace yardmaster::placement {
 
 namespace {
 
+using workload::Enforcement;
 using workload::GroupPolicy;
-using workload::Mode;
 using workload::PlacementPolicy;
-using workload::Within;
+using workload::TopologyLevel;
 using workload::WorkerGroup;
 
 // How many more hosts a set of places needs to hold `pieces` of `size` workers each, and where the
@@ -67,7 +67,7 @@ class Explainer {
     if (!proved || empty == Fit::kUnknown) {
       plan_.optimal = false;
       plan_.reasons.push_back(
-          {ReasonCode::kSearchCut, Within::kFabric, options_.max_steps,
+          {ReasonCode::kSearchCut, TopologyLevel::kFabric, options_.max_steps,
            StrCat("the search was cut after ", options_.max_steps, " steps without a placement")});
     }
     const Capacity& view = plan_.outcome == Outcome::kNever ? empty_ : now_;
@@ -84,7 +84,7 @@ class Explainer {
   std::int64_t Hosts(std::int64_t workers) const {
     return per_host_ == 0 ? workers : (workers + per_host_ - 1) / per_host_;
   }
-  void Add(ReasonCode code, Within level, std::int64_t count, std::string message) {
+  void Add(ReasonCode code, TopologyLevel level, std::int64_t count, std::string message) {
     plan_.reasons.push_back({code, level, count, std::move(message)});
   }
 
@@ -99,8 +99,8 @@ class Explainer {
     const int most = MostGpus();
     const int needed = model_.host_unit * request_.job->gpus_per_worker;
     if (needed <= most) return false;
-    Add(ReasonCode::kGroupTooLarge, Within::kHost, needed - most,
-        StrCat("a ", NameOf(Within::kHost), " must lie in one host: its ",
+    Add(ReasonCode::kGroupTooLarge, TopologyLevel::kHost, needed - most,
+        StrCat("a ", NameOf(TopologyLevel::kHost), " must lie in one host: its ",
                Count(model_.host_unit, "worker"), " need ", needed,
                " GPUs there and no host has more than ", most));
     return true;
@@ -110,11 +110,11 @@ class Explainer {
     const int most = MostGpus();
     if (request_.job->gpus_per_worker <= most) return false;
     if (most == 0) {
-      Add(ReasonCode::kNotEnoughHosts, Within::kFabric, model_.workers,
+      Add(ReasonCode::kNotEnoughHosts, TopologyLevel::kFabric, model_.workers,
           "there are no hosts: no Node has GPUs and the labels that say its place");
       return true;
     }
-    Add(ReasonCode::kGroupTooLarge, Within::kHost, request_.job->gpus_per_worker - most,
+    Add(ReasonCode::kGroupTooLarge, TopologyLevel::kHost, request_.job->gpus_per_worker - most,
         StrCat("a worker needs ", request_.job->gpus_per_worker,
                " GPUs on one host and no host has more than ", most));
     return true;
@@ -125,7 +125,7 @@ class Explainer {
     const std::size_t before = plan_.reasons.size();
     if (view.total < model_.workers) {
       const std::int64_t short_by = Hosts(model_.workers - view.total);
-      Add(ReasonCode::kNotEnoughHosts, Within::kFabric, short_by,
+      Add(ReasonCode::kNotEnoughHosts, TopologyLevel::kFabric, short_by,
           StrCat(Count(short_by, "host"), " short in the fabric: the gang needs ",
                  Hosts(model_.workers), " and there are ", Hosts(view.total), has));
     }
@@ -134,17 +134,17 @@ class Explainer {
     for (fabric::SegmentId s : places_.segments()) {
       pods[places_.fabric_pod_of(s).index()] += view.of_segment[s.index()];
     }
-    Limit(Within::kSegment, model_.atoms, segments, has);
-    Limit(Within::kFabricPod, model_.pod_sets, pods, has);
+    Limit(TopologyLevel::kSegment, model_.atoms, segments, has);
+    Limit(TopologyLevel::kFabricPod, model_.pod_sets, pods, has);
     if (model_.max_stages_per_segment > 0 && plan_.reasons.size() == before) StageLimit(segments);
     if (plan_.reasons.size() == before) {
-      Add(ReasonCode::kNotEnoughHosts, Within::kSegment, 0,
+      Add(ReasonCode::kNotEnoughHosts, TopologyLevel::kSegment, 0,
           "each group would fit by itself, but not all of them at once within their limits");
     }
   }
 
   // The required group that is largest at this level gives the sets their name.
-  std::string_view NameOf(Within level) const {
+  std::string_view NameOf(TopologyLevel level) const {
     const PlacementPolicy& policy = request_.job->placement;
     const workload::WorkerGroups& groups = *request_.groups;
     const std::tuple<const GroupPolicy*, const std::vector<WorkerGroup>*, std::string_view>
@@ -155,7 +155,7 @@ class Explainer {
     std::string_view name = "pipeline group";
     std::size_t largest = 0;
     for (const auto& [group_policy, family, text] : families) {
-      if (group_policy->mode != Mode::kRequired || group_policy->within > level) continue;
+      if (group_policy->mode != Enforcement::kRequired || group_policy->within > level) continue;
       for (const WorkerGroup& group : *family) {
         if (group.workers.size() <= largest) continue;
         largest = group.workers.size();
@@ -165,20 +165,20 @@ class Explainer {
     return name;
   }
 
-  std::string PlaceName(Within level, int place) const {
-    return level == Within::kSegment
+  std::string PlaceName(TopologyLevel level, int place) const {
+    return level == TopologyLevel::kSegment
                ? StrCat("segment ", places_.name(fabric::SegmentId(place)))
                : StrCat("fabric pod ", places_.name(fabric::FabricPodId(place)));
   }
 
-  void Limit(Within level, const Partition& sets, const std::vector<std::int64_t>& rooms,
+  void Limit(TopologyLevel level, const Partition& sets, const std::vector<std::int64_t>& rooms,
              std::string_view has) {
     const int largest = *std::max_element(sets.size.begin(), sets.size.end());
     if (largest == 1) return;
     const auto alike = std::count(sets.size.begin(), sets.size.end(), largest);
     const Shortage shortage = ShortageOf(rooms, largest, alike);
     if (shortage.workers == 0) return;
-    const std::string_view text = level == Within::kSegment ? "segment" : "fabric pod";
+    const std::string_view text = level == TopologyLevel::kSegment ? "segment" : "fabric pod";
     const std::string_view group = NameOf(level);
     const auto widest = std::max_element(rooms.begin(), rooms.end());
     if (*widest < largest) {
@@ -204,13 +204,13 @@ class Explainer {
     }
     const auto most = static_cast<std::size_t>(model_.max_stages_per_segment);
     if (of_worker > most) {
-      Add(ReasonCode::kGroupTooLarge, Within::kSegment, 0,
+      Add(ReasonCode::kGroupTooLarge, TopologyLevel::kSegment, 0,
           StrCat("one worker holds ", of_worker, " stages and at most ",
                  Count(model_.max_stages_per_segment, "stage"), " may share a segment"));
       return;
     }
     const auto usable = std::count_if(rooms.begin(), rooms.end(), [](auto r) { return r > 0; });
-    Add(ReasonCode::kNotEnoughHosts, Within::kSegment, 0,
+    Add(ReasonCode::kNotEnoughHosts, TopologyLevel::kSegment, 0,
         StrCat("at most ", Count(model_.max_stages_per_segment, "stage"),
                " may share a segment, and ", Count(usable, "segment"),
                " with room cannot take all ", request_.groups->workers_of_stage.size()));
@@ -227,7 +227,7 @@ class Explainer {
         ++excluded;
       } else if (host.backup) {
         ++backup;
-      } else if (host.out != HostOut::kNo) {
+      } else if (host.unavailable != Unavailability::kNo) {
         ++out;
       } else if (host.reserved_for >= 0 && host.reserved_for != request_.queue_index) {
         ++reserved;
@@ -237,7 +237,7 @@ class Explainer {
     }
     auto add = [&](ReasonCode code, std::int64_t count, std::string_view what) {
       if (count > 0) {
-        Add(code, Within::kFabric, count, StrCat(Count(count, "host"), " ", what));
+        Add(code, TopologyLevel::kFabric, count, StrCat(Count(count, "host"), " ", what));
       }
     };
     if (!never()) {

@@ -18,10 +18,10 @@ using testing::Field;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
-using workload::Mode;
-using workload::Within;
+using workload::Enforcement;
+using workload::TopologyLevel;
 
-bool Has(const GangPlan& plan, ReasonCode code, Within level, std::int64_t count) {
+bool Has(const GangPlan& plan, ReasonCode code, TopologyLevel level, std::int64_t count) {
   for (const Reason& r : plan.reasons) {
     if (r.code == code && r.level == level && r.count == count) return true;
   }
@@ -32,7 +32,7 @@ TEST(ExplainTest, AGangLargerThanTheFabricNeverFits) {
   const Case c = MakeCase(MakeCluster({{4, 4}}), MakeJob(8, 1, 1, 10, 1));
   const GangPlan plan = PlanGang(c.cluster, c.request());
   EXPECT_EQ(plan.outcome, Outcome::kNever);
-  EXPECT_TRUE(Has(plan, ReasonCode::kNotEnoughHosts, Within::kFabric, 2));
+  EXPECT_TRUE(Has(plan, ReasonCode::kNotEnoughHosts, TopologyLevel::kFabric, 2));
   EXPECT_THAT(plan.reasons[0].message, HasSubstr("2 hosts short"));
   EXPECT_THAT(plan.relaxations,
               Contains(Relaxation{"hosts: 2 more in segment p0s10", Outcome::kPlaced}));
@@ -40,10 +40,10 @@ TEST(ExplainTest, AGangLargerThanTheFabricNeverFits) {
 
 TEST(ExplainTest, PreferredDataWouldHelpAGroupLargerThanASegment) {
   Case c = MakeCase(MakeCluster({{4, 4}}), MakeJob(8, 1, 1, 6, 1));
-  c.job.placement.data = {Within::kSegment, Mode::kRequired};
+  c.job.placement.data = {TopologyLevel::kSegment, Enforcement::kRequired};
   const GangPlan plan = PlanGang(c.cluster, c.request());
   EXPECT_EQ(plan.outcome, Outcome::kNever);
-  EXPECT_TRUE(Has(plan, ReasonCode::kGroupTooLarge, Within::kSegment, 2));
+  EXPECT_TRUE(Has(plan, ReasonCode::kGroupTooLarge, TopologyLevel::kSegment, 2));
   EXPECT_THAT(plan.reasons[0].message, HasSubstr("2 hosts short in segment p0s10: a data group"));
   // Tensor, context and expert groups lie inside a worker, so their limits are not to blame.
   EXPECT_THAT(plan.relaxations,
@@ -54,7 +54,7 @@ TEST(ExplainTest, PreferredDataWouldHelpAGroupLargerThanASegment) {
 
 TEST(ExplainTest, AChangeThatOnlyMakesTheJobPossibleSaysWhatElseItTakes) {
   Case c = MakeCase(MakeCluster({{4, 4}}), MakeJob(8, 1, 1, 6, 1));
-  c.job.placement.data = {Within::kSegment, Mode::kRequired};
+  c.job.placement.data = {TopologyLevel::kSegment, Enforcement::kRequired};
   for (int host : {0, 1, 5}) c.cluster.hosts[static_cast<std::size_t>(host)].free_gpus = 0;
   const GangPlan plan = PlanGang(c.cluster, c.request());
   EXPECT_EQ(plan.outcome, Outcome::kNever);
@@ -74,7 +74,7 @@ TEST(ExplainTest, AChangeThatOnlyMakesTheJobPossibleSaysWhatElseItTakes) {
 TEST(ExplainTest, LimitsThatDoNotBindAreNotOffered) {
   // Tensor groups of two hosts and a data limit: only the data limit is in the way.
   Case c = MakeCase(MakeCluster({{4, 4, 4}}), MakeJob(16, 1, 1, 5, 1));
-  c.job.placement.data = {Within::kSegment, Mode::kRequired};
+  c.job.placement.data = {TopologyLevel::kSegment, Enforcement::kRequired};
   GangPlan plan = PlanGang(c.cluster, c.request());
   EXPECT_THAT(plan.relaxations, Contains(Field(&Relaxation::change, "dataParallel: Preferred")));
   EXPECT_THAT(plan.relaxations,
@@ -90,7 +90,7 @@ TEST(ExplainTest, LimitsThatDoNotBindAreNotOffered) {
 
 TEST(ExplainTest, FewHostsAreNotBlamedOnLimits) {
   Case c = MakeCase(MakeCluster({{4, 4}}), MakeJob(8, 1, 1, 4, 2));
-  c.job.placement.data = {Within::kSegment, Mode::kRequired};
+  c.job.placement.data = {TopologyLevel::kSegment, Enforcement::kRequired};
   c.cluster.hosts[0].free_gpus = 0;
   EXPECT_THAT(PlanGang(c.cluster, c.request()).relaxations,
               ElementsAre(Field(&Relaxation::change, StartsWith("wait:"))));
@@ -99,12 +99,12 @@ TEST(ExplainTest, FewHostsAreNotBlamedOnLimits) {
 TEST(ExplainTest, OccupiedHostsAreWaitedFor) {
   Case c = MakeCase(MakeCluster({{4, 4}}), MakeJob(8, 1, 1, 4, 2));
   c.cluster.hosts[0].free_gpus = 0;
-  c.cluster.hosts[5].out = HostOut::kNotReady;
+  c.cluster.hosts[5].unavailable = Unavailability::kNotReady;
   const GangPlan plan = PlanGang(c.cluster, c.request());
   EXPECT_EQ(plan.outcome, Outcome::kNotNow);
-  EXPECT_TRUE(Has(plan, ReasonCode::kNotEnoughHosts, Within::kFabric, 2));
-  EXPECT_TRUE(Has(plan, ReasonCode::kHostsOccupied, Within::kFabric, 1));
-  EXPECT_TRUE(Has(plan, ReasonCode::kHostsOut, Within::kFabric, 1));
+  EXPECT_TRUE(Has(plan, ReasonCode::kNotEnoughHosts, TopologyLevel::kFabric, 2));
+  EXPECT_TRUE(Has(plan, ReasonCode::kHostsOccupied, TopologyLevel::kFabric, 1));
+  EXPECT_TRUE(Has(plan, ReasonCode::kHostsOut, TopologyLevel::kFabric, 1));
   EXPECT_EQ(plan.relaxations.back().outcome, Outcome::kPlaced);
 }
 
@@ -113,30 +113,31 @@ TEST(ExplainTest, BackupAndExcludedHostsAreCounted) {
   c.cluster.hosts[3].backup = true;
   const GangPlan plan = PlanGang(c.cluster, c.request());
   EXPECT_EQ(plan.outcome, Outcome::kNever);
-  EXPECT_TRUE(Has(plan, ReasonCode::kHostsKeptAsBackup, Within::kFabric, 1));
+  EXPECT_TRUE(Has(plan, ReasonCode::kHostsKeptAsBackup, TopologyLevel::kFabric, 1));
   EXPECT_THAT(plan.relaxations, Contains(Relaxation{"backup hosts: used", Outcome::kPlaced}));
 
   c.cluster.hosts[3].backup = false;
   const std::vector<std::uint8_t> eligible = {1, 0, 1, 1};
   GangRequest request = c.request();
   request.eligible = &eligible;
-  EXPECT_TRUE(Has(PlanGang(c.cluster, request), ReasonCode::kHostsExcluded, Within::kFabric, 1));
+  EXPECT_TRUE(
+      Has(PlanGang(c.cluster, request), ReasonCode::kHostsExcluded, TopologyLevel::kFabric, 1));
 }
 
 TEST(ExplainTest, AWorkerLargerThanAHostNeverFits) {
   const Case c = MakeCase(MakeCluster({{4}}), MakeJob(16, 1, 1, 1, 1, 16));
   const GangPlan plan = PlanGang(c.cluster, c.request());
   EXPECT_EQ(plan.outcome, Outcome::kNever);
-  EXPECT_TRUE(Has(plan, ReasonCode::kGroupTooLarge, Within::kHost, 8));
+  EXPECT_TRUE(Has(plan, ReasonCode::kGroupTooLarge, TopologyLevel::kHost, 8));
 }
 
 TEST(ExplainTest, AGroupLargerThanAHostSaysSoAndWhatHelps) {
   // Two stages on workers of a whole host each, Required within one host.
   Case c = MakeCase(MakeCluster({{4}}), MakeJob(8, 1, 1, 1, 2));
-  c.job.placement.pipeline = {Within::kHost, Mode::kRequired};
+  c.job.placement.pipeline = {TopologyLevel::kHost, Enforcement::kRequired};
   const GangPlan plan = PlanGang(c.cluster, c.request());
   EXPECT_EQ(plan.outcome, Outcome::kNever);
-  EXPECT_TRUE(Has(plan, ReasonCode::kGroupTooLarge, Within::kHost, 8));
+  EXPECT_TRUE(Has(plan, ReasonCode::kGroupTooLarge, TopologyLevel::kHost, 8));
   EXPECT_THAT(plan.relaxations,
               ElementsAre(Relaxation{"pipelineParallel: within Segment", Outcome::kPlaced},
                           Relaxation{"pipelineParallel: Preferred", Outcome::kPlaced}));
@@ -145,7 +146,7 @@ TEST(ExplainTest, AGroupLargerThanAHostSaysSoAndWhatHelps) {
 TEST(ExplainTest, LimitsInsideHostsAreLoosenedWhereSingleGpusAreFree) {
   // A tensor group of two 4-GPU workers; every host has room for one of them.
   Case c = MakeCase(MakeCluster({{2, 2}}), MakeJob(8, 1, 1, 1, 1, 4));
-  c.job.placement.tensor = {Within::kHost, Mode::kRequired};
+  c.job.placement.tensor = {TopologyLevel::kHost, Enforcement::kRequired};
   for (HostState& host : c.cluster.hosts) host.free_gpus = 4;
   const GangPlan plan = PlanGang(c.cluster, c.request());
   EXPECT_EQ(plan.outcome, Outcome::kNotNow);
@@ -164,7 +165,7 @@ TEST(ExplainTest, NeverMeansThatNoEmptyHealthyFabricWouldDo) {
     Case empty = c;
     for (HostState& host : empty.cluster.hosts) {
       host.free_gpus = host.gpus;
-      host.out = HostOut::kNo;
+      host.unavailable = Unavailability::kNo;
       host.reserved_for = -1;
     }
     const bool fits = BruteForce(empty).has_value();
@@ -189,9 +190,9 @@ std::optional<workload::PlacementPolicy> Apply(workload::PlacementPolicy policy,
     if (name == "tensorParallel") family = &policy.tensor;
     if (name == "pipelineParallel") family = &policy.pipeline;
     if (family != nullptr && to == "Preferred") {
-      family->mode = Mode::kPreferred;
+      family->mode = Enforcement::kPreferred;
     } else if (family != nullptr) {
-      family->within = to == "within Segment" ? Within::kSegment : Within::kFabricPod;
+      family->within = to == "within Segment" ? TopologyLevel::kSegment : TopologyLevel::kFabricPod;
     } else if (name == "maxStagesPerSegment") {
       policy.max_stages_per_segment = std::stoi(to);
     } else {
@@ -263,7 +264,7 @@ Case Changed(const Case& c, std::string text) {
   if (const std::size_t wait = text.find("wait: "); wait != std::string::npos) {
     for (HostState& host : changed.cluster.hosts) {
       host.free_gpus = host.gpus;
-      host.out = HostOut::kNo;
+      host.unavailable = Unavailability::kNo;
       host.reserved_for = -1;
     }
     text.erase(wait);

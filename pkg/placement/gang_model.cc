@@ -8,9 +8,9 @@ namespace yardmaster::placement {
 
 namespace {
 
+using workload::Enforcement;
 using workload::GroupPolicy;
-using workload::Mode;
-using workload::Within;
+using workload::TopologyLevel;
 using workload::WorkerGroup;
 
 // Union of workers, by halving paths.
@@ -175,7 +175,8 @@ GangModel ModelOf(const workload::Job& job, const workload::WorkerGroups& groups
   model.max_stages_per_segment = job.placement.max_stages_per_segment;
   const workload::PlacementPolicy& policy = job.placement;
   std::vector<WorkerGroup> pipeline;
-  if (policy.pipeline.mode == Mode::kRequired && policy.pipeline.within != Within::kFabric) {
+  if (policy.pipeline.mode == Enforcement::kRequired &&
+      policy.pipeline.within != TopologyLevel::kFabric) {
     pipeline = PipelineGroups(job);
   }
   const std::pair<const GroupPolicy*, const std::vector<WorkerGroup>*> families[] = {
@@ -184,22 +185,22 @@ GangModel ModelOf(const workload::Job& job, const workload::WorkerGroups& groups
       {&policy.expert, &groups.expert},
       {&policy.data, &groups.data},
       {&policy.pipeline, &pipeline}};
-  auto required_within = [&](Within limit, Union& join) {
+  auto required_within = [&](TopologyLevel limit, Union& join) {
     for (const auto& [group_policy, family] : families) {
-      if (group_policy->mode == Mode::kRequired && group_policy->within <= limit) {
+      if (group_policy->mode == Enforcement::kRequired && group_policy->within <= limit) {
         join.Join(*family);
       }
     }
   };
   Union join(groups.workers);
-  required_within(Within::kHost, join);
+  required_within(TopologyLevel::kHost, join);
   model.host_units = join.Classes();
   model.host_unit = AllEqual(model.host_units.size) ? model.host_units.size[0] : 0;
-  required_within(Within::kSegment, join);
+  required_within(TopologyLevel::kSegment, join);
   model.atoms = join.Classes();
   Union pods(groups.workers);
   pods.Join(model.atoms);
-  required_within(Within::kFabricPod, pods);
+  required_within(TopologyLevel::kFabricPod, pods);
   model.pod_sets = pods.Classes();
 
   join.Join(groups.tensor);

@@ -40,7 +40,7 @@ void KeepGroupsOnHosts(const Cluster& cluster, const GangRequest& request, std::
   if (widest < 2) return;
   for (const bool with_context : {true, false}) {
     workload::Job job = *request.job;
-    job.placement.tensor = {workload::Within::kHost, workload::Mode::kRequired};
+    job.placement.tensor = {workload::TopologyLevel::kHost, workload::Enforcement::kRequired};
     if (with_context) job.placement.context = job.placement.tensor;
     GangModel model = ModelOf(job, *request.groups);
     if (model.host_unit <= base.model.host_unit || model.host_unit > widest) continue;
@@ -76,7 +76,8 @@ GangPlan PlanGang(const Cluster& cluster, const GangRequest& request,
   plan.bound = segments.bound;
   plan.optimal = segments.exact;
   if (!plan.optimal) {
-    plan.reasons.push_back({ReasonCode::kSearchCut, workload::Within::kFabric, options.max_steps,
+    plan.reasons.push_back({ReasonCode::kSearchCut, workload::TopologyLevel::kFabric,
+                            options.max_steps,
                             StrCat("the search was cut after ", options.max_steps,
                                    " steps; a better placement may exist, up to the given bound")});
   }

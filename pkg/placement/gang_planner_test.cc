@@ -168,7 +168,7 @@ TEST(GangPlannerTest, PipelineNeighboursAreNearEachOther) {
     }
     Case c = MakeCase(MakeCluster(shape), MakeJob(8, 1, 1, 1 + static_cast<int>(random.Below(4)),
                                                   2 + static_cast<int>(random.Below(6))));
-    c.job.placement.data = {workload::Within::kSegment, workload::Mode::kRequired};
+    c.job.placement.data = {workload::TopologyLevel::kSegment, workload::Enforcement::kRequired};
     c.job.placement.max_stages_per_segment = static_cast<int>(random.Below(4));
     const GangPlan plan = PlanGang(c.cluster, c.request());
     if (plan.outcome != Outcome::kPlaced) continue;

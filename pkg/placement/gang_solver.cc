@@ -245,9 +245,9 @@ class Solver {
     const bool cuts_units = pieces.count() > model_.units.count();
     const bool any_pod = !cuts_units || model_.pod_sets.count() == model_.atoms.count();
     problem.may_cross_pods = rule == PodRule::kNone && any_pod;
-    problem.most_components = MostComponents(capacity);
+    problem.max_components = MostComponents(capacity);
     // Of a component with several stages a part may hold fewer of them.
-    const bool strict = problem.most_components > 0 && model_.stages_per_component > 1;
+    const bool strict = problem.max_components > 0 && model_.stages_per_component > 1;
     const UniformPlan uniform = SolveUniform(problem, scores_);
     const bool finest = pieces.count() == model_.atoms.count();
     SegmentPlan plan;

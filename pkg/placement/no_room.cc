@@ -67,11 +67,11 @@ RoomCounter::RoomCounter(const fabric::Places& places, const GangModel& model,
       atoms_(ClassesOf(model.atoms.size)),
       pod_sets_(ClassesOf(model.pod_sets.size)) {
   if (model.max_stages_per_segment == 0) return;
-  most_in_segment_ = MostOfStages(groups, model.max_stages_per_segment);
+  max_in_segment_ = MostOfStages(groups, model.max_stages_per_segment);
   stages_ = static_cast<int>(groups.workers_of_stage.size());
   // Stages of one size that share no worker.
   const auto size = static_cast<std::int64_t>(groups.workers_of_stage[0].size());
-  if (model.max_stages_per_segment == 1 && size * stages_ == workers_ && most_in_segment_ == size &&
+  if (model.max_stages_per_segment == 1 && size * stages_ == workers_ && max_in_segment_ == size &&
       EveryStageInOnePodSet(model, groups)) {
     cover_size_ = static_cast<int>(size);
   }
@@ -97,8 +97,8 @@ bool RoomCounter::Short(const std::vector<Class>& classes, const std::vector<std
 
 bool RoomCounter::NoRoom(const Capacity& capacity) const {
   std::vector<std::int64_t> rooms(capacity.of_segment.begin(), capacity.of_segment.end());
-  if (most_in_segment_ > 0) {
-    for (std::int64_t& room : rooms) room = std::min(room, most_in_segment_);
+  if (max_in_segment_ > 0) {
+    for (std::int64_t& room : rooms) room = std::min(room, max_in_segment_);
   }
   if (Short(atoms_, rooms)) return true;
   std::int64_t total = 0;

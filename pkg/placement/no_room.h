@@ -47,8 +47,8 @@ class RoomCounter {
   std::int64_t workers_ = 0;
   std::vector<Class> atoms_;  // largest first
   std::vector<Class> pod_sets_;
-  std::int64_t most_in_segment_ = 0;  // by the limit of stages; 0: no limit
-  int cover_size_ = 0;                // of stages that cover segments of their own; 0: they may not
+  std::int64_t max_in_segment_ = 0;  // by the limit of stages; 0: no limit
+  int cover_size_ = 0;               // of stages that cover segments of their own; 0: they may not
   int stages_ = 0;
 };
 

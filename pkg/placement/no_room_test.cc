@@ -10,8 +10,8 @@
 namespace yardmaster::placement {
 namespace {
 
-using workload::Mode;
-using workload::Within;
+using workload::Enforcement;
+using workload::TopologyLevel;
 
 bool NoRoom(const Case& c) {
   const GangModel model = ModelOf(c.job, c.groups);
@@ -49,7 +49,7 @@ TEST(NoRoomTest, LargeGangsAreRefusedWithoutASearch) {
   // Two stages of 40 hosts, data groups Required in fabric pods of 60 of which 39 are free; tensor
   // groups of two hosts that are only Preferred would make a search of 80 pieces.
   Case c = MakeCase(MakeCluster({{20, 20, 20}, {20, 20, 20}}), MakeJob(16, 1, 1, 20, 2));
-  c.job.placement.tensor = {Within::kSegment, Mode::kPreferred};
+  c.job.placement.tensor = {TopologyLevel::kSegment, Enforcement::kPreferred};
   for (std::size_t h = 0; h < c.cluster.hosts.size(); ++h) {
     if (h % 60 < 21) c.cluster.hosts[h].free_gpus = 0;
   }
@@ -97,8 +97,9 @@ TEST(PodSetSplitTest, FindsRoomForPipelinesInFabricPodsWheneverThereIs) {
     const int stages = 2 + static_cast<int>(random.Below(2));
     c.job = MakeJob(8, 1, 1, 1 + static_cast<int>(random.Below(stages == 2 ? 3 : 2)), stages);
     c.groups = workload::GroupsOf(c.job.parallelism, c.job.workers, c.job.gpus_per_worker);
-    c.job.placement.data = {workload::Within::kFabric, workload::Mode::kPreferred};
-    c.job.placement.pipeline = {workload::Within::kFabricPod, workload::Mode::kRequired};
+    c.job.placement.data = {workload::TopologyLevel::kFabric, workload::Enforcement::kPreferred};
+    c.job.placement.pipeline = {workload::TopologyLevel::kFabricPod,
+                                workload::Enforcement::kRequired};
     c.job.placement.max_stages_per_segment = static_cast<int>(random.Below(3));
     std::vector<int> room;
     for (fabric::SegmentId s : c.cluster.places->segments()) {

@@ -35,9 +35,9 @@ std::string_view Name(ReasonCode code);  // "NotEnoughHosts", ...
 
 struct Reason {
   ReasonCode code = ReasonCode::kNotEnoughHosts;
-  workload::Within level = workload::Within::kFabric;  // where the count was taken
-  std::int64_t count = 0;                              // how many are short, occupied, out, ...
-  std::string message;                                 // one sentence, no per-host lists
+  workload::TopologyLevel level = workload::TopologyLevel::kFabric;  // where the count was taken
+  std::int64_t count = 0;  // how many are short, occupied, out, ...
+  std::string message;     // one sentence, no per-host lists
   bool operator==(const Reason&) const = default;
 };
 

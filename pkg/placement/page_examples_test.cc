@@ -12,8 +12,8 @@ using fabric::HostId;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::Field;
-using workload::Mode;
-using workload::Within;
+using workload::Enforcement;
+using workload::TopologyLevel;
 
 std::vector<HostId> Hosts(std::initializer_list<std::pair<int, int>> ranges) {
   std::vector<HostId> hosts;
@@ -35,14 +35,14 @@ TEST(PlacementPageTest, ADataGroupThatFitsNoSegmentWaitsWhereThatIsRequired) {
   Case c = MakeCase(MakeCluster({{6, 6}}), MakeJob(8, 1, 1, 6, 1));
   c.cluster.hosts[0].free_gpus = c.cluster.hosts[6].free_gpus = 0;
   EXPECT_EQ(PlanGang(c.cluster, c.request()).outcome, Outcome::kPlaced);
-  c.job.placement.data = {Within::kSegment, Mode::kRequired};
+  c.job.placement.data = {TopologyLevel::kSegment, Enforcement::kRequired};
   EXPECT_EQ(PlanGang(c.cluster, c.request()).outcome, Outcome::kNotNow);
 }
 
 TEST(PlacementPageTest, PipelinesStayInOneFabricPodWhereThatIsRequired) {
   Case c = MakeCase(MakeCluster({{4}, {4}}), MakeJob(8, 1, 1, 4, 2));
   EXPECT_EQ(PlanGang(c.cluster, c.request()).objective.fabric_pods, 2);
-  c.job.placement.pipeline = {Within::kFabricPod, Mode::kRequired};
+  c.job.placement.pipeline = {TopologyLevel::kFabricPod, Enforcement::kRequired};
   EXPECT_EQ(PlanGang(c.cluster, c.request()).outcome, Outcome::kNever);
 }
 
@@ -56,7 +56,7 @@ TEST(PlacementPageTest, AtMostOneStageInASegmentSpreadsThem) {
 TEST(PlacementPageTest, OnlyPreferredDataGroupsCrossFabricPods) {
   Case c = MakeCase(MakeCluster({{4}, {4}}), MakeJob(8, 1, 1, 6, 1));
   EXPECT_EQ(PlanGang(c.cluster, c.request()).outcome, Outcome::kNever);
-  c.job.placement.data = {Within::kFabricPod, Mode::kPreferred};
+  c.job.placement.data = {TopologyLevel::kFabricPod, Enforcement::kPreferred};
   const GangPlan plan = PlanGang(c.cluster, c.request());
   EXPECT_EQ(plan.objective, (Objective{0, 8, 0, 8, 2, 2}));
   EXPECT_EQ(Sentence(plan),
@@ -66,7 +66,7 @@ TEST(PlacementPageTest, OnlyPreferredDataGroupsCrossFabricPods) {
 
 TEST(PlacementPageTest, ReasonsCountHostsAndNameThePlace) {
   Case c = MakeCase(MakeCluster({{8, 8, 8, 8, 8}}), MakeJob(8, 1, 1, 6, 1));
-  c.job.placement.data = {Within::kSegment, Mode::kRequired};
+  c.job.placement.data = {TopologyLevel::kSegment, Enforcement::kRequired};
   int busy = 0;
   for (int h = 0; h < 40; ++h) {
     const int most = h / 8 == 1 ? 4 : 7;  // hosts of the segment that are busy
@@ -78,10 +78,10 @@ TEST(PlacementPageTest, ReasonsCountHostsAndNameThePlace) {
   ASSERT_EQ(busy, 31);
   const GangPlan plan = PlanGang(c.cluster, c.request());
   EXPECT_THAT(plan.reasons,
-              ElementsAre(Reason{ReasonCode::kNotEnoughHosts, Within::kSegment, 2,
+              ElementsAre(Reason{ReasonCode::kNotEnoughHosts, TopologyLevel::kSegment, 2,
                                  "2 hosts short in segment p0s11: a data group needs 6 in one "
                                  "segment and no segment has more than 4 free"},
-                          Reason{ReasonCode::kHostsOccupied, Within::kFabric, 31,
+                          Reason{ReasonCode::kHostsOccupied, TopologyLevel::kFabric, 31,
                                  "31 hosts held by other jobs"}));
   EXPECT_EQ(
       Sentence(plan),
@@ -92,7 +92,7 @@ TEST(PlacementPageTest, ReasonsCountHostsAndNameThePlace) {
 
 TEST(PlacementPageTest, RelaxationsSayWhatElseItTakes) {
   Case c = MakeCase(MakeCluster({{4, 4}}), MakeJob(8, 1, 1, 6, 1));
-  c.job.placement.data = {Within::kSegment, Mode::kRequired};
+  c.job.placement.data = {TopologyLevel::kSegment, Enforcement::kRequired};
   for (int host : {0, 1, 5}) c.cluster.hosts[static_cast<std::size_t>(host)].free_gpus = 0;
   EXPECT_THAT(PlanGang(c.cluster, c.request()).relaxations,
               ElementsAre(Field(&Relaxation::change, "dataParallel: within FabricPod"),
@@ -111,7 +111,7 @@ TEST(PlacementPageTest, ContextAndExpertGroupsFollowTheirOwnLimits) {
   EXPECT_EQ(PlanGang(c.cluster, c.request()).objective.tensor_split_segments, 0);
   c = MakeCase(MakeCluster({{5, 5}}), MakeJob(8, 1, 8, 8, 1));
   EXPECT_EQ(PlanGang(c.cluster, c.request()).outcome, Outcome::kPlaced);
-  c.job.placement.expert = {Within::kSegment, Mode::kRequired};
+  c.job.placement.expert = {TopologyLevel::kSegment, Enforcement::kRequired};
   EXPECT_EQ(PlanGang(c.cluster, c.request()).outcome, Outcome::kNever);
 }
 

@@ -11,11 +11,11 @@ namespace {
 class Splitter {
  public:
   Splitter(const fabric::Places& places, const GangModel& model, const std::vector<int>& room,
-           int most_components, const std::vector<SegmentScore>& scores)
+           int max_components, const std::vector<SegmentScore>& scores)
       : places_(places),
         model_(model),
         room_(room),
-        most_components_(most_components),
+        max_components_(max_components),
         scores_(scores) {}
 
   PodSetSplit Run() {
@@ -68,7 +68,7 @@ class Splitter {
     }
     problem.units = sets * static_cast<int>(atoms_[0].size());
     problem.components = model_.components.count();
-    problem.most_components = most_components_;
+    problem.max_components = max_components_;
     return SolveUniform(problem, scores_);
   }
 
@@ -97,7 +97,7 @@ class Splitter {
   const fabric::Places& places_;
   const GangModel& model_;
   const std::vector<int>& room_;
-  const int most_components_;
+  const int max_components_;
   const std::vector<SegmentScore>& scores_;
   std::vector<std::vector<int>> atoms_;  // by pod set and component
 };
@@ -105,9 +105,9 @@ class Splitter {
 }  // namespace
 
 PodSetSplit SplitPodSets(const fabric::Places& places, const GangModel& model,
-                         const std::vector<int>& room, int most_components,
+                         const std::vector<int>& room, int max_components,
                          const std::vector<SegmentScore>& scores) {
-  return Splitter(places, model, room, most_components, scores).Run();
+  return Splitter(places, model, room, max_components, scores).Run();
 }
 
 }  // namespace yardmaster::placement

@@ -22,10 +22,10 @@ struct PodSetSplit {
   std::vector<int> segment_of_worker;
 };
 
-// `room` counts workers by segment; at most `most_components` components may take part in one, 0:
+// `room` counts workers by segment; at most `max_components` components may take part in one, 0:
 // any number. Neither found nor proved where the pod sets are of another kind.
 PodSetSplit SplitPodSets(const fabric::Places& places, const GangModel& model,
-                         const std::vector<int>& room, int most_components,
+                         const std::vector<int>& room, int max_components,
                          const std::vector<SegmentScore>& scores);
 
 }  // namespace yardmaster::placement

@@ -12,10 +12,10 @@ namespace yardmaster::placement {
 
 namespace {
 
+using workload::Enforcement;
 using workload::GroupPolicy;
-using workload::Mode;
 using workload::PlacementPolicy;
-using workload::Within;
+using workload::TopologyLevel;
 
 constexpr std::size_t kMostCombinations = 24;
 
@@ -102,28 +102,30 @@ class Finder {
     const workload::WorkerGroups& groups = *request_.groups;
     auto add = [&](GroupPolicy PlacementPolicy::*family, bool exists, std::string_view axis) {
       const GroupPolicy& limit = policy.*family;
-      if (!exists || limit.mode != Mode::kRequired || limit.within == Within::kFabric) return;
+      if (!exists || limit.mode != Enforcement::kRequired || limit.within == TopologyLevel::kFabric)
+        return;
       Knob knob{family, {}};
       PlacementPolicy to = policy;
-      const std::pair<Within, std::string_view> wider[] = {{Within::kSegment, "Segment"},
-                                                           {Within::kFabricPod, "FabricPod"}};
+      const std::pair<TopologyLevel, std::string_view> wider[] = {
+          {TopologyLevel::kSegment, "Segment"}, {TopologyLevel::kFabricPod, "FabricPod"}};
       for (const auto& [level, name] : wider) {
         if (level <= limit.within) continue;
         (to.*family).within = level;
         knob.choices.push_back({StrCat(axis, "Parallel: within ", name), to,
                                 static_cast<int>(level) - static_cast<int>(limit.within)});
       }
-      to.*family = {limit.within, Mode::kPreferred};
-      knob.choices.push_back({StrCat(axis, "Parallel: Preferred"), to,
-                              static_cast<int>(Within::kFabric) - static_cast<int>(limit.within)});
+      to.*family = {limit.within, Enforcement::kPreferred};
+      knob.choices.push_back(
+          {StrCat(axis, "Parallel: Preferred"), to,
+           static_cast<int>(TopologyLevel::kFabric) - static_cast<int>(limit.within)});
       knobs_.push_back(std::move(knob));
     };
     add(&PlacementPolicy::data, !groups.data.empty(), "data");
     add(&PlacementPolicy::expert, !groups.expert.empty(), "expert");
     add(&PlacementPolicy::context, !groups.context.empty(), "context");
     add(&PlacementPolicy::tensor, !groups.tensor.empty(), "tensor");
-    const bool pipeline = policy.pipeline.mode == Mode::kRequired &&
-                          policy.pipeline.within != Within::kFabric &&
+    const bool pipeline = policy.pipeline.mode == Enforcement::kRequired &&
+                          policy.pipeline.within != TopologyLevel::kFabric &&
                           !PipelineGroups(*request_.job).empty();
     add(&PlacementPolicy::pipeline, pipeline, "pipeline");
     if (policy.max_stages_per_segment > 0) {

@@ -15,14 +15,15 @@ namespace {
 
 using fabric::HostId;
 using fabric::SegmentId;
-using workload::Mode;
-using workload::Within;
+using workload::Enforcement;
+using workload::TopologyLevel;
 
 using Ranks = std::vector<int>;
 
 bool AnyRequiredInHost(const workload::PlacementPolicy& p) {
   for (const auto* policy : {&p.tensor, &p.context, &p.expert, &p.data, &p.pipeline}) {
-    if (policy->mode == Mode::kRequired && policy->within == Within::kHost) return true;
+    if (policy->mode == Enforcement::kRequired && policy->within == TopologyLevel::kHost)
+      return true;
   }
   return false;
 }
@@ -146,7 +147,7 @@ class Replacer {
     std::optional<std::tuple<bool, int, HostId>> best;
     for (HostId id : places_.hosts_of(segment)) {
       const HostState& host = cluster_.hosts[id.index()];
-      if (host.backup != backup || host.out != HostOut::kNo) continue;
+      if (host.backup != backup || host.unavailable != Unavailability::kNo) continue;
       if (host.reserved_for >= 0 && host.reserved_for != request_.queue_index) continue;
       if (!Eligible(id) || LostHost(id)) continue;
       const auto taken = taken_.find(id);
@@ -249,7 +250,7 @@ class Replacer {
     GangPlan plan;
     if (gone_.empty() &&
         !std::all_of(host_of_.begin(), host_of_.end(), [&](HostId host) { return Known(host); })) {
-      plan.reasons.push_back({ReasonCode::kInvalid, Within::kFabric, 1,
+      plan.reasons.push_back({ReasonCode::kInvalid, TopologyLevel::kFabric, 1,
                               "no rank of the gang has a host that is still there"});
       return plan;
     }
@@ -268,7 +269,7 @@ class Replacer {
           policy_.borrow_in_fabric_pod ? "no free host that may step in, in it or its fabric pod"
           : policy_.borrow_in_segment  ? "no free backup or ordinary host in it"
                                        : "no free backup host in it";
-      plan.reasons.push_back({ReasonCode::kNotEnoughHosts, Within::kSegment, count,
+      plan.reasons.push_back({ReasonCode::kNotEnoughHosts, TopologyLevel::kSegment, count,
                               StrCat(Count(count, "host"), " short in segment ",
                                      places_.name(segment), ": ", searched)});
     }

@@ -17,7 +17,8 @@ struct Running {
   Case c;
   std::vector<HostId> hosts;
   void Fail(const std::vector<int>& ranks) {
-    for (int rank : ranks) c.cluster.hosts[hosts[rank].index()].out = HostOut::kNotReady;
+    for (int rank : ranks)
+      c.cluster.hosts[hosts[rank].index()].unavailable = Unavailability::kNotReady;
   }
   GangPlan Replace(const std::vector<int>& lost, const fabric::BackupPolicy& policy) const {
     return ReplaceHosts(c.cluster, c.request(), hosts, lost, policy);
@@ -125,7 +126,8 @@ TEST(ReplacementTest, OnlyLostRanksMoveAndLimitsHold) {
           static_cast<std::int16_t>(c.job.gpus_per_worker);
     }
     for (int rank : lost) {
-      later.cluster.hosts[before.host_of_rank[rank].index()].out = HostOut::kNotReady;
+      later.cluster.hosts[before.host_of_rank[rank].index()].unavailable =
+          Unavailability::kNotReady;
     }
     fabric::BackupPolicy policy = random.Below(2) == 0 ? kBorrowInPod : kBorrowInSegment;
     const GangPlan plan =
@@ -157,7 +159,7 @@ bool SomeReplacement(const Case& open, const Cluster& now, const fabric::BackupP
   for (HostId id : now.places->hosts_of(now.places->segment_of(before))) {
     const HostState& host = now.hosts[id.index()];
     const bool allowed = host.backup || policy.borrow_in_segment;
-    if (!allowed || host.out != HostOut::kNo || host.reserved_for >= 0) continue;
+    if (!allowed || host.unavailable != Unavailability::kNo || host.reserved_for >= 0) continue;
     mine = id;
     if (SomeReplacement(open, now, policy, lost, k + 1, hosts)) return true;
   }
@@ -182,7 +184,8 @@ TEST(ReplacementTest, NobodyWaitsWhoseSegmentHasHostsForAll) {
           static_cast<std::int16_t>(c.job.gpus_per_worker);
       if (host == first || host == second) lost.push_back(rank);
     }
-    for (HostId host : {first, second}) later.cluster.hosts[host.index()].out = HostOut::kNotReady;
+    for (HostId host : {first, second})
+      later.cluster.hosts[host.index()].unavailable = Unavailability::kNotReady;
     const fabric::BackupPolicy policy = random.Below(2) == 0 ? kBackupOnly : kBorrowInSegment;
     const GangPlan plan =
         ReplaceHosts(later.cluster, later.request(), before.host_of_rank, lost, policy);
@@ -190,7 +193,8 @@ TEST(ReplacementTest, NobodyWaitsWhoseSegmentHasHostsForAll) {
     ++waiting;
     Case open = c;  // as if the gang started anew where it is, backup hosts included
     for (HostState& host : open.cluster.hosts) host.backup = false;
-    for (HostId host : {first, second}) open.cluster.hosts[host.index()].out = HostOut::kNotReady;
+    for (HostId host : {first, second})
+      open.cluster.hosts[host.index()].unavailable = Unavailability::kNotReady;
     std::vector<HostId> hosts = before.host_of_rank;
     ASSERT_FALSE(SomeReplacement(open, later.cluster, policy, lost, 0, hosts)) << Describe(c);
   }

@@ -29,7 +29,7 @@ struct Option {
   int segments = 0;
   // No way to hold them is better than this, compared in this order.
   int least_splits = 0;
-  int least_segments = 0;
+  int min_segments = 0;
 };
 
 // What is left of the first `count` segments after whole components, descending, with their places.
@@ -40,7 +40,7 @@ struct Remainders {
   int whole = 0;
 };
 
-Remainders RemaindersOf(const std::vector<int>& room, int count, int n, int most_components) {
+Remainders RemaindersOf(const std::vector<int>& room, int count, int n, int max_components) {
   Remainders out;
   for (int i = 0; i < count; ++i) {
     out.whole += room[i] / n;
@@ -50,7 +50,7 @@ Remainders RemaindersOf(const std::vector<int>& room, int count, int n, int most
                    [&](int a, int b) { return room[a] % n > room[b] % n; });
   for (int i : out.index) {
     out.values.push_back(room[i] % n);
-    if (most_components > 0) out.slots.push_back(most_components - room[i] / n);
+    if (max_components > 0) out.slots.push_back(max_components - room[i] / n);
   }
   return out;
 }
@@ -64,8 +64,8 @@ class UniformSolver {
  public:
   UniformSolver(const UniformProblem& problem, const std::vector<SegmentScore>& scores)
       : problem_(problem), scores_(scores), n_(problem.units), capacity_(problem.capacity) {
-    if (problem.most_components > 0) {
-      for (int& room : capacity_) room = std::min(room, problem.most_components * n_);
+    if (problem.max_components > 0) {
+      for (int& room : capacity_) room = std::min(room, problem.max_components * n_);
     }
     for (fabric::FabricPodId id : problem.places->fabric_pods()) {
       Pod pod;
@@ -100,7 +100,7 @@ class UniformSolver {
     UniformPlan in_each;
     if (in_pods >= wanted) in_each = SplitInPods();
     if (in_each.found || !problem_.may_cross_pods) return in_each;
-    return problem_.most_components == 0 ? CrossPods() : CrossPodsWithLimit();
+    return problem_.max_components == 0 ? CrossPods() : CrossPodsWithLimit();
   }
 
  private:
@@ -137,7 +137,7 @@ class UniformSolver {
   }
 
   Remainders FirstOf(const Pod& pod, int count) const {
-    return RemaindersOf(pod.room, count, n_, problem_.most_components);
+    return RemaindersOf(pod.room, count, n_, problem_.max_components);
   }
 
   Option OptionFor(const Pod& pod, int components) const {
@@ -151,15 +151,15 @@ class UniformSolver {
     std::int64_t sum = 0;
     int t = 0;
     while (t < count && sum < std::int64_t{1} * components * n_) sum += pod.room[t++];
-    option.least_segments = splits.proved ? 0 : t;
+    option.min_segments = splits.proved ? 0 : t;
     for (; option.found && t < count; ++t) {
       const Splits some = SplitsOf(FirstOf(pod, t), n_, components);
       const bool as_few = some.possible ? some.lower <= option.splits : !some.proved;
-      if (option.least_segments == 0 && as_few) option.least_segments = t;
+      if (option.min_segments == 0 && as_few) option.min_segments = t;
       if (some.possible && some.splits <= option.splits) break;
     }
     option.segments = t;
-    if (option.least_segments == 0) option.least_segments = t;
+    if (option.min_segments == 0) option.min_segments = t;
     return option;
   }
 
@@ -200,7 +200,7 @@ class UniformSolver {
                                   Plus(best[p + 1][x - own], option.splits, pod, option.segments));
           }
           least[p][x] = std::min(least[p][x], Plus(least[p + 1][x - own], option.least_splits, pod,
-                                                   option.least_segments));
+                                                   option.min_segments));
         }
       }
     }

@@ -27,7 +27,7 @@ struct UniformProblem {
   int units = 1;              // n, of a component
   int components = 1;         // P
   bool may_cross_pods = false;
-  int most_components = 0;  // that may take part in one segment; 0: any number
+  int max_components = 0;  // that may take part in one segment; 0: any number
 };
 
 struct UniformPiece {

@@ -73,13 +73,13 @@ struct Shape {
   std::vector<int> capacity;
 };
 
-Shape RandomShape(Random& random, int most_room) {
+Shape RandomShape(Random& random, int max_room) {
   std::vector<std::vector<int>> hosts(1 + random.Below(3));
   for (auto& pod : hosts) pod.assign(1 + random.Below(3), 1);
   Shape shape{MakeCluster(hosts), {}};
   for (int s = 0; s < shape.cluster.places->num_segments(); ++s) {
     shape.capacity.push_back(
-        static_cast<int>(random.Below(static_cast<std::uint64_t>(most_room) + 1)));
+        static_cast<int>(random.Below(static_cast<std::uint64_t>(max_room) + 1)));
   }
   return shape;
 }
@@ -120,7 +120,7 @@ Objective Measure(const fabric::Places& places, const UniformPlan& plan, int uni
 // The same gang as a general problem: each component is one data group of single units.
 SearchProblem General(const Shape& shape, const UniformProblem& uniform) {
   SearchProblem problem;
-  problem.max_stages_per_segment = uniform.most_components;
+  problem.max_stages_per_segment = uniform.max_components;
   for (int c = 0; c < uniform.components; ++c) {
     SearchGroup group;
     for (int u = 0; u < uniform.units; ++u) {
@@ -157,7 +157,7 @@ struct Agreement {
   int exact = 0;  // of the split ones
 };
 
-// Solves at random what `most_components` limits, and the same by the general search.
+// Solves at random what `max_components` limits, and the same by the general search.
 void ExpectAgreement(std::uint64_t seed, int rounds, const std::vector<int>& limits,
                      Agreement& total) {
   Random random(seed);
@@ -167,20 +167,20 @@ void ExpectAgreement(std::uint64_t seed, int rounds, const std::vector<int>& lim
     problem.units = 1 + static_cast<int>(random.Below(4));
     problem.components = 1 + static_cast<int>(random.Below(3));
     problem.may_cross_pods = random.Below(3) == 0;
-    problem.most_components = limits[random.Below(limits.size())];
+    problem.max_components = limits[random.Below(limits.size())];
     const UniformPlan plan =
         SolveUniform(problem, std::vector<SegmentScore>(shape.capacity.size()));
     const SearchResult want = SearchSegments(General(shape, problem), {});
     ASSERT_TRUE(want.exact);
     if (!plan.found) {
       ASSERT_TRUE(!plan.exact || want.segment.empty());
-      ASSERT_TRUE(plan.exact || problem.most_components > 0);
+      ASSERT_TRUE(plan.exact || problem.max_components > 0);
       continue;
     }
     ASSERT_FALSE(want.segment.empty());
     const Objective got = Measure(*shape.cluster.places, plan, problem.units, shape.capacity);
-    if (problem.most_components > 0) {
-      ASSERT_LE(MostTogether(plan, shape.capacity.size()), problem.most_components);
+    if (problem.max_components > 0) {
+      ASSERT_LE(MostTogether(plan, shape.capacity.size()), problem.max_components);
     }
     if (plan.exact) {
       ASSERT_EQ(got, want.objective);

@@ -9,8 +9,8 @@ namespace yardmaster::plan {
 namespace {
 
 using fabric::HostId;
-using placement::HostOut;
 using placement::HostState;
+using placement::Unavailability;
 
 // GPUs of every host that preemptible gangs hold.
 std::vector<int> LentGpus(const Snapshot& snapshot) {
@@ -29,7 +29,7 @@ constexpr int kStandings = 5;
 int StandingOf(const HostState& host, int lent, bool lend_to_preemptible) {
   const int held = host.gpus - host.free_gpus;
   if (host.backup) return 0;
-  if (host.out != HostOut::kNo) return 4;
+  if (host.unavailable != Unavailability::kNo) return 4;
   if (held == 0) return 1;
   return lend_to_preemptible && held <= lent ? 2 : 3;
 }

@@ -13,8 +13,8 @@ namespace yardmaster::plan {
 namespace {
 
 using fabric::HostId;
-using placement::HostOut;
 using placement::Outcome;
+using placement::Unavailability;
 
 // One segment of ten hosts, none marked, two to be chosen.
 Snapshot Chosen(double ratio = 0, bool lend = false) {
@@ -49,9 +49,10 @@ TEST(BackupPoolTest, TheHighestFreeHostsAreChosenAndStayWhenOthersFail) {
   EXPECT_EQ(PoolOf(Chosen(0.3)), (std::vector<int>{7, 8, 9}));
   AddJob(s, "a", 4);
   Place(s, 0, {HostId(0), HostId(1), HostId(2), HostId(3)});
-  for (int down : {1, 5}) s.cluster.hosts[static_cast<std::size_t>(down)].out = HostOut::kNotReady;
+  for (int down : {1, 5})
+    s.cluster.hosts[static_cast<std::size_t>(down)].unavailable = Unavailability::kNotReady;
   EXPECT_EQ(PoolOf(s), (std::vector<int>{8, 9}));
-  s.cluster.hosts[9].out = HostOut::kCordoned;
+  s.cluster.hosts[9].unavailable = Unavailability::kCordoned;
   EXPECT_EQ(PoolOf(s), (std::vector<int>{7, 8}));
 }
 
@@ -81,7 +82,8 @@ TEST(BackupPoolTest, ARepairedHostRefillsThePool) {
   for (int h = 0; h < 8; ++h) hosts.push_back(HostId(h));
   Place(s, 0, hosts);
   // Two at once, rank 0 among them: both spares step in.
-  for (int down : {0, 5}) s.cluster.hosts[static_cast<std::size_t>(down)].out = HostOut::kNotReady;
+  for (int down : {0, 5})
+    s.cluster.hosts[static_cast<std::size_t>(down)].unavailable = Unavailability::kNotReady;
   Snapshot now = s;
   const placement::GangPlan plan = Replace(now, {0, 5});
   ASSERT_EQ(plan.outcome, Outcome::kPlaced);
@@ -91,10 +93,10 @@ TEST(BackupPoolTest, ARepairedHostRefillsThePool) {
   for (int h : {8, 9}) s.cluster.hosts[static_cast<std::size_t>(h)].free_gpus = 0;
   s.jobs[0].assignment->host_of_rank = plan.host_of_rank;
   // Nothing is left to step in, until one of them returns.
-  s.cluster.hosts[3].out = HostOut::kNotReady;
+  s.cluster.hosts[3].unavailable = Unavailability::kNotReady;
   now = s;
   EXPECT_EQ(Replace(now, {3}).outcome, Outcome::kNotNow);
-  s.cluster.hosts[5].out = HostOut::kNo;
+  s.cluster.hosts[5].unavailable = Unavailability::kNo;
   now = s;
   const placement::GangPlan again = Replace(now, {3});
   ASSERT_EQ(again.outcome, Outcome::kPlaced);
@@ -116,7 +118,7 @@ TEST(BackupPoolTest, LentHostsStayInThePoolAndAreTakenBack) {
   Place(s, 1, lent.jobs[1].gang.host_of_rank);
   for (placement::HostState& host : s.cluster.hosts) host.backup = false;
   EXPECT_EQ(PoolOf(s), (std::vector<int>{8, 9}));
-  s.cluster.hosts[2].out = HostOut::kNotReady;
+  s.cluster.hosts[2].unavailable = Unavailability::kNotReady;
   s.jobs[0].lost_ranks = {2};
   ApplyBackupPolicy(s);
   const auto back = PlanTakeBack(s, 0);
@@ -132,7 +134,7 @@ TEST(BackupPoolTest, TheSizeOfThePoolDependsOnNobodysState) {
     Snapshot s = Chosen(0, random.Below(2) == 0);
     for (placement::HostState& host : s.cluster.hosts) {
       if (random.Below(3) == 0) host.free_gpus = static_cast<std::int16_t>(random.Below(9));
-      if (random.Below(4) == 0) host.out = HostOut::kNotReady;
+      if (random.Below(4) == 0) host.unavailable = Unavailability::kNotReady;
     }
     EXPECT_EQ(PoolOf(s).size(), 2u);
     EXPECT_EQ(PoolOf(s), PoolOf(s));

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "pkg/crux/problem.h"
-#include "pkg/plan/former_network.h"
+#include "pkg/plan/previous_network.h"
 #include "pkg/plan/routes.h"
 #include "pkg/plan/snapshot.h"
 #include "pkg/workload/traffic.h"

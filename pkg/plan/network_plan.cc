@@ -42,7 +42,7 @@ class NetworkPlanner {
         options_(options),
         plan_(plan),
         unusable_(Unusable(snapshot, options.input)),
-        flows_(*snapshot.network, unusable_, options.input.most_candidates),
+        flows_(*snapshot.network, unusable_, options.input.max_candidates),
         ports_(snapshot, options.input, unusable_) {}
 
   void Run() {
@@ -73,7 +73,7 @@ class NetworkPlanner {
   JobPlan& PlanOf(std::size_t j) {
     return plan_.jobs[static_cast<std::size_t>(flows_.jobs()[j].plan_index)];
   }
-  const FormerJob* FormerOf(const JobFlows& job) const {
+  const PreviousJob* PreviousOf(const JobFlows& job) const {
     if (options_.input.former == nullptr) return nullptr;
     const auto at = options_.input.former->find(
         StateOf(plan_.jobs[static_cast<std::size_t>(job.plan_index)]).job.key);
@@ -91,7 +91,7 @@ class NetworkPlanner {
     bool any = false;
     for (std::size_t j = 0; j < flows_.jobs().size(); ++j) {
       const JobFlows& job = flows_.jobs()[j];
-      const FormerJob* former = ports_.status().ok() ? FormerOf(job) : nullptr;
+      const PreviousJob* former = ports_.status().ok() ? PreviousOf(job) : nullptr;
       kept_.emplace_back(job.flows.size());
       crux::JobDecision decision;
       decision.level = -1;
@@ -122,7 +122,7 @@ class NetworkPlanner {
     plan_.network.changed_jobs = static_cast<int>(changed_.size());
   }
 
-  static bool HasOtherTraffic(const FormerJob& former, const crux::Job& now) {
+  static bool HasOtherTraffic(const PreviousJob& former, const crux::Job& now) {
     return Differs(former.bytes, BytesOf(now)) ||
            Differs(former.flop_per_iteration, now.flop_per_iteration) ||
            Differs(former.compute_seconds, now.compute_seconds);
@@ -137,13 +137,13 @@ class NetworkPlanner {
       options.previous = previous_;
       options.changed = changed_;
       if (!traffic_changed_) options.paths.hysteresis = kNeverMove;
-      options.refine.least_gain = options_.input.least_judged_gain;
+      options.refine.min_gain = options_.input.min_judged_gain;
     }
     std::int64_t choices = 0;
     for (const JobFlows& job : flows_.jobs()) {
       for (const FlowSource& flow : job.flows) choices += flow.candidates > 1 ? 1 : 0;
     }
-    if (options_.input.judge && choices <= options_.input.most_judged_flows) {
+    if (options_.input.judge && choices <= options_.input.max_judged_flows) {
       options.judge = options_.input.judge;
       plan_.network.judged = true;
     }

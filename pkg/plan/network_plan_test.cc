@@ -50,9 +50,9 @@ class NetworkPlanTest : public ::testing::Test {
     PlanOptions options;
     options.paths = true;
     options.input = input_;
-    options.input.former = &former_;
+    options.input.former = &previous_;
     Plan plan = MakePlan(snapshot_, options);
-    former_ = Remember(plan, snapshot_, former_);
+    previous_ = Remember(plan, snapshot_, previous_);
     return plan;
   }
 
@@ -104,7 +104,7 @@ class NetworkPlanTest : public ::testing::Test {
   Snapshot snapshot_;
   std::map<int, int> next_;
   NetworkInput input_;
-  FormerNetwork former_;
+  PreviousNetwork previous_;
 };
 
 TEST_F(NetworkPlanTest, AMeasuredCommunicationTimeTakesThePlaceOfWhatTheBytesTake) {
@@ -150,7 +150,7 @@ TEST_F(NetworkPlanTest, AnArrivalThatSharesLinksMovesNobodysConnections) {
 
 TEST_F(NetworkPlanTest, PortsAloneAreEnoughToKeepThem) {
   const Plan before = Next();
-  for (auto& [key, job] : former_) {
+  for (auto& [key, job] : previous_) {
     for (auto& [flow_key, flow] : job.flows) flow.links.clear();
   }
   const Plan after = Next();

@@ -13,9 +13,9 @@ namespace yardmaster::plan {
 namespace {
 
 using fabric::HostId;
-using placement::HostOut;
 using placement::Outcome;
 using placement::ReasonCode;
+using placement::Unavailability;
 
 PlanOptions Options(int preemptions = 0) {
   PlanOptions options;
@@ -46,7 +46,8 @@ std::vector<HostId> Hosts(int first, int count) {
 std::vector<int> Replaced(Snapshot s, const std::vector<int>& lost) {
   s.jobs[0].lost_ranks = lost;
   for (int rank : lost) {
-    s.cluster.hosts[s.jobs[0].assignment->host_of_rank[rank].index()].out = HostOut::kNotReady;
+    s.cluster.hosts[s.jobs[0].assignment->host_of_rank[rank].index()].unavailable =
+        Unavailability::kNotReady;
   }
   return HostsOf(Of(MakePlan(s, Options()), 0).gang);
 }
@@ -84,14 +85,14 @@ TEST(PlacementPageTest, ThePoolRefills) {
   Place(s, 0, Hosts(0, 8));
   EXPECT_EQ(PoolOf(s), (std::vector<int>{8, 9}));
   // h1 fails, h8 steps in.
-  s.cluster.hosts[1].out = HostOut::kNotReady;
+  s.cluster.hosts[1].unavailable = Unavailability::kNotReady;
   s.cluster.hosts[1].free_gpus = 8;
   s.cluster.hosts[8].free_gpus = 0;
   s.jobs[0].assignment->host_of_rank[1] = HostId(8);
   EXPECT_THAT(PoolOf(s), testing::Contains(9));
   EXPECT_THAT(PoolOf(s), testing::Not(testing::Contains(1)));
   // h1 is repaired.
-  s.cluster.hosts[1].out = HostOut::kNo;
+  s.cluster.hosts[1].unavailable = Unavailability::kNo;
   EXPECT_EQ(PoolOf(s), (std::vector<int>{1, 9}));
   // The gang ends.
   s.jobs.clear();
@@ -121,7 +122,7 @@ TEST(PlacementPageTest, SparesAreLentToPreemptibleJobsAndTakenBack) {
   EXPECT_EQ(HostsOf(Of(lent, 1).gang), std::vector<int>{3});
   EXPECT_TRUE(Of(lent, 1).uses_backup);
   Place(s, 1, {HostId(3)});
-  s.cluster.hosts[0].out = HostOut::kNotReady;
+  s.cluster.hosts[0].unavailable = Unavailability::kNotReady;
   s.jobs[0].lost_ranks = {0};
   EXPECT_EQ(PlanTakeBack(s, 0)->victims, std::vector<int>{1});
 }

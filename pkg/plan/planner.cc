@@ -73,7 +73,7 @@ class Planner {
       out.gang.outcome = Outcome::kNever;
       for (const std::string& problem : state(job).problems) {
         out.gang.reasons.push_back(
-            {placement::ReasonCode::kInvalid, workload::Within::kFabric, 1, problem});
+            {placement::ReasonCode::kInvalid, workload::TopologyLevel::kFabric, 1, problem});
       }
       return out;
     }
@@ -126,13 +126,13 @@ class Planner {
     for (int owner : owners) names.push_back(state(owner).job.key.text());
     const auto count = [](const auto& set) { return static_cast<std::int64_t>(set.size()); };
     using placement::ReasonCode;
-    using workload::Within;
-    return {{ReasonCode::kWaitsForTurn, Within::kFabric, count(hosts),
+    using workload::TopologyLevel;
+    return {{ReasonCode::kWaitsForTurn, TopologyLevel::kFabric, count(hosts),
              StrCat("waits for its turn: it would fit with ", Count(count(hosts), "host"),
                     " kept for ", Join(names, ", "), ", which goes first")},
-            {ReasonCode::kWaitsForTurn, Within::kFabricPod, count(pods),
+            {ReasonCode::kWaitsForTurn, TopologyLevel::kFabricPod, count(pods),
              StrCat("they are in ", Count(count(pods), "fabric pod"))},
-            {ReasonCode::kWaitsForTurn, Within::kSegment, count(segments),
+            {ReasonCode::kWaitsForTurn, TopologyLevel::kSegment, count(segments),
              StrCat("and ", Count(count(segments), "segment"))}};
   }
 

@@ -20,8 +20,8 @@
 #include "pkg/crux/refine.h"
 #include "pkg/fabric/link_path.h"
 #include "pkg/placement/gang_planner.h"
-#include "pkg/plan/former_network.h"
 #include "pkg/plan/preemption.h"
+#include "pkg/plan/previous_network.h"
 #include "pkg/plan/queue.h"
 #include "pkg/plan/snapshot.h"
 
@@ -31,7 +31,7 @@ namespace yardmaster::plan {
 struct NetworkInput {
   // What holds now: jobs that did not change keep levels and ports. Null: plan from nothing. Must
   // outlive the call.
-  const FormerNetwork* former = nullptr;
+  const PreviousNetwork* former = nullptr;
   // Cables that no flow is to use although routing may (not noticed yet, held back after flapping,
   // miswired), besides Snapshot::cable_down, which routing has left.
   std::vector<fabric::CableId> avoid;
@@ -40,17 +40,17 @@ struct NetworkInput {
   // Switch roles whose hashes are not believed, and why.
   std::map<std::string, std::string> mistrusted;
   // Uplinks a flow may choose among; more are thinned out evenly.
-  int most_candidates = 128;
+  int max_candidates = 128;
   // Also predict which share of its ideal rate each job gets, where `held_levels` hold instead of
   // the planned ones.
   bool predict_shares = false;
   std::map<workload::JobKey, int> held_levels;
   // Who says how good a schedule is; empty: nobody. Used only for problems of at most
-  // `most_judged_flows` flows that have a choice.
+  // `max_judged_flows` flows that have a choice.
   crux::JudgeFactory judge;
-  std::int64_t most_judged_flows = 512;
+  std::int64_t max_judged_flows = 512;
   // A running job moves for the judge's sake only if the FLOP/s of those it meets gain this share.
-  double least_judged_gain = 0.02;
+  double min_judged_gain = 0.02;
 };
 
 struct PlanOptions {
@@ -105,7 +105,7 @@ struct PathAssignment {
   // Avoids all links between switches of this path; 0: none.
   std::uint16_t alternate_port = 0;
   FlowKey key;
-  // As in FormerFlow.
+  // As in PreviousFlow.
   std::uint16_t home_port = 0;
   fabric::LinkPath home_links;
   fabric::LinkPath wanted_links;  // where there is no port: the path Crux chose

@@ -97,7 +97,7 @@ TEST(PlannerTest, LostRanksGetBackupHosts) {
   AddJob(s, "a", 3);
   Place(s, 0, {HostId(0), HostId(1), HostId(2)});
   s.jobs[0].lost_ranks = {0};
-  s.cluster.hosts[0].out = placement::HostOut::kNotReady;
+  s.cluster.hosts[0].unavailable = placement::Unavailability::kNotReady;
   PlanOptions options;
   options.replace_lost = true;
   const Plan plan = MakePlan(s, options);
@@ -110,7 +110,8 @@ TEST(PlannerTest, LostRanksGetBackupHosts) {
 TEST(PlannerTest, PlacedJobsGetIntensityAndLevels) {
   Snapshot s = MakeSnapshot(fabric::SmallHpn(1, 2, 9));
   AddJob(s, "split", 12);
-  s.jobs[0].job.placement.data = {workload::Within::kFabricPod, workload::Mode::kRequired};
+  s.jobs[0].job.placement.data = {workload::TopologyLevel::kFabricPod,
+                                  workload::Enforcement::kRequired};
   AddJob(s, "small", 1);
   const Plan plan = MakePlan(s);
   ASSERT_TRUE(Of(plan, 0).network && Of(plan, 1).network);

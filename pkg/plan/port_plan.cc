@@ -43,7 +43,7 @@ repac::Flow Start(const FlowSource& source, const repac::Connection& wish, int c
   return flow;
 }
 
-void Count(const PathAssignment& path, const FormerFlow* former, NetworkReport& report) {
+void Count(const PathAssignment& path, const PreviousFlow* former, NetworkReport& report) {
   if (path.source_port == 0) ++report.unplanned_flows;
   if (former == nullptr) {
     ++report.new_flows;
@@ -64,7 +64,7 @@ PortPlan::PortPlan(const Snapshot& snapshot, const NetworkInput& input,
   for (std::size_t c = 0; c < snapshot.cable_down.size(); ++c) {
     if (snapshot.cable_down[c] != 0) down.push_back(CableId(static_cast<std::int32_t>(c)));
   }
-  world_ = std::make_unique<repac::PathWorld>(network_, *hashes, down);
+  world_ = std::make_unique<repac::ForwardingModel>(network_, *hashes, down);
   options_.avoid = input.avoid;
   for (const auto& [host, rail] : input.exclude) options_.exclude.push_back({host, rail});
   std::sort(options_.exclude.begin(), options_.exclude.end());
@@ -83,7 +83,7 @@ fabric::LinkPath PortPlan::Predict(const FlowSource& flow, std::uint16_t port) c
   return std::move(path->links);
 }
 
-KeptPath PortPlan::Keep(const FlowSource& flow, const FormerFlow& former) const {
+KeptPath PortPlan::Keep(const FlowSource& flow, const PreviousFlow& former) const {
   KeptPath kept;
   const auto fits = [&](std::uint16_t port, std::uint16_t alternate, fabric::LinkPath links) {
     if (!Whole(links)) return false;
@@ -112,7 +112,7 @@ bool PortPlan::Excluded(const FlowSource& flow) const {
   return out(flow.from.host, flow.from.rail) || out(flow.to.host, flow.to.rail);
 }
 
-const FormerFlow* PortPlan::FormerOf(const workload::JobKey& job, const FlowKey& key) const {
+const PreviousFlow* PortPlan::PreviousOf(const workload::JobKey& job, const FlowKey& key) const {
   if (input_.former == nullptr) return nullptr;
   const auto at = input_.former->find(job);
   if (at == input_.former->end()) return nullptr;
@@ -155,7 +155,7 @@ void PortPlan::Run(const std::vector<JobFlows>& jobs,
       const FlowSource& source = jobs[j].flows[f];
       const workload::Connection& c =
           jobs[j].connections[static_cast<std::size_t>(source.connection)];
-      const FormerFlow* former = FormerOf(key, source.key());
+      const PreviousFlow* former = PreviousOf(key, source.key());
       PathAssignment path =
           Record(source, source.route(solution.jobs[j].paths[f]), ports.flows[at++], former);
       path.job = job;
@@ -168,7 +168,7 @@ void PortPlan::Run(const std::vector<JobFlows>& jobs,
 }
 
 PathAssignment PortPlan::Record(const FlowSource& source, const Route& wanted,
-                                const repac::Flow& flow, const FormerFlow* former) const {
+                                const repac::Flow& flow, const PreviousFlow* former) const {
   PathAssignment path;
   path.key = source.key();
   path.from = flow.planned() ? flow.src : source.from;

@@ -36,7 +36,7 @@ class PortPlan {
 
   // Errors: hashes that cannot be compiled; nothing else may then be called.
   absl::Status status() const { return status_; }
-  KeptPath Keep(const FlowSource& flow, const FormerFlow& former) const;
+  KeptPath Keep(const FlowSource& flow, const PreviousFlow& former) const;
   // Fills plan.paths and counts in plan.network. kept[job][flow] and solution are in the order of
   // `jobs`.
   void Run(const std::vector<JobFlows>& jobs, const std::vector<std::vector<KeptPath>>& kept,
@@ -47,8 +47,8 @@ class PortPlan {
   fabric::LinkPath Predict(const FlowSource& flow, std::uint16_t port) const;
   bool Excluded(const FlowSource& flow) const;
   PathAssignment Record(const FlowSource& flow, const Route& wanted, const repac::Flow& port,
-                        const FormerFlow* former) const;
-  const FormerFlow* FormerOf(const workload::JobKey& job, const FlowKey& key) const;
+                        const PreviousFlow* former) const;
+  const PreviousFlow* PreviousOf(const workload::JobKey& job, const FlowKey& key) const;
 
   const Snapshot& snapshot_;
   const NetworkInput& input_;
@@ -56,7 +56,7 @@ class PortPlan {
   const std::vector<std::uint8_t>& unusable_;
   repac::PathOptions options_;
   absl::Status status_;
-  std::unique_ptr<repac::PathWorld> world_;
+  std::unique_ptr<repac::ForwardingModel> world_;
 };
 
 }  // namespace yardmaster::plan

@@ -33,7 +33,7 @@ class Preemptor {
         plans_left_(max_plans),
         attempt_(std::move(attempt)) {
     for (const placement::HostState& host : snapshot.cluster.hosts) {
-      if (host.out == placement::HostOut::kNo) free_gpus_ += host.free_gpus;
+      if (host.unavailable == placement::Unavailability::kNo) free_gpus_ += host.free_gpus;
     }
   }
 

@@ -14,7 +14,7 @@ namespace {
 
 using fabric::HostId;
 using placement::Outcome;
-using workload::Within;
+using workload::TopologyLevel;
 
 std::vector<HostId> Hosts(int first, int count) {
   std::vector<HostId> hosts;
@@ -35,7 +35,8 @@ TEST(PreemptionTest, FreesOneRightPlaceAtTheLeastCost) {
   AddJob(s, "c", 3);  // in segment 1
   AddJob(s, "d", 1);
   AddJob(s, "urgent", 3).job.priority = 5;
-  s.jobs[4].job.placement.data = {workload::Within::kSegment, workload::Mode::kRequired};
+  s.jobs[4].job.placement.data = {workload::TopologyLevel::kSegment,
+                                  workload::Enforcement::kRequired};
   Place(s, 0, Hosts(0, 2));
   Place(s, 1, Hosts(2, 2));
   Place(s, 2, Hosts(5, 3));
@@ -53,7 +54,7 @@ TEST(PreemptionTest, NeverStopsEqualProtectedOrUselessVictims) {
   Place(s, 0, Hosts(0, 4));
   EXPECT_TRUE(PlanPreemption(s, 1)->victims.empty());  // the other segment is free
   for (int h = 5; h < 9; ++h)
-    s.cluster.hosts[static_cast<std::size_t>(h)].out = placement::HostOut::kCordoned;
+    s.cluster.hosts[static_cast<std::size_t>(h)].unavailable = placement::Unavailability::kCordoned;
   EXPECT_EQ(PlanPreemption(s, 1)->victims, std::vector<int>{0});
   s.jobs[0].may_be_preempted = false;
   EXPECT_FALSE(PlanPreemption(s, 1));
@@ -73,7 +74,7 @@ TEST(PreemptionTest, LowerPrioritiesGoFirst) {
   Place(s, 0, Hosts(0, 2));
   Place(s, 1, Hosts(5, 4));
   for (int h : {2, 3})
-    s.cluster.hosts[static_cast<std::size_t>(h)].out = placement::HostOut::kNotReady;
+    s.cluster.hosts[static_cast<std::size_t>(h)].unavailable = placement::Unavailability::kNotReady;
   EXPECT_EQ(PlanPreemption(s, 2)->victims, std::vector<int>{1});
 }
 
@@ -174,13 +175,15 @@ TEST(PreemptionTest, NoCheaperSetExists) {
     }
     for (int host = 0; host < hosts; ++host) {
       if (random.Below(4) == 0 && s.cluster.hosts[static_cast<std::size_t>(host)].free_gpus == 8) {
-        s.cluster.hosts[static_cast<std::size_t>(host)].out = placement::HostOut::kCordoned;
+        s.cluster.hosts[static_cast<std::size_t>(host)].unavailable =
+            placement::Unavailability::kCordoned;
       }
     }
     JobState& urgent = AddJob(s, "urgent", 1 + static_cast<int>(random.Below(7)));
     urgent.job.priority = 1 + static_cast<int>(random.Below(2));
-    const Within within[] = {Within::kSegment, Within::kFabricPod, Within::kFabric};
-    urgent.job.placement.data = {within[random.Below(3)], workload::Mode::kRequired};
+    const TopologyLevel within[] = {TopologyLevel::kSegment, TopologyLevel::kFabricPod,
+                                    TopologyLevel::kFabric};
+    urgent.job.placement.data = {within[random.Below(3)], workload::Enforcement::kRequired};
     const int job = static_cast<int>(s.jobs.size()) - 1;
     const auto want = CheapestByHand(s, job);
     const auto got = PlanPreemption(s, job);
@@ -202,14 +205,14 @@ TEST(PreemptionTest, SharedBudgetsAllowOneVictimButNotBoth) {
   s.budgets = {{"default/keep", 2}};
   for (const char* name : {"a", "b", "c"}) AddJob(s, name, 2).budgets = {{0, 2}};
   AddJob(s, "urgent", 2).job.priority = 1;
-  s.jobs[3].job.placement.data = {Within::kSegment, workload::Mode::kRequired};
+  s.jobs[3].job.placement.data = {TopologyLevel::kSegment, workload::Enforcement::kRequired};
   Place(s, 0, Hosts(0, 2));
   Place(s, 1, Hosts(2, 2));
   Place(s, 2, Hosts(5, 2));
   for (int h : {7, 8}) s.cluster.hosts[static_cast<std::size_t>(h)].free_gpus = 0;
   EXPECT_EQ(PlanPreemption(s, 3)->victims.size(), 1u);
   AddJob(s, "larger", 4).job.priority = 1;
-  s.jobs[4].job.placement.data = {Within::kSegment, workload::Mode::kRequired};
+  s.jobs[4].job.placement.data = {TopologyLevel::kSegment, workload::Enforcement::kRequired};
   EXPECT_FALSE(PlanPreemption(s, 4));
   s.budgets[0].allowed = 4;
   EXPECT_EQ(PlanPreemption(s, 4)->victims, (std::vector<int>{0, 1}));
@@ -260,7 +263,7 @@ TEST(PreemptionTest, LentSparesAreTakenBack) {
   AddJob(s, "guest", 1).job.preemptible = true;
   Place(s, 0, Hosts(0, 3));
   Place(s, 1, Hosts(3, 1));
-  s.cluster.hosts[1].out = placement::HostOut::kNotReady;
+  s.cluster.hosts[1].unavailable = placement::Unavailability::kNotReady;
   s.jobs[0].lost_ranks = {1};
   const auto back = PlanTakeBack(s, 0);
   ASSERT_TRUE(back);

@@ -116,7 +116,7 @@ std::optional<Reservation> Reserve(const Snapshot& snapshot, const Cluster& clus
   for (HostId id : snapshot.places->hosts()) {
     placement::HostState& host = empty.hosts[id.index()];
     empty.uplink_load[snapshot.places->segment_of(id).index()] += host.gpus - host.free_gpus;
-    if (host.out == placement::HostOut::kNo) host.free_gpus = host.gpus;
+    if (host.unavailable == placement::Unavailability::kNo) host.free_gpus = host.gpus;
   }
   return PlaceFor(snapshot, empty, job, options);
 }

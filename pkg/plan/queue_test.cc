@@ -17,7 +17,7 @@ namespace {
 using fabric::HostId;
 using placement::Outcome;
 using placement::ReasonCode;
-using workload::Within;
+using workload::TopologyLevel;
 
 const JobPlan& Of(const Plan& plan, int job) {
   return *std::find_if(plan.jobs.begin(), plan.jobs.end(),
@@ -52,13 +52,13 @@ TEST(QueueTest, AJobThatOnlyWaitsForItsTurnSaysSoWithCountsPerLevel) {
   const auto& reasons = Of(plan, 2).gang.reasons;
   ASSERT_GE(reasons.size(), 3u);
   EXPECT_EQ(reasons[0].code, ReasonCode::kWaitsForTurn);
-  EXPECT_EQ(reasons[0].level, Within::kFabric);
+  EXPECT_EQ(reasons[0].level, TopologyLevel::kFabric);
   EXPECT_EQ(reasons[0].count, 2);
   EXPECT_EQ(reasons[0].message,
             "waits for its turn: it would fit with 2 hosts kept for default/big, which goes first");
   EXPECT_EQ(reasons[1].code, ReasonCode::kWaitsForTurn);
-  EXPECT_EQ(reasons[1].level, Within::kFabricPod);
-  EXPECT_EQ(reasons[2].level, Within::kSegment);
+  EXPECT_EQ(reasons[1].level, TopologyLevel::kFabricPod);
+  EXPECT_EQ(reasons[2].level, TopologyLevel::kSegment);
   EXPECT_EQ(reasons[2].count, 1);
 }
 

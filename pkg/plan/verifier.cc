@@ -13,9 +13,9 @@ namespace {
 
 using fabric::HostId;
 using workload::Axis;
+using workload::Enforcement;
 using workload::GroupPolicy;
-using workload::Mode;
-using workload::Within;
+using workload::TopologyLevel;
 
 // More faults than these say nothing new.
 constexpr std::size_t kMostFaults = 20;
@@ -81,7 +81,8 @@ class Verifier {
       if (Keeps(rank)) continue;
       const placement::HostState& host = snapshot_.cluster.hosts[host_of_[rank].index()];
       const std::string who = StrCat("rank ", rank, " on host ", places_.name(host_of_[rank]));
-      if (host.out != placement::HostOut::kNo) Fault(StrCat(who, ": the host is out of service"));
+      if (host.unavailable != placement::Unavailability::kNo)
+        Fault(StrCat(who, ": the host is out of service"));
       if (host.backup && !may_use_backup_) Fault(StrCat(who, ": it is a backup host"));
       if (host.reserved_for >= 0 && host.reserved_for != index_) {
         Fault(StrCat(who, ": it is reserved for another job"));
@@ -127,23 +128,23 @@ class Verifier {
     return at;
   }
 
-  std::string PlaceOf(HostId host, Within within) const {
+  std::string PlaceOf(HostId host, TopologyLevel within) const {
     const fabric::SegmentId segment = places_.segment_of(host);
     switch (within) {
-      case Within::kHost:
+      case TopologyLevel::kHost:
         return places_.name(host);
-      case Within::kSegment:
+      case TopologyLevel::kSegment:
         return StrCat(places_.name(places_.fabric_pod_of(segment)), "/", places_.name(segment));
-      case Within::kFabricPod:
+      case TopologyLevel::kFabricPod:
         return places_.name(places_.fabric_pod_of(segment));
-      case Within::kFabric:
+      case TopologyLevel::kFabric:
         return "";
     }
     return "";
   }
 
   void CheckFamily(const char* name, const std::vector<Axis>& varying, const GroupPolicy& policy) {
-    if (policy.mode != Mode::kRequired || policy.within == Within::kFabric) return;
+    if (policy.mode != Enforcement::kRequired || policy.within == TopologyLevel::kFabric) return;
     std::map<std::vector<std::int64_t>, HostId> first;
     std::set<std::vector<std::int64_t>> split;
     const std::int64_t gpus = std::int64_t{1} * job_.workers * job_.gpus_per_worker;

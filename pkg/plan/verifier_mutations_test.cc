@@ -12,12 +12,12 @@ namespace yardmaster::plan {
 namespace {
 
 using fabric::HostId;
-using placement::HostOut;
+using placement::Unavailability;
 using testing::HasSubstr;
+using workload::Enforcement;
 using workload::GroupPolicy;
-using workload::Mode;
 using workload::PlacementPolicy;
-using workload::Within;
+using workload::TopologyLevel;
 
 // Two fabric pods of two segments of four hosts, the last of each a backup: hosts 0 1 2 | 4 5 6 in
 // the first pod, 8 9 10 | 12 13 14 in the second.
@@ -40,14 +40,14 @@ constexpr Family kFamilies[] = {
     {"pipeline", &workload::Parallelism::pipeline, &PlacementPolicy::pipeline}};
 
 struct Level {
-  Within within;
+  TopologyLevel within;
   const char* name;
   HostId inside;   // of host 0's place
   HostId outside;  // the next place
 };
-const Level kLevels[] = {{Within::kHost, "one host", HostId(0), HostId(1)},
-                         {Within::kSegment, "one segment", HostId(1), HostId(4)},
-                         {Within::kFabricPod, "one fabric pod", HostId(4), HostId(8)}};
+const Level kLevels[] = {{TopologyLevel::kHost, "one host", HostId(0), HostId(1)},
+                         {TopologyLevel::kSegment, "one segment", HostId(1), HostId(4)},
+                         {TopologyLevel::kFabricPod, "one fabric pod", HostId(4), HostId(8)}};
 
 // Two workers of one GPU that are one group of this family, and nothing else is limited.
 Snapshot PairOf(const Family& family) {
@@ -57,7 +57,7 @@ Snapshot PairOf(const Family& family) {
   if (family.axis == &workload::Parallelism::expert) p.data = 2;
   JobState& job = AddJob(s, "pair", p, 1);
   for (const Family& other : kFamilies) {
-    job.job.placement.*other.policy = {Within::kFabric, Mode::kPreferred};
+    job.job.placement.*other.policy = {TopologyLevel::kFabric, Enforcement::kPreferred};
   }
   return s;
 }
@@ -67,14 +67,14 @@ TEST(VerifierMutationsTest, EveryFamilyAtEveryLevelIsKeptTogether) {
     Snapshot s = PairOf(family);
     GroupPolicy& policy = s.jobs[0].job.placement.*family.policy;
     for (const Level& level : kLevels) {
-      policy = {level.within, Mode::kRequired};
+      policy = {level.within, Enforcement::kRequired};
       EXPECT_EQ(Verdict(s, {HostId(0), level.inside}), "") << family.name << level.name;
       EXPECT_THAT(Verdict(s, {HostId(0), level.outside}),
                   testing::AllOf(HasSubstr(family.name), HasSubstr(level.name)));
-      policy.mode = Mode::kPreferred;
+      policy.mode = Enforcement::kPreferred;
       EXPECT_EQ(Verdict(s, {HostId(0), level.outside}), "") << family.name << level.name;
     }
-    policy = {Within::kFabric, Mode::kRequired};
+    policy = {TopologyLevel::kFabric, Enforcement::kRequired};
     EXPECT_EQ(Verdict(s, {HostId(0), HostId(8)}), "") << family.name;
   }
 }
@@ -109,7 +109,8 @@ TEST(VerifierMutationsTest, EveryRankHasOneHost) {
 TEST(VerifierMutationsTest, EveryHostIsUsable) {
   for (std::size_t rank = 0; rank < kRight.size(); ++rank) {
     const std::size_t host = kRight[rank].index();
-    for (HostOut out : {HostOut::kNotReady, HostOut::kCordoned, HostOut::kTainted}) {
+    for (Unavailability out :
+         {Unavailability::kNotReady, Unavailability::kCordoned, Unavailability::kTainted}) {
       Snapshot s = FourWorkers();
       s.cluster.hosts[host].out = out;
       EXPECT_THAT(Verdict(s, kRight), HasSubstr("out of service"));

@@ -22,7 +22,8 @@ std::string Verdict(const Snapshot& s, const std::vector<HostId>& hosts, bool ba
 TEST(VerifierTest, NamesEveryBrokenPromise) {
   Snapshot s = MakeSnapshot(fabric::SmallHpn(1, 2, 4));  // hosts 3 and 7 are backups
   AddJob(s, "a", 2);
-  s.jobs[0].job.placement.data = {workload::Within::kSegment, workload::Mode::kRequired};
+  s.jobs[0].job.placement.data = {workload::TopologyLevel::kSegment,
+                                  workload::Enforcement::kRequired};
   EXPECT_EQ(Verdict(s, {HostId(0), HostId(1)}), "");
   EXPECT_THAT(Verdict(s, {HostId(0)}), HasSubstr("1 ranks have a host, the job has 2"));
   EXPECT_THAT(Verdict(s, {HostId(0), HostId()}), HasSubstr("rank 1 has no host"));
@@ -31,7 +32,7 @@ TEST(VerifierTest, NamesEveryBrokenPromise) {
   EXPECT_THAT(Verdict(s, {HostId(0), HostId(3)}), HasSubstr("backup host"));
   EXPECT_EQ(Verdict(s, {HostId(0), HostId(3)}, true), "");
   EXPECT_THAT(Verdict(s, {HostId(0), HostId(4)}), HasSubstr("8 groups of data split"));
-  s.cluster.hosts[1].out = placement::HostOut::kTainted;
+  s.cluster.hosts[1].unavailable = placement::Unavailability::kTainted;
   EXPECT_THAT(Verdict(s, {HostId(0), HostId(1)}), HasSubstr("out of service"));
   s.cluster.hosts[2].reserved_for = 4;
   EXPECT_THAT(Verdict(s, {HostId(0), HostId(2)}), HasSubstr("reserved"));
@@ -44,7 +45,7 @@ TEST(VerifierTest, HostsAJobKeepsAreNotCheckedAgain) {
   Snapshot s = MakeSnapshot(fabric::SmallHpn(1, 2, 4));
   AddJob(s, "a", 2);
   Place(s, 0, {HostId(0), HostId(1)});
-  s.cluster.hosts[0].out = placement::HostOut::kCordoned;
+  s.cluster.hosts[0].unavailable = placement::Unavailability::kCordoned;
   EXPECT_EQ(Verdict(s, {HostId(0), HostId(2)}), "");
   EXPECT_THAT(Verdict(s, {HostId(0), HostId(0)}), HasSubstr("GPUs are given out"));
 }

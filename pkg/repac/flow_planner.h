@@ -16,8 +16,8 @@
 
 #include "absl/container/flat_hash_map.h"
 
+#include "pkg/repac/forwarding_model.h"
 #include "pkg/repac/path_plan.h"
-#include "pkg/repac/path_world.h"
 #include "pkg/repac/plan_ledger.h"
 
 namespace yardmaster::repac {
@@ -25,7 +25,7 @@ namespace yardmaster::repac {
 class FlowPlanner {
  public:
   // `candidates`: ports tried for the links behind the first where those are hashed as well.
-  FlowPlanner(const PathWorld& world, const PlanLedger& ledger, int candidates)
+  FlowPlanner(const ForwardingModel& world, const PlanLedger& ledger, int candidates)
       : world_(world), network_(world.network()), ledger_(ledger), candidates_(candidates) {}
 
   // Gives the flow the best port there is, or the reason why there is none.
@@ -79,7 +79,7 @@ class FlowPlanner {
   std::optional<TailCost> CostOf(std::span<const LinkId> links, const Siblings& siblings) const;
   NicPort PlaneTwin(const NicPort& src, const Flow& flow) const;
 
-  const PathWorld& world_;
+  const ForwardingModel& world_;
   const fabric::Network& network_;
   const PlanLedger& ledger_;
   int candidates_;

@@ -81,8 +81,8 @@ LinkId Choose(const Group& group, const Packet& packet) {
   return group.lags[slot][group.lag_hash->Hash(packet) % group.lags[slot].size()];
 }
 
-absl::StatusOr<Path> PredictPath(const PathWorld& world, const NicPort& src, const NicPort& dst,
-                                 std::uint16_t sport) {
+absl::StatusOr<Path> PredictPath(const ForwardingModel& world, const NicPort& src,
+                                 const NicPort& dst, std::uint16_t sport) {
   const Network& network = world.network();
   YM_RETURN_IF_ERROR(CheckEnds(network, src, dst));
   Path path;
@@ -166,7 +166,7 @@ absl::Status AddTargets(const Network& network, const Group& group, SwitchId at,
 
 }  // namespace
 
-absl::StatusOr<std::vector<HopTarget>> TargetsOf(const PathWorld& world, const NicPort& src,
+absl::StatusOr<std::vector<HopTarget>> TargetsOf(const ForwardingModel& world, const NicPort& src,
                                                  const NicPort& dst,
                                                  std::span<const LinkId> links) {
   const Network& network = world.network();

@@ -1,7 +1,7 @@
 // The path one packet takes, hop by hop.
 //
 // A path is known while every switch on it either has no choice or chooses by a hash that is known;
-// the answer stops, with the reason, at the first that does not. Thread safety: as PathWorld.
+// the answer stops, with the reason, at the first that does not. Thread safety: as ForwardingModel.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 #include "absl/status/statusor.h"
 
-#include "pkg/repac/path_world.h"
+#include "pkg/repac/forwarding_model.h"
 #include "pkg/repac/port_search.h"
 
 namespace yardmaster::repac {
@@ -37,14 +37,14 @@ struct Path {
 // The path of a RoCE packet. `dst.port` only names the plane; which ToR delivers may be hashed,
 // too. Errors: InvalidArgument when the ports are in different planes; NotFound when the
 // destination cannot be reached.
-absl::StatusOr<Path> PredictPath(const PathWorld& world, const NicPort& src, const NicPort& dst,
-                                 std::uint16_t sport);
+absl::StatusOr<Path> PredictPath(const ForwardingModel& world, const NicPort& src,
+                                 const NicPort& dst, std::uint16_t sport);
 
 // What every switch of a given path has to choose, for FindPort(). `links` are the links after the
 // source ToR in order (later ones may be left out: then they are free). The conditions stop where
 // the list does. Errors: NotFound when a link is no member where it would have to be;
 // FailedPrecondition where the choice cannot be predicted.
-absl::StatusOr<std::vector<HopTarget>> TargetsOf(const PathWorld& world, const NicPort& src,
+absl::StatusOr<std::vector<HopTarget>> TargetsOf(const ForwardingModel& world, const NicPort& src,
                                                  const NicPort& dst, std::span<const LinkId> links);
 
 // The link a packet takes out of a group, or an invalid id where that cannot be told. As Decide(),
@@ -54,8 +54,8 @@ LinkId Choose(const Group& group, const Packet& packet);
 // PredictPath for those who ask a lot: calls visit(link) for every link behind the source NIC's
 // until it returns false. True when the destination was reached. REQUIRES: ports of one plane.
 template <typename Visit>
-bool WalkPath(const PathWorld& world, const NicPort& src, const NicPort& dst, std::uint16_t sport,
-              Visit visit) {
+bool WalkPath(const ForwardingModel& world, const NicPort& src, const NicPort& dst,
+              std::uint16_t sport, Visit visit) {
   const fabric::Network& network = world.network();
   if (world.WhyUnknown(src, dst)) return false;
   Packet packet = world.PacketOf(src, dst, sport);

@@ -45,7 +45,7 @@ std::vector<int> ChangedFlows(const PathPlan& before, const PathPlan& after) {
   return changed;
 }
 
-void Account(const PathWorld& world, PathPlan& plan) {
+void Account(const ForwardingModel& world, PathPlan& plan) {
   const Network& network = world.network();
   std::vector<LinkLoad> loads(static_cast<std::size_t>(network.num_links()));
   // By ToR: out, in.

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "pkg/fabric/network.h"
-#include "pkg/repac/path_world.h"
+#include "pkg/repac/forwarding_model.h"
 
 namespace yardmaster::repac {
 
@@ -85,6 +85,6 @@ struct PathPlan {
 // connections.
 std::vector<int> ChangedFlows(const PathPlan& before, const PathPlan& after);
 // Fills loads, balances and unplanned from flows.
-void Account(const PathWorld& world, PathPlan& plan);
+void Account(const ForwardingModel& world, PathPlan& plan);
 
 }  // namespace yardmaster::repac

@@ -33,7 +33,7 @@ std::vector<Flow> EmptyFlows(const std::vector<Connection>& connections) {
 
 }  // namespace
 
-PathPlan PlanPaths(const std::vector<Connection>& connections, const PathWorld& world,
+PathPlan PlanPaths(const std::vector<Connection>& connections, const ForwardingModel& world,
                    const PathOptions& options) {
   PlanRun run(connections, world, options);
   std::vector<Flow> flows = EmptyFlows(connections);

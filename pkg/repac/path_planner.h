@@ -19,8 +19,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "pkg/repac/forwarding_model.h"
 #include "pkg/repac/path_plan.h"
-#include "pkg/repac/path_world.h"
 
 namespace yardmaster::repac {
 
@@ -38,7 +38,7 @@ struct PathOptions {
 };
 
 // A plan from nothing; Replan is for what has a plan already.
-PathPlan PlanPaths(const std::vector<Connection>& connections, const PathWorld& world,
+PathPlan PlanPaths(const std::vector<Connection>& connections, const ForwardingModel& world,
                    const PathOptions& options);
 
 // The plan after something changed: cables down in `world` (routing has noticed) or in
@@ -47,6 +47,6 @@ PathPlan PlanPaths(const std::vector<Connection>& connections, const PathWorld& 
 // size), else takes its alternate port if that works, else is planned anew. Flows that nothing
 // happened to keep their ports. REQUIRES: `old` is a plan of `connections`.
 PathPlan Replan(const PathPlan& old, const std::vector<Connection>& connections,
-                const PathWorld& world, const PathOptions& options);
+                const ForwardingModel& world, const PathOptions& options);
 
 }  // namespace yardmaster::repac

@@ -27,7 +27,7 @@ bool IsSwitchLink(const Network& network, LinkId link) {
 
 // Every planned flow goes where the plan says, ports are legal and used once per pair of addresses,
 // and paths of one connection share no link between switches.
-void ExpectSound(const PathWorld& world, const PathPlan& plan) {
+void ExpectSound(const ForwardingModel& world, const PathPlan& plan) {
   const Network& network = world.network();
   std::map<std::pair<Nic, Nic>, std::set<std::uint16_t>> ports;
   std::map<std::pair<int, bool>, std::set<LinkId>> siblings;
@@ -66,7 +66,7 @@ void ExpectSound(const PathWorld& world, const PathPlan& plan) {
 
 TEST(PlanPathsTest, FlowsOfAToRTakeDifferentUplinksWhileThereAreEnough) {
   const HashedNetwork net(HpnPod(2, 24));  // 24 flows leave every ToR and plane, 60 uplinks
-  const PathWorld world = net.World();
+  const ForwardingModel world = net.ClusterState();
   const PathPlan plan = PlanPaths(Rings(*net.network, 24, 2), world, {});
   ExpectSound(world, plan);
   EXPECT_EQ(plan.unplanned, 0);
@@ -84,7 +84,7 @@ TEST(PlanPathsTest, FlowsOfAToRTakeDifferentUplinksWhileThereAreEnough) {
 TEST(PlanPathsTest, LoadsAreEqualWhenThereAreMoreFlowsThanUplinks) {
   fabric::FabricSpec spec = Hashed(fabric::SmallHpn(1, 3, 9));  // 4 uplinks
   const HashedNetwork net(spec);
-  const PathWorld world = net.World();
+  const ForwardingModel world = net.ClusterState();
   const PathPlan plan = PlanPaths(Rings(*net.network, 9, 2), world, {});
   ExpectSound(world, plan);
   for (const Balance& balance : plan.balances) {
@@ -99,7 +99,7 @@ TEST(PlanPathsTest, LoadsAreEqualWhenThereAreMoreFlowsThanUplinks) {
 
 TEST(PlanPathsTest, PlanesAreBalanced) {
   const HashedNetwork net(HpnPod(2, 4));
-  const PathWorld world = net.World();
+  const ForwardingModel world = net.ClusterState();
   const PathPlan plan = PlanPaths(Rings(*net.network, 4, 2), world, {});
   std::map<NicPort, int, bool (*)(const NicPort&, const NicPort&)> by_port(
       [](const NicPort& a, const NicPort& b) {
@@ -112,7 +112,7 @@ TEST(PlanPathsTest, PlanesAreBalanced) {
 
 TEST(PlanPathsTest, AsManyDisjointPathsAsAskedForOrAsThereAre) {
   const HashedNetwork net(Hashed(fabric::SmallHpn(1, 2, 2)));  // 4 uplinks in each of 2 planes
-  const PathWorld world = net.World();
+  const ForwardingModel world = net.ClusterState();
   Connection connection;
   connection.from = {HostId(0), 0};
   connection.to = {HostId(2), 0};
@@ -134,7 +134,7 @@ TEST(PlanPathsTest, GivenPathsAreReachedExactly) {
        {HpnPod(3, 3), Hashed(fabric::FatTree(8)), Hashed(fabric::SmallHpn(2, 2, 3)),
         Hashed(fabric::SinglePlaneHpn(1, 3, 3))}) {
     const HashedNetwork net(spec);
-    const PathWorld world = net.World();
+    const ForwardingModel world = net.ClusterState();
     std::vector<Connection> connections = Rings(*net.network, 3);
     for (Connection& connection : connections) {
       const NicPort src{connection.from.host, connection.from.rail, 0};
@@ -161,7 +161,7 @@ TEST(PlanPathsTest, WorksInEveryFabric) {
         Hashed(fabric::FatTree(4)), Hashed(fabric::FatTree(8)), Hashed(fabric::SmallHpn(3, 2, 3)),
         Hashed(fabric::StripedCore(3, 2, 2))}) {
     const HashedNetwork net(spec);
-    const PathWorld world = net.World();
+    const ForwardingModel world = net.ClusterState();
     const PathPlan plan = PlanPaths(Rings(*net.network, spec.hosts_per_segment), world, {});
     ExpectSound(world, plan);
     EXPECT_EQ(plan.unplanned, 0);
@@ -177,7 +177,7 @@ TEST(PlanPathsTest, TheLargestFlowsAreSpreadFirst) {
   const HashedNetwork net(Hashed(fabric::SmallHpn(1, 2, 9)));
   std::vector<Connection> connections = Rings(*net.network, 9);
   for (std::size_t i = 0; i < connections.size(); ++i) connections[i].bytes = i % 7 == 0 ? 100 : 1;
-  const PathWorld world = net.World();
+  const ForwardingModel world = net.ClusterState();
   const PathPlan plan = PlanPaths(connections, world, {});
   ExpectSound(world, plan);
   for (const Balance& balance : plan.balances) {
@@ -191,7 +191,7 @@ TEST(PlanPathsTest, WhatCannotBePredictedIsLeftAloneWithTheReason) {
   fabric::FabricSpec spec = HpnPod(2, 2);
   spec.ecmp_hash["tor"].group.adaptive_routing = true;
   const HashedNetwork net(spec);
-  const PathWorld world = net.World();
+  const ForwardingModel world = net.ClusterState();
   const PathPlan plan = PlanPaths(Rings(*net.network, 2), world, {});
   EXPECT_EQ(plan.unplanned, static_cast<int>(plan.flows.size()));
   for (const Flow& flow : plan.flows) {
@@ -201,7 +201,7 @@ TEST(PlanPathsTest, WhatCannotBePredictedIsLeftAloneWithTheReason) {
 
 TEST(PlanPathsTest, ExcludedNicsStayOut) {
   const HashedNetwork net(HpnPod(2, 2));
-  const PathWorld world = net.World();
+  const ForwardingModel world = net.ClusterState();
   PathOptions options;
   options.exclude = {{HostId(1), 4}};
   const PathPlan plan = PlanPaths(Rings(*net.network, 2), world, options);
@@ -214,8 +214,8 @@ TEST(PlanPathsTest, ExcludedNicsStayOut) {
 
 TEST(PlanPathsTest, IsTheSameEveryTime) {
   const HashedNetwork net(Hashed(fabric::FatTree(8)));
-  const PathWorld a = net.World();
-  const PathWorld b = net.World();
+  const ForwardingModel a = net.ClusterState();
+  const ForwardingModel b = net.ClusterState();
   const PathPlan first = PlanPaths(Rings(*net.network, 5), a, {});
   const PathPlan second = PlanPaths(Rings(*net.network, 5), b, {});
   EXPECT_TRUE(ChangedFlows(first, second).empty());
@@ -229,7 +229,7 @@ class ReplanTest : public testing::Test {
   ReplanTest()
       : net_(HpnPod(4, 6)),
         connections_(Rings(*net_.network, 6, 2)),
-        healthy_(net_.World()),
+        healthy_(net_.ClusterState()),
         plan_(PlanPaths(connections_, healthy_, {})) {}
 
   void ExpectAvoids(const PathPlan& plan, CableId cable) const {
@@ -248,7 +248,7 @@ class ReplanTest : public testing::Test {
 
   HashedNetwork net_;
   std::vector<Connection> connections_;
-  PathWorld healthy_;
+  ForwardingModel healthy_;
   PathPlan plan_;
 };
 
@@ -279,7 +279,7 @@ TEST_F(ReplanTest, BeforeRoutingNoticesOnlyTheFlowsOnTheLinkMoveToTheirAlternate
 
 TEST_F(ReplanTest, AfterTheGroupShrankFlowsKeepTheirLinksByOtherPorts) {
   const CableId lost = BusyCable();
-  const PathWorld world = net_.World({lost});
+  const ForwardingModel world = net_.ClusterState({lost});
   const PathPlan after = Replan(plan_, connections_, world, {});
   ExpectSound(world, after);
   ExpectAvoids(after, lost);
@@ -311,8 +311,8 @@ TEST_F(ReplanTest, ALostNicPortMovesItsFlowsToTheOtherPlaneInBothDirections) {
   for (bool noticed : {false, true}) {
     PathOptions options;
     if (!noticed) options.avoid = {cable};
-    const PathWorld world =
-        net_.World(noticed ? std::vector<CableId>{cable} : std::vector<CableId>());
+    const ForwardingModel world =
+        net_.ClusterState(noticed ? std::vector<CableId>{cable} : std::vector<CableId>());
     const PathPlan after = Replan(plan_, connections_, world, options);
     ExpectSound(world, after);
     ExpectAvoids(after, cable);
@@ -336,7 +336,7 @@ TEST_F(ReplanTest, ALostToRIsSurvivedInTheOtherPlane) {
                             : net_.network->switch_port_of(cable).id == tor;
     if (of_tor) down.push_back(cable);
   }
-  const PathWorld world = net_.World(down);
+  const ForwardingModel world = net_.ClusterState(down);
   const PathPlan after = Replan(plan_, connections_, world, {});
   ExpectSound(world, after);
   EXPECT_EQ(after.unplanned, 0);
@@ -347,7 +347,8 @@ TEST_F(ReplanTest, ALostToRIsSurvivedInTheOtherPlane) {
 
 TEST_F(ReplanTest, WhenTheLinkReturnsEverybodyGoesHome) {
   const CableId lost = BusyCable();
-  const PathWorld broken = net_.World({lost, net_.network->host_cable({HostId(9), 1, 1})});
+  const ForwardingModel broken =
+      net_.ClusterState({lost, net_.network->host_cable({HostId(9), 1, 1})});
   const PathPlan during = Replan(plan_, connections_, broken, {});
   EXPECT_FALSE(ChangedFlows(plan_, during).empty());
   const PathPlan after = Replan(during, connections_, healthy_, {});
@@ -363,7 +364,7 @@ TEST_F(ReplanTest, RandomFailuresOneAfterAnotherKeepThePlanSound) {
     down.push_back(CableId(
         static_cast<int>(random.Below(static_cast<std::uint64_t>(net_.network->num_cables())))));
     if (step % 3 == 2) down.erase(down.begin());
-    const PathWorld world = net_.World(down);
+    const ForwardingModel world = net_.ClusterState(down);
     plan = Replan(plan, connections_, world, {});
     ExpectSound(world, plan);
     EXPECT_EQ(plan.unplanned, 0);

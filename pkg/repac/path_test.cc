@@ -74,7 +74,7 @@ TEST(PredictPathTest, EndsAtTheDestinationInEveryFabric) {
   Random random(1);
   for (const fabric::FabricSpec& spec : AllFabrics()) {
     const HashedNetwork net(spec);
-    const PathWorld world = net.World();
+    const ForwardingModel world = net.ClusterState();
     for (int i = 0; i < 200; ++i) {
       const auto [src, dst] = RandomEnds(*net.network, random);
       const auto path = PredictPath(world, src, dst, RandomPort(random));
@@ -87,7 +87,7 @@ TEST(PredictPathTest, EndsAtTheDestinationInEveryFabric) {
 
 TEST(PredictPathTest, TheUplinkIsTheHashModuloTheMembers) {
   const HashedNetwork net(HpnPod(2, 2));
-  const PathWorld world = net.World();
+  const ForwardingModel world = net.ClusterState();
   const NicPort src{HostId(0), 3, 1};
   const NicPort dst{HostId(2), 3, 1};
   const HashModel model = *HashModel::Compile(net.network->spec().ecmp_hash.at("tor"));
@@ -109,14 +109,14 @@ TEST(PredictPathTest, TheUplinkIsTheHashModuloTheMembers) {
 
 TEST(PredictPathTest, OneSwitchJoinsNicsOfOneRailAndSegment) {
   const HashedNetwork net(HpnPod(2, 3));
-  const auto path = PredictPath(net.World(), {HostId(0), 1, 0}, {HostId(2), 1, 0}, 0xC001);
+  const auto path = PredictPath(net.ClusterState(), {HostId(0), 1, 0}, {HostId(2), 1, 0}, 0xC001);
   ASSERT_TRUE(path.ok());
   EXPECT_EQ(path->hops.size(), 1u);
 }
 
 TEST(PredictPathTest, PlanesDoNotMeet) {
   const HashedNetwork net(HpnPod(2, 2));
-  const auto path = PredictPath(net.World(), {HostId(0), 0, 0}, {HostId(2), 0, 1}, 0xC001);
+  const auto path = PredictPath(net.ClusterState(), {HostId(0), 0, 0}, {HostId(2), 0, 1}, 0xC001);
   EXPECT_EQ(path.status().code(), absl::StatusCode::kInvalidArgument);
 }
 
@@ -126,13 +126,13 @@ TEST(PredictPathTest, StopsAtTheFirstSwitchThatCannotBeTold) {
   spec.ecmp_hash["agg"].reason = "firmware unknown";
   const HashedNetwork net(spec);
   // Hosts of two fabric pods: edge, agg and core choose.
-  const auto path = PredictPath(net.World(), {HostId(0), 0, 0}, {HostId(15), 0, 0}, 0xC001);
+  const auto path = PredictPath(net.ClusterState(), {HostId(0), 0, 0}, {HostId(15), 0, 0}, 0xC001);
   ASSERT_TRUE(path.ok());
   EXPECT_FALSE(path->predictable);
   EXPECT_EQ(path->hops.size(), 1u);
   EXPECT_NE(path->reason.find("firmware unknown"), std::string::npos) << path->reason;
   // Inside one edge switch nothing is chosen, so nothing need be known.
-  const auto near = PredictPath(net.World(), {HostId(0), 0, 0}, {HostId(1), 0, 0}, 0xC001);
+  const auto near = PredictPath(net.ClusterState(), {HostId(0), 0, 0}, {HostId(1), 0, 0}, 0xC001);
   ASSERT_TRUE(near.ok());
   EXPECT_TRUE(near->predictable);
 }
@@ -142,7 +142,7 @@ TEST(PredictPathTest, ALostUplinkShrinksTheGroupOfItsToR) {
   const NicPort src{HostId(0), 0, 0};
   const NicPort dst{HostId(2), 0, 0};
   const CableId lost = net.network->up_cable(net.network->tor(src), 10);
-  const PathWorld world = net.World({lost});
+  const ForwardingModel world = net.ClusterState({lost});
   const auto path = PredictPath(world, src, dst, 0xC123);
   ASSERT_TRUE(path.ok());
   EXPECT_EQ(path->hops[0].members, 59);
@@ -158,7 +158,7 @@ TEST(PredictPathTest, OthersStopUsingAnAggThatLostTheDestinationsToR) {
   const HashedNetwork net(HpnPod(3, 2));
   const NicPort src{HostId(0), 0, 0};
   const NicPort dst{HostId(2), 0, 0};
-  const PathWorld world = net.World({net.network->up_cable(net.network->tor(dst), 7)});
+  const ForwardingModel world = net.ClusterState({net.network->up_cable(net.network->tor(dst), 7)});
   EXPECT_EQ(PredictPath(world, src, dst, 0xC001)->hops[0].members, 59);
   EXPECT_EQ(PredictPath(world, src, {HostId(4), 0, 0}, 0xC001)->hops[0].members, 60);
   Random random(2);
@@ -173,7 +173,7 @@ TEST(PredictPathTest, ALostNicPortLosesThePlaneInBothDirections) {
   const HashedNetwork net(HpnPod(2, 2));
   const NicPort lost{HostId(0), 0, 0};
   const NicPort peer{HostId(2), 0, 0};
-  const PathWorld world = net.World({net.network->host_cable(lost)});
+  const ForwardingModel world = net.ClusterState({net.network->host_cable(lost)});
   EXPECT_EQ(PredictPath(world, lost, peer, 0xC001).status().code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(PredictPath(world, peer, lost, 0xC001).status().code(), absl::StatusCode::kNotFound);
   EXPECT_TRUE(PredictPath(world, {HostId(0), 0, 1}, {HostId(2), 0, 1}, 0xC001).ok());
@@ -183,7 +183,7 @@ TEST(PredictPathTest, ALostNicPortLosesThePlaneInBothDirections) {
 TEST(PredictPathTest, WithOnePlaneTheOtherToRDelivers) {
   const HashedNetwork net(Hashed(fabric::SinglePlaneHpn(1, 2, 2)));
   const NicPort lost{HostId(2), 0, 0};
-  const PathWorld world = net.World({net.network->host_cable(lost)});
+  const ForwardingModel world = net.ClusterState({net.network->host_cable(lost)});
   Random random(3);
   for (HostId from : {HostId(0), HostId(3)}) {  // another segment, and a neighbour in its own
     for (int port : {0, 1}) {
@@ -208,7 +208,7 @@ TEST(PredictPathTest, RandomFailuresNeverLeadIntoADeadLink) {
         down.push_back(CableId(
             static_cast<int>(random.Below(static_cast<std::uint64_t>(net.network->num_cables())))));
       }
-      const PathWorld world = net.World(down);
+      const ForwardingModel world = net.ClusterState(down);
       for (int i = 0; i < 50; ++i) {
         const auto [src, dst] = RandomEnds(*net.network, random);
         const auto path = PredictPath(world, src, dst, RandomPort(random));
@@ -227,7 +227,7 @@ TEST(TargetsOfTest, EveryPredictedPathCanBeAskedFor) {
   Random random(5);
   for (const fabric::FabricSpec& spec : AllFabrics()) {
     const HashedNetwork net(spec);
-    const PathWorld world = net.World();
+    const ForwardingModel world = net.ClusterState();
     for (int i = 0; i < 20; ++i) {
       const auto [src, dst] = RandomEnds(*net.network, random);
       const auto path = PredictPath(world, src, dst, RandomPort(random));
@@ -243,7 +243,7 @@ TEST(TargetsOfTest, EveryPredictedPathCanBeAskedFor) {
 
 TEST(TargetsOfTest, RefusesAPathThatLeadsElsewhere) {
   const HashedNetwork net(HpnPod(3, 2));
-  const PathWorld world = net.World();
+  const ForwardingModel world = net.ClusterState();
   const NicPort src{HostId(0), 0, 0};
   const auto elsewhere = PredictPath(world, src, {HostId(2), 0, 0}, 0xC001);
   const auto targets = TargetsOf(world, src, {HostId(4), 0, 0},
@@ -255,7 +255,7 @@ TEST(GroupTest, UnorderedMembersAreNotTold) {
   fabric::FabricSpec spec = HpnPod(2, 2);
   spec.ecmp_hash["tor"].group.ordered = false;
   const HashedNetwork net(spec);
-  const auto path = PredictPath(net.World(), {HostId(0), 0, 0}, {HostId(2), 0, 0}, 0xC001);
+  const auto path = PredictPath(net.ClusterState(), {HostId(0), 0, 0}, {HostId(2), 0, 0}, 0xC001);
   ASSERT_TRUE(path.ok());
   EXPECT_FALSE(path->predictable);
   EXPECT_NE(path->reason.find("order"), std::string::npos);
@@ -266,7 +266,7 @@ TEST(GroupTest, WeightsRepeatMembersInPlace) {
   spec.ecmp_hash["tor"].group.weights.assign(60, 1);
   spec.ecmp_hash["tor"].group.weights[1] = 3;
   const HashedNetwork net(spec);
-  const PathWorld world = net.World();
+  const ForwardingModel world = net.ClusterState();
   const SwitchId tor = net.network->tor({HostId(0), 0, 0});
   const Group& group = world.group(tor, false, {HostId(2), 0, 0});
   ASSERT_EQ(group.slots.size(), 62u);
@@ -283,14 +283,14 @@ TEST(GroupTest, ResilientTablesAreTrustedOnlyAsFarAsTheyAreKnown) {
   const NicPort src{HostId(0), 0, 0};
   const NicPort dst{HostId(2), 0, 0};
   const HashedNetwork net(spec);
-  const auto healthy = PredictPath(net.World(), src, dst, 0xC001);
+  const auto healthy = PredictPath(net.ClusterState(), src, dst, 0xC001);
   EXPECT_TRUE(healthy->predictable);
   EXPECT_EQ(healthy->hops[0].members, 128);
   const CableId lost = net.network->up_cable(net.network->tor(src), 0);
-  EXPECT_FALSE(PredictPath(net.World({lost}), src, dst, 0xC001)->predictable);
+  EXPECT_FALSE(PredictPath(net.ClusterState({lost}), src, dst, 0xC001)->predictable);
   spec.ecmp_hash["tor"].group.resilient_table.assign(128, 5);
   const HashedNetwork known(spec);
-  const auto path = PredictPath(known.World({lost}), src, dst, 0xC001);
+  const auto path = PredictPath(known.ClusterState({lost}), src, dst, 0xC001);
   ASSERT_TRUE(path->predictable) << path->reason;
   EXPECT_EQ(path->hops[0].link, Network::up(known.network->up_cable(known.network->tor(src), 5)));
 }
@@ -299,7 +299,7 @@ TEST(GroupTest, APresetPortIgnoresTheHeaderUntilItsLinkIsLost) {
   fabric::FabricSpec spec = Hashed(fabric::FatTree(4));
   spec.ecmp_hash["agg"].group.preset_by_ingress_port = true;
   const HashedNetwork net(spec);
-  const PathWorld world = net.World();
+  const ForwardingModel world = net.ClusterState();
   const NicPort src{HostId(0), 0, 0};
   const NicPort dst{HostId(15), 0, 0};
   Random random(6);
@@ -312,7 +312,7 @@ TEST(GroupTest, APresetPortIgnoresTheHeaderUntilItsLinkIsLost) {
   EXPECT_EQ(out_by_in.size(), 2u);
   for (const auto& [in, out] : out_by_in) EXPECT_EQ(out.size(), 1u);
   const LinkId preset = *out_by_in.begin()->second.begin();
-  const PathWorld broken = net.World({Network::cable_of(preset)});
+  const ForwardingModel broken = net.ClusterState({Network::cable_of(preset)});
   for (int i = 0; i < 100; ++i) {
     const auto path = PredictPath(broken, src, dst, RandomPort(random));
     ASSERT_TRUE(path.ok() && path->predictable);
@@ -328,7 +328,7 @@ TEST(GroupTest, ParallelLinksOfALagHaveAHashOfTheirOwn) {
   spec.ecmp_hash["tor"].lag =
       std::make_shared<const fabric::HashSpec>(Rtag7(fabric::Rtag7Function::kCrc16Bisync, 77));
   const HashedNetwork net(spec);
-  const PathWorld world = net.World();
+  const ForwardingModel world = net.ClusterState();
   const NicPort src{HostId(0), 0, 0};
   const NicPort dst{HostId(2), 0, 0};
   std::set<LinkId> used;
@@ -357,12 +357,13 @@ TEST(SwitchHashesTest, ASwitchMayHaveItsOwnHash) {
   spec.ecmp_hash_overrides[name] = Rtag7(fabric::Rtag7Function::kXor16, 5);
   const HashedNetwork after(spec);
   const HashModel own = *HashModel::Compile(spec.ecmp_hash_overrides[name]);
-  const PathWorld world = after.World();
+  const ForwardingModel world = after.ClusterState();
   EXPECT_EQ(PredictPath(world, src, dst, 0xC001)->hops[0].hash,
             own.Hash(world.PacketOf(src, dst, 0xC001)));
-  EXPECT_EQ(
-      PredictPath(world, {HostId(0), 1, 0}, {HostId(2), 1, 0}, 0xC001)->hops[0].hash,
-      PredictPath(before.World(), {HostId(0), 1, 0}, {HostId(2), 1, 0}, 0xC001)->hops[0].hash);
+  EXPECT_EQ(PredictPath(world, {HostId(0), 1, 0}, {HostId(2), 1, 0}, 0xC001)->hops[0].hash,
+            PredictPath(before.ClusterState(), {HostId(0), 1, 0}, {HostId(2), 1, 0}, 0xC001)
+                ->hops[0]
+                .hash);
   spec.ecmp_hash_overrides["nowhere"] = own.spec();
   const auto places = std::make_shared<const fabric::Places>(fabric::PlacesOf(spec));
   const auto network = Network::Build(spec, places);

@@ -31,7 +31,8 @@ void JudgeHop(const Network& network, const Group& group, SwitchId at, const Pac
                          network.name(predicted), " and took ", network.name(seen));
 }
 
-void JudgePath(const PathWorld& world, const ObservedPath& path, std::vector<RoleTrust>& roles) {
+void JudgePath(const ForwardingModel& world, const ObservedPath& path,
+               std::vector<RoleTrust>& roles) {
   const Network& network = world.network();
   Packet packet = world.PacketOf(path.src, path.dst, path.source_port);
   LinkId came_by = Network::up(network.host_cable(path.src));
@@ -48,7 +49,7 @@ void JudgePath(const PathWorld& world, const ObservedPath& path, std::vector<Rol
 
 }  // namespace
 
-std::vector<RoleTrust> JudgePredictions(const PathWorld& world,
+std::vector<RoleTrust> JudgePredictions(const ForwardingModel& world,
                                         const std::vector<ObservedPath>& observed,
                                         const TrustOptions& options) {
   std::vector<RoleTrust> roles;
@@ -60,7 +61,7 @@ std::vector<RoleTrust> JudgePredictions(const PathWorld& world,
   for (RoleTrust& trust : roles) {
     if (trust.wrong + trust.foreign > 0) {
       trust.verdict = Verdict::kMistrusted;
-    } else if (trust.checked >= options.least_checked) {
+    } else if (trust.checked >= options.min_checked) {
       trust.verdict = Verdict::kTrusted;
     }
   }

@@ -3,7 +3,7 @@
 // Every hop is judged on its own: what the switch should have done with the packet as it really
 // arrived, so that one wrong switch does not put those behind it in doubt. Only hops at which
 // something was hashed count. A role whose hops were wrong is not to be planned with: compile
-// SwitchHashes without it. Thread safety: as PathWorld.
+// SwitchHashes without it. Thread safety: as ForwardingModel.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "pkg/repac/path_world.h"
+#include "pkg/repac/forwarding_model.h"
 
 namespace yardmaster::repac {
 
@@ -42,11 +42,11 @@ struct RoleTrust {
 
 struct TrustOptions {
   // Hops a role must have passed to be trusted. By chance 8 hops of 60 members agree once in 10^14.
-  int least_checked = 8;
+  int min_checked = 8;
 };
 
 // One entry per tier, lowest first.
-std::vector<RoleTrust> JudgePredictions(const PathWorld& world,
+std::vector<RoleTrust> JudgePredictions(const ForwardingModel& world,
                                         const std::vector<ObservedPath>& observed,
                                         const TrustOptions& options = {});
 

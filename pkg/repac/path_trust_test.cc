@@ -13,7 +13,7 @@ namespace {
 using fabric::HostId;
 
 // What packets do in `truth`, as agents would report it.
-std::vector<ObservedPath> Observe(const PathWorld& truth, int count) {
+std::vector<ObservedPath> Observe(const ForwardingModel& truth, int count) {
   Random random(1);
   const int hosts = truth.network().places().num_hosts();
   std::vector<ObservedPath> out;
@@ -37,7 +37,7 @@ fabric::FabricSpec Spec() {
 
 TEST(JudgePredictionsTest, TruePredictionsAreTrustedOnceEnoughWasSeen) {
   const HashedNetwork net(Spec());
-  const PathWorld world = net.World();
+  const ForwardingModel world = net.ClusterState();
   const auto few = JudgePredictions(world, Observe(world, 3));
   EXPECT_EQ(few[0].verdict, Verdict::kUnknown);
   const auto many = JudgePredictions(world, Observe(world, 50));
@@ -51,12 +51,12 @@ TEST(JudgePredictionsTest, TruePredictionsAreTrustedOnceEnoughWasSeen) {
 
 TEST(JudgePredictionsTest, OnlyTheRoleThatLiesIsMistrusted) {
   const HashedNetwork net(Spec());
-  const PathWorld world = net.World();
+  const ForwardingModel world = net.ClusterState();
   for (const char* role : {"edge", "agg"}) {
     fabric::FabricSpec other = Spec();
     other.ecmp_hash[role] = Rtag7(fabric::Rtag7Function::kCrc32KoopmanHi, 99);
     const HashedNetwork truth(other);
-    const auto verdicts = JudgePredictions(world, Observe(truth.World(), 50));
+    const auto verdicts = JudgePredictions(world, Observe(truth.ClusterState(), 50));
     const auto mistrusted = Mistrusted(verdicts);
     ASSERT_EQ(mistrusted.size(), 1u) << role;
     EXPECT_EQ(mistrusted.begin()->first, role);
@@ -70,7 +70,7 @@ TEST(JudgePredictionsTest, OnlyTheRoleThatLiesIsMistrusted) {
     // Plans made after that leave the role alone.
     const auto hashes = SwitchHashes::Compile(*net.network, mistrusted);
     ASSERT_TRUE(hashes.ok());
-    const PathWorld careful(*net.network, *hashes, {});
+    const ForwardingModel careful(*net.network, *hashes, {});
     const auto path = PredictPath(careful, {HostId(0), 0, 0}, {HostId(127), 0, 0}, 0xC001);
     ASSERT_TRUE(path.ok());
     EXPECT_FALSE(path->predictable);
@@ -79,7 +79,7 @@ TEST(JudgePredictionsTest, OnlyTheRoleThatLiesIsMistrusted) {
 
 TEST(JudgePredictionsTest, ALinkThatIsNoMemberPointsAtRouting) {
   const HashedNetwork net(Spec());
-  const PathWorld world = net.World();
+  const ForwardingModel world = net.ClusterState();
   std::vector<ObservedPath> observed = Observe(world, 1);
   const SwitchId elsewhere = net.network->tor({HostId(20), 0, 0});
   observed[0].links[0] = fabric::Network::up(net.network->up_cable(elsewhere, 0));
@@ -91,7 +91,7 @@ TEST(JudgePredictionsTest, ALinkThatIsNoMemberPointsAtRouting) {
 
 TEST(JudgePredictionsTest, HopsThatDidNotAnswerAreNotJudged) {
   const HashedNetwork net(Spec());
-  const PathWorld world = net.World();
+  const ForwardingModel world = net.ClusterState();
   std::vector<ObservedPath> observed = Observe(world, 30);
   for (ObservedPath& path : observed) path.links[1] = LinkId();
   const auto verdicts = JudgePredictions(world, observed);

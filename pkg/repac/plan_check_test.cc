@@ -167,7 +167,7 @@ TEST(PlanCheckTest, PlansAreWhatTheReferenceSays) {
   for (const fabric::FabricSpec& spec : Fabrics()) {
     SCOPED_TRACE(spec.name);
     const HashedNetwork net(spec);
-    const PathWorld world = net.World();
+    const ForwardingModel world = net.ClusterState();
     for (int round = 0; round < 3; ++round) {
       const auto connections = RandomConnections(*net.network, 40, random);
       const PathPlan plan = PlanPaths(connections, world, {});
@@ -179,7 +179,7 @@ TEST(PlanCheckTest, PlansAreWhatTheReferenceSays) {
 TEST(PlanCheckTest, BothDirectionsAndBothPlanesOfARingCarryTheSame) {
   const HashedNetwork net(HpnPod(2, 6));
   const auto connections = Rings(*net.network, 6, 2);
-  const PathPlan plan = PlanPaths(connections, net.World(), {});
+  const PathPlan plan = PlanPaths(connections, net.ClusterState(), {});
   Check(*net.network, connections, plan, {});
   std::map<std::tuple<HostId, int, int>, int> sent;
   std::map<std::tuple<HostId, int, int>, int> received;
@@ -200,7 +200,7 @@ TEST(PlanCheckTest, AnAddressPairRunsOutOfDisjointPathsBeforeItRepeatsAPort) {
   connection.paths = 121;  // 60 uplinks in each of two planes
   PathOptions options;
   options.alternates = false;
-  const PathPlan plan = PlanPaths({connection}, net.World(), options);
+  const PathPlan plan = PlanPaths({connection}, net.ClusterState(), options);
   Check(*net.network, {connection}, plan, {});
   EXPECT_EQ(plan.unplanned, 2);
 }
@@ -211,7 +211,7 @@ TEST(PlanCheckTest, AGivenPathIsTakenExactlyOrReportedWithThePolarisation) {
   for (bool polarised : {false, true}) {
     if (polarised) spec.ecmp_hash["agg"] = Rtag7(fabric::Rtag7Function::kCrc32cLo, 99);
     const HashedNetwork net(spec);
-    const PathWorld world = net.World();
+    const ForwardingModel world = net.ClusterState();
     Connection connection;
     connection.from = {HostId(0), 0};
     connection.to = {HostId(net.network->places().num_hosts() - 1), 0};
@@ -244,7 +244,7 @@ TEST(PlanCheckTest, GroupsThatAreNoPowerOfTwoReachEveryMember) {
     fabric::FabricSpec spec = HpnPod(2, 2);
     spec.tiers[0].up_ports = spec.tiers[1].switches = uplinks;
     const HashedNetwork net(spec);
-    const PathWorld world = net.World();
+    const ForwardingModel world = net.ClusterState();
     Connection connection;
     connection.from = {HostId(1), 3};
     connection.to = {HostId(2), 3};
@@ -282,7 +282,7 @@ void Lose(const HashedNetwork& net, const std::vector<Connection>& connections,
     return std::any_of(flow.links.begin(), flow.links.end(),
                        [&down](LinkId link) { return down.count(Network::cable_of(link)) != 0; });
   };
-  const PathWorld before = net.World();
+  const ForwardingModel before = net.ClusterState();
   PathOptions avoid;
   avoid.avoid = lost;
   const PathPlan moved = Replan(plan, connections, before, avoid);
@@ -294,7 +294,7 @@ void Lose(const HashedNetwork& net, const std::vector<Connection>& connections,
     EXPECT_EQ(plan.flows[i].source_port, moved.flows[i].source_port);
     EXPECT_EQ(plan.flows[i].src, moved.flows[i].src);
   }
-  const PathWorld after = net.World(lost);
+  const ForwardingModel after = net.ClusterState(lost);
   const PathPlan settled = Replan(moved, connections, after, {});
   Check(network, connections, settled, down);
   EXPECT_EQ(settled.unplanned, 0);
@@ -318,7 +318,7 @@ TEST(PlanCheckTest, LossesMoveWhoTheyHitAndNobodyElse) {
     const HashedNetwork net(spec);
     const Network& network = *net.network;
     const auto connections = Rings(network, spec.hosts_per_segment, 1);
-    const PathPlan plan = PlanPaths(connections, net.World(), {});
+    const PathPlan plan = PlanPaths(connections, net.ClusterState(), {});
     const SwitchId tor = network.tor({HostId(1), 0, 0});
     {
       SCOPED_TRACE("uplink");
@@ -344,7 +344,7 @@ TEST(PlanCheckTest, APlaneIsLostInBothDirectionsForANicThatLostItsPort) {
   const HashedNetwork net(HpnPod(2, 4));
   const auto connections = Rings(*net.network, 4, 2);
   const CableId lost = net.network->host_cable({HostId(0), 0, 0});
-  const PathPlan plan = PlanPaths(connections, net.World({lost}), {});
+  const PathPlan plan = PlanPaths(connections, net.ClusterState({lost}), {});
   EXPECT_EQ(plan.unplanned, 0);
   for (const Flow& flow : plan.flows) {
     const bool out = flow.src.host == HostId(0) && flow.src.rail == 0;
@@ -363,12 +363,12 @@ TEST(PlanCheckTest, AResilientGroupKeepsPortsOnceItsTableIsKnown) {
   const HashedNetwork whole(spec);
   auto connections = Rings(*whole.network, 3, 1);
   for (Connection& connection : connections) connection.plane = 0;
-  const PathPlan plan = PlanPaths(connections, whole.World(), {});
+  const PathPlan plan = PlanPaths(connections, whole.ClusterState(), {});
   EXPECT_EQ(plan.unplanned, 0);
   const SwitchId tor = whole.network->tor({HostId(0), 0, 0});
   const CableId lost = whole.network->up_cable(tor, 1);
   // Without a table nobody knows which buckets the switch refilled how.
-  const PathPlan blind = Replan(plan, connections, whole.World({lost}), {});
+  const PathPlan blind = Replan(plan, connections, whole.ClusterState({lost}), {});
   int lost_sight = 0;
   for (const Flow& flow : blind.flows) {
     lost_sight += !flow.planned() && whole.network->tor(flow.src) == tor ? 1 : 0;
@@ -382,7 +382,7 @@ TEST(PlanCheckTest, AResilientGroupKeepsPortsOnceItsTableIsKnown) {
     rule.resilient_table.push_back(b % 4 == 1 ? (b / 4) % 3 * 2 % 4 : b % 4);
   for (int& member : rule.resilient_table) member = member == 1 ? 3 : member;
   const HashedNetwork reported(spec);
-  const PathPlan after = Replan(plan, connections, reported.World({lost}), {});
+  const PathPlan after = Replan(plan, connections, reported.ClusterState({lost}), {});
   EXPECT_EQ(after.unplanned, 0);
   for (std::size_t i = 0; i < plan.flows.size(); ++i) {
     const Flow& was = plan.flows[i];
@@ -398,7 +398,8 @@ TEST(PlanCheckTest, SprayingNicsAndUnknownAddressesGetNoPorts) {
   fabric::FabricSpec spec = HpnPod(2, 2);
   spec.nic_spraying = true;
   const HashedNetwork spraying(spec);
-  for (const Flow& flow : PlanPaths(Rings(*spraying.network, 2, 1), spraying.World(), {}).flows) {
+  for (const Flow& flow :
+       PlanPaths(Rings(*spraying.network, 2, 1), spraying.ClusterState(), {}).flows) {
     EXPECT_FALSE(flow.planned());
     EXPECT_NE(flow.reason.find("spec.host.nicSpraying"), std::string::npos) << flow.reason;
   }
@@ -409,7 +410,7 @@ TEST(PlanCheckTest, SprayingNicsAndUnknownAddressesGetNoPorts) {
   const auto network = Network::Build(
       spec, std::make_shared<const fabric::Places>(*fabric::Places::Build(std::move(hosts))));
   ASSERT_TRUE(network.ok());
-  const PathWorld world(*network, *SwitchHashes::Compile(*network), {});
+  const ForwardingModel world(*network, *SwitchHashes::Compile(*network), {});
   const auto connections = Rings(*network, 1, 1);
   for (const Flow& flow : PlanPaths(connections, world, {}).flows) {
     const bool unknown = flow.src.host == HostId(1) || flow.dst.host == HostId(1);

@@ -14,7 +14,7 @@ std::int64_t SiblingKey(const Flow& flow) {
 
 }  // namespace
 
-PlanLedger::PlanLedger(const std::vector<Connection>& connections, const PathWorld& world,
+PlanLedger::PlanLedger(const std::vector<Connection>& connections, const ForwardingModel& world,
                        const std::vector<CableId>& avoid)
     : connections_(connections),
       world_(world),

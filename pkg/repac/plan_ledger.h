@@ -12,8 +12,8 @@
 
 #include "absl/container/flat_hash_map.h"
 
+#include "pkg/repac/forwarding_model.h"
 #include "pkg/repac/path_plan.h"
-#include "pkg/repac/path_world.h"
 #include "pkg/repac/port_search.h"
 
 namespace yardmaster::repac {
@@ -21,7 +21,7 @@ namespace yardmaster::repac {
 class PlanLedger {
  public:
   // `avoid`: cables that no path may use though routing may.
-  PlanLedger(const std::vector<Connection>& connections, const PathWorld& world,
+  PlanLedger(const std::vector<Connection>& connections, const ForwardingModel& world,
              const std::vector<CableId>& avoid);
 
   const Connection& connection_of(const Flow& flow) const {
@@ -49,7 +49,7 @@ class PlanLedger {
   std::uint64_t PairKey(const Flow& flow) const;
 
   const std::vector<Connection>& connections_;
-  const PathWorld& world_;
+  const ForwardingModel& world_;
   std::vector<char> avoid_;    // by cable
   std::vector<double> bytes_;  // by link
   absl::flat_hash_map<std::uint64_t, UsedPorts> used_;

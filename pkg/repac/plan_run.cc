@@ -8,7 +8,7 @@ namespace yardmaster::repac {
 
 using fabric::Network;
 
-PlanRun::PlanRun(const std::vector<Connection>& connections, const PathWorld& world,
+PlanRun::PlanRun(const std::vector<Connection>& connections, const ForwardingModel& world,
                  const PathOptions& options)
     : ledger(connections, world, options.avoid),
       planner(world, ledger, options.candidates),
@@ -91,7 +91,7 @@ void SetHome(Flow& flow) {
   flow.home_links = flow.links;
 }
 
-PathPlan Finish(std::vector<Flow> flows, const PathWorld& world, const PathOptions& options) {
+PathPlan Finish(std::vector<Flow> flows, const ForwardingModel& world, const PathOptions& options) {
   PathPlan plan;
   plan.flows = std::move(flows);
   plan.fabric_generation = options.fabric_generation;

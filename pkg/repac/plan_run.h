@@ -13,7 +13,7 @@
 namespace yardmaster::repac {
 
 struct PlanRun {
-  PlanRun(const std::vector<Connection>& connections, const PathWorld& world,
+  PlanRun(const std::vector<Connection>& connections, const ForwardingModel& world,
           const PathOptions& options);
 
   const Connection& connection_of(const Flow& flow) const { return ledger.connection_of(flow); }
@@ -42,6 +42,6 @@ std::vector<int> PlanningOrder(const std::vector<Connection>& connections,
                                const std::vector<Flow>& flows);
 // Where the flow is becomes where it belongs.
 void SetHome(Flow& flow);
-PathPlan Finish(std::vector<Flow> flows, const PathWorld& world, const PathOptions& options);
+PathPlan Finish(std::vector<Flow> flows, const ForwardingModel& world, const PathOptions& options);
 
 }  // namespace yardmaster::repac

@@ -27,7 +27,7 @@ bool SharedWithSiblings(const PlanRun& run, const Flow& flow, std::span<const Li
 }
 
 // Whether `port` takes the flow from `src` over exactly these links, all of them whole.
-bool Holds(const PathWorld& world, const PlanRun& run, const Flow& flow, const NicPort& src,
+bool Holds(const ForwardingModel& world, const PlanRun& run, const Flow& flow, const NicPort& src,
            std::uint16_t port, std::span<const LinkId> links) {
   if (port == 0 || !run.ledger.IsWhole(links) || run.ledger.Taken(flow, port)) return false;
   const NicPort dst{flow.dst.host, flow.dst.rail, world.network().plane_of(src)};
@@ -39,7 +39,7 @@ bool Holds(const PathWorld& world, const PlanRun& run, const Flow& flow, const N
 }
 
 // Keeps the flow's port, or gives it back the one of its home.
-bool Keep(const PathWorld& world, const PlanRun& run, Flow& flow) {
+bool Keep(const ForwardingModel& world, const PlanRun& run, Flow& flow) {
   if (Holds(world, run, flow, flow.home_src, flow.home_port, flow.home_links)) {
     flow.src = flow.home_src;
     flow.dst = world.network().nic_port_of(Network::cable_of(flow.home_links.back()));
@@ -75,7 +75,7 @@ bool TakeAlternate(PlanRun& run, Flow& flow) {
 }  // namespace
 
 PathPlan Replan(const PathPlan& old, const std::vector<Connection>& connections,
-                const PathWorld& world, const PathOptions& options) {
+                const ForwardingModel& world, const PathOptions& options) {
   PlanRun run(connections, world, options);
   std::vector<Flow> flows = old.flows;
   std::vector<char> settled(flows.size());

@@ -78,7 +78,7 @@ class Failure {
   }
 
   // The links a packet really takes, or nothing where it gets lost.
-  LinkPath Links(const repac::PathWorld& world, const repac::Flow& flow, const NicPort& src,
+  LinkPath Links(const repac::ForwardingModel& world, const repac::Flow& flow, const NicPort& src,
                  std::uint16_t port) const {
     const NicPort dst{flow.dst.host, flow.dst.rail, world.network().plane_of(src)};
     const auto path = repac::PredictPath(world, src, dst, port);
@@ -102,7 +102,7 @@ class Failure {
   }
 
   // Tries ports until one works; before routing has noticed, at most until then. Returns the last.
-  std::uint16_t Retry(std::size_t flow, double start, const repac::PathWorld& world,
+  std::uint16_t Retry(std::size_t flow, double start, const repac::ForwardingModel& world,
                       Random& random) {
     constexpr int kMostTries = 1000;
     const repac::Flow& planned = plan_.flows[flow];
@@ -121,8 +121,8 @@ class Failure {
 
   const repac::PathPlan& plan_;
   const std::vector<repac::Connection>& connections_;
-  repac::PathWorld before_;
-  repac::PathWorld after_;
+  repac::ForwardingModel before_;
+  repac::ForwardingModel after_;
   const std::vector<CableId>& dead_;
   const FailoverTiming& timing_;
   std::vector<TransferFlow> flows_;

@@ -141,20 +141,20 @@ void PhaseJudge::AwaitBatch(Job& job, double now) {
 void PhaseJudge::DivideLevel(std::uint64_t flows) {
   while (flows != 0) {
     const Bottleneck* least = nullptr;
-    double least_share = kInfinity;
+    double min_share = kInfinity;
     for (const Bottleneck& link : links_) {
       const std::uint64_t users = link.users & flows;
       if (users == 0) continue;
       const double share = link.left / std::popcount(users);
-      if (share < least_share) {
-        least_share = share;
+      if (share < min_share) {
+        min_share = share;
         least = &link;
       }
     }
     const std::uint64_t served = least->users & flows;
-    ForEachBit(served, [&](int f) { flows_[f].rate = least_share; });
+    ForEachBit(served, [&](int f) { flows_[f].rate = min_share; });
     for (Bottleneck& link : links_) {
-      link.left = std::max(0.0, link.left - least_share * std::popcount(link.users & served));
+      link.left = std::max(0.0, link.left - min_share * std::popcount(link.users & served));
     }
     flows &= ~served;
   }

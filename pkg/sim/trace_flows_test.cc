@@ -40,8 +40,8 @@ fabric::Network SmallClos() {
   return *fabric::Network::Build(spec, std::make_shared<const fabric::Places>(*std::move(places)));
 }
 
-struct World {
-  explicit World(double nvlink_gbps)
+struct ClusterState {
+  explicit ClusterState(double nvlink_gbps)
       : network(SmallClos()), links(SpecOf(network, nvlink_gbps), 4, network.num_links()) {
     std::vector<crux::Link> all = LinksOf(network);
     links.AppendTo(all);
@@ -61,7 +61,7 @@ struct World {
 constexpr double kCompute = 1;
 constexpr double kSeconds = 0.5;  // of communication, alone
 
-JobProfile RingInside(const World& world) {
+JobProfile RingInside(const ClusterState& world) {
   JobProfile profile;
   profile.host_ring_bytes_per_gpu = kSeconds * world.links.spec().pcie_gbps * 1e9 / 8;
   return profile;
@@ -72,8 +72,8 @@ struct TestJob {
   RingJob rings;  // as they are in a ring
 };
 
-TestJob JobOn(const World& world, const std::vector<HostGpus>& places, const JobProfile& profile,
-              std::int32_t level) {
+TestJob JobOn(const ClusterState& world, const std::vector<HostGpus>& places,
+              const JobProfile& profile, std::int32_t level) {
   const JobFlows made = FlowsOf(world.network, world.links, places, profile, {});
   crux::Job job;
   job.compute_seconds = kCompute;
@@ -86,7 +86,7 @@ TestJob JobOn(const World& world, const std::vector<HostGpus>& places, const Job
 }
 
 // Iterations of each job in `seconds`; nothing is lost or made on the way, and rings give the same.
-std::vector<std::int64_t> Iterations(const World& world, const std::vector<TestJob>& jobs,
+std::vector<std::int64_t> Iterations(const ClusterState& world, const std::vector<TestJob>& jobs,
                                      double seconds) {
   Simulator simulator(world.gbps);
   std::vector<RingJob> rings;
@@ -110,7 +110,7 @@ std::vector<std::int64_t> Iterations(const World& world, const std::vector<TestJ
 }
 
 TEST(TraceFlows, TwoJobsThatShareEverySwitchOfAHostHalveItsLinks) {
-  const World world(0);
+  const ClusterState world(0);
   const JobProfile profile = RingInside(world);
   const std::vector<HostGpus> even{{0, {0, 2, 4, 6}}};
   const std::vector<HostGpus> odd{{0, {1, 3, 5, 7}}};
@@ -124,7 +124,7 @@ TEST(TraceFlows, TwoJobsThatShareEverySwitchOfAHostHalveItsLinks) {
 }
 
 TEST(TraceFlows, JobsOnSwitchesOfTheirOwnDoNotMeet) {
-  const World world(0);
+  const ClusterState world(0);
   const JobProfile profile = RingInside(world);
   const std::vector<TestJob> jobs = {JobOn(world, {{0, {0, 1, 2, 3}}}, profile, 0),
                                      JobOn(world, {{0, {4, 5, 6, 7}}}, profile, 0)};
@@ -132,7 +132,7 @@ TEST(TraceFlows, JobsOnSwitchesOfTheirOwnDoNotMeet) {
 }
 
 TEST(TraceFlows, NvlinkKeepsJobsOfOneHostApart) {
-  const World world(2400);
+  const ClusterState world(2400);
   const JobProfile profile = RingInside(world);
   const std::vector<TestJob> jobs = {JobOn(world, {{0, {0, 2, 4, 6}}}, profile, 0),
                                      JobOn(world, {{0, {1, 3, 5, 7}}}, profile, 0)};
@@ -142,7 +142,7 @@ TEST(TraceFlows, NvlinkKeepsJobsOfOneHostApart) {
 }
 
 TEST(TraceFlows, JobsOnHalvesOfTheSameHostsShareTheirNics) {
-  const World world(2400);
+  const ClusterState world(2400);
   JobProfile profile;
   profile.ring_bytes_per_gpu = kSeconds * 200e9 / 8 / 2;  // four channels carry those of eight GPUs
   const std::vector<HostGpus> even{{0, {0, 2, 4, 6}}, {1, {0, 2, 4, 6}}};
@@ -155,7 +155,7 @@ TEST(TraceFlows, JobsOnHalvesOfTheSameHostsShareTheirNics) {
 }
 
 TEST(TraceFlows, AFlowStartsAtItsGpuAndEndsAtTheNext) {
-  const World world(2400);
+  const ClusterState world(2400);
   JobProfile profile;
   profile.ring_bytes_per_gpu = 1e9;
   const std::vector<HostGpus> places{{0, {1, 5}}, {2, {3, 6}}};
@@ -177,7 +177,7 @@ TEST(TraceFlows, AFlowStartsAtItsGpuAndEndsAtTheNext) {
 }
 
 TEST(TraceFlows, HopsThatMeetNobodyAreCountedOnce) {
-  const World world(2400);
+  const ClusterState world(2400);
   JobProfile profile;
   profile.ring_bytes_per_gpu = 1e9;
   const std::vector<std::int32_t> all{0, 1, 2, 3, 4, 5, 6, 7};
@@ -191,7 +191,7 @@ TEST(TraceFlows, HopsThatMeetNobodyAreCountedOnce) {
 }
 
 TEST(TraceFlows, AHashSpreadsARingOverConnectionsAndLosesNothing) {
-  const World world(2400);
+  const ClusterState world(2400);
   JobProfile profile;
   profile.ring_bytes_per_gpu = 1e9;
   const std::vector<std::int32_t> all{0, 1, 2, 3, 4, 5, 6, 7};

@@ -15,7 +15,7 @@ std::shared_ptr<const HostLimit> HostLimits::Of(const api::NodeConstraints& cons
   return kept.limit;
 }
 
-void HostLimits::Update(const HostKeeper& hosts, const HostChanges& changes) {
+void HostLimits::Update(const HostIndex& hosts, const HostChanges& changes) {
   came_or_went_ |= std::erase_if(limits_, [](const auto& entry) {
                      return entry.second.limit.use_count() == 1;
                    }) > 0;
@@ -48,7 +48,7 @@ void HostLimits::Update(const HostKeeper& hosts, const HostChanges& changes) {
   }
 }
 
-void HostLimits::JudgeTaints(const HostKeeper& hosts, HostId host) {
+void HostLimits::JudgeTaints(const HostIndex& hosts, HostId host) {
   const api::Node* node = hosts.node(host);
   const bool repelled = node != nullptr && IsRepelled(*node, {});
   const bool tolerated =
@@ -61,7 +61,7 @@ void HostLimits::JudgeTaints(const HostKeeper& hosts, HostId host) {
   tainted_[host.index()] = tainted ? 1 : 0;
 }
 
-void HostLimits::JudgeHost(const HostKeeper& hosts, HostId host,
+void HostLimits::JudgeHost(const HostIndex& hosts, HostId host,
                            const api::NodeConstraints& constraints, Kept& kept) const {
   const api::Node* node = hosts.node(host);
   bool open = true;

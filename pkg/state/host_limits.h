@@ -12,7 +12,7 @@
 #include <memory>
 #include <vector>
 
-#include "pkg/state/host_keeper.h"
+#include "pkg/state/host_index.h"
 
 namespace yardmaster::state {
 
@@ -27,7 +27,7 @@ class HostLimits {
   // The limit of these constraints, from the next Update on. It is kept as long as somebody holds
   // it.
   std::shared_ptr<const HostLimit> Of(const api::NodeConstraints& constraints);
-  void Update(const HostKeeper& hosts, const HostChanges& changes);
+  void Update(const HostIndex& hosts, const HostChanges& changes);
   // Out for a taint.
   bool is_tainted(fabric::HostId host) const { return tainted_[host.index()] != 0; }
 
@@ -40,8 +40,8 @@ class HostLimits {
     bool differs = false;            // bits and limit->eligible
   };
 
-  void JudgeTaints(const HostKeeper& hosts, fabric::HostId host);
-  void JudgeHost(const HostKeeper& hosts, fabric::HostId host,
+  void JudgeTaints(const HostIndex& hosts, fabric::HostId host);
+  void JudgeHost(const HostIndex& hosts, fabric::HostId host,
                  const api::NodeConstraints& constraints, Kept& kept) const;
 
   std::map<api::NodeConstraints, Kept> limits_;

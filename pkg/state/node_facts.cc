@@ -86,11 +86,12 @@ HostFacts FactsOf(const api::Node& node, const fabric::FabricSpec& spec) {
   out.state.free_gpus = out.state.gpus;
   out.state.backup = node.backup();
   if (node.ready == std::optional<bool>(false) || node.metadata.deleted_ms) {
-    out.state.out = placement::HostOut::kNotReady;
+    out.state.unavailable = placement::Unavailability::kNotReady;
   } else if (node.unschedulable) {
-    out.state.out = placement::HostOut::kCordoned;
+    out.state.unavailable = placement::Unavailability::kCordoned;
   }
-  out.may_lose_ranks = out.state.out == placement::HostOut::kNotReady || IsEvicted(node, {});
+  out.may_lose_ranks =
+      out.state.unavailable == placement::Unavailability::kNotReady || IsEvicted(node, {});
   const auto text = api::Find(node.metadata.annotations, api::kDownPortsAnnotation);
   if (!text || text->empty()) return out;
   for (const std::string& port : Split(*text, ',')) {
@@ -107,7 +108,7 @@ HostFacts FactsOf(const api::Node& node, const fabric::FabricSpec& spec) {
 }
 
 HostFacts FactsWithoutNode() {
-  return {{0, 0, placement::HostOut::kNotReady, false, false, -1}, true, {}, {}};
+  return {{0, 0, placement::Unavailability::kNotReady, false, false, -1}, true, {}, {}};
 }
 
 bool IsUnhealthy(const api::Node& node) {

@@ -11,7 +11,7 @@
 //   order
 //      from 1.35 on and etcd has always counted); otherwise the informer wins.
 //   4. A deletion seen by the informer forgets the assumption of that life (uid).
-// Thread safety: none; owned by one WorldCache, which locks.
+// Thread safety: none; owned by one ClusterCache, which locks.
 #pragma once
 
 #include <concepts>

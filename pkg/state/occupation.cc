@@ -11,8 +11,8 @@ namespace yardmaster::state {
 using fabric::HostId;
 using workload::JobKey;
 
-void Occupation::Update(const ObjectTable<api::Pod>& pods, const HostKeeper& hosts,
-                        const HostChanges& changes, JobKeeper& jobs, std::set<JobKey>& changed) {
+void Occupation::Update(const ObjectTable<api::Pod>& pods, const HostIndex& hosts,
+                        const HostChanges& changes, JobIndex& jobs, std::set<JobKey>& changed) {
   if (changes.renumbered) Renumber(*hosts.places(), changes);
   ObjectTable<api::Pod>::Differences(pods_, pods, [&](const auto& before, const auto& after) {
     if (before != nullptr) Remove(*before, changed);

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "pkg/state/job_keeper.h"
+#include "pkg/state/job_index.h"
 
 namespace yardmaster::state {
 
@@ -23,8 +23,8 @@ class Occupation {
  public:
   // `changed`: jobs that were read again or are gone. Also sets where jobs without a Gang stand by
   // their pods, and adds jobs that were counted anew to `changed`.
-  void Update(const ObjectTable<api::Pod>& pods, const HostKeeper& hosts,
-              const HostChanges& changes, JobKeeper& jobs, std::set<workload::JobKey>& changed);
+  void Update(const ObjectTable<api::Pod>& pods, const HostIndex& hosts, const HostChanges& changes,
+              JobIndex& jobs, std::set<workload::JobKey>& changed);
   // GPUs held or promised, by HostId.
   const std::vector<std::int64_t>& held() const { return held_; }
 

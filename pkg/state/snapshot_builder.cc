@@ -9,9 +9,9 @@
 namespace yardmaster::state {
 
 using fabric::HostId;
-using placement::HostOut;
+using placement::Unavailability;
 
-plan::Snapshot SnapshotBuilder::Build(const World& world) {
+plan::Snapshot SnapshotBuilder::Build(const ClusterState& world) {
   const HostChanges changes = hosts_.Update(world);
   std::set<workload::JobKey> changed = jobs_.Update(world, hosts_, changes);
   occupation_.Update(world.pods, hosts_, changes, jobs_, changed);
@@ -50,7 +50,8 @@ void SnapshotBuilder::FillHosts(plan::Snapshot& snapshot) const {
                                          state.gpus));
     }
     state.free_gpus = static_cast<std::int16_t>(std::max<std::int64_t>(0, state.gpus - held));
-    if (state.out == HostOut::kNo && limits_.is_tainted(host)) state.out = HostOut::kTainted;
+    if (state.unavailable == Unavailability::kNo && limits_.is_tainted(host))
+      state.unavailable = Unavailability::kTainted;
   }
 }
 
@@ -62,13 +63,14 @@ void SnapshotBuilder::FindLostRanks(KeptJob& job) const {
   for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
     if (!hosts_.may_lose_ranks(hosts[rank])) continue;
     const api::Node* node = hosts_.node(hosts[rank]);
-    if (node == nullptr || hosts_.states()[hosts[rank].index()].out == HostOut::kNotReady ||
+    if (node == nullptr ||
+        hosts_.states()[hosts[rank].index()].unavailable == Unavailability::kNotReady ||
         IsEvicted(*node, job.constraints().tolerations)) {
       job.state.lost_ranks.push_back(static_cast<int>(rank));
     }
   }
 }
 
-plan::Snapshot BuildSnapshot(const World& world) { return SnapshotBuilder().Build(world); }
+plan::Snapshot BuildSnapshot(const ClusterState& world) { return SnapshotBuilder().Build(world); }
 
 }  // namespace yardmaster::state

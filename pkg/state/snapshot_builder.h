@@ -21,11 +21,11 @@
 #pragma once
 
 #include "pkg/plan/snapshot.h"
-#include "pkg/state/host_keeper.h"
+#include "pkg/state/cluster_state.h"
+#include "pkg/state/host_index.h"
 #include "pkg/state/host_limits.h"
-#include "pkg/state/job_keeper.h"
+#include "pkg/state/job_index.h"
 #include "pkg/state/occupation.h"
-#include "pkg/state/world.h"
 
 namespace yardmaster::state {
 
@@ -43,19 +43,19 @@ inline constexpr char kFinishedCondition[] = "Finished";
 // outlive it.
 class SnapshotBuilder {
  public:
-  plan::Snapshot Build(const World& world);
+  plan::Snapshot Build(const ClusterState& world);
 
  private:
   void FillHosts(plan::Snapshot& snapshot) const;
   void FindLostRanks(KeptJob& job) const;
 
-  HostKeeper hosts_;
+  HostIndex hosts_;
   HostLimits limits_;
-  JobKeeper jobs_;
+  JobIndex jobs_;
   Occupation occupation_;
 };
 
 // One snapshot, made from nothing.
-plan::Snapshot BuildSnapshot(const World& world);
+plan::Snapshot BuildSnapshot(const ClusterState& world);
 
 }  // namespace yardmaster::state

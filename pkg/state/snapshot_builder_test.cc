@@ -17,7 +17,7 @@ namespace {
 
 using fabric::HostId;
 using nlohmann::json;
-using placement::HostOut;
+using placement::Unavailability;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -83,7 +83,7 @@ class SnapshotBuilderTest : public testing::Test {
   }
 
   plan::Snapshot Build() {
-    World world;
+    ClusterState world;
     auto share = [](const auto& from, auto& to) {
       for (const auto& object : from) {
         to.Put(std::make_shared<std::decay_t<decltype(object)>>(object));
@@ -114,7 +114,7 @@ TEST_F(SnapshotBuilderTest, HostsStandWhereTheirLabelsSay) {
   EXPECT_EQ(s.places->num_hosts(), 8);
   ASSERT_NE(s.network, nullptr);
   EXPECT_THAT(s.warnings, ElementsAre());
-  EXPECT_EQ(State(s, "a0"), (placement::HostState{8, 8, HostOut::kNo, false, false, -1}));
+  EXPECT_EQ(State(s, "a0"), (placement::HostState{8, 8, Unavailability::kNo, false, false, -1}));
 }
 
 TEST_F(SnapshotBuilderTest, TheFabricsOwnLabelsAreUsed) {
@@ -135,11 +135,11 @@ TEST_F(SnapshotBuilderTest, WithoutAFabricTheDefaultLabelsCountAndThereIsNoNetwo
 
 TEST_F(SnapshotBuilderTest, DefaultsFollowTheLargestHostThatIsThere) {
   jobs_ = {Job("j", R"({"workers":4,"gpusPerWorker":4,"parallelism":{"tensor":8,"data":2}})")};
-  EXPECT_EQ(Build().jobs[0].job.placement.tensor.within, workload::Within::kHost);
+  EXPECT_EQ(Build().jobs[0].job.placement.tensor.within, workload::TopologyLevel::kHost);
   for (api::Node& n : nodes_) n.gpus = 4;
-  EXPECT_EQ(Build().jobs[0].job.placement.tensor.within, workload::Within::kSegment);
+  EXPECT_EQ(Build().jobs[0].job.placement.tensor.within, workload::TopologyLevel::kSegment);
   fabrics_.clear();
-  EXPECT_EQ(Build().jobs[0].job.placement.tensor.within, workload::Within::kSegment);
+  EXPECT_EQ(Build().jobs[0].job.placement.tensor.within, workload::TopologyLevel::kSegment);
 }
 
 TEST_F(SnapshotBuilderTest, AFabricThatDoesNotAddUpIsAWarningAndPlacementStillWorks) {
@@ -201,12 +201,12 @@ TEST_F(SnapshotBuilderTest, CordonedNotReadyAndTaintedHostsAreOut) {
   node("b1").ready.reset();
   jobs_ = {Job("a", R"({"workers":1})")};
   const plan::Snapshot s = Build();
-  EXPECT_EQ(State(s, "a0").out, HostOut::kCordoned);
-  EXPECT_EQ(State(s, "a1").out, HostOut::kNotReady);
-  EXPECT_EQ(State(s, "a2").out, HostOut::kTainted);
-  EXPECT_EQ(State(s, "a3").out, HostOut::kNo);
-  EXPECT_EQ(State(s, "b0").out, HostOut::kTainted);
-  EXPECT_EQ(State(s, "b1").out, HostOut::kNo);
+  EXPECT_EQ(State(s, "a0").out, Unavailability::kCordoned);
+  EXPECT_EQ(State(s, "a1").out, Unavailability::kNotReady);
+  EXPECT_EQ(State(s, "a2").out, Unavailability::kTainted);
+  EXPECT_EQ(State(s, "a3").out, Unavailability::kNo);
+  EXPECT_EQ(State(s, "b0").out, Unavailability::kTainted);
+  EXPECT_EQ(State(s, "b1").out, Unavailability::kNo);
   // They may come back, so they are not held against the job's template.
   EXPECT_EQ(s.jobs[0].eligible, nullptr);
 }
@@ -217,7 +217,7 @@ TEST_F(SnapshotBuilderTest, ATaintThatOneJobToleratesFencesTheOthersOut) {
            Job("x", R"({"workers":1,"template":{"spec":{"tolerations":[
                        {"key":"team","value":"x","effect":"NoSchedule"}]}}})")};
   const plan::Snapshot s = Build();
-  EXPECT_EQ(State(s, "a0").out, HostOut::kNo);
+  EXPECT_EQ(State(s, "a0").out, Unavailability::kNo);
   ASSERT_NE(s.jobs[0].eligible, nullptr);
   EXPECT_EQ((*s.jobs[0].eligible)[s.places->FindHost("a0").index()], 0);
   EXPECT_EQ((*s.jobs[0].eligible)[s.places->FindHost("a1").index()], 1);
@@ -232,7 +232,7 @@ TEST_F(SnapshotBuilderTest, BackupHostsAreMarkedByLabelOrTaintAndStayUsable) {
   EXPECT_TRUE(State(s, "a3").backup);
   EXPECT_TRUE(State(s, "b3").backup);
   EXPECT_FALSE(State(s, "b2").backup);
-  EXPECT_EQ(State(s, "b3").out, HostOut::kNo);
+  EXPECT_EQ(State(s, "b3").out, Unavailability::kNo);
 }
 
 TEST_F(SnapshotBuilderTest, EqualTemplatesShareOneMask) {
@@ -338,7 +338,7 @@ TEST_F(SnapshotBuilderTest, RanksWhoseHostIsGoneNotReadyOrEvictingAreLost) {
   const plan::Snapshot s = Build();
   EXPECT_THAT(s.jobs[0].lost_ranks, ElementsAre(0, 1, 2));
   EXPECT_TRUE(s.jobs[0].assignment->host_of_rank[0].valid());
-  EXPECT_EQ(State(s, "a0").out, HostOut::kNotReady);
+  EXPECT_EQ(State(s, "a0").out, Unavailability::kNotReady);
   EXPECT_EQ(State(s, "a0").gpus, 0);
 }
 

@@ -104,9 +104,9 @@ class History {
         return ChangeNode();
     }
   }
-  const World& world() const { return world_; }
+  const ClusterState& world() const { return world_; }
   // An earlier instant, as a cache that had missed everything since would have it.
-  void JumpTo(const World& world) { world_ = world; }
+  void JumpTo(const ClusterState& world) { world_ = world; }
   unsigned Below(unsigned n) { return static_cast<unsigned>(random_() % n); }
 
  private:
@@ -287,7 +287,7 @@ class History {
   }
 
   std::mt19937 random_;
-  World world_;
+  ClusterState world_;
   std::int64_t generation_ = 0;
 };
 
@@ -297,7 +297,7 @@ TEST(SnapshotHistoryTest, StepByStepAndFromNothingGiveTheSameSnapshot) {
     SCOPED_TRACE(StrCat("seed ", seed));
     History history(seed);
     SnapshotBuilder builder;
-    std::vector<World> past;
+    std::vector<ClusterState> past;
     for (int step = 0; step < 80; ++step) {
       SCOPED_TRACE(StrCat("step ", step));
       // Often nothing, or one object; sometimes a flock.
@@ -330,7 +330,7 @@ TEST(SnapshotHistoryTest, WhatNobodyTouchedIsSharedBetweenSnapshots) {
   for (int i = 0; i < 100; ++i) history.Step();
   SnapshotBuilder builder;
   const plan::Snapshot before = builder.Build(history.world());
-  World world = history.world();
+  ClusterState world = history.world();
   api::Pod pod;
   pod.metadata.name = "new";
   pod.node_name = before.places->name(HostId(0));

@@ -27,8 +27,8 @@ kube::Resource ResourceOf(Kind kind) {
   return kube::Pods();
 }
 
-WorldFeed::WorldFeed(kube::Client& client, WorldCache& cache, const std::vector<Kind>& kinds,
-                     Handlers handlers, kube::Timing timing) {
+ClusterFeed::ClusterFeed(kube::Client& client, ClusterCache& cache, const std::vector<Kind>& kinds,
+                         Handlers handlers, kube::Timing timing) {
   for (Kind kind : kinds) {
     auto deliver = [&cache, kind, changed = handlers.changed](const kube::ObjectPtr& object) {
       cache.Deliver(kind, *object);
@@ -55,11 +55,11 @@ WorldFeed::WorldFeed(kube::Client& client, WorldCache& cache, const std::vector<
   }
 }
 
-void WorldFeed::Start() {
+void ClusterFeed::Start() {
   for (auto& informer : informers_) informer->Start();
 }
 
-absl::Status WorldFeed::WaitForSync(std::int64_t timeout_ms) {
+absl::Status ClusterFeed::WaitForSync(std::int64_t timeout_ms) {
   for (auto& informer : informers_) {
     const absl::Status status = informer->WaitForSync(timeout_ms);
     if (!status.ok()) {
@@ -69,18 +69,18 @@ absl::Status WorldFeed::WaitForSync(std::int64_t timeout_ms) {
   return absl::OkStatus();
 }
 
-bool WorldFeed::HasSynced() const {
+bool ClusterFeed::HasSynced() const {
   return std::all_of(informers_.begin(), informers_.end(),
                      [](const auto& informer) { return informer->HasSynced(); });
 }
 
-std::int64_t WorldFeed::LastContactMs() const {
+std::int64_t ClusterFeed::LastContactMs() const {
   std::int64_t oldest = std::numeric_limits<std::int64_t>::max();
   for (const auto& informer : informers_) oldest = std::min(oldest, informer->LastContactMs());
   return informers_.empty() ? -1 : oldest;
 }
 
-void WorldFeed::Stop() {
+void ClusterFeed::Stop() {
   for (auto& informer : informers_) informer->Stop();
 }
 

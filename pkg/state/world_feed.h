@@ -1,4 +1,4 @@
-// The informers that keep a WorldCache up to date: which kinds a process reads, and when it has
+// The informers that keep a ClusterCache up to date: which kinds a process reads, and when it has
 // read all of them once. Thread safety: Start, WaitForSync and Stop from one thread. Lifetimes:
 // client, cache and timing outlive the feed.
 #pragma once
@@ -12,13 +12,13 @@
 #include "absl/status/status.h"
 
 #include "pkg/kube/informer.h"
-#include "pkg/state/world.h"
+#include "pkg/state/cluster_state.h"
 
 namespace yardmaster::state {
 
 kube::Resource ResourceOf(Kind kind);
 
-class WorldFeed {
+class ClusterFeed {
  public:
   struct Handlers {
     // After the cache has taken the object in; `deleted` with its last known state. May be empty.
@@ -27,8 +27,8 @@ class WorldFeed {
     std::function<void(Kind, const absl::Status&)> failed = {};
   };
 
-  WorldFeed(kube::Client& client, WorldCache& cache, const std::vector<Kind>& kinds,
-            Handlers handlers, kube::Timing timing);
+  ClusterFeed(kube::Client& client, ClusterCache& cache, const std::vector<Kind>& kinds,
+              Handlers handlers, kube::Timing timing);
   void Start();
   // Errors: DeadlineExceeded naming the kind that is not there yet.
   absl::Status WaitForSync(std::int64_t timeout_ms);

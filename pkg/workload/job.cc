@@ -9,7 +9,8 @@ namespace {
 // A Required group that is larger than a host can never lie within one.
 void CheckHostGroup(const GroupPolicy& policy, std::int64_t size, int gpus_per_host,
                     const char* name, std::vector<std::string>& out) {
-  if (policy.mode != Mode::kRequired || policy.within != Within::kHost || size <= gpus_per_host) {
+  if (policy.mode != Enforcement::kRequired || policy.within != TopologyLevel::kHost ||
+      size <= gpus_per_host) {
     return;
   }
   out.push_back(StrCat("spec.placement.", name, ".within: Host is Required for a group of ", size,

@@ -16,23 +16,23 @@
 namespace yardmaster::workload {
 
 // The smallest place a group of GPUs must, or should, lie in.
-enum class Within { kHost, kSegment, kFabricPod, kFabric };
-enum class Mode { kRequired, kPreferred };
+enum class TopologyLevel { kHost, kSegment, kFabricPod, kFabric };
+enum class Enforcement { kRequired, kPreferred };
 
 struct GroupPolicy {
-  Within within = Within::kFabric;
-  Mode mode = Mode::kPreferred;
+  TopologyLevel within = TopologyLevel::kFabric;
+  Enforcement mode = Enforcement::kPreferred;
   bool operator==(const GroupPolicy&) const = default;
 };
 
 // Which groups must or should lie where. Whatever is said here, the objective keeps groups as close
 // together as it can; Required adds a limit that is never crossed.
 struct PlacementPolicy {
-  GroupPolicy tensor{Within::kSegment, Mode::kRequired};
-  GroupPolicy context{Within::kSegment, Mode::kRequired};
-  GroupPolicy expert{Within::kFabricPod, Mode::kRequired};
-  GroupPolicy data{Within::kFabricPod, Mode::kRequired};
-  GroupPolicy pipeline{Within::kFabric, Mode::kPreferred};
+  GroupPolicy tensor{TopologyLevel::kSegment, Enforcement::kRequired};
+  GroupPolicy context{TopologyLevel::kSegment, Enforcement::kRequired};
+  GroupPolicy expert{TopologyLevel::kFabricPod, Enforcement::kRequired};
+  GroupPolicy data{TopologyLevel::kFabricPod, Enforcement::kRequired};
+  GroupPolicy pipeline{TopologyLevel::kFabric, Enforcement::kPreferred};
   // At most this many stages in one segment; 0: no limit.
   int max_stages_per_segment = 0;
   bool operator==(const PlacementPolicy&) const = default;

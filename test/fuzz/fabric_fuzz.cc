@@ -43,7 +43,7 @@ void CheckPaths(const fabric::Network& network) {
   Random random(1);
   std::vector<fabric::CableId> down;
   for (int round = 0; round < 2; ++round) {
-    const repac::PathWorld world(network, *hashes, down);
+    const repac::ForwardingModel world(network, *hashes, down);
     for (int i = 0; i < 8; ++i) {
       const auto pick = [&] {
         return fabric::NicPort{

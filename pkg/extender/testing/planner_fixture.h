@@ -62,7 +62,7 @@ class PlannerFixture : public ClusterFixture {
     kube::FakeClient& client() { return cluster_.client_; }
 
     PlannerFixture& cluster_;
-    state::WorldCache cache_;
+    state::ClusterCache cache_;
     GangPlanner planner_;
     std::map<state::Kind, std::map<std::string, json>> seen_;
   };

@@ -8,9 +8,9 @@ namespace yardmaster::placement {
 
 namespace {
 
+using workload::Enforcement;
 using workload::GroupPolicy;
-using workload::Mode;
-using workload::Within;
+using workload::TopologyLevel;
 
 int Pick(Random& random, const std::vector<int>& values) {
   return values[random.Below(values.size())];
@@ -26,8 +26,8 @@ void AddLimits(Random& random, bool in_hosts, workload::Job& job) {
                               &job.placement.data, &job.placement.pipeline}) {
     if (random.Below(3) == 0) continue;
     const int first = in_hosts ? 0 : 1;
-    policy->within = static_cast<Within>(first + static_cast<int>(random.Below(4 - first)));
-    policy->mode = random.Below(3) == 0 ? Mode::kRequired : Mode::kPreferred;
+    policy->within = static_cast<TopologyLevel>(first + static_cast<int>(random.Below(4 - first)));
+    policy->mode = random.Below(3) == 0 ? Enforcement::kRequired : Enforcement::kPreferred;
   }
 }
 
@@ -127,7 +127,7 @@ Case RandomCase(Random& random, const CaseLimits& limits) {
     if (static_cast<int>(random.Below(6)) < busy) {
       host.free_gpus = static_cast<std::int16_t>(random.Below(9));
     }
-    if (random.Below(12) == 0) host.out = HostOut::kCordoned;
+    if (random.Below(12) == 0) host.unavailable = Unavailability::kCordoned;
     if (random.Below(12) == 0) host.backup = true;
     if (random.Below(8) == 0) host.degraded = true;
     if (random.Below(16) == 0) host.reserved_for = 3;
@@ -156,7 +156,7 @@ Case WideCase(Random& random) {
       host.free_gpus = static_cast<std::int16_t>(random.Below(2) == 0 ? 0 : random.Below(9));
       host.free_gpus = std::min(host.free_gpus, host.gpus);
     }
-    if (random.Below(16) == 0) host.out = static_cast<HostOut>(1 + random.Below(3));
+    if (random.Below(16) == 0) host.unavailable = static_cast<Unavailability>(1 + random.Below(3));
     if (random.Below(16) == 0) host.backup = true;
     if (random.Below(8) == 0) host.degraded = true;
     if (random.Below(24) == 0) host.reserved_for = 3;
@@ -165,7 +165,7 @@ Case WideCase(Random& random) {
 }
 int RoomOf(const Case& c, fabric::HostId id) {
   const HostState& host = c.cluster.hosts[id.index()];
-  if (host.out != HostOut::kNo || host.backup || host.reserved_for >= 0) return 0;
+  if (host.unavailable != Unavailability::kNo || host.backup || host.reserved_for >= 0) return 0;
   return host.free_gpus / c.job.gpus_per_worker;
 }
 Case IrregularCase(Random& random) {
@@ -194,8 +194,8 @@ std::string Describe(const Case& c) {
   for (const GroupPolicy& policy :
        {c.job.placement.tensor, c.job.placement.context, c.job.placement.expert,
         c.job.placement.data, c.job.placement.pipeline}) {
-    text +=
-        StrCat(" ", policy.mode == Mode::kRequired ? "R" : "P", static_cast<int>(policy.within));
+    text += StrCat(" ", policy.mode == Enforcement::kRequired ? "R" : "P",
+                   static_cast<int>(policy.within));
   }
   text += " rooms";
   for (fabric::SegmentId s : c.cluster.places->segments()) {

@@ -11,9 +11,9 @@ namespace yardmaster::placement {
 
 namespace {
 
+using workload::Enforcement;
 using workload::GroupPolicy;
-using workload::Mode;
-using workload::Within;
+using workload::TopologyLevel;
 
 // One family of groups as sets of workers with their multiplicity, found GPU by GPU.
 struct Family {
@@ -55,22 +55,22 @@ std::vector<Family> FamiliesOf(const workload::Job& job) {
           FamilyOf(job, "p", p.pipeline, 2)};
 }
 
-int PlaceOf(const fabric::Places& places, fabric::HostId host, Within level) {
+int PlaceOf(const fabric::Places& places, fabric::HostId host, TopologyLevel level) {
   switch (level) {
-    case Within::kHost:
+    case TopologyLevel::kHost:
       return host.value;
-    case Within::kSegment:
+    case TopologyLevel::kSegment:
       return places.segment_of(host).value;
-    case Within::kFabricPod:
+    case TopologyLevel::kFabricPod:
       return places.fabric_pod_of(host).value;
-    case Within::kFabric:
+    case TopologyLevel::kFabric:
       return 0;
   }
   return 0;
 }
 
 int Spread(const fabric::Places& places, const std::vector<int>& workers,
-           const std::vector<fabric::HostId>& host_of, Within level) {
+           const std::vector<fabric::HostId>& host_of, TopologyLevel level) {
   std::vector<int> seen;
   for (int w : workers) {
     const int place = PlaceOf(places, host_of[static_cast<std::size_t>(w)], level);
@@ -86,16 +86,17 @@ Objective Score(const fabric::Places& places, const std::vector<Family>& familie
     if (family.kind == 2) continue;
     for (const auto& [workers, count] : family.groups) {
       const std::int64_t segments =
-          (Spread(places, workers, host_of, Within::kSegment) - 1) * count;
-      const std::int64_t pods = (Spread(places, workers, host_of, Within::kFabricPod) - 1) * count;
+          (Spread(places, workers, host_of, TopologyLevel::kSegment) - 1) * count;
+      const std::int64_t pods =
+          (Spread(places, workers, host_of, TopologyLevel::kFabricPod) - 1) * count;
       (family.kind == 0 ? o.tensor_split_segments : o.data_split_segments) += segments;
       (family.kind == 0 ? o.tensor_split_fabric_pods : o.data_split_fabric_pods) += pods;
     }
   }
   std::vector<int> all;
   for (std::size_t w = 0; w < host_of.size(); ++w) all.push_back(static_cast<int>(w));
-  o.segments = Spread(places, all, host_of, Within::kSegment);
-  o.fabric_pods = Spread(places, all, host_of, Within::kFabricPod);
+  o.segments = Spread(places, all, host_of, TopologyLevel::kSegment);
+  o.fabric_pods = Spread(places, all, host_of, TopologyLevel::kFabricPod);
   return o;
 }
 
@@ -116,7 +117,7 @@ bool StagesFit(const Case& c, const std::vector<fabric::HostId>& host_of) {
 bool GroupLimitsHold(const fabric::Places& places, const std::vector<Family>& families,
                      const std::vector<fabric::HostId>& host_of) {
   for (const Family& family : families) {
-    if (family.policy.mode != Mode::kRequired) continue;
+    if (family.policy.mode != Enforcement::kRequired) continue;
     for (const auto& [workers, count] : family.groups) {
       if (Spread(places, workers, host_of, family.policy.within) > 1) return false;
     }
@@ -131,7 +132,7 @@ bool LimitsHold(const Case& c, const std::vector<Family>& families,
 
 bool AnyWithinHost(const std::vector<Family>& families) {
   return std::any_of(families.begin(), families.end(), [](const Family& f) {
-    return f.policy.mode == Mode::kRequired && f.policy.within == Within::kHost;
+    return f.policy.mode == Enforcement::kRequired && f.policy.within == TopologyLevel::kHost;
   });
 }
 }  // namespace

@@ -38,8 +38,8 @@ HashedNetwork::HashedNetwork(const fabric::FabricSpec& spec) {
   hashes = SwitchHashes::Compile(*network).value();
 }
 
-PathWorld HashedNetwork::World(const std::vector<CableId>& down) const {
-  return PathWorld(*network, hashes, down);
+ForwardingModel HashedNetwork::ClusterState(const std::vector<CableId>& down) const {
+  return ForwardingModel(*network, hashes, down);
 }
 
 std::vector<Connection> Rings(const fabric::Network& network, int stride, int paths) {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "pkg/fabric/network.h"
+#include "pkg/repac/forwarding_model.h"
 #include "pkg/repac/path_planner.h"
-#include "pkg/repac/path_world.h"
 
 namespace yardmaster::repac {
 
@@ -22,7 +22,7 @@ fabric::FabricSpec HpnPod(int segments, int hosts);
 // A network with the hashes of its spec. Movable; worlds point into it.
 struct HashedNetwork {
   explicit HashedNetwork(const fabric::FabricSpec& spec);
-  PathWorld World(const std::vector<CableId>& down = {}) const;
+  ForwardingModel ClusterState(const std::vector<CableId>& down = {}) const;
 
   std::unique_ptr<const fabric::Network> network;
   std::shared_ptr<const SwitchHashes> hashes;

@@ -1,13 +1,13 @@
 // The decoded objects that a process works on, fed by informers, and the moments at which they
 // changed.
 //
-// One WorldCache per process. Informer threads deliver; one worker waits for changes and takes a
+// One ClusterCache per process. Informer threads deliver; one worker waits for changes and takes a
 // World, tables of objects that nobody changes any more; taking it costs next to nothing, and so
 // does finding out what differs from the World taken before (object_table.h). Objects that cannot
 // be decoded are counted and named in `World::problems`; the version before them stays, so one bad
 // object stops nothing else.
 //
-// Thread safety: all methods of WorldCache from any thread; a World is a value.
+// Thread safety: all methods of ClusterCache from any thread; a World is a value.
 #pragma once
 
 #include <condition_variable>
@@ -33,7 +33,7 @@ namespace yardmaster::state {
 
 enum class Kind { kFabric, kNode, kPod, kTrainingJob, kGang };
 
-struct World {
+struct ClusterState {
   ObjectTable<api::Fabric> fabrics;
   ObjectTable<api::Node> nodes;
   ObjectTable<api::Pod> pods;
@@ -42,7 +42,7 @@ struct World {
   std::vector<std::string> problems;  // "Pod ns/name: ..."
 };
 
-class WorldCache {
+class ClusterCache {
  public:
   // An object that an informer delivered, new or changed.
   void Deliver(Kind kind, const nlohmann::json& object);
@@ -50,7 +50,7 @@ class WorldCache {
   // What a write of ours returned: counts until the informer has caught up.
   void Assume(Kind kind, const nlohmann::json& object);
 
-  World Take() const;
+  ClusterState Take() const;
   // By "namespace/name" (a Node by its name); null when there is none. O(log objects).
   std::shared_ptr<const api::Gang> FindGang(const std::string& key) const;
   std::shared_ptr<const api::TrainingJob> FindJob(const std::string& key) const;

@@ -1,4 +1,4 @@
-#include "pkg/state/world.h"
+#include "pkg/state/cluster_state.h"
 
 #include <chrono>
 #include <utility>
@@ -13,14 +13,14 @@ namespace yardmaster::state {
 
 using nlohmann::json;
 
-void WorldCache::Changed() {
+void ClusterCache::Changed() {
   ++version_;
   changed_.notify_all();
 }
 
 template <typename T>
-void WorldCache::DeliverTo(ObjectMap<T>& map, const char* kind, const json& object,
-                           absl::StatusOr<T> decoded, bool assume) {
+void ClusterCache::DeliverTo(ObjectMap<T>& map, const char* kind, const json& object,
+                             absl::StatusOr<T> decoded, bool assume) {
   const std::string key = kube::KeyOf(object);
   std::lock_guard lock(mutex_);
   if (!decoded.ok()) {
@@ -39,7 +39,7 @@ void WorldCache::DeliverTo(ObjectMap<T>& map, const char* kind, const json& obje
   if (changed || mended) Changed();
 }
 
-void WorldCache::Deliver(Kind kind, const json& object) {
+void ClusterCache::Deliver(Kind kind, const json& object) {
   switch (kind) {
     case Kind::kFabric:
       return DeliverTo(fabrics_, "Fabric", object, api::DecodeFabric(object), false);
@@ -54,7 +54,7 @@ void WorldCache::Deliver(Kind kind, const json& object) {
   }
 }
 
-void WorldCache::Assume(Kind kind, const json& object) {
+void ClusterCache::Assume(Kind kind, const json& object) {
   if (kind == Kind::kGang) {
     DeliverTo(gangs_, "Gang", object, api::DecodeGang(object), true);
   } else if (kind == Kind::kPod) {
@@ -64,7 +64,7 @@ void WorldCache::Assume(Kind kind, const json& object) {
   }
 }
 
-void WorldCache::Remove(Kind kind, const json& object) {
+void ClusterCache::Remove(Kind kind, const json& object) {
   const bool namespaced = kind != Kind::kFabric && kind != Kind::kNode;
   std::string ns = namespaced ? kube::NamespaceOf(object) : "";
   if (namespaced && ns.empty()) ns = "default";  // as it was decoded
@@ -95,15 +95,16 @@ void WorldCache::Remove(Kind kind, const json& object) {
   if (removed) Changed();
 }
 
-World WorldCache::Take() const {
+ClusterState ClusterCache::Take() const {
   std::lock_guard lock(mutex_);
-  World world{fabrics_.All(), nodes_.All(), pods_.All(), jobs_.All(), gangs_.All(), {}};
+  ClusterState world{fabrics_.All(), nodes_.All(), pods_.All(), jobs_.All(), gangs_.All(), {}};
   for (const auto& [who, problem] : problems_) world.problems.push_back(problem);
   return world;
 }
 
 template <typename T>
-std::shared_ptr<const T> WorldCache::FindIn(const ObjectMap<T>& map, const std::string& key) const {
+std::shared_ptr<const T> ClusterCache::FindIn(const ObjectMap<T>& map,
+                                              const std::string& key) const {
   const std::string_view text = key;
   const std::size_t slash = text.find('/');
   const TableKey at = slash == text.npos ? TableKey{"", text}
@@ -112,29 +113,29 @@ std::shared_ptr<const T> WorldCache::FindIn(const ObjectMap<T>& map, const std::
   return map.All().Find(at);
 }
 
-std::shared_ptr<const api::Gang> WorldCache::FindGang(const std::string& key) const {
+std::shared_ptr<const api::Gang> ClusterCache::FindGang(const std::string& key) const {
   return FindIn(gangs_, key);
 }
 
-std::shared_ptr<const api::TrainingJob> WorldCache::FindJob(const std::string& key) const {
+std::shared_ptr<const api::TrainingJob> ClusterCache::FindJob(const std::string& key) const {
   return FindIn(jobs_, key);
 }
 
-std::shared_ptr<const api::Pod> WorldCache::FindPod(const std::string& key) const {
+std::shared_ptr<const api::Pod> ClusterCache::FindPod(const std::string& key) const {
   return FindIn(pods_, key);
 }
 
-std::shared_ptr<const api::Node> WorldCache::FindNode(const std::string& name) const {
+std::shared_ptr<const api::Node> ClusterCache::FindNode(const std::string& name) const {
   return FindIn(nodes_, name);
 }
 
-std::uint64_t WorldCache::version() const {
+std::uint64_t ClusterCache::version() const {
   std::lock_guard lock(mutex_);
   return version_;
 }
 
-std::uint64_t WorldCache::WaitForChange(std::uint64_t seen, std::int64_t max_ms,
-                                        std::stop_token stop) const {
+std::uint64_t ClusterCache::WaitForChange(std::uint64_t seen, std::int64_t max_ms,
+                                          std::stop_token stop) const {
   std::unique_lock lock(mutex_);
   changed_.wait_for(lock, stop, std::chrono::milliseconds(max_ms),
                     [&] { return version_ != seen; });

@@ -1,4 +1,4 @@
-#include "pkg/state/job_keeper.h"
+#include "pkg/state/job_index.h"
 
 #include <utility>
 
@@ -39,8 +39,8 @@ std::optional<int> KeptJob::RankOf(const api::Membership& membership) const {
   return api::RankOf(gang != nullptr ? gang->rank_bases : kWithoutGang, membership);
 }
 
-std::set<JobKey> JobKeeper::Update(const World& world, const HostKeeper& hosts,
-                                   const HostChanges& changes) {
+std::set<JobKey> JobIndex::Update(const ClusterState& world, const HostIndex& hosts,
+                                  const HostChanges& changes) {
   read_all_ = gpus_per_host_ != hosts.gpus_per_host();
   gpus_per_host_ = hosts.gpus_per_host();
   ++round_;
@@ -75,13 +75,13 @@ std::set<JobKey> JobKeeper::Update(const World& world, const HostKeeper& hosts,
   return std::move(changed_);
 }
 
-KeptJob* JobKeeper::Find(const JobKey& key) {
+KeptJob* JobIndex::Find(const JobKey& key) {
   const auto at = jobs_.find(key);
   return at == jobs_.end() ? nullptr : &at->second;
 }
 
 // The TrainingJob behind a gang, whatever the gang is called, or null.
-JobKeeper::JobPtr JobKeeper::TakeOwner(const api::Gang& gang, JobsByGang& jobs) {
+JobIndex::JobPtr JobIndex::TakeOwner(const api::Gang& gang, JobsByGang& jobs) {
   if (gang.owner.kind != api::kTrainingJobKind) return nullptr;
   const auto at =
       jobs.find({gang.metadata.namespace_name, api::GangName(gang.owner.kind, gang.owner.name)});
@@ -96,7 +96,7 @@ JobKeeper::JobPtr JobKeeper::TakeOwner(const api::Gang& gang, JobsByGang& jobs) 
 }
 
 // A Gang goes before a TrainingJob whose own Gang will have the same name one day.
-void JobKeeper::Keep(const JobKey& key, std::shared_ptr<const api::Gang> gang, JobPtr job) {
+void JobIndex::Keep(const JobKey& key, std::shared_ptr<const api::Gang> gang, JobPtr job) {
   KeptJob& kept = jobs_[key];
   if (kept.round == round_) return;
   kept.round = round_;
@@ -107,7 +107,7 @@ void JobKeeper::Keep(const JobKey& key, std::shared_ptr<const api::Gang> gang, J
   changed_.insert(key);
 }
 
-void JobKeeper::Read(const JobKey& key, KeptJob& kept) {
+void JobIndex::Read(const JobKey& key, KeptJob& kept) {
   const bool has_gang = kept.gang != nullptr;
   const auto owner_created = kept.job != nullptr ? kept.job->metadata.created_ms : 0;
   plan::JobState state;
@@ -133,7 +133,7 @@ void JobKeeper::Read(const JobKey& key, KeptJob& kept) {
 }
 
 // False when hosts of it are gone or were not known; then it is read again, name by name.
-bool JobKeeper::MoveAssignment(const HostChanges& changes, KeptJob& kept) {
+bool JobIndex::MoveAssignment(const HostChanges& changes, KeptJob& kept) {
   if (!kept.state.assignment || changes.moved_to.empty()) return false;
   std::vector<fabric::HostId> moved = kept.state.assignment->host_of_rank;
   for (fabric::HostId& host : moved) {
@@ -144,7 +144,7 @@ bool JobKeeper::MoveAssignment(const HostChanges& changes, KeptJob& kept) {
   return true;
 }
 
-void JobKeeper::ReadAssignment(const fabric::Places& places, KeptJob& kept) {
+void JobIndex::ReadAssignment(const fabric::Places& places, KeptJob& kept) {
   plan::JobState& state = kept.state;
   state.problems.resize(kept.own_problems);
   state.assignment.reset();

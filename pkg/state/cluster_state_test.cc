@@ -1,4 +1,4 @@
-#include "pkg/state/world.h"
+#include "pkg/state/cluster_state.h"
 
 #include <thread>
 
@@ -27,7 +27,7 @@ json Pod(const std::string& name, const std::string& uid, int version,
 }
 
 TEST(WorldCacheTest, AnAssumedObjectStaysUntilTheInformerIsNotOlder) {
-  WorldCache cache;
+  ClusterCache cache;
   cache.Deliver(Kind::kPod, Pod("a", "u", 5));
   cache.Assume(Kind::kPod, Pod("a", "u", 9, "n1"));
   cache.Deliver(Kind::kPod, Pod("a", "u", 7));
@@ -37,7 +37,7 @@ TEST(WorldCacheTest, AnAssumedObjectStaysUntilTheInformerIsNotOlder) {
 }
 
 TEST(WorldCacheTest, AnObjectOfANewLifeReplacesWhateverWasAssumed) {
-  WorldCache cache;
+  ClusterCache cache;
   cache.Assume(Kind::kPod, Pod("a", "old", 90, "n1"));
   cache.Deliver(Kind::kPod, Pod("a", "new", 12));
   EXPECT_EQ(cache.Take().pods.front()->metadata.uid, "new");
@@ -48,12 +48,12 @@ TEST(WorldCacheTest, AnObjectOfANewLifeReplacesWhateverWasAssumed) {
 }
 
 TEST(WorldCacheTest, AnObjectThatCannotBeDecodedIsNamedAndStopsNothing) {
-  WorldCache cache;
+  ClusterCache cache;
   json bad = Pod("bad", "u", 1);
   bad["spec"]["nodeName"] = 7;
   cache.Deliver(Kind::kPod, bad);
   cache.Deliver(Kind::kPod, Pod("good", "v", 2));
-  World world = cache.Take();
+  ClusterState world = cache.Take();
   EXPECT_EQ(world.pods.size(), 1u);
   ASSERT_EQ(world.problems.size(), 1u);
   EXPECT_EQ(world.problems[0].rfind("Pod team/bad: ", 0), 0u) << world.problems[0];
@@ -62,7 +62,7 @@ TEST(WorldCacheTest, AnObjectThatCannotBeDecodedIsNamedAndStopsNothing) {
 }
 
 TEST(WorldCacheTest, AWaiterWakesAtAChangeAndAtAStop) {
-  WorldCache cache;
+  ClusterCache cache;
   const std::uint64_t seen = cache.version();
   std::jthread feeder([&] { cache.Deliver(Kind::kPod, Pod("a", "u", 1)); });
   EXPECT_NE(cache.WaitForChange(seen, 60'000, {}), seen);
@@ -72,7 +72,7 @@ TEST(WorldCacheTest, AWaiterWakesAtAChangeAndAtAStop) {
 }
 
 TEST(WorldCacheTest, ANewVersionWithNothingNewInItWakesNobody) {
-  WorldCache cache;
+  ClusterCache cache;
   const auto node = [](int version, const char* heartbeat, bool cordoned) {
     return json{
         {"apiVersion", "v1"},

@@ -1,4 +1,4 @@
-#include "pkg/state/host_keeper.h"
+#include "pkg/state/host_index.h"
 
 #include <algorithm>
 #include <utility>
@@ -36,7 +36,7 @@ std::vector<HostId> MovedTo(const fabric::Places& before, const fabric::Places& 
 
 }  // namespace
 
-HostChanges HostKeeper::Update(const World& world) {
+HostChanges HostIndex::Update(const ClusterState& world) {
   const bool other_fabric = ChooseFabric(world.fabrics) || places_ == nullptr;
   if (other_fabric) {
     nodes_.clear();
@@ -76,7 +76,7 @@ HostChanges HostKeeper::Update(const World& world) {
 
 // Takes the first Fabric by name; the others are named in a warning. True when another spec counts
 // than before.
-bool HostKeeper::ChooseFabric(const ObjectTable<api::Fabric>& fabrics) {
+bool HostIndex::ChooseFabric(const ObjectTable<api::Fabric>& fabrics) {
   const std::shared_ptr<const api::Fabric> chosen = fabrics.empty() ? nullptr : fabrics.front();
   fabric_warnings_.clear();
   for (const auto& fabric : fabrics) {
@@ -91,7 +91,7 @@ bool HostKeeper::ChooseFabric(const ObjectTable<api::Fabric>& fabrics) {
   return !same;
 }
 
-void HostKeeper::ReadNodes(const ObjectTable<api::Node>& nodes) {
+void HostIndex::ReadNodes(const ObjectTable<api::Node>& nodes) {
   read_nodes_.clear();
   came_or_went_.clear();
   ObjectTable<api::Node>::Differences(nodes_, nodes, [&](const auto& before, const auto& after) {
@@ -116,7 +116,7 @@ void HostKeeper::ReadNodes(const ObjectTable<api::Node>& nodes) {
   nodes_ = nodes;
 }
 
-std::vector<HostPlace> HostKeeper::Missing(const api::Gang& gang) const {
+std::vector<HostPlace> HostIndex::Missing(const api::Gang& gang) const {
   std::vector<HostPlace> missing;
   for (const api::AssignmentEntry& entry : gang.status.assignments) {
     if (entry.fabric_pod.empty() || entry.segment.empty()) continue;
@@ -127,7 +127,7 @@ std::vector<HostPlace> HostKeeper::Missing(const api::Gang& gang) const {
   return missing;
 }
 
-void HostKeeper::ReadPromises(const ObjectTable<api::Gang>& gangs) {
+void HostIndex::ReadPromises(const ObjectTable<api::Gang>& gangs) {
   const auto note = [this](const api::Gang& gang, std::vector<HostPlace> now) {
     GangKey key{gang.metadata.namespace_name, gang.metadata.name};
     const auto at = missing_.find(key);
@@ -154,7 +154,7 @@ void HostKeeper::ReadPromises(const ObjectTable<api::Gang>& gangs) {
   }
 }
 
-std::vector<HostPlace> HostKeeper::CollectPlaces() {
+std::vector<HostPlace> HostIndex::CollectPlaces() {
   std::vector<HostPlace> hosts;
   hosts.reserve(place_of_node_.size());
   for (const auto& [name, node] : place_of_node_) {
@@ -173,7 +173,7 @@ std::vector<HostPlace> HostKeeper::CollectPlaces() {
 }
 
 // Two Nodes with one address would take each other's paths: neither gets any.
-void HostKeeper::DropRepeatedAddresses(std::vector<HostPlace>& hosts) {
+void HostIndex::DropRepeatedAddresses(std::vector<HostPlace>& hosts) {
   std::vector<std::pair<IpAddress, std::size_t>> owners;
   for (std::size_t h = 0; h < hosts.size(); ++h) {
     for (const IpAddress& address : hosts[h].nic_addresses) owners.push_back({address, h});
@@ -195,7 +195,7 @@ void HostKeeper::DropRepeatedAddresses(std::vector<HostPlace>& hosts) {
 }
 
 // Makes places and network anew. False when they would be what they are.
-bool HostKeeper::Renumber(bool other_fabric) {
+bool HostIndex::Renumber(bool other_fabric) {
   std::vector<HostPlace> hosts = CollectPlaces();
   if (!other_fabric && hosts == hosts_) return false;
   network_warnings_.clear();
@@ -227,7 +227,7 @@ bool HostKeeper::Renumber(bool other_fabric) {
 }
 
 // Hosts, Nodes and their places all ascend by name.
-void HostKeeper::FillAll() {
+void HostIndex::FillAll() {
   auto node = nodes_.begin();
   auto place = place_of_node_.begin();
   for (HostId host : places_->by_name()) {
@@ -241,7 +241,7 @@ void HostKeeper::FillAll() {
 }
 
 // `node`: null when it is gone or not used.
-void HostKeeper::FillHost(HostId host, std::shared_ptr<const api::Node> node) {
+void HostIndex::FillHost(HostId host, std::shared_ptr<const api::Node> node) {
   HostFacts facts = node != nullptr ? FactsOf(*node, spec_) : FactsWithoutNode();
   node_of_host_[host.index()] = std::move(node);
   states_[host.index()] = facts.state;
@@ -250,7 +250,7 @@ void HostKeeper::FillHost(HostId host, std::shared_ptr<const api::Node> node) {
   if (!facts.down_ports.empty() || !facts.warnings.empty()) noted_.emplace(host, std::move(facts));
 }
 
-void HostKeeper::MarkCables() {
+void HostIndex::MarkCables() {
   cable_down_.clear();
   if (network_ == nullptr) return;
   for (const auto& [host, facts] : noted_) {
@@ -261,7 +261,7 @@ void HostKeeper::MarkCables() {
   }
 }
 
-void HostKeeper::AppendWarnings(std::vector<std::string>& warnings) const {
+void HostIndex::AppendWarnings(std::vector<std::string>& warnings) const {
   const auto append = [&warnings](const std::vector<std::string>& more) {
     warnings.insert(warnings.end(), more.begin(), more.end());
   };

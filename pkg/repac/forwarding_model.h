@@ -86,10 +86,10 @@ struct Group {
   }
 };
 
-class PathWorld {
+class ForwardingModel {
  public:
-  PathWorld(const fabric::Network& network, std::shared_ptr<const SwitchHashes> hashes,
-            const std::vector<CableId>& down);
+  ForwardingModel(const fabric::Network& network, std::shared_ptr<const SwitchHashes> hashes,
+                  const std::vector<CableId>& down);
 
   const fabric::Network& network() const { return network_; }
   bool is_down(CableId cable) const { return down_[cable.index()] != 0; }

@@ -1,4 +1,4 @@
-#include "pkg/repac/path_world.h"
+#include "pkg/repac/forwarding_model.h"
 
 #include <algorithm>
 
@@ -82,8 +82,9 @@ const SwitchHashes::Pair& SwitchHashes::of(SwitchId id, int tier) const {
   return by_tier_[static_cast<std::size_t>(tier)];
 }
 
-PathWorld::PathWorld(const fabric::Network& network, std::shared_ptr<const SwitchHashes> hashes,
-                     const std::vector<CableId>& down)
+ForwardingModel::ForwardingModel(const fabric::Network& network,
+                                 std::shared_ptr<const SwitchHashes> hashes,
+                                 const std::vector<CableId>& down)
     : network_(network),
       hashes_(std::move(hashes)),
       down_(static_cast<std::size_t>(network.num_cables())) {
@@ -106,7 +107,7 @@ PathWorld::PathWorld(const fabric::Network& network, std::shared_ptr<const Switc
   }
 }
 
-std::uint16_t PathWorld::ingress_port(LinkId link) const {
+std::uint16_t ForwardingModel::ingress_port(LinkId link) const {
   if (down_ports_.empty()) return 0;
   const CableId cable = fabric::Network::cable_of(link);
   if (!fabric::Network::is_down(link)) return down_ports_[cable.index()];
@@ -116,7 +117,8 @@ std::uint16_t PathWorld::ingress_port(LinkId link) const {
   return static_cast<std::uint16_t>(below + at.up_port + 1);
 }
 
-std::optional<std::string> PathWorld::WhyUnknown(const NicPort& src, const NicPort& dst) const {
+std::optional<std::string> ForwardingModel::WhyUnknown(const NicPort& src,
+                                                       const NicPort& dst) const {
   if (all_known_) return std::nullopt;
   if (network_.spec().nic_spraying) {
     return "the NICs spray packets over paths (spec.host.nicSpraying)";
@@ -132,7 +134,8 @@ std::optional<std::string> PathWorld::WhyUnknown(const NicPort& src, const NicPo
                 places.name(dst.host), " ", to.ToString(), ", which is of another kind");
 }
 
-Packet PathWorld::PacketOf(const NicPort& src, const NicPort& dst, std::uint16_t sport) const {
+Packet ForwardingModel::PacketOf(const NicPort& src, const NicPort& dst,
+                                 std::uint16_t sport) const {
   Packet packet;
   packet.sip = network_.nic_address(src.host, src.rail);
   packet.dip = network_.nic_address(dst.host, dst.rail);
@@ -140,7 +143,7 @@ Packet PathWorld::PacketOf(const NicPort& src, const NicPort& dst, std::uint16_t
   return packet;
 }
 
-std::uint64_t PathWorld::KeyOf(SwitchId at, bool from_above, const NicPort& dst) const {
+std::uint64_t ForwardingModel::KeyOf(SwitchId at, bool from_above, const NicPort& dst) const {
   // NICs behind one ToR share groups, except at that ToR and when one of their own cables is down.
   const NicPort first{dst.host, dst.rail, network_.plane_of(dst)};
   bool own = network_.tier_of(at) == 0 && network_.reaches_down(at, dst);
@@ -152,7 +155,7 @@ std::uint64_t PathWorld::KeyOf(SwitchId at, bool from_above, const NicPort& dst)
   return static_cast<std::uint64_t>(at.value) << 33 | std::uint64_t{from_above} << 32 | cls;
 }
 
-const Group& PathWorld::group(SwitchId at, bool from_above, const NicPort& dst) const {
+const Group& ForwardingModel::group(SwitchId at, bool from_above, const NicPort& dst) const {
   const std::uint64_t key = KeyOf(at, from_above, dst);
   if (const auto found = cache_.find(key); found != cache_.end()) return *found->second;
   Group built = Build(at, from_above, dst);
@@ -161,7 +164,7 @@ const Group& PathWorld::group(SwitchId at, bool from_above, const NicPort& dst) 
   return groups_.back();
 }
 
-LinkId PathWorld::Delivery(SwitchId at, const NicPort& dst) const {
+LinkId ForwardingModel::Delivery(SwitchId at, const NicPort& dst) const {
   LinkId found;
   const fabric::FabricSpec& spec = network_.spec();
   for (int port = network_.plane_of(dst); port < spec.nic_ports; port += spec.planes) {
@@ -174,14 +177,14 @@ LinkId PathWorld::Delivery(SwitchId at, const NicPort& dst) const {
   return found;
 }
 
-bool PathWorld::Leads(LinkId link, const NicPort& dst) const {
+bool ForwardingModel::Leads(LinkId link, const NicPort& dst) const {
   if (!any_down_) return true;
   if (is_down(fabric::Network::cable_of(link))) return false;
   const SwitchId next = network_.far_end(link);
   return !next.valid() || !group(next, fabric::Network::is_down(link), dst).unreachable();
 }
 
-std::vector<LinkId> PathWorld::UpLinks(SwitchId at) const {
+std::vector<LinkId> ForwardingModel::UpLinks(SwitchId at) const {
   std::vector<LinkId> links;
   for (int u = 0; u < network_.num_up_ports(at); ++u) {
     links.push_back(fabric::Network::up(network_.up_cable(at, u)));
@@ -189,7 +192,7 @@ std::vector<LinkId> PathWorld::UpLinks(SwitchId at) const {
   return links;
 }
 
-Group PathWorld::Build(SwitchId at, bool from_above, const NicPort& dst) const {
+Group ForwardingModel::Build(SwitchId at, bool from_above, const NicPort& dst) const {
   const int tier = network_.tier_of(at);
   const bool below = network_.reaches_down(at, dst);
   std::vector<LinkId> all;
@@ -211,8 +214,8 @@ Group PathWorld::Build(SwitchId at, bool from_above, const NicPort& dst) const {
   return group;
 }
 
-void PathWorld::FillSlots(const std::vector<LinkId>& all, const std::vector<char>& alive,
-                          const SwitchHashes::Pair& hashes, Group& group) const {
+void ForwardingModel::FillSlots(const std::vector<LinkId>& all, const std::vector<char>& alive,
+                                const SwitchHashes::Pair& hashes, Group& group) const {
   const fabric::GroupRule& rule = hashes.hash.spec().group;
   if (group.lag_hash == nullptr && rule == fabric::GroupRule()) {
     // Nothing but living links in order: nearly every group there is.

@@ -3,7 +3,7 @@
 //
 // A flow is known by its two NICs and its NIC port, so a rank that moves to another host takes
 // nothing with it. Hosts and links are ids of one network; when hosts come and go, ids mean
-// something else, and a FormerNetwork has to be made anew from names. A process that has just
+// something else, and a PreviousNetwork has to be made anew from names. A process that has just
 // started knows ports from the pods' annotations and nothing of links; that is enough to keep every
 // port.
 //
@@ -36,7 +36,7 @@ struct FlowKey {
   auto operator<=>(const FlowKey&) const = default;
 };
 
-struct FormerFlow {
+struct PreviousFlow {
   std::uint16_t source_port = 0;     // 0: default behaviour
   std::uint16_t alternate_port = 0;  // 0: none
   // The links taken, the source NIC's first. Empty: those that the source port leads over now.
@@ -45,7 +45,7 @@ struct FormerFlow {
   fabric::LinkPath home_links;  // empty: the same as links
 };
 
-struct FormerJob {
+struct PreviousJob {
   int level = -1;         // -1: none
   double correction = 1;  // k_j of Crux
   // What its traffic looked like; 0: unknown, which counts as unchanged.
@@ -53,13 +53,13 @@ struct FormerJob {
   double flop_per_iteration = 0;
   double compute_seconds = 0;
   std::optional<double> share;  // of its lone rate, as predicted
-  std::map<FlowKey, FormerFlow> flows;
+  std::map<FlowKey, PreviousFlow> flows;
 };
 
-using FormerNetwork = std::map<workload::JobKey, FormerJob>;
+using PreviousNetwork = std::map<workload::JobKey, PreviousJob>;
 
 // What holds once `plan` is carried out. Flows that `before` knows and that have no way at present
 // are kept as they were, as long as their job has both hosts.
-FormerNetwork Remember(const Plan& plan, const Snapshot& snapshot, const FormerNetwork& before);
+PreviousNetwork Remember(const Plan& plan, const Snapshot& snapshot, const PreviousNetwork& before);
 
 }  // namespace yardmaster::plan

@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "pkg/fabric/network.h"
+#include "pkg/state/cluster_state.h"
 #include "pkg/state/node_facts.h"
-#include "pkg/state/world.h"
 
 namespace yardmaster::state {
 
@@ -28,9 +28,9 @@ struct HostChanges {
   std::vector<fabric::HostId> moved_to;
 };
 
-class HostKeeper {
+class HostIndex {
  public:
-  HostChanges Update(const World& world);
+  HostChanges Update(const ClusterState& world);
 
   const std::shared_ptr<const fabric::Places>& places() const { return places_; }
   // Null without a Fabric that can be used.

@@ -1,4 +1,4 @@
-#include "pkg/plan/former_network.h"
+#include "pkg/plan/previous_network.h"
 
 #include <set>
 
@@ -10,7 +10,7 @@ namespace {
 
 // Flows whose port is down now, or that were not planned for another reason, come back as they
 // were.
-void KeepAbsentFlows(const FormerJob& before, const Assignment& assignment, FormerJob& job) {
+void KeepAbsentFlows(const PreviousJob& before, const Assignment& assignment, PreviousJob& job) {
   const std::set<fabric::HostId> hosts(assignment.host_of_rank.begin(),
                                        assignment.host_of_rank.end());
   for (const auto& [key, flow] : before.flows) {
@@ -22,12 +22,13 @@ void KeepAbsentFlows(const FormerJob& before, const Assignment& assignment, Form
 
 }  // namespace
 
-FormerNetwork Remember(const Plan& plan, const Snapshot& snapshot, const FormerNetwork& before) {
-  FormerNetwork out;
-  std::vector<FormerJob*> of_job(snapshot.jobs.size(), nullptr);
+PreviousNetwork Remember(const Plan& plan, const Snapshot& snapshot,
+                         const PreviousNetwork& before) {
+  PreviousNetwork out;
+  std::vector<PreviousJob*> of_job(snapshot.jobs.size(), nullptr);
   for (const JobPlan& job : plan.jobs) {
     if (!job.network) continue;
-    FormerJob& entry = out[snapshot.jobs[static_cast<std::size_t>(job.job)].job.key];
+    PreviousJob& entry = out[snapshot.jobs[static_cast<std::size_t>(job.job)].job.key];
     entry.level = job.network->level;
     entry.correction = job.network->correction;
     entry.bytes = job.network->bytes;
@@ -37,7 +38,7 @@ FormerNetwork Remember(const Plan& plan, const Snapshot& snapshot, const FormerN
     of_job[static_cast<std::size_t>(job.job)] = &entry;
   }
   for (const PathAssignment& path : plan.paths) {
-    FormerJob* job = of_job[static_cast<std::size_t>(path.job)];
+    PreviousJob* job = of_job[static_cast<std::size_t>(path.job)];
     if (job == nullptr) continue;
     job->flows[path.key] = {path.source_port, path.alternate_port,
                             path.links.empty() ? path.wanted_links : path.links, path.home_port,

@@ -1,4 +1,4 @@
-#include "pkg/operator/network_former.h"
+#include "pkg/operator/previous_network_reader.h"
 
 #include "pkg/api/names.h"
 #include "pkg/api/path_plan.h"
@@ -22,7 +22,7 @@ int RailOf(const fabric::Network& network, HostId host, const std::string& addre
 }
 
 void AddFlows(const plan::Snapshot& snapshot, const api::PathPlan& paths, HostId from,
-              plan::FormerJob& job) {
+              plan::PreviousJob& job) {
   const fabric::Network& network = *snapshot.network;
   const fabric::FabricSpec& spec = network.spec();
   for (const api::RailPaths& rail : paths.rails) {
@@ -35,7 +35,7 @@ void AddFlows(const plan::Snapshot& snapshot, const api::PathPlan& paths, HostId
         // One connection for each NIC port of the plane, in order.
         const int port = peer.plane + static_cast<int>(i) * spec.planes;
         if (port >= spec.nic_ports) break;
-        plan::FormerFlow& flow = job.flows[{from, rail.rail, port, to, to_rail}];
+        plan::PreviousFlow& flow = job.flows[{from, rail.rail, port, to, to_rail}];
         flow.source_port = peer.source_ports[i];
         if (i < peer.alternate_ports.size()) flow.alternate_port = peer.alternate_ports[i];
       }
@@ -56,14 +56,14 @@ PodsByGang IndexPods(const state::ObjectTable<api::Pod>& pods) {
   return index;
 }
 
-plan::FormerNetwork FormerFromObjects(const plan::Snapshot& snapshot, const GangsByKey& gangs,
-                                      const PodsByGang& pods) {
-  plan::FormerNetwork out;
+plan::PreviousNetwork PreviousFromObjects(const plan::Snapshot& snapshot, const GangsByKey& gangs,
+                                          const PodsByGang& pods) {
+  plan::PreviousNetwork out;
   for (const plan::JobState& state : snapshot.jobs) {
     const auto gang = gangs.find(state.job.key);
     if (!state.assignment || gang == gangs.end() || !gang->second->status.network) continue;
     const api::NetworkStatus& network = *gang->second->status.network;
-    plan::FormerJob& job = out[state.job.key];
+    plan::PreviousJob& job = out[state.job.key];
     job.level = network.level;
     if (network.intensity > 0 && network.priority > 0) {
       job.correction = network.priority / network.intensity;

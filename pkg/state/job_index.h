@@ -15,9 +15,9 @@
 
 #include "pkg/api/rank_resolver.h"
 #include "pkg/plan/snapshot.h"
-#include "pkg/state/host_keeper.h"
+#include "pkg/state/cluster_state.h"
+#include "pkg/state/host_index.h"
 #include "pkg/state/host_limits.h"
-#include "pkg/state/world.h"
 
 namespace yardmaster::state {
 
@@ -37,10 +37,10 @@ struct KeptJob {
   std::size_t own_problems = 0;
 };
 
-class JobKeeper {
+class JobIndex {
  public:
   // Keys of jobs that are new, were read again or are gone.
-  std::set<workload::JobKey> Update(const World& world, const HostKeeper& hosts,
+  std::set<workload::JobKey> Update(const ClusterState& world, const HostIndex& hosts,
                                     const HostChanges& changes);
 
   std::map<workload::JobKey, KeptJob>& jobs() { return jobs_; }
