@@ -3,7 +3,8 @@ find_program(CCACHE ccache)
 if(CCACHE)
   # Paths relative to the checkout, so that two checkouts share one cache.
   set(CMAKE_CXX_COMPILER_LAUNCHER
-      ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${CCACHE})
+      ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1
+      CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_PCH_EXTSUM=1 ${CCACHE})
 endif()
 find_program(MOLD mold)
 if(MOLD AND NOT YARDMASTER_SANITIZE)
@@ -28,3 +29,24 @@ if(YARDMASTER_SANITIZE)
     add_compile_options(-fno-sanitize=vptr -fno-sanitize-recover=undefined)
   endif()
 endif()
+
+# yardmaster_precompile(NAME header...): a precompiled header that targets share by
+# target_precompile_headers(target REUSE_FROM NAME). It holds only headers of installed packages.
+#
+# The compiler cache takes a checksum file in place of the precompiled header, whose bytes differ
+# from checkout to checkout, so that two checkouts share one cache.
+function(yardmaster_precompile name)
+  set(source ${CMAKE_BINARY_DIR}/${name}.cc)
+  file(CONFIGURE OUTPUT ${source} CONTENT "namespace { [[maybe_unused]] int unused; }\n")
+  add_library(${name} OBJECT ${source})
+  target_link_libraries(${name} PRIVATE yardmaster_flags)
+  if(ARGN MATCHES gmock)
+    target_link_libraries(${name} PRIVATE GTest::gmock)
+  endif()
+  target_precompile_headers(${name} PRIVATE ${ARGN})
+  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+    target_compile_options(yardmaster_flags INTERFACE -fpch-preprocess)
+    string(SHA256 checksum "${ARGN} ${CMAKE_CXX_COMPILER_VERSION} ${CMAKE_BUILD_TYPE} ${CMAKE_CXX_FLAGS} ${YARDMASTER_SANITIZE}")
+    file(WRITE ${CMAKE_BINARY_DIR}/CMakeFiles/${name}.dir/cmake_pch.hxx.gch.sum "${checksum}\n")
+  endif()
+endfunction()

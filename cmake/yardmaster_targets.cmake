@@ -10,6 +10,15 @@ set(YARDMASTER_LAYERS
     state extender operator agent cli app)
 set(YARDMASTER_PURE fabric workload placement crux repac plan sim)
 
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+  yardmaster_precompile(ym_precompiled
+    <algorithm> <cstdint> <functional> <map> <memory> <optional> <set> <string> <string_view> <utility> <vector>
+    <absl/status/status.h> <absl/status/statusor.h>)
+  yardmaster_precompile(ym_test_precompiled
+    <algorithm> <cstdint> <functional> <map> <memory> <optional> <set> <string> <string_view> <utility> <vector>
+    <absl/status/status.h> <absl/status/statusor.h> <gmock/gmock.h> <gtest/gtest.h>)
+endif()
+
 function(yardmaster_library)
   cmake_parse_arguments(A "PURE" "NAME" "SRCS;DEPS;TESTS;TEST_DEPS" ${ARGN})
   list(FIND YARDMASTER_LAYERS ${A_NAME} own_rank)
@@ -36,6 +45,9 @@ function(yardmaster_library)
 
   add_library(ym_${A_NAME} STATIC ${A_SRCS})
   target_link_libraries(ym_${A_NAME} PUBLIC yardmaster_flags ${links})
+  if(TARGET ym_precompiled)
+    target_precompile_headers(ym_${A_NAME} REUSE_FROM ym_precompiled)
+  endif()
   # cpprestsdk's macro U breaks Boost and fmt headers: off everywhere, since layers share a program.
   target_compile_definitions(ym_${A_NAME} PUBLIC _TURN_OFF_PLATFORM_STRING)
 
@@ -72,7 +84,17 @@ function(yardmaster_test)
   endif()
   add_executable(${A_NAME} ${A_SRCS})
   target_link_libraries(${A_NAME} PRIVATE ${A_DEPS} yardmaster_flags GTest::gmock_main)
-  target_compile_definitions(${A_NAME} PRIVATE YARDMASTER_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+  # Only where it is used: the folder's name keeps a source out of the shared compiler cache.
+  foreach(source ${A_SRCS})
+    file(STRINGS ${source} uses REGEX YARDMASTER_SOURCE_DIR LIMIT_COUNT 1)
+    if(uses OR NOT A_LABEL STREQUAL unit)
+      set_property(SOURCE ${source} APPEND PROPERTY COMPILE_DEFINITIONS YARDMASTER_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+      set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
+    endif()
+  endforeach()
+  if(TARGET ym_test_precompiled)
+    target_precompile_headers(${A_NAME} REUSE_FROM ym_test_precompiled)
+  endif()
   set(alone FALSE)
   if(NOT A_LABEL STREQUAL unit)
     set(alone TRUE)
