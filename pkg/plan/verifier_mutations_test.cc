@@ -112,7 +112,7 @@ TEST(VerifierMutationsTest, EveryHostIsUsable) {
     for (Unavailability out :
          {Unavailability::kNotReady, Unavailability::kCordoned, Unavailability::kTainted}) {
       Snapshot s = FourWorkers();
-      s.cluster.hosts[host].out = out;
+      s.cluster.hosts[host].unavailable = out;
       EXPECT_THAT(Verdict(s, kRight), HasSubstr("out of service"));
     }
     Snapshot s = FourWorkers();
