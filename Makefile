@@ -9,9 +9,14 @@ JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 # Arguments for ctest, for example: make test CTEST_ARGS="-L unit"
 CTEST_ARGS ?=
+# Which tests run under the sanitizers, as a regular expression of labels.
+CHECK_LABELS ?= unit|integration
+FUZZ_SECONDS ?= 60
+# Folders for clang-tidy.
+TIDY ?= .
 say := printf '==> %s\n'
 
-.PHONY: help setup controlplane build test check check-asan-ubsan check-tsan lint bench demo demo-down install image clean
+.PHONY: help setup controlplane programs build test check format fuzz tidy tidy-commands thread-safety check-asan-ubsan check-tsan lint bench demo demo-down install image clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -21,6 +26,11 @@ setup: ## install what is missing: Debian packages, Go (a few minutes, once)
 
 controlplane: setup ## build etcd, Kubernetes, kwok and helm for the tests (8 minutes, once a machine)
 	@test/controlplane/build >/dev/null
+
+programs: setup ## compile the four programs, without tests and benchmarks
+	@$(say) "building the programs into build/release/bin"
+	cmake --preset release --log-level=WARNING
+	cmake --build build/release -j $(JOBS) --target programs
 
 build: setup ## compile everything, optimised, into build/release
 	@$(say) "building into build/release"
@@ -39,15 +49,37 @@ check-asan-ubsan check-tsan: check-%: controlplane
 	export YARDMASTER_CONTROLPLANE_BIN=$$(test/controlplane/build)
 	test/sanitizers/run cmake --preset $* --log-level=WARNING
 	test/sanitizers/run cmake --build build/$* -j $(JOBS)
-	test/sanitizers/run ctest --test-dir build/$* --output-on-failure --no-tests=error -j $(JOBS) -L '^(unit|integration)$$' $(CTEST_ARGS)
+	test/sanitizers/run ctest --test-dir build/$* --output-on-failure --no-tests=error -j $(JOBS) -L '^($(CHECK_LABELS))$$' $(CTEST_ARGS)
 
-lint: build ## clang-format and clang-tidy over every source
+fuzz: setup ## every fuzz target under ASan and UBSan, FUZZ_SECONDS (60) each
+	@$(say) "building and running the fuzz targets"
+	test/sanitizers/run cmake --preset asan-ubsan --log-level=WARNING
+	test/sanitizers/run cmake --build build/asan-ubsan -j $(JOBS) --target fuzzers
+	test/fuzz/run --seconds $(FUZZ_SECONDS) build/asan-ubsan
+
+lint: format thread-safety tidy ## clang-format, clang's thread-safety analysis and clang-tidy
+
+format: ## clang-format over every source
 	@hack/setup lint
 	$(say) "clang-format"
 	git ls-files '*.h' '*.cc' | xargs clang-format-14 --dry-run -Werror
-	$(say) "clang-tidy"
-	git ls-files '*.cc' | sed "s|^|^$$PWD/|; s|$$|$$|" |
-	  xargs run-clang-tidy-14 -quiet -p build/release -j $(JOBS)
+
+# Commands for clang, which cannot read g++'s precompiled headers, and the sources that protoc makes.
+tidy-commands: setup
+	@hack/setup lint
+	cmake -S . -B build/tidy -G Ninja -DYARDMASTER_PRECOMPILE=OFF -DCMAKE_BUILD_TYPE=Release --log-level=WARNING
+	cmake --build build/tidy -j $(JOBS) --target ym_rpc_generated
+
+thread-safety: tidy-commands ## clang's thread-safety analysis over every source that uses an annotated mutex
+	@$(say) "clang -Wthread-safety"
+	grep -rlE 'ABSL_GUARDED_BY|absl::Mutex' --include=*.h --include=*.cc pkg cmd | sed 's/\.h$$/.cc/' | sort -u |
+	  while read -r source; do [ ! -f "$$source" ] || echo "$$PWD/$$source$$"; done |
+	  xargs -r run-clang-tidy-14 -quiet -p build/tidy -j $(JOBS) -extra-arg=-Wthread-safety -checks='-*,clang-diagnostic-thread-safety*'
+
+tidy: tidy-commands ## clang-tidy over the folders in TIDY (default: all)
+	@$(say) "clang-tidy over $(TIDY)"
+	git ls-files $(addsuffix /*.cc,$(TIDY)) | sed "s|^|^$$PWD/|; s|$$|$$|" |
+	  xargs run-clang-tidy-14 -quiet -p build/tidy -j $(JOBS)
 
 bench: build ## run the benchmarks
 	@find build/release/bench -maxdepth 1 -type f -executable | sort | while read -r program; do
@@ -55,7 +87,7 @@ bench: build ## run the benchmarks
 	  "$$program" </dev/null
 	done
 
-demo: controlplane build ## the whole path on a simulated fabric of 272 hosts
+demo: controlplane programs ## the whole path on a simulated fabric of 272 hosts
 	@test/demo/run
 
 demo-down: ## stop the demo and remove what it left

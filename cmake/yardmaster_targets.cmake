@@ -10,7 +10,7 @@ set(YARDMASTER_LAYERS
     state extender operator agent cli app)
 set(YARDMASTER_PURE fabric workload placement crux repac plan sim)
 
-if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+if(YARDMASTER_PRECOMPILE AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   yardmaster_precompile(ym_precompiled
     <algorithm> <cstdint> <functional> <map> <memory> <optional> <set> <string> <string_view> <utility> <vector>
     <absl/status/status.h> <absl/status/statusor.h>)
@@ -115,4 +115,9 @@ function(yardmaster_binary)
   target_link_libraries(${A_NAME} PRIVATE ${A_DEPS})
   set_target_properties(${A_NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
   install(TARGETS ${A_NAME} RUNTIME DESTINATION bin)
+  # What people run: `make programs` builds this and not the tests.
+  if(NOT TARGET programs)
+    add_custom_target(programs)
+  endif()
+  add_dependencies(programs ${A_NAME})
 endfunction()

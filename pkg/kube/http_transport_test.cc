@@ -291,7 +291,9 @@ TEST_F(HttpTransportTest, ASlowReaderSlowsTheServerInsteadOfFillingMemory) {
   RawServer server([&](RawConnection& connection) {
     connection.ReadRequest();
     connection.Write(kChunked);
-    const std::string line = Chunk(std::string(999, 'x') + "\n");
+    std::string text(1000, 'x');
+    text.back() = '\n';
+    const std::string line = Chunk(text);
     for (int i = 0; i < kLines && connection.Write(line); ++i) ++written;
     connection.Write("0\r\n\r\n");
     connection.Read();

@@ -201,12 +201,12 @@ TEST_F(SnapshotBuilderTest, CordonedNotReadyAndTaintedHostsAreOut) {
   node("b1").ready.reset();
   jobs_ = {Job("a", R"({"workers":1})")};
   const plan::Snapshot s = Build();
-  EXPECT_EQ(State(s, "a0").out, Unavailability::kCordoned);
-  EXPECT_EQ(State(s, "a1").out, Unavailability::kNotReady);
-  EXPECT_EQ(State(s, "a2").out, Unavailability::kTainted);
-  EXPECT_EQ(State(s, "a3").out, Unavailability::kNo);
-  EXPECT_EQ(State(s, "b0").out, Unavailability::kTainted);
-  EXPECT_EQ(State(s, "b1").out, Unavailability::kNo);
+  EXPECT_EQ(State(s, "a0").unavailable, Unavailability::kCordoned);
+  EXPECT_EQ(State(s, "a1").unavailable, Unavailability::kNotReady);
+  EXPECT_EQ(State(s, "a2").unavailable, Unavailability::kTainted);
+  EXPECT_EQ(State(s, "a3").unavailable, Unavailability::kNo);
+  EXPECT_EQ(State(s, "b0").unavailable, Unavailability::kTainted);
+  EXPECT_EQ(State(s, "b1").unavailable, Unavailability::kNo);
   // They may come back, so they are not held against the job's template.
   EXPECT_EQ(s.jobs[0].eligible, nullptr);
 }
@@ -217,7 +217,7 @@ TEST_F(SnapshotBuilderTest, ATaintThatOneJobToleratesFencesTheOthersOut) {
            Job("x", R"({"workers":1,"template":{"spec":{"tolerations":[
                        {"key":"team","value":"x","effect":"NoSchedule"}]}}})")};
   const plan::Snapshot s = Build();
-  EXPECT_EQ(State(s, "a0").out, Unavailability::kNo);
+  EXPECT_EQ(State(s, "a0").unavailable, Unavailability::kNo);
   ASSERT_NE(s.jobs[0].eligible, nullptr);
   EXPECT_EQ((*s.jobs[0].eligible)[s.places->FindHost("a0").index()], 0);
   EXPECT_EQ((*s.jobs[0].eligible)[s.places->FindHost("a1").index()], 1);
@@ -232,7 +232,7 @@ TEST_F(SnapshotBuilderTest, BackupHostsAreMarkedByLabelOrTaintAndStayUsable) {
   EXPECT_TRUE(State(s, "a3").backup);
   EXPECT_TRUE(State(s, "b3").backup);
   EXPECT_FALSE(State(s, "b2").backup);
-  EXPECT_EQ(State(s, "b3").out, Unavailability::kNo);
+  EXPECT_EQ(State(s, "b3").unavailable, Unavailability::kNo);
 }
 
 TEST_F(SnapshotBuilderTest, EqualTemplatesShareOneMask) {
@@ -338,7 +338,7 @@ TEST_F(SnapshotBuilderTest, RanksWhoseHostIsGoneNotReadyOrEvictingAreLost) {
   const plan::Snapshot s = Build();
   EXPECT_THAT(s.jobs[0].lost_ranks, ElementsAre(0, 1, 2));
   EXPECT_TRUE(s.jobs[0].assignment->host_of_rank[0].valid());
-  EXPECT_EQ(State(s, "a0").out, Unavailability::kNotReady);
+  EXPECT_EQ(State(s, "a0").unavailable, Unavailability::kNotReady);
   EXPECT_EQ(State(s, "a0").gpus, 0);
 }
 

@@ -1,20 +1,28 @@
 // The main of a fuzz target where libFuzzer is not at hand:
-//   TARGET [-runs=N] [-seed=N] FILE_OR_FOLDER...
-// runs every file, then N mutations of them. Not guided by coverage, but it finds what is shallow
-// and replays what libFuzzer found.
+//   TARGET [-runs=N] [-max_total_time=SECONDS] [-seed=N] FILE_OR_FOLDER...
+// runs every file, then N mutations of them, for at most so many seconds (both flags as libFuzzer
+// has them). It is not guided by coverage. It finds shallow faults and replays what libFuzzer found.
+// The input that fails is written to ./fuzz-finding.
+#include <chrono>
+#include <csignal>
 #include <cstdint>
+#include <cstdlib>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <iterator>
 #include <string>
 #include <string_view>
+#include <unistd.h>
 #include <vector>
 
 #include "pkg/base/random.h"
 #include "pkg/base/strings.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+// Of the sanitizers' runtime; null without one.
+extern "C" void __sanitizer_set_death_callback(void (*callback)()) __attribute__((weak));
 
 namespace {
 
@@ -25,8 +33,27 @@ std::string ReadFile(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
+// What runs now, for the handlers that run when the process dies.
+const std::string* current = nullptr;
+
+void SaveFinding() {
+  if (current == nullptr) return;
+  const int file = open("fuzz-finding", O_WRONLY | O_CREAT | O_TRUNC, 0644);
+  if (file < 0) return;
+  [[maybe_unused]] const ssize_t written = write(file, current->data(), current->size());
+  close(file);
+}
+
+void OnSignal(int signal_number) {
+  SaveFinding();
+  std::signal(signal_number, SIG_DFL);
+  std::raise(signal_number);
+}
+
 void Run(const std::string& input) {
+  current = &input;
   LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(input.data()), input.size());
+  current = nullptr;
 }
 
 void MutateOnce(std::string& input, const std::vector<std::string>& corpus, Random& random) {
@@ -62,11 +89,16 @@ void MutateOnce(std::string& input, const std::vector<std::string>& corpus, Rand
 int main(int argc, char** argv) {
   std::uint64_t runs = 10'000;
   std::uint64_t seed = 1;
+  std::chrono::seconds limit{0};  // 0: none
   std::vector<std::string> corpus;
   for (int i = 1; i < argc; ++i) {
     const std::string_view argument = argv[i];
     if (argument.substr(0, 6) == "-runs=") {
       runs = yardmaster::ParseNumber<std::uint64_t>(argument.substr(6)).value_or(runs);
+    } else if (argument.substr(0, 16) == "-max_total_time=") {
+      limit = std::chrono::seconds(
+          yardmaster::ParseNumber<std::uint32_t>(argument.substr(16)).value_or(0));
+      runs = UINT64_MAX;
     } else if (argument.substr(0, 6) == "-seed=") {
       seed = yardmaster::ParseNumber<std::uint64_t>(argument.substr(6)).value_or(seed);
     } else if (std::filesystem::is_directory(argument)) {
@@ -78,13 +110,18 @@ int main(int argc, char** argv) {
     }
   }
   if (corpus.empty()) corpus.emplace_back();
+  if (__sanitizer_set_death_callback != nullptr) __sanitizer_set_death_callback(SaveFinding);
+  for (const int signal_number : {SIGABRT, SIGFPE}) std::signal(signal_number, OnSignal);
+  const auto end = std::chrono::steady_clock::now() + limit;
   for (const std::string& input : corpus) Run(input);
   Random random(seed);
-  for (std::uint64_t run = 0; run < runs; ++run) {
+  std::uint64_t run = 0;
+  for (; run < runs; ++run) {
+    if (limit.count() > 0 && std::chrono::steady_clock::now() >= end) break;
     std::string input = corpus[random.Below(corpus.size())];
     for (std::uint64_t i = 1 + random.Below(5); i > 0; --i) MutateOnce(input, corpus, random);
     Run(input);
   }
-  std::cout << corpus.size() << " inputs, " << runs << " mutations, no finding\n";
+  std::cout << corpus.size() << " inputs, " << run << " mutations, no finding\n";
   return 0;
 }
