@@ -18,8 +18,8 @@ using fabric::HashSpec;
 using nlohmann::json;
 
 // All in the order of their enumerations.
-constexpr std::string_view kModels[] = {"crc",      "rtag7", "sai",          "xor16",
-                                        "toeplitz", "bmv2",  "unpredictable"};
+constexpr std::string_view kModels[] = {"crc",      "rtag7", "sai",   "xor16",
+                                        "toeplitz", "bmv2",  "linux", "unpredictable"};
 constexpr std::string_view kFields[] = {"sip",         "dip",  "protocol",     "sport", "dport",
                                         "ingressPort", "vlan", "sourceModule", "destQp"};
 constexpr std::string_view kRtag7Functions[] = {
@@ -250,6 +250,7 @@ void ReadModelBlock(FieldReader& in, HashSpec& spec) {
       return;
     }
     case HashKind::kXor16:
+    case HashKind::kLinux:
       return;
     case HashKind::kUnpredictable: {
       // Beside the model, or in a block like the other models' parameters.
@@ -342,7 +343,7 @@ HashSpec ReadBlock(FieldReader in, bool inside_lag) {
   HashSpec spec;
   if (!in.has("model")) {
     in.errors().Add(in.PathOf("model"), "is missing",
-                    "use crc, rtag7, sai, xor16, toeplitz, bmv2 or unpredictable");
+                    "use crc, rtag7, sai, xor16, toeplitz, bmv2, linux or unpredictable");
     return spec;
   }
   const std::size_t before = in.errors().lines().size();

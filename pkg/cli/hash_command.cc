@@ -12,6 +12,7 @@
 #include "pkg/cli/read_input.h"
 #include "pkg/config/yaml.h"
 #include "pkg/repac/hash_model.h"
+#include "pkg/repac/hash_threshold.h"
 
 namespace yardmaster::cli {
 
@@ -69,15 +70,32 @@ absl::StatusOr<repac::HashModel> ReadModel(const std::string& file, std::istream
   return repac::HashModel::Compile(*spec);
 }
 
-std::string Answer(const repac::HashModel& model, const repac::Packet& packet, int members) {
+// From a value to a member of the group.
+struct Members {
+  std::size_t count = 1;
+  repac::Thresholds thresholds;
+};
+
+Members MembersOf(const repac::HashModel& model, int count) {
+  Members members{static_cast<std::size_t>(count), {}};
+  if (!model.by_threshold()) return members;
+  const std::vector<int>& weights = model.spec().group.weights;
+  members.thresholds = weights.size() == members.count ? repac::ThresholdsOf(weights)
+                                                       : repac::EqualThresholds(members.count);
+  return members;
+}
+
+std::string Answer(const repac::HashModel& model, const repac::Packet& packet,
+                   const Members& members) {
   if (!model.predictable()) {
     return StrCat("{\"unpredictable\": ", nlohmann::json(model.reason()).dump(), "}");
   }
   const std::uint64_t hash = model.Hash(packet);
-  return StrCat("{\"hash\": ", hash, ", \"index\": ", hash % static_cast<unsigned>(members), "}");
+  return StrCat("{\"hash\": ", hash,
+                ", \"index\": ", repac::MemberOf(hash, members.count, members.thresholds), "}");
 }
 
-absl::Status AnswerAll(const repac::HashModel& model, int members, std::istream& in,
+absl::Status AnswerAll(const repac::HashModel& model, const Members& members, std::istream& in,
                        std::ostream& out) {
   std::string line;
   for (std::int64_t number = 1; std::getline(in, line); ++number) {
@@ -138,7 +156,7 @@ int RunHashCommand(const std::vector<std::string>& args, std::istream& in, std::
   }
   const absl::StatusOr<repac::HashModel> model = ReadModel(flags.file, in);
   absl::Status status = model.status();
-  if (status.ok()) status = AnswerAll(*model, flags.members, in, out);
+  if (status.ok()) status = AnswerAll(*model, MembersOf(*model, flags.members), in, out);
   out.flush();
   if (status.ok()) return 0;
   err << MessageOf(status) << "\n";

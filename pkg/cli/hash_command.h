@@ -9,7 +9,8 @@
 // or IPv6, the protocol a number, udp or tcp. Empty lines and lines that begin with # are skipped.
 // Answers in order:
 //   {"hash": 4660, "index": 17}   or   {"unpredictable": "per-packet random"}
-// `hash` is the value after rotating and keeping, `index` is it modulo N.
+// `hash` is the value after rotating and keeping, `index` is it modulo N; with model linux the member
+// by hash threshold, weighted by `group.weights` where that has N entries.
 //
 // Returns the exit code: 0 answered, 1 the input is wrong (answers to the lines before it are
 // given), 2 usage. Thread safety: reads the file named, else pure.

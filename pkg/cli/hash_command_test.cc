@@ -70,6 +70,24 @@ TEST_F(HashCommandTest, TakesBothKindsOfAddressesAndBothFormsOfProtocols) {
   EXPECT_EQ(a.out.substr(0, newline + 1), a.out.substr(newline + 1));
 }
 
+// By hash threshold, weighted where there is a weight for every member.
+TEST_F(HashCommandTest, LinuxChoosesByThreshold) {
+  constexpr char kPacket[] = "10.0.0.1,10.9.0.1,17,50001,4791\n";
+  const std::string plain = "model: linux\nseed: 74565\n";
+  const std::string weighted = plain + "group: {weights: [1, 1, 2]}\n";
+  const auto hash = [](const Answered& a) { return std::stoul(a.out.substr(a.out.find(' '))); };
+  const Answered a = Run(plain, kPacket, "2");
+  EXPECT_EQ(a.code, 0) << a.err;
+  const std::string index = hash(a) < (1ul << 30) ? "0" : "1";
+  EXPECT_EQ(a.out, "{\"hash\": " + std::to_string(hash(a)) + ", \"index\": " + index + "}\n");
+  const Answered b = Run(weighted, kPacket, "3");
+  EXPECT_EQ(b.code, 0) << b.err;
+  const std::string share = hash(b) >= (1ul << 30) ? "2" : hash(b) >= (1ul << 29) ? "1" : "0";
+  EXPECT_THAT(b.out, HasSubstr("\"index\": " + share));
+  EXPECT_EQ(Run(weighted, kPacket, "2").out, a.out);
+  EXPECT_THAT(Run("model: linux\n", kPacket).err, HasSubstr("seed"));
+}
+
 TEST_F(HashCommandTest, UnpredictableModelsSayWhy) {
   const Answered a = Run("model: sai\nsai: {algorithm: random}\n", "10.0.0.1,10.0.0.2,17,1,2\n");
   EXPECT_EQ(a.code, 0) << a.err;

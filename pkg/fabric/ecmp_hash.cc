@@ -88,6 +88,16 @@ void CheckGroup(const GroupRule& group, Checker& check) {
              "has both weights and resilient buckets", "express weights in resilientTable");
 }
 
+// The kernel has neither offset nor mask, and its key is fixed.
+void CheckLinux(const HashSpec& spec, Checker& check) {
+  check.Need(spec.seed != 0, "seed", "is 0, and the kernel then draws a random one",
+             "set net.ipv4.fib_multipath_hash_seed on the switches and name its value");
+  check.Need(spec.fields == HashSpec().fields, "fields", "differ from the kernel's",
+             "remove them, or write [sip, dip, protocol, sport, dport]");
+  check.Need(spec.rotate_right == 0, "rotateRight", "is not part of model linux", "remove it");
+  check.Need(!spec.keep_bits, "keepBits", "is not part of model linux", "remove it");
+}
+
 }  // namespace
 
 int ValueWidth(const HashSpec& spec) {
@@ -96,6 +106,8 @@ int ValueWidth(const HashSpec& spec) {
       return spec.crc.width;
     case HashKind::kToeplitz:
       return 32;
+    case HashKind::kLinux:
+      return 31;
     case HashKind::kBmv2:
       switch (spec.bmv2) {
         case Bmv2Calculation::kCrc32:
@@ -118,6 +130,7 @@ std::vector<std::string> Problems(const HashSpec& spec, const std::string& field
   Checker check(field, out);
   if (spec.kind == HashKind::kUnpredictable) return out;
   if (spec.kind == HashKind::kCrc) CheckCrc(spec.crc, check);
+  if (spec.kind == HashKind::kLinux) CheckLinux(spec, check);
   const int width = ValueWidth(spec);
   check.Need(!spec.fields.empty(), "fields", "is empty", "name at least one field");
   check.Need(!Repeats(spec.fields), "fields", "names a field twice", "name each once");
@@ -137,6 +150,8 @@ std::vector<std::string> Problems(const HashSpec& spec, const std::string& field
   CheckGroup(spec.group, check);
   if (spec.lag != nullptr) {
     check.Need(spec.lag->lag == nullptr, "lag.lag", "a LAG has no LAG inside it", "remove it");
+    check.Need(spec.lag->kind != HashKind::kLinux, "lag.model", "linux describes routes, not bonds",
+               "describe the bond's own hash, or use unpredictable");
     if (spec.lag->lag == nullptr) {
       for (std::string& problem : Problems(*spec.lag, field + ".lag")) out.push_back(problem);
     }

@@ -16,7 +16,9 @@
 
 namespace yardmaster::fabric {
 
-enum class HashKind { kCrc, kRtag7, kSai, kXor16, kToeplitz, kBmv2, kUnpredictable };
+// kLinux is the Linux kernel's: SipHash-2-4 of the five-tuple with addresses and ports in order, and
+// members by hash threshold (RFC 2992) instead of modulo.
+enum class HashKind { kCrc, kRtag7, kSai, kXor16, kToeplitz, kBmv2, kLinux, kUnpredictable };
 
 // What the key is made of. `kDestQp` (the RoCE destination queue pair) is known only after a
 // connection exists, so a hash over it cannot be predicted.
@@ -122,7 +124,7 @@ struct GroupRule {
   // Adaptive routing, packet spraying or dynamic load balancing: nothing may be predicted.
   bool adaptive_routing = false;
   // Copies of each member in its group, in order; empty: one each. Groups of another size ignore
-  // it.
+  // it. kLinux: shares of the range of values.
   std::vector<int> weights;
   // Resilient hashing: the value picks one of that many buckets, the table a member. Empty table:
   // bucket b holds member b mod members while all are up; after a loss only a reported table is

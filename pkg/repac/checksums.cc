@@ -132,6 +132,44 @@ std::uint64_t XxHash64(const Bytes& data, std::uint64_t seed) {
   return hash ^ hash >> 32;
 }
 
+std::uint64_t SipHash24(std::span<const std::uint8_t> data, std::uint64_t k0, std::uint64_t k1) {
+  std::uint64_t v0 = k0 ^ 0x736f6d6570736575;
+  std::uint64_t v1 = k1 ^ 0x646f72616e646f6d;
+  std::uint64_t v2 = k0 ^ 0x6c7967656e657261;
+  std::uint64_t v3 = k1 ^ 0x7465646279746573;
+  const auto rounds = [&](int count) {
+    for (int i = 0; i < count; ++i) {
+      v0 += v1;
+      v1 = std::rotl(v1, 13) ^ v0;
+      v0 = std::rotl(v0, 32);
+      v2 += v3;
+      v3 = std::rotl(v3, 16) ^ v2;
+      v0 += v3;
+      v3 = std::rotl(v3, 21) ^ v0;
+      v2 += v1;
+      v1 = std::rotl(v1, 17) ^ v2;
+      v2 = std::rotl(v2, 32);
+    }
+  };
+  const auto absorb = [&](std::uint64_t word) {
+    v3 ^= word;
+    rounds(2);
+    v0 ^= word;
+  };
+  // Little-endian words; the last holds what is left and the length in its top byte.
+  std::uint64_t word = 0;
+  for (std::size_t i = 0; i < data.size(); ++i) {
+    word |= std::uint64_t{data[i]} << (8 * (i % 8));
+    if (i % 8 != 7) continue;
+    absorb(word);
+    word = 0;
+  }
+  absorb(word | static_cast<std::uint64_t>(data.size()) << 56);
+  v2 ^= 0xff;
+  rounds(4);
+  return v0 ^ v1 ^ v2 ^ v3;
+}
+
 std::uint64_t Identity(const Bytes& data) {
   std::uint64_t value = 0;
   for (std::size_t i = 0; i < data.size() && i < 8; ++i) value = value << 8 | data[i];

@@ -1,11 +1,12 @@
 // The functions that switches and their simulators hash with, in plain bit-by-bit form. They define
 // the values; speed comes from affine_map.h, which needs them only once per key bit.
 //
-// All but Csum16 and XxHash64 are affine over GF(2): f(a) ^ f(b) ^ f(c) = f(a ^ b ^ c) for inputs
+// All but Csum16, XxHash64 and SipHash24 are affine over GF(2): f(a) ^ f(b) ^ f(c) = f(a ^ b ^ c) for inputs
 // of one length. Complexity: O(bits of input). Thread safety: pure functions.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "pkg/fabric/ecmp_hash.h"
@@ -28,6 +29,8 @@ const Bytes& RssVerificationKey();
 std::uint16_t Csum16(const Bytes& data);
 // XXH64 (Yann Collet) with a seed.
 std::uint64_t XxHash64(const Bytes& data, std::uint64_t seed);
+// SipHash-2-4 (Aumasson and Bernstein, INDOCRYPT 2012) under the key (k0, k1). Not affine.
+std::uint64_t SipHash24(std::span<const std::uint8_t> data, std::uint64_t k0, std::uint64_t k1);
 // The first eight bytes as a big-endian number.
 std::uint64_t Identity(const Bytes& data);
 

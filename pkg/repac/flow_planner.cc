@@ -157,7 +157,6 @@ bool FlowPlanner::TakeSlots(Flow& flow, const NicPort& src, const Group& group,
   std::vector<PortFunction> functions;
   const bool chosen = group.slots.size() > 1;
   if (chosen) functions.push_back(group.hash->OverPorts(packet));
-  const auto members = static_cast<std::uint32_t>(group.slots.size());
   std::optional<TailCost> best;
   LinkPath best_links;
   NicPort best_dst;
@@ -165,7 +164,7 @@ bool FlowPlanner::TakeSlots(Flow& flow, const NicPort& src, const Group& group,
   int candidates = candidates_;
   std::string reason;
   WalkPorts(functions, StartPort(src, dst, flow.path), [&](std::uint16_t port, const auto& values) {
-    if (chosen && slots[values[0] % members] == 0) return false;
+    if (chosen && slots[group.SlotOf(values[0])] == 0) return false;
     if (std::binary_search(used.begin(), used.end(), port)) return false;
     auto path = PredictPath(world_, src, dst, port);
     if (!path.ok() || !path->predictable) {

@@ -222,6 +222,7 @@ void ForwardingModel::FillSlots(const std::vector<LinkId>& all, const std::vecto
     for (std::size_t i = 0; i < all.size(); ++i) {
       if (alive[i] != 0) group.slots.push_back(all[i]);
     }
+    if (hashes.hash.by_threshold()) group.thresholds = EqualThresholds(group.slots.size());
     return;
   }
   // Members: links, or neighbours with their parallel links. A member lives while one of its links
@@ -262,10 +263,13 @@ void ForwardingModel::FillSlots(const std::vector<LinkId>& all, const std::vecto
     return;
   }
   const bool weighted = rule.weights.size() == members.size();
+  std::vector<int> shares;
   for (std::size_t m = 0; m < members.size(); ++m) {
     if (living[m].empty()) continue;
-    for (int copy = weighted ? rule.weights[m] : 1; copy > 0; --copy) add(m);
+    shares.push_back(weighted ? rule.weights[m] : 1);
+    for (int copy = hashes.hash.by_threshold() ? 1 : shares.back(); copy > 0; --copy) add(m);
   }
+  if (hashes.hash.by_threshold()) group.thresholds = ThresholdsOf(shares);
   if (group.slots.size() < 2) return;
   if (rule.resilient_buckets > 0)
     group.blocked = "a resilient group lost a member and no table is known";

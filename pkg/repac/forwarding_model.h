@@ -31,6 +31,7 @@
 #include "pkg/fabric/link_path.h"
 #include "pkg/fabric/network.h"
 #include "pkg/repac/hash_model.h"
+#include "pkg/repac/hash_threshold.h"
 
 namespace yardmaster::repac {
 
@@ -69,6 +70,8 @@ struct Group {
   // What the hash chooses among: links, repeated by weight or bucket; with LAGs inside, the first
   // link of every neighbour.
   std::vector<LinkId> slots;
+  // Where the hash chooses by threshold: the slots' upper bounds. Empty: modulo.
+  Thresholds thresholds;
   // Per slot the parallel links a second hash chooses among; empty without LAGs.
   std::vector<std::vector<LinkId>> lags;
   // By ingress port modulo size; an invalid id (its link is down) and an empty list leave it to the
@@ -80,6 +83,8 @@ struct Group {
   std::string blocked;
 
   bool unreachable() const { return slots.empty(); }
+  // REQUIRES: !unreachable().
+  std::size_t SlotOf(std::uint64_t hash) const { return MemberOf(hash, slots.size(), thresholds); }
   // Only one way: nothing is chosen.
   bool forced() const {
     return preset.empty() && slots.size() == 1 && (lags.empty() || lags[0].size() == 1);

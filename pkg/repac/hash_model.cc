@@ -1,6 +1,7 @@
 #include "pkg/repac/hash_model.h"
 
 #include <bit>
+#include <utility>
 
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
@@ -40,7 +41,7 @@ int UncoveredPort(const std::vector<fabric::IngressPortHash>& entries) {
 
 std::uint64_t PortFunction::operator()(std::uint16_t port) const {
   unsigned x = port & ((1u << kSourcePortBits) - 1);
-  if (!linear) return table[x];
+  if (!linear) return evaluate(port);
   std::uint64_t value = base;
   for (; x != 0; x &= x - 1) value ^= columns[static_cast<std::size_t>(std::countr_zero(x))];
   return value;
@@ -69,9 +70,9 @@ absl::StatusOr<HashModel> HashModel::Compile(const fabric::HashSpec& spec) {
 
 void HashModel::AddVariant(const Packet& example) {
   Variant variant;
-  variant.spec = SpecFor(spec_, example);
+  variant.spec = std::make_shared<const fabric::HashSpec>(SpecFor(spec_, example));
   if (tables_) {
-    const auto value = [&variant](const Packet& p) { return ReferenceHash(variant.spec, p); };
+    const auto value = [&variant](const Packet& p) { return ReferenceHash(*variant.spec, p); };
     variant.v4 = AffineMap::Build(false, value);
     variant.v6 = AffineMap::Build(true, value);
   }
@@ -92,7 +93,7 @@ const HashModel::Variant& HashModel::VariantOf(const Packet& packet) const {
 std::uint64_t HashModel::Hash(const Packet& packet) const {
   const Variant& variant = VariantOf(packet);
   if (tables_) return packet.sip.v6 ? variant.v6(packet) : variant.v4(packet);
-  return ReferenceHash(variant.spec, packet);
+  return ReferenceHash(*variant.spec, packet);
 }
 
 std::array<std::uint32_t, kSourcePortBits> HashModel::PortColumns(const Packet& packet) const {
@@ -111,16 +112,27 @@ PortFunction HashModel::OverPorts(const Packet& packet) const {
   function.linear = linear_ && !(classes_ == 3 && packet.dport >= kSourcePortBase);
   Packet at = packet;
   at.sport = kSourcePortBase;
-  function.base = Hash(at);
   if (function.linear) {
+    function.base = Hash(at);
     function.columns = PortColumns(at);
     return function;
   }
-  function.table.reserve(1u << kSourcePortBits);
+  if (classes_ == 1) {
+    function.evaluate = [spec = VariantOf(at).spec, at](std::uint16_t port) mutable {
+      at.sport = port;
+      return ReferenceHash(*spec, at);
+    };
+    return function;
+  }
+  std::vector<std::uint64_t> table;
+  table.reserve(1u << kSourcePortBits);
   for (unsigned x = 0; x < 1u << kSourcePortBits; ++x) {
     at.sport = static_cast<std::uint16_t>(kSourcePortBase | x);
-    function.table.push_back(Hash(at));
+    table.push_back(Hash(at));
   }
+  function.evaluate = [table = std::move(table)](std::uint16_t port) {
+    return table[port & ((1u << kSourcePortBits) - 1)];
+  };
   return function;
 }
 

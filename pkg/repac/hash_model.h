@@ -1,12 +1,14 @@
 // A switch hash that can be evaluated: the compiled form of fabric::HashSpec.
 //
 // Values are those of reference_hash.h to the bit; affine hashes of at most 32 kept bits (all but
-// checksums and XXH64) are evaluated through byte tables, the others directly.
+// checksums, XXH64 and linux) are evaluated through byte tables, the others directly.
 // Thread safety: immutable after Compile. Determinism: complete.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -24,7 +26,7 @@ struct PortFunction {
   bool linear = true;
   std::uint64_t base = 0;
   std::array<std::uint32_t, kSourcePortBits> columns{};
-  std::vector<std::uint64_t> table;  // 16,384 values; only when not linear
+  std::function<std::uint64_t(std::uint16_t)> evaluate;  // by port; only when not linear
 
   std::uint64_t operator()(std::uint16_t port) const;
 };
@@ -42,6 +44,10 @@ class HashModel {
   bool linear() const { return linear_; }
   // Width of values.
   int bits() const { return bits_; }
+  // Members are chosen by hash threshold (hash_threshold.h), not modulo their number.
+  bool by_threshold() const {
+    return spec_.kind == fabric::HashKind::kLinux && spec_.group.resilient_buckets == 0;
+  }
 
   // REQUIRES: predictable(). Both addresses of one kind.
   std::uint64_t Hash(const Packet& packet) const;
@@ -56,7 +62,7 @@ class HashModel {
  private:
   // What packets of one ingress port range and class meet.
   struct Variant {
-    fabric::HashSpec spec;
+    std::shared_ptr<const fabric::HashSpec> spec;
     AffineMap v4;
     AffineMap v6;
   };

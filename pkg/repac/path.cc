@@ -57,7 +57,7 @@ std::optional<std::string> Decide(const Group& group, const Packet& packet, Deci
   if (known) out.hash = group.hash->Hash(packet);
   if (group.slots.size() > 1) {
     if (auto reason = WhyBlocked(group)) return reason;
-    out.index = static_cast<int>(*out.hash % group.slots.size());
+    out.index = static_cast<int>(group.SlotOf(*out.hash));
   }
   const auto slot = static_cast<std::size_t>(out.index);
   out.link = group.slots[slot];
@@ -74,7 +74,7 @@ LinkId Choose(const Group& group, const Packet& packet) {
   if (group.slots.size() != 1) {
     if (group.slots.empty() || !group.blocked.empty() || !group.hash->predictable())
       return LinkId();
-    slot = group.hash->Hash(packet) % group.slots.size();
+    slot = group.SlotOf(group.hash->Hash(packet));
   }
   if (group.lags.empty() || group.lags[slot].size() == 1) return group.slots[slot];
   if (!group.lag_hash->predictable()) return LinkId();
@@ -128,6 +128,7 @@ absl::Status AddTargets(const Network& network, const Group& group, SwitchId at,
   const LinkId preset = Preset(group, packet.ingress_port);
   HopTarget hop;
   hop.members = static_cast<int>(group.slots.size());
+  hop.thresholds = group.thresholds;
   HopTarget lag;
   for (std::size_t slot = 0; slot < group.slots.size(); ++slot) {
     if (group.lags.empty()) {

@@ -17,8 +17,8 @@ bool IsPowerOfTwo(int n) { return n > 0 && (n & (n - 1)) == 0; }
 
 bool IsLinearSystem(const std::vector<HopTarget>& hops) {
   return std::all_of(hops.begin(), hops.end(), [](const HopTarget& hop) {
-    return hop.wanted.empty() ||
-           (hop.function.linear && IsPowerOfTwo(hop.members) && hop.wanted.size() == 1);
+    return hop.wanted.empty() || (hop.function.linear && hop.thresholds.empty() &&
+                                  IsPowerOfTwo(hop.members) && hop.wanted.size() == 1);
   });
 }
 
@@ -63,7 +63,7 @@ std::optional<std::uint16_t> PickSolution(const LinearSolution& solution, const 
 // Per hop a flag for every member.
 struct Wanted {
   std::vector<PortFunction> functions;
-  std::vector<std::uint64_t> members;
+  std::vector<Thresholds> thresholds;
   std::vector<std::vector<char>> flags;
 };
 
@@ -72,7 +72,7 @@ Wanted WantedOf(const std::vector<HopTarget>& hops) {
   for (const HopTarget& hop : hops) {
     if (hop.wanted.empty()) continue;
     out.functions.push_back(hop.function);
-    out.members.push_back(static_cast<std::uint64_t>(hop.members));
+    out.thresholds.push_back(hop.thresholds);
     std::vector<char> flags(static_cast<std::size_t>(hop.members));
     for (int member : hop.wanted) flags[static_cast<std::size_t>(member)] = 1;
     out.flags.push_back(std::move(flags));
@@ -82,7 +82,8 @@ Wanted WantedOf(const std::vector<HopTarget>& hops) {
 
 bool Suits(const Wanted& wanted, const std::vector<std::uint64_t>& values) {
   for (std::size_t j = 0; j < values.size(); ++j) {
-    if (wanted.flags[j][values[j] % wanted.members[j]] == 0) return false;
+    const std::vector<char>& flags = wanted.flags[j];
+    if (flags[MemberOf(values[j], flags.size(), wanted.thresholds[j])] == 0) return false;
   }
   return true;
 }
@@ -184,7 +185,8 @@ std::vector<Polarisation> FindPolarisation(const std::vector<HopTarget>& hops) {
       std::vector<std::uint64_t> pairs;
       WalkPorts({hops[a].function, hops[b].function}, kFirstSourcePort,
                 [&](std::uint16_t, const std::vector<std::uint64_t>& values) {
-                  pairs.push_back(values[0] % n * m + values[1] % m);
+                  pairs.push_back(MemberOf(values[0], n, hops[a].thresholds) * m +
+                                  MemberOf(values[1], m, hops[b].thresholds));
                   return false;
                 });
       std::sort(pairs.begin(), pairs.end());

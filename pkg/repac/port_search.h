@@ -1,14 +1,14 @@
 // UDP source ports that make a packet take a given member at each of several switches.
 //
-// Problem: hop j picks member value_j(x) mod members_j, where x are the 14 usable bits of the
+// Problem: hop j picks member value_j(x) mod members_j (or by hash threshold), where x are the 14 usable bits of the
 // source port. Find x such that every hop picks a wanted member. Notation as in RePaC (Zhang et
 // al., USENIX ATC 2021): value_j(x) = value_j(0) ^ L_j(x). Method:
 //   - every hop linear, every group a power of two, one wanted member each: log2(members_j)
 //   equations
 //     over GF(2) per hop, solved together by elimination in microseconds; the solutions are one of
 //     them plus the null space;
-//   - otherwise: a walk over all 16,384 ports in Gray-code order, one XOR per hop and port. 60
-//   members
+//   - otherwise: a walk over all 16,384 ports in Gray-code order, one XOR per hop and port (one
+//   hash where it is not linear). 60 members
 //     leave about 273 ports each, so asking for one uplink takes about 60 steps.
 // Fails when the hops hash alike (polarisation): then only some combinations exist, and the status
 // says which hops share how much. Determinism: for one `start` the answer is always the same port.
@@ -26,6 +26,7 @@
 #include "absl/status/statusor.h"
 
 #include "pkg/repac/hash_model.h"
+#include "pkg/repac/hash_threshold.h"
 
 namespace yardmaster::repac {
 
@@ -33,7 +34,8 @@ namespace yardmaster::repac {
 struct HopTarget {
   PortFunction function;
   int members = 1;
-  std::vector<int> wanted;  // member indices; empty: any
+  Thresholds thresholds = {};  // empty: value modulo members
+  std::vector<int> wanted;     // member indices; empty: any
 };
 
 // Ports that may not be used, sorted.
@@ -49,7 +51,9 @@ std::optional<std::uint16_t> WalkPorts(const std::vector<PortFunction>& hops, st
   constexpr unsigned kPorts = 1u << kSourcePortBits;
   unsigned x = start & (kPorts - 1);
   std::vector<std::uint64_t> values;
-  for (const PortFunction& hop : hops) values.push_back(hop(static_cast<std::uint16_t>(x)));
+  for (const PortFunction& hop : hops) {
+    values.push_back(hop(static_cast<std::uint16_t>(kSourcePortBase | x)));
+  }
   for (unsigned step = 1;; ++step) {
     const auto port = static_cast<std::uint16_t>(kSourcePortBase | x);
     if (port >= kFirstSourcePort && visit(port, values)) return port;
@@ -57,7 +61,9 @@ std::optional<std::uint16_t> WalkPorts(const std::vector<PortFunction>& hops, st
     const auto bit = static_cast<std::size_t>(std::countr_zero(step));
     x ^= 1u << bit;
     for (std::size_t j = 0; j < hops.size(); ++j) {
-      values[j] = hops[j].linear ? values[j] ^ hops[j].columns[bit] : hops[j].table[x];
+      values[j] = hops[j].linear
+                      ? values[j] ^ hops[j].columns[bit]
+                      : hops[j].evaluate(static_cast<std::uint16_t>(kSourcePortBase | x));
     }
   }
 }

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <span>
+#include <utility>
 
 #include "pkg/repac/checksums.h"
 
@@ -248,6 +251,58 @@ std::uint64_t Bmv2Value(const HashSpec& spec, const Bytes& key) {
   }
 }
 
+bool HasPorts(std::uint8_t protocol) {
+  constexpr std::uint8_t kWithPorts[] = {kProtocolTcp, kProtocolUdp, 33, 132,
+                                         136};  // DCCP, SCTP, UDP-Lite
+  return std::find(std::begin(kWithPorts), std::end(kWithPorts), protocol) != std::end(kWithPorts);
+}
+
+std::uint16_t SwapBytes(std::uint16_t value) {
+  return static_cast<std::uint16_t>(value << 8 | value >> 8);
+}
+
+// Whether `a` comes before `b` in the kernel's order of addresses.
+bool AddressBefore(const IpAddress& a, const IpAddress& b) {
+  const auto begin = [](const IpAddress& x) { return x.bytes.begin(); };
+  const auto end = [](const IpAddress& x) {
+    return x.bytes.begin() + static_cast<std::ptrdiff_t>(x.size());
+  };
+  if (a.v6) return std::lexicographical_compare(begin(a), end(a), begin(b), end(b));
+  for (std::size_t i = 4; i-- > 0;) {
+    if (a.bytes[i] != b.bytes[i]) return a.bytes[i] < b.bytes[i];
+  }
+  return false;
+}
+
+std::uint64_t LinuxValue(const HashSpec& spec, const Packet& packet) {
+  constexpr std::size_t kProtocolAt = 2;
+  constexpr std::size_t kPortsAt = 28;
+  constexpr std::size_t kAddressesAt = 36;
+  std::array<std::uint8_t, 72> key{};
+  key[kProtocolAt] = packet.protocol;
+  if (HasPorts(packet.protocol)) {
+    std::uint16_t first = packet.sport;
+    std::uint16_t second = packet.dport;
+    if (SwapBytes(second) < SwapBytes(first)) std::swap(first, second);
+    key[kPortsAt] = static_cast<std::uint8_t>(first >> 8);
+    key[kPortsAt + 1] = static_cast<std::uint8_t>(first & 0xFF);
+    key[kPortsAt + 2] = static_cast<std::uint8_t>(second >> 8);
+    key[kPortsAt + 3] = static_cast<std::uint8_t>(second & 0xFF);
+  }
+  const bool swap = AddressBefore(packet.dip, packet.sip);
+  const IpAddress& low = swap ? packet.dip : packet.sip;
+  const IpAddress& high = swap ? packet.sip : packet.dip;
+  const std::size_t width = low.size();
+  std::copy_n(low.bytes.begin(), width, key.begin() + kAddressesAt);
+  std::copy_n(high.bytes.begin(), width,
+              key.begin() + static_cast<std::ptrdiff_t>(kAddressesAt + width));
+  const std::size_t size = (kAddressesAt + 2 * width + 7) / 8 * 8;
+  const std::uint64_t half = std::uint64_t{spec.seed} << 32 | spec.seed;
+  const auto hash =
+      static_cast<std::uint32_t>(SipHash24(std::span(key.data(), size), half, half) & 0xFFFFFFFF);
+  return (hash == 0 ? 1 : hash) >> 1;
+}
+
 std::uint64_t FunctionValue(const HashSpec& spec, const Packet& packet) {
   switch (spec.kind) {
     case HashKind::kCrc:
@@ -262,6 +317,8 @@ std::uint64_t FunctionValue(const HashSpec& spec, const Packet& packet) {
       return Toeplitz(ToeplitzKey(spec), KeyBytes(spec, packet)) ^ spec.seed;
     case HashKind::kBmv2:
       return Bmv2Value(spec, KeyBytes(spec, packet));
+    case HashKind::kLinux:
+      return LinuxValue(spec, packet);
     case HashKind::kUnpredictable:
       break;
   }
@@ -324,12 +381,14 @@ std::optional<std::string> WhyUnpredictable(const HashSpec& spec) {
 }
 
 bool IsAffine(const HashSpec& spec) {
+  if (spec.kind == HashKind::kLinux) return false;
   return !(spec.kind == HashKind::kBmv2 &&
            (spec.bmv2 == Bmv2Calculation::kCsum16 || spec.bmv2 == Bmv2Calculation::kXxh64));
 }
 
 int KeptBits(const HashSpec& spec) {
-  const bool all = spec.kind == HashKind::kToeplitz || spec.kind == HashKind::kBmv2;
+  const bool all = spec.kind == HashKind::kToeplitz || spec.kind == HashKind::kBmv2 ||
+                   spec.kind == HashKind::kLinux;
   const int width = fabric::ValueWidth(spec);
   return std::min(spec.keep_bits.value_or(all ? width : 16), width);
 }
