@@ -154,7 +154,8 @@ PlanInput InputOfCluster(Manifests manifests, std::int64_t now_ms, std::ostream&
   if (input.snapshot.network) {
     ReadNetwork(manifests.world, input);
   } else {
-    input.snapshot.warnings.push_back(
+    // In place: g++ 12 sees an overflow in the move of a temporary string.
+    input.snapshot.warnings.emplace_back(
         "there is no Fabric that can be used, so jobs are placed and get no levels and no paths; "
         "apply a Fabric, or give one with -f");
   }
