@@ -12,11 +12,13 @@ CTEST_ARGS ?=
 # Which tests run under the sanitizers, as a regular expression of labels.
 CHECK_LABELS ?= unit|integration
 FUZZ_SECONDS ?= 60
+# Arguments for test/lab/run, for example: make lab LAB_ARGS="--seeds 3"
+LAB_ARGS ?= --svg out/lab.svg
 # Folders for clang-tidy.
 TIDY ?= .
 say := printf '==> %s\n'
 
-.PHONY: help setup controlplane programs build test check format fuzz tidy tidy-commands thread-safety check-asan-ubsan check-tsan lint bench demo demo-down install image clean
+.PHONY: help setup controlplane programs build test lab check format fuzz tidy tidy-commands thread-safety check-asan-ubsan check-tsan lint bench demo demo-down install image clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,9 +40,15 @@ build: setup ## compile everything, optimised, into build/release
 	cmake --build build/release -j $(JOBS)
 
 test: controlplane build ## all tests: unit, integration and end-to-end against a real control plane
-	@$(say) "testing"
+	@hack/setup lab
+	$(say) "testing"
 	export YARDMASTER_CONTROLPLANE_BIN=$$(test/controlplane/build)
 	ctest --test-dir build/release --output-on-failure --no-tests=error -j $(JOBS) $(CTEST_ARGS)
+
+lab: controlplane programs ## PyTorch jobs on a fabric of Linux switches: planned ports and levels against default ECMP (15 minutes)
+	@hack/setup lab
+	mkdir -p out
+	test/lab/run $(LAB_ARGS)
 
 check: check-asan-ubsan check-tsan ## unit and integration tests under the address, undefined-behaviour and thread sanitizers
 

@@ -1,0 +1,225 @@
+"""A real control plane over the lab: etcd to scheduler, our programs, and the test node as every host's kubelet.
+
+The NIC stand-ins follow the files that the agent writes; link states go the agent's way (sysfs) for NIC ports
+and by the Fabric's annotation `yardmaster.dev/down-links` for links between switches, as telemetry would.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+from lab import netns
+from lab.api import Api
+from lab.experiment import arriving
+from lab.node import TestNode
+from lab.shape import PLANES, fabric_manifest
+
+_ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+_POLL_SECONDS = 0.02
+_START_SECONDS = 120
+
+
+class Cluster:
+    """start() to stop(); processes end with the process namespace in any case."""
+
+    def __init__(self, lab):
+        self._lab, self._folder = lab, os.path.join(lab.folder, "cluster")
+        self._processes, self._stop = [], threading.Event()
+        self._plans, self._sysfs = os.path.join(self._folder, "plans"), os.path.join(self._folder, "sysfs")
+        self._port_states = {}  # (host, plane) -> whether its cable is up
+        self._nic_lock = threading.Lock()  # plans and port states come from two threads
+        self.changed = []  # (moment, host) of every change of a NIC
+        self.applied = {}  # host -> what its NIC has: (connections planned, level)
+
+    def start(self):
+        for folder in (self._plans, self._sysfs, os.path.join(self._folder, "pods")):
+            os.makedirs(folder)
+        test = os.path.join(_ROOT, "test")
+        # Certificates and roles are as in the demo.
+        netns.run([os.path.join(test, "cluster", "prepare"), self._folder])
+        self._start_control_plane()
+        environment_path = os.environ["YARDMASTER_CONTROLPLANE_BIN"] + ":" + os.environ["PATH"]
+        os.environ["PATH"] = environment_path
+        netns.run([os.path.join(test, "cluster", "install"), self._folder, self.kubeconfig])
+        self.api = Api(self.kubeconfig)
+        self.api.post("/apis/yardmaster.dev/v1alpha1/fabrics", fabric_manifest(self._lab.shape))
+        self.api.post("/api/v1/namespaces", {"metadata": {"name": "lab"}})
+        self.node = TestNode(self.api, self._lab.hosts, os.path.join(self._folder, "pods"))
+        self.node.register()
+        threading.Thread(target=self.node.run, daemon=True).start()
+        self._report_ports()
+        self._start_ours()
+        threading.Thread(target=self._follow_plans, daemon=True).start()
+        threading.Thread(target=self._watch_ports, daemon=True).start()
+
+    def _start_control_plane(self):
+        folder = os.path.join(self._folder, "controlplane")
+        binaries = os.environ["YARDMASTER_CONTROLPLANE_BIN"]
+        self._run("controlplane", [
+            os.path.join(binaries, "controlplane"), "--dir", folder, "--bin", binaries, "--with", "scheduler",
+            "--scheduler-config", os.path.join(self._folder, "scheduler.yaml"),
+            "--controller-manager-arg", "node-monitor-grace-period=6s", "--controller-manager-arg",
+            "node-monitor-period=1s"])
+        description = os.path.join(folder, "cluster.json")
+        self._wait("the control plane", lambda: os.path.exists(description))
+        with open(description, encoding="utf-8") as file:
+            self.kubeconfig = json.load(file)["kubeconfig"]
+
+    def _start_ours(self):
+        with open(os.path.join(self._folder, "nic-ports.yaml"), "w", encoding="ascii") as file:
+            file.write("ports:\n" + "".join(f"- {{rail: 0, port: {p}, interface: e{p}}}\n" for p in range(PLANES)))
+        with open(os.path.join(self._folder, "extender-port"), encoding="ascii") as file:
+            port = file.read().strip()
+        nowhere = ["--metrics-bind-address", "127.0.0.1:0", "--health-bind-address", "127.0.0.1:0"]
+        self._ours("extender", ["--bind-address", f"127.0.0.1:{port}", "--tls-cert-file", self._path("extender.crt"),
+                                "--tls-key-file", self._path("extender.key"), "--client-ca-file", self._path("ca.crt"),
+                                *nowhere])
+        self._ours("operator", ["--plan-min-delay-ms", "50", "--plan-max-delay-ms", "500", *nowhere])
+        self._ours("agent", ["--nodes-matching", "yardmaster.dev/segment", "--plan-dir", self._plans, "--sysfs-root",
+                             self._sysfs, "--nic-ports-file", self._path("nic-ports.yaml"), "--link-poll-ms", "50",
+                             "--link-down-ms", "50", "--link-up-ms", "2000",
+                             "--grpc-bind-address", f"unix:{self._path('agent.sock')}", *nowhere])
+
+    def _path(self, name):
+        return os.path.join(self._folder, name)
+
+    def _ours(self, process, arguments):
+        program = os.path.join(os.environ["YARDMASTER_BIN"], f"yardmaster-{process}")
+        self._run(process, [program, "--kubeconfig", self._path(f"{process}.kubeconfig"), *arguments])
+
+    def _run(self, name, command):
+        with open(self._path(f"{name}.log"), "ab") as log:
+            self._processes.append((name, subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)))
+
+    def _wait(self, what, done, seconds=_START_SECONDS):
+        deadline = time.monotonic() + seconds
+        while not done():
+            for name, process in self._processes:
+                if process.poll() is not None:
+                    with open(self._path(f"{name}.log"), encoding="utf-8", errors="replace") as file:
+                        raise RuntimeError(f"{name} ended with {process.returncode}:\n{file.read()[-1500:]}")
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"{what} did not come in {seconds} s; logs are in {self._folder}")
+            time.sleep(0.05)
+
+    def stop(self):
+        self._stop.set()
+        self.node.stop()
+        for _, process in reversed(self._processes):
+            process.send_signal(signal.SIGTERM)
+        for _, process in self._processes:
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+
+    # Jobs.
+    def submit(self, job, arguments, checkpoint, record):
+        """A TrainingJob whose workers are test/lab's training program."""
+        shared = os.path.dirname(record)
+        command = ["python3", "/lab/train.py", *arguments, "--record", "/shared/" + os.path.basename(record)]
+        if checkpoint:
+            command += ["--checkpoint", "/shared/" + checkpoint]
+        container = {"name": "trainer", "image": "lab", "command": command,
+                     "env": [{"name": "GLOO_SOCKET_IFNAME", "value": "n0,n1"}, {"name": "OMP_NUM_THREADS", "value": "1"}],
+                     "volumeMounts": [{"name": "shared", "mountPath": "/shared"}]}
+        manifest = job.training_job()
+        manifest["spec"]["recovery"] = {"onHostLoss": "Replace", "hostGraceSeconds": 1, "maxRestarts": 100}
+        manifest["spec"]["template"] = {"spec": {
+            "restartPolicy": "OnFailure", "terminationGracePeriodSeconds": 2, "containers": [container],
+            "volumes": [{"name": "shared", "hostPath": {"path": shared}}]}}
+        self.api.post("/apis/yardmaster.dev/v1alpha1/namespaces/lab/trainingjobs", manifest)
+
+    def pods(self, job):
+        """{rank: pod}"""
+        items = self.api.get(f"/api/v1/namespaces/lab/pods?labelSelector=yardmaster.dev/job={job.name}")["items"]
+        return {int(item["metadata"]["labels"]["yardmaster.dev/rank"]): item for item in items}
+
+    def places(self, job):
+        """Hosts by rank of the pods that are bound."""
+        return {rank: self._lab.by_name[pod["spec"]["nodeName"]] for rank, pod in self.pods(job).items()
+                if pod["spec"].get("nodeName")}
+
+    def wait_for_plan(self, job):
+        """Until every NIC of the job has a plan."""
+        self._wait(f"the network plan of {job.name}", lambda: len(self.places(job)) == job.workers and all(
+            self.applied.get(host.name, ({},))[0] for host in self.places(job).values()), 60)
+
+    def annotate_down(self, links, switches):
+        value = json.dumps({"version": 1, "links": links, "switches": switches}) if links or switches else None
+        self.api.patch("/apis/yardmaster.dev/v1alpha1/fabrics/lab",
+                       {"metadata": {"annotations": {"yardmaster.dev/down-links": value}}})
+
+    # The NICs obey the agent's files.
+    def _follow_plans(self):
+        seen = {}
+        while not self._stop.wait(_POLL_SECONDS):
+            for host in self._lab.hosts:
+                text = self._plan_text(host.name)
+                if seen.get(host.name) != text:
+                    seen[host.name] = text
+                    self._apply(host, json.loads(text) if text else {})
+
+    def _plan_text(self, name):
+        folder = os.path.join(self._plans, name)
+        try:
+            for file_name in sorted(os.listdir(folder)):
+                if file_name.endswith(".json"):
+                    with open(os.path.join(folder, file_name), encoding="utf-8") as file:
+                        return file.read()
+        except FileNotFoundError:
+            pass
+        return ""
+
+    def _apply(self, host, plan):
+        planned = {}
+        for rail in plan.get("rails", []):
+            for peer in rail.get("peers", []):
+                planned.setdefault(peer["address"], []).extend((peer["plane"], p) for p in peer["sourcePorts"])
+        for paths in planned.values():
+            paths.sort()
+        before = self.applied.get(host.name, ({}, 0))[0]
+        self.applied[host.name] = (planned, plan.get("level", 0))
+        self._configure(host)
+        # Their answers follow the packets they answer.
+        for peer in self._lab.hosts:
+            if before.get(peer.address) != planned.get(peer.address):
+                self._configure(peer)
+
+    def _configure(self, host):
+        with self._nic_lock:
+            nic, ports = self._lab.nics[host.name], {name: planned for name, (planned, _) in self.applied.items()}
+            planned, level = self.applied.get(host.name, ({}, 0))
+            try:
+                nic.apply(nic.connections(0, planned, arriving(nic, ports)), level)
+                self.changed.append((time.monotonic(), host.name))
+            except netns.CommandError as error:
+                print(f"{host.name}: {error}", file=sys.stderr, flush=True)
+
+    def _port_changed(self, host, plane, up):
+        """The NIC sees its own port at once."""
+        nic = self._lab.nics[host.name]
+        (nic.down_ports.discard if up else nic.down_ports.add)(plane)
+        self._configure(host)
+
+    # The agent reads link states where a host has them.
+    def _watch_ports(self):
+        while not self._stop.wait(_POLL_SECONDS):
+            self._report_ports()
+
+    def _report_ports(self):
+        for host in self._lab.hosts:
+            for plane in range(PLANES):
+                state = self._lab.fabric.carrier(host.name, f"e{plane}")
+                if self._port_states.get((host.name, plane)) != state:
+                    self._port_states[host.name, plane] = state
+                    self._port_changed(host, plane, state)
+                    folder = os.path.join(self._sysfs, host.name, "class", "net", f"e{plane}")
+                    os.makedirs(folder, exist_ok=True)
+                    with open(os.path.join(folder, "operstate.new"), "w", encoding="ascii") as file:
+                        file.write("up\n" if state else "down\n")
+                    os.rename(os.path.join(folder, "operstate.new"), os.path.join(folder, "operstate"))

@@ -1,0 +1,75 @@
+"""The lab: PyTorch jobs on a fabric of Linux switches, planned by this repository's programs."""
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+import time
+
+from lab import chart, experiment, story
+
+
+def _table(document):
+    lines = [f"{'configuration':<24}{'of alone':>10}{'simulated':>11}{'collisions':>12}   seconds an iteration (alone)"]
+    for row in document["configurations"]:
+        jobs = ", ".join(f"{j['name']} {j['iterationSeconds']:.2f} ({j['aloneSeconds']:.2f})" for j in row["jobs"])
+        lines.append(f"{row['name']:<24}{row['ofAlone']:>10.1%}{row['predictedOfAlone']:>11.1%}{row['collisions']:>12}   {jobs}")
+    if document.get("failures"):
+        lines.append(f"\n{'lost':<24}{'delay, s':>10}{'after':>11}   left to the kernel")
+        for row in document["failures"]:
+            kernel = row["kernelOnly"]
+            lines.append(f"{row['what']:<24}{row['stallSeconds']:>10.2f}{row['ofBefore']:>11.0%}   "
+                         f"{kernel['stallSeconds']:.2f} s, then {kernel['ofBefore']:.0%}")
+    if document.get("hostLoss"):
+        loss = document["hostLoss"]
+        lines.append(f"\nhost {loss['from']} died: rank {loss['rank']} moved to {loss['to']}, training went on "
+                     f"{loss['secondsToTraining']} s later at step {loss['resumedAtStep']} of {loss['lastStep']}; "
+                     f"loss {loss['lossFirst']:.2f} at first, {loss['lossBefore']:.3f} before, {loss['lossAfter']:.3f} after")
+    return "\n".join(lines)
+
+
+def _parse():
+    parser = argparse.ArgumentParser(prog="test/lab/run", description=__doc__)
+    parser.add_argument("--seeds", type=int, default=10, help="draws of places and ports")
+    parser.add_argument("--seconds", type=float, default=8, help="of each measurement")
+    parser.add_argument("--only", choices=["configurations", "failures"], help="one half of the experiment")
+    parser.add_argument("-o", "--output", choices=["table", "json"], default="table")
+    parser.add_argument("--svg", default="", help="file for the picture")
+    options = parser.parse_args()
+    if options.seeds < 1 or options.seconds < 1:
+        parser.error("--seeds and --seconds are at least 1")
+    return options
+
+
+def main():
+    options = _parse()
+    began = time.monotonic()
+
+    def say(text):
+        print(f"[{time.monotonic() - began:4.0f} s] {text}", file=sys.stderr, flush=True)
+    document = {"configurations": [], "failures": []}
+    with tempfile.TemporaryDirectory(prefix="lab-") as folder:
+        # Workers are forked from this process.
+        import torch.distributed  # pylint: disable=unused-import
+        lab = experiment.Lab(experiment.SHAPE, folder)
+        say(f"{len(lab.hosts)} hosts, {lab.shape.segments * 2} ToRs and {lab.shape.aggs * 2} Aggs are up")
+        try:
+            if options.only != "failures":
+                document["configurations"] = experiment.run(lab, range(1, options.seeds + 1), options.seconds, say)
+            if options.only != "configurations":
+                kernel = story.kernel_only(lab, say)
+                told, document["hostLoss"] = story.Story(lab, say).run(list(kernel))
+                document["failures"] = story.document(told, kernel)
+        finally:
+            lab.planner.close()
+    if options.svg:
+        with open(options.svg, "w", encoding="utf-8") as file:
+            file.write(chart.svg(document))
+    print(json.dumps(document) if options.output == "json" else _table(document))
+    return 0
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    sys.exit(main())
