@@ -165,7 +165,7 @@ void Extender::PlanLoop(std::stop_token stop) {
   while (!stop.stop_requested()) {
     const std::int64_t wait_ms = retry ? options_.min_pass_ms * 10 : options_.max_pass_ms;
     seen = cache_.WaitForChange(seen, wait_ms, stop);
-    // Changes come in flocks; a short pause plans them together.
+    // Changes arrive in bursts; a short pause plans them together.
     std::this_thread::sleep_for(std::chrono::milliseconds(pause_ms));
     seen = cache_.version();
     if (stop.stop_requested()) return;

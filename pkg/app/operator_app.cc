@@ -224,7 +224,7 @@ void AddNetworkFlags(CLI::App& app, op::NetworkController::Options& options) {
                  "pods whose network annotations are written per second")
       ->check(CLI::Range(0.1, 1e6))
       ->capture_default_str();
-  app.add_option("--network-write-burst", options.writes.burst, "and at once")
+  app.add_option("--network-write-burst", options.writes.burst, "Maximum write burst")
       ->check(CLI::Range(1.0, 1e6))
       ->capture_default_str();
   app.add_option("--reconverge-ms", options.reconverge_ms,
@@ -235,7 +235,7 @@ void AddNetworkFlags(CLI::App& app, op::NetworkController::Options& options) {
                  "how long a link that came back is not used; doubles with every loss")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  app.add_option("--link-max-hold-ms", options.damping.max_hold_ms, "at most so long")
+  app.add_option("--link-max-hold-ms", options.damping.max_hold_ms, "Upper bound of the hold time")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   app.add_option("--judge-events", options.judge_events,

@@ -1,4 +1,4 @@
-// Time as an argument. Components hold a Clock&; tests hold a FakeClock that moves only when told.
+// Time as an argument. Components hold a Clock&; tests hold a FakeClock, which moves only when a test advances it.
 // Wall time is for what people read (timestamps, expiry); steady time is for how long things take.
 // Thread safety: both clocks may be read from any thread; FakeClock may be advanced from any
 // thread.

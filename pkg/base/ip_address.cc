@@ -87,7 +87,7 @@ absl::StatusOr<IpAddress> IpAddress::Parse(std::string_view text) {
     return V4(*v4);
   }
   return absl::InvalidArgumentError(
-      StrCat("\"", text, "\" is no IP address; write it like 10.0.0.1 or 2001:db8::1"));
+      StrCat("\"", text, "\" is not an IP address; write it like 10.0.0.1 or 2001:db8::1"));
 }
 
 IpAddress IpAddress::Plus(std::uint32_t count) const {

@@ -1,10 +1,10 @@
-// A keyed work queue in the manner of client-go's: many producers, many consumers.
+// A keyed work queue with the semantics of client-go's: many producers, many consumers.
 //
 // Promises:
 //   1. A key added while it waits is there once (de-duplicated).
 //   2. A key is never with two consumers at once; added while being worked on, it comes back after
 //      Done(key).
-//   3. AddAfter delivers not before its delay; the earliest of several wins.
+//   3. AddAfter never delivers earlier than its delay; the earliest of several wins.
 //   4. After ShutDown, Get drains what is ready and then returns nothing; delayed keys are dropped.
 // Invariant: a key in `ready_` is in `dirty_` and not in `processing_`.
 // Thread safety: all methods from any thread.

@@ -283,7 +283,7 @@ TEST(PlanTest, WrongInputSaysWhereWhatAndHow) {
       {"a: [1", "standard input:1:"},
       {"apiVersion: v1\nmetadata: {name: x}\n", "standard input:1: kind: is missing; write it"},
       {"{\"kind\": \"Node\",\n \"spec\": {\"a\": 2,}",
-       "standard input:2:18: this is no JSON: unexpected"},
+       "standard input:2:18: this is not JSON: unexpected"},
       {"- 1\n", "standard input:1: expected a Kubernetes object"},
       {"apiVersion: yardmaster.dev/v1alpha1\nkind: Fabrik\n",
        "kind: there is no Fabrik in yardmaster.dev; use Fabric, TrainingJob or Gang"},

@@ -38,10 +38,10 @@ void Declare(Flags& flags, CLI::App& app) {
   for (const crux::Policy policy : crux::AllPolicies()) {
     policies.emplace_back(crux::PolicyName(policy));
   }
-  app.add_option("--policy", flags.policy, "who decides")
+  app.add_option("--policy", flags.policy, "Scheduling policy")
       ->check(CLI::IsMember(policies))
       ->capture_default_str();
-  app.add_option("--seed", flags.seed, "of what is random")->capture_default_str();
+  app.add_option("--seed", flags.seed, "Random seed")->capture_default_str();
   app.add_option("--window-seconds", flags.window_seconds,
                  "window of the utilisation (default: 100 iterations of the slowest job)")
       ->check(CLI::PositiveNumber);

@@ -3,7 +3,7 @@
 //   -f FILE|-            the case, JSON or YAML
 //   -o json              the only format
 //   --policy NAME        crux (default) published ecmp sincronia varys taccl cassini exact
-//   --seed N             of what is random (default 1)
+//   --seed N             Random seed (default 1)
 //   --window-seconds S   the window utilisation is measured in (default: 100 iterations of the
 //                        slowest job)
 //

@@ -1,10 +1,10 @@
 // Fabrics out of what other tools write about a network.
 //
 // SimAI's topology files name every cable, so the whole Fabric follows from them: rails, planes,
-// ports, speeds and tiers up to a core that everybody meets. What such a Fabric cannot express
+// ports, speeds and tiers up to a core that every aggregation switch meets. What such a Fabric cannot express
 // (switches of one tier with different cabling, GPUs with different NICs) is refused with the line
 // of the file. The simulator's own hash is not one of a switch, so the imported hashes are
-// "unpredictable" until somebody describes them.
+// "unpredictable" until they are described.
 //
 // Topograph's node labels say where a host stands and nothing about ports; so the Fabric is that of
 // a base (a preset, for example) whose size and label names are those of the Nodes.

@@ -53,7 +53,7 @@ class Importer {
 
   absl::StatusOr<int> Whole(double gbps) const {
     if (gbps != std::floor(gbps) || gbps > 1'000'000) {
-      return Wrong(0, StrCat(gbps, " Gb/s is no whole number"), "give whole Gb/s");
+      return Wrong(0, StrCat(gbps, " Gb/s is not a whole number"), "give whole Gb/s");
     }
     return static_cast<int>(gbps);
   }
@@ -215,7 +215,7 @@ class Importer {
                      StrCat("switch ", lower.id, " meets switch ", upper,
                             " and others that do "
                             "not meet the same switches below"),
-                     "make groups of switches in which everybody meets everybody");
+                     "make groups of switches in which every pair is connected");
       }
     }
     fabric::Tier tier;

@@ -81,7 +81,7 @@ class Reader {
     std::array<int, 5> numbers{};
     for (std::size_t i = 0; i < numbers.size(); ++i) {
       const auto number = ParseNumber<int>(words_[i]);
-      if (!number || *number < 0) return Wrong(StrCat("\"", words_[i], "\" is no count"), kForm);
+      if (!number || *number < 0) return Wrong(StrCat("\"", words_[i], "\" is not a count"), kForm);
       numbers[i] = *number;
     }
     const auto [nodes, per_server, nv_switches, switches, links] = numbers;
@@ -149,7 +149,7 @@ class Reader {
       }
       const auto gbps = Gbps(words_[2]);
       if (!gbps) {
-        return Wrong(StrCat("\"", words_[2], "\" is no bandwidth"), "write it like 400Gbps");
+        return Wrong(StrCat("\"", words_[2], "\" is not a bandwidth"), "write it like 400Gbps");
       }
       link.gbps = *gbps;
       if (static_cast<int>(out_.links.size()) == num_links_) {

@@ -29,7 +29,7 @@ bool EndsWith(std::string_view text, std::string_view end) {
   return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
 }
 
-// Why and where this is no JSON: "jobs.json:3:17: ...".
+// Why and where this is not JSON: "jobs.json:3:17: ...".
 std::string JsonError(const std::string& text, const std::string& name) {
   try {
     const json value = json::parse(text);
@@ -41,11 +41,11 @@ std::string JsonError(const std::string& text, const std::string& name) {
     const std::size_t column = newline == std::string::npos ? at + 1 : at - newline;
     const std::string what = error.what();
     const std::size_t reason = what.find(" - ");
-    return StrCat(name, ":", line, ":", column, ": this is no JSON: ",
+    return StrCat(name, ":", line, ":", column, ": this is not JSON: ",
                   reason == std::string::npos ? what : what.substr(reason + 3),
                   "; look for a comma, quote or brace too many or too few");
   }
-  return StrCat(name, ": this is no JSON");
+  return StrCat(name, ": this is not JSON");
 }
 
 // Kinds that are read and have no namespace.

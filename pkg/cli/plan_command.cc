@@ -54,7 +54,7 @@ void Declare(Flags& flags, CLI::App& app) {
   app.add_option("-o,--output", flags.output, "output format")
       ->check(CLI::IsMember({"json", "yaml", "table"}))
       ->capture_default_str();
-  app.add_option("--seed", flags.seed, "of what is random")->capture_default_str();
+  app.add_option("--seed", flags.seed, "Random seed")->capture_default_str();
   app.add_option("--max-steps", flags.max_steps, "search steps before an exact search is cut")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000'000}))
       ->capture_default_str();
@@ -91,7 +91,7 @@ absl::StatusOr<Question> AskFiles(const Flags& flags, std::istream& in, std::ost
   return question;
 }
 
-// A cluster as if somebody had given all its objects.
+// A cluster as if all its objects had been given as manifests.
 struct ClusterRead {
   Manifests manifests;
   ManifestDefaults defaults;

@@ -9,7 +9,7 @@
 //   --diff               also what the manifests change in the cluster's plan
 //   --paths              also the source port and links of every connection
 //   -o FORMAT            json (default), yaml or table
-//   --seed N             of what is random (default 1)
+//   --seed N             Random seed (default 1)
 //   --max-steps N        search steps before an exact search is cut
 //
 // Returns the exit code: 0 answered; 1 the input is wrong or the cluster did not answer. When only

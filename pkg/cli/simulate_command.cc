@@ -44,13 +44,13 @@ void Declare(Flags& flags, CLI::App& app) {
     // Enumeration ends long before a cluster begins.
     if (policy != crux::Policy::kExact) policies.emplace_back(crux::PolicyName(policy));
   }
-  app.add_option("--policy", flags.policy, "who decides")
+  app.add_option("--policy", flags.policy, "Scheduling policy")
       ->check(CLI::IsMember(policies))
       ->capture_default_str();
   app.add_option("--jobs", flags.jobs, "jobs to generate, or at most to read")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
-  app.add_option("--seed", flags.seed, "of what is random")->capture_default_str();
+  app.add_option("--seed", flags.seed, "Random seed")->capture_default_str();
   app.add_option("--scatter", flags.scatter, "probability that a job's next host is anywhere")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();

@@ -6,7 +6,7 @@
 //                   are generated from model-gpus.csv
 //   --policy NAME   crux (default) published ecmp sincronia varys taccl cassini
 //   --jobs N        how many jobs are generated, or at most read (default 500)
-//   --seed N        of what is random (default 1)
+//   --seed N        Random seed (default 1)
 //   --scatter P     probability that a job's next host is anywhere (default 0.3)
 //   --fragmented P  probability that a job gets half hosts (default 0)
 //   --pcie-gbps, --nvlink-gbps G   links inside hosts (pkg/sim/host_links.h)

@@ -110,7 +110,7 @@ std::optional<double> ParseWhen(std::string_view text) {
   return days * 86400.0 + numbers[3] * 3600 + numbers[4] * 60 + seconds;
 }
 
-// The number that follows "gpu" in what a worker asked for, whatever stands between; or all of it.
+// The number that follows "gpu" in what a worker asked for, after any separator; or all of it.
 std::int32_t GpusOf(std::string_view resources) {
   if (const auto number = ParseNumber<std::int32_t>(resources)) return *number;
   std::string lower(resources);

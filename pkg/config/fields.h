@@ -1,4 +1,4 @@
-// Reading the fields of a mapping somebody wrote, with errors that say where: "<path>.<key>: is not
+// Reading the fields of a mapping, with errors that say where: "<path>.<key>: is not
 // a text; ...". A missing field and an explicit null are the same and give the empty value.
 // Thread safety: a value; const methods from any thread.
 #pragma once
@@ -14,7 +14,7 @@ namespace yardmaster::config {
 
 class Fields {
  public:
-  // What is no mapping reads as an empty one.
+  // A value that is not a mapping reads as an empty one.
   Fields(nlohmann::json value, std::string path);
 
   bool Has(const std::string& key) const;

@@ -54,7 +54,7 @@ absl::StatusOr<KubeconfigFile> ReadKubeconfig(const std::string& path) {
   limits.max_bytes = kMaxFileBytes;
   YM_ASSIGN_OR_RETURN(json content, ParseYaml(text, path, limits));
   if (!content.is_object()) {
-    return absl::InvalidArgumentError(path + ": is no kubeconfig (not a mapping)");
+    return absl::InvalidArgumentError(path + ": is not a kubeconfig (not a mapping)");
   }
   return KubeconfigFile{path, std::move(content)};
 }

@@ -120,7 +120,7 @@ absl::StatusOr<repac::ObservedPath> ReadPath(const Network& network, const json&
   }
   const auto port = value.find("sourcePort");
   if (port == value.end() || !port->is_number_integer() || *port < 0 || *port > 65535) {
-    return FieldError(StrCat(path, ".sourcePort"), "is no UDP port",
+    return FieldError(StrCat(path, ".sourcePort"), "is not a UDP port",
                       "give a number from 0 to 65535");
   }
   out.source_port = port->get<std::uint16_t>();

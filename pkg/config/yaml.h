@@ -9,7 +9,7 @@
 // Anchors, aliases and merge keys (`<<`) work. JSON text is read too, with its own escapes.
 //
 // Refused, always with the line and column, and never a crash: broken syntax, a key given twice in
-// one mapping, a key that is no scalar, a tag of its own (`!foo`), numbers JSON cannot hold
+// one mapping, a key that is not a scalar, a tag of its own (`!foo`), numbers JSON cannot hold
 // (.inf, .nan), an alias to an anchor that is not complete, invalid UTF-8, more bytes, nesting or
 // values than `YamlLimits` allows (aliases count as what they stand for, so a short text cannot
 // blow up).

@@ -2,7 +2,7 @@
 // as plain data. pkg/repac turns it into something that can be evaluated.
 //
 // A hash is a key (packet fields), a function of it, a rotation and a mask; a group rule then turns
-// the value into a member. Only what decides the answer is here; how a switch is told to behave so
+// the value into a member. Only what decides the answer is here; how a switch is configured to do so
 // is the platform's business.
 //
 // Thread safety: values. Problems() must have been empty before a spec is compiled.

@@ -177,13 +177,13 @@ std::vector<std::string> Problems(const FabricSpec& spec) {
   }
   CheckLevels(spec, out);
   Need(IpAddress::Parse(spec.addressing.base).ok(), out, "spec.addressing.base",
-       StrCat("\"", spec.addressing.base, "\" is no IP address"),
+       StrCat("\"", spec.addressing.base, "\" is not an IP address"),
        "give one like 10.0.0.0 or fd00::");
   if (!out.empty()) return out;
   CheckHostPorts(spec, out);
   for (std::size_t t = 1; t < spec.tiers.size(); ++t) CheckWiring(spec, t, out);
   for (const auto& [role, hash] : spec.ecmp_hash) {
-    Need(roles.count(role) != 0, out, StrCat("spec.ecmpHash.", role), "is no tier's role",
+    Need(roles.count(role) != 0, out, StrCat("spec.ecmpHash.", role), "is not a tier's role",
          "use a role of spec.tiers");
   }
   for (const Tier& tier : spec.tiers) {

@@ -7,8 +7,8 @@
 // all values of this type; nothing in the code knows a generation by name.
 //
 // Wiring between tier t and tier t+1: a lower switch spreads its up_ports evenly, in port order,
-// over the upper switches of its stripe. `stripes` of the upper tier is 1 when everybody meets
-// everybody; a k-ary fat tree has k/2 at the core. Lower switch i of a place and upper switch j
+// over the upper switches of its stripe. `stripes` of the upper tier is 1 when every lower switch meets
+// every upper one; a k-ary fat tree has k/2 at the core. Lower switch i of a place and upper switch j
 // belong to stripes i mod stripes and j mod stripes.
 //
 // Thread safety: values. Validate() must have passed before a spec is given to Places or Network.
@@ -56,7 +56,7 @@ struct BackupPolicy {
 // The K network priorities that switches and NICs of this fabric can tell apart (Crux section 4.3).
 struct NetworkLevels {
   int count = 8;
-  std::vector<int> reserved;  // levels nobody gets from us, 0 is the lowest
+  std::vector<int> reserved;  // levels that no job is assigned; 0 is the lowest
   std::map<int, int>
       traffic_class_of_level;  // level -> IP traffic class byte (DSCP * 4); empty: 32 * level
 };

@@ -80,7 +80,7 @@ Response AnswerTo(const beast::error_code& error, const Limits& limits, std::str
     return ErrorResponse(413, StrCat("bodies are limited to ", limits.body_bytes, " bytes"));
   }
   if (error == bh::error::bad_version && NamesSomeHttpVersion(data)) {
-    return ErrorResponse(505, "only HTTP/1.0 and HTTP/1.1 are spoken here");
+    return ErrorResponse(505, "unsupported HTTP version; use 1.0 or 1.1");
   }
   return ErrorResponse(400, error.message());
 }

@@ -6,7 +6,7 @@
 // planned","gang":"a","hosts":128,"ms":3.2} text:  2026-01-02T03:04:05.678Z INFO gang planned
 // gang=a hosts=128 ms=3.2
 //
-// Whatever is in a value, a line stays one line and JSON stays valid: control characters are
+// A line stays one line for any value and JSON stays valid: control characters are
 // escaped and broken UTF-8 is replaced. A level that is off costs one comparison. Writing is
 // synchronous. The logger is passed by reference; there is no global one.
 // Thread safety: all methods from any thread; lines never mix. A copy writes to the same place.

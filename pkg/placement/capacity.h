@@ -16,7 +16,7 @@ namespace yardmaster::placement {
 
 // The state of the cluster that is asked about.
 struct CapacityView {
-  bool empty = false;       // as if every host were free, in service and reserved for nobody
+  bool empty = false;       // as if every host were free, in service and not reserved
   bool use_backup = false;  // backup hosts count as ordinary ones
 };
 
@@ -33,7 +33,7 @@ Capacity CapacityFor(const Cluster& cluster, const GangRequest& request, int hos
 // Ties between equally good segments, summed over the segments used and compared in order.
 struct SegmentScore {
   std::int64_t load = 0;          // predicted uplink load, in millionths of the highest
-  std::int64_t whole_free = 0;    // nobody else is in the segment
+  std::int64_t whole_free = 0;    // hosts of segments without other gangs
   std::int64_t free_workers = 0;  // room in it: tight segments first
   std::int64_t degraded = 0;      // of that room, on hosts with a link down
   std::int64_t no_backup = 0;     // no free backup host

@@ -15,7 +15,7 @@ enum class Unavailability : std::uint8_t { kNo, kNotReady, kCordoned, kTainted }
 
 struct HostState {
   std::int16_t gpus = 8;       // it has
-  std::int16_t free_gpus = 8;  // nobody holds or was promised
+  std::int16_t free_gpus = 8;  // neither held nor promised
   Unavailability unavailable = Unavailability::kNo;
   bool backup = false;             // kept free to replace another host of its segment
   bool degraded = false;           // works, with a NIC port or uplink down

@@ -6,7 +6,7 @@
 //
 // The search goes from coarse pieces to fine ones (piece_problem.h): whole units, whole tensor
 // groups, atoms. What it gives up is split between atoms by uniform_solver.h, or filled by
-// first_fit.h, and told as cut.
+// first_fit.h, and report truncation.
 //
 // A gang that must lie in one fabric pod is solved pod by pod. Deterministic. Thread safety: pure.
 #pragma once

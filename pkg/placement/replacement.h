@@ -1,4 +1,4 @@
-// Replaces failed hosts of a placed gang, rank by rank, without moving anybody else.
+// Replaces failed hosts of a placed gang, rank by rank, without moving other ranks.
 //
 // For each lost rank, in rank order: a free backup host of its segment; else, as the backup policy
 // says, a free ordinary host of the segment, then of the fabric pod; else the slot waits and the

@@ -1,4 +1,4 @@
-// What the rest of a gang costs at least, whatever a search does next (gang_search.h): each bound
+// Lower bounds on the cost of the rest of a gang in a search (gang_search.h): each bound
 // looks at one reason why something must be split and forgets the others.
 //
 // Complexity: ComponentBound is linear in the groups left, times the places one of them needs.

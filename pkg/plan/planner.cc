@@ -136,7 +136,7 @@ class Planner {
              StrCat("and ", Count(count(segments), "segment"))}};
   }
 
-  // The cluster once everybody told to stop so far has left; kept from one decision to the next,
+  // The cluster after the jobs that are being stopped have left; kept from one decision to the next,
   // because jobs are many and clusters small.
   Snapshot& Afterwards() {
     if (!after_) after_ = snapshot_;
@@ -232,7 +232,7 @@ class Planner {
   placement::Cluster cluster_;
   Plan plan_;
   int preemptions_tried_ = 0;
-  std::vector<int> stopped_;       // jobs that are told to stop, already or by this plan
+  std::vector<int> stopped_;       // jobs being stopped, already or by this plan
   std::optional<Snapshot> after_;  // see Afterwards
 };
 

@@ -62,7 +62,7 @@ struct PlanOptions {
   // Prefer, among equal places, those whose uplinks carry less of the other jobs' traffic.
   bool contention = false;
   // Also say whom to stop for jobs that wait, for the first so many of the queue that may stop
-  // others; what they would get is kept from those behind them. 0: for nobody.
+  // others; what they would get is kept from those behind them. 0: for no job.
   int preemptions = 0;
   NetworkInput input;
 };
@@ -120,7 +120,7 @@ struct NetworkReport {
   int unplanned_flows = 0;
   int changed_jobs = 0;  // that chose paths and a place in the order
   bool judged = false;
-  std::string problem;  // why nobody got numbers, e.g. every level is reserved
+  std::string problem;  // why no job got numbers, e.g. every level is reserved
 };
 
 struct Plan {

@@ -190,7 +190,7 @@ PathAssignment PortPlan::Record(const FlowSource& source, const Route& wanted,
     // The group it hashes in has another size now; with the old size comes the old port.
     if (path.source_port != port) path.home_port = port;
   } else if (!flow.planned() || !Whole(home)) {
-    // It moved because it had to, so it has not moved house.
+    // Forced move: keep the original home path.
     path.home_port = port;
     path.home_links = home;
   }

@@ -110,7 +110,7 @@ std::optional<Reservation> Reserve(const Snapshot& snapshot, const Cluster& clus
         low == 0 ? snapshot.now_ms : std::max(snapshot.now_ms, ends[low - 1].first);
     return reservation;
   }
-  // Nobody says when: the place on the fabric that the fewest GPUs of others are in.
+  // End times are unknown: the place on the fabric that the fewest GPUs of others are in.
   Cluster empty = now;
   empty.uplink_load.assign(static_cast<std::size_t>(snapshot.places->num_segments()), 0);
   for (HostId id : snapshot.places->hosts()) {

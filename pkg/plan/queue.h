@@ -3,7 +3,7 @@
 // Order: priority (higher first), then creation time, then namespace/name. A job that has waited
 // longer than its reserve_after_ms reserves the place that will be free first; others use reserved
 // hosts only if they are known to end in time, or are preemptible: these are stopped when the place
-// is needed, whatever their priority (JumpedTheQueue), so nobody who reserves is delayed by those
+// is needed, whatever their priority (JumpedTheQueue), so a job with a reservation is not delayed by those
 // who did not wait. Thread safety: pure functions.
 #pragma once
 
@@ -33,7 +33,7 @@ std::optional<Reservation> Reserve(const Snapshot& snapshot, const placement::Cl
 bool WaitedLongEnough(const Snapshot& snapshot, int job);
 
 // Whether `runs` is a preemptible gang that comes after `job` in the queue and started although
-// `job` had a reservation already. Whoever waited may have it stopped.
+// `job` had a reservation already. A waiting job may have it stopped.
 bool JumpedTheQueue(const Snapshot& snapshot, int job, int runs);
 
 // Whether `job`, started now, may use hosts of `reservation`.

@@ -24,7 +24,7 @@ struct Assignment {
   std::vector<fabric::HostId> host_of_rank;
 };
 
-// Pods that may not all be stopped at once, whoever owns them.
+// Pods that may not all be stopped at once, of any owner.
 struct DisruptionBudget {
   std::string name;  // "namespace/name"
   int allowed = 0;   // pods that may be stopped now
@@ -50,9 +50,9 @@ struct JobState {
   // False: a disruption budget forbids to stop it now.
   bool may_be_preempted = true;
   std::vector<BudgetUse> budgets;
-  // Of a placed job: it was told to stop; its hosts are free to those who may stop others.
+  // Of a placed job: it is being stopped; its hosts are free to jobs that may preempt it.
   bool leaving = false;
-  // Of a job that waits. False: nobody is stopped for it now.
+  // Of a waiting job. False: no job is preempted for it now.
   bool may_stop_others = true;
   // What it is given to write a checkpoint and end when it is stopped.
   int grace_seconds = 30;

@@ -79,7 +79,7 @@ struct Group {
   std::vector<LinkId> preset;
   const HashModel* hash = nullptr;
   const HashModel* lag_hash = nullptr;
-  // Why the choice cannot be told although the hash could be; empty if it can.
+  // Why the choice cannot be predicted although the hash can be evaluated; empty if it can.
   std::string blocked;
 
   bool unreachable() const { return slots.empty(); }
@@ -108,7 +108,7 @@ class ForwardingModel {
   LinkId Delivery(SwitchId at, const NicPort& dst) const;
   // The number of the port of far_end(link) that `link` ends at. 0 if no hash needs it.
   std::uint16_t ingress_port(LinkId link) const;
-  // Why no path between the two NICs can be told whatever the switches do: the NICs spray, or an
+  // Why no path between the two NICs can be predicted, independently of the switches: the NICs spray, or an
   // address is not known, or the two are of different kinds. Then PacketOf() may not be asked.
   std::optional<std::string> WhyUnknown(const NicPort& src, const NicPort& dst) const;
   // Headers of a RoCE packet between two NICs.

@@ -47,7 +47,7 @@ absl::StatusOr<Path> PredictPath(const ForwardingModel& world, const NicPort& sr
 absl::StatusOr<std::vector<HopTarget>> TargetsOf(const ForwardingModel& world, const NicPort& src,
                                                  const NicPort& dst, std::span<const LinkId> links);
 
-// The link a packet takes out of a group, or an invalid id where that cannot be told. As Decide(),
+// The link a packet takes out of a group, or an invalid id where it cannot be determined. As Decide(),
 // for those who need no reasons.
 LinkId Choose(const Group& group, const Packet& packet);
 

@@ -17,7 +17,7 @@ struct PlanRun {
           const PathOptions& options);
 
   const Connection& connection_of(const Flow& flow) const { return ledger.connection_of(flow); }
-  // The links the flow was told to take; empty: none.
+  // The links that the flow has to take; empty: no constraint.
   const std::vector<LinkId>& ViaOf(const Flow& flow) const {
     return flow.back ? connection_of(flow).via_back : connection_of(flow).via;
   }

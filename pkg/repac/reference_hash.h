@@ -32,7 +32,7 @@
 
 namespace yardmaster::repac {
 
-// Why no packet's value can be told from its header, or nothing.
+// Why a packet's value cannot be computed from its header; nullopt if it can.
 std::optional<std::string> WhyUnpredictable(const fabric::HashSpec& spec);
 
 // Whether the value is an affine function of the key over GF(2). (Across packets that take the same

@@ -81,7 +81,7 @@ PathPlan Replan(const PathPlan& old, const std::vector<Connection>& connections,
   std::vector<char> settled(flows.size());
   const std::vector<int> order = PlanningOrder(connections, flows);
   // First all that can keep their ports, then all that can keep their links, so that the others see
-  // the true loads and take nobody's port.
+  // the true loads and take no port that is in use.
   for (bool by_port : {true, false}) {
     for (int i : order) {
       const auto at = static_cast<std::size_t>(i);

@@ -36,7 +36,7 @@ struct PlugSwap {
 };
 
 struct WiringReport {
-  int checked = 0;  // cables somebody reported
+  int checked = 0;  // cables with a report
   std::vector<WiringFault> faults;
   std::vector<PlugSwap> swaps;
   std::vector<std::string> unexplained;     // faulty lower ends that no swap explains

@@ -25,7 +25,7 @@ struct GroupPolicy {
   bool operator==(const GroupPolicy&) const = default;
 };
 
-// Which groups must or should lie where. Whatever is said here, the objective keeps groups as close
+// Which groups must or should lie where. In any case the objective keeps groups as close
 // together as it can; Required adds a limit that is never crossed.
 struct PlacementPolicy {
   GroupPolicy tensor{TopologyLevel::kSegment, Enforcement::kRequired};
@@ -51,7 +51,7 @@ struct Profile {
   double context_bytes = 0;
   double expert_bytes = 0;
   bool measured = false;
-  // Measured, of an iteration's transfers with nobody in the way; 0: what the bytes take.
+  // Measured duration of an iteration's transfers without contention; 0: derived from the bytes.
   double communication_seconds = 0;
   bool operator==(const Profile&) const = default;
 };

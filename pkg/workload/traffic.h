@@ -35,7 +35,7 @@ struct Connection {
   double bytes = 0;  // per iteration
 };
 
-// The job's profile with estimates for what is unknown. A measured profile is taken at its word.
+// The job's profile with estimates for what is unknown. A measured profile is used unchanged.
 // REQUIRES: no Problems with the job's model.
 Profile CompleteProfile(const Job& job);
 

@@ -36,7 +36,7 @@ enum class Sharding { kNone, kOptimizer, kParameters };
 
 // Zero: not said.
 struct Model {
-  double parameters = 0;  // taken at its word; 0: counted
+  double parameters = 0;  // used unchanged; 0: derived from the layers
   double layers = 0;
   double hidden = 0;
   double feed_forward = 0;        // width; 0: 4 * hidden
