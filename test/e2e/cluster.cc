@@ -42,6 +42,11 @@ absl::StatusOr<std::unique_ptr<Cluster>> Cluster::Start(int hosts) {
   ControlPlane::Options options;
   options.scheduler = options.kwok = true;
   options.scheduler_config = ReadFile(folder + "/scheduler.yaml");
+  // check-rights compares what our processes ask for with what the chart grants them.
+  fs::create_directories(YARDMASTER_AUDIT_DIR);
+  options.apiserver_args = {"audit-policy-file=" + Source("test/e2e/audit-policy.yaml"),
+                            StrCat("audit-log-path=", YARDMASTER_AUDIT_DIR, "/",
+                                   fs::path(folder).filename().string(), ".log")};
   YM_ASSIGN_OR_RETURN(cluster->plane_, ControlPlane::Start(options));
   const std::string path = StrCat(cluster->plane_->bin(), ":", getenv("PATH"));
   YM_RETURN_IF_ERROR(
