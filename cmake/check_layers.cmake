@@ -1,5 +1,5 @@
 cmake_minimum_required(VERSION 3.25)
-# Fails when a source of pkg/FOLDER includes a folder that stands below it, or, in a pure folder, an
+# Fails when a source of pkg/FOLDER includes a folder that comes later in the list of layers, or, in a pure folder, an
 # I/O library. Tests may use more (they read files); they are not checked for purity.
 list(FIND LAYERS ${FOLDER} own_rank)
 file(GLOB sources "${PKG}/${FOLDER}/*.h" "${PKG}/${FOLDER}/*.cc")
@@ -12,7 +12,7 @@ foreach(source ${sources})
     if(line MATCHES "\"pkg/([a-z_]+)/")
       list(FIND LAYERS ${CMAKE_MATCH_1} rank)
       if(rank EQUAL -1 OR rank GREATER own_rank)
-        string(APPEND errors "${source}: ${line}: pkg/${FOLDER} stands above pkg/${CMAKE_MATCH_1}\n")
+        string(APPEND errors "${source}: ${line}: pkg/${CMAKE_MATCH_1} comes later in YARDMASTER_LAYERS than pkg/${FOLDER}\n")
       endif()
     endif()
     if("${FOLDER}" IN_LIST PURE AND line MATCHES "${forbidden}" AND NOT source MATCHES "_test\\.cc$")

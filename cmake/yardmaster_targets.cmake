@@ -1,7 +1,7 @@
 # yardmaster_library(NAME folder [PURE] SRCS ... DEPS ... TESTS ... TEST_DEPS ...)
 #
 # One target ym_<folder> for pkg/<folder>, plus one test program ym_<folder>_test out of TESTS.
-# DEPS are folders above this one in the list of layers, or third-party targets.
+# DEPS are folders that come earlier in the list of layers, or third-party targets.
 # PURE folders may link absl and each other and nothing else; a PURE folder that includes or links an
 # I/O library does not configure or does not build.
 set(YARDMASTER_LAYERS
@@ -33,7 +33,7 @@ function(yardmaster_library)
   foreach(dep ${A_DEPS})
     list(FIND YARDMASTER_LAYERS ${dep} rank)
     if(rank GREATER_EQUAL own_rank)
-      message(FATAL_ERROR "pkg/${A_NAME} may not use pkg/${dep}: it stands below it")
+      message(FATAL_ERROR "pkg/${A_NAME} may not use pkg/${dep}: it comes later in YARDMASTER_LAYERS")
     elseif(rank GREATER_EQUAL 0)
       list(APPEND links ym_${dep})
     elseif(A_PURE AND NOT dep MATCHES "^absl::")

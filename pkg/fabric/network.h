@@ -3,14 +3,13 @@
 //
 // A *cable* joins a host NIC port to a ToR, or a switch's up port to a switch of the next tier. A
 // *link* is one direction of a cable: up (away from hosts) or down. Bandwidth and load belong to
-// links, failures to cables (health.h).
+// links, failures to cables (an overlay that the planner of paths is given).
 //
 // Names, stable and unique (the ids people see):
 //   switch  "<fabric pod>/<segment>/tor-r2-p0" (its place, role, rail, plane and number; parts that
-//   the
-//           tier does not have are left out: "p0/agg-p1-17", "core-p0-3")
+//           the tier does not have are left out: "p0/agg-p1-17", "core-p0-3")
 //   cable   "<host>:r2p1" or "<switch>:u17"; a link is its cable's name followed by ".up" or
-//   ".down"
+//           ".down"
 //
 // Determinism: ids depend on spec and places alone. Thread safety: immutable after Build.
 #pragma once

@@ -1,13 +1,11 @@
 // Quick proofs that a gang fits nowhere, by counting, where a search would have to try everything.
 //
 //   atoms      a segment with room for c workers holds at most c div a of the atoms with a workers
-//   or
-//              more
+//              or more
 //   pod sets   a fabric pod holds at most (room of its segments, each rounded down to whole atoms)
 //              div z of the pod sets with z workers or more
 //   stages     a segment with at most L stages holds no more workers than the L largest stages
-//   have;
-//              with L = 1 and stages that must share a fabric pod, every stage covers segments of
+//              have; with L = 1 and stages that must share a fabric pod, every stage covers segments of
 //              its own (bin covering, solved exactly per pod up to kMostCovered segments)
 //
 // With equal atoms, equal pod sets and no limit of stages the counts decide exactly: if none is

@@ -1,6 +1,6 @@
-// The world at one instant, as plain values: everything planning needs and nothing that changes
-// while it runs. state/ makes it from informers, the command line from files, the simulator from a
-// trace; the same planner reads it.
+// The cluster at one instant, as plain values: everything planning needs and nothing that changes
+// while it runs. pkg/state builds it from informers, the command line from files; the same planner
+// reads it.
 //
 // Invariants: hosts[i] belongs to HostId(i) of `places`; jobs have unique keys; an assignment's
 // hosts are valid ids; `cluster` counts every occupied GPU once, promised ones included. Thread
