@@ -2,7 +2,8 @@
 // [--backup-hosts B] [-o yaml|json]`: a Fabric and its Nodes as manifests.
 //
 //   --preset NAME|FILE    a preset that ships (fabric render --help lists them) or a Fabric
-//   manifest --fabric-pods P       fabric pods
+//                         manifest
+//   --fabric-pods P       fabric pods
 //   --segments S          segments of one fabric pod
 //   --hosts H             hosts of one segment, with its backup hosts
 //   --backup-hosts B      how many of them are kept as backup

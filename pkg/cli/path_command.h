@@ -4,7 +4,8 @@
 //   --fabric FILE      a Fabric and its Nodes, YAML or JSON (repeatable); without Nodes those that
 //                      `fabric render` would write. NIC ports that Nodes report as down are down.
 //   --from, --to       a host's NIC port, for example p00s00h003/2/0 (rail 2, port 0); both of one
-//   plane --source-port N    the packet's UDP source port
+//                      plane
+//   --source-port N    the packet's UDP source port
 //   --down LINK        a link or cable that routing knows to be down, or a switch (repeatable)
 //
 // Answer: {"predictable": true, "plane": 0, "hops": [{"switch", "members", "hash", "index",
