@@ -43,6 +43,7 @@ test: controlplane build ## all tests: unit, integration and end-to-end against 
 	@hack/setup lab
 	$(say) "testing"
 	export YARDMASTER_CONTROLPLANE_BIN=$$(test/controlplane/build)
+	test/monitoring/promtool >/dev/null
 	ctest --test-dir build/release --output-on-failure --no-tests=error -j $(JOBS) $(CTEST_ARGS)
 
 lab: controlplane programs ## PyTorch jobs on a fabric of Linux switches: planned ports and levels against default ECMP (15 minutes)

@@ -106,7 +106,7 @@ std::string IpAddress::ToString() const {
     return StrCat(int{bytes[0]}, ".", int{bytes[1]}, ".", int{bytes[2]}, ".", int{bytes[3]});
   }
   const auto group = [this](int i) {
-    const auto at = static_cast<std::size_t>(2 * i);
+    const std::size_t at = 2 * static_cast<std::size_t>(i);
     return unsigned{bytes[at]} << 8 | bytes[at + 1];
   };
   // The longest run of at least two zero groups is left out.

@@ -35,6 +35,7 @@ std::vector<WorkerGroup> Collect(std::int64_t world, int gpus_per_worker, std::i
     if (workers.size() > 1) ++counts[std::move(workers)];
   }
   std::vector<WorkerGroup> groups;
+  groups.reserve(counts.size());
   for (auto& [workers, count] : counts) groups.push_back({workers, count});
   return groups;
 }
