@@ -100,8 +100,8 @@ int Unknown(const Args& args, std::ostream& err) {
   for (const Verb& verb : Verbs()) {
     names.push_back(Join(verb.words, " "));
     if (verb.words.size() > 1 && verb.words[0] == args[0]) {
-      err << "kubectl yardmaster " << args[0] << ": missing subcommand, for example " << names.back()
-          << "\n";
+      err << "kubectl yardmaster " << args[0] << ": missing subcommand, for example "
+          << names.back() << "\n";
       return 2;
     }
   }
