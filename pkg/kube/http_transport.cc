@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 #include <pplx/threadpool.h>
+#include <sys/socket.h>
 #include <system_error>
 #include <utility>  // before Boost.Asio 1.74, which forgets it in C++20
 
@@ -15,6 +16,7 @@
 #include "pkg/kube/api_error.h"
 #include "pkg/kube/http_exchange.h"
 #include "pkg/kube/process_env.h"
+#include "pkg/kube/tcp_keepalive.h"
 
 namespace yardmaster::kube {
 namespace {
@@ -183,6 +185,15 @@ class Running {
   pplx::cancellation_token_source cancel_;
 };
 
+// Opens a new socket for an address of `family`, which the library would do when it connects, and
+// sets its options.
+void Prepare(boost::asio::ip::tcp::socket& socket, const boost::asio::ip::tcp& family) {
+  if (socket.is_open()) return;  // one that is used again has them
+  boost::system::error_code error;
+  socket.open(family, error);
+  if (!error) ProbePeer(socket.native_handle());
+}
+
 // The certificates for new connections. The library asks for them on its own threads, where
 // nothing may wait; Credentials may (for an exec plugin), so callers put them here beforehand.
 class CurrentTls {
@@ -272,9 +283,28 @@ class HttpTransport final : public Transport {
     if (!config_.proxy_url.empty()) {
       config.set_proxy(web::web_proxy(web::uri(config_.proxy_url)));
     }
+    if (const auto family = PeerFamily()) {
+      const bool tls = config_.server.starts_with("https://");
+      config.set_nativehandle_options([family = *family, tls](web::http::client::native_handle at) {
+        using Socket = boost::asio::ip::tcp::socket;
+        using TlsStream = boost::asio::ssl::stream<Socket&>;
+        Prepare(tls ? static_cast<TlsStream*>(at)->next_layer() : *static_cast<Socket*>(at),
+                family);
+      });
+    }
     config.set_ssl_context_callback(
         [tls = tls_](boost::asio::ssl::context& context) { tls->Apply(context); });
     return config;
+  }
+
+  // Of the first address of the server. Nothing behind a proxy, where the library shows sockets of
+  // another kind, or when the name has no address yet.
+  std::optional<boost::asio::ip::tcp> PeerFamily() const {
+    const auto url = ParseServerUrl("server", config_.server);
+    if (!config_.proxy_url.empty() || !url.ok()) return std::nullopt;
+    const auto family = FirstAddressFamily(url->host, url->port);
+    if (!family) return std::nullopt;
+    return *family == AF_INET6 ? boost::asio::ip::tcp::v6() : boost::asio::ip::tcp::v4();
   }
 
   // Before every request. A bad certificate is an error that says so, not a failed handshake.

@@ -3,6 +3,8 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdio>
+#include <fstream>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -437,6 +439,44 @@ TEST_F(HttpTransportTlsTest, StreamsWorkOverTlsToo) {
   RawServer server(Tls(), Always(StrCat(kChunked, Chunk("a\nb\n"), "0\r\n\r\n")));
   ASSERT_TRUE(Connect(Config(server))->Stream(Get(), kLong, {}, Collect()).ok());
   EXPECT_THAT(lines_, ElementsAre("a", "b"));
+}
+
+// Whether the kernel probes a connection that some local process has to `port`: the timer column of
+// /proc/net/tcp is 02 once everything sent is acknowledged.
+bool PeerIsProbed(int port) {
+  char peer[32];
+  std::snprintf(peer, sizeof peer, "0100007F:%04X 01", port);
+  for (int tries = 0; tries < 200; ++tries) {
+    std::ifstream table("/proc/net/tcp");
+    for (std::string line; std::getline(table, line);) {
+      const std::size_t at = line.find(peer);
+      if (at != std::string::npos && line.find(" 02:", at) != std::string::npos) return true;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return false;
+}
+
+TEST_F(HttpTransportTest, AQuietStreamsPeerIsProbed) {
+  RawServer server(SaysThenHangs(StrCat(kChunked, Chunk("a\n"))));
+  bool probed = false;
+  const auto on_line = [&](std::string_view) {
+    probed = PeerIsProbed(server.port());
+    return false;
+  };
+  ASSERT_TRUE(Connect(server)->Stream(Get(), kLong, {}, on_line).ok());
+  EXPECT_TRUE(probed);
+}
+
+TEST_F(HttpTransportTlsTest, AQuietStreamsPeerIsProbed) {
+  RawServer server(Tls(), SaysThenHangs(StrCat(kChunked, Chunk("a\n"))));
+  bool probed = false;
+  const auto on_line = [&](std::string_view) {
+    probed = PeerIsProbed(server.port());
+    return false;
+  };
+  ASSERT_TRUE(Connect(Config(server))->Stream(Get(), kLong, {}, on_line).ok());
+  EXPECT_TRUE(probed);
 }
 
 }  // namespace
