@@ -18,6 +18,7 @@ using nlohmann::json;
 
 constexpr const char* kHttpPayload = "yardmaster.dev/http";  // "<code> <retry after ms>"
 constexpr const char* kNeverSentPayload = "yardmaster.dev/never-sent";
+constexpr const char* kReplayedPayload = "yardmaster.dev/replayed";
 constexpr std::size_t kMaxForeignTextBytes = 300;
 constexpr std::int64_t kMaxRetryAfterMs = 3'600'000;
 
@@ -145,6 +146,15 @@ absl::Status MarkNeverSent(absl::Status status) {
 
 bool WasNeverSent(const absl::Status& status) {
   return status.GetPayload(kNeverSentPayload).has_value();
+}
+
+absl::Status MarkReplayed(absl::Status status) {
+  status.SetPayload(kReplayedPayload, absl::Cord("1"));
+  return status;
+}
+
+bool WasReplayed(const absl::Status& status) {
+  return status.GetPayload(kReplayedPayload).has_value();
 }
 
 absl::Status Prefixed(const ErrorContext& context, const absl::Status& status) {

@@ -6,12 +6,19 @@
 // an earlier hold can be told from a present one. Give it a Client of its own whose calls end
 // within half the renew deadline: the callbacks wait for them, and so does Stop.
 //
+// A candidate tries again when the hold that it sees runs out, and with LeaseOptions::watch as soon
+// as the Lease changes: a lease that was released is taken within a round trip, one whose holder
+// died after `lease_duration`.
+//
 // Thread safety: all methods from any thread, but Start and Stop not from a callback. Callbacks run
-// on the elector's thread, one at a time: started, stopped, started, ...
+// on the elector's thread, one at a time: started, stopped, started, ...; `failed` also runs on the
+// thread that watches the Lease.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <mutex>
+#include <stop_token>
 #include <string>
 #include <thread>
 
@@ -47,13 +54,19 @@ class LeaderElector {
   bool IsLeader() const { return lock_.IsLeader(); }
   // 0 when not leader.
   std::int64_t FencingToken() const { return lock_.FencingToken(); }
+  // As LeaseLock::RequireTokenAbove.
+  void RequireTokenAbove(std::int64_t token) { lock_.RequireTokenAbove(token); }
   std::string Holder() const { return lock_.Holder(); }
 
  private:
   void Run(std::stop_token stop);
+  void WatchLease(std::stop_token stop);
+  void SleepUntilNextTick(std::stop_token stop);
+  void Wake();
   void ReportChanges();
   std::int64_t NextTickMs();
 
+  Client& client_;
   const LeaseOptions options_;
   const LeaderCallbacks callbacks_;
   const Timing timing_;
@@ -64,7 +77,11 @@ class LeaderElector {
   std::int64_t reported_token_ = 0;
   std::string reported_holder_;
 
-  std::jthread thread_;  // last: it uses all of the above
+  std::mutex wake_mutex_;
+  std::stop_source wake_;  // ends the sleep before the next tick
+
+  std::jthread thread_;  // last: they use all of the above
+  std::jthread watch_thread_;
 };
 
 }  // namespace yardmaster::kube

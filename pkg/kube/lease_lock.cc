@@ -46,13 +46,22 @@ absl::Status ValidateLeaseOptions(const LeaseOptions& options) {
 LeaseLock::LeaseLock(Client& client, LeaseOptions options, const Clock& clock)
     : client_(client), options_(std::move(options)), clock_(clock) {}
 
-bool LeaseLock::IsLeader() const {
-  return token_.load() != 0 && clock_.SteadyMs() < valid_until_ms_.load();
-}
+bool LeaseLock::IsLeader() const { return FencingToken() != 0; }
 
 std::int64_t LeaseLock::FencingToken() const {
   const std::int64_t token = token_.load();
+  if (token <= token_floor_.load()) return 0;
   return clock_.SteadyMs() < valid_until_ms_.load() ? token : 0;
+}
+
+void LeaseLock::RequireTokenAbove(std::int64_t token) {
+  std::int64_t floor = token_floor_.load();
+  while (floor < token && !token_floor_.compare_exchange_weak(floor, token)) {
+  }
+}
+
+std::int64_t LeaseLock::NextToken() const {
+  return std::max(highest_seen_, token_floor_.load()) + 1;
 }
 
 std::string LeaseLock::Holder() const {
@@ -75,7 +84,7 @@ absl::Status LeaseLock::AcquireOrRenew(std::int64_t started_ms) {
   absl::StatusOr<json> lease = client_.Get(target());
   if (absl::IsNotFound(lease.status())) {
     SetHold(0, 0);
-    return Write(json(), 1, false, started_ms);
+    return Write(json(), NextToken(), false, started_ms);
   }
   YM_RETURN_IF_ERROR(lease.status());
   Observe(*lease);
@@ -84,8 +93,9 @@ absl::Status LeaseLock::AcquireOrRenew(std::int64_t started_ms) {
     return Write(*lease, token_.load(), true, started_ms);
   }
   SetHold(0, 0);
-  if (HeldByOther(*lease)) return absl::OkStatus();
-  return Write(*lease, IntAt(*lease, "leaseTransitions") + 1, false, started_ms);
+  const auto other_ends_ms = OtherHoldEndsMs();
+  if (other_ends_ms && clock_.SteadyMs() < *other_ends_ms) return absl::OkStatus();
+  return Write(*lease, NextToken(), false, started_ms);
 }
 
 absl::Status LeaseLock::Write(const json& base, std::int64_t transitions, bool renewal,
@@ -131,17 +141,18 @@ void LeaseLock::Observe(const json& lease) {
     observed_at_ms_ = clock_.SteadyMs();
   }
   lease_ = std::make_shared<const json>(lease);
+  highest_seen_ = std::max(highest_seen_, IntAt(lease, "leaseTransitions"));
   std::lock_guard lock(mutex_);
   holder_ = HolderOf(lease);
 }
 
-bool LeaseLock::HeldByOther(const json& lease) const {
-  const std::string holder = HolderOf(lease);
-  if (holder.empty() || holder == options_.identity) return false;
+std::optional<std::int64_t> LeaseLock::OtherHoldEndsMs() const {
+  if (lease_ == nullptr) return std::nullopt;
+  const std::string holder = HolderOf(*lease_);
+  if (holder.empty() || holder == options_.identity) return std::nullopt;
   const std::int64_t theirs =
-      std::min(IntAt(lease, "leaseDurationSeconds"), kMaxForeignLeaseSeconds);
-  const std::int64_t duration_ms = std::max(options_.lease_duration_ms, theirs * 1000);
-  return clock_.SteadyMs() < observed_at_ms_ + duration_ms;
+      std::min(IntAt(*lease_, "leaseDurationSeconds"), kMaxForeignLeaseSeconds);
+  return observed_at_ms_ + std::max(options_.lease_duration_ms, theirs * 1000);
 }
 
 void LeaseLock::SetHold(std::int64_t token, std::int64_t valid_until_ms) {

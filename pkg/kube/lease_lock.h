@@ -8,15 +8,17 @@
 //   2. Another takes over only when it has seen no change of the record for `lease_duration`, which
 //      is longer, by its own steady clock; and its write names the version it saw.
 // And for writes that are on their way while the hold is lost there is the fencing token: the
-// record's leaseTransitions, which grows with every new hold, also of the same replica. (It starts
-// again if somebody deletes the Lease object; grant that verb to nobody.)
+// record's leaseTransitions, which grows with every new hold, also of the same replica. A record
+// that was deleted begins above every token that the replica has seen or was told of
+// (RequireTokenAbove).
 //
-// Thread safety: Tick and Release from one thread; the readers from any.
+// Thread safety: Tick, Release and OtherHoldEndsMs from one thread; the others from any.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -35,6 +37,8 @@ struct LeaseOptions {
   std::int64_t lease_duration_ms = 15'000;
   std::int64_t renew_deadline_ms = 10'000;
   std::int64_t retry_period_ms = 2'000;
+  // LeaderElector only: watch the Lease, so that a released one is taken at once.
+  bool watch = false;
 };
 
 // InvalidArgument unless lease_duration > renew_deadline > 1.2 * retry_period and the names are
@@ -56,8 +60,13 @@ class LeaseLock {
   bool IsLeader() const;
   // Token of the present hold; 0 when not leader.
   std::int64_t FencingToken() const;
+  // Ends a present hold whose token is not greater than `token`, and makes the tokens of later
+  // holds greater.
+  void RequireTokenAbove(std::int64_t token);
   // Steady time at which the present hold ends by itself.
   std::int64_t ValidUntilMs() const { return valid_until_ms_.load(); }
+  // Steady time at which another replica's hold ends unless it is renewed; nullopt if there is none.
+  std::optional<std::int64_t> OtherHoldEndsMs() const;
   // Identity in the last record seen; empty if none or released.
   std::string Holder() const;
 
@@ -66,7 +75,8 @@ class LeaseLock {
   absl::Status Write(const nlohmann::json& base, std::int64_t transitions, bool renewal,
                      std::int64_t started_ms);
   void Observe(const nlohmann::json& lease);
-  bool HeldByOther(const nlohmann::json& lease) const;
+  // Greater than every token that this replica knows of.
+  std::int64_t NextToken() const;
   void SetHold(std::int64_t token, std::int64_t valid_until_ms);
   Target target() const { return {Leases(), options_.ns, options_.name}; }
 
@@ -78,7 +88,10 @@ class LeaseLock {
   std::atomic<std::int64_t> token_{0};
   std::atomic<std::int64_t> valid_until_ms_{0};
 
+  std::atomic<std::int64_t> token_floor_{0};  // tokens are greater
+
   // Tick's own.
+  std::int64_t highest_seen_ = 0;  // leaseTransitions
   std::string acquire_time_;
   ObjectPtr lease_;  // the record as last seen; null: never
   std::int64_t observed_at_ms_ = 0;

@@ -1,6 +1,7 @@
 #include "pkg/kube/lease.h"
 
 #include <deque>
+#include <thread>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -156,9 +157,32 @@ TEST_F(LeaseTest, ADeletedLeaseEndsTheHoldAndIsMadeAgain) {
   ASSERT_TRUE(client_.Delete({Leases(), "yardmaster-system", "extender"}, {}).ok());
   ASSERT_TRUE(b_.Tick().ok());
   EXPECT_TRUE(b_.IsLeader());
+  EXPECT_EQ(b_.FencingToken(), 1) << "b has seen no other token";
   clock_.Advance(2'000);
   ASSERT_TRUE(a_.Tick().ok());
   EXPECT_FALSE(a_.IsLeader());
+}
+
+TEST_F(LeaseTest, TokensGoOnGrowingWhenTheLeaseIsDeleted) {
+  ASSERT_TRUE(a_.Tick().ok());
+  ASSERT_TRUE(b_.Tick().ok());
+  ASSERT_TRUE(client_.Delete({Leases(), "yardmaster-system", "extender"}, {}).ok());
+  ASSERT_TRUE(b_.Tick().ok());
+  EXPECT_EQ(b_.FencingToken(), 2);
+}
+
+TEST_F(LeaseTest, AHoldBelowARequiredTokenEndsAndTheNextOneIsAbove) {
+  ASSERT_TRUE(a_.Tick().ok());
+  a_.RequireTokenAbove(0);
+  EXPECT_EQ(a_.FencingToken(), 1);
+  a_.RequireTokenAbove(41);
+  EXPECT_FALSE(a_.IsLeader());
+  EXPECT_EQ(a_.FencingToken(), 0);
+  ASSERT_TRUE(a_.Tick().ok());
+  EXPECT_EQ(a_.FencingToken(), 42);
+  EXPECT_EQ(Record()["leaseTransitions"], 42);
+  a_.RequireTokenAbove(7);
+  EXPECT_TRUE(a_.IsLeader());
 }
 
 TEST_F(LeaseTest, AnothersLongerLeaseIsHonouredAndAnAbsurdOneIsNot) {
@@ -275,6 +299,38 @@ TEST_F(ElectorTest, StopTellsTheCallbackFirstAndThenReleases) {
   elector.Stop();
   EXPECT_FALSE(elector.IsLeader());
   EXPECT_THAT(Lines(), ElementsAre("holder a", "started 1", "stopped", "released"));
+}
+
+TEST_F(ElectorTest, AReleasedLeaseThatIsWatchedIsTakenWithoutWaiting) {
+  LeaseOptions watching = Options("b");
+  watching.watch = true;
+  LeaderElector a(client_, Options("a"), {}, {clock_, sleeper_, 1});
+  a.Start();
+  sleeper_.WaitForSleepers(1);
+  LeaderElector b(client_, watching, Callbacks(), {clock_, sleeper_, 2});
+  b.Start();
+  client_.WaitForWatches(Leases(), 1);
+  EXPECT_FALSE(b.IsLeader());
+  a.Stop();
+  while (!b.IsLeader()) std::this_thread::yield();  // the clock stands still
+  EXPECT_EQ(b.FencingToken(), 2);
+  b.Stop();
+}
+
+TEST_F(ElectorTest, ACandidateTriesAgainWhenTheHoldItSeesRunsOut) {
+  LeaderElector b(client_, Options("b"), {}, {clock_, sleeper_, 2});
+  {
+    LeaseLock a(client_, Options("a"), clock_);
+    ASSERT_TRUE(a.Tick().ok());
+  }
+  b.Start();
+  sleeper_.WaitForSleepers(1);
+  for (int ms = 0; ms < 15'000; ms += 100) {
+    EXPECT_FALSE(b.IsLeader());
+    sleeper_.Advance(100);
+    sleeper_.WaitForSleepers(1);
+  }
+  EXPECT_TRUE(b.IsLeader()) << "15 s after the record was first seen, not a retry period later";
 }
 
 }  // namespace

@@ -326,6 +326,7 @@ RestClient::Outcome RestClient::Call(const Operation& operation) {
                            answer.code, answer.body);
     }
     if (outcome.response.ok()) return outcome;
+    if (outcome.replayed) outcome.response = MarkReplayed(outcome.response.status());
     const absl::Status& status = outcome.response.status();
     if (Reauthorize(status, *request, reauthorized)) continue;
     const std::int64_t delay_ms = RetryDelayMs(operation, status, backoff);

@@ -11,6 +11,7 @@
 //   - AlreadyExists from Create is success when the object on the server has everything that was
 //     to be created, and NotFound from Delete is success;
 //   - Aborted from Replace may mean one's own first try. Read again, as always on Aborted.
+// An error after such a retry says so: WasReplayed (api_error.h).
 // (The HTTP library may itself send a request again on a connection that the server has just
 // closed, so that any Create can meet its own object. Treat AlreadyExists accordingly.)
 //

@@ -198,6 +198,19 @@ TEST_F(RestClientTest, WhatMayHaveBeenDoneIsNotDoneAgain) {
   EXPECT_THAT(transport_->requests(), SizeIs(3));
 }
 
+TEST_F(RestClientTest, ARefusalAfterALostAnswerSaysThatAnEarlierTryMayHaveWorked) {
+  const Target gang{Gangs(), "default", "g", "status"};
+  const json body = {{"metadata", {{"name", "g"}}}};
+  transport_->Answer(Cut());
+  transport_->Answer(409, "{}");
+  EXPECT_TRUE(WasReplayed(client_->Replace(gang, body, {}).status()));
+  transport_->Answer(Refused());
+  transport_->Answer(409, "{}");
+  const absl::Status conflict = client_->Replace(gang, body, {}).status();
+  EXPECT_TRUE(absl::IsAborted(conflict)) << conflict;
+  EXPECT_FALSE(WasReplayed(conflict)) << "the first try was never sent";
+}
+
 TEST_F(RestClientTest, WhatWasNeverSentIsAlwaysTriedAgain) {
   transport_->Answer(Refused());
   transport_->Answer(201, kPod);
