@@ -241,8 +241,8 @@ void Run(int nodes, int pods) {
   kube::FakeClient client(clock);
   std::shared_ptr<const View> view;
   GangPlanner planner(
-      client, cluster.cache(), clock, [] { return true; }, [&](auto v) { view = std::move(v); },
-      [](const Notice&) {}, {});
+      client, cluster.cache(), clock, {[] { return std::int64_t{1}; }, [](std::int64_t) {}},
+      [&](auto v) { view = std::move(v); }, [](const Notice&) {}, {});
   planner.Pass();
   struct Change {
     const char* name;

@@ -92,6 +92,8 @@ GangStatus ReadStatus(FieldReader in) {
   status.plan_generation = in.Int64("planGeneration", 0, 0, INT64_MAX);
   status.fabric = in.String("fabric");
   status.committed_ms = in.TimeMs("committedTime");
+  status.fencing_token = in.Int64("fencingToken", 0, 0, INT64_MAX);
+  status.settled_writes = in.Int64("settledWrites", 0, 0, INT64_MAX);
   if (in.has("outcome")) status.outcome = ReadOutcome(in, "outcome", placement::Outcome::kNotNow);
   status.objective = ReadObjective(in.Object("objective"));
   status.assignments = ReadAssignments(in);
@@ -145,6 +147,8 @@ json EncodeGangStatus(const GangStatus& status) {
               {"conditions", EncodeConditions(status.conditions)}};
   if (!status.fabric.empty()) out["fabric"] = status.fabric;
   if (status.committed_ms != 0) out["committedTime"] = FormatTime(status.committed_ms);
+  if (status.fencing_token != 0) out["fencingToken"] = status.fencing_token;
+  if (status.settled_writes != 0) out["settledWrites"] = status.settled_writes;
   if (status.outcome) out["outcome"] = EncodeOutcome(*status.outcome);
   if (status.preemption) out["preemption"] = EncodePreemption(*status.preemption);
   if (status.network) out["network"] = EncodeNetwork(*status.network);

@@ -60,6 +60,10 @@ struct GangStatus {
   std::int64_t plan_generation = 0;  // counts committed plans; 0: none yet
   std::string fabric;                // the Fabric it was planned on
   std::int64_t committed_ms = 0;
+  // Of the hold under which an extender wrote last; the API server refuses a smaller one.
+  std::int64_t fencing_token = 0;
+  // Counts writes whose outcome was not known and that were then made impossible.
+  std::int64_t settled_writes = 0;
   std::optional<placement::Outcome> outcome;  // of the last planning; nothing: not planned yet
   placement::Objective objective;
   std::vector<AssignmentEntry> assignments;  // by rank; all ranks once committed, else none

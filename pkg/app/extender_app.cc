@@ -12,7 +12,9 @@
 
 #include "pkg/app/announce.h"
 #include "pkg/app/kube_access.h"
+#include "pkg/app/leadership.h"
 #include "pkg/app/run_process.h"
+#include "pkg/app/staleness.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/extender/gang_planner.h"
@@ -31,9 +33,14 @@ namespace {
 constexpr std::int64_t kSyncTimeoutMs = 120'000;
 constexpr std::int64_t kCertificatePollMs = 10'000;
 
-http::Handler Answer(metrics::Histogram seconds,
+// `fresh`: whether there is anything to answer from. kube-scheduler tries again after an error.
+http::Handler Answer(metrics::Histogram seconds, std::function<absl::Status()> fresh,
                      std::function<absl::StatusOr<std::string>(std::string_view)> call) {
-  return [seconds, call = std::move(call)](const http::Request& request, const http::Done& done) {
+  return [seconds, fresh = std::move(fresh), call = std::move(call)](const http::Request& request,
+                                                                     const http::Done& done) {
+    if (const absl::Status status = fresh(); !status.ok()) {
+      return done(http::ErrorResponse(503, MessageOf(status)));
+    }
     const auto began = std::chrono::steady_clock::now();
     auto body = call(request.body);
     seconds.Observe(
@@ -43,8 +50,10 @@ http::Handler Answer(metrics::Histogram seconds,
   };
 }
 
-extender::GangPlanner::Options PlannerOptions(const ExtenderOptions& options) {
+extender::GangPlanner::Options PlannerOptions(const ExtenderOptions& options,
+                                              kube::Client& fence_client) {
   extender::GangPlanner::Options planner;
+  planner.ledger.fence_client = &fence_client;
   planner.preemption.enabled = options.preemption;
   planner.taints.enabled = options.taint_promised_hosts;
   return planner;
@@ -58,6 +67,7 @@ class Extender {
         runtime_(runtime),
         client_(std::move(clients.main)),
         events_client_(std::move(clients.events)),
+        fence_client_(std::move(clients.fence)),
         leadership_(options.leader, runtime),
         events_(*events_client_, {"yardmaster.dev/extender", runtime.identity()}, runtime.timing()),
         feed_(*client_, cache_,
@@ -65,11 +75,14 @@ class Extender {
                state::Kind::kTrainingJob, state::Kind::kGang},
               FeedHandlers(), runtime.timing()),
         planner_(
-            *client_, cache_, runtime.clock(), [this] { return leadership_.IsLeader(); },
+            *client_, cache_, runtime.clock(),
+            {[this] { return leadership_.FencingToken(); },
+             [this](std::int64_t token) { leadership_.RequireTokenAbove(token); }},
             [this](std::shared_ptr<const extender::View> view) {
               webhook_.Publish(std::move(view));
             },
-            [this](const extender::Notice& notice) { Tell(notice); }, PlannerOptions(options)) {}
+            [this](const extender::Notice& notice) { Tell(notice); },
+            PlannerOptions(options, *fence_client_)) {}
 
   absl::Status Start(KubeAccess& access);
   void Stop();
@@ -78,13 +91,16 @@ class Extender {
   state::ClusterFeed::Handlers FeedHandlers();
   void Tell(const extender::Notice& notice);
   void PlanLoop(std::stop_token stop);
+  void WaitForWork(std::uint64_t seen, std::int64_t token, std::int64_t max_ms,
+                   std::stop_token stop);
   void Report(const extender::PassReport& report, double seconds);
-  absl::Status StartWebhook();
+  absl::Status StartWebhook(const KubeAccess& access);
 
   const ExtenderOptions& options_;
   Runtime& runtime_;
   std::unique_ptr<kube::Client> client_;
   std::unique_ptr<kube::Client> events_client_;
+  std::unique_ptr<kube::Client> fence_client_;
   Leadership leadership_;
   kube::EventRecorder events_;
   state::ClusterCache cache_;
@@ -135,6 +151,10 @@ void Extender::Report(const extender::PassReport& report, double seconds) {
         report.preemptions_given_up);
   count("yardmaster_extender_evicted_pods_total", "pods of stopped gangs evicted",
         report.evicted_pods);
+  count("yardmaster_extender_fenced_gangs_total", "gangs given the token of a new hold",
+        report.fenced);
+  count("yardmaster_extender_revoked_gangs_total", "gangs that lost hosts that were promised twice",
+        report.revoked);
   count("yardmaster_extender_node_patches_total", "taints of promised hosts written or removed",
         report.taint_changes);
   count("yardmaster_extender_write_errors_total", "writes to be made again",
@@ -155,19 +175,31 @@ void Extender::Report(const extender::PassReport& report, double seconds) {
   told_ = std::move(problems);
 }
 
+// Returns when the cache or the hold of the lease has changed, after `max_ms`, or when stopped.
+void Extender::WaitForWork(std::uint64_t seen, std::int64_t token, std::int64_t max_ms,
+                           std::stop_token stop) {
+  constexpr std::int64_t kSliceMs = 200;  // the lease does not wake a waiter of the cache
+  for (std::int64_t left_ms = max_ms; left_ms > 0; left_ms -= kSliceMs) {
+    if (stop.stop_requested() || leadership_.FencingToken() != token) return;
+    if (cache_.WaitForChange(seen, std::min(left_ms, kSliceMs), stop) != seen) return;
+  }
+}
+
 void Extender::PlanLoop(std::stop_token stop) {
   // A pass costs more in a large cluster, where more changes, too: pauses as long as the last one
   // keep the planner to half a core under constant change.
   constexpr std::int64_t kLongestPauseMs = 500;
   std::uint64_t seen = 0;
+  std::int64_t token = 0;
   bool retry = false;
   std::int64_t pause_ms = options_.min_pass_ms;
   while (!stop.stop_requested()) {
     const std::int64_t wait_ms = retry ? options_.min_pass_ms * 10 : options_.max_pass_ms;
-    seen = cache_.WaitForChange(seen, wait_ms, stop);
+    WaitForWork(seen, token, wait_ms, stop);
     // Changes arrive in bursts; a short pause plans them together.
     std::this_thread::sleep_for(std::chrono::milliseconds(pause_ms));
     seen = cache_.version();
+    token = leadership_.FencingToken();
     if (stop.stop_requested()) return;
     const std::int64_t began_ms = runtime_.clock().SteadyMs();
     const extender::PassReport report = planner_.Pass();
@@ -178,19 +210,25 @@ void Extender::PlanLoop(std::stop_token stop) {
   }
 }
 
-absl::Status Extender::StartWebhook() {
+absl::Status Extender::StartWebhook(const KubeAccess& access) {
+  // A replica that is cut off does not know what others promise meanwhile.
+  const auto fresh = [this, &access] {
+    if (!options_.leader.enabled) return absl::OkStatus();
+    const std::int64_t now_ms = runtime_.clock().SteadyMs();
+    return CheckStaleness({access.LastAnswerMs(), now_ms}, StalenessLimits{}, now_ms);
+  };
   const auto seconds = [&](const char* verb) {
     return runtime_.registry().GetHistogram("yardmaster_extender_webhook_seconds",
                                             "time in the handler", metrics::LatencyBuckets(),
                                             {{"verb", verb}});
   };
-  router_->Add("POST", "/filter", Answer(seconds("filter"), [this](std::string_view body) {
+  router_->Add("POST", "/filter", Answer(seconds("filter"), fresh, [this](std::string_view body) {
                  return webhook_.Filter(body);
                }));
-  router_->Add("POST", "/prioritize", Answer(seconds("prioritize"), [this](std::string_view body) {
-                 return webhook_.Prioritize(body);
-               }));
-  router_->Add("POST", "/preempt", Answer(seconds("preempt"), [this](std::string_view body) {
+  router_->Add("POST", "/prioritize",
+               Answer(seconds("prioritize"), fresh,
+                      [this](std::string_view body) { return webhook_.Prioritize(body); }));
+  router_->Add("POST", "/preempt", Answer(seconds("preempt"), fresh, [this](std::string_view body) {
                  return webhook_.Preempt(body);
                }));
   YM_ASSIGN_OR_RETURN(const BindAddress bind, ParseBindAddress(options_.bind_address));
@@ -229,8 +267,9 @@ absl::Status Extender::Start(KubeAccess& access) {
   runtime_.health().AddReadiness("view", [this] {
     return webhook_.ready() ? absl::OkStatus() : absl::UnavailableError("no pass made yet");
   });
+  AddStalenessCheck(runtime_, access, feed_, options_.leader.enabled);
   YM_RETURN_IF_ERROR(runtime_.Serve());
-  YM_RETURN_IF_ERROR(StartWebhook());
+  YM_RETURN_IF_ERROR(StartWebhook(access));
   feed_.Start();
   YM_RETURN_IF_ERROR(feed_.WaitForSync(kSyncTimeoutMs));
   YM_RETURN_IF_ERROR(leadership_.Start(access));
@@ -239,14 +278,16 @@ absl::Status Extender::Start(KubeAccess& access) {
   return absl::OkStatus();
 }
 
+// The lease goes first, so that another replica leads while this one still answers calls; a pass
+// that is under way writes nothing more.
 void Extender::Stop() {
+  planner_thread_.request_stop();
+  leadership_.Stop();
   if (server_) {
     const absl::Status drained = server_->Drain(options_.drain_ms);
     if (!drained.ok()) runtime_.log().Warn("drain", {{"error", MessageOf(drained)}});
   }
-  planner_thread_.request_stop();
   if (planner_thread_.joinable()) planner_thread_.join();
-  leadership_.Stop();
   feed_.Stop();
   if (certificates_) certificates_->Stop();
   if (server_) server_->Stop();

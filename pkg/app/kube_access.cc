@@ -1,5 +1,6 @@
 #include "pkg/app/kube_access.h"
 
+#include <atomic>
 #include <utility>
 
 #include "pkg/base/status.h"
@@ -17,15 +18,19 @@ class RestAccess final : public KubeAccess {
   RestAccess(kube::ClientConfig config, kube::Timing timing, metrics::Registry& registry)
       : config_(std::move(config)), timing_(timing), registry_(registry) {}
 
-  absl::StatusOr<std::unique_ptr<kube::Client>> NewClient(double qps, int burst) override {
+  absl::StatusOr<std::unique_ptr<kube::Client>> NewClient(const ClientLimits& limits) override {
     kube::ClientConfig config = config_;
-    config.qps = qps;
-    config.burst = burst;
+    config.qps = limits.qps;
+    config.burst = limits.burst;
+    config.call_deadline_ms = limits.call_deadline_ms;
+    config.attempt_deadline_ms = limits.attempt_deadline_ms;
+    config.watch_idle_ms = limits.watch_idle_ms;
     kube::Timing timing = timing_;
     timing.seed += ++clients_;
     YM_ASSIGN_OR_RETURN(
         auto client,
         kube::MakeRestClient(config, timing, [this](const kube::RequestObservation& call) {
+          if (call.code != 0) last_answer_ms_ = timing_.clock.SteadyMs();
           registry_
               .GetCounter("rest_client_requests_total", "calls to the API server",
                           {{"method", call.verb}, {"code", StrCat(call.code)}})
@@ -39,23 +44,30 @@ class RestAccess final : public KubeAccess {
     return std::unique_ptr<kube::Client>(std::move(client));
   }
 
+  std::int64_t LastAnswerMs() const override { return last_answer_ms_; }
+
  private:
   kube::ClientConfig config_;
   kube::Timing timing_;
   metrics::Registry& registry_;
   std::uint64_t clients_ = 0;
+  std::atomic<std::int64_t> last_answer_ms_ = -1;
 };
 
 // Events are few and may wait.
-constexpr double kEventsQps = 20;
-constexpr int kEventsBurst = 50;
+constexpr ClientLimits kEventsLimits{.qps = 20, .burst = 50};
+// One small write for every unfinished gang, once when this process begins to lead. Nothing is
+// placed until all are through.
+constexpr ClientLimits kFenceLimits{.qps = 1'000, .burst = 2'000};
 
 }  // namespace
 
 absl::StatusOr<Clients> NewClients(KubeAccess& access, const CommonOptions& options) {
   Clients clients;
-  YM_ASSIGN_OR_RETURN(clients.main, access.NewClient(options.kube_api_qps, options.kube_api_burst));
-  YM_ASSIGN_OR_RETURN(clients.events, access.NewClient(kEventsQps, kEventsBurst));
+  YM_ASSIGN_OR_RETURN(clients.main, access.NewClient({.qps = options.kube_api_qps,
+                                                      .burst = options.kube_api_burst}));
+  YM_ASSIGN_OR_RETURN(clients.events, access.NewClient(kEventsLimits));
+  YM_ASSIGN_OR_RETURN(clients.fence, access.NewClient(kFenceLimits));
   return clients;
 }
 

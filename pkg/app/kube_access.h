@@ -3,6 +3,7 @@
 // (it sets the trusted certificates of the process); NewClient from any thread.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -10,9 +11,16 @@
 
 #include "pkg/app/runtime.h"
 #include "pkg/kube/client.h"
-#include "pkg/kube/lease.h"
 
 namespace yardmaster::app {
+
+struct ClientLimits {
+  double qps = 50;
+  int burst = 100;
+  std::int64_t call_deadline_ms = 30'000;     // with all its retries
+  std::int64_t attempt_deadline_ms = 20'000;  // one try
+  std::int64_t watch_idle_ms = 180'000;       // without a word
+};
 
 class KubeAccess {
  public:
@@ -21,32 +29,19 @@ class KubeAccess {
   static absl::StatusOr<std::unique_ptr<KubeAccess>> Open(const CommonOptions& options,
                                                           const std::string& user_agent,
                                                           Runtime& runtime);
-  // With a rate limit of its own. Lives no longer than the runtime it was opened with.
-  virtual absl::StatusOr<std::unique_ptr<kube::Client>> NewClient(double qps, int burst) = 0;
+  // With limits of its own. Lives no longer than the access and the runtime it was opened with.
+  virtual absl::StatusOr<std::unique_ptr<kube::Client>> NewClient(const ClientLimits& limits) = 0;
+  // Steady time of the API server's last answer to any client; -1: none yet. From any thread.
+  virtual std::int64_t LastAnswerMs() const = 0;
 };
 
-// What a process uses beside its lease: one client for its work, one for events, which may wait.
+// What a process uses beside its lease: one client for its work, one for events, which may wait,
+// and one for the writes with which a new leader takes the ledger over, which may not.
 struct Clients {
   std::unique_ptr<kube::Client> main;
   std::unique_ptr<kube::Client> events;
+  std::unique_ptr<kube::Client> fence;
 };
 absl::StatusOr<Clients> NewClients(KubeAccess& access, const CommonOptions& options);
-
-// Whether this process may write: always without election, else while it holds the lease.
-class Leadership {
- public:
-  Leadership(const LeaderOptions& options, Runtime& runtime);
-  ~Leadership();
-  absl::Status Start(KubeAccess& access);
-  bool IsLeader() const { return elector_ == nullptr || elector_->IsLeader(); }
-  // Gives the lease up.
-  void Stop();
-
- private:
-  LeaderOptions options_;
-  Runtime& runtime_;
-  std::unique_ptr<kube::Client> client_;
-  std::unique_ptr<kube::LeaderElector> elector_;
-};
 
 }  // namespace yardmaster::app

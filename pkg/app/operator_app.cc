@@ -14,6 +14,7 @@
 #include "pkg/api/names.h"
 #include "pkg/app/announce.h"
 #include "pkg/app/kube_access.h"
+#include "pkg/app/leadership.h"
 #include "pkg/app/round_schedule.h"
 #include "pkg/app/run_process.h"
 #include "pkg/base/status.h"
@@ -200,6 +201,7 @@ absl::Status Operator::Start(KubeAccess& access) {
     return std::vector<metrics::Sample>{
         {{{"name", "trainingjobs"}}, static_cast<double>(queue_.Depth())}};
   });
+  AddStalenessCheck(runtime_, access, feed_, options_.leader.enabled);
   YM_RETURN_IF_ERROR(runtime_.Serve());
   feed_.Start();
   YM_RETURN_IF_ERROR(feed_.WaitForSync(kSyncTimeoutMs));
@@ -210,13 +212,14 @@ absl::Status Operator::Start(KubeAccess& access) {
   return absl::OkStatus();
 }
 
+// The lease goes first, so that another replica need not wait for what ends here.
 void Operator::Stop() {
+  leadership_.Stop();
   feed_.Stop();
   queue_.ShutDown();
   workers_.clear();
   network_thread_.request_stop();
   if (network_thread_.joinable()) network_thread_.join();
-  leadership_.Stop();
 }
 
 void AddNetworkFlags(CLI::App& app, op::NetworkController::Options& options) {

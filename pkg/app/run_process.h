@@ -3,11 +3,13 @@
 #pragma once
 
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 
 #include "pkg/app/kube_access.h"
 #include "pkg/app/runtime.h"
+#include "pkg/app/staleness.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/metrics/log.h"
@@ -28,6 +30,31 @@ absl::Status RunProcess(const char* name, const Options& options) {
   process.Stop();
   runtime.Stop();
   return started;
+}
+
+// The process is not ready while it has not heard of the cluster for too long; the age of what it
+// knows is a metric. Only with leader election are there calls whose answers come every few
+// seconds. `access` and `feed` outlive the runtime's servers.
+inline void AddStalenessCheck(Runtime& runtime, const KubeAccess& access,
+                              const state::ClusterFeed& feed, bool leader_election) {
+  const auto contact = [&runtime, &access, &feed, leader_election] {
+    return LastContact{leader_election ? access.LastAnswerMs() : runtime.clock().SteadyMs(),
+                       feed.LastContactMs()};
+  };
+  runtime.health().AddReadiness("contact", [&runtime, contact] {
+    return CheckStaleness(contact(), StalenessLimits{}, runtime.clock().SteadyMs());
+  });
+  runtime.registry().AddGaugeSource(
+      "yardmaster_api_silence_seconds",
+      "time since the API server's last answer, and since the last word of the quietest watch",
+      [&runtime, contact] {
+        const LastContact last = contact();
+        const auto age = [&runtime](std::int64_t ms) {
+          return static_cast<double>(runtime.clock().SteadyMs() - ms) / 1000.0;
+        };
+        return std::vector<metrics::Sample>{{{{"of", "answer"}}, age(last.answer_ms)},
+                                            {{{"of", "watch"}}, age(last.watch_ms)}};
+      });
 }
 
 // Every failed list or watch becomes one line of the log.

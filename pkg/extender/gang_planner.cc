@@ -11,31 +11,20 @@
 namespace yardmaster::extender {
 
 GangPlanner::GangPlanner(kube::Client& client, state::ClusterCache& cache, const Clock& clock,
-                         MayWrite may_write, Publish publish, Notify notify, Options options)
+                         Fence fence, Publish publish, Notify notify, Options options)
     : client_(client),
       cache_(cache),
       clock_(clock),
       publish_(std::move(publish)),
-      ledger_(client, cache, std::move(may_write)),
+      ledger_(client, cache, std::move(fence), options.ledger),
       budgets_(client),
       preemption_(client, budgets_, ledger_, clock, notify, options.eviction_threads),
       decider_(preemption_, budgets_, ledger_, clock, notify, options.preemption),
       adoption_(ledger_, clock, notify),
       placement_(ledger_, preemption_, decider_, clock, notify, std::move(options.plan)),
-      release_(client, cache, options.release_threads),
-      taints_(client, cache, ledger_, options.taints) {}
-
-bool GangPlanner::ReadLedger(PassState& pass) {
-  if (!ledger_.may_write()) {
-    ledger_read_ = false;
-    return false;
-  }
-  if (ledger_read_) return true;
-  const absl::Status read = ledger_.ReadAll();
-  if (!read.ok()) pass.report.errors.push_back(MessageOf(read));
-  ledger_read_ = read.ok();
-  return ledger_read_;
-}
+      release_(client, cache, ledger_, options.release_threads),
+      taints_(client, cache, ledger_, options.taints),
+      revocation_(ledger_, preemption_, clock, notify) {}
 
 void GangPlanner::MatchGangs(PassState& pass) {
   for (const auto& gang : pass.world.gangs) pass.gangs[KeyOf(gang->metadata)] = gang;
@@ -61,7 +50,7 @@ void GangPlanner::MatchGangs(PassState& pass) {
 PassReport GangPlanner::Pass() {
   PassState pass;
   budgets_.Forget();
-  const bool leader = ReadLedger(pass);
+  const bool leader = ledger_.BeginPass(pass.report);
   pass.world = cache_.Take();
   MatchGangs(pass);
   if (leader) {
@@ -72,8 +61,9 @@ PassReport GangPlanner::Pass() {
     preemption_.CarryOn(pass);
   }
   LoadSnapshot(pass);
+  if (leader && revocation_.Run(pass)) LoadSnapshot(pass);
   PublishView(pass);
-  if (leader) {
+  if (leader && ledger_.may_write()) {
     placement_.Run(pass);
     PublishView(pass);
     release_.Run(pass);
@@ -102,6 +92,7 @@ void GangPlanner::CreateGangs(PassState& pass) {
       continue;
     }
     if (!*gang) continue;
+    if (!ledger_.may_write()) return;
     auto created = client_.Create({kube::Gangs(), key.first, "", ""}, api::EncodeGang(**gang),
                                   {kFieldManager, false, false});
     if (!created.ok()) {
@@ -176,6 +167,7 @@ void GangPlanner::LoadSnapshot(PassState& pass) {
   pass.snapshot = std::make_shared<plan::Snapshot>(builder_.Build(input));
   pass.snapshot->now_ms = clock_.WallMs();
   PreemptionStep::KeepHosts(pass);
+  ledger_.HoldHostsInDoubt(pass);
   for (const std::string& warning : pass.snapshot->warnings) {
     pass.report.problems.push_back(warning);
   }

@@ -10,13 +10,15 @@
 // Order inside a pass, and why:
 //   1. gangs for complete sets of pods          (a Gang without assignments holds nothing)
 //   2. decisions to stop gangs are carried on   (what they free is planned in this pass)
-//   3. the View is published                    (filter knows every committed slot)
+//   3. hosts promised twice are taken back      (revocation_step.h), and the View is published
 //   4. replacements, then the queue in its order. Each job gets its place (plan, verify, ONE status
 //      write), or a decision to stop others for it (one status write, carried on by the next pass;
 //      what it is to get is kept from the jobs behind it), or is told why not. View again
 //   5. release: pods of committed gangs are pinned and ungated, after the View that lets them in
 //   6. taints of promised hosts                 (a second fence; filter keeps the promise already)
-// A write that conflicts drops its gang until the next pass, which sees the newer version.
+// A write that conflicts drops its gang until the next pass, which sees the newer version. A pass
+// writes under the hold of the lease under which it began (ledger.h); when that hold ends, it
+// writes nothing more, also if this process leads again meanwhile.
 //
 // Thread safety: one thread calls Pass. Lifetimes: everything passed in outlives the planner.
 #pragma once
@@ -34,6 +36,7 @@
 #include "pkg/extender/pod_release.h"
 #include "pkg/extender/preemption_decider.h"
 #include "pkg/extender/preemption_step.h"
+#include "pkg/extender/revocation_step.h"
 #include "pkg/extender/taint_step.h"
 #include "pkg/extender/view.h"
 #include "pkg/kube/client.h"
@@ -51,21 +54,18 @@ class GangPlanner {
     plan::PlanOptions plan = {};
     PreemptionDecider::Options preemption = {};
     TaintStep::Options taints = {};
+    Ledger::Options ledger = {};
   };
-  using MayWrite = Ledger::MayWrite;
   using Publish = std::function<void(std::shared_ptr<const View>)>;
   using Notify = std::function<void(const Notice&)>;
 
-  GangPlanner(kube::Client& client, state::ClusterCache& cache, const Clock& clock,
-              MayWrite may_write, Publish publish, Notify notify, Options options);
+  GangPlanner(kube::Client& client, state::ClusterCache& cache, const Clock& clock, Fence fence,
+              Publish publish, Notify notify, Options options);
 
-  // A follower publishes the View and writes nothing. The first pass of a leader reads the ledger
-  // from the API server itself, because the watch may not have brought yet what the leader before
-  // committed.
+  // A follower publishes the View and writes nothing.
   PassReport Pass();
 
  private:
-  bool ReadLedger(PassState& pass);
   void MatchGangs(PassState& pass);
   void CreateGangs(PassState& pass);
   void LoadSnapshot(PassState& pass);
@@ -87,7 +87,7 @@ class GangPlanner {
   PlacementStep placement_;
   PodRelease release_;
   TaintStep taints_;
-  bool ledger_read_ = false;  // since this process began to lead
+  RevocationStep revocation_;
 };
 
 }  // namespace yardmaster::extender

@@ -88,7 +88,8 @@ api::GangStatus Degraded(const api::Gang& gang, const plan::JobState& job,
   return status;
 }
 
-api::GangStatus Stopped(const api::Gang& gang, const std::string& why, std::int64_t now_ms) {
+api::GangStatus GivenBack(const api::Gang& gang, const std::string& reason, const std::string& why,
+                          std::int64_t now_ms) {
   api::GangStatus status = gang.status;
   const std::int64_t generation = gang.metadata.generation;
   status.observed_generation = generation;
@@ -100,16 +101,20 @@ api::GangStatus Stopped(const api::Gang& gang, const std::string& why, std::int6
   status.network.reset();
   for (const char* type : {api::kPlannedCondition, api::kReleasedCondition}) {
     api::SetCondition(status.conditions,
-                      {type, api::ConditionStatus::kFalse, "Preempted", why, generation, 0},
-                      now_ms);
+                      {type, api::ConditionStatus::kFalse, reason, why, generation, 0}, now_ms);
   }
-  EndIfThere(status, api::kDegradedCondition, "Preempted", "it holds no host", generation, now_ms);
-  EndIfThere(status, api::kNetworkPlannedCondition, "Preempted", "it holds no host", generation,
-             now_ms);
-  api::SetCondition(
-      status.conditions,
-      {api::kPreemptedCondition, api::ConditionStatus::kTrue, "Stopped", why, generation, 0},
-      now_ms);
+  for (const char* type : {api::kDegradedCondition, api::kNetworkPlannedCondition}) {
+    EndIfThere(status, type, reason.c_str(), "it holds no host", generation, now_ms);
+  }
+  return status;
+}
+
+api::GangStatus Stopped(const api::Gang& gang, const std::string& why, std::int64_t now_ms) {
+  api::GangStatus status = GivenBack(gang, "Preempted", why, now_ms);
+  api::SetCondition(status.conditions,
+                    {api::kPreemptedCondition, api::ConditionStatus::kTrue, "Stopped", why,
+                     gang.metadata.generation, 0},
+                    now_ms);
   return status;
 }
 

@@ -30,7 +30,11 @@ api::GangStatus Committed(const api::Gang& gang, const placement::GangPlan& plan
 api::GangStatus Degraded(const api::Gang& gang, const plan::JobState& job,
                          const plan::Snapshot& snapshot, std::int64_t now_ms);
 
-// Status of a gang that gives its hosts back for another one and waits again.
+// Status of a gang that gives its hosts back and waits again; `reason` is that of its conditions.
+api::GangStatus GivenBack(const api::Gang& gang, const std::string& reason, const std::string& why,
+                          std::int64_t now_ms);
+
+// GivenBack, for the sake of another gang.
 api::GangStatus Stopped(const api::Gang& gang, const std::string& why, std::int64_t now_ms);
 
 // Status of a gang that is not placed: outcome, reasons, relaxations, condition Planned=False.

@@ -1,11 +1,31 @@
-// Writes of Gangs' statuses: one PUT with the resource version it was made from, and only while
-// this process leads.
+// Writes of Gangs' statuses, by the process that leads and by no other.
 //
-// A write that conflicts leaves the gang to the next pass, which sees the newer version. Thread
-// safety: one thread. Lifetimes: everything passed in outlives the ledger.
+// What the ledger promises:
+//   1. One leader writes. Every write carries the fencing token of the hold of the lease under
+//      which its pass began, and is made only while that hold is the current one. A hold's first
+//      pass writes its token on every unfinished Gang and reads the Gang in the same call: from
+//      then on no write of an earlier leader takes effect, however late it arrives, because it
+//      names an older resource version. The API server refuses a smaller token (validation rule
+//      of the Gang), which stops an earlier leader that has read the newer version.
+//   2. No write stays in doubt. After a write that may or may not have taken effect the Gang is
+//      written once more (status.settledWrites), which reads what holds and makes the write in
+//      doubt impossible. While that fails, too, the Gang is not written, and the hosts of both
+//      versions count as promised.
+// A write that conflicts leaves the gang to the next pass, which sees the newer version.
+//
+// Thread safety: one thread, but may_write from any. Lifetimes: everything passed in outlives the
+// ledger.
 #pragma once
 
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <map>
+#include <string>
+
+#include "absl/status/status.h"
+#include "nlohmann/json_fwd.hpp"
 
 #include "pkg/api/gang.h"
 #include "pkg/extender/pass.h"
@@ -17,26 +37,76 @@ namespace yardmaster::extender {
 // Who made a write, in metadata.managedFields.
 inline constexpr char kFieldManager[] = "yardmaster-extender";
 
+// This process's hold of the lease. Both from any thread.
+struct Fence {
+  // Fencing token of the present hold; 0 while this process does not lead. Greater than that of
+  // every earlier hold of any process.
+  std::function<std::int64_t()> token;
+  // Ends a present hold whose token is not greater than `token`, and makes those of later holds
+  // greater: the ledger holds `token`, although the lease does not know of it.
+  std::function<void(std::int64_t token)> require_above;
+};
+
 class Ledger {
  public:
-  // Whether this process may write at this instant.
-  using MayWrite = std::function<bool()>;
+  struct Options {
+    kube::Client* fence_client = nullptr;  // with a rate limit of its own; null: the other one
+    std::size_t fence_threads = 32;
+  };
 
-  Ledger(kube::Client& client, state::ClusterCache& cache, MayWrite may_write)
-      : client_(client), cache_(cache), may_write_(std::move(may_write)) {}
+  Ledger(kube::Client& client, state::ClusterCache& cache, Fence fence, Options options)
+      : client_(client),
+        fence_client_(options.fence_client != nullptr ? *options.fence_client : client),
+        cache_(cache),
+        fence_(std::move(fence)),
+        options_(options) {}
 
-  bool may_write() const { return may_write_(); }
-  // Reads every Gang from the API server into the cache, because the watch may not have brought yet
-  // what the leader before committed.
-  absl::Status ReadAll();
-  // False: nothing is known to have been written; `pass.report` says why. True: `pass.gangs` and
-  // the cache hold the new version.
+  // Begins a pass under the present hold. True: this process leads, the cache has every Gang as it
+  // is, and no write of an earlier leader can take effect. False: the pass writes nothing;
+  // `report` says why, unless this process simply does not lead.
+  bool BeginPass(PassReport& report);
+  // The hold under which the pass began is the current one. Ask before every write.
+  bool may_write() const { return pass_token_ != 0 && fence_.token() == pass_token_; }
+  // True: the Gang's plan is as in `status`. False: it is not, or not known to be; `pass.report`
+  // says why. Either way `pass.gangs` and the cache hold the newest version that was read, and
+  // hosts that may have been promised are taken off `pass.snapshot`.
   bool Write(PassState& pass, const api::Gang& gang, const api::GangStatus& status);
+  // The last write of this Gang may still take effect.
+  bool InDoubt(const NameKey& gang) const { return doubts_.count(gang) != 0; }
+  // Takes hosts that a write in doubt may have promised off a new snapshot.
+  void HoldHostsInDoubt(PassState& pass) const;
 
  private:
+  // A write without a known outcome.
+  struct Doubt {
+    // The version that it names is gone: it has taken effect, or never will.
+    bool conflicted;
+    api::Gang attempted;  // the Gang as it would be, on top of the version that was written
+  };
+
+  bool TakeOver(std::int64_t token, PassReport& report);
+  // True: some Gang has a token that `token` is not above, and a greater one was asked for.
+  bool RaiseToken(const kube::ListPage& gangs, std::int64_t token);
+  bool FenceAll(const kube::ListPage& gangs, std::int64_t token, PassReport& report);
+  // OK: no earlier write of this Gang can take effect any more.
+  absl::Status FenceOne(const nlohmann::json& gang, std::int64_t token, std::string& problem);
+  void SettleAll(PassReport& report);
+  // The Gang as it is, once the write can no longer change it.
+  absl::StatusOr<nlohmann::json> Settle(const Doubt& doubt);
+  bool Resolve(PassState& pass, const Doubt& doubt);
+  void Keep(PassState& pass, const nlohmann::json& gang);
+  static void HoldHosts(const Doubt& doubt, PassState& pass);
+
   kube::Client& client_;
+  kube::Client& fence_client_;
   state::ClusterCache& cache_;
-  const MayWrite may_write_;
+  const Fence fence_;
+  const Options options_;
+
+  std::int64_t begun_token_ = 0;   // the hold whose take-over has begun
+  std::int64_t fenced_token_ = 0;  // the hold whose token is on every unfinished Gang
+  std::atomic<std::int64_t> pass_token_ = 0;
+  std::map<NameKey, Doubt> doubts_;
 };
 
 }  // namespace yardmaster::extender

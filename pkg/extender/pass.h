@@ -28,6 +28,7 @@ struct Notice {
 };
 
 struct PassReport {
+  int fenced = 0;  // Gangs that were given the token of a new hold
   int gangs_created = 0;
   int adopted = 0;  // ledgers rebuilt from running pods
   int committed = 0;
@@ -36,6 +37,7 @@ struct PassReport {
   int preemptions = 0;           // decided
   int preemptions_given_up = 0;  // ended without a commit
   int evicted_pods = 0;
+  int revoked = 0;                    // gangs that lost hosts that were promised twice
   int taint_changes = 0;              // Nodes whose promised taint was written or removed
   int tainted_hosts = 0;              // that carry it after the pass, as far as known
   int degraded = 0;                   // committed gangs with lost hosts

@@ -72,12 +72,21 @@ void AddTolerations(json& patch, const json& pod, const Pin& pin) {
   }
 }
 
-json Begin(const json& pod) {
+json Begin(const Pin& pin) {
   json patch = json::array();
-  patch.push_back({{"op", "test"},
-                   {"path", "/metadata/uid"},
-                   {"value", pod.value("/metadata/uid"_json_pointer, std::string())}});
+  patch.push_back({{"op", "test"}, {"path", "/metadata/uid"}, {"value", pin.uid}});
   return patch;
+}
+
+// Whether `pod` is the one that was planned and still waits for its place.
+absl::Status CheckWaits(const json& pod, const Pin& pin) {
+  if (pod.value("/metadata/uid"_json_pointer, std::string()) != pin.uid) {
+    return absl::FailedPreconditionError("the pod was made again under its name");
+  }
+  if (!pod.value("/spec/nodeName"_json_pointer, std::string()).empty()) {
+    return absl::FailedPreconditionError("the pod is bound already");
+  }
+  return absl::OkStatus();
 }
 
 void AddSlot(json& patch, const json& pod, const Pin& pin) {
@@ -87,18 +96,14 @@ void AddSlot(json& patch, const json& pod, const Pin& pin) {
   Add(patch, "/metadata/annotations/yardmaster.dev~1slot", pin.slot_annotation);
 }
 
-bool IsBound(const json& pod) {
-  return !pod.value("/spec/nodeName"_json_pointer, std::string()).empty();
-}
-
 }  // namespace
 
 absl::StatusOr<json> PinAndReleasePatch(const json& pod, const Pin& pin) {
+  YM_RETURN_IF_ERROR(CheckWaits(pod, pin));
   const int gate = GateIndex(pod);
   if (gate < 0) return absl::FailedPreconditionError("the pod has no gate of ours");
-  if (IsBound(pod)) return absl::FailedPreconditionError("the pod is bound already");
   const std::string gate_path = StrCat("/spec/schedulingGates/", gate);
-  json patch = Begin(pod);
+  json patch = Begin(pin);
   patch.push_back({{"op", "test"}, {"path", gate_path + "/name"}, {"value", api::kPlacementGate}});
   AddSlot(patch, pod, pin);
   AddAffinity(patch, pod, pin.host);
@@ -108,8 +113,8 @@ absl::StatusOr<json> PinAndReleasePatch(const json& pod, const Pin& pin) {
 }
 
 absl::StatusOr<json> AdmitPatch(const json& pod, const Pin& pin) {
-  if (IsBound(pod)) return absl::FailedPreconditionError("the pod is bound already");
-  json patch = Begin(pod);
+  YM_RETURN_IF_ERROR(CheckWaits(pod, pin));
+  json patch = Begin(pin);
   AddSlot(patch, pod, pin);
   AddTolerations(patch, pod, pin);
   return patch;

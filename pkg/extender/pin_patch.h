@@ -2,9 +2,9 @@
 // matchFields metadata.name, let it onto promised hosts and onto a backup host if it goes to one,
 // and remove our gate.
 //
-// The patch tests the pod's uid and the place of our gate first, so that it can hit neither a pod
-// of the same name that came later nor a pod whose gates changed; it then fails as a whole and the
-// caller reads the pod again. Thread safety: pure functions.
+// The patch tests the pod's uid and our gate first, so that it can hit neither a pod of the same
+// name that came later nor a pod whose gates changed; it then fails as a whole and the caller reads
+// the pod again. Thread safety: pure functions.
 #pragma once
 
 #include <string>
@@ -15,16 +15,18 @@
 namespace yardmaster::extender {
 
 struct Pin {
+  std::string uid;  // of the pod that the slot is for
   std::string host;
   std::string slot_annotation;  // the text of yardmaster.dev/slot
   bool backup_host = false;     // the pod needs to tolerate the backup taint
 };
 
-// `pod` as the API server returned it. Errors: FailedPrecondition when the pod has no gate of ours
-// or is bound already.
+// `pod` as the API server returned it. Errors: FailedPrecondition when the pod is another one of
+// that name, has no gate of ours, or is bound already.
 absl::StatusOr<nlohmann::json> PinAndReleasePatch(const nlohmann::json& pod, const Pin& pin);
 // For a pod that came without the gate, whose affinity cannot change any more (filter alone keeps
-// it on its slot): slot and tolerations. Errors: FailedPrecondition when it is bound already.
+// it on its slot): slot and tolerations. Errors: FailedPrecondition when the pod is another one of
+// that name or is bound already.
 absl::StatusOr<nlohmann::json> AdmitPatch(const nlohmann::json& pod, const Pin& pin);
 
 }  // namespace yardmaster::extender

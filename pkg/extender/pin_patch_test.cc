@@ -18,7 +18,7 @@ const char* const kGated = R"({"schedulingGates": [{"name": "yardmaster.dev/plac
 
 TEST(PinPatchTest, TheGateGoesAndThePodIsPinnedByName) {
   json pod = Pod(kGated);
-  auto patch = PinAndReleasePatch(pod, {"n7", "{}", false});
+  auto patch = PinAndReleasePatch(pod, {"u1", "n7", "{}", false});
   ASSERT_TRUE(patch.ok()) << patch.status();
   const json after = pod.patch(*patch);
   EXPECT_TRUE(after["spec"]["schedulingGates"].empty());
@@ -38,7 +38,7 @@ TEST(PinPatchTest, TermsAndGatesOfOthersAreKeptAndEveryTermIsNarrowed) {
     "affinity": {"podAffinity": {}, "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution":
       {"nodeSelectorTerms": [{"matchExpressions": [{"key": "zone", "operator": "Exists"}]},
                              {"matchFields": [{"key": "x", "operator": "In", "values": ["y"]}]}]}}}})");
-  auto patch = PinAndReleasePatch(pod, {"n7", "{}", false});
+  auto patch = PinAndReleasePatch(pod, {"u1", "n7", "{}", false});
   ASSERT_TRUE(patch.ok());
   const json after = pod.patch(*patch);
   EXPECT_EQ(after["spec"]["schedulingGates"], json::parse(R"([{"name": "other"}])"));
@@ -51,7 +51,7 @@ TEST(PinPatchTest, TermsAndGatesOfOthersAreKeptAndEveryTermIsNarrowed) {
 }
 
 TEST(PinPatchTest, ThePatchMissesAPodOfAnotherLife) {
-  auto patch = PinAndReleasePatch(Pod(kGated), {"n7", "{}", false});
+  auto patch = PinAndReleasePatch(Pod(kGated), {"u1", "n7", "{}", false});
   json other = Pod(kGated);
   other["metadata"]["uid"] = "u2";
   EXPECT_THROW(other.patch(*patch), json::other_error);
@@ -63,18 +63,18 @@ TEST(PinPatchTest, OnABackupHostThePodToleratesItsTaint) {
       {kGated,
        R"({"schedulingGates": [{"name": "yardmaster.dev/placement"}], "tolerations": [{"key": "a"}]})"}) {
     json pod = Pod(spec);
-    auto patch = PinAndReleasePatch(pod, {"n7", "{}", true});
+    auto patch = PinAndReleasePatch(pod, {"u1", "n7", "{}", true});
     const json after = pod.patch(*patch);
     EXPECT_EQ(after["spec"]["tolerations"].back()["key"], api::kBackupKey);
   }
 }
 
 TEST(PinPatchTest, APodWithoutOurGateOrBoundIsLeftAlone) {
-  EXPECT_FALSE(PinAndReleasePatch(Pod("{}"), {"n7", "{}", false}).ok());
+  EXPECT_FALSE(PinAndReleasePatch(Pod("{}"), {"u1", "n7", "{}", false}).ok());
   EXPECT_FALSE(
       PinAndReleasePatch(
           Pod(R"({"nodeName": "n1", "schedulingGates": [{"name": "yardmaster.dev/placement"}]})"),
-          {"n7", "{}", false})
+          {"u1", "n7", "{}", false})
           .ok());
 }
 
@@ -82,14 +82,14 @@ TEST(PinPatchTest, APodThatCameWithoutTheGateGetsSlotAndTolerationsAndKeepsItsAf
   json pod = Pod(R"({"affinity": {"podAffinity": {}},
     "tolerations": [{"key": "yardmaster.dev/promised", "operator": "Exists",
                      "effect": "NoSchedule"}]})");
-  auto patch = AdmitPatch(pod, {"n7", "{}", true});
+  auto patch = AdmitPatch(pod, {"u1", "n7", "{}", true});
   ASSERT_TRUE(patch.ok()) << patch.status();
   const json after = pod.patch(*patch);
   EXPECT_EQ(after["metadata"]["annotations"][api::kSlotAnnotation], "{}");
   EXPECT_EQ(after["spec"]["affinity"], pod["spec"]["affinity"]);
   ASSERT_EQ(after["spec"]["tolerations"].size(), 2u) << "the one that is there is not repeated";
   EXPECT_EQ(after["spec"]["tolerations"][1]["key"], api::kBackupKey);
-  EXPECT_FALSE(AdmitPatch(Pod(R"({"nodeName": "n1"})"), {"n7", "{}", false}).ok());
+  EXPECT_FALSE(AdmitPatch(Pod(R"({"nodeName": "n1"})"), {"u1", "n7", "{}", false}).ok());
 }
 
 }  // namespace

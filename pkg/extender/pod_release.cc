@@ -9,7 +9,6 @@
 #include "pkg/api/slot.h"
 #include "pkg/base/parallel.h"
 #include "pkg/base/status.h"
-#include "pkg/extender/ledger.h"
 #include "pkg/extender/pin_patch.h"
 
 namespace yardmaster::extender {
@@ -36,12 +35,12 @@ bool NeedsPatch(const api::Pod& pod, bool backup) {
   return pod.node_name.empty() && !pod.metadata.deleted_ms && !MayGoThere(pod, backup);
 }
 
-std::vector<Release> WorkOf(const PassState& pass) {
+std::vector<Release> WorkOf(const PassState& pass, const Ledger& ledger) {
   std::vector<Release> work;
   for (const auto& [key, gathered] : pass.gathered) {
     const auto gang = pass.gangs.find(key);
     if (gang == pass.gangs.end() || !gang->second->status.committed()) continue;
-    if (pass.stopping.count(key) != 0) continue;
+    if (pass.stopping.count(key) != 0 || ledger.InDoubt(key)) continue;
     if (gathered->gated == 0 && gathered->unbound == 0) continue;
     const auto& slots = gang->second->status.assignments;
     for (const GangMember& member : gathered->members) {
@@ -63,13 +62,14 @@ std::vector<Release> WorkOf(const PassState& pass) {
 }  // namespace
 
 void PodRelease::Run(PassState& pass) {
-  const std::vector<Release> work = WorkOf(pass);
+  const std::vector<Release> work = WorkOf(pass, ledger_);
   std::mutex mutex;
   ParallelFor(work.size(), threads_, [&](std::size_t i) {
+    if (!ledger_.may_write()) return;
     const Release& release = work[i];
     const api::ObjectMeta& metadata = release.pod->metadata;
     const kube::Target target{kube::Pods(), metadata.namespace_name, metadata.name, ""};
-    const Pin pin{release.slot->host,
+    const Pin pin{metadata.uid, release.slot->host,
                   api::EncodeSlot({release.gang, release.slot->rank, release.slot->fabric_pod,
                                    release.slot->segment, release.slot->stages}),
                   release.backup};
@@ -78,6 +78,7 @@ void PodRelease::Run(PassState& pass) {
       YM_ASSIGN_OR_RETURN(const nlohmann::json patch, release.pod->gated()
                                                           ? PinAndReleasePatch(pod, pin)
                                                           : AdmitPatch(pod, pin));
+      if (!ledger_.may_write()) return absl::CancelledError("the lease was lost");
       return client_.Patch(target, kube::JsonPatch(patch), {kFieldManager, false, false});
     }();
     if (released.ok()) cache_.Assume(state::Kind::kPod, *released);

@@ -45,6 +45,8 @@ class PreemptionStep {
   void CarryOn(PassState& pass);
   // After the snapshot was built: keeps the decisions' hosts for their gangs.
   static void KeepHosts(PassState& pass);
+  // Evicts pods, each by its uid. Returns what a disruption budget answered; empty: none refused.
+  std::string Evict(PassState& pass, const std::vector<PodPtr>& pods);
   // A decision that nobody needs any more, or that cannot be carried out.
   void GiveUp(PassState& pass, const NameKey& gang, const std::string& reason,
               const std::string& message);
@@ -52,7 +54,6 @@ class PreemptionStep {
  private:
   void CarryOnOne(PassState& pass, const NameKey& key);
   bool Tell(PassState& pass, const NameKey& victim, const api::Gang& winner);
-  std::string Evict(PassState& pass, const std::vector<PodPtr>& pods);
   bool AllGone(PassState& pass, const NameKey& victim);
   bool TakeHosts(PassState& pass, const NameKey& victim, const api::Gang& winner);
   void ForgetOldVictims(PassState& pass);

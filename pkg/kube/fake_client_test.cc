@@ -279,6 +279,21 @@ TEST_F(FakeClientTest, TheHookSeesEveryCallAndMayRefuseIt) {
   EXPECT_EQ(client_.calls().front().body["metadata"]["name"], "a");
 }
 
+TEST_F(FakeClientTest, ARuleRefusesChangesOfItsType) {
+  json gang = MustCreate(Gang(), {{"metadata", {{"name", "g"}}}, {"spec", {{"size", 2}}}});
+  client_.SetRule(Gangs(), [](const json& before, const json& after) {
+    return after["spec"]["size"] < before["spec"]["size"]
+               ? absl::InvalidArgumentError("size must not shrink")
+               : absl::OkStatus();
+  });
+  const auto resize = [&](int size) {
+    return client_.Patch(Gang("g"), MergePatch({{"spec", {{"size", size}}}}), {}).status();
+  };
+  EXPECT_TRUE(resize(3).ok());
+  EXPECT_TRUE(absl::IsInvalidArgument(resize(2)));
+  EXPECT_EQ((*client_.Find(Gangs(), "default", "g"))["spec"]["size"], 3);
+}
+
 TEST_F(FakeClientTest, ADryRunChangesNothing) {
   ASSERT_TRUE(client_.Create(Pod(), {{"metadata", {{"name", "b"}}}}, {.dry_run = true}).ok());
   EXPECT_TRUE(client_.All(Pods()).empty());

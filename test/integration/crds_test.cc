@@ -8,6 +8,7 @@
 #include "pkg/api/fabric.h"
 #include "pkg/api/gang.h"
 #include "pkg/api/training_job.h"
+#include "pkg/base/status.h"
 #include "test/integration/control_plane.h"
 
 namespace yardmaster::testing {
@@ -102,6 +103,31 @@ TEST_F(CrdsTest, WhatTheServerStoresTheCodecsReadStrictly) {
   EXPECT_EQ(fabric::Problems(fabric->spec), std::vector<std::string>());
   const auto gang = api::DecodeGang(Get("gang/gang"));
   ASSERT_TRUE(gang.ok()) << gang.status();
+}
+
+TEST_F(CrdsTest, AGangStatusWithASmallerFencingTokenIsRefused) {
+  json gang = GangObject();
+  gang["metadata"]["name"] = "fenced";
+  ASSERT_TRUE(Apply(gang).ok());
+  const auto write = [](json status) {
+    return PatchStatus("gang/fenced", {{"status", std::move(status)}});
+  };
+  ASSERT_TRUE(write({{"observedGeneration", 1}}).ok()) << "before any leader";
+  ASSERT_TRUE(write({{"fencingToken", 7}}).ok());
+  ASSERT_TRUE(write({{"fencingToken", 7}, {"settledWrites", 1}}).ok());
+  ASSERT_TRUE(write({{"planGeneration", 1}}).ok()) << "a status that keeps the token";
+  for (const json& token : {json(6), json()}) {
+    const absl::Status refused = write({{"fencingToken", token}});
+    EXPECT_FALSE(refused.ok()) << token;
+    EXPECT_NE(MessageOf(refused).find("fencingToken must not go back"), std::string::npos)
+        << refused;
+  }
+  // A whole status, as an extender writes it that does not know of the field.
+  json old = Get("gang/fenced");
+  old["status"].erase("fencingToken");
+  EXPECT_FALSE(
+      plane_->Kubectl({"replace", "--subresource=status", "-f", "-"}, old.dump()).status().ok());
+  ASSERT_TRUE(write({{"fencingToken", 8}}).ok());
 }
 
 struct Wrong {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -33,10 +34,17 @@ class PlannerFixture : public ClusterFixture {
     Process(PlannerFixture& cluster, bool leader)
         : cluster_(cluster),
           planner_(
-              cluster.client_, cache_, cluster.clock_, [leader] { return leader; },
+              cluster.client_, cache_, cluster.clock_,
+              {[this] { return token_; }, [this](std::int64_t token) { LeadAbove(token); }},
               [&cluster](auto view) { cluster.view_ = std::move(view); },
               [&cluster](const Notice& notice) { cluster.notices_.push_back(notice); },
-              OneThread()) {}
+              OneThread()) {
+      if (leader) Lead();
+    }
+    // A new hold of the lease. Another process's hold does not end by that.
+    void Lead() { token_ = ++cluster_.last_token_; }
+    void LoseLease() { token_ = 0; }
+    std::int64_t token() const { return token_; }
     // Sees everything as it is now; view and notices go to the fixture.
     PassReport Pass() {
       Read(state::Kind::kNode, kube::Nodes());
@@ -60,8 +68,13 @@ class PlannerFixture : public ClusterFixture {
       seen_[kind] = std::move(now);
     }
     kube::FakeClient& client() { return cluster_.client_; }
+    void LeadAbove(std::int64_t token) {
+      cluster_.last_token_ = std::max(cluster_.last_token_, token);
+      Lead();
+    }
 
     PlannerFixture& cluster_;
+    std::int64_t token_ = 0;
     state::ClusterCache cache_;
     GangPlanner planner_;
     std::map<state::Kind, std::map<std::string, json>> seen_;
@@ -104,6 +117,7 @@ class PlannerFixture : public ClusterFixture {
     }
   }
 
+  std::int64_t last_token_ = 0;  // of any process
   std::shared_ptr<const View> view_;
   std::vector<Notice> notices_;
 };

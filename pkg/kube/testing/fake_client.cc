@@ -215,6 +215,11 @@ void FakeClient::FailNext(Verb verb, const std::string& where, absl::Status stat
   faults_.push_back({verb, where, std::move(status), times, when});
 }
 
+void FakeClient::SetRule(const Resource& resource, FakeStore::Rule rule) {
+  std::lock_guard lock(mutex_);
+  store_.SetRule(resource, std::move(rule));
+}
+
 void FakeClient::SetHook(std::function<absl::Status(const Call&)> hook) {
   std::lock_guard lock(mutex_);
   hook_ = std::move(hook);

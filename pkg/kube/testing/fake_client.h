@@ -9,7 +9,7 @@
 // object begins or ceases to match, and OutOfRange when the history is gone; finalizers hold a
 // deletion back; pods/binding and pods/eviction.
 //
-// Not like the real one: no schema, admission, RBAC, defaulting, garbage collection or namespaces;
+// Not like the real one: no schema (a test may set one rule a type), admission, RBAC, defaulting, garbage collection or namespaces;
 // field selectors work on every field; apply takes lists as one value; managedFields is not shown;
 // watches do not end by time; latency is zero.
 //
@@ -78,6 +78,9 @@ class FakeClient final : public Client {
   // Several faults on the same calls are used up in the order they were set.
   void FailNext(Verb verb, const std::string& where, absl::Status status, int times = 1,
                 FaultWhen when = FaultWhen::kBeforeEffect);
+  // Every later change of an object of the type must pass `rule`, as a validation rule of its CRD;
+  // what it returns is the call's result. Called under the lock of the client.
+  void SetRule(const Resource& resource, FakeStore::Rule rule);
   // Called before every call, watches included; a status that is not OK is the call's result.
   void SetHook(std::function<absl::Status(const Call&)> hook);
 

@@ -178,6 +178,9 @@ absl::StatusOr<ObjectPtr> FakeStore::Update(const Target& target, json incoming)
     }
   }
   if (next == *current) return current;
+  if (const auto rule = rules_.find(target.resource.GroupResource()); rule != rules_.end()) {
+    YM_RETURN_IF_ERROR(rule->second(*current, next));
+  }
   if (DesiredState(next) != DesiredState(*current)) {
     next["metadata"]["generation"] = current->at("metadata").value("generation", 0) + 1;
   }

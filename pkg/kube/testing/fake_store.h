@@ -5,9 +5,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -36,6 +38,12 @@ class FakeStore {
   absl::StatusOr<ObjectPtr> Replace(const Target& target, nlohmann::json object);
   absl::StatusOr<ObjectPtr> Patch(const Target& target, const PatchBody& patch);
   absl::Status Delete(const Target& target, const DeleteOptions& options);
+  // Of the object before and after a change. Not OK: the change is refused.
+  using Rule =
+      std::function<absl::Status(const nlohmann::json& before, const nlohmann::json& after)>;
+  void SetRule(const Resource& resource, Rule rule) {
+    rules_[resource.GroupResource()] = std::move(rule);
+  }
   // Puts `object` there as it is, status included.
   void Seed(const Resource& resource, nlohmann::json object);
 
@@ -70,6 +78,7 @@ class FakeStore {
   // "collection key" -> field manager -> paths it has applied.
   std::map<std::string, std::map<std::string, std::set<std::vector<std::string>>>> applied_;
   std::vector<FakeLogEntry> log_;
+  std::map<std::string, Rule> rules_;  // by Resource::GroupResource()
 };
 
 }  // namespace yardmaster::kube

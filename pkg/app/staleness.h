@@ -1,0 +1,30 @@
+// Whether what a process knows of the cluster is recent enough to answer from.
+//
+// Two signs of life, because either can fail alone: the last answer of the API server to any call
+// (with leader election there is one every few seconds), and the last word of the watch that has
+// been silent for longest (the API server sends a bookmark about once a minute).
+// Thread safety: pure functions.
+#pragma once
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+
+namespace yardmaster::app {
+
+struct StalenessLimits {
+  std::int64_t answer_ms = 20'000;
+  std::int64_t watch_ms = 150'000;
+};
+
+// Steady times; -1: nothing yet.
+struct LastContact {
+  std::int64_t answer_ms = -1;
+  std::int64_t watch_ms = -1;
+};
+
+// Errors: Unavailable naming what has been silent, for how long, and the limit.
+absl::Status CheckStaleness(const LastContact& contact, const StalenessLimits& limits,
+                            std::int64_t now_ms);
+
+}  // namespace yardmaster::app

@@ -1,0 +1,105 @@
+#include "pkg/extender/revocation_step.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "pkg/base/strings.h"
+#include "pkg/extender/gang_status.h"
+
+namespace yardmaster::extender {
+
+namespace {
+
+// Lower comes first in keeping its hosts.
+using Standing = std::tuple<int, int, std::int64_t, NameKey>;
+
+Standing StandingOf(const PassState& pass, const api::Gang& gang) {
+  const NameKey key = KeyOf(gang.metadata);
+  const GatheredGang* gathered = pass.GatheredOf(key);
+  int progress = 2;  // every pod waits behind the gate, or there is none
+  if (gathered != nullptr && gathered->gated < static_cast<int>(gathered->members.size())) {
+    progress = AnyBound(*gathered) ? 0 : 1;
+  }
+  return {progress, -gang.job.priority, gang.status.committed_ms, key};
+}
+
+bool HasStarted(const Standing& standing) { return std::get<0>(standing) == 0; }
+
+// GPUs that each gang was promised, by host.
+std::map<fabric::HostId, std::map<Standing, std::int64_t>> PromisesByHost(const PassState& pass) {
+  std::map<fabric::HostId, std::map<Standing, std::int64_t>> promises;
+  for (std::size_t i = 0; i < pass.snapshot->jobs.size(); ++i) {
+    const plan::JobState& job = pass.snapshot->jobs[i];
+    if (!job.assignment) continue;
+    const Standing standing = StandingOf(pass, pass.GangOf(static_cast<int>(i)));
+    for (fabric::HostId host : job.assignment->host_of_rank) {
+      if (host.valid()) promises[host][standing] += job.job.gpus_per_worker;
+    }
+  }
+  return promises;
+}
+
+}  // namespace
+
+std::vector<DoublePromise> FindDoublePromises(const PassState& pass) {
+  std::vector<DoublePromise> found;
+  std::set<NameKey> losing;
+  for (const auto& [host, gangs] : PromisesByHost(pass)) {
+    const placement::HostState& state = pass.snapshot->cluster.hosts[host.index()];
+    if (gangs.size() < 2 || state.gpus == 0) continue;
+    if (state.unavailable != placement::Unavailability::kNo) continue;
+    std::int64_t promised = 0;
+    const NameKey* keeps = nullptr;
+    for (const auto& [standing, gpus] : gangs) {
+      const NameKey& key = std::get<3>(standing);
+      if (losing.count(key) != 0) continue;
+      if (keeps == nullptr || promised + gpus <= state.gpus) {
+        if (keeps == nullptr) keeps = &key;
+        promised += gpus;
+        continue;
+      }
+      found.push_back({pass.snapshot->places->name(host), *keeps, key, !HasStarted(standing)});
+      losing.insert(key);
+    }
+  }
+  return found;
+}
+
+bool RevocationStep::Run(PassState& pass) {
+  bool changed = false;
+  for (const DoublePromise& found : FindDoublePromises(pass)) {
+    if (found.may_lose) {
+      changed |= Revoke(pass, found);
+      continue;
+    }
+    pass.report.problems.push_back(
+        StrCat("host ", found.host, " is promised to Gang ", found.keeps.first, "/",
+               found.keeps.second, " and to Gang ", found.loses.first, "/", found.loses.second,
+               ", and both have running pods; delete the pods of one of them"));
+  }
+  return changed;
+}
+
+bool RevocationStep::Revoke(PassState& pass, const DoublePromise& found) {
+  pass.stopping.insert(found.loses);
+  const std::vector<PodPtr> released = Evictable(pass.GatheredOf(found.loses));
+  if (!released.empty()) {
+    const std::string refused = preemption_.Evict(pass, released);
+    if (!refused.empty()) pass.report.errors.push_back(refused);
+    return false;  // the promise is taken back once they are gone
+  }
+  const std::shared_ptr<const api::Gang> gang = pass.gangs.at(found.loses);
+  const std::string why =
+      StrCat("host ", found.host, " was promised to Gang ", found.keeps.first, "/",
+             found.keeps.second, ", too; the gang gave its hosts back and waits for a place again");
+  const api::GangStatus status = GivenBack(*gang, "PromiseRevoked", why, clock_.WallMs());
+  if (!ledger_.Write(pass, *gang, status)) return false;
+  ++pass.report.revoked;
+  notify_({gang->owner, gang->metadata.namespace_name, true, "PromiseRevoked", why});
+  return true;
+}
+
+}  // namespace yardmaster::extender

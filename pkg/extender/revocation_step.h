@@ -1,0 +1,56 @@
+// Finds hosts that the ledger promises twice, and takes the promise back from a gang that has not
+// started. The ledger's fence (ledger.h) does not let this happen; this is for what got past it: a
+// status written by hand, a restored backup, an extender of a version without the fence.
+//
+// A host is promised twice when more GPUs of it are promised than it has, to two gangs or more.
+// Who keeps it: gangs with a pod on a node before the others, then those with released pods, then
+// higher priority, then the earlier commit, then the lower namespace and name. The others lose all
+// their hosts at once, because a gang is placed all or none, and wait for a place again. Released
+// pods of a losing gang are evicted first, and made again behind the gate by their owner. A gang
+// with a pod on a node loses nothing: where two such gangs meet, the pass reports a problem.
+//
+// Thread safety: one thread. Lifetimes: everything passed in outlives it.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "pkg/base/clock.h"
+#include "pkg/extender/ledger.h"
+#include "pkg/extender/pass.h"
+#include "pkg/extender/preemption_step.h"
+
+namespace yardmaster::extender {
+
+struct DoublePromise {
+  std::string host;
+  NameKey keeps;  // the gang that comes first
+  NameKey loses;  // a gang that comes after what the host has room for
+  bool may_lose;  // it has no pod on a node
+  bool operator==(const DoublePromise&) const = default;
+};
+
+// Of the pass's snapshot: at most one for each losing gang, by host, then in the order of keeping.
+// Hosts that are unavailable or have no GPU at present are left alone. O(promises * log promises).
+std::vector<DoublePromise> FindDoublePromises(const PassState& pass);
+
+class RevocationStep {
+ public:
+  using Notify = std::function<void(const Notice&)>;
+
+  RevocationStep(Ledger& ledger, PreemptionStep& preemption, const Clock& clock, Notify notify)
+      : ledger_(ledger), preemption_(preemption), clock_(clock), notify_(std::move(notify)) {}
+  // After the snapshot. True: promises were taken back, so the snapshot is no longer true.
+  bool Run(PassState& pass);
+
+ private:
+  bool Revoke(PassState& pass, const DoublePromise& found);
+
+  Ledger& ledger_;
+  PreemptionStep& preemption_;
+  const Clock& clock_;
+  const Notify notify_;
+};
+
+}  // namespace yardmaster::extender
