@@ -26,6 +26,12 @@ std::string ReadFile(const std::string& path) {
   return text.str();
 }
 
+std::vector<std::string> Lines(const std::string& path) {
+  std::vector<std::string> lines = Split(ReadFile(path), '\n');
+  if (!lines.empty() && lines.back().empty()) lines.pop_back();
+  return lines;
+}
+
 std::string Source(const std::string& path) { return StrCat(YARDMASTER_SOURCE_DIR, "/", path); }
 std::string Binary(const std::string& name) { return StrCat(YARDMASTER_BIN_DIR, "/", name); }
 
@@ -65,15 +71,13 @@ absl::StatusOr<std::unique_ptr<Cluster>> Cluster::Start(int hosts) {
 }
 
 absl::StatusOr<std::unique_ptr<Process>> Cluster::Run(const std::string& name,
+                                                      const std::string& health_port,
                                                       std::vector<std::string> arguments) {
   Process::Options options;
-  options.command = {Binary("yardmaster-" + name),
-                     "--kubeconfig",
-                     StrCat(folder_, "/", name, ".kubeconfig"),
-                     "--metrics-bind-address",
-                     "127.0.0.1:0",
-                     "--health-bind-address",
-                     "127.0.0.1:0"};
+  options.command = {
+      Binary("yardmaster-" + name), "--kubeconfig", StrCat(folder_, "/", name, ".kubeconfig"),
+      "--metrics-bind-address",     "127.0.0.1:0",  "--health-bind-address",
+      "127.0.0.1:" + health_port};
   options.command.insert(options.command.end(), arguments.begin(), arguments.end());
   // Beside the control plane's own logs, which stay after a failed test.
   options.log_file = StrCat(plane_->folder(), "/logs/", name, "-", ++lives_, ".log");
@@ -81,25 +85,60 @@ absl::StatusOr<std::unique_ptr<Process>> Cluster::Run(const std::string& name,
 }
 
 absl::Status Cluster::StartExtender() {
-  std::string port = ReadFile(folder_ + "/extender-port");
-  port.erase(port.find_last_not_of('\n') + 1);
-  YM_ASSIGN_OR_RETURN(extender_, Run("extender", {"--bind-address", "127.0.0.1:" + port,
-                                                  "--tls-cert-file", folder_ + "/extender.crt",
-                                                  "--tls-key-file", folder_ + "/extender.key",
-                                                  "--client-ca-file", folder_ + "/ca.crt"}));
+  const std::vector<std::string> ports = Lines(folder_ + "/extender-ports");
+  if (service_ == nullptr) {
+    Process::Options service;
+    service.command = {Source("test/cluster/service"), Lines(folder_ + "/extender-port").front()};
+    service.command.insert(service.command.end(), ports.begin(), ports.end());
+    YM_ASSIGN_OR_RETURN(service_, Process::Start(service));
+  }
+  for (std::size_t i = 0; i < extenders_.size(); ++i) {
+    if (extenders_[i] != nullptr) continue;
+    const std::vector<std::string> port_and_health = Split(ports[i], ':');
+    YM_ASSIGN_OR_RETURN(extenders_[i],
+                        Run("extender", port_and_health[1],
+                            {"--leader-elect", "--bind-address", "127.0.0.1:" + port_and_health[0],
+                             "--tls-cert-file", folder_ + "/extender.crt", "--tls-key-file",
+                             folder_ + "/extender.key", "--client-ca-file", folder_ + "/ca.crt"}));
+  }
   return absl::OkStatus();
 }
 
+void Cluster::KillExtender() {
+  for (auto& extender : extenders_) extender.reset();
+}
+
+std::string Cluster::LeaderOf(const std::string& component) const {
+  const nlohmann::json lease = Get({"lease", "-n", "yardmaster-system", "yardmaster-" + component});
+  return lease.is_object() ? lease["spec"].value("holderIdentity", std::string()) : "";
+}
+
+absl::Status Cluster::SignalLeader(const std::string& component, int signal) {
+  const std::string leader = LeaderOf(component);
+  for (auto& process : component == "extender" ? extenders_ : operators_) {
+    if (process == nullptr || !leader.ends_with(StrCat("_", process->pid()))) continue;
+    process->Signal(signal);
+    signalled_.push_back(std::move(process));
+    return absl::OkStatus();
+  }
+  return absl::NotFoundError(StrCat("no replica of ours is the leader \"", leader, "\""));
+}
+
 absl::Status Cluster::StartOperator() {
-  YM_ASSIGN_OR_RETURN(operator_,
-                      Run("operator", {"--kube-api-qps", "500", "--kube-api-burst", "1000"}));
+  for (auto& process : operators_) {
+    if (process != nullptr) continue;
+    YM_ASSIGN_OR_RETURN(
+        process, Run("operator", "0",
+                     {"--leader-elect", "--kube-api-qps", "500", "--kube-api-burst", "1000"}));
+  }
   return absl::OkStatus();
 }
 
 absl::Status Cluster::StartAgent() {
-  YM_ASSIGN_OR_RETURN(
-      agent_, Run("agent", {"--nodes-matching", "yardmaster.dev/segment", "--plan-dir", plans_,
-                            "--grpc-bind-address", StrCat("unix:", folder_, "/agent.sock")}));
+  YM_ASSIGN_OR_RETURN(agent_,
+                      Run("agent", "0",
+                          {"--nodes-matching", "yardmaster.dev/segment", "--plan-dir", plans_,
+                           "--grpc-bind-address", StrCat("unix:", folder_, "/agent.sock")}));
   return absl::OkStatus();
 }
 

@@ -5,6 +5,7 @@
 // Thread safety: one thread.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <map>
 #include <memory>
@@ -25,11 +26,18 @@ class Cluster {
   // hosts in each of its two segments. None of our programs runs yet.
   static absl::StatusOr<std::unique_ptr<Cluster>> Start(int hosts);
 
+  // Each starts the replicas that do not run; two, of which one leads. The extenders are behind what
+  // plays their Service.
   absl::Status StartExtender();
   absl::Status StartOperator();
   absl::Status StartAgent();
-  // kill -9, and gone.
-  void KillExtender() { extender_.reset(); }
+  // kill -9, all replicas, and gone.
+  void KillExtender();
+  // The identity in the Lease of "extender" or "operator"; empty while nobody holds it.
+  std::string LeaderOf(const std::string& component) const;
+  // Sends a signal to the replica that leads, which is no longer ours then: StartExtender and
+  // StartOperator replace it. Errors: NotFound while none of ours leads.
+  absl::Status SignalLeader(const std::string& component, int signal);
 
   ControlPlane& plane() { return *plane_; }
   const std::string& plans() const { return plans_; }
@@ -41,14 +49,19 @@ class Cluster {
 
  private:
   absl::StatusOr<std::unique_ptr<Process>> Run(const std::string& name,
+                                               const std::string& health_port,
                                                std::vector<std::string> arguments);
 
   std::string folder_;
   std::string plans_;
   int lives_ = 0;
   std::unique_ptr<ControlPlane> plane_;
-  std::unique_ptr<Process> extender_;
-  std::unique_ptr<Process> operator_;
+  using Replicas = std::array<std::unique_ptr<Process>, 2>;
+
+  Replicas extenders_;
+  Replicas operators_;
+  std::vector<std::unique_ptr<Process>> signalled_;
+  std::unique_ptr<Process> service_;
   std::unique_ptr<Process> agent_;
 };
 
