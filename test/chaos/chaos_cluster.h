@@ -1,0 +1,70 @@
+// The cluster of a history: hosts, jobs of five kinds with the controllers that own them, and
+// kube-scheduler, as far as the ledger depends on them, over an API server in memory. What must
+// hold after every step is checked here on what the API server holds, apart from the code that
+// keeps it. Thread safety: none.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "nlohmann/json.hpp"
+
+#include "pkg/base/clock.h"
+#include "pkg/base/random.h"
+#include "pkg/kube/testing/fake_client.h"
+
+namespace yardmaster::chaos {
+
+class ChaosCluster {
+ public:
+  explicit ChaosCluster(const FakeClock& clock);
+
+  kube::FakeClient& server() { return server_; }
+
+  // What people and machines do. Each does nothing where there is nothing to do it to.
+  void AddJob(Random& random);
+  void SuspendOrResumeJob(Random& random);
+  void ResumeJobs();
+  void FinishJob(Random& random);
+  void DeleteJob(Random& random);
+  void FailPod(Random& random);
+  void LoseOrReturnHost(Random& random);
+  void ReturnHosts();
+
+  // What the other controllers do, as often as they like.
+  void RunOwners();
+  void RunScheduler();
+  void CollectGarbage();
+
+  // The first promise that does not hold; empty: all do.
+  std::string BrokenPromise() const;
+  // A job that has all its pods, no place, and enough free hosts; empty: there is none. Also a pod
+  // that its gang's plan does not agree with. For a cluster that was left in peace.
+  std::string Unfinished() const;
+
+ private:
+  struct Job {
+    std::string name;
+    std::string kind;
+    int workers = 0;
+    int priority = 0;
+    int life = 0;  // pods made so far
+    bool suspended = false;
+    bool finished = false;
+  };
+
+  void AddNode(int segment, int host, bool ready);
+  void AddPod(Job& job, int rank);
+  Job* AnyJob(Random& random, bool (*fits)(const Job&));
+  std::vector<nlohmann::json> PodsOf(const std::string& job) const;
+  void DeletePods(const std::string& job);
+  std::string GangKeyOf(const Job& job) const;
+
+  kube::FakeClient server_;
+  std::map<std::string, Job> jobs_;
+  std::map<std::string, bool> ready_;  // by Node
+  int next_job_ = 0;
+};
+
+}  // namespace yardmaster::chaos

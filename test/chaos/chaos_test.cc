@@ -1,0 +1,90 @@
+// Histories of two extenders and two operators over an API server in memory, in which every write
+// may be killed, delayed, lost, or answered late. Without flags a few hundred, as a unit test:
+//   ym_chaos_test --histories=20000 --first-seed=1 [--steps=120]
+//   ym_chaos_test --first-seed=77 --histories=1 --tell      one history, step by step
+#include <cstdint>
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "gtest/gtest.h"
+
+#include "pkg/base/strings.h"
+#include "test/chaos/history.h"
+
+namespace yardmaster::chaos {
+namespace {
+
+struct Flags {
+  std::uint64_t first_seed = 1;
+  int histories = 150;
+  int steps = 120;
+  bool tell = false;
+};
+Flags& TheFlags() {
+  static Flags flags;
+  return flags;
+}
+
+std::string Text(const HistoryResult& result) { return Join(result.told, "\n"); }
+
+TEST(ChaosTest, AHistoryIsAFunctionOfItsSeed) {
+  const HistoryOptions options{TheFlags().first_seed, TheFlags().steps, {}};
+  const HistoryResult once = RunHistory(options);
+  const HistoryResult again = RunHistory(options);
+  EXPECT_EQ(once.told, again.told);
+  EXPECT_EQ(once.writes, again.writes);
+}
+
+TEST(ChaosTest, NoHistoryBreaksAPromiseAndInPeaceEverythingIsPlaced) {
+  const Flags flags = TheFlags();
+  int takeovers = 0, writes = 0;
+  for (int i = 0; i < flags.histories; ++i) {
+    const HistoryOptions options{flags.first_seed + static_cast<std::uint64_t>(i), flags.steps, {}};
+    const HistoryResult result = RunHistory(options);
+    takeovers += result.takeovers;
+    writes += result.writes;
+    if (flags.tell) std::printf("%s\n", Text(result).c_str());
+    if (result.failure.empty()) continue;
+    const HistoryResult shortest = RunHistory(Shorten(options));
+    FAIL() << "seed " << options.seed << ": " << result.failure << "\nshortest history:\n"
+           << Text(shortest) << "\n=> " << shortest.failure;
+  }
+  std::printf("%d histories, %d changes of the leader, %d writes\n", flags.histories, takeovers,
+              writes);
+  EXPECT_GT(takeovers, flags.histories) << "too peaceful to say anything";
+}
+
+}  // namespace
+
+bool ReadFlag(std::string_view argument) {
+  const auto number = [&](std::string_view name) -> std::optional<std::int64_t> {
+    if (!argument.starts_with(name)) return std::nullopt;
+    return ParseNumber<std::int64_t>(argument.substr(name.size()));
+  };
+  if (argument == "--tell") return TheFlags().tell = true;
+  if (const auto n = number("--first-seed=")) {
+    TheFlags().first_seed = static_cast<std::uint64_t>(*n);
+  } else if (const auto n = number("--histories=")) {
+    TheFlags().histories = static_cast<int>(*n);
+  } else if (const auto n = number("--steps=")) {
+    TheFlags().steps = static_cast<int>(*n);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+}  // namespace yardmaster::chaos
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  for (int i = 1; i < argc; ++i) {
+    if (yardmaster::chaos::ReadFlag(argv[i])) continue;
+    std::fprintf(stderr, "%s: unknown flag; use --first-seed=N --histories=N --steps=N --tell\n",
+                 argv[i]);
+    return 2;
+  }
+  return RUN_ALL_TESTS();
+}
