@@ -28,15 +28,33 @@ Standing StandingOf(const PassState& pass, const api::Gang& gang) {
 
 bool HasStarted(const Standing& standing) { return std::get<0>(standing) == 0; }
 
-// GPUs that each gang was promised, by host.
-std::map<fabric::HostId, std::map<Standing, std::int64_t>> PromisesByHost(const PassState& pass) {
+// Of the hosts of which more GPUs are promised than they have: what each gang was promised. Hosts
+// that are out or have no GPU at present are left alone.
+std::map<fabric::HostId, std::map<Standing, std::int64_t>> OvercommittedHosts(
+    const PassState& pass) {
+  const std::vector<placement::HostState>& hosts = pass.snapshot->cluster.hosts;
+  std::vector<std::int64_t> promised(hosts.size(), 0);
+  for (const plan::JobState& job : pass.snapshot->jobs) {
+    if (!job.assignment) continue;
+    for (fabric::HostId host : job.assignment->host_of_rank) {
+      if (host.valid()) promised[host.index()] += job.job.gpus_per_worker;
+    }
+  }
+  std::vector<bool> too_many(hosts.size(), false);
+  bool any = false;
+  for (std::size_t h = 0; h < hosts.size(); ++h) {
+    too_many[h] = promised[h] > hosts[h].gpus && hosts[h].gpus > 0 &&
+                  hosts[h].unavailable == placement::Unavailability::kNo;
+    any |= too_many[h];
+  }
   std::map<fabric::HostId, std::map<Standing, std::int64_t>> promises;
-  for (std::size_t i = 0; i < pass.snapshot->jobs.size(); ++i) {
+  for (std::size_t i = 0; any && i < pass.snapshot->jobs.size(); ++i) {
     const plan::JobState& job = pass.snapshot->jobs[i];
     if (!job.assignment) continue;
     const Standing standing = StandingOf(pass, pass.GangOf(static_cast<int>(i)));
     for (fabric::HostId host : job.assignment->host_of_rank) {
-      if (host.valid()) promises[host][standing] += job.job.gpus_per_worker;
+      if (!host.valid() || !too_many[host.index()]) continue;
+      promises[host][standing] += job.job.gpus_per_worker;
     }
   }
   return promises;
@@ -47,10 +65,9 @@ std::map<fabric::HostId, std::map<Standing, std::int64_t>> PromisesByHost(const 
 std::vector<DoublePromise> FindDoublePromises(const PassState& pass) {
   std::vector<DoublePromise> found;
   std::set<NameKey> losing;
-  for (const auto& [host, gangs] : PromisesByHost(pass)) {
+  for (const auto& [host, gangs] : OvercommittedHosts(pass)) {
     const placement::HostState& state = pass.snapshot->cluster.hosts[host.index()];
-    if (gangs.size() < 2 || state.gpus == 0) continue;
-    if (state.unavailable != placement::Unavailability::kNo) continue;
+    if (gangs.size() < 2) continue;
     std::int64_t promised = 0;
     const NameKey* keeps = nullptr;
     for (const auto& [standing, gpus] : gangs) {

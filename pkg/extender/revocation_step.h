@@ -32,7 +32,8 @@ struct DoublePromise {
 };
 
 // Of the pass's snapshot: at most one for each losing gang, by host, then in the order of keeping.
-// Hosts that are unavailable or have no GPU at present are left alone. O(promises * log promises).
+// Hosts that are unavailable or have no GPU at present are left alone. O(hosts + promises) while
+// there are none.
 std::vector<DoublePromise> FindDoublePromises(const PassState& pass);
 
 class RevocationStep {
