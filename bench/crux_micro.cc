@@ -1,275 +1,239 @@
-// The micro benchmark of the Crux paper (section 4.4): each part of the method against the optimum
-// found by enumeration, judged by the utilisation the simulator gives.
+// The micro benchmark of the Crux paper (section 4.4): policies against the optimum found by
+// enumeration, by the utilisation that the simulator gives.
 //
-//   crux_micro [CASES] [FIRST_SEED]      default 1500 cases from seed 1; about ten CPU minutes
+//   crux_micro [--cases 1500] [--first 1] [--cache FILE] [--variant KEY=VALUE]...
 //
-// What is fixed while a part is looked at is the optimum's:
-//   paths        the part's paths with the best levels for them     against the best of everything
-//   priority     the best paths, K = jobs, levels in the part's order
-//                                                     against the best levels with K = jobs
-//   compression  the best paths, the best order, the part's K levels
-//                                                     against the best valid K levels of that order
-//   all          the whole method                                   against the best of everything
+// The optimum of a case takes some CPU tenths of a second; with --cache it is read from FILE where it
+// is known and added where it is not, so that a run that was stopped goes on where it was. A variant
+// changes the production configuration of the rows `crux` and `analytic` (without search):
+//   budget window variants sets descents max load exponent published
+//
+// Windows are 30 iterations of the slowest job, for the optimum as for what is compared with it.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <memory>
+#include <ctime>
+#include <fstream>
+#include <functional>
+#include <map>
 #include <numeric>
 #include <string>
 #include <vector>
 
-#include "pkg/crux/contention.h"
-#include "pkg/crux/decide.h"
-#include "pkg/crux/enumeration.h"
-#include "pkg/crux/intensity.h"
-#include "pkg/crux/level_search.h"
-#include "pkg/crux/priority.h"
-#include "pkg/sim/evaluate.h"
-#include "pkg/sim/micro_cases.h"
-#include "pkg/sim/phase_judge.h"
+#include "bench/micro_cases.h"
+#include "pkg/base/random.h"
+#include "pkg/crux/group_evaluator.h"
+#include "pkg/crux/lab/enumeration.h"
+#include "pkg/crux/lab/level_search.h"
+#include "pkg/crux/lab/policies.h"
+#include "pkg/crux/schedule_evaluator.h"
 
 namespace {
 
 using namespace yardmaster;  // NOLINT: a program of one file
 
-using Levels = std::vector<std::int32_t>;
+constexpr double kWindowIterations = 30;
+constexpr std::int64_t kUnlimited = 1'000'000'000'000;
+// Of every duration and size, where a policy is told something else than what happens.
+constexpr double kProfileError = 0.1;
 
-// Of the default window: 30 iterations of the slowest job keep the enumeration affordable.
-constexpr double kWindowShare = 0.3;
-constexpr std::int64_t kMaxEvents = 100'000'000'000;
-
-struct Column {
+struct Row {
   std::string name;
   std::vector<double> ratios;
-};
+  double cpu_seconds = 0;
 
-void Print(const Column& column) {
-  std::vector<double> sorted = column.ratios;
-  std::sort(sorted.begin(), sorted.end());
-  const double mean = std::accumulate(sorted.begin(), sorted.end(), 0.0) / sorted.size();
-  std::printf("%-34s mean %7.3f %%   p1 %7.3f %%   worst %7.3f %%\n", column.name.c_str(),
-              100 * mean, 100 * sorted[sorted.size() / 100], 100 * sorted.front());
-}
-
-struct Traffic {
-  std::vector<std::vector<crux::LinkSeconds>> loads;
-  std::vector<crux::JobTraffic> jobs;
-  std::vector<double> intensities;
-  std::vector<crux::ContendingPair> pairs;
-
-  Traffic(const crux::Problem& problem, const crux::Paths& paths) {
-    for (std::size_t j = 0; j < problem.jobs.size(); ++j) {
-      loads.push_back(crux::LinkLoads(problem, problem.jobs[j], paths[j]));
-      jobs.push_back(crux::TrafficOf(problem.jobs[j], loads[j]));
-      intensities.push_back(jobs[j].intensity);
-    }
-    pairs = crux::ContendingPairs(static_cast<std::int32_t>(problem.links.size()), loads);
+  void Print() const {
+    std::vector<double> sorted = ratios;
+    std::sort(sorted.begin(), sorted.end());
+    const double mean = std::accumulate(sorted.begin(), sorted.end(), 0.0) / sorted.size();
+    std::printf("%-26s mean %7.3f %%   p1 %7.3f %%   worst %7.3f %%   %8.3f ms a case\n",
+                name.c_str(), 100 * mean, 100 * sorted[sorted.size() / 100], 100 * sorted.front(),
+                1e3 * cpu_seconds / static_cast<double>(ratios.size()));
   }
 };
 
-Levels OwnLevels(const std::vector<std::int32_t>& order) {
-  Levels levels(order.size());
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    levels[order[i]] = static_cast<std::int32_t>(order.size() - 1 - i);
-  }
-  return levels;
+double CpuSeconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+
+std::vector<std::int32_t> AllJobs(const crux::Problem& problem) {
+  std::vector<std::int32_t> all(problem.jobs.size());
+  std::iota(all.begin(), all.end(), 0);
+  return all;
 }
 
-// The best of the valid assignments for the DAG.
-double BestValid(const std::vector<std::int32_t>& all, const std::vector<crux::ContentionEdge>& dag,
-                 std::int32_t count, crux::GroupJudge& judge, const crux::Paths& paths) {
-  Levels levels(all.size(), 0);
-  double best = 0;
-  for (bool more = true; more;) {
-    if (crux::IsValidCompression(dag, levels))
-      best = std::max(best, judge.Rate(all, paths, levels));
-    more = false;
-    for (auto& level : levels) {
-      if (++level < count) {
-        more = true;
-        break;
-      }
-      level = 0;
-    }
-  }
-  return best;
+double RateOf(const crux::Problem& problem, const crux::Paths& paths,
+              const std::vector<std::int32_t>& levels) {
+  const auto all = AllJobs(problem);
+  crux::EventBudget budget{kUnlimited, 0};
+  crux::ScheduleEvaluator evaluator(problem, crux::WindowOf(problem, all, kWindowIterations),
+                                    budget);
+  return crux::GroupEvaluator(problem, evaluator).Rate(all, paths, levels);
 }
 
-struct Columns {
-  Column paths_published{"paths, published", {}};
-  Column paths_refined{"paths, with search", {}};
-  Column priority_published{"priority, published", {}};
-  Column priority_refined{"priority, with search", {}};
-  Column compression_published{"compression, published", {}};
-  Column compression_ours{"compression, exact loss", {}};
-  Column compression_refined{"compression, with search", {}};
-  Column all_published{"all, published", {}};
-  Column all_analytic{"all, ours without search", {}};
-  Column all_ours{"all, ours", {}};
-  Column all_ecmp{"all, ecmp", {}};
-  Column all_sincronia{"all, sincronia", {}};
-  Column all_varys{"all, varys", {}};
-  Column all_taccl{"all, taccl", {}};
-};
+double RateOf(const crux::Problem& problem, const crux::Solution& solution) {
+  std::vector<std::int32_t> levels;
+  for (const auto& job : solution.jobs) levels.push_back(job.level);
+  return RateOf(problem, crux::PathsOf(solution), levels);
+}
 
-class Case {
+// The two Aggs are alike, so one flow may be held to the first of them.
+double OptimalRate(const crux::Problem& problem) {
+  crux::Problem held = problem;
+  crux::Flow& flow = held.jobs[0].flows[0];
+  crux::PathList only;
+  only.Add(flow.paths[0]);
+  flow.paths = only;
+  const auto all = AllJobs(problem);
+  crux::EventBudget budget{kUnlimited, 0};
+  crux::ScheduleEvaluator evaluator(held, crux::WindowOf(problem, all, kWindowIterations), budget);
+  const crux::SearchState best = *crux::FindOptimum(held, held.levels, 1e12, evaluator);
+  return crux::GroupEvaluator(held, evaluator).Rate(all, best.paths, best.levels);
+}
+
+// A problem in which every time and size differs by up to kProfileError from what was profiled.
+crux::Problem Disturbed(const crux::Problem& problem, std::uint64_t seed) {
+  Random random(seed * 77 + 5);
+  const auto error = [&] { return 1 + kProfileError * (2 * random.Unit() - 1); };
+  crux::Problem out = problem;
+  for (crux::Job& job : out.jobs) {
+    job.compute_seconds *= error();
+    job.flop_per_iteration *= error();
+    for (crux::Flow& flow : job.flows) flow.bytes *= error();
+  }
+  return out;
+}
+
+// Jobs leave and come again, one after the other; what the last plan holds counts.
+crux::Solution AfterReplacements(const crux::Problem& problem, crux::Options options) {
+  crux::Solution now = *crux::Decide(problem, options);
+  for (std::size_t step = 0; step < 2 * problem.jobs.size(); ++step) {
+    const auto j = static_cast<std::int32_t>((7 * step + 3) % problem.jobs.size());
+    crux::Problem without = problem;
+    without.jobs.erase(without.jobs.begin() + j);
+    crux::Solution held = now;
+    held.jobs.erase(held.jobs.begin() + j);
+    options.previous = std::move(held);
+    options.changed.clear();
+    options.departures = true;
+    now = *crux::Decide(without, options);
+    crux::JobDecision fresh;
+    fresh.level = -1;
+    now.jobs.insert(now.jobs.begin() + j, fresh);
+    options.previous = now;
+    options.changed = {j};
+    options.departures = false;
+    now = *crux::Decide(problem, options);
+  }
+  return now;
+}
+
+void Vary(const std::string& key, double value, crux::Options& options) {
+  crux::SearchOptions& search = options.search;
+  if (key == "budget") search.event_budget = static_cast<std::int64_t>(value);
+  if (key == "window") search.window_iterations = value;
+  if (key == "variants") search.max_variants = static_cast<std::size_t>(value);
+  if (key == "sets") search.max_path_sets = static_cast<std::size_t>(value);
+  if (key == "descents") search.max_descents = static_cast<std::size_t>(value);
+  if (key == "max") options.correction.max_factor = value;
+  if (key == "load") options.correction.full_load = value;
+  if (key == "exponent") options.correction.full_exponent = value;
+  if (key == "published") options.correction.published = value != 0;
+}
+
+class Optima {
  public:
-  explicit Case(std::uint64_t seed)
-      : seed_(seed),
-        problem_(sim::MicroCase(seed)),
-        judge_(MakeJudge()),
-        groups_(problem_, *judge_),
-        all_(problem_.jobs.size()) {
-    std::iota(all_.begin(), all_.end(), 0);
+  explicit Optima(std::string file) : file_(std::move(file)) {
+    std::ifstream in(file_);
+    std::uint64_t seed = 0;
+    double rate = 0;
+    while (in >> seed >> rate) known_[seed] = rate;
   }
-
-  void Run(Columns& out) {
-    best_ = Optimum();
-    best_rate_ = Rate(best_);
-    Paths(out);
-    Priority(out);
-    Compression(out);
-    All(out);
+  double Of(std::uint64_t seed, const crux::Problem& problem) {
+    const auto at = known_.find(seed);
+    if (at != known_.end()) return at->second;
+    const double rate = OptimalRate(problem);
+    known_[seed] = rate;
+    if (!file_.empty()) {
+      std::FILE* out = std::fopen(file_.c_str(), "a");
+      std::fprintf(out, "%llu %.17g\n", static_cast<unsigned long long>(seed), rate);
+      std::fclose(out);
+    }
+    return rate;
   }
 
  private:
-  std::unique_ptr<crux::Judge> MakeJudge() const {
-    const double window = sim::DefaultWindow(problem_, nullptr) * kWindowShare;
-    return std::make_unique<sim::PhaseJudge>(problem_, window, kMaxEvents);
-  }
-
-  // The two Aggs are alike, so one flow may be held to the first of them.
-  crux::SearchState Optimum() {
-    crux::Problem held = problem_;
-    crux::Flow& flow = held.jobs[0].flows[0];
-    crux::PathList only;
-    only.Add(flow.paths[0]);
-    flow.paths = only;
-    return *crux::FindOptimum(held, held.levels, 1e12, *judge_);
-  }
-
-  double Rate(const crux::SearchState& state) {
-    return groups_.Rate(all_, state.paths, state.levels);
-  }
-  double WithBestLevels(const crux::Paths& paths) {
-    crux::SearchState state{paths, Levels(all_.size(), 0)};
-    return crux::LevelSearch(problem_, problem_.levels, groups_).Best(all_, state);
-  }
-  crux::Solution Decided(crux::Policy policy, bool search) {
-    crux::Options options;
-    options.seed = seed_;
-    if (search) options.judge = [this](const crux::Problem&) { return MakeJudge(); };
-    return *crux::Decide(problem_, policy, options);
-  }
-  double RateOf(const crux::Solution& solution) {
-    Levels levels;
-    for (const auto& job : solution.jobs) levels.push_back(job.level);
-    return groups_.Rate(all_, crux::PathsOf(solution), levels);
-  }
-
-  void Paths(Columns& out) {
-    const crux::Paths published = crux::SelectPaths(problem_);
-    out.paths_published.ratios.push_back(WithBestLevels(published) / best_rate_);
-    ours_ = Decided(crux::Policy::kCrux, true);
-    const crux::Paths searched = crux::PathsOf(ours_);
-    out.paths_refined.ratios.push_back(WithBestLevels(searched) / best_rate_);
-  }
-
-  void Priority(Columns& out) {
-    const auto count = static_cast<std::int32_t>(all_.size());
-    crux::SearchState state = best_;
-    const double best = crux::LevelSearch(problem_, count, groups_).Best(all_, state);
-    const Traffic traffic(problem_, best_.paths);
-    state.levels = OwnLevels(crux::AssignPriorities(problem_, traffic.jobs).order);
-    out.priority_published.ratios.push_back(Rate(state) / best);
-    Search(count, state);
-    out.priority_refined.ratios.push_back(Rate(state) / best);
-  }
-
-  // A search over levels alone, the paths being fixed.
-  void Search(std::int32_t levels, crux::SearchState& state) {
-    crux::Problem fixed = problem_;
-    for (std::size_t j = 0; j < fixed.jobs.size(); ++j) {
-      for (std::size_t f = 0; f < fixed.jobs[j].flows.size(); ++f) {
-        auto& flow = fixed.jobs[j].flows[f];
-        crux::PathList only;
-        only.Add(flow.paths[state.paths[j][f]]);
-        flow.paths = only;
-      }
-    }
-    const auto judge = std::make_unique<sim::PhaseJudge>(
-        fixed, sim::DefaultWindow(problem_, nullptr) * kWindowShare, kMaxEvents);
-    crux::GroupJudge groups(fixed, *judge);
-    crux::SearchState inner{state.paths, state.levels};
-    for (auto& job : inner.paths) std::fill(job.begin(), job.end(), 0);
-    const crux::RefineOptions refine;
-    crux::Refine(fixed, all_, all_, levels, refine, refine.min_gain, groups, inner);
-    state.levels = inner.levels;
-  }
-
-  void Compression(Columns& out) {
-    const auto count = static_cast<std::int32_t>(all_.size());
-    crux::SearchState state = best_;
-    crux::LevelSearch(problem_, count, groups_).Best(all_, state);
-    std::vector<std::int32_t> order = all_;
-    std::stable_sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
-      return state.levels[a] > state.levels[b];
-    });
-    const Traffic traffic(problem_, best_.paths);
-    const auto dag = crux::ContentionDag(traffic.pairs, order, traffic.intensities);
-    const double best = BestValid(all_, dag, problem_.levels, groups_, best_.paths);
-    crux::CompressionOptions published;
-    published.exact_when_small = false;
-    published.improvements = 0;
-    published.seed = seed_;
-    state.levels = crux::Compress(count, dag, problem_.levels, {}, published).levels;
-    out.compression_published.ratios.push_back(Rate(state) / best);
-    state.levels = crux::Compress(count, dag, problem_.levels, {}).levels;
-    out.compression_ours.ratios.push_back(Rate(state) / best);
-    Search(problem_.levels, state);
-    out.compression_refined.ratios.push_back(Rate(state) / best);
-  }
-
-  void All(Columns& out) {
-    const auto add = [&](Column& column, crux::Policy policy) {
-      column.ratios.push_back(RateOf(Decided(policy, false)) / best_rate_);
-    };
-    add(out.all_published, crux::Policy::kPublished);
-    add(out.all_analytic, crux::Policy::kCrux);
-    out.all_ours.ratios.push_back(RateOf(ours_) / best_rate_);
-    add(out.all_ecmp, crux::Policy::kEcmp);
-    add(out.all_sincronia, crux::Policy::kSincronia);
-    add(out.all_varys, crux::Policy::kVarys);
-    add(out.all_taccl, crux::Policy::kTaccl);
-  }
-
-  const std::uint64_t seed_;
-  const crux::Problem problem_;
-  std::unique_ptr<crux::Judge> judge_;
-  crux::GroupJudge groups_;
-  std::vector<std::int32_t> all_;
-  crux::SearchState best_;
-  crux::Solution ours_;
-  double best_rate_ = 0;
+  const std::string file_;
+  std::map<std::uint64_t, double> known_;
 };
+
+struct Entrant {
+  Row row;
+  std::function<double(const crux::Problem&, std::uint64_t)> rate;
+};
+
+std::vector<Entrant> Entrants(const crux::Options& production) {
+  const auto by = [](crux::Policy policy, crux::Options options) {
+    return [policy, options](const crux::Problem& problem, std::uint64_t seed) mutable {
+      options.seed = seed;
+      return RateOf(problem, *crux::DecideBy(policy, problem, options));
+    };
+  };
+  crux::Options analytic = production;
+  analytic.search.event_budget = 0;
+  std::vector<Entrant> entrants;
+  entrants.push_back({{"crux", {}, 0}, by(crux::Policy::kCrux, production)});
+  entrants.push_back({{"crux, replacements", {}, 0}, [production](const auto& problem, auto) {
+                        return RateOf(problem, AfterReplacements(problem, production));
+                      }});
+  entrants.push_back({{"crux without search", {}, 0}, by(crux::Policy::kCrux, analytic)});
+  for (const auto& [name, budget] :
+       {std::pair("crux, budget 50,000", 50'000), std::pair("crux, budget 200,000", 200'000)}) {
+    crux::Options less = production;
+    less.search.event_budget = budget;
+    entrants.push_back({{name, {}, 0}, by(crux::Policy::kCrux, less)});
+  }
+  for (const crux::Policy policy :
+       {crux::Policy::kPublished, crux::Policy::kTaccl, crux::Policy::kVarys,
+        crux::Policy::kSincronia, crux::Policy::kEcmp}) {
+    entrants.push_back({{std::string(crux::PolicyName(policy)), {}, 0}, by(policy, production)});
+  }
+  return entrants;
+}
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const int cases = argc > 1 ? std::atoi(argv[1]) : 1500;
-  const int first = argc > 2 ? std::atoi(argv[2]) : 1;
-  Columns columns;
+  int cases = 1500;
+  int first = 1;
+  std::string cache;
+  crux::Options production;
+  for (int i = 1; i + 1 < argc; i += 2) {
+    const std::string name = argv[i];
+    const std::string value = argv[i + 1];
+    const std::size_t equals = value.find('=');
+    if (name == "--cases") cases = std::atoi(value.c_str());
+    if (name == "--first") first = std::atoi(value.c_str());
+    if (name == "--cache") cache = value;
+    if (name == "--variant" && equals != std::string::npos) {
+      Vary(value.substr(0, equals), std::atof(value.c_str() + equals + 1), production);
+    }
+  }
+  Optima optima(cache);
+  std::vector<Entrant> entrants = Entrants(production);
+  Row disturbed{"crux, profiles 10 % wrong", {}, 0};
   for (int i = 0; i < cases; ++i) {
-    Case(static_cast<std::uint64_t>(first + i)).Run(columns);
+    const auto seed = static_cast<std::uint64_t>(first + i);
+    const crux::Problem problem = bench::MicroCase(seed);
+    const double best = optima.Of(seed, problem);
+    for (Entrant& entrant : entrants) {
+      const double begin = CpuSeconds();
+      entrant.row.ratios.push_back(entrant.rate(problem, seed) / best);
+      entrant.row.cpu_seconds += CpuSeconds() - begin;
+    }
+    const crux::Solution mistaken = *crux::Decide(Disturbed(problem, seed), production);
+    disturbed.ratios.push_back(RateOf(problem, mistaken) / best);
     if (i % 50 == 49) std::fprintf(stderr, "%d of %d\n", i + 1, cases);
   }
-  for (const Column* column :
-       {&columns.paths_published, &columns.paths_refined, &columns.priority_published,
-        &columns.priority_refined, &columns.compression_published, &columns.compression_ours,
-        &columns.compression_refined, &columns.all_published, &columns.all_analytic,
-        &columns.all_ours, &columns.all_ecmp, &columns.all_sincronia, &columns.all_varys,
-        &columns.all_taccl}) {
-    Print(*column);
-  }
+  for (const Entrant& entrant : entrants) entrant.row.Print();
+  disturbed.Print();
   return 0;
 }

@@ -3,32 +3,32 @@
 #include <algorithm>
 #include <benchmark/benchmark.h>
 
+#include "bench/large_case.h"
 #include "pkg/crux/decide.h"
-#include "pkg/sim/large_case.h"
 
 namespace {
 
 using namespace yardmaster;  // NOLINT: a program of one file
 
 void FullRecompute(benchmark::State& state) {
-  const crux::Problem problem = sim::LargeCase(static_cast<std::int32_t>(state.range(0)), 1);
+  const crux::Problem problem = bench::LargeCase(static_cast<std::int32_t>(state.range(0)), 1);
   for (auto run : state) {
-    benchmark::DoNotOptimize(crux::Decide(problem, crux::Policy::kCrux));
+    benchmark::DoNotOptimize(crux::Decide(problem));
   }
   state.SetComplexityN(state.range(0));
 }
 
 void OneArrival(benchmark::State& state) {
-  const crux::Problem problem = sim::LargeCase(static_cast<std::int32_t>(state.range(0)), 1);
+  const crux::Problem problem = bench::LargeCase(static_cast<std::int32_t>(state.range(0)), 1);
   crux::Options options;
-  options.previous = *crux::Decide(problem, crux::Policy::kCrux);
+  options.previous = *crux::Decide(problem);
   // The job in the middle arrives again.
   const auto arrival = static_cast<std::int32_t>(problem.jobs.size() / 2);
   options.previous->jobs[arrival].paths.clear();
   options.previous->jobs[arrival].level = -1;
   options.changed = {arrival};
   for (auto run : state) {
-    benchmark::DoNotOptimize(crux::Decide(problem, crux::Policy::kCrux, options));
+    benchmark::DoNotOptimize(crux::Decide(problem, options));
   }
   state.SetComplexityN(state.range(0));
 }

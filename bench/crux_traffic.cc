@@ -1,6 +1,6 @@
 // What it is worth to know that a job's flows start at several instants and that it reads and
 // writes storage: the cases of the micro benchmark with both, planned by who knows and by who takes
-// every job for one start and no storage, all judged by the simulator that knows.
+// every job for one start and no storage, all measured by the simulator that knows.
 //
 //   crux_traffic [CASES] [FIRST_SEED]      default 300 cases from seed 1
 //
@@ -16,19 +16,16 @@
 #include <utility>
 #include <vector>
 
+#include "bench/micro_cases.h"
 #include "pkg/base/random.h"
 #include "pkg/base/strings.h"
-#include "pkg/crux/decide.h"
 #include "pkg/crux/intensity.h"
+#include "pkg/crux/lab/policies.h"
 #include "pkg/sim/evaluate.h"
-#include "pkg/sim/micro_cases.h"
 
 namespace {
 
 using namespace yardmaster;  // NOLINT: a program of one file
-
-// Of the default window, as in crux_micro.
-constexpr double kWindowShare = 0.3;
 
 struct View {
   enum class Start { kKnown, kFirst, kMean };
@@ -60,14 +57,14 @@ crux::Job Seen(const crux::Job& job, const View& view) {
   return seen;
 }
 
-double Achieved(const crux::Problem& truth, const View& view, crux::Policy policy, bool judged,
+double Achieved(const crux::Problem& truth, const View& view, crux::Policy policy, bool searched,
                 std::uint64_t seed) {
   crux::Problem seen = truth;
   for (crux::Job& job : seen.jobs) job = Seen(job, view);
   crux::Options options;
   options.seed = seed;
-  if (judged) options.judge = sim::MakeJudge(sim::DefaultWindow(seen, nullptr) * kWindowShare);
-  crux::Solution solution = *crux::Decide(seen, policy, options);
+  if (!searched) options.search.event_budget = 0;
+  crux::Solution solution = *crux::DecideBy(policy, seen, options);
   Random random(seed);
   for (std::size_t j = 0; j < truth.jobs.size(); ++j) {
     auto& paths = solution.jobs[j].paths;
@@ -85,7 +82,7 @@ struct Row {
   std::string name;
   View view;
   crux::Policy policy = crux::Policy::kCrux;
-  bool judged = false;
+  bool searched = false;
   std::vector<double> ratios = {};
 };
 
@@ -102,36 +99,36 @@ void Print(const Row& row) {
 }
 
 // Only what differs in such cases.
-std::vector<Row> Rows(const sim::MicroTraits& traits, bool judged) {
+std::vector<Row> Rows(const bench::MicroTraits& traits, bool searched) {
   using Start = View::Start;
   const std::vector<std::pair<Start, std::string>> starts{{Start::kKnown, "knows starts"},
                                                           {Start::kFirst, "first start"},
                                                           {Start::kMean, "mean start"}};
   std::vector<Row> rows;
   for (const crux::Policy policy : {crux::Policy::kCrux, crux::Policy::kPublished}) {
-    if (policy == crux::Policy::kPublished && judged) break;
+    if (policy == crux::Policy::kPublished && searched) break;
     for (const bool storage : {true, false}) {
       if (!storage && !traits.storage) continue;
       for (const auto& [start, name] : starts) {
         if (start != Start::kKnown && !traits.several_starts) continue;
         const std::string label =
             StrCat(crux::PolicyName(policy), ": ", name, storage ? "" : ", no storage");
-        rows.push_back({label, {start, storage}, policy, judged});
+        rows.push_back({label, {start, storage}, policy, searched});
       }
     }
   }
   return rows;
 }
 
-void Compare(const char* title, const sim::MicroTraits& traits, int cases, int first_seed,
-             bool judged) {
-  std::vector<Row> rows = Rows(traits, judged);
+void Compare(const char* title, const bench::MicroTraits& traits, int cases, int first_seed,
+             bool searched) {
+  std::vector<Row> rows = Rows(traits, searched);
   for (int i = 0; i < cases; ++i) {
     const auto seed = static_cast<std::uint64_t>(first_seed + i);
-    const crux::Problem truth = sim::MicroCase(seed, traits);
+    const crux::Problem truth = bench::MicroCase(seed, traits);
     double reference = 0;
     for (Row& row : rows) {
-      const double achieved = Achieved(truth, row.view, row.policy, row.judged, seed);
+      const double achieved = Achieved(truth, row.view, row.policy, row.searched, seed);
       if (reference == 0) reference = achieved;
       row.ratios.push_back(achieved / reference);
     }
@@ -146,9 +143,10 @@ void Compare(const char* title, const sim::MicroTraits& traits, int cases, int f
 int main(int argc, char** argv) {
   const int cases = argc > 1 ? std::atoi(argv[1]) : 50;
   const int first_seed = argc > 2 ? std::atoi(argv[2]) : 1;
-  const bool judged = argc <= 3 || std::string(argv[3]) != "analytic";
-  Compare("several starts", {.several_starts = true, .storage = false}, cases, first_seed, judged);
-  Compare("storage", {.several_starts = false, .storage = true}, cases, first_seed, judged);
-  Compare("both", {.several_starts = true, .storage = true}, cases, first_seed, judged);
+  const bool searched = argc <= 3 || std::string(argv[3]) != "analytic";
+  Compare("several starts", {.several_starts = true, .storage = false}, cases, first_seed,
+          searched);
+  Compare("storage", {.several_starts = false, .storage = true}, cases, first_seed, searched);
+  Compare("both", {.several_starts = true, .storage = true}, cases, first_seed, searched);
   return 0;
 }

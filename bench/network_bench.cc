@@ -1,6 +1,6 @@
 // A round of the network planner over a fabric full of gangs: from nothing, with everything as it
 // was, and with one gang more. Usage: network_bench [gangs=1000] [hosts per gang=16]
-// [candidates=128] [judge events=0]. Prints CPU time, and the fullest uplink over what an even
+// [candidates=128] [search budget in events]. Prints CPU time, and the fullest uplink over what an even
 // spread would give.
 #include <algorithm>
 #include <cstdio>
@@ -13,8 +13,6 @@
 #include "pkg/plan/previous_network.h"
 #include "pkg/plan/testing/snapshots.h"
 #include "pkg/repac/testing/networks.h"
-#include "pkg/sim/evaluate.h"
-#include "pkg/sim/phase_judge.h"
 
 namespace {
 
@@ -95,13 +93,7 @@ int main(int argc, char** argv) {
   options.paths = true;
   options.input.predict_shares = true;
   if (argc > 3) options.input.max_candidates = std::atoi(argv[3]);
-  const std::int64_t events = argc > 4 ? std::atoll(argv[4]) : 0;
-  if (events > 0) {
-    options.input.judge = [events](const crux::Problem& problem) {
-      return std::make_unique<sim::PhaseJudge>(problem, sim::DefaultWindow(problem, nullptr),
-                                               events);
-    };
-  }
+  if (argc > 4) options.input.policy.search.event_budget = std::atoll(argv[4]);
   std::printf("%zu gangs of %d hosts, %d hosts in all\n", snapshot.jobs.size(), hosts,
               snapshot.places->num_hosts());
   plan::JobState last = snapshot.jobs.back();
@@ -114,9 +106,10 @@ int main(int argc, char** argv) {
     const double planned = CpuSeconds();
     former = plan::Remember(plan, snapshot, former);
     std::printf(
-        "%-22s %7.0f ms%s, remembering %5.0f ms; flows: %d kept, %d changed, %d new, %d "
+        "%-22s %7.0f ms (%d searches), remembering %5.0f ms; flows: %d kept, %d changed, %d new, "
+        "%d "
         "without a port; levels used %zu\n",
-        what, (planned - begin) * 1e3, plan.network.judged ? " (judged)" : "",
+        what, (planned - begin) * 1e3, static_cast<int>(plan.network.decision.searches),
         (CpuSeconds() - planned) * 1e3, plan.network.kept_flows, plan.network.changed_flows,
         plan.network.new_flows, plan.network.unplanned_flows, [&] {
           std::set<int> levels;

@@ -17,13 +17,13 @@
 #include <string>
 #include <vector>
 
+#include "bench/failover.h"
+#include "bench/transfer.h"
 #include "pkg/base/strings.h"
 #include "pkg/fabric/testing/fabrics.h"
 #include "pkg/repac/path.h"
 #include "pkg/repac/path_planner.h"
 #include "pkg/repac/testing/networks.h"
-#include "pkg/sim/failover.h"
-#include "pkg/sim/transfer.h"
 
 namespace {
 
@@ -244,7 +244,7 @@ double Bound(const Network& network, const PathPlan& plan) {
 }
 
 void Run(const Network& network, const PathPlan& plan, const Ports& ports, Outcome& outcome) {
-  std::vector<sim::TransferFlow> flows;
+  std::vector<bench::TransferFlow> flows;
   std::vector<int> load(static_cast<std::size_t>(network.num_links()));
   int fullest = 0;
   for (std::size_t i = 0; i < ports.size(); ++i) {
@@ -252,7 +252,7 @@ void Run(const Network& network, const PathPlan& plan, const Ports& ports, Outco
     if (ports[i].size() > 2) fullest = std::max(fullest, ++load[ports[i][1].index()]);
   }
   double end = 0;
-  for (const sim::TransferResult& r : sim::RunTransfers(network, flows, 1e6)) {
+  for (const bench::TransferResult& r : bench::RunTransfers(network, flows, 1e6)) {
     end = std::max(end, r.finish_seconds);
   }
   outcome.completion.Add(end / Bound(network, plan));
@@ -345,27 +345,27 @@ std::vector<CableId> CablesOf(const Network& network, fabric::SwitchId id) {
   return cables;
 }
 
-void Fail(const FailureCase& c, int seeds, const sim::FailoverTiming& timing) {
+void Fail(const FailureCase& c, int seeds, const bench::FailoverTiming& timing) {
   constexpr double kWindow = 20;
   struct Way {
     const char* name;
-    sim::Recovery recovery;
+    bench::Recovery recovery;
   };
-  const Way ways[] = {{"precomputed port", sim::Recovery::kAlternatePort},
-                      {"random retries", sim::Recovery::kRandomRetry},
-                      {"waiting for routing", sim::Recovery::kReconvergence}};
+  const Way ways[] = {{"precomputed port", bench::Recovery::kAlternatePort},
+                      {"random retries", bench::Recovery::kRandomRetry},
+                      {"waiting for routing", bench::Recovery::kReconvergence}};
   const PathPlan plan = repac::PlanPaths(c.connections, c.net->ClusterState(), {});
-  std::vector<sim::TransferFlow> whole;
+  std::vector<bench::TransferFlow> whole;
   for (const Flow& flow : plan.flows) whole.push_back({1e30, {{0, flow.links}}});
-  const auto healthy = sim::RunTransfers(*c.net->network, whole, kWindow);
+  const auto healthy = bench::RunTransfers(*c.net->network, whole, kWindow);
   std::string label = c.name;
   for (const Way& way : ways) {
     Spread longest, mean, lost, slowest;
     for (int seed = 1; seed <= seeds; ++seed) {
       Random random(static_cast<std::uint64_t>(seed));
-      const auto legs = sim::LegsAfterFailure(plan, c.connections, *c.net->network, c.net->hashes,
-                                              c.dead, way.recovery, timing, random);
-      const auto results = sim::RunTransfers(*c.net->network, legs, kWindow);
+      const auto legs = bench::LegsAfterFailure(plan, c.connections, *c.net->network, c.net->hashes,
+                                                c.dead, way.recovery, timing, random);
+      const auto results = bench::RunTransfers(*c.net->network, legs, kWindow);
       double carried = 0, possible = 0, stall = 0, worst = 1, stalls = 0;
       int hit = 0;
       for (std::size_t i = 0; i < results.size(); ++i) {
@@ -389,7 +389,7 @@ void Fail(const FailureCase& c, int seeds, const sim::FailoverTiming& timing) {
   }
 }
 
-void Failover(int seeds, const sim::FailoverTiming& timing) {
+void Failover(int seeds, const bench::FailoverTiming& timing) {
   std::printf(
       "3. Failover: noticed after %.0f ms, a retry every %.0f ms, routing after %.0f ms; %d seeds, "
       "20 s\n",
@@ -433,9 +433,9 @@ int main(int argc, char** argv) {
   const int seeds = std::max(1, static_cast<int>(Number(argc, argv, "--seeds", 5)));
   // How long deterministic and random recovery take, and a flapping ToR without a second one: see
   // docs/paths.md.
-  const sim::FailoverTiming timing{Number(argc, argv, "--detect-ms", 6) / 1e3,
-                                   Number(argc, argv, "--retry-ms", 42) / 1e3,
-                                   Number(argc, argv, "--reconverge-ms", 9000) / 1e3};
+  const bench::FailoverTiming timing{Number(argc, argv, "--detect-ms", 6) / 1e3,
+                                     Number(argc, argv, "--retry-ms", 42) / 1e3,
+                                     Number(argc, argv, "--reconverge-ms", 9000) / 1e3};
   Collisions();
   Completion(seeds);
   Failover(seeds, timing);

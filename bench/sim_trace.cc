@@ -8,8 +8,8 @@
 // crux. Workload: --mean-run 3000 seconds, --load 1 (multiplies the bytes of every job),
 // --connections 8 (of two GPUs, each with a hash of its own). Hosts:
 // --fragmented (probability that a job gets half hosts), --pcie-gbps 252, --nvlink-gbps 2400 (0:
-// none). What crux does otherwise: --judge 0 (it may ask the simulator about groups of at most that
-// many jobs), --hysteresis 0.1 (negative: decides from nothing each time). Sizes come from
+// none). What crux does otherwise than in production: --from-nothing 1 (decides anew at each event),
+// --budget N (of the search). Sizes come from
 // test/data/lingjun-2023/model-gpus.csv, arrivals are generated.
 #include <cmath>
 #include <cstdio>
@@ -20,81 +20,13 @@
 #include <vector>
 
 #include "bench/model_sizes.h"
+#include "bench/trace_fabrics.h"
 #include "pkg/base/strings.h"
 #include "pkg/sim/trace_run.h"
 
 namespace {
 
 using namespace yardmaster;  // NOLINT: a program of one file
-
-fabric::Tier MakeTier(const char* role, fabric::Scope scope, int switches, int down_ports,
-                      int down_gbps, int up_ports, int up_gbps) {
-  fabric::Tier tier;
-  tier.role = role;
-  tier.scope = scope;
-  tier.switches = switches;
-  tier.per_plane = false;
-  tier.down_ports = down_ports;
-  tier.down_gbps = down_gbps;
-  tier.up_ports = up_ports;
-  tier.up_gbps = up_gbps;
-  return tier;
-}
-
-// Hosts as in the paper's testbed: eight A100, four NICs of 200 Gbit/s.
-fabric::FabricSpec BaseSpec(const char* name) {
-  fabric::FabricSpec spec;
-  spec.name = name;
-  spec.rails = 4;
-  spec.planes = 1;
-  spec.nic_ports = 1;
-  spec.nic_gbps = 200;
-  spec.nvlink_gbps = 2400;
-  return spec;
-}
-
-// 173 ToRs of five hosts, each wired to all of 16 Aggs (2.5 to 1).
-fabric::FabricSpec TwoLayer() {
-  fabric::FabricSpec spec = BaseSpec("two-layer");
-  spec.segments_per_fabric_pod = 173;
-  spec.hosts_per_segment = 5;
-  spec.tiers = {MakeTier("tor", fabric::Scope::kSegment, 1, 20, 200, 16, 100),
-                MakeTier("agg", fabric::Scope::kFabric, 16, 173, 100, 0, 0)};
-  return spec;
-}
-
-// 6 ToRs in three pods of 4 Aggs under 32 cores (3 to 1 at the ToRs).
-fabric::FabricSpec ThreeLayer() {
-  fabric::FabricSpec spec = BaseSpec("three-layer");
-  spec.fabric_pods = 3;
-  spec.segments_per_fabric_pod = 2;
-  spec.hosts_per_segment = 48;
-  spec.tiers = {MakeTier("tor", fabric::Scope::kSegment, 1, 192, 200, 32, 400),
-                MakeTier("agg", fabric::Scope::kFabricPod, 4, 16, 400, 32, 200),
-                MakeTier("core", fabric::Scope::kFabric, 32, 12, 200, 0, 0)};
-  return spec;
-}
-
-fabric::Network Build(const fabric::FabricSpec& spec) {
-  std::vector<fabric::HostPlace> hosts;
-  for (int p = 0; p < spec.fabric_pods; ++p) {
-    for (int s = 0; s < spec.segments_per_fabric_pod; ++s) {
-      for (int h = 0; h < spec.hosts_per_segment; ++h) {
-        char name[48];
-        std::snprintf(name, sizeof name, "p%02ds%03dh%03d", p, s, h);
-        hosts.push_back({name, StrCat("p", 10 + p), StrCat("s", 1000 + s), {}});
-      }
-    }
-  }
-  auto places = fabric::Places::Build(std::move(hosts));
-  auto network =
-      fabric::Network::Build(spec, std::make_shared<const fabric::Places>(*std::move(places)));
-  if (!network.ok()) {
-    std::fprintf(stderr, "%s\n", MessageOf(network.status()).c_str());
-    std::exit(1);
-  }
-  return *std::move(network);
-}
 
 struct Spread {
   double sum = 0;
@@ -122,8 +54,8 @@ struct Args {
   double pcie_gbps = 252;
   double nvlink_gbps = 2400;
   double load = 1;
-  int judge = 0;
-  double hysteresis = 0.1;
+  bool from_nothing = false;
+  long budget = -1;
 };
 
 Args ParseArgs(int argc, char** argv) {
@@ -143,8 +75,8 @@ Args ParseArgs(int argc, char** argv) {
     if (name == "--pcie-gbps") args.pcie_gbps = std::atof(value);
     if (name == "--nvlink-gbps") args.nvlink_gbps = std::atof(value);
     if (name == "--load") args.load = std::atof(value);
-    if (name == "--judge") args.judge = std::atoi(value);
-    if (name == "--hysteresis") args.hysteresis = std::atof(value);
+    if (name == "--from-nothing") args.from_nothing = std::atoi(value) != 0;
+    if (name == "--budget") args.budget = std::atol(value);
   }
   return args;
 }
@@ -216,8 +148,8 @@ sim::TraceResult RunOnce(const fabric::Network& network, const std::vector<sim::
   options.max_paths = 32;
   options.scatter = args.scatter;
   options.load = args.load;
-  options.hysteresis = args.hysteresis;
-  options.judged_jobs = static_cast<std::size_t>(args.judge);
+  options.decide_from_nothing = args.from_nothing;
+  if (args.budget >= 0) options.decide.search.event_budget = args.budget;
   auto result = sim::RunTrace(network, sim::GenerateTrace(sizes, generate), options);
   if (!result.ok()) {
     std::fprintf(stderr, "%s\n", MessageOf(result.status()).c_str());
@@ -228,7 +160,7 @@ sim::TraceResult RunOnce(const fabric::Network& network, const std::vector<sim::
 
 void RunFabric(const fabric::FabricSpec& spec, const Args& args) {
   if (args.fabric != "both" && args.fabric != spec.name) return;
-  const fabric::Network network = Build(spec);
+  const fabric::Network network = bench::BuildNetwork(spec);
   const std::vector<sim::ModelSize> sizes = bench::ReadModelSizes();
   std::printf("%s: %d hosts, %d jobs, %d seeds, scatter %g, fragmented %g, load %g\n",
               spec.name.c_str(), network.places().num_hosts(), args.jobs, args.seeds, args.scatter,
@@ -252,7 +184,7 @@ void RunFabric(const fabric::FabricSpec& spec, const Args& args) {
 
 int main(int argc, char** argv) {
   const Args args = ParseArgs(argc, argv);
-  RunFabric(TwoLayer(), args);
-  RunFabric(ThreeLayer(), args);
+  RunFabric(bench::TwoLayer(), args);
+  RunFabric(bench::ThreeLayer(), args);
   return 0;
 }

@@ -241,8 +241,9 @@ void AddNetworkFlags(CLI::App& app, op::NetworkController::Options& options) {
   app.add_option("--link-max-hold-ms", options.damping.max_hold_ms, "Upper bound of the hold time")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  app.add_option("--judge-events", options.judge_events,
-                 "simulator events that a round may spend on judging small plans; 0: none")
+  app.add_option("--crux-budget,--judge-events", options.crux_budget,
+                 "simulated events that a round may spend on the search for a better network plan; "
+                 "0: no search")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
 }

@@ -1,10 +1,12 @@
 #include "pkg/cli/crux_case.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <initializer_list>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -114,7 +116,7 @@ absl::StatusOr<crux::Flow> ReadFlow(const json& value, const std::string& path, 
                                     const LinkIndex& links) {
   const Reader reader(value, path);
   YM_RETURN_IF_ERROR(reader.CheckKeys(
-      {"id", "bytes", "communicationStart", "everyIterations", "background", "paths"}));
+      {"id", "bytes", "communicationStart", "everyIterations", "background", "ring", "paths"}));
   crux::Flow flow;
   flow.id = StrCat("f", index);
   if (reader.Has("id")) {
@@ -129,6 +131,13 @@ absl::StatusOr<crux::Flow> ReadFlow(const json& value, const std::string& path, 
   }
   if (reader.Has("background")) {
     YM_ASSIGN_OR_RETURN(flow.background, reader.Bool("background"));
+  }
+  if (reader.Has("ring")) {
+    YM_ASSIGN_OR_RETURN(flow.ring, reader.Integer("ring"));
+    if (flow.ring < 0) {
+      return FieldError(reader.At("ring"), StrCat("is ", flow.ring),
+                        "number rings from 0; leave it out for a flow on its own");
+    }
   }
   YM_ASSIGN_OR_RETURN(const json* paths, reader.Array("paths"));
   for (std::size_t p = 0; p < paths->size(); ++p) {
@@ -202,6 +211,67 @@ absl::StatusOr<crux::Problem> ReadCruxCase(std::string_view text, std::string_vi
   }
   YM_ASSIGN_OR_RETURN(const json value, config::ParseYaml(text, name));
   return ParseCruxCase(value);
+}
+
+CanonicalCase Canonical(const crux::Problem& problem) {
+  const auto order = [](const auto& items) {
+    std::vector<std::int32_t> places(items.size());
+    std::iota(places.begin(), places.end(), 0);
+    // j2 before j10.
+    std::stable_sort(places.begin(), places.end(), [&](std::int32_t a, std::int32_t b) {
+      return std::pair(items[a].id.size(), items[a].id) <
+             std::pair(items[b].id.size(), items[b].id);
+    });
+    return places;
+  };
+  CanonicalCase out;
+  out.problem.levels = problem.levels;
+  std::vector<std::int32_t> link_place(problem.links.size());
+  for (const std::int32_t l : order(problem.links)) {
+    link_place[l] = static_cast<std::int32_t>(out.problem.links.size());
+    out.problem.links.push_back(problem.links[l]);
+  }
+  out.jobs = order(problem.jobs);
+  std::vector<std::int32_t> path;
+  for (const std::int32_t j : out.jobs) {
+    crux::Job job = problem.jobs[j];
+    out.flows.push_back(order(job.flows));
+    std::vector<crux::Flow> flows;
+    for (const std::int32_t f : out.flows.back()) {
+      crux::Flow flow = job.flows[f];
+      crux::PathList paths;
+      for (std::int32_t p = 0; p < flow.paths.size(); ++p) {
+        path.clear();
+        for (const std::int32_t link : flow.paths[p]) path.push_back(link_place[link]);
+        paths.Add(path);
+      }
+      flow.paths = std::move(paths);
+      flows.push_back(std::move(flow));
+    }
+    job.flows = std::move(flows);
+    out.problem.jobs.push_back(std::move(job));
+  }
+  return out;
+}
+
+crux::Solution InOrderOfTheFile(const CanonicalCase& canonical, crux::Solution solution) {
+  crux::Solution out = solution;
+  for (std::size_t i = 0; i < canonical.jobs.size(); ++i) {
+    crux::JobDecision& decision = out.jobs[canonical.jobs[i]];
+    decision = solution.jobs[i];
+    for (std::size_t f = 0; f < canonical.flows[i].size(); ++f) {
+      decision.paths[canonical.flows[i][f]] = solution.jobs[i].paths[f];
+    }
+  }
+  for (crux::ContentionEdge& edge : out.edges) {
+    edge.from = canonical.jobs[edge.from];
+    edge.to = canonical.jobs[edge.to];
+  }
+  std::sort(out.edges.begin(), out.edges.end(),
+            [](const crux::ContentionEdge& a, const crux::ContentionEdge& b) {
+              return std::pair(a.from, a.to) < std::pair(b.from, b.to);
+            });
+  return out;
 }
 
 json CruxAnswer(const crux::Problem& problem, const crux::Solution& solution, double utilisation) {

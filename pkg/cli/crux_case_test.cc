@@ -117,7 +117,7 @@ TEST(CruxCase, ErrorsBeginWithTheJsonPath) {
 
 TEST(CruxCase, TheAnswerHasTheFieldsOfTheContract) {
   const auto problem = ParseCruxCase(SmallCase());
-  const auto solution = crux::Decide(*problem, crux::Policy::kCrux);
+  const auto solution = crux::Decide(*problem);
   ASSERT_TRUE(solution.ok());
   const json answer = CruxAnswer(*problem, *solution, 0.83);
   EXPECT_EQ(answer["utilisation"], 0.83);

@@ -11,14 +11,15 @@
 #include "CLI/CLI.hpp"
 #include "pkg/base/strings.h"
 #include "pkg/cli/crux_case.h"
-#include "pkg/crux/decide.h"
 #include "pkg/crux/intensity.h"
+#include "pkg/crux/lab/policies.h"
 #include "pkg/sim/evaluate.h"
 
 namespace yardmaster::cli {
 namespace {
 
 constexpr std::int64_t kMaxEvents = 20'000'000;
+constexpr std::int64_t kMaxBudget = 10'000'000'000;
 
 struct Flags {
   std::string file;
@@ -26,6 +27,7 @@ struct Flags {
   std::string policy = "crux";
   std::uint64_t seed = 1;
   double window_seconds = 0;
+  std::int64_t budget = crux::SearchOptions().event_budget;
 };
 
 void Declare(Flags& flags, CLI::App& app) {
@@ -45,6 +47,10 @@ void Declare(Flags& flags, CLI::App& app) {
   app.add_option("--window-seconds", flags.window_seconds,
                  "window of the utilisation (default: 100 iterations of the slowest job)")
       ->check(CLI::PositiveNumber);
+  app.add_option("--budget", flags.budget,
+                 "work of policy crux, in simulated events; 0: no search (default: the operator's)")
+      ->check(CLI::Range(std::int64_t{0}, kMaxBudget))
+      ->capture_default_str();
 }
 
 absl::StatusOr<std::string> ReadAll(const std::string& file, std::istream& in) {
@@ -79,13 +85,17 @@ absl::StatusOr<nlohmann::json> Answer(const Flags& flags, std::string_view text,
   YM_ASSIGN_OR_RETURN(const crux::Policy policy, crux::ParsePolicy(flags.policy));
   crux::Options options;
   options.seed = flags.seed;
-  options.judge = sim::MakeJudge(flags.window_seconds);
-  YM_ASSIGN_OR_RETURN(const crux::Solution solution, crux::Decide(problem, policy, options));
+  options.search.event_budget = flags.budget;
+  crux::ExactOptions exact;
+  exact.window_seconds = flags.window_seconds;
+  const CanonicalCase canonical = Canonical(problem);
+  YM_ASSIGN_OR_RETURN(const crux::Solution solution,
+                      crux::DecideBy(policy, canonical.problem, options, exact));
   sim::EvaluateOptions evaluate;
   evaluate.window_seconds = flags.window_seconds;
   evaluate.simulator.max_events = kMaxEvents;
-  YM_ASSIGN_OR_RETURN(const sim::Evaluation evaluation, sim::Evaluate(problem, solution, evaluate));
-  return CruxAnswer(problem, solution, evaluation.utilisation);
+  YM_ASSIGN_OR_RETURN(const sim::Evaluation evaluation, sim::Evaluate(canonical.problem, solution, evaluate));
+  return CruxAnswer(problem, InOrderOfTheFile(canonical, solution), evaluation.utilisation);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 //   -o json              the only format
 //   --policy NAME        crux (default) published ecmp sincronia varys taccl cassini exact
 //   --seed N             Random seed (default 1)
+//   --budget N           work of policy crux, in simulated events (default: the operator's)
 //   --window-seconds S   the window utilisation is measured in (default: 100 iterations of the
 //                        slowest job)
 //

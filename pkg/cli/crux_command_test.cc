@@ -1,5 +1,6 @@
 #include "pkg/cli/crux_command.h"
 
+#include <algorithm>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sstream>
@@ -52,6 +53,56 @@ TEST(CruxCommand, EveryPolicyAnswersAndRepeatsItself) {
     EXPECT_EQ(one.code, 0) << one.err;
     EXPECT_EQ(one.out, RunCommand(args, kExample1).out);
   }
+}
+
+// Jobs, flows and links in another order in the file: the same answer for each of them.
+TEST(CruxCommand, TheOrderInTheFileDoesNotMatter) {
+  nlohmann::json value{{"levels", 3}, {"links", nlohmann::json::array()}};
+  for (const char* link : {"l0", "l1", "l2", "l3"}) {
+    value["links"].push_back({{"id", link}, {"gbps", 8}});
+  }
+  for (int j = 0; j < 5; ++j) {
+    nlohmann::json flows = nlohmann::json::array();
+    for (const char* flow : {"f0", "f1"}) {
+      nlohmann::json paths = nlohmann::json::array();
+      paths.push_back(std::vector<std::string>{"l0", "l2"});
+      paths.push_back(std::vector<std::string>{"l1", "l3"});
+      flows.push_back({{"id", flow}, {"bytes", 2e8}, {"paths", std::move(paths)}});
+    }
+    value["jobs"].push_back({{"id", "job" + std::to_string(j)},
+                             {"gpus", 8},
+                             {"flopPerIteration", 1e15 + 1e14 * (j / 2)},
+                             {"computeSeconds", 1.0},
+                             {"communicationStart", 0.5},
+                             {"flows", std::move(flows)}});
+  }
+  const auto by_id = [](const nlohmann::json& answer) {
+    nlohmann::json jobs;
+    for (nlohmann::json job : answer["jobs"]) {
+      std::sort(job["flows"].begin(), job["flows"].end());
+      jobs[job["id"].get<std::string>()] = job;
+    }
+    return jobs;
+  };
+  nlohmann::json reversed = value;
+  for (auto& job : reversed["jobs"]) std::reverse(job["flows"].begin(), job["flows"].end());
+  std::reverse(reversed["jobs"].begin(), reversed["jobs"].end());
+  std::reverse(reversed["links"].begin(), reversed["links"].end());
+  for (const char* policy : {"crux", "published", "ecmp", "cassini"}) {
+    const auto one =
+        nlohmann::json::parse(RunCommand({"-f", "-", "--policy", policy}, value.dump()).out);
+    const auto two =
+        nlohmann::json::parse(RunCommand({"-f", "-", "--policy", policy}, reversed.dump()).out);
+    EXPECT_EQ(by_id(one), by_id(two)) << policy;
+    EXPECT_EQ(one["utilisation"], two["utilisation"]) << policy;
+  }
+}
+
+TEST(CruxCommand, TheBudgetBoundsTheSearch) {
+  for (const char* budget : {"0", "1000", "100000000"}) {
+    EXPECT_EQ(RunCommand({"-f", "-", "--budget", budget}, kExample1).code, 0);
+  }
+  EXPECT_EQ(RunCommand({"-f", "-", "--budget", "-1"}, kExample1).code, 2);
 }
 
 TEST(CruxCommand, ExitCodesTellInputFromUsage) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <optional>
 #include <utility>
 
 #include "pkg/base/random.h"
@@ -14,8 +13,6 @@ namespace {
 
 // Larger pieces get fewer draws, so that the cost of a recompute stays near-linear in jobs.
 constexpr std::int32_t kLargePiece = 1000;
-// Losses that differ by less are one loss added up in another order.
-constexpr double kSameLoss = 1 + 1e-9;
 
 std::vector<std::vector<std::int32_t>> Pieces(std::int32_t job_count,
                                               std::span<const ContentionEdge> edges) {
@@ -63,100 +60,10 @@ PieceResult SolvePiece(const Dag& dag, std::int32_t levels, const CompressionOpt
   return {BestOfOrders(dag, levels, options, random), false};
 }
 
-// Everybody on the level it had, and those that had none where they lose least (the highest of
-// equals). Nothing where that cannot be valid.
-std::optional<std::vector<std::int32_t>> Keep(const Dag& dag, std::span<const std::int32_t> had,
-                                              std::int32_t levels) {
-  std::vector<std::int32_t> now(had.begin(), had.end());
-  const auto known = [&](std::int32_t v) { return now[v] >= 0 && now[v] < levels; };
-  const std::vector<std::int32_t> depth = ChainDepth(dag);
-  std::vector<std::int32_t> fresh;
-  for (std::int32_t v = 0; v < dag.size(); ++v) {
-    if (!known(v)) fresh.push_back(v);
-  }
-  std::stable_sort(fresh.begin(), fresh.end(),
-                   [&](std::int32_t a, std::int32_t b) { return depth[a] < depth[b]; });
-  for (const std::int32_t v : fresh) {
-    std::vector<double> loss(static_cast<std::size_t>(levels), 0.0);
-    std::int32_t lowest = 0;
-    std::int32_t highest = levels - 1;
-    for (const Dag::Arc& arc : dag.out[v]) {
-      if (!known(arc.to)) continue;
-      lowest = std::max(lowest, now[arc.to]);
-      loss[now[arc.to]] += arc.weight;
-    }
-    for (const Dag::Arc& arc : dag.in[v]) {
-      if (!known(arc.to)) continue;
-      highest = std::min(highest, now[arc.to]);
-      loss[now[arc.to]] += arc.weight;
-    }
-    if (lowest > highest) return std::nullopt;
-    now[v] = highest;
-    for (std::int32_t level = highest; level >= lowest; --level) {
-      if (loss[level] < loss[now[v]]) now[v] = level;
-    }
-  }
-  for (std::int32_t v = 0; v < dag.size(); ++v) {
-    for (const Dag::Arc& arc : dag.out[v]) {
-      if (now[arc.to] > now[v]) return std::nullopt;
-    }
-  }
-  return now;
-}
-
-double TotalWeight(const Dag& dag) {
-  double weight = 0;
-  for (const auto& arcs : dag.out) {
-    for (const Dag::Arc& arc : arcs) weight += arc.weight;
-  }
-  return weight;
-}
-
-// Moves jobs back to the levels they had as long as that is valid and costs nothing.
-void Restore(const Dag& dag, std::span<const std::int32_t> had, std::int32_t levels,
-             std::vector<std::int32_t>& now) {
-  for (bool moved = true; moved;) {
-    moved = false;
-    for (std::int32_t v = 0; v < dag.size(); ++v) {
-      const std::int32_t level = had[v];
-      if (level < 0 || level >= levels || level == now[v]) continue;
-      double change = 0;
-      bool fits = true;
-      const auto weigh = [&](const Dag::Arc& arc) {
-        change +=
-            (now[arc.to] == level ? arc.weight : 0) - (now[arc.to] == now[v] ? arc.weight : 0);
-      };
-      for (const Dag::Arc& arc : dag.out[v]) {
-        fits &= now[arc.to] <= level;
-        weigh(arc);
-      }
-      for (const Dag::Arc& arc : dag.in[v]) {
-        fits &= now[arc.to] >= level;
-        weigh(arc);
-      }
-      if (!fits || change > 0) continue;
-      now[v] = level;
-      moved = true;
-    }
-  }
-}
-
-void KeepOrRestore(const Dag& dag, std::span<const std::int32_t> had, std::int32_t levels,
-                   double hysteresis, std::vector<std::int32_t>& now) {
-  const auto kept = Keep(dag, had, levels);
-  const double most = BlockLoss(dag, now) * kSameLoss + hysteresis * TotalWeight(dag);
-  if (kept && BlockLoss(dag, *kept) <= most) {
-    now = *kept;
-  } else {
-    Restore(dag, had, levels, now);
-  }
-}
-
 }  // namespace
 
 Compression Compress(std::int32_t job_count, std::span<const ContentionEdge> edges,
-                     std::int32_t levels, std::span<const std::int32_t> previous,
-                     const CompressionOptions& options) {
+                     std::int32_t levels, const CompressionOptions& options) {
   Compression result;
   result.levels.assign(job_count, levels - 1);
   std::vector<std::int32_t> index(job_count, -1);
@@ -175,25 +82,18 @@ Compression Compress(std::int32_t job_count, std::span<const ContentionEdge> edg
     dags[piece_of[edge.from]].Add(index[edge.from], index[edge.to], edge.weight);
   }
   bool exact = true;
-  double found_loss = 0;
   for (std::size_t p = 0; p < pieces.size(); ++p) {
     // A stream per piece: what happens in one piece does not change the draws of another.
     Random random(options.seed * 0x9E3779B97F4A7C15ULL + static_cast<std::uint64_t>(pieces[p][0]));
     PieceResult piece = SolvePiece(dags[p], levels, options, random);
     exact &= piece.exact;
     for (std::int32_t& block : piece.blocks) block = levels - 1 - block;
-    found_loss += BlockLoss(dags[p], piece.blocks);
-    if (!previous.empty()) {
-      std::vector<std::int32_t> had;
-      for (const std::int32_t j : pieces[p]) had.push_back(previous[j]);
-      KeepOrRestore(dags[p], had, levels, options.hysteresis, piece.blocks);
-    }
     for (std::size_t i = 0; i < pieces[p].size(); ++i) {
       result.levels[pieces[p][i]] = piece.blocks[i];
     }
   }
   result.loss = Loss(edges, result.levels);
-  if (exact) result.optimal_loss = std::min(found_loss, result.loss);
+  if (exact) result.optimal_loss = result.loss;
   return result;
 }
 

@@ -13,9 +13,6 @@
 // component of at most kExactJobs is solved exactly (dynamic program over the sets closed under
 // predecessors, O(3^n)); and larger ones are improved by drawing a new random order that contains
 // the cut found so far and cutting that again, which never gets worse.
-// Stability: jobs keep the levels they had, and new ones are fitted in between, as long as that is
-// valid and loses at most `hysteresis` of the component's weight more than what was found anew.
-// Otherwise as many as possible keep theirs at no cost.
 // Levels: K-1 is the highest; the lowest stay empty when fewer are needed.
 // Deterministic in (edges, levels, options). No failure. Thread safety: pure functions.
 #pragma once
@@ -36,7 +33,6 @@ struct CompressionOptions {
   int improvements =
       30;  // re-cuts of orders that contain the best cut; 0: Algorithm 1 as published
   bool exact_when_small = true;
-  double hysteresis = 0.05;
   std::uint64_t seed = 1;
 };
 
@@ -46,10 +42,8 @@ struct Compression {
   std::optional<double> optimal_loss;  // where every component was solved exactly
 };
 
-// `previous` is empty or has an entry per job; an entry outside [0, levels) means the job is new.
 // REQUIRES: edges form a DAG over [0, job_count), levels >= 1.
 Compression Compress(std::int32_t job_count, std::span<const ContentionEdge> edges,
-                     std::int32_t levels, std::span<const std::int32_t> previous,
-                     const CompressionOptions& options = {});
+                     std::int32_t levels, const CompressionOptions& options = {});
 
 }  // namespace yardmaster::crux

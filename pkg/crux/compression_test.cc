@@ -46,7 +46,7 @@ CompressionOptions Published(int orders) {
 
 TEST(Compression, FigureThirteenIsSplitWithoutLoss) {
   const Edges edges{{0, 1, 4}, {2, 3, 2}};
-  const Compression result = Compress(4, edges, 2, {});
+  const Compression result = Compress(4, edges, 2);
   EXPECT_EQ(result.levels, (std::vector<std::int32_t>{1, 0, 1, 0}));
   EXPECT_EQ(result.loss, 0);
   EXPECT_EQ(result.optimal_loss, 0);
@@ -58,7 +58,7 @@ TEST(Compression, TheExactSolverAgreesWithBruteForce) {
     const auto jobs = static_cast<std::int32_t>(2 + random.Below(5));
     const auto levels = static_cast<std::int32_t>(1 + random.Below(3));
     const Edges edges = RandomDag(jobs, 0.7, random);
-    const Compression result = Compress(jobs, edges, levels, {});
+    const Compression result = Compress(jobs, edges, levels);
     ASSERT_TRUE(result.optimal_loss.has_value());
     EXPECT_NEAR(*result.optimal_loss, BruteForce(jobs, edges, levels), 1e-9);
   }
@@ -91,16 +91,12 @@ TEST(Compression, EveryResultIsValid) {
     const auto jobs = static_cast<std::int32_t>(1 + random.Below(40));
     const auto levels = static_cast<std::int32_t>(1 + random.Below(8));
     const Edges edges = RandomDag(jobs, 0.3, random);
-    std::vector<std::int32_t> previous(jobs);
-    for (auto& level : previous) level = static_cast<std::int32_t>(random.Below(levels + 1)) - 1;
     for (const CompressionOptions& options : {CompressionOptions{}, Published(10)}) {
-      for (const auto& had : {std::vector<std::int32_t>{}, previous}) {
-        const Compression result = Compress(jobs, edges, levels, had, options);
-        EXPECT_TRUE(IsValidCompression(edges, result.levels));
-        for (const std::int32_t level : result.levels) {
-          EXPECT_GE(level, 0);
-          EXPECT_LT(level, levels);
-        }
+      const Compression result = Compress(jobs, edges, levels, options);
+      EXPECT_TRUE(IsValidCompression(edges, result.levels));
+      for (const std::int32_t level : result.levels) {
+        EXPECT_GE(level, 0);
+        EXPECT_LT(level, levels);
       }
     }
   }
@@ -113,9 +109,9 @@ TEST(Compression, ReCuttingNeverLosesMoreThanTheTenOrdersItStartsFrom) {
   for (int i = 0; i < 20; ++i) {
     const Edges edges = RandomDag(40, 0.3, random);
     CompressionOptions options = Published(10);
-    const double before = Compress(40, edges, 4, {}, options).loss;
+    const double before = Compress(40, edges, 4, options).loss;
     options.improvements = 30;
-    const double after = Compress(40, edges, 4, {}, options).loss;
+    const double after = Compress(40, edges, 4, options).loss;
     EXPECT_LE(after, before + 1e-9);
     published += before;
     improved += after;
@@ -123,29 +119,14 @@ TEST(Compression, ReCuttingNeverLosesMoreThanTheTenOrdersItStartsFrom) {
   EXPECT_LT(improved, 0.95 * published);
 }
 
-TEST(Compression, LevelsStayWhereThatCostsNothing) {
-  Random random(17);
-  for (int i = 0; i < 20; ++i) {
-    const Edges edges = RandomDag(9, 0.4, random);
-    const Compression first = Compress(9, edges, 3, {});
-    EXPECT_EQ(Compress(9, edges, 3, first.levels).levels, first.levels);
-    // A job more that contends with nobody moves nobody.
-    std::vector<std::int32_t> previous = first.levels;
-    previous.push_back(-1);
-    std::vector<std::int32_t> after = Compress(10, edges, 3, previous).levels;
-    after.pop_back();
-    EXPECT_EQ(after, first.levels);
-  }
-}
-
 TEST(Compression, LevelsThatAreNotNeededStayEmpty) {
-  const Compression result = Compress(2, Edges{{0, 1, 1}}, 8, {});
+  const Compression result = Compress(2, Edges{{0, 1, 1}}, 8);
   EXPECT_EQ(result.levels, (std::vector<std::int32_t>{7, 6}));
 }
 
 TEST(Compression, OneLevelLosesEverything) {
   const Edges edges{{0, 1, 4}, {0, 2, 4}, {1, 2, 3}};
-  EXPECT_EQ(Compress(3, edges, 1, {}).loss, 11);
+  EXPECT_EQ(Compress(3, edges, 1).loss, 11);
 }
 
 }  // namespace

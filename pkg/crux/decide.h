@@ -1,61 +1,84 @@
-// One entry for every policy: problem in, decisions out.
+// The network policy that the cluster runs: problem in; paths, priorities and levels out.
 //
-//   crux       ours: paths and priorities as published, with hysteresis for what holds; improved
-//              compression; and where a judge is given, a bounded search around the result
-//   published  the Crux paper as written: one reference job, ten random orders, no judge
-//   ecmp sincronia varys taccl cassini   baselines.h
-//   exact      the optimum by enumeration, as the judge sees it
+// Options, as they stand here, are the production configuration. The operator, `kubectl yardmaster
+// crux`, the simulator and the benchmarks all call Decide with them, and change only what an
+// operator could change, too. The paper as written and the schedulers it is compared with are in
+// lab/policies.h.
 //
-// Deterministic in (problem, policy, options). Thread safety: pure apart from the judge.
-// Errors: what Validate refuses; FailedPrecondition for exact without a judge; ResourceExhausted
-// for exact on a case too large to enumerate; InvalidArgument for levels all of which are reserved.
+// Steps: paths (path_selection.h), priorities (priority.h), levels (compression.h,
+// level_hysteresis.h), and a search of bounded work around the result (anytime_search.h).
+//
+// Given what holds now (Options::previous), jobs that changed choose anew. Others move only where
+// that pays for itself: what is gained in FLOP/s, for as long as a plan is expected to hold, against
+// what the moved jobs do not compute while their connections are made anew (MoveOptions). Where
+// nothing changed the answer is what holds.
+//
+// Deterministic in (problem, options). Thread safety: pure.
+// Errors: what Validate refuses; InvalidArgument for levels all of which are reserved, and for a
+// previous solution that does not fit the problem.
 #pragma once
 
 #include <cstdint>
 #include <optional>
-#include <string_view>
 #include <vector>
 
 #include "pkg/base/status.h"
+#include "pkg/crux/anytime_search.h"
 #include "pkg/crux/compression.h"
-#include "pkg/crux/judge.h"
+#include "pkg/crux/draft.h"
 #include "pkg/crux/path_selection.h"
+#include "pkg/crux/priority.h"
 #include "pkg/crux/problem.h"
-#include "pkg/crux/refine.h"
 
 namespace yardmaster::crux {
 
-enum class Policy { kCrux, kPublished, kEcmp, kSincronia, kVarys, kTaccl, kCassini, kExact };
-
-// The names above. Errors: InvalidArgument that lists them.
-absl::StatusOr<Policy> ParsePolicy(std::string_view name);
-std::string_view PolicyName(Policy policy);
-std::vector<Policy> AllPolicies();
+struct MoveOptions {
+  // For so long a job waits while its connections take other paths, or other levels.
+  double path_stall_seconds = 1;
+  double level_stall_seconds = 0.1;
+  // For so long a plan is expected to hold: about the time between two arrivals or ends of jobs that
+  // share links.
+  double horizon_seconds = 300;
+};
 
 struct Options {
   std::uint64_t seed = 1;
-  // Levels that belong to somebody else (control traffic, a job being profiled); never handed out.
+  // Levels that belong to others (control traffic, a job being profiled); never handed out.
   std::vector<std::int32_t> reserved_levels;
   PathOptions paths;
+  CorrectionOptions correction;
   CompressionOptions compression;
-  JudgeFactory judge;  // may be empty, except for exact
-  RefineOptions refine;
-  // Refinement looks only at sets of jobs this small.
-  std::size_t refine_jobs = 12;
-  double exact_limit = 2e6;
+  double level_hysteresis = 0.05;
+  SearchOptions search;
+  MoveOptions moves;
 
-  // What holds now, for crux and published: aligned with problem.jobs, an entry of a new job has no
-  // paths and level -1. Only `changed` jobs (sorted; new ones are always among them) choose paths
-  // and a place in the order; everybody keeps what it has where that costs nothing. The rest of
-  // the problem has to be one that was answered before: only changed jobs are validated.
+  // What holds now: aligned with problem.jobs, an entry of a new job has no paths and level -1. The
+  // rest of the problem has to be one that was answered before: only changed jobs are validated.
   std::optional<Solution> previous;
-  std::vector<std::int32_t> changed;
+  std::vector<std::int32_t> changed;  // sorted; new jobs are always among them
+  bool departures = false;            // a job that was in `previous` has left since
 };
 
-absl::StatusOr<Solution> Decide(const Problem& problem, Policy policy, const Options& options = {});
+// How a decision was reached.
+struct DecisionReport {
+  std::int64_t events = 0;       // simulated
+  std::int64_t evaluations = 0;  // schedules simulated
+  std::int32_t searches = 0;
+};
+
+absl::StatusOr<Solution> Decide(const Problem& problem, const Options& options = {},
+                                DecisionReport* report = nullptr);
+
+// The levels of `problem` that may be handed out, rising.
+std::vector<std::int32_t> UsableLevels(const Problem& problem,
+                                       const std::vector<std::int32_t>& reserved);
 
 // Fills the numbers of section 2 to 4 for paths and levels decided elsewhere: communication time,
-// intensity, and priorities that agree with the levels; edges; loss.
+// intensity, and priorities that agree with the levels; edges; loss. `levels` count within `usable`.
+Solution Describe(const Problem& problem, const Paths& paths,
+                  const std::vector<std::int32_t>& levels, const std::vector<std::int32_t>& usable,
+                  const CorrectionOptions& correction = {});
+// As above, with every level usable.
 Solution Describe(const Problem& problem, const Paths& paths,
                   const std::vector<std::int32_t>& levels);
 

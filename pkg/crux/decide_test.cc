@@ -6,6 +6,7 @@
 
 #include "pkg/crux/contention.h"
 #include "pkg/crux/intensity.h"
+#include "pkg/crux/lab/policies.h"
 #include "pkg/crux/testing/problems.h"
 
 namespace yardmaster::crux {
@@ -14,7 +15,7 @@ namespace {
 using ::testing::HasSubstr;
 
 Solution MustDecide(const Problem& problem, Policy policy, const Options& options = {}) {
-  auto solution = Decide(problem, policy, options);
+  auto solution = DecideBy(policy, problem, options);
   EXPECT_TRUE(solution.ok()) << MessageOf(solution.status());
   return *std::move(solution);
 }
@@ -37,7 +38,7 @@ std::vector<std::int32_t> LevelsOf(const Solution& solution) {
   return levels;
 }
 
-std::vector<Policy> PoliciesWithoutJudge() {
+std::vector<Policy> PoliciesButExact() {
   std::vector<Policy> policies = AllPolicies();
   policies.erase(std::find(policies.begin(), policies.end(), Policy::kExact));
   return policies;
@@ -104,7 +105,7 @@ TEST(Decide, EveryPolicyKeepsThePromisesOfASolution) {
     shape.several_starts = seed % 2 == 1;
     shape.storage = seed % 4 > 1;
     const Problem problem = testing::RandomProblem(shape, seed);
-    for (const Policy policy : PoliciesWithoutJudge()) {
+    for (const Policy policy : PoliciesButExact()) {
       ExpectConsistent(problem, MustDecide(problem, policy, Seeded(seed)));
     }
   }
@@ -113,7 +114,7 @@ TEST(Decide, EveryPolicyKeepsThePromisesOfASolution) {
 TEST(Decide, TheSameInputGivesTheSameAnswer) {
   const Problem problem =
       testing::RandomProblem({.jobs = 30, .links = 12, .levels = 4, .candidates = 3}, 5);
-  for (const Policy policy : PoliciesWithoutJudge()) {
+  for (const Policy policy : PoliciesButExact()) {
     const Solution one = MustDecide(problem, policy, Seeded(9));
     const Solution two = MustDecide(problem, policy, Seeded(9));
     EXPECT_EQ(PathsOf(one), PathsOf(two));
@@ -129,7 +130,7 @@ TEST(Decide, TheFirstExampleHasItsCorrection) {
 
 TEST(Decide, ReservedLevelsAreNeverHandedOut) {
   const Problem problem = testing::RandomProblem({.jobs = 9, .links = 3, .levels = 6}, 2);
-  for (const Policy policy : PoliciesWithoutJudge()) {
+  for (const Policy policy : PoliciesButExact()) {
     const Solution solution = MustDecide(problem, policy, Reserving({5, 2}));
     for (const JobDecision& job : solution.jobs) {
       EXPECT_NE(job.level, 5);
@@ -137,16 +138,17 @@ TEST(Decide, ReservedLevelsAreNeverHandedOut) {
     }
     ExpectConsistent(problem, solution);
   }
-  EXPECT_FALSE(Decide(problem, Policy::kCrux, Reserving({0, 1, 2, 3, 4, 5})).ok());
+  EXPECT_FALSE(Decide(problem, Reserving({0, 1, 2, 3, 4, 5})).ok());
 }
 
-TEST(Decide, AnArrivalLeavesPathsAloneAndLevelsWhereThatCostsNothing) {
+TEST(Decide, WithoutASearchAnArrivalLeavesRunningJobsOnTheirPaths) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     const Problem problem =
         testing::RandomProblem({.jobs = 10, .links = 14, .levels = 4, .candidates = 3}, seed);
     Problem before = problem;
     before.jobs.pop_back();
     Options options;
+    options.search.event_budget = 0;
     options.previous = MustDecide(before, Policy::kCrux);
     const Solution same = MustDecide(before, Policy::kCrux, options);
     EXPECT_EQ(PathsOf(same), PathsOf(*options.previous));
@@ -167,7 +169,7 @@ TEST(Decide, AnArrivalLeavesPathsAloneAndLevelsWhereThatCostsNothing) {
 TEST(Decide, AJobWithNothingToSendTakesTheLowestLevelAndDisturbsNobody) {
   Problem problem = testing::Example1(3);
   problem.jobs.push_back({"silent", 8, 1e15, 1, 1, {}});
-  for (const Policy policy : PoliciesWithoutJudge()) {
+  for (const Policy policy : PoliciesButExact()) {
     const Solution solution = MustDecide(problem, policy);
     EXPECT_EQ(solution.jobs[2].level, 0);
     EXPECT_EQ(solution.jobs[2].intensity, 0);
@@ -178,7 +180,7 @@ TEST(Decide, AJobThatOnlySendsInTheBackgroundTakesTheLowestLevel) {
   Problem problem = testing::Example1(3);
   problem.jobs.push_back(testing::OneFlowJob("writer", 1e15, 8, 1, 1, 1, {0}));
   problem.jobs[2].flows[0].background = true;
-  for (const Policy policy : PoliciesWithoutJudge()) {
+  for (const Policy policy : PoliciesButExact()) {
     const Solution solution = MustDecide(problem, policy);
     EXPECT_EQ(solution.jobs[2].level, 0);
     EXPECT_EQ(solution.jobs[2].intensity, 0);
@@ -187,15 +189,6 @@ TEST(Decide, AJobThatOnlySendsInTheBackgroundTakesTheLowestLevel) {
       EXPECT_NE(edge.to, 2);
     }
   }
-}
-
-TEST(Decide, ExactWithoutAJudgeIsRefused) {
-  EXPECT_THAT(MessageOf(Decide(testing::Example1(2), Policy::kExact).status()), HasSubstr("judge"));
-}
-
-TEST(Decide, AnUnknownPolicyIsAnsweredWithTheKnownOnes) {
-  EXPECT_THAT(MessageOf(ParsePolicy("best").status()), HasSubstr("crux, published, ecmp"));
-  for (const Policy policy : AllPolicies()) EXPECT_EQ(*ParsePolicy(PolicyName(policy)), policy);
 }
 
 }  // namespace

@@ -26,25 +26,26 @@ class LinkLoad {
   void Clear(std::span<const std::int32_t> path) {
     for (const std::int32_t link : path) busy_[link] = 0;
   }
-  // (fullest link, sum over links) with the flow on the path.
-  std::pair<double, double> Congestion(std::span<const std::int32_t> path,
-                                       double bytes_per_second) const {
+  // (fullest link, sum over links) with the flow on the path. Links of `common` do not count.
+  std::pair<double, double> Congestion(std::span<const std::int32_t> path, double bytes_per_second,
+                                       std::span<const std::int32_t> common) const {
     double fullest = 0;
     double sum = 0;
     for (const std::int32_t link : path) {
+      if (std::find(common.begin(), common.end(), link) != common.end()) continue;
       const double busy = busy_[link] + bytes_per_second * seconds_per_byte_[link];
       fullest = std::max(fullest, busy);
       sum += busy;
     }
     return {fullest, sum};
   }
-  std::int32_t LeastCongested(const PathList& paths, double bytes_per_second,
-                              std::int32_t at_most) const {
+  std::int32_t LeastCongested(const PathList& paths, double bytes_per_second, std::int32_t at_most,
+                              std::span<const std::int32_t> common = {}) const {
     std::int32_t best = 0;
-    auto best_congestion = Congestion(paths[0], bytes_per_second);
+    auto best_congestion = Congestion(paths[0], bytes_per_second, common);
     const std::int32_t count = std::min(at_most, paths.size());
     for (std::int32_t p = 1; p < count; ++p) {
-      const auto congestion = Congestion(paths[p], bytes_per_second);
+      const auto congestion = Congestion(paths[p], bytes_per_second, common);
       if (congestion < best_congestion) {
         best = p;
         best_congestion = congestion;
@@ -57,6 +58,17 @@ class LinkLoad {
   std::vector<double> busy_;
   std::vector<double> seconds_per_byte_;
 };
+
+// The links that every path has. Few where there are many candidates, so the search ends early.
+void CommonLinks(const PathList& paths, std::vector<std::int32_t>& common) {
+  common.assign(paths[0].begin(), paths[0].end());
+  for (std::int32_t p = 1; p < paths.size() && !common.empty(); ++p) {
+    const auto path = paths[p];
+    std::erase_if(common, [&](std::int32_t link) {
+      return std::find(path.begin(), path.end(), link) == path.end();
+    });
+  }
+}
 
 // Larger flows first, then by index.
 std::vector<std::int32_t> FlowOrder(const Job& job) {
@@ -102,19 +114,23 @@ bool HasPaths(const Job& job, const std::vector<std::int32_t>& paths) {
 // Storage traffic that has one path: it is there whatever is chosen, so everybody sees it.
 bool IsGiven(const Flow& flow) { return flow.background && flow.paths.size() == 1; }
 
-void PlaceJob(const Job& job, double period_seconds, double hysteresis, LinkLoad& load,
+void PlaceJob(const Job& job, double period_seconds, const PathOptions& options, LinkLoad& load,
               std::vector<std::int32_t>& paths) {
   const bool had_paths = HasPaths(job, paths);
   if (!had_paths) paths.assign(job.flows.size(), 0);
+  std::vector<std::int32_t> common;
   for (const std::int32_t f : FlowOrder(job)) {
     const Flow& flow = job.flows[f];
     if (IsGiven(flow)) continue;
     const double rate = MeanBytes(flow) / period_seconds;
-    const std::int32_t best = load.LeastCongested(flow.paths, rate, flow.paths.size());
-    const bool keep =
-        had_paths && load.Congestion(flow.paths[best], rate).first >=
-                         (1 - hysteresis) * load.Congestion(flow.paths[paths[f]], rate).first;
-    if (!keep) paths[f] = best;
+    if (flow.paths.size() > 1) {
+      common.clear();
+      if (!options.count_common_links) CommonLinks(flow.paths, common);
+      const std::int32_t best = load.LeastCongested(flow.paths, rate, flow.paths.size(), common);
+      const double now = had_paths ? load.Congestion(flow.paths[paths[f]], rate, common).first : 0;
+      const double then = load.Congestion(flow.paths[best], rate, common).first;
+      if (!had_paths || then < (1 - options.hysteresis) * now) paths[f] = best;
+    }
     load.Add(flow.paths[paths[f]], rate);
   }
 }
@@ -166,7 +182,7 @@ Paths ReselectPaths(const Problem& problem, const Paths& previous,
     return estimates[a].intensity > estimates[b].intensity;
   });
   for (const std::int32_t j : order) {
-    PlaceJob(problem.jobs[j], estimates[j].period_seconds, options.hysteresis, load, paths[j]);
+    PlaceJob(problem.jobs[j], estimates[j].period_seconds, options, load, paths[j]);
   }
   return paths;
 }

@@ -2,7 +2,8 @@
 // each flow the least congested of its candidates, given what has been placed so far.
 //
 // Congestion of a path is the load of its fullest link with the flow on it, then the sum over its
-// links, then the lower index. The load of a link is the share of time it is busy: a job adds
+// links, then the lower index. Links that all candidates of a flow have in common (its NICs) are left
+// out in production: they cannot be avoided, and a full one would hide a full uplink behind it. The load of a link is the share of time it is busy: a job adds
 // M_{j,e} / (B_e * T_j), T_j being its iteration alone (a job that talks rarely congests little).
 // A flow in the background counts like any other, and before all others where it has one path.
 // Inside a job larger flows choose first. The order needs intensities before there are paths; they
@@ -24,6 +25,8 @@ struct PathOptions {
   // Reselect leaves a flow where it is unless its path would get less congested by more than this
   // share: a running job's connections must not flap for a small gain.
   double hysteresis = 0.1;
+  // Links that all candidates have in common count too, as published.
+  bool count_common_links = false;
 };
 
 // Every job anew.

@@ -50,6 +50,21 @@ TEST(PathSelection, ARunningJobStaysUnlessTheGainIsWorthIt) {
   EXPECT_EQ(ReselectPaths(problem, {{0}}, changed, {.hysteresis = 0.05})[0][0], 1);
 }
 
+// The NIC, which every candidate uses, is the fullest link of the flow, and its uplink is full as well.
+// As published, nothing tells the candidates apart; in production the flow leaves the full uplink.
+TEST(PathSelection, AFullNicDoesNotHideAFullUplink) {
+  // Links: 0 the NIC, 1 and 2 the uplinks.
+  Problem problem = testing::WithLinks(2, 3, {});
+  problem.links[0].gbps = 2;
+  Job own = testing::OneFlowJob("own", 1e12, 8, 1, 1, 1, {0, 1});
+  own.flows[0].paths.Add(std::vector<std::int32_t>{0, 2});
+  problem.jobs = {own, testing::OneFlowJob("other", 1e12, 8, 1, 1, 0.9, {1})};
+  const std::vector<std::int32_t> changed = {0};
+  const Paths held = {{0}, {0}};
+  EXPECT_EQ(ReselectPaths(problem, held, changed, {.count_common_links = true})[0][0], 0);
+  EXPECT_EQ(ReselectPaths(problem, held, changed)[0][0], 1);
+}
+
 TEST(PathSelection, ReselectingWithoutAReasonChangesNothing) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     const Problem problem = testing::RandomProblem({.jobs = 6, .links = 8, .candidates = 3}, seed);

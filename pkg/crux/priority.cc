@@ -5,14 +5,14 @@
 #include <numeric>
 #include <utility>
 
-#include "pkg/crux/pair_play.h"
+#include "pkg/crux/pairwise_contention.h"
 
 namespace yardmaster::crux {
 namespace {
 
 constexpr double kStrictly = 1 - 1e-9;
 
-Rhythm RhythmOf(const Job& job, const JobTraffic& traffic, double link_seconds) {
+IterationTiming TimingOf(const Job& job, const JobTraffic& traffic, double link_seconds) {
   return {job.compute_seconds, FirstStart(job), traffic.communication_seconds, link_seconds};
 }
 
@@ -24,32 +24,32 @@ std::vector<std::int32_t> OrderByPriority(std::span<const double> priority) {
   return order;
 }
 
-// Corrections against the job with most traffic.
-class Reference {
- public:
-  Reference(const Problem& problem, std::span<const JobTraffic> traffic)
-      : problem_(problem), traffic_(traffic) {
-    for (std::size_t j = 1; j < traffic.size(); ++j) {
-      if (traffic[j].bytes > traffic[job_].bytes) job_ = j;
-    }
-    if (!traffic.empty()) rhythm_ = Alone(job_);
-  }
+IterationTiming Alone(const Problem& problem, std::span<const JobTraffic> traffic, std::size_t j) {
+  return TimingOf(problem.jobs[j], traffic[j], traffic[j].communication_seconds);
+}
 
-  double CorrectionOf(std::size_t j) const {
-    if (j == job_ || traffic_[j].communication_seconds <= 0) return 1;
-    return CorrectionFactor(rhythm_, Alone(j));
+// The reference job of each job: the one with most bytes, of its component or of all.
+std::vector<std::size_t> References(std::span<const JobTraffic> traffic,
+                                    std::span<const JobContention> contention, bool published) {
+  std::vector<std::int32_t> best(traffic.size() + 1, -1);
+  const auto component = [&](std::size_t j) {
+    return published ? 0 : static_cast<std::size_t>(contention[j].component);
+  };
+  for (std::size_t j = 0; j < traffic.size(); ++j) {
+    std::int32_t& at = best[component(j)];
+    if (at < 0 || traffic[j].bytes > traffic[at].bytes) at = static_cast<std::int32_t>(j);
   }
-
- private:
-  Rhythm Alone(std::size_t j) const {
-    return RhythmOf(problem_.jobs[j], traffic_[j], traffic_[j].communication_seconds);
+  std::vector<std::size_t> references;
+  for (std::size_t j = 0; j < traffic.size(); ++j) {
+    references.push_back(static_cast<std::size_t>(best[component(j)]));
   }
+  return references;
+}
 
-  const Problem& problem_;
-  const std::span<const JobTraffic> traffic_;
-  std::size_t job_ = 0;
-  Rhythm rhythm_;
-};
+double Damped(double correction, double fullest_load, const CorrectionOptions& options) {
+  const double kept = std::clamp(correction, 1 / options.max_factor, options.max_factor);
+  return fullest_load > options.full_load ? std::pow(kept, options.full_exponent) : kept;
+}
 
 Priorities FromCorrections(std::vector<double> correction, std::span<const JobTraffic> traffic) {
   Priorities result{std::move(correction), {}, {}};
@@ -128,19 +128,40 @@ Priorities FollowOrder(const Priorities& wanted, std::span<const double> intensi
   return result;
 }
 
-Priorities AssignPriorities(const Problem& problem, std::span<const JobTraffic> traffic) {
-  const Reference reference(problem, traffic);
-  std::vector<double> correction;
-  for (std::size_t j = 0; j < traffic.size(); ++j) correction.push_back(reference.CorrectionOf(j));
-  return FromCorrections(std::move(correction), traffic);
+std::vector<JobContention> ContentionOf(const Problem& problem,
+                                        std::span<const std::vector<LinkSeconds>> loads,
+                                        std::span<const ContendingPair> pairs) {
+  std::vector<double> busy(problem.links.size(), 0);
+  for (std::size_t j = 0; j < loads.size(); ++j) {
+    const double period = IterationSeconds(problem.jobs[j], CommunicationSeconds(loads[j]));
+    for (const LinkSeconds& load : loads[j]) busy[load.link] += load.seconds / period;
+  }
+  std::vector<JobContention> contention(loads.size());
+  const auto components = Components(static_cast<std::int32_t>(loads.size()), pairs);
+  for (std::size_t c = 0; c < components.size(); ++c) {
+    for (const std::int32_t j : components[c]) {
+      contention[j].component = static_cast<std::int32_t>(c);
+      contention[j].component_jobs = static_cast<std::int32_t>(components[c].size());
+      for (const LinkSeconds& load : loads[j]) {
+        contention[j].fullest_load = std::max(contention[j].fullest_load, busy[load.link]);
+      }
+    }
+  }
+  return contention;
 }
 
-Priorities InsertPriorities(const Problem& problem, std::span<const JobTraffic> traffic,
-                            std::span<const double> former, std::span<const std::int32_t> changed) {
-  const Reference reference(problem, traffic);
-  std::vector<double> correction(former.begin(), former.end());
-  for (const std::int32_t j : changed) {
-    correction[j] = reference.CorrectionOf(static_cast<std::size_t>(j));
+Priorities AssignPriorities(const Problem& problem, std::span<const JobTraffic> traffic,
+                            std::span<const JobContention> contention,
+                            const CorrectionOptions& options) {
+  const auto references = References(traffic, contention, options.published);
+  std::vector<double> correction(traffic.size(), 1);
+  for (std::size_t j = 0; j < traffic.size(); ++j) {
+    if (j == references[j] || traffic[j].communication_seconds <= 0) continue;
+    correction[j] =
+        CorrectionFactor(Alone(problem, traffic, references[j]), Alone(problem, traffic, j));
+    if (!options.published && contention[j].component_jobs > 2) {
+      correction[j] = Damped(correction[j], contention[j].fullest_load, options);
+    }
   }
   return FromCorrections(std::move(correction), traffic);
 }

@@ -1,19 +1,26 @@
 // Priority assignment (section 4.2): P_j = k_j * I_j, and the order that follows from it.
 //
-// A job whose flows start at several instants is played as if all of them started with the first;
-// docs/crux.md has what it was worth to play each at its own.
+// k_j is the outcome of simulating job j and a reference job on one link, each before the other
+// (pairwise_contention.h). The reference is the job with most bytes per iteration: of all jobs as
+// published, of the jobs of one contention component in production, since a job that shares no link
+// with j says nothing about it.
 //
-// One reference job (most bytes per iteration) has k = 1; each other job is played against it on
-// one link (pair_play.h).
+// Production takes k as it is where only two jobs contend, since then it is what was simulated. Among
+// more it is bounded, and damped on full links: on a link that is not full, who goes first decides
+// which delays can be hidden behind compute, which is what k measures, and it runs to its limits where
+// one order costs nothing. On a full link every second that one job gains another one loses, and
+// the work done is greatest when seconds go to the jobs with most FLOP per link second, which is
+// I_j itself (a fractional knapsack): k tends to 1. docs/crux.md has what was measured.
 //
-// Complexity: a play is a bounded number of steps; n plays. Deterministic. Thread safety: pure
-// functions.
+// A job whose flows start at several instants is simulated as if all of them started with the
+// first. Complexity: two bounded simulations per job. Deterministic. Thread safety: pure functions.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "pkg/crux/contention.h"
 #include "pkg/crux/intensity.h"
 #include "pkg/crux/problem.h"
 
@@ -35,12 +42,30 @@ struct JobTraffic {
 
 JobTraffic TrafficOf(const Job& job, const std::vector<LinkSeconds>& loads);
 
-Priorities AssignPriorities(const Problem& problem, std::span<const JobTraffic> traffic);
+struct CorrectionOptions {
+  // One reference for all jobs and k unbounded but for kMinCorrection and kMaxCorrection.
+  bool published = false;
+  double max_factor = 3;   // k is kept within [1 / max_factor, max_factor]
+  double full_load = 0.9;  // where the fullest link of a job carries more, k^full_exponent counts
+  double full_exponent = 0.5;
+};
 
-// As AssignPriorities where only `changed` jobs (sorted) are new: the others keep their correction
-// `former[j]`. Complexity: plays only for the changed jobs.
-Priorities InsertPriorities(const Problem& problem, std::span<const JobTraffic> traffic,
-                            std::span<const double> former, std::span<const std::int32_t> changed);
+// What the correction of a job depends on besides its traffic.
+struct JobContention {
+  std::int32_t component = 0;
+  std::int32_t component_jobs = 1;
+  double fullest_load =
+      0;  // share of time the fullest of its links is busy with everybody's traffic
+};
+
+std::vector<JobContention> ContentionOf(const Problem& problem,
+                                        std::span<const std::vector<LinkSeconds>> loads,
+                                        std::span<const ContendingPair> pairs);
+
+// `contention` may be empty where options.published.
+Priorities AssignPriorities(const Problem& problem, std::span<const JobTraffic> traffic,
+                            std::span<const JobContention> contention,
+                            const CorrectionOptions& options = {});
 
 // Priorities that follow `order`, nearest to `wanted`.
 Priorities FollowOrder(const Priorities& wanted, std::span<const double> intensities,

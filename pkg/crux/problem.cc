@@ -128,6 +128,10 @@ class Checker {
       return Error(at, "everyIterations", StrCat("is ", flow.every_iterations),
                    StrCat("it runs in every n-th iteration, n from 1 to ", kMaxEveryIterations));
     }
+    if (flow.ring < -1) {
+      return Error(at, "ring", StrCat("is ", flow.ring),
+                   "number rings from 0; leave it out for none");
+    }
     if (flow.paths.empty()) {
       return Error(at, "paths", "has no candidate path", "give at least one");
     }

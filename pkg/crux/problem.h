@@ -67,6 +67,10 @@ struct Flow {
   // Carried below every level, and iterations do not wait for its end; only the one in which it is
   // to run again does not begin before.
   bool background = false;
+  // Flows of a job with the same ring >= 0 (and the same start and period) are the hops of one ring:
+  // each hop passes on what it receives, so all of them move at one rate in proportion to their
+  // bytes. -1: the flow moves on its own.
+  std::int32_t ring = -1;
 };
 
 struct Job {

@@ -161,7 +161,7 @@ TEST(PredictedShares, StayWithinZeroAndOneAndOnlyLowerLevelsLose) {
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     const Problem problem = testing::RandomProblem(
         {.jobs = 8, .links = 4, .levels = 4, .flows = 2, .candidates = 2}, seed);
-    const auto solution = Decide(problem, Policy::kCrux);
+    const auto solution = Decide(problem);
     ASSERT_TRUE(solution.ok());
     const std::vector<double> shares = PredictedShares(problem, *solution);
     for (std::size_t j = 0; j < shares.size(); ++j) {

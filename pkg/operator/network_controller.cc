@@ -11,8 +11,6 @@
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/crux/intensity.h"
-#include "pkg/sim/evaluate.h"
-#include "pkg/sim/phase_judge.h"
 #include "pkg/workload/traffic.h"
 
 namespace yardmaster::op {
@@ -150,14 +148,6 @@ void NetworkController::ReadProfiles(plan::Snapshot& snapshot, Input& input, Rou
   }
 }
 
-crux::JudgeFactory NetworkController::Judge() const {
-  if (options_.judge_events <= 0) return {};
-  const std::int64_t events = options_.judge_events;
-  return [events](const crux::Problem& problem) -> std::unique_ptr<crux::Judge> {
-    return std::make_unique<sim::PhaseJudge>(problem, sim::DefaultWindow(problem, nullptr), events);
-  };
-}
-
 // Plans, remembers, and says in input.networks what gangs should carry.
 void NetworkController::Plan(const state::ClusterState& world, plan::Snapshot& snapshot,
                              const GangsByKey& gangs, Input& input, RoundReport& report) {
@@ -182,7 +172,7 @@ void NetworkController::Plan(const state::ClusterState& world, plan::Snapshot& s
   options.input.mistrusted = repac::Mistrusted(evidence.roles);
   options.input.predict_shares = true;
   options.input.held_levels = lifted_;
-  options.input.judge = Judge();
+  options.input.policy.search.event_budget = options_.crux_budget;
   const std::int64_t begin_ms = clock_.SteadyMs();
   const plan::Plan plan = plan::MakePlan(snapshot, options);
   report.plan_seconds = static_cast<double>(clock_.SteadyMs() - begin_ms) / 1000;

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "pkg/base/clock.h"
+#include "pkg/crux/anytime_search.h"
 #include "pkg/crux/starvation.h"
 #include "pkg/kube/client.h"
 #include "pkg/operator/fabric_status.h"
@@ -83,9 +84,8 @@ class NetworkController {
     // How long switches need to stop hashing over a lost link.
     std::int64_t reconverge_ms = 3'000;
     crux::StarvationOptions starvation;
-    // What the simulator may work in a round as judge of small problems; 0: no judge. A million
-    // events take about 50 ms.
-    std::int64_t judge_events = 1'000'000;
+    // Simulated events that a round may spend on the search for a better schedule; 0: no search.
+    std::int64_t crux_budget = crux::SearchOptions().event_budget;
   };
   using NoticeHandler = std::function<void(const NetworkNotice&)>;
 
@@ -115,7 +115,6 @@ class NetworkController {
                    RoundReport& report);
   void Plan(const state::ClusterState& world, plan::Snapshot& snapshot, const GangsByKey& gangs,
             Input& input, RoundReport& report);
-  crux::JudgeFactory Judge() const;
 
   kube::Client& client_;
   state::ClusterCache& cache_;

@@ -83,6 +83,7 @@ void FlowProblem::AddFlows(int connection, JobFlows& mine, crux::Job& out) {
     crux::Flow flow;
     flow.id = StrCat(out.flows.size());
     flow.bytes = c.bytes / static_cast<double>(sources.size());
+    flow.ring = source.from.rail * network_.spec().nic_ports + source.from.port;
     flow.paths.Reserve(static_cast<std::size_t>(source.candidates),
                        static_cast<std::size_t>(source.candidates) * (source.route(0).size() + 2));
     for (int i = 0; i < source.candidates; ++i) {

@@ -5,6 +5,7 @@
 // carry half. A flow's candidates are the uplinks of its ToR whose way is up (all of them up to
 // max_candidates, else so many spread over them), begun elsewhere for every host; where later
 // switches have a choice of their own, the candidate takes one of them for the load estimate.
+// Flows of a job that leave by one rail and NIC port are taken for one ring, which moves as one.
 // Where a job's communication time was measured, the bytes of its flows are scaled alike, so that
 // alone on a whole network they take that time: what a job asks of a link is then measured too.
 // Deterministic. Thread safety: none while jobs are added. Lifetimes: network and `unusable`

@@ -21,8 +21,6 @@ using workload::Connection;
 
 // Traffic that differs by less is the same traffic, measured again.
 constexpr double kSameTraffic = 0.1;
-// Nobody moves for less congestion, only for need.
-constexpr double kNeverMove = 1e9;
 
 std::vector<std::uint8_t> Unusable(const Snapshot& snapshot, const NetworkInput& input) {
   std::vector<std::uint8_t> out = snapshot.cable_down;
@@ -113,13 +111,22 @@ class NetworkPlanner {
         changed |= kept.candidate < 0;
       }
       if (former != nullptr && HasOtherTraffic(*former, flows_.problem().jobs[j])) {
-        changed = traffic_changed_ = true;
+        changed = true;
       }
       if (changed) changed_.push_back(static_cast<std::int32_t>(j));
       previous_.jobs.push_back(std::move(decision));
     }
     has_previous_ = any;
+    departures_ = HasDepartures();
     plan_.network.changed_jobs = static_cast<int>(changed_.size());
+  }
+
+  // Whether a job that had network decisions is not planned any more.
+  bool HasDepartures() const {
+    if (options_.input.former == nullptr) return false;
+    std::size_t known = 0;
+    for (const JobFlows& job : flows_.jobs()) known += PreviousOf(job) != nullptr ? 1 : 0;
+    return known < options_.input.former->size();
   }
 
   static bool HasOtherTraffic(const PreviousJob& former, const crux::Job& now) {
@@ -129,30 +136,21 @@ class NetworkPlanner {
   }
 
   absl::StatusOr<crux::Solution> Decide() {
-    crux::Options options;
+    crux::Options options = options_.input.policy;
     options.seed = options_.seed;
     const fabric::NetworkLevels& levels = snapshot_.network->spec().levels;
     options.reserved_levels.assign(levels.reserved.begin(), levels.reserved.end());
     if (has_previous_) {
       options.previous = previous_;
       options.changed = changed_;
-      if (!traffic_changed_) options.paths.hysteresis = kNeverMove;
-      options.refine.min_gain = options_.input.min_judged_gain;
+      options.departures = departures_;
     }
-    std::int64_t choices = 0;
-    for (const JobFlows& job : flows_.jobs()) {
-      for (const FlowSource& flow : job.flows) choices += flow.candidates > 1 ? 1 : 0;
-    }
-    if (options_.input.judge && choices <= options_.input.max_judged_flows) {
-      options.judge = options_.input.judge;
-      plan_.network.judged = true;
-    }
-    auto solution = crux::Decide(flows_.problem(), crux::Policy::kCrux, options);
+    auto solution = crux::Decide(flows_.problem(), options, &plan_.network.decision);
     if (solution.ok() || !has_previous_) return solution;
     // What held does not fit any more in a way not thought of: plan from nothing rather than not.
     options.previous.reset();
     options.changed.clear();
-    return crux::Decide(flows_.problem(), crux::Policy::kCrux, options);
+    return crux::Decide(flows_.problem(), options, &plan_.network.decision);
   }
 
   void Record(const crux::Solution& solution) {
@@ -192,7 +190,7 @@ class NetworkPlanner {
   crux::Solution previous_;
   std::vector<std::int32_t> changed_;
   bool has_previous_ = false;
-  bool traffic_changed_ = false;
+  bool departures_ = false;
 };
 
 }  // namespace

@@ -1,10 +1,9 @@
 // The network half of a plan: every placed job's traffic as a Crux problem on this fabric, its
 // decisions, and the source ports that carry them out.
 //
-// Given what holds now (NetworkInput::former), only new jobs, jobs that lost a path and jobs whose
-// traffic changed by more than a tenth choose paths and a place in the order; everybody else keeps
-// path, port and, where that costs nothing, level. A flow moves only for need: because its path is
-// broken or because its job's traffic changed. Deterministic. Thread safety: pure.
+// Given what holds now (NetworkInput::former), new jobs, jobs that lost a path and jobs whose traffic
+// changed by more than a tenth choose paths. Other jobs keep path, port and level unless moving them
+// pays for itself (crux/decide.h). Deterministic. Thread safety: pure.
 #pragma once
 
 #include <vector>

@@ -16,8 +16,7 @@
 
 #include "absl/status/statusor.h"
 
-#include "pkg/crux/judge.h"
-#include "pkg/crux/refine.h"
+#include "pkg/crux/decide.h"
 #include "pkg/fabric/link_path.h"
 #include "pkg/placement/gang_planner.h"
 #include "pkg/plan/preemption.h"
@@ -45,12 +44,8 @@ struct NetworkInput {
   // the planned ones.
   bool predict_shares = false;
   std::map<workload::JobKey, int> held_levels;
-  // Who says how good a schedule is; empty: nobody. Used only for problems of at most
-  // `max_judged_flows` flows that have a choice.
-  crux::JudgeFactory judge;
-  std::int64_t max_judged_flows = 512;
-  // A running job moves for the judge's sake only if the FLOP/s of those it meets gain this share.
-  double min_judged_gain = 0.02;
+  // The network policy; its seed, reserved levels and state are set by the planner.
+  crux::Options policy;
 };
 
 struct PlanOptions {
@@ -59,7 +54,8 @@ struct PlanOptions {
   bool paths = false;   // source ports per connection
   std::uint64_t seed = 1;
   bool replace_lost = false;  // also find new hosts for the lost ranks of placed jobs
-  // Prefer, among equal places, those whose uplinks carry less of the other jobs' traffic.
+  // Take, among places that are equal in the objective, the one at which the new job and those it
+  // shares uplinks with are predicted to get most done (contention_cost.h).
   bool contention = false;
   // Also say whom to stop for jobs that wait, for the first so many of the queue that may stop
   // others; what they would get is kept from those behind them. 0: for no job.
@@ -86,6 +82,8 @@ struct JobPlan {
   bool is_new = false;       // placed by this call
   bool uses_backup = false;  // on lent spares, or a replacement
   placement::GangPlan gang;
+  // Where contention decided between equal places: for which, and why.
+  std::string contention_note;
   std::optional<JobNetwork> network;
   bool sought_victims = false;  // a job that waits, and whom to stop for it was looked for
   // Of a job that waits: whom to stop for it, if that helps. Without victims: the place that others
@@ -118,8 +116,8 @@ struct NetworkReport {
   int changed_flows = 0;  // with another port than before, or none any more
   int new_flows = 0;
   int unplanned_flows = 0;
-  int changed_jobs = 0;  // that chose paths and a place in the order
-  bool judged = false;
+  int changed_jobs = 0;  // that chose paths
+  crux::DecisionReport decision;
   std::string problem;  // why no job got numbers, e.g. every level is reserved
 };
 

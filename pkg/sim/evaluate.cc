@@ -1,10 +1,11 @@
 #include "pkg/sim/evaluate.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "pkg/crux/intensity.h"
 #include "pkg/crux/path_selection.h"
-#include "pkg/sim/phase_judge.h"
+#include "pkg/crux/streams.h"
 
 namespace yardmaster::sim {
 
@@ -26,15 +27,9 @@ JobSpec SpecOf(const crux::Job& job, const crux::JobDecision& decision, JobStart
   spec.level = decision.level;
   spec.offset_seconds = decision.offset_seconds;
   spec.start = start;
-  for (std::size_t f = 0; f < job.flows.size(); ++f) {
-    const crux::Flow& flow = job.flows[f];
-    const auto path = flow.paths[decision.paths[f]];
-    spec.flows.push_back({flow.bytes,
-                          {path.begin(), path.end()},
-                          1,
-                          crux::StartOf(job, flow),
-                          flow.every_iterations,
-                          flow.background});
+  for (crux::Stream& stream : crux::StreamsOf(job, decision.paths)) {
+    spec.flows.push_back({stream.bytes, std::move(stream.links), 1, stream.start,
+                          stream.every_iterations, stream.background, std::move(stream.uses)});
   }
   return spec;
 }
@@ -63,14 +58,6 @@ absl::StatusOr<Evaluation> Evaluate(const crux::Problem& problem, const crux::So
   result.utilisation = possible > 0 ? done / possible : 0;
   result.events = simulator.events();
   return result;
-}
-
-crux::JudgeFactory MakeJudge(double window_seconds) {
-  return [window_seconds](const crux::Problem& problem) -> std::unique_ptr<crux::Judge> {
-    const double longest = DefaultWindow(problem, nullptr);
-    const double window = window_seconds > 0 ? std::min(window_seconds, longest) : longest;
-    return std::make_unique<PhaseJudge>(problem, window);
-  };
 }
 
 }  // namespace yardmaster::sim

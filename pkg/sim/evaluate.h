@@ -4,19 +4,16 @@
 // of the Crux paper are drawn so). Utilisation is the FLOP done, counting flop_per_iteration /
 // compute_seconds while a job computes, over the FLOP possible if nobody ever waited.
 //
-// Evaluate runs the event-driven Simulator. PhaseJudge does the same for a handful of jobs many
-// times over, for searches: it scans instead of queueing and remembers the rates of every set of
-// flows it has met. It is written independently, so that each checks the other.
-// Thread safety: Evaluate is pure; a PhaseJudge is single threaded.
+// Rings move as one (crux/streams.h). Evaluate runs the event-driven Simulator;
+// crux::ScheduleEvaluator answers the same question for a handful of jobs many times over and was
+// written independently, so that tests hold one against the other.
+// Thread safety: pure.
 #pragma once
 
 #include <cstdint>
-#include <memory>
-#include <optional>
 #include <vector>
 
 #include "pkg/base/status.h"
-#include "pkg/crux/judge.h"
 #include "pkg/crux/problem.h"
 #include "pkg/sim/simulator.h"
 
@@ -43,10 +40,7 @@ double DefaultWindow(const crux::Problem& problem, const crux::Solution* solutio
 absl::StatusOr<Evaluation> Evaluate(const crux::Problem& problem, const crux::Solution& solution,
                                     const EvaluateOptions& options = {});
 
-// The job as the simulator takes it.
+// The job as the simulator takes it: a flow for each of its streams, in their order.
 JobSpec SpecOf(const crux::Job& job, const crux::JobDecision& decision, JobStart start);
-
-// A judge for crux::Options. Its window is `window_seconds`, but no more than the default one.
-crux::JudgeFactory MakeJudge(double window_seconds = 0);
 
 }  // namespace yardmaster::sim

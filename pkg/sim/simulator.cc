@@ -37,6 +37,7 @@ std::int32_t Simulator::AddJob(const JobSpec& spec) {
     FlowState state;
     state.job = index;
     state.links = flow.links;
+    state.uses = flow.uses;
     state.bytes = flow.bytes;
     state.weight = flow.weight;
     state.level = flow.background ? kBackgroundLevel : spec.level;
@@ -86,6 +87,7 @@ void Simulator::SetPath(std::int32_t job, std::int32_t flow,
   const bool active = flows_[index].active;
   if (active) Deactivate(index);
   flows_[index].links = links;
+  flows_[index].uses.clear();
   if (active) Activate(index);
 }
 
@@ -266,7 +268,8 @@ void Simulator::DivideReached() {
   for (const std::int32_t flow : reached_) {
     if (!flows_[flow].active) continue;
     dividing_.push_back(flow);
-    shares_.push_back({flows_[flow].links, flows_[flow].level, flows_[flow].weight, 0});
+    const FlowState& state = flows_[flow];
+    shares_.push_back({state.links, state.level, state.weight, 0, state.uses});
   }
   for (const std::int32_t flow : dividing_) {
     for (const std::int32_t link : flows_[flow].links) {
@@ -274,7 +277,7 @@ void Simulator::DivideReached() {
       link_mark_[link] = mark_;
       double left = capacity_[link];
       for (const std::int32_t other : active_on_[link]) {
-        if (flows_[other].mark != mark_) left -= flows_[other].rate;
+        if (flows_[other].mark != mark_) left -= flows_[other].rate * flows_[other].UseOn(link);
       }
       share_.SetCapacity(link, std::max(0.0, left));
     }
@@ -342,7 +345,9 @@ absl::Status Simulator::CheckConservation() const {
   if (!reached_.empty()) return absl::OkStatus();  // time has not gone on since a change
   for (std::size_t link = 0; link < capacity_.size(); ++link) {
     double sum = 0;
-    for (const std::int32_t flow : active_on_[link]) sum += flows_[flow].rate;
+    for (const std::int32_t flow : active_on_[link]) {
+      sum += flows_[flow].rate * flows_[flow].UseOn(static_cast<std::int32_t>(link));
+    }
     if (sum > capacity_[link] * (1 + kRelativeError)) {
       return absl::InternalError(StrCat("link ", link, " carries ", sum, " of ", capacity_[link]));
     }
@@ -361,7 +366,7 @@ absl::Status Simulator::CheckConservation() const {
       double most = 0;
       for (const std::int32_t other : active_on_[link]) {
         if (flows_[other].level < flow.level) continue;
-        at_least += flows_[other].rate;
+        at_least += flows_[other].rate * flows_[other].UseOn(link);
         if (flows_[other].level == flow.level) {
           most = std::max(most, flows_[other].rate / flows_[other].weight);
         }

@@ -20,6 +20,8 @@
 // Deterministic. Thread safety: single threaded.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <queue>
 #include <span>
@@ -38,6 +40,9 @@ struct FlowSpec {
   double communication_start = 1;   // fraction of compute after which it starts
   std::int32_t every_iterations = 1;
   bool background = false;
+  // What of the flow's rate each link carries; empty: all of it. A ring is one flow here, with the
+  // links of all its hops, each of them once (crux/streams.h).
+  std::vector<double> uses = {};
 };
 
 // The level of flows in the background.
@@ -78,7 +83,8 @@ class Simulator {
   // Its flows vanish; its totals stay. Does nothing to a job that has finished.
   void RemoveJob(std::int32_t job);
   void SetLevel(std::int32_t job, std::int32_t level);
-  // What is under way of the flow moves to the new path, as when a connection is rerouted.
+  // What is under way of the flow moves to the new path, as when a connection is rerouted; each of its
+  // links carries all of its rate.
   void SetPath(std::int32_t job, std::int32_t flow, const std::vector<std::int32_t>& links);
   // 0 takes the link down: flows on it wait.
   void SetCapacity(std::int32_t link, double gbps);
@@ -112,6 +118,7 @@ class Simulator {
   struct FlowState {
     std::int32_t job = 0;
     std::vector<std::int32_t> links;
+    std::vector<double> uses;
     double bytes = 0;
     double weight = 1;
     std::int32_t level = 0;
@@ -126,6 +133,12 @@ class Simulator {
     std::uint32_t version = 0;
     std::uint64_t mark = 0;
     bool RunsIn(std::int64_t iteration) const { return iteration % every == 0; }  // from 1
+    // What of its rate a link of its path carries.
+    double UseOn(std::int32_t link) const {
+      if (uses.empty()) return 1;
+      return uses[static_cast<std::size_t>(std::find(links.begin(), links.end(), link) -
+                                           links.begin())];
+    }
   };
   struct JobState {
     JobSpec spec;

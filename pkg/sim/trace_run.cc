@@ -14,7 +14,6 @@
 #include "pkg/crux/contention.h"
 #include "pkg/crux/intensity.h"
 #include "pkg/crux/path_selection.h"
-#include "pkg/sim/evaluate.h"
 #include "pkg/sim/fabric_paths.h"
 #include "pkg/sim/gpu_pool.h"
 #include "pkg/sim/trace_flows.h"
@@ -42,6 +41,10 @@ bool DecidesByCrux(crux::Policy policy) {
 
 bool ChoosesPaths(crux::Policy policy) {
   return DecidesByCrux(policy) || policy == crux::Policy::kTaccl || policy == crux::Policy::kExact;
+}
+
+void NumberRings(const JobFlows& hops, crux::Job& job) {
+  for (std::size_t f = 0; f < job.flows.size(); ++f) job.flows[f].ring = hops.ring_of[f];
 }
 
 void KeepPath(crux::Flow& flow, std::int32_t path) {
@@ -112,6 +115,10 @@ class Replay {
       flop_possible_ += seconds * flop_rate;
       flop_alone_ += seconds * flop_rate * job.lone_share;
     }
+    if (!running_.empty()) {
+      load_seconds_ += seconds * shared_load_;
+      busy_seconds_ += seconds;
+    }
     now_ = std::max(now_, until);
   }
 
@@ -129,6 +136,7 @@ class Replay {
       ++kept;
     }
     const bool some = kept < running_.size();
+    departures_ |= some;
     running_.resize(kept);
     problem_.jobs.resize(kept);
     return some;
@@ -140,6 +148,7 @@ class Replay {
     const double took = now_ - result.start_seconds;
     result.utilisation = took > 0 ? computed_[job.index] / took : 1;
     result.slowdown = std::max(1.0, took / (computed_[job.index] / job.lone_share));
+    result.lost_share = 1 - 1 / result.slowdown;
     pool_.Give(job.places);
     ++finished_;
     if (options_.progress) options_.progress(finished_, trace_.size());
@@ -182,16 +191,19 @@ class Replay {
     state.hops = FlowsOf(network_, links_, state.places, profile,
                          {options_.max_paths, network_.spec().nic_ports, options_.load});
     job.flows = state.hops.flows;
+    NumberRings(state.hops, job);
     const std::vector<std::int32_t> best = crux::SelectAlone(problem_, job);
     const double seconds = crux::CommunicationSeconds(crux::LinkLoads(problem_, job, best));
     state.lone_share = profile.compute_seconds / crux::IterationSeconds(job, seconds);
     state.left_seconds = traced.run_seconds * state.lone_share;
     state.decision.level = -1;
     state.phase = random.Unit();
-    if (!ChoosesPaths(options_.policy) && !options_.paths_of_crux) {
+    const bool chooses = ChoosesPaths(options_.policy) && !options_.hashed_paths;
+    if (!chooses && !options_.paths_of_crux) {
       state.hops =
           Hashed(state.hops, std::max(1, options_.connections / network_.spec().nic_ports), random);
       job.flows = state.hops.flows;
+      NumberRings(state.hops, job);
     }
     computed_[index] = state.left_seconds;
     result_.jobs[index].id = traced.id;
@@ -209,23 +221,31 @@ class Replay {
     crux::Solution previous;
     for (std::size_t r = 0; r < running_.size(); ++r) {
       previous.jobs.push_back(running_[r].decision);
-      // Everybody may move, but only for a gain beyond the hysteresis.
-      options.changed.push_back(static_cast<std::int32_t>(r));
+      if (running_[r].decision.level < 0) options.changed.push_back(static_cast<std::int32_t>(r));
     }
-    options.paths.hysteresis = options_.hysteresis;
-    if (options_.judged_jobs > 0) {
-      options.judge = MakeJudge();
-      options.refine_jobs = options_.judged_jobs;
+    options.departures = std::exchange(departures_, false);
+    if (options_.policy == crux::Policy::kCrux && !options_.decide_from_nothing) {
+      options.previous = std::move(previous);
+    } else {
+      options.changed.clear();
     }
-    const bool keeps = options_.policy == crux::Policy::kCrux && options_.hysteresis >= 0;
-    // Those that decide anew do not look at it, but then links need not be checked each time.
-    if (keeps || !DecidesByCrux(options_.policy)) options.previous = std::move(previous);
     if (!ChoosesPaths(options_.policy) && options_.paths_of_crux) return FollowCrux(options);
-    YM_ASSIGN_OR_RETURN(const crux::Solution solution,
-                        crux::Decide(problem_, options_.policy, options));
+    YM_ASSIGN_OR_RETURN(const crux::Solution solution, DecideAll(options));
     for (std::size_t r = 0; r < running_.size(); ++r) running_[r].decision = solution.jobs[r];
     MeasureSpeeds(solution);
     return absl::OkStatus();
+  }
+
+  absl::StatusOr<crux::Solution> DecideAll(const crux::Options& options) const {
+    if (options_.policy != crux::Policy::kTaccl || options_.taccl == crux::TacclReading::kGlobal) {
+      return crux::DecideBy(options_.policy, problem_, options);
+    }
+    crux::Paths held;
+    for (const Running& job : running_) held.push_back(job.decision.paths);
+    const auto usable = crux::UsableLevels(problem_, options_.reserved_levels);
+    const auto plan = crux::TacclSchedule(problem_, static_cast<std::int32_t>(usable.size()),
+                                          options_.taccl, held);
+    return crux::Describe(problem_, plan.paths, plan.levels, usable);
   }
 
   void MeasureSpeeds(const crux::Solution& solution) {
@@ -240,6 +260,7 @@ class Replay {
     result_.peak_gpus = std::max(result_.peak_gpus, gpus);
     const auto pairs =
         crux::ContendingPairs(static_cast<std::int32_t>(problem_.links.size()), loads);
+    shared_load_ = SharedLoad(loads, solution);
     std::map<std::vector<std::int64_t>, std::vector<double>> fresh;
     for (const auto& group : crux::Components(static_cast<std::int32_t>(running_.size()), pairs)) {
       double slowest = 0;
@@ -263,6 +284,26 @@ class Replay {
       fresh.emplace(std::move(key), std::move(shares));
     }
     measured_ = std::move(fresh);
+  }
+
+  // Load of the fullest link that two jobs share.
+  double SharedLoad(const std::vector<std::vector<crux::LinkSeconds>>& loads,
+                    const crux::Solution& solution) const {
+    std::map<std::int32_t, std::pair<int, double>> busy;  // users and load, by link
+    for (std::size_t r = 0; r < loads.size(); ++r) {
+      const double seconds = solution.jobs[r].communication_seconds;
+      const double period = crux::IterationSeconds(problem_.jobs[r], seconds);
+      for (const crux::LinkSeconds& load : loads[r]) {
+        auto& [users, sum] = busy[load.link];
+        ++users;
+        sum += load.seconds / period;
+      }
+    }
+    double fullest = 0;
+    for (const auto& [link, use] : busy) {
+      if (use.first > 1) fullest = std::max(fullest, use.second);
+    }
+    return fullest;
   }
 
   std::vector<std::int64_t> KeyOf(const std::vector<std::int32_t>& group) const {
@@ -289,7 +330,7 @@ class Replay {
         KeepPath(fixed.jobs[r].flows[f], paths[r][f]);
       }
     }
-    YM_ASSIGN_OR_RETURN(crux::Solution solution, crux::Decide(fixed, options_.policy, options));
+    YM_ASSIGN_OR_RETURN(crux::Solution solution, crux::DecideBy(options_.policy, fixed, options));
     for (std::size_t r = 0; r < running_.size(); ++r) solution.jobs[r].paths = paths[r];
     for (std::size_t r = 0; r < running_.size(); ++r) running_[r].decision = solution.jobs[r];
     MeasureSpeeds(solution);
@@ -327,9 +368,16 @@ class Replay {
       result_.worst_slowdown = std::max(result_.worst_slowdown, job.slowdown);
       result_.contended_jobs += job.contended / count;
       result_.contended_gpus += job.contended ? job.gpus : 0;
+      const bool slowed = job.lost_share > kSlowedShare;
+      result_.slowed_jobs += slowed / count;
+      result_.slowed_gpus += slowed ? job.gpus : 0;
       gpus += job.gpus;
     }
-    if (gpus > 0) result_.contended_gpus /= gpus;
+    if (gpus > 0) {
+      result_.contended_gpus /= gpus;
+      result_.slowed_gpus /= gpus;
+    }
+    if (busy_seconds_ > 0) result_.shared_load = load_seconds_ / busy_seconds_;
   }
 
   const fabric::Network& network_;
@@ -343,6 +391,10 @@ class Replay {
   double flop_done_ = 0;
   double flop_possible_ = 0;
   double flop_alone_ = 0;
+  double shared_load_ = 0;
+  double load_seconds_ = 0;
+  double busy_seconds_ = 0;
+  bool departures_ = false;
   std::size_t finished_ = 0;
   std::vector<std::size_t> arrivals_;  // into the trace, in the order of arrival
   std::vector<std::size_t> waiting_;

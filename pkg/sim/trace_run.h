@@ -2,8 +2,8 @@
 //
 // Jobs wait first in, first out for GPUs (gpu_pool.h says which they get). A job whose places are
 // given takes those if their GPUs are free when its turn comes, else others. At every arrival and
-// end the policy decides anew (crux from what holds, with its hysteresis, as in operation; the
-// others from nothing). Policies that choose no paths keep for each flow the one that was drawn
+// end the policy decides anew (crux from what holds, as the operator calls it; the others from
+// nothing). Policies that choose no paths keep for each flow the one that was drawn
 // when its job started, as a hash would. Between two such instants every job progresses at a
 // constant speed: that of a window of the flow simulator over the jobs that share links with it,
 // remembered while they, their paths and their levels stay the same. Jobs begin that window
@@ -21,7 +21,8 @@
 #include <vector>
 
 #include "pkg/base/status.h"
-#include "pkg/crux/decide.h"
+#include "pkg/crux/lab/baselines.h"
+#include "pkg/crux/lab/policies.h"
 #include "pkg/fabric/network.h"
 #include "pkg/sim/host_links.h"
 #include "pkg/sim/trace_workload.h"
@@ -32,25 +33,27 @@ struct TraceOptions {
   crux::Policy policy = crux::Policy::kCrux;
   std::int32_t levels = 8;
   std::vector<std::int32_t> reserved_levels;  // of them, handed out to nobody
-  // The rest of what the policy is told; its seed, levels, judge and state are set by the replay.
+  // The rest of what the policy is told, by default the production configuration; its seed, levels and
+  // state are set by the replay.
   crux::Options decide;
+  // Crux, too, decides from nothing at every arrival and end.
+  bool decide_from_nothing = false;
   std::uint64_t seed = 1;
-  // Crux starts from what holds now, and a running job moves only for this gain. Negative: it
-  // decides from nothing each time.
-  double hysteresis = 0.1;
   // Connections between two GPUs, each with an equal part of the bytes. A hash spreads them; who
   // chooses paths chooses one for all that leave by the same port.
   std::int32_t connections = 8;
   // Policies that choose no paths get those of crux, instead of what a hash draws.
   bool paths_of_crux = false;
+  // When TACCL* is applied.
+  crux::TacclReading taccl = crux::TacclReading::kGlobal;
+  // Every policy gets the paths that a hash draws, also one that would choose them: levels alone.
+  bool hashed_paths = false;
   double scatter = 0.3;           // probability that the next host is anywhere, not the next free
   double fragmented = 0;          // probability that a job gets half hosts where there are any
   std::optional<HostSpec> host;   // empty: HostSpecOf the network
   double window_iterations = 12;  // of the slowest job of a group
   int max_paths = 64;             // candidates per flow
   double load = 1;                // multiplies the bytes of every job
-  // Crux asks the simulator about groups of at most so many jobs; 0: never.
-  std::size_t judged_jobs = 0;
   std::function<void(std::size_t finished, std::size_t all)> progress;
 };
 
@@ -61,9 +64,13 @@ struct TraceJobResult {
   double finish_seconds = 0;
   double utilisation = 0;  // share of its time it computed
   double slowdown = 1;     // against being alone on its paths of least load
-  bool contended = false;
+  bool contended = false;  // it shared a link with another job at some time
+  // Share of its work that contention cost it, in the long run of its time.
+  double lost_share = 0;
   bool in_place = false;  // on the hosts that the trace gives
 };
+
+inline constexpr double kSlowedShare = 0.01;
 
 struct TraceResult {
   std::vector<TraceJobResult> jobs;  // as given
@@ -72,8 +79,14 @@ struct TraceResult {
   double mean_completion_seconds = 0;
   double mean_slowdown = 1;
   double worst_slowdown = 1;
-  double contended_jobs = 0;  // share
+  double contended_jobs = 0;  // share that ever shared a link with another job, at whatever load
   double contended_gpus = 0;  // share
+  // Share of jobs and GPUs that lost more than kSlowedShare of their work to contention.
+  double slowed_jobs = 0;
+  double slowed_gpus = 0;
+  // Time-weighted mean, over the time that jobs ran, of the load of the fullest link that two jobs
+  // share: seconds of traffic per second if every job ran as if alone.
+  double shared_load = 0;
   std::int32_t peak_jobs = 0;
   std::int32_t peak_gpus = 0;
 };

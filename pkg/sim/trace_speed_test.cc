@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "pkg/base/random.h"
-#include "pkg/crux/decide.h"
+#include "pkg/crux/lab/policies.h"
 #include "pkg/sim/evaluate.h"
 #include "pkg/sim/simulator.h"
 
@@ -135,7 +135,7 @@ TEST(TraceSpeed, OffsetsOfCassiniKeepEqualJobsOutOfEachOthersWay) {
   problem.jobs[1].compute_seconds = 1.15 / 1.35;  // an iteration as long as the first's
   problem.jobs[1].flows[0].bytes *= problem.jobs[1].compute_seconds;
   const auto slowdown = [&](crux::Policy policy) {
-    const auto solution = crux::Decide(problem, policy);
+    const auto solution = crux::DecideBy(policy, problem);
     EXPECT_TRUE(solution.ok());
     std::vector<RingJob> jobs;
     for (std::size_t j = 0; j < 2; ++j) {

@@ -9,7 +9,7 @@
 
 #include "pkg/cli/crux_case.h"
 #include "pkg/crux/contention.h"
-#include "pkg/crux/decide.h"
+#include "pkg/crux/lab/policies.h"
 #include "pkg/sim/evaluate.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -19,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!problem.ok()) return 0;
   for (const crux::Policy policy : crux::AllPolicies()) {
     if (policy == crux::Policy::kExact) continue;
-    const auto solution = crux::Decide(*problem, policy);
+    const auto solution = crux::DecideBy(policy, *problem);
     if (!solution.ok()) std::abort();
     std::vector<std::int32_t> levels;
     for (const crux::JobDecision& job : solution->jobs) {
@@ -39,7 +39,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     // Told that this holds, it decides the same again.
     crux::Options options;
     options.previous = *solution;
-    const auto again = crux::Decide(*problem, policy, options);
+    const auto again = crux::DecideBy(policy, *problem, options);
     if (!again.ok() || crux::PathsOf(*again) != crux::PathsOf(*solution)) std::abort();
     for (std::size_t j = 0; j < levels.size(); ++j) {
       if (again->jobs[j].level != levels[j]) std::abort();

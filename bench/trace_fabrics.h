@@ -1,0 +1,19 @@
+// The two fabrics of the Crux paper's trace evaluation, with hosts as in its testbed: eight A100, four
+// NICs of 200 Gbit/s. Thread safety: pure functions.
+#pragma once
+
+#include "pkg/fabric/network.h"
+#include "pkg/fabric/spec.h"
+
+namespace yardmaster::bench {
+
+// 173 ToRs of five hosts, each wired to all of 16 Aggs (2.5 to 1 with uplinks of 100 Gbit/s; the paper
+// does not give their speed).
+fabric::FabricSpec TwoLayer(int uplink_gbps = 100);
+// 6 ToRs in three pods of 4 Aggs under 32 cores (3 to 1 at the ToRs).
+fabric::FabricSpec ThreeLayer();
+
+// Ends the program where the spec cannot be built.
+fabric::Network BuildNetwork(const fabric::FabricSpec& spec);
+
+}  // namespace yardmaster::bench

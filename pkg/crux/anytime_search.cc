@@ -1,0 +1,258 @@
+#include "pkg/crux/anytime_search.h"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+#include <utility>
+
+#include "pkg/crux/compression.h"
+#include "pkg/crux/draft.h"
+#include "pkg/crux/group_evaluator.h"
+#include "pkg/crux/path_variants.h"
+
+namespace yardmaster::crux {
+namespace {
+
+// Values that differ by less are one value.
+constexpr double kSameValue = 1e-9;
+// A schedule this close to what is possible is not improved further.
+constexpr double kAtBound = 1 - 5e-4;
+constexpr std::size_t kExactSeedJobs = 6;
+
+struct Scored {
+  SearchState state;
+  double value = 0;
+  double bound = 0;  // of its paths
+};
+
+class AnytimeSearch {
+ public:
+  AnytimeSearch(const Problem& problem, std::int32_t levels, const MoveCosts& costs,
+                const CorrectionOptions& correction, const SearchOptions& options,
+                EventBudget& budget, const SearchState& start)
+      : problem_(problem),
+        levels_(levels),
+        costs_(costs),
+        correction_(correction),
+        options_(options),
+        start_(start),
+        all_(problem.jobs.size()),
+        evaluator_(problem, Window(problem, options), budget),
+        groups_(problem, evaluator_) {
+    std::iota(all_.begin(), all_.end(), 0);
+  }
+
+  SearchReport Run(SearchState& state) {
+    best_ = {start_, 0, 0};
+    if (!Value(start_, best_.value)) return {};
+    SearchReport report{best_.value, best_.value, false, 0};
+    Search();
+    report.at_bound = AtBound();
+    report.evaluations = groups_.evaluations();
+    if (best_.value > report.before * (1 + options_.min_gain)) {
+      report.after = best_.value;
+      state = best_.state;
+    }
+    return report;
+  }
+
+ private:
+  static double Window(const Problem& problem, const SearchOptions& options) {
+    std::vector<std::int32_t> all(problem.jobs.size());
+    std::iota(all.begin(), all.end(), 0);
+    return WindowOf(problem, all, options.window_iterations);
+  }
+
+  // What the state is worth; false once the work allowed is done.
+  bool Value(const SearchState& state, double& value) {
+    if (groups_.exhausted()) return false;
+    value = groups_.Rate(all_, state.paths, state.levels);
+    for (const std::int32_t j : all_) {
+      if (state.paths[j] != start_.paths[j]) value -= costs_.paths[j];
+      if (state.levels[j] != start_.levels[j]) value -= costs_.level[j];
+    }
+    return !groups_.exhausted();
+  }
+  bool AtBound() const { return best_.value >= possible_ * kAtBound; }
+
+  bool Consider(SearchState state, double bound, Scored& scored) {
+    scored = {std::move(state), 0, bound};
+    if (!Value(scored.state, scored.value)) return false;
+    if (scored.value > best_.value * (1 + kSameValue)) best_ = scored;
+    return true;
+  }
+
+  void Search() {
+    for (const std::int32_t j : all_) {
+      variants_.push_back(VariantsOf(problem_, problem_.jobs[j], start_.paths[j],
+                                     evaluator_.window_seconds(), options_.max_variants));
+    }
+    const auto ranked =
+        RankedCombinations(problem_, variants_, costs_.paths, options_.max_combinations);
+    possible_ = Possible(ranked);
+    if (AtBound()) return;
+    std::vector<Scored> seeds;
+    for (const Combination& combination : ranked) {
+      if (seeds.size() >= options_.max_path_sets) break;
+      if (combination.bound <= best_.value) continue;
+      SearchState state{PathsOf(combination), {}};
+      state.levels = LevelsFor(state.paths);
+      Scored scored;
+      if (!Consider(std::move(state), combination.bound, scored)) return;
+      seeds.push_back(std::move(scored));
+      if (AtBound()) return;
+    }
+    Scored start{start_, 0, possible_};
+    if (!Value(start_, start.value)) return;
+    seeds.push_back(std::move(start));
+    std::stable_sort(seeds.begin(), seeds.end(),
+                     [](const Scored& a, const Scored& b) { return a.value > b.value; });
+    if (seeds.size() > options_.max_descents) seeds.resize(options_.max_descents);
+    for (Scored& seed : seeds) {
+      if (!Descend(seed) || AtBound()) return;
+    }
+  }
+
+  // What no schedule exceeds: the best bound of all combinations, or without contention where those
+  // are too many.
+  double Possible(const std::vector<Combination>& ranked) const {
+    double best = 0;
+    double lone = 0;
+    double all = 1;
+    for (const Combination& combination : ranked) best = std::max(best, combination.bound);
+    for (const auto& of_job : variants_) {
+      double most = 0;
+      for (const PathVariant& variant : of_job) most = std::max(most, variant.rate);
+      lone += most;
+      all *= static_cast<double>(of_job.size());
+    }
+    return all <= static_cast<double>(options_.max_combinations) ? best : lone;
+  }
+
+  Paths PathsOf(const Combination& combination) const {
+    Paths paths;
+    for (const std::int32_t j : all_) paths.push_back(variants_[j][combination.variant[j]].paths);
+    return paths;
+  }
+
+  // The levels of the priority rule on these paths.
+  std::vector<std::int32_t> LevelsFor(const Paths& paths) const {
+    const Draft draft(problem_, paths);
+    const Priorities priorities = PrioritiesOf(problem_, draft, correction_);
+    const auto edges = ContentionDag(draft.pairs, priorities.order, draft.intensities);
+    CompressionOptions compression;
+    compression.exact_when_small = all_.size() <= kExactSeedJobs;
+    compression.improvements = 0;
+    return Compress(static_cast<std::int32_t>(all_.size()), edges, levels_, compression).levels;
+  }
+
+  // False once the work allowed is done.
+  bool Descend(Scored& now) {
+    for (bool moved = true; moved && !AtBound();) {
+      moved = false;
+      if (!TryLevels(now, moved) || !TrySwaps(now, moved) || !TryPaths(now, moved)) return false;
+    }
+    return true;
+  }
+
+  // Takes `trial` where it is worth more than `now`. False once the work allowed is done.
+  bool Take(SearchState trial, double bound, Scored& now, bool& moved) {
+    if (!seen_.insert(KeyOf(trial)).second) return true;
+    Scored scored;
+    if (!Consider(std::move(trial), bound, scored)) return false;
+    if (scored.value <= now.value * (1 + kSameValue)) return true;
+    now = std::move(scored);
+    moved = true;
+    return true;
+  }
+  static std::vector<std::int32_t> KeyOf(const SearchState& state) {
+    std::vector<std::int32_t> key = state.levels;
+    for (const auto& paths : state.paths) key.insert(key.end(), paths.begin(), paths.end());
+    return key;
+  }
+
+  std::vector<std::int32_t> Contended(const SearchState& state) const {
+    std::vector<std::int32_t> jobs;
+    for (const auto& group : groups_.GroupsOf(all_, state.paths)) {
+      if (group.contended) jobs.insert(jobs.end(), group.jobs.begin(), group.jobs.end());
+    }
+    std::sort(jobs.begin(), jobs.end());
+    return jobs;
+  }
+
+  bool TryLevels(Scored& now, bool& moved) {
+    if (now.value >= now.bound * kAtBound) return true;
+    for (const std::int32_t j : Contended(now.state)) {
+      for (std::int32_t level = levels_ - 1; level >= 0; --level) {
+        if (level == now.state.levels[j]) continue;
+        SearchState trial = now.state;
+        trial.levels[j] = level;
+        if (!Take(std::move(trial), now.bound, now, moved)) return false;
+      }
+    }
+    return true;
+  }
+
+  bool TrySwaps(Scored& now, bool& moved) {
+    if (now.value >= now.bound * kAtBound) return true;
+    const std::vector<std::int32_t> jobs = Contended(now.state);
+    for (std::size_t a = 0; a < jobs.size(); ++a) {
+      for (std::size_t b = a + 1; b < jobs.size(); ++b) {
+        if (now.state.levels[jobs[a]] == now.state.levels[jobs[b]]) continue;
+        SearchState trial = now.state;
+        std::swap(trial.levels[jobs[a]], trial.levels[jobs[b]]);
+        if (!Take(std::move(trial), now.bound, now, moved)) return false;
+      }
+    }
+    return true;
+  }
+
+  bool TryPaths(Scored& now, bool& moved) {
+    for (const std::int32_t j : Contended(now.state)) {
+      for (const PathVariant& variant : variants_[j]) {
+        if (variant.paths == now.state.paths[j]) continue;
+        const double bound = BoundWith(now.state, j, variant);
+        if (bound <= now.value) continue;
+        SearchState trial = now.state;
+        trial.paths[j] = variant.paths;
+        if (!Take(std::move(trial), bound, now, moved)) return false;
+      }
+    }
+    return true;
+  }
+
+  double BoundWith(const SearchState& state, std::int32_t moved, const PathVariant& to) const {
+    std::vector<const PathVariant*> chosen;
+    for (const std::int32_t j : all_) {
+      const auto at =
+          std::find_if(variants_[j].begin(), variants_[j].end(),
+                       [&](const PathVariant& variant) { return variant.paths == state.paths[j]; });
+      chosen.push_back(j == moved ? &to : &*at);
+    }
+    return BoundOf(problem_, chosen);
+  }
+
+  const Problem& problem_;
+  const std::int32_t levels_;
+  const MoveCosts& costs_;
+  const CorrectionOptions& correction_;
+  const SearchOptions& options_;
+  const SearchState start_;
+  std::vector<std::int32_t> all_;
+  ScheduleEvaluator evaluator_;
+  GroupEvaluator groups_;
+  std::vector<std::vector<PathVariant>> variants_;  // per job
+  double possible_ = 0;
+  Scored best_;
+  std::set<std::vector<std::int32_t>> seen_;
+};
+
+}  // namespace
+
+SearchReport ImproveSchedule(const Problem& problem, std::int32_t levels, const MoveCosts& costs,
+                             const CorrectionOptions& correction, const SearchOptions& options,
+                             EventBudget& budget, SearchState& state) {
+  return AnytimeSearch(problem, levels, costs, correction, options, budget, state).Run(state);
+}
+
+}  // namespace yardmaster::crux

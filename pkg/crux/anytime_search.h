@@ -1,0 +1,59 @@
+// A search around a schedule of few jobs that may be stopped at any time: it keeps the best schedule
+// found so far, and ends when the work allowed is done, when nothing better can exist, or when a pass
+// over all moves gains nothing.
+//
+// It asks a simulation of the jobs (schedule_evaluator.h) some tens of times:
+//   1. the schedule it is given;
+//   2. the most promising combinations of paths (path_variants.h), each with the levels that the
+//      priority rule gives it;
+//   3. from the best of those on, moves of one job to another level or other paths and exchanges of
+//      two jobs' levels, first improvement, until none is left; then from the next best.
+// A schedule is worth the FLOP/s of the jobs, less what it costs to leave where running jobs are
+// (MoveCosts). It is at the bound when no combination of paths can be worth more.
+//
+// Deterministic. More work never gives a schedule that is worth less. Thread safety: pure function.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "pkg/crux/priority.h"
+#include "pkg/crux/problem.h"
+#include "pkg/crux/schedule_evaluator.h"
+#include "pkg/crux/search_state.h"
+
+namespace yardmaster::crux {
+
+struct SearchOptions {
+  // Simulated events of one decision, all searches together; about 20 million a second. 0: no search.
+  std::int64_t event_budget = 1'000'000;
+  double window_iterations = 25;    // of the slowest job of those searched
+  std::size_t max_jobs = 12;        // searched together
+  std::int32_t max_candidates = 4;  // of a flow: its path and the least loaded others
+  std::size_t max_variants = 16;    // of a job's paths
+  std::size_t max_combinations = 1024;
+  std::size_t max_path_sets = 10;  // tried in step 2
+  std::size_t max_descents = 4;    // of step 3
+  double min_gain = 1e-3;          // share of the FLOP/s below which the schedule given is kept
+};
+
+// In FLOP/s, per job; 0 for a job that is not running yet.
+struct MoveCosts {
+  std::vector<double> paths;
+  std::vector<double> level;
+};
+
+struct SearchReport {
+  double before = 0;  // FLOP/s
+  double after = 0;   // less the cost of moves
+  bool at_bound = false;
+  std::int64_t evaluations = 0;
+};
+
+// Improves `state`, paths and levels of all jobs of `problem`. REQUIRES: at most
+// ScheduleEvaluator::kMaxStreams jobs, costs aligned with them.
+SearchReport ImproveSchedule(const Problem& problem, std::int32_t levels, const MoveCosts& costs,
+                             const CorrectionOptions& correction, const SearchOptions& options,
+                             EventBudget& budget, SearchState& state);
+
+}  // namespace yardmaster::crux

@@ -1,0 +1,128 @@
+#include "pkg/crux/anytime_search.h"
+
+#include <gtest/gtest.h>
+#include <numeric>
+#include <string>
+
+#include "pkg/crux/decide.h"
+#include "pkg/crux/lab/policies.h"
+#include "pkg/crux/testing/problems.h"
+
+namespace yardmaster::crux {
+namespace {
+
+Problem Crowded(std::uint64_t seed) {
+  return testing::RandomProblem({.jobs = 5, .links = 4, .levels = 3, .flows = 2, .candidates = 2},
+                                seed);
+}
+
+double RateOf(const Problem& problem, const Solution& solution, double iterations) {
+  std::vector<std::int32_t> all(problem.jobs.size());
+  std::iota(all.begin(), all.end(), 0);
+  std::vector<std::int32_t> levels;
+  for (const JobDecision& job : solution.jobs) levels.push_back(job.level);
+  EventBudget budget{1'000'000'000, 0};
+  ScheduleEvaluator evaluator(problem, WindowOf(problem, all, iterations), budget);
+  return evaluator.FlopRate(all, PathsOf(solution), levels);
+}
+
+Solution With(const Problem& problem, std::int64_t events, DecisionReport* report = nullptr) {
+  Options options;
+  options.search.event_budget = events;
+  return *Decide(problem, options, report);
+}
+
+TEST(AnytimeSearch, MoreWorkIsNeverWorse) {
+  const double window = SearchOptions().window_iterations;
+  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+    const Problem problem = Crowded(seed);
+    double before = 0;
+    for (const std::int64_t events : {0, 5'000, 20'000, 80'000, 320'000, 2'000'000}) {
+      const double rate = RateOf(problem, With(problem, events), window);
+      // The search sees the windows of its components, which differ a little from this one.
+      EXPECT_GE(rate, before * (1 - 0.005)) << seed << " at " << events;
+      before = rate;
+    }
+  }
+}
+
+// What was found before the work allowed is done is kept.
+TEST(AnytimeSearch, ABudgetThatRunsOutKeepsTheBestSoFar) {
+  int better = 0;
+  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+    const Problem problem = Crowded(seed);
+    DecisionReport report;
+    const Solution some = With(problem, 60'000, &report);
+    if (report.events < 60'000) continue;  // it was done before
+    better += RateOf(problem, some, 25) > RateOf(problem, With(problem, 0), 25) * 1.001 ? 1 : 0;
+  }
+  EXPECT_GT(better, 3);
+}
+
+TEST(AnytimeSearch, ComesNearTheOptimumWithTensOfEvaluations) {
+  double sum = 0;
+  double worst = 1;
+  constexpr int kSeeds = 12;
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+    const Problem problem = Crowded(seed);
+    DecisionReport report;
+    const Solution solution = With(problem, SearchOptions().event_budget, &report);
+    ExactOptions window;
+    window.window_seconds = WindowOf(problem, std::vector<std::int32_t>{0, 1, 2, 3, 4}, 25);
+    const auto exact = DecideBy(Policy::kExact, problem, {}, window);
+    ASSERT_TRUE(exact.ok());
+    const double ratio = RateOf(problem, solution, 25) / RateOf(problem, *exact, 25);
+    sum += ratio;
+    worst = std::min(worst, ratio);
+    EXPECT_LT(report.evaluations, 400);
+  }
+  EXPECT_GT(sum / kSeeds, 0.985);
+  EXPECT_GT(worst, 0.9);
+}
+
+// Eight jobs that can all have an uplink of their own: nothing is left to gain at the first look.
+TEST(AnytimeSearch, StopsAtTheBound) {
+  Problem problem = testing::WithLinks(8, 16, {});
+  for (int j = 0; j < 8; ++j) {
+    Job job{"j" + std::to_string(j), 32, 1e15, 1, 0.5, {}};
+    for (int f = 0; f < 2; ++f) {
+      Flow flow{"f" + std::to_string(f), 0.3e9, {}};
+      for (std::int32_t l = 0; l < 16; ++l) flow.paths.Add(std::vector{l});
+      flow.ring = 0;
+      job.flows.push_back(std::move(flow));
+    }
+    problem.jobs.push_back(std::move(job));
+  }
+  DecisionReport report;
+  With(problem, 100'000'000, &report);
+  EXPECT_LT(report.events, 100'000);
+}
+
+TEST(AnytimeSearch, HopsOfARingMoveAsOne) {
+  // A ring over a fast and a slow link, and a job below it on the fast link alone: the ring's fast hop
+  // takes no more than its slow hop passes on.
+  Problem problem = testing::WithLinks(2, 2, {});
+  problem.links[0].gbps = 16;
+  Job ring{"ring", 8, 1e12, 1, 1, {}};
+  for (std::int32_t hop = 0; hop < 2; ++hop) {
+    Flow flow{"h" + std::to_string(hop), 1e9, {}};
+    flow.paths.Add(std::vector{hop});
+    flow.ring = 0;
+    ring.flows.push_back(std::move(flow));
+  }
+  problem.jobs = {ring, testing::OneFlowJob("other", 1e12, 8, 0.1, 1, 0.5, {0})};
+  EventBudget budget{1'000'000, 0};
+  constexpr double kWindow = 0.61;
+  ScheduleEvaluator evaluator(problem, kWindow, budget);
+  const std::vector<std::int32_t> both = {0, 1};
+  const Paths paths = {{0, 0}, {0}};
+  const std::vector<std::int32_t> levels = {1, 0};
+  // The ring takes 8 of 16 Gbit/s; the other job is done sending at 0.5 s and computes until 0.6 s.
+  EXPECT_NEAR(evaluator.FlopRate(both, paths, levels) * kWindow, 1e12, 1e3);
+  // A hop that moves on its own would take all of the fast link until 0.5 s.
+  for (Flow& flow : problem.jobs[0].flows) flow.ring = -1;
+  EXPECT_EQ(evaluator.FlopRate(both, paths, levels), 0);
+}
+
+}  // namespace
+}  // namespace yardmaster::crux

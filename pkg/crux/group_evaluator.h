@@ -1,0 +1,49 @@
+// Splits what a search asks into groups that share no link, each simulated once and remembered: a
+// search that changes one job's path or level asks mostly what it asked before.
+// Thread safety: single threaded.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <vector>
+
+#include "pkg/crux/problem.h"
+#include "pkg/crux/schedule_evaluator.h"
+
+namespace yardmaster::crux {
+
+class GroupEvaluator {
+ public:
+  // `problem` and `evaluator` must outlive this.
+  GroupEvaluator(const Problem& problem, ScheduleEvaluator& evaluator)
+      : problem_(problem), evaluator_(evaluator) {}
+
+  struct Group {
+    std::vector<std::int32_t> jobs;
+    bool contended = false;
+  };
+  // The groups into which `jobs` fall on these paths.
+  std::vector<Group> GroupsOf(std::span<const std::int32_t> jobs, const Paths& paths) const;
+
+  // FLOP/s, as ScheduleEvaluator gives it. Invalid once exhausted().
+  double GroupRate(std::span<const std::int32_t> jobs, const Paths& paths,
+                   std::span<const std::int32_t> levels);
+  double Rate(std::span<const std::int32_t> jobs, const Paths& paths,
+              std::span<const std::int32_t> levels);
+  // FLOP/s without contention, on the paths given; only what runs in every iteration counts, so that
+  // it stays an upper bound.
+  double LoneRate(std::span<const std::int32_t> jobs, const Paths& paths) const;
+
+  bool exhausted() const { return evaluator_.exhausted(); }
+  // Simulations really run so far.
+  std::int64_t evaluations() const { return evaluations_; }
+
+ private:
+  const Problem& problem_;
+  ScheduleEvaluator& evaluator_;
+  std::map<std::vector<std::int32_t>, double> known_;
+  std::int64_t evaluations_ = 0;
+};
+
+}  // namespace yardmaster::crux

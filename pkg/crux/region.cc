@@ -1,0 +1,143 @@
+#include "pkg/crux/region.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <unordered_map>
+#include <utility>
+
+#include "pkg/crux/intensity.h"
+
+namespace yardmaster::crux {
+namespace {
+
+// Jobs outside leave at least this share of a link.
+constexpr double kLeastLeft = 0.1;
+
+double Busy(const LinkSeconds& load, const Job& job, const JobTraffic& traffic) {
+  return load.seconds / IterationSeconds(job, traffic.communication_seconds);
+}
+
+// The path in use first, then those whose fullest link is least busy.
+std::vector<std::int32_t> WorthTrying(const Flow& flow, std::int32_t now,
+                                      const std::vector<double>& busy,
+                                      std::int32_t max_candidates) {
+  std::vector<std::int32_t> kept = {now};
+  std::vector<std::pair<std::pair<double, double>, std::int32_t>> others;
+  for (std::int32_t p = 0; p < flow.paths.size(); ++p) {
+    if (p == now) continue;
+    double fullest = 0;
+    double sum = 0;
+    for (const std::int32_t link : flow.paths[p]) {
+      fullest = std::max(fullest, busy[link]);
+      sum += busy[link];
+    }
+    others.push_back({{fullest, sum}, p});
+  }
+  const auto count = std::min<std::size_t>(others.size(), std::max(0, max_candidates - 1));
+  std::partial_sort(others.begin(), others.begin() + static_cast<std::ptrdiff_t>(count),
+                    others.end());
+  for (std::size_t i = 0; i < count; ++i) kept.push_back(others[i].second);
+  return kept;
+}
+
+}  // namespace
+
+std::vector<double> BusyLinks(const Problem& problem, const Draft& draft) {
+  std::vector<double> busy(problem.links.size(), 0);
+  for (std::size_t j = 0; j < problem.jobs.size(); ++j) {
+    for (const LinkSeconds& load : draft.loads[j]) {
+      busy[load.link] += Busy(load, problem.jobs[j], draft.traffic[j]);
+    }
+  }
+  return busy;
+}
+
+Region CutRegion(const Problem& problem, const Draft& draft,
+                 const std::vector<std::int32_t>& levels, const std::vector<double>& busy,
+                 std::span<const std::int32_t> jobs, std::int32_t max_candidates) {
+  Region region;
+  region.jobs.assign(jobs.begin(), jobs.end());
+  region.problem.levels = problem.levels;
+  std::unordered_map<std::int32_t, double> own;  // only looked up
+  for (const std::int32_t j : jobs) {
+    for (const LinkSeconds& load : draft.loads[j]) {
+      own[load.link] += Busy(load, problem.jobs[j], draft.traffic[j]);
+    }
+  }
+  std::unordered_map<std::int32_t, std::int32_t> number;  // only looked up
+  const auto link_of = [&](std::int32_t link) {
+    const auto [at, fresh] =
+        number.emplace(link, static_cast<std::int32_t>(region.problem.links.size()));
+    if (fresh) {
+      const auto mine = own.find(link);
+      const double outside = busy[link] - (mine == own.end() ? 0 : mine->second);
+      Link part = problem.links[link];
+      part.gbps *= std::clamp(1 - outside, kLeastLeft, 1.0);
+      region.problem.links.push_back(std::move(part));
+    }
+    return at->second;
+  };
+  std::vector<std::int32_t> path;
+  for (const std::int32_t j : jobs) {
+    const Job& job = problem.jobs[j];
+    Job copy{job.id, job.gpus, job.flop_per_iteration, job.compute_seconds, job.communication_start,
+             {}};
+    region.candidates.emplace_back();
+    for (std::size_t f = 0; f < job.flows.size(); ++f) {
+      const Flow& flow = job.flows[f];
+      auto kept = WorthTrying(flow, draft.paths[j][f], busy, max_candidates);
+      Flow part{flow.id,         flow.bytes, {}, flow.communication_start, flow.every_iterations,
+                flow.background, flow.ring};
+      for (const std::int32_t p : kept) {
+        path.clear();
+        for (const std::int32_t link : flow.paths[p]) path.push_back(link_of(link));
+        part.paths.Add(path);
+      }
+      copy.flows.push_back(std::move(part));
+      region.candidates.back().push_back(std::move(kept));
+    }
+    region.state.paths.emplace_back(job.flows.size(), 0);
+    region.state.levels.push_back(levels[j]);
+    region.problem.jobs.push_back(std::move(copy));
+  }
+  return region;
+}
+
+void PutBack(const Region& region, SearchState& whole) {
+  for (std::size_t i = 0; i < region.jobs.size(); ++i) {
+    const std::int32_t j = region.jobs[i];
+    whole.levels[j] = region.state.levels[i];
+    for (std::size_t f = 0; f < whole.paths[j].size(); ++f) {
+      whole.paths[j][f] = region.candidates[i][f][region.state.paths[i][f]];
+    }
+  }
+}
+
+std::vector<std::vector<std::int32_t>> Neighbours(std::int32_t job_count,
+                                                  std::span<const ContendingPair> pairs) {
+  std::vector<std::vector<std::int32_t>> of_job(static_cast<std::size_t>(job_count));
+  for (std::size_t p = 0; p < pairs.size(); ++p) {
+    of_job[pairs[p].a].push_back(static_cast<std::int32_t>(p));
+    of_job[pairs[p].b].push_back(static_cast<std::int32_t>(p));
+  }
+  return of_job;
+}
+
+std::vector<std::int32_t> Neighbourhood(std::int32_t seed, const Draft& draft,
+                                        const std::vector<std::vector<std::int32_t>>& pairs_of,
+                                        std::size_t max_jobs) {
+  std::vector<std::pair<double, std::int32_t>> near;
+  for (const std::int32_t p : pairs_of[seed]) {
+    const ContendingPair& pair = draft.pairs[p];
+    near.emplace_back(-(pair.a_seconds + pair.b_seconds), pair.a == seed ? pair.b : pair.a);
+  }
+  std::sort(near.begin(), near.end());
+  std::vector<std::int32_t> jobs = {seed};
+  for (std::size_t i = 0; i < near.size() && jobs.size() < max_jobs; ++i) {
+    jobs.push_back(near[i].second);
+  }
+  std::sort(jobs.begin(), jobs.end());
+  return jobs;
+}
+
+}  // namespace yardmaster::crux

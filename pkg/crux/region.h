@@ -1,0 +1,44 @@
+// A part of a large problem that is searched as if it were all: some jobs, what is in their way from
+// other jobs as lost bandwidth, and of each flow only the candidates worth trying.
+// Thread safety: values and pure functions.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "pkg/crux/draft.h"
+#include "pkg/crux/problem.h"
+#include "pkg/crux/search_state.h"
+
+namespace yardmaster::crux {
+
+struct Region {
+  Problem problem;  // of `jobs`, in their order, on the links they can use
+  std::vector<std::int32_t> jobs;
+  SearchState state;  // its jobs' paths and levels
+  // candidates[job][flow][path]: the flow's path in the whole problem.
+  std::vector<std::vector<std::vector<std::int32_t>>> candidates;
+};
+
+// Share of time each link is busy with all jobs alone.
+std::vector<double> BusyLinks(const Problem& problem, const Draft& draft);
+
+// `jobs` sorted; `busy` as BusyLinks gives it. Of each flow its path and the `max_candidates` - 1
+// others whose fullest link is least busy. Complexity: O(candidates of the jobs' flows * links).
+Region CutRegion(const Problem& problem, const Draft& draft,
+                 const std::vector<std::int32_t>& levels, const std::vector<double>& busy,
+                 std::span<const std::int32_t> jobs, std::int32_t max_candidates);
+
+// Writes the region's state into that of the whole problem.
+void PutBack(const Region& region, SearchState& whole);
+
+// The jobs around which contention is looked at: `seed` and those it shares links with, the longest
+// shared stretches first, at most `max_jobs`, sorted.
+std::vector<std::vector<std::int32_t>> Neighbours(std::int32_t job_count,
+                                                  std::span<const ContendingPair> pairs);
+std::vector<std::int32_t> Neighbourhood(std::int32_t seed, const Draft& draft,
+                                        const std::vector<std::vector<std::int32_t>>& pairs_of,
+                                        std::size_t max_jobs);
+
+}  // namespace yardmaster::crux

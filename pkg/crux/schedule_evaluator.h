@@ -1,0 +1,124 @@
+// How much work a handful of jobs get done on shared links with given paths and levels, made for
+// being asked thousands of times by a search.
+//
+// Model: that of sim/simulator.h, with rings that move as one (streams.h). A job repeats compute and
+// communication; its streams start when their part of the compute is done; an iteration ends when
+// its compute and its streams are done. Links serve levels strictly and share max-min fairly inside
+// a level. The window begins at the instant at which every job may begin to communicate. There is no
+// event queue: the next event is found by scanning, and rates are looked up by the set of streams
+// that are under way.
+//
+// Work is counted in events and taken from a budget. An answer given after the budget ran out is
+// invalid and has to be discarded.
+// Beyond kMaxStreams streams in a question, all flows of a job that start together move as one ring.
+//
+// Complexity: O(jobs + streams) per event. Deterministic. Thread safety: single threaded.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "pkg/crux/problem.h"
+#include "pkg/crux/streams.h"
+
+namespace yardmaster::crux {
+
+// Events that may still be simulated, shared by all evaluators of one decision.
+struct EventBudget {
+  std::int64_t left = 0;
+  std::int64_t spent = 0;
+  bool exhausted() const { return left <= 0; }
+  void Spend(std::int64_t events) {
+    left -= events;
+    spent += events;
+  }
+};
+
+// Iterations of the slowest of `jobs` alone on its best paths, in seconds.
+double WindowOf(const Problem& problem, std::span<const std::int32_t> jobs, double iterations);
+
+class ScheduleEvaluator {
+ public:
+  static constexpr std::size_t kMaxStreams = 64;
+
+  // `problem` and `budget` must outlive this. REQUIRES: window_seconds > 0.
+  ScheduleEvaluator(const Problem& problem, double window_seconds, EventBudget& budget)
+      : problem_(problem), window_seconds_(window_seconds), budget_(budget) {}
+
+  // FLOP/s that `jobs` (sorted indices) achieve together when only they run, with the paths and
+  // levels given per job of the whole problem. A function of its arguments.
+  // REQUIRES: at most kMaxStreams jobs, each with flows of at most as many starts in all.
+  double FlopRate(std::span<const std::int32_t> jobs, const Paths& paths,
+                  std::span<const std::int32_t> levels);
+
+  // The budget is used up; results since then are invalid.
+  bool exhausted() const { return budget_.exhausted(); }
+  double window_seconds() const { return window_seconds_; }
+
+ private:
+  struct Moving {  // a stream
+    double bytes;
+    double remaining;
+    double rate;
+  };
+  struct Bottleneck {
+    std::uint64_t users;
+    std::vector<std::pair<int, double>> uses;  // (stream, use), by stream
+    double bytes_per_second;
+    double left;
+  };
+  // Streams of a job that start together, as a set.
+  struct Batch {
+    double start;  // fraction of compute
+    std::int32_t every;
+    std::uint64_t streams;
+  };
+  struct JobRun {
+    double compute;
+    double flop_per_second;
+    std::uint64_t streams;       // as a set
+    std::uint64_t background;    // of them
+    std::vector<Batch> batches;  // by start
+    std::size_t next;            // batch
+    double ready_at;             // when that starts; infinite where there is none
+    double compute_ends;         // infinite while it does not compute
+    double compute_began;
+    double computed;
+    std::int64_t iteration;  // from 1
+  };
+
+  void Load(std::span<const std::int32_t> jobs, const Paths& paths,
+            std::span<const std::int32_t> levels);
+  JobRun LoadJob(const Job& job, const std::vector<Stream>& streams);
+  void LoadLinks(std::span<const std::vector<Stream>> streams);
+  static void BeginIteration(JobRun& job, double now, double computed_share);
+  static void AwaitBatch(JobRun& job, double now);
+  // Starts what is due; whether that was something.
+  bool StartBatch(JobRun& job, double now, double together);
+  bool IterationIsDone(const JobRun& job) const;
+  double NextEvent(double now) const;
+  void Advance(double now, double next);
+  void Settle(double now);
+  const double* RatesOfActive();
+  void DivideActive();
+  void DivideLevel(std::uint64_t streams);
+
+  const Problem& problem_;
+  const double window_seconds_;
+  EventBudget& budget_;
+  std::vector<JobRun> jobs_;
+  std::vector<Moving> streams_;
+  std::vector<std::uint64_t> level_streams_;  // highest level first
+  std::vector<Bottleneck> links_;             // those that can limit
+  std::uint64_t active_ = 0;
+  // Where the rates of a set of streams begin in rates_; the table for small sets, the map for
+  // others.
+  std::vector<std::int32_t> table_;
+  std::unordered_map<std::uint64_t, std::int32_t> map_;  // only looked up, never walked
+  std::vector<double> rates_;
+};
+
+}  // namespace yardmaster::crux
