@@ -93,6 +93,7 @@ json JobJson(const plan::Snapshot& snapshot, const plan::JobPlan& job, const Rep
     out["assignments"] = Assignments(snapshot, state, hosts);
     out["objective"] = api::EncodeObjective(job.gang.objective);
     out["optimal"] = job.gang.optimal;
+    if (!job.contention_note.empty()) out["contention"] = job.contention_note;
     if (!job.gang.optimal) out["bound"] = api::EncodeObjective(job.gang.bound);
     if (!state.lost_ranks.empty()) out["lostRanks"] = state.lost_ranks;
   } else if (state.assignment) {

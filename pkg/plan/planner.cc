@@ -5,6 +5,7 @@
 
 #include "pkg/base/strings.h"
 #include "pkg/placement/replacement.h"
+#include "pkg/plan/contention_cost.h"
 #include "pkg/plan/network_plan.h"
 
 namespace yardmaster::plan {
@@ -26,9 +27,7 @@ class Planner {
       plan_.jobs.push_back(Present(static_cast<int>(i)));
       if (snapshot_.jobs[i].leaving) stopped_.push_back(static_cast<int>(i));
     }
-    if (options_.contention && cluster_.uplink_load.empty()) {
-      cluster_.uplink_load = PredictedUplinkLoad(snapshot_);
-    }
+    if (options_.contention && snapshot_.network) cost_.emplace(snapshot_);
     for (int job : QueueOrder(snapshot_)) plan_.jobs.push_back(PlaceOne(job));
     if (snapshot_.network && (options_.network || options_.paths)) {
       PlanNetwork(snapshot_, options_, plan_);
@@ -78,15 +77,40 @@ class Planner {
       return out;
     }
     out.gang = Try(job);
+    if (cost_ && out.gang.outcome == Outcome::kPlaced) AvoidContention(job, out);
     if (out.gang.outcome != Outcome::kPlaced && MayBorrowSpares(job)) TrySpares(job, out);
     if (out.gang.outcome == Outcome::kPlaced) {
       out.is_new = true;
       Occupy(job, out.gang.host_of_rank);
+      if (cost_) cost_->Add(job, out.gang.host_of_rank);
     } else if (out.gang.outcome == Outcome::kNotNow) {
       TellWhoGoesFirst(job, out.gang);
       if (!StopOthersFor(job, out) && WaitedLongEnough(snapshot_, job)) KeepPlaceFor(job);
     }
     return out;
+  }
+
+  // Another place that is equal in the objective, where more gets done. Candidates are what the gang
+  // planner takes when it prefers segments whose uplinks are less busy, or have less at stake.
+  void AvoidContention(int job, JobPlan& out) {
+    if (out.gang.objective.segments < 2 || !out.gang.optimal) return;
+    std::vector<GangPlan> gangs = {out.gang};
+    std::vector<std::vector<HostId>> places = {out.gang.host_of_rank};
+    for (std::vector<double> load : {cost_->BusyUplinks(), cost_->FlopAtStake()}) {
+      cluster_.uplink_load = std::move(load);
+      GangPlan other = Try(job, /*explain=*/false);
+      cluster_.uplink_load = snapshot_.cluster.uplink_load;
+      const bool equal = other.outcome == Outcome::kPlaced && other.objective == out.gang.objective;
+      if (!equal || std::find(places.begin(), places.end(), other.host_of_rank) != places.end()) {
+        continue;
+      }
+      places.push_back(other.host_of_rank);
+      gangs.push_back(std::move(other));
+    }
+    if (gangs.size() == 1) return;
+    PlaceChoice choice = ChoosePlace(snapshot_, *cost_, job, places);
+    out.gang = std::move(gangs[choice.chosen]);
+    out.contention_note = std::move(choice.note);
   }
 
   // Where only what is kept for others is in the way, says so first.
@@ -172,7 +196,7 @@ class Planner {
   }
 
   // With the reservations that this job may fill lifted.
-  GangPlan Try(int job) {
+  GangPlan Try(int job, bool explain = true) {
     std::vector<HostId> lifted;
     for (const Reservation& reservation : plan_.reservations) {
       if (!MayBackfill(snapshot_, job, reservation)) continue;
@@ -182,7 +206,9 @@ class Planner {
         lifted.push_back(host);
       }
     }
-    GangPlan gang = placement::PlanGang(cluster_, RequestOf(job), options_.placement);
+    placement::PlannerOptions options = options_.placement;
+    options.explain = options.explain && explain;
+    GangPlan gang = placement::PlanGang(cluster_, RequestOf(job), options);
     for (const Reservation& reservation : plan_.reservations) {
       for (HostId host : reservation.hosts) {
         if (cluster_.hosts[host.index()].reserved_for == job) {
@@ -234,6 +260,7 @@ class Planner {
   int preemptions_tried_ = 0;
   std::vector<int> stopped_;       // jobs being stopped, already or by this plan
   std::optional<Snapshot> after_;  // see Afterwards
+  std::optional<ContentionCost> cost_;
 };
 
 }  // namespace

@@ -1,0 +1,249 @@
+#include "pkg/plan/contention_cost.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdio>
+#include <set>
+#include <utility>
+
+#include "pkg/base/strings.h"
+#include "pkg/crux/decide.h"
+#include "pkg/crux/intensity.h"
+#include "pkg/crux/starvation.h"
+#include "pkg/workload/traffic.h"
+
+namespace yardmaster::plan {
+
+namespace {
+
+using fabric::HostId;
+using fabric::SegmentId;
+
+double UplinkGbps(const fabric::Network& network, SegmentId segment) {
+  const fabric::FabricSpec& spec = network.spec();
+  const auto hosts = network.places().hosts_of(segment);
+  if (hosts.begin() == hosts.end()) return 0;
+  std::set<fabric::SwitchId> tors;
+  for (int rail = 0; rail < spec.rails; ++rail) {
+    for (int port = 0; port < spec.nic_ports; ++port) {
+      tors.insert(network.tor({*hosts.begin(), rail, port}));
+    }
+  }
+  double gbps = 0;
+  for (const fabric::SwitchId tor : tors) {
+    for (int up = 0; up < network.num_up_ports(tor); ++up) {
+      gbps += network.gbps(fabric::Network::up(network.up_cable(tor, up)));
+    }
+  }
+  return gbps;
+}
+
+double LoneRate(const crux::Job& job, const std::vector<crux::LinkSeconds>& loads) {
+  return job.flop_per_iteration / crux::IterationSeconds(job, crux::CommunicationSeconds(loads));
+}
+
+std::set<SegmentId> SegmentsOf(const fabric::Places& places, const std::vector<HostId>& hosts) {
+  std::set<SegmentId> segments;
+  for (const HostId host : hosts) segments.insert(places.segment_of(host));
+  return segments;
+}
+
+}  // namespace
+
+ContentionCost::ContentionCost(const Snapshot& snapshot)
+    : snapshot_(snapshot), of_segment_(static_cast<std::size_t>(snapshot.places->num_segments())) {
+  for (const SegmentId segment : snapshot.places->segments()) {
+    const double gbps = UplinkGbps(*snapshot.network, segment);
+    links_.push_back({StrCat(segment.value, "out"), gbps});
+    links_.push_back({StrCat(segment.value, "in"), gbps});
+  }
+  for (std::size_t j = 0; j < snapshot.jobs.size(); ++j) {
+    if (!snapshot.jobs[j].assignment) continue;
+    Add(static_cast<int>(j), snapshot.jobs[j].assignment->host_of_rank);
+  }
+}
+
+std::optional<crux::Job> ContentionCost::TrafficOf(int job,
+                                                   const std::vector<HostId>& hosts) const {
+  const workload::Job& spec = snapshot_.jobs[static_cast<std::size_t>(job)].job;
+  const bool all_set =
+      std::all_of(hosts.begin(), hosts.end(), [](HostId host) { return host.valid(); });
+  if (!all_set || hosts.size() < 2) return std::nullopt;
+  const workload::Profile profile = workload::CompleteProfile(spec);
+  if (profile.flop_per_iteration <= 0 || profile.compute_seconds <= 0) return std::nullopt;
+  std::map<std::pair<SegmentId, SegmentId>, double> bytes;
+  const auto send = [&](HostId from, HostId to, double amount) {
+    const SegmentId a = snapshot_.places->segment_of(from);
+    const SegmentId b = snapshot_.places->segment_of(to);
+    if (a != b && amount > 0) bytes[{a, b}] += amount;
+  };
+  const std::size_t stages =
+      static_cast<std::size_t>(std::clamp(spec.parallelism.pipeline, 1, spec.workers));
+  const std::size_t stage = hosts.size() / stages;
+  const double ring = (profile.data_bytes + profile.expert_data_bytes) * spec.gpus_per_worker;
+  const double pipeline = profile.pipeline_bytes / 2 * spec.gpus_per_worker;
+  for (std::size_t rank = 0; rank < stage * stages; ++rank) {
+    const std::size_t first = rank / stage * stage;
+    send(hosts[rank], hosts[first + (rank - first + 1) % stage], ring);
+    if (rank + stage >= stage * stages) continue;
+    send(hosts[rank], hosts[rank + stage], pipeline);
+    send(hosts[rank + stage], hosts[rank], pipeline);
+  }
+  if (bytes.empty()) return std::nullopt;
+  crux::Job out;
+  out.id = spec.key.text();
+  out.gpus = spec.workers * spec.gpus_per_worker;
+  out.flop_per_iteration = profile.flop_per_iteration;
+  out.compute_seconds = profile.compute_seconds;
+  out.communication_start = profile.communication_start;
+  for (const auto& [pair, amount] : bytes) {
+    const std::int32_t leaves = 2 * static_cast<std::int32_t>(pair.first.index());
+    const std::int32_t enters = 2 * static_cast<std::int32_t>(pair.second.index()) + 1;
+    if (links_[leaves].gbps <= 0 || links_[enters].gbps <= 0) continue;
+    crux::Flow flow{StrCat(out.flows.size()), amount, {}};
+    flow.paths.Add(std::vector{leaves, enters});
+    flow.ring = 0;
+    out.flows.push_back(std::move(flow));
+  }
+  if (out.flows.empty()) return std::nullopt;
+  return out;
+}
+
+void ContentionCost::Add(int job, const std::vector<HostId>& host_of_rank) {
+  std::optional<crux::Job> traffic = TrafficOf(job, host_of_rank);
+  if (!traffic) return;
+  for (const SegmentId segment : SegmentsOf(*snapshot_.places, host_of_rank)) {
+    of_segment_[segment.index()].push_back(static_cast<int>(placed_.size()));
+  }
+  placed_.push_back({job, *std::move(traffic)});
+}
+
+std::vector<double> ContentionCost::Weighted(bool by_flop) const {
+  const crux::Problem problem{1, links_, {}};
+  crux::LoadCounter counter(problem);
+  std::vector<double> busy(links_.size(), 0);
+  for (const Placed& placed : placed_) {
+    const std::vector<std::int32_t> paths(placed.traffic.flows.size(), 0);
+    const auto loads = counter.Count(placed.traffic, paths);
+    const double rate = LoneRate(placed.traffic, loads);
+    const double per_second = rate / placed.traffic.flop_per_iteration;
+    for (const crux::LinkSeconds& load : loads) {
+      busy[load.link] += load.seconds * per_second * (by_flop ? rate : 1);
+    }
+  }
+  std::vector<double> segments;
+  for (std::size_t link = 0; link + 1 < busy.size(); link += 2) {
+    segments.push_back(std::max(busy[link], busy[link + 1]));
+  }
+  return segments;
+}
+
+std::vector<double> ContentionCost::BusyUplinks() const { return Weighted(false); }
+std::vector<double> ContentionCost::FlopAtStake() const { return Weighted(true); }
+
+std::vector<double> ContentionCost::Rates(const std::vector<const crux::Job*>& jobs) const {
+  // Only the links these jobs use, since every link costs.
+  std::map<std::int32_t, std::int32_t> number;
+  crux::Problem problem;
+  problem.levels = std::max(1, snapshot_.network->spec().levels.count);
+  for (const crux::Job* job : jobs) {
+    crux::Job copy = *job;
+    for (crux::Flow& flow : copy.flows) {
+      std::vector<std::int32_t> path;
+      for (const std::int32_t link : flow.paths[0]) {
+        const auto [at, fresh] =
+            number.emplace(link, static_cast<std::int32_t>(problem.links.size()));
+        if (fresh) problem.links.push_back(links_[link]);
+        path.push_back(at->second);
+      }
+      flow.paths = {};
+      flow.paths.Add(path);
+    }
+    problem.jobs.push_back(std::move(copy));
+  }
+  crux::Options options;
+  options.search.event_budget = 0;
+  const auto solution = crux::Decide(problem, options);
+  std::vector<double> rates(jobs.size(), 0);
+  if (!solution.ok()) return rates;
+  const std::vector<double> shares = crux::PredictedShares(problem, *solution);
+  for (std::size_t j = 0; j < jobs.size(); ++j) {
+    const double alone =
+        crux::IterationSeconds(problem.jobs[j], solution->jobs[j].communication_seconds);
+    rates[j] = shares[j] * problem.jobs[j].flop_per_iteration / alone;
+  }
+  return rates;
+}
+
+std::optional<PlaceCost> ContentionCost::Of(int job,
+                                            const std::vector<HostId>& host_of_rank) const {
+  const std::optional<crux::Job> fresh = TrafficOf(job, host_of_rank);
+  if (!fresh) return std::nullopt;
+  std::set<int> near;
+  for (const SegmentId segment : SegmentsOf(*snapshot_.places, host_of_rank)) {
+    near.insert(of_segment_[segment.index()].begin(), of_segment_[segment.index()].end());
+  }
+  std::vector<const crux::Job*> jobs;
+  for (const int at : near) jobs.push_back(&placed_[static_cast<std::size_t>(at)].traffic);
+  const std::vector<double> before = Rates(jobs);
+  jobs.push_back(&*fresh);
+  const std::vector<double> after = Rates(jobs);
+  PlaceCost cost;
+  cost.lone_flop_rate = Rates({&*fresh})[0];
+  double most = 0;
+  std::size_t i = 0;
+  for (const int at : near) {
+    cost.gained_flop_rate += after[i] - before[i];
+    if (before[i] - after[i] > most) {
+      most = before[i] - after[i];
+      cost.worst_job = placed_[static_cast<std::size_t>(at)].job;
+    }
+    ++i;
+  }
+  cost.gained_flop_rate += after.back();
+  if (cost.worst_job < 0 && !near.empty() && after.back() < cost.lone_flop_rate) {
+    cost.worst_job = placed_[static_cast<std::size_t>(*near.begin())].job;
+  }
+  return cost;
+}
+
+PlaceChoice ChoosePlace(const Snapshot& snapshot, const ContentionCost& cost, int job,
+                        const std::vector<std::vector<HostId>>& candidates, double min_gain) {
+  PlaceChoice choice;
+  const std::optional<PlaceCost> first = cost.Of(job, candidates.front());
+  if (!first) return choice;
+  PlaceCost best = *first;
+  for (std::size_t c = 1; c < candidates.size(); ++c) {
+    const std::optional<PlaceCost> other = cost.Of(job, candidates[c]);
+    // As much as alone where it would not leave its segment.
+    const double gained = other ? other->gained_flop_rate : first->lone_flop_rate;
+    const double needed = choice.chosen == 0 ? min_gain * first->lone_flop_rate : 0;
+    if (gained <= best.gained_flop_rate + needed) continue;
+    best.gained_flop_rate = gained;
+    choice.chosen = c;
+  }
+  if (choice.chosen == 0) return choice;
+  const fabric::Places& places = *snapshot.places;
+  const auto before = SegmentsOf(places, candidates.front());
+  const auto after = SegmentsOf(places, candidates[choice.chosen]);
+  const auto names = [&](const std::set<SegmentId>& some, const std::set<SegmentId>& but) {
+    std::vector<std::string> out;
+    for (const SegmentId segment : some) {
+      if (but.count(segment) == 0) out.push_back(places.name(segment));
+    }
+    return Join(out, ", ");
+  };
+  char percent[32];
+  std::snprintf(percent, sizeof percent, "%.1f",
+                100 * (best.gained_flop_rate - first->gained_flop_rate) / first->lone_flop_rate);
+  const std::string other =
+      first->worst_job >= 0
+          ? snapshot.jobs[static_cast<std::size_t>(first->worst_job)].job.key.text()
+          : "other jobs";
+  choice.note = StrCat("segment ", names(after, before), " rather than ", names(before, after),
+                       ": ", percent, " % less lost to contention with ", other);
+  return choice;
+}
+
+}  // namespace yardmaster::plan
