@@ -1,8 +1,9 @@
 // What it gains to look at the predicted load of uplinks among placements that are otherwise equal
 // (PlanOptions::contention), against packing alone: docs/placement.md has the figures.
 //
-//   contention_bench [JOBS] [SEEDS] [FIRST_SEED] [GAP_SECONDS] [LARGE_SHARE]
-//                                          default 150 jobs, 5 seeds from 1, 600 s, 0.6
+//   contention_bench [JOBS] [SEEDS] [FIRST_SEED] [GAP_SECONDS] [LARGE_SHARE] [LOAD]
+//                                          default 150 jobs, 5 seeds from 1, 600 s, 0.6, 1
+// LOAD multiplies the bytes of every job.
 //
 // On two fabrics of 16 segments of 16 hosts: HPN's (2 to 1 at the ToRs of every rail) and one with
 // a single uplink of 200 Gbit/s per ToR, 16 to 1, to see what scarce uplinks change.
@@ -36,7 +37,7 @@ using namespace yardmaster;  // NOLINT: a program of one file
 constexpr int kSampleEvery = 12;  // events between two predictions of rates
 
 // The job as the planner takes it: tensor groups of a host, stages as the model's size says.
-plan::JobState StateOf(const sim::TraceJob& job, std::uint64_t seed) {
+plan::JobState StateOf(const sim::TraceJob& job, std::uint64_t seed, double load) {
   const int hosts = std::max(1, (job.gpus + 7) / 8);
   const sim::JobProfile profile = sim::ProfileOf(job, hosts, seed);
   plan::JobState state;
@@ -49,7 +50,7 @@ plan::JobState StateOf(const sim::TraceJob& job, std::uint64_t seed) {
   state.job.profile.flop_per_iteration = profile.flop_per_iteration;
   state.job.profile.compute_seconds = profile.compute_seconds;
   state.job.profile.communication_start = profile.communication_start;
-  state.job.profile.data_bytes = profile.ring_bytes_per_gpu;
+  state.job.profile.data_bytes = load * profile.ring_bytes_per_gpu;
   state.groups = std::make_shared<const workload::WorkerGroups>(
       workload::GroupsOf(state.job.parallelism, hosts, 8));
   return state;
@@ -66,8 +67,12 @@ struct Figures {
 class Replay {
  public:
   Replay(const fabric::FabricSpec& spec, const std::vector<sim::TraceJob>& jobs, std::uint64_t seed,
-         bool contention)
-      : trace_(jobs), seed_(seed), contention_(contention), snapshot_(plan::MakeSnapshot(spec)) {}
+         bool contention, double load)
+      : trace_(jobs),
+        seed_(seed),
+        contention_(contention),
+        bytes_factor_(load),
+        snapshot_(plan::MakeSnapshot(spec)) {}
 
   Figures Run() {
     std::size_t next = 0;
@@ -118,7 +123,7 @@ class Replay {
   }
 
   void Arrive(std::size_t index) {
-    plan::JobState state = StateOf(trace_[index], seed_ * 7919 + index);
+    plan::JobState state = StateOf(trace_[index], seed_ * 7919 + index, bytes_factor_);
     state.job.created_ms = static_cast<std::int64_t>(now_ * 1000);
     snapshot_.jobs.push_back(std::move(state));
     running_.push_back({index, 1e300});
@@ -180,6 +185,7 @@ class Replay {
   const std::vector<sim::TraceJob>& trace_;
   const std::uint64_t seed_;
   const bool contention_;
+  const double bytes_factor_;
   plan::Snapshot snapshot_;
   std::vector<Running> running_;
   std::vector<double> load_;
@@ -206,15 +212,16 @@ fabric::FabricSpec Scarce(fabric::FabricSpec spec) {
   return spec;
 }
 
-void Compare(const fabric::FabricSpec& spec, const sim::GenerateOptions& mix, int seeds) {
+void Compare(const fabric::FabricSpec& spec, const sim::GenerateOptions& mix, int seeds,
+             double load) {
   const std::vector<sim::ModelSize> sizes = bench::ReadModelSizes(1024);
   double gain = 0, squares = 0, relief = 0;
   for (int s = 0; s < seeds; ++s) {
     sim::GenerateOptions generate = mix;
     generate.seed += static_cast<std::uint64_t>(s);
     const auto trace = sim::GenerateTrace(sizes, generate);
-    const Figures packing = Replay(spec, trace, generate.seed, false).Run();
-    const Figures contention = Replay(spec, trace, generate.seed, true).Run();
+    const Figures packing = Replay(spec, trace, generate.seed, false, load).Run();
+    const Figures contention = Replay(spec, trace, generate.seed, true, load).Run();
     std::printf("%s, seed %d\n", spec.name.c_str(), static_cast<int>(generate.seed));
     Print("  packing", packing);
     Print("  contention", contention);
@@ -240,7 +247,8 @@ int main(int argc, char** argv) {
   mix.mean_gap_seconds = argc > 4 ? std::atof(argv[4]) : 600;
   mix.large_share = argc > 5 ? std::atof(argv[5]) : 0.6;
   const fabric::FabricSpec hpn = fabric::SmallHpn(1, 16, 17);
-  Compare(Scarce(hpn), mix, seeds);
-  Compare(hpn, mix, seeds);
+  const double load = argc > 6 ? std::atof(argv[6]) : 1;
+  Compare(Scarce(hpn), mix, seeds, load);
+  Compare(hpn, mix, seeds, load);
   return 0;
 }

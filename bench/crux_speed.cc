@@ -10,16 +10,27 @@ namespace {
 
 using namespace yardmaster;  // NOLINT: a program of one file
 
+// Range 1: whether hosts are scattered, so that jobs contend and the search has work.
+crux::Problem CaseOf(const benchmark::State& state) {
+  return bench::LargeCase(static_cast<std::int32_t>(state.range(0)), 1,
+                          {.scattered = state.range(1) != 0});
+}
+
+void Report(benchmark::State& state, const crux::DecisionReport& report) {
+  state.counters["events"] = static_cast<double>(report.events);
+  state.counters["searches"] = static_cast<double>(report.searches);
+  state.counters["evaluations"] = static_cast<double>(report.evaluations);
+}
+
 void FullRecompute(benchmark::State& state) {
-  const crux::Problem problem = bench::LargeCase(static_cast<std::int32_t>(state.range(0)), 1);
-  for (auto run : state) {
-    benchmark::DoNotOptimize(crux::Decide(problem));
-  }
-  state.SetComplexityN(state.range(0));
+  const crux::Problem problem = CaseOf(state);
+  crux::DecisionReport report;
+  for (auto run : state) benchmark::DoNotOptimize(crux::Decide(problem, {}, &report));
+  Report(state, report);
 }
 
 void OneArrival(benchmark::State& state) {
-  const crux::Problem problem = bench::LargeCase(static_cast<std::int32_t>(state.range(0)), 1);
+  const crux::Problem problem = CaseOf(state);
   crux::Options options;
   options.previous = *crux::Decide(problem);
   // The job in the middle arrives again.
@@ -27,13 +38,18 @@ void OneArrival(benchmark::State& state) {
   options.previous->jobs[arrival].paths.clear();
   options.previous->jobs[arrival].level = -1;
   options.changed = {arrival};
-  for (auto run : state) {
-    benchmark::DoNotOptimize(crux::Decide(problem, options));
-  }
-  state.SetComplexityN(state.range(0));
+  crux::DecisionReport report;
+  for (auto run : state) benchmark::DoNotOptimize(crux::Decide(problem, options, &report));
+  Report(state, report);
 }
 
-BENCHMARK(FullRecompute)->RangeMultiplier(2)->Range(375, 3000)->Unit(benchmark::kMillisecond);
-BENCHMARK(OneArrival)->RangeMultiplier(2)->Range(375, 3000)->Unit(benchmark::kMillisecond);
+BENCHMARK(FullRecompute)
+    ->ArgsProduct({{375, 1000, 3000}, {0, 1}})
+    ->ArgNames({"jobs", "scattered"})
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK(OneArrival)
+    ->ArgsProduct({{375, 1000, 3000}, {0, 1}})
+    ->ArgNames({"jobs", "scattered"})
+    ->Unit(benchmark::kMillisecond);
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "bench/large_case.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -16,6 +17,7 @@ constexpr std::int32_t kHosts = 128;    // of a segment
 constexpr std::int32_t kRails = 8;
 constexpr std::int32_t kPlanes = 2;
 constexpr std::int32_t kAggs = 60;  // of a plane and pod
+constexpr std::int32_t kScatteredAggStep = 8;
 constexpr std::int32_t kAllHosts = kPods * kSegments * kHosts;
 constexpr std::int32_t kToRs = kPods * kSegments * kRails * kPlanes;
 
@@ -38,8 +40,10 @@ std::vector<crux::Link> AllLinks() {
   return links;
 }
 
-void AddHop(std::int32_t from, std::int32_t to, std::int32_t rail, double bytes, crux::Job& job) {
+void AddHop(std::int32_t from, std::int32_t to, std::int32_t rail, double bytes,
+            std::int32_t agg_step, crux::Job& job) {
   crux::Flow flow{StrCat("h", from, "r", rail), bytes, {}};
+  flow.ring = rail;
   const std::int32_t from_segment = from / kHosts;
   const std::int32_t to_segment = to / kHosts;
   for (std::int32_t plane = 0; plane < kPlanes; ++plane) {
@@ -49,7 +53,7 @@ void AddHop(std::int32_t from, std::int32_t to, std::int32_t rail, double bytes,
       flow.paths.Add(std::vector{up, down});
       continue;
     }
-    for (std::int32_t agg = 0; agg < kAggs; ++agg) {
+    for (std::int32_t agg = from % agg_step; agg < kAggs; agg += agg_step) {
       flow.paths.Add(std::vector{up, TorUp(from_segment, rail, plane, agg),
                                  TorUp(to_segment, rail, plane, agg) + 1, down});
     }
@@ -59,11 +63,23 @@ void AddHop(std::int32_t from, std::int32_t to, std::int32_t rail, double bytes,
 
 }  // namespace
 
-crux::Problem LargeCase(std::int32_t jobs, std::uint64_t seed) {
+crux::Problem LargeCase(std::int32_t jobs, std::uint64_t seed, const LargeTraits& traits) {
   Random random(seed);
   crux::Problem problem;
   problem.levels = 8;
   problem.links = AllLinks();
+  std::vector<std::int32_t> host(kAllHosts);
+  std::iota(host.begin(), host.end(), 0);
+  if (traits.scattered) {
+    Random places(seed + 1);
+    constexpr std::int32_t kHostsOfPod = kSegments * kHosts;
+    for (std::int32_t pod = 0; pod < kPods; ++pod) {
+      std::vector<std::int32_t> mixed(host.begin() + pod * kHostsOfPod,
+                                      host.begin() + (pod + 1) * kHostsOfPod);
+      places.Shuffle(mixed);
+      std::copy(mixed.begin(), mixed.end(), host.begin() + pod * kHostsOfPod);
+    }
+  }
   // Hosts are cut into `jobs` stretches at random places.
   std::vector<std::int32_t> cuts{0, kAllHosts};
   while (static_cast<std::int32_t>(cuts.size()) <= jobs) {
@@ -83,7 +99,8 @@ crux::Problem LargeCase(std::int32_t jobs, std::uint64_t seed) {
     const double bytes = 1e9 * (0.5 + 20 * random.Unit());
     for (std::int32_t rail = 0; rail < kRails && hosts > 1; ++rail) {
       for (std::int32_t h = 0; h < hosts; ++h) {
-        AddHop(first + h, first + (h + 1) % hosts, rail, bytes, job);
+        AddHop(host[first + h], host[first + (h + 1) % hosts], rail, bytes,
+               traits.scattered ? kScatteredAggStep : 1, job);
       }
     }
     problem.jobs.push_back(std::move(job));

@@ -13,6 +13,12 @@
 
 namespace yardmaster::bench {
 
-crux::Problem LargeCase(std::int32_t jobs, std::uint64_t seed);
+struct LargeTraits {
+  // The hosts of a job anywhere in its pod instead of in a row, so that every hop crosses ToRs and jobs
+  // contend; each flow then has 16 candidates instead of 120, to bound the memory.
+  bool scattered = false;
+};
+
+crux::Problem LargeCase(std::int32_t jobs, std::uint64_t seed, const LargeTraits& traits = {});
 
 }  // namespace yardmaster::bench

@@ -94,7 +94,8 @@ absl::StatusOr<nlohmann::json> Answer(const Flags& flags, std::string_view text,
   sim::EvaluateOptions evaluate;
   evaluate.window_seconds = flags.window_seconds;
   evaluate.simulator.max_events = kMaxEvents;
-  YM_ASSIGN_OR_RETURN(const sim::Evaluation evaluation, sim::Evaluate(canonical.problem, solution, evaluate));
+  YM_ASSIGN_OR_RETURN(const sim::Evaluation evaluation,
+                      sim::Evaluate(canonical.problem, solution, evaluate));
   return CruxAnswer(problem, InOrderOfTheFile(canonical, solution), evaluation.utilisation);
 }
 
