@@ -62,7 +62,7 @@ class Cluster:
         self._run("controlplane", [
             os.path.join(binaries, "controlplane"), "--dir", folder, "--bin", binaries, "--with", "scheduler",
             "--scheduler-config", os.path.join(self._folder, "scheduler.yaml"),
-            "--controller-manager-arg", "node-monitor-grace-period=6s", "--controller-manager-arg",
+            "--controller-manager-arg", "node-monitor-grace-period=10s", "--controller-manager-arg",
             "node-monitor-period=1s"])
         description = os.path.join(folder, "cluster.json")
         self._wait("the control plane", lambda: os.path.exists(description))
@@ -118,12 +118,9 @@ class Cluster:
                 process.kill()
 
     # Jobs.
-    def submit(self, job, arguments, checkpoint, record):
-        """A TrainingJob whose workers are test/lab's training program."""
-        shared = os.path.dirname(record)
-        command = ["python3", "/lab/train.py", *arguments, "--record", "/shared/" + os.path.basename(record)]
-        if checkpoint:
-            command += ["--checkpoint", "/shared/" + checkpoint]
+    def submit(self, job, arguments, shared, launcher=("python3",)):
+        """A TrainingJob whose workers are test/lab's training program, with the folder `shared` at /shared."""
+        command = [*launcher, "/lab/train.py", *arguments]
         container = {"name": "trainer", "image": "lab", "command": command,
                      "env": [{"name": "GLOO_SOCKET_IFNAME", "value": "n0,n1"}, {"name": "OMP_NUM_THREADS", "value": "1"}],
                      "volumeMounts": [{"name": "shared", "mountPath": "/shared"}]}
@@ -133,6 +130,18 @@ class Cluster:
             "restartPolicy": "OnFailure", "terminationGracePeriodSeconds": 2, "containers": [container],
             "volumes": [{"name": "shared", "hostPath": {"path": shared}}]}}
         self.api.post("/apis/yardmaster.dev/v1alpha1/namespaces/lab/trainingjobs", manifest)
+
+    def condition(self, job, kind):
+        """Whether the TrainingJob has this condition."""
+        item = self.api.get(f"/apis/yardmaster.dev/v1alpha1/namespaces/lab/trainingjobs/{job.name}")
+        return any(c["type"] == kind and c["status"] == "True" for c in item.get("status", {}).get("conditions", []))
+
+    def logs(self, pod):
+        """What kubectl logs prints."""
+        return netns.run(["kubectl", "--kubeconfig", self.kubeconfig, "logs", "-n", "lab", pod])
+
+    def wait_for_success(self, job):
+        self._wait(f"the success of {job.name}", lambda: self.condition(job, "Succeeded"), 60)
 
     def pods(self, job):
         """{rank: pod}"""

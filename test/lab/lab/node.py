@@ -104,7 +104,7 @@ class TestNode:
             file.write("127.0.0.1 localhost\n" + "".join(f"{a} {n}\n" for a, n in self._names.values()))
 
     def _beat(self):
-        while not self._stop.wait(4):
+        while not self._stop.wait(2):
             for host in self._hosts.values():
                 if host.name not in self._dead:
                     try:
@@ -115,7 +115,7 @@ class TestNode:
     def _heartbeat(self, host):
         status = node_status()
         status["conditions"][0] |= {"lastHeartbeatTime": now()}
-        status["addresses"] = [{"type": "InternalIP", "address": "127.0.0.1"}, {"type": "Hostname", "address": host.name}]
+        status["addresses"] = [{"type": "InternalIP", "address": "127.0.0.1"}]
         status["daemonEndpoints"] = {"kubeletEndpoint": {"Port": self._logs}}
         status["nodeInfo"] = {key: "lab" for key in (
             "machineID", "systemUUID", "bootID", "kernelVersion", "osImage", "containerRuntimeVersion",

@@ -7,7 +7,11 @@ import time
 from lab import planner as planning
 from lab.cluster import Cluster
 from lab.failures import JOB, KINDS, Failures
+from lab.jobs import Job
 
+TORCHRUN_JOB = Job("torchrun", 2, "ddp", megabytes=0.2, compute=0.05)
+# Debian's torch 1.13 does not find the flags' zero with Python 3.11, so both are given.
+_TORCHRUN = ("python3", "-m", "torch.distributed.run", "--redirects", "1", "--tee", "1")
 _START_SECONDS = 120
 _RETURN_SECONDS = 90
 
@@ -44,12 +48,14 @@ class Story:
         cluster.start()
         self._say("the control plane is up, every host is a Node")
         try:
-            cluster.submit(JOB, JOB.arguments() + ["--timeout", "20"], "talk", self._record)
+            cluster.submit(JOB, JOB.arguments() + ["--timeout", "20", "--record", "/shared/talk.jsonl", "--checkpoint",
+                                                   "/shared/talk"], self._shared)
             cluster.wait_for_plan(JOB)
             self._wait_for_steps(3, _START_SECONDS)
             places = cluster.places(JOB)
             hosts = [places[rank] for rank in range(JOB.workers)]
             self._say(f"the TrainingJob trains on {', '.join(host.name for host in hosts)}")
+            self._torchrun()
             out = {}
             for what in kinds:
                 out[what] = Failures(self._lab, cluster).one(what, hosts, self._lines)
@@ -60,6 +66,16 @@ class Story:
             return out, self._host_dies(hosts)
         finally:
             cluster.stop()
+
+    def _torchrun(self):
+        """Two workers that find each other by torchrun's own environment and end well."""
+        self._cluster.submit(TORCHRUN_JOB, TORCHRUN_JOB.arguments() + ["--iterations", "10"], self._shared,
+                             _TORCHRUN)
+        self._cluster.wait_for_success(TORCHRUN_JOB)
+        logs = self._cluster.logs(f"{TORCHRUN_JOB.name}-0")
+        if "step 10 loss" not in logs:
+            raise RuntimeError(f"kubectl logs shows no step 10:\n{logs}")
+        self._say("two torchrun workers met, made 10 steps and succeeded; kubectl logs shows them")
 
     def _lines(self):
         try:

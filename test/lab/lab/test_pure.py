@@ -1,0 +1,81 @@
+"""What of the lab can be tested without a network: python3 -m unittest lab.test_pure"""
+
+import unittest
+
+from lab.experiment import collisions, utilisation
+from lab.failures import longest_delay
+from lab.jobs import GOODPUT, Job
+from lab.pods import expand, field_of
+from lab.shape import Shape, fabric_manifest
+
+
+class Pods(unittest.TestCase):
+    def test_variables_expand_as_kubernetes_has_them(self):
+        environment = {"A": "1", "B_C": "2"}
+        self.assertEqual(expand("$(A)-$(B_C)", environment), "1-2")
+        self.assertEqual(expand("$(MISSING) $$(A) $A", environment), "$(MISSING) $(A) $A")
+
+    def test_fields_of_the_downward_api(self):
+        pod = {"metadata": {"name": "p", "labels": {"b": "2", "a": "1"}, "annotations": {"x/y": "z"}},
+               "spec": {"nodeName": "n"}}
+        self.assertEqual(field_of(pod, "metadata.name"), "p")
+        self.assertEqual(field_of(pod, "metadata.annotations['x/y']"), "z")
+        self.assertEqual(field_of(pod, "metadata.annotations['gone']"), "")
+        self.assertEqual(field_of(pod, "metadata.labels"), 'a="1"\nb="2"')
+        self.assertEqual(field_of(pod, "spec.nodeName"), "n")
+        with self.assertRaises(ValueError):
+            field_of(pod, "spec.containers")
+
+
+class Jobs(unittest.TestCase):
+    def test_a_ring_sends_twice_n_minus_one_nths(self):
+        job = Job("j", 4, "ddp", megabytes=2, compute=1)
+        self.assertEqual([(a, b) for a, b, _ in job.flows()], [(0, 1), (1, 2), (2, 3), (3, 0)])
+        self.assertAlmostEqual(job.flows()[0][2], 3e6)
+
+    def test_a_pipeline_sends_both_ways_between_stages(self):
+        job = Job("j", 4, "pipeline", megabytes=1, compute=1, activation_megabytes=0.5, micro_batches=2)
+        between = [(a, b, size) for a, b, size in job.flows() if (a < 2) != (b < 2)]
+        self.assertEqual(between, [(0, 2, 1e6), (2, 0, 1e6), (1, 3, 1e6), (3, 1, 1e6)])
+
+    def test_calibration_gives_the_measured_iteration_back(self):
+        job = Job("j", 2, "ddp", megabytes=2, compute=1.0)
+        communication = job.communication_seconds(8)
+        self.assertAlmostEqual(communication, 1 / GOODPUT)
+        for alone in (1.5, 2.4):
+            profile = job.calibrated(alone, 8)
+            self.assertAlmostEqual(profile.communication_start * profile.busy_seconds + communication, alone)
+
+
+class Measures(unittest.TestCase):
+    def test_collisions_count_large_flows_beyond_the_even_share(self):
+        shape = Shape(aggs=2)
+        flow = lambda link, sent: (f"p0/s0/tor-r0-p0:u{link}.up", "a", "b", 1, sent)  # pylint: disable=unnecessary-lambda-assignment
+        self.assertEqual(collisions(shape, [flow(0, 100), flow(1, 100)]), 0)
+        self.assertEqual(collisions(shape, [flow(0, 100), flow(0, 90)]), 1)
+        self.assertEqual(collisions(shape, [flow(0, 100), flow(0, 10)]), 0)
+        self.assertEqual(collisions(shape, [flow(0, 100), flow(0, 90), flow(1, 80)]), 0)
+        self.assertEqual(collisions(shape, []), 0)
+
+    def test_utilisation_weighs_jobs_by_their_gpus(self):
+        jobs = [Job("a", 3, "ddp", 1, compute=1.0), Job("b", 1, "ddp", 1, compute=1.0)]
+        self.assertAlmostEqual(utilisation(jobs, {"a": 2.0, "b": 1.0}), 0.625)
+
+    def test_a_delay_is_what_exceeds_the_usual_iteration(self):
+        lines = [{"time": t, "seconds": s} for t, s in ((1, 1), (2, 1), (3, 1), (5.5, 2.5), (6.5, 1))]
+        self.assertAlmostEqual(longest_delay(lines, 3.1, 7), 1.5)
+        # The iteration that still runs.
+        self.assertAlmostEqual(longest_delay(lines[:3], 3.1, 13), 9)
+
+
+class Fabric(unittest.TestCase):
+    def test_every_switch_hashes_with_a_seed_of_its_own(self):
+        overrides = fabric_manifest(Shape())["spec"]["ecmpHashOverrides"]
+        seeds = {block["seed"] for block in overrides.values()}
+        self.assertEqual(len(seeds), len(overrides))
+        self.assertEqual(len(overrides), 4 + 2 * Shape().aggs)
+        self.assertTrue(all(0 < seed < 2**32 for seed in seeds))
+
+
+if __name__ == "__main__":
+    unittest.main()
