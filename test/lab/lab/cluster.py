@@ -103,8 +103,16 @@ class Cluster:
                     with open(self._path(f"{name}.log"), encoding="utf-8", errors="replace") as file:
                         raise RuntimeError(f"{name} ended with {process.returncode}:\n{file.read()[-1500:]}")
             if time.monotonic() > deadline:
-                raise RuntimeError(f"{what} did not come in {seconds} s; logs are in {self._folder}")
+                raise RuntimeError(f"{what} did not come in {seconds} s\n" + self._last_words())
             time.sleep(0.05)
+
+    def _last_words(self):
+        """The end of every log."""
+        out = []
+        for name, _ in self._processes:
+            with open(self._path(f"{name}.log"), encoding="utf-8", errors="replace") as file:
+                out.append(f"--- {name}\n{file.read()[-1500:]}")
+        return "\n".join(out)
 
     def stop(self):
         self._stop.set()
