@@ -22,7 +22,8 @@ COPY cmd cmd
 COPY crds crds
 RUN cmake --preset release --log-level=WARNING && \
     cmake --build build/release -j ${JOBS} \
-      --target yardmaster-extender yardmaster-operator yardmaster-agent kubectl-yardmaster
+      --target yardmaster-extender yardmaster-operator yardmaster-agent kubectl-yardmaster \
+      yardmaster-verbs yardmaster-socket
 RUN cmake --install build/release --prefix /out --strip && \
     # The packages of the shared libraries that the programs load, and nothing else.
     ldd /out/bin/* | awk '$3 ~ /^\// {print $3}' | sort -u | xargs -n 1 readlink -f | \
@@ -44,6 +45,11 @@ RUN export DEBIAN_FRONTEND=noninteractive && \
     xargs apt-get install --quiet --yes --no-install-recommends ca-certificates < /tmp/packages && \
     rm -rf /var/lib/apt/lists/* /tmp/packages
 COPY --from=build /out/bin/ /usr/local/bin/
+# The libraries that training pods load, and the names by which older NCCL finds the first.
+COPY --from=build /out/lib/yardmaster/ /usr/local/lib/yardmaster/
+RUN mkdir /usr/local/lib/yardmaster/verbs && \
+    ln -s ../libyardmaster-verbs.so /usr/local/lib/yardmaster/verbs/libibverbs.so && \
+    ln -s ../libyardmaster-verbs.so /usr/local/lib/yardmaster/verbs/libibverbs.so.1
 COPY --from=build /src/crds/ /usr/local/share/yardmaster/crds/
 # The agent's pod asks for root, to write below the host's /run; nobody else needs it.
 USER 65532:65532

@@ -6,13 +6,11 @@
 #include "pkg/base/clock.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
+#include "pkg/fabric/traffic_class.h"
 
 namespace yardmaster::agent {
 
 namespace {
-
-constexpr int kClassStep = 32;  // the three precedence bits of the byte
-constexpr int kHighestClass = 255;
 
 // Default behaviour, with what is known of the pod's place kept.
 EffectivePlan Default(EffectivePlan plan, rpc::PlanState state, std::string problem) {
@@ -36,7 +34,7 @@ absl::Status ReadPriority(const std::string& text, const fabric::NetworkLevels& 
     return absl::InvalidArgumentError(
         StrCat("expected a level from 0 to ", levels.count - 1, ", got \"", text, "\""));
   }
-  YM_ASSIGN_OR_RETURN(plan.traffic_class, TrafficClassOf(levels, *level));
+  YM_ASSIGN_OR_RETURN(plan.traffic_class, fabric::TrafficClassOf(levels, *level));
   plan.level = level;
   return absl::OkStatus();
 }
@@ -53,21 +51,6 @@ int EffectivePlan::peers() const {
   std::size_t count = 0;
   for (const api::RailPaths& rail : paths.rails) count += rail.peers.size();
   return static_cast<int>(count);
-}
-
-absl::StatusOr<int> TrafficClassOf(const fabric::NetworkLevels& levels, int level) {
-  if (level < 0 || level >= levels.count) {
-    return absl::InvalidArgumentError(
-        StrCat("level ", level, " is not one of the fabric's 0 to ", levels.count - 1));
-  }
-  const auto at = levels.traffic_class_of_level.find(level);
-  const int traffic_class =
-      at == levels.traffic_class_of_level.end() ? kClassStep * level : at->second;
-  if (traffic_class < 0 || traffic_class > kHighestClass) {
-    return absl::InvalidArgumentError(
-        StrCat("traffic class ", traffic_class, " of level ", level, " does not fit into a byte"));
-  }
-  return traffic_class;
 }
 
 EffectivePlan Evaluate(const PodInput& pod, const std::optional<FabricView>& fabric,

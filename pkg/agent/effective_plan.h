@@ -45,10 +45,6 @@ struct EffectivePlan {
   int peers() const;
 };
 
-// The IP traffic class byte of a level: the fabric's table, or 32 * level when it has none. Errors:
-// InvalidArgument when the fabric has no such level or gives it no class.
-absl::StatusOr<int> TrafficClassOf(const fabric::NetworkLevels& levels, int level);
-
 // `fabric`: nothing while there is none; levels are then the usual eight and any generation holds.
 EffectivePlan Evaluate(const PodInput& pod, const std::optional<FabricView>& fabric,
                        std::int64_t now_ms);

@@ -82,22 +82,6 @@ TEST(Evaluate, AGangPodWithoutANetworkPlanIsAwaited) {
   EXPECT_TRUE(plan.problem.empty());
 }
 
-TEST(TrafficClassOf, TheFabricsTableRules) {
-  fabric::NetworkLevels levels;
-  EXPECT_EQ(*TrafficClassOf(levels, 0), 0);
-  EXPECT_EQ(*TrafficClassOf(levels, 7), 224);
-  EXPECT_FALSE(TrafficClassOf(levels, 8).ok());
-  EXPECT_FALSE(TrafficClassOf(levels, -1).ok());
-
-  levels.count = 12;  // level 8 would be class 256
-  EXPECT_FALSE(TrafficClassOf(levels, 8).ok());
-
-  levels.traffic_class_of_level = {{0, 0}, {1, 104}};
-  EXPECT_EQ(*TrafficClassOf(levels, 1), 104);
-  EXPECT_EQ(*TrafficClassOf(levels, 2), 64) << "a level that the table leaves out has the default";
-  EXPECT_THAT(MessageOf(TrafficClassOf(levels, 9).status()), HasSubstr("level 9"));
-}
-
 TEST(PlanFile, SaysWhatIsInForce) {
   const PodInput pod = ExamplePod("u", kLater);
   const auto file =

@@ -21,8 +21,13 @@ ordered_json Rails(const api::PathPlan& paths) {
                        {"address", peer.address},
                        {"plane", peer.plane},
                        {"sourcePorts", peer.source_ports}});
+      if (!peer.alternate_ports.empty()) peers.back()["alternatePorts"] = peer.alternate_ports;
     }
-    rails.push_back({{"rail", rail.rail}, {"peers", std::move(peers)}});
+    ordered_json entry = {{"rail", rail.rail}};
+    if (!rail.address.empty()) entry["address"] = rail.address;
+    if (!rail.device.empty()) entry["device"] = rail.device;
+    entry["peers"] = std::move(peers);
+    rails.push_back(std::move(entry));
   }
   return rails;
 }

@@ -57,6 +57,24 @@ TEST(PathPlanTest, ReadsBackAsItWasWritten) {
   EXPECT_EQ(*again, plan);
 }
 
+TEST(PathPlanTest, WhatShimsNeedReadsBackAndIsLeftOutWhereItIsNotTold) {
+  PathPlan plan = LargePlan(1);
+  EXPECT_EQ(EncodePathPlan(plan)->find("trafficClass"), std::string::npos);
+  EXPECT_EQ(EncodePathPlan(plan)->find("device"), std::string::npos);
+  plan.traffic_class = 104;
+  plan.rails[0].address = "10.0.0.1";
+  plan.rails[0].device = "mlx5_0/1";
+  const auto again = DecodePathPlan(*EncodePathPlan(plan));
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(*again, plan);
+}
+
+TEST(PathPlanTest, PlansOfEarlierOperatorsAreReadAndUnknownRulesRefused) {
+  EXPECT_TRUE(DecodePathPlan(R"({"version":1,"rails":[{"rail":0,"peers":[]}]})").ok());
+  const auto plan = DecodePathPlan(R"({"version":1,"ordinals":"modulo","rails":[]})");
+  EXPECT_EQ(MessageOf(plan.status()).rfind("ordinals: \"modulo\" is not a known rule", 0), 0u);
+}
+
 TEST(PathPlanTest, APodOfALargeJobStaysBelowTheLimit) {
   auto text = EncodePathPlan(LargePlan(8));
   ASSERT_TRUE(text.ok());

@@ -49,6 +49,11 @@ inline constexpr char kParallelismAnnotation[] = "yardmaster.dev/parallelism";  
 inline constexpr char kSlotAnnotation[] = "yardmaster.dev/slot";                // by the extender
 inline constexpr char kPriorityAnnotation[] = "yardmaster.dev/network-priority";  // by the operator
 inline constexpr char kPathPlanAnnotation[] = "yardmaster.dev/path-plan";         // by the operator
+// NCCL's configuration in its own VAR=VALUE lines, for a downward-API volume; by the operator.
+inline constexpr char kNcclConfAnnotation[] = "yardmaster.dev/nccl-conf";
+// Variables of the pod's containers that our files would set and that stay as they are, comma
+// separated; by the operator.
+inline constexpr char kKeptEnvironmentAnnotation[] = "yardmaster.dev/kept-environment";
 
 inline constexpr char kProfileAnnotation[] = "yardmaster.dev/profile";  // by the agent
 

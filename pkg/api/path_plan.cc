@@ -12,9 +12,13 @@ namespace {
 
 using nlohmann::ordered_json;
 
+constexpr char kOrdinalRule[] = "least-used";
+
 RailPaths ReadRail(FieldReader& in) {
   RailPaths rail;
   rail.rail = in.Int("rail", 0, 0, 1023);
+  rail.address = in.String("address");
+  rail.device = in.String("device");
   for (FieldReader& entry : in.Objects("peers")) {
     PeerPaths peer;
     peer.rank = entry.Int("rank", 0, 0, 1'000'000);
@@ -50,12 +54,18 @@ absl::StatusOr<std::string> EncodePathPlan(const PathPlan& plan) {
                        {"sourcePorts", peer.source_ports}});
       if (!peer.alternate_ports.empty()) peers.back()["alternatePorts"] = peer.alternate_ports;
     }
-    rails.push_back({{"rail", rail.rail}, {"peers", std::move(peers)}});
+    ordered_json entry = {{"rail", rail.rail}};
+    if (!rail.address.empty()) entry["address"] = rail.address;
+    if (!rail.device.empty()) entry["device"] = rail.device;
+    entry["peers"] = std::move(peers);
+    rails.push_back(std::move(entry));
   }
-  const ordered_json out = {{"version", 1},
-                            {"fabricGeneration", plan.fabric_generation},
-                            {"expires", FormatTime(plan.expires_ms)},
-                            {"rails", std::move(rails)}};
+  ordered_json out = {{"version", 1},
+                      {"fabricGeneration", plan.fabric_generation},
+                      {"expires", FormatTime(plan.expires_ms)}};
+  if (plan.traffic_class.has_value()) out["trafficClass"] = *plan.traffic_class;
+  out["ordinals"] = kOrdinalRule;
+  out["rails"] = std::move(rails);
   std::string text = out.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
   if (text.size() > kMaxAnnotationBytes) {
     return absl::ResourceExhaustedError(StrCat("path plan of ", text.size(),
@@ -72,6 +82,11 @@ absl::StatusOr<PathPlan> DecodePathPlan(std::string_view text) {
   PathPlan plan;
   plan.fabric_generation = in.Int64("fabricGeneration", 0, 0, INT64_MAX);
   plan.expires_ms = in.TimeMs("expires");
+  if (in.has("trafficClass")) plan.traffic_class = in.Int("trafficClass", 0, 0, 255);
+  if (const std::string rule = in.String("ordinals", kOrdinalRule); rule != kOrdinalRule) {
+    errors.Add("ordinals", StrCat("\"", rule, "\" is not a known rule"),
+               "run equal versions of all parts");
+  }
   for (FieldReader& rail : in.Objects("rails")) plan.rails.push_back(ReadRail(rail));
   if (!errors.empty()) return errors.status();
   return plan;

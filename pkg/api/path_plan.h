@@ -1,12 +1,21 @@
 // The annotation yardmaster.dev/path-plan: which UDP source ports take a pod's connections along
-// the planned paths. Written by the operator, read by the agent.
+// the planned paths. Written by the operator, read by the agent and by the shims in the container.
 //
-//   {"version":1,"fabricGeneration":7,"expires":"2026-01-02T03:04:05Z","rails":[
-//     {"rail":0,"peers":[{"rank":1,"host":"n2","address":"10.0.0.9","plane":0,
-//                         "sourcePorts":[49321],"alternatePorts":[50012]}]}]}
+//   {"version":1,"fabricGeneration":7,"expires":"2026-01-02T03:04:05Z","trafficClass":192,
+//    "ordinals":"least-used","rails":[
+//     {"rail":0,"address":"10.0.0.1","peers":[
+//       {"rank":1,"host":"n2","address":"10.0.0.9","plane":0,"sourcePorts":[49321],
+//        "alternatePorts":[50012]}]}]}
 //
-// An alternate port avoids every link between switches that its source port takes: for whoever
-// notices that a path is broken before a new plan is here. 0: there is none; left out: none at all.
+// An alternate port avoids every link between switches that its source port takes. A connection
+// that failed may use it before a new plan arrives. 0: there is none; left out: none at all.
+//
+// `ordinals` names the rule by which the n-th connection to a peer finds its port (docs/wire.md).
+// "least-used" is the only rule and the default. A reader that does not know the rule ignores the
+// plan.
+//
+// Versions: a field is added without a new version when a reader that ignores it still does the
+// right thing. Any other change raises `version`, and readers refuse a version they do not know.
 //
 // A plan holds only while the fabric's generation is the one it names and before it expires; later
 // it means nothing and NCCL's own ports are used. A pod talks to a few peers per rail (ring and
@@ -17,6 +26,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,6 +48,8 @@ struct PeerPaths {
 struct RailPaths {
   int rail = 0;
   std::vector<PeerPaths> peers;
+  std::string address = {};  // of the pod's own NIC on this rail; empty: not told
+  std::string device = {};   // its RDMA device, "mlx5_0" or "mlx5_0/1"; empty: not told
   bool operator==(const RailPaths&) const = default;
 };
 
@@ -45,12 +57,13 @@ struct PathPlan {
   std::int64_t fabric_generation = 0;
   std::int64_t expires_ms = 0;  // whole seconds
   std::vector<RailPaths> rails;
+  std::optional<int> traffic_class = {};  // IP traffic class byte of the pod's level
   bool operator==(const PathPlan&) const = default;
 };
 
 // Errors: ResourceExhausted when it would exceed 64 KiB.
 absl::StatusOr<std::string> EncodePathPlan(const PathPlan& plan);
-// Errors: InvalidArgument; another version than 1 is one.
+// Errors: InvalidArgument; another version than 1 or an unknown ordinal rule is one.
 absl::StatusOr<PathPlan> DecodePathPlan(std::string_view text);
 
 }  // namespace yardmaster::api

@@ -6,6 +6,7 @@
 #include "pkg/api/names.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
+#include "pkg/fabric/traffic_class.h"
 
 namespace yardmaster::op {
 
@@ -24,6 +25,7 @@ void AddPath(const plan::PathAssignment& path, const plan::Snapshot& snapshot,
   api::RailPaths& rail =
       FindOrAdd(plan.rails, api::RailPaths{path.from.rail, {}},
                 [&](const api::RailPaths& r) { return r.rail == path.from.rail; });
+  rail.address = snapshot.network->nic_address(path.from.host, path.from.rail).ToString();
   const int plane = snapshot.network->plane_of(path.from);
   api::PeerPaths fresh;
   fresh.rank = path.to_rank;
@@ -100,16 +102,26 @@ absl::StatusOr<PodChange> AnnotationsToWrite(const GangNetwork& network, int ran
   const auto has_level = present.find(api::kPriorityAnnotation);
   const bool same_level = has_level != present.end() && has_level->second == level;
   if (!same_level) change.annotations[api::kPriorityAnnotation] = level;
-  const api::PathPlan& wanted = network.paths_of_rank[static_cast<std::size_t>(rank)];
+  api::PathPlan wanted = network.paths_of_rank[static_cast<std::size_t>(rank)];
+  if (auto of_level = fabric::TrafficClassOf(options.levels, network.status.level); of_level.ok()) {
+    wanted.traffic_class = *of_level;
+    std::string conf = StrCat("NCCL_IB_TC=", *of_level, "\n");
+    const auto has_conf = present.find(api::kNcclConfAnnotation);
+    if (has_conf == present.end() || has_conf->second != conf) {
+      change.annotations[api::kNcclConfAnnotation] = std::move(conf);
+    }
+  }
   const auto has_paths = present.find(api::kPathPlanAnnotation);
   if (has_paths == present.end()) {
     if (wanted.rails.empty()) return change;
   } else if (const auto standing = api::DecodePathPlan(has_paths->second); standing.ok()) {
     change.expires_ms = standing->expires_ms;
-    const bool same =
-        standing->rails == wanted.rails && standing->fabric_generation == wanted.fabric_generation;
+    const bool same = standing->rails == wanted.rails &&
+                      standing->traffic_class == wanted.traffic_class &&
+                      standing->fabric_generation == wanted.fabric_generation;
     if (same && standing->expires_ms - options.now_ms > options.life_ms / 2) return change;
-    change.renewal = same && same_level && standing->expires_ms > options.now_ms;
+    change.renewal =
+        same && same_level && change.annotations.empty() && standing->expires_ms > options.now_ms;
   }
   YM_ASSIGN_OR_RETURN(change.annotations[api::kPathPlanAnnotation], api::EncodePathPlan(wanted));
   return change;

@@ -33,6 +33,7 @@ struct NetworkOptions {
   std::int64_t fabric_generation = 0;
   std::int64_t now_ms = 0;
   std::int64_t life_ms = 24LL * 3600 * 1000;  // of a path plan; agents then fall back to defaults
+  fabric::NetworkLevels levels = {};          // which traffic class a level has
 };
 
 // For every placed job of the plan that has network numbers. The source of the numbers is the

@@ -52,6 +52,7 @@ TEST(NetworkAnnotationsTest, EveryWorkerGetsItsLevelAndItsOwnConnectionsInOrder)
   const api::PathPlan& paths = networks[0].paths_of_rank[0];
   ASSERT_EQ(paths.rails.size(), 2u);
   EXPECT_EQ(paths.rails[0].rail, 2);
+  EXPECT_EQ(paths.rails[0].address, snapshot.network->nic_address(HostId(0), 2).ToString());
   ASSERT_EQ(paths.rails[1].peers.size(), 2u);
   EXPECT_EQ(paths.rails[1].peers[0].plane, 0);
   EXPECT_EQ(paths.rails[1].peers[0].source_ports, std::vector<std::uint16_t>{50000});
@@ -60,7 +61,10 @@ TEST(NetworkAnnotationsTest, EveryWorkerGetsItsLevelAndItsOwnConnectionsInOrder)
 
   const auto first = AnnotationsToWrite(networks[0], 0, {}, options).value().annotations;
   EXPECT_EQ(first.at(api::kPriorityAnnotation), "6");
-  EXPECT_EQ(api::DecodePathPlan(first.at(api::kPathPlanAnnotation)).value(), paths);
+  EXPECT_EQ(first.at(api::kNcclConfAnnotation), "NCCL_IB_TC=192\n");
+  api::PathPlan written = paths;
+  written.traffic_class = 192;
+  EXPECT_EQ(api::DecodePathPlan(first.at(api::kPathPlanAnnotation)).value(), written);
   const auto second = AnnotationsToWrite(networks[0], 1, {}, options).value().annotations;
   EXPECT_EQ(second.count(api::kPathPlanAnnotation), 0u);
 }
@@ -97,7 +101,21 @@ TEST(NetworkAnnotationsTest, AnotherFabricGenerationOrAnotherLevelIsWritten) {
   plan.jobs[0].network->level = 2;
   const auto again =
       AnnotationsToWrite(NetworksOf(plan, snapshot, options)[0], 0, written, options).value();
+  EXPECT_EQ(again.annotations.size(), 3u);
+  EXPECT_EQ(again.annotations.at(api::kNcclConfAnnotation), "NCCL_IB_TC=64\n");
+  EXPECT_FALSE(again.renewal);
+}
+
+TEST(NetworkAnnotationsTest, ALevelThatTheFabricGivesAnotherClassIsWrittenAgain) {
+  const plan::Snapshot snapshot = MakeSnapshot();
+  NetworkOptions options{7, 1'000'000, 10'000'000};
+  const GangNetwork network = NetworksOf(MakePlanOfTwo(), snapshot, options)[0];
+  const auto written = AnnotationsToWrite(network, 0, {}, options).value().annotations;
+  options.levels.traffic_class_of_level[6] = 104;
+  const auto again = AnnotationsToWrite(network, 0, written, options).value();
   EXPECT_EQ(again.annotations.size(), 2u);
+  EXPECT_EQ(api::DecodePathPlan(again.annotations.at(api::kPathPlanAnnotation))->traffic_class,
+            104);
   EXPECT_FALSE(again.renewal);
 }
 

@@ -366,7 +366,8 @@ RoundReport NetworkController::Round() {
     Forget();
   }
   WriteFabrics(world, snapshot, input, report);
-  const NetworkOptions options{fabric_generation_, clock_.WallMs(), options_.path_plan_life_ms};
+  NetworkOptions options{fabric_generation_, clock_.WallMs(), options_.path_plan_life_ms};
+  if (snapshot.network != nullptr) options.levels = snapshot.network->spec().levels;
   std::vector<PodWrite> writes;
   for (const GangNetwork& network : input.networks) {
     const workload::JobKey& key = snapshot.jobs[static_cast<std::size_t>(network.job)].job.key;

@@ -6,6 +6,7 @@
 
 #include "pkg/api/names.h"
 #include "pkg/base/strings.h"
+#include "pkg/operator/pod_network.h"
 
 namespace yardmaster::op {
 
@@ -100,6 +101,7 @@ json BuildPod(const json& training_job, const WorkerShape& shape, int rank) {
     containers[0]["resources"]["limits"][api::kGpuResource] = StrCat(shape.gpus_per_worker);
   }
   for (json& container : containers) AddEnvironment(container, job, job_namespace, shape, rank);
+  AddNetworkEnvironment(pod);
   return pod;
 }
 

@@ -5,6 +5,7 @@
 // environment that launchers expect:
 //   MASTER_ADDR, MASTER_PORT, RANK, WORLD_SIZE      one process per worker, or a launcher of its
 //   own PET_NNODES, PET_NPROC_PER_NODE, PET_NODE_RANK, PET_MASTER_ADDR, PET_MASTER_PORT torchrun
+// and the files of its network plan (pod_network.h).
 // Its grace period is the job's checkpoint.graceSeconds: whoever ends it, it has SIGTERM and that
 // time to write a checkpoint. What the template sets itself is kept. Labels and annotations of the
 // template are carried over.

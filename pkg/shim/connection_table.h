@@ -1,0 +1,63 @@
+// Which connection has which number. A queue pair keeps its number from its first way to RTR until
+// it is destroyed, so that one that is reset and connected again takes the same place in the plan.
+//
+// Fixed memory, no lock, no allocation. Numbers are counted for each (local address, remote address,
+// role), where the role keeps connections that carry data apart from those that only receive.
+// Thread safety: any number of threads; calls for one queue pair come from one thread at a time, as
+// verbs have it. A table that is full says so, and its caller passes through.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "pkg/shim/plan.h"
+
+namespace yardmaster::shim {
+
+enum class Role : std::uint8_t { kSends, kReceives };
+
+struct Connection {
+  std::atomic<const void*> key = nullptr;
+  std::uint32_t number = 0;  // qp_num: a queue pair made at a destroyed one's place has another
+  std::uint16_t peer = 0;
+  std::uint8_t ordinal = 0;
+  Role role = Role::kSends;
+  bool was_reset = false;     // since it was last connected
+  bool on_alternate = false;  // uses the alternate port
+  std::uint32_t plan = 0;     // generation of the plan it was last connected by
+  std::uint16_t port = 0;     // planned for it
+  std::int16_t plane = 0;
+};
+
+class ConnectionTable {
+ public:
+  static constexpr int kConnections = 16384;
+  static constexpr int kTablePeers = 2048;
+
+  constexpr ConnectionTable() = default;
+  ConnectionTable(const ConnectionTable&) = delete;
+  ConnectionTable& operator=(const ConnectionTable&) = delete;
+
+  // The connection of a queue pair; nullptr: it has none.
+  Connection* Find(const void* queue_pair, std::uint32_t number);
+  // Gives it the number, below `count`, with the fewest connections. nullptr: the table is full.
+  Connection* Add(const void* queue_pair, std::uint32_t number, const Endpoint& endpoint, Role role,
+                  int count);
+  void Remove(const void* queue_pair);
+
+ private:
+  struct Peer {
+    std::atomic<int> state = 0;  // 0 free, 1 being filled, 2 filled for ever
+    Address local;
+    Address remote;
+    std::atomic<std::uint16_t> live[2][kMaxOrdinals] = {};
+  };
+
+  int PeerOf(const Endpoint& endpoint);
+  void Release(Connection& connection);
+
+  Connection connections_[kConnections] = {};
+  Peer peers_[kTablePeers] = {};
+};
+
+}  // namespace yardmaster::shim

@@ -1,0 +1,50 @@
+// What a shim did, for the agent: one line of JSON for each connection, appended to a file of this
+// process in the folder YARDMASTER_SHIM_STATUS. pkg/agent/shim_report.h reads it.
+//
+//   {"event":"connected","pid":7,"device":"mlx5_0","port":1,"qp":291,"peer":"10.0.0.9",
+//    "ordinal":0,"planned":49321,"actual":49321,"class":192,"plane":0,"how":"label","why":""}
+//
+// A line is one write(2) to a file opened with O_APPEND, so lines of threads and forked children do
+// not mix. A file ends at kMaxBytes; what does not fit is counted in a last line. Nothing here fails
+// visibly: without a folder, or on a full disk, lines are dropped.
+// Thread safety: Write from any thread, Open before.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "pkg/shim/plan.h"
+
+namespace yardmaster::shim {
+
+struct Event {
+  const char* event = "";
+  const char* device = "";
+  int device_port = 0;
+  std::uint32_t queue_pair = 0;
+  Address peer;
+  int ordinal = -1;
+  int planned = 0;         // UDP or TCP source port; 0: none
+  int actual = 0;          // 0: not known
+  int traffic_class = -1;  // that the connection has
+  int plane = -1;
+  const char* how = "";  // label, udp-sport, bind
+  const char* why = "";  // for what was not done
+};
+
+class Report {
+ public:
+  static constexpr std::size_t kMaxBytes = 1024 * 1024;
+
+  constexpr Report() = default;
+  // `name`: the first part of the file's name.
+  void Open(const char* folder, const char* name);
+  void Write(const Event& event);
+
+ private:
+  int fd_ = -1;
+  std::atomic<std::size_t> bytes_ = 0;
+};
+
+}  // namespace yardmaster::shim

@@ -1,0 +1,27 @@
+// A verbs library for tests without NICs: two RoCE devices, mlx5_0 and mlx5_1, whose queue pairs
+// remember what they were told. It is loaded as the real one is, by its path, and exports the same
+// symbol versions up to 1.12.
+//
+// The environment changes it: STANDIN_REFUSE_LABELS=1 refuses queue pairs with a flow label,
+// STANDIN_GID_TYPE=1 makes all GIDs RoCEv1, STANDIN_DRIVER=<path> is loaded with the device list, as
+// drivers are.
+//
+// Addresses: GID 3 of port 1 of device i is 10.0.0.(1 + i).
+// Thread safety: calls for one queue pair come from one thread at a time, as verbs have it.
+#pragma once
+
+#include <cstdint>
+#include <infiniband/verbs.h>
+
+namespace yardmaster::shim {
+
+// A queue pair of the stand-in. Tests may look behind the ibv_qp that they were given.
+struct StandinQp {
+  ibv_qp qp;         // the first member: a pointer to it is a pointer to this
+  ibv_qp_attr last;  // of the last successful ibv_modify_qp to RTR
+  int modifications;
+  int refused;
+  std::uint32_t max_recv_wr;
+};
+
+}  // namespace yardmaster::shim

@@ -1,0 +1,34 @@
+// libibverbs behind the shim: every function that it exports, as exported by us.
+//
+// A required function is one jump through a slot, so arguments and results pass untouched whatever
+// they are. An optional function is an indirect function: whoever looks it up with dlvsym gets null
+// when the real library does not have it, exactly as from the real library. A program that is linked
+// with the name is bound before any library can be opened; it gets the jump.
+//
+// Programs call ibv_post_send, ibv_poll_cq and their like through the device's own table of functions,
+// which the real library fills: the data path never comes here.
+//
+// Thread safety: BindVerbs is called once, from the library's constructor.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <infiniband/verbs.h>
+
+namespace yardmaster::shim {
+
+// What the shim itself calls of the real library; null where it has none.
+struct RealVerbs {
+  int (*modify_qp)(ibv_qp*, ibv_qp_attr*, int) = nullptr;
+  int (*query_qp)(ibv_qp*, ibv_qp_attr*, int, ibv_qp_init_attr*) = nullptr;
+  int (*destroy_qp)(ibv_qp*) = nullptr;
+  int (*query_gid)(ibv_context*, std::uint8_t, int, ibv_gid*) = nullptr;
+  int (*query_gid_ex)(ibv_context*, std::uint32_t, std::uint32_t, ibv_gid_entry*, std::uint32_t,
+                      std::size_t) = nullptr;
+  ibv_device** (*get_device_list)(int*) = nullptr;
+};
+
+// Fills the slots from the library behind `handle`; null: every function answers that there is none.
+void BindVerbs(void* handle, RealVerbs* real);
+
+}  // namespace yardmaster::shim
