@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "pkg/http/certificate_names.h"
+#include "pkg/tls/certificate_names.h"
 
 namespace yardmaster::http {
 
@@ -40,7 +40,7 @@ struct Request {
   // Address and port of the other end: "10.0.0.7:40312", "[fd00::7]:40312".
   std::string remote;
   // Names in the client certificate that the handshake verified; null when it gave none.
-  std::shared_ptr<const CertificateNames> peer_identity;
+  std::shared_ptr<const tls::CertificateNames> peer_identity;
 
   // The target before and after its first '?'.
   std::string_view path() const;

@@ -164,7 +164,7 @@ class PlainTransport final : public SocketTransport {
     SendFin();
     Later(std::move(callback));
   }
-  std::shared_ptr<const CertificateNames> peer_identity() const override { return nullptr; }
+  std::shared_ptr<const tls::CertificateNames> peer_identity() const override { return nullptr; }
 };
 
 // Every step of the session may leave output, which is sent before the step's outcome is told.
@@ -231,7 +231,7 @@ class TlsTransport final : public SocketTransport {
     });
   }
 
-  std::shared_ptr<const CertificateNames> peer_identity() const override { return identity_; }
+  std::shared_ptr<const tls::CertificateNames> peer_identity() const override { return identity_; }
 
  private:
   void Flush(std::function<void(bool)> then) {
@@ -253,7 +253,7 @@ class TlsTransport final : public SocketTransport {
   }
 
   const std::unique_ptr<TlsSession> session_;
-  std::shared_ptr<const CertificateNames> identity_;
+  std::shared_ptr<const tls::CertificateNames> identity_;
   std::string sent_;
   bool sending_ = false;
   std::array<char, kCipherBytes> cipher_;

@@ -11,7 +11,7 @@
 
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
-#include "pkg/http/x509.h"
+#include "pkg/tls/x509.h"
 
 namespace yardmaster::http {
 namespace {
@@ -40,7 +40,7 @@ absl::Status Configure(SSL_CTX* context) {
   SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
   SSL_CTX_set_alpn_select_cb(context, SelectHttp11, nullptr);
   if (SSL_CTX_set_cipher_list(context, kTls12Ciphers) != 1) {
-    return absl::InternalError("OpenSSL has no forward-secret cipher: " + TakeOpenSslErrors());
+    return absl::InternalError("OpenSSL has no forward-secret cipher: " + tls::TakeOpenSslErrors());
   }
   return absl::OkStatus();
 }
@@ -57,9 +57,9 @@ absl::Status CheckValidNow(const X509* certificate) {
 }
 
 absl::Status UseCertificate(SSL_CTX* context, const TlsSettings& settings) {
-  YM_ASSIGN_OR_RETURN(std::vector<X509Ptr> chain,
-                      ReadCertificates(settings.certificate_pem, "certificate_pem"));
-  YM_ASSIGN_OR_RETURN(KeyPtr key, ReadPrivateKey(settings.key_pem, "key_pem"));
+  YM_ASSIGN_OR_RETURN(std::vector<tls::X509Ptr> chain,
+                      tls::ReadCertificates(settings.certificate_pem, "certificate_pem"));
+  YM_ASSIGN_OR_RETURN(tls::KeyPtr key, tls::ReadPrivateKey(settings.key_pem, "key_pem"));
   YM_RETURN_IF_ERROR(CheckValidNow(chain[0].get()));
   if (X509_check_private_key(chain[0].get(), key.get()) != 1) {
     ERR_clear_error();
@@ -72,7 +72,7 @@ absl::Status UseCertificate(SSL_CTX* context, const TlsSettings& settings) {
     ok = SSL_CTX_add1_chain_cert(context, chain[i].get()) == 1;
   }
   if (!ok) {
-    return FieldError("certificate_pem", "OpenSSL refuses it (" + TakeOpenSslErrors() + ")",
+    return FieldError("certificate_pem", "OpenSSL refuses it (" + tls::TakeOpenSslErrors() + ")",
                       "use a P-256 key or RSA with 2048 bits or more");
   }
   return absl::OkStatus();
@@ -80,12 +80,12 @@ absl::Status UseCertificate(SSL_CTX* context, const TlsSettings& settings) {
 
 absl::Status UseClientCa(SSL_CTX* context, const TlsSettings& settings) {
   if (settings.client_certificates == ClientCertificates::kNone) return absl::OkStatus();
-  YM_ASSIGN_OR_RETURN(std::vector<X509Ptr> authorities,
-                      ReadCertificates(settings.client_ca_pem, "client_ca_pem"));
-  for (const X509Ptr& authority : authorities) {
+  YM_ASSIGN_OR_RETURN(std::vector<tls::X509Ptr> authorities,
+                      tls::ReadCertificates(settings.client_ca_pem, "client_ca_pem"));
+  for (const tls::X509Ptr& authority : authorities) {
     if (X509_STORE_add_cert(SSL_CTX_get_cert_store(context), authority.get()) != 1 ||
         SSL_CTX_add_client_CA(context, authority.get()) != 1) {
-      return FieldError("client_ca_pem", "OpenSSL refuses it (" + TakeOpenSslErrors() + ")",
+      return FieldError("client_ca_pem", "OpenSSL refuses it (" + tls::TakeOpenSslErrors() + ")",
                         "give CA certificates in PEM form");
     }
   }
@@ -103,7 +103,7 @@ absl::StatusOr<std::shared_ptr<const TlsContext>> TlsContext::Make(const TlsSett
   ERR_clear_error();
   SSL_CTX* raw = SSL_CTX_new(TLS_server_method());
   if (raw == nullptr) {
-    return absl::InternalError("no TLS context: " + TakeOpenSslErrors());
+    return absl::InternalError("no TLS context: " + tls::TakeOpenSslErrors());
   }
   std::shared_ptr<const TlsContext> context(new TlsContext(raw));
   YM_RETURN_IF_ERROR(Configure(raw));
@@ -196,10 +196,10 @@ void TlsSession::CloseNotify() {
   ERR_clear_error();
 }
 
-std::shared_ptr<const CertificateNames> TlsSession::PeerIdentity() const {
-  const X509Ptr certificate(SSL_get1_peer_certificate(session_));
+std::shared_ptr<const tls::CertificateNames> TlsSession::PeerIdentity() const {
+  const tls::X509Ptr certificate(SSL_get1_peer_certificate(session_));
   if (certificate == nullptr || SSL_get_verify_result(session_) != X509_V_OK) return nullptr;
-  return std::make_shared<const CertificateNames>(NamesOf(certificate.get()));
+  return std::make_shared<const tls::CertificateNames>(tls::NamesOf(certificate.get()));
 }
 
 }  // namespace yardmaster::http

@@ -15,8 +15,8 @@
 
 #include "absl/status/statusor.h"
 
-#include "pkg/http/certificate_names.h"
 #include "pkg/http/options.h"
+#include "pkg/tls/certificate_names.h"
 
 struct ssl_ctx_st;
 struct ssl_st;
@@ -67,7 +67,7 @@ class TlsSession {
   void CloseNotify();
 
   // Names of the verified client certificate; null when there is none.
-  std::shared_ptr<const CertificateNames> PeerIdentity() const;
+  std::shared_ptr<const tls::CertificateNames> PeerIdentity() const;
 
  private:
   friend class TlsContext;

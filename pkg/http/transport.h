@@ -16,7 +16,7 @@
 #include <string>
 #include <string_view>
 
-#include "pkg/http/certificate_names.h"
+#include "pkg/tls/certificate_names.h"
 
 namespace yardmaster::http {
 
@@ -54,7 +54,7 @@ class Transport {
   // "10.0.0.7:40312".
   virtual const std::string& remote() const = 0;
   // Names from the verified client certificate, null without one. Valid after Handshake.
-  virtual std::shared_ptr<const CertificateNames> peer_identity() const = 0;
+  virtual std::shared_ptr<const tls::CertificateNames> peer_identity() const = 0;
 };
 
 }  // namespace yardmaster::http

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "pkg/base/status.h"
-#include "pkg/http/x509.h"
+#include "pkg/tls/x509.h"
 
 namespace yardmaster::tls {
 namespace {
@@ -41,11 +41,10 @@ std::string CommonName(const X509_NAME* name) {
 }  // namespace
 
 absl::StatusOr<Certificate> ParseCertificate(std::string_view pem) {
-  YM_ASSIGN_OR_RETURN(const std::vector<http::X509Ptr> chain,
-                      http::ReadCertificates(pem, "certificate"));
+  YM_ASSIGN_OR_RETURN(const std::vector<X509Ptr> chain, ReadCertificates(pem, "certificate"));
   X509* first = chain[0].get();
   Certificate certificate;
-  certificate.names = http::NamesOf(first);
+  certificate.names = NamesOf(first);
   certificate.issuer_common_name = CommonName(X509_get_issuer_name(first));
   certificate.is_ca = X509_check_ca(first) == 1;
   YM_ASSIGN_OR_RETURN(certificate.not_before_ms, Milliseconds(X509_get0_notBefore(first)));
@@ -54,9 +53,9 @@ absl::StatusOr<Certificate> ParseCertificate(std::string_view pem) {
 }
 
 absl::Status CheckKeyMatches(std::string_view certificate_pem, std::string_view key_pem) {
-  YM_ASSIGN_OR_RETURN(const std::vector<http::X509Ptr> chain,
-                      http::ReadCertificates(certificate_pem, "certificate"));
-  YM_ASSIGN_OR_RETURN(const http::KeyPtr key, http::ReadPrivateKey(key_pem, "key"));
+  YM_ASSIGN_OR_RETURN(const std::vector<X509Ptr> chain,
+                      ReadCertificates(certificate_pem, "certificate"));
+  YM_ASSIGN_OR_RETURN(const KeyPtr key, ReadPrivateKey(key_pem, "key"));
   if (X509_check_private_key(chain[0].get(), key.get()) == 1) return absl::OkStatus();
   ERR_clear_error();
   return FieldError("key", "does not belong to the certificate",

@@ -8,12 +8,12 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-#include "pkg/http/certificate_names.h"
+#include "pkg/tls/certificate_names.h"
 
 namespace yardmaster::tls {
 
 struct Certificate {
-  http::CertificateNames names;
+  CertificateNames names;
   std::string issuer_common_name;
   bool is_ca = false;
   // Milliseconds since the Unix epoch.

@@ -48,7 +48,7 @@ class FakeTransport final : public Transport {
   void OnDeadline(std::function<void()> on_deadline) override { on_deadline_ = on_deadline; }
   void SetDeadline(std::int64_t after_ms) override { deadline_ms_ = now_ms_ + after_ms; }
   const std::string& remote() const override { return remote_; }
-  std::shared_ptr<const CertificateNames> peer_identity() const override { return nullptr; }
+  std::shared_ptr<const tls::CertificateNames> peer_identity() const override { return nullptr; }
 
  private:
   struct PendingRead {

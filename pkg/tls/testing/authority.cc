@@ -16,13 +16,10 @@
 
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
-#include "pkg/http/x509.h"
+#include "pkg/tls/x509.h"
 
 namespace yardmaster::tls {
 namespace {
-
-using http::KeyPtr;
-using http::X509Ptr;
 
 constexpr std::int64_t kSkewMs = 5 * 60 * 1000;
 constexpr std::int64_t kDayMs = 24LL * 60 * 60 * 1000;
@@ -38,7 +35,7 @@ template <typename T>
 using Owned = std::unique_ptr<T, Free>;
 
 absl::Status OpenSslFailure(std::string_view what) {
-  return absl::InternalError(StrCat(what, ": ", http::TakeOpenSslErrors()));
+  return absl::InternalError(StrCat(what, ": ", TakeOpenSslErrors()));
 }
 
 template <typename Write>
@@ -70,13 +67,13 @@ absl::Status SetSubject(X509* certificate, const std::string& common_name,
   for (const std::string& organization : organizations) {
     if (organization.empty() || !add(NID_organizationName, organization)) {
       return FieldError("organizations",
-                        "'" + organization + "' cannot be used (" + http::TakeOpenSslErrors() + ")",
+                        "'" + organization + "' cannot be used (" + TakeOpenSslErrors() + ")",
                         "use 1 to 64 bytes of UTF-8");
     }
   }
   if (common_name.empty() || !add(NID_commonName, common_name)) {
     return FieldError("common_name",
-                      "'" + common_name + "' cannot be used (" + http::TakeOpenSslErrors() + ")",
+                      "'" + common_name + "' cannot be used (" + TakeOpenSslErrors() + ")",
                       "use 1 to 64 bytes of UTF-8");
   }
   return absl::OkStatus();
@@ -222,8 +219,8 @@ absl::StatusOr<KeyPair> Issue(const KeyPair& authority, const CertificateRequest
     return FieldError("server, client", "are both false", "say what the certificate is for");
   }
   YM_ASSIGN_OR_RETURN(const std::vector<X509Ptr> issuers,
-                      http::ReadCertificates(authority.certificate_pem, "authority"));
-  YM_ASSIGN_OR_RETURN(const KeyPtr signer, http::ReadPrivateKey(authority.key_pem, "authority"));
+                      ReadCertificates(authority.certificate_pem, "authority"));
+  YM_ASSIGN_OR_RETURN(const KeyPtr signer, ReadPrivateKey(authority.key_pem, "authority"));
   X509* issuer = issuers[0].get();
   if (X509_check_private_key(issuer, signer.get()) != 1) {
     ERR_clear_error();

@@ -1,4 +1,4 @@
-// The OpenSSL pieces that the front and pkg/tls share, without OpenSSL in the header: owning
+// The X.509 pieces that servers and clients share, without OpenSSL in the header: owning
 // pointers, PEM in, names out. Thread safety: pure functions; a pointer has one owner.
 #pragma once
 
@@ -9,12 +9,12 @@
 
 #include "absl/status/statusor.h"
 
-#include "pkg/http/certificate_names.h"
+#include "pkg/tls/certificate_names.h"
 
 struct x509_st;
 struct evp_pkey_st;
 
-namespace yardmaster::http {
+namespace yardmaster::tls {
 
 struct X509Deleter {
   void operator()(x509_st* certificate) const;
@@ -38,4 +38,4 @@ CertificateNames NamesOf(const x509_st* certificate);
 // Empties this thread's OpenSSL error queue into one line.
 std::string TakeOpenSslErrors();
 
-}  // namespace yardmaster::http
+}  // namespace yardmaster::tls

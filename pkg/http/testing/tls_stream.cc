@@ -1,4 +1,4 @@
-#include "pkg/tls/testing/tls_stream.h"
+#include "pkg/http/testing/tls_stream.h"
 
 #include <array>
 #include <csignal>
@@ -8,10 +8,10 @@
 #include <openssl/x509.h>
 #include <vector>
 
-#include "pkg/http/x509.h"
 #include "pkg/tls/certificate.h"
+#include "pkg/tls/x509.h"
 
-namespace yardmaster::tls {
+namespace yardmaster::http {
 
 TlsStream::TlsStream(int port, const TlsStreamOptions& options) : socket_(port) {
   std::signal(SIGPIPE, SIG_IGN);  // OpenSSL writes without MSG_NOSIGNAL
@@ -21,15 +21,15 @@ TlsStream::TlsStream(int port, const TlsStreamOptions& options) : socket_(port) 
   SSL_CTX_set_min_proto_version(context_, TLS1_VERSION);
   SSL_CTX_set_max_proto_version(context_, options.max_version);
   if (!options.server_ca_pem.empty()) {
-    const auto authorities = http::ReadCertificates(options.server_ca_pem, "server CA");
-    for (const http::X509Ptr& authority : *authorities) {
+    const auto authorities = tls::ReadCertificates(options.server_ca_pem, "server CA");
+    for (const tls::X509Ptr& authority : *authorities) {
       X509_STORE_add_cert(SSL_CTX_get_cert_store(context_), authority.get());
     }
     SSL_CTX_set_verify(context_, SSL_VERIFY_PEER, nullptr);
   }
   if (!options.client.certificate_pem.empty()) {
-    const auto chain = http::ReadCertificates(options.client.certificate_pem, "client");
-    const auto key = http::ReadPrivateKey(options.client.key_pem, "client");
+    const auto chain = tls::ReadCertificates(options.client.certificate_pem, "client");
+    const auto key = tls::ReadPrivateKey(options.client.key_pem, "client");
     SSL_CTX_use_certificate(context_, (*chain)[0].get());
     SSL_CTX_use_PrivateKey(context_, key->get());
   }
@@ -57,8 +57,8 @@ std::string TlsStream::alpn() const {
 int TlsStream::version() const { return SSL_version(session_); }
 
 std::string TlsStream::server_common_name() const {
-  const http::X509Ptr certificate(SSL_get1_peer_certificate(session_));
-  return certificate == nullptr ? "" : http::NamesOf(certificate.get()).common_name;
+  const tls::X509Ptr certificate(SSL_get1_peer_certificate(session_));
+  return certificate == nullptr ? "" : tls::NamesOf(certificate.get()).common_name;
 }
 
 bool TlsStream::Send(std::string_view bytes) {
@@ -104,4 +104,4 @@ std::string ClientHello() {
   return hello;
 }
 
-}  // namespace yardmaster::tls
+}  // namespace yardmaster::http

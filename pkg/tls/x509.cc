@@ -1,4 +1,4 @@
-#include "pkg/http/x509.h"
+#include "pkg/tls/x509.h"
 
 #include <arpa/inet.h>
 #include <array>
@@ -14,7 +14,7 @@
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 
-namespace yardmaster::http {
+namespace yardmaster::tls {
 namespace {
 
 struct BioDeleter {
@@ -141,4 +141,4 @@ CertificateNames NamesOf(const x509_st* certificate) {
   return names;
 }
 
-}  // namespace yardmaster::http
+}  // namespace yardmaster::tls

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace yardmaster::http {
+namespace yardmaster::tls {
 
 struct CertificateNames {
   // Subject: CN (Kubernetes: the user) and every O (Kubernetes: the groups).
@@ -18,4 +18,4 @@ struct CertificateNames {
   bool operator==(const CertificateNames&) const = default;
 };
 
-}  // namespace yardmaster::http
+}  // namespace yardmaster::tls

@@ -12,16 +12,16 @@
 struct ssl_st;
 struct ssl_ctx_st;
 
-namespace yardmaster::tls {
+namespace yardmaster::http {
 
 struct TlsStreamOptions {
   std::string server_ca_pem = {};
-  KeyPair client = {};    // empty: no client certificate
-  int max_version = 0;    // 0 = the newest; else OpenSSL's number, such as TLS1_2_VERSION
-  std::string alpn = {};  // protocol list in wire form
+  tls::KeyPair client = {};  // empty: no client certificate
+  int max_version = 0;       // 0 = the newest; else OpenSSL's number, such as TLS1_2_VERSION
+  std::string alpn = {};     // protocol list in wire form
 };
 
-class TlsStream final : public http::ByteStream {
+class TlsStream final : public ByteStream {
  public:
   TlsStream(int port, const TlsStreamOptions& options);
   ~TlsStream() override;
@@ -43,7 +43,7 @@ class TlsStream final : public http::ByteStream {
   bool Renegotiate();
 
  private:
-  http::SocketStream socket_;
+  SocketStream socket_;
   ssl_ctx_st* context_ = nullptr;
   ssl_st* session_ = nullptr;
   bool connected_ = false;
@@ -52,4 +52,4 @@ class TlsStream final : public http::ByteStream {
 // The bytes of a real ClientHello.
 std::string ClientHello();
 
-}  // namespace yardmaster::tls
+}  // namespace yardmaster::http

@@ -16,19 +16,17 @@
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/http/server.h"
+#include "pkg/http/testing/tls_stream.h"
 #include "pkg/tls/testing/authority.h"
-#include "pkg/tls/testing/tls_stream.h"
 
-namespace yardmaster::tls {
+namespace yardmaster::http {
 namespace {
 
-using http::ClientCertificates;
-using http::RawClient;
-using http::Rejection;
-using http::Request;
-using http::Response;
-using http::SocketStream;
 using testing::HasSubstr;
+using tls::CertificateRequest;
+using tls::Issue;
+using tls::KeyPair;
+using tls::MakeAuthority;
 
 constexpr std::int64_t kDayMs = 24LL * 3600 * 1000;
 
@@ -42,16 +40,16 @@ bool Eventually(Condition condition) {
   return true;
 }
 
-void Echo(Request request, const http::Done& done) {
-  done(http::TextResponse(200, request.body.empty() ? request.target : request.body));
+void Echo(Request request, const Done& done) {
+  done(TextResponse(200, request.body.empty() ? request.target : request.body));
 }
 
 // "user|group,group|dns,dns" or "nobody".
-void WhoAmI(const Request& request, const http::Done& done) {
+void WhoAmI(const Request& request, const Done& done) {
   const auto& who = request.peer_identity;
-  if (who == nullptr) return done(http::TextResponse(200, "nobody"));
-  done(http::TextResponse(200, StrCat(who->common_name, "|", Join(who->organizations, ","), "|",
-                                      Join(who->dns_names, ","))));
+  if (who == nullptr) return done(TextResponse(200, "nobody"));
+  done(TextResponse(200, StrCat(who->common_name, "|", Join(who->organizations, ","), "|",
+                                Join(who->dns_names, ","))));
 }
 
 class HttpsServerTest : public testing::Test {
@@ -59,7 +57,7 @@ class HttpsServerTest : public testing::Test {
   static KeyPair Authority(const std::string& name) {
     return *MakeAuthority({.common_name = name, .now_ms = RealClock().WallMs()});
   }
-  static KeyPair Server(const KeyPair& authority, const std::string& name) {
+  static KeyPair ServerPair(const KeyPair& authority, const std::string& name) {
     return *Issue(authority, {.common_name = name,
                               .dns_names = {"localhost"},
                               .ip_addresses = {"127.0.0.1"},
@@ -75,16 +73,15 @@ class HttpsServerTest : public testing::Test {
                               .now_ms = RealClock().WallMs() - issued_days_ago * kDayMs,
                               .valid_days = 30});
   }
-  http::TlsSettings Settings(ClientCertificates mode = ClientCertificates::kNone) const {
+  TlsSettings Settings(ClientCertificates mode = ClientCertificates::kNone) const {
     return {.certificate_pem = server_.certificate_pem,
             .key_pem = server_.key_pem,
             .client_ca_pem = client_ca_.certificate_pem,
             .client_certificates = mode};
   }
-  void Start(const http::TlsSettings& settings, http::Handler handler = Echo,
-             http::ServerOptions options = {}) {
+  void Start(const TlsSettings& settings, Handler handler = Echo, ServerOptions options = {}) {
     options.bind_address = "127.0.0.1";
-    front_ = std::make_unique<http::Server>(std::move(options), std::move(handler));
+    front_ = std::make_unique<Server>(std::move(options), std::move(handler));
     ASSERT_TRUE(front_->SetTls(settings).ok());
     ASSERT_TRUE(front_->Start().ok());
   }
@@ -107,8 +104,8 @@ class HttpsServerTest : public testing::Test {
 
   const KeyPair server_ca_ = Authority("server-ca");
   const KeyPair client_ca_ = Authority("client-ca");
-  const KeyPair server_ = Server(server_ca_, "front-1");
-  std::unique_ptr<http::Server> front_;
+  const KeyPair server_ = ServerPair(server_ca_, "front-1");
+  std::unique_ptr<Server> front_;
 };
 
 TEST_F(HttpsServerTest, SpeaksTls12And13AndNothingOlder) {
@@ -137,7 +134,7 @@ TEST_F(HttpsServerTest, RequiredClientCertificatesLetOnlyTheRightOnesIn) {
     EXPECT_EQ(Ask(Client(other_ca, "intruder"), version), "refused");
     EXPECT_EQ(Ask(Client(client_ca_, "expired", 40), version), "refused");
     EXPECT_EQ(Ask(Client(client_ca_, "too-early", -5), version), "refused");
-    EXPECT_EQ(Ask(Server(client_ca_, "no-client-usage"), version), "refused");
+    EXPECT_EQ(Ask(ServerPair(client_ca_, "no-client-usage"), version), "refused");
   }
   EXPECT_TRUE(
       Eventually([this] { return front_->stats().rejections(Rejection::kHandshakeFailed) == 10; }));
@@ -156,8 +153,8 @@ TEST_F(HttpsServerTest, NewCertificatesServeTheNextConnectionAndBadOnesAreRefuse
   EXPECT_EQ(old_stream->server_common_name(), "front-1");
   RawClient old_client(std::move(old_stream));
 
-  const KeyPair next = Server(server_ca_, "front-2");
-  http::TlsSettings settings = Settings();
+  const KeyPair next = ServerPair(server_ca_, "front-2");
+  TlsSettings settings = Settings();
   settings.certificate_pem = next.certificate_pem;
   EXPECT_THAT(MessageOf(front_->SetTls(settings)), HasSubstr("key_pem: does not belong"));
   EXPECT_EQ(Connect()->server_common_name(), "front-1") << "the last good one stays";
@@ -168,9 +165,9 @@ TEST_F(HttpsServerTest, NewCertificatesServeTheNextConnectionAndBadOnesAreRefuse
 }
 
 TEST_F(HttpsServerTest, SettingsThatCannotServeAreRefusedWithTheReason) {
-  http::Server server({}, Echo);
+  Server server({}, Echo);
   const auto message = [&](auto change) {
-    http::TlsSettings settings = Settings(ClientCertificates::kRequired);
+    TlsSettings settings = Settings(ClientCertificates::kRequired);
     change(settings);
     return MessageOf(server.SetTls(settings));
   };
@@ -200,7 +197,7 @@ TEST_F(HttpsServerTest, HalfOpenHandshakesLeaveNothingBehind) {
   Start(Settings());
   { EXPECT_EQ(RawClient(Connect()).Call("GET", "/")->status, 200); }
   ASSERT_TRUE(AllClosed());
-  const int before = http::CountOpenFiles();
+  const int before = CountOpenFiles();
   const std::string hello = ClientHello();
   for (int i = 0; i < 200; ++i) {
     SocketStream stream(front_->port());
@@ -211,12 +208,12 @@ TEST_F(HttpsServerTest, HalfOpenHandshakesLeaveNothingBehind) {
   }
   EXPECT_TRUE(Eventually([this] { return front_->stats().accepted_connections == 201; }));
   EXPECT_TRUE(AllClosed());
-  EXPECT_EQ(http::CountOpenFiles(), before);
+  EXPECT_EQ(CountOpenFiles(), before);
   EXPECT_EQ(RawClient(Connect()).Call("GET", "/")->status, 200);
 }
 
 TEST_F(HttpsServerTest, SilentHandshakesEndAtTheirDeadline) {
-  http::ServerOptions options;
+  ServerOptions options;
   options.deadlines.handshake_ms = 1'000;
   Start(Settings(), Echo, options);
   std::vector<std::unique_ptr<SocketStream>> silent;
@@ -307,15 +304,15 @@ TEST_F(HttpsServerTest, ChoosesHttp11ForClientsThatOfferItAndIgnoresTheRest) {
 }
 
 TEST_F(HttpsServerTest, DrainSaysGoodbyeToIdleClientsAndAnswersTheOthers) {
-  http::ServerOptions options;
+  ServerOptions options;
   options.worker_threads = 1;
   std::promise<void> release;
   const std::shared_future<void> released = release.get_future().share();
   Start(
       Settings(),
-      [released](const Request& request, const http::Done& done) {
+      [released](const Request& request, const Done& done) {
         if (request.path() == "/slow") released.wait();
-        done(http::TextResponse(200, "done"));
+        done(TextResponse(200, "done"));
       },
       options);
   RawClient idle(Connect());
@@ -331,11 +328,11 @@ TEST_F(HttpsServerTest, DrainSaysGoodbyeToIdleClientsAndAnswersTheOthers) {
 }
 
 TEST_F(HttpsServerTest, ServesManyClientsWhileCertificatesChangeAndStops) {
-  http::ServerOptions options;
+  ServerOptions options;
   options.worker_threads = 2;
   Start(Settings(ClientCertificates::kRequired), Echo, options);
   const KeyPair client = Client(client_ca_, "load");
-  const KeyPair next = Server(server_ca_, "front-2");
+  const KeyPair next = ServerPair(server_ca_, "front-2");
   std::atomic<int> wrong{0};
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
@@ -351,7 +348,7 @@ TEST_F(HttpsServerTest, ServesManyClientsWhileCertificatesChangeAndStops) {
     });
   }
   for (int i = 0; i < 20; ++i) {
-    http::TlsSettings settings = Settings(ClientCertificates::kRequired);
+    TlsSettings settings = Settings(ClientCertificates::kRequired);
     if (i % 2 == 0) {
       settings.certificate_pem = next.certificate_pem;
       settings.key_pem = next.key_pem;
@@ -368,4 +365,4 @@ TEST_F(HttpsServerTest, ServesManyClientsWhileCertificatesChangeAndStops) {
 }
 
 }  // namespace
-}  // namespace yardmaster::tls
+}  // namespace yardmaster::http
