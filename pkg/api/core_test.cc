@@ -47,7 +47,7 @@ TEST(NodeTest, ReadsTheSliceThatPlacementNeeds) {
   ASSERT_TRUE(node.ok()) << node.status();
   EXPECT_EQ(node->metadata.name, "n1");
   EXPECT_TRUE(node->unschedulable);
-  EXPECT_EQ(node->gpus, 8);
+  EXPECT_EQ(node->gpus(), 8);
   EXPECT_EQ(node->ready, std::optional<bool>(false));
   EXPECT_EQ(node->internal_ip, "10.0.0.1");
   ASSERT_EQ(node->taints.size(), 1u);
@@ -66,7 +66,7 @@ TEST(NodeTest, WhatIsWrittenReadsBackEqual) {
 TEST(NodeTest, ANodeWithoutSpecAndStatusIsReadAndHasNoGpus) {
   auto node = DecodeNode({{"metadata", {{"name", "n"}}}});
   ASSERT_TRUE(node.ok());
-  EXPECT_EQ(node->gpus, 0);
+  EXPECT_EQ(node->gpus(), 0);
   EXPECT_FALSE(node->ready.has_value());
 }
 
@@ -159,7 +159,7 @@ TEST(PodTest, GpusAreCountedAsTheSchedulerDoes) {
   auto gpus = [](const char* spec) {
     auto pod = DecodePod({{"metadata", {{"name", "p"}}}, {"spec", json::parse(spec)}});
     EXPECT_TRUE(pod.ok()) << pod.status();
-    return pod.ok() ? pod->gpus : -1;
+    return pod.ok() ? pod->gpus() : -1;
   };
   EXPECT_EQ(gpus(R"({"containers":[{"resources":{"limits":{"nvidia.com/gpu":8}}}]})"), 8);
   EXPECT_EQ(gpus(R"({"containers":[{"resources":{"requests":{"nvidia.com/gpu":"4"}}},

@@ -25,6 +25,7 @@ void ReadSizes(FieldReader& in, FabricSpec& spec) {
   labels.Close();
   FieldReader host = in.Object("host");
   spec.gpus_per_host = host.Int("gpus", spec.gpus_per_host, 1, 1024);
+  spec.gpu_resource = host.String("gpuResource", spec.gpu_resource);
   spec.rails = host.Int("rails", spec.rails, 1, 1024);
   spec.nic_ports = host.Int("nicPorts", spec.nic_ports, 1, 64);
   spec.nic_gbps = host.Int("nicGbps", spec.nic_gbps, 1, kMax);
@@ -121,6 +122,7 @@ json EncodeSpec(const FabricSpec& spec) {
                {"nicGbps", spec.nic_gbps},
                {"nvlinkGbps", spec.nvlink_gbps}};
   if (spec.nic_spraying) host["nicSpraying"] = true;
+  if (spec.gpu_resource != FabricSpec().gpu_resource) host["gpuResource"] = spec.gpu_resource;
   return {{"labels", {{"fabricPod", spec.fabric_pod_label}, {"segment", spec.segment_label}}},
           {"host", std::move(host)},
           {"planes", spec.planes},

@@ -74,6 +74,8 @@ void FieldErrors::Add(std::string_view field, std::string_view problem, std::str
 }
 
 void FieldErrors::AddLine(std::string line) {
+  // A field may be read twice; what is wrong with it is said once.
+  if (std::find(lines_.begin(), lines_.end(), line) != lines_.end()) return;
   if (lines_.size() < kMaxErrors) lines_.push_back(std::move(line));
 }
 
@@ -249,6 +251,13 @@ std::vector<std::pair<std::string, FieldReader>> FieldReader::Members(std::strin
   for (const auto& [name, value] : object->items()) {
     out.emplace_back(name, FieldReader(&value, JoinPath(PathOf(key), name), unknown_, errors_));
   }
+  return out;
+}
+
+std::vector<std::string> FieldReader::Keys() const {
+  std::vector<std::string> out;
+  if (object_ == nullptr) return out;
+  for (const auto& [name, value] : object_->items()) out.push_back(name);
   return out;
 }
 

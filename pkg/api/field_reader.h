@@ -84,6 +84,8 @@ class FieldReader {
   std::vector<FieldReader> Objects(std::string_view key);
   // The members of an object whose keys are data, in key order.
   std::vector<std::pair<std::string, FieldReader>> Members(std::string_view key);
+  // The keys of this object itself, in order, where keys are data.
+  std::vector<std::string> Keys() const;
   std::vector<std::string> Strings(std::string_view key);
   std::vector<int> Ints(std::string_view key, int min, int max);
   std::map<std::string, std::string> StringMap(std::string_view key);

@@ -6,6 +6,8 @@
 #include "nlohmann/json.hpp"
 
 #include "pkg/api/names.h"
+#include "pkg/api/resource_list.h"
+#include "pkg/api/short_hash.h"
 #include "pkg/base/clock.h"
 #include "pkg/base/strings.h"
 
@@ -14,16 +16,6 @@ namespace yardmaster::api {
 namespace {
 
 using nlohmann::json;
-
-// FNV-1a, because the name must be the same in every process and version.
-std::string ShortHash(std::string_view text) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (unsigned char c : text) hash = (hash ^ c) * 0x100000001b3;
-  static constexpr char kDigits[] = "0123456789abcdef";
-  std::string out;
-  for (int i = 0; i < 10; ++i, hash >>= 4) out += kDigits[hash & 15];
-  return out;
-}
 
 OwnerReference ReadOwner(FieldReader in) {
   OwnerReference owner;
@@ -128,6 +120,8 @@ absl::StatusOr<Gang> DecodeGang(const json& object, UnknownFields unknown) {
   gang.owner = ReadOwner(spec.Object("owner"));
   gang.job = ReadJobSpec(spec);
   gang.constraints = ReadConstraints(spec.Object("constraints"));
+  FieldReader requests = spec.Object("requests");
+  gang.requests = ReadResources(requests);
   gang.rank_bases = ReadRankBases(spec);
   spec.Close();
   gang.status = ReadStatus(in.Object("status"));
@@ -164,6 +158,7 @@ json EncodeGang(const Gang& gang) {
   EncodeJobSpec(gang.job, spec);
   json constraints = EncodeConstraints(gang.constraints);
   if (!constraints.empty()) spec["constraints"] = std::move(constraints);
+  if (!gang.requests.empty()) spec["requests"] = EncodeResources(gang.requests);
   for (const RankBase& base : gang.rank_bases) {
     spec["rankBases"].push_back({{"subgroup", base.subgroup}, {"firstRank", base.first_rank}});
   }

@@ -82,6 +82,9 @@ struct Gang {
   OwnerReference owner;  // the object whose pods these are
   JobSpec job;
   NodeConstraints constraints;
+  // What a pod of it asks of its host; of pods that differ, the most of each resource. Empty:
+  // written by a version that counted only GPUs.
+  workload::ResourceList requests;
   std::vector<RankBase> rank_bases;
   GangStatus status;
   bool operator==(const Gang&) const = default;

@@ -189,6 +189,7 @@ JobSpec ReadJobSpec(FieldReader& spec) {
   JobSpec job;
   job.workers = spec.Int("workers", 1, 1, kMaxSize);
   job.gpus_per_worker = spec.Int("gpusPerWorker", 8, 1, 1024);
+  job.gpu_resource = spec.String("gpuResource", job.gpu_resource);
   ReadParallelism(spec, job);
   ReadPlacement(spec, job.placement);
   ReadProfile(spec, job.profile);
@@ -208,6 +209,7 @@ JobSpec ReadJobSpec(FieldReader& spec) {
 void EncodeJobSpec(const JobSpec& job, json& spec) {
   spec["workers"] = job.workers;
   spec["gpusPerWorker"] = job.gpus_per_worker;
+  if (job.gpu_resource != kGpuResource) spec["gpuResource"] = job.gpu_resource;
   if (job.parallelism_given) spec["parallelism"] = EncodeParallelism(job.parallelism);
   if (job.placement != PlacementSpec{}) spec["placement"] = EncodePlacement(job.placement);
   if (job.profile != workload::Profile{}) spec["profile"] = EncodeProfile(job.profile);

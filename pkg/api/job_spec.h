@@ -17,6 +17,7 @@
 
 #include "pkg/api/field_reader.h"
 #include "pkg/api/model_spec.h"
+#include "pkg/api/names.h"
 #include "pkg/api/node_constraints.h"
 #include "pkg/workload/job.h"
 
@@ -42,6 +43,7 @@ struct PlacementSpec {
 struct JobSpec {
   int workers = 1;
   int gpus_per_worker = 8;
+  std::string gpu_resource = kGpuResource;  // what gpus_per_worker counts
   workload::Parallelism parallelism;
   bool parallelism_given = false;
   PlacementSpec placement;

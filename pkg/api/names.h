@@ -8,6 +8,9 @@ inline constexpr char kGroup[] = "yardmaster.dev";
 inline constexpr char kGroupVersion[] = "yardmaster.dev/v1alpha1";
 
 inline constexpr char kGpuResource[] = "nvidia.com/gpu";
+// Pod annotation, written by people: the extended resource that is the pod's GPU, where it is none
+// of those that are known (pod_requests.h).
+inline constexpr char kGpuResourceAnnotation[] = "yardmaster.dev/gpu-resource";
 inline constexpr char kGpuModelLabel[] = "nvidia.com/gpu.product";
 
 // Scheduling gate behind which gang pods are created.

@@ -5,7 +5,7 @@
 #include "nlohmann/json.hpp"
 
 #include "pkg/api/names.h"
-#include "pkg/api/quantity.h"
+#include "pkg/api/resource_list.h"
 
 namespace yardmaster::api {
 
@@ -46,7 +46,10 @@ absl::StatusOr<Node> DecodeNode(const json& object) {
   node.ready = ReadReady(status);
   FieldReader allocatable = status.Object("allocatable");
   FieldReader capacity = status.Object("capacity");
-  node.gpus = ReadQuantity(allocatable.has(kGpuResource) ? allocatable : capacity, kGpuResource);
+  node.allocatable = ReadResources(capacity);
+  for (const auto& [name, amount] : ReadResources(allocatable)) {
+    workload::SetAmount(node.allocatable, name, amount);
+  }
   for (FieldReader& address : status.Objects("addresses")) {
     if (address.String("type") == "InternalIP" && node.internal_ip.empty()) {
       node.internal_ip = address.String("address");
@@ -67,7 +70,7 @@ json EncodeNode(const Node& node) {
     spec["taints"].push_back(std::move(entry));
   }
   if (!spec.empty()) out["spec"] = std::move(spec);
-  json resources = {{kGpuResource, std::to_string(node.gpus)}};
+  const json resources = EncodeResources(node.allocatable);
   json status = {{"allocatable", resources}, {"capacity", resources}};
   if (node.ready) {
     status["conditions"] = {{{"type", "Ready"}, {"status", *node.ready ? "True" : "False"}}};

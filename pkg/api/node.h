@@ -10,6 +10,8 @@
 #include "nlohmann/json_fwd.hpp"
 
 #include "pkg/api/metadata.h"
+#include "pkg/api/names.h"
+#include "pkg/workload/resources.h"
 
 namespace yardmaster::api {
 
@@ -28,9 +30,12 @@ struct Node {
   std::vector<Taint> taints;
   // The Ready condition; nothing: the node has none yet (the API server taints such nodes itself).
   std::optional<bool> ready;
-  std::int64_t gpus = 0;  // allocatable, else capacity
+  // Every resource that the node lists: allocatable, else capacity.
+  workload::ResourceList allocatable;
   std::string internal_ip;
   bool operator==(const Node&) const = default;
+
+  std::int64_t gpus() const { return workload::AmountOf(allocatable, kGpuResource); }
 
   // Marked as backup: carries the label ("true") or a taint of that key that is not the extender's
   // own.
@@ -39,7 +44,7 @@ struct Node {
 
 // Other fields are ignored. Errors: InvalidArgument naming each wrong field.
 absl::StatusOr<Node> DecodeNode(const nlohmann::json& object);
-// A Node that `kubectl apply` takes; GPUs stand in capacity and allocatable.
+// A Node that `kubectl apply` takes; its resources stand in capacity and allocatable.
 nlohmann::json EncodeNode(const Node& node);
 
 }  // namespace yardmaster::api

@@ -13,8 +13,9 @@ using placement::ReasonCode;
 // In the order of the enumerations.
 constexpr std::string_view kOutcomeNames[] = {"Placed", "NotNow", "Never"};
 constexpr std::string_view kCodeNames[] = {
-    "NotEnoughHosts", "HostsOccupied", "HostsOut",     "HostsKeptAsBackup", "HostsExcluded",
-    "GroupTooLarge",  "Reserved",      "WaitsForTurn", "SearchCut",         "Invalid"};
+    "NotEnoughHosts",        "HostsOccupied", "HostsOut",      "HostsKeptAsBackup",
+    "InsufficientResources", "HostsExcluded", "GroupTooLarge", "Reserved",
+    "WaitsForTurn",          "SearchCut",     "Invalid"};
 constexpr std::string_view kLevelNames[] = {"host", "segment", "fabricPod", "fabric"};
 constexpr std::string_view kSourceNames[] = {"Analytic", "Measured", "Blended"};
 

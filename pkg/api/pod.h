@@ -10,7 +10,9 @@
 #include "nlohmann/json_fwd.hpp"
 
 #include "pkg/api/metadata.h"
+#include "pkg/api/names.h"
 #include "pkg/api/node_constraints.h"
+#include "pkg/workload/resources.h"
 
 namespace yardmaster::api {
 
@@ -18,21 +20,21 @@ struct Pod {
   ObjectMeta metadata;
   std::string node_name;  // empty: not bound
   std::vector<std::string> scheduling_gates;
-  std::int64_t gpus = 0;  // what the scheduler counts for it
+  // What the scheduler counts for it, with its place among the node's pods, host ports and hosts
+  // that it shares with no pod of its kind (pod_requests.h).
+  workload::ResourceList requests;
+  std::string gpu_resource = kGpuResource;  // what of `requests` is its GPUs
   NodeConstraints constraints;
   std::string phase;  // "Pending", "Running", "Succeeded", "Failed" or empty
   int priority = 0;
   bool may_preempt = true;  // preemptionPolicy is not Never
   std::string scheduler_name;
 
+  std::int64_t gpus() const { return workload::AmountOf(requests, gpu_resource); }
   // Succeeded or Failed: holds no GPU any more.
   bool finished() const { return phase == "Succeeded" || phase == "Failed"; }
   bool gated() const;  // behind our own gate
 };
-
-// GPUs of a pod spec as the scheduler counts them: the larger of all containers (and sidecars)
-// together and of the largest ordinary init container with the sidecars before it.
-std::int64_t GpusOf(FieldReader& pod_spec);
 
 // Other fields are ignored. Errors: InvalidArgument naming each wrong field.
 absl::StatusOr<Pod> DecodePod(const nlohmann::json& object);

@@ -1,6 +1,8 @@
 #include "pkg/api/quantity.h"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "nlohmann/json.hpp"
@@ -19,9 +21,16 @@ constexpr std::pair<std::string_view, double> kSuffixes[] = {
     {"P", 1e15},    {"E", 1e18},    {"Ki", 1024.0}, {"Mi", 1048576.0},
     {"Gi", 0x1p30}, {"Ti", 0x1p40}, {"Pi", 0x1p50}, {"Ei", 0x1p60}};
 
+// A decimal fraction has no exact binary form: what is a whole number but for that is one.
+std::int64_t RoundUp(double value) {
+  const double nearest = std::round(value);
+  const double error = 4 * std::numeric_limits<double>::epsilon() * std::max(1.0, value);
+  return static_cast<std::int64_t>(std::abs(value - nearest) <= error ? nearest : std::ceil(value));
+}
+
 }  // namespace
 
-absl::StatusOr<std::int64_t> ParseQuantity(std::string_view text) {
+absl::StatusOr<std::int64_t> ParseQuantity(std::string_view text, int scale) {
   auto bad = [&] {
     return absl::InvalidArgumentError(
         StrCat("\"", text, "\" is no quantity; write a number like 8 or 500m or 64Gi"));
@@ -38,19 +47,18 @@ absl::StatusOr<std::int64_t> ParseQuantity(std::string_view text) {
   if (!mantissa || !std::isfinite(*mantissa) || *mantissa < 0) return bad();
   for (const auto& [name, factor] : kSuffixes) {
     if (name != suffix) continue;
-    const double value = std::ceil(*mantissa * factor);
-    if (value > kLimit) return bad();
-    return static_cast<std::int64_t>(value);
+    if (*mantissa * factor > 0x1p63) return bad();
+    return RoundUp(std::min(*mantissa * factor * scale, kLimit));
   }
   return bad();
 }
 
-std::int64_t ReadQuantity(FieldReader& object, std::string_view key) {
+std::int64_t ReadQuantity(FieldReader& object, std::string_view key, int scale) {
   const nlohmann::json* value = object.Raw(key);
   if (value == nullptr) return 0;
   const std::string text = value->is_string() ? value->get<std::string>() : value->dump();
   if (value->is_string() || value->is_number()) {
-    absl::StatusOr<std::int64_t> quantity = ParseQuantity(text);
+    absl::StatusOr<std::int64_t> quantity = ParseQuantity(text, scale);
     if (quantity.ok()) return *quantity;
   }
   object.errors().Add(object.PathOf(key), StrCat("expected a quantity, got ", Shown(*value)),

@@ -1,5 +1,5 @@
-// Kubernetes quantities ("8", "500m", "64Gi", "1e3") as whole numbers, rounded up as Kubernetes
-// rounds a fraction of a device. Thread safety: pure functions.
+// Kubernetes quantities ("8", "500m", "64Gi", "1e3") as whole numbers of 1/scale, rounded up as
+// Kubernetes rounds a fraction of a device. What exceeds 2^53 counts as 2^53. Thread safety: pure functions.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,11 @@
 
 namespace yardmaster::api {
 
-// Errors: InvalidArgument on anything that is no quantity, is negative or exceeds 2^53.
-absl::StatusOr<std::int64_t> ParseQuantity(std::string_view text);
+// Errors: InvalidArgument on anything that is no quantity, is negative or exceeds 2^63, the largest
+// quantity of Kubernetes.
+absl::StatusOr<std::int64_t> ParseQuantity(std::string_view text, int scale = 1);
 
 // A field that holds a quantity as a string or as a JSON number; 0 when left out.
-std::int64_t ReadQuantity(FieldReader& object, std::string_view key);
+std::int64_t ReadQuantity(FieldReader& object, std::string_view key, int scale = 1);
 
 }  // namespace yardmaster::api

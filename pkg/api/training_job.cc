@@ -3,7 +3,7 @@
 #include "nlohmann/json.hpp"
 
 #include "pkg/api/names.h"
-#include "pkg/api/pod.h"
+#include "pkg/api/pod_requests.h"
 #include "pkg/base/strings.h"
 
 namespace yardmaster::api {
@@ -35,19 +35,48 @@ void ReadPolicies(FieldReader& spec, TrainingJob& job) {
   job.gpu_model = spec.String("gpuModel");
 }
 
-void ReadTemplate(FieldReader& spec, TrainingJob& job) {
-  const json* written = spec.Raw("template");
-  FieldReader pod = spec.OpenObject("template").OpenObject("spec");
-  job.constraints = ReadPodConstraints(pod);
-  job.constraints.gpu_model = job.gpu_model;
-  job.constraints.capacity_types = job.capacity_types;
-  const std::int64_t gpus = GpusOf(pod);
+void ReadTemplateRequests(FieldReader& spec, FieldReader& pod, TrainingJob& job) {
+  ObjectMeta metadata;
+  metadata.namespace_name = job.metadata.namespace_name;
+  metadata.labels = spec.OpenObject("template").OpenObject("metadata").StringMap("labels");
+  metadata.labels[kJobLabel] = job.metadata.name;
+  FieldReader no_status(nullptr, "status", UnknownFields::kIgnore, &spec.errors());
+  job.requests = ReadPodRequests(pod, no_status, metadata);
+  const std::int64_t gpus = workload::AmountOf(job.requests, job.job.gpu_resource);
   if (gpus != 0 && gpus != job.job.gpus_per_worker) {
     spec.errors().Add(spec.PathOf("template") + ".spec.containers",
                       StrCat("ask for ", Count(gpus, "GPU"), " and spec.gpusPerWorker is ",
                              job.job.gpus_per_worker),
                       "make both equal, or leave the GPUs out of the template");
   }
+  workload::SetAmount(job.requests, job.job.gpu_resource, job.job.gpus_per_worker);
+}
+
+// One name for the class, in the job or in its template, and no number beside it.
+void ReadPriorityClass(FieldReader& spec, FieldReader& pod, TrainingJob& job) {
+  job.priority_class = spec.String("priorityClassName");
+  const std::string in_template = pod.String("priorityClassName");
+  if (job.priority_class.empty()) return;
+  if (job.job.priority != 0) {
+    spec.errors().Add(spec.PathOf("priorityClassName"),
+                      "spec.priority is another way to say the same", "leave spec.priority out");
+  }
+  if (!in_template.empty() && in_template != job.priority_class) {
+    spec.errors().Add(
+        spec.PathOf("template") + ".spec.priorityClassName",
+        StrCat("is ", in_template, " and spec.priorityClassName is ", job.priority_class),
+        "leave it out of the template");
+  }
+}
+
+void ReadTemplate(FieldReader& spec, TrainingJob& job) {
+  const json* written = spec.Raw("template");
+  FieldReader pod = spec.OpenObject("template").OpenObject("spec");
+  job.constraints = ReadPodConstraints(pod);
+  job.constraints.gpu_model = job.gpu_model;
+  job.constraints.capacity_types = job.capacity_types;
+  ReadTemplateRequests(spec, pod, job);
+  ReadPriorityClass(spec, pod, job);
   job.pod_template = std::make_shared<const json>(
       written != nullptr && written->is_object() ? *written : json::object());
 }
@@ -120,6 +149,7 @@ json EncodeTrainingJob(const TrainingJob& job) {
   if (!job.capacity_types.empty()) {
     spec["capacity"] = {{"types", EncodeCapacityTypes(job.capacity_types)}};
   }
+  if (!job.priority_class.empty()) spec["priorityClassName"] = job.priority_class;
   if (!job.gpu_model.empty()) spec["gpuModel"] = job.gpu_model;
   spec["template"] = *job.pod_template;
   json out = {{"apiVersion", kGroupVersion},

@@ -62,6 +62,7 @@ struct TrainingJobStatus {
 struct TrainingJob {
   ObjectMeta metadata;
   JobSpec job;
+  std::string priority_class;                // of the pods; empty: what the template says
   std::string gpu_model;                     // node label nvidia.com/gpu.product; empty: any
   std::vector<CapacityType> capacity_types;  // empty: any
   RecoveryPolicy recovery;
@@ -70,6 +71,8 @@ struct TrainingJob {
   std::shared_ptr<const nlohmann::json> pod_template;
   // What template, gpu_model and capacity_types together ask of a node.
   NodeConstraints constraints;
+  // What a worker's pod will ask of its host.
+  workload::ResourceList requests;
   TrainingJobStatus status;
 };
 

@@ -82,7 +82,7 @@ class Overlayer {
     for (const auto& job : given_.world.jobs) {
       const auto there = Find(out_.world.jobs, KeyOf(*job));
       if (there && there->job == job->job && there->constraints == job->constraints &&
-          !HasEnded(there->status.conditions)) {
+          there->requests == job->requests && !HasEnded(there->status.conditions)) {
         continue;
       }
       leaving.insert(
@@ -93,7 +93,8 @@ class Overlayer {
       const auto wanted = extender::MakeGang(pods, nullptr);
       const std::optional<api::Gang> there = GangThere(key);
       if (there && wanted.ok() && *wanted && there->job == (*wanted)->job &&
-          there->constraints == (*wanted)->constraints && !HasEnded(there->status.conditions)) {
+          there->constraints == (*wanted)->constraints && there->requests == (*wanted)->requests &&
+          !HasEnded(there->status.conditions)) {
         continue;
       }
       leaving.insert(key);

@@ -6,6 +6,7 @@
 
 #include "nlohmann/json.hpp"
 
+#include "pkg/api/names.h"
 #include "pkg/base/random.h"
 #include "pkg/base/strings.h"
 #include "pkg/cli/fabric_import_command.h"
@@ -236,7 +237,7 @@ api::Node LabelledNode(const std::string& name, const std::string& leaf_key,
                        const std::string& spine) {
   api::Node node;
   node.metadata.name = name;
-  node.gpus = 8;
+  workload::SetAmount(node.allocatable, api::kGpuResource, 8);
   if (!leaf.empty()) node.metadata.labels[leaf_key] = leaf;
   if (!spine.empty()) node.metadata.labels[spine_key] = spine;
   return node;
@@ -290,9 +291,9 @@ TEST(ImportTopographTest, WhatIsWrongIsNamed) {
   EXPECT_THAT(MessageOf(ImportTopograph(nodes, base, {}).status()),
               HasSubstr("leaf leaf0 is under spine0 by Node n10 and under spine9 by Node n11"));
   nodes = TwoSpines();
-  nodes[3].gpus = 4;
+  workload::SetAmount(nodes[3].allocatable, api::kGpuResource, 4);
   EXPECT_THAT(MessageOf(ImportTopograph(nodes, base, {}).status()), HasSubstr("Node n13"));
-  for (api::Node& node : nodes) node.gpus = 0;
+  for (api::Node& node : nodes) workload::SetAmount(node.allocatable, api::kGpuResource, 0);
   EXPECT_THAT(MessageOf(ImportTopograph(nodes, base, {}).status()), HasSubstr("no Node has GPUs"));
   const api::Fabric podless = LoadPreset("two-layer-clos").value();
   EXPECT_THAT(MessageOf(ImportTopograph(TwoSpines(), podless, {}).status()),

@@ -52,7 +52,7 @@ absl::StatusOr<ImportedFabric> ImportTopograph(const std::vector<api::Node>& nod
                                                const api::Fabric& base, const TopographKeys& keys) {
   std::vector<const api::Node*> hosts;
   for (const api::Node& node : nodes) {
-    if (node.gpus > 0) hosts.push_back(&node);
+    if (node.gpus() > 0) hosts.push_back(&node);
   }
   if (hosts.empty()) {
     return absl::InvalidArgumentError(
@@ -83,9 +83,9 @@ absl::StatusOr<ImportedFabric> ImportTopograph(const std::vector<api::Node>& nod
     }
     ++hosts_of_leaf[leaf];
     leaves_of_spine[spine].insert(leaf);
-    if (node->gpus != spec.gpus_per_host) {
+    if (node->gpus() != spec.gpus_per_host) {
       return FieldError(StrCat("Node ", node->metadata.name, ": status.allocatable"),
-                        StrCat("has ", Count(node->gpus, "GPU"), ", the Fabric's hosts have ",
+                        StrCat("has ", Count(node->gpus(), "GPU"), ", the Fabric's hosts have ",
                                spec.gpus_per_host),
                         "start from a --preset with such hosts");
     }

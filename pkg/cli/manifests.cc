@@ -74,6 +74,7 @@ class Reader {
 
   absl::StatusOr<Manifests> Finish() {
     ExpandWorkloads();
+    ResolvePriorities();
     if (!errors_.empty()) return errors_.status();
     return std::move(out_);
   }
@@ -246,6 +247,25 @@ class Reader {
         }
         out_.expected_pods.push_back(std::make_shared<const api::Pod>(*std::move(pod)));
       }
+    }
+  }
+
+  // TrainingJobs without a number take that of their class, as their pods will.
+  void ResolvePriorities() {
+    std::vector<api::TrainingJob> resolved;
+    for (const auto& job : out_.world.jobs) {
+      if (job->job.priority != 0) continue;
+      const json& pods = *job->pod_template;
+      const std::string name = !job->priority_class.empty() ? job->priority_class
+                               : pods.contains("spec") ? TextOf(pods["spec"], "priorityClassName")
+                                                       : "";
+      const auto named = priority_classes_.find(name);
+      if (named == priority_classes_.end()) continue;
+      resolved.push_back(*job);
+      resolved.back().job.priority = named->second;
+    }
+    for (api::TrainingJob& job : resolved) {
+      out_.world.jobs.Put(std::make_shared<const api::TrainingJob>(std::move(job)));
     }
   }
 

@@ -199,6 +199,51 @@ TEST(PlanWorkloadsTest, TheReportSaysWhoWouldBeStopped) {
   EXPECT_FALSE(Plan(Nodes(2) + Holding(100) + Urgent()).job("w").contains("preemption"));
 }
 
+// What kube-scheduler would refuse is not planned, from manifests as in a cluster.
+TEST(PlanWorkloadsTest, HostsThatAreShortOfAResourceAreNamed) {
+  std::string nodes = Nodes(2);
+  for (std::size_t at = 0; (at = nodes.find("{nvidia.com/gpu: \"8\"}", at)) != std::string::npos;) {
+    nodes.replace(at, 21, "{nvidia.com/gpu: \"8\", cpu: \"96\", pods: \"110\"}");
+    at += 21;
+  }
+  const auto web = [](const char* host) {
+    return StrCat("---\napiVersion: v1\nkind: Pod\nmetadata: {name: web-", host,
+                  "}\nspec: {nodeName: ", host,
+                  ", containers: [{resources: {requests: {cpu: 8}}}]}\n");
+  };
+  const auto job = [](int workers, const char* name, const char* more) {
+    return StrCat(
+        "---\napiVersion: yardmaster.dev/v1alpha1\nkind: TrainingJob\nmetadata: {name: ", name,
+        ", namespace: team}\nspec: {workers: ", workers, ", ", more,
+        "template: {spec: {containers: [{name: t, ", "resources: {requests: {cpu: \"90\"}}}]}}}\n");
+  };
+  const Answer one = Plan(nodes + web("s0h0") + web("s1h1") + web("s1h0") + job(1, "a", ""));
+  ASSERT_EQ(one.code, 0) << one.err;
+  EXPECT_EQ(one.job("a")["outcome"], "Placed");
+  EXPECT_EQ(one.job("a")["assignments"][0]["host"], "s0h1");
+  const Answer two = Plan(nodes + web("s0h0") + web("s1h1") + web("s1h0") + job(2, "a", ""));
+  EXPECT_EQ(two.job("a")["outcome"], "NotNow");
+  EXPECT_THAT(two.job("a")["reasons"].dump(),
+              HasSubstr("3 hosts short of cpu: 90 requested, 88 free"));
+  EXPECT_THAT(two.job("a")["reasons"].dump(), HasSubstr("InsufficientResources"));
+}
+
+TEST(PlanWorkloadsTest, ATrainingJobHasThePriorityOfItsClass) {
+  const Answer answer = Plan(
+      Nodes(1) +
+      "---\napiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\n"
+      "metadata: {name: gold}\nvalue: 70\n" +
+      "---\napiVersion: yardmaster.dev/v1alpha1\nkind: TrainingJob\nmetadata: {name: late, "
+      "creationTimestamp: \"2026-01-02T00:00:00Z\"}\nspec: {workers: 2, priorityClassName: gold, "
+      "placement: {data: {within: Fabric}}, template: {spec: {containers: [{name: t}]}}}\n" +
+      "---\napiVersion: yardmaster.dev/v1alpha1\nkind: TrainingJob\nmetadata: {name: early, "
+      "creationTimestamp: \"2026-01-01T00:00:00Z\"}\nspec: {workers: 2, priority: 60, "
+      "placement: {data: {within: Fabric}}, template: {spec: {containers: [{name: t}]}}}\n");
+  ASSERT_EQ(answer.code, 0) << answer.err;
+  EXPECT_EQ(answer.job("late")["outcome"], "Placed");
+  EXPECT_EQ(answer.job("early")["outcome"], "NotNow");
+}
+
 TEST(PlanWorkloadsTest, DisruptionBudgetsAreRespected) {
   auto budget = [](int allowed) {
     return StrCat("---\napiVersion: policy/v1\nkind: PodDisruptionBudget\n",

@@ -74,7 +74,7 @@ json NodeOf(const fabric::Network& network, fabric::HostId host, bool backup) {
     node.taints = {{api::kBackupKey, "true", api::TaintEffect::kNoSchedule}};
   }
   node.ready = true;
-  node.gpus = spec.gpus_per_host;
+  workload::SetAmount(node.allocatable, spec.gpu_resource, spec.gpus_per_host);
   json out = api::EncodeNode(node);
   AddOrdinaryResources(out);
   return out;

@@ -7,6 +7,7 @@
 
 #include "pkg/api/field_reader.h"
 #include "pkg/api/names.h"
+#include "pkg/api/pod_requests.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 
@@ -127,13 +128,14 @@ class Expander {
   }
 
   static bool AsksForGpus(const json& pod_template) {
-    const json& containers = In(In(pod_template, "spec"), "containers");
-    return containers.is_array() &&
-           std::any_of(containers.begin(), containers.end(), [](const json& container) {
-             const json& resources = In(container, "resources");
-             return In(resources, "limits").contains(api::kGpuResource) ||
-                    In(resources, "requests").contains(api::kGpuResource);
-           });
+    api::FieldErrors ignored;  // decoding the pod reports them
+    api::FieldReader in(&pod_template, "", api::UnknownFields::kIgnore, &ignored);
+    api::ObjectMeta metadata;
+    metadata.annotations = in.Object("metadata").StringMap("annotations");
+    api::FieldReader spec = in.Object("spec");
+    api::FieldReader no_status(nullptr, "status", api::UnknownFields::kIgnore, &ignored);
+    const workload::ResourceList requests = api::ReadPodRequests(spec, no_status, metadata);
+    return workload::AmountOf(requests, api::GpuResourceOf(metadata, requests)) > 0;
   }
 
   // One pod of `pod_template`, if it is one for us. False when too many are there.

@@ -56,7 +56,7 @@ std::string AdoptionProblem(const plan::Snapshot& snapshot, const workload::JobK
   for (const plan::JobState& other : snapshot.jobs) {
     if (!other.assignment) continue;
     for (fabric::HostId host : other.assignment->host_of_rank) {
-      if (host.valid()) promised[host.index()] += other.job.gpus_per_worker;
+      if (host.valid()) promised[host.index()] += other.job.host_gpus_per_worker();
     }
   }
   for (fabric::HostId host : job.assignment->host_of_rank) {

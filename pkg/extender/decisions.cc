@@ -8,16 +8,24 @@ namespace {
 
 constexpr int kMaxScore = 10;
 
-Verdict JudgeGangPod(const View& view, const PodQuery& pod, std::string_view node) {
-  const plan::JobState* gang = view.FindGang(*pod.gang);
-  if (gang == nullptr || !gang->assignment) return Verdict::kGangNotPlanned;
-  const auto& hosts = gang->assignment->host_of_rank;
-  if (pod.rank < 0 || static_cast<std::size_t>(pod.rank) >= hosts.size()) {
-    return Verdict::kOtherSlot;
+// Where a gang's pod belongs.
+struct Slot {
+  Verdict elsewhere = Verdict::kOtherSlot;  // on every node but `node`
+  std::string_view node;                    // empty: there is none
+
+  Verdict On(std::string_view name) const {
+    return !node.empty() && name == node ? Verdict::kFits : elsewhere;
   }
+};
+
+Slot SlotOf(const View& view, const PodQuery& pod) {
+  const plan::JobState* gang = view.FindGang(*pod.gang);
+  if (gang == nullptr || !gang->assignment) return {Verdict::kGangNotPlanned, {}};
+  const auto& hosts = gang->assignment->host_of_rank;
+  if (pod.rank < 0 || static_cast<std::size_t>(pod.rank) >= hosts.size()) return {};
   const fabric::HostId host = hosts[static_cast<std::size_t>(pod.rank)];
-  if (!host.valid()) return Verdict::kOtherSlot;  // its Node is gone
-  return view.snapshot().places->name(host) == node ? Verdict::kFits : Verdict::kOtherSlot;
+  if (!host.valid()) return {};  // its Node is gone
+  return {Verdict::kOtherSlot, view.snapshot().places->name(host)};
 }
 
 }  // namespace
@@ -48,14 +56,15 @@ Verdict Judge(const View& view, const PodQuery& pod, std::string_view node) {
 
 Verdict JudgeWithout(const View& view, const PodQuery& pod, std::string_view node,
                      const std::vector<std::string>& evicted_uids) {
-  if (pod.gang) return JudgeGangPod(view, pod, node);
+  if (pod.gang) return SlotOf(view, pod).On(node);
   if (pod.gpus <= 0) return Verdict::kFits;
-  const fabric::HostId host = view.snapshot().places->FindHost(node);
+  const fabric::HostId host = view.FindHost(node);
   if (!host.valid()) return Verdict::kFits;  // not of the fabric: nothing of ours to protect
   const placement::HostState& state = view.snapshot().cluster.hosts[host.index()];
   if (state.backup) return Verdict::kBackup;
   if (state.reserved_for >= 0) return Verdict::kReserved;
-  if (state.free_gpus >= pod.gpus) return Verdict::kFits;
+  // Of GPUs that hosts are not counted by, kube-scheduler counts what is free.
+  if (!pod.counts_gpus || state.free_gpus >= pod.gpus) return Verdict::kFits;
   const auto freed = view.GpusFreedBy(evicted_uids);
   return freed && state.free_gpus + *freed >= pod.gpus ? Verdict::kFits : Verdict::kNoGpusLeft;
 }
@@ -64,6 +73,11 @@ std::vector<Verdict> Filter(const View& view, const PodQuery& pod,
                             const std::vector<std::string_view>& names) {
   std::vector<Verdict> verdicts;
   verdicts.reserve(names.size());
+  if (pod.gang) {
+    const Slot slot = SlotOf(view, pod);
+    for (std::string_view name : names) verdicts.push_back(slot.On(name));
+    return verdicts;
+  }
   for (std::string_view name : names) verdicts.push_back(Judge(view, pod, name));
   return verdicts;
 }
@@ -74,7 +88,7 @@ std::vector<int> Prioritize(const View& view, const PodQuery& pod,
   if (pod.gang || pod.gpus <= 0) return scores;
   const plan::Snapshot& snapshot = view.snapshot();
   for (std::size_t i = 0; i < names.size(); ++i) {
-    const fabric::HostId host = snapshot.places->FindHost(names[i]);
+    const fabric::HostId host = view.FindHost(names[i]);
     if (!host.valid()) continue;
     const fabric::SegmentId segment = snapshot.places->segment_of(host);
     const placement::HostState& state = snapshot.cluster.hosts[host.index()];

@@ -23,6 +23,7 @@ struct PodQuery {
   std::optional<workload::JobKey> gang;  // set for gang pods
   int rank = -1;                         // of gang pods; -1: not known
   int gpus = 0;
+  bool counts_gpus = true;  // they are those that hosts are counted by
 };
 
 // Few, fixed phrases: the scheduler groups nodes by them in its event.
@@ -44,7 +45,7 @@ Verdict Judge(const View& view, const PodQuery& pod, std::string_view node);
 Verdict JudgeWithout(const View& view, const PodQuery& pod, std::string_view node,
                      const std::vector<std::string>& evicted_uids);
 
-// By input position. `names` as the scheduler sent them. O(names * log hosts).
+// By input position. `names` as the scheduler sent them. O(names).
 std::vector<Verdict> Filter(const View& view, const PodQuery& pod,
                             const std::vector<std::string_view>& names);
 

@@ -16,17 +16,19 @@ namespace {
 absl::StatusOr<std::optional<api::JobSpec>> SpecOfPods(const GatheredGang& gathered) {
   const api::Pod& first = *gathered.members.front().pod;
   api::JobSpec spec;
-  spec.gpus_per_worker = static_cast<int>(first.gpus);
+  spec.gpus_per_worker = static_cast<int>(first.gpus());
+  spec.gpu_resource = first.gpu_resource;
   spec.priority = first.priority;
   spec.may_preempt = first.may_preempt;
   for (const GangMember& member : gathered.members) {
-    if (member.pod->gpus != first.gpus || first.gpus < 1) {
+    if (member.pod->gpus() != first.gpus() || first.gpus() < 1 ||
+        member.pod->gpu_resource != first.gpu_resource) {
       return FieldError(
           StrCat("Pod ", gathered.namespace_name, "/", member.pod->metadata.name,
                  ": spec.containers[].resources"),
-          StrCat("asks for ", member.pod->gpus, " GPUs where another pod of gang ", gathered.name,
-                 " asks for ", first.gpus),
-          StrCat("give every worker the same number of ", api::kGpuResource, ", at least 1"));
+          StrCat("asks for ", member.pod->gpus(), " GPUs where another pod of gang ", gathered.name,
+                 " asks for ", first.gpus()),
+          StrCat("give every worker the same number of ", first.gpu_resource, ", at least 1"));
     }
   }
   std::optional<int> size = gathered.members.front().membership.size;
@@ -109,7 +111,10 @@ absl::StatusOr<std::optional<api::Gang>> MakeGang(const GatheredGang& gathered,
     gang.constraints = first.pod->constraints;
   }
   std::vector<api::Membership> memberships;
-  for (const GangMember& member : gathered.members) memberships.push_back(member.membership);
+  for (const GangMember& member : gathered.members) {
+    memberships.push_back(member.membership);
+    workload::RaiseAmounts(gang.requests, member.pod->requests);
+  }
   gang.rank_bases = api::RankBasesOf(memberships);
   GatheredGang ranked = gathered;
   AssignRanks(gang.rank_bases, ranked);

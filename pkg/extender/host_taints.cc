@@ -35,7 +35,7 @@ class Promises {
       if (!job.assignment) continue;
       for (fabric::HostId host : job.assignment->host_of_rank) {
         if (!host.valid()) continue;
-        promised_[host.index()] += job.job.gpus_per_worker;
+        promised_[host.index()] += job.job.host_gpus_per_worker();
         int& of = holder_[host.index()];
         of = of == kNobody || of == static_cast<int>(j) ? static_cast<int>(j) : kSeveral;
       }
@@ -44,7 +44,9 @@ class Promises {
   // Empty: there should be none.
   std::string_view ValueFor(fabric::HostId host) const {
     const int holder = holder_[host.index()];
-    if (holder == kNobody || promised_[host.index()] < snapshot_.cluster.hosts[host.index()].gpus) {
+    const int gpus = snapshot_.cluster.hosts[host.index()].gpus;
+    // Of other devices it is not known here whether all are promised.
+    if (holder == kNobody || gpus == 0 || promised_[host.index()] < gpus) {
       return "";
     }
     return holder == kSeveral ? "several"

@@ -6,6 +6,7 @@
 #include "pkg/base/strings.h"
 #include "pkg/extender/gang_status.h"
 #include "pkg/placement/replacement.h"
+#include "pkg/placement/worker_need.h"
 #include "pkg/plan/verifier.h"
 
 namespace yardmaster::extender {
@@ -27,19 +28,6 @@ std::vector<int> RanksToMove(const plan::JobState& job, const GatheredGang& gath
     }
   }
   return ranks;
-}
-
-// Moves a gang's occupation in the cluster from where it was to where it will be.
-void Occupy(placement::Cluster& cluster, const plan::JobState& job,
-            const std::vector<fabric::HostId>& hosts) {
-  const auto gpus = static_cast<std::int16_t>(job.job.gpus_per_worker);
-  for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
-    const fabric::HostId before =
-        job.assignment ? job.assignment->host_of_rank[rank] : fabric::HostId();
-    if (before == hosts[rank]) continue;
-    if (before.valid()) cluster.hosts[before.index()].free_gpus += gpus;
-    cluster.hosts[hosts[rank].index()].free_gpus -= gpus;
-  }
 }
 
 }  // namespace
@@ -75,7 +63,10 @@ bool PlacementStep::Commit(PassState& pass, int job, const placement::GangPlan& 
   }
   const api::GangStatus status = Committed(gang, plan, state, *pass.snapshot, clock_.WallMs());
   if (!ledger_.Write(pass, gang, status)) return false;
-  Occupy(pass.snapshot->cluster, state, plan.host_of_rank);
+  static const std::vector<fabric::HostId> kNone;
+  placement::MoveOccupation(pass.snapshot->cluster, state.job,
+                            state.assignment ? state.assignment->host_of_rank : kNone,
+                            plan.host_of_rank);
   state.assignment = plan::Assignment{plan.host_of_rank};
   state.lost_ranks.clear();
   pass.notes[state.job.key].waiting.clear();

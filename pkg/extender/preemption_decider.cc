@@ -7,6 +7,7 @@
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/extender/budgets.h"
+#include "pkg/placement/worker_need.h"
 #include "pkg/plan/verifier.h"
 
 namespace yardmaster::extender {
@@ -17,12 +18,7 @@ namespace {
 void RemoveAssignment(plan::Snapshot& snapshot, int index) {
   plan::JobState& job = snapshot.jobs[static_cast<std::size_t>(index)];
   if (!job.assignment) return;
-  for (fabric::HostId id : job.assignment->host_of_rank) {
-    if (!id.valid()) continue;
-    placement::HostState& host = snapshot.cluster.hosts[id.index()];
-    host.free_gpus = static_cast<std::int16_t>(
-        std::min<int>(host.gpus, host.free_gpus + job.job.gpus_per_worker));
-  }
+  placement::ReleaseHosts(snapshot.cluster, job.job, job.assignment->host_of_rank);
   job.assignment.reset();
 }
 

@@ -1,6 +1,5 @@
 #include "pkg/extender/view.h"
 
-#include <set>
 #include <utility>
 
 #include "pkg/api/rank_resolver.h"
@@ -33,13 +32,38 @@ const plan::JobState* View::FindGang(const workload::JobKey& key) const {
 std::optional<std::int64_t> View::GpusFreedBy(const std::vector<std::string>& uids) const {
   std::int64_t freed = 0;
   if (uids.empty()) return freed;
-  const std::set<std::string_view> wanted(uids.begin(), uids.end());
-  for (const auto& pod : pods_) {
-    if (wanted.count(pod->metadata.uid) == 0) continue;
+  for (const std::string& uid : uids) {
+    const api::Pod* pod = FindPod(uid);
+    if (pod == nullptr) continue;
     if (api::WantsGang(*pod)) return std::nullopt;
-    freed += pod->gpus;
+    freed += workload::AmountOf(pod->requests, gpu_resource());
   }
   return freed;
+}
+
+const api::Pod* View::FindPod(std::string_view uid) const {
+  std::call_once(pods_indexed_, [this] {
+    pod_by_uid_.reserve(pods_.size());
+    for (const auto& pod : pods_) pod_by_uid_.emplace(pod->metadata.uid, pod.get());
+  });
+  const auto at = pod_by_uid_.find(uid);
+  return at == pod_by_uid_.end() ? nullptr : at->second;
+}
+
+fabric::HostId View::FindHost(std::string_view node) const {
+  std::call_once(hosts_indexed_, [this] {
+    const fabric::Places& places = *snapshot_->places;
+    host_by_name_.reserve(static_cast<std::size_t>(places.num_hosts()));
+    for (fabric::HostId host : places.hosts()) host_by_name_.emplace(places.name(host), host);
+  });
+  const auto at = host_by_name_.find(node);
+  return at == host_by_name_.end() ? fabric::HostId() : at->second;
+}
+
+const std::string& View::gpu_resource() const {
+  static const fabric::FabricSpec kDefault;
+  return snapshot_->network != nullptr ? snapshot_->network->spec().gpu_resource
+                                       : kDefault.gpu_resource;
 }
 
 const GangNote* View::FindNote(const workload::JobKey& key) const {

@@ -8,9 +8,11 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "pkg/api/gang.h"
@@ -34,15 +36,23 @@ class View {
   // `pods`: all that were seen.
   View(std::shared_ptr<const plan::Snapshot> snapshot, std::map<workload::JobKey, GangNote> notes,
        Pods pods = {});
+  View(const View&) = delete;
+  View& operator=(const View&) = delete;
 
   const plan::Snapshot& snapshot() const { return *snapshot_; }
   const plan::JobState* FindGang(const workload::JobKey& key) const;
   // Null when the gang is not known.
   const GangNote* FindNote(const workload::JobKey& key) const;
   // GPUs of a node that become free for ordinary pods when the pods of these uids go; nothing if
-  // one of them is a gang's, whose slot stays promised. O(all pods): for the rare call of a
-  // preemption.
+  // one of them is a gang's, whose slot stays promised. O(uids), after the first call on this view,
+  // which indexes all pods.
   std::optional<std::int64_t> GpusFreedBy(const std::vector<std::string>& uids) const;
+  // The pod with that uid, or null. Indexes all pods at the first call on this view.
+  const api::Pod* FindPod(std::string_view uid) const;
+  // As fabric::Places::FindHost, in constant time after the first call on this view.
+  fabric::HostId FindHost(std::string_view node) const;
+  // The extended resource that hosts are counted by.
+  const std::string& gpu_resource() const;
   // GPUs of a segment that nobody holds, was promised or is kept from, and all its GPUs.
   int free_gpus(fabric::SegmentId segment) const { return free_gpus_[segment.index()]; }
   int total_gpus(fabric::SegmentId segment) const { return total_gpus_[segment.index()]; }
@@ -52,6 +62,11 @@ class View {
   std::map<workload::JobKey, GangNote> notes_;
   Pods pods_;
   std::map<workload::JobKey, int> by_key_;
+  // Made by the first call that needs them.
+  mutable std::once_flag pods_indexed_;
+  mutable std::unordered_map<std::string_view, const api::Pod*> pod_by_uid_;
+  mutable std::once_flag hosts_indexed_;
+  mutable std::unordered_map<std::string_view, fabric::HostId> host_by_name_;
   std::vector<int> free_gpus_;   // by segment
   std::vector<int> total_gpus_;  // by segment
 };

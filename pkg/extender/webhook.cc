@@ -17,12 +17,11 @@ namespace {
 
 constexpr std::string_view kNotReady = "yardmaster-extender has not read the cluster yet";
 
-absl::StatusOr<PodQuery> QueryOf(const std::string& pod_json, const View& view) {
-  const auto object = nlohmann::json::parse(pod_json, nullptr, /*allow_exceptions=*/false);
-  if (object.is_discarded()) return FieldError("Pod", "is no JSON", "send a v1.Pod");
+absl::StatusOr<PodQuery> QueryOf(const nlohmann::json& object, const View& view) {
   YM_ASSIGN_OR_RETURN(const api::Pod pod, api::DecodePod(object));
   PodQuery query;
-  query.gpus = static_cast<int>(pod.gpus);
+  query.gpus = static_cast<int>(pod.gpus());
+  query.counts_gpus = pod.gpu_resource == view.gpu_resource();
   if (!api::WantsGang(pod)) return query;
   auto membership = api::ResolveMembership(pod);
   if (!membership.ok() || !*membership) {
@@ -54,11 +53,8 @@ absl::StatusOr<std::string> Webhook::Filter(std::string_view body) const {
   YM_ASSIGN_OR_RETURN(const ExtenderArgs args, reader.Read(body));
   const auto view = this->view();
   if (view == nullptr) return EncodeFilterError(kNotReady);
-  if (args.nodes_were_objects) {
-    return EncodeFilterError("set nodeCacheCapable: true for this extender");
-  }
-  YM_ASSIGN_OR_RETURN(const PodQuery query, QueryOf(args.pod_json, *view));
-  return EncodeFilterResult(args.node_names, extender::Filter(*view, query, args.node_names));
+  YM_ASSIGN_OR_RETURN(const PodQuery query, QueryOf(args.pod, *view));
+  return EncodeFilterAnswer(args, extender::Filter(*view, query, args.node_names));
 }
 
 absl::StatusOr<std::string> Webhook::Prioritize(std::string_view body) const {
@@ -68,7 +64,7 @@ absl::StatusOr<std::string> Webhook::Prioritize(std::string_view body) const {
   if (view == nullptr) {
     return EncodeHostPriorities(args.node_names, std::vector<int>(args.node_names.size(), 0));
   }
-  YM_ASSIGN_OR_RETURN(const PodQuery query, QueryOf(args.pod_json, *view));
+  YM_ASSIGN_OR_RETURN(const PodQuery query, QueryOf(args.pod, *view));
   return EncodeHostPriorities(args.node_names, extender::Prioritize(*view, query, args.node_names));
 }
 
@@ -78,7 +74,7 @@ absl::StatusOr<std::string> Webhook::Preempt(std::string_view body) const {
   const auto view = this->view();
   std::vector<PreemptCandidate> kept;
   if (view == nullptr) return EncodePreemptResult(kept);
-  YM_ASSIGN_OR_RETURN(const PodQuery query, QueryOf(args.pod_json, *view));
+  YM_ASSIGN_OR_RETURN(const PodQuery query, QueryOf(args.pod, *view));
   for (const PreemptCandidate& candidate : args.candidates) {
     if (JudgeWithout(*view, query, candidate.node, candidate.victim_uids) == Verdict::kFits) {
       kept.push_back(candidate);

@@ -1,5 +1,6 @@
-// The four calls of kube-scheduler as HTTP bodies in, bodies out: decode, look up the pod's gang
-// and rank, decide on the current View, encode. No call plans, writes or waits.
+// The calls of kube-scheduler that decide, as HTTP bodies in, bodies out: decode, look up the pod's
+// gang and rank, decide on the current View, encode. No call plans, writes or waits; binder.h has the
+// one that does.
 //
 // Thread safety: Publish and all calls from any thread; a call keeps the View it began with.
 #pragma once
@@ -30,9 +31,10 @@ class Webhook {
   // no victims that help: their slots stay promised.
   absl::StatusOr<std::string> Preempt(std::string_view body) const;
 
- private:
+  // The View published last, or null.
   std::shared_ptr<const View> view() const;
 
+ private:
   mutable std::mutex mutex_;  // held for the copy of a pointer only
   std::shared_ptr<const View> view_;
 };

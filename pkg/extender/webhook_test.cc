@@ -93,15 +93,44 @@ TEST_F(WebhookTest, NodesThatNobodyKnowsAreNotOursToRefuse) {
   EXPECT_EQ(Filter(OrdinaryPod(8), json::array())["NodeNames"], json::array());
 }
 
-TEST_F(WebhookTest, FullNodeObjectsAreRefusedWithTheSettingToChange) {
+TEST_F(WebhookTest, FullNodeObjectsAreAnsweredByTheObjectsThatFit) {
   PublishView();
-  auto answer =
-      webhook_.Filter(json{{"Pod", OrdinaryPod(8)},
-                           {"Nodes", {{"items", json::array({{{"metadata", {{"name", "n"}}}}})}}}}
-                          .dump());
+  const auto node = [](const std::string& name) {
+    return json{{"metadata", {{"name", name}, {"labels", {{"a", "b"}}}}}};
+  };
+  const std::string backup = NodeName(0, 3);
+  auto answer = webhook_.Filter(
+      json{{"Pod", OrdinaryPod(8)},
+           {"NodeNames", nullptr},
+           {"Nodes", {{"items", json::array({node("n"), node(backup), node(NodeName(0, 0))})}}}}
+          .dump());
   ASSERT_TRUE(answer.ok());
-  EXPECT_NE(json::parse(*answer)["Error"].get<std::string>().find("nodeCacheCapable"),
-            std::string::npos);
+  const json result = json::parse(*answer);
+  EXPECT_EQ(result["Error"], "");
+  EXPECT_EQ(result["Nodes"]["items"], json::array({node("n"), node(NodeName(0, 0))}));
+  EXPECT_TRUE(result["FailedAndUnresolvableNodes"].contains(backup));
+}
+
+TEST_F(WebhookTest, NullAndEmptyListsAreAnswered) {
+  PublishView();
+  const json pod = OrdinaryPod(8);
+  for (const json& body :
+       {json{{"Pod", pod}, {"NodeNames", nullptr}, {"Nodes", nullptr}},
+        json{{"Pod", pod}, {"NodeNames", json::array()}, {"Nodes", nullptr}},
+        json{{"Pod", pod}, {"NodeNames", nullptr}, {"Nodes", {{"items", nullptr}}}},
+        json{{"Pod", pod}, {"NodeNames", nullptr}, {"Nodes", {{"items", json::array()}}}}}) {
+    const auto answer = webhook_.Filter(body.dump());
+    ASSERT_TRUE(answer.ok()) << body << ": " << answer.status();
+    EXPECT_EQ(json::parse(*answer)["NodeNames"], json::array());
+    EXPECT_EQ(json::parse(*answer)["Error"], "");
+    EXPECT_EQ(*webhook_.Prioritize(body.dump()), "[]");
+  }
+  for (const json& body : {json{{"Pod", pod}, {"NodeNameToMetaVictims", nullptr}},
+                           json{{"Pod", pod}, {"NodeNameToMetaVictims", json::object()}}}) {
+    const auto answer = webhook_.Preempt(body.dump());
+    ASSERT_TRUE(answer.ok()) << body << ": " << answer.status();
+    EXPECT_TRUE(json::parse(*answer)["NodeNameToMetaVictims"].empty());
+  }
 }
 
 TEST_F(WebhookTest, AGangPodPassesOnItsSlotOnlyAndAnOrdinaryOneNeverThere) {

@@ -13,13 +13,93 @@ namespace {
 using simdjson::dom::element;
 using simdjson::dom::object;
 
-// The value of `key` without regard to case; nothing when absent or null.
-bool Find(const object& from, std::string_view key, element& out) {
+// The value of `key` without regard to case, null or not; false when absent.
+bool FindAny(const object& from, std::string_view key, element& out) {
   auto exact = from[key];
   if (exact.error() != simdjson::SUCCESS) exact = from.at_key_case_insensitive(key);
-  if (exact.error() != simdjson::SUCCESS || exact.is_null()) return false;
+  if (exact.error() != simdjson::SUCCESS) return false;
   out = exact.value_unsafe();
   return true;
+}
+
+// As FindAny; false also for null.
+bool Find(const object& from, std::string_view key, element& out) {
+  return FindAny(from, key, out) && !out.is_null();
+}
+
+nlohmann::json Converted(const element& value) {
+  switch (value.type()) {
+    case simdjson::dom::element_type::ARRAY: {
+      auto out = nlohmann::json::array();
+      const simdjson::dom::array items = value.get_array().value_unsafe();
+      for (element item : items) out.push_back(Converted(item));
+      return out;
+    }
+    case simdjson::dom::element_type::OBJECT: {
+      auto out = nlohmann::json::object();
+      const object fields = value.get_object().value_unsafe();
+      for (auto field : fields) {
+        out[std::string(field.key)] = Converted(field.value);
+      }
+      return out;
+    }
+    case simdjson::dom::element_type::INT64:
+      return value.get_int64().value_unsafe();
+    case simdjson::dom::element_type::UINT64:
+      return value.get_uint64().value_unsafe();
+    case simdjson::dom::element_type::DOUBLE:
+      return value.get_double().value_unsafe();
+    case simdjson::dom::element_type::STRING:
+      return std::string(value.get_string().value_unsafe());
+    case simdjson::dom::element_type::BOOL:
+      return value.get_bool().value_unsafe();
+    case simdjson::dom::element_type::NULL_VALUE:
+      break;
+  }
+  return nullptr;
+}
+
+// Members of an object that `keep` accepts; another value as it is.
+template <typename Keep>
+nlohmann::json Part(const element& value, Keep keep) {
+  object fields;
+  if (value.get(fields)) return Converted(value);
+  auto out = nlohmann::json::object();
+  for (auto field : fields) {
+    if (keep(field.key)) out[std::string(field.key)] = Converted(field.value);
+  }
+  return out;
+}
+
+// Most of a pod (volumes, environment, managed fields, status) decides nothing here.
+nlohmann::json PodPart(const object& pod) {
+  auto out = nlohmann::json::object();
+  element part;
+  if (FindAny(pod, "metadata", part)) {
+    out["metadata"] = Part(part, [](std::string_view key) { return key != "managedFields"; });
+  }
+  if (!FindAny(pod, "spec", part)) return out;
+  out["spec"] = Part(part, [](std::string_view key) {
+    return key == "schedulingGates" || key == "overhead" || key == "resources";
+  });
+  object spec;
+  if (part.get(spec)) return out;
+  for (const char* list : {"containers", "initContainers"}) {
+    element containers;
+    if (!FindAny(spec, list, containers)) continue;
+    simdjson::dom::array array;
+    if (containers.get(array)) {
+      out["spec"][list] = Converted(containers);
+      continue;
+    }
+    auto& kept = out["spec"][list] = nlohmann::json::array();
+    for (element container : array) {
+      kept.push_back(Part(container, [](std::string_view key) {
+        return key == "name" || key == "resources" || key == "restartPolicy";
+      }));
+    }
+  }
+  return out;
 }
 
 void AppendQuoted(std::string& out, std::string_view text) {
@@ -46,16 +126,22 @@ absl::Status Wrong(std::string_view key, std::string_view expected) {
                     "send kube-scheduler's ExtenderArgs (extender API v1)");
 }
 
-absl::StatusOr<object> ReadRoot(simdjson::dom::parser& parser, std::string_view body,
-                                std::string& pod_json) {
+absl::StatusOr<object> ReadObject(simdjson::dom::parser& parser, std::string_view body) {
   element root;
   const auto error = parser.parse(body.data(), body.size()).get(root);
   if (error) return Wrong("body", StrCat("JSON (", simdjson::error_message(error), ")"));
   object args;
   if (root.get(args)) return Wrong("body", "a JSON object");
+  return args;
+}
+
+absl::StatusOr<object> ReadRoot(simdjson::dom::parser& parser, std::string_view body,
+                                nlohmann::json& pod_part) {
+  YM_ASSIGN_OR_RETURN(const object args, ReadObject(parser, body));
   element pod;
-  if (!Find(args, "Pod", pod) || !pod.is_object()) return Wrong("Pod", "a v1.Pod object");
-  pod_json = simdjson::minify(pod);
+  object fields;
+  if (!Find(args, "Pod", pod) || pod.get(fields)) return Wrong("Pod", "a v1.Pod object");
+  pod_part = PodPart(fields);
   return args;
 }
 
@@ -72,12 +158,15 @@ absl::Status ReadNames(const object& args, ExtenderArgs& out) {
     }
     return absl::OkStatus();
   }
-  object nodes;
-  element items;
-  if (!Find(args, "Nodes", list) || list.get(nodes) || !Find(nodes, "items", items)) {
+  if (!Find(args, "Nodes", list)) {
+    if (FindAny(args, "NodeNames", list) || FindAny(args, "Nodes", list)) return absl::OkStatus();
     return Wrong("NodeNames", "node names, or Nodes with full objects");
   }
   out.nodes_were_objects = true;
+  object nodes;
+  element items;
+  if (list.get(nodes)) return Wrong("Nodes", "a v1.NodeList");
+  if (!Find(nodes, "items", items)) return absl::OkStatus();
   simdjson::dom::array array;
   if (items.get(array)) return Wrong("Nodes.items", "an array of Nodes");
   for (element item : array) {
@@ -86,6 +175,7 @@ absl::Status ReadNames(const object& args, ExtenderArgs& out) {
       return Wrong("Nodes.items[].metadata.name", "a string");
     }
     out.node_names.push_back(name);
+    out.nodes.push_back(simdjson::minify(item));
   }
   return absl::OkStatus();
 }
@@ -130,16 +220,20 @@ ArgsReader::~ArgsReader() = default;
 
 absl::StatusOr<ExtenderArgs> ArgsReader::Read(std::string_view body) {
   ExtenderArgs out;
-  YM_ASSIGN_OR_RETURN(const object args, ReadRoot(parser_->parser, body, out.pod_json));
+  YM_ASSIGN_OR_RETURN(const object args, ReadRoot(parser_->parser, body, out.pod));
   YM_RETURN_IF_ERROR(ReadNames(args, out));
   return out;
 }
 
 absl::StatusOr<PreemptArgs> ArgsReader::ReadPreempt(std::string_view body) {
   PreemptArgs out;
-  YM_ASSIGN_OR_RETURN(const object args, ReadRoot(parser_->parser, body, out.pod_json));
+  YM_ASSIGN_OR_RETURN(const object args, ReadRoot(parser_->parser, body, out.pod));
   element victims;
   if (!Find(args, "NodeNameToMetaVictims", victims) && !Find(args, "NodeNameToVictims", victims)) {
+    if (FindAny(args, "NodeNameToMetaVictims", victims) ||
+        FindAny(args, "NodeNameToVictims", victims)) {
+      return out;
+    }
     return Wrong("NodeNameToMetaVictims", "an object from node name to victims");
   }
   object by_node;
@@ -151,8 +245,29 @@ absl::StatusOr<PreemptArgs> ArgsReader::ReadPreempt(std::string_view body) {
   return out;
 }
 
-std::string EncodeFilterResult(const std::vector<std::string_view>& names,
-                               const std::vector<Verdict>& verdicts) {
+absl::StatusOr<BindArgs> ArgsReader::ReadBind(std::string_view body) {
+  YM_ASSIGN_OR_RETURN(const object args, ReadObject(parser_->parser, body));
+  BindArgs out;
+  const std::pair<const char*, std::string*> keys[] = {{"PodNamespace", &out.namespace_name},
+                                                       {"PodName", &out.name},
+                                                       {"PodUID", &out.uid},
+                                                       {"Node", &out.node}};
+  for (const auto& [key, text] : keys) {
+    element value;
+    std::string_view found;
+    if (!Find(args, key, value) || value.get(found) || found.empty()) {
+      return Wrong(key, "a string that is not empty");
+    }
+    *text = std::string(found);
+  }
+  return out;
+}
+
+namespace {
+
+// `nodes`: the part between the braces of "Nodes".
+std::string FilterResult(const std::vector<std::string_view>& names,
+                         const std::vector<Verdict>& verdicts, std::string_view nodes) {
   std::string kept;
   std::string failed;
   std::string unresolvable;
@@ -168,8 +283,33 @@ std::string EncodeFilterResult(const std::vector<std::string_view>& names,
     out += ':';
     AppendQuoted(out, Phrase(verdicts[i]));
   }
-  return StrCat(R"({"Nodes":null,"NodeNames":[)", kept, R"(],"FailedNodes":{)", failed,
+  return StrCat(R"({"Nodes":)", nodes, R"(,"NodeNames":[)", kept, R"(],"FailedNodes":{)", failed,
                 R"(},"FailedAndUnresolvableNodes":{)", unresolvable, R"(},"Error":""})");
+}
+
+}  // namespace
+
+std::string EncodeFilterResult(const std::vector<std::string_view>& names,
+                               const std::vector<Verdict>& verdicts) {
+  return FilterResult(names, verdicts, "null");
+}
+
+std::string EncodeFilterAnswer(const ExtenderArgs& args, const std::vector<Verdict>& verdicts) {
+  if (!args.nodes_were_objects) return FilterResult(args.node_names, verdicts, "null");
+  std::string items;
+  for (std::size_t i = 0; i < args.nodes.size(); ++i) {
+    if (verdicts[i] != Verdict::kFits) continue;
+    if (!items.empty()) items += ',';
+    items += args.nodes[i];
+  }
+  return FilterResult(args.node_names, verdicts,
+                      StrCat(R"({"metadata":{},"items":[)", items, "]}"));
+}
+
+std::string EncodeBindResult(std::string_view error) {
+  std::string out = R"({"Error":)";
+  AppendQuoted(out, error);
+  return out + "}";
 }
 
 std::string EncodeFilterError(std::string_view message) {

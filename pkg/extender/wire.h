@@ -2,8 +2,9 @@
 // out.
 //
 // Keys are Go field names; old schedulers send them in lower case, so reading ignores case. Both
-// forms of a node list are read: NodeNames (nodeCacheCapable) and full Nodes. Node lists are always
-// written as arrays, because the scheduler takes null for "no node".
+// forms of a node list are read, NodeNames (nodeCacheCapable) and full Nodes, and answered in kind.
+// A list that is null is an empty one; a body with neither is refused. Node lists are always written
+// as arrays, because the scheduler takes null for "no node".
 //
 // simdjson reads (a request may hold 16,000 node names), plain appending writes. Thread safety: an
 // ArgsReader belongs to one thread; the encoders are pure functions.
@@ -16,15 +17,18 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "nlohmann/json.hpp"
 
 #include "pkg/extender/decisions.h"
 
 namespace yardmaster::extender {
 
 struct ExtenderArgs {
-  std::string pod_json;                      // the v1.Pod as JSON text
+  // What of the v1.Pod a call looks at: metadata, and of spec gates, containers and overhead.
+  nlohmann::json pod;
   std::vector<std::string_view> node_names;  // views into the reader; valid until its next Read
   bool nodes_were_objects = false;           // the scheduler is not nodeCacheCapable
+  std::vector<std::string> nodes;            // then: the v1.Nodes as JSON text
 };
 
 // One candidate of a preemption: the node and the pods that would go.
@@ -35,8 +39,16 @@ struct PreemptCandidate {
 };
 
 struct PreemptArgs {
-  std::string pod_json;
+  nlohmann::json pod;
   std::vector<PreemptCandidate> candidates;
+};
+
+// ExtenderBindingArgs.
+struct BindArgs {
+  std::string namespace_name;
+  std::string name;
+  std::string uid;
+  std::string node;
 };
 
 class ArgsReader {
@@ -49,6 +61,7 @@ class ArgsReader {
   // Errors: InvalidArgument that names the key which is missing or of the wrong type.
   absl::StatusOr<ExtenderArgs> Read(std::string_view body);
   absl::StatusOr<PreemptArgs> ReadPreempt(std::string_view body);
+  absl::StatusOr<BindArgs> ReadBind(std::string_view body);
 
  private:
   struct Parser;
@@ -57,6 +70,10 @@ class ArgsReader {
 
 std::string EncodeFilterResult(const std::vector<std::string_view>& names,
                                const std::vector<Verdict>& verdicts);
+// For a scheduler that sent objects: those that fit go back to it.
+std::string EncodeFilterAnswer(const ExtenderArgs& args, const std::vector<Verdict>& verdicts);
+// Empty: the pod is bound.
+std::string EncodeBindResult(std::string_view error);
 // A result that fails the pod's scheduling attempt with a message.
 std::string EncodeFilterError(std::string_view message);
 std::string EncodeHostPriorities(const std::vector<std::string_view>& names,

@@ -73,6 +73,7 @@ struct FabricSpec {
   std::string fabric_pod_label = "yardmaster.dev/fabric-pod";
   std::string segment_label = "yardmaster.dev/segment";
   int gpus_per_host = 8;
+  std::string gpu_resource = "nvidia.com/gpu";  // the extended resource that hosts are counted by
   int rails = 8;
   int planes = 2;
   int nic_ports = 2;   // per rail

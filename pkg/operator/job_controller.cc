@@ -119,10 +119,11 @@ absl::Status JobController::CreateWorkers(const api::TrainingJob& job,
   if (!service.ok() && !absl::IsAlreadyExists(service.status())) return service.status();
   FirstError error;
   ParallelFor(ranks.size(), kWriteThreads, [&](std::size_t i) {
-    auto pod =
-        client_.Create({kube::Pods(), ns, "", ""},
-                       BuildPod(object, {job.job.workers, job.job.gpus_per_worker}, ranks[i]),
-                       {kFieldManager, false, false});
+    auto pod = client_.Create(
+        {kube::Pods(), ns, "", ""},
+        BuildPod(object, {job.job.workers, job.job.gpus_per_worker, job.job.gpu_resource},
+                 ranks[i]),
+        {kFieldManager, false, false});
     // The cache may be behind: a pod that is there already is what we want.
     if (!pod.ok() && !absl::IsAlreadyExists(pod.status())) error.Add(pod.status());
   });

@@ -29,11 +29,11 @@ void AddEnv(json& container, const std::string& name, const std::string& value) 
   env.push_back({{"name", name}, {"value", value}});
 }
 
-bool AsksForGpus(const json& containers) {
+bool AsksFor(const std::string& resource, const json& containers) {
   for (const json& container : containers) {
     for (const char* side : {"/resources/limits", "/resources/requests"}) {
       const json::json_pointer at(side);
-      if (container.contains(at) && container[at].contains(api::kGpuResource)) return true;
+      if (container.contains(at) && container[at].contains(resource)) return true;
     }
   }
   return false;
@@ -81,12 +81,21 @@ json BuildPod(const json& training_job, const WorkerShape& shape, int rank) {
   metadata["labels"][api::kJobLabel] = job;
   metadata["labels"][api::kRankLabel] = StrCat(rank);
   metadata["ownerReferences"] = json::array({ControllerReference(training_job)});
+  // A template cannot give its pods a place, a level or paths: those are written later, by us.
+  if (const auto notes = metadata.find("annotations"); notes != metadata.end()) {
+    for (const char* ours : {api::kSlotAnnotation, api::kPriorityAnnotation,
+                             api::kPathPlanAnnotation, api::kProfileAnnotation}) {
+      if (notes->is_object()) notes->erase(ours);
+    }
+  }
 
   json& spec = pod["spec"];
   if (!spec.is_object()) spec = json::object();
   spec["hostname"] = PodName(job, rank);
   spec["subdomain"] = job;
   if (!spec.contains("restartPolicy")) spec["restartPolicy"] = "Never";
+  const std::string priority_class = Text(training_job, "/spec/priorityClassName");
+  if (!priority_class.empty()) spec["priorityClassName"] = priority_class;
   // Whoever ends the pod, it has the time to write a checkpoint.
   const json::json_pointer grace("/spec/checkpoint/graceSeconds");
   if (!spec.contains("terminationGracePeriodSeconds") && training_job.contains(grace)) {
@@ -97,8 +106,8 @@ json BuildPod(const json& training_job, const WorkerShape& shape, int rank) {
   gates.push_back({{"name", api::kPlacementGate}});
   json& containers = spec["containers"];
   if (!containers.is_array()) containers = json::array();
-  if (!containers.empty() && !AsksForGpus(containers)) {
-    containers[0]["resources"]["limits"][api::kGpuResource] = StrCat(shape.gpus_per_worker);
+  if (!containers.empty() && !AsksFor(shape.gpu_resource, containers)) {
+    containers[0]["resources"]["limits"][shape.gpu_resource] = StrCat(shape.gpus_per_worker);
   }
   for (json& container : containers) AddEnvironment(container, job, job_namespace, shape, rank);
   AddNetworkEnvironment(pod);

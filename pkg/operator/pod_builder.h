@@ -24,6 +24,7 @@ inline constexpr int kMasterPort = 29500;
 struct WorkerShape {
   int workers = 1;
   int gpus_per_worker = 8;
+  std::string gpu_resource = "nvidia.com/gpu";  // what gpus_per_worker counts
 };
 
 std::string PodName(const std::string& job, int rank);

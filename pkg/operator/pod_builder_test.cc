@@ -53,6 +53,22 @@ TEST(PodBuilderTest, ATemplateThatAsksForGpusItselfIsLeftAlone) {
   EXPECT_FALSE(pod["spec"]["containers"][0]["resources"].contains("limits"));
 }
 
+TEST(PodBuilderTest, GpusOfAnotherNameAreAskedForByThatName) {
+  const json pod = BuildPod(Job(), {4, 2, "nvidia.com/mig-3g.40gb"}, 0);
+  EXPECT_EQ(pod["spec"]["containers"][0]["resources"]["limits"],
+            json({{"nvidia.com/mig-3g.40gb", "2"}}));
+}
+
+TEST(PodBuilderTest, PodsHaveTheJobsPriorityClassAndNoneOfOurAnnotations) {
+  json job = Job();
+  job["spec"]["priorityClassName"] = "gold";
+  job["spec"]["template"]["metadata"]["annotations"] = {
+      {api::kPriorityAnnotation, "7"}, {api::kSlotAnnotation, "{}"}, {"mine", "x"}};
+  const json pod = BuildPod(job, {4, 8}, 0);
+  EXPECT_EQ(pod["spec"]["priorityClassName"], "gold");
+  EXPECT_EQ(pod["metadata"]["annotations"], json({{"mine", "x"}}));
+}
+
 TEST(PodBuilderTest, TheGracePeriodIsTheCheckpointsUnlessTheTemplateHasItsOwn) {
   json job = Job();
   EXPECT_FALSE(BuildPod(job, {4, 8}, 0)["spec"].contains("terminationGracePeriodSeconds"));

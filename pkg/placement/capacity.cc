@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "pkg/placement/worker_need.h"
+
 namespace yardmaster::placement {
 
 namespace {
@@ -24,16 +26,14 @@ Capacity CapacityFor(const Cluster& cluster, const GangRequest& request, int hos
   capacity.of_segment.assign(static_cast<std::size_t>(places.num_segments()), 0);
   const std::vector<std::uint8_t>* eligible = request.eligible;
   if (eligible != nullptr && eligible->empty()) eligible = nullptr;
-  const int gpus_per_worker = request.job->gpus_per_worker;
+  const WorkerNeed need(cluster, *request.job);
   for (fabric::SegmentId segment : places.segments()) {
     std::int32_t sum = 0;
     for (fabric::HostId id : places.hosts_of(segment)) {
       const HostState& host = cluster.hosts[id.index()];
       if (eligible != nullptr && (*eligible)[id.index()] == 0) continue;
       if (!Usable(host, request, view)) continue;
-      const int gpus = view.empty ? host.gpus : host.free_gpus;
-      if (gpus < gpus_per_worker) continue;
-      int workers = gpus / gpus_per_worker;
+      int workers = view.empty ? need.RoomOnEmpty(cluster, id) : need.RoomOn(cluster, id);
       if (host_unit > 1) workers -= workers % host_unit;
       capacity.of_host[id.index()] = workers;
       sum += workers;

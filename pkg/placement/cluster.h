@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "pkg/fabric/places.h"
@@ -23,9 +24,19 @@ struct HostState {
   bool operator==(const HostState&) const = default;
 };
 
+// What hosts have besides GPUs, a column for each resource that some job asks for. A resource
+// without a column is not counted.
+struct HostResources {
+  std::shared_ptr<const std::vector<std::string>> names;         // ascending; null: no columns
+  std::shared_ptr<const std::vector<std::int64_t>> allocatable;  // [host * columns + column]
+  std::vector<std::int64_t> free;  // likewise; below 0 where more is held than there is
+  std::size_t columns() const { return names == nullptr ? 0 : names->size(); }
+};
+
 struct Cluster {
   std::shared_ptr<const fabric::Places> places;
   std::vector<HostState> hosts;  // by HostId
+  HostResources resources;
   // Predicted load of other jobs per segment's uplinks, intensity-weighted bytes per second; empty:
   // unknown, all equal. Breaks ties between equally good segments.
   std::vector<double> uplink_load;  // by SegmentId

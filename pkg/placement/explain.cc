@@ -6,6 +6,8 @@
 #include "pkg/base/strings.h"
 #include "pkg/placement/gang_solver.h"
 #include "pkg/placement/relaxations.h"
+#include "pkg/placement/resource_shortages.h"
+#include "pkg/placement/worker_need.h"
 
 namespace yardmaster::placement {
 
@@ -57,7 +59,8 @@ class Explainer {
         now_(now),
         empty_(CapacityFor(cluster, request, model.host_unit, {true, false})),
         options_(options),
-        plan_(plan) {
+        plan_(plan),
+        need_(cluster, *request.job) {
     for (std::int32_t workers : empty_.of_host) per_host_ = std::max(per_host_, workers);
   }
 
@@ -97,7 +100,7 @@ class Explainer {
   // Workers that must share a host and find none large enough.
   bool UnitTooLarge() {
     const int most = MostGpus();
-    const int needed = model_.host_unit * request_.job->gpus_per_worker;
+    const int needed = model_.host_unit * need_.gpus();
     if (needed <= most) return false;
     Add(ReasonCode::kGroupTooLarge, TopologyLevel::kHost, needed - most,
         StrCat("a ", NameOf(TopologyLevel::kHost), " must lie in one host: its ",
@@ -108,15 +111,15 @@ class Explainer {
 
   bool WorkerTooLarge() {
     const int most = MostGpus();
-    if (request_.job->gpus_per_worker <= most) return false;
+    if (need_.gpus() <= most) return false;
     if (most == 0) {
       Add(ReasonCode::kNotEnoughHosts, TopologyLevel::kFabric, model_.workers,
           "there are no hosts: no Node has GPUs and the labels that say its place");
       return true;
     }
-    Add(ReasonCode::kGroupTooLarge, TopologyLevel::kHost, request_.job->gpus_per_worker - most,
-        StrCat("a worker needs ", request_.job->gpus_per_worker,
-               " GPUs on one host and no host has more than ", most));
+    Add(ReasonCode::kGroupTooLarge, TopologyLevel::kHost, need_.gpus() - most,
+        StrCat("a worker needs ", need_.gpus(), " GPUs on one host and no host has more than ",
+               most));
     return true;
   }
 
@@ -218,21 +221,26 @@ class Explainer {
 
   void CountHosts() {
     std::int64_t occupied = 0, out = 0, backup = 0, excluded = 0, reserved = 0;
+    ResourceShortages shortages(cluster_, never());
     const std::vector<std::uint8_t>* eligible = request_.eligible;
     if (eligible != nullptr && eligible->empty()) eligible = nullptr;
     for (fabric::HostId id : places_.hosts()) {
       const HostState& host = cluster_.hosts[id.index()];
-      if (host.gpus < request_.job->gpus_per_worker) continue;
+      if (host.gpus < need_.gpus()) continue;
       if (eligible != nullptr && (*eligible)[id.index()] == 0) {
         ++excluded;
       } else if (host.backup) {
         ++backup;
+      } else if (never()) {
+        shortages.Note(id, need_.ShortOf(cluster_, id, /*empty=*/true));
       } else if (host.unavailable != Unavailability::kNo) {
         ++out;
       } else if (host.reserved_for >= 0 && host.reserved_for != request_.queue_index) {
         ++reserved;
-      } else if (host.free_gpus < request_.job->gpus_per_worker) {
+      } else if (host.free_gpus < need_.gpus()) {
         ++occupied;
+      } else {
+        shortages.Note(id, need_.ShortOf(cluster_, id, /*empty=*/false));
       }
     }
     auto add = [&](ReasonCode code, std::int64_t count, std::string_view what) {
@@ -245,6 +253,7 @@ class Explainer {
       add(ReasonCode::kHostsOut, out, "not ready, cordoned or tainted");
       add(ReasonCode::kReserved, reserved, "reserved for a job that waits longer");
     }
+    shortages.AppendReasons(plan_.reasons);
     add(ReasonCode::kHostsKeptAsBackup, backup, "kept as backup");
     add(ReasonCode::kHostsExcluded, excluded, "left out by the pod template");
   }
@@ -257,6 +266,7 @@ class Explainer {
   const Capacity empty_;
   const PlannerOptions& options_;
   GangPlan& plan_;
+  const WorkerNeed need_;
   std::int32_t per_host_ = 0;
 };
 

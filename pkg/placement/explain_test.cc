@@ -6,6 +6,7 @@
 #include <map>
 
 #include "pkg/base/strings.h"
+#include "pkg/placement/resource_shortages.h"
 #include "pkg/placement/testing/cases.h"
 #include "pkg/placement/testing/exhaustive.h"
 
@@ -106,6 +107,39 @@ TEST(ExplainTest, OccupiedHostsAreWaitedFor) {
   EXPECT_TRUE(Has(plan, ReasonCode::kHostsOccupied, TopologyLevel::kFabric, 1));
   EXPECT_TRUE(Has(plan, ReasonCode::kHostsOut, TopologyLevel::kFabric, 1));
   EXPECT_EQ(plan.relaxations.back().outcome, Outcome::kPlaced);
+}
+
+// Four hosts with this much cpu allocatable and free, and workers that ask for 96.
+Case WithCpu(std::vector<std::int64_t> allocatable, std::vector<std::int64_t> free) {
+  Case c = MakeCase(MakeCluster({{4}}), MakeJob(8, 1, 1, 4, 1));
+  c.job.requests = {{"cpu", 96'000}};
+  HostResources& resources = c.cluster.resources;
+  resources.names = std::make_shared<const std::vector<std::string>>(1, "cpu");
+  resources.allocatable = std::make_shared<const std::vector<std::int64_t>>(allocatable);
+  resources.free = std::move(free);
+  return c;
+}
+
+TEST(ExplainTest, HostsShortOfAResourceNameIt) {
+  const Case c = WithCpu({100'000, 100'000, 100'000, 100'000}, {100'000, 88'000, 87'500, 20'000});
+  const GangPlan plan = PlanGang(c.cluster, c.request());
+  EXPECT_EQ(plan.outcome, Outcome::kNotNow);
+  EXPECT_TRUE(Has(plan, ReasonCode::kInsufficientResources, TopologyLevel::kFabric, 3));
+  EXPECT_THAT(Sentence(plan), HasSubstr("3 hosts short of cpu: 96 requested, 88 free"));
+}
+
+TEST(ExplainTest, WorkersThatAskForMoreThanHostsHaveNeverFit) {
+  const Case c = WithCpu({100'000, 100'000, 88'000, 95'500}, {100'000, 100'000, 88'000, 95'500});
+  const GangPlan plan = PlanGang(c.cluster, c.request());
+  EXPECT_EQ(plan.outcome, Outcome::kNever);
+  EXPECT_THAT(Sentence(plan), HasSubstr("2 hosts short of cpu: 96 requested, 95500m in all"));
+}
+
+TEST(ExplainTest, AmountsReadAsPeopleWriteThem) {
+  EXPECT_EQ(FormatAmount("memory", 1536LL << 20), "1536Mi");
+  EXPECT_EQ(FormatAmount("memory", 2LL << 40), "2048Gi");
+  EXPECT_EQ(FormatAmount("hugepages-1Gi", 0), "0");
+  EXPECT_EQ(FormatAmount("rdma/hca", 1024), "1024");
 }
 
 TEST(ExplainTest, BackupAndExcludedHostsAreCounted) {

@@ -4,9 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "pkg/placement/capacity.h"
 #include "pkg/placement/gang_model.h"
 #include "pkg/placement/testing/cases.h"
 #include "pkg/placement/testing/exhaustive.h"
+#include "pkg/placement/worker_need.h"
 
 namespace yardmaster::placement {
 namespace {
@@ -47,6 +49,46 @@ TEST(GangPlannerTest, MatchesBruteForceOnLongGangs) { ExpectOptimalCases(3, 400,
 
 TEST(GangPlannerTest, MatchesBruteForceWithLimitsInsideHosts) {
   ExpectOptimalCases(4, 400, {5, 4, true});
+}
+
+// RoomOf counts worker by worker and resource by resource.
+TEST(GangPlannerTest, MatchesBruteForceWhereOtherResourcesAreShort) {
+  ExpectOptimalCases(6, 2000, {6, 4, false, true});
+  ExpectOptimalCases(7, 400, {5, 4, true, true});
+}
+
+TEST(GangPlannerTest, AHostTakesAsManyWorkersAsFitByEveryResource) {
+  Random random(8);
+  int workers = 0, more = 0;
+  for (int round = 0; round < 2000; ++round) {
+    const Case c = RandomCase(random, {6, 4, false, true});
+    const Capacity capacity = CapacityFor(c.cluster, c.request(), 1);
+    for (fabric::HostId host : c.cluster.places->hosts()) {
+      ASSERT_EQ(capacity.of_host[host.index()], RoomOf(c, host)) << Describe(c);
+      workers += RoomOf(c, host);
+      more += c.cluster.hosts[host.index()].free_gpus / c.job.gpus_per_worker - RoomOf(c, host);
+    }
+  }
+  EXPECT_GT(workers, 1000);
+  EXPECT_GT(more, 1000);  // than there would be by GPUs alone
+}
+
+TEST(GangPlannerTest, WhatIsTakenAndGivenBackIsAsBefore) {
+  Random random(9);
+  for (int round = 0; round < 500; ++round) {
+    const Case c = RandomCase(random, {6, 4, false, true});
+    const GangPlan plan = PlanGang(c.cluster, c.request(), {20'000, false});
+    if (plan.outcome != Outcome::kPlaced) continue;
+    Case after = c;
+    MoveOccupation(after.cluster, c.job, {}, plan.host_of_rank);
+    for (fabric::HostId host : plan.host_of_rank) {
+      const auto ranks = std::count(plan.host_of_rank.begin(), plan.host_of_rank.end(), host);
+      ASSERT_EQ(RoomOf(after, host), RoomOf(c, host) - ranks) << Describe(c);
+    }
+    ReleaseHosts(after.cluster, c.job, plan.host_of_rank);
+    ASSERT_EQ(after.cluster.hosts, c.cluster.hosts);
+    ASSERT_EQ(after.cluster.resources.free, c.cluster.resources.free);
+  }
 }
 
 TEST(GangPlannerTest, NothingBetterExistsOnWideFabrics) {

@@ -26,6 +26,8 @@ std::string_view Name(ReasonCode code) {
       return "HostsOut";
     case ReasonCode::kHostsKeptAsBackup:
       return "HostsKeptAsBackup";
+    case ReasonCode::kInsufficientResources:
+      return "InsufficientResources";
     case ReasonCode::kHostsExcluded:
       return "HostsExcluded";
     case ReasonCode::kGroupTooLarge:

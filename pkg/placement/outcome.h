@@ -20,16 +20,17 @@ enum class Outcome { kPlaced, kNotNow, kNever };
 std::string_view Name(Outcome outcome);  // "Placed", "NotNow", "Never"
 
 enum class ReasonCode {
-  kNotEnoughHosts,     // fewer suitable hosts than the gang needs
-  kHostsOccupied,      // suitable hosts that other jobs hold
-  kHostsOut,           // NotReady, cordoned or tainted hosts
-  kHostsKeptAsBackup,  // hosts that the backup policy keeps free
-  kHostsExcluded,      // the pod template's selectors or tolerations leave them out
-  kGroupTooLarge,      // a Required group needs more than any place of its level has
-  kReserved,           // hosts reserved for a job that waits longer
-  kWaitsForTurn,       // an earlier job of the queue must go first
-  kSearchCut,          // the exact search was cut; the bound says how far off
-  kInvalid,            // the job contradicts itself
+  kNotEnoughHosts,         // fewer suitable hosts than the gang needs
+  kHostsOccupied,          // suitable hosts that other jobs hold
+  kHostsOut,               // NotReady, cordoned or tainted hosts
+  kHostsKeptAsBackup,      // hosts that the backup policy keeps free
+  kInsufficientResources,  // hosts with enough free GPUs and too little of another resource
+  kHostsExcluded,          // the pod template's selectors or tolerations leave them out
+  kGroupTooLarge,          // a Required group needs more than any place of its level has
+  kReserved,               // hosts reserved for a job that waits longer
+  kWaitsForTurn,           // an earlier job of the queue must go first
+  kSearchCut,              // the exact search was cut; the bound says how far off
+  kInvalid,                // the job contradicts itself
 };
 std::string_view Name(ReasonCode code);  // "NotEnoughHosts", ...
 

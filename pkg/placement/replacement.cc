@@ -8,6 +8,7 @@
 
 #include "pkg/base/strings.h"
 #include "pkg/placement/gang_model.h"
+#include "pkg/placement/worker_need.h"
 
 namespace yardmaster::placement {
 
@@ -36,6 +37,7 @@ class Replacer {
         places_(*cluster.places),
         request_(request),
         policy_(policy),
+        need_(cluster, *request.job),
         host_of_(std::move(host_of_rank)) {}
 
   GangPlan Run(Ranks lost) {
@@ -56,9 +58,6 @@ class Replacer {
   }
 
  private:
-  int gpus(const Ranks& ranks) const {
-    return static_cast<int>(ranks.size()) * request_.job->gpus_per_worker;
-  }
   const GangModel& model() {
     if (!model_) model_ = ModelOf(*request_.job, *request_.groups);
     return *model_;
@@ -120,7 +119,7 @@ class Replacer {
   bool Place(const Ranks& bundle, SegmentId segment, bool backup, bool ordinary) {
     for (const bool use_backup : {true, false}) {
       if (!(use_backup ? backup : ordinary)) continue;
-      const HostId host = Find(segment, use_backup, gpus(bundle));
+      const HostId host = Find(segment, use_backup, bundle);
       if (!host.valid()) continue;
       Give(bundle, host);
       return true;
@@ -130,8 +129,8 @@ class Replacer {
     const auto taken = taken_;
     for (const Ranks& part : parts) {
       HostId host;
-      if (backup) host = Find(segment, true, gpus(part));
-      if (!host.valid() && ordinary) host = Find(segment, false, gpus(part));
+      if (backup) host = Find(segment, true, part);
+      if (!host.valid() && ordinary) host = Find(segment, false, part);
       if (!host.valid()) {
         taken_ = taken;
         for (int rank : bundle) host_of_[rank] = old_host_.at(rank);
@@ -143,7 +142,7 @@ class Replacer {
   }
 
   // The tightest, healthiest, lowest host with room; invalid if there is none.
-  HostId Find(SegmentId segment, bool backup, int gpus) const {
+  HostId Find(SegmentId segment, bool backup, const Ranks& ranks) const {
     std::optional<std::tuple<bool, int, HostId>> best;
     for (HostId id : places_.hosts_of(segment)) {
       const HostState& host = cluster_.hosts[id.index()];
@@ -151,8 +150,9 @@ class Replacer {
       if (host.reserved_for >= 0 && host.reserved_for != request_.queue_index) continue;
       if (!Eligible(id) || LostHost(id)) continue;
       const auto taken = taken_.find(id);
-      const int free = host.free_gpus - (taken == taken_.end() ? 0 : taken->second);
-      if (free < gpus) continue;
+      const int given = taken == taken_.end() ? 0 : taken->second;
+      if (need_.RoomOn(cluster_, id) - given < static_cast<int>(ranks.size())) continue;
+      const int free = host.free_gpus - given * need_.gpus();
       const std::tuple key{host.degraded, free, id};
       if (!best || key < *best) best = key;
     }
@@ -170,7 +170,7 @@ class Replacer {
   }
 
   void Give(const Ranks& ranks, HostId host) {
-    taken_[host] += gpus(ranks);
+    taken_[host] += static_cast<int>(ranks.size());
     for (int rank : ranks) host_of_[rank] = host;
   }
 
@@ -229,7 +229,7 @@ class Replacer {
   void ForgetPlaced(const Ranks& members) {
     for (int rank : members) {
       if (host_of_[rank] != old_host_.at(rank)) {
-        taken_[host_of_[rank]] -= request_.job->gpus_per_worker;
+        --taken_[host_of_[rank]];
       }
     }
   }
@@ -302,11 +302,12 @@ class Replacer {
   const fabric::Places& places_;
   const GangRequest& request_;
   const fabric::BackupPolicy policy_;
+  const WorkerNeed need_;
   std::vector<HostId> host_of_;
   std::map<int, HostId> old_host_;  // by lost rank
   std::set<int> lost_;
   std::set<int> gone_;           // lost ranks whose host is not among the places any more
-  std::map<HostId, int> taken_;  // GPUs given out here
+  std::map<HostId, int> taken_;  // ranks given to the host here
   std::optional<GangModel> model_;
 };
 

@@ -49,6 +49,20 @@ TEST(ReplacementTest, ABackupHostOfTheSegmentStepsInForRankZero) {
   EXPECT_EQ(plan.objective.data_split_segments, 0);
 }
 
+TEST(ReplacementTest, AHostThatIsShortOfAResourceDoesNotStepIn) {
+  Running r = Make(MakeJob(8, 1, 1, 4, 1), {5, 11, 17});
+  r.c.job.requests = {{"cpu", 4}};
+  HostResources& resources = r.c.cluster.resources;
+  resources.names = std::make_shared<const std::vector<std::string>>(1, "cpu");
+  resources.free.assign(r.c.cluster.hosts.size(), 7);
+  resources.allocatable = std::make_shared<const std::vector<std::int64_t>>(resources.free);
+  resources.free[5] = 3;
+  r.Fail({0});
+  const GangPlan plan = r.Replace({0}, kBorrowInSegment);
+  ASSERT_EQ(plan.outcome, Outcome::kPlaced);
+  EXPECT_EQ(plan.host_of_rank[0], HostId(4));
+}
+
 TEST(ReplacementTest, ThePolicySaysWhatComesAfterTheBackupHosts) {
   Running r = Make(MakeJob(8, 1, 1, 4, 1), {5, 11, 17});
   r.Fail({0, 2});

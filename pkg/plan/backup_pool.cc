@@ -18,7 +18,7 @@ std::vector<int> LentGpus(const Snapshot& snapshot) {
   for (const JobState& job : snapshot.jobs) {
     if (!job.assignment || !job.job.preemptible) continue;
     for (HostId host : job.assignment->host_of_rank) {
-      if (host.valid()) lent[host.index()] += job.job.gpus_per_worker;
+      if (host.valid()) lent[host.index()] += job.job.host_gpus_per_worker();
     }
   }
   return lent;

@@ -5,6 +5,7 @@
 
 #include "pkg/base/strings.h"
 #include "pkg/placement/replacement.h"
+#include "pkg/placement/worker_need.h"
 #include "pkg/plan/contention_cost.h"
 #include "pkg/plan/network_plan.h"
 
@@ -166,12 +167,8 @@ class Planner {
     if (!after_) after_ = snapshot_;
     after_->cluster = cluster_;
     for (int victim : stopped_) {
-      for (HostId id : state(victim).assignment->host_of_rank) {
-        if (!id.valid()) continue;
-        placement::HostState& host = after_->cluster.hosts[id.index()];
-        host.free_gpus = static_cast<std::int16_t>(
-            std::min<int>(host.gpus, host.free_gpus + state(victim).job.gpus_per_worker));
-      }
+      placement::ReleaseHosts(after_->cluster, state(victim).job,
+                              state(victim).assignment->host_of_rank);
       after_->jobs[static_cast<std::size_t>(victim)].assignment.reset();
     }
     return *after_;
@@ -242,15 +239,10 @@ class Planner {
   }
 
   void Occupy(int job, const std::vector<HostId>& hosts) {
-    const auto gpus = static_cast<std::int16_t>(state(job).job.gpus_per_worker);
-    for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
-      if (state(job).assignment) {
-        const HostId before = state(job).assignment->host_of_rank[rank];
-        if (before == hosts[rank]) continue;
-        if (before.valid()) cluster_.hosts[before.index()].free_gpus += gpus;
-      }
-      cluster_.hosts[hosts[rank].index()].free_gpus -= gpus;
-    }
+    static const std::vector<HostId> kNone;
+    placement::MoveOccupation(cluster_, state(job).job,
+                              state(job).assignment ? state(job).assignment->host_of_rank : kNone,
+                              hosts);
   }
 
   const Snapshot& snapshot_;

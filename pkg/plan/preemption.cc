@@ -8,6 +8,7 @@
 
 #include "pkg/base/strings.h"
 #include "pkg/placement/replacement.h"
+#include "pkg/placement/worker_need.h"
 #include "pkg/plan/queue.h"
 
 namespace yardmaster::plan {
@@ -60,7 +61,7 @@ class Preemptor {
 
   const JobState& state(int job) const { return snapshot_.jobs[static_cast<std::size_t>(job)]; }
   std::int64_t gpus(int job) const {
-    return std::int64_t{1} * state(job).job.workers * state(job).job.gpus_per_worker;
+    return std::int64_t{1} * state(job).job.workers * state(job).job.host_gpus_per_worker();
   }
   std::int64_t gpus(const Victims& victims) const {
     std::int64_t sum = 0;
@@ -116,10 +117,9 @@ class Preemptor {
     cluster.uplink_load.assign(static_cast<std::size_t>(snapshot_.places->num_segments()), 0);
     for (int victim : victims) {
       const int size = state(victim).job.gpus_per_worker;
+      placement::ReleaseHosts(cluster, state(victim).job, state(victim).assignment->host_of_rank);
       for (HostId id : state(victim).assignment->host_of_rank) {
         if (!id.valid()) continue;
-        placement::HostState& host = cluster.hosts[id.index()];
-        host.free_gpus = static_cast<std::int16_t>(std::min<int>(host.gpus, host.free_gpus + size));
         cluster.uplink_load[snapshot_.places->segment_of(id).index()] += size;
       }
     }
@@ -299,7 +299,8 @@ std::optional<Preemption> PlanPreemption(const Snapshot& snapshot, int job,
   }
   placement::PlannerOptions quick = options.placement;
   quick.explain = false;
-  const std::int64_t needed = std::int64_t{1} * wants.job.workers * wants.job.gpus_per_worker;
+  const std::int64_t needed =
+      std::int64_t{1} * wants.job.workers * wants.job.host_gpus_per_worker();
   auto decision =
       Preemptor(snapshot, needed, std::move(candidates), options.max_plans,
                 [&](const Cluster& cluster) {

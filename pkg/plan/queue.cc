@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "pkg/placement/worker_need.h"
 #include "pkg/plan/planner.h"
 
 namespace yardmaster::plan {
@@ -31,12 +32,7 @@ std::optional<std::int64_t> ExpectedEnd(const JobState& state) {
 }
 
 void Free(const JobState& state, Cluster& cluster) {
-  for (HostId host : state.assignment->host_of_rank) {
-    if (!host.valid()) continue;
-    placement::HostState& h = cluster.hosts[host.index()];
-    h.free_gpus =
-        static_cast<std::int16_t>(std::min<int>(h.gpus, h.free_gpus + state.job.gpus_per_worker));
-  }
+  placement::ReleaseHosts(cluster, state.job, state.assignment->host_of_rank);
 }
 
 std::optional<Reservation> PlaceFor(const Snapshot& snapshot, const Cluster& cluster, int job,
@@ -116,7 +112,7 @@ std::optional<Reservation> Reserve(const Snapshot& snapshot, const Cluster& clus
   for (HostId id : snapshot.places->hosts()) {
     placement::HostState& host = empty.hosts[id.index()];
     empty.uplink_load[snapshot.places->segment_of(id).index()] += host.gpus - host.free_gpus;
-    if (host.unavailable == placement::Unavailability::kNo) host.free_gpus = host.gpus;
+    if (host.unavailable == placement::Unavailability::kNo) placement::EmptyHost(empty, id);
   }
   return PlaceFor(snapshot, empty, job, options);
 }

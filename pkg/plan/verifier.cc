@@ -96,23 +96,38 @@ class Verifier {
 
   // Room for every rank that is new to its host.
   void CheckRoom() {
-    std::map<HostId, std::int64_t> need;
+    std::map<HostId, std::int64_t> added;  // ranks
     for (std::size_t rank = 0; rank < host_of_.size(); ++rank) {
-      if (!Keeps(rank)) need[host_of_[rank]] += job_.gpus_per_worker;
+      if (!Keeps(rank)) ++added[host_of_[rank]];
     }
     // Ranks that leave a host make room on it.
     for (std::size_t rank = 0; state_.assignment && rank < state_.assignment->host_of_rank.size();
          ++rank) {
-      auto at = need.find(state_.assignment->host_of_rank[rank]);
-      if (at != need.end() && !Keeps(rank)) at->second -= job_.gpus_per_worker;
+      auto at = added.find(state_.assignment->host_of_rank[rank]);
+      if (at != added.end() && !Keeps(rank)) --at->second;
     }
-    for (const auto& [host, gpus] : need) {
-      const int free = snapshot_.cluster.hosts[host.index()].free_gpus;
-      if (gpus > free) {
-        Fault(StrCat("host ", places_.name(host), ": ", gpus, " GPUs are given out and ", free,
-                     " are free"));
+    for (const auto& [host, ranks] : added) {
+      if (ranks <= 0) continue;
+      if (job_.counts_gpus) {
+        CheckAmount(host, "GPUs", ranks * job_.gpus_per_worker,
+                    snapshot_.cluster.hosts[host.index()].free_gpus);
+      }
+      const placement::HostResources& resources = snapshot_.cluster.resources;
+      for (std::size_t column = 0; column < resources.columns(); ++column) {
+        const std::string& name = (*resources.names)[column];
+        for (const workload::ResourceAmount& request : job_.requests) {
+          if (request.name != name) continue;
+          CheckAmount(host, name, ranks * request.amount,
+                      resources.free[host.index() * resources.columns() + column]);
+        }
       }
     }
+  }
+
+  void CheckAmount(HostId host, std::string_view what, std::int64_t given, std::int64_t free) {
+    if (given <= free) return;
+    Fault(StrCat("host ", places_.name(host), ": ", given, " ", what, " are given out and ", free,
+                 " are free"));
   }
 
   // The coordinates of a GPU, straight from the definition of the order.

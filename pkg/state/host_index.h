@@ -36,6 +36,8 @@ class HostIndex {
   // Null without a Fabric that can be used.
   const std::shared_ptr<const fabric::Network>& network() const { return network_; }
   int gpus_per_host() const { return gpus_per_host_; }
+  // The extended resource that hosts are counted by.
+  const std::string& gpu_resource() const { return spec_.gpu_resource; }
   // By HostId, everything free.
   const std::vector<placement::HostState>& states() const { return states_; }
   // Null where a gang was promised a host whose Node is gone. Places of such hosts come from the

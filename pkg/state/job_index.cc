@@ -41,7 +41,8 @@ std::optional<int> KeptJob::RankOf(const api::Membership& membership) const {
 
 std::set<JobKey> JobIndex::Update(const ClusterState& world, const HostIndex& hosts,
                                   const HostChanges& changes) {
-  read_all_ = gpus_per_host_ != hosts.gpus_per_host();
+  read_all_ = gpus_per_host_ != hosts.gpus_per_host() || gpu_resource_ != hosts.gpu_resource();
+  gpu_resource_ = hosts.gpu_resource();
   gpus_per_host_ = hosts.gpus_per_host();
   ++round_;
   changed_.clear();
@@ -117,6 +118,11 @@ void JobIndex::Read(const JobKey& key, KeptJob& kept) {
                        kept.job != nullptr ? owner_created : kept.gang->metadata.created_ms,
                        gpus_per_host_)
           : api::ToJob(kept.job->job, key, kept.job->metadata.uid, owner_created, gpus_per_host_);
+  const api::JobSpec& spec = has_gang ? kept.gang->job : kept.job->job;
+  state.job.requests = has_gang ? kept.gang->requests : kept.job->requests;
+  state.job.counts_gpus = spec.gpu_resource == gpu_resource_;
+  workload::SetAmount(state.job.requests, spec.gpu_resource,
+                      state.job.counts_gpus ? 0 : state.job.gpus_per_worker);
   if (kept.job != nullptr) state.grace_seconds = kept.job->checkpoint.grace_seconds;
   state.problems = ProblemsOf(state.job, gpus_per_host_);
   if (state.problems.empty()) {

@@ -2,7 +2,7 @@
 // without one asks for, and where a committed gang stands. See snapshot_builder.h for the rules.
 //
 // A job is read again when its Gang or TrainingJob is another object than before, when hosts have
-// other ids, or when hosts have another number of GPUs. Thread safety: one thread.
+// other ids, or when hosts have another number or kind of GPUs. Thread safety: one thread.
 #pragma once
 
 #include <cstdint>
@@ -58,6 +58,7 @@ class JobIndex {
 
   std::map<workload::JobKey, KeptJob> jobs_;
   int gpus_per_host_ = 0;
+  std::string gpu_resource_;
   bool read_all_ = false;
   std::uint64_t round_ = 0;
   std::set<workload::JobKey> changed_;

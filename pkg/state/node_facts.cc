@@ -4,6 +4,7 @@
 #include <set>
 
 #include "pkg/api/names.h"
+#include "pkg/api/pod_requests.h"
 #include "pkg/base/strings.h"
 
 namespace yardmaster::state {
@@ -54,6 +55,21 @@ std::optional<std::pair<int, int>> ParsePort(const std::string& port,
   return std::pair(*rail, *number);
 }
 
+// Far more than any host has, and far from overflow in sums.
+constexpr std::int64_t kUnlimited = std::int64_t{1} << 60;
+
+bool IsOfEveryNode(std::string_view resource) {
+  return resource == "cpu" || resource == "memory" || resource == "pods" ||
+         resource == "ephemeral-storage";
+}
+
+// Whether somebody has told what the node has: kubelets always do.
+bool IsDescribed(const api::Node& node) {
+  return workload::AmountOf(node.allocatable, "cpu") > 0 ||
+         workload::AmountOf(node.allocatable, "memory") > 0 ||
+         workload::AmountOf(node.allocatable, "pods") > 0;
+}
+
 bool IsHealthTaint(const api::Taint& taint) {
   return taint.key.rfind("node.kubernetes.io/", 0) == 0;
 }
@@ -72,7 +88,7 @@ NodePlace PlaceOf(const api::Node& node, const fabric::FabricSpec& spec) {
     out.place =
         fabric::HostPlace{node.metadata.name, std::string(*pod), std::string(*segment), {}, {}};
     ReadNicAddresses(node, spec.rails, *out.place, out.warnings);
-  } else if (node.gpus > 0) {
+  } else if (workload::AmountOf(node.allocatable, spec.gpu_resource) > 0) {
     const std::string& missing = pod && !pod->empty() ? spec.segment_label : spec.fabric_pod_label;
     out.warnings.push_back(StrCat(NodeField(node, "labels", missing),
                                   ": is missing, the node is not used; label it with its place"));
@@ -82,7 +98,8 @@ NodePlace PlaceOf(const api::Node& node, const fabric::FabricSpec& spec) {
 
 HostFacts FactsOf(const api::Node& node, const fabric::FabricSpec& spec) {
   HostFacts out;
-  out.state.gpus = static_cast<std::int16_t>(std::min<std::int64_t>(node.gpus, 1024));
+  out.state.gpus = static_cast<std::int16_t>(
+      std::min<std::int64_t>(workload::AmountOf(node.allocatable, spec.gpu_resource), 1024));
   out.state.free_gpus = out.state.gpus;
   out.state.backup = node.backup();
   if (node.ready == std::optional<bool>(false) || node.metadata.deleted_ms) {
@@ -105,6 +122,14 @@ HostFacts FactsOf(const api::Node& node, const fabric::FabricSpec& spec) {
   }
   out.state.degraded = !out.down_ports.empty();
   return out;
+}
+
+std::int64_t AllocatableOf(const api::Node& node, std::string_view resource) {
+  if (const std::int64_t room = api::RoomForExclusive(resource)) return room;
+  if (IsDescribed(node) || !IsOfEveryNode(resource)) {
+    return workload::AmountOf(node.allocatable, resource);
+  }
+  return kUnlimited;
 }
 
 HostFacts FactsWithoutNode() {

@@ -2,8 +2,10 @@
 // rules. Thread safety: values and pure functions.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -29,6 +31,11 @@ struct HostFacts {
   std::vector<std::string> warnings;
 };
 HostFacts FactsOf(const api::Node& node, const fabric::FabricSpec& spec);
+// What the Node offers of a resource, as kube-scheduler counts it: nothing where it lists none. Cpu,
+// memory, pods and ephemeral storage of a Node that lists neither of the first three (a rendered
+// manifest, no kubelet's) are not limited. Names that are no resources have the room that
+// api::RoomForExclusive says.
+std::int64_t AllocatableOf(const api::Node& node, std::string_view resource);
 // Of a host that a gang was promised and whose Node is gone.
 HostFacts FactsWithoutNode();
 

@@ -12,16 +12,20 @@ using fabric::HostId;
 using workload::JobKey;
 
 void Occupation::Update(const ObjectTable<api::Pod>& pods, const HostIndex& hosts,
-                        const HostChanges& changes, JobIndex& jobs, std::set<JobKey>& changed) {
-  if (changes.renumbered) Renumber(*hosts.places(), changes);
+                        const HostChanges& changes, const HostCapacity& capacity,
+                        bool other_columns, JobIndex& jobs, std::set<JobKey>& changed) {
+  capacity_ = &capacity;
+  const bool all = changes.renumbered || other_columns || gpu_resource_ != hosts.gpu_resource();
+  gpu_resource_ = hosts.gpu_resource();
+  if (all) StartOver(hosts, changes);
   ObjectTable<api::Pod>::Differences(pods_, pods, [&](const auto& before, const auto& after) {
     if (before != nullptr) Remove(*before, changed);
-    if (after != nullptr && !after->finished() && !after->node_name.empty() && after->gpus > 0) {
-      Add(Read(after), *hosts.places(), changed);
+    if (after != nullptr && !after->finished() && !after->node_name.empty()) {
+      Add(after, *hosts.places(), changed);
     }
   });
   pods_ = pods;
-  if (changes.renumbered) {
+  if (all) {
     for (const auto& [key, share] : shares_) changed.insert(key);
     for (const auto& [key, job] : jobs.jobs()) changed.insert(key);
   }
@@ -29,38 +33,37 @@ void Occupation::Update(const ObjectTable<api::Pod>& pods, const HostIndex& host
 }
 
 // The slot was made from what labels say; they are read first, because that needs no JSON.
-Occupation::BoundPod Occupation::Read(std::shared_ptr<const api::Pod> pod) {
-  BoundPod bound{pod, HostId(), std::nullopt, std::nullopt, std::nullopt};
+void Occupation::Add(std::shared_ptr<const api::Pod> pod, const fabric::Places& places,
+                     std::set<JobKey>& changed) {
+  const HostId host = places.FindHost(pod->node_name);
+  BoundPod bound{pod, host, std::nullopt, std::nullopt};
+  std::optional<JobKey> gang;
   const std::string& ns = pod->metadata.namespace_name;
   if (api::WantsGang(*pod)) {
     auto membership = api::ResolveMembership(*pod);
     if (membership.ok() && *membership) {
-      bound.gang = JobKey{ns, (*membership)->gang_name};
+      gang = JobKey{ns, (*membership)->gang_name};
       bound.membership = *std::move(*membership);
-      return bound;
     }
   }
-  const auto text = api::Find(pod->metadata.annotations, api::kSlotAnnotation);
-  if (!text) return bound;
-  absl::StatusOr<api::Slot> slot = api::DecodeSlot(*text);
-  if (!slot.ok()) return bound;
-  bound.gang = JobKey{ns, slot->gang};
-  bound.rank = slot->rank;
-  return bound;
+  if (!gang) {
+    const auto text = api::Find(pod->metadata.annotations, api::kSlotAnnotation);
+    if (!text) return AddLoose({std::move(pod), host});
+    const absl::StatusOr<api::Slot> slot = api::DecodeSlot(*text);
+    if (!slot.ok()) return AddLoose({std::move(pod), host});
+    gang = JobKey{ns, slot->gang};
+    bound.rank = slot->rank;
+  }
+  gang_of_pod_.emplace(pod.get(), *gang);
+  changed.insert(*gang);
+  shares_[*gang].pods.insert_or_assign(pod->metadata.name, std::move(bound));
 }
 
-void Occupation::Add(BoundPod pod, const fabric::Places& places, std::set<JobKey>& changed) {
-  pod.host = places.FindHost(pod.pod->node_name);
-  if (pod.gang) {
-    gang_of_pod_.emplace(pod.pod.get(), *pod.gang);
-    changed.insert(*pod.gang);
-    auto& pods = shares_[*pod.gang].pods;
-    pods.insert_or_assign(pod.pod->metadata.name, std::move(pod));
-    return;
-  }
-  if (pod.host.valid()) held_[pod.host.index()] += pod.pod->gpus;
+void Occupation::AddLoose(LoosePod pod) {
+  const ColumnAmounts amounts = capacity_->ColumnsOf(pod.pod->requests);
+  Change({pod.host, GpusOf(*pod.pod), std::make_shared<const ColumnAmounts>(amounts)}, 1);
   const api::Pod* key = pod.pod.get();
-  loose_.emplace(key, std::move(pod));
+  loose_.insert_or_assign(key, std::move(pod));
 }
 
 void Occupation::Remove(const api::Pod& pod, std::set<JobKey>& changed) {
@@ -69,44 +72,73 @@ void Occupation::Remove(const api::Pod& pod, std::set<JobKey>& changed) {
     shares_[at->second].pods.erase(pod.metadata.name);
     gang_of_pod_.erase(at);
   } else if (const auto loose = loose_.find(&pod); loose != loose_.end()) {
-    if (loose->second.host.valid()) held_[loose->second.host.index()] -= pod.gpus;
+    Change({loose->second.host, GpusOf(pod),
+            std::make_shared<const ColumnAmounts>(capacity_->ColumnsOf(pod.requests))},
+           -1);
     loose_.erase(loose);
   }
 }
 
-void Occupation::Renumber(const fabric::Places& places, const HostChanges& changes) {
-  const auto move = [&](BoundPod& pod) {
+void Occupation::StartOver(const HostIndex& hosts, const HostChanges& changes) {
+  const fabric::Places& places = *hosts.places();
+  const auto move = [&](HostId& host, const api::Pod& pod) {
+    if (!changes.renumbered) return;
     HostId to;
-    if (pod.host.valid() && !changes.moved_to.empty()) to = changes.moved_to[pod.host.index()];
-    pod.host = to.valid() ? to : places.FindHost(pod.pod->node_name);
+    if (host.valid() && !changes.moved_to.empty()) to = changes.moved_to[host.index()];
+    host = to.valid() ? to : places.FindHost(pod.node_name);
   };
   held_.assign(static_cast<std::size_t>(places.num_hosts()), 0);
+  held_resources_.assign(held_.size() * capacity_->columns(), 0);
   for (auto& [key, share] : shares_) {
     share.held.clear();
-    for (auto& [name, pod] : share.pods) move(pod);
+    for (auto& [name, pod] : share.pods) move(pod.host, *pod.pod);
   }
   for (auto& [key, pod] : loose_) {
-    move(pod);
-    if (pod.host.valid()) held_[pod.host.index()] += pod.pod->gpus;
+    move(pod.host, *pod.pod);
+    Change({pod.host, GpusOf(*pod.pod),
+            std::make_shared<const ColumnAmounts>(capacity_->ColumnsOf(pod.pod->requests))},
+           1);
   }
 }
 
 void Occupation::Count(const JobKey& key, KeptJob* job) {
   Share& share = shares_[key];
-  for (const auto& [host, gpus] : share.held) held_[host.index()] -= gpus;
+  for (const Held& held : share.held) Change(held, -1);
   share.held.clear();
   if (job == nullptr && share.pods.empty()) {
     shares_.erase(key);
     return;
   }
   if (job != nullptr && job->gang == nullptr) job->state.assignment = PlaceByPods(share, *job);
+  ColumnAmounts promised;
   if (job != nullptr && job->state.assignment) {
+    promised = capacity_->ColumnsOf(job->state.job.requests);
+    const auto amounts = std::make_shared<const ColumnAmounts>(promised);
     for (HostId host : job->state.assignment->host_of_rank) {
-      Hold(host, job->state.job.gpus_per_worker, share);
+      share.held.push_back({host, job->state.job.host_gpus_per_worker(), amounts});
     }
   }
+  CountPods(share, job, promised, share.held);
+  for (const Held& held : share.held) Change(held, 1);
+}
+
+// A pod on its slot's host holds what was promised; what it asks for beyond that counts besides.
+void Occupation::CountPods(const Share& share, const KeptJob* job, const ColumnAmounts& promised,
+                           std::vector<Held>& held) const {
   for (const auto& [name, pod] : share.pods) {
-    if (pod.host.valid() && !OnItsSlot(pod, job)) Hold(pod.host, pod.pod->gpus, share);
+    ColumnAmounts amounts = capacity_->ColumnsOf(pod.pod->requests);
+    std::int64_t gpus = GpusOf(*pod.pod);
+    if (OnItsSlot(pod, job)) {
+      gpus = 0;
+      for (auto& [column, amount] : amounts) {
+        for (const auto& [promised_column, part] : promised) {
+          if (promised_column == column) amount -= part;
+        }
+      }
+      std::erase_if(amounts, [](const auto& entry) { return entry.second <= 0; });
+      if (amounts.empty()) continue;
+    }
+    held.push_back({pod.host, gpus, std::make_shared<const ColumnAmounts>(std::move(amounts))});
   }
 }
 
@@ -141,9 +173,15 @@ std::optional<plan::Assignment> Occupation::PlaceByPods(const Share& share, cons
   return assignment;
 }
 
-void Occupation::Hold(HostId host, std::int64_t gpus, Share& share) {
-  held_[host.index()] += gpus;
-  share.held.push_back({host, gpus});
+std::int64_t Occupation::GpusOf(const api::Pod& pod) const {
+  return workload::AmountOf(pod.requests, gpu_resource_);
+}
+
+void Occupation::Change(const Held& held, std::int64_t sign) {
+  if (!held.host.valid()) return;
+  held_[held.host.index()] += sign * held.gpus;
+  const std::size_t row = held.host.index() * capacity_->columns();
+  for (const auto& [column, amount] : *held.amounts) held_resources_[row + column] += sign * amount;
 }
 
 }  // namespace yardmaster::state

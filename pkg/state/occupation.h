@@ -1,8 +1,9 @@
-// Who holds how many GPUs of which host, kept from one World to the next. See snapshot_builder.h
-// for the rules.
+// Who holds how much of which host, GPUs and every other resource that is planned with, kept from
+// one ClusterState to the next. See snapshot_builder.h for the rules.
 //
-// A pod that changed costs a count of its gang; a pod of no gang costs itself. Thread safety: one
-// thread.
+// Every bound, unfinished pod counts, whether it asks for GPUs or not. A pod that changed costs a
+// count of its gang; a pod of no gang costs itself. Other columns cost a count of everything.
+// Thread safety: one thread.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "pkg/state/host_capacity.h"
 #include "pkg/state/job_index.h"
 
 namespace yardmaster::state {
@@ -22,42 +24,63 @@ namespace yardmaster::state {
 class Occupation {
  public:
   // `changed`: jobs that were read again or are gone. Also sets where jobs without a Gang stand by
-  // their pods, and adds jobs that were counted anew to `changed`.
+  // their pods, and adds jobs that were counted anew to `changed`. `other_columns`: those of
+  // `capacity` are not the ones of the Update before.
   void Update(const ObjectTable<api::Pod>& pods, const HostIndex& hosts, const HostChanges& changes,
-              JobIndex& jobs, std::set<workload::JobKey>& changed);
+              const HostCapacity& capacity, bool other_columns, JobIndex& jobs,
+              std::set<workload::JobKey>& changed);
   // GPUs held or promised, by HostId.
   const std::vector<std::int64_t>& held() const { return held_; }
+  // Other resources held or promised, by HostId and column.
+  const std::vector<std::int64_t>& held_resources() const { return held_resources_; }
 
  private:
-  // A bound, unfinished pod with GPUs.
+  // A bound, unfinished pod of a gang.
   struct BoundPod {
     std::shared_ptr<const api::Pod> pod;
-    fabric::HostId host;  // invalid: not of the fabric
-    std::optional<workload::JobKey> gang;
+    fabric::HostId host;      // invalid: not of the fabric
     std::optional<int> rank;  // nothing: only the gang's rank bases can say
     std::optional<api::Membership> membership;
+  };
+  // One of no gang.
+  struct LoosePod {
+    std::shared_ptr<const api::Pod> pod;
+    fabric::HostId host;
+  };
+  struct Held {
+    fabric::HostId host;
+    std::int64_t gpus = 0;
+    std::shared_ptr<const ColumnAmounts> amounts;
   };
   // What a gang and its pods hold together.
   struct Share {
     std::map<std::string, BoundPod> pods;  // by name
-    std::vector<std::pair<fabric::HostId, std::int64_t>> held;
+    std::vector<Held> held;
   };
 
-  static BoundPod Read(std::shared_ptr<const api::Pod> pod);
-  void Add(BoundPod pod, const fabric::Places& places, std::set<workload::JobKey>& changed);
+  void Add(std::shared_ptr<const api::Pod> pod, const fabric::Places& places,
+           std::set<workload::JobKey>& changed);
+  void AddLoose(LoosePod pod);
   void Remove(const api::Pod& pod, std::set<workload::JobKey>& changed);
-  void Renumber(const fabric::Places& places, const HostChanges& changes);
+  // Forgets all counts and finds hosts again.
+  void StartOver(const HostIndex& hosts, const HostChanges& changes);
   void Count(const workload::JobKey& key, KeptJob* job);
+  void CountPods(const Share& share, const KeptJob* job, const ColumnAmounts& promised,
+                 std::vector<Held>& held) const;
   static std::optional<int> RankOf(const BoundPod& pod, const KeptJob& job);
   static bool OnItsSlot(const BoundPod& pod, const KeptJob* job);
   static std::optional<plan::Assignment> PlaceByPods(const Share& share, const KeptJob& job);
-  void Hold(fabric::HostId host, std::int64_t gpus, Share& share);
+  std::int64_t GpusOf(const api::Pod& pod) const;
+  void Change(const Held& held, std::int64_t sign);
 
+  const HostCapacity* capacity_ = nullptr;  // of the Update under way
+  std::string gpu_resource_;
   ObjectTable<api::Pod> pods_;
   std::unordered_map<const api::Pod*, workload::JobKey> gang_of_pod_;
   std::map<workload::JobKey, Share> shares_;
-  std::unordered_map<const api::Pod*, BoundPod> loose_;  // of no gang
-  std::vector<std::int64_t> held_;                       // by HostId
+  std::unordered_map<const api::Pod*, LoosePod> loose_;
+  std::vector<std::int64_t> held_;            // by HostId
+  std::vector<std::int64_t> held_resources_;  // by HostId and column
 };
 
 }  // namespace yardmaster::state

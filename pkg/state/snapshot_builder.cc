@@ -14,7 +14,8 @@ using placement::Unavailability;
 plan::Snapshot SnapshotBuilder::Build(const ClusterState& world) {
   const HostChanges changes = hosts_.Update(world);
   std::set<workload::JobKey> changed = jobs_.Update(world, hosts_, changes);
-  occupation_.Update(world.pods, hosts_, changes, jobs_, changed);
+  const bool other_columns = capacity_.Update(hosts_, changes, jobs_.jobs());
+  occupation_.Update(world.pods, hosts_, changes, capacity_, other_columns, jobs_, changed);
   for (auto& [key, job] : jobs_.jobs()) {
     if (job.limit == nullptr) job.limit = limits_.Of(job.constraints());
   }
@@ -41,6 +42,7 @@ plan::Snapshot SnapshotBuilder::Build(const ClusterState& world) {
 void SnapshotBuilder::FillHosts(plan::Snapshot& snapshot) const {
   snapshot.cluster.places = snapshot.places;
   snapshot.cluster.hosts = hosts_.states();
+  snapshot.cluster.resources = capacity_.WithHeld(occupation_.held_resources());
   for (HostId host : snapshot.places->hosts()) {
     placement::HostState& state = snapshot.cluster.hosts[host.index()];
     const std::int64_t held = occupation_.held()[host.index()];

@@ -6,9 +6,10 @@
 // that some job tolerates narrows the others' hosts instead). The backup label or taint makes a
 // backup host; the taint of promised hosts says nothing, because what is promised is counted.
 //
-// Occupation. Unfinished pods with a node hold their GPUs there. A committed gang holds its hosts
-// from the commit on, whether its pods are bound yet or not; a pod on its slot's host is not
-// counted a second time.
+// Occupation. Unfinished pods with a node hold there what they ask for, GPUs and every other
+// resource that some job asks for, too, as kube-scheduler counts it (api/pod_requests.h). A
+// committed gang holds its hosts from the commit on, whether its pods are bound yet or not; a pod on
+// its slot's host is not counted a second time.
 //
 // Jobs. One per Gang, and one per TrainingJob that has no Gang yet and has not ended; the key is
 // (namespace, name of the Gang, present or future: api::GangName). A TrainingJob without a Gang
@@ -22,6 +23,7 @@
 
 #include "pkg/plan/snapshot.h"
 #include "pkg/state/cluster_state.h"
+#include "pkg/state/host_capacity.h"
 #include "pkg/state/host_index.h"
 #include "pkg/state/host_limits.h"
 #include "pkg/state/job_index.h"
@@ -51,6 +53,7 @@ class SnapshotBuilder {
 
   HostIndex hosts_;
   HostLimits limits_;
+  HostCapacity capacity_;
   JobIndex jobs_;
   Occupation occupation_;
 };

@@ -25,7 +25,7 @@ api::Node NodeAt(const std::string& name, const std::string& pod, const std::str
   api::Node node;
   node.metadata.name = name;
   node.metadata.labels = {{api::kFabricPodLabel, pod}, {api::kSegmentLabel, segment}};
-  node.gpus = 8;
+  workload::SetAmount(node.allocatable, api::kGpuResource, 8);
   node.ready = true;
   return node;
 }
@@ -78,7 +78,7 @@ class SnapshotBuilderTest : public testing::Test {
     pod.metadata.name = name;
     pod.metadata.namespace_name = "default";
     pod.node_name = node_name;
-    pod.gpus = gpus;
+    workload::SetAmount(pod.requests, api::kGpuResource, gpus);
     return pod;
   }
 
@@ -136,7 +136,7 @@ TEST_F(SnapshotBuilderTest, WithoutAFabricTheDefaultLabelsCountAndThereIsNoNetwo
 TEST_F(SnapshotBuilderTest, DefaultsFollowTheLargestHostThatIsThere) {
   jobs_ = {Job("j", R"({"workers":4,"gpusPerWorker":4,"parallelism":{"tensor":8,"data":2}})")};
   EXPECT_EQ(Build().jobs[0].job.placement.tensor.within, workload::TopologyLevel::kHost);
-  for (api::Node& n : nodes_) n.gpus = 4;
+  for (api::Node& n : nodes_) workload::SetAmount(n.allocatable, api::kGpuResource, 4);
   EXPECT_EQ(Build().jobs[0].job.placement.tensor.within, workload::TopologyLevel::kSegment);
   fabrics_.clear();
   EXPECT_EQ(Build().jobs[0].job.placement.tensor.within, workload::TopologyLevel::kSegment);
@@ -185,7 +185,7 @@ TEST_F(SnapshotBuilderTest, NodesWithoutAPlaceAreWarnedOfOnlyIfTheyHaveGpus) {
   lost.metadata.labels.clear();
   api::Node web = lost;
   web.metadata.name = "web";
-  web.gpus = 0;
+  workload::SetAmount(web.allocatable, api::kGpuResource, 0);
   nodes_.insert(nodes_.end(), {lost, web});
   const plan::Snapshot s = Build();
   EXPECT_THAT(s.warnings, ElementsAre(HasSubstr("Node lost: metadata.labels")));
@@ -273,6 +273,56 @@ TEST_F(SnapshotBuilderTest, PromisedHostsAreOccupiedOnceBeforeAndAfterTheirPodsA
   pods_[0].node_name = "a2";
   EXPECT_EQ(State(Build(), "a2").free_gpus, 4);
   EXPECT_EQ(State(Build(), "a0").free_gpus, 4);
+}
+
+TEST_F(SnapshotBuilderTest, EveryPodOnAHostHoldsWhatItAsksForGpusOrNot) {
+  node("a0").allocatable = {{"cpu", 96000}, {api::kGpuResource, 8}, {"pods", 3}};
+  jobs_ = {Job("a", R"({"workers":1,"template":{"spec":{"containers":[{"name":"t",
+      "resources":{"requests":{"cpu":"90"}}}]}}})")};
+  api::Pod web = PodOn("web", "a0", 0);
+  web.requests = {{"cpu", 8000}, {"memory", 5}, {"pods", 1}};
+  pods_ = {web};
+  const auto column = [](const plan::Snapshot& s, const std::string& host, std::size_t c) {
+    const auto& r = s.cluster.resources;
+    return r.free[s.places->FindHost(host).index() * r.columns() + c];
+  };
+  plan::Snapshot s = Build();
+  EXPECT_THAT(*s.cluster.resources.names, ElementsAre("cpu", "pods"));
+  EXPECT_EQ(column(s, "a0", 0), 88000);
+  EXPECT_EQ(column(s, "a0", 1), 2);
+  // The manifests of the others say nothing of their cpu and pods.
+  EXPECT_GT(column(s, "a1", 0), 1'000'000'000);
+  EXPECT_GT(column(s, "a1", 1), 1'000'000'000);
+  // A promise holds before the pod is there, and the pod counts for what it asks beyond that.
+  gangs_ = {GangOf(jobs_[0], {"a0"})};
+  gangs_[0].requests = jobs_[0].requests;
+  EXPECT_EQ(column(Build(), "a0", 0), -2000);
+  api::Pod pod = PodOn("a-0", "a0", 8);
+  pod.metadata.labels = {{api::kJobLabel, "a"}, {api::kRankLabel, "0"}};
+  workload::SetAmount(pod.requests, "cpu", 91000);
+  workload::SetAmount(pod.requests, "pods", 1);
+  pods_.push_back(pod);
+  EXPECT_EQ(column(Build(), "a0", 0), -3000);
+  EXPECT_EQ(column(Build(), "a0", 1), 1);
+}
+
+TEST_F(SnapshotBuilderTest, GpusOfAnotherNameAreCountedWhereTheFabricOrTheJobSaysSo) {
+  for (api::Node& n : nodes_) {
+    n.allocatable = {{"amd.com/gpu", 4}, {"nvidia.com/mig-1g.10gb", 7}};
+  }
+  fabrics_[0].spec.gpu_resource = "amd.com/gpu";
+  jobs_ = {Job("a", R"({"workers":1,"gpusPerWorker":4,"gpuResource":"amd.com/gpu"})"),
+           Job("m", R"({"workers":1,"gpusPerWorker":2,"gpuResource":"nvidia.com/mig-1g.10gb"})")};
+  api::Pod other = PodOn("x", "a0", 0);
+  other.requests = {{"amd.com/gpu", 1}};
+  pods_ = {other};
+  const plan::Snapshot s = Build();
+  EXPECT_EQ(State(s, "a0").gpus, 4);
+  EXPECT_EQ(State(s, "a0").free_gpus, 3);
+  EXPECT_TRUE(s.jobs[0].job.counts_gpus);
+  EXPECT_FALSE(s.jobs[1].job.counts_gpus);
+  EXPECT_EQ(s.jobs[1].job.requests,
+            (workload::ResourceList{{"nvidia.com/mig-1g.10gb", 2}, {"pods", 1}}));
 }
 
 TEST_F(SnapshotBuilderTest, AGangAndItsTrainingJobAreOneJob) {

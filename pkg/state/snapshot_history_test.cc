@@ -9,6 +9,7 @@
 #include "pkg/api/slot.h"
 #include "pkg/base/strings.h"
 #include "pkg/fabric/testing/fabrics.h"
+#include "pkg/state/node_facts.h"
 #include "pkg/state/snapshot_builder.h"
 
 namespace yardmaster::state {
@@ -36,6 +37,8 @@ void ExpectSameJob(const plan::JobState& a, const plan::JobState& b) {
   EXPECT_EQ(a.job.priority, b.job.priority);
   EXPECT_EQ(a.job.workers, b.job.workers);
   EXPECT_EQ(a.job.gpus_per_worker, b.job.gpus_per_worker);
+  EXPECT_EQ(a.job.counts_gpus, b.job.counts_gpus);
+  EXPECT_EQ(a.job.requests, b.job.requests);
   EXPECT_EQ(a.job.parallelism, b.job.parallelism);
   EXPECT_EQ(a.job.preemptible, b.job.preemptible);
   EXPECT_EQ(a.groups->workers, b.groups->workers);
@@ -68,6 +71,9 @@ void ExpectSame(const plan::Snapshot& a, const plan::Snapshot& b) {
   }
   EXPECT_EQ(a.cluster.places, a.places);
   EXPECT_EQ(a.cluster.hosts, b.cluster.hosts);
+  EXPECT_EQ(*a.cluster.resources.names, *b.cluster.resources.names);
+  EXPECT_EQ(*a.cluster.resources.allocatable, *b.cluster.resources.allocatable);
+  EXPECT_EQ(a.cluster.resources.free, b.cluster.resources.free);
   EXPECT_EQ(a.cable_down, b.cable_down);
   EXPECT_EQ(a.warnings, b.warnings);
   ASSERT_EQ(a.jobs.size(), b.jobs.size());
@@ -154,6 +160,7 @@ class History {
       if (OneIn(2)) fabric.spec.backup.which = fabric::BackupWhich::kChosen;
       fabric.spec.backup.lend_to_preemptible = OneIn(2);
       if (OneIn(5)) fabric.spec.segment_label = "rack";
+      if (OneIn(5)) fabric.spec.gpu_resource = "amd.com/gpu";
       if (OneIn(5)) fabric.spec.tiers[0].down_ports = 1;  // does not add up
       if (OneIn(2)) {
         fabric.metadata.uid = name;
@@ -186,7 +193,10 @@ class History {
       if (!OneIn(8)) node.metadata.labels[api::kFabricPodLabel] = StrCat("p", Below(2));
       if (!OneIn(8)) node.metadata.labels[api::kSegmentLabel] = segment;
       if (!OneIn(4)) node.metadata.labels["rack"] = segment;
-      node.gpus = OneIn(6) ? 0 : OneIn(4) ? 16 : 8;
+      workload::SetAmount(node.allocatable, api::kGpuResource, OneIn(6) ? 0 : OneIn(4) ? 16 : 8);
+      if (OneIn(3)) workload::SetAmount(node.allocatable, "amd.com/gpu", 8);
+      if (!OneIn(4)) workload::SetAmount(node.allocatable, "cpu", OneIn(2) ? 96000 : 12500);
+      if (!OneIn(4)) workload::SetAmount(node.allocatable, "pods", OneIn(2) ? 110 : 1);
       node.ready = true;
       ChangeState(node);
       return node;
@@ -222,10 +232,21 @@ class History {
     return constraints;
   }
 
+  workload::ResourceList Requests() {
+    workload::ResourceList requests;
+    if (OneIn(4)) return requests;
+    workload::SetAmount(requests, "pods", 1);
+    if (!OneIn(3)) workload::SetAmount(requests, "cpu", 1000 * Below(20));
+    if (OneIn(8)) workload::SetAmount(requests, "rdma/hca", 1);
+    if (OneIn(6)) workload::SetAmount(requests, "yardmaster.dev/one-per-host-a", 1);
+    return requests;
+  }
+
   api::JobSpec Spec() {
     api::JobSpec spec;
     spec.workers = 1 + static_cast<int>(Below(4));
     spec.gpus_per_worker = OneIn(2) ? 8 : 4;
+    if (OneIn(5)) spec.gpu_resource = "amd.com/gpu";
     spec.preemptible = OneIn(3);
     spec.parallelism.data = spec.workers * spec.gpus_per_worker;
     spec.parallelism_given = true;
@@ -239,6 +260,7 @@ class History {
     job.metadata.created_ms = Below(1000);
     job.job = Spec();
     job.constraints = Constraints();
+    job.requests = Requests();
     job.pod_template = std::make_shared<const nlohmann::json>(nlohmann::json::object());
     if (OneIn(8)) job.metadata.deleted_ms = 7;
     if (OneIn(8)) {
@@ -253,6 +275,7 @@ class History {
                   StrCat("u", Below(2)), false};
     gang.job = Spec();
     gang.constraints = Constraints();
+    gang.requests = Requests();
     gang.rank_bases = {{"", OneIn(4) ? 1 : 0}};
     gang.metadata.created_ms = Below(1000);
     if (OneIn(3)) return gang;
@@ -274,7 +297,8 @@ class History {
   api::Pod Pod() {
     api::Pod pod;
     if (!OneIn(4)) pod.node_name = OneIn(10) ? "elsewhere" : NodeName();
-    pod.gpus = OneIn(5) ? 0 : OneIn(2) ? 8 : 4;
+    pod.requests = Requests();
+    workload::SetAmount(pod.requests, api::kGpuResource, OneIn(5) ? 0 : OneIn(2) ? 8 : 4);
     if (OneIn(5)) pod.phase = "Failed";
     if (OneIn(2)) {
       pod.metadata.labels = {{api::kJobLabel, StrCat("j", Below(4))},
@@ -325,6 +349,83 @@ TEST(SnapshotHistoryTest, StepByStepAndFromNothingGiveTheSameSnapshot) {
   EXPECT_GT(with_network, 1000);
 }
 
+// What is free on a host, resource by resource and pod by pod: what the Node lists, less what its
+// pods ask for, less what was promised to ranks without a pod there.
+std::int64_t FreeByHand(const ClusterState& world, const plan::Snapshot& snapshot,
+                        const std::string& node, const std::string& resource) {
+  const auto object = world.nodes.Find({"", node});
+  std::int64_t free = object == nullptr ? 0 : AllocatableOf(*object, resource);
+  for (const plan::JobState& job : snapshot.jobs) {
+    if (!job.assignment) continue;
+    const auto& hosts = job.assignment->host_of_rank;
+    for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
+      if (snapshot.places->name(hosts[rank]) != node) continue;
+      const std::int64_t promised = workload::AmountOf(job.job.requests, resource);
+      std::int64_t most = promised, others = 0;
+      for (const auto& pod : world.pods) {
+        const auto slot = api::Find(pod->metadata.annotations, api::kSlotAnnotation);
+        if (!slot || pod->node_name != node || pod->finished()) continue;
+        const auto read = api::DecodeSlot(*slot);
+        if (read->gang != job.job.key.name || read->rank != static_cast<int>(rank)) continue;
+        const std::int64_t asked = workload::AmountOf(pod->requests, resource);
+        others += std::max<std::int64_t>(0, asked - promised);
+      }
+      free -= most + others;
+    }
+  }
+  for (const auto& pod : world.pods) {
+    if (pod->node_name != node || pod->finished()) continue;
+    const auto slot = api::Find(pod->metadata.annotations, api::kSlotAnnotation);
+    bool on_slot = false;
+    if (slot) {
+      const auto read = api::DecodeSlot(*slot);
+      for (const plan::JobState& job : snapshot.jobs) {
+        if (job.job.key.name != read->gang || !job.assignment) continue;
+        const auto& hosts = job.assignment->host_of_rank;
+        on_slot = read->rank < static_cast<int>(hosts.size()) &&
+                  snapshot.places->name(hosts[static_cast<std::size_t>(read->rank)]) == node;
+      }
+    }
+    if (!on_slot) free -= workload::AmountOf(pod->requests, resource);
+  }
+  return free;
+}
+
+TEST(SnapshotHistoryTest, WhatIsFreeIsWhatACountPodByPodLeaves) {
+  int counted = 0, occupied = 0;
+  for (unsigned seed = 200; seed < 260; ++seed) {
+    History history(seed);
+    for (int i = 0; i < 120; ++i) history.Step();
+    ClusterState world = history.world();
+    // Labels find ranks through gangs' rank bases; slots say them.
+    std::vector<std::shared_ptr<const api::Pod>> labelled;
+    for (const auto& pod : world.pods) {
+      if (!pod->metadata.labels.empty()) labelled.push_back(pod);
+    }
+    for (const auto& pod : labelled) {
+      world.pods.Erase({pod->metadata.namespace_name, pod->metadata.name});
+    }
+    const plan::Snapshot snapshot = BuildSnapshot(world);
+    const placement::HostResources& resources = snapshot.cluster.resources;
+    for (HostId host : snapshot.places->hosts()) {
+      for (std::size_t column = 0; column < resources.columns(); ++column) {
+        SCOPED_TRACE(StrCat("seed ", seed, " host ", snapshot.places->name(host), " ",
+                            (*resources.names)[column]));
+        const std::size_t at = host.index() * resources.columns() + column;
+        const std::int64_t by_hand =
+            FreeByHand(world, snapshot, snapshot.places->name(host), (*resources.names)[column]);
+        // A Node that is not used has no row of its own.
+        if ((*resources.allocatable)[at] == 0) continue;
+        ASSERT_EQ(resources.free[at], by_hand);
+        ++counted;
+        occupied += resources.free[at] != (*resources.allocatable)[at];
+      }
+    }
+  }
+  EXPECT_GT(counted, 500);
+  EXPECT_GT(occupied, 200);
+}
+
 TEST(SnapshotHistoryTest, WhatNobodyTouchedIsSharedBetweenSnapshots) {
   History history(5);
   for (int i = 0; i < 100; ++i) history.Step();
@@ -334,7 +435,7 @@ TEST(SnapshotHistoryTest, WhatNobodyTouchedIsSharedBetweenSnapshots) {
   api::Pod pod;
   pod.metadata.name = "new";
   pod.node_name = before.places->name(HostId(0));
-  pod.gpus = 1;
+  workload::SetAmount(pod.requests, api::kGpuResource, 1);
   world.pods.Put(std::make_shared<const api::Pod>(pod));
   const plan::Snapshot after = builder.Build(world);
   EXPECT_EQ(after.places, before.places);

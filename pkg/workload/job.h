@@ -11,6 +11,7 @@
 
 #include "pkg/base/status.h"
 #include "pkg/workload/parallelism.h"
+#include "pkg/workload/resources.h"
 #include "pkg/workload/traffic_model.h"
 
 namespace yardmaster::workload {
@@ -74,11 +75,20 @@ struct Job {
   std::optional<std::int64_t> reserve_after_ms;  // waits this long, then reserves its place
   int workers = 1;
   int gpus_per_worker = 8;
+  // False: its GPUs are not those that hosts are counted by (MIG profiles, another vendor's); they
+  // stand among `requests` then.
+  bool counts_gpus = true;
+  // What one worker asks of its host besides the GPUs that hosts are counted by. Empty: not known,
+  // only GPUs are counted.
+  ResourceList requests;
   Parallelism parallelism;
   bool parallelism_given = false;
   PlacementPolicy placement;
   Profile profile;
   std::optional<Model> model;  // what estimates are made of; nothing: UsualModel
+
+  // What a worker takes of HostState::free_gpus.
+  int host_gpus_per_worker() const { return counts_gpus ? gpus_per_worker : 0; }
 };
 
 // Everything that contradicts itself in the job alone: sizes below 1 or absurd, parallelism that

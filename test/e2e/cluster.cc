@@ -55,10 +55,10 @@ absl::StatusOr<std::unique_ptr<Cluster>> Cluster::Start(int hosts) {
                                    fs::path(folder).filename().string(), ".log")};
   YM_ASSIGN_OR_RETURN(cluster->plane_, ControlPlane::Start(options));
   const std::string path = StrCat(cluster->plane_->bin(), ":", getenv("PATH"));
-  YM_RETURN_IF_ERROR(
-      RunProgram({Source("test/cluster/install"), folder, cluster->plane_->kubeconfig()}, "",
-                 {{"PATH", path}})
-          .status());
+  YM_RETURN_IF_ERROR(RunProgram({Source("test/cluster/install"), folder,
+                                 cluster->plane_->kubeconfig(), "--policies"},
+                                "", {{"PATH", path}})
+                         .status());
   YM_ASSIGN_OR_RETURN(
       const std::string fabric,
       RunProgram({Binary("kubectl-yardmaster"), "fabric", "render", "--preset", "hpn-small",

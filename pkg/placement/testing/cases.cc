@@ -137,6 +137,7 @@ Case RandomCase(Random& random, const CaseLimits& limits) {
       c.cluster.uplink_load.push_back(static_cast<double>(random.Below(3)));
     }
   }
+  if (limits.resources) AddResources(random, c);
   return c;
 }
 
@@ -163,10 +164,40 @@ Case WideCase(Random& random) {
   }
   return c;
 }
+// Adds workers one by one for as long as each resource has enough.
 int RoomOf(const Case& c, fabric::HostId id) {
   const HostState& host = c.cluster.hosts[id.index()];
   if (host.unavailable != Unavailability::kNo || host.backup || host.reserved_for >= 0) return 0;
-  return host.free_gpus / c.job.gpus_per_worker;
+  const HostResources& resources = c.cluster.resources;
+  for (int workers = 1;; ++workers) {
+    if (workers * c.job.gpus_per_worker > host.free_gpus) return workers - 1;
+    for (const workload::ResourceAmount& request : c.job.requests) {
+      if (request.amount == 0) continue;  // asks for nothing, so it fits wherever too much is held
+      for (std::size_t column = 0; column < resources.columns(); ++column) {
+        if ((*resources.names)[column] != request.name) continue;
+        const auto free = resources.free[id.index() * resources.columns() + column];
+        if (workers * request.amount > free) return workers - 1;
+      }
+    }
+  }
+}
+
+void AddResources(Random& random, Case& c) {
+  c.job.requests = {{"cpu", 1 + static_cast<std::int64_t>(random.Below(40))},
+                    {"pods", 1},
+                    {"rdma/hca", static_cast<std::int64_t>(random.Below(3))}};
+  c.cluster.resources.names = std::make_shared<const std::vector<std::string>>(
+      std::vector<std::string>{"cpu", "memory", "pods", "rdma/hca"});
+  std::vector<std::int64_t> allocatable;
+  for (std::size_t h = 0; h < c.cluster.hosts.size(); ++h) {
+    for (const int most : {96, 10, 8, 8}) {
+      allocatable.push_back(random.Below(8) == 0 ? 0 : most);
+      const auto held = random.Below(3) == 0 ? random.Below(static_cast<std::uint64_t>(most)) : 0;
+      c.cluster.resources.free.push_back(allocatable.back() - static_cast<std::int64_t>(held));
+    }
+  }
+  c.cluster.resources.allocatable =
+      std::make_shared<const std::vector<std::int64_t>>(std::move(allocatable));
 }
 Case IrregularCase(Random& random) {
   std::vector<std::vector<int>> shape(1 + random.Below(4));

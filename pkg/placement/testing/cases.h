@@ -29,9 +29,12 @@ struct CaseLimits {
   int workers = 7;
   int segments = 4;
   bool host_limits = false;  // Required within Host may occur
+  bool resources = false;    // AddResources
 };
 Case RandomCase(Random& random, const CaseLimits& limits);
 std::string Describe(const Case& c);
+// Requests, and hosts that have different amounts of what they ask for, some of it held.
+void AddResources(Random& random, Case& c);
 // Workers that a new gang may put on the host.
 int RoomOf(const Case& c, fabric::HostId host);
 

@@ -1,0 +1,42 @@
+// What a pod asks of its node, as kube-scheduler counts it.
+//
+// Containers are summed, sidecars with them; an ordinary init container counts with the sidecars
+// before it, and the largest of all of these with the overhead on top is the pod. Requests of the
+// whole pod (spec.resources) replace that sum for the resources they name. A request that is left
+// out follows the limit. While a container is being resized the larger of both sizes counts.
+//
+// Three things that are no resources are counted as if they were, so that one sum decides whether a
+// pod fits:
+//   pods                                     1 of the node's room for pods
+//   yardmaster.dev/host-port-tcp-8080        all of the port, or one unit of it and
+//   yardmaster.dev/host-port-tcp-8080-<ip>   all of this address' port, where hostIP is given
+//   yardmaster.dev/one-per-host-<hash>       required anti-affinity by hostname that excludes the
+//                                            pod's own kind: labels, namespace and term are hashed
+// Other pod affinity, topology spread and volumes are not counted.
+//
+// Thread safety: pure functions.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "pkg/api/metadata.h"
+#include "pkg/workload/resources.h"
+
+namespace yardmaster::api {
+
+// `status` may be absent. Labels, annotations and namespace are taken from `metadata`.
+workload::ResourceList ReadPodRequests(FieldReader& pod_spec, FieldReader& status,
+                                       const ObjectMeta& metadata);
+
+// What a host has of a name that is no resource: nothing for every real resource.
+std::int64_t RoomForExclusive(std::string_view name);
+
+// The extended resource that is the pod's GPU: the one that the annotation
+// yardmaster.dev/gpu-resource names; else nvidia.com/gpu where it asks for it; else the first of
+// amd.com/gpu, gpu.intel.com/xe, gpu.intel.com/i915, habana.ai/gaudi, huawei.com/Ascend910,
+// nvidia.com/mig-* that it asks for; else nvidia.com/gpu.
+std::string GpuResourceOf(const ObjectMeta& metadata, const workload::ResourceList& requests);
+
+}  // namespace yardmaster::api

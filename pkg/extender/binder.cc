@@ -1,0 +1,49 @@
+#include "pkg/extender/binder.h"
+
+#include "nlohmann/json.hpp"
+
+#include "pkg/api/rank_resolver.h"
+#include "pkg/base/strings.h"
+#include "pkg/extender/decisions.h"
+
+namespace yardmaster::extender {
+
+namespace {
+
+// A pod that the view does not know was not there at the last pass, so no gang counts it.
+absl::Status CheckSlot(const View& view, const BindArgs& args) {
+  const api::Pod* pod = view.FindPod(args.uid);
+  if (pod == nullptr || !api::WantsGang(*pod)) return absl::OkStatus();
+  const auto membership = api::ResolveMembership(*pod);
+  PodQuery query;
+  query.gang = workload::JobKey{args.namespace_name, ""};
+  if (membership.ok() && *membership) {
+    query.gang->name = (*membership)->gang_name;
+    if (const GangNote* note = view.FindNote(*query.gang)) {
+      query.rank = api::RankOf(note->rank_bases, **membership).value_or(-1);
+    }
+  }
+  const Verdict verdict = Judge(view, query, args.node);
+  if (verdict == Verdict::kFits) return absl::OkStatus();
+  return absl::FailedPreconditionError(StrCat("pod ", args.namespace_name, "/", args.name,
+                                              " does not go to node ", args.node, ": ",
+                                              Phrase(verdict)));
+}
+
+}  // namespace
+
+absl::Status Binder::Bind(const View* view, const BindArgs& args) {
+  if (view == nullptr) {
+    return absl::UnavailableError("yardmaster-extender has not read the cluster yet");
+  }
+  if (absl::Status slot = CheckSlot(*view, args); !slot.ok()) return slot;
+  const nlohmann::json binding = {
+      {"apiVersion", "v1"},
+      {"kind", "Binding"},
+      {"metadata", {{"name", args.name}, {"namespace", args.namespace_name}, {"uid", args.uid}}},
+      {"target", {{"apiVersion", "v1"}, {"kind", "Node"}, {"name", args.node}}}};
+  return client_.Create({kube::Pods(), args.namespace_name, args.name, "binding"}, binding, {})
+      .status();
+}
+
+}  // namespace yardmaster::extender

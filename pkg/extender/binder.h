@@ -1,0 +1,32 @@
+// The bind verb: binds a pod to a node for kube-scheduler, after a last look at where its gang has
+// promised it. For schedulers that are configured with `bindVerb`; others bind themselves.
+//
+// A pod of a committed gang goes to its slot's host and nowhere else, whatever the scheduler says. The pod's
+// uid is part of the binding, so that a pod of the same name that came later is never bound.
+//
+// Thread safety: all methods from any thread. Bind waits for the API server.
+#pragma once
+
+#include <memory>
+
+#include "absl/status/status.h"
+
+#include "pkg/extender/view.h"
+#include "pkg/extender/wire.h"
+#include "pkg/kube/client.h"
+
+namespace yardmaster::extender {
+
+class Binder {
+ public:
+  explicit Binder(kube::Client& client) : client_(client) {}
+
+  // `view` may be null: nothing is known yet, and nothing is bound. Errors: FailedPrecondition when the
+  // pod belongs elsewhere, else what the API server said.
+  absl::Status Bind(const View* view, const BindArgs& args);
+
+ private:
+  kube::Client& client_;
+};
+
+}  // namespace yardmaster::extender

@@ -1,0 +1,42 @@
+// Hosts that a worker would fit on by its GPUs and does not for another resource, as reasons: how
+// many hosts, which resource, what is asked for and the most that any of them has. A host is
+// counted once, for the first resource by name. Thread safety: one thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pkg/placement/outcome.h"
+#include "pkg/placement/worker_need.h"
+
+namespace yardmaster::placement {
+
+// An amount as people write it: "95500m" or "96" of cpu, "1536Mi" of memory, "8" of devices.
+std::string FormatAmount(std::string_view resource, std::int64_t amount);
+
+class ResourceShortages {
+ public:
+  // `empty`: what hosts have in all counts, else what is free. `cluster` must outlive this.
+  ResourceShortages(const Cluster& cluster, bool empty) : cluster_(cluster), empty_(empty) {}
+
+  void Note(fabric::HostId host, const std::optional<WorkerNeed::Amount>& shortage);
+  // By resource name.
+  void AppendReasons(std::vector<Reason>& reasons) const;
+
+ private:
+  struct Shortage {
+    std::int64_t hosts = 0;
+    std::int64_t requested = 0;
+    std::int64_t best = 0;
+  };
+
+  const Cluster& cluster_;
+  const bool empty_;
+  std::map<std::size_t, Shortage> by_column_;
+};
+
+}  // namespace yardmaster::placement

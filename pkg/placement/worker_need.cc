@@ -1,0 +1,98 @@
+#include "pkg/placement/worker_need.h"
+
+#include <algorithm>
+
+namespace yardmaster::placement {
+
+namespace {
+
+// Of workers that ask for nothing that is counted.
+constexpr std::int64_t kMaxRoom = 1024;
+
+}  // namespace
+
+WorkerNeed::WorkerNeed(const Cluster& cluster, const workload::Job& job)
+    : gpus_(job.host_gpus_per_worker()) {
+  if (cluster.resources.names == nullptr) return;
+  const std::vector<std::string>& names = *cluster.resources.names;
+  for (const workload::ResourceAmount& request : job.requests) {
+    const auto at = std::lower_bound(names.begin(), names.end(), request.name);
+    if (at == names.end() || *at != request.name || request.amount <= 0) continue;
+    amounts_.push_back({static_cast<std::size_t>(at - names.begin()), request.amount});
+  }
+}
+
+int WorkerNeed::RoomOn(const Cluster& cluster, fabric::HostId host) const {
+  std::int64_t room = gpus_ == 0 ? kMaxRoom : cluster.hosts[host.index()].free_gpus / gpus_;
+  const std::size_t row = host.index() * cluster.resources.columns();
+  for (const Amount& need : amounts_) {
+    room = std::min(room, cluster.resources.free[row + need.column] / need.amount);
+  }
+  return static_cast<int>(std::max<std::int64_t>(0, room));
+}
+
+int WorkerNeed::RoomOnEmpty(const Cluster& cluster, fabric::HostId host) const {
+  std::int64_t room = gpus_ == 0 ? kMaxRoom : cluster.hosts[host.index()].gpus / gpus_;
+  const std::size_t row = host.index() * cluster.resources.columns();
+  for (const Amount& need : amounts_) {
+    room = std::min(room, (*cluster.resources.allocatable)[row + need.column] / need.amount);
+  }
+  return static_cast<int>(std::max<std::int64_t>(0, room));
+}
+
+std::optional<WorkerNeed::Amount> WorkerNeed::ShortOf(const Cluster& cluster, fabric::HostId host,
+                                                      bool empty) const {
+  const std::size_t row = host.index() * cluster.resources.columns();
+  for (const Amount& need : amounts_) {
+    const auto& have = empty ? *cluster.resources.allocatable : cluster.resources.free;
+    if (have[row + need.column] < need.amount) return need;
+  }
+  return std::nullopt;
+}
+
+void WorkerNeed::Take(Cluster& cluster, fabric::HostId host) const {
+  cluster.hosts[host.index()].free_gpus -= static_cast<std::int16_t>(gpus_);
+  const std::size_t row = host.index() * cluster.resources.columns();
+  for (const Amount& need : amounts_) cluster.resources.free[row + need.column] -= need.amount;
+}
+
+void WorkerNeed::Give(Cluster& cluster, fabric::HostId host) const {
+  HostState& state = cluster.hosts[host.index()];
+  state.free_gpus = static_cast<std::int16_t>(std::min<int>(state.gpus, state.free_gpus + gpus_));
+  const std::size_t row = host.index() * cluster.resources.columns();
+  for (const Amount& need : amounts_) {
+    std::int64_t& free = cluster.resources.free[row + need.column];
+    free = std::min((*cluster.resources.allocatable)[row + need.column], free + need.amount);
+  }
+}
+
+void EmptyHost(Cluster& cluster, fabric::HostId host) {
+  HostState& state = cluster.hosts[host.index()];
+  state.free_gpus = state.gpus;
+  const std::size_t columns = cluster.resources.columns();
+  for (std::size_t i = host.index() * columns; i < (host.index() + 1) * columns; ++i) {
+    cluster.resources.free[i] = (*cluster.resources.allocatable)[i];
+  }
+}
+
+void MoveOccupation(Cluster& cluster, const workload::Job& job,
+                    const std::vector<fabric::HostId>& before,
+                    const std::vector<fabric::HostId>& after) {
+  const WorkerNeed need(cluster, job);
+  for (std::size_t rank = 0; rank < after.size(); ++rank) {
+    const fabric::HostId old = rank < before.size() ? before[rank] : fabric::HostId();
+    if (old == after[rank]) continue;
+    if (old.valid()) need.Give(cluster, old);
+    need.Take(cluster, after[rank]);
+  }
+}
+
+void ReleaseHosts(Cluster& cluster, const workload::Job& job,
+                  const std::vector<fabric::HostId>& host_of_rank) {
+  const WorkerNeed need(cluster, job);
+  for (fabric::HostId host : host_of_rank) {
+    if (host.valid()) need.Give(cluster, host);
+  }
+}
+
+}  // namespace yardmaster::placement

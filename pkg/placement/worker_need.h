@@ -1,0 +1,60 @@
+// What a worker of one job takes of a host, and how many of them fit there by every resource.
+//
+// Resources are counted as kube-scheduler counts them: a worker fits when, for GPUs and for every
+// resource that it asks for and that has a column, what is free is at least what it asks for. A
+// gang whose workers are alike therefore sees one number per host, which is all that the solver
+// needs.
+//
+// Complexity: O(resources) each. Thread safety: values; Take and Give change the cluster given.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "pkg/placement/cluster.h"
+#include "pkg/workload/job.h"
+
+namespace yardmaster::placement {
+
+class WorkerNeed {
+ public:
+  // Only for clusters with the columns of this one.
+  WorkerNeed(const Cluster& cluster, const workload::Job& job);
+
+  struct Amount {
+    std::size_t column = 0;  // of HostResources
+    std::int64_t amount = 0;
+  };
+  int gpus() const { return gpus_; }
+  const std::vector<Amount>& amounts() const { return amounts_; }
+
+  // Workers that fit beside what is held there.
+  int RoomOn(const Cluster& cluster, fabric::HostId host) const;
+  // Workers that the host would take if nobody held anything.
+  int RoomOnEmpty(const Cluster& cluster, fabric::HostId host) const;
+  // The first resource, not GPUs, of which not even one worker's part is there.
+  std::optional<Amount> ShortOf(const Cluster& cluster, fabric::HostId host, bool empty) const;
+
+  void Take(Cluster& cluster, fabric::HostId host) const;
+  // Nothing becomes more than the host has.
+  void Give(Cluster& cluster, fabric::HostId host) const;
+
+ private:
+  int gpus_ = 0;
+  std::vector<Amount> amounts_;  // above 0
+};
+
+// Everything of the host becomes free.
+void EmptyHost(Cluster& cluster, fabric::HostId host);
+
+// Moves a gang's occupation from `before` (by rank; empty: it had none) to `after`.
+void MoveOccupation(Cluster& cluster, const workload::Job& job,
+                    const std::vector<fabric::HostId>& before,
+                    const std::vector<fabric::HostId>& after);
+// Takes a gang off its hosts.
+void ReleaseHosts(Cluster& cluster, const workload::Job& job,
+                  const std::vector<fabric::HostId>& host_of_rank);
+
+}  // namespace yardmaster::placement

@@ -1,0 +1,46 @@
+// What hosts have of every resource, besides GPUs, that some job asks for: the columns of
+// placement::HostResources, kept from one ClusterState to the next.
+//
+// Columns are the names in the jobs' requests, so that a resource nobody plans with costs nothing.
+// A Node that changed costs one row; another set of names all rows. Thread safety: one thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pkg/placement/cluster.h"
+#include "pkg/state/host_index.h"
+#include "pkg/state/job_index.h"
+
+namespace yardmaster::state {
+
+// Amounts by column, ascending, above 0.
+using ColumnAmounts = std::vector<std::pair<std::size_t, std::int64_t>>;
+
+class HostCapacity {
+ public:
+  // True when the columns are others than before.
+  bool Update(const HostIndex& hosts, const HostChanges& changes,
+              const std::map<workload::JobKey, KeptJob>& jobs);
+
+  std::size_t columns() const { return names_->size(); }
+  // Those of the amounts that have a column.
+  ColumnAmounts ColumnsOf(const workload::ResourceList& amounts) const;
+  // `held`: by host and column. All of it is free but that.
+  placement::HostResources WithHeld(const std::vector<std::int64_t>& held) const;
+
+ private:
+  using Names = std::vector<std::string>;
+
+  void FillRow(const HostIndex& hosts, fabric::HostId host, std::vector<std::int64_t>& rows) const;
+
+  std::shared_ptr<const Names> names_ = std::make_shared<const Names>();
+  std::shared_ptr<const std::vector<std::int64_t>> allocatable_ =
+      std::make_shared<const std::vector<std::int64_t>>();
+};
+
+}  // namespace yardmaster::state
