@@ -107,7 +107,10 @@ TEST_F(HelmTest, WhatItRendersIsAcceptedWhateverIsTurnedOn) {
             "crds.install=false", "agent.enabled=false", "gatePolicy.enabled=false",
             "networkPolicy.enabled=false"},
            {"fullnameOverride=other", "commonLabels.team=x", "podAnnotations.note=y",
-            "extender.replicas=1", "fabric.preset=rail-only"}}) {
+            "extender.replicas=1", "fabric.preset=rail-only"},
+           {"annotationPolicy.enabled=false", "priorityPolicy.max=5", "priorityPolicy.min=-5"},
+           {"scheduler.bindVerb=true", "tls.clientNames=null"},
+           {"priorityPolicy.enabled=false", "agent.restrictToOwnNode=false"}}) {
     const auto rendered = Render(sets);
     ASSERT_TRUE(rendered.ok()) << rendered.status();
     const auto applied = plane_->Kubectl({"apply", "--server-side", "--force-conflicts",
@@ -121,7 +124,8 @@ TEST_F(HelmTest, ValuesThatCannotWorkAreRefused) {
   for (const char* set :
        {"extendr.replicas=2", "extender.replicas=0", "tls.source=magic", "scheduler.weight=0",
         "agent.nicPorts[0].rail=0", "agent.hostPath=relative", "fabric.preset=no-such-preset",
-        "tls.source=existing", "tls.source=certManager", "scheduler.gpuResource=cpu"}) {
+        "tls.source=existing", "tls.source=certManager", "scheduler.gpuResource=cpu",
+        "priorityPolicy.max=-1", "annotationPolicy.failurePolicy=Maybe"}) {
     EXPECT_FALSE(Render({set}).ok()) << set;
   }
   EXPECT_THAT(MessageOf(Render({"fabric.preset=no-such-preset"}).status()), HasSubstr("rail-only"));
@@ -250,6 +254,71 @@ TEST_F(HelmTest, AnAgentChangesItsAnnotationsOfItsOwnNodeAndItsPods) {
   constexpr char kImage[] =
       R"([{"op": "replace", "path": "/spec/containers/0/image", "value": "registry.example/evil"}])";
   EXPECT_THAT(MessageOf(patch_pod("on-n1", "json", kImage)), HasSubstr("nothing of a pod but"));
+}
+
+// As one of our processes, or as the cluster's administrator.
+absl::Status Annotate(const ControlPlane& plane, const std::string& process, const std::string& pod,
+                      const std::string& annotation) {
+  std::vector<std::string> arguments = {"annotate", "--overwrite", "pod", pod, annotation};
+  if (!process.empty()) {
+    arguments.push_back(StrCat("--as=system:serviceaccount:", kNamespace, ":yardmaster-", process));
+  }
+  return plane.Kubectl(arguments).status();
+}
+
+TEST_F(HelmTest, OnlyOurProcessesWriteOurAnnotations) {
+  ASSERT_TRUE(plane_->Apply(PodNamed("annotated", "", R"({"name": "other/gate"})")).ok());
+  constexpr char kSlot[] = "yardmaster.dev/slot={}";
+  ASSERT_TRUE(Eventually([] { return !Annotate(*plane_, "", "annotated", kSlot).ok(); }));
+  EXPECT_THAT(MessageOf(Annotate(*plane_, "", "annotated", kSlot)),
+              HasSubstr("is written by yardmaster-extender alone"));
+  EXPECT_TRUE(Annotate(*plane_, "extender", "annotated", kSlot).ok());
+  EXPECT_FALSE(Annotate(*plane_, "operator", "annotated", "yardmaster.dev/slot={1}").ok());
+  EXPECT_FALSE(Annotate(*plane_, "", "annotated", "yardmaster.dev/slot-").ok());
+  for (const char* mine : {"yardmaster.dev/network-priority=7", "yardmaster.dev/path-plan={}"}) {
+    EXPECT_THAT(MessageOf(Annotate(*plane_, "", "annotated", mine)),
+                HasSubstr("is written by yardmaster-operator alone"));
+    EXPECT_FALSE(Annotate(*plane_, "agent", "annotated", mine).ok()) << mine;
+    const absl::Status written = Annotate(*plane_, "operator", "annotated", mine);
+    EXPECT_TRUE(written.ok()) << written;
+  }
+  constexpr char kProfile[] = "yardmaster.dev/profile={}";
+  EXPECT_THAT(MessageOf(Annotate(*plane_, "operator", "annotated", kProfile)),
+              HasSubstr("is written by yardmaster-agent alone"));
+  // What is not ours is anybody's, also beside ours.
+  EXPECT_TRUE(Annotate(*plane_, "", "annotated", "note=x").ok());
+
+  const auto created =
+      plane_->Apply(PodNamed("forged", R"("yardmaster.dev/network-priority": "7")", ""));
+  EXPECT_THAT(MessageOf(created), HasSubstr("cannot be given to a new pod"));
+  const auto status = plane_->Kubectl(
+      {"patch", "pod", "annotated", "--subresource=status", "--type=merge", "--patch",
+       R"({"metadata": {"annotations": {"yardmaster.dev/network-priority": "0"}}})"});
+  EXPECT_FALSE(status.ok());
+}
+
+TEST_F(HelmTest, PrioritiesAreBoundedByNamespaceAndClassesAreNot) {
+  const auto apply = [](const std::string& ns, const std::string& spec) {
+    return MessageOf(plane_->Apply(
+        StrCat(R"({"apiVersion": "yardmaster.dev/v1alpha1", "kind": "TrainingJob", "metadata": {)",
+               R"("name": "j)", ns.size(), R"(", "namespace": ")", ns, R"("}, "spec": {)", spec,
+               R"(, "template": {"spec": {"containers": [)",
+               R"({"name": "t", "image": "registry.example/t"}]}}}})")));
+  };
+  ASSERT_TRUE(plane_->Kubectl({"create", "namespace", "urgent"}).ok());
+  ASSERT_TRUE(
+      plane_->Kubectl({"annotate", "namespace", "urgent", "yardmaster.dev/max-priority=5000"})
+          .ok());
+  ASSERT_TRUE(Eventually([&] { return !apply("default", R"("priority": 1001)").empty(); }));
+  EXPECT_THAT(apply("default", R"("priority": 1001)"),
+              HasSubstr("spec.priority: is 1001 and may be 0 to 1000 in this namespace"));
+  EXPECT_THAT(apply("default", R"("priority": -1)"), HasSubstr("spec.priority: is -1"));
+  EXPECT_EQ(apply("default", R"("priority": 1000)"), "");
+  EXPECT_EQ(apply("urgent", R"("priority": 5000)"), "");
+  EXPECT_THAT(apply("urgent", R"("priority": 5001)"), HasSubstr("may be 0 to 5000"));
+  EXPECT_THAT(apply("default", R"("priority": 5, "priorityClassName": "system-node-critical")"),
+              HasSubstr("leave priority out"));
+  EXPECT_EQ(apply("default", R"("priority": 0, "priorityClassName": "gold")"), "");
 }
 
 }  // namespace
