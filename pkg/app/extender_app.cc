@@ -17,13 +17,16 @@
 #include "pkg/app/staleness.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
+#include "pkg/extender/binder.h"
 #include "pkg/extender/gang_planner.h"
 #include "pkg/extender/webhook.h"
 #include "pkg/http/router.h"
 #include "pkg/http/server.h"
+#include "pkg/http/worker_pool.h"
 #include "pkg/kube/events.h"
 #include "pkg/metrics/endpoints.h"
 #include "pkg/state/world_feed.h"
+#include "pkg/tls/allowed_names.h"
 #include "pkg/tls/certificate_watcher.h"
 
 namespace yardmaster::app {
@@ -32,6 +35,7 @@ namespace {
 
 constexpr std::int64_t kSyncTimeoutMs = 120'000;
 constexpr std::int64_t kCertificatePollMs = 10'000;
+constexpr int kBindThreads = 8;
 
 // `fresh`: whether there is anything to answer from. kube-scheduler tries again after an error.
 http::Handler Answer(metrics::Histogram seconds, std::function<absl::Status()> fresh,
@@ -105,6 +109,8 @@ class Extender {
   kube::EventRecorder events_;
   state::ClusterCache cache_;
   extender::Webhook webhook_;
+  extender::Binder binder_{*client_};
+  std::unique_ptr<http::WorkerPool> bind_workers_;  // a binding waits for the API server
   state::ClusterFeed feed_;
   extender::GangPlanner planner_;
   std::shared_ptr<http::Router> router_ = std::make_shared<http::Router>();
@@ -231,10 +237,25 @@ absl::Status Extender::StartWebhook(const KubeAccess& access) {
   router_->Add("POST", "/preempt", Answer(seconds("preempt"), fresh, [this](std::string_view body) {
                  return webhook_.Preempt(body);
                }));
+  bind_workers_ = std::make_unique<http::WorkerPool>(kBindThreads);
+  router_->Add("POST", "/bind", [this](http::Request request, http::Done done) {
+    bind_workers_->Submit([this, request = std::move(request), done = std::move(done)] {
+      extender::ArgsReader reader;
+      const auto args = reader.ReadBind(request.body);
+      if (!args.ok()) return done(http::ErrorResponse(400, MessageOf(args.status())));
+      const absl::Status bound = binder_.Bind(webhook_.view().get(), *args);
+      done(http::JsonResponse(200, extender::EncodeBindResult(MessageOf(bound))));
+    });
+  });
   YM_ASSIGN_OR_RETURN(const BindAddress bind, ParseBindAddress(options_.bind_address));
   http::ServerOptions http;
   http.bind_address = bind.host;
   http.port = bind.port;
+  if (!options_.client_ca_file.empty()) {
+    http.trusts = [names = options_.client_names](const tls::CertificateNames& client) {
+      return tls::HasAllowedName(client, names);
+    };
+  }
   server_ = std::make_unique<http::Server>(
       http, [router = router_](http::Request request, http::Done done) {
         router->Handle(std::move(request), std::move(done));
@@ -291,6 +312,7 @@ void Extender::Stop() {
   feed_.Stop();
   if (certificates_) certificates_->Stop();
   if (server_) server_->Stop();
+  if (bind_workers_) bind_workers_->Stop();
 }
 
 }  // namespace
@@ -313,6 +335,11 @@ int ExtenderMain(int argc, char** argv) {
   app.add_option("--tls-key-file", options.tls_key_file, "its key, PEM")->required();
   app.add_option("--client-ca-file", options.client_ca_file,
                  "authority of client certificates; empty: none are asked for");
+  app.add_option("--client-names", options.client_names,
+                 "common or DNS names of client certificates that may call, separated by commas; "
+                 "*: every one that the authority vouches for")
+      ->delimiter(',')
+      ->capture_default_str();
   app.add_flag("--preemption,!--no-preemption", options.preemption,
                "stop gangs of lower priority for those that wait")
       ->capture_default_str();

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 
@@ -25,7 +26,9 @@ struct ExtenderOptions {
   std::string bind_address = "0.0.0.0:8443";
   std::string tls_cert_file;
   std::string tls_key_file;
-  std::string client_ca_file;        // empty: clients need no certificate
+  std::string client_ca_file;  // empty: clients need no certificate
+  // Common names or DNS names of clients that may call; "*": all that client_ca_file vouches for.
+  std::vector<std::string> client_names = {"kube-scheduler"};
   std::int64_t min_pass_ms = 20;     // changes that come together are planned together
   std::int64_t max_pass_ms = 5'000;  // a pass is made at least so often
   bool preemption = true;            // stop gangs of lower priority for those that wait

@@ -4,6 +4,7 @@
 #include <ctime>
 #include <utility>
 
+#include "pkg/base/clock.h"
 #include "pkg/http/response_writer.h"
 
 namespace yardmaster::http {
@@ -19,6 +20,8 @@ Rejection ReasonFor(int status) {
     case 405:
     case 501:
       return Rejection::kMethod;
+    case 403:
+      return Rejection::kNotTrusted;
     case 413:
     case 431:
       return Rejection::kTooLarge;
@@ -28,6 +31,8 @@ Rejection ReasonFor(int status) {
       return Rejection::kMalformed;
   }
 }
+
+std::int64_t SteadyMs() { return RealClock().SteadyMs(); }
 
 }  // namespace
 
@@ -70,7 +75,9 @@ class Connection::ReplySlot {
 
 Connection::Connection(std::shared_ptr<Transport> transport,
                        std::shared_ptr<ConnectionContext> context)
-    : transport_(std::move(transport)), context_(std::move(context)) {}
+    : transport_(std::move(transport)),
+      context_(std::move(context)),
+      waiting_since_ms_(SteadyMs()) {}
 
 void Connection::Start() {
   if (state_ == State::kClosed) return;
@@ -80,7 +87,10 @@ void Connection::Start() {
   Enter(State::kHandshake, context_->deadlines.handshake_ms);
   transport_->Handshake([self = shared_from_this()](bool ok) {
     if (self->state_ != State::kHandshake) return;
-    if (ok) return self->NextRequest();
+    if (ok) {
+      self->Identify();
+      return self->NextRequest();
+    }
     self->context_->stats.Count(Rejection::kHandshakeFailed);
     self->Linger();  // so that the client can read the TLS alert
   });
@@ -104,8 +114,25 @@ void Connection::Abort() {
 }
 
 void Connection::Enter(State state, std::int64_t deadline_ms) {
+  const bool waited = waiting_since_ms_ != kBusy;
+  const bool waits = state == State::kHandshake || state == State::kIdle ||
+                     state == State::kHeader || state == State::kBody;
+  if (waits != waited) waiting_since_ms_ = waits ? SteadyMs() : kBusy;
   state_ = state;
   transport_->SetDeadline(deadline_ms);
+}
+
+std::optional<std::int64_t> Connection::WaitingSinceMs() const {
+  const std::int64_t since = waiting_since_ms_;
+  return since == kBusy ? std::nullopt : std::optional<std::int64_t>(since);
+}
+
+// A client that may not come in is told so when it asks, because a TLS alert tells it nothing.
+void Connection::Identify() {
+  if (!context_->trusts) return;
+  const auto identity = transport_->peer_identity();
+  refused_ = identity == nullptr || !context_->trusts(*identity);
+  if (!refused_ && context_->on_trusted) context_->on_trusted(*this);
 }
 
 void Connection::OnDeadline() {
@@ -172,6 +199,11 @@ void Connection::OnRead(std::size_t bytes) {
 void Connection::Parse() {
   buffer_.Consume(reader_->Feed(buffer_.data()));
   head_ = reader_->head();
+  const bool asked_for = reader_->state() == RequestReader::State::kBody ||
+                         reader_->state() == RequestReader::State::kComplete;
+  if (refused_ && asked_for) {
+    return Refuse(ErrorResponse(403, "this server serves clients with another certificate"));
+  }
   if (!ChargeBody()) {
     return Refuse(ErrorResponse(503, "too many request bodies are held already; try again"));
   }

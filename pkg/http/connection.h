@@ -8,7 +8,7 @@
 // header deadline. Requests are answered one at a time in the order they came (pipelining). A
 // request that breaks a rule is answered and the connection closed: the answer, close_notify, FIN,
 // and then what the client still sends is read and thrown away, so that it sees the answer.
-// Thread safety: BeginDrain, Abort and Done from any thread; the rest in the transport's sequence.
+// Thread safety: BeginDrain, Abort, WaitingSinceMs, used and Done from any thread; the rest in the transport's sequence.
 // Lifetime: owned by the context's `on_closed` side (ConnectionTable) until closed.
 #pragma once
 
@@ -41,6 +41,10 @@ struct ConnectionContext {
   std::function<void(std::function<void()>)> run_on_worker;
   // Called once per connection, in its sequence, when it is closed.
   std::function<void(Connection&)> on_closed;
+  // Empty: every client may come in. See ServerOptions.
+  std::function<bool(const tls::CertificateNames&)> trusts;
+  // Called in its sequence when a client has proved to be one that may come in.
+  std::function<void(Connection&)> on_trusted;
   StatsCounters stats;
   std::atomic<std::int64_t> held_body_bytes{0};
 };
@@ -55,11 +59,19 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // Closes now.
   void Abort();
 
+  // Steady time since when it waits for its client, be it for a handshake or for a request; nothing
+  // while a request is worked on or answered. From any thread; a moment old.
+  std::optional<std::int64_t> WaitingSinceMs() const;
+  // It has answered a request. From any thread.
+  bool used() const { return used_; }
+
  private:
+  static constexpr std::int64_t kBusy = INT64_MAX;
   enum class State { kHandshake, kIdle, kHeader, kBody, kHandler, kWriting, kClosing, kClosed };
   class ReplySlot;
 
   void Enter(State state, std::int64_t deadline_ms);
+  void Identify();
   void OnDeadline();
 
   void NextRequest();
@@ -81,7 +93,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   const std::shared_ptr<Transport> transport_;
   const std::shared_ptr<ConnectionContext> context_;
   State state_ = State::kHandshake;
-  bool used_ = false;  // a request has been answered here
+  std::atomic<bool> used_ = false;              // a request has been answered here
+  std::atomic<std::int64_t> waiting_since_ms_;  // kBusy: it does not wait
+  bool refused_ = false;                        // the client may not come in
   bool draining_ = false;
   bool writing_continue_ = false;
   bool continue_sent_ = false;

@@ -1,11 +1,20 @@
-// Every open connection of a server, and the two caps on their number. It owns them.
-// Thread safety: all methods from any thread.
+// Every open connection of a server, the caps on their number, and who makes room. It owns them.
+//
+// A connection of a trusted client has a place of its own and is never closed for another. Of the
+// others, one that waits for its client gives way to a newer one when a cap is reached: the oldest
+// that never asked anything, else the one that has been idle longest, if that is a second or more;
+// among the oldest few of the address with most connections, so that one client's many do not cost
+// another its few.
+// Slow and idle clients thus lose their connections, however many they are, and a client that does
+// its handshake and asks at once gets through.
+//
+// Complexity: O(connections) when a cap is reached, else O(log connections). Thread safety: all
+// methods from any thread.
 #pragma once
 
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -20,13 +29,25 @@ namespace yardmaster::http {
 class ConnectionTable {
  public:
   enum class Verdict { kAdmitted, kFull, kPeerFull, kClosed };
+  struct Admission {
+    Verdict verdict = Verdict::kAdmitted;
+    // Has lost its place; the caller aborts it.
+    std::shared_ptr<Connection> evicted;
+  };
 
-  ConnectionTable(int most, int max_per_peer) : most_(most), max_per_peer_(max_per_peer) {}
+  // An idle connection that has been used is left alone this long.
+  static constexpr std::int64_t kIdleGraceMs = 1'000;
 
-  // Would a connection from `address` be admitted now?
-  Verdict Check(const std::string& address) const;
+  // `reserved`: places that only trusted clients take.
+  ConnectionTable(int most, int reserved, int max_per_peer)
+      : most_(most), reserved_(reserved), max_per_peer_(max_per_peer) {}
+
+  // Would a connection from `address` be admitted now? Another may have to go for it.
+  Admission Admit(const std::string& address, std::int64_t now_ms);
   // False when the table has been sealed meanwhile; the connection is not kept then.
   bool Add(const std::shared_ptr<Connection>& connection, const std::string& address);
+  // Its client is trusted. Returns the client's address.
+  std::string Trust(const Connection& connection);
   void Remove(const Connection& connection);
   // From now on nothing is admitted.
   void Seal();
@@ -40,14 +61,26 @@ class ConnectionTable {
   struct Entry {
     std::shared_ptr<Connection> connection;
     std::string address;
+    bool trusted = false;
+    bool leaving = false;  // evicted, and not closed yet
   };
 
+  std::shared_ptr<Connection> Evict(const std::string* address, std::int64_t now_ms);
+  // Takes it off the counts.
+  void Discount(const Entry& entry);
+
   const int most_;
+  const int reserved_;
   const int max_per_peer_;
   mutable std::mutex mutex_;
   mutable std::condition_variable emptied_;
-  std::unordered_map<const Connection*, Entry> entries_;
+  std::map<std::uint64_t, Entry> entries_;  // by age, oldest first
+  std::unordered_map<const Connection*, std::uint64_t> number_of_;
+  std::uint64_t next_number_ = 0;
+  // Without those that are leaving.
   std::map<std::string, int> per_peer_;
+  int trusted_ = 0;
+  int others_ = 0;
   bool sealed_ = false;
 };
 

@@ -38,6 +38,14 @@ absl::Status CheckLimits(const Limits& limits) {
   if (limits.connections_per_peer < 1) {
     return FieldError("limits.connections_per_peer", "is below 1", "allow at least one connection");
   }
+  if (limits.reserved_connections < 0) {
+    return FieldError("limits.reserved_connections", "is below 0", "use 0 to reserve none");
+  }
+  if (limits.handshakes.per_peer <= 0 || limits.handshakes.per_peer_burst < 1 ||
+      limits.handshakes.in_all <= 0 || limits.handshakes.in_all_burst < 1) {
+    return FieldError("limits.handshakes", "admits none",
+                      "give rates above 0 and bursts of 1 or more");
+  }
   if (limits.methods.empty()) {
     return FieldError("limits.methods", "is empty", "allow at least GET");
   }

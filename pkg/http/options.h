@@ -4,10 +4,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
+
+#include "pkg/http/handshake_limiter.h"
+#include "pkg/tls/certificate_names.h"
 
 namespace yardmaster::http {
 
@@ -21,10 +25,16 @@ struct Limits {
   // Bodies held at once by all connections, in bytes; past it a request is answered 503. Keep it
   // below a quarter of the container's memory.
   std::size_t total_body_bytes = 256 * 1024 * 1024;
-  // Open connections. One past it is closed at once. Keep it below the file descriptor limit.
+  // Open connections. For one past it the oldest that waits for its client makes room; if all are
+  // at work, or trusted, the new one is closed at once. Keep it below the file descriptor limit.
   int connections = 1024;
-  // Open connections from one address. Raise it when many clients share an address (a proxy).
+  // Of those, for trusted clients alone (ServerOptions::trusts): never closed for others.
+  int reserved_connections = 128;
+  // Open connections from one address, likewise. Raise it when many clients share an address (a
+  // proxy).
   int connections_per_peer = 256;
+  // TLS handshakes that are begun; further connections are closed at once.
+  HandshakeRates handshakes;
   // Methods that reach the handler; others are answered 405, unknown ones 501. Never TRACE, which
   // shows a client's own credentials to whoever can make it ask.
   std::vector<std::string> methods = {"GET", "HEAD", "POST"};
@@ -66,6 +76,9 @@ struct ServerOptions {
   int worker_threads = 0;
   Limits limits;
   Deadlines deadlines;
+  // Whether a client with this certificate may come in; others are answered 403 and closed. Empty:
+  // every client may, and none is trusted more than another. Called once per connection.
+  std::function<bool(const tls::CertificateNames&)> trusts;
 };
 
 // InvalidArgument naming the field for values no server can run with.

@@ -1,9 +1,11 @@
 #include "pkg/http/server.h"
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <utility>
 
+#include "pkg/base/clock.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/http/connection.h"
@@ -19,6 +21,8 @@ namespace {
 
 // For connections to close after they were told to; they wait for nothing, so it is never used up.
 constexpr std::int64_t kAbortMs = 10'000;
+// Of the thread that does handshakes.
+constexpr int kNiceness = 10;
 
 // The TLS material in use, replaced as a whole.
 class TlsHolder {
@@ -52,27 +56,40 @@ class Server::Impl {
 
  private:
   void OnAccept(Accepted accepted);
-  bool Admit(const Accepted& accepted);
+  bool Admit(const Accepted& accepted, bool tls);
 
   const ServerOptions options_;
   const std::shared_ptr<ConnectionContext> context_;
   ConnectionTable table_;
+  HandshakeLimiter handshakes_;
   TlsHolder tls_;
   std::atomic<bool> started_{false};
   std::atomic<int> port_{0};
   std::shared_ptr<EventLoop> loop_;
   std::shared_ptr<Listener> listener_;
   std::unique_ptr<WorkerPool> workers_;
+  // Handshakes cost signatures: on a thread of their own, behind everything else, they delay no
+  // request.
+  std::unique_ptr<WorkerPool> handshake_worker_;
 };
 
 Server::Impl::Impl(ServerOptions options, Handler handler)
     : options_(std::move(options)),
       context_(std::make_shared<ConnectionContext>()),
-      table_(options_.limits.connections, options_.limits.connections_per_peer) {
+      table_(options_.limits.connections,
+             options_.trusts
+                 ? std::min(options_.limits.reserved_connections, options_.limits.connections - 1)
+                 : 0,
+             options_.limits.connections_per_peer),
+      handshakes_(options_.limits.handshakes) {
   context_->limits = options_.limits;
   context_->deadlines = options_.deadlines;
   context_->handler = std::move(handler);
   context_->on_closed = [this](Connection& connection) { table_.Remove(connection); };
+  context_->trusts = options_.trusts;
+  context_->on_trusted = [this](Connection& connection) {
+    handshakes_.Know(table_.Trust(connection), RealClock().SteadyMs());
+  };
 }
 
 absl::Status Server::Impl::SetTls(const TlsSettings& settings) {
@@ -103,14 +120,24 @@ absl::Status Server::Impl::Start() {
       workers_->Submit(std::move(task));
     };
   }
+  if (tls_.Get() != nullptr) handshake_worker_ = std::make_unique<WorkerPool>(1, kNiceness);
   listener_->Start();
   loop_->Start(options_.io_threads);
   return absl::OkStatus();
 }
 
-bool Server::Impl::Admit(const Accepted& accepted) {
-  switch (table_.Check(accepted.address)) {
+bool Server::Impl::Admit(const Accepted& accepted, bool tls) {
+  const std::int64_t now_ms = RealClock().SteadyMs();
+  if (tls && !handshakes_.Admit(accepted.address, now_ms)) {
+    context_->stats.Count(Rejection::kHandshakeRate);
+    return false;
+  }
+  const ConnectionTable::Admission admission = table_.Admit(accepted.address, now_ms);
+  switch (admission.verdict) {
     case ConnectionTable::Verdict::kAdmitted:
+      if (admission.evicted == nullptr) return true;
+      context_->stats.Count(Rejection::kEvicted);
+      admission.evicted->Abort();
       return true;
     case ConnectionTable::Verdict::kFull:
       context_->stats.Count(Rejection::kConnectionLimit);
@@ -126,13 +153,14 @@ bool Server::Impl::Admit(const Accepted& accepted) {
 
 void Server::Impl::OnAccept(Accepted accepted) {
   context_->stats.CountAccepted();
-  if (!Admit(accepted)) return;
   const auto tls = tls_.Get();
+  if (!Admit(accepted, tls != nullptr)) return;
   auto session = tls == nullptr ? nullptr : tls->NewSession();
   std::shared_ptr<Transport> transport;
   if (tls == nullptr || session != nullptr) {
-    transport = MakeSocketTransport(loop_, std::move(accepted.fd), accepted.ipv6, accepted.remote,
-                                    std::move(session));
+    transport = MakeSocketTransport(
+        loop_, std::move(accepted.fd), accepted.ipv6, accepted.remote, std::move(session),
+        [this](std::function<void()> task) { handshake_worker_->Submit(std::move(task)); });
   }
   if (transport == nullptr) {
     context_->stats.Count(Rejection::kInternalError);
@@ -160,6 +188,7 @@ void Server::Impl::Stop() {
   table_.Seal();
   for (const auto& connection : table_.All()) connection->Abort();
   if (workers_ != nullptr) workers_->Stop();
+  if (handshake_worker_ != nullptr) handshake_worker_->Stop();
   table_.WaitEmpty(kAbortMs);
   loop_->Stop();
   listener_.reset();

@@ -171,18 +171,28 @@ class PlainTransport final : public SocketTransport {
 class TlsTransport final : public SocketTransport {
  public:
   TlsTransport(std::shared_ptr<EventLoop> loop, std::string remote,
-               std::unique_ptr<TlsSession> session)
-      : SocketTransport(std::move(loop), std::move(remote)), session_(std::move(session)) {}
+               std::unique_ptr<TlsSession> session, RunTask run_handshake)
+      : SocketTransport(std::move(loop), std::move(remote)),
+        session_(std::move(session)),
+        run_handshake_(std::move(run_handshake)) {}
 
+  // While a step runs elsewhere nothing else touches the session: a connection in its handshake is
+  // closed at once or waits.
   void Handshake(std::function<void(bool)> callback) override {
-    const TlsSession::Step step = session_->Handshake();
+    run_handshake_([this, self = shared_from_this(), callback = std::move(callback)]() mutable {
+      const TlsSession::Step step = session_->Handshake();
+      if (step == TlsSession::Step::kDone) identity_ = session_->PeerIdentity();
+      Post([this, self, step, callback = std::move(callback)]() mutable {
+        AfterHandshakeStep(step, std::move(callback));
+      });
+    });
+  }
+
+  void AfterHandshakeStep(TlsSession::Step step, std::function<void(bool)> callback) {
     Flush(
         [this, self = shared_from_this(), step, callback = std::move(callback)](bool sent) mutable {
           if (!sent || step == TlsSession::Step::kFailed) return callback(false);
-          if (step == TlsSession::Step::kDone) {
-            identity_ = session_->PeerIdentity();
-            return callback(true);
-          }
+          if (step == TlsSession::Step::kDone) return callback(true);
           ReceiveSome(cipher_.data(), cipher_.size(),
                       [this, callback = std::move(callback)](std::size_t bytes) mutable {
                         if (bytes == 0) return callback(false);
@@ -253,6 +263,7 @@ class TlsTransport final : public SocketTransport {
   }
 
   const std::unique_ptr<TlsSession> session_;
+  const RunTask run_handshake_;
   std::shared_ptr<const tls::CertificateNames> identity_;
   std::string sent_;
   bool sending_ = false;
@@ -263,13 +274,14 @@ class TlsTransport final : public SocketTransport {
 
 std::shared_ptr<Transport> MakeSocketTransport(std::shared_ptr<EventLoop> loop, UniqueFd fd,
                                                bool ipv6, std::string remote,
-                                               std::unique_ptr<TlsSession> session) {
+                                               std::unique_ptr<TlsSession> session,
+                                               RunTask run_handshake) {
   std::shared_ptr<SocketTransport> transport;
   if (session == nullptr) {
     transport = std::make_shared<PlainTransport>(std::move(loop), std::move(remote));
   } else {
-    transport =
-        std::make_shared<TlsTransport>(std::move(loop), std::move(remote), std::move(session));
+    transport = std::make_shared<TlsTransport>(std::move(loop), std::move(remote),
+                                               std::move(session), std::move(run_handshake));
   }
   if (transport->Assign(fd, ipv6)) return transport;
   return nullptr;

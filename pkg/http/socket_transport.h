@@ -1,6 +1,7 @@
 // A Transport over a connected socket, with or without TLS. Thread safety: see transport.h.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -11,10 +12,14 @@
 
 namespace yardmaster::http {
 
-// `fd` is a connected stream socket of IPv4 or IPv6. `session` null = plain. Null when the kernel
-// cannot watch one more descriptor.
+// Runs a task elsewhere, later or never.
+using RunTask = std::function<void(std::function<void()>)>;
+
+// `fd` is a connected stream socket of IPv4 or IPv6. `session` null = plain; else the steps of its
+// handshake are run by `run_handshake`. Null when the kernel cannot watch one more descriptor.
 std::shared_ptr<Transport> MakeSocketTransport(std::shared_ptr<EventLoop> loop, UniqueFd fd,
                                                bool ipv6, std::string remote,
-                                               std::unique_ptr<TlsSession> session);
+                                               std::unique_ptr<TlsSession> session,
+                                               RunTask run_handshake);
 
 }  // namespace yardmaster::http

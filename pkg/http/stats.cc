@@ -8,6 +8,12 @@ std::string_view NameOf(Rejection reason) {
       return "connection_limit";
     case Rejection::kPeerLimit:
       return "peer_limit";
+    case Rejection::kHandshakeRate:
+      return "handshake_rate";
+    case Rejection::kEvicted:
+      return "evicted";
+    case Rejection::kNotTrusted:
+      return "not_trusted";
     case Rejection::kAcceptError:
       return "accept_error";
     case Rejection::kHandshakeFailed:

@@ -13,6 +13,9 @@ namespace yardmaster::http {
 enum class Rejection {
   kConnectionLimit,
   kPeerLimit,
+  kHandshakeRate,
+  kEvicted,  // made room for a newer connection
+  kNotTrusted,
   kAcceptError,
   kHandshakeFailed,
   kHandshakeTimeout,

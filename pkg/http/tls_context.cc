@@ -16,6 +16,10 @@
 namespace yardmaster::http {
 namespace {
 
+constexpr long kCachedSessions = 1024;
+constexpr long kSessionSeconds = 3600;
+constexpr std::array<unsigned char, 10> kSessionContext = {'y', 'a', 'r', 'd', 'm',
+                                                           'a', 's', 't', 'e', 'r'};
 constexpr const char* kTls12Ciphers = "ECDHE+AESGCM:ECDHE+CHACHA20";
 
 // Go's client offers h2 and http/1.1 and takes silence for http/1.1, others do not.
@@ -32,10 +36,17 @@ int SelectHttp11(SSL*, const unsigned char** out, unsigned char* out_length,
 
 absl::Status Configure(SSL_CTX* context) {
   SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
+  // Without stateless tickets a ticket is a key into the cache, which alone keeps the client's chain.
   SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_NO_TICKET |
                                    SSL_OP_CIPHER_SERVER_PREFERENCE);
-  SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
-  SSL_CTX_set_num_tickets(context, 0);
+  SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_SERVER);
+  SSL_CTX_sess_set_cache_size(context, kCachedSessions);
+  SSL_CTX_set_timeout(context, kSessionSeconds);
+  SSL_CTX_set_num_tickets(context, 1);
+  if (SSL_CTX_set_session_id_context(context, kSessionContext.data(), kSessionContext.size()) !=
+      1) {
+    return absl::InternalError("no session context: " + tls::TakeOpenSslErrors());
+  }
   // Idle connections give their record buffers back.
   SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
   SSL_CTX_set_alpn_select_cb(context, SelectHttp11, nullptr);
@@ -43,6 +54,23 @@ absl::Status Configure(SSL_CTX* context) {
     return absl::InternalError("OpenSSL has no forward-secret cipher: " + tls::TakeOpenSslErrors());
   }
   return absl::OkStatus();
+}
+
+// What a full handshake checks of the client's certificate, once more for a resumed session.
+bool ClientStillVerifies(SSL* session) {
+  const tls::X509Ptr certificate(SSL_get1_peer_certificate(session));
+  if (certificate == nullptr) {
+    return (SSL_get_verify_mode(session) & SSL_VERIFY_FAIL_IF_NO_PEER_CERT) == 0;
+  }
+  const std::unique_ptr<X509_STORE_CTX, decltype(&X509_STORE_CTX_free)> check(X509_STORE_CTX_new(),
+                                                                              X509_STORE_CTX_free);
+  if (check == nullptr ||
+      X509_STORE_CTX_init(check.get(), SSL_CTX_get_cert_store(SSL_get_SSL_CTX(session)),
+                          certificate.get(), SSL_get_peer_cert_chain(session)) != 1 ||
+      X509_STORE_CTX_set_default(check.get(), "ssl_client") != 1) {
+    return false;
+  }
+  return X509_verify_cert(check.get()) == 1;
 }
 
 absl::Status CheckValidNow(const X509* certificate) {
@@ -151,7 +179,11 @@ TlsSession::Step TlsSession::Handshake() {
   if (broken_) return Step::kFailed;
   ERR_clear_error();
   const int result = SSL_do_handshake(session_);
-  if (result == 1) return Step::kDone;
+  if (result == 1) {
+    const bool good = SSL_session_reused(session_) == 0 || ClientStillVerifies(session_);
+    ERR_clear_error();
+    return good ? Step::kDone : Fail();
+  }
   if (SSL_get_error(session_, result) == SSL_ERROR_WANT_READ) return Step::kWantInput;
   return Fail();
 }

@@ -1,9 +1,12 @@
 // Server side TLS settings, checked and ready, and one TLS session made from them. A session is a
 // filter: encrypted bytes in and out, plain bytes in and out, no socket, so it can be tested alone.
 //
-// TLS 1.2 and 1.3, forward-secret ciphers, no renegotiation, no compression, no session
-// resumption (a resumed session would skip the check of the client's certificate, and scheduler
-// clients keep their connections anyway). ALPN answers http/1.1.
+// TLS 1.2 and 1.3, forward-secret ciphers, no renegotiation, no compression, no early data. ALPN
+// answers http/1.1.
+//
+// Sessions are resumed from a cache in memory, a bounded number for an hour, which spares both sides
+// their signatures. The client's certificate is checked against its authority anew each time, as
+// long as the settings are the same; other settings begin with an empty cache.
 // Thread safety: a TlsContext is immutable and may be shared; a TlsSession is for one thread at a
 // time and keeps its context's material alive by itself.
 #pragma once

@@ -14,7 +14,8 @@ namespace yardmaster::http {
 
 class WorkerPool {
  public:
-  explicit WorkerPool(int threads);
+  // `niceness`: how far the threads stand back behind others of the process, 0 to 19.
+  explicit WorkerPool(int threads, int niceness = 0);
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
   ~WorkerPool() { Stop(); }
@@ -25,7 +26,7 @@ class WorkerPool {
   void Stop();
 
  private:
-  void Run();
+  void Run(int niceness);
 
   std::mutex mutex_;
   std::condition_variable wake_;

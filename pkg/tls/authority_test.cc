@@ -6,6 +6,7 @@
 #include "gtest/gtest.h"
 
 #include "pkg/base/status.h"
+#include "pkg/tls/allowed_names.h"
 #include "pkg/tls/certificate.h"
 
 namespace yardmaster::tls {
@@ -99,6 +100,18 @@ TEST(Certificate, DamagedTextsAreRefusedWithAReason) {
               HasSubstr("certificate 2 is damaged"));
   EXPECT_THAT(MessageOf(CheckKeyMatches(authority.certificate_pem, "")),
               HasSubstr("no usable private key"));
+}
+
+TEST(AllowedNamesTest, CommonAndDnsNamesCountLetterByLetter) {
+  const CertificateNames names{.common_name = "kube-scheduler", .dns_names = {"s.local"}};
+  EXPECT_TRUE(HasAllowedName(names, {"x", "kube-scheduler"}));
+  EXPECT_TRUE(HasAllowedName(names, {"s.local"}));
+  EXPECT_TRUE(HasAllowedName(names, {"*"}));
+  for (const char* other : {"", "kube", "KUBE-SCHEDULER", "local", "*.local"}) {
+    EXPECT_FALSE(HasAllowedName(names, {other})) << other;
+  }
+  EXPECT_FALSE(HasAllowedName(names, {}));
+  EXPECT_FALSE(HasAllowedName({}, {"", "kube-scheduler"}));
 }
 
 }  // namespace

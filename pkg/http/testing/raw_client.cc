@@ -23,7 +23,8 @@ std::string RawResponse::Header(std::string_view name) const {
   return "";
 }
 
-SocketStream::SocketStream(int port, std::string_view address, std::int64_t timeout_ms) {
+SocketStream::SocketStream(int port, std::string_view address, std::int64_t timeout_ms,
+                           const std::string& source) {
   const bool ipv6 = address.find(':') != std::string_view::npos;
   fd_ = UniqueFd(::socket(ipv6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const timeval timeout{timeout_ms / 1000, timeout_ms % 1000 * 1000};
@@ -45,6 +46,12 @@ SocketStream::SocketStream(int port, std::string_view address, std::int64_t time
     v4.sin_family = AF_INET;
     v4.sin_port = htons(static_cast<std::uint16_t>(port));
     inet_pton(AF_INET, text.c_str(), &v4.sin_addr);
+  }
+  if (!source.empty()) {
+    sockaddr_in from{};
+    from.sin_family = AF_INET;
+    inet_pton(AF_INET, source.c_str(), &from.sin_addr);
+    ::bind(fd_.get(), reinterpret_cast<const sockaddr*>(&from), sizeof from);
   }
   if (::connect(fd_.get(), reinterpret_cast<sockaddr*>(&target), length) != 0) fd_ = UniqueFd();
 }

@@ -37,9 +37,9 @@ class ByteStream {
 class SocketStream final : public ByteStream {
  public:
   // Connects to 127.0.0.1 (or `address`, which may be IPv6). When it fails, so does
-  // every Send.
+  // every Send. `source`: the IPv4 address to come from; empty: the kernel's choice.
   explicit SocketStream(int port, std::string_view address = "127.0.0.1",
-                        std::int64_t timeout_ms = 10'000);
+                        std::int64_t timeout_ms = 10'000, const std::string& source = "");
   bool Send(std::string_view bytes) override;
   bool Receive(std::string& out) override;
   bool ended_cleanly() const override { return clean_; }

@@ -13,7 +13,8 @@
 
 namespace yardmaster::http {
 
-TlsStream::TlsStream(int port, const TlsStreamOptions& options) : socket_(port) {
+TlsStream::TlsStream(int port, const TlsStreamOptions& options)
+    : socket_(port, "127.0.0.1", 10'000, options.source) {
   std::signal(SIGPIPE, SIG_IGN);  // OpenSSL writes without MSG_NOSIGNAL
   ERR_clear_error();
   context_ = SSL_CTX_new(TLS_client_method());
@@ -38,6 +39,7 @@ TlsStream::TlsStream(int port, const TlsStreamOptions& options) : socket_(port) 
     SSL_set_alpn_protos(session_, reinterpret_cast<const unsigned char*>(options.alpn.data()),
                         static_cast<unsigned int>(options.alpn.size()));
   }
+  if (options.resume != nullptr) SSL_set_session(session_, options.resume);
   SSL_set_fd(session_, socket_.fd());
   connected_ = SSL_connect(session_) == 1;
 }
@@ -53,6 +55,12 @@ std::string TlsStream::alpn() const {
   SSL_get0_alpn_selected(session_, &text, &length);
   return std::string(reinterpret_cast<const char*>(text), length);
 }
+
+bool TlsStream::resumed() const { return SSL_session_reused(session_) == 1; }
+
+ssl_session_st* TlsStream::TakeSession() const { return SSL_get1_session(session_); }
+
+void TlsStream::FreeSession(ssl_session_st* session) { SSL_SESSION_free(session); }
 
 int TlsStream::version() const { return SSL_version(session_); }
 

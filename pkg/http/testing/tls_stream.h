@@ -11,6 +11,7 @@
 
 struct ssl_st;
 struct ssl_ctx_st;
+struct ssl_session_st;
 
 namespace yardmaster::http {
 
@@ -19,6 +20,8 @@ struct TlsStreamOptions {
   tls::KeyPair client = {};  // empty: no client certificate
   int max_version = 0;       // 0 = the newest; else OpenSSL's number, such as TLS1_2_VERSION
   std::string alpn = {};     // protocol list in wire form
+  ssl_session_st* resume = nullptr;  // a session to resume; may be null
+  std::string source = {};           // IPv4 address to come from; empty: the kernel's choice
 };
 
 class TlsStream final : public ByteStream {
@@ -31,6 +34,11 @@ class TlsStream final : public ByteStream {
   bool connected() const { return connected_; }
   std::string alpn() const;
   int version() const;
+  bool resumed() const;
+  // The session as it is now, after the first answer with what TLS 1.3 needs to resume it. The
+  // caller frees it with FreeSession.
+  ssl_session_st* TakeSession() const;
+  static void FreeSession(ssl_session_st* session);
   // CN of the server's certificate.
   std::string server_common_name() const;
 

@@ -1,0 +1,219 @@
+// The webhook's front as kube-scheduler meets it: filter calls over mutual TLS on connections that
+// stay open, quiet and while others try to be in the way. Client and server share the machine.
+//
+//   front_bench [SECONDS]     of every measurement, 3 by default
+//
+// Figures are ratios to a handler that answers at once, measured in the same run: they tell what the
+// webhook costs and what attackers cost, whatever the machine.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <functional>
+#include <iomanip>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "pkg/base/clock.h"
+#include "pkg/base/strings.h"
+#include "pkg/extender/webhook.h"
+#include "pkg/fabric/testing/fabrics.h"
+#include "pkg/http/server.h"
+#include "pkg/http/testing/raw_client.h"
+#include "pkg/http/testing/tls_stream.h"
+#include "pkg/tls/testing/authority.h"
+
+namespace {
+
+using namespace yardmaster;  // NOLINT: a program of one file
+using SteadyClock = std::chrono::steady_clock;
+
+std::shared_ptr<const extender::View> MakeView(int hosts) {
+  auto snapshot = std::make_shared<plan::Snapshot>();
+  snapshot->places = std::make_shared<const fabric::Places>(
+      fabric::PlacesOf(fabric::SmallHpn(1, hosts / 136, 136)));
+  snapshot->cluster.places = snapshot->places;
+  snapshot->cluster.hosts.resize(static_cast<std::size_t>(hosts));
+  plan::JobState gang;
+  gang.job.key = {"team", "trainingjob-a"};
+  gang.job.workers = hosts / 2;
+  plan::Assignment assignment;
+  for (int h = 0; h < gang.job.workers; ++h) assignment.host_of_rank.emplace_back(h);
+  gang.assignment = assignment;
+  snapshot->jobs.push_back(gang);
+  std::map<workload::JobKey, extender::GangNote> notes;
+  notes[gang.job.key].rank_bases = {{"", 0}};
+  return std::make_shared<const extender::View>(snapshot, notes);
+}
+
+// A pod as the API server has it, some kilobytes of which decide nothing here.
+std::string Body(const std::string& labels, const std::string& names) {
+  std::string env;
+  for (int i = 0; i < 30; ++i) {
+    env += StrCat(i == 0 ? "" : ",", R"({"name":"VARIABLE_)", i, R"(","value":"some value"})");
+  }
+  return StrCat(
+      R"({"Pod":{"metadata":{"name":"a-3","namespace":"team","uid":"u","managedFields":[{"manager":)",
+      R"("x","fieldsV1":{"f:metadata":{"f:labels":{"f:a":{}}}}}],"labels":)", labels,
+      R"(},"spec":{"volumes":[{"name":"token","projected":{"sources":[{"configMap":{"name":"ca"}}]}}],)",
+      R"("containers":[{"name":"c","image":"registry.example/trainer:1","env":[)", env,
+      R"(],"resources":{"limits":{"nvidia.com/gpu":"8","cpu":"96","memory":"1Ti"}}}]},)",
+      R"("status":{"phase":"Pending"}},"Nodes":null,"NodeNames":[)", names, "]}");
+}
+
+struct Figures {
+  double per_second = 0;
+  double p50_ms = 0;
+  double p99_ms = 0;
+};
+
+class Bench {
+ public:
+  explicit Bench(double seconds) : seconds_(seconds) {
+    view_ = MakeView(16'320);
+    webhook_.Publish(view_);
+    http::ServerOptions options;
+    options.trusts = [](const tls::CertificateNames& names) {
+      return names.common_name == "kube-scheduler";
+    };
+    server_ = std::make_unique<http::Server>(
+        options, [this](http::Request request, const http::Done& done) {
+          if (request.path() == "/nothing") return done(http::JsonResponse(200, "{}"));
+          auto answer = webhook_.Filter(request.body);
+          done(answer.ok() ? http::JsonResponse(200, *std::move(answer))
+                           : http::ErrorResponse(400, answer.status().message()));
+        });
+    const tls::KeyPair pair =
+        *Issue(ca_, {.common_name = "front", .server = true, .now_ms = RealClock().WallMs()});
+    const bool ok = server_
+                        ->SetTls({.certificate_pem = pair.certificate_pem,
+                                  .key_pem = pair.key_pem,
+                                  .client_ca_pem = ca_.certificate_pem,
+                                  .client_certificates = http::ClientCertificates::kRequired})
+                        .ok() &&
+                    server_->Start().ok();
+    if (!ok) std::abort();
+  }
+
+  int port() const { return server_->port(); }
+  const extender::View& view() const { return *view_; }
+
+  // As many calls as `clients` connections make.
+  Figures Measure(const std::string& path, const std::string& body, int clients) {
+    std::vector<std::vector<double>> ms(static_cast<std::size_t>(clients));
+    std::vector<std::thread> threads;
+    const auto began = SteadyClock::now();
+    const auto end = began + std::chrono::duration<double>(seconds_);
+    for (auto& mine : ms) {
+      threads.emplace_back([&] {
+        http::RawClient client(Connect());
+        while (SteadyClock::now() < end) {
+          const auto sent = SteadyClock::now();
+          const auto answer = client.Call("POST", path, body);
+          if (!answer || answer->status != 200) std::abort();
+          mine.push_back(
+              std::chrono::duration<double, std::milli>(SteadyClock::now() - sent).count());
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    std::vector<double> all;
+    for (const auto& mine : ms) all.insert(all.end(), mine.begin(), mine.end());
+    std::sort(all.begin(), all.end());
+    const double took = std::chrono::duration<double>(SteadyClock::now() - began).count();
+    return {static_cast<double>(all.size()) / took, all[all.size() / 2],
+            all[all.size() * 99 / 100]};
+  }
+
+ private:
+  std::unique_ptr<http::TlsStream> Connect() {
+    http::TlsStreamOptions options;
+    options.client = *Issue(
+        ca_, {.common_name = "kube-scheduler", .client = true, .now_ms = RealClock().WallMs()});
+    return std::make_unique<http::TlsStream>(port(), options);
+  }
+
+  const double seconds_;
+  const tls::KeyPair ca_ = *MakeAuthority({.common_name = "ca", .now_ms = RealClock().WallMs()});
+  std::shared_ptr<const extender::View> view_;
+  extender::Webhook webhook_;
+  std::unique_ptr<http::Server> server_;
+};
+
+std::string Source(int i) { return StrCat("127.1.", 1 + i / 250 % 250, ".", 1 + i % 250); }
+
+using Sockets = std::vector<std::unique_ptr<http::SocketStream>>;
+
+Sockets OpenMany(int port, int count, std::string_view say) {
+  Sockets out;
+  for (int i = 0; i < count; ++i) {
+    out.push_back(std::make_unique<http::SocketStream>(port, "127.0.0.1", 1'000, Source(i)));
+    out.back()->Send(say);
+  }
+  return out;
+}
+
+void Print(const std::string& what, const Figures& f, const Figures& base) {
+  std::cout << std::left << std::setw(44) << what << std::right << std::fixed << std::setw(9)
+            << std::setprecision(0) << f.per_second << "/s" << std::setprecision(3) << std::setw(9)
+            << f.p50_ms << " ms" << std::setw(9) << f.p99_ms << " ms" << std::setprecision(2)
+            << std::setw(7) << f.per_second / base.per_second << "x" << std::setw(7)
+            << f.p99_ms / base.p99_ms << "x\n";
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Bench bench(argc > 1 ? std::atof(argv[1]) : 3);
+  const std::string labels = R"({"yardmaster.dev/job":"a","yardmaster.dev/rank":"3"})";
+  const auto& places = *bench.view().snapshot().places;
+  std::string names;
+  for (fabric::HostId host : places.hosts()) {
+    names += StrCat(names.empty() ? "\"" : ",\"", places.name(host), "\"");
+  }
+  const std::string pinned = Body(labels, StrCat("\"", places.name(fabric::HostId(3)), "\""));
+
+  std::cout << std::left << std::setw(44) << "calls"
+            << "     rate        p50         p99   "
+            << "rate and p99 to the first line of the block\n";
+  const Figures nothing = bench.Measure("/nothing", pinned, 4);
+  Print("a handler that answers at once, 4 clients", nothing, nothing);
+  Print("filter, pinned pod, 4 clients", bench.Measure("/filter", pinned, 4), nothing);
+  const Figures one = bench.Measure("/nothing", Body(labels, names), 1);
+  Print("at once, 16,320 names, 1 client", one, one);
+  Print("filter, gang pod, 16,320 names", bench.Measure("/filter", Body(labels, names), 1), one);
+  Print("filter, ordinary pod, 16,320 names", bench.Measure("/filter", Body("{}", names), 1), one);
+
+  const Figures quiet = bench.Measure("/filter", pinned, 1);
+  Print("filter, pinned pod, 1 client", quiet, quiet);
+  {
+    const Sockets slow = OpenMany(bench.port(), 1'000, "\x16\x03\x01");
+    Print("beside 1,000 slow clients", bench.Measure("/filter", pinned, 1), quiet);
+  }
+  {
+    const Sockets idle = OpenMany(bench.port(), 9'000, "");
+    Print("beside 9,000 idle clients", bench.Measure("/filter", pinned, 1), quiet);
+  }
+  std::atomic<bool> stop{false};
+  std::atomic<int> tries{0};
+  std::thread flood([&] {
+    const std::string hello = http::ClientHello();
+    while (!stop) {
+      http::SocketStream socket(bench.port(), "127.0.0.1", 1'000, Source(tries++));
+      socket.Send(hello);
+      socket.ResetOnClose();
+    }
+  });
+  const int before = tries;
+  const Figures flooded = bench.Measure("/filter", pinned, 1);
+  const int floods = tries - before;
+  Print("beside a flood of handshakes", flooded, quiet);
+  stop = true;
+  flood.join();
+  std::cout << floods << " handshakes were tried meanwhile, from " << std::min(floods, 62'500)
+            << " addresses\n";
+  return 0;
+}

@@ -1,0 +1,57 @@
+// How many TLS handshakes are begun: each costs a signature, so a flood of them would take the time
+// of everybody's requests. One bucket of tokens per address and one for all addresses together.
+//
+// Addresses from which a client has proved who it is lately do not draw on the common bucket, so
+// that a flood from many addresses cannot keep kube-scheduler from coming back.
+//
+// Complexity: O(1) amortised, at most `addresses` are remembered. Deterministic: time comes in.
+// Thread safety: all methods from any thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+
+namespace yardmaster::http {
+
+struct HandshakeRates {
+  // Handshakes per second, and how many at once after a pause. From one address; raise it when many
+  // clients share an address (a proxy).
+  double per_peer = 64;
+  double per_peer_burst = 256;
+  // From all addresses together without those that are known.
+  double in_all = 512;
+  double in_all_burst = 512;
+};
+
+class HandshakeLimiter {
+ public:
+  static constexpr std::size_t kAddresses = 8192;
+  static constexpr std::int64_t kKnownMs = 600'000;
+
+  explicit HandshakeLimiter(HandshakeRates rates);
+
+  // Takes a token. `now_ms` never goes back.
+  bool Admit(const std::string& address, std::int64_t now_ms);
+  // A client there has given a certificate that may come in.
+  void Know(const std::string& address, std::int64_t now_ms);
+
+ private:
+  struct Bucket {
+    double tokens = 0;
+    std::int64_t filled_ms = 0;
+    std::int64_t known_until_ms = INT64_MIN;
+  };
+
+  static bool Take(double rate, double burst, std::int64_t now_ms, Bucket& bucket);
+  Bucket& BucketOf(const std::string& address, std::int64_t now_ms);
+
+  const HandshakeRates rates_;
+  std::mutex mutex_;
+  Bucket all_;
+  std::unordered_map<std::string, Bucket> peers_;
+};
+
+}  // namespace yardmaster::http
