@@ -66,7 +66,7 @@ def main():
     if options.svg:
         with open(options.svg, "w", encoding="utf-8") as file:
             file.write(chart.svg(document))
-    print(json.dumps(document) if options.output == "json" else _table(document))
+    print(json.dumps(document) if options.output == "json" else _table(document), flush=True)
     return 0
 
 
