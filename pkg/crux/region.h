@@ -33,10 +33,12 @@ Region CutRegion(const Problem& problem, const Draft& draft,
 // Writes the region's state into that of the whole problem.
 void PutBack(const Region& region, SearchState& whole);
 
-// The jobs around which contention is looked at: `seed` and those it shares links with, the longest
-// shared stretches first, at most `max_jobs`, sorted.
+// For each job the pairs it is in, as indices into `pairs`.
 std::vector<std::vector<std::int32_t>> Neighbours(std::int32_t job_count,
                                                   std::span<const ContendingPair> pairs);
+
+// `seed` and the jobs it shares links with, those with the longest shared seconds first, at most
+// `max_jobs`, sorted. `pairs_of` as Neighbours gives it for draft.pairs.
 std::vector<std::int32_t> Neighbourhood(std::int32_t seed, const Draft& draft,
                                         const std::vector<std::vector<std::int32_t>>& pairs_of,
                                         std::size_t max_jobs);
