@@ -32,7 +32,6 @@ class Cluster:
         self._plans, self._sysfs = os.path.join(self._folder, "plans"), os.path.join(self._folder, "sysfs")
         self._port_states = {}  # (host, plane) -> whether its cable is up
         self._nic_lock = threading.Lock()  # plans and port states come from two threads
-        self.changed = []  # (moment, host) of every change of a NIC
         self.applied = {}  # host -> what its NIC has: (connections planned, level)
 
     def start(self):
@@ -213,7 +212,6 @@ class Cluster:
             planned, level = self.applied.get(host.name, ({}, 0))
             try:
                 nic.apply(nic.connections(0, planned, arriving(nic, ports)), level)
-                self.changed.append((time.monotonic(), host.name))
             except netns.CommandError as error:
                 print(f"{host.name}: {error}", file=sys.stderr, flush=True)
 

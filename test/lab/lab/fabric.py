@@ -4,8 +4,8 @@ Switches are Linux routers: ECMP by fib_multipath_hash_policy=1 with a seed a sw
 and rate limit on every port, static routes. What BGP would do after a failure is done by Routing.
 """
 
+import json
 import threading
-import time
 
 from lab import netns, wire
 from lab.shape import PLANES
@@ -169,7 +169,6 @@ class Fabric:
 
     def flows(self):
         """[(link id, source address, destination address, source port, bytes)] since clear_flows()."""
-        import json
         shape, out = self.shape, []
         for plane in range(PLANES):
             for segment in range(shape.segments):
@@ -223,4 +222,3 @@ class Routing:
         with self._lock:
             self._down -= set(uplinks)
             self._fabric.set_routes(set(self._down))
-        time.sleep(0)

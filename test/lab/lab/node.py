@@ -58,12 +58,12 @@ class TestNode:
         """The host dies: no more heartbeats, its processes are killed."""
         self._dead.add(name)
         for runner in list(self._runners.values()):
-            if runner._host.name == name:  # pylint: disable=protected-access
+            if runner.host.name == name:
                 runner.kill()
 
     def log_of(self, namespace, name, container):
         for runner in self._runners.values():
-            metadata = runner._pod["metadata"]  # pylint: disable=protected-access
+            metadata = runner.pod["metadata"]
             if (metadata["namespace"], metadata["name"]) == (namespace, name):
                 return runner.log_file(container)
         return None

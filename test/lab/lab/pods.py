@@ -55,7 +55,7 @@ class PodRunner:
     """One thread for the pod's life. update() and forget() are called by the watcher."""
 
     def __init__(self, api, host, pod, folder, hosts_file, on_end):
-        self._api, self._host, self._pod, self._on_end = api, host, pod, on_end
+        self._api, self.host, self.pod, self._on_end = api, host, pod, on_end
         self.uid = pod["metadata"]["uid"]
         self._path = f"/api/v1/namespaces/{pod['metadata']['namespace']}/pods/{pod['metadata']['name']}"
         self._folder = os.path.join(folder, self.uid)
@@ -75,7 +75,7 @@ class PodRunner:
 
     def update(self, pod):
         """The pod has changed: volumes of the downward API follow; a deletion ends it."""
-        self._pod = pod | {"status": self._pod.get("status", {})}
+        self.pod = pod | {"status": self.pod.get("status", {})}
         if pod["metadata"].get("deletionTimestamp"):
             self._stopping.set()
         elif os.path.isdir(self._folder):
@@ -97,7 +97,7 @@ class PodRunner:
     def _live(self):
         try:
             os.makedirs(self._folder, exist_ok=True)
-            self._pod.setdefault("status", {}).update({"podIP": self._host.inner(0), "hostIP": "127.0.0.1"})
+            self.pod.setdefault("status", {}).update({"podIP": self.host.inner(0), "hostIP": "127.0.0.1"})
             self._fill_volumes()
             phase = self._run_all()
         except (OSError, ValueError, KeyError, ApiError) as error:
@@ -110,7 +110,7 @@ class PodRunner:
         self._on_end(self)
 
     def _run_all(self):
-        spec = self._pod["spec"]
+        spec = self.pod["spec"]
         for container in spec.get("initContainers", []):
             while not self._stopping.is_set():
                 code = self._run(container)
@@ -130,7 +130,7 @@ class PodRunner:
         return "Succeeded" if all(code == 0 for code in codes) else "Failed"
 
     def _keep_running(self, container):
-        policy, wait = self._pod["spec"].get("restartPolicy", "Always"), _FIRST_BACKOFF
+        policy, wait = self.pod["spec"].get("restartPolicy", "Always"), _FIRST_BACKOFF
         while True:
             began = time.monotonic()
             code = self._run(container)
@@ -178,7 +178,7 @@ class PodRunner:
 
     def _stop_when_asked(self):
         self._stopping.wait()
-        grace = self._pod["metadata"].get("deletionGracePeriodSeconds", 30)
+        grace = self.pod["metadata"].get("deletionGracePeriodSeconds", 30)
         self._signal(signal.SIGTERM)
         deadline = time.monotonic() + grace
         while self._processes and time.monotonic() < deadline and not self._gone:
@@ -208,17 +208,17 @@ class PodRunner:
         command = container.get("command", []) + container.get("args", [])
         if not command:
             raise ValueError(f"container {container['name']} has no command, and images are not looked at")
-        return {"namespace": self._host.name, "hostname": self._hostname(), "mounts": mounts,
+        return {"namespace": self.host.name, "hostname": self._hostname(), "mounts": mounts,
                 "environment": environment, "directory": container.get("workingDir", "/"),
                 "root": os.path.join(self._folder, "root-" + container["name"]),
                 "command": [expand(part, environment) for part in command]}
 
     def _hostname(self):
-        return self._pod["spec"].get("hostname", self._pod["metadata"]["name"])
+        return self.pod["spec"].get("hostname", self.pod["metadata"]["name"])
 
     def _value_from(self, source):
         if "fieldRef" in source:
-            return field_of(self._pod, source["fieldRef"]["fieldPath"])
+            return field_of(self.pod, source["fieldRef"]["fieldPath"])
         for kind, plural in (("configMapKeyRef", "configmaps"), ("secretKeyRef", "secrets")):
             if kind in source:
                 return self._object_data(plural, source[kind]["name"], source[kind].get("optional")).get(
@@ -228,7 +228,7 @@ class PodRunner:
     def _object_data(self, plural, name, optional):
         """{key: bytes} of a ConfigMap or a Secret."""
         try:
-            item = self._api.get(f"/api/v1/namespaces/{self._pod['metadata']['namespace']}/{plural}/{name}")
+            item = self._api.get(f"/api/v1/namespaces/{self.pod['metadata']['namespace']}/{plural}/{name}")
         except ApiError as error:
             if error.code == 404 and optional:
                 return {}
@@ -238,7 +238,7 @@ class PodRunner:
         return {key: value.encode() for key, value in item.get("data", {}).items()}
 
     def _volume_folder(self, name):
-        volume = next(v for v in self._pod["spec"].get("volumes", []) if v["name"] == name)
+        volume = next(v for v in self.pod["spec"].get("volumes", []) if v["name"] == name)
         if "hostPath" in volume:
             os.makedirs(volume["hostPath"]["path"], exist_ok=True)
             return volume["hostPath"]["path"]
@@ -249,7 +249,7 @@ class PodRunner:
             self._fill_volumes_locked(downward_only)
 
     def _fill_volumes_locked(self, downward_only):
-        for volume in self._pod["spec"].get("volumes", []):
+        for volume in self.pod["spec"].get("volumes", []):
             if "hostPath" in volume:
                 continue
             folder = os.path.join(self._folder, "volumes", volume["name"])
@@ -268,7 +268,7 @@ class PodRunner:
 
     def _files_of(self, source):
         if "downwardAPI" in source:
-            return {item["path"]: field_of(self._pod, item["fieldRef"]["fieldPath"]).encode()
+            return {item["path"]: field_of(self.pod, item["fieldRef"]["fieldPath"]).encode()
                     for item in source["downwardAPI"].get("items", []) if "fieldRef" in item}
         for kind, plural, key in (("configMap", "configmaps", "name"), ("secret", "secrets", "secretName")):
             if kind in source:
@@ -278,8 +278,8 @@ class PodRunner:
                     return data
                 return {item["path"]: data[item["key"]] for item in block["items"]}
         if "serviceAccountToken" in source:
-            account = self._pod["spec"].get("serviceAccountName", "default")
-            answer = self._api.post(f"/api/v1/namespaces/{self._pod['metadata']['namespace']}/serviceaccounts/"
+            account = self.pod["spec"].get("serviceAccountName", "default")
+            answer = self._api.post(f"/api/v1/namespaces/{self.pod['metadata']['namespace']}/serviceaccounts/"
                                     f"{account}/token", {"kind": "TokenRequest", "apiVersion": "authentication.k8s.io/v1",
                                                          "spec": {"expirationSeconds": 3600}})
             return {source["serviceAccountToken"]["path"]: answer["status"]["token"].encode()}
@@ -292,13 +292,13 @@ class PodRunner:
         if self._api is None or self._gone:
             return
         statuses = list(self._statuses.values())
-        names = {c["name"] for c in self._pod["spec"].get("initContainers", [])}
+        names = {c["name"] for c in self.pod["spec"].get("initContainers", [])}
         main = [s for s in statuses if s["name"] not in names]
-        ready = phase == "Running" and len(main) == len(self._pod["spec"]["containers"]) and all(s["ready"] for s in main)
+        ready = phase == "Running" and len(main) == len(self.pod["spec"]["containers"]) and all(s["ready"] for s in main)
         conditions = [{"type": kind, "status": str(value), "lastTransitionTime": now()} for kind, value in (
             ("PodScheduled", True), ("Initialized", True), ("ContainersReady", ready), ("Ready", ready))]
-        body = {"status": {"phase": phase, "conditions": conditions, "podIP": self._host.inner(0),
-                           "podIPs": [{"ip": self._host.inner(0)}], "hostIP": "127.0.0.1",
+        body = {"status": {"phase": phase, "conditions": conditions, "podIP": self.host.inner(0),
+                           "podIPs": [{"ip": self.host.inner(0)}], "hostIP": "127.0.0.1",
                            "hostIPs": [{"ip": "127.0.0.1"}], "startTime": self._start_time,
                            "containerStatuses": main,
                            "initContainerStatuses": [s for s in statuses if s["name"] in names]}}
@@ -315,5 +315,5 @@ class PodRunner:
             time.sleep(0.5)
 
     def _say(self, text):
-        print(f"{self._host.name} {self._pod['metadata']['namespace']}/{self._pod['metadata']['name']}: {text}",
+        print(f"{self.host.name} {self.pod['metadata']['namespace']}/{self.pod['metadata']['name']}: {text}",
               file=sys.stderr, flush=True)

@@ -1,5 +1,6 @@
 """Workers of training jobs without a cluster: forked from one process that has imported torch already."""
 
+import json
 import os
 import signal
 import sys
@@ -46,7 +47,6 @@ class JobRun:
 
     def lines(self):
         """The iterations so far."""
-        import json
         try:
             with open(self.record, encoding="ascii") as file:
                 return [json.loads(line) for line in file if line.endswith("\n")]
