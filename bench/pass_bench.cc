@@ -200,9 +200,9 @@ std::vector<std::shared_ptr<const GatheredGang>> GangsOf(Gatherer& gatherer,
   gatherer.Update(world.pods);
   std::map<NameKey, const api::Gang*> known;
   for (const auto& gang : world.gangs) known[KeyOf(gang->metadata)] = gang.get();
-  return gatherer.Gangs([&](const std::string& ns, const std::string& name, const std::string&) {
-    const auto at = known.find({ns, name});
-    return at == known.end() ? nullptr : &at->second->rank_bases;
+  return gatherer.Gangs([&](const GatheredGang& pods) -> const api::Gang* {
+    const auto at = known.find({pods.namespace_name, pods.name});
+    return at == known.end() ? nullptr : at->second;
   });
 }
 

@@ -26,6 +26,10 @@
 namespace yardmaster::api {
 
 enum class UnknownFields { kReject, kIgnore };
+// What becomes of an object with fields that cannot be read. Of what people wrote: an error. Of
+// what the API server has: what could be read, with one line per field in `problems`, because the
+// object is there and holds what it holds.
+enum class Decoding { kStrict, kLenient };
 
 class FieldErrors {
  public:

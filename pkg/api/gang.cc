@@ -49,6 +49,48 @@ PreemptionStatus ReadPreemption(FieldReader in) {
   return preemption;
 }
 
+std::vector<HostRefusal> ReadRefusals(FieldReader& status) {
+  std::vector<HostRefusal> out;
+  for (FieldReader& in : status.Objects("refusals")) {
+    HostRefusal refusal;
+    refusal.rank = in.Int("rank", 0, 0, 1'000'000);
+    refusal.host = in.RequiredString("host");
+    refusal.until_ms = in.TimeMs("until");
+    refusal.count = in.Int("count", 1, 1, 1'000'000);
+    refusal.message = in.String("message");
+    in.Close();
+    out.push_back(std::move(refusal));
+  }
+  return out;
+}
+
+json EncodeRefusals(const std::vector<HostRefusal>& refusals) {
+  json out = json::array();
+  for (const HostRefusal& refusal : refusals) {
+    out.push_back({{"rank", refusal.rank},
+                   {"host", refusal.host},
+                   {"until", FormatTime(refusal.until_ms)},
+                   {"count", refusal.count},
+                   {"message", refusal.message}});
+  }
+  return out;
+}
+
+// What a newer version wrote into the status.
+std::string OtherFields(const json& object) {
+  static const std::set<std::string> kKnown = {
+      "observedGeneration", "planGeneration", "fabric",     "committedTime", "outcome",
+      "objective",          "assignments",    "reasons",    "relaxations",   "network",
+      "preemption",         "refusals",       "conditions", "fencingToken",  "settledWrites"};
+  const auto status = object.find("status");
+  if (status == object.end() || !status->is_object()) return "";
+  json others = json::object();
+  for (const auto& [key, value] : status->items()) {
+    if (kKnown.count(key) == 0) others[key] = value;
+  }
+  return others.empty() ? "" : others.dump();
+}
+
 json EncodePreemption(const PreemptionStatus& preemption) {
   json victims = json::array();
   for (const VictimReference& victim : preemption.victims) {
@@ -95,6 +137,7 @@ GangStatus ReadStatus(FieldReader in) {
   status.relaxations = ReadRelaxations(in);
   if (in.has("network")) status.network = ReadNetwork(in.Object("network"));
   if (in.has("preemption")) status.preemption = ReadPreemption(in.Object("preemption"));
+  status.refusals = ReadRefusals(in);
   status.conditions = ReadConditions(in);
   in.Close();
   return status;
@@ -110,9 +153,10 @@ std::string GangName(std::string_view owner_kind, std::string_view owner_name) {
   return StrCat(name.substr(0, kMaxName - 11), "-", ShortHash(name));
 }
 
-absl::StatusOr<Gang> DecodeGang(const json& object, UnknownFields unknown) {
+absl::StatusOr<Gang> DecodeGang(const json& object, Decoding decoding) {
   FieldErrors errors;
-  FieldReader in(&object, "", unknown, &errors);
+  const bool lenient = decoding == Decoding::kLenient;
+  FieldReader in(&object, "", lenient ? UnknownFields::kIgnore : UnknownFields::kReject, &errors);
   ReadTypeMeta(in, kGroupVersion, kGangKind);
   Gang gang;
   gang.metadata = ReadMetadata(in, Namespaced::kYes);
@@ -127,7 +171,10 @@ absl::StatusOr<Gang> DecodeGang(const json& object, UnknownFields unknown) {
   gang.status = ReadStatus(in.Object("status"));
   CheckAssignments(gang, errors);
   in.Close();
-  if (!errors.empty()) return errors.status();
+  if (lenient && object.is_object()) gang.status.other_fields = OtherFields(object);
+  if (errors.empty()) return gang;
+  if (!lenient || gang.metadata.name.empty()) return errors.status();
+  gang.problems = errors.lines();
   return gang;
 }
 
@@ -139,6 +186,11 @@ json EncodeGangStatus(const GangStatus& status) {
               {"reasons", EncodeReasons(status.reasons)},
               {"relaxations", EncodeRelaxations(status.relaxations)},
               {"conditions", EncodeConditions(status.conditions)}};
+  if (!status.other_fields.empty()) {
+    const json others = json::parse(status.other_fields, nullptr, /*allow_exceptions=*/false);
+    if (others.is_object()) out.update(others);
+  }
+  if (!status.refusals.empty()) out["refusals"] = EncodeRefusals(status.refusals);
   if (!status.fabric.empty()) out["fabric"] = status.fabric;
   if (status.committed_ms != 0) out["committedTime"] = FormatTime(status.committed_ms);
   if (status.fencing_token != 0) out["fencingToken"] = status.fencing_token;

@@ -27,6 +27,12 @@ inline constexpr char kPlannedCondition[] = "Planned";
 inline constexpr char kReleasedCondition[] = "Released";
 inline constexpr char kNetworkPlannedCondition[] = "NetworkPlanned";
 inline constexpr char kDegradedCondition[] = "Degraded";
+// kube-scheduler cannot bind a released pod where its rank belongs.
+inline constexpr char kHostRefusedCondition[] = "HostRefused";
+// Every pod has been bound since the gang was placed; only with a limit for that (--ready-timeout).
+inline constexpr char kRunningCondition[] = "Running";
+// It queues behind the others since this condition's transition.
+inline constexpr char kRequeuedCondition[] = "Requeued";
 inline constexpr char kPreemptingCondition[] = "Preempting";  // on the gang that gets room
 inline constexpr char kPreemptedCondition[] = "Preempted";    // on a gang that makes room
 
@@ -55,6 +61,17 @@ struct PreemptionStatus {
   bool operator==(const PreemptionStatus&) const = default;
 };
 
+// kube-scheduler refused the host that a rank was pinned to. The rank is not pinned there again
+// before `until_ms`.
+struct HostRefusal {
+  int rank = 0;
+  std::string host;
+  std::int64_t until_ms = 0;
+  int count = 1;        // how often in a row; the time doubles with it
+  std::string message;  // kube-scheduler's
+  bool operator==(const HostRefusal&) const = default;
+};
+
 struct GangStatus {
   std::int64_t observed_generation = 0;
   std::int64_t plan_generation = 0;  // counts committed plans; 0: none yet
@@ -71,7 +88,10 @@ struct GangStatus {
   std::vector<placement::Relaxation> relaxations;
   std::optional<NetworkStatus> network;
   std::optional<PreemptionStatus> preemption;
+  std::vector<HostRefusal> refusals;  // by rank, then host
   std::vector<Condition> conditions;
+  // Fields of a newer version, as a JSON object; empty: none. They are written back as they were.
+  std::string other_fields;
   bool operator==(const GangStatus&) const = default;
 
   bool committed() const { return plan_generation > 0 && !assignments.empty(); }
@@ -87,6 +107,9 @@ struct Gang {
   workload::ResourceList requests;
   std::vector<RankBase> rank_bases;
   GangStatus status;
+  // Lines about fields that could not be read. The hosts in status.assignments are occupied all the
+  // same; nothing else of such a gang is used.
+  std::vector<std::string> problems;
   bool operator==(const Gang&) const = default;
 };
 
@@ -94,8 +117,10 @@ struct Gang {
 // TrainingJob and a Job of one name have different gangs.
 std::string GangName(std::string_view owner_kind, std::string_view owner_name);
 
+// Fields that are not known are errors with kStrict; with kLenient those of the status are kept and
+// those of the spec ignored. Errors: InvalidArgument; with kLenient only when there is no name.
 absl::StatusOr<Gang> DecodeGang(const nlohmann::json& object,
-                                UnknownFields unknown = UnknownFields::kReject);
+                                Decoding decoding = Decoding::kStrict);
 nlohmann::json EncodeGang(const Gang& gang);
 nlohmann::json EncodeGangStatus(const GangStatus& status);
 

@@ -58,6 +58,8 @@ inline constexpr char kNcclConfAnnotation[] = "yardmaster.dev/nccl-conf";
 // separated; by the operator.
 inline constexpr char kKeptEnvironmentAnnotation[] = "yardmaster.dev/kept-environment";
 
+// On a pod that was released without a place, with the reason: it is an ordinary pod from then on.
+inline constexpr char kReleasedAnnotation[] = "yardmaster.dev/released";
 inline constexpr char kProfileAnnotation[] = "yardmaster.dev/profile";  // by the agent
 
 }  // namespace yardmaster::api

@@ -65,12 +65,18 @@ bool Holds(const SelectorTerm& term, const Node& node) {
   return true;
 }
 
+// An operator that is not known selects nothing, so that a host is never thought fit that is not.
 std::vector<SelectorRequirement> ReadRequirements(FieldReader& term, const char* key) {
   std::vector<SelectorRequirement> out;
   for (FieldReader& in : term.Objects(key)) {
+    const std::size_t problems = in.errors().lines().size();
     out.push_back({in.RequiredString("key"),
                    in.Enum("operator", kOperatorNames, SelectorOperator::kIn),
                    in.Strings("values")});
+    if (in.errors().lines().size() != problems) {
+      out.back().op = SelectorOperator::kIn;
+      out.back().values.clear();
+    }
     in.Close();
   }
   return out;
@@ -87,8 +93,10 @@ void ReadTerms(FieldReader& selector, NodeConstraints& out) {
   selector.Close();
 }
 
+// An operator that is not known tolerates nothing.
 void ReadTolerations(FieldReader& object, NodeConstraints& out) {
   for (FieldReader& in : object.Objects("tolerations")) {
+    const std::size_t problems = in.errors().lines().size();
     Toleration t;
     t.key = in.String("key");
     t.op = in.Enum("operator", kTolerationNames, TolerationOperator::kEqual);
@@ -96,7 +104,7 @@ void ReadTolerations(FieldReader& object, NodeConstraints& out) {
     t.effect = in.String("effect");
     in.Raw("tolerationSeconds");
     in.Close();
-    out.tolerations.push_back(std::move(t));
+    if (in.errors().lines().size() == problems) out.tolerations.push_back(std::move(t));
   }
 }
 

@@ -21,6 +21,9 @@ constexpr Size kSizes[] = {{"tp", &Parallelism::tensor},   {"cp", &Parallelism::
                            {"ep", &Parallelism::expert},   {"dp", &Parallelism::data},
                            {"pp", &Parallelism::pipeline}, {"vpp", &Parallelism::virtual_pipeline}};
 
+// More than any fabric has.
+constexpr std::int64_t kMaxGpus = 1 << 24;
+
 absl::Status Bad(std::string_view part, std::string_view problem) {
   return FieldError(kParallelismAnnotation, StrCat("\"", part, "\" ", problem),
                     "write it like tp=8,pp=4,dp=16 (also cp, ep, vpp, order=tp-cp-ep-dp-pp)");
@@ -37,6 +40,7 @@ std::string Trim(const std::string& text) {
 absl::StatusOr<ParallelismAnnotation> ParseParallelism(std::string_view text) {
   ParallelismAnnotation out;
   std::set<std::string> seen;
+  std::int64_t gpus = 1;
   for (const std::string& raw : Split(text, ',')) {
     const std::string part = Trim(raw);
     const std::size_t equals = part.find('=');
@@ -58,6 +62,9 @@ absl::StatusOr<ParallelismAnnotation> ParseParallelism(std::string_view text) {
       return Bad(part, "needs an integer from 1 to 1000000");
     }
     out.parallelism.*size->size = *number;
+    // Expert and virtual pipeline parallelism lie inside others.
+    if (key != "ep" && key != "vpp") gpus *= *number;
+    if (gpus > kMaxGpus) return Bad(part, StrCat("makes more than ", kMaxGpus, " GPUs"));
   }
   out.data_given = seen.count("dp") != 0;
   return out;

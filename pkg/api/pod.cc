@@ -9,12 +9,37 @@
 
 namespace yardmaster::api {
 
+namespace {
+
+void ReadScheduled(FieldReader& status, Pod& pod) {
+  for (FieldReader& condition : status.Objects("conditions")) {
+    if (condition.String("type") != "PodScheduled") continue;
+    if (condition.String("status") != "False" || condition.String("reason") != "Unschedulable") {
+      continue;
+    }
+    pod.unschedulable = true;
+    pod.unschedulable_message = condition.String("message");
+  }
+}
+
+}  // namespace
+
+bool Pod::gated_by_others() const {
+  return std::any_of(scheduling_gates.begin(), scheduling_gates.end(),
+                     [](const std::string& gate) { return gate != kPlacementGate; });
+}
+
+std::string Pod::selected_host() const {
+  const auto name = Find(constraints.node_selector, "kubernetes.io/hostname");
+  return std::string(name.value_or(""));
+}
+
 bool Pod::gated() const {
   return std::find(scheduling_gates.begin(), scheduling_gates.end(), kPlacementGate) !=
          scheduling_gates.end();
 }
 
-absl::StatusOr<Pod> DecodePod(const nlohmann::json& object) {
+absl::StatusOr<Pod> DecodePod(const nlohmann::json& object, Decoding decoding) {
   FieldErrors errors;
   FieldReader in(&object, "", UnknownFields::kIgnore, &errors);
   Pod pod;
@@ -25,14 +50,22 @@ absl::StatusOr<Pod> DecodePod(const nlohmann::json& object) {
     pod.scheduling_gates.push_back(gate.RequiredString("name"));
   }
   FieldReader status = in.Object("status");
+  const std::size_t problems_before = errors.lines().size();
   pod.requests = ReadPodRequests(spec, status, pod.metadata);
   pod.gpu_resource = GpuResourceOf(pod.metadata, pod.requests);
+  if (errors.lines().size() != problems_before) {
+    workload::SetAmount(pod.requests, pod.gpu_resource, kUnreadableGpus);
+  }
   pod.constraints = ReadPodConstraints(spec);
   pod.priority = spec.Int("priority", 0, INT32_MIN, INT32_MAX);
   pod.may_preempt = spec.String("preemptionPolicy") != "Never";
   pod.scheduler_name = spec.String("schedulerName");
+  pod.pod_group = spec.OpenObject("schedulingGroup").String("podGroupName");
   pod.phase = status.String("phase");
-  if (!errors.empty()) return errors.status();
+  ReadScheduled(status, pod);
+  if (errors.empty()) return pod;
+  if (decoding == Decoding::kStrict || pod.metadata.name.empty()) return errors.status();
+  pod.problems = errors.lines();
   return pod;
 }
 

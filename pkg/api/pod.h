@@ -29,14 +29,29 @@ struct Pod {
   int priority = 0;
   bool may_preempt = true;  // preemptionPolicy is not Never
   std::string scheduler_name;
+  std::string pod_group;  // the core PodGroup it belongs to, where the API has it; or empty
+  // kube-scheduler found no node for it: condition PodScheduled is False with reason Unschedulable.
+  bool unschedulable = false;
+  std::string unschedulable_message;
+  // Lines about fields that could not be read; such a field has its default, and a pod whose
+  // GPUs cannot be read has kUnreadableGpus.
+  std::vector<std::string> problems;
 
   std::int64_t gpus() const { return workload::AmountOf(requests, gpu_resource); }
   // Succeeded or Failed: holds no GPU any more.
   bool finished() const { return phase == "Succeeded" || phase == "Failed"; }
   bool gated() const;  // behind our own gate
+  // Behind a gate of others: they have not finished with the pod.
+  bool gated_by_others() const;
+  // The node that the pod's nodeSelector names by kubernetes.io/hostname, or empty.
+  std::string selected_host() const;
 };
 
-// Other fields are ignored. Errors: InvalidArgument naming each wrong field.
-absl::StatusOr<Pod> DecodePod(const nlohmann::json& object);
+// More than a host has: a pod that asks for it leaves no room beside it.
+inline constexpr std::int64_t kUnreadableGpus = 1024;
+
+// Other fields are ignored. Errors: InvalidArgument naming each wrong field; with kLenient only when
+// the pod has no name.
+absl::StatusOr<Pod> DecodePod(const nlohmann::json& object, Decoding decoding = Decoding::kStrict);
 
 }  // namespace yardmaster::api

@@ -11,15 +11,26 @@ namespace yardmaster::api {
 
 namespace {
 
+// Which controller a pod of a row has, and where the uid of its owner is.
+enum class Controller {
+  kOwner,        // the owner itself
+  kJobOfUid,     // a Job; a label carries its uid
+  kJobOfOwner,   // a Job that the owner made; a label carries the owner's uid
+  kMpiJob,       // the MPIJob, or the Job "<owner>-launcher"
+  kStatefulSet,  // "<owner>" or "<owner>-<group>"
+};
+
 // One kind of owner. A row fits a pod that has `name_label` and, if given, `only_label` with value
 // `only_value`. Empty strings: the kind has no such label.
 struct Row {
   const char* kind;
   const char* api_version;
-  const char* name_label;  // the owner's name
+  const char* gang_prefix;  // stands for the kind in the gang's name
+  const char* name_label;   // the owner's name
   const char* only_label;
   const char* only_value;
-  const char* uid_label;    // else the controller in ownerReferences
+  Controller controller;
+  const char* uid_label;
   const char* group_label;  // one owner, several gangs: told apart by this
   const char* subgroup_label;
   const char* index_label;  // also looked for among the annotations
@@ -37,27 +48,33 @@ constexpr char kTrainingOperator[] = "training.kubeflow.org/operator-name";
 constexpr char kIndexedFix[] = "let its Jobs have completionMode: Indexed";
 constexpr char kTrainingFix[] = "only replicas that the training operator numbers can join a gang";
 
+// A TrainJob makes a JobSet of its name, whose pods say nothing of the TrainJob: its gang is the
+// JobSet's. The launcher of an MPIJob has an index only with runLauncherAsWorker, and then the
+// workers count from 1: indexes are ranks there. Volcano's kind is Job, too.
 constexpr Row kTable[] = {
-    {"TrainingJob", kGroupVersion, kJobLabel, "", "", "", "", "", kRankLabel, "",
-     "the operator sets it; do not make such pods by hand"},
-    {"TrainJob", "trainer.kubeflow.org/v1alpha1", kJobSetName,
-     "trainer.kubeflow.org/trainjob-ancestor-step", "trainer", kJobSetUid, "", kJobSetIndex,
-     kCompletionIndex, "", kIndexedFix},
-    {"JobSet", "jobset.x-k8s.io/v1alpha2", kJobSetName, "", "", kJobSetUid, "", kJobSetIndex,
-     kCompletionIndex, "", kIndexedFix},
-    {"MPIJob", "kubeflow.org/v2beta1", kTrainingName, kTrainingOperator, "mpi-operator", "", "",
-     "training.kubeflow.org/job-role", kTrainingIndex, "", kTrainingFix},
-    {"PyTorchJob", "kubeflow.org/v1", kTrainingName, "", "", "", "",
-     "training.kubeflow.org/replica-type", kTrainingIndex, "", kTrainingFix},
-    {"LeaderWorkerSet", "leaderworkerset.x-k8s.io/v1", "leaderworkerset.sigs.k8s.io/name", "", "",
-     "", "leaderworkerset.sigs.k8s.io/group-index", "", "leaderworkerset.sigs.k8s.io/worker-index",
+    {"TrainingJob", kGroupVersion, "TrainingJob", kJobLabel, "", "", Controller::kOwner, "", "", "",
+     kRankLabel, "", "the operator sets it; do not make such pods by hand"},
+    {"JobSet", "jobset.x-k8s.io/v1alpha2", "JobSet", kJobSetName, "", "", Controller::kJobOfOwner,
+     kJobSetUid, "", kJobSetIndex, kCompletionIndex, "", kIndexedFix},
+    {"MPIJob", "kubeflow.org/v2beta1", "MPIJob", kTrainingName, kTrainingOperator, "mpi-operator",
+     Controller::kMpiJob, "", "", "", kTrainingIndex, "",
+     "the launcher can join a gang only with runLauncherAsWorker: true"},
+    {"PyTorchJob", "kubeflow.org/v1", "PyTorchJob", kTrainingName, "", "", Controller::kOwner, "",
+     "", "training.kubeflow.org/replica-type", kTrainingIndex, "", kTrainingFix},
+    {"LeaderWorkerSet", "leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet",
+     "leaderworkerset.sigs.k8s.io/name", "", "", Controller::kStatefulSet, "",
+     "leaderworkerset.sigs.k8s.io/group-index", "", "leaderworkerset.sigs.k8s.io/worker-index",
      "leaderworkerset.sigs.k8s.io/size", "the LeaderWorkerSet controller sets it"},
-    {"VolcanoJob", "batch.volcano.sh/v1alpha1", "volcano.sh/job-name", "", "", "", "",
-     "volcano.sh/task-spec", "volcano.sh/task-index", "", "Volcano's controller sets it"},
-    {"Job", "batch/v1", "batch.kubernetes.io/job-name", "", "",
+    {"Job", "batch.volcano.sh/v1alpha1", "VolcanoJob", "volcano.sh/job-name", "", "",
+     Controller::kOwner, "", "", "volcano.sh/task-spec", "volcano.sh/task-index", "",
+     "Volcano's controller sets it"},
+    {"Job", "batch/v1", "Job", "batch.kubernetes.io/job-name", "", "", Controller::kJobOfUid,
      "batch.kubernetes.io/controller-uid", "", "", kCompletionIndex, "",
      "let the Job have completionMode: Indexed"},
 };
+
+// More than any fabric has hosts; sums of two such numbers fit into an int.
+constexpr int kMaxRank = 1'000'000;
 
 std::optional<std::string_view> LabelOrAnnotation(const Pod& pod, const char* key) {
   if (key[0] == '\0') return std::nullopt;
@@ -76,36 +93,96 @@ absl::StatusOr<int> ReadIndex(const Pod& pod, const char* key, const char* fix) 
   const std::string field = JoinPath("metadata.labels", key);
   if (!text) return FieldError(field, "is missing", fix);
   const std::optional<int> index = ParseNumber<int>(*text);
-  if (!index || *index < 0 || *index > 1'000'000) {
-    return FieldError(field, StrCat("\"", *text, "\" is no index"), "use a number from 0");
+  if (!index || *index < 0 || *index > kMaxRank) {
+    return FieldError(field, StrCat("\"", *text, "\" is not an index"),
+                      StrCat("use a number from 0 to ", kMaxRank));
   }
   return *index;
 }
 
-OwnerReference OwnerOf(const Row& row, const Pod& pod) {
-  OwnerReference owner;
-  owner.kind = row.kind;
-  owner.api_version = row.api_version;
-  owner.name = std::string(*Find(pod.metadata.labels, row.name_label));
-  if (const auto uid = LabelOrAnnotation(pod, row.uid_label)) {
-    owner.uid = std::string(*uid);
-  } else if (const OwnerReference* controller = pod.metadata.controller()) {
-    owner.uid = controller->uid;
-    // The training operator has one set of labels for all its kinds; the owner says which.
-    if (owner.name == controller->name && row.kind == std::string_view("PyTorchJob")) {
-      owner.kind = controller->kind;
-      owner.api_version = controller->api_version;
+std::string GroupOf(std::string_view api_version) {
+  return std::string(api_version.substr(0, api_version.find('/')));
+}
+
+bool IsOfKind(const OwnerReference& controller, std::string_view kind, std::string_view group) {
+  return controller.kind == kind && GroupOf(controller.api_version) == group;
+}
+
+// Whether the labels of a pod describe its controller.
+bool Agrees(const Row& row, const Pod& pod, const std::string& name,
+            const OwnerReference& controller) {
+  const std::optional<std::string_view> uid = LabelOrAnnotation(pod, row.uid_label);
+  switch (row.controller) {
+    case Controller::kOwner:
+      // Our labels may stand on pods of any other kind: they are that object's.
+      if (row.name_label == std::string_view(kJobLabel) &&
+          GroupOf(controller.api_version) != kGroup) {
+        return true;
+      }
+      // The training operator has one set of labels for all its kinds.
+      return controller.name == name && GroupOf(controller.api_version) == GroupOf(row.api_version);
+    case Controller::kJobOfUid:
+      return IsOfKind(controller, "Job", "batch") && (!uid || *uid == controller.uid);
+    case Controller::kJobOfOwner:
+      return IsOfKind(controller, "Job", "batch");
+    case Controller::kMpiJob:
+      return IsOfKind(controller, "MPIJob", "kubeflow.org")
+                 ? controller.name == name
+                 : IsOfKind(controller, "Job", "batch") && controller.name == name + "-launcher";
+    case Controller::kStatefulSet: {
+      const auto group = LabelOrAnnotation(pod, row.group_label);
+      return IsOfKind(controller, "StatefulSet", "apps") &&
+             (controller.name == name || controller.name == StrCat(name, "-", group.value_or("")));
     }
   }
-  return owner;
+  return false;
+}
+
+absl::Status Disagreement(const Row& row, const Pod& pod, const std::string& name,
+                          const OwnerReference& controller) {
+  const auto uid = LabelOrAnnotation(pod, row.uid_label);
+  const char* label = uid ? row.uid_label : row.name_label;
+  return FieldError(JoinPath("metadata.labels", label),
+                    StrCat("names ", row.kind, " ", uid ? *uid : std::string_view(name),
+                           " and the pod's controller is ", controller.kind, " ", controller.name,
+                           " of uid ", controller.uid),
+                    StrCat("remove the copied label, or let the ", row.kind, " make the pod"));
+}
+
+void SetOwner(const Row& row, const Pod& pod, const OwnerReference* controller, Membership& out) {
+  OwnerReference& owner = out.owner;
+  if (row.controller == Controller::kMpiJob || row.controller == Controller::kStatefulSet) {
+    // Only one of the controllers is the gang's.
+    const bool is_root = controller != nullptr && controller->name == owner.name;
+    if (is_root) out.root = *controller;
+    return;
+  }
+  if (const auto uid = LabelOrAnnotation(pod, row.uid_label)) owner.uid = std::string(*uid);
+  if (row.controller == Controller::kOwner && controller != nullptr) {
+    owner.kind = controller->kind;
+    owner.api_version = controller->api_version;
+    owner.name = controller->name;
+  }
+  if (owner.uid.empty() && controller != nullptr && row.controller != Controller::kJobOfOwner) {
+    owner.uid = controller->uid;
+  }
+  out.root = owner;
 }
 
 absl::StatusOr<Membership> Resolve(const Row& row, const Pod& pod) {
   Membership out;
-  out.owner = OwnerOf(row, pod);
+  out.owner = {row.api_version, row.kind, std::string(*Find(pod.metadata.labels, row.name_label)),
+               "", false};
+  const OwnerReference* controller = pod.metadata.controller();
+  if (controller != nullptr && !Agrees(row, pod, out.owner.name, *controller)) {
+    return Disagreement(row, pod, out.owner.name, *controller);
+  }
   std::string name = out.owner.name;
+  SetOwner(row, pod, controller, out);
   if (const auto group = LabelOrAnnotation(pod, row.group_label)) name += StrCat("-", *group);
-  out.gang_name = GangName(out.owner.kind, name);
+  // Kinds that share a row, as the training operator's do, go by their own name.
+  const bool own_name = row.controller == Controller::kOwner && out.owner.kind != row.kind;
+  out.gang_name = GangName(own_name ? out.owner.kind : row.gang_prefix, name);
   if (const auto size = LabelOrAnnotation(pod, row.size_annotation)) {
     out.size = ParseNumber<int>(*size);
   }
@@ -130,6 +207,7 @@ int RoleOrder(std::string_view subgroup) {
 }  // namespace
 
 bool WantsGang(const Pod& pod) {
+  if (pod.gpus() == 0 || Find(pod.metadata.annotations, kReleasedAnnotation)) return false;
   return pod.gated() || Find(pod.metadata.annotations, kParallelismAnnotation).has_value() ||
          Find(pod.metadata.labels, kJobLabel).has_value();
 }
@@ -165,14 +243,20 @@ std::vector<RankBase> RankBasesOf(const std::vector<Membership>& members) {
   int first = 0;
   for (const std::string& subgroup : order) {
     bases.push_back({subgroup, first});
-    first += sizes[subgroup];
+    first = std::min(first + sizes[subgroup], kMaxRank);
   }
   return bases;
 }
 
 std::optional<int> RankOf(const std::vector<RankBase>& bases, const Membership& member) {
   for (const RankBase& base : bases) {
-    if (base.subgroup == member.subgroup) return base.first_rank + member.index;
+    if (base.subgroup != member.subgroup) continue;
+    const int rank = base.first_rank + member.index;
+    // Where the next subgroup begins this one has ended.
+    const bool beyond = std::any_of(bases.begin(), bases.end(), [&](const RankBase& other) {
+      return other.first_rank > base.first_rank && other.first_rank <= rank;
+    });
+    return beyond ? std::nullopt : std::optional<int>(rank);
   }
   return std::nullopt;
 }

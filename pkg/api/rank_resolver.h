@@ -2,6 +2,10 @@
 // indexed Job, JobSet, TrainJob, the training operator's jobs, MPIJob, LeaderWorkerSet, Volcano.
 // One table of labels; nothing is ever guessed from a pod's name.
 //
+// Labels can be copied. A row counts only for a pod whose controller agrees with them: its uid where
+// a label carries one, else its kind and name. A pod without a controller is taken as its labels
+// say; Gatherer can refuse such pods.
+//
 // A pod's labels give its index inside a subgroup (one Job of a JobSet, the masters or the workers
 // of a PyTorchJob); ranks number the subgroups one after another. Where a subgroup begins depends
 // on the sizes of those before it, so it is computed once from all pods (RankBasesOf) and kept in
@@ -24,20 +28,26 @@
 namespace yardmaster::api {
 
 struct Membership {
-  OwnerReference owner;   // kind and name from the table, uid from a label or ownerReferences
+  // Kind and name from the table. The uid is empty for kinds some of whose pods have another
+  // controller (MPIJob, LeaderWorkerSet): the name identifies their gangs.
+  OwnerReference owner;
   std::string gang_name;  // name of the Gang object in the pod's namespace
   std::string subgroup;   // "" where the kind has none
   int index = 0;          // inside the subgroup
   // Pods of the gang, where a label or annotation says so.
   std::optional<int> size;
+  // The object with which the gang comes and goes, as garbage collection needs it. An empty uid:
+  // this pod does not know it, another one of the gang does.
+  OwnerReference root = {};
 };
 
-// Whether a pod is ours to gather: it stands behind our gate, says its parallelism, or was made by
-// our operator. Others are ordinary pods whatever their owner.
+// Whether a pod is ours to gather: it asks for GPUs, was not released without a place,
+// and stands behind our gate, says its parallelism, or was made by our operator. Others are
+// ordinary pods whatever their owner.
 bool WantsGang(const Pod& pod);
 
 // Nothing: no row of the table fits. Errors: InvalidArgument when a row fits and a label it needs
-// is missing or no number.
+// is missing or no number, or when the pod has another controller than its labels say.
 absl::StatusOr<std::optional<Membership>> ResolveMembership(const Pod& pod);
 
 // Order of subgroups: numbers by value, then masters, chiefs, launchers and leaders, then by name.
@@ -45,7 +55,7 @@ bool SubgroupLess(std::string_view a, std::string_view b);
 
 // First rank of every subgroup. `members` are all pods of one gang.
 std::vector<RankBase> RankBasesOf(const std::vector<Membership>& members);
-// The rank, or nothing when the subgroup is not among the bases.
+// The rank, or nothing when the subgroup is not among the bases or the index lies beyond its end.
 std::optional<int> RankOf(const std::vector<RankBase>& bases, const Membership& member);
 
 }  // namespace yardmaster::api

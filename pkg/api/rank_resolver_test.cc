@@ -2,6 +2,8 @@
 
 #include "gtest/gtest.h"
 
+#include "pkg/base/strings.h"
+
 namespace yardmaster::api {
 namespace {
 
@@ -10,6 +12,7 @@ using Labels = std::map<std::string, std::string>;
 Pod PodWith(Labels labels, Labels annotations = {}) {
   Pod pod;
   pod.metadata.name = "p";
+  workload::SetAmount(pod.requests, kGpuResource, 8);
   pod.metadata.labels = std::move(labels);
   pod.metadata.annotations = std::move(annotations);
   return pod;
@@ -25,9 +28,34 @@ struct Case {
   int index;
 };
 
-Pod OwnedBy(Pod pod, const char* kind, const char* name) {
-  pod.metadata.owners = {{"kubeflow.org/v1", kind, name, "u9", true}};
+Pod OwnedBy(Pod pod, const char* api_version, const char* kind, const char* name,
+            const char* uid = "u9") {
+  pod.metadata.owners = {{api_version, kind, name, uid, true}};
   return pod;
+}
+
+Pod OfJob(Labels labels, const char* uid = "u1") {
+  labels["batch.kubernetes.io/job-name"] = "j";
+  labels["batch.kubernetes.io/controller-uid"] = "u1";
+  return OwnedBy(PodWith(std::move(labels)), "batch/v1", "Job", "j", uid);
+}
+
+Pod OfMpiJob(const char* role, const char* index) {
+  Pod pod = PodWith({{"training.kubeflow.org/job-name", "m"},
+                     {"training.kubeflow.org/operator-name", "mpi-operator"},
+                     {"training.kubeflow.org/job-role", role},
+                     {"training.kubeflow.org/replica-index", index}});
+  return role == std::string("launcher")
+             ? OwnedBy(std::move(pod), "batch/v1", "Job", "m-launcher", "u8")
+             : OwnedBy(std::move(pod), "kubeflow.org/v2beta1", "MPIJob", "m");
+}
+
+Pod OfLeaderWorkerSet(const char* worker, const char* set) {
+  return OwnedBy(PodWith({{"leaderworkerset.sigs.k8s.io/name", "l"},
+                          {"leaderworkerset.sigs.k8s.io/group-index", "2"},
+                          {"leaderworkerset.sigs.k8s.io/worker-index", worker}},
+                         {{"leaderworkerset.sigs.k8s.io/size", "4"}}),
+                 "apps/v1", "StatefulSet", set);
 }
 
 TEST(RankResolverTest, EveryKindOfTheTable) {
@@ -36,51 +64,43 @@ TEST(RankResolverTest, EveryKindOfTheTable) {
                          {"jobset.sigs.k8s.io/job-global-index", "3"},
                          {"batch.kubernetes.io/job-name", "js-w-3"},
                          {"batch.kubernetes.io/job-completion-index", "5"}};
-  Labels trainjob = jobset;
-  trainjob["trainer.kubeflow.org/trainjob-ancestor-step"] = "trainer";
   const Case cases[] = {
-      {"ours", PodWith({{"yardmaster.dev/job", "a"}, {"yardmaster.dev/rank", "4"}}), "TrainingJob",
-       "trainingjob-a", "", "", 4},
-      {"indexed job",
-       PodWith({{"batch.kubernetes.io/job-name", "j"},
-                {"batch.kubernetes.io/controller-uid", "u1"},
-                {"batch.kubernetes.io/job-completion-index", "7"}}),
-       "Job", "job-j", "u1", "", 7},
-      {"index in the annotation",
-       PodWith({{"batch.kubernetes.io/job-name", "j"}},
-               {{"batch.kubernetes.io/job-completion-index", "7"}}),
-       "Job", "job-j", "", "", 7},
-      {"jobset", PodWith(jobset), "JobSet", "jobset-js", "u2", "3", 5},
-      {"trainjob", PodWith(trainjob), "TrainJob", "trainjob-js", "u2", "3", 5},
+      {"ours",
+       OwnedBy(PodWith({{"yardmaster.dev/job", "a"}, {"yardmaster.dev/rank", "4"}}),
+               "yardmaster.dev/v1alpha1", "TrainingJob", "a"),
+       "TrainingJob", "trainingjob-a", "u9", "", 4},
+      {"any kind with our labels",
+       OwnedBy(PodWith({{"yardmaster.dev/job", "a"}, {"yardmaster.dev/rank", "4"}}), "ray.io/v1",
+               "RayCluster", "ray-x"),
+       "RayCluster", "raycluster-a", "u9", "", 4},
+      {"indexed job", OfJob({{"batch.kubernetes.io/job-completion-index", "7"}}), "Job", "job-j",
+       "u1", "", 7},
+      {"jobset", OwnedBy(PodWith(jobset), "batch/v1", "Job", "js-w-3"), "JobSet", "jobset-js", "u2",
+       "3", 5},
       {"pytorch",
        OwnedBy(PodWith({{"training.kubeflow.org/job-name", "pt"},
                         {"training.kubeflow.org/replica-type", "worker"},
                         {"training.kubeflow.org/replica-index", "2"}}),
-               "PyTorchJob", "pt"),
+               "kubeflow.org/v1", "PyTorchJob", "pt"),
        "PyTorchJob", "pytorchjob-pt", "u9", "worker", 2},
       {"tensorflow, same labels",
        OwnedBy(PodWith({{"training.kubeflow.org/job-name", "tf"},
                         {"training.kubeflow.org/replica-type", "worker"},
                         {"training.kubeflow.org/replica-index", "2"}}),
-               "TFJob", "tf"),
+               "kubeflow.org/v1", "TFJob", "tf"),
        "TFJob", "tfjob-tf", "u9", "worker", 2},
-      {"mpi",
-       PodWith({{"training.kubeflow.org/job-name", "m"},
-                {"training.kubeflow.org/operator-name", "mpi-operator"},
-                {"training.kubeflow.org/job-role", "worker"},
-                {"training.kubeflow.org/replica-index", "1"}}),
-       "MPIJob", "mpijob-m", "", "worker", 1},
-      {"lws",
-       PodWith({{"leaderworkerset.sigs.k8s.io/name", "l"},
-                {"leaderworkerset.sigs.k8s.io/group-index", "2"},
-                {"leaderworkerset.sigs.k8s.io/worker-index", "1"}},
-               {{"leaderworkerset.sigs.k8s.io/size", "4"}}),
-       "LeaderWorkerSet", "leaderworkerset-l-2", "", "", 1},
+      {"mpi worker", OfMpiJob("worker", "1"), "MPIJob", "mpijob-m", "", "", 1},
+      {"mpi launcher that works", OfMpiJob("launcher", "0"), "MPIJob", "mpijob-m", "", "", 0},
+      {"lws leader", OfLeaderWorkerSet("0", "l"), "LeaderWorkerSet", "leaderworkerset-l-2", "", "",
+       0},
+      {"lws worker", OfLeaderWorkerSet("1", "l-2"), "LeaderWorkerSet", "leaderworkerset-l-2", "",
+       "", 1},
       {"volcano",
-       PodWith({{"volcano.sh/job-name", "v"},
-                {"volcano.sh/task-spec", "worker"},
-                {"volcano.sh/task-index", "3"}}),
-       "VolcanoJob", "volcanojob-v", "", "worker", 3},
+       OwnedBy(PodWith({{"volcano.sh/job-name", "v"},
+                        {"volcano.sh/task-spec", "worker"},
+                        {"volcano.sh/task-index", "3"}}),
+               "batch.volcano.sh/v1alpha1", "Job", "v"),
+       "Job", "volcanojob-v", "u9", "worker", 3},
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.what);
@@ -95,18 +115,49 @@ TEST(RankResolverTest, EveryKindOfTheTable) {
   }
 }
 
+TEST(RankResolverTest, TheIndexMayStandInTheAnnotation) {
+  Pod pod = OfJob({});
+  pod.metadata.annotations["batch.kubernetes.io/job-completion-index"] = "7";
+  auto member = ResolveMembership(pod);
+  ASSERT_TRUE(member.ok()) << member.status();
+  EXPECT_EQ((*member)->index, 7);
+}
+
+TEST(RankResolverTest, AGangIsCollectedWithAnObjectThatExists) {
+  const auto root = [](const Pod& pod) {
+    auto member = ResolveMembership(pod);
+    EXPECT_TRUE(member.ok()) << member.status();
+    return StrCat((*member)->root.kind, "/", (*member)->root.uid);
+  };
+  EXPECT_EQ(root(OfLeaderWorkerSet("0", "l")), "StatefulSet/u9");
+  EXPECT_EQ(root(OfLeaderWorkerSet("1", "l-2")), "/") << "of this group only";
+  EXPECT_EQ(root(OfMpiJob("worker", "1")), "MPIJob/u9");
+  EXPECT_EQ(root(OfMpiJob("launcher", "0")), "/");
+  EXPECT_EQ(root(OfJob({{"batch.kubernetes.io/job-completion-index", "7"}})), "Job/u1");
+}
+
+TEST(RankResolverTest, LabelsCopiedFromAnotherJobAreNamedWithTheFix) {
+  const Labels index = {{"batch.kubernetes.io/job-completion-index", "0"}};
+  EXPECT_EQ(MessageOf(ResolveMembership(OfJob(index, "u7")).status()),
+            "metadata.labels[\"batch.kubernetes.io/controller-uid\"]: names Job u1 and the pod's "
+            "controller is Job j of uid u7; remove the copied label, or let the Job make the pod");
+  EXPECT_FALSE(ResolveMembership(OfLeaderWorkerSet("1", "l-3")).ok()) << "of another group";
+  Pod volcano = OwnedBy(PodWith({{"volcano.sh/job-name", "v"},
+                                 {"volcano.sh/task-spec", "worker"},
+                                 {"volcano.sh/task-index", "3"}}),
+                        "batch/v1", "Job", "v");
+  EXPECT_FALSE(ResolveMembership(volcano).ok()) << "the kind alone does not say which";
+}
+
 TEST(RankResolverTest, TheGroupSizeOfALeaderWorkerSetIsRead) {
-  auto member = ResolveMembership(PodWith({{"leaderworkerset.sigs.k8s.io/name", "l"},
-                                           {"leaderworkerset.sigs.k8s.io/worker-index", "1"}},
-                                          {{"leaderworkerset.sigs.k8s.io/size", "4"}}));
+  auto member = ResolveMembership(OfLeaderWorkerSet("1", "l-2"));
   ASSERT_TRUE(member.ok());
   EXPECT_EQ((*member)->size, std::optional<int>(4));
 }
 
 TEST(RankResolverTest, OurRankLabelGoesBeforeTheTable) {
-  auto member = ResolveMembership(PodWith({{"batch.kubernetes.io/job-name", "j"},
-                                           {"batch.kubernetes.io/job-completion-index", "7"},
-                                           {"yardmaster.dev/rank", "1"}}));
+  auto member = ResolveMembership(
+      OfJob({{"batch.kubernetes.io/job-completion-index", "7"}, {"yardmaster.dev/rank", "1"}}));
   ASSERT_TRUE(member.ok());
   EXPECT_EQ((*member)->index, 1);
 }
@@ -118,14 +169,12 @@ TEST(RankResolverTest, PodsOfUnknownOwnersAreInNoGang) {
 }
 
 TEST(RankResolverTest, AMissingOrWrongIndexNamesTheLabelAndTheFix) {
-  auto missing = ResolveMembership(PodWith({{"batch.kubernetes.io/job-name", "j"}}));
-  EXPECT_EQ(MessageOf(missing.status()),
+  EXPECT_EQ(MessageOf(ResolveMembership(OfJob({})).status()),
             "metadata.labels[\"batch.kubernetes.io/job-completion-index\"]: is missing; let the "
             "Job have completionMode: Indexed");
-  for (const char* index : {"-1", "x", "", "99999999999", "1.5"}) {
-    EXPECT_FALSE(ResolveMembership(PodWith({{"batch.kubernetes.io/job-name", "j"},
-                                            {"batch.kubernetes.io/job-completion-index", index}}))
-                     .ok());
+  for (const char* index : {"-1", "x", "", "99999999999", "1.5", "1000001"}) {
+    EXPECT_FALSE(
+        ResolveMembership(OfJob({{"batch.kubernetes.io/job-completion-index", index}})).ok());
   }
 }
 
@@ -138,6 +187,16 @@ TEST(RankResolverTest, RanksNumberSubgroupsOneAfterAnother) {
   EXPECT_EQ(bases, (std::vector<RankBase>{{"9", 0}, {"10", 4}}));
   EXPECT_EQ(RankOf(bases, {{}, "g", "10", 2, {}}), std::optional<int>(6));
   EXPECT_EQ(RankOf(bases, {{}, "g", "11", 2, {}}), std::nullopt);
+  EXPECT_EQ(RankOf(bases, {{}, "g", "9", 4, {}}), std::nullopt) << "it was scaled up";
+}
+
+TEST(RankResolverTest, RanksStayInRangeHoweverManySubgroupsClaimTheHighestIndex) {
+  std::vector<Membership> members;
+  for (int i = 0; i < 5000; ++i) members.push_back({{}, "g", StrCat(i), 1'000'000, {}});
+  for (const RankBase& base : RankBasesOf(members)) {
+    EXPECT_GE(base.first_rank, 0);
+    EXPECT_LE(base.first_rank, 1'000'000);
+  }
 }
 
 TEST(RankResolverTest, TheMasterIsRankZero) {
@@ -153,6 +212,8 @@ TEST(RankResolverTest, OnlyPodsThatAskForItAreGathered) {
   Pod gated = PodWith({});
   gated.scheduling_gates = {"yardmaster.dev/placement"};
   EXPECT_TRUE(WantsGang(gated));
+  gated.requests.clear();
+  EXPECT_FALSE(WantsGang(gated)) << "a launcher that only starts the others";
 }
 
 }  // namespace

@@ -60,6 +60,11 @@ extender::GangPlanner::Options PlannerOptions(const ExtenderOptions& options,
   planner.ledger.fence_client = &fence_client;
   planner.preemption.enabled = options.preemption;
   planner.taints.enabled = options.taint_promised_hosts;
+  planner.gates.gate_timeout_ms = options.gate_timeout_seconds * 1000;
+  planner.gates.gate_action = options.gate_timeout_action == "Fail"
+                                  ? extender::GateTimeoutAction::kFail
+                                  : extender::GateTimeoutAction::kRelease;
+  planner.gates.ready_timeout_ms = options.ready_timeout_seconds * 1000;
   return planner;
 }
 
@@ -161,12 +166,20 @@ void Extender::Report(const extender::PassReport& report, double seconds) {
         report.fenced);
   count("yardmaster_extender_revoked_gangs_total", "gangs that lost hosts that were promised twice",
         report.revoked);
+  count("yardmaster_extender_refused_hosts_total",
+        "released pods replaced because kube-scheduler refused their host", report.refused_hosts);
+  count("yardmaster_extender_gate_timeouts_total", "gangs that waited for longer than their limit",
+        report.gate_timeouts);
+  count("yardmaster_extender_given_back_total", "gangs whose hosts were given back",
+        report.given_back);
   count("yardmaster_extender_node_patches_total", "taints of promised hosts written or removed",
         report.taint_changes);
   count("yardmaster_extender_write_errors_total", "writes to be made again",
         static_cast<int>(report.errors.size()));
   registry.GetGauge("yardmaster_extender_waiting_gangs", "gangs without a place")
       .Set(report.waiting);
+  registry.GetGauge("yardmaster_extender_quarantined_gangs", "gangs left alone as they are broken")
+      .Set(report.quarantined);
   registry.GetGauge("yardmaster_extender_degraded_gangs", "placed gangs with lost hosts")
       .Set(report.degraded);
   registry.GetGauge("yardmaster_extender_tainted_hosts", "hosts with all GPUs promised to gangs")
@@ -198,9 +211,10 @@ void Extender::PlanLoop(std::stop_token stop) {
   std::uint64_t seen = 0;
   std::int64_t token = 0;
   bool retry = false;
+  std::int64_t wake_in_ms = options_.max_pass_ms;
   std::int64_t pause_ms = options_.min_pass_ms;
   while (!stop.stop_requested()) {
-    const std::int64_t wait_ms = retry ? options_.min_pass_ms * 10 : options_.max_pass_ms;
+    const std::int64_t wait_ms = retry ? options_.min_pass_ms * 10 : wake_in_ms;
     WaitForWork(seen, token, wait_ms, stop);
     // Changes arrive in bursts; a short pause plans them together.
     std::this_thread::sleep_for(std::chrono::milliseconds(pause_ms));
@@ -210,6 +224,7 @@ void Extender::PlanLoop(std::stop_token stop) {
     const std::int64_t began_ms = runtime_.clock().SteadyMs();
     const extender::PassReport report = planner_.Pass();
     retry = !report.errors.empty() || report.more_to_do;
+    wake_in_ms = std::min(options_.max_pass_ms, report.wake_in_ms);
     const std::int64_t took_ms = runtime_.clock().SteadyMs() - began_ms;
     pause_ms = std::max(options_.min_pass_ms, std::min(took_ms, kLongestPauseMs));
     Report(report, static_cast<double>(took_ms) / 1000.0);
@@ -345,6 +360,18 @@ int ExtenderMain(int argc, char** argv) {
       ->capture_default_str();
   app.add_flag("--taint-promised-hosts,!--no-taint-promised-hosts", options.taint_promised_hosts,
                "keep the taint yardmaster.dev/promised on hosts promised to gangs")
+      ->capture_default_str();
+  app.add_option("--gate-timeout", options.gate_timeout_seconds,
+                 "seconds that a gang may wait for a place; 0: for ever")
+      ->check(CLI::Range(0, 31'536'000))
+      ->capture_default_str();
+  app.add_option("--gate-timeout-action", options.gate_timeout_action,
+                 "what becomes of its pods then: Release to the scheduler, or Fail")
+      ->check(CLI::IsMember({"Release", "Fail"}))
+      ->capture_default_str();
+  app.add_option("--ready-timeout", options.ready_timeout_seconds,
+                 "seconds in which a placed gang has to run in full; 0: for ever")
+      ->check(CLI::Range(0, 31'536'000))
       ->capture_default_str();
   CLI11_PARSE(app, argc, argv);
   const absl::Status status = RunExtender(options);

@@ -29,11 +29,14 @@ struct ExtenderOptions {
   std::string client_ca_file;  // empty: clients need no certificate
   // Common names or DNS names of clients that may call; "*": all that client_ca_file vouches for.
   std::vector<std::string> client_names = {"kube-scheduler"};
-  std::int64_t min_pass_ms = 20;     // changes that come together are planned together
-  std::int64_t max_pass_ms = 5'000;  // a pass is made at least so often
-  bool preemption = true;            // stop gangs of lower priority for those that wait
-  bool taint_promised_hosts = true;  // and hosts that the policy chose as backup
-  std::int64_t drain_ms = 8'000;     // for requests in flight at SIGTERM
+  std::int64_t min_pass_ms = 20;                // changes that come together are planned together
+  std::int64_t max_pass_ms = 5'000;             // a pass is made at least so often
+  bool preemption = true;                       // stop gangs of lower priority for those that wait
+  bool taint_promised_hosts = true;             // and hosts that the policy chose as backup
+  std::int64_t gate_timeout_seconds = 0;        // 0: a gang may wait for ever
+  std::string gate_timeout_action = "Release";  // or "Fail"
+  std::int64_t ready_timeout_seconds = 0;       // 0: a placed gang may take for ever to run
+  std::int64_t drain_ms = 8'000;                // for requests in flight at SIGTERM
 };
 
 // Runs until SIGTERM or SIGINT. Errors: what could not be started, naming the flag.

@@ -14,6 +14,7 @@
 #include "pkg/cli/hash_command.h"
 #include "pkg/cli/path_command.h"
 #include "pkg/cli/plan_command.h"
+#include "pkg/cli/release_command.h"
 #include "pkg/cli/simulate_command.h"
 #include "pkg/cli/verify_command.h"
 
@@ -45,6 +46,12 @@ int RunExplain(const Args& args, std::istream& /*in*/, std::ostream& out, std::o
   return RunExplainCommand(args, ClusterConnector(clock, sleeper), out, err);
 }
 
+int RunRelease(const Args& args, std::istream& /*in*/, std::ostream& out, std::ostream& err) {
+  const RealClock clock;
+  kube::RealSleeper sleeper;
+  return RunReleaseCommand(args, ClusterConnector(clock, sleeper), out, err);
+}
+
 int RunPlan(const Args& args, std::istream& in, std::ostream& out, std::ostream& err) {
   const RealClock clock;
   kube::RealSleeper sleeper;
@@ -62,6 +69,7 @@ const std::vector<Verb>& Verbs() {
       {{"get"}, "jobs and segments of a cluster", RunGet},
       {{"explain"}, "where a job stands and why", RunExplain},
       {{"plan"}, "what the planner would do in a cluster, or with manifests alone", RunPlan},
+      {{"release"}, "opens the gate of a job's pods, or of all", RunRelease},
       {{"fabric", "render"}, "a Fabric and its Nodes as manifests", RunFabricRenderCommand},
       {{"fabric", "import"},
        "a Fabric from SimAI's topology or topograph's labels",

@@ -33,7 +33,7 @@ Keys KnownJobs(const state::ClusterState& world) {
 // workload's controller would make counts where no pod of that gang is there.
 void AddGangsOfPods(const extender::Gathered& gathered, Keys& known, state::ClusterState& world,
                     std::ostream& err) {
-  for (const std::string& problem : gathered.problems) err << problem << "\n";
+  for (const extender::PodProblem& problem : gathered.problems) err << problem.text << "\n";
   for (const extender::GatheredGang& pods : gathered.gangs) {
     if (!known.insert({pods.namespace_name, pods.name}).second) continue;
     auto gang = extender::MakeGang(pods, nullptr);

@@ -68,6 +68,7 @@ class Expander {
     namespace_ = Text(meta, "namespace");
     if (namespace_.empty()) namespace_ = "default";
     uid_ = Text(meta, "uid");
+    controller_ = {version_, kind_, name_};
   }
 
   absl::StatusOr<std::vector<json>> Run() {
@@ -77,7 +78,10 @@ class Expander {
     if (group == "batch.volcano.sh") {
       VolcanoJob();
     } else if (kind_ == "Job") {
-      AddJob(spec_, "spec", {{"batch.kubernetes.io/job-name", name_}}, name_);
+      AddJob(
+          spec_, "spec",
+          {{"batch.kubernetes.io/job-name", name_}, {"batch.kubernetes.io/controller-uid", uid_}},
+          name_);
     } else if (kind_ == "JobSet") {
       JobSet();
     } else if (kind_ == "LeaderWorkerSet") {
@@ -93,6 +97,12 @@ class Expander {
 
  private:
   using Labels = std::map<std::string, std::string>;
+  // What makes the pods: the object itself, or what its controller makes for that.
+  struct Controller {
+    std::string api_version;
+    std::string kind;
+    std::string name;
+  };
 
   bool Finished() const {
     const json& conditions = In(In(object_, "status"), "conditions");
@@ -163,9 +173,9 @@ class Expander {
     for (const auto& [key, value] : annotations) meta["annotations"][key] = value;
     const json& created = In(In(object_, "metadata"), "creationTimestamp");
     if (created.is_string()) meta["creationTimestamp"] = created;
-    meta["ownerReferences"] = json::array({{{"apiVersion", version_},
-                                            {"kind", kind_},
-                                            {"name", name_},
+    meta["ownerReferences"] = json::array({{{"apiVersion", controller_.api_version},
+                                            {"kind", controller_.kind},
+                                            {"name", controller_.name},
                                             {"uid", uid_},
                                             {"controller", true}}});
     pods_.push_back(std::move(pod));
@@ -174,6 +184,7 @@ class Expander {
 
   // The pods of one indexed batch/v1 Job.
   void AddJob(const json& spec, const std::string& path, Labels labels, const std::string& name) {
+    controller_ = {"batch/v1", "Job", name};
     const json& pod_template = In(spec, "template");
     if (!WantsGang(pod_template)) return;
     const std::int64_t parallelism = Number(spec, "parallelism", path, 1);
@@ -211,6 +222,7 @@ class Expander {
     for (std::int64_t r = 0; r < replicas && errors_.empty(); ++r) {
       for (std::int64_t w = 0; w < size; ++w) {
         const json& own = w == 0 && !leader.empty() ? leader : worker;
+        controller_ = {"apps/v1", "StatefulSet", w == 0 ? name_ : StrCat(name_, "-", r)};
         if (!AddPod(own, "spec.leaderWorkerTemplate",
                     {{"leaderworkerset.sigs.k8s.io/name", name_},
                      {"leaderworkerset.sigs.k8s.io/group-index", StrCat(r)},
@@ -240,10 +252,16 @@ class Expander {
   void Replicas(const json& spec, const std::string& path, const std::string& role) {
     const std::int64_t replicas = Number(spec, "replicas", path, 1);
     const bool mpi = kind_ == "MPIJob";
+    const bool launcher_works = mpi && In(spec_, "runLauncherAsWorker") == json(true);
+    const bool launcher = mpi && role == "launcher";
+    if (launcher) controller_ = {"batch/v1", "Job", name_ + "-launcher"};
+    if (mpi && !launcher) controller_ = {version_, kind_, name_};
     for (std::int64_t i = 0; i < replicas; ++i) {
+      // Its launcher is the first worker then.
+      const std::int64_t index = launcher_works && !launcher ? i + 1 : i;
       Labels labels = {
           {"training.kubeflow.org/job-name", name_},
-          {"training.kubeflow.org/replica-index", StrCat(i)},
+          {"training.kubeflow.org/replica-index", StrCat(index)},
           {mpi ? "training.kubeflow.org/job-role" : "training.kubeflow.org/replica-type", role}};
       if (mpi) labels["training.kubeflow.org/operator-name"] = "mpi-operator";
       if (!AddPod(In(spec, "template"), path, labels, {}, StrCat(name_, "-", role, "-", i))) return;
@@ -251,7 +269,6 @@ class Expander {
   }
 
   void VolcanoJob() {
-    kind_ = "VolcanoJob";
     const json& tasks = In(spec_, "tasks");
     for (std::size_t t = 0; tasks.is_array() && t < tasks.size(); ++t) {
       const std::string path = StrCat("spec.tasks[", t, "]");
@@ -279,12 +296,12 @@ class Expander {
          {{"containers",
            json::array({{{"name", "node"}, {"resources", In(trainer, "resourcesPerNode")}}})}}}};
     const std::int64_t nodes = Number(trainer, "numNodes", "spec.trainer", 1);
+    controller_ = {"batch/v1", "Job", name_ + "-node-0"};
     for (std::int64_t i = 0; i < nodes; ++i) {
       if (!AddPod(pod_template, "spec.trainer",
                   {{"jobset.sigs.k8s.io/jobset-name", name_},
                    {"jobset.sigs.k8s.io/jobset-uid", uid_},
                    {"jobset.sigs.k8s.io/job-global-index", "0"},
-                   {"trainer.kubeflow.org/trainjob-ancestor-step", "trainer"},
                    {"batch.kubernetes.io/job-completion-index", StrCat(i)}},
                   {}, StrCat(name_, "-node-0-", i))) {
         return;
@@ -294,11 +311,12 @@ class Expander {
 
   const json& object_;
   const json& spec_;
-  std::string kind_;
+  const std::string kind_;
   const std::string version_;
   std::string name_;
   std::string namespace_;
   std::string uid_;
+  Controller controller_;
   std::vector<json> pods_;
   api::FieldErrors errors_;
 };

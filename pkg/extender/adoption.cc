@@ -39,6 +39,45 @@ absl::StatusOr<std::vector<std::string>> HostsOfRunningPods(const GatheredGang& 
   return hosts;
 }
 
+namespace {
+
+// The Node whose hostname label has the value; usually it is the Node's name, too.
+std::string NodeOfHostname(const std::string& hostname,
+                           const state::ObjectTable<api::Node>& nodes) {
+  const auto named = nodes.Find({"", hostname});
+  constexpr char kLabel[] = "kubernetes.io/hostname";
+  if (named != nullptr) {
+    const auto label = api::Find(named->metadata.labels, kLabel);
+    if (!label || *label == hostname) return hostname;
+  }
+  for (const auto& node : nodes) {
+    if (api::Find(node->metadata.labels, kLabel) == std::string_view(hostname)) {
+      return node->metadata.name;
+    }
+  }
+  return hostname;
+}
+
+}  // namespace
+
+std::optional<std::vector<std::string>> HostsChosenByOthers(
+    const GatheredGang& gang, int workers, const std::vector<std::string>& before,
+    const state::ObjectTable<api::Node>& nodes) {
+  std::vector<std::string> hosts = before;
+  hosts.resize(static_cast<std::size_t>(workers));
+  bool chosen = false;
+  for (const GangMember& member : gang.members) {
+    const std::string hostname = member.pod->selected_host();
+    if (hostname.empty() || !member.rank || *member.rank >= workers) continue;
+    hosts[static_cast<std::size_t>(*member.rank)] = NodeOfHostname(hostname, nodes);
+    chosen = true;
+  }
+  for (const std::string& host : hosts) {
+    if (host.empty()) return std::nullopt;
+  }
+  return chosen ? std::optional(std::move(hosts)) : std::nullopt;
+}
+
 int IndexOfJob(const plan::Snapshot& snapshot, const workload::JobKey& key) {
   for (std::size_t i = 0; i < snapshot.jobs.size(); ++i) {
     if (snapshot.jobs[i].job.key == key) return static_cast<int>(i);
@@ -46,7 +85,8 @@ int IndexOfJob(const plan::Snapshot& snapshot, const workload::JobKey& key) {
   return -1;
 }
 
-std::string AdoptionProblem(const plan::Snapshot& snapshot, const workload::JobKey& key) {
+std::string AdoptionProblem(const plan::Snapshot& snapshot, const workload::JobKey& key,
+                            bool verify) {
   const int index = IndexOfJob(snapshot, key);
   if (index < 0) return "it contradicts itself";
   const plan::JobState& job = snapshot.jobs[static_cast<std::size_t>(index)];
@@ -64,6 +104,7 @@ std::string AdoptionProblem(const plan::Snapshot& snapshot, const workload::JobK
       return StrCat("host ", snapshot.places->name(host), " is promised to others, too");
     }
   }
+  if (!verify) return "";
   const absl::Status sound = plan::VerifyPlacement(snapshot, index, job.assignment->host_of_rank,
                                                    /*may_use_backup=*/true);
   return sound.ok() ? "" : MessageOf(sound);

@@ -7,6 +7,7 @@
 // else is reported, and the gang stays without a plan. Thread safety: pure function.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,9 +21,18 @@ namespace yardmaster::extender {
 // Host of every rank. Errors: FailedPrecondition naming the first pod that does not agree, and how.
 absl::StatusOr<std::vector<std::string>> HostsOfRunningPods(const GatheredGang& gang, int workers);
 
+// Hosts that another controller chose, by rank: each pod's nodeSelector names one by
+// kubernetes.io/hostname. Ranks without a pod keep `before`, which is empty or has every rank.
+// Nothing: some rank has no host.
+std::optional<std::vector<std::string>> HostsChosenByOthers(
+    const GatheredGang& gang, int workers, const std::vector<std::string>& before,
+    const state::ObjectTable<api::Node>& nodes);
+
 // Of a snapshot in which the gang is placed where its pods are: why that cannot be its plan; empty:
-// it can. Besides what every plan must pass, no GPU may be promised to another gang as well.
-std::string AdoptionProblem(const plan::Snapshot& snapshot, const workload::JobKey& key);
+// it can. No GPU may be promised to another gang as well, and with `verify` it has to pass what every
+// plan of ours must pass.
+std::string AdoptionProblem(const plan::Snapshot& snapshot, const workload::JobKey& key,
+                            bool verify);
 // Index of a job, or -1.
 int IndexOfJob(const plan::Snapshot& snapshot, const workload::JobKey& key);
 

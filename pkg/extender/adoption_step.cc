@@ -1,5 +1,6 @@
 #include "pkg/extender/adoption_step.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "pkg/base/status.h"
@@ -11,33 +12,71 @@
 
 namespace yardmaster::extender {
 
+namespace {
+
+bool NamesHosts(const GatheredGang& gathered) {
+  return std::any_of(gathered.members.begin(), gathered.members.end(),
+                     [](const GangMember& member) { return !member.pod->selected_host().empty(); });
+}
+
+std::vector<std::string> HostsOf(const api::Gang& gang) {
+  std::vector<std::string> hosts;
+  for (const api::AssignmentEntry& slot : gang.status.assignments) hosts.push_back(slot.host);
+  return hosts;
+}
+
+}  // namespace
+
 void AdoptionStep::Run(PassState& pass) {
   std::vector<NameKey> running;
+  std::vector<NameKey> chosen;
   for (const auto& [key, gang] : pass.gangs) {
     const GatheredGang* gathered = pass.GatheredOf(key);
-    if (gang->status.plan_generation == 0 && gathered != nullptr && AnyBound(*gathered)) {
+    if (gathered == nullptr || pass.quarantined.count(key) != 0) continue;
+    if (IsFinished(gang->status)) continue;
+    if (gathered->unbound > 0 && gathered->held_by_others == 0 && NamesHosts(*gathered)) {
+      chosen.push_back(key);
+    } else if (gang->status.plan_generation == 0 && AnyBound(*gathered)) {
       running.push_back(key);
     }
   }
   for (const NameKey& key : running) {
-    const auto hosts = HostsOfRunningPods(*pass.GatheredOf(key), pass.gangs.at(key)->job.workers);
-    if (hosts.ok()) {
-      Adopt(pass, key, *hosts);
-    } else {
-      pass.report.problems.push_back(
-          StrCat("Gang ", key.first, "/", key.second, ": pods of it run although it has no plan, ",
-                 "and they do not say where each rank belongs: ", MessageOf(hosts.status()),
-                 "; delete the pods to have the gang placed"));
-    }
+    pass.handling = key;
+    TakeRunning(pass, key);
   }
+  for (const NameKey& key : chosen) {
+    pass.handling = key;
+    Observe(pass, key);
+  }
+  pass.handling.reset();
 }
 
-// The plan that the pods stand for has to pass what every plan has to pass.
-void AdoptionStep::Adopt(PassState& pass, const NameKey& key,
-                         const std::vector<std::string>& hosts) {
+void AdoptionStep::TakeRunning(PassState& pass, const NameKey& key) {
+  const auto hosts = HostsOfRunningPods(*pass.GatheredOf(key), pass.gangs.at(key)->job.workers);
+  if (hosts.ok()) return Adopt(pass, key, *hosts, Source::kRunningPods);
+  pass.report.problems.push_back(
+      StrCat("Gang ", key.first, "/", key.second, ": pods of it run although it has no plan, ",
+             "and they do not say where each rank belongs: ", MessageOf(hosts.status()),
+             "; delete the pods to have the gang placed"));
+}
+
+void AdoptionStep::Observe(PassState& pass, const NameKey& key) {
+  const api::Gang& gang = *pass.gangs.at(key);
+  const GatheredGang& gathered = *pass.GatheredOf(key);
+  const std::vector<std::string> before = HostsOf(gang);
+  if (before.empty() && !IsComplete(gathered, gang.job.workers)) return;
+  const auto hosts = HostsChosenByOthers(gathered, gang.job.workers, before, pass.world.nodes);
+  if (hosts && *hosts != before) Adopt(pass, key, *hosts, Source::kOtherController);
+}
+
+// A plan of ours has to pass what every plan has to pass; what another controller decided is used
+// as it is.
+void AdoptionStep::Adopt(PassState& pass, const NameKey& key, const std::vector<std::string>& hosts,
+                         Source source) {
   const api::Gang gang = *pass.gangs.at(key);
   api::Gang placed = gang;
   placed.status.plan_generation = 1;
+  placed.status.assignments.clear();
   for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
     placed.status.assignments.push_back({static_cast<int>(rank), hosts[rank], "", "", {}});
   }
@@ -45,15 +84,20 @@ void AdoptionStep::Adopt(PassState& pass, const NameKey& key,
   input.jobs.clear();
   input.gangs.clear();
   for (const auto& [other, known] : pass.gangs) {
-    if (other != key && known->status.committed()) input.gangs.Put(known);
+    if (other != key && HoldsHosts(known->status) && known->problems.empty())
+      input.gangs.Put(known);
   }
   input.gangs.Put(std::make_shared<const api::Gang>(placed));
   const plan::Snapshot snapshot = state::BuildSnapshot(input);
-  const std::string problem = AdoptionProblem(snapshot, {key.first, key.second});
+  const bool ours = source == Source::kRunningPods;
+  const std::string problem = AdoptionProblem(snapshot, {key.first, key.second}, ours);
   if (!problem.empty()) {
-    pass.report.problems.push_back(StrCat("Gang ", key.first, "/", key.second,
-                                          ": its running pods cannot be taken for its plan: ",
-                                          problem, "; delete them to have the gang placed"));
+    pass.report.problems.push_back(
+        ours ? StrCat("Gang ", key.first, "/", key.second,
+                      ": its running pods cannot be taken for its plan: ", problem,
+                      "; delete them to have the gang placed")
+             : StrCat("Gang ", key.first, "/", key.second, ": the hosts that its pods name cannot ",
+                      "be used: ", problem, "; let their controller choose others"));
     return;
   }
   const int index = IndexOfJob(snapshot, {key.first, key.second});
@@ -62,14 +106,17 @@ void AdoptionStep::Adopt(PassState& pass, const NameKey& key,
   plan.host_of_rank = job.assignment->host_of_rank;
   plan.objective = placement::Evaluate(*snapshot.places, *job.groups, plan.host_of_rank);
   api::GangStatus status = Committed(gang, plan, job, snapshot, clock_.WallMs());
-  const std::string text = "the Gang was missing; its plan was rebuilt from its running pods";
+  const std::string text =
+      ours ? "the Gang was missing; its plan was rebuilt from its running pods"
+           : "another controller chose the hosts: nodeSelector kubernetes.io/hostname of its pods";
+  const char* reason = ours ? "Adopted" : "Observed";
   api::SetCondition(status.conditions,
-                    {api::kPlannedCondition, api::ConditionStatus::kTrue, "Adopted", text,
+                    {api::kPlannedCondition, api::ConditionStatus::kTrue, reason, text,
                      gang.metadata.generation, 0},
                     clock_.WallMs());
   if (!ledger_.Write(pass, gang, status)) return;
   ++pass.report.adopted;
-  notify_({gang.owner, gang.metadata.namespace_name, true, "Adopted", text});
+  notify_({gang.owner, gang.metadata.namespace_name, ours, reason, text});
 }
 
 }  // namespace yardmaster::extender

@@ -1,5 +1,8 @@
-// The step of a pass that rebuilds the plans of gangs whose Gang object was deleted under their
-// running pods; adoption.h says what is believed. Thread safety: one thread. Lifetimes: everything
+// The step of a pass that takes over plans that are there already; adoption.h says what is believed:
+// those of gangs whose Gang object was deleted under their running pods, and those that another
+// controller made (Kueue's topology assignment): a gang whose pods all name their host is never
+// planned here, it is observed, for priorities and paths, and follows when a new pod names another
+// host. Thread safety: one thread. Lifetimes: everything
 // passed in outlives it.
 #pragma once
 
@@ -23,7 +26,12 @@ class AdoptionStep {
   void Run(PassState& pass);
 
  private:
-  void Adopt(PassState& pass, const NameKey& key, const std::vector<std::string>& hosts);
+  void TakeRunning(PassState& pass, const NameKey& key);
+  void Observe(PassState& pass, const NameKey& key);
+  // Who says that these are the gang's hosts.
+  enum class Source { kRunningPods, kOtherController };
+  void Adopt(PassState& pass, const NameKey& key, const std::vector<std::string>& hosts,
+             Source source);
 
   Ledger& ledger_;
   const Clock& clock_;

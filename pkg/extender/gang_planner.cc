@@ -1,12 +1,17 @@
 #include "pkg/extender/gang_planner.h"
 
+#include <algorithm>
+#include <exception>
+#include <iterator>
 #include <utility>
 
 #include "nlohmann/json.hpp"
 
 #include "pkg/api/names.h"
 #include "pkg/base/status.h"
+#include "pkg/base/strings.h"
 #include "pkg/extender/gang_status.h"
+#include "pkg/extender/refusals.h"
 
 namespace yardmaster::extender {
 
@@ -16,12 +21,19 @@ GangPlanner::GangPlanner(kube::Client& client, state::ClusterCache& cache, const
       cache_(cache),
       clock_(clock),
       publish_(std::move(publish)),
+      notify_(notify),
       ledger_(client, cache, std::move(fence), options.ledger),
+      quarantine_(clock, notify),
+      backoff_(clock),
       budgets_(client),
       preemption_(client, budgets_, ledger_, clock, notify, options.eviction_threads),
       decider_(preemption_, budgets_, ledger_, clock, notify, options.preemption),
+      owners_(client, ledger_, clock, notify),
       adoption_(ledger_, clock, notify),
-      placement_(ledger_, preemption_, decider_, clock, notify, std::move(options.plan)),
+      gates_(client, cache, ledger_, clock, notify, options.gates),
+      placement_(ledger_, preemption_, decider_, quarantine_, clock, notify,
+                 std::move(options.plan)),
+      unschedulable_(client, ledger_, clock, notify, options.unschedulable),
       release_(client, cache, ledger_, options.release_threads),
       taints_(client, cache, ledger_, options.taints),
       revocation_(ledger_, preemption_, clock, notify) {}
@@ -29,35 +41,77 @@ GangPlanner::GangPlanner(kube::Client& client, state::ClusterCache& cache, const
 void GangPlanner::MatchGangs(PassState& pass) {
   for (const auto& gang : pass.world.gangs) pass.gangs[KeyOf(gang->metadata)] = gang;
   gatherer_.Update(pass.world.pods);
-  for (std::string& problem : gatherer_.Problems()) {
-    pass.report.problems.push_back(std::move(problem));
-  }
-  const auto bases_of = [&pass](const std::string& namespace_name, const std::string& name,
-                                const std::string& owner_uid) {
-    const auto known = pass.gangs.find({namespace_name, name});
-    const bool same = known != pass.gangs.end() && known->second->owner.uid == owner_uid;
-    return same ? &known->second->rank_bases : nullptr;
+  std::vector<PodProblem> problems = gatherer_.Problems();
+  const auto gang_of = [&pass](const GatheredGang& gathered) -> const api::Gang* {
+    const auto known = pass.gangs.find({gathered.namespace_name, gathered.name});
+    return known != pass.gangs.end() && IsSameLife(*known->second, gathered) ? known->second.get()
+                                                                             : nullptr;
   };
-  for (auto& gang : gatherer_.Gangs(bases_of)) {
+  for (auto& gang : gatherer_.Gangs(gang_of)) {
     NameKey key{gang->namespace_name, gang->name};
     // Pods of another life of the job wait until the garbage collector has taken the old Gang.
     const auto known = pass.gangs.find(key);
-    if (known != pass.gangs.end() && known->second->owner.uid != gang->owner_uid) continue;
+    if (known != pass.gangs.end() && !IsSameLife(*known->second, *gang)) continue;
+    if (known != pass.gangs.end() && !gang->strays.empty()) {
+      std::vector<PodProblem> strays = StrayProblems(*gang, known->second->job.workers);
+      std::move(strays.begin(), strays.end(), std::back_inserter(problems));
+    }
     pass.gathered.insert_or_assign(std::move(key), std::move(gang));
+  }
+  ReportProblems(pass, std::move(problems));
+}
+
+// Each once as an event on its pod, where people look when it stays pending.
+void GangPlanner::ReportProblems(PassState& pass, std::vector<PodProblem> problems) {
+  constexpr int kMaxEvents = 50;  // in one pass; the rest follows
+  std::map<std::string, std::string> before;
+  before.swap(reported_);
+  int events = 0;
+  for (PodProblem& problem : problems) {
+    const auto at = before.find(problem.uid);
+    const bool is_new = at == before.end() || at->second != problem.text;
+    if (!is_new || (ledger_.may_write() && events < kMaxEvents)) {
+      reported_[problem.uid] = problem.text;
+    }
+    if (is_new && ledger_.may_write() && events++ < kMaxEvents) {
+      notify_({{"v1", "Pod", problem.pod, problem.uid, false},
+               problem.namespace_name,
+               true,
+               "NotInGang",
+               problem.text});
+    }
+    pass.report.problems.push_back(std::move(problem.text));
   }
 }
 
 PassReport GangPlanner::Pass() {
   PassState pass;
+  try {
+    RunPass(pass);
+  } catch (const std::exception& error) {
+    if (pass.handling) quarantine_.Add(pass, *pass.handling, "its handling", error.what());
+    // Nothing is lost: what was derived from the cache is derived anew.
+    gatherer_ = Gatherer(Orphans::kRefuse);
+    builder_ = state::SnapshotBuilder();
+    pass.report.errors.push_back(StrCat("a pass was cut short: ", error.what()));
+    pass.report.more_to_do = true;
+  }
+  return std::move(pass.report);
+}
+
+void GangPlanner::RunPass(PassState& pass) {
   budgets_.Forget();
   const bool leader = ledger_.BeginPass(pass.report);
   pass.world = cache_.Take();
   MatchGangs(pass);
+  quarantine_.Begin(pass);
+  backoff_.Begin(pass);
   if (leader) {
+    owners_.Run(pass);
     CreateGangs(pass);
-    FinishGangs(pass);
     MarkReleased(pass);
     adoption_.Run(pass);
+    gates_.Run(pass, gatherer_.Idle());
     preemption_.CarryOn(pass);
   }
   LoadSnapshot(pass);
@@ -65,11 +119,12 @@ PassReport GangPlanner::Pass() {
   PublishView(pass);
   if (leader && ledger_.may_write()) {
     placement_.Run(pass);
+    unschedulable_.Run(pass);
     PublishView(pass);
     release_.Run(pass);
     taints_.Run(pass);
   }
-  return std::move(pass.report);
+  backoff_.End(pass);
 }
 
 void GangPlanner::CreateGangs(PassState& pass) {
@@ -78,63 +133,115 @@ void GangPlanner::CreateGangs(PassState& pass) {
     jobs[{job->metadata.namespace_name, api::GangName(api::kTrainingJobKind, job->metadata.name)}] =
         job.get();
   }
-  for (auto& [key, gathered] : pass.gathered) {
-    if (pass.gangs.count(key) != 0 || gathered->deleted > 0) continue;
-    auto job = jobs.find(key);
+  std::vector<NameKey> keys;
+  for (const auto& [key, gathered] : pass.gathered) {
+    const auto gang = pass.gangs.find(key);
+    if (gang != pass.gangs.end() && gang->second->status.committed()) continue;
+    if (pass.quarantined.count(key) == 0 && !gathered->members.empty()) keys.push_back(key);
+  }
+  std::map<NameKey, Compared> before;
+  before.swap(compared_);
+  for (const NameKey& key : keys) {
+    const std::shared_ptr<const GatheredGang> gathered = pass.gathered.at(key);
+    const auto at = before.find(key);
+    if (pass.gangs.count(key) != 0 && at != before.end() && at->second.pods == gathered) {
+      compared_.insert(*at);
+      continue;
+    }
+    const auto job = jobs.find(key);
     // A TrainingJob's pods without the TrainingJob are what the garbage collector has still to
     // take.
-    const bool ours = !gathered->members.empty() &&
-                      gathered->members.front().membership.owner.kind == api::kTrainingJobKind;
+    const bool ours = gathered->members.front().membership.owner.kind == api::kTrainingJobKind;
     if (ours && (job == jobs.end() || job->second->metadata.deleted_ms)) continue;
-    auto gang = MakeGang(*gathered, job == jobs.end() ? nullptr : job->second);
-    if (!gang.ok()) {
-      pass.report.problems.push_back(MessageOf(gang.status()));
-      continue;
-    }
-    if (!*gang) continue;
-    if (!ledger_.may_write()) return;
-    auto created = client_.Create({kube::Gangs(), key.first, "", ""}, api::EncodeGang(**gang),
-                                  {kFieldManager, false, false});
-    if (!created.ok()) {
-      pass.report.errors.push_back(MessageOf(created.status()));
-      continue;
-    }
-    cache_.Assume(state::Kind::kGang, *created);
-    auto decoded = api::DecodeGang(*created);
-    if (!decoded.ok()) {
-      pass.report.errors.push_back(MessageOf(decoded.status()));
-      continue;
-    }
-    GatheredGang ranked = *gathered;
-    AssignRanks(decoded->rank_bases, ranked);
-    gathered = std::make_shared<const GatheredGang>(std::move(ranked));
-    pass.gangs[key] = std::make_shared<const api::Gang>(*std::move(decoded));
-    ++pass.report.gangs_created;
+    quarantine_.Contain(pass, key, "gathering its pods", [&] {
+      compared_[key].agrees = WriteGang(pass, key, ours ? job->second : nullptr);
+    });
   }
 }
 
-void GangPlanner::FinishGangs(PassState& pass) {
-  for (auto& [key, gang] : pass.gangs) {
-    const GatheredGang* gathered = pass.GatheredOf(key);
-    if (!gang->status.committed() || gathered == nullptr) continue;
-    if (!gathered->members.empty() || gathered->finished == 0) continue;
-    if (IsFinished(gang->status)) continue;
-    api::GangStatus status = gang->status;
-    status.observed_generation = gang->metadata.generation;
-    api::SetCondition(status.conditions,
-                      {state::kFinishedCondition, api::ConditionStatus::kTrue, "PodsFinished",
-                       "every pod has finished; the hosts are free", gang->metadata.generation, 0},
-                      clock_.WallMs());
-    ledger_.Write(pass, *gang, status);
+// The minCount of the core PodGroup that the pods name. Nothing: they name none, it is not there, or
+// it does not ask for a gang.
+std::optional<int> GangPlanner::GroupSize(const GatheredGang& pods) {
+  const std::string& name = pods.members.front().pod->pod_group;
+  if (name.empty()) return std::nullopt;
+  const auto group = client_.Get({{"scheduling.k8s.io", "v1alpha2", "podgroups", "PodGroup", true},
+                                  pods.namespace_name,
+                                  name,
+                                  ""});
+  const nlohmann::json::json_pointer at("/spec/schedulingPolicy/gang/minCount");
+  if (!group.ok() || !group->contains(at) || !(*group)[at].is_number_integer()) {
+    return std::nullopt;
   }
+  const auto count = (*group)[at].get<std::int64_t>();
+  return count >= 1 && count <= INT32_MAX ? std::optional<int>(static_cast<int>(count))
+                                          : std::nullopt;
+}
+
+// Makes the Gang of a set of pods, or brings one that holds no host up to date with them. True: it
+// says what the pods say.
+bool GangPlanner::WriteGang(PassState& pass, const NameKey& key, const api::TrainingJob* job) {
+  const std::shared_ptr<const GatheredGang> gathered = pass.gathered.at(key);
+  GatheredGang pods = *gathered;
+  std::move(pods.strays.begin(), pods.strays.end(), std::back_inserter(pods.members));
+  pods.strays.clear();
+  auto made = MakeGang(pods, job, GroupSize(pods));
+  if (!made.ok()) {
+    pass.report.problems.push_back(MessageOf(made.status()));
+    return false;
+  }
+  const auto known = pass.gangs.find(key);
+  const bool is_new = known == pass.gangs.end();
+  if (*made == std::nullopt || !ledger_.may_write()) {
+    compared_[key].pods = is_new ? nullptr : gathered;
+    return false;
+  }
+  api::Gang next = **made;
+  if (!is_new) {
+    // As the API server gives it back, with every default written out.
+    const auto wanted = api::DecodeGang(api::EncodeGang(next), api::Decoding::kLenient);
+    if (!wanted.ok()) {
+      pass.report.problems.push_back(MessageOf(wanted.status()));
+      return false;
+    }
+    next = *known->second;
+    next.job = wanted->job;
+    next.constraints = wanted->constraints;
+    next.requests = wanted->requests;
+    next.rank_bases = wanted->rank_bases;
+    if (next == *known->second) {
+      compared_[key].pods = gathered;
+      return true;
+    }
+  }
+  const kube::WriteOptions options{kFieldManager, false, false};
+  const kube::Target target{kube::Gangs(), key.first, is_new ? "" : key.second, ""};
+  auto written = is_new ? client_.Create(target, api::EncodeGang(next), options)
+                        : client_.Replace(target, api::EncodeGang(next), options);
+  if (!written.ok()) {
+    pass.report.errors.push_back(MessageOf(written.status()));
+    return false;
+  }
+  cache_.Assume(state::Kind::kGang, *written);
+  auto decoded = api::DecodeGang(*written, api::Decoding::kLenient);
+  if (!decoded.ok()) {
+    pass.report.errors.push_back(MessageOf(decoded.status()));
+    return false;
+  }
+  AssignRanks(decoded->rank_bases, decoded->job.workers, pods);
+  pass.gathered[key] = std::make_shared<const GatheredGang>(std::move(pods));
+  pass.gangs[key] = std::make_shared<const api::Gang>(*std::move(decoded));
+  if (is_new) ++pass.report.gangs_created;
+  return true;
 }
 
 void GangPlanner::MarkReleased(PassState& pass) {
   for (auto& [key, gang] : pass.gangs) {
     const GatheredGang* gathered = pass.GatheredOf(key);
-    if (!gang->status.committed() || gathered == nullptr) continue;
+    if (!HoldsHosts(gang->status) || gathered == nullptr) continue;
+    if (pass.quarantined.count(key) != 0) continue;
     if (api::IsTrue(gang->status.conditions, api::kReleasedCondition)) continue;
     if (gathered->members.empty() || gathered->gated > 0) continue;
+    pass.handling = key;
     api::GangStatus status = gang->status;
     status.observed_generation = gang->metadata.generation;
     api::SetCondition(
@@ -144,28 +251,80 @@ void GangPlanner::MarkReleased(PassState& pass) {
         clock_.WallMs());
     ledger_.Write(pass, *gang, status);
   }
+  pass.handling.reset();
 }
 
-void GangPlanner::LoadSnapshot(PassState& pass) {
+state::ClusterState GangPlanner::PlanningInput(const PassState& pass) const {
   state::ClusterState input = pass.world;
   input.gangs.clear();
   input.jobs.clear();  // a TrainingJob is planned through its Gang
-  std::map<std::string, std::shared_ptr<const api::TrainingJob>> owners;
-  for (const auto& job : pass.world.jobs) owners[job->metadata.uid] = job;
   for (const auto& [key, gang] : pass.gangs) {
-    if (IsFinished(gang->status)) continue;
+    if (IsFinished(gang->status) || pass.quarantined.count(key) != 0) continue;
     const GatheredGang* gathered = pass.GatheredOf(key);
-    const bool complete = gathered != nullptr && IsComplete(*gathered, gang->job.workers);
+    const bool complete = gathered != nullptr && IsComplete(*gathered, gang->job.workers) &&
+                          gathered->held_by_others == 0;
     // A gang whose pods are not all there yet is not planned; a committed one keeps its hosts.
     if (!complete && !gang->status.committed()) continue;
+    // Nor is one whose pods say something else than it does.
+    const auto compared = compared_.find(key);
+    if (!gang->status.committed() && compared != compared_.end() && !compared->second.agrees) {
+      continue;
+    }
+    if (!gang->status.committed() && pass.backing_off.count(key) != 0) continue;
     // Told by the adoption step.
-    if (!gang->status.committed() && AnyBound(*gathered)) continue;
+    const bool chosen =
+        !gang->status.committed() &&
+        std::any_of(gathered->members.begin(), gathered->members.end(),
+                    [](const GangMember& m) { return !m.pod->selected_host().empty(); });
+    if (!gang->status.committed() && (AnyBound(*gathered) || chosen)) continue;
     input.gangs.Put(gang);
-    const auto owner = owners.find(gang->owner.uid);
-    if (owner != owners.end()) input.jobs.Put(owner->second);  // for what only it says
+    // For what only the TrainingJob says. One that is not this gang's would be a job of its own.
+    if (gang->owner.kind != api::kTrainingJobKind) continue;
+    const auto owner = pass.world.jobs.Find({key.first, gang->owner.name});
+    if (owner == nullptr || owner->metadata.uid != gang->owner.uid) continue;
+    if (key.second == api::GangName(api::kTrainingJobKind, gang->owner.name)) {
+      input.jobs.Put(owner);
+    }
   }
-  pass.snapshot = std::make_shared<plan::Snapshot>(builder_.Build(input));
+  return input;
+}
+
+// If it throws, the gangs are tried one by one, and those that make it throw are put in quarantine.
+void GangPlanner::BuildSnapshot(PassState& pass) {
+  const state::ClusterState input = PlanningInput(pass);
+  try {
+    pass.snapshot = std::make_shared<plan::Snapshot>(builder_.Build(input));
+    return;
+  } catch (const std::exception& error) {
+    pass.report.errors.push_back(StrCat("the snapshot failed: ", error.what()));
+  }
+  builder_ = state::SnapshotBuilder();
+  for (const auto& gang : input.gangs) {
+    quarantine_.Contain(pass, KeyOf(gang->metadata), "reading it into the snapshot", [&] {
+      state::ClusterState alone = input;
+      alone.gangs.clear();
+      alone.gangs.Put(gang);
+      state::BuildSnapshot(alone);
+    });
+  }
+  pass.snapshot = std::make_shared<plan::Snapshot>(builder_.Build(PlanningInput(pass)));
+}
+
+void GangPlanner::LoadSnapshot(PassState& pass) {
+  BuildSnapshot(pass);
+  Quarantine::OccupyHosts(pass);
   pass.snapshot->now_ms = clock_.WallMs();
+  for (std::size_t i = 0; i < pass.snapshot->jobs.size(); ++i) {
+    plan::JobState& job = pass.snapshot->jobs[i];
+    const api::GangStatus& status = pass.GangOf(static_cast<int>(i)).status;
+    if (!job.assignment && !status.refusals.empty()) {
+      job.eligible = EligibleNow(*pass.snapshot, job, status);
+    }
+    const api::Condition* requeued = api::FindCondition(status.conditions, api::kRequeuedCondition);
+    if (!job.assignment && requeued != nullptr) {
+      job.job.created_ms = std::max(job.job.created_ms, requeued->transition_ms);
+    }
+  }
   PreemptionStep::KeepHosts(pass);
   ledger_.HoldHostsInDoubt(pass);
   for (const std::string& warning : pass.snapshot->warnings) {

@@ -8,14 +8,18 @@
 // gathered pods are what they would be if they were made from nothing, at the cost of what changed.
 //
 // Order inside a pass, and why:
-//   1. gangs for complete sets of pods          (a Gang without assignments holds nothing)
+//   1. gangs for complete sets of pods          (a Gang without assignments holds nothing); a Gang
+//      without hosts follows its pods when they change; hosts of ended and suspended gangs go back
+//      and what waited for longer than its limit is released (gate_step.h)
 //   2. decisions to stop gangs are carried on   (what they free is planned in this pass)
 //   3. hosts promised twice are taken back      (revocation_step.h), and the View is published
 //   4. replacements, then the queue in its order. Each job gets its place (plan, verify, ONE status
 //      write), or a decision to stop others for it (one status write, carried on by the next pass;
 //      what it is to get is kept from the jobs behind it), or is told why not. View again
-//   5. release: pods of committed gangs are pinned and ungated, after the View that lets them in
-//   6. taints of promised hosts                 (a second fence; filter keeps the promise already)
+//   5. released pods that kube-scheduler cannot bind are replaced (unschedulable_step.h)
+//   6. release: pods of committed gangs are pinned and ungated, after the View that lets them in
+//   7. taints of promised hosts                 (a second fence; filter keeps the promise already)
+// A gang whose handling throws is put in quarantine (quarantine.h) and the pass goes on without it.
 // A write that conflicts drops its gang until the next pass, which sees the newer version. A pass
 // writes under the hold of the lease under which it began (ledger.h); when that hold ends, it
 // writes nothing more, also if this process leads again meanwhile.
@@ -24,20 +28,29 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "pkg/base/clock.h"
 #include "pkg/extender/adoption_step.h"
+#include "pkg/extender/backoff.h"
 #include "pkg/extender/budget_reader.h"
+#include "pkg/extender/gate_step.h"
 #include "pkg/extender/gatherer.h"
 #include "pkg/extender/ledger.h"
+#include "pkg/extender/owner_step.h"
 #include "pkg/extender/pass.h"
 #include "pkg/extender/placement_step.h"
 #include "pkg/extender/pod_release.h"
 #include "pkg/extender/preemption_decider.h"
 #include "pkg/extender/preemption_step.h"
+#include "pkg/extender/quarantine.h"
 #include "pkg/extender/revocation_step.h"
 #include "pkg/extender/taint_step.h"
+#include "pkg/extender/unschedulable_step.h"
 #include "pkg/extender/view.h"
 #include "pkg/kube/client.h"
 #include "pkg/plan/planner.h"
@@ -55,6 +68,8 @@ class GangPlanner {
     PreemptionDecider::Options preemption = {};
     TaintStep::Options taints = {};
     Ledger::Options ledger = {};
+    UnschedulableStep::Options unschedulable = {};
+    GateStep::Options gates = {};
   };
   using Publish = std::function<void(std::shared_ptr<const View>)>;
   using Notify = std::function<void(const Notice&)>;
@@ -66,28 +81,46 @@ class GangPlanner {
   PassReport Pass();
 
  private:
+  void RunPass(PassState& pass);
   void MatchGangs(PassState& pass);
+  void ReportProblems(PassState& pass, std::vector<PodProblem> problems);
   void CreateGangs(PassState& pass);
+  bool WriteGang(PassState& pass, const NameKey& key, const api::TrainingJob* job);
+  std::optional<int> GroupSize(const GatheredGang& pods);
   void LoadSnapshot(PassState& pass);
+  state::ClusterState PlanningInput(const PassState& pass) const;
+  void BuildSnapshot(PassState& pass);
   void PublishView(PassState& pass);
-  void FinishGangs(PassState& pass);
   void MarkReleased(PassState& pass);
 
   kube::Client& client_;
   state::ClusterCache& cache_;
   const Clock& clock_;
   Publish publish_;
+  Notify notify_;
   Ledger ledger_;
-  Gatherer gatherer_;
+  Quarantine quarantine_;
+  Backoff backoff_;
+  Gatherer gatherer_{Orphans::kRefuse};
   state::SnapshotBuilder builder_;
   BudgetReader budgets_;
   PreemptionStep preemption_;
   PreemptionDecider decider_;
+  OwnerStep owners_;
   AdoptionStep adoption_;
+  GateStep gates_;
   PlacementStep placement_;
+  UnschedulableStep unschedulable_;
   PodRelease release_;
   TaintStep taints_;
   RevocationStep revocation_;
+  // What the Gangs without hosts were last compared with.
+  struct Compared {
+    std::shared_ptr<const GatheredGang> pods;  // null: to be compared again
+    bool agrees = false;                       // the Gang says what its pods say
+  };
+  std::map<NameKey, Compared> compared_;
+  std::map<std::string, std::string> reported_;  // problems of pods, by uid
 };
 
 }  // namespace yardmaster::extender

@@ -88,6 +88,20 @@ api::GangStatus Degraded(const api::Gang& gang, const plan::JobState& job,
   return status;
 }
 
+bool HoldsHosts(const api::GangStatus& status) { return status.committed() && !IsFinished(status); }
+
+api::GangStatus Finished(const api::Gang& gang, const std::string& reason, const std::string& why,
+                         std::int64_t now_ms) {
+  api::GangStatus status = gang.status;
+  status.observed_generation = gang.metadata.generation;
+  status.refusals.clear();
+  api::SetCondition(status.conditions,
+                    {state::kFinishedCondition, api::ConditionStatus::kTrue, reason, why,
+                     gang.metadata.generation, 0},
+                    now_ms);
+  return status;
+}
+
 api::GangStatus GivenBack(const api::Gang& gang, const std::string& reason, const std::string& why,
                           std::int64_t now_ms) {
   api::GangStatus status = gang.status;
@@ -99,11 +113,14 @@ api::GangStatus GivenBack(const api::Gang& gang, const std::string& reason, cons
   status.reasons.clear();
   status.relaxations.clear();
   status.network.reset();
+  status.preemption.reset();
   for (const char* type : {api::kPlannedCondition, api::kReleasedCondition}) {
     api::SetCondition(status.conditions,
                       {type, api::ConditionStatus::kFalse, reason, why, generation, 0}, now_ms);
   }
-  for (const char* type : {api::kDegradedCondition, api::kNetworkPlannedCondition}) {
+  for (const char* type :
+       {api::kDegradedCondition, api::kNetworkPlannedCondition, api::kPreemptingCondition,
+        api::kHostRefusedCondition, api::kRunningCondition, state::kFinishedCondition}) {
     EndIfThere(status, type, reason.c_str(), "it holds no host", generation, now_ms);
   }
   return status;

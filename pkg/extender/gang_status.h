@@ -17,8 +17,18 @@ namespace yardmaster::extender {
 // conditions and explain.
 std::string Explain(const placement::GangPlan& plan);
 
-// Every pod of the gang has finished; it holds nothing any more.
+// The gang's owner has finished or is gone; the gang holds nothing any more.
 bool IsFinished(const api::GangStatus& status);
+// It was given hosts and has not given them back.
+bool HoldsHosts(const api::GangStatus& status);
+
+// Status of a gang that has finished: its hosts are free, the assignments stay to be read.
+api::GangStatus Finished(const api::Gang& gang, const std::string& reason, const std::string& why,
+                         std::int64_t now_ms);
+// Status of a gang that gives its hosts back and is planned anew when all its pods are there again;
+// `reason` is that of its conditions. Also ends a Finished condition.
+api::GangStatus GivenBack(const api::Gang& gang, const std::string& reason, const std::string& why,
+                          std::int64_t now_ms);
 
 // Status after committing `plan` (Placed): next plan generation, assignments by name, condition
 // Planned.
@@ -29,10 +39,6 @@ api::GangStatus Committed(const api::Gang& gang, const placement::GangPlan& plan
 // Status of a placed gang with condition Degraded as its lost ranks have it.
 api::GangStatus Degraded(const api::Gang& gang, const plan::JobState& job,
                          const plan::Snapshot& snapshot, std::int64_t now_ms);
-
-// Status of a gang that gives its hosts back and waits again; `reason` is that of its conditions.
-api::GangStatus GivenBack(const api::Gang& gang, const std::string& reason, const std::string& why,
-                          std::int64_t now_ms);
 
 // GivenBack, for the sake of another gang.
 api::GangStatus Stopped(const api::Gang& gang, const std::string& why, std::int64_t now_ms);

@@ -1,9 +1,10 @@
 // Gathers pods into gangs: which pods belong together, which rank each has, and whether the set is
 // complete. gatherer.h keeps the answer from pass to pass.
 //
-// A gang is complete when each of its ranks has a pod that has not finished. Its size is known from
-// the TrainingJob, from the owner's labels, or from the parallelism annotation; ranks never from
-// names.
+// A gang is complete when each of its ranks has a pod that has not finished and is not being
+// deleted. Of several such pods of one rank the newest counts: job controllers make replacements
+// while old pods are still on their way out. The gang's size is known from the TrainingJob, from
+// the owner's labels, or from the parallelism annotation; ranks never from names.
 //
 // Determinism: gangs by (namespace, name, owner's uid), pods by rank, then name. Thread safety:
 // pure functions.
@@ -27,45 +28,70 @@ using PodPtr = std::shared_ptr<const api::Pod>;
 struct GangMember {
   PodPtr pod;
   api::Membership membership;
-  std::optional<int> rank;  // nothing: its subgroup is not among the gang's
+  std::optional<int> rank;  // from 0 to the gang's workers - 1; nothing: ranks are open
 };
 
 struct GatheredGang {
   std::string namespace_name;
   std::string name;
   std::string owner_uid;            // a job made again under its name has a gang of its own
-  std::vector<GangMember> members;  // pods that have not finished
-  int finished = 0;                 // pods that have
-  // Of the members: behind our gate, on no node, being deleted.
+  std::vector<GangMember> members;  // the pod of every rank that has one
+  // Unfinished pods that are being deleted, or that a newer pod of their rank replaces.
+  std::vector<GangMember> leaving;
+  // Pods whose rank the gang does not have.
+  std::vector<GangMember> strays;
+  int finished = 0;   // pods that have finished
+  int succeeded = 0;  // ranks with a pod that has succeeded
+  // The object with which the Gang comes and goes; no uid: no pod knows it.
+  api::OwnerReference root;
+  // Of the members: behind our gate, on no node, behind a gate of others.
   int gated = 0;
   int unbound = 0;
-  int deleted = 0;
+  int held_by_others = 0;
   // Every rank 0 .. whole-1 has exactly one member; -1: not so, or ranks are still open.
   int whole = -1;
 };
 
+// A pod that cannot be read in full, or that wants a gang and cannot be given one.
+struct PodProblem {
+  std::string namespace_name;
+  std::string pod;
+  std::string uid;
+  std::string text;  // "Pod ns/name: ..."
+  bool operator==(const PodProblem&) const = default;
+};
+
 struct Gathered {
   std::vector<GatheredGang> gangs;
-  // "Pod ns/name: ..." for pods that want a gang and cannot be given one.
-  std::vector<std::string> problems;
+  std::vector<PodProblem> problems;
 };
 
 // Every pod that wants a gang, by gang. Ranks are left open: see AssignRanks.
 Gathered Gather(const std::vector<PodPtr>& pods);
 Gathered Gather(const state::ObjectTable<api::Pod>& pods);
 
-// Sets each member's rank from the gang's bases, sorts by it, and sets `whole`.
-void AssignRanks(const std::vector<api::RankBase>& bases, GatheredGang& gang);
+// Sets each member's rank from the gang's bases and sorts by it; members without a rank below
+// `workers` become strays. Sets `whole` and the counts. REQUIRES: ranks are open.
+void AssignRanks(const std::vector<api::RankBase>& bases, int workers, GatheredGang& gang);
+// One for every stray: which index it has, and what to do.
+std::vector<PodProblem> StrayProblems(const GatheredGang& gang, int workers);
+// Whether the pods are of the life of the owner that the Gang was made for.
+bool IsSameLife(const api::Gang& gang, const GatheredGang& gathered);
 
 // The Gang object for a set of pods that has none yet. `job` is the TrainingJob that owns them, or
-// null. Nothing: the set is not complete yet. Errors: InvalidArgument when it never will be as it
-// stands (no size, a parallelism annotation that cannot be read, pods that ask for no GPU or for
-// different numbers).
+// null. Nothing: the set is not complete yet, or controllers of others still hold pods of it. Errors:
+// InvalidArgument when it never will be as it stands (no size, a parallelism annotation that cannot
+// be read, pods that ask for no GPU or for different numbers, ranks that leave gaps).
+// `group_size`: of the core PodGroup that the pods name, for pods that do not say how many they are.
 absl::StatusOr<std::optional<api::Gang>> MakeGang(const GatheredGang& gathered,
-                                                  const api::TrainingJob* job);
+                                                  const api::TrainingJob* job,
+                                                  std::optional<int> group_size = std::nullopt);
 
 // Every rank 0 .. workers-1 has exactly one member. REQUIRES: AssignRanks.
 inline bool IsComplete(const GatheredGang& gang, int workers) { return gang.whole == workers; }
+
+// Every pod of it waits behind our gate: none can run, and none is on its way out.
+bool AllGated(const GatheredGang& gang);
 
 // Pods that run or may start at any moment, without those that are on their way out. None of null.
 std::vector<PodPtr> Evictable(const GatheredGang* gang);

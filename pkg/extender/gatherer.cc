@@ -1,5 +1,9 @@
 #include "pkg/extender/gatherer.h"
 
+#include <optional>
+#include <string_view>
+#include <tuple>
+
 #include "pkg/api/names.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
@@ -15,87 +19,157 @@ void Gatherer::Update(const state::ObjectTable<api::Pod>& pods) {
   pods_ = pods;
 }
 
-void Gatherer::Add(const PodPtr& pod) {
-  if (!api::WantsGang(*pod)) return;
-  const api::ObjectMeta& meta = pod->metadata;
-  auto membership = api::ResolveMembership(*pod);
-  if (!membership.ok() || !*membership) {
-    problems_[{meta.namespace_name, meta.name}] = StrCat(
-        "Pod ", meta.namespace_name, "/", meta.name, ": ",
-        membership.ok()
-            ? StrCat("wants a gang, and no label says which; use a kind of job whose pods ",
-                     "carry their index, or label them ", api::kJobLabel, " and ", api::kRankLabel)
-            : MessageOf(membership.status()));
-    return;
+void Gatherer::Problem(const api::Pod& pod, std::string text) {
+  const api::ObjectMeta& meta = pod.metadata;
+  PodProblem& problem = problems_[{meta.namespace_name, meta.name}];
+  const std::string before = problem.text.empty()
+                                 ? StrCat("Pod ", meta.namespace_name, "/", meta.name, ": ")
+                                 : problem.text + "; ";
+  problem = {meta.namespace_name, meta.name, meta.uid, before + text};
+}
+
+std::optional<api::Membership> Gatherer::MembershipOf(const api::Pod& pod,
+                                                      std::string& problem) const {
+  auto membership = api::ResolveMembership(pod);
+  if (!membership.ok()) {
+    problem = MessageOf(membership.status());
+    return std::nullopt;
   }
-  const api::Membership& member = **membership;
+  if (!*membership) {
+    problem =
+        "wants a gang, and no label says which; use a kind of job whose pods carry their index";
+    return std::nullopt;
+  }
+  if (orphans_ == Orphans::kRefuse && pod.metadata.controller() == nullptr) {
+    problem = StrCat("its labels name ", (*membership)->owner.kind, " ", (*membership)->owner.name,
+                     " and it has no controller; remove the copied labels, or let the ",
+                     (*membership)->owner.kind, " make the pod");
+    return std::nullopt;
+  }
+  return *std::move(membership);
+}
+
+void Gatherer::Add(const PodPtr& pod) {
+  if (!pod->problems.empty()) Problem(*pod, Join(pod->problems, "; "));
+  const api::ObjectMeta& meta = pod->metadata;
+  if (pod->gpus() == 0 && pod->gated() && !pod->gated_by_others() && !meta.deleted_ms) {
+    idle_[{meta.namespace_name, meta.name}] = pod;
+  }
+  if (!api::WantsGang(*pod)) return;
+  std::string problem;
+  std::optional<api::Membership> membership = MembershipOf(*pod, problem);
+  if (!membership) return Problem(*pod, std::move(problem));
+  const api::Membership& member = *membership;
   Kept& kept = gangs_[{meta.namespace_name, member.gang_name, member.owner.uid}];
   kept.gang = nullptr;
   if (pod->finished()) {
     ++kept.finished;
+    if (pod->phase == "Succeeded") ++kept.succeeded[{member.subgroup, member.index}];
   } else {
-    kept.members.insert_or_assign(meta.name, GangMember{pod, **std::move(membership), {}});
+    kept.members.insert_or_assign(meta.name, GangMember{pod, *std::move(membership), {}});
   }
 }
 
 void Gatherer::Remove(const api::Pod& pod) {
-  if (!api::WantsGang(pod)) return;
   const api::ObjectMeta& meta = pod.metadata;
-  const auto membership = api::ResolveMembership(pod);
-  if (!membership.ok() || !*membership) {
-    problems_.erase({meta.namespace_name, meta.name});
-    return;
-  }
-  const auto at =
-      gangs_.find({meta.namespace_name, (*membership)->gang_name, (*membership)->owner.uid});
+  problems_.erase({meta.namespace_name, meta.name});
+  idle_.erase({meta.namespace_name, meta.name});
+  if (!api::WantsGang(pod)) return;
+  std::string problem;
+  const std::optional<api::Membership> membership = MembershipOf(pod, problem);
+  if (!membership) return;
+  const api::Membership& member = *membership;
+  const auto at = gangs_.find({meta.namespace_name, member.gang_name, member.owner.uid});
+  if (at == gangs_.end()) return;
   Kept& kept = at->second;
   kept.gang = nullptr;
   if (pod.finished()) {
     --kept.finished;
+    if (pod.phase == "Succeeded") {
+      const auto index = kept.succeeded.find({member.subgroup, member.index});
+      if (--index->second == 0) kept.succeeded.erase(index);
+    }
   } else {
     kept.members.erase(meta.name);
   }
   if (kept.members.empty() && kept.finished == 0) gangs_.erase(at);
 }
 
+namespace {
+
+// Whether `a` is the pod of its rank rather than `b`.
+bool IsNewer(const api::Pod& a, const api::Pod& b) {
+  const auto key = [](const api::Pod& pod) {
+    return std::tuple(!pod.metadata.deleted_ms.has_value(), pod.metadata.created_ms, pod.gated(),
+                      std::string_view(pod.metadata.name));
+  };
+  return key(a) > key(b);
+}
+
+}  // namespace
+
 GatheredGang Gatherer::Compose(const Id& id, const Kept& kept) {
   GatheredGang gang;
   std::tie(gang.namespace_name, gang.name, gang.owner_uid) = id;
   gang.finished = kept.finished;
+  gang.succeeded = static_cast<int>(kept.succeeded.size());
+  std::map<std::pair<std::string_view, int>, const GangMember*> newest;
+  for (const auto& [name, member] : kept.members) {
+    if (gang.root.uid.empty()) gang.root = member.membership.root;
+    const GangMember*& best = newest[{member.membership.subgroup, member.membership.index}];
+    if (best == nullptr || IsNewer(*member.pod, *best->pod)) best = &member;
+  }
   gang.members.reserve(kept.members.size());
   for (const auto& [name, member] : kept.members) {
+    const bool counts =
+        newest.at({member.membership.subgroup, member.membership.index}) == &member &&
+        !member.pod->metadata.deleted_ms;
+    if (!counts) {
+      gang.leaving.push_back(member);
+      continue;
+    }
     gang.members.push_back(member);
     gang.gated += member.pod->gated() ? 1 : 0;
     gang.unbound += member.pod->node_name.empty() ? 1 : 0;
-    gang.deleted += member.pod->metadata.deleted_ms ? 1 : 0;
+    gang.held_by_others += member.pod->gated_by_others() ? 1 : 0;
   }
   return gang;
 }
 
-std::vector<std::shared_ptr<const GatheredGang>> Gatherer::Gangs(const BasesOf& bases_of) {
+std::vector<std::shared_ptr<const GatheredGang>> Gatherer::Gangs(const GangOf& gang_of) {
   std::vector<std::shared_ptr<const GatheredGang>> out;
   out.reserve(gangs_.size());
   for (auto& [id, kept] : gangs_) {
-    const std::vector<api::RankBase>* bases =
-        bases_of(std::get<0>(id), std::get<1>(id), std::get<2>(id));
-    const bool same = bases == nullptr ? !kept.bases.has_value()
-                                       : kept.bases.has_value() && *kept.bases == *bases;
-    if (kept.gang == nullptr || !same) {
-      GatheredGang gang = Compose(id, kept);
+    std::optional<GatheredGang> fresh;
+    if (kept.gang == nullptr) fresh = Compose(id, kept);
+    const api::Gang* known = gang_of(fresh ? *fresh : *kept.gang);
+    const bool same = known == nullptr
+                          ? !kept.bases.has_value()
+                          : kept.bases.has_value() && *kept.bases == known->rank_bases &&
+                                kept.workers == known->job.workers;
+    if (fresh || !same) {
+      if (!fresh) fresh = Compose(id, kept);
       kept.bases.reset();
-      if (bases != nullptr) {
-        AssignRanks(*bases, gang);
-        kept.bases = *bases;
+      if (known != nullptr) {
+        AssignRanks(known->rank_bases, known->job.workers, *fresh);
+        kept.bases = known->rank_bases;
+        kept.workers = known->job.workers;
       }
-      kept.gang = std::make_shared<const GatheredGang>(std::move(gang));
+      kept.gang = std::make_shared<const GatheredGang>(*std::move(fresh));
     }
     out.push_back(kept.gang);
   }
   return out;
 }
 
-std::vector<std::string> Gatherer::Problems() const {
-  std::vector<std::string> out;
+std::vector<PodPtr> Gatherer::Idle() const {
+  std::vector<PodPtr> out;
+  for (const auto& [key, pod] : idle_) out.push_back(pod);
+  return out;
+}
+
+std::vector<PodProblem> Gatherer::Problems() const {
+  std::vector<PodProblem> out;
   for (const auto& [pod, problem] : problems_) out.push_back(problem);
   return out;
 }
@@ -108,7 +182,7 @@ Gathered GatherOnce(const Pods& pods) {
   for (const PodPtr& pod : pods) gatherer.Add(pod);
   Gathered out;
   for (const auto& gang :
-       gatherer.Gangs([](const auto&, const auto&, const auto&) { return nullptr; })) {
+       gatherer.Gangs([](const GatheredGang&) -> const api::Gang* { return nullptr; })) {
     out.gangs.push_back(*gang);
   }
   out.problems = gatherer.Problems();

@@ -17,35 +17,49 @@
 
 namespace yardmaster::extender {
 
+// Whether pods without a controller may be in a gang: in manifests that people write they have none;
+// in a cluster such a pod carries copied labels.
+enum class Orphans { kAccept, kRefuse };
+
 class Gatherer {
  public:
-  // The rank bases of the gang that pods of this owner belong to; null: ranks are left open.
-  using BasesOf = std::function<const std::vector<api::RankBase>*(
-      const std::string& namespace_name, const std::string& name, const std::string& owner_uid)>;
+  explicit Gatherer(Orphans orphans = Orphans::kAccept) : orphans_(orphans) {}
+
+  // The Gang that has these pods already; null: ranks are left open.
+  using GangOf = std::function<const api::Gang*(const GatheredGang& pods)>;
 
   void Update(const state::ObjectTable<api::Pod>& pods);
   void Add(const PodPtr& pod);
   // By (namespace, name, owner's uid).
-  std::vector<std::shared_ptr<const GatheredGang>> Gangs(const BasesOf& bases_of);
-  // "Pod ns/name: ..." for pods that want a gang and cannot be given one, by (namespace, name).
-  std::vector<std::string> Problems() const;
+  std::vector<std::shared_ptr<const GatheredGang>> Gangs(const GangOf& gang_of);
+  // By (namespace, name).
+  std::vector<PodProblem> Problems() const;
+  // Pods behind our gate alone that ask for no GPU, such as a launcher: they are in no gang.
+  std::vector<PodPtr> Idle() const;
 
  private:
   using Id = std::tuple<std::string, std::string, std::string>;  // namespace, name, owner's uid
   struct Kept {
-    std::map<std::string, GangMember> members;  // by the pod's name
+    std::map<std::string, GangMember> members;  // unfinished pods, by name
     int finished = 0;
+    std::map<std::pair<std::string, int>, int> succeeded;  // pods by subgroup and index
     // As it was handed out last; null: pods have changed since.
     std::shared_ptr<const GatheredGang> gang;
     std::optional<std::vector<api::RankBase>> bases;  // that its ranks are from
+    int workers = 0;
   };
 
   void Remove(const api::Pod& pod);
+  // Nothing: it is in no gang, and `problem` says why.
+  std::optional<api::Membership> MembershipOf(const api::Pod& pod, std::string& problem) const;
+  void Problem(const api::Pod& pod, std::string text);
   static GatheredGang Compose(const Id& id, const Kept& kept);
 
+  Orphans orphans_;
   state::ObjectTable<api::Pod> pods_;
   std::map<Id, Kept> gangs_;
-  std::map<std::pair<std::string, std::string>, std::string> problems_;  // by pod
+  std::map<std::pair<std::string, std::string>, PodPtr> idle_;
+  std::map<std::pair<std::string, std::string>, PodProblem> problems_;  // by pod
 };
 
 }  // namespace yardmaster::extender

@@ -10,6 +10,7 @@
 #include "pkg/base/parallel.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
+#include "pkg/extender/backoff.h"
 #include "pkg/extender/gang_status.h"
 #include "pkg/kube/api_error.h"
 #include "pkg/state/snapshot_builder.h"
@@ -145,7 +146,7 @@ absl::Status Ledger::FenceOne(const json& gang, std::int64_t token, std::string&
 
 bool Ledger::Write(PassState& pass, const api::Gang& gang, const api::GangStatus& status) {
   const NameKey key = KeyOf(gang.metadata);
-  if (!may_write() || doubts_.count(key) != 0) return false;
+  if (!may_write() || doubts_.count(key) != 0 || pass.backing_off.count(key) != 0) return false;
   api::Gang next = gang;
   next.status = status;
   next.status.fencing_token = pass_token_;
@@ -155,6 +156,7 @@ bool Ledger::Write(PassState& pass, const api::Gang& gang, const api::GangStatus
     return true;
   }
   pass.report.errors.push_back(MessageOf(written.status()));
+  if (IsDenied(written.status())) pass.failed.insert(key);
   if (IsRefusal(written.status())) return false;
   return Resolve(pass, {absl::IsAborted(written.status()), std::move(next)});
 }
@@ -163,7 +165,7 @@ bool Ledger::Resolve(PassState& pass, const Doubt& doubt) {
   const auto now = Settle(doubt);
   if (now.ok()) {
     Keep(pass, *now);
-    const auto decoded = api::DecodeGang(*now);
+    const auto decoded = api::DecodeGang(*now, api::Decoding::kLenient);
     return decoded.ok() && SamePromises(decoded->status, doubt.attempted.status);
   }
   if (IsRefusal(now.status()) || IsGone(now.status())) return false;
@@ -223,7 +225,7 @@ void Ledger::HoldHosts(const Doubt& doubt, PassState& pass) {
 
 void Ledger::Keep(PassState& pass, const json& gang) {
   cache_.Assume(state::Kind::kGang, gang);
-  auto decoded = api::DecodeGang(gang);
+  auto decoded = api::DecodeGang(gang, api::Decoding::kLenient);
   if (!decoded.ok()) return;
   const NameKey key = KeyOf(decoded->metadata);
   pass.gangs[key] = std::make_shared<const api::Gang>(*std::move(decoded));

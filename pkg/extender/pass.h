@@ -4,8 +4,12 @@
 // but what was written to the API server and the world cache. Thread safety: one thread.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -30,19 +34,25 @@ struct Notice {
 struct PassReport {
   int fenced = 0;  // Gangs that were given the token of a new hold
   int gangs_created = 0;
-  int adopted = 0;  // ledgers rebuilt from running pods
+  int adopted = 0;        // ledgers rebuilt from running pods
+  int given_back = 0;     // gangs whose hosts are free again
+  int gate_timeouts = 0;  // gangs that waited for longer than their limit
+  int quarantined = 0;    // gangs that are left alone because they cannot be handled
   int committed = 0;
   int replaced_ranks = 0;
   int released_pods = 0;
   int preemptions = 0;           // decided
   int preemptions_given_up = 0;  // ended without a commit
   int evicted_pods = 0;
-  int revoked = 0;                    // gangs that lost hosts that were promised twice
-  int taint_changes = 0;              // Nodes whose promised taint was written or removed
-  int tainted_hosts = 0;              // that carry it after the pass, as far as known
-  int degraded = 0;                   // committed gangs with lost hosts
-  int waiting = 0;                    // gangs without a place
-  bool more_to_do = false;            // left for the next pass, which should come soon
+  int revoked = 0;          // gangs that lost hosts that were promised twice
+  int refused_hosts = 0;    // pods replaced because kube-scheduler refused their host
+  int taint_changes = 0;    // Nodes whose promised taint was written or removed
+  int tainted_hosts = 0;    // that carry it after the pass, as far as known
+  int degraded = 0;         // committed gangs with lost hosts
+  int waiting = 0;          // gangs without a place
+  bool more_to_do = false;  // left for the next pass, which should come soon
+  // When the next pass is wanted although nothing changes; the largest value: never.
+  std::int64_t wake_in_ms = std::numeric_limits<std::int64_t>::max();
   std::vector<std::string> errors;    // writes that failed; the next pass tries again
   std::vector<std::string> problems;  // input that cannot be used
 };
@@ -53,6 +63,8 @@ inline NameKey KeyOf(const api::ObjectMeta& metadata) {
 }
 
 struct PassState {
+  void WakeIn(std::int64_t ms) { report.wake_in_ms = std::min(report.wake_in_ms, ms); }
+
   state::ClusterState world;
   PassReport report;
   std::map<NameKey, std::shared_ptr<const GatheredGang>> gathered;
@@ -61,6 +73,15 @@ struct PassState {
   std::set<NameKey> stopping;
   // Gangs whose victims have all left: this pass is the one that places them.
   std::set<NameKey> cleared;
+  // Gangs that are neither planned nor released, and why. What they were promised stays theirs.
+  std::map<NameKey, std::string> quarantined;
+  // Gangs that wait after refused writes: nothing is written for them, and those without a place are
+  // not planned.
+  std::set<NameKey> backing_off;
+  // Gangs for which a write was refused in this pass.
+  std::set<NameKey> failed;
+  // The gang that a step is busy with: an exception is its fault.
+  std::optional<NameKey> handling;
   std::shared_ptr<plan::Snapshot> snapshot;  // follows our own commits
   std::map<workload::JobKey, GangNote> notes;
 

@@ -106,8 +106,24 @@ absl::StatusOr<json> PinAndReleasePatch(const json& pod, const Pin& pin) {
   json patch = Begin(pin);
   patch.push_back({{"op", "test"}, {"path", gate_path + "/name"}, {"value", api::kPlacementGate}});
   AddSlot(patch, pod, pin);
-  AddAffinity(patch, pod, pin.host);
+  if (!pin.host.empty()) AddAffinity(patch, pod, pin.host);
   AddTolerations(patch, pod, pin);
+  patch.push_back({{"op", "remove"}, {"path", gate_path}});
+  return patch;
+}
+
+absl::StatusOr<json> OpenGatePatch(const json& pod, const std::string& why) {
+  const int gate = GateIndex(pod);
+  if (gate < 0) return absl::FailedPreconditionError("the pod has no gate of ours");
+  const std::string gate_path = StrCat("/spec/schedulingGates/", gate);
+  Pin pin;
+  pin.uid = pod.value("/metadata/uid"_json_pointer, std::string());
+  json patch = Begin(pin);
+  patch.push_back({{"op", "test"}, {"path", gate_path + "/name"}, {"value", api::kPlacementGate}});
+  if (!pod.contains("/metadata/annotations"_json_pointer)) {
+    Add(patch, "/metadata/annotations", json::object());
+  }
+  Add(patch, "/metadata/annotations/yardmaster.dev~1released", why);
   patch.push_back({{"op", "remove"}, {"path", gate_path}});
   return patch;
 }

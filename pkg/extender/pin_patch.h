@@ -15,8 +15,8 @@
 namespace yardmaster::extender {
 
 struct Pin {
-  std::string uid;  // of the pod that the slot is for
-  std::string host;
+  std::string uid;              // of the pod that the slot is for
+  std::string host;             // empty: the pod names its host itself, it is not pinned
   std::string slot_annotation;  // the text of yardmaster.dev/slot
   bool backup_host = false;     // the pod needs to tolerate the backup taint
 };
@@ -28,5 +28,9 @@ absl::StatusOr<nlohmann::json> PinAndReleasePatch(const nlohmann::json& pod, con
 // it on its slot): slot and tolerations. Errors: FailedPrecondition when the pod is another one of
 // that name or is bound already.
 absl::StatusOr<nlohmann::json> AdmitPatch(const nlohmann::json& pod, const Pin& pin);
+
+// For a pod that is released without a place: the reason, and our gate goes. Errors:
+// FailedPrecondition when the pod has no gate of ours.
+absl::StatusOr<nlohmann::json> OpenGatePatch(const nlohmann::json& pod, const std::string& why);
 
 }  // namespace yardmaster::extender

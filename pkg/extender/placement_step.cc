@@ -1,10 +1,13 @@
 #include "pkg/extender/placement_step.h"
 
+#include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/extender/gang_status.h"
+#include "pkg/extender/refusals.h"
 #include "pkg/placement/replacement.h"
 #include "pkg/placement/worker_need.h"
 #include "pkg/plan/verifier.h"
@@ -13,30 +16,53 @@ namespace yardmaster::extender {
 
 namespace {
 
-// Ranks whose pod waits behind the gate while the slot's host is out: they have to move.
+// Ranks whose pod waits behind the gate while the slot's host is out or refused: they have to move.
 std::vector<int> RanksToMove(const plan::JobState& job, const GatheredGang& gathered,
-                             const placement::Cluster& cluster) {
+                             const plan::Snapshot& snapshot, const api::GangStatus& status) {
   std::vector<int> ranks;
   if (gathered.gated == 0) return ranks;
+  const std::vector<fabric::HostId>& hosts = job.assignment->host_of_rank;
   for (const GangMember& member : gathered.members) {
     if (!member.rank || !member.pod->gated()) continue;
-    const fabric::HostId host =
-        job.assignment->host_of_rank[static_cast<std::size_t>(*member.rank)];
+    if (*member.rank < 0 || static_cast<std::size_t>(*member.rank) >= hosts.size()) continue;
+    const fabric::HostId host = hosts[static_cast<std::size_t>(*member.rank)];
     if (!host.valid() ||
-        cluster.hosts[host.index()].unavailable != placement::Unavailability::kNo) {
+        snapshot.cluster.hosts[host.index()].unavailable != placement::Unavailability::kNo ||
+        IsRefused(status, *member.rank, snapshot.places->name(host), snapshot.now_ms)) {
       ranks.push_back(*member.rank);
     }
   }
   return ranks;
 }
 
+// But for numbers and wording.
+bool SaysTheSame(const api::GangStatus& a, const api::GangStatus& b) {
+  const auto planned = [](const api::GangStatus& status) {
+    const api::Condition* c = api::FindCondition(status.conditions, api::kPlannedCondition);
+    return c == nullptr ? std::string() : StrCat(static_cast<int>(c->status), c->reason);
+  };
+  return a.outcome == b.outcome && a.observed_generation == b.observed_generation &&
+         planned(a) == planned(b) && a.assignments == b.assignments &&
+         std::equal(a.reasons.begin(), a.reasons.end(), b.reasons.begin(), b.reasons.end(),
+                    [](const placement::Reason& x, const placement::Reason& y) {
+                      return x.code == y.code && x.level == y.level;
+                    }) &&
+         std::equal(a.relaxations.begin(), a.relaxations.end(), b.relaxations.begin(),
+                    b.relaxations.end(),
+                    [](const placement::Relaxation& x, const placement::Relaxation& y) {
+                      return x.outcome == y.outcome;
+                    });
+}
+
 }  // namespace
 
 PlacementStep::PlacementStep(Ledger& ledger, PreemptionStep& preemption, PreemptionDecider& decider,
-                             const Clock& clock, Notify notify, plan::PlanOptions options)
+                             Quarantine& quarantine, const Clock& clock, Notify notify,
+                             plan::PlanOptions options)
     : ledger_(ledger),
       preemption_(preemption),
       decider_(decider),
+      quarantine_(quarantine),
       clock_(clock),
       notify_(std::move(notify)),
       options_(std::move(options)) {
@@ -44,6 +70,7 @@ PlacementStep::PlacementStep(Ledger& ledger, PreemptionStep& preemption, Preempt
 }
 
 void PlacementStep::Run(PassState& pass) {
+  std::erase_if(told_ms_, [&](const auto& told) { return pass.gangs.count(told.first) == 0; });
   MarkDegraded(pass);
   ReplaceLost(pass);
   PlaceWaiting(pass);
@@ -74,13 +101,23 @@ bool PlacementStep::Commit(PassState& pass, int job, const placement::GangPlan& 
   return true;
 }
 
+// Reasons are written when they change, not when a number in them does: in a busy cluster the
+// numbers move in every pass. The text is brought up to date now and then.
+bool PlacementStep::IsNews(const api::Gang& gang, const api::GangStatus& status) {
+  constexpr std::int64_t kRefreshMs = 600'000;
+  if (status == gang.status) return false;
+  if (!SaysTheSame(status, gang.status)) return true;
+  const auto [told, is_new] = told_ms_.emplace(KeyOf(gang.metadata), clock_.SteadyMs());
+  return !is_new && clock_.SteadyMs() - told->second >= kRefreshMs;
+}
+
 void PlacementStep::TellNotPlaced(PassState& pass, int job, const placement::GangPlan& plan) {
   const api::Gang gang = pass.GangOf(job);
   ++pass.report.waiting;
   const api::GangStatus status = NotPlaced(gang, plan, clock_.WallMs());
   pass.notes[pass.snapshot->jobs[static_cast<std::size_t>(job)].job.key].waiting = Explain(plan);
-  // Said once per text, not once per pass.
-  if (status == gang.status || !ledger_.Write(pass, gang, status)) return;
+  if (!IsNews(gang, status) || !ledger_.Write(pass, gang, status)) return;
+  told_ms_[KeyOf(gang.metadata)] = clock_.SteadyMs();
   Notice notice{gang.owner, gang.metadata.namespace_name, true, "NotPlaced",
                 StrCat(Name(plan.outcome), ": ", Explain(plan))};
   notify_(notice);
@@ -111,20 +148,24 @@ void PlacementStep::ReplaceLost(PassState& pass) {
     const NameKey key{job.job.key.namespace_name, job.job.key.name};
     const GatheredGang* gathered = pass.GatheredOf(key);
     if (!job.assignment || gathered == nullptr || pass.stopping.count(key) != 0) continue;
-    const std::vector<int> lost = RanksToMove(job, *gathered, pass.snapshot->cluster);
+    pass.handling = key;
+    const std::vector<int> lost =
+        RanksToMove(job, *gathered, *pass.snapshot, pass.gangs.at(key)->status);
     if (!lost.empty()) {
       ReplaceRanks(pass, static_cast<int>(i), lost);
     } else {
       preemption_.GiveUp(pass, key, "NotNeeded", "no rank waits for a host any more");
     }
   }
+  pass.handling.reset();
 }
 
 void PlacementStep::ReplaceRanks(PassState& pass, int index, const std::vector<int>& lost) {
   plan::JobState& job = pass.snapshot->jobs[static_cast<std::size_t>(index)];
   const fabric::BackupPolicy policy =
       pass.snapshot->network ? pass.snapshot->network->spec().backup : fabric::BackupPolicy{};
-  const placement::GangRequest request{&job.job, job.groups.get(), job.eligible.get(), index};
+  const auto eligible = EligibleNow(*pass.snapshot, job, pass.GangOf(index).status);
+  const placement::GangRequest request{&job.job, job.groups.get(), eligible.get(), index};
   const placement::GangPlan plan = placement::ReplaceHosts(
       pass.snapshot->cluster, request, job.assignment->host_of_rank, lost, policy);
   if (plan.outcome != placement::Outcome::kPlaced) {
@@ -144,9 +185,32 @@ void PlacementStep::ReplaceRanks(PassState& pass, int index, const std::vector<i
   }
 }
 
+// If it throws, the gangs of the queue are planned one by one, and those that make it throw are put
+// in quarantine.
+plan::Plan PlacementStep::PlanQueue(PassState& pass) {
+  try {
+    return decider_.PlanQueue(pass, options_);
+  } catch (const std::exception& error) {
+    pass.report.errors.push_back(StrCat("planning the queue failed: ", error.what()));
+  }
+  const std::vector<int> queue = plan::QueueOrder(*pass.snapshot);
+  for (int index : queue) {
+    plan::Snapshot alone = *pass.snapshot;
+    for (int other : queue) {
+      if (other != index) alone.jobs[static_cast<std::size_t>(other)].problems = {"left out"};
+    }
+    plan::JobState& job = pass.snapshot->jobs[static_cast<std::size_t>(index)];
+    const NameKey key{job.job.key.namespace_name, job.job.key.name};
+    const bool sound =
+        quarantine_.Contain(pass, key, "planning it", [&] { plan::MakePlan(alone, options_); });
+    if (!sound) job.problems = {"it is in quarantine: planning it failed"};
+  }
+  return decider_.PlanQueue(pass, options_);
+}
+
 void PlacementStep::PlaceWaiting(PassState& pass) {
   if (plan::QueueOrder(*pass.snapshot).empty()) return;
-  const plan::Plan plan = decider_.PlanQueue(pass, options_);
+  const plan::Plan plan = PlanQueue(pass);
   bool deciding = true;
   for (const plan::JobPlan& job : plan.jobs) {
     if (!job.is_new) {

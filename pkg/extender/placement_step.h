@@ -6,7 +6,9 @@
 // safety: one thread. Lifetimes: everything passed in outlives it.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <vector>
 
 #include "pkg/base/clock.h"
@@ -14,6 +16,7 @@
 #include "pkg/extender/pass.h"
 #include "pkg/extender/preemption_decider.h"
 #include "pkg/extender/preemption_step.h"
+#include "pkg/extender/quarantine.h"
 #include "pkg/plan/planner.h"
 
 namespace yardmaster::extender {
@@ -23,7 +26,8 @@ class PlacementStep {
   using Notify = std::function<void(const Notice&)>;
 
   PlacementStep(Ledger& ledger, PreemptionStep& preemption, PreemptionDecider& decider,
-                const Clock& clock, Notify notify, plan::PlanOptions options);
+                Quarantine& quarantine, const Clock& clock, Notify notify,
+                plan::PlanOptions options);
   void Run(PassState& pass);
 
  private:
@@ -31,15 +35,19 @@ class PlacementStep {
   void ReplaceLost(PassState& pass);
   void ReplaceRanks(PassState& pass, int job, const std::vector<int>& lost);
   void PlaceWaiting(PassState& pass);
+  plan::Plan PlanQueue(PassState& pass);
   bool Commit(PassState& pass, int job, const placement::GangPlan& plan, bool may_use_backup);
+  bool IsNews(const api::Gang& gang, const api::GangStatus& status);
   void TellNotPlaced(PassState& pass, int job, const placement::GangPlan& plan);
 
   Ledger& ledger_;
   PreemptionStep& preemption_;
   PreemptionDecider& decider_;
+  Quarantine& quarantine_;
   const Clock& clock_;
   const Notify notify_;
   plan::PlanOptions options_;
+  std::map<NameKey, std::int64_t> told_ms_;  // when a gang's reasons were last written, steady
 };
 
 }  // namespace yardmaster::extender

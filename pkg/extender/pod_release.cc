@@ -1,5 +1,6 @@
 #include "pkg/extender/pod_release.h"
 
+#include <map>
 #include <mutex>
 #include <vector>
 
@@ -9,7 +10,10 @@
 #include "pkg/api/slot.h"
 #include "pkg/base/parallel.h"
 #include "pkg/base/status.h"
+#include "pkg/extender/backoff.h"
+#include "pkg/extender/gang_status.h"
 #include "pkg/extender/pin_patch.h"
+#include "pkg/extender/refusals.h"
 
 namespace yardmaster::extender {
 
@@ -39,8 +43,9 @@ std::vector<Release> WorkOf(const PassState& pass, const Ledger& ledger) {
   std::vector<Release> work;
   for (const auto& [key, gathered] : pass.gathered) {
     const auto gang = pass.gangs.find(key);
-    if (gang == pass.gangs.end() || !gang->second->status.committed()) continue;
+    if (gang == pass.gangs.end() || !HoldsHosts(gang->second->status)) continue;
     if (pass.stopping.count(key) != 0 || ledger.InDoubt(key)) continue;
+    if (pass.quarantined.count(key) != 0 || pass.backing_off.count(key) != 0) continue;
     if (gathered->gated == 0 && gathered->unbound == 0) continue;
     const auto& slots = gang->second->status.assignments;
     for (const GangMember& member : gathered->members) {
@@ -53,6 +58,8 @@ std::vector<Release> WorkOf(const PassState& pass, const Ledger& ledger) {
       if (state.unavailable != placement::Unavailability::kNo ||
           !NeedsPatch(*member.pod, state.backup))
         continue;
+      if (member.pod->gated_by_others()) continue;
+      if (IsRefused(gang->second->status, *member.rank, slot.host, pass.snapshot->now_ms)) continue;
       work.push_back({member.pod, &slot, gang->second->metadata.name, state.backup});
     }
   }
@@ -62,14 +69,24 @@ std::vector<Release> WorkOf(const PassState& pass, const Ledger& ledger) {
 }  // namespace
 
 void PodRelease::Run(PassState& pass) {
+  // Of a gang whose patches are refused no more than these are tried in one pass.
+  constexpr int kMaxFailures = 3;
   const std::vector<Release> work = WorkOf(pass, ledger_);
   std::mutex mutex;
+  std::map<NameKey, int> failures;
   ParallelFor(work.size(), threads_, [&](std::size_t i) {
     if (!ledger_.may_write()) return;
     const Release& release = work[i];
     const api::ObjectMeta& metadata = release.pod->metadata;
+    const NameKey key{metadata.namespace_name, release.gang};
+    {
+      std::lock_guard lock(mutex);
+      const auto failed = failures.find(key);
+      if (failed != failures.end() && failed->second >= kMaxFailures) return;
+    }
     const kube::Target target{kube::Pods(), metadata.namespace_name, metadata.name, ""};
-    const Pin pin{metadata.uid, release.slot->host,
+    const bool names_host = !release.pod->selected_host().empty();
+    const Pin pin{metadata.uid, names_host ? "" : release.slot->host,
                   api::EncodeSlot({release.gang, release.slot->rank, release.slot->fabric_pod,
                                    release.slot->segment, release.slot->stages}),
                   release.backup};
@@ -87,6 +104,9 @@ void PodRelease::Run(PassState& pass) {
       ++pass.report.released_pods;
     } else if (!absl::IsNotFound(released.status())) {
       pass.report.errors.push_back(MessageOf(released.status()));
+      if (!IsDenied(released.status())) return;
+      ++failures[key];
+      pass.failed.insert(key);
     }
   });
 }

@@ -31,10 +31,6 @@ bool WaitsInFull(const PassState& pass, const api::Gang& gang) {
   return gang.status.committed() || IsComplete(*gathered, gang.job.workers);
 }
 
-bool AllGated(const GatheredGang* gathered) {
-  return gathered == nullptr || gathered->gated == static_cast<int>(gathered->members.size());
-}
-
 // The other 429: the API server is busy.
 bool IsBudgetsAnswer(const absl::Status& status) {
   return absl::IsResourceExhausted(status) &&
@@ -61,7 +57,12 @@ void PreemptionStep::CarryOn(PassState& pass) {
   for (const auto& [key, gang] : pass.gangs) {
     if (gang->status.preemption) keys.push_back(key);
   }
-  for (const NameKey& key : keys) CarryOnOne(pass, key);
+  for (const NameKey& key : keys) {
+    if (pass.quarantined.count(key) != 0) continue;
+    pass.handling = key;
+    CarryOnOne(pass, key);
+  }
+  pass.handling.reset();
   ForgetOldVictims(pass);
 }
 
@@ -98,7 +99,8 @@ void PreemptionStep::CarryOnOne(PassState& pass, const NameKey& key) {
   }
   bool cleared = true;
   for (const NameKey& victim : holding) {
-    cleared &= AllGated(pass.GatheredOf(victim)) && AllGone(pass, victim) &&
+    const GatheredGang* gathered = pass.GatheredOf(victim);
+    cleared &= (gathered == nullptr || AllGated(*gathered)) && AllGone(pass, victim) &&
                TakeHosts(pass, victim, *winner);
   }
   if (cleared) pass.cleared.insert(key);
@@ -162,12 +164,12 @@ bool PreemptionStep::AllGone(PassState& pass, const NameKey& key) {
   }
   state::ObjectTable<api::Pod> pods;
   for (const kube::ObjectPtr& object : list->items) {
-    auto pod = api::DecodePod(*object);
+    auto pod = api::DecodePod(*object, api::Decoding::kLenient);
     if (pod.ok()) pods.Put(std::make_shared<const api::Pod>(*std::move(pod)));
   }
   const Gathered gathered = Gather(pods);
   return std::all_of(gathered.gangs.begin(), gathered.gangs.end(), [&](const GatheredGang& gang) {
-    return gang.name != key.second || AllGated(&gang);
+    return gang.name != key.second || AllGated(gang);
   });
 }
 

@@ -18,7 +18,10 @@ namespace {
 constexpr std::string_view kNotReady = "yardmaster-extender has not read the cluster yet";
 
 absl::StatusOr<PodQuery> QueryOf(const nlohmann::json& object, const View& view) {
-  YM_ASSIGN_OR_RETURN(const api::Pod pod, api::DecodePod(object));
+  YM_ASSIGN_OR_RETURN(const api::Pod pod, api::DecodePod(object, api::Decoding::kLenient));
+  if (pod.gpus() == api::kUnreadableGpus && !pod.problems.empty()) {
+    return absl::InvalidArgumentError(Join(pod.problems, "; "));
+  }
   PodQuery query;
   query.gpus = static_cast<int>(pod.gpus());
   query.counts_gpus = pod.gpu_resource == view.gpu_resource();

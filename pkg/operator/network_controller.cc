@@ -316,7 +316,7 @@ void NetworkController::WriteStatus(const api::Gang& gang, const api::NetworkSta
       if (!absl::IsNotFound(fresh.status())) report.errors.push_back(MessageOf(fresh.status()));
       return;
     }
-    auto decoded = api::DecodeGang(*fresh);
+    auto decoded = api::DecodeGang(*fresh, api::Decoding::kLenient);
     if (!decoded.ok()) return;
     next = *std::move(decoded);
   }
@@ -353,7 +353,8 @@ RoundReport NetworkController::Round() {
   state::ClusterState world = cache_.Take();
   world.jobs.clear();
   GangsByKey gangs;
-  world.gangs.EraseIf([](const auto& gang) { return !gang->status.committed(); });
+  world.gangs.EraseIf(
+      [](const auto& gang) { return !gang->status.committed() || !gang->problems.empty(); });
   for (const auto& gang : world.gangs) {
     gangs[{gang->metadata.namespace_name, gang->metadata.name}] = gang;
   }

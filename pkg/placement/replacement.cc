@@ -41,6 +41,18 @@ class Replacer {
         host_of_(std::move(host_of_rank)) {}
 
   GangPlan Run(Ranks lost) {
+    const std::size_t workers = request_.groups->stages_of_worker.size();
+    if (host_of_.size() != workers) {
+      GangPlan plan;
+      plan.outcome = Outcome::kNever;
+      plan.reasons.push_back(
+          {ReasonCode::kInvalid, TopologyLevel::kFabric, 1,
+           StrCat("the assignment has ", host_of_.size(), " ranks for ", workers, " workers")});
+      return plan;
+    }
+    std::erase_if(lost, [&](int rank) {
+      return rank < 0 || static_cast<std::size_t>(rank) >= host_of_.size();
+    });
     for (std::size_t rank = 0; rank < host_of_.size(); ++rank) {
       if (!Known(host_of_[rank])) lost.push_back(static_cast<int>(rank));
     }

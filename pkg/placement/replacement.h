@@ -16,7 +16,8 @@ namespace yardmaster::placement {
 
 // `host_of_rank` is the present assignment; `lost` the ranks whose host is gone. The cluster must
 // already show the hosts' present occupation (the gang's own workers included). On Placed the
-// returned host_of_rank differs from the given one in the lost ranks only.
+// returned host_of_rank differs from the given one in the lost ranks only. Ranks that the gang does
+// not have are ignored; an assignment that is not one host per worker gives Never.
 GangPlan ReplaceHosts(const Cluster& cluster, const GangRequest& request,
                       const std::vector<fabric::HostId>& host_of_rank, const std::vector<int>& lost,
                       const fabric::BackupPolicy& policy);

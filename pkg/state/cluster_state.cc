@@ -46,19 +46,21 @@ void ClusterCache::Deliver(Kind kind, const json& object) {
     case Kind::kNode:
       return DeliverTo(nodes_, "Node", object, api::DecodeNode(object), false);
     case Kind::kPod:
-      return DeliverTo(pods_, "Pod", object, api::DecodePod(object), false);
+      return DeliverTo(pods_, "Pod", object, api::DecodePod(object, api::Decoding::kLenient),
+                       false);
     case Kind::kTrainingJob:
       return DeliverTo(jobs_, "TrainingJob", object, api::DecodeTrainingJob(object), false);
     case Kind::kGang:
-      return DeliverTo(gangs_, "Gang", object, api::DecodeGang(object), false);
+      return DeliverTo(gangs_, "Gang", object, api::DecodeGang(object, api::Decoding::kLenient),
+                       false);
   }
 }
 
 void ClusterCache::Assume(Kind kind, const json& object) {
   if (kind == Kind::kGang) {
-    DeliverTo(gangs_, "Gang", object, api::DecodeGang(object), true);
+    DeliverTo(gangs_, "Gang", object, api::DecodeGang(object, api::Decoding::kLenient), true);
   } else if (kind == Kind::kPod) {
-    DeliverTo(pods_, "Pod", object, api::DecodePod(object), true);
+    DeliverTo(pods_, "Pod", object, api::DecodePod(object, api::Decoding::kLenient), true);
   } else {
     Deliver(kind, object);
   }

@@ -67,6 +67,7 @@ json LabelsOf(const std::string& kind, const std::string& job, int rank) {
     labels["batch.kubernetes.io/job-completion-index"] = index;
   } else if (kind == "JobSet") {
     labels["jobset.sigs.k8s.io/jobset-name"] = job;
+    labels["jobset.sigs.k8s.io/jobset-uid"] = "u-" + job;
     labels["jobset.sigs.k8s.io/job-global-index"] = index;
     labels["batch.kubernetes.io/job-completion-index"] = "0";
   } else {
@@ -74,6 +75,7 @@ json LabelsOf(const std::string& kind, const std::string& job, int rank) {
     labels["training.kubeflow.org/job-name"] = job;
     labels["training.kubeflow.org/replica-index"] = first ? index : StrCat(rank - 1);
     if (kind == "MPIJob") {
+      labels["training.kubeflow.org/replica-index"] = index;  // as with runLauncherAsWorker
       labels["training.kubeflow.org/operator-name"] = "mpi-operator";
       labels["training.kubeflow.org/job-role"] = first ? "launcher" : "worker";
     } else {
@@ -81,6 +83,34 @@ json LabelsOf(const std::string& kind, const std::string& job, int rank) {
     }
   }
   return labels;
+}
+
+// What makes the pod of a rank: the job itself, or what its controller makes for that.
+json ControllerOf(const std::string& kind, const std::string& job, int rank) {
+  const auto reference = [](const char* version, const char* of_kind, const std::string& name,
+                            const std::string& uid) -> json {
+    return {{"apiVersion", version},
+            {"kind", of_kind},
+            {"name", name},
+            {"uid", uid},
+            {"controller", true}};
+  };
+  const std::string uid = "u-" + job;
+  if (kind == "TrainingJob") return reference(api::kGroupVersion, "TrainingJob", job, uid);
+  if (kind == "Job") return reference("batch/v1", "Job", job, uid);
+  if (kind == "PyTorchJob") return reference("kubeflow.org/v1", "PyTorchJob", job, uid);
+  const std::string child = StrCat(job, "-", rank);
+  if (kind == "JobSet") return reference("batch/v1", "Job", child, "u-" + child);
+  if (rank > 0) return reference("kubeflow.org/v2beta1", "MPIJob", job, uid);
+  return reference("batch/v1", "Job", job + "-launcher", uid + "-launcher");
+}
+
+// Where the owner of a job of the kind lies. TrainingJobs are seeded apart.
+kube::Resource OwnersOf(const std::string& kind) {
+  if (kind == "Job") return {"batch", "v1", "jobs", "Job", true};
+  if (kind == "JobSet") return {"jobset.x-k8s.io", "v1alpha2", "jobsets", "JobSet", true};
+  if (kind == "MPIJob") return {"kubeflow.org", "v2beta1", "mpijobs", "MPIJob", true};
+  return {"kubeflow.org", "v1", "pytorchjobs", "PyTorchJob", true};
 }
 
 }  // namespace
@@ -138,6 +168,16 @@ void ChaosCluster::AddJob(Random& random) {
            {"template", {{"spec", {{"containers", json::array()}}}}}}}});
   }
   jobs_[job.name] = job;
+  PutOwner(job);
+}
+
+// The owner as its API server has it: only whether it is suspended matters here.
+void ChaosCluster::PutOwner(const Job& job) {
+  if (job.kind == "TrainingJob") return;
+  server_.Seed(
+      OwnersOf(job.kind),
+      {{"metadata", {{"name", job.name}, {"namespace", kNamespace}, {"uid", "u-" + job.name}}},
+       {"spec", {{"suspend", job.suspended}}}});
 }
 
 void ChaosCluster::AddPod(Job& job, int rank) {
@@ -155,11 +195,7 @@ void ChaosCluster::AddPod(Job& job, int rank) {
          {"annotations",
           {{"chaos/rank", StrCat(rank)},
            {api::kParallelismAnnotation, StrCat("tp=8,dp=", job.workers)}}},
-         {"ownerReferences", json::array({{{"apiVersion", "v1"},
-                                           {"kind", job.kind},
-                                           {"name", job.name},
-                                           {"uid", "u-" + job.name},
-                                           {"controller", true}}})}}},
+         {"ownerReferences", json::array({ControllerOf(job.kind, job.name, rank)})}}},
        {"spec",
         {{"priority", job.priority},
          {"schedulingGates", json::array({{{"name", api::kPlacementGate}}})},
@@ -194,11 +230,15 @@ void ChaosCluster::SuspendOrResumeJob(Random& random) {
   Job* job = AnyJob(random, [](const Job& j) { return !j.finished; });
   if (job == nullptr) return;
   job->suspended = !job->suspended;
+  PutOwner(*job);
   if (job->suspended) DeletePods(job->name);
 }
 
 void ChaosCluster::ResumeJobs() {
-  for (auto& [name, job] : jobs_) job.suspended = false;
+  for (auto& [name, job] : jobs_) {
+    job.suspended = false;
+    PutOwner(job);
+  }
 }
 
 void ChaosCluster::FinishJob(Random& random) {
@@ -220,6 +260,9 @@ void ChaosCluster::DeleteJob(Random& random) {
   Job* job = AnyJob(random, [](const Job&) { return true; });
   if (job == nullptr) return;
   const std::string name = job->name;
+  if (job->kind != "TrainingJob") {
+    server_.Delete({OwnersOf(job->kind), kNamespace, name, ""}, {}).IgnoreError();
+  }
   jobs_.erase(name);
   server_.Delete({kube::TrainingJobs(), kNamespace, name, ""}, {}).IgnoreError();
 }

@@ -55,6 +55,7 @@ class ChaosCluster {
   };
 
   void AddNode(int segment, int host, bool ready);
+  void PutOwner(const Job& job);
   void AddPod(Job& job, int rank);
   Job* AnyJob(Random& random, bool (*fits)(const Job&));
   std::vector<nlohmann::json> PodsOf(const std::string& job) const;

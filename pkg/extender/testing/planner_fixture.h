@@ -38,7 +38,7 @@ class PlannerFixture : public ClusterFixture {
               {[this] { return token_; }, [this](std::int64_t token) { LeadAbove(token); }},
               [&cluster](auto view) { cluster.view_ = std::move(view); },
               [&cluster](const Notice& notice) { cluster.notices_.push_back(notice); },
-              OneThread()) {
+              cluster.planner_options_) {
       if (leader) Lead();
     }
     // A new hold of the lease. Another process's hold does not end by that.
@@ -117,6 +117,7 @@ class PlannerFixture : public ClusterFixture {
     }
   }
 
+  GangPlanner::Options planner_options_ = OneThread();
   std::int64_t last_token_ = 0;  // of any process
   std::shared_ptr<const View> view_;
   std::vector<Notice> notices_;

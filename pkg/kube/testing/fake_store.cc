@@ -112,7 +112,11 @@ absl::StatusOr<ObjectPtr> FakeStore::Create(const Target& target, json object) {
 absl::StatusOr<ObjectPtr> FakeStore::CreateSubresource(const Target& target, const json& body) {
   YM_ASSIGN_OR_RETURN(ObjectPtr current, Get(target));
   if (target.resource == Pods() && target.subresource == "eviction") {
-    YM_RETURN_IF_ERROR(Delete(target, {}));
+    DeleteOptions options;
+    options.uid = StringAt(body, {"deleteOptions", "preconditions", "uid"});
+    options.resource_version =
+        StringAt(body, {"deleteOptions", "preconditions", "resourceVersion"});
+    YM_RETURN_IF_ERROR(Delete({target.resource, target.ns, target.name, ""}, options));
     return std::make_shared<const json>(body);
   }
   if (target.resource == Pods() && target.subresource == "binding") {

@@ -1,0 +1,42 @@
+// Gangs whose writes the API server refuses, and when each is tried again: every failure doubles
+// the wait of that gang alone. While it waits, its pods are not released and it is not planned, so
+// that it keeps no host from the gangs behind it.
+//
+// Thread safety: one thread. Lifetimes: the clock outlives it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+
+#include "absl/status/status.h"
+
+#include "pkg/base/clock.h"
+#include "pkg/extender/pass.h"
+
+namespace yardmaster::extender {
+
+// The server, or a policy, does not want this write; the same one will fare no better at once.
+inline bool IsDenied(const absl::Status& status) {
+  return absl::IsPermissionDenied(status) || absl::IsInvalidArgument(status);
+}
+
+class Backoff {
+ public:
+  explicit Backoff(const Clock& clock) : clock_(clock) {}
+
+  // Fills pass.backing_off.
+  void Begin(PassState& pass);
+  // Reads pass.failed. A gang that was tried without a failure starts anew.
+  void End(PassState& pass);
+
+ private:
+  struct Entry {
+    std::int64_t wait_ms = 0;
+    std::int64_t until_ms = 0;  // steady
+  };
+
+  const Clock& clock_;
+  std::map<NameKey, Entry> entries_;
+};
+
+}  // namespace yardmaster::extender

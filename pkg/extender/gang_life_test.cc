@@ -1,0 +1,213 @@
+// Jobs whose pods fail, are retried, suspended, resumed and scaled.
+#include "gtest/gtest.h"
+
+#include "pkg/extender/testing/job_fixture.h"
+
+namespace yardmaster::extender {
+namespace {
+
+class GangLifeTest : public JobFixture {};
+
+TEST_F(GangLifeTest, ARetriedPodGoesToTheHostOfItsRankThoughEveryPodHadFailed) {
+  AddBatchJob("a", 3);
+  Process process(*this, true);
+  process.Pass();
+  RunReleasedPods();
+  const auto hosts = HostsOf("job-a");
+  ASSERT_EQ(hosts.size(), 3u);
+  SetPhases("a", "Failed");
+  process.Pass();
+  EXPECT_FALSE(IsTrue("job-a", "Finished")) << "its Job makes the pods again";
+  AddBatchJob("b", 4);
+  process.Pass();
+  EXPECT_TRUE(HostsOf("job-b").empty()) << "the hosts are still the first job's";
+  for (int index = 2; index >= 0; --index) {
+    const std::string pod = AddJobPod("a", index, "tp=8,dp=3");
+    EXPECT_EQ(process.Pass().released_pods, 1);
+    EXPECT_EQ(PinnedTo(*client_.Find(kube::Pods(), "team", pod)),
+              hosts[static_cast<std::size_t>(index)]);
+  }
+  EXPECT_EQ(HostsOf("job-a"), hosts);
+}
+
+TEST_F(GangLifeTest, AGangEndsWithItsJobAndNotWithItsPods) {
+  for (const char* end : {"Complete", "Failed"}) {
+    SCOPED_TRACE(end);
+    const std::string name = end == std::string("Failed") ? "f" : "c";
+    AddBatchJob(name, 6);
+    Process process(*this, true);
+    process.Pass();
+    ASSERT_EQ(HostsOf("job-" + name).size(), 6u);
+    SetPhases(name, "Failed");
+    process.Pass();
+    EXPECT_FALSE(IsTrue("job-" + name, "Finished"));
+    EndJob(name, end);
+    clock_.Advance(20'000);
+    EXPECT_EQ(process.Pass().given_back, 1);
+    EXPECT_TRUE(IsTrue("job-" + name, "Finished"));
+  }
+}
+
+TEST_F(GangLifeTest, WhenEveryRankSucceededNothingIsAsked) {
+  AddBatchJob("a", 2);
+  Process process(*this, true);
+  process.Pass();
+  SetPhases("a", "Succeeded");
+  client_.ClearCalls();
+  process.Pass();
+  EXPECT_TRUE(IsTrue("job-a", "Finished"));
+  EXPECT_EQ(client_.CountCalls(kube::Verb::kGet, "jobs"), 0);
+}
+
+TEST_F(GangLifeTest, AJobThatIsGoneGivesItsHostsBack) {
+  AddBatchJob("a", 6);
+  Process process(*this, true);
+  process.Pass();
+  DeletePodsOf("a");
+  ASSERT_TRUE(client_.Delete({BatchJobs(), "team", "a", ""}, {}).ok());
+  AddBatchJob("b", 6);
+  process.Pass();
+  EXPECT_EQ(HostsOf("job-b").size(), 6u);
+}
+
+TEST_F(GangLifeTest, ATrainingJobOfOneWorkerThatFailsOnceRunsAgainOnItsHost) {
+  AddJob("a", 1);
+  Process process(*this, true);
+  process.Pass();
+  RunReleasedPods();
+  const json before = Slots("a");
+  SetPhase("a-0", "Failed");
+  process.Pass();
+  process.Pass();
+  DeletePod("a-0");
+  AddPod("a", 0);
+  EXPECT_EQ(process.Pass().released_pods, 1);
+  EXPECT_EQ(Slots("a"), before);
+  CheckPromises();
+}
+
+TEST_F(GangLifeTest, ASuspendedJobGivesItsHostsBackAtOnceAndIsPlannedAnewWhenResumed) {
+  AddBatchJob("a", 6);
+  Process process(*this, true);
+  process.Pass();
+  RunReleasedPods();
+  AddBatchJob("b", 6);
+  process.Pass();
+  EXPECT_TRUE(HostsOf("job-b").empty());
+  SuspendJob("a", true);
+  // The pods take their grace period; until they have gone nothing is given away.
+  for (json pod : PodsOf("a")) {
+    pod["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z";
+    pod["metadata"]["finalizers"] = json::array({"batch.kubernetes.io/job-tracking"});
+    client_.Seed(kube::Pods(), pod);
+  }
+  process.Pass();
+  EXPECT_EQ(HostsOf("job-a").size(), 6u);
+  EXPECT_TRUE(HostsOf("job-b").empty());
+  for (json pod : PodsOf("a")) {
+    pod["metadata"].erase("finalizers");
+    client_.Seed(kube::Pods(), pod);
+    client_.Delete({kube::Pods(), "team", pod["metadata"]["name"], ""}, {}).IgnoreError();
+  }
+  const PassReport report = process.Pass();
+  EXPECT_EQ(report.given_back, 1);
+  EXPECT_TRUE(HostsOf("job-a").empty());
+  EXPECT_EQ(HostsOf("job-b").size(), 6u) << "in the same pass";
+  EXPECT_FALSE(IsTrue("job-a", "Finished"));
+  EXPECT_NE(NoticesAbout("HostsGivenBack").find("Job team/a is suspended"), std::string::npos);
+
+  SuspendJob("a", false);
+  for (int index = 0; index < 6; ++index) AddJobPod("a", index, "tp=8,dp=6");
+  process.Pass();
+  EXPECT_TRUE(HostsOf("job-a").empty()) << "it waits like any other job";
+  SetPhases("b", "Succeeded");
+  EXPECT_EQ(process.Pass().released_pods, 6);
+  EXPECT_EQ(HostsOf("job-a").size(), 6u);
+}
+
+TEST_F(GangLifeTest, AJobResumedWithAnotherSizeIsPlannedWithIt) {
+  AddBatchJob("a", 3);
+  Process process(*this, true);
+  process.Pass();
+  SuspendJob("a", true);
+  DeletePodsOf("a");
+  process.Pass();
+  SuspendJob("a", false);
+  for (int index = 0; index < 5; ++index) {
+    EXPECT_TRUE(HostsOf("job-a").empty()) << "only " << index << " pods are there";
+    AddJobPod("a", index, "tp=8,dp=5");
+    process.Pass();
+  }
+  EXPECT_EQ(Gang("job-a")["spec"]["workers"], 5);
+  EXPECT_EQ(HostsOf("job-a").size(), 5u);
+}
+
+TEST_F(GangLifeTest, AJobScaledAfterItWasPlacedHearsWhyItsNewPodsWait) {
+  AddBatchJob("a", 3);
+  Process process(*this, true);
+  process.Pass();
+  RunReleasedPods();
+  const auto hosts = HostsOf("job-a");
+  AddJobPod("a", 3, "tp=8,dp=3");
+  const std::string last = AddJobPod("a", 4, "tp=8,dp=3");
+  process.Pass();
+  const PassReport report = process.Pass();
+  EXPECT_EQ(HostsOf("job-a"), hosts);
+  EXPECT_TRUE(Gated(*client_.Find(kube::Pods(), "team", last)));
+  ASSERT_EQ(report.problems.size(), 2u) << Join(report.problems, "\n");
+  EXPECT_NE(report.problems[1].find("its index 4 lies outside gang job-a"), std::string::npos);
+  EXPECT_NE(report.problems[1].find("suspend the job"), std::string::npos);
+  EXPECT_EQ(CountNotices("NotInGang"), 2) << "one event a pod, once";
+}
+
+TEST_F(GangLifeTest, AFinishedGangWhosePodsComeAgainWaitsForAPlace) {
+  AddBatchJob("a", 2);
+  Process process(*this, true);
+  process.Pass();
+  SetPhases("a", "Succeeded");
+  process.Pass();
+  ASSERT_TRUE(IsTrue("job-a", "Finished"));
+  DeletePodsOf("a");
+  for (int index = 0; index < 2; ++index) AddJobPod("a", index, "tp=8,dp=2");
+  process.Pass();
+  process.Pass();
+  EXPECT_FALSE(IsTrue("job-a", "Finished"));
+  EXPECT_EQ(HostsOf("job-a").size(), 2u);
+  for (const json& pod : PodsOf("a")) EXPECT_FALSE(Gated(pod));
+}
+
+TEST_F(GangLifeTest, APodGroupOfKubernetesSaysHowManyPodsThereAre) {
+  for (int index = 0; index < 3; ++index) {
+    json pod = *client_.Find(kube::Pods(), "team", AddJobPod("g", index, "tp=8"));
+    pod["spec"]["schedulingGroup"] = {{"podGroupName", "group"}};
+    client_.Seed(kube::Pods(), pod);
+  }
+  Process process(*this, true);
+  const PassReport before = process.Pass();
+  ASSERT_EQ(before.problems.size(), 1u);
+  EXPECT_NE(before.problems[0].find("do not say how many they are"), std::string::npos);
+  client_.Seed({"scheduling.k8s.io", "v1alpha2", "podgroups", "PodGroup", true},
+               {{"apiVersion", "scheduling.k8s.io/v1alpha2"},
+                {"kind", "PodGroup"},
+                {"metadata", {{"name", "group"}, {"namespace", "team"}}},
+                {"spec", {{"schedulingPolicy", {{"gang", {{"minCount", 3}}}}}}}});
+  process.Pass();
+  EXPECT_EQ(HostsOf("job-g").size(), 3u);
+}
+
+TEST_F(GangLifeTest, AnOwnerThatCannotBeReadKeepsItsHostsAndSaysSo) {
+  AddBatchJob("a", 2);
+  Process process(*this, true);
+  process.Pass();
+  DeletePodsOf("a");
+  client_.FailNext(kube::Verb::kGet, "jobs.batch", absl::PermissionDeniedError("forbidden"));
+  client_.FailNext(kube::Verb::kGet, "jobs", absl::PermissionDeniedError("forbidden"));
+  const PassReport report = process.Pass();
+  EXPECT_EQ(HostsOf("job-a").size(), 2u);
+  ASSERT_EQ(report.problems.size(), 1u);
+  EXPECT_NE(report.problems[0].find("its hosts stay promised"), std::string::npos);
+  EXPECT_LT(report.wake_in_ms, 1'000) << "it is asked again soon";
+}
+
+}  // namespace
+}  // namespace yardmaster::extender

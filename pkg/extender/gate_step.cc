@@ -1,0 +1,195 @@
+#include "pkg/extender/gate_step.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "nlohmann/json.hpp"
+
+#include "pkg/api/names.h"
+#include "pkg/base/status.h"
+#include "pkg/base/strings.h"
+#include "pkg/extender/gang_status.h"
+#include "pkg/extender/pin_patch.h"
+
+namespace yardmaster::extender {
+
+namespace {
+
+using nlohmann::json;
+
+// When the last of its pods was made: no wait is counted before the set was there.
+std::int64_t WaitsSince(const GatheredGang& gathered) {
+  std::int64_t since_ms = 0;
+  for (const GangMember& member : gathered.members) {
+    since_ms = std::max(since_ms, member.pod->metadata.created_ms);
+  }
+  return since_ms;
+}
+
+bool RunsInFull(const GatheredGang* gathered, int workers) {
+  return gathered != nullptr && gathered->unbound == 0 && IsComplete(*gathered, workers);
+}
+
+}  // namespace
+
+void GateStep::Run(PassState& pass, const std::vector<PodPtr>& idle) {
+  for (const PodPtr& pod : idle) {
+    // Refused writes of such a pod back off as a gang's do.
+    const NameKey key{pod->metadata.namespace_name, "pod " + pod->metadata.name};
+    if (pass.backing_off.count(key) != 0) continue;
+    if (!Release(pass, *pod, "it asks for no GPU")) pass.failed.insert(key);
+  }
+  if (options_.gate_timeout_ms > 0) CheckGates(pass);
+  if (options_.ready_timeout_ms > 0) CheckReady(pass);
+  pass.handling.reset();
+}
+
+void GateStep::CheckGates(PassState& pass) {
+  std::vector<NameKey> keys;
+  for (const auto& [key, gathered] : pass.gathered) {
+    const auto gang = pass.gangs.find(key);
+    if (gang != pass.gangs.end() && HoldsHosts(gang->second->status)) continue;
+    // Waiting for a controller of others is not waiting for us.
+    if (gathered->gated > 0 && gathered->held_by_others == 0) keys.push_back(key);
+  }
+  const std::int64_t now_ms = clock_.WallMs();
+  for (const NameKey& key : keys) {
+    const std::shared_ptr<const GatheredGang> gathered = pass.gathered.at(key);
+    const std::int64_t waited_ms = now_ms - WaitsSince(*gathered);
+    if (waited_ms < options_.gate_timeout_ms) {
+      pass.WakeIn(options_.gate_timeout_ms - waited_ms);
+      continue;
+    }
+    pass.handling = key;
+    EndWaiting(pass, *gathered, waited_ms);
+  }
+}
+
+void GateStep::EndWaiting(PassState& pass, const GatheredGang& gathered, std::int64_t waited_ms) {
+  const NameKey key{gathered.namespace_name, gathered.name};
+  const bool fail = options_.gate_action == GateTimeoutAction::kFail;
+  std::string why = StrCat("gang ", gathered.name, " had no place for ", waited_ms / 1000, " s");
+  if (const auto gang = pass.gangs.find(key); gang != pass.gangs.end()) {
+    const auto* planned =
+        api::FindCondition(gang->second->status.conditions, api::kPlannedCondition);
+    if (planned != nullptr) why += ": " + planned->message;
+  }
+  int done = 0;
+  for (const GangMember& member : gathered.members) {
+    if (!member.pod->gated()) continue;
+    done += (fail ? Fail(pass, *member.pod, why) : Release(pass, *member.pod, why)) ? 1 : 0;
+  }
+  // Not planned in this pass: it would be placed in part.
+  pass.gathered.erase(key);
+  if (done == 0) return;
+  ++pass.report.gate_timeouts;
+  notify_({gathered.members.front().membership.owner, gathered.namespace_name, true, "GateTimeout",
+           StrCat(why,
+                  fail ? "; its pods were failed" : "; its pods go to the scheduler as they are")});
+}
+
+void GateStep::CheckReady(PassState& pass) {
+  std::vector<NameKey> keys;
+  for (const auto& [key, gang] : pass.gangs) {
+    if (!HoldsHosts(gang->status) || pass.quarantined.count(key) != 0) continue;
+    if (!api::IsTrue(gang->status.conditions, api::kRunningCondition)) keys.push_back(key);
+  }
+  for (const NameKey& key : keys) {
+    pass.handling = key;
+    CheckReadyOne(pass, key);
+  }
+}
+
+void GateStep::CheckReadyOne(PassState& pass, const NameKey& key) {
+  const std::shared_ptr<const api::Gang> gang = pass.gangs.at(key);
+  const GatheredGang* gathered = pass.GatheredOf(key);
+  if (RunsInFull(gathered, gang->job.workers)) return MarkRunning(pass, key);
+  const std::int64_t waited_ms = clock_.WallMs() - gang->status.committed_ms;
+  if (waited_ms < options_.ready_timeout_ms) {
+    return pass.WakeIn(options_.ready_timeout_ms - waited_ms);
+  }
+  pass.stopping.insert(key);  // no pod of it is released any more
+  const std::vector<PodPtr> pods = Evictable(gathered);
+  if (!pods.empty()) return Evict(pass, pods);
+  if (gathered != nullptr && !AllGated(*gathered)) return;
+  const std::string why = StrCat("the gang did not run in full within ",
+                                 options_.ready_timeout_ms / 1000, " s of its placement");
+  api::GangStatus status = GivenBack(*gang, "NotReadyInTime", why, clock_.WallMs());
+  // Set anew, so that its transition says when the gang went to the back of the queue.
+  std::erase_if(status.conditions, [](const api::Condition& condition) {
+    return condition.type == api::kRequeuedCondition;
+  });
+  api::SetCondition(status.conditions,
+                    {api::kRequeuedCondition, api::ConditionStatus::kTrue, "NotReadyInTime", why,
+                     gang->metadata.generation, 0},
+                    clock_.WallMs());
+  if (!ledger_.Write(pass, *gang, status)) return;
+  pass.stopping.erase(key);
+  ++pass.report.given_back;
+  notify_({gang->owner, key.first, true, "NotReadyInTime",
+           why + "; its hosts are free, and it queues behind the others"});
+}
+
+void GateStep::MarkRunning(PassState& pass, const NameKey& key) {
+  const std::shared_ptr<const api::Gang> gang = pass.gangs.at(key);
+  api::GangStatus status = gang->status;
+  api::SetCondition(status.conditions,
+                    {api::kRunningCondition, api::ConditionStatus::kTrue, "AllBound",
+                     "every pod is bound", gang->metadata.generation, 0},
+                    clock_.WallMs());
+  ledger_.Write(pass, *gang, status);
+}
+
+bool GateStep::Keep(PassState& pass, const absl::StatusOr<json>& written) {
+  if (written.ok()) {
+    cache_.Assume(state::Kind::kPod, *written);
+    return true;
+  }
+  if (!absl::IsNotFound(written.status())) {
+    pass.report.errors.push_back(MessageOf(written.status()));
+  }
+  return false;
+}
+
+bool GateStep::Release(PassState& pass, const api::Pod& pod, const std::string& why) {
+  if (!ledger_.may_write()) return false;
+  const kube::Target target{kube::Pods(), pod.metadata.namespace_name, pod.metadata.name, ""};
+  return Keep(pass, [&]() -> absl::StatusOr<json> {
+    YM_ASSIGN_OR_RETURN(const json object, client_.Get(target));
+    if (object.value("/metadata/uid"_json_pointer, "") != pod.metadata.uid) {
+      return absl::NotFoundError("another pod of that name");
+    }
+    YM_ASSIGN_OR_RETURN(const json patch, OpenGatePatch(object, why));
+    return client_.Patch(target, kube::JsonPatch(patch), {kFieldManager, false, false});
+  }());
+}
+
+bool GateStep::Fail(PassState& pass, const api::Pod& pod, const std::string& why) {
+  if (!ledger_.may_write()) return false;
+  const kube::Target target{kube::Pods(), pod.metadata.namespace_name, pod.metadata.name, "status"};
+  const json patch = {
+      {"metadata", {{"uid", pod.metadata.uid}}},
+      {"status", {{"phase", "Failed"}, {"reason", "GateTimeout"}, {"message", why}}}};
+  return Keep(pass, client_.Patch(target, kube::MergePatch(patch), {kFieldManager, false, false}));
+}
+
+void GateStep::Evict(PassState& pass, const std::vector<PodPtr>& pods) {
+  for (const PodPtr& pod : pods) {
+    if (!ledger_.may_write()) return;
+    const api::ObjectMeta& meta = pod->metadata;
+    const json eviction = {{"apiVersion", "policy/v1"},
+                           {"kind", "Eviction"},
+                           {"metadata", {{"name", meta.name}, {"namespace", meta.namespace_name}}},
+                           {"deleteOptions", {{"preconditions", {{"uid", meta.uid}}}}}};
+    const absl::Status evicted =
+        client_.Create({kube::Pods(), meta.namespace_name, meta.name, "eviction"}, eviction, {})
+            .status();
+    if (evicted.ok()) {
+      ++pass.report.evicted_pods;
+    } else if (!absl::IsNotFound(evicted) && !absl::IsAborted(evicted)) {
+      pass.report.errors.push_back(MessageOf(evicted));
+    }
+  }
+}
+
+}  // namespace yardmaster::extender

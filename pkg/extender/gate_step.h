@@ -1,0 +1,70 @@
+// The step of a pass that ends waiting: gates and places are not held for ever.
+//
+//   a gated pod that asks for no GPU       is released at once: it has no place to wait for
+//   a gang that waits behind the gate      after `gate_timeout_ms` its pods are released to the
+//   for longer than its limit              default scheduler, or failed with the reason
+//   a placed gang that does not run in     after `ready_timeout_ms` its pods are evicted, its hosts
+//   full within its limit                  are given back, and it queues behind the others
+//
+// A pod released without a place carries the annotation yardmaster.dev/released, which says why; it
+// is an ordinary pod from then on. Once a gang has run in full (condition Running) its second limit
+// is over: what its pods do then is their controller's matter. Thread safety: one thread.
+// Lifetimes: everything passed in outlives it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "pkg/base/clock.h"
+#include "pkg/extender/ledger.h"
+#include "pkg/extender/pass.h"
+#include "pkg/kube/client.h"
+#include "pkg/state/cluster_state.h"
+
+namespace yardmaster::extender {
+
+enum class GateTimeoutAction { kRelease, kFail };
+
+class GateStep {
+ public:
+  using Notify = std::function<void(const Notice&)>;
+  struct Options {
+    std::int64_t gate_timeout_ms = 0;  // 0: never
+    GateTimeoutAction gate_action = GateTimeoutAction::kRelease;
+    std::int64_t ready_timeout_ms = 0;  // 0: never
+  };
+
+  GateStep(kube::Client& client, state::ClusterCache& cache, Ledger& ledger, const Clock& clock,
+           Notify notify, Options options)
+      : client_(client),
+        cache_(cache),
+        ledger_(ledger),
+        clock_(clock),
+        notify_(std::move(notify)),
+        options_(options) {}
+  // Before the snapshot. `idle`: gated pods that ask for no GPU.
+  void Run(PassState& pass, const std::vector<PodPtr>& idle);
+
+ private:
+  void CheckGates(PassState& pass);
+  void EndWaiting(PassState& pass, const GatheredGang& gathered, std::int64_t waited_ms);
+  void CheckReady(PassState& pass);
+  void CheckReadyOne(PassState& pass, const NameKey& key);
+  void MarkRunning(PassState& pass, const NameKey& key);
+  // False: it is not released; `pass.report` says why.
+  bool Release(PassState& pass, const api::Pod& pod, const std::string& why);
+  bool Fail(PassState& pass, const api::Pod& pod, const std::string& why);
+  void Evict(PassState& pass, const std::vector<PodPtr>& pods);
+  bool Keep(PassState& pass, const absl::StatusOr<nlohmann::json>& written);
+
+  kube::Client& client_;
+  state::ClusterCache& cache_;
+  Ledger& ledger_;
+  const Clock& clock_;
+  const Notify notify_;
+  const Options options_;
+};
+
+}  // namespace yardmaster::extender

@@ -1,0 +1,128 @@
+#include "pkg/extender/gate_step.h"
+
+#include "gtest/gtest.h"
+
+#include "pkg/extender/testing/job_fixture.h"
+
+namespace yardmaster::extender {
+namespace {
+
+class GateStepTest : public JobFixture {
+ protected:
+  GateStepTest() {
+    // Pods of the fixture were made then.
+    clock_.Advance(*ParseTime("2026-01-01T00:00:00Z") - clock_.WallMs());
+  }
+  void Limits(std::int64_t gate_ms, GateTimeoutAction action, std::int64_t ready_ms) {
+    planner_options_.gates = {gate_ms, action, ready_ms};
+  }
+  json Pod(const std::string& name) { return *client_.Find(kube::Pods(), "team", name); }
+};
+
+TEST_F(GateStepTest, AGangThatWaitsTooLongIsReleasedToTheScheduler) {
+  Limits(60'000, GateTimeoutAction::kRelease, 0);
+  AddBatchJob("a", 7);  // six hosts are there
+  Process process(*this, true);
+  process.Pass();
+  clock_.Advance(59'000);
+  const PassReport before = process.Pass();
+  EXPECT_TRUE(Gated(Pod("a-0-1")));
+  EXPECT_LE(before.wake_in_ms, 1'000);
+  clock_.Advance(1'000);
+  EXPECT_EQ(process.Pass().gate_timeouts, 1);
+  for (const json& pod : PodsOf("a")) {
+    EXPECT_FALSE(Gated(pod));
+    EXPECT_EQ(PinnedTo(pod), "");
+    EXPECT_NE(pod["metadata"]["annotations"][api::kReleasedAnnotation].get<std::string>().find(
+                  "had no place for 60 s"),
+              std::string::npos);
+  }
+  EXPECT_EQ(CountNotices("GateTimeout"), 1);
+  const PassReport after = process.Pass();
+  EXPECT_TRUE(after.problems.empty()) << Join(after.problems, "\n");
+  EXPECT_EQ(after.waiting, 0) << "they are ordinary pods now";
+}
+
+TEST_F(GateStepTest, OrItFailsWithTheReason) {
+  Limits(60'000, GateTimeoutAction::kFail, 0);
+  AddBatchJob("a", 7);
+  Process process(*this, true);
+  process.Pass();
+  clock_.Advance(60'000);
+  process.Pass();
+  for (const json& pod : PodsOf("a")) {
+    EXPECT_EQ(pod["status"]["phase"], "Failed");
+    EXPECT_EQ(pod["status"]["reason"], "GateTimeout");
+  }
+}
+
+TEST_F(GateStepTest, WaitingForAControllerOfOthersIsNotWaitingForUs) {
+  Limits(60'000, GateTimeoutAction::kRelease, 0);
+  AddBatchJob("a", 2);
+  for (json pod : PodsOf("a")) {
+    pod["spec"]["schedulingGates"].push_back({{"name", "kueue.x-k8s.io/admission"}});
+    client_.Seed(kube::Pods(), pod);
+  }
+  Process process(*this, true);
+  clock_.Advance(3'600'000);
+  process.Pass();
+  EXPECT_TRUE(Gated(Pod("a-0-1")));
+  EXPECT_TRUE(Gang("job-a").empty()) << "nor is it planned";
+}
+
+TEST_F(GateStepTest, APlacedGangThatDoesNotRunInFullGivesItsHostsBackAndQueuesBehind) {
+  Limits(0, GateTimeoutAction::kRelease, 60'000);
+  AddBatchJob("a", 6);
+  Process process(*this, true);
+  process.Pass();
+  // One pod never comes up.
+  for (json pod : PodsOf("a")) {
+    if (pod["metadata"]["name"] == "a-5-6") continue;
+    pod["spec"]["nodeName"] = PinnedTo(pod);
+    pod["status"]["phase"] = "Running";
+    client_.Seed(kube::Pods(), pod);
+  }
+  AddBatchJob("b", 6);
+  process.Pass();
+  clock_.Advance(60'000);
+  EXPECT_EQ(process.Pass().evicted_pods, 6) << "also the one that may still be bound";
+  process.Pass();
+  EXPECT_EQ(CountNotices("NotReadyInTime"), 1);
+  for (int index = 0; index < 6; ++index) AddJobPod("a", index, "tp=8,dp=6");
+  process.Pass();
+  EXPECT_TRUE(HostsOf("job-a").empty());
+  EXPECT_EQ(HostsOf("job-b").size(), 6u);
+}
+
+TEST_F(GateStepTest, AGangThatHasRunInFullKeepsItsHostsWhileAPodIsRetried) {
+  Limits(0, GateTimeoutAction::kRelease, 60'000);
+  AddBatchJob("a", 2);
+  Process process(*this, true);
+  process.Pass();
+  RunReleasedPods();
+  process.Pass();
+  EXPECT_TRUE(IsTrue("job-a", "Running"));
+  const auto hosts = HostsOf("job-a");
+  DeletePod("a-1-2");
+  clock_.Advance(3'600'000);
+  process.Pass();
+  process.Pass();
+  EXPECT_EQ(HostsOf("job-a"), hosts);
+}
+
+TEST_F(GateStepTest, APodWithoutGpusDoesNotWait) {
+  AddBatchJob("a", 2);
+  json launcher = Pod("a-0-1");
+  launcher["metadata"]["name"] = "launcher";
+  launcher["metadata"]["uid"] = "l";
+  launcher["spec"]["containers"] = json::array({{{"name", "c"}}});
+  client_.Seed(kube::Pods(), launcher);
+  Process process(*this, true);
+  process.Pass();
+  EXPECT_FALSE(Gated(Pod("launcher")));
+  EXPECT_EQ(PinnedTo(Pod("launcher")), "");
+  EXPECT_EQ(HostsOf("job-a").size(), 2u);
+}
+
+}  // namespace
+}  // namespace yardmaster::extender

@@ -1,0 +1,36 @@
+// What the object behind a gang says of itself: whether its pods will come again. One set of rules
+// for all kinds: conditions of the end, spec.suspend or spec.runPolicy.suspend, and what Volcano's
+// jobs and LeaderWorkerSets have instead.
+//
+// Thread safety: pure functions.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "nlohmann/json_fwd.hpp"
+
+#include "pkg/api/gang.h"
+#include "pkg/kube/resource.h"
+
+namespace yardmaster::extender {
+
+enum class OwnerPhase {
+  kActive,     // its controller makes missing pods again
+  kSuspended,  // it has no pods until it is resumed
+  kFinished,   // it has no pods any more
+  kGone,       // it is not there, or is another object of that name
+};
+
+struct OwnerState {
+  OwnerPhase phase = OwnerPhase::kActive;
+  std::string why;  // "Job team/a is suspended"
+};
+
+// Where the owner is read. Nothing: a kind whose objects are not known here.
+std::optional<kube::Resource> ResourceOfOwner(const api::OwnerReference& owner);
+
+// `object`: the owner as the API server has it; null: it is not there.
+OwnerState OwnerStateOf(const api::Gang& gang, const nlohmann::json& object);
+
+}  // namespace yardmaster::extender

@@ -1,0 +1,61 @@
+// The step of a pass that gives back the hosts of gangs that do not need them: the owner of a gang
+// without pods is asked whether they will come again.
+//
+//   every rank's pod succeeded      finished, nothing is asked
+//   the owner has finished or gone  finished
+//   the owner is suspended          the hosts are given back; planned anew when it is resumed
+//   the owner is active             its pods will come again: the hosts stay the gang's
+//   pods of a finished gang         the gang waits for a place again
+//
+// Nothing is given back while a pod of the gang is still on its way out. The owner is read from the
+// API server once when the pods have gone and then ever less often; a change of the gang's pods
+// starts this anew. Thread safety: one thread. Lifetimes: everything passed in outlives it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "pkg/base/clock.h"
+#include "pkg/extender/ledger.h"
+#include "pkg/extender/owner_state.h"
+#include "pkg/extender/pass.h"
+#include "pkg/kube/client.h"
+
+namespace yardmaster::extender {
+
+class OwnerStep {
+ public:
+  using Notify = std::function<void(const Notice&)>;
+
+  OwnerStep(kube::Client& client, Ledger& ledger, const Clock& clock, Notify notify)
+      : client_(client), ledger_(ledger), clock_(clock), notify_(std::move(notify)) {}
+  // Before the snapshot.
+  void Run(PassState& pass);
+
+ private:
+  // When an owner was asked last, and what its pods were then.
+  struct Asked {
+    std::shared_ptr<const GatheredGang> pods;
+    std::int64_t next_ms = 0;  // steady
+    std::int64_t wait_ms = 0;
+    std::uint64_t round = 0;
+  };
+
+  void RunOne(PassState& pass, const NameKey& key);
+  // Nothing: it is not known now.
+  std::optional<OwnerState> Ask(PassState& pass, const api::Gang& gang);
+  bool IsDue(PassState& pass, const NameKey& key);
+
+  kube::Client& client_;
+  Ledger& ledger_;
+  const Clock& clock_;
+  const Notify notify_;
+  std::uint64_t round_ = 0;
+  std::map<NameKey, Asked> asked_;
+};
+
+}  // namespace yardmaster::extender

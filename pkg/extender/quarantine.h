@@ -1,0 +1,64 @@
+// Gangs that are left alone because they cannot be handled, so that the rest goes on.
+//
+// A gang comes here when its Gang object cannot be read in full, or when its handling throws: an
+// exception is a fault of ours that was not foreseen, and one gang's fault must not stop the
+// planner for the others. Such a gang is neither planned nor released. The hosts that its status
+// names count as full. Its handling is tried again after a time that doubles with every failure;
+// an object that could not be read is read again when it changes.
+//
+// Thread safety: one thread. Lifetimes: the clock outlives it.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+
+#include "pkg/base/clock.h"
+#include "pkg/extender/pass.h"
+
+namespace yardmaster::extender {
+
+class Quarantine {
+ public:
+  using Notify = std::function<void(const Notice&)>;
+
+  Quarantine(const Clock& clock, Notify notify) : clock_(clock), notify_(std::move(notify)) {}
+
+  // Marks in `pass.quarantined` every gang that is still left alone. REQUIRES: pass.gangs.
+  void Begin(PassState& pass);
+  // Runs the handling of one gang. False: it threw, and the gang is in quarantine now.
+  template <typename Handling>
+  bool Contain(PassState& pass, const NameKey& gang, const char* what, Handling&& handling) {
+    try {
+      handling();
+      return true;
+    } catch (const std::exception& error) {
+      Add(pass, gang, what, error.what());
+    } catch (...) {
+      Add(pass, gang, what, "an unknown exception");
+    }
+    return false;
+  }
+  void Add(PassState& pass, const NameKey& gang, const char* what, const std::string& error);
+  // Lets the hosts of these gangs count as full in the snapshot.
+  static void OccupyHosts(PassState& pass);
+
+ private:
+  struct Entry {
+    std::string reason;
+    std::int64_t until_ms = 0;  // steady
+    std::int64_t wait_ms = 0;
+  };
+
+  void Mark(PassState& pass, const NameKey& gang, const std::string& reason);
+
+  const Clock& clock_;
+  const Notify notify_;
+  std::map<NameKey, Entry> entries_;
+  std::map<NameKey, std::string> reported_;
+};
+
+}  // namespace yardmaster::extender

@@ -1,0 +1,72 @@
+#include "pkg/extender/refusals.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace yardmaster::extender {
+
+namespace {
+constexpr std::int64_t kFirstMs = 60'000;
+constexpr std::int64_t kLongestMs = 3'600'000;
+constexpr std::size_t kMaxMessage = 1'000;
+}  // namespace
+
+bool IsRefused(const api::GangStatus& status, int rank, const std::string& host,
+               std::int64_t now_ms) {
+  return std::any_of(
+      status.refusals.begin(), status.refusals.end(), [&](const api::HostRefusal& refusal) {
+        return refusal.rank == rank && refusal.host == host && refusal.until_ms > now_ms;
+      });
+}
+
+int RefusalsOf(const api::GangStatus& status, int rank) {
+  int count = 0;
+  for (const api::HostRefusal& refusal : status.refusals) {
+    if (refusal.rank == rank) count += refusal.count;
+  }
+  return count;
+}
+
+void AddRefusal(api::GangStatus& status, int rank, const std::string& host,
+                const std::string& message, std::int64_t now_ms) {
+  std::erase_if(status.refusals, [&](const api::HostRefusal& refusal) {
+    return refusal.until_ms + kLongestMs < now_ms;
+  });
+  auto at = std::find_if(status.refusals.begin(), status.refusals.end(),
+                         [&](const api::HostRefusal& refusal) {
+                           return refusal.rank == rank && refusal.host == host;
+                         });
+  if (at == status.refusals.end()) {
+    status.refusals.push_back({rank, host, 0, 0, ""});
+    at = std::prev(status.refusals.end());
+  }
+  ++at->count;
+  const std::int64_t wait_ms = std::min(kLongestMs, kFirstMs << std::min(at->count - 1, 6));
+  at->until_ms = (now_ms + wait_ms) / 1000 * 1000;  // Kubernetes keeps whole seconds
+  at->message = message.substr(0, kMaxMessage);
+  std::sort(status.refusals.begin(), status.refusals.end(),
+            [](const api::HostRefusal& a, const api::HostRefusal& b) {
+              return std::tie(a.rank, a.host) < std::tie(b.rank, b.host);
+            });
+}
+
+std::shared_ptr<const std::vector<std::uint8_t>> EligibleNow(const plan::Snapshot& snapshot,
+                                                             const plan::JobState& job,
+                                                             const api::GangStatus& status) {
+  std::shared_ptr<std::vector<std::uint8_t>> out;
+  for (const api::HostRefusal& refusal : status.refusals) {
+    if (refusal.until_ms <= snapshot.now_ms) continue;
+    const fabric::HostId host = snapshot.places->FindHost(refusal.host);
+    if (!host.valid()) continue;
+    if (out == nullptr) {
+      const bool limited = job.eligible != nullptr && !job.eligible->empty();
+      out = limited ? std::make_shared<std::vector<std::uint8_t>>(*job.eligible)
+                    : std::make_shared<std::vector<std::uint8_t>>(snapshot.cluster.hosts.size(), 1);
+    }
+    (*out)[host.index()] = 0;
+  }
+  if (out == nullptr) return job.eligible;
+  return out;
+}
+
+}  // namespace yardmaster::extender

@@ -1,0 +1,32 @@
+// Hosts that kube-scheduler refused to a gang's pods: what of them counts at a time.
+//
+// Thread safety: pure functions.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "pkg/api/gang.h"
+#include "pkg/plan/snapshot.h"
+
+namespace yardmaster::extender {
+
+// Whether the rank is not to be pinned to the host now.
+bool IsRefused(const api::GangStatus& status, int rank, const std::string& host,
+               std::int64_t now_ms);
+// How often in a row hosts were refused to the rank.
+int RefusalsOf(const api::GangStatus& status, int rank);
+// Adds a refusal for a minute, twice as long for every one before it of the same rank and host, at
+// most an hour. Forgets those that ended an hour ago.
+void AddRefusal(api::GangStatus& status, int rank, const std::string& host,
+                const std::string& message, std::int64_t now_ms);
+
+// The hosts that a job may use, by HostId, without those that are refused to any of its ranks now.
+// Null: every host.
+std::shared_ptr<const std::vector<std::uint8_t>> EligibleNow(const plan::Snapshot& snapshot,
+                                                             const plan::JobState& job,
+                                                             const api::GangStatus& status);
+
+}  // namespace yardmaster::extender
