@@ -13,6 +13,7 @@
 #include "pkg/extender/backoff.h"
 #include "pkg/extender/gang_status.h"
 #include "pkg/kube/api_error.h"
+#include "pkg/placement/worker_need.h"
 #include "pkg/state/snapshot_builder.h"
 
 namespace yardmaster::extender {
@@ -215,11 +216,17 @@ void Ledger::HoldHosts(const Doubt& doubt, PassState& pass) {
     const auto rank = static_cast<std::size_t>(slot.rank);
     return rank < slots.size() && slots[rank].host == slot.host;
   };
+  plan::Snapshot& snapshot = *pass.snapshot;
+  const fabric::FabricSpec spec =
+      snapshot.network != nullptr ? snapshot.network->spec() : fabric::FabricSpec{};
+  workload::Job job;
+  job.gpus_per_worker = doubt.attempted.job.gpus_per_worker;
+  job.counts_gpus = doubt.attempted.job.gpu_resource == spec.gpu_resource;
+  job.requests = doubt.attempted.requests;
+  const placement::WorkerNeed need(snapshot.cluster, job);
   for (const api::AssignmentEntry& slot : doubt.attempted.status.assignments) {
-    const fabric::HostId host = pass.snapshot->places->FindHost(slot.host);
-    if (!host.valid() || holds(slot)) continue;
-    pass.snapshot->cluster.hosts[host.index()].free_gpus -=
-        static_cast<std::int16_t>(doubt.attempted.job.gpus_per_worker);
+    const fabric::HostId host = snapshot.places->FindHost(slot.host);
+    if (host.valid() && !holds(slot)) need.Take(snapshot.cluster, host);
   }
 }
 
