@@ -299,11 +299,12 @@ TEST_F(HelmTest, OnlyOurProcessesWriteOurAnnotations) {
 
 TEST_F(HelmTest, PrioritiesAreBoundedByNamespaceAndClassesAreNot) {
   const auto apply = [](const std::string& ns, const std::string& spec) {
-    return MessageOf(plane_->Apply(
+    const std::string job =
         StrCat(R"({"apiVersion": "yardmaster.dev/v1alpha1", "kind": "TrainingJob", "metadata": {)",
-               R"("name": "j)", ns.size(), R"(", "namespace": ")", ns, R"("}, "spec": {)", spec,
+               R"("name": "j", "namespace": ")", ns, R"("}, "spec": {)", spec,
                R"(, "template": {"spec": {"containers": [)",
-               R"({"name": "t", "image": "registry.example/t"}]}}}})")));
+               R"({"name": "t", "image": "registry.example/t"}]}}}})");
+    return MessageOf(plane_->Kubectl({"create", "--dry-run=server", "-f", "-"}, job).status());
   };
   ASSERT_TRUE(plane_->Kubectl({"create", "namespace", "urgent"}).ok());
   ASSERT_TRUE(
