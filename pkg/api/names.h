@@ -60,6 +60,10 @@ inline constexpr char kKeptEnvironmentAnnotation[] = "yardmaster.dev/kept-enviro
 
 // On a pod that was released without a place, with the reason: it is an ordinary pod from then on.
 inline constexpr char kReleasedAnnotation[] = "yardmaster.dev/released";
+
+// By the operator, on the pods that it makes: the attempt of the job that the pod belongs to.
+inline constexpr char kAttemptAnnotation[] = "yardmaster.dev/attempt";
+
 inline constexpr char kProfileAnnotation[] = "yardmaster.dev/profile";  // by the agent
 
 }  // namespace yardmaster::api

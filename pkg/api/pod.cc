@@ -22,6 +22,22 @@ void ReadScheduled(FieldReader& status, Pod& pod) {
   }
 }
 
+void ReadEnd(FieldReader& status, Pod& pod) {
+  for (FieldReader& container : status.Objects("containerStatuses")) {
+    FieldReader state = container.Object("state");
+    FieldReader terminated = state.Object("terminated");
+    if (!terminated.present()) continue;
+    pod.exits.push_back({container.String("name"),
+                         terminated.Int("exitCode", 0, INT32_MIN, INT32_MAX),
+                         terminated.TimeMs("finishedAt")});
+  }
+  for (FieldReader& condition : status.Objects("conditions")) {
+    if (condition.String("status") == "True") {
+      pod.final_conditions.push_back(condition.String("type"));
+    }
+  }
+}
+
 }  // namespace
 
 bool Pod::gated_by_others() const {
@@ -63,6 +79,7 @@ absl::StatusOr<Pod> DecodePod(const nlohmann::json& object, Decoding decoding) {
   pod.pod_group = spec.OpenObject("schedulingGroup").String("podGroupName");
   pod.phase = status.String("phase");
   ReadScheduled(status, pod);
+  if (pod.finished()) ReadEnd(status, pod);
   if (errors.empty()) return pod;
   if (decoding == Decoding::kStrict || pod.metadata.name.empty()) return errors.status();
   pod.problems = errors.lines();

@@ -16,6 +16,12 @@
 
 namespace yardmaster::api {
 
+struct ContainerExit {
+  std::string container;
+  int exit_code = 0;
+  std::int64_t finished_ms = 0;  // 0: not reported
+};
+
 struct Pod {
   ObjectMeta metadata;
   std::string node_name;  // empty: not bound
@@ -36,6 +42,10 @@ struct Pod {
   // Lines about fields that could not be read; such a field has its default, and a pod whose
   // GPUs cannot be read has kUnreadableGpus.
   std::vector<std::string> problems;
+  // Of pods that have finished: how their containers ended, and the types of the pod's conditions
+  // that are True.
+  std::vector<ContainerExit> exits;
+  std::vector<std::string> final_conditions;
 
   std::int64_t gpus() const { return workload::AmountOf(requests, gpu_resource); }
   // Succeeded or Failed: holds no GPU any more.

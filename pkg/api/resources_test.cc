@@ -81,7 +81,11 @@ TEST(TrainingJobTest, EveryFieldReadsBackAsItWasWritten) {
                "contextBytes":3e8,"expertBytes":0,"measured":true},
     "model":{"parameters":7e9,"layers":32,"precision":"FP8"},
     "priority":-5,"preemptible":true,"preemptionPolicy":"Never","runSeconds":3600,"reserveAfterSeconds":60.5,
-    "recovery":{"onHostLoss":"Restart","hostGraceSeconds":5,"maxRestarts":2},
+    "recovery":{"onHostLoss":"Replace","onWorkerFailure":"Fail","hostGraceSeconds":5,"maxRestarts":2,
+                "restartWindowSeconds":60,"backoffSeconds":1,"maxBackoffSeconds":8,
+                "rules":[{"action":"Fail","exitCodes":[1,2],"container":"t"},
+                         {"action":"Replace","exitCodesNotIn":[3]},
+                         {"action":"Ignore","podCondition":"DisruptionTarget"}]},
     "checkpoint":{"intervalSeconds":1800,"graceSeconds":60},
     "capacity":{"types":["Spot","Reserved"]},"gpuModel":"H800",
     "template":{"metadata":{"labels":{"a":"b"}},"spec":{"nodeSelector":{"x":"y"},
@@ -96,6 +100,17 @@ TEST(TrainingJobTest, EveryFieldReadsBackAsItWasWritten) {
   job->status.intensity = 1.25e15;
   job->status.level = 7;
   job->status.restarts = 1;
+  Incident incident;
+  incident.attempt = 2;
+  incident.cause = IncidentCause::kHostLost;
+  incident.action = OnHostLoss::kReplace;
+  incident.ranks = {1, 3};
+  incident.host = "n1";
+  incident.exit_code = 134;
+  incident.message = "m";
+  incident.start_ms = 1'700'000'000'000;
+  incident.not_before_ms = 1'700'000'010'000;
+  job->status.recovery = {2, 1, 1, 1'700'000'000'000, 1, 1, {incident}};
   const json written = EncodeTrainingJob(*job);
   auto again = DecodeTrainingJob(written);
   ASSERT_TRUE(again.ok()) << again.status();

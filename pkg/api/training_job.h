@@ -26,10 +26,34 @@ enum class OnHostLoss {
   kFail
 };
 
+// What follows when a worker fails in a way that a rule describes.
+enum class FailureAction {
+  kIgnore,   // as onWorkerFailure, and does not count against the restart budget
+  kReplace,  // the failed rank alone is made anew
+  kRestart,  // all pods are made anew
+  kFail      // the job fails
+};
+
+// Matches a failed worker by the exit code of a container or by a pod condition that is True.
+// Exactly one of `exit_codes` and `pod_condition` is given.
+struct FailureRule {
+  FailureAction action = FailureAction::kIgnore;
+  std::string container;  // empty: any
+  bool not_in = false;    // matches every exit code but 0 and `exit_codes`
+  std::vector<int> exit_codes;
+  std::string pod_condition;  // condition type, for example "DisruptionTarget"
+  bool operator==(const FailureRule&) const = default;
+};
+
 struct RecoveryPolicy {
-  OnHostLoss on_host_loss = OnHostLoss::kReplace;
-  int host_grace_seconds = 30;  // NotReady for that long counts as lost
-  int max_restarts = 10;        // of all pods together; then the job fails
+  OnHostLoss on_host_loss = OnHostLoss::kRestart;
+  OnHostLoss on_worker_failure = OnHostLoss::kRestart;
+  int host_grace_seconds = 30;          // NotReady for that long counts as lost
+  int max_restarts = 10;                // within one window; then the job fails
+  int restart_window_seconds = 21'600;  // the budget is full again this long after its first use
+  int backoff_seconds = 10;             // before the second restart in a row; doubles with each
+  int max_backoff_seconds = 300;
+  std::vector<FailureRule> rules;  // the first that matches decides
   bool operator==(const RecoveryPolicy&) const = default;
 };
 
@@ -46,6 +70,43 @@ struct SegmentUse {
   bool operator==(const SegmentUse&) const = default;
 };
 
+enum class IncidentCause { kHostLost, kWorkerFailed, kWorkerRemoved };
+
+// One decision to recover, or to fail, and how far it has come. All failures that belong together
+// are one incident.
+struct Incident {
+  std::int64_t attempt = 0;  // the attempt that it began; names the incident
+  IncidentCause cause = IncidentCause::kWorkerFailed;
+  OnHostLoss action = OnHostLoss::kRestart;
+  bool counted = false;          // against the restart budget
+  std::vector<int> ranks;        // that caused it, ascending; with kReplace exactly those that move
+  std::string host;              // of the first of them; empty: unknown
+  std::optional<int> exit_code;  // of the worker that failed first
+  std::string message;
+  std::int64_t start_ms = 0;
+  std::int64_t not_before_ms = 0;  // no pod is made earlier (back-off)
+  std::int64_t end_ms = 0;         // every worker runs again; 0: not yet
+  bool operator==(const Incident&) const = default;
+};
+
+// What is decided about failures. Written before it is acted on, so that any leader carries on.
+// A pod belongs to the attempt in its annotation yardmaster.dev/attempt.
+struct RecoveryState {
+  std::int64_t attempt = 0;           // of pods made from now on
+  std::int64_t min_attempt = 0;       // pods of an earlier attempt are removed
+  std::int64_t running_attempt = -1;  // the last attempt in which every worker ran at once
+  std::int64_t window_start_ms = 0;   // of the restart budget
+  int restarts_in_window = 0;
+  int consecutive_restarts = 0;     // without ten minutes of all workers running between them
+  std::vector<Incident> incidents;  // oldest first, the last ten
+  bool operator==(const RecoveryState&) const = default;
+
+  // The incident that is not over, or null.
+  const Incident* active() const {
+    return incidents.empty() || incidents.back().end_ms != 0 ? nullptr : &incidents.back();
+  }
+};
+
 struct TrainingJobStatus {
   std::int64_t observed_generation = 0;
   std::vector<Condition> conditions;  // Planned, Running, Succeeded, Failed, Degraded
@@ -55,7 +116,8 @@ struct TrainingJobStatus {
   std::vector<SegmentUse> segments;
   std::optional<double> intensity;  // Crux: FLOP per second of communication
   std::optional<int> level;         // network priority, 0 lowest
-  int restarts = 0;
+  int restarts = 0;                 // counted incidents over the job's life
+  RecoveryState recovery;
   bool operator==(const TrainingJobStatus&) const = default;
 };
 

@@ -46,7 +46,8 @@ class Operator {
         leadership_(options.leader, runtime),
         events_(*events_client_, {"yardmaster.dev/operator", runtime.identity()}, runtime.timing()),
         queue_(runtime.clock()),
-        jobs_(*client_, cache_, runtime.clock(), [this](const op::JobNotice& n) { Tell(n); }),
+        jobs_(*client_, cache_, hosts_, runtime.clock(),
+              [this](const op::JobNotice& n) { Tell(n); }),
         network_(*client_, cache_, runtime.clock(), options.network,
                  [this](const op::NetworkNotice& n) { TellNetwork(n); }),
         feed_(*client_, cache_,
@@ -75,6 +76,7 @@ class Operator {
   kube::EventRecorder events_;
   state::ClusterCache cache_;
   WorkQueue queue_;
+  op::HostHealth hosts_;
   op::JobController jobs_;
   op::NetworkController network_;
   state::ClusterFeed feed_;
@@ -104,8 +106,8 @@ void Operator::Enqueue(state::Kind kind, const nlohmann::json& object) {
       queue_.Add(kube::MakeKey(ns, kube::StringAt(object, {"spec", "owner", "name"})));
     }
   } else if (kind == state::Kind::kNode) {
-    const auto node = cache_.FindNode(kube::NameOf(object));
-    if (node == nullptr || !node->ready.value_or(false)) EnqueueJobsOn(kube::NameOf(object));
+    const std::string name = kube::NameOf(object);
+    if (op::ObserveNode(cache_, name, runtime_.clock().SteadyMs(), hosts_)) EnqueueJobsOn(name);
   }
 }
 
@@ -141,6 +143,7 @@ void Operator::TellNetwork(const op::NetworkNotice& notice) {
 void Operator::JobLoop() {
   while (auto key = queue_.Get()) {
     if (!leadership_.IsLeader()) {
+      hosts_.Restart(runtime_.clock().SteadyMs());
       queue_.AddAfter(*key, kFollowerRetryMs);
       queue_.Done(*key);
       continue;

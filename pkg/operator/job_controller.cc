@@ -1,10 +1,13 @@
 #include "pkg/operator/job_controller.h"
 
+#include <algorithm>
+#include <mutex>
 #include <utility>
 
 #include "nlohmann/json.hpp"
 
 #include "pkg/api/gang.h"
+#include "pkg/api/names.h"
 #include "pkg/base/parallel.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
@@ -16,6 +19,10 @@ namespace {
 
 constexpr char kFieldManager[] = "yardmaster-operator";
 constexpr std::size_t kWriteThreads = 8;
+constexpr std::int64_t kNameTakenAgainMs = 30'000;
+constexpr std::int64_t kUnconfirmedAgainMs = 1'000;
+constexpr char kStalled[] = "Stalled";
+constexpr char kNameTaken[] = "NameTaken";
 
 WorkerPhase PhaseOf(const api::Pod& pod) {
   if (pod.phase == "Succeeded") return WorkerPhase::kSucceeded;
@@ -24,29 +31,14 @@ WorkerPhase PhaseOf(const api::Pod& pod) {
   return pod.gated() ? WorkerPhase::kGated : WorkerPhase::kPending;
 }
 
-const char* Why(RemovalCause cause) {
-  switch (cause) {
-    case RemovalCause::kHostLost:
-      return "its host is lost";
-    case RemovalCause::kRestart:
-      return "a host is lost and the job restarts as a whole";
-    case RemovalCause::kFailed:
-      return "it failed and is made again";
-    case RemovalCause::kJobFailed:
-      return "the job has failed";
-  }
-  return "";
+std::int64_t AttemptOf(const api::Pod& pod) {
+  const auto text = api::Find(pod.metadata.annotations, api::kAttemptAnnotation);
+  return text ? ParseNumber<std::int64_t>(*text).value_or(0) : 0;
 }
 
 bool Ended(const api::TrainingJob& job) {
   return api::IsTrue(job.status.conditions, "Succeeded") ||
          api::IsTrue(job.status.conditions, "Failed");
-}
-
-RecoveryPolicy PolicyOf(const api::TrainingJob& job) {
-  const HostLoss on_loss[] = {HostLoss::kReplace, HostLoss::kRestart, HostLoss::kFail};
-  return {on_loss[static_cast<int>(job.recovery.on_host_loss)],
-          std::int64_t{1000} * job.recovery.host_grace_seconds, job.recovery.max_restarts};
 }
 
 // What the job says against itself, whatever the hosts are.
@@ -57,6 +49,11 @@ std::string ContradictionOf(const api::TrainingJob& job) {
           api::ToJob(job.job, {job.metadata.namespace_name, job.metadata.name}, "", 0, kAnyHost),
           kAnyHost),
       "\n");
+}
+
+kube::Target TargetOf(const kube::Resource& resource, const api::TrainingJob& job,
+                      std::string name = "") {
+  return {resource, job.metadata.namespace_name, std::move(name), ""};
 }
 
 // The first error of many writes; the others repeat it or will be met at the retry.
@@ -73,154 +70,319 @@ class FirstError {
   absl::Status first_;
 };
 
-}  // namespace
-
-JobController::JobController(kube::Client& client, const state::ClusterCache& cache,
-                             const Clock& clock, Notify notify)
-    : client_(client), cache_(cache), clock_(clock), notify_(std::move(notify)) {}
-
-std::optional<std::int64_t> JobController::LostFor(const std::string& host) {
-  const auto node = cache_.FindNode(host);
-  const bool fine = node != nullptr && node->ready.value_or(false);
-  std::lock_guard lock(mutex_);
-  if (fine) {
-    lost_since_.erase(host);
-    return std::nullopt;
-  }
-  const std::int64_t now = clock_.SteadyMs();
-  return now - lost_since_.emplace(host, now).first->second;
+bool IsRefusal(const absl::Status& status) {
+  return absl::IsPermissionDenied(status) || absl::IsInvalidArgument(status);
 }
 
-Worker JobController::Observe(const api::TrainingJob& job, int rank) {
+}  // namespace
+
+bool ObserveNode(const state::ClusterCache& cache, const std::string& name, std::int64_t now_ms,
+                 HostHealth& hosts) {
+  const auto node = cache.FindNode(name);
+  HostHealth::Report report = HostHealth::Report::kGone;
+  if (!cache.ProblemOf(state::Kind::kNode, name).empty()) {
+    report = HostHealth::Report::kUnknown;
+  } else if (node != nullptr) {
+    report =
+        node->ready.value_or(false) ? HostHealth::Report::kReady : HostHealth::Report::kNotReady;
+  }
+  std::string segment;
+  if (node != nullptr) {
+    const auto pod = api::Find(node->metadata.labels, api::kFabricPodLabel);
+    const auto label = api::Find(node->metadata.labels, api::kSegmentLabel);
+    if (label) segment = StrCat(pod.value_or(""), "/", *label);
+  }
+  return hosts.Observe(name, segment, report, now_ms);
+}
+
+JobController::JobController(kube::Client& client, state::ClusterCache& cache, HostHealth& hosts,
+                             const Clock& clock, Notify notify)
+    : client_(client), cache_(cache), hosts_(hosts), clock_(clock), notify_(std::move(notify)) {}
+
+void JobController::Tell(const api::TrainingJob& job, bool warning, std::string reason,
+                         std::string note) {
+  notify_({job.metadata.namespace_name, job.metadata.name, job.metadata.uid, warning,
+           std::move(reason), std::move(note)});
+}
+
+Worker JobController::Observe(const api::TrainingJob& job, int rank, Obstacle& obstacle) {
   Worker worker;
-  const auto pod =
-      cache_.FindPod(StrCat(job.metadata.namespace_name, "/", PodName(job.metadata.name, rank)));
+  const std::string name = PodName(job.metadata.name, rank);
+  const auto pod = cache_.FindPod(StrCat(job.metadata.namespace_name, "/", name));
   if (pod == nullptr) return worker;
   const api::OwnerReference* owner = pod->metadata.controller();
-  // A pod of a former life of the job is as good as missing; the create then says that it is in the
-  // way.
-  if (owner == nullptr || owner->uid != job.metadata.uid) return worker;
+  if (owner == nullptr || owner->uid != job.metadata.uid) {
+    // A pod of an earlier job of this name is on its way out.
+    const bool earlier = owner != nullptr && owner->kind == api::kTrainingJobKind &&
+                         owner->name == job.metadata.name;
+    if (!earlier && obstacle.reason.empty()) {
+      obstacle = {kNameTaken, StrCat("metadata.name: pod ", name,
+                                     " exists and does not belong to this job; delete the pod or "
+                                     "create the job under another name")};
+    }
+    return worker;
+  }
   worker.phase = PhaseOf(*pod);
   worker.deleting = pod->metadata.deleted_ms.has_value();
   worker.uid = pod->metadata.uid;
   worker.host = pod->node_name;
-  if (!worker.host.empty()) worker.host_lost_ms = LostFor(worker.host);
+  worker.attempt = AttemptOf(*pod);
+  worker.exits = pod->exits;
+  worker.final_conditions = pod->final_conditions;
+  if (!worker.host.empty()) {
+    worker.host_verdict = hosts_.Judge(
+        worker.host, std::int64_t{1000} * job.recovery.host_grace_seconds, clock_.SteadyMs());
+  }
   return worker;
 }
 
+JobObservation JobController::Observe(const api::TrainingJob& job, Obstacle& obstacle) {
+  JobObservation observed;
+  observed.policy = job.recovery;
+  observed.recovery = job.status.recovery;
+  observed.ended = Ended(job);
+  observed.now_ms = clock_.WallMs();
+  const api::Condition* running = api::FindCondition(job.status.conditions, "Running");
+  if (running != nullptr && running->status == api::ConditionStatus::kTrue) {
+    observed.running_ms = observed.now_ms - running->transition_ms;
+  }
+  for (int rank = 0; rank < job.job.workers; ++rank) {
+    observed.workers.push_back(Observe(job, rank, obstacle));
+  }
+  return observed;
+}
+
+// The watch of pods may be behind the one of jobs: that a worker is gone is asked of the server
+// before a job is restarted for it.
+absl::StatusOr<bool> JobController::IsConfirmed(const api::TrainingJob& job, const JobStep& step) {
+  const api::Incident& incident = step.recovery.incidents.back();
+  if (!step.decided || incident.cause != api::IncidentCause::kWorkerRemoved) return true;
+  auto pod =
+      client_.Get(TargetOf(kube::Pods(), job, PodName(job.metadata.name, incident.ranks.front())));
+  if (absl::IsNotFound(pod.status())) return true;
+  YM_RETURN_IF_ERROR(pod.status());
+  return (*pod)["metadata"].contains("deletionTimestamp");
+}
+
+absl::Status JobController::CreateService(const nlohmann::json& job, Obstacle& obstacle) {
+  const nlohmann::json wanted = BuildService(job);
+  const std::string ns = wanted["metadata"]["namespace"];
+  const std::string name = wanted["metadata"]["name"];
+  const absl::Status created =
+      client_.Create({kube::Services(), ns, "", ""}, wanted, {kFieldManager, false, false})
+          .status();
+  if (!absl::IsAlreadyExists(created)) return created;
+  YM_ASSIGN_OR_RETURN(const nlohmann::json there, client_.Get({kube::Services(), ns, name, ""}));
+  const nlohmann::json owners =
+      there.value("/metadata/ownerReferences"_json_pointer, nlohmann::json::array());
+  for (const nlohmann::json& owner : owners) {
+    if (owner.value("uid", "") == wanted["metadata"]["ownerReferences"][0]["uid"]) {
+      return absl::OkStatus();
+    }
+  }
+  obstacle = {kNameTaken, StrCat("metadata.name: Service ", name,
+                                 " exists and does not belong to this job; delete the Service or "
+                                 "create the job under another name")};
+  return absl::OkStatus();
+}
+
+// Slow start: after one pod was accepted two are sent, then four, so that a job that is refused
+// costs one request a try.
 absl::Status JobController::CreateWorkers(const api::TrainingJob& job,
-                                          const std::vector<int>& ranks) {
-  if (ranks.empty()) return absl::OkStatus();
-  const std::string& ns = job.metadata.namespace_name;
+                                          const std::vector<int>& ranks, Obstacle& obstacle) {
   YM_ASSIGN_OR_RETURN(const nlohmann::json object,
-                      client_.Get({kube::TrainingJobs(), ns, job.metadata.name, ""}));
-  auto service = client_.Create({kube::Services(), ns, "", ""}, BuildService(object),
-                                {kFieldManager, false, false});
-  if (!service.ok() && !absl::IsAlreadyExists(service.status())) return service.status();
+                      client_.Get(TargetOf(kube::TrainingJobs(), job, job.metadata.name)));
+  YM_RETURN_IF_ERROR(CreateService(object, obstacle));
+  if (!obstacle.reason.empty()) return absl::OkStatus();
+  const WorkerShape shape{job.job.workers, job.job.gpus_per_worker, job.job.gpu_resource,
+                          job.status.recovery.attempt};
+  std::size_t batch = 1;
+  for (std::size_t from = 0; from < ranks.size(); from += batch, batch *= 2) {
+    batch = std::min(batch, ranks.size() - from);
+    FirstError error;
+    ParallelFor(batch, kWriteThreads, [&](std::size_t i) {
+      auto pod =
+          client_.Create(TargetOf(kube::Pods(), job), BuildPod(object, shape, ranks[from + i]),
+                         {kFieldManager, false, false});
+      // The cache may be behind: a pod that is there already is what we want.
+      if (!pod.ok() && !absl::IsAlreadyExists(pod.status())) error.Add(pod.status());
+    });
+    const absl::Status status = error.status();
+    if (status.ok()) continue;
+    if (IsRefusal(status)) {
+      const std::string text = MessageOf(status);
+      const bool quota = text.find("exceeded quota") != std::string::npos;
+      obstacle = {quota ? "QuotaExceeded" : "PodsRefused",
+                  StrCat("spec.template: ", text, "; ",
+                         quota ? "raise the quota or make the job smaller"
+                               : "change what the message names")};
+    }
+    return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status JobController::RemoveWorkers(const api::TrainingJob& job,
+                                          const std::vector<Removal>& removals) {
   FirstError error;
-  ParallelFor(ranks.size(), kWriteThreads, [&](std::size_t i) {
-    auto pod = client_.Create(
-        {kube::Pods(), ns, "", ""},
-        BuildPod(object, {job.job.workers, job.job.gpus_per_worker, job.job.gpu_resource},
-                 ranks[i]),
-        {kFieldManager, false, false});
-    // The cache may be behind: a pod that is there already is what we want.
-    if (!pod.ok() && !absl::IsAlreadyExists(pod.status())) error.Add(pod.status());
+  ParallelFor(removals.size(), kWriteThreads, [&](std::size_t i) {
+    const Removal& removal = removals[i];
+    kube::DeleteOptions options;
+    options.uid = removal.uid;
+    if (removal.force) options.grace_period_seconds = 0;
+    const absl::Status deleted = client_.Delete(
+        TargetOf(kube::Pods(), job, PodName(job.metadata.name, removal.rank)), options);
+    // Gone, or another life of the pod.
+    if (absl::IsNotFound(deleted) || absl::IsAborted(deleted) ||
+        absl::IsFailedPrecondition(deleted)) {
+      return;
+    }
+    if (!deleted.ok()) error.Add(deleted);
   });
   return error.status();
 }
 
-absl::Status JobController::RemoveWorkers(const api::TrainingJob& job,
-                                          const std::vector<Removal>& removals, int& restarts) {
-  FirstError error;
-  for (const Removal& removal : removals) {
-    kube::DeleteOptions options;
-    options.uid = removal.uid;
-    if (removal.force) options.grace_period_seconds = 0;
-    const std::string name = PodName(job.metadata.name, removal.rank);
-    const absl::Status deleted =
-        client_.Delete({kube::Pods(), job.metadata.namespace_name, name, ""}, options);
-    // Gone, or another life of the pod.
-    if (absl::IsNotFound(deleted) || absl::IsAborted(deleted) ||
-        absl::IsFailedPrecondition(deleted)) {
-      continue;
-    }
-    if (!deleted.ok()) {
-      error.Add(deleted);
-      continue;
-    }
-    if (removal.cause == RemovalCause::kFailed) ++restarts;
-    notify_({job.metadata.namespace_name, job.metadata.name, job.metadata.uid, true,
-             "WorkerRemoved",
-             StrCat("worker ", removal.rank, " is removed: ", Why(removal.cause))});
-  }
-  return error.status();
-}
-
-absl::Status JobController::WriteStatus(const api::TrainingJob& job,
+absl::Status JobController::WriteStatus(api::TrainingJob& job,
                                         const api::TrainingJobStatus& status) {
   if (status == job.status) return absl::OkStatus();
-  const nlohmann::json patch = {{"metadata", {{"uid", job.metadata.uid}}},
-                                {"status", api::EncodeTrainingJobStatus(status)}};
-  return client_
-      .Patch({kube::TrainingJobs(), job.metadata.namespace_name, job.metadata.name, "status"},
-             kube::MergePatch(patch), {kFieldManager, false, false})
-      .status();
+  nlohmann::json patch = {{"metadata", {{"uid", job.metadata.uid}}},
+                          {"status", api::EncodeTrainingJobStatus(status)}};
+  if (!job.metadata.resource_version.empty()) {
+    patch["metadata"]["resourceVersion"] = job.metadata.resource_version;
+  }
+  YM_ASSIGN_OR_RETURN(const nlohmann::json written,
+                      client_.Patch({kube::TrainingJobs(), job.metadata.namespace_name,
+                                     job.metadata.name, "status"},
+                                    kube::MergePatch(patch), {kFieldManager, false, false}));
+  cache_.Assume(state::Kind::kTrainingJob, written);
+  job.metadata.resource_version = kube::ResourceVersionOf(written);
+  job.status = status;
+  return absl::OkStatus();
+}
+
+absl::Status JobController::SetStalled(api::TrainingJob& job, const Obstacle& obstacle) {
+  const bool stalled = !obstacle.reason.empty();
+  if (!stalled && !api::IsTrue(job.status.conditions, kStalled)) return absl::OkStatus();
+  api::TrainingJobStatus status = job.status;
+  api::SetCondition(
+      status.conditions,
+      {kStalled, stalled ? api::ConditionStatus::kTrue : api::ConditionStatus::kFalse,
+       stalled ? obstacle.reason : "PodsCreated",
+       stalled ? obstacle.message : "every worker has its pod", job.metadata.generation, 0},
+      clock_.WallMs());
+  const bool fresh = status != job.status;
+  YM_RETURN_IF_ERROR(WriteStatus(job, status));
+  if (stalled && fresh) Tell(job, true, kStalled, obstacle.message);
+  return absl::OkStatus();
 }
 
 absl::Status JobController::Refuse(const api::TrainingJob& job, const std::string& problem) {
+  api::TrainingJob written = job;
   api::TrainingJobStatus status = job.status;
   status.observed_generation = job.metadata.generation;
   const bool fresh = api::SetCondition(
       status.conditions,
       {"Planned", api::ConditionStatus::kFalse, "Invalid", problem, job.metadata.generation, 0},
       clock_.WallMs());
-  YM_RETURN_IF_ERROR(WriteStatus(job, status));
-  if (fresh) {
-    notify_({job.metadata.namespace_name, job.metadata.name, job.metadata.uid, true, "Invalid",
-             problem});
-  }
+  YM_RETURN_IF_ERROR(WriteStatus(written, status));
+  if (fresh) Tell(job, true, "Invalid", problem);
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::optional<std::int64_t>> JobController::Reconcile(const std::string& key) {
-  const auto job = cache_.FindJob(key);
-  // Deleted: the garbage collector takes the pods, the Service and the Gang.
-  if (job == nullptr || job->metadata.deleted_ms) return std::optional<std::int64_t>();
-  const std::string contradiction = ContradictionOf(*job);
-  if (!contradiction.empty()) {
-    YM_RETURN_IF_ERROR(Refuse(*job, contradiction));
-    return std::optional<std::int64_t>();
+// Touches nothing of the status but the condition: the rest may be what cannot be read.
+absl::Status JobController::RefuseUnreadable(const std::string& key, const std::string& problem) {
+  const std::size_t slash = key.find('/');
+  api::TrainingJob job;
+  job.metadata.namespace_name = key.substr(0, slash);
+  job.metadata.name = key.substr(slash + 1);
+  auto object = client_.Get(TargetOf(kube::TrainingJobs(), job, job.metadata.name));
+  if (absl::IsNotFound(object.status())) return absl::OkStatus();
+  YM_RETURN_IF_ERROR(object.status());
+  job.metadata.uid = kube::UidOf(*object);
+  const nlohmann::json status = object->value("status", nlohmann::json::object());
+  api::FieldErrors errors;
+  api::FieldReader in(&status, "status", api::UnknownFields::kIgnore, &errors);
+  std::vector<api::Condition> conditions = api::ReadConditions(in);
+  const std::int64_t generation = object->value("/metadata/generation"_json_pointer, 0);
+  if (!api::SetCondition(
+          conditions, {"Planned", api::ConditionStatus::kFalse, "Invalid", problem, generation, 0},
+          clock_.WallMs())) {
+    return absl::OkStatus();
   }
-  JobObservation observed;
-  observed.restarts = job->status.restarts;
-  observed.ended = Ended(*job);
-  for (int rank = 0; rank < job->job.workers; ++rank) {
-    observed.workers.push_back(Observe(*job, rank));
-  }
-  JobStep step = NextStep(observed, PolicyOf(*job));
-  const auto gang = cache_.FindGang(StrCat(
-      job->metadata.namespace_name, "/", api::GangName(api::kTrainingJobKind, job->metadata.name)));
-  if (observed.ended) return std::optional<std::int64_t>();
+  const nlohmann::json patch = {
+      {"metadata",
+       {{"uid", job.metadata.uid}, {"resourceVersion", kube::ResourceVersionOf(*object)}}},
+      {"status", {{"conditions", api::EncodeConditions(conditions)}}}};
+  YM_RETURN_IF_ERROR(
+      client_
+          .Patch({kube::TrainingJobs(), job.metadata.namespace_name, job.metadata.name, "status"},
+                 kube::MergePatch(patch), {kFieldManager, false, false})
+          .status());
+  Tell(job, true, "Invalid", problem);
+  return absl::OkStatus();
+}
 
-  int restarts = job->status.restarts;
-  absl::Status done = CreateWorkers(*job, step.create);
-  if (done.ok()) done = RemoveWorkers(*job, step.remove, restarts);
-  if (step.outcome == JobOutcome::kRunning) step.restarts = restarts;
-  // A job is only said to have ended once everything that belongs to that has been done.
-  if (!done.ok()) step.outcome = JobOutcome::kRunning;
-  const absl::Status written = WriteStatus(*job, StatusOf(*job, gang.get(), step, clock_.WallMs()));
-  YM_RETURN_IF_ERROR(done);
-  if (!written.ok() && !absl::IsNotFound(written)) return written;
-  if (step.outcome != JobOutcome::kRunning) {
-    const bool succeeded = step.outcome == JobOutcome::kSucceeded;
-    notify_({job->metadata.namespace_name, job->metadata.name, job->metadata.uid, !succeeded,
-             succeeded ? "Succeeded" : "Failed",
-             succeeded             ? "every worker has succeeded"
-             : step.failed_by_host ? "a worker's host is lost and onHostLoss is Fail"
-                                   : "a worker failed and no restart is left"});
+absl::Status JobController::Act(api::TrainingJob& job, const JobStep& step, Obstacle& obstacle) {
+  absl::Status done = RemoveWorkers(job, step.remove);
+  if (obstacle.reason.empty() && !step.create.empty() && done.ok()) {
+    done = CreateWorkers(job, step.create, obstacle);
   }
-  return step.look_again_ms;
+  if (done.ok() || !obstacle.reason.empty()) YM_RETURN_IF_ERROR(SetStalled(job, obstacle));
+  return done;
+}
+
+// One event an incident, and one for the end.
+void JobController::Announce(const api::TrainingJob& job, const JobStep& step,
+                             const api::TrainingJob& before) {
+  const api::RecoveryState& recovery = step.recovery;
+  if (step.decided && recovery.attempt != before.status.recovery.attempt) {
+    Tell(job, true, "Recovering", recovery.incidents.back().message);
+  }
+  const api::Condition* held = api::FindCondition(job.status.conditions, "Degraded");
+  const api::Condition* was = api::FindCondition(before.status.conditions, "Degraded");
+  if (!step.held.empty() && held != nullptr && held->reason == "RecoveryHeld" &&
+      (was == nullptr || was->reason != held->reason)) {
+    Tell(job, true, "RecoveryHeld", step.held);
+  }
+  if (step.outcome == JobOutcome::kSucceeded) {
+    Tell(job, false, "Succeeded", "every worker has succeeded");
+  } else if (step.outcome == JobOutcome::kFailed) {
+    Tell(job, true, "Failed", recovery.incidents.back().message);
+  }
+}
+
+absl::StatusOr<std::optional<std::int64_t>> JobController::Reconcile(const std::string& key) {
+  const std::optional<std::int64_t> nothing;
+  const std::string unreadable = cache_.ProblemOf(state::Kind::kTrainingJob, key);
+  if (!unreadable.empty()) {
+    YM_RETURN_IF_ERROR(RefuseUnreadable(key, unreadable));
+    return nothing;
+  }
+  const auto found = cache_.FindJob(key);
+  // Deleted: the garbage collector takes the pods, the Service and the Gang.
+  if (found == nullptr || found->metadata.deleted_ms || Ended(*found)) return nothing;
+  const std::string contradiction = ContradictionOf(*found);
+  if (!contradiction.empty()) {
+    YM_RETURN_IF_ERROR(Refuse(*found, contradiction));
+    return nothing;
+  }
+  api::TrainingJob job = *found;
+  Obstacle obstacle;
+  const JobStep step = NextStep(Observe(job, obstacle));
+  if (step.decided) {
+    YM_ASSIGN_OR_RETURN(const bool confirmed, IsConfirmed(job, step));
+    if (!confirmed) return std::optional<std::int64_t>(kUnconfirmedAgainMs);
+  }
+  const auto gang = cache_.FindGang(StrCat(
+      job.metadata.namespace_name, "/", api::GangName(api::kTrainingJobKind, job.metadata.name)));
+  const absl::Status written = WriteStatus(job, StatusOf(job, gang.get(), step, clock_.WallMs()));
+  if (absl::IsNotFound(written)) return nothing;
+  YM_RETURN_IF_ERROR(written);
+  Announce(job, step, *found);
+  YM_RETURN_IF_ERROR(Act(job, step, obstacle));
+  if (obstacle.reason.empty()) return step.look_again_ms;
+  return std::optional<std::int64_t>(
+      std::min(step.look_again_ms.value_or(kNameTakenAgainMs), kNameTakenAgainMs));
 }
 
 }  // namespace yardmaster::op

@@ -1,20 +1,25 @@
 // Runs TrainingJobs: one key ("namespace/name") at a time, level triggered. A reconcile looks at
-// the job, its pods by name, their hosts and its Gang, takes the step that job_step.h says, and
-// writes the status.
+// the job, its pods by name, their hosts and its Gang, takes the step that job_step.h says, writes
+// the status with what was decided under the resourceVersion that it was decided on, and only then
+// makes and removes pods.
+//
+// What the job cannot be run for is a condition with the field and the fix: Planned False (Invalid)
+// for a spec that cannot be read or contradicts itself, Stalled True (QuotaExceeded, PodsRefused,
+// NameTaken) for pods that cannot be made.
 //
 // Thread safety: Reconcile may run for different keys on several threads, never for one key on two
 // (the work queue sees to that). Lifetimes: everything passed in outlives the controller.
 #pragma once
 
 #include <functional>
-#include <map>
-#include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "pkg/api/training_job.h"
 #include "pkg/base/clock.h"
 #include "pkg/kube/client.h"
+#include "pkg/operator/host_health.h"
 #include "pkg/operator/job_step.h"
 #include "pkg/state/cluster_state.h"
 
@@ -25,7 +30,8 @@ struct JobNotice {
   std::string job;
   std::string uid;
   bool warning = false;
-  std::string reason;  // "WorkerRemoved", "Succeeded", "Failed", "Invalid"
+  // "Recovering", "RecoveryHeld", "Stalled", "Succeeded", "Failed", "Invalid"
+  std::string reason;
   std::string note;
 };
 
@@ -33,32 +39,47 @@ class JobController {
  public:
   using Notify = std::function<void(const JobNotice&)>;
 
-  JobController(kube::Client& client, const state::ClusterCache& cache, const Clock& clock,
-                Notify notify);
+  JobController(kube::Client& client, state::ClusterCache& cache, HostHealth& hosts,
+                const Clock& clock, Notify notify);
 
   // Errors: what the API server said; the caller retries with backoff. The value: look again after
   // that many milliseconds although nothing has changed.
   absl::StatusOr<std::optional<std::int64_t>> Reconcile(const std::string& key);
 
  private:
-  Worker Observe(const api::TrainingJob& job, int rank);
-  // How long the host has been NotReady or gone, by our own clock; nothing: it is fine.
-  std::optional<std::int64_t> LostFor(const std::string& host);
-  absl::Status CreateWorkers(const api::TrainingJob& job, const std::vector<int>& ranks);
-  // Counts the failed workers that were removed, for the status.
-  absl::Status RemoveWorkers(const api::TrainingJob& job, const std::vector<Removal>& removals,
-                             int& restarts);
+  // What keeps the workers from being made.
+  struct Obstacle {
+    std::string reason;
+    std::string message;
+  };
+
+  Worker Observe(const api::TrainingJob& job, int rank, Obstacle& obstacle);
+  JobObservation Observe(const api::TrainingJob& job, Obstacle& obstacle);
+  absl::StatusOr<bool> IsConfirmed(const api::TrainingJob& job, const JobStep& step);
+  absl::Status CreateService(const nlohmann::json& job, Obstacle& obstacle);
+  absl::Status CreateWorkers(const api::TrainingJob& job, const std::vector<int>& ranks,
+                             Obstacle& obstacle);
+  absl::Status RemoveWorkers(const api::TrainingJob& job, const std::vector<Removal>& removals);
+  absl::Status Act(api::TrainingJob& job, const JobStep& step, Obstacle& obstacle);
+  absl::Status SetStalled(api::TrainingJob& job, const Obstacle& obstacle);
   // A job that contradicts itself gets no pods; it hears why, once.
   absl::Status Refuse(const api::TrainingJob& job, const std::string& problem);
-  absl::Status WriteStatus(const api::TrainingJob& job, const api::TrainingJobStatus& status);
+  absl::Status RefuseUnreadable(const std::string& key, const std::string& problem);
+  // Aborted when the job is newer than `job`; on success `job` is what was written.
+  absl::Status WriteStatus(api::TrainingJob& job, const api::TrainingJobStatus& status);
+  void Announce(const api::TrainingJob& job, const JobStep& step, const api::TrainingJob& before);
+  void Tell(const api::TrainingJob& job, bool warning, std::string reason, std::string note);
 
   kube::Client& client_;
-  const state::ClusterCache& cache_;
+  state::ClusterCache& cache_;
+  HostHealth& hosts_;
   const Clock& clock_;
   Notify notify_;
-  std::mutex mutex_;
-  std::map<std::string, std::int64_t> lost_since_;  // host -> steady time
 };
+
+// Reports a Node to HostHealth as the cache has it. True when its report has changed.
+bool ObserveNode(const state::ClusterCache& cache, const std::string& name, std::int64_t now_ms,
+                 HostHealth& hosts);
 
 // The status that follows from a step and from what the extender wrote into the Gang (null: none
 // yet).

@@ -16,9 +16,9 @@ using nlohmann::json;
 class JobControllerTest : public ::testing::Test {
  protected:
   JobControllerTest()
-      : client_(clock_), controller_(client_, cache_, clock_, [this](const JobNotice& notice) {
-          notices_.push_back(notice);
-        }) {
+      : client_(clock_),
+        controller_(client_, cache_, hosts_, clock_,
+                    [this](const JobNotice& notice) { notices_.push_back(notice); }) {
     client_.Seed(
         kube::TrainingJobs(),
         {{"apiVersion", api::kGroupVersion},
@@ -27,7 +27,11 @@ class JobControllerTest : public ::testing::Test {
          {"spec",
           {{"workers", 2},
            {"gpusPerWorker", 8},
-           {"recovery", {{"hostGraceSeconds", 10}, {"maxRestarts", 1}}},
+           {"recovery",
+            {{"hostGraceSeconds", 10},
+             {"maxRestarts", 1},
+             {"onHostLoss", "Replace"},
+             {"onWorkerFailure", "Replace"}}},
            {"template",
             {{"spec", {{"containers", json::array({{{"name", "c"}, {"image", "i"}}})}}}}}}}});
     SetNode("n0", true);
@@ -46,7 +50,10 @@ class JobControllerTest : public ::testing::Test {
 
   // What the watches would have brought by now.
   std::optional<std::int64_t> Reconcile() {
-    for (const json& o : client_.All(kube::Nodes())) cache_.Deliver(state::Kind::kNode, o);
+    for (const json& o : client_.All(kube::Nodes())) {
+      cache_.Deliver(state::Kind::kNode, o);
+      ObserveNode(cache_, kube::NameOf(o), clock_.SteadyMs(), hosts_);
+    }
     for (const auto& pod : cache_.Take().pods) {
       const std::string& name = pod->metadata.name;
       if (!client_.Find(kube::Pods(), "team", name)) {
@@ -90,6 +97,7 @@ class JobControllerTest : public ::testing::Test {
   FakeClock clock_;
   kube::FakeClient client_;
   state::ClusterCache cache_;
+  HostHealth hosts_;
   std::vector<JobNotice> notices_;
   JobController controller_;
 };
@@ -116,7 +124,7 @@ TEST_F(JobControllerTest, AnUnchangedStatusIsNotWrittenAgain) {
 TEST_F(JobControllerTest, APodThatIsThereAlreadyIsNotAnError) {
   Reconcile();
   state::ClusterCache behind;  // has not seen the pods yet
-  JobController late(client_, behind, clock_, [](const JobNotice&) {});
+  JobController late(client_, behind, hosts_, clock_, [](const JobNotice&) {});
   behind.Deliver(state::Kind::kTrainingJob, client_.All(kube::TrainingJobs())[0]);
   EXPECT_TRUE(late.Reconcile("team/a").ok());
 }
@@ -168,6 +176,8 @@ TEST_F(JobControllerTest, AFailedWorkerIsMadeAgainAndThenTheJobFails) {
   Reconcile();
   SetPod(0, "Failed", "n0");
   Reconcile();
+  EXPECT_EQ(Condition("Failed"), "(none)") << "decided, and not done yet";
+  Reconcile();
   EXPECT_EQ(Condition("Failed"), "True");
   EXPECT_FALSE(HasPod(1)) << "what still ran is removed";
   client_.ClearCalls();
@@ -214,13 +224,14 @@ TEST_F(JobControllerTest, AHostLostByPolicyFailsTheJobAndSaysThatItWasTheHost) {
   EXPECT_EQ(Condition("Failed"), "(none)");
   clock_.Advance(10'000);
   Reconcile();
+  Reconcile();
   EXPECT_EQ(Condition("Failed"), "True");
   EXPECT_FALSE(HasPod(0));
   ASSERT_FALSE(notices_.empty());
   EXPECT_EQ(notices_.back().reason, "Failed");
-  EXPECT_NE(notices_.back().note.find("onHostLoss is Fail"), std::string::npos);
+  EXPECT_NE(notices_.back().note.find("lost host n1: the job fails"), std::string::npos);
   Reconcile();
-  EXPECT_FALSE(HasPod(0)) << "nobody is made again";
+  EXPECT_FALSE(HasPod(0)) << "no worker is made again";
 }
 
 TEST_F(JobControllerTest, AJobThatContradictsItselfMakesNoPodsAndHearsWhyOnce) {

@@ -56,6 +56,33 @@ void FromGang(const api::Gang* gang, api::TrainingJobStatus& status, Conditions&
   status.level = gang->status.network->level;
 }
 
+const char* CauseName(api::IncidentCause cause) {
+  switch (cause) {
+    case api::IncidentCause::kHostLost:
+      return "HostLost";
+    case api::IncidentCause::kWorkerFailed:
+      return "WorkerFailed";
+    case api::IncidentCause::kWorkerRemoved:
+      return "WorkerRemoved";
+  }
+  return "";
+}
+
+// True from an incident's decision until every worker runs again.
+void SetRecovery(const JobStep& step, bool ended, Conditions& conditions) {
+  if (step.recovery.incidents.empty()) return;
+  const api::Incident& last = step.recovery.incidents.back();
+  const bool active = step.recovery.active() != nullptr && !ended;
+  conditions.Set("Recovering", active, active ? CauseName(last.cause) : "NoIncident", last.message);
+}
+
+const char* FailureReason(const api::TrainingJob& job, const api::Incident& last) {
+  if (last.cause == api::IncidentCause::kHostLost) return "HostLost";
+  const bool spent = job.status.recovery.restarts_in_window >= job.recovery.max_restarts;
+  const bool by_policy = job.recovery.on_worker_failure == api::OnHostLoss::kFail;
+  return spent && !by_policy ? "NoRestartLeft" : "WorkerFailed";
+}
+
 }  // namespace
 
 api::TrainingJobStatus StatusOf(const api::TrainingJob& job, const api::Gang* gang,
@@ -66,30 +93,34 @@ api::TrainingJobStatus StatusOf(const api::TrainingJob& job, const api::Gang* ga
   status.workers = job.job.workers;
   status.ready_workers = step.ready;
   status.succeeded_workers = step.succeeded;
-  status.restarts = step.restarts;
+  status.recovery = step.recovery;
+  const bool began = step.recovery.attempt != job.status.recovery.attempt;
+  if (began && step.recovery.incidents.back().counted) ++status.restarts;
   FromGang(gang, status, conditions);
 
   const std::string running =
       StrCat(step.ready, " of ", Count(job.job.workers, "worker"), " running");
   const bool all_run = step.ready + step.succeeded == job.job.workers && step.ready > 0;
   conditions.Set("Running", all_run, all_run ? "WorkersRunning" : "WorkersMissing", running);
+  const bool ended = step.outcome != JobOutcome::kRunning;
+  SetRecovery(step, ended, conditions);
   // Degraded: it has run in full once and does not now.
   const bool was_running = api::FindCondition(job.status.conditions, "Degraded") != nullptr ||
                            api::IsTrue(job.status.conditions, "Running");
-  const bool ended = step.outcome != JobOutcome::kRunning;
   if (was_running) {
-    conditions.Set("Degraded", !all_run && !ended,
-                   all_run || ended ? "WorkersRunning" : "WorkersLost", running);
+    const bool degraded = !all_run && !ended;
+    const bool held = degraded && !step.held.empty();
+    conditions.Set("Degraded", degraded,
+                   held       ? "RecoveryHeld"
+                   : degraded ? "WorkersLost"
+                              : "WorkersRunning",
+                   held ? step.held : running);
   }
   if (step.outcome == JobOutcome::kSucceeded) {
     conditions.Set("Succeeded", true, "WorkersSucceeded", "every worker has succeeded");
   } else if (step.outcome == JobOutcome::kFailed) {
-    if (step.failed_by_host) {
-      conditions.Set("Failed", true, "HostLost", "a worker's host is lost and onHostLoss is Fail");
-      return status;
-    }
-    conditions.Set("Failed", true, "NoRestartLeft",
-                   StrCat("a worker failed after ", Count(step.restarts, "restart")));
+    const api::Incident& last = step.recovery.incidents.back();
+    conditions.Set("Failed", true, FailureReason(job, last), last.message);
   }
   return status;
 }

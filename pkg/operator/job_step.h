@@ -1,18 +1,21 @@
-// One look at a TrainingJob: which workers to make, which to remove, and what its status says.
-// Pure; the controller around it reads the objects and carries the actions out, and calls again
-// when they change.
+// One look at a TrainingJob: what is decided about its failures, which workers to make and to
+// remove, and how far it has come. Pure; the controller around it reads the objects, writes the
+// decision into the status, then carries the actions out, and calls again when something changes.
 //
-// Rules:
-//   1. A rank without a pod gets one (behind the gate), unless the job has ended.
-//   2. A pod on a host that has been lost for `host_lost_after_ms` is removed by force, because no
-//   kubelet
-//      is there to end it; rule 1 then makes the pod that moves to a backup host. By policy the
-//      other workers are made again with it, or the job fails.
-//   3. A failed pod is removed and made again while the job has restarts left; without one left the
-//   job
-//      has failed, and what still runs is removed.
-//   4. When every worker has succeeded, the job has.
-// Level triggered: the same observation gives the same actions. Thread safety: pure function.
+// A job's pods belong to attempts, counted from 0. A pod is stale when the job's recovery state
+// asks for a later attempt of its rank: of all ranks (min_attempt), or of the ranks of the active
+// incident. Actions follow from the recovery state and the pods alone, so a decision that is
+// written is carried on by any process, wherever the one before it ended:
+//   1. A stale pod is removed; by force when its host is lost, since no kubelet ends it there.
+//   2. A rank without a pod gets one of the present attempt, not before the incident's back-off.
+//   3. After a decision to fail, every pod left is removed; then the job has failed.
+// Decisions, made only about pods that are not stale, one at a time:
+//   4. A lost host, a failed worker, or a worker removed by others after all have run begins an
+//      incident. Failures of one incident count once against the restart budget, lost and removed
+//      workers not at all.
+//   5. When every worker has succeeded, the job has. A pod that is being deleted or was disrupted
+//      has not succeeded, whatever its exit code.
+// Level triggered: the same observation gives the same step. Thread safety: pure function.
 #pragma once
 
 #include <cstdint>
@@ -20,19 +23,11 @@
 #include <string>
 #include <vector>
 
+#include "pkg/api/pod.h"
+#include "pkg/api/training_job.h"
+#include "pkg/operator/host_health.h"
+
 namespace yardmaster::op {
-
-enum class HostLoss {
-  kReplace,  // the lost rank alone moves
-  kRestart,  // every worker is made again, those on healthy hosts where they are
-  kFail      // the job fails
-};
-
-struct RecoveryPolicy {
-  HostLoss on_host_loss = HostLoss::kReplace;
-  std::int64_t host_lost_after_ms = 30'000;
-  int max_restarts = 10;  // failed workers made again over the job's life
-};
 
 enum class WorkerPhase { kMissing, kGated, kPending, kRunning, kSucceeded, kFailed };
 
@@ -41,39 +36,45 @@ struct Worker {
   bool deleting = false;
   std::string uid;
   std::string host;  // empty: not bound
-  // How long its host has been NotReady or gone; nothing: it is fine.
-  std::optional<std::int64_t> host_lost_ms;
+  std::int64_t attempt = 0;
+  HostVerdict host_verdict = {};
+  std::vector<api::ContainerExit> exits = {};
+  std::vector<std::string> final_conditions = {};
 };
 
 struct JobObservation {
   std::vector<Worker> workers;  // by rank
-  int restarts = 0;             // so far
-  bool ended = false;           // a former look found it succeeded or failed
+  api::RecoveryPolicy policy;
+  api::RecoveryState recovery;
+  bool ended = false;  // an earlier look found that it succeeded or failed
+  // How long all workers have been running; 0: they are not.
+  std::int64_t running_ms = 0;
+  std::int64_t now_ms = 0;  // wall time
 };
-
-enum class RemovalCause { kHostLost, kRestart, kFailed, kJobFailed };
 
 struct Removal {
   int rank = 0;
   std::string uid;
-  RemovalCause cause = RemovalCause::kFailed;
   bool force = false;  // grace period 0
 };
 
 enum class JobOutcome { kRunning, kSucceeded, kFailed };
 
 struct JobStep {
+  api::RecoveryState recovery;  // to be written before anything is done
+  bool decided = false;         // an incident has begun or has grown
   std::vector<int> create;      // ranks, ascending
   std::vector<Removal> remove;  // by rank
-  int restarts = 0;             // to be kept in the status
   JobOutcome outcome = JobOutcome::kRunning;
-  bool failed_by_host = false;  // kFailed because a host was lost, not because a worker failed
-  int ready = 0;                // running workers on hosts that are fine
+  int ready = 0;  // running workers on healthy hosts
   int succeeded = 0;
-  int waiting = 0;                            // missing, gated or pending
-  std::optional<std::int64_t> look_again_ms;  // when a lost host's time will be up
+  std::string held;  // why lost hosts are not acted on; empty: none is held
+  std::optional<std::int64_t> look_again_ms;
 };
 
-JobStep NextStep(const JobObservation& job, const RecoveryPolicy& policy);
+JobStep NextStep(const JobObservation& job);
+
+// The first rule that matches a failed worker, or null.
+const api::FailureRule* MatchRule(const std::vector<api::FailureRule>& rules, const Worker& worker);
 
 }  // namespace yardmaster::op

@@ -5,82 +5,142 @@
 namespace yardmaster::op {
 namespace {
 
-Worker On(WorkerPhase phase, std::optional<std::int64_t> lost_ms = std::nullopt) {
-  return {phase, false, "uid", "host", lost_ms};
+using api::IncidentCause;
+using api::OnHostLoss;
+
+constexpr std::int64_t kNow = 1'700'000'000'000;
+
+Worker On(WorkerPhase phase, HostState host = HostState::kHealthy, std::int64_t attempt = 0) {
+  Worker worker;
+  worker.phase = phase;
+  worker.uid = "uid";
+  worker.host = "host";
+  worker.attempt = attempt;
+  worker.host_verdict = {host, host == HostState::kNotReady ? 6'000 : 0, ""};
+  return worker;
 }
 
-TEST(JobStepTest, MissingWorkersAreMade) {
-  const JobStep step = NextStep({{Worker{}, On(WorkerPhase::kRunning), Worker{}}}, {});
+JobObservation Job(std::vector<Worker> workers) {
+  JobObservation job;
+  job.workers = std::move(workers);
+  job.recovery.running_attempt = 0;
+  job.now_ms = kNow;
+  return job;
+}
+
+TEST(JobStepTest, MissingWorkersOfAJobThatNeverRanAreMade) {
+  JobObservation job = Job({Worker{}, On(WorkerPhase::kRunning), Worker{}});
+  job.recovery.running_attempt = -1;
+  const JobStep step = NextStep(job);
   EXPECT_EQ(step.create, (std::vector<int>{0, 2}));
   EXPECT_EQ(step.ready, 1);
-  EXPECT_EQ(step.waiting, 2);
-  EXPECT_TRUE(step.remove.empty());
+  EXPECT_FALSE(step.decided);
 }
 
-TEST(JobStepTest, AWorkerOnALostHostIsRemovedByForceWhenItsTimeIsUpAndNotBefore) {
-  const RecoveryPolicy policy{HostLoss::kReplace, 10'000, 3};
-  JobStep step = NextStep({{On(WorkerPhase::kRunning, 4'000)}}, policy);
+TEST(JobStepTest, AHostThatIsNotReadyForAShortTimeIsLookedAtAgain) {
+  const JobStep step = NextStep(Job({On(WorkerPhase::kRunning, HostState::kNotReady)}));
   EXPECT_TRUE(step.remove.empty());
   EXPECT_EQ(step.look_again_ms, 6'000);
   EXPECT_EQ(step.ready, 0);
-  step = NextStep({{On(WorkerPhase::kRunning, 10'000)}}, policy);
-  ASSERT_EQ(step.remove.size(), 1u);
-  EXPECT_TRUE(step.remove[0].force);
-  EXPECT_EQ(step.remove[0].cause, RemovalCause::kHostLost);
-  EXPECT_EQ(step.restarts, 0) << "a lost host is not the job's failure";
 }
 
-TEST(JobStepTest, ByPolicyALostHostRestartsEveryWorkerOrFailsTheJob) {
-  const JobObservation job{
-      {On(WorkerPhase::kRunning, 99'000), On(WorkerPhase::kRunning), On(WorkerPhase::kSucceeded)}};
-  JobStep step = NextStep(job, {HostLoss::kRestart, 1000, 3});
+TEST(JobStepTest, ALostHostIsAnIncidentThatIsNotCounted) {
+  JobObservation job =
+      Job({On(WorkerPhase::kRunning, HostState::kLost), On(WorkerPhase::kRunning)});
+  JobStep step = NextStep(job);
+  EXPECT_TRUE(step.decided);
   ASSERT_EQ(step.remove.size(), 2u);
   EXPECT_TRUE(step.remove[0].force);
   EXPECT_FALSE(step.remove[1].force);
-  EXPECT_EQ(step.outcome, JobOutcome::kRunning);
-  step = NextStep(job, {HostLoss::kFail, 1000, 3});
-  EXPECT_EQ(step.outcome, JobOutcome::kFailed);
-  EXPECT_TRUE(step.failed_by_host);
-  EXPECT_EQ(step.remove.size(), 2u);
+  EXPECT_EQ(step.recovery.incidents.back().cause, IncidentCause::kHostLost);
+  EXPECT_FALSE(step.recovery.incidents.back().counted);
+  EXPECT_EQ(step.recovery.min_attempt, 1);
+  job.policy.on_host_loss = OnHostLoss::kReplace;
+  step = NextStep(job);
+  ASSERT_EQ(step.remove.size(), 1u);
+  EXPECT_EQ(step.recovery.min_attempt, 0);
 }
 
-TEST(JobStepTest, ATerminatingPodOfALostHostIsStillRemovedByForce) {
-  Worker worker = On(WorkerPhase::kRunning, 99'000);
-  worker.deleting = true;  // nobody is there to end it
-  EXPECT_EQ(NextStep({{worker}}, {}).remove.size(), 1u);
+TEST(JobStepTest, AnIncidentThatIsWrittenIsNotDecidedAgain) {
+  JobObservation job = Job({On(WorkerPhase::kFailed), On(WorkerPhase::kRunning)});
+  const JobStep first = NextStep(job);
+  EXPECT_TRUE(first.decided);
+  job.recovery = first.recovery;
+  const JobStep second = NextStep(job);
+  EXPECT_FALSE(second.decided);
+  EXPECT_EQ(second.recovery, first.recovery);
+  EXPECT_EQ(second.remove.size(), 2u) << "and is carried on";
 }
 
-TEST(JobStepTest, AFailedWorkerIsMadeAgainWhileRestartsAreLeft) {
-  const RecoveryPolicy policy{HostLoss::kReplace, 0, 1};
-  JobStep step = NextStep({{On(WorkerPhase::kFailed), On(WorkerPhase::kRunning)}, 0}, policy);
-  EXPECT_EQ(step.remove.size(), 1u);
-  EXPECT_EQ(step.restarts, 1);
+TEST(JobStepTest, AJobThatFailsRemovesWhatRunsBeforeItSaysSo) {
+  JobObservation job = Job({On(WorkerPhase::kFailed), On(WorkerPhase::kRunning)});
+  job.policy.max_restarts = 0;
+  JobStep step = NextStep(job);
   EXPECT_EQ(step.outcome, JobOutcome::kRunning);
-  step = NextStep({{On(WorkerPhase::kFailed), On(WorkerPhase::kRunning)}, 1}, policy);
-  EXPECT_EQ(step.outcome, JobOutcome::kFailed);
-  EXPECT_TRUE(step.create.empty());
   ASSERT_EQ(step.remove.size(), 1u);
   EXPECT_EQ(step.remove[0].rank, 1);
-  EXPECT_EQ(step.remove[0].cause, RemovalCause::kJobFailed);
+  job.recovery = step.recovery;
+  job.workers[1].deleting = true;
+  step = NextStep(job);
+  EXPECT_EQ(step.outcome, JobOutcome::kFailed);
+  EXPECT_TRUE(step.create.empty());
 }
 
-TEST(JobStepTest, AFailedPodThatIsBeingDeletedIsCountedOnce) {
-  Worker worker = On(WorkerPhase::kFailed);
+TEST(JobStepTest, ATerminatingPodOfALostHostIsRemovedByForce) {
+  Worker worker = On(WorkerPhase::kRunning, HostState::kLost);
   worker.deleting = true;
-  const JobStep step = NextStep({{worker}, 1}, {HostLoss::kReplace, 0, 5});
-  EXPECT_EQ(step.restarts, 1);
-  EXPECT_TRUE(step.remove.empty());
+  const JobStep step = NextStep(Job({worker, On(WorkerPhase::kRunning)}));
+  ASSERT_FALSE(step.remove.empty());
+  EXPECT_TRUE(step.remove[0].force);
+}
+
+TEST(JobStepTest, FailuresOfSingleRanksThatFollowSoonJoinTheIncident) {
+  JobObservation job =
+      Job({On(WorkerPhase::kFailed), On(WorkerPhase::kRunning), On(WorkerPhase::kRunning)});
+  job.policy.on_worker_failure = OnHostLoss::kReplace;
+  job.recovery = NextStep(job).recovery;
+  job.workers[2] = On(WorkerPhase::kFailed);
+  job.now_ms += 5'000;
+  JobStep step = NextStep(job);
+  EXPECT_TRUE(step.decided);
+  EXPECT_EQ(step.recovery.attempt, 1);
+  EXPECT_EQ(step.recovery.restarts_in_window, 1);
+  EXPECT_EQ(step.recovery.incidents.back().ranks, (std::vector<int>{0, 2}));
+  // The rank that was made anew fails again: another incident.
+  job.recovery = step.recovery;
+  job.workers[0] = On(WorkerPhase::kFailed, HostState::kHealthy, 1);
+  step = NextStep(job);
+  EXPECT_EQ(step.recovery.attempt, 2);
+  EXPECT_EQ(step.recovery.restarts_in_window, 2);
+  EXPECT_EQ(step.recovery.incidents.back().ranks, (std::vector<int>{0, 2}))
+      << "rank 2 has not been made anew yet";
+}
+
+TEST(JobStepTest, OnlyTheLastTenIncidentsAreKept) {
+  JobObservation job = Job({On(WorkerPhase::kFailed)});
+  job.policy.max_restarts = 100;
+  for (int i = 0; i < 20; ++i) {
+    job.workers[0].attempt = job.recovery.attempt;
+    job.recovery = NextStep(job).recovery;
+  }
+  EXPECT_EQ(job.recovery.incidents.size(), 10u);
+  EXPECT_EQ(job.recovery.incidents.back().attempt, 20);
+  EXPECT_EQ(job.recovery.incidents.back().not_before_ms - job.recovery.incidents.back().start_ms,
+            300'000)
+      << "the longest back-off";
 }
 
 TEST(JobStepTest, TheJobSucceedsWhenEveryWorkerHas) {
-  EXPECT_EQ(NextStep({{On(WorkerPhase::kSucceeded), On(WorkerPhase::kRunning)}}, {}).outcome,
+  EXPECT_EQ(NextStep(Job({On(WorkerPhase::kSucceeded), On(WorkerPhase::kRunning)})).outcome,
             JobOutcome::kRunning);
-  EXPECT_EQ(NextStep({{On(WorkerPhase::kSucceeded), On(WorkerPhase::kSucceeded)}}, {}).outcome,
+  EXPECT_EQ(NextStep(Job({On(WorkerPhase::kSucceeded), On(WorkerPhase::kSucceeded)})).outcome,
             JobOutcome::kSucceeded);
 }
 
-TEST(JobStepTest, AnEndedJobMakesNobodyAgain) {
-  const JobStep step = NextStep({{Worker{}, Worker{}}, 0, true}, {});
+TEST(JobStepTest, AnEndedJobMakesNoWorkerAgain) {
+  JobObservation job = Job({Worker{}, Worker{}});
+  job.ended = true;
+  const JobStep step = NextStep(job);
   EXPECT_TRUE(step.create.empty());
   EXPECT_TRUE(step.remove.empty());
 }

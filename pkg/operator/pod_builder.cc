@@ -40,9 +40,9 @@ bool AsksFor(const std::string& resource, const json& containers) {
 }
 
 void AddEnvironment(json& container, const std::string& job, const std::string& job_namespace,
-                    const WorkerShape& shape, int rank) {
+                    const WorkerShape& shape, int master_port, int rank) {
   const std::string master = StrCat(PodName(job, 0), ".", job, ".", job_namespace, ".svc");
-  const std::string port = StrCat(kMasterPort);
+  const std::string port = StrCat(master_port);
   AddEnv(container, "MASTER_ADDR", master);
   AddEnv(container, "MASTER_PORT", port);
   AddEnv(container, "RANK", StrCat(rank));
@@ -54,7 +54,22 @@ void AddEnvironment(json& container, const std::string& job, const std::string& 
   AddEnv(container, "PET_MASTER_PORT", port);
 }
 
+bool UsesHostNetwork(const json& training_job) {
+  const json::json_pointer at("/spec/template/spec/hostNetwork");
+  return training_job.contains(at) && training_job[at] == json(true);
+}
+
 }  // namespace
+
+int MasterPort(const json& training_job) {
+  if (!UsesHostNetwork(training_job)) return kMasterPort;
+  // FNV-1a: the same port in every process and version.
+  std::uint64_t hash = 14'695'981'039'346'656'037ULL;
+  for (const char c : Text(training_job, "/metadata/uid")) {
+    hash = (hash ^ static_cast<unsigned char>(c)) * 1'099'511'628'211ULL;
+  }
+  return 20'000 + static_cast<int>(hash % 10'000);
+}
 
 std::string PodName(const std::string& job, int rank) { return StrCat(job, "-", rank); }
 
@@ -80,6 +95,8 @@ json BuildPod(const json& training_job, const WorkerShape& shape, int rank) {
   metadata["namespace"] = job_namespace;
   metadata["labels"][api::kJobLabel] = job;
   metadata["labels"][api::kRankLabel] = StrCat(rank);
+  if (!metadata["annotations"].is_object()) metadata["annotations"] = json::object();
+  metadata["annotations"][api::kAttemptAnnotation] = StrCat(shape.attempt);
   metadata["ownerReferences"] = json::array({ControllerReference(training_job)});
   // A template cannot give its pods a place, a level or paths: those are written later, by us.
   if (const auto notes = metadata.find("annotations"); notes != metadata.end()) {
@@ -96,6 +113,9 @@ json BuildPod(const json& training_job, const WorkerShape& shape, int rank) {
   if (!spec.contains("restartPolicy")) spec["restartPolicy"] = "Never";
   const std::string priority_class = Text(training_job, "/spec/priorityClassName");
   if (!priority_class.empty()) spec["priorityClassName"] = priority_class;
+  if (UsesHostNetwork(training_job) && !spec.contains("dnsPolicy")) {
+    spec["dnsPolicy"] = "ClusterFirstWithHostNet";
+  }
   // Whoever ends the pod, it has the time to write a checkpoint.
   const json::json_pointer grace("/spec/checkpoint/graceSeconds");
   if (!spec.contains("terminationGracePeriodSeconds") && training_job.contains(grace)) {
@@ -109,7 +129,9 @@ json BuildPod(const json& training_job, const WorkerShape& shape, int rank) {
   if (!containers.empty() && !AsksFor(shape.gpu_resource, containers)) {
     containers[0]["resources"]["limits"][shape.gpu_resource] = StrCat(shape.gpus_per_worker);
   }
-  for (json& container : containers) AddEnvironment(container, job, job_namespace, shape, rank);
+  for (json& container : containers) {
+    AddEnvironment(container, job, job_namespace, shape, MasterPort(training_job), rank);
+  }
   AddNetworkEnvironment(pod);
   return pod;
 }
@@ -127,7 +149,7 @@ json BuildService(const json& training_job) {
            {{"clusterIP", "None"},
             {"publishNotReadyAddresses", true},
             {"selector", {{api::kJobLabel, job}}},
-            {"ports", json::array({{{"name", "master"}, {"port", kMasterPort}}})}}}};
+            {"ports", json::array({{{"name", "master"}, {"port", MasterPort(training_job)}}})}}}};
 }
 
 }  // namespace yardmaster::op

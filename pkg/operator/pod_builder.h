@@ -10,9 +10,13 @@
 // time to write a checkpoint. What the template sets itself is kept. Labels and annotations of the
 // template are carried over.
 //
+// Pods with hostNetwork get dnsPolicy ClusterFirstWithHostNet, without which they cannot resolve
+// MASTER_ADDR.
+//
 // Thread safety: pure functions.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "nlohmann/json_fwd.hpp"
@@ -25,7 +29,12 @@ struct WorkerShape {
   int workers = 1;
   int gpus_per_worker = 8;
   std::string gpu_resource = "nvidia.com/gpu";  // what gpus_per_worker counts
+  std::int64_t attempt = 0;                     // kept in the annotation yardmaster.dev/attempt
 };
+
+// Where rank 0 listens: kMasterPort, or with hostNetwork a port from 20000 to 29999 that follows
+// from the job's uid, so that two jobs on one host do not meet.
+int MasterPort(const nlohmann::json& training_job);
 
 std::string PodName(const std::string& job, int rank);
 

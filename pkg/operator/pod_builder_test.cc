@@ -78,6 +78,28 @@ TEST(PodBuilderTest, TheGracePeriodIsTheCheckpointsUnlessTheTemplateHasItsOwn) {
   EXPECT_EQ(BuildPod(job, {4, 8}, 0)["spec"]["terminationGracePeriodSeconds"], 7);
 }
 
+TEST(PodBuilderTest, PodsOfTheHostNetworkResolveTheirMasterAndShareNoPortWithOtherJobs) {
+  json job = Job();
+  job["spec"]["template"]["spec"]["hostNetwork"] = true;
+  job["spec"]["template"]["spec"]["containers"][0].erase("env");
+  const json pod = BuildPod(job, {4, 8}, 0);
+  EXPECT_EQ(pod["spec"]["dnsPolicy"], "ClusterFirstWithHostNet");
+  const int port = MasterPort(job);
+  EXPECT_TRUE(port >= 20'000 && port < 30'000) << port;
+  EXPECT_EQ(Env(pod["spec"]["containers"][0], "MASTER_PORT"), std::to_string(port));
+  EXPECT_EQ(BuildService(job)["spec"]["ports"][0]["port"], port);
+  json other = job;
+  other["metadata"]["uid"] = "u2";
+  EXPECT_NE(MasterPort(other), port);
+  job["spec"]["template"]["spec"]["dnsPolicy"] = "None";
+  EXPECT_EQ(BuildPod(job, {4, 8}, 0)["spec"]["dnsPolicy"], "None") << "the template's own is kept";
+}
+
+TEST(PodBuilderTest, APodCarriesItsAttempt) {
+  const json pod = BuildPod(Job(), {.workers = 4, .attempt = 3}, 0);
+  EXPECT_EQ(pod["metadata"]["annotations"][api::kAttemptAnnotation], "3");
+}
+
 TEST(PodBuilderTest, TheServiceIsHeadlessAndSelectsTheJobsPods) {
   const json service = BuildService(Job());
   EXPECT_EQ(service["spec"]["clusterIP"], "None");

@@ -13,6 +13,15 @@ namespace yardmaster::state {
 
 using nlohmann::json;
 
+namespace {
+
+const char* NameOf(Kind kind) {
+  const char* const names[] = {"Fabric", "Node", "Pod", "TrainingJob", "Gang"};
+  return names[static_cast<int>(kind)];
+}
+
+}  // namespace
+
 void ClusterCache::Changed() {
   ++version_;
   changed_.notify_all();
@@ -92,8 +101,7 @@ void ClusterCache::Remove(Kind kind, const json& object) {
       removed = gangs_.Remove(key, uid);
       break;
   }
-  const char* const names[] = {"Fabric", "Node", "Pod", "TrainingJob", "Gang"};
-  removed |= problems_.erase(StrCat(names[static_cast<int>(kind)], " ", kube::KeyOf(object))) != 0;
+  removed |= problems_.erase(StrCat(NameOf(kind), " ", kube::KeyOf(object))) != 0;
   if (removed) Changed();
 }
 
@@ -129,6 +137,12 @@ std::shared_ptr<const api::Pod> ClusterCache::FindPod(const std::string& key) co
 
 std::shared_ptr<const api::Node> ClusterCache::FindNode(const std::string& name) const {
   return FindIn(nodes_, name);
+}
+
+std::string ClusterCache::ProblemOf(Kind kind, const std::string& key) const {
+  std::lock_guard lock(mutex_);
+  const auto it = problems_.find(StrCat(NameOf(kind), " ", key));
+  return it == problems_.end() ? "" : it->second;
 }
 
 std::uint64_t ClusterCache::version() const {

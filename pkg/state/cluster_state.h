@@ -57,6 +57,9 @@ class ClusterCache {
   std::shared_ptr<const api::Pod> FindPod(const std::string& key) const;
   std::shared_ptr<const api::Node> FindNode(const std::string& name) const;
 
+  // Why the newest version of an object cannot be decoded; empty: it can, or there is none.
+  std::string ProblemOf(Kind kind, const std::string& key) const;
+
   // Counts visible changes. WaitForChange returns the count as soon as it differs from `seen`,
   // after `max_ms`, or when stopped.
   std::uint64_t version() const;

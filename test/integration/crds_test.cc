@@ -150,6 +150,16 @@ TEST_F(CrdsTest, ContradictionsAreRefusedWithTheirFieldAndAFix) {
        "tensor*context*data*pipeline must equal"},
       {"expert", job, [](json& o) { o["spec"]["parallelism"]["expert"] = 3; },
        "expert must divide data"},
+      {"rule that matches by nothing", job,
+       [](json& o) {
+         o["spec"]["recovery"]["rules"] = json::array({{{"action", "Fail"}}});
+       },
+       "give exactly one of exitCodes, exitCodesNotIn and podCondition"},
+      {"rule for success", job,
+       [](json& o) {
+         o["spec"]["recovery"]["rules"] = json::array({{{"action", "Fail"}, {"exitCodes", {0}}}});
+       },
+       "should be greater than or equal to 1"},
       {"level", job, [](json& o) { o["spec"]["placement"]["data"]["within"] = "Rack"; },
        "supported values"},
       {"name", job, [](json& o) { o["metadata"]["name"] = "a.b"; }, "metadata.name must be"},
@@ -239,21 +249,15 @@ TEST_F(CrdsTest, ContradictionsAreRefusedWithTheirFieldAndAFix) {
   }
 }
 
-TEST_F(CrdsTest, APlacedJobCannotChangeItsShape) {
+TEST_F(CrdsTest, AJobWithPodsCannotChangeItsShape) {
   ASSERT_TRUE(Apply(JobObject()).ok());
   json larger = JobObject();
   larger["spec"]["workers"] = 32;
   larger["spec"]["parallelism"]["data"] = 16;
   EXPECT_TRUE(Apply(larger, /*dry_run=*/true).ok());
-  ASSERT_TRUE(
-      PatchStatus("trainingjob/job", {{"status",
-                                       {{"conditions",
-                                         {{{"type", "Planned"},
-                                           {"status", "True"},
-                                           {"lastTransitionTime", "2026-01-01T00:00:00Z"}}}}}}})
-          .ok());
+  ASSERT_TRUE(PatchStatus("trainingjob/job", {{"status", {{"workers", 16}}}}).ok());
   EXPECT_THAT(std::string(Apply(larger, true).message()),
-              HasSubstr("cannot change once the job is placed; delete the job"));
+              HasSubstr("cannot change once the job has pods; delete the job"));
   json urgent = JobObject();
   urgent["spec"]["priority"] = 9;
   EXPECT_TRUE(Apply(urgent, true).ok());

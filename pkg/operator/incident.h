@@ -1,0 +1,32 @@
+// Begins incidents: what is done about lost hosts and about workers that failed or disappeared, at
+// what cost to the restart budget, and after which back-off.
+//
+// Budget: `maxRestarts` counted incidents within `restartWindowSeconds` of the first of them; then
+// it is full again. Back-off: the first restart is immediate, the k-th in a row waits
+// backoffSeconds * 2^(k-2), at most maxBackoffSeconds; ten minutes of all workers running end the
+// row. A disrupted worker (evicted, preempted, shut down with its node) is never counted.
+//
+// Thread safety: pure functions.
+#pragma once
+
+#include <vector>
+
+#include "pkg/operator/job_step.h"
+
+namespace yardmaster::op {
+
+// Ranks that need a decision, each ascending.
+struct Troubles {
+  std::vector<int> lost;     // their host is lost
+  std::vector<int> failed;   // ended with an error, or disrupted
+  std::vector<int> removed;  // deleted by others after all had run
+};
+
+// The pod was ended from outside: its condition DisruptionTarget is True.
+bool IsDisrupted(const Worker& worker);
+
+// Records what follows from `troubles` in `recovery`. False: nothing is to be decided.
+bool DecideIncident(const JobObservation& job, const Troubles& troubles,
+                    api::RecoveryState& recovery);
+
+}  // namespace yardmaster::op

@@ -1,0 +1,87 @@
+// The process that runs a job is killed at every write of a story, one after the other, and the next
+// one carries on: the end is the same.
+#include <atomic>
+
+#include "pkg/operator/testing/job_fixture.h"
+
+namespace yardmaster::op {
+namespace {
+
+using nlohmann::json;
+
+// The parameter: how many writes the first process gets through before it is killed.
+class JobCrashTest : public JobFixture, public ::testing::WithParamInterface<int> {
+ protected:
+  static bool IsWrite(const kube::Call& call) {
+    return call.verb == kube::Verb::kCreate || call.verb == kube::Verb::kPatch ||
+           call.verb == kube::Verb::kDelete || call.verb == kube::Verb::kReplace;
+  }
+  // From now on the n-th write (counted from 0) and all after it fail without an effect.
+  void KillAtWrite(int n) {
+    client_.SetHook([this, n](const kube::Call& call) {
+      if (!IsWrite(call) || writes_++ < n) return absl::OkStatus();
+      return absl::CancelledError("killed");
+    });
+  }
+  void TryForAWhile() {
+    for (int i = 0; i < 4; ++i) (void)TryReconcile();
+  }
+  void Reborn() {
+    client_.SetHook({});
+    NewLeader();
+  }
+
+  std::atomic<int> writes_ = 0;
+};
+
+TEST_P(JobCrashTest, AFailureIsCountedOnceAndEveryWorkerIsMadeAnewOnce) {
+  SeedJob(4, 4);
+  RunAll();
+  const auto before = Uids();
+  for (int rank = 0; rank < 4; ++rank) FailPod(rank, 134);
+  KillAtWrite(GetParam());
+  TryForAWhile();
+  Reborn();
+  RunAll();
+  EXPECT_EQ(Status()["restarts"], 1);
+  EXPECT_EQ(Status()["recovery"]["attempt"], 1);
+  EXPECT_EQ(Condition("Running"), "True");
+  for (const auto& [rank, uid] : before) EXPECT_NE(Uid(rank), uid);
+}
+
+TEST_P(JobCrashTest, AJobThatIsToFailFailsAndLeavesNothingRunning) {
+  SeedJob(4, 4, {{"recovery", {{"maxRestarts", 0}}}});
+  RunAll();
+  FailPod(2, 1);
+  KillAtWrite(GetParam());
+  TryForAWhile();
+  Reborn();
+  Settle();
+  EXPECT_EQ(Condition("Failed"), "True");
+  for (int rank : {0, 1, 3}) EXPECT_FALSE(HasPod(rank)) << rank;
+  EXPECT_EQ(Status()["restarts"], 0);
+}
+
+TEST_P(JobCrashTest, ALostHostMovesItsRankAloneWhenThePolicySaysSo) {
+  SeedJob(4, 4, {{"recovery", {{"onHostLoss", "Replace"}}}});
+  RunAll();
+  const auto before = Uids();
+  SetNode("n1", false);
+  Settle();
+  clock_.Advance(10'000);
+  KillAtWrite(GetParam());
+  TryForAWhile();
+  Reborn();
+  Settle();
+  clock_.Advance(10'000);  // if it was killed before it had decided
+  Settle();
+  SetPod(1, "Running", "n3");
+  Settle();
+  EXPECT_EQ(Status()["recovery"]["attempt"], 1);
+  for (const auto& [rank, uid] : before) EXPECT_EQ(Uid(rank) == uid, rank != 1) << rank;
+}
+
+INSTANTIATE_TEST_SUITE_P(EveryWrite, JobCrashTest, ::testing::Range(0, 14));
+
+}  // namespace
+}  // namespace yardmaster::op

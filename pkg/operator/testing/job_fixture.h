@@ -1,0 +1,191 @@
+// One TrainingJob "team/a" on an API server in memory, with its Nodes, the cache as the watches
+// would fill it, and a job controller that a test may end at any write and start anew.
+//
+// TESTONLY. Thread safety: one thread.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+
+#include "pkg/api/names.h"
+#include "pkg/base/strings.h"
+#include "pkg/kube/testing/fake_client.h"
+#include "pkg/operator/job_controller.h"
+#include "pkg/operator/pod_builder.h"
+
+namespace yardmaster::op {
+
+class JobFixture : public ::testing::Test {
+ protected:
+  using json = nlohmann::json;
+
+  JobFixture() : client_(clock_) { NewLeader(); }
+
+  // Seeds the job with `workers` workers and `spec` over the defaults, and hosts "n0", "n1", ...
+  void SeedJob(int workers, int hosts, const json& spec = json::object()) {
+    json job = {{"apiVersion", api::kGroupVersion},
+                {"kind", "TrainingJob"},
+                {"metadata", {{"name", "a"}, {"namespace", "team"}, {"uid", "job"}}},
+                {"spec",
+                 {{"workers", workers},
+                  {"gpusPerWorker", 8},
+                  {"recovery", {{"hostGraceSeconds", 10}}},
+                  {"template",
+                   {{"spec", {{"containers", json::array({{{"name", "c"}, {"image", "i"}}})}}}}}}}};
+    job["spec"].merge_patch(spec);
+    client_.Seed(kube::TrainingJobs(), job);
+    for (int i = 0; i < hosts; ++i) SetNode(StrCat("n", i), true);
+  }
+
+  static json NodeObject(const std::string& name, bool ready) {
+    return {
+        {"apiVersion", "v1"},
+        {"kind", "Node"},
+        {"metadata",
+         {{"name", name}, {"labels", {{api::kFabricPodLabel, "p0"}, {api::kSegmentLabel, "s0"}}}}},
+        {"status",
+         {{"allocatable", {{api::kGpuResource, "8"}}},
+          {"conditions",
+           json::array({{{"type", "Ready"}, {"status", ready ? "True" : "False"}}})}}}};
+  }
+  void SetNode(const std::string& name, bool ready) {
+    json node = NodeObject(name, ready);
+    if (auto known = client_.Find(kube::Nodes(), "", name)) {
+      node["metadata"] = (*known)["metadata"];
+      if (known->contains("spec")) node["spec"] = (*known)["spec"];
+    }
+    client_.Seed(kube::Nodes(), node);
+  }
+
+  void NewLeader() {
+    cache_ = std::make_unique<state::ClusterCache>();
+    hosts_ = std::make_unique<HostHealth>();
+    controller_ = std::make_unique<JobController>(
+        client_, *cache_, *hosts_, clock_,
+        [this](const JobNotice& notice) { notices_.push_back(notice); });
+  }
+
+  // What the watches would have brought by now.
+  void Sync() {
+    for (const json& o : client_.All(kube::Nodes())) {
+      cache_->Deliver(state::Kind::kNode, o);
+      ObserveNode(*cache_, kube::NameOf(o), clock_.SteadyMs(), *hosts_);
+    }
+    for (const auto& pod : cache_->Take().pods) {
+      const std::string& name = pod->metadata.name;
+      if (!client_.Find(kube::Pods(), "team", name)) {
+        cache_->Remove(state::Kind::kPod, {{"metadata", {{"name", name}, {"namespace", "team"}}}});
+      }
+    }
+    for (const json& o : client_.All(kube::Pods())) cache_->Deliver(state::Kind::kPod, o);
+    for (const json& o : client_.All(kube::Gangs())) cache_->Deliver(state::Kind::kGang, o);
+    for (const json& o : client_.All(kube::TrainingJobs())) {
+      cache_->Deliver(state::Kind::kTrainingJob, o);
+    }
+  }
+  absl::StatusOr<std::optional<std::int64_t>> TryReconcile() {
+    Sync();
+    return controller_->Reconcile("team/a");
+  }
+  std::optional<std::int64_t> Reconcile() {
+    auto again = TryReconcile();
+    EXPECT_TRUE(again.ok()) << again.status();
+    return again.ok() ? *again : std::nullopt;
+  }
+  // Reconciles until the API server has nothing new.
+  void Settle() {
+    for (int i = 0; i < 12; ++i) Reconcile();
+  }
+
+  // The whole job runs, rank r on host n<r>.
+  void RunAll() {
+    Settle();
+    for (int rank = 0; rank < Workers(); ++rank) {
+      if (Phase(rank) != "Running") SetPod(rank, "Running", StrCat("n", rank));
+    }
+    Settle();
+  }
+  int Workers() { return Job()["spec"]["workers"]; }
+
+  void SetPod(int rank, const std::string& phase, const std::string& node) {
+    json pod = Pod(rank);
+    ASSERT_TRUE(pod.is_object()) << rank;
+    pod["spec"]["nodeName"] = node;
+    pod["spec"].erase("schedulingGates");
+    pod["status"]["phase"] = phase;
+    client_.Seed(kube::Pods(), pod);
+  }
+  // The container ends with `code`, as a kubelet reports it.
+  void FailPod(int rank, int code, std::int64_t finished_ms = 0) {
+    json pod = Pod(rank);
+    ASSERT_TRUE(pod.is_object()) << rank;
+    pod["status"]["phase"] = "Failed";
+    json terminated = {{"exitCode", code}, {"reason", "Error"}};
+    if (finished_ms != 0) terminated["finishedAt"] = FormatTime(finished_ms);
+    pod["status"]["containerStatuses"] = json::array(
+        {{{"name", "c"}, {"restartCount", 0}, {"state", {{"terminated", terminated}}}}});
+    client_.Seed(kube::Pods(), pod);
+  }
+  // Deletion has begun, the kubelet has not finished it.
+  void MarkDeleting(int rank) {
+    json pod = Pod(rank);
+    pod["metadata"]["deletionTimestamp"] = FormatTime(clock_.WallMs());
+    client_.Seed(kube::Pods(), pod);
+  }
+
+  json Job() { return *client_.Find(kube::TrainingJobs(), "team", "a"); }
+  json Status() { return Job().value("status", json::object()); }
+  json Pod(int rank) {
+    return client_.Find(kube::Pods(), "team", PodName("a", rank)).value_or(json());
+  }
+  bool HasPod(int rank) { return Pod(rank).is_object(); }
+  std::string Phase(int rank) {
+    const json pod = Pod(rank);
+    return pod.is_object() ? pod.value("/status/phase"_json_pointer, "") : "(none)";
+  }
+  std::string Uid(int rank) {
+    const json pod = Pod(rank);
+    return pod.is_object() ? pod["metadata"]["uid"].get<std::string>() : "(none)";
+  }
+  std::map<int, std::string> Uids() {
+    std::map<int, std::string> out;
+    for (int rank = 0; rank < Workers(); ++rank) out[rank] = Uid(rank);
+    return out;
+  }
+  json ConditionObject(const std::string& type) {
+    const json status = Status();
+    const json conditions = status.value("conditions", json::array());
+    for (const json& condition : conditions) {
+      if (condition["type"] == type) return condition;
+    }
+    return json::object();
+  }
+  std::string Condition(const std::string& type) {
+    return ConditionObject(type).value("status", "(none)");
+  }
+  std::string Reason(const std::string& type) {
+    return ConditionObject(type).value("reason", "(none)");
+  }
+  std::string Message(const std::string& type) {
+    return ConditionObject(type).value("message", "(none)");
+  }
+  int CountNotices(const std::string& reason) const {
+    int count = 0;
+    for (const JobNotice& notice : notices_) count += notice.reason == reason ? 1 : 0;
+    return count;
+  }
+
+  FakeClock clock_;
+  kube::FakeClient client_;
+  std::vector<JobNotice> notices_;
+  std::unique_ptr<state::ClusterCache> cache_;
+  std::unique_ptr<HostHealth> hosts_;
+  std::unique_ptr<JobController> controller_;
+};
+
+}  // namespace yardmaster::op
