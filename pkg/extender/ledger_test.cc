@@ -40,8 +40,8 @@ class LedgerTest : public PlannerFixture {
   }
   // Calls `then` once, while the first commit is on the network.
   void DuringTheFirstCommit(std::function<void()> then) {
-    client_.SetHook([then = std::move(then), done = false](const kube::Call& call) mutable {
-      if (IsCommit(call) && !std::exchange(done, true)) then();
+    client_.SetHook([this, then = std::move(then)](const kube::Call& call) {
+      if (IsCommit(call) && !std::exchange(committing_, true)) then();
       return absl::OkStatus();
     });
   }
@@ -51,6 +51,8 @@ class LedgerTest : public PlannerFixture {
     return gated;
   }
   std::int64_t TokenOn(const std::string& job) { return GangStatus(job).value("fencingToken", 0); }
+
+  bool committing_ = false;  // a hook is copied for every call and cannot remember
 };
 
 TEST_F(LedgerTest, ACommitThatIsDelayedPastTheLeaseDoesNotTakeHostsThatTheNextLeaderPromised) {
@@ -235,8 +237,9 @@ TEST_F(LedgerTest, AReleaseEndsWithTheHoldOfThePass) {
 TEST_F(LedgerTest, APodMadeAgainUnderItsNameIsNotReleasedForTheOneThatWasPlanned) {
   AddJob("a", 2);
   Process process(*this, /*leader=*/true);
-  client_.SetHook([&, done = false](const kube::Call& call) mutable {
-    if (call.verb == Verb::kGet && call.target.name == "a-0" && !std::exchange(done, true)) {
+  bool made_again = false;
+  client_.SetHook([&](const kube::Call& call) {
+    if (call.verb == Verb::kGet && call.target.name == "a-0" && !std::exchange(made_again, true)) {
       DeletePod("a-0");
       AddPod("a", 0);
     }
