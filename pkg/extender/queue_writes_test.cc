@@ -75,7 +75,8 @@ TEST_F(QueueWritesTest, AGangWhoseStatusCannotBeWrittenKeepsNoHostFromOthers) {
 }
 
 TEST_F(QueueWritesTest, ACountThatMovesIsNotWritten) {
-  AddBatchJob("a", 7);  // of six hosts
+  Occupy("s1h1");
+  AddBatchJob("a", 6);  // of five hosts
   Process process(*this, true);
   process.Pass();
   const json before = Gang("job-a")["status"];
