@@ -155,7 +155,9 @@ class BenchCluster {
   // Every second round it comes back.
   void RemoveNode(int round) {
     if (round % 2 == 0) {
-      cache_.Remove(state::Kind::kNode, Node(0, kHostsPerSegment - 1));
+      json node = Node(0, kHostsPerSegment - 1);
+      node["metadata"]["resourceVersion"] = StrCat(++version_);
+      cache_.Remove(state::Kind::kNode, node);
     } else {
       DeliverNode(0, kHostsPerSegment - 1);
     }

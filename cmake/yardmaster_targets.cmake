@@ -6,7 +6,7 @@
 # I/O library does not configure or does not build.
 set(YARDMASTER_LAYERS
     base fabric workload placement crux repac plan sim
-    api kube tls http rpc config metrics
+    json api kube tls http rpc config metrics
     state extender operator agent cli app)
 set(YARDMASTER_PURE fabric workload placement crux repac plan sim)
 

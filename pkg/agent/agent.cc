@@ -153,32 +153,26 @@ class Agent::Impl {
     kube::InformerOptions pods;
     if (OneNode(options_)) pods.field_selector = StrCat("spec.nodeName=", options_.nodes.front());
     Watch(
-        kube::Pods(), std::move(pods), [this](const auto& pod) { feed_.TakePod(*pod); },
-        [this](const auto& pod) { feed_.DropPod(*pod); });
+        kube::Pods(), std::move(pods), [this](JsonView pod) { feed_.TakePod(pod); },
+        [this](const kube::ObjectIdentity& pod) { feed_.DropPod(pod.uid); });
     Watch(
-        kube::Fabrics(), {}, [this](const auto& fabric) { TakeFabric(fabric, true); },
-        [this](const auto& fabric) { TakeFabric(fabric, false); });
+        kube::Fabrics(), {}, [this](JsonView fabric) { TakeFabric(fabric); },
+        [this](const kube::ObjectIdentity& fabric) { DropFabric(fabric.name); });
     if (!options_.nodes_matching.empty()) {
       kube::InformerOptions nodes;
       nodes.label_selector = options_.nodes_matching;
       Watch(
           kube::Nodes(), std::move(nodes),
-          [this](const auto& node) { feed_.AddNode(kube::NameOf(*node)); },
-          [this](const auto& node) { feed_.RemoveNode(kube::NameOf(*node)); });
+          [this](JsonView node) { feed_.AddNode(kube::NameOf(node)); },
+          [this](const kube::ObjectIdentity& node) { feed_.RemoveNode(node.name); });
     }
     unsynced_ = static_cast<int>(informers_.size());
     for (auto& informer : informers_) informer->Start();
   }
 
-  using OnObject = std::function<void(const kube::ObjectPtr&)>;
-  void Watch(const kube::Resource& resource, kube::InformerOptions options, OnObject take,
-             OnObject drop) {
+  void Watch(const kube::Resource& resource, kube::InformerOptions options,
+             kube::CallbackSink::OnPut take, kube::CallbackSink::OnDeleted drop) {
     kube::InformerHandlers handlers;
-    handlers.added = take;
-    handlers.updated = [take](const kube::ObjectPtr&, const kube::ObjectPtr& after) {
-      take(after);
-    };
-    handlers.deleted = std::move(drop);
     handlers.synced = [this] {
       if (--unsynced_ > 0) return;
       loop_.Begin();
@@ -192,15 +186,21 @@ class Agent::Impl {
     };
     kube::Timing timing = deps_.timing;
     timing.seed += informers_.size();
+    sinks_.push_back(std::make_unique<kube::CallbackSink>(std::move(take), std::move(drop)));
     informers_.push_back(std::make_unique<kube::Informer>(
-        deps_.client, resource, std::move(options), std::move(handlers), timing));
+        deps_.client, resource, std::move(options), *sinks_.back(), std::move(handlers), timing));
   }
 
-  void TakeFabric(const kube::ObjectPtr& object, bool present) {
+  void TakeFabric(JsonView object) {
     const std::lock_guard lock(fabric_mutex_);
-    const absl::Status status =
-        present ? fabrics_.Take(*object) : fabrics_.Drop(kube::NameOf(*object));
+    const absl::Status status = fabrics_.Take(object);
     if (!status.ok()) deps_.log.Warn("fabric unreadable", {{"error", MessageOf(status)}});
+    loop_.SetFabric(fabrics_.Chosen(options_.fabric));
+  }
+
+  void DropFabric(const std::string& name) {
+    const std::lock_guard lock(fabric_mutex_);
+    fabrics_.Drop(name);
     loop_.SetFabric(fabrics_.Chosen(options_.fabric));
   }
 
@@ -269,6 +269,7 @@ class Agent::Impl {
   std::unique_ptr<LinkReporter> link_reporter_;
   std::atomic<const LinkReporter*> links_ = nullptr;
   std::unique_ptr<rpc::AgentServer> server_;
+  std::vector<std::unique_ptr<kube::CallbackSink>> sinks_;
   std::vector<std::unique_ptr<kube::Informer>> informers_;
   std::jthread link_thread_;
 };

@@ -2,13 +2,11 @@
 
 #include <utility>
 
-#include "nlohmann/json.hpp"
-
 #include "pkg/api/fabric.h"
 
 namespace yardmaster::agent {
 
-absl::Status FabricChoice::Take(const nlohmann::json& object) {
+absl::Status FabricChoice::Take(JsonView object) {
   // A field of a later version does not make the ones we know unreadable.
   YM_ASSIGN_OR_RETURN(const api::Fabric fabric,
                       api::DecodeFabric(object, api::UnknownFields::kIgnore));
@@ -22,10 +20,7 @@ absl::Status FabricChoice::Take(const nlohmann::json& object) {
   return absl::OkStatus();
 }
 
-absl::Status FabricChoice::Drop(const std::string& name) {
-  fabrics_.erase(name);
-  return absl::OkStatus();
-}
+void FabricChoice::Drop(const std::string& name) { fabrics_.erase(name); }
 
 std::optional<FabricView> FabricChoice::Chosen(const std::string& name) const {
   const auto at = name.empty() ? fabrics_.begin() : fabrics_.find(name);

@@ -7,18 +7,17 @@
 #include <optional>
 #include <string>
 
-#include "nlohmann/json_fwd.hpp"
-
 #include "pkg/agent/effective_plan.h"
 #include "pkg/base/status.h"
+#include "pkg/json/json_view.h"
 
 namespace yardmaster::agent {
 
 class FabricChoice {
  public:
   // Errors: InvalidArgument naming what is wrong with the object.
-  absl::Status Take(const nlohmann::json& object);
-  absl::Status Drop(const std::string& name);
+  absl::Status Take(JsonView object);
+  void Drop(const std::string& name);
   // The one of that name, or for "" the first by name; nothing when there is none.
   std::optional<FabricView> Chosen(const std::string& name) const;
 

@@ -1,7 +1,5 @@
 #include "pkg/agent/pod_feed.h"
 
-#include "nlohmann/json.hpp"
-
 #include "pkg/kube/object.h"
 
 namespace yardmaster::agent {
@@ -36,10 +34,10 @@ std::optional<PodInput> PodFeed::Find(const std::string& uid) const {
   return at->second;
 }
 
-void PodFeed::TakePod(const nlohmann::json& pod) {
+void PodFeed::TakePod(JsonView pod) {
   const std::optional<PodInput> input = ReadPod(pod);
   if (!input.has_value()) {
-    DropPod(pod);
+    DropPod(kube::UidOf(pod));
     return;
   }
   const std::lock_guard lock(mutex_);
@@ -47,9 +45,9 @@ void PodFeed::TakePod(const nlohmann::json& pod) {
   if (nodes_.count(input->node) > 0) loop_.Put(*input);
 }
 
-void PodFeed::DropPod(const nlohmann::json& pod) {
+void PodFeed::DropPod(const std::string& uid) {
   const std::lock_guard lock(mutex_);
-  const auto at = pods_.find(kube::UidOf(pod));
+  const auto at = pods_.find(uid);
   if (at == pods_.end()) return;
   loop_.Remove(at->first);
   pods_.erase(at);

@@ -11,8 +11,6 @@
 #include <string>
 #include <vector>
 
-#include "nlohmann/json_fwd.hpp"
-
 #include "pkg/agent/plan_loop.h"
 #include "pkg/agent/pod_input.h"
 
@@ -30,9 +28,9 @@ class PodFeed {
   // A pod on one of the nodes, or nothing.
   std::optional<PodInput> Find(const std::string& uid) const;
 
-  // The pod as it is now, or as it was last.
-  void TakePod(const nlohmann::json& pod);
-  void DropPod(const nlohmann::json& pod);
+  // The pod as it is now.
+  void TakePod(JsonView pod);
+  void DropPod(const std::string& uid);
 
  private:
   PlanLoop& loop_;

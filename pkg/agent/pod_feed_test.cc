@@ -52,7 +52,7 @@ TEST_F(PodFeedTest, APodIsDroppedWithItsNodeItsAnnotationsOrItself) {
   feed_.AddNode("n1");
   feed_.AddNode("n2");
   feed_.TakePod(PodOn("n1", "deleted"));
-  feed_.DropPod(PodOn("n1", "deleted"));
+  feed_.DropPod("deleted");
 
   feed_.TakePod(PodOn("n2", "node-went"));
   feed_.RemoveNode("n2");

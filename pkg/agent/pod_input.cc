@@ -1,7 +1,5 @@
 #include "pkg/agent/pod_input.h"
 
-#include "nlohmann/json.hpp"
-
 #include "pkg/api/names.h"
 #include "pkg/kube/object.h"
 
@@ -9,15 +7,14 @@ namespace yardmaster::agent {
 
 namespace {
 
-std::optional<std::string> Annotation(const nlohmann::json& pod, const char* name) {
-  const nlohmann::json* value = kube::FindAt(pod, {"metadata", "annotations", name});
-  if (value == nullptr || !value->is_string()) return std::nullopt;
-  return value->get<std::string>();
+std::optional<std::string> Annotation(JsonView pod, const char* name) {
+  const auto text = pod.At({"metadata", "annotations", name}).String();
+  return text ? std::optional<std::string>(*text) : std::nullopt;
 }
 
 }  // namespace
 
-std::optional<PodInput> ReadPod(const nlohmann::json& pod) {
+std::optional<PodInput> ReadPod(JsonView pod) {
   const std::string phase = kube::StringAt(pod, {"status", "phase"});
   if (phase == "Succeeded" || phase == "Failed") return std::nullopt;
   PodInput input;

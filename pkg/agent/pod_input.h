@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "nlohmann/json_fwd.hpp"
+#include "pkg/json/json_view.h"
 
 namespace yardmaster::agent {
 
@@ -23,6 +23,6 @@ struct PodInput {
 
 // Nothing when the pod is no concern of the agent: not bound, ended, or without any of our
 // annotations. Any JSON at all may come in.
-std::optional<PodInput> ReadPod(const nlohmann::json& pod);
+std::optional<PodInput> ReadPod(JsonView pod);
 
 }  // namespace yardmaster::agent

@@ -64,7 +64,7 @@ TEST(NodeTest, WhatIsWrittenReadsBackEqual) {
 }
 
 TEST(NodeTest, ANodeWithoutSpecAndStatusIsReadAndHasNoGpus) {
-  auto node = DecodeNode({{"metadata", {{"name", "n"}}}});
+  auto node = DecodeNode(json{{"metadata", {{"name", "n"}}}});
   ASSERT_TRUE(node.ok());
   EXPECT_EQ(node->gpus(), 0);
   EXPECT_FALSE(node->ready.has_value());
@@ -157,7 +157,7 @@ TEST(NodeConstraintsTest, TolerationsMatchByKeyValueAndEffect) {
 
 TEST(PodTest, GpusAreCountedAsTheSchedulerDoes) {
   auto gpus = [](const char* spec) {
-    auto pod = DecodePod({{"metadata", {{"name", "p"}}}, {"spec", json::parse(spec)}});
+    auto pod = DecodePod(json{{"metadata", {{"name", "p"}}}, {"spec", json::parse(spec)}});
     EXPECT_TRUE(pod.ok()) << pod.status();
     return pod.ok() ? pod->gpus() : -1;
   };

@@ -54,16 +54,15 @@ std::uint64_t LowBits(int width) {
 // A number from 0 to max, or a string of one in decimal or 0x form.
 std::uint64_t ReadUnsigned(FieldReader& in, std::string_view key, std::uint64_t fallback,
                            std::uint64_t max) {
-  const json* value = in.Raw(key);
-  if (value == nullptr) return fallback;
+  const json value = in.Raw(key).ToJson();
+  if (value.is_null()) return fallback;
   std::optional<std::uint64_t> number;
-  if (value->is_number_unsigned()) number = value->get<std::uint64_t>();
-  if (value->is_number_integer() && !value->is_number_unsigned() &&
-      value->get<std::int64_t>() >= 0) {
-    number = static_cast<std::uint64_t>(value->get<std::int64_t>());
+  if (value.is_number_unsigned()) number = value.get<std::uint64_t>();
+  if (value.is_number_integer() && !value.is_number_unsigned() && value.get<std::int64_t>() >= 0) {
+    number = static_cast<std::uint64_t>(value.get<std::int64_t>());
   }
-  if (value->is_string()) {
-    std::string_view text = value->get_ref<const std::string&>();
+  if (value.is_string()) {
+    std::string_view text = value.get_ref<const std::string&>();
     const bool hex = text.size() > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
     if (hex) text.remove_prefix(2);
     std::uint64_t parsed = 0;
@@ -73,7 +72,7 @@ std::uint64_t ReadUnsigned(FieldReader& in, std::string_view key, std::uint64_t 
   }
   if (number && *number <= max) return *number;
   in.errors().Add(in.PathOf(key),
-                  StrCat("expected a number from 0 to ", max, ", got ", Shown(*value)),
+                  StrCat("expected a number from 0 to ", max, ", got ", Shown(value)),
                   "write it in decimal or as 0x...");
   return fallback;
 }

@@ -156,9 +156,9 @@ FabricStatus ReadStatus(FieldReader in) {
 
 }  // namespace
 
-absl::StatusOr<Fabric> DecodeFabric(const json& object, UnknownFields unknown) {
+absl::StatusOr<Fabric> DecodeFabric(JsonView object, UnknownFields unknown) {
   FieldErrors errors;
-  FieldReader in(&object, "", unknown, &errors);
+  FieldReader in(object, "", unknown, &errors);
   ReadTypeMeta(in, kGroupVersion, kFabricKind);
   Fabric out;
   out.metadata = ReadMetadata(in, Namespaced::kNo);

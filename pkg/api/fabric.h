@@ -34,7 +34,7 @@ struct Fabric {
 
 // Errors: InvalidArgument, one line per wrong field. That the numbers add up is not checked here:
 // see fabric::Problems.
-absl::StatusOr<Fabric> DecodeFabric(const nlohmann::json& object,
+absl::StatusOr<Fabric> DecodeFabric(JsonView object,
                                     UnknownFields unknown = UnknownFields::kReject);
 nlohmann::json EncodeFabric(const Fabric& fabric);
 nlohmann::json EncodeFabricStatus(const FabricStatus& status);

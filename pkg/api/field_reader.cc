@@ -1,7 +1,6 @@
 #include "pkg/api/field_reader.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "nlohmann/json.hpp"
 
@@ -50,23 +49,6 @@ std::string OneOf(const std::vector<std::string_view>& names) {
   return text;
 }
 
-// A JSON number that is a whole one, or nothing.
-std::optional<std::int64_t> WholeNumber(const nlohmann::json& value) {
-  if (value.is_number_unsigned()) {
-    const auto number = value.get<std::uint64_t>();
-    if (number > static_cast<std::uint64_t>(INT64_MAX)) return std::nullopt;
-    return static_cast<std::int64_t>(number);
-  }
-  if (value.is_number_integer()) return value.get<std::int64_t>();
-  if (value.is_number_float()) {
-    const double number = value.get<double>();
-    if (std::trunc(number) == number && std::abs(number) < 9e15) {
-      return static_cast<std::int64_t>(number);
-    }
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
 void FieldErrors::Add(std::string_view field, std::string_view problem, std::string_view fix) {
@@ -90,10 +72,10 @@ std::string JoinPath(std::string_view parent, std::string_view key) {
   return StrCat(parent, ".", key);
 }
 
-std::string Shown(const nlohmann::json& value) {
+std::string Shown(JsonView value) {
   if (value.is_object()) return "an object";
   if (value.is_array()) return "a list";
-  std::string text = value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  std::string text = value.ToJson().dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   if (text.size() > 60) text = StrCat(text.substr(0, 57), "...");
   return text;
 }
@@ -112,85 +94,82 @@ std::string Nearest(std::string_view word, const std::vector<std::string>& candi
   return best;
 }
 
-FieldReader::FieldReader(const nlohmann::json* value, std::string path, UnknownFields unknown,
+FieldReader::FieldReader(JsonView value, std::string path, UnknownFields unknown,
                          FieldErrors* errors)
     : path_(std::move(path)), unknown_(unknown), errors_(errors) {
-  if (value == nullptr || value->is_null()) return;
-  if (!value->is_object()) {
-    Expected(path_.empty() ? "(object)" : path_, "an object", *value, "write fields below it");
+  if (!value.present() || value.is_null()) return;
+  if (!value.is_object()) {
+    Expected(path_.empty() ? "(object)" : path_, "an object", value, "write fields below it");
     return;
   }
   object_ = value;
 }
 
-void FieldReader::Expected(std::string_view field, std::string_view what, const nlohmann::json& got,
+void FieldReader::Expected(std::string_view field, std::string_view what, JsonView got,
                            std::string_view fix) {
   errors_->Add(field, StrCat("expected ", what, ", got ", Shown(got)), fix);
 }
 
-const nlohmann::json* FieldReader::Find(std::string_view key) {
-  known_.emplace_back(key);
-  if (object_ == nullptr) return nullptr;
-  auto it = object_->find(std::string(key));
-  return it == object_->end() || it->is_null() ? nullptr : &*it;
+JsonView FieldReader::Find(std::string_view key) {
+  if (unknown_ == UnknownFields::kReject) known_.emplace_back(key);
+  const JsonView value = object_[key];
+  return value.is_null() ? JsonView() : value;
 }
 
-const nlohmann::json* FieldReader::FindArray(std::string_view key) {
-  const nlohmann::json* value = Find(key);
-  if (value == nullptr || value->is_array()) return value;
-  Expected(PathOf(key), "a list", *value, "write [ ] or a line with - for each entry");
-  return nullptr;
+JsonView FieldReader::FindArray(std::string_view key) {
+  const JsonView value = Find(key);
+  if (!value.present() || value.is_array()) return value;
+  Expected(PathOf(key), "a list", value, "write [ ] or a line with - for each entry");
+  return {};
 }
 
-const nlohmann::json* FieldReader::FindObject(std::string_view key) {
-  const nlohmann::json* value = Find(key);
-  if (value == nullptr || value->is_object()) return value;
-  Expected(PathOf(key), "an object", *value, "write fields below it");
-  return nullptr;
+JsonView FieldReader::FindObject(std::string_view key) {
+  const JsonView value = Find(key);
+  if (!value.present() || value.is_object()) return value;
+  Expected(PathOf(key), "an object", value, "write fields below it");
+  return {};
 }
 
 std::int64_t FieldReader::Int64(std::string_view key, std::int64_t fallback, std::int64_t min,
                                 std::int64_t max) {
-  const nlohmann::json* value = Find(key);
-  if (value == nullptr) return fallback;
-  const std::optional<std::int64_t> number = WholeNumber(*value);
+  const JsonView value = Find(key);
+  if (!value.present()) return fallback;
+  const std::optional<std::int64_t> number = value.WholeNumber();
   if (number && *number >= min && *number <= max) return *number;
-  Expected(PathOf(key), StrCat("an integer from ", min, " to ", max), *value,
-           value->is_string() ? "write the number without quotes" : "give a number in that range");
+  Expected(PathOf(key), StrCat("an integer from ", min, " to ", max), value,
+           value.is_string() ? "write the number without quotes" : "give a number in that range");
   return fallback;
 }
 
 double FieldReader::Number(std::string_view key, double fallback, double min, double max) {
-  const nlohmann::json* value = Find(key);
-  if (value == nullptr) return fallback;
-  if (value->is_number()) {
-    const double number = value->get<double>();
-    if (number >= min && number <= max) return number;
-  }
-  Expected(PathOf(key), StrCat("a number from ", min, " to ", max), *value,
-           value->is_string() ? "write the number without quotes" : "give a number in that range");
+  const JsonView value = Find(key);
+  if (!value.present()) return fallback;
+  const std::optional<double> number = value.Number();
+  if (number && *number >= min && *number <= max) return *number;
+  Expected(PathOf(key), StrCat("a number from ", min, " to ", max), value,
+           value.is_string() ? "write the number without quotes" : "give a number in that range");
   return fallback;
 }
 
 bool FieldReader::Bool(std::string_view key, bool fallback) {
-  const nlohmann::json* value = Find(key);
-  if (value == nullptr) return fallback;
-  if (value->is_boolean()) return value->get<bool>();
-  Expected(PathOf(key), "true or false", *value, "write one of them without quotes");
+  const JsonView value = Find(key);
+  if (!value.present()) return fallback;
+  if (const std::optional<bool> given = value.Bool()) return *given;
+  Expected(PathOf(key), "true or false", value, "write one of them without quotes");
   return fallback;
 }
 
 std::string FieldReader::String(std::string_view key, std::string_view fallback) {
-  const nlohmann::json* value = Find(key);
-  if (value == nullptr) return std::string(fallback);
-  if (value->is_string()) return value->get<std::string>();
-  Expected(PathOf(key), "a string", *value, "put it in quotes");
+  const JsonView value = Find(key);
+  if (!value.present()) return std::string(fallback);
+  if (value.is_string()) return value.Text();
+  Expected(PathOf(key), "a string", value, "put it in quotes");
   return std::string(fallback);
 }
 
 std::string FieldReader::RequiredString(std::string_view key) {
-  const nlohmann::json* value = Find(key);
-  if (value == nullptr || (value->is_string() && value->get_ref<const std::string&>().empty())) {
+  const JsonView value = Find(key);
+  if (!value.present() || value.String() == std::string_view()) {
     errors_->Add(PathOf(key), "is missing", "give it a value");
     return "";
   }
@@ -198,30 +177,29 @@ std::string FieldReader::RequiredString(std::string_view key) {
 }
 
 std::int64_t FieldReader::TimeMs(std::string_view key) {
-  const nlohmann::json* value = Find(key);
-  if (value == nullptr) return 0;
-  if (value->is_string()) {
-    absl::StatusOr<std::int64_t> time = ParseTime(value->get_ref<const std::string&>());
+  const JsonView value = Find(key);
+  if (!value.present()) return 0;
+  if (value.is_string()) {
+    absl::StatusOr<std::int64_t> time = ParseTime(value.Text());
     if (time.ok()) return *time;
   }
-  Expected(PathOf(key), "a time", *value, "write it as 2026-01-02T03:04:05Z");
+  Expected(PathOf(key), "a time", value, "write it as 2026-01-02T03:04:05Z");
   return 0;
 }
 
 std::size_t FieldReader::Choice(std::string_view key, std::vector<std::string_view> names,
                                 std::size_t fallback) {
-  const nlohmann::json* value = Find(key);
-  if (value == nullptr) return fallback;
-  if (value->is_string()) {
-    const auto& text = value->get_ref<const std::string&>();
-    const auto it = std::find(names.begin(), names.end(), text);
+  const JsonView value = Find(key);
+  if (!value.present()) return fallback;
+  if (const std::optional<std::string_view> text = value.String()) {
+    const auto it = std::find(names.begin(), names.end(), *text);
     if (it != names.end()) return static_cast<std::size_t>(it - names.begin());
-    const std::string meant = Nearest(text, {names.begin(), names.end()});
-    Expected(PathOf(key), OneOf(names), *value,
+    const std::string meant = Nearest(*text, {names.begin(), names.end()});
+    Expected(PathOf(key), OneOf(names), value,
              meant.empty() ? "use one of them" : StrCat("did you mean ", meant, "?"));
     return fallback;
   }
-  Expected(PathOf(key), OneOf(names), *value, "use one of them");
+  Expected(PathOf(key), OneOf(names), value, "use one of them");
   return fallback;
 }
 
@@ -235,84 +213,79 @@ FieldReader FieldReader::OpenObject(std::string_view key) {
 
 std::vector<FieldReader> FieldReader::Objects(std::string_view key) {
   std::vector<FieldReader> out;
-  const nlohmann::json* list = FindArray(key);
-  if (list == nullptr) return out;
-  out.reserve(list->size());
-  for (std::size_t i = 0; i < list->size(); ++i) {
-    out.emplace_back(&(*list)[i], StrCat(PathOf(key), "[", i, "]"), unknown_, errors_);
-  }
+  const std::string path = PathOf(key);
+  FindArray(key).ForEachElement([&](JsonView value) {
+    out.emplace_back(value, StrCat(path, "[", out.size(), "]"), unknown_, errors_);
+  });
   return out;
 }
 
 std::vector<std::pair<std::string, FieldReader>> FieldReader::Members(std::string_view key) {
   std::vector<std::pair<std::string, FieldReader>> out;
-  const nlohmann::json* object = FindObject(key);
-  if (object == nullptr) return out;
-  for (const auto& [name, value] : object->items()) {
-    out.emplace_back(name, FieldReader(&value, JoinPath(PathOf(key), name), unknown_, errors_));
-  }
+  FindObject(key).ForEachMember([&](std::string_view name, JsonView value) {
+    out.emplace_back(name, FieldReader(value, JoinPath(PathOf(key), name), unknown_, errors_));
+  });
+  std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   return out;
 }
 
 std::vector<std::string> FieldReader::Keys() const {
   std::vector<std::string> out;
-  if (object_ == nullptr) return out;
-  for (const auto& [name, value] : object_->items()) out.push_back(name);
+  object_.ForEachMember([&](std::string_view name, JsonView) { out.emplace_back(name); });
+  std::sort(out.begin(), out.end());
   return out;
 }
 
 std::vector<std::string> FieldReader::Strings(std::string_view key) {
   std::vector<std::string> out;
-  const nlohmann::json* list = FindArray(key);
-  if (list == nullptr) return out;
-  for (std::size_t i = 0; i < list->size(); ++i) {
-    if ((*list)[i].is_string()) {
-      out.push_back((*list)[i].get<std::string>());
+  std::size_t i = 0;
+  FindArray(key).ForEachElement([&](JsonView value) {
+    if (value.is_string()) {
+      out.push_back(value.Text());
     } else {
-      Expected(StrCat(PathOf(key), "[", i, "]"), "a string", (*list)[i], "put it in quotes");
+      Expected(StrCat(PathOf(key), "[", i, "]"), "a string", value, "put it in quotes");
     }
-  }
+    ++i;
+  });
   return out;
 }
 
 std::vector<int> FieldReader::Ints(std::string_view key, int min, int max) {
   std::vector<int> out;
-  const nlohmann::json* list = FindArray(key);
-  if (list == nullptr) return out;
-  for (std::size_t i = 0; i < list->size(); ++i) {
-    const std::optional<std::int64_t> number = WholeNumber((*list)[i]);
+  std::size_t i = 0;
+  FindArray(key).ForEachElement([&](JsonView value) {
+    const std::optional<std::int64_t> number = value.WholeNumber();
     if (number && *number >= min && *number <= max) {
       out.push_back(static_cast<int>(*number));
     } else {
       Expected(StrCat(PathOf(key), "[", i, "]"), StrCat("an integer from ", min, " to ", max),
-               (*list)[i], "give a number in that range");
+               value, "give a number in that range");
     }
-  }
+    ++i;
+  });
   return out;
 }
 
 std::map<std::string, std::string> FieldReader::StringMap(std::string_view key) {
   std::map<std::string, std::string> out;
-  const nlohmann::json* object = FindObject(key);
-  if (object == nullptr) return out;
-  for (const auto& [name, value] : object->items()) {
+  FindObject(key).ForEachMember([&](std::string_view name, JsonView value) {
     if (value.is_string()) {
-      out.emplace(name, value.get<std::string>());
+      out.emplace(name, value.Text());
     } else {
       Expected(JoinPath(PathOf(key), name), "a string", value, "put it in quotes");
     }
-  }
+  });
   return out;
 }
 
 void FieldReader::Close() {
-  if (object_ == nullptr || unknown_ == UnknownFields::kIgnore) return;
-  for (const auto& [name, value] : object_->items()) {
-    if (std::find(known_.begin(), known_.end(), name) != known_.end()) continue;
+  if (unknown_ == UnknownFields::kIgnore) return;
+  object_.ForEachMember([&](std::string_view name, JsonView) {
+    if (std::find(known_.begin(), known_.end(), name) != known_.end()) return;
     const std::string meant = Nearest(name, known_);
     errors_->Add(PathOf(name), "there is no such field",
                  meant.empty() ? "remove it" : StrCat("did you mean ", meant, "?"));
-  }
+  });
 }
 
 }  // namespace yardmaster::api

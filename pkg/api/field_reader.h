@@ -17,11 +17,13 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "nlohmann/json_fwd.hpp"
 
 #include "pkg/base/status.h"
+#include "pkg/json/json_view.h"
 
 namespace yardmaster::api {
 
@@ -48,22 +50,25 @@ class FieldErrors {
 // `parent.key`, or `parent["odd key"]` where the key is no plain name.
 std::string JoinPath(std::string_view parent, std::string_view key);
 // A value as an error shows it: short, one line.
-std::string Shown(const nlohmann::json& value);
+std::string Shown(JsonView value);
 // The candidate that is nearest to `word` if one is near enough to be meant, else "".
 std::string Nearest(std::string_view word, const std::vector<std::string>& candidates);
 
 class FieldReader {
  public:
-  // `value` null: the object was left out. A value that is no object is an error here and reads as
-  // left out.
+  // `value` absent or null: the object was left out. A value that is not an object is an error here
+  // and reads as left out.
+  FieldReader(JsonView value, std::string path, UnknownFields unknown, FieldErrors* errors);
   FieldReader(const nlohmann::json* value, std::string path, UnknownFields unknown,
-              FieldErrors* errors);
+              FieldErrors* errors)
+      : FieldReader(value == nullptr ? JsonView() : JsonView(*value), std::move(path), unknown,
+                    errors) {}
 
   const std::string& path() const { return path_; }
   std::string PathOf(std::string_view key) const { return JoinPath(path_, key); }
   FieldErrors& errors() const { return *errors_; }
-  bool present() const { return object_ != nullptr; }
-  bool has(std::string_view key) { return Find(key) != nullptr; }
+  bool present() const { return object_.present(); }
+  bool has(std::string_view key) { return Find(key).present(); }
 
   std::int64_t Int64(std::string_view key, std::int64_t fallback, std::int64_t min,
                      std::int64_t max);
@@ -93,26 +98,25 @@ class FieldReader {
   std::vector<std::string> Strings(std::string_view key);
   std::vector<int> Ints(std::string_view key, int min, int max);
   std::map<std::string, std::string> StringMap(std::string_view key);
-  // The value as it stands, or null.
-  const nlohmann::json* Raw(std::string_view key) { return Find(key); }
+  // The value as it stands; absent when left out or null.
+  JsonView Raw(std::string_view key) { return Find(key); }
 
   // Call last: reports the fields that nobody asked for.
   void Close();
 
  private:
-  const nlohmann::json* Find(std::string_view key);
-  const nlohmann::json* FindArray(std::string_view key);
-  const nlohmann::json* FindObject(std::string_view key);
+  JsonView Find(std::string_view key);
+  JsonView FindArray(std::string_view key);
+  JsonView FindObject(std::string_view key);
   std::size_t Choice(std::string_view key, std::vector<std::string_view> names,
                      std::size_t fallback);
-  void Expected(std::string_view field, std::string_view what, const nlohmann::json& got,
-                std::string_view fix);
+  void Expected(std::string_view field, std::string_view what, JsonView got, std::string_view fix);
 
-  const nlohmann::json* object_ = nullptr;
+  JsonView object_;
   std::string path_;
   UnknownFields unknown_;
   FieldErrors* errors_;
-  std::vector<std::string> known_;
+  std::vector<std::string> known_;  // kept only where unknown fields are errors
 };
 
 }  // namespace yardmaster::api

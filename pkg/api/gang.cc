@@ -77,17 +77,16 @@ json EncodeRefusals(const std::vector<HostRefusal>& refusals) {
 }
 
 // What a newer version wrote into the status.
-std::string OtherFields(const json& object) {
+std::string OtherFields(JsonView object) {
   static const std::set<std::string> kKnown = {
       "observedGeneration", "planGeneration", "fabric",     "committedTime", "outcome",
       "objective",          "assignments",    "reasons",    "relaxations",   "network",
       "preemption",         "refusals",       "conditions", "fencingToken",  "settledWrites"};
-  const auto status = object.find("status");
-  if (status == object.end() || !status->is_object()) return "";
   json others = json::object();
-  for (const auto& [key, value] : status->items()) {
-    if (kKnown.count(key) == 0) others[key] = value;
-  }
+  object["status"].ForEachMember([&](std::string_view key, JsonView value) {
+    std::string name(key);
+    if (kKnown.count(name) == 0) others[std::move(name)] = value.ToJson();
+  });
   return others.empty() ? "" : others.dump();
 }
 
@@ -153,10 +152,10 @@ std::string GangName(std::string_view owner_kind, std::string_view owner_name) {
   return StrCat(name.substr(0, kMaxName - 11), "-", ShortHash(name));
 }
 
-absl::StatusOr<Gang> DecodeGang(const json& object, Decoding decoding) {
+absl::StatusOr<Gang> DecodeGang(JsonView object, Decoding decoding) {
   FieldErrors errors;
   const bool lenient = decoding == Decoding::kLenient;
-  FieldReader in(&object, "", lenient ? UnknownFields::kIgnore : UnknownFields::kReject, &errors);
+  FieldReader in(object, "", lenient ? UnknownFields::kIgnore : UnknownFields::kReject, &errors);
   ReadTypeMeta(in, kGroupVersion, kGangKind);
   Gang gang;
   gang.metadata = ReadMetadata(in, Namespaced::kYes);

@@ -119,8 +119,7 @@ std::string GangName(std::string_view owner_kind, std::string_view owner_name);
 
 // Fields that are not known are errors with kStrict; with kLenient those of the status are kept and
 // those of the spec ignored. Errors: InvalidArgument; with kLenient only when there is no name.
-absl::StatusOr<Gang> DecodeGang(const nlohmann::json& object,
-                                Decoding decoding = Decoding::kStrict);
+absl::StatusOr<Gang> DecodeGang(JsonView object, Decoding decoding = Decoding::kStrict);
 nlohmann::json EncodeGang(const Gang& gang);
 nlohmann::json EncodeGangStatus(const GangStatus& status);
 

@@ -31,9 +31,9 @@ bool Node::backup() const {
   });
 }
 
-absl::StatusOr<Node> DecodeNode(const json& object) {
+absl::StatusOr<Node> DecodeNode(JsonView object) {
   FieldErrors errors;
-  FieldReader in(&object, "", UnknownFields::kIgnore, &errors);
+  FieldReader in(object, "", UnknownFields::kIgnore, &errors);
   Node node;
   node.metadata = ReadMetadata(in, Namespaced::kNo);
   FieldReader spec = in.Object("spec");

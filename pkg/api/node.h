@@ -43,7 +43,7 @@ struct Node {
 };
 
 // Other fields are ignored. Errors: InvalidArgument naming each wrong field.
-absl::StatusOr<Node> DecodeNode(const nlohmann::json& object);
+absl::StatusOr<Node> DecodeNode(JsonView object);
 // A Node that `kubectl apply` takes; its resources stand in capacity and allocatable.
 nlohmann::json EncodeNode(const Node& node);
 

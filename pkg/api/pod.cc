@@ -55,9 +55,9 @@ bool Pod::gated() const {
          scheduling_gates.end();
 }
 
-absl::StatusOr<Pod> DecodePod(const nlohmann::json& object, Decoding decoding) {
+absl::StatusOr<Pod> DecodePod(JsonView object, Decoding decoding) {
   FieldErrors errors;
-  FieldReader in(&object, "", UnknownFields::kIgnore, &errors);
+  FieldReader in(object, "", UnknownFields::kIgnore, &errors);
   Pod pod;
   pod.metadata = ReadMetadata(in, Namespaced::kYes);
   FieldReader spec = in.Object("spec");

@@ -62,6 +62,6 @@ inline constexpr std::int64_t kUnreadableGpus = 1024;
 
 // Other fields are ignored. Errors: InvalidArgument naming each wrong field; with kLenient only when
 // the pod has no name.
-absl::StatusOr<Pod> DecodePod(const nlohmann::json& object, Decoding decoding = Decoding::kStrict);
+absl::StatusOr<Pod> DecodePod(JsonView object, Decoding decoding = Decoding::kStrict);
 
 }  // namespace yardmaster::api

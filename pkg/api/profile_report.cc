@@ -81,17 +81,17 @@ absl::StatusOr<ProfileReport> DecodeProfileReport(std::string_view text) {
   report.communication_seconds = Read(in, "communicationSeconds");
   report.communication_start = Read(in, "communicationStart");
   report.flop = Read(in, "flop");
-  if (const nlohmann::json* list = in.Raw("sentBytes"); list != nullptr && !list->is_null()) {
-    if (!list->is_array()) {
+  if (const JsonView list = in.Raw("sentBytes"); list.present()) {
+    if (!list.is_array()) {
       errors.Add("sentBytes", "is not a list", "give bytes sent by each NIC, rail 0 first");
     } else {
-      for (const nlohmann::json& entry : *list) {
-        if (entry.is_number()) {
-          report.sent_bytes.push_back(entry.get<double>());
+      list.ForEachElement([&](JsonView entry) {
+        if (const std::optional<double> bytes = entry.Number()) {
+          report.sent_bytes.push_back(*bytes);
         } else {
           errors.Add("sentBytes", "has an entry that is no number", "give bytes per iteration");
         }
-      }
+      });
     }
   }
   if (!errors.empty()) return errors.status();

@@ -54,14 +54,14 @@ absl::StatusOr<std::int64_t> ParseQuantity(std::string_view text, int scale) {
 }
 
 std::int64_t ReadQuantity(FieldReader& object, std::string_view key, int scale) {
-  const nlohmann::json* value = object.Raw(key);
-  if (value == nullptr) return 0;
-  const std::string text = value->is_string() ? value->get<std::string>() : value->dump();
-  if (value->is_string() || value->is_number()) {
+  const JsonView value = object.Raw(key);
+  if (!value.present()) return 0;
+  if (value.is_string() || value.is_number()) {
+    const std::string text = value.is_string() ? value.Text() : value.ToJson().dump();
     absl::StatusOr<std::int64_t> quantity = ParseQuantity(text, scale);
     if (quantity.ok()) return *quantity;
   }
-  object.errors().Add(object.PathOf(key), StrCat("expected a quantity, got ", Shown(*value)),
+  object.errors().Add(object.PathOf(key), StrCat("expected a quantity, got ", Shown(value)),
                       "write a number like 8 or 500m or 64Gi");
   return 0;
 }

@@ -105,15 +105,15 @@ void ReadPriorityClass(FieldReader& spec, FieldReader& pod, TrainingJob& job) {
 }
 
 void ReadTemplate(FieldReader& spec, TrainingJob& job) {
-  const json* written = spec.Raw("template");
+  const JsonView written = spec.Raw("template");
   FieldReader pod = spec.OpenObject("template").OpenObject("spec");
   job.constraints = ReadPodConstraints(pod);
   job.constraints.gpu_model = job.gpu_model;
   job.constraints.capacity_types = job.capacity_types;
   ReadTemplateRequests(spec, pod, job);
   ReadPriorityClass(spec, pod, job);
-  job.pod_template = std::make_shared<const json>(
-      written != nullptr && written->is_object() ? *written : json::object());
+  job.pod_template =
+      std::make_shared<const json>(written.is_object() ? written.ToJson() : json::object());
 }
 
 Incident ReadIncident(FieldReader& in) {
@@ -221,9 +221,9 @@ json EncodeRecoveryPolicy(const RecoveryPolicy& policy) {
 
 }  // namespace
 
-absl::StatusOr<TrainingJob> DecodeTrainingJob(const json& object, UnknownFields unknown) {
+absl::StatusOr<TrainingJob> DecodeTrainingJob(JsonView object, UnknownFields unknown) {
   FieldErrors errors;
-  FieldReader in(&object, "", unknown, &errors);
+  FieldReader in(object, "", unknown, &errors);
   ReadTypeMeta(in, kGroupVersion, kTrainingJobKind);
   TrainingJob job;
   job.metadata = ReadMetadata(in, Namespaced::kYes);

@@ -140,7 +140,7 @@ struct TrainingJob {
 
 // Errors: InvalidArgument, one line per wrong field. Contradictions between fields are
 // workload::Problems' business.
-absl::StatusOr<TrainingJob> DecodeTrainingJob(const nlohmann::json& object,
+absl::StatusOr<TrainingJob> DecodeTrainingJob(JsonView object,
                                               UnknownFields unknown = UnknownFields::kReject);
 nlohmann::json EncodeTrainingJob(const TrainingJob& job);
 nlohmann::json EncodeTrainingJobStatus(const TrainingJobStatus& status);

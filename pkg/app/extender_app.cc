@@ -25,7 +25,7 @@
 #include "pkg/http/worker_pool.h"
 #include "pkg/kube/events.h"
 #include "pkg/metrics/endpoints.h"
-#include "pkg/state/world_feed.h"
+#include "pkg/state/cluster_feed.h"
 #include "pkg/tls/allowed_names.h"
 #include "pkg/tls/certificate_watcher.h"
 

@@ -9,8 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "nlohmann/json.hpp"
-
 #include "pkg/api/names.h"
 #include "pkg/app/announce.h"
 #include "pkg/app/kube_access.h"
@@ -24,7 +22,7 @@
 #include "pkg/operator/job_controller.h"
 #include "pkg/operator/network_controller.h"
 #include "pkg/operator/network_metrics.h"
-#include "pkg/state/world_feed.h"
+#include "pkg/state/cluster_feed.h"
 
 namespace yardmaster::app {
 
@@ -53,14 +51,18 @@ class Operator {
         feed_(*client_, cache_,
               {state::Kind::kFabric, state::Kind::kNode, state::Kind::kPod,
                state::Kind::kTrainingJob, state::Kind::kGang},
-              FeedHandlers(), runtime.timing()) {}
+              FeedHandlers(), runtime.timing()) {
+    cache_.Listen([this](state::Kind kind, const api::ObjectMeta& metadata, bool) {
+      Enqueue(kind, metadata);
+    });
+  }
 
   absl::Status Start(KubeAccess& access);
   void Stop();
 
  private:
   state::ClusterFeed::Handlers FeedHandlers();
-  void Enqueue(state::Kind kind, const nlohmann::json& object);
+  void Enqueue(state::Kind kind, const api::ObjectMeta& metadata);
   void EnqueueJobsOn(const std::string& node);
   void Tell(const op::JobNotice& notice);
   void TellNetwork(const op::NetworkNotice& notice);
@@ -87,27 +89,32 @@ class Operator {
 
 state::ClusterFeed::Handlers Operator::FeedHandlers() {
   state::ClusterFeed::Handlers handlers;
-  handlers.changed = [this](state::Kind kind, const nlohmann::json& object, bool) {
-    Enqueue(kind, object);
-  };
   LogFailures(runtime_, handlers);
   return handlers;
 }
 
-void Operator::Enqueue(state::Kind kind, const nlohmann::json& object) {
-  const std::string ns = kube::NamespaceOf(object);
-  if (kind == state::Kind::kTrainingJob) {
-    queue_.Add(kube::KeyOf(object));
-  } else if (kind == state::Kind::kPod) {
-    const std::string job = kube::StringAt(object, {"metadata", "labels", api::kJobLabel});
-    if (!job.empty()) queue_.Add(kube::MakeKey(ns, job));
-  } else if (kind == state::Kind::kGang) {
-    if (kube::StringAt(object, {"spec", "owner", "kind"}) == api::kTrainingJobKind) {
-      queue_.Add(kube::MakeKey(ns, kube::StringAt(object, {"spec", "owner", "name"})));
-    }
-  } else if (kind == state::Kind::kNode) {
-    const std::string name = kube::NameOf(object);
-    if (op::ObserveNode(cache_, name, runtime_.clock().SteadyMs(), hosts_)) EnqueueJobsOn(name);
+void Operator::Enqueue(state::Kind kind, const api::ObjectMeta& metadata) {
+  const std::string& ns = metadata.namespace_name;
+  switch (kind) {
+    case state::Kind::kTrainingJob:
+      return queue_.Add(kube::MakeKey(ns, metadata.name));
+    case state::Kind::kPod:
+      if (const auto job = api::Find(metadata.labels, api::kJobLabel)) {
+        queue_.Add(kube::MakeKey(ns, *job));
+      }
+      return;
+    case state::Kind::kGang:
+      for (const api::OwnerReference& owner : metadata.owners) {
+        if (owner.kind == api::kTrainingJobKind) queue_.Add(kube::MakeKey(ns, owner.name));
+      }
+      return;
+    case state::Kind::kNode:
+      if (op::ObserveNode(cache_, metadata.name, runtime_.clock().SteadyMs(), hosts_)) {
+        EnqueueJobsOn(metadata.name);
+      }
+      return;
+    case state::Kind::kFabric:
+      return;
   }
 }
 

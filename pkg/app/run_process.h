@@ -13,7 +13,7 @@
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/metrics/log.h"
-#include "pkg/state/world_feed.h"
+#include "pkg/state/cluster_feed.h"
 
 namespace yardmaster::app {
 

@@ -17,41 +17,37 @@ std::string MissingRight(const kube::Resource& resource) {
                 resource.namespaced ? " in all namespaces" : "", " is missing");
 }
 
-absl::StatusOr<kube::ListPage> ListKind(kube::Client& client, const kube::Resource& resource) {
-  absl::StatusOr<kube::ListPage> page = kube::ListAll(client, {resource});
-  if (page.ok()) return page;
-  if (absl::IsNotFound(page.status())) {
-    return absl::NotFoundError(StrCat(MessageOf(page.status()), "; install Yardmaster's CRDs"));
+absl::Status Explained(const absl::Status& status, const kube::Resource& resource) {
+  if (absl::IsNotFound(status)) {
+    return absl::NotFoundError(StrCat(MessageOf(status), "; install Yardmaster's CRDs"));
   }
-  if (absl::IsPermissionDenied(page.status())) {
-    return absl::PermissionDeniedError(StrCat(MessageOf(page.status()), "; ",
-                                              MissingRight(resource),
+  if (absl::IsPermissionDenied(status)) {
+    return absl::PermissionDeniedError(StrCat(MessageOf(status), "; ", MissingRight(resource),
                                               ": ask for a ClusterRole with the verb list on it"));
   }
-  return page;
+  return status;
 }
 
-template <typename T>
-absl::Status ReadKind(kube::Client& client, const kube::Resource& resource,
-                      absl::StatusOr<T> (*decode)(const json&), state::ObjectTable<T>& out,
-                      state::ClusterState& world) {
-  YM_ASSIGN_OR_RETURN(const kube::ListPage page, ListKind(client, resource));
-  for (const kube::ObjectPtr& object : page.items) {
-    absl::StatusOr<T> decoded = decode(*object);
+// Decodes each object as it arrives; a list that begins again replaces what it has read.
+template <typename T, typename Decode>
+absl::Status ReadKind(kube::Client& client, const kube::Resource& resource, Decode decode,
+                      state::ObjectTable<T>& out, state::ClusterState& world) {
+  std::vector<std::string> problems;
+  const auto begin = [&] {
+    out.clear();
+    problems.clear();
+  };
+  const absl::Status listed = kube::ReadAll(client, {resource}, begin, [&](JsonView object) {
+    absl::StatusOr<T> decoded = decode(object);
     if (decoded.ok()) {
       out.Put(std::make_shared<const T>(*std::move(decoded)));
     } else {
-      world.problems.push_back(
-          StrCat(resource.kind, " ", kube::KeyOf(*object), ": ", MessageOf(decoded.status())));
+      problems.push_back(
+          StrCat(resource.kind, " ", kube::KeyOf(object), ": ", MessageOf(decoded.status())));
     }
-  }
-  return absl::OkStatus();
-}
-
-// A newer API server may know fields that this program does not.
-template <typename T, absl::StatusOr<T> (*kDecode)(const json&, api::UnknownFields)>
-absl::StatusOr<T> Tolerant(const json& object) {
-  return kDecode(object, api::UnknownFields::kIgnore);
+  });
+  world.problems.insert(world.problems.end(), problems.begin(), problems.end());
+  return Explained(listed, resource);
 }
 
 kube::Resource PriorityClasses() {
@@ -76,16 +72,22 @@ absl::Status ReadOptional(kube::Client& client, const kube::Resource& resource, 
 
 absl::StatusOr<state::ClusterState> ReadCluster(kube::Client& client) {
   state::ClusterState world;
-  YM_RETURN_IF_ERROR(ReadKind<api::Fabric>(
-      client, kube::Fabrics(), Tolerant<api::Fabric, api::DecodeFabric>, world.fabrics, world));
-  YM_RETURN_IF_ERROR(ReadKind<api::TrainingJob>(client, kube::TrainingJobs(),
-                                                Tolerant<api::TrainingJob, api::DecodeTrainingJob>,
-                                                world.jobs, world));
-  YM_RETURN_IF_ERROR(ReadKind<api::Gang>(client, kube::Gangs(),
-                                         Tolerant<api::Gang, api::DecodeGang>, world.gangs, world));
-  YM_RETURN_IF_ERROR(
-      ReadKind<api::Node>(client, kube::Nodes(), api::DecodeNode, world.nodes, world));
-  YM_RETURN_IF_ERROR(ReadKind<api::Pod>(client, kube::Pods(), api::DecodePod, world.pods, world));
+  // A newer API server may know fields that this program does not.
+  constexpr auto kTolerant = api::UnknownFields::kIgnore;
+  YM_RETURN_IF_ERROR(ReadKind(
+      client, kube::Fabrics(), [](JsonView o) { return api::DecodeFabric(o, kTolerant); },
+      world.fabrics, world));
+  YM_RETURN_IF_ERROR(ReadKind(
+      client, kube::TrainingJobs(), [](JsonView o) { return api::DecodeTrainingJob(o, kTolerant); },
+      world.jobs, world));
+  YM_RETURN_IF_ERROR(ReadKind(
+      client, kube::Gangs(), [](JsonView o) { return api::DecodeGang(o, api::Decoding::kLenient); },
+      world.gangs, world));
+  YM_RETURN_IF_ERROR(ReadKind(
+      client, kube::Nodes(), [](JsonView o) { return api::DecodeNode(o); }, world.nodes, world));
+  YM_RETURN_IF_ERROR(ReadKind(
+      client, kube::Pods(), [](JsonView o) { return api::DecodePod(o, api::Decoding::kLenient); },
+      world.pods, world));
   return world;
 }
 

@@ -21,9 +21,10 @@ class Lent final : public kube::Client {
  public:
   explicit Lent(kube::Client& client) : client_(client) {}
   absl::StatusOr<json> Get(const kube::Target& target) override { return client_.Get(target); }
-  absl::StatusOr<kube::ListPage> List(const kube::Target& target,
-                                      const kube::ListOptions& options) override {
-    return client_.List(target, options);
+  absl::StatusOr<kube::PageEnd> ReadPage(const kube::Target& target,
+                                         const kube::ListOptions& options,
+                                         const kube::OnObject& on_object) override {
+    return client_.ReadPage(target, options, on_object);
   }
   absl::StatusOr<json> Create(const kube::Target& target, const json& object,
                               const kube::WriteOptions& options) override {

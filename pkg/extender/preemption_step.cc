@@ -157,15 +157,16 @@ std::string PreemptionStep::Evict(PassState& pass, const std::vector<PodPtr>& po
 
 // Asks the API server itself: the watch may still show a pod gated that the leader before released.
 bool PreemptionStep::AllGone(PassState& pass, const NameKey& key) {
-  const auto list = kube::ListAll(client_, {kube::Pods(), key.first, "", ""});
-  if (!list.ok()) {
-    pass.report.errors.push_back(MessageOf(list.status()));
-    return false;
-  }
   state::ObjectTable<api::Pod> pods;
-  for (const kube::ObjectPtr& object : list->items) {
-    auto pod = api::DecodePod(*object, api::Decoding::kLenient);
-    if (pod.ok()) pods.Put(std::make_shared<const api::Pod>(*std::move(pod)));
+  const absl::Status listed = kube::ReadAll(
+      client_, {kube::Pods(), key.first, "", ""}, [&] { pods.clear(); },
+      [&](JsonView object) {
+        auto pod = api::DecodePod(object, api::Decoding::kLenient);
+        if (pod.ok()) pods.Put(std::make_shared<const api::Pod>(*std::move(pod)));
+      });
+  if (!listed.ok()) {
+    pass.report.errors.push_back(MessageOf(listed));
+    return false;
   }
   const Gathered gathered = Gather(pods);
   return std::all_of(gathered.gangs.begin(), gathered.gangs.end(), [&](const GatheredGang& gang) {

@@ -31,26 +31,71 @@ PatchBody ApplyPatch(const nlohmann::json& object, std::string_view field_manage
   return {PatchType::kApply, Dump(object), std::string(field_manager), force};
 }
 
-absl::StatusOr<ListPage> ListAll(Client& client, const Target& target, const ListOptions& options) {
+bool EndsInitialEvents(const WatchEvent& bookmark) {
+  return bookmark.type == WatchEventType::kBookmark &&
+         StringAt(bookmark.object, {"metadata", "annotations", "k8s.io/initial-events-end"}) ==
+             "true";
+}
+
+namespace {
+
+// Calls `page` for one page after the other, beginning again as ReadAll says.
+absl::StatusOr<PageEnd> ReadPages(
+    const std::function<void()>& begin,
+    const std::function<absl::StatusOr<PageEnd>(const std::string& continue_token)>& page) {
   for (int restart = 0;; ++restart) {
-    ListPage all;
-    ListOptions page_options = options;
-    absl::Status status;
+    begin();
+    absl::StatusOr<PageEnd> end = PageEnd{};
     do {
-      absl::StatusOr<ListPage> page = client.List(target, page_options);
-      status = page.status();
-      if (!status.ok()) break;
-      if (all.items.empty()) {
-        all.items = std::move(page->items);
-      } else {
-        all.items.insert(all.items.end(), page->items.begin(), page->items.end());
-      }
-      all.resource_version = page->resource_version;
-      page_options.continue_token = page->continue_token;
-    } while (!page_options.continue_token.empty());
-    if (status.ok()) return all;
-    if (!absl::IsOutOfRange(status) || restart == kMaxListRestarts) return status;
+      end = page(end->continue_token);
+    } while (end.ok() && !end->continue_token.empty());
+    if (end.ok() || !absl::IsOutOfRange(end.status()) || restart == kMaxListRestarts) return end;
   }
+}
+
+ObjectPtr DocumentOf(JsonView object, const Resource& resource) {
+  nlohmann::json item = object.ToJson();
+  if (!item.contains("apiVersion")) item["apiVersion"] = resource.ApiVersion();
+  if (!item.contains("kind")) item["kind"] = resource.kind;
+  return std::make_shared<const nlohmann::json>(std::move(item));
+}
+
+}  // namespace
+
+absl::StatusOr<ListPage> List(Client& client, const Target& target, const ListOptions& options) {
+  ListPage page;
+  YM_ASSIGN_OR_RETURN(const PageEnd end, client.ReadPage(target, options, [&](JsonView object) {
+    page.items.push_back(DocumentOf(object, target.resource));
+  }));
+  page.resource_version = end.resource_version;
+  page.continue_token = end.continue_token;
+  return page;
+}
+
+absl::Status ReadAll(Client& client, const Target& target, const std::function<void()>& begin,
+                     const OnObject& on_object, const ListOptions& options) {
+  return ReadPages(begin,
+                   [&](const std::string& token) {
+                     ListOptions page = options;
+                     page.continue_token = token;
+                     return client.ReadPage(target, page, on_object);
+                   })
+      .status();
+}
+
+absl::StatusOr<ListPage> ListAll(Client& client, const Target& target, const ListOptions& options) {
+  ListPage all;
+  YM_ASSIGN_OR_RETURN(const PageEnd end,
+                      ReadPages([&] { all.items.clear(); },
+                                [&](const std::string& token) {
+                                  ListOptions page = options;
+                                  page.continue_token = token;
+                                  return client.ReadPage(target, page, [&](JsonView object) {
+                                    all.items.push_back(DocumentOf(object, target.resource));
+                                  });
+                                }));
+  all.resource_version = end.resource_version;
+  return all;
 }
 
 }  // namespace yardmaster::kube

@@ -45,11 +45,20 @@ struct ListOptions {
   std::string continue_token = {};
 };
 
+// What a page says besides its objects.
+struct PageEnd {
+  std::string resource_version = {};  // of the whole list, the same on every page
+  std::string continue_token = {};    // empty: the last page
+};
+
 struct ListPage {
   std::vector<ObjectPtr> items = {};
   std::string resource_version = {};
   std::string continue_token = {};  // empty: the last page
 };
+
+// Receives one object; the view lives as long as the call.
+using OnObject = std::function<void(JsonView object)>;
 
 enum class PatchType { kJson, kMerge, kApply };
 
@@ -93,6 +102,10 @@ struct WatchOptions {
   std::string field_selector = {};
   // Events after this version. Take it from a list or an earlier event.
   std::string resource_version = {};
+  // A list and its watch in one (WatchList): every object there is comes as kAdded, then a bookmark
+  // for which EndsInitialEvents is true, then the changes. `resource_version` stays empty. Servers
+  // without the feature answer InvalidArgument.
+  bool send_initial_events = false;
   // The server ends the watch after this long.
   int timeout_seconds = 300;
 };
@@ -101,17 +114,22 @@ enum class WatchEventType { kAdded, kModified, kDeleted, kBookmark };
 
 struct WatchEvent {
   WatchEventType type;
-  // For a bookmark only metadata.resourceVersion means anything.
-  ObjectPtr object;
+  // Lives as long as the call that hands it over. Of a bookmark only metadata.resourceVersion means
+  // anything, and whether it EndsInitialEvents.
+  JsonView object;
 };
+// Whether a bookmark says that all objects that were there have been sent.
+bool EndsInitialEvents(const WatchEvent& bookmark);
 
 class Client {
  public:
   virtual ~Client() = default;
 
   virtual absl::StatusOr<nlohmann::json> Get(const Target& target) = 0;
-  // One page of a collection.
-  virtual absl::StatusOr<ListPage> List(const Target& target, const ListOptions& options) = 0;
+  // One page of a collection: calls `on_object`, on the calling thread, for every object in order.
+  // Built-in types come without apiVersion and kind, as the server sends them.
+  virtual absl::StatusOr<PageEnd> ReadPage(const Target& target, const ListOptions& options,
+                                           const OnObject& on_object) = 0;
   // Creates in the collection `target`; with a subresource set, POSTs to that subresource of the
   // named object (binding, eviction, token). Returns the server's answer.
   virtual absl::StatusOr<nlohmann::json> Create(const Target& target, const nlohmann::json& object,
@@ -131,8 +149,14 @@ class Client {
                              const std::function<void(const WatchEvent&)>& on_event) = 0;
 };
 
-// All pages, one after the other. A continue token that got too old makes it begin again, three
-// times at most; then OutOfRange. `options.continue_token` must be empty.
+// One page of a collection as documents, with apiVersion and kind.
+absl::StatusOr<ListPage> List(Client& client, const Target& target,
+                              const ListOptions& options = {});
+// All pages, one after the other: `begin`, then `on_object` for every object. A continue token that
+// got too old makes it begin again, three times at most; then OutOfRange. `options.continue_token` must be empty.
+absl::Status ReadAll(Client& client, const Target& target, const std::function<void()>& begin,
+                     const OnObject& on_object, const ListOptions& options = {});
+// The same as documents.
 absl::StatusOr<ListPage> ListAll(Client& client, const Target& target,
                                  const ListOptions& options = {});
 

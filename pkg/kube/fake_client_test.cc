@@ -150,16 +150,16 @@ TEST_F(FakeClientTest, BindingAssignsANodeOnce) {
 
 TEST_F(FakeClientTest, PagesAreOneSnapshotUntilCompaction) {
   for (int i = 0; i < 5; ++i) MakePod(StrCat("p", i));
-  absl::StatusOr<ListPage> first = client_.List(Pod(), {.limit = 2});
+  absl::StatusOr<ListPage> first = List(client_, Pod(), {.limit = 2});
   ASSERT_TRUE(first.ok());
   MakePod("p9");
   absl::StatusOr<ListPage> second =
-      client_.List(Pod(), {.limit = 2, .continue_token = first->continue_token});
+      List(client_, Pod(), {.limit = 2, .continue_token = first->continue_token});
   ASSERT_TRUE(second.ok());
   EXPECT_EQ(second->resource_version, first->resource_version);
   client_.Compact();
   EXPECT_TRUE(absl::IsOutOfRange(
-      client_.List(Pod(), {.limit = 2, .continue_token = second->continue_token}).status()));
+      List(client_, Pod(), {.limit = 2, .continue_token = second->continue_token}).status()));
   absl::StatusOr<ListPage> all = ListAll(client_, Pod(), {.limit = 4});
   ASSERT_TRUE(all.ok());
   EXPECT_EQ(all->items.size(), 6u);
@@ -185,7 +185,7 @@ class Watcher {
                 constexpr const char* kNames[] = {"ADDED", "MODIFIED", "DELETED", "BOOKMARK"};
                 std::lock_guard lock(mutex_);
                 events_.push_back(
-                    StrCat(kNames[static_cast<int>(event.type)], " ", NameOf(*event.object)));
+                    StrCat(kNames[static_cast<int>(event.type)], " ", NameOf(event.object)));
                 changed_.notify_all();
               });
           std::lock_guard lock(mutex_);

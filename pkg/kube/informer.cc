@@ -4,8 +4,6 @@
 #include <chrono>
 #include <utility>
 
-#include "nlohmann/json.hpp"
-
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 
@@ -19,15 +17,17 @@ constexpr int kMaxFruitlessWatches = 5;
 
 }  // namespace
 
-Informer::Informer(Client& client, Resource resource, InformerOptions options,
+Informer::Informer(Client& client, Resource resource, InformerOptions options, ObjectSink& sink,
                    InformerHandlers handlers, Timing timing)
     : client_(client),
       target_{std::move(resource), options.ns},
       options_(std::move(options)),
+      sink_(sink),
       handlers_(std::move(handlers)),
       timing_(timing),
       random_(timing.seed),
-      backoff_(random_.Next()) {}
+      backoff_(random_.Next()),
+      can_stream_(options_.stream_lists) {}
 
 Informer::~Informer() { Stop(); }
 
@@ -64,25 +64,6 @@ std::int64_t Informer::LastContactMs() const {
   return last_contact_ms_;
 }
 
-ObjectPtr Informer::Get(const std::string& key) const {
-  std::lock_guard lock(mutex_);
-  auto it = objects_.find(key);
-  return it == objects_.end() ? nullptr : it->second;
-}
-
-std::vector<ObjectPtr> Informer::All() const {
-  std::lock_guard lock(mutex_);
-  std::vector<ObjectPtr> all;
-  all.reserve(objects_.size());
-  for (const auto& [key, object] : objects_) all.push_back(object);
-  return all;
-}
-
-std::size_t Informer::size() const {
-  std::lock_guard lock(mutex_);
-  return objects_.size();
-}
-
 InformerStats Informer::stats() const {
   std::lock_guard lock(mutex_);
   return stats_;
@@ -90,7 +71,7 @@ InformerStats Informer::stats() const {
 
 void Informer::Run(std::stop_token stop) {
   while (!stop.stop_requested()) {
-    const absl::Status listed = ListOnce(stop);
+    const absl::Status listed = ReadList(stop);
     if (stop.stop_requested()) return;
     if (!listed.ok()) {
       Fail(listed);
@@ -101,33 +82,83 @@ void Informer::Run(std::stop_token stop) {
   }
 }
 
-absl::Status Informer::ListOnce(std::stop_token stop) {
+absl::Status Informer::ReadList(std::stop_token stop) {
+  const bool stream = can_stream_ && std::exchange(stream_next_, true);
+  if (!stream) return ReadPages(stop);
+  const absl::Status streamed = StreamList(stop);
+  if (!absl::IsInvalidArgument(streamed)) {
+    stream_next_ = streamed.ok();
+    return streamed;
+  }
+  can_stream_ = false;  // the server does not know how
+  return ReadPages(stop);
+}
+
+absl::Status Informer::ReadPages(std::stop_token stop) {
   ListOptions options;
   options.label_selector = options_.label_selector;
   options.field_selector = options_.field_selector;
   options.limit = options_.page_size;
-  YM_ASSIGN_OR_RETURN(ListPage list, ListAll(client_, target_, options));
-  if (stop.stop_requested()) return absl::CancelledError("stopped");
-  TakeList(list);
-  return absl::OkStatus();
+  sink_.BeginList();
+  for (;;) {
+    YM_ASSIGN_OR_RETURN(const PageEnd page,
+                        client_.ReadPage(target_, options, [&](JsonView object) {
+                          if (!stop.stop_requested()) sink_.Listed(object);
+                        }));
+    if (stop.stop_requested()) return absl::CancelledError("stopped");
+    Contact("");
+    options.continue_token = page.continue_token;
+    if (!page.continue_token.empty()) continue;
+    EndList(page.resource_version, /*streamed=*/false);
+    return absl::OkStatus();
+  }
+}
+
+// Goes on as the watch once the list is complete, until that ends.
+absl::Status Informer::StreamList(std::stop_token stop) {
+  WatchOptions options;
+  options.send_initial_events = true;
+  sink_.BeginList();
+  bool listing = true;
+  const absl::Status status = Watch(std::move(options), stop, [&](const WatchEvent& event) {
+    if (!listing) return TakeEvent(event);
+    if (EndsInitialEvents(event)) {
+      listing = false;
+      EndList(ResourceVersionOf(event.object), /*streamed=*/true);
+    } else if (event.type == WatchEventType::kAdded) {
+      sink_.Listed(event.object);
+      Contact("");
+    }
+  });
+  if (!listing) {
+    if (!status.ok() && !stop.stop_requested()) Fail(status);
+    return absl::OkStatus();
+  }
+  return status.ok() ? absl::UnavailableError("the streamed list ended before its last object")
+                     : status;
+}
+
+absl::Status Informer::Watch(WatchOptions options, std::stop_token stop,
+                             const std::function<void(const WatchEvent&)>& on_event) {
+  options.label_selector = options_.label_selector;
+  options.field_selector = options_.field_selector;
+  options.timeout_seconds = WatchSeconds();
+  {
+    std::lock_guard lock(mutex_);
+    ++stats_.watches;
+  }
+  return client_.Watch(target_, options, stop, on_event);
 }
 
 void Informer::WatchUntilListIsNeeded(std::stop_token stop) {
   int fruitless = 0;
   while (!stop.stop_requested()) {
     WatchOptions options;
-    options.label_selector = options_.label_selector;
-    options.field_selector = options_.field_selector;
     options.resource_version = version_;
-    options.timeout_seconds = WatchSeconds();
     const std::int64_t events_before = stats().events;
     const std::int64_t started_ms = timing_.clock.SteadyMs();
-    {
-      std::lock_guard lock(mutex_);
-      ++stats_.watches;
-    }
-    const absl::Status status = client_.Watch(
-        target_, options, stop, [this](const WatchEvent& event) { TakeEvent(event); });
+    const absl::Status status =
+        Watch(std::move(options), stop, [this](const WatchEvent& event) { TakeEvent(event); });
     if (stop.stop_requested()) return;
     const bool fruitful = stats().events != events_before;
     const bool short_lived = timing_.clock.SteadyMs() - started_ms < kShortWatchMs;
@@ -149,22 +180,17 @@ void Informer::WatchUntilListIsNeeded(std::stop_token stop) {
   }
 }
 
-void Informer::TakeList(const ListPage& list) {
+void Informer::EndList(const std::string& version, bool streamed) {
+  sink_.EndList(version);
+  version_.clear();  // after a restored backup it is lower than before
+  Contact(version);
   bool first = false;
   {
     std::lock_guard lock(mutex_);
     ++stats_.lists;
+    if (streamed) ++stats_.streamed_lists;
     first = !synced_;
   }
-  std::map<std::string, ObjectPtr> listed;
-  for (const ObjectPtr& object : list.items) listed[KeyOf(*object)] = object;
-  std::vector<ObjectPtr> vanished;
-  for (const ObjectPtr& known : All()) {
-    if (!listed.contains(KeyOf(*known))) vanished.push_back(known);
-  }
-  for (const ObjectPtr& object : vanished) Remove(KeyOf(*object), object);
-  for (const auto& [key, object] : listed) Put(object);
-  Contact(list.resource_version);
   if (!first) return;
   if (handlers_.synced) handlers_.synced();
   std::lock_guard lock(mutex_);
@@ -177,39 +203,15 @@ void Informer::TakeEvent(const WatchEvent& event) {
     std::lock_guard lock(mutex_);
     ++stats_.events;
   }
+  const std::string version = ResourceVersionOf(event.object);
   if (event.type == WatchEventType::kDeleted) {
-    Remove(KeyOf(*event.object), event.object);
-  } else if (event.type != WatchEventType::kBookmark) {
-    Put(event.object);
+    sink_.Remove(event.object);
+  } else if (event.type == WatchEventType::kBookmark) {
+    sink_.Advance(version);
+  } else {
+    sink_.Put(event.object);
   }
-  Contact(ResourceVersionOf(*event.object));
-}
-
-void Informer::Put(const ObjectPtr& object) {
-  const std::string key = KeyOf(*object);
-  const ObjectPtr before = Get(key);
-  if (before != nullptr && UidOf(*before) != UidOf(*object)) {
-    Remove(key, before);
-    return Put(object);
-  }
-  if (before != nullptr && ResourceVersionOf(*before) == ResourceVersionOf(*object)) return;
-  {
-    std::lock_guard lock(mutex_);
-    objects_[key] = object;
-  }
-  if (before == nullptr) {
-    if (handlers_.added) handlers_.added(object);
-  } else if (handlers_.updated) {
-    handlers_.updated(before, object);
-  }
-}
-
-void Informer::Remove(const std::string& key, const ObjectPtr& last) {
-  {
-    std::lock_guard lock(mutex_);
-    if (objects_.erase(key) == 0) return;
-  }
-  if (handlers_.deleted) handlers_.deleted(last);
+  Contact(version);
 }
 
 void Informer::Contact(const std::string& version) {

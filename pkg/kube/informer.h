@@ -1,34 +1,34 @@
-// A local copy of one collection, kept up to date by list and watch on a thread of its own.
+// Keeps an ObjectSink equal to one collection of the API server, by list and watch on a thread of its
+// own. It holds no objects itself.
 //
 // Promises:
-//   1. The copy only moves forward along the server's history; between two handler calls it changes
-//      by exactly what the second one reports, and it has changed before the handler is called.
-//   2. Nothing is lost: a watch resumes from the last version seen (bookmarks included); when the
-//      server no longer has that (410), or five watches in a row brought nothing but errors, the
-//      collection is listed anew and the difference is reported, deletions included.
-//   3. An object deleted and created again under its name, however fast, is reported as deleted and
-//      added, never as updated.
-//   4. Errors never end it; it tries again with backoff (0.8 s to 30 s, jitter), or after as long
-//      as the server asks for.
-// Handlers run on the informer's thread, one at a time; they should enqueue and return.
+//   1. The sink is filled in the order of the server's history: one list, then every change after it.
+//   2. No change is lost: a watch resumes from the last version delivered (bookmarks included). When
+//      the server no longer has that version (410), or five watches in a row brought nothing but
+//      errors, the collection is listed again.
+//   3. Memory is flat while a list is read: one page, or one object of a streamed list, at a time.
+//   4. Errors never end it. It tries again with backoff (0.8 s to 30 s, jitter), or after the delay
+//      that the server asks for.
 //
+// Lists are streamed (WatchList) where `stream_lists` is set and the server can. A server that
+// refuses is asked for pages from then on; after a streamed list that failed, the next list is read
+// in pages.
 // Watches ask the server to end them after 5 to 10 minutes, at random.
-// Thread safety: all methods from any thread, but Start and Stop not from a handler.
+// Thread safety: all methods from any thread, but Start and Stop not from the sink or a handler.
 #pragma once
 
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <mutex>
 #include <string>
 #include <thread>
-#include <vector>
 
 #include "absl/status/status.h"
 
 #include "pkg/base/random.h"
 #include "pkg/kube/client.h"
+#include "pkg/kube/object_sink.h"
 #include "pkg/kube/timing.h"
 
 namespace yardmaster::kube {
@@ -38,65 +38,61 @@ struct InformerOptions {
   std::string label_selector = {};
   std::string field_selector = {};
   int page_size = 500;
+  bool stream_lists = false;
   int min_watch_seconds = 300;
   int max_watch_seconds = 600;
 };
 
-// Any of them may be empty.
+// Called on the informer's thread. Either may be empty.
 struct InformerHandlers {
-  std::function<void(const ObjectPtr&)> added = {};
-  std::function<void(const ObjectPtr& before, const ObjectPtr& after)> updated = {};
-  // With the last state known, which after a gap is not the object's last state.
-  std::function<void(const ObjectPtr&)> deleted = {};
-  // Once, after everything of the first list has been reported.
+  // Once, after the first complete list.
   std::function<void()> synced = {};
   // Every failed list or watch, for logs.
   std::function<void(const absl::Status&)> failed = {};
 };
 
 struct InformerStats {
-  std::int64_t lists = 0;  // successful ones
+  std::int64_t lists = 0;           // complete ones
+  std::int64_t streamed_lists = 0;  // of them
   std::int64_t watches = 0;
-  std::int64_t events = 0;  // bookmarks included
+  std::int64_t events = 0;  // bookmarks included, objects of streamed lists not
   std::int64_t failures = 0;
 };
 
 class Informer {
  public:
-  // `client` and what `timing` refers to must outlive the informer.
-  Informer(Client& client, Resource resource, InformerOptions options, InformerHandlers handlers,
-           Timing timing);
+  // `client`, `sink` and what `timing` refers to must outlive the informer.
+  Informer(Client& client, Resource resource, InformerOptions options, ObjectSink& sink,
+           InformerHandlers handlers, Timing timing);
   ~Informer();
   Informer(const Informer&) = delete;
   Informer& operator=(const Informer&) = delete;
 
   void Start();
-  // Returns after the last handler call. The copy stays readable.
+  // Returns after the last call of the sink.
   void Stop();
 
-  // OK once the first list is complete and reported. DeadlineExceeded with the last error after
-  // `timeout_ms`, Cancelled after Stop.
+  // OK once the first list is complete. DeadlineExceeded with the last error after `timeout_ms`,
+  // Cancelled after Stop.
   absl::Status WaitForSync(std::int64_t timeout_ms);
   bool HasSynced() const;
-  // Steady time of the last good word from the server (list, event or bookmark); -1: none yet.
+  // Steady time of the last answer that the server gave as it should (page, event or bookmark); -1
+  // before the first.
   std::int64_t LastContactMs() const;
 
-  // Null if there is no such object. Key: see KeyOf in object.h.
-  ObjectPtr Get(const std::string& key) const;
-  // Sorted by key.
-  std::vector<ObjectPtr> All() const;
-  std::size_t size() const;
   InformerStats stats() const;
   const Resource& resource() const { return target_.resource; }
 
  private:
   void Run(std::stop_token stop);
-  absl::Status ListOnce(std::stop_token stop);
+  absl::Status ReadList(std::stop_token stop);
+  absl::Status ReadPages(std::stop_token stop);
+  absl::Status StreamList(std::stop_token stop);
   void WatchUntilListIsNeeded(std::stop_token stop);
-  void TakeList(const ListPage& list);
+  absl::Status Watch(WatchOptions options, std::stop_token stop,
+                     const std::function<void(const WatchEvent&)>& on_event);
+  void EndList(const std::string& version, bool streamed);
   void TakeEvent(const WatchEvent& event);
-  void Put(const ObjectPtr& object);
-  void Remove(const std::string& key, const ObjectPtr& last);
   void Contact(const std::string& version);
   void Fail(const absl::Status& status);
   int WatchSeconds();
@@ -104,6 +100,7 @@ class Informer {
   Client& client_;
   const Target target_;
   const InformerOptions options_;
+  ObjectSink& sink_;
   const InformerHandlers handlers_;
   const Timing timing_;
 
@@ -111,10 +108,11 @@ class Informer {
   Random random_;
   Backoff backoff_;
   std::string version_;
+  bool can_stream_;
+  bool stream_next_ = true;
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::map<std::string, ObjectPtr> objects_;
   InformerStats stats_;
   absl::Status last_error_;
   std::int64_t last_contact_ms_ = -1;

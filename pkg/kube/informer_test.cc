@@ -63,16 +63,9 @@ class InformerTest : public testing::Test {
   void DeletePod(const std::string& name) {
     ASSERT_TRUE(client_.Delete({Pods(), "default", name}, {}).ok());
   }
-  static int XOf(const json& pod) { return pod["spec"].value("x", -1); }
+  static std::int64_t XOf(JsonView pod) { return pod.At({"spec", "x"}).WholeNumber().value_or(-1); }
   InformerHandlers Handlers() {
     InformerHandlers handlers;
-    handlers.added = [this](const ObjectPtr& pod) {
-      journal_.Write(StrCat("+", NameOf(*pod), "=", XOf(*pod)));
-    };
-    handlers.updated = [this](const ObjectPtr& before, const ObjectPtr& after) {
-      journal_.Write(StrCat(NameOf(*after), ":", XOf(*before), "->", XOf(*after)));
-    };
-    handlers.deleted = [this](const ObjectPtr& pod) { journal_.Write(StrCat("-", NameOf(*pod))); };
     handlers.failed = [this](const absl::Status& status) { failures_.Write(MessageOf(status)); };
     return handlers;
   }
@@ -83,41 +76,40 @@ class InformerTest : public testing::Test {
   FakeClient client_{clock_};
   Journal journal_;
   Journal failures_;
+  CallbackSink sink_{[this](JsonView pod) { journal_.Write(StrCat(NameOf(pod), "=", XOf(pod))); },
+                     [this](const ObjectIdentity& pod) { journal_.Write(StrCat("-", pod.name)); }};
 };
 
 TEST_F(InformerTest, ItListsInPagesThenFollows) {
   for (int i = 0; i < 5; ++i) MakePod(StrCat("p", i));
-  Informer informer(client_, Pods(), {.page_size = 2}, Handlers(), timing());
+  Informer informer(client_, Pods(), {.page_size = 2}, sink_, Handlers(), timing());
   informer.Start();
   ASSERT_TRUE(informer.WaitForSync(kLongMs).ok());
   EXPECT_EQ(client_.CountCalls(Verb::kList, "pods"), 3);
-  EXPECT_THAT(journal_.Take(5), ElementsAre("+p0=0", "+p1=0", "+p2=0", "+p3=0", "+p4=0"));
+  EXPECT_THAT(journal_.Take(5), ElementsAre("p0=0", "p1=0", "p2=0", "p3=0", "p4=0"));
   SetX("p1", 7);
   DeletePod("p2");
   MakePod("p9");
-  EXPECT_THAT(journal_.Take(3), ElementsAre("p1:0->7", "-p2", "+p9=0"));
-  EXPECT_EQ(informer.size(), 5u);
-  EXPECT_EQ(XOf(*informer.Get("default/p1")), 7);
-  EXPECT_EQ(informer.Get("default/p2"), nullptr);
+  EXPECT_THAT(journal_.Take(3), ElementsAre("p1=7", "-p2", "p9=0"));
 }
 
 TEST_F(InformerTest, ABrokenWatchResumesWithoutListingAgain) {
-  Informer informer(client_, Pods(), {}, Handlers(), timing());
+  Informer informer(client_, Pods(), {}, sink_, Handlers(), timing());
   informer.Start();
   ASSERT_TRUE(informer.WaitForSync(kLongMs).ok());
   MakePod("a");
-  EXPECT_THAT(journal_.Take(1), ElementsAre("+a=0"));
+  EXPECT_THAT(journal_.Take(1), ElementsAre("a=0"));
   client_.FailNext(Verb::kWatch, "pods", absl::UnavailableError("refused"), 3);
   client_.EndWatches(Pods(), absl::UnavailableError("cut"));
   SetX("a", 1);
   MakePod("b");
-  EXPECT_THAT(journal_.Take(2), ElementsAre("a:0->1", "+b=0"));
+  EXPECT_THAT(journal_.Take(2), ElementsAre("a=1", "b=0"));
   EXPECT_THAT(failures_.Take(4), ElementsAre("cut", "refused", "refused", "refused"));
   EXPECT_EQ(informer.stats().lists, 1);
 }
 
 TEST_F(InformerTest, ABookmarkMovesTheResumePointPastCompaction) {
-  Informer informer(client_, Pods(), {}, Handlers(), timing());
+  Informer informer(client_, Pods(), {}, sink_, Handlers(), timing());
   informer.Start();
   ASSERT_TRUE(informer.WaitForSync(kLongMs).ok());
   MakePod("a");
@@ -129,7 +121,7 @@ TEST_F(InformerTest, ABookmarkMovesTheResumePointPastCompaction) {
   client_.Compact();
   client_.EndWatches(Pods());
   MakePod("b");
-  EXPECT_THAT(journal_.Take(1), ElementsAre("+b=0"));
+  EXPECT_THAT(journal_.Take(1), ElementsAre("b=0"));
   EXPECT_EQ(informer.stats().lists, 1);
 }
 
@@ -137,7 +129,7 @@ TEST_F(InformerTest, AfterHistoryIsGoneTheDifferenceIsReportedDeletionsIncluded)
   MakePod("a");
   MakePod("b");
   MakePod("c");
-  Informer informer(client_, Pods(), {}, Handlers(), timing());
+  Informer informer(client_, Pods(), {}, sink_, Handlers(), timing());
   informer.Start();
   ASSERT_TRUE(informer.WaitForSync(kLongMs).ok());
   journal_.Take(3);
@@ -156,22 +148,22 @@ TEST_F(InformerTest, AfterHistoryIsGoneTheDifferenceIsReportedDeletionsIncluded)
     return absl::OkStatus();
   });
   client_.EndWatches(Pods(), absl::UnavailableError("cut"));
-  EXPECT_THAT(journal_.Take(4), ElementsAre("-a", "-b", "+b=5", "c:0->3"));
+  EXPECT_THAT(journal_.Take(4), ElementsAre("-b", "b=5", "c=3", "-a"));
   EXPECT_EQ(informer.stats().lists, 2);
 }
 
 TEST_F(InformerTest, AnObjectMadeAgainUnderItsNameIsDeletedAndAdded) {
   MakePod("a", 1);
-  Informer informer(client_, Pods(), {}, Handlers(), timing());
+  Informer informer(client_, Pods(), {}, sink_, Handlers(), timing());
   informer.Start();
   ASSERT_TRUE(informer.WaitForSync(kLongMs).ok());
   client_.Seed(Pods(), {{"metadata", {{"name", "a"}, {"uid", "another"}}}, {"spec", {{"x", 2}}}});
-  EXPECT_THAT(journal_.Take(3), ElementsAre("+a=1", "-a", "+a=2"));
+  EXPECT_THAT(journal_.Take(3), ElementsAre("a=1", "-a", "a=2"));
 }
 
 TEST_F(InformerTest, AFailingListIsTriedAgainWithGrowingDelaysAndNamedOnTimeout) {
   client_.FailNext(Verb::kList, "pods", absl::PermissionDeniedError("pods is forbidden"), 4);
-  Informer informer(client_, Pods(), {}, Handlers(), timing());
+  Informer informer(client_, Pods(), {}, sink_, Handlers(), timing());
   informer.Start();
   ASSERT_TRUE(informer.WaitForSync(kLongMs).ok());
   const std::vector<std::int64_t> slept = sleeper_.slept();
@@ -182,7 +174,7 @@ TEST_F(InformerTest, AFailingListIsTriedAgainWithGrowingDelaysAndNamedOnTimeout)
 
   client_.FailNext(Verb::kList, "pods", absl::PermissionDeniedError("pods is forbidden"), 1 << 30);
   FakeSleeper manual(clock_, FakeSleeper::Mode::kManual);
-  Informer denied(client_, Pods(), {}, {}, {clock_, manual, 1});
+  Informer denied(client_, Pods(), {}, sink_, {}, {clock_, manual, 1});
   denied.Start();
   manual.WaitForSleepers(1);
   const absl::Status status = denied.WaitForSync(1);
@@ -191,35 +183,78 @@ TEST_F(InformerTest, AFailingListIsTriedAgainWithGrowingDelaysAndNamedOnTimeout)
 }
 
 TEST_F(InformerTest, WatchesThatOnlyFailLeadToANewList) {
-  Informer informer(client_, Pods(), {}, Handlers(), timing());
+  Informer informer(client_, Pods(), {}, sink_, Handlers(), timing());
   client_.FailNext(Verb::kWatch, "pods", absl::UnavailableError("version too large"), 5);
   informer.Start();
   failures_.Take(5);
   MakePod("a");
-  EXPECT_THAT(journal_.Take(1), ElementsAre("+a=0"));
+  EXPECT_THAT(journal_.Take(1), ElementsAre("a=0"));
   EXPECT_EQ(informer.stats().lists, 2);
 }
 
 TEST_F(InformerTest, AWatchThatEndsAtOnceIsNotAskedForInATightLoop) {
-  Informer informer(client_, Pods(), {}, Handlers(), timing());
+  Informer informer(client_, Pods(), {}, sink_, Handlers(), timing());
   client_.FailNext(Verb::kWatch, "pods", absl::OkStatus(), 2, FaultWhen::kAfterEffect);
   informer.Start();
   failures_.Take(2);
   EXPECT_GE(sleeper_.slept().size(), 1u);
 }
 
+TEST_F(InformerTest, AStreamedListGoesOnAsTheWatch) {
+  client_.AllowStreamedLists();
+  MakePod("a");
+  MakePod("b");
+  Informer informer(client_, Pods(), {.stream_lists = true}, sink_, Handlers(), timing());
+  informer.Start();
+  ASSERT_TRUE(informer.WaitForSync(kLongMs).ok());
+  EXPECT_EQ(client_.CountCalls(Verb::kList, "pods"), 0);
+  EXPECT_EQ(informer.stats().streamed_lists, 1);
+  EXPECT_THAT(journal_.Take(2), ElementsAre("a=0", "b=0"));
+  DeletePod("a");
+  EXPECT_THAT(journal_.Take(1), ElementsAre("-a"));
+  EXPECT_EQ(client_.CountCalls(Verb::kWatch, "pods"), 1);
+  // The watch resumes from what the stream brought last.
+  client_.EndWatches(Pods(), absl::UnavailableError("cut"));
+  SetX("b", 4);
+  EXPECT_THAT(journal_.Take(1), ElementsAre("b=4"));
+  EXPECT_EQ(informer.stats().lists, 1);
+}
+
+TEST_F(InformerTest, AServerThatCannotStreamListsIsAskedForPages) {
+  MakePod("a");
+  Informer informer(client_, Pods(), {.stream_lists = true}, sink_, Handlers(), timing());
+  informer.Start();
+  ASSERT_TRUE(informer.WaitForSync(kLongMs).ok());
+  EXPECT_EQ(client_.CountCalls(Verb::kList, "pods"), 1);
+  EXPECT_EQ(informer.stats().streamed_lists, 0);
+  EXPECT_EQ(failures_.size(), 0u);
+}
+
+TEST_F(InformerTest, AStreamedListThatBreaksOffIsFollowedByPages) {
+  client_.AllowStreamedLists();
+  MakePod("a");
+  client_.FailNext(Verb::kWatch, "pods", absl::UnavailableError("cut by a proxy"));
+  Informer informer(client_, Pods(), {.stream_lists = true}, sink_, Handlers(), timing());
+  informer.Start();
+  ASSERT_TRUE(informer.WaitForSync(kLongMs).ok());
+  EXPECT_EQ(client_.CountCalls(Verb::kList, "pods"), 1);
+  EXPECT_THAT(failures_.Take(1), ElementsAre("cut by a proxy"));
+}
+
 TEST_F(InformerTest, SelectorsReachTheServer) {
   MakePod("a");
   client_.Seed(Pods(), {{"metadata", {{"name", "b"}}}, {"spec", {{"nodeName", "n1"}}}});
-  Informer informer(client_, Pods(), {.field_selector = "spec.nodeName=n1"}, Handlers(), timing());
+  Informer informer(client_, Pods(), {.field_selector = "spec.nodeName=n1"}, sink_, Handlers(),
+                    timing());
   informer.Start();
   ASSERT_TRUE(informer.WaitForSync(kLongMs).ok());
-  EXPECT_EQ(informer.size(), 1u);
-  EXPECT_NE(informer.Get("default/b"), nullptr);
+  EXPECT_THAT(journal_.Take(1), ElementsAre("b=-1"));
+  informer.Stop();
+  EXPECT_EQ(sink_.size(), 1u);
 }
 
 TEST_F(InformerTest, LastContactMovesWithListsAndEvents) {
-  Informer informer(client_, Pods(), {}, Handlers(), timing());
+  Informer informer(client_, Pods(), {}, sink_, Handlers(), timing());
   EXPECT_EQ(informer.LastContactMs(), -1);
   informer.Start();
   ASSERT_TRUE(informer.WaitForSync(kLongMs).ok());
@@ -236,7 +271,7 @@ TEST_F(InformerTest, LastContactMovesWithListsAndEvents) {
 TEST_F(InformerTest, StopEndsItAndWaitersKnow) {
   client_.FailNext(Verb::kList, "pods", absl::UnavailableError("down"), 1 << 30);
   FakeSleeper manual(clock_, FakeSleeper::Mode::kManual);
-  Informer informer(client_, Pods(), {}, {}, {clock_, manual, 1});
+  Informer informer(client_, Pods(), {}, sink_, {}, {clock_, manual, 1});
   informer.Start();
   manual.WaitForSleepers(1);
   informer.Stop();

@@ -19,18 +19,17 @@ const json* FindAt(const json& object, std::initializer_list<std::string_view> p
   return at;
 }
 
-std::string StringAt(const json& object, std::initializer_list<std::string_view> path) {
-  const json* at = FindAt(object, path);
-  return at != nullptr && at->is_string() ? at->get<std::string>() : std::string();
+std::string StringAt(JsonView object, std::initializer_list<std::string_view> path) {
+  return object.At(path).Text();
 }
 
-std::string NameOf(const json& object) { return StringAt(object, {"metadata", "name"}); }
-std::string NamespaceOf(const json& object) { return StringAt(object, {"metadata", "namespace"}); }
-std::string UidOf(const json& object) { return StringAt(object, {"metadata", "uid"}); }
-std::string ResourceVersionOf(const json& object) {
+std::string NameOf(JsonView object) { return StringAt(object, {"metadata", "name"}); }
+std::string NamespaceOf(JsonView object) { return StringAt(object, {"metadata", "namespace"}); }
+std::string UidOf(JsonView object) { return StringAt(object, {"metadata", "uid"}); }
+std::string ResourceVersionOf(JsonView object) {
   return StringAt(object, {"metadata", "resourceVersion"});
 }
-std::string KeyOf(const json& object) { return MakeKey(NamespaceOf(object), NameOf(object)); }
+std::string KeyOf(JsonView object) { return MakeKey(NamespaceOf(object), NameOf(object)); }
 
 std::string MakeKey(std::string_view ns, std::string_view name) {
   return ns.empty() ? std::string(name) : StrCat(ns, "/", name);

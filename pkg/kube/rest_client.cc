@@ -91,18 +91,19 @@ absl::StatusOr<WatchEventType> EventTypeOf(std::string_view type) {
 }
 
 // One watch line. An ERROR event comes back as the status it carries.
-absl::StatusOr<WatchEvent> ParseEvent(std::string_view line, const ErrorContext& context) {
-  const json parsed = json::parse(line, nullptr, false);
-  const json* object = FindAt(parsed, {"object"});
-  const std::string type = StringAt(parsed, {"type"});
-  if (object == nullptr || !object->is_object()) {
+absl::StatusOr<WatchEvent> ParseEvent(JsonParser& parser, std::string_view line,
+                                      const ErrorContext& context) {
+  const absl::StatusOr<JsonView> parsed = parser.Parse(line);
+  const JsonView object = parsed.ok() ? (*parsed)["object"] : JsonView();
+  if (!object.is_object()) {
     return Prefixed(context,
                     absl::DataLossError(StrCat("a line of ", line.size(), " bytes is no event")));
   }
-  if (type == "ERROR") return StatusFromObject(context, *object);
+  const std::string type = (*parsed)["type"].Text();
+  if (type == "ERROR") return StatusFromObject(context, object.ToJson());
   absl::StatusOr<WatchEventType> event_type = EventTypeOf(type);
   if (!event_type.ok()) return Prefixed(context, event_type.status());
-  return WatchEvent{*event_type, std::make_shared<const json>(*object)};
+  return WatchEvent{*event_type, object};
 }
 
 }  // namespace
@@ -147,7 +148,8 @@ absl::StatusOr<json> RestClient::Get(const Target& target) {
   return ParseBody(response.body, StrCat("GET ", operation.path));
 }
 
-absl::StatusOr<ListPage> RestClient::List(const Target& target, const ListOptions& options) {
+absl::StatusOr<PageEnd> RestClient::ReadPage(const Target& target, const ListOptions& options,
+                                             const OnObject& on_object) {
   Operation operation{"GET", target, ""};
   YM_ASSIGN_OR_RETURN(operation.path, CollectionPath(target));
   Query query;
@@ -156,22 +158,17 @@ absl::StatusOr<ListPage> RestClient::List(const Target& target, const ListOption
       .Add("limit", options.limit > 0 ? StrCat(options.limit) : "")
       .Add("continue", options.continue_token);
   operation.path += query.text();
-  YM_ASSIGN_OR_RETURN(const HttpResponse response, Call(operation).response);
-  YM_ASSIGN_OR_RETURN(json list, ParseBody(response.body, StrCat("GET ", operation.path)));
-  ListPage page;
-  page.resource_version = ResourceVersionOf(list);
-  page.continue_token = StringAt(list, {"metadata", "continue"});
-  auto items = list.find("items");
-  if (items == list.end() || !items->is_array()) return page;
-  page.items.reserve(items->size());
-  for (json& item : *items) {
-    if (!item.is_object()) continue;
-    // The server leaves these out of the items of its built-in types.
-    if (!item.contains("apiVersion")) item["apiVersion"] = target.resource.ApiVersion();
-    if (!item.contains("kind")) item["kind"] = target.resource.kind;
-    page.items.push_back(std::make_shared<const json>(std::move(item)));
+  YM_ASSIGN_OR_RETURN(HttpResponse response, Call(operation).response);
+  JsonParser parser;
+  const absl::StatusOr<JsonView> list = parser.Parse(response.body);
+  if (!list.ok() || !list->is_object()) {
+    return absl::DataLossError(StrCat("GET ", operation.path, ": the answer is not a list"));
   }
-  return page;
+  response.body = {};  // the parser has what it needs
+  (*list)["items"].ForEachElement([&](JsonView item) {
+    if (item.is_object()) on_object(item);
+  });
+  return PageEnd{ResourceVersionOf(*list), StringAt(*list, {"metadata", "continue"})};
 }
 
 absl::StatusOr<json> RestClient::Create(const Target& target, const json& object,
@@ -253,6 +250,8 @@ absl::Status RestClient::Watch(const Target& target, const WatchOptions& options
   query.Add("watch", "1")
       .Add("allowWatchBookmarks", "true")
       .Add("resourceVersion", options.resource_version)
+      .Add("sendInitialEvents", options.send_initial_events ? "true" : "")
+      .Add("resourceVersionMatch", options.send_initial_events ? "NotOlderThan" : "")
       .Add("timeoutSeconds", StrCat(options.timeout_seconds))
       .Add("labelSelector", options.label_selector)
       .Add("fieldSelector", options.field_selector);
@@ -279,11 +278,12 @@ absl::Status RestClient::WatchOnce(const Operation& operation, const HttpRequest
   ErrorContext context = operation.Context();
   context.verb = "WATCH";
   absl::Status ended;
+  JsonParser parser;
   const std::int64_t started_ms = timing_.clock.SteadyMs();
   absl::StatusOr<HttpResponse> response =
       transport_->Stream(request, deadlines, stop, [&](std::string_view line) {
         if (line.empty()) return true;
-        absl::StatusOr<WatchEvent> event = ParseEvent(line, context);
+        absl::StatusOr<WatchEvent> event = ParseEvent(parser, line, context);
         ended = event.status();
         if (event.ok()) on_event(*event);
         return event.ok() && !stop.stop_requested();

@@ -56,7 +56,8 @@ class RestClient final : public Client {
   const ClientConfig& config() const { return config_; }
 
   absl::StatusOr<nlohmann::json> Get(const Target& target) override;
-  absl::StatusOr<ListPage> List(const Target& target, const ListOptions& options) override;
+  absl::StatusOr<PageEnd> ReadPage(const Target& target, const ListOptions& options,
+                                   const OnObject& on_object) override;
   absl::StatusOr<nlohmann::json> Create(const Target& target, const nlohmann::json& object,
                                         const WriteOptions& options) override;
   absl::StatusOr<nlohmann::json> Replace(const Target& target, const nlohmann::json& object,

@@ -90,7 +90,7 @@ TEST_F(RestClientTest, ARequestCarriesPathQueryAndHeaders) {
   config.as_user_extra = {{"scope/x", {"y"}}};
   Make(config);
   transport_->Answer(200, PodList(5, {"a"}));
-  ASSERT_TRUE(client_->List({Pods(), "default"}, {.label_selector = "a in (b)", .limit = 7}).ok());
+  ASSERT_TRUE(List(*client_, {Pods(), "default"}, {.label_selector = "a in (b)", .limit = 7}).ok());
   EXPECT_EQ(Request().method, "GET");
   EXPECT_EQ(Request().target,
             "/api/v1/namespaces/default/pods?labelSelector=a%20in%20%28b%29&limit=7");
@@ -288,7 +288,7 @@ class RestWatchTest : public RestClientTest {
  protected:
   absl::Status Watch(const WatchOptions& options = {}) {
     return client_->Watch({Pods(), "default"}, options, {}, [this](const WatchEvent& event) {
-      seen_.push_back(StrCat(static_cast<int>(event.type), NameOf(*event.object)));
+      seen_.push_back(StrCat(static_cast<int>(event.type), NameOf(event.object)));
     });
   }
   std::vector<std::string> seen_;
@@ -354,11 +354,9 @@ TEST_F(RestWatchTest, AnInformerResumesWhereItWasAndListsAgainOnlyWhenItMust) {
   transport_->AnswerStream(HttpResponse{410, {}, ""});                             // too old
   transport_->Answer(503, "");
   transport_->Answer(200, PodList(20, {"c", "d"}));
-  InformerHandlers handlers;
-  handlers.added = [&](const ObjectPtr& pod) { write("+" + NameOf(*pod)); };
-  handlers.updated = [&](const ObjectPtr&, const ObjectPtr& pod) { write("~" + NameOf(*pod)); };
-  handlers.deleted = [&](const ObjectPtr& pod) { write("-" + NameOf(*pod)); };
-  Informer informer(*client_, Pods(), {.ns = "default"}, handlers, {clock_, sleeper_, 1});
+  CallbackSink sink([&](JsonView pod) { write(NameOf(pod)); },
+                    [&](const ObjectIdentity& pod) { write("-" + pod.name); });
+  Informer informer(*client_, Pods(), {.ns = "default"}, sink, {}, {clock_, sleeper_, 1});
   informer.Start();
   transport_->WaitForRequests(10);
   informer.Stop();
@@ -371,7 +369,7 @@ TEST_F(RestWatchTest, AnInformerResumesWhereItWasAndListsAgainOnlyWhenItMust) {
             : request.target.substr(at + 16, request.target.find('&', at) - at - 16));
   }
   EXPECT_THAT(versions, ElementsAre("list", "5", "6", "6", "8", "8", "9", "list", "list", "20"));
-  EXPECT_THAT(log, ElementsAre("+a", "+b", "~a", "+c", "-a", "-b", "~c", "+d"));
+  EXPECT_THAT(log, ElementsAre("a", "b", "a", "c", "c", "d", "-a", "-b"));
   EXPECT_THAT(sleeper_.slept(), Contains(9000));
 }
 

@@ -1,147 +1,228 @@
 #include "pkg/state/cluster_state.h"
 
 #include <chrono>
+#include <set>
 #include <utility>
-
-#include "nlohmann/json.hpp"
 
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/kube/object.h"
+#include "pkg/state/object_store.h"
 
 namespace yardmaster::state {
 
-using nlohmann::json;
+// The sink of a kind, with what the cache itself asks of it.
+class ClusterCache::KindCache : public kube::ObjectSink {
+ public:
+  virtual void Assume(JsonView object) = 0;
+};
 
-namespace {
+template <typename T>
+class ClusterCache::TypedCache final : public KindCache {
+ public:
+  using Ptr = std::shared_ptr<const T>;
+  using Decode = absl::StatusOr<T> (*)(JsonView);
 
-const char* NameOf(Kind kind) {
-  const char* const names[] = {"Fabric", "Node", "Pod", "TrainingJob", "Gang"};
-  return names[static_cast<int>(kind)];
+  TypedCache(ClusterCache& cache, Kind kind, const char* name, bool namespaced, Decode decode)
+      : cache_(cache), kind_(kind), name_(name), namespaced_(namespaced), decode_(decode) {}
+
+  void BeginList() override {
+    listed_problems_.clear();
+    std::lock_guard lock(cache_.mutex_);
+    store_.BeginList();
+  }
+
+  void Listed(JsonView object) override {
+    const Ptr decoded = DecodeOrReport(object);
+    if (decoded == nullptr) {
+      const Key key = KeyOf(object);
+      listed_problems_.insert(ProblemKey(object));
+      {
+        std::lock_guard lock(cache_.mutex_);
+        store_.ListedUnreadable({key.first, key.second});
+      }
+      return TellOfUnreadable(key, /*deleted=*/false);
+    }
+    Take(object, decoded, [&] { return store_.Listed(decoded); });
+  }
+
+  void EndList(const std::string& version) override {
+    std::vector<Ptr> gone;
+    {
+      std::lock_guard lock(cache_.mutex_);
+      gone = store_.EndList(VersionNumber(version));
+      const std::string mine = StrCat(name_, " ");
+      const std::size_t problems = std::erase_if(cache_.problems_, [&](const auto& problem) {
+        return problem.first.starts_with(mine) && listed_problems_.count(problem.first) == 0;
+      });
+      if (!gone.empty() || problems > 0) cache_.Changed();
+    }
+    listed_problems_.clear();
+    for (const Ptr& object : gone) cache_.Tell(kind_, object->metadata, /*deleted=*/true);
+  }
+
+  void Put(JsonView object) override {
+    const Ptr decoded = DecodeOrReport(object);
+    if (decoded == nullptr) {
+      Advance(kube::ResourceVersionOf(object));
+      return TellOfUnreadable(KeyOf(object), /*deleted=*/false);
+    }
+    Take(object, decoded, [&] { return store_.Put(decoded); });
+  }
+
+  void Remove(JsonView object) override {
+    const Key key = KeyOf(object);
+    Ptr last;
+    {
+      std::lock_guard lock(cache_.mutex_);
+      last = store_.objects().Find({key.first, key.second});
+      const bool removed =
+          store_.Remove({key.first, key.second}, VersionNumber(kube::ResourceVersionOf(object)),
+                        kube::UidOf(object));
+      const bool mended = cache_.problems_.erase(ProblemKey(object)) != 0;
+      if (removed || mended) cache_.Changed();
+      if (!removed) last = nullptr;
+      if (!removed && !mended) return;
+    }
+    if (last == nullptr) return TellOfUnreadable(key, /*deleted=*/true);
+    cache_.Tell(kind_, last->metadata, /*deleted=*/true);
+  }
+
+  void Advance(const std::string& version) override {
+    std::lock_guard lock(cache_.mutex_);
+    store_.Advance(VersionNumber(version));
+  }
+
+  // A write's answer is not a delivery: the listener hears of it when the watch brings it.
+  void Assume(JsonView object) override {
+    const Ptr decoded = DecodeOrReport(object);
+    if (decoded == nullptr) return;
+    std::lock_guard lock(cache_.mutex_);
+    if (store_.Assume(decoded)) cache_.Changed();
+  }
+
+  const ObjectTable<T>& LockedObjects() const { return store_.objects(); }
+
+  Ptr Find(const std::string& key) const {
+    const std::string_view text = key;
+    const std::size_t slash = text.find('/');
+    const TableKey at = slash == text.npos
+                            ? TableKey{"", text}
+                            : TableKey{text.substr(0, slash), text.substr(slash + 1)};
+    std::lock_guard lock(cache_.mutex_);
+    return store_.objects().Find(at);
+  }
+
+ private:
+  using Key = std::pair<std::string, std::string>;
+
+  // As the decoders have it: a namespaced object without a namespace is in "default".
+  Key KeyOf(JsonView object) const {
+    std::string ns = namespaced_ ? kube::NamespaceOf(object) : "";
+    if (namespaced_ && ns.empty()) ns = "default";
+    return {std::move(ns), kube::NameOf(object)};
+  }
+  std::string ProblemKey(JsonView object) const { return StrCat(name_, " ", kube::KeyOf(object)); }
+
+  // Of an object that cannot be decoded, only who it is.
+  void TellOfUnreadable(const Key& key, bool deleted) const {
+    api::ObjectMeta metadata;
+    metadata.namespace_name = key.first;
+    metadata.name = key.second;
+    cache_.Tell(kind_, metadata, deleted);
+  }
+
+  // Without the lock: decoding is most of the work.
+  Ptr DecodeOrReport(JsonView object) {
+    absl::StatusOr<T> decoded = decode_(object);
+    if (decoded.ok()) return std::make_shared<const T>(*std::move(decoded));
+    const std::string who = ProblemKey(object);
+    std::lock_guard lock(cache_.mutex_);
+    cache_.problems_[who] = StrCat(who, ": ", MessageOf(decoded.status()));
+    cache_.Changed();
+    return nullptr;
+  }
+
+  template <typename Store>
+  void Take(JsonView object, const Ptr& decoded, Store store) {
+    {
+      std::lock_guard lock(cache_.mutex_);
+      const bool mended =
+          !cache_.problems_.empty() && cache_.problems_.erase(ProblemKey(object)) != 0;
+      if (store() || mended) cache_.Changed();
+    }
+    cache_.Tell(kind_, decoded->metadata, /*deleted=*/false);
+  }
+
+  ClusterCache& cache_;
+  const Kind kind_;
+  const char* const name_;
+  const bool namespaced_;
+  const Decode decode_;
+  ObjectStore<T> store_;                   // under the cache's lock
+  std::set<std::string> listed_problems_;  // of the list being read; the informer's thread only
+};
+
+template <typename T>
+std::unique_ptr<ClusterCache::TypedCache<T>> ClusterCache::Make(
+    Kind kind, const char* name, bool namespaced, absl::StatusOr<T> (*decode)(JsonView)) {
+  return std::make_unique<TypedCache<T>>(*this, kind, name, namespaced, decode);
 }
 
-}  // namespace
+ClusterCache::ClusterCache()
+    : fabrics_(Make<api::Fabric>(Kind::kFabric, "Fabric", false,
+                                 [](JsonView o) { return api::DecodeFabric(o); })),
+      nodes_(Make<api::Node>(Kind::kNode, "Node", false, api::DecodeNode)),
+      pods_(Make<api::Pod>(Kind::kPod, "Pod", true,
+                           [](JsonView o) { return api::DecodePod(o, api::Decoding::kLenient); })),
+      jobs_(Make<api::TrainingJob>(Kind::kTrainingJob, "TrainingJob", true,
+                                   [](JsonView o) { return api::DecodeTrainingJob(o); })),
+      gangs_(
+          Make<api::Gang>(Kind::kGang, "Gang", true,
+                          [](JsonView o) { return api::DecodeGang(o, api::Decoding::kLenient); })),
+      kinds_{fabrics_.get(), nodes_.get(), pods_.get(), jobs_.get(), gangs_.get()} {}
+
+ClusterCache::~ClusterCache() = default;
+
+kube::ObjectSink& ClusterCache::sink(Kind kind) { return *kinds_[static_cast<std::size_t>(kind)]; }
+
+void ClusterCache::Assume(Kind kind, JsonView object) {
+  kinds_[static_cast<std::size_t>(kind)]->Assume(object);
+}
 
 void ClusterCache::Changed() {
   ++version_;
   changed_.notify_all();
 }
 
-template <typename T>
-void ClusterCache::DeliverTo(ObjectMap<T>& map, const char* kind, const json& object,
-                             absl::StatusOr<T> decoded, bool assume) {
-  const std::string key = kube::KeyOf(object);
-  std::lock_guard lock(mutex_);
-  if (!decoded.ok()) {
-    const std::string who = StrCat(kind, " ", key);
-    problems_[who] = StrCat(who, ": ", MessageOf(decoded.status()));
-    return Changed();
-  }
-  const bool mended = problems_.erase(StrCat(kind, " ", key)) != 0;
-  auto shared = std::make_shared<const T>(*std::move(decoded));
-  bool changed = true;
-  if (assume) {
-    map.Assume(std::move(shared));
-  } else {
-    changed = map.Deliver(std::move(shared));
-  }
-  if (changed || mended) Changed();
-}
-
-void ClusterCache::Deliver(Kind kind, const json& object) {
-  switch (kind) {
-    case Kind::kFabric:
-      return DeliverTo(fabrics_, "Fabric", object, api::DecodeFabric(object), false);
-    case Kind::kNode:
-      return DeliverTo(nodes_, "Node", object, api::DecodeNode(object), false);
-    case Kind::kPod:
-      return DeliverTo(pods_, "Pod", object, api::DecodePod(object, api::Decoding::kLenient),
-                       false);
-    case Kind::kTrainingJob:
-      return DeliverTo(jobs_, "TrainingJob", object, api::DecodeTrainingJob(object), false);
-    case Kind::kGang:
-      return DeliverTo(gangs_, "Gang", object, api::DecodeGang(object, api::Decoding::kLenient),
-                       false);
-  }
-}
-
-void ClusterCache::Assume(Kind kind, const json& object) {
-  if (kind == Kind::kGang) {
-    DeliverTo(gangs_, "Gang", object, api::DecodeGang(object, api::Decoding::kLenient), true);
-  } else if (kind == Kind::kPod) {
-    DeliverTo(pods_, "Pod", object, api::DecodePod(object, api::Decoding::kLenient), true);
-  } else {
-    Deliver(kind, object);
-  }
-}
-
-void ClusterCache::Remove(Kind kind, const json& object) {
-  const bool namespaced = kind != Kind::kFabric && kind != Kind::kNode;
-  std::string ns = namespaced ? kube::NamespaceOf(object) : "";
-  if (namespaced && ns.empty()) ns = "default";  // as it was decoded
-  const std::string name = kube::NameOf(object);
-  const TableKey key{ns, name};
-  const std::string uid = kube::UidOf(object);
-  std::lock_guard lock(mutex_);
-  bool removed = false;
-  switch (kind) {
-    case Kind::kFabric:
-      removed = fabrics_.Remove(key, uid);
-      break;
-    case Kind::kNode:
-      removed = nodes_.Remove(key, uid);
-      break;
-    case Kind::kPod:
-      removed = pods_.Remove(key, uid);
-      break;
-    case Kind::kTrainingJob:
-      removed = jobs_.Remove(key, uid);
-      break;
-    case Kind::kGang:
-      removed = gangs_.Remove(key, uid);
-      break;
-  }
-  removed |= problems_.erase(StrCat(NameOf(kind), " ", kube::KeyOf(object))) != 0;
-  if (removed) Changed();
-}
-
 ClusterState ClusterCache::Take() const {
   std::lock_guard lock(mutex_);
-  ClusterState world{fabrics_.All(), nodes_.All(), pods_.All(), jobs_.All(), gangs_.All(), {}};
-  for (const auto& [who, problem] : problems_) world.problems.push_back(problem);
-  return world;
-}
-
-template <typename T>
-std::shared_ptr<const T> ClusterCache::FindIn(const ObjectMap<T>& map,
-                                              const std::string& key) const {
-  const std::string_view text = key;
-  const std::size_t slash = text.find('/');
-  const TableKey at = slash == text.npos ? TableKey{"", text}
-                                         : TableKey{text.substr(0, slash), text.substr(slash + 1)};
-  std::lock_guard lock(mutex_);
-  return map.All().Find(at);
+  ClusterState state{fabrics_->LockedObjects(), nodes_->LockedObjects(), pods_->LockedObjects(),
+                     jobs_->LockedObjects(),    gangs_->LockedObjects(), {}};
+  for (const auto& [who, problem] : problems_) state.problems.push_back(problem);
+  return state;
 }
 
 std::shared_ptr<const api::Gang> ClusterCache::FindGang(const std::string& key) const {
-  return FindIn(gangs_, key);
+  return gangs_->Find(key);
 }
 
 std::shared_ptr<const api::TrainingJob> ClusterCache::FindJob(const std::string& key) const {
-  return FindIn(jobs_, key);
+  return jobs_->Find(key);
 }
 
 std::shared_ptr<const api::Pod> ClusterCache::FindPod(const std::string& key) const {
-  return FindIn(pods_, key);
+  return pods_->Find(key);
 }
 
 std::shared_ptr<const api::Node> ClusterCache::FindNode(const std::string& name) const {
-  return FindIn(nodes_, name);
+  return nodes_->Find(name);
 }
 
 std::string ClusterCache::ProblemOf(Kind kind, const std::string& key) const {
+  const char* const names[] = {"Fabric", "Node", "Pod", "TrainingJob", "Gang"};
   std::lock_guard lock(mutex_);
-  const auto it = problems_.find(StrCat(NameOf(kind), " ", key));
+  const auto it = problems_.find(StrCat(names[static_cast<std::size_t>(kind)], " ", key));
   return it == problems_.end() ? "" : it->second;
 }
 

@@ -1,17 +1,23 @@
 // The decoded objects that a process works on, fed by informers, and the moments at which they
 // changed.
 //
-// One ClusterCache per process. Informer threads deliver; one worker waits for changes and takes a
-// World, tables of objects that nobody changes any more; taking it costs next to nothing, and so
-// does finding out what differs from the World taken before (object_table.h). Objects that cannot
-// be decoded are counted and named in `World::problems`; the version before them stays, so one bad
-// object stops nothing else.
+// One ClusterCache per process. Each object is decoded once, from the bytes of the answer into the
+// typed value that everything shares; no document is kept. Informer threads deliver into the sink of
+// their kind; one worker waits for changes and takes a ClusterState, tables of objects that are never
+// changed any more. Taking it costs next to nothing, and so does finding out what differs from the one
+// taken before (object_table.h). How lists, watches and own writes are ordered: object_store.h.
 //
-// Thread safety: all methods of ClusterCache from any thread; a World is a value.
+// Objects that cannot be decoded are counted and named in `ClusterState::problems`; the state before
+// stays, so that one bad object stops nothing else.
+//
+// Thread safety: all methods of ClusterCache from any thread, but Listen only before the first
+// delivery; a ClusterState is a value. Sinks: one informer each.
 #pragma once
 
+#include <array>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -19,19 +25,18 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "nlohmann/json_fwd.hpp"
-
 #include "pkg/api/fabric.h"
 #include "pkg/api/gang.h"
 #include "pkg/api/node.h"
 #include "pkg/api/pod.h"
 #include "pkg/api/training_job.h"
-#include "pkg/state/object_map.h"
+#include "pkg/kube/object_sink.h"
+#include "pkg/state/object_table.h"
 
 namespace yardmaster::state {
 
 enum class Kind { kFabric, kNode, kPod, kTrainingJob, kGang };
+inline constexpr std::size_t kKinds = 5;
 
 struct ClusterState {
   ObjectTable<api::Fabric> fabrics;
@@ -44,11 +49,23 @@ struct ClusterState {
 
 class ClusterCache {
  public:
-  // An object that an informer delivered, new or changed.
-  void Deliver(Kind kind, const nlohmann::json& object);
-  void Remove(Kind kind, const nlohmann::json& object);
+  ClusterCache();
+  ~ClusterCache();
+  ClusterCache(const ClusterCache&) = delete;
+  ClusterCache& operator=(const ClusterCache&) = delete;
+
+  // What the informer of a kind fills; lives as long as the cache.
+  kube::ObjectSink& sink(Kind kind);
+  // One object outside of a list, as an informer delivers it.
+  void Deliver(Kind kind, JsonView object) { sink(kind).Put(object); }
+  void Remove(Kind kind, JsonView object) { sink(kind).Remove(object); }
   // What a write of ours returned: counts until the informer has caught up.
-  void Assume(Kind kind, const nlohmann::json& object);
+  void Assume(Kind kind, JsonView object);
+
+  // Called after an informer's delivery has been taken in, on its thread, without a lock held:
+  // `metadata` of the newest state, or of the last one of an object that is gone.
+  using Listener = std::function<void(Kind, const api::ObjectMeta& metadata, bool deleted)>;
+  void Listen(Listener listener) { listener_ = std::move(listener); }
 
   ClusterState Take() const;
   // By "namespace/name" (a Node by its name); null when there is none. O(log objects).
@@ -66,22 +83,29 @@ class ClusterCache {
   std::uint64_t WaitForChange(std::uint64_t seen, std::int64_t max_ms, std::stop_token stop) const;
 
  private:
-  void Changed();
+  class KindCache;
   template <typename T>
-  void DeliverTo(ObjectMap<T>& map, const char* kind, const nlohmann::json& object,
-                 absl::StatusOr<T> decoded, bool assume);
+  class TypedCache;
+
+  void Changed();  // with the lock held
+  void Tell(Kind kind, const api::ObjectMeta& metadata, bool deleted) const {
+    if (listener_) listener_(kind, metadata, deleted);
+  }
   template <typename T>
-  std::shared_ptr<const T> FindIn(const ObjectMap<T>& map, const std::string& key) const;
+  std::unique_ptr<TypedCache<T>> Make(Kind kind, const char* name, bool namespaced,
+                                      absl::StatusOr<T> (*decode)(JsonView));
 
   mutable std::mutex mutex_;
   mutable std::condition_variable_any changed_;
   std::uint64_t version_ = 0;
-  ObjectMap<api::Fabric> fabrics_;
-  ObjectMap<api::Node> nodes_;
-  ObjectMap<api::Pod> pods_;
-  ObjectMap<api::TrainingJob> jobs_;
-  ObjectMap<api::Gang> gangs_;
   std::map<std::string, std::string> problems_;  // by "Kind ns/name"
+  Listener listener_;
+  const std::unique_ptr<TypedCache<api::Fabric>> fabrics_;
+  const std::unique_ptr<TypedCache<api::Node>> nodes_;
+  const std::unique_ptr<TypedCache<api::Pod>> pods_;
+  const std::unique_ptr<TypedCache<api::TrainingJob>> jobs_;
+  const std::unique_ptr<TypedCache<api::Gang>> gangs_;
+  const std::array<KindCache*, kKinds> kinds_;  // by Kind
 };
 
 }  // namespace yardmaster::state

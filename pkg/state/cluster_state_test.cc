@@ -26,7 +26,7 @@ json Pod(const std::string& name, const std::string& uid, int version,
   return pod;
 }
 
-TEST(WorldCacheTest, AnAssumedObjectStaysUntilTheInformerIsNotOlder) {
+TEST(ClusterCacheTest, AnAssumedObjectStaysUntilTheInformerIsNotOlder) {
   ClusterCache cache;
   cache.Deliver(Kind::kPod, Pod("a", "u", 5));
   cache.Assume(Kind::kPod, Pod("a", "u", 9, "n1"));
@@ -36,32 +36,70 @@ TEST(WorldCacheTest, AnAssumedObjectStaysUntilTheInformerIsNotOlder) {
   EXPECT_EQ(cache.Take().pods.front()->node_name, "n2");
 }
 
-TEST(WorldCacheTest, AnObjectOfANewLifeReplacesWhateverWasAssumed) {
+TEST(ClusterCacheTest, ALateAnswerToAWriteBringsNoDeletedObjectBack) {
   ClusterCache cache;
-  cache.Assume(Kind::kPod, Pod("a", "old", 90, "n1"));
-  cache.Deliver(Kind::kPod, Pod("a", "new", 12));
+  cache.Deliver(Kind::kPod, Pod("a", "u", 5));
+  cache.Remove(Kind::kPod, Pod("a", "u", 9));
+  cache.Assume(Kind::kPod, Pod("a", "u", 7, "n1"));  // written before the deletion
+  EXPECT_TRUE(cache.Take().pods.empty());
+  cache.Assume(Kind::kPod, Pod("a", "v", 11));  // made again
+  EXPECT_EQ(cache.Take().pods.size(), 1u);
+}
+
+TEST(ClusterCacheTest, ADeletionOfAFormerLifeLeavesTheNewOne) {
+  ClusterCache cache;
+  cache.Deliver(Kind::kPod, Pod("a", "old", 5));
+  cache.Assume(Kind::kPod, Pod("a", "new", 12));
+  cache.Remove(Kind::kPod, Pod("a", "old", 10));
   EXPECT_EQ(cache.Take().pods.front()->metadata.uid, "new");
-  cache.Remove(Kind::kPod, Pod("a", "old", 91));
-  EXPECT_EQ(cache.Take().pods.size(), 1u) << "the deletion was of the former life";
   cache.Remove(Kind::kPod, Pod("a", "new", 13));
   EXPECT_TRUE(cache.Take().pods.empty());
 }
 
-TEST(WorldCacheTest, AnObjectThatCannotBeDecodedIsNamedAndStopsNothing) {
+TEST(ClusterCacheTest, AListEndsWhatItDoesNotNameAndKeepsWhatCannotBeDecoded) {
+  ClusterCache cache;
+  std::vector<std::string> heard;
+  cache.Listen([&](Kind, const api::ObjectMeta& metadata, bool deleted) {
+    heard.push_back(StrCat(deleted ? "-" : "", metadata.name));
+  });
+  kube::ObjectSink& pods = cache.sink(Kind::kPod);
+  json bad = Pod("bad", "u", 8);
+  bad["spec"]["nodeName"] = 7;
+  pods.BeginList();
+  for (const char* name : {"a", "b", "bad"}) pods.Listed(Pod(name, "u", 3));
+  pods.EndList("4");
+  heard.clear();
+  pods.BeginList();
+  pods.Listed(Pod("b", "u", 3));
+  pods.Listed(bad);
+  cache.Assume(Kind::kPod, Pod("mine", "w", 20));
+  pods.EndList("15");
+  const ClusterState state = cache.Take();
+  EXPECT_EQ(heard, (std::vector<std::string>{"b", "bad", "-a"}));
+  EXPECT_EQ(state.problems.size(), 1u);
+  std::vector<std::string> names;
+  for (const auto& pod : state.pods) names.push_back(pod->metadata.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"b", "bad", "mine"}));
+  pods.BeginList();
+  pods.EndList("30");
+  EXPECT_TRUE(cache.Take().problems.empty()) << "what is gone is no problem any more";
+}
+
+TEST(ClusterCacheTest, AnObjectThatCannotBeDecodedIsNamedAndStopsNothing) {
   ClusterCache cache;
   json bad = Pod("bad", "u", 1);
   bad["spec"]["nodeName"] = 7;
   cache.Deliver(Kind::kPod, bad);
   cache.Deliver(Kind::kPod, Pod("good", "v", 2));
-  ClusterState world = cache.Take();
-  EXPECT_EQ(world.pods.size(), 1u);
-  ASSERT_EQ(world.problems.size(), 1u);
-  EXPECT_EQ(world.problems[0].rfind("Pod team/bad: ", 0), 0u) << world.problems[0];
+  ClusterState state = cache.Take();
+  EXPECT_EQ(state.pods.size(), 1u);
+  ASSERT_EQ(state.problems.size(), 1u);
+  EXPECT_EQ(state.problems[0].rfind("Pod team/bad: ", 0), 0u) << state.problems[0];
   cache.Deliver(Kind::kPod, Pod("bad", "u", 3));
   EXPECT_TRUE(cache.Take().problems.empty());
 }
 
-TEST(WorldCacheTest, AWaiterWakesAtAChangeAndAtAStop) {
+TEST(ClusterCacheTest, AWaiterWakesAtAChangeAndAtAStop) {
   ClusterCache cache;
   const std::uint64_t seen = cache.version();
   std::jthread feeder([&] { cache.Deliver(Kind::kPod, Pod("a", "u", 1)); });
@@ -71,7 +109,7 @@ TEST(WorldCacheTest, AWaiterWakesAtAChangeAndAtAStop) {
   EXPECT_EQ(cache.WaitForChange(cache.version(), 60'000, stop.get_token()), cache.version());
 }
 
-TEST(WorldCacheTest, ANewVersionWithNothingNewInItWakesNobody) {
+TEST(ClusterCacheTest, ANewVersionWithNothingNewInItWakesNoWaiter) {
   ClusterCache cache;
   const auto node = [](int version, const char* heartbeat, bool cordoned) {
     return json{

@@ -63,11 +63,12 @@ absl::StatusOr<json> ChaosClient::Get(const Target& target) {
                                    [this, target] { return server_.Get(target); });
 }
 
-absl::StatusOr<kube::ListPage> ChaosClient::List(const Target& target,
-                                                 const kube::ListOptions& options) {
-  return Run<absl::StatusOr<kube::ListPage>>(
+absl::StatusOr<kube::PageEnd> ChaosClient::ReadPage(const Target& target,
+                                                    const kube::ListOptions& options,
+                                                    const kube::OnObject& on_object) {
+  return Run<absl::StatusOr<kube::PageEnd>>(
       {Verb::kList, target, nullptr},
-      [this, target, options] { return server_.List(target, options); });
+      [this, target, options, on_object] { return server_.ReadPage(target, options, on_object); });
 }
 
 absl::StatusOr<json> ChaosClient::Create(const Target& target, const json& object,

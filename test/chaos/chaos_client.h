@@ -50,8 +50,9 @@ class ChaosClient final : public kube::Client {
   bool killed() const { return killed_; }
 
   absl::StatusOr<nlohmann::json> Get(const kube::Target& target) override;
-  absl::StatusOr<kube::ListPage> List(const kube::Target& target,
-                                      const kube::ListOptions& options) override;
+  absl::StatusOr<kube::PageEnd> ReadPage(const kube::Target& target,
+                                         const kube::ListOptions& options,
+                                         const kube::OnObject& on_object) override;
   absl::StatusOr<nlohmann::json> Create(const kube::Target& target, const nlohmann::json& object,
                                         const kube::WriteOptions& options) override;
   absl::StatusOr<nlohmann::json> Replace(const kube::Target& target, const nlohmann::json& object,

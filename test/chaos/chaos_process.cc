@@ -4,7 +4,7 @@
 
 #include "pkg/base/strings.h"
 #include "pkg/kube/object.h"
-#include "pkg/state/world_feed.h"
+#include "pkg/state/cluster_feed.h"
 
 namespace yardmaster::chaos {
 
@@ -59,6 +59,7 @@ void Timeline::Record() {
     frame[kind];
   }
   frames_.push_back(std::move(frame));
+  versions_.push_back(server_.version());
 }
 
 Process::Process(kube::FakeClient& server, Network& network, const Timeline& timeline,
@@ -69,6 +70,7 @@ Process::Process(kube::FakeClient& server, Network& network, const Timeline& tim
     for (const auto& [key, object] : timeline_.At(kind, timeline_.last())) {
       cache_.Deliver(kind, *object);
     }
+    cache_.sink(kind).Advance(StrCat(timeline_.Version(timeline_.last())));
   }
 }
 
@@ -87,13 +89,16 @@ void Process::LearnKind(state::Kind kind, std::size_t frame) {
   for (const auto& [key, object] : before) {
     const auto at = now.find(key);
     if (at == now.end() || kube::UidOf(*at->second) != kube::UidOf(*object)) {
-      cache_.Remove(kind, *object);
+      nlohmann::json gone = *object;
+      gone["metadata"]["resourceVersion"] = StrCat(timeline_.Version(frame));
+      cache_.Remove(kind, gone);
     }
   }
   for (const auto& [key, object] : now) {
     const auto at = before.find(key);
     if (at == before.end() || at->second != object) cache_.Deliver(kind, *object);
   }
+  cache_.sink(kind).Advance(StrCat(timeline_.Version(frame)));
   known_[kind] = frame;
 }
 

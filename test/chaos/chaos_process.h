@@ -28,10 +28,13 @@ class Timeline {
   void Record();
   std::size_t last() const { return frames_.size() - 1; }
   const Objects& At(state::Kind kind, std::size_t frame) const { return frames_[frame].at(kind); }
+  // The server's version at that moment.
+  std::int64_t Version(std::size_t frame) const { return versions_[frame]; }
 
  private:
   kube::FakeClient& server_;
   std::vector<std::map<state::Kind, Objects>> frames_;
+  std::vector<std::int64_t> versions_;
 };
 
 // What extenders and operators have in common.

@@ -272,20 +272,14 @@ class Feed {
 
  private:
   void Read(state::Kind kind, const kube::Resource& resource) {
-    std::map<std::string, json> now;
-    for (const json& object : client_.All(resource)) {
-      now[kube::KeyOf(object) + "/" + kube::UidOf(object)] = object;
-    }
-    for (const auto& [key, object] : seen_[kind]) {
-      if (now.count(key) == 0) cache_.Remove(kind, object);
-    }
-    for (const auto& [key, object] : now) cache_.Deliver(kind, object);
-    seen_[kind] = std::move(now);
+    kube::ObjectSink& sink = cache_.sink(kind);
+    sink.BeginList();
+    for (const json& object : client_.All(resource)) sink.Listed(object);
+    sink.EndList(StrCat(client_.version()));
   }
 
   kube::FakeClient& client_;
   state::ClusterCache& cache_;
-  std::map<state::Kind, std::map<std::string, json>> seen_;
 };
 
 [[noreturn]] void Stop(const std::string& why) {

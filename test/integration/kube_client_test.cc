@@ -98,11 +98,11 @@ TEST_F(KubeClientTest, ObjectsAreCreatedReadReplacedAndDeleted) {
 
 TEST_F(KubeClientTest, ListsComeInPagesOfOneSnapshot) {
   for (int i = 0; i < 25; ++i) MustCreateMap(StrCat("m", 10 + i));
-  auto first = client_->List(Map(), {.limit = 10});
+  auto first = kube::List(*client_, Map(), {.limit = 10});
   ASSERT_TRUE(first.ok()) << first.status();
   EXPECT_EQ(first->items.size(), 10u);
   MustCreateMap("m99");
-  auto second = client_->List(Map(), {.limit = 10, .continue_token = first->continue_token});
+  auto second = kube::List(*client_, Map(), {.limit = 10, .continue_token = first->continue_token});
   ASSERT_TRUE(second.ok()) << second.status();
   EXPECT_EQ(second->resource_version, first->resource_version);
   auto all = ListAll(*client_, Map(), {.limit = 7});
@@ -116,7 +116,7 @@ TEST_F(KubeClientTest, ListsComeInPagesOfOneSnapshot) {
   std::erase(names, "kube-root-ca.crt");
   EXPECT_EQ(names.size(), 26u);
   EXPECT_TRUE(std::is_sorted(names.begin(), names.end()));
-  EXPECT_EQ(client_->List(Map(), {.field_selector = "metadata.name=m99"})->items.size(), 1u);
+  EXPECT_EQ(kube::List(*client_, Map(), {.field_selector = "metadata.name=m99"})->items.size(), 1u);
 }
 
 TEST_F(KubeClientTest, AJsonPatchThatDoesNotFitIsToldFromARefusedOne) {

@@ -69,8 +69,10 @@ class GatedClient final : public kube::Client {
   }
 
   absl::StatusOr<json> Get(const kube::Target& t) override { return inner_.Get(t); }
-  absl::StatusOr<kube::ListPage> List(const kube::Target& t, const kube::ListOptions& o) override {
-    return inner_.List(t, o);
+  absl::StatusOr<kube::PageEnd> ReadPage(const kube::Target& target,
+                                         const kube::ListOptions& options,
+                                         const kube::OnObject& on_object) override {
+    return inner_.ReadPage(target, options, on_object);
   }
   absl::StatusOr<json> Create(const kube::Target& t, const json& b,
                               const kube::WriteOptions& o) override {
@@ -117,24 +119,17 @@ class KubeWatchTest : public KubeFixture {
     auto done = client_->Patch(Map(name), MergePatch({{"data", {{"value", value}}}}), {});
     ASSERT_TRUE(done.ok()) << done.status();
   }
-  kube::InformerHandlers Handlers() {
-    auto ours = [](const json& map) { return kube::NameOf(map) != "kube-root-ca.crt"; };
-    auto text = [](const json& map) {
-      return StrCat(kube::NameOf(map), "=", kube::StringAt(map, {"data", "value"}));
-    };
-    kube::InformerHandlers handlers;
-    handlers.added = [=, this](const kube::ObjectPtr& map) {
-      if (ours(*map)) journal_.Write("+" + text(*map));
-    };
-    handlers.updated = [=, this](const kube::ObjectPtr&, const kube::ObjectPtr& map) {
-      if (ours(*map)) journal_.Write("~" + text(*map));
-    };
-    handlers.deleted = [=, this](const kube::ObjectPtr& map) {
-      if (ours(*map)) journal_.Write("-" + kube::NameOf(*map));
-    };
-    return handlers;
+  static std::string TextOf(JsonView map) {
+    return StrCat(kube::NameOf(map), "=", kube::StringAt(map, {"data", "value"}));
   }
 
+  kube::CallbackSink sink_{
+      [this](JsonView map) {
+        if (kube::NameOf(map) != "kube-root-ca.crt") {
+          journal_.Write(TextOf(map));
+        }
+      },
+      [this](const kube::ObjectIdentity& map) { journal_.Write("-" + map.name); }};
   Journal journal_;
 };
 
@@ -144,8 +139,8 @@ TEST_F(KubeWatchTest, AWatchGivesEveryChangeInOrder) {
   std::jthread watcher([&] {
     const absl::Status status = client_->Watch(
         Map(), {.resource_version = version}, stop.get_token(), [&](const kube::WatchEvent& event) {
-          if (kube::NameOf(*event.object) == "kube-root-ca.crt") return;
-          journal_.Write(StrCat(static_cast<int>(event.type), kube::NameOf(*event.object)));
+          if (kube::NameOf(event.object) == "kube-root-ca.crt") return;
+          journal_.Write(StrCat(static_cast<int>(event.type), kube::NameOf(event.object)));
         });
     journal_.Write(std::string(absl::StatusCodeToString(status.code())));
   });
@@ -162,13 +157,13 @@ TEST_F(KubeWatchTest, AnInformerResumesWatchesThatTheServerEnds) {
   options.ns = ns_;
   options.min_watch_seconds = 1;
   options.max_watch_seconds = 1;
-  kube::Informer informer(*client_, kube::ConfigMaps(), options, Handlers(), timing());
+  kube::Informer informer(*client_, kube::ConfigMaps(), options, sink_, {}, timing());
   informer.Start();
   ASSERT_TRUE(informer.WaitForSync(kLongMs).ok());
   std::vector<std::string> expected;
   for (int i = 0; informer.stats().watches < 4; ++i) {
     MustCreateMap(StrCat("m", i), StrCat(i));
-    expected.push_back(StrCat("+m", i, "=", i));
+    expected.push_back(StrCat("m", i, "=", i));
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
   EXPECT_EQ(journal_.Wait(expected.size()), expected);
@@ -189,7 +184,7 @@ TEST_F(KubeWatchTest, AnInformerThatMissedHistoryReportsTheDifference) {
   GatedClient gated(*client_);
   kube::InformerOptions options;
   options.ns = ns_;
-  kube::Informer informer(gated, kube::ConfigMaps(), options, Handlers(), timing());
+  kube::Informer informer(gated, kube::ConfigMaps(), options, sink_, {}, timing());
   for (const char* name : {"a", "b", "c", "d"}) MustCreateMap(name);
   informer.Start();
   ASSERT_TRUE(informer.WaitForSync(kLongMs).ok());
@@ -202,18 +197,18 @@ TEST_F(KubeWatchTest, AnInformerThatMissedHistoryReportsTheDifference) {
   MustCreateMap("c", "again");
   ASSERT_TRUE(plane_->ForgetHistory().ok());
   gated.Open();
-  EXPECT_THAT(journal_.Wait(4), ElementsAre("-a", "~b=1", "-c", "+c=again"));
+  EXPECT_THAT(journal_.Wait(4), ElementsAre("b=1", "-c", "c=again", "-a"));
   EXPECT_EQ(informer.stats().lists, 2);
 }
 
 TEST_F(KubeWatchTest, AListWhosePagesAreForgottenBeginsAgain) {
   for (int i = 0; i < 6; ++i) MustCreateMap(StrCat("m", i));
-  auto first = client_->List(Map(), {.limit = 2});
+  auto first = kube::List(*client_, Map(), {.limit = 2});
   ASSERT_TRUE(first.ok()) << first.status();
   MustCreateMap("m9");
   ASSERT_TRUE(plane_->ForgetHistory().ok());
   const absl::Status second =
-      client_->List(Map(), {.limit = 2, .continue_token = first->continue_token}).status();
+      kube::List(*client_, Map(), {.limit = 2, .continue_token = first->continue_token}).status();
   EXPECT_TRUE(absl::IsOutOfRange(second)) << second;
   EXPECT_TRUE(ListAll(*client_, Map(), {.limit = 2}).ok());
 }
@@ -279,7 +274,7 @@ TEST_F(KubeWatchTest, EventsAreAcceptedAndCountUp) {
     recorder.Flush();
     EXPECT_EQ(recorder.stats().dropped, 0);
   }
-  auto events = client_->List({kube::Events(), ns_}, {});
+  auto events = kube::List(*client_, {kube::Events(), ns_}, {});
   ASSERT_TRUE(events.ok()) << events.status();
   ASSERT_EQ(events->items.size(), 1u);
   EXPECT_EQ((*events->items[0])["series"]["count"], 3);

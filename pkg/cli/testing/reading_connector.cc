@@ -15,9 +15,10 @@ class ReadingClient final : public kube::Client {
   explicit ReadingClient(kube::Client& client) : client_(client) {}
 
   absl::StatusOr<json> Get(const kube::Target& target) override { return client_.Get(target); }
-  absl::StatusOr<kube::ListPage> List(const kube::Target& target,
-                                      const kube::ListOptions& options) override {
-    return client_.List(target, options);
+  absl::StatusOr<kube::PageEnd> ReadPage(const kube::Target& target,
+                                         const kube::ListOptions& options,
+                                         const kube::OnObject& on_object) override {
+    return client_.ReadPage(target, options, on_object);
   }
   absl::StatusOr<json> Create(const kube::Target&, const json&,
                               const kube::WriteOptions&) override {

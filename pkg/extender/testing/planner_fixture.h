@@ -57,15 +57,10 @@ class PlannerFixture : public ClusterFixture {
 
    private:
     void Read(state::Kind kind, const kube::Resource& resource) {
-      std::map<std::string, json> now;
-      for (const json& object : client().All(resource)) {
-        now[kube::KeyOf(object)] = object;
-        cache_.Deliver(kind, object);
-      }
-      for (const auto& [key, object] : seen_[kind]) {
-        if (now.count(key) == 0) cache_.Remove(kind, object);
-      }
-      seen_[kind] = std::move(now);
+      kube::ObjectSink& sink = cache_.sink(kind);
+      sink.BeginList();
+      for (const json& object : client().All(resource)) sink.Listed(object);
+      sink.EndList(StrCat(client().version()));
     }
     kube::FakeClient& client() { return cluster_.client_; }
     void LeadAbove(std::int64_t token) {
@@ -77,7 +72,6 @@ class PlannerFixture : public ClusterFixture {
     std::int64_t token_ = 0;
     state::ClusterCache cache_;
     GangPlanner planner_;
-    std::map<state::Kind, std::map<std::string, json>> seen_;
   };
 
   // What a process that has just started would see.

@@ -30,15 +30,29 @@ struct Selection {
   }
 };
 
+// An event and what keeps its object alive.
+struct FakeEvent {
+  WatchEventType type;
+  ObjectPtr object;
+};
+
 // What a watch with this selection sees of a change; nothing if it sees nothing.
-std::optional<WatchEvent> Seen(const Selection& selection, const FakeLogEntry& entry) {
-  if (entry.type == WatchEventType::kBookmark) return WatchEvent{entry.type, entry.after};
+std::optional<FakeEvent> Seen(const Selection& selection, const FakeLogEntry& entry) {
+  if (entry.type == WatchEventType::kBookmark) return FakeEvent{entry.type, entry.after};
   const bool before = selection.Matches(entry.before);
   const bool after = entry.type != WatchEventType::kDeleted && selection.Matches(entry.after);
-  if (before && after) return WatchEvent{WatchEventType::kModified, entry.after};
-  if (after) return WatchEvent{WatchEventType::kAdded, entry.after};
-  if (before) return WatchEvent{WatchEventType::kDeleted, entry.after};
+  if (before && after) return FakeEvent{WatchEventType::kModified, entry.after};
+  if (after) return FakeEvent{WatchEventType::kAdded, entry.after};
+  if (before) return FakeEvent{WatchEventType::kDeleted, entry.after};
   return std::nullopt;
+}
+
+// The bookmark behind the objects of a streamed list.
+ObjectPtr EndOfList(std::int64_t version) {
+  return std::make_shared<const json>(
+      json{{"metadata",
+            {{"resourceVersion", StrCat(version)},
+             {"annotations", {{"k8s.io/initial-events-end", "true"}}}}}});
 }
 
 absl::Status TooOld() {
@@ -61,9 +75,17 @@ absl::StatusOr<json> FakeClient::Get(const Target& target) {
   return *object;
 }
 
-absl::StatusOr<ListPage> FakeClient::List(const Target& target, const ListOptions& options) {
+absl::StatusOr<PageEnd> FakeClient::ReadPage(const Target& target, const ListOptions& options,
+                                             const OnObject& on_object) {
   std::optional<Fault> after;
   YM_RETURN_IF_ERROR(Begin({Verb::kList, target, nullptr}, after));
+  YM_ASSIGN_OR_RETURN(const ListPage page, PageOf(target, options));
+  if (after) return after->status;
+  for (const ObjectPtr& object : page.items) on_object(*object);
+  return PageEnd{page.resource_version, page.continue_token};
+}
+
+absl::StatusOr<ListPage> FakeClient::PageOf(const Target& target, const ListOptions& options) {
   YM_ASSIGN_OR_RETURN(Selection selection,
                       Selection::Parse(target, options.label_selector, options.field_selector));
   std::lock_guard lock(mutex_);
@@ -86,7 +108,6 @@ absl::StatusOr<ListPage> FakeClient::List(const Target& target, const ListOption
     page.continue_token = StrCat("page-", ++next_page_);
     pages_[page.continue_token] = std::move(rest);
   }
-  if (after) return after->status;
   return page;
 }
 
@@ -139,15 +160,19 @@ absl::Status FakeClient::RunWatch(const Target& target, const WatchOptions& opti
   YM_ASSIGN_OR_RETURN(Selection selection,
                       Selection::Parse(target, options.label_selector, options.field_selector));
   const std::string collection = target.resource.GroupResource();
-  std::vector<WatchEvent> events;
+  std::vector<FakeEvent> events;
   Watches& watches = watches_[collection];
   const int ended_before = watches.ended;
+  if (options.send_initial_events && !streamed_lists_) {
+    return absl::InvalidArgumentError("sendInitialEvents is forbidden for watch");
+  }
   std::int64_t seen = ParseNumber<std::int64_t>(options.resource_version).value_or(0);
   if (seen == 0) {
     for (const ObjectPtr& object : store_.All(target.resource, target.ns)) {
       if (selection.Matches(object)) events.push_back({WatchEventType::kAdded, object});
     }
     seen = store_.version();
+    if (options.send_initial_events) events.push_back({WatchEventType::kBookmark, EndOfList(seen)});
   }
   // Bookmarks share their version with the entry before them, so progress is counted in entries.
   if (seen < store_.compacted_version()) return TooOld();
@@ -164,14 +189,14 @@ absl::Status FakeClient::RunWatch(const Target& target, const WatchOptions& opti
       const FakeLogEntry& entry = store_.log()[next];
       seen = entry.version;
       if (entry.collection != collection) continue;
-      if (std::optional<WatchEvent> event = Seen(selection, entry)) {
+      if (std::optional<FakeEvent> event = Seen(selection, entry)) {
         events.push_back(*std::move(event));
       }
     }
     if (!events.empty()) {
       lock.unlock();
-      for (const WatchEvent& event : events) {
-        if (!stop.stop_requested()) on_event(event);
+      for (const FakeEvent& event : events) {
+        if (!stop.stop_requested()) on_event({event.type, *event.object});
       }
       events.clear();
       lock.lock();
@@ -186,6 +211,11 @@ absl::Status FakeClient::RunWatch(const Target& target, const WatchOptions& opti
     });
     if (stop.stop_requested()) return absl::CancelledError("stopped");
   }
+}
+
+void FakeClient::AllowStreamedLists() {
+  std::lock_guard lock(mutex_);
+  streamed_lists_ = true;
 }
 
 void FakeClient::Seed(const Resource& resource, json object) {
@@ -207,6 +237,11 @@ std::vector<json> FakeClient::All(const Resource& resource) const {
   std::vector<json> all;
   for (const ObjectPtr& object : store_.All(resource, "")) all.push_back(*object);
   return all;
+}
+
+std::int64_t FakeClient::version() const {
+  std::lock_guard lock(mutex_);
+  return store_.version();
 }
 
 void FakeClient::FailNext(Verb verb, const std::string& where, absl::Status status, int times,

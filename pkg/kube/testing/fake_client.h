@@ -56,7 +56,8 @@ class FakeClient final : public Client {
   explicit FakeClient(const Clock& clock) : store_(clock) {}
 
   absl::StatusOr<nlohmann::json> Get(const Target& target) override;
-  absl::StatusOr<ListPage> List(const Target& target, const ListOptions& options) override;
+  absl::StatusOr<PageEnd> ReadPage(const Target& target, const ListOptions& options,
+                                   const OnObject& on_object) override;
   absl::StatusOr<nlohmann::json> Create(const Target& target, const nlohmann::json& object,
                                         const WriteOptions& options) override;
   absl::StatusOr<nlohmann::json> Replace(const Target& target, const nlohmann::json& object,
@@ -73,6 +74,8 @@ class FakeClient final : public Client {
   std::optional<nlohmann::json> Find(const Resource& resource, const std::string& ns,
                                      const std::string& name) const;
   std::vector<nlohmann::json> All(const Resource& resource) const;
+  // The version of the newest write.
+  std::int64_t version() const;
 
   // The next `times` calls of `verb` on `where` ("pods", "gangs/status", "*") fail with `status`.
   // Several faults on the same calls are used up in the order they were set.
@@ -84,6 +87,8 @@ class FakeClient final : public Client {
   // Called before every call, watches included; a status that is not OK is the call's result.
   void SetHook(std::function<absl::Status(const Call&)> hook);
 
+  // From now on lists may be streamed (WatchOptions::send_initial_events).
+  void AllowStreamedLists();
   // Blocks until `count` watches of the type are running: only then do the next two reach them.
   void WaitForWatches(const Resource& resource, int count);
   // Running watches of the type get a bookmark.
@@ -113,6 +118,8 @@ class FakeClient final : public Client {
     absl::Status end_status;
   };
 
+  // The page, under the lock.
+  absl::StatusOr<ListPage> PageOf(const Target& target, const ListOptions& options);
   absl::Status RunWatch(const Target& target, const WatchOptions& options, std::stop_token stop,
                         const std::function<void(const WatchEvent&)>& on_event,
                         std::unique_lock<std::mutex>& lock);
@@ -131,6 +138,7 @@ class FakeClient final : public Client {
   // Remaining pages of lists that were cut by their limit, by continue token.
   std::map<std::string, ListPage> pages_;
   int next_page_ = 0;
+  bool streamed_lists_ = false;
 };
 
 }  // namespace yardmaster::kube

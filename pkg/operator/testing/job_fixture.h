@@ -79,7 +79,8 @@ class JobFixture : public ::testing::Test {
     for (const auto& pod : cache_->Take().pods) {
       const std::string& name = pod->metadata.name;
       if (!client_.Find(kube::Pods(), "team", name)) {
-        cache_->Remove(state::Kind::kPod, {{"metadata", {{"name", name}, {"namespace", "team"}}}});
+        cache_->Remove(state::Kind::kPod,
+                       json{{"metadata", {{"name", name}, {"namespace", "team"}}}});
       }
     }
     for (const json& o : client_.All(kube::Pods())) cache_->Deliver(state::Kind::kPod, o);

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -21,8 +20,6 @@ kube::Resource ResourceOf(Kind kind);
 class ClusterFeed {
  public:
   struct Handlers {
-    // After the cache has taken the object in; `deleted` with its last known state. May be empty.
-    std::function<void(Kind, const nlohmann::json&, bool deleted)> changed = {};
     // Every failed list or watch.
     std::function<void(Kind, const absl::Status&)> failed = {};
   };
@@ -33,7 +30,7 @@ class ClusterFeed {
   // Errors: DeadlineExceeded naming the kind that is not there yet.
   absl::Status WaitForSync(std::int64_t timeout_ms);
   bool HasSynced() const;
-  // Steady time of the oldest last word from the server over all kinds; -1 before the first sync.
+  // Steady time of the oldest last contact over all kinds; -1 before the first of every kind.
   std::int64_t LastContactMs() const;
   void Stop();
 

@@ -1,10 +1,8 @@
-#include "pkg/state/world_feed.h"
+#include "pkg/state/cluster_feed.h"
 
 #include <algorithm>
 #include <limits>
 #include <utility>
-
-#include "nlohmann/json.hpp"
 
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
@@ -30,19 +28,7 @@ kube::Resource ResourceOf(Kind kind) {
 ClusterFeed::ClusterFeed(kube::Client& client, ClusterCache& cache, const std::vector<Kind>& kinds,
                          Handlers handlers, kube::Timing timing) {
   for (Kind kind : kinds) {
-    auto deliver = [&cache, kind, changed = handlers.changed](const kube::ObjectPtr& object) {
-      cache.Deliver(kind, *object);
-      if (changed) changed(kind, *object, false);
-    };
     kube::InformerHandlers informer;
-    informer.added = deliver;
-    informer.updated = [deliver](const kube::ObjectPtr&, const kube::ObjectPtr& after) {
-      deliver(after);
-    };
-    informer.deleted = [&cache, kind, changed = handlers.changed](const kube::ObjectPtr& object) {
-      cache.Remove(kind, *object);
-      if (changed) changed(kind, *object, true);
-    };
     if (handlers.failed) {
       informer.failed = [kind, failed = handlers.failed](const absl::Status& status) {
         failed(kind, status);
@@ -51,7 +37,8 @@ ClusterFeed::ClusterFeed(kube::Client& client, ClusterCache& cache, const std::v
     kube::Timing own = timing;
     own.seed += static_cast<std::uint64_t>(kind);
     informers_.push_back(std::make_unique<kube::Informer>(
-        client, ResourceOf(kind), kube::InformerOptions{}, std::move(informer), own));
+        client, ResourceOf(kind), kube::InformerOptions{.stream_lists = true}, cache.sink(kind),
+        std::move(informer), own));
   }
 }
 
