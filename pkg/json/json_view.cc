@@ -68,6 +68,9 @@ JsonView::Type TypeOf(element_type type) {
   }
 }
 
+// element::is_double() is also true of whole numbers, which convert to a double.
+bool IsDouble(const element& value) { return value.type() == element_type::DOUBLE; }
+
 std::optional<std::int64_t> Whole(double number) {
   if (std::trunc(number) != number || std::abs(number) >= 9e15) return std::nullopt;
   return static_cast<std::int64_t>(number);
@@ -156,7 +159,7 @@ std::optional<std::int64_t> JsonView::WholeNumber() const {
     if (tree.is_number_float()) return Whole(tree.get<double>());
   } else if (source_ == Source::kTape) {
     const element value = Tape::Element(*this);
-    if (value.is_double()) return Whole(value.get_double().value_unsafe());
+    if (IsDouble(value)) return Whole(value.get_double().value_unsafe());
     std::int64_t number = 0;
     if (value.get(number) == simdjson::SUCCESS) return number;
   }
@@ -205,8 +208,8 @@ json JsonView::ToJson() const {
       return *Bool();
     case Type::kNumber: {
       const element value = Tape::Element(*this);
-      if (value.is_double()) return value.get_double().value_unsafe();
-      if (value.is_int64()) return value.get_int64().value_unsafe();
+      if (IsDouble(value)) return value.get_double().value_unsafe();
+      if (value.type() == element_type::INT64) return value.get_int64().value_unsafe();
       return value.get_uint64().value_unsafe();
     }
     case Type::kNull:
