@@ -24,10 +24,11 @@ using workload::ResourceList;
 // Of a pod with this spec (and status), without what every pod has.
 ResourceList RequestsOf(const std::string& spec, const std::string& status = "{}",
                         const std::string& labels = R"({"app":"x"})") {
-  const auto pod = DecodePod(
-      {{"metadata", {{"name", "p"}, {"namespace", "ns"}, {"labels", json::parse(labels)}}},
-       {"spec", json::parse(spec)},
-       {"status", json::parse(status)}});
+  const json object = {
+      {"metadata", {{"name", "p"}, {"namespace", "ns"}, {"labels", json::parse(labels)}}},
+      {"spec", json::parse(spec)},
+      {"status", json::parse(status)}};
+  const auto pod = DecodePod(object);
   EXPECT_TRUE(pod.ok()) << pod.status();
   if (!pod.ok()) return {};
   ResourceList out = pod->requests;

@@ -50,8 +50,9 @@ class SnapshotBuilderTest : public testing::Test {
   }
 
   api::TrainingJob Job(const std::string& name, const char* spec) {
-    auto job = api::DecodeTrainingJob(
-        {{"metadata", {{"name", name}, {"uid", "u-" + name}}}, {"spec", json::parse(spec)}});
+    const json object = {{"metadata", {{"name", name}, {"uid", "u-" + name}}},
+                         {"spec", json::parse(spec)}};
+    auto job = api::DecodeTrainingJob(object);
     EXPECT_TRUE(job.ok()) << job.status();
     return *job;
   }
