@@ -222,7 +222,7 @@ TEST_F(KubeconfigTest, WithNothingTheErrorSaysWhereWasLooked) {
 TEST_F(KubeconfigTest, ErrorsNameFileEntryAndField) {
   const std::string file = (dir_ / "broken").string();
   EXPECT_THAT(ErrorOf("a: [1\n"), HasSubstr("broken:"));
-  EXPECT_THAT(ErrorOf("[]"), HasSubstr("no kubeconfig"));
+  EXPECT_THAT(ErrorOf("[]"), HasSubstr("is not a kubeconfig"));
   EXPECT_THAT(ErrorOf("clusters: []"), HasSubstr("current-context: is not set"));
   EXPECT_THAT(ErrorOf("current-context: c"), HasSubstr("contexts: has no entry named \"c\""));
   EXPECT_THAT(ErrorOf(Small("server: 'https://a'", ""), {.context = "d"}),

@@ -181,16 +181,17 @@ void Informer::WatchUntilListIsNeeded(std::stop_token stop) {
 }
 
 void Informer::EndList(const std::string& version, bool streamed) {
-  sink_.EndList(version);
-  version_.clear();  // after a restored backup it is lower than before
-  Contact(version);
   bool first = false;
   {
+    // Before the sink hears of the end, so that who reacts to it sees the list counted.
     std::lock_guard lock(mutex_);
     ++stats_.lists;
     if (streamed) ++stats_.streamed_lists;
     first = !synced_;
   }
+  sink_.EndList(version);
+  version_.clear();  // after a restored backup it is lower than before
+  Contact(version);
   if (!first) return;
   if (handlers_.synced) handlers_.synced();
   std::lock_guard lock(mutex_);

@@ -147,11 +147,26 @@ class ClusterCache::TypedCache final : public KindCache {
   void Take(JsonView object, const Ptr& decoded, Store store) {
     {
       std::lock_guard lock(cache_.mutex_);
-      const bool mended =
-          !cache_.problems_.empty() && cache_.problems_.erase(ProblemKey(object)) != 0;
-      if (store() || mended) cache_.Changed();
+      const bool other_problems = NoteProblems(object, *decoded);
+      if (store() || other_problems) cache_.Changed();
     }
     cache_.Tell(kind_, decoded->metadata, /*deleted=*/false);
+  }
+
+  // Records what of a decoded object could not be read, or that nothing is wrong with it any more.
+  // True when that is other than before. Under the cache's lock.
+  bool NoteProblems(JsonView object, const T& decoded) {
+    std::string text;
+    if constexpr (requires { decoded.problems; }) text = Join(decoded.problems, "; ");
+    if (text.empty() && cache_.problems_.empty()) return false;
+    const std::string who = ProblemKey(object);
+    if (text.empty()) return cache_.problems_.erase(who) != 0;
+    listed_problems_.insert(who);
+    std::string& noted = cache_.problems_[who];
+    std::string now = StrCat(who, ": ", text);
+    if (noted == now) return false;
+    noted = std::move(now);
+    return true;
   }
 
   ClusterCache& cache_;

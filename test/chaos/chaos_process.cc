@@ -34,7 +34,7 @@ extender::GangPlanner::Options PlannerOptions() {
 op::NetworkController::Options NetworkOptions() {
   op::NetworkController::Options options;
   options.writes.threads = 1;
-  options.judge_events = 0;
+  options.crux_budget = 0;
   return options;
 }
 

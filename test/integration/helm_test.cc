@@ -269,7 +269,7 @@ absl::Status Annotate(const ControlPlane& plane, const std::string& process, con
 TEST_F(HelmTest, OnlyOurProcessesWriteOurAnnotations) {
   ASSERT_TRUE(plane_->Apply(PodNamed("annotated", "", R"({"name": "other/gate"})")).ok());
   constexpr char kSlot[] = "yardmaster.dev/slot={}";
-  ASSERT_TRUE(Eventually([] { return !Annotate(*plane_, "", "annotated", kSlot).ok(); }));
+  ASSERT_TRUE(Eventually([&] { return !Annotate(*plane_, "", "annotated", kSlot).ok(); }));
   EXPECT_THAT(MessageOf(Annotate(*plane_, "", "annotated", kSlot)),
               HasSubstr("is written by yardmaster-extender alone"));
   EXPECT_TRUE(Annotate(*plane_, "extender", "annotated", kSlot).ok());
