@@ -93,7 +93,9 @@ class Overlayer {
       const auto wanted = extender::MakeGang(pods, nullptr);
       const std::optional<api::Gang> there = GangThere(key);
       if (there && wanted.ok() && *wanted && there->job == (*wanted)->job &&
-          there->constraints == (*wanted)->constraints && there->requests == (*wanted)->requests &&
+          there->constraints == (*wanted)->constraints &&
+          // A Gang that was made before requests were counted says nothing of them.
+          (there->requests.empty() || there->requests == (*wanted)->requests) &&
           !HasEnded(there->status.conditions)) {
         continue;
       }

@@ -163,7 +163,7 @@ TEST(ImportSimAiTest, WhatIsWrongIsNamedWithItsLine) {
       {"5 2 1 1\n", "4 words"},
       {"5 2 1 x 3 H100\n", "\"x\" is not a count"},
       {"5 2 4 1 3 H100\n", "leave no server"},
-      {"5 2 1 1 3 H100\n3 4\n", "no whole number of servers"},
+      {"5 2 1 1 3 H100\n3 4\n", "not a whole number of servers"},
       {"4 2 1 1 3 H100\n2 4\n", "t.simai:2: \"4\" is not the next switch"},
       {"4 2 1 1 3 H100\n2\n", "ends after 1 of 2"},
       {"4 2 1 1 1 H100\n2 3\n0 9 200Gbps 1ms 0\n", "t.simai:3: there is no node 9"},
@@ -176,7 +176,7 @@ TEST(ImportSimAiTest, WhatIsWrongIsNamedWithItsLine) {
       {"4 2 1 1 1 H100\n2 3\n0 1 200Gbps 1ms 0\n", "links two GPUs"},
       {"4 2 1 1 1 H100\n2 3\n0 3 200Gbps 1ms 0\n", "GPU 1 has 0 NIC ports"},
       {"4 2 1 1 2 H100\n2 3\n0 3 200Gbps 1ms 0\n1 3 400Gbps 1ms 0\n", "ports of one speed"},
-      {"4 2 1 1 2 H100\n2 3\n0 3 0.5Gbps 1ms 0\n1 3 0.5Gbps 1ms 0\n", "no whole number"},
+      {"4 2 1 1 2 H100\n2 3\n0 3 0.5Gbps 1ms 0\n1 3 0.5Gbps 1ms 0\n", "not a whole number"},
       {"3 2 1 0 0 H100\n2\n", "no switches but NVSwitches"},
       // Two ToRs, the second with a GPU of each server's own: irregular.
       {"8 2 2 2 5 H100\n4 5 6 7\n0 6 200Gbps 1ms 0\n1 7 200Gbps 1ms 0\n2 6 200Gbps 1ms 0\n"

@@ -101,7 +101,7 @@ class Reader {
     out_.gpu_type = words_.size() == 6 ? words_[5] : "";
     num_links_ = links;
     if (out_.gpus % per_server != 0) {
-      return Wrong(StrCat(out_.gpus, " GPUs are no whole number of servers of ", per_server),
+      return Wrong(StrCat(out_.gpus, " GPUs are not a whole number of servers of ", per_server),
                    "correct nodes or gpusPerServer");
     }
     return absl::OkStatus();
