@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "pkg/base/clock.h"
+#include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/extender/webhook.h"
 #include "pkg/fabric/testing/fabrics.h"
@@ -84,7 +85,7 @@ class Bench {
           if (request.path() == "/nothing") return done(http::JsonResponse(200, "{}"));
           auto answer = webhook_.Filter(request.body);
           done(answer.ok() ? http::JsonResponse(200, *std::move(answer))
-                           : http::ErrorResponse(400, answer.status().message()));
+                           : http::ErrorResponse(400, MessageOf(answer.status())));
         });
     const tls::KeyPair pair =
         *Issue(ca_, {.common_name = "front", .server = true, .now_ms = RealClock().WallMs()});
@@ -137,7 +138,8 @@ class Bench {
   }
 
   const double seconds_;
-  const tls::KeyPair ca_ = *MakeAuthority({.common_name = "ca", .now_ms = RealClock().WallMs()});
+  const tls::KeyPair ca_ =
+      *tls::MakeAuthority({.common_name = "ca", .now_ms = RealClock().WallMs()});
   std::shared_ptr<const extender::View> view_;
   extender::Webhook webhook_;
   std::unique_ptr<http::Server> server_;

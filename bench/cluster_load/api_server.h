@@ -41,7 +41,8 @@ class ApiServer {
     std::string kind;
     std::size_t count = 0;
     std::function<void(std::size_t, std::string&)> append;
-    std::map<std::string, std::size_t> index = {};    // by "ns/name" or "name"
+    std::vector<std::string> keys = {};               // "ns/name" or "name", by index
+    std::map<std::string, std::size_t> index = {};    // by key
     std::map<std::string, std::string> written = {};  // later versions, and new objects
     std::vector<std::string> events = {};             // lines of a watch, since the start
   };
