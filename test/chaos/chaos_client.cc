@@ -60,41 +60,45 @@ Answer ChaosClient::Run(const Call& call, const std::function<Answer()>& effect)
 
 absl::StatusOr<json> ChaosClient::Get(const Target& target) {
   return Run<absl::StatusOr<json>>({Verb::kGet, target, nullptr},
-                                   [this, target] { return server_.Get(target); });
+                                   [&server = server_, target] { return server.Get(target); });
 }
 
 absl::StatusOr<kube::PageEnd> ChaosClient::ReadPage(const Target& target,
                                                     const kube::ListOptions& options,
                                                     const kube::OnObject& on_object) {
-  return Run<absl::StatusOr<kube::PageEnd>>(
-      {Verb::kList, target, nullptr},
-      [this, target, options, on_object] { return server_.ReadPage(target, options, on_object); });
+  return Run<absl::StatusOr<kube::PageEnd>>({Verb::kList, target, nullptr},
+                                            [&server = server_, target, options, on_object] {
+                                              return server.ReadPage(target, options, on_object);
+                                            });
 }
 
 absl::StatusOr<json> ChaosClient::Create(const Target& target, const json& object,
                                          const kube::WriteOptions& options) {
-  return Run<absl::StatusOr<json>>(
-      {Verb::kCreate, target, object},
-      [this, target, object, options] { return server_.Create(target, object, options); });
+  return Run<absl::StatusOr<json>>({Verb::kCreate, target, object},
+                                   [&server = server_, target, object, options] {
+                                     return server.Create(target, object, options);
+                                   });
 }
 
 absl::StatusOr<json> ChaosClient::Replace(const Target& target, const json& object,
                                           const kube::WriteOptions& options) {
-  return Run<absl::StatusOr<json>>(
-      {Verb::kReplace, target, object},
-      [this, target, object, options] { return server_.Replace(target, object, options); });
+  return Run<absl::StatusOr<json>>({Verb::kReplace, target, object},
+                                   [&server = server_, target, object, options] {
+                                     return server.Replace(target, object, options);
+                                   });
 }
 
 absl::StatusOr<json> ChaosClient::Patch(const Target& target, const kube::PatchBody& patch,
                                         const kube::WriteOptions& options) {
-  return Run<absl::StatusOr<json>>({Verb::kPatch, target, nullptr}, [this, target, patch, options] {
-    return server_.Patch(target, patch, options);
-  });
+  return Run<absl::StatusOr<json>>(
+      {Verb::kPatch, target, nullptr},
+      [&server = server_, target, patch, options] { return server.Patch(target, patch, options); });
 }
 
 absl::Status ChaosClient::Delete(const Target& target, const kube::DeleteOptions& options) {
-  return Run<absl::Status>({Verb::kDelete, target, nullptr},
-                           [this, target, options] { return server_.Delete(target, options); });
+  return Run<absl::Status>({Verb::kDelete, target, nullptr}, [&server = server_, target, options] {
+    return server.Delete(target, options);
+  });
 }
 
 absl::Status ChaosClient::Watch(const Target&, const kube::WatchOptions&, std::stop_token,

@@ -53,6 +53,12 @@ bool IsTrue(const json& gang, const char* type) {
 json SlotsOf(const json& gang) {
   return gang.value("/status/assignments"_json_pointer, json::array());
 }
+std::string PlannedMessage(const json& gang) {
+  for (const json& condition : gang.value("/status/conditions"_json_pointer, json::array())) {
+    if (condition["type"] == api::kPlannedCondition) return condition.value("message", "");
+  }
+  return "not planned yet";
+}
 bool Holds(const json& gang) { return !IsTrue(gang, "Finished") && !SlotsOf(gang).empty(); }
 
 // Labels by which pods of each kind carry their job and rank.
@@ -111,6 +117,18 @@ kube::Resource OwnersOf(const std::string& kind) {
   if (kind == "JobSet") return {"jobset.x-k8s.io", "v1alpha2", "jobsets", "JobSet", true};
   if (kind == "MPIJob") return {"kubeflow.org", "v2beta1", "mpijobs", "MPIJob", true};
   return {"kubeflow.org", "v1", "pytorchjobs", "PyTorchJob", true};
+}
+
+// One line for every Gang, for a failure's text.
+std::string Others(const std::map<std::string, json>& gangs) {
+  std::string text;
+  for (const auto& [job, gang] : gangs) {
+    text +=
+        StrCat("\n  ", job, ": ", gang["spec"]["workers"].get<int>(), " workers, priority ",
+               gang["spec"].value("priority", 0), ", ", SlotsOf(gang).size(), " slots, ",
+               gang["status"].contains("preemption") ? "preempting, " : "", PlannedMessage(gang));
+  }
+  return text;
 }
 
 }  // namespace
@@ -380,7 +398,8 @@ std::string ChaosCluster::Unfinished() const {
     const json slots = SlotsOf(gang->second);
     if (!Holds(gang->second)) {
       if (free < job.workers) continue;
-      return StrCat("job ", name, " of ", job.workers, " waits, and ", free, " hosts are free");
+      return StrCat("job ", name, " of ", job.workers, " waits, and ", free,
+                    " hosts are free: ", PlannedMessage(gang->second), Others(gangs));
     }
     for (const json& pod : PodsOf(name)) {
       if (Ended(pod)) continue;

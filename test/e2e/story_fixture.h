@@ -91,6 +91,7 @@ class StoryTest : public ::testing::Test {
   static std::set<std::string> HostsOf(const std::string& job) {
     std::set<std::string> out;
     const json gang = Gang(job);
+    if (!gang.is_object()) return out;  // not made yet
     const json slots = gang.value("/status/assignments"_json_pointer, json::array());
     for (const json& slot : slots) out.insert(slot["host"]);
     return out;
