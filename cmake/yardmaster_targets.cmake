@@ -14,9 +14,12 @@ if(YARDMASTER_PRECOMPILE AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   yardmaster_precompile(ym_precompiled
     <algorithm> <cstdint> <functional> <map> <memory> <optional> <set> <string> <string_view> <utility> <vector>
     <absl/status/status.h> <absl/status/statusor.h>)
+  yardmaster_precompile(ym_json_precompiled
+    <algorithm> <cstdint> <functional> <map> <memory> <optional> <set> <string> <string_view> <utility> <vector>
+    <absl/status/status.h> <absl/status/statusor.h> <nlohmann/json.hpp>)
   yardmaster_precompile(ym_test_precompiled
     <algorithm> <cstdint> <functional> <map> <memory> <optional> <set> <string> <string_view> <utility> <vector>
-    <absl/status/status.h> <absl/status/statusor.h> <gmock/gmock.h> <gtest/gtest.h>)
+    <absl/status/status.h> <absl/status/statusor.h> <nlohmann/json.hpp> <gmock/gmock.h> <gtest/gtest.h>)
 endif()
 
 function(yardmaster_library)
@@ -45,8 +48,10 @@ function(yardmaster_library)
 
   add_library(ym_${A_NAME} STATIC ${A_SRCS})
   target_link_libraries(ym_${A_NAME} PUBLIC yardmaster_flags ${links})
-  if(TARGET ym_precompiled)
+  if(TARGET ym_precompiled AND A_PURE)
     target_precompile_headers(ym_${A_NAME} REUSE_FROM ym_precompiled)
+  elseif(TARGET ym_json_precompiled)
+    target_precompile_headers(ym_${A_NAME} REUSE_FROM ym_json_precompiled)
   endif()
   # cpprestsdk's macro U breaks Boost and fmt headers: off everywhere, since layers share a program.
   target_compile_definitions(ym_${A_NAME} PUBLIC _TURN_OFF_PLATFORM_STRING)

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <fcntl.h>
 #include <future>
 #include <memory>
 #include <mutex>
@@ -18,6 +19,7 @@
 
 #include "pkg/base/strings.h"
 #include "pkg/http/testing/raw_client.h"
+#include "pkg/http/unique_fd.h"
 
 namespace yardmaster::http {
 namespace {
@@ -350,10 +352,18 @@ TEST_F(ServerTest, HalfOpenAndResetConnectionsLeaveNothingBehind) {
 
 TEST_F(ServerTest, RunningOutOfDescriptorsNeitherSpinsNorLasts) {
   Start(Options());
+  // The limit bounds the number of the highest descriptor, and this process may have inherited high
+  // ones. So every number is taken first, and exactly 12 are given back.
   rlimit saved{};
   getrlimit(RLIMIT_NOFILE, &saved);
-  const rlimit low{static_cast<rlim_t>(CountOpenFiles() + 12), saved.rlim_max};
+  const rlimit low{static_cast<rlim_t>(CountOpenFiles() + 64), saved.rlim_max};
   setrlimit(RLIMIT_NOFILE, &low);
+  std::vector<UniqueFd> taken;
+  for (int fd = open("/dev/null", O_RDONLY); fd >= 0; fd = open("/dev/null", O_RDONLY)) {
+    taken.emplace_back(fd);
+  }
+  ASSERT_GE(taken.size(), 12u);
+  taken.resize(taken.size() - 12);
   std::vector<std::unique_ptr<RawClient>> clients;
   for (int i = 0; i < 8; ++i) clients.push_back(std::make_unique<RawClient>(port()));
   const auto start = SteadyClock::now();
