@@ -5,10 +5,10 @@
 # PURE folders may link absl and each other and nothing else; a PURE folder that includes or links an
 # I/O library does not configure or does not build.
 set(YARDMASTER_LAYERS
-    base fabric workload placement crux repac plan sim
+    base fabric workload placement crux repac plan sim capacity
     json api kube tls http rpc config metrics
     state extender operator agent cli app)
-set(YARDMASTER_PURE fabric workload placement crux repac plan sim)
+set(YARDMASTER_PURE fabric workload placement crux repac plan sim capacity)
 
 if(YARDMASTER_PRECOMPILE AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   yardmaster_precompile(ym_precompiled
