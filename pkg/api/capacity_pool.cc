@@ -17,6 +17,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::string_view kTypeNames[] = {"OnDemand", "Reserved", "Spot"};
+constexpr std::string_view kPods = "pods";
 constexpr int kMaxHosts = 1'000'000;
 constexpr int kMaxWorkersPerHost = 1024;
 constexpr int kMaxSeconds = 31'536'000;
@@ -132,8 +133,10 @@ int WorkersPerHost(const CapacityPool& pool, const workload::ResourceList& reque
   std::int64_t workers = kMaxWorkersPerHost;
   for (const workload::ResourceAmount& request : requests) {
     if (request.amount <= 0) continue;
-    workers =
-        std::min(workers, workload::AmountOf(pool.allocatable, request.name) / request.amount);
+    const std::int64_t offered = workload::AmountOf(pool.allocatable, request.name);
+    // People leave out how many pods a host takes.
+    if (offered == 0 && request.name == kPods) continue;
+    workers = std::min(workers, offered / request.amount);
   }
   return static_cast<int>(workers);
 }

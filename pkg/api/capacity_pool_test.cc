@@ -68,7 +68,7 @@ TEST(CapacityPoolTest, EveryFieldThatIsWrongIsNamed) {
 
 TEST(CapacityPoolTest, AHostCarriesWorkersByItsScarcestResource) {
   const auto pool = DecodeCapacityPool(Pool());
-  EXPECT_EQ(WorkersPerHost(*pool, {{"cpu", 12'000}, {"nvidia.com/gpu", 2}}), 4);
+  EXPECT_EQ(WorkersPerHost(*pool, {{"cpu", 12'000}, {"nvidia.com/gpu", 2}, {"pods", 1}}), 4);
   EXPECT_EQ(WorkersPerHost(*pool, {{"cpu", 50'000}, {"nvidia.com/gpu", 1}}), 1);
   EXPECT_EQ(WorkersPerHost(*pool, {{"nvidia.com/gpu", 9}}), 0);
   EXPECT_EQ(WorkersPerHost(*pool, {{"memory", 1}}), 0);

@@ -66,7 +66,8 @@ TEST(CapacityOffersTest, AStageIsAGroupOfOneSegmentWhenTheJobAsksForThat) {
   EXPECT_EQ(question.need.groups, 2);
   EXPECT_EQ(question.need.workers_per_group, 4);
   EXPECT_EQ(question.need.max_price, 100 * capacity::kMicrosPerUnit);
-  EXPECT_THAT(question.names, ElementsAre(OfferName{"a", api::CapacityType::kSpot},
+  ASSERT_THAT(question.left_out, IsEmpty());
+  ASSERT_THAT(question.names, ElementsAre(OfferName{"a", api::CapacityType::kSpot},
                                           OfferName{"b", api::CapacityType::kSpot},
                                           OfferName{"b", api::CapacityType::kOnDemand},
                                           OfferName{"c", api::CapacityType::kSpot}));
@@ -101,7 +102,8 @@ TEST(CapacityOffersTest, PoolsThatCannotServeAreLeftOutWithTheReason) {
 
 TEST(CapacityOffersTest, HostsInUseAndMoneySpentAreTakenAway) {
   const std::string job =
-      R"({"workers": 2, "capacity": {"maxTotalCost": "100 USD", "minRuntimeSeconds": 7200}})";
+      R"({"workers": 2, "placement": {"data": {"within": "FabricPod", "mode": "Required"}},
+          "capacity": {"maxTotalCost": "100 USD", "minRuntimeSeconds": 7200}})";
   const CapacityQuestion question =
       Ask(job, {Pool("a", "s0", kBoth)}, {{{"a", api::CapacityType::kSpot}, 1}},
           40 * capacity::kMicrosPerUnit);
