@@ -64,9 +64,7 @@ void ReadPolicies(FieldReader& spec, TrainingJob& job) {
   job.checkpoint.grace_seconds =
       checkpoint.Int("graceSeconds", job.checkpoint.grace_seconds, 0, kMaxSeconds);
   checkpoint.Close();
-  FieldReader capacity = spec.Object("capacity");
-  job.capacity_types = ReadCapacityTypes(capacity, "types");
-  capacity.Close();
+  job.capacity = ReadCapacityPolicy(spec);
   job.gpu_model = spec.String("gpuModel");
 }
 
@@ -109,7 +107,7 @@ void ReadTemplate(FieldReader& spec, TrainingJob& job) {
   FieldReader pod = spec.OpenObject("template").OpenObject("spec");
   job.constraints = ReadPodConstraints(pod);
   job.constraints.gpu_model = job.gpu_model;
-  job.constraints.capacity_types = job.capacity_types;
+  job.constraints.capacity_types = job.capacity.types;
   ReadTemplateRequests(spec, pod, job);
   ReadPriorityClass(spec, pod, job);
   job.pod_template =
@@ -263,8 +261,8 @@ json EncodeTrainingJob(const TrainingJob& job) {
   spec["recovery"] = EncodeRecoveryPolicy(job.recovery);
   spec["checkpoint"] = {{"intervalSeconds", job.checkpoint.interval_seconds},
                         {"graceSeconds", job.checkpoint.grace_seconds}};
-  if (!job.capacity_types.empty()) {
-    spec["capacity"] = {{"types", EncodeCapacityTypes(job.capacity_types)}};
+  if (json capacity = EncodeCapacityPolicy(job.capacity); !capacity.is_null()) {
+    spec["capacity"] = std::move(capacity);
   }
   if (!job.priority_class.empty()) spec["priorityClassName"] = job.priority_class;
   if (!job.gpu_model.empty()) spec["gpuModel"] = job.gpu_model;

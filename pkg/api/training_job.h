@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "nlohmann/json_fwd.hpp"
 
+#include "pkg/api/capacity_policy.h"
 #include "pkg/api/condition.h"
 #include "pkg/api/job_spec.h"
 #include "pkg/api/metadata.h"
@@ -126,12 +127,12 @@ struct TrainingJob {
   JobSpec job;
   std::string priority_class;                // of the pods; empty: what the template says
   std::string gpu_model;                     // node label nvidia.com/gpu.product; empty: any
-  std::vector<CapacityType> capacity_types;  // empty: any
+  CapacityPolicy capacity;
   RecoveryPolicy recovery;
   CheckpointPolicy checkpoint;
   // The pod template as it was written; never null, may be an empty object.
   std::shared_ptr<const nlohmann::json> pod_template;
-  // What template, gpu_model and capacity_types together ask of a node.
+  // What template, gpu_model and capacity.types together ask of a node.
   NodeConstraints constraints;
   // What a worker's pod will ask of its host.
   workload::ResourceList requests;
