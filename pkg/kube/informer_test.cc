@@ -1,6 +1,8 @@
 #include "pkg/kube/informer.h"
 
+#include <condition_variable>
 #include <deque>
+#include <mutex>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
