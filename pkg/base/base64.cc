@@ -6,7 +6,9 @@
 
 namespace yardmaster {
 
-std::string Base64Encode(std::string_view bytes) { return absl::Base64Escape(bytes); }
+std::string Base64Encode(std::string_view bytes) {
+  return absl::Base64Escape(absl::string_view(bytes.data(), bytes.size()));
+}
 
 absl::StatusOr<std::string> Base64Decode(std::string_view text) {
   constexpr std::string_view kSpaces = " \n\r\t";
@@ -23,7 +25,7 @@ absl::StatusOr<std::string> Base64Decode(std::string_view text) {
     digits.push_back(text[at]);
   }
   std::string bytes;
-  if (digits.size() % 4 != 0 || !absl::Base64Unescape(digits, &bytes)) {
+  if (digits.size() % 4 != 0 || !absl::Base64Unescape(absl::string_view(digits), &bytes)) {
     return absl::InvalidArgumentError("not base64: the length or the padding is wrong");
   }
   return bytes;
