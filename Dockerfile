@@ -51,6 +51,6 @@ RUN mkdir /usr/local/lib/yardmaster/verbs && \
     ln -s ../libyardmaster-verbs.so /usr/local/lib/yardmaster/verbs/libibverbs.so && \
     ln -s ../libyardmaster-verbs.so /usr/local/lib/yardmaster/verbs/libibverbs.so.1
 COPY --from=build /src/crds/ /usr/local/share/yardmaster/crds/
-# The agent's pod asks for root, to write below the host's /run; nobody else needs it.
+# The agent's pod asks for root, to write below the host's /run; the other processes do not need it.
 USER 65532:65532
 CMD ["kubectl-yardmaster", "--help"]

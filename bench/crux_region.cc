@@ -10,7 +10,7 @@
 // plot: gain of crux over each policy against the time-weighted load of the fullest shared link
 // (under ECMP), means with 95 % bootstrap intervals over seeds, as an SVG plot and as a table.
 //
-// Policies: crux; published; the baselines; `alone` (the bound: nobody in the way); `paths` (paths of
+// Policies: crux; published; the baselines; `alone` (the bound: no contention); `paths` (paths of
 // crux, one level) and `levels` (crux's levels on paths that a hash drew) split the gain.
 #include <algorithm>
 #include <cstdio>

@@ -6,8 +6,8 @@
 //                    the failure (Replan with the cables avoided); when routing has noticed, it
 //                    takes the ports computed for the smaller groups, `detect_seconds` later
 //   kRandomRetry     a flow that stands still draws a random source port every `retry_seconds`, as
-//                    Google's PRR does with the flow label, until one leads round; nobody knows the
-//                    load of where it lands
+//                    Google's PRR does with the flow label, until one leads round; the
+//                    sender does not know the load of where it lands
 //   kReconvergence   the sender waits for routing and keeps its port
 // All three begin with the same plan. With isolated planes no port and no routing leads round a
 // dead NIC port: only the first way leaves by the other one.

@@ -4,7 +4,7 @@
 // What the paper leaves open and we fix: ToR-Agg links have 400 Gbit/s, a host more than that. A
 // job has 2 to 4 hosts under two ToRs drawn at random and runs one ring over them, or two with half
 // of the bytes each; a ring goes there and back over one of the two Aggs, which is the choice to
-// make. (Hops inside a ToR are done sooner and meet nobody; they are left out.) Compute time,
+// make. (Hops inside a ToR end sooner and share no link; they are left out.) Compute time,
 // overlap, bytes and FLOP per GPU are drawn uniformly; all bytes over one uplink alone take an
 // eighth to all of the compute time.
 //

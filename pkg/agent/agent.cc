@@ -3,7 +3,6 @@
 #include <array>
 #include <atomic>
 #include <fstream>
-#include <mutex>
 #include <optional>
 #include <sstream>
 #include <thread>
@@ -19,6 +18,7 @@
 #include "pkg/agent/pod_feed.h"
 #include "pkg/agent/profile_collector.h"
 #include "pkg/agent/report_relay.h"
+#include "pkg/base/mutex.h"
 #include "pkg/base/strings.h"
 #include "pkg/kube/informer.h"
 #include "pkg/kube/object.h"
@@ -137,7 +137,7 @@ class Agent::Impl {
   void AddHealthChecks() {
     deps_.health.AddReadiness("caches", [this] {
       if (loop_.report()->begun) return absl::OkStatus();
-      const std::lock_guard lock(error_mutex_);
+      const MutexLock lock(error_mutex_);
       return absl::UnavailableError(
           watch_error_.empty() ? "not filled yet" : StrCat("not filled yet: ", watch_error_));
     });
@@ -181,7 +181,7 @@ class Agent::Impl {
     };
     handlers.failed = [this](const absl::Status& status) {
       deps_.log.Warn("watch failed", {{"error", MessageOf(status)}});
-      const std::lock_guard lock(error_mutex_);
+      const MutexLock lock(error_mutex_);
       watch_error_ = MessageOf(status);
     };
     kube::Timing timing = deps_.timing;
@@ -192,14 +192,14 @@ class Agent::Impl {
   }
 
   void TakeFabric(JsonView object) {
-    const std::lock_guard lock(fabric_mutex_);
+    const MutexLock lock(fabric_mutex_);
     const absl::Status status = fabrics_.Take(object);
     if (!status.ok()) deps_.log.Warn("fabric unreadable", {{"error", MessageOf(status)}});
     loop_.SetFabric(fabrics_.Chosen(options_.fabric));
   }
 
   void DropFabric(const std::string& name) {
-    const std::lock_guard lock(fabric_mutex_);
+    const MutexLock lock(fabric_mutex_);
     fabrics_.Drop(name);
     loop_.SetFabric(fabrics_.Chosen(options_.fabric));
   }
@@ -240,7 +240,7 @@ class Agent::Impl {
   }
 
   std::optional<FabricView> ChosenFabric() const {
-    const std::lock_guard lock(fabric_mutex_);
+    const MutexLock lock(fabric_mutex_);
     return fabrics_.Chosen(options_.fabric);
   }
 
@@ -261,10 +261,10 @@ class Agent::Impl {
   PodFeed feed_;
   ProfileCollector profiles_;
   ReportRelay relay_;
-  mutable std::mutex fabric_mutex_;
-  FabricChoice fabrics_;
-  std::mutex error_mutex_;
-  std::string watch_error_;
+  mutable Mutex fabric_mutex_;
+  FabricChoice fabrics_ ABSL_GUARDED_BY(fabric_mutex_);
+  Mutex error_mutex_;
+  std::string watch_error_ ABSL_GUARDED_BY(error_mutex_);
   std::atomic<int> unsynced_ = 0;
   std::unique_ptr<LinkReporter> link_reporter_;
   std::atomic<const LinkReporter*> links_ = nullptr;

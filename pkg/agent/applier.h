@@ -50,7 +50,7 @@ class Applier {
   void Put(PodInput pod);
   void Remove(const std::string& uid);
   void SetFabric(std::optional<FabricView> fabric);
-  // Once every pod of the node has been Put: files of pods nobody knows are removed by the next
+  // Once every pod of the node has been Put: files of unknown pods are removed by the next
   // Steps. Errors: the sink's; call again later.
   absl::Status AdoptFiles();
 

@@ -1,7 +1,5 @@
 #include "pkg/agent/link_debouncer.h"
 
-#include "pkg/base/strings.h"
-
 namespace yardmaster::agent {
 
 std::vector<PortKey> LinkDebouncer::Observe(std::int64_t steady_ms,
@@ -25,13 +23,6 @@ std::vector<PortKey> LinkDebouncer::Observe(std::int64_t steady_ms,
     if (!port.told_up) down.push_back(key);
   }
   return down;
-}
-
-std::string EncodeDownPorts(const std::vector<PortKey>& down) {
-  std::vector<std::string> parts;
-  parts.reserve(down.size());
-  for (const auto& [rail, port] : down) parts.push_back(StrCat("r", rail, "p", port));
-  return Join(parts, ",");
 }
 
 }  // namespace yardmaster::agent

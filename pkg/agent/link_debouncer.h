@@ -7,13 +7,13 @@
 #include <cstdint>
 #include <map>
 #include <string>
-#include <utility>
 #include <vector>
+
+#include "pkg/api/nic_annotations.h"
 
 namespace yardmaster::agent {
 
-// Rail and port.
-using PortKey = std::pair<int, int>;
+using PortKey = api::NicPortKey;
 
 struct PortState {
   PortKey key;
@@ -32,7 +32,7 @@ class LinkDebouncer {
   explicit LinkDebouncer(DebounceTimes times) : times_(times) {}
 
   // The ports that are down now, after what was read at `steady_ms`. A port that is down when first
-  // seen counts at once: nobody waits for an agent to start.
+  // seen counts at once, so that an agent's start delays nothing.
   std::vector<PortKey> Observe(std::int64_t steady_ms, const std::vector<PortState>& states);
 
  private:
@@ -44,8 +44,5 @@ class LinkDebouncer {
   const DebounceTimes times_;
   std::map<PortKey, Port> ports_;
 };
-
-// "r0p1,r3p0", the text of the Node annotation yardmaster.dev/down-ports.
-std::string EncodeDownPorts(const std::vector<PortKey>& down);
 
 }  // namespace yardmaster::agent

@@ -38,10 +38,5 @@ TEST(LinkDebouncer, DownWhenFirstSeenCountsAtOnce) {
               ElementsAre(PortKey{0, 1}, PortKey{3, 0}));
 }
 
-TEST(EncodeDownPorts, IsTheAnnotationsText) {
-  EXPECT_EQ(EncodeDownPorts({}), "");
-  EXPECT_EQ(EncodeDownPorts({{0, 1}, {3, 0}}), "r0p1,r3p0");
-}
-
 }  // namespace
 }  // namespace yardmaster::agent

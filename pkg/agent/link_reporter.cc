@@ -7,6 +7,7 @@
 #include "nlohmann/json.hpp"
 
 #include "pkg/api/names.h"
+#include "pkg/api/nic_annotations.h"
 #include "pkg/base/strings.h"
 
 namespace yardmaster::agent {
@@ -34,13 +35,13 @@ std::vector<absl::Status> LinkReporter::Poll(std::int64_t steady_ms,
       errors.push_back(Annotate(status, StrCat("node ", name)));
     }
   }
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   links_ = std::move(links);
   return errors;
 }
 
 std::vector<rpc::LinkStatus> LinkReporter::links() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return links_;
 }
 
@@ -56,7 +57,7 @@ absl::Status LinkReporter::PollNode(std::int64_t steady_ms, const std::string& n
     states.push_back({{port.rail, port.port}, up});
     links.push_back({name, port.rail, port.port, port.device(), up});
   }
-  const std::string text = EncodeDownPorts(node.debouncer.Observe(steady_ms, states));
+  const std::string text = api::EncodeDownPorts(node.debouncer.Observe(steady_ms, states));
   return node.told == text ? absl::OkStatus() : Tell(name, node, text);
 }
 

@@ -3,7 +3,7 @@
 //
 // The first reading of a life is always written, since the annotation may be from a former one. A
 // write that fails is tried again with every Poll. Ports found by discovery count only when there
-// are as many as the fabric says; otherwise nobody can know which rail a device is, and nothing is
+// are as many as the fabric says; otherwise the rail of a device is unknown, and nothing is
 // written.
 //
 // With a folder per node, a node's tree is <sysfs_root>/<node>, and nodes without one are left
@@ -15,7 +15,6 @@
 
 #include <atomic>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,6 +23,7 @@
 #include "pkg/agent/file_sink.h"
 #include "pkg/agent/link_debouncer.h"
 #include "pkg/agent/nic_port.h"
+#include "pkg/base/mutex.h"
 #include "pkg/kube/client.h"
 #include "pkg/rpc/agent_status.h"
 
@@ -69,8 +69,8 @@ class LinkReporter {
   kube::Client& client_;
   const LinkOptions options_;
   std::map<std::string, Node> nodes_;  // the polling thread's alone
-  mutable std::mutex mutex_;
-  std::vector<rpc::LinkStatus> links_;
+  mutable Mutex mutex_;
+  std::vector<rpc::LinkStatus> links_ ABSL_GUARDED_BY(mutex_);
   std::atomic<std::int64_t> writes_ = 0;
   std::atomic<std::int64_t> failures_ = 0;
 };

@@ -29,7 +29,7 @@ void PlanLoop::Start() {
 }
 
 void PlanLoop::Put(PodInput pod) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::string uid = pod.uid;
   inbox_.pods.insert_or_assign(std::move(uid), std::move(pod));
   changed_ = true;
@@ -37,35 +37,35 @@ void PlanLoop::Put(PodInput pod) {
 }
 
 void PlanLoop::Remove(const std::string& uid) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   inbox_.pods.insert_or_assign(uid, std::nullopt);
   changed_ = true;
   wake_.notify_one();
 }
 
 void PlanLoop::SetFabric(std::optional<FabricView> fabric) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   inbox_.fabric = std::move(fabric);
   changed_ = true;
   wake_.notify_one();
 }
 
 void PlanLoop::Begin() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   inbox_.begin = true;
   changed_ = true;
   wake_.notify_one();
 }
 
 void PlanLoop::Poke() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   changed_ = true;
   wake_.notify_one();
 }
 
 void PlanLoop::Stop() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stop_ = true;
     wake_.notify_one();
   }
@@ -73,15 +73,16 @@ void PlanLoop::Stop() {
 }
 
 std::shared_ptr<const PlanReport> PlanLoop::report() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return report_;
 }
 
 std::optional<PlanLoop::Inbox> PlanLoop::Wait(std::optional<std::int64_t> due_in_ms) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   const auto sleep =
       std::chrono::milliseconds(std::min(due_in_ms.value_or(kLongestSleepMs), kLongestSleepMs));
-  wake_.wait_for(lock, sleep, [&] { return changed_ || stop_; });
+  wake_.wait_for(lock, sleep,
+                 [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return changed_ || stop_; });
   if (stop_ && !changed_) return std::nullopt;
   changed_ = false;
   return std::exchange(inbox_, {});
@@ -107,7 +108,7 @@ void PlanLoop::Handle(Inbox inbox) {
     }
   }
   begin_asked_ |= inbox.begin;
-  // A folder that cannot be listed yet keeps nobody from getting a file.
+  // A folder that cannot be listed yet delays no file.
   if (begin_asked_ && !begun_) begun_ = applier_.AdoptFiles().ok();
 
   std::vector<Notice> notices;
@@ -119,7 +120,7 @@ void PlanLoop::Handle(Inbox inbox) {
   report->begun = begun_;
   report->stepped_at_ms = clock_.SteadyMs();
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     report_ = report;
   }
   for (const Notice& notice : notices) on_notice_(notice);

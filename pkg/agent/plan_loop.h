@@ -9,11 +9,9 @@
 // whatever the handlers use outlive the loop.
 #pragma once
 
-#include <condition_variable>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -21,6 +19,7 @@
 
 #include "pkg/agent/applier.h"
 #include "pkg/base/clock.h"
+#include "pkg/base/mutex.h"
 
 namespace yardmaster::agent {
 
@@ -76,12 +75,12 @@ class PlanLoop {
   bool begin_asked_ = false;  // the thread's alone
   bool begun_ = false;        // the thread's alone
 
-  mutable std::mutex mutex_;
-  std::condition_variable wake_;
-  Inbox inbox_;
-  bool changed_ = false;
-  bool stop_ = false;
-  std::shared_ptr<const PlanReport> report_;
+  mutable Mutex mutex_;
+  CondVar wake_;
+  Inbox inbox_ ABSL_GUARDED_BY(mutex_);
+  bool changed_ ABSL_GUARDED_BY(mutex_) = false;
+  bool stop_ ABSL_GUARDED_BY(mutex_) = false;
+  std::shared_ptr<const PlanReport> report_ ABSL_GUARDED_BY(mutex_);
   std::thread thread_;
 };
 

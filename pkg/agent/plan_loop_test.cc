@@ -1,5 +1,8 @@
 #include "pkg/agent/plan_loop.h"
 
+#include <condition_variable>
+#include <mutex>
+
 #include "gmock/gmock.h"
 
 #include "pkg/agent/testing/fake_sink.h"

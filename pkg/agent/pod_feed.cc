@@ -7,7 +7,7 @@ namespace yardmaster::agent {
 // The loop is told under the lock, so that two watchers' words about one pod reach it in order.
 
 void PodFeed::AddNode(const std::string& node) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!nodes_.insert(node).second) return;
   for (const auto& [uid, pod] : pods_) {
     if (pod.node == node) loop_.Put(pod);
@@ -15,7 +15,7 @@ void PodFeed::AddNode(const std::string& node) {
 }
 
 void PodFeed::RemoveNode(const std::string& node) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (nodes_.erase(node) == 0) return;
   for (const auto& [uid, pod] : pods_) {
     if (pod.node == node) loop_.Remove(uid);
@@ -23,12 +23,12 @@ void PodFeed::RemoveNode(const std::string& node) {
 }
 
 std::vector<std::string> PodFeed::nodes() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return {nodes_.begin(), nodes_.end()};
 }
 
 std::optional<PodInput> PodFeed::Find(const std::string& uid) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto at = pods_.find(uid);
   if (at == pods_.end() || nodes_.count(at->second.node) == 0) return std::nullopt;
   return at->second;
@@ -40,13 +40,13 @@ void PodFeed::TakePod(JsonView pod) {
     DropPod(kube::UidOf(pod));
     return;
   }
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   pods_.insert_or_assign(input->uid, *input);
   if (nodes_.count(input->node) > 0) loop_.Put(*input);
 }
 
 void PodFeed::DropPod(const std::string& uid) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto at = pods_.find(uid);
   if (at == pods_.end()) return;
   loop_.Remove(at->first);

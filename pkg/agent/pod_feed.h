@@ -5,7 +5,6 @@
 #pragma once
 
 #include <map>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -13,6 +12,7 @@
 
 #include "pkg/agent/plan_loop.h"
 #include "pkg/agent/pod_input.h"
+#include "pkg/base/mutex.h"
 
 namespace yardmaster::agent {
 
@@ -34,9 +34,9 @@ class PodFeed {
 
  private:
   PlanLoop& loop_;
-  mutable std::mutex mutex_;
-  std::set<std::string> nodes_;
-  std::map<std::string, PodInput> pods_;  // by uid, of all nodes
+  mutable Mutex mutex_;
+  std::set<std::string> nodes_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, PodInput> pods_ ABSL_GUARDED_BY(mutex_);  // by uid, of all nodes
 };
 
 }  // namespace yardmaster::agent

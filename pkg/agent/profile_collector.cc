@@ -36,7 +36,7 @@ void ProfileCollector::Add(Mean& mean, std::optional<double> value, double itera
 
 absl::Status ProfileCollector::Take(const rpc::IterationReport& report) {
   absl::Status good = api::CheckProfileReport(report.means);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (good.ok() && entries_.count(report.pod_uid) == 0 && entries_.size() >= kMostPods) {
     good = absl::ResourceExhaustedError(StrCat("reports of ", kMostPods, " pods are held"));
   }
@@ -113,7 +113,7 @@ std::vector<absl::Status> ProfileCollector::Flush(std::int64_t steady_ms, const 
   };
   std::vector<Due> due;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (auto it = entries_.begin(); it != entries_.end();) {
       const std::optional<PodInput> pod = find(it->first);
       if (!pod) {
@@ -141,7 +141,7 @@ std::vector<absl::Status> ProfileCollector::Flush(std::int64_t steady_ms, const 
       errors.push_back(Annotate(status, StrCat("pod ", write.pod.ns, "/", write.pod.name)));
       continue;
     }
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto at = entries_.find(write.pod.uid);
     if (at != entries_.end()) at->second.told = std::move(write.report);
     if (status.ok()) ++writes_;
@@ -150,15 +150,15 @@ std::vector<absl::Status> ProfileCollector::Flush(std::int64_t steady_ms, const 
 }
 
 std::int64_t ProfileCollector::taken() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return taken_;
 }
 std::int64_t ProfileCollector::refused() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return refused_;
 }
 std::int64_t ProfileCollector::writes() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return writes_;
 }
 

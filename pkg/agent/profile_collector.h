@@ -13,12 +13,12 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "pkg/agent/pod_input.h"
+#include "pkg/base/mutex.h"
 #include "pkg/kube/client.h"
 #include "pkg/rpc/agent_status.h"
 
@@ -69,11 +69,11 @@ class ProfileCollector {
 
   kube::Client& client_;
   const ProfileOptions options_;
-  mutable std::mutex mutex_;
-  std::map<std::string, Entry> entries_;  // by pod uid
-  std::int64_t taken_ = 0;
-  std::int64_t refused_ = 0;
-  std::int64_t writes_ = 0;
+  mutable Mutex mutex_;
+  std::map<std::string, Entry> entries_ ABSL_GUARDED_BY(mutex_);  // by pod uid
+  std::int64_t taken_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::int64_t refused_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::int64_t writes_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace yardmaster::agent

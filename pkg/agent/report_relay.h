@@ -30,7 +30,8 @@ namespace yardmaster::agent {
 struct RelayOptions {
   std::string dir;  // empty: no files
   FolderPerNode folders = FolderPerNode::kNo;
-  // "adaptive-routing", "spectrum-x", ...; "none": they do not; empty: somebody else says.
+  // "adaptive-routing", "spectrum-x", ...; "none": they do not; empty: another component annotates
+  // the Node.
   std::string nic_load_balancing;
   std::int64_t interval_ms = 10'000;
 };

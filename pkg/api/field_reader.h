@@ -1,4 +1,4 @@
-// Walks a JSON value that somebody wrote and turns every surprise into one line that says where,
+// Walks a JSON value from outside and turns every surprise into one line that says where,
 // what was expected and how to mend it:
 //
 //   spec.parallelism.tensor: expected an integer from 1 to 1000000, got "eight"; ...
@@ -6,8 +6,8 @@
 // All errors of one object are collected, so that a person mends them in one go. A reader never
 // stops: after an error it returns the fallback. Null counts as left out, as Kubernetes has it.
 //
-// Fields that nobody asked for are errors in the kinds we own (a misspelt field would otherwise
-// change the job without a word) and ignored in everybody else's.
+// Fields that were not read are errors in the kinds we own (a misspelt field would otherwise
+// change the job without a word) and ignored in all others.
 //
 // Lifetimes: a reader points into the JSON value and the error list; both must outlive it. Thread
 // safety: none; readers are local variables.
@@ -88,7 +88,7 @@ class FieldReader {
   }
 
   FieldReader Object(std::string_view key);
-  // As Object, but fields that nobody asks for are fine.
+  // As Object, but fields that are not read are allowed.
   FieldReader OpenObject(std::string_view key);
   std::vector<FieldReader> Objects(std::string_view key);
   // The members of an object whose keys are data, in key order.
@@ -101,7 +101,7 @@ class FieldReader {
   // The value as it stands; absent when left out or null.
   JsonView Raw(std::string_view key) { return Find(key); }
 
-  // Call last: reports the fields that nobody asked for.
+  // Call last: reports the fields that were not read.
   void Close();
 
  private:

@@ -1,4 +1,4 @@
-// Gang: one all-or-nothing set of pods, whoever owns them. Its status is the ledger: the one write
+// Gang: one all-or-nothing set of pods of any owner. Its status is the ledger: the one write
 // that commits a plan, and the only thing that everything downstream reads. The spec holds all that
 // planning needs, so that a plan can be made without the owner.
 //
@@ -52,8 +52,8 @@ struct VictimReference {
 };
 
 // The decision to stop other gangs for this one. From its write on the hosts are kept for this gang
-// and the victims' pods are evicted, by whoever leads; it is removed by the commit that uses it, or
-// when it is given up.
+// and the present leader evicts the victims' pods; it is removed by the commit that uses it, or when
+// it is given up.
 struct PreemptionStatus {
   std::int64_t started_ms = 0;
   std::vector<VictimReference> victims;

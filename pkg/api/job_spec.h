@@ -1,5 +1,5 @@
 // What planning needs to know of a job, as TrainingJobs and Gangs both write it: size, parallelism,
-// placement, profile, model, priority. A Gang carries it whole, so that whoever leads next can plan
+// placement, profile, model, priority. A Gang carries it whole, so that the next leader can plan
 // it without the object it came from.
 //
 // Defaults. `parallelism` left out: one data group over all GPUs. `data` left out beside other

@@ -58,7 +58,7 @@ struct NodeConstraints {
 
 // Whether labels and name fit; taints are not looked at.
 bool Selects(const NodeConstraints& constraints, const Node& node);
-// Whether pods with these tolerations may run beside the taint. PreferNoSchedule repels nobody.
+// Whether pods with these tolerations may run beside the taint. PreferNoSchedule repels no pod.
 bool Tolerates(const std::vector<Toleration>& tolerations, const Taint& taint);
 // From the labels that clouds and node provisioners set; a node without any is on demand.
 CapacityType CapacityTypeOf(const Node& node);

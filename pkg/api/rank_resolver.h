@@ -1,4 +1,4 @@
-// Which gang a pod belongs to and which rank it has there, whoever made it: our own operator, an
+// Which gang a pod belongs to and which rank it has there. It may come from our own operator, an
 // indexed Job, JobSet, TrainJob, the training operator's jobs, MPIJob, LeaderWorkerSet, Volcano.
 // One table of labels; nothing is ever guessed from a pod's name.
 //

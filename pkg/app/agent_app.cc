@@ -69,7 +69,7 @@ void AddAgentFlags(CLI::App& app, agent::AgentOptions& options) {
   app.add_option(
       "--nic-load-balancing", options.nic_load_balancing,
       "how the NICs choose paths by themselves (adaptive-routing, spectrum-x, ...), none "
-      "if they do not; default: somebody else annotates the Node");
+      "if they do not; default: the Node's annotation is left alone");
   app.add_option("--grpc-bind-address", options.grpc_addresses,
                  "unix:/path or host:port of the status service; may be repeated")
       ->capture_default_str();

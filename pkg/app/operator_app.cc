@@ -20,6 +20,7 @@
 #include "pkg/base/work_queue.h"
 #include "pkg/kube/events.h"
 #include "pkg/operator/job_controller.h"
+#include "pkg/operator/jobs_by_host.h"
 #include "pkg/operator/network_controller.h"
 #include "pkg/operator/network_metrics.h"
 #include "pkg/state/cluster_feed.h"
@@ -63,7 +64,6 @@ class Operator {
  private:
   state::ClusterFeed::Handlers FeedHandlers();
   void Enqueue(state::Kind kind, const api::ObjectMeta& metadata);
-  void EnqueueJobsOn(const std::string& node);
   void Tell(const op::JobNotice& notice);
   void TellNetwork(const op::NetworkNotice& notice);
   void JobLoop();
@@ -79,6 +79,7 @@ class Operator {
   state::ClusterCache cache_;
   WorkQueue queue_;
   op::HostHealth hosts_;
+  op::JobsByHost jobs_by_host_;
   op::JobController jobs_;
   op::NetworkController network_;
   state::ClusterFeed feed_;
@@ -99,6 +100,8 @@ void Operator::Enqueue(state::Kind kind, const api::ObjectMeta& metadata) {
     case state::Kind::kTrainingJob:
       return queue_.Add(kube::MakeKey(ns, metadata.name));
     case state::Kind::kPod:
+      jobs_by_host_.Update(kube::MakeKey(ns, metadata.name),
+                           cache_.FindPod(kube::MakeKey(ns, metadata.name)).get());
       if (const auto job = api::Find(metadata.labels, api::kJobLabel)) {
         queue_.Add(kube::MakeKey(ns, *job));
       }
@@ -110,20 +113,11 @@ void Operator::Enqueue(state::Kind kind, const api::ObjectMeta& metadata) {
       return;
     case state::Kind::kNode:
       if (op::ObserveNode(cache_, metadata.name, runtime_.clock().SteadyMs(), hosts_)) {
-        EnqueueJobsOn(metadata.name);
+        for (const std::string& job : jobs_by_host_.On(metadata.name)) queue_.Add(job);
       }
       return;
     case state::Kind::kFabric:
       return;
-  }
-}
-
-void Operator::EnqueueJobsOn(const std::string& node) {
-  for (const auto& pod : cache_.Take().pods) {
-    if (pod->node_name != node) continue;
-    if (auto job = api::Find(pod->metadata.labels, api::kJobLabel)) {
-      queue_.Add(kube::MakeKey(pod->metadata.namespace_name, *job));
-    }
   }
 }
 
@@ -189,7 +183,7 @@ void Operator::NetworkLoop(std::stop_token stop) {
     if (schedule.WaitMs(now_ms) > 0 || stop.stop_requested()) continue;
     schedule.Begin(now_ms);
     if (!leadership_.IsLeader()) {
-      network_.Forget();                          // somebody else writes meanwhile
+      network_.Forget();                          // another process writes meanwhile
       schedule.Again(now_ms + kFollowerRetryMs);  // this process may lead by then
       continue;
     }

@@ -40,7 +40,7 @@ class RoundSchedule {
  private:
   Debounce debounce_;
   const std::int64_t resync_ms_;
-  std::int64_t again_at_ms_ = -1;  // -1: nobody asked
+  std::int64_t again_at_ms_ = -1;  // -1: not asked for
   std::int64_t last_ms_ = -1;      // -1: the first round is due at once
 };
 

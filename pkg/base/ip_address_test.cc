@@ -28,6 +28,7 @@ TEST(IpAddressTest, RefusesWhatIsNoAddress) {
                            "1:2:3:4:5:6:7:1.2.3.4", "1:2:3:4:5:6:7:8::", "-1.0.0.0", "10.0.0.1 "}) {
     EXPECT_FALSE(IpAddress::Parse(text).ok()) << text;
   }
+  EXPECT_FALSE(IpAddress::Parse(std::string_view("10.0.0.1\0x", 10)).ok());
 }
 
 TEST(IpAddressTest, TextReadsBack) {

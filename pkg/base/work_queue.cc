@@ -22,12 +22,12 @@ void WorkQueue::AddLocked(const std::string& key) {
 }
 
 void WorkQueue::Add(const std::string& key) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   AddLocked(key);
 }
 
 void WorkQueue::AddAfter(const std::string& key, std::int64_t delay_ms) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (delay_ms <= 0) return AddLocked(key);
   if (shut_down_) return;
   const std::int64_t due = clock_.SteadyMs() + delay_ms;
@@ -39,7 +39,7 @@ void WorkQueue::AddAfter(const std::string& key, std::int64_t delay_ms) {
 void WorkQueue::AddRateLimited(const std::string& key) {
   std::int64_t delay_ms = 0;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     const int failures = std::min(failures_[key]++, kMaxDoublings);
     delay_ms = std::min(kFirstRetryMs << failures, kLastRetryMs);
   }
@@ -47,7 +47,7 @@ void WorkQueue::AddRateLimited(const std::string& key) {
 }
 
 void WorkQueue::Forget(const std::string& key) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   failures_.erase(key);
 }
 
@@ -64,7 +64,7 @@ void WorkQueue::PromoteDelayedLocked() {
 }
 
 std::optional<std::string> WorkQueue::Get() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   for (;;) {
     PromoteDelayedLocked();
     if (!ready_.empty()) {
@@ -87,7 +87,7 @@ std::optional<std::string> WorkQueue::Get() {
 }
 
 void WorkQueue::Done(const std::string& key) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   processing_.erase(key);
   if (dirty_.count(key) != 0) {
     ready_.push_back(key);
@@ -96,14 +96,14 @@ void WorkQueue::Done(const std::string& key) {
 }
 
 void WorkQueue::ShutDown() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   shut_down_ = true;
   delayed_.clear();
   wake_.notify_all();
 }
 
 std::size_t WorkQueue::Depth() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return ready_.size();
 }
 

@@ -10,16 +10,15 @@
 // Thread safety: all methods from any thread.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
 
 #include "pkg/base/clock.h"
+#include "pkg/base/mutex.h"
 
 namespace yardmaster {
 
@@ -41,18 +40,18 @@ class WorkQueue {
   std::size_t Depth() const;
 
  private:
-  void AddLocked(const std::string& key);
-  void PromoteDelayedLocked();
+  void AddLocked(const std::string& key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void PromoteDelayedLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const Clock& clock_;
-  mutable std::mutex mutex_;
-  std::condition_variable wake_;
-  std::deque<std::string> ready_;
-  std::set<std::string> dirty_;
-  std::set<std::string> processing_;
-  std::map<std::string, std::int64_t> delayed_;  // key -> steady due time
-  std::map<std::string, int> failures_;
-  bool shut_down_ = false;
+  mutable Mutex mutex_;
+  CondVar wake_;
+  std::deque<std::string> ready_ ABSL_GUARDED_BY(mutex_);
+  std::set<std::string> dirty_ ABSL_GUARDED_BY(mutex_);
+  std::set<std::string> processing_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, std::int64_t> delayed_ ABSL_GUARDED_BY(mutex_);  // key -> steady due time
+  std::map<std::string, int> failures_ ABSL_GUARDED_BY(mutex_);
+  bool shut_down_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace yardmaster

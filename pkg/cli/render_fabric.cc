@@ -5,6 +5,7 @@
 #include "nlohmann/json.hpp"
 
 #include "pkg/api/names.h"
+#include "pkg/api/nic_annotations.h"
 #include "pkg/api/node.h"
 #include "pkg/base/strings.h"
 #include "pkg/fabric/network.h"
@@ -42,11 +43,11 @@ std::vector<fabric::HostPlace> PlacesOf(const fabric::FabricSpec& spec) {
 }
 
 std::string AddressesOf(const fabric::Network& network, fabric::HostId host) {
-  std::vector<std::string> addresses;
+  std::vector<IpAddress> addresses;
   for (int rail = 0; rail < network.spec().rails; ++rail) {
-    addresses.push_back(network.nic_address(host, rail).ToString());
+    addresses.push_back(network.nic_address(host, rail));
   }
-  return Join(addresses, ",");
+  return api::EncodeNicAddresses(addresses);
 }
 
 // What a real training host has besides GPUs, so that the scheduler lets pods on.

@@ -26,7 +26,7 @@ std::vector<ContendingPair> ContendingPairs(std::int32_t link_count,
                                             std::span<const std::vector<LinkSeconds>> loads);
 
 // Components of the relation, each sorted, ordered by their lowest job; a job that contends with
-// nobody is a component of its own.
+// no other is a component of its own.
 std::vector<std::vector<std::int32_t>> Components(std::int32_t job_count,
                                                   std::span<const ContendingPair> pairs);
 

@@ -78,7 +78,7 @@ double CommunicationSeconds(const std::vector<LinkSeconds>& loads);
 // 0 for a job that does not communicate: it asks nothing of the network.
 double Intensity(const Job& job, double communication_seconds);
 
-// Length of an iteration with nobody in the way.
+// Length of an iteration without contention.
 double IterationSeconds(const Job& job, double span_seconds);
 
 }  // namespace yardmaster::crux

@@ -106,7 +106,7 @@ Priorities FollowOrder(const Priorities& wanted, std::span<const double> intensi
   const std::vector<double> pooled = PoolViolators(logs);
   for (std::size_t i = 0; i < sending.size(); ++i) {
     const std::int32_t j = sending[i];
-    // A job in a pool of its own keeps its exact value, and exact ties go by index. Everybody else
+    // A job in a pool of its own keeps its exact value, and exact ties go by index. All others
     // gets a value clearly below the one before, which survives being divided by I and multiplied
     // again.
     const bool pooled_value = pooled[i] != logs[i];

@@ -55,7 +55,7 @@ struct JobContention {
   std::int32_t component = 0;
   std::int32_t component_jobs = 1;
   double fullest_load =
-      0;  // share of time the fullest of its links is busy with everybody's traffic
+      0;  // share of time the fullest of its links is busy with the traffic of all jobs
 };
 
 std::vector<JobContention> ContentionOf(const Problem& problem,

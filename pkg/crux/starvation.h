@@ -4,7 +4,7 @@
 // `lift_seconds`; if it still starves up there, another level after another patience. When the lift
 // ends it goes back to its planned level, and needs a patience again before the next lift.
 //
-// A share is measured or predicted (`PredictedShares`), rate over the rate with nobody in the way.
+// A share is measured or predicted (`PredictedShares`), rate over the rate without contention.
 // Hysteresis: below min_share the wait for a lift begins, only at or above `recovered_share` it
 // is called off; in between it stands still. An unknown share changes no wait.
 //

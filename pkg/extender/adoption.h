@@ -1,5 +1,5 @@
 // Rebuilds the plan of a gang from its running pods, for when its Gang object was deleted under
-// them: otherwise their hosts would be promised to nobody, and a place of its own would be looked
+// them: otherwise their hosts would not be promised, and a place of its own would be looked
 // for beside the one it has.
 //
 // Only what agrees in full is believed: every rank has one unfinished pod, and each is on a node

@@ -1,4 +1,4 @@
-// The disruption budgets of the cluster, listed once a pass and only if somebody asks: nothing else
+// The disruption budgets of the cluster, listed once a pass and only on demand: nothing else
 // of ours reads them. Thread safety: one thread. Lifetimes: the client outlives it.
 #pragma once
 

@@ -15,7 +15,7 @@ std::string WhyNotEvictable(const std::vector<api::DisruptionBudget>& budgets,
       if (first != nullptr) {
         return StrCat("pod ", pod->metadata.namespace_name, "/", pod->metadata.name,
                       " is covered by the PodDisruptionBudgets ", first->metadata.name, " and ",
-                      budgets[b].metadata.name, ", so nobody may evict it");
+                      budgets[b].metadata.name, ", so it may not be evicted");
       }
       first = &budgets[b];
     }

@@ -1,12 +1,12 @@
 #include "pkg/extender/ledger.h"
 
 #include <algorithm>
-#include <mutex>
 #include <utility>
 #include <vector>
 
 #include "nlohmann/json.hpp"
 
+#include "pkg/base/mutex.h"
 #include "pkg/base/parallel.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
@@ -106,14 +106,14 @@ bool Ledger::FenceAll(const kube::ListPage& gangs, std::int64_t token, PassRepor
   for (const kube::ObjectPtr& gang : gangs.items) {
     if (!SaysFinished(*gang) && TokenOf(*gang) < token) open.push_back(gang);
   }
-  std::mutex mutex;
+  Mutex mutex;
   bool all = true;
   ParallelFor(open.size(), options_.fence_threads, [&](std::size_t i) {
     std::string problem;
     const absl::Status fenced = fence_.token() == token
                                     ? FenceOne(*open[i], token, problem)
                                     : absl::CancelledError("the lease was lost");
-    std::lock_guard lock(mutex);
+    MutexLock lock(mutex);
     if (fenced.ok()) ++report.fenced;
     if (!problem.empty()) report.problems.push_back(std::move(problem));
     if (fenced.ok() || !std::exchange(all, false)) return;

@@ -1,13 +1,13 @@
 #include "pkg/extender/pod_release.h"
 
 #include <map>
-#include <mutex>
 #include <vector>
 
 #include "nlohmann/json.hpp"
 
 #include "pkg/api/names.h"
 #include "pkg/api/slot.h"
+#include "pkg/base/mutex.h"
 #include "pkg/base/parallel.h"
 #include "pkg/base/status.h"
 #include "pkg/extender/backoff.h"
@@ -72,7 +72,7 @@ void PodRelease::Run(PassState& pass) {
   // Of a gang whose patches are refused no more than these are tried in one pass.
   constexpr int kMaxFailures = 3;
   const std::vector<Release> work = WorkOf(pass, ledger_);
-  std::mutex mutex;
+  Mutex mutex;
   std::map<NameKey, int> failures;
   ParallelFor(work.size(), threads_, [&](std::size_t i) {
     if (!ledger_.may_write()) return;
@@ -80,7 +80,7 @@ void PodRelease::Run(PassState& pass) {
     const api::ObjectMeta& metadata = release.pod->metadata;
     const NameKey key{metadata.namespace_name, release.gang};
     {
-      std::lock_guard lock(mutex);
+      MutexLock lock(mutex);
       const auto failed = failures.find(key);
       if (failed != failures.end() && failed->second >= kMaxFailures) return;
     }
@@ -99,7 +99,7 @@ void PodRelease::Run(PassState& pass) {
       return client_.Patch(target, kube::JsonPatch(patch), {kFieldManager, false, false});
     }();
     if (released.ok()) cache_.Assume(state::Kind::kPod, *released);
-    std::lock_guard lock(mutex);
+    MutexLock lock(mutex);
     if (released.ok()) {
       ++pass.report.released_pods;
     } else if (!absl::IsNotFound(released.status())) {

@@ -22,7 +22,7 @@ void RemoveAssignment(plan::Snapshot& snapshot, int index) {
   job.assignment.reset();
 }
 
-// The cluster once everybody who was told to stop has left.
+// The cluster once every stopped gang has left.
 plan::Snapshot WithoutLeaving(const plan::Snapshot& snapshot) {
   plan::Snapshot after = snapshot;
   for (std::size_t i = 0; i < after.jobs.size(); ++i) {
@@ -100,7 +100,7 @@ bool PreemptionDecider::AnyMayStopOthers(const PassState& pass, const plan::Plan
   });
 }
 
-// False when budgets cannot be read: then nobody is stopped.
+// False when budgets cannot be read: then no gang is stopped.
 bool PreemptionDecider::Prepare(PassState& pass, plan::Snapshot& snapshot) {
   const auto* budgets = budgets_.Read(pass.report);
   if (budgets == nullptr) return false;

@@ -1,11 +1,11 @@
 #include "pkg/extender/preemption_step.h"
 
 #include <algorithm>
-#include <mutex>
 #include <utility>
 
 #include "nlohmann/json.hpp"
 
+#include "pkg/base/mutex.h"
 #include "pkg/base/parallel.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
@@ -127,12 +127,12 @@ bool PreemptionStep::Tell(PassState& pass, const NameKey& key, const api::Gang& 
 }
 
 std::string PreemptionStep::Evict(PassState& pass, const std::vector<PodPtr>& pods) {
-  std::mutex mutex;
+  Mutex mutex;
   std::string refused;
   ParallelFor(pods.size(), eviction_threads_, [&](std::size_t i) {
     const api::ObjectMeta& pod = pods[i]->metadata;
     {
-      std::lock_guard lock(mutex);
+      MutexLock lock(mutex);
       if (!refused.empty() || !ledger_.may_write()) return;
     }
     const nlohmann::json eviction = {
@@ -143,7 +143,7 @@ std::string PreemptionStep::Evict(PassState& pass, const std::vector<PodPtr>& po
     const absl::Status evicted =
         client_.Create({kube::Pods(), pod.namespace_name, pod.name, "eviction"}, eviction, {})
             .status();
-    std::lock_guard lock(mutex);
+    MutexLock lock(mutex);
     if (evicted.ok()) {
       ++pass.report.evicted_pods;
     } else if (IsBudgetsAnswer(evicted)) {
@@ -184,7 +184,7 @@ bool PreemptionStep::TakeHosts(PassState& pass, const NameKey& key, const api::G
   return true;
 }
 
-// Gangs that hold their hosts and are nobody's victim any more.
+// Gangs that hold their hosts and are no longer a victim.
 void PreemptionStep::ForgetOldVictims(PassState& pass) {
   std::vector<NameKey> keys;
   for (const auto& [key, gang] : pass.gangs) {

@@ -2,7 +2,7 @@
 // preemption_decider.h takes.
 //
 // A decision is one write: status.preemption of the gang W that gets room names the victims and the
-// hosts kept for W. From then on whoever leads carries it on from the objects alone:
+// hosts kept for W. From then on the present leader carries it on from the objects alone:
 //   1. victims are told (condition Preempted, an event) and their pods evicted through the eviction
 //      subresource, so that the API server enforces disruption budgets and the pods get SIGTERM and
 //      their grace period to write a checkpoint;
@@ -13,9 +13,9 @@
 // API server refuses an eviction, or when W does not fit although all victims have left. Victims
 // that still hold their hosts then keep them, and pods evicted meanwhile are made again there.
 //
-// Never two preemptors for one place: hosts kept for W are refused to everybody else's plan, and
-// its victims count as gone in everybody else's decision. A gang never stops one of equal priority
-// (plan/preemption.h), and gangs with preemptionPolicy Never stop nobody.
+// Never two preemptors for one place: hosts kept for W are refused to every other plan, and
+// its victims count as gone in every other decision. A gang never stops one of equal priority
+// (plan/preemption.h), and gangs with preemptionPolicy Never stop no gang.
 //
 // Thread safety: one thread calls; it writes on several. Lifetimes: everything passed in outlives
 // it.
@@ -47,7 +47,7 @@ class PreemptionStep {
   static void KeepHosts(PassState& pass);
   // Evicts pods, each by its uid. Returns what a disruption budget answered; empty: none refused.
   std::string Evict(PassState& pass, const std::vector<PodPtr>& pods);
-  // A decision that nobody needs any more, or that cannot be carried out.
+  // A decision that is no longer needed, or that cannot be carried out.
   void GiveUp(PassState& pass, const NameKey& gang, const std::string& reason,
               const std::string& message);
 

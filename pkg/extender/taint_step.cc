@@ -1,9 +1,8 @@
 #include "pkg/extender/taint_step.h"
 
-#include <mutex>
-
 #include "nlohmann/json.hpp"
 
+#include "pkg/base/mutex.h"
 #include "pkg/base/parallel.h"
 #include "pkg/base/status.h"
 #include "pkg/extender/host_taints.h"
@@ -17,14 +16,14 @@ void TaintStep::Run(PassState& pass) {
     taints.changes.resize(options_.changes_per_pass);
     pass.report.more_to_do = true;
   }
-  std::mutex mutex;
+  Mutex mutex;
   ParallelFor(taints.changes.size(), options_.threads, [&](std::size_t i) {
     if (!ledger_.may_write()) return;
     const TaintChange& change = taints.changes[i];
     auto node = client_.Patch({kube::Nodes(), "", change.node, ""}, kube::JsonPatch(change.patch),
                               {kFieldManager, false, false});
     if (node.ok()) cache_.Assume(state::Kind::kNode, *node);
-    std::lock_guard lock(mutex);
+    MutexLock lock(mutex);
     if (node.ok()) {
       ++pass.report.taint_changes;
     } else if (absl::IsFailedPrecondition(node.status()) || absl::IsAborted(node.status())) {

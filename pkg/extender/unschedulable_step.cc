@@ -108,7 +108,7 @@ bool UnschedulableStep::IsDue(PassState& pass, const api::Gang& gang, const Gang
   return true;
 }
 
-// The write goes first: whoever leads then knows that the host is not to be tried again.
+// The write goes first: the next leader then knows that the host is not to be tried again.
 void UnschedulableStep::Refuse(PassState& pass, const NameKey& key,
                                const std::vector<Stuck>& stuck) {
   const std::shared_ptr<const api::Gang> gang = pass.gangs.at(key);

@@ -53,7 +53,7 @@ class View {
   fabric::HostId FindHost(std::string_view node) const;
   // The extended resource that hosts are counted by.
   const std::string& gpu_resource() const;
-  // GPUs of a segment that nobody holds, was promised or is kept from, and all its GPUs.
+  // GPUs of a segment that are neither held, promised nor kept, and all its GPUs.
   int free_gpus(fabric::SegmentId segment) const { return free_gpus_[segment.index()]; }
   int total_gpus(fabric::SegmentId segment) const { return total_gpus_[segment.index()]; }
 

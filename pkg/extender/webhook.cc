@@ -42,12 +42,12 @@ absl::StatusOr<PodQuery> QueryOf(const nlohmann::json& object, const View& view)
 }  // namespace
 
 void Webhook::Publish(std::shared_ptr<const View> view) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   view_ = std::move(view);
 }
 
 std::shared_ptr<const View> Webhook::view() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return view_;
 }
 

@@ -6,12 +6,12 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 
 #include "absl/status/statusor.h"
 
+#include "pkg/base/mutex.h"
 #include "pkg/extender/decisions.h"
 #include "pkg/extender/view.h"
 
@@ -35,8 +35,8 @@ class Webhook {
   std::shared_ptr<const View> view() const;
 
  private:
-  mutable std::mutex mutex_;  // held for the copy of a pointer only
-  std::shared_ptr<const View> view_;
+  mutable Mutex mutex_;  // held for the copy of a pointer only
+  std::shared_ptr<const View> view_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace yardmaster::extender

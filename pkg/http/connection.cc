@@ -55,7 +55,7 @@ class Connection::ReplySlot {
       connection.OnReply(std::move(answer));
     });
   }
-  // Nobody waits any more. A handler that has not begun need not.
+  // The client has gone. A handler that has not begun need not begin.
   void Abandon() { answered_ = true; }
   bool abandoned() const { return answered_; }
 

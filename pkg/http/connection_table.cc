@@ -13,7 +13,7 @@ constexpr int kCandidates = 64;
 }  // namespace
 
 ConnectionTable::Admission ConnectionTable::Admit(const std::string& address, std::int64_t now_ms) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (sealed_) return {Verdict::kClosed, nullptr};
   const auto peer = per_peer_.find(address);
   if (peer != per_peer_.end() && peer->second >= max_per_peer_) {
@@ -68,7 +68,7 @@ void ConnectionTable::Discount(const Entry& entry) {
 
 bool ConnectionTable::Add(const std::shared_ptr<Connection>& connection,
                           const std::string& address) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (sealed_) return false;
   const std::uint64_t number = next_number_++;
   entries_.emplace(number, Entry{connection, address});
@@ -79,7 +79,7 @@ bool ConnectionTable::Add(const std::shared_ptr<Connection>& connection,
 }
 
 std::string ConnectionTable::Trust(const Connection& connection) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const auto number = number_of_.find(&connection);
   if (number == number_of_.end()) return "";
   Entry& entry = entries_.at(number->second);
@@ -93,7 +93,7 @@ std::string ConnectionTable::Trust(const Connection& connection) {
 
 void ConnectionTable::Remove(const Connection& connection) {
   Entry removed;  // destroyed after the lock is free
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const auto number = number_of_.find(&connection);
   if (number == number_of_.end()) return;
   const auto at = entries_.find(number->second);
@@ -105,12 +105,12 @@ void ConnectionTable::Remove(const Connection& connection) {
 }
 
 void ConnectionTable::Seal() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   sealed_ = true;
 }
 
 std::vector<std::shared_ptr<Connection>> ConnectionTable::All() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   std::vector<std::shared_ptr<Connection>> out;
   out.reserve(entries_.size());
   for (const auto& [number, entry] : entries_) out.push_back(entry.connection);
@@ -118,14 +118,15 @@ std::vector<std::shared_ptr<Connection>> ConnectionTable::All() const {
 }
 
 std::size_t ConnectionTable::size() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return entries_.size();
 }
 
 bool ConnectionTable::WaitEmpty(std::int64_t timeout_ms) const {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   return emptied_.wait_for(lock, std::chrono::milliseconds(timeout_ms),
-                           [this] { return entries_.empty(); });
+                           [this]()
+                               ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return entries_.empty(); });
 }
 
 }  // namespace yardmaster::http

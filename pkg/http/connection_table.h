@@ -12,16 +12,15 @@
 // methods from any thread.
 #pragma once
 
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "pkg/base/mutex.h"
 #include "pkg/http/connection.h"
 
 namespace yardmaster::http {
@@ -65,23 +64,24 @@ class ConnectionTable {
     bool leaving = false;  // evicted, and not closed yet
   };
 
-  std::shared_ptr<Connection> Evict(const std::string* address, std::int64_t now_ms);
+  std::shared_ptr<Connection> Evict(const std::string* address, std::int64_t now_ms)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Takes it off the counts.
-  void Discount(const Entry& entry);
+  void Discount(const Entry& entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const int most_;
   const int reserved_;
   const int max_per_peer_;
-  mutable std::mutex mutex_;
-  mutable std::condition_variable emptied_;
-  std::map<std::uint64_t, Entry> entries_;  // by age, oldest first
-  std::unordered_map<const Connection*, std::uint64_t> number_of_;
-  std::uint64_t next_number_ = 0;
+  mutable Mutex mutex_;
+  mutable CondVar emptied_;
+  std::map<std::uint64_t, Entry> entries_ ABSL_GUARDED_BY(mutex_);  // by age, oldest first
+  std::unordered_map<const Connection*, std::uint64_t> number_of_ ABSL_GUARDED_BY(mutex_);
+  std::uint64_t next_number_ ABSL_GUARDED_BY(mutex_) = 0;
   // Without those that are leaving.
-  std::map<std::string, int> per_peer_;
-  int trusted_ = 0;
-  int others_ = 0;
-  bool sealed_ = false;
+  std::map<std::string, int> per_peer_ ABSL_GUARDED_BY(mutex_);
+  int trusted_ ABSL_GUARDED_BY(mutex_) = 0;
+  int others_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool sealed_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace yardmaster::http

@@ -34,7 +34,7 @@ HandshakeLimiter::Bucket& HandshakeLimiter::BucketOf(const std::string& address,
 }
 
 bool HandshakeLimiter::Admit(const std::string& address, std::int64_t now_ms) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   Bucket& peer = BucketOf(address, now_ms);
   if (!Take(rates_.per_peer, rates_.per_peer_burst, now_ms, peer)) return false;
   if (peer.known_until_ms >= now_ms) return true;
@@ -42,7 +42,7 @@ bool HandshakeLimiter::Admit(const std::string& address, std::int64_t now_ms) {
 }
 
 void HandshakeLimiter::Know(const std::string& address, std::int64_t now_ms) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   BucketOf(address, now_ms).known_until_ms = now_ms + kKnownMs;
 }
 

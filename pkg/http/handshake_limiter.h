@@ -1,5 +1,5 @@
 // How many TLS handshakes are begun: each costs a signature, so a flood of them would take the time
-// of everybody's requests. One bucket of tokens per address and one for all addresses together.
+// of all clients' requests. One bucket of tokens per address and one for all addresses together.
 //
 // Addresses from which a client has proved who it is lately do not draw on the common bucket, so
 // that a flood from many addresses cannot keep kube-scheduler from coming back.
@@ -10,9 +10,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <string>
 #include <unordered_map>
+
+#include "pkg/base/mutex.h"
 
 namespace yardmaster::http {
 
@@ -46,12 +47,13 @@ class HandshakeLimiter {
   };
 
   static bool Take(double rate, double burst, std::int64_t now_ms, Bucket& bucket);
-  Bucket& BucketOf(const std::string& address, std::int64_t now_ms);
+  Bucket& BucketOf(const std::string& address, std::int64_t now_ms)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const HandshakeRates rates_;
-  std::mutex mutex_;
-  Bucket all_;
-  std::unordered_map<std::string, Bucket> peers_;
+  Mutex mutex_;
+  Bucket all_ ABSL_GUARDED_BY(mutex_);
+  std::unordered_map<std::string, Bucket> peers_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace yardmaster::http

@@ -11,11 +11,11 @@
 #include <boost/asio/strand.hpp>
 #include <cerrno>
 #include <chrono>
-#include <mutex>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <utility>
 
+#include "pkg/base/mutex.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 
@@ -85,7 +85,7 @@ class AsioListener final : public Listener, public std::enable_shared_from_this<
   }
 
   void Close() override {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (closed_) return;
     closed_ = true;
     error_code ignored;
@@ -97,14 +97,14 @@ class AsioListener final : public Listener, public std::enable_shared_from_this<
   enum class Outcome { kAgain, kNoneWaiting, kFailed };
 
   void Wait() {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (closed_) return;
     acceptor_.async_wait(tcp::acceptor::wait_read, [self = shared_from_this()](error_code error) {
       if (!error) self->AcceptWaiting();
     });
   }
 
-  void BackOff() {
+  void BackOff() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     callbacks_.on_error();
     timer_.expires_after(kBackOff);
     timer_.async_wait([self = shared_from_this()](error_code error) {
@@ -116,7 +116,7 @@ class AsioListener final : public Listener, public std::enable_shared_from_this<
     {
       // Held so that Close returns only when no callback runs any more, and the descriptor is not
       // closed (and perhaps used again for another file) while it is accepted on.
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       if (closed_) return;
       for (int i = 0; i < kAcceptsAtOnce; ++i) {
         const Outcome outcome = AcceptOne();
@@ -127,7 +127,7 @@ class AsioListener final : public Listener, public std::enable_shared_from_this<
     Wait();
   }
 
-  Outcome AcceptOne() {
+  Outcome AcceptOne() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     sockaddr_storage peer{};
     socklen_t length = sizeof peer;
     UniqueFd fd(::accept4(acceptor_.native_handle(), reinterpret_cast<sockaddr*>(&peer), &length,
@@ -148,10 +148,10 @@ class AsioListener final : public Listener, public std::enable_shared_from_this<
 
   const std::shared_ptr<EventLoop> loop_;
   const Callbacks callbacks_;
-  std::mutex mutex_;
-  tcp::acceptor acceptor_;    // guarded by mutex_ once started
-  asio::steady_timer timer_;  // guarded by mutex_
-  bool closed_ = false;       // guarded by mutex_
+  Mutex mutex_;
+  tcp::acceptor acceptor_;  // guarded by mutex_ once started
+  asio::steady_timer timer_ ABSL_GUARDED_BY(mutex_);
+  bool closed_ ABSL_GUARDED_BY(mutex_) = false;
   int port_ = 0;
 };
 

@@ -36,7 +36,7 @@ struct Limits {
   // TLS handshakes that are begun; further connections are closed at once.
   HandshakeRates handshakes;
   // Methods that reach the handler; others are answered 405, unknown ones 501. Never TRACE, which
-  // shows a client's own credentials to whoever can make it ask.
+  // shows a client's own credentials to any page that can make it ask.
   std::vector<std::string> methods = {"GET", "HEAD", "POST"};
 };
 

@@ -1,4 +1,4 @@
-// Exact path and method to handler: 404 for a path nobody serves, 405 with Allow for a method the
+// Exact path and method to handler: 404 for an unknown path, 405 with Allow for a method the
 // path does not serve. HEAD is served by the GET handler of its path (the server leaves the body
 // out). Thread safety: Add before the server starts; Handle from any thread.
 #pragma once

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <mutex>
 #include <utility>
 
 #include "pkg/base/clock.h"
+#include "pkg/base/mutex.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/http/connection.h"
@@ -28,17 +28,17 @@ constexpr int kNiceness = 10;
 class TlsHolder {
  public:
   void Set(std::shared_ptr<const TlsContext> context) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     context_ = std::move(context);
   }
   std::shared_ptr<const TlsContext> Get() const {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     return context_;
   }
 
  private:
-  mutable std::mutex mutex_;
-  std::shared_ptr<const TlsContext> context_;
+  mutable Mutex mutex_;
+  std::shared_ptr<const TlsContext> context_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace

@@ -11,7 +11,7 @@ WorkerPool::WorkerPool(int threads, int niceness) {
 }
 
 void WorkerPool::Submit(std::function<void()> task) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   if (stopped_) return;
   tasks_.push_back(std::move(task));
   lock.unlock();
@@ -21,7 +21,7 @@ void WorkerPool::Submit(std::function<void()> task) {
 void WorkerPool::Stop() {
   std::deque<std::function<void()>> dropped;  // destroyed after the lock is free
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     stopped_ = true;
     dropped.swap(tasks_);
   }
@@ -36,8 +36,10 @@ void WorkerPool::Run(int niceness) {
   for (;;) {
     std::function<void()> task;
     {
-      std::unique_lock lock(mutex_);
-      wake_.wait(lock, [this] { return stopped_ || !tasks_.empty(); });
+      MutexLock lock(mutex_);
+      wake_.wait(lock, [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+        return stopped_ || !tasks_.empty();
+      });
       if (stopped_) return;
       task = std::move(tasks_.front());
       tasks_.pop_front();

@@ -3,12 +3,12 @@
 // Submit from any thread; Stop once, from a thread that is no worker.
 #pragma once
 
-#include <condition_variable>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <thread>
 #include <vector>
+
+#include "pkg/base/mutex.h"
 
 namespace yardmaster::http {
 
@@ -28,10 +28,10 @@ class WorkerPool {
  private:
   void Run(int niceness);
 
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  std::deque<std::function<void()>> tasks_;
-  bool stopped_ = false;
+  Mutex mutex_;
+  CondVar wake_;
+  std::deque<std::function<void()>> tasks_ ABSL_GUARDED_BY(mutex_);
+  bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
   std::vector<std::thread> threads_;
 };
 

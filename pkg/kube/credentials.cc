@@ -44,7 +44,7 @@ Credentials::Credentials(ClientConfig config, const Clock& clock)
       tls_good_(absl::UnavailableError("no certificates read yet")) {}
 
 absl::StatusOr<std::string> Credentials::Authorization() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return AuthorizationLocked();
 }
 
@@ -75,7 +75,7 @@ absl::StatusOr<std::string> Credentials::AuthorizationLocked() {
 }
 
 absl::StatusOr<TlsMaterial> Credentials::Tls() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   absl::StatusOr<TlsMaterial> read = LoadTlsLocked();
   if (!read.ok()) return tls_good_.ok() ? tls_good_ : read;
   if (tls_read_ != *read) {
@@ -103,11 +103,12 @@ absl::StatusOr<TlsMaterial> Credentials::LoadTlsLocked() {
   return material;
 }
 
+bool Credentials::HasExecFor(std::int64_t ms) const {
+  return exec_ && (!exec_->expires_wall_ms || clock_.WallMs() + ms < *exec_->expires_wall_ms);
+}
+
 absl::StatusOr<ExecCredential> Credentials::ExecLocked() {
-  auto good_for = [this](std::int64_t ms) {
-    return exec_ && (!exec_->expires_wall_ms || clock_.WallMs() + ms < *exec_->expires_wall_ms);
-  };
-  if (good_for(kExpiryLeewayMs)) return *exec_;
+  if (HasExecFor(kExpiryLeewayMs)) return *exec_;
   const bool failed_lately =
       !exec_error_.ok() && clock_.SteadyMs() - exec_error_ms_ < kExecErrorHoldMs;
   if (!failed_lately) {
@@ -116,12 +117,12 @@ absl::StatusOr<ExecCredential> Credentials::ExecLocked() {
     exec_error_ms_ = clock_.SteadyMs();
     if (credential.ok()) exec_ = *std::move(credential);
   }
-  if (exec_error_.ok() || good_for(0)) return *exec_;
+  if (exec_error_.ok() || HasExecFor(0)) return *exec_;
   return exec_error_;
 }
 
 void Credentials::Reject(const std::string& authorization) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (!config_.exec.command.empty()) {
     const bool same = exec_ && (authorization.empty() ||
                                 authorization == StrCat("Bearer ", Trimmed(exec_->token)));

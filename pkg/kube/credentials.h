@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <string>
 
@@ -14,6 +13,7 @@
 #include "absl/status/statusor.h"
 
 #include "pkg/base/clock.h"
+#include "pkg/base/mutex.h"
 #include "pkg/kube/client_config.h"
 #include "pkg/kube/exec_plugin.h"
 #include "pkg/kube/file_cache.h"
@@ -37,23 +37,25 @@ class Credentials {
   void Reject(const std::string& authorization);
 
  private:
-  absl::StatusOr<std::string> AuthorizationLocked();
-  absl::StatusOr<TlsMaterial> LoadTlsLocked();
-  absl::StatusOr<ExecCredential> ExecLocked();
+  absl::StatusOr<std::string> AuthorizationLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::StatusOr<TlsMaterial> LoadTlsLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Whether there is a credential of the exec plugin that does not expire within `ms`.
+  bool HasExecFor(std::int64_t ms) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::StatusOr<ExecCredential> ExecLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const ClientConfig config_;
   const Clock& clock_;
-  std::mutex mutex_;
-  FileCache token_file_;
-  FileCache ca_file_;
-  FileCache cert_file_;
-  FileCache key_file_;
-  std::optional<ExecCredential> exec_;
-  absl::Status exec_error_;
-  std::int64_t exec_error_ms_ = 0;
+  Mutex mutex_;
+  FileCache token_file_ ABSL_GUARDED_BY(mutex_);
+  FileCache ca_file_ ABSL_GUARDED_BY(mutex_);
+  FileCache cert_file_ ABSL_GUARDED_BY(mutex_);
+  FileCache key_file_ ABSL_GUARDED_BY(mutex_);
+  std::optional<ExecCredential> exec_ ABSL_GUARDED_BY(mutex_);
+  absl::Status exec_error_ ABSL_GUARDED_BY(mutex_);
+  std::int64_t exec_error_ms_ ABSL_GUARDED_BY(mutex_) = 0;
   // Last checked: what was read, and what of it was good.
-  std::optional<TlsMaterial> tls_read_;
-  absl::StatusOr<TlsMaterial> tls_good_;
+  std::optional<TlsMaterial> tls_read_ ABSL_GUARDED_BY(mutex_);
+  absl::StatusOr<TlsMaterial> tls_good_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace yardmaster::kube

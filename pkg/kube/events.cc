@@ -31,7 +31,7 @@ EventRecorder::~EventRecorder() {
 }
 
 void EventRecorder::Record(EventRecord event) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   ++stats_.recorded;
   if (queue_.size() >= queue_size_) {
     ++stats_.dropped;
@@ -42,19 +42,21 @@ void EventRecorder::Record(EventRecord event) {
 }
 
 void EventRecorder::Flush() {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return queue_.empty() && !writing_; });
+  MutexLock lock(mutex_);
+  changed_.wait(
+      lock, [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return queue_.empty() && !writing_; });
 }
 
 EventRecorderStats EventRecorder::stats() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return stats_;
 }
 
 void EventRecorder::Run(std::stop_token stop) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   for (;;) {
-    changed_.wait_for(lock, stop, kPoll, [this] { return !queue_.empty(); });
+    changed_.wait_for(lock, stop, kPoll,
+                      [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return !queue_.empty(); });
     if (queue_.empty() && stop.stop_requested()) break;
     writing_ = !queue_.empty();
     if (writing_) {
@@ -85,7 +87,7 @@ void EventRecorder::Write(const Queued& queued, std::stop_token stop) {
     if (stop.stop_requested() || !timing_.sleeper.Sleep(delay_ms, stop)) break;
   }
   if (status.ok()) return;
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   ++stats_.dropped;
 }
 

@@ -9,12 +9,11 @@
 // Thread safety: all methods from any thread.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
-#include <mutex>
 #include <thread>
 
+#include "pkg/base/mutex.h"
 #include "pkg/kube/client.h"
 #include "pkg/kube/event_writer.h"
 #include "pkg/kube/timing.h"
@@ -57,11 +56,11 @@ class EventRecorder {
   EventWriter writer_;
   Backoff backoff_;
 
-  mutable std::mutex mutex_;
-  std::condition_variable_any changed_;
-  std::deque<Queued> queue_;
-  bool writing_ = false;
-  EventRecorderStats stats_;
+  mutable Mutex mutex_;
+  CondVar changed_;
+  std::deque<Queued> queue_ ABSL_GUARDED_BY(mutex_);
+  bool writing_ ABSL_GUARDED_BY(mutex_) = false;
+  EventRecorderStats stats_ ABSL_GUARDED_BY(mutex_);
 
   std::jthread thread_;  // last: it uses all of the above
 };

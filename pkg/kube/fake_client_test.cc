@@ -1,5 +1,7 @@
 #include "pkg/kube/testing/fake_client.h"
 
+#include <condition_variable>
+#include <mutex>
 #include <thread>
 #include <vector>
 

@@ -1,4 +1,4 @@
-// A file that somebody else replaces now and then (a token, a certificate), read again when it
+// A file that another program replaces now and then (a token, a certificate), read again when it
 // changes. What counts as a change is modification time, size or inode, and in any case a minute
 // since the last look inside; projected volumes change by swapping a symbolic link, which this
 // sees. Thread safety: one thread at a time.

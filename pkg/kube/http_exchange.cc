@@ -10,14 +10,14 @@
 namespace yardmaster::kube {
 
 void HttpExchange::PutHead(HttpResponse head) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   head_ = std::move(head);
   changed_.notify_all();
 }
 
 HttpExchange::PutResult HttpExchange::Put(const char* data, std::size_t size,
                                           std::function<void()> resume) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (left_) return PutResult::kRefuse;
   // In this order: `size` may be absurd.
   if (size > max_bytes_ || total_bytes_ > max_bytes_ - size) {
@@ -35,39 +35,43 @@ HttpExchange::PutResult HttpExchange::Put(const char* data, std::size_t size,
 }
 
 void HttpExchange::End(absl::Status status) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (!end_) end_ = std::move(status);
   changed_.notify_all();
 }
 
 absl::StatusOr<HttpResponse> HttpExchange::WaitForHead(SteadyTime deadline, std::stop_token stop) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   YM_RETURN_IF_ERROR(
-      WaitLocked(lock, deadline, stop, [this] { return head_.has_value() || end_.has_value(); }));
+      WaitLocked(lock, deadline, stop, [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+        return head_.has_value() || end_.has_value();
+      }));
   if (head_) return *head_;
   return end_->ok() ? absl::UnavailableError("the server gave no answer") : *end_;
 }
 
-absl::StatusOr<HttpExchange::Taken> HttpExchange::Take(SteadyTime deadline, std::stop_token stop) {
+absl::Status HttpExchange::Take(SteadyTime deadline, std::stop_token stop, Taken& taken) {
   std::function<void()> resume;
-  Taken taken;
+  taken.bytes.clear();
+  taken.end.reset();
   {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     YM_RETURN_IF_ERROR(
-        WaitLocked(lock, deadline, stop, [this] { return !bytes_.empty() || end_.has_value(); }));
-    taken.bytes = std::move(bytes_);
-    bytes_.clear();
+        WaitLocked(lock, deadline, stop, [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+          return !bytes_.empty() || end_.has_value();
+        }));
+    taken.bytes.swap(bytes_);
     taken.end = end_;
     resume = std::exchange(resume_, nullptr);
   }
   if (resume) resume();
-  return taken;
+  return absl::OkStatus();
 }
 
 void HttpExchange::Leave() {
   std::function<void()> resume;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     left_ = true;
     bytes_.clear();
     resume = std::exchange(resume_, nullptr);
@@ -76,17 +80,18 @@ void HttpExchange::Leave() {
 }
 
 bool HttpExchange::Ended() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return end_.has_value();
 }
 
 void HttpExchange::WaitForEnd(std::chrono::milliseconds timeout) {
-  std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, timeout, [this] { return end_.has_value(); });
+  MutexLock lock(mutex_);
+  changed_.wait_for(lock, timeout,
+                    [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return end_.has_value(); });
 }
 
-absl::Status HttpExchange::WaitLocked(std::unique_lock<std::mutex>& lock, SteadyTime deadline,
-                                      std::stop_token stop, const std::function<bool()>& ready) {
+absl::Status HttpExchange::WaitLocked(MutexLock& lock, SteadyTime deadline, std::stop_token stop,
+                                      const std::function<bool()>& ready) {
   const bool is_ready = changed_.wait_until(lock, stop, deadline, ready);
   if (stop.stop_requested()) return absl::CancelledError("stopped");
   if (!is_ready) return absl::DeadlineExceededError("no answer in time");

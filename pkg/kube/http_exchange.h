@@ -9,10 +9,8 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -20,6 +18,7 @@
 
 #include "absl/status/status.h"
 
+#include "pkg/base/mutex.h"
 #include "pkg/kube/transport.h"
 
 namespace yardmaster::kube {
@@ -37,7 +36,7 @@ class HttpExchange {
   enum class PutResult {
     kGoOn,
     kWait,    // `resume` is called, on the taker's thread, when there is room again
-    kRefuse,  // too much, or nobody takes it any more
+    kRefuse,  // too much, or the caller has left
   };
   PutResult Put(const char* data, std::size_t size, std::function<void()> resume);
   // The exchange is over: OK, or why it broke off.
@@ -52,8 +51,10 @@ class HttpExchange {
   // The head of the answer, or why there is none. DeadlineExceeded at `deadline`, Cancelled by
   // `stop`.
   absl::StatusOr<HttpResponse> WaitForHead(SteadyTime deadline, std::stop_token stop);
-  // Bytes and/or the end, as soon as there is something. Errors as WaitForHead's.
-  absl::StatusOr<Taken> Take(SteadyTime deadline, std::stop_token stop);
+  // Replaces `taken` by bytes and/or the end, as soon as there is something. The memory of what it
+  // held before is used for what arrives next, so a reader that passes the same one again makes the
+  // exchange allocate nothing. Errors as WaitForHead's.
+  absl::Status Take(SteadyTime deadline, std::stop_token stop, Taken& taken);
   // The caller is not interested any more.
   void Leave();
   bool Ended();
@@ -61,19 +62,19 @@ class HttpExchange {
   void WaitForEnd(std::chrono::milliseconds timeout);
 
  private:
-  absl::Status WaitLocked(std::unique_lock<std::mutex>& lock, SteadyTime deadline,
-                          std::stop_token stop, const std::function<bool()>& ready);
+  absl::Status WaitLocked(MutexLock& lock, SteadyTime deadline, std::stop_token stop,
+                          const std::function<bool()>& ready) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::size_t high_water_bytes_;
   const std::size_t max_bytes_;
-  std::mutex mutex_;
-  std::condition_variable_any changed_;
-  std::optional<HttpResponse> head_;
-  std::string bytes_;
-  std::size_t total_bytes_ = 0;
-  std::function<void()> resume_;
-  std::optional<absl::Status> end_;
-  bool left_ = false;
+  Mutex mutex_;
+  CondVar changed_;
+  std::optional<HttpResponse> head_ ABSL_GUARDED_BY(mutex_);
+  std::string bytes_ ABSL_GUARDED_BY(mutex_);
+  std::size_t total_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::function<void()> resume_ ABSL_GUARDED_BY(mutex_);
+  std::optional<absl::Status> end_ ABSL_GUARDED_BY(mutex_);
+  bool left_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 // Cuts a stream of bytes into lines of at most `max_line_bytes`. Not thread-safe.

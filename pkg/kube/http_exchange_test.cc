@@ -1,5 +1,8 @@
 #include "pkg/kube/http_exchange.h"
 
+#include <condition_variable>
+#include <cstring>
+#include <mutex>
 #include <thread>
 
 #include "gmock/gmock.h"
@@ -18,13 +21,19 @@ HttpExchange::SteadyTime InMs(int ms) {
 }
 constexpr int kLong = 60'000;
 
+HttpExchange::Taken TakenOf(HttpExchange& exchange) {
+  HttpExchange::Taken taken;
+  EXPECT_TRUE(exchange.Take(InMs(kLong), {}, taken).ok());
+  return taken;
+}
+
 TEST(HttpExchangeTest, HeadBytesAndEndPassThrough) {
   HttpExchange exchange(0, 100);
   exchange.PutHead({200, {{"a", "b"}}, ""});
   EXPECT_EQ(exchange.Put("abc", 3, {}), PutResult::kGoOn);
   exchange.End(absl::OkStatus());
   EXPECT_EQ(exchange.WaitForHead(InMs(kLong), {})->code, 200);
-  const HttpExchange::Taken taken = *exchange.Take(InMs(kLong), {});
+  const HttpExchange::Taken taken = TakenOf(exchange);
   EXPECT_EQ(taken.bytes, "abc");
   EXPECT_TRUE(taken.end->ok());
 }
@@ -33,7 +42,7 @@ TEST(HttpExchangeTest, ASizeBeyondTheLimitIsRefusedHoweverAbsurd) {
   for (std::size_t size : {std::size_t{101}, SIZE_MAX, SIZE_MAX - 1}) {
     HttpExchange exchange(0, 100);
     EXPECT_EQ(exchange.Put("abc", size, {}), PutResult::kRefuse);
-    EXPECT_TRUE(absl::IsDataLoss(*exchange.Take(InMs(kLong), {})->end));
+    EXPECT_TRUE(absl::IsDataLoss(*TakenOf(exchange).end));
   }
   HttpExchange exchange(0, 100);
   const std::string sixty(60, 'x');
@@ -49,8 +58,19 @@ TEST(HttpExchangeTest, AStreamMayLastButItsSenderWaitsForTheReader) {
     EXPECT_EQ(exchange.Put(six.data(), six.size(), [&] { ++resumed; }), PutResult::kGoOn);
     EXPECT_EQ(exchange.Put(six.data(), six.size(), [&] { ++resumed; }), PutResult::kWait);
     EXPECT_EQ(resumed, round - 1);
-    EXPECT_EQ(exchange.Take(InMs(kLong), {})->bytes.size(), 12u);
+    EXPECT_EQ(TakenOf(exchange).bytes.size(), 12u);
     EXPECT_EQ(resumed, round);
+  }
+}
+
+TEST(HttpExchangeTest, AReaderNeverSeesBytesOfItsLastRoundAgain) {
+  HttpExchange exchange(0, 100);
+  HttpExchange::Taken taken;
+  for (const char* piece : {"long enough", "short", "x"}) {
+    EXPECT_EQ(exchange.Put(piece, std::strlen(piece), {}), PutResult::kGoOn);
+    EXPECT_TRUE(exchange.Take(InMs(kLong), {}, taken).ok());
+    EXPECT_EQ(taken.bytes, piece);
+    EXPECT_FALSE(taken.end);
   }
 }
 
@@ -68,7 +88,8 @@ TEST(HttpExchangeTest, WaitingEndsByDeadlineStopOrError) {
   EXPECT_TRUE(absl::IsDeadlineExceeded(exchange.WaitForHead(InMs(1), {}).status()));
   std::stop_source stop;
   stop.request_stop();
-  EXPECT_TRUE(absl::IsCancelled(exchange.Take(InMs(kLong), stop.get_token()).status()));
+  HttpExchange::Taken taken;
+  EXPECT_TRUE(absl::IsCancelled(exchange.Take(InMs(kLong), stop.get_token(), taken)));
   exchange.End(absl::UnavailableError("cut"));
   EXPECT_TRUE(absl::IsUnavailable(exchange.WaitForHead(InMs(kLong), {}).status()));
 }
@@ -101,7 +122,7 @@ TEST(HttpExchangeTest, TwoThreadsHandOverEveryByteInOrder) {
   });
   int received = 0;
   for (;;) {
-    const HttpExchange::Taken taken = *exchange.Take(InMs(kLong), {});
+    const HttpExchange::Taken taken = TakenOf(exchange);
     for (char c : taken.bytes) ASSERT_EQ(c, static_cast<char>(received++ % 251));
     if (taken.end) break;
   }

@@ -4,13 +4,13 @@
 #include <chrono>
 #include <cpprest/astreambuf.h>
 #include <cpprest/http_client.h>
-#include <mutex>
 #include <optional>
 #include <pplx/threadpool.h>
 #include <sys/socket.h>
 #include <system_error>
 #include <utility>  // before Boost.Asio 1.74, which forgets it in C++20
 
+#include "pkg/base/mutex.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/kube/api_error.h"
@@ -199,18 +199,18 @@ void Prepare(boost::asio::ip::tcp::socket& socket, const boost::asio::ip::tcp& f
 class CurrentTls {
  public:
   void Set(TlsMaterial material) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     material_ = std::move(material);
   }
   void Apply(boost::asio::ssl::context& context) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     // It was checked before; and a connection without authorities fails its handshake.
     ApplyTlsMaterial(material_, context.native_handle()).IgnoreError();
   }
 
  private:
-  std::mutex mutex_;
-  TlsMaterial material_;
+  Mutex mutex_;
+  TlsMaterial material_ ABSL_GUARDED_BY(mutex_);
 };
 
 class HttpTransport final : public Transport {
@@ -251,9 +251,9 @@ class HttpTransport final : public Transport {
       return response;
     }
     LineSplitter lines(kMaxLineBytes);
+    HttpExchange::Taken taken;
     for (;;) {
-      YM_ASSIGN_OR_RETURN(HttpExchange::Taken taken,
-                          running.exchange().Take(in(deadlines.idle_ms), stop));
+      YM_RETURN_IF_ERROR(running.exchange().Take(in(deadlines.idle_ms), stop, taken));
       YM_ASSIGN_OR_RETURN(const bool go_on, lines.Push(taken.bytes, on_line));
       if (!go_on) return response;
       if (!taken.end) continue;
@@ -269,7 +269,7 @@ class HttpTransport final : public Transport {
         LibraryConfig(std::chrono::milliseconds(config_.attempt_deadline_ms + 5'000)));
     auto watch = std::make_shared<http_client>(
         config_.server, LibraryConfig(std::chrono::milliseconds(config_.watch_idle_ms + 5'000)));
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     unary_ = std::move(unary);
     watch_ = std::move(watch);
   }
@@ -317,7 +317,7 @@ class HttpTransport final : public Transport {
   }
 
   std::shared_ptr<http_client> Client(bool watch) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     return watch ? watch_ : unary_;
   }
 
@@ -344,8 +344,9 @@ class HttpTransport final : public Transport {
   static absl::Status ReadBody(HttpExchange& exchange, HttpExchange::SteadyTime deadline,
                                std::stop_token stop, std::size_t max_bytes,
                                HttpResponse& response) {
+    HttpExchange::Taken taken;
     for (;;) {
-      YM_ASSIGN_OR_RETURN(HttpExchange::Taken taken, exchange.Take(deadline, stop));
+      YM_RETURN_IF_ERROR(exchange.Take(deadline, stop, taken));
       if (response.body.empty()) {
         response.body = std::move(taken.bytes);
       } else {
@@ -361,9 +362,9 @@ class HttpTransport final : public Transport {
   const ClientConfig config_;
   const std::shared_ptr<Credentials> credentials_;
   const std::shared_ptr<CurrentTls> tls_ = std::make_shared<CurrentTls>();
-  std::mutex mutex_;
-  std::shared_ptr<http_client> unary_;
-  std::shared_ptr<http_client> watch_;
+  Mutex mutex_;
+  std::shared_ptr<http_client> unary_ ABSL_GUARDED_BY(mutex_);
+  std::shared_ptr<http_client> watch_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace

@@ -38,15 +38,15 @@ void Informer::Start() {
 void Informer::Stop() {
   thread_.request_stop();
   if (thread_.joinable()) thread_.join();
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   stopped_ = true;
   changed_.notify_all();
 }
 
 absl::Status Informer::WaitForSync(std::int64_t timeout_ms) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   changed_.wait_for(lock, std::chrono::milliseconds(timeout_ms),
-                    [this] { return synced_ || stopped_; });
+                    [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return synced_ || stopped_; });
   if (synced_) return absl::OkStatus();
   if (stopped_) return absl::CancelledError("the informer was stopped");
   return absl::DeadlineExceededError(
@@ -55,17 +55,17 @@ absl::Status Informer::WaitForSync(std::int64_t timeout_ms) {
 }
 
 bool Informer::HasSynced() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return synced_;
 }
 
 std::int64_t Informer::LastContactMs() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return last_contact_ms_;
 }
 
 InformerStats Informer::stats() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return stats_;
 }
 
@@ -144,7 +144,7 @@ absl::Status Informer::Watch(WatchOptions options, std::stop_token stop,
   options.field_selector = options_.field_selector;
   options.timeout_seconds = WatchSeconds();
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     ++stats_.watches;
   }
   return client_.Watch(target_, options, stop, on_event);
@@ -184,7 +184,7 @@ void Informer::EndList(const std::string& version, bool streamed) {
   bool first = false;
   {
     // Before the sink hears of the end, so that who reacts to it sees the list counted.
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     ++stats_.lists;
     if (streamed) ++stats_.streamed_lists;
     first = !synced_;
@@ -194,14 +194,14 @@ void Informer::EndList(const std::string& version, bool streamed) {
   Contact(version);
   if (!first) return;
   if (handlers_.synced) handlers_.synced();
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   synced_ = true;
   changed_.notify_all();
 }
 
 void Informer::TakeEvent(const WatchEvent& event) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     ++stats_.events;
   }
   const std::string version = ResourceVersionOf(event.object);
@@ -217,13 +217,13 @@ void Informer::TakeEvent(const WatchEvent& event) {
 
 void Informer::Contact(const std::string& version) {
   if (!version.empty()) version_ = version;
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   last_contact_ms_ = timing_.clock.SteadyMs();
 }
 
 void Informer::Fail(const absl::Status& status) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     ++stats_.failures;
     last_error_ = status;
   }

@@ -17,15 +17,14 @@
 // Thread safety: all methods from any thread, but Start and Stop not from the sink or a handler.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <thread>
 
 #include "absl/status/status.h"
 
+#include "pkg/base/mutex.h"
 #include "pkg/base/random.h"
 #include "pkg/kube/client.h"
 #include "pkg/kube/object_sink.h"
@@ -111,13 +110,13 @@ class Informer {
   bool can_stream_;
   bool stream_next_ = true;
 
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  InformerStats stats_;
-  absl::Status last_error_;
-  std::int64_t last_contact_ms_ = -1;
-  bool synced_ = false;
-  bool stopped_ = false;
+  mutable Mutex mutex_;
+  CondVar changed_;
+  InformerStats stats_ ABSL_GUARDED_BY(mutex_);
+  absl::Status last_error_ ABSL_GUARDED_BY(mutex_);
+  std::int64_t last_contact_ms_ ABSL_GUARDED_BY(mutex_) = -1;
+  bool synced_ ABSL_GUARDED_BY(mutex_) = false;
+  bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
 
   std::jthread thread_;  // last: it uses all of the above
 };

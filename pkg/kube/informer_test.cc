@@ -1,7 +1,9 @@
 #include "pkg/kube/informer.h"
 
 #include <chrono>
+#include <condition_variable>
 #include <deque>
+#include <mutex>
 #include <thread>
 
 #include "gmock/gmock.h"

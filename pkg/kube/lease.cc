@@ -32,7 +32,7 @@ void LeaderElector::Stop() {
 void LeaderElector::Run(std::stop_token stop) {
   while (!stop.stop_requested()) {
     {
-      std::lock_guard lock(wake_mutex_);
+      MutexLock lock(wake_mutex_);
       wake_ = std::stop_source();  // what changes from here on, this tick may have missed
     }
     const absl::Status status = lock_.Tick();
@@ -51,7 +51,7 @@ void LeaderElector::Run(std::stop_token stop) {
 void LeaderElector::SleepUntilNextTick(std::stop_token stop) {
   std::stop_source wake;
   {
-    std::lock_guard lock(wake_mutex_);
+    MutexLock lock(wake_mutex_);
     wake = wake_;
   }
   std::stop_callback stopped(stop, [&wake] { wake.request_stop(); });
@@ -59,7 +59,7 @@ void LeaderElector::SleepUntilNextTick(std::stop_token stop) {
 }
 
 void LeaderElector::Wake() {
-  std::lock_guard lock(wake_mutex_);
+  MutexLock lock(wake_mutex_);
   wake_.request_stop();
 }
 

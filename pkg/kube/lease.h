@@ -17,11 +17,11 @@
 
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <stop_token>
 #include <string>
 #include <thread>
 
+#include "pkg/base/mutex.h"
 #include "pkg/base/random.h"
 #include "pkg/kube/lease_lock.h"
 #include "pkg/kube/timing.h"
@@ -32,7 +32,7 @@ namespace yardmaster::kube {
 struct LeaderCallbacks {
   std::function<void(std::int64_t fencing_token)> started = {};
   std::function<void()> stopped = {};
-  // Whoever holds the lease now, also when it is oneself; "" when nobody does.
+  // Identity of the present holder, also when it is this process; "" when there is none.
   std::function<void(const std::string& identity)> holder_changed = {};
   // Every try that failed, for logs.
   std::function<void(const absl::Status&)> failed = {};
@@ -77,8 +77,8 @@ class LeaderElector {
   std::int64_t reported_token_ = 0;
   std::string reported_holder_;
 
-  std::mutex wake_mutex_;
-  std::stop_source wake_;  // ends the sleep before the next tick
+  Mutex wake_mutex_;
+  std::stop_source wake_ ABSL_GUARDED_BY(wake_mutex_);  // ends the sleep before the next tick
 
   std::jthread thread_;  // last: they use all of the above
   std::jthread watch_thread_;

@@ -15,7 +15,7 @@ namespace {
 using nlohmann::json;
 
 // A record that claims to be good for longer is not believed, or one bad write would stop
-// everybody.
+// all candidates.
 constexpr std::int64_t kMaxForeignLeaseSeconds = 600;
 
 std::string HolderOf(const json& lease) { return StringAt(lease, {"spec", "holderIdentity"}); }
@@ -65,13 +65,13 @@ std::int64_t LeaseLock::NextToken() const {
 }
 
 std::string LeaseLock::Holder() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return holder_;
 }
 
 absl::Status LeaseLock::Tick() {
   const std::int64_t started_ms = clock_.SteadyMs();
-  // A hold that ran out is over, even if nobody has taken it: a renewal now would be a new one.
+  // A hold that ran out is over, even if no other has taken it: a renewal now would be a new one.
   if (token_.load() != 0 && !IsLeader()) SetHold(0, 0);
   if (IsLeader() && lease_ != nullptr) {
     const absl::Status renewed = Write(*lease_, token_.load(), true, started_ms);
@@ -113,7 +113,7 @@ absl::Status LeaseLock::Write(const json& base, std::int64_t transitions, bool r
   lease["spec"]["leaseTransitions"] = transitions;
   absl::StatusOr<json> written = base.is_object() ? client_.Replace(target(), lease)
                                                   : client_.Create({Leases(), options_.ns}, lease);
-  // Somebody else was faster: nothing is wrong.
+  // Another candidate was faster: nothing is wrong.
   if (!renewal && (absl::IsAborted(written.status()) || absl::IsAlreadyExists(written.status()))) {
     return absl::OkStatus();
   }
@@ -142,7 +142,7 @@ void LeaseLock::Observe(const json& lease) {
   }
   lease_ = std::make_shared<const json>(lease);
   highest_seen_ = std::max(highest_seen_, IntAt(lease, "leaseTransitions"));
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   holder_ = HolderOf(lease);
 }
 

@@ -17,7 +17,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <string>
 
@@ -25,6 +24,7 @@
 #include "nlohmann/json_fwd.hpp"
 
 #include "pkg/base/clock.h"
+#include "pkg/base/mutex.h"
 #include "pkg/kube/client.h"
 
 namespace yardmaster::kube {
@@ -96,8 +96,8 @@ class LeaseLock {
   ObjectPtr lease_;  // the record as last seen; null: never
   std::int64_t observed_at_ms_ = 0;
 
-  mutable std::mutex mutex_;
-  std::string holder_;
+  mutable Mutex mutex_;
+  std::string holder_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace yardmaster::kube

@@ -1,6 +1,7 @@
 #include "pkg/kube/lease.h"
 
 #include <deque>
+#include <mutex>
 #include <thread>
 #include <vector>
 

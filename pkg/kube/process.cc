@@ -142,7 +142,7 @@ bool Reap(pid_t pid, SteadyClock::time_point deadline, ProcessResult& result) {
       result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
       return true;
     }
-    if (done < 0 && errno != EINTR) return true;  // somebody else has reaped it
+    if (done < 0 && errno != EINTR) return true;  // another thread has reaped it
     const int left_ms = MsUntil(deadline);
     if (left_ms == 0) return false;
     poll(nullptr, 0, std::min(left_ms, kPollMs));

@@ -385,7 +385,7 @@ bool RestClient::Reauthorize(const absl::Status& status, const HttpRequest& requ
 }
 
 std::uint64_t RestClient::NextSeed() {
-  std::lock_guard lock(random_mutex_);
+  MutexLock lock(random_mutex_);
   return random_.Next();
 }
 

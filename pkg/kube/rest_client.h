@@ -21,10 +21,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <stop_token>
 #include <string>
 
+#include "pkg/base/mutex.h"
 #include "pkg/base/random.h"
 #include "pkg/kube/client.h"
 #include "pkg/kube/client_config.h"
@@ -92,8 +92,8 @@ class RestClient final : public Client {
   const Observer observer_;
   RateLimiter limiter_;
   std::stop_source stop_;
-  std::mutex random_mutex_;
-  Random random_;
+  Mutex random_mutex_;
+  Random random_ ABSL_GUARDED_BY(random_mutex_);
 };
 
 // A RestClient over HTTPS. Errors: those of ValidateClientConfig. REQUIRES: PrepareProcessForHttp()

@@ -1,5 +1,7 @@
 #include "pkg/kube/rest_client.h"
 
+#include <mutex>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"

@@ -3,16 +3,15 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <condition_variable>
 
 #include "pkg/base/strings.h"
 
 namespace yardmaster::kube {
 
 bool RealSleeper::Sleep(std::int64_t ms, std::stop_token stop) {
-  std::mutex mutex;
-  std::condition_variable_any never;
-  std::unique_lock lock(mutex);
+  Mutex mutex;
+  CondVar never;
+  MutexLock lock(mutex);
   never.wait_for(lock, stop, std::chrono::milliseconds(std::max<std::int64_t>(ms, 0)),
                  [&] { return stop.stop_requested(); });
   return !stop.stop_requested();
@@ -36,7 +35,7 @@ absl::Status RateLimiter::Wait(std::int64_t deadline_ms, std::stop_token stop) {
   if (qps_ <= 0) return absl::OkStatus();
   std::int64_t wait_ms = 0;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     const std::int64_t now = clock_.SteadyMs();
     tokens_ = std::min(burst_, tokens_ + static_cast<double>(now - updated_ms_) * qps_ / 1000);
     updated_ms_ = now;

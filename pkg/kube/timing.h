@@ -3,12 +3,12 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 #include <stop_token>
 
 #include "absl/status/status.h"
 
 #include "pkg/base/clock.h"
+#include "pkg/base/mutex.h"
 #include "pkg/base/random.h"
 
 namespace yardmaster::kube {
@@ -26,7 +26,7 @@ class RealSleeper final : public Sleeper {
   bool Sleep(std::int64_t ms, std::stop_token stop) override;
 };
 
-// What everything that waits in this folder is given. Both must outlive whoever holds it. `seed`
+// What everything that waits in this folder is given. Both must outlive its holder. `seed`
 // starts the jitter; give replicas different ones.
 struct Timing {
   const Clock& clock;
@@ -64,9 +64,9 @@ class RateLimiter {
   const double burst_;
   const Clock& clock_;
   Sleeper& sleeper_;
-  std::mutex mutex_;
-  double tokens_;  // below zero: promised to callers that wait
-  std::int64_t updated_ms_;
+  Mutex mutex_;
+  double tokens_ ABSL_GUARDED_BY(mutex_);  // below zero: promised to callers that wait
+  std::int64_t updated_ms_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace yardmaster::kube

@@ -1,7 +1,6 @@
 #include "pkg/metrics/registry.h"
 
 #include <iterator>
-#include <mutex>
 #include <prometheus/counter.h>
 #include <prometheus/gauge.h>
 #include <prometheus/histogram.h>
@@ -9,6 +8,8 @@
 #include <prometheus/text_serializer.h>
 #include <sstream>
 #include <utility>
+
+#include "pkg/base/mutex.h"
 
 namespace yardmaster::metrics {
 namespace {
@@ -42,13 +43,13 @@ prometheus::MetricFamily Collect(const NamedSource& named) {
 
 struct Registry::Impl {
   void AddSource(NamedSource source) {
-    std::lock_guard lock(mutex);
+    MutexLock lock(mutex);
     sources.push_back(std::move(source));
   }
 
   prometheus::Registry registry;
-  mutable std::mutex mutex;
-  std::vector<NamedSource> sources;  // guarded by mutex
+  mutable Mutex mutex;
+  std::vector<NamedSource> sources ABSL_GUARDED_BY(mutex);
 };
 
 void Counter::Increment(double by) const { counter_->Increment(by); }
@@ -88,7 +89,7 @@ void Registry::AddGaugeSource(const std::string& name, const std::string& help, 
 std::string Registry::Text() const {
   std::vector<prometheus::MetricFamily> families = impl_->registry.Collect();
   {
-    std::lock_guard lock(impl_->mutex);
+    MutexLock lock(impl_->mutex);
     for (const NamedSource& source : impl_->sources) families.push_back(Collect(source));
   }
   std::ostringstream out;

@@ -21,7 +21,7 @@ int Limit(int hosts, double share, int all) {
 
 bool HostHealth::Observe(const std::string& host, const std::string& segment, Report report,
                          std::int64_t now_ms) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const auto [it, fresh] = hosts_.try_emplace(host);
   Host& known = it->second;
   const bool was_bad = !fresh && IsBad(known);
@@ -37,7 +37,7 @@ bool HostHealth::Observe(const std::string& host, const std::string& segment, Re
 }
 
 void HostHealth::Restart(std::int64_t now_ms) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   granted_ms_.clear();
   for (auto& [name, host] : hosts_) {
     host.since_ms = now_ms;
@@ -78,7 +78,7 @@ std::string HostHealth::LimitReached(const std::string& segment, std::int64_t no
 }
 
 HostVerdict HostHealth::Judge(const std::string& name, std::int64_t grace_ms, std::int64_t now_ms) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const auto [it, fresh] = hosts_.try_emplace(name);
   Host& host = it->second;
   if (fresh) {

@@ -18,8 +18,9 @@
 #include <cstdint>
 #include <deque>
 #include <map>
-#include <mutex>
 #include <string>
+
+#include "pkg/base/mutex.h"
 
 namespace yardmaster::op {
 
@@ -74,12 +75,13 @@ class HostHealth {
     return host.report == Report::kNotReady || host.report == Report::kGone;
   }
   // Empty: one more host may be lost.
-  std::string LimitReached(const std::string& segment, std::int64_t now_ms);
+  std::string LimitReached(const std::string& segment, std::int64_t now_ms)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const HostLossLimits limits_;
-  std::mutex mutex_;
-  std::map<std::string, Host> hosts_;
-  std::deque<std::int64_t> granted_ms_;  // of the last minute
+  Mutex mutex_;
+  std::map<std::string, Host> hosts_ ABSL_GUARDED_BY(mutex_);
+  std::deque<std::int64_t> granted_ms_ ABSL_GUARDED_BY(mutex_);  // of the last minute
 };
 
 }  // namespace yardmaster::op

@@ -1,13 +1,13 @@
 #include "pkg/operator/job_controller.h"
 
 #include <algorithm>
-#include <mutex>
 #include <utility>
 
 #include "nlohmann/json.hpp"
 
 #include "pkg/api/gang.h"
 #include "pkg/api/names.h"
+#include "pkg/base/mutex.h"
 #include "pkg/base/parallel.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
@@ -60,14 +60,14 @@ kube::Target TargetOf(const kube::Resource& resource, const api::TrainingJob& jo
 class FirstError {
  public:
   void Add(const absl::Status& status) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (first_.ok()) first_ = status;
   }
   absl::Status status() const { return first_; }
 
  private:
-  std::mutex mutex_;
-  absl::Status first_;
+  Mutex mutex_;
+  absl::Status first_ ABSL_GUARDED_BY(mutex_);
 };
 
 bool IsRefusal(const absl::Status& status) {

@@ -92,7 +92,7 @@ class NetworkController {
   NetworkController(kube::Client& client, state::ClusterCache& cache, const Clock& clock,
                     Options options, NoticeHandler on_notice = {});
   RoundReport Round();
-  // Somebody else may have written since: the next round reads what holds from the objects.
+  // Drops cached state, since another process may have written: the next round reads the objects.
   void Forget();
 
  private:

@@ -7,7 +7,7 @@
 //
 // Communication time is asked for free of contention, and workers cannot tell. A job that waits for
 // others would look less intense for it, get a lower level and wait longer; so its time counts only
-// while the plan predicts that nobody holds it back, and the last such time afterwards.
+// while the plan predicts no contention, and the last such time afterwards.
 // Thread safety: values and pure functions.
 #pragma once
 
@@ -31,7 +31,7 @@ struct JobMeasurement {
   std::optional<double> iteration_seconds;
 };
 
-// Nothing when nobody reports.
+// Nothing without reports.
 std::optional<JobMeasurement> Combine(const std::vector<api::ProfileReport>& reports, int workers,
                                       int gpus_per_worker);
 
@@ -56,7 +56,7 @@ class LoneTransfers {
   std::map<workload::JobKey, double> seconds_;
 };
 
-// Blends what `members` report into the job's profile. Jobs that nobody reports on stay as they
+// Blends what `members` report into the job's profile. Jobs without reports stay as they
 // are. `share` as in LoneTransfers.
 MeasuredJob ApplyProfile(const std::map<int, std::shared_ptr<const api::Pod>>& members,
                          const fabric::FabricSpec& spec, std::optional<double> share,

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <mutex>
 #include <tuple>
 
 #include "nlohmann/json.hpp"
 
+#include "pkg/base/mutex.h"
 #include "pkg/base/parallel.h"
 #include "pkg/base/status.h"
 
@@ -41,7 +41,7 @@ std::int64_t TokenBucket::WaitMs() const {
 
 bool PodWriter::WriteSome(const std::vector<PodWrite>& writes, std::size_t first, std::size_t last,
                           WriteResult& result) {
-  std::mutex mutex;
+  Mutex mutex;
   bool all = true;
   ParallelFor(last - first, options_.threads, [&](std::size_t i) {
     const PodWrite& write = writes[first + i];
@@ -51,7 +51,7 @@ bool PodWriter::WriteSome(const std::vector<PodWrite>& writes, std::size_t first
     auto written = client_.Patch({kube::Pods(), metadata.namespace_name, metadata.name, ""},
                                  kube::MergePatch(patch), {kFieldManager, false, false});
     if (written.ok()) cache_.Assume(state::Kind::kPod, *written);
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     if (written.ok()) {
       ++result.written;
     } else if (!absl::IsNotFound(written.status()) && !absl::IsAborted(written.status()) &&

@@ -116,7 +116,7 @@ json BuildPod(const json& training_job, const WorkerShape& shape, int rank) {
   if (UsesHostNetwork(training_job) && !spec.contains("dnsPolicy")) {
     spec["dnsPolicy"] = "ClusterFirstWithHostNet";
   }
-  // Whoever ends the pod, it has the time to write a checkpoint.
+  // However the pod is ended, it has the time to write a checkpoint.
   const json::json_pointer grace("/spec/checkpoint/graceSeconds");
   if (!spec.contains("terminationGracePeriodSeconds") && training_job.contains(grace)) {
     spec["terminationGracePeriodSeconds"] = training_job[grace];

@@ -2,7 +2,8 @@
 // cluster, and what a segment's choice costs beyond the objective.
 //
 // A new gang uses hosts that are in service, no backup, allowed by the pod template, reserved for
-// nobody else, and have room for a worker by every resource (worker_need.h). Thread safety: values and pure functions. Complexity: O(hosts).
+// no other job, and have room for a worker by every resource (worker_need.h).
+// Thread safety: values and pure functions. Complexity: O(hosts).
 #pragma once
 
 #include <compare>

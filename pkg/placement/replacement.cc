@@ -187,7 +187,7 @@ class Replacer {
   }
 
   // Moves what waits to another segment of its fabric pod. What must share a segment moves as one,
-  // and only if nobody of it stays. Returns what still waits.
+  // and only if no rank of it stays. Returns what still waits.
   std::vector<Ranks> Borrow(const std::vector<Ranks>& waiting) {
     std::map<int, std::vector<Ranks>> by_atom;
     std::vector<Ranks> left;

@@ -3,7 +3,7 @@
 // and segments are entered once.
 //
 // Only for uniform gangs (gang_model.h) whose units are whole: there the objective and all limits
-// stay as they are whoever stands where. Others are left alone. Complexity: O(workers log workers).
+// stay as they are in any order. Others are left alone. Complexity: O(workers log workers).
 // Deterministic. Thread safety: pure function.
 #pragma once
 

@@ -32,7 +32,7 @@ class WorkerNeed {
 
   // Workers that fit beside what is held there.
   int RoomOn(const Cluster& cluster, fabric::HostId host) const;
-  // Workers that the host would take if nobody held anything.
+  // Workers that the host would take if it were empty.
   int RoomOnEmpty(const Cluster& cluster, fabric::HostId host) const;
   // The first resource, not GPUs, of which not even one worker's part is there.
   std::optional<Amount> ShortOf(const Cluster& cluster, fabric::HostId host, bool empty) const;

@@ -52,7 +52,7 @@ class NetworkPlanner {
     flows_.problem().levels = snapshot_.network->spec().levels.count;
     KeepWhatHolds();
     auto solution = Decide();
-    // Only a Fabric whose levels are all reserved gets here; then nobody is given one.
+    // Only a Fabric whose levels are all reserved gets here; then no job is given one.
     if (!solution.ok()) {
       plan_.network.problem = MessageOf(solution.status());
       return;

@@ -2,13 +2,13 @@
 //
 // Victims have a lower priority, or are preemptible and jumped the queue past the job's reservation
 // (queue.h); no gang of equal priority is stopped otherwise, none that a disruption budget
-// protects, no more of a budget's pods than it allows, and nobody for a job that would still not
+// protects, no more of a budget's pods than it allows, and none for a job that would still not
 // fit. The place is one that the planner would choose, with all of the job's limits: gangs that are
 // not on it are spared.
 //
 // Cheapest: first the lowest highest priority among the victims, then the fewest GPUs stopped, then
 // the better place by the objective, then the fewest gangs, then the lowest ids. Sets that free one
-// segment, one fabric pod, any place, or are a single gang, each thinned out until nobody can be
+// segment, one fabric pod, any place, or are a single gang, each thinned out until no gang can be
 // spared, give a first answer; branch and bound over all sets proves it or finds a cheaper one, and
 // says so when it ran out of plans (`cheapest`).
 //

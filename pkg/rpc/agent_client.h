@@ -23,7 +23,7 @@ class AgentClient {
   AgentClient(const AgentClient&) = delete;
   AgentClient& operator=(const AgentClient&) = delete;
 
-  // Errors: Unavailable when nobody answers, DeadlineExceeded after `timeout_ms`.
+  // Errors: Unavailable without an answer, DeadlineExceeded after `timeout_ms`.
   absl::StatusOr<AgentStatus> Status(const StatusFilter& filter, std::int64_t timeout_ms) const;
   // Hands in what a pod measured. Errors: InvalidArgument and NotFound from the agent; as above.
   absl::Status Report(const IterationReport& report, std::int64_t timeout_ms) const;

@@ -1,5 +1,5 @@
 // AgentStatus and agent.proto, into each other. Only the sources of this folder include it, so that
-// generated headers stay out of everybody else's. Thread safety: pure functions.
+// generated headers are included by this folder alone. Thread safety: pure functions.
 #pragma once
 
 #include "pkg/rpc/agent.pb.h"

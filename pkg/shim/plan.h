@@ -90,7 +90,7 @@ struct Match {
   int connections = 0;                    // ports in all entries, at most kMaxOrdinals
 };
 
-// No entries when the peer is unknown, or when entries of several rails match: nobody could say
+// No entries when the peer is unknown, or when entries of several rails match: it is ambiguous
 // which one is meant.
 Match FindPeer(const Plan& plan, const Endpoint& endpoint);
 

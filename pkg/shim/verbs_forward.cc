@@ -60,7 +60,7 @@ extern "C" {
 #undef YM_OLD
 
 namespace {
-// Before the real library was looked for, nobody can know what it has.
+// Before the real library was looked for, its functions are unknown.
 bool bound = false;
 }  // namespace
 

@@ -47,7 +47,7 @@ class GpuPool {
 
   std::vector<std::vector<std::int32_t>> free_;  // GPUs, sorted, by host
   const std::int32_t per_host_;
-  std::int32_t whole_;  // hosts nobody is on
+  std::int32_t whole_;  // hosts without a job
   const double scatter_;
   const double fragmented_;
 };

@@ -5,7 +5,7 @@
 // switch, then the NIC's), a NIC of another switch through the CPU as well. GPUs of a host reach
 // each other by NVLink where there is one, else by PCIe: through their switch, or from switch to
 // CPU to switch. Every connection is two links, one per direction. The switch behind NVLink blocks
-// nobody, and memory, disks and the link between two CPU sockets are left out.
+// nothing, and memory, disks and the link between two CPU sockets are left out.
 //
 // Links are numbered after the network's. Invariant: paths use no link twice. Thread safety:
 // immutable.

@@ -360,7 +360,7 @@ absl::Status Simulator::CheckConservation() const {
       return absl::InternalError(StrCat("flow ", f, " delivered ", flow.delivered, " of ", sent));
     }
     if (!flow.active) continue;
-    // A bottleneck: full with its own and higher levels, and nobody of its level gets more there.
+    // A bottleneck: full with its own and higher levels, and no flow of its level gets more there.
     const auto stops_it = [&](std::int32_t link) {
       double at_least = 0;
       double most = 0;

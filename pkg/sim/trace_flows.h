@@ -5,7 +5,7 @@
 // fewest of them; channel i of a hop goes from the i-th of the job's GPUs of one host through the
 // NIC nearest to it to the i-th of the next. Where no path joins the two NICs (rails that only meet
 // inside hosts) it stays on its rail and the far host passes it on. Only the part in the network is
-// a choice. Hops that meet nobody (two whole hosts below one ToR, NVLink) are all alike, and the
+// a choice. Hops that share no link (two whole hosts below one ToR, NVLink) are all alike, and the
 // channels of one NIC stand for all of them.
 // Inside hosts: a ring over the job's GPUs of each host. Thread safety: pure functions.
 #pragma once

@@ -32,7 +32,7 @@ namespace yardmaster::sim {
 struct TraceOptions {
   crux::Policy policy = crux::Policy::kCrux;
   std::int32_t levels = 8;
-  std::vector<std::int32_t> reserved_levels;  // of them, handed out to nobody
+  std::vector<std::int32_t> reserved_levels;  // of them, not handed out
   // The rest of what the policy is told, by default the production configuration; its seed, levels and
   // state are set by the replay.
   crux::Options decide;

@@ -28,7 +28,7 @@ class ClusterCache::TypedCache final : public KindCache {
 
   void BeginList() override {
     listed_problems_.clear();
-    std::lock_guard lock(cache_.mutex_);
+    MutexLock lock(cache_.mutex_);
     store_.BeginList();
   }
 
@@ -38,18 +38,18 @@ class ClusterCache::TypedCache final : public KindCache {
       const Key key = KeyOf(object);
       listed_problems_.insert(ProblemKey(object));
       {
-        std::lock_guard lock(cache_.mutex_);
+        MutexLock lock(cache_.mutex_);
         store_.ListedUnreadable({key.first, key.second});
       }
       return TellOfUnreadable(key, /*deleted=*/false);
     }
-    Take(object, decoded, [&] { return store_.Listed(decoded); });
+    Take(object, decoded, &ObjectStore<T>::Listed);
   }
 
   void EndList(const std::string& version) override {
     std::vector<Ptr> gone;
     {
-      std::lock_guard lock(cache_.mutex_);
+      MutexLock lock(cache_.mutex_);
       gone = store_.EndList(VersionNumber(version));
       const std::string mine = StrCat(name_, " ");
       const std::size_t problems = std::erase_if(cache_.problems_, [&](const auto& problem) {
@@ -67,14 +67,14 @@ class ClusterCache::TypedCache final : public KindCache {
       Advance(kube::ResourceVersionOf(object));
       return TellOfUnreadable(KeyOf(object), /*deleted=*/false);
     }
-    Take(object, decoded, [&] { return store_.Put(decoded); });
+    Take(object, decoded, &ObjectStore<T>::Put);
   }
 
   void Remove(JsonView object) override {
     const Key key = KeyOf(object);
     Ptr last;
     {
-      std::lock_guard lock(cache_.mutex_);
+      MutexLock lock(cache_.mutex_);
       last = store_.objects().Find({key.first, key.second});
       const bool removed =
           store_.Remove({key.first, key.second}, VersionNumber(kube::ResourceVersionOf(object)),
@@ -89,7 +89,7 @@ class ClusterCache::TypedCache final : public KindCache {
   }
 
   void Advance(const std::string& version) override {
-    std::lock_guard lock(cache_.mutex_);
+    MutexLock lock(cache_.mutex_);
     store_.Advance(VersionNumber(version));
   }
 
@@ -97,11 +97,14 @@ class ClusterCache::TypedCache final : public KindCache {
   void Assume(JsonView object) override {
     const Ptr decoded = DecodeOrReport(object);
     if (decoded == nullptr) return;
-    std::lock_guard lock(cache_.mutex_);
+    MutexLock lock(cache_.mutex_);
     if (store_.Assume(decoded)) cache_.Changed();
   }
 
-  const ObjectTable<T>& LockedObjects() const { return store_.objects(); }
+  // REQUIRES: the cache's lock; the analysis does not see that its caller's is the same one.
+  const ObjectTable<T>& LockedObjects() const ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    return store_.objects();
+  }
 
   Ptr Find(const std::string& key) const {
     const std::string_view text = key;
@@ -109,7 +112,7 @@ class ClusterCache::TypedCache final : public KindCache {
     const TableKey at = slash == text.npos
                             ? TableKey{"", text}
                             : TableKey{text.substr(0, slash), text.substr(slash + 1)};
-    std::lock_guard lock(cache_.mutex_);
+    MutexLock lock(cache_.mutex_);
     return store_.objects().Find(at);
   }
 
@@ -137,25 +140,25 @@ class ClusterCache::TypedCache final : public KindCache {
     absl::StatusOr<T> decoded = decode_(object);
     if (decoded.ok()) return std::make_shared<const T>(*std::move(decoded));
     const std::string who = ProblemKey(object);
-    std::lock_guard lock(cache_.mutex_);
+    MutexLock lock(cache_.mutex_);
     cache_.problems_[who] = StrCat(who, ": ", MessageOf(decoded.status()));
     cache_.Changed();
     return nullptr;
   }
 
-  template <typename Store>
-  void Take(JsonView object, const Ptr& decoded, Store store) {
+  void Take(JsonView object, const Ptr& decoded, bool (ObjectStore<T>::*store)(Ptr)) {
     {
-      std::lock_guard lock(cache_.mutex_);
+      MutexLock lock(cache_.mutex_);
       const bool other_problems = NoteProblems(object, *decoded);
-      if (store() || other_problems) cache_.Changed();
+      if ((store_.*store)(decoded) || other_problems) cache_.Changed();
     }
     cache_.Tell(kind_, decoded->metadata, /*deleted=*/false);
   }
 
   // Records what of a decoded object could not be read, or that nothing is wrong with it any more.
-  // True when that is other than before. Under the cache's lock.
-  bool NoteProblems(JsonView object, const T& decoded) {
+  // True when that is other than before.
+  bool NoteProblems(JsonView object, const T& decoded)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(cache_.mutex_) {
     std::string text;
     if constexpr (requires { decoded.problems; }) text = Join(decoded.problems, "; ");
     if (text.empty() && cache_.problems_.empty()) return false;
@@ -174,7 +177,7 @@ class ClusterCache::TypedCache final : public KindCache {
   const char* const name_;
   const bool namespaced_;
   const Decode decode_;
-  ObjectStore<T> store_;                   // under the cache's lock
+  ObjectStore<T> store_ ABSL_GUARDED_BY(cache_.mutex_);
   std::set<std::string> listed_problems_;  // of the list being read; the informer's thread only
 };
 
@@ -211,7 +214,7 @@ void ClusterCache::Changed() {
 }
 
 ClusterState ClusterCache::Take() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   ClusterState state{fabrics_->LockedObjects(), nodes_->LockedObjects(), pods_->LockedObjects(),
                      jobs_->LockedObjects(),    gangs_->LockedObjects(), {}};
   for (const auto& [who, problem] : problems_) state.problems.push_back(problem);
@@ -236,21 +239,21 @@ std::shared_ptr<const api::Node> ClusterCache::FindNode(const std::string& name)
 
 std::string ClusterCache::ProblemOf(Kind kind, const std::string& key) const {
   const char* const names[] = {"Fabric", "Node", "Pod", "TrainingJob", "Gang"};
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const auto it = problems_.find(StrCat(names[static_cast<std::size_t>(kind)], " ", key));
   return it == problems_.end() ? "" : it->second;
 }
 
 std::uint64_t ClusterCache::version() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return version_;
 }
 
 std::uint64_t ClusterCache::WaitForChange(std::uint64_t seen, std::int64_t max_ms,
                                           std::stop_token stop) const {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   changed_.wait_for(lock, stop, std::chrono::milliseconds(max_ms),
-                    [&] { return version_ != seen; });
+                    [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return version_ != seen; });
   return version_;
 }
 

@@ -15,12 +15,10 @@
 #pragma once
 
 #include <array>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -30,6 +28,7 @@
 #include "pkg/api/node.h"
 #include "pkg/api/pod.h"
 #include "pkg/api/training_job.h"
+#include "pkg/base/mutex.h"
 #include "pkg/kube/object_sink.h"
 #include "pkg/state/object_table.h"
 
@@ -87,7 +86,7 @@ class ClusterCache {
   template <typename T>
   class TypedCache;
 
-  void Changed();  // with the lock held
+  void Changed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Tell(Kind kind, const api::ObjectMeta& metadata, bool deleted) const {
     if (listener_) listener_(kind, metadata, deleted);
   }
@@ -95,10 +94,10 @@ class ClusterCache {
   std::unique_ptr<TypedCache<T>> Make(Kind kind, const char* name, bool namespaced,
                                       absl::StatusOr<T> (*decode)(JsonView));
 
-  mutable std::mutex mutex_;
-  mutable std::condition_variable_any changed_;
-  std::uint64_t version_ = 0;
-  std::map<std::string, std::string> problems_;  // by "Kind ns/name"
+  mutable Mutex mutex_;
+  mutable CondVar changed_;
+  std::uint64_t version_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::map<std::string, std::string> problems_ ABSL_GUARDED_BY(mutex_);  // by "Kind ns/name"
   Listener listener_;
   const std::unique_ptr<TypedCache<api::Fabric>> fabrics_;
   const std::unique_ptr<TypedCache<api::Node>> nodes_;

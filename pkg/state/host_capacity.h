@@ -1,7 +1,7 @@
 // What hosts have of every resource, besides GPUs, that some job asks for: the columns of
 // placement::HostResources, kept from one ClusterState to the next.
 //
-// Columns are the names in the jobs' requests, so that a resource nobody plans with costs nothing.
+// Columns are the names in the jobs' requests, so a resource that no job asks for costs nothing.
 // A Node that changed costs one row; another set of names all rows. Thread safety: one thread.
 #pragma once
 

@@ -1,7 +1,7 @@
 // Which hosts each pod template may use, kept from one World to the next. Equal templates share one
 // answer.
 //
-// A taint that some job tolerates is a fence that keeps the others out for good; one that nobody
+// A taint that some job tolerates is a fence that keeps the others out for good; one that no job
 // tolerates is a fault that may be mended, and puts the host out. So a host that changed costs one
 // look per distinct template, and a template that comes or goes one look at every host with such a
 // taint. Thread safety: one thread.
@@ -24,7 +24,7 @@ struct HostLimit {
 
 class HostLimits {
  public:
-  // The limit of these constraints, from the next Update on. It is kept as long as somebody holds
+  // The limit of these constraints, from the next Update on. It is kept as long as the caller holds
   // it.
   std::shared_ptr<const HostLimit> Of(const api::NodeConstraints& constraints);
   void Update(const HostIndex& hosts, const HostChanges& changes);

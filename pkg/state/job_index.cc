@@ -11,7 +11,7 @@ namespace {
 
 using workload::JobKey;
 
-// Groups are listed GPU by GPU; nobody's fabric is larger than this.
+// Groups are listed GPU by GPU; no fabric is larger than this.
 constexpr std::int64_t kMaxWorld = 1 << 20;
 
 bool Ended(const api::TrainingJob& job) {

@@ -1,10 +1,11 @@
 #include "pkg/state/node_facts.h"
 
 #include <algorithm>
-#include <set>
 
 #include "pkg/api/names.h"
+#include "pkg/api/nic_annotations.h"
 #include "pkg/api/pod_requests.h"
+#include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 
 namespace yardmaster::state {
@@ -20,39 +21,14 @@ void ReadNicAddresses(const api::Node& node, int rails, fabric::HostPlace& place
                       std::vector<std::string>& warnings) {
   const auto text = api::Find(node.metadata.annotations, api::kNicAddressesAnnotation);
   if (!text || text->empty()) return;
-  std::set<IpAddress> distinct;
-  for (const std::string& part : Split(*text, ',')) {
-    const auto address = IpAddress::Parse(part);
-    if (!address.ok()) break;
-    place.nic_addresses.push_back(*address);
-    distinct.insert(*address);
-  }
-  const bool one_kind =
-      std::all_of(place.nic_addresses.begin(), place.nic_addresses.end(),
-                  [&place](const IpAddress& a) { return a.v6 == place.nic_addresses[0].v6; });
-  if (static_cast<int>(distinct.size()) == rails && distinct.size() == place.nic_addresses.size() &&
-      one_kind) {
+  auto addresses = api::DecodeNicAddresses(*text, rails);
+  if (addresses.ok()) {
+    place.nic_addresses = *std::move(addresses);
     return;
   }
-  place.nic_addresses.clear();
-  place.address_problem =
-      StrCat(NodeField(node, "annotations", api::kNicAddressesAnnotation), ": \"", *text,
-             "\" is not one address for each of ", rails, " rails, all IPv4 or all IPv6");
+  place.address_problem = StrCat(NodeField(node, "annotations", api::kNicAddressesAnnotation), ": ",
+                                 MessageOf(addresses.status()));
   warnings.push_back(place.address_problem + "; the host gets no path plans until it is");
-}
-
-// "r0p1"; nothing when it is no port of this fabric.
-std::optional<std::pair<int, int>> ParsePort(const std::string& port,
-                                             const fabric::FabricSpec& spec) {
-  const std::size_t p = port.find('p');
-  if (port.empty() || port[0] != 'r' || p == std::string::npos) return std::nullopt;
-  const auto rail = ParseNumber<int>(std::string_view(port).substr(1, p - 1));
-  const auto number = ParseNumber<int>(std::string_view(port).substr(p + 1));
-  if (!rail || !number || *rail < 0 || *rail >= spec.rails || *number < 0 ||
-      *number >= spec.nic_ports) {
-    return std::nullopt;
-  }
-  return std::pair(*rail, *number);
 }
 
 // Far more than any host has, and far from overflow in sums.
@@ -63,7 +39,7 @@ bool IsOfEveryNode(std::string_view resource) {
          resource == "ephemeral-storage";
 }
 
-// Whether somebody has told what the node has: kubelets always do.
+// Whether the node lists its resources: with a kubelet it always does.
 bool IsDescribed(const api::Node& node) {
   return workload::AmountOf(node.allocatable, "cpu") > 0 ||
          workload::AmountOf(node.allocatable, "memory") > 0 ||
@@ -110,15 +86,13 @@ HostFacts FactsOf(const api::Node& node, const fabric::FabricSpec& spec) {
   out.may_lose_ranks =
       out.state.unavailable == placement::Unavailability::kNotReady || IsEvicted(node, {});
   const auto text = api::Find(node.metadata.annotations, api::kDownPortsAnnotation);
-  if (!text || text->empty()) return out;
-  for (const std::string& port : Split(*text, ',')) {
-    if (const auto number = ParsePort(port, spec)) {
-      out.down_ports.push_back(*number);
-    } else {
-      out.warnings.push_back(
-          StrCat(NodeField(node, "annotations", api::kDownPortsAnnotation), ": \"", port,
-                 "\" is no NIC port of this fabric; write r<rail>p<port>, comma separated"));
-    }
+  if (!text) return out;
+  api::DownPorts down = api::DecodeDownPorts(*text, spec.rails, spec.nic_ports);
+  out.down_ports = std::move(down.ports);
+  for (const std::string& part : down.unreadable) {
+    out.warnings.push_back(
+        StrCat(NodeField(node, "annotations", api::kDownPortsAnnotation), ": \"", part,
+               "\" is no NIC port of this fabric; write r<rail>p<port>, comma separated"));
   }
   out.state.degraded = !out.down_ports.empty();
   return out;

@@ -59,7 +59,7 @@ class ObjectStore {
   bool Listed(Ptr object) {
     const Ptr known = objects_.Find(ObjectTable<T>::KeyOf(*object));
     if (known != nullptr && SameState(known->metadata, object->metadata)) object = known;
-    listed_.Put(object);
+    listed_.push_back(object);
     return TakeIfNewer(known, std::move(object));
   }
   // Listed, and cannot be decoded: what is known of it stays.
@@ -68,10 +68,11 @@ class ObjectStore {
   }
   // Returns what is gone.
   std::vector<Ptr> EndList(std::uint64_t version) {
-    for (const Ptr& known : unreadable_) listed_.Put(known);
+    listed_.insert(listed_.end(), unreadable_.begin(), unreadable_.end());
     std::vector<Ptr> gone, replaced;
     const bool history_lost = version != 0 && version < horizon_;
-    ObjectTable<T>::Differences(objects_, listed_, [&](const Ptr& known, const Ptr& listed) {
+    const auto listed = ObjectTable<T>::Of(std::move(listed_));
+    ObjectTable<T>::Differences(objects_, listed, [&](const Ptr& known, const Ptr& listed) {
       if (known == nullptr || (!history_lost && VersionOf(*known) > version)) return;
       if (listed == nullptr) {
         gone.push_back(known);
@@ -140,8 +141,9 @@ class ObjectStore {
 
   ObjectTable<T> objects_;
   std::uint64_t horizon_ = 0;
-  // While a list is read: what it has named so far, older states than the known ones included.
-  ObjectTable<T> listed_;
+  // While a list is read: what it has named so far, older states than the known ones included, in
+  // the order of the list.
+  std::vector<Ptr> listed_;
   std::vector<Ptr> unreadable_;
 };
 

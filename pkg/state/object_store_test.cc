@@ -1,7 +1,6 @@
 #include "pkg/state/object_store.h"
 
 #include <deque>
-#include <map>
 #include <optional>
 #include <random>
 

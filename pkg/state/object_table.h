@@ -4,7 +4,7 @@
 // Why not a vector? A planner takes all objects before each pass, and between two passes hardly any
 // of them changed. Here the objects stand in chunks that are never written once they are made:
 // copying a table copies one pointer per chunk, Put and Erase replace one chunk, and Differences
-// skips every chunk that both tables share. Nobody has to be told of changes, so no change can be
+// skips every chunk that both tables share. Changes are found by comparison alone, so none can be
 // lost, whatever happened between two copies (a relist, an object that came and went).
 //
 // Invariants: keys are unique and ascend; no chunk is empty. Thread safety: as a std::vector; a
@@ -66,6 +66,24 @@ class ObjectTable {
 
   static TableKey KeyOf(const T& object) {
     return {object.metadata.namespace_name, object.metadata.name};
+  }
+
+  // The table of `objects`; of several with one key the last. O(objects * log objects).
+  static ObjectTable Of(std::vector<Ptr> objects) {
+    std::stable_sort(objects.begin(), objects.end(),
+                     [](const Ptr& a, const Ptr& b) { return KeyOf(*a) < KeyOf(*b); });
+    ObjectTable table;
+    Chunk chunk;
+    for (std::size_t i = 0; i < objects.size(); ++i) {
+      if (i + 1 < objects.size() && KeyOf(*objects[i]) == KeyOf(*objects[i + 1])) continue;
+      chunk.push_back(std::move(objects[i]));
+      ++table.size_;
+      if (chunk.size() == kMost / 2) {
+        table.chunks_.push_back(std::make_shared<const Chunk>(std::exchange(chunk, {})));
+      }
+    }
+    if (!chunk.empty()) table.chunks_.push_back(std::make_shared<const Chunk>(std::move(chunk)));
+    return table;
   }
 
   std::size_t size() const { return size_; }

@@ -61,6 +61,24 @@ TEST(ObjectTableTest, KeepsTheNewestObjectOfEveryKeyInKeyOrder) {
   EXPECT_EQ(table.front(), newer);
 }
 
+TEST(ObjectTableTest, ATableOfAVectorIsTheOneThatPutsMake) {
+  for (std::uint32_t seed = 1; seed <= 30; ++seed) {
+    std::mt19937 random(seed);
+    std::vector<Table::Ptr> objects;
+    Table expected;
+    for (std::size_t n = random() % 500; n > 0; --n) {
+      objects.push_back(Object(StrCat("ns", random() % 3), StrCat("o", random() % 300)));
+      expected.Put(objects.back());
+    }
+    const Table table = Table::Of(objects);
+    EXPECT_EQ(table.size(), expected.size());
+    Table::Differences(expected, table, [&](const auto&, const auto&) { ADD_FAILURE() << seed; });
+    if (!objects.empty()) {
+      EXPECT_EQ(table.Find(Table::KeyOf(*objects.back())), objects.back());
+    }
+  }
+}
+
 TEST(ObjectTableTest, CopiesStayAsTheyWereAndDifferInExactlyWhatChangedSince) {
   for (int seed = 1; seed <= 20; ++seed) {
     SCOPED_TRACE(StrCat("seed ", seed));

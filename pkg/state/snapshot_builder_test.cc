@@ -1,3 +1,4 @@
+// Hosts, places and the network of a snapshot.
 #include "pkg/state/snapshot_builder.h"
 
 #include <algorithm>
@@ -5,109 +6,17 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "nlohmann/json.hpp"
 
 #include "pkg/api/names.h"
 #include "pkg/api/slot.h"
-#include "pkg/base/strings.h"
-#include "pkg/fabric/testing/fabrics.h"
+#include "pkg/state/testing/snapshot_fixture.h"
 
 namespace yardmaster::state {
 namespace {
 
-using fabric::HostId;
-using nlohmann::json;
 using placement::Unavailability;
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-api::Node NodeAt(const std::string& name, const std::string& pod, const std::string& segment) {
-  api::Node node;
-  node.metadata.name = name;
-  node.metadata.labels = {{api::kFabricPodLabel, pod}, {api::kSegmentLabel, segment}};
-  workload::SetAmount(node.allocatable, api::kGpuResource, 8);
-  node.ready = true;
-  return node;
-}
-
-// Two segments of four hosts: a0 .. a3 and b0 .. b3.
-class SnapshotBuilderTest : public testing::Test {
- protected:
-  SnapshotBuilderTest() {
-    api::Fabric fabric;
-    fabric.metadata.name = "f";
-    fabric.spec = fabric::SmallHpn(1, 2, 4);
-    fabric.spec.name = "f";
-    fabrics_ = {fabric};
-    for (const char* segment : {"a", "b"}) {
-      for (int i = 0; i < 4; ++i) nodes_.push_back(NodeAt(StrCat(segment, i), "p", segment));
-    }
-  }
-
-  api::Node& node(const std::string& name) {
-    return *std::find_if(nodes_.begin(), nodes_.end(),
-                         [&](const api::Node& n) { return n.metadata.name == name; });
-  }
-
-  api::TrainingJob Job(const std::string& name, const char* spec) {
-    const json object = {{"metadata", {{"name", name}, {"uid", "u-" + name}}},
-                         {"spec", json::parse(spec)}};
-    auto job = api::DecodeTrainingJob(object);
-    EXPECT_TRUE(job.ok()) << job.status();
-    return *job;
-  }
-
-  api::Gang GangOf(const api::TrainingJob& job, std::vector<std::string> hosts) {
-    api::Gang gang;
-    gang.metadata.name = api::GangName("TrainingJob", job.metadata.name);
-    gang.metadata.namespace_name = job.metadata.namespace_name;
-    gang.owner = {"yardmaster.dev/v1alpha1", "TrainingJob", job.metadata.name, job.metadata.uid,
-                  false};
-    gang.job = job.job;
-    gang.constraints = job.constraints;
-    gang.rank_bases = {{"", 0}};
-    for (std::size_t r = 0; r < hosts.size(); ++r) {
-      gang.status.assignments.push_back(
-          {static_cast<int>(r), hosts[r], "p", hosts[r].substr(0, 1), {0}});
-    }
-    gang.status.plan_generation = hosts.empty() ? 0 : 1;
-    return gang;
-  }
-
-  api::Pod PodOn(const std::string& name, const std::string& node_name, int gpus) {
-    api::Pod pod;
-    pod.metadata.name = name;
-    pod.metadata.namespace_name = "default";
-    pod.node_name = node_name;
-    workload::SetAmount(pod.requests, api::kGpuResource, gpus);
-    return pod;
-  }
-
-  plan::Snapshot Build() {
-    ClusterState world;
-    auto share = [](const auto& from, auto& to) {
-      for (const auto& object : from) {
-        to.Put(std::make_shared<std::decay_t<decltype(object)>>(object));
-      }
-    };
-    share(fabrics_, world.fabrics);
-    share(nodes_, world.nodes);
-    share(pods_, world.pods);
-    share(jobs_, world.jobs);
-    share(gangs_, world.gangs);
-    return BuildSnapshot(world);
-  }
-
-  static const placement::HostState& State(const plan::Snapshot& s, const std::string& host) {
-    return s.cluster.hosts[s.places->FindHost(host).index()];
-  }
-
-  std::vector<api::Fabric> fabrics_;
-  std::vector<api::Node> nodes_;
-  std::vector<api::Pod> pods_;
-  std::vector<api::TrainingJob> jobs_;
-  std::vector<api::Gang> gangs_;
-};
 
 TEST_F(SnapshotBuilderTest, HostsStandWhereTheirLabelsSay) {
   const plan::Snapshot s = Build();
@@ -234,173 +143,6 @@ TEST_F(SnapshotBuilderTest, BackupHostsAreMarkedByLabelOrTaintAndStayUsable) {
   EXPECT_TRUE(State(s, "b3").backup);
   EXPECT_FALSE(State(s, "b2").backup);
   EXPECT_EQ(State(s, "b3").unavailable, Unavailability::kNo);
-}
-
-TEST_F(SnapshotBuilderTest, EqualTemplatesShareOneMask) {
-  const char* spec = R"({"workers":1,"template":{"spec":{"nodeSelector":
-                         {"yardmaster.dev/segment":"a"}}}})";
-  jobs_ = {Job("a", spec), Job("b", spec)};
-  const plan::Snapshot s = Build();
-  ASSERT_NE(s.jobs[0].eligible, nullptr);
-  EXPECT_EQ(s.jobs[0].eligible, s.jobs[1].eligible);
-  EXPECT_EQ(std::count(s.jobs[0].eligible->begin(), s.jobs[0].eligible->end(), 1), 4);
-}
-
-TEST_F(SnapshotBuilderTest, BoundUnfinishedPodsHoldTheirGpus) {
-  pods_ = {PodOn("x", "a0", 3), PodOn("y", "a0", 2), PodOn("z", "a1", 8), PodOn("q", "gone", 8)};
-  pods_[2].phase = "Succeeded";
-  pods_.push_back(PodOn("unbound", "", 8));
-  const plan::Snapshot s = Build();
-  EXPECT_EQ(State(s, "a0").free_gpus, 3);
-  EXPECT_EQ(State(s, "a1").free_gpus, 8);
-}
-
-TEST_F(SnapshotBuilderTest, PromisedHostsAreOccupiedOnceBeforeAndAfterTheirPodsAreBound) {
-  const api::TrainingJob job = Job("a", R"({"workers":2,"gpusPerWorker":4})");
-  gangs_ = {GangOf(job, {"a0", "a1"})};
-  jobs_ = {job};
-  EXPECT_EQ(State(Build(), "a0").free_gpus, 4);
-  // Bound by label (the operator's pods) and by slot (anybody's).
-  api::Pod by_label = PodOn("a-0", "a0", 4);
-  by_label.metadata.labels = {{api::kJobLabel, "a"}, {api::kRankLabel, "0"}};
-  api::Pod by_slot = PodOn("a-1", "a1", 4);
-  by_slot.metadata.annotations[api::kSlotAnnotation] =
-      api::EncodeSlot({"trainingjob-a", 1, "p", "a", {0}});
-  pods_ = {by_label, by_slot};
-  const plan::Snapshot s = Build();
-  EXPECT_EQ(State(s, "a0").free_gpus, 4);
-  EXPECT_EQ(State(s, "a1").free_gpus, 4);
-  // A pod that still runs where its rank was before holds that host, too.
-  pods_[0].node_name = "a2";
-  EXPECT_EQ(State(Build(), "a2").free_gpus, 4);
-  EXPECT_EQ(State(Build(), "a0").free_gpus, 4);
-}
-
-TEST_F(SnapshotBuilderTest, EveryPodOnAHostHoldsWhatItAsksForGpusOrNot) {
-  node("a0").allocatable = {{"cpu", 96000}, {api::kGpuResource, 8}, {"pods", 3}};
-  jobs_ = {Job("a", R"({"workers":1,"template":{"spec":{"containers":[{"name":"t",
-      "resources":{"requests":{"cpu":"90"}}}]}}})")};
-  api::Pod web = PodOn("web", "a0", 0);
-  web.requests = {{"cpu", 8000}, {"memory", 5}, {"pods", 1}};
-  pods_ = {web};
-  const auto column = [](const plan::Snapshot& s, const std::string& host, std::size_t c) {
-    const auto& r = s.cluster.resources;
-    return r.free[s.places->FindHost(host).index() * r.columns() + c];
-  };
-  plan::Snapshot s = Build();
-  EXPECT_THAT(*s.cluster.resources.names, ElementsAre("cpu", "pods"));
-  EXPECT_EQ(column(s, "a0", 0), 88000);
-  EXPECT_EQ(column(s, "a0", 1), 2);
-  // The manifests of the others say nothing of their cpu and pods.
-  EXPECT_GT(column(s, "a1", 0), 1'000'000'000);
-  EXPECT_GT(column(s, "a1", 1), 1'000'000'000);
-  // A promise holds before the pod is there, and the pod counts for what it asks beyond that.
-  gangs_ = {GangOf(jobs_[0], {"a0"})};
-  gangs_[0].requests = jobs_[0].requests;
-  EXPECT_EQ(column(Build(), "a0", 0), -2000);
-  api::Pod pod = PodOn("a-0", "a0", 8);
-  pod.metadata.labels = {{api::kJobLabel, "a"}, {api::kRankLabel, "0"}};
-  workload::SetAmount(pod.requests, "cpu", 91000);
-  workload::SetAmount(pod.requests, "pods", 1);
-  pods_.push_back(pod);
-  EXPECT_EQ(column(Build(), "a0", 0), -3000);
-  EXPECT_EQ(column(Build(), "a0", 1), 1);
-}
-
-TEST_F(SnapshotBuilderTest, GpusOfAnotherNameAreCountedWhereTheFabricOrTheJobSaysSo) {
-  for (api::Node& n : nodes_) {
-    n.allocatable = {{"amd.com/gpu", 4}, {"nvidia.com/mig-1g.10gb", 7}};
-  }
-  fabrics_[0].spec.gpu_resource = "amd.com/gpu";
-  jobs_ = {Job("a", R"({"workers":1,"gpusPerWorker":4,"gpuResource":"amd.com/gpu"})"),
-           Job("m", R"({"workers":1,"gpusPerWorker":2,"gpuResource":"nvidia.com/mig-1g.10gb"})")};
-  api::Pod other = PodOn("x", "a0", 0);
-  other.requests = {{"amd.com/gpu", 1}};
-  pods_ = {other};
-  const plan::Snapshot s = Build();
-  EXPECT_EQ(State(s, "a0").gpus, 4);
-  EXPECT_EQ(State(s, "a0").free_gpus, 3);
-  EXPECT_TRUE(s.jobs[0].job.counts_gpus);
-  EXPECT_FALSE(s.jobs[1].job.counts_gpus);
-  EXPECT_EQ(s.jobs[1].job.requests,
-            (workload::ResourceList{{"nvidia.com/mig-1g.10gb", 2}, {"pods", 1}}));
-}
-
-TEST_F(SnapshotBuilderTest, AGangAndItsTrainingJobAreOneJob) {
-  const api::TrainingJob job = Job("a", R"({"workers":2})");
-  jobs_ = {job, Job("b", R"({"workers":1})")};
-  gangs_ = {GangOf(job, {"a0", "a1"})};
-  const plan::Snapshot s = Build();
-  ASSERT_EQ(s.jobs.size(), 2u);
-  EXPECT_EQ(s.jobs[0].job.key.name, "trainingjob-a");
-  ASSERT_TRUE(s.jobs[0].assignment.has_value());
-  EXPECT_EQ(s.places->name(s.jobs[0].assignment->host_of_rank[1]), "a1");
-  EXPECT_FALSE(s.jobs[1].assignment.has_value());
-}
-
-TEST_F(SnapshotBuilderTest, AGangOfAnEarlierObjectOfTheSameNameIsNotTheJobs) {
-  api::TrainingJob job = Job("a", R"({"workers":2})");
-  api::Gang old = GangOf(job, {"a0", "a1"});
-  old.owner.uid = "older";
-  old.metadata.name = "old";
-  gangs_ = {old};
-  jobs_ = {job};
-  const plan::Snapshot s = Build();
-  ASSERT_EQ(s.jobs.size(), 2u);
-  EXPECT_FALSE(s.jobs[1].assignment.has_value());
-  EXPECT_EQ(State(s, "a0").free_gpus, 0);
-}
-
-TEST_F(SnapshotBuilderTest, FinishedGangsAndJobsHoldNothing) {
-  const api::TrainingJob job = Job("a", R"({"workers":2})");
-  gangs_ = {GangOf(job, {"a0", "a1"})};
-  gangs_[0].status.conditions = {{kFinishedCondition, api::ConditionStatus::kTrue, "", "", 0, 0}};
-  jobs_ = {job, Job("b", R"({"workers":1})")};
-  jobs_[1].status.conditions = {{"Failed", api::ConditionStatus::kTrue, "", "", 0, 0}};
-  const plan::Snapshot s = Build();
-  EXPECT_TRUE(s.jobs.empty());
-  EXPECT_EQ(State(s, "a0").free_gpus, 8);
-}
-
-TEST_F(SnapshotBuilderTest, ATrainingJobWithoutAGangIsPlacedWhereAllItsPodsAre) {
-  jobs_ = {Job("a", R"({"workers":2})")};
-  for (int rank : {0, 1}) {
-    api::Pod pod = PodOn(StrCat("a-", rank), StrCat("b", rank), 8);
-    pod.metadata.labels = {{api::kJobLabel, "a"}, {api::kRankLabel, StrCat(rank)}};
-    pods_.push_back(pod);
-  }
-  plan::Snapshot s = Build();
-  ASSERT_TRUE(s.jobs[0].assignment.has_value());
-  EXPECT_EQ(State(s, "b1").free_gpus, 0);
-  EXPECT_THAT(s.warnings, ElementsAre());
-  pods_.pop_back();
-  s = Build();
-  EXPECT_FALSE(s.jobs[0].assignment.has_value());
-  EXPECT_EQ(State(s, "b0").free_gpus, 0);
-}
-
-TEST_F(SnapshotBuilderTest, RanksWhoseHostIsGoneNotReadyOrEvictingAreLost) {
-  const api::TrainingJob job = Job("a", R"({"workers":4})");
-  gangs_ = {GangOf(job, {"a0", "a1", "a2", "a3"})};
-  nodes_.erase(nodes_.begin());  // a0
-  node("a1").ready = false;
-  node("a2").taints = {{"broken", "", api::TaintEffect::kNoExecute}};
-  node("a3").unschedulable = true;  // what runs there may go on
-  const plan::Snapshot s = Build();
-  EXPECT_THAT(s.jobs[0].lost_ranks, ElementsAre(0, 1, 2));
-  EXPECT_TRUE(s.jobs[0].assignment->host_of_rank[0].valid());
-  EXPECT_EQ(State(s, "a0").unavailable, Unavailability::kNotReady);
-  EXPECT_EQ(State(s, "a0").gpus, 0);
-}
-
-TEST_F(SnapshotBuilderTest, AJobThatContradictsItselfHasProblemsAndStopsNobody) {
-  jobs_ = {Job("bad", R"({"workers":2,"parallelism":{"tensor":3,"data":5}})"),
-           Job("good", R"({"workers":2})"), Job("huge", R"({"workers":1000000})")};
-  const plan::Snapshot s = Build();
-  EXPECT_THAT(s.jobs[0].problems, ElementsAre(HasSubstr("spec.parallelism: tensor*context")));
-  EXPECT_TRUE(s.jobs[1].problems.empty());
-  EXPECT_EQ(s.jobs[1].groups->workers, 2);
-  EXPECT_THAT(s.jobs[2].problems, ElementsAre(HasSubstr("spec.workers: 1000000 workers")));
 }
 
 TEST_F(SnapshotBuilderTest, DownPortsPutTheirCablesDownAndDegradeTheHost) {

@@ -64,8 +64,9 @@ void CertificateWatcher::Start(std::int64_t period_ms) {
 }
 
 void CertificateWatcher::Run(std::int64_t period_ms) {
-  std::unique_lock lock(mutex_);
-  while (!wake_.wait_for(lock, std::chrono::milliseconds(period_ms), [this] { return stopped_; })) {
+  MutexLock lock(mutex_);
+  while (!wake_.wait_for(lock, std::chrono::milliseconds(period_ms),
+                         [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return stopped_; })) {
     lock.unlock();
     // An error has been reported and the last good content stays.
     Poll().IgnoreError();
@@ -75,7 +76,7 @@ void CertificateWatcher::Run(std::int64_t period_ms) {
 
 void CertificateWatcher::Stop() {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     stopped_ = true;
   }
   wake_.notify_all();

@@ -7,15 +7,15 @@
 // Lifetime: what the callbacks refer to must outlive Stop.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <thread>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+
+#include "pkg/base/mutex.h"
 
 namespace yardmaster::tls {
 
@@ -67,9 +67,9 @@ class CertificateWatcher {
   const Callbacks callbacks_;
   CertificateFiles in_use_;
   absl::Status reported_;
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  bool stopped_ = false;  // guarded by mutex_
+  Mutex mutex_;
+  CondVar wake_;
+  bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

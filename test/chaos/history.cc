@@ -208,7 +208,7 @@ bool History::Check(int step) {
   return result_.failure.empty();
 }
 
-// What was on its way arrives, everybody is connected, and all work until nothing changes.
+// What was on its way arrives, every process is connected, and all work until nothing changes.
 void History::EndInPeace() {
   Random random(options_.seed ^ kStepSalt);
   while (network_.size() > 0) {

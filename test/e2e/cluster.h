@@ -33,7 +33,7 @@ class Cluster {
   absl::Status StartAgent();
   // kill -9, all replicas, and gone.
   void KillExtender();
-  // The identity in the Lease of "extender" or "operator"; empty while nobody holds it.
+  // The identity in the Lease of "extender" or "operator"; empty while it is not held.
   std::string LeaderOf(const std::string& component) const;
   // Sends a signal to the replica that leads, which is no longer ours then: StartExtender and
   // StartOperator replace it. Errors: NotFound while none of ours leads.

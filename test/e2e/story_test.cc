@@ -84,7 +84,7 @@ TEST_F(StoryTest, JobsArePlacedAnnotatedAndMovedToTheBackupHostOfTheirSegment) {
         << "no plan file for " << pod["metadata"]["name"];
   }
 
-  // A host dies: its rank goes to a backup host of the same segment, nobody else moves.
+  // A host dies: its rank goes to a backup host of the same segment, no other rank moves.
   const json before = Gang("wide")["status"]["assignments"];
   const std::string lost = before[5]["host"];
   ASSERT_TRUE(cluster_->plane()

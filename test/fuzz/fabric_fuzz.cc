@@ -1,4 +1,4 @@
-// A Fabric as somebody might write it: YAML or JSON to a network with paths on it. Whatever is
+// A Fabric as it may be written by hand: YAML or JSON to a network with paths on it. Whatever is
 // accepted reads back to the same, whatever it describes can be built or is refused with a field,
 // and what can be built predicts paths that begin and end where they should.
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The `ecmpHash` block of a Fabric as somebody might write it: YAML or JSON to a compiled hash.
+// The `ecmpHash` block of a Fabric as it may be written by hand: YAML or JSON to a compiled hash.
 // Whatever is accepted must evaluate, agree with its definition and read back to the same.
 #include <cstdint>
 #include <cstdlib>

@@ -137,7 +137,7 @@ absl::Status ControlPlane::ForgetHistory() const {
     return RunProgram(
         {"curl", "--silent", "--show-error", "--fail", "--data", body, etcd() + path});
   };
-  // Any read tells the revision; "AA==" is the key of one zero byte, which nobody uses.
+  // Any read tells the revision; "AA==" is the key of one zero byte, which is not in use.
   YM_ASSIGN_OR_RETURN(std::string answer, ask("/v3/kv/range", R"({"key": "AA=="})"));
   try {
     std::string revision = nlohmann::json::parse(answer).at("header").at("revision");

@@ -149,7 +149,7 @@ void Process::CloseInput() {
 }
 
 void Process::Signal(int signal) const {
-  // Once waited for, the id may belong to somebody else.
+  // Once waited for, the id may belong to another process.
   if (!exit_code_) kill(pid_, signal);
 }
 

@@ -17,21 +17,21 @@ absl::Status FakeSink::FailureFor(const std::string& uid) {
 }
 
 absl::Status FakeSink::Write(const PlanFileId& id, const std::string& text) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   YM_RETURN_IF_ERROR(FailureFor(id.pod_uid));
   files_[id] = text;
   return absl::OkStatus();
 }
 
 absl::Status FakeSink::Remove(const PlanFileId& id) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   YM_RETURN_IF_ERROR(FailureFor(id.pod_uid));
   files_.erase(id);
   return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<PlanFileId>> FakeSink::List() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   YM_RETURN_IF_ERROR(FailureFor("list"));
   std::vector<PlanFileId> ids;
   for (const auto& [id, text] : files_) ids.push_back(id);
@@ -43,12 +43,12 @@ std::string FakeSink::PathOf(const PlanFileId& id) const {
 }
 
 void FakeSink::Seed(const PlanFileId& id, const std::string& text) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   files_[id] = text;
 }
 
 void FakeSink::Fail(const std::string& uid, absl::Status status) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (status.ok()) {
     failures_.erase(uid);
   } else {
@@ -57,7 +57,7 @@ void FakeSink::Fail(const std::string& uid, absl::Status status) {
 }
 
 std::map<PlanFileId, std::string> FakeSink::files() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return files_;
 }
 
@@ -69,7 +69,7 @@ nlohmann::json FakeSink::Parsed(const std::string& uid) const {
 }
 
 int FakeSink::attempts() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return attempts_;
 }
 

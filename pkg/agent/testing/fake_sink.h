@@ -3,7 +3,6 @@
 #pragma once
 
 #include <map>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -12,6 +11,7 @@
 #include "pkg/agent/effective_plan.h"
 #include "pkg/agent/plan_sink.h"
 #include "pkg/agent/pod_input.h"
+#include "pkg/base/mutex.h"
 
 namespace yardmaster::agent {
 
@@ -32,12 +32,12 @@ class FakeSink final : public PlanSink {
   int attempts() const;
 
  private:
-  absl::Status FailureFor(const std::string& uid);
+  absl::Status FailureFor(const std::string& uid) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  mutable std::mutex mutex_;
-  std::map<PlanFileId, std::string> files_;
-  std::map<std::string, absl::Status> failures_;
-  int attempts_ = 0;
+  mutable Mutex mutex_;
+  std::map<PlanFileId, std::string> files_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, absl::Status> failures_ ABSL_GUARDED_BY(mutex_);
+  int attempts_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 // A pod on n1 with a slot, level 3 and a path plan of generation 5 with one peer on two rails.

@@ -38,7 +38,7 @@ void FakeTransport::Advance(std::int64_t ms) {
 bool FakeTransport::RunOne() {
   std::function<void()> task;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (!tasks_.empty()) {
       task = std::move(tasks_.front());
       tasks_.pop_front();
@@ -73,7 +73,7 @@ bool FakeTransport::DeliverRead() {
 }
 
 void FakeTransport::Post(std::function<void()> task) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   tasks_.push_back(std::move(task));
 }
 

@@ -7,12 +7,12 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "pkg/base/mutex.h"
 #include "pkg/http/transport.h"
 
 namespace yardmaster::http {
@@ -66,8 +66,8 @@ class FakeTransport final : public Transport {
   bool DeliverRead();
 
   const std::string remote_ = "192.0.2.1:40000";
-  std::mutex mutex_;
-  std::deque<std::function<void()>> tasks_;  // guarded by mutex_
+  Mutex mutex_;
+  std::deque<std::function<void()>> tasks_ ABSL_GUARDED_BY(mutex_);
   std::string incoming_;
   bool incoming_ended_ = false;
   std::optional<PendingRead> read_;

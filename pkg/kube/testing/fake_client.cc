@@ -69,7 +69,7 @@ std::string WhereOf(const Target& target) {
 absl::StatusOr<json> FakeClient::Get(const Target& target) {
   std::optional<Fault> after;
   YM_RETURN_IF_ERROR(Begin({Verb::kGet, target, nullptr}, after));
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   YM_ASSIGN_OR_RETURN(ObjectPtr object, store_.Get(target));
   if (after) return after->status;
   return *object;
@@ -88,7 +88,7 @@ absl::StatusOr<PageEnd> FakeClient::ReadPage(const Target& target, const ListOpt
 absl::StatusOr<ListPage> FakeClient::PageOf(const Target& target, const ListOptions& options) {
   YM_ASSIGN_OR_RETURN(Selection selection,
                       Selection::Parse(target, options.label_selector, options.field_selector));
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   ListPage page;
   if (!options.continue_token.empty()) {
     auto it = pages_.find(options.continue_token);
@@ -132,7 +132,7 @@ absl::StatusOr<json> FakeClient::Patch(const Target& target, const PatchBody& pa
 absl::Status FakeClient::Delete(const Target& target, const DeleteOptions& options) {
   std::optional<Fault> after;
   YM_RETURN_IF_ERROR(Begin({Verb::kDelete, target, nullptr}, after));
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   YM_RETURN_IF_ERROR(store_.Delete(target, options));
   changed_.notify_all();
   return after ? after->status : absl::OkStatus();
@@ -144,7 +144,7 @@ absl::Status FakeClient::Watch(const Target& target, const WatchOptions& options
   std::optional<Fault> after;
   YM_RETURN_IF_ERROR(Begin({Verb::kWatch, target, nullptr}, after));
   if (after) return after->status;
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   Watches& watches = watches_[target.resource.GroupResource()];
   ++watches.running;
   changed_.notify_all();
@@ -156,7 +156,7 @@ absl::Status FakeClient::Watch(const Target& target, const WatchOptions& options
 absl::Status FakeClient::RunWatch(const Target& target, const WatchOptions& options,
                                   std::stop_token stop,
                                   const std::function<void(const WatchEvent&)>& on_event,
-                                  std::unique_lock<std::mutex>& lock) {
+                                  MutexLock& lock) {
   YM_ASSIGN_OR_RETURN(Selection selection,
                       Selection::Parse(target, options.label_selector, options.field_selector));
   const std::string collection = target.resource.GroupResource();
@@ -205,7 +205,7 @@ absl::Status FakeClient::RunWatch(const Target& target, const WatchOptions& opti
     }
     if (watches.ended != ended_before) return watches.end_status;
     const std::size_t size = next;
-    changed_.wait(lock, stop, [&] {
+    changed_.wait(lock, stop, [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
       return store_.log().size() != size || store_.compacted_version() != compacted ||
              watches.ended != ended_before;
     });
@@ -214,72 +214,74 @@ absl::Status FakeClient::RunWatch(const Target& target, const WatchOptions& opti
 }
 
 void FakeClient::AllowStreamedLists() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   streamed_lists_ = true;
 }
 
 void FakeClient::Seed(const Resource& resource, json object) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   store_.Seed(resource, std::move(object));
   changed_.notify_all();
 }
 
 std::optional<json> FakeClient::Find(const Resource& resource, const std::string& ns,
                                      const std::string& name) const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   absl::StatusOr<ObjectPtr> object = store_.Get({resource, ns, name, ""});
   if (!object.ok()) return std::nullopt;
   return **object;
 }
 
 std::vector<json> FakeClient::All(const Resource& resource) const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   std::vector<json> all;
   for (const ObjectPtr& object : store_.All(resource, "")) all.push_back(*object);
   return all;
 }
 
 std::int64_t FakeClient::version() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return store_.version();
 }
 
 void FakeClient::FailNext(Verb verb, const std::string& where, absl::Status status, int times,
                           FaultWhen when) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   faults_.push_back({verb, where, std::move(status), times, when});
 }
 
 void FakeClient::SetRule(const Resource& resource, FakeStore::Rule rule) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   store_.SetRule(resource, std::move(rule));
 }
 
 void FakeClient::SetHook(std::function<absl::Status(const Call&)> hook) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   hook_ = std::move(hook);
 }
 
 void FakeClient::WaitForWatches(const Resource& resource, int count) {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return watches_[resource.GroupResource()].running >= count; });
+  MutexLock lock(mutex_);
+  changed_.wait(lock, [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return watches_[resource.GroupResource()].running >= count;
+  });
 }
 
 void FakeClient::SendBookmark(const Resource& resource) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   store_.Bookmark(resource);
   changed_.notify_all();
 }
 
 void FakeClient::Compact() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   store_.Compact();
   pages_.clear();
   changed_.notify_all();
 }
 
 void FakeClient::EndWatches(const Resource& resource, absl::Status status) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   Watches& watches = watches_[resource.GroupResource()];
   ++watches.ended;
   watches.end_status = std::move(status);
@@ -287,19 +289,19 @@ void FakeClient::EndWatches(const Resource& resource, absl::Status status) {
 }
 
 std::vector<Call> FakeClient::calls() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return calls_;
 }
 
 int FakeClient::CountCalls(Verb verb, const std::string& where) const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return static_cast<int>(std::count_if(calls_.begin(), calls_.end(), [&](const Call& call) {
     return call.verb == verb && (where == "*" || where == WhereOf(call.target));
   }));
 }
 
 void FakeClient::ClearCalls() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   calls_.clear();
 }
 
@@ -308,12 +310,12 @@ absl::Status FakeClient::Begin(Call call, std::optional<Fault>& after) {
   const std::string where = WhereOf(call.target);
   std::function<absl::Status(const Call&)> hook;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     calls_.push_back(call);
     hook = hook_;
   }
   if (hook) YM_RETURN_IF_ERROR(hook(call));
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   auto it = std::find_if(faults_.begin(), faults_.end(), [&](const Fault& fault) {
     return fault.verb == verb && (fault.where == "*" || fault.where == where);
   });
@@ -329,7 +331,7 @@ absl::StatusOr<json> FakeClient::Write(
     Call call, bool dry_run, const std::function<absl::StatusOr<ObjectPtr>(FakeStore&)>& effect) {
   std::optional<Fault> after;
   YM_RETURN_IF_ERROR(Begin(std::move(call), after));
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   absl::StatusOr<ObjectPtr> object;
   if (dry_run) {
     FakeStore copy = store_;

@@ -21,17 +21,16 @@
 // thread.
 #pragma once
 
-#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "nlohmann/json.hpp"
 
+#include "pkg/base/mutex.h"
 #include "pkg/kube/client.h"
 #include "pkg/kube/testing/fake_store.h"
 
@@ -120,25 +119,26 @@ class FakeClient final : public Client {
 
   // The page, under the lock.
   absl::StatusOr<ListPage> PageOf(const Target& target, const ListOptions& options);
+  // REQUIRES: `lock` holds mutex_, which the analysis cannot follow through a reference.
   absl::Status RunWatch(const Target& target, const WatchOptions& options, std::stop_token stop,
                         const std::function<void(const WatchEvent&)>& on_event,
-                        std::unique_lock<std::mutex>& lock);
+                        MutexLock& lock) ABSL_NO_THREAD_SAFETY_ANALYSIS;
   // Records the call, runs the hook, and takes the fault that is due, if any.
   absl::Status Begin(Call call, std::optional<Fault>& after);
   absl::StatusOr<nlohmann::json> Write(
       Call call, bool dry_run, const std::function<absl::StatusOr<ObjectPtr>(FakeStore&)>& effect);
 
-  mutable std::mutex mutex_;
-  std::condition_variable_any changed_;
-  FakeStore store_;
-  std::vector<Call> calls_;
-  std::deque<Fault> faults_;
-  std::function<absl::Status(const Call&)> hook_;
-  std::map<std::string, Watches> watches_;  // by Resource::GroupResource()
+  mutable Mutex mutex_;
+  CondVar changed_;
+  FakeStore store_ ABSL_GUARDED_BY(mutex_);
+  std::vector<Call> calls_ ABSL_GUARDED_BY(mutex_);
+  std::deque<Fault> faults_ ABSL_GUARDED_BY(mutex_);
+  std::function<absl::Status(const Call&)> hook_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, Watches> watches_ ABSL_GUARDED_BY(mutex_);  // by Resource::GroupResource()
   // Remaining pages of lists that were cut by their limit, by continue token.
-  std::map<std::string, ListPage> pages_;
-  int next_page_ = 0;
-  bool streamed_lists_ = false;
+  std::map<std::string, ListPage> pages_ ABSL_GUARDED_BY(mutex_);
+  int next_page_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool streamed_lists_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace yardmaster::kube

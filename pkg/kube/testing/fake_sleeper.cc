@@ -3,7 +3,7 @@
 namespace yardmaster::kube {
 
 bool FakeSleeper::Sleep(std::int64_t ms, std::stop_token stop) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   slept_.push_back(ms);
   if (mode_ == Mode::kAdvance) {
     clock_.Advance(ms);
@@ -11,24 +11,27 @@ bool FakeSleeper::Sleep(std::int64_t ms, std::stop_token stop) {
   }
   auto due = due_.insert(clock_.SteadyMs() + ms);
   changed_.notify_all();
-  changed_.wait(lock, stop, [&] { return clock_.SteadyMs() >= *due; });
+  changed_.wait(lock, stop,
+                [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return clock_.SteadyMs() >= *due; });
   due_.erase(due);
   return !stop.stop_requested();
 }
 
 void FakeSleeper::Advance(std::int64_t ms) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   clock_.Advance(ms);
   changed_.notify_all();
 }
 
 void FakeSleeper::WaitForSleepers(std::size_t count) {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return due_.size() >= count && *due_.begin() > clock_.SteadyMs(); });
+  MutexLock lock(mutex_);
+  changed_.wait(lock, [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return due_.size() >= count && *due_.begin() > clock_.SteadyMs();
+  });
 }
 
 std::vector<std::int64_t> FakeSleeper::slept() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return slept_;
 }
 

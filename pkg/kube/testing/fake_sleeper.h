@@ -3,12 +3,11 @@
 // Thread safety: all methods from any thread.
 #pragma once
 
-#include <condition_variable>
-#include <mutex>
 #include <set>
 #include <vector>
 
 #include "pkg/base/clock.h"
+#include "pkg/base/mutex.h"
 #include "pkg/kube/timing.h"
 
 namespace yardmaster::kube {
@@ -30,10 +29,10 @@ class FakeSleeper final : public Sleeper {
  private:
   FakeClock& clock_;
   const Mode mode_;
-  mutable std::mutex mutex_;
-  std::condition_variable_any changed_;
-  std::multiset<std::int64_t> due_;
-  std::vector<std::int64_t> slept_;
+  mutable Mutex mutex_;
+  CondVar changed_;
+  std::multiset<std::int64_t> due_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::int64_t> slept_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace yardmaster::kube

@@ -5,7 +5,7 @@
 namespace yardmaster::kube {
 
 void FakeTransport::Answer(absl::StatusOr<HttpResponse> response) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   answers_.push_back(std::move(response));
 }
 
@@ -14,20 +14,20 @@ void FakeTransport::Answer(int code, std::string body, std::map<std::string, std
 }
 
 void FakeTransport::AnswerStream(StreamScript script) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   streams_.push_back({HttpResponse{200, {}, ""}, std::move(script)});
   changed_.notify_all();
 }
 
 void FakeTransport::AnswerStream(absl::StatusOr<HttpResponse> response) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   streams_.push_back({std::move(response), {}});
   changed_.notify_all();
 }
 
 absl::StatusOr<HttpResponse> FakeTransport::Unary(const HttpRequest& request,
                                                   std::int64_t deadline_ms, std::stop_token) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   Record(request, deadline_ms);
   if (answers_.empty()) return HttpResponse{500, {}, "nothing scripted"};
   absl::StatusOr<HttpResponse> answer = std::move(answers_.front());
@@ -40,9 +40,10 @@ absl::StatusOr<HttpResponse> FakeTransport::Stream(const HttpRequest& request,
                                                    std::stop_token stop, const OnLine& on_line) {
   Scripted scripted;
   {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     Record(request, deadlines.total_ms);
-    changed_.wait(lock, stop, [this] { return !streams_.empty(); });
+    changed_.wait(lock, stop,
+                  [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return !streams_.empty(); });
     if (stop.stop_requested()) return absl::CancelledError("stopped");
     scripted = std::move(streams_.front());
     streams_.pop_front();
@@ -55,28 +56,29 @@ absl::StatusOr<HttpResponse> FakeTransport::Stream(const HttpRequest& request,
 }
 
 void FakeTransport::DropConnections() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   ++drops_;
 }
 
 std::vector<HttpRequest> FakeTransport::requests() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return requests_;
 }
 
 std::vector<std::int64_t> FakeTransport::deadlines() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return deadlines_;
 }
 
 int FakeTransport::drops() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return drops_;
 }
 
 void FakeTransport::WaitForRequests(std::size_t count) {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return requests_.size() >= count; });
+  MutexLock lock(mutex_);
+  changed_.wait(lock,
+                [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return requests_.size() >= count; });
 }
 
 void FakeTransport::Record(const HttpRequest& request, std::int64_t deadline_ms) {

@@ -3,13 +3,12 @@
 // Thread safety: all methods from any thread.
 #pragma once
 
-#include <condition_variable>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "pkg/base/mutex.h"
 #include "pkg/kube/transport.h"
 
 namespace yardmaster::kube {
@@ -46,13 +45,13 @@ class FakeTransport final : public Transport {
   };
   void Record(const HttpRequest& request, std::int64_t deadline_ms);
 
-  mutable std::mutex mutex_;
-  std::condition_variable_any changed_;
-  std::deque<absl::StatusOr<HttpResponse>> answers_;
-  std::deque<Scripted> streams_;
-  std::vector<HttpRequest> requests_;
-  std::vector<std::int64_t> deadlines_;
-  int drops_ = 0;
+  mutable Mutex mutex_;
+  CondVar changed_;
+  std::deque<absl::StatusOr<HttpResponse>> answers_ ABSL_GUARDED_BY(mutex_);
+  std::deque<Scripted> streams_ ABSL_GUARDED_BY(mutex_);
+  std::vector<HttpRequest> requests_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::int64_t> deadlines_ ABSL_GUARDED_BY(mutex_);
+  int drops_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace yardmaster::kube

@@ -122,7 +122,7 @@ RawServer::RawServer(RawServerTls tls, Handler handler)
 
 RawServer::~RawServer() {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     closing_ = true;
     for (int fd : open_fds_) shutdown(fd, SHUT_RDWR);
   }
@@ -148,7 +148,7 @@ void RawServer::Listen() {
 void RawServer::AcceptLoop() {
   for (;;) {
     const int fd = accept4(listen_fd_, nullptr, nullptr, SOCK_CLOEXEC);
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (fd < 0 || closing_) {
       if (fd >= 0) close(fd);
       return;
@@ -167,7 +167,7 @@ void RawServer::Serve(int fd) {
     TlsConnection connection(static_cast<SSL_CTX*>(tls_context_.get()), fd);
     if (connection.Accept()) handler_(connection);
   }
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   std::erase(open_fds_, fd);
   close(fd);
 }

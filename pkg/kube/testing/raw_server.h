@@ -5,11 +5,12 @@
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
+
+#include "pkg/base/mutex.h"
 
 namespace yardmaster::kube {
 
@@ -61,9 +62,9 @@ class RawServer {
   int listen_fd_ = -1;
   int port_ = 0;
   std::atomic<int> connections_{0};
-  std::mutex mutex_;
-  std::vector<int> open_fds_;
-  bool closing_ = false;
+  Mutex mutex_;
+  std::vector<int> open_fds_ ABSL_GUARDED_BY(mutex_);
+  bool closing_ ABSL_GUARDED_BY(mutex_) = false;
   std::vector<std::thread> workers_;
   std::thread acceptor_;
 };

@@ -272,7 +272,7 @@ func (c *cluster) writeDescription() error {
 	return os.Rename(path+".new", path)
 }
 
-// wait returns when somebody asks us to stop, or with the failure of a component that ended.
+// wait returns when the process is asked to stop, or with the failure of a component that ended.
 func (c *cluster) wait(end end) error {
 	failed := make(chan *process, len(c.processes))
 	for _, p := range c.processes {

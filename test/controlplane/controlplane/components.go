@@ -32,7 +32,7 @@ func etcdArguments(p ports, dataFolder string) []string {
 		"--listen-peer-urls=" + peer,
 		"--initial-advertise-peer-urls=" + peer,
 		"--initial-cluster=test=" + peer,
-		// The data does not outlive the process, so nobody needs it on the disk.
+		// The data does not outlive the process, so it need not be on the disk.
 		"--unsafe-no-fsync",
 		"--log-level=warn",
 		// A lone member elects itself after one election timeout: let that not be a second.

@@ -66,7 +66,7 @@ func (p *process) failure() error {
 }
 
 // stop asks the process to end and kills it when it has not within the grace period, or at once when
-// somebody is in a hurry. It returns once the process is gone.
+// the caller is in a hurry. It returns once the process is gone.
 func (p *process) stop(grace time.Duration, hurry <-chan struct{}) {
 	_ = p.command.Process.Signal(syscall.SIGTERM)
 	timer := time.NewTimer(grace)

@@ -1,6 +1,6 @@
 // The Kubernetes programs of the test bed, as ordinary Go modules.
 //
-// k8s.io/kubernetes asks for each of its staging modules at v0.0.0, a version nobody publishes; every
+// k8s.io/kubernetes asks for each of its staging modules at v0.0.0, a version that is not published; every
 // one of them is therefore replaced by its released number. `tool` lines pin what `build` compiles.
 module yardmaster.dev/test/controlplane/kubernetes
 

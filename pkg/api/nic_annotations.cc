@@ -1,0 +1,74 @@
+#include "pkg/api/nic_annotations.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "pkg/base/strings.h"
+
+namespace yardmaster::api {
+
+namespace {
+
+std::optional<NicPortKey> ParsePort(std::string_view text, int rails, int ports_of_nic) {
+  const std::size_t p = text.find('p');
+  if (text.empty() || text[0] != 'r' || p == std::string_view::npos) return std::nullopt;
+  const auto rail = ParseNumber<int>(text.substr(1, p - 1));
+  const auto port = ParseNumber<int>(text.substr(p + 1));
+  if (!rail || !port || *rail < 0 || *rail >= rails || *port < 0 || *port >= ports_of_nic) {
+    return std::nullopt;
+  }
+  return NicPortKey(*rail, *port);
+}
+
+}  // namespace
+
+std::string EncodeDownPorts(const std::vector<NicPortKey>& ports) {
+  std::vector<std::string> parts;
+  parts.reserve(ports.size());
+  for (const auto& [rail, port] : ports) parts.push_back(StrCat("r", rail, "p", port));
+  return Join(parts, ",");
+}
+
+DownPorts DecodeDownPorts(std::string_view text, int rails, int ports_of_nic) {
+  DownPorts out;
+  if (text.empty()) return out;
+  for (const std::string& part : Split(text, ',')) {
+    if (const auto port = ParsePort(part, rails, ports_of_nic)) {
+      out.ports.push_back(*port);
+    } else {
+      out.unreadable.push_back(part);
+    }
+  }
+  return out;
+}
+
+std::string EncodeNicAddresses(const std::vector<IpAddress>& addresses) {
+  std::vector<std::string> parts;
+  parts.reserve(addresses.size());
+  for (const IpAddress& address : addresses) parts.push_back(address.ToString());
+  return Join(parts, ",");
+}
+
+absl::StatusOr<std::vector<IpAddress>> DecodeNicAddresses(std::string_view text, int rails) {
+  std::vector<IpAddress> out;
+  std::set<IpAddress> distinct;
+  bool readable = true;
+  for (const std::string& part : Split(text, ',')) {
+    const auto address = IpAddress::Parse(part);
+    readable = readable && address.ok();
+    if (!readable) break;
+    out.push_back(*address);
+    distinct.insert(*address);
+  }
+  const bool one_kind = std::all_of(out.begin(), out.end(),
+                                    [&](const IpAddress& a) { return a.v6 == out.front().v6; });
+  if (readable && static_cast<int>(out.size()) == rails && distinct.size() == out.size() &&
+      one_kind) {
+    return out;
+  }
+  return absl::InvalidArgumentError(StrCat("\"", text, "\" is not one address for each of ", rails,
+                                           " rails, all IPv4 or all IPv6"));
+}
+
+}  // namespace yardmaster::api

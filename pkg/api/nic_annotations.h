@@ -1,0 +1,38 @@
+// The annotations of a Node that describe its NICs.
+//
+//   yardmaster.dev/down-ports      "r0p1,r3p0"          ports without a link, written by the agent
+//   yardmaster.dev/nic-addresses   "10.0.0.1,10.0.0.2"  one address for each rail, rail 0 first
+//
+// Thread safety: values and pure functions.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+#include "pkg/base/ip_address.h"
+
+namespace yardmaster::api {
+
+// Rail and port of a NIC.
+using NicPortKey = std::pair<int, int>;
+
+struct DownPorts {
+  std::vector<NicPortKey> ports;
+  std::vector<std::string> unreadable;  // parts that do not name a port
+};
+
+// "" for no ports.
+std::string EncodeDownPorts(const std::vector<NicPortKey>& ports);
+// `rails` and `ports_of_nic` bound what a part may name.
+DownPorts DecodeDownPorts(std::string_view text, int rails, int ports_of_nic);
+
+std::string EncodeNicAddresses(const std::vector<IpAddress>& addresses);
+// Errors: InvalidArgument unless there is one address for each of `rails` rails, all different, all
+// IPv4 or all IPv6.
+absl::StatusOr<std::vector<IpAddress>> DecodeNicAddresses(std::string_view text, int rails);
+
+}  // namespace yardmaster::api

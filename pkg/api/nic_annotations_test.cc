@@ -1,0 +1,39 @@
+#include "pkg/api/nic_annotations.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace yardmaster::api {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::Pair;
+
+TEST(DownPortsTest, WhatIsWrittenReadsBack) {
+  EXPECT_EQ(EncodeDownPorts({}), "");
+  EXPECT_EQ(EncodeDownPorts({{0, 1}, {3, 0}}), "r0p1,r3p0");
+  const DownPorts read = DecodeDownPorts("r0p1,r3p0", 8, 2);
+  EXPECT_THAT(read.ports, ElementsAre(Pair(0, 1), Pair(3, 0)));
+  EXPECT_THAT(read.unreadable, IsEmpty());
+  EXPECT_THAT(DecodeDownPorts("", 8, 2).unreadable, IsEmpty());
+}
+
+TEST(DownPortsTest, WhatNamesNoPortIsReportedAndStopsNothing) {
+  const DownPorts read = DecodeDownPorts("r0p1,r9p0,x,,r1p2,r1", 8, 2);
+  EXPECT_THAT(read.ports, ElementsAre(Pair(0, 1)));
+  EXPECT_THAT(read.unreadable, ElementsAre("r9p0", "x", "", "r1p2", "r1"));
+}
+
+TEST(NicAddressesTest, OneAddressForEachRailOfOneKind) {
+  const auto read = DecodeNicAddresses("10.0.0.1,10.0.0.2", 2);
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(EncodeNicAddresses(*read), "10.0.0.1,10.0.0.2");
+  for (const char* text : {"", "10.0.0.1", "10.0.0.1,10.0.0.1", "10.0.0.1,2001:db8::1",
+                           "10.0.0.1,x", "10.0.0.1,10.0.0.2,10.0.0.3", "10.0.0.1,10.0.0.2,x"}) {
+    EXPECT_FALSE(DecodeNicAddresses(text, 2).ok()) << text;
+  }
+}
+
+}  // namespace
+}  // namespace yardmaster::api

@@ -1,0 +1,66 @@
+// std::mutex with clang's thread-safety annotations. A member that a mutex guards says so by
+// ABSL_GUARDED_BY(mutex_), a function that needs it held by ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_), and
+// `make thread-safety` fails when the code does otherwise. Other compilers ignore the annotations.
+//
+// Why not absl::Mutex: a Debian package of it is not built for ThreadSanitizer, which then reports
+// races that are none.
+//
+// The predicate of a wait is a function of its own to the analysis:
+//
+//   MutexLock lock(mutex_);
+//   changed_.wait(lock, [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return done_; });
+//
+// Thread safety: as std::mutex and std::unique_lock.
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+
+#include "absl/base/thread_annotations.h"
+
+namespace yardmaster {
+
+class ABSL_LOCKABLE Mutex {
+ public:
+  Mutex() = default;
+  Mutex(const Mutex&) = delete;
+  Mutex& operator=(const Mutex&) = delete;
+
+  void lock() ABSL_EXCLUSIVE_LOCK_FUNCTION() { mutex_.lock(); }
+  void unlock() ABSL_UNLOCK_FUNCTION() { mutex_.unlock(); }
+
+ private:
+  std::mutex mutex_;
+};
+
+// Holds a Mutex until its end; may let go of it in between.
+class ABSL_SCOPED_LOCKABLE MutexLock {
+ public:
+  explicit MutexLock(Mutex& mutex) ABSL_EXCLUSIVE_LOCK_FUNCTION(mutex) : mutex_(mutex) {
+    mutex_.lock();
+  }
+  ~MutexLock() ABSL_UNLOCK_FUNCTION() {
+    if (held_) mutex_.unlock();
+  }
+  MutexLock(const MutexLock&) = delete;
+  MutexLock& operator=(const MutexLock&) = delete;
+
+  // REQUIRES: not held, or held, respectively.
+  void lock() ABSL_EXCLUSIVE_LOCK_FUNCTION() {
+    mutex_.lock();
+    held_ = true;
+  }
+  void unlock() ABSL_UNLOCK_FUNCTION() {
+    held_ = false;
+    mutex_.unlock();
+  }
+
+ private:
+  Mutex& mutex_;
+  bool held_ = true;
+};
+
+// Waits with a MutexLock.
+using CondVar = std::condition_variable_any;
+
+}  // namespace yardmaster

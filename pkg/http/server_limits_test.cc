@@ -1,0 +1,206 @@
+// The server over real sockets: what slow, many and endless clients do not get, and how it ends.
+#include <atomic>
+#include <chrono>
+#include <fcntl.h>
+#include <future>
+#include <memory>
+#include <string>
+#include <sys/resource.h>
+#include <thread>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "pkg/http/server.h"
+#include "pkg/http/testing/raw_client.h"
+#include "pkg/http/testing/server_fixture.h"
+#include "pkg/http/unique_fd.h"
+
+namespace yardmaster::http {
+namespace {
+
+TEST_F(ServerTest, RefusesEndlessHeadersTargetsAndChunkHeaders) {
+  Start(Options());
+  const std::string endless(4 * 1024 * 1024, 'x');
+  for (const std::string& bytes :
+       {"GET / HTTP/1.1\r\nHost: a\r\nX: " + endless, "GET /" + endless,
+        "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1;" + endless}) {
+    RawClient client(port());
+    client.Send(bytes);
+    const auto response = client.ReadResponse();
+    ASSERT_TRUE(response);
+    EXPECT_EQ(response->status, 431);
+    EXPECT_TRUE(client.AtCleanEnd());
+  }
+}
+
+TEST_F(ServerTest, SlowAndSilentClientsAreClosedAtTheirDeadlineWhileOthersAreServed) {
+  Start(ShortDeadlines());
+  const auto start = SteadyClock::now();
+  std::vector<std::unique_ptr<RawClient>> slow;
+  for (int i = 0; i < 60; ++i) {
+    slow.push_back(std::make_unique<RawClient>(port()));
+    if (i % 3 == 1) slow.back()->Send("GET / HTTP/1.1\r\nX: ");
+    if (i % 3 == 2) slow.back()->Send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n");
+  }
+  RawClient good(port());
+  EXPECT_EQ(good.Call("GET", "/good")->body, "/good");
+  for (std::size_t i = 0; i < slow.size(); ++i) {
+    const auto response = slow[i]->ReadResponse();
+    EXPECT_EQ(response.has_value(), i % 3 != 0);
+    if (response) {
+      EXPECT_EQ(response->status, 408);
+    }
+    EXPECT_TRUE(slow[i]->AtCleanEnd());
+  }
+  EXPECT_GE(MsSince(start), 490);
+  EXPECT_LT(MsSince(start), 5'000);
+  EXPECT_EQ(rejected(Rejection::kHeaderTimeout), 40);
+  EXPECT_EQ(rejected(Rejection::kBodyTimeout), 20);
+}
+
+TEST_F(ServerTest, AClientThatSendsAByteNowAndThenGainsNoTime) {
+  Start(ShortDeadlines());
+  SocketStream stream(port());
+  const auto start = SteadyClock::now();
+  stream.Send("GET / HTTP/1.1\r\nX: ");
+  ASSERT_TRUE(Eventually([this] { return server_->stats().open_connections == 1; }));
+  while (server_->stats().open_connections > 0 && MsSince(start) < 5'000) {
+    stream.Send("x");
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  // The header deadline, then the listening after the answer.
+  EXPECT_LT(MsSince(start), 3'000);
+  EXPECT_EQ(rejected(Rejection::kHeaderTimeout), 1);
+}
+
+TEST_F(ServerTest, CapsConnectionsInAllAndPerPeer) {
+  ServerOptions options = Options();
+  options.limits.connections = 3;
+  Start(options);
+  std::vector<std::unique_ptr<RawClient>> clients;
+  for (int i = 0; i < 3; ++i) {
+    clients.push_back(std::make_unique<RawClient>(port()));
+    EXPECT_EQ(clients.back()->Call("GET", "/")->status, 200);
+  }
+  RawClient refused(port());
+  EXPECT_FALSE(refused.Call("GET", "/"));
+  EXPECT_EQ(rejected(Rejection::kConnectionLimit), 1);
+  clients.pop_back();
+  ASSERT_TRUE(Eventually([this] { return server_->stats().open_connections == 2; }));
+  RawClient admitted(port());
+  EXPECT_EQ(admitted.Call("GET", "/")->status, 200);
+
+  options.limits.connections = 100;
+  options.limits.connections_per_peer = 1;
+  Start(options);
+  RawClient first(port());
+  EXPECT_EQ(first.Call("GET", "/")->status, 200);
+  RawClient second(port());
+  EXPECT_FALSE(second.Call("GET", "/"));
+  EXPECT_EQ(rejected(Rejection::kPeerLimit), 1);
+}
+
+TEST_F(ServerTest, HalfOpenAndResetConnectionsLeaveNothingBehind) {
+  Start(Options());
+  { RawClient(port()).Call("GET", "/"); }
+  ASSERT_TRUE(AllClosed());
+  const int before = CountOpenFiles();
+  for (int i = 0; i < 200; ++i) {
+    SocketStream stream(port());
+    if (i % 2 == 0) stream.Send("GET / HT");
+    if (i % 4 < 2) stream.ResetOnClose();
+  }
+  EXPECT_TRUE(Eventually([this] { return server_->stats().accepted_connections == 201; }));
+  EXPECT_TRUE(AllClosed());
+  EXPECT_EQ(CountOpenFiles(), before);
+}
+
+TEST_F(ServerTest, RunningOutOfDescriptorsNeitherSpinsNorLasts) {
+  Start(Options());
+  // The limit bounds the number of the highest descriptor, and this process may have inherited high
+  // ones. So every number is taken first, and exactly 12 are given back.
+  rlimit saved{};
+  getrlimit(RLIMIT_NOFILE, &saved);
+  const rlimit low{static_cast<rlim_t>(CountOpenFiles() + 64), saved.rlim_max};
+  setrlimit(RLIMIT_NOFILE, &low);
+  std::vector<UniqueFd> taken;
+  for (int fd = open("/dev/null", O_RDONLY); fd >= 0; fd = open("/dev/null", O_RDONLY)) {
+    taken.emplace_back(fd);
+  }
+  ASSERT_GE(taken.size(), 12u);
+  taken.resize(taken.size() - 12);
+  std::vector<std::unique_ptr<RawClient>> clients;
+  for (int i = 0; i < 8; ++i) clients.push_back(std::make_unique<RawClient>(port()));
+  const auto start = SteadyClock::now();
+  EXPECT_TRUE(Eventually([this] { return rejected(Rejection::kAcceptError) >= 3; }));
+  EXPECT_GE(MsSince(start), 190) << "100 ms between two tries";
+  clients.clear();
+  RawClient after(port());
+  EXPECT_EQ(after.Call("GET", "/")->status, 200);
+  setrlimit(RLIMIT_NOFILE, &saved);
+}
+
+TEST_F(ServerTest, DrainAnswersWhatIsUnderWayAndClosesTheRest) {
+  ServerOptions options = Options();
+  options.worker_threads = 1;
+  std::promise<void> release;
+  const std::shared_future<void> released = release.get_future().share();
+  Start(options, [released](const Request& request, const Done& done) {
+    if (request.path() == "/slow") released.wait();
+    done(TextResponse(200, "done"));
+  });
+  RawClient idle(port());
+  EXPECT_EQ(idle.Call("GET", "/")->status, 200);
+  RawClient unused(port());
+  RawClient busy(port());
+  busy.Send("GET /slow HTTP/1.1\r\nHost: a\r\n\r\n");
+  ASSERT_TRUE(Eventually([this] { return server_->stats().requests == 2; }));
+
+  EXPECT_EQ(server_->Drain(50).code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_TRUE(idle.AtCleanEnd());
+  EXPECT_TRUE(unused.AtCleanEnd());
+  RawClient late(port());
+  EXPECT_FALSE(late.Call("GET", "/")) << "nothing new is taken";
+  release.set_value();
+  const auto response = busy.ReadResponse();
+  ASSERT_TRUE(response);
+  EXPECT_EQ(response->body, "done");
+  EXPECT_EQ(response->Header("Connection"), "close");
+  EXPECT_TRUE(busy.AtCleanEnd());
+  EXPECT_TRUE(server_->Drain(10'000).ok());
+}
+
+TEST_F(ServerTest, DrainEndsEarlyWhenEverybodyHasGone) {
+  Start(Options());
+  { EXPECT_EQ(RawClient(port()).Call("GET", "/")->status, 200); }
+  const auto start = SteadyClock::now();
+  EXPECT_TRUE(server_->Drain(10'000).ok());
+  EXPECT_LT(MsSince(start), 5'000);
+}
+
+TEST_F(ServerTest, StopsUnderLoadAgainAndAgain) {
+  for (int round = 0; round < 10; ++round) {
+    ServerOptions options = Options();
+    options.worker_threads = round % 3;
+    Start(options);
+    std::atomic<bool> stop{false};
+    std::vector<std::thread> clients;
+    for (int i = 0; i < 4; ++i) {
+      clients.emplace_back([port = port(), &stop] {
+        RawClient client(port);
+        while (!stop && client.Call("POST", "/", "body")) {
+        }
+      });
+    }
+    EXPECT_TRUE(Eventually([this] { return server_->stats().requests > 20; }));
+    server_->Stop();
+    EXPECT_EQ(server_->stats().open_connections, 0);
+    stop = true;
+    for (std::thread& client : clients) client.join();
+  }
+}
+
+}  // namespace
+}  // namespace yardmaster::http

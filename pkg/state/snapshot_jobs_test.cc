@@ -1,0 +1,188 @@
+// Jobs of a snapshot, and what pods and promises hold.
+#include <algorithm>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "pkg/api/names.h"
+#include "pkg/api/slot.h"
+#include "pkg/base/strings.h"
+#include "pkg/state/snapshot_builder.h"
+#include "pkg/state/testing/snapshot_fixture.h"
+
+namespace yardmaster::state {
+namespace {
+
+using placement::Unavailability;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST_F(SnapshotBuilderTest, EqualTemplatesShareOneMask) {
+  const char* spec = R"({"workers":1,"template":{"spec":{"nodeSelector":
+                         {"yardmaster.dev/segment":"a"}}}})";
+  jobs_ = {Job("a", spec), Job("b", spec)};
+  const plan::Snapshot s = Build();
+  ASSERT_NE(s.jobs[0].eligible, nullptr);
+  EXPECT_EQ(s.jobs[0].eligible, s.jobs[1].eligible);
+  EXPECT_EQ(std::count(s.jobs[0].eligible->begin(), s.jobs[0].eligible->end(), 1), 4);
+}
+
+TEST_F(SnapshotBuilderTest, BoundUnfinishedPodsHoldTheirGpus) {
+  pods_ = {PodOn("x", "a0", 3), PodOn("y", "a0", 2), PodOn("z", "a1", 8), PodOn("q", "gone", 8)};
+  pods_[2].phase = "Succeeded";
+  pods_.push_back(PodOn("unbound", "", 8));
+  const plan::Snapshot s = Build();
+  EXPECT_EQ(State(s, "a0").free_gpus, 3);
+  EXPECT_EQ(State(s, "a1").free_gpus, 8);
+}
+
+TEST_F(SnapshotBuilderTest, PromisedHostsAreOccupiedOnceBeforeAndAfterTheirPodsAreBound) {
+  const api::TrainingJob job = Job("a", R"({"workers":2,"gpusPerWorker":4})");
+  gangs_ = {GangOf(job, {"a0", "a1"})};
+  jobs_ = {job};
+  EXPECT_EQ(State(Build(), "a0").free_gpus, 4);
+  // Bound by label (the operator's pods) and by slot (anybody's).
+  api::Pod by_label = PodOn("a-0", "a0", 4);
+  by_label.metadata.labels = {{api::kJobLabel, "a"}, {api::kRankLabel, "0"}};
+  api::Pod by_slot = PodOn("a-1", "a1", 4);
+  by_slot.metadata.annotations[api::kSlotAnnotation] =
+      api::EncodeSlot({"trainingjob-a", 1, "p", "a", {0}});
+  pods_ = {by_label, by_slot};
+  const plan::Snapshot s = Build();
+  EXPECT_EQ(State(s, "a0").free_gpus, 4);
+  EXPECT_EQ(State(s, "a1").free_gpus, 4);
+  // A pod that still runs where its rank was before holds that host, too.
+  pods_[0].node_name = "a2";
+  EXPECT_EQ(State(Build(), "a2").free_gpus, 4);
+  EXPECT_EQ(State(Build(), "a0").free_gpus, 4);
+}
+
+TEST_F(SnapshotBuilderTest, EveryPodOnAHostHoldsWhatItAsksForGpusOrNot) {
+  node("a0").allocatable = {{"cpu", 96000}, {api::kGpuResource, 8}, {"pods", 3}};
+  jobs_ = {Job("a", R"({"workers":1,"template":{"spec":{"containers":[{"name":"t",
+      "resources":{"requests":{"cpu":"90"}}}]}}})")};
+  api::Pod web = PodOn("web", "a0", 0);
+  web.requests = {{"cpu", 8000}, {"memory", 5}, {"pods", 1}};
+  pods_ = {web};
+  const auto column = [](const plan::Snapshot& s, const std::string& host, std::size_t c) {
+    const auto& r = s.cluster.resources;
+    return r.free[s.places->FindHost(host).index() * r.columns() + c];
+  };
+  plan::Snapshot s = Build();
+  EXPECT_THAT(*s.cluster.resources.names, ElementsAre("cpu", "pods"));
+  EXPECT_EQ(column(s, "a0", 0), 88000);
+  EXPECT_EQ(column(s, "a0", 1), 2);
+  // The manifests of the others say nothing of their cpu and pods.
+  EXPECT_GT(column(s, "a1", 0), 1'000'000'000);
+  EXPECT_GT(column(s, "a1", 1), 1'000'000'000);
+  // A promise holds before the pod is there, and the pod counts for what it asks beyond that.
+  gangs_ = {GangOf(jobs_[0], {"a0"})};
+  gangs_[0].requests = jobs_[0].requests;
+  EXPECT_EQ(column(Build(), "a0", 0), -2000);
+  api::Pod pod = PodOn("a-0", "a0", 8);
+  pod.metadata.labels = {{api::kJobLabel, "a"}, {api::kRankLabel, "0"}};
+  workload::SetAmount(pod.requests, "cpu", 91000);
+  workload::SetAmount(pod.requests, "pods", 1);
+  pods_.push_back(pod);
+  EXPECT_EQ(column(Build(), "a0", 0), -3000);
+  EXPECT_EQ(column(Build(), "a0", 1), 1);
+}
+
+TEST_F(SnapshotBuilderTest, GpusOfAnotherNameAreCountedWhereTheFabricOrTheJobSaysSo) {
+  for (api::Node& n : nodes_) {
+    n.allocatable = {{"amd.com/gpu", 4}, {"nvidia.com/mig-1g.10gb", 7}};
+  }
+  fabrics_[0].spec.gpu_resource = "amd.com/gpu";
+  jobs_ = {Job("a", R"({"workers":1,"gpusPerWorker":4,"gpuResource":"amd.com/gpu"})"),
+           Job("m", R"({"workers":1,"gpusPerWorker":2,"gpuResource":"nvidia.com/mig-1g.10gb"})")};
+  api::Pod other = PodOn("x", "a0", 0);
+  other.requests = {{"amd.com/gpu", 1}};
+  pods_ = {other};
+  const plan::Snapshot s = Build();
+  EXPECT_EQ(State(s, "a0").gpus, 4);
+  EXPECT_EQ(State(s, "a0").free_gpus, 3);
+  EXPECT_TRUE(s.jobs[0].job.counts_gpus);
+  EXPECT_FALSE(s.jobs[1].job.counts_gpus);
+  EXPECT_EQ(s.jobs[1].job.requests,
+            (workload::ResourceList{{"nvidia.com/mig-1g.10gb", 2}, {"pods", 1}}));
+}
+
+TEST_F(SnapshotBuilderTest, AGangAndItsTrainingJobAreOneJob) {
+  const api::TrainingJob job = Job("a", R"({"workers":2})");
+  jobs_ = {job, Job("b", R"({"workers":1})")};
+  gangs_ = {GangOf(job, {"a0", "a1"})};
+  const plan::Snapshot s = Build();
+  ASSERT_EQ(s.jobs.size(), 2u);
+  EXPECT_EQ(s.jobs[0].job.key.name, "trainingjob-a");
+  ASSERT_TRUE(s.jobs[0].assignment.has_value());
+  EXPECT_EQ(s.places->name(s.jobs[0].assignment->host_of_rank[1]), "a1");
+  EXPECT_FALSE(s.jobs[1].assignment.has_value());
+}
+
+TEST_F(SnapshotBuilderTest, AGangOfAnEarlierObjectOfTheSameNameIsNotTheJobs) {
+  api::TrainingJob job = Job("a", R"({"workers":2})");
+  api::Gang old = GangOf(job, {"a0", "a1"});
+  old.owner.uid = "older";
+  old.metadata.name = "old";
+  gangs_ = {old};
+  jobs_ = {job};
+  const plan::Snapshot s = Build();
+  ASSERT_EQ(s.jobs.size(), 2u);
+  EXPECT_FALSE(s.jobs[1].assignment.has_value());
+  EXPECT_EQ(State(s, "a0").free_gpus, 0);
+}
+
+TEST_F(SnapshotBuilderTest, FinishedGangsAndJobsHoldNothing) {
+  const api::TrainingJob job = Job("a", R"({"workers":2})");
+  gangs_ = {GangOf(job, {"a0", "a1"})};
+  gangs_[0].status.conditions = {{kFinishedCondition, api::ConditionStatus::kTrue, "", "", 0, 0}};
+  jobs_ = {job, Job("b", R"({"workers":1})")};
+  jobs_[1].status.conditions = {{"Failed", api::ConditionStatus::kTrue, "", "", 0, 0}};
+  const plan::Snapshot s = Build();
+  EXPECT_TRUE(s.jobs.empty());
+  EXPECT_EQ(State(s, "a0").free_gpus, 8);
+}
+
+TEST_F(SnapshotBuilderTest, ATrainingJobWithoutAGangIsPlacedWhereAllItsPodsAre) {
+  jobs_ = {Job("a", R"({"workers":2})")};
+  for (int rank : {0, 1}) {
+    api::Pod pod = PodOn(StrCat("a-", rank), StrCat("b", rank), 8);
+    pod.metadata.labels = {{api::kJobLabel, "a"}, {api::kRankLabel, StrCat(rank)}};
+    pods_.push_back(pod);
+  }
+  plan::Snapshot s = Build();
+  ASSERT_TRUE(s.jobs[0].assignment.has_value());
+  EXPECT_EQ(State(s, "b1").free_gpus, 0);
+  EXPECT_THAT(s.warnings, ElementsAre());
+  pods_.pop_back();
+  s = Build();
+  EXPECT_FALSE(s.jobs[0].assignment.has_value());
+  EXPECT_EQ(State(s, "b0").free_gpus, 0);
+}
+
+TEST_F(SnapshotBuilderTest, RanksWhoseHostIsGoneNotReadyOrEvictingAreLost) {
+  const api::TrainingJob job = Job("a", R"({"workers":4})");
+  gangs_ = {GangOf(job, {"a0", "a1", "a2", "a3"})};
+  nodes_.erase(nodes_.begin());  // a0
+  node("a1").ready = false;
+  node("a2").taints = {{"broken", "", api::TaintEffect::kNoExecute}};
+  node("a3").unschedulable = true;  // what runs there may go on
+  const plan::Snapshot s = Build();
+  EXPECT_THAT(s.jobs[0].lost_ranks, ElementsAre(0, 1, 2));
+  EXPECT_TRUE(s.jobs[0].assignment->host_of_rank[0].valid());
+  EXPECT_EQ(State(s, "a0").unavailable, Unavailability::kNotReady);
+  EXPECT_EQ(State(s, "a0").gpus, 0);
+}
+
+TEST_F(SnapshotBuilderTest, AJobThatContradictsItselfHasProblemsAndStopsNobody) {
+  jobs_ = {Job("bad", R"({"workers":2,"parallelism":{"tensor":3,"data":5}})"),
+           Job("good", R"({"workers":2})"), Job("huge", R"({"workers":1000000})")};
+  const plan::Snapshot s = Build();
+  EXPECT_THAT(s.jobs[0].problems, ElementsAre(HasSubstr("spec.parallelism: tensor*context")));
+  EXPECT_TRUE(s.jobs[1].problems.empty());
+  EXPECT_EQ(s.jobs[1].groups->workers, 2);
+  EXPECT_THAT(s.jobs[2].problems, ElementsAre(HasSubstr("spec.workers: 1000000 workers")));
+}
+
+}  // namespace
+}  // namespace yardmaster::state
