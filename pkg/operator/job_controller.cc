@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <set>
 #include <utility>
 
 #include "nlohmann/json.hpp"
@@ -11,6 +12,7 @@
 #include "pkg/base/parallel.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
+#include "pkg/operator/job_end.h"
 #include "pkg/operator/pod_builder.h"
 
 namespace yardmaster::op {
@@ -96,8 +98,13 @@ bool ObserveNode(const state::ClusterCache& cache, const std::string& name, std:
 }
 
 JobController::JobController(kube::Client& client, state::ClusterCache& cache, HostHealth& hosts,
-                             const Clock& clock, Notify notify)
-    : client_(client), cache_(cache), hosts_(hosts), clock_(clock), notify_(std::move(notify)) {}
+                             HostMarker& marker, const Clock& clock, Notify notify)
+    : client_(client),
+      cache_(cache),
+      hosts_(hosts),
+      marker_(marker),
+      clock_(clock),
+      notify_(std::move(notify)) {}
 
 void JobController::Tell(const api::TrainingJob& job, bool warning, std::string reason,
                          std::string note) {
@@ -129,9 +136,12 @@ Worker JobController::Observe(const api::TrainingJob& job, int rank, Obstacle& o
   worker.attempt = AttemptOf(*pod);
   worker.exits = pod->exits;
   worker.final_conditions = pod->final_conditions;
-  if (!worker.host.empty()) {
+  if (!worker.host.empty() && !pod->finished()) {
     worker.host_verdict = hosts_.Judge(
         worker.host, std::int64_t{1000} * job.recovery.host_grace_seconds, clock_.SteadyMs());
+    if (worker.host_verdict.state == HostState::kLost) {
+      worker.host_fenced = marker_.IsFenced(worker.host);
+    }
   }
   return worker;
 }
@@ -139,6 +149,8 @@ Worker JobController::Observe(const api::TrainingJob& job, int rank, Obstacle& o
 JobObservation JobController::Observe(const api::TrainingJob& job, Obstacle& obstacle) {
   JobObservation observed;
   observed.policy = job.recovery;
+  observed.run = job.run;
+  observed.start_ms = job.status.start_ms;
   observed.recovery = job.status.recovery;
   observed.ended = Ended(job);
   observed.now_ms = clock_.WallMs();
@@ -148,6 +160,15 @@ JobObservation JobController::Observe(const api::TrainingJob& job, Obstacle& obs
   }
   for (int rank = 0; rank < job.job.workers; ++rank) {
     observed.workers.push_back(Observe(job, rank, obstacle));
+  }
+  // Nothing of ours makes such a pod; it would take part in the job's Service.
+  const std::string surplus = PodName(job.metadata.name, job.job.workers);
+  const auto pod = cache_.FindPod(StrCat(job.metadata.namespace_name, "/", surplus));
+  const api::OwnerReference* owner = pod == nullptr ? nullptr : pod->metadata.controller();
+  if (owner != nullptr && owner->uid == job.metadata.uid && obstacle.reason.empty()) {
+    obstacle = {"SurplusWorkers",
+                StrCat("spec.workers: is ", job.job.workers, " and pod ", surplus,
+                       " has a rank above; delete that pod and those of higher ranks")};
   }
   return observed;
 }
@@ -194,8 +215,13 @@ absl::Status JobController::CreateWorkers(const api::TrainingJob& job,
                       client_.Get(TargetOf(kube::TrainingJobs(), job, job.metadata.name)));
   YM_RETURN_IF_ERROR(CreateService(object, obstacle));
   if (!obstacle.reason.empty()) return absl::OkStatus();
-  const WorkerShape shape{job.job.workers, job.job.gpus_per_worker, job.job.gpu_resource,
-                          job.status.recovery.attempt};
+  WorkerShape shape{job.job.workers, job.job.gpus_per_worker, job.job.gpu_resource,
+                    job.status.recovery.attempt, job.job.parallelism};
+  std::vector<std::string> avoided;
+  for (const api::AvoidedHost& host : job.status.recovery.avoided) {
+    if (host.until_ms > clock_.WallMs()) avoided.push_back(host.host);
+  }
+  shape.avoid_hosts = Join(avoided, ",");
   std::size_t batch = 1;
   for (std::size_t from = 0; from < ranks.size(); from += batch, batch *= 2) {
     batch = std::min(batch, ranks.size() - from);
@@ -250,6 +276,10 @@ absl::Status JobController::WriteStatus(api::TrainingJob& job,
   if (!job.metadata.resource_version.empty()) {
     patch["metadata"]["resourceVersion"] = job.metadata.resource_version;
   }
+  // A merge patch keeps what it does not name.
+  for (const char* field : {"startTime", "completionTime", "intensity", "level"}) {
+    if (!patch["status"].contains(field)) patch["status"][field] = nullptr;
+  }
   YM_ASSIGN_OR_RETURN(const nlohmann::json written,
                       client_.Patch({kube::TrainingJobs(), job.metadata.namespace_name,
                                      job.metadata.name, "status"},
@@ -258,6 +288,39 @@ absl::Status JobController::WriteStatus(api::TrainingJob& job,
   job.metadata.resource_version = kube::ResourceVersionOf(written);
   job.status = status;
   return absl::OkStatus();
+}
+
+int JobController::ChoosePort(const api::TrainingJob& job) {
+  if (job.status.rendezvous_port != 0 || !UsesHostNetwork(*job.pod_template)) {
+    return job.status.rendezvous_port;
+  }
+  std::lock_guard lock(ports_mutex_);
+  std::set<int> taken;
+  std::set<std::string> alive;
+  for (const auto& other : cache_.Take().jobs) {
+    const std::string& uid = other->metadata.uid;
+    alive.insert(uid);
+    if (uid != job.metadata.uid && !Ended(*other)) taken.insert(other->status.rendezvous_port);
+  }
+  std::erase_if(ports_, [&](const auto& chosen) { return alive.count(chosen.first) == 0; });
+  for (const auto& [uid, port] : ports_) {
+    if (uid != job.metadata.uid) taken.insert(port);
+  }
+  return ports_[job.metadata.uid] = ChooseHostPort(job.metadata.uid, taken);
+}
+
+absl::StatusOr<std::optional<std::int64_t>> JobController::CleanUp(const api::TrainingJob& job) {
+  Obstacle ignored;
+  const EndStep step = AfterEnd(Observe(job, ignored), job.status.completion_ms);
+  YM_RETURN_IF_ERROR(RemoveWorkers(job, step.remove));
+  if (!step.delete_job) return step.look_again_ms;
+  kube::DeleteOptions options;
+  options.uid = job.metadata.uid;
+  options.propagation = "Background";
+  const absl::Status deleted =
+      client_.Delete(TargetOf(kube::TrainingJobs(), job, job.metadata.name), options);
+  if (!absl::IsNotFound(deleted) && !absl::IsAborted(deleted)) YM_RETURN_IF_ERROR(deleted);
+  return std::optional<std::int64_t>();
 }
 
 absl::Status JobController::SetStalled(api::TrainingJob& job, const Obstacle& obstacle) {
@@ -323,6 +386,7 @@ absl::Status JobController::RefuseUnreadable(const std::string& key, const std::
 }
 
 absl::Status JobController::Act(api::TrainingJob& job, const JobStep& step, Obstacle& obstacle) {
+  for (const std::string& host : step.fence) YM_RETURN_IF_ERROR(marker_.Fence(host));
   absl::Status done = RemoveWorkers(job, step.remove);
   if (obstacle.reason.empty() && !step.create.empty() && done.ok()) {
     done = CreateWorkers(job, step.create, obstacle);
@@ -360,7 +424,10 @@ absl::StatusOr<std::optional<std::int64_t>> JobController::Reconcile(const std::
   }
   const auto found = cache_.FindJob(key);
   // Deleted: the garbage collector takes the pods, the Service and the Gang.
-  if (found == nullptr || found->metadata.deleted_ms || Ended(*found)) return nothing;
+  if (found == nullptr || found->metadata.deleted_ms) return nothing;
+  const std::string& managed_by = found->run.managed_by;
+  if (!managed_by.empty() && managed_by != api::kManagedByOperator) return nothing;
+  if (Ended(*found)) return CleanUp(*found);
   const std::string contradiction = ContradictionOf(*found);
   if (!contradiction.empty()) {
     YM_RETURN_IF_ERROR(Refuse(*found, contradiction));
@@ -375,7 +442,9 @@ absl::StatusOr<std::optional<std::int64_t>> JobController::Reconcile(const std::
   }
   const auto gang = cache_.FindGang(StrCat(
       job.metadata.namespace_name, "/", api::GangName(api::kTrainingJobKind, job.metadata.name)));
-  const absl::Status written = WriteStatus(job, StatusOf(job, gang.get(), step, clock_.WallMs()));
+  api::TrainingJobStatus status = StatusOf(job, gang.get(), step, clock_.WallMs());
+  status.rendezvous_port = ChoosePort(job);
+  const absl::Status written = WriteStatus(job, status);
   if (absl::IsNotFound(written)) return nothing;
   YM_RETURN_IF_ERROR(written);
   Announce(job, step, *found);

@@ -7,11 +7,16 @@
 // for a spec that cannot be read or contradicts itself, Stalled True (QuotaExceeded, PodsRefused,
 // NameTaken) for pods that cannot be made.
 //
+// A job whose spec.managedBy names another controller is left alone. After the end of a job its pods
+// are cleaned up and, in time, the job itself (job_end.h).
+//
 // Thread safety: Reconcile may run for different keys on several threads, never for one key on two
 // (the work queue sees to that). Lifetimes: everything passed in outlives the controller.
 #pragma once
 
 #include <functional>
+#include <map>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,6 +25,7 @@
 #include "pkg/base/clock.h"
 #include "pkg/kube/client.h"
 #include "pkg/operator/host_health.h"
+#include "pkg/operator/host_marker.h"
 #include "pkg/operator/job_step.h"
 #include "pkg/state/cluster_state.h"
 
@@ -40,7 +46,7 @@ class JobController {
   using Notify = std::function<void(const JobNotice&)>;
 
   JobController(kube::Client& client, state::ClusterCache& cache, HostHealth& hosts,
-                const Clock& clock, Notify notify);
+                HostMarker& marker, const Clock& clock, Notify notify);
 
   // Errors: what the API server said; the caller retries with backoff. The value: look again after
   // that many milliseconds although nothing has changed.
@@ -59,8 +65,11 @@ class JobController {
   absl::Status CreateService(const nlohmann::json& job, Obstacle& obstacle);
   absl::Status CreateWorkers(const api::TrainingJob& job, const std::vector<int>& ranks,
                              Obstacle& obstacle);
+  // Of jobs with hostNetwork, once: a port that no other job has.
+  int ChoosePort(const api::TrainingJob& job);
   absl::Status RemoveWorkers(const api::TrainingJob& job, const std::vector<Removal>& removals);
   absl::Status Act(api::TrainingJob& job, const JobStep& step, Obstacle& obstacle);
+  absl::StatusOr<std::optional<std::int64_t>> CleanUp(const api::TrainingJob& job);
   absl::Status SetStalled(api::TrainingJob& job, const Obstacle& obstacle);
   // A job that contradicts itself gets no pods; it hears why, once.
   absl::Status Refuse(const api::TrainingJob& job, const std::string& problem);
@@ -73,8 +82,12 @@ class JobController {
   kube::Client& client_;
   state::ClusterCache& cache_;
   HostHealth& hosts_;
+  HostMarker& marker_;
   const Clock& clock_;
   Notify notify_;
+  std::mutex ports_mutex_;
+  // Chosen by this process, by the job's uid: the cache may not have them yet.
+  std::map<std::string, int> ports_;
 };
 
 // Reports a Node to HostHealth as the cache has it. True when its report has changed.

@@ -11,6 +11,8 @@ namespace {
 using api::Incident;
 using api::OnHostLoss;
 
+constexpr std::int64_t kFenceAgainMs = 1'000;
+
 bool IsStale(const api::RecoveryState& recovery, const Worker& worker, int rank) {
   if (worker.attempt < recovery.min_attempt) return true;
   const Incident* active = recovery.active();
@@ -26,11 +28,16 @@ class Stepper {
   JobStep Run() {
     Count();
     if (job_.ended) return std::move(step_);
-    if (step_.succeeded == Workers()) {
+    if (HasSucceeded()) {
       step_.outcome = JobOutcome::kSucceeded;
       CloseIncident();
       return std::move(step_);
     }
+    if (!Failing() && job_.run.suspended) {
+      Suspend();
+      return std::move(step_);
+    }
+    step_.recovery.suspended = false;
     if (!Failing()) Decide();
     if (Failing()) {
       RemoveAll();
@@ -46,6 +53,15 @@ class Stepper {
   bool Failing() const {
     const Incident* active = step_.recovery.active();
     return active != nullptr && active->action == OnHostLoss::kFail;
+  }
+  bool HasSucceeded() const {
+    if (job_.run.success == api::SuccessPolicy::kAllWorkers) return step_.succeeded == Workers();
+    return Workers() > 0 && CountsAsSuccess(0);
+  }
+  bool CountsAsSuccess(int rank) const {
+    const Worker& worker = At(rank);
+    return !worker.deleting && !IsStale(job_.recovery, worker, rank) &&
+           worker.phase == WorkerPhase::kSucceeded && !IsDisrupted(worker);
   }
   bool IsLost(const Worker& worker) const {
     return worker.host_verdict.state == HostState::kLost && !worker.host.empty();
@@ -66,9 +82,8 @@ class Stepper {
     for (int rank = 0; rank < Workers(); ++rank) {
       const Worker& worker = At(rank);
       const bool counts = !worker.deleting && !IsStale(job_.recovery, worker, rank);
-      if (counts && worker.phase == WorkerPhase::kSucceeded && !IsDisrupted(worker)) {
-        ++step_.succeeded;
-      }
+      if (CountsAsSuccess(rank)) ++step_.succeeded;
+      if (worker.phase != WorkerPhase::kMissing) ++step_.pods;
       const HostVerdict& verdict = worker.host_verdict;
       if (counts && worker.phase == WorkerPhase::kRunning && verdict.state == HostState::kHealthy) {
         ++step_.ready;
@@ -79,7 +94,32 @@ class Stepper {
     }
   }
 
+  // Every pod becomes stale and is removed, whatever it has come to.
+  void Suspend() {
+    if (!step_.recovery.suspended) {
+      CloseIncident();
+      step_.recovery.suspended = true;
+      step_.recovery.min_attempt = ++step_.recovery.attempt;
+    }
+    for (int rank = 0; rank < Workers(); ++rank) Remove(rank);
+  }
+
+  // True: the job is to fail.
+  bool DecideDeadline() {
+    if (!job_.run.active_deadline_seconds || job_.start_ms == 0) return false;
+    const std::int64_t left_ms =
+        job_.start_ms + 1000 * *job_.run.active_deadline_seconds - job_.now_ms;
+    if (left_ms > 0) {
+      LookAgain(left_ms);
+      return false;
+    }
+    FailAtDeadline(job_, step_.recovery);
+    step_.decided = true;
+    return true;
+  }
+
   void Decide() {
+    if (DecideDeadline()) return;
     Troubles troubles;
     const bool all_ran = step_.recovery.running_attempt >= step_.recovery.attempt;
     for (int rank = 0; rank < Workers(); ++rank) {
@@ -102,7 +142,13 @@ class Stepper {
   void Remove(int rank) {
     const Worker& worker = At(rank);
     if (worker.phase == WorkerPhase::kMissing) return;
-    const bool force = IsLost(worker);
+    const bool lost = IsLost(worker);
+    if (lost && !worker.host_fenced) {
+      const auto at = std::lower_bound(step_.fence.begin(), step_.fence.end(), worker.host);
+      if (at == step_.fence.end() || *at != worker.host) step_.fence.insert(at, worker.host);
+      LookAgain(kFenceAgainMs);
+    }
+    const bool force = lost && worker.host_fenced;
     if (!worker.deleting || force) step_.remove.push_back({rank, worker.uid, force});
   }
 
