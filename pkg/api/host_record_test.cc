@@ -2,6 +2,8 @@
 
 #include "gtest/gtest.h"
 
+#include "pkg/api/checkpoint_mark.h"
+
 namespace yardmaster::api {
 namespace {
 
@@ -21,6 +23,14 @@ TEST(HostRecordTest, ARecordWithAFieldThatCannotBeReadNamesIt) {
   ASSERT_FALSE(read.ok());
   EXPECT_NE(read.status().message().find("failures[0].uid"), std::string::npos) << read.status();
   EXPECT_FALSE(DecodeHostRecord(R"({"version":2})").ok());
+}
+
+TEST(CheckpointMarkTest, AMarkIsReadAsItWasWrittenAndNeedsATime) {
+  const CheckpointMark mark{1'700'000'000'000, 42.5};
+  EXPECT_EQ(*DecodeCheckpointMark(EncodeCheckpointMark(mark)), mark);
+  EXPECT_FALSE(DecodeCheckpointMark(R"({"version":1})").ok());
+  EXPECT_FALSE(
+      DecodeCheckpointMark(R"({"version":1,"time":"2026-01-01T00:00:00Z","seconds":-1})").ok());
 }
 
 }  // namespace

@@ -71,6 +71,10 @@ inline constexpr char kReleasedAnnotation[] = "yardmaster.dev/released";
 
 // By the operator, on the pods that it makes: the attempt of the job that the pod belongs to.
 inline constexpr char kAttemptAnnotation[] = "yardmaster.dev/attempt";
+// By the operator: the job is about to be stopped and asks for a checkpoint; the time of the request.
+inline constexpr char kCheckpointRequestAnnotation[] = "yardmaster.dev/checkpoint-request";
+// By the job, on any of its pods: its last complete checkpoint (checkpoint_mark.h).
+inline constexpr char kCheckpointAnnotation[] = "yardmaster.dev/checkpoint";
 // By the operator, on the pods that it makes: hosts that the pod's rank is not to be placed on, by
 // name, comma separated.
 inline constexpr char kAvoidHostsAnnotation[] = "yardmaster.dev/avoid-hosts";

@@ -19,7 +19,8 @@ constexpr std::string_view kHostLossNames[] = {"Replace", "Restart", "Fail"};
 constexpr std::string_view kRuleActionNames[] = {"Ignore", "Replace", "Restart", "Fail",
                                                  "ReplaceHost"};
 constexpr std::string_view kCauseNames[] = {"HostLost", "WorkerFailed", "WorkerRemoved",
-                                            "DeadlineExceeded"};
+                                            "DeadlineExceeded", "HostFault"};
+constexpr std::string_view kRequestNames[] = {"Signal", "Annotation"};
 constexpr std::string_view kSuccessNames[] = {"AllWorkers", "RankZero"};
 constexpr std::string_view kCleanPodNames[] = {"Running", "All"};
 constexpr int kMaxSeconds = 31'536'000;
@@ -67,6 +68,17 @@ void ReadPolicies(FieldReader& spec, TrainingJob& job) {
   job.checkpoint.interval_seconds = checkpoint.Int("intervalSeconds", 0, 0, kMaxSeconds);
   job.checkpoint.grace_seconds =
       checkpoint.Int("graceSeconds", job.checkpoint.grace_seconds, 0, kMaxSeconds);
+  job.checkpoint.request = checkpoint.Enum("request", kRequestNames, job.checkpoint.request);
+  job.checkpoint.directory = checkpoint.String("directory");
+  job.checkpoint.claim = checkpoint.String("claim");
+  if (!job.checkpoint.directory.empty() && job.checkpoint.directory[0] != '/') {
+    checkpoint.errors().Add(checkpoint.PathOf("directory"), "is not an absolute path",
+                            "begin it with /");
+  }
+  if (!job.checkpoint.claim.empty() && job.checkpoint.directory.empty()) {
+    checkpoint.errors().Add(checkpoint.PathOf("claim"), "has no directory to be mounted at",
+                            "give spec.checkpoint.directory");
+  }
   checkpoint.Close();
   FieldReader capacity = spec.Object("capacity");
   job.capacity_types = ReadCapacityTypes(capacity, "types");
@@ -179,6 +191,7 @@ RecoveryState ReadRecoveryState(FieldReader in) {
     host.Close();
   }
   out.suspended = in.Bool("suspended", false);
+  out.checkpoint_requested_ms = in.TimeMs("checkpointRequested");
   in.Close();
   return out;
 }
@@ -200,6 +213,16 @@ TrainingJobStatus ReadStatus(FieldReader in) {
   status.restarts = in.Int("restarts", 0, 0, INT32_MAX);
   status.start_ms = in.TimeMs("startTime");
   status.completion_ms = in.TimeMs("completionTime");
+  FieldReader checkpoint = in.Object("checkpoint");
+  status.checkpoint.last_ms = checkpoint.TimeMs("lastTime");
+  status.checkpoint.cost_seconds = checkpoint.Number("costSeconds", 0, 0, 1e9);
+  status.checkpoint.interval_seconds =
+      checkpoint.Int("recommendedIntervalSeconds", 0, 0, INT32_MAX);
+  checkpoint.Close();
+  for (FieldReader& lost : in.Objects("lostWork")) {
+    status.lost_gpu_seconds[lost.RequiredString("cause")] = lost.Number("gpuSeconds", 0, 0, 1e18);
+    lost.Close();
+  }
   status.rendezvous_port = in.Int("rendezvousPort", 0, 0, 65'535);
   status.recovery = ReadRecoveryState(in.Object("recovery"));
   in.Close();
@@ -242,6 +265,8 @@ json EncodeRecoveryState(const RecoveryState& state) {
     out["avoidedHosts"].push_back(std::move(entry));
   }
   out["suspended"] = state.suspended;
+  out["checkpointRequested"] = nullptr;
+  EncodeTime("checkpointRequested", state.checkpoint_requested_ms, out);
   return out;
 }
 
@@ -304,6 +329,19 @@ json EncodeTrainingJobStatus(const TrainingJobStatus& status) {
   if (status.level) out["level"] = *status.level;
   EncodeTime("startTime", status.start_ms, out);
   EncodeTime("completionTime", status.completion_ms, out);
+  if (status.checkpoint != CheckpointStatus{}) {
+    json& checkpoint = out["checkpoint"];
+    EncodeTime("lastTime", status.checkpoint.last_ms, checkpoint);
+    if (status.checkpoint.cost_seconds > 0) {
+      checkpoint["costSeconds"] = status.checkpoint.cost_seconds;
+    }
+    if (status.checkpoint.interval_seconds > 0) {
+      checkpoint["recommendedIntervalSeconds"] = status.checkpoint.interval_seconds;
+    }
+  }
+  for (const auto& [cause, seconds] : status.lost_gpu_seconds) {
+    out["lostWork"].push_back({{"cause", cause}, {"gpuSeconds", seconds}});
+  }
   if (status.rendezvous_port != 0) out["rendezvousPort"] = status.rendezvous_port;
   out["recovery"] = EncodeRecoveryState(status.recovery);
   return out;
@@ -313,8 +351,12 @@ json EncodeTrainingJob(const TrainingJob& job) {
   json spec = json::object();
   EncodeJobSpec(job.job, spec);
   spec["recovery"] = EncodeRecoveryPolicy(job.recovery);
-  spec["checkpoint"] = {{"intervalSeconds", job.checkpoint.interval_seconds},
-                        {"graceSeconds", job.checkpoint.grace_seconds}};
+  spec["checkpoint"] = {
+      {"intervalSeconds", job.checkpoint.interval_seconds},
+      {"graceSeconds", job.checkpoint.grace_seconds},
+      {"request", kRequestNames[static_cast<std::size_t>(job.checkpoint.request)]}};
+  if (!job.checkpoint.directory.empty()) spec["checkpoint"]["directory"] = job.checkpoint.directory;
+  if (!job.checkpoint.claim.empty()) spec["checkpoint"]["claim"] = job.checkpoint.claim;
   if (!job.capacity_types.empty()) {
     spec["capacity"] = {{"types", EncodeCapacityTypes(job.capacity_types)}};
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -59,7 +60,16 @@ struct RecoveryPolicy {
   bool operator==(const RecoveryPolicy&) const = default;
 };
 
+// How a job that is about to be stopped is asked for a checkpoint.
+enum class CheckpointRequest {
+  kSignal,     // by SIGTERM, when its pods are deleted
+  kAnnotation  // by yardmaster.dev/checkpoint-request on its pods, before they are deleted
+};
+
 struct CheckpointPolicy {
+  CheckpointRequest request = CheckpointRequest::kSignal;
+  std::string directory;     // absolute path, in every container's environment; empty: none
+  std::string claim;         // PersistentVolumeClaim mounted there; empty: none
   int interval_seconds = 0;  // how often the job writes one; 0: unknown
   int grace_seconds = 120;   // what it is given to write one before it is stopped
   bool operator==(const CheckpointPolicy&) const = default;
@@ -89,7 +99,13 @@ struct SegmentUse {
   bool operator==(const SegmentUse&) const = default;
 };
 
-enum class IncidentCause { kHostLost, kWorkerFailed, kWorkerRemoved, kDeadlineExceeded };
+enum class IncidentCause {
+  kHostLost,
+  kWorkerFailed,
+  kWorkerRemoved,
+  kDeadlineExceeded,
+  kHostFault
+};
 
 // One decision to recover, or to fail, and how far it has come. All failures that belong together
 // are one incident.
@@ -126,17 +142,26 @@ struct RecoveryState {
   std::int64_t running_attempt = -1;  // the last attempt in which every worker ran at once
   std::int64_t window_start_ms = 0;   // of the restart budget
   int restarts_in_window = 0;
-  int consecutive_restarts = 0;      // without ten minutes of all workers running between them
-  std::vector<Incident> incidents;   // oldest first, the last ten
+  int consecutive_restarts = 0;           // without ten minutes of all workers running between them
+  std::vector<Incident> incidents;        // oldest first, the last ten
   std::vector<AvoidedHost> avoided = {};  // by host
   // It was suspended; its pods are removed. Cleared by the resumption, which begins another attempt.
   bool suspended = false;
+  // A checkpoint was asked for before the job is stopped; 0: none is awaited.
+  std::int64_t checkpoint_requested_ms = 0;
   bool operator==(const RecoveryState&) const = default;
 
   // The incident that is not over, or null.
   const Incident* active() const {
     return incidents.empty() || incidents.back().end_ms != 0 ? nullptr : &incidents.back();
   }
+};
+
+struct CheckpointStatus {
+  std::int64_t last_ms = 0;  // the last one that the job has reported
+  double cost_seconds = 0;   // how long iterations stood still for it; 0: not known
+  int interval_seconds = 0;  // recommended; 0: cost not known
+  bool operator==(const CheckpointStatus&) const = default;
 };
 
 struct TrainingJobStatus {
@@ -153,7 +178,9 @@ struct TrainingJobStatus {
   int restarts = 0;                 // counted incidents over the job's life
   std::int64_t start_ms = 0;        // every worker ran for the first time since it was resumed
   std::int64_t completion_ms = 0;   // it succeeded or failed
-  int rendezvous_port = 0;          // MASTER_PORT of jobs with hostNetwork; 0: not chosen
+  CheckpointStatus checkpoint;
+  std::map<std::string, double> lost_gpu_seconds;  // by cause
+  int rendezvous_port = 0;  // MASTER_PORT of jobs with hostNetwork; 0: not chosen
   RecoveryState recovery;
   bool operator==(const TrainingJobStatus&) const = default;
 };

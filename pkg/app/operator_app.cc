@@ -2,7 +2,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <fstream>
 #include <iostream>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <set>
@@ -120,7 +122,8 @@ void Operator::Enqueue(state::Kind kind, const api::ObjectMeta& metadata) {
       }
       return;
     case state::Kind::kNode:
-      if (op::ObserveNode(cache_, metadata.name, runtime_.clock().SteadyMs(), hosts_)) {
+      if (op::ObserveNode(cache_, options_.hosts.faults, metadata.name, runtime_.clock().SteadyMs(),
+                          hosts_)) {
         EnqueueJobsOn(metadata.name);
       }
       return;
@@ -260,6 +263,15 @@ absl::Status Operator::Start(KubeAccess& access) {
     return std::vector<metrics::Sample>{
         {{{"name", "trainingjobs"}}, static_cast<double>(queue_.Depth())}};
   });
+  runtime_.registry().AddCounterSource(
+      "yardmaster_operator_lost_gpu_seconds_total",
+      "GPU seconds of repeated work and of waiting that incidents have cost", [this] {
+        std::vector<metrics::Sample> out;
+        for (const auto& [cause, seconds] : jobs_.lost_gpu_seconds()) {
+          out.push_back({{{"cause", cause}}, seconds});
+        }
+        return out;
+      });
   AddStalenessCheck(runtime_, access, feed_, options_.leader.enabled);
   YM_RETURN_IF_ERROR(runtime_.Serve());
   feed_.Start();
@@ -347,7 +359,10 @@ void AddHostLossFlags(CLI::App& app, op::HostLossLimits& limits) {
       ->capture_default_str();
 }
 
-void AddHostMarkFlags(CLI::App& app, op::HostMarker::Options& options) {
+void AddHostMarkFlags(CLI::App& app, op::HostMarker::Options& options, std::string& faults_file) {
+  app.add_option(
+      "--node-faults-file", faults_file,
+      "Table of what taints and conditions of Nodes mean, in place of the one that ships");
   const std::map<std::string, op::FencePolicy> policies = {
       {"None", op::FencePolicy::kNone},
       {"OutOfService", op::FencePolicy::kOutOfService},
@@ -374,6 +389,13 @@ void AddHostMarkFlags(CLI::App& app, op::HostMarker::Options& options) {
       ->capture_default_str();
 }
 
+absl::StatusOr<std::vector<op::FaultRule>> ReadFaultRules(const std::string& file) {
+  std::ifstream in(file);
+  if (!in) return absl::NotFoundError(StrCat("--node-faults-file: ", file, " cannot be read"));
+  const std::string text(std::istreambuf_iterator<char>(in), {});
+  return op::ParseFaultRules(text, file);
+}
+
 }  // namespace
 
 absl::Status RunOperator(const OperatorOptions& options) {
@@ -398,8 +420,17 @@ int OperatorMain(int argc, char** argv) {
       ->capture_default_str();
   AddNetworkFlags(app, options.network);
   AddHostLossFlags(app, options.host_loss);
-  AddHostMarkFlags(app, options.hosts);
+  std::string faults_file;
+  AddHostMarkFlags(app, options.hosts, faults_file);
   CLI11_PARSE(app, argc, argv);
+  if (!faults_file.empty()) {
+    auto rules = ReadFaultRules(faults_file);
+    if (!rules.ok()) {
+      std::cerr << "yardmaster-operator: " << rules.status().message() << "\n";
+      return 1;
+    }
+    options.hosts.faults = *std::move(rules);
+  }
   const absl::Status status = RunOperator(options);
   if (status.ok()) return 0;
   std::cerr << "yardmaster-operator: " << status.message() << "\n";

@@ -1,5 +1,8 @@
 // Keeps the operator's marks on Nodes right (node_marks.h), one round at a time: quarantines hosts
-// for the failures that TrainingJobs report, and ends quarantines and fences.
+// for the failures that TrainingJobs report and while they have a fault for which jobs leave them
+// (node_faults.h), and ends quarantines and fences. While faults are reported of more than
+// `fault_share` of the hosts, and of more than `fault_hosts`, what reports them is not trusted and no
+// host is quarantined for one.
 //
 // A fence is set by Fence, before pods of a lost host are removed by force, and taken away by a
 // round once the Node is Ready and none of its pods is being deleted.
@@ -10,6 +13,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -17,6 +21,7 @@
 
 #include "pkg/kube/client.h"
 #include "pkg/operator/host_quarantine.h"
+#include "pkg/operator/node_faults.h"
 #include "pkg/operator/node_marks.h"
 #include "pkg/state/cluster_state.h"
 
@@ -35,6 +40,9 @@ class HostMarker {
   struct Options {
     FencePolicy fence = FencePolicy::kNone;
     QuarantineLimits quarantine;
+    std::vector<FaultRule> faults = DefaultFaultRules();
+    double fault_share = 0.2;
+    int fault_hosts = 3;
   };
   struct Report {
     int quarantined = 0;  // hosts
@@ -57,9 +65,11 @@ class HostMarker {
   Report Round(std::int64_t now_ms);
 
  private:
+  // Hosts that jobs leave for a fault, and the fault; empty where reports are not trusted.
+  std::map<std::string, std::string> FaultyHosts(const state::ClusterState& world) const;
   absl::Status Write(const api::Node& node, const nlohmann::json& patch);
   void Announce(const api::Node& node, const NodeMarks& before, const NodeMarks& after,
-                const api::HostRecord& record);
+                const std::string& why);
 
   kube::Client& client_;
   state::ClusterCache& cache_;

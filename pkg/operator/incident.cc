@@ -20,6 +20,8 @@ constexpr std::int64_t kStableMs = 600'000;
 // Failures of single ranks so soon after the first belong to its incident.
 constexpr std::int64_t kJoinMs = 30'000;
 constexpr std::int64_t kAvoidMs = 86'400'000;
+// A host with a fault is out of placement by then, if the fault is still there.
+constexpr std::int64_t kAvoidFaultyMs = 3'600'000;
 constexpr std::size_t kAvoidedHosts = 32;
 
 const Worker& At(const JobObservation& job, int rank) {
@@ -82,7 +84,8 @@ bool TakeRestart(const JobObservation& job, api::RecoveryState& recovery, Incide
 }
 
 // Adds the host, or makes it avoided for longer; those whose time is over go.
-void Avoid(const std::string& host, std::int64_t now_ms, std::vector<api::AvoidedHost>& avoided) {
+void Avoid(const std::string& host, std::int64_t now_ms, std::int64_t length_ms,
+           std::vector<api::AvoidedHost>& avoided) {
   std::erase_if(avoided, [&](const api::AvoidedHost& known) {
     return known.until_ms <= now_ms || known.host == host;
   });
@@ -93,7 +96,7 @@ void Avoid(const std::string& host, std::int64_t now_ms, std::vector<api::Avoide
         }));
   }
   // The API server keeps whole seconds.
-  avoided.push_back({host, (now_ms + kAvoidMs) / 1000 * 1000});
+  avoided.push_back({host, (now_ms + length_ms) / 1000 * 1000});
   std::sort(avoided.begin(), avoided.end(),
             [](const auto& a, const auto& b) { return a.host < b.host; });
 }
@@ -124,7 +127,7 @@ void DecideFailure(const JobObservation& job, const std::vector<int>& failed,
   incident.blames_host = !worker.host.empty() && !ignored && !IsDisrupted(worker) &&
                          (rule == nullptr || rule->action != FailureAction::kFail);
   const bool moves = rule != nullptr && rule->action == FailureAction::kReplaceHost;
-  if (moves && !worker.host.empty()) Avoid(worker.host, job.now_ms, recovery.avoided);
+  if (moves && !worker.host.empty()) Avoid(worker.host, job.now_ms, kAvoidMs, recovery.avoided);
   std::string why =
       StrCat(Ranks(failed), IsDisrupted(worker) ? " was disrupted" : " failed",
              incident.exit_code ? StrCat(" with exit code ", *incident.exit_code) : std::string(),
@@ -142,7 +145,8 @@ void DecideFailure(const JobObservation& job, const std::vector<int>& failed,
                                 : std::string());
 }
 
-void DecideLoss(const JobObservation& job, const Troubles& troubles, Incident& incident) {
+void DecideLoss(const JobObservation& job, const Troubles& troubles, api::RecoveryState& recovery,
+                Incident& incident) {
   const std::vector<int>& ranks = troubles.lost.empty() ? troubles.removed : troubles.lost;
   incident.first_rank = ranks[0];
   incident.host = At(job, ranks[0]).host;
@@ -152,6 +156,19 @@ void DecideLoss(const JobObservation& job, const Troubles& troubles, Incident& i
     if (incident.action == OnHostLoss::kFail) incident.action = OnHostLoss::kRestart;
     incident.message =
         StrCat(Ranks(ranks), " was removed by others: ", Consequence(incident.action));
+    return;
+  }
+  const HostVerdict& verdict = At(job, ranks[0]).host_verdict;
+  if (verdict.reachable()) {
+    incident.cause = IncidentCause::kHostFault;
+    incident.message = StrCat(Ranks(ranks), " is on host ", incident.host, " with ",
+                              verdict.fault_name, ": ", Consequence(incident.action));
+    for (const int rank : ranks) {
+      const Worker& worker = At(job, rank);
+      if (worker.host_verdict.reachable()) {
+        Avoid(worker.host, job.now_ms, kAvoidFaultyMs, recovery.avoided);
+      }
+    }
     return;
   }
   incident.cause = IncidentCause::kHostLost;
@@ -236,7 +253,7 @@ bool DecideIncident(const JobObservation& job, const Troubles& troubles,
   if (failed) {
     DecideFailure(job, ranks, recovery, incident);
   } else {
-    DecideLoss(job, troubles, incident);
+    DecideLoss(job, troubles, recovery, incident);
   }
   incident.ranks = ranks;
   if (incident.action == OnHostLoss::kReplace && recovery.active() != nullptr &&

@@ -21,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "pkg/api/checkpoint_mark.h"
 #include "pkg/api/training_job.h"
 #include "pkg/base/clock.h"
 #include "pkg/kube/client.h"
@@ -51,6 +52,8 @@ class JobController {
   // Errors: what the API server said; the caller retries with backoff. The value: look again after
   // that many milliseconds although nothing has changed.
   absl::StatusOr<std::optional<std::int64_t>> Reconcile(const std::string& key);
+  // GPU seconds that incidents have cost since the process began, by cause. From any thread.
+  std::map<std::string, double> lost_gpu_seconds() const;
 
  private:
   // What keeps the workers from being made.
@@ -59,12 +62,18 @@ class JobController {
     std::string message;
   };
 
-  Worker Observe(const api::TrainingJob& job, int rank, Obstacle& obstacle);
-  JobObservation Observe(const api::TrainingJob& job, Obstacle& obstacle);
+  Worker Observe(const api::TrainingJob& job, int rank, Obstacle& obstacle,
+                 api::CheckpointMark& checkpoint);
+  // `checkpoint`: the last one that the job has reported.
+  JobObservation Observe(const api::TrainingJob& job, Obstacle& obstacle,
+                         api::CheckpointMark& checkpoint);
+  absl::Status RequestCheckpoint(const api::TrainingJob& job, const JobObservation& observed,
+                                 std::int64_t time_ms);
   absl::StatusOr<bool> IsConfirmed(const api::TrainingJob& job, const JobStep& step);
   absl::Status CreateService(const nlohmann::json& job, Obstacle& obstacle);
   absl::Status CreateWorkers(const api::TrainingJob& job, const std::vector<int>& ranks,
                              Obstacle& obstacle);
+  void CountLostWork(const api::TrainingJobStatus& before, const api::TrainingJobStatus& after);
   // Of jobs with hostNetwork, once: a port that no other job has.
   int ChoosePort(const api::TrainingJob& job);
   absl::Status RemoveWorkers(const api::TrainingJob& job, const std::vector<Removal>& removals);
@@ -85,14 +94,16 @@ class JobController {
   HostMarker& marker_;
   const Clock& clock_;
   Notify notify_;
+  mutable std::mutex lost_mutex_;
+  std::map<std::string, double> lost_gpu_seconds_;
   std::mutex ports_mutex_;
   // Chosen by this process, by the job's uid: the cache may not have them yet.
   std::map<std::string, int> ports_;
 };
 
-// Reports a Node to HostHealth as the cache has it. True when its report has changed.
-bool ObserveNode(const state::ClusterCache& cache, const std::string& name, std::int64_t now_ms,
-                 HostHealth& hosts);
+// Reports a Node and its faults to HostHealth as the cache has them. True when something has changed.
+bool ObserveNode(const state::ClusterCache& cache, const std::vector<FaultRule>& rules,
+                 const std::string& name, std::int64_t now_ms, HostHealth& hosts);
 
 // The status that follows from a step and from what the extender wrote into the Gang (null: none
 // yet).

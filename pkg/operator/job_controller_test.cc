@@ -53,7 +53,7 @@ class JobControllerTest : public ::testing::Test {
   std::optional<std::int64_t> Reconcile() {
     for (const json& o : client_.All(kube::Nodes())) {
       cache_.Deliver(state::Kind::kNode, o);
-      ObserveNode(cache_, kube::NameOf(o), clock_.SteadyMs(), hosts_);
+      ObserveNode(cache_, DefaultFaultRules(), kube::NameOf(o), clock_.SteadyMs(), hosts_);
     }
     for (const auto& pod : cache_.Take().pods) {
       const std::string& name = pod->metadata.name;

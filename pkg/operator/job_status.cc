@@ -66,6 +66,8 @@ const char* CauseName(api::IncidentCause cause) {
       return "WorkerRemoved";
     case api::IncidentCause::kDeadlineExceeded:
       return "DeadlineExceeded";
+    case api::IncidentCause::kHostFault:
+      return "HostFault";
   }
   return "";
 }
@@ -90,6 +92,9 @@ void SetPlace(const api::TrainingJob& job, const JobStep& step, bool ended,
     conditions.Set("Suspended", !left, left ? "Suspending" : "Suspended",
                    left ? StrCat(Count(step.pods, "pod"), " of the job are ending")
                         : "by spec.suspend; the job has no pods and its hosts are given back");
+  } else if (job.run.suspended && !ended) {
+    conditions.Set("Suspended", false, "AwaitingCheckpoint",
+                   "the job is asked for a checkpoint before its pods are ended");
   } else if (api::FindCondition(job.status.conditions, "Suspended") != nullptr) {
     conditions.Set("Suspended", false, "Resumed", "spec.suspend is false");
   }
@@ -106,6 +111,7 @@ void SetRecovery(const JobStep& step, bool ended, Conditions& conditions) {
 const char* FailureReason(const api::TrainingJob& job, const api::Incident& last) {
   if (last.cause == api::IncidentCause::kHostLost) return "HostLost";
   if (last.cause == api::IncidentCause::kDeadlineExceeded) return "DeadlineExceeded";
+  if (last.cause == api::IncidentCause::kHostFault) return "HostFault";
   const bool spent = job.status.recovery.restarts_in_window >= job.recovery.max_restarts;
   const bool by_policy = job.recovery.on_worker_failure == api::OnHostLoss::kFail;
   return spent && !by_policy ? "NoRestartLeft" : "WorkerFailed";
@@ -140,16 +146,21 @@ api::TrainingJobStatus StatusOf(const api::TrainingJob& job, const api::Gang* ga
   conditions.Set("Running", all_run, all_run ? "WorkersRunning" : "WorkersMissing", running);
   SetRecovery(step, ended, conditions);
   // Degraded: it has run in full once and does not now.
-  const bool was_running = api::FindCondition(job.status.conditions, "Degraded") != nullptr ||
+  const bool was_running = all_run ||
+                           api::FindCondition(job.status.conditions, "Degraded") != nullptr ||
                            api::IsTrue(job.status.conditions, "Running");
   if (was_running) {
-    const bool degraded = !all_run && !ended && !suspended;
+    const bool faulty = all_run && !ended && !step.degraded.empty();
+    const bool degraded = (!all_run && !ended && !suspended) || faulty;
     const bool held = degraded && !step.held.empty();
     conditions.Set("Degraded", degraded,
                    held       ? "RecoveryHeld"
+                   : faulty   ? "HostFault"
                    : degraded ? "WorkersLost"
                               : "WorkersRunning",
-                   held ? step.held : running);
+                   held     ? step.held
+                   : faulty ? step.degraded
+                            : running);
   }
   if (step.outcome == JobOutcome::kSucceeded) {
     const bool all = job.run.success == api::SuccessPolicy::kAllWorkers;

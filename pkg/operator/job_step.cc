@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "pkg/base/strings.h"
 #include "pkg/operator/incident.h"
 
 namespace yardmaster::op {
@@ -33,6 +34,8 @@ class Stepper {
       CloseIncident();
       return std::move(step_);
     }
+    // Asked for anew each time: a request that nothing waits for any more is forgotten.
+    step_.recovery.checkpoint_requested_ms = 0;
     if (!Failing() && job_.run.suspended) {
       Suspend();
       return std::move(step_);
@@ -91,12 +94,38 @@ class Stepper {
       if (Ended(worker) || worker.phase == WorkerPhase::kMissing) continue;
       if (verdict.state == HostState::kHeld) step_.held = verdict.reason;
       if (verdict.again_ms > 0) LookAgain(verdict.again_ms);
+      if (verdict.fault == FaultAction::kDegrade && step_.degraded.empty()) {
+        step_.degraded = StrCat("host ", worker.host, " has ", verdict.fault_name);
+      }
     }
+  }
+
+  // True: the job has its checkpoint, or has had the time for one, or cannot be asked.
+  bool HasCheckpoint() {
+    // A job that does not run in full cannot write one.
+    const bool runs =
+        std::all_of(job_.workers.begin(), job_.workers.end(), [](const Worker& worker) {
+          return worker.phase == WorkerPhase::kRunning && !worker.deleting;
+        });
+    if (job_.checkpoint.request != api::CheckpointRequest::kAnnotation || !runs) return true;
+    // The API server keeps whole seconds.
+    const std::int64_t now_ms = job_.now_ms / 1000 * 1000;
+    const std::int64_t before_ms = job_.recovery.checkpoint_requested_ms;
+    const std::int64_t requested_ms = before_ms != 0 ? before_ms : now_ms;
+    if (job_.checkpoint_ms >= requested_ms) return true;
+    const std::int64_t left_ms =
+        requested_ms + std::int64_t{1000} * job_.checkpoint.grace_seconds - job_.now_ms;
+    if (left_ms <= 0) return true;
+    step_.recovery.checkpoint_requested_ms = requested_ms;
+    step_.request_checkpoint_ms = requested_ms;
+    LookAgain(left_ms);
+    return false;
   }
 
   // Every pod becomes stale and is removed, whatever it has come to.
   void Suspend() {
     if (!step_.recovery.suspended) {
+      if (!HasCheckpoint()) return;
       CloseIncident();
       step_.recovery.suspended = true;
       step_.recovery.min_attempt = ++step_.recovery.attempt;
@@ -136,13 +165,19 @@ class Stepper {
         troubles.failed.push_back(rank);
       }
     }
+    const bool drains = !troubles.lost.empty() && troubles.failed.empty() &&
+                        troubles.removed.empty() &&
+                        std::all_of(troubles.lost.begin(), troubles.lost.end(), [this](int rank) {
+                          return At(rank).host_verdict.fault == FaultAction::kDrain;
+                        });
+    if (drains && !HasCheckpoint()) return;
     step_.decided = DecideIncident(job_, troubles, step_.recovery);
   }
 
   void Remove(int rank) {
     const Worker& worker = At(rank);
     if (worker.phase == WorkerPhase::kMissing) return;
-    const bool lost = IsLost(worker);
+    const bool lost = IsLost(worker) && !worker.host_verdict.reachable();
     if (lost && !worker.host_fenced) {
       const auto at = std::lower_bound(step_.fence.begin(), step_.fence.end(), worker.host);
       if (at == step_.fence.end() || *at != worker.host) step_.fence.insert(at, worker.host);

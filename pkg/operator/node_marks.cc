@@ -30,7 +30,8 @@ std::string Escaped(const std::string& key) {
 
 NodeMarks MarksOf(const api::Node& node) {
   NodeMarks marks;
-  marks.quarantined = std::any_of(node.taints.begin(), node.taints.end(), IsQuarantine);
+  const auto taint = std::find_if(node.taints.begin(), node.taints.end(), IsQuarantine);
+  if (taint != node.taints.end()) marks.quarantined = taint->value.empty() ? "-" : taint->value;
   marks.out_of_service = std::any_of(node.taints.begin(), node.taints.end(), IsOwnFence);
   marks.record = api::Find(node.metadata.annotations, api::kHostRecordAnnotation).value_or("");
   return marks;
@@ -49,20 +50,21 @@ std::optional<json> PatchOf(const api::Node& node, const NodeMarks& wanted) {
                                   {"value", node.metadata.resource_version}}});
   // Removals first, from the end, so that indices hold.
   for (std::size_t i = node.taints.size(); i-- > 0;) {
-    const bool goes = (IsQuarantine(node.taints[i]) && !wanted.quarantined) ||
+    const bool goes = (IsQuarantine(node.taints[i]) && wanted.quarantined != now.quarantined) ||
                       (IsOwnFence(node.taints[i]) && !wanted.out_of_service);
     if (goes) operations.push_back({{"op", "remove"}, {"path", StrCat("/spec/taints/", i)}});
   }
+  // The list itself stays when its last entry is removed.
   bool first = node.taints.empty();
-  const auto add = [&](const char* key, const char* value, const char* effect) {
+  const auto add = [&](const char* key, const std::string& value, const char* effect) {
     const json taint = {{"key", key}, {"value", value}, {"effect", effect}};
     operations.push_back({{"op", "add"},
                           {"path", first ? "/spec/taints" : "/spec/taints/-"},
                           {"value", first ? json::array({taint}) : taint}});
     first = false;
   };
-  if (wanted.quarantined && !now.quarantined) {
-    add(api::kQuarantinedKey, "worker-failures", "NoSchedule");
+  if (!wanted.quarantined.empty() && wanted.quarantined != now.quarantined) {
+    add(api::kQuarantinedKey, wanted.quarantined, "NoSchedule");
   }
   // A Node has one taint of a key and effect: that of others stays.
   if (wanted.out_of_service && !IsOutOfService(node)) {

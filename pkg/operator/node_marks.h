@@ -22,7 +22,7 @@ enum class FencePolicy {
 };
 
 struct NodeMarks {
-  bool quarantined = false;
+  std::string quarantined;      // value of the taint; empty: none
   std::string record;           // text of the annotation; empty: none
   bool out_of_service = false;  // the operator's own taint
   bool operator==(const NodeMarks&) const = default;
@@ -30,6 +30,9 @@ struct NodeMarks {
 
 // The marks as they stand.
 NodeMarks MarksOf(const api::Node& node);
+// Values of the taint.
+inline constexpr char kWorkerFailures[] = "worker-failures";
+inline constexpr char kNodeFault[] = "node-fault";
 // Has the out-of-service taint, whoever set it.
 bool IsOutOfService(const api::Node& node);
 // RFC 6902. Nothing: the Node has these marks.

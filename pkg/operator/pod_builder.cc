@@ -6,6 +6,7 @@
 
 #include "pkg/api/names.h"
 #include "pkg/base/strings.h"
+#include "pkg/operator/pod_checkpoint.h"
 #include "pkg/operator/pod_network.h"
 
 namespace yardmaster::op {
@@ -101,7 +102,10 @@ json BuildPod(const json& training_job, const WorkerShape& shape, int rank) {
   metadata["labels"][api::kRankLabel] = StrCat(rank);
   if (!metadata["annotations"].is_object()) metadata["annotations"] = json::object();
   metadata["annotations"][api::kAttemptAnnotation] = StrCat(shape.attempt);
-  metadata["annotations"].erase(api::kAvoidHostsAnnotation);
+  for (const char* ours : {api::kAvoidHostsAnnotation, api::kCheckpointRequestAnnotation,
+                           api::kCheckpointAnnotation}) {
+    metadata["annotations"].erase(ours);
+  }
   if (!shape.avoid_hosts.empty()) {
     metadata["annotations"][api::kAvoidHostsAnnotation] = shape.avoid_hosts;
   }
@@ -140,6 +144,7 @@ json BuildPod(const json& training_job, const WorkerShape& shape, int rank) {
   for (json& container : containers) {
     AddEnvironment(container, job, job_namespace, shape, MasterPort(training_job), rank);
   }
+  AddCheckpointEnvironment(training_job, pod);
   AddNetworkEnvironment(pod);
   return pod;
 }

@@ -1,5 +1,7 @@
 #include "pkg/operator/pod_builder.h"
 
+#include <set>
+
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 
@@ -59,6 +61,29 @@ TEST(PodBuilderTest, TheSizesOfTheAxesStandInTheEnvironment) {
   EXPECT_EQ(Env(container, "PIPELINE_MODEL_PARALLEL_SIZE"), "2");
   EXPECT_EQ(Env(container, "DATA_PARALLEL_SIZE"), "4");
   EXPECT_EQ(Env(container, "CONTEXT_PARALLEL_SIZE"), "1");
+}
+
+TEST(PodBuilderTest, CheckpointsHaveTheirDirectoryTheirClaimAndTheFileOfRequests) {
+  json job = Job();
+  job["spec"]["checkpoint"] = {
+      {"directory", "/ckpt"}, {"claim", "data"}, {"request", "Annotation"}};
+  const json pod = BuildPod(job, {4, 8}, 0);
+  const json& container = pod["spec"]["containers"][0];
+  EXPECT_EQ(Env(container, "YARDMASTER_CHECKPOINT_DIR"), "/ckpt");
+  EXPECT_EQ(Env(container, "YARDMASTER_CHECKPOINT_REQUEST"), "/etc/yardmaster/checkpoint/request");
+  std::set<std::string> mounts;
+  for (const json& mount : container["volumeMounts"]) mounts.insert(mount["mountPath"]);
+  EXPECT_TRUE(mounts.count("/ckpt") == 1 && mounts.count("/etc/yardmaster/checkpoint") == 1);
+  bool claimed = false;
+  for (const json& volume : pod["spec"]["volumes"]) {
+    if (volume.contains("persistentVolumeClaim")) {
+      claimed = volume["persistentVolumeClaim"]["claimName"] == "data";
+    }
+  }
+  EXPECT_TRUE(claimed);
+  job["spec"].erase("checkpoint");
+  EXPECT_EQ(Env(BuildPod(job, {4, 8}, 0)["spec"]["containers"][0], "YARDMASTER_CHECKPOINT_DIR"),
+            "(unset)");
 }
 
 TEST(PodBuilderTest, ATemplateCannotSayWhichHostsAreAvoided) {

@@ -78,7 +78,7 @@ class JobFixture : public ::testing::Test {
   void Sync() {
     for (const json& o : client_.All(kube::Nodes())) {
       cache_->Deliver(state::Kind::kNode, o);
-      ObserveNode(*cache_, kube::NameOf(o), clock_.SteadyMs(), *hosts_);
+      ObserveNode(*cache_, fault_rules_, kube::NameOf(o), clock_.SteadyMs(), *hosts_);
     }
     for (const auto& pod : cache_->Take().pods) {
       const std::string& name = pod->metadata.name;
@@ -189,6 +189,7 @@ class JobFixture : public ::testing::Test {
   kube::FakeClient client_;
   std::vector<JobNotice> notices_;
   std::unique_ptr<state::ClusterCache> cache_;
+  std::vector<FaultRule> fault_rules_ = DefaultFaultRules();
   HostMarker::Options marker_options_;  // of the next NewLeader
   std::vector<HostNotice> host_notices_;
   std::unique_ptr<HostHealth> hosts_;
