@@ -83,6 +83,7 @@ void NetworkController::Forget() {
   lifted_.clear();
   starvation_.Forget();
   places_ = nullptr;
+  forwarding_.clear();
 }
 
 const api::Fabric* NetworkController::FabricOf(const state::ClusterState& world) {
@@ -91,13 +92,20 @@ const api::Fabric* NetworkController::FabricOf(const state::ClusterState& world)
 
 // Ids of another network mean something else: what holds is read anew then.
 void NetworkController::NoteNetwork(const api::Fabric& fabric, const plan::Snapshot& snapshot) {
-  if (places_ != nullptr && fabric.metadata.uid == fabric_uid_ &&
-      fabric.metadata.generation == fabric_generation_ && SamePlaces(*places_, *snapshot.places)) {
-    return;
+  std::string forwarding = api::ForwardingText(fabric.spec);
+  const bool known = fabric.metadata.uid == fabric_uid_ && !forwarding_.empty();
+  const bool same = known && forwarding == forwarding_;
+  if (same && places_ != nullptr && SamePlaces(*places_, *snapshot.places)) return;
+  const api::FabricStatus& status = fabric.status;
+  if (!same) {
+    // What the leader before has found holds if nothing was edited since.
+    const bool noted = !known && status.network_generation > 0 &&
+                       status.observed_generation == fabric.metadata.generation;
+    network_generation_ = noted ? status.network_generation : fabric.metadata.generation;
   }
   places_ = snapshot.places;
   fabric_uid_ = fabric.metadata.uid;
-  fabric_generation_ = fabric.metadata.generation;
+  forwarding_ = std::move(forwarding);
   ++epoch_;
   knows_former_ = false;
   previous_.clear();
@@ -269,6 +277,7 @@ void NetworkController::WriteFabrics(const state::ClusterState& world,
     api::FabricStatus status = StatusOf(*fabric, snapshot, used, clock_.WallMs());
     if (used && snapshot.network != nullptr) {
       AddNetworkConditions(input.health, fabric->metadata.generation, clock_.WallMs(), status);
+      status.network_generation = network_generation_;
     }
     if (status == fabric->status) continue;
     const nlohmann::json patch = {{"metadata", {{"uid", fabric->metadata.uid}}},
@@ -367,7 +376,7 @@ RoundReport NetworkController::Round() {
     Forget();
   }
   WriteFabrics(world, snapshot, input, report);
-  NetworkOptions options{fabric_generation_, clock_.WallMs(), options_.path_plan_life_ms};
+  NetworkOptions options{network_generation_, clock_.WallMs(), options_.path_plan_life_ms};
   if (snapshot.network != nullptr) options.levels = snapshot.network->spec().levels;
   std::vector<PodWrite> writes;
   for (const GangNetwork& network : input.networks) {

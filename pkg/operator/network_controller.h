@@ -126,7 +126,8 @@ class NetworkController {
   // The network that ids in what follows mean.
   std::shared_ptr<const fabric::Places> places_;
   std::string fabric_uid_;
-  std::int64_t fabric_generation_ = -1;
+  std::string forwarding_;  // api::ForwardingText of the Fabric's spec; empty: not known
+  std::int64_t network_generation_ = 0;
   std::uint64_t epoch_ = 0;
 
   bool knows_former_ = false;

@@ -295,10 +295,26 @@ TEST_F(CrdsTest, AJobWithPodsCannotChangeItsShape) {
   EXPECT_TRUE(Apply(larger, /*dry_run=*/true).ok());
   ASSERT_TRUE(PatchStatus("trainingjob/job", {{"status", {{"workers", 16}}}}).ok());
   EXPECT_THAT(std::string(Apply(larger, true).message()),
-              HasSubstr("cannot change once the job has pods; delete the job"));
+              HasSubstr("cannot change while the job has pods; suspend it first"));
   json urgent = JobObject();
   urgent["spec"]["priority"] = 9;
   EXPECT_TRUE(Apply(urgent, true).ok());
+  ASSERT_TRUE(PatchStatus("trainingjob/job", {{"status", {{"workers", 0}}}}).ok());
+  EXPECT_TRUE(Apply(larger, true).ok()) << "suspended, without pods";
+}
+
+TEST_F(CrdsTest, TheControllerOfAJobCannotChange) {
+  json job = JobObject();
+  job["metadata"]["name"] = "managed";
+  job["spec"]["managedBy"] = "kueue.x-k8s.io/multikueue";
+  ASSERT_TRUE(Apply(job).ok());
+  json other = job;
+  other["spec"]["managedBy"] = "yardmaster.dev/operator";
+  EXPECT_THAT(std::string(Apply(other, true).message()), HasSubstr("spec.managedBy cannot change"));
+  other["spec"].erase("managedBy");
+  EXPECT_THAT(std::string(Apply(other, true).message()), HasSubstr("spec.managedBy cannot change"));
+  job["spec"]["suspend"] = true;
+  EXPECT_TRUE(Apply(job, true).ok());
 }
 
 TEST_F(CrdsTest, TheLedgerIsWholeAndNeverGoesBack) {
