@@ -14,6 +14,7 @@
 #include "pkg/agent/agent_metrics.h"
 #include "pkg/agent/fabric_choice.h"
 #include "pkg/agent/file_sink.h"
+#include "pkg/agent/job_observer.h"
 #include "pkg/agent/link_reporter.h"
 #include "pkg/agent/plan_loop.h"
 #include "pkg/agent/pod_feed.h"
@@ -88,6 +89,7 @@ class Agent::Impl {
     AddAgentMetrics(
         deps_.registry, [this] { return loop_.report(); }, [this] { return links_.load(); });
     AddReportMetrics(deps_.registry, profiles_, relay_);
+    AddObserverMetrics(deps_.registry, [this] { return observer_view_.load(); });
   }
   ~Impl() { Stop(); }
 
@@ -95,6 +97,7 @@ class Agent::Impl {
     YM_RETURN_IF_ERROR(CheckOptions(options_));
     YM_ASSIGN_OR_RETURN(std::vector<NicPort> ports, ReadNicPortsFile(options_.nic_ports_file));
     YM_RETURN_IF_ERROR(sink_.Prepare());
+    StartObserving(ports);
     link_reporter_ = std::make_unique<LinkReporter>(
         deps_.client,
         LinkOptions{options_.sysfs_root, Folders(options_), std::move(ports), options_.debounce});
@@ -117,6 +120,10 @@ class Agent::Impl {
     if (link_thread_.joinable()) {
       link_thread_.request_stop();
       link_thread_.join();
+    }
+    if (observer_thread_.joinable()) {
+      observer_thread_.request_stop();
+      observer_thread_.join();
     }
     for (auto& informer : informers_) informer->Stop();
     loop_.Stop();
@@ -146,6 +153,24 @@ class Agent::Impl {
       const std::int64_t silent = deps_.timing.clock.SteadyMs() - last;
       if (last < 0 || silent < kLoopSilenceMs) return absl::OkStatus();
       return absl::UnavailableError(StrCat("silent for ", silent / 1000, " s"));
+    });
+  }
+
+  void StartObserving(const std::vector<NicPort>& ports) {
+    ObserverOptions options;
+    if (options_.measure_traffic && OneNode(options_)) options.sysfs_root = options_.sysfs_root;
+    options.ports = ports;
+    options.kubelet_pods_folder = options_.kubelet_pods_dir;
+    if (options.sysfs_root.empty() && options.kubelet_pods_folder.empty()) return;
+    observer_ = std::make_unique<JobObserver>(
+        std::move(options),
+        JobObserver::Sources{
+            [this] { return loop_.report()->pods; }, [this] { return ChosenFabric(); },
+            [this](const rpc::IterationReport& report) { return profiles_.Take(report); }});
+    observer_view_ = observer_.get();
+    observer_thread_ = std::jthread([this](const std::stop_token& stop) {
+      while (deps_.timing.sleeper.Sleep(observer_->Step(deps_.timing.clock.SteadyMs()), stop)) {
+      }
     });
   }
 
@@ -209,6 +234,7 @@ class Agent::Impl {
       return absl::NotFoundError(StrCat("pod with uid \"", report.pod_uid,
                                         "\" has no network plan on a node of this agent"));
     }
+    if (observer_ != nullptr) observer_->ReportsItself(report.pod_uid);
     return profiles_.Take(report);
   }
 
@@ -272,6 +298,9 @@ class Agent::Impl {
   std::vector<std::unique_ptr<kube::CallbackSink>> sinks_;
   std::vector<std::unique_ptr<kube::Informer>> informers_;
   std::jthread link_thread_;
+  std::unique_ptr<JobObserver> observer_;
+  std::atomic<const JobObserver*> observer_view_ = nullptr;
+  std::jthread observer_thread_;
 };
 
 Agent::Agent(AgentOptions options, AgentDeps deps)

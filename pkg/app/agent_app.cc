@@ -70,6 +70,10 @@ void AddAgentFlags(CLI::App& app, agent::AgentOptions& options) {
       "--nic-load-balancing", options.nic_load_balancing,
       "how the NICs choose paths by themselves (adaptive-routing, spectrum-x, ...), none "
       "if they do not; default: somebody else annotates the Node");
+  app.add_flag("--measure-traffic,!--no-measure-traffic", options.measure_traffic,
+               "measure iterations by the NICs' byte counters; default on");
+  app.add_option("--kubelet-pods-dir", options.kubelet_pods_dir,
+                 "kubelet's folder of pods, to read what their shims did; default not read");
   app.add_option("--grpc-bind-address", options.grpc_addresses,
                  "unix:/path or host:port of the status service; may be repeated")
       ->capture_default_str();

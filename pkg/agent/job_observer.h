@@ -1,0 +1,80 @@
+// What the agent sees of the jobs on its host without their help: iterations by the NICs' byte counters
+// (traffic_meter.h), and what the shims in the containers did (shim_report.h).
+//
+// Traffic is measured while exactly one pod of a gang is on the host, since counters do not tell pods
+// apart, and that pod does not report by itself. Ports come from the file or from discovery, and then
+// only if there are as many as the Fabric says. Counters are read every `traffic.interval_ms` while
+// there is something to measure, else nothing is read.
+//
+//   while (sleeper.Sleep(observer.Step(clock.SteadyMs()), stop)) {}
+//
+// Thread safety: Step from one thread; the others from any. Lifetime: what the functions use outlives
+// it.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "pkg/agent/effective_plan.h"
+#include "pkg/agent/nic_port.h"
+#include "pkg/agent/shim_report.h"
+#include "pkg/agent/traffic_meter.h"
+#include "pkg/rpc/agent_status.h"
+
+namespace yardmaster::agent {
+
+struct ObserverOptions {
+  std::string sysfs_root;           // empty: traffic is not measured
+  std::vector<NicPort> ports;       // empty: discovery
+  std::string kubelet_pods_folder;  // empty: shim reports are not read
+  TrafficOptions traffic;
+  std::int64_t shim_interval_ms = 10'000;
+  std::int64_t measure_interval_ms = 30'000;
+};
+
+class JobObserver {
+ public:
+  struct Sources {
+    std::function<std::vector<rpc::PodPlanStatus>()> pods;  // with a place in a gang
+    std::function<std::optional<FabricView>()> fabric;
+    std::function<absl::Status(const rpc::IterationReport&)> take;
+  };
+
+  JobObserver(ObserverOptions options, Sources sources)
+      : options_(std::move(options)), sources_(std::move(sources)) {}
+
+  // Does what is due. Returns the milliseconds until the next call.
+  std::int64_t Step(std::int64_t steady_ms);
+  // The pod's process reports what it measures: it knows better.
+  void ReportsItself(const std::string& pod_uid);
+
+  // Of all pods, as last read. A pod without the volume counts for nothing.
+  ShimSummary shims() const;
+  std::int64_t measured() const { return measured_; }
+
+ private:
+  std::string PodToMeasure() const;
+  void Measure(std::int64_t steady_ms);
+  void ReadShims();
+  std::vector<NicPort> Ports() const;
+
+  const ObserverOptions options_;
+  const Sources sources_;
+  std::optional<TrafficMeter> meter_;  // the stepping thread's alone, as what follows
+  std::string measured_pod_;
+  std::int64_t pod_checked_ms_ = -1;
+  std::int64_t next_measure_ms_ = 0;
+  std::int64_t next_shims_ms_ = 0;
+
+  mutable std::mutex mutex_;
+  std::set<std::string> reporting_;  // pods that report themselves
+  ShimSummary shims_;
+  std::atomic<std::int64_t> measured_ = 0;
+};
+
+}  // namespace yardmaster::agent
