@@ -31,22 +31,17 @@ void JobObserver::ReportsItself(const std::string& pod_uid) {
 }
 
 ShimSummary JobObserver::shims() const {
+  ShimSummary sum;
+  for (const auto& [uid, summary] : shims_by_pod()) AddTo(sum, summary);
+  return sum;
+}
+
+std::map<std::string, ShimSummary> JobObserver::shims_by_pod() const {
   const std::lock_guard lock(mutex_);
   return shims_;
 }
 
-std::string JobObserver::PodToMeasure() const {
-  std::string uid;
-  for (const rpc::PodPlanStatus& pod : sources_.pods()) {
-    if (pod.gang.empty()) continue;
-    if (!uid.empty()) return "";  // counters do not tell them apart
-    uid = pod.pod_uid;
-  }
-  const std::lock_guard lock(mutex_);
-  return reporting_.count(uid) > 0 ? "" : uid;
-}
-
-std::vector<NicPort> JobObserver::Ports() const {
+std::vector<NicPort> JobObserver::HostPorts() const {
   if (!options_.ports.empty()) return options_.ports;
   std::vector<NicPort> found = DiscoverNicPorts(options_.sysfs_root);
   const std::optional<FabricView> fabric = sources_.fabric();
@@ -55,28 +50,50 @@ std::vector<NicPort> JobObserver::Ports() const {
   return complete ? found : std::vector<NicPort>();
 }
 
-void JobObserver::Measure(std::int64_t steady_ms) {
+std::map<std::string, std::vector<NicPort>> JobObserver::PodsToMeasure() const {
+  std::map<std::string, std::vector<NicPort>> ports;
+  for (const rpc::PodPlanStatus& pod : sources_.pods()) {
+    if (!pod.gang.empty()) ports[pod.pod_uid];
+  }
+  if (ports.empty()) return ports;
+  const std::vector<NicPort> host = HostPorts();
+  if (ports.size() == 1) ports.begin()->second = host;
+  if (sources_.nics) {
+    for (PodNics& nics : sources_.nics(host)) {
+      const auto at = ports.find(nics.pod_uid);
+      if (at != ports.end() && !nics.ports.empty()) at->second = std::move(nics.ports);
+    }
+  }
+  const std::lock_guard lock(mutex_);
+  std::erase_if(ports, [this](const auto& pod) {
+    return pod.second.empty() || reporting_.count(pod.first) > 0;
+  });
+  return ports;
+}
+
+void JobObserver::Measure(std::int64_t steady_ms, const std::string& pod_uid,
+                          Measurement& measurement) {
   std::vector<std::uint64_t> sent;
-  for (const NicPort& port : meter_->ports()) {
+  for (const NicPort& port : measurement.meter.ports()) {
     const auto bytes = ReadSentBytes(options_.sysfs_root, port);
     if (!bytes) return;
     sent.push_back(*bytes);
   }
-  meter_->Add(steady_ms, std::move(sent));
-  if (steady_ms < next_measure_ms_) return;
-  next_measure_ms_ = steady_ms + options_.measure_interval_ms;
-  auto report = meter_->Measure();
-  if (report && sources_.take({measured_pod_, *std::move(report)}).ok()) ++measured_;
+  measurement.meter.Add(steady_ms, std::move(sent));
+  if (steady_ms < measurement.next_ms) return;
+  measurement.next_ms = steady_ms + options_.measure_interval_ms;
+  auto report = measurement.meter.Measure();
+  if (report && sources_.take({pod_uid, *std::move(report)}).ok()) ++measured_;
 }
 
 void JobObserver::ReadShims() {
-  ShimSummary sum;
+  std::map<std::string, ShimSummary> by_pod;
   for (const rpc::PodPlanStatus& pod : sources_.pods()) {
-    const auto summary = ReadShimReports(options_.kubelet_pods_folder, pod.pod_uid);
-    if (summary.ok()) AddTo(sum, *summary);
+    auto summary = ReadShimReports(options_.kubelet_pods_folder, pod.pod_uid);
+    if (summary.ok()) by_pod[pod.pod_uid] = *std::move(summary);
   }
   const std::lock_guard lock(mutex_);
-  shims_ = std::move(sum);
+  shims_ = std::move(by_pod);
 }
 
 std::int64_t JobObserver::Step(std::int64_t steady_ms) {
@@ -85,19 +102,19 @@ std::int64_t JobObserver::Step(std::int64_t steady_ms) {
     ReadShims();
   }
   if (options_.sysfs_root.empty()) return kPodsMs;
-  if (pod_checked_ms_ < 0 || steady_ms - pod_checked_ms_ >= kPodsMs) {
-    pod_checked_ms_ = steady_ms;
-    const std::string pod = PodToMeasure();
-    if (pod != measured_pod_ || !meter_) {
-      measured_pod_ = pod;
-      meter_.reset();
-      std::vector<NicPort> ports = pod.empty() ? std::vector<NicPort>() : Ports();
-      if (!ports.empty()) meter_.emplace(std::move(ports), options_.traffic);
+  if (pods_checked_ms_ < 0 || steady_ms - pods_checked_ms_ >= kPodsMs) {
+    pods_checked_ms_ = steady_ms;
+    std::map<std::string, std::vector<NicPort>> pods = PodsToMeasure();
+    std::erase_if(measurements_, [&](const auto& entry) {
+      const auto at = pods.find(entry.first);
+      return at == pods.end() || at->second != entry.second.meter.ports();
+    });
+    for (auto& [uid, ports] : pods) {
+      measurements_.try_emplace(uid, Measurement{{std::move(ports), options_.traffic}, 0});
     }
   }
-  if (!meter_) return kPodsMs;
-  Measure(steady_ms);
-  return options_.traffic.interval_ms;
+  for (auto& [uid, measurement] : measurements_) Measure(steady_ms, uid, measurement);
+  return measurements_.empty() ? kPodsMs : options_.traffic.interval_ms;
 }
 
 }  // namespace yardmaster::agent

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 #include "gtest/gtest.h"
 
@@ -33,16 +34,20 @@ class JobObserverTest : public testing::Test {
             [this](const rpc::IterationReport& report) {
               reports_.push_back(report);
               return absl::OkStatus();
-            }};
+            },
+            [this](const std::vector<NicPort>&) { return nics_; }};
   }
 
-  // A job that sends in the last quarter of every 2 s, watched for some time.
+  // Jobs that send in the last quarter of every period, watched for some time.
   void Watch(JobObserver& observer, std::int64_t until_ms) {
     while (now_ms_ < until_ms) {
-      const std::int64_t sent =
-          now_ms_ / 2000 * 500 + std::max<std::int64_t>(0, now_ms_ % 2000 - 1500);
-      std::ofstream(StrCat(root_, "/class/infiniband/mlx5_0/ports/1/counters/port_xmit_data"))
-          << sent * 1'000'000;
+      for (const auto& [device, period] : periods_ms_) {
+        const std::int64_t sent = now_ms_ / period * (period / 4) +
+                                  std::max<std::int64_t>(0, now_ms_ % period - period * 3 / 4);
+        std::ofstream(
+            StrCat(root_, "/class/infiniband/", device, "/ports/1/counters/port_xmit_data"))
+            << sent * 1'000'000;
+      }
       now_ms_ += observer.Step(now_ms_);
     }
   }
@@ -52,6 +57,8 @@ class JobObserverTest : public testing::Test {
   std::optional<FabricView> fabric_ = FabricView{"f", 1, {}, 1, 1};
   std::vector<rpc::PodPlanStatus> pods_;
   std::vector<rpc::IterationReport> reports_;
+  std::vector<PodNics> nics_;
+  std::map<std::string, std::int64_t> periods_ms_ = {{"mlx5_0", 2000}};
   std::int64_t now_ms_ = 0;
 };
 
@@ -74,6 +81,21 @@ TEST_F(JobObserverTest, TwoGangsOnOneHostAreNotToldApartAndNotMeasured) {
   JobObserver observer(options_, Sources());
   Watch(observer, 200'000);
   EXPECT_TRUE(reports_.empty());
+}
+
+TEST_F(JobObserverTest, TwoGangsWithNicsOfTheirOwnAreBothMeasured) {
+  std::filesystem::create_directories(StrCat(root_, "/class/infiniband/mlx5_1/ports/1/counters"));
+  periods_ms_["mlx5_1"] = 3200;
+  AddPod("u1", "trainingjob-a");
+  AddPod("u2", "trainingjob-b");
+  nics_ = {{"u1", NicSource::kKubelet, {{0, 0, "", "mlx5_0", 1}}},
+           {"u2", NicSource::kMultus, {{1, 0, "", "mlx5_1", 1}}}};
+  JobObserver observer(options_, Sources());
+  Watch(observer, 200'000);
+  std::map<std::string, double> seconds;
+  for (const auto& report : reports_) seconds[report.pod_uid] = *report.means.iteration_seconds;
+  EXPECT_NEAR(seconds["u1"], 2, 0.03);
+  EXPECT_NEAR(seconds["u2"], 3.2, 0.05);
 }
 
 TEST_F(JobObserverTest, APodThatReportsItselfIsNotMeasured) {
