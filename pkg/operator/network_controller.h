@@ -108,7 +108,8 @@ class NetworkController {
   void WriteFabrics(const state::ClusterState& world, const plan::Snapshot& snapshot,
                     const Input& input, RoundReport& report);
   void TellTurns(const api::Fabric& fabric, const api::FabricStatus& status);
-  void WriteStatus(const api::Gang& gang, const api::NetworkStatus& network, RoundReport& report);
+  void WriteStatus(const api::Gang& gang, const api::NetworkStatus& network,
+                   const std::optional<api::Condition>& coverage, RoundReport& report);
   void CollectPods(const GangNetwork& network,
                    const std::map<int, std::shared_ptr<const api::Pod>>& members,
                    const NetworkOptions& options, std::vector<PodWrite>& writes,

@@ -7,6 +7,7 @@
 
 #include "nlohmann/json.hpp"
 
+#include "pkg/api/connection_report.h"
 #include "pkg/api/names.h"
 #include "pkg/api/path_plan.h"
 #include "pkg/api/profile_report.h"
@@ -264,7 +265,8 @@ TEST_F(NetworkControllerTest, PlacedGangsGetLevelsPortsAndNumbers) {
     const api::PathPlan paths = PathsOf(StrCat("a-", rank));
     ASSERT_EQ(paths.rails.size(), 8u);
     EXPECT_EQ(paths.fabric_generation, 1);
-    EXPECT_EQ(paths.rails[0].peers.size(), 2u);  // one for each plane
+    // The next one in the ring and the one before, whom it answers, by each plane.
+    EXPECT_EQ(paths.rails[0].peers.size(), 4u);
     EXPECT_EQ(paths.rails[0].peers[0].alternate_ports.size(), 1u);
   }
   EXPECT_EQ(ConditionOf("PathsPlanned").status, api::ConditionStatus::kTrue);
@@ -378,6 +380,27 @@ TEST_F(NetworkControllerTest, AGangOrPodThatGoesWhileItIsWrittenIsNoError) {
   client_.FailNext(Verb::kPatch, "pods", absl::NotFoundError("gone"), 1);
   client_.FailNext(Verb::kPatch, "pods", absl::AbortedError("another uid"), 1);
   EXPECT_TRUE(Round().errors.empty());
+}
+
+TEST_F(NetworkControllerTest, ConnectionsWithoutTheirPortBecomeAConditionOfTheGang) {
+  AddGang("a", 0, 1);
+  Settle();
+  const auto steered = [this] {
+    const auto gang = api::DecodeGang(client_.Find(kube::Gangs(), "team", "a").value()).value();
+    const api::Condition* found =
+        api::FindCondition(gang.status.conditions, api::kConnectionsSteeredCondition);
+    return found == nullptr ? std::string() : found->reason;
+  };
+  EXPECT_EQ(steered(), "");
+  Annotate(kube::Pods(), "team", "a-0", api::kConnectionsAnnotation,
+           api::EncodeConnectionReport({16, 2, 0, "refused by the device"}));
+  EXPECT_EQ(Round().statuses, 1);
+  EXPECT_EQ(steered(), "Unsteered");
+  EXPECT_EQ(Round().statuses, 0);
+  Annotate(kube::Pods(), "team", "a-0", api::kConnectionsAnnotation,
+           api::EncodeConnectionReport({18, 0, 0, ""}));
+  EXPECT_EQ(Round().statuses, 1);
+  EXPECT_EQ(steered(), "Steered");
 }
 
 TEST_F(NetworkControllerTest, AnEditedAnnotationIsCorrected) {
@@ -517,8 +540,8 @@ TEST_F(NetworkControllerTest, ALostNicPortTakesItsPlaneFromItsFlowsAndOnlyThoseP
   const json pod = client_.Find(kube::Pods(), "team", "a-1").value();
   Annotate(kube::Nodes(), "", pod["spec"]["nodeName"], api::kDownPortsAnnotation, "r3p1");
   Round();
-  // The pod itself, and the one that sends to it.
-  EXPECT_EQ(WrittenPods(), (std::set<std::string>{"a-0", "a-1"}));
+  // The pod itself, the one that sends to it, and the one that answers it.
+  EXPECT_EQ(WrittenPods(), (std::set<std::string>{"a-0", "a-1", "a-2"}));
   for (const api::RailPaths& rail : PathsOf("a-1").rails) {
     for (const api::PeerPaths& peer : rail.peers) {
       EXPECT_FALSE(rail.rail == 3 && peer.plane == 1);
