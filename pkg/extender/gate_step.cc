@@ -8,6 +8,7 @@
 #include "pkg/api/names.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
+#include "pkg/extender/eviction.h"
 #include "pkg/extender/gang_status.h"
 #include "pkg/extender/pin_patch.h"
 
@@ -37,7 +38,9 @@ void GateStep::Run(PassState& pass, const std::vector<PodPtr>& idle) {
     // Refused writes of such a pod back off as a gang's do.
     const NameKey key{pod->metadata.namespace_name, "pod " + pod->metadata.name};
     if (pass.backing_off.count(key) != 0) continue;
-    if (!Release(pass, *pod, "it asks for no GPU")) pass.failed.insert(key);
+    if (!Release(pass, *pod, "it asks for no GPU")) {
+      pass.failed.emplace(key, WriteFailure::kDenied);
+    }
   }
   if (options_.gate_timeout_ms > 0) CheckGates(pass);
   if (options_.ready_timeout_ms > 0) CheckReady(pass);
@@ -176,17 +179,10 @@ bool GateStep::Fail(PassState& pass, const api::Pod& pod, const std::string& why
 void GateStep::Evict(PassState& pass, const std::vector<PodPtr>& pods) {
   for (const PodPtr& pod : pods) {
     if (!ledger_.may_write()) return;
-    const api::ObjectMeta& meta = pod->metadata;
-    const json eviction = {{"apiVersion", "policy/v1"},
-                           {"kind", "Eviction"},
-                           {"metadata", {{"name", meta.name}, {"namespace", meta.namespace_name}}},
-                           {"deleteOptions", {{"preconditions", {{"uid", meta.uid}}}}}};
-    const absl::Status evicted =
-        client_.Create({kube::Pods(), meta.namespace_name, meta.name, "eviction"}, eviction, {})
-            .status();
+    const absl::Status evicted = EvictPod(client_, pod->metadata, EvictWhen::kSamePod);
     if (evicted.ok()) {
       ++pass.report.evicted_pods;
-    } else if (!absl::IsNotFound(evicted) && !absl::IsAborted(evicted)) {
+    } else if (!IsMootEviction(evicted)) {
       pass.report.errors.push_back(MessageOf(evicted));
     }
   }
