@@ -50,6 +50,7 @@ struct PassReport {
   int taint_changes = 0;    // Nodes whose promised taint was written or removed
   int tainted_hosts = 0;    // that carry it after the pass, as far as known
   int degraded = 0;         // committed gangs with lost hosts
+  int queue_plans = 0;      // made of the queue; 0: none waits, or the last one still holds
   int waiting = 0;          // gangs without a place
   bool more_to_do = false;  // left for the next pass, which should come soon
   // When the next pass is wanted although nothing changes; the largest value: never.
