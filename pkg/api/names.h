@@ -57,7 +57,12 @@ inline constexpr char kRankLabel[] = "yardmaster.dev/rank";
 
 // Pod annotations.
 inline constexpr char kParallelismAnnotation[] = "yardmaster.dev/parallelism";  // written by people
-inline constexpr char kSlotAnnotation[] = "yardmaster.dev/slot";                // by the extender
+// How long the pod's gang waits behind the gate, what happens then ("Release" or "Fail"), and how
+// soon it runs in full once it is placed; written by people.
+inline constexpr char kGateTimeoutAnnotation[] = "yardmaster.dev/gate-timeout-seconds";
+inline constexpr char kGateTimeoutActionAnnotation[] = "yardmaster.dev/gate-timeout-action";
+inline constexpr char kReadyTimeoutAnnotation[] = "yardmaster.dev/ready-timeout-seconds";
+inline constexpr char kSlotAnnotation[] = "yardmaster.dev/slot";                  // by the extender
 inline constexpr char kPriorityAnnotation[] = "yardmaster.dev/network-priority";  // by the operator
 inline constexpr char kPathPlanAnnotation[] = "yardmaster.dev/path-plan";         // by the operator
 // NCCL's configuration in its own VAR=VALUE lines, for a downward-API volume; by the operator.
