@@ -189,8 +189,8 @@ struct TrainingJobStatus {
 struct TrainingJob {
   ObjectMeta metadata;
   JobSpec job;
-  std::string priority_class;                // of the pods; empty: what the template says
-  std::string gpu_model;                     // node label nvidia.com/gpu.product; empty: any
+  std::string priority_class;  // of the pods; empty: what the template says
+  std::string gpu_model;       // node label nvidia.com/gpu.product; empty: any
   CapacityPolicy capacity;
   RecoveryPolicy recovery;
   CheckpointPolicy checkpoint;

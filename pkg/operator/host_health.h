@@ -25,9 +25,8 @@
 #include <string>
 #include <vector>
 
-#include "pkg/operator/node_faults.h"
-
 #include "pkg/base/mutex.h"
+#include "pkg/operator/node_faults.h"
 
 namespace yardmaster::op {
 
