@@ -23,7 +23,7 @@ struct Result {
   std::string err;
 };
 
-Result Run(std::vector<std::string> args, const std::string& input = "",
+Result Ask(std::vector<std::string> args, const std::string& input = "",
            kube::Client* client = nullptr) {
   std::istringstream in(input);
   std::ostringstream out, err;
@@ -49,7 +49,7 @@ json Pool(const char* price) {
 }
 
 TEST(CostCommandTest, TheSampleRentsPreemptibleHosts) {
-  const Result result = Run({"-f", kSample, "-o", "json"});
+  const Result result = Ask({"-f", kSample, "-o", "json"});
   ASSERT_EQ(result.code, 0) << result.err;
   const json answer = json::parse(result.out)["jobs"][0];
   EXPECT_EQ(answer["feasible"], true);
@@ -61,7 +61,7 @@ TEST(CostCommandTest, TheSampleRentsPreemptibleHosts) {
 }
 
 TEST(CostCommandTest, TheTableNamesPriceAndHosts) {
-  const Result result = Run({"-f", kSample});
+  const Result result = Ask({"-f", kSample});
   ASSERT_EQ(result.code, 0) << result.err;
   EXPECT_EQ(result.out,
             "JOB             PRICE/H     USEFUL/H    LOST    HOSTS\n"
@@ -72,7 +72,7 @@ TEST(CostCommandTest, PoolsComeFromTheClusterWhenTheFilesHoldNone) {
   FakeClock clock;
   kube::FakeClient client(clock);
   client.Seed(kube::CapacityPools(), Pool("11 USD"));
-  const Result dear = Run({"-f", "-", "-o", "json"}, kJob, &client);
+  const Result dear = Ask({"-f", "-", "-o", "json"}, kJob, &client);
   ASSERT_EQ(dear.code, 0) << dear.err;
   const json answer = json::parse(dear.out)["jobs"][0];
   EXPECT_EQ(answer["feasible"], false);
@@ -81,15 +81,15 @@ TEST(CostCommandTest, PoolsComeFromTheClusterWhenTheFilesHoldNone) {
 }
 
 TEST(CostCommandTest, WrongInputIsExplained) {
-  EXPECT_THAT(Run({"-f", "-"}, "").err, HasSubstr("holds no TrainingJob"));
-  EXPECT_EQ(Run({"-f", "-"}, kJob).code, 1) << "no pools, and no cluster";
+  EXPECT_THAT(Ask({"-f", "-"}, "").err, HasSubstr("holds no TrainingJob"));
+  EXPECT_EQ(Ask({"-f", "-"}, kJob).code, 1) << "no pools, and no cluster";
   json pool = Pool("11 USD");
   pool["spec"]["offers"][0]["pricePerHour"] = "cheap";
-  const Result wrong = Run({"-f", "-"}, pool.dump());
+  const Result wrong = Ask({"-f", "-"}, pool.dump());
   EXPECT_EQ(wrong.code, 1);
   EXPECT_THAT(wrong.err, HasSubstr("spec.offers[0].pricePerHour"));
-  EXPECT_EQ(Run({}).code, 2);
-  EXPECT_EQ(Run({"--help"}).code, 0);
+  EXPECT_EQ(Ask({}).code, 2);
+  EXPECT_EQ(Ask({"--help"}).code, 0);
 }
 
 }  // namespace
