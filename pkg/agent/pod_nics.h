@@ -3,7 +3,7 @@
 // the host's network.
 //
 // A device is known by its PCI address or its name. A virtual function belongs to the rail of its
-// physical one. Whoever may write a pod can write the annotation: a device that kubelet gave to a pod is
+// physical one. A user who may write a pod can write the annotation: a device that kubelet gave to a pod is
 // not taken from it, one that two annotations claim belongs to neither pod, and names lead nowhere
 // outside of the folders of devices.
 //

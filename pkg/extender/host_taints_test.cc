@@ -98,7 +98,7 @@ TEST_F(HostTaintsTest, ANodeThatChangedSinceItWasSeenIsLeftToTheNextPass) {
   EXPECT_EQ(report.errors, std::vector<std::string>());
   EXPECT_TRUE(Promised().empty());
   const std::string host = Slots("a")[0]["host"];
-  EXPECT_EQ(TaintsOf(host).size(), 1u) << "somebody's new taint was not written over";
+  EXPECT_EQ(TaintsOf(host).size(), 1u) << "a new taint of others was not written over";
   PassOfANewProcess();
   EXPECT_EQ(TaintsOf(host).size(), 2u);
 }

@@ -2,7 +2,7 @@
 //
 // The decisions are part of planning the queue: a job that does not fit, and for which others can
 // be stopped, keeps its place (the victims' hosts and free ones) from the jobs behind it, in the
-// same plan. So the queue is planned a second time when the first plan leaves somebody waiting who
+// same plan. So the queue is planned a second time when the first plan leaves a gang waiting that
 // may stop others; here it is said who may, what budgets allow, and who leaves already. A decision
 // is then written in its job's turn, before anything is committed for the jobs behind it.
 //

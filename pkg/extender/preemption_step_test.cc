@@ -32,7 +32,7 @@ class PreemptionTest : public PlannerFixture {
                   {"spec", {{"selector", {{"matchLabels", {{api::kJobLabel, "low"}}}}}}},
                   {"status", {{"disruptionsAllowed", allowed}, {"observedGeneration", 9}}}});
   }
-  // What everybody in the cluster does between two passes.
+  // What the rest of the cluster does between two passes.
   void OthersMove() {
     MakeMissingPods();
     RunReleasedPods();
@@ -66,7 +66,7 @@ TEST_F(PreemptionTest, TheDecisionIsOnTheLedgerBeforeAnyPodIsStopped) {
   EXPECT_EQ(preemption["hosts"].size(), 3u);
   EXPECT_EQ(Condition("high", api::kPreemptingCondition)["status"], "True");
   EXPECT_EQ(CountNotices("Preempting"), 1);
-  // The kept hosts are refused to everybody else.
+  // The kept hosts are refused to all others.
   for (const json& host : preemption["hosts"]) {
     EXPECT_EQ(Judge(*view_, {std::nullopt, -1, 1}, host.get<std::string>()), Verdict::kReserved);
   }

@@ -25,7 +25,7 @@ class RevocationStepTest : public PlannerFixture {
     client_.SetHook(nullptr);
     ASSERT_TRUE(Placed("a") && Placed("b"));
   }
-  // Somebody writes a's hosts into b's status.
+  // Another writer puts a's hosts into b's status.
   void PromiseTheHostsOfAToB() {
     json b = *client_.Find(kube::Gangs(), "team", "trainingjob-b");
     b["status"]["assignments"] = Slots("a");

@@ -4,8 +4,8 @@
 //
 // Such a pod is pinned to a host that is not its slot's, and the node affinity of a pod without gates
 // cannot change. If it waits, filter refuses it for ever. If it is bound, because kube-scheduler asked
-// a replica that did not know the new plan yet, it holds a host that is promised to others or to
-// nobody, and its gang is not planned. So the pod is evicted: its controller makes it again behind
+// a replica that did not know the new plan yet, it holds a host that is promised to another gang or to
+// none, and its gang is not planned. So the pod is evicted: its controller makes it again behind
 // the gate.
 //
 // Only pods that this software released are evicted (annotation yardmaster.dev/slot), never those

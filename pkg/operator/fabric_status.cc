@@ -57,7 +57,7 @@ Condition WiringVerified(const Evidence& evidence) {
   const repac::WiringReport& wiring = evidence.wiring;
   if (!evidence.neighbours_reported || wiring.checked == 0) {
     return Of(kWiringVerifiedCondition, ConditionStatus::kUnknown, "NotReported",
-              "nobody reports what the ports are plugged into");
+              "no agent reports what the ports are plugged into");
   }
   if (wiring.faults.empty()) {
     return Of(kWiringVerifiedCondition, ConditionStatus::kTrue, "AsDescribed",

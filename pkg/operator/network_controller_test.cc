@@ -474,7 +474,7 @@ TEST_F(NetworkControllerTest, ALostUplinkMovesItsFlowsAtOnceAndTheyReturnWhenItI
   EXPECT_NE(ConditionOf("LinksUp").message.find(uplink), std::string::npos);
   ASSERT_EQ(notices_.size(), 1u);
   EXPECT_EQ(notices_[0].reason, "LinksDown");
-  // Nobody in the other segments is written to, then or later.
+  // No pod in the other segments is written to, then or later.
   for (const std::string& pod : WrittenPods()) EXPECT_NE(pod[0], 'c');
   ASSERT_GT(lost.again_in_ms, 0);
   clock_.Advance(lost.again_in_ms);

@@ -33,7 +33,7 @@ NodeMarks MarksOf(const api::Node& node);
 // Values of the taint.
 inline constexpr char kWorkerFailures[] = "worker-failures";
 inline constexpr char kNodeFault[] = "node-fault";
-// Has the out-of-service taint, whoever set it.
+// Has the out-of-service taint, by whichever writer.
 bool IsOutOfService(const api::Node& node);
 // RFC 6902. Nothing: the Node has these marks.
 std::optional<nlohmann::json> PatchOf(const api::Node& node, const NodeMarks& wanted);

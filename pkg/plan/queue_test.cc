@@ -95,7 +95,7 @@ TEST(QueueTest, WhoeverWaitedStopsPreemptibleJobsThatJumpedTheQueue) {
   EXPECT_FALSE(PlanPreemption(s, 1));
 }
 
-// A cluster over time: jobs arrive, run as long as they say (or nobody knows how long), are stopped
+// A cluster over time: jobs arrive, run as long as they say (or for an unknown time), are stopped
 // and queued again.
 class Timeline {
  public:
@@ -161,7 +161,7 @@ class Timeline {
     return s;
   }
 
-  // True when somebody was stopped.
+  // True when a job was stopped.
   bool Pass() {
     std::vector<Sim*> of_job;
     const Snapshot s = Now(of_job);

@@ -272,7 +272,7 @@ std::vector<CableId> CablesOf(const Network& network, SwitchId id) {
   return cables;
 }
 
-// Replans for `lost`, first before routing knows and then after, and checks that nobody moves who
+// Replans for `lost`, first before routing knows and then after, and checks that no flow moves that
 // need not.
 void Lose(const HashedNetwork& net, const std::vector<Connection>& connections,
           const PathPlan& plan, const std::vector<CableId>& lost) {
@@ -367,7 +367,7 @@ TEST(PlanCheckTest, AResilientGroupKeepsPortsOnceItsTableIsKnown) {
   EXPECT_EQ(plan.unplanned, 0);
   const SwitchId tor = whole.network->tor({HostId(0), 0, 0});
   const CableId lost = whole.network->up_cable(tor, 1);
-  // Without a table nobody knows which buckets the switch refilled how.
+  // Without a table it is unknown how the switch refilled which buckets.
   const PathPlan blind = Replan(plan, connections, whole.ClusterState({lost}), {});
   int lost_sight = 0;
   for (const Flow& flow : blind.flows) {

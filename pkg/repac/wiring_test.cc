@@ -104,7 +104,7 @@ TEST_F(WiringTest, AFaultOfAToRNamesItsCableForPlans) {
 }
 
 TEST_F(WiringTest, ChainsThatDoNotCloseAreFaultsWithoutASwap) {
-  std::vector<Neighbour> reports = {{Lower(0), upper_[1]}};  // nobody says where cable 1 is
+  std::vector<Neighbour> reports = {{Lower(0), upper_[1]}};  // no report says where cable 1 is
   const WiringReport report = CheckWiring(*net_.network, reports);
   EXPECT_EQ(report.faults.size(), 1u);
   EXPECT_TRUE(report.swaps.empty());

@@ -78,7 +78,7 @@ absl::Status CheckOptions(const AgentServerOptions& options) {
       return FieldError("--grpc-bind-address", StrCat("\"", address, "\" has no port"),
                         "write host:port or unix:/path");
     } else if (tls.empty() && !IsLoopback(address)) {
-      return FieldError("--grpc-bind-address", StrCat(address, " would serve everybody"),
+      return FieldError("--grpc-bind-address", StrCat(address, " would serve every client"),
                         "give certificates, or bind to loopback or a unix socket");
     }
   }

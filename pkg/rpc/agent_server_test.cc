@@ -76,7 +76,7 @@ TEST_F(AgentServerTest, TheSocketIsForOwnerAndGroup) {
 
 TEST_F(AgentServerTest, ANewAgentTakesOverTheSocketOfAKilledOne) {
   StartOn({socket()}).reset();
-  // What a killed process leaves: the file of a socket nobody listens on.
+  // What a killed process leaves: the file of a socket without a listener.
   const auto first = StartOn({socket()});
   const auto second = StartOn({socket()});
   ASSERT_NE(second, nullptr);
@@ -107,8 +107,8 @@ TEST_F(AgentServerTest, OptionsThatCannotWorkAreRefused) {
     return MessageOf(server.status());
   };
   EXPECT_THAT(why({}), HasSubstr("--grpc-bind-address"));
-  EXPECT_THAT(why({.addresses = {"0.0.0.0:0"}, .tls = {}}), HasSubstr("everybody"));
-  EXPECT_THAT(why({.addresses = {"[::]:0"}, .tls = {}}), HasSubstr("everybody"));
+  EXPECT_THAT(why({.addresses = {"0.0.0.0:0"}, .tls = {}}), HasSubstr("every client"));
+  EXPECT_THAT(why({.addresses = {"[::]:0"}, .tls = {}}), HasSubstr("every client"));
   EXPECT_THAT(why({.addresses = {"nowhere"}, .tls = {}}), HasSubstr("no port"));
   EXPECT_THAT(why({.addresses = {"unix:/" + std::string(120, 'a')}, .tls = {}}),
               HasSubstr("too long"));

@@ -2,7 +2,7 @@
 //
 // What happens to a call is decided by a function of the call, so a history is a function of its
 // seed. A process that is killed during a call never learns its answer: all later calls fail
-// without effect, and whoever made it is to be thrown away. Thread safety: none.
+// without effect, and its process is to be thrown away. Thread safety: none.
 #pragma once
 
 #include <functional>

@@ -83,7 +83,7 @@ class PlannerFixture : public ClusterFixture {
                       [&](const Notice& notice) { return notice.reason == reason; }));
   }
 
-  // The promises that hold at every instant, whoever was killed where.
+  // The promises that hold at every instant, whichever process was killed where.
   void CheckPromises() {
     std::map<std::string, std::string> holder;  // host -> gang/rank
     std::map<std::string, json> slots;          // job-rank -> assignment

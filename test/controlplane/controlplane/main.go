@@ -66,7 +66,7 @@ func announce(description description) error {
 	return err
 }
 
-// end says that somebody wants us to stop (asked is closed), and that they lost patience (hurry is).
+// end says that a signal asked us to stop (asked is closed), and that a second one followed (hurry is).
 type end struct{ asked, hurry chan struct{} }
 
 var errAskedToStop = errors.New("asked to stop")
