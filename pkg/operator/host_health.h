@@ -98,7 +98,7 @@ class HostHealth {
     return host.report == Report::kNotReady || host.report == Report::kGone;
   }
   static bool IsFaulty(const Host& host);
-  HostVerdict JudgeFaults(Host& host, std::int64_t now_ms);
+  HostVerdict JudgeFaults(Host& host, std::int64_t now_ms) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Empty: one more host may be lost.
   std::string LimitReached(const std::string& segment, std::int64_t now_ms)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -129,7 +129,9 @@ api::TrainingJobStatus StatusOf(const api::TrainingJob& job, const api::Gang* ga
   status.ready_workers = step.ready;
   status.succeeded_workers = step.succeeded;
   status.recovery = step.recovery;
-  const bool began = step.recovery.attempt != job.status.recovery.attempt;
+  // A suspension begins an attempt, too, and is no incident.
+  const bool began = step.recovery.attempt != job.status.recovery.attempt &&
+                     !step.recovery.suspended && !step.recovery.incidents.empty();
   if (began && step.recovery.incidents.back().counted) ++status.restarts;
   FromGang(gang, status, conditions);
   const bool ended = step.outcome != JobOutcome::kRunning;

@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
+#include <set>
 
 #include "nlohmann/json.hpp"
 
 #include "pkg/api/field_reader.h"
 #include "pkg/api/names.h"
+#include "pkg/api/nic_annotations.h"
 #include "pkg/base/strings.h"
 #include "pkg/config/yaml.h"
 
@@ -17,6 +18,7 @@ namespace {
 
 using Signal = FaultRule::Signal;
 
+constexpr int kMaxRails = 64;  // as a Fabric may have
 constexpr std::string_view kActionNames[] = {"Ignore", "Degrade", "Drain", "Replace"};
 
 bool Matches(const FaultRule& rule, std::string_view key) {
@@ -29,15 +31,13 @@ bool Matches(const FaultRule& rule, std::string_view key) {
 std::vector<int> RailsDown(const api::Node& node, int nic_ports) {
   const auto text = api::Find(node.metadata.annotations, api::kDownPortsAnnotation);
   if (!text || text->empty() || nic_ports <= 0) return {};
-  std::map<int, int> down;  // ports by rail
-  for (const std::string& port : Split(*text, ',')) {
-    const std::size_t p = port.find('p');
-    if (port.size() < 4 || port[0] != 'r' || p == std::string::npos) continue;
-    if (const auto rail = ParseNumber<int>(std::string_view(port).substr(1, p - 1))) ++down[*rail];
+  std::map<int, std::set<int>> down;  // ports by rail
+  for (const auto& [rail, port] : api::DecodeDownPorts(*text, kMaxRails, nic_ports).ports) {
+    down[rail].insert(port);
   }
   std::vector<int> rails;
   for (const auto& [rail, ports] : down) {
-    if (ports >= nic_ports) rails.push_back(rail);
+    if (static_cast<int>(ports.size()) >= nic_ports) rails.push_back(rail);
   }
   return rails;
 }

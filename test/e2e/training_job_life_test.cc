@@ -51,12 +51,10 @@ TEST_F(TrainingJobLifeTest, ASuspendedJobGivesItsHostsBackAndRunsAgainWhenItIsRe
 }
 
 TEST_F(TrainingJobLifeTest, AJobEndsByItsDeadlineAndIsDeletedWhenItsTimeIsOver) {
-  ASSERT_TRUE(
-      cluster_->plane()
-          .Apply(TrainingJob("d", 1, R"("activeDeadlineSeconds": 2, "ttlSecondsAfterFinished": 5)"))
-          .ok());
+  ASSERT_TRUE(cluster_->plane().Apply(TrainingJob("d", 1, R"("activeDeadlineSeconds": 2)")).ok());
   ASSERT_TRUE(Wait("d", "condition=Failed"));
   EXPECT_EQ(Job("d")["status"]["recovery"]["incidents"][0]["cause"], "DeadlineExceeded");
+  Patch("d", R"({"ttlSecondsAfterFinished": 0})");
   ASSERT_TRUE(Wait("d", "delete"));
 }
 
