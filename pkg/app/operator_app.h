@@ -5,6 +5,7 @@
 //   informers       -> WorkQueue        keys of TrainingJobs that a change concerns
 //   job workers     -> API server       pods, Services, TrainingJob status; events
 //   network thread  -> API server       Gang status (network part), pod annotations
+//   host thread     -> API server       marks of quarantined and fenced hosts on Nodes
 //   lease thread    -> API server       with an HTTP client of its own
 //
 // Thread safety: one thread calls Run.
@@ -15,6 +16,8 @@
 #include "absl/status/status.h"
 
 #include "pkg/app/runtime.h"
+#include "pkg/operator/host_health.h"
+#include "pkg/operator/host_marker.h"
 #include "pkg/operator/network_controller.h"
 
 namespace yardmaster::app {
@@ -26,6 +29,8 @@ struct OperatorOptions {
   std::int64_t plan_min_delay_ms = 100;    // quiet time before the network is planned again
   std::int64_t plan_max_delay_ms = 1'000;  // under constant change it is planned at least so often
   op::NetworkController::Options network;
+  op::HostLossLimits host_loss;
+  op::HostMarker::Options hosts;
 };
 
 // Runs until SIGTERM or SIGINT.

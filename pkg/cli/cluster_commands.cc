@@ -7,6 +7,7 @@
 #include "CLI/CLI.hpp"
 #include "pkg/cli/cluster_reader.h"
 #include "pkg/cli/flags.h"
+#include "pkg/cli/hosts_table.h"
 #include "pkg/cli/overview.h"
 #include "pkg/cli/print_objects.h"
 
@@ -20,6 +21,7 @@ struct Flags {
   std::string namespace_name;
   bool all_namespaces = false;
   std::string output;
+  std::int64_t now_ms = 0;  // wall time of the connection
 };
 
 void DeclareCommon(Flags& flags, CLI::App& app) {
@@ -33,6 +35,7 @@ absl::StatusOr<state::ClusterState> ReadWorld(Flags& flags, const Connector& con
                                               std::ostream& err) {
   YM_ASSIGN_OR_RETURN(const Connection connection, connect(flags.cluster));
   if (flags.namespace_name.empty()) flags.namespace_name = connection.default_namespace;
+  flags.now_ms = connection.now_ms;
   YM_ASSIGN_OR_RETURN(state::ClusterState world, ReadCluster(*connection.client));
   for (const std::string& problem : world.problems) err << "warning: " << problem << "\n";
   return world;
@@ -48,10 +51,10 @@ int Fail(const absl::Status& status, std::ostream& err) {
 int RunGetCommand(const std::vector<std::string>& args, const Connector& connect, std::ostream& out,
                   std::ostream& err) {
   Flags flags;
-  CLI::App app("Jobs and where they stand, or segments and how full they are",
+  CLI::App app("Jobs and where they stand, segments and how full they are, or hosts",
                "kubectl yardmaster get");
-  app.add_option("what", flags.what, "jobs or segments; both when left out")
-      ->check(CLI::IsMember({"jobs", "segments"}));
+  app.add_option("what", flags.what, "jobs, segments or hosts; jobs and segments when left out")
+      ->check(CLI::IsMember({"jobs", "segments", "hosts"}));
   DeclareCommon(flags, app);
   app.add_flag("-A,--all-namespaces", flags.all_namespaces, "jobs of all namespaces");
   app.add_option("-o,--output", flags.output, "wide, json or yaml; a table when left out")
@@ -62,6 +65,15 @@ int RunGetCommand(const std::vector<std::string>& args, const Connector& connect
       flags.all_namespaces || (flags.what.empty() && flags.namespace_name.empty());
   const absl::StatusOr<state::ClusterState> world = ReadWorld(flags, connect, err);
   if (!world.ok()) return Fail(world.status(), err);
+  if (flags.what == "hosts") {
+    const Table hosts = HostsTable(*world, flags.now_ms);
+    if (flags.output == "json" || flags.output == "yaml") {
+      PrintAnswer({{"hosts", RowsAsJson(hosts)}}, flags.output, out);
+    } else {
+      PrintTable(hosts, out);
+    }
+    return 0;
+  }
   const bool whole = !flags.output.empty();
   Table jobs, segments;
   if (flags.what != "segments") {

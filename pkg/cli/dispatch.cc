@@ -8,6 +8,7 @@
 #include "pkg/base/strings.h"
 #include "pkg/cli/cluster_commands.h"
 #include "pkg/cli/connect.h"
+#include "pkg/cli/cost_command.h"
 #include "pkg/cli/crux_command.h"
 #include "pkg/cli/fabric_command.h"
 #include "pkg/cli/fabric_import_command.h"
@@ -58,6 +59,12 @@ int RunPlan(const Args& args, std::istream& in, std::ostream& out, std::ostream&
   return RunPlanCommand(args, ClusterConnector(clock, sleeper), in, out, err);
 }
 
+int RunCost(const Args& args, std::istream& in, std::ostream& out, std::ostream& err) {
+  const RealClock clock;
+  kube::RealSleeper sleeper;
+  return RunCostCommand(args, ClusterConnector(clock, sleeper), in, out, err);
+}
+
 struct Verb {
   Args words;
   const char* summary;
@@ -69,6 +76,7 @@ const std::vector<Verb>& Verbs() {
       {{"get"}, "jobs and segments of a cluster", RunGet},
       {{"explain"}, "where a job stands and why", RunExplain},
       {{"plan"}, "what the planner would do in a cluster, or with manifests alone", RunPlan},
+      {{"cost"}, "what hosts a job would rent and what they cost", RunCost},
       {{"release"}, "opens the gate of a job's pods, or of all", RunRelease},
       {{"fabric", "render"}, "a Fabric and its Nodes as manifests", RunFabricRenderCommand},
       {{"fabric", "import"},
