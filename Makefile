@@ -81,9 +81,7 @@ tidy-commands: setup
 
 thread-safety: tidy-commands ## clang's thread-safety analysis over every source that uses an annotated mutex
 	@$(say) "clang -Wthread-safety"
-	grep -rlE 'pkg/base/mutex.h' --include=*.h --include=*.cc pkg cmd | sed 's/\.h$$/.cc/' | sort -u |
-	  while read -r source; do [ ! -f "$$source" ] || echo "$$PWD/$$source$$"; done |
-	  xargs -r run-clang-tidy-14 -quiet -p build/tidy -j $(JOBS) -extra-arg=-Wthread-safety -checks='-*,clang-diagnostic-thread-safety*'
+	hack/thread-safety build/tidy $(JOBS)
 
 tidy: tidy-commands ## clang-tidy over the folders in TIDY (default: all)
 	@$(say) "clang-tidy over $(TIDY)"

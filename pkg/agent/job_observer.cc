@@ -26,7 +26,7 @@ void AddTo(ShimSummary& sum, const ShimSummary& pod) {
 }  // namespace
 
 void JobObserver::ReportsItself(const std::string& pod_uid) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   reporting_.insert(pod_uid);
 }
 
@@ -37,7 +37,7 @@ ShimSummary JobObserver::shims() const {
 }
 
 std::map<std::string, ShimSummary> JobObserver::shims_by_pod() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return shims_;
 }
 
@@ -64,8 +64,8 @@ std::map<std::string, std::vector<NicPort>> JobObserver::PodsToMeasure() const {
       if (at != ports.end() && !nics.ports.empty()) at->second = std::move(nics.ports);
     }
   }
-  const std::lock_guard lock(mutex_);
-  std::erase_if(ports, [this](const auto& pod) {
+  const MutexLock lock(mutex_);
+  std::erase_if(ports, [this](const auto& pod) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return pod.second.empty() || reporting_.count(pod.first) > 0;
   });
   return ports;
@@ -92,7 +92,7 @@ void JobObserver::ReadShims() {
     auto summary = ReadShimReports(options_.kubelet_pods_folder, pod.pod_uid);
     if (summary.ok()) by_pod[pod.pod_uid] = *std::move(summary);
   }
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   shims_ = std::move(by_pod);
 }
 

@@ -16,7 +16,6 @@
 #include <atomic>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -27,6 +26,7 @@
 #include "pkg/agent/pod_nics.h"
 #include "pkg/agent/shim_report.h"
 #include "pkg/agent/traffic_meter.h"
+#include "pkg/base/mutex.h"
 #include "pkg/rpc/agent_status.h"
 
 namespace yardmaster::agent {
@@ -82,9 +82,9 @@ class JobObserver {
   std::int64_t pods_checked_ms_ = -1;
   std::int64_t next_shims_ms_ = 0;
 
-  mutable std::mutex mutex_;
-  std::set<std::string> reporting_;           // pods that report themselves
-  std::map<std::string, ShimSummary> shims_;  // by pod
+  mutable Mutex mutex_;
+  std::set<std::string> reporting_ ABSL_GUARDED_BY(mutex_);           // pods that report themselves
+  std::map<std::string, ShimSummary> shims_ ABSL_GUARDED_BY(mutex_);  // by pod
   std::atomic<std::int64_t> measured_ = 0;
 };
 

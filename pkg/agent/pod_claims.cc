@@ -20,7 +20,7 @@ void PodClaims::Ask() {
   next_ask_ms_ = now + kAskMs;
   auto devices = kubelet_->List(kTimeoutMs);
   if (devices.ok()) devices_ = *std::move(devices);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   problem_ = devices.status();
 }
 
@@ -42,7 +42,7 @@ std::vector<PodClaim> PodClaims::Claims(const std::vector<std::string>& pod_uids
 }
 
 absl::Status PodClaims::problem() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return problem_;
 }
 

@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,6 +13,7 @@
 #include "pkg/agent/pod_input.h"
 #include "pkg/agent/pod_nics.h"
 #include "pkg/base/clock.h"
+#include "pkg/base/mutex.h"
 #include "pkg/rpc/pod_resources_client.h"
 
 namespace yardmaster::agent {
@@ -39,8 +39,8 @@ class PodClaims {
   const std::unique_ptr<rpc::PodResourcesClient> kubelet_;  // null: not asked
   std::int64_t next_ask_ms_ = 0;
   std::vector<rpc::PodDevices> devices_;
-  mutable std::mutex mutex_;
-  absl::Status problem_;
+  mutable Mutex mutex_;
+  absl::Status problem_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace yardmaster::agent

@@ -66,10 +66,13 @@ class FirstError {
     MutexLock lock(mutex_);
     if (first_.ok()) first_ = status;
   }
-  absl::Status status() const { return first_; }
+  absl::Status status() const {
+    MutexLock lock(mutex_);
+    return first_;
+  }
 
  private:
-  Mutex mutex_;
+  mutable Mutex mutex_;
   absl::Status first_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -241,7 +241,7 @@ std::vector<json> FakeClient::All(const Resource& resource) const {
 
 std::vector<FakeLogEntry> FakeClient::Changes(const Resource& resource, std::int64_t after,
                                               std::int64_t until) const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const std::vector<FakeLogEntry>& log = store_.log();
   auto at = std::partition_point(log.begin(), log.end(), [after](const FakeLogEntry& entry) {
     return entry.version <= after;
