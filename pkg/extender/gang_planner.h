@@ -71,6 +71,7 @@ class GangPlanner {
     PreemptionDecider::Options preemption = {};
     TaintStep::Options taints = {};
     Ledger::Options ledger = {};
+    StaleReleaseStep::Options stale_releases = {};
     UnschedulableStep::Options unschedulable = {};
     GateStep::Options gates = {};
   };
