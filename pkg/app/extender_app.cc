@@ -211,14 +211,19 @@ void Extender::PlanLoop(std::stop_token stop) {
   // A pass costs more in a large cluster, where more changes, too: pauses as long as the last one
   // keep the planner to half a core under constant change.
   constexpr std::int64_t kLongestPauseMs = 500;
+  constexpr std::int64_t kLongestRetryMs = 5'000;
   std::uint64_t seen = 0;
   std::int64_t token = 0;
   bool retry = false;
+  int failures = 0;  // passes in a row
+  bool releases_left = false;
   std::int64_t wake_in_ms = options_.max_pass_ms;
   std::int64_t pause_ms = options_.min_pass_ms;
   while (!stop.stop_requested()) {
-    const std::int64_t wait_ms = retry ? options_.min_pass_ms * 10 : wake_in_ms;
-    WaitForWork(seen, token, wait_ms, stop);
+    const std::int64_t retry_ms =
+        std::min(kLongestRetryMs, options_.min_pass_ms * 10 << std::clamp(failures - 1, 0, 10));
+    const std::int64_t wait_ms = retry ? std::min(retry_ms, wake_in_ms) : wake_in_ms;
+    if (!releases_left) WaitForWork(seen, token, wait_ms, stop);
     // Changes arrive in bursts; a short pause plans them together.
     std::this_thread::sleep_for(std::chrono::milliseconds(pause_ms));
     seen = cache_.version();
@@ -226,10 +231,13 @@ void Extender::PlanLoop(std::stop_token stop) {
     if (stop.stop_requested()) return;
     const std::int64_t began_ms = runtime_.clock().SteadyMs();
     const extender::PassReport report = planner_.Pass();
-    retry = !report.errors.empty() || report.more_to_do;
+    failures = report.errors.empty() ? 0 : failures + 1;
+    retry = failures > 0 || report.more_to_do;
+    releases_left = report.releases_left;
     wake_in_ms = std::min(options_.max_pass_ms, report.wake_in_ms);
     const std::int64_t took_ms = runtime_.clock().SteadyMs() - began_ms;
-    pause_ms = std::max(options_.min_pass_ms, std::min(took_ms, kLongestPauseMs));
+    pause_ms =
+        releases_left ? 0 : std::max(options_.min_pass_ms, std::min(took_ms, kLongestPauseMs));
     Report(report, static_cast<double>(took_ms) / 1000.0);
   }
 }

@@ -33,9 +33,9 @@ GangPlanner::GangPlanner(kube::Client& client, state::ClusterCache& cache, const
       gates_(client, cache, ledger_, clock, notify, options.gates),
       placement_(ledger_, preemption_, decider_, quarantine_, clock, notify,
                  std::move(options.plan)),
-      stale_releases_(client, ledger_, notify),
+      stale_releases_(client, ledger_, clock, notify, options.stale_releases),
       unschedulable_(client, ledger_, clock, notify, options.unschedulable),
-      release_(client, cache, ledger_, options.release_threads),
+      release_(client, cache, ledger_, clock, {options.release_threads, options.release_slice_ms}),
       taints_(client, cache, ledger_, options.taints),
       revocation_(ledger_, preemption_, clock, notify) {}
 

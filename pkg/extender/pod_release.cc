@@ -1,6 +1,8 @@
 #include "pkg/extender/pod_release.h"
 
+#include <algorithm>
 #include <map>
+#include <tuple>
 #include <vector>
 
 #include "nlohmann/json.hpp"
@@ -17,14 +19,15 @@
 
 namespace yardmaster::extender {
 
-namespace {
-
-struct Release {
+struct PodRelease::Work {
+  std::int64_t committed_ms;  // its gang
+  NameKey gang;
   PodPtr pod;
   const api::AssignmentEntry* slot;
-  std::string gang;
   bool backup;
 };
+
+namespace {
 
 bool MayGoThere(const api::Pod& pod, bool backup) {
   const auto tolerates = [&](const char* key) {
@@ -39,8 +42,10 @@ bool NeedsPatch(const api::Pod& pod, bool backup) {
   return pod.node_name.empty() && !pod.metadata.deleted_ms && !MayGoThere(pod, backup);
 }
 
-std::vector<Release> WorkOf(const PassState& pass, const Ledger& ledger) {
-  std::vector<Release> work;
+}  // namespace
+
+std::vector<PodRelease::Work> PodRelease::Collect(const PassState& pass, const Ledger& ledger) {
+  std::vector<Work> work;
   for (const auto& [key, gathered] : pass.gathered) {
     const auto gang = pass.gangs.find(key);
     if (gang == pass.gangs.end() || !HoldsHosts(gang->second->status)) continue;
@@ -60,44 +65,48 @@ std::vector<Release> WorkOf(const PassState& pass, const Ledger& ledger) {
         continue;
       if (member.pod->gated_by_others()) continue;
       if (IsRefused(gang->second->status, *member.rank, slot.host, pass.snapshot->now_ms)) continue;
-      work.push_back({member.pod, &slot, gang->second->metadata.name, state.backup});
+      work.push_back({gang->second->status.committed_ms, key, member.pod, &slot, state.backup});
     }
   }
+  std::stable_sort(work.begin(), work.end(), [](const Work& a, const Work& b) {
+    return std::tie(a.committed_ms, a.gang) < std::tie(b.committed_ms, b.gang);
+  });
   return work;
 }
 
-}  // namespace
+absl::StatusOr<nlohmann::json> PodRelease::Release(const Work& work) {
+  const api::ObjectMeta& metadata = work.pod->metadata;
+  const kube::Target target{kube::Pods(), metadata.namespace_name, metadata.name, ""};
+  const bool names_host = !work.pod->selected_host().empty();
+  const Pin pin{metadata.uid, names_host ? "" : work.slot->host,
+                api::EncodeSlot({work.gang.second, work.slot->rank, work.slot->fabric_pod,
+                                 work.slot->segment, work.slot->stages}),
+                work.backup};
+  YM_ASSIGN_OR_RETURN(const nlohmann::json pod, client_.Get(target));
+  YM_ASSIGN_OR_RETURN(const nlohmann::json patch,
+                      work.pod->gated() ? PinAndReleasePatch(pod, pin) : AdmitPatch(pod, pin));
+  if (!ledger_.may_write()) return absl::CancelledError("the lease was lost");
+  return client_.Patch(target, kube::JsonPatch(patch), {kFieldManager, false, false});
+}
 
 void PodRelease::Run(PassState& pass) {
   // Of a gang whose patches are refused no more than these are tried in one pass.
   constexpr int kMaxFailures = 3;
-  const std::vector<Release> work = WorkOf(pass, ledger_);
+  const std::vector<Work> work = Collect(pass, ledger_);
+  const std::int64_t end_ms = clock_.SteadyMs() + options_.slice_ms;
   Mutex mutex;
   std::map<NameKey, int> failures;
-  ParallelFor(work.size(), threads_, [&](std::size_t i) {
+  ParallelFor(work.size(), options_.threads, [&](std::size_t i) {
     if (!ledger_.may_write()) return;
-    const Release& release = work[i];
-    const api::ObjectMeta& metadata = release.pod->metadata;
-    const NameKey key{metadata.namespace_name, release.gang};
+    const NameKey& key = work[i].gang;
     {
       MutexLock lock(mutex);
+      pass.report.releases_left |= clock_.SteadyMs() >= end_ms;
       const auto failed = failures.find(key);
       if (failed != failures.end() && failed->second >= kMaxFailures) return;
+      if (pass.report.releases_left) return;
     }
-    const kube::Target target{kube::Pods(), metadata.namespace_name, metadata.name, ""};
-    const bool names_host = !release.pod->selected_host().empty();
-    const Pin pin{metadata.uid, names_host ? "" : release.slot->host,
-                  api::EncodeSlot({release.gang, release.slot->rank, release.slot->fabric_pod,
-                                   release.slot->segment, release.slot->stages}),
-                  release.backup};
-    auto released = [&]() -> absl::StatusOr<nlohmann::json> {
-      YM_ASSIGN_OR_RETURN(const nlohmann::json pod, client_.Get(target));
-      YM_ASSIGN_OR_RETURN(const nlohmann::json patch, release.pod->gated()
-                                                          ? PinAndReleasePatch(pod, pin)
-                                                          : AdmitPatch(pod, pin));
-      if (!ledger_.may_write()) return absl::CancelledError("the lease was lost");
-      return client_.Patch(target, kube::JsonPatch(patch), {kFieldManager, false, false});
-    }();
+    const absl::StatusOr<nlohmann::json> released = Release(work[i]);
     if (released.ok()) cache_.Assume(state::Kind::kPod, *released);
     MutexLock lock(mutex);
     if (released.ok()) {

@@ -4,12 +4,22 @@
 // Left alone: pods of gangs that are being stopped or whose plan is in doubt, of ranks whose host is out (they wait for their
 // replacement), and everything once the hold under which the pass began has ended. A patch names
 // the pod by the uid that was planned, so that a pod made again under its name waits for a pass
-// that has seen it. Level triggered: what is released already is not touched. Thread safety: one
-// thread calls; it writes on several. Lifetimes: everything passed in outlives it.
+// that has seen it. Level triggered: what is released already is not touched.
+//
+// A pass releases for `slice_ms` and leaves the rest to the next one, which should come at once
+// (PassReport::releases_left): thousands of pods that are released do not hold up gangs that lost a
+// host. Gangs are released in the order in which they were committed. Thread safety: one thread
+// calls; it writes on several. Lifetimes: everything passed in outlives it.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <vector>
 
+#include "absl/status/statusor.h"
+#include "nlohmann/json_fwd.hpp"
+
+#include "pkg/base/clock.h"
 #include "pkg/extender/ledger.h"
 #include "pkg/extender/pass.h"
 #include "pkg/kube/client.h"
@@ -19,16 +29,27 @@ namespace yardmaster::extender {
 
 class PodRelease {
  public:
+  struct Options {
+    std::size_t threads = 8;
+    std::int64_t slice_ms = 1'000;
+  };
+
   PodRelease(kube::Client& client, state::ClusterCache& cache, const Ledger& ledger,
-             std::size_t threads)
-      : client_(client), cache_(cache), ledger_(ledger), threads_(threads) {}
+             const Clock& clock, Options options)
+      : client_(client), cache_(cache), ledger_(ledger), clock_(clock), options_(options) {}
   void Run(PassState& pass);
 
  private:
+  struct Work;
+
+  static std::vector<Work> Collect(const PassState& pass, const Ledger& ledger);
+  absl::StatusOr<nlohmann::json> Release(const Work& work);
+
   kube::Client& client_;
   state::ClusterCache& cache_;
   const Ledger& ledger_;
-  const std::size_t threads_;
+  const Clock& clock_;
+  const Options options_;
 };
 
 }  // namespace yardmaster::extender

@@ -61,16 +61,34 @@ void StaleReleaseStep::RunOne(PassState& pass, const api::Gang& gang,
   }
 }
 
+bool StaleReleaseStep::MayRecallBound(PassState& pass, const api::ObjectMeta& pod) {
+  const std::int64_t now_ms = clock_.SteadyMs();
+  while (!recalled_ms_.empty() && now_ms - recalled_ms_.front() >= options_.window_ms) {
+    recalled_ms_.pop_front();
+  }
+  if (recalled_ms_.size() < options_.max_bound) return true;
+  if (!recalled_ms_.empty()) pass.WakeIn(recalled_ms_.front() + options_.window_ms - now_ms);
+  pass.report.problems.push_back(
+      StrCat("Pod ", pod.namespace_name, "/", pod.name, ": it runs on another host than its Gang ",
+             "says, and ", options_.max_bound, " such pods were replaced in the last ",
+             options_.window_ms / 60'000, " min; it is left alone for now: compare the Gang's ",
+             "status.assignments with where its pods run"));
+  return false;
+}
+
 void StaleReleaseStep::Recall(PassState& pass, const api::Gang& gang, const GangMember& member,
                               const std::string& host) {
   if (!ledger_.may_write()) return;
   const api::ObjectMeta& meta = member.pod->metadata;
+  const bool bound = !member.pod->node_name.empty();
+  if (bound && !MayRecallBound(pass, meta)) return;
   const absl::Status evicted = EvictPod(client_, meta, EvictWhen::kSamePod);
   if (!evicted.ok()) {
     if (!IsMootEviction(evicted)) pass.report.errors.push_back(MessageOf(evicted));
     return;
   }
   ++pass.report.recalled_pods;
+  if (bound) recalled_ms_.push_back(clock_.SteadyMs());
   const std::string* slot = SlotHost(gang, *member.rank);
   const std::string now = slot != nullptr
                               ? StrCat("rank ", *member.rank, " belongs on ", *slot, " now")

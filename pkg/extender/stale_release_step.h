@@ -10,14 +10,19 @@
 //
 // Only pods that this software released are evicted (annotation yardmaster.dev/slot), never those
 // that nothing would make again, those whose host another controller chose, or those of gangs
-// without any plan so far, which adoption_step.h rebuilds. Thread safety: one thread. Lifetimes:
-// everything passed in outlives it.
+// without any plan so far, which adoption_step.h rebuilds. Of pods that are on a node no more than
+// `max_bound` are evicted within `window_ms`: a status that was edited by mistake does not stop the
+// cluster's jobs. Thread safety: one thread. Lifetimes: everything passed in outlives it.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <deque>
 #include <functional>
 #include <optional>
 #include <string>
 
+#include "pkg/base/clock.h"
 #include "pkg/extender/ledger.h"
 #include "pkg/extender/pass.h"
 #include "pkg/kube/client.h"
@@ -31,9 +36,18 @@ std::optional<std::string> ReleasedTo(const api::Pod& pod);
 class StaleReleaseStep {
  public:
   using Notify = std::function<void(const Notice&)>;
+  struct Options {
+    std::size_t max_bound = 32;
+    std::int64_t window_ms = 600'000;
+  };
 
-  StaleReleaseStep(kube::Client& client, const Ledger& ledger, Notify notify)
-      : client_(client), ledger_(ledger), notify_(std::move(notify)) {}
+  StaleReleaseStep(kube::Client& client, const Ledger& ledger, const Clock& clock, Notify notify,
+                   Options options)
+      : client_(client),
+        ledger_(ledger),
+        clock_(clock),
+        notify_(std::move(notify)),
+        options_(options) {}
   // After the steps that give hosts back and those that stop gangs.
   void Run(PassState& pass);
 
@@ -41,10 +55,15 @@ class StaleReleaseStep {
   void RunOne(PassState& pass, const api::Gang& gang, const GatheredGang& gathered);
   void Recall(PassState& pass, const api::Gang& gang, const GangMember& member,
               const std::string& host);
+  // Whether one more pod that is on a node may be evicted now.
+  bool MayRecallBound(PassState& pass, const api::ObjectMeta& pod);
 
   kube::Client& client_;
   const Ledger& ledger_;
+  const Clock& clock_;
   const Notify notify_;
+  const Options options_;
+  std::deque<std::int64_t> recalled_ms_;  // steady, of pods on nodes, within the window
 };
 
 }  // namespace yardmaster::extender

@@ -1,6 +1,6 @@
 #include "pkg/extender/stale_release_step.h"
 
-#include <functional>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -117,6 +117,28 @@ TEST_F(StaleReleaseStepTest, AGangThatRunsInFullOnFreeHostsKeepsThem) {
   process.Pass();
   EXPECT_TRUE(Exists("a-0-1"));
   EXPECT_EQ(HostsOf("job-a"), pins);
+}
+
+TEST_F(StaleReleaseStepTest, AStatusEditedByMistakeDoesNotStopEveryPod) {
+  planner_options_.stale_releases = {2, 600'000};
+  AddBatchJob("a", 6);
+  Process process(*this, true);
+  process.Pass();
+  RunReleasedPods();
+  process.Pass();
+  json gang = Gang("job-a");
+  json& slots = gang["status"]["assignments"];
+  for (std::size_t rank = 0; rank + 1 < slots.size(); ++rank) {
+    std::swap(slots[rank]["host"], slots[rank + 1]["host"]);
+  }
+  client_.Seed(kube::Gangs(), gang);
+  EXPECT_EQ(process.Pass().recalled_pods, 2);
+  const PassReport next = process.Pass();
+  EXPECT_EQ(next.recalled_pods, 0);
+  EXPECT_NE(Join(next.problems, "\n").find("left alone for now"), std::string::npos);
+  EXPECT_EQ(PodsOf("a").size(), 4u);
+  clock_.Advance(600'000);
+  EXPECT_EQ(process.Pass().recalled_pods, 2);
 }
 
 TEST_F(StaleReleaseStepTest, APodThatNothingMakesAgainIsNotEvicted) {

@@ -1,0 +1,70 @@
+#include "pkg/extender/pod_release.h"
+
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+#include "pkg/extender/testing/job_fixture.h"
+
+namespace yardmaster::extender {
+namespace {
+
+class PodReleaseTest : public JobFixture {
+ protected:
+  // Every release patch takes so long.
+  void SlowReleases(std::int64_t ms) {
+    client_.SetHook([this, ms](const kube::Call& call) {
+      if (call.verb == kube::Verb::kPatch && call.target.resource.plural == "pods") {
+        clock_.Advance(ms);
+        released_.push_back(call.target.name);
+      }
+      return absl::OkStatus();
+    });
+  }
+  // Hosts that pods of a job are pinned to, by rank, of those that are.
+  std::vector<std::string> PinsOf(const std::string& job) {
+    std::vector<std::string> pins;
+    for (const json& pod : PodsOf(job)) {
+      if (!PinnedTo(pod).empty()) pins.push_back(PinnedTo(pod));
+    }
+    return pins;
+  }
+
+  std::vector<std::string> released_;
+};
+
+TEST_F(PodReleaseTest, AGangThatLosesAHostDoesNotWaitForTheRestOfALongRelease) {
+  AddBatchJob("a", 6);
+  Process process(*this, true);
+  SlowReleases(300);
+  const PassReport first = process.Pass();
+  EXPECT_EQ(first.released_pods, 4) << "for a second";
+  EXPECT_TRUE(first.releases_left);
+  const std::string lost = HostsOf("job-a")[5];
+  AddNode(lost[1] - '0', lost[3] - '0', /*ready=*/false);
+  const PassReport second = process.Pass();
+  EXPECT_EQ(second.replaced_ranks, 1);
+  EXPECT_EQ(second.released_pods, 2);
+  EXPECT_FALSE(second.releases_left);
+  EXPECT_EQ(PinsOf("a"), HostsOf("job-a"));
+}
+
+TEST_F(PodReleaseTest, GangsAreReleasedInTheOrderInWhichTheyWereCommitted) {
+  planner_options_.release_slice_ms = 0;
+  AddBatchJob("b", 2);
+  Process process(*this, true);
+  process.Pass();
+  ASSERT_EQ(HostsOf("job-b").size(), 2u);
+  EXPECT_TRUE(PinsOf("b").empty());
+  clock_.Advance(1'000);
+  AddBatchJob("a", 2);
+  process.Pass();
+  planner_options_.release_slice_ms = 1'000;
+  SlowReleases(1);
+  Process(*this, true).Pass();
+  EXPECT_EQ(released_, (std::vector<std::string>{"b-0-1", "b-1-2", "a-0-3", "a-1-4"}));
+}
+
+}  // namespace
+}  // namespace yardmaster::extender
