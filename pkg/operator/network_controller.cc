@@ -190,7 +190,7 @@ void NetworkController::Plan(const state::ClusterState& world, plan::Snapshot& s
       input.health.unplanned_reason = path.reason;
     }
   }
-  NetworkOptions network_options{fabric.metadata.generation, clock_.WallMs(),
+  NetworkOptions network_options{network_generation_, clock_.WallMs(),
                                  options_.path_plan_life_ms};
   input.networks = NetworksOf(plan, snapshot, network_options);
   for (GangNetwork& network : input.networks) {
