@@ -151,6 +151,11 @@ void PortPlan::Run(const std::vector<JobFlows>& jobs,
   for (std::size_t j = 0; j < jobs.size(); ++j) {
     const int job = plan.jobs[static_cast<std::size_t>(jobs[j].plan_index)].job;
     const workload::JobKey& key = snapshot_.jobs[static_cast<std::size_t>(job)].job.key;
+    // The NIC ports of a connection share its bytes.
+    std::vector<double> ports_of(jobs[j].connections.size(), 0);
+    for (const FlowSource& source : jobs[j].flows) {
+      ++ports_of[static_cast<std::size_t>(source.connection)];
+    }
     for (std::size_t f = 0; f < jobs[j].flows.size(); ++f) {
       const FlowSource& source = jobs[j].flows[f];
       const workload::Connection& c =
@@ -161,6 +166,7 @@ void PortPlan::Run(const std::vector<JobFlows>& jobs,
       path.job = job;
       path.from_rank = c.from_rank;
       path.to_rank = c.to_rank;
+      path.bytes = c.bytes / ports_of[static_cast<std::size_t>(source.connection)];
       Count(path, former, plan.network);
       plan.paths.push_back(std::move(path));
     }
