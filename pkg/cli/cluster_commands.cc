@@ -79,7 +79,7 @@ int Print(const GetFlags& flags, const Tables& tables, std::ostream& out, std::o
   } else if (flags.output == "name") {
     PrintNames(tables, out);
   } else {
-    PrintTable(tables.jobs, out);
+    PrintTable(tables.jobs, out, WantsColour(out));
     if (flags.what.empty()) out << "\n";
     PrintTable(tables.segments, out);
   }

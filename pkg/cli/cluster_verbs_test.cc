@@ -12,6 +12,8 @@
 #include "pkg/cli/cluster_commands.h"
 #include "pkg/cli/drain_command.h"
 #include "pkg/cli/fabric_show.h"
+#include "pkg/cli/overview.h"
+#include "pkg/cli/print_objects.h"
 #include "pkg/cli/testing/lending_connector.h"
 #include "pkg/cli/watch_rows.h"
 #include "pkg/kube/testing/fake_client.h"
@@ -167,6 +169,19 @@ TEST_F(ClusterVerbsTest, GetSelectsAndFormats) {
   Run(RunGetCommand, {"jobs", "-l", "a in (b)"}, 2);
   Run(RunGetCommand, {"jobs", "-o", "jsonpath={.jobs"}, 1);
   EXPECT_THAT(err_, HasSubstr("'}' is missing"));
+}
+
+TEST(PrintTableTest, ColoursStatesWithoutMovingColumns) {
+  std::ostringstream plain, coloured;
+  const Table rows = {{"NAME", "STATE", "X"}, {"a", "Never", "1"}, {"b", "Running", "2"}};
+  PrintTable(rows, plain);
+  PrintTable(rows, coloured, true);
+  EXPECT_EQ(coloured.str(),
+            "NAME   STATE     X\n"
+            "a      \033[31mNever\033[0m     1\n"
+            "b      \033[32mRunning\033[0m   2\n");
+  EXPECT_THAT(plain.str(), Not(HasSubstr("\033")));
+  EXPECT_FALSE(WantsColour(plain));
 }
 
 TEST(RowPrinterTest, PrintsWhatChanges) {

@@ -19,7 +19,9 @@
 #include "pkg/cli/plan_command.h"
 #include "pkg/cli/release_command.h"
 #include "pkg/cli/simulate_command.h"
+#include "pkg/cli/support_bundle.h"
 #include "pkg/cli/top_command.h"
+#include "pkg/cli/trace_command.h"
 #include "pkg/cli/ui_command.h"
 #include "pkg/cli/verify_command.h"
 
@@ -71,6 +73,7 @@ const std::vector<Verb>& Verbs() {
       {{"explain"}, "where a job, a pod or a node stands and why", InCluster<RunExplainCommand>},
       {{"why"}, "what holds a host, and since when", InCluster<RunWhyCommand>},
       {{"top"}, "jobs, segments or links by their load", InCluster<RunTopCommand>},
+      {{"trace"}, "a job's way through all processes", InCluster<RunTraceCommand>},
       {{"ui"}, "the operator's page in a browser", InCluster<RunUiCommand>},
       {{"plan"}, "what the planner would do in a cluster, or with manifests alone", RunPlan},
       {{"drain"}, "takes hosts, segments or ToRs out of use", InCluster<RunDrainCommand>},
@@ -92,6 +95,9 @@ const std::vector<Verb>& Verbs() {
       {{"hash"}, "what a switch's hash makes of packets", RunHashCommand},
       {{"path"}, "the path that a packet takes", RunPathCommand},
       {{"simulate"}, "a trace replayed on a fabric", RunSimulateCommand},
+      {{"support-bundle"},
+       "objects, logs and metrics for whoever looks into a fault",
+       InCluster<RunSupportBundleCommand>},
       {{"completion"}, "a completion script for bash, zsh or fish", RunCompletion},
       {{"version"}, "the version of this program", RunVersion},
   };

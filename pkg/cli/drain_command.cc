@@ -81,7 +81,7 @@ void PrintMoves(const std::vector<std::string>& hosts, const std::vector<Move>& 
     rows.push_back({move.job, StrCat(move.rank), move.from, move.to.empty() ? "nowhere" : move.to,
                     move.reason});
   }
-  PrintTable(rows, out);
+  PrintTable(rows, out, WantsColour(out));
 }
 
 // Our taint among the others of the Node, or not.
@@ -284,7 +284,7 @@ int RunBackupListCommand(const std::vector<std::string>& args, const Connector& 
   } else if (!output.empty()) {
     PrintAnswer({{"backup", RowsAsJson(rows)}}, output, out);
   } else {
-    PrintTable(rows, out);
+    PrintTable(rows, out, WantsColour(out));
   }
   return 0;
 }
