@@ -62,14 +62,14 @@ void PagePublisher::Stop() {
 }
 
 void PagePublisher::SetPicture(std::shared_ptr<const page::NetworkPicture> picture) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (picture == nullptr && picture_ == nullptr) return;
   picture_ = std::move(picture);
   ++notes_;
 }
 
 void PagePublisher::Note(page::Event event) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   events_.push_back(std::move(event));
   ++notes_;
 }
@@ -83,7 +83,7 @@ void PagePublisher::Run(std::stop_token stop) {
     hub_.Tick();
     std::uint64_t notes = 0;
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       notes = notes_;
     }
     const std::int64_t now_ms = runtime_.clock().SteadyMs();
@@ -111,7 +111,7 @@ void PagePublisher::PublishFrame() {
   std::shared_ptr<const page::NetworkPicture> picture;
   page::Text events;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     while (events_.size() > kMaxEvents) events_.pop_front();
     events = page::EncodeEvents(events_);
     picture = picture_;
@@ -127,7 +127,7 @@ void PagePublisher::PublishFrame() {
 }
 
 void PagePublisher::KeepEvents(std::vector<page::Event> events) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   for (page::Event& event : events) events_.push_back(std::move(event));
 }
 

@@ -8,13 +8,13 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 
 #include "absl/status/status.h"
 
 #include "pkg/app/runtime.h"
+#include "pkg/base/mutex.h"
 #include "pkg/page/changes.h"
 #include "pkg/page/hub.h"
 #include "pkg/state/cluster_state.h"
@@ -46,10 +46,10 @@ class PagePublisher {
   state::SnapshotBuilder builder_;  // the publishing thread's
   state::ClusterState former_;      // the publishing thread's
   bool has_former_ = false;         // the publishing thread's
-  std::mutex mutex_;
-  std::deque<page::Event> events_;  // oldest first
-  std::shared_ptr<const page::NetworkPicture> picture_;
-  std::uint64_t notes_ = 0;  // counts SetPicture and Note
+  Mutex mutex_;
+  std::deque<page::Event> events_ ABSL_GUARDED_BY(mutex_);  // oldest first
+  std::shared_ptr<const page::NetworkPicture> picture_ ABSL_GUARDED_BY(mutex_);
+  std::uint64_t notes_ ABSL_GUARDED_BY(mutex_) = 0;  // counts SetPicture and Note
   std::unique_ptr<http::Server> server_;
   std::jthread thread_;
 };

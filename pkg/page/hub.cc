@@ -105,7 +105,7 @@ void Hub::AddRoutes(http::Router& router) {
 void Hub::HandleEvents(const http::Request& request, http::Done done) {
   const auto id = request.headers.Find("Last-Event-ID");
   const std::int64_t from = id ? ParseNumber<std::int64_t>(*id).value_or(0) : 0;
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   last_asked_ms_ = clock_.SteadyMs();
   const History::FramePtr latest = history_.Latest();
   if (latest == nullptr || latest->id == from) {
@@ -122,7 +122,7 @@ void Hub::Publish(Blocks blocks, std::shared_ptr<const NetworkPicture> picture) 
   History::FramePtr latest;
   std::map<std::int64_t, History::FramePtr> known;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     picture_ = std::move(picture);
     if (!history_.Add(clock_.WallMs(), std::move(blocks))) return;
     latest = history_.Latest();
@@ -140,7 +140,7 @@ void Hub::Publish(Blocks blocks, std::shared_ptr<const NetworkPicture> picture) 
 void Hub::Tick() {
   std::vector<Waiter> expired;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     const std::int64_t now_ms = clock_.SteadyMs();
     std::vector<Waiter> left;
     for (Waiter& waiter : waiters_) {
@@ -152,23 +152,23 @@ void Hub::Tick() {
 }
 
 bool Hub::watched() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return last_asked_ms_ && clock_.SteadyMs() - *last_asked_ms_ <= options_.watched_ms;
 }
 
 std::size_t Hub::frames() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return history_.frames().size();
 }
 
 std::size_t Hub::bytes() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return history_.bytes();
 }
 
 http::Response Hub::HandleFrames() const {
   std::string out = "[";
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   for (const History::FramePtr& frame : history_.frames()) {
     out += StrCat(out.size() > 1 ? "," : "", "[", frame->id, ",", frame->time_ms, "]");
   }
@@ -180,7 +180,7 @@ http::Response Hub::HandleFrame(const http::Request& request) const {
   if (!id) return Guarded(http::ErrorResponse(400, "id: not a number; /api/frames lists them"));
   History::FramePtr frame, from;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     frame = history_.Find(*id);
     from = history_.Find(QueryNumber(request.query(), "from").value_or(0));
   }
@@ -198,7 +198,7 @@ http::Response Hub::HandlePaths(const http::Request& request) const {
   }
   std::shared_ptr<const NetworkPicture> picture;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     picture = picture_;
   }
   if (picture == nullptr) {

@@ -18,11 +18,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <vector>
 
 #include "pkg/base/clock.h"
+#include "pkg/base/mutex.h"
 #include "pkg/http/message.h"
 #include "pkg/http/router.h"
 #include "pkg/page/frame.h"
@@ -71,11 +71,11 @@ class Hub {
 
   const Clock& clock_;
   const HubOptions options_;
-  mutable std::mutex mutex_;
-  History history_;
-  std::shared_ptr<const NetworkPicture> picture_;
-  std::vector<Waiter> waiters_;
-  std::optional<std::int64_t> last_asked_ms_;
+  mutable Mutex mutex_;
+  History history_ ABSL_GUARDED_BY(mutex_);
+  std::shared_ptr<const NetworkPicture> picture_ ABSL_GUARDED_BY(mutex_);
+  std::vector<Waiter> waiters_ ABSL_GUARDED_BY(mutex_);
+  std::optional<std::int64_t> last_asked_ms_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace yardmaster::page
