@@ -1,20 +1,25 @@
 // Where Crux gains, and how much: the region of loads, reached in four independent ways.
 //
 //   crux_region run RESULTS.csv [--seeds 20] [--first-seed 1] [--jobs 120] [--ways uplink,load,...]
+//                               [--policies crux,ecmp,...] [--minutes N]
 //   crux_region plot RESULTS.csv PLOT.svg
 //
 // run: for each way to change the load of shared links (placement, uplink speed, bytes per second of
 // compute, connections) and each setting, every policy meets the same jobs in `seeds` paired draws. A
-// line is added to RESULTS.csv per run; runs that are there already are left out, so that one that was
-// stopped goes on. Progress is shown.
+// line is added to RESULTS.csv per run; runs that are there already are left out, so a benchmark that was
+// stopped, or that ended after --minutes, goes on where it was. All settings of a seed come before the
+// next seed. A line of progress per run goes to standard error, with the time that is left at this pace.
+// Exit code 3: time was over before all runs were done.
 // plot: gain of crux over each policy against the time-weighted load of the fullest shared link
 // (under ECMP), means with 95 % bootstrap intervals over seeds, as an SVG plot and as a table.
 //
 // Policies: crux; published; the baselines; `alone` (the bound: no contention); `paths` (paths of
 // crux, one level) and `levels` (crux's levels on paths that a hash drew) split the gain.
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <fstream>
 #include <map>
 #include <set>
@@ -38,6 +43,11 @@ constexpr int kResamples = 2000;
 constexpr const char* kPolicies[] = {"crux",  "published",     "ecmp",      "sincronia", "cassini",
                                      "taccl", "taccl-arrival", "taccl-job", "paths",     "levels"};
 
+bool Named(const std::string& list, const std::string& name) {
+  const std::vector<std::string> names = Split(list, ',');
+  return list.empty() || std::find(names.begin(), names.end(), name) != names.end();
+}
+
 struct Setting {
   std::string way;
   double value = 0;
@@ -50,7 +60,7 @@ struct Setting {
 std::vector<Setting> Settings(const std::string& ways) {
   std::vector<Setting> all;
   const auto add = [&](const std::string& way, const std::vector<double>& values, auto&& set) {
-    if (!ways.empty() && ways.find(way) == std::string::npos) return;
+    if (!Named(ways, way)) return;
     for (const double value : values) {
       Setting setting;
       setting.way = way;
@@ -117,28 +127,52 @@ sim::TraceOptions OptionsOf(const Setting& setting, const std::string& policy, i
   return options;
 }
 
-int Run(const std::string& file, int seeds, int first_seed, int jobs, const std::string& ways) {
+struct RunOptions {
+  int seeds = 20;
+  int first_seed = 1;
+  int jobs = 120;
+  double minutes = 0;    // 0: no limit
+  std::string ways;      // comma separated; empty: all
+  std::string policies;  // the same
+};
+
+// Of this process, which other programs do not delay.
+double CpuSeconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+
+constexpr int kTimeIsOver = 3;
+
+int Run(const std::string& file, const RunOptions& run) {
   std::set<std::tuple<std::string, double, int, std::string>> done;
   for (const Result& r : ReadResults(file)) done.emplace(r.way, r.value, r.seed, r.policy);
   const std::vector<sim::ModelSize> sizes = bench::ReadModelSizes();
-  const std::vector<Setting> settings = Settings(ways);
-  const std::size_t all = settings.size() * static_cast<std::size_t>(seeds) * std::size(kPolicies);
-  std::size_t at = 0;
-  for (int seed = first_seed; seed < first_seed + seeds; ++seed) {
+  const std::vector<Setting> settings = Settings(run.ways);
+  std::vector<std::string> policies;
+  for (const char* policy : kPolicies) {
+    if (Named(run.policies, policy)) policies.emplace_back(policy);
+  }
+  const std::size_t all = settings.size() * static_cast<std::size_t>(run.seeds) * policies.size();
+  std::size_t at = 0, made = 0;
+  const auto begin = std::chrono::steady_clock::now();
+  for (int seed = run.first_seed; seed < run.first_seed + run.seeds; ++seed) {
+    sim::GenerateOptions generate;
+    generate.jobs = run.jobs;
+    generate.seed = static_cast<std::uint64_t>(seed);
+    const auto trace = sim::GenerateTrace(sizes, generate);
     for (const Setting& setting : settings) {
       const fabric::Network network = bench::BuildNetwork(bench::TwoLayer(setting.uplink_gbps));
-      for (const char* policy : kPolicies) {
+      for (const std::string& policy : policies) {
         ++at;
         if (done.count({setting.way, setting.value, seed, policy}) > 0) continue;
-        std::fprintf(stderr, "\r%zu of %zu: %s %g, seed %d, %s          ", at, all,
-                     setting.way.c_str(), setting.value, seed, policy);
-        sim::GenerateOptions generate;
-        generate.jobs = jobs;
-        generate.seed = static_cast<std::uint64_t>(seed);
-        const auto result = sim::RunTrace(network, sim::GenerateTrace(sizes, generate),
-                                          OptionsOf(setting, policy, seed, network));
+        const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
+        if (run.minutes > 0 && spent.count() > 60 * run.minutes) {
+          std::fprintf(stderr, "time is over at %zu of %zu\n", at - 1, all);
+          return kTimeIsOver;
+        }
+        const double cpu = CpuSeconds();
+        const auto result =
+            sim::RunTrace(network, trace, OptionsOf(setting, policy, seed, network));
         if (!result.ok()) {
-          std::fprintf(stderr, "\n%s\n", MessageOf(result.status()).c_str());
+          std::fprintf(stderr, "%s\n", MessageOf(result.status()).c_str());
           return 1;
         }
         std::ofstream out(file, std::ios::app);
@@ -146,10 +180,18 @@ int Run(const std::string& file, int seeds, int first_seed, int jobs, const std:
             << result->utilisation << ',' << result->lone_utilisation << ',' << result->shared_load
             << ',' << result->contended_jobs << ',' << result->slowed_jobs << ','
             << result->worst_slowdown << '\n';
+        if (!out.flush()) {
+          std::fprintf(stderr, "%s cannot be written\n", file.c_str());
+          return 1;
+        }
+        ++made;
+        const std::chrono::duration<double> now = std::chrono::steady_clock::now() - begin;
+        std::fprintf(stderr, "%zu of %zu: seed %d, %s %g, %s: %.1f CPU s; %.0f min left\n", at, all,
+                     seed, setting.way.c_str(), setting.value, policy.c_str(), CpuSeconds() - cpu,
+                     now.count() / static_cast<double>(made) * static_cast<double>(all - at) / 60);
       }
     }
   }
-  std::fprintf(stderr, "\n");
   return 0;
 }
 
@@ -221,20 +263,32 @@ int main(int argc, char** argv) {
   const std::string command = argc > 2 ? argv[1] : "";
   if (command == "plot" && argc > 3) return PlotResults(argv[2], argv[3]);
   if (command != "run") {
-    std::fprintf(
-        stderr,
-        "crux_region run RESULTS.csv [--seeds N] [--first-seed N] [--jobs N] [--ways A,B]\n"
-        "crux_region plot RESULTS.csv PLOT.svg\n");
+    std::fprintf(stderr,
+                 "crux_region run RESULTS.csv [--seeds N] [--first-seed N] [--jobs N] [--ways A,B] "
+                 "[--policies A,B] [--minutes N]\n"
+                 "crux_region plot RESULTS.csv PLOT.svg\n");
     return 2;
   }
-  int seeds = 20, first_seed = 1, jobs = 120;
-  std::string ways;
-  for (int i = 3; i + 1 < argc; i += 2) {
+  RunOptions run;
+  for (int i = 3; i < argc; i += 2) {
     const std::string name = argv[i];
-    if (name == "--seeds") seeds = std::atoi(argv[i + 1]);
-    if (name == "--first-seed") first_seed = std::atoi(argv[i + 1]);
-    if (name == "--jobs") jobs = std::atoi(argv[i + 1]);
-    if (name == "--ways") ways = argv[i + 1];
+    const char* value = i + 1 < argc ? argv[i + 1] : "";
+    if (name == "--seeds") {
+      run.seeds = std::atoi(value);
+    } else if (name == "--first-seed") {
+      run.first_seed = std::atoi(value);
+    } else if (name == "--jobs") {
+      run.jobs = std::atoi(value);
+    } else if (name == "--minutes") {
+      run.minutes = std::atof(value);
+    } else if (name == "--ways") {
+      run.ways = value;
+    } else if (name == "--policies") {
+      run.policies = value;
+    } else {
+      std::fprintf(stderr, "unknown option %s\n", argv[i]);
+      return 2;
+    }
   }
-  return Run(argv[2], seeds, first_seed, jobs, ways);
+  return Run(argv[2], run);
 }

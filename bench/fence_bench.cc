@@ -73,12 +73,13 @@ void Measure(kube::Client& client, int gangs, std::int64_t& token) {
     Ledger ledger(client, cache,
                   {[&token] { return token; }, [&token](std::int64_t above) { token = above + 1; }},
                   {nullptr, threads});
-    PassReport report;
+    PassState pass;
+    PassReport& report = pass.report;
     auto began = SteadyClock::now();
-    bool leads = ledger.BeginPass(report);
+    bool leads = ledger.BeginPass(pass);
     if (!leads && report.errors.empty()) {  // the ledger's token was above ours
       began = SteadyClock::now();
-      leads = ledger.BeginPass(report);
+      leads = ledger.BeginPass(pass);
     }
     const double seconds = SecondsSince(began);
     if (threads == 1) alone = seconds;

@@ -35,6 +35,8 @@ endif()
 #
 # The compiler cache takes a checksum file in place of the precompiled header, whose bytes differ
 # from checkout to checkout, so that two checkouts share one cache.
+#
+# NAME_FLAGS, where it is set, are flags that header and targets must have in common.
 function(yardmaster_precompile name)
   set(source ${CMAKE_BINARY_DIR}/${name}.cc)
   file(CONFIGURE OUTPUT ${source} CONTENT "namespace { [[maybe_unused]] int unused; }\n")
@@ -43,10 +45,11 @@ function(yardmaster_precompile name)
   if(ARGN MATCHES gmock)
     target_link_libraries(${name} PRIVATE GTest::gmock)
   endif()
+  target_compile_options(${name} PRIVATE ${${name}_FLAGS})
   target_precompile_headers(${name} PRIVATE ${ARGN})
   if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
     target_compile_options(yardmaster_flags INTERFACE -fpch-preprocess)
-    string(SHA256 checksum "${ARGN} ${CMAKE_CXX_COMPILER_VERSION} ${CMAKE_BUILD_TYPE} ${CMAKE_CXX_FLAGS} ${YARDMASTER_SANITIZE}")
+    string(SHA256 checksum "${ARGN} ${${name}_FLAGS} ${CMAKE_CXX_COMPILER_VERSION} ${CMAKE_BUILD_TYPE} ${CMAKE_CXX_FLAGS} ${YARDMASTER_SANITIZE}")
     file(WRITE ${CMAKE_BINARY_DIR}/CMakeFiles/${name}.dir/cmake_pch.hxx.gch.sum "${checksum}\n")
   endif()
 endfunction()

@@ -11,10 +11,14 @@
 #include "nlohmann/json.hpp"
 
 #include "pkg/agent/agent_metrics.h"
+#include "pkg/agent/coverage_writer.h"
+#include "pkg/agent/default_class.h"
 #include "pkg/agent/fabric_choice.h"
 #include "pkg/agent/file_sink.h"
+#include "pkg/agent/job_observer.h"
 #include "pkg/agent/link_reporter.h"
 #include "pkg/agent/plan_loop.h"
+#include "pkg/agent/pod_claims.h"
 #include "pkg/agent/pod_feed.h"
 #include "pkg/agent/profile_collector.h"
 #include "pkg/agent/report_relay.h"
@@ -82,12 +86,17 @@ class Agent::Impl {
             [](const PlanReport&) {}),
         feed_(loop_),
         profiles_(deps_.client, {}),
+        claims_(deps_.timing.clock, options_.kubelet_socket),
+        coverage_(deps_.client, {}),
+        default_class_(options_.configfs_root,
+                       StrCat(options_.plan_dir, "/../default-classes.json")),
         relay_(deps_.client, {options_.reports_dir, Folders(options_), options_.nic_load_balancing,
                               RelayOptions().interval_ms}) {
     AddHealthChecks();
     AddAgentMetrics(
         deps_.registry, [this] { return loop_.report(); }, [this] { return links_.load(); });
     AddReportMetrics(deps_.registry, profiles_, relay_);
+    AddObserverMetrics(deps_.registry, [this] { return observer_view_.load(); });
   }
   ~Impl() { Stop(); }
 
@@ -95,6 +104,8 @@ class Agent::Impl {
     YM_RETURN_IF_ERROR(CheckOptions(options_));
     YM_ASSIGN_OR_RETURN(std::vector<NicPort> ports, ReadNicPortsFile(options_.nic_ports_file));
     YM_RETURN_IF_ERROR(sink_.Prepare());
+    SetDefaultClass(ports);
+    StartObserving(ports);
     link_reporter_ = std::make_unique<LinkReporter>(
         deps_.client,
         LinkOptions{options_.sysfs_root, Folders(options_), std::move(ports), options_.debounce});
@@ -118,8 +129,18 @@ class Agent::Impl {
       link_thread_.request_stop();
       link_thread_.join();
     }
+    if (observer_thread_.joinable()) {
+      observer_thread_.request_stop();
+      observer_thread_.join();
+    }
     for (auto& informer : informers_) informer->Stop();
     loop_.Stop();
+    if (!options_.configfs_root.empty()) {
+      const absl::Status restored = default_class_.Restore();
+      if (!restored.ok()) {
+        deps_.log.Warn("default traffic class not restored", {{"error", MessageOf(restored)}});
+      }
+    }
     if (server_ != nullptr) server_->Stop(kGrpcDrainMs);
   }
 
@@ -147,6 +168,45 @@ class Agent::Impl {
       if (last < 0 || silent < kLoopSilenceMs) return absl::OkStatus();
       return absl::UnavailableError(StrCat("silent for ", silent / 1000, " s"));
     });
+  }
+
+  // A class that was set by a process that died is put back where none is wanted now.
+  void SetDefaultClass(std::vector<NicPort> ports) {
+    if (options_.configfs_root.empty()) return;
+    if (ports.empty()) ports = DiscoverNicPorts(options_.sysfs_root);
+    const absl::Status status = options_.default_traffic_class >= 0
+                                    ? default_class_.Apply(ports, options_.default_traffic_class)
+                                    : default_class_.Restore();
+    if (!status.ok()) {
+      deps_.log.Warn("default traffic class not set", {{"error", MessageOf(status)}});
+    }
+  }
+
+  void StartObserving(const std::vector<NicPort>& ports) {
+    ObserverOptions options;
+    if (options_.measure_traffic && OneNode(options_)) options.sysfs_root = options_.sysfs_root;
+    options.ports = ports;
+    options.kubelet_pods_folder = options_.kubelet_pods_dir;
+    if (options.sysfs_root.empty() && options.kubelet_pods_folder.empty()) return;
+    observer_ = std::make_unique<JobObserver>(
+        std::move(options),
+        JobObserver::Sources{
+            [this] { return loop_.report()->pods; }, [this] { return ChosenFabric(); },
+            [this](const rpc::IterationReport& report) { return profiles_.Take(report); },
+            [this](const std::vector<NicPort>& host) { return Nics(host); }});
+    observer_view_ = observer_.get();
+    observer_thread_ = std::jthread([this](const std::stop_token& stop) {
+      while (deps_.timing.sleeper.Sleep(observer_->Step(deps_.timing.clock.SteadyMs()), stop)) {
+      }
+    });
+  }
+
+  std::vector<PodNics> Nics(const std::vector<NicPort>& host) {
+    std::vector<std::string> uids;
+    for (const rpc::PodPlanStatus& pod : loop_.report()->pods) uids.push_back(pod.pod_uid);
+    return NicsOfPods(
+        options_.sysfs_root,
+        claims_.Claims(uids, [this](const std::string& uid) { return feed_.Find(uid); }), host);
   }
 
   void StartWatching() {
@@ -209,6 +269,7 @@ class Agent::Impl {
       return absl::NotFoundError(StrCat("pod with uid \"", report.pod_uid,
                                         "\" has no network plan on a node of this agent"));
     }
+    if (observer_ != nullptr) observer_->ReportsItself(report.pod_uid);
     return profiles_.Take(report);
   }
 
@@ -220,6 +281,9 @@ class Agent::Impl {
       const std::vector<std::string> nodes = feed_.nodes();
       std::vector<absl::Status> errors;
       if (!options_.sysfs_root.empty()) errors = link_reporter_->Poll(now, nodes, ChosenFabric());
+      if (absl::Status problem = claims_.problem(); !problem.ok()) {
+        errors.push_back(std::move(problem));
+      }
       if (!errors.empty() && now >= quiet_until_ms) {
         deps_.log.Warn("link states not reported",
                        {{"error", MessageOf(errors.front())}, {"nodes", errors.size()}});
@@ -228,6 +292,13 @@ class Agent::Impl {
       for (absl::Status& status :
            profiles_.Flush(now, [this](const std::string& uid) { return feed_.Find(uid); })) {
         others.push_back(std::move(status));
+      }
+      if (const JobObserver* observer = observer_view_.load()) {
+        for (absl::Status& status :
+             coverage_.Flush(now, observer->shims_by_pod(),
+                             [this](const std::string& uid) { return feed_.Find(uid); })) {
+          others.push_back(std::move(status));
+        }
       }
       if (!others.empty() && now >= quiet_until_ms) {
         deps_.log.Warn("reports not relayed",
@@ -260,6 +331,9 @@ class Agent::Impl {
   PlanLoop loop_;
   PodFeed feed_;
   ProfileCollector profiles_;
+  PodClaims claims_;
+  CoverageWriter coverage_;
+  DefaultClass default_class_;
   ReportRelay relay_;
   mutable Mutex fabric_mutex_;
   FabricChoice fabrics_ ABSL_GUARDED_BY(fabric_mutex_);
@@ -272,6 +346,9 @@ class Agent::Impl {
   std::vector<std::unique_ptr<kube::CallbackSink>> sinks_;
   std::vector<std::unique_ptr<kube::Informer>> informers_;
   std::jthread link_thread_;
+  std::unique_ptr<JobObserver> observer_;
+  std::atomic<const JobObserver*> observer_view_ = nullptr;
+  std::jthread observer_thread_;
 };
 
 Agent::Agent(AgentOptions options, AgentDeps deps)

@@ -41,6 +41,16 @@ struct AgentOptions {
   // What host programs have seen of the network (report_relay.h); empty: nothing is relayed.
   std::string reports_dir;
   std::string nic_load_balancing;
+  // Measures iterations by the NICs' byte counters (job_observer.h); needs one node and sysfs_root.
+  bool measure_traffic = true;
+  // Traffic class of RDMA connections that choose none (default_class.h); -1: as it is. Needs
+  // configfs_root, "/sys/kernel/config"; empty: nothing there is touched.
+  int default_traffic_class = -1;
+  std::string configfs_root;
+  // Kubelet's PodResources socket, for which NICs pods have (pod_claims.h); empty: it is not asked.
+  std::string kubelet_socket;
+  // Kubelet's folder of pods, for what the shims in them did; empty: it is not read.
+  std::string kubelet_pods_dir;
   std::vector<std::string> grpc_addresses = {"unix:/run/yardmaster/agent.sock"};
   rpc::TlsFiles grpc_tls;
 };

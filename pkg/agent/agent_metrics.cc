@@ -109,4 +109,41 @@ void CountNotice(metrics::Registry& registry, NoticeKind kind) {
       .Increment();
 }
 
+void AddObserverMetrics(metrics::Registry& registry, std::function<const JobObserver*()> observer) {
+  const auto shims = [observer] {
+    const JobObserver* present = observer();
+    return present == nullptr ? ShimSummary() : present->shims();
+  };
+  registry.AddCounterSource(
+      "yardmaster_agent_measured_profiles_total", "Profiles measured from the NICs' byte counters.",
+      [observer] {
+        const JobObserver* present = observer();
+        return std::vector<Sample>{
+            {{}, present == nullptr ? 0 : static_cast<double>(present->measured())}};
+      });
+  registry.AddGaugeSource(
+      "yardmaster_agent_connections",
+      "Connections of the pods' shims: with their planned port, without it, without a plan.",
+      [shims] {
+        const ShimSummary now = shims();
+        return std::vector<Sample>{{{{"state", "steered"}}, static_cast<double>(now.steered)},
+                                   {{{"state", "unsteered"}}, static_cast<double>(now.unsteered)},
+                                   {{{"state", "unplanned"}}, static_cast<double>(now.unplanned)}};
+      });
+  registry.AddGaugeSource(
+      "yardmaster_agent_kept_class_connections",
+      "Connections whose traffic class is their container's own choice.", [shims] {
+        return std::vector<Sample>{{{}, static_cast<double>(shims().kept_class)}};
+      });
+  registry.AddGaugeSource("yardmaster_agent_unsteered_reasons",
+                          "Connections by why the shim did not do something.", [shims] {
+                            std::vector<Sample> samples;
+                            const ShimSummary now = shims();
+                            for (const auto& [reason, count] : now.reasons) {
+                              samples.push_back({{{"reason", reason}}, static_cast<double>(count)});
+                            }
+                            return samples;
+                          });
+}
+
 }  // namespace yardmaster::agent

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 
+#include "pkg/agent/job_observer.h"
 #include "pkg/agent/link_reporter.h"
 #include "pkg/agent/plan_loop.h"
 #include "pkg/agent/profile_collector.h"
@@ -22,5 +23,8 @@ void AddReportMetrics(metrics::Registry& registry, const ProfileCollector& profi
                       const ReportRelay& relay);
 
 void CountNotice(metrics::Registry& registry, NoticeKind kind);
+
+// `observer` may give null while there is none.
+void AddObserverMetrics(metrics::Registry& registry, std::function<const JobObserver*()> observer);
 
 }  // namespace yardmaster::agent

@@ -25,7 +25,7 @@ namespace yardmaster::agent {
 // What the agent needs to know of the Fabric its nodes belong to.
 struct FabricView {
   std::string name;
-  std::int64_t generation = 0;
+  std::int64_t generation = 0;  // the oldest that a path plan may be for
   fabric::NetworkLevels levels;
   int rails = 0;
   int nic_ports = 0;  // of each rail

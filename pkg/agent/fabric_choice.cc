@@ -12,7 +12,9 @@ absl::Status FabricChoice::Take(JsonView object) {
                       api::DecodeFabric(object, api::UnknownFields::kIgnore));
   FabricView view;
   view.name = fabric.metadata.name;
-  view.generation = fabric.metadata.generation;
+  // Edits that the operator has not looked at yet may leave all paths as they are.
+  view.generation = fabric.status.network_generation > 0 ? fabric.status.network_generation
+                                                         : fabric.metadata.generation;
   view.levels = fabric.spec.levels;
   view.rails = fabric.spec.rails;
   view.nic_ports = fabric.spec.nic_ports;

@@ -7,6 +7,7 @@
 #include <system_error>
 #include <tuple>
 
+#include "pkg/agent/rail_order.h"
 #include "pkg/api/field_reader.h"
 #include "pkg/base/strings.h"
 #include "pkg/config/yaml.h"
@@ -27,21 +28,13 @@ bool SafeDevice(const std::string& name) {
          name.find('/') == std::string::npos;
 }
 
-// "mlx5_10" -> ("mlx5_", 10), so that numbers order as numbers.
-std::tuple<std::string, std::int64_t, std::string> NaturalKey(const std::string& name) {
-  const std::size_t digits = name.find_last_not_of("0123456789") + 1;
-  return {name.substr(0, digits),
-          ParseNumber<std::int64_t>(std::string_view(name).substr(digits)).value_or(-1), name};
-}
-
 std::vector<std::string> NamesIn(const std::string& folder) {
   std::vector<std::string> names;
   std::error_code error;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     names.push_back(it->path().filename().string());
   }
-  std::sort(names.begin(), names.end(),
-            [](const auto& a, const auto& b) { return NaturalKey(a) < NaturalKey(b); });
+  std::sort(names.begin(), names.end(), NaturalLess);
   return names;
 }
 
@@ -105,7 +98,7 @@ std::vector<NicPort> DiscoverNicPorts(const std::string& sysfs_root) {
   const std::string folder = StrCat(sysfs_root, "/class/infiniband");
   std::vector<NicPort> ports;
   int rail = 0;
-  for (const std::string& device : NamesIn(folder)) {
+  for (const std::string& device : RailDevices(sysfs_root)) {
     int port = 0;
     for (const std::string& name : NamesIn(StrCat(folder, "/", device, "/ports"))) {
       const std::optional<int> number = ParseNumber<int>(name);

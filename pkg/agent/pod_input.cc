@@ -7,6 +7,8 @@ namespace yardmaster::agent {
 
 namespace {
 
+constexpr char kMultusStatus[] = "k8s.v1.cni.cncf.io/network-status";
+
 std::optional<std::string> Annotation(JsonView pod, const char* name) {
   const auto text = pod.At({"metadata", "annotations", name}).String();
   return text ? std::optional<std::string>(*text) : std::nullopt;
@@ -25,6 +27,8 @@ std::optional<PodInput> ReadPod(JsonView pod) {
   input.slot = Annotation(pod, api::kSlotAnnotation);
   input.priority = Annotation(pod, api::kPriorityAnnotation);
   input.path_plan = Annotation(pod, api::kPathPlanAnnotation);
+  input.network_status = Annotation(pod, kMultusStatus).value_or("");
+  input.host_network = pod.At({"spec", "hostNetwork"}).Bool().value_or(false);
   if (input.uid.empty() || input.node.empty()) return std::nullopt;
   if (!input.slot && !input.priority && !input.path_plan) return std::nullopt;
   return input;

@@ -1,4 +1,4 @@
-// What the agent takes from a Pod: who it is and the texts of our three annotations, unread.
+// What the agent takes from a Pod: who it is, the texts of our three annotations and of Multus', unread.
 // Reading them is effective_plan.h's part, because what they mean depends on the fabric and on the
 // time. Thread safety: values and pure functions.
 #pragma once
@@ -18,6 +18,8 @@ struct PodInput {
   std::optional<std::string> slot;
   std::optional<std::string> priority;
   std::optional<std::string> path_plan;
+  std::string network_status;  // Multus': which devices the pod's networks have (pod_nics.h)
+  bool host_network = false;
   bool operator==(const PodInput&) const = default;
 };
 

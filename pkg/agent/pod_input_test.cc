@@ -16,7 +16,7 @@ nlohmann::json BoundPod() {
 TEST(ReadPod, TakesIdentityAndOurAnnotationsAsTheyStand) {
   const auto pod = ReadPod(BoundPod());
   ASSERT_TRUE(pod.has_value());
-  EXPECT_EQ(*pod, (PodInput{"team", "a-0", "u0", "n1", "s", "6", std::nullopt}));
+  EXPECT_EQ(*pod, (PodInput{"team", "a-0", "u0", "n1", "s", "6", std::nullopt, "", false}));
 }
 
 TEST(ReadPod, PodsThatAreNoConcernOfOursAreLeftOut) {

@@ -145,6 +145,7 @@ json EncodeSpec(const FabricSpec& spec) {
 FabricStatus ReadStatus(FieldReader in) {
   FabricStatus status;
   status.observed_generation = in.Int64("observedGeneration", 0, 0, INT64_MAX);
+  status.network_generation = in.Int64("networkGeneration", 0, 0, INT64_MAX);
   status.fabric_pods = in.Int("fabricPods", 0, 0, kMax);
   status.segments = in.Int("segments", 0, 0, kMax);
   status.hosts = in.Int("hosts", 0, 0, kMax);
@@ -182,6 +183,7 @@ absl::StatusOr<Fabric> DecodeFabric(JsonView object, UnknownFields unknown) {
 
 json EncodeFabricStatus(const FabricStatus& status) {
   return {{"observedGeneration", status.observed_generation},
+          {"networkGeneration", status.network_generation},
           {"fabricPods", status.fabric_pods},
           {"segments", status.segments},
           {"hosts", status.hosts},
@@ -189,15 +191,29 @@ json EncodeFabricStatus(const FabricStatus& status) {
           {"conditions", EncodeConditions(status.conditions)}};
 }
 
+json EncodeWholeSpec(const fabric::FabricSpec& spec) {
+  json out = EncodeSpec(spec);
+  if (!spec.ecmp_hash.empty()) out["ecmpHash"] = EncodeHashes(spec.ecmp_hash);
+  if (!spec.ecmp_hash_overrides.empty()) {
+    out["ecmpHashOverrides"] = EncodeHashes(spec.ecmp_hash_overrides);
+  }
+  return out;
+}
+
+std::string ForwardingText(const fabric::FabricSpec& spec) {
+  json out = EncodeWholeSpec(spec);
+  for (const char* other : {"backup", "networkLevels"}) out.erase(other);
+  if (out.contains("host")) {
+    for (const char* other : {"nvlinkGbps", "gpuResource"}) out["host"].erase(other);
+  }
+  return out.dump();
+}
+
 json EncodeFabric(const Fabric& fabric) {
   json out = {{"apiVersion", kGroupVersion},
               {"kind", kFabricKind},
               {"metadata", EncodeMetadata(fabric.metadata)},
-              {"spec", EncodeSpec(fabric.spec)}};
-  if (!fabric.spec.ecmp_hash.empty()) out["spec"]["ecmpHash"] = EncodeHashes(fabric.spec.ecmp_hash);
-  if (!fabric.spec.ecmp_hash_overrides.empty()) {
-    out["spec"]["ecmpHashOverrides"] = EncodeHashes(fabric.spec.ecmp_hash_overrides);
-  }
+              {"spec", EncodeWholeSpec(fabric.spec)}};
   if (fabric.status != FabricStatus{}) out["status"] = EncodeFabricStatus(fabric.status);
   return out;
 }

@@ -18,6 +18,9 @@ inline constexpr char kFabricKind[] = "Fabric";
 
 struct FabricStatus {
   std::int64_t observed_generation = 0;
+  // The last generation whose edit changed how packets are forwarded; path plans are made for it. 0:
+  // written by a version that did not tell such edits apart.
+  std::int64_t network_generation = 0;
   int fabric_pods = 0;  // that Nodes stand in
   int segments = 0;
   int hosts = 0;
@@ -37,6 +40,8 @@ struct Fabric {
 absl::StatusOr<Fabric> DecodeFabric(JsonView object,
                                     UnknownFields unknown = UnknownFields::kReject);
 nlohmann::json EncodeFabric(const Fabric& fabric);
+// What of the spec decides where packets go, as text: two specs with equal texts have equal paths.
+std::string ForwardingText(const fabric::FabricSpec& spec);
 nlohmann::json EncodeFabricStatus(const FabricStatus& status);
 
 }  // namespace yardmaster::api

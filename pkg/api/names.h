@@ -27,6 +27,14 @@ inline constexpr char kChosenBackupValue[] = "chosen";
 // Taint (effect NoSchedule) of a host all of whose GPUs are promised to gangs; the value names the
 // gang. Written and removed by the extender.
 inline constexpr char kPromisedKey[] = "yardmaster.dev/promised";
+// Taint (effect NoSchedule) of a host on which workers failed repeatedly, and the Node annotation
+// with those failures (host_record.h). Written and removed by the operator.
+inline constexpr char kQuarantinedKey[] = "yardmaster.dev/quarantined";
+inline constexpr char kHostRecordAnnotation[] = "yardmaster.dev/host-failures";
+// Kubernetes' taint of a Node that is known to be down (effect NoExecute), and the value by which
+// the operator knows its own.
+inline constexpr char kOutOfServiceKey[] = "node.kubernetes.io/out-of-service";
+inline constexpr char kOutOfServiceValue[] = "yardmaster";
 // Node annotation: IPv4 address of every rail's NIC, comma separated, rail 0 first.
 inline constexpr char kNicAddressesAnnotation[] = "yardmaster.dev/nic-addresses";
 // Node annotation, written by the agent: NIC ports that are down, "r0p1,r3p0"; absent or empty:
@@ -49,7 +57,12 @@ inline constexpr char kRankLabel[] = "yardmaster.dev/rank";
 
 // Pod annotations.
 inline constexpr char kParallelismAnnotation[] = "yardmaster.dev/parallelism";  // written by people
-inline constexpr char kSlotAnnotation[] = "yardmaster.dev/slot";                // by the extender
+// How long the pod's gang waits behind the gate, what happens then ("Release" or "Fail"), and how
+// soon it runs in full once it is placed; written by people.
+inline constexpr char kGateTimeoutAnnotation[] = "yardmaster.dev/gate-timeout-seconds";
+inline constexpr char kGateTimeoutActionAnnotation[] = "yardmaster.dev/gate-timeout-action";
+inline constexpr char kReadyTimeoutAnnotation[] = "yardmaster.dev/ready-timeout-seconds";
+inline constexpr char kSlotAnnotation[] = "yardmaster.dev/slot";                  // by the extender
 inline constexpr char kPriorityAnnotation[] = "yardmaster.dev/network-priority";  // by the operator
 inline constexpr char kPathPlanAnnotation[] = "yardmaster.dev/path-plan";         // by the operator
 // NCCL's configuration in its own VAR=VALUE lines, for a downward-API volume; by the operator.
@@ -63,6 +76,13 @@ inline constexpr char kReleasedAnnotation[] = "yardmaster.dev/released";
 
 // By the operator, on the pods that it makes: the attempt of the job that the pod belongs to.
 inline constexpr char kAttemptAnnotation[] = "yardmaster.dev/attempt";
+// By the operator: the job is about to be stopped and asks for a checkpoint; the time of the request.
+inline constexpr char kCheckpointRequestAnnotation[] = "yardmaster.dev/checkpoint-request";
+// By the job, on any of its pods: its last complete checkpoint (checkpoint_mark.h).
+inline constexpr char kCheckpointAnnotation[] = "yardmaster.dev/checkpoint";
+// By the operator, on the pods that it makes: hosts that the pod's rank is not to be placed on, by
+// name, comma separated.
+inline constexpr char kAvoidHostsAnnotation[] = "yardmaster.dev/avoid-hosts";
 
 inline constexpr char kProfileAnnotation[] = "yardmaster.dev/profile";  // by the agent
 

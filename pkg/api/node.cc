@@ -1,6 +1,7 @@
 #include "pkg/api/node.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "nlohmann/json.hpp"
 
@@ -15,11 +16,22 @@ using nlohmann::json;
 
 constexpr std::string_view kEffectNames[] = {"NoSchedule", "PreferNoSchedule", "NoExecute"};
 
-std::optional<bool> ReadReady(FieldReader& status) {
+// Every kubelet reports these; what follows from them, Kubernetes does itself.
+constexpr std::string_view kUsualConditions[] = {"MemoryPressure", "DiskPressure", "PIDPressure",
+                                                 "NetworkUnavailable"};
+
+void ReadNodeConditions(FieldReader& status, Node& node) {
   for (FieldReader& condition : status.Objects("conditions")) {
-    if (condition.String("type") == "Ready") return condition.String("status") == "True";
+    std::string type = condition.String("type");
+    if (type == "Ready") {
+      if (!node.ready) node.ready = condition.String("status") == "True";
+      continue;
+    }
+    if (std::find(std::begin(kUsualConditions), std::end(kUsualConditions), type) ==
+        std::end(kUsualConditions)) {
+      node.conditions.emplace_back(std::move(type), condition.String("status"));
+    }
   }
-  return std::nullopt;
 }
 
 }  // namespace
@@ -43,7 +55,7 @@ absl::StatusOr<Node> DecodeNode(JsonView object) {
                            taint.Enum("effect", kEffectNames, TaintEffect::kNoSchedule)});
   }
   FieldReader status = in.Object("status");
-  node.ready = ReadReady(status);
+  ReadNodeConditions(status, node);
   FieldReader allocatable = status.Object("allocatable");
   FieldReader capacity = status.Object("capacity");
   node.allocatable = ReadResources(capacity);
@@ -74,6 +86,9 @@ json EncodeNode(const Node& node) {
   json status = {{"allocatable", resources}, {"capacity", resources}};
   if (node.ready) {
     status["conditions"] = {{{"type", "Ready"}, {"status", *node.ready ? "True" : "False"}}};
+  }
+  for (const auto& [type, value] : node.conditions) {
+    status["conditions"].push_back({{"type", type}, {"status", value}});
   }
   if (!node.internal_ip.empty()) {
     status["addresses"] = {{{"type", "InternalIP"}, {"address", node.internal_ip}}};

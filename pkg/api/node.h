@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -30,6 +31,8 @@ struct Node {
   std::vector<Taint> taints;
   // The Ready condition; nothing: the node has none yet (the API server taints such nodes itself).
   std::optional<bool> ready;
+  // Type and status of the conditions besides Ready and the kubelet's four about pressure and network.
+  std::vector<std::pair<std::string, std::string>> conditions;
   // Every resource that the node lists: allocatable, else capacity.
   workload::ResourceList allocatable;
   std::string internal_ip;

@@ -1,7 +1,7 @@
 // The annotation yardmaster.dev/path-plan: which UDP source ports take a pod's connections along
 // the planned paths. Written by the operator, read by the agent and by the shims in the container.
 //
-//   {"version":1,"fabricGeneration":7,"expires":"2026-01-02T03:04:05Z","trafficClass":192,
+//   {"version":1,"fabricGeneration":7,"expires":"2026-01-02T03:04:05Z","trafficClass":128,
 //    "ordinals":"least-used","rails":[
 //     {"rail":0,"address":"10.0.0.1","peers":[
 //       {"rank":1,"host":"n2","address":"10.0.0.9","plane":0,"sourcePorts":[49321],

@@ -55,6 +55,10 @@ bool Pod::gated() const {
          scheduling_gates.end();
 }
 
+std::int64_t GpusOf(const Pod& pod, std::string_view resource) {
+  return pod.requests_unreadable ? kUnreadableGpus : workload::AmountOf(pod.requests, resource);
+}
+
 absl::StatusOr<Pod> DecodePod(JsonView object, Decoding decoding) {
   FieldErrors errors;
   FieldReader in(object, "", UnknownFields::kIgnore, &errors);
@@ -70,6 +74,7 @@ absl::StatusOr<Pod> DecodePod(JsonView object, Decoding decoding) {
   pod.requests = ReadPodRequests(spec, status, pod.metadata);
   pod.gpu_resource = GpuResourceOf(pod.metadata, pod.requests);
   if (errors.lines().size() != problems_before) {
+    pod.requests_unreadable = true;
     workload::SetAmount(pod.requests, pod.gpu_resource, kUnreadableGpus);
   }
   pod.constraints = ReadPodConstraints(spec);

@@ -39,8 +39,8 @@ struct Pod {
   // kube-scheduler found no node for it: condition PodScheduled is False with reason Unschedulable.
   bool unschedulable = false;
   std::string unschedulable_message;
-  // Lines about fields that could not be read; such a field has its default, and a pod whose
-  // GPUs cannot be read has kUnreadableGpus.
+  bool requests_unreadable = false;  // `requests` has kUnreadableGpus of gpu_resource instead
+  // Lines about fields that could not be read; such a field has its default.
   std::vector<std::string> problems;
   // Of pods that have finished: how their containers ended, and the types of the pod's conditions
   // that are True.
@@ -59,6 +59,10 @@ struct Pod {
 
 // More than a host has: a pod that asks for it leaves no room beside it.
 inline constexpr std::int64_t kUnreadableGpus = 1024;
+
+// GPUs that are counted by `resource` and that the pod asks for: kUnreadableGpus where its requests
+// could not be read, because they may be of any resource.
+std::int64_t GpusOf(const Pod& pod, std::string_view resource);
 
 // Other fields are ignored. Errors: InvalidArgument naming each wrong field; with kLenient only when
 // the pod has no name.

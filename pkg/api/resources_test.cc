@@ -110,7 +110,16 @@ TEST(TrainingJobTest, EveryFieldReadsBackAsItWasWritten) {
   incident.message = "m";
   incident.start_ms = 1'700'000'000'000;
   incident.not_before_ms = 1'700'000'010'000;
+  incident.first_rank = 1;
+  incident.blames_host = true;
   job->status.recovery = {2, 1, 1, 1'700'000'000'000, 1, 1, {incident}};
+  job->status.recovery.avoided = {{"n1", 1'700'000'000'000}};
+  job->status.recovery.suspended = true;
+  job->status.start_ms = 1'700'000'000'000;
+  job->status.completion_ms = 1'700'000'060'000;
+  job->status.rendezvous_port = 20'123;
+  job->run = {true, "yardmaster.dev/operator", 60,
+              0,    SuccessPolicy::kRankZero,  CleanPodPolicy::kAll};
   const json written = EncodeTrainingJob(*job);
   auto again = DecodeTrainingJob(written);
   ASSERT_TRUE(again.ok()) << again.status();
@@ -118,6 +127,7 @@ TEST(TrainingJobTest, EveryFieldReadsBackAsItWasWritten) {
   EXPECT_EQ(again->job, job->job);
   EXPECT_EQ(again->status, job->status);
   EXPECT_EQ(again->recovery, job->recovery);
+  EXPECT_EQ(again->run, job->run);
   EXPECT_EQ(again->constraints, job->constraints);
   EXPECT_EQ(again->constraints.node_selector.at("x"), "y");
   EXPECT_EQ(again->constraints.gpu_model, "H800");

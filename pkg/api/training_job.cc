@@ -16,8 +16,13 @@ namespace {
 using nlohmann::json;
 
 constexpr std::string_view kHostLossNames[] = {"Replace", "Restart", "Fail"};
-constexpr std::string_view kRuleActionNames[] = {"Ignore", "Replace", "Restart", "Fail"};
-constexpr std::string_view kCauseNames[] = {"HostLost", "WorkerFailed", "WorkerRemoved"};
+constexpr std::string_view kRuleActionNames[] = {"Ignore", "Replace", "Restart", "Fail",
+                                                 "ReplaceHost"};
+constexpr std::string_view kCauseNames[] = {"HostLost", "WorkerFailed", "WorkerRemoved",
+                                            "DeadlineExceeded", "HostFault"};
+constexpr std::string_view kRequestNames[] = {"Signal", "Annotation"};
+constexpr std::string_view kSuccessNames[] = {"AllWorkers", "RankZero"};
+constexpr std::string_view kCleanPodNames[] = {"Running", "All"};
 constexpr int kMaxSeconds = 31'536'000;
 constexpr int kMaxWorkers = 1'000'000;
 
@@ -63,11 +68,44 @@ void ReadPolicies(FieldReader& spec, TrainingJob& job) {
   job.checkpoint.interval_seconds = checkpoint.Int("intervalSeconds", 0, 0, kMaxSeconds);
   job.checkpoint.grace_seconds =
       checkpoint.Int("graceSeconds", job.checkpoint.grace_seconds, 0, kMaxSeconds);
+  job.checkpoint.request = checkpoint.Enum("request", kRequestNames, job.checkpoint.request);
+  job.checkpoint.directory = checkpoint.String("directory");
+  job.checkpoint.claim = checkpoint.String("claim");
+  if (!job.checkpoint.directory.empty() && job.checkpoint.directory[0] != '/') {
+    checkpoint.errors().Add(checkpoint.PathOf("directory"), "is not an absolute path",
+                            "begin it with /");
+  }
+  if (!job.checkpoint.claim.empty() && job.checkpoint.directory.empty()) {
+    checkpoint.errors().Add(checkpoint.PathOf("claim"), "has no directory to be mounted at",
+                            "give spec.checkpoint.directory");
+  }
   checkpoint.Close();
-  FieldReader capacity = spec.Object("capacity");
-  job.capacity_types = ReadCapacityTypes(capacity, "types");
-  capacity.Close();
+  job.capacity = ReadCapacityPolicy(spec);
   job.gpu_model = spec.String("gpuModel");
+}
+
+void ReadRunPolicy(FieldReader& spec, RunPolicy& run) {
+  run.suspended = spec.Bool("suspend", false);
+  run.managed_by = spec.String("managedBy");
+  if (spec.has("activeDeadlineSeconds")) {
+    run.active_deadline_seconds = spec.Int64("activeDeadlineSeconds", 1, 1, kMaxSeconds);
+  }
+  if (spec.has("ttlSecondsAfterFinished")) {
+    run.ttl_seconds_after_finished = spec.Int64("ttlSecondsAfterFinished", 0, 0, kMaxSeconds);
+  }
+  run.success = spec.Enum("successPolicy", kSuccessNames, run.success);
+  run.clean_pods = spec.Enum("cleanPodPolicy", kCleanPodNames, run.clean_pods);
+}
+
+void EncodeRunPolicy(const RunPolicy& run, json& spec) {
+  if (run.suspended) spec["suspend"] = true;
+  if (!run.managed_by.empty()) spec["managedBy"] = run.managed_by;
+  if (run.active_deadline_seconds) spec["activeDeadlineSeconds"] = *run.active_deadline_seconds;
+  if (run.ttl_seconds_after_finished) {
+    spec["ttlSecondsAfterFinished"] = *run.ttl_seconds_after_finished;
+  }
+  spec["successPolicy"] = kSuccessNames[static_cast<std::size_t>(run.success)];
+  spec["cleanPodPolicy"] = kCleanPodNames[static_cast<std::size_t>(run.clean_pods)];
 }
 
 void ReadTemplateRequests(FieldReader& spec, FieldReader& pod, TrainingJob& job) {
@@ -109,7 +147,7 @@ void ReadTemplate(FieldReader& spec, TrainingJob& job) {
   FieldReader pod = spec.OpenObject("template").OpenObject("spec");
   job.constraints = ReadPodConstraints(pod);
   job.constraints.gpu_model = job.gpu_model;
-  job.constraints.capacity_types = job.capacity_types;
+  job.constraints.capacity_types = job.capacity.types;
   ReadTemplateRequests(spec, pod, job);
   ReadPriorityClass(spec, pod, job);
   job.pod_template =
@@ -123,7 +161,9 @@ Incident ReadIncident(FieldReader& in) {
   out.action = in.Enum("action", kHostLossNames, out.action);
   out.counted = in.Bool("counted", false);
   out.ranks = in.Ints("ranks", 0, kMaxWorkers);
+  out.first_rank = in.Int("firstRank", -1, -1, kMaxWorkers);
   out.host = in.String("host");
+  out.blames_host = in.Bool("blamesHost", false);
   if (in.has("exitCode")) out.exit_code = in.Int("exitCode", 0, INT32_MIN, INT32_MAX);
   out.message = in.String("message");
   out.start_ms = in.TimeMs("startTime");
@@ -144,6 +184,12 @@ RecoveryState ReadRecoveryState(FieldReader in) {
   for (FieldReader& incident : in.Objects("incidents")) {
     out.incidents.push_back(ReadIncident(incident));
   }
+  for (FieldReader& host : in.Objects("avoidedHosts")) {
+    out.avoided.push_back({host.RequiredString("host"), host.TimeMs("until")});
+    host.Close();
+  }
+  out.suspended = in.Bool("suspended", false);
+  out.checkpoint_requested_ms = in.TimeMs("checkpointRequested");
   in.Close();
   return out;
 }
@@ -163,6 +209,19 @@ TrainingJobStatus ReadStatus(FieldReader in) {
   if (in.has("intensity")) status.intensity = in.Number("intensity", 0, 0, 1e300);
   if (in.has("level")) status.level = in.Int("level", 0, 0, 63);
   status.restarts = in.Int("restarts", 0, 0, INT32_MAX);
+  status.start_ms = in.TimeMs("startTime");
+  status.completion_ms = in.TimeMs("completionTime");
+  FieldReader checkpoint = in.Object("checkpoint");
+  status.checkpoint.last_ms = checkpoint.TimeMs("lastTime");
+  status.checkpoint.cost_seconds = checkpoint.Number("costSeconds", 0, 0, 1e9);
+  status.checkpoint.interval_seconds =
+      checkpoint.Int("recommendedIntervalSeconds", 0, 0, INT32_MAX);
+  checkpoint.Close();
+  for (FieldReader& lost : in.Objects("lostWork")) {
+    status.lost_gpu_seconds[lost.RequiredString("cause")] = lost.Number("gpuSeconds", 0, 0, 1e18);
+    lost.Close();
+  }
+  status.rendezvous_port = in.Int("rendezvousPort", 0, 0, 65'535);
   status.recovery = ReadRecoveryState(in.Object("recovery"));
   in.Close();
   return status;
@@ -187,13 +246,25 @@ json EncodeRecoveryState(const RecoveryState& state) {
                   {"counted", incident.counted},
                   {"ranks", incident.ranks},
                   {"message", incident.message}};
+    if (incident.first_rank >= 0) entry["firstRank"] = incident.first_rank;
     if (!incident.host.empty()) entry["host"] = incident.host;
+    if (incident.blames_host) entry["blamesHost"] = true;
     if (incident.exit_code) entry["exitCode"] = *incident.exit_code;
     EncodeTime("startTime", incident.start_ms, entry);
     EncodeTime("notBefore", incident.not_before_ms, entry);
     EncodeTime("endTime", incident.end_ms, entry);
     out["incidents"].push_back(std::move(entry));
   }
+  // A merge patch replaces lists as a whole and keeps fields that are left out.
+  out["avoidedHosts"] = json::array();
+  for (const AvoidedHost& avoided : state.avoided) {
+    json entry = {{"host", avoided.host}};
+    EncodeTime("until", avoided.until_ms, entry);
+    out["avoidedHosts"].push_back(std::move(entry));
+  }
+  out["suspended"] = state.suspended;
+  out["checkpointRequested"] = nullptr;
+  EncodeTime("checkpointRequested", state.checkpoint_requested_ms, out);
   return out;
 }
 
@@ -230,6 +301,7 @@ absl::StatusOr<TrainingJob> DecodeTrainingJob(JsonView object, UnknownFields unk
   FieldReader spec = in.Object("spec");
   job.job = ReadJobSpec(spec);
   ReadPolicies(spec, job);
+  ReadRunPolicy(spec, job.run);
   ReadTemplate(spec, job);
   spec.Close();
   job.status = ReadStatus(in.Object("status"));
@@ -253,6 +325,22 @@ json EncodeTrainingJobStatus(const TrainingJobStatus& status) {
   out["segments"] = std::move(segments);
   if (status.intensity) out["intensity"] = *status.intensity;
   if (status.level) out["level"] = *status.level;
+  EncodeTime("startTime", status.start_ms, out);
+  EncodeTime("completionTime", status.completion_ms, out);
+  if (status.checkpoint != CheckpointStatus{}) {
+    json& checkpoint = out["checkpoint"];
+    EncodeTime("lastTime", status.checkpoint.last_ms, checkpoint);
+    if (status.checkpoint.cost_seconds > 0) {
+      checkpoint["costSeconds"] = status.checkpoint.cost_seconds;
+    }
+    if (status.checkpoint.interval_seconds > 0) {
+      checkpoint["recommendedIntervalSeconds"] = status.checkpoint.interval_seconds;
+    }
+  }
+  for (const auto& [cause, seconds] : status.lost_gpu_seconds) {
+    out["lostWork"].push_back({{"cause", cause}, {"gpuSeconds", seconds}});
+  }
+  if (status.rendezvous_port != 0) out["rendezvousPort"] = status.rendezvous_port;
   out["recovery"] = EncodeRecoveryState(status.recovery);
   return out;
 }
@@ -261,12 +349,17 @@ json EncodeTrainingJob(const TrainingJob& job) {
   json spec = json::object();
   EncodeJobSpec(job.job, spec);
   spec["recovery"] = EncodeRecoveryPolicy(job.recovery);
-  spec["checkpoint"] = {{"intervalSeconds", job.checkpoint.interval_seconds},
-                        {"graceSeconds", job.checkpoint.grace_seconds}};
-  if (!job.capacity_types.empty()) {
-    spec["capacity"] = {{"types", EncodeCapacityTypes(job.capacity_types)}};
+  spec["checkpoint"] = {
+      {"intervalSeconds", job.checkpoint.interval_seconds},
+      {"graceSeconds", job.checkpoint.grace_seconds},
+      {"request", kRequestNames[static_cast<std::size_t>(job.checkpoint.request)]}};
+  if (!job.checkpoint.directory.empty()) spec["checkpoint"]["directory"] = job.checkpoint.directory;
+  if (!job.checkpoint.claim.empty()) spec["checkpoint"]["claim"] = job.checkpoint.claim;
+  if (json capacity = EncodeCapacityPolicy(job.capacity); !capacity.is_null()) {
+    spec["capacity"] = std::move(capacity);
   }
   if (!job.priority_class.empty()) spec["priorityClassName"] = job.priority_class;
+  EncodeRunPolicy(job.run, spec);
   if (!job.gpu_model.empty()) spec["gpuModel"] = job.gpu_model;
   spec["template"] = *job.pod_template;
   json out = {{"apiVersion", kGroupVersion},

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "nlohmann/json_fwd.hpp"
 
+#include "pkg/api/capacity_policy.h"
 #include "pkg/api/condition.h"
 #include "pkg/api/job_spec.h"
 #include "pkg/api/metadata.h"
@@ -31,7 +33,9 @@ enum class FailureAction {
   kIgnore,   // as onWorkerFailure, and does not count against the restart budget
   kReplace,  // the failed rank alone is made anew
   kRestart,  // all pods are made anew
-  kFail      // the job fails
+  kFail,     // the job fails
+  // As onWorkerFailure, and the job avoids the host of the worker that failed first for a day.
+  kReplaceHost
 };
 
 // Matches a failed worker by the exit code of a container or by a pod condition that is True.
@@ -57,11 +61,37 @@ struct RecoveryPolicy {
   bool operator==(const RecoveryPolicy&) const = default;
 };
 
+// How a job that is about to be stopped is asked for a checkpoint.
+enum class CheckpointRequest {
+  kSignal,     // by SIGTERM, when its pods are deleted
+  kAnnotation  // by yardmaster.dev/checkpoint-request on its pods, before they are deleted
+};
+
 struct CheckpointPolicy {
+  CheckpointRequest request = CheckpointRequest::kSignal;
+  std::string directory;     // absolute path, in every container's environment; empty: none
+  std::string claim;         // PersistentVolumeClaim mounted there; empty: none
   int interval_seconds = 0;  // how often the job writes one; 0: unknown
   int grace_seconds = 120;   // what it is given to write one before it is stopped
   bool operator==(const CheckpointPolicy&) const = default;
 };
+
+// Which workers have to succeed.
+enum class SuccessPolicy { kAllWorkers, kRankZero };
+// Which pods are removed once the job has ended.
+enum class CleanPodPolicy { kRunning, kAll };
+
+// How long the job runs and what is left of it.
+struct RunPolicy {
+  bool suspended = false;
+  std::string managed_by;                               // empty or kManagedByOperator: the operator
+  std::optional<std::int64_t> active_deadline_seconds;  // counted from status.start_ms
+  std::optional<std::int64_t> ttl_seconds_after_finished;
+  SuccessPolicy success = SuccessPolicy::kAllWorkers;
+  CleanPodPolicy clean_pods = CleanPodPolicy::kRunning;
+  bool operator==(const RunPolicy&) const = default;
+};
+inline constexpr char kManagedByOperator[] = "yardmaster.dev/operator";
 
 struct SegmentUse {
   std::string fabric_pod;
@@ -70,7 +100,13 @@ struct SegmentUse {
   bool operator==(const SegmentUse&) const = default;
 };
 
-enum class IncidentCause { kHostLost, kWorkerFailed, kWorkerRemoved };
+enum class IncidentCause {
+  kHostLost,
+  kWorkerFailed,
+  kWorkerRemoved,
+  kDeadlineExceeded,
+  kHostFault
+};
 
 // One decision to recover, or to fail, and how far it has come. All failures that belong together
 // are one incident.
@@ -78,15 +114,25 @@ struct Incident {
   std::int64_t attempt = 0;  // the attempt that it began; names the incident
   IncidentCause cause = IncidentCause::kWorkerFailed;
   OnHostLoss action = OnHostLoss::kRestart;
-  bool counted = false;          // against the restart budget
-  std::vector<int> ranks;        // that caused it, ascending; with kReplace exactly those that move
-  std::string host;              // of the first of them; empty: unknown
+  bool counted = false;    // against the restart budget
+  std::vector<int> ranks;  // that caused it, ascending; with kReplace exactly those that move
+  // The rank that was lost or failed first, and its host; -1 and empty: unknown.
+  int first_rank = -1;
+  std::string host;
+  bool blames_host = false;      // counts as a failure of the host (host_record.h)
   std::optional<int> exit_code;  // of the worker that failed first
   std::string message;
   std::int64_t start_ms = 0;
   std::int64_t not_before_ms = 0;  // no pod is made earlier (back-off)
   std::int64_t end_ms = 0;         // every worker runs again; 0: not yet
   bool operator==(const Incident&) const = default;
+};
+
+// A host that new pods of the job are not placed on.
+struct AvoidedHost {
+  std::string host;
+  std::int64_t until_ms = 0;
+  bool operator==(const AvoidedHost&) const = default;
 };
 
 // What is decided about failures. Written before it is acted on, so that any leader carries on.
@@ -97,8 +143,13 @@ struct RecoveryState {
   std::int64_t running_attempt = -1;  // the last attempt in which every worker ran at once
   std::int64_t window_start_ms = 0;   // of the restart budget
   int restarts_in_window = 0;
-  int consecutive_restarts = 0;     // without ten minutes of all workers running between them
-  std::vector<Incident> incidents;  // oldest first, the last ten
+  int consecutive_restarts = 0;           // without ten minutes of all workers running between them
+  std::vector<Incident> incidents;        // oldest first, the last ten
+  std::vector<AvoidedHost> avoided = {};  // by host
+  // It was suspended; its pods are removed. Cleared by the resumption, which begins another attempt.
+  bool suspended = false;
+  // A checkpoint was asked for before the job is stopped; 0: none is awaited.
+  std::int64_t checkpoint_requested_ms = 0;
   bool operator==(const RecoveryState&) const = default;
 
   // The incident that is not over, or null.
@@ -107,16 +158,30 @@ struct RecoveryState {
   }
 };
 
+struct CheckpointStatus {
+  std::int64_t last_ms = 0;  // the last one that the job has reported
+  double cost_seconds = 0;   // how long iterations stood still for it; 0: not known
+  int interval_seconds = 0;  // recommended; 0: cost not known
+  bool operator==(const CheckpointStatus&) const = default;
+};
+
 struct TrainingJobStatus {
   std::int64_t observed_generation = 0;
-  std::vector<Condition> conditions;  // Planned, Running, Succeeded, Failed, Degraded
-  int workers = 0;
+  // Planned, Queued, Placed, Running, Degraded, Recovering, Suspended, Stalled, Preempted, Succeeded,
+  // Failed
+  std::vector<Condition> conditions;
+  int workers = 0;  // 0 while it is suspended and has no pods
   int ready_workers = 0;
   int succeeded_workers = 0;
   std::vector<SegmentUse> segments;
   std::optional<double> intensity;  // Crux: FLOP per second of communication
   std::optional<int> level;         // network priority, 0 lowest
   int restarts = 0;                 // counted incidents over the job's life
+  std::int64_t start_ms = 0;        // every worker ran for the first time since it was resumed
+  std::int64_t completion_ms = 0;   // it succeeded or failed
+  CheckpointStatus checkpoint;
+  std::map<std::string, double> lost_gpu_seconds;  // by cause
+  int rendezvous_port = 0;  // MASTER_PORT of jobs with hostNetwork; 0: not chosen
   RecoveryState recovery;
   bool operator==(const TrainingJobStatus&) const = default;
 };
@@ -124,14 +189,15 @@ struct TrainingJobStatus {
 struct TrainingJob {
   ObjectMeta metadata;
   JobSpec job;
-  std::string priority_class;                // of the pods; empty: what the template says
-  std::string gpu_model;                     // node label nvidia.com/gpu.product; empty: any
-  std::vector<CapacityType> capacity_types;  // empty: any
+  std::string priority_class;  // of the pods; empty: what the template says
+  std::string gpu_model;       // node label nvidia.com/gpu.product; empty: any
+  CapacityPolicy capacity;
   RecoveryPolicy recovery;
   CheckpointPolicy checkpoint;
+  RunPolicy run;
   // The pod template as it was written; never null, may be an empty object.
   std::shared_ptr<const nlohmann::json> pod_template;
-  // What template, gpu_model and capacity_types together ask of a node.
+  // What template, gpu_model and capacity.types together ask of a node.
   NodeConstraints constraints;
   // What a worker's pod will ask of its host.
   workload::ResourceList requests;

@@ -70,6 +70,17 @@ void AddAgentFlags(CLI::App& app, agent::AgentOptions& options) {
       "--nic-load-balancing", options.nic_load_balancing,
       "how the NICs choose paths by themselves (adaptive-routing, spectrum-x, ...), none "
       "if they do not; default: the Node's annotation is left alone");
+  app.add_flag("--measure-traffic,!--no-measure-traffic", options.measure_traffic,
+               "measure iterations by the NICs' byte counters; default on");
+  app.add_option("--default-traffic-class", options.default_traffic_class,
+                 "traffic class of RDMA connections that choose none; default: as it is")
+      ->check(CLI::Range(-1, 255));
+  app.add_option("--configfs-root", options.configfs_root,
+                 "the host's /sys/kernel/config, to set the default traffic class; default none");
+  app.add_option("--kubelet-socket", options.kubelet_socket,
+                 "kubelet's PodResources socket, to learn which NICs pods have; default not asked");
+  app.add_option("--kubelet-pods-dir", options.kubelet_pods_dir,
+                 "kubelet's folder of pods, to read what their shims did; default not read");
   app.add_option("--grpc-bind-address", options.grpc_addresses,
                  "unix:/path or host:port of the status service; may be repeated")
       ->capture_default_str();

@@ -168,6 +168,9 @@ void Extender::Report(const extender::PassReport& report, double seconds) {
         report.revoked);
   count("yardmaster_extender_refused_hosts_total",
         "released pods replaced because kube-scheduler refused their host", report.refused_hosts);
+  count("yardmaster_extender_recalled_pods_total",
+        "pods replaced because they were released under a plan that no longer holds",
+        report.recalled_pods);
   count("yardmaster_extender_gate_timeouts_total", "gangs that waited for longer than their limit",
         report.gate_timeouts);
   count("yardmaster_extender_given_back_total", "gangs whose hosts were given back",

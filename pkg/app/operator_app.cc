@@ -2,7 +2,10 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <fstream>
 #include <iostream>
+#include <iterator>
+#include <map>
 #include <memory>
 #include <set>
 #include <thread>
@@ -20,6 +23,7 @@
 #include "pkg/base/strings.h"
 #include "pkg/base/work_queue.h"
 #include "pkg/kube/events.h"
+#include "pkg/operator/host_marker.h"
 #include "pkg/operator/job_controller.h"
 #include "pkg/operator/jobs_by_host.h"
 #include "pkg/operator/network_controller.h"
@@ -36,6 +40,9 @@ constexpr std::int64_t kFollowerRetryMs = 2'000;
 constexpr std::int64_t kErrorPauseMs = 1'000;
 // Levels and ports are looked at this often even when nothing changed (path plans grow old).
 constexpr std::int64_t kNetworkResyncMs = 60'000;
+// Marks of hosts follow a change after this time, and are looked at this often without one.
+constexpr std::int64_t kHostMinDelayMs = 1'000;
+constexpr std::int64_t kHostResyncMs = 60'000;
 
 class Operator {
  public:
@@ -47,7 +54,9 @@ class Operator {
         leadership_(options.leader, runtime),
         events_(*events_client_, {"yardmaster.dev/operator", runtime.identity()}, runtime.timing()),
         queue_(runtime.clock()),
-        jobs_(*client_, cache_, hosts_, runtime.clock(),
+        hosts_(options.host_loss),
+        marker_(*client_, cache_, options.hosts, [this](const op::HostNotice& n) { TellHost(n); }),
+        jobs_(*client_, cache_, hosts_, marker_, runtime.clock(),
               [this](const op::JobNotice& n) { Tell(n); }),
         page_(cache_, runtime),
         network_(*client_, cache_, runtime.clock(), options.network,
@@ -71,7 +80,9 @@ class Operator {
   void Enqueue(state::Kind kind, const api::ObjectMeta& metadata);
   void Tell(const op::JobNotice& notice);
   void TellNetwork(const op::NetworkNotice& notice);
+  void TellHost(const op::HostNotice& notice);
   void JobLoop();
+  void HostLoop(std::stop_token stop);
   void NetworkLoop(std::stop_token stop);
   void TellProblems(const std::vector<std::string>& problems);
 
@@ -85,6 +96,7 @@ class Operator {
   WorkQueue queue_;
   op::HostHealth hosts_;
   op::JobsByHost jobs_by_host_;
+  op::HostMarker marker_;
   op::JobController jobs_;
   PagePublisher page_;
   op::NetworkController network_;
@@ -92,6 +104,7 @@ class Operator {
   std::set<std::string> told_problems_;  // the network thread's
   std::vector<std::jthread> workers_;
   std::jthread network_thread_;
+  std::jthread host_thread_;
 };
 
 state::ClusterFeed::Handlers Operator::FeedHandlers() {
@@ -126,7 +139,8 @@ void Operator::Enqueue(state::Kind kind, const api::ObjectMeta& metadata) {
       }
       return;
     case state::Kind::kNode:
-      if (op::ObserveNode(cache_, metadata.name, runtime_.clock().SteadyMs(), hosts_)) {
+      if (op::ObserveNode(cache_, options_.hosts.faults, metadata.name, runtime_.clock().SteadyMs(),
+                          hosts_)) {
         for (const std::string& job : jobs_by_host_.On(metadata.name)) queue_.Add(job);
       }
       return;
@@ -158,6 +172,15 @@ void Operator::TellNetwork(const op::NetworkNotice& notice) {
               StrCat(notice.reason, ": ", notice.note)});
 }
 
+void Operator::TellHost(const op::HostNotice& notice) {
+  Announce({.regarding = {"v1", "Node", "", notice.host, notice.uid},
+            .type = notice.warning ? kube::EventType::kWarning : kube::EventType::kNormal,
+            .reason = notice.reason,
+            .action = "MarkingHost",
+            .note = notice.note},
+           events_, runtime_.log());
+}
+
 void Operator::JobLoop() {
   while (auto key = queue_.Get()) {
     if (!leadership_.IsLeader()) {
@@ -185,6 +208,35 @@ void Operator::TellProblems(const std::vector<std::string>& problems) {
     if (told_problems_.count(problem) == 0) runtime_.log().Warn("input", {{"problem", problem}});
   }
   told_problems_ = std::move(now);
+}
+
+void Operator::HostLoop(std::stop_token stop) {
+  const metrics::Gauge quarantined = runtime_.registry().GetGauge(
+      "yardmaster_operator_quarantined_hosts", "hosts that are quarantined for worker failures");
+  const metrics::Gauge fenced = runtime_.registry().GetGauge(
+      "yardmaster_operator_fenced_hosts", "lost hosts with the operator's out-of-service taint");
+  RoundSchedule schedule(kHostMinDelayMs, kHostMinDelayMs, kHostResyncMs);
+  std::uint64_t seen = 0;
+  while (!stop.stop_requested()) {
+    const std::int64_t wait_ms = schedule.WaitMs(runtime_.clock().SteadyMs());
+    const std::uint64_t now_seen =
+        cache_.WaitForChange(seen, std::max<std::int64_t>(1, wait_ms), stop);
+    const std::int64_t now_ms = runtime_.clock().SteadyMs();
+    if (now_seen != seen) schedule.Changed(now_ms);
+    seen = now_seen;
+    if (schedule.WaitMs(now_ms) > 0 || stop.stop_requested()) continue;
+    schedule.Begin(now_ms);
+    if (!leadership_.IsLeader()) {
+      schedule.Again(now_ms + kFollowerRetryMs);
+      continue;
+    }
+    const op::HostMarker::Report report = marker_.Round(runtime_.clock().WallMs());
+    quarantined.Set(report.quarantined);
+    fenced.Set(report.fenced);
+    if (!report.errors.empty()) schedule.Again(now_ms + kErrorPauseMs);
+    if (report.again_ms >= 0) schedule.Again(now_ms + report.again_ms);
+    for (const std::string& error : report.errors) runtime_.log().Warn("write", {{"error", error}});
+  }
 }
 
 void Operator::NetworkLoop(std::stop_token stop) {
@@ -223,6 +275,15 @@ absl::Status Operator::Start(KubeAccess& access) {
     return std::vector<metrics::Sample>{
         {{{"name", "trainingjobs"}}, static_cast<double>(queue_.Depth())}};
   });
+  runtime_.registry().AddCounterSource(
+      "yardmaster_operator_lost_gpu_seconds_total",
+      "GPU seconds of repeated work and of waiting that incidents have cost", [this] {
+        std::vector<metrics::Sample> out;
+        for (const auto& [cause, seconds] : jobs_.lost_gpu_seconds()) {
+          out.push_back({{{"cause", cause}}, seconds});
+        }
+        return out;
+      });
   AddStalenessCheck(runtime_, access, feed_, options_.leader.enabled);
   YM_RETURN_IF_ERROR(runtime_.Serve());
   feed_.Start();
@@ -231,6 +292,7 @@ absl::Status Operator::Start(KubeAccess& access) {
   if (!options_.page_address.empty()) YM_RETURN_IF_ERROR(page_.Start(options_.page_address));
   for (int i = 0; i < options_.job_workers; ++i) workers_.emplace_back([this] { JobLoop(); });
   network_thread_ = std::jthread([this](std::stop_token stop) { NetworkLoop(stop); });
+  host_thread_ = std::jthread([this](std::stop_token stop) { HostLoop(stop); });
   runtime_.log().Info("running");
   return absl::OkStatus();
 }
@@ -242,7 +304,9 @@ void Operator::Stop() {
   queue_.ShutDown();
   workers_.clear();
   network_thread_.request_stop();
+  host_thread_.request_stop();
   if (network_thread_.joinable()) network_thread_.join();
+  if (host_thread_.joinable()) host_thread_.join();
   page_.Stop();
 }
 
@@ -272,6 +336,80 @@ void AddNetworkFlags(CLI::App& app, op::NetworkController::Options& options) {
       ->capture_default_str();
 }
 
+void AddHostLossFlags(CLI::App& app, op::HostLossLimits& limits) {
+  const CLI::Range share(0.0, 1.0);
+  const CLI::Range hosts(0, 1'000'000);
+  app.add_option("--disruption-share", limits.disruption_share,
+                 "No host counts as lost while a larger share of all Nodes is not Ready")
+      ->check(share)
+      ->capture_default_str();
+  app.add_option("--disruption-hosts", limits.disruption_hosts,
+                 "and at least this many Nodes are not Ready")
+      ->check(hosts)
+      ->capture_default_str();
+  app.add_option("--replace-segment-share", limits.segment_share,
+                 "Largest share of a segment's hosts that is replaced at a time")
+      ->check(share)
+      ->capture_default_str();
+  app.add_option("--replace-segment-hosts", limits.segment_hosts,
+                 "Hosts of a segment that may be replaced at a time, whatever the share")
+      ->check(hosts)
+      ->capture_default_str();
+  app.add_option("--replace-share", limits.fabric_share,
+                 "Largest share of all hosts that is replaced at a time")
+      ->check(share)
+      ->capture_default_str();
+  app.add_option("--replace-hosts", limits.fabric_hosts,
+                 "Hosts that may be replaced at a time, whatever the share")
+      ->check(hosts)
+      ->capture_default_str();
+  app.add_option("--replace-share-per-minute", limits.per_minute_share,
+                 "Largest share of all hosts that is replaced within a minute")
+      ->check(share)
+      ->capture_default_str();
+  app.add_option("--replace-hosts-per-minute", limits.per_minute,
+                 "Hosts that may be replaced within a minute, whatever the share")
+      ->check(hosts)
+      ->capture_default_str();
+}
+
+void AddHostMarkFlags(CLI::App& app, op::HostMarker::Options& options, std::string& faults_file) {
+  app.add_option(
+      "--node-faults-file", faults_file,
+      "Table of what taints and conditions of Nodes mean, in place of the one that ships");
+  const std::map<std::string, op::FencePolicy> policies = {
+      {"None", op::FencePolicy::kNone},
+      {"OutOfService", op::FencePolicy::kOutOfService},
+      {"Await", op::FencePolicy::kAwait}};
+  app.add_option("--fence", options.fence,
+                 "What precedes removing pods of a lost host by force: None; OutOfService sets the "
+                 "taint node.kubernetes.io/out-of-service; Await waits until it is set by others")
+      ->transform(CLI::CheckedTransformer(policies))
+      ->default_str("None");
+  app.add_option("--quarantine-failures", options.quarantine.failures,
+                 "Worker failures after which a host is quarantined; 0: never")
+      ->check(CLI::Range(0, 16))
+      ->capture_default_str();
+  app.add_option("--quarantine-window-ms", options.quarantine.window_ms,
+                 "Age at which a worker failure is forgotten")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--quarantine-ms", options.quarantine.first_ms,
+                 "Length of a host's first quarantine; doubles with every one in a row")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--quarantine-max-ms", options.quarantine.max_ms, "Longest quarantine")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+}
+
+absl::StatusOr<std::vector<op::FaultRule>> ReadFaultRules(const std::string& file) {
+  std::ifstream in(file);
+  if (!in) return absl::NotFoundError(StrCat("--node-faults-file: ", file, " cannot be read"));
+  const std::string text(std::istreambuf_iterator<char>(in), {});
+  return op::ParseFaultRules(text, file);
+}
+
 }  // namespace
 
 absl::Status RunOperator(const OperatorOptions& options) {
@@ -297,7 +435,18 @@ int OperatorMain(int argc, char** argv) {
   app.add_option("--page-bind-address", options.page_address,
                  "address of the read-only web page, for example :8082; none when left out");
   AddNetworkFlags(app, options.network);
+  AddHostLossFlags(app, options.host_loss);
+  std::string faults_file;
+  AddHostMarkFlags(app, options.hosts, faults_file);
   CLI11_PARSE(app, argc, argv);
+  if (!faults_file.empty()) {
+    auto rules = ReadFaultRules(faults_file);
+    if (!rules.ok()) {
+      std::cerr << "yardmaster-operator: " << rules.status().message() << "\n";
+      return 1;
+    }
+    options.hosts.faults = *std::move(rules);
+  }
   const absl::Status status = RunOperator(options);
   if (status.ok()) return 0;
   std::cerr << "yardmaster-operator: " << status.message() << "\n";

@@ -6,6 +6,7 @@
 //   job workers     -> API server       pods, Services, TrainingJob status; events
 //   network thread  -> API server       Gang status (network part), pod annotations
 //   page thread     -> browsers         frames of the cluster (page_publisher.h), on request
+//   host thread     -> API server       marks of quarantined and fenced hosts on Nodes
 //   lease thread    -> API server       with an HTTP client of its own
 //
 // Thread safety: one thread calls Run.
@@ -17,6 +18,8 @@
 #include "absl/status/status.h"
 
 #include "pkg/app/runtime.h"
+#include "pkg/operator/host_health.h"
+#include "pkg/operator/host_marker.h"
 #include "pkg/operator/network_controller.h"
 
 namespace yardmaster::app {
@@ -29,6 +32,8 @@ struct OperatorOptions {
   std::int64_t plan_max_delay_ms = 1'000;  // under constant change it is planned at least so often
   std::string page_address;                // of the read-only page; empty: none
   op::NetworkController::Options network;
+  op::HostLossLimits host_loss;
+  op::HostMarker::Options hosts;
 };
 
 // Runs until SIGTERM or SIGINT.

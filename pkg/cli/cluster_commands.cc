@@ -11,6 +11,7 @@
 #include "pkg/cli/cluster_flags.h"
 #include "pkg/cli/flags.h"
 #include "pkg/cli/host_story.h"
+#include "pkg/cli/hosts_table.h"
 #include "pkg/cli/json_path.h"
 #include "pkg/cli/label_selector.h"
 #include "pkg/cli/overview.h"
@@ -31,8 +32,9 @@ struct GetFlags {
   bool all_namespaces = false;
   bool watch = false;
 
-  bool jobs() const { return what != "segments"; }
-  bool segments() const { return what != "jobs"; }
+  bool jobs() const { return what.empty() || what == "jobs"; }
+  bool segments() const { return what.empty() || what == "segments"; }
+  bool hosts() const { return what == "hosts"; }
   bool wide() const { return !output.empty() && output != "name"; }
 };
 
@@ -40,11 +42,13 @@ struct GetFlags {
 struct Tables {
   Table jobs;
   Table segments;
+  Table hosts;
 };
 
 Tables TablesOf(const GetFlags& flags, const LabelSelector& selector, const std::string& ns,
-                const state::ClusterState& cluster) {
+                const state::ClusterState& cluster, std::int64_t now_ms) {
   Tables tables;
+  if (flags.hosts()) tables.hosts = HostsTable(cluster, now_ms);
   if (flags.jobs()) tables.jobs = JobsTable(cluster, ns, flags.wide(), selector);
   if (flags.segments()) tables.segments = SegmentsTable(cluster);
   return tables;
@@ -54,6 +58,7 @@ nlohmann::json AsJson(const GetFlags& flags, const Tables& tables) {
   nlohmann::json answer = nlohmann::json::object();
   if (flags.jobs()) answer["jobs"] = RowsAsJson(tables.jobs);
   if (flags.segments()) answer["segments"] = RowsAsJson(tables.segments);
+  if (flags.hosts()) answer["hosts"] = RowsAsJson(tables.hosts);
   return answer;
 }
 
@@ -66,6 +71,8 @@ void PrintNames(const Tables& tables, std::ostream& out) {
   for (std::size_t r = 1; r < tables.segments.size(); ++r) {
     out << "segment/" << tables.segments[r][0] << "/" << tables.segments[r][1] << "\n";
   }
+  for (std::size_t r = 1; r < tables.hosts.size(); ++r)
+    out << "node/" << tables.hosts[r][0] << "\n";
 }
 
 int Print(const GetFlags& flags, const Tables& tables, std::ostream& out, std::ostream& err) {
@@ -82,6 +89,7 @@ int Print(const GetFlags& flags, const Tables& tables, std::ostream& out, std::o
     PrintTable(tables.jobs, out, WantsColour(out));
     if (flags.what.empty()) out << "\n";
     PrintTable(tables.segments, out);
+    PrintTable(tables.hosts, out, WantsColour(out));
   }
   return 0;
 }
@@ -93,8 +101,8 @@ std::string CheckOutput(const std::string& output) {
 }
 
 void DeclareGet(GetFlags& flags, CLI::App& app) {
-  app.add_option("what", flags.what, "jobs or segments; both when left out")
-      ->check(CLI::IsMember({"jobs", "segments"}));
+  app.add_option("what", flags.what, "jobs, segments or hosts; jobs and segments when left out")
+      ->check(CLI::IsMember({"jobs", "segments", "hosts"}));
   DeclareRead(flags.read, app);
   app.add_flag("-A,--all-namespaces", flags.all_namespaces, "jobs of all namespaces");
   app.add_option("-l,--selector", flags.selector, "jobs whose labels match, for example team=nlp");
@@ -173,7 +181,7 @@ int PrintStoryOrFail(const absl::StatusOr<Story>& story, const std::string& outp
 int RunGetCommand(const std::vector<std::string>& args, const Connector& connect, std::ostream& out,
                   std::ostream& err) {
   GetFlags flags;
-  CLI::App app("Jobs and where they stand, or segments and how full they are",
+  CLI::App app("Jobs and where they stand, segments and how full they are, or hosts",
                "kubectl yardmaster get");
   DeclareGet(flags, app);
   if (const std::optional<int> code = ParseFlags(app, args, out, err)) return *code;
@@ -188,7 +196,9 @@ int RunGetCommand(const std::vector<std::string>& args, const Connector& connect
   const absl::StatusOr<World> world = ReadWorld(flags.read, connect, err);
   if (!world.ok()) return Fail(world.status(), err);
   const std::string ns = everywhere ? "" : flags.read.namespace_name;
-  if (!flags.watch) return Print(flags, TablesOf(flags, *selector, ns, world->cluster), out, err);
+  const std::int64_t now_ms = world->connection.now_ms;
+  if (!flags.watch)
+    return Print(flags, TablesOf(flags, *selector, ns, world->cluster, now_ms), out, err);
   if (!flags.output.empty() && flags.output != "wide") {
     err << "kubectl yardmaster get: -w prints tables; leave -o out or say -o wide\n";
     return 2;
@@ -196,8 +206,8 @@ int RunGetCommand(const std::vector<std::string>& args, const Connector& connect
   return WatchRows(
       *world->connection.client,
       [&](const state::ClusterState& cluster) {
-        const Tables tables = TablesOf(flags, *selector, ns, cluster);
-        return std::vector<Table>{tables.jobs, tables.segments};
+        const Tables tables = TablesOf(flags, *selector, ns, cluster, now_ms);
+        return std::vector<Table>{tables.jobs, tables.segments, tables.hosts};
       },
       out, err);
 }

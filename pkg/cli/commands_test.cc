@@ -202,6 +202,47 @@ TEST(PlanTest, TheReportHasTheFieldsOfTheContract) {
   }
 }
 
+// A job of more hosts than a segment has, so that it uses uplinks.
+TEST(PlanTest, LinksThatTheFabricSaysAreDownAreNotUsed) {
+  const std::string job = JobYaml(
+      "a",
+      "{workers: 12, parallelism: {tensor: 8, data: 12}, placement: {data: {mode: Preferred}}}");
+  const auto plan = [&](const std::string& annotation) {
+    std::string input = Input(job);
+    const std::string metadata = "kind: Fabric\nmetadata:\n";
+    const std::size_t at = input.find(metadata);
+    EXPECT_NE(at, std::string::npos) << input.substr(0, 500);
+    input.insert(at + metadata.size(), annotation);
+    return Invoke({"plan", "--offline", "-f", "-", "--paths", "-o", "json"}, input);
+  };
+  const auto uses = [](const json& report, const std::string& cable) {
+    int count = 0;
+    for (const json& path : report["paths"]) {
+      for (const json& link : path["links"]) {
+        count += link.get<std::string>().rfind(cable + ".", 0) == 0 ? 1 : 0;
+      }
+    }
+    return count;
+  };
+  const json whole = Report(plan(""));
+  std::string cable;
+  for (const json& path : whole["paths"]) {
+    if (path["links"].size() > 2) cable = path["links"][1].get<std::string>();
+  }
+  ASSERT_FALSE(cable.empty());
+  cable.resize(cable.rfind('.'));
+  ASSERT_GT(uses(whole, cable), 0);
+  const auto annotation = [](const std::string& name) {
+    return StrCat("  annotations:\n    yardmaster.dev/down-links: '{\"version\":1,\"links\":[\"",
+                  name, "\"]}'\n");
+  };
+  const Result without = plan(annotation(cable));
+  EXPECT_EQ(uses(Report(without), cable), 0) << without.err;
+  EXPECT_EQ(Report(without)["paths"].size(), whole["paths"].size());
+  const Result unknown = plan(annotation("p0/nowhere"));
+  EXPECT_THAT(unknown.err, HasSubstr("p0/nowhere"));
+}
+
 TEST(PlanTest, JobsArePlannedByPriorityThenAgeThenName) {
   const Result result =
       Invoke({"plan", "--offline", "-f", "-"},

@@ -69,7 +69,7 @@ const std::map<std::string, std::vector<std::string>>& ValuesOfFlags() {
 
 const std::map<std::string, std::vector<std::string>>& WordsAfterVerbs() {
   static const std::map<std::string, std::vector<std::string>> words = {
-      {"get", {"jobs", "segments"}},
+      {"get", {"jobs", "segments", "hosts"}},
       {"top", {"jobs", "segments", "links"}},
       {"explain", {"node/", "pod/"}},
       {"completion", {"bash", "zsh", "fish", "kubectl"}},

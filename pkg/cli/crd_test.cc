@@ -5,6 +5,7 @@
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 
+#include "pkg/api/capacity_pool.h"
 #include "pkg/api/fabric.h"
 #include "pkg/api/gang.h"
 #include "pkg/api/training_job.h"
@@ -90,6 +91,9 @@ TEST(CrdTest, TheCodecsKnowEveryFieldOfTheSchemas) {
   fabric["spec"].erase("ecmpHash");
   fabric["spec"].erase("ecmpHashOverrides");
   EXPECT_EQ(UnknownFieldsIn(api::DecodeFabric(fabric).status()), "");
+  EXPECT_EQ(
+      UnknownFieldsIn(api::DecodeCapacityPool(ExampleOf("capacitypools", "CapacityPool")).status()),
+      "");
 }
 
 // Every key of `object` must be a property of the schema (or the schema open).
@@ -156,6 +160,14 @@ TEST(CrdTest, TheSchemasKnowEveryFieldThatIsWritten) {
   gang.status.preemption = {1, {{"n", "g", "u"}}, {"h"}};
   gang.status.fabric = "f";
   gang.status.assignments = {{0, "n", "p", "s", {0}}};
+  api::CapacityPool pool;
+  pool.allocatable = {{"cpu", 1000}};
+  pool.zone = pool.fabric_pod = pool.segment = "z";
+  pool.node_labels = {{"k", "v"}};
+  pool.offers = {{}};
+  pool.scaling = {"class", {{"k", "v"}}};
+  ExpectCovered(api::EncodeCapacityPool(pool)["spec"],
+                SchemaOf("capacitypools")["properties"]["spec"], "spec");
   const json written = api::EncodeGang(gang);
   ExpectCovered(written["spec"], SchemaOf("gangs")["properties"]["spec"], "spec");
   ExpectCovered(written["status"], SchemaOf("gangs")["properties"]["status"], "status");
@@ -172,11 +184,12 @@ TEST(CrdTest, TrainingJobsAndGangsDescribeAJobAlike) {
 }
 
 TEST(CrdTest, EverythingIsBoundedAndDescribed) {
-  for (const char* plural : {"fabrics", "trainingjobs", "gangs"}) {
+  for (const char* plural : {"fabrics", "trainingjobs", "gangs", "capacitypools"}) {
     const json schema = SchemaOf(plural);
     for (const char* part : {"spec", "status"}) {
       Visit(schema["properties"][part], StrCat(plural, ".", part),
             [](const json& s, const std::string& path) {
+              if (s.value("x-kubernetes-int-or-string", false)) return;  // a quantity
               ASSERT_TRUE(s.contains("type")) << path;
               EXPECT_TRUE(s.contains("description") || path.back() == ']') << path;
               if (s["type"] == "array") {
@@ -211,7 +224,7 @@ TEST(CrdTest, EveryRuleSaysWhatToDo) {
 }
 
 TEST(CrdTest, AllHaveStatusShortNamesColumnsAndOurCategory) {
-  for (const char* plural : {"fabrics", "trainingjobs", "gangs"}) {
+  for (const char* plural : {"fabrics", "trainingjobs", "gangs", "capacitypools"}) {
     const json crd = Crd(plural);
     EXPECT_EQ(crd["metadata"]["name"], StrCat(plural, ".yardmaster.dev"));
     EXPECT_EQ(crd["spec"]["names"]["categories"], json::array({"yardmaster"}));

@@ -9,6 +9,7 @@
 #include "pkg/cli/cluster_commands.h"
 #include "pkg/cli/completion.h"
 #include "pkg/cli/connect.h"
+#include "pkg/cli/cost_command.h"
 #include "pkg/cli/crux_command.h"
 #include "pkg/cli/drain_command.h"
 #include "pkg/cli/fabric_command.h"
@@ -61,6 +62,12 @@ int RunPlan(const Args& args, std::istream& in, std::ostream& out, std::ostream&
   return RunPlanCommand(args, ClusterConnector(clock, sleeper), in, out, err);
 }
 
+int RunCost(const Args& args, std::istream& in, std::ostream& out, std::ostream& err) {
+  const RealClock clock;
+  kube::RealSleeper sleeper;
+  return RunCostCommand(args, ClusterConnector(clock, sleeper), in, out, err);
+}
+
 struct Verb {
   Args words;
   const char* summary;
@@ -77,6 +84,7 @@ const std::vector<Verb>& Verbs() {
       {{"ui"}, "the operator's page in a browser", InCluster<RunUiCommand>},
       {{"plan"}, "what the planner would do in a cluster, or with manifests alone", RunPlan},
       {{"drain"}, "takes hosts, segments or ToRs out of use", InCluster<RunDrainCommand>},
+      {{"cost"}, "what hosts a job would rent and what they cost", RunCost},
       {{"backup", "list"}, "backup hosts", InCluster<RunBackupListCommand>},
       {{"backup", "set"}, "marks backup hosts", InCluster<RunBackupSetCommand>},
       {{"release"}, "opens the gate of a job's pods, or of all", InCluster<RunReleaseCommand>},

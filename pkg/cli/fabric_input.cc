@@ -6,6 +6,7 @@
 #include "pkg/base/strings.h"
 #include "pkg/cli/manifests.h"
 #include "pkg/cli/render_fabric.h"
+#include "pkg/operator/network_faults.h"
 #include "pkg/state/host_index.h"
 
 namespace yardmaster::cli {
@@ -37,8 +38,11 @@ absl::StatusOr<FabricInput> ReadFabricInput(const std::vector<std::string>& file
         StrCat(name, ": makes no network\n", Join(input.warnings, "\n")));
   }
   input.network = hosts.network();
-  for (std::size_t c = 0; c < hosts.cable_down().size(); ++c) {
-    if (hosts.cable_down()[c] != 0) input.down.emplace_back(static_cast<std::int32_t>(c));
+  std::vector<std::uint8_t> down = hosts.cable_down();
+  const std::string problem = op::MarkDownLinks(*world.fabrics.front(), *input.network, down);
+  if (!problem.empty()) input.warnings.push_back(StrCat("Fabric: ", problem));
+  for (std::size_t c = 0; c < down.size(); ++c) {
+    if (down[c] != 0) input.down.emplace_back(static_cast<std::int32_t>(c));
   }
   return input;
 }

@@ -15,7 +15,7 @@ namespace yardmaster::cli {
 
 struct FabricInput {
   std::shared_ptr<const fabric::Network> network;
-  std::vector<fabric::CableId> down;  // as the Nodes report
+  std::vector<fabric::CableId> down;  // as the Nodes report and the Fabric's annotation says
   std::vector<std::string> warnings;  // what could not be used
 };
 

@@ -50,7 +50,8 @@ std::string JsonError(const std::string& text, const std::string& name) {
 
 // Kinds that are read and have no namespace.
 bool IsClusterScoped(std::string_view kind) {
-  return kind == "Node" || kind == "PriorityClass" || kind == api::kFabricKind;
+  return kind == "Node" || kind == "PriorityClass" || kind == api::kFabricKind ||
+         kind == api::kCapacityPoolKind;
 }
 
 class Reader {
@@ -283,10 +284,17 @@ class Reader {
       Keep(out_.world.jobs, kind, api::DecodeTrainingJob(object), where, path);
     } else if (kind == api::kGangKind) {
       Keep(out_.world.gangs, kind, api::DecodeGang(object), where, path);
+    } else if (kind == api::kCapacityPoolKind) {
+      absl::StatusOr<api::CapacityPool> pool = api::DecodeCapacityPool(object);
+      if (pool.ok()) {
+        out_.pools.push_back(*std::move(pool));
+      } else {
+        Fail(where, path, MessageOf(pool.status()));
+      }
     } else {
       Fail(where, path,
            StrCat("kind: there is no ", kind, " in ", api::kGroup,
-                  "; use Fabric, TrainingJob or Gang"));
+                  "; use Fabric, TrainingJob, Gang or CapacityPool"));
     }
   }
 

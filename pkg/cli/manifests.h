@@ -17,6 +17,7 @@
 
 #include "absl/status/statusor.h"
 
+#include "pkg/api/capacity_pool.h"
 #include "pkg/api/disruption_budget.h"
 #include "pkg/state/cluster_state.h"
 
@@ -38,6 +39,7 @@ struct Manifests {
   // are there.
   std::vector<std::shared_ptr<const api::Pod>> expected_pods;
   std::vector<api::DisruptionBudget> budgets;
+  std::vector<api::CapacityPool> pools;
 };
 
 // Errors: InvalidArgument or NotFound with one line per error.

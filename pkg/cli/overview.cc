@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <map>
 #include <set>
 #include <tuple>
@@ -9,6 +10,7 @@
 #include "nlohmann/json.hpp"
 
 #include "pkg/api/field_reader.h"
+#include "pkg/base/clock.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/plan/planner.h"
@@ -168,6 +170,20 @@ void ExplainWaiting(const state::ClusterState& world, const workload::JobKey& ke
   }
 }
 
+// What incidents cost, and how often checkpoints are worth their price.
+void ExplainWork(const api::TrainingJobStatus& status, std::string& out) {
+  for (const auto& [cause, seconds] : status.lost_gpu_seconds) {
+    AddLine(out, "lost:", StrCat(std::round(seconds / 36) / 100, " GPU hours, ", cause));
+  }
+  if (status.checkpoint.last_ms == 0) return;
+  std::string text = StrCat("last at ", FormatTime(status.checkpoint.last_ms));
+  if (status.checkpoint.interval_seconds > 0) {
+    text += StrCat(", costs ", status.checkpoint.cost_seconds, " s, best every ",
+                   status.checkpoint.interval_seconds, " s");
+  }
+  AddLine(out, "checkpoint:", text);
+}
+
 absl::StatusOr<Subject> FindSubject(const state::ClusterState& world,
                                     const std::string& namespace_name, const std::string& job) {
   std::vector<std::string> names;
@@ -191,6 +207,7 @@ std::string ExplainSubject(const state::ClusterState& world, const Subject& subj
   } else {
     ExplainWaiting(world, subject.key(), out);
   }
+  if (subject.job != nullptr) ExplainWork(subject.job->status, out);
   if (subject.job != nullptr) ExplainConditions(subject.job->status.conditions, out);
   if (subject.gang != nullptr) ExplainConditions(subject.gang->status.conditions, out);
   return out;

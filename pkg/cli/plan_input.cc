@@ -7,6 +7,7 @@
 #include "pkg/api/names.h"
 #include "pkg/base/strings.h"
 #include "pkg/extender/gather.h"
+#include "pkg/operator/network_faults.h"
 #include "pkg/operator/network_profiles.h"
 #include "pkg/operator/previous_network_reader.h"
 #include "pkg/state/snapshot_builder.h"
@@ -113,6 +114,11 @@ PlanInput BuildInput(Manifests& manifests, std::ostream& err) {
   input.names = NamesOf(manifests.world);
   input.snapshot = state::BuildSnapshot(manifests.world);
   AddBudgets(manifests.budgets, manifests.world.pods, input.snapshot);
+  if (input.snapshot.network) {
+    const std::string problem = op::MarkDownLinks(
+        *manifests.world.fabrics.front(), *input.snapshot.network, input.snapshot.cable_down);
+    if (!problem.empty()) input.snapshot.warnings.push_back(StrCat("Fabric: ", problem));
+  }
   return input;
 }
 

@@ -130,9 +130,10 @@ json PortJson(const fabric::Places& places, const fabric::NicPort& port) {
   return {{"host", places.name(port.host)}, {"rail", port.rail}, {"port", port.port}};
 }
 
-json PathsJson(const plan::Snapshot& snapshot, const plan::Plan& plan, const ReportNames& names) {
+json PathsJson(const plan::Snapshot& snapshot, const std::vector<plan::PathAssignment>& paths,
+               const ReportNames& names) {
   json out = json::array();
-  for (const plan::PathAssignment& path : plan.paths) {
+  for (const plan::PathAssignment& path : paths) {
     const workload::JobKey& key = snapshot.jobs[static_cast<std::size_t>(path.job)].job.key;
     json links = json::array();
     for (fabric::LinkId link : path.links) links.push_back(snapshot.network->name(link));
@@ -176,7 +177,8 @@ json PlanReport(const plan::Snapshot& snapshot, const plan::Plan& plan, const Re
   json out = {
       {"kind", "PlanReport"}, {"apiVersion", api::kGroupVersion}, {"jobs", std::move(jobs)}};
   if (with_paths) {
-    out["paths"] = PathsJson(snapshot, plan, names);
+    out["paths"] = PathsJson(snapshot, plan.paths, names);
+    out["answers"] = PathsJson(snapshot, plan.answers, names);
     out["uplinks"] = snapshot.network ? UplinksJson(snapshot, plan) : json::array();
   }
   return out;

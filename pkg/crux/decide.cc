@@ -30,9 +30,10 @@ class Decider {
         options_(options),
         usable_(std::move(usable)),
         levels_(static_cast<std::int32_t>(usable_.size())),
+        changed_(problem.jobs.size(), 0),
         affected_(problem.jobs.size(), options.previous && !options.departures ? 0 : 1) {
     budget_.left = options.search.event_budget;
-    for (const std::int32_t j : options.changed) affected_[j] = 1;
+    for (const std::int32_t j : options.changed) changed_[j] = affected_[j] = 1;
     ReadPrevious();
   }
 
@@ -73,7 +74,9 @@ class Decider {
     Compression fresh = Compress(count, edges, levels_, compression);
     std::vector<std::int32_t> levels = fresh.levels;
     if (options_.previous) {
-      levels = HoldLevels(edges, levels_, {held_levels_, affected_}, fresh.levels,
+      // A departure alone moves no level here: the search does where it pays. Otherwise a job that
+      // comes and goes would swing the others wherever the orders with it and without it differ.
+      levels = HoldLevels(edges, levels_, {held_levels_, changed_}, fresh.levels,
                           options_.level_hysteresis);
     }
     Plan plan = PlanWithLevels(std::move(draft), priorities, std::move(levels));
@@ -189,7 +192,8 @@ class Decider {
   const Options& options_;
   const std::vector<std::int32_t> usable_;
   const std::int32_t levels_;
-  std::vector<char> affected_;
+  std::vector<char> changed_;
+  std::vector<char> affected_;  // what is searched: changed, or all after a departure
   std::vector<std::int32_t> held_levels_;
   EventBudget budget_;
   std::int64_t evaluations_ = 0;

@@ -134,39 +134,34 @@ TEST(Stability, NobodysPathMovesBecauseOthersComeAndGo) {
   }
 }
 
-TEST(Stability, ADepartureChangesLevelsSeldomWithoutASearch) {
-  int changed = 0;
+TEST(Stability, ADepartureChangesNothingWithoutASearch) {
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     Cluster cluster(Crowd(seed));
     auto before = cluster.State();
     cluster.Leave(3);
     before.first.erase(before.first.begin() + 3);
     before.second.erase(before.second.begin() + 3);
-    EXPECT_EQ(cluster.State().first, before.first) << seed;
-    changed += cluster.State() == before ? 0 : 1;
+    EXPECT_EQ(cluster.State(), before) << seed;
   }
-  EXPECT_LT(changed, 20);
 }
 
-// A job that comes and goes brings the others into at most two states; mostly they stay as they are.
+// A job that comes and goes moves the others when it comes for the first time, if at all.
 TEST(Stability, FlappingArrivalsSettle) {
-  int swinging = 0;
-  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+  // Seeds 6, 70, 74 and 131 need other orders with the job than without it.
+  for (std::uint64_t seed = 0; seed < 150; ++seed) {
     Cluster cluster(Crowd(seed));
     const Job flapping = cluster.Leave(11);
-    std::vector<std::pair<Paths, std::vector<std::int32_t>>> with;
-    bool swings = false;
-    for (int round = 0; round < 6; ++round) {
-      cluster.Arrive(flapping);
-      with.push_back(cluster.State());
+    cluster.Arrive(flapping);
+    cluster.Leave(11);
+    cluster.Arrive(flapping);
+    const auto with = cluster.State();
+    for (int round = 0; round < 4; ++round) {
       cluster.Leave(11);
-      if (round == 0) continue;
-      EXPECT_EQ(with[round], with[1]) << seed;
-      swings |= !SameFirst(cluster, with[1], 11);
+      EXPECT_TRUE(SameFirst(cluster, with, 11)) << seed << ", without it";
+      cluster.Arrive(flapping);
+      EXPECT_EQ(cluster.State(), with) << seed;
     }
-    swinging += swings ? 1 : 0;
   }
-  EXPECT_LE(swinging, 2);
 }
 
 TEST(Stability, ASmallChangeOfTrafficMovesNoPath) {

@@ -36,7 +36,7 @@ void AdoptionStep::Run(PassState& pass) {
     if (IsFinished(gang->status)) continue;
     if (gathered->unbound > 0 && gathered->held_by_others == 0 && NamesHosts(*gathered)) {
       chosen.push_back(key);
-    } else if (gang->status.plan_generation == 0 && AnyBound(*gathered)) {
+    } else if (!gang->status.committed() && AnyBound(*gathered)) {
       running.push_back(key);
     }
   }
@@ -54,6 +54,7 @@ void AdoptionStep::Run(PassState& pass) {
 void AdoptionStep::TakeRunning(PassState& pass, const NameKey& key) {
   const auto hosts = HostsOfRunningPods(*pass.GatheredOf(key), pass.gangs.at(key)->job.workers);
   if (hosts.ok()) return Adopt(pass, key, *hosts, Source::kRunningPods);
+  if (pass.gangs.at(key)->status.plan_generation > 0) return;  // see stale_release_step.h
   pass.report.problems.push_back(
       StrCat("Gang ", key.first, "/", key.second, ": pods of it run although it has no plan, ",
              "and they do not say where each rank belongs: ", MessageOf(hosts.status()),

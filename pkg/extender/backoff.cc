@@ -5,9 +5,24 @@
 namespace yardmaster::extender {
 
 namespace {
-constexpr std::int64_t kFirstWaitMs = 500;
-constexpr std::int64_t kMaxWaitMs = 120'000;
+constexpr std::int64_t kFirstWaitMs = 250;
+constexpr std::int64_t kMaxWaitMs = 10'000;
+constexpr std::int64_t kFirstDeniedWaitMs = 500;
+constexpr std::int64_t kMaxDeniedWaitMs = 120'000;
+
+bool IsTransient(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ||
+         absl::IsResourceExhausted(status) || absl::IsInternal(status) || absl::IsUnknown(status);
+}
 }  // namespace
+
+void NoteFailure(PassState& pass, const NameKey& gang, const absl::Status& status) {
+  if (IsDenied(status)) {
+    pass.failed[gang] = WriteFailure::kDenied;
+  } else if (IsTransient(status)) {
+    pass.failed.emplace(gang, WriteFailure::kTransient);
+  }
+}
 
 void Backoff::Begin(PassState& pass) {
   const std::int64_t now_ms = clock_.SteadyMs();
@@ -22,9 +37,14 @@ void Backoff::End(PassState& pass) {
   std::erase_if(entries_, [&](const auto& entry) {
     return pass.backing_off.count(entry.first) == 0 && pass.failed.count(entry.first) == 0;
   });
-  for (const NameKey& key : pass.failed) {
-    Entry& entry = entries_[key];
-    entry.wait_ms = std::clamp(entry.wait_ms * 2, kFirstWaitMs, kMaxWaitMs);
+  for (const auto& [key, failure] : pass.failed) {
+    const auto [at, is_new] = entries_.try_emplace(key);
+    Entry& entry = at->second;
+    const bool denied = failure == WriteFailure::kDenied;
+    if (!is_new || denied) {
+      entry.wait_ms = std::clamp(entry.wait_ms * 2, denied ? kFirstDeniedWaitMs : kFirstWaitMs,
+                                 denied ? kMaxDeniedWaitMs : kMaxWaitMs);
+    }
     entry.until_ms = clock_.SteadyMs() + entry.wait_ms;
     pass.WakeIn(entry.wait_ms);
   }

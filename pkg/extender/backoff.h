@@ -1,6 +1,7 @@
-// Gangs whose writes the API server refuses, and when each is tried again: every failure doubles
-// the wait of that gang alone. While it waits, its pods are not released and it is not planned, so
-// that it keeps no host from the gangs behind it.
+// Gangs whose writes fail, and when each is tried again: at once after a first failure without an
+// answer, and then every failure doubles the wait of that gang alone, up to 10 s where there was no
+// answer and 2 min where the write was refused. While it waits,
+// its pods are not released and it is not planned, so that it keeps no host from the gangs behind it.
 //
 // Thread safety: one thread. Lifetimes: the clock outlives it.
 #pragma once
@@ -19,6 +20,10 @@ namespace yardmaster::extender {
 inline bool IsDenied(const absl::Status& status) {
   return absl::IsPermissionDenied(status) || absl::IsInvalidArgument(status);
 }
+
+// Notes a failed write of a gang. What another write explains, a conflict or an object that is gone,
+// is not one. Also for gangs without a Gang.
+void NoteFailure(PassState& pass, const NameKey& gang, const absl::Status& status);
 
 class Backoff {
  public:

@@ -33,6 +33,7 @@ GangPlanner::GangPlanner(kube::Client& client, state::ClusterCache& cache, const
       gates_(client, cache, ledger_, clock, notify, options.gates),
       placement_(ledger_, preemption_, decider_, quarantine_, clock, notify,
                  std::move(options.plan)),
+      stale_releases_(client, ledger_, notify),
       unschedulable_(client, ledger_, clock, notify, options.unschedulable),
       release_(client, cache, ledger_, options.release_threads),
       taints_(client, cache, ledger_, options.taints),
@@ -101,11 +102,11 @@ PassReport GangPlanner::Pass() {
 
 void GangPlanner::RunPass(PassState& pass) {
   budgets_.Forget();
-  const bool leader = ledger_.BeginPass(pass.report);
+  backoff_.Begin(pass);
+  const bool leader = ledger_.BeginPass(pass);
   pass.world = cache_.Take();
   MatchGangs(pass);
   quarantine_.Begin(pass);
-  backoff_.Begin(pass);
   if (leader) {
     owners_.Run(pass);
     CreateGangs(pass);
@@ -113,6 +114,7 @@ void GangPlanner::RunPass(PassState& pass) {
     adoption_.Run(pass);
     gates_.Run(pass, gatherer_.Idle());
     preemption_.CarryOn(pass);
+    stale_releases_.Run(pass);
   }
   LoadSnapshot(pass);
   if (leader && revocation_.Run(pass)) LoadSnapshot(pass);

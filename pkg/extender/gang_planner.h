@@ -11,7 +11,8 @@
 //   1. gangs for complete sets of pods          (a Gang without assignments holds nothing); a Gang
 //      without hosts follows its pods when they change; hosts of ended and suspended gangs go back
 //      and what waited for longer than its limit is released (gate_step.h)
-//   2. decisions to stop gangs are carried on   (what they free is planned in this pass)
+//   2. decisions to stop gangs are carried on   (what they free is planned in this pass), and pods
+//      released under a plan that no longer holds are replaced (stale_release_step.h)
 //   3. hosts promised twice are taken back      (revocation_step.h), and the View is published
 //   4. replacements, then the queue in its order. Each job gets its place (plan, verify, ONE status
 //      write), or a decision to stop others for it (one status write, carried on by the next pass;
@@ -49,6 +50,7 @@
 #include "pkg/extender/preemption_step.h"
 #include "pkg/extender/quarantine.h"
 #include "pkg/extender/revocation_step.h"
+#include "pkg/extender/stale_release_step.h"
 #include "pkg/extender/taint_step.h"
 #include "pkg/extender/unschedulable_step.h"
 #include "pkg/extender/view.h"
@@ -110,6 +112,7 @@ class GangPlanner {
   AdoptionStep adoption_;
   GateStep gates_;
   PlacementStep placement_;
+  StaleReleaseStep stale_releases_;
   UnschedulableStep unschedulable_;
   PodRelease release_;
   TaintStep taints_;

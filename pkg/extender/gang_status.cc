@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "pkg/api/connection_report.h"
 #include "pkg/base/strings.h"
 #include "pkg/state/snapshot_builder.h"
 
@@ -120,7 +121,8 @@ api::GangStatus GivenBack(const api::Gang& gang, const std::string& reason, cons
   }
   for (const char* type :
        {api::kDegradedCondition, api::kNetworkPlannedCondition, api::kPreemptingCondition,
-        api::kHostRefusedCondition, api::kRunningCondition, state::kFinishedCondition}) {
+        api::kHostRefusedCondition, api::kRunningCondition, api::kConnectionsSteeredCondition,
+        state::kFinishedCondition}) {
     EndIfThere(status, type, reason.c_str(), "it holds no host", generation, now_ms);
   }
   return status;

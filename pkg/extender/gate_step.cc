@@ -1,6 +1,8 @@
 #include "pkg/extender/gate_step.h"
 
 #include <algorithm>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 #include "nlohmann/json.hpp"
@@ -8,6 +10,7 @@
 #include "pkg/api/names.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
+#include "pkg/extender/eviction.h"
 #include "pkg/extender/gang_status.h"
 #include "pkg/extender/pin_patch.h"
 
@@ -16,6 +19,8 @@ namespace yardmaster::extender {
 namespace {
 
 using nlohmann::json;
+
+constexpr std::int64_t kMaxTimeoutSeconds = 366 * 86'400;
 
 // When the last of its pods was made: no wait is counted before the set was there.
 std::int64_t WaitsSince(const GatheredGang& gathered) {
@@ -37,11 +42,46 @@ void GateStep::Run(PassState& pass, const std::vector<PodPtr>& idle) {
     // Refused writes of such a pod back off as a gang's do.
     const NameKey key{pod->metadata.namespace_name, "pod " + pod->metadata.name};
     if (pass.backing_off.count(key) != 0) continue;
-    if (!Release(pass, *pod, "it asks for no GPU")) pass.failed.insert(key);
+    if (!Release(pass, *pod, "it asks for no GPU")) {
+      pass.failed.emplace(key, WriteFailure::kDenied);
+    }
   }
-  if (options_.gate_timeout_ms > 0) CheckGates(pass);
-  if (options_.ready_timeout_ms > 0) CheckReady(pass);
+  CheckGates(pass);
+  CheckReady(pass);
   pass.handling.reset();
+}
+
+GateStep::Options GateStep::LimitsOf(PassState& pass, const GatheredGang* gathered) const {
+  Options limits = options_;
+  if (gathered == nullptr || gathered->members.empty()) return limits;
+  const api::ObjectMeta& pod = gathered->members.front().pod->metadata;
+  const auto report = [&](const char* key, std::string_view text, const char* fix) {
+    pass.report.problems.push_back(StrCat("Pod ", pod.namespace_name, "/", pod.name,
+                                          ": metadata.annotations[\"", key, "\"]: \"", text,
+                                          "\" is not used; ", fix));
+  };
+  const auto seconds = [&](const char* key) -> std::optional<std::int64_t> {
+    const auto text = api::Find(pod.annotations, key);
+    if (!text) return std::nullopt;
+    const auto number = ParseNumber<std::int64_t>(*text);
+    if (number && *number >= 0 && *number <= kMaxTimeoutSeconds) return *number * 1000;
+    report(key, *text, "write whole seconds, at most a year; 0: no limit");
+    return std::nullopt;
+  };
+  if (const auto ms = seconds(api::kGateTimeoutAnnotation)) limits.gate_timeout_ms = *ms;
+  if (const auto text = api::Find(pod.annotations, api::kGateTimeoutActionAnnotation)) {
+    if (*text == "Release" || *text == "Fail") {
+      limits.gate_action = *text == "Fail" ? GateTimeoutAction::kFail : GateTimeoutAction::kRelease;
+    } else {
+      report(api::kGateTimeoutActionAnnotation, *text, "write Release or Fail");
+    }
+  }
+  const auto ready_ms = seconds(api::kReadyTimeoutAnnotation);
+  if (ready_ms && *ready_ms > 0) {
+    limits.ready_timeout_ms =
+        options_.ready_timeout_ms > 0 ? std::min(options_.ready_timeout_ms, *ready_ms) : *ready_ms;
+  }
+  return limits;
 }
 
 void GateStep::CheckGates(PassState& pass) {
@@ -55,19 +95,22 @@ void GateStep::CheckGates(PassState& pass) {
   const std::int64_t now_ms = clock_.WallMs();
   for (const NameKey& key : keys) {
     const std::shared_ptr<const GatheredGang> gathered = pass.gathered.at(key);
+    const Options limits = LimitsOf(pass, gathered.get());
+    if (limits.gate_timeout_ms == 0) continue;
     const std::int64_t waited_ms = now_ms - WaitsSince(*gathered);
-    if (waited_ms < options_.gate_timeout_ms) {
-      pass.WakeIn(options_.gate_timeout_ms - waited_ms);
+    if (waited_ms < limits.gate_timeout_ms) {
+      pass.WakeIn(limits.gate_timeout_ms - waited_ms);
       continue;
     }
     pass.handling = key;
-    EndWaiting(pass, *gathered, waited_ms);
+    EndWaiting(pass, *gathered, waited_ms, limits.gate_action);
   }
 }
 
-void GateStep::EndWaiting(PassState& pass, const GatheredGang& gathered, std::int64_t waited_ms) {
+void GateStep::EndWaiting(PassState& pass, const GatheredGang& gathered, std::int64_t waited_ms,
+                          GateTimeoutAction action) {
   const NameKey key{gathered.namespace_name, gathered.name};
-  const bool fail = options_.gate_action == GateTimeoutAction::kFail;
+  const bool fail = action == GateTimeoutAction::kFail;
   std::string why = StrCat("gang ", gathered.name, " had no place for ", waited_ms / 1000, " s");
   if (const auto gang = pass.gangs.find(key); gang != pass.gangs.end()) {
     const auto* planned =
@@ -103,17 +146,17 @@ void GateStep::CheckReady(PassState& pass) {
 void GateStep::CheckReadyOne(PassState& pass, const NameKey& key) {
   const std::shared_ptr<const api::Gang> gang = pass.gangs.at(key);
   const GatheredGang* gathered = pass.GatheredOf(key);
+  const std::int64_t limit_ms = LimitsOf(pass, gathered).ready_timeout_ms;
+  if (limit_ms == 0) return;
   if (RunsInFull(gathered, gang->job.workers)) return MarkRunning(pass, key);
   const std::int64_t waited_ms = clock_.WallMs() - gang->status.committed_ms;
-  if (waited_ms < options_.ready_timeout_ms) {
-    return pass.WakeIn(options_.ready_timeout_ms - waited_ms);
-  }
+  if (waited_ms < limit_ms) return pass.WakeIn(limit_ms - waited_ms);
   pass.stopping.insert(key);  // no pod of it is released any more
   const std::vector<PodPtr> pods = Evictable(gathered);
   if (!pods.empty()) return Evict(pass, pods);
   if (gathered != nullptr && !AllGated(*gathered)) return;
-  const std::string why = StrCat("the gang did not run in full within ",
-                                 options_.ready_timeout_ms / 1000, " s of its placement");
+  const std::string why =
+      StrCat("the gang did not run in full within ", limit_ms / 1000, " s of its placement");
   api::GangStatus status = GivenBack(*gang, "NotReadyInTime", why, clock_.WallMs());
   // Set anew, so that its transition says when the gang went to the back of the queue.
   std::erase_if(status.conditions, [](const api::Condition& condition) {
@@ -176,17 +219,10 @@ bool GateStep::Fail(PassState& pass, const api::Pod& pod, const std::string& why
 void GateStep::Evict(PassState& pass, const std::vector<PodPtr>& pods) {
   for (const PodPtr& pod : pods) {
     if (!ledger_.may_write()) return;
-    const api::ObjectMeta& meta = pod->metadata;
-    const json eviction = {{"apiVersion", "policy/v1"},
-                           {"kind", "Eviction"},
-                           {"metadata", {{"name", meta.name}, {"namespace", meta.namespace_name}}},
-                           {"deleteOptions", {{"preconditions", {{"uid", meta.uid}}}}}};
-    const absl::Status evicted =
-        client_.Create({kube::Pods(), meta.namespace_name, meta.name, "eviction"}, eviction, {})
-            .status();
+    const absl::Status evicted = EvictPod(client_, pod->metadata, EvictWhen::kSamePod);
     if (evicted.ok()) {
       ++pass.report.evicted_pods;
-    } else if (!absl::IsNotFound(evicted) && !absl::IsAborted(evicted)) {
+    } else if (!IsMootEviction(evicted)) {
       pass.report.errors.push_back(MessageOf(evicted));
     }
   }

@@ -6,6 +6,9 @@
 //   a placed gang that does not run in     after `ready_timeout_ms` its pods are evicted, its hosts
 //   full within its limit                  are given back, and it queues behind the others
 //
+// Both limits are the process's options; a gang's first pod may give others by annotation
+// (docs/annotations.md). The second can only be made shorter, because it holds hosts.
+//
 // A pod released without a place carries the annotation yardmaster.dev/released, which says why; it
 // is an ordinary pod from then on. Once a gang has run in full (condition Running) its second limit
 // is over: what its pods do then is their controller's matter. Thread safety: one thread.
@@ -48,8 +51,12 @@ class GateStep {
   void Run(PassState& pass, const std::vector<PodPtr>& idle);
 
  private:
+  // What the options and the gang's own annotations say together. Annotations that cannot be read are
+  // reported and count as left out. `gathered`: null, the options.
+  Options LimitsOf(PassState& pass, const GatheredGang* gathered) const;
   void CheckGates(PassState& pass);
-  void EndWaiting(PassState& pass, const GatheredGang& gathered, std::int64_t waited_ms);
+  void EndWaiting(PassState& pass, const GatheredGang& gathered, std::int64_t waited_ms,
+                  GateTimeoutAction action);
   void CheckReady(PassState& pass);
   void CheckReadyOne(PassState& pass, const NameKey& key);
   void MarkRunning(PassState& pass, const NameKey& key);

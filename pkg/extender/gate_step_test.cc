@@ -43,6 +43,56 @@ TEST_F(GateStepTest, AGangThatWaitsTooLongIsReleasedToTheScheduler) {
   EXPECT_EQ(after.waiting, 0) << "they are ordinary pods now";
 }
 
+TEST_F(GateStepTest, AGangsOwnLimitsGoBeforeTheProcess) {
+  Limits(60'000, GateTimeoutAction::kRelease, 0);
+  AddBatchJob("a", 7);
+  AddBatchJob("b", 7);
+  AddBatchJob("c", 7);
+  const auto annotate = [this](const std::string& job, const char* key, const char* value) {
+    for (json pod : PodsOf(job)) {
+      pod["metadata"]["annotations"][key] = value;
+      client_.Seed(kube::Pods(), pod);
+    }
+  };
+  annotate("a", api::kGateTimeoutAnnotation, "10");
+  annotate("a", api::kGateTimeoutActionAnnotation, "Fail");
+  annotate("b", api::kGateTimeoutAnnotation, "0");
+  annotate("c", api::kGateTimeoutAnnotation, "soon");
+  Process process(*this, true);
+  process.Pass();
+  clock_.Advance(10'000);
+  EXPECT_EQ(process.Pass().gate_timeouts, 1);
+  EXPECT_EQ(PodsOf("a").front()["status"]["reason"], "GateTimeout");
+  clock_.Advance(50'000);
+  const PassReport later = process.Pass();
+  EXPECT_EQ(later.gate_timeouts, 1) << "what cannot be read counts as left out";
+  EXPECT_FALSE(Gated(PodsOf("c").front()));
+  EXPECT_TRUE(Gated(PodsOf("b").front())) << "it waits for as long as it takes";
+  EXPECT_NE(Join(later.problems, "\n").find("\"soon\" is not used; write whole seconds"),
+            std::string::npos);
+}
+
+TEST_F(GateStepTest, AGangMayShortenTheTimeInWhichItHasToRunAndNotLengthenIt) {
+  Limits(0, GateTimeoutAction::kRelease, 60'000);
+  AddBatchJob("a", 3);
+  AddBatchJob("b", 3);
+  for (json pod : client_.All(kube::Pods())) {
+    const bool is_a = pod["metadata"]["name"].get<std::string>()[0] == 'a';
+    pod["metadata"]["annotations"][api::kReadyTimeoutAnnotation] = is_a ? "10" : "3600";
+    client_.Seed(kube::Pods(), pod);
+  }
+  Process process(*this, true);
+  process.Pass();
+  ASSERT_EQ(HostsOf("job-a").size(), 3u);
+  ASSERT_EQ(HostsOf("job-b").size(), 3u);
+  clock_.Advance(10'000);
+  EXPECT_EQ(process.Pass().evicted_pods, 3);
+  EXPECT_EQ(PodsOf("b").size(), 3u);
+  clock_.Advance(50'000);
+  process.Pass();
+  EXPECT_EQ(PodsOf("b").size(), 0u);
+}
+
 TEST_F(GateStepTest, OrItFailsWithTheReason) {
   Limits(60'000, GateTimeoutAction::kFail, 0);
   AddBatchJob("a", 7);

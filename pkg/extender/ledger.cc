@@ -68,13 +68,14 @@ json MergePatchOf(const std::string& uid, const char* field, std::int64_t value)
 
 }  // namespace
 
-bool Ledger::BeginPass(PassReport& report) {
+bool Ledger::BeginPass(PassState& pass) {
+  PassReport& report = pass.report;
   pass_token_ = 0;
   const std::int64_t token = fence_.token();
   if (token == 0) return false;
   if (token != fenced_token_ && !TakeOver(token, report)) return false;
   pass_token_ = token;
-  SettleAll(report);
+  SettleAll(pass);
   return may_write();
 }
 
@@ -157,7 +158,8 @@ bool Ledger::Write(PassState& pass, const api::Gang& gang, const api::GangStatus
     return true;
   }
   pass.report.errors.push_back(MessageOf(written.status()));
-  if (IsDenied(written.status())) pass.failed.insert(key);
+  if (IsDenied(written.status())) NoteFailure(pass, key, written.status());
+  if (kube::WasNeverSent(written.status())) NoteFailure(pass, key, written.status());
   if (IsRefusal(written.status())) return false;
   return Resolve(pass, {absl::IsAborted(written.status()), std::move(next)});
 }
@@ -171,6 +173,7 @@ bool Ledger::Resolve(PassState& pass, const Doubt& doubt) {
   }
   if (IsRefusal(now.status()) || IsGone(now.status())) return false;
   pass.report.errors.push_back(MessageOf(now.status()));
+  NoteFailure(pass, KeyOf(doubt.attempted.metadata), now.status());
   doubts_.insert_or_assign(KeyOf(doubt.attempted.metadata), doubt);
   HoldHosts(doubt, pass);
   return false;
@@ -189,13 +192,18 @@ absl::StatusOr<json> Ledger::Settle(const Doubt& doubt) {
   return settled;
 }
 
-void Ledger::SettleAll(PassReport& report) {
+void Ledger::SettleAll(PassState& pass) {
   for (auto at = doubts_.begin(); at != doubts_.end();) {
+    if (pass.backing_off.count(at->first) != 0) {
+      ++at;
+      continue;
+    }
     const auto now = Settle(at->second);
     if (now.ok()) {
       cache_.Assume(state::Kind::kGang, *now);
     } else if (!IsRefusal(now.status()) && !IsGone(now.status())) {
-      report.errors.push_back(MessageOf(now.status()));
+      pass.report.errors.push_back(MessageOf(now.status()));
+      NoteFailure(pass, at->first, now.status());
       ++at;
       continue;
     }

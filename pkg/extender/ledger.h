@@ -63,8 +63,9 @@ class Ledger {
 
   // Begins a pass under the present hold. True: this process leads, the cache has every Gang as it
   // is, and no write of an earlier leader can take effect. False: the pass writes nothing;
-  // `report` says why, unless this process simply does not lead.
-  bool BeginPass(PassReport& report);
+  // `pass.report` says why, unless this process simply does not lead. Gangs of `pass.backing_off`
+  // stay in doubt.
+  bool BeginPass(PassState& pass);
   // The hold under which the pass began is the current one. Ask before every write.
   bool may_write() const { return pass_token_ != 0 && fence_.token() == pass_token_; }
   // True: the Gang's plan is as in `status`. False: it is not, or not known to be; `pass.report`
@@ -91,7 +92,7 @@ class Ledger {
   bool FenceAll(const kube::ListPage& gangs, std::int64_t token, PassReport& report);
   // OK: no earlier write of this Gang can take effect any more.
   absl::Status FenceOne(const nlohmann::json& gang, std::int64_t token, std::string& problem);
-  void SettleAll(PassReport& report);
+  void SettleAll(PassState& pass);
   // The Gang as it is, once the write can no longer change it.
   absl::StatusOr<nlohmann::json> Settle(const Doubt& doubt);
   bool Resolve(PassState& pass, const Doubt& doubt);

@@ -45,16 +45,23 @@ struct PassReport {
   int preemptions_given_up = 0;  // ended without a commit
   int evicted_pods = 0;
   int revoked = 0;          // gangs that lost hosts that were promised twice
+  int recalled_pods = 0;    // pods evicted that were released under a plan that no longer holds
   int refused_hosts = 0;    // pods replaced because kube-scheduler refused their host
   int taint_changes = 0;    // Nodes whose promised taint was written or removed
   int tainted_hosts = 0;    // that carry it after the pass, as far as known
   int degraded = 0;         // committed gangs with lost hosts
+  int queue_plans = 0;      // made of the queue; 0: none waits, or the last one still holds
   int waiting = 0;          // gangs without a place
   bool more_to_do = false;  // left for the next pass, which should come soon
   // When the next pass is wanted although nothing changes; the largest value: never.
   std::int64_t wake_in_ms = std::numeric_limits<std::int64_t>::max();
   std::vector<std::string> errors;    // writes that failed; the next pass tries again
   std::vector<std::string> problems;  // input that cannot be used
+};
+
+enum class WriteFailure {
+  kTransient,  // no answer, or the server was busy
+  kDenied,     // the server, or a policy, does not want it
 };
 
 using NameKey = std::pair<std::string, std::string>;  // namespace, name
@@ -78,8 +85,8 @@ struct PassState {
   // Gangs that wait after refused writes: nothing is written for them, and those without a place are
   // not planned.
   std::set<NameKey> backing_off;
-  // Gangs for which a write was refused in this pass.
-  std::set<NameKey> failed;
+  // Gangs for which a write failed in this pass (backoff.h).
+  std::map<NameKey, WriteFailure> failed;
   // The gang that a step is busy with: an exception is its fault.
   std::optional<NameKey> handling;
   std::shared_ptr<plan::Snapshot> snapshot;  // follows our own commits

@@ -6,6 +6,7 @@
 
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
+#include "pkg/extender/avoided_hosts.h"
 #include "pkg/extender/gang_status.h"
 #include "pkg/extender/refusals.h"
 #include "pkg/placement/replacement.h"
@@ -16,7 +17,8 @@ namespace yardmaster::extender {
 
 namespace {
 
-// Ranks whose pod waits behind the gate while the slot's host is out or refused: they have to move.
+// Ranks whose pod waits behind the gate while the slot's host is out, avoided or refused: they have
+// to move.
 std::vector<int> RanksToMove(const plan::JobState& job, const GatheredGang& gathered,
                              const plan::Snapshot& snapshot, const api::GangStatus& status) {
   std::vector<int> ranks;
@@ -28,6 +30,7 @@ std::vector<int> RanksToMove(const plan::JobState& job, const GatheredGang& gath
     const fabric::HostId host = hosts[static_cast<std::size_t>(*member.rank)];
     if (!host.valid() ||
         snapshot.cluster.hosts[host.index()].unavailable != placement::Unavailability::kNo ||
+        Avoids(*member.pod, snapshot.places->name(host)) ||
         IsRefused(status, *member.rank, snapshot.places->name(host), snapshot.now_ms)) {
       ranks.push_back(*member.rank);
     }
@@ -71,9 +74,18 @@ PlacementStep::PlacementStep(Ledger& ledger, PreemptionStep& preemption, Preempt
 
 void PlacementStep::Run(PassState& pass) {
   std::erase_if(told_ms_, [&](const auto& told) { return pass.gangs.count(told.first) == 0; });
+  LeaveOutAvoided(pass);
   MarkDegraded(pass);
   ReplaceLost(pass);
   PlaceWaiting(pass);
+}
+
+void PlacementStep::LeaveOutAvoided(PassState& pass) {
+  for (plan::JobState& job : pass.snapshot->jobs) {
+    const GatheredGang* gathered = pass.GatheredOf({job.job.key.namespace_name, job.job.key.name});
+    if (gathered == nullptr || job.assignment) continue;
+    job.eligible = WithoutAvoided(*pass.snapshot, job, *gathered);
+  }
 }
 
 bool PlacementStep::Commit(PassState& pass, int job, const placement::GangPlan& plan,
@@ -164,7 +176,10 @@ void PlacementStep::ReplaceRanks(PassState& pass, int index, const std::vector<i
   plan::JobState& job = pass.snapshot->jobs[static_cast<std::size_t>(index)];
   const fabric::BackupPolicy policy =
       pass.snapshot->network ? pass.snapshot->network->spec().backup : fabric::BackupPolicy{};
-  const auto eligible = EligibleNow(*pass.snapshot, job, pass.GangOf(index).status);
+  plan::JobState limited = job;
+  const GatheredGang* gathered = pass.GatheredOf({job.job.key.namespace_name, job.job.key.name});
+  if (gathered != nullptr) limited.eligible = WithoutAvoided(*pass.snapshot, job, *gathered);
+  const auto eligible = EligibleNow(*pass.snapshot, limited, pass.GangOf(index).status);
   const placement::GangRequest request{&job.job, job.groups.get(), eligible.get(), index};
   const placement::GangPlan plan = placement::ReplaceHosts(
       pass.snapshot->cluster, request, job.assignment->host_of_rank, lost, policy);

@@ -31,6 +31,7 @@ class PlacementStep {
   void Run(PassState& pass);
 
  private:
+  static void LeaveOutAvoided(PassState& pass);
   void MarkDegraded(PassState& pass);
   void ReplaceLost(PassState& pass);
   void ReplaceRanks(PassState& pass, int job, const std::vector<int>& lost);

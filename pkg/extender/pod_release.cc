@@ -104,9 +104,8 @@ void PodRelease::Run(PassState& pass) {
       ++pass.report.released_pods;
     } else if (!absl::IsNotFound(released.status())) {
       pass.report.errors.push_back(MessageOf(released.status()));
-      if (!IsDenied(released.status())) return;
-      ++failures[key];
-      pass.failed.insert(key);
+      NoteFailure(pass, key, released.status());
+      if (IsDenied(released.status())) ++failures[key];
     }
   });
 }

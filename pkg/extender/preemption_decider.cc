@@ -62,7 +62,13 @@ PreemptionDecider::PreemptionDecider(PreemptionStep& step, BudgetReader& budgets
 
 plan::Plan PreemptionDecider::PlanQueue(PassState& pass, plan::PlanOptions options) {
   options.preemptions = 0;
-  plan::Plan plan = plan::MakePlan(*pass.snapshot, options);
+  const plan::Plan* known = memo_.Find(*pass.snapshot);
+  if (known == nullptr) {
+    ++pass.report.queue_plans;
+    memo_.Keep(*pass.snapshot, plan::MakePlan(*pass.snapshot, options));
+    known = memo_.Last();
+  }
+  plan::Plan plan = *known;
   if (!AnyMayStopOthers(pass, plan) || !Prepare(pass, *pass.snapshot)) return plan;
   options.preemptions = options_.tries_per_pass;
   plan = plan::MakePlan(*pass.snapshot, options);

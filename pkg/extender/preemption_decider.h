@@ -24,6 +24,7 @@
 #include "pkg/extender/ledger.h"
 #include "pkg/extender/pass.h"
 #include "pkg/extender/preemption_step.h"
+#include "pkg/plan/plan_memo.h"
 #include "pkg/plan/planner.h"
 #include "pkg/plan/preemption.h"
 
@@ -65,6 +66,7 @@ class PreemptionDecider {
   const Clock& clock_;
   const Notify notify_;
   const Options options_;
+  plan::PlanMemo memo_;                          // of plans in which no job is stopped
   std::map<std::string, std::int64_t> in_vain_;  // uid of a Gang -> steady time of the last try
 };
 

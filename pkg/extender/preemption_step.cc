@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "nlohmann/json.hpp"
-
 #include "pkg/base/mutex.h"
 #include "pkg/base/parallel.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/extender/budgets.h"
+#include "pkg/extender/eviction.h"
 #include "pkg/extender/gang_status.h"
 
 namespace yardmaster::extender {
@@ -130,25 +129,17 @@ std::string PreemptionStep::Evict(PassState& pass, const std::vector<PodPtr>& po
   Mutex mutex;
   std::string refused;
   ParallelFor(pods.size(), eviction_threads_, [&](std::size_t i) {
-    const api::ObjectMeta& pod = pods[i]->metadata;
     {
       MutexLock lock(mutex);
       if (!refused.empty() || !ledger_.may_write()) return;
     }
-    const nlohmann::json eviction = {
-        {"apiVersion", "policy/v1"},
-        {"kind", "Eviction"},
-        {"metadata", {{"name", pod.name}, {"namespace", pod.namespace_name}}},
-        {"deleteOptions", {{"preconditions", {{"uid", pod.uid}}}}}};
-    const absl::Status evicted =
-        client_.Create({kube::Pods(), pod.namespace_name, pod.name, "eviction"}, eviction, {})
-            .status();
+    const absl::Status evicted = EvictPod(client_, pods[i]->metadata, EvictWhen::kSamePod);
     MutexLock lock(mutex);
     if (evicted.ok()) {
       ++pass.report.evicted_pods;
     } else if (IsBudgetsAnswer(evicted)) {
       refused = MessageOf(evicted);
-    } else if (!absl::IsNotFound(evicted) && !absl::IsAborted(evicted)) {
+    } else if (!IsMootEviction(evicted)) {
       pass.report.errors.push_back(MessageOf(evicted));
     }
   });

@@ -74,6 +74,35 @@ TEST_F(QueueWritesTest, AGangWhoseStatusCannotBeWrittenKeepsNoHostFromOthers) {
   EXPECT_EQ(refused_, 1);
 }
 
+TEST_F(QueueWritesTest, WritesWithoutAnAnswerAreMadeEverLessOftenForTheirGangAlone) {
+  AddBatchJob("a", 1);
+  Process process(*this, true);
+  int lost = 0;
+  client_.SetHook([&](const kube::Call& call) -> absl::Status {
+    if (call.verb != kube::Verb::kPatch || call.target.name != "a-0-1") return absl::OkStatus();
+    ++lost;
+    return absl::DeadlineExceededError("no answer");
+  });
+  process.Pass();
+  process.Pass();
+  EXPECT_EQ(lost, 2) << "the first retry comes at once";
+  AddBatchJob("b", 1);
+  EXPECT_EQ(process.Pass().released_pods, 1);
+  EXPECT_EQ(lost, 2) << "it waits";
+  for (const std::int64_t wait_ms : {250, 500, 1'000}) {
+    const int before = lost;
+    clock_.Advance(wait_ms - 1);
+    process.Pass();
+    EXPECT_EQ(lost, before) << wait_ms;
+    clock_.Advance(1);
+    process.Pass();
+    EXPECT_EQ(lost, before + 1) << wait_ms;
+  }
+  client_.SetHook({});
+  clock_.Advance(10'000);
+  EXPECT_EQ(process.Pass().released_pods, 1);
+}
+
 TEST_F(QueueWritesTest, ACountThatMovesIsNotWritten) {
   // Three hosts are free and two kept as backup, so using those never helps.
   for (const char* host : {"s1h1", "s1h2", "s0h2"}) Occupy(host);

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "nlohmann/json.hpp"
-
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
+#include "pkg/extender/eviction.h"
 #include "pkg/extender/gang_status.h"
 #include "pkg/extender/refusals.h"
+#include "pkg/extender/stale_release_step.h"
 #include "pkg/placement/replacement.h"
 
 namespace yardmaster::extender {
@@ -81,6 +81,8 @@ std::vector<UnschedulableStep::Stuck> UnschedulableStep::StuckPods(PassState& pa
     if (!WaitsInVain(member) || static_cast<std::size_t>(*member.rank) >= slots.size()) continue;
     const std::string& host = slots[static_cast<std::size_t>(*member.rank)].host;
     if (member.pod->metadata.controller() == nullptr || IsBeingLeft(gathered, host)) continue;
+    // Not its slot's host was refused (stale_release_step.h).
+    if (ReleasedTo(*member.pod).value_or(host) != host) continue;
     if (IsDue(pass, gang, member)) stuck.push_back({member.pod, *member.rank, host});
   }
   return stuck;
@@ -172,19 +174,10 @@ void UnschedulableStep::EndCondition(PassState& pass, const NameKey& key) {
 
 void UnschedulableStep::Evict(PassState& pass, const PodPtr& pod) {
   if (!ledger_.may_write()) return;
-  const api::ObjectMeta& meta = pod->metadata;
-  const nlohmann::json eviction = {
-      {"apiVersion", "policy/v1"},
-      {"kind", "Eviction"},
-      {"metadata", {{"name", meta.name}, {"namespace", meta.namespace_name}}},
-      {"deleteOptions",
-       {{"preconditions", {{"uid", meta.uid}, {"resourceVersion", meta.resource_version}}}}}};
-  const absl::Status evicted =
-      client_.Create({kube::Pods(), meta.namespace_name, meta.name, "eviction"}, eviction, {})
-          .status();
+  const absl::Status evicted = EvictPod(client_, pod->metadata, EvictWhen::kSameVersion);
   if (evicted.ok()) {
     ++pass.report.refused_hosts;
-  } else if (!absl::IsNotFound(evicted) && !absl::IsAborted(evicted)) {
+  } else if (!IsMootEviction(evicted)) {
     pass.report.errors.push_back(MessageOf(evicted));
   }
 }

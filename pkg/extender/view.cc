@@ -36,7 +36,7 @@ std::optional<std::int64_t> View::GpusFreedBy(const std::vector<std::string>& ui
     const api::Pod* pod = FindPod(uid);
     if (pod == nullptr) continue;
     if (api::WantsGang(*pod)) return std::nullopt;
-    freed += workload::AmountOf(pod->requests, gpu_resource());
+    freed += api::GpusOf(*pod, gpu_resource());
   }
   return freed;
 }

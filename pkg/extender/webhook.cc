@@ -1,5 +1,7 @@
 #include "pkg/extender/webhook.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -19,12 +21,13 @@ constexpr std::string_view kNotReady = "yardmaster-extender has not read the clu
 
 absl::StatusOr<PodQuery> QueryOf(const nlohmann::json& object, const View& view) {
   YM_ASSIGN_OR_RETURN(const api::Pod pod, api::DecodePod(object, api::Decoding::kLenient));
-  if (pod.gpus() == api::kUnreadableGpus && !pod.problems.empty()) {
-    return absl::InvalidArgumentError(Join(pod.problems, "; "));
-  }
+  if (pod.requests_unreadable) return absl::InvalidArgumentError(Join(pod.problems, "; "));
   PodQuery query;
-  query.gpus = static_cast<int>(pod.gpus());
-  query.counts_gpus = pod.gpu_resource == view.gpu_resource();
+  // Those that hosts are counted by count whatever the pod says that its GPUs are.
+  const std::int64_t counted = api::GpusOf(pod, view.gpu_resource());
+  query.counts_gpus = counted > 0 || pod.gpu_resource == view.gpu_resource();
+  const std::int64_t gpus = query.counts_gpus ? counted : pod.gpus();
+  query.gpus = static_cast<int>(std::min<std::int64_t>(gpus, INT32_MAX));
   if (!api::WantsGang(pod)) return query;
   auto membership = api::ResolveMembership(pod);
   if (!membership.ok() || !*membership) {

@@ -152,6 +152,16 @@ TEST_F(WebhookTest, PodsThatAskForNoGpuPass) {
   EXPECT_EQ(Filter(OrdinaryPod(0), AllNodes())["NodeNames"], AllNodes());
 }
 
+TEST_F(WebhookTest, GpusThatHostsAreCountedByCountWhateverThePodCallsItsGpus) {
+  AddJob("a", 6);
+  PublishView();
+  json pod = OrdinaryPod(8);
+  pod["metadata"]["annotations"][api::kGpuResourceAnnotation] = "example.com/other";
+  EXPECT_EQ(Filter(pod, AllNodes())["NodeNames"], json::array()) << "all are promised or backup";
+  pod["spec"]["containers"][0]["resources"]["limits"][api::kGpuResource] = "4611686018427387904";
+  EXPECT_EQ(Filter(pod, AllNodes())["NodeNames"], json::array());
+}
+
 TEST_F(WebhookTest, SixteenThousandNamesAreAnsweredInFull) {
   PublishView();
   json names = json::array();

@@ -58,7 +58,7 @@ struct NetworkLevels {
   int count = 8;
   std::vector<int> reserved;  // levels that no job is assigned; 0 is the lowest
   std::map<int, int>
-      traffic_class_of_level;  // level -> IP traffic class byte (DSCP * 4); empty: 32 * level
+      traffic_class_of_level;  // level -> IP traffic class byte (DSCP * 4); empty: traffic_class.h
 };
 
 // NIC addresses follow from place: base, IPv4 or IPv6, + ((host * rails + rail) in this fabric's

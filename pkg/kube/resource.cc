@@ -40,6 +40,9 @@ Resource PodDisruptionBudgets() {
 Resource Fabrics() { return {kOwnGroup, kOwnVersion, "fabrics", "Fabric", false}; }
 Resource TrainingJobs() { return {kOwnGroup, kOwnVersion, "trainingjobs", "TrainingJob", true}; }
 Resource Gangs() { return {kOwnGroup, kOwnVersion, "gangs", "Gang", true}; }
+Resource CapacityPools() {
+  return {kOwnGroup, kOwnVersion, "capacitypools", "CapacityPool", false};
+}
 
 absl::StatusOr<std::string> CollectionPath(const Target& target) {
   const Resource& resource = target.resource;

@@ -37,6 +37,7 @@ Resource PodDisruptionBudgets();
 Resource Fabrics();
 Resource TrainingJobs();
 Resource Gangs();
+Resource CapacityPools();
 
 // One object (`name` set) or a collection (`name` empty) of a type. For a namespaced type an empty
 // `ns` means all namespaces, which only List and Watch understand.

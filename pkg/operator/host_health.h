@@ -1,4 +1,4 @@
-// Which hosts are lost, and how many of them may be acted on.
+// Which hosts are lost or faulty, and how many of them may be acted on.
 //
 // A host is lost once its Node has been NotReady, or gone, for a grace period without a pause. A
 // Node that cannot be decoded is unknown and never lost. Because what reports hosts as lost may
@@ -8,6 +8,10 @@
 //   2. At most max(segment_hosts, segment_share) hosts of a segment, max(fabric_hosts,
 //      fabric_share) of all, and max(per_minute, per_minute_share of all) a minute are lost at one
 //      time. A host is released from these counts when its Node is Ready again.
+//
+// A faulty host is Ready and has a fault (node_faults.h) that has held for the fault's own time. With
+// action Drain or Replace it counts as lost, though its kubelet answers, and the limits are the same; for
+// full disruption, hosts with such a fault count as not Ready.
 //
 // Times are measured by the caller's steady clock. They begin anew with Restart: a process that
 // begins to lead trusts no time it did not observe itself.
@@ -19,8 +23,10 @@
 #include <deque>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "pkg/base/mutex.h"
+#include "pkg/operator/node_faults.h"
 
 namespace yardmaster::op {
 
@@ -46,6 +52,13 @@ struct HostVerdict {
   HostState state = HostState::kHealthy;
   std::int64_t again_ms = 0;  // kNotReady, kHeld: ask again after this time
   std::string reason;         // kHeld
+  // The gravest fault that has held long enough: kLost with kDrain or kReplace, kHealthy with
+  // kDegrade.
+  FaultAction fault = FaultAction::kIgnore;
+  std::string fault_name = {};
+
+  // The kubelet ends the pods there itself.
+  bool reachable() const { return fault >= FaultAction::kDrain; }
 };
 
 class HostHealth {
@@ -58,22 +71,34 @@ class HostHealth {
   // report differs from the one before.
   bool Observe(const std::string& host, const std::string& segment, Report report,
                std::int64_t now_ms);
+  // The faults of a Node as the watch has it. True when they differ from those before.
+  bool ObserveFaults(const std::string& host, const std::vector<NodeFault>& faults,
+                     std::int64_t now_ms);
   // All times and all counts of what may be acted on begin anew.
   void Restart(std::int64_t now_ms);
   // A host that was never observed counts as gone since the first question.
   HostVerdict Judge(const std::string& host, std::int64_t grace_ms, std::int64_t now_ms);
 
  private:
+  struct Fault {
+    FaultAction action = FaultAction::kIgnore;
+    std::int64_t after_ms = 0;
+    std::int64_t since_ms = 0;
+  };
   struct Host {
     std::string segment;
     Report report = Report::kReady;
     std::int64_t since_ms = 0;  // not Ready or gone
     bool lost = false;          // counted by the limits
+    std::map<std::string, Fault> faults;
+    bool drained = false;  // for a fault; counted by the limits
   };
 
   static bool IsBad(const Host& host) {
     return host.report == Report::kNotReady || host.report == Report::kGone;
   }
+  static bool IsFaulty(const Host& host);
+  HostVerdict JudgeFaults(Host& host, std::int64_t now_ms);
   // Empty: one more host may be lost.
   std::string LimitReached(const std::string& segment, std::int64_t now_ms)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -19,6 +19,10 @@ constexpr std::size_t kShownRanks = 64;
 constexpr std::int64_t kStableMs = 600'000;
 // Failures of single ranks so soon after the first belong to its incident.
 constexpr std::int64_t kJoinMs = 30'000;
+constexpr std::int64_t kAvoidMs = 86'400'000;
+// A host with a fault is out of placement by then, if the fault is still there.
+constexpr std::int64_t kAvoidFaultyMs = 3'600'000;
+constexpr std::size_t kAvoidedHosts = 32;
 
 const Worker& At(const JobObservation& job, int rank) {
   return job.workers[static_cast<std::size_t>(rank)];
@@ -79,12 +83,31 @@ bool TakeRestart(const JobObservation& job, api::RecoveryState& recovery, Incide
   return true;
 }
 
+// Adds the host, or makes it avoided for longer; those whose time is over go.
+void Avoid(const std::string& host, std::int64_t now_ms, std::int64_t length_ms,
+           std::vector<api::AvoidedHost>& avoided) {
+  std::erase_if(avoided, [&](const api::AvoidedHost& known) {
+    return known.until_ms <= now_ms || known.host == host;
+  });
+  if (avoided.size() >= kAvoidedHosts) {
+    avoided.erase(
+        std::min_element(avoided.begin(), avoided.end(), [](const auto& a, const auto& b) {
+          return std::pair(a.until_ms, a.host) < std::pair(b.until_ms, b.host);
+        }));
+  }
+  // The API server keeps whole seconds.
+  avoided.push_back({host, (now_ms + length_ms) / 1000 * 1000});
+  std::sort(avoided.begin(), avoided.end(),
+            [](const auto& a, const auto& b) { return a.host < b.host; });
+}
+
 void DecideFailure(const JobObservation& job, const std::vector<int>& failed,
                    api::RecoveryState& recovery, Incident& incident) {
   const int root = FirstToFail(job, failed);
   const Worker& worker = At(job, root);
   incident.cause = IncidentCause::kWorkerFailed;
   incident.action = job.policy.on_worker_failure;
+  incident.first_rank = root;
   incident.host = worker.host;
   for (const api::ContainerExit& exit : worker.exits) {
     if (exit.exit_code != 0 && !incident.exit_code) incident.exit_code = exit.exit_code;
@@ -98,21 +121,34 @@ void DecideFailure(const JobObservation& job, const std::vector<int>& failed,
     incident.action = OnHostLoss::kRestart;
   } else if (rule != nullptr && rule->action == FailureAction::kFail) {
     incident.action = OnHostLoss::kFail;
+  } else if (rule != nullptr && incident.action == OnHostLoss::kFail) {
+    incident.action = OnHostLoss::kRestart;
   }
+  incident.blames_host = !worker.host.empty() && !ignored && !IsDisrupted(worker) &&
+                         (rule == nullptr || rule->action != FailureAction::kFail);
+  const bool moves = rule != nullptr && rule->action == FailureAction::kReplaceHost;
+  if (moves && !worker.host.empty()) Avoid(worker.host, job.now_ms, kAvoidMs, recovery.avoided);
   std::string why =
       StrCat(Ranks(failed), IsDisrupted(worker) ? " was disrupted" : " failed",
              incident.exit_code ? StrCat(" with exit code ", *incident.exit_code) : std::string(),
              incident.host.empty() ? std::string() : StrCat(" on host ", incident.host));
-  if (ignored && incident.action == OnHostLoss::kFail) incident.action = OnHostLoss::kRestart;
+  if (ignored && rule == nullptr && incident.action == OnHostLoss::kFail) {
+    incident.action = OnHostLoss::kRestart;
+  }
   if (!ignored && incident.action != OnHostLoss::kFail && !TakeRestart(job, recovery, incident)) {
     incident.action = OnHostLoss::kFail;
     why += StrCat(" after ", Count(recovery.restarts_in_window, "restart"));
   }
-  incident.message = StrCat(why, ": ", Consequence(incident.action));
+  incident.message = StrCat(why, ": ", Consequence(incident.action),
+                            moves && incident.action != OnHostLoss::kFail
+                                ? StrCat(", rank ", root, " on another host")
+                                : std::string());
 }
 
-void DecideLoss(const JobObservation& job, const Troubles& troubles, Incident& incident) {
+void DecideLoss(const JobObservation& job, const Troubles& troubles, api::RecoveryState& recovery,
+                Incident& incident) {
   const std::vector<int>& ranks = troubles.lost.empty() ? troubles.removed : troubles.lost;
+  incident.first_rank = ranks[0];
   incident.host = At(job, ranks[0]).host;
   incident.action = job.policy.on_host_loss;
   if (troubles.lost.empty()) {
@@ -120,6 +156,19 @@ void DecideLoss(const JobObservation& job, const Troubles& troubles, Incident& i
     if (incident.action == OnHostLoss::kFail) incident.action = OnHostLoss::kRestart;
     incident.message =
         StrCat(Ranks(ranks), " was removed by others: ", Consequence(incident.action));
+    return;
+  }
+  const HostVerdict& verdict = At(job, ranks[0]).host_verdict;
+  if (verdict.reachable()) {
+    incident.cause = IncidentCause::kHostFault;
+    incident.message = StrCat(Ranks(ranks), " is on host ", incident.host, " with ",
+                              verdict.fault_name, ": ", Consequence(incident.action));
+    for (const int rank : ranks) {
+      const Worker& worker = At(job, rank);
+      if (worker.host_verdict.reachable()) {
+        Avoid(worker.host, job.now_ms, kAvoidFaultyMs, recovery.avoided);
+      }
+    }
     return;
   }
   incident.cause = IncidentCause::kHostLost;
@@ -145,6 +194,16 @@ bool Join(const JobObservation& job, const std::vector<int>& ranks, IncidentCaus
   incident.ranks.insert(incident.ranks.end(), ranks.begin(), ranks.end());
   std::sort(incident.ranks.begin(), incident.ranks.end());
   return true;
+}
+
+void Begin(Incident incident, api::RecoveryState& recovery) {
+  if (recovery.active() != nullptr) recovery.incidents.back().end_ms = incident.start_ms;
+  recovery.attempt = incident.attempt;
+  if (incident.action == OnHostLoss::kRestart) recovery.min_attempt = incident.attempt;
+  recovery.incidents.push_back(std::move(incident));
+  if (recovery.incidents.size() > kKeptIncidents) {
+    recovery.incidents.erase(recovery.incidents.begin());
+  }
 }
 
 }  // namespace
@@ -194,7 +253,7 @@ bool DecideIncident(const JobObservation& job, const Troubles& troubles,
   if (failed) {
     DecideFailure(job, ranks, recovery, incident);
   } else {
-    DecideLoss(job, troubles, incident);
+    DecideLoss(job, troubles, recovery, incident);
   }
   incident.ranks = ranks;
   if (incident.action == OnHostLoss::kReplace && recovery.active() != nullptr &&
@@ -211,14 +270,20 @@ bool DecideIncident(const JobObservation& job, const Troubles& troubles,
   } else if (incident.action != OnHostLoss::kReplace && incident.ranks.size() > kShownRanks) {
     incident.ranks.resize(kShownRanks);
   }
-  if (recovery.active() != nullptr) recovery.incidents.back().end_ms = incident.start_ms;
-  recovery.attempt = incident.attempt;
-  if (incident.action == OnHostLoss::kRestart) recovery.min_attempt = incident.attempt;
-  recovery.incidents.push_back(std::move(incident));
-  if (recovery.incidents.size() > kKeptIncidents) {
-    recovery.incidents.erase(recovery.incidents.begin());
-  }
+  Begin(std::move(incident), recovery);
   return true;
+}
+
+void FailAtDeadline(const JobObservation& job, api::RecoveryState& recovery) {
+  Incident incident;
+  incident.start_ms = job.now_ms / 1000 * 1000;
+  incident.attempt = recovery.attempt + 1;
+  incident.cause = IncidentCause::kDeadlineExceeded;
+  incident.action = OnHostLoss::kFail;
+  incident.message =
+      StrCat("the job has run for spec.activeDeadlineSeconds (",
+             job.run.active_deadline_seconds.value_or(0), "): ", Consequence(incident.action));
+  Begin(std::move(incident), recovery);
 }
 
 }  // namespace yardmaster::op

@@ -6,6 +6,10 @@
 // backoffSeconds * 2^(k-2), at most maxBackoffSeconds; ten minutes of all workers running end the
 // row. A disrupted worker (evicted, preempted, shut down with its node) is never counted.
 //
+// A worker's failure counts against its host (host_record.h) unless it was disrupted or a rule says
+// that it is ignored or that the job fails: such exit codes are the program's. A rule with ReplaceHost
+// makes the job avoid the host for a day.
+//
 // Thread safety: pure functions.
 #pragma once
 
@@ -28,5 +32,8 @@ bool IsDisrupted(const Worker& worker);
 // Records what follows from `troubles` in `recovery`. False: nothing is to be decided.
 bool DecideIncident(const JobObservation& job, const Troubles& troubles,
                     api::RecoveryState& recovery);
+
+// The job has run for its activeDeadlineSeconds and fails.
+void FailAtDeadline(const JobObservation& job, api::RecoveryState& recovery);
 
 }  // namespace yardmaster::op

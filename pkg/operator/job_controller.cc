@@ -1,6 +1,7 @@
 #include "pkg/operator/job_controller.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "nlohmann/json.hpp"
@@ -11,7 +12,9 @@
 #include "pkg/base/parallel.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
+#include "pkg/operator/job_end.h"
 #include "pkg/operator/pod_builder.h"
+#include "pkg/operator/work_loss.h"
 
 namespace yardmaster::op {
 
@@ -76,8 +79,8 @@ bool IsRefusal(const absl::Status& status) {
 
 }  // namespace
 
-bool ObserveNode(const state::ClusterCache& cache, const std::string& name, std::int64_t now_ms,
-                 HostHealth& hosts) {
+bool ObserveNode(const state::ClusterCache& cache, const std::vector<FaultRule>& rules,
+                 const std::string& name, std::int64_t now_ms, HostHealth& hosts) {
   const auto node = cache.FindNode(name);
   HostHealth::Report report = HostHealth::Report::kGone;
   if (!cache.ProblemOf(state::Kind::kNode, name).empty()) {
@@ -92,12 +95,24 @@ bool ObserveNode(const state::ClusterCache& cache, const std::string& name, std:
     const auto label = api::Find(node->metadata.labels, api::kSegmentLabel);
     if (label) segment = StrCat(pod.value_or(""), "/", *label);
   }
-  return hosts.Observe(name, segment, report, now_ms);
+  const bool changed = hosts.Observe(name, segment, report, now_ms);
+  std::vector<NodeFault> faults;
+  if (node != nullptr && report != HostHealth::Report::kUnknown) {
+    const state::ClusterState world = cache.Take();
+    const int nic_ports = world.fabrics.empty() ? 0 : world.fabrics.front()->spec.nic_ports;
+    faults = FaultsOf(*node, nic_ports, rules);
+  }
+  return hosts.ObserveFaults(name, faults, now_ms) || changed;
 }
 
 JobController::JobController(kube::Client& client, state::ClusterCache& cache, HostHealth& hosts,
-                             const Clock& clock, Notify notify)
-    : client_(client), cache_(cache), hosts_(hosts), clock_(clock), notify_(std::move(notify)) {}
+                             HostMarker& marker, const Clock& clock, Notify notify)
+    : client_(client),
+      cache_(cache),
+      hosts_(hosts),
+      marker_(marker),
+      clock_(clock),
+      notify_(std::move(notify)) {}
 
 void JobController::Tell(const api::TrainingJob& job, bool warning, std::string reason,
                          std::string note) {
@@ -105,7 +120,8 @@ void JobController::Tell(const api::TrainingJob& job, bool warning, std::string 
            std::move(reason), std::move(note)});
 }
 
-Worker JobController::Observe(const api::TrainingJob& job, int rank, Obstacle& obstacle) {
+Worker JobController::Observe(const api::TrainingJob& job, int rank, Obstacle& obstacle,
+                              api::CheckpointMark& checkpoint) {
   Worker worker;
   const std::string name = PodName(job.metadata.name, rank);
   const auto pod = cache_.FindPod(StrCat(job.metadata.namespace_name, "/", name));
@@ -129,16 +145,33 @@ Worker JobController::Observe(const api::TrainingJob& job, int rank, Obstacle& o
   worker.attempt = AttemptOf(*pod);
   worker.exits = pod->exits;
   worker.final_conditions = pod->final_conditions;
-  if (!worker.host.empty()) {
+  worker.checkpoint_request =
+      api::Find(pod->metadata.annotations, api::kCheckpointRequestAnnotation).value_or("");
+  if (const auto text = api::Find(pod->metadata.annotations, api::kCheckpointAnnotation)) {
+    const auto mark = api::DecodeCheckpointMark(*text);
+    // A time that is yet to come would answer every later request.
+    if (mark.ok() && mark->time_ms > checkpoint.time_ms && mark->time_ms <= clock_.WallMs()) {
+      checkpoint = *mark;
+    }
+  }
+  if (!worker.host.empty() && !pod->finished()) {
     worker.host_verdict = hosts_.Judge(
         worker.host, std::int64_t{1000} * job.recovery.host_grace_seconds, clock_.SteadyMs());
+    if (worker.host_verdict.state == HostState::kLost) {
+      worker.host_fenced = marker_.IsFenced(worker.host);
+    }
   }
   return worker;
 }
 
-JobObservation JobController::Observe(const api::TrainingJob& job, Obstacle& obstacle) {
+JobObservation JobController::Observe(const api::TrainingJob& job, Obstacle& obstacle,
+                                      api::CheckpointMark& checkpoint) {
+  checkpoint = {job.status.checkpoint.last_ms, job.status.checkpoint.cost_seconds};
   JobObservation observed;
+  observed.checkpoint = job.checkpoint;
   observed.policy = job.recovery;
+  observed.run = job.run;
+  observed.start_ms = job.status.start_ms;
   observed.recovery = job.status.recovery;
   observed.ended = Ended(job);
   observed.now_ms = clock_.WallMs();
@@ -147,7 +180,17 @@ JobObservation JobController::Observe(const api::TrainingJob& job, Obstacle& obs
     observed.running_ms = observed.now_ms - running->transition_ms;
   }
   for (int rank = 0; rank < job.job.workers; ++rank) {
-    observed.workers.push_back(Observe(job, rank, obstacle));
+    observed.workers.push_back(Observe(job, rank, obstacle, checkpoint));
+  }
+  observed.checkpoint_ms = checkpoint.time_ms;
+  // Nothing of ours makes such a pod; it would take part in the job's Service.
+  const std::string surplus = PodName(job.metadata.name, job.job.workers);
+  const auto pod = cache_.FindPod(StrCat(job.metadata.namespace_name, "/", surplus));
+  const api::OwnerReference* owner = pod == nullptr ? nullptr : pod->metadata.controller();
+  if (owner != nullptr && owner->uid == job.metadata.uid && obstacle.reason.empty()) {
+    obstacle = {"SurplusWorkers",
+                StrCat("spec.workers: is ", job.job.workers, " and pod ", surplus,
+                       " has a rank above; delete that pod and those of higher ranks")};
   }
   return observed;
 }
@@ -194,8 +237,13 @@ absl::Status JobController::CreateWorkers(const api::TrainingJob& job,
                       client_.Get(TargetOf(kube::TrainingJobs(), job, job.metadata.name)));
   YM_RETURN_IF_ERROR(CreateService(object, obstacle));
   if (!obstacle.reason.empty()) return absl::OkStatus();
-  const WorkerShape shape{job.job.workers, job.job.gpus_per_worker, job.job.gpu_resource,
-                          job.status.recovery.attempt};
+  WorkerShape shape{job.job.workers, job.job.gpus_per_worker, job.job.gpu_resource,
+                    job.status.recovery.attempt, job.job.parallelism};
+  std::vector<std::string> avoided;
+  for (const api::AvoidedHost& host : job.status.recovery.avoided) {
+    if (host.until_ms > clock_.WallMs()) avoided.push_back(host.host);
+  }
+  shape.avoid_hosts = Join(avoided, ",");
   std::size_t batch = 1;
   for (std::size_t from = 0; from < ranks.size(); from += batch, batch *= 2) {
     batch = std::min(batch, ranks.size() - from);
@@ -250,6 +298,10 @@ absl::Status JobController::WriteStatus(api::TrainingJob& job,
   if (!job.metadata.resource_version.empty()) {
     patch["metadata"]["resourceVersion"] = job.metadata.resource_version;
   }
+  // A merge patch keeps what it does not name.
+  for (const char* field : {"startTime", "completionTime", "intensity", "level"}) {
+    if (!patch["status"].contains(field)) patch["status"][field] = nullptr;
+  }
   YM_ASSIGN_OR_RETURN(const nlohmann::json written,
                       client_.Patch({kube::TrainingJobs(), job.metadata.namespace_name,
                                      job.metadata.name, "status"},
@@ -258,6 +310,82 @@ absl::Status JobController::WriteStatus(api::TrainingJob& job,
   job.metadata.resource_version = kube::ResourceVersionOf(written);
   job.status = status;
   return absl::OkStatus();
+}
+
+void JobController::CountLostWork(const api::TrainingJobStatus& before,
+                                  const api::TrainingJobStatus& after) {
+  MutexLock lock(lost_mutex_);
+  for (const auto& [cause, seconds] : after.lost_gpu_seconds) {
+    const auto known = before.lost_gpu_seconds.find(cause);
+    const double more = seconds - (known == before.lost_gpu_seconds.end() ? 0 : known->second);
+    if (more > 0) lost_gpu_seconds_[cause] += more;
+  }
+}
+
+std::map<std::string, double> JobController::lost_gpu_seconds() const {
+  MutexLock lock(lost_mutex_);
+  return lost_gpu_seconds_;
+}
+
+int JobController::ChoosePort(const api::TrainingJob& job) {
+  if (job.status.rendezvous_port != 0 || !UsesHostNetwork(*job.pod_template)) {
+    return job.status.rendezvous_port;
+  }
+  MutexLock lock(ports_mutex_);
+  std::set<int> taken;
+  std::set<std::string> alive;
+  for (const auto& other : cache_.Take().jobs) {
+    const std::string& uid = other->metadata.uid;
+    alive.insert(uid);
+    if (uid != job.metadata.uid && !Ended(*other)) taken.insert(other->status.rendezvous_port);
+  }
+  std::erase_if(ports_, [&](const auto& chosen) { return alive.count(chosen.first) == 0; });
+  for (const auto& [uid, port] : ports_) {
+    if (uid != job.metadata.uid) taken.insert(port);
+  }
+  return ports_[job.metadata.uid] = ChooseHostPort(job.metadata.uid, taken);
+}
+
+absl::Status JobController::RequestCheckpoint(const api::TrainingJob& job,
+                                              const JobObservation& observed,
+                                              std::int64_t time_ms) {
+  const std::string time = FormatTime(time_ms);
+  FirstError error;
+  ParallelFor(observed.workers.size(), kWriteThreads, [&](std::size_t rank) {
+    const Worker& worker = observed.workers[rank];
+    if (worker.phase != WorkerPhase::kRunning || worker.checkpoint_request == time) return;
+    const nlohmann::json patch = {
+        {"metadata",
+         {{"uid", worker.uid}, {"annotations", {{api::kCheckpointRequestAnnotation, time}}}}}};
+    auto pod = client_.Patch(
+        TargetOf(kube::Pods(), job, PodName(job.metadata.name, static_cast<int>(rank))),
+        kube::MergePatch(patch), {kFieldManager, false, false});
+    if (!pod.ok() && !absl::IsNotFound(pod.status()) && !absl::IsAborted(pod.status())) {
+      error.Add(pod.status());
+    }
+  });
+  return error.status();
+}
+
+absl::StatusOr<std::optional<std::int64_t>> JobController::CleanUp(const api::TrainingJob& job) {
+  Obstacle ignored;
+  api::CheckpointMark checkpoint;
+  std::int64_t end_ms = job.status.completion_ms;
+  for (const char* type : {"Succeeded", "Failed"}) {
+    const api::Condition* end = api::FindCondition(job.status.conditions, type);
+    // A version that did not keep the time has ended it.
+    if (end_ms == 0 && end != nullptr) end_ms = end->transition_ms;
+  }
+  const EndStep step = AfterEnd(Observe(job, ignored, checkpoint), end_ms);
+  YM_RETURN_IF_ERROR(RemoveWorkers(job, step.remove));
+  if (!step.delete_job) return step.look_again_ms;
+  kube::DeleteOptions options;
+  options.uid = job.metadata.uid;
+  options.propagation = "Background";
+  const absl::Status deleted =
+      client_.Delete(TargetOf(kube::TrainingJobs(), job, job.metadata.name), options);
+  if (!absl::IsNotFound(deleted) && !absl::IsAborted(deleted)) YM_RETURN_IF_ERROR(deleted);
+  return std::optional<std::int64_t>();
 }
 
 absl::Status JobController::SetStalled(api::TrainingJob& job, const Obstacle& obstacle) {
@@ -323,6 +451,7 @@ absl::Status JobController::RefuseUnreadable(const std::string& key, const std::
 }
 
 absl::Status JobController::Act(api::TrainingJob& job, const JobStep& step, Obstacle& obstacle) {
+  for (const std::string& host : step.fence) YM_RETURN_IF_ERROR(marker_.Fence(host));
   absl::Status done = RemoveWorkers(job, step.remove);
   if (obstacle.reason.empty() && !step.create.empty() && done.ok()) {
     done = CreateWorkers(job, step.create, obstacle);
@@ -360,7 +489,10 @@ absl::StatusOr<std::optional<std::int64_t>> JobController::Reconcile(const std::
   }
   const auto found = cache_.FindJob(key);
   // Deleted: the garbage collector takes the pods, the Service and the Gang.
-  if (found == nullptr || found->metadata.deleted_ms || Ended(*found)) return nothing;
+  if (found == nullptr || found->metadata.deleted_ms) return nothing;
+  const std::string& managed_by = found->run.managed_by;
+  if (!managed_by.empty() && managed_by != api::kManagedByOperator) return nothing;
+  if (Ended(*found)) return CleanUp(*found);
   const std::string contradiction = ContradictionOf(*found);
   if (!contradiction.empty()) {
     YM_RETURN_IF_ERROR(Refuse(*found, contradiction));
@@ -368,17 +500,27 @@ absl::StatusOr<std::optional<std::int64_t>> JobController::Reconcile(const std::
   }
   api::TrainingJob job = *found;
   Obstacle obstacle;
-  const JobStep step = NextStep(Observe(job, obstacle));
+  api::CheckpointMark checkpoint;
+  const JobObservation observed = Observe(job, obstacle, checkpoint);
+  const JobStep step = NextStep(observed);
   if (step.decided) {
     YM_ASSIGN_OR_RETURN(const bool confirmed, IsConfirmed(job, step));
     if (!confirmed) return std::optional<std::int64_t>(kUnconfirmedAgainMs);
   }
   const auto gang = cache_.FindGang(StrCat(
       job.metadata.namespace_name, "/", api::GangName(api::kTrainingJobKind, job.metadata.name)));
-  const absl::Status written = WriteStatus(job, StatusOf(job, gang.get(), step, clock_.WallMs()));
+  api::TrainingJobStatus status = StatusOf(job, gang.get(), step, clock_.WallMs());
+  status.rendezvous_port = ChoosePort(job);
+  SetCheckpoint(job, checkpoint, observed.now_ms, status);
+  AddLostWork(job, observed.now_ms, status);
+  const absl::Status written = WriteStatus(job, status);
   if (absl::IsNotFound(written)) return nothing;
   YM_RETURN_IF_ERROR(written);
+  CountLostWork(found->status, status);
   Announce(job, step, *found);
+  if (step.request_checkpoint_ms != 0) {
+    YM_RETURN_IF_ERROR(RequestCheckpoint(job, observed, step.request_checkpoint_ms));
+  }
   YM_RETURN_IF_ERROR(Act(job, step, obstacle));
   if (obstacle.reason.empty()) return step.look_again_ms;
   return std::optional<std::int64_t>(

@@ -7,19 +7,26 @@
 // for a spec that cannot be read or contradicts itself, Stalled True (QuotaExceeded, PodsRefused,
 // NameTaken) for pods that cannot be made.
 //
+// A job whose spec.managedBy names another controller is left alone. After the end of a job its pods
+// are cleaned up and, in time, the job itself (job_end.h).
+//
 // Thread safety: Reconcile may run for different keys on several threads, never for one key on two
 // (the work queue sees to that). Lifetimes: everything passed in outlives the controller.
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "pkg/api/checkpoint_mark.h"
 #include "pkg/api/training_job.h"
 #include "pkg/base/clock.h"
+#include "pkg/base/mutex.h"
 #include "pkg/kube/client.h"
 #include "pkg/operator/host_health.h"
+#include "pkg/operator/host_marker.h"
 #include "pkg/operator/job_step.h"
 #include "pkg/state/cluster_state.h"
 
@@ -40,11 +47,13 @@ class JobController {
   using Notify = std::function<void(const JobNotice&)>;
 
   JobController(kube::Client& client, state::ClusterCache& cache, HostHealth& hosts,
-                const Clock& clock, Notify notify);
+                HostMarker& marker, const Clock& clock, Notify notify);
 
   // Errors: what the API server said; the caller retries with backoff. The value: look again after
   // that many milliseconds although nothing has changed.
   absl::StatusOr<std::optional<std::int64_t>> Reconcile(const std::string& key);
+  // GPU seconds that incidents have cost since the process began, by cause. From any thread.
+  std::map<std::string, double> lost_gpu_seconds() const;
 
  private:
   // What keeps the workers from being made.
@@ -53,14 +62,23 @@ class JobController {
     std::string message;
   };
 
-  Worker Observe(const api::TrainingJob& job, int rank, Obstacle& obstacle);
-  JobObservation Observe(const api::TrainingJob& job, Obstacle& obstacle);
+  Worker Observe(const api::TrainingJob& job, int rank, Obstacle& obstacle,
+                 api::CheckpointMark& checkpoint);
+  // `checkpoint`: the last one that the job has reported.
+  JobObservation Observe(const api::TrainingJob& job, Obstacle& obstacle,
+                         api::CheckpointMark& checkpoint);
+  absl::Status RequestCheckpoint(const api::TrainingJob& job, const JobObservation& observed,
+                                 std::int64_t time_ms);
   absl::StatusOr<bool> IsConfirmed(const api::TrainingJob& job, const JobStep& step);
   absl::Status CreateService(const nlohmann::json& job, Obstacle& obstacle);
   absl::Status CreateWorkers(const api::TrainingJob& job, const std::vector<int>& ranks,
                              Obstacle& obstacle);
+  void CountLostWork(const api::TrainingJobStatus& before, const api::TrainingJobStatus& after);
+  // Of jobs with hostNetwork, once: a port that no other job has.
+  int ChoosePort(const api::TrainingJob& job);
   absl::Status RemoveWorkers(const api::TrainingJob& job, const std::vector<Removal>& removals);
   absl::Status Act(api::TrainingJob& job, const JobStep& step, Obstacle& obstacle);
+  absl::StatusOr<std::optional<std::int64_t>> CleanUp(const api::TrainingJob& job);
   absl::Status SetStalled(api::TrainingJob& job, const Obstacle& obstacle);
   // A job that contradicts itself gets no pods; it hears why, once.
   absl::Status Refuse(const api::TrainingJob& job, const std::string& problem);
@@ -73,13 +91,19 @@ class JobController {
   kube::Client& client_;
   state::ClusterCache& cache_;
   HostHealth& hosts_;
+  HostMarker& marker_;
   const Clock& clock_;
   Notify notify_;
+  mutable Mutex lost_mutex_;
+  std::map<std::string, double> lost_gpu_seconds_ ABSL_GUARDED_BY(lost_mutex_);
+  Mutex ports_mutex_;
+  // Chosen by this process, by the job's uid: the cache may not have them yet.
+  std::map<std::string, int> ports_ ABSL_GUARDED_BY(ports_mutex_);
 };
 
-// Reports a Node to HostHealth as the cache has it. True when its report has changed.
-bool ObserveNode(const state::ClusterCache& cache, const std::string& name, std::int64_t now_ms,
-                 HostHealth& hosts);
+// Reports a Node and its faults to HostHealth as the cache has them. True when something has changed.
+bool ObserveNode(const state::ClusterCache& cache, const std::vector<FaultRule>& rules,
+                 const std::string& name, std::int64_t now_ms, HostHealth& hosts);
 
 // The status that follows from a step and from what the extender wrote into the Gang (null: none
 // yet).

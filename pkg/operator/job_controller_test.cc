@@ -17,7 +17,8 @@ class JobControllerTest : public ::testing::Test {
  protected:
   JobControllerTest()
       : client_(clock_),
-        controller_(client_, cache_, hosts_, clock_,
+        marker_(client_, cache_, {}, [](const HostNotice&) {}),
+        controller_(client_, cache_, hosts_, marker_, clock_,
                     [this](const JobNotice& notice) { notices_.push_back(notice); }) {
     client_.Seed(
         kube::TrainingJobs(),
@@ -52,7 +53,7 @@ class JobControllerTest : public ::testing::Test {
   std::optional<std::int64_t> Reconcile() {
     for (const json& o : client_.All(kube::Nodes())) {
       cache_.Deliver(state::Kind::kNode, o);
-      ObserveNode(cache_, kube::NameOf(o), clock_.SteadyMs(), hosts_);
+      ObserveNode(cache_, DefaultFaultRules(), kube::NameOf(o), clock_.SteadyMs(), hosts_);
     }
     for (const auto& pod : cache_.Take().pods) {
       const std::string& name = pod->metadata.name;
@@ -99,6 +100,7 @@ class JobControllerTest : public ::testing::Test {
   kube::FakeClient client_;
   state::ClusterCache cache_;
   HostHealth hosts_;
+  HostMarker marker_;
   std::vector<JobNotice> notices_;
   JobController controller_;
 };
@@ -125,7 +127,7 @@ TEST_F(JobControllerTest, AnUnchangedStatusIsNotWrittenAgain) {
 TEST_F(JobControllerTest, APodThatIsThereAlreadyIsNotAnError) {
   Reconcile();
   state::ClusterCache behind;  // has not seen the pods yet
-  JobController late(client_, behind, hosts_, clock_, [](const JobNotice&) {});
+  JobController late(client_, behind, hosts_, marker_, clock_, [](const JobNotice&) {});
   behind.Deliver(state::Kind::kTrainingJob, client_.All(kube::TrainingJobs())[0]);
   EXPECT_TRUE(late.Reconcile("team/a").ok());
 }

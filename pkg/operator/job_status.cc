@@ -64,8 +64,40 @@ const char* CauseName(api::IncidentCause cause) {
       return "WorkerFailed";
     case api::IncidentCause::kWorkerRemoved:
       return "WorkerRemoved";
+    case api::IncidentCause::kDeadlineExceeded:
+      return "DeadlineExceeded";
+    case api::IncidentCause::kHostFault:
+      return "HostFault";
   }
   return "";
+}
+
+// Whether the job waits for a place, has one, or has been told to give it back.
+void SetPlace(const api::TrainingJob& job, const JobStep& step, bool ended,
+              const api::TrainingJobStatus& status, Conditions& conditions) {
+  const bool suspended = step.recovery.suspended;
+  const api::Condition planned = *api::FindCondition(status.conditions, "Planned");
+  const bool placed = planned.status == ConditionStatus::kTrue && !(suspended && step.pods == 0);
+  conditions.Set("Placed", placed, suspended && !placed ? "Suspended" : planned.reason,
+                 planned.message);
+  const bool queued = !placed && !suspended && !ended;
+  conditions.Set("Queued", queued,
+                 queued      ? planned.reason
+                 : placed    ? "Placed"
+                 : suspended ? "Suspended"
+                             : "Ended",
+                 queued ? planned.message : "");
+  const bool left = step.pods > 0;
+  if (suspended) {
+    conditions.Set("Suspended", !left, left ? "Suspending" : "Suspended",
+                   left ? StrCat(Count(step.pods, "pod"), " of the job are ending")
+                        : "by spec.suspend; the job has no pods and its hosts are given back");
+  } else if (job.run.suspended && !ended) {
+    conditions.Set("Suspended", false, "AwaitingCheckpoint",
+                   "the job is asked for a checkpoint before its pods are ended");
+  } else if (api::FindCondition(job.status.conditions, "Suspended") != nullptr) {
+    conditions.Set("Suspended", false, "Resumed", "spec.suspend is false");
+  }
 }
 
 // True from an incident's decision until every worker runs again.
@@ -78,6 +110,8 @@ void SetRecovery(const JobStep& step, bool ended, Conditions& conditions) {
 
 const char* FailureReason(const api::TrainingJob& job, const api::Incident& last) {
   if (last.cause == api::IncidentCause::kHostLost) return "HostLost";
+  if (last.cause == api::IncidentCause::kDeadlineExceeded) return "DeadlineExceeded";
+  if (last.cause == api::IncidentCause::kHostFault) return "HostFault";
   const bool spent = job.status.recovery.restarts_in_window >= job.recovery.max_restarts;
   const bool by_policy = job.recovery.on_worker_failure == api::OnHostLoss::kFail;
   return spent && !by_policy ? "NoRestartLeft" : "WorkerFailed";
@@ -90,34 +124,48 @@ api::TrainingJobStatus StatusOf(const api::TrainingJob& job, const api::Gang* ga
   api::TrainingJobStatus status = job.status;
   Conditions conditions(status, job.metadata.generation, now_ms);
   status.observed_generation = job.metadata.generation;
-  status.workers = job.job.workers;
+  const bool suspended = step.recovery.suspended;
+  status.workers = suspended && step.pods == 0 ? 0 : job.job.workers;
   status.ready_workers = step.ready;
   status.succeeded_workers = step.succeeded;
   status.recovery = step.recovery;
   const bool began = step.recovery.attempt != job.status.recovery.attempt;
   if (began && step.recovery.incidents.back().counted) ++status.restarts;
   FromGang(gang, status, conditions);
+  const bool ended = step.outcome != JobOutcome::kRunning;
+  SetPlace(job, step, ended, status, conditions);
 
   const std::string running =
       StrCat(step.ready, " of ", Count(job.job.workers, "worker"), " running");
-  const bool all_run = step.ready + step.succeeded == job.job.workers && step.ready > 0;
+  const bool all_run =
+      step.ready + step.succeeded == job.job.workers && step.ready > 0 && !suspended;
+  // The API server keeps whole seconds.
+  if (suspended) status.start_ms = 0;
+  if (all_run && status.start_ms == 0) status.start_ms = now_ms / 1000 * 1000;
+  if (ended) status.completion_ms = now_ms / 1000 * 1000;
   conditions.Set("Running", all_run, all_run ? "WorkersRunning" : "WorkersMissing", running);
-  const bool ended = step.outcome != JobOutcome::kRunning;
   SetRecovery(step, ended, conditions);
   // Degraded: it has run in full once and does not now.
-  const bool was_running = api::FindCondition(job.status.conditions, "Degraded") != nullptr ||
+  const bool was_running = all_run ||
+                           api::FindCondition(job.status.conditions, "Degraded") != nullptr ||
                            api::IsTrue(job.status.conditions, "Running");
   if (was_running) {
-    const bool degraded = !all_run && !ended;
+    const bool faulty = all_run && !ended && !step.degraded.empty();
+    const bool degraded = (!all_run && !ended && !suspended) || faulty;
     const bool held = degraded && !step.held.empty();
     conditions.Set("Degraded", degraded,
                    held       ? "RecoveryHeld"
+                   : faulty   ? "HostFault"
                    : degraded ? "WorkersLost"
                               : "WorkersRunning",
-                   held ? step.held : running);
+                   held     ? step.held
+                   : faulty ? step.degraded
+                            : running);
   }
   if (step.outcome == JobOutcome::kSucceeded) {
-    conditions.Set("Succeeded", true, "WorkersSucceeded", "every worker has succeeded");
+    const bool all = job.run.success == api::SuccessPolicy::kAllWorkers;
+    conditions.Set("Succeeded", true, all ? "WorkersSucceeded" : "RankZeroSucceeded",
+                   all ? "every worker has succeeded" : "rank 0 has succeeded");
   } else if (step.outcome == JobOutcome::kFailed) {
     const api::Incident& last = step.recovery.incidents.back();
     conditions.Set("Failed", true, FailureReason(job, last), last.message);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "pkg/base/strings.h"
 #include "pkg/operator/incident.h"
 
 namespace yardmaster::op {
@@ -10,6 +11,8 @@ namespace {
 
 using api::Incident;
 using api::OnHostLoss;
+
+constexpr std::int64_t kFenceAgainMs = 1'000;
 
 bool IsStale(const api::RecoveryState& recovery, const Worker& worker, int rank) {
   if (worker.attempt < recovery.min_attempt) return true;
@@ -26,11 +29,18 @@ class Stepper {
   JobStep Run() {
     Count();
     if (job_.ended) return std::move(step_);
-    if (step_.succeeded == Workers()) {
+    if (HasSucceeded()) {
       step_.outcome = JobOutcome::kSucceeded;
       CloseIncident();
       return std::move(step_);
     }
+    // Asked for anew each time: a request that nothing waits for any more is forgotten.
+    step_.recovery.checkpoint_requested_ms = 0;
+    if (!Failing() && job_.run.suspended) {
+      Suspend();
+      return std::move(step_);
+    }
+    step_.recovery.suspended = false;
     if (!Failing()) Decide();
     if (Failing()) {
       RemoveAll();
@@ -46,6 +56,15 @@ class Stepper {
   bool Failing() const {
     const Incident* active = step_.recovery.active();
     return active != nullptr && active->action == OnHostLoss::kFail;
+  }
+  bool HasSucceeded() const {
+    if (job_.run.success == api::SuccessPolicy::kAllWorkers) return step_.succeeded == Workers();
+    return Workers() > 0 && CountsAsSuccess(0);
+  }
+  bool CountsAsSuccess(int rank) const {
+    const Worker& worker = At(rank);
+    return !worker.deleting && !IsStale(job_.recovery, worker, rank) &&
+           worker.phase == WorkerPhase::kSucceeded && !IsDisrupted(worker);
   }
   bool IsLost(const Worker& worker) const {
     return worker.host_verdict.state == HostState::kLost && !worker.host.empty();
@@ -66,9 +85,8 @@ class Stepper {
     for (int rank = 0; rank < Workers(); ++rank) {
       const Worker& worker = At(rank);
       const bool counts = !worker.deleting && !IsStale(job_.recovery, worker, rank);
-      if (counts && worker.phase == WorkerPhase::kSucceeded && !IsDisrupted(worker)) {
-        ++step_.succeeded;
-      }
+      if (CountsAsSuccess(rank)) ++step_.succeeded;
+      if (worker.phase != WorkerPhase::kMissing) ++step_.pods;
       const HostVerdict& verdict = worker.host_verdict;
       if (counts && worker.phase == WorkerPhase::kRunning && verdict.state == HostState::kHealthy) {
         ++step_.ready;
@@ -76,10 +94,61 @@ class Stepper {
       if (Ended(worker) || worker.phase == WorkerPhase::kMissing) continue;
       if (verdict.state == HostState::kHeld) step_.held = verdict.reason;
       if (verdict.again_ms > 0) LookAgain(verdict.again_ms);
+      if (verdict.fault == FaultAction::kDegrade && step_.degraded.empty()) {
+        step_.degraded = StrCat("host ", worker.host, " has ", verdict.fault_name);
+      }
     }
   }
 
+  // True: the job has its checkpoint, or has had the time for one, or cannot be asked.
+  bool HasCheckpoint() {
+    // A job that does not run in full cannot write one.
+    const bool runs =
+        std::all_of(job_.workers.begin(), job_.workers.end(), [](const Worker& worker) {
+          return worker.phase == WorkerPhase::kRunning && !worker.deleting;
+        });
+    if (job_.checkpoint.request != api::CheckpointRequest::kAnnotation || !runs) return true;
+    // The API server keeps whole seconds.
+    const std::int64_t now_ms = job_.now_ms / 1000 * 1000;
+    const std::int64_t before_ms = job_.recovery.checkpoint_requested_ms;
+    const std::int64_t requested_ms = before_ms != 0 ? before_ms : now_ms;
+    if (job_.checkpoint_ms >= requested_ms) return true;
+    const std::int64_t left_ms =
+        requested_ms + std::int64_t{1000} * job_.checkpoint.grace_seconds - job_.now_ms;
+    if (left_ms <= 0) return true;
+    step_.recovery.checkpoint_requested_ms = requested_ms;
+    step_.request_checkpoint_ms = requested_ms;
+    LookAgain(left_ms);
+    return false;
+  }
+
+  // Every pod becomes stale and is removed, whatever it has come to.
+  void Suspend() {
+    if (!step_.recovery.suspended) {
+      if (!HasCheckpoint()) return;
+      CloseIncident();
+      step_.recovery.suspended = true;
+      step_.recovery.min_attempt = ++step_.recovery.attempt;
+    }
+    for (int rank = 0; rank < Workers(); ++rank) Remove(rank);
+  }
+
+  // True: the job is to fail.
+  bool DecideDeadline() {
+    if (!job_.run.active_deadline_seconds || job_.start_ms == 0) return false;
+    const std::int64_t left_ms =
+        job_.start_ms + 1000 * *job_.run.active_deadline_seconds - job_.now_ms;
+    if (left_ms > 0) {
+      LookAgain(left_ms);
+      return false;
+    }
+    FailAtDeadline(job_, step_.recovery);
+    step_.decided = true;
+    return true;
+  }
+
   void Decide() {
+    if (DecideDeadline()) return;
     Troubles troubles;
     const bool all_ran = step_.recovery.running_attempt >= step_.recovery.attempt;
     for (int rank = 0; rank < Workers(); ++rank) {
@@ -96,13 +165,25 @@ class Stepper {
         troubles.failed.push_back(rank);
       }
     }
+    const bool drains = !troubles.lost.empty() && troubles.failed.empty() &&
+                        troubles.removed.empty() &&
+                        std::all_of(troubles.lost.begin(), troubles.lost.end(), [this](int rank) {
+                          return At(rank).host_verdict.fault == FaultAction::kDrain;
+                        });
+    if (drains && !HasCheckpoint()) return;
     step_.decided = DecideIncident(job_, troubles, step_.recovery);
   }
 
   void Remove(int rank) {
     const Worker& worker = At(rank);
     if (worker.phase == WorkerPhase::kMissing) return;
-    const bool force = IsLost(worker);
+    const bool lost = IsLost(worker) && !worker.host_verdict.reachable();
+    if (lost && !worker.host_fenced) {
+      const auto at = std::lower_bound(step_.fence.begin(), step_.fence.end(), worker.host);
+      if (at == step_.fence.end() || *at != worker.host) step_.fence.insert(at, worker.host);
+      LookAgain(kFenceAgainMs);
+    }
+    const bool force = lost && worker.host_fenced;
     if (!worker.deleting || force) step_.remove.push_back({rank, worker.uid, force});
   }
 

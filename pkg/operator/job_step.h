@@ -8,13 +8,19 @@
 // written is carried on by any process, wherever the one before it ended:
 //   1. A stale pod is removed; by force when its host is lost, since no kubelet ends it there.
 //   2. A rank without a pod gets one of the present attempt, not before the incident's back-off.
+//      Where the host has to be fenced first, the pod is removed in the ordinary way until it is.
 //   3. After a decision to fail, every pod left is removed; then the job has failed.
+//   4. Before pods are removed for a suspension or a host that is drained, the job is asked for a
+//      checkpoint where its policy says how; they stay until it reports one or graceSeconds are over.
+//   A suspended job has no pods: suspension makes every pod stale, and none is made before the job is
+//   resumed.
 // Decisions, made only about pods that are not stale, one at a time:
-//   4. A lost host, a failed worker, or a worker removed by others after all have run begins an
+//   5. A lost host, a failed worker, or a worker removed by others after all have run begins an
 //      incident. Failures of one incident count once against the restart budget, lost and removed
 //      workers not at all.
-//   5. When every worker has succeeded, the job has. A pod that is being deleted or was disrupted
-//      has not succeeded, whatever its exit code.
+//   6. When every worker has succeeded, or rank 0 where that is the policy, the job has. A pod that is
+//      being deleted or was disrupted has not succeeded, whatever its exit code.
+//   7. A job that has been running for activeDeadlineSeconds fails.
 // Level triggered: the same observation gives the same step. Thread safety: pure function.
 #pragma once
 
@@ -38,15 +44,21 @@ struct Worker {
   std::string host;  // empty: not bound
   std::int64_t attempt = 0;
   HostVerdict host_verdict = {};
+  bool host_fenced = true;  // pods of the lost host may be removed by force
   std::vector<api::ContainerExit> exits = {};
   std::vector<std::string> final_conditions = {};
+  std::string checkpoint_request = {};  // its annotation, as it stands
 };
 
 struct JobObservation {
   std::vector<Worker> workers;  // by rank
   api::RecoveryPolicy policy;
+  api::RunPolicy run;
+  api::CheckpointPolicy checkpoint;
+  std::int64_t checkpoint_ms = 0;  // the last checkpoint that the job has reported; 0: none
   api::RecoveryState recovery;
-  bool ended = false;  // an earlier look found that it succeeded or failed
+  std::int64_t start_ms = 0;  // wall time at which all workers ran first; 0: not yet
+  bool ended = false;         // an earlier look found that it succeeded or failed
   // How long all workers have been running; 0: they are not.
   std::int64_t running_ms = 0;
   std::int64_t now_ms = 0;  // wall time
@@ -65,10 +77,16 @@ struct JobStep {
   bool decided = false;         // an incident has begun or has grown
   std::vector<int> create;      // ranks, ascending
   std::vector<Removal> remove;  // by rank
+  // Lost hosts to fence before their pods are removed by force, by name.
+  std::vector<std::string> fence;
   JobOutcome outcome = JobOutcome::kRunning;
   int ready = 0;  // running workers on healthy hosts
   int succeeded = 0;
-  std::string held;  // why lost hosts are not acted on; empty: none is held
+  int pods = 0;  // workers with a pod, whatever its phase
+  // Running workers are asked for a checkpoint, with this time; 0: they are not.
+  std::int64_t request_checkpoint_ms = 0;
+  std::string degraded;  // a fault of a host that is only shown; empty: none
+  std::string held;      // why lost hosts are not acted on; empty: none is held
   std::optional<std::int64_t> look_again_ms;
 };
 

@@ -94,6 +94,28 @@ TEST(JobStepTest, ATerminatingPodOfALostHostIsRemovedByForce) {
   EXPECT_TRUE(step.remove[0].force);
 }
 
+TEST(JobStepTest, APodOfALostHostThatIsNotFencedIsNotRemovedByForce) {
+  JobObservation job =
+      Job({On(WorkerPhase::kRunning, HostState::kLost), On(WorkerPhase::kRunning)});
+  job.policy.on_host_loss = OnHostLoss::kReplace;
+  job.workers[0].host_fenced = false;
+  JobStep step = NextStep(job);
+  EXPECT_EQ(step.fence, std::vector<std::string>{"host"});
+  ASSERT_EQ(step.remove.size(), 1u);
+  EXPECT_FALSE(step.remove[0].force);
+  EXPECT_TRUE(step.look_again_ms.has_value());
+  job.recovery = step.recovery;
+  job.workers[0].deleting = true;
+  step = NextStep(job);
+  EXPECT_TRUE(step.remove.empty());
+  EXPECT_EQ(step.fence, std::vector<std::string>{"host"});
+  job.workers[0].host_fenced = true;
+  step = NextStep(job);
+  ASSERT_EQ(step.remove.size(), 1u);
+  EXPECT_TRUE(step.remove[0].force);
+  EXPECT_TRUE(step.fence.empty());
+}
+
 TEST(JobStepTest, FailuresOfSingleRanksThatFollowSoonJoinTheIncident) {
   JobObservation job =
       Job({On(WorkerPhase::kFailed), On(WorkerPhase::kRunning), On(WorkerPhase::kRunning)});

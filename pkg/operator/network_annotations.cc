@@ -82,11 +82,13 @@ std::vector<GangNetwork> NetworksOf(const plan::Plan& plan, const plan::Snapshot
     by_job[job.job] = networks.size();
     networks.push_back(std::move(network));
   }
-  for (const plan::PathAssignment& path : plan.paths) {
-    auto at = by_job.find(path.job);
-    if (at == by_job.end() || path.source_port == 0) continue;
-    auto& ranks = networks[at->second].paths_of_rank;
-    AddPath(path, snapshot, ranks[static_cast<std::size_t>(path.from_rank)]);
+  for (const std::vector<plan::PathAssignment>* paths : {&plan.paths, &plan.answers}) {
+    for (const plan::PathAssignment& path : *paths) {
+      auto at = by_job.find(path.job);
+      if (at == by_job.end() || path.source_port == 0) continue;
+      auto& ranks = networks[at->second].paths_of_rank;
+      AddPath(path, snapshot, ranks[static_cast<std::size_t>(path.from_rank)]);
+    }
   }
   for (GangNetwork& network : networks) {
     for (api::PathPlan& paths : network.paths_of_rank) Sort(paths);

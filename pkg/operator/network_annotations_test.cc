@@ -61,12 +61,27 @@ TEST(NetworkAnnotationsTest, EveryWorkerGetsItsLevelAndItsOwnConnectionsInOrder)
 
   const auto first = AnnotationsToWrite(networks[0], 0, {}, options).value().annotations;
   EXPECT_EQ(first.at(api::kPriorityAnnotation), "6");
-  EXPECT_EQ(first.at(api::kNcclConfAnnotation), "NCCL_IB_TC=192\n");
+  EXPECT_EQ(first.at(api::kNcclConfAnnotation), "NCCL_IB_TC=128\n");
   api::PathPlan written = paths;
-  written.traffic_class = 192;
+  written.traffic_class = 128;
   EXPECT_EQ(api::DecodePathPlan(first.at(api::kPathPlanAnnotation)).value(), written);
   const auto second = AnnotationsToWrite(networks[0], 1, {}, options).value().annotations;
   EXPECT_EQ(second.count(api::kPathPlanAnnotation), 0u);
+}
+
+TEST(NetworkAnnotationsTest, TheReceiverOfOneWayTrafficGetsThePathOfItsAnswers) {
+  const plan::Snapshot snapshot = MakeSnapshot();
+  plan::Plan plan = MakePlanOfTwo();
+  plan::PathAssignment answer = PathOf(2, 0, 50003);
+  std::swap(answer.from, answer.to);
+  std::swap(answer.from_rank, answer.to_rank);
+  plan.answers = {answer};
+  const auto networks = NetworksOf(plan, snapshot, {7, 1'000'000, 10'000'000});
+  ASSERT_EQ(networks[0].paths_of_rank[1].rails.size(), 1u);
+  const api::PeerPaths& peer = networks[0].paths_of_rank[1].rails[0].peers.at(0);
+  EXPECT_EQ(peer.rank, 0);
+  EXPECT_EQ(peer.address, snapshot.network->nic_address(HostId(0), 2).ToString());
+  EXPECT_EQ(peer.source_ports, std::vector<std::uint16_t>{50003});
 }
 
 TEST(NetworkAnnotationsTest, WhatIsThereAlreadyIsNotWrittenAgainUntilHalfItsLifeIsOver) {
@@ -102,7 +117,7 @@ TEST(NetworkAnnotationsTest, AnotherFabricGenerationOrAnotherLevelIsWritten) {
   const auto again =
       AnnotationsToWrite(NetworksOf(plan, snapshot, options)[0], 0, written, options).value();
   EXPECT_EQ(again.annotations.size(), 3u);
-  EXPECT_EQ(again.annotations.at(api::kNcclConfAnnotation), "NCCL_IB_TC=64\n");
+  EXPECT_EQ(again.annotations.at(api::kNcclConfAnnotation), "NCCL_IB_TC=40\n");
   EXPECT_FALSE(again.renewal);
 }
 

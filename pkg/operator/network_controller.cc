@@ -11,6 +11,7 @@
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/crux/intensity.h"
+#include "pkg/operator/connection_coverage.h"
 #include "pkg/workload/traffic.h"
 
 namespace yardmaster::op {
@@ -37,6 +38,13 @@ bool SameStatus(const api::NetworkStatus& a, const api::NetworkStatus& b) {
          SameNumber(a.priority, b.priority) &&
          SameNumber(a.flop_per_iteration, b.flop_per_iteration) &&
          SameNumber(a.communication_seconds, b.communication_seconds);
+}
+
+// Whether the condition stands there, whatever its transition time.
+bool Says(const std::vector<api::Condition>& conditions, const api::Condition& wanted) {
+  const api::Condition* now = api::FindCondition(conditions, wanted.type);
+  return now != nullptr && now->status == wanted.status && now->reason == wanted.reason &&
+         now->message == wanted.message;
 }
 
 bool SamePlaces(const fabric::Places& a, const fabric::Places& b) {
@@ -83,6 +91,7 @@ void NetworkController::Forget() {
   lifted_.clear();
   starvation_.Forget();
   places_ = nullptr;
+  forwarding_.clear();
 }
 
 const api::Fabric* NetworkController::FabricOf(const state::ClusterState& world) {
@@ -91,13 +100,20 @@ const api::Fabric* NetworkController::FabricOf(const state::ClusterState& world)
 
 // Ids of another network mean something else: what holds is read anew then.
 void NetworkController::NoteNetwork(const api::Fabric& fabric, const plan::Snapshot& snapshot) {
-  if (places_ != nullptr && fabric.metadata.uid == fabric_uid_ &&
-      fabric.metadata.generation == fabric_generation_ && SamePlaces(*places_, *snapshot.places)) {
-    return;
+  std::string forwarding = api::ForwardingText(fabric.spec);
+  const bool known = fabric.metadata.uid == fabric_uid_ && !forwarding_.empty();
+  const bool same = known && forwarding == forwarding_;
+  if (same && places_ != nullptr && SamePlaces(*places_, *snapshot.places)) return;
+  const api::FabricStatus& status = fabric.status;
+  if (!same) {
+    // What the leader before has found holds if nothing was edited since.
+    const bool noted = !known && status.network_generation > 0 &&
+                       status.observed_generation == fabric.metadata.generation;
+    network_generation_ = noted ? status.network_generation : fabric.metadata.generation;
   }
   places_ = snapshot.places;
   fabric_uid_ = fabric.metadata.uid;
-  fabric_generation_ = fabric.metadata.generation;
+  forwarding_ = std::move(forwarding);
   ++epoch_;
   knows_former_ = false;
   previous_.clear();
@@ -108,21 +124,7 @@ void NetworkController::ReadFaults(const api::Fabric& fabric, plan::Snapshot& sn
                                    Input& input) {
   const fabric::Network& network = *snapshot.network;
   std::vector<std::uint8_t> reported = snapshot.cable_down;
-  reported.resize(static_cast<std::size_t>(network.num_cables()), 0);
-  if (const auto text = api::Find(fabric.metadata.annotations, api::kDownLinksAnnotation)) {
-    const auto links = ReadDownLinks(network, *text);
-    if (links.ok()) {
-      for (fabric::CableId cable : links->cables) reported[cable.index()] = 1;
-      if (!links->unknown.empty()) {
-        input.health.links_problem =
-            StrCat(api::kDownLinksAnnotation,
-                   " names what the fabric does not have: ", Join(links->unknown, ", "));
-      }
-    } else {
-      input.health.links_problem =
-          StrCat(api::kDownLinksAnnotation, ": ", MessageOf(links.status()));
-    }
-  }
+  input.health.links_problem = MarkDownLinks(fabric, network, reported);
   input.cables = faults_.Observe(reported, clock_.SteadyMs());
   for (fabric::CableId cable : input.cables.reported) {
     input.health.down.push_back(network.name(cable));
@@ -271,6 +273,7 @@ void NetworkController::WriteFabrics(const state::ClusterState& world,
     api::FabricStatus status = StatusOf(*fabric, snapshot, used, clock_.WallMs());
     if (used && snapshot.network != nullptr) {
       AddNetworkConditions(input.health, fabric->metadata.generation, clock_.WallMs(), status);
+      status.network_generation = network_generation_;
     }
     if (status == fabric->status) continue;
     const nlohmann::json patch = {{"metadata", {{"uid", fabric->metadata.uid}}},
@@ -288,9 +291,11 @@ void NetworkController::WriteFabrics(const state::ClusterState& world,
 }
 
 void NetworkController::WriteStatus(const api::Gang& gang, const api::NetworkStatus& network,
+                                    const std::optional<api::Condition>& coverage,
                                     RoundReport& report) {
   if (gang.status.network && SameStatus(*gang.status.network, network) &&
-      api::IsTrue(gang.status.conditions, api::kNetworkPlannedCondition)) {
+      api::IsTrue(gang.status.conditions, api::kNetworkPlannedCondition) &&
+      (!coverage || Says(gang.status.conditions, *coverage))) {
     return;
   }
   const kube::Target target{kube::Gangs(), gang.metadata.namespace_name, gang.metadata.name,
@@ -302,6 +307,7 @@ void NetworkController::WriteStatus(const api::Gang& gang, const api::NetworkSta
                       {api::kNetworkPlannedCondition, api::ConditionStatus::kTrue, "Planned",
                        StrCat("level ", network.level), gang.metadata.generation, 0},
                       clock_.WallMs());
+    if (coverage) api::SetCondition(next.status.conditions, *coverage, clock_.WallMs());
     auto written = client_.Replace(target, api::EncodeGang(next), {kFieldManager, false, false});
     if (written.ok()) {
       cache_.Assume(state::Kind::kGang, *written);
@@ -369,7 +375,7 @@ RoundReport NetworkController::Round() {
     Forget();
   }
   WriteFabrics(world, snapshot, input, report);
-  NetworkOptions options{fabric_generation_, clock_.WallMs(), options_.path_plan_life_ms};
+  NetworkOptions options{network_generation_, clock_.WallMs(), options_.path_plan_life_ms};
   if (snapshot.network != nullptr) options.levels = snapshot.network->spec().levels;
   std::vector<PodWrite> writes;
   for (const GangNetwork& network : input.networks) {
@@ -377,8 +383,12 @@ RoundReport NetworkController::Round() {
     const auto gang = gangs.find(key);
     if (gang == gangs.end()) continue;
     ++report.gangs;
-    WriteStatus(*gang->second, network.status, report);
     const auto members = input.pods.find(key.text());
+    std::optional<api::Condition> coverage;
+    if (members != input.pods.end()) {
+      coverage = ConnectionsSteered(members->second, gang->second->metadata.generation);
+    }
+    WriteStatus(*gang->second, network.status, coverage, report);
     if (members != input.pods.end()) {
       CollectPods(network, members->second, options, writes, report);
     }

@@ -115,7 +115,8 @@ class NetworkController {
   void WriteFabrics(const state::ClusterState& world, const plan::Snapshot& snapshot,
                     const Input& input, RoundReport& report);
   void TellTurns(const api::Fabric& fabric, const api::FabricStatus& status);
-  void WriteStatus(const api::Gang& gang, const api::NetworkStatus& network, RoundReport& report);
+  void WriteStatus(const api::Gang& gang, const api::NetworkStatus& network,
+                   const std::optional<api::Condition>& coverage, RoundReport& report);
   void CollectPods(const GangNetwork& network,
                    const std::map<int, std::shared_ptr<const api::Pod>>& members,
                    const NetworkOptions& options, std::vector<PodWrite>& writes,
@@ -133,7 +134,8 @@ class NetworkController {
   // The network that ids in what follows mean.
   std::shared_ptr<const fabric::Places> places_;
   std::string fabric_uid_;
-  std::int64_t fabric_generation_ = -1;
+  std::string forwarding_;  // api::ForwardingText of the Fabric's spec; empty: not known
+  std::int64_t network_generation_ = 0;
   std::uint64_t epoch_ = 0;
 
   bool knows_former_ = false;

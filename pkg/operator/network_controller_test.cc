@@ -7,6 +7,7 @@
 
 #include "nlohmann/json.hpp"
 
+#include "pkg/api/connection_report.h"
 #include "pkg/api/names.h"
 #include "pkg/api/path_plan.h"
 #include "pkg/api/profile_report.h"
@@ -265,7 +266,8 @@ TEST_F(NetworkControllerTest, PlacedGangsGetLevelsPortsAndNumbers) {
     const api::PathPlan paths = PathsOf(StrCat("a-", rank));
     ASSERT_EQ(paths.rails.size(), 8u);
     EXPECT_EQ(paths.fabric_generation, 1);
-    EXPECT_EQ(paths.rails[0].peers.size(), 2u);  // one for each plane
+    // The next one in the ring and the one before, whom it answers, by each plane.
+    EXPECT_EQ(paths.rails[0].peers.size(), 4u);
     EXPECT_EQ(paths.rails[0].peers[0].alternate_ports.size(), 1u);
   }
   EXPECT_EQ(ConditionOf("PathsPlanned").status, api::ConditionStatus::kTrue);
@@ -381,6 +383,27 @@ TEST_F(NetworkControllerTest, AGangOrPodThatGoesWhileItIsWrittenIsNoError) {
   EXPECT_TRUE(Round().errors.empty());
 }
 
+TEST_F(NetworkControllerTest, ConnectionsWithoutTheirPortBecomeAConditionOfTheGang) {
+  AddGang("a", 0, 1);
+  Settle();
+  const auto steered = [this] {
+    const auto gang = api::DecodeGang(client_.Find(kube::Gangs(), "team", "a").value()).value();
+    const api::Condition* found =
+        api::FindCondition(gang.status.conditions, api::kConnectionsSteeredCondition);
+    return found == nullptr ? std::string() : found->reason;
+  };
+  EXPECT_EQ(steered(), "");
+  Annotate(kube::Pods(), "team", "a-0", api::kConnectionsAnnotation,
+           api::EncodeConnectionReport({16, 2, 0, "refused by the device"}));
+  EXPECT_EQ(Round().statuses, 1);
+  EXPECT_EQ(steered(), "Unsteered");
+  EXPECT_EQ(Round().statuses, 0);
+  Annotate(kube::Pods(), "team", "a-0", api::kConnectionsAnnotation,
+           api::EncodeConnectionReport({18, 0, 0, ""}));
+  EXPECT_EQ(Round().statuses, 1);
+  EXPECT_EQ(steered(), "Steered");
+}
+
 TEST_F(NetworkControllerTest, AnEditedAnnotationIsCorrected) {
   AddGang("a", 0, 1);
   Settle();
@@ -392,7 +415,33 @@ TEST_F(NetworkControllerTest, AnEditedAnnotationIsCorrected) {
   EXPECT_EQ(AllPorts(), before);
 }
 
-TEST_F(NetworkControllerTest, PlansAreRenewedAtHalfTheirLifeAndWithAnotherFabricGeneration) {
+TEST_F(NetworkControllerTest, AnEditThatChangesNoPathMakesNoPlanStale) {
+  AddGang("a", 0, 1);
+  Settle();
+  const api::PathPlan before = PathsOf("a-0");
+  const json patch = {
+      {"spec", {{"host", {{"nvlinkGbps", 7200}}}, {"backup", {{"hostsPerSegment", 1}}}}}};
+  ASSERT_TRUE(client_.Patch({kube::Fabrics(), "", "f", ""}, kube::MergePatch(patch), {}).ok());
+  EXPECT_EQ(Round().pods, 0);
+  const json fabric = *client_.Find(kube::Fabrics(), "", "f");
+  EXPECT_EQ(PathsOf("a-0").fabric_generation, before.fabric_generation);
+  EXPECT_EQ(fabric["status"]["networkGeneration"], before.fabric_generation);
+  EXPECT_EQ(fabric["status"]["observedGeneration"], fabric["metadata"]["generation"]);
+}
+
+TEST_F(NetworkControllerTest, ANewLeaderKeepsTheGenerationThatPathsWerePlannedFor) {
+  AddGang("a", 0, 1);
+  Settle();
+  const json patch = {{"spec", {{"host", {{"nvlinkGbps", 7200}}}}}};
+  ASSERT_TRUE(client_.Patch({kube::Fabrics(), "", "f", ""}, kube::MergePatch(patch), {}).ok());
+  Settle();
+  const std::int64_t planned_for = PathsOf("a-0").fabric_generation;
+  Start({});
+  EXPECT_EQ(Round().pods, 0);
+  EXPECT_EQ(PathsOf("a-0").fabric_generation, planned_for);
+}
+
+TEST_F(NetworkControllerTest, PlansAreRenewedAtHalfTheirLifeAndWhenPathsAreOthers) {
   AddGang("a", 0, 1);
   Settle();
   clock_.Advance(11LL * 3600 * 1000);
@@ -401,7 +450,7 @@ TEST_F(NetworkControllerTest, PlansAreRenewedAtHalfTheirLifeAndWithAnotherFabric
   const RoundReport renewed = Round();
   EXPECT_EQ(renewed.pods, 4);
   EXPECT_NEAR(renewed.oldest_plan_seconds, 13 * 3600, 60);
-  const json patch = {{"spec", {{"host", {{"nvlinkGbps", 7200}}}}}};
+  const json patch = {{"spec", {{"ecmpHash", {{"agg", {{"seed", 9}}}}}}}};
   ASSERT_TRUE(client_.Patch({kube::Fabrics(), "", "f", ""}, kube::MergePatch(patch), {}).ok());
   const std::int64_t generation =
       client_.Find(kube::Fabrics(), "", "f").value()["metadata"]["generation"];
@@ -409,7 +458,6 @@ TEST_F(NetworkControllerTest, PlansAreRenewedAtHalfTheirLifeAndWithAnotherFabric
   Settle();
   EXPECT_NE(before.fabric_generation, generation);
   EXPECT_EQ(PathsOf("a-0").fabric_generation, generation);
-  EXPECT_EQ(PathsOf("a-0").rails, before.rails);
 }
 
 TEST_F(NetworkControllerTest, ALostUplinkMovesItsFlowsAtOnceAndTheyReturnWhenItIsTrusted) {
@@ -493,8 +541,8 @@ TEST_F(NetworkControllerTest, ALostNicPortTakesItsPlaneFromItsFlowsAndOnlyThoseP
   const json pod = client_.Find(kube::Pods(), "team", "a-1").value();
   Annotate(kube::Nodes(), "", pod["spec"]["nodeName"], api::kDownPortsAnnotation, "r3p1");
   Round();
-  // The pod itself, and the one that sends to it.
-  EXPECT_EQ(WrittenPods(), (std::set<std::string>{"a-0", "a-1"}));
+  // The pod itself, the one that sends to it, and the one that answers it.
+  EXPECT_EQ(WrittenPods(), (std::set<std::string>{"a-0", "a-1", "a-2"}));
   for (const api::RailPaths& rail : PathsOf("a-1").rails) {
     for (const api::PeerPaths& peer : rail.peers) {
       EXPECT_FALSE(rail.rail == 3 && peer.plane == 1);
@@ -522,7 +570,7 @@ TEST_F(NetworkControllerTest, AWrongPredictionWithdrawsTheRoleUntilPacketsAgreeA
   const fabric::LinkId wrong = fabric::Network::up(
       network_->up_cable(port.id, (port.up_port + 1) % network_->num_up_ports(port.id)));
   const std::string node = pod["spec"]["nodeName"];
-  Annotate(kube::Nodes(), "", node, api::kObservedPathsAnnotation, observed(wrong));
+  Annotate(kube::Fabrics(), "", "f", api::kObservedPathsAnnotation, observed(wrong));
   notices_.clear();
   Round();
   EXPECT_EQ(ConditionOf("PathsTrusted").status, api::ConditionStatus::kFalse);
@@ -533,7 +581,7 @@ TEST_F(NetworkControllerTest, AWrongPredictionWithdrawsTheRoleUntilPacketsAgreeA
   ASSERT_FALSE(notices_.empty());
   EXPECT_TRUE(notices_[0].warning);
   Settle();
-  Annotate(kube::Nodes(), "", node, api::kObservedPathsAnnotation, observed(links[1]));
+  Annotate(kube::Fabrics(), "", "f", api::kObservedPathsAnnotation, observed(links[1]));
   notices_.clear();
   Round();
   EXPECT_NE(ConditionOf("PathsTrusted").status, api::ConditionStatus::kFalse);
@@ -547,6 +595,42 @@ TEST_F(NetworkControllerTest, AWrongPredictionWithdrawsTheRoleUntilPacketsAgreeA
   EXPECT_EQ(garbage.problems[0].find(StrCat("Node ", node)), 0u) << garbage.problems[0];
 }
 
+TEST_F(NetworkControllerTest, OneNodeWithdrawsNoRoleAndSpeaksOfNoPathButItsOwn) {
+  AddGang("a", 0, 1);
+  AddGang("b", 0, 1);
+  Settle();
+  const auto host_of = [&](const std::string& pod) {
+    return client_.Find(kube::Pods(), "team", pod).value()["spec"]["nodeName"].get<std::string>();
+  };
+  // One path over two uplinks: at least one of them is not the predicted one.
+  const auto contradiction = [&](const std::string& pod) {
+    const api::PeerPaths peer = PathsOf(pod).rails[0].peers[0];
+    const fabric::SwitchId tor = network_->tor({places_.FindHost(host_of(pod)), 0, peer.plane});
+    json paths = json::array();
+    for (const int port : {0, 1}) {
+      paths.push_back(
+          {{"from", StrCat(host_of(pod), "/0/", peer.plane)},
+           {"to", StrCat(peer.host, "/0/", peer.plane)},
+           {"sourcePort", peer.source_ports[0]},
+           {"links", {network_->name(fabric::Network::up(network_->up_cable(tor, port)))}}});
+    }
+    return json{{"paths", paths}}.dump();
+  };
+  const std::string one = contradiction("a-0"), other = contradiction("b-0");
+  Annotate(kube::Nodes(), "", host_of("a-0"), api::kObservedPathsAnnotation, one);
+  Round();
+  EXPECT_NE(ConditionOf("PathsTrusted").status, api::ConditionStatus::kFalse) << "one Node alone";
+  Annotate(kube::Nodes(), "", host_of("a-2"), api::kObservedPathsAnnotation, other);
+  const RoundReport report = Round();
+  EXPECT_NE(ConditionOf("PathsTrusted").status, api::ConditionStatus::kFalse)
+      << "a path of another Node";
+  ASSERT_EQ(report.problems.size(), 1u);
+  EXPECT_NE(report.problems[0].find("do not begin at this Node"), std::string::npos);
+  Annotate(kube::Nodes(), "", host_of("b-0"), api::kObservedPathsAnnotation, other);
+  Round();
+  EXPECT_EQ(ConditionOf("PathsTrusted").status, api::ConditionStatus::kFalse) << "two Nodes";
+}
+
 TEST_F(NetworkControllerTest, MiswiredHostsAreKeptOutAndThePortsAreNamed) {
   AddGang("a", 0, 1);
   AddGang("b", 2, 3);
@@ -557,11 +641,19 @@ TEST_F(NetworkControllerTest, MiswiredHostsAreKeptOutAndThePortsAreNamed) {
   const auto end_of = [&](const std::string& host) {
     return ends[network_->host_cable({places_.FindHost(host), 2, 1}).index()];
   };
-  const json seen = {{"neighbours",
-                      {{{"local", one + ":r2p1"}, {"remote", end_of(other)}},
-                       {{"local", other + ":r2p1"}, {"remote", end_of(one)}}}}};
-  Annotate(kube::Nodes(), "", one, api::kNeighboursAnnotation, seen.dump());
-  const RoundReport report = Round();
+  const auto seen = [&](const std::string& host, const std::string& remote) {
+    const json ports = json::array({{{"local", host + ":r2p1"}, {"remote", remote}}});
+    return json{{"neighbours", ports}}.dump();
+  };
+  // A Node may speak of its own ports only.
+  Annotate(kube::Nodes(), "", one, api::kNeighboursAnnotation, seen(other, end_of(one)));
+  RoundReport report = Round();
+  EXPECT_EQ(report.miswired_ports, 0);
+  ASSERT_EQ(report.problems.size(), 1u);
+  EXPECT_NE(report.problems[0].find("its own ports only"), std::string::npos);
+  Annotate(kube::Nodes(), "", one, api::kNeighboursAnnotation, seen(one, end_of(other)));
+  Annotate(kube::Nodes(), "", other, api::kNeighboursAnnotation, seen(other, end_of(one)));
+  report = Round();
   EXPECT_EQ(report.miswired_ports, 2);
   const api::Condition wiring = ConditionOf("WiringVerified");
   EXPECT_EQ(wiring.reason, "Miswired");
@@ -569,7 +661,9 @@ TEST_F(NetworkControllerTest, MiswiredHostsAreKeptOutAndThePortsAreNamed) {
   EXPECT_NE(wiring.message.find("exchange the plugs"), std::string::npos) << wiring.message;
   for (const api::RailPaths& rail : PathsOf("a-0").rails) EXPECT_NE(rail.rail, 2);
   for (const std::string& pod : WrittenPods()) EXPECT_EQ(pod[0], 'a');
-  Annotate(kube::Nodes(), "", one, api::kNeighboursAnnotation, nullptr);
+  for (const std::string& host : {one, other}) {
+    Annotate(kube::Nodes(), "", host, api::kNeighboursAnnotation, nullptr);
+  }
   Settle();
   EXPECT_EQ(PathsOf("a-0").rails.size(), 8u);
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
+#include <string_view>
 
 #include "pkg/api/names.h"
 #include "pkg/base/status.h"
@@ -30,13 +31,15 @@ void Merge(const std::vector<RoleTrust>& some, std::vector<RoleTrust>& all) {
   }
 }
 
-void Conclude(std::vector<RoleTrust>& roles) {
-  for (RoleTrust& role : roles) {
-    role.verdict = role.wrong + role.foreign > 0                       ? Verdict::kMistrusted
-                   : role.checked >= repac::TrustOptions().min_checked ? Verdict::kTrusted
-                                                                       : Verdict::kUnknown;
-  }
+constexpr std::string_view kNodeSource = "Node ";
+
+// The Node that a source stands for; empty: the Fabric, which may speak of everything.
+std::string_view NodeOf(std::string_view source) {
+  return source.substr(0, kNodeSource.size()) == kNodeSource ? source.substr(kNodeSource.size())
+                                                             : std::string_view();
 }
+
+bool HasWrongHop(const RoleTrust& role) { return role.wrong + role.foreign > 0; }
 
 }  // namespace
 
@@ -101,8 +104,8 @@ void TelemetryChecker::JudgePaths(const Texts& texts, const Network& network,
     Judged& judged = judged_[source];
     if (judged.text == text) continue;
     judged = {text, {}, ""};
-    const auto observed = config::ReadObservedPaths(
-        network, text, StrCat(source, ": ", api::kObservedPathsAnnotation));
+    auto observed = config::ReadObservedPaths(network, text,
+                                              StrCat(source, ": ", api::kObservedPathsAnnotation));
     if (!observed.ok()) {
       judged.problem = MessageOf(observed.status());
       continue;
@@ -116,6 +119,17 @@ void TelemetryChecker::JudgePaths(const Texts& texts, const Network& network,
       }
       world.emplace(network, *hashes, cables);
     }
+    if (const std::string_view node = NodeOf(source); !node.empty()) {
+      const std::size_t foreign = std::erase_if(*observed, [&](const repac::ObservedPath& path) {
+        return network.places().name(path.src.host) != node;
+      });
+      if (foreign > 0) {
+        judged.problem = StrCat(source, ": ", api::kObservedPathsAnnotation, ": ",
+                                Count(static_cast<std::int64_t>(foreign), "path"),
+                                " that do not begin at this Node are ignored; let the Node where "
+                                "they begin, or the Fabric, report them");
+      }
+    }
     judged.roles = repac::JudgePredictions(*world, *observed);
   }
   evidence_.roles.clear();
@@ -125,7 +139,32 @@ void TelemetryChecker::JudgePaths(const Texts& texts, const Network& network,
   }
   evidence_.paths_reported = !judged_.empty();
   for (const auto& [source, judged] : judged_) Merge(judged.roles, evidence_.roles);
-  Conclude(evidence_.roles);
+  Conclude();
+}
+
+void TelemetryChecker::Conclude() {
+  for (std::size_t i = 0; i < evidence_.roles.size(); ++i) {
+    RoleTrust& role = evidence_.roles[i];
+    int nodes = 0, wrong_nodes = 0;
+    bool by_fabric = false;
+    for (const auto& [source, judged] : judged_) {
+      if (i >= judged.roles.size() || judged.roles[i].checked + judged.roles[i].foreign == 0) {
+        continue;
+      }
+      const bool wrong = HasWrongHop(judged.roles[i]);
+      if (NodeOf(source).empty()) {
+        by_fabric |= wrong;
+      } else {
+        ++nodes;
+        wrong_nodes += wrong ? 1 : 0;
+      }
+    }
+    const bool quorum = wrong_nodes >= kMistrustQuorum && wrong_nodes >= kMistrustShare * nodes;
+    role.verdict = by_fabric || quorum ? Verdict::kMistrusted
+                   : !HasWrongHop(role) && role.checked >= repac::TrustOptions().min_checked
+                       ? Verdict::kTrusted
+                       : Verdict::kUnknown;
+  }
 }
 
 void TelemetryChecker::CheckCables(const Texts& texts, const Network& network) {
@@ -136,6 +175,18 @@ void TelemetryChecker::CheckCables(const Texts& texts, const Network& network) {
     if (!read.ok()) {
       wiring_problems_.push_back(MessageOf(read.status()));
       continue;
+    }
+    if (const std::string_view node = NodeOf(source); !node.empty()) {
+      const std::string own = StrCat(node, ":");
+      const std::size_t foreign = std::erase_if(*read, [&](const repac::Neighbour& neighbour) {
+        return neighbour.local.rfind(own, 0) != 0;
+      });
+      if (foreign > 0) {
+        wiring_problems_.push_back(
+            StrCat(source, ": ", api::kNeighboursAnnotation, ": ",
+                   Count(static_cast<std::int64_t>(foreign), "port"),
+                   " of others are ignored; a Node may speak of its own ports only"));
+      }
     }
     std::move(read->begin(), read->end(), std::back_inserter(all));
   }

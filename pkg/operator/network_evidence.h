@@ -6,9 +6,13 @@
 // Nodes (docs/paths.md).
 //
 // Paths are compared when a report is new, with the network as it is at that moment: later failures
-// do not make an old report wrong. A role with one wrong hop in any report that stands is
-// mistrusted; when the report is replaced by one that agrees, it is trusted again. A report that
-// cannot be read is named and counts for nothing.
+// do not make an old report wrong. When a report is replaced by one that agrees, its role is trusted
+// again. A report that cannot be read is named and counts for nothing.
+//
+// A Node's report is evidence, not an order: of a Node only paths that begin there and cables that end
+// there count. A role is mistrusted when the Fabric's own report has a wrong hop of it, or the reports of
+// kMistrustQuorum Nodes and of kMistrustShare of those that have checked it do. With fewer it is not
+// trusted either: its verdict is Unknown.
 //
 // Thread safety: none. Determinism: a function of the annotations and of when they changed.
 #pragma once
@@ -28,6 +32,9 @@
 #include "pkg/state/object_table.h"
 
 namespace yardmaster::op {
+
+inline constexpr int kMistrustQuorum = 2;
+inline constexpr double kMistrustShare = 0.1;
 
 struct Evidence {
   std::vector<repac::RoleTrust> roles;  // by tier
@@ -62,6 +69,7 @@ class TelemetryChecker {
 
   void JudgePaths(const Texts& texts, const fabric::Network& network,
                   const std::vector<std::uint8_t>& down);
+  void Conclude();
   void CheckCables(const Texts& texts, const fabric::Network& network);
 
   std::uint64_t epoch_ = 0;

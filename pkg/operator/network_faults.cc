@@ -4,6 +4,8 @@
 #include <set>
 
 #include "pkg/api/annotation.h"
+#include "pkg/api/names.h"
+#include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 
 namespace yardmaster::op {
@@ -54,6 +56,19 @@ absl::StatusOr<DownLinks> ReadDownLinks(const Network& network, std::string_view
   }
   out.cables.assign(cables.begin(), cables.end());
   return out;
+}
+
+std::string MarkDownLinks(const api::Fabric& fabric, const Network& network,
+                          std::vector<std::uint8_t>& down) {
+  down.resize(static_cast<std::size_t>(network.num_cables()), 0);
+  const auto text = api::Find(fabric.metadata.annotations, api::kDownLinksAnnotation);
+  if (!text) return "";
+  const auto links = ReadDownLinks(network, *text);
+  if (!links.ok()) return StrCat(api::kDownLinksAnnotation, ": ", MessageOf(links.status()));
+  for (CableId cable : links->cables) down[cable.index()] = 1;
+  if (links->unknown.empty()) return "";
+  return StrCat(api::kDownLinksAnnotation,
+                " names what the fabric does not have: ", Join(links->unknown, ", "));
 }
 
 void FaultTracker::Reset() {

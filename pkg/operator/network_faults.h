@@ -21,6 +21,7 @@
 
 #include "absl/status/statusor.h"
 
+#include "pkg/api/fabric.h"
 #include "pkg/fabric/network.h"
 #include "pkg/repac/flap_damper.h"
 
@@ -34,6 +35,11 @@ struct DownLinks {
 // Reads yardmaster.dev/down-links. Errors: InvalidArgument for a text that cannot be read; names
 // that do not exist are listed instead.
 absl::StatusOr<DownLinks> ReadDownLinks(const fabric::Network& network, std::string_view text);
+
+// Marks in `down` (by cable; made as long as the fabric has cables) what the Fabric's annotation names.
+// Returns what of it could not be used, for people; empty: nothing is wrong.
+std::string MarkDownLinks(const api::Fabric& fabric, const fabric::Network& network,
+                          std::vector<std::uint8_t>& down);
 
 struct CableStates {
   std::vector<std::uint8_t> down;      // by cable: routing has left it; empty: none

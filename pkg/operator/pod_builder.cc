@@ -6,6 +6,7 @@
 
 #include "pkg/api/names.h"
 #include "pkg/base/strings.h"
+#include "pkg/operator/pod_checkpoint.h"
 #include "pkg/operator/pod_network.h"
 
 namespace yardmaster::op {
@@ -47,28 +48,32 @@ void AddEnvironment(json& container, const std::string& job, const std::string& 
   AddEnv(container, "MASTER_PORT", port);
   AddEnv(container, "RANK", StrCat(rank));
   AddEnv(container, "WORLD_SIZE", StrCat(shape.workers));
+  AddEnv(container, "LOCAL_RANK", "0");
+  AddEnv(container, "LOCAL_WORLD_SIZE", "1");
   AddEnv(container, "PET_NNODES", StrCat(shape.workers));
   AddEnv(container, "PET_NPROC_PER_NODE", StrCat(shape.gpus_per_worker));
   AddEnv(container, "PET_NODE_RANK", StrCat(rank));
   AddEnv(container, "PET_MASTER_ADDR", master);
   AddEnv(container, "PET_MASTER_PORT", port);
-}
-
-bool UsesHostNetwork(const json& training_job) {
-  const json::json_pointer at("/spec/template/spec/hostNetwork");
-  return training_job.contains(at) && training_job[at] == json(true);
+  const workload::Parallelism& parallelism = shape.parallelism;
+  AddEnv(container, "TENSOR_MODEL_PARALLEL_SIZE", StrCat(parallelism.tensor));
+  AddEnv(container, "PIPELINE_MODEL_PARALLEL_SIZE", StrCat(parallelism.pipeline));
+  AddEnv(container, "CONTEXT_PARALLEL_SIZE", StrCat(parallelism.context));
+  AddEnv(container, "EXPERT_MODEL_PARALLEL_SIZE", StrCat(parallelism.expert));
+  AddEnv(container, "DATA_PARALLEL_SIZE", StrCat(parallelism.data));
 }
 
 }  // namespace
 
+bool UsesHostNetwork(const json& pod_template) {
+  const json::json_pointer at("/spec/hostNetwork");
+  return pod_template.contains(at) && pod_template[at] == json(true);
+}
+
 int MasterPort(const json& training_job) {
-  if (!UsesHostNetwork(training_job)) return kMasterPort;
-  // FNV-1a: the same port in every process and version.
-  std::uint64_t hash = 14'695'981'039'346'656'037ULL;
-  for (const char c : Text(training_job, "/metadata/uid")) {
-    hash = (hash ^ static_cast<unsigned char>(c)) * 1'099'511'628'211ULL;
-  }
-  return 20'000 + static_cast<int>(hash % 10'000);
+  const json::json_pointer at("/status/rendezvousPort");
+  const bool chosen = training_job.contains(at) && training_job[at].is_number_integer();
+  return chosen ? training_job[at].get<int>() : kMasterPort;
 }
 
 std::string PodName(const std::string& job, int rank) { return StrCat(job, "-", rank); }
@@ -97,6 +102,13 @@ json BuildPod(const json& training_job, const WorkerShape& shape, int rank) {
   metadata["labels"][api::kRankLabel] = StrCat(rank);
   if (!metadata["annotations"].is_object()) metadata["annotations"] = json::object();
   metadata["annotations"][api::kAttemptAnnotation] = StrCat(shape.attempt);
+  for (const char* ours : {api::kAvoidHostsAnnotation, api::kCheckpointRequestAnnotation,
+                           api::kCheckpointAnnotation}) {
+    metadata["annotations"].erase(ours);
+  }
+  if (!shape.avoid_hosts.empty()) {
+    metadata["annotations"][api::kAvoidHostsAnnotation] = shape.avoid_hosts;
+  }
   metadata["ownerReferences"] = json::array({ControllerReference(training_job)});
   // A template cannot give its pods a place, a level or paths: those are written later, by us.
   if (const auto notes = metadata.find("annotations"); notes != metadata.end()) {
@@ -113,7 +125,7 @@ json BuildPod(const json& training_job, const WorkerShape& shape, int rank) {
   if (!spec.contains("restartPolicy")) spec["restartPolicy"] = "Never";
   const std::string priority_class = Text(training_job, "/spec/priorityClassName");
   if (!priority_class.empty()) spec["priorityClassName"] = priority_class;
-  if (UsesHostNetwork(training_job) && !spec.contains("dnsPolicy")) {
+  if (UsesHostNetwork(pod) && !spec.contains("dnsPolicy")) {
     spec["dnsPolicy"] = "ClusterFirstWithHostNet";
   }
   // However the pod is ended, it has the time to write a checkpoint.
@@ -132,6 +144,7 @@ json BuildPod(const json& training_job, const WorkerShape& shape, int rank) {
   for (json& container : containers) {
     AddEnvironment(container, job, job_namespace, shape, MasterPort(training_job), rank);
   }
+  AddCheckpointEnvironment(training_job, pod);
   AddNetworkEnvironment(pod);
   return pod;
 }

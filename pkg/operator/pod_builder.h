@@ -4,7 +4,10 @@
 // its controller, a stable host name in the headless Service "<job>", the GPUs it asks for, and the
 // environment that launchers expect:
 //   MASTER_ADDR, MASTER_PORT, RANK, WORLD_SIZE      one process per worker, or a launcher of its
-//   own PET_NNODES, PET_NPROC_PER_NODE, PET_NODE_RANK, PET_MASTER_ADDR, PET_MASTER_PORT torchrun
+//   own; LOCAL_RANK is 0 and LOCAL_WORLD_SIZE 1, as for one process, and launchers replace them
+//   PET_NNODES, PET_NPROC_PER_NODE, PET_NODE_RANK, PET_MASTER_ADDR, PET_MASTER_PORT   torchrun
+//   TENSOR_MODEL_PARALLEL_SIZE, PIPELINE_MODEL_PARALLEL_SIZE, CONTEXT_PARALLEL_SIZE,
+//   EXPERT_MODEL_PARALLEL_SIZE, DATA_PARALLEL_SIZE   named after Megatron's arguments
 // and the files of its network plan (pod_network.h).
 // Its grace period is the job's checkpoint.graceSeconds: whoever ends it, it has SIGTERM and that
 // time to write a checkpoint. What the template sets itself is kept. Labels and annotations of the
@@ -21,20 +24,23 @@
 
 #include "nlohmann/json_fwd.hpp"
 
-namespace yardmaster::op {
+#include "pkg/operator/rendezvous_port.h"
+#include "pkg/workload/parallelism.h"
 
-inline constexpr int kMasterPort = 29500;
+namespace yardmaster::op {
 
 struct WorkerShape {
   int workers = 1;
   int gpus_per_worker = 8;
   std::string gpu_resource = "nvidia.com/gpu";  // what gpus_per_worker counts
   std::int64_t attempt = 0;                     // kept in the annotation yardmaster.dev/attempt
+  workload::Parallelism parallelism = {};
+  std::string avoid_hosts = {};  // the annotation yardmaster.dev/avoid-hosts; empty: none
 };
 
-// Where rank 0 listens: kMasterPort, or with hostNetwork a port from 20000 to 29999 that follows
-// from the job's uid, so that two jobs on one host do not meet.
+// Where rank 0 listens: status.rendezvousPort, or kMasterPort where there is none.
 int MasterPort(const nlohmann::json& training_job);
+bool UsesHostNetwork(const nlohmann::json& pod_template);
 
 std::string PodName(const std::string& job, int rank);
 

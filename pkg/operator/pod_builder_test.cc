@@ -1,5 +1,7 @@
 #include "pkg/operator/pod_builder.h"
 
+#include <set>
+
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 
@@ -44,6 +46,51 @@ TEST(PodBuilderTest, LaunchersFindTheirEnvironmentAndTheTemplatesOwnIsKept) {
   EXPECT_EQ(Env(container, "PET_NODE_RANK"), "2");
   EXPECT_EQ(Env(container, "PET_NNODES"), "4");
   EXPECT_EQ(Env(container, "WORLD_SIZE"), "4");
+  EXPECT_EQ(Env(container, "LOCAL_RANK"), "0");
+  EXPECT_EQ(Env(container, "LOCAL_WORLD_SIZE"), "1");
+}
+
+TEST(PodBuilderTest, TheSizesOfTheAxesStandInTheEnvironment) {
+  WorkerShape shape{8, 8};
+  shape.parallelism.tensor = 8;
+  shape.parallelism.pipeline = 2;
+  shape.parallelism.data = 4;
+  const json pod = BuildPod(Job(), shape, 2);
+  const json& container = pod["spec"]["containers"][0];
+  EXPECT_EQ(Env(container, "TENSOR_MODEL_PARALLEL_SIZE"), "8");
+  EXPECT_EQ(Env(container, "PIPELINE_MODEL_PARALLEL_SIZE"), "2");
+  EXPECT_EQ(Env(container, "DATA_PARALLEL_SIZE"), "4");
+  EXPECT_EQ(Env(container, "CONTEXT_PARALLEL_SIZE"), "1");
+}
+
+TEST(PodBuilderTest, CheckpointsHaveTheirDirectoryTheirClaimAndTheFileOfRequests) {
+  json job = Job();
+  job["spec"]["checkpoint"] = {
+      {"directory", "/ckpt"}, {"claim", "data"}, {"request", "Annotation"}};
+  const json pod = BuildPod(job, {4, 8}, 0);
+  const json& container = pod["spec"]["containers"][0];
+  EXPECT_EQ(Env(container, "YARDMASTER_CHECKPOINT_DIR"), "/ckpt");
+  EXPECT_EQ(Env(container, "YARDMASTER_CHECKPOINT_REQUEST"), "/etc/yardmaster/checkpoint/request");
+  std::set<std::string> mounts;
+  for (const json& mount : container["volumeMounts"]) mounts.insert(mount["mountPath"]);
+  EXPECT_TRUE(mounts.count("/ckpt") == 1 && mounts.count("/etc/yardmaster/checkpoint") == 1);
+  bool claimed = false;
+  for (const json& volume : pod["spec"]["volumes"]) {
+    if (volume.contains("persistentVolumeClaim")) {
+      claimed = volume["persistentVolumeClaim"]["claimName"] == "data";
+    }
+  }
+  EXPECT_TRUE(claimed);
+  job["spec"].erase("checkpoint");
+  EXPECT_EQ(Env(BuildPod(job, {4, 8}, 0)["spec"]["containers"][0], "YARDMASTER_CHECKPOINT_DIR"),
+            "(unset)");
+}
+
+TEST(PodBuilderTest, ATemplateCannotSayWhichHostsAreAvoided) {
+  json job = Job();
+  job["spec"]["template"]["metadata"]["annotations"][api::kAvoidHostsAnnotation] = "n1";
+  EXPECT_FALSE(
+      BuildPod(job, {4, 8}, 0)["metadata"]["annotations"].contains(api::kAvoidHostsAnnotation));
 }
 
 TEST(PodBuilderTest, ATemplateThatAsksForGpusItselfIsLeftAlone) {
@@ -83,19 +130,15 @@ TEST(PodBuilderTest, TheGracePeriodIsTheCheckpointsUnlessTheTemplateHasItsOwn) {
   EXPECT_EQ(BuildPod(job, {4, 8}, 0)["spec"]["terminationGracePeriodSeconds"], 7);
 }
 
-TEST(PodBuilderTest, PodsOfTheHostNetworkResolveTheirMasterAndShareNoPortWithOtherJobs) {
+TEST(PodBuilderTest, PodsOfTheHostNetworkResolveTheirMasterAtTheJobsOwnPort) {
   json job = Job();
+  job["status"]["rendezvousPort"] = 20'123;
   job["spec"]["template"]["spec"]["hostNetwork"] = true;
   job["spec"]["template"]["spec"]["containers"][0].erase("env");
   const json pod = BuildPod(job, {4, 8}, 0);
   EXPECT_EQ(pod["spec"]["dnsPolicy"], "ClusterFirstWithHostNet");
-  const int port = MasterPort(job);
-  EXPECT_TRUE(port >= 20'000 && port < 30'000) << port;
-  EXPECT_EQ(Env(pod["spec"]["containers"][0], "MASTER_PORT"), std::to_string(port));
-  EXPECT_EQ(BuildService(job)["spec"]["ports"][0]["port"], port);
-  json other = job;
-  other["metadata"]["uid"] = "u2";
-  EXPECT_NE(MasterPort(other), port);
+  EXPECT_EQ(Env(pod["spec"]["containers"][0], "MASTER_PORT"), "20123");
+  EXPECT_EQ(BuildService(job)["spec"]["ports"][0]["port"], 20'123);
   job["spec"]["template"]["spec"]["dnsPolicy"] = "None";
   EXPECT_EQ(BuildPod(job, {4, 8}, 0)["spec"]["dnsPolicy"], "None") << "the template's own is kept";
 }

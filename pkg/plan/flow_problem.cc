@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "pkg/base/strings.h"
@@ -55,6 +56,7 @@ void FlowProblem::AddJob(int plan_index, const workload::Job& job,
   for (std::size_t c = 0; c < mine.connections.size(); ++c) {
     AddFlows(static_cast<int>(c), mine, out);
   }
+  AddAnswers(mine);
   const double by_bytes = LoneSeconds(mine.connections, network_.spec());
   if (profile.communication_seconds > 0 && by_bytes > 0) {
     for (crux::Flow& flow : out.flows) flow.bytes *= profile.communication_seconds / by_bytes;
@@ -94,6 +96,21 @@ void FlowProblem::AddFlows(int connection, JobFlows& mine, crux::Job& out) {
     }
     out.flows.push_back(std::move(flow));
     mine.flows.push_back(source);
+  }
+}
+
+void FlowProblem::AddAnswers(JobFlows& mine) {
+  std::set<FlowKey> sent;
+  for (const FlowSource& flow : mine.flows) sent.insert(flow.key());
+  for (const FlowSource& flow : mine.flows) {
+    FlowSource answer;
+    answer.connection = flow.connection;
+    answer.from = flow.to;
+    answer.to = flow.from;
+    if (sent.count(answer.key()) > 0) continue;
+    answer.routes = &routes_.Between(answer.from, answer.to);
+    answer.candidates = static_cast<int>(answer.routes->size());
+    if (answer.candidates > 0) mine.answers.push_back(answer);
   }
 }
 

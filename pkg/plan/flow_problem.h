@@ -6,6 +6,8 @@
 // max_candidates, else so many spread over them), begun elsewhere for every host; where later
 // switches have a choice of their own, the candidate takes one of them for the load estimate.
 // Flows of a job that leave by one rail and NIC port are taken for one ring, which moves as one.
+// A flow whose receiver sends nothing to the sender's NIC has an answer: the acknowledgements of its
+// queue pair, which need a path of their own but are no load that Crux counts.
 // Where a job's communication time was measured, the bytes of its flows are scaled alike, so that
 // alone on a whole network they take that time: what a job asks of a link is then measured too.
 // Deterministic. Thread safety: none while jobs are added. Lifetimes: network and `unusable`
@@ -48,7 +50,8 @@ struct FlowSource {
 struct JobFlows {
   int plan_index = 0;  // into Plan::jobs
   std::vector<workload::Connection> connections;
-  std::vector<FlowSource> flows;  // as in the Crux job
+  std::vector<FlowSource> flows;    // as in the Crux job
+  std::vector<FlowSource> answers;  // from a flow's receiver to its sender
 };
 
 // How long the busiest NIC of a job sends in an iteration: its communication without contention, by
@@ -69,6 +72,7 @@ class FlowProblem {
 
  private:
   void AddFlows(int connection, JobFlows& mine, crux::Job& out);
+  void AddAnswers(JobFlows& mine);
   std::int32_t Dense(fabric::LinkId link);
 
   const fabric::Network& network_;

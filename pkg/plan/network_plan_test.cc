@@ -126,6 +126,10 @@ TEST_F(NetworkPlanTest, PlanningAgainChangesNothing) {
   EXPECT_EQ(PortsOf(first), PortsOf(second));
   EXPECT_EQ(LevelsOf(first), LevelsOf(second));
   EXPECT_EQ(second.network.changed_flows + second.network.new_flows, 0);
+  ASSERT_EQ(first.answers.size(), second.answers.size());
+  for (std::size_t i = 0; i < first.answers.size(); ++i) {
+    EXPECT_EQ(first.answers[i].source_port, second.answers[i].source_port);
+  }
   EXPECT_EQ(second.network.changed_jobs, 0);
 }
 
@@ -156,6 +160,54 @@ TEST_F(NetworkPlanTest, PortsAloneAreEnoughToKeepThem) {
   const Plan after = Next();
   EXPECT_EQ(PortsOf(before), PortsOf(after));
   EXPECT_EQ(LinksOf(before), LinksOf(after));
+}
+
+// Each worker of a ring sends to the next one only; the acknowledgements come back.
+TEST_F(NetworkPlanTest, WhereAJobSendsOneWayTheWayBackHasAPathToo) {
+  const Plan plan = Next();
+  std::set<std::pair<int, FlowKey>> planned;
+  for (const PathAssignment& path : plan.paths) planned.insert({path.job, path.key});
+  for (const PathAssignment& answer : plan.answers) {
+    EXPECT_NE(answer.source_port, 0) << answer.reason;
+    EXPECT_TRUE(planned.insert({answer.job, answer.key}).second) << "planned twice";
+  }
+  int one_way = 0;
+  for (const PathAssignment& path : plan.paths) {
+    const FlowKey back{path.to.host, path.to.rail, path.to.port, path.from.host, path.from.rail};
+    EXPECT_EQ(planned.count({path.job, back}), 1u);
+    ++one_way;
+  }
+  EXPECT_EQ(plan.answers.size(), static_cast<std::size_t>(one_way));
+}
+
+TEST_F(NetworkPlanTest, AnswersLeaveADeadAggAtOnceAndTheOthersStay) {
+  const Plan before = Next();
+  const fabric::SwitchId agg = snapshot_.network->far_end(before.answers[0].links.at(1));
+  for (std::int32_t c = 0; c < snapshot_.network->num_cables(); ++c) {
+    const LinkId up = Network::up(CableId(c));
+    if (snapshot_.network->far_end(up) == agg) input_.avoid.push_back(CableId(c));
+  }
+  ASSERT_EQ(input_.avoid.size(), 32u) << "one uplink of every segment and rail";
+  const Plan after = Next();
+  ASSERT_EQ(before.answers.size(), after.answers.size());
+  int moved = 0;
+  for (std::size_t i = 0; i < after.answers.size(); ++i) {
+    bool touched = false;
+    for (const CableId cable : input_.avoid) {
+      EXPECT_FALSE(Uses(after.answers[i].links, cable));
+      touched = touched || Uses(before.answers[i].links, cable);
+    }
+    if (!touched) {
+      EXPECT_EQ(before.answers[i].source_port, after.answers[i].source_port);
+    }
+    moved += touched ? 1 : 0;
+  }
+  EXPECT_GT(moved, 0);
+  input_.avoid.clear();
+  const Plan whole = Next();
+  for (std::size_t i = 0; i < whole.answers.size(); ++i) {
+    EXPECT_EQ(whole.answers[i].source_port, before.answers[i].source_port);
+  }
 }
 
 TEST_F(NetworkPlanTest, BeforeRoutingNoticesOnlyFlowsOverTheLinkMoveAndToTheirAlternatePort) {

@@ -126,6 +126,9 @@ struct Plan {
   std::vector<JobPlan> jobs;  // placed ones as they stand, then the waiting in planning order
   std::vector<Reservation> reservations;
   std::vector<PathAssignment> paths;
+  // Paths of acknowledgements, where a job sends one way only: from the receiver of a flow to its
+  // sender. Counts in `network` are without them.
+  std::vector<PathAssignment> answers;
   NetworkReport network;
 };
 

@@ -1,6 +1,7 @@
 #include "pkg/plan/port_plan.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "pkg/repac/path.h"
@@ -12,6 +13,9 @@ namespace {
 using fabric::CableId;
 using fabric::LinkId;
 using fabric::Network;
+
+// Of a flow's bytes: an acknowledgement of some 70 bytes for every packet of 4 KiB.
+constexpr double kAnswerShare = 1.0 / 64;
 
 // A flow as a connection of its own that must leave its ToR by the uplink that Crux chose.
 repac::Connection Wish(const Network& network, const FlowSource& source, double bytes,
@@ -120,21 +124,58 @@ const PreviousFlow* PortPlan::PreviousOf(const workload::JobKey& job, const Flow
   return flow == at->second.flows.end() ? nullptr : &flow->second;
 }
 
+// A flow that is to get a port, as it stands in the result.
+struct PortPlan::Want {
+  int job = 0;  // index into Snapshot::jobs
+  const FlowSource* source = nullptr;
+  const workload::Connection* connection = nullptr;
+  Route route;  // that Crux chose; empty for an answer
+  bool answer = false;
+  const PreviousFlow* former = nullptr;
+};
+
+std::vector<PortPlan::Want> PortPlan::Wants(const std::vector<JobFlows>& jobs,
+                                            const crux::Solution& solution,
+                                            const Plan& plan) const {
+  std::vector<Want> wants;
+  for (std::size_t j = 0; j < jobs.size(); ++j) {
+    const int job = plan.jobs[static_cast<std::size_t>(jobs[j].plan_index)].job;
+    const workload::JobKey& key = snapshot_.jobs[static_cast<std::size_t>(job)].job.key;
+    const auto add = [&](const FlowSource& source, Route route, bool answer) {
+      const workload::Connection& connection =
+          jobs[j].connections[static_cast<std::size_t>(source.connection)];
+      wants.push_back(
+          {job, &source, &connection, std::move(route), answer, PreviousOf(key, source.key())});
+    };
+    for (std::size_t f = 0; f < jobs[j].flows.size(); ++f) {
+      add(jobs[j].flows[f], jobs[j].flows[f].route(solution.jobs[j].paths[f]), false);
+    }
+    for (const FlowSource& answer : jobs[j].answers) add(answer, {}, true);
+  }
+  return wants;
+}
+
 void PortPlan::Run(const std::vector<JobFlows>& jobs,
                    const std::vector<std::vector<KeptPath>>& kept, const crux::Solution& solution,
                    Plan& plan) const {
+  const std::vector<Want> wants = Wants(jobs, solution, plan);
   std::vector<repac::Connection> wanted;
   repac::PathPlan ports;
+  const auto start = [&](const FlowSource& source, const KeptPath& has, bool keeps) {
+    ports.flows.push_back(Start(source, wanted.back(), static_cast<int>(wanted.size()) - 1,
+                                keeps && !Excluded(source) ? &has : nullptr));
+  };
   for (std::size_t j = 0; j < jobs.size(); ++j) {
     for (std::size_t f = 0; f < jobs[j].flows.size(); ++f) {
-      const FlowSource& source = jobs[j].flows[f];
-      const int path = solution.jobs[j].paths[f];
-      const double bytes = jobs[j].connections[static_cast<std::size_t>(source.connection)].bytes;
-      wanted.push_back(Wish(network_, source, bytes, source.route(path)));
-      const KeptPath& has = kept[j][f];
-      const bool keeps = has.candidate == path && !Excluded(source);
-      ports.flows.push_back(Start(source, wanted.back(), static_cast<int>(wanted.size()) - 1,
-                                  keeps ? &has : nullptr));
+      const Want& want = wants[wanted.size()];
+      wanted.push_back(Wish(network_, *want.source, want.connection->bytes, want.route));
+      start(*want.source, kept[j][f], kept[j][f].candidate == solution.jobs[j].paths[f]);
+    }
+    for (std::size_t a = 0; a < jobs[j].answers.size(); ++a) {
+      const Want& want = wants[wanted.size()];
+      wanted.push_back(Wish(network_, *want.source, kAnswerShare * want.connection->bytes, {}));
+      start(*want.source, want.former != nullptr ? Keep(*want.source, *want.former) : KeptPath{},
+            want.former != nullptr);
     }
   }
   ports = repac::Replan(ports, wanted, *world_, options_);
@@ -147,29 +188,22 @@ void PortPlan::Run(const std::vector<JobFlows>& jobs,
     again = true;
   }
   if (again) ports = repac::Replan(ports, wanted, *world_, options_);
-  std::size_t at = 0;
-  for (std::size_t j = 0; j < jobs.size(); ++j) {
-    const int job = plan.jobs[static_cast<std::size_t>(jobs[j].plan_index)].job;
-    const workload::JobKey& key = snapshot_.jobs[static_cast<std::size_t>(job)].job.key;
-    // The NIC ports of a connection share its bytes.
-    std::vector<double> ports_of(jobs[j].connections.size(), 0);
-    for (const FlowSource& source : jobs[j].flows) {
-      ++ports_of[static_cast<std::size_t>(source.connection)];
+  // The NIC ports of a connection share its bytes.
+  std::map<const workload::Connection*, double> ports_of;
+  for (const Want& want : wants) {
+    if (!want.answer) ++ports_of[want.connection];
+  }
+  for (std::size_t i = 0; i < wants.size(); ++i) {
+    const Want& want = wants[i];
+    PathAssignment path = Record(*want.source, want.route, ports.flows[i], want.former);
+    path.job = want.job;
+    path.from_rank = want.answer ? want.connection->to_rank : want.connection->from_rank;
+    path.to_rank = want.answer ? want.connection->from_rank : want.connection->to_rank;
+    if (!want.answer) {
+      path.bytes = want.connection->bytes / ports_of[want.connection];
+      Count(path, want.former, plan.network);
     }
-    for (std::size_t f = 0; f < jobs[j].flows.size(); ++f) {
-      const FlowSource& source = jobs[j].flows[f];
-      const workload::Connection& c =
-          jobs[j].connections[static_cast<std::size_t>(source.connection)];
-      const PreviousFlow* former = PreviousOf(key, source.key());
-      PathAssignment path =
-          Record(source, source.route(solution.jobs[j].paths[f]), ports.flows[at++], former);
-      path.job = job;
-      path.from_rank = c.from_rank;
-      path.to_rank = c.to_rank;
-      path.bytes = c.bytes / ports_of[static_cast<std::size_t>(source.connection)];
-      Count(path, former, plan.network);
-      plan.paths.push_back(std::move(path));
-    }
+    (want.answer ? plan.answers : plan.paths).push_back(std::move(path));
   }
 }
 

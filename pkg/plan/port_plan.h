@@ -3,7 +3,8 @@
 //
 // What a flow holds on to, the first of these that is whole: its home, the path it has, the path of
 // its alternate port. Only a flow for which Crux then chose another uplink, or which has nothing
-// left, gets a new port. Deterministic. Thread safety: none (worlds fill caches). Lifetimes: what
+// left, gets a new port. Answers (flow_problem.h) are planned after all flows, onto the uplinks that
+// are least loaded then. Deterministic. Thread safety: none (worlds fill caches). Lifetimes: what
 // is passed in outlives it.
 #pragma once
 
@@ -37,12 +38,15 @@ class PortPlan {
   // Errors: hashes that cannot be compiled; nothing else may then be called.
   absl::Status status() const { return status_; }
   KeptPath Keep(const FlowSource& flow, const PreviousFlow& former) const;
-  // Fills plan.paths and counts in plan.network. kept[job][flow] and solution are in the order of
+  // Fills plan.paths, plan.answers and counts in plan.network. kept[job][flow] and solution are in the order of
   // `jobs`.
   void Run(const std::vector<JobFlows>& jobs, const std::vector<std::vector<KeptPath>>& kept,
            const crux::Solution& solution, Plan& plan) const;
 
  private:
+  struct Want;
+  std::vector<Want> Wants(const std::vector<JobFlows>& jobs, const crux::Solution& solution,
+                          const Plan& plan) const;
   bool Whole(std::span<const fabric::LinkId> links) const;
   fabric::LinkPath Predict(const FlowSource& flow, std::uint16_t port) const;
   bool Excluded(const FlowSource& flow) const;

@@ -37,12 +37,14 @@ PreviousNetwork Remember(const Plan& plan, const Snapshot& snapshot,
     entry.share = job.network->share;
     of_job[static_cast<std::size_t>(job.job)] = &entry;
   }
-  for (const PathAssignment& path : plan.paths) {
-    PreviousJob* job = of_job[static_cast<std::size_t>(path.job)];
-    if (job == nullptr) continue;
-    job->flows[path.key] = {path.source_port, path.alternate_port,
-                            path.links.empty() ? path.wanted_links : path.links, path.home_port,
-                            path.home_links};
+  for (const std::vector<PathAssignment>* paths : {&plan.paths, &plan.answers}) {
+    for (const PathAssignment& path : *paths) {
+      PreviousJob* job = of_job[static_cast<std::size_t>(path.job)];
+      if (job == nullptr) continue;
+      job->flows[path.key] = {path.source_port, path.alternate_port,
+                              path.links.empty() ? path.wanted_links : path.links, path.home_port,
+                              path.home_links};
+    }
   }
   for (std::size_t j = 0; j < of_job.size(); ++j) {
     const JobState& state = snapshot.jobs[j];

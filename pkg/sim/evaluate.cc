@@ -52,7 +52,9 @@ absl::StatusOr<Evaluation> Evaluate(const crux::Problem& problem, const crux::So
     const crux::Job& job = problem.jobs[j];
     result.jobs.push_back(simulator.Totals(static_cast<std::int32_t>(j)));
     const double flop_per_second = job.flop_per_iteration / job.compute_seconds;
-    done += flop_per_second * result.jobs[j].compute_seconds;
+    done += options.simulator.compute_jitter > 0
+                ? job.flop_per_iteration * static_cast<double>(result.jobs[j].iterations)
+                : flop_per_second * result.jobs[j].compute_seconds;
     possible += flop_per_second * result.window_seconds;
   }
   result.utilisation = possible > 0 ? done / possible : 0;

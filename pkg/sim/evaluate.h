@@ -2,7 +2,8 @@
 //
 // The window begins at the instant at which every job may begin to communicate (the worked examples
 // of the Crux paper are drawn so). Utilisation is the FLOP done, counting flop_per_iteration /
-// compute_seconds while a job computes, over the FLOP possible without any waiting.
+// compute_seconds while a job computes (with jitter: for each iteration that ended), over the FLOP
+// possible without any waiting.
 //
 // Rings move as one (crux/streams.h). Evaluate runs the event-driven Simulator;
 // crux::ScheduleEvaluator answers the same question for a handful of jobs many times over and was

@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "pkg/base/random.h"
 #include "pkg/base/strings.h"
 
 namespace yardmaster::sim {
@@ -131,14 +132,21 @@ void Simulator::Apply(const Event& event) {
 void Simulator::StartJob(std::int32_t job) {
   const JobSpec& spec = jobs_[job].spec;
   if (spec.start == JobStart::kFresh || jobs_[job].starts.empty()) {
-    BeginIteration(job, now_ + spec.compute_seconds);
+    BeginIteration(job);
     return;
   }
-  BeginIteration(job, now_ + (1 - jobs_[job].starts.front()) * spec.compute_seconds);
+  BeginIteration(job, 1 - jobs_[job].starts.front());
 }
 
-void Simulator::BeginIteration(std::int32_t job, double compute_done) {
+void Simulator::BeginIteration(std::int32_t job, double left) {
   JobState& state = jobs_[job];
+  state.compute_length = state.spec.compute_seconds;
+  if (options_.compute_jitter > 0) {
+    Random random(options_.seed + (static_cast<std::uint64_t>(job) << 40) +
+                  static_cast<std::uint64_t>(state.iterations));
+    state.compute_length *= 1 + options_.compute_jitter * (2 * random.Unit() - 1);
+  }
+  const double compute_done = now_ + left * state.compute_length;
   state.computing = true;
   state.compute_began = now_;
   state.compute_done = compute_done;
@@ -155,7 +163,7 @@ void Simulator::StartFlows(std::int32_t job) {
   JobState& state = jobs_[job];
   for (; state.next_start < state.starts.size(); ++state.next_start) {
     const double start = state.starts[state.next_start];
-    const double ready = state.compute_done - (1 - start) * state.spec.compute_seconds;
+    const double ready = state.compute_done - (1 - start) * state.compute_length;
     if (ready > Together()) {
       queue_.push({ready, EventKind::kReady, job, state.version});
       return;
@@ -200,7 +208,7 @@ void Simulator::EndIterationIfDone(std::int32_t job) {
     finished_.push_back(job);
     return;
   }
-  BeginIteration(job, now_ + state.spec.compute_seconds);
+  BeginIteration(job);
 }
 
 void Simulator::Activate(std::int32_t flow) {

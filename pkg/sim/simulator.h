@@ -72,6 +72,10 @@ struct JobTotals {
 struct SimulatorOptions {
   // Stops a window that would take for ever (an iteration of a nanosecond in a window of a day).
   std::int64_t max_events = 200'000'000;
+  // The compute of each iteration differs from the job's by up to this share, uniformly, drawn from
+  // (seed, job, iteration). In [0, 1).
+  double compute_jitter = 0;
+  std::uint64_t seed = 1;
 };
 
 class Simulator {
@@ -145,6 +149,7 @@ class Simulator {
     std::int32_t first_flow = 0;
     bool running = false;
     bool computing = false;
+    double compute_length = 0;  // of the iteration under way
     double compute_began = 0;
     double compute_done = 0;
     double compute_seconds = 0;
@@ -160,7 +165,8 @@ class Simulator {
   void DropStale();
   void Apply(const Event& event);
   void StartJob(std::int32_t job);
-  void BeginIteration(std::int32_t job, double compute_done);
+  // `left`: the part of the compute that is still to be done.
+  void BeginIteration(std::int32_t job, double left = 1);
   // Those that may start by now; enters the next instant at which some may.
   void StartFlows(std::int32_t job);
   // Events at most so late happen now.

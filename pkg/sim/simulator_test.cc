@@ -1,5 +1,6 @@
 #include "pkg/sim/simulator.h"
 
+#include <cmath>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -35,6 +36,21 @@ TEST(Simulator, AJobAloneTakesItsOwnTime) {
   EXPECT_DOUBLE_EQ(simulator.Totals(job).finished_seconds, 5 * (1 + 3.0));
   EXPECT_DOUBLE_EQ(simulator.Totals(job).compute_seconds, 5 * 2.0);
   EXPECT_DOUBLE_EQ(simulator.Totals(job).flow_bytes[0], 15e9);
+}
+
+TEST(Simulator, JitterKeepsTheMeanAndIsTheSameForASeed) {
+  const auto seconds = [](double jitter, std::uint64_t seed) {
+    Simulator simulator({8}, {.compute_jitter = jitter, .seed = seed});
+    JobSpec spec = Job(2, 0.5, 0.1, {0});  // hidden, so that only compute counts
+    spec.iterations = 2000;
+    const std::int32_t job = simulator.AddJob(spec);
+    EXPECT_TRUE(simulator.RunUntil(1e5).ok());
+    return simulator.Totals(job).finished_seconds;
+  };
+  EXPECT_DOUBLE_EQ(seconds(0, 1), 4000);
+  EXPECT_NEAR(seconds(0.1, 1), 4000, 4000 * 0.1 / std::sqrt(3 * 2000) * 4);
+  EXPECT_EQ(seconds(0.1, 1), seconds(0.1, 1));
+  EXPECT_NE(seconds(0.1, 1), seconds(0.1, 2));
 }
 
 TEST(Simulator, CommunicationThatIsHiddenCostsNothing) {

@@ -47,7 +47,7 @@ bool IsDescribed(const api::Node& node) {
 }
 
 bool IsHealthTaint(const api::Taint& taint) {
-  return taint.key.rfind("node.kubernetes.io/", 0) == 0;
+  return taint.key.rfind("node.kubernetes.io/", 0) == 0 || taint.key == api::kQuarantinedKey;
 }
 
 bool IsOurTaint(const api::Taint& taint) {

@@ -39,8 +39,8 @@ std::int64_t AllocatableOf(const api::Node& node, std::string_view resource);
 // Of a host that a gang was promised and whose Node is gone.
 HostFacts FactsWithoutNode();
 
-// How the taints of a Node bear on its host. Kubernetes' own taints tell of a node's health: they
-// come and go and put it out for all jobs. Ours say nothing more, because backup hosts and
+// How the taints of a Node bear on its host. Kubernetes' own taints and that of quarantined hosts tell
+// of a node's health: they come and go and put it out for every job. Ours say nothing more, because backup hosts and
 // promised GPUs are counted, and released pods tolerate them.
 bool IsUnhealthy(const api::Node& node);
 // By a taint of other people that these tolerations do not tolerate.

@@ -174,14 +174,22 @@ std::optional<plan::Assignment> Occupation::PlaceByPods(const Share& share, cons
 }
 
 std::int64_t Occupation::GpusOf(const api::Pod& pod) const {
-  return workload::AmountOf(pod.requests, gpu_resource_);
+  return api::GpusOf(pod, gpu_resource_);
 }
 
-void Occupation::Change(const Held& held, std::int64_t sign) {
+void Occupation::Change(const Held& held, int sign) {
   if (!held.host.valid()) return;
-  held_[held.host.index()] += sign * held.gpus;
+  held_[held.host.index()] += sign * Sum{held.gpus};
   const std::size_t row = held.host.index() * capacity_->columns();
-  for (const auto& [column, amount] : *held.amounts) held_resources_[row + column] += sign * amount;
+  for (const auto& [column, amount] : *held.amounts) {
+    held_resources_[row + column] += sign * Sum{amount};
+  }
+}
+
+std::vector<std::int64_t> Occupation::held_resources() const {
+  std::vector<std::int64_t> out(held_resources_.size());
+  std::transform(held_resources_.begin(), held_resources_.end(), out.begin(), Clamped);
+  return out;
 }
 
 }  // namespace yardmaster::state

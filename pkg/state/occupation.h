@@ -23,16 +23,19 @@ namespace yardmaster::state {
 
 class Occupation {
  public:
+  // Of any number of pods: 2^20 of them with kMaxAmount each are more than 64 bits hold.
+  __extension__ using Sum = __int128;
+
   // `changed`: jobs that were read again or are gone. Also sets where jobs without a Gang stand by
   // their pods, and adds jobs that were counted anew to `changed`. `other_columns`: those of
   // `capacity` are not the ones of the Update before.
   void Update(const ObjectTable<api::Pod>& pods, const HostIndex& hosts, const HostChanges& changes,
               const HostCapacity& capacity, bool other_columns, JobIndex& jobs,
               std::set<workload::JobKey>& changed);
-  // GPUs held or promised, by HostId.
-  const std::vector<std::int64_t>& held() const { return held_; }
-  // Other resources held or promised, by HostId and column.
-  const std::vector<std::int64_t>& held_resources() const { return held_resources_; }
+  // GPUs held or promised on a host; at most kMaxAmount.
+  std::int64_t held(fabric::HostId host) const { return Clamped(held_[host.index()]); }
+  // Other resources held or promised, by HostId and column; each at most kMaxAmount.
+  std::vector<std::int64_t> held_resources() const;
 
  private:
   // A bound, unfinished pod of a gang.
@@ -71,7 +74,10 @@ class Occupation {
   static bool OnItsSlot(const BoundPod& pod, const KeptJob* job);
   static std::optional<plan::Assignment> PlaceByPods(const Share& share, const KeptJob& job);
   std::int64_t GpusOf(const api::Pod& pod) const;
-  void Change(const Held& held, std::int64_t sign);
+  void Change(const Held& held, int sign);
+  static std::int64_t Clamped(Sum sum) {
+    return sum > workload::kMaxAmount ? workload::kMaxAmount : static_cast<std::int64_t>(sum);
+  }
 
   const HostCapacity* capacity_ = nullptr;  // of the Update under way
   std::string gpu_resource_;
@@ -79,8 +85,8 @@ class Occupation {
   std::unordered_map<const api::Pod*, workload::JobKey> gang_of_pod_;
   std::map<workload::JobKey, Share> shares_;
   std::unordered_map<const api::Pod*, LoosePod> loose_;
-  std::vector<std::int64_t> held_;            // by HostId
-  std::vector<std::int64_t> held_resources_;  // by HostId and column
+  std::vector<Sum> held_;            // by HostId
+  std::vector<Sum> held_resources_;  // by HostId and column
 };
 
 }  // namespace yardmaster::state

@@ -47,7 +47,7 @@ std::map<std::string, int> SegmentsOf(const api::Gang& gang) {
 
 std::string StateOf(const Subject& subject) {
   if (subject.job != nullptr) {
-    for (const char* type : {"Failed", "Succeeded", "Running"}) {
+    for (const char* type : {"Failed", "Succeeded", "Suspended", "Running"}) {
       if (api::IsTrue(subject.job->status.conditions, type)) return type;
     }
   }

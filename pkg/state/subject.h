@@ -28,7 +28,7 @@ struct Subject {
 // O(n log n) in the objects.
 std::vector<Subject> SubjectsOf(const ClusterState& cluster);
 
-// "Failed", "Succeeded", "Running", "Pending", "Finished", "Placed", "Never" or "Waiting".
+// "Failed", "Succeeded", "Suspended", "Running", "Pending", "Finished", "Placed", "Never" or "Waiting".
 std::string StateOf(const Subject& subject);
 
 // Workers of a committed gang by "fabric pod/segment".

@@ -87,6 +87,8 @@ struct Job {
   Profile profile;
   std::optional<Model> model;  // what estimates are made of; nothing: UsualModel
 
+  bool operator==(const Job&) const = default;
+
   // What a worker takes of HostState::free_gpus.
   int host_gpus_per_worker() const { return counts_gpus ? gpus_per_worker : 0; }
 };

@@ -19,7 +19,10 @@ struct ResourceAmount {
   auto operator<=>(const ResourceAmount&) const = default;
 };
 
-// Ascending by name, each name once.
+// Amounts beyond this are this: more than any host has, and the sum of a few stays in 64 bits.
+inline constexpr std::int64_t kMaxAmount = std::int64_t{1} << 60;
+
+// Ascending by name, each name once. No amount is above kMaxAmount.
 using ResourceList = std::vector<ResourceAmount>;
 
 // 0 for a name that is not in the list.
@@ -32,6 +35,7 @@ inline std::int64_t AmountOf(const ResourceList& list, std::string_view name) {
 
 // Sets the amount of a name; 0 removes it.
 inline void SetAmount(ResourceList& list, std::string_view name, std::int64_t amount) {
+  amount = std::min(amount, kMaxAmount);
   const auto at = std::lower_bound(
       list.begin(), list.end(), name,
       [](const ResourceAmount& entry, std::string_view wanted) { return entry.name < wanted; });

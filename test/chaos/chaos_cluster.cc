@@ -123,10 +123,10 @@ kube::Resource OwnersOf(const std::string& kind) {
 std::string Others(const std::map<std::string, json>& gangs) {
   std::string text;
   for (const auto& [job, gang] : gangs) {
-    text +=
-        StrCat("\n  ", job, ": ", gang["spec"]["workers"].get<int>(), " workers, priority ",
-               gang["spec"].value("priority", 0), ", ", SlotsOf(gang).size(), " slots, ",
-               gang["status"].contains("preemption") ? "preempting, " : "", PlannedMessage(gang));
+    text += StrCat("\n  ", job, ": ", gang["spec"]["workers"].get<int>(), " workers, priority ",
+                   gang["spec"].value("priority", 0), ", ", SlotsOf(gang).size(), " slots, ",
+                   gang.contains("/status/preemption"_json_pointer) ? "preempting, " : "",
+                   PlannedMessage(gang));
   }
   return text;
 }
@@ -248,6 +248,9 @@ void ChaosCluster::SuspendOrResumeJob(Random& random) {
   Job* job = AnyJob(random, [](const Job& j) { return !j.finished; });
   if (job == nullptr) return;
   job->suspended = !job->suspended;
+  if (!job->suspended && job->kind != "TrainingJob" && random.Below(2) == 0) {
+    job->workers = 1 + static_cast<int>(random.Below(6));
+  }
   PutOwner(*job);
   if (job->suspended) DeletePods(job->name);
 }
@@ -343,8 +346,9 @@ void ChaosCluster::RunOwners() {
   }
 }
 
-// Released pods run on the host they are pinned to once its GPUs are free.
-void ChaosCluster::RunScheduler() {
+// Released pods run on the host they are pinned to once its GPUs are free and filter lets them.
+// The others are unschedulable.
+void ChaosCluster::RunScheduler(const Filter& filter) {
   std::set<std::string> taken;
   const std::vector<json> pods = server_.All(kube::Pods());
   for (const json& pod : pods) {
@@ -353,9 +357,18 @@ void ChaosCluster::RunScheduler() {
   for (json pod : pods) {
     const std::string host = PinOf(pod);
     if (Gated(pod) || Ended(pod) || !NodeOf(pod).empty() || host.empty()) continue;
-    if (!ready_[host] || !taken.insert(host).second) continue;
-    pod["spec"]["nodeName"] = host;
-    pod["status"]["phase"] = "Running";
+    if (ready_[host] && taken.count(host) == 0 && filter(pod, host)) {
+      taken.insert(host);
+      pod["spec"]["nodeName"] = host;
+      pod["status"] = {{"phase", "Running"}};
+    } else if (!pod["status"].contains("conditions")) {
+      pod["status"]["conditions"] = json::array({{{"type", "PodScheduled"},
+                                                  {"status", "False"},
+                                                  {"reason", "Unschedulable"},
+                                                  {"message", "0/15 nodes are available"}}});
+    } else {
+      continue;
+    }
     server_.Seed(kube::Pods(), pod);
   }
 }

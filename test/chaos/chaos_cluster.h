@@ -4,6 +4,7 @@
 // keeps it. Thread safety: none.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -24,6 +25,7 @@ class ChaosCluster {
 
   // What people and machines do. Each does nothing where there is nothing to do it to.
   void AddJob(Random& random);
+  // A resumed job may have another size than before; TrainingJobs keep theirs.
   void SuspendOrResumeJob(Random& random);
   void ResumeJobs();
   void FinishJob(Random& random);
@@ -34,7 +36,9 @@ class ChaosCluster {
 
   // What the other controllers do, as often as they like.
   void RunOwners();
-  void RunScheduler();
+  // `filter`: whether a pod may go to a node, as an extender says.
+  using Filter = std::function<bool(const nlohmann::json& pod, const std::string& node)>;
+  void RunScheduler(const Filter& filter);
   void CollectGarbage();
 
   // The first promise that does not hold; empty: all do.

@@ -1,9 +1,10 @@
 #include "test/chaos/chaos_process.h"
 
+#include <utility>
+
 #include "nlohmann/json.hpp"
 
 #include "pkg/base/strings.h"
-#include "pkg/kube/object.h"
 #include "pkg/state/cluster_feed.h"
 
 namespace yardmaster::chaos {
@@ -40,82 +41,66 @@ op::NetworkController::Options NetworkOptions() {
 
 }  // namespace
 
-void Timeline::Record() {
-  std::map<state::Kind, Objects> frame;
+Process::Process(kube::FakeClient& server, Network& network, const FakeClock& clock,
+                 const std::string& lease, int life)
+    : client_(server, network), lock_(client_, LeaseOf(lease, life), clock), server_(server) {
   for (state::Kind kind : kKinds) {
-    const Objects* before = frames_.empty() ? nullptr : &frames_.back().at(kind);
-    for (nlohmann::json& object : server_.All(state::ResourceOf(kind))) {
-      const std::string key = kube::KeyOf(object);
-      if (before != nullptr) {
-        const auto known = before->find(key);
-        if (known != before->end() &&
-            kube::ResourceVersionOf(*known->second) == kube::ResourceVersionOf(object)) {
-          frame[kind][key] = known->second;
-          continue;
-        }
-      }
-      frame[kind][key] = std::make_shared<const nlohmann::json>(std::move(object));
-    }
-    frame[kind];
-  }
-  frames_.push_back(std::move(frame));
-  versions_.push_back(server_.version());
-}
-
-Process::Process(kube::FakeClient& server, Network& network, const Timeline& timeline,
-                 const FakeClock& clock, const std::string& lease, int life)
-    : client_(server, network), lock_(client_, LeaseOf(lease, life), clock), timeline_(timeline) {
-  for (state::Kind kind : kKinds) {
-    known_[kind] = timeline_.last();
-    for (const auto& [key, object] : timeline_.At(kind, timeline_.last())) {
-      cache_.Deliver(kind, *object);
-    }
-    cache_.sink(kind).Advance(StrCat(timeline_.Version(timeline_.last())));
+    known_[kind] = server_.version();
+    kube::ObjectSink& sink = cache_.sink(kind);
+    sink.BeginList();
+    for (const nlohmann::json& object : server_.All(state::ResourceOf(kind))) sink.Listed(object);
+    sink.EndList(StrCat(server_.version()));
   }
 }
 
 void Process::Learn(Random& random, bool all) {
   if (client_.cut() && !all) return;
   for (state::Kind kind : kKinds) {
-    const std::size_t behind = timeline_.last() - known_[kind];
-    const std::size_t lag = all ? 0 : random.Below(2) == 0 ? 0 : random.Below(behind + 1);
-    LearnKind(kind, timeline_.last() - std::min(lag, behind));
+    const std::int64_t behind = server_.version() - known_[kind];
+    const bool everything = all || random.Below(2) == 0;
+    const auto more = static_cast<std::int64_t>(
+        everything ? 0 : random.Below(static_cast<std::uint64_t>(behind) + 1));
+    LearnKind(kind, known_[kind] + (everything ? behind : more));
   }
 }
 
-void Process::LearnKind(state::Kind kind, std::size_t frame) {
-  const Timeline::Objects& before = timeline_.At(kind, known_[kind]);
-  const Timeline::Objects& now = timeline_.At(kind, frame);
-  for (const auto& [key, object] : before) {
-    const auto at = now.find(key);
-    if (at == now.end() || kube::UidOf(*at->second) != kube::UidOf(*object)) {
-      nlohmann::json gone = *object;
-      gone["metadata"]["resourceVersion"] = StrCat(timeline_.Version(frame));
-      cache_.Remove(kind, gone);
+void Process::LearnKind(state::Kind kind, std::int64_t version) {
+  kube::ObjectSink& sink = cache_.sink(kind);
+  for (const auto& change : server_.Changes(state::ResourceOf(kind), known_[kind], version)) {
+    if (change.type == kube::WatchEventType::kDeleted) {
+      sink.Remove(*change.after);
+    } else {
+      sink.Put(*change.after);
     }
   }
-  for (const auto& [key, object] : now) {
-    const auto at = before.find(key);
-    if (at == before.end() || at->second != object) cache_.Deliver(kind, *object);
-  }
-  cache_.sink(kind).Advance(StrCat(timeline_.Version(frame)));
-  known_[kind] = frame;
+  sink.Advance(StrCat(version));
+  known_[kind] = version;
 }
 
-ExtenderProcess::ExtenderProcess(kube::FakeClient& server, Network& network,
-                                 const Timeline& timeline, const FakeClock& clock, int life)
-    : Process(server, network, timeline, clock, "extender", life),
+ExtenderProcess::ExtenderProcess(kube::FakeClient& server, Network& network, const FakeClock& clock,
+                                 int life)
+    : Process(server, network, clock, "extender", life),
       planner_(
           client_, cache_, clock,
           {[this] { return lock_.FencingToken(); },
            [this](std::int64_t token) { lock_.RequireTokenAbove(token); }},
-          [](auto) {}, [](const extender::Notice&) {}, PlannerOptions()) {}
+          [this](auto view) { webhook_.Publish(std::move(view)); }, [](const extender::Notice&) {},
+          PlannerOptions()) {}
+
+bool ExtenderProcess::Filter(const nlohmann::json& pod, const std::string& node) const {
+  const nlohmann::json args = {{"Pod", pod}, {"NodeNames", {node}}};
+  const auto answer = webhook_.Filter(args.dump());
+  if (!answer.ok()) return false;
+  const nlohmann::json names =
+      nlohmann::json::parse(*answer).value("NodeNames", nlohmann::json::array());
+  return names.is_array() && !names.empty();
+}
 
 int ExtenderProcess::Work() { return static_cast<int>(planner_.Pass().errors.size()); }
 
-OperatorProcess::OperatorProcess(kube::FakeClient& server, Network& network,
-                                 const Timeline& timeline, const FakeClock& clock, int life)
-    : Process(server, network, timeline, clock, "operator", life),
+OperatorProcess::OperatorProcess(kube::FakeClient& server, Network& network, const FakeClock& clock,
+                                 int life)
+    : Process(server, network, clock, "operator", life),
       network_plan_(client_, cache_, clock, NetworkOptions()) {}
 
 int OperatorProcess::Work() {

@@ -27,11 +27,6 @@ Flags& TheFlags() {
   return flags;
 }
 
-// Some histories end with a gang that waits although enough hosts are free: an open fault that this
-// test found. No promise is broken in them. The bound is what was seen, and falls to 0 with the mend.
-constexpr int kHistoriesPerStall = 50;
-bool IsStall(const HistoryResult& result) { return result.failure.starts_with("left in peace: "); }
-
 std::string Text(const HistoryResult& result) { return Join(result.told, "\n"); }
 
 TEST(ChaosTest, AHistoryIsAFunctionOfItsSeed) {
@@ -44,7 +39,7 @@ TEST(ChaosTest, AHistoryIsAFunctionOfItsSeed) {
 
 TEST(ChaosTest, NoHistoryBreaksAPromiseAndInPeaceEverythingIsPlaced) {
   const Flags flags = TheFlags();
-  int takeovers = 0, writes = 0, stalls = 0;
+  int takeovers = 0, writes = 0;
   for (int i = 0; i < flags.histories; ++i) {
     const HistoryOptions options{flags.first_seed + static_cast<std::uint64_t>(i), flags.steps, {}};
     const HistoryResult result = RunHistory(options);
@@ -52,17 +47,16 @@ TEST(ChaosTest, NoHistoryBreaksAPromiseAndInPeaceEverythingIsPlaced) {
     writes += result.writes;
     if (flags.tell) std::printf("%s\n", Text(result).c_str());
     if (result.failure.empty()) continue;
-    if (IsStall(result) && ++stalls * kHistoriesPerStall <= flags.histories) {
-      std::printf("seed %llu: stall\n", static_cast<unsigned long long>(options.seed));
-      continue;
-    }
     const HistoryResult shortest = RunHistory(Shorten(options));
     FAIL() << "seed " << options.seed << ": " << result.failure << "\nshortest history:\n"
            << Text(shortest) << "\n=> " << shortest.failure;
   }
   std::printf("%d histories, %d changes of the leader, %d writes\n", flags.histories, takeovers,
               writes);
-  EXPECT_GT(takeovers, flags.histories) << "too peaceful to say anything";
+  // One history alone may have few.
+  if (flags.histories >= 50) {
+    EXPECT_GT(takeovers, flags.histories) << "too peaceful to say anything";
+  }
 }
 
 }  // namespace

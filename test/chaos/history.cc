@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "nlohmann/json.hpp"
@@ -32,11 +33,11 @@ class History {
  private:
   void StartExtender(int i) {
     extenders_[i] =
-        std::make_unique<ExtenderProcess>(cluster_.server(), network_, timeline_, clock_, ++lives_);
+        std::make_unique<ExtenderProcess>(cluster_.server(), network_, clock_, ++lives_);
   }
   void StartOperator(int i) {
     operators_[i] =
-        std::make_unique<OperatorProcess>(cluster_.server(), network_, timeline_, clock_, ++lives_);
+        std::make_unique<OperatorProcess>(cluster_.server(), network_, clock_, ++lives_);
   }
   // One thing that happens. `nested`: while the call of an extender is stalled, which is left alone.
   void Step(Random& random, int stalled_extender);
@@ -44,6 +45,12 @@ class History {
   void ActOnCluster(Random& random);
   void Work(Process& process, Random& random, int extender);
   void Schedule(Process& process, Random& random, int extender);
+  // kube-scheduler asks either extender, for each pod anew.
+  void RunScheduler(Random& random) {
+    cluster_.RunScheduler([&](const nlohmann::json& pod, const std::string& node) {
+      return extenders_[random.Below(2)]->Filter(pod, node);
+    });
+  }
   bool Check(int step);
   void EndInPeace();
   void Tell(std::string line) { result_.told.push_back(std::move(line)); }
@@ -52,7 +59,6 @@ class History {
   FakeClock clock_;
   ChaosCluster cluster_{clock_};
   Network network_;
-  Timeline timeline_{cluster_.server()};
   std::array<std::unique_ptr<ExtenderProcess>, 2> extenders_;
   std::array<std::unique_ptr<OperatorProcess>, 2> operators_;
   int lives_ = 0;
@@ -104,10 +110,7 @@ void History::Schedule(Process& process, Random& random, int extender) {
   process.client().SetStall([this, seed, extender] {
     Random nested(seed + kStepSalt);
     clock_.Advance(static_cast<std::int64_t>(nested.Below(25'000)));
-    for (std::uint64_t i = 1 + nested.Below(8); i > 0; --i) {
-      Step(nested, extender);
-      timeline_.Record();
-    }
+    for (std::uint64_t i = 1 + nested.Below(8); i > 0; --i) Step(nested, extender);
   });
 }
 
@@ -162,7 +165,7 @@ void History::ActOnCluster(Random& random) {
     Tell("  a job comes");
     cluster_.AddJob(random);
   } else if (what == 4) {
-    Tell("  a job is suspended or resumed");
+    Tell("  a job is suspended, or resumed and perhaps scaled");
     cluster_.SuspendOrResumeJob(random);
   } else if (what < 7) {
     Tell("  a job finishes");
@@ -187,7 +190,7 @@ void History::ActOnCluster(Random& random) {
     cluster_.RunOwners();
   } else {
     Tell("  released pods start");
-    cluster_.RunScheduler();
+    RunScheduler(random);
   }
 }
 
@@ -201,7 +204,6 @@ void History::Step(Random& random, int stalled_extender) {
 }
 
 bool History::Check(int step) {
-  timeline_.Record();
   cluster_.server().ClearCalls();
   result_.failure = cluster_.BrokenPromise();
   result_.failed_at = step;
@@ -221,8 +223,7 @@ void History::EndInPeace() {
     clock_.Advance(3'000);
     cluster_.CollectGarbage();
     cluster_.RunOwners();
-    cluster_.RunScheduler();
-    timeline_.Record();
+    RunScheduler(random);
     for (int i = 0; i < 2; ++i) {
       for (Process* process : {static_cast<Process*>(extenders_[i].get()),
                                static_cast<Process*>(operators_[i].get())}) {
@@ -233,7 +234,7 @@ void History::EndInPeace() {
         if (!Check(-1)) return;
       }
     }
-    cluster_.RunScheduler();
+    RunScheduler(random);
     if (round >= 10 && cluster_.Unfinished().empty()) return;
   }
   result_.failure = StrCat("left in peace: ", cluster_.Unfinished());

@@ -169,7 +169,7 @@ TEST_F(AgentProcessTest, OneNode) {
   StartAgent({"--node=one-a", StrCat("--reports-dir=", folder_, "/reports")});
 
   Eventually("the plan", [&] { return Plan(ours + ".json").value("level", -1) == 5; });
-  EXPECT_EQ(Plan(ours + ".json")["environment"]["NCCL_IB_TC"], "160");
+  EXPECT_EQ(Plan(ours + ".json")["environment"]["NCCL_IB_TC"], "96");
   EXPECT_EQ(Plan(ours + ".json")["rails"][0]["peers"][0]["sourcePorts"][0], 49321);
   EXPECT_FALSE(Exists(theirs + ".json"));
   const auto status = client_->Status({}, kCallMs);

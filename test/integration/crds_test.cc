@@ -5,6 +5,7 @@
 #include "gmock/gmock.h"
 #include "nlohmann/json.hpp"
 
+#include "pkg/api/capacity_pool.h"
 #include "pkg/api/fabric.h"
 #include "pkg/api/gang.h"
 #include "pkg/api/training_job.h"
@@ -43,13 +44,22 @@ json GangObject() {
     "spec":{"owner":{"apiVersion":"batch/v1","kind":"Job","name":"a","uid":"u"},"workers":2}})");
 }
 
+json PoolObject() {
+  return json::parse(R"({"apiVersion":"yardmaster.dev/v1alpha1","kind":"CapacityPool",
+    "metadata":{"name":"pool"},
+    "spec":{"instanceType":"gpu.8x","allocatable":{"cpu":"96","nvidia.com/gpu":8},
+            "fabricPod":"p0","segment":"s0",
+            "offers":[{"type":"Spot","pricePerHour":"9.80 USD","maxHosts":4},
+                      {"type":"OnDemand","pricePerHour":"32 USD","maxHosts":4}]}})");
+}
+
 class CrdsTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     auto plane = ControlPlane::Start({});
     ASSERT_TRUE(plane.ok()) << plane.status();
     plane_ = plane->release();
-    for (const char* crd : {"fabrics", "trainingjobs", "gangs"}) {
+    for (const char* crd : {"fabrics", "trainingjobs", "gangs", "capacitypools"}) {
       const std::string name = std::string(crd) + ".yardmaster.dev";
       auto applied = plane_->Kubectl({"apply", "--server-side", "-f", kCrds + name + ".yaml"});
       ASSERT_TRUE(applied.ok()) << applied.status();
@@ -103,6 +113,10 @@ TEST_F(CrdsTest, WhatTheServerStoresTheCodecsReadStrictly) {
   EXPECT_EQ(fabric::Problems(fabric->spec), std::vector<std::string>());
   const auto gang = api::DecodeGang(Get("gang/gang"));
   ASSERT_TRUE(gang.ok()) << gang.status();
+  ASSERT_TRUE(Apply(PoolObject()).ok());
+  const auto pool = api::DecodeCapacityPool(Get("capacitypool/pool"));
+  ASSERT_TRUE(pool.ok()) << pool.status();
+  EXPECT_EQ(pool->offers.size(), 2u);
 }
 
 TEST_F(CrdsTest, AGangStatusWithASmallerFencingTokenIsRefused) {
@@ -140,7 +154,31 @@ struct Wrong {
 TEST_F(CrdsTest, ContradictionsAreRefusedWithTheirFieldAndAFix) {
   const json job = JobObject();
   const json fabric = FabricObject();
+  const json pool = PoolObject();
   const Wrong cases[] = {
+      {"two currencies", pool, [](json& o) { o["spec"]["offers"][0]["pricePerHour"] = "9.80 EUR"; },
+       "use one currency in a pool"},
+      {"no price", pool, [](json& o) { o["spec"]["offers"][0].erase("pricePerHour"); },
+       "spec.offers[0].pricePerHour: Required value"},
+      {"price without a currency", pool,
+       [](json& o) { o["spec"]["offers"][0]["pricePerHour"] = "9.80"; },
+       "spec.offers[0].pricePerHour"},
+      {"a type twice", pool, [](json& o) { o["spec"]["offers"][0]["type"] = "OnDemand"; },
+       "Duplicate value"},
+      {"a segment of nothing", pool, [](json& o) { o["spec"].erase("fabricPod"); },
+       "segment needs fabricPod"},
+      {"no resources", pool, [](json& o) { o["spec"]["allocatable"] = json::object(); },
+       "spec.allocatable"},
+      {"caps in two currencies", job,
+       [](json& o) {
+         o["spec"]["capacity"] = {{"maxCostPerHour", "1 USD"}, {"maxTotalCost", "1 EUR"}};
+       },
+       "use one currency for both"},
+      {"a cap without a currency", job,
+       [](json& o) {
+         o["spec"]["capacity"] = {{"maxCostPerHour", "80"}};
+       },
+       "spec.capacity.maxCostPerHour"},
       {"product", job, [](json& o) { o["spec"]["parallelism"]["data"] = 7; },
        "tensor*context*data*pipeline must equal workers*gpusPerWorker; "},
       {"huge product", job,
@@ -257,10 +295,26 @@ TEST_F(CrdsTest, AJobWithPodsCannotChangeItsShape) {
   EXPECT_TRUE(Apply(larger, /*dry_run=*/true).ok());
   ASSERT_TRUE(PatchStatus("trainingjob/job", {{"status", {{"workers", 16}}}}).ok());
   EXPECT_THAT(std::string(Apply(larger, true).message()),
-              HasSubstr("cannot change once the job has pods; delete the job"));
+              HasSubstr("cannot change while the job has pods; suspend it first"));
   json urgent = JobObject();
   urgent["spec"]["priority"] = 9;
   EXPECT_TRUE(Apply(urgent, true).ok());
+  ASSERT_TRUE(PatchStatus("trainingjob/job", {{"status", {{"workers", 0}}}}).ok());
+  EXPECT_TRUE(Apply(larger, true).ok()) << "suspended, without pods";
+}
+
+TEST_F(CrdsTest, TheControllerOfAJobCannotChange) {
+  json job = JobObject();
+  job["metadata"]["name"] = "managed";
+  job["spec"]["managedBy"] = "kueue.x-k8s.io/multikueue";
+  ASSERT_TRUE(Apply(job).ok());
+  json other = job;
+  other["spec"]["managedBy"] = "yardmaster.dev/operator";
+  EXPECT_THAT(std::string(Apply(other, true).message()), HasSubstr("spec.managedBy cannot change"));
+  other["spec"].erase("managedBy");
+  EXPECT_THAT(std::string(Apply(other, true).message()), HasSubstr("spec.managedBy cannot change"));
+  job["spec"]["suspend"] = true;
+  EXPECT_TRUE(Apply(job, true).ok());
 }
 
 TEST_F(CrdsTest, TheLedgerIsWholeAndNeverGoesBack) {

@@ -239,6 +239,20 @@ std::vector<json> FakeClient::All(const Resource& resource) const {
   return all;
 }
 
+std::vector<FakeLogEntry> FakeClient::Changes(const Resource& resource, std::int64_t after,
+                                              std::int64_t until) const {
+  std::lock_guard lock(mutex_);
+  const std::vector<FakeLogEntry>& log = store_.log();
+  auto at = std::partition_point(log.begin(), log.end(), [after](const FakeLogEntry& entry) {
+    return entry.version <= after;
+  });
+  std::vector<FakeLogEntry> changes;
+  for (; at != log.end() && at->version <= until; ++at) {
+    if (at->collection == resource.GroupResource()) changes.push_back(*at);
+  }
+  return changes;
+}
+
 std::int64_t FakeClient::version() const {
   MutexLock lock(mutex_);
   return store_.version();

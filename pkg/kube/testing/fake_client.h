@@ -75,6 +75,9 @@ class FakeClient final : public Client {
   std::vector<nlohmann::json> All(const Resource& resource) const;
   // The version of the newest write.
   std::int64_t version() const;
+  // What a watch of the type from version `after` would give up to version `until`, in order.
+  std::vector<FakeLogEntry> Changes(const Resource& resource, std::int64_t after,
+                                    std::int64_t until) const;
 
   // The next `times` calls of `verb` on `where` ("pods", "gangs/status", "*") fail with `status`.
   // Several faults on the same calls are used up in the order they were set.

@@ -48,6 +48,7 @@ class JobFixture : public ::testing::Test {
         {"kind", "Node"},
         {"metadata",
          {{"name", name}, {"labels", {{api::kFabricPodLabel, "p0"}, {api::kSegmentLabel, "s0"}}}}},
+        {"spec", json::object()},
         {"status",
          {{"allocatable", {{api::kGpuResource, "8"}}},
           {"conditions",
@@ -65,8 +66,11 @@ class JobFixture : public ::testing::Test {
   void NewLeader() {
     cache_ = std::make_unique<state::ClusterCache>();
     hosts_ = std::make_unique<HostHealth>();
+    marker_ = std::make_unique<HostMarker>(
+        client_, *cache_, marker_options_,
+        [this](const HostNotice& notice) { host_notices_.push_back(notice); });
     controller_ = std::make_unique<JobController>(
-        client_, *cache_, *hosts_, clock_,
+        client_, *cache_, *hosts_, *marker_, clock_,
         [this](const JobNotice& notice) { notices_.push_back(notice); });
   }
 
@@ -74,7 +78,7 @@ class JobFixture : public ::testing::Test {
   void Sync() {
     for (const json& o : client_.All(kube::Nodes())) {
       cache_->Deliver(state::Kind::kNode, o);
-      ObserveNode(*cache_, kube::NameOf(o), clock_.SteadyMs(), *hosts_);
+      ObserveNode(*cache_, fault_rules_, kube::NameOf(o), clock_.SteadyMs(), *hosts_);
     }
     for (const auto& pod : cache_->Take().pods) {
       const std::string& name = pod->metadata.name;
@@ -185,7 +189,11 @@ class JobFixture : public ::testing::Test {
   kube::FakeClient client_;
   std::vector<JobNotice> notices_;
   std::unique_ptr<state::ClusterCache> cache_;
+  std::vector<FaultRule> fault_rules_ = DefaultFaultRules();
+  HostMarker::Options marker_options_;  // of the next NewLeader
+  std::vector<HostNotice> host_notices_;
   std::unique_ptr<HostHealth> hosts_;
+  std::unique_ptr<HostMarker> marker_;
   std::unique_ptr<JobController> controller_;
 };
 

@@ -35,6 +35,7 @@ def _parse():
     parser.add_argument("--seconds", type=float, default=8, help="of each measurement")
     parser.add_argument("--only", choices=["configurations", "failures"], help="one half of the experiment")
     parser.add_argument("-o", "--output", choices=["table", "json"], default="table")
+    parser.add_argument("--json", default="", help="file for the document, beside what is printed")
     parser.add_argument("--svg", default="", help="file for the picture")
     options = parser.parse_args()
     if options.seeds < 1 or options.seconds < 1:
@@ -63,6 +64,9 @@ def main():
                 document["failures"] = story.document(told, kernel)
         finally:
             lab.planner.close()
+    if options.json:
+        with open(options.json, "w", encoding="utf-8") as file:
+            json.dump(document, file, indent=1)
     if options.svg:
         with open(options.svg, "w", encoding="utf-8") as file:
             file.write(chart.svg(document))

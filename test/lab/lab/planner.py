@@ -65,9 +65,9 @@ class Planner:
 
 
 def ports_of(report, hosts_by_name):
-    """{source host: {peer's address: [(plane, source port)]}} out of a plan's paths."""
+    """{source host: {peer's address: [(plane, source port)]}} out of a plan's paths and those of the answers to them."""
     out = {}
-    for path in report["paths"]:
+    for path in report["paths"] + report.get("answers", []):
         source, target = hosts_by_name[path["from"]["host"]], hosts_by_name[path["to"]["host"]]
         peers = out.setdefault(source.name, {})
         peers.setdefault(target.address, []).append((path["from"]["port"] % PLANES, path["sourcePort"]))

@@ -1,7 +1,8 @@
-"""The lab's short test: one data-parallel PyTorch job on a small fabric, and the loss of an uplink it uses.
+"""The lab's short test: one data-parallel PyTorch job on a small fabric, and the loss of an Agg it uses.
 
-Every packet of every planned connection must leave by the uplink that the plan names; after the loss the
-planner's new ports must take the traffic round the dead link, and the job must go on within a second.
+Every packet of every planned connection must leave by the uplink that the plan names, data and answers alike.
+After the loss new ports must take the traffic round the dead Agg, and the job must go on within a second, while
+the switches go on hashing over the links to it.
 """
 
 import sys
@@ -28,34 +29,43 @@ def _uplink(links):
     return next((link for link in links if ":u" in link and link.endswith(".up")), None)
 
 
+def _crosses(path, lost):
+    return any(link.rsplit(".", 1)[0] in lost for link in path["links"])
+
+
 def _around(lab, report, lost):
-    """The plan's paths with other ports, when switches have left the link: by trial, as `path --down` tells them."""
-    taken, out = set(), []
-    for path in report["paths"]:
-        source, target = lab.by_name[path["from"]["host"]], lab.by_name[path["to"]["host"]]
-        first = 0xC100 + 0x100 * path["from"]["port"]
-        for port in range(first, first + 0x100):
-            links = lab.planner.path(source, target, path["from"]["port"], port, [lost])
-            if _uplink(links) not in taken and not any(link.startswith(lost + ".") for link in links):
-                taken.add(_uplink(links))
-                out.append(path | {"sourcePort": port, "links": links})
-                break
-        else:
-            raise Failed(f"no port from {source.name} to {target.name} avoids {lost} and the other connections")
-    return {"paths": out}
+    """The plan with other ports for what takes a lost link, while routing still uses it: by trial."""
+    taken = {_uplink(path["links"]) for path in report["paths"] if not _crosses(path, lost)}
+    out = {"paths": [], "answers": []}
+    for kind, paths in out.items():
+        for path in report[kind]:
+            paths.append(_other_port(lab, path, lost, taken if kind == "paths" else set())
+                         if _crosses(path, lost) else path)
+    return out
+
+
+def _other_port(lab, path, lost, taken):
+    source, target = lab.by_name[path["from"]["host"]], lab.by_name[path["to"]["host"]]
+    first = 0xC100 + 0x100 * path["from"]["port"]
+    for port in range(first, first + 0x100):
+        other = path | {"sourcePort": port, "links": lab.planner.path(source, target, path["from"]["port"], port)}
+        if _uplink(other["links"]) not in taken and not _crosses(other, lost):
+            taken.add(_uplink(other["links"]))
+            return other
+    raise Failed(f"no port from {source.name} to {target.name} avoids {lost} and the other connections")
 
 
 def _check_paths(lab, report, flows):
-    """Every planned connection took its planned uplink and no other; no two share one."""
-    planned = {}
-    for path in report["paths"]:
+    """Every planned connection took its planned uplink and no other; no two that carry data share one."""
+    def key_of(path):
         source, target = lab.by_name[path["from"]["host"]], lab.by_name[path["to"]["host"]]
-        planned[source.address, target.address, path["sourcePort"]] = _uplink(path["links"])
+        return source.address, target.address, path["sourcePort"]
+    planned = {key_of(path): _uplink(path["links"]) for path in report["paths"] + report["answers"]}
     seen = {(source, target, port): link for link, source, target, port, _ in flows}
     for key, link in planned.items():
         if seen.get(key) != link:
             raise Failed(f"the connection {key} was to take {link} and took {seen.get(key)}")
-    taken = [link for key, link in seen.items() if key in planned]
+    taken = [planned[key_of(path)] for path in report["paths"]]
     if len(set(taken)) != len(taken):
         raise Failed(f"two planned connections share an uplink: {sorted(taken)}")
     return len(planned)
@@ -75,24 +85,26 @@ def run(lab, say):
     time.sleep(2)
     say(f"{_check_paths(lab, report, lab.fabric.flows())} connections take the uplinks they were planned on")
 
-    lost = _uplink(report["paths"][0]["links"]).removesuffix(".up")
-    segment, plane, agg = next((s, p, a) for s in range(2) for p in range(2) for a in range(SHAPE.aggs)
-                               if SHAPE.uplink(s, p, a) == lost)
-    report = _around(lab, report, lost)
+    uplink = _uplink(report["paths"][0]["links"]).removesuffix(".up")
+    plane, agg = next((p, a) for s in range(2) for p in range(2) for a in range(SHAPE.aggs)
+                      if SHAPE.uplink(s, p, a) == uplink)
+    report = _around(lab, report, [SHAPE.uplink(segment, plane, agg) for segment in range(2)])
     meter = Meter(hosts)
     meter.start()
     time.sleep(2)
     failed = time.monotonic()
-    lab.fabric.set_link(SHAPE.agg(plane, agg), f"d{segment}", False)
-    lab.fabric.set_routes({(segment, plane, agg)})
+    for segment in range(2):
+        lab.fabric.set_link(SHAPE.agg(plane, agg), f"d{segment}", False)
     lab.configure(1, planning.ports_of(report, lab.by_name), levels)
-    time.sleep(3)
-    meter.stop()
+    time.sleep(0.5)
     lab.fabric.clear_flows()
-    time.sleep(2)
+    time.sleep(2.5)
+    meter.stop()
     connections = _check_paths(lab, report, lab.fabric.flows())
+    lab.fabric.set_routes({(segment, plane, agg) for segment in range(2)})
     stalled = stall(meter.samples, failed, meter.rate(failed - 2, failed))
-    say(f"{lost} lost: {stalled:.2f} s without progress, {connections} connections take the new paths")
+    say(f"{SHAPE.agg_name(plane, agg)} lost: {stalled:.2f} s without progress, "
+        f"{connections} connections take the new paths")
     if stalled > _STALL_SECONDS:
         raise Failed(f"the job stood still for {stalled:.2f} s, more than {_STALL_SECONDS} s")
     job.wait_for(len(job.lines()) + 5, _START_SECONDS)

@@ -1,0 +1,63 @@
+#include "pkg/agent/coverage_writer.h"
+
+#include <algorithm>
+
+#include "nlohmann/json.hpp"
+
+#include "pkg/base/strings.h"
+#include "pkg/kube/object.h"
+
+namespace yardmaster::agent {
+
+namespace {
+
+constexpr char kFieldManager[] = "yardmaster-agent";
+
+}  // namespace
+
+std::optional<api::ConnectionReport> ConnectionsOf(const ShimSummary& summary) {
+  if (summary.steered + summary.unsteered + summary.unplanned == 0) return std::nullopt;
+  api::ConnectionReport report{summary.steered, summary.unsteered, summary.unplanned, ""};
+  const auto most =
+      std::max_element(summary.reasons.begin(), summary.reasons.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (most != summary.reasons.end()) report.why = most->first.substr(0, api::kMaxWhyBytes);
+  return report;
+}
+
+absl::Status CoverageWriter::Write(const PodInput& pod, const api::ConnectionReport& report) {
+  const nlohmann::json patch = {
+      {"metadata",
+       {{"uid", pod.uid},
+        {"annotations", {{api::kConnectionsAnnotation, api::EncodeConnectionReport(report)}}}}}};
+  kube::PatchBody body = kube::MergePatch(patch);
+  body.field_manager = kFieldManager;
+  return client_.Patch({kube::Pods(), pod.ns, pod.name, ""}, body, {}).status();
+}
+
+std::vector<absl::Status> CoverageWriter::Flush(std::int64_t steady_ms,
+                                                const std::map<std::string, ShimSummary>& by_pod,
+                                                const FindPod& find) {
+  std::erase_if(entries_, [&](const auto& entry) { return by_pod.count(entry.first) == 0; });
+  std::vector<absl::Status> errors;
+  int writes = 0;
+  for (const auto& [uid, summary] : by_pod) {
+    const auto report = ConnectionsOf(summary);
+    if (!report || writes >= options_.writes_per_flush) continue;
+    Entry& entry = entries_[uid];
+    if (entry.reported == report || steady_ms < entry.next_write_ms) continue;
+    const std::optional<PodInput> pod = find(uid);
+    if (!pod) continue;
+    entry.next_write_ms = steady_ms + options_.pod_interval_ms;
+    ++writes;
+    const absl::Status status = Write(*pod, *report);
+    if (status.ok() || absl::IsNotFound(status) || absl::IsAborted(status)) {
+      entry.reported = report;
+    } else {
+      errors.push_back(Annotate(status, StrCat("pod ", pod->ns, "/", pod->name)));
+    }
+  }
+  return errors;
+}
+
+}  // namespace yardmaster::agent

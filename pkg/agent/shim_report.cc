@@ -1,0 +1,167 @@
+#include "pkg/agent/shim_report.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <dirent.h>
+#include <fcntl.h>
+#include <memory>
+#include <sys/stat.h>
+#include <system_error>
+#include <unistd.h>
+#include <vector>
+
+#include "nlohmann/json.hpp"
+
+#include "pkg/base/status.h"
+#include "pkg/base/strings.h"
+
+namespace yardmaster::agent {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kMaxFileBytes = 1024 * 1024 + 4096;
+constexpr int kMaxFiles = 256;
+constexpr std::size_t kMaxLine = 1024;
+constexpr std::size_t kMaxConnections = 65'536;
+constexpr std::size_t kMaxReasonChars = 64;
+
+class Fd {
+ public:
+  explicit Fd(int fd) : fd_(fd) {}
+  ~Fd() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  Fd(const Fd&) = delete;
+  Fd& operator=(const Fd&) = delete;
+  int get() const { return fd_; }
+
+ private:
+  const int fd_;
+};
+
+std::string Text(const json& line, const char* key) {
+  const auto at = line.find(key);
+  return at != line.end() && at->is_string() ? at->get<std::string>() : "";
+}
+
+std::int64_t Whole(const json& line, const char* key) {
+  const auto at = line.find(key);
+  return at != line.end() && at->is_number_integer() ? at->get<std::int64_t>() : 0;
+}
+
+// One path segment.
+bool SafeName(std::string_view name) {
+  return !name.empty() && name.size() <= 253 && name.front() != '.' &&
+         name.find('/') == std::string_view::npos && name.find('\0') == std::string_view::npos;
+}
+
+std::string ReadAtMost(int fd, std::size_t limit) {
+  std::string text;
+  char buffer[16384];
+  while (text.size() < limit) {
+    const ssize_t n = ::read(fd, buffer, std::min(sizeof buffer, limit - text.size()));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) break;
+    text.append(buffer, static_cast<std::size_t>(n));
+  }
+  return text;
+}
+
+}  // namespace
+
+void ShimReader::Add(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    if (end == std::string_view::npos) return;  // a line that is being written
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(end + 1);
+    if (!line.empty()) AddLine(line);
+  }
+}
+
+void ShimReader::AddLine(std::string_view text) {
+  const json line =
+      text.size() <= kMaxLine ? json::parse(text, nullptr, false) : json(json::value_t::discarded);
+  const std::string event = line.is_object() ? Text(line, "event") : "";
+  if (event == "loaded") {
+    ++processes_;
+    return;
+  }
+  const bool known = event == "connected" || event == "passed" || event == "steered";
+  if (!known) {
+    if (event != "accepted" && event != "full") ++unreadable_;
+    return;
+  }
+  const std::string key =
+      StrCat(Whole(line, "pid"), "/", Text(line, "device"), "/", Whole(line, "qp"), "/",
+             // Sockets have no queue pair.
+             Whole(line, "qp") == 0 ? StrCat(Text(line, "peer"), ":", Whole(line, "planned")) : "");
+  if (connections_.size() >= kMaxConnections && connections_.count(key) == 0) return;
+  const std::int64_t planned = Whole(line, "planned");
+  const bool has_it = planned != 0 && Whole(line, "actual") == planned;
+  Connection& connection = connections_[key];
+  // What follows RTS adds to what was set on the way to RTR.
+  if (event == "steered" && !has_it) return;
+  std::string why = Text(line, "why").substr(0, kMaxReasonChars);
+  connection = {planned != 0, has_it, event == "connected" && has_it && !why.empty(),
+                std::move(why)};
+}
+
+ShimSummary ShimReader::Summary() const {
+  ShimSummary summary;
+  summary.processes = processes_;
+  summary.unreadable = unreadable_;
+  for (const auto& [key, connection] : connections_) {
+    (connection.steered   ? summary.steered
+     : connection.planned ? summary.unsteered
+                          : summary.unplanned)++;
+    summary.kept_class += connection.kept_class ? 1 : 0;
+    if (connection.why.empty()) continue;
+    const bool room = static_cast<int>(summary.reasons.size()) < kMaxReasons - 1;
+    const bool there = summary.reasons.count(connection.why) > 0;
+    ++summary.reasons[room || there ? connection.why : "other"];
+  }
+  return summary;
+}
+
+absl::StatusOr<ShimSummary> ReadShimReports(const std::string& kubelet_pods_folder,
+                                            const std::string& pod_uid) {
+  if (!SafeName(pod_uid)) {
+    return absl::InvalidArgumentError(StrCat("pod uid \"", pod_uid, "\" is no name of a folder"));
+  }
+  // Kubelet's own folders down to the volume; what lies in it is the tenant's.
+  const std::string volume = StrCat(kubelet_pods_folder, "/", pod_uid,
+                                    "/volumes/kubernetes.io~empty-dir/yardmaster-status");
+  const Fd folder(::open(volume.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
+  if (folder.get() < 0) {
+    const std::string reason = std::generic_category().message(errno);
+    if (errno == ENOENT) return absl::NotFoundError(StrCat(volume, ": ", reason));
+    return absl::FailedPreconditionError(StrCat("cannot open ", volume, ": ", reason));
+  }
+  const int listing = ::fcntl(folder.get(), F_DUPFD_CLOEXEC, 0);
+  const std::unique_ptr<DIR, int (*)(DIR*)> entries(::fdopendir(listing), &::closedir);
+  if (entries == nullptr) {
+    if (listing >= 0) ::close(listing);
+    return absl::FailedPreconditionError(StrCat("cannot list ", volume));
+  }
+  std::vector<std::string> names;
+  while (const dirent* entry = ::readdir(entries.get())) {
+    const std::string name = entry->d_name;
+    if (!SafeName(name) || static_cast<int>(names.size()) >= kMaxFiles) continue;
+    if (name.size() > 6 && name.substr(name.size() - 6) == ".jsonl") names.push_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  ShimReader reader;
+  for (const std::string& name : names) {
+    const Fd file(
+        ::openat(folder.get(), name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    struct stat info {};
+    if (file.get() < 0 || ::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode)) continue;
+    reader.Add(ReadAtMost(file.get(), kMaxFileBytes));
+  }
+  return reader.Summary();
+}
+
+}  // namespace yardmaster::agent

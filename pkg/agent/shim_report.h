@@ -1,0 +1,59 @@
+// What the shims in the containers did, as they wrote it (pkg/shim/report.h): planned against actual.
+//
+// The files lie in the pod's own volume "yardmaster-status", so a tenant can write anything there.
+// Nothing but regular files is read, links are not followed, sizes and numbers are bounded, and a
+// line that is not one of ours is counted and skipped.
+//
+// Thread safety: functions without state; they read the file system.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+
+namespace yardmaster::agent {
+
+struct ShimSummary {
+  int processes = 0;   // that loaded a shim
+  int steered = 0;     // connections that have the planned port
+  int unsteered = 0;   // planned ones that have not
+  int unplanned = 0;   // connections without a plan
+  int kept_class = 0;  // whose traffic class is the container's own
+  int unreadable = 0;  // lines
+  // Why planned connections are unsteered and others unplanned, as the shim says it. At most
+  // kMaxReasons; further ones count as "other".
+  std::map<std::string, int> reasons;
+  bool operator==(const ShimSummary&) const = default;
+};
+
+inline constexpr int kMaxReasons = 16;
+
+// Adds the lines of one file. A connection counts once, as its last line has it.
+class ShimReader {
+ public:
+  void Add(std::string_view text);
+  ShimSummary Summary() const;
+
+ private:
+  struct Connection {
+    bool planned = false;
+    bool steered = false;
+    bool kept_class = false;
+    std::string why;
+  };
+  void AddLine(std::string_view line);
+
+  int processes_ = 0;
+  int unreadable_ = 0;
+  std::map<std::string, Connection> connections_;  // by process, device and queue pair
+};
+
+// Of all files of the volume of the pod below kubelet's folder (/var/lib/kubelet/pods). Errors:
+// NotFound when the pod has no such volume, FailedPrecondition when it cannot be read.
+absl::StatusOr<ShimSummary> ReadShimReports(const std::string& kubelet_pods_folder,
+                                            const std::string& pod_uid);
+
+}  // namespace yardmaster::agent

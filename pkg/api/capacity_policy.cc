@@ -1,0 +1,65 @@
+#include "pkg/api/capacity_policy.h"
+
+#include <utility>
+
+#include "nlohmann/json.hpp"
+
+#include "pkg/api/capacity_pool.h"
+
+namespace yardmaster::api {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr int kMaxSeconds = 31'536'000;
+
+}  // namespace
+
+std::string CapacityPolicy::currency() const {
+  if (max_cost_per_hour) return max_cost_per_hour->currency;
+  return max_total_cost ? max_total_cost->currency : "";
+}
+
+CapacityPolicy ReadCapacityPolicy(FieldReader& spec) {
+  FieldReader in = spec.Object("capacity");
+  CapacityPolicy policy;
+  policy.types = ReadCapacityTypes(in, "types");
+  policy.instance_types = in.Strings("instanceTypes");
+  policy.mixed_instance_types = in.Bool("mixedInstanceTypes", policy.mixed_instance_types);
+  policy.max_cost_per_hour = ReadMoney(in, "maxCostPerHour");
+  policy.max_total_cost = ReadMoney(in, "maxTotalCost");
+  policy.min_runtime_seconds = in.Int("minRuntimeSeconds", 0, 0, kMaxSeconds);
+  policy.restart_seconds = in.Int("restartSeconds", policy.restart_seconds, 0, kMaxSeconds);
+  policy.checkpoint_seconds =
+      in.Int("checkpointSeconds", policy.checkpoint_seconds, 0, kMaxSeconds);
+  if (policy.max_cost_per_hour && policy.max_total_cost &&
+      policy.max_cost_per_hour->currency != policy.max_total_cost->currency) {
+    in.errors().Add(in.PathOf("maxTotalCost"), "is in another currency than maxCostPerHour",
+                    "use one currency for both");
+  }
+  in.Close();
+  return policy;
+}
+
+json EncodeCapacityPolicy(const CapacityPolicy& policy) {
+  const CapacityPolicy defaults;
+  json out;
+  if (!policy.types.empty()) out["types"] = EncodeCapacityTypes(policy.types);
+  if (!policy.instance_types.empty()) out["instanceTypes"] = policy.instance_types;
+  if (policy.mixed_instance_types) out["mixedInstanceTypes"] = true;
+  if (policy.max_cost_per_hour) {
+    out["maxCostPerHour"] = capacity::FormatMoney(*policy.max_cost_per_hour);
+  }
+  if (policy.max_total_cost) out["maxTotalCost"] = capacity::FormatMoney(*policy.max_total_cost);
+  const std::pair<const char*, int CapacityPolicy::*> seconds[] = {
+      {"minRuntimeSeconds", &CapacityPolicy::min_runtime_seconds},
+      {"restartSeconds", &CapacityPolicy::restart_seconds},
+      {"checkpointSeconds", &CapacityPolicy::checkpoint_seconds}};
+  for (const auto& [key, field] : seconds) {
+    if (policy.*field != defaults.*field) out[key] = policy.*field;
+  }
+  return out;
+}
+
+}  // namespace yardmaster::api

@@ -1,0 +1,41 @@
+// What capacity a TrainingJob may use and what it may cost: spec.capacity. Thread safety: values and
+// pure functions.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "nlohmann/json_fwd.hpp"
+
+#include "pkg/api/field_reader.h"
+#include "pkg/api/node_constraints.h"
+#include "pkg/capacity/money.h"
+
+namespace yardmaster::api {
+
+struct CapacityPolicy {
+  std::vector<CapacityType> types;          // empty: any
+  std::vector<std::string> instance_types;  // empty: any
+  bool mixed_instance_types = false;        // hosts of one gang may differ
+  std::optional<capacity::Money> max_cost_per_hour;
+  std::optional<capacity::Money> max_total_cost;
+  // A run shorter than this is not worth a start.
+  int min_runtime_seconds = 0;
+  // From an interruption to the next useful step, and the time of one checkpoint.
+  int restart_seconds = 300;
+  int checkpoint_seconds = 60;
+  bool operator==(const CapacityPolicy&) const = default;
+
+  // Whether hosts may be rented for the job.
+  bool has_cap() const { return max_cost_per_hour.has_value() || max_total_cost.has_value(); }
+  // Of both caps, which are in one currency; empty without a cap.
+  std::string currency() const;
+};
+
+CapacityPolicy ReadCapacityPolicy(FieldReader& spec);
+// Null when everything is the default.
+nlohmann::json EncodeCapacityPolicy(const CapacityPolicy& policy);
+
+}  // namespace yardmaster::api

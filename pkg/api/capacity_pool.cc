@@ -1,0 +1,144 @@
+#include "pkg/api/capacity_pool.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "nlohmann/json.hpp"
+
+#include "pkg/api/names.h"
+#include "pkg/api/resource_list.h"
+#include "pkg/base/strings.h"
+
+namespace yardmaster::api {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view kTypeNames[] = {"OnDemand", "Reserved", "Spot"};
+constexpr std::string_view kPods = "pods";
+constexpr int kMaxHosts = 1'000'000;
+constexpr int kMaxWorkersPerHost = 1024;
+constexpr int kMaxSeconds = 31'536'000;
+// One interruption a host every 36 seconds: more is no capacity.
+constexpr double kMaxInterruptionsPerHour = 100;
+
+CapacityOffer ReadOffer(FieldReader& in) {
+  CapacityOffer offer;
+  offer.type = in.Enum("type", kTypeNames, offer.type);
+  if (auto price = ReadMoney(in, "pricePerHour")) {
+    offer.price_per_hour = *std::move(price);
+  } else if (!in.has("pricePerHour")) {
+    in.errors().Add(in.PathOf("pricePerHour"), "is missing",
+                    "write an amount and a currency, for example \"12.50 USD\"");
+  }
+  offer.max_hosts = in.Int("maxHosts", 0, 0, kMaxHosts);
+  offer.interruptions_per_hour = in.Number("interruptionsPerHour", 0, 0, kMaxInterruptionsPerHour);
+  offer.notice_seconds = in.Int("noticeSeconds", 0, 0, kMaxSeconds);
+  in.Close();
+  return offer;
+}
+
+void CheckOffers(FieldReader& spec, const std::vector<CapacityOffer>& offers) {
+  std::set<CapacityType> types;
+  for (const CapacityOffer& offer : offers) {
+    if (!types.insert(offer.type).second) {
+      spec.errors().Add(spec.PathOf("offers"),
+                        StrCat("holds type ", kTypeNames[static_cast<int>(offer.type)], " twice"),
+                        "keep one offer per type");
+    }
+    if (offer.price_per_hour.currency != offers.front().price_per_hour.currency) {
+      spec.errors().Add(spec.PathOf("offers"), "are in several currencies",
+                        "use one currency in a pool");
+    }
+  }
+  if (offers.empty()) {
+    spec.errors().Add(spec.PathOf("offers"), "is empty", "give at least one type with its price");
+  }
+}
+
+}  // namespace
+
+std::optional<capacity::Money> ReadMoney(FieldReader& object, std::string_view key) {
+  if (!object.has(key)) return std::nullopt;
+  const std::string text = object.String(key);
+  auto money = capacity::ParseMoney(text);
+  if (money.ok()) return *std::move(money);
+  const std::string problem = MessageOf(money.status());
+  const std::size_t fix = problem.find("; ");
+  object.errors().Add(object.PathOf(key), StrCat("\"", text, "\" ", problem.substr(0, fix)),
+                      problem.substr(fix + 2));
+  return std::nullopt;
+}
+
+absl::StatusOr<CapacityPool> DecodeCapacityPool(JsonView object, UnknownFields unknown) {
+  FieldErrors errors;
+  FieldReader in(object, "", unknown, &errors);
+  CapacityPool pool;
+  ReadTypeMeta(in, kGroupVersion, kCapacityPoolKind);
+  pool.metadata = ReadMetadata(in, Namespaced::kNo);
+  FieldReader spec = in.Object("spec");
+  pool.instance_type = spec.RequiredString("instanceType");
+  FieldReader allocatable = spec.OpenObject("allocatable");
+  pool.allocatable = ReadResources(allocatable);
+  if (pool.allocatable.empty()) {
+    errors.Add("spec.allocatable", "is empty", "say what one host offers to pods, for example cpu");
+  }
+  pool.zone = spec.String("zone");
+  pool.fabric_pod = spec.String("fabricPod");
+  pool.segment = spec.String("segment");
+  pool.node_labels = spec.StringMap("nodeLabels");
+  for (FieldReader& offer : spec.Objects("offers")) pool.offers.push_back(ReadOffer(offer));
+  CheckOffers(spec, pool.offers);
+  FieldReader scaling = spec.Object("scaling");
+  pool.scaling.provisioning_class = scaling.String("provisioningClassName");
+  pool.scaling.parameters = scaling.StringMap("parameters");
+  scaling.Close();
+  spec.Close();
+  in.Raw("status");  // nothing is read from it
+  in.Close();
+  if (!errors.empty()) return errors.status();
+  return pool;
+}
+
+json EncodeCapacityPool(const CapacityPool& pool) {
+  json spec = {{"instanceType", pool.instance_type},
+               {"allocatable", EncodeResources(pool.allocatable)},
+               {"offers", json::array()}};
+  const std::pair<const char*, const std::string*> texts[] = {
+      {"zone", &pool.zone}, {"fabricPod", &pool.fabric_pod}, {"segment", &pool.segment}};
+  for (const auto& [key, text] : texts) {
+    if (!text->empty()) spec[key] = *text;
+  }
+  if (!pool.node_labels.empty()) spec["nodeLabels"] = pool.node_labels;
+  for (const CapacityOffer& offer : pool.offers) {
+    spec["offers"].push_back({{"type", kTypeNames[static_cast<int>(offer.type)]},
+                              {"pricePerHour", capacity::FormatMoney(offer.price_per_hour)},
+                              {"maxHosts", offer.max_hosts},
+                              {"interruptionsPerHour", offer.interruptions_per_hour},
+                              {"noticeSeconds", offer.notice_seconds}});
+  }
+  if (!pool.scaling.provisioning_class.empty()) {
+    spec["scaling"] = {{"provisioningClassName", pool.scaling.provisioning_class}};
+    if (!pool.scaling.parameters.empty()) spec["scaling"]["parameters"] = pool.scaling.parameters;
+  }
+  return {{"apiVersion", kGroupVersion},
+          {"kind", kCapacityPoolKind},
+          {"metadata", EncodeMetadata(pool.metadata)},
+          {"spec", std::move(spec)}};
+}
+
+int WorkersPerHost(const CapacityPool& pool, const workload::ResourceList& requests) {
+  std::int64_t workers = kMaxWorkersPerHost;
+  for (const workload::ResourceAmount& request : requests) {
+    if (request.amount <= 0) continue;
+    const std::int64_t offered = workload::AmountOf(pool.allocatable, request.name);
+    // People leave out how many pods a host takes.
+    if (offered == 0 && request.name == kPods) continue;
+    workers = std::min(workers, offered / request.amount);
+  }
+  return static_cast<int>(workers);
+}
+
+}  // namespace yardmaster::api

@@ -1,0 +1,64 @@
+// CapacityPool: hosts of one kind that can be rented, what they cost and how to get them, as a
+// Kubernetes object. People or an adapter keep the prices up to date. Thread safety: values and pure
+// functions.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "nlohmann/json_fwd.hpp"
+
+#include "pkg/api/metadata.h"
+#include "pkg/api/node_constraints.h"
+#include "pkg/capacity/money.h"
+#include "pkg/workload/resources.h"
+
+namespace yardmaster::api {
+
+inline constexpr char kCapacityPoolKind[] = "CapacityPool";
+
+// The hosts of a pool under one contract.
+struct CapacityOffer {
+  CapacityType type = CapacityType::kOnDemand;
+  capacity::Money price_per_hour;     // of one host
+  int max_hosts = 0;                  // that can be had, those in use included
+  double interruptions_per_hour = 0;  // of one host, expected
+  int notice_seconds = 0;             // between the announcement and the end of a host
+  bool operator==(const CapacityOffer&) const = default;
+};
+
+// How hosts come into being. Without a class they are there already.
+struct CapacityScaling {
+  std::string provisioning_class;                 // of a ProvisioningRequest
+  std::map<std::string, std::string> parameters;  // handed on to it
+  bool operator==(const CapacityScaling&) const = default;
+};
+
+struct CapacityPool {
+  ObjectMeta metadata;
+  std::string instance_type;
+  workload::ResourceList allocatable;  // of one host
+  std::string zone;
+  std::string fabric_pod;  // where its hosts stand; empty: unknown
+  std::string segment;
+  std::map<std::string, std::string> node_labels;  // that its Nodes carry, all of them
+  std::vector<CapacityOffer> offers;               // one per capacity type
+  CapacityScaling scaling;
+};
+
+// Errors: InvalidArgument, one line per wrong field.
+absl::StatusOr<CapacityPool> DecodeCapacityPool(JsonView object,
+                                                UnknownFields unknown = UnknownFields::kReject);
+nlohmann::json EncodeCapacityPool(const CapacityPool& pool);
+
+// An amount of money; without a value when left out or wrong, which is an error then.
+std::optional<capacity::Money> ReadMoney(FieldReader& object, std::string_view key);
+
+// How many workers with these requests one host of the pool carries; 0: not even one.
+int WorkersPerHost(const CapacityPool& pool, const workload::ResourceList& requests);
+
+}  // namespace yardmaster::api

@@ -1,0 +1,109 @@
+// CapacityPool and spec.capacity: round trips and what errors say.
+#include "pkg/api/capacity_pool.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+
+#include "pkg/api/training_job.h"
+
+namespace yardmaster::api {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+json Pool() {
+  return json::parse(R"({"apiVersion": "yardmaster.dev/v1alpha1", "kind": "CapacityPool",
+    "metadata": {"name": "spot-a"},
+    "spec": {"instanceType": "gpu.8x", "allocatable": {"cpu": "96", "nvidia.com/gpu": "8"},
+      "zone": "z1", "fabricPod": "p0", "segment": "s1", "nodeLabels": {"pool": "a"},
+      "offers": [{"type": "Spot", "pricePerHour": "9.80 USD", "maxHosts": 16,
+                  "interruptionsPerHour": 0.02, "noticeSeconds": 120},
+                 {"type": "OnDemand", "pricePerHour": "32 USD", "maxHosts": 64}],
+      "scaling": {"provisioningClassName": "best-effort-atomic-scale-up.autoscaling.x-k8s.io",
+                  "parameters": {"group": "a"}}}})");
+}
+
+std::string ProblemOf(const json& pool) { return MessageOf(DecodeCapacityPool(pool).status()); }
+
+TEST(CapacityPoolTest, EveryFieldSurvivesARoundTrip) {
+  const auto pool = DecodeCapacityPool(Pool());
+  ASSERT_TRUE(pool.ok()) << pool.status();
+  EXPECT_EQ(pool->offers[0].price_per_hour, (capacity::Money{9'800'000, "USD"}));
+  EXPECT_EQ(pool->offers[1].interruptions_per_hour, 0);
+  const json encoded = EncodeCapacityPool(*pool);
+  const auto again = DecodeCapacityPool(encoded);
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(EncodeCapacityPool(*again), encoded);
+  EXPECT_EQ(again->offers, pool->offers);
+  EXPECT_EQ(again->scaling, pool->scaling);
+  EXPECT_EQ(again->node_labels, pool->node_labels);
+}
+
+TEST(CapacityPoolTest, EveryFieldThatIsWrongIsNamed) {
+  const auto with = [](const char* pointer, json value) {
+    json pool = Pool();
+    pool[json::json_pointer(pointer)] = std::move(value);
+    return ProblemOf(pool);
+  };
+  EXPECT_THAT(with("/spec/instanceType", nullptr), HasSubstr("spec.instanceType"));
+  EXPECT_THAT(with("/spec/allocatable", json::object()), HasSubstr("spec.allocatable: is empty"));
+  EXPECT_THAT(with("/spec/allocatable/cpu", "many"), HasSubstr("spec.allocatable.cpu"));
+  EXPECT_THAT(with("/spec/offers", json::array()), HasSubstr("spec.offers: is empty"));
+  EXPECT_THAT(with("/spec/offers/1/type", "Spot"), HasSubstr("holds type Spot twice"));
+  EXPECT_THAT(with("/spec/offers/1/type", "Cheap"), HasSubstr("spec.offers[1].type"));
+  EXPECT_THAT(with("/spec/offers/0/pricePerHour", "9.80"),
+              HasSubstr("spec.offers[0].pricePerHour: \"9.80\" is no amount of money"));
+  EXPECT_THAT(with("/spec/offers/0/pricePerHour", nullptr),
+              HasSubstr("spec.offers[0].pricePerHour: is missing"));
+  EXPECT_THAT(with("/spec/offers/0/pricePerHour", "1 EUR"), HasSubstr("several currencies"));
+  EXPECT_THAT(with("/spec/offers/0/maxHosts", -1), HasSubstr("spec.offers[0].maxHosts"));
+  EXPECT_THAT(with("/spec/offers/0/interruptionsPerHour", 101),
+              HasSubstr("spec.offers[0].interruptionsPerHour"));
+  EXPECT_THAT(with("/spec/offers/0/noticeSeconds", "2m"), HasSubstr("noticeSeconds"));
+  EXPECT_THAT(with("/spec/scaling/class", "x"), HasSubstr("spec.scaling.class"));
+  EXPECT_THAT(with("/spec/price", 1), HasSubstr("spec.price"));
+}
+
+TEST(CapacityPoolTest, AHostCarriesWorkersByItsScarcestResource) {
+  const auto pool = DecodeCapacityPool(Pool());
+  EXPECT_EQ(WorkersPerHost(*pool, {{"cpu", 12'000}, {"nvidia.com/gpu", 2}, {"pods", 1}}), 4);
+  EXPECT_EQ(WorkersPerHost(*pool, {{"cpu", 50'000}, {"nvidia.com/gpu", 1}}), 1);
+  EXPECT_EQ(WorkersPerHost(*pool, {{"nvidia.com/gpu", 9}}), 0);
+  EXPECT_EQ(WorkersPerHost(*pool, {{"memory", 1}}), 0);
+}
+
+json JobWith(const char* capacity) {
+  return {{"apiVersion", "yardmaster.dev/v1alpha1"},
+          {"kind", "TrainingJob"},
+          {"metadata", {{"name", "a"}, {"namespace", "default"}}},
+          {"spec", {{"workers", 2}, {"capacity", json::parse(capacity)}}}};
+}
+
+TEST(CapacityPolicyTest, EveryFieldSurvivesARoundTrip) {
+  const auto job = DecodeTrainingJob(
+      JobWith(R"({"types": ["Spot"], "instanceTypes": ["x"], "mixedInstanceTypes": true,
+                  "maxCostPerHour": "80.00 USD", "maxTotalCost": "1000.00 USD",
+                  "minRuntimeSeconds": 1800, "restartSeconds": 90, "checkpointSeconds": 20})"));
+  ASSERT_TRUE(job.ok()) << job.status();
+  EXPECT_TRUE(job->capacity.has_cap());
+  EXPECT_EQ(job->constraints.capacity_types, std::vector<CapacityType>{CapacityType::kSpot});
+  const auto again = DecodeTrainingJob(EncodeTrainingJob(*job));
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(again->capacity, job->capacity);
+}
+
+TEST(CapacityPolicyTest, WrongCapsAreNamed) {
+  const auto problem = [](const char* capacity) {
+    return MessageOf(DecodeTrainingJob(JobWith(capacity)).status());
+  };
+  EXPECT_THAT(problem(R"({"maxCostPerHour": 80})"), HasSubstr("spec.capacity.maxCostPerHour"));
+  EXPECT_THAT(problem(R"({"maxTotalCost": "-5 USD"})"), HasSubstr("spec.capacity.maxTotalCost"));
+  EXPECT_THAT(problem(R"({"maxCostPerHour": "8 USD", "maxTotalCost": "8 EUR"})"),
+              HasSubstr("another currency"));
+  EXPECT_THAT(problem(R"({"minRuntimeSeconds": -1})"), HasSubstr("minRuntimeSeconds"));
+}
+
+}  // namespace
+}  // namespace yardmaster::api

@@ -1,0 +1,29 @@
+// The annotation yardmaster.dev/checkpoint: by it a job says that a checkpoint is complete.
+//
+//   {"version":1,"time":"2026-01-01T00:00:00Z","seconds":42.5}
+//
+// `time` is when the checkpoint was begun: work up to then is safe. `seconds` is how long the job's
+// iterations stood still for it; left out: not known.
+//
+// Thread safety: values and pure functions.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+
+namespace yardmaster::api {
+
+struct CheckpointMark {
+  std::int64_t time_ms = 0;
+  double seconds = 0;  // 0: not known
+  bool operator==(const CheckpointMark&) const = default;
+};
+
+std::string EncodeCheckpointMark(const CheckpointMark& mark);
+// Errors: InvalidArgument naming every wrong field; another version than 1 is one.
+absl::StatusOr<CheckpointMark> DecodeCheckpointMark(std::string_view text);
+
+}  // namespace yardmaster::api

@@ -1,0 +1,31 @@
+#include "pkg/api/connection_report.h"
+
+#include "pkg/api/annotation.h"
+
+namespace yardmaster::api {
+
+std::string EncodeConnectionReport(const ConnectionReport& report) {
+  nlohmann::ordered_json out = {{"version", 1},
+                                {"steered", report.steered},
+                                {"unsteered", report.unsteered},
+                                {"unplanned", report.unplanned}};
+  if (!report.why.empty()) out["why"] = report.why.substr(0, kMaxWhyBytes);
+  // The reason comes out of a container: whatever bytes it has, the annotation is UTF-8.
+  return out.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+absl::StatusOr<ConnectionReport> DecodeConnectionReport(std::string_view text) {
+  YM_ASSIGN_OR_RETURN(const nlohmann::json object, ParseAnnotation(text, 1));
+  FieldErrors errors;
+  FieldReader in(&object, "", UnknownFields::kIgnore, &errors);
+  ConnectionReport report;
+  report.steered = static_cast<int>(in.Int("steered", 0, 0, kMaxReportedConnections));
+  report.unsteered = static_cast<int>(in.Int("unsteered", 0, 0, kMaxReportedConnections));
+  report.unplanned = static_cast<int>(in.Int("unplanned", 0, 0, kMaxReportedConnections));
+  report.why = in.String("why", "").substr(0, kMaxWhyBytes);
+  in.Close();
+  if (auto status = errors.status(); !status.ok()) return status;
+  return report;
+}
+
+}  // namespace yardmaster::api

@@ -1,0 +1,181 @@
+#include "pkg/cli/cost_command.h"
+
+#include <cmath>
+#include <iomanip>
+#include <istream>
+#include <optional>
+#include <ostream>
+#include <sstream>
+
+#include "nlohmann/json.hpp"
+
+#include "CLI/CLI.hpp"
+#include "pkg/base/strings.h"
+#include "pkg/capacity/chooser.h"
+#include "pkg/cli/flags.h"
+#include "pkg/cli/manifests.h"
+#include "pkg/cli/print_objects.h"
+#include "pkg/state/capacity_offers.h"
+
+namespace yardmaster::cli {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+struct Flags {
+  std::vector<std::string> files;
+  ClusterFlags cluster;
+  std::string output = "table";
+};
+
+constexpr char kFooter[] =
+    "\nExample: kubectl yardmaster cost -f job.yaml -f pools.yaml\n"
+    "Exit code: 0 answered, also for a job that cannot be had; 1 the input is wrong; 2 usage.";
+
+absl::StatusOr<std::vector<api::CapacityPool>> PoolsOfCluster(const Flags& flags,
+                                                              const Connector& connect) {
+  YM_ASSIGN_OR_RETURN(const Connection connection, connect(flags.cluster));
+  std::vector<api::CapacityPool> pools;
+  absl::Status wrong;
+  YM_RETURN_IF_ERROR(kube::ReadAll(
+      *connection.client, {kube::CapacityPools()}, [&] { pools.clear(); },
+      [&](JsonView object) {
+        auto pool = api::DecodeCapacityPool(object, api::UnknownFields::kIgnore);
+        if (pool.ok()) {
+          pools.push_back(*std::move(pool));
+        } else {
+          wrong = pool.status();
+        }
+      }));
+  YM_RETURN_IF_ERROR(wrong);
+  return pools;
+}
+
+std::string PriceText(double micros, const std::string& currency) {
+  // Cents are enough for a price that is an expectation.
+  constexpr double kMicrosPerCent = 10'000;
+  const auto cents = static_cast<capacity::Micros>(std::llround(micros / kMicrosPerCent));
+  return capacity::FormatMoney({cents * static_cast<capacity::Micros>(kMicrosPerCent), currency});
+}
+
+std::string CurrencyOf(const api::TrainingJob& job, const std::vector<api::CapacityPool>& pools) {
+  if (job.capacity.has_cap() || pools.empty()) return job.capacity.currency();
+  return pools.front().offers.front().price_per_hour.currency;
+}
+
+ordered_json HostsOf(const capacity::Choice& choice, const state::CapacityQuestion& question) {
+  ordered_json hosts = ordered_json::array();
+  for (const capacity::Rented& rented : choice.rented) {
+    const state::OfferName& name = question.names[static_cast<std::size_t>(rented.offer)];
+    hosts.push_back({{"pool", name.pool},
+                     {"type", api::EncodeCapacityTypes({name.type})[0]},
+                     {"hosts", rented.hosts}});
+  }
+  return hosts;
+}
+
+absl::StatusOr<ordered_json> AnswerFor(const api::TrainingJob& job,
+                                       const std::vector<api::CapacityPool>& pools) {
+  YM_ASSIGN_OR_RETURN(const state::CapacityQuestion question,
+                      state::AskForCapacity(job, pools, {}, /*spent=*/0));
+  const std::string currency = CurrencyOf(job, pools);
+  const capacity::Outcome outcome = Choose(question.offers, question.need);
+  ordered_json answer = {{"namespace", job.metadata.namespace_name},
+                         {"name", job.metadata.name},
+                         {"feasible", outcome.choice.has_value()},
+                         {"currency", currency}};
+  if (!outcome.choice) {
+    if (outcome.lowest_price) {
+      answer["lowestPricePerHour"] = capacity::FormatMoney({*outcome.lowest_price, currency});
+    }
+    answer["message"] = state::DescribeRefusal(outcome, question, currency);
+    return answer;
+  }
+  const capacity::Choice& choice = *outcome.choice;
+  answer["pricePerHour"] = capacity::FormatMoney({choice.price, currency});
+  answer["usefulPricePerHour"] = PriceText(choice.useful_price, currency);
+  answer["lostShare"] = choice.lost_share;
+  answer["interruptionsPerHour"] = choice.interruptions_per_hour;
+  const double interval = capacity::BestIntervalSeconds(question.need.checkpoint.checkpoint_seconds,
+                                                        choice.interruptions_per_hour);
+  if (std::isfinite(interval)) answer["checkpointIntervalSeconds"] = std::llround(interval);
+  answer["exact"] = choice.exact;
+  answer["hosts"] = HostsOf(choice, question);
+  answer["message"] = state::DescribeChoice(choice, question, currency);
+  return answer;
+}
+
+void PrintAnswers(const ordered_json& answers, std::ostream& out) {
+  std::vector<std::vector<std::string>> rows = {{"JOB", "PRICE/H", "USEFUL/H", "LOST", "HOSTS"}};
+  for (const ordered_json& answer : answers) {
+    const std::string job =
+        StrCat(answer["namespace"].get<std::string>(), "/", answer["name"].get<std::string>());
+    if (!answer["feasible"].get<bool>()) {
+      rows.push_back({job, "-", "-", "-", answer["message"].get<std::string>()});
+      continue;
+    }
+    std::vector<std::string> hosts;
+    for (const ordered_json& rented : answer["hosts"]) {
+      hosts.push_back(StrCat(rented["hosts"].get<int>(), " x ", rented["pool"].get<std::string>(),
+                             " (", rented["type"].get<std::string>(), ")"));
+    }
+    std::ostringstream lost;
+    lost << std::fixed << std::setprecision(1) << 100 * answer["lostShare"].get<double>() << " %";
+    rows.push_back({job, answer["pricePerHour"].get<std::string>(),
+                    answer["usefulPricePerHour"].get<std::string>(), lost.str(),
+                    Join(hosts, ", ")});
+  }
+  PrintTable(rows, out);
+}
+
+absl::StatusOr<ordered_json> AnswerAll(const Flags& flags, const Connector& connect,
+                                       std::istream& in) {
+  YM_ASSIGN_OR_RETURN(Manifests manifests, ReadManifests(flags.files, in));
+  if (manifests.world.jobs.size() == 0) {
+    return absl::InvalidArgumentError(
+        "-f: holds no TrainingJob; name the file of the job whose cost you want to know");
+  }
+  std::vector<api::CapacityPool> pools = std::move(manifests.pools);
+  if (pools.empty()) {
+    YM_ASSIGN_OR_RETURN(pools, PoolsOfCluster(flags, connect));
+  }
+  ordered_json answers = ordered_json::array();
+  for (const auto& job : manifests.world.jobs) {
+    YM_ASSIGN_OR_RETURN(ordered_json answer, AnswerFor(*job, pools));
+    answers.push_back(std::move(answer));
+  }
+  return answers;
+}
+
+}  // namespace
+
+int RunCostCommand(const std::vector<std::string>& args, const Connector& connect, std::istream& in,
+                   std::ostream& out, std::ostream& err) {
+  Flags flags;
+  CLI::App app("What hosts a TrainingJob would rent below its cost caps, and what they cost",
+               "kubectl yardmaster cost");
+  app.add_option("-f,--filename", flags.files,
+                 "TrainingJobs and CapacityPools: files, - or folders")
+      ->required();
+  app.add_option("-o,--output", flags.output, "table, json or yaml")
+      ->check(CLI::IsMember({"table", "json", "yaml"}))
+      ->capture_default_str();
+  app.add_option("--kubeconfig", flags.cluster.kubeconfig, "kubeconfig file");
+  app.add_option("--context", flags.cluster.context, "context of the kubeconfig");
+  app.footer(kFooter);
+  if (const std::optional<int> code = ParseFlags(app, args, out, err)) return *code;
+  const absl::StatusOr<ordered_json> answers = AnswerAll(flags, connect, in);
+  if (!answers.ok()) {
+    err << MessageOf(answers.status()) << "\n";
+    return 1;
+  }
+  if (flags.output == "table") {
+    PrintAnswers(*answers, out);
+  } else {
+    PrintAnswer({{"jobs", *answers}}, flags.output, out);
+  }
+  return 0;
+}
+
+}  // namespace yardmaster::cli

@@ -1,0 +1,204 @@
+// Suspension, deadlines, success policies and what is left after the end.
+#include <set>
+
+#include "pkg/operator/testing/job_fixture.h"
+
+namespace yardmaster::op {
+namespace {
+
+using nlohmann::json;
+
+class JobLifeTest : public JobFixture {
+ protected:
+  void Change(const json& spec) {
+    json job = Job();
+    job["spec"].merge_patch(spec);
+    client_.Seed(kube::TrainingJobs(), job);
+  }
+  int Pods() { return static_cast<int>(client_.All(kube::Pods()).size()); }
+};
+
+TEST_F(JobLifeTest, ASuspendedJobMakesNoPods) {
+  SeedJob(2, 2, {{"suspend", true}});
+  Settle();
+  EXPECT_EQ(Pods(), 0);
+  EXPECT_EQ(Condition("Suspended"), "True");
+  EXPECT_EQ(Condition("Queued"), "False");
+  EXPECT_EQ(Status()["workers"], 0);
+}
+
+TEST_F(JobLifeTest, ARunningJobThatIsSuspendedEndsItsPodsAndRunsAgainWhenItIsResumed) {
+  SeedJob(3, 3);
+  RunAll();
+  EXPECT_EQ(Condition("Running"), "True");
+  EXPECT_TRUE(Status().contains("startTime"));
+  Change({{"suspend", true}});
+  Reconcile();
+  EXPECT_EQ(Reason("Suspended"), "Suspending");
+  Settle();
+  EXPECT_EQ(Pods(), 0);
+  EXPECT_EQ(Condition("Suspended"), "True");
+  EXPECT_EQ(Condition("Running"), "False");
+  EXPECT_NE(Condition("Degraded"), "True");
+  EXPECT_FALSE(Status().contains("startTime"));
+  EXPECT_EQ(Status()["restarts"], 0);
+  Change({{"suspend", false}});
+  RunAll();
+  EXPECT_EQ(Pods(), 3);
+  EXPECT_EQ(Condition("Suspended"), "False");
+  EXPECT_EQ(Condition("Running"), "True");
+  EXPECT_EQ(Status()["recovery"]["incidents"].size(), 0u);
+}
+
+TEST_F(JobLifeTest, ASuspensionThatIsCutAtAnyWriteIsCarriedOnByTheNextLeader) {
+  for (int kill_at = 0; kill_at < 6; ++kill_at) {
+    SeedJob(3, 3);
+    NewLeader();
+    RunAll();
+    Change({{"suspend", true}});
+    int writes = 0;
+    client_.SetHook([&](const kube::Call& call) {
+      const bool write = call.verb != kube::Verb::kGet && call.verb != kube::Verb::kList;
+      return write && writes++ >= kill_at ? absl::CancelledError("killed") : absl::OkStatus();
+    });
+    (void)TryReconcile();
+    client_.SetHook({});
+    NewLeader();
+    Settle();
+    EXPECT_EQ(Pods(), 0) << kill_at;
+    EXPECT_EQ(Condition("Suspended"), "True") << kill_at;
+    Change({{"suspend", false}});
+    RunAll();
+    EXPECT_EQ(Condition("Running"), "True") << kill_at;
+  }
+}
+
+TEST_F(JobLifeTest, AFinishedJobIsNotSuspended) {
+  SeedJob(1, 1);
+  RunAll();
+  SetPod(0, "Succeeded", "n0");
+  Settle();
+  Change({{"suspend", true}});
+  Settle();
+  EXPECT_EQ(Condition("Succeeded"), "True");
+  EXPECT_EQ(Pods(), 1);
+}
+
+TEST_F(JobLifeTest, AJobThatAnotherControllerManagesIsLeftAlone) {
+  SeedJob(2, 2, {{"managedBy", "kueue.x-k8s.io/multikueue"}});
+  Settle();
+  EXPECT_EQ(Pods(), 0);
+  EXPECT_FALSE(Job().contains("status"));
+}
+
+TEST_F(JobLifeTest, AJobFailsAfterItsActiveDeadlineAndNotBeforeItRuns) {
+  SeedJob(2, 2, {{"activeDeadlineSeconds", 100}});
+  Settle();
+  clock_.Advance(1'000'000);
+  Settle();
+  EXPECT_NE(Condition("Failed"), "True") << "it waits for a place";
+  RunAll();
+  const auto again = Reconcile();
+  ASSERT_TRUE(again.has_value());
+  EXPECT_LE(*again, 100'000);
+  clock_.Advance(100'000);
+  Settle();
+  EXPECT_EQ(Condition("Failed"), "True");
+  EXPECT_EQ(Reason("Failed"), "DeadlineExceeded");
+  EXPECT_EQ(Pods(), 0);
+  EXPECT_TRUE(Status().contains("completionTime"));
+}
+
+TEST_F(JobLifeTest, WithRankZeroTheJobEndsWithThatWorkerAndTheOthersAreRemoved) {
+  SeedJob(3, 3, {{"successPolicy", "RankZero"}});
+  RunAll();
+  SetPod(0, "Succeeded", "n0");
+  Settle();
+  EXPECT_EQ(Condition("Succeeded"), "True");
+  EXPECT_EQ(Reason("Succeeded"), "RankZeroSucceeded");
+  EXPECT_EQ(Pods(), 1) << "the logs of rank 0 are kept";
+}
+
+TEST_F(JobLifeTest, CleanPodPolicyAllRemovesThePodsThatFinished) {
+  SeedJob(2, 2, {{"cleanPodPolicy", "All"}});
+  RunAll();
+  for (int rank = 0; rank < 2; ++rank) SetPod(rank, "Succeeded", StrCat("n", rank));
+  Settle();
+  EXPECT_EQ(Condition("Succeeded"), "True");
+  EXPECT_EQ(Pods(), 0);
+}
+
+TEST_F(JobLifeTest, AFinishedJobIsDeletedWhenItsTimeToLiveIsOver) {
+  SeedJob(1, 1, {{"ttlSecondsAfterFinished", 60}});
+  RunAll();
+  SetPod(0, "Succeeded", "n0");
+  Settle();
+  EXPECT_EQ(Reconcile(), 60'000);
+  clock_.Advance(60'000);
+  Reconcile();
+  EXPECT_FALSE(client_.Find(kube::TrainingJobs(), "team", "a").has_value());
+}
+
+TEST_F(JobLifeTest, AnExitCodeThatAsksForAnotherHostIsKeptInTheStatusAndOnTheNewPods) {
+  SeedJob(3, 3,
+          {{"recovery",
+            {{"onWorkerFailure", "Fail"},
+             {"rules",
+              json::array({{{"action", "ReplaceHost"}, {"exitCodes", json::array({79})}}})}}}});
+  RunAll();
+  FailPod(1, 79);
+  Settle();
+  EXPECT_NE(Condition("Failed"), "True");
+  for (int rank = 0; rank < 3; ++rank) {
+    EXPECT_EQ(Pod(rank)["metadata"]["annotations"].value(api::kAvoidHostsAnnotation, ""), "n1");
+  }
+  const json incident = Status()["recovery"]["incidents"][0];
+  EXPECT_EQ(incident["host"], "n1");
+  EXPECT_EQ(incident["firstRank"], 1);
+  EXPECT_EQ(incident["exitCode"], 79);
+  EXPECT_EQ(incident["blamesHost"], true);
+  EXPECT_NE(incident["message"].get<std::string>().find("rank 1 on another host"),
+            std::string::npos);
+  // A day later the host may be used again.
+  RunAll();
+  clock_.Advance(86'400'000);
+  FailPod(2, 79);
+  Settle();
+  EXPECT_EQ(Pod(0)["metadata"]["annotations"].value(api::kAvoidHostsAnnotation, ""), "n2");
+}
+
+TEST_F(JobLifeTest, APodWithARankAboveTheWorkersIsACondition) {
+  SeedJob(2, 3);
+  RunAll();
+  json pod = Pod(1);
+  pod["metadata"]["name"] = "a-2";
+  pod["metadata"]["uid"] = "surplus";
+  pod["metadata"].erase("resourceVersion");
+  client_.Seed(kube::Pods(), pod);
+  Settle();
+  EXPECT_EQ(Reason("Stalled"), "SurplusWorkers");
+  EXPECT_NE(Message("Stalled").find("spec.workers"), std::string::npos);
+  EXPECT_EQ(CountNotices("Stalled"), 1);
+  ASSERT_TRUE(client_.Delete({kube::Pods(), "team", "a-2", ""}, {}).ok());
+  Settle();
+  EXPECT_EQ(Condition("Stalled"), "False");
+}
+
+TEST_F(JobLifeTest, JobsWithHostNetworkNeverShareARendezvousPort) {
+  SeedJob(1, 1, {{"template", {{"spec", {{"hostNetwork", true}}}}}});
+  json other = Job();
+  other["metadata"]["name"] = "b";
+  other["metadata"]["uid"] = "other";
+  client_.Seed(kube::TrainingJobs(), other);
+  Settle();
+  const int port = Status()["rendezvousPort"];
+  std::set<int> ports = {port};
+  for (int i = 0; i < 100; ++i) EXPECT_TRUE(ports.insert(ChooseHostPort("job", ports)).second);
+  EXPECT_EQ(ChooseHostPort("job", {}), port);
+  Sync();
+  ASSERT_TRUE(controller_->Reconcile("team/b").ok());
+  EXPECT_NE((*client_.Find(kube::TrainingJobs(), "team", "b"))["status"]["rendezvousPort"], port);
+}
+
+}  // namespace
+}  // namespace yardmaster::op

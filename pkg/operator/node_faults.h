@@ -1,0 +1,68 @@
+// What the signals on a Node mean for the job that runs there: taints and conditions of Kubernetes,
+// node-problem-detector, clouds and autoscalers, and NIC ports that the agent reports as down, by a
+// table that may be configured.
+//
+//   Ignore   nothing
+//   Degrade  shown in the job's condition Degraded; nothing is moved
+//   Drain    the host's rank moves as after the loss of a host, in the ordinary way: pods get SIGTERM
+//            and their grace period to write a checkpoint
+//   Replace  as Drain, with the least wait: for hosts on which nothing works any more
+//
+// Of several signals the gravest counts. A signal counts when it has held for `after_ms` without a
+// pause (host_health.h).
+//
+// Table in YAML:
+//   rules:
+//   - {condition: KernelDeadlock, action: Replace, afterSeconds: 30}
+//   - {condition: KernelReady, status: "False", action: Degrade}
+//   - {taint: karpenter.sh/disrupted, action: Drain}
+//   - {railDown: true, action: Drain, afterSeconds: 120}
+// A rule has exactly one of condition, taint and railDown; the first that matches a signal decides. A
+// taint key that ends with "*" matches every key with that beginning. railDown: every port of some
+// rail's NIC is down.
+//
+// Thread safety: values and pure functions.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+#include "pkg/api/node.h"
+
+namespace yardmaster::op {
+
+enum class FaultAction { kIgnore, kDegrade, kDrain, kReplace };
+
+struct FaultRule {
+  enum class Signal { kCondition, kTaint, kRailDown };
+  Signal signal = Signal::kCondition;
+  std::string key;              // condition type or taint key
+  std::string status = "True";  // of the condition
+  FaultAction action = FaultAction::kIgnore;
+  std::int64_t after_ms = 0;
+  bool operator==(const FaultRule&) const = default;
+};
+
+struct NodeFault {
+  std::string name;  // "condition KernelDeadlock", "taint karpenter.sh/disrupted", "rail 3 down"
+  FaultAction action = FaultAction::kIgnore;
+  std::int64_t after_ms = 0;
+  bool operator==(const NodeFault&) const = default;
+};
+
+// What ships; docs/lifecycle.md has it as a table.
+std::vector<FaultRule> DefaultFaultRules();
+// Errors: InvalidArgument, one line per wrong field, each beginning with `source`.
+absl::StatusOr<std::vector<FaultRule>> ParseFaultRules(std::string_view yaml,
+                                                       std::string_view source);
+
+// By name, without those that are ignored. `nic_ports`: of every NIC; 0: not known, rails are not
+// looked at.
+std::vector<NodeFault> FaultsOf(const api::Node& node, int nic_ports,
+                                const std::vector<FaultRule>& rules);
+
+}  // namespace yardmaster::op

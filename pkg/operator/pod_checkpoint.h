@@ -1,0 +1,22 @@
+// What a TrainingJob's pod needs for its checkpoints:
+//
+//   YARDMASTER_CHECKPOINT_DIR       spec.checkpoint.directory; with a claim, its volume is mounted there
+//   YARDMASTER_CHECKPOINT_REQUEST   with request Annotation: a file that holds the time of the last
+//                                   request for a checkpoint; empty: none was made
+//
+// The file follows the annotation yardmaster.dev/checkpoint-request by a downward-API volume. A
+// variable or a mount at that path that a container has itself stays as it is.
+//
+// Thread safety: pure function.
+#pragma once
+
+#include "nlohmann/json_fwd.hpp"
+
+namespace yardmaster::op {
+
+inline constexpr char kCheckpointFolder[] = "/etc/yardmaster/checkpoint";
+
+// Adds them to all containers and init containers of `pod`, as `training_job` says.
+void AddCheckpointEnvironment(const nlohmann::json& training_job, nlohmann::json& pod);
+
+}  // namespace yardmaster::op

@@ -1,0 +1,100 @@
+#include "pkg/operator/work_loss.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+namespace yardmaster::op {
+
+namespace {
+
+const char* CauseKey(api::IncidentCause cause) {
+  switch (cause) {
+    case api::IncidentCause::kHostLost:
+      return "HostLost";
+    case api::IncidentCause::kWorkerFailed:
+      return "WorkerFailed";
+    case api::IncidentCause::kWorkerRemoved:
+      return "WorkerRemoved";
+    case api::IncidentCause::kDeadlineExceeded:
+      return "DeadlineExceeded";
+    case api::IncidentCause::kHostFault:
+      return "HostFault";
+  }
+  return "";
+}
+
+// Seconds of work that are repeated after an interruption at `at_ms`.
+double RepeatedSeconds(const api::TrainingJob& job, std::int64_t last_checkpoint_ms,
+                       std::int64_t at_ms) {
+  const api::Condition* running = api::FindCondition(job.status.conditions, "Running");
+  if (running == nullptr || running->status != api::ConditionStatus::kTrue) return 0;
+  const std::int64_t since_ms = running->transition_ms;
+  if (last_checkpoint_ms >= since_ms) {
+    return static_cast<double>(std::max<std::int64_t>(0, at_ms - last_checkpoint_ms)) / 1000;
+  }
+  const double ran = static_cast<double>(std::max<std::int64_t>(0, at_ms - since_ms)) / 1000;
+  return std::min(ran, static_cast<double>(job.checkpoint.interval_seconds)) / 2;
+}
+
+const api::Incident* FindIncident(const api::RecoveryState& recovery, std::int64_t attempt) {
+  for (const api::Incident& incident : recovery.incidents) {
+    if (incident.attempt == attempt) return &incident;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+double OptimalInterval(double checkpoint_seconds, double mean_seconds_between_failures) {
+  const double ratio = checkpoint_seconds / (2 * mean_seconds_between_failures);
+  if (ratio >= 1) return mean_seconds_between_failures;
+  return std::sqrt(2 * checkpoint_seconds * mean_seconds_between_failures) *
+             (1 + std::sqrt(ratio) / 3 + ratio / 9) -
+         checkpoint_seconds;
+}
+
+double MeanSecondsBetweenIncidents(int hosts, int incidents, double running_seconds) {
+  const double host_seconds = kHostHoursPerFailure * 3600 + running_seconds * hosts;
+  return host_seconds / (1.0 + incidents) / std::max(1, hosts);
+}
+
+void SetCheckpoint(const api::TrainingJob& before, const api::CheckpointMark& mark,
+                   std::int64_t now_ms, api::TrainingJobStatus& status) {
+  if (mark.time_ms == before.status.checkpoint.last_ms) return;
+  status.checkpoint.last_ms = mark.time_ms;
+  if (mark.seconds <= 0) return;
+  status.checkpoint.cost_seconds = mark.seconds;
+  const std::int64_t start_ms = status.start_ms;
+  const double running_seconds =
+      start_ms == 0 ? 0 : static_cast<double>(std::max<std::int64_t>(0, now_ms - start_ms)) / 1000;
+  const double mean = MeanSecondsBetweenIncidents(
+      before.job.workers, static_cast<int>(status.recovery.incidents.size()), running_seconds);
+  status.checkpoint.interval_seconds =
+      std::max(1, static_cast<int>(std::round(OptimalInterval(mark.seconds, mean))));
+}
+
+void AddLostWork(const api::TrainingJob& before, std::int64_t now_ms,
+                 api::TrainingJobStatus& status) {
+  const double gpus = static_cast<double>(before.job.workers) * before.job.gpus_per_worker;
+  const auto add = [&](const std::string& cause, double seconds) {
+    if (seconds > 0) status.lost_gpu_seconds[cause] += std::round(gpus * seconds);
+  };
+  const std::int64_t checkpoint_ms = status.checkpoint.last_ms;
+  for (const api::Incident& incident : status.recovery.incidents) {
+    const api::Incident* known = FindIncident(before.status.recovery, incident.attempt);
+    if (known == nullptr) {
+      add(CauseKey(incident.cause), RepeatedSeconds(before, checkpoint_ms, incident.start_ms));
+    }
+    const bool ended = incident.end_ms != 0 && (known == nullptr || known->end_ms == 0);
+    if (ended) {
+      add(CauseKey(incident.cause),
+          static_cast<double>(incident.end_ms - incident.start_ms) / 1000);
+    }
+  }
+  if (status.recovery.suspended && !before.status.recovery.suspended) {
+    add("Suspended", RepeatedSeconds(before, checkpoint_ms, now_ms));
+  }
+}
+
+}  // namespace yardmaster::op

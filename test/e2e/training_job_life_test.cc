@@ -1,0 +1,80 @@
+// A TrainingJob's life on a real control plane: every condition can be waited for with kubectl, a
+// suspended job gives its hosts back, and a job ends by its own rules.
+#include "test/e2e/story_fixture.h"
+
+namespace yardmaster::testing {
+namespace {
+
+class TrainingJobLifeTest : public StoryTest {
+ protected:
+  static bool Wait(const std::string& job, const std::string& what) {
+    const auto waited = cluster_->plane().Kubectl(
+        {"wait", "trainingjob/" + job, "-n", "team", "--for=" + what, "--timeout=60s"});
+    EXPECT_TRUE(waited.ok()) << waited.status() << "\n" << Job(job).dump(1);
+    return waited.ok();
+  }
+  static void Patch(const std::string& job, const std::string& spec) {
+    ASSERT_TRUE(cluster_->plane()
+                    .Kubectl({"patch", "trainingjob", job, "-n", "team", "--type=merge", "-p",
+                              StrCat(R"({"spec": )", spec, "}")})
+                    .ok());
+  }
+  static void EndPods(const std::string& phase) {
+    for (const json& pod : Pods()) {
+      ASSERT_TRUE(cluster_->plane()
+                      .Kubectl({"patch", "pod", pod["metadata"]["name"], "-n", "team",
+                                "--subresource=status", "--type=merge", "-p",
+                                StrCat(R"({"status": {"phase": ")", phase, R"("}})")})
+                      .ok());
+    }
+  }
+};
+
+TEST_F(TrainingJobLifeTest, ASuspendedJobGivesItsHostsBackAndRunsAgainWhenItIsResumed) {
+  ASSERT_TRUE(cluster_->plane().Apply(TrainingJob("s", 2, R"("priority": 0)")).ok());
+  ASSERT_TRUE(Wait("s", "condition=Placed"));
+  ASSERT_TRUE(Wait("s", "condition=Running"));
+  EXPECT_TRUE(Job("s")["status"].contains("startTime"));
+  Patch("s", R"({"suspend": true})");
+  ASSERT_TRUE(Wait("s", "condition=Suspended"));
+  EXPECT_TRUE(Pods().empty());
+  EXPECT_TRUE(WaitFor(kPatience, [&] { return HostsOf("s").empty() && PromisedHosts().empty(); }));
+  EXPECT_EQ(Job("s")["status"]["workers"], 0);
+  Patch("s", R"({"suspend": false, "workers": 3})");
+  ASSERT_TRUE(Wait("s", "condition=Running"));
+  EXPECT_TRUE(WaitFor(kPatience, [&] { return HostsOf("s").size() == 3; }))
+      << "it was given another size while it was suspended";
+  CheckPromises();
+  EndPods("Succeeded");
+  ASSERT_TRUE(Wait("s", "condition=Succeeded"));
+  EXPECT_TRUE(Job("s")["status"].contains("completionTime"));
+}
+
+TEST_F(TrainingJobLifeTest, AJobEndsByItsDeadlineAndIsDeletedWhenItsTimeIsOver) {
+  ASSERT_TRUE(
+      cluster_->plane()
+          .Apply(TrainingJob("d", 1, R"("activeDeadlineSeconds": 2, "ttlSecondsAfterFinished": 5)"))
+          .ok());
+  ASSERT_TRUE(Wait("d", "condition=Failed"));
+  EXPECT_EQ(Job("d")["status"]["recovery"]["incidents"][0]["cause"], "DeadlineExceeded");
+  ASSERT_TRUE(Wait("d", "delete"));
+}
+
+TEST_F(TrainingJobLifeTest, JobsThatCannotStartSayWhy) {
+  ASSERT_TRUE(cluster_->plane().Apply(TrainingJob("q", 10 * kHosts, R"("priority": 0)")).ok());
+  ASSERT_TRUE(Wait("q", "condition=Queued"));
+  ASSERT_TRUE(cluster_->plane()
+                  .Apply(R"({"apiVersion": "v1", "kind": "Pod",
+                             "metadata": {"name": "t-0", "namespace": "team"},
+                             "spec": {"containers": [{"name": "c", "image": "i"}]}})")
+                  .ok());
+  ASSERT_TRUE(cluster_->plane().Apply(TrainingJob("t", 1, R"("priority": 0)")).ok());
+  ASSERT_TRUE(Wait("t", "condition=Stalled"));
+  ASSERT_TRUE(
+      cluster_->plane().Kubectl({"delete", "pod", "t-0", "-n", "team", "--timeout=60s"}).ok());
+  ASSERT_TRUE(Wait("t", "condition=Running"));
+  EXPECT_EQ(ConditionOf(Job("t"), "Stalled"), "False");
+}
+
+}  // namespace
+}  // namespace yardmaster::testing
