@@ -20,6 +20,7 @@ COPY cmake cmake
 COPY pkg pkg
 COPY cmd cmd
 COPY crds crds
+COPY ui/dist ui/dist
 RUN cmake --preset release --log-level=WARNING && \
     cmake --build build/release -j ${JOBS} \
       --target yardmaster-extender yardmaster-operator yardmaster-agent kubectl-yardmaster \

@@ -18,7 +18,7 @@ LAB_ARGS ?= --svg out/lab.svg
 TIDY ?= .
 say := printf '==> %s\n'
 
-.PHONY: help setup controlplane programs build test lab check format fuzz tidy tidy-commands thread-safety check-asan-ubsan check-tsan lint bench demo demo-down install image clean
+.PHONY: help setup controlplane programs build test lab check format fuzz tidy tidy-commands thread-safety check-asan-ubsan check-tsan lint bench demo demo-down ui ui-test install image clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -65,6 +65,22 @@ fuzz: setup ## every fuzz target under ASan and UBSan, FUZZ_SECONDS (60) each
 	test/sanitizers/run cmake --preset asan-ubsan --log-level=WARNING
 	test/sanitizers/run cmake --build build/asan-ubsan -j $(JOBS) --target fuzzers
 	test/fuzz/run --seconds $(FUZZ_SECONDS) build/asan-ubsan
+
+ui: ## build the web page: ui/src into ui/dist
+	@hack/setup ui
+	cd ui && npm ci --no-audit --no-fund --silent && npm run --silent build
+
+ui-test: ## the web page in Chromium; SCREENSHOTS=FOLDER keeps pictures
+	@hack/setup ui
+	ui/check-dist
+	cd ui
+	npm ci --no-audit --no-fund --silent
+	npm run --silent check
+	fresh=$$(mktemp -d)
+	trap 'rm -rf "$$fresh"' EXIT
+	node build.mjs --out "$$fresh"
+	diff -r dist "$$fresh"
+	npm test --silent
 
 lint: format thread-safety tidy ## clang-format, clang's thread-safety analysis and clang-tidy
 

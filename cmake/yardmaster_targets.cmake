@@ -7,7 +7,7 @@
 set(YARDMASTER_LAYERS
     base fabric workload placement crux repac plan sim capacity
     json api kube tls http rpc config metrics
-    state extender operator agent cli app)
+    state extender operator page agent cli app)
 set(YARDMASTER_PURE fabric workload placement crux repac plan sim capacity)
 
 # Optimising the tests' own sources doubles their compile time; what they test is optimised.

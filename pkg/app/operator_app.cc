@@ -16,6 +16,7 @@
 #include "pkg/app/announce.h"
 #include "pkg/app/kube_access.h"
 #include "pkg/app/leadership.h"
+#include "pkg/app/page_publisher.h"
 #include "pkg/app/round_schedule.h"
 #include "pkg/app/run_process.h"
 #include "pkg/base/status.h"
@@ -27,6 +28,7 @@
 #include "pkg/operator/jobs_by_host.h"
 #include "pkg/operator/network_controller.h"
 #include "pkg/operator/network_metrics.h"
+#include "pkg/page/network_picture.h"
 #include "pkg/state/cluster_feed.h"
 
 namespace yardmaster::app {
@@ -56,8 +58,10 @@ class Operator {
         marker_(*client_, cache_, options.hosts, [this](const op::HostNotice& n) { TellHost(n); }),
         jobs_(*client_, cache_, hosts_, marker_, runtime.clock(),
               [this](const op::JobNotice& n) { Tell(n); }),
+        page_(cache_, runtime),
         network_(*client_, cache_, runtime.clock(), options.network,
-                 [this](const op::NetworkNotice& n) { TellNetwork(n); }),
+                 {.on_notice = [this](const op::NetworkNotice& n) { TellNetwork(n); },
+                  .on_plan = PlanObserver()}),
         feed_(*client_, cache_,
               {state::Kind::kFabric, state::Kind::kNode, state::Kind::kPod,
                state::Kind::kTrainingJob, state::Kind::kGang},
@@ -72,6 +76,7 @@ class Operator {
 
  private:
   state::ClusterFeed::Handlers FeedHandlers();
+  op::PlanHandler PlanObserver();
   void Enqueue(state::Kind kind, const api::ObjectMeta& metadata);
   void Tell(const op::JobNotice& notice);
   void TellNetwork(const op::NetworkNotice& notice);
@@ -93,6 +98,7 @@ class Operator {
   op::JobsByHost jobs_by_host_;
   op::HostMarker marker_;
   op::JobController jobs_;
+  PagePublisher page_;
   op::NetworkController network_;
   state::ClusterFeed feed_;
   std::set<std::string> told_problems_;  // the network thread's
@@ -105,6 +111,14 @@ state::ClusterFeed::Handlers Operator::FeedHandlers() {
   state::ClusterFeed::Handlers handlers;
   LogFailures(runtime_, handlers);
   return handlers;
+}
+
+// Without a page nobody looks at the picture.
+op::PlanHandler Operator::PlanObserver() {
+  if (options_.page_address.empty()) return {};
+  return [this](const plan::Plan& plan, const plan::Snapshot& snapshot) {
+    page_.SetPicture(std::make_shared<const page::NetworkPicture>(page::PictureOf(plan, snapshot)));
+  };
 }
 
 void Operator::Enqueue(state::Kind kind, const api::ObjectMeta& metadata) {
@@ -153,6 +167,9 @@ void Operator::TellNetwork(const op::NetworkNotice& notice) {
             .action = "PlanningNetwork",
             .note = notice.note},
            events_, runtime_.log());
+  if (notice.kind != api::kFabricKind || options_.page_address.empty()) return;
+  page_.Note({runtime_.clock().WallMs(), notice.warning, StrCat("fabric/", notice.name),
+              StrCat(notice.reason, ": ", notice.note)});
 }
 
 void Operator::TellHost(const op::HostNotice& notice) {
@@ -235,7 +252,8 @@ void Operator::NetworkLoop(std::stop_token stop) {
     if (schedule.WaitMs(now_ms) > 0 || stop.stop_requested()) continue;
     schedule.Begin(now_ms);
     if (!leadership_.IsLeader()) {
-      network_.Forget();                          // another process writes meanwhile
+      network_.Forget();  // another process writes meanwhile
+      page_.SetPicture(nullptr);
       schedule.Again(now_ms + kFollowerRetryMs);  // this process may lead by then
       continue;
     }
@@ -271,6 +289,7 @@ absl::Status Operator::Start(KubeAccess& access) {
   feed_.Start();
   YM_RETURN_IF_ERROR(feed_.WaitForSync(kSyncTimeoutMs));
   YM_RETURN_IF_ERROR(leadership_.Start(access));
+  if (!options_.page_address.empty()) YM_RETURN_IF_ERROR(page_.Start(options_.page_address));
   for (int i = 0; i < options_.job_workers; ++i) workers_.emplace_back([this] { JobLoop(); });
   network_thread_ = std::jthread([this](std::stop_token stop) { NetworkLoop(stop); });
   host_thread_ = std::jthread([this](std::stop_token stop) { HostLoop(stop); });
@@ -288,6 +307,7 @@ void Operator::Stop() {
   host_thread_.request_stop();
   if (network_thread_.joinable()) network_thread_.join();
   if (host_thread_.joinable()) host_thread_.join();
+  page_.Stop();
 }
 
 void AddNetworkFlags(CLI::App& app, op::NetworkController::Options& options) {
@@ -412,6 +432,8 @@ int OperatorMain(int argc, char** argv) {
   app.add_option("--plan-max-delay-ms", options.plan_max_delay_ms,
                  "longest wait under constant change")
       ->capture_default_str();
+  app.add_option("--page-bind-address", options.page_address,
+                 "address of the read-only web page, for example :8082; none when left out");
   AddNetworkFlags(app, options.network);
   AddHostLossFlags(app, options.host_loss);
   std::string faults_file;

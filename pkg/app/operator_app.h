@@ -5,6 +5,7 @@
 //   informers       -> WorkQueue        keys of TrainingJobs that a change concerns
 //   job workers     -> API server       pods, Services, TrainingJob status; events
 //   network thread  -> API server       Gang status (network part), pod annotations
+//   page thread     -> browsers         frames of the cluster (page_publisher.h), on request
 //   host thread     -> API server       marks of quarantined and fenced hosts on Nodes
 //   lease thread    -> API server       with an HTTP client of its own
 //
@@ -12,6 +13,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "absl/status/status.h"
 
@@ -28,6 +30,7 @@ struct OperatorOptions {
   int job_workers = 4;
   std::int64_t plan_min_delay_ms = 100;    // quiet time before the network is planned again
   std::int64_t plan_max_delay_ms = 1'000;  // under constant change it is planned at least so often
+  std::string page_address;                // of the read-only page; empty: none
   op::NetworkController::Options network;
   op::HostLossLimits host_loss;
   op::HostMarker::Options hosts;

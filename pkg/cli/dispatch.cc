@@ -7,16 +7,23 @@
 #include "pkg/api/field_reader.h"
 #include "pkg/base/strings.h"
 #include "pkg/cli/cluster_commands.h"
+#include "pkg/cli/completion.h"
 #include "pkg/cli/connect.h"
 #include "pkg/cli/cost_command.h"
 #include "pkg/cli/crux_command.h"
+#include "pkg/cli/drain_command.h"
 #include "pkg/cli/fabric_command.h"
 #include "pkg/cli/fabric_import_command.h"
+#include "pkg/cli/fabric_show.h"
 #include "pkg/cli/hash_command.h"
 #include "pkg/cli/path_command.h"
 #include "pkg/cli/plan_command.h"
 #include "pkg/cli/release_command.h"
 #include "pkg/cli/simulate_command.h"
+#include "pkg/cli/support_bundle.h"
+#include "pkg/cli/top_command.h"
+#include "pkg/cli/trace_command.h"
+#include "pkg/cli/ui_command.h"
 #include "pkg/cli/verify_command.h"
 
 namespace yardmaster::cli {
@@ -35,22 +42,18 @@ int RunVersion(const Args& args, std::istream& /*in*/, std::ostream& out, std::o
   return 2;
 }
 
-int RunGet(const Args& args, std::istream& /*in*/, std::ostream& out, std::ostream& err) {
+using ClusterCommand = int (*)(const Args&, const Connector&, std::ostream&, std::ostream&);
+
+// A verb that asks the cluster which the flags name.
+template <ClusterCommand command>
+int InCluster(const Args& args, std::istream& /*in*/, std::ostream& out, std::ostream& err) {
   const RealClock clock;
   kube::RealSleeper sleeper;
-  return RunGetCommand(args, ClusterConnector(clock, sleeper), out, err);
+  return command(args, ClusterConnector(clock, sleeper), out, err);
 }
 
-int RunExplain(const Args& args, std::istream& /*in*/, std::ostream& out, std::ostream& err) {
-  const RealClock clock;
-  kube::RealSleeper sleeper;
-  return RunExplainCommand(args, ClusterConnector(clock, sleeper), out, err);
-}
-
-int RunRelease(const Args& args, std::istream& /*in*/, std::ostream& out, std::ostream& err) {
-  const RealClock clock;
-  kube::RealSleeper sleeper;
-  return RunReleaseCommand(args, ClusterConnector(clock, sleeper), out, err);
+int RunCompletion(const Args& args, std::istream& /*in*/, std::ostream& out, std::ostream& err) {
+  return RunCompletionCommand(args, out, err);
 }
 
 int RunPlan(const Args& args, std::istream& in, std::ostream& out, std::ostream& err) {
@@ -73,11 +76,19 @@ struct Verb {
 
 const std::vector<Verb>& Verbs() {
   static const std::vector<Verb> verbs = {
-      {{"get"}, "jobs and segments of a cluster", RunGet},
-      {{"explain"}, "where a job stands and why", RunExplain},
+      {{"get"}, "jobs and segments of a cluster", InCluster<RunGetCommand>},
+      {{"explain"}, "where a job, a pod or a node stands and why", InCluster<RunExplainCommand>},
+      {{"why"}, "what holds a host, and since when", InCluster<RunWhyCommand>},
+      {{"top"}, "jobs, segments or links by their load", InCluster<RunTopCommand>},
+      {{"trace"}, "a job's way through all processes", InCluster<RunTraceCommand>},
+      {{"ui"}, "the operator's page in a browser", InCluster<RunUiCommand>},
       {{"plan"}, "what the planner would do in a cluster, or with manifests alone", RunPlan},
+      {{"drain"}, "takes hosts, segments or ToRs out of use", InCluster<RunDrainCommand>},
       {{"cost"}, "what hosts a job would rent and what they cost", RunCost},
-      {{"release"}, "opens the gate of a job's pods, or of all", RunRelease},
+      {{"backup", "list"}, "backup hosts", InCluster<RunBackupListCommand>},
+      {{"backup", "set"}, "marks backup hosts", InCluster<RunBackupSetCommand>},
+      {{"release"}, "opens the gate of a job's pods, or of all", InCluster<RunReleaseCommand>},
+      {{"fabric", "show"}, "the fabric as text, a letter a host", InCluster<RunFabricShowCommand>},
       {{"fabric", "render"}, "a Fabric and its Nodes as manifests", RunFabricRenderCommand},
       {{"fabric", "import"},
        "a Fabric from SimAI's topology or topograph's labels",
@@ -92,6 +103,10 @@ const std::vector<Verb>& Verbs() {
       {{"hash"}, "what a switch's hash makes of packets", RunHashCommand},
       {{"path"}, "the path that a packet takes", RunPathCommand},
       {{"simulate"}, "a trace replayed on a fabric", RunSimulateCommand},
+      {{"support-bundle"},
+       "objects, logs and metrics for whoever looks into a fault",
+       InCluster<RunSupportBundleCommand>},
+      {{"completion"}, "a completion script for bash, zsh or fish", RunCompletion},
       {{"version"}, "the version of this program", RunVersion},
   };
   return verbs;
@@ -137,6 +152,12 @@ int Dispatch(const Args& args, std::istream& in, std::ostream& out, std::ostream
   }
   if (args[0] == "--help" || args[0] == "-h" || args[0] == "help") {
     PrintHelp(out);
+    return 0;
+  }
+  if (args[0] == "__complete") {
+    std::vector<Args> verbs;
+    for (const Verb& verb : Verbs()) verbs.push_back(verb.words);
+    out << Complete(verbs, Args(args.begin() + 1, args.end()));
     return 0;
   }
   if (args[0] == "--version") return RunVersion({}, in, out, err);

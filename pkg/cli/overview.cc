@@ -15,73 +15,17 @@
 #include "pkg/base/strings.h"
 #include "pkg/plan/planner.h"
 #include "pkg/state/snapshot_builder.h"
+#include "pkg/state/subject.h"
 
 namespace yardmaster::cli {
 
 namespace {
 
 using placement::Outcome;
-
-// A job under the name people know it by.
-struct Subject {
-  std::string namespace_name;
-  std::string kind;
-  std::string name;
-  const api::TrainingJob* job = nullptr;
-  const api::Gang* gang = nullptr;
-
-  workload::JobKey key() const {
-    return {namespace_name, gang != nullptr ? gang->metadata.name : api::GangName(kind, name)};
-  }
-};
-
-std::vector<Subject> SubjectsOf(const state::ClusterState& world) {
-  std::vector<Subject> out;
-  std::set<workload::JobKey> seen;
-  for (const auto& gang : world.gangs) {
-    Subject subject{gang->metadata.namespace_name, gang->owner.kind, gang->owner.name, nullptr,
-                    gang.get()};
-    if (subject.kind == api::kTrainingJobKind) seen.insert({subject.namespace_name, subject.name});
-    for (const auto& job : world.jobs) {
-      if (subject.kind == api::kTrainingJobKind && job->metadata.name == subject.name &&
-          job->metadata.namespace_name == subject.namespace_name) {
-        subject.job = job.get();
-      }
-    }
-    out.push_back(std::move(subject));
-  }
-  for (const auto& job : world.jobs) {
-    if (seen.count({job->metadata.namespace_name, job->metadata.name}) != 0) continue;
-    out.push_back({job->metadata.namespace_name, api::kTrainingJobKind, job->metadata.name,
-                   job.get(), nullptr});
-  }
-  std::sort(out.begin(), out.end(), [](const Subject& a, const Subject& b) {
-    return std::tie(a.namespace_name, a.name, a.kind) < std::tie(b.namespace_name, b.name, b.kind);
-  });
-  return out;
-}
-
-// Workers by "fabric pod/segment".
-std::map<std::string, int> SegmentsOf(const api::Gang& gang) {
-  std::map<std::string, int> out;
-  for (const api::AssignmentEntry& entry : gang.status.assignments) {
-    ++out[StrCat(entry.fabric_pod, "/", entry.segment)];
-  }
-  return out;
-}
-
-std::string StateOf(const Subject& subject) {
-  if (subject.job != nullptr) {
-    for (const char* type : {"Failed", "Succeeded", "Suspended", "Running"}) {
-      if (api::IsTrue(subject.job->status.conditions, type)) return type;
-    }
-  }
-  if (subject.gang == nullptr) return "Pending";
-  if (api::IsTrue(subject.gang->status.conditions, state::kFinishedCondition)) return "Finished";
-  if (subject.gang->status.committed()) return "Placed";
-  if (subject.gang->status.outcome == Outcome::kNever) return "Never";
-  return "Waiting";
-}
+using state::SegmentsOf;
+using state::StateOf;
+using state::Subject;
+using state::SubjectsOf;
 
 std::string Shortened(const std::string& text) {
   constexpr std::size_t kMax = 80;
@@ -286,12 +230,16 @@ std::string FieldName(const std::string& header) {
 
 }  // namespace
 
-Table JobsTable(const state::ClusterState& world, const std::string& namespace_name, bool wide) {
+Table JobsTable(const state::ClusterState& world, const std::string& namespace_name, bool wide,
+                const LabelSelector& selector) {
   Table rows = {
       {"NAMESPACE", "NAME", "KIND", "STATE", "WORKERS", "READY", "SEGMENTS", "LEVEL", "REASON"}};
   if (wide) rows[0].insert(rows[0].end(), {"PRIORITY", "PLAN"});
   for (const Subject& subject : SubjectsOf(world)) {
     if (!namespace_name.empty() && subject.namespace_name != namespace_name) continue;
+    const api::ObjectMeta& metadata =
+        subject.job != nullptr ? subject.job->metadata : subject.gang->metadata;
+    if (!selector.Matches(metadata.labels)) continue;
     rows.push_back(JobRow(subject, wide));
   }
   return rows;

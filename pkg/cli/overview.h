@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "nlohmann/json_fwd.hpp"
 
+#include "pkg/cli/label_selector.h"
 #include "pkg/state/cluster_state.h"
 
 namespace yardmaster::cli {
@@ -16,9 +17,10 @@ namespace yardmaster::cli {
 using Table = std::vector<std::vector<std::string>>;
 
 // One row per gang and per TrainingJob without one, by namespace and name. `namespace_name` empty:
-// all namespaces. `wide`: also PRIORITY and PLAN, and reasons in full.
+// all namespaces. `wide`: also PRIORITY and PLAN, and reasons in full. `selector` is asked about the
+// labels of the TrainingJob, else of the Gang.
 Table JobsTable(const state::ClusterState& world, const std::string& namespace_name,
-                bool wide = false);
+                bool wide = false, const LabelSelector& selector = {});
 
 // One row per segment: its hosts, how many are free, held, out and kept as backup.
 Table SegmentsTable(const state::ClusterState& world);

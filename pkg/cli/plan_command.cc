@@ -134,7 +134,7 @@ absl::StatusOr<Question> AskCluster(const Flags& flags, const Connector& connect
 
 void Print(const nlohmann::json& report, const std::string& format, std::ostream& out) {
   if (format != "table") return PrintAnswer(report, format, out);
-  PrintTable(ReportTable(report), out);
+  PrintTable(ReportTable(report), out, WantsColour(out));
   if (!report.contains("changes")) return;
   out << "\n";
   PrintTable(ChangesTable(report["changes"]), out);

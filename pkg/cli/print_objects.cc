@@ -1,7 +1,10 @@
 #include "pkg/cli/print_objects.h"
 
 #include <algorithm>
-#include <ostream>
+#include <cstdlib>
+#include <iostream>
+#include <string_view>
+#include <unistd.h>
 
 #include "nlohmann/json.hpp"
 
@@ -39,7 +42,33 @@ void PrintAnswer(const json& answer, const std::string& format, std::ostream& ou
   }
 }
 
-void PrintTable(const std::vector<std::vector<std::string>>& rows, std::ostream& out) {
+namespace {
+
+// Escape sequence of a state; empty: the cell is no state.
+std::string_view ColourOf(std::string_view cell) {
+  for (std::string_view good : {"Running", "Placed", "Succeeded", "free"}) {
+    if (cell == good) return "\033[32m";
+  }
+  for (std::string_view waits : {"Waiting", "Pending", "NotNow", "in use"}) {
+    if (cell == waits) return "\033[33m";
+  }
+  for (std::string_view bad : {"Never", "Failed", "out", "nowhere"}) {
+    if (cell == bad) return "\033[31m";
+  }
+  return "";
+}
+
+}  // namespace
+
+bool WantsColour(const std::ostream& out) {
+  if (&out != &std::cout || isatty(STDOUT_FILENO) == 0) return false;
+  const char* refused = std::getenv("NO_COLOR");
+  const char* terminal = std::getenv("TERM");
+  return (refused == nullptr || *refused == '\0') && terminal != nullptr &&
+         std::string_view(terminal) != "dumb";
+}
+
+void PrintTable(const std::vector<std::vector<std::string>>& rows, std::ostream& out, bool colour) {
   std::vector<std::size_t> widths;
   for (const auto& row : rows) {
     widths.resize(std::max(widths.size(), row.size()), 0);
@@ -48,7 +77,9 @@ void PrintTable(const std::vector<std::vector<std::string>>& rows, std::ostream&
   for (const auto& row : rows) {
     std::string line;
     for (std::size_t c = 0; c < row.size(); ++c) {
-      line += row[c];
+      const std::string_view begin = colour ? ColourOf(row[c]) : "";
+      line.append(begin).append(row[c]);
+      if (!begin.empty()) line += "\033[0m";
       if (c + 1 < row.size()) line += std::string(widths[c] - row[c].size() + 3, ' ');
     }
     out << line << "\n";

@@ -23,7 +23,13 @@ int PrintObjectsOrFail(const absl::StatusOr<std::vector<nlohmann::json>>& object
 // One answer. yaml, or json for every other format.
 void PrintAnswer(const nlohmann::json& answer, const std::string& format, std::ostream& out);
 
-// Columns padded to their widest cell, as kubectl prints tables. The first row is the header.
-void PrintTable(const std::vector<std::vector<std::string>>& rows, std::ostream& out);
+// Columns padded to their widest cell, as kubectl prints tables. The first row is the header. With
+// `colour`, cells that name a state have its colour.
+void PrintTable(const std::vector<std::vector<std::string>>& rows, std::ostream& out,
+                bool colour = false);
+
+// Whether `out` is this process's standard output and a terminal that is to have colours (NO_COLOR is
+// not set, TERM is not dumb).
+bool WantsColour(const std::ostream& out);
 
 }  // namespace yardmaster::cli

@@ -75,12 +75,12 @@ struct NetworkController::Input {
 };
 
 NetworkController::NetworkController(kube::Client& client, state::ClusterCache& cache,
-                                     const Clock& clock, Options options, NoticeHandler on_notice)
+                                     const Clock& clock, Options options, NetworkHandlers handlers)
     : client_(client),
       cache_(cache),
       clock_(clock),
       options_(options),
-      on_notice_(std::move(on_notice)),
+      handlers_(std::move(handlers)),
       faults_(options.damping, options.reconverge_ms),
       starvation_(options.starvation),
       writer_(client, cache, options.writes) {}
@@ -179,6 +179,7 @@ void NetworkController::Plan(const state::ClusterState& world, plan::Snapshot& s
   const plan::Plan plan = plan::MakePlan(snapshot, options);
   report.plan_seconds = static_cast<double>(clock_.SteadyMs() - begin_ms) / 1000;
   report.plan = plan.network;
+  if (handlers_.on_plan) handlers_.on_plan(plan, snapshot);
   if (!plan.network.problem.empty()) {
     report.problems.push_back(plan.network.problem);
     return;
@@ -233,22 +234,23 @@ void NetworkController::GuardAgainstStarvation(const plan::Snapshot& snapshot,
   }
   const auto tell = [&](const workload::JobKey& job, bool begun) {
     const auto gang = gangs.find(job);
-    if (gang == gangs.end() || !on_notice_) return;
+    if (gang == gangs.end() || !handlers_.on_notice) return;
     const auto lifted = verdict.lifted.find(job);
-    on_notice_({api::kGangKind, job.namespace_name, job.name, gang->second->metadata.uid, begun,
-                begun ? "NetworkStarved" : "NetworkLiftEnded",
-                begun && lifted != verdict.lifted.end()
-                    ? StrCat("got too little of the network for ",
-                             options_.starvation.patience_seconds, " s; at level ", lifted->second,
-                             " for ", options_.starvation.lift_seconds, " s")
-                    : "back at its planned level"});
+    handlers_.on_notice(
+        {api::kGangKind, job.namespace_name, job.name, gang->second->metadata.uid, begun,
+         begun ? "NetworkStarved" : "NetworkLiftEnded",
+         begun && lifted != verdict.lifted.end()
+             ? StrCat("got too little of the network for ", options_.starvation.patience_seconds,
+                      " s; at level ", lifted->second, " for ", options_.starvation.lift_seconds,
+                      " s")
+             : "back at its planned level"});
   };
   for (const workload::JobKey& job : verdict.begun) tell(job, true);
   for (const workload::JobKey& job : verdict.ended) tell(job, false);
 }
 
 void NetworkController::TellTurns(const api::Fabric& fabric, const api::FabricStatus& status) {
-  if (!on_notice_) return;
+  if (!handlers_.on_notice) return;
   for (const char* type : {kLinksUpCondition, kWiringVerifiedCondition, kPathsTrustedCondition,
                            kPathsPlannedCondition}) {
     const api::Condition* now = api::FindCondition(status.conditions, type);
@@ -257,8 +259,8 @@ void NetworkController::TellTurns(const api::Fabric& fabric, const api::FabricSt
     const bool bad = now->status == api::ConditionStatus::kFalse;
     const bool was_bad = before != nullptr && before->status == api::ConditionStatus::kFalse;
     if (bad == was_bad) continue;
-    on_notice_({api::kFabricKind, "", fabric.metadata.name, fabric.metadata.uid, bad, now->reason,
-                now->message});
+    handlers_.on_notice({api::kFabricKind, "", fabric.metadata.name, fabric.metadata.uid, bad,
+                         now->reason, now->message});
   }
 }
 

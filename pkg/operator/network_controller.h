@@ -74,6 +74,14 @@ struct RoundReport {
   std::int64_t again_in_ms = -1;
 };
 
+// Receives every plan and the snapshot it was made of, on the planning thread; both live as long as the
+// call.
+using PlanHandler = std::function<void(const plan::Plan&, const plan::Snapshot&)>;
+struct NetworkHandlers {
+  std::function<void(const NetworkNotice&)> on_notice = {};
+  PlanHandler on_plan = {};
+};
+
 class NetworkController {
  public:
   struct Options {
@@ -87,10 +95,9 @@ class NetworkController {
     // Simulated events that a round may spend on the search for a better schedule; 0: no search.
     std::int64_t crux_budget = crux::SearchOptions().event_budget;
   };
-  using NoticeHandler = std::function<void(const NetworkNotice&)>;
 
   NetworkController(kube::Client& client, state::ClusterCache& cache, const Clock& clock,
-                    Options options, NoticeHandler on_notice = {});
+                    Options options, NetworkHandlers handlers = {});
   RoundReport Round();
   // Drops cached state, since another process may have written: the next round reads the objects.
   void Forget();
@@ -122,7 +129,7 @@ class NetworkController {
   state::SnapshotBuilder builder_;
   const Clock& clock_;
   const Options options_;
-  const NoticeHandler on_notice_;
+  const NetworkHandlers handlers_;
 
   // The network that ids in what follows mean.
   std::shared_ptr<const fabric::Places> places_;

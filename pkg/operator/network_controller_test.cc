@@ -69,7 +69,8 @@ class NetworkControllerTest : public ::testing::Test {
     options.writes.threads = 1;
     controller_ = std::make_unique<NetworkController>(
         client_, *cache_, clock_, options,
-        [this](const NetworkNotice& notice) { notices_.push_back(notice); });
+        NetworkHandlers{
+            .on_notice = [this](const NetworkNotice& notice) { notices_.push_back(notice); }});
   }
 
   std::string HostOf(int segment, int i) const {

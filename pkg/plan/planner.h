@@ -99,6 +99,7 @@ struct PathAssignment {
   fabric::NicPort from;
   fabric::NicPort to;
   std::uint16_t source_port = 0;
+  double bytes = 0;        // sent over it in one iteration
   fabric::LinkPath links;  // empty: unpredictable
   // Avoids all links between switches of this path; 0: none.
   std::uint16_t alternate_port = 0;

@@ -1,6 +1,7 @@
 #include "pkg/plan/port_plan.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "pkg/repac/path.h"
@@ -187,13 +188,21 @@ void PortPlan::Run(const std::vector<JobFlows>& jobs,
     again = true;
   }
   if (again) ports = repac::Replan(ports, wanted, *world_, options_);
+  // The NIC ports of a connection share its bytes.
+  std::map<const workload::Connection*, double> ports_of;
+  for (const Want& want : wants) {
+    if (!want.answer) ++ports_of[want.connection];
+  }
   for (std::size_t i = 0; i < wants.size(); ++i) {
     const Want& want = wants[i];
     PathAssignment path = Record(*want.source, want.route, ports.flows[i], want.former);
     path.job = want.job;
     path.from_rank = want.answer ? want.connection->to_rank : want.connection->from_rank;
     path.to_rank = want.answer ? want.connection->from_rank : want.connection->to_rank;
-    if (!want.answer) Count(path, want.former, plan.network);
+    if (!want.answer) {
+      path.bytes = want.connection->bytes / ports_of[want.connection];
+      Count(path, want.former, plan.network);
+    }
     (want.answer ? plan.answers : plan.paths).push_back(std::move(path));
   }
 }

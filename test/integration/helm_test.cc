@@ -68,14 +68,20 @@ class HelmTest : public ::testing::Test {
     if (!text.ok()) return text.status();
     return nlohmann::json::parse(*text);
   }
-  // Policies take some seconds until they are in force.
+  // Policies take some seconds until they are in force, and a busy machine has no bound for that: this
+  // gives up shortly before ctest would end the whole program.
   static bool Eventually(const std::function<bool()>& holds) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(5);
     while (!holds()) {
       if (std::chrono::steady_clock::now() > deadline) return false;
       std::this_thread::sleep_for(std::chrono::milliseconds(200));
     }
     return true;
+  }
+  // The policy's own words: any other failure (a call that timed out, a namespace that is not known yet) says
+  // nothing of the policy.
+  static bool IsRefused(const absl::Status& status, const char* words) {
+    return !status.ok() && MessageOf(status).find(words) != std::string::npos;
   }
   static std::vector<std::string> GatesOf(const std::string& pod) {
     std::vector<std::string> names;
@@ -111,6 +117,8 @@ TEST_F(HelmTest, WhatItRendersIsAcceptedWhateverIsTurnedOn) {
             "extender.replicas=1", "fabric.preset=rail-only"},
            {"annotationPolicy.enabled=false", "priorityPolicy.max=5", "priorityPolicy.min=-5"},
            {"scheduler.bindVerb=true", "tls.clientNames=null"},
+           {"operator.page.enabled=false"},
+           {"networkPolicy.pageFrom[0].ipBlock.cidr=192.0.2.0/24"},
            {"priorityPolicy.enabled=false", "agent.restrictToOwnNode=false"},
            {"agent.podResources=true", "agent.readShimReports=true", "agent.defaultTrafficClass=96",
             "agent.measureTraffic=false", "networkShim.image=registry.example/shims:1",
@@ -216,8 +224,7 @@ TEST_F(HelmTest, AnAgentChangesItsAnnotationsOfItsOwnNodeAndItsPods) {
   constexpr char kDown[] =
       R"({"metadata": {"annotations": {"yardmaster.dev/down-ports": "r0p1"}}})";
   constexpr char kUp[] = R"({"metadata": {"annotations": {"yardmaster.dev/down-ports": null}}})";
-  EXPECT_TRUE(Eventually([&] { return !patch("n2", kDown).ok(); }));
-  EXPECT_THAT(MessageOf(patch("n2", kDown)), HasSubstr("its own Node only"));
+  EXPECT_TRUE(Eventually([&] { return IsRefused(patch("n2", kDown), "its own Node only"); }));
   EXPECT_TRUE(patch("n1", kDown).ok()) << patch("n1", kDown);
   EXPECT_TRUE(patch("n1", kUp).ok()) << patch("n1", kUp);
   for (const char* body :
@@ -246,11 +253,12 @@ TEST_F(HelmTest, AnAgentChangesItsAnnotationsOfItsOwnNodeAndItsPods) {
         .status();
   };
   constexpr char kProfile[] = R"({"metadata": {"annotations": {"yardmaster.dev/profile": "x"}}})";
-  EXPECT_TRUE(Eventually([&] { return !patch_pod("on-n2", "merge", kProfile).ok(); }));
   // The agent's policy and that of our annotations both refuse; the API server names either.
-  EXPECT_THAT(MessageOf(patch_pod("on-n2", "merge", kProfile)),
-              AnyOf(HasSubstr("pods of its own node only"),
-                    HasSubstr("by the agent of the pod's own node alone")));
+  EXPECT_TRUE(Eventually([&] {
+    const absl::Status refused = patch_pod("on-n2", "merge", kProfile);
+    return IsRefused(refused, "pods of its own node only") ||
+           IsRefused(refused, "by the agent of the pod's own node alone");
+  }));
   EXPECT_TRUE(patch_pod("on-n1", "merge", kProfile).ok());
   for (const char* body : {R"({"metadata": {"annotations": {"a": "c"}}})",
                            R"({"metadata": {"annotations": {"yardmaster.dev/slot": "x"}}})",
@@ -278,9 +286,10 @@ absl::Status Annotate(const ControlPlane& plane, const std::string& process, con
 TEST_F(HelmTest, OnlyOurProcessesWriteOurAnnotations) {
   ASSERT_TRUE(plane_->Apply(PodNamed("annotated", "", R"({"name": "other/gate"})")).ok());
   constexpr char kSlot[] = "yardmaster.dev/slot={}";
-  ASSERT_TRUE(Eventually([&] { return !Annotate(*plane_, "", "annotated", kSlot).ok(); }));
-  EXPECT_THAT(MessageOf(Annotate(*plane_, "", "annotated", kSlot)),
-              HasSubstr("is written by yardmaster-extender alone"));
+  ASSERT_TRUE(Eventually([&] {
+    return IsRefused(Annotate(*plane_, "", "annotated", kSlot),
+                     "is written by yardmaster-extender alone");
+  }));
   EXPECT_TRUE(Annotate(*plane_, "extender", "annotated", kSlot).ok());
   EXPECT_FALSE(Annotate(*plane_, "operator", "annotated", "yardmaster.dev/slot={1}").ok());
   EXPECT_FALSE(Annotate(*plane_, "", "annotated", "yardmaster.dev/slot-").ok());
@@ -322,9 +331,11 @@ TEST_F(HelmTest, PrioritiesAreBoundedByNamespaceAndClassesAreNot) {
   ASSERT_TRUE(
       plane_->Kubectl({"annotate", "namespace", "urgent", "yardmaster.dev/max-priority=5000"})
           .ok());
-  ASSERT_TRUE(Eventually([&] { return !apply("default", R"("priority": 1001)").empty(); }));
-  EXPECT_THAT(apply("default", R"("priority": 1001)"),
-              HasSubstr("spec.priority: is 1001 and may be 0 to 1000 in this namespace"));
+  ASSERT_TRUE(Eventually([&] {
+    return apply("default", R"("priority": 1001)")
+               .find("spec.priority: is 1001 and may be 0 to 1000 in this namespace") !=
+           std::string::npos;
+  }));
   EXPECT_THAT(apply("default", R"("priority": -1)"), HasSubstr("spec.priority: is -1"));
   EXPECT_EQ(apply("default", R"("priority": 1000)"), "");
   // The API server's admission reads the namespace from a cache that follows the annotation.

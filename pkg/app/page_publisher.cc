@@ -1,0 +1,134 @@
+#include "pkg/app/page_publisher.h"
+
+#include <chrono>
+#include <utility>
+
+#include "pkg/base/status.h"
+#include "pkg/base/strings.h"
+#include "pkg/http/router.h"
+#include "pkg/page/cluster_page.h"
+
+namespace yardmaster::app {
+
+namespace {
+
+constexpr std::int64_t kTickMs = 500;
+constexpr std::int64_t kLiveMs = 1'000;      // between frames while a browser looks
+constexpr std::int64_t kHistoryMs = 10'000;  // between frames otherwise
+constexpr std::size_t kMaxEvents = 200;
+// A page is a handful of connections; the API server's proxy comes from one address.
+constexpr int kMaxConnections = 64;
+
+}  // namespace
+
+PagePublisher::PagePublisher(const state::ClusterCache& cache, Runtime& runtime)
+    : cache_(cache), runtime_(runtime), hub_(runtime.clock()) {}
+
+absl::Status PagePublisher::Start(const std::string& address) {
+  YM_ASSIGN_OR_RETURN(const BindAddress bind, ParseBindAddress(address));
+  auto router = std::make_shared<http::Router>();
+  hub_.AddRoutes(*router);
+  http::ServerOptions options;
+  options.bind_address = bind.host;
+  options.port = bind.port;
+  options.io_threads = 1;
+  options.limits.connections = kMaxConnections;
+  options.limits.reserved_connections = 0;
+  options.limits.connections_per_peer = kMaxConnections;
+  options.limits.body_bytes = 1024;
+  options.limits.methods = {"GET", "HEAD"};
+  server_ =
+      std::make_unique<http::Server>(options, [router](http::Request request, http::Done done) {
+        router->Handle(std::move(request), std::move(done));
+      });
+  YM_RETURN_IF_ERROR(Annotate(server_->Start(), StrCat("serving the page on ", address)));
+  runtime_.registry().AddGaugeSource(
+      "yardmaster_page_frames", "frames of the page that are kept", [this] {
+        return std::vector<metrics::Sample>{{{}, static_cast<double>(hub_.frames())}};
+      });
+  runtime_.registry().AddGaugeSource(
+      "yardmaster_page_bytes", "memory of the frames that are kept", [this] {
+        return std::vector<metrics::Sample>{{{}, static_cast<double>(hub_.bytes())}};
+      });
+  runtime_.log().Info("page", {{"port", server_->port()}});
+  thread_ = std::jthread([this](std::stop_token stop) { Run(stop); });
+  return absl::OkStatus();
+}
+
+void PagePublisher::Stop() {
+  thread_.request_stop();
+  if (thread_.joinable()) thread_.join();
+  if (server_) server_->Stop();
+}
+
+void PagePublisher::SetPicture(std::shared_ptr<const page::NetworkPicture> picture) {
+  MutexLock lock(mutex_);
+  if (picture == nullptr && picture_ == nullptr) return;
+  picture_ = std::move(picture);
+  ++notes_;
+}
+
+void PagePublisher::Note(page::Event event) {
+  MutexLock lock(mutex_);
+  events_.push_back(std::move(event));
+  ++notes_;
+}
+
+void PagePublisher::Run(std::stop_token stop) {
+  std::uint64_t seen = 0, published = 0, published_notes = 0;
+  bool began = false;
+  std::int64_t last_ms = 0;
+  while (!stop.stop_requested()) {
+    seen = cache_.WaitForChange(began ? seen : ~0ULL, kTickMs, stop);
+    hub_.Tick();
+    std::uint64_t notes = 0;
+    {
+      MutexLock lock(mutex_);
+      notes = notes_;
+    }
+    const std::int64_t now_ms = runtime_.clock().SteadyMs();
+    const std::int64_t due_ms = last_ms + (hub_.watched() ? kLiveMs : kHistoryMs);
+    if (began && ((seen == published && notes == published_notes) || now_ms < due_ms)) {
+      // A change that came too soon would be waited for without a pause.
+      if (seen != published) std::this_thread::sleep_for(std::chrono::milliseconds(kTickMs / 5));
+      continue;
+    }
+    published = seen;
+    published_notes = notes;
+    last_ms = now_ms;
+    began = true;
+    PublishFrame();
+  }
+}
+
+void PagePublisher::PublishFrame() {
+  const std::int64_t begin_ms = runtime_.clock().SteadyMs();
+  state::ClusterState cluster = cache_.Take();
+  if (has_former_) {
+    KeepEvents(page::ChangesBetween(former_, cluster, runtime_.clock().WallMs()));
+  }
+  const plan::Snapshot snapshot = builder_.Build(cluster);
+  std::shared_ptr<const page::NetworkPicture> picture;
+  page::Text events;
+  {
+    MutexLock lock(mutex_);
+    while (events_.size() > kMaxEvents) events_.pop_front();
+    events = page::EncodeEvents(events_);
+    picture = picture_;
+  }
+  page::Blocks blocks = page::BlocksOf(cluster, snapshot, picture.get());
+  blocks["events"] = std::move(events);
+  hub_.Publish(std::move(blocks), std::move(picture));
+  former_ = std::move(cluster);
+  has_former_ = true;
+  runtime_.registry()
+      .GetGauge("yardmaster_page_frame_seconds", "time that the last frame of the page took")
+      .Set(static_cast<double>(runtime_.clock().SteadyMs() - begin_ms) / 1000);
+}
+
+void PagePublisher::KeepEvents(std::vector<page::Event> events) {
+  MutexLock lock(mutex_);
+  for (page::Event& event : events) events_.push_back(std::move(event));
+}
+
+}  // namespace yardmaster::app

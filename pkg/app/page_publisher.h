@@ -1,0 +1,57 @@
+// Serves the operator's page: makes a frame of the cluster at most once a second while a browser looks,
+// every ten seconds for the history otherwise, and only after a change.
+//
+// Thread safety: SetPicture and Note from any thread; the rest from the main thread. Lifetimes: what is
+// passed in outlives the publisher.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "absl/status/status.h"
+
+#include "pkg/app/runtime.h"
+#include "pkg/base/mutex.h"
+#include "pkg/page/changes.h"
+#include "pkg/page/hub.h"
+#include "pkg/state/cluster_state.h"
+#include "pkg/state/snapshot_builder.h"
+
+namespace yardmaster::app {
+
+class PagePublisher {
+ public:
+  PagePublisher(const state::ClusterCache& cache, Runtime& runtime);
+
+  // Serves on `address` ("host:port"). Errors: of the address, or of binding it.
+  absl::Status Start(const std::string& address);
+  void Stop();
+
+  // The network as planned by this process; null: it does not lead.
+  void SetPicture(std::shared_ptr<const page::NetworkPicture> picture);
+  // Something that no object's change tells.
+  void Note(page::Event event);
+
+ private:
+  void Run(std::stop_token stop);
+  void PublishFrame();
+  void KeepEvents(std::vector<page::Event> events);
+
+  const state::ClusterCache& cache_;
+  Runtime& runtime_;
+  page::Hub hub_;
+  state::SnapshotBuilder builder_;  // the publishing thread's
+  state::ClusterState former_;      // the publishing thread's
+  bool has_former_ = false;         // the publishing thread's
+  Mutex mutex_;
+  std::deque<page::Event> events_ ABSL_GUARDED_BY(mutex_);  // oldest first
+  std::shared_ptr<const page::NetworkPicture> picture_ ABSL_GUARDED_BY(mutex_);
+  std::uint64_t notes_ ABSL_GUARDED_BY(mutex_) = 0;  // counts SetPicture and Note
+  std::unique_ptr<http::Server> server_;
+  std::jthread thread_;
+};
+
+}  // namespace yardmaster::app

@@ -1,0 +1,36 @@
+#include "pkg/cli/cluster_flags.h"
+
+#include <ostream>
+#include <utility>
+
+#include "CLI/CLI.hpp"
+#include "pkg/base/status.h"
+#include "pkg/cli/cluster_reader.h"
+
+namespace yardmaster::cli {
+
+void DeclareCluster(ClusterFlags& flags, CLI::App& app) {
+  app.add_option("--kubeconfig", flags.kubeconfig, "kubeconfig file");
+  app.add_option("--context", flags.context, "context of the kubeconfig");
+}
+
+void DeclareRead(ReadFlags& flags, CLI::App& app) {
+  app.add_option("-n,--namespace", flags.namespace_name, "namespace (default: the context's)");
+  DeclareCluster(flags.cluster, app);
+}
+
+absl::StatusOr<World> ReadWorld(ReadFlags& flags, const Connector& connect, std::ostream& err) {
+  World world;
+  YM_ASSIGN_OR_RETURN(world.connection, connect(flags.cluster));
+  if (flags.namespace_name.empty()) flags.namespace_name = world.connection.default_namespace;
+  YM_ASSIGN_OR_RETURN(world.cluster, ReadCluster(*world.connection.client));
+  for (const std::string& problem : world.cluster.problems) err << "warning: " << problem << "\n";
+  return world;
+}
+
+int Fail(const absl::Status& status, std::ostream& err) {
+  err << MessageOf(status) << "\n";
+  return 1;
+}
+
+}  // namespace yardmaster::cli

@@ -1,0 +1,40 @@
+// What all verbs that look at a cluster have in common: which cluster, which namespace, and the
+// objects read once. Thread safety: as the client.
+#pragma once
+
+#include <iosfwd>
+#include <string>
+
+#include "absl/status/statusor.h"
+
+#include "pkg/cli/cluster_commands.h"
+#include "pkg/state/cluster_state.h"
+
+namespace CLI {
+class App;
+}
+
+namespace yardmaster::cli {
+
+struct ReadFlags {
+  ClusterFlags cluster;
+  std::string namespace_name;  // empty: the context's, filled in by ReadWorld
+};
+
+// --kubeconfig and --context.
+void DeclareCluster(ClusterFlags& flags, CLI::App& app);
+// These and -n.
+void DeclareRead(ReadFlags& flags, CLI::App& app);
+
+struct World {
+  Connection connection;
+  state::ClusterState cluster;
+};
+
+// Connects and reads everything; objects that cannot be read are named on `err`.
+absl::StatusOr<World> ReadWorld(ReadFlags& flags, const Connector& connect, std::ostream& err);
+
+// Prints the message and returns 1.
+int Fail(const absl::Status& status, std::ostream& err);
+
+}  // namespace yardmaster::cli

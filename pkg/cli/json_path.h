@@ -1,0 +1,18 @@
+// The part of kubectl's JSONPath templates that answers of ours need: text, {.field.field}, [N], [*],
+// {range ...}{end} and {"text"} with \n and \t. Thread safety: pure functions.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "nlohmann/json_fwd.hpp"
+
+namespace yardmaster::cli {
+
+// Fields that are not there give nothing; several values are separated by a space, as kubectl does.
+// Errors: InvalidArgument naming the place in the template.
+absl::StatusOr<std::string> EvaluateJsonPath(std::string_view path_template,
+                                             const nlohmann::json& document);
+
+}  // namespace yardmaster::cli

@@ -1,0 +1,200 @@
+#include "pkg/cli/support_bundle.h"
+
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <ostream>
+#include <set>
+#include <unistd.h>
+#include <utility>
+
+#include "nlohmann/json.hpp"
+
+#include "CLI/CLI.hpp"
+#include "pkg/base/status.h"
+#include "pkg/base/strings.h"
+#include "pkg/cli/cluster_flags.h"
+#include "pkg/cli/flags.h"
+#include "pkg/kube/process.h"
+
+namespace yardmaster::cli {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::int64_t kLogMs = 60'000;
+constexpr char kOurs[] = "app.kubernetes.io/part-of=yardmaster";
+
+// What placement reads of a pod's spec.
+const std::set<std::string>& KeptOfPodSpec() {
+  static const std::set<std::string> kept = {
+      "nodeName",    "nodeSelector",      "affinity",
+      "tolerations", "schedulerName",     "schedulingGates",
+      "priority",    "priorityClassName", "preemptionPolicy",
+      "overhead",    "resourceClaims",    "terminationGracePeriodSeconds",
+      "hostNetwork", "restartPolicy",     "topologySpreadConstraints"};
+  return kept;
+}
+
+json ContainerWithoutSecrets(const json& container) {
+  json out = json::object();
+  for (const char* field : {"name", "resources", "ports"}) {
+    if (container.contains(field)) out[field] = container[field];
+  }
+  return out;
+}
+
+json PodSpecWithoutSecrets(const json& spec) {
+  json out = json::object();
+  for (const auto& [field, value] : spec.items()) {
+    if (KeptOfPodSpec().count(field) != 0) out[field] = value;
+  }
+  for (const char* field : {"containers", "initContainers"}) {
+    if (!spec.contains(field)) continue;
+    out[field] = json::array();
+    for (const json& container : spec[field])
+      out[field].push_back(ContainerWithoutSecrets(container));
+  }
+  return out;
+}
+
+bool IsOurKey(const std::string& key) {
+  return key.find("yardmaster.dev/") == 0 || key.find("kubernetes.io") != std::string::npos;
+}
+
+void StripMetadata(json& metadata) {
+  metadata.erase("managedFields");
+  for (const char* field : {"annotations", "labels"}) {
+    if (!metadata.contains(field) || !metadata[field].is_object()) continue;
+    for (auto& [key, value] : metadata[field].items()) {
+      if (!IsOurKey(key) || key == "kubectl.kubernetes.io/last-applied-configuration") {
+        value = "(left out)";
+      }
+    }
+  }
+}
+
+class Bundle {
+ public:
+  Bundle(std::filesystem::path folder, std::ostream& err) : folder_(std::move(folder)), err_(err) {}
+
+  void Write(const std::string& name, const std::string& text) {
+    std::ofstream(folder_ / name) << text;
+  }
+
+  void Collect(kube::Client& client, const std::string& name, const kube::Target& target) {
+    err_ << "reading " << name << "\n";
+    const auto list = kube::ListAll(client, target);
+    if (!list.ok()) return Miss(name, MessageOf(list.status()));
+    json items = json::array();
+    for (const kube::ObjectPtr& object : list->items) items.push_back(WithoutSecrets(*object));
+    Write(name + ".json", items.dump(1, ' ', false, json::error_handler_t::replace));
+  }
+
+  // The output of kubectl.
+  void Run(const std::string& name, std::vector<std::string> arguments,
+           const ClusterFlags& cluster) {
+    err_ << "reading " << name << "\n";
+    arguments.insert(arguments.begin(), "kubectl");
+    if (!cluster.kubeconfig.empty()) arguments.push_back("--kubeconfig=" + cluster.kubeconfig);
+    if (!cluster.context.empty()) arguments.push_back("--context=" + cluster.context);
+    std::vector<std::string> environment;
+    for (char** entry = environ; *entry != nullptr; ++entry) environment.emplace_back(*entry);
+    const auto done = kube::RunProcess(arguments, environment, kLogMs);
+    if (!done.ok()) return Miss(name, MessageOf(done.status()));
+    if (done->exit_code != 0) return Miss(name, done->errors);
+    Write(name, done->output);
+  }
+
+  void Miss(const std::string& name, const std::string& why) {
+    err_ << "warning: without " << name << ": " << why << "\n";
+    missing_ += name + ": " + why + "\n";
+  }
+  const std::string& missing() const { return missing_; }
+
+ private:
+  const std::filesystem::path folder_;
+  std::ostream& err_;
+  std::string missing_;
+};
+
+// Logs of the last hour and metrics of every pod of ours.
+void CollectProcesses(kube::Client& client, const ClusterFlags& cluster, const std::string& ns,
+                      Bundle& bundle) {
+  const auto pods = kube::ListAll(client, {kube::Pods(), ns, "", ""}, {.label_selector = kOurs});
+  if (!pods.ok()) return bundle.Miss("logs", MessageOf(pods.status()));
+  for (const kube::ObjectPtr& pod : pods->items) {
+    const std::string name = (*pod)["metadata"].value("name", "");
+    // 1 MiB at most: the newest lines.
+    bundle.Run(name + ".log", {"logs", "-n", ns, name, "--since=1h", "--limit-bytes=1000000"},
+               cluster);
+    bundle.Run(
+        name + ".metrics",
+        {"get", "--raw", StrCat("/api/v1/namespaces/", ns, "/pods/", name, ":8080/proxy/metrics")},
+        cluster);
+  }
+}
+
+}  // namespace
+
+json WithoutSecrets(json object) {
+  if (!object.is_object()) return object;
+  if (object.contains("metadata") && object["metadata"].is_object())
+    StripMetadata(object["metadata"]);
+  const std::string kind = object.value("kind", "");
+  if (!object.contains("spec") || !object["spec"].is_object()) return object;
+  json& spec = object["spec"];
+  if (kind == "Pod") spec = PodSpecWithoutSecrets(spec);
+  if (spec.contains("template") && spec["template"].is_object()) {
+    json kept = json::object();
+    if (spec["template"].contains("spec"))
+      kept["spec"] = PodSpecWithoutSecrets(spec["template"]["spec"]);
+    spec["template"] = std::move(kept);
+  }
+  return object;
+}
+
+int RunSupportBundleCommand(const std::vector<std::string>& args, const Connector& connect,
+                            std::ostream& out, std::ostream& err) {
+  ClusterFlags cluster;
+  std::string to = "yardmaster-support";
+  std::string ns = "yardmaster-system";
+  CLI::App app("Objects, logs and metrics for whoever looks into a fault; secrets are left out",
+               "kubectl yardmaster support-bundle");
+  app.add_option("--to", to, "new folder to write")->capture_default_str();
+  app.add_option("-n,--namespace", ns, "namespace of the Helm release")->capture_default_str();
+  DeclareCluster(cluster, app);
+  app.footer(
+      "Example:\n"
+      "  kubectl yardmaster support-bundle --to /tmp/fault && tar czf fault.tar.gz -C /tmp fault");
+  if (const std::optional<int> code = ParseFlags(app, args, out, err)) return *code;
+  std::error_code error;
+  if (!std::filesystem::create_directories(to, error)) {
+    err << to << ": " << (error ? error.message() : "is there already; name a new folder with --to")
+        << "\n";
+    return 1;
+  }
+  const absl::StatusOr<Connection> connection = connect(cluster);
+  if (!connection.ok()) return Fail(connection.status(), err);
+  kube::Client& client = *connection->client;
+  Bundle bundle(to, err);
+  const std::array<std::pair<const char*, kube::Resource>, 6> resources = {
+      {{"fabrics", kube::Fabrics()},
+       {"nodes", kube::Nodes()},
+       {"gangs", kube::Gangs()},
+       {"trainingjobs", kube::TrainingJobs()},
+       {"pods", kube::Pods()},
+       {"events", kube::Events()}}};
+  for (const auto& [name, resource] : resources)
+    bundle.Collect(client, name, {resource, "", "", ""});
+  bundle.Collect(client, "leases", {kube::Leases(), ns, "", ""});
+  CollectProcesses(client, cluster, ns, bundle);
+  bundle.Write("missing.txt", bundle.missing());
+  out << to << "\n";
+  return 0;
+}
+
+}  // namespace yardmaster::cli

@@ -1,0 +1,16 @@
+// A cluster for the tests of the verbs that write. TESTONLY. Thread safety: as the client.
+#pragma once
+
+#include <string>
+
+#include "pkg/base/clock.h"
+#include "pkg/cli/cluster_commands.h"
+
+namespace yardmaster::cli {
+
+// Connects to a client that forwards every call to `client`, in a namespace of that name. Both must outlive the
+// connections.
+Connector LendingConnector(kube::Client& client, const Clock& clock,
+                           std::string default_namespace = "default");
+
+}  // namespace yardmaster::cli

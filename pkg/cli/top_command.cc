@@ -1,0 +1,180 @@
+#include "pkg/cli/top_command.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <ostream>
+#include <thread>
+#include <unistd.h>
+#include <utility>
+
+#include "nlohmann/json.hpp"
+
+#include "CLI/CLI.hpp"
+#include "pkg/base/status.h"
+#include "pkg/base/strings.h"
+#include "pkg/cli/cluster_flags.h"
+#include "pkg/cli/cluster_reader.h"
+#include "pkg/cli/flags.h"
+#include "pkg/cli/plan_input.h"
+#include "pkg/cli/print_objects.h"
+#include "pkg/plan/planner.h"
+
+namespace yardmaster::cli {
+
+namespace {
+
+constexpr int kRefreshSeconds = 5;
+
+struct TopFlags {
+  ReadFlags read;
+  std::string what = "jobs";
+  std::string output;
+  int limit = 20;
+  bool watch = false;
+};
+
+std::string Tenths(double value) {
+  const auto tenths = static_cast<std::int64_t>(std::llround(value * 10));
+  return StrCat(tenths / 10, ".", std::abs(tenths % 10));
+}
+
+std::string Percent(double part) {
+  return StrCat(static_cast<std::int64_t>(std::llround(part * 100)), "%");
+}
+
+struct Load {
+  plan::Snapshot snapshot;
+  page::NetworkPicture picture;
+};
+
+absl::StatusOr<Load> ReadLoad(TopFlags& flags, const Connector& connect, std::ostream& err) {
+  YM_ASSIGN_OR_RETURN(World world, ReadWorld(flags.read, connect, err));
+  Manifests manifests;
+  manifests.world = std::move(world.cluster);
+  PlanInput input = InputOfCluster(std::move(manifests), world.connection.now_ms, err);
+  plan::PlanOptions options;
+  options.paths = true;
+  if (input.former) options.input.former = &*input.former;
+  const plan::Plan plan = plan::MakePlan(input.snapshot, options);
+  Load load;
+  load.picture = page::PictureOf(plan, input.snapshot);
+  load.snapshot = std::move(input.snapshot);
+  return load;
+}
+
+Table TableOf(const TopFlags& flags, const Load& load) {
+  Table table = flags.what == "jobs"       ? TopJobs(load.snapshot, load.picture)
+                : flags.what == "segments" ? TopSegments(load.snapshot, load.picture)
+                                           : TopLinks(load.picture);
+  if (table.size() > static_cast<std::size_t>(flags.limit) + 1) {
+    table.resize(static_cast<std::size_t>(flags.limit) + 1);
+  }
+  return table;
+}
+
+}  // namespace
+
+Table TopJobs(const plan::Snapshot& snapshot, const page::NetworkPicture& picture) {
+  std::vector<std::pair<double, const plan::JobState*>> order;
+  for (const plan::JobState& job : snapshot.jobs) {
+    if (!job.assignment) continue;
+    const auto found = picture.jobs.find(job.job.key);
+    order.emplace_back(found == picture.jobs.end() ? 0 : found->second.gbps, &job);
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  Table rows = {{"GANG", "HOSTS", "GPUS", "SEGMENTS", "GBPS", "FLOWS", "WITHOUT PORT"}};
+  for (const auto& [gbps, job] : order) {
+    std::vector<std::int32_t> segments;
+    for (fabric::HostId host : job->assignment->host_of_rank) {
+      if (host.valid()) segments.push_back(snapshot.places->segment_of(host).value);
+    }
+    std::sort(segments.begin(), segments.end());
+    const auto distinct = std::unique(segments.begin(), segments.end()) - segments.begin();
+    const auto found = picture.jobs.find(job->job.key);
+    const page::JobPaths none;
+    const page::JobPaths& paths = found == picture.jobs.end() ? none : found->second;
+    rows.push_back({job->job.key.text(), StrCat(job->job.workers),
+                    StrCat(static_cast<std::int64_t>(job->job.workers) * job->job.gpus_per_worker),
+                    StrCat(static_cast<std::int64_t>(distinct)), Tenths(gbps), StrCat(paths.flows),
+                    StrCat(paths.unplanned)});
+  }
+  return rows;
+}
+
+Table TopSegments(const plan::Snapshot& snapshot, const page::NetworkPicture& picture) {
+  const fabric::Places& places = *snapshot.places;
+  std::vector<std::pair<double, fabric::SegmentId>> order;
+  for (fabric::SegmentId segment : places.segments()) {
+    const bool known = segment.index() < picture.segments.size();
+    order.emplace_back(known ? -picture.segments[segment.index()].peak : 0, segment);
+  }
+  std::sort(order.begin(), order.end());
+  Table rows = {{"SEGMENT", "HOSTS", "IN USE", "UPLINKS USED", "SHARED", "GBPS", "PEAK"}};
+  for (const auto& [peak, segment] : order) {
+    int used = 0;
+    for (fabric::HostId host : places.hosts_of(segment)) {
+      const placement::HostState& state = snapshot.cluster.hosts[host.index()];
+      used += state.free_gpus < state.gpus ? 1 : 0;
+    }
+    const page::SegmentLoad load = segment.index() < picture.segments.size()
+                                       ? picture.segments[segment.index()]
+                                       : page::SegmentLoad{};
+    rows.push_back({StrCat(places.name(places.fabric_pod_of(segment)), "/", places.name(segment)),
+                    StrCat(places.hosts_of(segment).size()), StrCat(used), StrCat(load.uplinks),
+                    StrCat(load.shared_uplinks), Tenths(load.gbps), Percent(load.peak)});
+  }
+  return rows;
+}
+
+Table TopLinks(const page::NetworkPicture& picture) {
+  Table rows = {{"LINK", "GBPS", "LOAD", "JOBS"}};
+  for (const page::LinkLoad& link : picture.busiest) {
+    std::vector<std::string> jobs;
+    for (const page::JobOnLink& job : link.jobs) {
+      jobs.push_back(StrCat(job.job.text(), " (", job.level, ")"));
+    }
+    rows.push_back(
+        {link.name, Tenths(link.gbps), Percent(link.gbps / link.capacity_gbps), Join(jobs, ", ")});
+  }
+  return rows;
+}
+
+int RunTopCommand(const std::vector<std::string>& args, const Connector& connect, std::ostream& out,
+                  std::ostream& err) {
+  TopFlags flags;
+  CLI::App app("Jobs, segments or links by their load on the network", "kubectl yardmaster top");
+  app.add_option("what", flags.what, "jobs, segments or links")
+      ->check(CLI::IsMember({"jobs", "segments", "links"}))
+      ->capture_default_str();
+  app.add_option("--limit", flags.limit, "rows")
+      ->check(CLI::Range(1, 100000))
+      ->capture_default_str();
+  app.add_flag("-w,--watch", flags.watch, "read and print again every 5 seconds");
+  app.add_option("-o,--output", flags.output, "json or yaml")
+      ->check(CLI::IsMember({"json", "yaml"}));
+  DeclareRead(flags.read, app);
+  app.footer(
+      "Examples:\n"
+      "  kubectl yardmaster top links\n"
+      "  kubectl yardmaster top segments --limit 5 -w");
+  if (const std::optional<int> code = ParseFlags(app, args, out, err)) return *code;
+  do {
+    const auto load = ReadLoad(flags, connect, err);
+    if (!load.ok()) return Fail(load.status(), err);
+    const Table table = TableOf(flags, *load);
+    // A terminal shows the newest table alone, a pipe gets them one after the other.
+    if (flags.watch && isatty(STDOUT_FILENO) != 0) out << "\033[H\033[2J";
+    if (flags.output.empty()) {
+      PrintTable(table, out);
+    } else {
+      PrintAnswer({{flags.what, RowsAsJson(table)}}, flags.output, out);
+    }
+    out << std::flush;
+    if (flags.watch) std::this_thread::sleep_for(std::chrono::seconds(kRefreshSeconds));
+  } while (flags.watch);
+  return 0;
+}
+
+}  // namespace yardmaster::cli

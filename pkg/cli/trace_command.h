@@ -1,0 +1,39 @@
+// The verb `trace`: one job's way through all processes, in the order of time.
+//
+//   trace JOB [-n NS] [-o json|yaml]
+//
+// From the objects (when they were made, committed, released, bound, when conditions turned, incidents) and
+// the events about the job, its Gang and its pods; nothing is read from logs. Thread safety: as the client.
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "nlohmann/json_fwd.hpp"
+
+#include "pkg/cli/cluster_commands.h"
+#include "pkg/state/cluster_state.h"
+
+namespace yardmaster::cli {
+
+struct Step {
+  std::int64_t time_ms = 0;
+  std::string source;  // "extender", "operator", "kube-scheduler", "api", ...
+  std::string object;  // "TrainingJob gpt", "Pod gpt-3"
+  std::string text;
+  bool operator==(const Step&) const = default;
+};
+
+// Ascending by time. `events` are events.k8s.io/v1 documents of the namespace. Pods that did the same at the
+// same second are one step. Errors: NotFound.
+absl::StatusOr<std::vector<Step>> TraceOf(const state::ClusterState& cluster,
+                                          const std::string& namespace_name, const std::string& job,
+                                          const std::vector<nlohmann::json>& events);
+
+int RunTraceCommand(const std::vector<std::string>& args, const Connector& connect,
+                    std::ostream& out, std::ostream& err);
+
+}  // namespace yardmaster::cli

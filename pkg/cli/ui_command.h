@@ -1,0 +1,35 @@
+// The verb `ui`: opens the operator's page through the API server's proxy.
+//
+//   kubectl yardmaster ui [-n yardmaster-system] [--port 0] [--no-browser]
+//
+// It finds the leading operator and becomes `kubectl proxy`, restricted to that pod's page: the page
+// has no login, who may see it is decided by the API server (get pods/proxy).
+//
+// Thread safety: as the client.
+#pragma once
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+#include "pkg/cli/cluster_commands.h"
+
+namespace yardmaster::cli {
+
+struct PageProxy {
+  std::vector<std::string> argv;  // of the proxy
+  std::string url;                // of the page behind it
+};
+
+// How to reach the page of the operator that leads in `namespace_name`, by a proxy on `port` of this
+// machine. Without a lease, any running operator. Errors: NotFound that names what to check.
+absl::StatusOr<PageProxy> FindPage(kube::Client& client, const ClusterFlags& cluster,
+                                   const std::string& namespace_name, int port);
+
+// Does not return when it succeeds, until the proxy is stopped by a signal. Returns the exit code.
+int RunUiCommand(const std::vector<std::string>& args, const Connector& connect, std::ostream& out,
+                 std::ostream& err);
+
+}  // namespace yardmaster::cli

@@ -1,0 +1,34 @@
+// `-w`: follows a cluster and prints the rows of tables that change, as kubectl does. Thread safety: as
+// the client.
+#pragma once
+
+#include <functional>
+#include <iosfwd>
+#include <map>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "pkg/cli/overview.h"
+#include "pkg/kube/client.h"
+
+namespace yardmaster::cli {
+
+// Prints the header and every row at first, then a row when it is new or another one. A row is known by
+// its first two cells; one that is gone is not printed. Columns keep the widths of the first time.
+class RowPrinter {
+ public:
+  void Print(const std::vector<Table>& tables, std::ostream& out);
+
+ private:
+  std::vector<std::vector<std::size_t>> widths_;  // by table and column
+  std::vector<std::map<std::string, std::vector<std::string>>> rows_;
+};
+
+using TablesFunction = std::function<std::vector<Table>(const state::ClusterState&)>;
+
+// Runs until SIGINT ends the process, or `stop`. Returns 1 when the cluster does not answer at first.
+int WatchRows(kube::Client& client, const TablesFunction& tables, std::ostream& out,
+              std::ostream& err, std::stop_token stop = {});
+
+}  // namespace yardmaster::cli

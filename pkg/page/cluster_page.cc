@@ -1,0 +1,297 @@
+#include "pkg/page/cluster_page.h"
+
+#include <cmath>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "nlohmann/json.hpp"
+
+#include "pkg/base/strings.h"
+#include "pkg/plan/planner.h"
+#include "pkg/state/snapshot_builder.h"
+#include "pkg/state/subject.h"
+
+namespace yardmaster::page {
+
+namespace {
+
+using fabric::HostId;
+using fabric::Places;
+using fabric::SegmentId;
+using nlohmann::json;
+using placement::Unavailability;
+
+constexpr std::size_t kMaxLines = 100;  // of warnings, of cables
+
+Text TextOf(const json& value) {
+  return std::make_shared<const std::string>(
+      value.dump(-1, ' ', false, json::error_handler_t::replace));
+}
+
+// Three significant digits: figures for people, and texts that do not change with the last bit.
+double Rounded(double value) {
+  if (value == 0 || !std::isfinite(value)) return 0;
+  const double scale = std::pow(10, 2 - std::floor(std::log10(std::abs(value))));
+  return std::round(value * scale) / scale;
+}
+
+json FabricBlock(const state::ClusterState& cluster, const Places& places, bool has_network) {
+  json pods = json::array();
+  for (fabric::FabricPodId pod : places.fabric_pods()) {
+    json segments = json::array();
+    for (SegmentId segment : places.segments_of(pod)) {
+      json hosts = json::array();
+      for (HostId host : places.hosts_of(segment)) hosts.push_back(places.name(host));
+      segments.push_back({{"name", places.name(segment)}, {"hosts", std::move(hosts)}});
+    }
+    pods.push_back({{"name", places.name(pod)}, {"segments", std::move(segments)}});
+  }
+  json out = {{"name", nullptr}, {"problem", nullptr}, {"pods", std::move(pods)}};
+  if (cluster.fabrics.empty()) {
+    out["problem"] = "there is no Fabric";
+  } else {
+    out["name"] = cluster.fabrics.front()->metadata.name;
+    if (!has_network) out["problem"] = "the Fabric cannot be used; see its conditions";
+  }
+  return out;
+}
+
+std::vector<HostUse> UsesOf(const state::ClusterState& cluster, const Places& places) {
+  std::vector<HostUse> uses(static_cast<std::size_t>(places.num_hosts()));
+  for (const auto& gang : cluster.gangs) {
+    if (api::IsTrue(gang->status.conditions, state::kFinishedCondition)) continue;
+    for (const api::AssignmentEntry& entry : gang->status.assignments) {
+      const HostId host = places.FindHost(entry.host);
+      if (host.valid()) uses[host.index()].has_gang = true;
+    }
+  }
+  for (const auto& pod : cluster.pods) {
+    if (pod->node_name.empty() || pod->finished() || pod->gpus() == 0) continue;
+    const HostId host = places.FindHost(pod->node_name);
+    if (host.valid()) uses[host.index()].has_pods = true;
+  }
+  return uses;
+}
+
+void AddHosts(const plan::Snapshot& snapshot, const std::vector<HostUse>& uses, Blocks& out) {
+  const Places& places = *snapshot.places;
+  std::map<std::string, int> count;
+  std::int64_t all_gpus = 0, free_gpus = 0;
+  for (SegmentId segment : places.segments()) {
+    std::string states;
+    json degraded = json::array();
+    for (HostId host : places.hosts_of(segment)) {
+      const placement::HostState& state = snapshot.cluster.hosts[host.index()];
+      if (state.degraded) degraded.push_back(states.size());
+      states += HostLetter(state, uses[host.index()]);
+      ++count[std::string(1, states.back())];
+      all_gpus += state.gpus;
+      if (state.unavailable == Unavailability::kNo) free_gpus += state.free_gpus;
+    }
+    out[StrCat("hosts/", segment.value)] =
+        TextOf({{"states", states}, {"degraded", std::move(degraded)}});
+  }
+  out["totals"] = TextOf({{"hosts", count}, {"gpus", {{"all", all_gpus}, {"free", free_gpus}}}});
+}
+
+json ConditionsOf(const std::vector<api::Condition>& conditions) {
+  json out = json::array();
+  for (const api::Condition& condition : conditions) {
+    const char* status = condition.status == api::ConditionStatus::kTrue    ? "True"
+                         : condition.status == api::ConditionStatus::kFalse ? "False"
+                                                                            : "Unknown";
+    out.push_back({{"type", condition.type},
+                   {"status", status},
+                   {"message", condition.message},
+                   {"timeMs", condition.transition_ms}});
+  }
+  return out;
+}
+
+json JobBlock(const state::Subject& subject, const Places& places) {
+  const api::JobSpec& spec = subject.spec();
+  json out = {{"namespace", subject.namespace_name},
+              {"name", subject.name},
+              {"kind", subject.kind},
+              {"state", state::StateOf(subject)},
+              {"workers", spec.workers},
+              {"ready", nullptr},
+              {"gpus", static_cast<std::int64_t>(spec.workers) * spec.gpus_per_worker},
+              {"priority", spec.priority},
+              {"level", nullptr},
+              {"reasons", json::array()},
+              {"relaxations", json::array()},
+              {"hosts", json::array()},
+              {"plan", 0},
+              {"restarts", 0}};
+  json conditions = json::array();
+  if (subject.job != nullptr) {
+    out["ready"] = subject.job->status.ready_workers;
+    out["restarts"] = subject.job->status.restarts;
+    conditions = ConditionsOf(subject.job->status.conditions);
+  }
+  if (subject.gang != nullptr) {
+    const api::GangStatus& status = subject.gang->status;
+    out["plan"] = status.plan_generation;
+    if (status.network) {
+      out["level"] = status.network->level;
+      out["intensity"] = Rounded(status.network->intensity);
+      out["communicationSeconds"] = Rounded(status.network->communication_seconds);
+    }
+    for (const placement::Reason& reason : status.reasons) {
+      out["reasons"].push_back(
+          {{"code", placement::Name(reason.code)}, {"message", reason.message}});
+    }
+    for (const placement::Relaxation& relaxation : status.relaxations) {
+      out["relaxations"].push_back(
+          {{"change", relaxation.change}, {"outcome", placement::Name(relaxation.outcome)}});
+    }
+    for (const api::AssignmentEntry& entry : status.assignments) {
+      out["hosts"].push_back(places.FindHost(entry.host).value);
+    }
+    for (json& condition : ConditionsOf(status.conditions)) {
+      conditions.push_back(std::move(condition));
+    }
+  }
+  out["conditions"] = std::move(conditions);
+  return out;
+}
+
+bool SameSegments(const Places& a, const Places& b) {
+  if (&a == &b) return true;
+  if (a.num_segments() != b.num_segments()) return false;
+  for (SegmentId s : a.segments()) {
+    if (a.name(s) != b.name(s) || a.name(a.fabric_pod_of(s)) != b.name(b.fabric_pod_of(s))) {
+      return false;
+    }
+  }
+  return true;
+}
+
+json NetworkBlock(const NetworkPicture& picture) {
+  json segments = json::array();
+  for (std::size_t s = 0; s < picture.segments.size(); ++s) {
+    const SegmentLoad& load = picture.segments[s];
+    if (load.uplinks == 0) continue;
+    segments.push_back(
+        {s, load.uplinks, load.shared_uplinks, Rounded(load.gbps), Rounded(load.peak)});
+  }
+  json busiest = json::array();
+  for (const LinkLoad& link : picture.busiest) {
+    json jobs = json::array();
+    for (const JobOnLink& job : link.jobs) {
+      jobs.push_back({job.job.text(), job.level, Rounded(job.gbps)});
+    }
+    busiest.push_back({{"link", link.name},
+                       {"gbps", Rounded(link.gbps)},
+                       {"capacity", link.capacity_gbps},
+                       {"jobs", std::move(jobs)}});
+  }
+  json out = {{"known", true},
+              {"problem", nullptr},
+              {"segments", std::move(segments)},
+              {"busiest", std::move(busiest)}};
+  if (!picture.problem.empty()) out["problem"] = picture.problem;
+  return out;
+}
+
+void AddNetwork(const NetworkPicture* picture, const Places& places, Blocks& out) {
+  if (picture == nullptr || picture->places == nullptr || !SameSegments(*picture->places, places)) {
+    out["network"] = TextOf({{"known", false},
+                             {"problem", "this replica plans no network; its leader does"},
+                             {"segments", json::array()},
+                             {"busiest", json::array()}});
+    return;
+  }
+  out["network"] = TextOf(NetworkBlock(*picture));
+  for (const auto& [key, paths] : picture->jobs) {
+    json between = json::array();
+    for (const auto& [pair, gbps] : paths.between) {
+      between.push_back({pair.first, pair.second, Rounded(gbps)});
+    }
+    out["net/" + key.text()] = TextOf({{"flows", paths.flows},
+                                       {"unplanned", paths.unplanned},
+                                       {"gbps", Rounded(paths.gbps)},
+                                       {"between", std::move(between)}});
+  }
+}
+
+void AddLines(const std::string& key, std::vector<std::string> lines, Blocks& out) {
+  const std::size_t more = lines.size() > kMaxLines ? lines.size() - kMaxLines : 0;
+  lines.resize(lines.size() - more);
+  if (more > 0) lines.push_back(StrCat("and ", more, " more"));
+  out[key] = TextOf(lines);
+}
+
+std::vector<std::string> DownCables(const plan::Snapshot& snapshot) {
+  std::vector<std::string> names;
+  if (snapshot.network == nullptr) return names;
+  for (std::size_t c = 0; c < snapshot.cable_down.size(); ++c) {
+    if (snapshot.cable_down[c] == 0) continue;
+    names.push_back(snapshot.network->name(fabric::CableId(static_cast<std::int32_t>(c))));
+  }
+  return names;
+}
+
+}  // namespace
+
+char HostLetter(const placement::HostState& host, const HostUse& use) {
+  const bool busy = use.has_gang || use.has_pods;
+  switch (host.unavailable) {
+    case Unavailability::kNotReady:
+      return 'x';
+    case Unavailability::kTainted:
+      return 't';
+    case Unavailability::kCordoned:
+      return busy ? 'd' : 'c';
+    case Unavailability::kNo:
+      break;
+  }
+  if (use.has_gang) return use.has_pods ? 'r' : 'p';
+  if (use.has_pods) return 'o';
+  return host.backup ? 'b' : 'f';
+}
+
+Blocks BlocksOf(const state::ClusterState& cluster, const plan::Snapshot& snapshot,
+                const NetworkPicture* picture) {
+  const Places& places = *snapshot.places;
+  Blocks out;
+  out["fabric"] = TextOf(FabricBlock(cluster, places, snapshot.network != nullptr));
+  AddHosts(snapshot, UsesOf(cluster, places), out);
+  for (const state::Subject& subject : state::SubjectsOf(cluster)) {
+    out["job/" + subject.key().text()] = TextOf(JobBlock(subject, places));
+  }
+  json queue = json::array();
+  for (int job : plan::QueueOrder(snapshot)) {
+    queue.push_back(snapshot.jobs[static_cast<std::size_t>(job)].job.key.text());
+  }
+  out["queue"] = TextOf(queue);
+  AddNetwork(picture, places, out);
+  AddLines("down", DownCables(snapshot), out);
+  std::vector<std::string> warnings = cluster.problems;
+  warnings.insert(warnings.end(), snapshot.warnings.begin(), snapshot.warnings.end());
+  AddLines("warnings", std::move(warnings), out);
+  return out;
+}
+
+std::string EncodePaths(const NetworkPicture& picture, const workload::JobKey& job) {
+  json out = {{"job", job.text()}, {"flows", 0}, {"unplanned", 0}, {"paths", json::array()}};
+  const auto found = picture.jobs.find(job);
+  if (found != picture.jobs.end()) {
+    out["flows"] = found->second.flows;
+    out["unplanned"] = found->second.unplanned;
+    for (const SamplePath& path : found->second.sample) {
+      out["paths"].push_back({{"from", path.from_rank},
+                              {"to", path.to_rank},
+                              {"rail", path.rail},
+                              {"sourcePort", path.source_port},
+                              {"links", path.links},
+                              {"reason", path.reason}});
+    }
+  }
+  return out.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+}  // namespace yardmaster::page

@@ -1,0 +1,47 @@
+// What the page shows of a cluster, as blocks of JSON (frame.h).
+//
+//   fabric         {name, problem, pods: [{name, segments: [{name, hosts: [NAME]}]}]}; hosts and
+//                  segments are numbered in this order, from 0, over all fabric pods
+//   hosts/SEGMENT  {states: "frr...", degraded: [INDEX]}: one letter a host (HostLetter), by its place
+//                  in the segment; degraded: hosts with a NIC port or uplink down
+//   job/NS/GANG    {namespace, name, kind, state, workers, ready, gpus, priority, level, intensity,
+//                  communicationSeconds, reasons: [{code, message}], relaxations: [{change, outcome}],
+//                  hosts: [HOST of rank 0, ...] (-1: no such host), plan, restarts, conditions: [{type,
+//                  status, message, timeMs}]}
+//   net/NS/GANG    {flows, unplanned, gbps, between: [[SEGMENT, SEGMENT, GBPS]]}
+//   queue          keys NS/GANG of the jobs that wait, in the order in which they are planned
+//   totals         hosts by letter, GPUs: {hosts: {f: 3, ...}, gpus: {all, free}}
+//   network        {known, problem, segments: [[SEGMENT, UPLINKS, SHARED, GBPS, PEAK]], busiest:
+//                  [{link, gbps, capacity, jobs: [[NS/GANG, LEVEL, GBPS]]}]}
+//   down           names of cables that are down
+//   warnings       what cannot be used, one line each
+//
+// Deterministic. Complexity: O(hosts + pods + ranks of all gangs) and the texts. Thread safety: pure
+// functions.
+#pragma once
+
+#include <string>
+
+#include "pkg/page/frame.h"
+#include "pkg/page/network_picture.h"
+#include "pkg/plan/snapshot.h"
+#include "pkg/state/cluster_state.h"
+
+namespace yardmaster::page {
+
+// Letters: f free, b backup and free, r runs a gang's pod, p promised to a gang, o runs other pods, c cordoned
+// and empty, d cordoned and not yet empty, t tainted, x not ready.
+struct HostUse {
+  bool has_gang = false;  // promised to a gang that has not finished
+  bool has_pods = false;  // runs a pod that has GPUs
+};
+char HostLetter(const placement::HostState& host, const HostUse& use);
+
+// `picture` null: this process plans no network. REQUIRES: `snapshot` was made of `cluster`.
+Blocks BlocksOf(const state::ClusterState& cluster, const plan::Snapshot& snapshot,
+                const NetworkPicture* picture);
+
+// {job, flows, unplanned, paths: [{from, to, rail, sourcePort, links, reason}]}: a path of each rank.
+std::string EncodePaths(const NetworkPicture& picture, const workload::JobKey& job);
+
+}  // namespace yardmaster::page

@@ -1,0 +1,169 @@
+#include "pkg/page/network_picture.h"
+
+#include <algorithm>
+
+#include "pkg/crux/intensity.h"
+
+namespace yardmaster::page {
+
+namespace {
+
+using fabric::LinkId;
+using fabric::Network;
+
+// Length of an iteration without contention; 0: unknown.
+double IterationSecondsOf(const plan::JobPlan& job, const plan::Snapshot& snapshot) {
+  crux::Job ideal;
+  ideal.compute_seconds = job.network->compute_seconds;
+  ideal.communication_start =
+      snapshot.jobs[static_cast<std::size_t>(job.job)].job.profile.communication_start;
+  return crux::IterationSeconds(ideal, job.network->communication_seconds);
+}
+
+// The plan's network numbers by index into Snapshot::jobs; null: the job has none.
+std::vector<const plan::JobPlan*> PlanOfJob(const plan::Plan& plan,
+                                            const plan::Snapshot& snapshot) {
+  std::vector<const plan::JobPlan*> out(snapshot.jobs.size(), nullptr);
+  for (const plan::JobPlan& job : plan.jobs) {
+    if (job.network) out[static_cast<std::size_t>(job.job)] = &job;
+  }
+  return out;
+}
+
+class Painter {
+ public:
+  Painter(const plan::Plan& plan, const plan::Snapshot& snapshot)
+      : plan_(plan),
+        snapshot_(snapshot),
+        network_(*snapshot.network),
+        plan_of_job_(PlanOfJob(plan, snapshot)),
+        gbps_(static_cast<std::size_t>(network_.num_links()), 0),
+        last_job_(static_cast<std::size_t>(network_.num_links()), -1),
+        jobs_on_(static_cast<std::size_t>(network_.num_links()), 0) {}
+
+  NetworkPicture Paint() {
+    picture_.places = snapshot_.places;
+    for (const plan::PathAssignment& path : plan_.paths) AddPath(path);
+    AddSegments();
+    AddBusiest();
+    return std::move(picture_);
+  }
+
+ private:
+  double GbpsOf(const plan::PathAssignment& path) const {
+    const plan::JobPlan* job = plan_of_job_[static_cast<std::size_t>(path.job)];
+    if (job == nullptr) return 0;
+    const double seconds = IterationSecondsOf(*job, snapshot_);
+    return seconds > 0 ? path.bytes * 8 / 1e9 / seconds : 0;
+  }
+
+  // Without a source port a flow goes where the hashes lead it; the path that Crux chose is the best guess.
+  static const fabric::LinkPath& LinksOf(const plan::PathAssignment& path) {
+    return path.links.empty() ? path.wanted_links : path.links;
+  }
+
+  const workload::JobKey& KeyOf(int job) const {
+    return snapshot_.jobs[static_cast<std::size_t>(job)].job.key;
+  }
+
+  void AddPath(const plan::PathAssignment& path) {
+    const double gbps = GbpsOf(path);
+    JobPaths& job = picture_.jobs[KeyOf(path.job)];
+    ++job.flows;
+    job.gbps += gbps;
+    if (path.source_port == 0) ++job.unplanned;
+    const fabric::Places& places = *snapshot_.places;
+    job.between[{places.segment_of(path.from.host).value, places.segment_of(path.to.host).value}] +=
+        gbps;
+    for (LinkId link : LinksOf(path)) {
+      gbps_[link.index()] += gbps;
+      if (last_job_[link.index()] == path.job) continue;
+      last_job_[link.index()] = path.job;
+      ++jobs_on_[link.index()];
+    }
+    AddSample(path, job);
+  }
+
+  // The first path of every rank, so that a large job shows all of its hosts.
+  void AddSample(const plan::PathAssignment& path, JobPaths& job) const {
+    if (static_cast<int>(job.sample.size()) >= kMaxSample) return;
+    if (!job.sample.empty() && job.sample.back().from_rank == path.from_rank) return;
+    SamplePath sample{path.from_rank,   path.to_rank, path.from.rail,
+                      path.source_port, {},           path.reason};
+    for (LinkId link : path.links) sample.links.push_back(network_.name(link));
+    job.sample.push_back(std::move(sample));
+  }
+
+  void AddSegments() {
+    // Fabrics whose ToRs serve more than a segment have no uplinks of a segment.
+    if (network_.spec().tiers[0].scope != fabric::Scope::kSegment) return;
+    picture_.segments.resize(static_cast<std::size_t>(snapshot_.places->num_segments()));
+    for (std::size_t l = 0; l < gbps_.size(); ++l) {
+      const LinkId link(static_cast<std::int32_t>(l));
+      const fabric::CableId cable = Network::cable_of(link);
+      if (gbps_[l] <= 0 || Network::is_down(link) || network_.is_host_cable(cable)) continue;
+      const fabric::SwitchPlace place = network_.place_of(network_.switch_port_of(cable).id);
+      if (place.tier != 0 || static_cast<std::size_t>(place.place) >= picture_.segments.size()) {
+        continue;
+      }
+      SegmentLoad& segment = picture_.segments[static_cast<std::size_t>(place.place)];
+      ++segment.uplinks;
+      segment.shared_uplinks += jobs_on_[l] > 1 ? 1 : 0;
+      segment.gbps += gbps_[l];
+      segment.peak = std::max(segment.peak, gbps_[l] / network_.gbps(link));
+    }
+  }
+
+  void AddBusiest() {
+    std::vector<std::pair<double, std::int32_t>> loads;
+    for (std::size_t l = 0; l < gbps_.size(); ++l) {
+      const LinkId link(static_cast<std::int32_t>(l));
+      if (gbps_[l] <= 0 || network_.is_host_cable(Network::cable_of(link))) continue;
+      loads.emplace_back(-gbps_[l] / network_.gbps(link), link.value);
+    }
+    const std::size_t keep = std::min<std::size_t>(kMaxBusiest, loads.size());
+    std::partial_sort(loads.begin(), loads.begin() + static_cast<std::ptrdiff_t>(keep),
+                      loads.end());
+    loads.resize(keep);
+    std::map<std::int32_t, std::map<int, double>> by_job;
+    for (const auto& [load, link] : loads) by_job[link];
+    for (const plan::PathAssignment& path : plan_.paths) {
+      for (LinkId link : LinksOf(path)) {
+        const auto at = by_job.find(link.value);
+        if (at != by_job.end()) at->second[path.job] += GbpsOf(path);
+      }
+    }
+    for (const auto& [load, value] : loads) {
+      const LinkId link(value);
+      LinkLoad out{network_.name(link), gbps_[link.index()], network_.gbps(link), {}};
+      for (const auto& [job, gbps] : by_job[value]) {
+        const plan::JobPlan* planned = plan_of_job_[static_cast<std::size_t>(job)];
+        out.jobs.push_back({KeyOf(job), planned == nullptr ? 0 : planned->network->level, gbps});
+      }
+      std::stable_sort(out.jobs.begin(), out.jobs.end(),
+                       [](const JobOnLink& a, const JobOnLink& b) { return a.gbps > b.gbps; });
+      picture_.busiest.push_back(std::move(out));
+    }
+  }
+
+  const plan::Plan& plan_;
+  const plan::Snapshot& snapshot_;
+  const Network& network_;
+  const std::vector<const plan::JobPlan*> plan_of_job_;
+  std::vector<double> gbps_;   // by link
+  std::vector<int> last_job_;  // by link: the job counted last; paths come job by job
+  std::vector<int> jobs_on_;   // by link
+  NetworkPicture picture_;
+};
+
+}  // namespace
+
+NetworkPicture PictureOf(const plan::Plan& plan, const plan::Snapshot& snapshot) {
+  NetworkPicture picture;
+  if (snapshot.network != nullptr) picture = Painter(plan, snapshot).Paint();
+  picture.places = snapshot.places;
+  picture.problem = plan.network.problem;
+  return picture;
+}
+
+}  // namespace yardmaster::page

@@ -1,0 +1,74 @@
+// What a network plan puts on the fabric's links, as a small value that outlives the plan: load by
+// segment, the busiest links with their jobs, and each job's paths.
+//
+// Loads are means over an iteration without contention: bytes of an iteration over its length. A flow
+// without a source port counts on the path that Crux chose for it.
+// Thread safety: pure functions; a picture is a value.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pkg/plan/planner.h"
+
+namespace yardmaster::page {
+
+struct JobOnLink {
+  workload::JobKey job;
+  int level = 0;
+  double gbps = 0;
+};
+
+// A link between switches.
+struct LinkLoad {
+  std::string name;
+  double gbps = 0;
+  double capacity_gbps = 0;
+  std::vector<JobOnLink> jobs;  // by load, largest first
+};
+
+// The links that lead up from the ToRs of a segment.
+struct SegmentLoad {
+  int uplinks = 0;         // that carry something
+  int shared_uplinks = 0;  // by two jobs or more
+  double gbps = 0;
+  double peak = 0;  // of the busiest one: load over capacity
+};
+
+struct SamplePath {
+  int from_rank = 0;
+  int to_rank = 0;
+  int rail = 0;
+  int source_port = 0;
+  std::vector<std::string> links;  // names; empty: not predictable
+  std::string reason;              // why there is no port
+};
+
+struct JobPaths {
+  int flows = 0;
+  int unplanned = 0;
+  double gbps = 0;
+  // Load between segments (ids of the snapshot), from and to.
+  std::map<std::pair<int, int>, double> between;
+  std::vector<SamplePath> sample;  // one for each rank, as far as kMaxSample reaches
+};
+
+struct NetworkPicture {
+  // Places of the snapshot: segment ids mean its segments.
+  std::shared_ptr<const fabric::Places> places;
+  std::vector<SegmentLoad> segments;  // by SegmentId; empty where ToRs serve more than a segment
+  std::vector<LinkLoad> busiest;      // by load over capacity, at most kMaxBusiest
+  std::map<workload::JobKey, JobPaths> jobs;
+  std::string problem;  // why no network was planned
+};
+
+inline constexpr int kMaxBusiest = 40;
+inline constexpr int kMaxSample = 256;
+
+// REQUIRES: plan was made of snapshot. Complexity: O(flows * links of a path + links of the fabric).
+NetworkPicture PictureOf(const plan::Plan& plan, const plan::Snapshot& snapshot);
+
+}  // namespace yardmaster::page

@@ -1,0 +1,112 @@
+#include "pkg/page/network_picture.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "pkg/fabric/testing/fabrics.h"
+#include "pkg/plan/testing/snapshots.h"
+
+namespace yardmaster::page {
+namespace {
+
+using fabric::HostId;
+
+class NetworkPictureTest : public testing::Test {
+ protected:
+  // Two jobs over both segments, on hosts of their own.
+  NetworkPictureTest() : snapshot_(plan::MakeSnapshot(Spec())) {
+    for (const char* name : {"a", "b"}) {
+      plan::JobState& job = plan::AddJob(snapshot_, name, 4);
+      job.job.profile.flop_per_iteration = 1e15;
+      job.job.profile.compute_seconds = 1;
+      job.job.profile.data_bytes = 1e9;
+    }
+    plan::Place(snapshot_, 0, {HostId(0), HostId(8), HostId(1), HostId(9)});
+    plan::Place(snapshot_, 1, {HostId(2), HostId(10), HostId(3), HostId(11)});
+    plan::PlanOptions options;
+    options.paths = true;
+    plan_ = plan::MakePlan(snapshot_, options);
+  }
+
+  static fabric::FabricSpec Spec() {
+    fabric::FabricSpec spec = fabric::SmallHpn(1, 2, 8);
+    fabric::HashSpec hash;
+    hash.kind = fabric::HashKind::kCrc;
+    spec.ecmp_hash["tor"] = hash;
+    hash.seed = 7;
+    spec.ecmp_hash["agg"] = hash;
+    return spec;
+  }
+
+  plan::Snapshot snapshot_;
+  plan::Plan plan_;
+};
+
+TEST_F(NetworkPictureTest, EveryFlowIsCountedWithItsJob) {
+  const NetworkPicture picture = PictureOf(plan_, snapshot_);
+  ASSERT_EQ(picture.jobs.size(), 2u);
+  int flows = 0;
+  for (const auto& [key, job] : picture.jobs) {
+    flows += job.flows;
+    EXPECT_GT(job.gbps, 0);
+    // Rank by rank, both ways over the two segments.
+    EXPECT_EQ(job.between.count({0, 1}), 1u);
+    EXPECT_EQ(job.between.count({1, 0}), 1u);
+    ASSERT_EQ(job.sample.size(), 4u);
+    EXPECT_FALSE(job.sample[0].links.empty());
+  }
+  EXPECT_EQ(flows, static_cast<int>(plan_.paths.size()));
+}
+
+// Bytes are conserved: what leaves a segment by its uplinks is what jobs send between segments.
+TEST_F(NetworkPictureTest, UplinksCarryWhatLeavesTheSegment) {
+  const NetworkPicture picture = PictureOf(plan_, snapshot_);
+  ASSERT_EQ(picture.segments.size(), 2u);
+  for (int segment : {0, 1}) {
+    double out = 0;
+    for (const auto& [key, job] : picture.jobs) {
+      const auto found = job.between.find({segment, 1 - segment});
+      if (found != job.between.end()) out += found->second;
+    }
+    const SegmentLoad& load = picture.segments[static_cast<std::size_t>(segment)];
+    EXPECT_NEAR(load.gbps, out, 1e-6 * out);
+    EXPECT_GT(load.uplinks, 0);
+    EXPECT_GT(load.peak, 0);
+  }
+}
+
+TEST_F(NetworkPictureTest, TheBusiestLinksComeFirstAndNameTheirJobs) {
+  const NetworkPicture picture = PictureOf(plan_, snapshot_);
+  ASSERT_FALSE(picture.busiest.empty());
+  EXPECT_LE(picture.busiest.size(), static_cast<std::size_t>(kMaxBusiest));
+  double former = picture.busiest[0].gbps / picture.busiest[0].capacity_gbps;
+  for (const LinkLoad& link : picture.busiest) {
+    const double load = link.gbps / link.capacity_gbps;
+    EXPECT_LE(load, former);
+    former = load;
+    double sum = 0;
+    for (const JobOnLink& job : link.jobs) sum += job.gbps;
+    EXPECT_NEAR(sum, link.gbps, 1e-6 * link.gbps);
+    EXPECT_TRUE(snapshot_.network->FindCable(link.name).valid()) << link.name;
+  }
+}
+
+TEST_F(NetworkPictureTest, AFlowWithoutAPortCountsWhereCruxWantsIt) {
+  for (plan::PathAssignment& path : plan_.paths) {
+    path.wanted_links = path.links;
+    path.links.clear();
+    path.source_port = 0;
+  }
+  const NetworkPicture picture = PictureOf(plan_, snapshot_);
+  EXPECT_GT(picture.segments[0].gbps, 0);
+  EXPECT_EQ(picture.jobs.begin()->second.unplanned, picture.jobs.begin()->second.flows);
+  EXPECT_TRUE(picture.jobs.begin()->second.sample[0].links.empty());
+}
+
+TEST_F(NetworkPictureTest, WithoutANetworkThereIsNothingToShow) {
+  snapshot_.network = nullptr;
+  EXPECT_TRUE(PictureOf({}, snapshot_).jobs.empty());
+}
+
+}  // namespace
+}  // namespace yardmaster::page
