@@ -28,7 +28,7 @@ TEST(Evaluate, AGoodPlanIsInForceUntilItExpires) {
   const EffectivePlan plan = Evaluate(ExamplePod("u", kLater), ExampleFabric(), kNow);
   EXPECT_EQ(plan.state, PlanState::kSynced);
   EXPECT_EQ(plan.level, 3);
-  EXPECT_EQ(plan.traffic_class, 72);
+  EXPECT_EQ(plan.traffic_class, 64);
   EXPECT_EQ(plan.peers(), 2);
   EXPECT_EQ(plan.valid_until_ms, kLater);
   EXPECT_EQ(plan.slot->rank, 3);
@@ -90,7 +90,7 @@ TEST(PlanFile, SaysWhatIsInForce) {
     "version": 1, "state": "Synced",
     "pod": {"namespace": "team", "name": "job-u", "uid": "u", "node": "n1"},
     "gang": "trainingjob-a", "rank": 3, "fabricPod": "p0", "segment": "p0s1", "stages": [0, 1],
-    "level": 3, "trafficClass": 72, "environment": {"NCCL_IB_TC": "72"},
+    "level": 3, "trafficClass": 64, "environment": {"NCCL_IB_TC": "64"},
     "fabricGeneration": 5, "expires": ")",
                                                FormatTime(kLater), R"(",
     "rails": [

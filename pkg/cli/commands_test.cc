@@ -327,7 +327,7 @@ TEST(PlanTest, WrongInputSaysWhereWhatAndHow) {
        "standard input:2:18: this is not JSON: unexpected"},
       {"- 1\n", "standard input:1: expected a Kubernetes object"},
       {"apiVersion: yardmaster.dev/v1alpha1\nkind: Fabrik\n",
-       "kind: there is no Fabrik in yardmaster.dev; use Fabric, TrainingJob or Gang"},
+       "kind: there is no Fabrik in yardmaster.dev; use Fabric, TrainingJob, Gang or CapacityPool"},
       {"apiVersion: yardmaster.dev/v1\nkind: TrainingJob\nmetadata: {name: a}\n",
        "apiVersion: expected yardmaster.dev/v1alpha1"},
       {JobYaml("a", "{workers: 1}") + JobYaml("a", "{workers: 1}"),

@@ -64,8 +64,8 @@ TEST(CostCommandTest, TheTableNamesPriceAndHosts) {
   const Result result = Ask({"-f", kSample});
   ASSERT_EQ(result.code, 0) << result.err;
   EXPECT_EQ(result.out,
-            "JOB             PRICE/H     USEFUL/H    LOST    HOSTS\n"
-            "default/frugal  78.40 USD   78.82 USD   0.5 %   8 x segment-1-spot (Spot)\n");
+            "JOB              PRICE/H     USEFUL/H    LOST    HOSTS\n"
+            "default/frugal   78.40 USD   78.82 USD   0.5 %   8 x segment-1-spot (Spot)\n");
 }
 
 TEST(CostCommandTest, PoolsComeFromTheClusterWhenTheFilesHoldNone) {

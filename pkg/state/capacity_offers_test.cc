@@ -118,7 +118,7 @@ TEST(CapacityOffersTest, WhatIsChosenAndWhatIsMissingIsSaidInWords) {
   ASSERT_TRUE(chosen.choice);
   EXPECT_EQ(
       DescribeChoice(*chosen.choice, question, "USD").substr(0, 60),
-      std::string("4 hosts of a (Spot), 4 hosts of b (Spot) at 80.00 USD/h, 0.7").substr(0, 60));
+      std::string("4 hosts of a (Spot), 4 hosts of b (Spot) at 80.00 USD/h, 0.8").substr(0, 60));
   question.need.max_price = 79 * capacity::kMicrosPerUnit;
   EXPECT_THAT(DescribeRefusal(Choose(question.offers, question.need), question, "USD"),
               HasSubstr("the cheapest hosts cost 80.00 USD/h and the caps allow 79.00 USD/h"));
