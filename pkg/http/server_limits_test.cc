@@ -4,8 +4,10 @@
 #include <fcntl.h>
 #include <future>
 #include <memory>
+#include <netinet/in.h>
 #include <string>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <thread>
 #include <vector>
 
@@ -119,23 +121,29 @@ TEST_F(ServerTest, HalfOpenAndResetConnectionsLeaveNothingBehind) {
 
 TEST_F(ServerTest, RunningOutOfDescriptorsNeitherSpinsNorLasts) {
   Start(Options());
+  // Clients have their descriptors before there are too few, or they would run out of them instead.
+  std::vector<UniqueFd> clients;
+  for (int i = 0; i < 8; ++i) clients.emplace_back(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   // The limit bounds the number of the highest descriptor, and this process may have inherited high
-  // ones. So every number is taken first, and as many are given back as the clients need, with a few
-  // more: what other threads close meanwhile does not serve all that wait.
-  constexpr std::size_t kClients = 30;
-  constexpr std::size_t kFree = kClients + 4;
+  // ones. So every number is taken first, and four are given back.
   rlimit saved{};
   getrlimit(RLIMIT_NOFILE, &saved);
-  const rlimit low{static_cast<rlim_t>(CountOpenFiles() + 128), saved.rlim_max};
+  const rlimit low{static_cast<rlim_t>(CountOpenFiles() + 64), saved.rlim_max};
   setrlimit(RLIMIT_NOFILE, &low);
   std::vector<UniqueFd> taken;
   for (int fd = open("/dev/null", O_RDONLY); fd >= 0; fd = open("/dev/null", O_RDONLY)) {
     taken.emplace_back(fd);
   }
-  ASSERT_GE(taken.size(), kFree);
-  taken.resize(taken.size() - kFree);
-  std::vector<std::unique_ptr<RawClient>> clients;
-  for (std::size_t i = 0; i < kClients; ++i) clients.push_back(std::make_unique<RawClient>(port()));
+  ASSERT_GE(taken.size(), 4u);
+  taken.resize(taken.size() - 4);
+  for (const UniqueFd& client : clients) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<std::uint16_t>(port()));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    ASSERT_EQ(connect(client.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address),
+              0);
+  }
   const auto start = SteadyClock::now();
   EXPECT_TRUE(Eventually([this] { return rejected(Rejection::kAcceptError) >= 3; }));
   EXPECT_GE(MsSince(start), 190) << "100 ms between two tries";
