@@ -164,7 +164,7 @@ TEST_F(CrdsTest, ContradictionsAreRefusedWithTheirFieldAndAFix) {
        [](json& o) { o["spec"]["offers"][0]["pricePerHour"] = "9.80"; },
        "spec.offers[0].pricePerHour"},
       {"a type twice", pool, [](json& o) { o["spec"]["offers"][0]["type"] = "OnDemand"; },
-       "Duplicate value"},
+       "duplicate entries for key"},
       {"a segment of nothing", pool, [](json& o) { o["spec"].erase("fabricPod"); },
        "segment needs fabricPod"},
       {"no resources", pool, [](json& o) { o["spec"]["allocatable"] = json::object(); },
