@@ -43,7 +43,8 @@ class FakeTransport final : public Transport {
     absl::StatusOr<HttpResponse> response;
     StreamScript stream;
   };
-  void Record(const HttpRequest& request, std::int64_t deadline_ms);
+  void Record(const HttpRequest& request, std::int64_t deadline_ms)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   mutable Mutex mutex_;
   CondVar changed_;
