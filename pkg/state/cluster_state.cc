@@ -187,14 +187,17 @@ std::unique_ptr<ClusterCache::TypedCache<T>> ClusterCache::Make(
   return std::make_unique<TypedCache<T>>(*this, kind, name, namespaced, decode);
 }
 
+// Fields that are not known come from a newer version, whose schema the API server has already.
 ClusterCache::ClusterCache()
-    : fabrics_(Make<api::Fabric>(Kind::kFabric, "Fabric", false,
-                                 [](JsonView o) { return api::DecodeFabric(o); })),
+    : fabrics_(Make<api::Fabric>(
+          Kind::kFabric, "Fabric", false,
+          [](JsonView o) { return api::DecodeFabric(o, api::UnknownFields::kIgnore); })),
       nodes_(Make<api::Node>(Kind::kNode, "Node", false, api::DecodeNode)),
       pods_(Make<api::Pod>(Kind::kPod, "Pod", true,
                            [](JsonView o) { return api::DecodePod(o, api::Decoding::kLenient); })),
-      jobs_(Make<api::TrainingJob>(Kind::kTrainingJob, "TrainingJob", true,
-                                   [](JsonView o) { return api::DecodeTrainingJob(o); })),
+      jobs_(Make<api::TrainingJob>(
+          Kind::kTrainingJob, "TrainingJob", true,
+          [](JsonView o) { return api::DecodeTrainingJob(o, api::UnknownFields::kIgnore); })),
       gangs_(
           Make<api::Gang>(Kind::kGang, "Gang", true,
                           [](JsonView o) { return api::DecodeGang(o, api::Decoding::kLenient); })),

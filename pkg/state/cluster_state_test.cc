@@ -100,6 +100,24 @@ TEST(ClusterCacheTest, AnObjectThatCannotBeDecodedIsNamedAndStopsNothing) {
   EXPECT_TRUE(cache.Take().problems.empty());
 }
 
+// During an upgrade the CRDs are the first to be new: their defaults add fields that this version does
+// not know.
+TEST(ClusterCacheTest, FieldsOfANewerVersionHideNoJobAndNoFabric) {
+  ClusterCache cache;
+  cache.Deliver(Kind::kTrainingJob, json::parse(R"({"apiVersion": "yardmaster.dev/v1alpha1",
+    "kind": "TrainingJob",
+    "metadata": {"name": "a", "namespace": "team", "uid": "u", "resourceVersion": "3"},
+    "spec": {"workers": 2, "fromTheFuture": {"mode": "Warp"}}})"));
+  cache.Deliver(Kind::kFabric, json::parse(R"({"apiVersion": "yardmaster.dev/v1alpha1",
+    "kind": "Fabric", "metadata": {"name": "f", "uid": "w", "resourceVersion": "4"},
+    "spec": {"wormholes": 1}})"));
+  const ClusterState state = cache.Take();
+  EXPECT_EQ(state.problems, std::vector<std::string>());
+  ASSERT_EQ(state.jobs.size(), 1u);
+  EXPECT_EQ(state.jobs.front()->job.workers, 2);
+  EXPECT_EQ(state.fabrics.size(), 1u);
+}
+
 TEST(ClusterCacheTest, AWaiterWakesAtAChangeAndAtAStop) {
   ClusterCache cache;
   const std::uint64_t seen = cache.version();
