@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <unistd.h>
 
 #include "gtest/gtest.h"
 
@@ -16,7 +17,7 @@ namespace fs = std::filesystem;
 class DefaultClassTest : public testing::Test {
  protected:
   void SetUp() override {
-    root_ = StrCat(testing::TempDir(), "/default-class");
+    root_ = StrCat(testing::TempDir(), getpid(), "-default-class");
     fs::remove_all(root_);
     for (int i = 0; i < 2; ++i) {
       fs::create_directories(fs::path(File(i)).parent_path());

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <unistd.h>
 
 #include "gtest/gtest.h"
 
@@ -14,7 +15,7 @@ namespace {
 class JobObserverTest : public testing::Test {
  protected:
   void SetUp() override {
-    root_ = StrCat(testing::TempDir(), "/job-observer");
+    root_ = StrCat(testing::TempDir(), getpid(), "-job-observer");
     std::filesystem::remove_all(root_);
     std::filesystem::create_directories(StrCat(root_, "/class/infiniband/mlx5_0/ports/1/counters"));
     options_.sysfs_root = root_;

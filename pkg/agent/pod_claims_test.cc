@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <grpcpp/grpcpp.h>
+#include <unistd.h>
 
 #include "gtest/gtest.h"
 
@@ -45,7 +46,7 @@ std::optional<PodInput> Find(const std::string& uid) {
 }
 
 TEST(PodClaimsTest, APodHasTheDevicesThatKubeletGaveToItsNamespaceAndName) {
-  const std::string socket = StrCat(testing::TempDir(), "/claims-1.sock");
+  const std::string socket = StrCat(testing::TempDir(), getpid(), "-claims-1.sock");
   FakeKubelet kubelet(socket);
   FakeClock clock;
   PodClaims claims(clock, socket);
@@ -64,7 +65,7 @@ TEST(PodClaimsTest, APodHasTheDevicesThatKubeletGaveToItsNamespaceAndName) {
 }
 
 TEST(PodClaimsTest, WithoutKubeletTheRestStillCounts) {
-  const std::string socket = StrCat(testing::TempDir(), "/claims-2.sock");
+  const std::string socket = StrCat(testing::TempDir(), getpid(), "-claims-2.sock");
   std::filesystem::remove(socket);
   FakeClock clock;
   PodClaims claims(clock, socket);

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <unistd.h>
 
 #include "gtest/gtest.h"
 
@@ -16,7 +17,7 @@ namespace fs = std::filesystem;
 class PodNicsTest : public testing::Test {
  protected:
   void SetUp() override {
-    root_ = StrCat(testing::TempDir(), "/pod-nics");
+    root_ = StrCat(testing::TempDir(), getpid(), "-pod-nics");
     fs::remove_all(root_);
     fs::create_directories(StrCat(root_, "/bus/pci/devices"));
     fs::create_directories(StrCat(root_, "/class/infiniband"));

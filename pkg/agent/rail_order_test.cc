@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <unistd.h>
 
 #include "gtest/gtest.h"
 
@@ -17,7 +18,7 @@ namespace fs = std::filesystem;
 class RailOrderTest : public testing::Test {
  protected:
   void SetUp() override {
-    root_ = StrCat(testing::TempDir(), "/rail-order");
+    root_ = StrCat(testing::TempDir(), getpid(), "-rail-order");
     fs::remove_all(root_);
     fs::create_directories(StrCat(root_, "/bus/pci/devices"));
     fs::create_directories(StrCat(root_, "/class/infiniband"));

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "gtest/gtest.h"
 
@@ -71,7 +72,7 @@ TEST(ShimReportTest, AnyBytesEndInASummary) {
 class ShimFolderTest : public testing::Test {
  protected:
   void SetUp() override {
-    root_ = StrCat(testing::TempDir(), "/shim-folder");
+    root_ = StrCat(testing::TempDir(), getpid(), "-shim-folder");
     std::filesystem::remove_all(root_);
     volume_ = StrCat(root_, "/uid-1/volumes/kubernetes.io~empty-dir/yardmaster-status");
     std::filesystem::create_directories(volume_);

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <unistd.h>
 
 #include "gtest/gtest.h"
 
@@ -67,7 +68,7 @@ TEST(TrafficMeterTest, ACounterThatStartsAgainOrAGapStartsTheWindowAgain) {
 }
 
 TEST(TrafficMeterTest, CountersAreReadFromBothPlaces) {
-  const std::string root = StrCat(testing::TempDir(), "/traffic-meter");
+  const std::string root = StrCat(testing::TempDir(), getpid(), "-traffic-meter");
   const auto write = [&](const std::string& path, const char* text) {
     std::filesystem::create_directories(std::filesystem::path(root + path).parent_path());
     std::ofstream(root + path) << text;

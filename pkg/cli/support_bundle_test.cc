@@ -4,12 +4,14 @@
 #include <fstream>
 #include <iterator>
 #include <sstream>
+#include <unistd.h>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 
 #include "pkg/base/clock.h"
+#include "pkg/base/strings.h"
 #include "pkg/cli/testing/lending_connector.h"
 #include "pkg/kube/testing/fake_client.h"
 
@@ -52,7 +54,7 @@ TEST(SupportBundleTest, WritesAFolderAndNeverOverOne) {
   kube::FakeClient client(clock);
   client.Seed(kube::Pods(), kPod);
   const std::filesystem::path folder =
-      std::filesystem::path(testing::TempDir()) / "support-bundle-test";
+      std::filesystem::path(testing::TempDir()) / StrCat(getpid(), "-support-bundle");
   std::filesystem::remove_all(folder);
   std::ostringstream out, err;
   EXPECT_EQ(

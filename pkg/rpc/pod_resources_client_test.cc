@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <grpcpp/grpcpp.h>
+#include <unistd.h>
 
 #include "gtest/gtest.h"
 
@@ -33,7 +34,7 @@ class FakeKubelet : public v1::PodResourcesLister::Service {
 };
 
 TEST(PodResourcesClientTest, DevicesOfAllContainersOfAPodAreListedTogether) {
-  const std::string socket = StrCat(testing::TempDir(), "/kubelet-1.sock");
+  const std::string socket = StrCat(testing::TempDir(), getpid(), "-kubelet-1.sock");
   FakeKubelet kubelet(socket);
   auto* pod = kubelet.answer_.add_pod_resources();
   pod->set_name("train-0");
@@ -56,7 +57,7 @@ TEST(PodResourcesClientTest, DevicesOfAllContainersOfAPodAreListedTogether) {
 }
 
 TEST(PodResourcesClientTest, AKubeletThatIsNotThereIsSaid) {
-  const std::string socket = StrCat(testing::TempDir(), "/kubelet-2.sock");
+  const std::string socket = StrCat(testing::TempDir(), getpid(), "-kubelet-2.sock");
   std::filesystem::remove(socket);
   const PodResourcesClient client(socket);
   const auto pods = client.List(5'000);
