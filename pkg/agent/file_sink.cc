@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "pkg/base/strings.h"
+#include "pkg/base/unique_fd.h"
 
 namespace yardmaster::agent {
 
@@ -24,21 +25,6 @@ absl::Status Failed(std::string_view what, const std::string& path, int error) {
   return absl::FailedPreconditionError(
       StrCat("cannot ", what, " ", path, ": ", std::generic_category().message(error)));
 }
-
-// A file descriptor for the length of a block.
-class Fd {
- public:
-  explicit Fd(int fd) : fd_(fd) {}
-  ~Fd() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Fd(const Fd&) = delete;
-  Fd& operator=(const Fd&) = delete;
-  int get() const { return fd_; }
-
- private:
-  const int fd_;
-};
 
 // One path segment, as Kubernetes names are: no slash, not "." or "..", nothing hidden.
 bool SafeName(std::string_view name) {
@@ -66,7 +52,8 @@ absl::Status WriteAll(int fd, std::string_view text, const std::string& path) {
 }
 
 absl::Status WriteSynced(const std::string& path, std::string_view text) {
-  const Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644));
+  const UniqueFd file(
+      ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644));
   if (file.get() < 0) return Failed("create", path, errno);
   // The mode of an old file or a narrow umask must not keep readers out.
   if (::fchmod(file.get(), 0644) != 0) return Failed("set the mode of", path, errno);
@@ -76,7 +63,7 @@ absl::Status WriteSynced(const std::string& path, std::string_view text) {
 }
 
 absl::Status SyncFolder(const std::string& path) {
-  const Fd folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const UniqueFd folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (folder.get() < 0) return Failed("open", path, errno);
   if (::fsync(folder.get()) != 0) return Failed("sync", path, errno);
   return absl::OkStatus();

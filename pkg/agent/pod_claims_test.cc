@@ -1,40 +1,14 @@
 #include "pkg/agent/pod_claims.h"
 
-#include <filesystem>
-#include <grpcpp/grpcpp.h>
 #include <unistd.h>
 
 #include "gtest/gtest.h"
 
 #include "pkg/base/strings.h"
-#include "pkg/rpc/pod_resources.grpc.pb.h"
+#include "pkg/rpc/testing/fake_kubelet.h"
 
 namespace yardmaster::agent {
 namespace {
-
-class FakeKubelet : public v1::PodResourcesLister::Service {
- public:
-  explicit FakeKubelet(const std::string& socket) {
-    std::filesystem::remove(socket);
-    grpc::ServerBuilder builder;
-    builder.AddListeningPort(StrCat("unix:", socket), grpc::InsecureServerCredentials());
-    builder.RegisterService(this);
-    server_ = builder.BuildAndStart();
-  }
-  grpc::Status List(grpc::ServerContext*, const v1::ListPodResourcesRequest*,
-                    v1::ListPodResourcesResponse* answer) override {
-    ++asked_;
-    auto* pod = answer->add_pod_resources();
-    pod->set_namespace_("team");
-    pod->set_name("train-0");
-    pod->add_containers()->add_devices()->add_device_ids("0000:3b:00.2");
-    return grpc::Status::OK;
-  }
-  std::atomic<int> asked_ = 0;
-
- private:
-  std::unique_ptr<grpc::Server> server_;
-};
 
 std::optional<PodInput> Find(const std::string& uid) {
   if (uid != "u1" && uid != "u2") return std::nullopt;
@@ -47,7 +21,11 @@ std::optional<PodInput> Find(const std::string& uid) {
 
 TEST(PodClaimsTest, APodHasTheDevicesThatKubeletGaveToItsNamespaceAndName) {
   const std::string socket = StrCat(testing::TempDir(), getpid(), "-claims-1.sock");
-  FakeKubelet kubelet(socket);
+  rpc::FakeKubelet kubelet(socket);
+  auto* pod = kubelet.answer.add_pod_resources();
+  pod->set_namespace_("team");
+  pod->set_name("train-0");
+  pod->add_containers()->add_devices()->add_device_ids("0000:3b:00.2");
   FakeClock clock;
   PodClaims claims(clock, socket);
   for (int step = 0; step < 5; ++step) {
@@ -57,10 +35,10 @@ TEST(PodClaimsTest, APodHasTheDevicesThatKubeletGaveToItsNamespaceAndName) {
     EXPECT_TRUE(found[1].kubelet_devices.empty()) << "a pod of the same name elsewhere";
     EXPECT_TRUE(found[1].host_network);
   }
-  EXPECT_EQ(kubelet.asked_, 1);
+  EXPECT_EQ(kubelet.asked, 1);
   clock.Advance(PodClaims::kAskMs);
   claims.Claims({"u1"}, &Find);
-  EXPECT_EQ(kubelet.asked_, 2);
+  EXPECT_EQ(kubelet.asked, 2);
   EXPECT_TRUE(claims.problem().ok());
 }
 

@@ -14,6 +14,7 @@
 
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
+#include "pkg/base/unique_fd.h"
 
 namespace yardmaster::agent {
 
@@ -26,20 +27,6 @@ constexpr int kMaxFiles = 256;
 constexpr std::size_t kMaxLine = 1024;
 constexpr std::size_t kMaxConnections = 65'536;
 constexpr std::size_t kMaxReasonChars = 64;
-
-class Fd {
- public:
-  explicit Fd(int fd) : fd_(fd) {}
-  ~Fd() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Fd(const Fd&) = delete;
-  Fd& operator=(const Fd&) = delete;
-  int get() const { return fd_; }
-
- private:
-  const int fd_;
-};
 
 std::string Text(const json& line, const char* key) {
   const auto at = line.find(key);
@@ -134,7 +121,7 @@ absl::StatusOr<ShimSummary> ReadShimReports(const std::string& kubelet_pods_fold
   // Kubelet's own folders down to the volume; what lies in it is the tenant's.
   const std::string volume = StrCat(kubelet_pods_folder, "/", pod_uid,
                                     "/volumes/kubernetes.io~empty-dir/yardmaster-status");
-  const Fd folder(::open(volume.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
+  const UniqueFd folder(::open(volume.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
   if (folder.get() < 0) {
     const std::string reason = std::generic_category().message(errno);
     if (errno == ENOENT) return absl::NotFoundError(StrCat(volume, ": ", reason));
@@ -155,7 +142,7 @@ absl::StatusOr<ShimSummary> ReadShimReports(const std::string& kubelet_pods_fold
   std::sort(names.begin(), names.end());
   ShimReader reader;
   for (const std::string& name : names) {
-    const Fd file(
+    const UniqueFd file(
         ::openat(folder.get(), name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     struct stat info {};
     if (file.get() < 0 || ::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode)) continue;

@@ -113,7 +113,7 @@ state::ClusterFeed::Handlers Operator::FeedHandlers() {
   return handlers;
 }
 
-// Without a page nobody looks at the picture.
+// The picture is drawn for the page only.
 op::PlanHandler Operator::PlanObserver() {
   if (options_.page_address.empty()) return {};
   return [this](const plan::Plan& plan, const plan::Snapshot& snapshot) {

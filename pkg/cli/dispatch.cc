@@ -104,7 +104,7 @@ const std::vector<Verb>& Verbs() {
       {{"path"}, "the path that a packet takes", RunPathCommand},
       {{"simulate"}, "a trace replayed on a fabric", RunSimulateCommand},
       {{"support-bundle"},
-       "objects, logs and metrics for whoever looks into a fault",
+       "objects, logs and metrics for the search of a fault",
        InCluster<RunSupportBundleCommand>},
       {{"completion"}, "a completion script for bash, zsh or fish", RunCompletion},
       {{"version"}, "the version of this program", RunVersion},

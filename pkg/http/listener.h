@@ -9,8 +9,8 @@
 
 #include "absl/status/statusor.h"
 
+#include "pkg/base/unique_fd.h"
 #include "pkg/http/event_loop.h"
-#include "pkg/http/unique_fd.h"
 
 namespace yardmaster::http {
 

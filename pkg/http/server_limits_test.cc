@@ -14,10 +14,10 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "pkg/base/unique_fd.h"
 #include "pkg/http/server.h"
 #include "pkg/http/testing/raw_client.h"
 #include "pkg/http/testing/server_fixture.h"
-#include "pkg/http/unique_fd.h"
 
 namespace yardmaster::http {
 namespace {

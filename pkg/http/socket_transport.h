@@ -5,10 +5,10 @@
 #include <memory>
 #include <string>
 
+#include "pkg/base/unique_fd.h"
 #include "pkg/http/event_loop.h"
 #include "pkg/http/tls_context.h"
 #include "pkg/http/transport.h"
-#include "pkg/http/unique_fd.h"
 
 namespace yardmaster::http {
 

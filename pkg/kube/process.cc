@@ -15,6 +15,7 @@
 
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
+#include "pkg/base/unique_fd.h"
 
 namespace yardmaster::kube {
 namespace {
@@ -24,28 +25,9 @@ constexpr std::size_t kKeptErrorBytes = 4096;
 
 using SteadyClock = std::chrono::steady_clock;
 
-class Fd {
- public:
-  explicit Fd(int fd = -1) : fd_(fd) {}
-  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Fd& operator=(Fd&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  ~Fd() { Close(); }
-  int get() const { return fd_; }
-  void Close() {
-    if (fd_ >= 0) close(fd_);
-    fd_ = -1;
-  }
-
- private:
-  int fd_;
-};
-
 struct Pipe {
-  Fd read;
-  Fd write;
+  UniqueFd read;
+  UniqueFd write;
 };
 
 absl::StatusOr<Pipe> MakePipe() {
@@ -53,7 +35,7 @@ absl::StatusOr<Pipe> MakePipe() {
   if (pipe2(fds, O_CLOEXEC) != 0) {
     return absl::ResourceExhaustedError(StrCat("pipe: ", std::strerror(errno)));
   }
-  return Pipe{Fd(fds[0]), Fd(fds[1])};
+  return Pipe{UniqueFd(fds[0]), UniqueFd(fds[1])};
 }
 
 std::vector<char*> Pointers(const std::vector<std::string>& texts) {
@@ -158,8 +140,8 @@ absl::StatusOr<ProcessResult> RunProcess(const std::vector<std::string>& argv,
   YM_ASSIGN_OR_RETURN(Pipe output, MakePipe());
   YM_ASSIGN_OR_RETURN(Pipe errors, MakePipe());
   YM_ASSIGN_OR_RETURN(const pid_t pid, Spawn(argv, env, output.write.get(), errors.write.get()));
-  output.write.Close();
-  errors.write.Close();
+  output.write = UniqueFd();
+  errors.write = UniqueFd();
   ProcessResult result;
   const absl::StatusOr<bool> collected = Collect(output, errors, deadline, result);
   if (!collected.ok() || !*collected || !Reap(pid, deadline, result)) {

@@ -208,6 +208,22 @@ void Begin(Incident incident, api::RecoveryState& recovery) {
 
 }  // namespace
 
+const char* NameOf(api::IncidentCause cause) {
+  switch (cause) {
+    case api::IncidentCause::kHostLost:
+      return "HostLost";
+    case api::IncidentCause::kWorkerFailed:
+      return "WorkerFailed";
+    case api::IncidentCause::kWorkerRemoved:
+      return "WorkerRemoved";
+    case api::IncidentCause::kDeadlineExceeded:
+      return "DeadlineExceeded";
+    case api::IncidentCause::kHostFault:
+      return "HostFault";
+  }
+  return "";
+}
+
 bool IsDisrupted(const Worker& worker) {
   const auto& conditions = worker.final_conditions;
   return std::find(conditions.begin(), conditions.end(), "DisruptionTarget") != conditions.end();

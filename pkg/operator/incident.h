@@ -26,6 +26,9 @@ struct Troubles {
   std::vector<int> removed;  // deleted by others after all had run
 };
 
+// "HostLost": as a condition's reason and a key of lost GPU time have it.
+const char* NameOf(api::IncidentCause cause);
+
 // The pod was ended from outside: its condition DisruptionTarget is True.
 bool IsDisrupted(const Worker& worker);
 

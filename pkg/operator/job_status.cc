@@ -1,6 +1,7 @@
 #include <map>
 
 #include "pkg/base/strings.h"
+#include "pkg/operator/incident.h"
 #include "pkg/operator/job_controller.h"
 
 namespace yardmaster::op {
@@ -56,22 +57,6 @@ void FromGang(const api::Gang* gang, api::TrainingJobStatus& status, Conditions&
   status.level = gang->status.network->level;
 }
 
-const char* CauseName(api::IncidentCause cause) {
-  switch (cause) {
-    case api::IncidentCause::kHostLost:
-      return "HostLost";
-    case api::IncidentCause::kWorkerFailed:
-      return "WorkerFailed";
-    case api::IncidentCause::kWorkerRemoved:
-      return "WorkerRemoved";
-    case api::IncidentCause::kDeadlineExceeded:
-      return "DeadlineExceeded";
-    case api::IncidentCause::kHostFault:
-      return "HostFault";
-  }
-  return "";
-}
-
 // Whether the job waits for a place, has one, or has been told to give it back.
 void SetPlace(const api::TrainingJob& job, const JobStep& step, bool ended,
               const api::TrainingJobStatus& status, Conditions& conditions) {
@@ -105,7 +90,7 @@ void SetRecovery(const JobStep& step, bool ended, Conditions& conditions) {
   if (step.recovery.incidents.empty()) return;
   const api::Incident& last = step.recovery.incidents.back();
   const bool active = step.recovery.active() != nullptr && !ended;
-  conditions.Set("Recovering", active, active ? CauseName(last.cause) : "NoIncident", last.message);
+  conditions.Set("Recovering", active, active ? NameOf(last.cause) : "NoIncident", last.message);
 }
 
 const char* FailureReason(const api::TrainingJob& job, const api::Incident& last) {

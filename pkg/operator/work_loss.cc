@@ -4,25 +4,11 @@
 #include <cmath>
 #include <string>
 
+#include "pkg/operator/incident.h"
+
 namespace yardmaster::op {
 
 namespace {
-
-const char* CauseKey(api::IncidentCause cause) {
-  switch (cause) {
-    case api::IncidentCause::kHostLost:
-      return "HostLost";
-    case api::IncidentCause::kWorkerFailed:
-      return "WorkerFailed";
-    case api::IncidentCause::kWorkerRemoved:
-      return "WorkerRemoved";
-    case api::IncidentCause::kDeadlineExceeded:
-      return "DeadlineExceeded";
-    case api::IncidentCause::kHostFault:
-      return "HostFault";
-  }
-  return "";
-}
 
 // Seconds of work that are repeated after an interruption at `at_ms`.
 double RepeatedSeconds(const api::TrainingJob& job, std::int64_t last_checkpoint_ms,
@@ -84,12 +70,11 @@ void AddLostWork(const api::TrainingJob& before, std::int64_t now_ms,
   for (const api::Incident& incident : status.recovery.incidents) {
     const api::Incident* known = FindIncident(before.status.recovery, incident.attempt);
     if (known == nullptr) {
-      add(CauseKey(incident.cause), RepeatedSeconds(before, checkpoint_ms, incident.start_ms));
+      add(NameOf(incident.cause), RepeatedSeconds(before, checkpoint_ms, incident.start_ms));
     }
     const bool ended = incident.end_ms != 0 && (known == nullptr || known->end_ms == 0);
     if (ended) {
-      add(CauseKey(incident.cause),
-          static_cast<double>(incident.end_ms - incident.start_ms) / 1000);
+      add(NameOf(incident.cause), static_cast<double>(incident.end_ms - incident.start_ms) / 1000);
     }
   }
   if (status.recovery.suspended && !before.status.recovery.suspended) {

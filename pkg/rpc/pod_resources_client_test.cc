@@ -1,42 +1,19 @@
 #include "pkg/rpc/pod_resources_client.h"
 
-#include <filesystem>
-#include <grpcpp/grpcpp.h>
 #include <unistd.h>
 
 #include "gtest/gtest.h"
 
 #include "pkg/base/strings.h"
-#include "pkg/rpc/pod_resources.grpc.pb.h"
+#include "pkg/rpc/testing/fake_kubelet.h"
 
 namespace yardmaster::rpc {
 namespace {
 
-// Kubelet's side, on a socket of its own.
-class FakeKubelet : public v1::PodResourcesLister::Service {
- public:
-  explicit FakeKubelet(const std::string& socket) {
-    std::filesystem::remove(socket);
-    grpc::ServerBuilder builder;
-    builder.AddListeningPort(StrCat("unix:", socket), grpc::InsecureServerCredentials());
-    builder.RegisterService(this);
-    server_ = builder.BuildAndStart();
-  }
-  grpc::Status List(grpc::ServerContext*, const v1::ListPodResourcesRequest*,
-                    v1::ListPodResourcesResponse* answer) override {
-    *answer = answer_;
-    return grpc::Status::OK;
-  }
-  v1::ListPodResourcesResponse answer_;
-
- private:
-  std::unique_ptr<grpc::Server> server_;
-};
-
 TEST(PodResourcesClientTest, DevicesOfAllContainersOfAPodAreListedTogether) {
   const std::string socket = StrCat(testing::TempDir(), getpid(), "-kubelet-1.sock");
   FakeKubelet kubelet(socket);
-  auto* pod = kubelet.answer_.add_pod_resources();
+  auto* pod = kubelet.answer.add_pod_resources();
   pod->set_name("train-0");
   pod->set_namespace_("team");
   for (const char* id : {"0000:3b:00.2", "0000:5e:00.2"}) {
@@ -44,7 +21,7 @@ TEST(PodResourcesClientTest, DevicesOfAllContainersOfAPodAreListedTogether) {
     devices->set_resource_name("nvidia.com/rdma");
     devices->add_device_ids(id);
   }
-  kubelet.answer_.add_pod_resources()->set_name("without-devices");
+  kubelet.answer.add_pod_resources()->set_name("without-devices");
   const PodResourcesClient client(socket);
   const auto pods = client.List(5'000);
   ASSERT_TRUE(pods.ok()) << pods.status();

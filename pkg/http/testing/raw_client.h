@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "pkg/http/unique_fd.h"
+#include "pkg/base/unique_fd.h"
 
 namespace yardmaster::http {
 

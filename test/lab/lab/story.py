@@ -17,7 +17,7 @@ _RETURN_SECONDS = 90
 
 
 def kernel_only(lab, say):
-    """{what: (stall, throughput after)} with planned ports that nobody changes."""
+    """{what: (stall, throughput after)} with planned ports that stay as they are."""
     report = lab.planner.plan([JOB.training_job()])
     places = planning.places_of(report, lab.by_name)
     lab.configure(0, planning.ports_of(report, lab.by_name), {})

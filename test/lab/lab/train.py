@@ -45,7 +45,7 @@ def communication_start(kind):
 
 
 def main(arguments):
-    # Imported here: whoever forks workers imports torch once.
+    # Imported here: a process that forks workers imports torch once.
     import torch
     import torch.distributed as dist
     options = parse(arguments)

@@ -4,7 +4,7 @@
 #include <unistd.h>
 #include <utility>
 
-namespace yardmaster::http {
+namespace yardmaster {
 
 class UniqueFd {
  public:
@@ -26,4 +26,4 @@ class UniqueFd {
   int fd_ = -1;
 };
 
-}  // namespace yardmaster::http
+}  // namespace yardmaster
