@@ -36,6 +36,22 @@ std::vector<RankBase> ReadRankBases(FieldReader& spec) {
   return out;
 }
 
+std::vector<workload::Role> ReadRoles(FieldReader& spec, const workload::ResourceList& largest) {
+  std::vector<workload::Role> roles;
+  for (FieldReader& in : spec.Objects("roles")) {
+    workload::Role role{in.Int("firstRank", 0, 0, 1'000'000), {}};
+    FieldReader requests = in.Object("requests");
+    role.requests = ReadResources(requests);
+    roles.push_back(std::move(role));
+    in.Close();
+  }
+  std::sort(roles.begin(), roles.end(), [](const workload::Role& a, const workload::Role& b) {
+    return a.first_rank < b.first_rank;
+  });
+  if (!roles.empty() && roles.front().first_rank > 0) roles.insert(roles.begin(), {0, largest});
+  return roles;
+}
+
 PreemptionStatus ReadPreemption(FieldReader in) {
   PreemptionStatus preemption;
   preemption.started_ms = in.TimeMs("startedTime");
@@ -101,22 +117,23 @@ json EncodePreemption(const PreemptionStatus& preemption) {
   return out;
 }
 
-// Ranks of a committed plan are 0 .. workers-1, each once.
+// Ranks of a committed plan are 0 .. n-1, each once. Their number differs from spec.workers while a
+// placed gang is being resized.
 void CheckAssignments(const Gang& gang, FieldErrors& errors) {
   const auto& assignments = gang.status.assignments;
   if (assignments.empty()) return;
   std::set<int> ranks;
   for (const AssignmentEntry& entry : assignments) ranks.insert(entry.rank);
-  const int workers = gang.job.workers;
-  if (static_cast<int>(assignments.size()) == workers &&
-      static_cast<int>(ranks.size()) == workers && *ranks.begin() == 0 &&
-      *ranks.rbegin() == workers - 1) {
+  const int placed = gang.placed_workers();
+  if (static_cast<int>(ranks.size()) == placed && *ranks.begin() == 0 &&
+      *ranks.rbegin() == placed - 1) {
     return;
   }
-  errors.Add("status.assignments",
-             StrCat("hold ", Count(static_cast<std::int64_t>(ranks.size()), "distinct rank"),
-                    " in ", assignments.size(), " entries for spec.workers ", workers),
-             "a committed plan has every rank from 0 once; remove the status to plan anew");
+  errors.Add(
+      "status.assignments",
+      StrCat("hold ", Count(static_cast<std::int64_t>(ranks.size()), "distinct rank"), " in ",
+             assignments.size(), " entries, the last of them rank ", *ranks.rbegin()),
+      "a committed plan has every rank from 0 once; remove the status to plan anew");
 }
 
 GangStatus ReadStatus(FieldReader in) {
@@ -165,6 +182,7 @@ absl::StatusOr<Gang> DecodeGang(JsonView object, Decoding decoding) {
   gang.constraints = ReadConstraints(spec.Object("constraints"));
   FieldReader requests = spec.Object("requests");
   gang.requests = ReadResources(requests);
+  gang.roles = ReadRoles(spec, gang.requests);
   gang.rank_bases = ReadRankBases(spec);
   spec.Close();
   gang.status = ReadStatus(in.Object("status"));
@@ -210,6 +228,10 @@ json EncodeGang(const Gang& gang) {
   json constraints = EncodeConstraints(gang.constraints);
   if (!constraints.empty()) spec["constraints"] = std::move(constraints);
   if (!gang.requests.empty()) spec["requests"] = EncodeResources(gang.requests);
+  for (const workload::Role& role : gang.roles) {
+    spec["roles"].push_back(
+        {{"firstRank", role.first_rank}, {"requests", EncodeResources(role.requests)}});
+  }
   for (const RankBase& base : gang.rank_bases) {
     spec["rankBases"].push_back({{"subgroup", base.subgroup}, {"firstRank", base.first_rank}});
   }

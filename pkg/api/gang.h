@@ -31,6 +31,8 @@ inline constexpr char kDegradedCondition[] = "Degraded";
 inline constexpr char kHostRefusedCondition[] = "HostRefused";
 // Every pod has been bound since the gang was placed; only with a limit for that (--ready-timeout).
 inline constexpr char kRunningCondition[] = "Running";
+// A placed gang has as many ranks as its owner wants now. False: it waits for room to grow.
+inline constexpr char kResizedCondition[] = "Resized";
 // It queues behind the others since this condition's transition.
 inline constexpr char kRequeuedCondition[] = "Requeued";
 inline constexpr char kPreemptingCondition[] = "Preempting";  // on the gang that gets room
@@ -83,7 +85,9 @@ struct GangStatus {
   std::int64_t settled_writes = 0;
   std::optional<placement::Outcome> outcome;  // of the last planning; nothing: not planned yet
   placement::Objective objective;
-  std::vector<AssignmentEntry> assignments;  // by rank; all ranks once committed, else none
+  // By rank; all ranks with which it was committed, else none. The spec may ask for another number
+  // of workers by now.
+  std::vector<AssignmentEntry> assignments;
   std::vector<placement::Reason> reasons;
   std::vector<placement::Relaxation> relaxations;
   std::optional<NetworkStatus> network;
@@ -105,12 +109,18 @@ struct Gang {
   // What a pod of it asks of its host; of pods that differ, the most of each resource. Empty:
   // written by a version that counted only GPUs.
   workload::ResourceList requests;
+  // Where pods differ: what those from a rank on ask for. Empty: they are alike.
+  std::vector<workload::Role> roles;
   std::vector<RankBase> rank_bases;
   GangStatus status;
   // Lines about fields that could not be read. The hosts in status.assignments are occupied all the
   // same; nothing else of such a gang is used.
   std::vector<std::string> problems;
   bool operator==(const Gang&) const = default;
+
+  // Ranks that have a host: all that it was placed with. Another number than job.workers while the
+  // gang is being resized.
+  int placed_workers() const { return static_cast<int>(status.assignments.size()); }
 };
 
 // "<kind>-<name>" in lower case, cut and hashed where that would be too long for a name, so that a

@@ -185,6 +185,19 @@ workload::Job ToJob(const JobSpec& spec, workload::JobKey key, std::string uid,
   return job;
 }
 
+JobSpec WithWorkers(JobSpec spec, int workers) {
+  if (spec.workers == workers) return spec;
+  spec.workers = workers;
+  const std::int64_t world = std::int64_t{1} * workers * spec.gpus_per_worker;
+  workload::Parallelism& p = spec.parallelism;
+  p.data = DerivedData(p, world);
+  if (p.world() != world || p.data % p.expert != 0) {
+    p = workload::Parallelism{};
+    p.data = DerivedData(p, world);
+  }
+  return spec;
+}
+
 JobSpec ReadJobSpec(FieldReader& spec) {
   JobSpec job;
   job.workers = spec.Int("workers", 1, 1, kMaxSize);

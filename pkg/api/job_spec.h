@@ -69,6 +69,10 @@ workload::Job ToJob(const JobSpec& spec, workload::JobKey key, std::string uid,
 // divide it (workload::Problems then says so).
 int DerivedData(const workload::Parallelism& parallelism, std::int64_t world);
 
+// The job with that many workers: the data axis takes what the other sizes leave. Where they do not
+// divide the new world, one data group over all GPUs.
+JobSpec WithWorkers(JobSpec spec, int workers);
+
 // Reads the fields of JobSpec out of a `spec` object.
 JobSpec ReadJobSpec(FieldReader& spec);
 // Writes them into `spec`, every field in full.

@@ -160,6 +160,29 @@ TEST_F(GangLifeTest, AJobScaledAfterItWasPlacedHearsWhyItsNewPodsWait) {
   EXPECT_EQ(CountNotices("NotInGang"), 2) << "one event a pod, once";
 }
 
+TEST_F(GangLifeTest, PodsThatAskForDifferentAmountsArePlacedRoleByRole) {
+  AddBatchJob("a", 3);
+  for (json pod : PodsOf("a")) {
+    const bool leads = pod["metadata"]["labels"]["batch.kubernetes.io/job-completion-index"] == "0";
+    pod["spec"]["containers"][0]["resources"]["requests"]["memory"] = leads ? "1000Gi" : "100Gi";
+    client_.Seed(kube::Pods(), pod);
+  }
+  for (json node : client_.All(kube::Nodes())) {
+    const bool large = node["metadata"]["name"] == NodeName(1, 1);
+    node["status"]["allocatable"]["memory"] = large ? "2000Gi" : "200Gi";
+    client_.Seed(kube::Nodes(), node);
+  }
+  Process process(*this, true);
+  process.Pass();
+  const auto hosts = HostsOf("job-a");
+  ASSERT_EQ(hosts.size(), 3u) << "no host but one has room for the largest of each";
+  EXPECT_EQ(hosts[0], NodeName(1, 1));
+  EXPECT_EQ(Gang("job-a")["spec"]["roles"].size(), 2u);
+  RunReleasedPods();
+  EXPECT_TRUE(process.Pass().errors.empty());
+  EXPECT_EQ(HostsOf("job-a"), hosts);
+}
+
 TEST_F(GangLifeTest, AFinishedGangWhosePodsComeAgainWaitsForAPlace) {
   AddBatchJob("a", 2);
   Process process(*this, true);

@@ -31,15 +31,15 @@ GangPlanner::GangPlanner(kube::Client& client, state::ClusterCache& cache, const
       owners_(client, ledger_, clock, notify),
       adoption_(ledger_, clock, notify),
       gates_(client, cache, ledger_, clock, notify, options.gates),
-      placement_(ledger_, preemption_, decider_, quarantine_, clock, notify,
-                 std::move(options.plan)),
+      placement_(ledger_, preemption_, decider_, quarantine_, clock, notify, options.plan),
+      resize_(client, cache, ledger_, clock, notify, options.plan.placement),
       stale_releases_(client, ledger_, clock, notify, options.stale_releases),
       unschedulable_(client, ledger_, clock, notify, options.unschedulable),
       release_(client, cache, ledger_, clock, {options.release_threads, options.release_slice_ms}),
       taints_(client, cache, ledger_, options.taints),
       revocation_(ledger_, preemption_, clock, notify) {}
 
-void GangPlanner::MatchGangs(PassState& pass) {
+std::vector<PodProblem> GangPlanner::MatchGangs(PassState& pass) {
   for (const auto& gang : pass.world.gangs) pass.gangs[KeyOf(gang->metadata)] = gang;
   gatherer_.Update(pass.world.pods);
   std::vector<PodProblem> problems = gatherer_.Problems();
@@ -53,17 +53,19 @@ void GangPlanner::MatchGangs(PassState& pass) {
     // Pods of another life of the job wait until the garbage collector has taken the old Gang.
     const auto known = pass.gangs.find(key);
     if (known != pass.gangs.end() && !IsSameLife(*known->second, *gang)) continue;
-    if (known != pass.gangs.end() && !gang->strays.empty()) {
-      std::vector<PodProblem> strays = StrayProblems(*gang, known->second->job.workers);
-      std::move(strays.begin(), strays.end(), std::back_inserter(problems));
-    }
     pass.gathered.insert_or_assign(std::move(key), std::move(gang));
   }
-  ReportProblems(pass, std::move(problems));
+  return problems;
 }
 
 // Each once as an event on its pod, where people look when it stays pending.
 void GangPlanner::ReportProblems(PassState& pass, std::vector<PodProblem> problems) {
+  for (const auto& [key, gathered] : pass.gathered) {
+    const auto gang = pass.gangs.find(key);
+    if (gang == pass.gangs.end() || pass.growing.count(key) != 0) continue;
+    std::vector<PodProblem> strays = StrayProblems(*gathered, gang->second->job.workers);
+    std::move(strays.begin(), strays.end(), std::back_inserter(problems));
+  }
   constexpr int kMaxEvents = 50;  // in one pass; the rest follows
   std::map<std::string, std::string> before;
   before.swap(reported_);
@@ -105,22 +107,25 @@ void GangPlanner::RunPass(PassState& pass) {
   backoff_.Begin(pass);
   const bool leader = ledger_.BeginPass(pass);
   pass.world = cache_.Take();
-  MatchGangs(pass);
+  std::vector<PodProblem> problems = MatchGangs(pass);
   quarantine_.Begin(pass);
   if (leader) {
     owners_.Run(pass);
     CreateGangs(pass);
+    resize_.FollowOwners(pass);
     MarkReleased(pass);
     adoption_.Run(pass);
     gates_.Run(pass, gatherer_.Idle());
     preemption_.CarryOn(pass);
     stale_releases_.Run(pass);
   }
+  ReportProblems(pass, std::move(problems));
   LoadSnapshot(pass);
   if (leader && revocation_.Run(pass)) LoadSnapshot(pass);
   PublishView(pass);
   if (leader && ledger_.may_write()) {
     placement_.Run(pass);
+    resize_.Apply(pass);
     unschedulable_.Run(pass);
     PublishView(pass);
     release_.Run(pass);
@@ -209,6 +214,7 @@ bool GangPlanner::WriteGang(PassState& pass, const NameKey& key, const api::Trai
     next.job = wanted->job;
     next.constraints = wanted->constraints;
     next.requests = wanted->requests;
+    next.roles = wanted->roles;
     next.rank_bases = wanted->rank_bases;
     if (next == *known->second) {
       compared_[key].pods = gathered;

@@ -17,6 +17,8 @@
 //   4. replacements, then the queue in its order. Each job gets its place (plan, verify, ONE status
 //      write), or a decision to stop others for it (one status write, carried on by the next pass;
 //      what it is to get is kept from the jobs behind it), or is told why not. View again
+//      Placed gangs whose owner wants another size follow it before the snapshot, and get hosts
+//      for new ranks after the queue (resize_step.h)
 //   5. released pods that kube-scheduler cannot bind are replaced (unschedulable_step.h)
 //   6. release: pods of committed gangs are pinned and ungated, after the View that lets them in
 //   7. taints of promised hosts                 (a second fence; filter keeps the promise already)
@@ -49,6 +51,7 @@
 #include "pkg/extender/preemption_decider.h"
 #include "pkg/extender/preemption_step.h"
 #include "pkg/extender/quarantine.h"
+#include "pkg/extender/resize_step.h"
 #include "pkg/extender/revocation_step.h"
 #include "pkg/extender/stale_release_step.h"
 #include "pkg/extender/taint_step.h"
@@ -86,7 +89,7 @@ class GangPlanner {
 
  private:
   void RunPass(PassState& pass);
-  void MatchGangs(PassState& pass);
+  std::vector<PodProblem> MatchGangs(PassState& pass);
   void ReportProblems(PassState& pass, std::vector<PodProblem> problems);
   void CreateGangs(PassState& pass);
   bool WriteGang(PassState& pass, const NameKey& key, const api::TrainingJob* job);
@@ -114,6 +117,7 @@ class GangPlanner {
   AdoptionStep adoption_;
   GateStep gates_;
   PlacementStep placement_;
+  ResizeStep resize_;
   StaleReleaseStep stale_releases_;
   UnschedulableStep unschedulable_;
   PodRelease release_;

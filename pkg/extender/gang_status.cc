@@ -40,6 +40,14 @@ api::GangStatus Committed(const api::Gang& gang, const placement::GangPlan& plan
   status.objective = plan.objective;
   status.reasons.clear();
   status.relaxations.clear();
+  const bool resized = plan.host_of_rank.size() == static_cast<std::size_t>(gang.job.workers);
+  if (resized && api::FindCondition(status.conditions, api::kResizedCondition) != nullptr) {
+    api::SetCondition(
+        status.conditions,
+        {api::kResizedCondition, api::ConditionStatus::kTrue, "Placed",
+         "the gang has every worker that its owner wants", gang.metadata.generation, 0},
+        now_ms);
+  }
   status.assignments.clear();
   for (std::size_t rank = 0; rank < plan.host_of_rank.size(); ++rank) {
     const fabric::HostId host = plan.host_of_rank[rank];
@@ -125,6 +133,9 @@ api::GangStatus GivenBack(const api::Gang& gang, const std::string& reason, cons
         state::kFinishedCondition}) {
     EndIfThere(status, type, reason.c_str(), "it holds no host", generation, now_ms);
   }
+  std::erase_if(status.conditions, [](const api::Condition& condition) {
+    return condition.type == api::kResizedCondition;
+  });
   return status;
 }
 

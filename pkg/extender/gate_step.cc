@@ -31,8 +31,14 @@ std::int64_t WaitsSince(const GatheredGang& gathered) {
   return since_ms;
 }
 
+// Every rank that has a host is bound; pods that the gang grows by may still wait.
 bool RunsInFull(const GatheredGang* gathered, int workers) {
-  return gathered != nullptr && gathered->unbound == 0 && IsComplete(*gathered, workers);
+  if (gathered == nullptr) return false;
+  const auto bound = std::count_if(
+      gathered->members.begin(), gathered->members.end(), [&](const GangMember& member) {
+        return member.rank && *member.rank < workers && !member.pod->node_name.empty();
+      });
+  return bound == workers;
 }
 
 }  // namespace
@@ -148,7 +154,7 @@ void GateStep::CheckReadyOne(PassState& pass, const NameKey& key) {
   const GatheredGang* gathered = pass.GatheredOf(key);
   const std::int64_t limit_ms = LimitsOf(pass, gathered).ready_timeout_ms;
   if (limit_ms == 0) return;
-  if (RunsInFull(gathered, gang->job.workers)) return MarkRunning(pass, key);
+  if (RunsInFull(gathered, gang->placed_workers())) return MarkRunning(pass, key);
   const std::int64_t waited_ms = clock_.WallMs() - gang->status.committed_ms;
   if (waited_ms < limit_ms) return pass.WakeIn(limit_ms - waited_ms);
   pass.stopping.insert(key);  // no pod of it is released any more

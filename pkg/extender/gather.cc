@@ -190,6 +190,21 @@ absl::Status Gaps(const GatheredGang& ranked, int workers) {
 
 }  // namespace
 
+std::vector<workload::Role> RolesOf(const GatheredGang& ranked) {
+  // As spec.roles of a Gang has it. Of pods that differ more the largest of each resource counts.
+  constexpr std::size_t kMaxRoles = 16;
+  std::vector<workload::Role> roles;
+  for (const GangMember& member : ranked.members) {
+    const workload::ResourceList& requests = member.pod->requests;
+    if (roles.empty() || roles.back().requests != requests) {
+      roles.push_back({*member.rank, requests});
+    }
+    if (roles.size() > kMaxRoles) return {};
+  }
+  if (roles.size() == 1) roles.clear();
+  return roles;
+}
+
 absl::StatusOr<std::optional<api::Gang>> MakeGang(const GatheredGang& gathered,
                                                   const api::TrainingJob* job,
                                                   std::optional<int> group_size) {
@@ -222,6 +237,7 @@ absl::StatusOr<std::optional<api::Gang>> MakeGang(const GatheredGang& gathered,
     YM_RETURN_IF_ERROR(Gaps(ranked, gang.job.workers));
     return std::optional<api::Gang>();
   }
+  gang.roles = RolesOf(ranked);
 
   gang.metadata.name = gathered.name;
   gang.metadata.namespace_name = gathered.namespace_name;

@@ -73,6 +73,9 @@ Gathered Gather(const state::ObjectTable<api::Pod>& pods);
 // Sets each member's rank from the gang's bases and sorts by it; members without a rank below
 // `workers` become strays. Sets `whole` and the counts. REQUIRES: ranks are open.
 void AssignRanks(const std::vector<api::RankBase>& bases, int workers, GatheredGang& gang);
+// What the pods of each run of ranks ask for; empty where all are alike, or differ too much to be
+// listed. REQUIRES: AssignRanks, complete.
+std::vector<workload::Role> RolesOf(const GatheredGang& ranked);
 // One for every stray: which index it has, and what to do.
 std::vector<PodProblem> StrayProblems(const GatheredGang& gang, int workers);
 // Whether the pods are of the life of the owner that the Gang was made for.

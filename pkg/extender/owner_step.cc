@@ -14,11 +14,6 @@ namespace yardmaster::extender {
 
 namespace {
 
-// The first look comes at once: the controller that removed the pods has seen why. A second one
-// catches controllers that write their status after they removed the pods.
-constexpr std::int64_t kFirstWaitMs = 250;
-constexpr std::int64_t kMaxWaitMs = 10'000;
-
 bool HasPods(const GatheredGang* gathered) {
   return gathered != nullptr && (!gathered->members.empty() || !gathered->leaving.empty());
 }
@@ -26,7 +21,7 @@ bool HasPods(const GatheredGang* gathered) {
 }  // namespace
 
 void OwnerStep::Run(PassState& pass) {
-  ++round_;
+  ask_times_.Begin();
   std::vector<NameKey> keys;
   for (const auto& [key, gang] : pass.gangs) {
     if (pass.quarantined.count(key) != 0 || !gang->status.committed()) continue;
@@ -39,7 +34,7 @@ void OwnerStep::Run(PassState& pass) {
     RunOne(pass, key);
   }
   pass.handling.reset();
-  std::erase_if(asked_, [this](const auto& entry) { return entry.second.round != round_; });
+  ask_times_.End();
 }
 
 void OwnerStep::RunOne(PassState& pass, const NameKey& key) {
@@ -52,7 +47,7 @@ void OwnerStep::RunOne(PassState& pass, const NameKey& key) {
     return;
   }
   const GatheredGang* gathered = pass.GatheredOf(key);
-  if (gathered != nullptr && gathered->succeeded >= gang->job.workers) {
+  if (gathered != nullptr && gathered->succeeded >= gang->placed_workers()) {
     if (ledger_.Write(
             pass, *gang,
             Finished(*gang, "PodsFinished",
@@ -61,7 +56,7 @@ void OwnerStep::RunOne(PassState& pass, const NameKey& key) {
     }
     return;
   }
-  if (!IsDue(pass, key)) return;
+  if (!ask_times_.IsDue(pass, key)) return;
   const std::optional<OwnerState> owner = Ask(pass, *gang);
   if (!owner || owner->phase == OwnerPhase::kActive) return;
   const std::string text = owner->why + "; the hosts are free";
@@ -76,26 +71,6 @@ void OwnerStep::RunOne(PassState& pass, const NameKey& key) {
   }
   ++pass.report.given_back;
   notify_({gang->owner, gang->metadata.namespace_name, false, "HostsGivenBack", text});
-}
-
-bool OwnerStep::IsDue(PassState& pass, const NameKey& key) {
-  const auto at = pass.gathered.find(key);
-  std::shared_ptr<const GatheredGang> pods = at == pass.gathered.end() ? nullptr : at->second;
-  const auto [entry, is_new] = asked_.try_emplace(key);
-  Asked& asked = entry->second;
-  asked.round = round_;
-  const std::int64_t now_ms = clock_.SteadyMs();
-  if (is_new || asked.pods != pods) {
-    asked = {std::move(pods), now_ms, kFirstWaitMs, round_};
-  }
-  if (asked.next_ms > now_ms) {
-    pass.WakeIn(asked.next_ms - now_ms);
-    return false;
-  }
-  asked.next_ms = now_ms + asked.wait_ms;
-  pass.WakeIn(asked.wait_ms);
-  asked.wait_ms = std::min(asked.wait_ms * 2, kMaxWaitMs);
-  return true;
 }
 
 std::optional<OwnerState> OwnerStep::Ask(PassState& pass, const api::Gang& gang) {

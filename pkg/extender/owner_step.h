@@ -12,14 +12,12 @@
 // starts this anew. Thread safety: one thread. Lifetimes: everything passed in outlives it.
 #pragma once
 
-#include <cstdint>
 #include <functional>
-#include <map>
-#include <memory>
 #include <optional>
 #include <string>
 
 #include "pkg/base/clock.h"
+#include "pkg/extender/ask_times.h"
 #include "pkg/extender/ledger.h"
 #include "pkg/extender/owner_state.h"
 #include "pkg/extender/pass.h"
@@ -32,30 +30,24 @@ class OwnerStep {
   using Notify = std::function<void(const Notice&)>;
 
   OwnerStep(kube::Client& client, Ledger& ledger, const Clock& clock, Notify notify)
-      : client_(client), ledger_(ledger), clock_(clock), notify_(std::move(notify)) {}
+      : client_(client),
+        ledger_(ledger),
+        clock_(clock),
+        notify_(std::move(notify)),
+        ask_times_(clock) {}
   // Before the snapshot.
   void Run(PassState& pass);
 
  private:
-  // When an owner was asked last, and what its pods were then.
-  struct Asked {
-    std::shared_ptr<const GatheredGang> pods;
-    std::int64_t next_ms = 0;  // steady
-    std::int64_t wait_ms = 0;
-    std::uint64_t round = 0;
-  };
-
   void RunOne(PassState& pass, const NameKey& key);
   // Nothing: it is not known now.
   std::optional<OwnerState> Ask(PassState& pass, const api::Gang& gang);
-  bool IsDue(PassState& pass, const NameKey& key);
 
   kube::Client& client_;
   Ledger& ledger_;
   const Clock& clock_;
   const Notify notify_;
-  std::uint64_t round_ = 0;
-  std::map<NameKey, Asked> asked_;
+  AskTimes ask_times_;
 };
 
 }  // namespace yardmaster::extender

@@ -79,6 +79,8 @@ struct PassState {
   std::map<NameKey, std::shared_ptr<const api::Gang>> gangs;  // with our own writes of this pass
   // Committed gangs that a decision on the ledger stops: their pods are not released any more.
   std::set<NameKey> stopping;
+  // Placed gangs that grow, whose new pods are not all there yet.
+  std::set<NameKey> growing;
   // Gangs whose victims have all left: this pass is the one that places them.
   std::set<NameKey> cleared;
   // Gangs that are neither planned nor released, and why. What they were promised stays theirs.

@@ -8,10 +8,9 @@
 #include "pkg/base/strings.h"
 #include "pkg/extender/avoided_hosts.h"
 #include "pkg/extender/gang_status.h"
+#include "pkg/extender/plan_commit.h"
 #include "pkg/extender/refusals.h"
 #include "pkg/placement/replacement.h"
-#include "pkg/placement/worker_need.h"
-#include "pkg/plan/verifier.h"
 
 namespace yardmaster::extender {
 
@@ -86,31 +85,6 @@ void PlacementStep::LeaveOutAvoided(PassState& pass) {
     if (gathered == nullptr || job.assignment) continue;
     job.eligible = WithoutAvoided(*pass.snapshot, job, *gathered);
   }
-}
-
-bool PlacementStep::Commit(PassState& pass, int job, const placement::GangPlan& plan,
-                           bool may_use_backup) {
-  plan::JobState& state = pass.snapshot->jobs[static_cast<std::size_t>(job)];
-  const api::Gang gang = pass.GangOf(job);
-  absl::Status sound =
-      plan::VerifyPlacement(*pass.snapshot, job, plan.host_of_rank, may_use_backup);
-  if (!sound.ok()) {
-    pass.report.errors.push_back(
-        StrCat("Gang ", state.job.key.text(),
-               ": a plan did not pass the verifier and was dropped: ", MessageOf(sound)));
-    return false;
-  }
-  const api::GangStatus status = Committed(gang, plan, state, *pass.snapshot, clock_.WallMs());
-  if (!ledger_.Write(pass, gang, status)) return false;
-  static const std::vector<fabric::HostId> kNone;
-  placement::MoveOccupation(pass.snapshot->cluster, state.job,
-                            state.assignment ? state.assignment->host_of_rank : kNone,
-                            plan.host_of_rank);
-  state.assignment = plan::Assignment{plan.host_of_rank};
-  state.lost_ranks.clear();
-  pass.notes[state.job.key].waiting.clear();
-  ++pass.report.committed;
-  return true;
 }
 
 // Reasons are written when they change, not when a number in them does: in a busy cluster the
@@ -188,7 +162,7 @@ void PlacementStep::ReplaceRanks(PassState& pass, int index, const std::vector<i
     job.lost_ranks = lost;
     return decider_.DecideTakeBack(pass, index);
   }
-  if (!Commit(pass, index, plan, /*may_use_backup=*/true)) return;
+  if (!CommitPlan(pass, ledger_, clock_, index, plan, /*may_use_backup=*/true)) return;
   pass.report.replaced_ranks += static_cast<int>(lost.size());
   const api::Gang& gang = pass.GangOf(index);
   const fabric::Places& places = *pass.snapshot->places;
@@ -235,7 +209,7 @@ void PlacementStep::PlaceWaiting(PassState& pass) {
       deciding = deciding && decider_.Decide(pass, job);
       continue;
     }
-    if (!Commit(pass, job.job, job.gang, job.uses_backup)) continue;
+    if (!CommitPlan(pass, ledger_, clock_, job.job, job.gang, job.uses_backup)) continue;
     const api::Gang& gang = pass.GangOf(job.job);
     notify_({gang.owner, gang.metadata.namespace_name, false, "Placed",
              api::FindCondition(gang.status.conditions, api::kPlannedCondition)->message});

@@ -37,7 +37,6 @@ class PlacementStep {
   void ReplaceRanks(PassState& pass, int job, const std::vector<int>& lost);
   void PlaceWaiting(PassState& pass);
   plan::Plan PlanQueue(PassState& pass);
-  bool Commit(PassState& pass, int job, const placement::GangPlan& plan, bool may_use_backup);
   bool IsNews(const api::Gang& gang, const api::GangStatus& status);
   void TellNotPlaced(PassState& pass, int job, const placement::GangPlan& plan);
 

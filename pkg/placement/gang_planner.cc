@@ -9,6 +9,7 @@
 #include "pkg/placement/gang_model.h"
 #include "pkg/placement/gang_solver.h"
 #include "pkg/placement/host_fill.h"
+#include "pkg/placement/role_planner.h"
 #include "pkg/placement/segment_objective.h"
 
 namespace yardmaster::placement {
@@ -53,10 +54,9 @@ void KeepGroupsOnHosts(const Cluster& cluster, const GangRequest& request, std::
   }
 }
 
-}  // namespace
-
-GangPlan PlanGang(const Cluster& cluster, const GangRequest& request,
-                  const PlannerOptions& options) {
+// As if every worker asked for the most of each resource.
+GangPlan PlanAlike(const Cluster& cluster, const GangRequest& request,
+                   const PlannerOptions& options) {
   Attempt attempt =
       TryModel(cluster, request, ModelOf(*request.job, *request.groups), options.max_steps);
   const SegmentPlan& segments = attempt.segments;
@@ -82,6 +82,15 @@ GangPlan PlanGang(const Cluster& cluster, const GangRequest& request,
                                    " steps; a better placement may exist, up to the given bound")});
   }
   return plan;
+}
+
+}  // namespace
+
+GangPlan PlanGang(const Cluster& cluster, const GangRequest& request,
+                  const PlannerOptions& options) {
+  GangPlan plan = PlanAlike(cluster, request, options);
+  if (request.job->roles.size() < 2) return plan;
+  return PlanRoles(cluster, request, options, std::move(plan));
 }
 
 Objective Evaluate(const fabric::Places& places, const workload::WorkerGroups& groups,

@@ -5,6 +5,8 @@
 // (tightest segments first, wholly free segments kept), then hosts that are healthy in segments
 // with a free backup, then the lowest ids.
 //
+// Workers that ask for different amounts are placed role by role (role_planner.h).
+//
 // Determinism: the plan is a function of (cluster, request); the order in which hosts were listed
 // does not matter. Thread safety: pure functions.
 #pragma once

@@ -37,7 +37,7 @@ class Replacer {
         places_(*cluster.places),
         request_(request),
         policy_(policy),
-        need_(cluster, *request.job),
+        needs_(cluster, *request.job),
         host_of_(std::move(host_of_rank)) {}
 
   GangPlan Run(Ranks lost) {
@@ -161,14 +161,38 @@ class Replacer {
       if (host.backup != backup || host.unavailable != Unavailability::kNo) continue;
       if (host.reserved_for >= 0 && host.reserved_for != request_.queue_index) continue;
       if (!Eligible(id) || LostHost(id)) continue;
-      const auto taken = taken_.find(id);
-      const int given = taken == taken_.end() ? 0 : taken->second;
-      if (need_.RoomOn(cluster_, id) - given < static_cast<int>(ranks.size())) continue;
-      const int free = host.free_gpus - given * need_.gpus();
-      const std::tuple key{host.degraded, free, id};
+      const std::optional<int> free = FreeGpusFor(id, ranks);
+      if (!free) continue;
+      const std::tuple key{host.degraded, *free, id};
       if (!best || key < *best) best = key;
     }
     return best ? std::get<HostId>(*best) : HostId();
+  }
+  // GPUs of the host that are free before the ranks come; nothing: they do not fit beside what is held
+  // there and what was given here.
+  std::optional<int> FreeGpusFor(HostId id, const Ranks& ranks) const {
+    static const Ranks kNone;
+    const auto taken = taken_.find(id);
+    const Ranks& given = taken == taken_.end() ? kNone : taken->second;
+    const WorkerNeed& need = needs_.of(ranks[0]);
+    const bool alike =
+        std::all_of(ranks.begin(), ranks.end(), [&](int r) { return &needs_.of(r) == &need; }) &&
+        std::all_of(given.begin(), given.end(), [&](int r) { return &needs_.of(r) == &need; });
+    const int count = static_cast<int>(given.size());
+    const int free = cluster_.hosts[id.index()].free_gpus - count * need.gpus();
+    if (alike) {
+      const bool fits = need.RoomOn(cluster_, id) - count >= static_cast<int>(ranks.size());
+      return fits ? std::optional<int>(free) : std::nullopt;
+    }
+    // Rank by rank on a cluster of their own; only gangs of unlike workers come here.
+    Cluster cluster = cluster_;
+    for (const Ranks* list : {&given, &ranks}) {
+      for (int rank : *list) {
+        if (needs_.of(rank).RoomOn(cluster, id) < 1) return std::nullopt;
+        needs_.of(rank).Take(cluster, id);
+      }
+    }
+    return free;
   }
   bool Eligible(HostId id) const {
     return request_.eligible == nullptr || request_.eligible->empty() ||
@@ -182,7 +206,8 @@ class Replacer {
   }
 
   void Give(const Ranks& ranks, HostId host) {
-    taken_[host] += static_cast<int>(ranks.size());
+    Ranks& taken = taken_[host];
+    taken.insert(taken.end(), ranks.begin(), ranks.end());
     for (int rank : ranks) host_of_[rank] = host;
   }
 
@@ -241,7 +266,7 @@ class Replacer {
   void ForgetPlaced(const Ranks& members) {
     for (int rank : members) {
       if (host_of_[rank] != old_host_.at(rank)) {
-        --taken_[host_of_[rank]];
+        std::erase(taken_[host_of_[rank]], rank);
       }
     }
   }
@@ -314,12 +339,12 @@ class Replacer {
   const fabric::Places& places_;
   const GangRequest& request_;
   const fabric::BackupPolicy policy_;
-  const WorkerNeed need_;
+  const NeedsByRank needs_;
   std::vector<HostId> host_of_;
   std::map<int, HostId> old_host_;  // by lost rank
   std::set<int> lost_;
-  std::set<int> gone_;           // lost ranks whose host is not among the places any more
-  std::map<HostId, int> taken_;  // ranks given to the host here
+  std::set<int> gone_;             // lost ranks whose host is not among the places any more
+  std::map<HostId, Ranks> taken_;  // ranks given to the host here
   std::optional<GangModel> model_;
 };
 

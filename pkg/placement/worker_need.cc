@@ -11,11 +11,11 @@ constexpr std::int64_t kMaxRoom = 1024;
 
 }  // namespace
 
-WorkerNeed::WorkerNeed(const Cluster& cluster, const workload::Job& job)
-    : gpus_(job.host_gpus_per_worker()) {
+WorkerNeed::WorkerNeed(const Cluster& cluster, int gpus, const workload::ResourceList& requests)
+    : gpus_(gpus) {
   if (cluster.resources.names == nullptr) return;
   const std::vector<std::string>& names = *cluster.resources.names;
-  for (const workload::ResourceAmount& request : job.requests) {
+  for (const workload::ResourceAmount& request : requests) {
     const auto at = std::lower_bound(names.begin(), names.end(), request.name);
     if (at == names.end() || *at != request.name || request.amount <= 0) continue;
     amounts_.push_back({static_cast<std::size_t>(at - names.begin()), request.amount});
@@ -66,6 +66,20 @@ void WorkerNeed::Give(Cluster& cluster, fabric::HostId host) const {
   }
 }
 
+NeedsByRank::NeedsByRank(const Cluster& cluster, const workload::Job& job) {
+  if (job.roles.empty()) needs_.emplace_back(cluster, job);
+  for (const workload::Role& role : job.roles) {
+    first_ranks_.push_back(role.first_rank);
+    needs_.emplace_back(cluster, job.host_gpus_per_worker(), role.requests);
+  }
+}
+
+const WorkerNeed& NeedsByRank::of(int rank) const {
+  const auto after = std::upper_bound(first_ranks_.begin(), first_ranks_.end(), rank);
+  const auto role = after == first_ranks_.begin() ? 0 : after - first_ranks_.begin() - 1;
+  return needs_[static_cast<std::size_t>(role)];
+}
+
 void EmptyHost(Cluster& cluster, fabric::HostId host) {
   HostState& state = cluster.hosts[host.index()];
   state.free_gpus = state.gpus;
@@ -78,21 +92,20 @@ void EmptyHost(Cluster& cluster, fabric::HostId host) {
 void MoveOccupation(Cluster& cluster, const workload::Job& job,
                     const std::vector<fabric::HostId>& before,
                     const std::vector<fabric::HostId>& after) {
-  const WorkerNeed need(cluster, job);
-  for (std::size_t rank = 0; rank < after.size(); ++rank) {
+  const NeedsByRank needs(cluster, job);
+  for (std::size_t rank = 0; rank < std::max(before.size(), after.size()); ++rank) {
     const fabric::HostId old = rank < before.size() ? before[rank] : fabric::HostId();
-    if (old == after[rank]) continue;
+    const fabric::HostId now = rank < after.size() ? after[rank] : fabric::HostId();
+    if (old == now) continue;
+    const WorkerNeed& need = needs.of(static_cast<int>(rank));
     if (old.valid()) need.Give(cluster, old);
-    need.Take(cluster, after[rank]);
+    if (now.valid()) need.Take(cluster, now);
   }
 }
 
 void ReleaseHosts(Cluster& cluster, const workload::Job& job,
                   const std::vector<fabric::HostId>& host_of_rank) {
-  const WorkerNeed need(cluster, job);
-  for (fabric::HostId host : host_of_rank) {
-    if (host.valid()) need.Give(cluster, host);
-  }
+  MoveOccupation(cluster, job, host_of_rank, {});
 }
 
 }  // namespace yardmaster::placement

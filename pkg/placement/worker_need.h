@@ -20,8 +20,10 @@ namespace yardmaster::placement {
 
 class WorkerNeed {
  public:
-  // Only for clusters with the columns of this one.
-  WorkerNeed(const Cluster& cluster, const workload::Job& job);
+  // Only for clusters with the columns of this one. Of workers that differ: the most of each.
+  WorkerNeed(const Cluster& cluster, const workload::Job& job)
+      : WorkerNeed(cluster, job.host_gpus_per_worker(), job.requests) {}
+  WorkerNeed(const Cluster& cluster, int gpus, const workload::ResourceList& requests);
 
   struct Amount {
     std::size_t column = 0;  // of HostResources
@@ -46,10 +48,22 @@ class WorkerNeed {
   std::vector<Amount> amounts_;  // above 0
 };
 
+// What each worker of a job takes. Only for clusters with the columns of the one given.
+class NeedsByRank {
+ public:
+  NeedsByRank(const Cluster& cluster, const workload::Job& job);
+  const WorkerNeed& of(int rank) const;
+
+ private:
+  std::vector<int> first_ranks_;   // of the roles
+  std::vector<WorkerNeed> needs_;  // one for each role, at least one
+};
+
 // Everything of the host becomes free.
 void EmptyHost(Cluster& cluster, fabric::HostId host);
 
-// Moves a gang's occupation from `before` (by rank; empty: it had none) to `after`.
+// Moves a gang's occupation from `before` to `after`, each by rank. Ranks that only one of them has
+// come or go.
 void MoveOccupation(Cluster& cluster, const workload::Job& job,
                     const std::vector<fabric::HostId>& before,
                     const std::vector<fabric::HostId>& after);

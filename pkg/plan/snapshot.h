@@ -35,15 +35,23 @@ struct BudgetUse {
   int pods = 0;
 };
 
-struct JobState {
+// What a placed job is to become: with more or fewer workers.
+struct Resize {
   workload::Job job;
+  std::shared_ptr<const workload::WorkerGroups> groups;  // never null
+};
+
+struct JobState {
+  workload::Job job;  // with the workers that it was placed with, once it is placed
   // Shared between copies; never null.
   std::shared_ptr<const workload::WorkerGroups> groups =
       std::make_shared<const workload::WorkerGroups>();
   // By HostId; shared between jobs with the same pod template. Null: every host.
   std::shared_ptr<const std::vector<std::uint8_t>> eligible;
   std::optional<Assignment> assignment;  // set once committed
-  std::vector<int> lost_ranks;           // of a placed job: ranks whose host is gone
+  // Of a placed job whose owner wants another number of workers; else null.
+  std::shared_ptr<const Resize> resize;
+  std::vector<int> lost_ranks;        // of a placed job: ranks whose host is gone
   std::vector<std::string> problems;  // contradicts itself: never planned, reported as they stand
   // Of a placed job: when it started, for its expected end (with job.run_seconds).
   std::optional<std::int64_t> started_ms;

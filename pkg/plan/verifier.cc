@@ -94,38 +94,45 @@ class Verifier {
     }
   }
 
-  // Room for every rank that is new to its host.
+  // Room for every rank that is new to its host. Ranks that leave a host make room on it.
   void CheckRoom() {
-    std::map<HostId, std::int64_t> added;  // ranks
+    std::map<HostId, std::int64_t> gpus;
+    std::map<std::pair<HostId, std::string>, std::int64_t> amounts;
+    const auto add = [&](std::size_t rank, HostId host, int sign) {
+      if (job_.counts_gpus) gpus[host] += sign * job_.gpus_per_worker;
+      for (const workload::ResourceAmount& request : job_.RequestsOf(static_cast<int>(rank))) {
+        amounts[{host, request.name}] += sign * request.amount;
+      }
+    };
+    std::set<HostId> taken;
     for (std::size_t rank = 0; rank < host_of_.size(); ++rank) {
-      if (!Keeps(rank)) ++added[host_of_[rank]];
+      if (Keeps(rank)) continue;
+      add(rank, host_of_[rank], 1);
+      taken.insert(host_of_[rank]);
     }
-    // Ranks that leave a host make room on it.
     for (std::size_t rank = 0; state_.assignment && rank < state_.assignment->host_of_rank.size();
          ++rank) {
-      auto at = added.find(state_.assignment->host_of_rank[rank]);
-      if (at != added.end() && !Keeps(rank)) --at->second;
+      const HostId host = state_.assignment->host_of_rank[rank];
+      const bool stays = rank < host_of_.size() && Keeps(rank);
+      if (!stays && taken.count(host) != 0) add(rank, host, -1);
     }
-    for (const auto& [host, ranks] : added) {
-      if (ranks <= 0) continue;
-      if (job_.counts_gpus) {
-        CheckAmount(host, "GPUs", ranks * job_.gpus_per_worker,
-                    snapshot_.cluster.hosts[host.index()].free_gpus);
-      }
-      const placement::HostResources& resources = snapshot_.cluster.resources;
-      for (std::size_t column = 0; column < resources.columns(); ++column) {
-        const std::string& name = (*resources.names)[column];
-        for (const workload::ResourceAmount& request : job_.requests) {
-          if (request.name != name) continue;
-          CheckAmount(host, name, ranks * request.amount,
-                      resources.free[host.index() * resources.columns() + column]);
-        }
+    for (const auto& [host, given] : gpus) {
+      CheckAmount(host, "GPUs", given, snapshot_.cluster.hosts[host.index()].free_gpus);
+    }
+    const placement::HostResources& resources = snapshot_.cluster.resources;
+    for (std::size_t column = 0; column < resources.columns(); ++column) {
+      const std::string& name = (*resources.names)[column];
+      for (HostId host : taken) {
+        const auto given = amounts.find({host, name});
+        if (given == amounts.end()) continue;
+        CheckAmount(host, name, given->second,
+                    resources.free[host.index() * resources.columns() + column]);
       }
     }
   }
 
   void CheckAmount(HostId host, std::string_view what, std::int64_t given, std::int64_t free) {
-    if (given <= free) return;
+    if (given <= 0 || given <= free) return;
     Fault(StrCat("host ", places_.name(host), ": ", given, " ", what, " are given out and ", free,
                  " are free"));
   }

@@ -108,21 +108,33 @@ void JobIndex::Keep(const JobKey& key, std::shared_ptr<const api::Gang> gang, Jo
   changed_.insert(key);
 }
 
+// What `spec` asks for on behalf of a kept job.
+workload::Job JobIndex::JobOf(const JobKey& key, const KeptJob& kept,
+                              const api::JobSpec& spec) const {
+  const bool has_gang = kept.gang != nullptr;
+  const auto created_ms =
+      kept.job != nullptr ? kept.job->metadata.created_ms : kept.gang->metadata.created_ms;
+  workload::Job job =
+      api::ToJob(spec, key, has_gang ? kept.gang->owner.uid : kept.job->metadata.uid, created_ms,
+                 gpus_per_host_);
+  job.requests = has_gang ? kept.gang->requests : kept.job->requests;
+  job.counts_gpus = spec.gpu_resource == gpu_resource_;
+  if (has_gang) job.roles = kept.gang->roles;
+  const int counted = job.counts_gpus ? 0 : job.gpus_per_worker;
+  workload::SetAmount(job.requests, spec.gpu_resource, counted);
+  for (workload::Role& role : job.roles) {
+    workload::SetAmount(role.requests, spec.gpu_resource, counted);
+  }
+  return job;
+}
+
+// A placed gang counts as it was placed, whatever its owner wants by now.
 void JobIndex::Read(const JobKey& key, KeptJob& kept) {
   const bool has_gang = kept.gang != nullptr;
-  const auto owner_created = kept.job != nullptr ? kept.job->metadata.created_ms : 0;
-  plan::JobState state;
-  state.job =
-      has_gang
-          ? api::ToJob(kept.gang->job, key, kept.gang->owner.uid,
-                       kept.job != nullptr ? owner_created : kept.gang->metadata.created_ms,
-                       gpus_per_host_)
-          : api::ToJob(kept.job->job, key, kept.job->metadata.uid, owner_created, gpus_per_host_);
   const api::JobSpec& spec = has_gang ? kept.gang->job : kept.job->job;
-  state.job.requests = has_gang ? kept.gang->requests : kept.job->requests;
-  state.job.counts_gpus = spec.gpu_resource == gpu_resource_;
-  workload::SetAmount(state.job.requests, spec.gpu_resource,
-                      state.job.counts_gpus ? 0 : state.job.gpus_per_worker);
+  const int placed = has_gang ? kept.gang->placed_workers() : 0;
+  plan::JobState state;
+  state.job = JobOf(key, kept, placed > 0 ? api::WithWorkers(spec, placed) : spec);
   if (kept.job != nullptr) state.grace_seconds = kept.job->checkpoint.grace_seconds;
   state.problems = ProblemsOf(state.job, gpus_per_host_);
   if (state.problems.empty()) {
@@ -133,9 +145,26 @@ void JobIndex::Read(const JobKey& key, KeptJob& kept) {
                        : std::make_shared<const workload::WorkerGroups>(workload::GroupsOf(
                              state.job.parallelism, state.job.workers, state.job.gpus_per_worker));
   }
+  if (placed > 0 && placed != spec.workers) state.resize = ResizeOf(key, kept, state.problems);
   kept.own_problems = state.problems.size();
   kept.state = std::move(state);
   kept.limit = nullptr;
+}
+
+// Null, and a line in `problems`, when the size that its owner wants contradicts itself.
+std::shared_ptr<const plan::Resize> JobIndex::ResizeOf(const JobKey& key, const KeptJob& kept,
+                                                       std::vector<std::string>& problems) const {
+  auto resize = std::make_shared<plan::Resize>();
+  resize->job = JobOf(key, kept, kept.gang->job);
+  const std::vector<std::string> wrong = ProblemsOf(resize->job, gpus_per_host_);
+  if (!wrong.empty()) {
+    problems.push_back(StrCat("it stays at ", Count(kept.gang->placed_workers(), "worker"), ": ",
+                              Join(wrong, "; ")));
+    return nullptr;
+  }
+  resize->groups = std::make_shared<const workload::WorkerGroups>(workload::GroupsOf(
+      resize->job.parallelism, resize->job.workers, resize->job.gpus_per_worker));
+  return resize;
 }
 
 // False when hosts of it are gone or were not known; then it is read again, name by name.

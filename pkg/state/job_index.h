@@ -52,6 +52,10 @@ class JobIndex {
 
   static JobPtr TakeOwner(const api::Gang& gang, JobsByGang& jobs);
   void Keep(const workload::JobKey& key, std::shared_ptr<const api::Gang> gang, JobPtr job);
+  workload::Job JobOf(const workload::JobKey& key, const KeptJob& kept,
+                      const api::JobSpec& spec) const;
+  std::shared_ptr<const plan::Resize> ResizeOf(const workload::JobKey& key, const KeptJob& kept,
+                                               std::vector<std::string>& problems) const;
   void Read(const workload::JobKey& key, KeptJob& kept);
   static bool MoveAssignment(const HostChanges& changes, KeptJob& kept);
   void ReadAssignment(const fabric::Places& places, KeptJob& kept);

@@ -110,28 +110,36 @@ void Occupation::Count(const JobKey& key, KeptJob* job) {
     return;
   }
   if (job != nullptr && job->gang == nullptr) job->state.assignment = PlaceByPods(share, *job);
-  ColumnAmounts promised;
-  if (job != nullptr && job->state.assignment) {
-    promised = capacity_->ColumnsOf(job->state.job.requests);
-    const auto amounts = std::make_shared<const ColumnAmounts>(promised);
-    for (HostId host : job->state.assignment->host_of_rank) {
-      share.held.push_back({host, job->state.job.host_gpus_per_worker(), amounts});
-    }
-  }
-  CountPods(share, job, promised, share.held);
+  if (job != nullptr && job->state.assignment) CountPromises(job->state, share.held);
+  CountPods(share, job, share.held);
   for (const Held& held : share.held) Change(held, 1);
 }
 
+void Occupation::CountPromises(const plan::JobState& state, std::vector<Held>& held) const {
+  const std::vector<workload::Role>& roles = state.job.roles;
+  auto role = roles.begin();
+  auto amounts = std::make_shared<const ColumnAmounts>(capacity_->ColumnsOf(state.job.requests));
+  int rank = 0;
+  for (HostId host : state.assignment->host_of_rank) {
+    for (; role != roles.end() && role->first_rank <= rank; ++role) {
+      amounts = std::make_shared<const ColumnAmounts>(capacity_->ColumnsOf(role->requests));
+    }
+    held.push_back({host, state.job.host_gpus_per_worker(), amounts});
+    ++rank;
+  }
+}
+
 // A pod on its slot's host holds what was promised; what it asks for beyond that counts besides.
-void Occupation::CountPods(const Share& share, const KeptJob* job, const ColumnAmounts& promised,
-                           std::vector<Held>& held) const {
+void Occupation::CountPods(const Share& share, const KeptJob* job, std::vector<Held>& held) const {
   for (const auto& [name, pod] : share.pods) {
     ColumnAmounts amounts = capacity_->ColumnsOf(pod.pod->requests);
     std::int64_t gpus = GpusOf(*pod.pod);
     if (OnItsSlot(pod, job)) {
       gpus = 0;
+      const std::optional<int> rank = RankOf(pod, *job);
       for (auto& [column, amount] : amounts) {
-        for (const auto& [promised_column, part] : promised) {
+        for (const auto& [promised_column, part] :
+             capacity_->ColumnsOf(job->state.job.RequestsOf(*rank))) {
           if (promised_column == column) amount -= part;
         }
       }

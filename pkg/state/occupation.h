@@ -68,8 +68,8 @@ class Occupation {
   // Forgets all counts and finds hosts again.
   void StartOver(const HostIndex& hosts, const HostChanges& changes);
   void Count(const workload::JobKey& key, KeptJob* job);
-  void CountPods(const Share& share, const KeptJob* job, const ColumnAmounts& promised,
-                 std::vector<Held>& held) const;
+  void CountPromises(const plan::JobState& state, std::vector<Held>& held) const;
+  void CountPods(const Share& share, const KeptJob* job, std::vector<Held>& held) const;
   static std::optional<int> RankOf(const BoundPod& pod, const KeptJob& job);
   static bool OnItsSlot(const BoundPod& pod, const KeptJob* job);
   static std::optional<plan::Assignment> PlaceByPods(const Share& share, const KeptJob& job);

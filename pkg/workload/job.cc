@@ -20,6 +20,15 @@ void CheckHostGroup(const GroupPolicy& policy, std::int64_t size, int gpus_per_h
 
 }  // namespace
 
+const ResourceList& Job::RequestsOf(int rank) const {
+  const ResourceList* requests = &this->requests;
+  for (const Role& role : roles) {
+    if (role.first_rank > rank) break;
+    requests = &role.requests;
+  }
+  return *requests;
+}
+
 std::vector<std::string> Problems(const Job& job, int gpus_per_host) {
   std::vector<std::string> out;
   if (job.workers < 1 || job.workers > 1'000'000) {

@@ -64,6 +64,13 @@ struct JobKey {
   std::string text() const { return namespace_name + "/" + name; }
 };
 
+// Workers that ask for something else than others: from `first_rank` on, up to the next role's.
+struct Role {
+  int first_rank = 0;
+  ResourceList requests;  // as Job::requests
+  bool operator==(const Role&) const = default;
+};
+
 struct Job {
   JobKey key;
   std::string uid;
@@ -78,9 +85,12 @@ struct Job {
   // False: its GPUs are not those that hosts are counted by (MIG profiles, another vendor's); they
   // stand among `requests` then.
   bool counts_gpus = true;
-  // What one worker asks of its host besides the GPUs that hosts are counted by. Empty: not known,
-  // only GPUs are counted.
+  // What one worker asks of its host besides the GPUs that hosts are counted by; of workers that
+  // differ, the most of each resource. Empty: not known, only GPUs are counted.
   ResourceList requests;
+  // By first_rank, the first at 0. Empty: all workers are alike. GPUs are the same for all of them,
+  // because parallelism numbers them.
+  std::vector<Role> roles;
   Parallelism parallelism;
   bool parallelism_given = false;
   PlacementPolicy placement;
@@ -88,6 +98,8 @@ struct Job {
   std::optional<Model> model;  // what estimates are made of; nothing: UsualModel
 
   bool operator==(const Job&) const = default;
+
+  const ResourceList& RequestsOf(int rank) const;
 
   // What a worker takes of HostState::free_gpus.
   int host_gpus_per_worker() const { return counts_gpus ? gpus_per_worker : 0; }

@@ -7,6 +7,7 @@
 #include "pkg/api/gang.h"
 #include "pkg/api/names.h"
 #include "pkg/base/strings.h"
+#include "test/chaos/chaos_kinds.h"
 
 namespace yardmaster::chaos {
 
@@ -17,9 +18,6 @@ namespace {
 constexpr int kSegments = 3;
 constexpr int kHosts = 5;  // of a segment, the last one is a backup host
 constexpr int kMaxJobs = 7;
-constexpr char kNamespace[] = "team";
-
-const char* const kKinds[] = {"TrainingJob", "Job", "JobSet", "PyTorchJob", "MPIJob"};
 
 std::string NodeName(int segment, int host) { return StrCat("s", segment, "h", host); }
 bool IsBackup(const std::string& node) { return node.back() == '0' + kHosts - 1; }
@@ -61,64 +59,6 @@ std::string PlannedMessage(const json& gang) {
 }
 bool Holds(const json& gang) { return !IsTrue(gang, "Finished") && !SlotsOf(gang).empty(); }
 
-// Labels by which pods of each kind carry their job and rank.
-json LabelsOf(const std::string& kind, const std::string& job, int rank) {
-  const std::string index = StrCat(rank);
-  json labels = {{"chaos/job", job}};
-  if (kind == "TrainingJob") {
-    labels[api::kJobLabel] = job;
-    labels[api::kRankLabel] = index;
-  } else if (kind == "Job") {
-    labels["batch.kubernetes.io/job-name"] = job;
-    labels["batch.kubernetes.io/job-completion-index"] = index;
-  } else if (kind == "JobSet") {
-    labels["jobset.sigs.k8s.io/jobset-name"] = job;
-    labels["jobset.sigs.k8s.io/jobset-uid"] = "u-" + job;
-    labels["jobset.sigs.k8s.io/job-global-index"] = index;
-    labels["batch.kubernetes.io/job-completion-index"] = "0";
-  } else {
-    const bool first = rank == 0;
-    labels["training.kubeflow.org/job-name"] = job;
-    labels["training.kubeflow.org/replica-index"] = first ? index : StrCat(rank - 1);
-    if (kind == "MPIJob") {
-      labels["training.kubeflow.org/replica-index"] = index;  // as with runLauncherAsWorker
-      labels["training.kubeflow.org/operator-name"] = "mpi-operator";
-      labels["training.kubeflow.org/job-role"] = first ? "launcher" : "worker";
-    } else {
-      labels["training.kubeflow.org/replica-type"] = first ? "master" : "worker";
-    }
-  }
-  return labels;
-}
-
-// What makes the pod of a rank: the job itself, or what its controller makes for that.
-json ControllerOf(const std::string& kind, const std::string& job, int rank) {
-  const auto reference = [](const char* version, const char* of_kind, const std::string& name,
-                            const std::string& uid) -> json {
-    return {{"apiVersion", version},
-            {"kind", of_kind},
-            {"name", name},
-            {"uid", uid},
-            {"controller", true}};
-  };
-  const std::string uid = "u-" + job;
-  if (kind == "TrainingJob") return reference(api::kGroupVersion, "TrainingJob", job, uid);
-  if (kind == "Job") return reference("batch/v1", "Job", job, uid);
-  if (kind == "PyTorchJob") return reference("kubeflow.org/v1", "PyTorchJob", job, uid);
-  const std::string child = StrCat(job, "-", rank);
-  if (kind == "JobSet") return reference("batch/v1", "Job", child, "u-" + child);
-  if (rank > 0) return reference("kubeflow.org/v2beta1", "MPIJob", job, uid);
-  return reference("batch/v1", "Job", job + "-launcher", uid + "-launcher");
-}
-
-// Where the owner of a job of the kind lies. TrainingJobs are seeded apart.
-kube::Resource OwnersOf(const std::string& kind) {
-  if (kind == "Job") return {"batch", "v1", "jobs", "Job", true};
-  if (kind == "JobSet") return {"jobset.x-k8s.io", "v1alpha2", "jobsets", "JobSet", true};
-  if (kind == "MPIJob") return {"kubeflow.org", "v2beta1", "mpijobs", "MPIJob", true};
-  return {"kubeflow.org", "v1", "pytorchjobs", "PyTorchJob", true};
-}
-
 // One line for every Gang, for a failure's text.
 std::string Others(const std::map<std::string, json>& gangs) {
   std::string text;
@@ -141,6 +81,11 @@ ChaosCluster::ChaosCluster(const FakeClock& clock) : server_(clock) {
       if (before.value(at, std::int64_t{0}) > after.value(at, std::int64_t{0})) {
         return absl::InvalidArgumentError(StrCat(field, " must not go back"));
       }
+    }
+    const std::size_t slots = SlotsOf(after).size();
+    const bool whole = slots == after["spec"].value("workers", std::size_t{0});
+    if (slots != 0 && !whole && slots != SlotsOf(before).size()) {
+      return absl::InvalidArgumentError("status.assignments must hold every rank or none");
     }
     return absl::OkStatus();
   });
@@ -174,28 +119,34 @@ void ChaosCluster::AddJob(Random& random) {
   job.kind = kKinds[random.Below(std::size(kKinds))];
   job.workers = 1 + static_cast<int>(random.Below(6));
   job.priority = static_cast<int>(random.Below(3));
-  if (job.kind == "TrainingJob") {
-    server_.Seed(
-        kube::TrainingJobs(),
-        {{"metadata", {{"name", job.name}, {"namespace", kNamespace}, {"uid", "u-" + job.name}}},
-         {"spec",
-          {{"workers", job.workers},
-           {"gpusPerWorker", 8},
-           {"priority", job.priority},
-           {"parallelism", {{"tensor", 8}, {"data", job.workers}}},
-           {"template", {{"spec", {{"containers", json::array()}}}}}}}});
-  }
   jobs_[job.name] = job;
   PutOwner(job);
 }
 
-// The owner as its API server has it: only whether it is suspended matters here.
+// The owner as its API server has it: its size and whether it is suspended matter here.
 void ChaosCluster::PutOwner(const Job& job) {
-  if (job.kind == "TrainingJob") return;
-  server_.Seed(
-      OwnersOf(job.kind),
-      {{"metadata", {{"name", job.name}, {"namespace", kNamespace}, {"uid", "u-" + job.name}}},
-       {"spec", {{"suspend", job.suspended}}}});
+  const json metadata = {{"name", job.name}, {"namespace", kNamespace}, {"uid", "u-" + job.name}};
+  if (job.kind == "TrainingJob") {
+    server_.Seed(kube::TrainingJobs(),
+                 {{"metadata", metadata},
+                  {"spec",
+                   {{"workers", job.workers},
+                    {"gpusPerWorker", 8},
+                    {"priority", job.priority},
+                    {"parallelism", {{"tensor", 8}, {"data", job.workers}}},
+                    {"template", {{"spec", {{"containers", json::array()}}}}}}}});
+    return;
+  }
+  json spec = SpecOf(job.kind, job.workers);
+  spec["suspend"] = job.suspended;
+  server_.Seed(OwnersOf(job.kind), {{"metadata", metadata}, {"spec", spec}});
+}
+
+void ChaosCluster::ScaleJob(Random& random) {
+  Job* job = AnyJob(random, [](const Job& j) { return !j.finished && !j.suspended; });
+  if (job == nullptr) return;
+  job->workers = 1 + static_cast<int>(random.Below(6));
+  PutOwner(*job);
 }
 
 void ChaosCluster::AddPod(Job& job, int rank) {
@@ -334,7 +285,8 @@ void ChaosCluster::RunOwners() {
     for (const json& pod : PodsOf(name)) {
       const std::string host = NodeOf(pod).empty() ? PinOf(pod) : NodeOf(pod);
       const bool lost = !Ended(pod) && !host.empty() && !ready_[host];
-      if (lost || (Ended(pod) && job.kind == "TrainingJob")) {
+      const bool surplus = RankOf(pod) >= job.workers;
+      if (lost || surplus || (Ended(pod) && job.kind == "TrainingJob")) {
         server_.Delete({kube::Pods(), kNamespace, pod["metadata"]["name"], ""}, {}).IgnoreError();
       } else if (!Ended(pod)) {
         there.insert(RankOf(pod));
@@ -373,14 +325,17 @@ void ChaosCluster::RunScheduler(const Filter& filter) {
   }
 }
 
-std::string ChaosCluster::BrokenPromise() const {
+std::string ChaosCluster::BrokenPromise() {
   std::map<std::string, std::string> holder;
   for (const json& gang : server_.All(kube::Gangs())) {
     const std::string name = gang["metadata"]["name"];
     const json slots = SlotsOf(gang);
-    if (!slots.empty() && static_cast<int>(slots.size()) != gang["spec"]["workers"]) {
+    std::size_t& before = slots_[gang["metadata"]["uid"]];
+    const bool whole = slots.size() == gang["spec"]["workers"].get<std::size_t>();
+    if (!slots.empty() && !whole && slots.size() != before) {
       return StrCat("Gang ", name, " has ", slots.size(), " of its slots");
     }
+    before = slots.size();
     if (!Holds(gang)) continue;
     for (const json& slot : slots) {
       const auto [at, fresh] = holder.emplace(slot["host"], name);
@@ -414,8 +369,13 @@ std::string ChaosCluster::Unfinished() const {
       return StrCat("job ", name, " of ", job.workers, " waits, and ", free,
                     " hosts are free: ", PlannedMessage(gang->second), Others(gangs));
     }
+    const int placed = static_cast<int>(slots.size());
+    if (placed > job.workers || (placed < job.workers && free >= job.workers - placed)) {
+      return StrCat("job ", name, " wants ", job.workers, " workers, has ", placed, ", and ", free,
+                    " hosts are free", Others(gangs));
+    }
     for (const json& pod : PodsOf(name)) {
-      if (Ended(pod)) continue;
+      if (Ended(pod) || RankOf(pod) >= placed) continue;
       const std::string host = slots[static_cast<std::size_t>(RankOf(pod))]["host"];
       if (NodeOf(pod) != host) {
         return StrCat("pod ", pod["metadata"]["name"].get<std::string>(),

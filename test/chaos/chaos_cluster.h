@@ -28,6 +28,8 @@ class ChaosCluster {
   // A resumed job may have another size than before; TrainingJobs keep theirs.
   void SuspendOrResumeJob(Random& random);
   void ResumeJobs();
+  // A job that is neither finished nor suspended wants another number of workers.
+  void ScaleJob(Random& random);
   void FinishJob(Random& random);
   void DeleteJob(Random& random);
   void FailPod(Random& random);
@@ -42,7 +44,7 @@ class ChaosCluster {
   void CollectGarbage();
 
   // The first promise that does not hold; empty: all do.
-  std::string BrokenPromise() const;
+  std::string BrokenPromise();
   // A job that has all its pods, no place, and enough free hosts; empty: there is none. Also a pod
   // that its gang's plan does not agree with. For a cluster that was left in peace.
   std::string Unfinished() const;
@@ -68,7 +70,8 @@ class ChaosCluster {
 
   kube::FakeClient server_;
   std::map<std::string, Job> jobs_;
-  std::map<std::string, bool> ready_;  // by Node
+  std::map<std::string, bool> ready_;         // by Node
+  std::map<std::string, std::size_t> slots_;  // of each Gang at the last check, by uid
   int next_job_ = 0;
 };
 

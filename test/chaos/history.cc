@@ -167,6 +167,9 @@ void History::ActOnCluster(Random& random) {
   } else if (what == 4) {
     Tell("  a job is suspended, or resumed and perhaps scaled");
     cluster_.SuspendOrResumeJob(random);
+  } else if (what == 5) {
+    Tell("  a job is scaled");
+    cluster_.ScaleJob(random);
   } else if (what < 7) {
     Tell("  a job finishes");
     cluster_.FinishJob(random);

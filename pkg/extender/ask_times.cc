@@ -1,0 +1,41 @@
+#include "pkg/extender/ask_times.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace yardmaster::extender {
+
+namespace {
+
+// The first look comes at once: the controller that removed the pods has seen why. A second one
+// catches controllers that write their status after they removed the pods.
+constexpr std::int64_t kFirstWaitMs = 250;
+constexpr std::int64_t kMaxWaitMs = 10'000;
+
+}  // namespace
+
+void AskTimes::End() {
+  std::erase_if(asked_, [this](const auto& entry) { return entry.second.round != round_; });
+}
+
+bool AskTimes::IsDue(PassState& pass, const NameKey& key) {
+  const auto at = pass.gathered.find(key);
+  std::shared_ptr<const GatheredGang> pods = at == pass.gathered.end() ? nullptr : at->second;
+  const auto [entry, is_new] = asked_.try_emplace(key);
+  Asked& asked = entry->second;
+  asked.round = round_;
+  const std::int64_t now_ms = clock_.SteadyMs();
+  if (is_new || asked.pods != pods) {
+    asked = {std::move(pods), now_ms, kFirstWaitMs, round_};
+  }
+  if (asked.next_ms > now_ms) {
+    pass.WakeIn(asked.next_ms - now_ms);
+    return false;
+  }
+  asked.next_ms = now_ms + asked.wait_ms;
+  pass.WakeIn(asked.wait_ms);
+  asked.wait_ms = std::min(asked.wait_ms * 2, kMaxWaitMs);
+  return true;
+}
+
+}  // namespace yardmaster::extender

@@ -1,0 +1,40 @@
+// When the owner of a gang is read from the API server: at once when the gang's pods have changed,
+// then ever less often, at most every ten seconds.
+//
+// Thread safety: one thread. Lifetimes: the clock outlives it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+
+#include "pkg/base/clock.h"
+#include "pkg/extender/pass.h"
+
+namespace yardmaster::extender {
+
+class AskTimes {
+ public:
+  explicit AskTimes(const Clock& clock) : clock_(clock) {}
+
+  // Around the questions of one pass; gangs that no question was about are forgotten.
+  void Begin() { ++round_; }
+  void End();
+  // True: ask now. Wakes the pass that asks next.
+  bool IsDue(PassState& pass, const NameKey& key);
+
+ private:
+  // When an owner was asked last, and what its pods were then.
+  struct Asked {
+    std::shared_ptr<const GatheredGang> pods;
+    std::int64_t next_ms = 0;  // steady
+    std::int64_t wait_ms = 0;
+    std::uint64_t round = 0;
+  };
+
+  const Clock& clock_;
+  std::uint64_t round_ = 0;
+  std::map<NameKey, Asked> asked_;
+};
+
+}  // namespace yardmaster::extender

@@ -1,0 +1,38 @@
+#include "pkg/extender/plan_commit.h"
+
+#include <vector>
+
+#include "pkg/base/status.h"
+#include "pkg/base/strings.h"
+#include "pkg/extender/gang_status.h"
+#include "pkg/placement/worker_need.h"
+#include "pkg/plan/verifier.h"
+
+namespace yardmaster::extender {
+
+bool CommitPlan(PassState& pass, Ledger& ledger, const Clock& clock, int job,
+                const placement::GangPlan& plan, bool may_use_backup) {
+  plan::JobState& state = pass.snapshot->jobs[static_cast<std::size_t>(job)];
+  const api::Gang gang = pass.GangOf(job);
+  absl::Status sound =
+      plan::VerifyPlacement(*pass.snapshot, job, plan.host_of_rank, may_use_backup);
+  if (!sound.ok()) {
+    pass.report.errors.push_back(
+        StrCat("Gang ", state.job.key.text(),
+               ": a plan did not pass the verifier and was dropped: ", MessageOf(sound)));
+    return false;
+  }
+  const api::GangStatus status = Committed(gang, plan, state, *pass.snapshot, clock.WallMs());
+  if (!ledger.Write(pass, gang, status)) return false;
+  static const std::vector<fabric::HostId> kNone;
+  placement::MoveOccupation(pass.snapshot->cluster, state.job,
+                            state.assignment ? state.assignment->host_of_rank : kNone,
+                            plan.host_of_rank);
+  state.assignment = plan::Assignment{plan.host_of_rank};
+  state.lost_ranks.clear();
+  pass.notes[state.job.key].waiting.clear();
+  ++pass.report.committed;
+  return true;
+}
+
+}  // namespace yardmaster::extender

@@ -1,0 +1,19 @@
+// The one way in which a plan of a gang becomes a promise: the verifier agrees, one status write
+// commits it, and the pass's snapshot follows.
+//
+// Thread safety: one thread, that of the pass.
+#pragma once
+
+#include "pkg/base/clock.h"
+#include "pkg/extender/ledger.h"
+#include "pkg/extender/pass.h"
+#include "pkg/placement/outcome.h"
+
+namespace yardmaster::extender {
+
+// Of jobs[job] of the snapshot. False: the plan is not promised, or not known to be, and the snapshot
+// is as it was; `pass.report` says why.
+bool CommitPlan(PassState& pass, Ledger& ledger, const Clock& clock, int job,
+                const placement::GangPlan& plan, bool may_use_backup);
+
+}  // namespace yardmaster::extender

@@ -1,0 +1,76 @@
+// The steps of a pass that let a placed gang grow and shrink with its owner: an indexed Job that is
+// scaled, an elastic PyTorchJob, a TrainingJob of another size.
+//
+//   FollowOwners  the Gang's spec takes the size that its owner wants, once the pods are there (it
+//                 grows) or gone (it shrinks). Its promise, status.assignments, stays as it is
+//   Apply         hosts of ranks that are gone go back; new ranks get hosts, all or none, by one
+//                 status write (plan_commit.h)
+//
+// No rank moves and no rank changes its number: where a resize would renumber ranks, or break a
+// Required limit, the gang stays as it is and an event says why. Growing comes after the queue: a
+// gang that waits for its first place goes first. While there is no room, condition Resized is False.
+// A size that the owner does not say (kinds of a fixed size, unknown kinds) is never followed: pods
+// beyond the size are strays (gather.h).
+//
+// Thread safety: one thread. Lifetimes: everything passed in outlives it.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "pkg/base/clock.h"
+#include "pkg/extender/ask_times.h"
+#include "pkg/extender/ledger.h"
+#include "pkg/extender/owner_size.h"
+#include "pkg/extender/pass.h"
+#include "pkg/kube/client.h"
+#include "pkg/placement/gang_planner.h"
+#include "pkg/state/cluster_state.h"
+
+namespace yardmaster::extender {
+
+class ResizeStep {
+ public:
+  using Notify = std::function<void(const Notice&)>;
+
+  ResizeStep(kube::Client& client, state::ClusterCache& cache, Ledger& ledger, const Clock& clock,
+             Notify notify, placement::PlannerOptions options)
+      : client_(client),
+        cache_(cache),
+        ledger_(ledger),
+        clock_(clock),
+        notify_(std::move(notify)),
+        options_(options),
+        ask_times_(clock) {}
+
+  // Before the snapshot.
+  void FollowOwners(PassState& pass);
+  // After the queue.
+  void Apply(PassState& pass);
+
+ private:
+  void FollowOne(PassState& pass, const NameKey& key);
+  // Nothing: as the Gang says, or not known.
+  std::optional<GangSize> WantedSize(PassState& pass, const NameKey& key);
+  std::optional<GangSize> SizeOfOwner(PassState& pass, const NameKey& key);
+  void WriteSize(PassState& pass, const NameKey& key, const GangSize& size);
+  void ApplyOne(PassState& pass, int job);
+  void Grow(PassState& pass, int job);
+  void TellNoRoom(PassState& pass, int job, const std::string& why);
+  // Once for every wording.
+  void TellRefusal(PassState& pass, const NameKey& key, const std::string& why);
+
+  kube::Client& client_;
+  state::ClusterCache& cache_;
+  Ledger& ledger_;
+  const Clock& clock_;
+  const Notify notify_;
+  const placement::PlannerOptions options_;
+  AskTimes ask_times_;
+  std::map<NameKey, std::optional<GangSize>> answers_;  // of owners, when they were asked last
+  std::map<NameKey, std::string> refused_;
+};
+
+}  // namespace yardmaster::extender

@@ -1,0 +1,296 @@
+#include "pkg/placement/role_planner.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "pkg/base/strings.h"
+#include "pkg/placement/worker_need.h"
+
+namespace yardmaster::placement {
+
+namespace {
+
+using fabric::HostId;
+using workload::Enforcement;
+using workload::TopologyLevel;
+
+// By HostId: whether the gang may use the host here.
+using Region = std::vector<std::uint8_t>;
+
+int PlaceAt(const fabric::Places& places, HostId host, TopologyLevel level) {
+  switch (level) {
+    case TopologyLevel::kHost:
+      return host.value;
+    case TopologyLevel::kSegment:
+      return places.segment_of(host).value;
+    case TopologyLevel::kFabricPod:
+      return places.fabric_pod_of(host).value;
+    case TopologyLevel::kFabric:
+      break;
+  }
+  return 0;
+}
+
+// Required limits of a whole assignment. Workers of a pipeline are taken as one group, which is
+// stricter than the limit.
+class Limits {
+ public:
+  Limits(const fabric::Places& places, const GangRequest& request)
+      : places_(places), job_(*request.job), groups_(*request.groups) {}
+
+  bool Hold(const std::vector<HostId>& hosts) const {
+    const workload::PlacementPolicy& policy = job_.placement;
+    return FamilyHolds(groups_.tensor, policy.tensor, hosts) &&
+           FamilyHolds(groups_.context, policy.context, hosts) &&
+           FamilyHolds(groups_.expert, policy.expert, hosts) &&
+           FamilyHolds(groups_.data, policy.data, hosts) && PipelineHolds(hosts) &&
+           StagesHold(hosts);
+  }
+
+ private:
+  bool TogetherIn(const std::vector<int>& workers, TopologyLevel level,
+                  const std::vector<HostId>& hosts) const {
+    return std::all_of(workers.begin(), workers.end(), [&](int worker) {
+      return PlaceAt(places_, hosts[static_cast<std::size_t>(worker)], level) ==
+             PlaceAt(places_, hosts[static_cast<std::size_t>(workers[0])], level);
+    });
+  }
+  bool FamilyHolds(const std::vector<workload::WorkerGroup>& family,
+                   const workload::GroupPolicy& policy, const std::vector<HostId>& hosts) const {
+    if (policy.mode != Enforcement::kRequired) return true;
+    return std::all_of(family.begin(), family.end(), [&](const workload::WorkerGroup& group) {
+      return TogetherIn(group.workers, policy.within, hosts);
+    });
+  }
+  bool PipelineHolds(const std::vector<HostId>& hosts) const {
+    const workload::GroupPolicy& policy = job_.placement.pipeline;
+    if (policy.mode != Enforcement::kRequired || job_.parallelism.pipeline == 1) return true;
+    std::vector<int> all(hosts.size());
+    std::iota(all.begin(), all.end(), 0);
+    return TogetherIn(all, policy.within, hosts);
+  }
+  bool StagesHold(const std::vector<HostId>& hosts) const {
+    const int limit = job_.placement.max_stages_per_segment;
+    if (limit == 0) return true;
+    std::set<std::pair<int, int>> stages;  // segment, stage
+    for (std::size_t worker = 0; worker < hosts.size(); ++worker) {
+      for (int stage : groups_.stages_of_worker[worker]) {
+        stages.emplace(places_.segment_of(hosts[worker]).value, stage);
+      }
+    }
+    for (const auto& [segment, stage] : stages) {
+      const auto count = std::count_if(stages.begin(), stages.end(),
+                                       [&, s = segment](const auto& at) { return at.first == s; });
+      if (count > limit) return false;
+    }
+    return true;
+  }
+
+  const fabric::Places& places_;
+  const workload::Job& job_;
+  const workload::WorkerGroups& groups_;
+};
+
+// The workers of one role as a gang of their own.
+struct RoleGang {
+  int first_rank = 0;
+  workload::Job job;
+  workload::WorkerGroups groups;
+};
+
+std::vector<RoleGang> RolesOf(const workload::Job& job) {
+  std::vector<RoleGang> gangs;
+  for (std::size_t i = 0; i < job.roles.size(); ++i) {
+    const int first = job.roles[i].first_rank;
+    const int end = i + 1 < job.roles.size() ? job.roles[i + 1].first_rank : job.workers;
+    if (first >= end) continue;
+    RoleGang gang{first, job, {}};
+    gang.job.workers = end - first;
+    gang.job.requests = job.roles[i].requests;
+    gang.job.roles.clear();
+    gang.job.parallelism = workload::Parallelism{};
+    gang.job.parallelism.data = gang.job.workers * job.gpus_per_worker;
+    gang.job.placement = {};
+    gang.job.placement.data = job.placement.data;
+    gang.groups = workload::GroupsOf(gang.job.parallelism, gang.job.workers, job.gpus_per_worker);
+    gangs.push_back(std::move(gang));
+  }
+  return gangs;
+}
+
+class RolePlanner {
+ public:
+  RolePlanner(const Cluster& cluster, const GangRequest& request, const PlannerOptions& options)
+      : cluster_(cluster),
+        places_(*cluster.places),
+        request_(request),
+        limits_(*cluster.places, request),
+        roles_(RolesOf(*request.job)) {
+    for (const RoleGang& role : roles_) needs_.emplace_back(cluster, role.job);
+    quick_ = options;
+    quick_.explain = false;
+  }
+
+  // The best place that is found; nothing: none.
+  std::optional<GangPlan> Run() {
+    // Places within one segment are equal in the objective: the tightest will do.
+    std::vector<std::pair<std::int64_t, fabric::SegmentId>> segments;
+    for (fabric::SegmentId segment : places_.segments()) {
+      const auto room = RoomFor(places_.hosts_of(segment));
+      if (room) segments.emplace_back(room->left, segment);
+    }
+    std::sort(segments.begin(), segments.end());
+    for (const auto& [left, segment] : segments) {
+      Try(places_.hosts_of(segment));
+      if (best_) return best_;
+    }
+    for (fabric::FabricPodId pod : places_.fabric_pods()) Try(places_.hosts_of(pod));
+    if (!best_) Try(places_.hosts());
+    return best_;
+  }
+
+ private:
+  using Order = std::vector<std::size_t>;  // of roles_
+
+  struct Room {
+    std::int64_t left = 0;  // workers of any role, beyond those of the gang
+    Order scarcest_first;
+  };
+
+  bool Allows(HostId host) const {
+    return request_.eligible == nullptr || request_.eligible->empty() ||
+           (*request_.eligible)[host.index()] != 0;
+  }
+
+  // Nothing: some role does not fit there even by itself.
+  template <typename Hosts>
+  std::optional<Room> RoomFor(const Hosts& hosts) const {
+    std::vector<std::pair<double, std::size_t>> order;
+    Room out;
+    for (std::size_t i = 0; i < roles_.size(); ++i) {
+      const int workers = roles_[i].job.workers;
+      std::int64_t room = 0;
+      for (HostId host : hosts) {
+        const HostState& state = cluster_.hosts[host.index()];
+        const bool free = state.unavailable == Unavailability::kNo && !state.backup;
+        if (free && Allows(host)) room += needs_[i].RoomOn(cluster_, host);
+      }
+      if (room < workers) return std::nullopt;
+      order.emplace_back(static_cast<double>(room) / workers, i);
+      out.left += room - workers;
+    }
+    std::sort(order.begin(), order.end());
+    for (const auto& [share, role] : order) out.scarcest_first.push_back(role);
+    return out;
+  }
+
+  // Keeps the place if it is the best so far.
+  template <typename Hosts>
+  void Try(const Hosts& hosts) {
+    auto room = RoomFor(hosts);
+    if (!room) return;
+    Region region(cluster_.hosts.size(), 0);
+    for (HostId host : hosts) region[host.index()] = Allows(host) ? 1 : 0;
+    auto found = PlaceIn(region, room->scarcest_first);
+    if (!found) {
+      std::reverse(room->scarcest_first.begin(), room->scarcest_first.end());
+      found = PlaceIn(region, room->scarcest_first);
+    }
+    if (!found) return;
+    const std::tuple key{Evaluate(places_, *request_.groups, *found), room->left};
+    if (best_ && best_key_ <= key) return;
+    best_key_ = key;
+    best_.emplace();
+    best_->outcome = Outcome::kPlaced;
+    best_->host_of_rank = *std::move(found);
+    best_->objective = std::get<Objective>(key);
+    best_->bound = {};
+    best_->bound.fabric_pods = best_->bound.segments = 1;
+    best_->optimal = best_->objective == best_->bound;
+  }
+
+  // One role after the other, in segments that the gang is in already where they have room.
+  std::optional<std::vector<HostId>> PlaceIn(const Region& region, const Order& order) const {
+    Cluster cluster = cluster_;
+    std::vector<HostId> hosts(static_cast<std::size_t>(request_.job->workers));
+    std::set<fabric::SegmentId> used;
+    for (std::size_t i : order) {
+      const RoleGang& role = roles_[i];
+      GangPlan plan;
+      for (const bool near : {true, false}) {
+        if (near && used.empty()) continue;
+        Region allowed = region;
+        for (HostId host : places_.hosts()) {
+          if (near && used.count(places_.segment_of(host)) == 0) allowed[host.index()] = 0;
+        }
+        plan = PlanGang(cluster, {&role.job, &role.groups, &allowed, request_.queue_index}, quick_);
+        if (plan.outcome == Outcome::kPlaced) break;
+      }
+      if (plan.outcome != Outcome::kPlaced) return std::nullopt;
+      for (std::size_t k = 0; k < plan.host_of_rank.size(); ++k) {
+        const HostId host = plan.host_of_rank[k];
+        hosts[static_cast<std::size_t>(role.first_rank) + k] = host;
+        needs_[i].Take(cluster, host);
+        used.insert(places_.segment_of(host));
+      }
+    }
+    if (!limits_.Hold(hosts)) return std::nullopt;
+    return hosts;
+  }
+
+  const Cluster& cluster_;
+  const fabric::Places& places_;
+  const GangRequest& request_;
+  const Limits limits_;
+  const std::vector<RoleGang> roles_;
+  std::vector<WorkerNeed> needs_;  // by role
+  PlannerOptions quick_;
+  std::optional<GangPlan> best_;
+  std::tuple<Objective, std::int64_t> best_key_;
+};
+
+Cluster EmptyAndHealthy(const Cluster& cluster) {
+  Cluster empty = cluster;
+  for (HostId host : cluster.places->hosts()) {
+    EmptyHost(empty, host);
+    empty.hosts[host.index()].unavailable = Unavailability::kNo;
+    empty.hosts[host.index()].reserved_for = -1;
+  }
+  return empty;
+}
+
+}  // namespace
+
+GangPlan PlanRoles(const Cluster& cluster, const GangRequest& request,
+                   const PlannerOptions& options, GangPlan alike) {
+  const bool placed = alike.outcome == Outcome::kPlaced;
+  if (placed && alike.objective.segments == 1) return alike;
+  auto by_role = RolePlanner(cluster, request, options).Run();
+  if (by_role && (!placed || by_role->objective < alike.objective)) return *std::move(by_role);
+  if (placed) {
+    alike.optimal = false;
+    alike.bound = {};
+    alike.bound.fabric_pods = alike.bound.segments = 1;
+    return alike;
+  }
+  alike.reasons.push_back(
+      {ReasonCode::kInsufficientResources, TopologyLevel::kFabric,
+       static_cast<std::int64_t>(request.job->roles.size()),
+       StrCat(
+           "its ", request.job->roles.size(),
+           " roles ask for different amounts; the counts are for the largest of each, and role by "
+           "role there is no place either")});
+  if (alike.outcome == Outcome::kNever &&
+      RolePlanner(EmptyAndHealthy(cluster), request, options).Run()) {
+    alike.outcome = Outcome::kNotNow;
+  }
+  return alike;
+}
+
+}  // namespace yardmaster::placement

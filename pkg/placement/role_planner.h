@@ -1,0 +1,28 @@
+// Places a gang whose workers ask for different amounts (workload::Role), role by role, under the
+// objective of the whole gang.
+//
+// gang_planner.h sees one number of workers per host, and so counts such a gang as if every worker
+// asked for the most of each resource. That may find no place, or a wider one, where a leader needs
+// more memory than any host has left and its workers do not. Here each role is planned with what it
+// asks for, within one segment, else one fabric pod, else the fabric; the role with the least room
+// there goes first, and if that fails, last. Of all places found, and that of the largest shape, the
+// one with the least objective is taken, then the one with the least room left around it, then the
+// lowest id.
+//
+// Every Required limit of the whole gang holds. A place in one segment is optimal; of others that is
+// not known, and a place that exists may not be found: roles are not searched together. Complexity:
+// two plans for each role and each segment or fabric pod with room. Determinism and thread safety: as
+// gang_planner.h.
+#pragma once
+
+#include "pkg/placement/cluster.h"
+#include "pkg/placement/gang_planner.h"
+
+namespace yardmaster::placement {
+
+// `alike` is the plan of the largest shape. Never is kept only if the roles do not fit on the fabric
+// empty and healthy either. REQUIRES: the job has two roles or more.
+GangPlan PlanRoles(const Cluster& cluster, const GangRequest& request,
+                   const PlannerOptions& options, GangPlan alike);
+
+}  // namespace yardmaster::placement
