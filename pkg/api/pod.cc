@@ -59,6 +59,18 @@ std::int64_t GpusOf(const Pod& pod, std::string_view resource) {
   return pod.requests_unreadable ? kUnreadableGpus : workload::AmountOf(pod.requests, resource);
 }
 
+namespace {
+
+PodShape ReadShape(FieldReader& pod, FieldReader& spec) {
+  FieldReader affinity = spec.OpenObject("affinity");
+  FieldReader node_affinity = affinity.OpenObject("nodeAffinity");
+  return {pod.OpenObject("metadata").has("annotations"), spec.has("tolerations"),
+          spec.has("affinity"), affinity.has("nodeAffinity"),
+          node_affinity.has("requiredDuringSchedulingIgnoredDuringExecution")};
+}
+
+}  // namespace
+
 absl::StatusOr<Pod> DecodePod(JsonView object, Decoding decoding) {
   FieldErrors errors;
   FieldReader in(object, "", UnknownFields::kIgnore, &errors);
@@ -78,6 +90,7 @@ absl::StatusOr<Pod> DecodePod(JsonView object, Decoding decoding) {
     workload::SetAmount(pod.requests, pod.gpu_resource, kUnreadableGpus);
   }
   pod.constraints = ReadPodConstraints(spec);
+  pod.shape = ReadShape(in, spec);
   pod.priority = spec.Int("priority", 0, INT32_MIN, INT32_MAX);
   pod.may_preempt = spec.String("preemptionPolicy") != "Never";
   pod.scheduler_name = spec.String("schedulerName");

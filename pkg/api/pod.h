@@ -22,6 +22,16 @@ struct ContainerExit {
   std::int64_t finished_ms = 0;  // 0: not reported
 };
 
+// Which lists and objects of a pod are there: what a JSON patch has to make before it adds to them.
+struct PodShape {
+  bool annotations = false;
+  bool tolerations = false;
+  bool affinity = false;
+  bool node_affinity = false;
+  bool required_node_affinity = false;
+  bool operator==(const PodShape&) const = default;
+};
+
 struct Pod {
   ObjectMeta metadata;
   std::string node_name;  // empty: not bound
@@ -31,6 +41,7 @@ struct Pod {
   workload::ResourceList requests;
   std::string gpu_resource = kGpuResource;  // what of `requests` is its GPUs
   NodeConstraints constraints;
+  PodShape shape;
   std::string phase;  // "Pending", "Running", "Succeeded", "Failed" or empty
   int priority = 0;
   bool may_preempt = true;  // preemptionPolicy is not Never

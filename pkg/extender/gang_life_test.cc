@@ -169,6 +169,8 @@ TEST_F(GangLifeTest, PodsThatAskForDifferentAmountsArePlacedRoleByRole) {
   }
   for (json node : client_.All(kube::Nodes())) {
     const bool large = node["metadata"]["name"] == NodeName(1, 1);
+    node["status"]["allocatable"]["cpu"] = "100";
+    node["status"]["allocatable"]["pods"] = "110";
     node["status"]["allocatable"]["memory"] = large ? "2000Gi" : "200Gi";
     client_.Seed(kube::Nodes(), node);
   }

@@ -239,7 +239,8 @@ TEST_F(LedgerTest, APodMadeAgainUnderItsNameIsNotReleasedForTheOneThatWasPlanned
   Process process(*this, /*leader=*/true);
   bool made_again = false;
   client_.SetHook([&](const kube::Call& call) {
-    if (call.verb == Verb::kGet && call.target.name == "a-0" && !std::exchange(made_again, true)) {
+    if (call.verb == Verb::kPatch && call.target.name == "a-0" &&
+        !std::exchange(made_again, true)) {
       DeletePod("a-0");
       AddPod("a", 0);
     }

@@ -56,12 +56,17 @@ void AddAffinity(json& patch, const json& pod, const std::string& host) {
   }
 }
 
-void AddTolerations(json& patch, const json& pod, const Pin& pin) {
+json WantedTolerations(const Pin& pin) {
   json wanted =
       json::array({{{"key", api::kPromisedKey}, {"operator", "Exists"}, {"effect", "NoSchedule"}}});
   if (pin.backup_host) {
     wanted.push_back({{"key", api::kBackupKey}, {"operator", "Exists"}, {"effect", "NoSchedule"}});
   }
+  return wanted;
+}
+
+void AddTolerations(json& patch, const json& pod, const Pin& pin) {
+  json wanted = WantedTolerations(pin);
   const json present = pod.value("/spec/tolerations"_json_pointer, json::array());
   if (!pod.contains("/spec/tolerations"_json_pointer)) {
     return Add(patch, "/spec/tolerations", std::move(wanted));
@@ -89,10 +94,8 @@ absl::Status CheckWaits(const json& pod, const Pin& pin) {
   return absl::OkStatus();
 }
 
-void AddSlot(json& patch, const json& pod, const Pin& pin) {
-  if (!pod.contains("/metadata/annotations"_json_pointer)) {
-    Add(patch, "/metadata/annotations", json::object());
-  }
+void AddSlot(json& patch, bool has_annotations, const Pin& pin) {
+  if (!has_annotations) Add(patch, "/metadata/annotations", json::object());
   Add(patch, "/metadata/annotations/yardmaster.dev~1slot", pin.slot_annotation);
 }
 
@@ -105,9 +108,44 @@ absl::StatusOr<json> PinAndReleasePatch(const json& pod, const Pin& pin) {
   const std::string gate_path = StrCat("/spec/schedulingGates/", gate);
   json patch = Begin(pin);
   patch.push_back({{"op", "test"}, {"path", gate_path + "/name"}, {"value", api::kPlacementGate}});
-  AddSlot(patch, pod, pin);
+  AddSlot(patch, pod.contains("/metadata/annotations"_json_pointer), pin);
   if (!pin.host.empty()) AddAffinity(patch, pod, pin.host);
   AddTolerations(patch, pod, pin);
+  patch.push_back({{"op", "remove"}, {"path", gate_path}});
+  return patch;
+}
+
+std::optional<json> ReleasePatchOf(const api::Pod& pod, const Pin& pin) {
+  const auto& gates = pod.scheduling_gates;
+  const auto gate = std::find(gates.begin(), gates.end(), api::kPlacementGate);
+  const bool is_it = pod.metadata.uid == pin.uid && pod.node_name.empty();
+  if (!is_it || gate == gates.end() || pod.shape.required_node_affinity) return std::nullopt;
+  const std::string gate_path = StrCat("/spec/schedulingGates/", gate - gates.begin());
+  json patch = Begin(pin);
+  // Annotations that came since would be lost: nothing may have changed.
+  if (!pod.shape.annotations) {
+    patch.push_back({{"op", "test"},
+                     {"path", "/metadata/resourceVersion"},
+                     {"value", pod.metadata.resource_version}});
+  }
+  patch.push_back({{"op", "test"}, {"path", gate_path + "/name"}, {"value", api::kPlacementGate}});
+  AddSlot(patch, pod.shape.annotations, pin);
+  if (!pin.host.empty()) {
+    // As much of the affinity as is there.
+    json known = json::object();
+    if (pod.shape.affinity) known["spec"]["affinity"] = json::object();
+    if (pod.shape.node_affinity) known["spec"]["affinity"]["nodeAffinity"] = json::object();
+    AddAffinity(patch, known, pin.host);
+  }
+  if (!pod.shape.tolerations) {
+    Add(patch, "/spec/tolerations", WantedTolerations(pin));
+  } else {
+    for (const json& toleration : WantedTolerations(pin)) {
+      const api::Taint taint{toleration["key"], "", api::TaintEffect::kNoSchedule};
+      if (api::Tolerates(pod.constraints.tolerations, taint)) continue;
+      Add(patch, "/spec/tolerations/-", toleration);
+    }
+  }
   patch.push_back({{"op", "remove"}, {"path", gate_path}});
   return patch;
 }
@@ -131,7 +169,7 @@ absl::StatusOr<json> OpenGatePatch(const json& pod, const std::string& why) {
 absl::StatusOr<json> AdmitPatch(const json& pod, const Pin& pin) {
   YM_RETURN_IF_ERROR(CheckWaits(pod, pin));
   json patch = Begin(pin);
-  AddSlot(patch, pod, pin);
+  AddSlot(patch, pod.contains("/metadata/annotations"_json_pointer), pin);
   AddTolerations(patch, pod, pin);
   return patch;
 }

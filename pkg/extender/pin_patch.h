@@ -7,10 +7,13 @@
 // the pod again. Thread safety: pure functions.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "nlohmann/json_fwd.hpp"
+
+#include "pkg/api/pod.h"
 
 namespace yardmaster::extender {
 
@@ -24,6 +27,11 @@ struct Pin {
 // `pod` as the API server returned it. Errors: FailedPrecondition when the pod is another one of
 // that name, has no gate of ours, or is bound already.
 absl::StatusOr<nlohmann::json> PinAndReleasePatch(const nlohmann::json& pod, const Pin& pin);
+// The same, from what is known of the pod without reading it again. Nothing: only the pod itself tells
+// what to patch (it has required node affinity, into whose terms the host goes). What others may have
+// changed since is either tested by the patch or refused by the API server, which lets a gated pod's
+// affinity and tolerations grow and never shrink.
+std::optional<nlohmann::json> ReleasePatchOf(const api::Pod& pod, const Pin& pin);
 // For a pod that came without the gate, whose affinity cannot change any more (filter alone keeps
 // it on its slot): slot and tolerations. Errors: FailedPrecondition when the pod is another one of
 // that name or is bound already.

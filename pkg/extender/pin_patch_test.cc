@@ -4,6 +4,7 @@
 #include "nlohmann/json.hpp"
 
 #include "pkg/api/names.h"
+#include "pkg/base/strings.h"
 
 namespace yardmaster::extender {
 namespace {
@@ -48,6 +49,50 @@ TEST(PinPatchTest, TermsAndGatesOfOthersAreKeptAndEveryTermIsNarrowed) {
   EXPECT_EQ(terms[0]["matchFields"][0]["values"][0], "n7");
   EXPECT_EQ(terms[1]["matchFields"].size(), 2u);
   EXPECT_TRUE(after["spec"]["affinity"].contains("podAffinity"));
+}
+
+TEST(PinPatchTest, WithoutReadingThePodThePatchDoesTheSameOrIsNotMade) {
+  int made = 0;
+  for (const char* affinity :
+       {"", R"("affinity": {},)", R"("affinity": {"podAffinity": {"x": []}},)",
+        R"("affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": []}},)",
+        R"("affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution":
+             {"nodeSelectorTerms": [{"matchFields": []}]}}},)"}) {
+    for (const char* tolerations :
+         {"", R"("tolerations": [],)", R"("tolerations": [{"key": "x", "operator": "Exists"}],)",
+          R"("tolerations": [{"key": "yardmaster.dev/promised", "operator": "Exists",
+                              "effect": "NoSchedule"}],)"}) {
+      for (const char* gates : {R"([{"name": "yardmaster.dev/placement"}])",
+                                R"([{"name": "other"}, {"name": "yardmaster.dev/placement"}])"}) {
+        for (const bool annotated : {false, true}) {
+          json pod =
+              Pod(StrCat("{", affinity, tolerations, R"("schedulingGates": )", gates, "}").c_str());
+          pod["metadata"]["resourceVersion"] = "7";
+          if (annotated) pod["metadata"]["annotations"]["a"] = "b";
+          SCOPED_TRACE(pod.dump());
+          const Pin pin{"u1", "n7", "{}", true};
+          const auto known = api::DecodePod(pod, api::Decoding::kLenient);
+          ASSERT_TRUE(known.ok());
+          const auto patch = ReleasePatchOf(*known, pin);
+          if (!patch) {
+            EXPECT_NE(std::string(affinity).find("required"), std::string::npos);
+            continue;
+          }
+          ++made;
+          EXPECT_EQ(pod.patch(*patch), pod.patch(*PinAndReleasePatch(pod, pin)));
+          json later = pod;
+          later["metadata"]["uid"] = "u2";
+          EXPECT_THROW(later.patch(*patch), json::other_error);
+          if (annotated) continue;
+          later = pod;
+          later["metadata"]["resourceVersion"] = "8";
+          later["metadata"]["annotations"]["new"] = "kept";
+          EXPECT_THROW(later.patch(*patch), json::other_error);
+        }
+      }
+    }
+  }
+  EXPECT_EQ(made, 4 * 4 * 2 * 2);
 }
 
 TEST(PinPatchTest, ThePatchMissesAPodOfAnotherLife) {

@@ -82,11 +82,21 @@ absl::StatusOr<nlohmann::json> PodRelease::Release(const Work& work) {
                 api::EncodeSlot({work.gang.second, work.slot->rank, work.slot->fabric_pod,
                                  work.slot->segment, work.slot->stages}),
                 work.backup};
+  const kube::WriteOptions options{kFieldManager, false, false};
+  if (const auto patch = ReleasePatchOf(*work.pod, pin)) {
+    if (!ledger_.may_write()) return absl::CancelledError("the lease was lost");
+    auto released = client_.Patch(target, kube::JsonPatch(*patch), options);
+    // Refused: the pod is not as it was known, and is read.
+    const bool stale = absl::IsInvalidArgument(released.status()) ||
+                       absl::IsAborted(released.status()) ||
+                       absl::IsFailedPrecondition(released.status());
+    if (!stale) return released;
+  }
   YM_ASSIGN_OR_RETURN(const nlohmann::json pod, client_.Get(target));
   YM_ASSIGN_OR_RETURN(const nlohmann::json patch,
                       work.pod->gated() ? PinAndReleasePatch(pod, pin) : AdmitPatch(pod, pin));
   if (!ledger_.may_write()) return absl::CancelledError("the lease was lost");
-  return client_.Patch(target, kube::JsonPatch(patch), {kFieldManager, false, false});
+  return client_.Patch(target, kube::JsonPatch(patch), options);
 }
 
 void PodRelease::Run(PassState& pass) {

@@ -50,6 +50,23 @@ TEST_F(PodReleaseTest, AGangThatLosesAHostDoesNotWaitForTheRestOfALongRelease) {
   EXPECT_EQ(PinsOf("a"), HostsOf("job-a"));
 }
 
+TEST_F(PodReleaseTest, AReleaseIsOneCallUnlessThePodIsNotAsItWasKnown) {
+  AddBatchJob("a", 3);
+  Process process(*this, true);
+  int reads = 0;
+  int patches = 0;
+  client_.SetHook([&](const kube::Call& call) -> absl::Status {
+    if (call.target.resource.plural != "pods") return absl::OkStatus();
+    reads += call.verb == kube::Verb::kGet ? 1 : 0;
+    patches += call.verb == kube::Verb::kPatch ? 1 : 0;
+    if (patches != 1 || call.verb != kube::Verb::kPatch || reads != 0) return absl::OkStatus();
+    return absl::FailedPreconditionError("a test of the patch failed");
+  });
+  EXPECT_EQ(process.Pass().released_pods, 3);
+  EXPECT_EQ(reads, 1) << "of the pod whose patch was refused";
+  EXPECT_EQ(patches, 4);
+}
+
 TEST_F(PodReleaseTest, GangsAreReleasedInTheOrderInWhichTheyWereCommitted) {
   planner_options_.release_slice_ms = 0;
   AddBatchJob("b", 2);

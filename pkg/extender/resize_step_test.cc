@@ -38,6 +38,19 @@ class ResizeStepTest : public JobFixture {
     hosts.resize(std::min(count, hosts.size()));
     return hosts;
   }
+  // Every released pod of the job is pinned to the host of its slot, and no host has two slots.
+  void ExpectPinnedToSlots() {
+    std::vector<std::string> hosts = HostsOf("job-a");
+    for (const json& pod : PodsOf("a")) {
+      if (Gated(pod)) continue;
+      const std::string index =
+          pod["metadata"]["labels"]["batch.kubernetes.io/job-completion-index"];
+      ASSERT_LT(std::stoul(index), hosts.size());
+      EXPECT_EQ(PinnedTo(pod), hosts[std::stoul(index)]);
+    }
+    std::sort(hosts.begin(), hosts.end());
+    EXPECT_EQ(std::unique(hosts.begin(), hosts.end()), hosts.end());
+  }
   int CountGated() {
     const std::vector<json> pods = PodsOf("a");
     return static_cast<int>(std::count_if(pods.begin(), pods.end(), Gated));
@@ -59,7 +72,7 @@ TEST_F(ResizeStepTest, AScaledJobGrowsBesideItsRanksInOnePlan) {
   EXPECT_EQ(CountGated(), 0);
   EXPECT_EQ(CountNotices("Resized"), 1);
   EXPECT_EQ(CountNotices("NotInGang"), 0);
-  CheckPromises();
+  ExpectPinnedToSlots();
 }
 
 TEST_F(ResizeStepTest, NewRanksComeAllOrNone) {
@@ -128,7 +141,7 @@ TEST_F(ResizeStepTest, AShrunkJobGivesBackTheHostsOfItsLastRanks) {
   EXPECT_EQ(HostsOf("job-a"), First(before, 2));
   process.Pass();
   EXPECT_EQ(HostsOf("job-b").size(), 4u);
-  CheckPromises();
+  ExpectPinnedToSlots();
 }
 
 TEST_F(ResizeStepTest, APodThatIsMadeAgainIsNoShrinking) {
@@ -253,7 +266,7 @@ TEST_F(ResizeStepTest, KilledAtAnyWriteTheNextProcessFinishesAndNoPartOfTheGrowt
     EXPECT_EQ(HostsOf("job-a").size(), 4u);
     EXPECT_EQ(First(HostsOf("job-a"), 2), before);
     EXPECT_EQ(CountGated(), 0);
-    CheckPromises();
+    ExpectPinnedToSlots();
     if (writes < killed_at) break;  // it was never killed
   }
 }
