@@ -32,6 +32,7 @@ GangPlanner::GangPlanner(kube::Client& client, state::ClusterCache& cache, const
       adoption_(ledger_, clock, notify),
       gates_(client, cache, ledger_, clock, notify, options.gates),
       placement_(ledger_, preemption_, decider_, quarantine_, clock, notify, options.plan),
+      unplaced_size_(client, clock),
       resize_(client, cache, ledger_, clock, notify, options.plan.placement),
       stale_releases_(client, ledger_, clock, notify, options.stale_releases),
       unschedulable_(client, ledger_, clock, notify, options.unschedulable),
@@ -148,6 +149,7 @@ void GangPlanner::CreateGangs(PassState& pass) {
   }
   std::map<NameKey, Compared> before;
   before.swap(compared_);
+  unplaced_size_.Begin();
   for (const NameKey& key : keys) {
     const std::shared_ptr<const GatheredGang> gathered = pass.gathered.at(key);
     const auto at = before.find(key);
@@ -164,6 +166,7 @@ void GangPlanner::CreateGangs(PassState& pass) {
       compared_[key].agrees = WriteGang(pass, key, ours ? job->second : nullptr);
     });
   }
+  unplaced_size_.End();
 }
 
 // The minCount of the core PodGroup that the pods name. Nothing: they name none, it is not there, or
@@ -191,7 +194,12 @@ bool GangPlanner::WriteGang(PassState& pass, const NameKey& key, const api::Trai
   GatheredGang pods = *gathered;
   std::move(pods.strays.begin(), pods.strays.end(), std::back_inserter(pods.members));
   pods.strays.clear();
-  auto made = MakeGang(pods, job, GroupSize(pods));
+  DeclaredSizes declared{GroupSize(pods), std::nullopt};
+  auto made = MakeGang(pods, job, declared);
+  if (job == nullptr && (!made.ok() || *made == std::nullopt) && pods.held_by_others == 0) {
+    declared.of_owner = unplaced_size_.Of(pass, key, /*contradict=*/!made.ok());
+    if (declared.of_owner) made = MakeGang(pods, job, declared);
+  }
   if (!made.ok()) {
     pass.report.problems.push_back(MessageOf(made.status()));
     return false;
@@ -199,7 +207,9 @@ bool GangPlanner::WriteGang(PassState& pass, const NameKey& key, const api::Trai
   const auto known = pass.gangs.find(key);
   const bool is_new = known == pass.gangs.end();
   if (*made == std::nullopt || !ledger_.may_write()) {
-    compared_[key].pods = is_new ? nullptr : gathered;
+    // Whether the owner wants fewer pods by now is looked at again.
+    const bool may_have_shrunk = job == nullptr && *made == std::nullopt;
+    compared_[key].pods = is_new || may_have_shrunk ? nullptr : gathered;
     return false;
   }
   api::Gang next = **made;

@@ -55,6 +55,7 @@
 #include "pkg/extender/revocation_step.h"
 #include "pkg/extender/stale_release_step.h"
 #include "pkg/extender/taint_step.h"
+#include "pkg/extender/unplaced_size.h"
 #include "pkg/extender/unschedulable_step.h"
 #include "pkg/extender/view.h"
 #include "pkg/kube/client.h"
@@ -117,6 +118,7 @@ class GangPlanner {
   AdoptionStep adoption_;
   GateStep gates_;
   PlacementStep placement_;
+  UnplacedSize unplaced_size_;
   ResizeStep resize_;
   StaleReleaseStep stale_releases_;
   UnschedulableStep unschedulable_;

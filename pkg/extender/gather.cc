@@ -17,7 +17,7 @@ constexpr int kMaxWorkers = 16'384;
 
 // What a set of pods of another controller says about itself.
 absl::StatusOr<std::optional<api::JobSpec>> SpecOfPods(const GatheredGang& gathered,
-                                                       std::optional<int> group_size) {
+                                                       const DeclaredSizes& declared) {
   const api::Pod& first = *gathered.members.front().pod;
   api::JobSpec spec;
   spec.gpus_per_worker = static_cast<int>(first.gpus());
@@ -52,7 +52,8 @@ absl::StatusOr<std::optional<api::JobSpec>> SpecOfPods(const GatheredGang& gathe
           parallelism.parallelism.world() / spec.gpus_per_worker, kMaxWorkers + 1));
     }
   }
-  if (!size) size = group_size;
+  if (!size) size = declared.of_group;
+  if (declared.of_owner) size = declared.of_owner;
   if (!size) {
     return FieldError(StrCat("gang ", gathered.namespace_name, "/", gathered.name),
                       "its pods do not say how many they are",
@@ -66,7 +67,7 @@ absl::StatusOr<std::optional<api::JobSpec>> SpecOfPods(const GatheredGang& gathe
   if (static_cast<int>(gathered.members.size()) < *size) return std::optional<api::JobSpec>();
   spec.workers = *size;
   spec.parallelism = parallelism.parallelism;
-  if (!parallelism.data_given) {
+  if (!parallelism.data_given || declared.of_owner) {
     spec.parallelism.data =
         api::DerivedData(spec.parallelism, std::int64_t{spec.workers} * spec.gpus_per_worker);
   }
@@ -207,7 +208,7 @@ std::vector<workload::Role> RolesOf(const GatheredGang& ranked) {
 
 absl::StatusOr<std::optional<api::Gang>> MakeGang(const GatheredGang& gathered,
                                                   const api::TrainingJob* job,
-                                                  std::optional<int> group_size) {
+                                                  const DeclaredSizes& declared) {
   if (gathered.members.empty() || gathered.held_by_others > 0) return std::optional<api::Gang>();
   api::Gang gang;
   const GangMember& first = gathered.members.front();
@@ -219,7 +220,7 @@ absl::StatusOr<std::optional<api::Gang>> MakeGang(const GatheredGang& gathered,
     gang.job.may_preempt = job->job.may_preempt && first.pod->may_preempt;
     gang.constraints = job->constraints;
   } else {
-    YM_ASSIGN_OR_RETURN(std::optional<api::JobSpec> spec, SpecOfPods(gathered, group_size));
+    YM_ASSIGN_OR_RETURN(std::optional<api::JobSpec> spec, SpecOfPods(gathered, declared));
     if (!spec) return std::optional<api::Gang>();
     gang.job = *spec;
     gang.constraints = first.pod->constraints;

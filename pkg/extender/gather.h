@@ -81,14 +81,19 @@ std::vector<PodProblem> StrayProblems(const GatheredGang& gang, int workers);
 // Whether the pods are of the life of the owner that the Gang was made for.
 bool IsSameLife(const api::Gang& gang, const GatheredGang& gathered);
 
+// Pods of a gang, as others say it.
+struct DeclaredSizes {
+  std::optional<int> of_group;  // the core PodGroup that the pods name; where they do not say it
+  std::optional<int> of_owner;  // goes before what the pods say (unplaced_size.h)
+};
+
 // The Gang object for a set of pods that has none yet. `job` is the TrainingJob that owns them, or
 // null. Nothing: the set is not complete yet, or controllers of others still hold pods of it. Errors:
 // InvalidArgument when it never will be as it stands (no size, a parallelism annotation that cannot
 // be read, pods that ask for no GPU or for different numbers, ranks that leave gaps).
-// `group_size`: of the core PodGroup that the pods name, for pods that do not say how many they are.
 absl::StatusOr<std::optional<api::Gang>> MakeGang(const GatheredGang& gathered,
                                                   const api::TrainingJob* job,
-                                                  std::optional<int> group_size = std::nullopt);
+                                                  const DeclaredSizes& declared = {});
 
 // Every rank 0 .. workers-1 has exactly one member. REQUIRES: AssignRanks.
 inline bool IsComplete(const GatheredGang& gang, int workers) { return gang.whole == workers; }

@@ -176,6 +176,60 @@ TEST_F(ResizeStepTest, AJobThatIsScaledBackBeforeThereWasRoomKeepsWhatItHas) {
   EXPECT_EQ(HostsOf("job-a"), before);
 }
 
+TEST_F(ResizeStepTest, AJobScaledBeforeItHasAPlaceIsPlacedWithTheSizeThatItHasNow) {
+  AddBatchJob("a", 2);
+  Scale(3);
+  AddPods(2, 3);
+  Process process(*this, true);
+  process.Pass();
+  EXPECT_EQ(HostsOf("job-a").size(), 3u) << "its template says 2";
+}
+
+TEST_F(ResizeStepTest, AJobScaledDownBeforeItHasAPlaceIsPlacedOnceItsPodsStayAsTheyAre) {
+  AddBatchJob("a", 3);
+  Scale(2);
+  DeletePodsFrom(2);
+  Process process(*this, true);
+  process.Pass();
+  EXPECT_TRUE(HostsOf("job-a").empty()) << "a pod may still come";
+  clock_.Advance(3'000);
+  process.Pass();
+  EXPECT_EQ(HostsOf("job-a").size(), 2u);
+}
+
+TEST_F(ResizeStepTest, AJobScaledDownWhileItsGangWaitsIsPlacedWithTheSizeThatItHasNow) {
+  AddBatchJob("b", 4);
+  Process process(*this, true);
+  process.Pass();
+  AddBatchJob("a", 3);
+  process.Pass();
+  ASSERT_TRUE(HostsOf("job-a").empty());
+  ASSERT_EQ(Gang("job-a")["spec"]["workers"], 3);
+  Scale(2);
+  DeletePodsFrom(2);
+  process.Pass();
+  clock_.Advance(3'000);
+  process.Pass();
+  EXPECT_EQ(HostsOf("job-a").size(), 2u);
+}
+
+TEST_F(ResizeStepTest, AScaledJobThatLostItsPlaceIsPlacedAgainWithTheSizeThatItHasNow) {
+  Process process(*this, true);
+  Place(process, 2);
+  Scale(3);
+  AddPods(2, 3);
+  process.Pass();
+  ASSERT_EQ(HostsOf("job-a").size(), 3u);
+  SuspendJob("a", true);
+  DeletePodsOf("a");
+  process.Pass();
+  ASSERT_TRUE(HostsOf("job-a").empty());
+  SuspendJob("a", false);
+  AddPods(0, 3);
+  process.Pass();
+  EXPECT_EQ(HostsOf("job-a").size(), 3u) << "its template still says 2";
+}
+
 TEST_F(ResizeStepTest, ASizeThatCannotBeSplitIsRefusedWithTheReason) {
   Process process(*this, true);
   AddBatchJob("a", 2);
