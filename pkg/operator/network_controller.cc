@@ -125,6 +125,9 @@ void NetworkController::ReadFaults(const api::Fabric& fabric, plan::Snapshot& sn
                                    Input& input) {
   const fabric::Network& network = *snapshot.network;
   std::vector<std::uint8_t> reported = snapshot.cable_down;
+  if (options_.live_links != nullptr) {
+    ApplyLiveLinks(options_.live_links->Take(), network, reported);
+  }
   input.health.links_problem = MarkDownLinks(fabric, network, reported);
   input.cables = faults_.Observe(reported, clock_.SteadyMs());
   for (fabric::CableId cable : input.cables.reported) {
