@@ -23,6 +23,7 @@
 #include "pkg/agent/profile_collector.h"
 #include "pkg/agent/report_relay.h"
 #include "pkg/base/mutex.h"
+#include "pkg/base/random.h"
 #include "pkg/base/strings.h"
 #include "pkg/kube/informer.h"
 #include "pkg/kube/object.h"
@@ -110,6 +111,7 @@ class Agent::Impl {
         deps_.client,
         LinkOptions{options_.sysfs_root, Folders(options_), std::move(ports), options_.debounce});
     links_ = link_reporter_.get();
+    StartStream();
     if (!options_.grpc_addresses.empty()) {
       YM_ASSIGN_OR_RETURN(
           server_, rpc::AgentServer::Start(
@@ -125,6 +127,7 @@ class Agent::Impl {
 
   void Stop() {
     if (server_ != nullptr) server_->SetServing(false);
+    if (stream_ != nullptr) stream_->Stop();
     if (link_thread_.joinable()) {
       link_thread_.request_stop();
       link_thread_.join();
@@ -168,6 +171,17 @@ class Agent::Impl {
       if (last < 0 || silent < kLoopSilenceMs) return absl::OkStatus();
       return absl::UnavailableError(StrCat("silent for ", silent / 1000, " s"));
     });
+  }
+
+  void StartStream() {
+    if (options_.operator_stream.target.empty() || !OneNode(options_)) return;
+    rpc::ReportStreamOptions options = options_.operator_stream;
+    options.node = options_.nodes.front();
+    options.seed = SeedOf(deps_.timing.seed, options.node);
+    stream_ = std::make_unique<rpc::ReportStream>(std::move(options), deps_.timing.clock);
+    AddStreamMetrics(deps_.registry, *stream_);
+    link_reporter_->OnDown(
+        [this](const std::string&, const std::vector<PortKey>& down) { stream_->Tell(down); });
   }
 
   // A class that was set by a process that died is put back where none is wanted now.
@@ -281,6 +295,7 @@ class Agent::Impl {
       const std::vector<std::string> nodes = feed_.nodes();
       std::vector<absl::Status> errors;
       if (!options_.sysfs_root.empty()) errors = link_reporter_->Poll(now, nodes, ChosenFabric());
+      if (stream_ != nullptr) stream_->Step();
       if (absl::Status problem = claims_.problem(); !problem.ok()) {
         errors.push_back(std::move(problem));
       }
@@ -298,6 +313,13 @@ class Agent::Impl {
              coverage_.Flush(now, observer->shims_by_pod(),
                              [this](const std::string& uid) { return feed_.Find(uid); })) {
           others.push_back(std::move(status));
+        }
+      }
+      if (stream_ != nullptr) {
+        const rpc::ReportStream::Stats stream = stream_->stats();
+        if (!stream.connected && !stream.last_error.empty()) {
+          others.push_back(
+              absl::UnavailableError(StrCat("no stream to the operator: ", stream.last_error)));
         }
       }
       if (!others.empty() && now >= quiet_until_ms) {
@@ -342,6 +364,7 @@ class Agent::Impl {
   std::atomic<int> unsynced_ = 0;
   std::unique_ptr<LinkReporter> link_reporter_;
   std::atomic<const LinkReporter*> links_ = nullptr;
+  std::unique_ptr<rpc::ReportStream> stream_;
   std::unique_ptr<rpc::AgentServer> server_;
   std::vector<std::unique_ptr<kube::CallbackSink>> sinks_;
   std::vector<std::unique_ptr<kube::Informer>> informers_;

@@ -24,6 +24,7 @@
 #include "pkg/metrics/log.h"
 #include "pkg/metrics/registry.h"
 #include "pkg/rpc/agent_server.h"
+#include "pkg/rpc/report_stream.h"
 
 namespace yardmaster::agent {
 
@@ -37,7 +38,7 @@ struct AgentOptions {
   std::string sysfs_root = "/sys";  // empty: link states are not read
   std::string nic_ports_file;       // empty: discovery
   DebounceTimes debounce;
-  std::int64_t link_poll_ms = 500;
+  std::int64_t link_poll_ms = 250;
   // What host programs have seen of the network (report_relay.h); empty: nothing is relayed.
   std::string reports_dir;
   std::string nic_load_balancing;
@@ -53,6 +54,9 @@ struct AgentOptions {
   std::string kubelet_pods_dir;
   std::vector<std::string> grpc_addresses = {"unix:/run/yardmaster/agent.sock"};
   rpc::TlsFiles grpc_tls;
+  // Where the operator takes reports of lost links at once (report_stream.h), next to the annotation; target
+  // empty: nowhere. Needs one node and sysfs_root; the node is filled in.
+  rpc::ReportStreamOptions operator_stream;
 };
 
 struct AgentDeps {

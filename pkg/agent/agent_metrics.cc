@@ -100,6 +100,19 @@ void AddReportMetrics(metrics::Registry& registry, const ProfileCollector& profi
                             });
 }
 
+void AddStreamMetrics(metrics::Registry& registry, const rpc::ReportStream& stream) {
+  registry.AddGaugeSource("yardmaster_agent_operator_stream",
+                          "1: the operator has confirmed a report on the present stream.",
+                          [&stream] {
+                            return std::vector<Sample>{{{}, stream.stats().connected ? 1.0 : 0.0}};
+                          });
+  registry.AddCounterSource(
+      "yardmaster_agent_operator_stream_breaks_total",
+      "Streams to the operator, and tries to make one, that ended.", [&stream] {
+        return std::vector<Sample>{{{}, static_cast<double>(stream.stats().broken)}};
+      });
+}
+
 void CountNotice(metrics::Registry& registry, NoticeKind kind) {
   if (kind == NoticeKind::kSynced) return;
   registry

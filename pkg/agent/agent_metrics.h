@@ -11,6 +11,7 @@
 #include "pkg/agent/profile_collector.h"
 #include "pkg/agent/report_relay.h"
 #include "pkg/metrics/registry.h"
+#include "pkg/rpc/report_stream.h"
 
 namespace yardmaster::agent {
 
@@ -21,6 +22,8 @@ void AddAgentMetrics(metrics::Registry& registry,
 
 void AddReportMetrics(metrics::Registry& registry, const ProfileCollector& profiles,
                       const ReportRelay& relay);
+
+void AddStreamMetrics(metrics::Registry& registry, const rpc::ReportStream& stream);
 
 void CountNotice(metrics::Registry& registry, NoticeKind kind);
 

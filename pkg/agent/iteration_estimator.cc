@@ -19,6 +19,8 @@ constexpr double kGapCost = 25;
 // An edge weaker than this share of the median one is not the end of an iteration but noise, or a
 // place where none was seen.
 constexpr double kWeakEdge = 0.25;
+// One weaker than this may be either.
+constexpr double kSureEdge = 0.45;
 
 using Signal = std::vector<double>;
 
@@ -127,6 +129,7 @@ Signal FallingEdges(const Signal& samples, std::size_t width) {
 struct Track {
   std::vector<std::size_t> edges;
   double score = 0;
+  int uncertain = 0;  // edges that may be missing, or one too many
 };
 
 // The best sequence of edges whose gaps stay near the period.
@@ -171,10 +174,38 @@ void DropWeak(const Signal& edges, double period, Track& track) {
   Signal strengths;
   for (std::size_t t : track.edges) strengths.push_back(strength(t));
   if (strengths.empty()) return;
-  const auto middle = strengths.begin() + static_cast<std::ptrdiff_t>(strengths.size() / 2);
-  std::nth_element(strengths.begin(), middle, strengths.end());
-  const double weakest = kWeakEdge * *middle;
-  std::erase_if(track.edges, [&](std::size_t t) { return strength(t) < weakest; });
+  Signal sorted = strengths;
+  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
+  std::nth_element(sorted.begin(), middle, sorted.end());
+  std::vector<std::size_t> kept;
+  int doubts = 0;  // since the first that is kept
+  for (std::size_t i = 0; i < strengths.size(); ++i) {
+    const bool keep = strengths[i] >= kWeakEdge * *middle;
+    if (keep) {
+      if (!kept.empty()) track.uncertain = doubts;  // those before this one lie between others
+      kept.push_back(track.edges[i]);
+    }
+    if ((!keep || strengths[i] < kSureEdge * *middle) && !kept.empty() &&
+        (!keep || kept.size() > 1)) {
+      ++doubts;
+    }
+  }
+  track.edges = std::move(kept);
+}
+
+struct Mean {
+  double samples = 0;
+  double error = 0;
+  double gaps = 0;
+};
+
+std::optional<Mean> MeanGap(const Track& track, double period) {
+  if (track.edges.size() < kMinIterations + 1) return std::nullopt;
+  Mean mean;
+  mean.gaps = static_cast<double>(track.edges.size() - 1);
+  mean.samples = static_cast<double>(track.edges.back() - track.edges.front()) / mean.gaps;
+  mean.error = (2 * kEdge * period + 1 + track.uncertain * mean.samples) / mean.gaps;
+  return mean;
 }
 
 // The share of samples above the threshold that separates the signal best into two classes (Otsu).
@@ -219,21 +250,22 @@ std::optional<IterationEstimate> EstimateIterations(const std::vector<double>& s
   Track track = FollowEdges(falling, period);
   Track other = FollowEdges(rising, period);
   const bool rises = other.score > track.score;
-  if (rises) track = std::move(other);
+  if (rises) std::swap(track, other);
   DropWeak(rises ? rising : falling, period, track);
-  if (track.edges.size() < kMinIterations + 1) return std::nullopt;
+  DropWeak(rises ? falling : rising, period, other);
+  const auto mean = MeanGap(track, period);
+  const auto check = MeanGap(other, period);
+  if (!mean || !check) return std::nullopt;
 
-  const auto gaps = static_cast<double>(track.edges.size() - 1);
-  const double mean = static_cast<double>(track.edges.back() - track.edges.front()) / gaps;
-  double squares = 0;
-  for (std::size_t i = 1; i < track.edges.size(); ++i) {
-    const double off = static_cast<double>(track.edges[i] - track.edges[i - 1]) - mean;
-    squares += off * off;
-  }
-  // An edge is known to a sample.
-  const double error = std::sqrt(squares / std::max(1.0, gaps - 1) / gaps) + 1 / gaps;
-  return IterationEstimate{mean * interval_seconds, error * interval_seconds,
-                           static_cast<int>(gaps), SharePresent(samples), peak->height};
+  const double apart = std::abs(mean->samples - check->samples);
+  const double error = mean->error + std::max(0.0, apart - check->error);
+  return IterationEstimate{mean->samples * interval_seconds,
+                           error * interval_seconds,
+                           static_cast<int>(mean->gaps),
+                           static_cast<double>(track.edges.front()) * interval_seconds,
+                           static_cast<double>(track.edges.back()) * interval_seconds,
+                           SharePresent(samples),
+                           peak->height};
 }
 
 }  // namespace yardmaster::agent

@@ -10,11 +10,15 @@
 // nor rhythms over several iterations (higher peaks at longer lags) are taken for it. (2) The edges
 // of the bursts are tracked by dynamic programming (Ellis, "Beat tracking by dynamic programming",
 // 2007): the sequence of edges that is strong and whose gaps stay near the period. Falling and rising
-// edges are tried, the stronger sequence counts. (3) The mean gap is the answer; its standard error
-// is the error bar.
+// edges are tried, the stronger sequence counts. (3) The mean gap is the answer.
+//
+// Error bar: a bound, not a deviation. What can be wrong is the place of the first and the last edge, by kEdge
+// periods each, and the number of iterations between them: by one for each edge that was left out between others
+// or is weak. And where rising and falling edges say different things, by more than the other one's bar, the
+// difference is added.
 //
 // Fails (nullopt) where there is no rhythm: a constant or empty signal, no peak above kMinPeak, fewer
-// than kMinIterations iterations in the window.
+// than kMinIterations iterations in the window by either kind of edges.
 // Complexity: O(n * L) for lags up to L = n / 2. Determinism: depends on the samples alone.
 // Thread safety: pure functions.
 #pragma once
@@ -25,9 +29,11 @@
 namespace yardmaster::agent {
 
 struct IterationEstimate {
-  double seconds = 0;        // mean length of an iteration
-  double error_seconds = 0;  // its standard error
+  double seconds = 0;        // mean length of the iterations that were seen whole
+  double error_seconds = 0;  // by which it is off at most
   int iterations = 0;        // seen whole in the window
+  double begin_seconds = 0;  // of the first of them, from the window's begin
+  double end_seconds = 0;    // of the last
   double sending_share = 0;  // of the time, 0 to 1
   double peak = 0;           // of the autocorrelation at the period, up to 1
 };

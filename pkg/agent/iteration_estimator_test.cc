@@ -31,6 +31,8 @@ struct Job {
 struct Recorded {
   std::vector<double> samples;
   double mean_seconds = 0;  // from iteration to iteration
+  // Of every iteration: its end, and when its burst begins.
+  std::vector<double> ends, bursts;
 };
 
 double Normal(Random& random) {
@@ -70,6 +72,8 @@ Recorded Record(const Job& job, std::uint64_t seed) {
       AddBurst(out.samples, job.interval, at, at + 0.3 * compute / job.micro_batches, 0.35);
     }
     AddBurst(out.samples, job.interval, now + compute, now + length, 1);
+    out.ends.push_back(now + length);
+    out.bursts.push_back(now + compute);
     now += length;
   }
   for (double& sample : out.samples) {
@@ -119,26 +123,69 @@ std::vector<Job> Jobs() {
   return jobs;
 }
 
-TEST(IterationEstimatorTest, TheErrorIsBelowThreePercentOnSignalsOfAllKinds) {
+std::size_t Nearest(const std::vector<double>& times, double time) {
+  const auto nearer = [time](double a, double b) {
+    return std::abs(a - time) < std::abs(b - time);
+  };
+  return static_cast<std::size_t>(std::min_element(times.begin(), times.end(), nearer) -
+                                  times.begin());
+}
+
+// The mean length of the iterations that an estimate speaks of: between what its first and its last edge are, be it
+// ends of iterations or begins of bursts.
+double TrueMean(const Recorded& recorded, const IterationEstimate& estimate) {
+  double distance = INFINITY, mean = 0;
+  for (const std::vector<double>* times : {&recorded.ends, &recorded.bursts}) {
+    const std::size_t first = Nearest(*times, estimate.begin_seconds);
+    const std::size_t last = Nearest(*times, estimate.end_seconds);
+    const double off = std::abs((*times)[first] - estimate.begin_seconds) +
+                       std::abs((*times)[last] - estimate.end_seconds);
+    if (off >= distance || last <= first) continue;
+    distance = off;
+    mean = ((*times)[last] - (*times)[first]) / static_cast<double>(last - first);
+  }
+  return mean;
+}
+
+// What the agent reports: see TrafficMeter.
+bool IsReported(const IterationEstimate& estimate) {
+  return estimate.error_seconds <= 0.03 * estimate.seconds;
+}
+
+TEST(IterationEstimatorTest, EveryReportedLengthIsWithinItsErrorBarAndThreePercent) {
   constexpr int kSeeds = 30;
+  int signals = 0, reported = 0;
   for (const Job& job : Jobs()) {
-    std::vector<double> errors;
-    int outside_the_bar = 0;
+    std::vector<double> errors, bars;
     for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+      ++signals;
       const Recorded recorded = Record(job, seed);
       const auto estimate = EstimateIterations(recorded.samples, job.interval);
-      ASSERT_TRUE(estimate.has_value()) << job.name << " " << seed;
-      const double off = std::abs(estimate->seconds - recorded.mean_seconds);
-      errors.push_back(off / recorded.mean_seconds);
-      outside_the_bar += off > 4 * estimate->error_seconds ? 1 : 0;
+      if (!estimate || !IsReported(*estimate)) continue;
+      EXPECT_LE(std::abs(estimate->seconds - TrueMean(recorded, *estimate)),
+                estimate->error_seconds)
+          << job.name << " " << seed;
+      errors.push_back(std::abs(estimate->seconds - recorded.mean_seconds) / recorded.mean_seconds);
+      bars.push_back(estimate->error_seconds / estimate->seconds);
+      // Of the whole window, too: with the iterations at its ends that were not seen whole.
+      EXPECT_LT(errors.back(), 0.03) << job.name << " " << seed;
     }
+    reported += static_cast<int>(errors.size());
     std::sort(errors.begin(), errors.end());
-    std::printf("%-22s median %.2f %%  p90 %.2f %%  max %.2f %%\n", job.name.c_str(),
-                100 * errors[kSeeds / 2], 100 * errors[kSeeds * 9 / 10], 100 * errors.back());
-    EXPECT_LT(errors[kSeeds / 2], 0.01) << job.name;
-    EXPECT_LT(errors[kSeeds * 9 / 10], 0.03) << job.name;
-    EXPECT_LE(outside_the_bar, 1) << job.name;
+    std::sort(bars.begin(), bars.end());
+    std::printf("%-22s reported %zu of %d", job.name.c_str(), errors.size(), kSeeds);
+    if (!errors.empty()) {
+      std::printf(", error median %.2f %%, max %.2f %%, bar median %.2f %%",
+                  100 * errors[errors.size() / 2], 100 * errors.back(),
+                  100 * bars[bars.size() / 2]);
+    }
+    std::printf("\n");
+    if (job.checkpoint_every == 0) {
+      EXPECT_GE(errors.size(), kSeeds / 2) << job.name;
+    }
   }
+  // To say nothing would keep every promise.
+  EXPECT_GT(reported, signals * 8 / 10);
 }
 
 TEST(IterationEstimatorTest, TheShareOfSendingIsSeen) {

@@ -23,7 +23,7 @@ struct PortState {
 struct DebounceTimes {
   // Shorter than NCCL's retry timeout, so that a plan can change before a job fails; longer than a
   // transceiver's blink.
-  std::int64_t down_after_ms = 1'000;
+  std::int64_t down_after_ms = 500;
   std::int64_t up_after_ms = 15'000;
 };
 

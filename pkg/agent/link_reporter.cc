@@ -57,7 +57,12 @@ absl::Status LinkReporter::PollNode(std::int64_t steady_ms, const std::string& n
     states.push_back({{port.rail, port.port}, up});
     links.push_back({name, port.rail, port.port, port.device(), up});
   }
-  const std::string text = api::EncodeDownPorts(node.debouncer.Observe(steady_ms, states));
+  std::vector<PortKey> down = node.debouncer.Observe(steady_ms, states);
+  const std::string text = api::EncodeDownPorts(down);
+  if (node.down != down) {
+    node.down = std::move(down);
+    if (on_down_) on_down_(name, *node.down);
+  }
   return node.told == text ? absl::OkStatus() : Tell(name, node, text);
 }
 

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -45,6 +46,11 @@ class LinkReporter {
   std::vector<absl::Status> Poll(std::int64_t steady_ms, const std::vector<std::string>& nodes,
                                  const std::optional<FabricView>& fabric);
 
+  // `on_down` hears of the ports of a node that are down, at the node's first reading and whenever they change,
+  // before the API server does; on the polling thread. Call it before the first Poll.
+  using OnDownPorts = std::function<void(const std::string& node, const std::vector<PortKey>&)>;
+  void OnDown(OnDownPorts on_down) { on_down_ = std::move(on_down); }
+
   // As last read, in the order of node, rail and port.
   std::vector<rpc::LinkStatus> links() const;
   std::int64_t writes() const { return writes_; }
@@ -55,6 +61,7 @@ class LinkReporter {
     explicit Node(DebounceTimes times) : debouncer(times) {}
     LinkDebouncer debouncer;
     std::vector<NicPort> ports;
+    std::optional<std::vector<PortKey>> down;
     std::optional<std::string> told;  // the annotation as last written
   };
 
@@ -68,6 +75,7 @@ class LinkReporter {
 
   kube::Client& client_;
   const LinkOptions options_;
+  OnDownPorts on_down_;
   std::map<std::string, Node> nodes_;  // the polling thread's alone
   mutable Mutex mutex_;
   std::vector<rpc::LinkStatus> links_ ABSL_GUARDED_BY(mutex_);

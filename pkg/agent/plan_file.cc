@@ -22,6 +22,10 @@ ordered_json Rails(const api::PathPlan& paths) {
                        {"plane", peer.plane},
                        {"sourcePorts", peer.source_ports}});
       if (!peer.alternate_ports.empty()) peers.back()["alternatePorts"] = peer.alternate_ports;
+      for (const api::TcpPaths& tcp : peer.tcp) {
+        peers.back()["tcp"].push_back(
+            {{"listenPort", tcp.listen_port}, {"sourcePorts", tcp.source_ports}});
+      }
     }
     ordered_json entry = {{"rail", rail.rail}};
     if (!rail.address.empty()) entry["address"] = rail.address;

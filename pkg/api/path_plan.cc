@@ -1,9 +1,12 @@
 #include "pkg/api/path_plan.h"
 
+#include <set>
+
 #include "nlohmann/json.hpp"
 
 #include "pkg/api/annotation.h"
 #include "pkg/base/clock.h"
+#include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 
 namespace yardmaster::api {
@@ -35,6 +38,14 @@ RailPaths ReadRail(FieldReader& in) {
       entry.errors().Add(entry.PathOf("alternatePorts"), "has not one port for each source port",
                          "give 0 where there is none");
     }
+    for (FieldReader& tcp : entry.Objects("tcp")) {
+      TcpPaths paths;
+      paths.listen_port = tcp.Int("listenPort", 0, 0, 65535);
+      for (int port : tcp.Ints("sourcePorts", 1, 65535)) {
+        paths.source_ports.push_back(static_cast<std::uint16_t>(port));
+      }
+      peer.tcp.push_back(std::move(paths));
+    }
     rail.peers.push_back(std::move(peer));
   }
   return rail;
@@ -53,6 +64,10 @@ absl::StatusOr<std::string> EncodePathPlan(const PathPlan& plan) {
                        {"plane", peer.plane},
                        {"sourcePorts", peer.source_ports}});
       if (!peer.alternate_ports.empty()) peers.back()["alternatePorts"] = peer.alternate_ports;
+      for (const TcpPaths& tcp : peer.tcp) {
+        peers.back()["tcp"].push_back(
+            {{"listenPort", tcp.listen_port}, {"sourcePorts", tcp.source_ports}});
+      }
     }
     ordered_json entry = {{"rail", rail.rail}};
     if (!rail.address.empty()) entry["address"] = rail.address;
@@ -90,6 +105,24 @@ absl::StatusOr<PathPlan> DecodePathPlan(std::string_view text) {
   for (FieldReader& rail : in.Objects("rails")) plan.rails.push_back(ReadRail(rail));
   if (!errors.empty()) return errors.status();
   return plan;
+}
+
+absl::StatusOr<std::vector<int>> DecodeSocketPorts(std::string_view text) {
+  std::set<int> ports;
+  for (const std::string& part : Split(text, ',')) {
+    const auto port = ParseNumber<int>(part);
+    if (!port || *port < 1 || *port > 65535) {
+      return FieldError(
+          kSocketPortsAnnotation, StrCat("\"", part, "\" is no port"),
+          "write ports from 1 to 65535 with commas between and no spaces, \"29500,29501\"");
+    }
+    ports.insert(*port);
+  }
+  if (ports.size() > kMaxSocketPorts) {
+    return FieldError(kSocketPortsAnnotation, StrCat("has ", ports.size(), " ports"),
+                      StrCat("give at most ", kMaxSocketPorts));
+  }
+  return std::vector<int>(ports.begin(), ports.end());
 }
 
 }  // namespace yardmaster::api

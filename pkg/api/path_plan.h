@@ -7,6 +7,8 @@
 //       {"rank":1,"host":"n2","address":"10.0.0.9","plane":0,"sourcePorts":[49321],
 //        "alternatePorts":[50012]}]}]}
 //
+// A peer may also have "tcp":[{"listenPort":29500,"sourcePorts":[50001,50077]}].
+//
 // An alternate port avoids every link between switches that its source port takes. A connection
 // that failed may use it before a new plan arrives. 0: there is none; left out: none at all.
 //
@@ -35,6 +37,14 @@
 
 namespace yardmaster::api {
 
+// TCP connections to a port that the peer listens on: local ports that take them along the path of the
+// RoCEv2 connections, any of them.
+struct TcpPaths {
+  int listen_port = 0;
+  std::vector<std::uint16_t> source_ports;
+  bool operator==(const TcpPaths&) const = default;
+};
+
 struct PeerPaths {
   int rank = 0;         // the peer's worker rank
   std::string host;     // and its node
@@ -42,6 +52,7 @@ struct PeerPaths {
   int plane = 0;
   std::vector<std::uint16_t> source_ports;          // one per connection
   std::vector<std::uint16_t> alternate_ports = {};  // as many, or none at all
+  std::vector<TcpPaths> tcp = {};                   // of jobs that ask for them
   bool operator==(const PeerPaths&) const = default;
 };
 
@@ -65,5 +76,12 @@ struct PathPlan {
 absl::StatusOr<std::string> EncodePathPlan(const PathPlan& plan);
 // Errors: InvalidArgument; another version than 1 or an unknown ordinal rule is one.
 absl::StatusOr<PathPlan> DecodePathPlan(std::string_view text);
+
+// Pod annotation, written by people: ports that the pod's processes listen on for TCP from their peers
+// ("29500,29501"). The operator then plans local ports for connections to them, too.
+inline constexpr char kSocketPortsAnnotation[] = "yardmaster.dev/socket-ports";
+inline constexpr int kMaxSocketPorts = 8;
+// Its ports, ascending. Errors: InvalidArgument.
+absl::StatusOr<std::vector<int>> DecodeSocketPorts(std::string_view text);
 
 }  // namespace yardmaster::api

@@ -87,6 +87,15 @@ void AddAgentFlags(CLI::App& app, agent::AgentOptions& options) {
   app.add_option("--grpc-tls-cert-file", options.grpc_tls.certificate, "certificate for TCP");
   app.add_option("--grpc-tls-key-file", options.grpc_tls.key, "its key");
   app.add_option("--grpc-client-ca-file", options.grpc_tls.authority, "who signs clients");
+  rpc::ReportStreamOptions& stream = options.operator_stream;
+  app.add_option("--operator-address", stream.target,
+                 "host:port where the operator takes reports of lost links; default none");
+  app.add_option("--operator-tls-cert-file", stream.tls.certificate,
+                 "certificate for the operator");
+  app.add_option("--operator-tls-key-file", stream.tls.key, "its key");
+  app.add_option("--operator-ca-file", stream.tls.authority, "who signs the operator's");
+  app.add_option("--operator-token-file", stream.token_file,
+                 "ServiceAccount token that says which node this is");
 }
 
 }  // namespace

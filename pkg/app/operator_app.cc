@@ -26,8 +26,10 @@
 #include "pkg/operator/host_marker.h"
 #include "pkg/operator/job_controller.h"
 #include "pkg/operator/jobs_by_host.h"
+#include "pkg/operator/live_links.h"
 #include "pkg/operator/network_controller.h"
 #include "pkg/operator/network_metrics.h"
+#include "pkg/operator/node_token.h"
 #include "pkg/page/network_picture.h"
 #include "pkg/state/cluster_feed.h"
 
@@ -38,11 +40,17 @@ namespace {
 constexpr std::int64_t kSyncTimeoutMs = 120'000;
 constexpr std::int64_t kFollowerRetryMs = 2'000;
 constexpr std::int64_t kErrorPauseMs = 1'000;
+constexpr std::int64_t kLeaderPollMs = 200;
+// What agents say over their streams does not wake whoever waits for the cache.
+constexpr std::int64_t kLiveLinksPollMs = 50;
 // Levels and ports are looked at this often even when nothing changed (path plans grow old).
 constexpr std::int64_t kNetworkResyncMs = 60'000;
 // Marks of hosts follow a change after this time, and are looked at this often without one.
 constexpr std::int64_t kHostMinDelayMs = 1'000;
 constexpr std::int64_t kHostResyncMs = 60'000;
+constexpr char kReportsAudience[] = "yardmaster.dev/reports";
+// Agents that connect all at once, after a change of the leader, are looked up at this rate.
+constexpr ClientLimits kReviewLimits{.qps = 500, .burst = 1'000};
 
 class Operator {
  public:
@@ -59,7 +67,7 @@ class Operator {
         jobs_(*client_, cache_, hosts_, marker_, runtime.clock(),
               [this](const op::JobNotice& n) { Tell(n); }),
         page_(cache_, runtime),
-        network_(*client_, cache_, runtime.clock(), options.network,
+        network_(*client_, cache_, runtime.clock(), WithLiveLinks(options.network),
                  {.on_notice = [this](const op::NetworkNotice& n) { TellNetwork(n); },
                   .on_plan = PlanObserver()}),
         feed_(*client_, cache_,
@@ -77,6 +85,12 @@ class Operator {
  private:
   state::ClusterFeed::Handlers FeedHandlers();
   op::PlanHandler PlanObserver();
+  op::NetworkController::Options WithLiveLinks(op::NetworkController::Options options) const {
+    options.live_links = &live_links_;
+    return options;
+  }
+  absl::Status StartReports(KubeAccess& access);
+  void ServeReports(const std::stop_token& stop);
   void Enqueue(state::Kind kind, const api::ObjectMeta& metadata);
   void Tell(const op::JobNotice& notice);
   void TellNetwork(const op::NetworkNotice& notice);
@@ -99,13 +113,31 @@ class Operator {
   op::HostMarker marker_;
   op::JobController jobs_;
   PagePublisher page_;
+  op::LiveLinks live_links_;
   op::NetworkController network_;
   state::ClusterFeed feed_;
   std::set<std::string> told_problems_;  // the network thread's
   std::vector<std::jthread> workers_;
   std::jthread network_thread_;
   std::jthread host_thread_;
+  std::unique_ptr<kube::Client> review_client_;
+  std::unique_ptr<op::NodeToken> node_tokens_;
+  std::unique_ptr<rpc::ReportServer> reports_;
+  std::jthread reports_thread_;
 };
+
+void AddReportMetrics(metrics::Registry& registry, const rpc::ReportServer& server) {
+  const auto one = [](std::int64_t value) {
+    return std::vector<metrics::Sample>{{{}, static_cast<double>(value)}};
+  };
+  registry.AddGaugeSource("yardmaster_operator_agent_streams", "agents that report over a stream",
+                          [&server, one] { return one(server.stats().streams); });
+  registry.AddCounterSource("yardmaster_operator_agent_reports_total", "reports over streams",
+                            [&server, one] { return one(server.stats().reports); });
+  registry.AddCounterSource("yardmaster_operator_agent_streams_refused_total",
+                            "streams ended for who their agent is or what it sent",
+                            [&server, one] { return one(server.stats().refused); });
+}
 
 state::ClusterFeed::Handlers Operator::FeedHandlers() {
   state::ClusterFeed::Handlers handlers;
@@ -241,14 +273,17 @@ void Operator::HostLoop(std::stop_token stop) {
 
 void Operator::NetworkLoop(std::stop_token stop) {
   RoundSchedule schedule(options_.plan_min_delay_ms, options_.plan_max_delay_ms, kNetworkResyncMs);
-  std::uint64_t seen = 0;
+  std::uint64_t seen = 0, seen_links = 0;
   while (!stop.stop_requested()) {
-    const std::int64_t wait_ms = schedule.WaitMs(runtime_.clock().SteadyMs());
+    std::int64_t wait_ms = schedule.WaitMs(runtime_.clock().SteadyMs());
+    if (reports_ != nullptr) wait_ms = std::min(wait_ms, kLiveLinksPollMs);
     const std::uint64_t now_seen =
         cache_.WaitForChange(seen, std::max<std::int64_t>(1, wait_ms), stop);
+    const std::uint64_t links_seen = live_links_.version();
     const std::int64_t now_ms = runtime_.clock().SteadyMs();
-    if (now_seen != seen) schedule.Changed(now_ms);
+    if (now_seen != seen || links_seen != seen_links) schedule.Changed(now_ms);
     seen = now_seen;
+    seen_links = links_seen;
     if (schedule.WaitMs(now_ms) > 0 || stop.stop_requested()) continue;
     schedule.Begin(now_ms);
     if (!leadership_.IsLeader()) {
@@ -265,6 +300,35 @@ void Operator::NetworkLoop(std::stop_token stop) {
     for (const std::string& error : report.errors) runtime_.log().Warn("write", {{"error", error}});
     TellProblems(report.problems);
   }
+}
+
+// Agents come to whoever leads. The streams are dropped with the lease, so that they end up at the next leader.
+void Operator::ServeReports(const std::stop_token& stop) {
+  do {
+    reports_->SetServing(leadership_.IsLeader());
+  } while (runtime_.timing().sleeper.Sleep(kLeaderPollMs, stop));
+}
+
+absl::Status Operator::StartReports(KubeAccess& access) {
+  if (options_.reports.address.empty()) return absl::OkStatus();
+  if (options_.reports_account.find(':') == std::string::npos) {
+    return FieldError("--reports-service-account", "names nobody whose reports count",
+                      "give namespace:name of the agents' ServiceAccount");
+  }
+  YM_ASSIGN_OR_RETURN(review_client_, access.NewClient(kReviewLimits));
+  node_tokens_ =
+      std::make_unique<op::NodeToken>(*review_client_, options_.reports_account, kReportsAudience);
+  YM_ASSIGN_OR_RETURN(
+      reports_, rpc::ReportServer::Start(
+                    options_.reports, runtime_.clock(),
+                    [this](const std::string& token) { return node_tokens_->NodeOf(token); },
+                    {[this](const std::string& node, const std::vector<api::NicPortKey>& down) {
+                       live_links_.Put(node, down);
+                     },
+                     [this](const std::string& node) { live_links_.Drop(node); }}));
+  AddReportMetrics(runtime_.registry(), *reports_);
+  reports_thread_ = std::jthread([this](const std::stop_token& stop) { ServeReports(stop); });
+  return absl::OkStatus();
 }
 
 absl::Status Operator::Start(KubeAccess& access) {
@@ -290,6 +354,7 @@ absl::Status Operator::Start(KubeAccess& access) {
   YM_RETURN_IF_ERROR(feed_.WaitForSync(kSyncTimeoutMs));
   YM_RETURN_IF_ERROR(leadership_.Start(access));
   if (!options_.page_address.empty()) YM_RETURN_IF_ERROR(page_.Start(options_.page_address));
+  YM_RETURN_IF_ERROR(StartReports(access));
   for (int i = 0; i < options_.job_workers; ++i) workers_.emplace_back([this] { JobLoop(); });
   network_thread_ = std::jthread([this](std::stop_token stop) { NetworkLoop(stop); });
   host_thread_ = std::jthread([this](std::stop_token stop) { HostLoop(stop); });
@@ -300,6 +365,9 @@ absl::Status Operator::Start(KubeAccess& access) {
 // The lease goes first, so that another replica need not wait for what ends here.
 void Operator::Stop() {
   leadership_.Stop();
+  reports_thread_.request_stop();
+  if (reports_thread_.joinable()) reports_thread_.join();
+  if (reports_ != nullptr) reports_->Stop();
   feed_.Stop();
   queue_.ShutDown();
   workers_.clear();
@@ -403,6 +471,18 @@ void AddHostMarkFlags(CLI::App& app, op::HostMarker::Options& options, std::stri
       ->capture_default_str();
 }
 
+void AddReportFlags(CLI::App& app, OperatorOptions& options) {
+  app.add_option("--reports-bind-address", options.reports.address,
+                 "address of the agents' streams, for example 0.0.0.0:9443; none when left out");
+  app.add_option("--reports-tls-cert-file", options.reports.tls.certificate,
+                 "certificate for the agents");
+  app.add_option("--reports-tls-key-file", options.reports.tls.key, "its key");
+  app.add_option("--reports-client-ca-file", options.reports.tls.authority,
+                 "who signs the agents'");
+  app.add_option("--reports-service-account", options.reports_account,
+                 "namespace:name of the agents' ServiceAccount, whose tokens count");
+}
+
 absl::StatusOr<std::vector<op::FaultRule>> ReadFaultRules(const std::string& file) {
   std::ifstream in(file);
   if (!in) return absl::NotFoundError(StrCat("--node-faults-file: ", file, " cannot be read"));
@@ -435,6 +515,7 @@ int OperatorMain(int argc, char** argv) {
   app.add_option("--page-bind-address", options.page_address,
                  "address of the read-only web page, for example :8082; none when left out");
   AddNetworkFlags(app, options.network);
+  AddReportFlags(app, options);
   AddHostLossFlags(app, options.host_loss);
   std::string faults_file;
   AddHostMarkFlags(app, options.hosts, faults_file);

@@ -6,6 +6,7 @@
 //   job workers     -> API server       pods, Services, TrainingJob status; events
 //   network thread  -> API server       Gang status (network part), pod annotations
 //   page thread     -> browsers         frames of the cluster (page_publisher.h), on request
+//   agents          -> LiveLinks        states of NIC ports, over gRPC streams, on request
 //   host thread     -> API server       marks of quarantined and fenced hosts on Nodes
 //   lease thread    -> API server       with an HTTP client of its own
 //
@@ -21,6 +22,7 @@
 #include "pkg/operator/host_health.h"
 #include "pkg/operator/host_marker.h"
 #include "pkg/operator/network_controller.h"
+#include "pkg/rpc/report_server.h"
 
 namespace yardmaster::app {
 
@@ -34,6 +36,8 @@ struct OperatorOptions {
   op::NetworkController::Options network;
   op::HostLossLimits host_loss;
   op::HostMarker::Options hosts;
+  rpc::ReportServerOptions reports;  // address empty: agents have no streams
+  std::string reports_account;       // "namespace:name" of the agents' ServiceAccount
 };
 
 // Runs until SIGTERM or SIGINT.

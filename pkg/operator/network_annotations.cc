@@ -125,7 +125,15 @@ absl::StatusOr<PodChange> AnnotationsToWrite(const GangNetwork& network, int ran
     change.renewal =
         same && same_level && change.annotations.empty() && standing->expires_ms > options.now_ms;
   }
-  YM_ASSIGN_OR_RETURN(change.annotations[api::kPathPlanAnnotation], api::EncodePathPlan(wanted));
+  auto text = api::EncodePathPlan(wanted);
+  if (absl::IsResourceExhausted(text.status())) {
+    // TCP ports are the part that can be missing.
+    for (api::RailPaths& rail : wanted.rails) {
+      for (api::PeerPaths& peer : rail.peers) peer.tcp.clear();
+    }
+    text = api::EncodePathPlan(wanted);
+  }
+  YM_ASSIGN_OR_RETURN(change.annotations[api::kPathPlanAnnotation], std::move(text));
   return change;
 }
 

@@ -12,6 +12,7 @@
 #include "pkg/base/strings.h"
 #include "pkg/crux/intensity.h"
 #include "pkg/operator/connection_coverage.h"
+#include "pkg/operator/socket_ports.h"
 #include "pkg/workload/traffic.h"
 
 namespace yardmaster::op {
@@ -124,6 +125,9 @@ void NetworkController::ReadFaults(const api::Fabric& fabric, plan::Snapshot& sn
                                    Input& input) {
   const fabric::Network& network = *snapshot.network;
   std::vector<std::uint8_t> reported = snapshot.cable_down;
+  if (options_.live_links != nullptr) {
+    ApplyLiveLinks(options_.live_links->Take(), network, reported);
+  }
   input.health.links_problem = MarkDownLinks(fabric, network, reported);
   input.cables = faults_.Observe(reported, clock_.SteadyMs());
   for (fabric::CableId cable : input.cables.reported) {
@@ -193,6 +197,18 @@ void NetworkController::Plan(const state::ClusterState& world, plan::Snapshot& s
   }
   NetworkOptions network_options{network_generation_, clock_.WallMs(), options_.path_plan_life_ms};
   input.networks = NetworksOf(plan, snapshot, network_options);
+  SocketPorts socket_ports;
+  for (const GangNetwork& network : input.networks) {
+    const plan::JobState& job = snapshot.jobs[static_cast<std::size_t>(network.job)];
+    const auto members = input.pods.find(job.job.key.text());
+    if (members == input.pods.end()) continue;
+    std::vector<int> ports = SocketPortsOf(members->second, report.problems);
+    if (!ports.empty()) socket_ports[network.job] = std::move(ports);
+  }
+  for (std::string& problem :
+       AddSocketPorts(plan, snapshot, socket_ports, options.input.mistrusted, input.networks)) {
+    report.problems.push_back(std::move(problem));
+  }
   for (GangNetwork& network : input.networks) {
     const MeasuredJob& measured = input.measured[static_cast<std::size_t>(network.job)];
     network.status.source = measured.source;

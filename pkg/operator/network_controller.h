@@ -26,6 +26,7 @@
 #include "pkg/crux/starvation.h"
 #include "pkg/kube/client.h"
 #include "pkg/operator/fabric_status.h"
+#include "pkg/operator/live_links.h"
 #include "pkg/operator/network_annotations.h"
 #include "pkg/operator/network_evidence.h"
 #include "pkg/operator/network_faults.h"
@@ -94,6 +95,8 @@ class NetworkController {
     crux::StarvationOptions starvation;
     // Simulated events that a round may spend on the search for a better schedule; 0: no search.
     std::int64_t crux_budget = crux::SearchOptions().event_budget;
+    // What agents say over their streams; null: annotations alone count.
+    const LiveLinks* live_links = nullptr;
   };
 
   NetworkController(kube::Client& client, state::ClusterCache& cache, const Clock& clock,

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "pkg/base/strings.h"
+#include "pkg/repac/packet_path.h"
 
 namespace yardmaster::repac {
 
@@ -83,6 +84,13 @@ LinkId Choose(const Group& group, const Packet& packet) {
 
 absl::StatusOr<Path> PredictPath(const ForwardingModel& world, const NicPort& src,
                                  const NicPort& dst, std::uint16_t sport) {
+  // Without known addresses there are no headers, and the answer says so before it reads them.
+  const bool known = !world.WhyUnknown(src, dst).has_value();
+  return PredictPacket(world, src, dst, known ? world.PacketOf(src, dst, sport) : Packet());
+}
+
+absl::StatusOr<Path> PredictPacket(const ForwardingModel& world, const NicPort& src,
+                                   const NicPort& dst, Packet packet) {
   const Network& network = world.network();
   YM_RETURN_IF_ERROR(CheckEnds(network, src, dst));
   Path path;
@@ -97,7 +105,6 @@ absl::StatusOr<Path> PredictPath(const ForwardingModel& world, const NicPort& sr
     path.reason = *std::move(reason);
     return path;
   }
-  Packet packet = world.PacketOf(src, dst, sport);
   SwitchId at = network.tor(src);
   bool from_above = false;
   for (int hop = 0; at.valid() && hop < MaxHops(network); ++hop) {
@@ -170,13 +177,21 @@ absl::Status AddTargets(const Network& network, const Group& group, SwitchId at,
 absl::StatusOr<std::vector<HopTarget>> TargetsOf(const ForwardingModel& world, const NicPort& src,
                                                  const NicPort& dst,
                                                  std::span<const LinkId> links) {
+  const bool known = !world.WhyUnknown(src, dst).has_value();
+  return TargetsOfPacket(world, src, dst, links,
+                         known ? world.PacketOf(src, dst, kSourcePortBase) : Packet());
+}
+
+absl::StatusOr<std::vector<HopTarget>> TargetsOfPacket(const ForwardingModel& world,
+                                                       const NicPort& src, const NicPort& dst,
+                                                       std::span<const LinkId> links,
+                                                       Packet packet) {
   const Network& network = world.network();
   YM_RETURN_IF_ERROR(CheckEnds(network, src, dst));
   if (const auto reason = world.WhyUnknown(src, dst)) {
     return absl::FailedPreconditionError(*reason);
   }
   std::vector<HopTarget> targets;
-  Packet packet = world.PacketOf(src, dst, kSourcePortBase);
   LinkId came_by = Network::up(network.host_cable(src));
   SwitchId at = network.tor(src);
   for (LinkId link : links) {

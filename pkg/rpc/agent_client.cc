@@ -1,38 +1,19 @@
 #include "pkg/rpc/agent_client.h"
 
 #include <chrono>
-#include <fstream>
 #include <grpcpp/create_channel.h>
 #include <grpcpp/grpcpp.h>
-#include <sstream>
 #include <utility>
 
 #include "pkg/base/strings.h"
 #include "pkg/rpc/agent.grpc.pb.h"
 #include "pkg/rpc/conversion.h"
+#include "pkg/rpc/credentials.h"
 #include "pkg/rpc/health.grpc.pb.h"
 
 namespace yardmaster::rpc {
 
 namespace {
-
-absl::StatusOr<std::string> ReadAll(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (!(text << file.rdbuf())) {
-    return absl::FailedPreconditionError(StrCat(path, ": cannot be read"));
-  }
-  return text.str();
-}
-
-absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> Credentials(const TlsFiles& tls) {
-  if (tls.empty()) return grpc::InsecureChannelCredentials();
-  grpc::SslCredentialsOptions options;
-  YM_ASSIGN_OR_RETURN(options.pem_root_certs, ReadAll(tls.authority));
-  YM_ASSIGN_OR_RETURN(options.pem_cert_chain, ReadAll(tls.certificate));
-  YM_ASSIGN_OR_RETURN(options.pem_private_key, ReadAll(tls.key));
-  return grpc::SslCredentials(options);
-}
 
 absl::Status FromGrpc(const grpc::Status& status, const std::string& target) {
   if (status.ok()) return absl::OkStatus();
@@ -89,7 +70,7 @@ class AgentClient::Impl {
 
 absl::StatusOr<std::unique_ptr<AgentClient>> AgentClient::Create(const std::string& target,
                                                                  const TlsFiles& tls) {
-  YM_ASSIGN_OR_RETURN(auto credentials, Credentials(tls));
+  YM_ASSIGN_OR_RETURN(auto credentials, ChannelCredentialsOf(tls));
   return std::unique_ptr<AgentClient>(new AgentClient(std::make_unique<Impl>(target, credentials)));
 }
 

@@ -6,9 +6,6 @@
 #include <grpcpp/ext/health_check_service_server_builder_option.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
-#include <grpcpp/security/server_credentials.h>
-#include <grpcpp/security/tls_certificate_provider.h>
-#include <grpcpp/security/tls_credentials_options.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -18,6 +15,7 @@
 #include "pkg/base/strings.h"
 #include "pkg/rpc/agent.grpc.pb.h"
 #include "pkg/rpc/conversion.h"
+#include "pkg/rpc/credentials.h"
 
 namespace yardmaster::rpc {
 
@@ -64,7 +62,7 @@ absl::Status CheckOptions(const AgentServerOptions& options) {
     return FieldError("--grpc-bind-address", "is empty", "give unix:/path or host:port");
   }
   const TlsFiles& tls = options.tls;
-  if (!tls.empty() && (tls.certificate.empty() || tls.key.empty() || tls.authority.empty())) {
+  if (!tls.empty() && !tls.complete()) {
     return FieldError("gRPC TLS", "certificate, key and authority belong together",
                       "give all three files or none");
   }
@@ -83,17 +81,6 @@ absl::Status CheckOptions(const AgentServerOptions& options) {
     }
   }
   return absl::OkStatus();
-}
-
-std::shared_ptr<grpc::ServerCredentials> Credentials(const TlsFiles& tls) {
-  if (tls.empty()) return grpc::InsecureServerCredentials();
-  auto provider = std::make_shared<grpc::experimental::FileWatcherCertificateProvider>(
-      tls.key, tls.certificate, tls.authority, kTlsReloadSeconds);
-  grpc::experimental::TlsServerCredentialsOptions options(provider);
-  options.watch_root_certs();
-  options.watch_identity_key_cert_pairs();
-  options.set_cert_request_type(GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
-  return grpc::experimental::TlsServerCredentials(options);
 }
 
 // A socket file that a killed process left behind would make the bind fail. Anything else of that
@@ -119,9 +106,9 @@ class AgentServer::Impl {
     for (const std::string& address : options.addresses) {
       if (IsUnix(address)) RemoveOldSocket(address.substr(kUnix.size()));
       const bool local = IsUnix(address);
-      builder.AddListeningPort(address,
-                               local ? grpc::InsecureServerCredentials() : Credentials(options.tls),
-                               &ports_.emplace_back(0));
+      builder.AddListeningPort(
+          address, ServerCredentialsOf(local ? TlsFiles() : options.tls, kTlsReloadSeconds),
+          &ports_.emplace_back(0));
     }
     server_ = builder.BuildAndStart();
     for (std::size_t i = 0; i < ports_.size(); ++i) {

@@ -23,16 +23,9 @@
 
 #include "pkg/base/status.h"
 #include "pkg/rpc/agent_status.h"
+#include "pkg/rpc/tls_files.h"
 
 namespace yardmaster::rpc {
-
-// Paths of PEM files; they are read again when they change, so replace them atomically.
-struct TlsFiles {
-  std::string certificate;
-  std::string key;
-  std::string authority;  // of the other side's certificate
-  bool empty() const { return certificate.empty() && key.empty() && authority.empty(); }
-};
 
 struct AgentServerOptions {
   // "unix:/run/yardmaster/agent.sock", "127.0.0.1:8082", "[::]:8082"; port 0 lets the kernel

@@ -40,6 +40,15 @@ void CheckProfile(std::string_view text) {
   if (!back.ok() || !(*back == *report)) std::abort();
 }
 
+void CheckSocketPorts(std::string_view text) {
+  const auto ports = api::DecodeSocketPorts(text);
+  if (!ports.ok()) return;
+  if (ports->empty() || ports->size() > api::kMaxSocketPorts) std::abort();
+  for (int port : *ports) {
+    if (port < 1 || port > 65535) std::abort();
+  }
+}
+
 // The first byte says which annotations the pod has.
 void CheckAgent(unsigned char which, const std::string& text) {
   agent::PodInput pod;
@@ -58,6 +67,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   CheckPathPlan(text);
   CheckSlot(text);
   CheckProfile(text);
+  CheckSocketPorts(text);
   (void)api::ParseParallelism(text);
   CheckAgent(data[0], std::string(text));
   return 0;

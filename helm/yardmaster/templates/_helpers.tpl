@@ -65,6 +65,28 @@ default
 {{- end -}}
 {{- end -}}
 
+{{/* "true" when agents report over streams: asked for, and there are certificates. */}}
+{{- define "yardmaster.reports" -}}
+{{- $named := and .Values.tls.operatorSecret .Values.tls.agentSecret -}}
+{{- if and .Values.agent.enabled .Values.agent.reports.enabled (or (ne .Values.tls.source "existing") $named) -}}
+true
+{{- end -}}
+{{- end -}}
+
+{{/* The Secret of a component's side of the streams. Takes (list $ "component"). */}}
+{{- define "yardmaster.reportsSecret" -}}
+{{- $ := index . 0 -}}
+{{- if eq $.Values.tls.source "existing" -}}
+{{- get $.Values.tls (printf "%sSecret" (index . 1)) -}}
+{{- else -}}
+{{- include "yardmaster.fullname" $ }}-{{ index . 1 }}-tls
+{{- end -}}
+{{- end -}}
+
+{{- define "yardmaster.reportsHost" -}}
+{{ include "yardmaster.fullname" . }}-reports.{{ .Release.Namespace }}.svc
+{{- end -}}
+
 {{- define "yardmaster.extenderHost" -}}
 {{ include "yardmaster.fullname" . }}-extender.{{ .Release.Namespace }}.svc
 {{- end -}}

@@ -1,0 +1,49 @@
+#include "pkg/rpc/credentials.h"
+
+#include <fstream>
+#include <grpcpp/security/tls_certificate_provider.h>
+#include <grpcpp/security/tls_credentials_options.h>
+#include <sstream>
+#include <string>
+
+#include "pkg/base/status.h"
+#include "pkg/base/strings.h"
+
+namespace yardmaster::rpc {
+
+namespace {
+
+absl::StatusOr<std::string> ReadAll(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  if (!(text << file.rdbuf())) {
+    return absl::FailedPreconditionError(StrCat(path, ": cannot be read"));
+  }
+  return text.str();
+}
+
+}  // namespace
+
+std::shared_ptr<grpc::ServerCredentials> ServerCredentialsOf(const TlsFiles& tls,
+                                                             unsigned reload_seconds) {
+  if (tls.empty()) return grpc::InsecureServerCredentials();
+  auto provider = std::make_shared<grpc::experimental::FileWatcherCertificateProvider>(
+      tls.key, tls.certificate, tls.authority, reload_seconds);
+  grpc::experimental::TlsServerCredentialsOptions options(provider);
+  options.watch_root_certs();
+  options.watch_identity_key_cert_pairs();
+  options.set_cert_request_type(GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+  return grpc::experimental::TlsServerCredentials(options);
+}
+
+absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> ChannelCredentialsOf(
+    const TlsFiles& tls) {
+  if (tls.empty()) return grpc::InsecureChannelCredentials();
+  grpc::SslCredentialsOptions options;
+  YM_ASSIGN_OR_RETURN(options.pem_root_certs, ReadAll(tls.authority));
+  YM_ASSIGN_OR_RETURN(options.pem_cert_chain, ReadAll(tls.certificate));
+  YM_ASSIGN_OR_RETURN(options.pem_private_key, ReadAll(tls.key));
+  return grpc::SslCredentials(options);
+}
+
+}  // namespace yardmaster::rpc

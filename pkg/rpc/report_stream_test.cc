@@ -1,0 +1,142 @@
+#include "pkg/rpc/report_stream.h"
+
+#include "gmock/gmock.h"
+
+#include "pkg/rpc/testing/report_fixture.h"
+
+namespace yardmaster::rpc {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+TEST_F(ReportTest, TellsTheStateAndEveryChange) {
+  StartServer();
+  ReportStream& stream = Stream("n1");
+  stream.Tell({});
+  EXPECT_TRUE(Eventually([&] { return Knows("n1", {}); }));
+  stream.Tell({{0, 1}});
+  EXPECT_TRUE(Eventually([&] { return Knows("n1", {{0, 1}}); }));
+  stream.Tell({{0, 1}, {3, 0}});
+  EXPECT_TRUE(Eventually([&] { return stream.stats().confirmed == 3; }));
+  EXPECT_THAT(History(), ElementsAre("n1 ", "n1 r0p1", "n1 r0p1,r3p0"));
+  EXPECT_TRUE(stream.stats().connected);
+  EXPECT_EQ(server_->stats().streams, 1);
+  EXPECT_EQ(server_->stats().reports, 3);
+}
+
+TEST_F(ReportTest, TheSameStateIsToldOnce) {
+  StartServer();
+  ReportStream& stream = Stream("n1");
+  for (int i = 0; i < 10; ++i) stream.Tell({{0, 1}});
+  EXPECT_TRUE(Eventually([&] { return Knows("n1", {{0, 1}}); }));
+  for (int i = 0; i < 10; ++i) stream.Tell({{0, 1}});
+  stream.Tell({});
+  EXPECT_TRUE(Eventually([&] { return Knows("n1", {}); }));
+  EXPECT_THAT(History(), ElementsAre("n1 r0p1", "n1 "));
+}
+
+TEST_F(ReportTest, LatestWinsWhenTheOperatorIsSlow) {
+  StartServer();
+  SetSlow(true);
+  ReportStream& stream = Stream("n1");
+  stream.Tell({{0, 0}});
+  EXPECT_TRUE(Eventually([&] { return History().size() == 1; }));
+  for (int i = 1; i <= 100; ++i) stream.Tell({{i, 0}});
+  SetSlow(false);
+  EXPECT_TRUE(Eventually([&] { return Knows("n1", {{100, 0}}); }));
+  EXPECT_THAT(History(), ElementsAre("n1 r0p0", "n1 r100p0"));
+}
+
+TEST_F(ReportTest, AfterABreakTheNewestStateIsToldAgain) {
+  StartServer();
+  const ReportServerOptions same{.address = StrCat("127.0.0.1:", server_->port()), .tls = {}};
+  ReportStream& stream = Stream("n1");
+  stream.Tell({{0, 1}});
+  EXPECT_TRUE(Eventually([&] { return Knows("n1", {{0, 1}}); }));
+  server_.reset();
+  EXPECT_FALSE(Knows("n1", {{0, 1}}));
+  EXPECT_TRUE(Eventually([&] { return stream.stats().broken >= 3; }));
+  EXPECT_FALSE(stream.stats().connected);
+  stream.Tell({{2, 0}});
+  StartServer(same);
+  EXPECT_TRUE(Eventually([&] { return Knows("n1", {{2, 0}}); }));
+  EXPECT_THAT(History(), ElementsAre("n1 r0p1", "n1 ended", "n1 r2p0"));
+}
+
+TEST_F(ReportTest, OnlyTheReplicaThatLeadsTakesStreams) {
+  StartServer();
+  server_->SetServing(false);
+  ReportStream& stream = Stream("n1");
+  stream.Tell({{0, 1}});
+  EXPECT_TRUE(Eventually([&] { return stream.stats().broken >= 2; }));
+  EXPECT_THAT(stream.stats().last_error, HasSubstr("another replica leads"));
+  server_->SetServing(true);
+  EXPECT_TRUE(Eventually([&] { return Knows("n1", {{0, 1}}); }));
+  server_->SetServing(false);
+  EXPECT_TRUE(Eventually([&] { return !Knows("n1", {{0, 1}}); }));
+  EXPECT_THAT(History(), ElementsAre("n1 r0p1", "n1 ended"));
+}
+
+TEST_F(ReportTest, ANewerStreamOfANodeEndsTheOlder) {
+  StartServer();
+  ReportStream& first = Stream("n1");
+  first.Tell({{0, 1}});
+  EXPECT_TRUE(Eventually([&] { return Knows("n1", {{0, 1}}); }));
+  ReportStream& second = Stream("n1");
+  second.Tell({{1, 1}});
+  while (!Knows("n1", {{1, 1}})) second.Step();
+  EXPECT_EQ(server_->stats().streams, 1);
+  while (first.stats().connected) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  // The end of the older one is not the end of the node.
+  EXPECT_THAT(History(), ElementsAre("n1 r0p1", "n1 r1p1"));
+}
+
+TEST_F(ReportTest, ReplacedCertificatesCountForTheNextStreams) {
+  ReportServerOptions options;
+  options.tls = Issue("server", authority_);
+  options.tls_reload_seconds = 1;
+  const TlsFiles client = Issue("client", authority_);
+  StartServer(options);
+  Stream("n1", client).Tell({{0, 1}});
+  EXPECT_TRUE(Eventually([&] { return Knows("n1", {{0, 1}}); }));
+  // Another authority for both sides; the stream that stands goes on.
+  authority_ = *tls::MakeAuthority({.common_name = "second", .now_ms = clock_.WallMs()});
+  Issue("server", authority_);
+  Issue("client", authority_);
+  Stream("n2", client).Tell({{1, 1}});
+  EXPECT_TRUE(Eventually([&] { return Knows("n2", {{1, 1}}); }));
+  streams_.front()->Tell({{0, 0}});
+  EXPECT_TRUE(Eventually([&] { return Knows("n1", {{0, 0}}); }));
+  EXPECT_EQ(streams_.front()->stats().broken, 0);
+}
+
+TEST_F(ReportTest, AConnectionsAgeBringsTheAgentBackWithItsNewCertificate) {
+  ReportServerOptions options;
+  options.tls = Issue("server", authority_);
+  options.max_connection_age_ms = 300;
+  const TlsFiles client = Issue("client", authority_);
+  StartServer(options);
+  ReportStream& stream = Stream("n1", client);
+  stream.Tell({{0, 1}});
+  EXPECT_TRUE(Eventually([&] { return stream.stats().confirmed >= 3; }));
+  EXPECT_GE(stream.stats().broken, 2);
+  EXPECT_TRUE(Eventually([&] { return Knows("n1", {{0, 1}}); }));
+}
+
+TEST_F(ReportTest, AHundredNodesAreToldApart) {
+  StartServer();
+  for (int i = 0; i < 100; ++i) Stream(StrCat("n", i)).Tell({{i, 0}});
+  EXPECT_TRUE(Eventually([&] {
+    for (int i = 0; i < 100; ++i) {
+      if (!Knows(StrCat("n", i), {{i, 0}})) return false;
+    }
+    return true;
+  }));
+  EXPECT_EQ(server_->stats().streams, 100);
+  streams_.clear();
+  EXPECT_TRUE(Eventually([&] { return server_->stats().streams == 0; }));
+}
+
+}  // namespace
+}  // namespace yardmaster::rpc
