@@ -40,6 +40,8 @@ constexpr std::int64_t kFollowerRetryMs = 2'000;
 constexpr std::int64_t kErrorPauseMs = 1'000;
 // Levels and ports are looked at this often even when nothing changed (path plans grow old).
 constexpr std::int64_t kNetworkResyncMs = 60'000;
+// Network annotations that the write limit defers go out this often.
+constexpr std::int64_t kDeferredWritesMs = 250;
 // Marks of hosts follow a change after this time, and are looked at this often without one.
 constexpr std::int64_t kHostMinDelayMs = 1'000;
 constexpr std::int64_t kHostResyncMs = 60'000;
@@ -84,6 +86,7 @@ class Operator {
   void JobLoop();
   void HostLoop(std::stop_token stop);
   void NetworkLoop(std::stop_token stop);
+  void WriteDeferred(RoundSchedule& schedule);
   void TellProblems(const std::vector<std::string>& problems);
 
   const OperatorOptions& options_;
@@ -239,17 +242,37 @@ void Operator::HostLoop(std::stop_token stop) {
   }
 }
 
+void Operator::WriteDeferred(RoundSchedule& schedule) {
+  if (!network_.HasDeferred()) return;
+  if (!leadership_.IsLeader()) return network_.Forget();
+  const op::WriteResult written = network_.WriteDeferred();
+  op::ReportWrites(written, runtime_.registry());
+  if (written.errors.empty()) return;
+  schedule.Again(runtime_.clock().SteadyMs() + kErrorPauseMs);
+  for (const std::string& error : written.errors) runtime_.log().Warn("write", {{"error", error}});
+}
+
 void Operator::NetworkLoop(std::stop_token stop) {
   RoundSchedule schedule(options_.plan_min_delay_ms, options_.plan_max_delay_ms, kNetworkResyncMs);
   std::uint64_t seen = 0;
+  std::int64_t write_at_ms = 0;  // of deferred writes
   while (!stop.stop_requested()) {
-    const std::int64_t wait_ms = schedule.WaitMs(runtime_.clock().SteadyMs());
+    std::int64_t wait_ms = schedule.WaitMs(runtime_.clock().SteadyMs());
+    if (network_.HasDeferred()) {
+      wait_ms = std::min(wait_ms, write_at_ms - runtime_.clock().SteadyMs());
+    }
     const std::uint64_t now_seen =
         cache_.WaitForChange(seen, std::max<std::int64_t>(1, wait_ms), stop);
     const std::int64_t now_ms = runtime_.clock().SteadyMs();
     if (now_seen != seen) schedule.Changed(now_ms);
     seen = now_seen;
-    if (schedule.WaitMs(now_ms) > 0 || stop.stop_requested()) continue;
+    if (stop.stop_requested()) continue;
+    if (schedule.WaitMs(now_ms) > 0) {
+      if (now_ms < write_at_ms) continue;
+      write_at_ms = now_ms + kDeferredWritesMs;
+      WriteDeferred(schedule);
+      continue;
+    }
     schedule.Begin(now_ms);
     if (!leadership_.IsLeader()) {
       network_.Forget();  // another process writes meanwhile
@@ -259,6 +282,8 @@ void Operator::NetworkLoop(std::stop_token stop) {
     }
     const op::RoundReport report = network_.Round();
     const std::int64_t end_ms = runtime_.clock().SteadyMs();
+    schedule.End(end_ms);
+    write_at_ms = end_ms + kDeferredWritesMs;
     if (!report.errors.empty()) schedule.Again(end_ms + kErrorPauseMs);
     if (report.again_in_ms >= 0) schedule.Again(end_ms + report.again_in_ms);
     op::ReportRound(report, static_cast<double>(end_ms - now_ms) / 1000.0, runtime_.registry());

@@ -20,7 +20,6 @@ namespace {
 
 constexpr char kFieldManager[] = "yardmaster-operator";
 constexpr int kConflictTries = 3;
-constexpr std::int64_t kDeferredMs = 1'000;
 // Numbers that differ by less are the same, computed in another order.
 constexpr double kSameNumber = 1e-6;
 
@@ -89,6 +88,7 @@ void NetworkController::Forget() {
   knows_former_ = false;
   previous_.clear();
   lifted_.clear();
+  writer_.DropLeft();
   starvation_.Forget();
   places_ = nullptr;
   forwarding_.clear();
@@ -396,7 +396,6 @@ RoundReport NetworkController::Round() {
   report.pods = written.written;
   report.deferred = written.deferred;
   report.errors.insert(report.errors.end(), written.errors.begin(), written.errors.end());
-  if (written.deferred > 0) AtMost(std::max(writer_.WaitMs(), kDeferredMs), report.again_in_ms);
   if (input.cables.next_change_ms >= 0) {
     AtMost(std::max<std::int64_t>(1, input.cables.next_change_ms - clock_.SteadyMs()),
            report.again_in_ms);
