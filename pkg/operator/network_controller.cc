@@ -12,6 +12,7 @@
 #include "pkg/base/strings.h"
 #include "pkg/crux/intensity.h"
 #include "pkg/operator/connection_coverage.h"
+#include "pkg/operator/stragglers.h"
 #include "pkg/workload/traffic.h"
 
 namespace yardmaster::op {
@@ -87,8 +88,8 @@ NetworkController::NetworkController(kube::Client& client, state::ClusterCache& 
 void NetworkController::Forget() {
   knows_former_ = false;
   previous_.clear();
-  lifted_.clear();
   writer_.DropLeft();
+  lifted_.clear();
   starvation_.Forget();
   places_ = nullptr;
   forwarding_.clear();
@@ -124,6 +125,7 @@ void NetworkController::ReadFaults(const api::Fabric& fabric, plan::Snapshot& sn
                                    Input& input) {
   const fabric::Network& network = *snapshot.network;
   std::vector<std::uint8_t> reported = snapshot.cable_down;
+  input.health.distrusted = DropFabricWideLoss(network, reported);
   input.health.links_problem = MarkDownLinks(fabric, network, reported);
   input.cables = faults_.Observe(reported, clock_.SteadyMs());
   for (fabric::CableId cable : input.cables.reported) {
@@ -290,11 +292,13 @@ void NetworkController::WriteFabrics(const state::ClusterState& world,
 }
 
 void NetworkController::WriteStatus(const api::Gang& gang, const api::NetworkStatus& network,
-                                    const std::optional<api::Condition>& coverage,
+                                    const std::vector<api::Condition>& others,
                                     RoundReport& report) {
   if (gang.status.network && SameStatus(*gang.status.network, network) &&
       api::IsTrue(gang.status.conditions, api::kNetworkPlannedCondition) &&
-      (!coverage || Says(gang.status.conditions, *coverage))) {
+      std::all_of(others.begin(), others.end(), [&](const api::Condition& condition) {
+        return Says(gang.status.conditions, condition);
+      })) {
     return;
   }
   const kube::Target target{kube::Gangs(), gang.metadata.namespace_name, gang.metadata.name,
@@ -306,7 +310,9 @@ void NetworkController::WriteStatus(const api::Gang& gang, const api::NetworkSta
                       {api::kNetworkPlannedCondition, api::ConditionStatus::kTrue, "Planned",
                        StrCat("level ", network.level), gang.metadata.generation, 0},
                       clock_.WallMs());
-    if (coverage) api::SetCondition(next.status.conditions, *coverage, clock_.WallMs());
+    for (const api::Condition& condition : others) {
+      api::SetCondition(next.status.conditions, condition, clock_.WallMs());
+    }
     auto written = client_.Replace(target, api::EncodeGang(next), {kFieldManager, false, false});
     if (written.ok()) {
       cache_.Assume(state::Kind::kGang, *written);
@@ -383,11 +389,17 @@ RoundReport NetworkController::Round() {
     if (gang == gangs.end()) continue;
     ++report.gangs;
     const auto members = input.pods.find(key.text());
-    std::optional<api::Condition> coverage;
+    std::vector<api::Condition> others;
     if (members != input.pods.end()) {
-      coverage = ConnectionsSteered(members->second, gang->second->metadata.generation);
+      const std::int64_t generation = gang->second->metadata.generation;
+      const auto job = static_cast<std::size_t>(network.job);
+      const auto& computes = input.measured[job].computes;
+      if (auto steered = ConnectionsSteered(members->second, generation))
+        others.push_back(*steered);
+      if (auto slow = Straggling(computes, *snapshot.jobs[job].groups, generation))
+        others.push_back(*slow);
     }
-    WriteStatus(*gang->second, network.status, coverage, report);
+    WriteStatus(*gang->second, network.status, others, report);
     if (members != input.pods.end()) {
       CollectPods(network, members->second, options, writes, report);
     }

@@ -120,7 +120,7 @@ class NetworkController {
                     const Input& input, RoundReport& report);
   void TellTurns(const api::Fabric& fabric, const api::FabricStatus& status);
   void WriteStatus(const api::Gang& gang, const api::NetworkStatus& network,
-                   const std::optional<api::Condition>& coverage, RoundReport& report);
+                   const std::vector<api::Condition>& others, RoundReport& report);
   void CollectPods(const GangNetwork& network,
                    const std::map<int, std::shared_ptr<const api::Pod>>& members,
                    const NetworkOptions& options, std::vector<PodWrite>& writes,
