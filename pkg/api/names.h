@@ -76,6 +76,10 @@ inline constexpr char kReleasedAnnotation[] = "yardmaster.dev/released";
 
 // By the operator, on the pods that it makes: the attempt of the job that the pod belongs to.
 inline constexpr char kAttemptAnnotation[] = "yardmaster.dev/attempt";
+// How often the pod's first container had ended with an error when the pod joined that attempt, and
+// the attempt for which its containers are asked to restart in place.
+inline constexpr char kAttemptEndsAnnotation[] = "yardmaster.dev/attempt-ends";
+inline constexpr char kRestartGenerationAnnotation[] = "yardmaster.dev/restart-generation";
 // By the operator: the job is about to be stopped and asks for a checkpoint; the time of the request.
 inline constexpr char kCheckpointRequestAnnotation[] = "yardmaster.dev/checkpoint-request";
 // By the job, on any of its pods: its last complete checkpoint (checkpoint_mark.h).

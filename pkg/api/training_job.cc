@@ -59,6 +59,7 @@ void ReadPolicies(FieldReader& spec, TrainingJob& job) {
   policy.backoff_seconds = recovery.Int("backoffSeconds", policy.backoff_seconds, 0, kMaxSeconds);
   policy.max_backoff_seconds =
       recovery.Int("maxBackoffSeconds", policy.max_backoff_seconds, 0, kMaxSeconds);
+  policy.in_place_seconds = recovery.Int("inPlaceSeconds", policy.in_place_seconds, 0, kMaxSeconds);
   ReadRules(recovery, policy.rules);
   job.recovery.host_grace_seconds =
       recovery.Int("hostGraceSeconds", job.recovery.host_grace_seconds, 0, kMaxSeconds);
@@ -276,7 +277,8 @@ json EncodeRecoveryPolicy(const RecoveryPolicy& policy) {
       {"maxRestarts", policy.max_restarts},
       {"restartWindowSeconds", policy.restart_window_seconds},
       {"backoffSeconds", policy.backoff_seconds},
-      {"maxBackoffSeconds", policy.max_backoff_seconds}};
+      {"maxBackoffSeconds", policy.max_backoff_seconds},
+      {"inPlaceSeconds", policy.in_place_seconds}};
   for (const FailureRule& rule : policy.rules) {
     json entry = {{"action", kRuleActionNames[static_cast<std::size_t>(rule.action)]}};
     if (!rule.container.empty()) entry["container"] = rule.container;

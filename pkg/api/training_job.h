@@ -24,7 +24,7 @@ inline constexpr char kTrainingJobKind[] = "TrainingJob";
 // What happens when a worker's host is lost.
 enum class OnHostLoss {
   kReplace,  // the rank moves to another host, the other pods stay
-  kRestart,  // all pods are made anew, on the same hosts where they still are
+  kRestart,  // all workers restart, in place or made anew on the same hosts where they still are
   kFail
 };
 
@@ -58,6 +58,9 @@ struct RecoveryPolicy {
   int backoff_seconds = 10;             // before the second restart in a row; doubles with each
   int max_backoff_seconds = 300;
   std::vector<FailureRule> rules;  // the first that matches decides
+  // How long a container may take to restart inside its pod before the pod is made anew; 0: pods are
+  // always made anew.
+  int in_place_seconds = 120;
   bool operator==(const RecoveryPolicy&) const = default;
 };
 

@@ -34,9 +34,26 @@ WorkerPhase PhaseOf(const api::Pod& pod) {
   return pod.gated() ? WorkerPhase::kGated : WorkerPhase::kPending;
 }
 
-std::int64_t AttemptOf(const api::Pod& pod) {
-  const auto text = api::Find(pod.metadata.annotations, api::kAttemptAnnotation);
+std::int64_t NumberOf(const api::Pod& pod, const char* annotation) {
+  const auto text = api::Find(pod.metadata.annotations, annotation);
   return text ? ParseNumber<std::int64_t>(*text).value_or(0) : 0;
+}
+
+// Which attempt the pod is in, and what it was asked for.
+void ReadAttempt(const api::Pod& pod, Worker& worker) {
+  worker.attempt = NumberOf(pod, api::kAttemptAnnotation);
+  worker.restartable =
+      api::Find(pod.metadata.annotations, api::kRestartGenerationAnnotation).has_value();
+  if (!worker.restartable) return;
+  worker.ends = pod.container_ends;
+  worker.attempt_ends = static_cast<int>(NumberOf(pod, api::kAttemptEndsAnnotation));
+  worker.restart_generation = NumberOf(pod, api::kRestartGenerationAnnotation);
+  if (!pod.container_running && worker.phase == WorkerPhase::kRunning) {
+    worker.phase = WorkerPhase::kStarting;
+  }
+  if (worker.restart_generation <= worker.attempt || worker.ends <= worker.attempt_ends) return;
+  worker.attempt = worker.restart_generation;
+  ++worker.attempt_ends;
 }
 
 bool Ended(const api::TrainingJob& job) {
@@ -145,7 +162,7 @@ Worker JobController::Observe(const api::TrainingJob& job, int rank, Obstacle& o
   worker.deleting = pod->metadata.deleted_ms.has_value();
   worker.uid = pod->metadata.uid;
   worker.host = pod->node_name;
-  worker.attempt = AttemptOf(*pod);
+  ReadAttempt(*pod, worker);
   worker.exits = pod->exits;
   worker.final_conditions = pod->final_conditions;
   worker.checkpoint_request =
@@ -247,6 +264,7 @@ absl::Status JobController::CreateWorkers(const api::TrainingJob& job,
     if (host.until_ms > clock_.WallMs()) avoided.push_back(host.host);
   }
   shape.avoid_hosts = Join(avoided, ",");
+  shape.restarts_in_place = job.recovery.in_place_seconds > 0;
   std::size_t batch = 1;
   for (std::size_t from = 0; from < ranks.size(); from += batch, batch *= 2) {
     batch = std::min(batch, ranks.size() - from);
@@ -271,6 +289,29 @@ absl::Status JobController::CreateWorkers(const api::TrainingJob& job,
     return status;
   }
   return absl::OkStatus();
+}
+
+absl::Status JobController::MarkWorkers(const api::TrainingJob& job,
+                                        const std::vector<InPlace>& marks) {
+  FirstError error;
+  ParallelFor(marks.size(), kWriteThreads, [&](std::size_t i) {
+    const InPlace& mark = marks[i];
+    const nlohmann::json patch = {
+        {"metadata",
+         {{"uid", mark.uid},
+          {"annotations",
+           {{api::kAttemptAnnotation, StrCat(mark.attempt)},
+            {api::kAttemptEndsAnnotation, StrCat(mark.attempt_ends)},
+            {api::kRestartGenerationAnnotation, StrCat(mark.restart_generation)}}}}}};
+    auto pod = client_.Patch(TargetOf(kube::Pods(), job, PodName(job.metadata.name, mark.rank)),
+                             kube::MergePatch(patch), {kFieldManager, false, false});
+    if (pod.ok()) {
+      cache_.Assume(state::Kind::kPod, *pod);
+    } else if (!absl::IsNotFound(pod.status()) && !absl::IsAborted(pod.status())) {
+      error.Add(pod.status());
+    }
+  });
+  return error.status();
 }
 
 absl::Status JobController::RemoveWorkers(const api::TrainingJob& job,
@@ -456,6 +497,7 @@ absl::Status JobController::RefuseUnreadable(const std::string& key, const std::
 absl::Status JobController::Act(api::TrainingJob& job, const JobStep& step, Obstacle& obstacle) {
   for (const std::string& host : step.fence) YM_RETURN_IF_ERROR(marker_.Fence(host));
   absl::Status done = RemoveWorkers(job, step.remove);
+  if (done.ok()) done = MarkWorkers(job, step.in_place);
   if (obstacle.reason.empty() && !step.create.empty() && done.ok()) {
     done = CreateWorkers(job, step.create, obstacle);
   }

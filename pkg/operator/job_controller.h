@@ -83,6 +83,7 @@ class JobController {
   // A job that contradicts itself gets no pods; it hears why, once.
   absl::Status Refuse(const api::TrainingJob& job, const std::string& problem);
   absl::Status RefuseUnreadable(const std::string& key, const std::string& problem);
+  absl::Status MarkWorkers(const api::TrainingJob& job, const std::vector<InPlace>& marks);
   // Aborted when the job is newer than `job`; on success `job` is what was written.
   absl::Status WriteStatus(api::TrainingJob& job, const api::TrainingJobStatus& status);
   void Announce(const api::TrainingJob& job, const JobStep& step, const api::TrainingJob& before);
