@@ -223,6 +223,7 @@ TrainingJobStatus ReadStatus(FieldReader in) {
     lost.Close();
   }
   status.rendezvous_port = in.Int("rendezvousPort", 0, 0, 65'535);
+  status.elastic = ReadElasticStatus(in);
   status.recovery = ReadRecoveryState(in.Object("recovery"));
   in.Close();
   return status;
@@ -305,8 +306,13 @@ absl::StatusOr<TrainingJob> DecodeTrainingJob(JsonView object, UnknownFields unk
   ReadPolicies(spec, job);
   ReadRunPolicy(spec, job.run);
   ReadTemplate(spec, job);
+  job.elastic = ReadElasticPolicy(spec, job.job);
   spec.Close();
   job.status = ReadStatus(in.Object("status"));
+  if (job.elastic.enabled && errors.empty()) {
+    const int data = job.status.elastic.data;
+    SetData(job.job, WorkersOf(job.job, data) ? data : job.elastic.wished_data);
+  }
   in.Close();
   if (!errors.empty()) return errors.status();
   return job;
@@ -343,6 +349,7 @@ json EncodeTrainingJobStatus(const TrainingJobStatus& status) {
     out["lostWork"].push_back({{"cause", cause}, {"gpuSeconds", seconds}});
   }
   if (status.rendezvous_port != 0) out["rendezvousPort"] = status.rendezvous_port;
+  if (status.elastic != ElasticStatus{}) out["elastic"] = EncodeElasticStatus(status.elastic);
   out["recovery"] = EncodeRecoveryState(status.recovery);
   return out;
 }
@@ -350,6 +357,7 @@ json EncodeTrainingJobStatus(const TrainingJobStatus& status) {
 json EncodeTrainingJob(const TrainingJob& job) {
   json spec = json::object();
   EncodeJobSpec(job.job, spec);
+  EncodeElasticPolicy(job.elastic, spec);
   spec["recovery"] = EncodeRecoveryPolicy(job.recovery);
   spec["checkpoint"] = {
       {"intervalSeconds", job.checkpoint.interval_seconds},

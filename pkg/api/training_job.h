@@ -14,6 +14,7 @@
 
 #include "pkg/api/capacity_policy.h"
 #include "pkg/api/condition.h"
+#include "pkg/api/elastic.h"
 #include "pkg/api/job_spec.h"
 #include "pkg/api/metadata.h"
 
@@ -57,10 +58,10 @@ struct RecoveryPolicy {
   int restart_window_seconds = 21'600;  // the budget is full again this long after its first use
   int backoff_seconds = 10;             // before the second restart in a row; doubles with each
   int max_backoff_seconds = 300;
-  std::vector<FailureRule> rules;  // the first that matches decides
   // How long a container may take to restart inside its pod before the pod is made anew; 0: pods are
   // always made anew.
   int in_place_seconds = 120;
+  std::vector<FailureRule> rules;  // the first that matches decides
   bool operator==(const RecoveryPolicy&) const = default;
 };
 
@@ -185,19 +186,21 @@ struct TrainingJobStatus {
   CheckpointStatus checkpoint;
   std::map<std::string, double> lost_gpu_seconds;  // by cause
   int rendezvous_port = 0;  // MASTER_PORT of jobs with hostNetwork; 0: not chosen
+  ElasticStatus elastic;
   RecoveryState recovery;
   bool operator==(const TrainingJobStatus&) const = default;
 };
 
 struct TrainingJob {
   ObjectMeta metadata;
-  JobSpec job;
+  JobSpec job;  // of an elastic job: at the size that it has (elastic.h)
   std::string priority_class;  // of the pods; empty: what the template says
   std::string gpu_model;       // node label nvidia.com/gpu.product; empty: any
   CapacityPolicy capacity;
   RecoveryPolicy recovery;
   CheckpointPolicy checkpoint;
   RunPolicy run;
+  ElasticPolicy elastic;
   // The pod template as it was written; never null, may be an empty object.
   std::shared_ptr<const nlohmann::json> pod_template;
   // What template, gpu_model and capacity.types together ask of a node.

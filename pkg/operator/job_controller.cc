@@ -343,7 +343,7 @@ absl::Status JobController::WriteStatus(api::TrainingJob& job,
     patch["metadata"]["resourceVersion"] = job.metadata.resource_version;
   }
   // A merge patch keeps what it does not name.
-  for (const char* field : {"startTime", "completionTime", "intensity", "level"}) {
+  for (const char* field : {"startTime", "completionTime", "intensity", "level", "elastic"}) {
     if (!patch["status"].contains(field)) patch["status"][field] = nullptr;
   }
   YM_ASSIGN_OR_RETURN(const nlohmann::json written,
@@ -546,8 +546,15 @@ absl::StatusOr<std::optional<std::int64_t>> JobController::Reconcile(const std::
   api::TrainingJob job = *found;
   Obstacle obstacle;
   api::CheckpointMark checkpoint;
-  const JobObservation observed = Observe(job, obstacle, checkpoint);
-  const JobStep step = NextStep(observed);
+  JobObservation observed = Observe(job, obstacle, checkpoint);
+  const SizeDecision resize = DecideElastic(job, observed);
+  // On the way to another size it has no pods, as while it is suspended.
+  observed.run.suspended |= resize.target != 0 || job.status.elastic.target != 0;
+  JobStep step = NextStep(observed);
+  if (resize.look_again_ms) {
+    step.look_again_ms =
+        std::min(step.look_again_ms.value_or(*resize.look_again_ms), *resize.look_again_ms);
+  }
   if (step.decided) {
     YM_ASSIGN_OR_RETURN(const bool confirmed, IsConfirmed(job, step));
     if (!confirmed) return std::optional<std::int64_t>(kUnconfirmedAgainMs);
@@ -556,12 +563,18 @@ absl::StatusOr<std::optional<std::int64_t>> JobController::Reconcile(const std::
       job.metadata.namespace_name, "/", api::GangName(api::kTrainingJobKind, job.metadata.name)));
   api::TrainingJobStatus status = StatusOf(job, gang.get(), step, clock_.WallMs());
   status.rendezvous_port = ChoosePort(job);
+  SetSize(job, gang.get(), step, resize, clock_.WallMs(), status);
+  if (job.status.elastic.target != 0 && status.elastic.target == 0) {
+    YM_ASSIGN_OR_RETURN(const bool holds_hosts, HoldsHosts(job));
+    if (holds_hosts) return std::optional<std::int64_t>(kUnconfirmedAgainMs);
+  }
   SetCheckpoint(job, checkpoint, observed.now_ms, status);
   AddLostWork(job, observed.now_ms, status);
   const absl::Status written = WriteStatus(job, status);
   if (absl::IsNotFound(written)) return nothing;
   YM_RETURN_IF_ERROR(written);
   CountLostWork(found->status, status);
+  if (resize.target != 0) Tell(job, false, "Resizing", resize.why);
   Announce(job, step, *found);
   if (step.request_checkpoint_ms != 0) {
     YM_RETURN_IF_ERROR(RequestCheckpoint(job, observed, step.request_checkpoint_ms));

@@ -79,6 +79,27 @@ TEST_F(TrainingJobLifeTest, AfterAHostIsLostTheOtherWorkersRestartInTheirPods) {
   CheckPromises();
 }
 
+TEST_F(TrainingJobLifeTest, AnElasticJobIsScaledWithKubectl) {
+  ASSERT_TRUE(cluster_->plane()
+                  .Apply(TrainingJob(
+                      "e", 2, R"("elastic": {"minData": 8, "maxData": 24, "growAfterSeconds": 1})"))
+                  .ok());
+  ASSERT_TRUE(Wait("e", "condition=Running"));
+  const auto scale = [](int workers) {
+    return cluster_->plane().Kubectl(
+        {"scale", "trainingjob/e", "-n", "team", StrCat("--replicas=", workers)});
+  };
+  for (const int workers : {1, 3, 2}) {
+    const auto scaled = scale(workers);
+    ASSERT_TRUE(scaled.ok()) << scaled.status();
+    EXPECT_TRUE(WaitFor(kPatience, [&] {
+      return HostsOf("e").size() == static_cast<std::size_t>(workers) &&
+             Job("e")["status"]["workers"] == workers && ConditionOf(Job("e"), "Running") == "True";
+    })) << Job("e").dump(1);
+    CheckPromises();
+  }
+}
+
 TEST_F(TrainingJobLifeTest, AJobEndsByItsDeadlineAndIsDeletedWhenItsTimeIsOver) {
   ASSERT_TRUE(cluster_->plane().Apply(TrainingJob("d", 1, R"("activeDeadlineSeconds": 2)")).ok());
   ASSERT_TRUE(Wait("d", "condition=Failed"));
