@@ -36,7 +36,7 @@ namespace yardmaster::op {
 
 inline constexpr int kMistrustQuorum = 2;
 inline constexpr double kMistrustShare = 0.1;
-inline constexpr std::size_t kDistrustedFaults = 8;
+inline constexpr std::size_t kDistrustedFaults = 64;  // two hosts that were exchanged have fewer
 
 struct Evidence {
   std::vector<repac::RoleTrust> roles;  // by tier
