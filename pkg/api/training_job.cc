@@ -67,6 +67,8 @@ void ReadPolicies(FieldReader& spec, TrainingJob& job) {
   recovery.Close();
   FieldReader checkpoint = spec.Object("checkpoint");
   job.checkpoint.interval_seconds = checkpoint.Int("intervalSeconds", 0, 0, kMaxSeconds);
+  job.checkpoint.cost_seconds =
+      checkpoint.Int("costSeconds", job.checkpoint.cost_seconds, 0, kMaxSeconds);
   job.checkpoint.grace_seconds =
       checkpoint.Int("graceSeconds", job.checkpoint.grace_seconds, 0, kMaxSeconds);
   job.checkpoint.request = checkpoint.Enum("request", kRequestNames, job.checkpoint.request);
@@ -225,6 +227,7 @@ TrainingJobStatus ReadStatus(FieldReader in) {
   status.rendezvous_port = in.Int("rendezvousPort", 0, 0, 65'535);
   status.elastic = ReadElasticStatus(in);
   status.recovery = ReadRecoveryState(in.Object("recovery"));
+  status.capacity = ReadCapacityStatus(in.Object("capacity"));
   in.Close();
   return status;
 }
@@ -313,6 +316,8 @@ absl::StatusOr<TrainingJob> DecodeTrainingJob(JsonView object, UnknownFields unk
     const int data = job.status.elastic.data;
     SetData(job.job, WorkersOf(job.job, data) ? data : job.elastic.wished_data);
   }
+  job.own_constraints = job.constraints;
+  AddRental(job.status.capacity, job.metadata.uid, job.constraints);
   in.Close();
   if (!errors.empty()) return errors.status();
   return job;
@@ -351,6 +356,7 @@ json EncodeTrainingJobStatus(const TrainingJobStatus& status) {
   if (status.rendezvous_port != 0) out["rendezvousPort"] = status.rendezvous_port;
   if (status.elastic != ElasticStatus{}) out["elastic"] = EncodeElasticStatus(status.elastic);
   out["recovery"] = EncodeRecoveryState(status.recovery);
+  out["capacity"] = EncodeCapacityStatus(status.capacity);
   return out;
 }
 
@@ -361,6 +367,7 @@ json EncodeTrainingJob(const TrainingJob& job) {
   spec["recovery"] = EncodeRecoveryPolicy(job.recovery);
   spec["checkpoint"] = {
       {"intervalSeconds", job.checkpoint.interval_seconds},
+      {"costSeconds", job.checkpoint.cost_seconds},
       {"graceSeconds", job.checkpoint.grace_seconds},
       {"request", kRequestNames[static_cast<std::size_t>(job.checkpoint.request)]}};
   if (!job.checkpoint.directory.empty()) spec["checkpoint"]["directory"] = job.checkpoint.directory;

@@ -13,6 +13,7 @@
 #include "nlohmann/json_fwd.hpp"
 
 #include "pkg/api/capacity_policy.h"
+#include "pkg/api/capacity_status.h"
 #include "pkg/api/condition.h"
 #include "pkg/api/elastic.h"
 #include "pkg/api/job_spec.h"
@@ -76,6 +77,7 @@ struct CheckpointPolicy {
   std::string directory;     // absolute path, in every container's environment; empty: none
   std::string claim;         // PersistentVolumeClaim mounted there; empty: none
   int interval_seconds = 0;  // how often the job writes one; 0: unknown
+  int cost_seconds = 60;     // expected time of one, until the job reports it
   int grace_seconds = 120;   // what it is given to write one before it is stopped
   bool operator==(const CheckpointPolicy&) const = default;
 };
@@ -188,12 +190,13 @@ struct TrainingJobStatus {
   int rendezvous_port = 0;  // MASTER_PORT of jobs with hostNetwork; 0: not chosen
   ElasticStatus elastic;
   RecoveryState recovery;
+  CapacityStatus capacity;
   bool operator==(const TrainingJobStatus&) const = default;
 };
 
 struct TrainingJob {
   ObjectMeta metadata;
-  JobSpec job;  // of an elastic job: at the size that it has (elastic.h)
+  JobSpec job;                 // of an elastic job: at the size that it has (elastic.h)
   std::string priority_class;  // of the pods; empty: what the template says
   std::string gpu_model;       // node label nvidia.com/gpu.product; empty: any
   CapacityPolicy capacity;
@@ -203,11 +206,18 @@ struct TrainingJob {
   ElasticPolicy elastic;
   // The pod template as it was written; never null, may be an empty object.
   std::shared_ptr<const nlohmann::json> pod_template;
-  // What template, gpu_model and capacity.types together ask of a node.
+  // What template, gpu_model, capacity.types and the hosts that are rented together ask of a node.
   NodeConstraints constraints;
+  NodeConstraints own_constraints;  // without the hosts that are rented
   // What a worker's pod will ask of its host.
   workload::ResourceList requests;
   TrainingJobStatus status;
+
+  // The time of one checkpoint: as the job has reported it, else as the spec has it.
+  double checkpoint_seconds() const {
+    return status.checkpoint.cost_seconds > 0 ? status.checkpoint.cost_seconds
+                                              : checkpoint.cost_seconds;
+  }
 };
 
 // Errors: InvalidArgument, one line per wrong field. Contradictions between fields are

@@ -89,6 +89,11 @@ bool IsSuspended(const api::Gang& gang, const json& object) {
       At<std::int64_t>(object, "/status/elastic/targetData").value_or(0) > 0) {
     return true;
   }
+  // A TrainingJob has no pods while its operator holds it: suspended, or between rented hosts.
+  if (gang.owner.kind == api::kTrainingJobKind &&
+      At<bool>(object, "/status/recovery/suspended") == true) {
+    return true;
+  }
   if (gang.owner.kind == "Job" && At<std::int64_t>(object, "/spec/parallelism") == 0) return true;
   if (gang.owner.kind != "LeaderWorkerSet") return false;
   const auto group = GroupOf(gang);

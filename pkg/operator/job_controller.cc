@@ -175,6 +175,7 @@ Worker JobController::Observe(const api::TrainingJob& job, int rank, Obstacle& o
     }
   }
   if (!worker.host.empty() && !pod->finished()) {
+    worker.host_gone = cache_.FindNode(worker.host) == nullptr;
     worker.host_verdict = hosts_.Judge(
         worker.host, std::int64_t{1000} * job.recovery.host_grace_seconds, clock_.SteadyMs());
     if (worker.host_verdict.state == HostState::kLost) {
@@ -191,6 +192,8 @@ JobObservation JobController::Observe(const api::TrainingJob& job, Obstacle& obs
   observed.checkpoint = job.checkpoint;
   observed.policy = job.recovery;
   observed.run = job.run;
+  // While hosts are chosen, provided or given back the job has no pods, as if it were suspended.
+  observed.run.suspended = job.run.suspended || job.status.capacity.holds_job();
   observed.start_ms = job.status.start_ms;
   observed.recovery = job.status.recovery;
   observed.ended = Ended(job);

@@ -118,7 +118,10 @@ class Stepper {
     // A job that does not run in full cannot write one.
     const bool runs =
         std::all_of(job_.workers.begin(), job_.workers.end(), [](const Worker& worker) {
-          return worker.phase == WorkerPhase::kRunning && !worker.deleting;
+          const HostVerdict& host = worker.host_verdict;
+          const bool reachable = host.state != HostState::kLost || host.reachable();
+          return worker.phase == WorkerPhase::kRunning && !worker.deleting && reachable &&
+                 !worker.host_gone;
         });
     if (job_.checkpoint.request != api::CheckpointRequest::kAnnotation || !runs) return true;
     // The API server keeps whole seconds.

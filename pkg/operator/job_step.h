@@ -56,6 +56,7 @@ struct Worker {
   int attempt_ends = 0;
   std::int64_t restart_generation = 0;
   HostVerdict host_verdict = {};
+  bool host_gone = false;   // it has no Node
   bool host_fenced = true;  // pods of the lost host may be removed by force
   std::vector<api::ContainerExit> exits = {};
   std::vector<std::string> final_conditions = {};

@@ -6,6 +6,7 @@
 
 #include "pkg/api/names.h"
 #include "pkg/base/strings.h"
+#include "pkg/operator/capacity_pods.h"
 #include "pkg/operator/pod_checkpoint.h"
 #include "pkg/operator/pod_network.h"
 #include "pkg/operator/pod_restart.h"
@@ -145,6 +146,7 @@ json BuildPod(const json& training_job, const WorkerShape& shape, int rank) {
     AddEnvironment(container, job, job_namespace, shape, MasterPort(training_job), rank);
   }
   AddRestart(shape.restarts_in_place, shape.attempt, pod);
+  AddRental(training_job, pod);
   AddCheckpointEnvironment(training_job, pod);
   AddNetworkEnvironment(pod);
   return pod;
