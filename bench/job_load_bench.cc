@@ -133,7 +133,8 @@ class Load {
           {"metadata", {{"name", JobName(j)}, {"namespace", "team"}, {"uid", StrCat("uid", j)}}},
           {"spec",
            {{"workers", workers_},
-            {"recovery", {{"maxRestarts", 1'000'000}, {"backoffSeconds", 0}}},
+            {"recovery",
+             {{"maxRestarts", 1'000'000}, {"backoffSeconds", 0}, {"inPlaceSeconds", 0}}},
             {"template",
              {{"spec", {{"containers", json::array({{{"name", "c"}, {"image", "i"}}})}}}}}}}};
       server_.Seed(kube::TrainingJobs(), job);

@@ -13,6 +13,7 @@ using nlohmann::json;
 namespace {
 
 constexpr int kMaxSeconds = 31'536'000;
+constexpr std::string_view kPriceRiseNames[] = {"Move", "Wait"};
 
 }  // namespace
 
@@ -31,8 +32,7 @@ CapacityPolicy ReadCapacityPolicy(FieldReader& spec) {
   policy.max_total_cost = ReadMoney(in, "maxTotalCost");
   policy.min_runtime_seconds = in.Int("minRuntimeSeconds", 0, 0, kMaxSeconds);
   policy.restart_seconds = in.Int("restartSeconds", policy.restart_seconds, 0, kMaxSeconds);
-  policy.checkpoint_seconds =
-      in.Int("checkpointSeconds", policy.checkpoint_seconds, 0, kMaxSeconds);
+  policy.on_price_rise = in.Enum("onPriceRise", kPriceRiseNames, policy.on_price_rise);
   if (policy.max_cost_per_hour && policy.max_total_cost &&
       policy.max_cost_per_hour->currency != policy.max_total_cost->currency) {
     in.errors().Add(in.PathOf("maxTotalCost"), "is in another currency than maxCostPerHour",
@@ -54,10 +54,12 @@ json EncodeCapacityPolicy(const CapacityPolicy& policy) {
   if (policy.max_total_cost) out["maxTotalCost"] = capacity::FormatMoney(*policy.max_total_cost);
   const std::pair<const char*, int CapacityPolicy::*> seconds[] = {
       {"minRuntimeSeconds", &CapacityPolicy::min_runtime_seconds},
-      {"restartSeconds", &CapacityPolicy::restart_seconds},
-      {"checkpointSeconds", &CapacityPolicy::checkpoint_seconds}};
+      {"restartSeconds", &CapacityPolicy::restart_seconds}};
   for (const auto& [key, field] : seconds) {
     if (policy.*field != defaults.*field) out[key] = policy.*field;
+  }
+  if (policy.on_price_rise != defaults.on_price_rise) {
+    out["onPriceRise"] = kPriceRiseNames[static_cast<std::size_t>(policy.on_price_rise)];
   }
   return out;
 }

@@ -15,6 +15,12 @@
 
 namespace yardmaster::api {
 
+// What happens when the prices of rented hosts rise above the cap.
+enum class OnPriceRise {
+  kMove,  // a checkpoint, then the cheapest other hosts below the cap
+  kWait   // a checkpoint, then it waits until the same hosts are below the cap again
+};
+
 struct CapacityPolicy {
   std::vector<CapacityType> types;          // empty: any
   std::vector<std::string> instance_types;  // empty: any
@@ -23,9 +29,8 @@ struct CapacityPolicy {
   std::optional<capacity::Money> max_total_cost;
   // A run shorter than this is not worth a start.
   int min_runtime_seconds = 0;
-  // From an interruption to the next useful step, and the time of one checkpoint.
-  int restart_seconds = 300;
-  int checkpoint_seconds = 60;
+  int restart_seconds = 300;  // from an interruption to the next useful step
+  OnPriceRise on_price_rise = OnPriceRise::kMove;
   bool operator==(const CapacityPolicy&) const = default;
 
   // Whether hosts may be rented for the job.

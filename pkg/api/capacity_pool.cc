@@ -36,6 +36,7 @@ CapacityOffer ReadOffer(FieldReader& in) {
   offer.max_hosts = in.Int("maxHosts", 0, 0, kMaxHosts);
   offer.interruptions_per_hour = in.Number("interruptionsPerHour", 0, 0, kMaxInterruptionsPerHour);
   offer.notice_seconds = in.Int("noticeSeconds", 0, 0, kMaxSeconds);
+  offer.node_labels = in.StringMap("nodeLabels");
   in.Close();
   return offer;
 }
@@ -55,6 +56,41 @@ void CheckOffers(FieldReader& spec, const std::vector<CapacityOffer>& offers) {
   }
   if (offers.empty()) {
     spec.errors().Add(spec.PathOf("offers"), "is empty", "give at least one type with its price");
+  }
+}
+
+CapacityScaling ReadScaling(FieldReader in) {
+  CapacityScaling scaling;
+  scaling.provisioning_class = in.String("provisioningClassName");
+  scaling.parameters = in.StringMap("parameters");
+  FieldReader node_class = in.Object("nodeClassRef");
+  if (node_class.present()) {
+    scaling.node_class = {node_class.RequiredString("group"), node_class.RequiredString("kind"),
+                          node_class.RequiredString("name")};
+    node_class.Close();
+  }
+  scaling.timeout_seconds = in.Int("timeoutSeconds", scaling.timeout_seconds, 1, kMaxSeconds);
+  if (scaling.node_class && !scaling.provisioning_class.empty()) {
+    in.errors().Add(in.PathOf("nodeClassRef"), "stands beside provisioningClassName",
+                    "keep the one by which the pool's hosts are made");
+  }
+  if (!scaling.parameters.empty() && scaling.provisioning_class.empty()) {
+    in.errors().Add(in.PathOf("parameters"), "has no provisioningClassName that takes them",
+                    "name the class, or leave them out");
+  }
+  in.Close();
+  return scaling;
+}
+
+// A ProvisioningRequest asks for hosts by their labels, so each contract needs some of its own.
+void CheckOfferLabels(FieldReader& spec, const CapacityPool& pool) {
+  if (pool.scaling.kind() != ScalingKind::kProvisioningRequest) return;
+  std::set<std::map<std::string, std::string>> seen;
+  for (std::size_t i = 0; i < pool.offers.size(); ++i) {
+    if (seen.insert(pool.offers[i].node_labels).second) continue;
+    spec.errors().Add(StrCat(spec.PathOf("offers"), "[", i, "].nodeLabels"),
+                      "are those of another offer, so the hosts cannot be told apart",
+                      "give the labels that only Nodes under this contract carry");
   }
 }
 
@@ -91,10 +127,8 @@ absl::StatusOr<CapacityPool> DecodeCapacityPool(JsonView object, UnknownFields u
   pool.node_labels = spec.StringMap("nodeLabels");
   for (FieldReader& offer : spec.Objects("offers")) pool.offers.push_back(ReadOffer(offer));
   CheckOffers(spec, pool.offers);
-  FieldReader scaling = spec.Object("scaling");
-  pool.scaling.provisioning_class = scaling.String("provisioningClassName");
-  pool.scaling.parameters = scaling.StringMap("parameters");
-  scaling.Close();
+  pool.scaling = ReadScaling(spec.Object("scaling"));
+  CheckOfferLabels(spec, pool);
   spec.Close();
   in.Raw("status");  // nothing is read from it
   in.Close();
@@ -118,15 +152,39 @@ json EncodeCapacityPool(const CapacityPool& pool) {
                               {"maxHosts", offer.max_hosts},
                               {"interruptionsPerHour", offer.interruptions_per_hour},
                               {"noticeSeconds", offer.notice_seconds}});
+    if (!offer.node_labels.empty()) spec["offers"].back()["nodeLabels"] = offer.node_labels;
   }
-  if (!pool.scaling.provisioning_class.empty()) {
-    spec["scaling"] = {{"provisioningClassName", pool.scaling.provisioning_class}};
-    if (!pool.scaling.parameters.empty()) spec["scaling"]["parameters"] = pool.scaling.parameters;
+  if (pool.scaling != CapacityScaling{}) {
+    json& scaling = spec["scaling"];
+    scaling = {{"timeoutSeconds", pool.scaling.timeout_seconds}};
+    if (!pool.scaling.provisioning_class.empty()) {
+      scaling["provisioningClassName"] = pool.scaling.provisioning_class;
+    }
+    if (!pool.scaling.parameters.empty()) scaling["parameters"] = pool.scaling.parameters;
+    if (const auto& node_class = pool.scaling.node_class) {
+      scaling["nodeClassRef"] = {
+          {"group", node_class->group}, {"kind", node_class->kind}, {"name", node_class->name}};
+    }
   }
   return {{"apiVersion", kGroupVersion},
           {"kind", kCapacityPoolKind},
           {"metadata", EncodeMetadata(pool.metadata)},
           {"spec", std::move(spec)}};
+}
+
+std::map<std::string, std::string> NodeLabelsOf(const CapacityPool& pool,
+                                                const CapacityOffer& offer) {
+  std::map<std::string, std::string> labels = pool.node_labels;
+  labels.insert(offer.node_labels.begin(), offer.node_labels.end());
+  labels.emplace(kInstanceTypeLabel, pool.instance_type);
+  if (!pool.zone.empty()) labels.emplace(kZoneLabel, pool.zone);
+  if (!pool.fabric_pod.empty()) labels.emplace(kFabricPodLabel, pool.fabric_pod);
+  if (!pool.segment.empty()) labels.emplace(kSegmentLabel, pool.segment);
+  if (pool.scaling.kind() == ScalingKind::kNodeClaims) {
+    constexpr std::string_view kValues[] = {"on-demand", "reserved", "spot"};
+    labels.emplace(kKarpenterCapacityTypeLabel, kValues[static_cast<int>(offer.type)]);
+  }
+  return labels;
 }
 
 int WorkersPerHost(const CapacityPool& pool, const workload::ResourceList& requests) {

@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "nlohmann/json_fwd.hpp"
 
+#include "pkg/api/capacity_status.h"
 #include "pkg/api/metadata.h"
 #include "pkg/api/node_constraints.h"
 #include "pkg/capacity/money.h"
@@ -28,14 +29,32 @@ struct CapacityOffer {
   int max_hosts = 0;                  // that can be had, those in use included
   double interruptions_per_hour = 0;  // of one host, expected
   int notice_seconds = 0;             // between the announcement and the end of a host
+  // That its Nodes carry besides those of the pool; tells the offers of a pool apart.
+  std::map<std::string, std::string> node_labels = {};
   bool operator==(const CapacityOffer&) const = default;
 };
 
-// How hosts come into being. Without a class they are there already.
+// Karpenter's nodeClassRef: what its provider needs to know of a host.
+struct NodeClassReference {
+  std::string group;
+  std::string kind;
+  std::string name;
+  bool operator==(const NodeClassReference&) const = default;
+};
+
+// How hosts come into being: by a ProvisioningRequest of a class, or by a NodeClaim each. With
+// neither they are there already, and none is rented.
 struct CapacityScaling {
-  std::string provisioning_class;                 // of a ProvisioningRequest
-  std::map<std::string, std::string> parameters;  // handed on to it
+  std::string provisioning_class;                      // of a ProvisioningRequest; empty: none
+  std::map<std::string, std::string> parameters = {};  // handed on to it
+  std::optional<NodeClassReference> node_class = {};   // of NodeClaims
+  int timeout_seconds = 900;  // after that a request that is not fulfilled is given up
   bool operator==(const CapacityScaling&) const = default;
+
+  ScalingKind kind() const {
+    if (node_class) return ScalingKind::kNodeClaims;
+    return provisioning_class.empty() ? ScalingKind::kNone : ScalingKind::kProvisioningRequest;
+  }
 };
 
 struct CapacityPool {
@@ -57,6 +76,11 @@ nlohmann::json EncodeCapacityPool(const CapacityPool& pool);
 
 // An amount of money; without a value when left out or wrong, which is an error then.
 std::optional<capacity::Money> ReadMoney(FieldReader& object, std::string_view key);
+
+// The labels by which Nodes of an offer are known: instance type, zone, place in the fabric, the
+// pool's and the offer's own. Karpenter's capacity type where it makes them.
+std::map<std::string, std::string> NodeLabelsOf(const CapacityPool& pool,
+                                                const CapacityOffer& offer);
 
 // How many workers with these requests one host of the pool carries; 0: not even one.
 int WorkersPerHost(const CapacityPool& pool, const workload::ResourceList& requests);

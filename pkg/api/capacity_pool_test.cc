@@ -20,9 +20,10 @@ json Pool() {
       "zone": "z1", "fabricPod": "p0", "segment": "s1", "nodeLabels": {"pool": "a"},
       "offers": [{"type": "Spot", "pricePerHour": "9.80 USD", "maxHosts": 16,
                   "interruptionsPerHour": 0.02, "noticeSeconds": 120},
-                 {"type": "OnDemand", "pricePerHour": "32 USD", "maxHosts": 64}],
+                 {"type": "OnDemand", "pricePerHour": "32 USD", "maxHosts": 64,
+                  "nodeLabels": {"market": "on-demand"}}],
       "scaling": {"provisioningClassName": "best-effort-atomic-scale-up.autoscaling.x-k8s.io",
-                  "parameters": {"group": "a"}}}})");
+                  "parameters": {"group": "a"}, "timeoutSeconds": 600}}})");
 }
 
 std::string ProblemOf(const json& pool) { return MessageOf(DecodeCapacityPool(pool).status()); }
@@ -62,7 +63,24 @@ TEST(CapacityPoolTest, EveryFieldThatIsWrongIsNamed) {
   EXPECT_THAT(with("/spec/offers/0/interruptionsPerHour", 101),
               HasSubstr("spec.offers[0].interruptionsPerHour"));
   EXPECT_THAT(with("/spec/offers/0/noticeSeconds", "2m"), HasSubstr("noticeSeconds"));
+  EXPECT_THAT(with("/spec/zone", 1), HasSubstr("spec.zone"));
+  EXPECT_THAT(with("/spec/fabricPod", 1), HasSubstr("spec.fabricPod"));
+  EXPECT_THAT(with("/spec/segment", 1), HasSubstr("spec.segment"));
+  EXPECT_THAT(with("/spec/nodeLabels/pool", 1), HasSubstr("spec.nodeLabels.pool"));
+  EXPECT_THAT(with("/spec/offers/0/nodeLabels", 1), HasSubstr("spec.offers[0].nodeLabels"));
+  EXPECT_THAT(with("/spec/offers/1/nodeLabels", nullptr),
+              HasSubstr("spec.offers[1].nodeLabels: are those of another offer"));
   EXPECT_THAT(with("/spec/scaling/class", "x"), HasSubstr("spec.scaling.class"));
+  EXPECT_THAT(with("/spec/scaling/provisioningClassName", 1),
+              HasSubstr("spec.scaling.provisioningClassName"));
+  EXPECT_THAT(with("/spec/scaling/provisioningClassName", nullptr),
+              HasSubstr("spec.scaling.parameters: has no provisioningClassName"));
+  EXPECT_THAT(with("/spec/scaling/parameters/group", 1), HasSubstr("spec.scaling.parameters"));
+  EXPECT_THAT(with("/spec/scaling/timeoutSeconds", 0), HasSubstr("spec.scaling.timeoutSeconds"));
+  EXPECT_THAT(with("/spec/scaling/nodeClassRef", {{"group", "g"}, {"kind", "K"}, {"name", "n"}}),
+              HasSubstr("spec.scaling.nodeClassRef: stands beside provisioningClassName"));
+  EXPECT_THAT(with("/spec/scaling/nodeClassRef", {{"group", "g"}, {"kind", "K"}}),
+              HasSubstr("spec.scaling.nodeClassRef.name"));
   EXPECT_THAT(with("/spec/price", 1), HasSubstr("spec.price"));
 }
 
@@ -85,7 +103,7 @@ TEST(CapacityPolicyTest, EveryFieldSurvivesARoundTrip) {
   const auto job = DecodeTrainingJob(
       JobWith(R"({"types": ["Spot"], "instanceTypes": ["x"], "mixedInstanceTypes": true,
                   "maxCostPerHour": "80.00 USD", "maxTotalCost": "1000.00 USD",
-                  "minRuntimeSeconds": 1800, "restartSeconds": 90, "checkpointSeconds": 20})"));
+                  "minRuntimeSeconds": 1800, "restartSeconds": 90, "onPriceRise": "Wait"})"));
   ASSERT_TRUE(job.ok()) << job.status();
   EXPECT_TRUE(job->capacity.has_cap());
   EXPECT_EQ(job->constraints.capacity_types, std::vector<CapacityType>{CapacityType::kSpot});
@@ -103,6 +121,59 @@ TEST(CapacityPolicyTest, WrongCapsAreNamed) {
   EXPECT_THAT(problem(R"({"maxCostPerHour": "8 USD", "maxTotalCost": "8 EUR"})"),
               HasSubstr("another currency"));
   EXPECT_THAT(problem(R"({"minRuntimeSeconds": -1})"), HasSubstr("minRuntimeSeconds"));
+  EXPECT_THAT(problem(R"({"restartSeconds": "5m"})"), HasSubstr("spec.capacity.restartSeconds"));
+  EXPECT_THAT(problem(R"({"onPriceRise": "Stay"})"), HasSubstr("spec.capacity.onPriceRise"));
+  EXPECT_THAT(problem(R"({"types": ["Cheap"]})"), HasSubstr("spec.capacity.types[0]"));
+  EXPECT_THAT(problem(R"({"instanceTypes": "x"})"), HasSubstr("spec.capacity.instanceTypes"));
+  EXPECT_THAT(problem(R"({"mixedInstanceTypes": "yes"})"), HasSubstr("mixedInstanceTypes"));
+  EXPECT_THAT(problem(R"({"checkpointSeconds": 5})"), HasSubstr("spec.capacity.checkpointSeconds"));
+}
+
+TEST(CapacityStatusTest, EveryFieldSurvivesARoundTrip) {
+  CapacityStatus status;
+  status.phase = RentalPhase::kProvisioned;
+  status.since_ms = 1'800'000'000'000;
+  status.generation = 3;
+  status.hosts = {
+      {"a", CapacityType::kSpot, ScalingKind::kNodeClaims, 1, 4, 4, 2, 9'800'000, {{"pool", "a"}}}};
+  status.currency = "USD";
+  status.rate = 19'600'000;
+  status.spent = 123'456;
+  status.accounted_ms = 1'800'000'060'000;
+  status.reason = RentalReason::kReclaimed;
+  status.message = "host n is gone";
+  status.moves = 2;
+  status.avoided = {{"b", CapacityType::kOnDemand, 1'800'000'600'000}};
+  FieldErrors errors;
+  const json encoded = EncodeCapacityStatus(status);
+  EXPECT_EQ(ReadCapacityStatus({&encoded, "status", UnknownFields::kReject, &errors}), status);
+  EXPECT_TRUE(errors.empty()) << errors.status();
+  EXPECT_EQ(encoded["pricePerHour"], "39.20 USD");
+}
+
+TEST(CapacityStatusTest, ARentalNarrowsWhereTheJobRunsToItsHosts) {
+  CapacityStatus status;
+  status.hosts = {
+      {"a", CapacityType::kSpot, ScalingKind::kNodeClaims, 0, 1, 1, 0, 1, {{"p", "a"}}},
+      {"b", CapacityType::kSpot, ScalingKind::kNodeClaims, 0, 1, 1, 0, 1, {{"p", "b"}}}};
+  NodeConstraints constraints;
+  AddRental(status, "uid", constraints);
+  EXPECT_EQ(constraints, NodeConstraints{}) << "nothing is rented";
+  status.phase = RentalPhase::kProvisioned;
+  constraints.has_affinity = true;
+  constraints.terms = {{{{"zone", SelectorOperator::kIn, {"z"}}}, {}}};
+  AddRental(status, "uid", constraints);
+  const auto fits = [&](const char* pool, const char* zone) {
+    Node node;
+    node.metadata.labels = {{"p", pool}, {"zone", zone}};
+    return Selects(constraints, node);
+  };
+  EXPECT_TRUE(fits("a", "z"));
+  EXPECT_TRUE(fits("b", "z"));
+  EXPECT_FALSE(fits("c", "z"));
+  EXPECT_FALSE(fits("a", "y"));
+  EXPECT_TRUE(Tolerates(constraints.tolerations, {kRentedKey, "uid", TaintEffect::kNoSchedule}));
+  EXPECT_FALSE(Tolerates(constraints.tolerations, {kRentedKey, "other", TaintEffect::kNoSchedule}));
 }
 
 }  // namespace

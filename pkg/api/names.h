@@ -13,6 +13,11 @@ inline constexpr char kGpuResource[] = "nvidia.com/gpu";
 inline constexpr char kGpuResourceAnnotation[] = "yardmaster.dev/gpu-resource";
 inline constexpr char kGpuModelLabel[] = "nvidia.com/gpu.product";
 
+// Labels of Nodes that others set.
+inline constexpr char kInstanceTypeLabel[] = "node.kubernetes.io/instance-type";
+inline constexpr char kZoneLabel[] = "topology.kubernetes.io/zone";
+inline constexpr char kKarpenterCapacityTypeLabel[] = "karpenter.sh/capacity-type";
+
 // Scheduling gate behind which gang pods are created.
 inline constexpr char kPlacementGate[] = "yardmaster.dev/placement";
 
@@ -31,6 +36,14 @@ inline constexpr char kPromisedKey[] = "yardmaster.dev/promised";
 // with those failures (host_record.h). Written and removed by the operator.
 inline constexpr char kQuarantinedKey[] = "yardmaster.dev/quarantined";
 inline constexpr char kHostRecordAnnotation[] = "yardmaster.dev/host-failures";
+// Taint (effect NoSchedule) of Nodes that are rented for jobs: the uid of the job, on Nodes of the
+// operator's NodeClaims, or kRentedByAny, on those of a node group.
+inline constexpr char kRentedKey[] = "yardmaster.dev/rented";
+inline constexpr char kRentedByAny[] = "pool";
+// Label of the operator's NodeClaims and their Nodes, the uid of the job, and the annotation with its
+// "namespace/name": an object without a namespace cannot be owned by one with a namespace.
+inline constexpr char kRentalLabel[] = "yardmaster.dev/rental";
+inline constexpr char kRentalJobAnnotation[] = "yardmaster.dev/rental-job";
 // Kubernetes' taint of a Node that is known to be down (effect NoExecute), and the value by which
 // the operator knows its own.
 inline constexpr char kOutOfServiceKey[] = "node.kubernetes.io/out-of-service";
@@ -76,6 +89,10 @@ inline constexpr char kReleasedAnnotation[] = "yardmaster.dev/released";
 
 // By the operator, on the pods that it makes: the attempt of the job that the pod belongs to.
 inline constexpr char kAttemptAnnotation[] = "yardmaster.dev/attempt";
+// How often the pod's first container had ended with an error when the pod joined that attempt, and
+// the attempt for which its containers are asked to restart in place.
+inline constexpr char kAttemptEndsAnnotation[] = "yardmaster.dev/attempt-ends";
+inline constexpr char kRestartGenerationAnnotation[] = "yardmaster.dev/restart-generation";
 // By the operator: the job is about to be stopped and asks for a checkpoint; the time of the request.
 inline constexpr char kCheckpointRequestAnnotation[] = "yardmaster.dev/checkpoint-request";
 // By the job, on any of its pods: its last complete checkpoint (checkpoint_mark.h).

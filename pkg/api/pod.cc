@@ -38,6 +38,32 @@ void ReadEnd(FieldReader& status, Pod& pod) {
   }
 }
 
+// A container of an unfinished pod that has ended is started again by its kubelet, which counts that
+// only then.
+void ReadRestarts(FieldReader& spec, FieldReader& status, Pod& pod) {
+  std::string first;
+  for (FieldReader& container : spec.Objects("containers")) {
+    first = container.String("name");
+    break;
+  }
+  for (FieldReader& container : status.Objects("containerStatuses")) {
+    if (container.String("name") != first) continue;
+    FieldReader state = container.Object("state");
+    FieldReader last = container.Object("lastState");
+    FieldReader now_ended = state.Object("terminated");
+    FieldReader last_ended = last.Object("terminated");
+    FieldReader waiting = state.Object("waiting");
+    pod.container_running = !now_ended.present() && !waiting.present();
+    pod.container_ends = container.Int("restartCount", 0, 0, INT32_MAX - 1);
+    FieldReader& ended = now_ended.present() ? now_ended : last_ended;
+    if (!ended.present()) return;
+    const int code = ended.Int("exitCode", 0, INT32_MIN, INT32_MAX);
+    if (code != 0 && !pod.container_running) ++pod.container_ends;
+    if (code != 0) pod.exits.push_back({first, code, ended.TimeMs("finishedAt")});
+    return;
+  }
+}
+
 }  // namespace
 
 bool Pod::gated_by_others() const {
@@ -97,7 +123,11 @@ absl::StatusOr<Pod> DecodePod(JsonView object, Decoding decoding) {
   pod.pod_group = spec.OpenObject("schedulingGroup").String("podGroupName");
   pod.phase = status.String("phase");
   ReadScheduled(status, pod);
-  if (pod.finished()) ReadEnd(status, pod);
+  if (pod.finished()) {
+    ReadEnd(status, pod);
+  } else {
+    ReadRestarts(spec, status, pod);
+  }
   if (errors.empty()) return pod;
   if (decoding == Decoding::kStrict || pod.metadata.name.empty()) return errors.status();
   pod.problems = errors.lines();

@@ -54,9 +54,13 @@ struct Pod {
   // Lines about fields that could not be read; such a field has its default.
   std::vector<std::string> problems;
   // Of pods that have finished: how their containers ended, and the types of the pod's conditions
-  // that are True.
+  // that are True. Of others: how the first container ended last, if not with 0.
   std::vector<ContainerExit> exits;
   std::vector<std::string> final_conditions;
+  // The first container of the spec: how often it has ended with an error, as far as the kubelet
+  // has told, and whether it runs. Without a report it is taken to run.
+  int container_ends = 0;
+  bool container_running = true;
 
   std::int64_t gpus() const { return workload::AmountOf(requests, gpu_resource); }
   // Succeeded or Failed: holds no GPU any more.

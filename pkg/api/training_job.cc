@@ -59,6 +59,7 @@ void ReadPolicies(FieldReader& spec, TrainingJob& job) {
   policy.backoff_seconds = recovery.Int("backoffSeconds", policy.backoff_seconds, 0, kMaxSeconds);
   policy.max_backoff_seconds =
       recovery.Int("maxBackoffSeconds", policy.max_backoff_seconds, 0, kMaxSeconds);
+  policy.in_place_seconds = recovery.Int("inPlaceSeconds", policy.in_place_seconds, 0, kMaxSeconds);
   ReadRules(recovery, policy.rules);
   job.recovery.host_grace_seconds =
       recovery.Int("hostGraceSeconds", job.recovery.host_grace_seconds, 0, kMaxSeconds);
@@ -66,6 +67,8 @@ void ReadPolicies(FieldReader& spec, TrainingJob& job) {
   recovery.Close();
   FieldReader checkpoint = spec.Object("checkpoint");
   job.checkpoint.interval_seconds = checkpoint.Int("intervalSeconds", 0, 0, kMaxSeconds);
+  job.checkpoint.cost_seconds =
+      checkpoint.Int("costSeconds", job.checkpoint.cost_seconds, 0, kMaxSeconds);
   job.checkpoint.grace_seconds =
       checkpoint.Int("graceSeconds", job.checkpoint.grace_seconds, 0, kMaxSeconds);
   job.checkpoint.request = checkpoint.Enum("request", kRequestNames, job.checkpoint.request);
@@ -222,7 +225,9 @@ TrainingJobStatus ReadStatus(FieldReader in) {
     lost.Close();
   }
   status.rendezvous_port = in.Int("rendezvousPort", 0, 0, 65'535);
+  status.elastic = ReadElasticStatus(in);
   status.recovery = ReadRecoveryState(in.Object("recovery"));
+  status.capacity = ReadCapacityStatus(in.Object("capacity"));
   in.Close();
   return status;
 }
@@ -276,7 +281,8 @@ json EncodeRecoveryPolicy(const RecoveryPolicy& policy) {
       {"maxRestarts", policy.max_restarts},
       {"restartWindowSeconds", policy.restart_window_seconds},
       {"backoffSeconds", policy.backoff_seconds},
-      {"maxBackoffSeconds", policy.max_backoff_seconds}};
+      {"maxBackoffSeconds", policy.max_backoff_seconds},
+      {"inPlaceSeconds", policy.in_place_seconds}};
   for (const FailureRule& rule : policy.rules) {
     json entry = {{"action", kRuleActionNames[static_cast<std::size_t>(rule.action)]}};
     if (!rule.container.empty()) entry["container"] = rule.container;
@@ -303,8 +309,15 @@ absl::StatusOr<TrainingJob> DecodeTrainingJob(JsonView object, UnknownFields unk
   ReadPolicies(spec, job);
   ReadRunPolicy(spec, job.run);
   ReadTemplate(spec, job);
+  job.elastic = ReadElasticPolicy(spec, job.job);
   spec.Close();
   job.status = ReadStatus(in.Object("status"));
+  if (job.elastic.enabled && errors.empty()) {
+    const int data = job.status.elastic.data;
+    SetData(job.job, WorkersOf(job.job, data) ? data : job.elastic.wished_data);
+  }
+  job.own_constraints = job.constraints;
+  AddRental(job.status.capacity, job.metadata.uid, job.constraints);
   in.Close();
   if (!errors.empty()) return errors.status();
   return job;
@@ -341,16 +354,20 @@ json EncodeTrainingJobStatus(const TrainingJobStatus& status) {
     out["lostWork"].push_back({{"cause", cause}, {"gpuSeconds", seconds}});
   }
   if (status.rendezvous_port != 0) out["rendezvousPort"] = status.rendezvous_port;
+  if (status.elastic != ElasticStatus{}) out["elastic"] = EncodeElasticStatus(status.elastic);
   out["recovery"] = EncodeRecoveryState(status.recovery);
+  out["capacity"] = EncodeCapacityStatus(status.capacity);
   return out;
 }
 
 json EncodeTrainingJob(const TrainingJob& job) {
   json spec = json::object();
   EncodeJobSpec(job.job, spec);
+  EncodeElasticPolicy(job.elastic, spec);
   spec["recovery"] = EncodeRecoveryPolicy(job.recovery);
   spec["checkpoint"] = {
       {"intervalSeconds", job.checkpoint.interval_seconds},
+      {"costSeconds", job.checkpoint.cost_seconds},
       {"graceSeconds", job.checkpoint.grace_seconds},
       {"request", kRequestNames[static_cast<std::size_t>(job.checkpoint.request)]}};
   if (!job.checkpoint.directory.empty()) spec["checkpoint"]["directory"] = job.checkpoint.directory;

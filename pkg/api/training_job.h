@@ -13,7 +13,9 @@
 #include "nlohmann/json_fwd.hpp"
 
 #include "pkg/api/capacity_policy.h"
+#include "pkg/api/capacity_status.h"
 #include "pkg/api/condition.h"
+#include "pkg/api/elastic.h"
 #include "pkg/api/job_spec.h"
 #include "pkg/api/metadata.h"
 
@@ -24,7 +26,7 @@ inline constexpr char kTrainingJobKind[] = "TrainingJob";
 // What happens when a worker's host is lost.
 enum class OnHostLoss {
   kReplace,  // the rank moves to another host, the other pods stay
-  kRestart,  // all pods are made anew, on the same hosts where they still are
+  kRestart,  // all workers restart, in place or made anew on the same hosts where they still are
   kFail
 };
 
@@ -57,6 +59,9 @@ struct RecoveryPolicy {
   int restart_window_seconds = 21'600;  // the budget is full again this long after its first use
   int backoff_seconds = 10;             // before the second restart in a row; doubles with each
   int max_backoff_seconds = 300;
+  // How long a container may take to restart inside its pod before the pod is made anew; 0: pods are
+  // always made anew.
+  int in_place_seconds = 120;
   std::vector<FailureRule> rules;  // the first that matches decides
   bool operator==(const RecoveryPolicy&) const = default;
 };
@@ -72,6 +77,7 @@ struct CheckpointPolicy {
   std::string directory;     // absolute path, in every container's environment; empty: none
   std::string claim;         // PersistentVolumeClaim mounted there; empty: none
   int interval_seconds = 0;  // how often the job writes one; 0: unknown
+  int cost_seconds = 60;     // expected time of one, until the job reports it
   int grace_seconds = 120;   // what it is given to write one before it is stopped
   bool operator==(const CheckpointPolicy&) const = default;
 };
@@ -182,26 +188,36 @@ struct TrainingJobStatus {
   CheckpointStatus checkpoint;
   std::map<std::string, double> lost_gpu_seconds;  // by cause
   int rendezvous_port = 0;  // MASTER_PORT of jobs with hostNetwork; 0: not chosen
+  ElasticStatus elastic;
   RecoveryState recovery;
+  CapacityStatus capacity;
   bool operator==(const TrainingJobStatus&) const = default;
 };
 
 struct TrainingJob {
   ObjectMeta metadata;
-  JobSpec job;
+  JobSpec job;                 // of an elastic job: at the size that it has (elastic.h)
   std::string priority_class;  // of the pods; empty: what the template says
   std::string gpu_model;       // node label nvidia.com/gpu.product; empty: any
   CapacityPolicy capacity;
   RecoveryPolicy recovery;
   CheckpointPolicy checkpoint;
   RunPolicy run;
+  ElasticPolicy elastic;
   // The pod template as it was written; never null, may be an empty object.
   std::shared_ptr<const nlohmann::json> pod_template;
-  // What template, gpu_model and capacity.types together ask of a node.
+  // What template, gpu_model, capacity.types and the hosts that are rented together ask of a node.
   NodeConstraints constraints;
+  NodeConstraints own_constraints;  // without the hosts that are rented
   // What a worker's pod will ask of its host.
   workload::ResourceList requests;
   TrainingJobStatus status;
+
+  // The time of one checkpoint: as the job has reported it, else as the spec has it.
+  double checkpoint_seconds() const {
+    return status.checkpoint.cost_seconds > 0 ? status.checkpoint.cost_seconds
+                                              : checkpoint.cost_seconds;
+  }
 };
 
 // Errors: InvalidArgument, one line per wrong field. Contradictions between fields are

@@ -23,6 +23,7 @@
 #include "pkg/base/strings.h"
 #include "pkg/base/work_queue.h"
 #include "pkg/kube/events.h"
+#include "pkg/operator/capacity_controller.h"
 #include "pkg/operator/host_marker.h"
 #include "pkg/operator/job_controller.h"
 #include "pkg/operator/jobs_by_host.h"
@@ -45,12 +46,16 @@ constexpr std::int64_t kLeaderPollMs = 200;
 constexpr std::int64_t kLiveLinksPollMs = 50;
 // Levels and ports are looked at this often even when nothing changed (path plans grow old).
 constexpr std::int64_t kNetworkResyncMs = 60'000;
+// Network annotations that the write limit defers go out this often.
+constexpr std::int64_t kDeferredWritesMs = 250;
 // Marks of hosts follow a change after this time, and are looked at this often without one.
 constexpr std::int64_t kHostMinDelayMs = 1'000;
 constexpr std::int64_t kHostResyncMs = 60'000;
 constexpr char kReportsAudience[] = "yardmaster.dev/reports";
 // Agents that connect all at once, after a change of the leader, are looked up at this rate.
 constexpr ClientLimits kReviewLimits{.qps = 500, .burst = 1'000};
+// NodeClaims of jobs that are gone are looked for this often.
+constexpr std::int64_t kSweepMs = 60'000;
 
 class Operator {
  public:
@@ -66,13 +71,15 @@ class Operator {
         marker_(*client_, cache_, options.hosts, [this](const op::HostNotice& n) { TellHost(n); }),
         jobs_(*client_, cache_, hosts_, marker_, runtime.clock(),
               [this](const op::JobNotice& n) { Tell(n); }),
+        capacity_(*client_, cache_, hosts_, options.hosts.faults, runtime.clock(),
+                  [this](const op::JobNotice& n) { Tell(n); }),
         page_(cache_, runtime),
         network_(*client_, cache_, runtime.clock(), WithLiveLinks(options.network),
                  {.on_notice = [this](const op::NetworkNotice& n) { TellNetwork(n); },
                   .on_plan = PlanObserver()}),
         feed_(*client_, cache_,
               {state::Kind::kFabric, state::Kind::kNode, state::Kind::kPod,
-               state::Kind::kTrainingJob, state::Kind::kGang},
+               state::Kind::kTrainingJob, state::Kind::kGang, state::Kind::kCapacityPool},
               FeedHandlers(), runtime.timing()) {
     cache_.Listen([this](state::Kind kind, const api::ObjectMeta& metadata, bool) {
       Enqueue(kind, metadata);
@@ -95,9 +102,13 @@ class Operator {
   void Tell(const op::JobNotice& notice);
   void TellNetwork(const op::NetworkNotice& notice);
   void TellHost(const op::HostNotice& notice);
+  absl::StatusOr<std::optional<std::int64_t>> Reconcile(const std::string& key);
+  void AddCapacityMetrics();
+  void SweepCapacity(std::int64_t now_ms);
   void JobLoop();
   void HostLoop(std::stop_token stop);
   void NetworkLoop(std::stop_token stop);
+  void WriteDeferred(RoundSchedule& schedule);
   void TellProblems(const std::vector<std::string>& problems);
 
   const OperatorOptions& options_;
@@ -112,6 +123,8 @@ class Operator {
   op::JobsByHost jobs_by_host_;
   op::HostMarker marker_;
   op::JobController jobs_;
+  op::CapacityController capacity_;
+  std::int64_t next_sweep_ms_ = 0;  // the host thread's
   PagePublisher page_;
   op::LiveLinks live_links_;
   op::NetworkController network_;
@@ -176,6 +189,9 @@ void Operator::Enqueue(state::Kind kind, const api::ObjectMeta& metadata) {
         for (const std::string& job : jobs_by_host_.On(metadata.name)) queue_.Add(job);
       }
       return;
+    case state::Kind::kCapacityPool:
+      for (const std::string& job : capacity_.Keys()) queue_.Add(job);
+      return;
     case state::Kind::kFabric:
       return;
   }
@@ -213,6 +229,16 @@ void Operator::TellHost(const op::HostNotice& notice) {
            events_, runtime_.log());
 }
 
+// What is rented is decided first: it says whether the job may have pods.
+absl::StatusOr<std::optional<std::int64_t>> Operator::Reconcile(const std::string& key) {
+  const auto capacity = capacity_.Reconcile(key);
+  auto job = jobs_.Reconcile(key);
+  // Pods are looked after whatever keeps hosts from being rented.
+  if (!job.ok() || !capacity.ok()) return job.ok() ? capacity : job;
+  if (*capacity && (!*job || **capacity < **job)) return capacity;
+  return job;
+}
+
 void Operator::JobLoop() {
   while (auto key = queue_.Get()) {
     if (!leadership_.IsLeader()) {
@@ -221,7 +247,7 @@ void Operator::JobLoop() {
       queue_.Done(*key);
       continue;
     }
-    const auto again = jobs_.Reconcile(*key);
+    const auto again = Reconcile(*key);
     if (!again.ok()) {
       runtime_.log().Warn("reconcile", {{"job", *key}, {"error", MessageOf(again.status())}});
       queue_.AddRateLimited(*key);
@@ -240,6 +266,44 @@ void Operator::TellProblems(const std::vector<std::string>& problems) {
     if (told_problems_.count(problem) == 0) runtime_.log().Warn("input", {{"problem", problem}});
   }
   told_problems_ = std::move(now);
+}
+
+void Operator::SweepCapacity(std::int64_t now_ms) {
+  if (now_ms < next_sweep_ms_) return;
+  next_sweep_ms_ = now_ms + kSweepMs;
+  const absl::Status swept = capacity_.Sweep();
+  if (!swept.ok()) runtime_.log().Warn("sweep", {{"error", MessageOf(swept)}});
+}
+
+void Operator::AddCapacityMetrics() {
+  const auto of_pools = [this](auto value) {
+    return [this, value] {
+      std::vector<metrics::Sample> out;
+      for (const op::PoolUse& use : capacity_.Uses()) {
+        out.push_back({{{"pool", use.pool}, {"type", use.type}, {"currency", use.currency}},
+                       static_cast<double>(value(use))});
+      }
+      return out;
+    };
+  };
+  metrics::Registry& registry = runtime_.registry();
+  registry.AddGaugeSource("yardmaster_operator_rented_hosts",
+                          "rented hosts that exist, by pool and contract",
+                          of_pools([](const op::PoolUse& use) { return use.provided; }));
+  registry.AddGaugeSource("yardmaster_operator_requested_hosts",
+                          "hosts that are rented or asked for, by pool and contract",
+                          of_pools([](const op::PoolUse& use) { return use.chosen; }));
+  registry.AddGaugeSource("yardmaster_operator_rented_cost_per_hour",
+                          "what the rented hosts that exist cost per hour, by pool and contract",
+                          of_pools([](const op::PoolUse& use) { return use.cost_per_hour; }));
+  registry.AddCounterSource("yardmaster_operator_rentals_ended_total",
+                            "rentals that were left, by reason", [this] {
+                              std::vector<metrics::Sample> out;
+                              for (const auto& [reason, count] : capacity_.ends()) {
+                                out.push_back({{{"reason", reason}}, count});
+                              }
+                              return out;
+                            });
 }
 
 void Operator::HostLoop(std::stop_token stop) {
@@ -262,6 +326,7 @@ void Operator::HostLoop(std::stop_token stop) {
       schedule.Again(now_ms + kFollowerRetryMs);
       continue;
     }
+    SweepCapacity(now_ms);
     const op::HostMarker::Report report = marker_.Round(runtime_.clock().WallMs());
     quarantined.Set(report.quarantined);
     fenced.Set(report.fenced);
@@ -271,12 +336,26 @@ void Operator::HostLoop(std::stop_token stop) {
   }
 }
 
+void Operator::WriteDeferred(RoundSchedule& schedule) {
+  if (!network_.HasDeferred()) return;
+  if (!leadership_.IsLeader()) return network_.Forget();
+  const op::WriteResult written = network_.WriteDeferred();
+  op::ReportWrites(written, runtime_.registry());
+  if (written.errors.empty()) return;
+  schedule.Again(runtime_.clock().SteadyMs() + kErrorPauseMs);
+  for (const std::string& error : written.errors) runtime_.log().Warn("write", {{"error", error}});
+}
+
 void Operator::NetworkLoop(std::stop_token stop) {
   RoundSchedule schedule(options_.plan_min_delay_ms, options_.plan_max_delay_ms, kNetworkResyncMs);
   std::uint64_t seen = 0, seen_links = 0;
+  std::int64_t write_at_ms = 0;  // of deferred writes
   while (!stop.stop_requested()) {
     std::int64_t wait_ms = schedule.WaitMs(runtime_.clock().SteadyMs());
     if (reports_ != nullptr) wait_ms = std::min(wait_ms, kLiveLinksPollMs);
+    if (network_.HasDeferred()) {
+      wait_ms = std::min(wait_ms, write_at_ms - runtime_.clock().SteadyMs());
+    }
     const std::uint64_t now_seen =
         cache_.WaitForChange(seen, std::max<std::int64_t>(1, wait_ms), stop);
     const std::uint64_t links_seen = live_links_.version();
@@ -284,7 +363,13 @@ void Operator::NetworkLoop(std::stop_token stop) {
     if (now_seen != seen || links_seen != seen_links) schedule.Changed(now_ms);
     seen = now_seen;
     seen_links = links_seen;
-    if (schedule.WaitMs(now_ms) > 0 || stop.stop_requested()) continue;
+    if (stop.stop_requested()) continue;
+    if (schedule.WaitMs(now_ms) > 0) {
+      if (now_ms < write_at_ms) continue;
+      write_at_ms = now_ms + kDeferredWritesMs;
+      WriteDeferred(schedule);
+      continue;
+    }
     schedule.Begin(now_ms);
     if (!leadership_.IsLeader()) {
       network_.Forget();  // another process writes meanwhile
@@ -294,6 +379,8 @@ void Operator::NetworkLoop(std::stop_token stop) {
     }
     const op::RoundReport report = network_.Round();
     const std::int64_t end_ms = runtime_.clock().SteadyMs();
+    schedule.End(end_ms);
+    write_at_ms = end_ms + kDeferredWritesMs;
     if (!report.errors.empty()) schedule.Again(end_ms + kErrorPauseMs);
     if (report.again_in_ms >= 0) schedule.Again(end_ms + report.again_in_ms);
     op::ReportRound(report, static_cast<double>(end_ms - now_ms) / 1000.0, runtime_.registry());
@@ -348,6 +435,7 @@ absl::Status Operator::Start(KubeAccess& access) {
         }
         return out;
       });
+  AddCapacityMetrics();
   AddStalenessCheck(runtime_, access, feed_, options_.leader.enabled);
   YM_RETURN_IF_ERROR(runtime_.Serve());
   feed_.Start();

@@ -54,5 +54,33 @@ TEST_F(RoundScheduleTest, WithoutChangesThereIsTheResyncAndWhatARoundAskedFor) {
   EXPECT_EQ(rounds, (std::vector<std::int64_t>{0, 13'000, 73'000}));
 }
 
+TEST_F(RoundScheduleTest, RoundsThatTakeLongLeaveThreeQuartersOfTheTimeAlone) {
+  const auto rounds = RoundsUntil(5'000, [this](std::int64_t now) { schedule_.Changed(now); });
+  ASSERT_FALSE(rounds.empty());
+  std::int64_t busy_ms = 0;
+  const std::int64_t begin_ms = clock_.SteadyMs();
+  while (clock_.SteadyMs() < begin_ms + 60'000) {
+    schedule_.Changed(clock_.SteadyMs());
+    if (schedule_.WaitMs(clock_.SteadyMs()) > 0) {
+      clock_.Advance(10);
+      continue;
+    }
+    schedule_.Begin(clock_.SteadyMs());
+    clock_.Advance(700);
+    busy_ms += 700;
+    schedule_.End(clock_.SteadyMs());
+  }
+  EXPECT_LE(busy_ms, 60'000 / 4 + 700);
+  EXPECT_GE(busy_ms, 60'000 / 5);
+}
+
+TEST_F(RoundScheduleTest, ThePauseAfterALongRoundIsBounded) {
+  schedule_.Begin(clock_.SteadyMs());
+  clock_.Advance(20'000);
+  schedule_.End(clock_.SteadyMs());
+  schedule_.Changed(clock_.SteadyMs());
+  EXPECT_EQ(schedule_.WaitMs(clock_.SteadyMs()), RoundSchedule::kMaxPauseMs);
+}
+
 }  // namespace
 }  // namespace yardmaster::app

@@ -88,6 +88,11 @@ absl::StatusOr<state::ClusterState> ReadCluster(kube::Client& client) {
   YM_RETURN_IF_ERROR(ReadKind(
       client, kube::Pods(), [](JsonView o) { return api::DecodePod(o, api::Decoding::kLenient); },
       world.pods, world));
+  // For costs alone: people without the right to read prices see the rest.
+  const absl::Status pools = ReadKind(
+      client, kube::CapacityPools(),
+      [](JsonView o) { return api::DecodeCapacityPool(o, kTolerant); }, world.pools, world);
+  if (!pools.ok() && !absl::IsPermissionDenied(pools) && !absl::IsNotFound(pools)) return pools;
   return world;
 }
 

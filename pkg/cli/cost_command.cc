@@ -1,6 +1,5 @@
 #include "pkg/cli/cost_command.h"
 
-#include <cmath>
 #include <iomanip>
 #include <istream>
 #include <optional>
@@ -11,11 +10,10 @@
 
 #include "CLI/CLI.hpp"
 #include "pkg/base/strings.h"
-#include "pkg/capacity/chooser.h"
 #include "pkg/cli/flags.h"
+#include "pkg/cli/job_cost.h"
 #include "pkg/cli/manifests.h"
 #include "pkg/cli/print_objects.h"
-#include "pkg/state/capacity_offers.h"
 
 namespace yardmaster::cli {
 
@@ -50,60 +48,6 @@ absl::StatusOr<std::vector<api::CapacityPool>> PoolsOfCluster(const Flags& flags
       }));
   YM_RETURN_IF_ERROR(wrong);
   return pools;
-}
-
-std::string PriceText(double micros, const std::string& currency) {
-  // Cents are enough for a price that is an expectation.
-  constexpr double kMicrosPerCent = 10'000;
-  const auto cents = static_cast<capacity::Micros>(std::llround(micros / kMicrosPerCent));
-  return capacity::FormatMoney({cents * static_cast<capacity::Micros>(kMicrosPerCent), currency});
-}
-
-std::string CurrencyOf(const api::TrainingJob& job, const std::vector<api::CapacityPool>& pools) {
-  if (job.capacity.has_cap() || pools.empty()) return job.capacity.currency();
-  return pools.front().offers.front().price_per_hour.currency;
-}
-
-ordered_json HostsOf(const capacity::Choice& choice, const state::CapacityQuestion& question) {
-  ordered_json hosts = ordered_json::array();
-  for (const capacity::Rented& rented : choice.rented) {
-    const state::OfferName& name = question.names[static_cast<std::size_t>(rented.offer)];
-    hosts.push_back({{"pool", name.pool},
-                     {"type", api::EncodeCapacityTypes({name.type})[0]},
-                     {"hosts", rented.hosts}});
-  }
-  return hosts;
-}
-
-absl::StatusOr<ordered_json> AnswerFor(const api::TrainingJob& job,
-                                       const std::vector<api::CapacityPool>& pools) {
-  YM_ASSIGN_OR_RETURN(const state::CapacityQuestion question,
-                      state::AskForCapacity(job, pools, {}, /*spent=*/0));
-  const std::string currency = CurrencyOf(job, pools);
-  const capacity::Outcome outcome = Choose(question.offers, question.need);
-  ordered_json answer = {{"namespace", job.metadata.namespace_name},
-                         {"name", job.metadata.name},
-                         {"feasible", outcome.choice.has_value()},
-                         {"currency", currency}};
-  if (!outcome.choice) {
-    if (outcome.lowest_price) {
-      answer["lowestPricePerHour"] = capacity::FormatMoney({*outcome.lowest_price, currency});
-    }
-    answer["message"] = state::DescribeRefusal(outcome, question, currency);
-    return answer;
-  }
-  const capacity::Choice& choice = *outcome.choice;
-  answer["pricePerHour"] = capacity::FormatMoney({choice.price, currency});
-  answer["usefulPricePerHour"] = PriceText(choice.useful_price, currency);
-  answer["lostShare"] = choice.lost_share;
-  answer["interruptionsPerHour"] = choice.interruptions_per_hour;
-  const double interval = capacity::BestIntervalSeconds(question.need.checkpoint.checkpoint_seconds,
-                                                        choice.interruptions_per_hour);
-  if (std::isfinite(interval)) answer["checkpointIntervalSeconds"] = std::llround(interval);
-  answer["exact"] = choice.exact;
-  answer["hosts"] = HostsOf(choice, question);
-  answer["message"] = state::DescribeChoice(choice, question, currency);
-  return answer;
 }
 
 void PrintAnswers(const ordered_json& answers, std::ostream& out) {
@@ -142,7 +86,7 @@ absl::StatusOr<ordered_json> AnswerAll(const Flags& flags, const Connector& conn
   }
   ordered_json answers = ordered_json::array();
   for (const auto& job : manifests.world.jobs) {
-    YM_ASSIGN_OR_RETURN(ordered_json answer, AnswerFor(*job, pools));
+    YM_ASSIGN_OR_RETURN(ordered_json answer, CostOf(*job, pools));
     answers.push_back(std::move(answer));
   }
   return answers;

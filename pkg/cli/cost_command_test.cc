@@ -6,6 +6,7 @@
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 
+#include "pkg/cli/plan_command.h"
 #include "pkg/cli/testing/reading_connector.h"
 #include "pkg/kube/testing/fake_client.h"
 
@@ -78,6 +79,19 @@ TEST(CostCommandTest, PoolsComeFromTheClusterWhenTheFilesHoldNone) {
   EXPECT_EQ(answer["feasible"], false);
   EXPECT_EQ(answer["lowestPricePerHour"], "22.00 USD");
   EXPECT_THAT(answer["message"], HasSubstr("the caps allow 20.00 USD/h"));
+}
+
+TEST(CostCommandTest, APlanSaysWhatTheJobWouldCost) {
+  std::istringstream in;
+  std::ostringstream out, err;
+  const Connector none = [](const ClusterFlags&) -> absl::StatusOr<Connection> {
+    return absl::UnavailableError("no cluster");
+  };
+  RunPlanCommand({"--offline", "-f", kSample, "-o", "json"}, none, in, out, err);
+  const json costs = json::parse(out.str()).value("costs", json::array());
+  ASSERT_EQ(costs.size(), 1) << err.str();
+  EXPECT_EQ(costs[0]["name"], "frugal");
+  EXPECT_EQ(costs[0]["pricePerHour"], "78.40 USD");
 }
 
 TEST(CostCommandTest, WrongInputIsExplained) {

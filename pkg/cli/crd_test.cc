@@ -165,9 +165,17 @@ TEST(CrdTest, TheSchemasKnowEveryFieldThatIsWritten) {
   pool.zone = pool.fabric_pod = pool.segment = "z";
   pool.node_labels = {{"k", "v"}};
   pool.offers = {{}};
-  pool.scaling = {"class", {{"k", "v"}}};
+  pool.offers[0].node_labels = {{"k", "v"}};
+  pool.scaling = {"class", {{"k", "v"}}, api::NodeClassReference{"g", "K", "n"}};
   ExpectCovered(api::EncodeCapacityPool(pool)["spec"],
                 SchemaOf("capacitypools")["properties"]["spec"], "spec");
+  api::CapacityStatus rented;
+  rented.currency = "USD";
+  rented.hosts = {{}};
+  rented.hosts[0].node_labels = {{"k", "v"}};
+  rented.avoided = {{}};
+  const json job_status = SchemaOf("trainingjobs")["properties"]["status"];
+  ExpectCovered({{"capacity", api::EncodeCapacityStatus(rented)}}, job_status, "status");
   const json written = api::EncodeGang(gang);
   ExpectCovered(written["spec"], SchemaOf("gangs")["properties"]["spec"], "spec");
   ExpectCovered(written["status"], SchemaOf("gangs")["properties"]["status"], "status");

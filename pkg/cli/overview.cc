@@ -13,6 +13,7 @@
 #include "pkg/base/clock.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
+#include "pkg/cli/job_cost.h"
 #include "pkg/plan/planner.h"
 #include "pkg/state/snapshot_builder.h"
 #include "pkg/state/subject.h"
@@ -49,6 +50,13 @@ std::vector<std::string> JobRow(const Subject& subject, bool wide) {
     const api::JobSpec& job = subject.gang != nullptr ? subject.gang->job : subject.job->job;
     row.push_back(StrCat(job.priority));
     row.push_back(subject.gang != nullptr ? StrCat(subject.gang->status.plan_generation) : "-");
+    const api::CapacityStatus none;
+    const auto& rented = subject.job != nullptr ? subject.job->status.capacity : none;
+    const auto money = [&](capacity::Micros micros) {
+      return rented.currency.empty() ? "-" : capacity::FormatMoney({micros, rented.currency});
+    };
+    row.push_back(money(rented.rate));
+    row.push_back(money(rented.spent));
   }
   if (subject.gang == nullptr) return row;
   const api::GangStatus& status = subject.gang->status;
@@ -208,6 +216,11 @@ std::string ExplainSubject(const state::ClusterState& world, const Subject& subj
     ExplainWaiting(world, subject.key(), out);
   }
   if (subject.job != nullptr) ExplainWork(subject.job->status, out);
+  if (subject.job != nullptr) {
+    std::vector<api::CapacityPool> pools;
+    for (const auto& pool : world.pools) pools.push_back(*pool);
+    for (const auto& [label, text] : ExplainCost(*subject.job, pools)) AddLine(out, label, text);
+  }
   if (subject.job != nullptr) ExplainConditions(subject.job->status.conditions, out);
   if (subject.gang != nullptr) ExplainConditions(subject.gang->status.conditions, out);
   return out;
@@ -234,7 +247,7 @@ Table JobsTable(const state::ClusterState& world, const std::string& namespace_n
                 const LabelSelector& selector) {
   Table rows = {
       {"NAMESPACE", "NAME", "KIND", "STATE", "WORKERS", "READY", "SEGMENTS", "LEVEL", "REASON"}};
-  if (wide) rows[0].insert(rows[0].end(), {"PRIORITY", "PLAN"});
+  if (wide) rows[0].insert(rows[0].end(), {"PRIORITY", "PLAN", "COST PER HOUR", "SPENT"});
   for (const Subject& subject : SubjectsOf(world)) {
     if (!namespace_name.empty() && subject.namespace_name != namespace_name) continue;
     const api::ObjectMeta& metadata =

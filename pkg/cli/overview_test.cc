@@ -104,6 +104,35 @@ TEST_F(OverviewTest, AWaitingJobIsPlannedAnewAndSaysWhatIsMissing) {
   EXPECT_THAT(*text, HasSubstr("because:"));
 }
 
+TEST_F(OverviewTest, AJobOnRentedHostsShowsWhatItCostsAndWhereTheNextHourRuns) {
+  json job = {{"apiVersion", "yardmaster.dev/v1alpha1"},
+              {"kind", "TrainingJob"},
+              {"metadata", {{"name", "a"}, {"namespace", "default"}}},
+              {"spec", {{"workers", 2}, {"capacity", {{"maxCostPerHour", "30 USD"}}}}}};
+  job["status"]["capacity"] = {{"phase", "Provisioned"},
+                               {"generation", 2},
+                               {"moves", 1},
+                               {"hosts", json::array({{{"pool", "spot-a"},
+                                                       {"type", "Spot"},
+                                                       {"hosts", 2},
+                                                       {"provided", 2},
+                                                       {"pricePerHour", "10.00 USD"},
+                                                       {"nodeLabels", {{"pool", "a"}}}}})},
+                               {"ratePerHour", "20.00 USD"},
+                               {"spent", "35.50 USD"},
+                               {"accounted", "2026-01-01T00:00:00Z"}};
+  client_.Seed(kube::TrainingJobs(), job);
+  auto text = Explain(ClusterState(), "default", "a");
+  ASSERT_TRUE(text.ok());
+  EXPECT_THAT(*text, HasSubstr("2 of 2 hosts of spot-a (Spot)"));
+  EXPECT_THAT(*text, HasSubstr("20.00 USD/h of at most 30.00 USD"));
+  EXPECT_THAT(*text, HasSubstr("35.50 USD until 2026-01-01T00:00:00Z, moved 1 time"));
+  EXPECT_THAT(*text, HasSubstr("on the same hosts"));
+  const json rows = RowsAsJson(JobsTable(ClusterState(), "", /*wide=*/true));
+  EXPECT_EQ(rows[0]["costPerHour"], "20.00 USD");
+  EXPECT_EQ(rows[0]["spent"], "35.50 USD");
+}
+
 TEST_F(OverviewTest, AnUnknownJobNamesTheOneThatWasMeant) {
   Job("pretrain", {{"workers", 1}});
   auto text = Explain(ClusterState(), "default", "pretrian");

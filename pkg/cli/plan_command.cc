@@ -12,6 +12,7 @@
 #include "pkg/cli/cluster_overlay.h"
 #include "pkg/cli/cluster_reader.h"
 #include "pkg/cli/flags.h"
+#include "pkg/cli/job_cost.h"
 #include "pkg/cli/manifests.h"
 #include "pkg/cli/plan_changes.h"
 #include "pkg/cli/plan_input.h"
@@ -79,7 +80,23 @@ struct Question {
   PlanInput input;
   std::optional<PlanInput> before;
   std::map<std::string, std::string> origin;
+  nlohmann::json costs = nlohmann::json::array();  // of the jobs given that have a cost cap
 };
+
+// Pools of the files, where they hold some, else those of the cluster.
+nlohmann::json CostsOf(const Manifests& given, const state::ClusterState* cluster) {
+  std::vector<api::CapacityPool> pools = given.pools;
+  if (pools.empty() && cluster != nullptr) {
+    for (const auto& pool : cluster->pools) pools.push_back(*pool);
+  }
+  nlohmann::json costs = nlohmann::json::array();
+  for (const auto& job : given.world.jobs) {
+    if (!job->capacity.has_cap()) continue;
+    const auto cost = CostOf(*job, pools);
+    if (cost.ok()) costs.push_back(*cost);
+  }
+  return costs;
+}
 
 absl::StatusOr<Question> AskFiles(const Flags& flags, std::istream& in, std::ostream& err) {
   ManifestDefaults defaults;
@@ -87,6 +104,7 @@ absl::StatusOr<Question> AskFiles(const Flags& flags, std::istream& in, std::ost
   YM_ASSIGN_OR_RETURN(Manifests manifests, ReadManifests(flags.files, in, defaults));
   Question question;
   question.origin = manifests.origin;
+  question.costs = CostsOf(manifests, nullptr);
   question.input = InputOfFiles(std::move(manifests), err);
   return question;
 }
@@ -123,6 +141,7 @@ absl::StatusOr<Question> AskCluster(const Flags& flags, const Connector& connect
   YM_ASSIGN_OR_RETURN(const Manifests given, ReadManifests(flags.files, in, read->defaults));
   Question question;
   question.origin = given.origin;
+  question.costs = CostsOf(given, &read->manifests.world);
   if (flags.diff) {
     // Whatever is wrong there is said once, below.
     std::ostream nowhere(nullptr);
@@ -135,6 +154,10 @@ absl::StatusOr<Question> AskCluster(const Flags& flags, const Connector& connect
 void Print(const nlohmann::json& report, const std::string& format, std::ostream& out) {
   if (format != "table") return PrintAnswer(report, format, out);
   PrintTable(ReportTable(report), out, WantsColour(out));
+  for (const nlohmann::json& cost : report.value("costs", nlohmann::json::array())) {
+    out << "\nCost of " << cost["namespace"].get<std::string>() << "/"
+        << cost["name"].get<std::string>() << ": " << cost["message"].get<std::string>() << "\n";
+  }
   if (!report.contains("changes")) return;
   out << "\n";
   PrintTable(ChangesTable(report["changes"]), out);
@@ -180,6 +203,7 @@ int RunPlanCommand(const std::vector<std::string>& args, const Connector& connec
   const PlanInput& input = question->input;
   const plan::Plan plan = PlanOf(flags, input);
   nlohmann::json report = PlanReport(input.snapshot, plan, input.names, flags.paths);
+  if (!question->costs.empty()) report["costs"] = question->costs;
   if (question->before) {
     const PlanInput& before = *question->before;
     ReportNames names = before.names;

@@ -7,6 +7,7 @@
 
 #include "nlohmann/json.hpp"
 
+#include "pkg/api/training_job.h"
 #include "pkg/base/strings.h"
 
 namespace yardmaster::extender {
@@ -83,6 +84,16 @@ std::optional<std::int64_t> GroupOf(const api::Gang& gang) {
 bool IsSuspended(const api::Gang& gang, const json& object) {
   if (At<bool>(object, "/spec/suspend") == true) return true;
   if (At<bool>(object, "/spec/runPolicy/suspend") == true) return true;
+  // An elastic TrainingJob on the way to another size.
+  if (gang.owner.kind == api::kTrainingJobKind &&
+      At<std::int64_t>(object, "/status/elastic/targetData").value_or(0) > 0) {
+    return true;
+  }
+  // A TrainingJob has no pods while its operator holds it: suspended, or between rented hosts.
+  if (gang.owner.kind == api::kTrainingJobKind &&
+      At<bool>(object, "/status/recovery/suspended") == true) {
+    return true;
+  }
   if (gang.owner.kind == "Job" && At<std::int64_t>(object, "/spec/parallelism") == 0) return true;
   if (gang.owner.kind != "LeaderWorkerSet") return false;
   const auto group = GroupOf(gang);

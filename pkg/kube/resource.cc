@@ -43,6 +43,11 @@ Resource Gangs() { return {kOwnGroup, kOwnVersion, "gangs", "Gang", true}; }
 Resource CapacityPools() {
   return {kOwnGroup, kOwnVersion, "capacitypools", "CapacityPool", false};
 }
+Resource PodTemplates() { return {"", "v1", "podtemplates", "PodTemplate", true}; }
+Resource ProvisioningRequests() {
+  return {"autoscaling.x-k8s.io", "v1", "provisioningrequests", "ProvisioningRequest", true};
+}
+Resource NodeClaims() { return {"karpenter.sh", "v1", "nodeclaims", "NodeClaim", false}; }
 
 absl::StatusOr<std::string> CollectionPath(const Target& target) {
   const Resource& resource = target.resource;

@@ -38,6 +38,10 @@ Resource Fabrics();
 Resource TrainingJobs();
 Resource Gangs();
 Resource CapacityPools();
+Resource PodTemplates();
+// Of Cluster Autoscaler and of Karpenter: a cluster may lack either.
+Resource ProvisioningRequests();
+Resource NodeClaims();
 
 // One object (`name` set) or a collection (`name` empty) of a type. For a namespaced type an empty
 // `ns` means all namespaces, which only List and Watch understand.

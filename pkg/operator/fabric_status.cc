@@ -46,6 +46,12 @@ Condition LinksUp(const NetworkHealth& health) {
     return Of(kLinksUpCondition, ConditionStatus::kFalse,
               health.links_problem.empty() ? "LinksDown" : "ReportUnusable", Join(parts, "; "));
   }
+  if (health.distrusted > 0) {
+    return Of(
+        kLinksUpCondition, ConditionStatus::kUnknown, "SensorFault",
+        StrCat("agents report ", Count(health.distrusted, "NIC port"),
+               " down, more than half of the fabric, and are not believed; look at the agents"));
+  }
   if (health.held > 0) {
     return Of(kLinksUpCondition, ConditionStatus::kTrue, "HeldBack",
               StrCat(Count(health.held, "cable"), " back and not used yet, for fear of flapping"));
@@ -58,6 +64,12 @@ Condition WiringVerified(const Evidence& evidence) {
   if (!evidence.neighbours_reported || wiring.checked == 0) {
     return Of(kWiringVerifiedCondition, ConditionStatus::kUnknown, "NotReported",
               "no agent reports what the ports are plugged into");
+  }
+  if (evidence.wiring_distrusted) {
+    return Of(kWiringVerifiedCondition, ConditionStatus::kUnknown, "SensorFault",
+              StrCat(wiring.faults.size(), " of ", wiring.checked,
+                     " cables are reported elsewhere than the Fabric has them: the reports or the "
+                     "Fabric are wrong rather than the cables, and nothing is avoided for it"));
   }
   if (wiring.faults.empty()) {
     return Of(kWiringVerifiedCondition, ConditionStatus::kTrue, "AsDescribed",

@@ -27,6 +27,7 @@ inline constexpr char kPathsPlannedCondition[] = "PathsPlanned";
 struct NetworkHealth {
   std::vector<std::string> down;  // names of cables reported down, in order
   int held = 0;                   // cables that are up and held back
+  int distrusted = 0;             // NIC ports reported down, so many that nobody believes it
   std::string links_problem;      // what is wrong with the down-links annotation
   Evidence evidence;
   int unplanned_flows = 0;

@@ -81,5 +81,22 @@ TEST(FabricStatusTest, TheConditionsOfTheNetworkNameWhatIsWrong) {
   EXPECT_EQ(status, before);
 }
 
+TEST(FabricStatusTest, ReportsThatNobodyBelievesLeaveTheConditionUnknown) {
+  NetworkHealth health;
+  health.distrusted = 40;
+  health.evidence.neighbours_reported = true;
+  health.evidence.wiring.checked = 20;
+  health.evidence.wiring.faults.resize(15);
+  health.evidence.wiring_distrusted = true;
+  api::FabricStatus status;
+  AddNetworkConditions(health, 1, 1000, status);
+  for (const char* type : {kLinksUpCondition, kWiringVerifiedCondition}) {
+    const api::Condition* condition = api::FindCondition(status.conditions, type);
+    ASSERT_NE(condition, nullptr);
+    EXPECT_EQ(condition->status, api::ConditionStatus::kUnknown) << type;
+    EXPECT_EQ(condition->reason, "SensorFault") << type;
+  }
+}
+
 }  // namespace
 }  // namespace yardmaster::op

@@ -34,9 +34,26 @@ WorkerPhase PhaseOf(const api::Pod& pod) {
   return pod.gated() ? WorkerPhase::kGated : WorkerPhase::kPending;
 }
 
-std::int64_t AttemptOf(const api::Pod& pod) {
-  const auto text = api::Find(pod.metadata.annotations, api::kAttemptAnnotation);
+std::int64_t NumberOf(const api::Pod& pod, const char* annotation) {
+  const auto text = api::Find(pod.metadata.annotations, annotation);
   return text ? ParseNumber<std::int64_t>(*text).value_or(0) : 0;
+}
+
+// Which attempt the pod is in, and what it was asked for.
+void ReadAttempt(const api::Pod& pod, Worker& worker) {
+  worker.attempt = NumberOf(pod, api::kAttemptAnnotation);
+  worker.restartable =
+      api::Find(pod.metadata.annotations, api::kRestartGenerationAnnotation).has_value();
+  if (!worker.restartable) return;
+  worker.ends = pod.container_ends;
+  worker.attempt_ends = static_cast<int>(NumberOf(pod, api::kAttemptEndsAnnotation));
+  worker.restart_generation = NumberOf(pod, api::kRestartGenerationAnnotation);
+  if (!pod.container_running && worker.phase == WorkerPhase::kRunning) {
+    worker.phase = WorkerPhase::kStarting;
+  }
+  if (worker.restart_generation <= worker.attempt || worker.ends <= worker.attempt_ends) return;
+  worker.attempt = worker.restart_generation;
+  ++worker.attempt_ends;
 }
 
 bool Ended(const api::TrainingJob& job) {
@@ -145,7 +162,7 @@ Worker JobController::Observe(const api::TrainingJob& job, int rank, Obstacle& o
   worker.deleting = pod->metadata.deleted_ms.has_value();
   worker.uid = pod->metadata.uid;
   worker.host = pod->node_name;
-  worker.attempt = AttemptOf(*pod);
+  ReadAttempt(*pod, worker);
   worker.exits = pod->exits;
   worker.final_conditions = pod->final_conditions;
   worker.checkpoint_request =
@@ -158,6 +175,7 @@ Worker JobController::Observe(const api::TrainingJob& job, int rank, Obstacle& o
     }
   }
   if (!worker.host.empty() && !pod->finished()) {
+    worker.host_gone = cache_.FindNode(worker.host) == nullptr;
     worker.host_verdict = hosts_.Judge(
         worker.host, std::int64_t{1000} * job.recovery.host_grace_seconds, clock_.SteadyMs());
     if (worker.host_verdict.state == HostState::kLost) {
@@ -174,6 +192,8 @@ JobObservation JobController::Observe(const api::TrainingJob& job, Obstacle& obs
   observed.checkpoint = job.checkpoint;
   observed.policy = job.recovery;
   observed.run = job.run;
+  // While hosts are chosen, provided or given back the job has no pods, as if it were suspended.
+  observed.run.suspended = job.run.suspended || job.status.capacity.holds_job();
   observed.start_ms = job.status.start_ms;
   observed.recovery = job.status.recovery;
   observed.ended = Ended(job);
@@ -247,6 +267,7 @@ absl::Status JobController::CreateWorkers(const api::TrainingJob& job,
     if (host.until_ms > clock_.WallMs()) avoided.push_back(host.host);
   }
   shape.avoid_hosts = Join(avoided, ",");
+  shape.restarts_in_place = job.recovery.in_place_seconds > 0;
   std::size_t batch = 1;
   for (std::size_t from = 0; from < ranks.size(); from += batch, batch *= 2) {
     batch = std::min(batch, ranks.size() - from);
@@ -271,6 +292,29 @@ absl::Status JobController::CreateWorkers(const api::TrainingJob& job,
     return status;
   }
   return absl::OkStatus();
+}
+
+absl::Status JobController::MarkWorkers(const api::TrainingJob& job,
+                                        const std::vector<InPlace>& marks) {
+  FirstError error;
+  ParallelFor(marks.size(), kWriteThreads, [&](std::size_t i) {
+    const InPlace& mark = marks[i];
+    const nlohmann::json patch = {
+        {"metadata",
+         {{"uid", mark.uid},
+          {"annotations",
+           {{api::kAttemptAnnotation, StrCat(mark.attempt)},
+            {api::kAttemptEndsAnnotation, StrCat(mark.attempt_ends)},
+            {api::kRestartGenerationAnnotation, StrCat(mark.restart_generation)}}}}}};
+    auto pod = client_.Patch(TargetOf(kube::Pods(), job, PodName(job.metadata.name, mark.rank)),
+                             kube::MergePatch(patch), {kFieldManager, false, false});
+    if (pod.ok()) {
+      cache_.Assume(state::Kind::kPod, *pod);
+    } else if (!absl::IsNotFound(pod.status()) && !absl::IsAborted(pod.status())) {
+      error.Add(pod.status());
+    }
+  });
+  return error.status();
 }
 
 absl::Status JobController::RemoveWorkers(const api::TrainingJob& job,
@@ -302,7 +346,7 @@ absl::Status JobController::WriteStatus(api::TrainingJob& job,
     patch["metadata"]["resourceVersion"] = job.metadata.resource_version;
   }
   // A merge patch keeps what it does not name.
-  for (const char* field : {"startTime", "completionTime", "intensity", "level"}) {
+  for (const char* field : {"startTime", "completionTime", "intensity", "level", "elastic"}) {
     if (!patch["status"].contains(field)) patch["status"][field] = nullptr;
   }
   YM_ASSIGN_OR_RETURN(const nlohmann::json written,
@@ -456,6 +500,7 @@ absl::Status JobController::RefuseUnreadable(const std::string& key, const std::
 absl::Status JobController::Act(api::TrainingJob& job, const JobStep& step, Obstacle& obstacle) {
   for (const std::string& host : step.fence) YM_RETURN_IF_ERROR(marker_.Fence(host));
   absl::Status done = RemoveWorkers(job, step.remove);
+  if (done.ok()) done = MarkWorkers(job, step.in_place);
   if (obstacle.reason.empty() && !step.create.empty() && done.ok()) {
     done = CreateWorkers(job, step.create, obstacle);
   }
@@ -504,8 +549,15 @@ absl::StatusOr<std::optional<std::int64_t>> JobController::Reconcile(const std::
   api::TrainingJob job = *found;
   Obstacle obstacle;
   api::CheckpointMark checkpoint;
-  const JobObservation observed = Observe(job, obstacle, checkpoint);
-  const JobStep step = NextStep(observed);
+  JobObservation observed = Observe(job, obstacle, checkpoint);
+  const SizeDecision resize = DecideElastic(job, observed);
+  // On the way to another size it has no pods, as while it is suspended.
+  observed.run.suspended |= resize.target != 0 || job.status.elastic.target != 0;
+  JobStep step = NextStep(observed);
+  if (resize.look_again_ms) {
+    step.look_again_ms =
+        std::min(step.look_again_ms.value_or(*resize.look_again_ms), *resize.look_again_ms);
+  }
   if (step.decided) {
     YM_ASSIGN_OR_RETURN(const bool confirmed, IsConfirmed(job, step));
     if (!confirmed) return std::optional<std::int64_t>(kUnconfirmedAgainMs);
@@ -514,12 +566,18 @@ absl::StatusOr<std::optional<std::int64_t>> JobController::Reconcile(const std::
       job.metadata.namespace_name, "/", api::GangName(api::kTrainingJobKind, job.metadata.name)));
   api::TrainingJobStatus status = StatusOf(job, gang.get(), step, clock_.WallMs());
   status.rendezvous_port = ChoosePort(job);
+  SetSize(job, gang.get(), step, resize, clock_.WallMs(), status);
+  if (job.status.elastic.target != 0 && status.elastic.target == 0) {
+    YM_ASSIGN_OR_RETURN(const bool holds_hosts, HoldsHosts(job));
+    if (holds_hosts) return std::optional<std::int64_t>(kUnconfirmedAgainMs);
+  }
   SetCheckpoint(job, checkpoint, observed.now_ms, status);
   AddLostWork(job, observed.now_ms, status);
   const absl::Status written = WriteStatus(job, status);
   if (absl::IsNotFound(written)) return nothing;
   YM_RETURN_IF_ERROR(written);
   CountLostWork(found->status, status);
+  if (resize.target != 0) Tell(job, false, "Resizing", resize.why);
   Announce(job, step, *found);
   if (step.request_checkpoint_ms != 0) {
     YM_RETURN_IF_ERROR(RequestCheckpoint(job, observed, step.request_checkpoint_ms));

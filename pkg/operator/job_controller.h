@@ -25,10 +25,12 @@
 #include "pkg/base/clock.h"
 #include "pkg/base/mutex.h"
 #include "pkg/kube/client.h"
+#include "pkg/operator/elastic_size.h"
 #include "pkg/operator/host_health.h"
 #include "pkg/operator/host_marker.h"
 #include "pkg/operator/job_step.h"
 #include "pkg/state/cluster_state.h"
+#include "pkg/state/snapshot_builder.h"
 
 namespace yardmaster::op {
 
@@ -37,7 +39,7 @@ struct JobNotice {
   std::string job;
   std::string uid;
   bool warning = false;
-  // "Recovering", "RecoveryHeld", "Stalled", "Succeeded", "Failed", "Invalid"
+  // "Recovering", "RecoveryHeld", "Resizing", "Stalled", "Succeeded", "Failed", "Invalid"
   std::string reason;
   std::string note;
 };
@@ -69,6 +71,11 @@ class JobController {
                          api::CheckpointMark& checkpoint);
   absl::Status RequestCheckpoint(const api::TrainingJob& job, const JobObservation& observed,
                                  std::int64_t time_ms);
+  // What follows for the size of an elastic job; nothing changes while it goes to a size already.
+  SizeDecision DecideElastic(const api::TrainingJob& job, const JobObservation& observed);
+  // The watch of Gangs may be behind: that its hosts are given back is asked of the server.
+  absl::StatusOr<bool> HoldsHosts(const api::TrainingJob& job);
+  int LargestFitOf(const api::TrainingJob& job, const std::vector<int>& sizes, bool alone);
   absl::StatusOr<bool> IsConfirmed(const api::TrainingJob& job, const JobStep& step);
   absl::Status CreateService(const nlohmann::json& job, Obstacle& obstacle);
   absl::Status CreateWorkers(const api::TrainingJob& job, const std::vector<int>& ranks,
@@ -76,6 +83,7 @@ class JobController {
   void CountLostWork(const api::TrainingJobStatus& before, const api::TrainingJobStatus& after);
   // Of jobs with hostNetwork, once: a port that no other job has.
   int ChoosePort(const api::TrainingJob& job);
+  absl::Status MarkWorkers(const api::TrainingJob& job, const std::vector<InPlace>& marks);
   absl::Status RemoveWorkers(const api::TrainingJob& job, const std::vector<Removal>& removals);
   absl::Status Act(api::TrainingJob& job, const JobStep& step, Obstacle& obstacle);
   absl::StatusOr<std::optional<std::int64_t>> CleanUp(const api::TrainingJob& job);
@@ -96,6 +104,9 @@ class JobController {
   Notify notify_;
   mutable Mutex lost_mutex_;
   std::map<std::string, double> lost_gpu_seconds_ ABSL_GUARDED_BY(lost_mutex_);
+  Mutex builder_mutex_;
+  // For elastic jobs: whether another size would fit.
+  state::SnapshotBuilder builder_ ABSL_GUARDED_BY(builder_mutex_);
   Mutex ports_mutex_;
   // Chosen by this process, by the job's uid: the cache may not have them yet.
   std::map<std::string, int> ports_ ABSL_GUARDED_BY(ports_mutex_);
@@ -109,5 +120,10 @@ bool ObserveNode(const state::ClusterCache& cache, const std::vector<FaultRule>&
 // yet).
 api::TrainingJobStatus StatusOf(const api::TrainingJob& job, const api::Gang* gang,
                                 const JobStep& step, std::int64_t now_ms);
+
+// The size of an elastic job: a target that was decided on, or that is reached because no pod is left
+// and the hosts are given back.
+void SetSize(const api::TrainingJob& job, const api::Gang* gang, const JobStep& step,
+             const SizeDecision& resize, std::int64_t now_ms, api::TrainingJobStatus& status);
 
 }  // namespace yardmaster::op

@@ -199,7 +199,7 @@ TEST_F(JobControllerTest, TheJobSucceedsWithItsWorkers) {
 }
 
 TEST_F(JobControllerTest, AHostLostByPolicyRestartsEveryWorkerOnce) {
-  SetSpec("recovery", {{"hostGraceSeconds", 10}, {"onHostLoss", "Restart"}});
+  SetSpec("recovery", {{"hostGraceSeconds", 10}, {"onHostLoss", "Restart"}, {"inPlaceSeconds", 0}});
   Reconcile();
   SetPod(0, "Running", "n0");
   SetPod(1, "Running", "n1");

@@ -1,6 +1,7 @@
-// Random histories of a job: hosts come and go, workers fail and are deleted, the job is suspended and
-// resumed, and the operator is killed at random writes all the time. When the cluster is well again the
-// job runs in full, whatever has happened, and no failure has been counted twice.
+// Random histories of a job: hosts come and go, workers fail and are deleted, containers restart in
+// place or wait to, the job is suspended and resumed, and the operator is killed at random writes all
+// the time. When the cluster is well again the job runs in full, whatever has happened, and no failure
+// has been counted twice.
 #include <set>
 
 #include "pkg/base/random.h"
@@ -46,7 +47,7 @@ class JobHistoryTest : public JobFixture, public ::testing::WithParamInterface<i
   void Event() {
     const int rank = Below(kWorkers);
     const std::string host = StrCat("n", Below(kHosts));
-    switch (Below(8)) {
+    switch (Below(10)) {
       case 0:
         if (Phase(rank) != "Running") return;
         FailPod(rank, 1 + Below(200));
@@ -67,6 +68,14 @@ class JobHistoryTest : public JobFixture, public ::testing::WithParamInterface<i
         return Suspend(Below(2) == 0);
       case 5:
         return clock_.Advance(1'000 * (1 + Below(30)));
+      case 6:
+        RestartAsAsked(lost_);
+        return;
+      case 7:
+        if (Phase(rank) != "Running" || !in_place_) return;
+        EndContainer(rank, 1 + Below(200), Below(2) == 0);
+        ++failures_;
+        return;
       default:
         return RunWaiting();
     }
@@ -83,7 +92,22 @@ class JobHistoryTest : public JobFixture, public ::testing::WithParamInterface<i
     NewLeader();
   }
 
+  // Kubelets start the containers that waited.
+  void EndBackoffs() {
+    for (int rank = 0; rank < kWorkers; ++rank) {
+      if (Phase(rank) != "Running") continue;
+      json pod = Pod(rank);
+      const json::json_pointer container("/status/containerStatuses/0");
+      if (!pod.contains(container) || !pod[container]["state"].contains("waiting")) continue;
+      pod[container]["restartCount"] = pod[container]["restartCount"].get<int>() + 1;
+      pod[container]["state"] = {{"running", json::object()}};
+      started_for_[Uid(rank)] = GenerationOf(pod);
+      client_.Seed(kube::Pods(), pod);
+    }
+  }
+
   Random random_;
+  const bool in_place_ = GetParam() % 3 != 0;
   std::set<std::string> lost_;
   int failures_ = 0;
 };
@@ -93,6 +117,7 @@ TEST_P(JobHistoryTest, InTheEndTheJobRunsInFullAndNoFailureIsCountedTwice) {
           {{"recovery",
             {{"maxRestarts", 10'000},
              {"backoffSeconds", 0},
+             {"inPlaceSeconds", in_place_ ? 45 : 0},
              {"onHostLoss", GetParam() % 2 == 0 ? "Replace" : "Restart"}}}});
   std::int64_t attempt = 0;
   for (int event = 0; event < kEvents; ++event) {
@@ -111,6 +136,8 @@ TEST_P(JobHistoryTest, InTheEndTheJobRunsInFullAndNoFailureIsCountedTwice) {
   Suspend(false);
   for (int i = 0; i < 10; ++i) {
     Settle();
+    RestartAsAsked();
+    EndBackoffs();
     RunWaiting();
     clock_.Advance(30'000);
   }

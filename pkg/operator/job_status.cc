@@ -61,18 +61,27 @@ void FromGang(const api::Gang* gang, api::TrainingJobStatus& status, Conditions&
 void SetPlace(const api::TrainingJob& job, const JobStep& step, bool ended,
               const api::TrainingJobStatus& status, Conditions& conditions) {
   const bool suspended = step.recovery.suspended;
+  const bool resizing = !job.run.suspended && (suspended || job.status.elastic.target != 0);
+  const char* const by = resizing ? "Resizing" : "Suspended";
   const api::Condition planned = *api::FindCondition(status.conditions, "Planned");
   const bool placed = planned.status == ConditionStatus::kTrue && !(suspended && step.pods == 0);
-  conditions.Set("Placed", placed, suspended && !placed ? "Suspended" : planned.reason,
-                 planned.message);
+  conditions.Set("Placed", placed, suspended && !placed ? by : planned.reason, planned.message);
+  // Without pods because hosts are rented for it, or are given back.
+  const bool held = !job.run.suspended && job.status.capacity.holds_job();
+  if (held && !placed && !ended) {
+    conditions.Set("Placed", false, "AwaitingHosts", job.status.capacity.message);
+    conditions.Set("Queued", true, "AwaitingHosts", job.status.capacity.message);
+    return;
+  }
   const bool queued = !placed && !suspended && !ended;
   conditions.Set("Queued", queued,
                  queued      ? planned.reason
                  : placed    ? "Placed"
-                 : suspended ? "Suspended"
+                 : suspended ? by
                              : "Ended",
                  queued ? planned.message : "");
   const bool left = step.pods > 0;
+  if (resizing || held) return;
   if (suspended) {
     conditions.Set("Suspended", !left, left ? "Suspending" : "Suspended",
                    left ? StrCat(Count(step.pods, "pod"), " of the job are ending")

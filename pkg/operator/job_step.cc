@@ -13,6 +13,7 @@ using api::Incident;
 using api::OnHostLoss;
 
 constexpr std::int64_t kFenceAgainMs = 1'000;
+constexpr std::int64_t kDieTogetherMs = 30'000;
 
 bool IsStale(const api::RecoveryState& recovery, const Worker& worker, int rank) {
   if (worker.attempt < recovery.min_attempt) return true;
@@ -69,6 +70,18 @@ class Stepper {
   bool IsLost(const Worker& worker) const {
     return worker.host_verdict.state == HostState::kLost && !worker.host.empty();
   }
+  // The container has ended by itself. What ends shortly after a restart has begun belongs to it: the
+  // other ranks of a job die with the first.
+  bool FailedInPlace(const Worker& worker) const {
+    if (!worker.restartable || worker.ends <= worker.attempt_ends) return false;
+    const auto& incidents = job_.recovery.incidents;
+    if (incidents.empty() || incidents.back().attempt != worker.attempt) return true;
+    std::int64_t ended_ms = 0;
+    for (const api::ContainerExit& exit : worker.exits) {
+      ended_ms = std::max(ended_ms, exit.finished_ms);
+    }
+    return ended_ms == 0 || ended_ms >= incidents.back().start_ms + kDieTogetherMs;
+  }
   static bool Ended(const Worker& worker) {
     return worker.phase == WorkerPhase::kSucceeded || worker.phase == WorkerPhase::kFailed;
   }
@@ -105,7 +118,10 @@ class Stepper {
     // A job that does not run in full cannot write one.
     const bool runs =
         std::all_of(job_.workers.begin(), job_.workers.end(), [](const Worker& worker) {
-          return worker.phase == WorkerPhase::kRunning && !worker.deleting;
+          const HostVerdict& host = worker.host_verdict;
+          const bool reachable = host.state != HostState::kLost || host.reachable();
+          return worker.phase == WorkerPhase::kRunning && !worker.deleting && reachable &&
+                 !worker.host_gone;
         });
     if (job_.checkpoint.request != api::CheckpointRequest::kAnnotation || !runs) return true;
     // The API server keeps whole seconds.
@@ -160,7 +176,7 @@ class Stepper {
       } else if (missing || (worker.deleting && all_ran)) {
         troubles.removed.push_back(rank);
       } else if (!worker.deleting &&
-                 (worker.phase == WorkerPhase::kFailed ||
+                 (worker.phase == WorkerPhase::kFailed || FailedInPlace(worker) ||
                   (worker.phase == WorkerPhase::kSucceeded && IsDisrupted(worker)))) {
         troubles.failed.push_back(rank);
       }
@@ -185,6 +201,44 @@ class Stepper {
     }
     const bool force = lost && worker.host_fenced;
     if (!worker.deleting || force) step_.remove.push_back({rank, worker.uid, force});
+  }
+
+  // Until the pod is made anew instead; 0: it is now.
+  std::int64_t InPlaceLeftMs(const Worker& worker) const {
+    const Incident* active = step_.recovery.active();
+    if (active == nullptr || !worker.restartable || worker.deleting || worker.host.empty() ||
+        IsLost(worker) || Ended(worker)) {
+      return 0;
+    }
+    for (const api::AvoidedHost& avoided : step_.recovery.avoided) {
+      if (avoided.host == worker.host && avoided.until_ms > job_.now_ms) return 0;
+    }
+    const std::int64_t begin_ms = std::max(active->start_ms, active->not_before_ms);
+    return begin_ms + std::int64_t{1000} * job_.policy.in_place_seconds - job_.now_ms;
+  }
+
+  // REQUIRES: it may restart in place, and its host's back-off is over.
+  void RestartInPlace(int rank) {
+    const Worker& worker = At(rank);
+    const std::int64_t attempt = step_.recovery.active()->attempt;
+    // Yet to start, or ended and started again since it joined its attempt.
+    const bool fresh = worker.phase != WorkerPhase::kRunning || worker.ends > worker.attempt_ends;
+    if (fresh) {
+      step_.in_place.push_back({rank, worker.uid, attempt, worker.ends, worker.restart_generation});
+    } else if (worker.restart_generation < attempt) {
+      step_.in_place.push_back({rank, worker.uid, worker.attempt, worker.ends, attempt});
+    }
+  }
+
+  // An end that was no failure of its own does not count as a restart for the next incident.
+  void Absorb(int rank) {
+    const Worker& worker = At(rank);
+    if (!worker.restartable || worker.deleting || worker.ends <= worker.attempt_ends ||
+        IsStale(step_.recovery, worker, rank) || FailedInPlace(worker)) {
+      return;
+    }
+    step_.in_place.push_back(
+        {rank, worker.uid, worker.attempt, worker.ends, worker.restart_generation});
   }
 
   void RemoveAll() {
@@ -215,6 +269,10 @@ class Stepper {
         } else {
           step_.create.push_back(rank);
         }
+      } else if (const std::int64_t left_ms = stale ? InPlaceLeftMs(worker) : 0; left_ms > 0) {
+        all_run = false;
+        LookAgain(wait_ms > 0 ? wait_ms : left_ms);
+        if (wait_ms == 0) RestartInPlace(rank);
       } else if (stale || (worker.deleting && IsLost(worker))) {
         all_run = false;
         Remove(rank);
@@ -223,6 +281,7 @@ class Stepper {
         all_run = false;
       }
     }
+    for (int rank = 0; rank < Workers(); ++rank) Absorb(rank);
     if (!all_run) return;
     step_.recovery.running_attempt = step_.recovery.attempt;
     CloseIncident();

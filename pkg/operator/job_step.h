@@ -6,7 +6,8 @@
 // asks for a later attempt of its rank: of all ranks (min_attempt), or of the ranks of the active
 // incident. Actions follow from the recovery state and the pods alone, so a decision that is
 // written is carried on by any process, wherever the one before it ended:
-//   1. A stale pod is removed; by force when its host is lost, since no kubelet ends it there.
+//   1. A stale pod restarts in place where it can (below). Else it is removed; by force when its host
+//      is lost, since no kubelet ends it there.
 //   2. A rank without a pod gets one of the present attempt, not before the incident's back-off.
 //      Where the host has to be fenced first, the pod is removed in the ordinary way until it is.
 //   3. After a decision to fail, every pod left is removed; then the job has failed.
@@ -21,6 +22,10 @@
 //   6. When every worker has succeeded, or rank 0 where that is the policy, the job has. A pod that is
 //      being deleted or was disrupted has not succeeded, whatever its exit code.
 //   7. A job that has been running for activeDeadlineSeconds fails.
+// In place: the pod stays, and its kubelet restarts the first container (pod_restart.h). A pod that has
+// been asked to restart for an attempt belongs to it once that container has ended again. One that has
+// ended by itself since it joined its attempt is not asked: it is counted to the new attempt as it is.
+// A pod that has not restarted inPlaceSeconds after the incident is made anew.
 // Level triggered: the same observation gives the same step. Thread safety: pure function.
 #pragma once
 
@@ -35,7 +40,8 @@
 
 namespace yardmaster::op {
 
-enum class WorkerPhase { kMissing, kGated, kPending, kRunning, kSucceeded, kFailed };
+// Starting: the pod runs and its container does not, because it has ended and is to restart.
+enum class WorkerPhase { kMissing, kGated, kPending, kStarting, kRunning, kSucceeded, kFailed };
 
 struct Worker {
   WorkerPhase phase = WorkerPhase::kMissing;
@@ -43,7 +49,14 @@ struct Worker {
   std::string uid;
   std::string host;  // empty: not bound
   std::int64_t attempt = 0;
+  // Its container restarts in place when it is asked. How often it has ended, how often it had when the
+  // pod joined its attempt, and the attempt that it is asked to restart for.
+  bool restartable = false;
+  int ends = 0;
+  int attempt_ends = 0;
+  std::int64_t restart_generation = 0;
   HostVerdict host_verdict = {};
+  bool host_gone = false;   // it has no Node
   bool host_fenced = true;  // pods of the lost host may be removed by force
   std::vector<api::ContainerExit> exits = {};
   std::vector<std::string> final_conditions = {};
@@ -70,13 +83,24 @@ struct Removal {
   bool force = false;  // grace period 0
 };
 
+// What is written on a pod that restarts in place.
+struct InPlace {
+  int rank = 0;
+  std::string uid;
+  std::int64_t attempt = 0;  // that it belongs to
+  int attempt_ends = 0;
+  std::int64_t restart_generation = 0;
+  bool operator==(const InPlace&) const = default;
+};
+
 enum class JobOutcome { kRunning, kSucceeded, kFailed };
 
 struct JobStep {
-  api::RecoveryState recovery;  // to be written before anything is done
-  bool decided = false;         // an incident has begun or has grown
-  std::vector<int> create;      // ranks, ascending
-  std::vector<Removal> remove;  // by rank
+  api::RecoveryState recovery;    // to be written before anything is done
+  bool decided = false;           // an incident has begun or has grown
+  std::vector<int> create;        // ranks, ascending
+  std::vector<Removal> remove;    // by rank
+  std::vector<InPlace> in_place;  // by rank
   // Lost hosts to fence before their pods are removed by force, by name.
   std::vector<std::string> fence;
   JobOutcome outcome = JobOutcome::kRunning;

@@ -13,6 +13,7 @@
 #include "pkg/crux/intensity.h"
 #include "pkg/operator/connection_coverage.h"
 #include "pkg/operator/socket_ports.h"
+#include "pkg/operator/stragglers.h"
 #include "pkg/workload/traffic.h"
 
 namespace yardmaster::op {
@@ -21,7 +22,6 @@ namespace {
 
 constexpr char kFieldManager[] = "yardmaster-operator";
 constexpr int kConflictTries = 3;
-constexpr std::int64_t kDeferredMs = 1'000;
 // Numbers that differ by less are the same, computed in another order.
 constexpr double kSameNumber = 1e-6;
 
@@ -89,6 +89,7 @@ NetworkController::NetworkController(kube::Client& client, state::ClusterCache& 
 void NetworkController::Forget() {
   knows_former_ = false;
   previous_.clear();
+  writer_.DropLeft();
   lifted_.clear();
   starvation_.Forget();
   places_ = nullptr;
@@ -128,6 +129,7 @@ void NetworkController::ReadFaults(const api::Fabric& fabric, plan::Snapshot& sn
   if (options_.live_links != nullptr) {
     ApplyLiveLinks(options_.live_links->Take(), network, reported);
   }
+  input.health.distrusted = DropFabricWideLoss(network, reported);
   input.health.links_problem = MarkDownLinks(fabric, network, reported);
   input.cables = faults_.Observe(reported, clock_.SteadyMs());
   for (fabric::CableId cable : input.cables.reported) {
@@ -306,11 +308,13 @@ void NetworkController::WriteFabrics(const state::ClusterState& world,
 }
 
 void NetworkController::WriteStatus(const api::Gang& gang, const api::NetworkStatus& network,
-                                    const std::optional<api::Condition>& coverage,
+                                    const std::vector<api::Condition>& others,
                                     RoundReport& report) {
   if (gang.status.network && SameStatus(*gang.status.network, network) &&
       api::IsTrue(gang.status.conditions, api::kNetworkPlannedCondition) &&
-      (!coverage || Says(gang.status.conditions, *coverage))) {
+      std::all_of(others.begin(), others.end(), [&](const api::Condition& condition) {
+        return Says(gang.status.conditions, condition);
+      })) {
     return;
   }
   const kube::Target target{kube::Gangs(), gang.metadata.namespace_name, gang.metadata.name,
@@ -322,7 +326,9 @@ void NetworkController::WriteStatus(const api::Gang& gang, const api::NetworkSta
                       {api::kNetworkPlannedCondition, api::ConditionStatus::kTrue, "Planned",
                        StrCat("level ", network.level), gang.metadata.generation, 0},
                       clock_.WallMs());
-    if (coverage) api::SetCondition(next.status.conditions, *coverage, clock_.WallMs());
+    for (const api::Condition& condition : others) {
+      api::SetCondition(next.status.conditions, condition, clock_.WallMs());
+    }
     auto written = client_.Replace(target, api::EncodeGang(next), {kFieldManager, false, false});
     if (written.ok()) {
       cache_.Assume(state::Kind::kGang, *written);
@@ -399,11 +405,17 @@ RoundReport NetworkController::Round() {
     if (gang == gangs.end()) continue;
     ++report.gangs;
     const auto members = input.pods.find(key.text());
-    std::optional<api::Condition> coverage;
+    std::vector<api::Condition> others;
     if (members != input.pods.end()) {
-      coverage = ConnectionsSteered(members->second, gang->second->metadata.generation);
+      const std::int64_t generation = gang->second->metadata.generation;
+      const auto job = static_cast<std::size_t>(network.job);
+      const auto& computes = input.measured[job].computes;
+      if (auto steered = ConnectionsSteered(members->second, generation))
+        others.push_back(*steered);
+      if (auto slow = Straggling(computes, *snapshot.jobs[job].groups, generation))
+        others.push_back(*slow);
     }
-    WriteStatus(*gang->second, network.status, coverage, report);
+    WriteStatus(*gang->second, network.status, others, report);
     if (members != input.pods.end()) {
       CollectPods(network, members->second, options, writes, report);
     }
@@ -412,7 +424,6 @@ RoundReport NetworkController::Round() {
   report.pods = written.written;
   report.deferred = written.deferred;
   report.errors.insert(report.errors.end(), written.errors.begin(), written.errors.end());
-  if (written.deferred > 0) AtMost(std::max(writer_.WaitMs(), kDeferredMs), report.again_in_ms);
   if (input.cables.next_change_ms >= 0) {
     AtMost(std::max<std::int64_t>(1, input.cables.next_change_ms - clock_.SteadyMs()),
            report.again_in_ms);

@@ -10,8 +10,9 @@
 // is an event.
 //
 // Rounds are called by one debounced thread. A write that fails is reported and made by the next
-// round. Thread safety: one thread calls Round and Forget. Lifetimes: everything passed in outlives
-// the controller.
+// round. Writes that the rate defers go out by WriteDeferred, between rounds and without a plan.
+// Thread safety: one thread calls Round, WriteDeferred and Forget. Lifetimes: everything passed in
+// outlives the controller.
 #pragma once
 
 #include <cstdint>
@@ -56,7 +57,7 @@ struct RoundReport {
   int gangs = 0;     // placed ones
   int statuses = 0;  // Gang and Fabric statuses written
   int pods = 0;      // pods annotated
-  int deferred = 0;  // pods left for the next round
+  int deferred = 0;  // pods left for WriteDeferred
   std::vector<std::string> errors;
   std::vector<std::string> problems;  // input that cannot be used
 
@@ -102,6 +103,9 @@ class NetworkController {
   NetworkController(kube::Client& client, state::ClusterCache& cache, const Clock& clock,
                     Options options, NetworkHandlers handlers = {});
   RoundReport Round();
+  // Writes as much of what was deferred as the rate allows.
+  WriteResult WriteDeferred() { return writer_.WriteLeft(clock_.SteadyMs()); }
+  bool HasDeferred() const { return writer_.HasLeft(); }
   // Drops cached state, since another process may have written: the next round reads the objects.
   void Forget();
 
@@ -119,7 +123,7 @@ class NetworkController {
                     const Input& input, RoundReport& report);
   void TellTurns(const api::Fabric& fabric, const api::FabricStatus& status);
   void WriteStatus(const api::Gang& gang, const api::NetworkStatus& network,
-                   const std::optional<api::Condition>& coverage, RoundReport& report);
+                   const std::vector<api::Condition>& others, RoundReport& report);
   void CollectPods(const GangNetwork& network,
                    const std::map<int, std::shared_ptr<const api::Pod>>& members,
                    const NetworkOptions& options, std::vector<PodWrite>& writes,

@@ -190,7 +190,14 @@ void TelemetryChecker::CheckCables(const Texts& texts, const Network& network) {
     }
     std::move(read->begin(), read->end(), std::back_inserter(all));
   }
-  evidence_.wiring = repac::CheckWiring(network, all);
+  repac::WiringReport& wiring = evidence_.wiring;
+  wiring = repac::CheckWiring(network, all);
+  evidence_.wiring_distrusted = wiring.faults.size() >= kDistrustedFaults &&
+                                2 * wiring.faults.size() > static_cast<std::size_t>(wiring.checked);
+  if (!evidence_.wiring_distrusted) return;
+  wiring.nic_ports.clear();
+  wiring.cables.clear();
+  wiring.swaps.clear();
 }
 
 }  // namespace yardmaster::op

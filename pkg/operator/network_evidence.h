@@ -12,7 +12,8 @@
 // A Node's report is evidence, not an order: of a Node only paths that begin there and cables that end
 // there count. A role is mistrusted when the Fabric's own report has a wrong hop of it, or the reports of
 // kMistrustQuorum Nodes and of kMistrustShare of those that have checked it do. With fewer it is not
-// trusted either: its verdict is Unknown.
+// trusted either: its verdict is Unknown. When more than half of the cables looked at are reported as
+// misplaced, and kDistrustedFaults of them, the names are wrong and not the plugs: nothing is avoided.
 //
 // Thread safety: none. Determinism: a function of the annotations and of when they changed.
 #pragma once
@@ -35,10 +36,13 @@ namespace yardmaster::op {
 
 inline constexpr int kMistrustQuorum = 2;
 inline constexpr double kMistrustShare = 0.1;
+inline constexpr std::size_t kDistrustedFaults = 64;  // two hosts that were exchanged have fewer
 
 struct Evidence {
   std::vector<repac::RoleTrust> roles;  // by tier
   repac::WiringReport wiring;
+  // More than half of the cables that were looked at would be misplaced.
+  bool wiring_distrusted = false;
   bool paths_reported = false;
   bool neighbours_reported = false;
   // Hosts whose NICs balance by themselves: name -> how.

@@ -27,6 +27,20 @@ void AddCablesOf(const Network& network, SwitchId id, std::set<CableId>& cables)
 
 }  // namespace
 
+int DropFabricWideLoss(const Network& network, std::vector<std::uint8_t>& down) {
+  constexpr int kFewest = 8;  // of a smaller fabric a switch may be half
+  int host_cables = 0;
+  int lost = 0;
+  for (int c = 0; c < network.num_cables(); ++c) {
+    if (!network.is_host_cable(CableId(c))) continue;
+    ++host_cables;
+    lost += static_cast<std::size_t>(c) < down.size() && down[static_cast<std::size_t>(c)] != 0;
+  }
+  if (lost < kFewest || 2 * lost <= host_cables) return 0;
+  down.clear();
+  return lost;
+}
+
 absl::StatusOr<DownLinks> ReadDownLinks(const Network& network, std::string_view text) {
   YM_ASSIGN_OR_RETURN(const nlohmann::json object, api::ParseAnnotation(text, 1));
   api::FieldErrors errors;

@@ -41,6 +41,11 @@ absl::StatusOr<DownLinks> ReadDownLinks(const fabric::Network& network, std::str
 std::string MarkDownLinks(const api::Fabric& fabric, const fabric::Network& network,
                           std::vector<std::uint8_t>& down);
 
+// Agents that report more than half of all NIC ports as down are wrong rather than the fabric: nothing
+// would run. Such reports are dropped as a whole. `down`: by cable. Returns how many were; 0: they are
+// believed.
+int DropFabricWideLoss(const fabric::Network& network, std::vector<std::uint8_t>& down);
+
 struct CableStates {
   std::vector<std::uint8_t> down;      // by cable: routing has left it; empty: none
   std::vector<fabric::CableId> avoid;  // the others that no flow may use, ascending

@@ -1,6 +1,7 @@
 #include "pkg/operator/network_faults.h"
 
 #include <gtest/gtest.h>
+#include <memory>
 
 #include "pkg/fabric/testing/fabrics.h"
 
@@ -8,6 +9,25 @@ namespace yardmaster::op {
 namespace {
 
 using fabric::CableId;
+
+TEST(DropFabricWideLossTest, MoreThanHalfOfAllPortsAreNotBelieved) {
+  const fabric::FabricSpec spec = fabric::SmallHpn(1, 2, 4);
+  const auto places = std::make_shared<const fabric::Places>(fabric::PlacesOf(spec));
+  const fabric::Network network = fabric::Network::Build(spec, places).value();
+  std::vector<CableId> ports;
+  for (int c = 0; c < network.num_cables(); ++c) {
+    if (network.is_host_cable(CableId(c))) ports.push_back(CableId(c));
+  }
+  ASSERT_GE(ports.size(), 16u);
+  std::vector<std::uint8_t> down(static_cast<std::size_t>(network.num_cables()), 0);
+  for (std::size_t i = 0; i < ports.size() / 2; ++i) down[ports[i].index()] = 1;
+  EXPECT_EQ(DropFabricWideLoss(network, down), 0) << "a plane of two may be lost";
+  EXPECT_FALSE(down.empty());
+  down[ports[ports.size() / 2].index()] = 1;
+  EXPECT_EQ(DropFabricWideLoss(network, down), static_cast<int>(ports.size() / 2 + 1));
+  EXPECT_TRUE(down.empty());
+  EXPECT_EQ(DropFabricWideLoss(network, down), 0);
+}
 
 class FaultWatchTest : public ::testing::Test {
  protected:

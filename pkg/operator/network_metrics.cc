@@ -28,6 +28,13 @@ class Metrics {
 
 }  // namespace
 
+void ReportWrites(const WriteResult& written, metrics::Registry& registry) {
+  Metrics out(registry);
+  out.Count("annotated_pods", "pods whose annotations were written", written.written);
+  out.Count("write_errors", "writes to be made again", static_cast<double>(written.errors.size()));
+  out.Gauge("deferred_pods", "pods that the write limit lets wait", written.deferred);
+}
+
 void ReportRound(const RoundReport& report, double seconds, metrics::Registry& registry) {
   Metrics out(registry);
   out.Seconds("network_plan_seconds", "length of a network planning round", seconds);
@@ -35,10 +42,8 @@ void ReportRound(const RoundReport& report, double seconds, metrics::Registry& r
               report.plan_seconds);
   out.Gauge("placed_gangs", "gangs with a network plan", report.gangs);
   out.Gauge("measured_gangs", "of them, planned with measured profiles", report.measured_gangs);
-  out.Count("annotated_pods", "pods whose annotations were written", report.pods);
   out.Count("network_statuses", "Gang and Fabric statuses written", report.statuses);
-  out.Count("write_errors", "writes to be made again", static_cast<double>(report.errors.size()));
-  out.Gauge("deferred_pods", "pods left for a later round by the write limit", report.deferred);
+  ReportWrites({report.pods, report.deferred, report.errors}, registry);
   out.Gauge("network_input_problems", "reports and annotations that cannot be used",
             static_cast<double>(report.problems.size()));
 

@@ -10,4 +10,7 @@ namespace yardmaster::op {
 // `seconds`: length of the round, writes included.
 void ReportRound(const RoundReport& report, double seconds, metrics::Registry& registry);
 
+// Of writes between rounds.
+void ReportWrites(const WriteResult& written, metrics::Registry& registry);
+
 }  // namespace yardmaster::op

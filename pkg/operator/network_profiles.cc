@@ -94,6 +94,9 @@ MeasuredJob ApplyProfile(const std::map<int, std::shared_ptr<const api::Pod>>& m
     if (!text) continue;
     auto report = api::DecodeProfileReport(*text);
     if (report.ok()) {
+      if (report->compute_seconds) {
+        out.computes.push_back({rank, pod->node_name, report->samples, *report->compute_seconds});
+      }
       reports.push_back(*std::move(report));
     } else {
       out.problems.push_back(StrCat("Pod ", pod->metadata.namespace_name, "/", pod->metadata.name,

@@ -21,6 +21,7 @@
 #include "pkg/api/pod.h"
 #include "pkg/api/profile_report.h"
 #include "pkg/fabric/spec.h"
+#include "pkg/operator/stragglers.h"
 #include "pkg/plan/snapshot.h"
 #include "pkg/workload/profile.h"
 
@@ -38,6 +39,7 @@ std::optional<JobMeasurement> Combine(const std::vector<api::ProfileReport>& rep
 struct MeasuredJob {
   api::NetworkSource source = api::NetworkSource::kAnalytic;
   std::optional<double> iteration_seconds;
+  std::vector<WorkerCompute> computes;  // of the workers that report it
   // Reports of it that cannot be read: "Pod ns/name: ...".
   std::vector<std::string> problems;
 };

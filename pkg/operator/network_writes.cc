@@ -64,9 +64,16 @@ bool PodWriter::WriteSome(const std::vector<PodWrite>& writes, std::size_t first
 }
 
 WriteResult PodWriter::Write(std::vector<PodWrite> writes, std::int64_t now_ms) {
-  WriteResult result;
   std::sort(writes.begin(), writes.end(),
             [](const PodWrite& a, const PodWrite& b) { return OrderOf(a) < OrderOf(b); });
+  left_ = std::move(writes);
+  return WriteLeft(now_ms);
+}
+
+WriteResult PodWriter::WriteLeft(std::int64_t now_ms) {
+  WriteResult result;
+  const std::vector<PodWrite> writes = std::move(left_);
+  left_.clear();
   const std::size_t allowed = bucket_.Take(writes.size(), now_ms);
   bool may_rise = true;
   for (std::size_t first = 0; first < writes.size();) {
@@ -77,16 +84,17 @@ WriteResult PodWriter::Write(std::vector<PodWrite> writes, std::int64_t now_ms) 
       ++last;
     }
     const bool rises = writes[first].rise > 0;
-    const std::size_t end = std::min(last, std::max(first, allowed));
-    if (rises && !may_rise) {
-      result.deferred += static_cast<int>(last - first);
-    } else {
-      const bool all = WriteSome(writes, first, end, result);
-      result.deferred += static_cast<int>(last - end);
-      if (writes[first].rise < 0 && (!all || end < last)) may_rise = false;
-    }
+    std::size_t end = std::min(last, std::max(first, allowed));
+    if (rises && !may_rise) end = first;
+    const bool all = WriteSome(writes, first, end, result);
+    if (writes[first].rise < 0 && (!all || end < last)) may_rise = false;
+    left_.insert(left_.end(), writes.begin() + static_cast<std::ptrdiff_t>(end),
+                 writes.begin() + static_cast<std::ptrdiff_t>(last));
     first = last;
   }
+  result.deferred = static_cast<int>(left_.size());
+  // A fall may have failed that a rise waits for: only a new plan knows.
+  if (!result.errors.empty()) left_.clear();
   return result;
 }
 

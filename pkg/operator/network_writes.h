@@ -2,8 +2,9 @@
 //
 // First levels that fall, the deepest fall first, then new ports, then levels that rise; last of
 // all plans that are only renewed. A level rises only once every fall of the round is written: no
-// instant has more jobs on a high level than planned. A token bucket bounds the rate; what it does
-// not allow is left for the next round, which finds it again.
+// instant has more jobs on a high level than planned. A token bucket bounds the rate. What it does not
+// allow is kept, in order, and goes out with later tokens (WriteLeft) without another plan. The next
+// round replaces what is kept; a write that failed drops it.
 //
 // Thread safety: none, but writes go out on several threads. Lifetimes: client and cache outlive
 // it.
@@ -64,8 +65,12 @@ class PodWriter {
         options_(options),
         bucket_(options.writes_per_second, options.burst) {}
 
+  // What was left of earlier rounds is dropped: `writes` has it again where it still holds.
   WriteResult Write(std::vector<PodWrite> writes, std::int64_t now_ms);
-  std::int64_t WaitMs() const { return bucket_.WaitMs(); }
+  // Of what is left, as much as there are tokens for.
+  WriteResult WriteLeft(std::int64_t now_ms);
+  bool HasLeft() const { return !left_.empty(); }
+  void DropLeft() { left_.clear(); }
 
  private:
   // Writes [first, last); true when all are written or their pods are gone.
@@ -76,6 +81,7 @@ class PodWriter {
   state::ClusterCache& cache_;
   const PodWriterOptions options_;
   TokenBucket bucket_;
+  std::vector<PodWrite> left_;  // in order
 };
 
 }  // namespace yardmaster::op

@@ -80,5 +80,29 @@ TEST_F(PodWriterTest, WithoutTokensForAllFallsNothingRisesEither) {
   EXPECT_EQ(Written(), "a b");
 }
 
+TEST_F(PodWriterTest, WhatTheRateDefersGoesOutInOrderWithoutTheWritesBeingGivenAgain) {
+  PodWriter writer = Writer(2);
+  WriteResult result =
+      writer.Write({Make("rises", 1), Make("ports", 0), Make("falls", -1), Make("plunges", -2)}, 0);
+  EXPECT_EQ(result.written, 2);
+  EXPECT_EQ(result.deferred, 2);
+  EXPECT_TRUE(writer.HasLeft());
+  EXPECT_EQ(writer.WriteLeft(50).written, 0);
+  EXPECT_EQ(writer.WriteLeft(100).written, 1);
+  EXPECT_EQ(writer.WriteLeft(200).written, 1);
+  EXPECT_FALSE(writer.HasLeft());
+  EXPECT_EQ(Written(), "plunges falls ports rises");
+}
+
+TEST_F(PodWriterTest, AnErrorDropsWhatIsLeft) {
+  PodWriter writer = Writer(1);
+  const PodWrite falls = Make("falls", -1);
+  const PodWrite rises = Make("rises", 1);
+  client_.FailNext(kube::Verb::kPatch, "pods", absl::UnavailableError("gone"), 1);
+  writer.Write({rises, falls}, 0);
+  EXPECT_FALSE(writer.HasLeft());
+  EXPECT_EQ(writer.WriteLeft(60'000).written, 0);
+}
+
 }  // namespace
 }  // namespace yardmaster::op

@@ -6,8 +6,10 @@
 
 #include "pkg/api/names.h"
 #include "pkg/base/strings.h"
+#include "pkg/operator/capacity_pods.h"
 #include "pkg/operator/pod_checkpoint.h"
 #include "pkg/operator/pod_network.h"
+#include "pkg/operator/pod_restart.h"
 
 namespace yardmaster::op {
 
@@ -122,7 +124,6 @@ json BuildPod(const json& training_job, const WorkerShape& shape, int rank) {
   if (!spec.is_object()) spec = json::object();
   spec["hostname"] = PodName(job, rank);
   spec["subdomain"] = job;
-  if (!spec.contains("restartPolicy")) spec["restartPolicy"] = "Never";
   const std::string priority_class = Text(training_job, "/spec/priorityClassName");
   if (!priority_class.empty()) spec["priorityClassName"] = priority_class;
   if (UsesHostNetwork(pod) && !spec.contains("dnsPolicy")) {
@@ -144,6 +145,8 @@ json BuildPod(const json& training_job, const WorkerShape& shape, int rank) {
   for (json& container : containers) {
     AddEnvironment(container, job, job_namespace, shape, MasterPort(training_job), rank);
   }
+  AddRestart(shape.restarts_in_place, shape.attempt, pod);
+  AddRental(training_job, pod);
   AddCheckpointEnvironment(training_job, pod);
   AddNetworkEnvironment(pod);
   return pod;

@@ -13,6 +13,9 @@
 // time to write a checkpoint. What the template sets itself is kept. Labels and annotations of the
 // template are carried over.
 //
+// Containers restart in place where the template allows it (pod_restart.h); restartPolicy is Never
+// otherwise.
+//
 // Pods with hostNetwork get dnsPolicy ClusterFirstWithHostNet, without which they cannot resolve
 // MASTER_ADDR.
 //
@@ -35,7 +38,8 @@ struct WorkerShape {
   std::string gpu_resource = "nvidia.com/gpu";  // what gpus_per_worker counts
   std::int64_t attempt = 0;                     // kept in the annotation yardmaster.dev/attempt
   workload::Parallelism parallelism = {};
-  std::string avoid_hosts = {};  // the annotation yardmaster.dev/avoid-hosts; empty: none
+  std::string avoid_hosts = {};   // the annotation yardmaster.dev/avoid-hosts; empty: none
+  bool restarts_in_place = true;  // where the template allows it (pod_restart.h)
 };
 
 // Where rank 0 listens: status.rendezvousPort, or kMasterPort where there is none.

@@ -78,7 +78,8 @@ void AddLostWork(const api::TrainingJob& before, std::int64_t now_ms,
     }
   }
   if (status.recovery.suspended && !before.status.recovery.suspended) {
-    add("Suspended", RepeatedSeconds(before, checkpoint_ms, now_ms));
+    add(before.run.suspended ? "Suspended" : "CapacityLeft",
+        RepeatedSeconds(before, checkpoint_ms, now_ms));
   }
 }
 

@@ -16,21 +16,7 @@ using api::CapacityPool;
 using workload::Enforcement;
 using workload::TopologyLevel;
 
-constexpr char kInstanceTypeLabel[] = "node.kubernetes.io/instance-type";
-constexpr char kZoneLabel[] = "topology.kubernetes.io/zone";
 constexpr double kNanosPerHour = 1e9;
-
-std::string_view NameOf(api::CapacityType type) {
-  switch (type) {
-    case api::CapacityType::kOnDemand:
-      return "OnDemand";
-    case api::CapacityType::kReserved:
-      return "Reserved";
-    case api::CapacityType::kSpot:
-      break;
-  }
-  return "Spot";
-}
 
 // Which workers must lie in one domain, and what a domain is. Where groups of several kinds are
 // required at several levels, the largest group at the narrowest level: that satisfies all of them.
@@ -82,8 +68,8 @@ api::Node NodeOf(const CapacityPool& pool) {
   api::Node node;
   node.metadata.name = pool.metadata.name;
   node.metadata.labels = pool.node_labels;
-  node.metadata.labels.emplace(kInstanceTypeLabel, pool.instance_type);
-  if (!pool.zone.empty()) node.metadata.labels.emplace(kZoneLabel, pool.zone);
+  node.metadata.labels.emplace(api::kInstanceTypeLabel, pool.instance_type);
+  if (!pool.zone.empty()) node.metadata.labels.emplace(api::kZoneLabel, pool.zone);
   node.allocatable = pool.allocatable;
   return node;
 }
@@ -114,7 +100,7 @@ std::string Unfit(const CapacityPool& pool, const api::TrainingJob& job, const G
                                                        : "it names no segment";
   }
   // The type is checked offer by offer.
-  api::NodeConstraints constraints = job.constraints;
+  api::NodeConstraints constraints = job.own_constraints;
   constraints.capacity_types.clear();
   if (!Selects(constraints, NodeOf(pool))) return "the job's node selection leaves it out";
   return "";
@@ -131,13 +117,13 @@ capacity::Need NeedOf(const api::TrainingJob& job, const Grouping& grouping,
   need.workers_per_group = grouping.workers_per_group;
   need.groups = job.job.workers / grouping.workers_per_group;
   need.one_instance_type = !policy.mixed_instance_types;
-  need.checkpoint.checkpoint_seconds = policy.checkpoint_seconds;
+  need.checkpoint.checkpoint_seconds = job.checkpoint_seconds();
   need.checkpoint.restart_seconds = policy.restart_seconds;
   need.checkpoint.interval_seconds = job.checkpoint.interval_seconds;
   if (policy.max_cost_per_hour) need.max_price = policy.max_cost_per_hour->micros;
   if (policy.max_total_cost) {
-    const capacity::Micros most = capacity::MaxPriceForTotal(policy.max_total_cost->micros - spent,
-                                                             policy.min_runtime_seconds);
+    const capacity::Micros most = capacity::MaxPriceForTotal(
+        policy.max_total_cost->micros - spent, policy.min_runtime_seconds + StopSeconds(job));
     need.max_price = std::min(need.max_price.value_or(most), most);
   }
   return need;
@@ -148,6 +134,11 @@ std::string Price(capacity::Micros micros, const std::string& currency) {
 }
 
 }  // namespace
+
+std::int64_t StopSeconds(const api::TrainingJob& job) {
+  constexpr std::int64_t kSlackSeconds = 60;
+  return 2 * std::int64_t{job.checkpoint.grace_seconds} + kSlackSeconds;
+}
 
 absl::StatusOr<CapacityQuestion> AskForCapacity(const api::TrainingJob& job,
                                                 std::vector<CapacityPool> pools,
@@ -185,7 +176,7 @@ absl::StatusOr<CapacityQuestion> AskForCapacity(const api::TrainingJob& job,
       offer.price = offered.price_per_hour.micros;
       offer.interruptions_nano =
           static_cast<std::int64_t>(std::llround(offered.interruptions_per_hour * kNanosPerHour));
-      offer.noticed = offered.notice_seconds >= job.capacity.checkpoint_seconds;
+      offer.noticed = offered.notice_seconds >= job.checkpoint_seconds();
       question.offers.push_back(offer);
       question.names.push_back({pool.metadata.name, offered.type});
     }
@@ -199,7 +190,7 @@ std::string DescribeChoice(const capacity::Choice& choice, const CapacityQuestio
   for (const capacity::Rented& rented : choice.rented) {
     const OfferName& name = question.names[static_cast<std::size_t>(rented.offer)];
     parts.push_back(
-        StrCat(Count(rented.hosts, "host"), " of ", name.pool, " (", NameOf(name.type), ")"));
+        StrCat(Count(rented.hosts, "host"), " of ", name.pool, " (", api::NameOf(name.type), ")"));
   }
   std::ostringstream lost;
   lost << std::fixed << std::setprecision(1) << 100 * choice.lost_share;

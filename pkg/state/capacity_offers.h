@@ -32,7 +32,12 @@ struct CapacityQuestion {
   std::vector<std::string> left_out;
 };
 
-// Pools in the order of their names. What the job has spent so far counts against its total.
+// The longest time from the decision to leave rented hosts until they are given back: a checkpoint that
+// is asked for, the end of the pods, and a minute for everything else.
+std::int64_t StopSeconds(const api::TrainingJob& job);
+
+// Pools in the order of their names. What the job has spent so far counts against its total, and so
+// does the time that it takes to stop.
 //
 // Errors: InvalidArgument when the gang is larger than the chooser takes.
 absl::StatusOr<CapacityQuestion> AskForCapacity(const api::TrainingJob& job,

@@ -58,7 +58,7 @@ CapacityQuestion Ask(const std::string& job, std::vector<api::CapacityPool> pool
 
 constexpr char kStages[] = R"({"workers": 8, "parallelism": {"tensor": 8, "pipeline": 2},
     "placement": {"data": {"within": "Segment", "mode": "Required"}},
-    "capacity": {"maxCostPerHour": "100 USD", "checkpointSeconds": 60}})";
+    "capacity": {"maxCostPerHour": "100 USD"}, "checkpoint": {"costSeconds": 60}})";
 
 TEST(CapacityOffersTest, AStageIsAGroupOfOneSegmentWhenTheJobAsksForThat) {
   const CapacityQuestion question =
@@ -103,13 +103,14 @@ TEST(CapacityOffersTest, PoolsThatCannotServeAreLeftOutWithTheReason) {
 TEST(CapacityOffersTest, HostsInUseAndMoneySpentAreTakenAway) {
   const std::string job =
       R"({"workers": 2, "placement": {"data": {"within": "FabricPod", "mode": "Required"}},
-          "capacity": {"maxTotalCost": "100 USD", "minRuntimeSeconds": 7200}})";
+          "capacity": {"maxTotalCost": "100 USD", "minRuntimeSeconds": 6900}})";
   const CapacityQuestion question =
       Ask(job, {Pool("a", "s0", kBoth)}, {{{"a", api::CapacityType::kSpot}, 1}},
           40 * capacity::kMicrosPerUnit);
   ASSERT_THAT(question.offers, SizeIs(2));
   EXPECT_EQ(question.offers[0].hosts, 1);
-  EXPECT_EQ(question.need.max_price, 30 * capacity::kMicrosPerUnit);
+  EXPECT_EQ(question.need.max_price, 30 * capacity::kMicrosPerUnit)
+      << "6,900 s and a stop of 300 s";
 }
 
 TEST(CapacityOffersTest, WhatIsChosenAndWhatIsMissingIsSaidInWords) {

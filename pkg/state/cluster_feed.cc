@@ -21,6 +21,8 @@ kube::Resource ResourceOf(Kind kind) {
       return kube::TrainingJobs();
     case Kind::kGang:
       return kube::Gangs();
+    case Kind::kCapacityPool:
+      return kube::CapacityPools();
   }
   return kube::Pods();
 }

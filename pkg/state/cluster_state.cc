@@ -201,7 +201,10 @@ ClusterCache::ClusterCache()
       gangs_(
           Make<api::Gang>(Kind::kGang, "Gang", true,
                           [](JsonView o) { return api::DecodeGang(o, api::Decoding::kLenient); })),
-      kinds_{fabrics_.get(), nodes_.get(), pods_.get(), jobs_.get(), gangs_.get()} {}
+      pools_(Make<api::CapacityPool>(
+          Kind::kCapacityPool, "CapacityPool", false,
+          [](JsonView o) { return api::DecodeCapacityPool(o, api::UnknownFields::kIgnore); })),
+      kinds_{fabrics_.get(), nodes_.get(), pods_.get(), jobs_.get(), gangs_.get(), pools_.get()} {}
 
 ClusterCache::~ClusterCache() = default;
 
@@ -218,8 +221,13 @@ void ClusterCache::Changed() {
 
 ClusterState ClusterCache::Take() const {
   MutexLock lock(mutex_);
-  ClusterState state{fabrics_->LockedObjects(), nodes_->LockedObjects(), pods_->LockedObjects(),
-                     jobs_->LockedObjects(),    gangs_->LockedObjects(), {}};
+  ClusterState state{fabrics_->LockedObjects(),
+                     nodes_->LockedObjects(),
+                     pods_->LockedObjects(),
+                     jobs_->LockedObjects(),
+                     gangs_->LockedObjects(),
+                     pools_->LockedObjects(),
+                     {}};
   for (const auto& [who, problem] : problems_) state.problems.push_back(problem);
   return state;
 }
@@ -241,7 +249,7 @@ std::shared_ptr<const api::Node> ClusterCache::FindNode(const std::string& name)
 }
 
 std::string ClusterCache::ProblemOf(Kind kind, const std::string& key) const {
-  const char* const names[] = {"Fabric", "Node", "Pod", "TrainingJob", "Gang"};
+  const char* const names[] = {"Fabric", "Node", "Pod", "TrainingJob", "Gang", "CapacityPool"};
   MutexLock lock(mutex_);
   const auto it = problems_.find(StrCat(names[static_cast<std::size_t>(kind)], " ", key));
   return it == problems_.end() ? "" : it->second;

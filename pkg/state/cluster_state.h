@@ -23,6 +23,7 @@
 #include <string>
 #include <vector>
 
+#include "pkg/api/capacity_pool.h"
 #include "pkg/api/fabric.h"
 #include "pkg/api/gang.h"
 #include "pkg/api/node.h"
@@ -34,8 +35,8 @@
 
 namespace yardmaster::state {
 
-enum class Kind { kFabric, kNode, kPod, kTrainingJob, kGang };
-inline constexpr std::size_t kKinds = 5;
+enum class Kind { kFabric, kNode, kPod, kTrainingJob, kGang, kCapacityPool };
+inline constexpr std::size_t kKinds = 6;
 
 struct ClusterState {
   ObjectTable<api::Fabric> fabrics;
@@ -43,6 +44,7 @@ struct ClusterState {
   ObjectTable<api::Pod> pods;
   ObjectTable<api::TrainingJob> jobs;
   ObjectTable<api::Gang> gangs;
+  ObjectTable<api::CapacityPool> pools;
   std::vector<std::string> problems;  // "Pod ns/name: ..."
 };
 
@@ -104,6 +106,7 @@ class ClusterCache {
   const std::unique_ptr<TypedCache<api::Pod>> pods_;
   const std::unique_ptr<TypedCache<api::TrainingJob>> jobs_;
   const std::unique_ptr<TypedCache<api::Gang>> gangs_;
+  const std::unique_ptr<TypedCache<api::CapacityPool>> pools_;
   const std::array<KindCache*, kKinds> kinds_;  // by Kind
 };
 

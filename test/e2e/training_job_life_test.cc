@@ -50,6 +50,56 @@ TEST_F(TrainingJobLifeTest, ASuspendedJobGivesItsHostsBackAndRunsAgainWhenItIsRe
   EXPECT_TRUE(Job("s")["status"].contains("completionTime"));
 }
 
+TEST_F(TrainingJobLifeTest, AfterAHostIsLostTheOtherWorkersRestartInTheirPods) {
+  ASSERT_TRUE(cluster_->plane().Apply(TrainingJob("r", 3, R"("priority": 0)")).ok());
+  ASSERT_TRUE(Wait("r", "condition=Running"));
+  const auto uid = [](const std::string& pod) -> std::string {
+    const json object = cluster_->Get({"pod", "-n", "team", pod});
+    return object.is_object() ? object["metadata"]["uid"].get<std::string>() : "";
+  };
+  const auto restarts = [](const std::string& pod) {
+    const json object = cluster_->Get({"pod", "-n", "team", pod});
+    return object["status"]["containerStatuses"][0]["restartCount"].get<int>();
+  };
+  const std::string others[] = {uid("r-0"), uid("r-2")};
+  const std::string lost_uid = uid("r-1");
+  const std::string lost = cluster_->Get({"pod", "-n", "team", "r-1"})["spec"]["nodeName"];
+  const std::string label = "node-not-ready.stage.kwok.x-k8s.io";
+  ASSERT_TRUE(cluster_->plane().Kubectl({"label", "node", lost, label + "=true"}).ok());
+  EXPECT_TRUE(WaitFor(kPatience, [&] {
+    return ConditionOf(Job("r"), "Recovering") == "False" &&
+           ConditionOf(Job("r"), "Running") == "True" && uid("r-1") != lost_uid;
+  })) << Job("r").dump(1);
+  EXPECT_EQ(uid("r-0"), others[0]);
+  EXPECT_EQ(uid("r-2"), others[1]);
+  EXPECT_EQ(restarts("r-0"), 1);
+  EXPECT_EQ(restarts("r-1"), 0);
+  EXPECT_EQ(restarts("r-2"), 1);
+  ASSERT_TRUE(cluster_->plane().Kubectl({"label", "node", lost, label + "-"}).ok());
+  CheckPromises();
+}
+
+TEST_F(TrainingJobLifeTest, AnElasticJobIsScaledWithKubectl) {
+  ASSERT_TRUE(cluster_->plane()
+                  .Apply(TrainingJob(
+                      "e", 2, R"("elastic": {"minData": 8, "maxData": 24, "growAfterSeconds": 1})"))
+                  .ok());
+  ASSERT_TRUE(Wait("e", "condition=Running"));
+  const auto scale = [](int workers) {
+    return cluster_->plane().Kubectl(
+        {"scale", "trainingjob/e", "-n", "team", StrCat("--replicas=", workers)});
+  };
+  for (const int workers : {1, 3, 2}) {
+    const auto scaled = scale(workers);
+    ASSERT_TRUE(scaled.ok()) << scaled.status();
+    EXPECT_TRUE(WaitFor(kPatience, [&] {
+      return HostsOf("e").size() == static_cast<std::size_t>(workers) &&
+             Job("e")["status"]["workers"] == workers && ConditionOf(Job("e"), "Running") == "True";
+    })) << Job("e").dump(1);
+    CheckPromises();
+  }
+}
+
 TEST_F(TrainingJobLifeTest, AJobEndsByItsDeadlineAndIsDeletedWhenItsTimeIsOver) {
   ASSERT_TRUE(cluster_->plane().Apply(TrainingJob("d", 1, R"("activeDeadlineSeconds": 2)")).ok());
   ASSERT_TRUE(Wait("d", "condition=Failed"));

@@ -6,6 +6,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,8 @@ class JobFixture : public ::testing::Test {
 
   JobFixture() : client_(clock_) { NewLeader(); }
 
-  // Seeds the job with `workers` workers and `spec` over the defaults, and hosts "n0", "n1", ...
+  // Seeds the job with `workers` workers and `spec` over the defaults, and hosts "n0", "n1", ... Pods
+  // are made anew unless `spec` says that containers restart in place.
   void SeedJob(int workers, int hosts, const json& spec = json::object()) {
     json job = {{"apiVersion", api::kGroupVersion},
                 {"kind", "TrainingJob"},
@@ -34,7 +36,7 @@ class JobFixture : public ::testing::Test {
                 {"spec",
                  {{"workers", workers},
                   {"gpusPerWorker", 8},
-                  {"recovery", {{"hostGraceSeconds", 10}}},
+                  {"recovery", {{"hostGraceSeconds", 10}, {"inPlaceSeconds", 0}}},
                   {"template",
                    {{"spec", {{"containers", json::array({{{"name", "c"}, {"image", "i"}}})}}}}}}}};
     job["spec"].merge_patch(spec);
@@ -136,6 +138,47 @@ class JobFixture : public ::testing::Test {
         {{{"name", "c"}, {"restartCount", 0}, {"state", {{"terminated", terminated}}}}});
     client_.Seed(kube::Pods(), pod);
   }
+  // The container ends with `code` inside its pod, and the kubelet has started it again or, while it
+  // backs off, not yet.
+  void EndContainer(int rank, int code, bool started_again = true) {
+    json pod = Pod(rank);
+    ASSERT_TRUE(pod.is_object()) << rank;
+    const json::json_pointer count("/status/containerStatuses/0/restartCount");
+    const int before = pod.contains(count) ? pod[count].get<int>() : 0;
+    const json ended = {
+        {"terminated", {{"exitCode", code}, {"finishedAt", FormatTime(clock_.WallMs())}}}};
+    const json state = started_again
+                           ? json{{"running", {{"startedAt", FormatTime(clock_.WallMs())}}}}
+                           : json{{"waiting", {{"reason", "CrashLoopBackOff"}}}};
+    pod["status"]["containerStatuses"] =
+        json::array({{{"name", "c"},
+                      {"restartCount", before + (started_again ? 1 : 0)},
+                      {"state", state},
+                      {"lastState", ended}}});
+    client_.Seed(kube::Pods(), pod);
+    // It starts with the generation that the pod has by now.
+    if (started_again) started_for_[Uid(rank)] = GenerationOf(pod);
+  }
+  // Kubelets of hosts that are up restart the containers that were asked to. How many.
+  int RestartAsAsked(const std::set<std::string>& hosts_down = {}) {
+    int restarted = 0;
+    for (int rank = 0; rank < Workers(); ++rank) {
+      const json pod = Pod(rank);
+      if (Phase(rank) != "Running" || hosts_down.count(pod["spec"]["nodeName"]) != 0) continue;
+      // A pod begins with the generation that it was made with, that of its attempt.
+      const std::string made_for = pod["metadata"]["annotations"][api::kAttemptAnnotation];
+      const std::int64_t started =
+          started_for_.try_emplace(Uid(rank), std::stoll(made_for)).first->second;
+      if (GenerationOf(pod) <= started) continue;
+      EndContainer(rank, 137);
+      ++restarted;
+    }
+    return restarted;
+  }
+  static std::int64_t GenerationOf(const json& pod) {
+    const json& annotations = pod["metadata"]["annotations"];
+    return std::stoll(annotations.value(api::kRestartGenerationAnnotation, "0"));
+  }
   // Deletion has begun, the kubelet has not finished it.
   void MarkDeleting(int rank) {
     json pod = Pod(rank);
@@ -187,6 +230,7 @@ class JobFixture : public ::testing::Test {
 
   FakeClock clock_;
   kube::FakeClient client_;
+  std::map<std::string, std::int64_t> started_for_;  // by pod uid: the generation its container has
   std::vector<JobNotice> notices_;
   std::unique_ptr<state::ClusterCache> cache_;
   std::vector<FaultRule> fault_rules_ = DefaultFaultRules();

@@ -1,0 +1,166 @@
+#include "pkg/api/capacity_status.h"
+
+#include <utility>
+
+#include "nlohmann/json.hpp"
+
+#include "pkg/api/capacity_pool.h"
+#include "pkg/api/names.h"
+#include "pkg/base/clock.h"
+#include "pkg/base/strings.h"
+
+namespace yardmaster::api {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view kPhaseNames[] = {"None",    "Requested", "Provisioned",
+                                            "Leaving", "Releasing", "AwaitingPrice"};
+constexpr std::string_view kReasonNames[] = {"None",        "Reclaimed",   "PriceAboveCap",
+                                             "BudgetSpent", "NotProvided", "NotPlaced",
+                                             "JobEnded",    "Suspended",   "NoRoom"};
+constexpr std::string_view kTypeNames[] = {"OnDemand", "Reserved", "Spot"};
+constexpr std::string_view kScalingNames[] = {"None", "ProvisioningRequest", "NodeClaims"};
+constexpr int kMaxHosts = 1'000'000;
+
+void EncodeTime(const char* key, std::int64_t time_ms, json& out) {
+  out[key] = nullptr;
+  if (time_ms != 0) out[key] = FormatTime(time_ms);
+}
+
+RentedHosts ReadRentedHosts(FieldReader& in, std::string& currency) {
+  RentedHosts out;
+  out.pool = in.RequiredString("pool");
+  out.type = in.Enum("type", kTypeNames, out.type);
+  out.scaling = in.Enum("scaling", kScalingNames, out.scaling);
+  out.request = in.Int("request", 0, 0, kMaxHosts);
+  out.hosts = in.Int("hosts", 0, 0, kMaxHosts);
+  out.workers = in.Int("workers", 0, 0, kMaxHosts);
+  out.provided = in.Int("provided", 0, 0, kMaxHosts);
+  if (const auto price = ReadMoney(in, "pricePerHour")) {
+    out.price = price->micros;
+    currency = price->currency;
+  }
+  out.node_labels = in.StringMap("nodeLabels");
+  in.Close();
+  return out;
+}
+
+AvoidedOffer ReadAvoided(FieldReader& in) {
+  AvoidedOffer out{in.RequiredString("pool"), in.Enum("type", kTypeNames, CapacityType::kOnDemand),
+                   in.TimeMs("until")};
+  in.Close();
+  return out;
+}
+
+SelectorTerm TermOf(const RentedHosts& hosts) {
+  SelectorTerm term;
+  for (const auto& [key, value] : hosts.node_labels) {
+    term.expressions.push_back({key, SelectorOperator::kIn, {value}});
+  }
+  return term;
+}
+
+}  // namespace
+
+capacity::Micros CapacityStatus::price() const {
+  capacity::Micros sum = 0;
+  for (const RentedHosts& part : hosts) sum += part.price * part.hosts;
+  return sum;
+}
+
+capacity::Micros CapacityStatus::price_of_provided() const {
+  capacity::Micros sum = 0;
+  for (const RentedHosts& part : hosts) sum += part.price * part.provided;
+  return sum;
+}
+
+const char* NameOf(RentalPhase phase) { return kPhaseNames[static_cast<int>(phase)].data(); }
+const char* NameOf(RentalReason reason) { return kReasonNames[static_cast<int>(reason)].data(); }
+const char* NameOf(CapacityType type) { return kTypeNames[static_cast<int>(type)].data(); }
+
+CapacityStatus ReadCapacityStatus(FieldReader in) {
+  CapacityStatus out;
+  out.phase = in.Enum("phase", kPhaseNames, out.phase);
+  out.since_ms = in.TimeMs("since");
+  out.generation = in.Int64("generation", 0, 0, INT64_MAX);
+  for (FieldReader& part : in.Objects("hosts")) {
+    out.hosts.push_back(ReadRentedHosts(part, out.currency));
+  }
+  in.Raw("pricePerHour");  // for people: follows from `hosts`
+  if (const auto rate = ReadMoney(in, "ratePerHour")) {
+    out.rate = rate->micros;
+    out.currency = rate->currency;
+  }
+  if (const auto spent = ReadMoney(in, "spent")) {
+    out.spent = spent->micros;
+    out.currency = spent->currency;
+  }
+  out.accounted_ms = in.TimeMs("accounted");
+  out.reason = in.Enum("reason", kReasonNames, out.reason);
+  out.message = in.String("message");
+  out.moves = in.Int("moves", 0, 0, INT32_MAX);
+  for (FieldReader& offer : in.Objects("avoidedOffers")) out.avoided.push_back(ReadAvoided(offer));
+  in.Close();
+  return out;
+}
+
+json EncodeCapacityStatus(const CapacityStatus& status) {
+  if (status == CapacityStatus{}) return nullptr;
+  json out = {{"phase", NameOf(status.phase)}, {"generation", status.generation},
+              {"hosts", json::array()},        {"reason", NameOf(status.reason)},
+              {"message", status.message},     {"moves", status.moves},
+              {"avoidedOffers", json::array()}};
+  EncodeTime("since", status.since_ms, out);
+  EncodeTime("accounted", status.accounted_ms, out);
+  const auto money = [&](capacity::Micros micros) -> json {
+    if (status.currency.empty()) return nullptr;
+    return capacity::FormatMoney({micros, status.currency});
+  };
+  for (const RentedHosts& part : status.hosts) {
+    out["hosts"].push_back({{"pool", part.pool},
+                            {"type", NameOf(part.type)},
+                            {"scaling", kScalingNames[static_cast<int>(part.scaling)]},
+                            {"request", part.request},
+                            {"hosts", part.hosts},
+                            {"workers", part.workers},
+                            {"provided", part.provided},
+                            {"pricePerHour", money(part.price)},
+                            {"nodeLabels", part.node_labels}});
+  }
+  out["pricePerHour"] = money(status.active() ? status.price() : 0);
+  out["ratePerHour"] = money(status.rate);
+  out["spent"] = money(status.spent);
+  for (const AvoidedOffer& avoided : status.avoided) {
+    json entry = {{"pool", avoided.pool}, {"type", NameOf(avoided.type)}};
+    EncodeTime("until", avoided.until_ms, entry);
+    out["avoidedOffers"].push_back(std::move(entry));
+  }
+  return out;
+}
+
+void AddRental(const CapacityStatus& status, const std::string& job_uid,
+               NodeConstraints& constraints) {
+  if (!status.active()) return;
+  for (const std::string& value : {job_uid, std::string(kRentedByAny)}) {
+    constraints.tolerations.push_back(
+        {kRentedKey, TolerationOperator::kEqual, value, "NoSchedule"});
+  }
+  // Terms are alternatives: every one that the job has, with every one of the rented hosts.
+  const std::vector<SelectorTerm> own =
+      constraints.has_affinity ? constraints.terms : std::vector<SelectorTerm>{{}};
+  constraints.has_affinity = true;
+  constraints.terms.clear();
+  for (const SelectorTerm& term : own) {
+    for (const RentedHosts& part : status.hosts) {
+      SelectorTerm both = term;
+      const SelectorTerm rented = TermOf(part);
+      both.expressions.insert(both.expressions.end(), rented.expressions.begin(),
+                              rented.expressions.end());
+      constraints.terms.push_back(std::move(both));
+    }
+  }
+}
+
+}  // namespace yardmaster::api

@@ -1,0 +1,55 @@
+// An elastic TrainingJob: data parallelism that follows what there is room for, between two bounds.
+//
+// `workers` of such a job is what it wishes for and may change at any time (kubectl scale). The size
+// that it has is status.elastic.data; decoded, TrainingJob::job says that size, so that pods, Gang and
+// network plan follow from one number. The job goes from one size to another through targetData: its
+// pods end, its hosts are given back, then `data` becomes the target and it is placed anew.
+//
+// Sizes are those data group counts for which the workers come out whole.
+//
+// Thread safety: values and pure functions.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "nlohmann/json_fwd.hpp"
+
+#include "pkg/api/job_spec.h"
+
+namespace yardmaster::api {
+
+struct ElasticPolicy {
+  bool enabled = false;
+  int min_data = 1;
+  int max_data = 1;
+  int shrink_after_seconds = 60;  // without a substitute, or without a place
+  int grow_after_seconds = 600;   // of running in full since the size changed
+  int wished_workers = 0;         // spec.workers
+  int wished_data = 0;            // what they make, within the bounds
+  bool operator==(const ElasticPolicy&) const = default;
+};
+
+struct ElasticStatus {
+  int data = 0;    // of the pods there are; 0: not decided yet
+  int target = 0;  // the size it is going to; 0: none
+  std::int64_t changed_ms = 0;
+  bool operator==(const ElasticStatus&) const = default;
+};
+
+// spec.elastic. REQUIRES: `job` has been read.
+ElasticPolicy ReadElasticPolicy(FieldReader& spec, const JobSpec& job);
+// Writes spec.elastic, and workers as they are wished for.
+void EncodeElasticPolicy(const ElasticPolicy& policy, nlohmann::json& spec);
+ElasticStatus ReadElasticStatus(FieldReader& status);
+nlohmann::json EncodeElasticStatus(const ElasticStatus& status);
+
+// Workers that `data` groups take; nothing: not a whole number.
+std::optional<int> WorkersOf(const JobSpec& job, int data);
+// Sets workers and data groups. REQUIRES: WorkersOf has a value.
+void SetData(JobSpec& job, int data);
+// Every size from the smallest to the largest that is allowed and wished for, ascending.
+std::vector<int> SizesOf(const JobSpec& job, const ElasticPolicy& policy);
+
+}  // namespace yardmaster::api

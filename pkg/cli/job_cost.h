@@ -1,0 +1,27 @@
+// What hosts a TrainingJob would rent from a set of CapacityPools, and what it pays for those that it has:
+// for `cost`, `plan` and `explain`. Thread safety: pure functions.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "nlohmann/json_fwd.hpp"
+
+#include "pkg/api/capacity_pool.h"
+#include "pkg/api/training_job.h"
+
+namespace yardmaster::cli {
+
+// One entry of `jobs` in the answer of `cost` (cost_command.h). Errors: InvalidArgument when the gang is
+// larger than the chooser takes.
+absl::StatusOr<nlohmann::ordered_json> CostOf(const api::TrainingJob& job,
+                                              const std::vector<api::CapacityPool>& pools);
+
+// A label and a text each: what is rented and its rate, what was spent and the caps, and where the next
+// hour would run. None for a job without caps that has rented nothing.
+std::vector<std::pair<std::string, std::string>> ExplainCost(
+    const api::TrainingJob& job, const std::vector<api::CapacityPool>& pools);
+
+}  // namespace yardmaster::cli

@@ -1,0 +1,107 @@
+// Rents hosts for TrainingJobs with a cost cap and gives them back: one key ("namespace/name") at a
+// time, level triggered. A reconcile looks at the job, its pods and their Nodes, its Gang, the
+// CapacityPools and what asks for its hosts, takes the step that capacity_step.h says, writes
+// status.capacity and the condition CapacityReady under the resourceVersion that it was decided on, and
+// only then creates or deletes ProvisioningRequests, PodTemplates and NodeClaims
+// (capacity_objects.h).
+//
+// The job's pods are the job controller's: it keeps them away while status.capacity.holds_job(), as
+// for a suspension, with the job's own way to a checkpoint.
+//
+// Reclaimed: a Node under a pod of the job has a taint or condition with action Drain or Replace in
+// the table of faults (node_faults.h) that has held for its time, or is lost (host_health.h). The
+// bounds on hosts that are acted on at a time hold for lost hosts and for conditions. They do not hold for
+// taints on spot hosts and for Nodes that are gone: a provider takes many back at once, the job keeps
+// its checkpoint, and only jobs on rented hosts are moved.
+//
+// Two jobs never get the same room of a pool: choices are made one after the other, and each is in
+// the cache before the next.
+//
+// Thread safety: Reconcile may run for different keys on several threads, never for one key on two.
+// Sweep and Uses from any thread. Lifetimes: everything passed in outlives the controller.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pkg/base/clock.h"
+#include "pkg/base/mutex.h"
+#include "pkg/kube/client.h"
+#include "pkg/operator/capacity_objects.h"
+#include "pkg/operator/capacity_step.h"
+#include "pkg/operator/host_health.h"
+#include "pkg/operator/job_controller.h"
+#include "pkg/state/cluster_state.h"
+
+namespace yardmaster::op {
+
+// What is rented now, of one pool under one contract.
+struct PoolUse {
+  std::string pool;
+  std::string type;
+  std::string currency;
+  int chosen = 0;    // hosts that were asked for
+  int provided = 0;  // hosts that exist
+  double cost_per_hour = 0;
+};
+
+class CapacityController {
+ public:
+  using Notify = std::function<void(const JobNotice&)>;
+
+  CapacityController(kube::Client& client, state::ClusterCache& cache, HostHealth& hosts,
+                     std::vector<FaultRule> rules, const Clock& clock, Notify notify);
+
+  // Errors: what the API server said; the caller retries with backoff. The value: look again after
+  // that many milliseconds although nothing has changed.
+  absl::StatusOr<std::optional<std::int64_t>> Reconcile(const std::string& key);
+  // Deletes NodeClaims whose job is gone. OK where the cluster has no NodeClaims.
+  absl::Status Sweep();
+
+  // By pool and type.
+  std::vector<PoolUse> Uses() const;
+  // Rentals that ended since the process began, by reason.
+  std::map<std::string, double> ends() const;
+  // Jobs that wait for capacity or use it: what a change of a pool concerns.
+  std::vector<std::string> Keys() const;
+
+ private:
+  // What asks for a job's hosts, as it was last seen.
+  struct Poll {
+    std::int64_t generation = 0;
+    std::int64_t at_ms = 0;  // steady
+    std::vector<nlohmann::json> found;
+    std::vector<bool> created;
+    std::string refusal;  // why it cannot be created; empty: it can
+    Provisioning state;
+  };
+
+  CapacityObservation Observe(const api::TrainingJob& job) const;
+  void ObservePods(const api::TrainingJob& job, CapacityObservation& observed) const;
+  void ObserveMissingHosts(const api::CapacityStatus& status, CapacityObservation& observed) const;
+  // Empty: the host stays.
+  std::string LossOf(const api::TrainingJob& job, const std::string& host, bool spot) const;
+  absl::StatusOr<Poll> Look(const api::TrainingJob& job);
+  state::HostsInUse UsedByOthers(const api::TrainingJob& job,
+                                 const state::ClusterState& world) const;
+  absl::Status Write(api::TrainingJob& job, const api::CapacityStatus& status);
+  absl::Status Provide(const api::TrainingJob& job, const std::vector<api::CapacityPool>& pools);
+  absl::Status Release(const api::TrainingJob& job, const Poll& poll);
+  void Announce(const api::TrainingJob& job, const api::CapacityStatus& before);
+
+  kube::Client& client_;
+  state::ClusterCache& cache_;
+  HostHealth& hosts_;
+  const std::vector<FaultRule> rules_;
+  const Clock& clock_;
+  Notify notify_;
+  Mutex choice_mutex_;  // held from a choice until it is in the cache
+  mutable Mutex mutex_;
+  std::map<std::string, Poll> polls_ ABSL_GUARDED_BY(mutex_);  // by the job's uid
+  std::map<std::string, double> ends_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace yardmaster::op

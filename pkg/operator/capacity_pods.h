@@ -1,0 +1,22 @@
+// What rented hosts mean for the pods of a TrainingJob: node affinity to the hosts' labels, tolerations of
+// the taint of rented hosts, and the reservation of a ProvisioningRequest.
+//
+// Thread safety: pure functions.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "nlohmann/json_fwd.hpp"
+
+namespace yardmaster::op {
+
+// On pods of a job whose hosts came by one ProvisioningRequest: Cluster Autoscaler's reservation.
+inline constexpr char kConsumeAnnotation[] = "autoscaling.x-k8s.io/consume-provisioning-request";
+
+std::string RequestName(const std::string& job, std::int64_t generation, int request);
+
+// `training_job` and `pod` as BuildPod has them. Without a rental the pod stays as it is.
+void AddRental(const nlohmann::json& training_job, nlohmann::json& pod);
+
+}  // namespace yardmaster::op

@@ -1,0 +1,402 @@
+#include "pkg/operator/capacity_step.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "pkg/base/status.h"
+#include "pkg/base/strings.h"
+#include "pkg/capacity/chooser.h"
+
+namespace yardmaster::op {
+
+namespace {
+
+using api::RentalPhase;
+using api::RentalReason;
+using capacity::Micros;
+
+constexpr std::int64_t kMsPerHour = 3'600'000;
+// Offers that failed are tried again after that.
+constexpr std::int64_t kAvoidMs = 600'000;
+constexpr std::size_t kMaxAvoided = 256;
+// Cost is written this often when nothing else changes.
+constexpr std::int64_t kAccountMs = 60'000;
+constexpr std::int64_t kPollMs = 5'000;
+constexpr std::int64_t kWatchMs = 30'000;
+
+bool HasEnded(const api::TrainingJob& job) {
+  return api::IsTrue(job.status.conditions, "Succeeded") ||
+         api::IsTrue(job.status.conditions, "Failed");
+}
+
+Micros Cost(Micros rate, std::int64_t elapsed_ms) {
+  if (rate <= 0 || elapsed_ms <= 0) return 0;
+  const __int128 product = static_cast<__int128>(rate) * elapsed_ms;
+  return static_cast<Micros>((product + kMsPerHour - 1) / kMsPerHour);
+}
+
+const api::CapacityPool* FindPool(const std::vector<api::CapacityPool>& pools,
+                                  const std::string& name) {
+  for (const api::CapacityPool& pool : pools) {
+    if (pool.metadata.name == name) return &pool;
+  }
+  return nullptr;
+}
+
+const api::CapacityOffer* FindOffer(const api::CapacityPool* pool, api::CapacityType type) {
+  if (pool == nullptr) return nullptr;
+  for (const api::CapacityOffer& offer : pool->offers) {
+    if (offer.type == type) return &offer;
+  }
+  return nullptr;
+}
+
+class Stepper {
+ public:
+  explicit Stepper(const CapacityObservation& observed)
+      : observed_(observed), job_(*observed.job), status_(job_.status.capacity) {
+    // The API server keeps whole seconds.
+    now_ms_ = observed.now_ms / 1000 * 1000;
+    ended_ = HasEnded(job_);
+    wanted_ = !ended_ && !job_.run.suspended;
+  }
+
+  CapacityStep Run() {
+    Account();
+    Observe();
+    switch (status_.phase) {
+      case RentalPhase::kNone:
+      case RentalPhase::kAwaitingPrice:
+        WithoutHosts();
+        break;
+      case RentalPhase::kRequested:
+        Requested();
+        break;
+      case RentalPhase::kProvisioned:
+        Provisioned();
+        break;
+      case RentalPhase::kLeaving:
+        if (observed_.live_pods == 0) Begin(RentalPhase::kReleasing);
+        break;
+      case RentalPhase::kReleasing:
+        break;
+    }
+    // A release begins at once, and may have ended already.
+    if (status_.phase == RentalPhase::kReleasing) Releasing();
+    step_.provide = status_.phase == RentalPhase::kRequested;
+    step_.release = status_.phase == RentalPhase::kReleasing;
+    Finish();
+    step_.status = std::move(status_);
+    return std::move(step_);
+  }
+
+ private:
+  void LookAgain(std::int64_t in_ms) {
+    in_ms = std::max<std::int64_t>(in_ms, 1);
+    step_.look_again_ms = std::min(step_.look_again_ms.value_or(in_ms), in_ms);
+  }
+
+  void Begin(RentalPhase phase) {
+    status_.phase = phase;
+    status_.since_ms = now_ms_;
+  }
+
+  void Account() {
+    if (status_.accounted_ms != 0) {
+      status_.spent += Cost(status_.rate, now_ms_ - status_.accounted_ms);
+    }
+    status_.accounted_ms = std::max(status_.accounted_ms, now_ms_);
+    std::erase_if(status_.avoided,
+                  [&](const api::AvoidedOffer& offer) { return offer.until_ms <= now_ms_; });
+  }
+
+  // Prices, and hosts that exist, as they are now.
+  void Observe() {
+    if (!status_.active() && status_.phase != RentalPhase::kAwaitingPrice) return;
+    const auto& provisioning = observed_.provisioning;
+    for (std::size_t i = 0; i < status_.hosts.size(); ++i) {
+      api::RentedHosts& part = status_.hosts[i];
+      const auto* offer = FindOffer(FindPool(observed_.pools, part.pool), part.type);
+      if (offer != nullptr && offer->price_per_hour.currency == status_.currency) {
+        part.price = offer->price_per_hour.micros;
+      }
+      if (provisioning && i < provisioning->provided.size()) {
+        part.provided = provisioning->provided[i];
+      }
+    }
+  }
+
+  // What the hosts may cost together per hour, now; absent: anything.
+  std::optional<Micros> HourlyCap() const {
+    if (!job_.capacity.max_cost_per_hour) return std::nullopt;
+    return job_.capacity.max_cost_per_hour->micros;
+  }
+
+  bool AboveCap() const {
+    const std::optional<Micros> cap = HourlyCap();
+    return cap && status_.price() > *cap;
+  }
+
+  std::string Price(Micros micros) const {
+    return capacity::FormatMoney({micros, status_.currency});
+  }
+
+  void Avoid(const std::vector<int>& parts) {
+    for (std::size_t i = 0; i < status_.hosts.size(); ++i) {
+      if (!parts.empty() &&
+          std::find(parts.begin(), parts.end(), static_cast<int>(i)) == parts.end()) {
+        continue;
+      }
+      const api::RentedHosts& part = status_.hosts[i];
+      std::erase_if(status_.avoided, [&](const api::AvoidedOffer& offer) {
+        return offer.pool == part.pool && offer.type == part.type;
+      });
+      status_.avoided.push_back({part.pool, part.type, now_ms_ + kAvoidMs});
+    }
+    std::sort(status_.avoided.begin(), status_.avoided.end(), [](const auto& a, const auto& b) {
+      return std::tie(a.pool, a.type) < std::tie(b.pool, b.type);
+    });
+    if (status_.avoided.size() > kMaxAvoided) status_.avoided.resize(kMaxAvoided);
+  }
+
+  // Pods first, where there are any.
+  void Leave(RentalReason reason, std::string message) {
+    status_.reason = reason;
+    status_.message = std::move(message);
+    if (wanted_) ++status_.moves;
+    Begin(observed_.live_pods > 0 ? RentalPhase::kLeaving : RentalPhase::kReleasing);
+  }
+
+  // True: it is left because the job does not want hosts any more.
+  bool LeftAsUnwanted() {
+    if (wanted_) return false;
+    status_.reason = ended_ ? RentalReason::kJobEnded : RentalReason::kSuspended;
+    status_.message = ended_ ? "the job has ended" : "the job is suspended";
+    // Its own rules end the pods: a checkpoint before a suspension, none after the end.
+    if (observed_.live_pods == 0) Begin(RentalPhase::kReleasing);
+    return true;
+  }
+
+  bool LeftForItsPrice() {
+    if (AboveCap()) {
+      Leave(RentalReason::kPriceAboveCap,
+            StrCat("the hosts cost ", Price(status_.price()), "/h now, and maxCostPerHour is ",
+                   Price(*HourlyCap())));
+      return true;
+    }
+    if (!job_.capacity.max_total_cost) return false;
+    const Micros left = job_.capacity.max_total_cost->micros - status_.spent;
+    const Micros rate = status_.price();
+    const std::int64_t stop_ms = 1000 * state::StopSeconds(job_);
+    if (left <= Cost(rate, stop_ms)) {
+      Leave(RentalReason::kBudgetSpent,
+            StrCat(Price(status_.spent), " of maxTotalCost (",
+                   Price(job_.capacity.max_total_cost->micros),
+                   ") are spent; the rest pays for the last checkpoint. Raise it to go on"));
+      return true;
+    }
+    if (rate > 0) {
+      const __int128 lasts_ms = static_cast<__int128>(left) * kMsPerHour / rate - stop_ms;
+      if (lasts_ms < kMsPerHour) LookAgain(static_cast<std::int64_t>(lasts_ms));
+    }
+    return false;
+  }
+
+  std::int64_t TimeoutMs() const {
+    std::int64_t seconds = 0;
+    for (const api::RentedHosts& part : status_.hosts) {
+      const api::CapacityPool* pool = FindPool(observed_.pools, part.pool);
+      const int own =
+          pool == nullptr ? api::CapacityScaling{}.timeout_seconds : pool->scaling.timeout_seconds;
+      seconds = std::max<std::int64_t>(seconds, own);
+    }
+    return 1000 * seconds;
+  }
+
+  void Requested() {
+    if (LeftAsUnwanted() || LeftForItsPrice()) return;
+    const auto& provisioning = observed_.provisioning;
+    if (provisioning && !provisioning->failed.empty()) {
+      Avoid(provisioning->failed_parts);
+      return Leave(RentalReason::kNotProvided, provisioning->failed);
+    }
+    // Pods from before the rental are on their way out.
+    if (provisioning && provisioning->complete) {
+      status_.message = StrCat(Described(), " are there");
+      return Begin(RentalPhase::kProvisioned);
+    }
+    const std::int64_t left_ms = status_.since_ms + TimeoutMs() - now_ms_;
+    if (left_ms <= 0) {
+      Avoid({});
+      return Leave(RentalReason::kNotProvided,
+                   StrCat(Described(), " were not provided within ", TimeoutMs() / 1000, " s"));
+    }
+    LookAgain(std::min(kPollMs, left_ms));
+  }
+
+  void Provisioned() {
+    if (LeftAsUnwanted()) return;
+    const auto& provisioning = observed_.provisioning;
+    if (!observed_.lost.empty()) {
+      Avoid(observed_.lost_parts);
+      return Leave(RentalReason::kReclaimed, observed_.lost);
+    }
+    if (provisioning && !provisioning->failed.empty()) {
+      Avoid(provisioning->failed_parts);
+      return Leave(RentalReason::kReclaimed, provisioning->failed);
+    }
+    if (LeftForItsPrice()) return;
+    LookAgain(kWatchMs);
+    if (observed_.placed) return;
+    const std::int64_t left_ms = status_.since_ms + TimeoutMs() - now_ms_;
+    // A job that was placed before and lost its hosts otherwise waits no longer than a new one.
+    if (left_ms <= 0 && observed_.waits) {
+      Avoid({});
+      return Leave(RentalReason::kNotPlaced,
+                   StrCat("the job was not placed on ", Described(), " within ", TimeoutMs() / 1000,
+                          " s: ", PlannedMessage()));
+    }
+    if (left_ms > 0) LookAgain(left_ms);
+  }
+
+  void Releasing() {
+    if (!observed_.provisioning || !observed_.provisioning->gone || observed_.live_pods > 0) {
+      return LookAgain(kPollMs);
+    }
+    const bool awaits_price = wanted_ && status_.reason == RentalReason::kPriceAboveCap &&
+                              job_.capacity.on_price_rise == api::OnPriceRise::kWait;
+    for (api::RentedHosts& part : status_.hosts) part.provided = 0;
+    Begin(awaits_price ? RentalPhase::kAwaitingPrice : RentalPhase::kNone);
+    if (!awaits_price) status_.hosts.clear();
+    const bool moves = wanted_ && status_.reason != RentalReason::kBudgetSpent;
+    if (moves) Choose();
+  }
+
+  void WithoutHosts() {
+    if (!wanted_ || observed_.placed || !MayRent(job_)) {
+      if (status_.phase == RentalPhase::kAwaitingPrice) {
+        Begin(RentalPhase::kNone);
+        status_.hosts.clear();
+      }
+      return;
+    }
+    if (observed_.waits) Choose();
+  }
+
+  // Pools whose hosts are made on demand, without the offers that are avoided.
+  std::vector<api::CapacityPool> Candidates() const {
+    std::vector<api::CapacityPool> pools;
+    for (api::CapacityPool pool : observed_.pools) {
+      if (pool.scaling.kind() == api::ScalingKind::kNone) continue;
+      std::erase_if(pool.offers, [&](const api::CapacityOffer& offer) {
+        const auto is_this = [&](const auto& other) {
+          return other.pool == pool.metadata.name && other.type == offer.type;
+        };
+        if (std::any_of(status_.avoided.begin(), status_.avoided.end(), is_this)) return true;
+        return status_.phase == RentalPhase::kAwaitingPrice &&
+               std::none_of(status_.hosts.begin(), status_.hosts.end(), is_this);
+      });
+      if (!pool.offers.empty()) pools.push_back(std::move(pool));
+    }
+    return pools;
+  }
+
+  void Refuse(RentalReason reason, std::string message) {
+    status_.reason = reason;
+    status_.message = std::move(message);
+    for (const api::AvoidedOffer& offer : status_.avoided) LookAgain(offer.until_ms - now_ms_);
+  }
+
+  void Choose() {
+    const std::vector<api::CapacityPool> pools = Candidates();
+    const auto question = state::AskForCapacity(job_, pools, observed_.in_use, status_.spent);
+    if (!question.ok()) return Refuse(RentalReason::kNoRoom, MessageOf(question.status()));
+    const capacity::Outcome outcome = capacity::Choose(question->offers, question->need);
+    const std::string& currency = job_.capacity.currency();
+    if (!outcome.choice) {
+      const bool price = outcome.lowest_price && question->need.max_price &&
+                         *outcome.lowest_price > *question->need.max_price;
+      const std::optional<Micros> hourly = HourlyCap();
+      const bool budget = price && question->need.max_price != hourly;
+      return Refuse(budget  ? RentalReason::kBudgetSpent
+                    : price ? RentalReason::kPriceAboveCap
+                            : RentalReason::kNoRoom,
+                    state::DescribeRefusal(outcome, *question, currency));
+    }
+    status_.hosts.clear();
+    status_.currency = currency;
+    std::vector<api::CapacityScaling> requests;
+    for (const capacity::Rented& rented : outcome.choice->rented) {
+      const auto index = static_cast<std::size_t>(rented.offer);
+      const state::OfferName& name = question->names[index];
+      const capacity::Offer& offer = question->offers[index];
+      const api::CapacityPool& pool = *FindPool(pools, name.pool);
+      api::RentedHosts part;
+      part.pool = name.pool;
+      part.type = name.type;
+      part.scaling = pool.scaling.kind();
+      const auto request = std::find(requests.begin(), requests.end(), pool.scaling);
+      part.request = static_cast<int>(request - requests.begin());
+      if (request == requests.end()) requests.push_back(pool.scaling);
+      part.hosts = rented.hosts;
+      part.workers = rented.hosts * api::WorkersPerHost(pool, job_.requests);
+      part.price = offer.price;
+      part.node_labels = api::NodeLabelsOf(pool, *FindOffer(&pool, name.type));
+      status_.hosts.push_back(std::move(part));
+    }
+    ++status_.generation;
+    status_.reason = RentalReason::kNone;
+    status_.message = state::DescribeChoice(*outcome.choice, *question, currency);
+    Begin(RentalPhase::kRequested);
+    LookAgain(kPollMs);
+  }
+
+  std::string Described() const {
+    std::vector<std::string> parts;
+    for (const api::RentedHosts& part : status_.hosts) {
+      parts.push_back(
+          StrCat(Count(part.hosts, "host"), " of ", part.pool, " (", api::NameOf(part.type), ")"));
+    }
+    return Join(parts, ", ");
+  }
+
+  std::string PlannedMessage() const {
+    const api::Condition* planned = api::FindCondition(job_.status.conditions, "Planned");
+    return planned == nullptr ? "" : planned->message;
+  }
+
+  // What is paid from now on. The clock alone is no reason to write.
+  void Finish() {
+    status_.rate = status_.active() ? status_.price_of_provided() : 0;
+    const api::CapacityStatus& before = job_.status.capacity;
+    const std::int64_t elapsed_ms = status_.accounted_ms - before.accounted_ms;
+    api::CapacityStatus same = status_;
+    same.spent = before.spent;
+    same.accounted_ms = before.accounted_ms;
+    if (same == before && (before.rate == 0 || elapsed_ms < kAccountMs)) {
+      status_ = before;
+      if (before.rate > 0) LookAgain(kAccountMs - elapsed_ms);
+    } else if (status_.rate > 0) {
+      LookAgain(kAccountMs);
+    }
+  }
+
+  const CapacityObservation& observed_;
+  const api::TrainingJob& job_;
+  api::CapacityStatus status_;
+  CapacityStep step_;
+  std::int64_t now_ms_ = 0;
+  bool ended_ = false;
+  bool wanted_ = false;
+};
+
+}  // namespace
+
+bool MayRent(const api::TrainingJob& job) { return job.capacity.has_cap(); }
+
+CapacityStep NextCapacityStep(const CapacityObservation& observed) {
+  return Stepper(observed).Run();
+}
+
+}  // namespace yardmaster::op

@@ -1,0 +1,319 @@
+#include "pkg/operator/capacity_step.h"
+
+#include <random>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+
+#include "pkg/base/strings.h"
+
+namespace yardmaster::op {
+namespace {
+
+using api::CapacityType;
+using api::RentalPhase;
+using api::RentalReason;
+using nlohmann::json;
+using testing::HasSubstr;
+
+constexpr std::int64_t kStartMs = 1'800'000'000'000;
+constexpr capacity::Micros kUnit = capacity::kMicrosPerUnit;
+
+api::CapacityPool Pool(const std::string& name, const std::string& price, int hosts = 8) {
+  const auto pool = api::DecodeCapacityPool(
+      json{{"apiVersion", "yardmaster.dev/v1alpha1"},
+           {"kind", "CapacityPool"},
+           {"metadata", {{"name", name}}},
+           {"spec",
+            {{"instanceType", "gpu.8x"},
+             {"allocatable", {{"cpu", "96"}, {"nvidia.com/gpu", "8"}}},
+             {"fabricPod", "p0"},
+             {"segment", "s0"},
+             {"nodeLabels", {{"pool", name}}},
+             {"offers", json::array({{{"type", "Spot"},
+                                      {"pricePerHour", price + " USD"},
+                                      {"maxHosts", hosts},
+                                      {"noticeSeconds", 120}}})},
+             {"scaling", {{"provisioningClassName", "c"}, {"timeoutSeconds", 600}}}}}});
+  EXPECT_TRUE(pool.ok()) << pool.status();
+  return *pool;
+}
+
+api::TrainingJob Job(const json& capacity) {
+  const auto job = api::DecodeTrainingJob(
+      json{{"apiVersion", "yardmaster.dev/v1alpha1"},
+           {"kind", "TrainingJob"},
+           {"metadata", {{"name", "a"}, {"namespace", "team"}, {"uid", "u"}}},
+           {"spec", {{"workers", 4}, {"capacity", capacity}}}});
+  EXPECT_TRUE(job.ok()) << job.status();
+  return *job;
+}
+
+class CapacityStepTest : public ::testing::Test {
+ protected:
+  explicit CapacityStepTest(const json& capacity = {{"maxCostPerHour", "50 USD"}})
+      : job_(Job(capacity)) {
+    pools_ = {Pool("cheap", "10"), Pool("dear", "12")};
+    seen_.job = &job_;
+    seen_.now_ms = kStartMs;
+  }
+
+  CapacityStep Step() {
+    seen_.pools = pools_;
+    CapacityStep step = NextCapacityStep(seen_);
+    job_.status.capacity = step.status;
+    return step;
+  }
+  CapacityStep StepAfter(std::int64_t seconds) {
+    seen_.now_ms += 1000 * seconds;
+    return Step();
+  }
+  const api::CapacityStatus& Status() const { return job_.status.capacity; }
+  void Wait() {
+    seen_.waits = true;
+    seen_.live_pods = 4;
+  }
+  void Provide() {
+    Provisioning there;
+    there.provided = {4};
+    there.complete = true;
+    seen_.provisioning = there;
+  }
+  void Run() {
+    Wait();
+    Step();
+    seen_.live_pods = 0;
+    seen_.waits = false;
+    Provide();
+    Step();
+    seen_.live_pods = 4;
+    seen_.placed = true;
+    Step();
+    ASSERT_EQ(Status().phase, RentalPhase::kProvisioned);
+  }
+  // Pods end, then nothing asks for hosts any more.
+  void Leave() {
+    seen_.live_pods = 0;
+    seen_.placed = false;
+    seen_.provisioning = Provisioning{{0}, false, "", {}, true};
+  }
+
+  api::TrainingJob job_;
+  std::vector<api::CapacityPool> pools_;
+  CapacityObservation seen_;
+};
+
+TEST_F(CapacityStepTest, AJobThatWaitsGetsTheCheapestHostsAndTheDecisionNamesThem) {
+  EXPECT_EQ(Step().status.phase, RentalPhase::kNone) << "placement has not looked at it yet";
+  Wait();
+  const CapacityStep step = Step();
+  EXPECT_TRUE(step.provide);
+  ASSERT_EQ(Status().phase, RentalPhase::kRequested);
+  ASSERT_EQ(Status().hosts.size(), 1);
+  EXPECT_EQ(Status().hosts[0].pool, "cheap");
+  EXPECT_EQ(Status().hosts[0].hosts, 4);
+  EXPECT_EQ(Status().price(), 40 * kUnit);
+  EXPECT_EQ(Status().generation, 1);
+  EXPECT_EQ(Status().hosts[0].node_labels.at(api::kSegmentLabel), "s0");
+  EXPECT_TRUE(Status().holds_job());
+}
+
+TEST_F(CapacityStepTest, NothingIsRentedAboveTheCapOrWithoutOne) {
+  pools_ = {Pool("dear", "12.60")};
+  Wait();
+  EXPECT_FALSE(Step().provide);
+  EXPECT_EQ(Status().reason, RentalReason::kPriceAboveCap);
+  EXPECT_THAT(Status().message, HasSubstr("50.40 USD/h"));
+  job_ = Job({{"types", {"Spot"}}});
+  EXPECT_EQ(Step().status, api::CapacityStatus{});
+}
+
+TEST_F(CapacityStepTest, HostsThatOthersRentAreNotRentedTwice) {
+  pools_ = {Pool("cheap", "10", 5), Pool("dear", "12")};
+  seen_.in_use[{"cheap", CapacityType::kSpot}] = 2;
+  Wait();
+  Step();
+  int cheap = 0, all = 0;
+  for (const api::RentedHosts& part : Status().hosts) {
+    all += part.hosts;
+    if (part.pool == "cheap") cheap = part.hosts;
+  }
+  EXPECT_EQ(all, 4);
+  EXPECT_EQ(cheap, 3);
+}
+
+TEST_F(CapacityStepTest, CostIsHostsTimesPriceTimesTime) {
+  Run();
+  EXPECT_EQ(Status().rate, 40 * kUnit);
+  StepAfter(1800);
+  EXPECT_EQ(Status().spent, 20 * kUnit);
+  pools_[0] = Pool("cheap", "11");
+  Step();
+  EXPECT_EQ(Status().rate, 44 * kUnit);
+  StepAfter(900);
+  EXPECT_EQ(Status().spent, 31 * kUnit);
+  EXPECT_EQ(StepAfter(10).status.spent, 31 * kUnit) << "the clock alone writes once a minute";
+}
+
+TEST_F(CapacityStepTest, APriceAboveTheCapMeansACheckpointAndTheNextCheapest) {
+  Run();
+  pools_[0] = Pool("cheap", "13");
+  CapacityStep step = StepAfter(60);
+  EXPECT_EQ(Status().phase, RentalPhase::kLeaving);
+  EXPECT_TRUE(Status().holds_job());
+  EXPECT_FALSE(step.release) << "the pods come first";
+  Leave();
+  step = StepAfter(30);
+  EXPECT_TRUE(step.provide);
+  ASSERT_EQ(Status().phase, RentalPhase::kRequested);
+  EXPECT_EQ(Status().hosts[0].pool, "dear");
+  EXPECT_EQ(Status().generation, 2);
+  EXPECT_EQ(Status().moves, 1);
+}
+
+TEST_F(CapacityStepTest, WithOnPriceRiseWaitTheSameHostsAreAwaited) {
+  job_ = Job({{"maxCostPerHour", "50 USD"}, {"onPriceRise", "Wait"}});
+  Run();
+  pools_[0] = Pool("cheap", "13");
+  StepAfter(60);
+  Leave();
+  StepAfter(30);
+  EXPECT_EQ(Status().phase, RentalPhase::kAwaitingPrice);
+  EXPECT_EQ(Status().rate, 0);
+  Wait();
+  EXPECT_FALSE(StepAfter(60).provide);
+  pools_[0] = Pool("cheap", "9");
+  EXPECT_TRUE(StepAfter(60).provide);
+  EXPECT_EQ(Status().hosts[0].pool, "cheap");
+}
+
+TEST_F(CapacityStepTest, HostsThatAreTakenBackAreLeftAndTheirPoolIsAvoidedForATime) {
+  Run();
+  seen_.lost = "host n1 has taint x";
+  seen_.lost_parts = {0};
+  Step();
+  EXPECT_EQ(Status().phase, RentalPhase::kLeaving);
+  EXPECT_EQ(Status().reason, RentalReason::kReclaimed);
+  Leave();
+  Step();
+  EXPECT_EQ(Status().hosts[0].pool, "dear");
+  EXPECT_EQ(Status().avoided.size(), 1);
+  Provide();
+  Step();
+  seen_.lost.clear();
+  seen_.live_pods = 4;
+  seen_.placed = true;
+  StepAfter(600);
+  EXPECT_TRUE(Status().avoided.empty());
+}
+
+TEST_F(CapacityStepTest, ARequestThatFailsOrIsNotFulfilledInTimeIsGivenUp) {
+  Wait();
+  Step();
+  seen_.live_pods = 0;
+  seen_.provisioning = Provisioning{{0}, false, "no capacity", {}, false};
+  Step();
+  EXPECT_EQ(Status().phase, RentalPhase::kReleasing);
+  EXPECT_EQ(Status().reason, RentalReason::kNotProvided);
+  Leave();
+  Step();
+  EXPECT_EQ(Status().hosts[0].pool, "dear");
+  seen_.provisioning = Provisioning{{0}, false, "", {}, false};
+  EXPECT_EQ(StepAfter(599).status.phase, RentalPhase::kRequested);
+  StepAfter(1);
+  EXPECT_EQ(Status().phase, RentalPhase::kReleasing);
+  EXPECT_THAT(Status().message, HasSubstr("600 s"));
+}
+
+TEST_F(CapacityStepTest, HostsGoWhenTheLastPodOfAnEndedJobHasGone) {
+  Run();
+  api::SetCondition(job_.status.conditions,
+                    {"Succeeded", api::ConditionStatus::kTrue, "x", "", 0, 0}, kStartMs);
+  EXPECT_FALSE(Step().release);
+  seen_.live_pods = 0;
+  EXPECT_TRUE(Step().release);
+  Leave();
+  EXPECT_FALSE(StepAfter(5).provide);
+  EXPECT_EQ(Status().phase, RentalPhase::kNone);
+  EXPECT_EQ(Status().moves, 0);
+}
+
+TEST_F(CapacityStepTest, TheTotalPaysForTheStopAndIsNotExceeded) {
+  job_ = Job({{"maxTotalCost", "30 USD"}});
+  Run();
+  // 40 USD an hour; the stop takes 300 s: 3.33 USD.
+  for (int i = 0; i < 100 && Status().phase == RentalPhase::kProvisioned; ++i) StepAfter(30);
+  EXPECT_EQ(Status().phase, RentalPhase::kLeaving);
+  EXPECT_EQ(Status().reason, RentalReason::kBudgetSpent);
+  StepAfter(290);
+  EXPECT_LE(Status().spent, 30 * kUnit);
+  EXPECT_GE(Status().spent, 29 * kUnit);
+  Leave();
+  Step();
+  EXPECT_EQ(Status().phase, RentalPhase::kNone);
+  Wait();
+  Step();
+  EXPECT_EQ(Status().reason, RentalReason::kBudgetSpent) << Status().message;
+}
+
+// Whatever prices, requests and hosts do: what is asked for is below the cap, what is above it is
+// left at the next look, and money is counted exactly.
+TEST(CapacityStepPropertyTest, NothingIsStartedOrKeptAboveTheCap) {
+  for (unsigned seed = 0; seed < 80; ++seed) {
+    std::mt19937 random(seed);
+    const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+    const capacity::Micros cap = (30 + below(60)) * kUnit;
+    const capacity::Micros total = (20 + below(400)) * kUnit;
+    api::TrainingJob job = Job({{"maxCostPerHour", capacity::FormatMoney({cap, "USD"})},
+                                {"maxTotalCost", capacity::FormatMoney({total, "USD"})},
+                                {"onPriceRise", below(2) == 0 ? "Move" : "Wait"}});
+    const bool fixed = seed % 2 == 0;  // prices do not change
+    CapacityObservation seen;
+    seen.job = &job;
+    seen.now_ms = kStartMs;
+    capacity::Micros rate = 0, spent = 0;
+    for (int i = 0; i < 400; ++i) {
+      const std::int64_t seconds = 1 + below(60);
+      seen.now_ms += 1000 * seconds;
+      spent += rate * seconds;  // 3,600th parts
+      const api::CapacityStatus before = job.status.capacity;
+      const bool leaves =
+          before.phase == RentalPhase::kLeaving || before.phase == RentalPhase::kReleasing;
+      if (!fixed || i == 0) {
+        seen.pools.clear();
+        for (int p = 0; p < 3; ++p) {
+          seen.pools.push_back(
+              Pool(StrCat("p", p), StrCat(5 + below(20), ".", 10 + below(90)), 1 + below(6)));
+        }
+      }
+      seen.waits = !before.active() && below(3) > 0;
+      seen.placed = before.phase == RentalPhase::kProvisioned && below(20) > 0;
+      seen.live_pods = leaves ? 0 : 4;
+      seen.lost = below(40) == 0 ? "lost" : "";
+      Provisioning there;
+      for (const api::RentedHosts& part : before.hosts) {
+        there.provided.push_back(before.phase == RentalPhase::kReleasing ? 0 : part.hosts);
+      }
+      there.complete = below(2) == 0;
+      there.gone = before.phase == RentalPhase::kReleasing;
+      seen.provisioning = there;
+      job.status.capacity = NextCapacityStep(seen).status;
+      const api::CapacityStatus& now = job.status.capacity;
+      if (now.phase == RentalPhase::kRequested || now.phase == RentalPhase::kProvisioned) {
+        ASSERT_LE(now.price(), cap) << "seed " << seed << " step " << i;
+        ASSERT_LE(now.rate, cap) << "seed " << seed << " step " << i;
+      }
+      rate = now.rate;
+      if (now.accounted_ms == seen.now_ms) {
+        ASSERT_NEAR(static_cast<double>(now.spent), static_cast<double>(spent) / 3600, 1 + i)
+            << "seed " << seed << " step " << i;
+      }
+      // A stop is paid at the price at which it was decided.
+      if (fixed) ASSERT_LE(now.spent, total) << "seed " << seed << " step " << i;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace yardmaster::op

@@ -1,0 +1,54 @@
+// When an elastic TrainingJob changes its size, and to which.
+//   smaller  at once when it has more data groups than it may or wishes to have; and when it has waited
+//            shrinkAfterSeconds for a place or for the substitute of a lost rank, to the largest size
+//            that fits now, its own hosts counted as free
+//   larger   when it has run in full for growAfterSeconds at its size, to the largest size that fits,
+//            unless another gang waits for a place
+// A change of size restarts the job: its ranks, their stages and WORLD_SIZE all follow from it.
+//
+// Thread safety: pure functions.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pkg/api/elastic.h"
+#include "pkg/plan/snapshot.h"
+
+namespace yardmaster::op {
+
+struct ElasticView {
+  api::ElasticPolicy policy;
+  std::vector<int> sizes;  // api::SizesOf
+  int data = 0;            // the size that it has
+  std::int64_t changed_ms = 0;
+  // How long it has waited for a place or a substitute; nothing: it does not wait.
+  std::optional<std::int64_t> waiting_ms;
+  std::int64_t running_ms = 0;  // in full; 0: it does not
+  std::int64_t now_ms = 0;
+};
+
+// The largest of `sizes` (ascending) that fits; 0: none does.
+using LargestFit = std::function<int(const std::vector<int>& sizes)>;
+
+struct SizeDecision {
+  int target = 0;  // 0: it stays as it is
+  std::string why;
+  std::optional<std::int64_t> look_again_ms;
+};
+
+// `shrink_fit`, `grow_fit`: asked only where the answer decides.
+SizeDecision DecideSize(const ElasticView& view, const LargestFit& shrink_fit,
+                        const LargestFit& grow_fit);
+
+// The largest of `sizes` at which the job `index` of the snapshot fits with its own hosts free. Takes
+// it that a size fits where a larger one does; what is returned has been placed.
+int LargestSizeThatFits(const plan::Snapshot& snapshot, int index, const api::JobSpec& spec,
+                        const std::vector<int>& sizes);
+// Another job of the snapshot waits for a place.
+bool OthersWait(const plan::Snapshot& snapshot, int index);
+
+}  // namespace yardmaster::op

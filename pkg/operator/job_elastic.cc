@@ -1,0 +1,85 @@
+#include <algorithm>
+
+#include "nlohmann/json.hpp"
+
+#include "pkg/api/gang.h"
+#include "pkg/base/status.h"
+#include "pkg/operator/job_controller.h"
+
+namespace yardmaster::op {
+
+// `alone`: nothing fits while another gang waits.
+int JobController::LargestFitOf(const api::TrainingJob& job, const std::vector<int>& sizes,
+                                bool alone) {
+  MutexLock lock(builder_mutex_);
+  const plan::Snapshot snapshot = builder_.Build(cache_.Take());
+  const workload::JobKey key{job.metadata.namespace_name,
+                             api::GangName(api::kTrainingJobKind, job.metadata.name)};
+  for (std::size_t i = 0; i < snapshot.jobs.size(); ++i) {
+    if (snapshot.jobs[i].job.key != key) continue;
+    const int index = static_cast<int>(i);
+    if (alone && OthersWait(snapshot, index)) return 0;
+    return LargestSizeThatFits(snapshot, index, job.job, sizes);
+  }
+  return 0;
+}
+
+absl::StatusOr<bool> JobController::HoldsHosts(const api::TrainingJob& job) {
+  const auto gang = client_.Get({kube::Gangs(), job.metadata.namespace_name,
+                                 api::GangName(api::kTrainingJobKind, job.metadata.name), ""});
+  if (absl::IsNotFound(gang.status())) return false;
+  YM_RETURN_IF_ERROR(gang.status());
+  YM_ASSIGN_OR_RETURN(const api::Gang decoded, api::DecodeGang(*gang, api::Decoding::kLenient));
+  return decoded.status.committed();
+}
+
+SizeDecision JobController::DecideElastic(const api::TrainingJob& job,
+                                          const JobObservation& observed) {
+  if (!job.elastic.enabled || job.status.elastic.target != 0 || job.run.suspended ||
+      job.status.recovery.suspended) {
+    return {};
+  }
+  ElasticView view{job.elastic,
+                   api::SizesOf(job.job, job.elastic),
+                   job.job.parallelism.data,
+                   job.status.elastic.changed_ms,
+                   {},
+                   observed.running_ms,
+                   observed.now_ms};
+  const api::Condition* queued = api::FindCondition(job.status.conditions, "Queued");
+  if (queued != nullptr && queued->status == api::ConditionStatus::kTrue && view.running_ms == 0) {
+    view.waiting_ms = observed.now_ms - queued->transition_ms;
+  }
+  const api::Incident* active = job.status.recovery.active();
+  const bool waits =
+      std::any_of(observed.workers.begin(), observed.workers.end(), [&](const Worker& worker) {
+        return worker.phase == WorkerPhase::kGated && worker.attempt >= job.status.recovery.attempt;
+      });
+  if (active != nullptr && waits && !view.waiting_ms) {
+    view.waiting_ms = observed.now_ms - std::max(active->start_ms, active->not_before_ms);
+  }
+  return DecideSize(
+      view, [&](const std::vector<int>& sizes) { return LargestFitOf(job, sizes, false); },
+      [&](const std::vector<int>& sizes) { return LargestFitOf(job, sizes, true); });
+}
+
+void SetSize(const api::TrainingJob& job, const api::Gang* gang, const JobStep& step,
+             const SizeDecision& resize, std::int64_t now_ms, api::TrainingJobStatus& status) {
+  if (!job.elastic.enabled) {
+    status.elastic = {};
+    return;
+  }
+  api::ElasticStatus& elastic = status.elastic;
+  const std::int64_t now_s_ms = now_ms / 1000 * 1000;  // the API server keeps whole seconds
+  if (elastic.data != job.job.parallelism.data) elastic.data = job.job.parallelism.data;
+  if (resize.target != 0) {
+    elastic.target = resize.target;
+    elastic.changed_ms = now_s_ms;
+  }
+  const bool holds_hosts = gang != nullptr && gang->status.committed();
+  if (elastic.target != 0 && step.recovery.suspended && step.pods == 0 && !holds_hosts) {
+    elastic = {elastic.target, 0, now_s_ms};
+  }
+}
+
+}  // namespace yardmaster::op

@@ -1,0 +1,150 @@
+// Elastic jobs: smaller while a substitute is missing, larger when there is one, and as people scale
+// them. One data group is one GPU here, a worker has eight.
+#include "pkg/api/gang.h"
+#include "pkg/operator/testing/job_fixture.h"
+
+namespace yardmaster::op {
+namespace {
+
+using nlohmann::json;
+
+class JobElasticTest : public JobFixture {
+ protected:
+  void SeedElastic(int workers, int hosts, int min_workers, int max_workers) {
+    SeedJob(workers, hosts,
+            {{"elastic", {{"minData", 8 * min_workers}, {"maxData", 8 * max_workers}}}});
+  }
+  int Size() { return Status()["elastic"]["data"].get<int>() / 8; }
+  void RunRanks(const std::vector<std::string>& hosts) {
+    for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
+      SetPod(static_cast<int>(rank), "Running", hosts[rank]);
+    }
+    Settle();
+  }
+  void LoseHost(const std::string& host) {
+    SetNode(host, false);
+    Settle();
+    clock_.Advance(10'000);
+    Settle();
+  }
+  void Scale(int workers) {
+    json job = Job();
+    job["spec"]["workers"] = workers;
+    client_.Seed(kube::TrainingJobs(), job);
+    Settle();
+  }
+  int Pods() { return static_cast<int>(client_.All(kube::Pods()).size()); }
+};
+
+TEST_F(JobElasticTest, WithoutASubstituteItGoesOnSmallerAndGrowsWhenTheHostIsBack) {
+  SeedElastic(3, 3, 1, 3);
+  Settle();
+  RunRanks({"n0", "n1", "n2"});
+  ASSERT_EQ(Condition("Running"), "True");
+  LoseHost("n1");
+  EXPECT_EQ(Size(), 3) << "a substitute may come";
+  clock_.Advance(60'000);
+  Settle();
+  EXPECT_EQ(Size(), 2);
+  EXPECT_EQ(Pods(), 2);
+  EXPECT_EQ(CountNotices("Resizing"), 1);
+  std::string world_size;
+  const json pod = Pod(1);
+  for (const json& variable : pod["spec"]["containers"][0]["env"]) {
+    if (variable["name"] == "WORLD_SIZE") world_size = variable["value"];
+  }
+  EXPECT_EQ(world_size, "2");
+  RunRanks({"n0", "n2"});
+  EXPECT_EQ(Condition("Running"), "True");
+  EXPECT_EQ(Status()["workers"], 2);
+  EXPECT_EQ(Job()["spec"]["workers"], 3) << "what it wishes for stays";
+  clock_.Advance(600'000);
+  Settle();
+  EXPECT_EQ(Size(), 2) << "there is no room";
+  SetNode("n1", true);
+  Settle();
+  clock_.Advance(30'000);
+  Settle();
+  EXPECT_EQ(Size(), 3);
+  RunRanks({"n0", "n1", "n2"});
+  EXPECT_EQ(Condition("Running"), "True");
+  EXPECT_EQ(Condition("Failed"), "(none)");
+  EXPECT_EQ(Status()["restarts"], 0);
+}
+
+TEST_F(JobElasticTest, ItDoesNotGrowWhileAnotherJobWaits) {
+  SeedElastic(3, 3, 1, 3);
+  Settle();
+  json other = Job();
+  other["metadata"] = {{"name", "b"}, {"namespace", "team"}, {"uid", "other"}};
+  other["spec"]["workers"] = 50;
+  other["spec"].erase("elastic");
+  other.erase("status");
+  client_.Seed(kube::TrainingJobs(), other);
+  SetNode("n2", false);
+  clock_.Advance(60'000);
+  Settle();
+  ASSERT_EQ(Size(), 2);
+  RunRanks({"n0", "n1"});
+  SetNode("n2", true);
+  Settle();
+  clock_.Advance(3'600'000);
+  Settle();
+  EXPECT_EQ(Size(), 2);
+}
+
+TEST_F(JobElasticTest, ItIsScaledDownAtOnceAndUpWithinItsBounds) {
+  SeedElastic(2, 4, 1, 3);
+  Settle();
+  RunRanks({"n0", "n1"});
+  Scale(1);
+  EXPECT_EQ(Size(), 1);
+  EXPECT_EQ(Pods(), 1);
+  RunRanks({"n0"});
+  Scale(4);
+  EXPECT_EQ(Size(), 1);
+  clock_.Advance(600'000);
+  Settle();
+  EXPECT_EQ(Size(), 3) << "maxData";
+}
+
+TEST_F(JobElasticTest, NoPodIsMadeBeforeTheHostsOfTheOldSizeAreGivenBack) {
+  SeedElastic(2, 2, 1, 2);
+  Settle();
+  api::Gang gang;
+  gang.metadata.name = api::GangName(api::kTrainingJobKind, "a");
+  gang.metadata.namespace_name = "team";
+  gang.metadata.uid = "gang";
+  gang.job.workers = 2;
+  gang.status.plan_generation = 1;
+  gang.status.assignments = {{0, "n0", "p0", "s0", {0}}, {1, "n1", "p0", "s0", {0}}};
+  client_.Seed(kube::Gangs(), api::EncodeGang(gang));
+  RunRanks({"n0", "n1"});
+  Scale(1);
+  EXPECT_EQ(Pods(), 0);
+  EXPECT_EQ(Status()["elastic"]["targetData"], 8);
+  EXPECT_EQ(Condition("Suspended"), "(none)") << "that word is the user's";
+  gang.status.plan_generation = 0;
+  gang.status.assignments.clear();
+  client_.Seed(kube::Gangs(), api::EncodeGang(gang));
+  Settle();
+  EXPECT_EQ(Pods(), 1);
+  EXPECT_EQ(Status()["elastic"]["targetData"], 0);
+}
+
+TEST_F(JobElasticTest, ARunningJobIsAskedForACheckpointBeforeItIsResized) {
+  SeedJob(2, 2,
+          {{"elastic", {{"minData", 8}, {"maxData", 16}}},
+           {"checkpoint", {{"request", "Annotation"}, {"graceSeconds", 60}}}});
+  Settle();
+  RunRanks({"n0", "n1"});
+  Scale(1);
+  EXPECT_EQ(Pods(), 2);
+  EXPECT_TRUE(Pod(0)["metadata"]["annotations"].contains(api::kCheckpointRequestAnnotation));
+  clock_.Advance(61'000);
+  Settle();
+  EXPECT_EQ(Pods(), 1);
+}
+
+}  // namespace
+}  // namespace yardmaster::op

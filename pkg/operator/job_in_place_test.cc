@@ -1,0 +1,186 @@
+// Restarts inside the pods: who is asked, who is not, and what happens to pods that do not answer.
+#include "pkg/operator/testing/job_fixture.h"
+
+namespace yardmaster::op {
+namespace {
+
+using nlohmann::json;
+
+const json kInPlace = {{"recovery", {{"inPlaceSeconds", 120}}}};
+
+class JobInPlaceTest : public JobFixture {
+ protected:
+  std::string Asked(int rank) {
+    return Pod(rank)["metadata"]["annotations"][api::kRestartGenerationAnnotation];
+  }
+  std::int64_t Attempt() { return Status()["recovery"]["attempt"]; }
+  void LoseHostOfRank(int rank) {
+    SetNode(StrCat("n", rank), false);
+    Settle();
+    clock_.Advance(10'000);
+    Settle();
+  }
+};
+
+TEST_F(JobInPlaceTest, AfterAHostIsLostTheOthersKeepTheirPodsAndOnlyTheLostRankGetsANewOne) {
+  SeedJob(4, 6, kInPlace);
+  RunAll();
+  const auto before = Uids();
+  LoseHostOfRank(2);
+  EXPECT_NE(Uid(2), before.at(2));
+  for (const int rank : {0, 1, 3}) {
+    EXPECT_EQ(Uid(rank), before.at(rank));
+    EXPECT_EQ(Asked(rank), "1");
+  }
+  EXPECT_EQ(Condition("Recovering"), "True");
+  EXPECT_EQ(RestartAsAsked(), 3);
+  SetPod(2, "Running", "n5");
+  Settle();
+  EXPECT_EQ(Condition("Running"), "True");
+  EXPECT_EQ(Condition("Recovering"), "False");
+  EXPECT_EQ(Attempt(), 1);
+  // Later the same happens again, to pods that have restarted once.
+  clock_.Advance(3'600'000);
+  SetNode("n0", false);
+  Settle();
+  clock_.Advance(10'000);
+  Settle();
+  EXPECT_EQ(Asked(1), "2");
+  EXPECT_EQ(RestartAsAsked(), 3);
+  SetPod(0, "Running", "n4");
+  Settle();
+  EXPECT_EQ(Condition("Running"), "True");
+  EXPECT_EQ(Uid(1), before.at(1));
+  EXPECT_EQ(Uid(3), before.at(3));
+  EXPECT_EQ(Status()["restarts"], 0) << "lost hosts cost no restart";
+}
+
+TEST_F(JobInPlaceTest, AContainerThatFailsRestartsTheOthersAndIsNotAskedItself) {
+  SeedJob(3, 3, kInPlace);
+  RunAll();
+  const auto before = Uids();
+  EndContainer(1, 134);
+  Settle();
+  EXPECT_EQ(Attempt(), 1);
+  EXPECT_EQ(Asked(0), "1");
+  EXPECT_EQ(Asked(1), "0") << "its kubelet has restarted it";
+  EXPECT_EQ(Asked(2), "1");
+  EXPECT_EQ(RestartAsAsked(), 2);
+  Settle();
+  EXPECT_EQ(Condition("Running"), "True");
+  EXPECT_EQ(Uids(), before);
+  EXPECT_EQ(Status()["restarts"], 1);
+  EXPECT_EQ(Status()["recovery"]["incidents"][0]["exitCode"], 134);
+}
+
+TEST_F(JobInPlaceTest, RanksThatDieTogetherCostOneRestartAndNobodyIsAsked) {
+  SeedJob(16, 16, kInPlace);
+  RunAll();
+  const auto before = Uids();
+  for (int rank = 0; rank < 16; ++rank) {
+    EndContainer(rank, 134);
+    if (rank % 5 == 0) Reconcile();
+  }
+  Settle();
+  RestartAsAsked();
+  Settle();
+  EXPECT_EQ(Condition("Running"), "True");
+  EXPECT_EQ(Uids(), before);
+  EXPECT_EQ(Status()["restarts"], 1);
+  // An end that was part of that incident does not answer for the next.
+  clock_.Advance(3'600'000);
+  EndContainer(3, 134);
+  Settle();
+  EXPECT_EQ(RestartAsAsked(), 15);
+  Settle();
+  EXPECT_EQ(Condition("Running"), "True");
+  EXPECT_EQ(Status()["restarts"], 2);
+}
+
+TEST_F(JobInPlaceTest, APodThatDoesNotRestartInTimeIsMadeAnew) {
+  SeedJob(3, 5, kInPlace);
+  RunAll();
+  const auto before = Uids();
+  LoseHostOfRank(2);
+  SetPod(2, "Running", "n4");
+  Settle();
+  clock_.Advance(119'000);
+  Settle();
+  EXPECT_EQ(Uid(0), before.at(0));
+  clock_.Advance(2'000);
+  Settle();
+  EXPECT_NE(Uid(0), before.at(0));
+  EXPECT_NE(Uid(1), before.at(1));
+}
+
+TEST_F(JobInPlaceTest, ARankOnAHostToBeAvoidedGetsANewPod) {
+  json spec = kInPlace;
+  spec["recovery"]["rules"] = json::array({{{"action", "ReplaceHost"}, {"exitCodes", {79}}}});
+  SeedJob(3, 5, spec);
+  RunAll();
+  const auto before = Uids();
+  EndContainer(1, 79);
+  Settle();
+  EXPECT_EQ(Uid(0), before.at(0));
+  EXPECT_NE(Uid(1), before.at(1));
+  EXPECT_EQ(Pod(1)["metadata"]["annotations"][api::kAvoidHostsAnnotation], "n1");
+}
+
+TEST_F(JobInPlaceTest, WhileAContainerWaitsToRestartTheJobDoesNotRun) {
+  SeedJob(2, 2, kInPlace);
+  RunAll();
+  EndContainer(0, 1, /*started_again=*/false);
+  Settle();
+  RestartAsAsked();
+  Settle();
+  EXPECT_EQ(Condition("Running"), "False");
+  EXPECT_EQ(Condition("Recovering"), "True");
+}
+
+TEST_F(JobInPlaceTest, TheBudgetHoldsForContainersToo) {
+  json spec = kInPlace;
+  spec["recovery"]["maxRestarts"] = 2;
+  spec["recovery"]["backoffSeconds"] = 0;
+  SeedJob(2, 2, spec);
+  RunAll();
+  for (int i = 0; i < 3; ++i) {
+    clock_.Advance(60'000);
+    EndContainer(0, 1);
+    Settle();
+    RestartAsAsked();
+    Settle();
+  }
+  EXPECT_EQ(Reason("Failed"), "NoRestartLeft");
+  EXPECT_FALSE(HasPod(0));
+  EXPECT_FALSE(HasPod(1));
+}
+
+TEST_F(JobInPlaceTest, NobodyIsAskedBeforeTheBackoffIsOver) {
+  SeedJob(2, 2, kInPlace);
+  RunAll();
+  EndContainer(0, 1);
+  Settle();
+  RestartAsAsked();
+  Settle();
+  clock_.Advance(60'000);
+  EndContainer(0, 1);
+  Settle();
+  EXPECT_EQ(Asked(1), "1") << "the second restart in a row waits ten seconds";
+  clock_.Advance(10'000);
+  Settle();
+  EXPECT_EQ(Asked(1), "2");
+}
+
+TEST_F(JobInPlaceTest, ASuspendedJobHasNoPodsWhateverCouldRestart) {
+  SeedJob(2, 2, kInPlace);
+  RunAll();
+  json job = Job();
+  job["spec"]["suspend"] = true;
+  client_.Seed(kube::TrainingJobs(), job);
+  Settle();
+  EXPECT_FALSE(HasPod(0));
+  EXPECT_EQ(Condition("Suspended"), "True");
+}
+
+}  // namespace
+}  // namespace yardmaster::op

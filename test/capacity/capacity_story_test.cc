@@ -1,0 +1,310 @@
+// A TrainingJob on rented hosts, from its queue to its end, with the real placement, job and capacity
+// controllers over an API server in memory and a controller that plays the providers of hosts: it waits,
+// hosts are rented, it runs, they are taken back, it moves with its checkpoint, a price rises, it moves
+// again, it ends, and everything is given back. What it cost is checked against hosts times price times
+// time.
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+
+#include "pkg/api/checkpoint_mark.h"
+#include "pkg/extender/testing/planner_fixture.h"
+#include "pkg/operator/capacity_controller.h"
+#include "pkg/operator/testing/pool_controller.h"
+
+namespace yardmaster {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::int64_t kStepMs = 10'000;
+
+class CapacityStoryTest : public extender::PlannerFixture {
+ protected:
+  CapacityStoryTest()
+      : marker_(client_, cache_, {}, [](const op::HostNotice&) {}),
+        jobs_(client_, cache_, hosts_, marker_, clock_,
+              [this](const op::JobNotice& n) { Tell(n); }),
+        capacity_(client_, cache_, hosts_, op::DefaultFaultRules(), clock_,
+                  [this](const op::JobNotice& n) { Tell(n); }),
+        pools_(client_),
+        extender_(*this, true) {
+    client_.Seed(kube::Fabrics(), json::parse(R"({
+      "apiVersion": "yardmaster.dev/v1alpha1", "kind": "Fabric", "metadata": {"name": "small"},
+      "spec": {"size": {"fabricPods": 1, "segmentsPerFabricPod": 6, "hostsPerSegment": 4},
+               "tiers": [{"role": "tor", "scope": "Segment", "perRail": true, "downPorts": 8,
+                          "downGbps": 200, "upPorts": 4, "upGbps": 400},
+                         {"role": "agg", "scope": "FabricPod", "switches": 4, "downPorts": 48,
+                          "downGbps": 400}]}})"));
+  }
+
+  void Tell(const op::JobNotice& notice) { told_.insert(notice.reason); }
+
+  void SetPool(const std::string& name, const std::string& segment, const std::string& type,
+               const std::string& price, bool claims) {
+    json scaling = {{"provisioningClassName", "best-effort-atomic-scale-up.autoscaling.x-k8s.io"}};
+    if (claims) {
+      scaling = {{"nodeClassRef",
+                  {{"group", "karpenter.k8s.aws"}, {"kind", "EC2NodeClass"}, {"name", "gpu"}}}};
+    }
+    prices_[name] = std::stod(price);
+    client_.Seed(kube::CapacityPools(),
+                 {{"apiVersion", api::kGroupVersion},
+                  {"kind", "CapacityPool"},
+                  {"metadata", {{"name", name}}},
+                  {"spec",
+                   {{"instanceType", "gpu.8x"},
+                    {"allocatable", {{"cpu", "96"}, {"nvidia.com/gpu", "8"}}},
+                    {"fabricPod", "p0"},
+                    {"segment", segment},
+                    {"nodeLabels", {{"pool", name}}},
+                    {"offers", json::array({{{"type", type},
+                                             {"pricePerHour", price + " USD"},
+                                             {"maxHosts", 4},
+                                             {"noticeSeconds", 120}}})},
+                    {"scaling", scaling}}}});
+  }
+
+  // Four workers in one segment: the six hosts that are there and no backup are in two.
+  void SeedJob(const json& capacity) {
+    client_.Seed(
+        kube::TrainingJobs(),
+        {{"apiVersion", api::kGroupVersion},
+         {"kind", "TrainingJob"},
+         {"metadata", {{"name", "a"}, {"namespace", "team"}, {"uid", "uid-a"}}},
+         {"spec",
+          {{"workers", 4},
+           {"gpusPerWorker", 8},
+           {"parallelism", {{"tensor", 8}, {"data", 4}}},
+           {"placement", {{"data", {{"within", "Segment"}, {"mode", "Required"}}}}},
+           {"checkpoint", {{"request", "Annotation"}}},
+           {"capacity", capacity},
+           {"template",
+            {{"spec", {{"containers", json::array({{{"name", "c"}, {"image", "i"}}})}}}}}}}});
+  }
+
+  json Job() { return *client_.Find(kube::TrainingJobs(), "team", "a"); }
+  json Capacity() { return Job().value("/status/capacity"_json_pointer, json::object()); }
+  bool Is(const std::string& type) {
+    for (const json& c : Job().value("/status/conditions"_json_pointer, json::array())) {
+      if (c["type"] == type) return c["status"] == "True";
+    }
+    return false;
+  }
+  // The pool whose hosts the pods run on; empty: not all run, or on several.
+  std::string RunsOn() {
+    std::set<std::string> pools;
+    for (int rank = 0; rank < 4; ++rank) {
+      const auto pod = client_.Find(kube::Pods(), "team", StrCat("a-", rank));
+      if (!pod || pod->value("/status/phase"_json_pointer, "") != "Running") return "";
+      const auto node = client_.Find(kube::Nodes(), "", (*pod)["spec"].value("nodeName", ""));
+      if (!node) return "";
+      pools.insert((*node)["metadata"]["labels"].value("pool", ""));
+      CheckTolerated(*pod, *node);
+    }
+    return pools.size() == 1 ? *pools.begin() : "";
+  }
+  // As kube-scheduler would: every NoSchedule taint that the node was made with is tolerated.
+  static void CheckTolerated(const json& pod, const json& node) {
+    for (const json& taint : node["spec"].value("taints", json::array())) {
+      if (taint["key"] != api::kRentedKey) continue;
+      bool tolerated = false;
+      for (const json& t : pod["spec"].value("tolerations", json::array())) {
+        tolerated =
+            tolerated || (t["key"] == taint["key"] && t.value("value", "") == taint["value"]);
+      }
+      EXPECT_TRUE(tolerated) << pod["metadata"]["name"] << " on " << node["metadata"]["name"];
+    }
+  }
+
+  template <typename T>
+  void Sync(state::Kind kind, const kube::Resource& resource, T&& each) {
+    kube::ObjectSink& sink = cache_.sink(kind);
+    sink.BeginList();
+    for (const json& object : client_.All(resource)) {
+      sink.Listed(object);
+      each(object);
+    }
+    sink.EndList(StrCat(client_.version()));
+  }
+  void SyncAll() {
+    const auto nothing = [](const json&) {};
+    std::set<std::string> there;
+    Sync(state::Kind::kNode, kube::Nodes(), [&](const json& node) {
+      const std::string name = node["metadata"]["name"];
+      there.insert(name);
+      op::ObserveNode(cache_, op::DefaultFaultRules(), name, clock_.SteadyMs(), hosts_);
+    });
+    for (const std::string& name : seen_nodes_) {
+      if (there.count(name) != 0) continue;
+      op::ObserveNode(cache_, op::DefaultFaultRules(), name, clock_.SteadyMs(), hosts_);
+    }
+    seen_nodes_ = there;
+    Sync(state::Kind::kPod, kube::Pods(), nothing);
+    Sync(state::Kind::kGang, kube::Gangs(), nothing);
+    Sync(state::Kind::kTrainingJob, kube::TrainingJobs(), nothing);
+    Sync(state::Kind::kCapacityPool, kube::CapacityPools(), nothing);
+  }
+
+  // The program: writes the checkpoint that it is asked for.
+  void WriteCheckpoints() {
+    for (json pod : client_.All(kube::Pods())) {
+      json& notes = pod["metadata"]["annotations"];
+      const std::string asked = notes.value(api::kCheckpointRequestAnnotation, "");
+      if (asked.empty() || pod["metadata"]["name"] != "a-0" || asked == answered_) continue;
+      answered_ = asked;
+      ++checkpoints_;
+      notes[api::kCheckpointAnnotation] =
+          api::EncodeCheckpointMark({clock_.WallMs() / 1000 * 1000, 20});
+      client_.Seed(kube::Pods(), pod);
+    }
+  }
+
+  // Ten seconds of everything, and what the hosts that exist cost in that time.
+  void Pass() {
+    for (int i = 0; i < 4; ++i) {
+      SyncAll();
+      const auto rented = capacity_.Reconcile("team/a");
+      ASSERT_TRUE(rented.ok()) << rented.status();
+      SyncAll();
+      const auto done = jobs_.Reconcile("team/a");
+      ASSERT_TRUE(done.ok()) << done.status();
+      extender_.Pass();
+      RunReleasedPods();
+      WriteCheckpoints();
+    }
+    pools_.Step();
+    for (const auto& [name, for_what] : pools_.nodes()) {
+      const auto node = client_.Find(kube::Nodes(), "", name);
+      ASSERT_TRUE(node);
+      bill_ += prices_.at((*node)["metadata"]["labels"]["pool"].get<std::string>()) * kStepMs /
+               3'600'000;
+    }
+    const json rented = Capacity();
+    if (rented.value("phase", "") == "Provisioned") {
+      EXPECT_LE(std::stod(rented["ratePerHour"].get<std::string>()), 50.0);
+    }
+    clock_.Advance(kStepMs);
+  }
+  bool PassUntil(const std::function<bool()>& done, int passes = 200) {
+    for (int i = 0; i < passes; ++i) {
+      if (done()) return true;
+      Pass();
+    }
+    return done();
+  }
+  void EndJob() {
+    for (json pod : client_.All(kube::Pods())) {
+      pod["status"]["phase"] = "Succeeded";
+      client_.Seed(kube::Pods(), pod);
+    }
+  }
+  double Spent() { return std::stod(Capacity()["spent"].get<std::string>()); }
+
+  void TellTheStory(bool claims) {
+    SetPool("spot-a", "s2", "Spot", "10", claims);
+    SetPool("spot-b", "s3", "Spot", "11", claims);
+    SetPool("spot-c", "s4", "Spot", "12", claims);
+    SeedJob({{"maxCostPerHour", "50 USD"}});
+    ASSERT_TRUE(PassUntil([&] { return RunsOn() == "spot-a"; })) << Job().dump(1);
+    EXPECT_TRUE(Is("CapacityReady"));
+    EXPECT_EQ(pools_.nodes().size(), 4U);
+    for (int i = 0; i < 40; ++i) Pass();
+    // Taken back with a notice.
+    pools_.Reclaim("pool", "spot-a");
+    ASSERT_TRUE(PassUntil([&] { return RunsOn() == "spot-b"; })) << Job().dump(1);
+    EXPECT_EQ(checkpoints_, 1);
+    EXPECT_EQ(Capacity()["moves"], 1);
+    EXPECT_EQ(pools_.nodes().size(), 4U) << "what was left is given back";
+    for (int i = 0; i < 40; ++i) Pass();
+    // A price above the cap.
+    SetPool("spot-b", "s3", "Spot", "20", claims);
+    ASSERT_TRUE(PassUntil([&] { return RunsOn() == "spot-c"; })) << Job().dump(1);
+    EXPECT_EQ(checkpoints_, 2);
+    for (int i = 0; i < 40; ++i) Pass();
+    // Gone without a notice. The first pool is to be had again by then.
+    for (const auto& [name, for_what] : std::map(pools_.nodes())) {
+      ASSERT_TRUE(client_.Delete({kube::Nodes(), "", name, ""}, {}).ok());
+    }
+    pools_.Forget();
+    ASSERT_TRUE(PassUntil([&] { return RunsOn() == "spot-a"; })) << Job().dump(1);
+    EXPECT_EQ(Capacity()["moves"], 3);
+    for (int i = 0; i < 40; ++i) Pass();
+    CheckPromises();
+    EndJob();
+    ASSERT_TRUE(PassUntil([&] { return Is("Succeeded") && pools_.nodes().empty(); }))
+        << Job().dump(1);
+    Pass();
+    EXPECT_EQ(Capacity()["phase"], "None");
+    EXPECT_TRUE(client_.All(kube::ProvisioningRequests()).empty());
+    EXPECT_TRUE(client_.All(kube::PodTemplates()).empty());
+    EXPECT_TRUE(client_.All(kube::NodeClaims()).empty());
+    for (const char* event :
+         {"CapacityRequested", "CapacityProvided", "CapacityLeft", "Succeeded"}) {
+      EXPECT_EQ(told_.count(event), 1U) << event;
+    }
+  }
+
+  op::HostHealth hosts_;
+  state::ClusterCache cache_;
+  op::HostMarker marker_;
+  op::JobController jobs_;
+  op::CapacityController capacity_;
+  op::PoolController pools_;
+  Process extender_;
+  std::set<std::string> seen_nodes_;
+  std::set<std::string> told_;
+  std::map<std::string, double> prices_;
+  std::string answered_;
+  int checkpoints_ = 0;
+  double bill_ = 0;
+};
+
+TEST_F(CapacityStoryTest, AJobMovesWithItsCheckpointsBetweenHostsOfProvisioningRequests) {
+  TellTheStory(false);
+  RecordProperty("spent", StrCat(Spent()));
+  // Hosts are seen, and are gone, up to one pass after the fact: nine changes of four hosts.
+  EXPECT_NEAR(Spent(), bill_, 9 * 4 * 12.0 * kStepMs / 3'600'000);
+  EXPECT_GT(Spent(), 20);
+}
+
+TEST_F(CapacityStoryTest, AJobMovesWithItsCheckpointsBetweenHostsOfNodeClaims) {
+  TellTheStory(true);
+  EXPECT_NEAR(Spent(), bill_, 9 * 4 * 12.0 * kStepMs / 3'600'000);
+}
+
+TEST_F(CapacityStoryTest, APoolWithoutRoomIsLeftForTheNextOneAndHalfAGangIsNeverKept) {
+  SetPool("spot-a", "s2", "Spot", "10", true);
+  SetPool("spot-b", "s3", "Spot", "11", true);
+  pools_.SetRoom("pool", "spot-a", 3);
+  SeedJob({{"maxCostPerHour", "50 USD"}});
+  ASSERT_TRUE(PassUntil([&] { return RunsOn() == "spot-b"; })) << Job().dump(1);
+  EXPECT_EQ(pools_.nodes().size(), 4U);
+}
+
+TEST_F(CapacityStoryTest, WithoutAffordableHostsTheJobWaitsAndSaysWhatItWouldCost) {
+  SetPool("spot-a", "s2", "Spot", "13", false);
+  SeedJob({{"maxCostPerHour", "50 USD"}});
+  for (int i = 0; i < 5; ++i) Pass();
+  EXPECT_TRUE(Is("Queued"));
+  EXPECT_TRUE(pools_.nodes().empty());
+  EXPECT_EQ(Capacity()["reason"], "PriceAboveCap");
+  EXPECT_NE(Capacity()["message"].get<std::string>().find("52.00 USD/h"), std::string::npos);
+  SetPool("spot-a", "s2", "Spot", "12", false);
+  EXPECT_TRUE(PassUntil([&] { return RunsOn() == "spot-a"; })) << Job().dump(1);
+}
+
+TEST_F(CapacityStoryTest, TheClaimsOfADeletedJobAreSwept) {
+  SetPool("spot-a", "s2", "Spot", "10", true);
+  SeedJob({{"maxCostPerHour", "50 USD"}});
+  ASSERT_TRUE(PassUntil([&] { return RunsOn() == "spot-a"; })) << Job().dump(1);
+  ASSERT_TRUE(client_.Delete({kube::TrainingJobs(), "team", "a", ""}, {}).ok());
+  SyncAll();
+  ASSERT_TRUE(capacity_.Sweep().ok());
+  pools_.Step();
+  EXPECT_TRUE(pools_.nodes().empty());
+}
+
+}  // namespace
+}  // namespace yardmaster
