@@ -102,6 +102,7 @@ bool PlacementStep::Commit(PassState& pass, int job, const placement::GangPlan& 
   }
   const api::GangStatus status = Committed(gang, plan, state, *pass.snapshot, clock_.WallMs());
   if (!ledger_.Write(pass, gang, status)) return false;
+  if (!state.assignment) CountDecision(pass, state, placement::Outcome::kPlaced);
   static const std::vector<fabric::HostId> kNone;
   placement::MoveOccupation(pass.snapshot->cluster, state.job,
                             state.assignment ? state.assignment->host_of_rank : kNone,
@@ -111,6 +112,12 @@ bool PlacementStep::Commit(PassState& pass, int job, const placement::GangPlan& 
   pass.notes[state.job.key].waiting.clear();
   ++pass.report.committed;
   return true;
+}
+
+void PlacementStep::CountDecision(PassState& pass, const plan::JobState& job,
+                                  placement::Outcome outcome) const {
+  const std::int64_t waited_ms = std::max<std::int64_t>(0, clock_.WallMs() - job.job.created_ms);
+  pass.report.decisions.push_back({outcome, static_cast<double>(waited_ms) / 1000});
 }
 
 // Reasons are written when they change, not when a number in them does: in a busy cluster the
@@ -130,6 +137,10 @@ void PlacementStep::TellNotPlaced(PassState& pass, int job, const placement::Gan
   pass.notes[pass.snapshot->jobs[static_cast<std::size_t>(job)].job.key].waiting = Explain(plan);
   if (!IsNews(gang, status) || !ledger_.Write(pass, gang, status)) return;
   told_ms_[KeyOf(gang.metadata)] = clock_.SteadyMs();
+  const plan::JobState& state = pass.snapshot->jobs[static_cast<std::size_t>(job)];
+  if (!state.assignment && gang.status.outcome != status.outcome) {
+    CountDecision(pass, state, plan.outcome);
+  }
   Notice notice{gang.owner, gang.metadata.namespace_name, true, "NotPlaced",
                 StrCat(Name(plan.outcome), ": ", Explain(plan))};
   notify_(notice);
