@@ -48,12 +48,12 @@ class Kueue(Existing):
     group = "/apis/kueue.x-k8s.io/v1beta1"
 
     def install(self):
-        gpus = sum(int(o["status"]["allocatable"]["nvidia.com/gpu"]) for o in self.fabric if o["kind"] == "Node" and not o["spec"].get("taints"))
+        gpus = sum(int(o["status"]["allocatable"]["nvidia.com/gpu"]) for o in self.fabric if o["kind"] == "Node" and not o.get("spec", {}).get("taints"))
         kind = lambda name, **more: {"apiVersion": "kueue.x-k8s.io/v1beta1", "kind": name, **more}
         self.make(self.group + "/topologies", kind("Topology", metadata={"name": "fabric"}, spec={
             "levels": [{"nodeLabel": SEGMENT}, {"nodeLabel": HOSTNAME}]}))
         self.make(self.group + "/resourceflavors", kind("ResourceFlavor", metadata={"name": "gpu"}, spec={
-            "nodeLabels": {"nvidia.com/gpu.present": "true"}, "topologyName": "fabric"}))
+            "nodeLabels": {"yardmaster.dev/fabric-pod": "p00"}, "topologyName": "fabric"}))
         self.make(self.group + "/clusterqueues", kind("ClusterQueue", metadata={"name": "all"}, spec={
             "namespaceSelector": {}, "resourceGroups": [{"coveredResources": ["nvidia.com/gpu"], "flavors": [
                 {"name": "gpu", "resources": [{"name": "nvidia.com/gpu", "nominalQuota": gpus}]}]}]}))

@@ -6,7 +6,7 @@ moved for QUIET_SECONDS. A job starts when all of its pods are bound.
 import dataclasses
 import time
 
-QUIET_SECONDS = 2.5
+QUIET_SECONDS = 2.0
 POLL_SECONDS = 0.1
 LONGEST_SECONDS = 60
 
