@@ -1,11 +1,11 @@
 """The schedulers under comparison: how each is started, given a job, and told that a job has ended."""
 import concurrent.futures
-import json
 import os
 import signal
 import subprocess
 import sys
 
+import yaml  # Debian's python3-yaml
 from trace import ROOT
 
 sys.dont_write_bytecode = True
@@ -50,7 +50,7 @@ class Scheduler:
 
     def start(self):
         config = self.folder / "scheduler.yaml"
-        config.write_text(json.dumps(self.configuration()))
+        config.write_text(yaml.safe_dump(self.configuration()))
         export = sh(ROOT / "test/controlplane/up", self.name, "--scheduler-config", config).strip().splitlines()[-1]
         self.kubeconfig = dict(word.split("=", 1) for word in export.split()[1:])["KUBECONFIG"].strip("'")
         self.api = Api(self.kubeconfig)
@@ -133,7 +133,6 @@ class Yardmaster(Scheduler):
                 self.folder / "extender.crt", "--tls-key-file", self.folder / "extender.key", "--client-ca-file", self.folder / "ca.crt"]
 
     def configuration(self):
-        import yaml  # Debian's python3-yaml
         return {**yaml.safe_load((self.folder / "scheduler.yaml").read_text()), **BACKOFF}
 
     def install(self):

@@ -104,6 +104,8 @@ TEST_F(GangPlannerTest, AJobThatCanNeverFitIsToldSoOnce) {
     EXPECT_TRUE(notice.warning);
   }
   for (const json& pod : client_.All(kube::Pods())) EXPECT_TRUE(Gated(pod));
+  clock_.Advance(90'000);
+  EXPECT_DOUBLE_EQ(PassOfANewProcess().oldest_gated_seconds, report.oldest_gated_seconds + 90);
 }
 
 TEST_F(GangPlannerTest, ARankOfALostHostMovesToTheBackupHostOfItsSegmentAndNobodyElseMoves) {
