@@ -102,7 +102,6 @@ bool PlacementStep::Commit(PassState& pass, int job, const placement::GangPlan& 
   }
   const api::GangStatus status = Committed(gang, plan, state, *pass.snapshot, clock_.WallMs());
   if (!ledger_.Write(pass, gang, status)) return false;
-  if (!state.assignment) CountDecision(pass, state, placement::Outcome::kPlaced);
   static const std::vector<fabric::HostId> kNone;
   placement::MoveOccupation(pass.snapshot->cluster, state.job,
                             state.assignment ? state.assignment->host_of_rank : kNone,
@@ -114,12 +113,6 @@ bool PlacementStep::Commit(PassState& pass, int job, const placement::GangPlan& 
   return true;
 }
 
-void PlacementStep::CountDecision(PassState& pass, const plan::JobState& job,
-                                  placement::Outcome outcome) const {
-  const std::int64_t waited_ms = std::max<std::int64_t>(0, clock_.WallMs() - job.job.created_ms);
-  pass.report.decisions.push_back({outcome, static_cast<double>(waited_ms) / 1000});
-}
-
 // Reasons are written when they change, not when a number in them does: in a busy cluster the
 // numbers move in every pass. The text is brought up to date now and then.
 bool PlacementStep::IsNews(const api::Gang& gang, const api::GangStatus& status) {
@@ -128,6 +121,12 @@ bool PlacementStep::IsNews(const api::Gang& gang, const api::GangStatus& status)
   if (!SaysTheSame(status, gang.status)) return true;
   const auto [told, is_new] = told_ms_.emplace(KeyOf(gang.metadata), clock_.SteadyMs());
   return !is_new && clock_.SteadyMs() - told->second >= kRefreshMs;
+}
+
+void PlacementStep::CountDecision(PassState& pass, const plan::JobState& job,
+                                  placement::Outcome outcome) const {
+  const std::int64_t waited_ms = std::max<std::int64_t>(0, clock_.WallMs() - job.job.created_ms);
+  pass.report.decisions.push_back({outcome, static_cast<double>(waited_ms) / 1000});
 }
 
 void PlacementStep::TellNotPlaced(PassState& pass, int job, const placement::GangPlan& plan) {
@@ -250,6 +249,8 @@ void PlacementStep::PlaceWaiting(PassState& pass) {
     const api::Gang& gang = pass.GangOf(job.job);
     notify_({gang.owner, gang.metadata.namespace_name, false, "Placed",
              api::FindCondition(gang.status.conditions, api::kPlannedCondition)->message});
+    CountDecision(pass, pass.snapshot->jobs[static_cast<std::size_t>(job.job)],
+                  placement::Outcome::kPlaced);
   }
   // Ordinary pods are kept off what waits for a job; see decisions.h. Only now: gangs that may fill
   // reserved hosts meanwhile have done so.

@@ -38,9 +38,9 @@ class PlacementStep {
   void PlaceWaiting(PassState& pass);
   plan::Plan PlanQueue(PassState& pass);
   bool Commit(PassState& pass, int job, const placement::GangPlan& plan, bool may_use_backup);
-  void CountDecision(PassState& pass, const plan::JobState& job, placement::Outcome outcome) const;
   bool IsNews(const api::Gang& gang, const api::GangStatus& status);
   void TellNotPlaced(PassState& pass, int job, const placement::GangPlan& plan);
+  void CountDecision(PassState& pass, const plan::JobState& job, placement::Outcome outcome) const;
 
   Ledger& ledger_;
   PreemptionStep& preemption_;
