@@ -1,6 +1,7 @@
 # One image with the four programs of Yardmaster; the pod's command says which one runs.
 #
 #   docker build -t yardmaster:dev .          or, without a daemon: make image
+#   hack/image --programs build/release       with programs that are built already, in half a minute
 #
 # BASE_IMAGE is any Debian 12. JOBS bounds the parallel compilers: each takes up to 1 GiB.
 ARG BASE_IMAGE=debian:bookworm-slim
@@ -25,10 +26,11 @@ RUN cmake --preset release --log-level=WARNING && \
     cmake --build build/release -j ${JOBS} \
       --target yardmaster-extender yardmaster-operator yardmaster-agent kubectl-yardmaster \
       yardmaster-verbs yardmaster-socket
-RUN cmake --install build/release --prefix /out --strip && \
-    # The packages of the shared libraries that the programs load, and nothing else.
-    ldd /out/bin/* | awk '$3 ~ /^\// {print $3}' | sort -u | xargs -n 1 readlink -f | \
-      sed 's|.*/|*/|' | xargs dpkg-query --search | cut -d: -f1 | sort -u > /out/packages
+COPY hack/image-tree hack/image-tree
+RUN hack/image-tree build/release /out
+
+# What hack/image --programs replaces.
+FROM build AS programs
 
 FROM ${BASE_IMAGE}
 ARG VERSION=0.1.0
@@ -40,18 +42,17 @@ LABEL org.opencontainers.image.title="Yardmaster" \
       org.opencontainers.image.version="${VERSION}" \
       org.opencontainers.image.revision="${REVISION}" \
       org.opencontainers.image.created="${CREATED}"
-COPY --from=build /out/packages /tmp/packages
+COPY --from=programs /out/packages /tmp/packages
+# What apt leaves behind says when it ran, and differs from build to build.
 RUN export DEBIAN_FRONTEND=noninteractive && \
     apt-get update -qq && \
     xargs apt-get install --quiet --yes --no-install-recommends ca-certificates < /tmp/packages && \
-    rm -rf /var/lib/apt/lists/* /tmp/packages
-COPY --from=build /out/bin/ /usr/local/bin/
+    rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/cache/ldconfig/aux-cache \
+      /var/lib/dpkg/*-old /var/log/* /tmp/*
+COPY --from=programs /out/bin/ /usr/local/bin/
 # The libraries that training pods load, and the names by which older NCCL finds the first.
-COPY --from=build /out/lib/yardmaster/ /usr/local/lib/yardmaster/
-RUN mkdir /usr/local/lib/yardmaster/verbs && \
-    ln -s ../libyardmaster-verbs.so /usr/local/lib/yardmaster/verbs/libibverbs.so && \
-    ln -s ../libyardmaster-verbs.so /usr/local/lib/yardmaster/verbs/libibverbs.so.1
-COPY --from=build /src/crds/ /usr/local/share/yardmaster/crds/
+COPY --from=programs /out/lib/yardmaster/ /usr/local/lib/yardmaster/
+COPY crds/ /usr/local/share/yardmaster/crds/
 # The agent's pod asks for root, to write below the host's /run; the other processes do not need it.
 USER 65532:65532
 CMD ["kubectl-yardmaster", "--help"]

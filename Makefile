@@ -18,7 +18,7 @@ LAB_ARGS ?= --svg out/lab.svg
 TIDY ?= .
 say := printf '==> %s\n'
 
-.PHONY: help setup controlplane programs build test lab check format fuzz tidy tidy-commands thread-safety check-asan-ubsan check-tsan lint bench demo demo-down ui ui-test install image clean
+.PHONY: help setup controlplane programs build test lab check format fuzz tidy tidy-commands thread-safety check-asan-ubsan check-tsan lint bench demo demo-check demo-down site ui ui-test install image image-test clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -116,12 +116,27 @@ demo: controlplane programs ## the whole path on a simulated fabric of 272 hosts
 demo-down: ## stop the demo and remove what it left
 	@test/demo/down
 
+demo-check: ## with the demo running: Prometheus over every panel and alert, and the commands of the documentation
+	@test/monitoring/live
+	test/docs/commands --programs build/release/bin --demo
+
+site: ## the documentation as a web site in out/site, links checked
+	@hack/setup site
+	hack/pictures --check
+	hack/site
+
 install: build ## install the programs under PREFIX (/usr/local); DESTDIR is honoured
 	@cmake --install build/release --prefix $(PREFIX)
 
-image: ## build the container image yardmaster:dev with buildah
+image: ## build the container image yardmaster:dev with buildah, from the sources alone
 	@hack/setup image
 	hack/image
+
+image-test: controlplane programs ## build the image from build/release; labels, SBOM, its processes against a real control plane
+	@hack/setup image
+	hack/image --programs build/release
+	export YARDMASTER_CONTROLPLANE_BIN=$$(test/controlplane/build)
+	test/image/run
 
 clean: ## remove everything that was built; the cache of Go programs stays
 	@rm -rf build out

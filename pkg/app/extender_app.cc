@@ -141,6 +141,11 @@ void Extender::Tell(const extender::Notice& notice) {
            events_, runtime_.log());
 }
 
+// Bounds in seconds for what a queue makes people wait: from one second to a week.
+std::vector<double> QueueBuckets() {
+  return {1, 2, 5, 10, 30, 60, 300, 900, 3'600, 14'400, 43'200, 86'400, 259'200, 604'800};
+}
+
 void Extender::Report(const extender::PassReport& report, double seconds) {
   metrics::Registry& registry = runtime_.registry();
   const auto count = [&](const char* name, const char* help, int by) {
@@ -181,6 +186,18 @@ void Extender::Report(const extender::PassReport& report, double seconds) {
         static_cast<int>(report.errors.size()));
   registry.GetGauge("yardmaster_extender_waiting_gangs", "gangs without a place")
       .Set(report.waiting);
+  registry
+      .GetGauge("yardmaster_extender_oldest_gated_pod_seconds",
+                "age of the pod that has been behind the gate for longest")
+      .Set(report.oldest_gated_seconds);
+  for (const extender::Decision& decision : report.decisions) {
+    registry
+        .GetHistogram(
+            "yardmaster_extender_decision_seconds",
+            "time from joining the queue to a place, or to the first answer that there is none",
+            QueueBuckets(), {{"outcome", std::string(placement::Name(decision.outcome))}})
+        .Observe(decision.seconds);
+  }
   registry.GetGauge("yardmaster_extender_quarantined_gangs", "gangs left alone as they are broken")
       .Set(report.quarantined);
   registry.GetGauge("yardmaster_extender_degraded_gangs", "placed gangs with lost hosts")

@@ -16,6 +16,7 @@
 #include "pkg/app/announce.h"
 #include "pkg/app/kube_access.h"
 #include "pkg/app/leadership.h"
+#include "pkg/app/load_metrics.h"
 #include "pkg/app/page_publisher.h"
 #include "pkg/app/round_schedule.h"
 #include "pkg/app/run_process.h"
@@ -158,11 +159,11 @@ state::ClusterFeed::Handlers Operator::FeedHandlers() {
   return handlers;
 }
 
-// The picture is drawn for the page only.
 op::PlanHandler Operator::PlanObserver() {
-  if (options_.page_address.empty()) return {};
   return [this](const plan::Plan& plan, const plan::Snapshot& snapshot) {
-    page_.SetPicture(std::make_shared<const page::NetworkPicture>(page::PictureOf(plan, snapshot)));
+    auto picture = std::make_shared<const page::NetworkPicture>(page::PictureOf(plan, snapshot));
+    ExportLoads(*picture, runtime_.registry());
+    if (!options_.page_address.empty()) page_.SetPicture(std::move(picture));
   };
 }
 

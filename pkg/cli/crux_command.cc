@@ -107,6 +107,10 @@ int RunCruxCommand(const std::vector<std::string>& args, std::istream& in, std::
   CLI::App app("Intensity, paths, priorities and levels of the jobs in a case file",
                "kubectl yardmaster crux");
   Declare(flags, app);
+  app.footer(
+      "Examples:\n"
+      "  kubectl yardmaster crux -f case.yaml\n"
+      "  kubectl yardmaster crux -f case.yaml --policy ecmp");
   try {
     std::vector<std::string> reversed(args.rbegin(), args.rend());
     app.parse(reversed);

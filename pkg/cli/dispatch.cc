@@ -68,6 +68,12 @@ int RunCost(const Args& args, std::istream& in, std::ostream& out, std::ostream&
   return RunCostCommand(args, ClusterConnector(clock, sleeper), in, out, err);
 }
 
+int RunSimulate(const Args& args, std::istream& in, std::ostream& out, std::ostream& err) {
+  const RealClock clock;
+  kube::RealSleeper sleeper;
+  return RunSimulateCommand(args, ClusterConnector(clock, sleeper), in, out, err);
+}
+
 struct Verb {
   Args words;
   const char* summary;
@@ -102,7 +108,7 @@ const std::vector<Verb>& Verbs() {
       {{"crux"}, "intensity, paths, priorities and levels of a case file", RunCruxCommand},
       {{"hash"}, "what a switch's hash makes of packets", RunHashCommand},
       {{"path"}, "the path that a packet takes", RunPathCommand},
-      {{"simulate"}, "a trace replayed on a fabric", RunSimulateCommand},
+      {{"simulate"}, "a trace replayed on a fabric", RunSimulate},
       {{"support-bundle"},
        "objects, logs and metrics for the search of a fault",
        InCluster<RunSupportBundleCommand>},

@@ -58,6 +58,10 @@ int RunFabricRenderCommand(const std::vector<std::string>& args, std::istream& /
   CLI::App app("A Fabric and its Nodes as Kubernetes manifests",
                "kubectl yardmaster fabric render");
   Declare(flags, app);
+  app.footer(
+      "Examples:\n"
+      "  kubectl yardmaster fabric render --preset hpn-small > fabric.yaml\n"
+      "  kubectl yardmaster fabric render --preset hpn-7.0-pod --segments 4 --hosts 20");
   if (const std::optional<int> code = ParseFlags(app, args, out, err)) return *code;
   return PrintObjectsOrFail(Answer(flags, err), flags.output, out, err);
 }

@@ -88,6 +88,11 @@ int RunFabricImportCommand(const std::vector<std::string>& args, std::istream& i
   Flags flags;
   CLI::App app("A Fabric out of what another tool wrote", "kubectl yardmaster fabric import");
   Declare(flags, app);
+  app.footer(
+      "Examples:\n"
+      "  kubectl yardmaster fabric import --from simai topology.txt --name mine > fabric.yaml\n"
+      "  kubectl get nodes -o yaml | kubectl yardmaster fabric import --from topograph - --preset "
+      "hpn-7.0");
   if (const std::optional<int> code = ParseFlags(app, args, out, err)) return *code;
   return PrintObjectsOrFail(Answer(flags, in, err), flags.output, out, err);
 }

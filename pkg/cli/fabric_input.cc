@@ -29,6 +29,12 @@ absl::StatusOr<FabricInput> ReadFabricInput(const std::vector<std::string>& file
       world.nodes.Put(std::make_shared<const api::Node>(std::move(node)));
     }
   }
+  return FabricInputOf(world, name);
+}
+
+absl::StatusOr<FabricInput> FabricInputOf(const state::ClusterState& world,
+                                          const std::string& name) {
+  if (world.fabrics.empty()) return absl::InvalidArgumentError(StrCat(name, ": holds no Fabric"));
   state::HostIndex hosts;
   hosts.Update(world);
   FabricInput input;

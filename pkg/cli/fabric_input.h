@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 
 #include "pkg/fabric/network.h"
+#include "pkg/state/cluster_state.h"
 
 namespace yardmaster::cli {
 
@@ -23,5 +24,9 @@ struct FabricInput {
 // InvalidArgument or NotFound, one line per error.
 absl::StatusOr<FabricInput> ReadFabricInput(const std::vector<std::string>& files,
                                             std::istream& in);
+
+// The network of a cluster's first Fabric and its Nodes. `name` stands in errors.
+absl::StatusOr<FabricInput> FabricInputOf(const state::ClusterState& world,
+                                          const std::string& name);
 
 }  // namespace yardmaster::cli

@@ -143,6 +143,10 @@ int RunHashCommand(const std::vector<std::string>& args, std::istream& in, std::
   CLI::App app("What the hash of a switch role makes of packets given as CSV on standard input",
                "kubectl yardmaster hash");
   Declare(flags, app);
+  app.footer(
+      "Example:\n"
+      "  printf '10.0.0.1,10.0.0.2,udp,49152,4791\\n' | kubectl yardmaster hash -f model.yaml "
+      "--members 60");
   try {
     app.parse(std::vector<std::string>(args.rbegin(), args.rend()));
     if (flags.file == "-")

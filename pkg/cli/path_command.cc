@@ -108,6 +108,10 @@ int RunPathCommand(const std::vector<std::string>& args, std::istream& in, std::
   Flags flags;
   CLI::App app("The path that one RoCE packet takes", "kubectl yardmaster path");
   Declare(flags, app);
+  app.footer(
+      "Example:\n"
+      "  kubectl yardmaster path --fabric fabric.yaml --from p00s00h000/0/0 --to p00s01h003/0/0 "
+      "--source-port 49321");
   if (const auto code = ParseFlags(app, args, out, err)) return *code;
   const absl::StatusOr<ordered_json> answer = Answer(flags, in, err);
   if (!answer.ok()) {

@@ -193,6 +193,11 @@ int RunPlanCommand(const std::vector<std::string>& args, const Connector& connec
       "Nothing is changed. With --offline the manifests alone are planned.",
       "kubectl yardmaster plan");
   Declare(flags, app);
+  app.footer(
+      "Examples:\n"
+      "  kubectl yardmaster plan -f job.yaml -o table\n"
+      "  kubectl yardmaster plan -f job.yaml --diff -o table\n"
+      "  kubectl yardmaster plan --offline -f fabric.yaml -f job.yaml --paths");
   if (const std::optional<int> code = ParseFlags(app, args, out, err)) return *code;
   absl::StatusOr<Question> question =
       flags.offline ? AskFiles(flags, in, err) : AskCluster(flags, connect, in, err);

@@ -102,6 +102,10 @@ int RunReleaseCommand(const std::vector<std::string>& args, const Connector& con
       ->check(CLI::IsMember({"json", "yaml"}));
   app.add_option("--kubeconfig", flags.cluster.kubeconfig, "kubeconfig file");
   app.add_option("--context", flags.cluster.context, "context of the kubeconfig");
+  app.footer(
+      "Examples:\n"
+      "  kubectl yardmaster release gpt -n demo --dry-run\n"
+      "  kubectl yardmaster release --all");
   if (const std::optional<int> code = ParseFlags(app, args, out, err)) return *code;
   if (flags.all == !flags.job.empty()) {
     err << "kubectl yardmaster release: name a job, or say --all\n";

@@ -11,6 +11,7 @@
 
 #include "CLI/CLI.hpp"
 #include "pkg/base/strings.h"
+#include "pkg/cli/cluster_flags.h"
 #include "pkg/cli/fabric_input.h"
 #include "pkg/cli/flags.h"
 #include "pkg/cli/read_input.h"
@@ -33,11 +34,13 @@ struct Flags {
   double pcie_gbps = -1;  // below 0: as the Fabric's hosts are
   double nvlink_gbps = -1;
   std::string output = "json";
+  ClusterFlags cluster;
 };
 
 void Declare(Flags& flags, CLI::App& app) {
-  app.add_option("--fabric,-f,--filename", flags.fabric, "a Fabric and its Nodes, YAML or JSON")
-      ->required();
+  app.add_option("--fabric,-f,--filename", flags.fabric,
+                 "a Fabric and its Nodes, YAML or JSON; the cluster's when left out");
+  DeclareCluster(flags.cluster, app);
   app.add_option("--trace", flags.trace, "folder with the files of the trace")->required();
   std::vector<std::string> policies;
   for (const crux::Policy policy : crux::AllPolicies()) {
@@ -157,8 +160,17 @@ json Report(const Flags& flags, const Trace& trace, const sim::TraceResult& resu
             {"peakGpus", result.peak_gpus}}}};
 }
 
-absl::StatusOr<json> Simulate(const Flags& flags, std::istream& in, std::ostream& err) {
-  YM_ASSIGN_OR_RETURN(const FabricInput input, ReadFabricInput(flags.fabric, in));
+absl::StatusOr<FabricInput> ReadFabric(const Flags& flags, const Connector& connect,
+                                       std::istream& in, std::ostream& err) {
+  if (!flags.fabric.empty()) return ReadFabricInput(flags.fabric, in);
+  ReadFlags read{flags.cluster, ""};
+  YM_ASSIGN_OR_RETURN(const World world, ReadWorld(read, connect, err));
+  return FabricInputOf(world.cluster, "the cluster");
+}
+
+absl::StatusOr<json> Simulate(const Flags& flags, const Connector& connect, std::istream& in,
+                              std::ostream& err) {
+  YM_ASSIGN_OR_RETURN(const FabricInput input, ReadFabric(flags, connect, in, err));
   for (const std::string& warning : input.warnings) err << "warning: " << warning << "\n";
   YM_ASSIGN_OR_RETURN(const Trace trace, ReadTrace(flags, input.network->places(), in));
   for (const auto& [reason, rows] : trace.skipped) {
@@ -188,13 +200,18 @@ absl::StatusOr<json> Simulate(const Flags& flags, std::istream& in, std::ostream
 
 }  // namespace
 
-int RunSimulateCommand(const std::vector<std::string>& args, std::istream& in, std::ostream& out,
-                       std::ostream& err) {
+int RunSimulateCommand(const std::vector<std::string>& args, const Connector& connect,
+                       std::istream& in, std::ostream& out, std::ostream& err) {
   Flags flags;
   CLI::App app("Replays jobs over time on a fabric under a policy", "kubectl yardmaster simulate");
   Declare(flags, app);
+  app.footer(
+      "Examples:\n"
+      "  kubectl yardmaster simulate --fabric fabric.yaml --trace test/data/lingjun-2023 --jobs "
+      "50\n"
+      "  kubectl yardmaster simulate --trace FOLDER --policy ecmp");
   if (const auto code = ParseFlags(app, args, out, err)) return *code;
-  const absl::StatusOr<json> report = Simulate(flags, in, err);
+  const absl::StatusOr<json> report = Simulate(flags, connect, in, err);
   if (!report.ok()) {
     err << MessageOf(report.status()) << "\n";
     return 1;

@@ -1,7 +1,7 @@
 // `kubectl yardmaster simulate --fabric FILE --trace DIR --policy NAME [--seed N] -o json`: replays
 // a trace on a fabric (pkg/sim/trace_run.h) and reports per job and for the cluster.
 //
-//   --fabric FILE   a Fabric, with or without its Nodes; repeatable
+//   --fabric FILE   a Fabric, with or without its Nodes; repeatable. The cluster's when left out
 //   --trace DIR     job.csv and worker.csv of the Lingjun trace; where they are missing, arrivals
 //                   are generated from model-gpus.csv
 //   --policy NAME   crux (default) published ecmp sincronia varys taccl cassini
@@ -19,9 +19,11 @@
 #include <string>
 #include <vector>
 
+#include "pkg/cli/cluster_commands.h"
+
 namespace yardmaster::cli {
 
-int RunSimulateCommand(const std::vector<std::string>& args, std::istream& in, std::ostream& out,
-                       std::ostream& err);
+int RunSimulateCommand(const std::vector<std::string>& args, const Connector& connect,
+                       std::istream& in, std::ostream& out, std::ostream& err);
 
 }  // namespace yardmaster::cli

@@ -8,6 +8,12 @@
 
 #include "nlohmann/json.hpp"
 
+#include "pkg/base/clock.h"
+#include "pkg/cli/presets.h"
+#include "pkg/cli/render_fabric.h"
+#include "pkg/cli/testing/reading_connector.h"
+#include "pkg/kube/testing/fake_client.h"
+
 namespace yardmaster::cli {
 namespace {
 
@@ -19,11 +25,15 @@ struct Outcome {
   std::string err;
 };
 
-Outcome RunCommand(std::vector<std::string> args) {
+absl::StatusOr<Connection> NoCluster(const ClusterFlags& /*flags*/) {
+  return absl::UnavailableError("there is no cluster");
+}
+
+Outcome RunCommand(std::vector<std::string> args, const Connector& connect = NoCluster) {
   std::istringstream in;
   std::ostringstream out;
   std::ostringstream err;
-  const int code = RunSimulateCommand(args, in, out, err);
+  const int code = RunSimulateCommand(args, connect, in, out, err);
   return {code, out.str(), err.str()};
 }
 
@@ -52,6 +62,26 @@ TEST(SimulateCommand, ReportsEveryJobAndTheClusterTheSameEachTime) {
     EXPECT_THAT(outcome.err, HasSubstr("12 of 12 jobs finished"));
     EXPECT_EQ(outcome.out, RunCommand(SmallRun(policy)).out);
   }
+}
+
+TEST(SimulateCommand, WithoutAFileItReplaysOnTheClustersFabric) {
+  const auto fabric = LoadPreset("two-layer-clos");
+  ASSERT_TRUE(fabric.ok()) << fabric.status();
+  const auto objects = RenderFabric(*fabric);
+  ASSERT_TRUE(objects.ok()) << objects.status();
+  FakeClock clock;
+  kube::FakeClient client(clock);
+  for (const nlohmann::json& object : *objects) {
+    client.Seed(object.at("kind") == "Node" ? kube::Nodes() : kube::Fabrics(), object);
+  }
+  const std::vector<std::string> with_file = SmallRun("ecmp");
+  const std::vector<std::string> without(with_file.begin() + 2, with_file.end());
+  const Outcome cluster = RunCommand(without, ReadingConnector(client));
+  ASSERT_EQ(cluster.code, 0) << cluster.err;
+  EXPECT_EQ(cluster.out, RunCommand(with_file).out);
+  const Outcome none = RunCommand(without);
+  EXPECT_EQ(none.code, 1);
+  EXPECT_THAT(none.err, HasSubstr("there is no cluster"));
 }
 
 TEST(SimulateCommand, TakesThePublishedFilesWithTheirPlaces) {

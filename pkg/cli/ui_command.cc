@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ostream>
+#include <string_view>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -27,14 +28,16 @@ using nlohmann::json;
 constexpr int kPagePort = 8082;
 constexpr char kOperators[] = "app.kubernetes.io/component=operator";
 
-// The pod that holds the lease of an operator: identities are "<pod>_<process>".
+// The pod that holds the operators' lease: identities are "<pod>_<process>". People who may look at the
+// page may get this lease by its name and list none; it is called like the pods' Deployment.
 std::string LeaderIn(kube::Client& client, const std::string& ns,
                      const std::vector<std::string>& pods) {
-  const auto leases = kube::ListAll(client, {kube::Leases(), ns, "", ""});
-  if (!leases.ok()) return "";
-  for (const kube::ObjectPtr& lease : leases->items) {
-    const std::string name = (*lease)["metadata"].value("name", "");
-    if (!name.ends_with("-operator") || !lease->contains("spec")) continue;
+  constexpr std::string_view kSuffix = "-operator";
+  for (const std::string& name : pods) {
+    const std::size_t at = name.rfind(StrCat(kSuffix, "-"));
+    if (at == std::string::npos) continue;
+    const auto lease = client.Get({kube::Leases(), ns, name.substr(0, at + kSuffix.size()), ""});
+    if (!lease.ok() || !lease->contains("spec")) continue;
     const std::string holder = (*lease)["spec"].value("holderIdentity", "");
     const std::string pod = holder.substr(0, holder.rfind('_'));
     if (std::find(pods.begin(), pods.end(), pod) != pods.end()) return pod;

@@ -45,33 +45,38 @@ class UiCommandTest : public testing::Test {
 };
 
 TEST_F(UiCommandTest, OpensThePageOfTheLeaderAndNothingElse) {
-  Operator("ym-operator-a", "Running", kWithPage);
-  Operator("ym-operator-b", "Running", kWithPage);
-  Leads("ym-operator-b_1");
+  Operator("ym-yardmaster-operator-5f9c-a", "Running", kWithPage);
+  Operator("ym-yardmaster-operator-5f9c-b", "Running", kWithPage);
+  Leads("ym-yardmaster-operator-5f9c-b_1");
+  // The Role of those who look at the page lets them get this lease and list none.
+  client_.SetHook([](const kube::Call& call) {
+    const bool refused = call.verb == kube::Verb::kList && kube::WhereOf(call.target) == "leases";
+    return refused ? absl::PermissionDeniedError("leases") : absl::OkStatus();
+  });
   const auto page = FindPage(client_, {"/k", "ctx"}, "yardmaster-system", 4711);
   ASSERT_TRUE(page.ok()) << page.status();
   EXPECT_EQ(page->url,
             "http://127.0.0.1:4711/api/v1/namespaces/yardmaster-system/pods/"
-            "http:ym-operator-b:8082/proxy/");
+            "http:ym-yardmaster-operator-5f9c-b:8082/proxy/");
   EXPECT_THAT(page->argv, Contains("--accept-paths=^/api/v1/namespaces/yardmaster-system/pods/"
-                                   "http:ym-operator-b:8082/proxy/"));
+                                   "http:ym-yardmaster-operator-5f9c-b:8082/proxy/"));
   EXPECT_THAT(page->argv, Contains("--kubeconfig=/k"));
   EXPECT_THAT(page->argv, Contains("--context=ctx"));
 }
 
 TEST_F(UiCommandTest, WithoutALeaderAnyThatRunsWillDo) {
-  Operator("ym-operator-a", "Pending", kWithPage);
-  Operator("ym-operator-b", "Running", kWithPage);
+  Operator("ym-yardmaster-operator-5f9c-a", "Pending", kWithPage);
+  Operator("ym-yardmaster-operator-5f9c-b", "Running", kWithPage);
   Leads("gone_1");
   const auto page = FindPage(client_, {}, "yardmaster-system", 1);
   ASSERT_TRUE(page.ok()) << page.status();
-  EXPECT_THAT(page->url, HasSubstr("http:ym-operator-b:8082"));
+  EXPECT_THAT(page->url, HasSubstr("http:ym-yardmaster-operator-5f9c-b:8082"));
 }
 
 TEST_F(UiCommandTest, SaysWhatToCheckWhenThereIsNone) {
   EXPECT_THAT(MessageOf(FindPage(client_, {}, "yardmaster-system", 1).status()),
               HasSubstr("-n names the namespace"));
-  Operator("ym-operator-a", "Running", json::array());
+  Operator("ym-yardmaster-operator-5f9c-a", "Running", json::array());
   EXPECT_THAT(MessageOf(FindPage(client_, {}, "yardmaster-system", 1).status()),
               HasSubstr("operator.page.enabled=true"));
 }

@@ -35,7 +35,8 @@ using Answerer = absl::StatusOr<Answer> (*)(const FabricInput&, const std::strin
                                             const std::string& name);
 
 constexpr char kExitCodes[] =
-    "\nExit code: 0 answered, also when something is wrong with the fabric: then \"ok\" is false.\n"
+    "\n\nExit code: 0 answered, also when something is wrong with the fabric: then \"ok\" is "
+    "false.\n"
     "1: the input is wrong. 2: usage.";
 
 Answer ToAnswer(const fabric::Network& network, const repac::WiringReport& report) {
@@ -119,11 +120,11 @@ absl::StatusOr<Answer> AnswerTo(const Flags& flags, Answerer answerer, std::istr
   return answerer(input, text, flags.seen);
 }
 
-int Run(CLI::App& app, const char* seen_flag, const char* seen_help, Answerer answerer,
-        const std::vector<std::string>& args, std::istream& in, std::ostream& out,
-        std::ostream& err) {
+int Run(CLI::App& app, const char* example, const char* seen_flag, const char* seen_help,
+        Answerer answerer, const std::vector<std::string>& args, std::istream& in,
+        std::ostream& out, std::ostream& err) {
   Flags flags;
-  app.footer(kExitCodes);
+  app.footer(StrCat("Example:\n  ", example, kExitCodes));
   app.add_option("--fabric,-f,--filename", flags.fabric, "a Fabric and its Nodes, YAML or JSON")
       ->required();
   app.add_option(seen_flag, flags.seen, seen_help)->required();
@@ -150,17 +151,21 @@ int RunFabricVerifyCommand(const std::vector<std::string>& args, std::istream& i
                            std::ostream& out, std::ostream& err) {
   CLI::App app("Compares the cabling that ports report with the blueprint",
                "kubectl yardmaster fabric verify");
-  return Run(app, "--reports", "what ports see: {\"neighbours\": [{\"local\", \"remote\"}]}",
-             Verify, args, in, out, err);
+  return Run(
+      app,
+      "kubectl yardmaster fabric verify --fabric fabric.yaml --reports neighbours.json -o table",
+      "--reports", "what ports see: {\"neighbours\": [{\"local\", \"remote\"}]}", Verify, args, in,
+      out, err);
 }
 
 int RunFabricTrustCommand(const std::vector<std::string>& args, std::istream& in, std::ostream& out,
                           std::ostream& err) {
   CLI::App app("Compares the paths that packets were seen to take with the predicted ones",
                "kubectl yardmaster fabric trust");
-  return Run(app, "--observed",
-             "paths seen: {\"paths\": [{\"from\", \"to\", \"sourcePort\", \"links\"}]}", Judge,
-             args, in, out, err);
+  return Run(
+      app, "kubectl yardmaster fabric trust --fabric fabric.yaml --observed paths.json -o table",
+      "--observed", "paths seen: {\"paths\": [{\"from\", \"to\", \"sourcePort\", \"links\"}]}",
+      Judge, args, in, out, err);
 }
 
 }  // namespace yardmaster::cli

@@ -103,6 +103,19 @@ PassReport GangPlanner::Pass() {
   return std::move(pass.report);
 }
 
+// People's measure of the queue, whatever keeps a pod there: a place, its other pods, a quarantine.
+void GangPlanner::NoteOldestGatedPod(PassState& pass) const {
+  const std::int64_t now_ms = clock_.WallMs();
+  std::int64_t oldest_ms = now_ms;
+  for (const auto& [key, gathered] : pass.gathered) {
+    if (gathered->gated == 0) continue;
+    for (const GangMember& member : gathered->members) {
+      if (member.pod->gated()) oldest_ms = std::min(oldest_ms, member.pod->metadata.created_ms);
+    }
+  }
+  pass.report.oldest_gated_seconds = static_cast<double>(now_ms - oldest_ms) / 1000;
+}
+
 void GangPlanner::RunPass(PassState& pass) {
   budgets_.Forget();
   backoff_.Begin(pass);
@@ -132,6 +145,7 @@ void GangPlanner::RunPass(PassState& pass) {
     release_.Run(pass);
     taints_.Run(pass);
   }
+  NoteOldestGatedPod(pass);
   backoff_.End(pass);
 }
 

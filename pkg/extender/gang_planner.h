@@ -99,6 +99,7 @@ class GangPlanner {
   state::ClusterState PlanningInput(const PassState& pass) const;
   void BuildSnapshot(PassState& pass);
   void PublishView(PassState& pass);
+  void NoteOldestGatedPod(PassState& pass) const;
   void MarkReleased(PassState& pass);
 
   kube::Client& client_;

@@ -90,9 +90,11 @@ TEST_F(GangPlannerTest, AJobThatCanNeverFitIsToldSoOnce) {
   AddJob("big", 5, R"({"data": {"within": "Segment", "mode": "Required"}})");
   const PassReport report = PassOfANewProcess();
   EXPECT_EQ(report.waiting, 1);
+  ASSERT_EQ(report.decisions.size(), 1u);
+  EXPECT_EQ(report.decisions[0].outcome, placement::Outcome::kNever);
   EXPECT_EQ(GangStatus("big")["outcome"], "Never");
   EXPECT_FALSE(GangStatus("big")["reasons"].empty());
-  PassOfANewProcess();
+  EXPECT_TRUE(PassOfANewProcess().decisions.empty());
   ASSERT_EQ(notices_.size(), 2u) << "one on the job, one on its first pod, none again";
   EXPECT_EQ(notices_[0].regarding.kind, "TrainingJob");
   EXPECT_EQ(notices_[1].regarding.name, "big-0");
@@ -102,6 +104,8 @@ TEST_F(GangPlannerTest, AJobThatCanNeverFitIsToldSoOnce) {
     EXPECT_TRUE(notice.warning);
   }
   for (const json& pod : client_.All(kube::Pods())) EXPECT_TRUE(Gated(pod));
+  clock_.Advance(90'000);
+  EXPECT_DOUBLE_EQ(PassOfANewProcess().oldest_gated_seconds, report.oldest_gated_seconds + 90);
 }
 
 TEST_F(GangPlannerTest, ARankOfALostHostMovesToTheBackupHostOfItsSegmentAndNobodyElseMoves) {

@@ -17,6 +17,7 @@
 
 #include "pkg/extender/gather.h"
 #include "pkg/extender/view.h"
+#include "pkg/placement/outcome.h"
 #include "pkg/plan/snapshot.h"
 #include "pkg/state/cluster_state.h"
 
@@ -29,6 +30,12 @@ struct Notice {
   bool warning = false;
   std::string reason;  // "Placed", "NotPlaced", "HostReplaced", "Preempting", ...
   std::string note;
+};
+
+// A gang got its place, or was told for the first time that it has none and whether it may get one.
+struct Decision {
+  placement::Outcome outcome = placement::Outcome::kPlaced;
+  double seconds = 0;  // since it joined the queue
 };
 
 struct PassReport {
@@ -44,16 +51,18 @@ struct PassReport {
   int preemptions = 0;           // decided
   int preemptions_given_up = 0;  // ended without a commit
   int evicted_pods = 0;
-  int revoked = 0;             // gangs that lost hosts that were promised twice
-  int recalled_pods = 0;       // pods evicted that were released under a plan that no longer holds
-  int refused_hosts = 0;       // pods replaced because kube-scheduler refused their host
-  int taint_changes = 0;       // Nodes whose promised taint was written or removed
-  int tainted_hosts = 0;       // that carry it after the pass, as far as known
-  int degraded = 0;            // committed gangs with lost hosts
-  int queue_plans = 0;         // made of the queue; 0: none waits, or the last one still holds
-  int waiting = 0;             // gangs without a place
-  bool releases_left = false;  // the next pass should come without a pause
-  bool more_to_do = false;     // left for the next pass, which should come soon
+  int revoked = 0;        // gangs that lost hosts that were promised twice
+  int recalled_pods = 0;  // pods evicted that were released under a plan that no longer holds
+  int refused_hosts = 0;  // pods replaced because kube-scheduler refused their host
+  int taint_changes = 0;  // Nodes whose promised taint was written or removed
+  int tainted_hosts = 0;  // that carry it after the pass, as far as known
+  int degraded = 0;       // committed gangs with lost hosts
+  int queue_plans = 0;    // made of the queue; 0: none waits, or the last one still holds
+  int waiting = 0;        // gangs without a place
+  std::vector<Decision> decisions;  // written in this pass
+  double oldest_gated_seconds = 0;  // age of the pod that has been behind the gate for longest
+  bool releases_left = false;       // the next pass should come without a pause
+  bool more_to_do = false;          // left for the next pass, which should come soon
   // When the next pass is wanted although nothing changes; the largest value: never.
   std::int64_t wake_in_ms = std::numeric_limits<std::int64_t>::max();
   std::vector<std::string> errors;    // writes that failed; the next pass tries again

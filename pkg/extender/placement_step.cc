@@ -97,6 +97,12 @@ bool PlacementStep::IsNews(const api::Gang& gang, const api::GangStatus& status)
   return !is_new && clock_.SteadyMs() - told->second >= kRefreshMs;
 }
 
+void PlacementStep::CountDecision(PassState& pass, const plan::JobState& job,
+                                  placement::Outcome outcome) const {
+  const std::int64_t waited_ms = std::max<std::int64_t>(0, clock_.WallMs() - job.job.created_ms);
+  pass.report.decisions.push_back({outcome, static_cast<double>(waited_ms) / 1000});
+}
+
 void PlacementStep::TellNotPlaced(PassState& pass, int job, const placement::GangPlan& plan) {
   const api::Gang gang = pass.GangOf(job);
   ++pass.report.waiting;
@@ -104,6 +110,10 @@ void PlacementStep::TellNotPlaced(PassState& pass, int job, const placement::Gan
   pass.notes[pass.snapshot->jobs[static_cast<std::size_t>(job)].job.key].waiting = Explain(plan);
   if (!IsNews(gang, status) || !ledger_.Write(pass, gang, status)) return;
   told_ms_[KeyOf(gang.metadata)] = clock_.SteadyMs();
+  const plan::JobState& state = pass.snapshot->jobs[static_cast<std::size_t>(job)];
+  if (!state.assignment && gang.status.outcome != status.outcome) {
+    CountDecision(pass, state, plan.outcome);
+  }
   Notice notice{gang.owner, gang.metadata.namespace_name, true, "NotPlaced",
                 StrCat(Name(plan.outcome), ": ", Explain(plan))};
   notify_(notice);
@@ -213,6 +223,8 @@ void PlacementStep::PlaceWaiting(PassState& pass) {
     const api::Gang& gang = pass.GangOf(job.job);
     notify_({gang.owner, gang.metadata.namespace_name, false, "Placed",
              api::FindCondition(gang.status.conditions, api::kPlannedCondition)->message});
+    CountDecision(pass, pass.snapshot->jobs[static_cast<std::size_t>(job.job)],
+                  placement::Outcome::kPlaced);
   }
   // Ordinary pods are kept off what waits for a job; see decisions.h. Only now: gangs that may fill
   // reserved hosts meanwhile have done so.

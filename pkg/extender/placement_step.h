@@ -39,6 +39,7 @@ class PlacementStep {
   plan::Plan PlanQueue(PassState& pass);
   bool IsNews(const api::Gang& gang, const api::GangStatus& status);
   void TellNotPlaced(PassState& pass, int job, const placement::GangPlan& plan);
+  void CountDecision(PassState& pass, const plan::JobState& job, placement::Outcome outcome) const;
 
   Ledger& ledger_;
   PreemptionStep& preemption_;

@@ -45,6 +45,7 @@ class Painter {
     picture_.places = snapshot_.places;
     for (const plan::PathAssignment& path : plan_.paths) AddPath(path);
     AddSegments();
+    AddClasses();
     AddBusiest();
     return std::move(picture_);
   }
@@ -114,6 +115,26 @@ class Painter {
     }
   }
 
+  void AddClasses() {
+    const std::vector<fabric::Tier>& tiers = network_.spec().tiers;
+    std::vector<LinkClassLoad*> by_tier = {&picture_.classes["host-" + tiers[0].role]};
+    for (std::size_t t = 0; t + 1 < tiers.size(); ++t) {
+      by_tier.push_back(&picture_.classes[tiers[t].role + "-" + tiers[t + 1].role]);
+    }
+    for (std::size_t l = 0; l < gbps_.size(); ++l) {
+      if (gbps_[l] <= 0) continue;
+      const LinkId link(static_cast<std::int32_t>(l));
+      const fabric::CableId cable = Network::cable_of(link);
+      const int below = network_.is_host_cable(cable)
+                            ? 0
+                            : network_.tier_of(network_.switch_port_of(cable).id) + 1;
+      LinkClassLoad& load = *by_tier[static_cast<std::size_t>(below)];
+      ++load.loaded;
+      load.shared += jobs_on_[l] > 1 ? 1 : 0;
+      load.peak = std::max(load.peak, gbps_[l] / network_.gbps(link));
+    }
+  }
+
   void AddBusiest() {
     std::vector<std::pair<double, std::int32_t>> loads;
     for (std::size_t l = 0; l < gbps_.size(); ++l) {
@@ -156,12 +177,33 @@ class Painter {
   NetworkPicture picture_;
 };
 
+GpuUse UseOfGpus(const plan::Plan& plan, const plan::Snapshot& snapshot) {
+  GpuUse use;
+  for (const placement::HostState& host : snapshot.cluster.hosts) {
+    if (host.unavailable == placement::Unavailability::kNo) use.all += host.gpus;
+  }
+  for (const plan::JobPlan& planned : plan.jobs) {
+    const workload::Job& job = snapshot.jobs[static_cast<std::size_t>(planned.job)].job;
+    if (planned.is_new || !snapshot.jobs[static_cast<std::size_t>(planned.job)].assignment)
+      continue;
+    const double gpus = static_cast<double>(job.workers) * job.gpus_per_worker;
+    use.placed += gpus;
+    if (!planned.network) continue;
+    const double seconds = IterationSecondsOf(planned, snapshot);
+    if (seconds <= 0) continue;
+    use.computing +=
+        gpus * planned.network->compute_seconds / seconds * planned.network->share.value_or(1);
+  }
+  return use;
+}
+
 }  // namespace
 
 NetworkPicture PictureOf(const plan::Plan& plan, const plan::Snapshot& snapshot) {
   NetworkPicture picture;
   if (snapshot.network != nullptr) picture = Painter(plan, snapshot).Paint();
   picture.places = snapshot.places;
+  picture.gpus = UseOfGpus(plan, snapshot);
   picture.problem = plan.network.problem;
   return picture;
 }

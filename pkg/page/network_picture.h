@@ -1,5 +1,5 @@
 // What a network plan puts on the fabric's links, as a small value that outlives the plan: load by
-// segment, the busiest links with their jobs, and each job's paths.
+// segment and by tier, the busiest links with their jobs, each job's paths, and the GPUs' use.
 //
 // Loads are means over an iteration without contention: bytes of an iteration over its length. A flow
 // without a source port counts on the path that Crux chose for it.
@@ -38,6 +38,22 @@ struct SegmentLoad {
   double peak = 0;  // of the busiest one: load over capacity
 };
 
+// All links between two tiers, both directions.
+struct LinkClassLoad {
+  int loaded = 0;   // links that carry something
+  int shared = 0;   // links that two jobs or more use
+  double peak = 0;  // of the busiest one: load over capacity
+};
+
+// GPUs of the cluster, counted in whole ones and predicted ones.
+struct GpuUse {
+  double all = 0;     // of hosts that are not unavailable
+  double placed = 0;  // of gangs that have their place
+  // Of those of gangs whose compute time is known, as many as would be busy all the time: what
+  // remains once the predicted wait for the network is taken off.
+  double computing = 0;
+};
+
 struct SamplePath {
   int from_rank = 0;
   int to_rank = 0;
@@ -61,6 +77,8 @@ struct NetworkPicture {
   std::shared_ptr<const fabric::Places> places;
   std::vector<SegmentLoad> segments;  // by SegmentId; empty where ToRs serve more than a segment
   std::vector<LinkLoad> busiest;      // by load over capacity, at most kMaxBusiest
+  std::map<std::string, LinkClassLoad> classes;  // "host-tor", "tor-agg": tiers by their roles
+  GpuUse gpus;
   std::map<workload::JobKey, JobPaths> jobs;
   std::string problem;  // why no network was planned
 };

@@ -1,5 +1,7 @@
 #include "pkg/page/network_picture.h"
 
+#include <algorithm>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -73,6 +75,41 @@ TEST_F(NetworkPictureTest, UplinksCarryWhatLeavesTheSegment) {
     EXPECT_GT(load.uplinks, 0);
     EXPECT_GT(load.peak, 0);
   }
+}
+
+TEST_F(NetworkPictureTest, EveryLinkIsCountedInTheClassOfItsTiers) {
+  const NetworkPicture picture = PictureOf(plan_, snapshot_);
+  ASSERT_EQ(picture.classes.count("host-tor"), 1u);
+  ASSERT_EQ(picture.classes.count("tor-agg"), 1u);
+  const LinkClassLoad& hosts = picture.classes.at("host-tor");
+  // Both jobs have hosts of their own: eight hosts send and receive, and no such link is shared.
+  const auto& spec = snapshot_.network->spec();
+  EXPECT_EQ(hosts.loaded % 2, 0);
+  EXPECT_LE(hosts.loaded, 2 * 8 * spec.rails * spec.planes);
+  EXPECT_GT(hosts.loaded, 0);
+  EXPECT_EQ(hosts.shared, 0);
+  int uplinks = 0, shared = 0;
+  double peak = 0;
+  for (const SegmentLoad& segment : picture.segments) {
+    uplinks += segment.uplinks;
+    shared += segment.shared_uplinks;
+    peak = std::max(peak, segment.peak);
+  }
+  // What goes up from one ToR comes down to another.
+  EXPECT_GE(picture.classes.at("tor-agg").loaded, uplinks);
+  EXPECT_GE(picture.classes.at("tor-agg").shared, shared);
+  EXPECT_GE(picture.classes.at("tor-agg").peak, peak);
+}
+
+TEST_F(NetworkPictureTest, GpusOfPlacedGangsComputeButForTheirCommunication) {
+  const GpuUse gpus = PictureOf(plan_, snapshot_).gpus;
+  EXPECT_EQ(gpus.all, 16 * 8);
+  EXPECT_EQ(gpus.placed, 8 * 8);
+  EXPECT_GT(gpus.computing, 0);
+  EXPECT_LE(gpus.computing, gpus.placed);
+  // Half of what they would get of the network alone is half of the work.
+  for (plan::JobPlan& job : plan_.jobs) job.network->share = 0.5;
+  EXPECT_NEAR(PictureOf(plan_, snapshot_).gpus.computing, gpus.computing / 2, 1e-9);
 }
 
 TEST_F(NetworkPictureTest, TheBusiestLinksComeFirstAndNameTheirJobs) {

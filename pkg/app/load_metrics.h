@@ -1,0 +1,12 @@
+// What the network plan predicts, as metrics of the operator: load of links by class, use of GPUs.
+// docs/operations.md says what each means. Thread safety: one thread.
+#pragma once
+
+#include "pkg/metrics/registry.h"
+#include "pkg/page/network_picture.h"
+
+namespace yardmaster::app {
+
+void ExportLoads(const page::NetworkPicture& picture, metrics::Registry& registry);
+
+}  // namespace yardmaster::app
