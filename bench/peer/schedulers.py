@@ -52,7 +52,9 @@ class Scheduler:
         config = self.folder / "scheduler.yaml"
         config.write_text(yaml.safe_dump(self.configuration()))
         export = sh(ROOT / "test/controlplane/up", self.name, "--scheduler-config", config).strip().splitlines()[-1]
-        self.kubeconfig = dict(word.split("=", 1) for word in export.split()[1:])["KUBECONFIG"].strip("'")
+        exported = dict(word.split("=", 1) for word in export.split()[1:])
+        self.kubeconfig = exported["KUBECONFIG"].strip("'")
+        os.environ["PATH"] = exported["PATH"].replace('"$PATH"', os.environ["PATH"])  # kubectl and helm
         self.api = Api(self.kubeconfig)
         self.api.call("POST", "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
         self.install()

@@ -201,9 +201,9 @@ describe('the page', () => {
         const cpu = ((await cpuSeconds()) - began) * 1000 / times.frames;
         console.log(`zoom ${zoom}: drawing takes ${times.draw.toFixed(1)} ms (99 %: ${times.draw99.toFixed(1)}), ` +
           `a frame comes every ${times.gap.toFixed(1)} ms (95 %: ${times.gap95.toFixed(1)}), ${cpu.toFixed(1)} ms of CPU each`);
-        // Half a frame at 60 frames a second, all that the main thread does for it.
+        // A frame at 60 frames a second, all that the main thread does for it.
         assert.ok(times.frames >= 100, `${times.frames} frames were drawn`);
-        assert.ok(cpu < 8, `a frame takes ${cpu} ms of CPU`);
+        assert.ok(cpu < 16, `a frame takes ${cpu} ms of CPU`);
       }
       await shoot(page, 'zoomed');
     });
