@@ -362,6 +362,7 @@ void Operator::NetworkLoop(std::stop_token stop) {
     const std::uint64_t links_seen = live_links_.version();
     const std::int64_t now_ms = runtime_.clock().SteadyMs();
     if (now_seen != seen || links_seen != seen_links) schedule.Changed(now_ms);
+    if (links_seen != seen_links) schedule.Hurry();
     seen = now_seen;
     seen_links = links_seen;
     if (stop.stop_requested()) continue;

@@ -25,6 +25,8 @@ class RoundSchedule {
   void Again(std::int64_t at_ms) {
     again_at_ms_ = again_at_ms_ < 0 ? at_ms : std::min(at_ms, again_at_ms_);
   }
+  // What has changed does not wait for the pause to end.
+  void Hurry() { not_before_ms_ = 0; }
   // Until the next round is due; 0: now.
   std::int64_t WaitMs(std::int64_t now_ms) const {
     std::int64_t wait =

@@ -80,6 +80,8 @@ TEST_F(RoundScheduleTest, ThePauseAfterALongRoundIsBounded) {
   schedule_.End(clock_.SteadyMs());
   schedule_.Changed(clock_.SteadyMs());
   EXPECT_EQ(schedule_.WaitMs(clock_.SteadyMs()), RoundSchedule::kMaxPauseMs);
+  schedule_.Hurry();
+  EXPECT_EQ(schedule_.WaitMs(clock_.SteadyMs()), 100) << "the shortest delay";
 }
 
 }  // namespace
