@@ -93,7 +93,7 @@ nlohmann::json CostsOf(const Manifests& given, const state::ClusterState* cluste
   for (const auto& job : given.world.jobs) {
     if (!job->capacity.has_cap()) continue;
     const auto cost = CostOf(*job, pools);
-    if (cost.ok()) costs.push_back(*cost);
+    if (cost.ok()) costs.push_back(nlohmann::json(*cost));
   }
   return costs;
 }

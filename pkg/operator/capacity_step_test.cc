@@ -310,7 +310,9 @@ TEST(CapacityStepPropertyTest, NothingIsStartedOrKeptAboveTheCap) {
             << "seed " << seed << " step " << i;
       }
       // A stop is paid at the price at which it was decided.
-      if (fixed) ASSERT_LE(now.spent, total) << "seed " << seed << " step " << i;
+      if (fixed) {
+        ASSERT_LE(now.spent, total) << "seed " << seed << " step " << i;
+      }
     }
   }
 }
