@@ -30,9 +30,8 @@ namespace {
 // Pods that say that the size may be another one: some beyond it, or none of the last rank.
 bool LooksResized(const GatheredGang& gathered, int workers) {
   if (!gathered.strays.empty()) return true;
-  const bool has_last =
-      std::any_of(gathered.members.begin(), gathered.members.end(),
-                  [&](const GangMember& member) { return member.rank == workers - 1; });
+  // Members are by rank. Every pass asks this of every gang, so it looks at one of them.
+  const bool has_last = !gathered.members.empty() && gathered.members.back().rank == workers - 1;
   return !has_last && gathered.leaving.empty();
 }
 
