@@ -75,8 +75,18 @@ void ResizeStep::FollowOwners(PassState& pass) {
   std::erase_if(refused_, is_gone);
   std::erase_if(answers_, is_gone);
   std::vector<NameKey> keys;
+  // Both by key: every pass asks every gang, and few have changed.
+  auto gathered = pass.gathered.begin();
   for (const auto& [key, gang] : pass.gangs) {
-    if (!HoldsHosts(gang->status) || pass.GatheredOf(key) == nullptr) continue;
+    while (gathered != pass.gathered.end() && gathered->first < key) ++gathered;
+    if (gathered == pass.gathered.end()) break;
+    if (gathered->first != key) continue;
+    const bool ours = gang->owner.kind == api::kTrainingJobKind;
+    if (!ours && !LooksResized(*gathered->second, gang->job.workers)) {
+      if (!answers_.empty()) answers_.erase(key);
+      continue;
+    }
+    if (!HoldsHosts(gang->status)) continue;
     if (pass.quarantined.count(key) != 0 || pass.backing_off.count(key) != 0) continue;
     if (!ledger_.InDoubt(key)) keys.push_back(key);
   }
@@ -116,10 +126,6 @@ std::optional<GangSize> ResizeStep::WantedSize(PassState& pass, const NameKey& k
     const auto job = pass.world.jobs.Find({key.first, gang.owner.name});
     if (job == nullptr || job->metadata.uid != gang.owner.uid) return std::nullopt;
     return GangSize{job->job.workers, gang.rank_bases};
-  }
-  if (!LooksResized(*pass.GatheredOf(key), gang.job.workers)) {
-    answers_.erase(key);
-    return std::nullopt;
   }
   if (ask_times_.IsDue(pass, key)) answers_[key] = SizeOfOwner(pass, key);
   const auto answer = answers_.find(key);
@@ -204,8 +210,9 @@ void ResizeStep::TellRefusal(PassState& pass, const NameKey& key, const std::str
 void ResizeStep::Apply(PassState& pass) {
   for (std::size_t i = 0; i < pass.snapshot->jobs.size(); ++i) {
     const plan::JobState& job = pass.snapshot->jobs[i];
+    if (job.resize == nullptr || !job.assignment) continue;
     const NameKey key{job.job.key.namespace_name, job.job.key.name};
-    if (job.resize == nullptr || !job.assignment || pass.GatheredOf(key) == nullptr) continue;
+    if (pass.GatheredOf(key) == nullptr) continue;
     if (pass.stopping.count(key) != 0 || pass.backing_off.count(key) != 0) continue;
     if (!job.lost_ranks.empty()) continue;  // first they move
     pass.handling = key;
