@@ -14,7 +14,10 @@
 // the same jobs at the same arrivals and departures; what differs is only the choice among equals.
 // Reported, as means over time: the load of the busiest segment's uplinks and the unevenness (root
 // of the mean square over the mean) as the planner predicts them, and the share of its ideal rate
-// that a job is predicted to get once paths and levels are chosen, weighted by its GPUs.
+// that a job is predicted to get once paths and levels are chosen, weighted by its GPUs. The share is
+// then given apart for instants at which the fullest uplinks are busy for more than 0.8 of the time
+// (in the mean of both ways), and for the others, with what no choice of places of the same objective exceeds: that
+// every job gets its ideal rate.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -25,6 +28,7 @@
 #include "bench/model_sizes.h"
 #include "pkg/base/strings.h"
 #include "pkg/fabric/testing/fabrics.h"
+#include "pkg/plan/contention_cost.h"
 #include "pkg/plan/network_plan.h"
 #include "pkg/plan/planner.h"
 #include "pkg/plan/testing/snapshots.h"
@@ -35,6 +39,7 @@ namespace {
 using namespace yardmaster;  // NOLINT: a program of one file
 
 constexpr int kSampleEvery = 12;  // events between two predictions of rates
+constexpr double kFullLoad = 0.8;
 
 // The job as the planner takes it: tensor groups of a host, stages as the model's size says.
 plan::JobState StateOf(const sim::TraceJob& job, std::uint64_t seed, double load) {
@@ -55,6 +60,14 @@ plan::JobState StateOf(const sim::TraceJob& job, std::uint64_t seed, double load
       workload::GroupsOf(state.job.parallelism, hosts, 8));
   return state;
 }
+
+// What was predicted at one instant.
+struct Sample {
+  double seconds = 0;  // when
+  double load = 0;     // share of time that the fullest uplinks are busy
+  double share = 0;    // of the ideal rate, times GPUs
+  double gpus = 0;
+};
 
 struct Figures {
   double busiest = 0;     // load of the busiest segment over the mean load
@@ -97,6 +110,7 @@ class Replay {
     mean.waited /= static_cast<double>(trace_.size());
     return mean;
   }
+  const std::vector<Sample>& samples() const { return samples_; }
 
  private:
   struct Running {  // beside snapshot_.jobs
@@ -174,12 +188,19 @@ class Replay {
     options.input.predict_shares = true;
     plan::Snapshot placed = snapshot_;
     std::erase_if(placed.jobs, [](const plan::JobState& job) { return !job.assignment; });
+    Sample sample{now_, 0, 0, 0};
+    for (const double busy : plan::ContentionCost(placed).BusyUplinks()) {
+      sample.load = std::max(sample.load, busy);
+    }
     for (const plan::JobPlan& job : plan::MakePlan(placed, options).jobs) {
       if (!job.network || !job.network->share) continue;
       const double gpus = placed.jobs[static_cast<std::size_t>(job.job)].job.workers * 8.0;
-      sum_.share += gpus * *job.network->share;
-      weight_ += gpus;
+      sample.share += gpus * *job.network->share;
+      sample.gpus += gpus;
     }
+    sum_.share += sample.share;
+    weight_ += sample.gpus;
+    samples_.push_back(sample);
   }
 
   const std::vector<sim::TraceJob>& trace_;
@@ -194,6 +215,7 @@ class Replay {
   double seconds_ = 0;
   double weight_ = 0;
   int events_ = 0;
+  std::vector<Sample> samples_;
   Figures sum_;
 };
 
@@ -212,16 +234,49 @@ fabric::FabricSpec Scarce(fabric::FabricSpec spec) {
   return spec;
 }
 
+// Sums over samples of both ways at the same instants.
+struct Shares {
+  double packing = 0;
+  double contention = 0;
+  double gpus = 0;
+  int samples = 0;
+
+  void Print(const char* when) const {
+    if (samples == 0) return;
+    std::printf("  load %s: %d samples, share %.5f packed, rate %+.2f %%; ideal %+.2f %%\n", when,
+                samples, packing / gpus, 100 * (contention / packing - 1),
+                100 * (gpus / packing - 1));
+  }
+};
+
+void Split(const std::vector<Sample>& packing, const std::vector<Sample>& contention, Shares& below,
+           Shares& above) {
+  for (std::size_t i = 0; i < std::min(packing.size(), contention.size()); ++i) {
+    const Sample& a = packing[i];
+    const Sample& b = contention[i];
+    if (a.seconds != b.seconds || a.gpus != b.gpus) continue;  // the queues went other ways
+    Shares& sum = (a.load + b.load) / 2 > kFullLoad ? above : below;
+    sum.packing += a.share;
+    sum.contention += b.share;
+    sum.gpus += a.gpus;
+    ++sum.samples;
+  }
+}
+
 void Compare(const fabric::FabricSpec& spec, const sim::GenerateOptions& mix, int seeds,
              double load) {
   const std::vector<sim::ModelSize> sizes = bench::ReadModelSizes(1024);
   double gain = 0, squares = 0, relief = 0;
+  Shares below, above;
   for (int s = 0; s < seeds; ++s) {
     sim::GenerateOptions generate = mix;
     generate.seed += static_cast<std::uint64_t>(s);
     const auto trace = sim::GenerateTrace(sizes, generate);
-    const Figures packing = Replay(spec, trace, generate.seed, false, load).Run();
-    const Figures contention = Replay(spec, trace, generate.seed, true, load).Run();
+    Replay packed(spec, trace, generate.seed, false, load);
+    Replay spread(spec, trace, generate.seed, true, load);
+    const Figures packing = packed.Run();
+    const Figures contention = spread.Run();
+    Split(packed.samples(), spread.samples(), below, above);
     std::printf("%s, seed %d\n", spec.name.c_str(), static_cast<int>(generate.seed));
     Print("  packing", packing);
     Print("  contention", contention);
@@ -234,6 +289,8 @@ void Compare(const fabric::FabricSpec& spec, const sim::GenerateOptions& mix, in
   std::printf("%s: busiest uplinks %.1f %% less loaded; rate %+.3f %% +- %.3f over %d seeds\n",
               spec.name.c_str(), relief, gain, std::sqrt(std::max(0.0, squares - gain * gain)),
               seeds);
+  below.Print("up to 0.8");
+  above.Print("above 0.8");
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ using namespace yardmaster;  // NOLINT: a program of one file
 
 constexpr double kWindowIterations = 30;
 constexpr std::int64_t kUnlimited = 1'000'000'000'000;
-// Of every duration and size, where a policy is told something else than what happens.
+// Relative error of every duration and size that a policy is given.
 constexpr double kProfileError = 0.1;
 constexpr double kJitter = 0.1;
 

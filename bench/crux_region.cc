@@ -1,7 +1,7 @@
 // Where Crux gains, and how much: the region of loads, reached in four independent ways.
 //
-//   crux_region run RESULTS.csv [--seeds 20] [--first-seed 1] [--jobs 120] [--ways uplink,load,...]
-//                               [--policies crux,ecmp,...] [--minutes N]
+//   crux_region run RESULTS.csv [--seeds 20] [--first-seed 1] [--jobs 120] [--points uplink=50,load=2,...]
+//                               [--policies crux,ecmp,...|all] [--minutes N]
 //   crux_region plot RESULTS.csv PLOT.svg
 //
 // run: for each way to change the load of shared links (placement, uplink speed, bytes per second of
@@ -11,7 +11,11 @@
 // next seed. A line of progress per run goes to standard error, with the time that is left at this pace.
 // Exit code 3: time was over before all runs were done.
 // plot: gain of crux over each policy against the time-weighted load of the fullest shared link
-// (under ECMP), means with 95 % bootstrap intervals over seeds, as an SVG plot and as a table.
+// (under ECMP), means with 95 % bootstrap intervals over seeds, as an SVG plot and as a table. A point
+// is accepted (marked *) where under ECMP the published shares of jobs and GPUs that meet contention,
+// 36.3 and 51 %, come out within a quarter.
+//
+// A file holds runs of one number of jobs.
 //
 // Policies: crux; published; the baselines; `alone` (the bound: no contention); `paths` (paths of
 // crux, one level) and `levels` (crux's levels on paths that a hash drew) split the gain.
@@ -43,9 +47,24 @@ constexpr int kResamples = 2000;
 constexpr const char* kPolicies[] = {"crux",  "published",     "ecmp",      "sincronia", "cassini",
                                      "taccl", "taccl-arrival", "taccl-job", "paths",     "levels"};
 
+// What a run makes unless told otherwise.
+constexpr const char* kUsualPolicies = "crux,ecmp,sincronia,cassini,taccl-arrival,published";
+
 bool Named(const std::string& list, const std::string& name) {
   const std::vector<std::string> names = Split(list, ',');
-  return list.empty() || std::find(names.begin(), names.end(), name) != names.end();
+  return list == "all" || std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// Of "uplink=50,uplink=25,load=2".
+std::vector<double> ValuesOf(const std::string& points, const std::string& way) {
+  std::vector<double> values;
+  for (const std::string& point : Split(points, ',')) {
+    const std::size_t equals = point.find('=');
+    if (equals != std::string::npos && point.substr(0, equals) == way) {
+      values.push_back(std::atof(point.c_str() + equals + 1));
+    }
+  }
+  return values;
 }
 
 struct Setting {
@@ -57,10 +76,10 @@ struct Setting {
   int connections = 8;
 };
 
-std::vector<Setting> Settings(const std::string& ways) {
+std::vector<Setting> Settings(const std::string& points) {
   std::vector<Setting> all;
-  const auto add = [&](const std::string& way, const std::vector<double>& values, auto&& set) {
-    if (!Named(ways, way)) return;
+  const auto add = [&](const std::string& way, std::vector<double> values, auto&& set) {
+    if (!points.empty()) values = ValuesOf(points, way);
     for (const double value : values) {
       Setting setting;
       setting.way = way;
@@ -69,11 +88,10 @@ std::vector<Setting> Settings(const std::string& ways) {
       all.push_back(std::move(setting));
     }
   };
-  add("placement", {0, 0.25, 0.5, 1}, [](Setting& s, double v) { s.scatter = v; });
-  add("uplink", {400, 200, 50, 25},
-      [](Setting& s, double v) { s.uplink_gbps = static_cast<int>(v); });
-  add("load", {0.01, 0.5, 1.5, 2}, [](Setting& s, double v) { s.load = v; });
-  add("connections", {1, 2, 4}, [](Setting& s, double v) { s.connections = static_cast<int>(v); });
+  add("placement", {0, 0.5, 1}, [](Setting& s, double v) { s.scatter = v; });
+  add("uplink", {200, 50}, [](Setting& s, double v) { s.uplink_gbps = static_cast<int>(v); });
+  add("load", {0.01, 1.5}, [](Setting& s, double v) { s.load = v; });
+  add("connections", {2}, [](Setting& s, double v) { s.connections = static_cast<int>(v); });
   return all;
 }
 
@@ -88,6 +106,7 @@ struct Result {
   double contended = 0;
   double slowed = 0;
   double worst = 1;
+  double contended_gpus = 0;
 };
 
 std::vector<Result> ReadResults(const std::string& file) {
@@ -98,7 +117,7 @@ std::vector<Result> ReadResults(const std::string& file) {
     std::istringstream row(line);
     Result r;
     if (row >> r.way >> r.value >> r.seed >> r.policy >> r.utilisation >> r.alone >>
-        r.shared_load >> r.contended >> r.slowed >> r.worst) {
+        r.shared_load >> r.contended >> r.slowed >> r.worst >> r.contended_gpus) {
       results.push_back(std::move(r));
     }
   }
@@ -131,9 +150,9 @@ struct RunOptions {
   int seeds = 20;
   int first_seed = 1;
   int jobs = 120;
-  double minutes = 0;    // 0: no limit
-  std::string ways;      // comma separated; empty: all
-  std::string policies;  // the same
+  double minutes = 0;  // 0: no limit
+  std::string points;  // empty: the usual ones
+  std::string policies = kUsualPolicies;
 };
 
 // Of this process, which other programs do not delay.
@@ -145,7 +164,7 @@ int Run(const std::string& file, const RunOptions& run) {
   std::set<std::tuple<std::string, double, int, std::string>> done;
   for (const Result& r : ReadResults(file)) done.emplace(r.way, r.value, r.seed, r.policy);
   const std::vector<sim::ModelSize> sizes = bench::ReadModelSizes();
-  const std::vector<Setting> settings = Settings(run.ways);
+  const std::vector<Setting> settings = Settings(run.points);
   std::vector<std::string> policies;
   for (const char* policy : kPolicies) {
     if (Named(run.policies, policy)) policies.emplace_back(policy);
@@ -179,7 +198,7 @@ int Run(const std::string& file, const RunOptions& run) {
         out << setting.way << ',' << setting.value << ',' << seed << ',' << policy << ','
             << result->utilisation << ',' << result->lone_utilisation << ',' << result->shared_load
             << ',' << result->contended_jobs << ',' << result->slowed_jobs << ','
-            << result->worst_slowdown << '\n';
+            << result->worst_slowdown << ',' << result->contended_gpus << '\n';
         if (!out.flush()) {
           std::fprintf(stderr, "%s cannot be written\n", file.c_str());
           return 1;
@@ -213,36 +232,60 @@ bench::PlotPoint Bootstrap(double x, const std::vector<double>& values, Random& 
   return {x, Mean(values), means[kResamples / 40], means[kResamples - 1 - kResamples / 40]};
 }
 
+// Published shares of jobs and of GPUs that meet contention.
+constexpr double kMetJobs = 0.363;
+constexpr double kMetGpus = 0.51;
+bool Near(double value, double published) {
+  return value > 0.75 * published && value < 1.25 * published;
+}
+
 int PlotResults(const std::string& file, const std::string& svg) {
   // By point, policy and seed.
   std::map<std::pair<std::string, double>, std::map<std::string, std::map<int, Result>>> points;
-  for (const Result& r : ReadResults(file)) points[{r.way, r.value}][r.policy][r.seed] = r;
+  std::set<std::string> policies;
+  for (const Result& r : ReadResults(file)) {
+    points[{r.way, r.value}][r.policy][r.seed] = r;
+    policies.insert(r.policy);
+  }
+  std::vector<std::string> shown;
+  for (const char* policy : kPolicies) {
+    if (policies.count(policy) > 0 && std::string(policy) != "crux") shown.emplace_back(policy);
+  }
   Random random(1);
   std::map<std::string, bench::PlotSeries> series;
-  std::printf("%-12s %6s %5s %6s %7s %7s", "way", "value", "seeds", "load", "met", "slowed");
-  for (const char* policy : kPolicies) std::printf(" %22s", policy);
+  std::printf("  %-12s %6s %5s %6s %7s %7s %7s %6s", "way", "value", "seeds", "load", "met", "GPUs",
+              "slowed", "worst");
+  for (const std::string& policy : shown) std::printf(" %22s", policy.c_str());
   std::printf(" %10s\n", "of alone");
   for (auto& [point, by_policy] : points) {
-    std::vector<double> loads, met, slowed, alone;
+    std::vector<double> loads, met, gpus, slowed, alone, worst;
     for (const auto& [seed, r] : by_policy["ecmp"]) {
       loads.push_back(r.shared_load);
       met.push_back(r.contended);
+      gpus.push_back(r.contended_gpus);
       slowed.push_back(r.slowed);
     }
-    for (const auto& [seed, r] : by_policy["crux"]) alone.push_back(r.utilisation / r.alone);
-    std::printf("%-12s %6g %5zu %6.2f %6.1f%% %6.1f%%", point.first.c_str(), point.second,
-                alone.size(), Mean(loads), 100 * Mean(met), 100 * Mean(slowed));
-    for (const char* policy : kPolicies) {
+    for (const auto& [seed, r] : by_policy["crux"]) {
+      alone.push_back(r.utilisation / r.alone);
+      worst.push_back(r.worst);
+    }
+    const bool accepted = Near(Mean(met), kMetJobs) && Near(Mean(gpus), kMetGpus);
+    std::printf("%c %-12s %6g %5zu %6.2f %6.1f%% %6.1f%% %6.1f%% %6.2f", accepted ? '*' : ' ',
+                point.first.c_str(), point.second, alone.size(), Mean(loads), 100 * Mean(met),
+                100 * Mean(gpus), 100 * Mean(slowed), Mean(worst));
+    for (const std::string& policy : shown) {
       std::vector<double> gains;
       for (const auto& [seed, r] : by_policy[policy]) {
         const auto ours = by_policy["crux"].find(seed);
         if (ours == by_policy["crux"].end()) continue;
         gains.push_back(100 * (ours->second.utilisation / r.utilisation - 1));
       }
-      if (gains.empty()) continue;
+      if (gains.empty()) {
+        std::printf(" %22s", "-");
+        continue;
+      }
       const bench::PlotPoint at = Bootstrap(Mean(loads), gains, random);
       std::printf(" %+6.2f [%+6.2f %+6.2f]", at.y, at.low, at.high);
-      if (std::string(policy) == "crux") continue;
       series[policy].name = StrCat("over ", policy);
       series[policy].points.push_back(at);
     }
@@ -264,8 +307,8 @@ int main(int argc, char** argv) {
   if (command == "plot" && argc > 3) return PlotResults(argv[2], argv[3]);
   if (command != "run") {
     std::fprintf(stderr,
-                 "crux_region run RESULTS.csv [--seeds N] [--first-seed N] [--jobs N] [--ways A,B] "
-                 "[--policies A,B] [--minutes N]\n"
+                 "crux_region run RESULTS.csv [--seeds N] [--first-seed N] [--jobs N] "
+                 "[--points WAY=VALUE,...] [--policies A,B|all] [--minutes N]\n"
                  "crux_region plot RESULTS.csv PLOT.svg\n");
     return 2;
   }
@@ -281,8 +324,8 @@ int main(int argc, char** argv) {
       run.jobs = std::atoi(value);
     } else if (name == "--minutes") {
       run.minutes = std::atof(value);
-    } else if (name == "--ways") {
-      run.ways = value;
+    } else if (name == "--points") {
+      run.points = value;
     } else if (name == "--policies") {
       run.policies = value;
     } else {

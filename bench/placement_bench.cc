@@ -133,6 +133,46 @@ void QueueOf500(benchmark::State& state) {
 }
 BENCHMARK(QueueOf500)->Unit(benchmark::kMillisecond)->Arg(0)->Arg(50)->Arg(90);
 
+void SetTraffic(workload::Job& job, double gigabytes) {
+  job.profile.flop_per_iteration = 1e15 * job.workers;
+  job.profile.compute_seconds = 1;
+  job.profile.data_bytes = gigabytes * 1e9;
+}
+
+// A gang of 240 hosts on 16,320, where every segment has six gangs of 16 hosts that share its uplinks
+// with gangs of the next one. Argument: whether contention is looked at.
+void PlanAmongContention(benchmark::State& state) {
+  plan::Snapshot snapshot = plan::MakeSnapshot(Hpn(8));
+  Random random(1);
+  const fabric::Places& places = *snapshot.places;
+  std::vector<int> used(static_cast<std::size_t>(places.num_segments()), 0);
+  for (int s = 0; s + 1 < places.num_segments(); ++s) {
+    for (int gang = 0; gang < 3; ++gang) {
+      SetTraffic(plan::AddJob(snapshot, StrCat("job", s, "-", gang), Shape(8, 16, 1), 8).job,
+                 5 + 40 * random.Unit());
+      std::vector<fabric::HostId> hosts;
+      for (const int segment : {s, s + 1}) {
+        for (int h = 0; h < 8; ++h) {
+          hosts.push_back(places.hosts_of(fabric::SegmentId(segment))[used[segment]++]);
+        }
+      }
+      plan::Place(snapshot, static_cast<int>(snapshot.jobs.size()) - 1, hosts);
+    }
+  }
+  SetTraffic(plan::AddJob(snapshot, "gang", Shape(8, 240, 1), 8).job, 20);
+  plan::PlanOptions options;
+  options.network = false;
+  options.contention = state.range(0) != 0;
+  bool noted = false;
+  for (auto _ : state) {
+    const plan::Plan plan = plan::MakePlan(snapshot, options);
+    noted = !plan.jobs.back().contention_note.empty();
+  }
+  state.counters["jobs"] = static_cast<double>(snapshot.jobs.size());
+  state.counters["noted"] = noted;
+}
+BENCHMARK(PlanAmongContention)->Unit(benchmark::kMillisecond)->Arg(0)->Arg(1);
+
 // Arguments: data, pipeline. Data groups Required within a segment.
 void NeverFits(benchmark::State& state) {
   ClusterState world = MakeWorld(

@@ -6,10 +6,12 @@
 //
 // A policy may be written "sincronia+paths": it decides all but the paths, which are then those of
 // crux. Workload: --mean-run 3000 seconds, --load 1 (multiplies the bytes of every job),
-// --connections 8 (of two GPUs, each with a hash of its own). Hosts:
+// --connections 8 (of two GPUs, each with a hash of its own). Fabric of two layers: --uplink-gbps 100. Hosts:
 // --fragmented (probability that a job gets half hosts), --pcie-gbps 252, --nvlink-gbps 2400 (0:
 // none). What crux does otherwise than in production: --from-nothing 1 (decides anew at each event),
-// --budget N (of the search). Sizes come from
+// --budget N (of the search), --assumed-stall S (of other paths, a tenth of it of another level),
+// --horizon S, --knows-ends 1 (when jobs end). --stall S makes other paths take that time, and another
+// level a tenth of it; without it moves are free. Sizes come from
 // test/data/lingjun-2023/model-gpus.csv, arrivals are generated.
 #include <cmath>
 #include <cstdio>
@@ -54,8 +56,13 @@ struct Args {
   double pcie_gbps = 252;
   double nvlink_gbps = 2400;
   double load = 1;
+  int uplink_gbps = 100;
   bool from_nothing = false;
   long budget = -1;
+  double stall = 0;
+  double assumed_stall = -1;
+  double horizon = -1;
+  bool knows_ends = false;
 };
 
 Args ParseArgs(int argc, char** argv) {
@@ -74,15 +81,21 @@ Args ParseArgs(int argc, char** argv) {
     if (name == "--mean-run") args.mean_run = std::atof(value);
     if (name == "--pcie-gbps") args.pcie_gbps = std::atof(value);
     if (name == "--nvlink-gbps") args.nvlink_gbps = std::atof(value);
+    if (name == "--uplink-gbps") args.uplink_gbps = std::atoi(value);
     if (name == "--load") args.load = std::atof(value);
     if (name == "--from-nothing") args.from_nothing = std::atoi(value) != 0;
     if (name == "--budget") args.budget = std::atol(value);
+    if (name == "--stall") args.stall = std::atof(value);
+    if (name == "--assumed-stall") args.assumed_stall = std::atof(value);
+    if (name == "--horizon") args.horizon = std::atof(value);
+    if (name == "--knows-ends") args.knows_ends = std::atoi(value) != 0;
   }
   return args;
 }
 
 struct Row {
   Spread utilisation, alone, completion, slowdown, worst, met, gpus, peak_jobs, peak_gpus;
+  Spread path_moves, level_moves;
   std::vector<double> by_seed;  // utilisation
 
   void Add(const sim::TraceResult& result) {
@@ -96,6 +109,8 @@ struct Row {
     gpus.Add(result.contended_gpus);
     peak_jobs.Add(result.peak_jobs);
     peak_gpus.Add(result.peak_gpus);
+    path_moves.Add(static_cast<double>(result.path_moves));
+    level_moves.Add(static_cast<double>(result.level_moves));
   }
   void Print(const std::string& name, const Row& first, double cpu_seconds) const {
     // Gain of the first policy over this one, seed by seed.
@@ -105,10 +120,11 @@ struct Row {
     }
     std::printf(
         "%-15s %10.4f +- %6.4f %8.4f %10.0f %9.3f %7.2f %8.1f%% %8.1f%% %+8.2f +- %.2f %%   peak "
-        "%.0f jobs %.0f GPUs   %.1f CPU s  ",
+        "%.0f jobs %.0f GPUs   moves %.0f paths %.0f levels   %.1f CPU s  ",
         name.c_str(), utilisation.Mean(), utilisation.Deviation(), alone.Mean(), completion.Mean(),
         slowdown.Mean(), worst.Mean(), 100 * met.Mean(), 100 * gpus.Mean(), gain.Mean(),
-        gain.Deviation(), peak_jobs.Mean(), peak_gpus.Mean(), cpu_seconds);
+        gain.Deviation(), peak_jobs.Mean(), peak_gpus.Mean(), path_moves.Mean(), level_moves.Mean(),
+        cpu_seconds);
     for (const double seed : by_seed) std::printf(" %.5f", seed);
     std::printf("\n");
     std::fflush(stdout);
@@ -150,6 +166,15 @@ sim::TraceResult RunOnce(const fabric::Network& network, const std::vector<sim::
   options.load = args.load;
   options.decide_from_nothing = args.from_nothing;
   if (args.budget >= 0) options.decide.search.event_budget = args.budget;
+  options.path_stall_seconds = args.stall;
+  options.level_stall_seconds = 0.1 * args.stall;
+  options.knows_ends = args.knows_ends;
+  crux::MoveOptions& moves = options.decide.moves;
+  if (args.assumed_stall >= 0) {
+    moves.path_stall_seconds = args.assumed_stall;
+    moves.level_stall_seconds = 0.1 * args.assumed_stall;
+  }
+  if (args.horizon > 0) moves.horizon_seconds = args.horizon;
   auto result = sim::RunTrace(network, sim::GenerateTrace(sizes, generate), options);
   if (!result.ok()) {
     std::fprintf(stderr, "%s\n", MessageOf(result.status()).c_str());
@@ -184,7 +209,7 @@ void RunFabric(const fabric::FabricSpec& spec, const Args& args) {
 
 int main(int argc, char** argv) {
   const Args args = ParseArgs(argc, argv);
-  RunFabric(bench::TwoLayer(), args);
+  RunFabric(bench::TwoLayer(args.uplink_gbps), args);
   RunFabric(bench::ThreeLayer(), args);
   return 0;
 }

@@ -8,6 +8,7 @@
 #include "pkg/crux/compression.h"
 #include "pkg/crux/draft.h"
 #include "pkg/crux/group_evaluator.h"
+#include "pkg/crux/path_selection.h"
 #include "pkg/crux/path_variants.h"
 
 namespace yardmaster::crux {
@@ -18,6 +19,10 @@ constexpr double kSameValue = 1e-9;
 // A schedule this close to what is possible is not improved further.
 constexpr double kAtBound = 1 - 5e-4;
 constexpr std::size_t kExactSeedJobs = 6;
+// Bounding a combination of paths takes as long as an event for so many loads of links, and all of
+// them together take at most this part of the work allowed.
+constexpr std::size_t kLoadsPerEvent = 4;
+constexpr std::int64_t kRankingShare = 8;
 
 struct Scored {
   SearchState state;
@@ -35,6 +40,7 @@ class AnytimeSearch {
         costs_(costs),
         correction_(correction),
         options_(options),
+        budget_(budget),
         start_(start),
         all_(problem.jobs.size()),
         evaluator_(problem, Window(problem, options), budget),
@@ -83,13 +89,17 @@ class AnytimeSearch {
   }
 
   void Search() {
+    const Paths fresh = FreshPaths();
     for (const std::int32_t j : all_) {
+      std::vector<std::vector<std::int32_t>> also;
+      if (!fresh.empty()) also = {AloneAnew(j), fresh[j]};
       variants_.push_back(VariantsOf(problem_, problem_.jobs[j], start_.paths[j],
-                                     evaluator_.window_seconds(), options_.max_variants));
+                                     evaluator_.window_seconds(), options_.max_variants, also));
     }
-    const auto ranked =
-        RankedCombinations(problem_, variants_, costs_.paths, options_.max_combinations);
-    possible_ = Possible(ranked);
+    const std::size_t most = AffordableCombinations();
+    const auto ranked = RankedCombinations(problem_, variants_, costs_.paths, most);
+    budget_.Spend(static_cast<std::int64_t>(ranked.size()) * EventsPerBound());
+    possible_ = Possible(ranked, most);
     if (AtBound()) return;
     std::vector<Scored> seeds;
     for (const Combination& combination : ranked) {
@@ -102,6 +112,11 @@ class AnytimeSearch {
       seeds.push_back(std::move(scored));
       if (AtBound()) return;
     }
+    if (!fresh.empty()) {
+      Scored scored;
+      if (!Consider({fresh, LevelsFor(fresh)}, possible_, scored)) return;
+      if (IsCovered(fresh)) seeds.push_back(std::move(scored));
+    }
     Scored start{start_, 0, possible_};
     if (!Value(start_, start.value)) return;
     seeds.push_back(std::move(start));
@@ -113,9 +128,30 @@ class AnytimeSearch {
     }
   }
 
+  // The paths that all jobs would choose if none had any; none where no job runs, since then all have
+  // just chosen. Moving single flows of a job with many hardly ever gains anything: the slowest of them
+  // decides. So running jobs can also choose anew as a whole, together or one alone.
+  Paths FreshPaths() const {
+    const auto runs = [&](std::int32_t j) { return costs_.paths[j] > 0; };
+    if (std::none_of(all_.begin(), all_.end(), runs)) return {};
+    return SelectPaths(problem_);
+  }
+  std::vector<std::int32_t> AloneAnew(std::int32_t j) const {
+    PathOptions free;
+    free.hysteresis = 0;
+    return ReselectPaths(problem_, start_.paths, std::span(&j, 1), free)[j];
+  }
+  // Whether moves from these paths on can be bounded.
+  bool IsCovered(const Paths& paths) const {
+    return std::all_of(all_.begin(), all_.end(), [&](std::int32_t j) {
+      return std::any_of(variants_[j].begin(), variants_[j].end(),
+                         [&](const PathVariant& variant) { return variant.paths == paths[j]; });
+    });
+  }
+
   // What no schedule exceeds: the best bound of all combinations, or without contention where those
   // are too many.
-  double Possible(const std::vector<Combination>& ranked) const {
+  double Possible(const std::vector<Combination>& ranked, std::size_t most) const {
     double best = 0;
     double lone = 0;
     double all = 1;
@@ -126,7 +162,20 @@ class AnytimeSearch {
       lone += most;
       all *= static_cast<double>(of_job.size());
     }
-    return all <= static_cast<double>(options_.max_combinations) ? best : lone;
+    return all <= static_cast<double>(most) ? best : lone;
+  }
+
+  // What it takes to bound a combination, in simulated events.
+  std::int64_t EventsPerBound() const {
+    std::size_t loads = 0;
+    for (const auto& of_job : variants_) loads += of_job.front().loads.size();
+    return 1 + static_cast<std::int64_t>(loads / kLoadsPerEvent);
+  }
+  // So many that most of the work allowed is left for simulations.
+  std::size_t AffordableCombinations() const {
+    const std::int64_t affordable = budget_.left / kRankingShare / EventsPerBound();
+    return std::clamp<std::size_t>(static_cast<std::size_t>(std::max<std::int64_t>(1, affordable)),
+                                   1, options_.max_combinations);
   }
 
   Paths PathsOf(const Combination& combination) const {
@@ -211,6 +260,7 @@ class AnytimeSearch {
     for (const std::int32_t j : Contended(now.state)) {
       for (const PathVariant& variant : variants_[j]) {
         if (variant.paths == now.state.paths[j]) continue;
+        budget_.Spend(EventsPerBound());
         const double bound = BoundWith(now.state, j, variant);
         if (bound <= now.value) continue;
         SearchState trial = now.state;
@@ -237,6 +287,7 @@ class AnytimeSearch {
   const MoveCosts& costs_;
   const CorrectionOptions& correction_;
   const SearchOptions& options_;
+  EventBudget& budget_;
   const SearchState start_;
   std::vector<std::int32_t> all_;
   ScheduleEvaluator evaluator_;

@@ -5,7 +5,7 @@
 // It asks a simulation of the jobs (schedule_evaluator.h) some tens of times:
 //   1. the schedule it is given;
 //   2. the most promising combinations of paths (path_variants.h), each with the levels that the
-//      priority rule gives it;
+//      priority rule gives it; where jobs run, also the paths that all of them would choose anew;
 //   3. from the best of those on, moves of one job to another level or other paths and exchanges of
 //      two jobs' levels, first improvement, until none is left; then from the next best.
 // A schedule is worth the FLOP/s of the jobs, less what it costs to leave where running jobs are

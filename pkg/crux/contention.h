@@ -1,4 +1,4 @@
-// Who shares a link with whom (section 4.3). Jobs are nodes; a pair that shares at least one link
+// The pairs of jobs that share a link (section 4.3). Jobs are nodes; a pair that shares at least one link
 // contends. The relation splits into components that never meet on a link: every later step (order,
 // compression, refinement) works on one component at a time.
 // Thread safety: values and pure functions.

@@ -22,6 +22,8 @@ constexpr std::size_t kSmallProblem = 64;
 constexpr std::size_t kReportedLossJobs = 64;
 // Flows of a region; more take too long to lay out.
 constexpr std::size_t kMaxRegionFlows = 2048;
+// A plan is expected to hold so long at least, in seconds.
+constexpr double kLeastHorizon = 1;
 
 class Decider {
  public:
@@ -172,18 +174,31 @@ class Decider {
     PutBack(region, state);
   }
 
+  // For so long a plan of these jobs is expected to hold.
+  double HorizonOf(const std::vector<std::int32_t>& jobs) const {
+    const std::vector<double>& remaining = options_.moves.remaining_seconds;
+    double seconds = options_.moves.horizon_seconds;
+    for (const std::int32_t j : jobs) {
+      if (static_cast<std::size_t>(j) < remaining.size()) {
+        seconds = std::min(seconds, std::max(remaining[j], kLeastHorizon));
+      }
+    }
+    return seconds;
+  }
+
   // What a running job does not compute while it moves, spread over the time that a plan holds.
   MoveCosts CostsOf(const Region& region) const {
     MoveCosts costs;
     const MoveOptions& moves = options_.moves;
+    const double horizon = HorizonOf(region.jobs);
     LoadCounter counter(region.problem);
     for (std::size_t i = 0; i < region.jobs.size(); ++i) {
       const std::int32_t j = region.jobs[i];
       const Job& job = region.problem.jobs[i];
       const double seconds = counter.CommunicationSeconds(job, region.state.paths[i]);
       const double rate = Runs(j) ? job.flop_per_iteration / IterationSeconds(job, seconds) : 0;
-      costs.paths.push_back(rate * moves.path_stall_seconds / moves.horizon_seconds);
-      costs.level.push_back(rate * moves.level_stall_seconds / moves.horizon_seconds);
+      costs.paths.push_back(rate * moves.path_stall_seconds / horizon);
+      costs.level.push_back(rate * moves.level_stall_seconds / horizon);
     }
     return costs;
   }

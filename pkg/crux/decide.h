@@ -8,10 +8,10 @@
 // Steps: paths (path_selection.h), priorities (priority.h), levels (compression.h,
 // level_hysteresis.h), and a search of bounded work around the result (anytime_search.h).
 //
-// Given what holds now (Options::previous), jobs that changed choose anew. Others move only where
-// that pays for itself: what is gained in FLOP/s, for as long as a plan is expected to hold, against
-// what the moved jobs do not compute while their connections are made anew (MoveOptions). Where
-// nothing changed the answer is what holds.
+// Given the present plan (Options::previous), jobs that changed choose anew. Others move only where
+// the FLOP gained in the time for which a plan is expected to hold exceed
+// what the moved jobs do not compute while their connections are made anew (MoveOptions). If
+// nothing changed the answer is the present plan.
 //
 // Deterministic in (problem, options). Thread safety: pure.
 // Errors: what Validate refuses; InvalidArgument for levels all of which are reserved, and for a
@@ -33,12 +33,15 @@
 namespace yardmaster::crux {
 
 struct MoveOptions {
-  // For so long a job waits while its connections take other paths, or other levels.
+  // How long a job waits while its connections take other paths, or other levels.
   double path_stall_seconds = 1;
   double level_stall_seconds = 0.1;
-  // For so long a plan is expected to hold: about the time between two arrivals or ends of jobs that
+  // How long a plan is expected to hold: about the time between two arrivals or ends of jobs that
   // share links.
   double horizon_seconds = 300;
+  // For so long each job is expected to run on, by job; infinite, or no entry: unknown. When one of
+  // those that share links ends, they are searched again; until then a move has to pay.
+  std::vector<double> remaining_seconds;
 };
 
 struct Options {

@@ -1,5 +1,5 @@
-// What follows from a choice of paths: loads, intensities, who shares a link with whom. And what
-// follows from levels on top of it: priorities that agree with them, and the contention DAG.
+// What follows from a choice of paths: loads, intensities, pairs of jobs that share a link. And what
+// follows from levels in addition: priorities that agree with them, and the contention DAG.
 // Thread safety: values and pure functions.
 #pragma once
 

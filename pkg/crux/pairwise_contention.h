@@ -2,7 +2,7 @@
 // section 4.2 that follows from it.
 //
 // The model: every job repeats compute and communication; communication becomes ready after
-// `communication_start` of the compute; the link serves the first job alone and at once, the second
+// `communication_start` of the compute; the link serves the first job alone and without delay, the second
 // in what is left. The first job then runs as if alone, with period T = max(c, s*c + t), so an
 // iteration of the second is a function of the phase at which it becomes ready: this is a map of
 // the circle onto itself, iterated until it repeats (Brent) or for kIterations. Both are ready at

@@ -111,7 +111,7 @@ bool HasPaths(const Job& job, const std::vector<std::int32_t>& paths) {
   return true;
 }
 
-// Storage traffic that has one path: it is there whatever is chosen, so every choice counts it.
+// Storage traffic that has one path: it does not depend on the choice, so every choice counts it.
 bool IsGiven(const Flow& flow) { return flow.background && flow.paths.size() == 1; }
 
 void PlaceJob(const Job& job, double period_seconds, const PathOptions& options, LinkLoad& load,

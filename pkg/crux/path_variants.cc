@@ -122,7 +122,8 @@ std::vector<double> FlopOf(const Problem& problem) {
 
 std::vector<PathVariant> VariantsOf(const Problem& problem, const Job& job,
                                     const std::vector<std::int32_t>& now, double window_seconds,
-                                    std::size_t max_variants) {
+                                    std::size_t max_variants,
+                                    std::span<const std::vector<std::int32_t>> also) {
   const std::vector<std::int32_t> flows = ChoosingFlows(job);
   double all = 1;
   for (const std::int32_t f : flows) all *= job.flows[f].paths.size();
@@ -130,6 +131,11 @@ std::vector<PathVariant> VariantsOf(const Problem& problem, const Job& job,
   if (all <= 2.0 * static_cast<double>(max_variants)) {
     AddAll(job, flows, now, choices);
   } else {
+    for (const std::vector<std::int32_t>& paths : also) {
+      if (std::find(choices.begin(), choices.end(), paths) == choices.end()) {
+        choices.push_back(paths);
+      }
+    }
     for (const std::int32_t f : flows) {
       for (std::int32_t p = 0; p < job.flows[f].paths.size(); ++p) {
         if (p == now[f]) continue;

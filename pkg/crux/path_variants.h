@@ -30,12 +30,14 @@ struct PathVariant {
 };
 
 // Of one job: first `now`, then others, at most `max_variants`. All there are where they are so few
-// (exchanged twin flows count once), else those that move one flow, larger flows first.
+// (exchanged twin flows count once), else those of `also`, and those that move one flow, larger flows
+// first.
 std::vector<PathVariant> VariantsOf(const Problem& problem, const Job& job,
                                     const std::vector<std::int32_t>& now, double window_seconds,
-                                    std::size_t max_variants);
+                                    std::size_t max_variants,
+                                    std::span<const std::vector<std::int32_t>> also = {});
 
-// At most what the jobs get done with these variants, whatever their levels. (Flows that run in every
+// Upper bound of the jobs' work with these variants and any levels. (Flows that run in every
 // n-th iteration count with their mean, so there it is an estimate.)
 double BoundOf(const Problem& problem, std::span<const PathVariant* const> chosen);
 double EstimateOf(const Problem& problem, std::span<const PathVariant* const> chosen);

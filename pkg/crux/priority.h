@@ -5,8 +5,8 @@
 // published, of the jobs of one contention component in production, since a job that shares no link
 // with j says nothing about it.
 //
-// Production takes k as it is where only two jobs contend, since then it is what was simulated. Among
-// more it is bounded, and damped on full links: on a link that is not full, who goes first decides
+// Production uses k unchanged where only two jobs contend, since then it is what was simulated. Among
+// more it is bounded, and damped on full links: on a link that is not full, the order decides
 // which delays can be hidden behind compute, which is what k measures, and it runs to its limits where
 // one order costs nothing. On a full link every second that one job gains another one loses, and
 // the work done is greatest when seconds go to the jobs with most FLOP per link second, which is

@@ -13,8 +13,8 @@ namespace {
 // Jobs outside leave at least this share of a link.
 constexpr double kLeastLeft = 0.1;
 
-double Busy(const LinkSeconds& load, const Job& job, const JobTraffic& traffic) {
-  return load.seconds / IterationSeconds(job, traffic.communication_seconds);
+double Period(const Problem& problem, const Draft& draft, std::size_t j) {
+  return IterationSeconds(problem.jobs[j], draft.traffic[j].communication_seconds);
 }
 
 // The path in use first, then those whose fullest link is least busy.
@@ -45,9 +45,8 @@ std::vector<std::int32_t> WorthTrying(const Flow& flow, std::int32_t now,
 std::vector<double> BusyLinks(const Problem& problem, const Draft& draft) {
   std::vector<double> busy(problem.links.size(), 0);
   for (std::size_t j = 0; j < problem.jobs.size(); ++j) {
-    for (const LinkSeconds& load : draft.loads[j]) {
-      busy[load.link] += Busy(load, problem.jobs[j], draft.traffic[j]);
-    }
+    const double period = Period(problem, draft, j);
+    for (const LinkSeconds& load : draft.loads[j]) busy[load.link] += load.seconds / period;
   }
   return busy;
 }
@@ -60,9 +59,8 @@ Region CutRegion(const Problem& problem, const Draft& draft,
   region.problem.levels = problem.levels;
   std::unordered_map<std::int32_t, double> own;  // only looked up
   for (const std::int32_t j : jobs) {
-    for (const LinkSeconds& load : draft.loads[j]) {
-      own[load.link] += Busy(load, problem.jobs[j], draft.traffic[j]);
-    }
+    const double period = Period(problem, draft, static_cast<std::size_t>(j));
+    for (const LinkSeconds& load : draft.loads[j]) own[load.link] += load.seconds / period;
   }
   std::unordered_map<std::int32_t, std::int32_t> number;  // only looked up
   const auto link_of = [&](std::int32_t link) {

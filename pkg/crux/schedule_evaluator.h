@@ -4,8 +4,8 @@
 // Model: that of sim/simulator.h, with rings that move as one (streams.h). A job repeats compute and
 // communication; its streams start when their part of the compute is done; an iteration ends when
 // its compute and its streams are done. Links serve levels strictly and share max-min fairly inside
-// a level. The window begins at the instant at which every job may begin to communicate. There is no
-// event queue: the next event is found by scanning, and rates are looked up by the set of streams
+// a level. The window begins at the instant at which every job may begin to communicate. Without
+// an event queue: the next event is found by scanning, and rates are looked up by the set of streams
 // that are under way.
 //
 // Work is counted in events and taken from a budget. An answer given after the budget ran out is

@@ -176,6 +176,69 @@ TEST(Stability, ASmallChangeOfTrafficMovesNoPath) {
   }
 }
 
+// Two running jobs fill one link; the other link has just become free.
+Solution AfterADeparture(const std::vector<double>& remaining_seconds) {
+  Problem problem = testing::WithLinks(2, 2, {});
+  for (const char* id : {"a", "b"}) {
+    Job job = testing::OneFlowJob(id, 1e12, 8, 1, 1, 2, {0});
+    job.flows[0].paths.Add(std::vector{1});
+    problem.jobs.push_back(std::move(job));
+  }
+  Options options;
+  options.previous.emplace();
+  for (const std::int32_t level : {1, 0}) {
+    JobDecision decision;
+    decision.level = level;
+    decision.paths = {0};
+    options.previous->jobs.push_back(std::move(decision));
+  }
+  options.departures = true;
+  options.moves.remaining_seconds = remaining_seconds;
+  return *Decide(problem, options);
+}
+
+TEST(Stability, AMovePaysForItselfBeforeOneOfTheJobsEndsOrIsNotMade) {
+  const auto apart = [](const Solution& solution) {
+    return solution.jobs[0].paths != solution.jobs[1].paths;
+  };
+  EXPECT_TRUE(apart(AfterADeparture({})));
+  EXPECT_TRUE(apart(AfterADeparture({60, 1e9})));
+  EXPECT_FALSE(apart(AfterADeparture({1e9, 0.5})));
+  EXPECT_FALSE(apart(AfterADeparture({0.5, 1e9})));
+}
+
+// A job of many flows, the slowest of which decides, beside one that needs all of its link: moving one
+// flow gains nothing, moving all of them does.
+TEST(Stability, ARunningJobOfManyFlowsMovesAsAWhole) {
+  Problem problem = testing::WithLinks(2, 12, {});
+  Job many{"many", 64, 1e13, 1, 1, {}};
+  constexpr std::int32_t kFlows = 6;
+  for (std::int32_t f = 0; f < kFlows; ++f) {
+    Flow flow{"f", 1e9, {}};
+    flow.paths.Add(std::vector{f});
+    flow.paths.Add(std::vector{kFlows + f});
+    many.flows.push_back(std::move(flow));
+  }
+  Job other{"other", 64, 2e13, 1, 1, {}};
+  for (std::int32_t f = 0; f < kFlows; ++f) {
+    Flow flow{"f", 3e9, {}};
+    flow.paths.Add(std::vector{f});
+    other.flows.push_back(std::move(flow));
+  }
+  problem.jobs = {many, other};
+  Options options;
+  options.previous.emplace();
+  for (const std::int32_t level : {0, 1}) {
+    JobDecision decision;
+    decision.level = level;
+    decision.paths.assign(kFlows, 0);
+    options.previous->jobs.push_back(std::move(decision));
+  }
+  options.departures = true;
+  const Solution solution = *Decide(problem, options);
+  EXPECT_EQ(solution.jobs[0].paths, std::vector<std::int32_t>(kFlows, 1));
+}
+
 double RateOf(const Problem& problem, const Solution& solution) {
   std::vector<std::int32_t> all(problem.jobs.size());
   std::iota(all.begin(), all.end(), 0);

@@ -1,5 +1,5 @@
-// The starvation guard: strict priorities can keep a job of the lowest level waiting for as long as
-// the others please (the paper reports losses of up to 55.5 % there). A job whose share of its
+// The starvation guard: strict priorities can keep a job of the lowest level waiting without a
+// bound (the paper reports losses of up to 55.5 % there). A job whose share of its
 // ideal rate stays below `min_share` for `patience_seconds` is lifted one usable level for
 // `lift_seconds`; if it still starves up there, another level after another patience. When the lift
 // ends it goes back to its planned level, and needs a patience again before the next lift.

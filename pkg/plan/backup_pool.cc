@@ -39,7 +39,7 @@ int StandingOf(const HostState& host, int lent, bool lend_to_preemptible) {
 int BackupHostsOf(const fabric::BackupPolicy& policy, int hosts, int planned) {
   const double built = std::min(1.0, static_cast<double>(hosts) / std::max(1, planned));
   const auto by_count = static_cast<int>(std::lround(policy.hosts_per_segment * built));
-  // A ratio of a twentieth of 20 hosts is one, whatever binary fractions make of it.
+  // A twentieth of 20 hosts is one; the tolerance absorbs the rounding of binary fractions.
   const auto by_ratio = static_cast<int>(std::ceil(policy.ratio * hosts - 1e-9));
   return std::max(0, std::min(hosts - 1, std::max(by_count, by_ratio)));
 }

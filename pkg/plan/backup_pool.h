@@ -9,7 +9,7 @@
 //
 // Why so: the choice looks at no history, so any process makes the same one. A host that fails and
 // was none of them changes nothing; one that was is made good for by the next free host, and a
-// repaired host refills the pool. The number kept never depends on who is busy or down, so that
+// repaired host refills the pool. The number kept does not depend on which hosts are busy or down, so that
 // "Never" stays proved.
 //
 // Complexity: O(hosts + ranks). Deterministic. Thread safety: pure functions.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include "pkg/crux/starvation.h"
 #include "pkg/plan/flow_problem.h"
 #include "pkg/plan/port_plan.h"
+#include "pkg/plan/queue.h"
 #include "pkg/workload/traffic.h"
 
 namespace yardmaster::plan {
@@ -135,6 +137,17 @@ class NetworkPlanner {
            Differs(former.compute_seconds, now.compute_seconds);
   }
 
+  // An end that has passed was guessed wrong and says nothing.
+  std::vector<double> RemainingSeconds() {
+    std::vector<double> seconds(flows_.jobs().size(), std::numeric_limits<double>::infinity());
+    for (std::size_t j = 0; j < seconds.size(); ++j) {
+      const std::optional<std::int64_t> end_ms = ExpectedEndMs(StateOf(PlanOf(j)));
+      if (!end_ms || *end_ms <= snapshot_.now_ms) continue;
+      seconds[j] = static_cast<double>(*end_ms - snapshot_.now_ms) / 1000;
+    }
+    return seconds;
+  }
+
   absl::StatusOr<crux::Solution> Decide() {
     crux::Options options = options_.input.policy;
     options.seed = options_.seed;
@@ -144,6 +157,7 @@ class NetworkPlanner {
       options.previous = previous_;
       options.changed = changed_;
       options.departures = departures_;
+      options.moves.remaining_seconds = RemainingSeconds();
     }
     auto solution = crux::Decide(flows_.problem(), options, &plan_.network.decision);
     if (solution.ok() || !has_previous_) return solution;

@@ -1,7 +1,7 @@
 // The network half of a plan: every placed job's traffic as a Crux problem on this fabric, its
 // decisions, and the source ports that carry them out.
 //
-// Given what holds now (NetworkInput::former), new jobs, jobs that lost a path and jobs whose traffic
+// Given the present plan (NetworkInput::former), new jobs, jobs that lost a path and jobs whose traffic
 // changed by more than a tenth choose paths. Other jobs keep path, port and level unless moving them
 // pays for itself (crux/decide.h). Deterministic. Thread safety: pure.
 #pragma once

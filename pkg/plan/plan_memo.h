@@ -1,5 +1,5 @@
-// The last plan of the queue, for as long as what it was made from is the same. Most of what happens
-// in a cluster changes nothing that planning looks at: a pod that starts, a status, a heartbeat.
+// The last plan of the queue, valid while its input is unchanged. Most changes in a cluster
+// do not change that input: a pod that starts, a status, a heartbeat.
 //
 // Complexity: a comparison of two snapshots, O(hosts + jobs + ranks). Thread safety: one thread.
 #pragma once

@@ -28,7 +28,7 @@ namespace yardmaster::plan {
 
 // What the network half of a plan may use, and what it starts from.
 struct NetworkInput {
-  // What holds now: jobs that did not change keep levels and ports. Null: plan from nothing. Must
+  // The present plan: jobs that did not change keep levels and ports. Null: plan from nothing. Must
   // outlive the call.
   const PreviousNetwork* former = nullptr;
   // Cables that no flow is to use although routing may (not noticed yet, held back after flapping,
@@ -36,7 +36,7 @@ struct NetworkInput {
   std::vector<fabric::CableId> avoid;
   // NICs that get no source ports: (host, rail).
   std::vector<std::pair<fabric::HostId, int>> exclude;
-  // Switch roles whose hashes are not believed, and why.
+  // Switch roles whose hashes are not trusted, and why.
   std::map<std::string, std::string> mistrusted;
   // Uplinks a flow may choose among; more are thinned out evenly.
   int max_candidates = 128;
@@ -57,13 +57,13 @@ struct PlanOptions {
   // Take, among places that are equal in the objective, the one at which the new job and those it
   // shares uplinks with are predicted to get most done (contention_cost.h).
   bool contention = false;
-  // Also say whom to stop for jobs that wait, for the first so many of the queue that may stop
-  // others; what they would get is kept from those behind them. 0: for no job.
+  // Also choose victims for waiting jobs, for at most this many of the first jobs of the queue that may
+  // stop others; what they would get is kept from the jobs behind them. 0: for no job.
   int preemptions = 0;
   NetworkInput input;
 };
 
-// Crux's numbers of a placed job (formats: "network").
+// Crux's numbers of a placed job ("network" of PlanReport and of a Gang's status).
 struct JobNetwork {
   double flop_per_iteration = 0;
   double communication_seconds = 0;
@@ -85,9 +85,9 @@ struct JobPlan {
   // Where contention decided between equal places: for which, and why.
   std::string contention_note;
   std::optional<JobNetwork> network;
-  bool sought_victims = false;  // a job that waits, and whom to stop for it was looked for
-  // Of a job that waits: whom to stop for it, if that helps. Without victims: the place that others
-  // who are stopped leave.
+  bool sought_victims = false;  // a waiting job for which victims were looked for
+  // Of a job that waits: the gangs to stop for it, if that helps. Without victims: the place that gangs
+  // stopped for other jobs leave.
   std::optional<Preemption> preemption;
 };
 
@@ -107,8 +107,8 @@ struct PathAssignment {
   // As in PreviousFlow.
   std::uint16_t home_port = 0;
   fabric::LinkPath home_links;
-  fabric::LinkPath wanted_links;  // where there is no port: the path Crux chose
-  std::string reason;             // why there is no port
+  fabric::LinkPath wanted_links;  // where no port is planned: the path Crux chose
+  std::string reason;             // why no port is planned
 };
 
 // How the network half went.
@@ -123,7 +123,7 @@ struct NetworkReport {
 };
 
 struct Plan {
-  std::vector<JobPlan> jobs;  // placed ones as they stand, then the waiting in planning order
+  std::vector<JobPlan> jobs;  // placed ones unchanged, then the waiting in planning order
   std::vector<Reservation> reservations;
   std::vector<PathAssignment> paths;
   // Paths of acknowledgements, where a job sends one way only: from the receiver of a flow to its

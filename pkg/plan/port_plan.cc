@@ -103,7 +103,7 @@ KeptPath PortPlan::Keep(const FlowSource& flow, const PreviousFlow& former) cons
     return kept;
   }
   if (fits(former.alternate_port, 0, Predict(flow, former.alternate_port))) return kept;
-  // Nothing is chosen: whatever becomes of the port, the path stays.
+  // The flow has one path, which stays with any port.
   if (flow.candidates == 1) kept.candidate = 0;
   return kept;
 }
@@ -124,7 +124,7 @@ const PreviousFlow* PortPlan::PreviousOf(const workload::JobKey& job, const Flow
   return flow == at->second.flows.end() ? nullptr : &flow->second;
 }
 
-// A flow that is to get a port, as it stands in the result.
+// A flow that is to get a port, and its place in the result.
 struct PortPlan::Want {
   int job = 0;  // index into Snapshot::jobs
   const FlowSource* source = nullptr;

@@ -1,7 +1,7 @@
 // The ports half of a network plan: source ports that take every flow along the uplink that Crux
-// chose, changing as little of what holds now as possible.
+// chose, changing as little of the present plan as possible.
 //
-// What a flow holds on to, the first of these that is whole: its home, the path it has, the path of
+// A flow keeps the first of these whose links are all up: its home path, its present path, the path of
 // its alternate port. Only a flow for which Crux then chose another uplink, or which has nothing
 // left, gets a new port. Answers (flow_problem.h) are planned after all flows, onto the uplinks that
 // are least loaded then. Deterministic. Thread safety: none (worlds fill caches). Lifetimes: what

@@ -37,7 +37,7 @@ struct Preemption {
   placement::GangPlan gang;  // where the job goes once they are gone
   bool cheapest = true;      // false: not every set was tried
   int grace_seconds = 0;     // the longest that a victim is given to write a checkpoint
-  // Who is stopped, for what and how: one sentence for events, conditions and reports.
+  // The victims, the place and the grace period: one sentence for events, conditions and reports.
   std::string why;
 };
 

@@ -1,4 +1,4 @@
-// What holds now on the network: the levels and source ports that jobs got by an earlier plan, so
+// The present network plan: the levels and source ports that jobs got by an earlier plan, so
 // that the next one changes only what it must.
 //
 // A flow is known by its two NICs and its NIC port, so a rank that moves to another host takes
@@ -7,8 +7,8 @@
 // started knows ports from the pods' annotations and nothing of links; that is enough to keep every
 // port.
 //
-// *Home* is where a flow belongs when everything is whole: a flow that had to leave goes back once
-// its home is whole again. Thread safety: values and pure functions.
+// *Home* is the path of a flow without failures: a flow that had to leave it returns when all its
+// links are up again. Thread safety: values and pure functions.
 #pragma once
 
 #include <compare>

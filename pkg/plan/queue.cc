@@ -26,11 +26,6 @@ bool GoesFirst(const Snapshot& snapshot, int a, int b) {
   return std::tie(y.priority, x.created_ms, x.key) < std::tie(x.priority, y.created_ms, y.key);
 }
 
-std::optional<std::int64_t> ExpectedEnd(const JobState& state) {
-  if (!state.started_ms || !state.job.run_seconds) return std::nullopt;
-  return *state.started_ms + static_cast<std::int64_t>(*state.job.run_seconds * 1000);
-}
-
 void Free(const JobState& state, Cluster& cluster) {
   placement::ReleaseHosts(cluster, state.job, state.assignment->host_of_rank);
 }
@@ -48,6 +43,11 @@ std::optional<Reservation> PlaceFor(const Snapshot& snapshot, const Cluster& clu
 }
 
 }  // namespace
+
+std::optional<std::int64_t> ExpectedEndMs(const JobState& state) {
+  if (!state.started_ms || !state.job.run_seconds) return std::nullopt;
+  return *state.started_ms + static_cast<std::int64_t>(*state.job.run_seconds * 1000);
+}
 
 std::vector<int> QueueOrder(const Snapshot& snapshot) {
   std::vector<int> order;
@@ -80,7 +80,7 @@ std::optional<Reservation> Reserve(const Snapshot& snapshot, const Cluster& clus
     if (!snapshot.jobs[i].assignment) continue;
     if (JumpedTheQueue(snapshot, job, static_cast<int>(i))) {
       Free(snapshot.jobs[i], now);
-    } else if (const auto end = ExpectedEnd(snapshot.jobs[i])) {
+    } else if (const auto end = ExpectedEndMs(snapshot.jobs[i])) {
       ends.push_back({*end, i});
     }
   }

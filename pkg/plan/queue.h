@@ -3,8 +3,8 @@
 // Order: priority (higher first), then creation time, then namespace/name. A job that has waited
 // longer than its reserve_after_ms reserves the place that will be free first; others use reserved
 // hosts only if they are known to end in time, or are preemptible: these are stopped when the place
-// is needed, whatever their priority (JumpedTheQueue), so a job with a reservation is not delayed by those
-// who did not wait. Thread safety: pure functions.
+// is needed, at any priority (JumpedTheQueue), so a job with a reservation is not delayed by jobs
+// that did not wait. Thread safety: pure functions.
 #pragma once
 
 #include <cstdint>
@@ -29,11 +29,14 @@ struct Reservation {
 std::optional<Reservation> Reserve(const Snapshot& snapshot, const placement::Cluster& cluster,
                                    int job, const placement::PlannerOptions& options);
 
+// When a placed job is expected to end; nothing: unknown.
+std::optional<std::int64_t> ExpectedEndMs(const JobState& state);
+
 // Whether `job` has waited as long as its policy asks before it reserves.
 bool WaitedLongEnough(const Snapshot& snapshot, int job);
 
 // Whether `runs` is a preemptible gang that comes after `job` in the queue and started although
-// `job` had a reservation already. A waiting job may have it stopped.
+// `job` had a reservation already. It may be stopped for `job`.
 bool JumpedTheQueue(const Snapshot& snapshot, int job, int runs);
 
 // Whether `job`, started now, may use hosts of `reservation`.

@@ -19,12 +19,12 @@
 
 namespace yardmaster::plan {
 
-// Where a placed gang stands.
+// The hosts of a placed gang.
 struct Assignment {
   std::vector<fabric::HostId> host_of_rank;
 };
 
-// Pods that may not all be stopped at once, of any owner.
+// Pods, of any owner, of which only some may be stopped at a time.
 struct DisruptionBudget {
   std::string name;  // "namespace/name"
   int allowed = 0;   // pods that may be stopped now
@@ -67,7 +67,7 @@ struct JobState {
 };
 
 struct Snapshot {
-  std::int64_t now_ms = 0;  // when it was taken; only reservations look at it
+  std::int64_t now_ms = 0;  // when it was taken; reservations and moves look at it
   std::shared_ptr<const fabric::Places> places;
   std::shared_ptr<const fabric::Network> network;  // null: no Fabric object; placement still works
   placement::Cluster cluster;

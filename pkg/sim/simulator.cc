@@ -131,6 +131,12 @@ void Simulator::Apply(const Event& event) {
 
 void Simulator::StartJob(std::int32_t job) {
   const JobSpec& spec = jobs_[job].spec;
+  if (jobs_[job].waiting) {
+    jobs_[job].waiting = false;
+    BeginIteration(job);
+    return;
+  }
+  jobs_[job].due = now_;
   if (spec.start == JobStart::kFresh || jobs_[job].starts.empty()) {
     BeginIteration(job);
     return;
@@ -200,12 +206,18 @@ bool Simulator::WaitsForBackground(std::int32_t job) const {
 
 void Simulator::EndIterationIfDone(std::int32_t job) {
   JobState& state = jobs_[job];
-  if (state.computing || state.flows_left > 0 || WaitsForBackground(job)) return;
+  if (state.computing || state.waiting || state.flows_left > 0 || WaitsForBackground(job)) return;
   ++state.iterations;
   if (state.spec.iterations > 0 && state.iterations >= state.spec.iterations) {
     state.running = false;
     state.finished = now_;
     finished_.push_back(job);
+    return;
+  }
+  state.due += state.spec.period_seconds;
+  if (state.spec.period_seconds > 0 && state.due > Together()) {
+    state.waiting = true;
+    queue_.push({state.due, EventKind::kStart, job, state.version});
     return;
   }
   BeginIteration(job);

@@ -2,7 +2,7 @@
 //
 // Model: a job repeats iterations of compute and communication; its flows start when
 // `communication_start` of the compute is done, each at its own fraction where it has one; an
-// iteration ends when its compute and its flows are done, and the next begins at once. A flow may
+// iteration ends when its compute and its flows are done, and the next begins immediately. A flow may
 // run in every n-th iteration only, the n-th first. A flow in the background is carried below every
 // level and holds up no iteration but the one in which it is to run again; a job with a number of
 // iterations ends when it is done too. Links serve levels strictly and preemptively, and
@@ -60,6 +60,8 @@ struct JobSpec {
   std::int64_t iterations = 0;  // 0: until it is removed
   double offset_seconds = 0;    // the job waits so long before it starts
   JobStart start = JobStart::kFresh;
+  // Iterations are due so far apart, and none begins before it is due; 0: at once, one after another.
+  double period_seconds = 0;
 };
 
 struct JobTotals {
@@ -157,6 +159,8 @@ class Simulator {
     std::size_t next_start = 0;  // in the iteration under way
     std::int32_t flows_left = 0;
     std::int64_t iterations = 0;
+    double due = 0;        // when the iteration under way was due, where they are
+    bool waiting = false;  // for the next to be due
     double finished = -1;
     std::uint32_t version = 0;
   };
@@ -167,9 +171,9 @@ class Simulator {
   void StartJob(std::int32_t job);
   // `left`: the part of the compute that is still to be done.
   void BeginIteration(std::int32_t job, double left = 1);
-  // Those that may start by now; enters the next instant at which some may.
+  // Starts the flows that may start now; enters the next instant at which some may.
   void StartFlows(std::int32_t job);
-  // Events at most so late happen now.
+  // Events up to this instant happen now.
   double Together() const;
   bool WaitsForBackground(std::int32_t job) const;
   void FinishFlow(std::int32_t flow);

@@ -233,6 +233,19 @@ TEST(Simulator, AnOffsetDelaysTheStart) {
   EXPECT_DOUBLE_EQ(simulator.Totals(job).finished_seconds, 5);
 }
 
+TEST(Simulator, AnIterationBeginsNotBeforeItIsDueAndALateOneCatchesUp) {
+  Simulator simulator({8});
+  JobSpec spec = Job(2, 1, 0.5, {0});
+  spec.iterations = 5;
+  spec.period_seconds = 3;
+  const std::int32_t job = simulator.AddJob(spec);
+  simulator.SetCapacity(0, 0);
+  ASSERT_TRUE(simulator.RunUntil(4).ok());
+  simulator.SetCapacity(0, 8);  // the first ends at 4.5, not 2.5; the fifth begins when it is due
+  ASSERT_TRUE(simulator.RunUntil(100).ok());
+  EXPECT_DOUBLE_EQ(simulator.Totals(job).finished_seconds, 4 * 3 + 2.5);
+}
+
 TEST(Simulator, AWindowFullOfTinyIterationsIsRefusedNotWaitedFor) {
   Simulator simulator({8}, {.max_events = 1000});
   simulator.AddJob(Job(1e-9, 1, 1e-9, {0}));

@@ -40,8 +40,8 @@ JobFlows FlowsOf(const fabric::Network& network, const HostLinks& links,
                  const std::vector<HostGpus>& places, const JobProfile& profile,
                  const FlowOptions& options);
 
-// Every flow with a choice as so many, each with an equal part of its bytes on the path that a hash
-// drew for it.
+// Splits every flow that has a choice into `connections` flows with equal parts of its bytes, each on
+// a path drawn at random.
 JobFlows Hashed(const JobFlows& job, std::int32_t connections, Random& random);
 
 // The rings on the chosen paths.

@@ -29,9 +29,10 @@ struct Running {
   std::vector<HostGpus> places;
   JobFlows hops;  // its flows are those of the problem's job
   crux::JobDecision decision;
-  double phase = 0;         // of an iteration, where a window begins
-  double left_seconds = 0;  // of compute
-  double share = 0;         // computed seconds per second
+  double phase = 0;            // of an iteration, where a window begins
+  double left_seconds = 0;     // of compute
+  double stalled_seconds = 0;  // to be waited before it goes on
+  double share = 0;            // computed seconds per second
   double lone_share = 1;
 };
 
@@ -98,7 +99,8 @@ class Replay {
   double NextFinish() const {
     double finish = kInfinity;
     for (const Running& job : running_) {
-      if (job.share > 0) finish = std::min(finish, now_ + job.left_seconds / job.share);
+      if (job.share <= 0) continue;
+      finish = std::min(finish, now_ + job.stalled_seconds + job.left_seconds / job.share);
     }
     return finish;
   }
@@ -107,7 +109,9 @@ class Replay {
     const double seconds = std::max(0.0, until - now_);
     for (std::size_t r = 0; r < running_.size(); ++r) {
       Running& job = running_[r];
-      const double computed = std::min(job.left_seconds, job.share * seconds);
+      const double stalled = std::min(job.stalled_seconds, seconds);
+      job.stalled_seconds -= stalled;
+      const double computed = std::min(job.left_seconds, job.share * (seconds - stalled));
       job.left_seconds -= computed;
       const crux::Job& iteration = problem_.jobs[r];
       const double flop_rate = iteration.flop_per_iteration / iteration.compute_seconds;
@@ -230,10 +234,38 @@ class Replay {
       options.changed.clear();
     }
     if (!ChoosesPaths(options_.policy) && options_.paths_of_crux) return FollowCrux(options);
+    if (options_.knows_ends) options.moves.remaining_seconds = RemainingSeconds();
     YM_ASSIGN_OR_RETURN(const crux::Solution solution, DecideAll(options));
-    for (std::size_t r = 0; r < running_.size(); ++r) running_[r].decision = solution.jobs[r];
-    MeasureSpeeds(solution);
+    Follow(solution);
     return absl::OkStatus();
+  }
+
+  // Of jobs as fast as they are now; a new one says how long it runs alone.
+  std::vector<double> RemainingSeconds() const {
+    std::vector<double> seconds;
+    for (const Running& job : running_) {
+      seconds.push_back(job.left_seconds / (job.share > 0 ? job.share : job.lone_share));
+    }
+    return seconds;
+  }
+
+  void Follow(const crux::Solution& solution) {
+    for (std::size_t r = 0; r < running_.size(); ++r) {
+      Running& job = running_[r];
+      const crux::JobDecision& next = solution.jobs[r];
+      double stall = 0;
+      if (job.decision.level >= 0 && next.paths != job.decision.paths) {
+        ++result_.path_moves;
+        stall = options_.path_stall_seconds;
+      }
+      if (job.decision.level >= 0 && next.level != job.decision.level) {
+        ++result_.level_moves;
+        stall = std::max(stall, options_.level_stall_seconds);
+      }
+      job.stalled_seconds = std::max(job.stalled_seconds, stall);
+      job.decision = next;
+    }
+    MeasureSpeeds(solution);
   }
 
   absl::StatusOr<crux::Solution> DecideAll(const crux::Options& options) const {
@@ -332,8 +364,7 @@ class Replay {
     }
     YM_ASSIGN_OR_RETURN(crux::Solution solution, crux::DecideBy(options_.policy, fixed, options));
     for (std::size_t r = 0; r < running_.size(); ++r) solution.jobs[r].paths = paths[r];
-    for (std::size_t r = 0; r < running_.size(); ++r) running_[r].decision = solution.jobs[r];
-    MeasureSpeeds(solution);
+    Follow(solution);
     return absl::OkStatus();
   }
 

@@ -2,14 +2,14 @@
 //
 // Jobs wait first in, first out for GPUs (gpu_pool.h says which they get). A job whose places are
 // given takes those if their GPUs are free when its turn comes, else others. At every arrival and
-// end the policy decides anew (crux from what holds, as the operator calls it; the others from
+// end the policy decides anew (crux from the present plan, as the operator calls it; the others from
 // nothing). Policies that choose no paths keep for each flow the one that was drawn
 // when its job started, as a hash would. Between two such instants every job progresses at a
 // constant speed: that of a window of the flow simulator over the jobs that share links with it,
 // remembered while they, their paths and their levels stay the same. Jobs begin that window
 // anywhere in their iteration, but under CASSINI where it puts them. Traffic: trace_flows.h.
 //
-// Deterministic in (network, jobs, options), whatever the order of `jobs`. Errors: InvalidArgument
+// Deterministic in (network, jobs, options) for any order of `jobs`. Errors: InvalidArgument
 // for a job that no cluster of this size can hold. Thread safety: pure function (apart from
 // `progress`).
 #pragma once
@@ -33,14 +33,19 @@ struct TraceOptions {
   crux::Policy policy = crux::Policy::kCrux;
   std::int32_t levels = 8;
   std::vector<std::int32_t> reserved_levels;  // of them, not handed out
-  // The rest of what the policy is told, by default the production configuration; its seed, levels and
+  // Further options of the policy, by default the production configuration; its seed, levels and
   // state are set by the replay.
   crux::Options decide;
   // Crux, too, decides from nothing at every arrival and end.
   bool decide_from_nothing = false;
+  // Crux is told when jobs end (crux::MoveOptions::remaining_seconds).
+  bool knows_ends = false;
+  // For so long a running job waits when the policy gives it other paths, or another level.
+  double path_stall_seconds = 0;
+  double level_stall_seconds = 0;
   std::uint64_t seed = 1;
-  // Connections between two GPUs, each with an equal part of the bytes. A hash spreads them; who
-  // chooses paths chooses one for all that leave by the same port.
+  // Connections between two GPUs, each with an equal part of the bytes. A hash spreads them; a policy
+  // that chooses paths chooses one for all that leave by the same port.
   std::int32_t connections = 8;
   // Policies that choose no paths get those of crux, instead of what a hash draws.
   bool paths_of_crux = false;
@@ -79,7 +84,7 @@ struct TraceResult {
   double mean_completion_seconds = 0;
   double mean_slowdown = 1;
   double worst_slowdown = 1;
-  double contended_jobs = 0;  // share that ever shared a link with another job, at whatever load
+  double contended_jobs = 0;  // share that ever shared a link with another job, at any load
   double contended_gpus = 0;  // share
   // Share of jobs and GPUs that lost more than kSlowedShare of their work to contention.
   double slowed_jobs = 0;
@@ -87,6 +92,9 @@ struct TraceResult {
   // Time-weighted mean, over the time that jobs ran, of the load of the fullest link that two jobs
   // share: seconds of traffic per second if every job ran as if alone.
   double shared_load = 0;
+  // How often a running job got other paths, or another level.
+  std::int64_t path_moves = 0;
+  std::int64_t level_moves = 0;
   std::int32_t peak_jobs = 0;
   std::int32_t peak_gpus = 0;
 };

@@ -144,6 +144,32 @@ TEST(TraceRun, PathsOfCruxHelpAPolicyThatChoosesNone) {
   EXPECT_GT(chosen->utilisation, drawn->utilisation);
 }
 
+TEST(TraceRun, MovesOfRunningJobsCostTheirStall) {
+  const fabric::Network network = SmallNetwork();
+  const auto jobs = SmallTrace(6);
+  TraceOptions options;
+  options.load = 3;
+  options.scatter = 1;
+  options.decide_from_nothing = true;
+  const auto free = RunTrace(network, jobs, options);
+  options.path_stall_seconds = options.level_stall_seconds = 30;
+  const auto stalls = RunTrace(network, jobs, options);
+  ASSERT_TRUE(free.ok() && stalls.ok());
+  EXPECT_GT(free->path_moves + free->level_moves, 0);
+  EXPECT_LT(stalls->utilisation, free->utilisation);
+}
+
+TEST(TraceRun, JobsThatMayNotMoveDoNot) {
+  const fabric::Network network = SmallNetwork();
+  TraceOptions options;
+  options.load = 3;
+  options.scatter = 1;
+  options.decide.moves.path_stall_seconds = 1e12;
+  const auto result = RunTrace(network, SmallTrace(6), options);
+  ASSERT_TRUE(result.ok());
+  EXPECT_EQ(result->path_moves, 0);
+}
+
 TEST(TraceRun, AJobLargerThanTheFabricIsRefusedByName) {
   const auto result = RunTrace(SmallNetwork(), {{"huge", "GPT", 100000, 0, 100}}, TraceOptions{});
   EXPECT_EQ(MessageOf(result.status()).rfind("huge: needs 12500 hosts", 0), 0u)

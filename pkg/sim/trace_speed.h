@@ -39,9 +39,9 @@ struct RingTotals {
   double compute_seconds = 0;
   std::int64_t iterations = 0;
 };
-// What each job has done after `seconds`. The shortest compute time has so many instants. The
-// fewer, the faster; levels on shared links lock jobs into step, so that a single job's share may
-// hang on an instant, while the mean does not.
+// What each job has done after `seconds`. `instants`: per shortest compute time; fewer are faster.
+// Levels on shared links synchronise jobs, so the share of a single job may depend on one instant,
+// while the mean does not.
 inline constexpr double kInstants = 200;
 std::vector<RingTotals> RunRings(const std::vector<double>& link_gbps,
                                  const std::vector<RingJob>& jobs, double seconds,

@@ -1,5 +1,5 @@
 // The schedulers that Crux is measured against, each as its authors describe it, mapped to paths,
-// K levels and start offsets. What they say nothing about is filled in as for ECMP: random paths,
+// K levels and start offsets. What they do not specify is filled in as for ECMP: random paths,
 // one level. All deterministic in (problem, seed). Thread safety: pure functions.
 #pragma once
 

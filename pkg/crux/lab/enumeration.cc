@@ -148,7 +148,7 @@ double Enumerate(const Problem& problem, std::span<const std::int32_t> jobs, std
     best = rate;
     best_state = trial;
   };
-  // The most promising first: once a bound is no better than the best, none that follows is.
+  // By falling bound: once a bound is not better than the best, none that follows is.
   for (const Combination& combination : CombinationsByBound(problem, jobs, slots, bound, trial)) {
     if (evaluator.exhausted() || combination.bound <= best) break;
     look(combination.digits);

@@ -1,5 +1,5 @@
 // The best schedule by trying every combination of candidate paths, each with its best levels.
-// Paths are taken by falling bound (rate_bound.h) and the search stops at the first that is no
+// Paths are taken by falling bound (rate_bound.h) and the search stops at the first that is not
 // better than the best found; twin flows are not exchanged.
 //
 // Complexity: product of the candidates times the weak orders of the largest group that shares a

@@ -1,4 +1,4 @@
-// How much jobs can get done in a window at most, whatever their levels: an upper bound that lets
+// Upper bound of the work that jobs can do in a window with any levels: it lets
 // searches skip whole families of schedules without simulating them.
 //
 // In a window of W seconds that begins where every job may begin to communicate, job j (compute

@@ -1,0 +1,13 @@
+// A view of a cluster on half of whose hosts one gang is placed: what the webhook's benchmarks answer from.
+#pragma once
+
+#include <memory>
+
+#include "pkg/extender/view.h"
+
+namespace yardmaster::bench {
+
+// `hosts`: a multiple of 136, which is a segment.
+std::shared_ptr<const extender::View> HalfPlacedView(int hosts, extender::View::Pods pods = {});
+
+}  // namespace yardmaster::bench
