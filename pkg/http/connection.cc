@@ -127,7 +127,7 @@ std::optional<std::int64_t> Connection::WaitingSinceMs() const {
   return since == kBusy ? std::nullopt : std::optional<std::int64_t>(since);
 }
 
-// A client that may not come in is told so when it asks, because a TLS alert tells it nothing.
+// A client that is not trusted is answered 403 at its request, because a TLS alert does not say why.
 void Connection::Identify() {
   if (!context_->trusts) return;
   const auto identity = transport_->peer_identity();
@@ -223,7 +223,7 @@ void Connection::Parse() {
   Read();
 }
 
-// Bodies are paid for out of one purse, so that many large ones at once cannot exhaust memory.
+// All bodies share one budget of bytes, so that many large ones together cannot exhaust memory.
 bool Connection::ChargeBody() {
   const auto held = static_cast<std::int64_t>(reader_->body_bytes());
   const std::int64_t more = held - charged_bytes_;

@@ -1,12 +1,12 @@
-// Every open connection of a server, the caps on their number, and who makes room. It owns them.
+// Owns every open connection of a server; enforces the caps and chooses which one makes room.
 //
 // A connection of a trusted client has a place of its own and is never closed for another. Of the
 // others, one that waits for its client gives way to a newer one when a cap is reached: the oldest
 // that never asked anything, else the one that has been idle longest, if that is a second or more;
 // among the oldest few of the address with most connections, so that one client's many do not cost
 // another its few.
-// Slow and idle clients thus lose their connections, however many they are, and a client that does
-// its handshake and asks at once gets through.
+// Any number of slow and idle clients thus lose their connections, and a client that sends its
+// request right after its handshake is served.
 //
 // Complexity: O(connections) when a cap is reached, else O(log connections). Thread safety: all
 // methods from any thread.

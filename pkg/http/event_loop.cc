@@ -2,6 +2,9 @@
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <sys/resource.h>
+#include <unistd.h>
 #include <utility>
 
 namespace yardmaster::http {
@@ -20,11 +23,15 @@ EventLoop::EventLoop(std::function<void()> on_exception)
 
 EventLoop::~EventLoop() = default;
 
-void EventLoop::Start(int threads) {
-  for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { Run(); });
+void EventLoop::Post(std::function<void()> task) { asio::post(*context_, std::move(task)); }
+
+void EventLoop::Start(int threads, int niceness) {
+  for (int i = 0; i < threads; ++i) threads_.emplace_back([this, niceness] { Run(niceness); });
 }
 
-void EventLoop::Run() {
+void EventLoop::Run(int niceness) {
+  // On Linux a thread has a niceness of its own. Where it cannot be set, a flood costs more.
+  if (niceness > 0) ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), niceness);
   for (;;) {
     try {
       context_->run();
@@ -38,6 +45,15 @@ void EventLoop::Run() {
 
 void EventLoop::Stop() {
   keep_running_.reset();
+  Join();
+}
+
+void EventLoop::StopNow() {
+  context_->stop();
+  Join();
+}
+
+void EventLoop::Join() {
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
 }

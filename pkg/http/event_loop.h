@@ -1,5 +1,5 @@
-// The I/O threads of one server and the Asio context they run.
-// Thread safety: context() from any thread; Start and Stop from the owner's thread.
+// An Asio context and the threads that run it: the I/O threads of one server, the threads of its handlers.
+// Thread safety: context() and Post from any thread; Start, Stop and StopNow from the owner's thread.
 // Lifetime: shared by everything that holds a socket, so that a socket that outlives the server by
 // a moment still has its context.
 #pragma once
@@ -24,15 +24,21 @@ class EventLoop {
   ~EventLoop();
 
   boost::asio::io_context& context() { return *context_; }
-  void Start(int threads);
+  // Runs `task` on one of the threads.
+  void Post(std::function<void()> task);
+  // `niceness`: how far the threads stand back behind others of the process, 0 to 19.
+  void Start(int threads, int niceness = 0);
   // Lets what is under way end, and joins the threads. The owner closes sockets and timers first,
   // else this waits for them. Not from an I/O thread.
   void Stop();
+  // Joins the threads after what they are running. Tasks that have not begun are destroyed with the loop.
+  void StopNow();
 
  private:
   struct KeepRunning;
 
-  void Run();
+  void Run(int niceness);
+  void Join();
 
   const std::function<void()> on_exception_;
   const std::unique_ptr<boost::asio::io_context> context_;

@@ -1,7 +1,7 @@
 // How many TLS handshakes are begun: each costs a signature, so a flood of them would take the time
 // of all clients' requests. One bucket of tokens per address and one for all addresses together.
 //
-// Addresses from which a client has proved who it is lately do not draw on the common bucket, so
+// Addresses from which a client was lately authenticated do not draw on the common bucket, so
 // that a flood from many addresses cannot keep kube-scheduler from coming back.
 //
 // Complexity: O(1) amortised, at most `addresses` are remembered. Deterministic: time comes in.

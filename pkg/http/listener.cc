@@ -163,7 +163,7 @@ absl::StatusOr<std::shared_ptr<Listener>> Listener::Open(std::shared_ptr<EventLo
   error_code error;
   const auto parsed = asio::ip::make_address(address, error);
   if (error) {
-    return FieldError("bind_address", "'" + address + "' is no IP address",
+    return FieldError("bind_address", "'" + address + "' is not an IP address",
                       "use a literal such as 0.0.0.0, 127.0.0.1 or ::");
   }
   auto listener = std::make_shared<AsioListener>(std::move(loop), std::move(callbacks));

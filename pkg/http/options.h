@@ -1,5 +1,5 @@
-// What a server may be told. Every limit and every deadline has a default that suits a webhook
-// behind kube-scheduler; each says when to change it. Thread safety: values.
+// Options of a server. Every limit and every deadline has a default for a webhook
+// behind kube-scheduler; its comment says when to change it. Thread safety: values.
 #pragma once
 
 #include <cstddef>
@@ -40,8 +40,8 @@ struct Limits {
   std::vector<std::string> methods = {"GET", "HEAD", "POST"};
 };
 
-// All in milliseconds, all counted from the moment the state is entered, whatever arrives
-// meanwhile: a client that sends one byte a second gains nothing.
+// All in milliseconds, all counted from the moment the state is entered; bytes that arrive do not
+// extend them, so a client that sends one byte a second gains nothing.
 struct Deadlines {
   // TLS handshake, from accept. Raise it on links with more than 1 s round trip.
   std::int64_t handshake_ms = 5'000;
@@ -57,7 +57,7 @@ struct Deadlines {
   // For the client to take the whole response.
   std::int64_t write_ms = 20'000;
   // Between two requests of a connection. Keep it above the clients' own idle time (90 s in Go), so
-  // that the client, who can do so without a race, closes first.
+  // that the client closes first, which it can do without a race.
   std::int64_t idle_ms = 120'000;
   // For the client to close after we did. What it still sends is read and thrown away, else the
   // kernel resets the connection and the client never sees our last answer.
@@ -67,7 +67,7 @@ struct Deadlines {
 struct ServerOptions {
   // A literal address: "0.0.0.0", "127.0.0.1", "::" (IPv6 and IPv4), "::1".
   std::string bind_address = "0.0.0.0";
-  // 0 lets the kernel choose; Server::port() tells.
+  // 0 lets the kernel choose; Server::port() returns it.
   int port = 0;
   // Threads that do I/O and TLS. More than the cores does not help.
   int io_threads = 2;

@@ -59,7 +59,7 @@ bool NamesSomeHttpVersion(std::string_view data) {
          AllDigits(version.substr(5, 1)) && version[6] == '.' && AllDigits(version.substr(7, 1));
 }
 
-// The path of an absolute-form target, "" when there is no way to read one.
+// The path of an absolute-form target, "" if it cannot be read.
 std::string OriginForm(std::string_view target) {
   if (!target.empty() && target[0] == '/') return std::string(target);
   const std::size_t scheme = target.find("://");

@@ -14,15 +14,14 @@
 #include "pkg/http/listener.h"
 #include "pkg/http/socket_transport.h"
 #include "pkg/http/tls_context.h"
-#include "pkg/http/worker_pool.h"
 
 namespace yardmaster::http {
 namespace {
 
 // For connections to close after they were told to; they wait for nothing, so it is never used up.
 constexpr std::int64_t kAbortMs = 10'000;
-// Of the thread that does handshakes.
-constexpr int kNiceness = 10;
+// Of the threads that accept connections and do handshakes.
+constexpr int kFrontNiceness = 10;
 
 // The TLS material in use, replaced as a whole.
 class TlsHolder {
@@ -65,12 +64,13 @@ class Server::Impl {
   TlsHolder tls_;
   std::atomic<bool> started_{false};
   std::atomic<int> port_{0};
+  // New connections cost system calls and handshakes cost signatures: on threads of their own, behind all
+  // others, a flood of them delays no request.
+  std::shared_ptr<EventLoop> accept_loop_;
+  std::unique_ptr<EventLoop> handshake_loop_;
   std::shared_ptr<EventLoop> loop_;
   std::shared_ptr<Listener> listener_;
-  std::unique_ptr<WorkerPool> workers_;
-  // Handshakes cost signatures: on a thread of their own, behind everything else, they delay no
-  // request.
-  std::unique_ptr<WorkerPool> handshake_worker_;
+  std::unique_ptr<EventLoop> workers_;
 };
 
 Server::Impl::Impl(ServerOptions options, Handler handler)
@@ -104,25 +104,31 @@ absl::Status Server::Impl::SetTls(const TlsSettings& settings) {
 absl::Status Server::Impl::Start() {
   YM_RETURN_IF_ERROR(Validate(options_));
   if (started_) return absl::FailedPreconditionError("the server has been started already");
-  auto loop = std::make_shared<EventLoop>(
-      [context = context_] { context->stats.Count(Rejection::kInternalError); });
+  const auto count = [context = context_] { context->stats.Count(Rejection::kInternalError); };
+  auto accept_loop = std::make_shared<EventLoop>(count);
   YM_ASSIGN_OR_RETURN(
       listener_,
-      Listener::Open(loop, options_.bind_address, options_.port,
+      Listener::Open(accept_loop, options_.bind_address, options_.port,
                      {.on_accept = [this](Accepted accepted) { OnAccept(std::move(accepted)); },
                       .on_error = [this] { context_->stats.Count(Rejection::kAcceptError); }}));
-  loop_ = std::move(loop);
+  accept_loop_ = std::move(accept_loop);
+  loop_ = std::make_shared<EventLoop>(count);
   started_ = true;
   port_ = listener_->port();
   if (options_.worker_threads > 0) {
-    workers_ = std::make_unique<WorkerPool>(options_.worker_threads);
+    workers_ = std::make_unique<EventLoop>(count);
+    workers_->Start(options_.worker_threads);
     context_->run_on_worker = [this](std::function<void()> task) {
-      workers_->Submit(std::move(task));
+      workers_->Post(std::move(task));
     };
   }
-  if (tls_.Get() != nullptr) handshake_worker_ = std::make_unique<WorkerPool>(1, kNiceness);
-  listener_->Start();
+  if (tls_.Get() != nullptr) {
+    handshake_loop_ = std::make_unique<EventLoop>(count);
+    handshake_loop_->Start(1, kFrontNiceness);
+  }
   loop_->Start(options_.io_threads);
+  listener_->Start();
+  accept_loop_->Start(1, kFrontNiceness);
   return absl::OkStatus();
 }
 
@@ -160,7 +166,7 @@ void Server::Impl::OnAccept(Accepted accepted) {
   if (tls == nullptr || session != nullptr) {
     transport = MakeSocketTransport(
         loop_, std::move(accepted.fd), accepted.ipv6, accepted.remote, std::move(session),
-        [this](std::function<void()> task) { handshake_worker_->Submit(std::move(task)); });
+        [this](std::function<void()> task) { handshake_loop_->Post(std::move(task)); });
   }
   if (transport == nullptr) {
     context_->stats.Count(Rejection::kInternalError);
@@ -187,11 +193,15 @@ void Server::Impl::Stop() {
   listener_->Close();
   table_.Seal();
   for (const auto& connection : table_.All()) connection->Abort();
-  if (workers_ != nullptr) workers_->Stop();
-  if (handshake_worker_ != nullptr) handshake_worker_->Stop();
+  accept_loop_->Stop();
+  if (workers_ != nullptr) workers_->StopNow();
+  if (handshake_loop_ != nullptr) handshake_loop_->StopNow();
   table_.WaitEmpty(kAbortMs);
   loop_->Stop();
   listener_.reset();
+  workers_.reset();
+  handshake_loop_.reset();
+  accept_loop_.reset();
   loop_.reset();
 }
 

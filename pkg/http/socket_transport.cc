@@ -167,7 +167,7 @@ class PlainTransport final : public SocketTransport {
   std::shared_ptr<const tls::CertificateNames> peer_identity() const override { return nullptr; }
 };
 
-// Every step of the session may leave output, which is sent before the step's outcome is told.
+// Every step of the session may leave output, which is sent before the step's outcome is reported.
 class TlsTransport final : public SocketTransport {
  public:
   TlsTransport(std::shared_ptr<EventLoop> loop, std::string remote,

@@ -1,4 +1,4 @@
-// What a server has seen. Counts only grow, so they can feed Prometheus counters.
+// Counts of a server's connections and requests. They only grow, so they can feed Prometheus counters.
 // Thread safety: ServerStats is a value; StatsCounters may be used from any thread.
 #pragma once
 

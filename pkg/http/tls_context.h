@@ -32,7 +32,7 @@ class TlsSession;
 class TlsContext {
  public:
   // InvalidArgument when the certificate, key or client CA is unreadable, expired or does not fit
-  // together: whatever Make accepts can serve.
+  // together. Everything that Make accepts can serve.
   static absl::StatusOr<std::shared_ptr<const TlsContext>> Make(const TlsSettings& settings);
   TlsContext(const TlsContext&) = delete;
   TlsContext& operator=(const TlsContext&) = delete;
