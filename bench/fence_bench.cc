@@ -32,7 +32,7 @@ double SecondsSince(SteadyClock::time_point began) {
   return std::chrono::duration<double>(SteadyClock::now() - began).count();
 }
 
-// A Gang as it stands on the ledger: placed.
+// A placed Gang, as the API server returns it.
 api::Gang Placed(int number, int workers) {
   api::Gang gang;
   gang.metadata.name = StrCat("job-fence-", number);

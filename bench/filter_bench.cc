@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/half_placed_view.h"
 #include "benchmark/benchmark.h"
 #include "pkg/base/strings.h"
 #include "pkg/extender/webhook.h"
@@ -32,24 +33,6 @@ View::Pods MakePods(int hosts) {
   return pods;
 }
 
-std::shared_ptr<const View> MakeView(int hosts, View::Pods pods = {}) {
-  auto snapshot = std::make_shared<plan::Snapshot>();
-  snapshot->places = std::make_shared<const fabric::Places>(
-      fabric::PlacesOf(fabric::SmallHpn(1, hosts / 136, 136)));
-  snapshot->cluster.places = snapshot->places;
-  snapshot->cluster.hosts.resize(static_cast<std::size_t>(hosts));
-  plan::JobState gang;
-  gang.job.key = {"team", "trainingjob-a"};
-  gang.job.workers = hosts / 2;
-  plan::Assignment assignment;
-  for (int h = 0; h < gang.job.workers; ++h) assignment.host_of_rank.emplace_back(h);
-  gang.assignment = assignment;
-  snapshot->jobs.push_back(gang);
-  std::map<workload::JobKey, GangNote> notes;
-  notes[gang.job.key].rank_bases = {{"", 0}};
-  return std::make_shared<const View>(snapshot, notes, std::move(pods));
-}
-
 std::string Body(const View& view, const char* labels) {
   std::string names;
   for (fabric::HostId host : view.snapshot().places->hosts()) {
@@ -63,7 +46,7 @@ std::string Body(const View& view, const char* labels) {
 
 void Run(benchmark::State& state, const char* labels) {
   Webhook webhook;
-  const auto view = MakeView(static_cast<int>(state.range(0)));
+  const auto view = bench::HalfPlacedView(static_cast<int>(state.range(0)));
   webhook.Publish(view);
   const std::string body = Body(*view, labels);
   std::vector<double> ms;
@@ -84,7 +67,7 @@ void Run(benchmark::State& state, const char* labels) {
 void Preempt(benchmark::State& state, bool walk) {
   const int hosts = static_cast<int>(state.range(0));
   const View::Pods pods = MakePods(hosts);
-  const auto view = MakeView(hosts, pods);
+  const auto view = bench::HalfPlacedView(hosts, pods);
   Webhook webhook;
   webhook.Publish(view);
   std::string candidates;

@@ -2,7 +2,7 @@
 // them: otherwise their hosts would not be promised, and a place of its own would be looked
 // for beside the one it has.
 //
-// Only what agrees in full is believed: every rank has one unfinished pod, and each is on a node
+// The plan is taken only if all pods agree: every rank has one unfinished pod, and each is on a node
 // with a slot annotation that names this gang and this rank. Then the hosts are the plan. Anything
 // else is reported, and the gang stays without a plan. Thread safety: pure function.
 #pragma once

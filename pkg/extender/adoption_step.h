@@ -1,4 +1,4 @@
-// The step of a pass that takes over plans that are there already; adoption.h says what is believed:
+// The step of a pass that takes over plans that exist already (adoption.h has the conditions):
 // those of gangs whose Gang object was deleted under their running pods, and those that another
 // controller made (Kueue's topology assignment): a gang whose pods all name their host is never
 // planned here, it is observed, for priorities and paths, and follows when a new pod names another
@@ -28,7 +28,7 @@ class AdoptionStep {
  private:
   void TakeRunning(PassState& pass, const NameKey& key);
   void Observe(PassState& pass, const NameKey& key);
-  // Who says that these are the gang's hosts.
+  // The source of a gang's hosts.
   enum class Source { kRunningPods, kOtherController };
   void Adopt(PassState& pass, const NameKey& key, const std::vector<std::string>& hosts,
              Source source);

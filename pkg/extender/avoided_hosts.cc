@@ -1,11 +1,11 @@
 #include "pkg/extender/avoided_hosts.h"
 
 #include <algorithm>
-#include <set>
 #include <string>
 
 #include "pkg/api/names.h"
 #include "pkg/base/strings.h"
+#include "pkg/extender/eligible_hosts.h"
 
 namespace yardmaster::extender {
 
@@ -26,23 +26,11 @@ bool Avoids(const api::Pod& pod, const std::string& host) {
 std::shared_ptr<const std::vector<std::uint8_t>> WithoutAvoided(const plan::Snapshot& snapshot,
                                                                 const plan::JobState& job,
                                                                 const GatheredGang& gathered) {
-  std::set<std::string> names;
+  std::vector<std::string> names;
   for (const GangMember& member : gathered.members) {
-    for (std::string& name : AvoidedBy(*member.pod)) names.insert(std::move(name));
+    for (std::string& name : AvoidedBy(*member.pod)) names.push_back(std::move(name));
   }
-  std::shared_ptr<std::vector<std::uint8_t>> out;
-  for (const std::string& name : names) {
-    const fabric::HostId host = snapshot.places->FindHost(name);
-    if (!host.valid()) continue;
-    if (out == nullptr) {
-      const bool limited = job.eligible != nullptr && !job.eligible->empty();
-      out = limited ? std::make_shared<std::vector<std::uint8_t>>(*job.eligible)
-                    : std::make_shared<std::vector<std::uint8_t>>(snapshot.cluster.hosts.size(), 1);
-    }
-    (*out)[host.index()] = 0;
-  }
-  if (out == nullptr) return job.eligible;
-  return out;
+  return EligibleWithout(snapshot, job, names);
 }
 
 }  // namespace yardmaster::extender

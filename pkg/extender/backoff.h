@@ -16,7 +16,7 @@
 
 namespace yardmaster::extender {
 
-// The server, or a policy, does not want this write; the same one will fare no better at once.
+// The server, or a policy, rejects this write; an immediate retry would be rejected, too.
 inline bool IsDenied(const absl::Status& status) {
   return absl::IsPermissionDenied(status) || absl::IsInvalidArgument(status);
 }

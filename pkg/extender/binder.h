@@ -1,8 +1,8 @@
-// The bind verb: binds a pod to a node for kube-scheduler, after a last look at where its gang has
-// promised it. For schedulers that are configured with `bindVerb`; others bind themselves.
+// The bind verb: binds a pod to a node for kube-scheduler, after a check against the ledger of its
+// gang. For schedulers that are configured with `bindVerb`; others bind themselves.
 //
-// A pod of a committed gang goes to its slot's host and nowhere else, whatever the scheduler says. The pod's
-// uid is part of the binding, so that a pod of the same name that came later is never bound.
+// A pod of a committed gang goes to its slot's host and nowhere else, even if the scheduler names
+// another node. The pod's uid is part of the binding, so that a later pod of the same name is never bound.
 //
 // Thread safety: all methods from any thread. Bind waits for the API server.
 #pragma once

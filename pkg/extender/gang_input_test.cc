@@ -8,7 +8,7 @@ namespace {
 
 class GangInputTest : public JobFixture {
  protected:
-  // Another job is placed whatever stands beside it.
+  // Another job is placed beside each bad object.
   void ExpectOthersGoOn(Process& process) {
     AddBatchJob("other", 1);
     process.Pass();

@@ -103,7 +103,7 @@ PassReport GangPlanner::Pass() {
   return std::move(pass.report);
 }
 
-// People's measure of the queue, whatever keeps a pod there: a place, its other pods, a quarantine.
+// The queue as users see it, for any cause of waiting: a place, the other pods, a quarantine.
 void GangPlanner::NoteOldestGatedPod(PassState& pass) const {
   const std::int64_t now_ms = clock_.WallMs();
   std::int64_t oldest_ms = now_ms;
@@ -221,7 +221,7 @@ bool GangPlanner::WriteGang(PassState& pass, const NameKey& key, const api::Trai
   const auto known = pass.gangs.find(key);
   const bool is_new = known == pass.gangs.end();
   if (*made == std::nullopt || !ledger_.may_write()) {
-    // Whether the owner wants fewer pods by now is looked at again.
+    // The next pass checks again whether the owner now wants fewer pods.
     const bool may_have_shrunk = job == nullptr && *made == std::nullopt;
     compared_[key].pods = is_new || may_have_shrunk ? nullptr : gathered;
     return false;

@@ -1,11 +1,11 @@
-// The extender's planner: one pass over the world gathers pods into gangs, plans those that wait,
+// The extender's planner: one pass over the cluster's state gathers pods into gangs, plans those that wait,
 // commits each plan in one write, moves ranks off lost hosts, stops gangs for others of higher
 // priority, and releases the pods of committed gangs.
 //
 // Level triggered: a pass looks at everything and does what is missing, so a pass that was cut
 // anywhere, by a crash or a lost write, is finished by the next one, in this process or another.
-// Nothing is kept between passes but the world cache, and what was derived from it: a snapshot and
-// gathered pods are what they would be if they were made from nothing, at the cost of what changed.
+// Only the cluster's state is kept between passes, and what is derived from it: a snapshot and
+// gathered pods equal those of a build from nothing, at the cost of what changed.
 //
 // Order inside a pass, and why:
 //   1. gangs for complete sets of pods          (a Gang without assignments holds nothing); a Gang
@@ -16,7 +16,7 @@
 //   3. hosts promised twice are taken back      (revocation_step.h), and the View is published
 //   4. replacements, then the queue in its order. Each job gets its place (plan, verify, ONE status
 //      write), or a decision to stop others for it (one status write, carried on by the next pass;
-//      what it is to get is kept from the jobs behind it), or is told why not. View again
+//      what it is to get is kept from the jobs behind it), or an event says why not. View again
 //      Placed gangs whose owner wants another size follow it before the snapshot, and get hosts
 //      for new ranks after the queue (resize_step.h)
 //   5. released pods that kube-scheduler cannot bind are replaced (unschedulable_step.h)

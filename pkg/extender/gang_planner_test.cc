@@ -249,7 +249,7 @@ TEST_F(GangPlannerTest, AJobThatHasWaitedLongEnoughReservesHostsThatOthersAreRef
   EXPECT_FALSE(Placed("small"));
   const std::string message = Condition("small", "Planned")["message"];
   EXPECT_NE(message.find("trainingjob-big"), std::string::npos)
-      << "it hears for whom the hosts are kept: " << message;
+      << "the message names the gang for which hosts are kept: " << message;
   // Ordinary pods are refused by filter, gangs by the planner.
   int reserved = 0;
   for (int s = 0; s < 2; ++s) {

@@ -1,5 +1,5 @@
-// From a planner's result to a Gang's status: what is committed, and what is told when a gang
-// waits.
+// From a planner's result to a Gang's status: the assignments of a commit, and the reasons why a
+// gang waits.
 //
 // Thread safety: pure functions.
 #pragma once

@@ -1,6 +1,6 @@
-// The step of a pass that ends waiting: gates and places are not held for ever.
+// The step of a pass that bounds how long pods wait behind the gate and gangs hold hosts unused.
 //
-//   a gated pod that asks for no GPU       is released at once: it has no place to wait for
+//   a gated pod that asks for no GPU       is released: it needs no place
 //   a gang that waits behind the gate      after `gate_timeout_ms` its pods are released to the
 //   for longer than its limit              default scheduler, or failed with the reason
 //   a placed gang that does not run in     after `ready_timeout_ms` its pods are evicted, its hosts
@@ -11,7 +11,7 @@
 //
 // A pod released without a place carries the annotation yardmaster.dev/released, which says why; it
 // is an ordinary pod from then on. Once a gang has run in full (condition Running) its second limit
-// is over: what its pods do then is their controller's matter. Thread safety: one thread.
+// no longer applies: its controller handles later failures of its pods. Thread safety: one thread.
 // Lifetimes: everything passed in outlives it.
 #pragma once
 

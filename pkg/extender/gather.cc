@@ -169,7 +169,7 @@ absl::Status TooMany(const GatheredGang& ranked, const std::vector<api::RankBase
                     StrCat("count all pods of the job in ", api::kParallelismAnnotation));
 }
 
-// A set that is large enough and still has a rank without a pod stays so: people hear of it.
+// A set that is large enough and still lacks a pod of some rank will not be complete: an error.
 absl::Status Gaps(const GatheredGang& ranked, int workers) {
   const int size = static_cast<int>(ranked.members.size() + ranked.strays.size());
   if (size < workers) return absl::OkStatus();

@@ -19,7 +19,7 @@ struct Stage {
   int placed = 1;          // gangs that hold hosts
   int running = 0;         // unfinished pods on the host of their slot
   bool same_hosts = true;  // as after the stage before
-  int strays = 0;          // pods that hear that they are in no gang
+  int strays = 0;          // pods with an event that they are in no gang
 };
 
 class KindsTest : public JobFixture {
@@ -277,7 +277,7 @@ TEST_F(KindsTest, JobSetWithDefaultGates) {
           {"jobset/default-gates-2-restarted", 1, 9}});
 }
 
-// Their annotation counts the pods of one Job where the set has two: they hear so and are not placed
+// Their annotation counts the pods of one Job where the set has two: they get an event and are not placed
 // in part.
 TEST_F(KindsTest, JobSetsThatSayAWrongSizeAreNotPlacedInPart) {
   Replay({{"jobset/rules-1-running", 0, 0, false}, {"jobset/rules-2-one-job-restarted", 0, 0}});

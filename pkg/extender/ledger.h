@@ -34,7 +34,7 @@
 
 namespace yardmaster::extender {
 
-// Who made a write, in metadata.managedFields.
+// The manager's name in metadata.managedFields.
 inline constexpr char kFieldManager[] = "yardmaster-extender";
 
 // This process's hold of the lease. Both from any thread.
@@ -93,7 +93,7 @@ class Ledger {
   // OK: no earlier write of this Gang can take effect any more.
   absl::Status FenceOne(const nlohmann::json& gang, std::int64_t token, std::string& problem);
   void SettleAll(PassState& pass);
-  // The Gang as it is, once the write can no longer change it.
+  // The present Gang, after the write in doubt was made impossible.
   absl::StatusOr<nlohmann::json> Settle(const Doubt& doubt);
   bool Resolve(PassState& pass, const Doubt& doubt);
   void Keep(PassState& pass, const nlohmann::json& gang);

@@ -1,4 +1,4 @@
-// What the object behind a gang says of itself: whether its pods will come again. One set of rules
+// Whether the owner of a gang will make its pods again, from the owner's spec and status. One set of rules
 // for all kinds: conditions of the end, spec.suspend or spec.runPolicy.suspend, and what Volcano's
 // jobs and LeaderWorkerSets have instead.
 //
@@ -30,7 +30,7 @@ struct OwnerState {
 // Where the owner is read. Nothing: a kind whose objects are not known here.
 std::optional<kube::Resource> ResourceOfOwner(const api::OwnerReference& owner);
 
-// `object`: the owner as the API server has it; null: it is not there.
+// `object`: the owner, as read from the API server; null: it does not exist.
 OwnerState OwnerStateOf(const api::Gang& gang, const nlohmann::json& object);
 
 }  // namespace yardmaster::extender

@@ -1,7 +1,7 @@
 // What one pass of the planner knows and has done: the state that its steps share.
 //
 // The planner thread makes one at the start of a pass and drops it at the end; nothing outlives it
-// but what was written to the API server and the world cache. Thread safety: one thread.
+// but what was written to the API server and the cluster cache. Thread safety: one thread.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@
 
 namespace yardmaster::extender {
 
-// What people are told: an event on an object.
+// An event on an object.
 struct Notice {
   api::OwnerReference regarding;
   std::string namespace_name;
@@ -32,7 +32,7 @@ struct Notice {
   std::string note;
 };
 
-// A gang got its place, or was told for the first time that it has none and whether it may get one.
+// A gang got its place, or its status says for the first time that it has none and whether it may get one.
 struct Decision {
   placement::Outcome outcome = placement::Outcome::kPlaced;
   double seconds = 0;  // since it joined the queue
@@ -71,7 +71,7 @@ struct PassReport {
 
 enum class WriteFailure {
   kTransient,  // no answer, or the server was busy
-  kDenied,     // the server, or a policy, does not want it
+  kDenied,     // the server, or a policy, rejected it
 };
 
 using NameKey = std::pair<std::string, std::string>;  // namespace, name

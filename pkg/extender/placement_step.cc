@@ -221,8 +221,10 @@ void PlacementStep::PlaceWaiting(PassState& pass) {
     }
     if (!CommitPlan(pass, ledger_, clock_, job.job, job.gang, job.uses_backup)) continue;
     const api::Gang& gang = pass.GangOf(job.job);
-    notify_({gang.owner, gang.metadata.namespace_name, false, "Placed",
-             api::FindCondition(gang.status.conditions, api::kPlannedCondition)->message});
+    std::string message =
+        api::FindCondition(gang.status.conditions, api::kPlannedCondition)->message;
+    if (!job.contention_note.empty()) message += StrCat("; ", job.contention_note);
+    notify_({gang.owner, gang.metadata.namespace_name, false, "Placed", std::move(message)});
     CountDecision(pass, pass.snapshot->jobs[static_cast<std::size_t>(job.job)],
                   placement::Outcome::kPlaced);
   }

@@ -1,6 +1,6 @@
 // The middle of a pass: moves ranks off lost hosts and goes through the queue, job by job. Each job
-// that fits is committed in its turn by one status write, after the verifier agreed; each that does
-// not is told why, and others may be stopped for it (preemption_decider.h).
+// that fits is committed in its turn by one status write, after the verifier agreed. For each that does
+// not fit an event says why, and others may be stopped for it (preemption_decider.h).
 //
 // A write that conflicts drops its gang until the next pass, which sees the newer version. Thread
 // safety: one thread. Lifetimes: everything passed in outlives it.

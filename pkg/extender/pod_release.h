@@ -1,12 +1,12 @@
-// Releases the pods of committed gangs: each is pinned to its slot's host, told its slot and
-// ungated in one patch. Pods that came without the gate get slot and tolerations only.
+// Releases the pods of committed gangs: each gets its slot annotation, is pinned to its slot's host
+// and ungated, in one patch. Pods that came without the gate get slot and tolerations only.
 //
 // Left alone: pods of gangs that are being stopped or whose plan is in doubt, of ranks whose host is out (they wait for their
 // replacement), and everything once the hold under which the pass began has ended. A patch names
 // the pod by the uid that was planned, so that a pod made again under its name waits for a pass
 // that has seen it. Level triggered: what is released already is not touched.
 //
-// A pass releases for `slice_ms` and leaves the rest to the next one, which should come at once
+// A pass releases for `slice_ms` and leaves the rest to the next one, which should follow without a pause
 // (PassReport::releases_left): thousands of pods that are released do not hold up gangs that lost a
 // host. Gangs are released in the order in which they were committed. Thread safety: one thread
 // calls; it writes on several. Lifetimes: everything passed in outlives it.

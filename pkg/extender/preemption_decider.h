@@ -3,7 +3,7 @@
 // The decisions are part of planning the queue: a job that does not fit, and for which others can
 // be stopped, keeps its place (the victims' hosts and free ones) from the jobs behind it, in the
 // same plan. So the queue is planned a second time when the first plan leaves a gang waiting that
-// may stop others; here it is said who may, what budgets allow, and who leaves already. A decision
+// may stop others; this class knows which gangs may, what budgets allow, and which gangs leave. A decision
 // is then written in its job's turn, before anything is committed for the jobs behind it.
 //
 // A gang is not asked about again for `retry_ms` when stopping others did not help it, nor for
@@ -43,8 +43,8 @@ class PreemptionDecider {
   PreemptionDecider(PreemptionStep& step, BudgetReader& budgets, Ledger& ledger, const Clock& clock,
                     Notify notify, Options options);
 
-  // The plan of the queue, with whom to stop for the jobs that do not fit otherwise. Writes what it
-  // asks budgets into the snapshot.
+  // The plan of the queue, with the victims for jobs that do not fit otherwise. Writes the budgets
+  // that it reads into the snapshot.
   plan::Plan PlanQueue(PassState& pass, plan::PlanOptions options);
   // A job's turn: gives up what did not fit although its victims have left, and records what was
   // decided. False: a decision could not be recorded, so those of the jobs behind it, which count

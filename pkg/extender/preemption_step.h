@@ -3,7 +3,7 @@
 //
 // A decision is one write: status.preemption of the gang W that gets room names the victims and the
 // hosts kept for W. From then on the present leader carries it on from the objects alone:
-//   1. victims are told (condition Preempted, an event) and their pods evicted through the eviction
+//   1. victims get the condition Preempted and an event, and their pods are evicted by the eviction
 //      subresource, so that the API server enforces disruption budgets and the pods get SIGTERM and
 //      their grace period to write a checkpoint;
 //   2. a victim none of whose pods can run any more gives its hosts back: its assignments are

@@ -1,7 +1,7 @@
 // Gangs that are left alone because they cannot be handled, so that the rest goes on.
 //
 // A gang comes here when its Gang object cannot be read in full, or when its handling throws: an
-// exception is a fault of ours that was not foreseen, and one gang's fault must not stop the
+// exception is an unforeseen defect of this program, and a defect in one gang must not stop the
 // planner for the others. Such a gang is neither planned nor released. The hosts that its status
 // names count as full. Its handling is tried again after a time that doubles with every failure;
 // an object that could not be read is read again when it changes.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "pkg/extender/eligible_hosts.h"
+
 namespace yardmaster::extender {
 
 namespace {
@@ -53,20 +55,11 @@ void AddRefusal(api::GangStatus& status, int rank, const std::string& host,
 std::shared_ptr<const std::vector<std::uint8_t>> EligibleNow(const plan::Snapshot& snapshot,
                                                              const plan::JobState& job,
                                                              const api::GangStatus& status) {
-  std::shared_ptr<std::vector<std::uint8_t>> out;
+  std::vector<std::string> names;
   for (const api::HostRefusal& refusal : status.refusals) {
-    if (refusal.until_ms <= snapshot.now_ms) continue;
-    const fabric::HostId host = snapshot.places->FindHost(refusal.host);
-    if (!host.valid()) continue;
-    if (out == nullptr) {
-      const bool limited = job.eligible != nullptr && !job.eligible->empty();
-      out = limited ? std::make_shared<std::vector<std::uint8_t>>(*job.eligible)
-                    : std::make_shared<std::vector<std::uint8_t>>(snapshot.cluster.hosts.size(), 1);
-    }
-    (*out)[host.index()] = 0;
+    if (refusal.until_ms > snapshot.now_ms) names.push_back(refusal.host);
   }
-  if (out == nullptr) return job.eligible;
-  return out;
+  return EligibleWithout(snapshot, job, names);
 }
 
 }  // namespace yardmaster::extender

@@ -1,6 +1,6 @@
 // The steps of a pass that let a placed gang grow and shrink with its owner: an indexed Job that is
 // scaled, an elastic PyTorchJob. The operator gives a TrainingJob another size only while it has no
-// pods; where its pods come and go with its size all the same, its gang follows.
+// pods; if its pods nevertheless change with its size, its gang follows.
 //
 //   FollowOwners  the Gang's spec takes the size that its owner wants, once the pods are there (it
 //                 grows) or gone (it shrinks). Its promise, status.assignments, stays as it is

@@ -84,7 +84,7 @@ TEST_F(ResizeStepTest, NewRanksComeAllOrNone) {
   process.Pass();
   EXPECT_EQ(HostsOf("job-a").size(), 2u) << "a pod is still missing";
   EXPECT_EQ(CountGated(), 1);
-  EXPECT_EQ(CountNotices("NotInGang"), 0) << "nobody copied labels";
+  EXPECT_EQ(CountNotices("NotInGang"), 0) << "no labels were copied";
   AddPods(3, 4);
   process.Pass();
   EXPECT_EQ(HostsOf("job-a").size(), 4u);

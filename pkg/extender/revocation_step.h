@@ -1,13 +1,13 @@
 // Finds hosts that the ledger promises twice, and takes the promise back from a gang that has not
-// started. The ledger's fence (ledger.h) does not let this happen; this is for what got past it: a
+// started. The ledger's fence (ledger.h) does not let this happen; this step handles what bypassed it: a
 // status written by hand, a restored backup, an extender of a version without the fence.
 //
 // A host is promised twice when more GPUs of it are promised than it has, to two gangs or more.
 // Who keeps it: gangs with a pod on a node before the others, then those with released pods, then
 // higher priority, then the earlier commit, then the lower namespace and name. The others lose all
-// their hosts at once, because a gang is placed all or none, and wait for a place again. Released
+// their hosts together, because a gang is placed all or none, and wait for a place again. Released
 // pods of a losing gang are evicted first, and made again behind the gate by their owner. A gang
-// with a pod on a node loses nothing: where two such gangs meet, the pass reports a problem.
+// with a pod on a node loses nothing: if two such gangs share a host, the pass reports a problem.
 //
 // Thread safety: one thread. Lifetimes: everything passed in outlives it.
 #pragma once

@@ -1,6 +1,6 @@
 // What the webhook answers from: one immutable snapshot with the indexes that a call needs.
 // Published whole by the planner thread; a call reads one view from start to end and never waits
-// for anybody.
+// for the planner.
 //
 // Thread safety: immutable.
 #pragma once

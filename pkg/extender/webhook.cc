@@ -23,7 +23,7 @@ absl::StatusOr<PodQuery> QueryOf(const nlohmann::json& object, const View& view)
   YM_ASSIGN_OR_RETURN(const api::Pod pod, api::DecodePod(object, api::Decoding::kLenient));
   if (pod.requests_unreadable) return absl::InvalidArgumentError(Join(pod.problems, "; "));
   PodQuery query;
-  // Those that hosts are counted by count whatever the pod says that its GPUs are.
+  // The resource by which hosts are counted is counted for all pods, also where they name another one.
   const std::int64_t counted = api::GpusOf(pod, view.gpu_resource());
   query.counts_gpus = counted > 0 || pod.gpu_resource == view.gpu_resource();
   const std::int64_t gpus = query.counts_gpus ? counted : pod.gpus();
