@@ -42,9 +42,9 @@ kube::EventRecord EventOf(const agent::Notice& notice) {
 
 void AddAgentFlags(CLI::App& app, agent::AgentOptions& options) {
   app.add_option("--node", options.nodes,
-                 "node the agent stands for; default $NODE_NAME; may be repeated");
+                 "node that the agent serves; default $NODE_NAME; may be repeated");
   app.add_option("--nodes-matching", options.nodes_matching,
-                 "label selector of the nodes the agent stands for, instead of --node");
+                 "label selector of the nodes that the agent serves, instead of --node");
   app.add_option("--fabric", options.fabric, "the nodes' Fabric; default the first by name");
   app.add_option("--plan-dir", options.plan_dir,
                  "folder of the plan files; with several nodes one folder each in it")
@@ -73,7 +73,7 @@ void AddAgentFlags(CLI::App& app, agent::AgentOptions& options) {
   app.add_flag("--measure-traffic,!--no-measure-traffic", options.measure_traffic,
                "measure iterations by the NICs' byte counters; default on");
   app.add_option("--default-traffic-class", options.default_traffic_class,
-                 "traffic class of RDMA connections that choose none; default: as it is")
+                 "traffic class of RDMA connections that choose none; default: unchanged")
       ->check(CLI::Range(-1, 255));
   app.add_option("--configfs-root", options.configfs_root,
                  "the host's /sys/kernel/config, to set the default traffic class; default none");
@@ -86,14 +86,14 @@ void AddAgentFlags(CLI::App& app, agent::AgentOptions& options) {
       ->capture_default_str();
   app.add_option("--grpc-tls-cert-file", options.grpc_tls.certificate, "certificate for TCP");
   app.add_option("--grpc-tls-key-file", options.grpc_tls.key, "its key");
-  app.add_option("--grpc-client-ca-file", options.grpc_tls.authority, "who signs clients");
+  app.add_option("--grpc-client-ca-file", options.grpc_tls.authority, "authority of the clients");
   rpc::ReportStreamOptions& stream = options.operator_stream;
   app.add_option("--operator-address", stream.target,
                  "host:port where the operator takes reports of lost links; default none");
   app.add_option("--operator-tls-cert-file", stream.tls.certificate,
                  "certificate for the operator");
   app.add_option("--operator-tls-key-file", stream.tls.key, "its key");
-  app.add_option("--operator-ca-file", stream.tls.authority, "who signs the operator's");
+  app.add_option("--operator-ca-file", stream.tls.authority, "authority of the operator's");
   app.add_option("--operator-token-file", stream.token_file,
                  "ServiceAccount token that says which node this is");
 }

@@ -1,4 +1,4 @@
-// One thing that happened, told twice: as an event of the object it regards, and in the log.
+// Reports something that happened twice: as an event of the object that it regards, and in the log.
 // Thread safety: as EventRecorder and Logger, any thread.
 #pragma once
 

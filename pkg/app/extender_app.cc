@@ -20,9 +20,9 @@
 #include "pkg/extender/binder.h"
 #include "pkg/extender/gang_planner.h"
 #include "pkg/extender/webhook.h"
+#include "pkg/http/event_loop.h"
 #include "pkg/http/router.h"
 #include "pkg/http/server.h"
-#include "pkg/http/worker_pool.h"
 #include "pkg/kube/events.h"
 #include "pkg/metrics/endpoints.h"
 #include "pkg/state/cluster_feed.h"
@@ -60,6 +60,7 @@ extender::GangPlanner::Options PlannerOptions(const ExtenderOptions& options,
   planner.ledger.fence_client = &fence_client;
   planner.preemption.enabled = options.preemption;
   planner.taints.enabled = options.taint_promised_hosts;
+  planner.plan.contention = options.avoid_contention;
   planner.gates.gate_timeout_ms = options.gate_timeout_seconds * 1000;
   planner.gates.gate_action = options.gate_timeout_action == "Fail"
                                   ? extender::GateTimeoutAction::kFail
@@ -115,7 +116,7 @@ class Extender {
   state::ClusterCache cache_;
   extender::Webhook webhook_;
   extender::Binder binder_{*client_};
-  std::unique_ptr<http::WorkerPool> bind_workers_;  // a binding waits for the API server
+  std::unique_ptr<http::EventLoop> bind_workers_;  // a binding waits for the API server
   state::ClusterFeed feed_;
   extender::GangPlanner planner_;
   std::shared_ptr<http::Router> router_ = std::make_shared<http::Router>();
@@ -280,9 +281,12 @@ absl::Status Extender::StartWebhook(const KubeAccess& access) {
   router_->Add("POST", "/preempt", Answer(seconds("preempt"), fresh, [this](std::string_view body) {
                  return webhook_.Preempt(body);
                }));
-  bind_workers_ = std::make_unique<http::WorkerPool>(kBindThreads);
+  bind_workers_ = std::make_unique<http::EventLoop>([this] {
+    runtime_.log().Error("bind", {{"error", "a binding threw an exception"}});
+  });
+  bind_workers_->Start(kBindThreads);
   router_->Add("POST", "/bind", [this](http::Request request, http::Done done) {
-    bind_workers_->Submit([this, request = std::move(request), done = std::move(done)] {
+    bind_workers_->Post([this, request = std::move(request), done = std::move(done)] {
       extender::ArgsReader reader;
       const auto args = reader.ReadBind(request.body);
       if (!args.ok()) return done(http::ErrorResponse(400, MessageOf(args.status())));
@@ -355,7 +359,7 @@ void Extender::Stop() {
   feed_.Stop();
   if (certificates_) certificates_->Stop();
   if (server_) server_->Stop();
-  if (bind_workers_) bind_workers_->Stop();
+  if (bind_workers_) bind_workers_->StopNow();
 }
 
 }  // namespace
@@ -388,6 +392,10 @@ int ExtenderMain(int argc, char** argv) {
       ->capture_default_str();
   app.add_flag("--taint-promised-hosts,!--no-taint-promised-hosts", options.taint_promised_hosts,
                "keep the taint yardmaster.dev/promised on hosts promised to gangs")
+      ->capture_default_str();
+  app.add_flag("--avoid-contention,!--no-avoid-contention", options.avoid_contention,
+               "among places that are equal otherwise, take the one at which jobs are predicted to "
+               "wait least for each other's traffic")
       ->capture_default_str();
   app.add_option("--gate-timeout", options.gate_timeout_seconds,
                  "seconds that a gang may wait for a place; 0: for ever")

@@ -1,4 +1,4 @@
-// The object graph of yardmaster-extender: informers -> world cache -> planner thread -> view ->
+// The object graph of yardmaster-extender: informers -> cluster cache -> planner thread -> view ->
 // webhook.
 //
 //   informers      -> ClusterCache        every change of Fabric, Node, Pod, TrainingJob, Gang
@@ -33,6 +33,7 @@ struct ExtenderOptions {
   std::int64_t max_pass_ms = 5'000;             // a pass is made at least so often
   bool preemption = true;                       // stop gangs of lower priority for those that wait
   bool taint_promised_hosts = true;             // and hosts that the policy chose as backup
+  bool avoid_contention = false;                // among places that are equal otherwise
   std::int64_t gate_timeout_seconds = 0;        // 0: a gang may wait for ever
   std::string gate_timeout_action = "Release";  // or "Fail"
   std::int64_t ready_timeout_seconds = 0;       // 0: a placed gang may take for ever to run

@@ -20,7 +20,7 @@ void AddCommonFlags(CLI::App& app, CommonOptions& options) {
       ->capture_default_str();
   app.add_option("--kube-api-qps", options.kube_api_qps, "calls a second to the API server")
       ->capture_default_str();
-  app.add_option("--kube-api-burst", options.kube_api_burst, "calls at once to the API server")
+  app.add_option("--kube-api-burst", options.kube_api_burst, "burst of calls to the API server")
       ->capture_default_str();
 }
 

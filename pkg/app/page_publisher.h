@@ -32,7 +32,7 @@ class PagePublisher {
 
   // The network as planned by this process; null: it does not lead.
   void SetPicture(std::shared_ptr<const page::NetworkPicture> picture);
-  // Something that no object's change tells.
+  // Something that is not seen from a change of objects.
   void Note(page::Event event);
 
  private:

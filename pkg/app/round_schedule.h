@@ -21,7 +21,7 @@ class RoundSchedule {
       : debounce_(min_ms, max_ms), resync_ms_(resync_ms) {}
 
   void Changed(std::int64_t now_ms) { debounce_.Changed(now_ms); }
-  // A round wants another one by then, whatever changes.
+  // Requests another round no later than `at_ms`, with or without changes.
   void Again(std::int64_t at_ms) {
     again_at_ms_ = again_at_ms_ < 0 ? at_ms : std::min(at_ms, again_at_ms_);
   }

@@ -32,7 +32,7 @@ absl::Status RunProcess(const char* name, const Options& options) {
   return started;
 }
 
-// The process is not ready while it has not heard of the cluster for too long; the age of what it
+// The process is not ready when the cluster has not answered for too long; the age of what it
 // knows is a metric. Only with leader election are there calls whose answers come every few
 // seconds. `access` and `feed` outlive the runtime's servers.
 inline void AddStalenessCheck(Runtime& runtime, const KubeAccess& access,

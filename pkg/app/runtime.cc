@@ -45,7 +45,7 @@ absl::StatusOr<BindAddress> ParseBindAddress(std::string_view text) {
                                               : ParseNumber<std::uint16_t>(text.substr(colon + 1));
   if (!port) {
     return absl::InvalidArgumentError(
-        StrCat("\"", text, "\" is no address to bind; use host:port, :port or [::1]:port"));
+        StrCat("\"", text, "\" is not an address to bind; use host:port, :port or [::1]:port"));
   }
   BindAddress address;
   address.port = *port;

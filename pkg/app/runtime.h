@@ -68,7 +68,7 @@ class Runtime {
   metrics::Logger& log() { return log_; }
   metrics::Registry& registry() { return registry_; }
   metrics::Health& health() { return health_; }
-  // "host_pid": who holds a lease, who reports an event.
+  // "host_pid": the holder of leases and the reporter of events.
   const std::string& identity() const { return identity_; }
 
   absl::Status Serve();

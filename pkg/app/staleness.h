@@ -1,7 +1,7 @@
 // Whether what a process knows of the cluster is recent enough to answer from.
 //
-// Two signs of life, because either can fail alone: the last answer of the API server to any call
-// (with leader election there is one every few seconds), and the last word of the watch that has
+// Two times are looked at, because either can fail alone: the last answer of the API server to any call
+// (with leader election every few seconds), and the last event of the watch that has
 // been silent for longest (the API server sends a bookmark about once a minute).
 // Thread safety: pure functions.
 #pragma once

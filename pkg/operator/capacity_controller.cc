@@ -9,7 +9,7 @@
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/kube/object.h"
-#include "pkg/operator/pod_builder.h"
+#include "pkg/operator/job_status_patch.h"
 
 namespace yardmaster::op {
 
@@ -58,20 +58,6 @@ api::Condition ConditionOf(const api::CapacityStatus& status, std::int64_t gener
           0};
 }
 
-// The entry of the status whose Nodes carry these labels; -1: none.
-int PartOf(const api::CapacityStatus& status, const api::Node& node) {
-  for (std::size_t i = 0; i < status.hosts.size(); ++i) {
-    const auto& labels = status.hosts[i].node_labels;
-    if (std::all_of(labels.begin(), labels.end(), [&](const auto& label) {
-          return api::Find(node.metadata.labels, label.first.c_str()) ==
-                 std::string_view(label.second);
-        })) {
-      return static_cast<int>(i);
-    }
-  }
-  return -1;
-}
-
 }  // namespace
 
 CapacityController::CapacityController(kube::Client& client, state::ClusterCache& cache,
@@ -79,93 +65,9 @@ CapacityController::CapacityController(kube::Client& client, state::ClusterCache
                                        const Clock& clock, Notify notify)
     : client_(client),
       cache_(cache),
-      hosts_(hosts),
-      rules_(std::move(rules)),
       clock_(clock),
+      observer_(cache, hosts, std::move(rules), clock),
       notify_(std::move(notify)) {}
-
-std::string CapacityController::LossOf(const api::TrainingJob& job, const std::string& host,
-                                       bool spot) const {
-  const auto node = cache_.FindNode(host);
-  if (node != nullptr && spot) {
-    for (const NodeFault& fault : FaultsOf(*node, 0, rules_)) {
-      if (fault.action >= FaultAction::kDrain && fault.after_ms == 0 &&
-          fault.name.starts_with("taint ")) {
-        return StrCat("host ", host, " has ", fault.name);
-      }
-    }
-  }
-  const HostVerdict verdict =
-      hosts_.Judge(host, std::int64_t{1000} * job.recovery.host_grace_seconds, clock_.SteadyMs());
-  // Its provider has removed the Node: the bounds are for reports of Nodes that are there.
-  if (node == nullptr && verdict.state == HostState::kHeld)
-    return StrCat("host ", host, " is gone");
-  if (verdict.state != HostState::kLost) return "";
-  return verdict.fault_name.empty() ? StrCat("host ", host, " is lost")
-                                    : StrCat("host ", host, " has ", verdict.fault_name);
-}
-
-void CapacityController::ObservePods(const api::TrainingJob& job,
-                                     CapacityObservation& observed) const {
-  const api::CapacityStatus& status = job.status.capacity;
-  std::set<int> parts;
-  for (int rank = 0; rank < job.job.workers; ++rank) {
-    const auto pod =
-        cache_.FindPod(StrCat(job.metadata.namespace_name, "/", PodName(job.metadata.name, rank)));
-    if (pod == nullptr || pod->finished()) continue;
-    const api::OwnerReference* owner = pod->metadata.controller();
-    if (owner == nullptr || owner->uid != job.metadata.uid) continue;
-    ++observed.live_pods;
-    if (status.phase != RentalPhase::kProvisioned || pod->node_name.empty()) continue;
-    const auto node = cache_.FindNode(pod->node_name);
-    const int part = node == nullptr ? -1 : PartOf(status, *node);
-    const bool spot =
-        part >= 0 && status.hosts[static_cast<std::size_t>(part)].type == api::CapacityType::kSpot;
-    const std::string loss = LossOf(job, pod->node_name, spot);
-    if (loss.empty()) continue;
-    if (observed.lost.empty()) observed.lost = loss;
-    if (part >= 0) parts.insert(part);
-  }
-  observed.lost_parts.assign(parts.begin(), parts.end());
-}
-
-CapacityObservation CapacityController::Observe(const api::TrainingJob& job) const {
-  CapacityObservation observed;
-  observed.job = &job;
-  observed.now_ms = clock_.WallMs();
-  ObservePods(job, observed);
-  const auto gang = cache_.FindGang(StrCat(
-      job.metadata.namespace_name, "/", api::GangName(api::kTrainingJobKind, job.metadata.name)));
-  if (gang == nullptr || gang->owner.uid != job.metadata.uid) return observed;
-  observed.placed = gang->status.committed();
-  observed.waits = !observed.placed && observed.live_pods == job.job.workers &&
-                   gang->status.outcome.has_value() &&
-                   *gang->status.outcome != placement::Outcome::kPlaced;
-  // Pods were removed with their Nodes, and made again: nothing is left to place them on.
-  const std::int64_t settled_ms =
-      job.status.capacity.since_ms + std::int64_t{1000} * job.recovery.host_grace_seconds;
-  if (job.status.capacity.phase == RentalPhase::kProvisioned && observed.waits &&
-      observed.lost.empty() && observed.now_ms >= settled_ms) {
-    ObserveMissingHosts(job.status.capacity, observed);
-  }
-  return observed;
-}
-
-void CapacityController::ObserveMissingHosts(const api::CapacityStatus& status,
-                                             CapacityObservation& observed) const {
-  std::vector<int> there(status.hosts.size(), 0);
-  for (const auto& node : cache_.Take().nodes) {
-    const int part = PartOf(status, *node);
-    if (part >= 0) ++there[static_cast<std::size_t>(part)];
-  }
-  for (std::size_t i = 0; i < there.size(); ++i) {
-    const api::RentedHosts& part = status.hosts[i];
-    if (there[i] >= part.hosts) continue;
-    observed.lost_parts.push_back(static_cast<int>(i));
-    observed.lost =
-        StrCat(there[i], " of ", Count(part.hosts, "host"), " of ", part.pool, " are left");
-  }
-}
 
 state::HostsInUse CapacityController::UsedByOthers(const api::TrainingJob& job,
                                                    const state::ClusterState& world) const {
@@ -222,19 +124,9 @@ absl::Status CapacityController::Write(api::TrainingJob& job, const api::Capacit
   if (status == job.status.capacity) return absl::OkStatus();
   std::vector<api::Condition> conditions = job.status.conditions;
   api::SetCondition(conditions, ConditionOf(status, job.metadata.generation), clock_.WallMs());
-  nlohmann::json patch = {{"metadata", {{"uid", job.metadata.uid}}},
-                          {"status",
-                           {{"capacity", api::EncodeCapacityStatus(status)},
-                            {"conditions", api::EncodeConditions(conditions)}}}};
-  if (!job.metadata.resource_version.empty()) {
-    patch["metadata"]["resourceVersion"] = job.metadata.resource_version;
-  }
-  YM_ASSIGN_OR_RETURN(const nlohmann::json written,
-                      client_.Patch({kube::TrainingJobs(), job.metadata.namespace_name,
-                                     job.metadata.name, "status"},
-                                    kube::MergePatch(patch), {kFieldManager, false, false}));
-  cache_.Assume(state::Kind::kTrainingJob, written);
-  job.metadata.resource_version = kube::ResourceVersionOf(written);
+  YM_RETURN_IF_ERROR(PatchJobStatus(client_, cache_, job,
+                                    {{"capacity", api::EncodeCapacityStatus(status)},
+                                     {"conditions", api::EncodeConditions(conditions)}}));
   job.status.conditions = std::move(conditions);
   job.status.capacity = status;
   return absl::OkStatus();
@@ -256,7 +148,7 @@ absl::Status CapacityController::Provide(const api::TrainingJob& job,
   poll.created.resize(objects.size());
   absl::Status failed;
   for (std::size_t i = 0; i < objects.size() && failed.ok() && poll.refusal.empty(); ++i) {
-    // One that was removed is not made again: it is no host that was to be had.
+    // An object that was removed is not created again: its host was not available.
     if (poll.created[i]) continue;
     const kube::Target& target = objects[i].target;
     if (objects[i].object.is_null()) {
@@ -335,7 +227,7 @@ absl::StatusOr<std::optional<std::int64_t>> CapacityController::Reconcile(const 
   const RentalPhase phase = found->status.capacity.phase;
   if (!MayRent(*found) && phase == RentalPhase::kNone) return nothing;
   api::TrainingJob job = *found;
-  CapacityObservation observed = Observe(job);
+  CapacityObservation observed = observer_.Observe(job);
   const bool may_choose = !job.status.capacity.active() || phase == RentalPhase::kReleasing;
   Poll poll;
   for (const auto& pool : cache_.Take().pools) observed.pools.push_back(*pool);

@@ -8,12 +8,6 @@
 // The job's pods are the job controller's: it keeps them away while status.capacity.holds_job(), as
 // for a suspension, with the job's own way to a checkpoint.
 //
-// Reclaimed: a Node under a pod of the job has a taint or condition with action Drain or Replace in
-// the table of faults (node_faults.h) that has held for its time, or is lost (host_health.h). The
-// bounds on hosts that are acted on at a time hold for lost hosts and for conditions. They do not hold for
-// taints on spot hosts and for Nodes that are gone: a provider takes many back at once, the job keeps
-// its checkpoint, and only jobs on rented hosts are moved.
-//
 // Two jobs never get the same room of a pool: choices are made one after the other, and each is in
 // the cache before the next.
 //
@@ -31,8 +25,8 @@
 #include "pkg/base/mutex.h"
 #include "pkg/kube/client.h"
 #include "pkg/operator/capacity_objects.h"
+#include "pkg/operator/capacity_observer.h"
 #include "pkg/operator/capacity_step.h"
-#include "pkg/operator/host_health.h"
 #include "pkg/operator/job_controller.h"
 #include "pkg/state/cluster_state.h"
 
@@ -79,11 +73,6 @@ class CapacityController {
     Provisioning state;
   };
 
-  CapacityObservation Observe(const api::TrainingJob& job) const;
-  void ObservePods(const api::TrainingJob& job, CapacityObservation& observed) const;
-  void ObserveMissingHosts(const api::CapacityStatus& status, CapacityObservation& observed) const;
-  // Empty: the host stays.
-  std::string LossOf(const api::TrainingJob& job, const std::string& host, bool spot) const;
   absl::StatusOr<Poll> Look(const api::TrainingJob& job);
   state::HostsInUse UsedByOthers(const api::TrainingJob& job,
                                  const state::ClusterState& world) const;
@@ -94,9 +83,8 @@ class CapacityController {
 
   kube::Client& client_;
   state::ClusterCache& cache_;
-  HostHealth& hosts_;
-  const std::vector<FaultRule> rules_;
   const Clock& clock_;
+  const CapacityObserver observer_;
   Notify notify_;
   Mutex choice_mutex_;  // held from a choice until it is in the cache
   mutable Mutex mutex_;

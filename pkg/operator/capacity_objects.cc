@@ -157,9 +157,11 @@ void ReadRequest(const json& request, const std::vector<int>& parts,
   const bool provisioned = api::IsTrue(conditions, "Provisioned");
   complete = complete && provisioned;
   if (!provisioned) return;
+  const std::int64_t since_ms = api::FindCondition(conditions, "Provisioned")->transition_ms;
   for (const int part : parts) {
     const auto index = static_cast<std::size_t>(part);
     out.provided[index] = status.hosts[index].hosts;
+    out.charged_ms[index].assign(static_cast<std::size_t>(status.hosts[index].hosts), since_ms);
   }
 }
 
@@ -168,8 +170,12 @@ void ReadClaim(const json& claim, int part, Provisioning& out, bool& complete) {
   const bool initialized = api::IsTrue(conditions, "Initialized");
   complete = complete && initialized;
   // An instance is paid for from its launch, whether its Node is there or not.
-  if (initialized || api::IsTrue(conditions, "Launched")) {
-    ++out.provided[static_cast<std::size_t>(part)];
+  const bool launched = api::IsTrue(conditions, "Launched");
+  if (initialized || launched) {
+    const auto index = static_cast<std::size_t>(part);
+    ++out.provided[index];
+    const char* type = launched ? "Launched" : "Initialized";
+    out.charged_ms[index].push_back(api::FindCondition(conditions, type)->transition_ms);
   }
   if (claim["metadata"].contains("deletionTimestamp") && out.failed.empty()) {
     out.failed = StrCat("NodeClaim ", kube::NameOf(claim), " is being removed");
@@ -227,6 +233,7 @@ Provisioning ReadProvisioning(const api::CapacityStatus& status,
                               const std::vector<json>& found, const std::vector<bool>& created) {
   Provisioning out;
   out.provided.resize(status.hosts.size());
+  out.charged_ms.resize(status.hosts.size());
   bool complete = true;
   out.gone = std::all_of(found.begin(), found.end(), [](const json& o) { return o.is_null(); });
   for (std::size_t i = 0; i < objects.size(); ++i) {
@@ -244,6 +251,7 @@ Provisioning ReadProvisioning(const api::CapacityStatus& status,
       ReadClaim(found[i], object.parts[0], out, complete);
     }
   }
+  for (auto& part : out.charged_ms) std::sort(part.begin(), part.end());
   out.complete = complete && !objects.empty() && out.failed.empty();
   return out;
 }

@@ -25,11 +25,6 @@ constexpr std::int64_t kAccountMs = 60'000;
 constexpr std::int64_t kPollMs = 5'000;
 constexpr std::int64_t kWatchMs = 30'000;
 
-bool HasEnded(const api::TrainingJob& job) {
-  return api::IsTrue(job.status.conditions, "Succeeded") ||
-         api::IsTrue(job.status.conditions, "Failed");
-}
-
 Micros Cost(Micros rate, std::int64_t elapsed_ms) {
   if (rate <= 0 || elapsed_ms <= 0) return 0;
   const __int128 product = static_cast<__int128>(rate) * elapsed_ms;
@@ -58,7 +53,7 @@ class Stepper {
       : observed_(observed), job_(*observed.job), status_(job_.status.capacity) {
     // The API server keeps whole seconds.
     now_ms_ = observed.now_ms / 1000 * 1000;
-    ended_ = HasEnded(job_);
+    ended_ = job_.status.ended();
     wanted_ = !ended_ && !job_.run.suspended;
   }
 
@@ -82,7 +77,7 @@ class Stepper {
       case RentalPhase::kReleasing:
         break;
     }
-    // A release begins at once, and may have ended already.
+    // A release begins in the same step, and may have ended already.
     if (status_.phase == RentalPhase::kReleasing) Releasing();
     step_.provide = status_.phase == RentalPhase::kRequested;
     step_.release = status_.phase == RentalPhase::kReleasing;
@@ -122,8 +117,18 @@ class Stepper {
         part.price = offer->price_per_hour.micros;
       }
       if (provisioning && i < provisioning->provided.size()) {
+        const int before = part.provided;
         part.provided = provisioning->provided[i];
+        if (i < provisioning->charged_ms.size()) Charge(part, before, provisioning->charged_ms[i]);
       }
+    }
+  }
+
+  // Hosts that were not seen before, for the time until now: they come between two looks.
+  void Charge(const api::RentedHosts& part, int before, const std::vector<std::int64_t>& since) {
+    for (std::size_t i = static_cast<std::size_t>(before); i < since.size(); ++i) {
+      if (since[i] == 0) continue;
+      status_.spent += Cost(part.price, now_ms_ - std::max(since[i], status_.since_ms));
     }
   }
 
@@ -366,7 +371,7 @@ class Stepper {
     return planned == nullptr ? "" : planned->message;
   }
 
-  // What is paid from now on. The clock alone is no reason to write.
+  // What is paid from now on. The passing of time alone does not cause a write.
   void Finish() {
     status_.rate = status_.active() ? status_.price_of_provided() : 0;
     const api::CapacityStatus& before = job_.status.capacity;

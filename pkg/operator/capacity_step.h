@@ -10,10 +10,11 @@
 //      when the job has ended or is suspended. A job that runs is asked for a checkpoint first, and the
 //      hosts are given back once it has no pods.
 //   3. Offers that failed are avoided for some time. A job that was moved is given the next choice
-//      at once.
+//      immediately.
 //
 // Cost: every host that exists, at the price that its pool had when the status was last written, for
-// the time since. A rise is counted from the moment at which it was seen.
+// the time since. A rise is counted from the moment at which it was seen; a host that is seen for the
+// first time from when its provider began to charge for it.
 //
 // Level triggered: the same observation gives the same step. Thread safety: pure function.
 #pragma once
@@ -37,6 +38,8 @@ struct Provisioning {
   std::string failed;
   std::vector<int> failed_parts;  // entries that it concerns; empty: all
   bool gone = false;              // nothing asks for hosts any more
+  // Of each entry, since when its hosts are charged for, ascending; 0: not known. May be left out.
+  std::vector<std::vector<std::int64_t>> charged_ms = {};
 };
 
 struct CapacityObservation {

@@ -13,7 +13,7 @@ namespace {
 
 // Room comes and goes without a sign to this job.
 constexpr std::int64_t kLookAgainMs = 30'000;
-// What the job says against itself is judged whatever the hosts are.
+// Contradictions within the job are found with hosts of any size.
 constexpr int kAnyHost = 1024;
 
 std::string Groups(int data) { return Count(data, "data group"); }

@@ -1,5 +1,5 @@
 // When an elastic TrainingJob changes its size, and to which.
-//   smaller  at once when it has more data groups than it may or wishes to have; and when it has waited
+//   smaller  immediately when it has more data groups than allowed or wanted; and when it has waited
 //            shrinkAfterSeconds for a place or for the substitute of a lost rank, to the largest size
 //            that fits now, its own hosts counted as free
 //   larger   when it has run in full for growAfterSeconds at its size, to the largest size that fits,

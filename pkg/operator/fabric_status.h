@@ -18,7 +18,7 @@ namespace yardmaster::op {
 api::FabricStatus StatusOf(const api::Fabric& fabric, const plan::Snapshot& snapshot, bool used,
                            std::int64_t now_ms);
 
-// Condition types that tell of the network's state.
+// Condition types of the network's state.
 inline constexpr char kLinksUpCondition[] = "LinksUp";
 inline constexpr char kWiringVerifiedCondition[] = "WiringVerified";
 inline constexpr char kPathsTrustedCondition[] = "PathsTrusted";
@@ -27,14 +27,14 @@ inline constexpr char kPathsPlannedCondition[] = "PathsPlanned";
 struct NetworkHealth {
   std::vector<std::string> down;  // names of cables reported down, in order
   int held = 0;                   // cables that are up and held back
-  int distrusted = 0;             // NIC ports reported down, so many that nobody believes it
+  int distrusted = 0;             // NIC ports reported down, too many to be believed
   std::string links_problem;      // what is wrong with the down-links annotation
   Evidence evidence;
   int unplanned_flows = 0;
   std::string unplanned_reason;  // of one of them
 };
 
-// Sets the four conditions. Texts change only when what they tell of does.
+// Sets the four conditions. Texts change only when the reported state changes.
 void AddNetworkConditions(const NetworkHealth& health, std::int64_t generation, std::int64_t now_ms,
                           api::FabricStatus& status);
 

@@ -20,7 +20,7 @@ int Limit(int hosts, double share, int all) {
 }  // namespace
 
 bool HostHealth::Observe(const std::string& host, const std::string& segment, Report report,
-                         std::int64_t now_ms) {
+                         std::int64_t now_ms, bool rented) {
   MutexLock lock(mutex_);
   const auto [it, fresh] = hosts_.try_emplace(host);
   Host& known = it->second;
@@ -28,6 +28,7 @@ bool HostHealth::Observe(const std::string& host, const std::string& segment, Re
   const bool changed = fresh || known.report != report;
   known.report = report;
   if (!segment.empty()) known.segment = segment;
+  if (report != Report::kGone) known.rented = rented;
   if (!IsBad(known)) {
     known.lost = false;
   } else if (!was_bad) {
@@ -98,7 +99,7 @@ HostVerdict HostHealth::JudgeFaults(Host& host, std::int64_t now_ms) {
 std::string HostHealth::LimitReached(const std::string& segment, std::int64_t now_ms) {
   int all = 0, bad = 0, lost = 0, all_here = 0, lost_here = 0;
   for (const auto& [name, host] : hosts_) {
-    if (host.report == Report::kGone && now_ms - host.since_ms > kGoneMs) continue;
+    if (host.report == Report::kGone && (host.rented || now_ms - host.since_ms > kGoneMs)) continue;
     ++all;
     bad += IsBad(host) || IsFaulty(host) ? 1 : 0;
     lost += host.lost || host.drained ? 1 : 0;

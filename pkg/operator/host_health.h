@@ -1,8 +1,8 @@
 // Which hosts are lost or faulty, and how many of them may be acted on.
 //
 // A host is lost once its Node has been NotReady, or gone, for a grace period without a pause. A
-// Node that cannot be decoded is unknown and never lost. Because what reports hosts as lost may
-// itself be broken, destruction is bounded:
+// Node that cannot be decoded is unknown and never lost. Because the source of these reports may
+// itself be faulty, the number of hosts that are acted on is bounded:
 //   1. Full disruption: while at least `disruption_hosts` Nodes and more than `disruption_share` of
 //      all are not Ready, or all of several are, no host counts as lost.
 //   2. At most max(segment_hosts, segment_share) hosts of a segment, max(fabric_hosts,
@@ -13,8 +13,11 @@
 // action Drain or Replace it counts as lost, though its kubelet answers, and the limits are the same; for
 // full disruption, hosts with such a fault count as not Ready.
 //
+// Rented hosts come and go by intention: one that is gone counts neither as a host nor as one that is not Ready. Others do
+// for an hour.
+//
 // Times are measured by the caller's steady clock. They begin anew with Restart: a process that
-// begins to lead trusts no time it did not observe itself.
+// begins to lead counts only the time that it observed itself.
 //
 // Thread safety: all methods from any thread.
 #pragma once
@@ -68,9 +71,9 @@ class HostHealth {
   explicit HostHealth(HostLossLimits limits = {}) : limits_(limits) {}
 
   // The state of a Node as the watch has it; call for every change of every Node. True when the
-  // report differs from the one before.
+  // report differs from the one before. Of a Node that is gone, `segment` and `rented` are as before.
   bool Observe(const std::string& host, const std::string& segment, Report report,
-               std::int64_t now_ms);
+               std::int64_t now_ms, bool rented = false);
   // The faults of a Node as the watch has it. True when they differ from those before.
   bool ObserveFaults(const std::string& host, const std::vector<NodeFault>& faults,
                      std::int64_t now_ms);
@@ -88,6 +91,7 @@ class HostHealth {
   struct Host {
     std::string segment;
     Report report = Report::kReady;
+    bool rented = false;
     std::int64_t since_ms = 0;  // not Ready or gone
     bool lost = false;          // counted by the limits
     std::map<std::string, Fault> faults;

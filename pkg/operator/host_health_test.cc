@@ -70,6 +70,22 @@ TEST(HostHealthTest, AllHostsOfASmallClusterAreNotLostTogether) {
   EXPECT_EQ(CountLost(health, 0, 2, 99'000), 0);
 }
 
+TEST(HostHealthTest, RentedHostsThatWereGivenBackAreNoReasonToDistrustOthers) {
+  HostHealth health;
+  ObserveAll(health, 0, 4, Report::kReady, 0);
+  for (int i = 0; i < 20; ++i) {
+    health.Observe(StrCat("rented-", i), "s1", Report::kReady, 0, true);
+    health.Observe(StrCat("rented-", i), "", Report::kGone, 1'000);
+  }
+  health.Observe("n1", "s0", Report::kNotReady, 2'000);
+  EXPECT_EQ(health.Judge("n1", 10'000, 99'000).state, HostState::kLost);
+  // While it is there, a rented host is a host as any other.
+  for (int i = 0; i < 3; ++i) {
+    health.Observe(StrCat("other-", i), "s1", Report::kNotReady, 99'000, true);
+  }
+  EXPECT_EQ(health.Judge("other-0", 10'000, 199'000).state, HostState::kHeld);
+}
+
 TEST(HostHealthTest, ASegmentAndTheFabricLoseNoMoreThanTheirShares) {
   HostHealth health({.per_minute = 1000});
   ObserveAll(health, 0, 100, Report::kReady, 0, 10);

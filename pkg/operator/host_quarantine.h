@@ -6,7 +6,7 @@
 // ends when a quarantine has been over for `window_ms`. Failures older than `window_ms` are
 // forgotten.
 //
-// A program that fails wherever it runs is no fault of its hosts. Therefore
+// A program that fails on every host does not count against hosts. Therefore
 //   1. the failures of a job count against a host only where more than half of the job's failures
 //      within the window were on that host;
 //   2. at most `per_namespace` hosts are quarantined whose failures all come from one namespace;
@@ -39,7 +39,7 @@ struct QuarantineLimits {
 
 struct HostHistory {
   std::string segment;     // "fabric pod/segment"
-  api::HostRecord record;  // as it stands on the Node
+  api::HostRecord record;  // as the Node's annotation has it
   // Reported by jobs and perhaps not in the record yet.
   std::vector<api::HostFailure> reported;
 };

@@ -3,7 +3,7 @@
 // the status with what was decided under the resourceVersion that it was decided on, and only then
 // makes and removes pods.
 //
-// What the job cannot be run for is a condition with the field and the fix: Planned False (Invalid)
+// The reason why a job cannot run is a condition with the field and the fix: Planned False (Invalid)
 // for a spec that cannot be read or contradicts itself, Stalled True (QuotaExceeded, PodsRefused,
 // NameTaken) for pods that cannot be made.
 //
@@ -28,7 +28,9 @@
 #include "pkg/operator/elastic_size.h"
 #include "pkg/operator/host_health.h"
 #include "pkg/operator/host_marker.h"
+#include "pkg/operator/job_observer.h"
 #include "pkg/operator/job_step.h"
+#include "pkg/operator/worker_writes.h"
 #include "pkg/state/cluster_state.h"
 #include "pkg/state/snapshot_builder.h"
 
@@ -48,8 +50,10 @@ class JobController {
  public:
   using Notify = std::function<void(const JobNotice&)>;
 
+  // `may_write`: whether this process still leads, asked before every write of a pod; empty: it always does.
   JobController(kube::Client& client, state::ClusterCache& cache, HostHealth& hosts,
-                HostMarker& marker, const Clock& clock, Notify notify);
+                HostMarker& marker, const Clock& clock, Notify notify,
+                std::function<bool()> may_write = nullptr);
 
   // Errors: what the API server said; the caller retries with backoff. The value: look again after
   // that many milliseconds although nothing has changed.
@@ -58,37 +62,19 @@ class JobController {
   std::map<std::string, double> lost_gpu_seconds() const;
 
  private:
-  // What keeps the workers from being made.
-  struct Obstacle {
-    std::string reason;
-    std::string message;
-  };
-
-  Worker Observe(const api::TrainingJob& job, int rank, Obstacle& obstacle,
-                 api::CheckpointMark& checkpoint);
-  // `checkpoint`: the last one that the job has reported.
-  JobObservation Observe(const api::TrainingJob& job, Obstacle& obstacle,
-                         api::CheckpointMark& checkpoint);
-  absl::Status RequestCheckpoint(const api::TrainingJob& job, const JobObservation& observed,
-                                 std::int64_t time_ms);
   // What follows for the size of an elastic job; nothing changes while it goes to a size already.
   SizeDecision DecideElastic(const api::TrainingJob& job, const JobObservation& observed);
   // The watch of Gangs may be behind: that its hosts are given back is asked of the server.
   absl::StatusOr<bool> HoldsHosts(const api::TrainingJob& job);
   int LargestFitOf(const api::TrainingJob& job, const std::vector<int>& sizes, bool alone);
   absl::StatusOr<bool> IsConfirmed(const api::TrainingJob& job, const JobStep& step);
-  absl::Status CreateService(const nlohmann::json& job, Obstacle& obstacle);
-  absl::Status CreateWorkers(const api::TrainingJob& job, const std::vector<int>& ranks,
-                             Obstacle& obstacle);
   void CountLostWork(const api::TrainingJobStatus& before, const api::TrainingJobStatus& after);
   // Of jobs with hostNetwork, once: a port that no other job has.
   int ChoosePort(const api::TrainingJob& job);
-  absl::Status MarkWorkers(const api::TrainingJob& job, const std::vector<InPlace>& marks);
-  absl::Status RemoveWorkers(const api::TrainingJob& job, const std::vector<Removal>& removals);
   absl::Status Act(api::TrainingJob& job, const JobStep& step, Obstacle& obstacle);
   absl::StatusOr<std::optional<std::int64_t>> CleanUp(const api::TrainingJob& job);
   absl::Status SetStalled(api::TrainingJob& job, const Obstacle& obstacle);
-  // A job that contradicts itself gets no pods; it hears why, once.
+  // A job that contradicts itself gets no pods; its condition Planned and one event say why.
   absl::Status Refuse(const api::TrainingJob& job, const std::string& problem);
   absl::Status RefuseUnreadable(const std::string& key, const std::string& problem);
   // Aborted when the job is newer than `job`; on success `job` is what was written.
@@ -98,9 +84,10 @@ class JobController {
 
   kube::Client& client_;
   state::ClusterCache& cache_;
-  HostHealth& hosts_;
   HostMarker& marker_;
   const Clock& clock_;
+  JobObserver observer_;
+  WorkerWrites writes_;
   Notify notify_;
   mutable Mutex lost_mutex_;
   std::map<std::string, double> lost_gpu_seconds_ ABSL_GUARDED_BY(lost_mutex_);
@@ -111,10 +98,6 @@ class JobController {
   // Chosen by this process, by the job's uid: the cache may not have them yet.
   std::map<std::string, int> ports_ ABSL_GUARDED_BY(ports_mutex_);
 };
-
-// Reports a Node and its faults to HostHealth as the cache has them. True when something has changed.
-bool ObserveNode(const state::ClusterCache& cache, const std::vector<FaultRule>& rules,
-                 const std::string& name, std::int64_t now_ms, HostHealth& hosts);
 
 // The status that follows from a step and from what the extender wrote into the Gang (null: none
 // yet).

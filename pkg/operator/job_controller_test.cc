@@ -6,6 +6,7 @@
 #include "pkg/api/names.h"
 #include "pkg/base/strings.h"
 #include "pkg/kube/testing/fake_client.h"
+#include "pkg/operator/node_observer.h"
 #include "pkg/operator/pod_builder.h"
 
 namespace yardmaster::op {
@@ -49,7 +50,7 @@ class JobControllerTest : public ::testing::Test {
                      json::array({{{"type", "Ready"}, {"status", ready ? "True" : "False"}}})}}}});
   }
 
-  // What the watches would have brought by now.
+  // Brings the caches up to date, as the watches would.
   std::optional<std::int64_t> Reconcile() {
     for (const json& o : client_.All(kube::Nodes())) {
       cache_.Deliver(state::Kind::kNode, o);

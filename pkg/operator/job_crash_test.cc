@@ -83,5 +83,19 @@ TEST_P(JobCrashTest, ALostHostMovesItsRankAloneWhenThePolicySaysSo) {
 
 INSTANTIATE_TEST_SUITE_P(EveryWrite, JobCrashTest, ::testing::Range(0, 14));
 
+using JobLeadershipTest = JobFixture;
+
+TEST_F(JobLeadershipTest, AProcessThatDoesNotLeadAnyMoreMakesNoFurtherPodAndTheNextLeaderGoesOn) {
+  SeedJob(1'000, 1);
+  Sync();
+  writes_left_ = 40;
+  EXPECT_TRUE(absl::IsUnavailable(TryReconcile().status()));
+  EXPECT_EQ(client_.All(kube::Pods()).size(), 40u);
+  writes_left_ = INT_MAX;
+  NewLeader();
+  Settle();
+  EXPECT_EQ(client_.All(kube::Pods()).size(), 1'000u);
+}
+
 }  // namespace
 }  // namespace yardmaster::op

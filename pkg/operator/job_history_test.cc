@@ -1,6 +1,6 @@
 // Random histories of a job: hosts come and go, workers fail and are deleted, containers restart in
 // place or wait to, the job is suspended and resumed, and the operator is killed at random writes all
-// the time. When the cluster is well again the job runs in full, whatever has happened, and no failure
+// the time. When the cluster is well again the job runs in full after any history, and no failure
 // has been counted twice.
 #include <set>
 

@@ -123,7 +123,7 @@ api::TrainingJobStatus StatusOf(const api::TrainingJob& job, const api::Gang* ga
   status.ready_workers = step.ready;
   status.succeeded_workers = step.succeeded;
   status.recovery = step.recovery;
-  // A suspension begins an attempt, too, and is no incident.
+  // A suspension begins an attempt, too, and is not an incident.
   const bool began = step.recovery.attempt != job.status.recovery.attempt &&
                      !step.recovery.suspended && !step.recovery.incidents.empty();
   if (began && step.recovery.incidents.back().counted) ++status.restarts;

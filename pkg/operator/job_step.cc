@@ -138,7 +138,7 @@ class Stepper {
     return false;
   }
 
-  // Every pod becomes stale and is removed, whatever it has come to.
+  // Every pod becomes stale and is removed, in any phase.
   void Suspend() {
     if (!step_.recovery.suspended) {
       if (!HasCheckpoint()) return;

@@ -20,7 +20,7 @@
 //      incident. Failures of one incident count once against the restart budget, lost and removed
 //      workers not at all.
 //   6. When every worker has succeeded, or rank 0 where that is the policy, the job has. A pod that is
-//      being deleted or was disrupted has not succeeded, whatever its exit code.
+//      being deleted or was disrupted has not succeeded, with any exit code.
 //   7. A job that has been running for activeDeadlineSeconds fails.
 // In place: the pod stays, and its kubelet restarts the first container (pod_restart.h). A pod that has
 // been asked to restart for an attempt belongs to it once that container has ended again. One that has
@@ -60,7 +60,7 @@ struct Worker {
   bool host_fenced = true;  // pods of the lost host may be removed by force
   std::vector<api::ContainerExit> exits = {};
   std::vector<std::string> final_conditions = {};
-  std::string checkpoint_request = {};  // its annotation, as it stands
+  std::string checkpoint_request = {};  // its annotation, unchanged
 };
 
 struct JobObservation {
@@ -106,7 +106,7 @@ struct JobStep {
   JobOutcome outcome = JobOutcome::kRunning;
   int ready = 0;  // running workers on healthy hosts
   int succeeded = 0;
-  int pods = 0;  // workers with a pod, whatever its phase
+  int pods = 0;  // workers with a pod in any phase
   // Running workers are asked for a checkpoint, with this time; 0: they are not.
   std::int64_t request_checkpoint_ms = 0;
   std::string degraded;  // a fault of a host that is only shown; empty: none

@@ -1,5 +1,5 @@
-// What agents say of their NIC ports right now, over their streams: newer than the Nodes' annotation
-// yardmaster.dev/down-ports, which holds for nodes without a stream.
+// The NIC ports that are down by the agents' streams: newer than the Nodes' annotation
+// yardmaster.dev/down-ports, which counts for nodes without a stream.
 // Thread safety: all methods from any thread.
 #pragma once
 
@@ -30,7 +30,7 @@ class LiveLinks {
   std::map<std::string, std::vector<api::NicPortKey>> down_ ABSL_GUARDED_BY(mutex_);
 };
 
-// Makes `down` (by cable; empty: none is) say of the hosts in `live` what `live` says. Hosts and ports that the
+// Replaces in `down` (by cable; empty: none is) the states of the hosts in `live`. Hosts and ports that the
 // network does not have are left out.
 void ApplyLiveLinks(const std::map<std::string, std::vector<api::NicPortKey>>& live,
                     const fabric::Network& network, std::vector<std::uint8_t>& down);

@@ -17,7 +17,7 @@ TEST(LiveLinksTest, CountsChangesOnly) {
   LiveLinks links;
   links.Put("a", {});
   EXPECT_EQ(links.version(),
-            1u);  // the stream now speaks for the node, whatever its annotation says
+            1u);  // the stream now takes precedence over the node's annotation
   links.Put("a", {});
   EXPECT_EQ(links.version(), 1u);
   links.Put("a", {{0, 1}});

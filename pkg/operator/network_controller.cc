@@ -41,7 +41,7 @@ bool SameStatus(const api::NetworkStatus& a, const api::NetworkStatus& b) {
          SameNumber(a.communication_seconds, b.communication_seconds);
 }
 
-// Whether the condition stands there, whatever its transition time.
+// Whether the condition is there, with any transition time.
 bool Says(const std::vector<api::Condition>& conditions, const api::Condition& wanted) {
   const api::Condition* now = api::FindCondition(conditions, wanted.type);
   return now != nullptr && now->status == wanted.status && now->reason == wanted.reason &&
@@ -160,6 +160,7 @@ void NetworkController::ReadProfiles(plan::Snapshot& snapshot, Input& input, Rou
 void NetworkController::Plan(const state::ClusterState& world, plan::Snapshot& snapshot,
                              const GangsByKey& gangs, Input& input, RoundReport& report) {
   const api::Fabric& fabric = *FabricOf(world);
+  snapshot.now_ms = clock_.WallMs();
   NoteNetwork(fabric, snapshot);
   ReadFaults(fabric, snapshot, input);
   input.health.evidence =
@@ -373,7 +374,7 @@ void NetworkController::CollectPods(const GangNetwork& network,
     }
     if (change->annotations.empty()) continue;
     const int rise = network.status.level - LevelOf(*pod).value_or(network.status.level);
-    writes.push_back({pod, std::move(change->annotations), rise, change->renewal});
+    writes.push_back({pod, std::move(change->annotations), rise, change->renewal, pod->gated()});
   }
 }
 

@@ -1,12 +1,12 @@
-// Writes Crux's numbers, levels and RePaC's source ports: for all placed gangs at once, because
-// they share links. A round plans on a snapshot, starting from what holds, then writes only what
+// Writes Crux's numbers, levels and RePaC's source ports for all placed gangs together, because
+// they share links. A round plans on a snapshot, starting from the present plan, then writes only what
 // differs (network_writes.h has order and rate).
 //
-// What holds is remembered from round to round; a controller that has just started, or whose fabric
-// has just changed, reads it from Gangs and pods (network_former.h). Around the plan, every round:
+// The present plan is kept from round to round; a controller that has just started, or whose fabric
+// has just changed, reads it from Gangs and pods (previous_network_reader.h). Around the plan, every round:
 // which cables are down or held back (network_faults.h), whether reports agree with the Fabric
-// (network_evidence.h), what jobs measured (network_profiles.h), who starves
-// (network_starvation.h). What was found stands in the Fabric's conditions; a condition that turns
+// (network_evidence.h), what jobs measured (network_profiles.h), which jobs starve
+// (network_starvation.h). The findings are written to the Fabric's conditions; a condition that turns
 // is an event.
 //
 // Rounds are called by one debounced thread. A write that fails is reported and made by the next
@@ -42,7 +42,7 @@
 
 namespace yardmaster::op {
 
-// Something a person may want to hear about a Fabric or a Gang.
+// What happened to a Fabric or a Gang; becomes an event on it.
 struct NetworkNotice {
   std::string kind;  // "Fabric" or "Gang"
   std::string namespace_name;
@@ -72,11 +72,11 @@ struct RoundReport {
   int starving = 0;
   int lifted = 0;
   double oldest_plan_seconds = 0;  // age of the oldest path plan that stands on a pod
-  // When to call again although nothing changes; -1: no reason to.
+  // When to call again although nothing changes; -1: not needed.
   std::int64_t again_in_ms = -1;
 };
 
-// Receives every plan and the snapshot it was made of, on the planning thread; both live as long as the
+// Receives every plan and the snapshot it was made of, on the planning thread; both are valid during the
 // call.
 using PlanHandler = std::function<void(const plan::Plan&, const plan::Snapshot&)>;
 struct NetworkHandlers {
@@ -96,7 +96,7 @@ class NetworkController {
     crux::StarvationOptions starvation;
     // Simulated events that a round may spend on the search for a better schedule; 0: no search.
     std::int64_t crux_budget = crux::SearchOptions().event_budget;
-    // What agents say over their streams; null: annotations alone count.
+    // Port states from the agents' streams; null: annotations alone count.
     const LiveLinks* live_links = nullptr;
   };
 
@@ -111,7 +111,7 @@ class NetworkController {
 
  private:
   struct Input;
-  // The first by name is the one planned on; null: there is none.
+  // The Fabric that is planned on, the first by name; null: none exists.
   static const api::Fabric* FabricOf(const state::ClusterState& world);
 
   void NoteNetwork(const api::Fabric& fabric, const plan::Snapshot& snapshot);

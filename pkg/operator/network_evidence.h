@@ -7,7 +7,7 @@
 //
 // Paths are compared when a report is new, with the network as it is at that moment: later failures
 // do not make an old report wrong. When a report is replaced by one that agrees, its role is trusted
-// again. A report that cannot be read is named and counts for nothing.
+// again. A report that cannot be read is named and ignored.
 //
 // A Node's report is evidence, not an order: of a Node only paths that begin there and cables that end
 // there count. A role is mistrusted when the Fabric's own report has a wrong hop of it, or the reports of

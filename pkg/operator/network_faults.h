@@ -42,8 +42,8 @@ std::string MarkDownLinks(const api::Fabric& fabric, const fabric::Network& netw
                           std::vector<std::uint8_t>& down);
 
 // Agents that report more than half of all NIC ports as down are wrong rather than the fabric: nothing
-// would run. Such reports are dropped as a whole. `down`: by cable. Returns how many were; 0: they are
-// believed.
+// would run. Such reports are dropped as a whole. `down`: by cable. Returns how many were; 0: the
+// reports are used.
 int DropFabricWideLoss(const fabric::Network& network, std::vector<std::uint8_t>& down);
 
 struct CableStates {

@@ -1,12 +1,12 @@
 // Measured profiles: what the pods of a gang report of their iterations (yardmaster.dev/profile),
 // put together for the whole job and blended with what is known of it analytically.
 //
-// Of every quantity the median over the reporting workers counts, so that one worker's nonsense
-// does not move the job; FLOP and bytes of workers that report nothing are taken to be the same. A
-// report that cannot be read counts as not made.
+// The median over the reporting workers counts for every quantity, so that one wrong report
+// does not change the job; FLOP and bytes of workers that report nothing are assumed equal. A
+// report that cannot be read is ignored.
 //
-// Communication time is asked for free of contention, and workers cannot tell. A job that waits for
-// others would look less intense for it, get a lower level and wait longer; so its time counts only
+// Communication time is wanted without contention, and a worker cannot measure that. A job that waits for
+// others would look less intense, get a lower level and wait longer; so its time counts only
 // while the plan predicts no contention, and the last such time afterwards.
 // Thread safety: values and pure functions.
 #pragma once

@@ -1,4 +1,4 @@
-// The starvation guard over all jobs: who gets too little of the network for too long is lifted a
+// The starvation guard over all jobs: a job that gets too little of the network for too long is lifted a
 // level for a while (crux/starvation.h has the rule). A job's share of its ideal rate is measured
 // where its iterations are, else what the planner predicts, which is pessimistic.
 //

@@ -17,8 +17,8 @@ namespace {
 constexpr char kFieldManager[] = "yardmaster-operator";
 
 auto OrderOf(const PodWrite& write) {
-  return std::tie(write.renewal, write.rise, write.pod->metadata.namespace_name,
-                  write.pod->metadata.name);
+  return std::tuple(!write.gated, write.renewal, write.gated ? 0 : write.rise,
+                    write.pod->metadata.namespace_name, write.pod->metadata.name);
 }
 
 }  // namespace
@@ -74,9 +74,15 @@ WriteResult PodWriter::WriteLeft(std::int64_t now_ms) {
   WriteResult result;
   const std::vector<PodWrite> writes = std::move(left_);
   left_.clear();
-  const std::size_t allowed = bucket_.Take(writes.size(), now_ms);
+  const auto gated = static_cast<std::size_t>(
+      std::count_if(writes.begin(), writes.end(), [](const PodWrite& w) { return w.gated; }));
+  const std::size_t begun = std::min(gated, options_.gated_at_once);
+  WriteSome(writes, 0, begun, result);
+  left_.insert(left_.end(), writes.begin() + static_cast<std::ptrdiff_t>(begun),
+               writes.begin() + static_cast<std::ptrdiff_t>(gated));
+  const std::size_t allowed = gated + bucket_.Take(writes.size() - gated, now_ms);
   bool may_rise = true;
-  for (std::size_t first = 0; first < writes.size();) {
+  for (std::size_t first = gated; first < writes.size();) {
     // One rise after the other, so that what falls is down before anything climbs.
     std::size_t last = first;
     while (last < writes.size() && writes[last].rise == writes[first].rise &&

@@ -1,6 +1,8 @@
 // The order and the rate in which pods' annotations are written.
 //
-// First levels that fall, the deepest fall first, then new ports, then levels that rise; last of
+// First of all, what pods behind the gate wait for: their gang is released when it is written, and until then
+// they send nothing. It takes no tokens, and goes out in parts so that it holds up nothing for long. Then, with
+// tokens: levels that fall, the deepest fall first, then new ports, then levels that rise; last of
 // all plans that are only renewed. A level rises only once every fall of the round is written: no
 // instant has more jobs on a high level than planned. A token bucket bounds the rate. What it does not
 // allow is kept, in order, and goes out with later tokens (WriteLeft) without another plan. The next
@@ -27,9 +29,10 @@ struct PodWrite {
   std::map<std::string, std::string> annotations;
   int rise = 0;          // new level minus old
   bool renewal = false;  // nothing new but the expiry
+  bool gated = false;    // the pod's release waits for it
 };
 
-// `rate` tokens a second, at most `burst` at once. Times must not go back.
+// A token bucket: `rate` tokens a second, at most `burst` saved up. Times must not go back.
 class TokenBucket {
  public:
   TokenBucket(double rate, double burst) : rate_(rate), burst_(burst), tokens_(burst) {}
@@ -49,6 +52,7 @@ struct PodWriterOptions {
   double writes_per_second = 50;
   double burst = 200;
   std::size_t threads = 8;
+  std::size_t gated_at_once = 200;  // of one call
 };
 
 struct WriteResult {
@@ -65,7 +69,7 @@ class PodWriter {
         options_(options),
         bucket_(options.writes_per_second, options.burst) {}
 
-  // What was left of earlier rounds is dropped: `writes` has it again where it still holds.
+  // Drops the deferred writes of earlier rounds: `writes` has those that are still needed.
   WriteResult Write(std::vector<PodWrite> writes, std::int64_t now_ms);
   // Of what is left, as much as there are tokens for.
   WriteResult WriteLeft(std::int64_t now_ms);

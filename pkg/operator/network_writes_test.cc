@@ -33,7 +33,7 @@ class PodWriterTest : public ::testing::Test {
     pod->metadata.name = name;
     pod->metadata.namespace_name = "team";
     pod->metadata.uid = name;
-    return {pod, {{"x", "y"}}, rise, renewal};
+    return {pod, {{"x", "y"}}, rise, renewal, false};
   }
   PodWriter Writer(double burst = 100) { return {client_, cache_, {10, burst, 1}}; }
   std::string Written() const {
@@ -92,6 +92,20 @@ TEST_F(PodWriterTest, WhatTheRateDefersGoesOutInOrderWithoutTheWritesBeingGivenA
   EXPECT_EQ(writer.WriteLeft(200).written, 1);
   EXPECT_FALSE(writer.HasLeft());
   EXPECT_EQ(Written(), "plunges falls ports rises");
+}
+
+TEST_F(PodWriterTest, PodsBehindTheGateComeFirstInPartsAndTakeNoTokens) {
+  PodWriter writer(client_, cache_,
+                   {.writes_per_second = 10, .burst = 1, .threads = 1, .gated_at_once = 2});
+  std::vector<PodWrite> writes = {Make("falls", -3), Make("ports", 0)};
+  for (const char* name : {"a", "b", "c"}) {
+    writes.push_back(Make(name, 2));
+    writes.back().gated = true;
+  }
+  EXPECT_EQ(writer.Write(std::move(writes), 0).deferred, 2);
+  EXPECT_EQ(Written(), "a b falls");
+  EXPECT_EQ(writer.WriteLeft(0).deferred, 1);
+  EXPECT_EQ(Written(), "a b falls c");
 }
 
 TEST_F(PodWriterTest, AnErrorDropsWhatIsLeft) {

@@ -1,4 +1,4 @@
-// Which node the holder of a ServiceAccount token runs on, by the API server's word (TokenReview).
+// Which node the holder of a ServiceAccount token runs on, as the API server says (TokenReview).
 // Thread safety: all methods from any thread. Lifetimes: the client outlives it.
 #pragma once
 

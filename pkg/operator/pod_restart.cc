@@ -27,7 +27,7 @@ json& ListAt(json& object, const char* key) {
 }
 
 json ProbeOf(const json& pod_spec) {
-  // A file that is older than the container's start is no request.
+  // A file that is older than the container's start is not a request.
   const std::string script = StrCat("[ \"$(cat ", kRestartFolder,
                                     "/generation)\" -le \"$YARDMASTER_RESTART_GENERATION\" ]");
   const int grace = pod_spec.value("terminationGracePeriodSeconds", kEndSeconds);

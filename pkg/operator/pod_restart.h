@@ -1,5 +1,5 @@
 // How a worker's container restarts inside its pod, on the same host, when the operator asks for it.
-// Nothing but Kubernetes takes part:
+// Only Kubernetes' own mechanisms are used:
 //   - the pod has the annotation yardmaster.dev/restart-generation; a downward-API volume shows it as
 //     the file YARDMASTER_RESTART_FILE, and the variable YARDMASTER_RESTART_GENERATION has what it was when
 //     the container started;

@@ -1,10 +1,10 @@
-// What the cluster's objects say holds on the network now: levels from the Gangs' statuses, source
-// ports from the pods' path plans. This is how an operator that has just started, or just begun to
-// lead, changes nothing that need not change.
+// The present network plan, read from the cluster's objects: levels from the Gangs' statuses, source
+// ports from the pods' path plans. With it an operator that has just started, or just begun to
+// lead, keeps the plan that is in force.
 //
-// A plan counts whatever its expiry and generation: its ports are only a place to start from, and
+// A plan counts with any expiry and generation: its ports are only a starting point, and
 // the planner looks where they lead. Pods that are not on their slot's host, and texts that cannot
-// be read, say nothing. Thread safety: pure functions.
+// be read, are ignored. Thread safety: pure functions.
 #pragma once
 
 #include <map>

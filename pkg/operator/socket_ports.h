@@ -19,7 +19,7 @@
 
 namespace yardmaster::op {
 
-// Connections at once from one pod to one port of a peer; further ones take ports of the kernel's choice.
+// Simultaneous connections from one pod to one port of a peer; the kernel chooses the ports of further ones.
 inline constexpr int kSocketPortsPerPath = 4;
 
 // By index into Snapshot::jobs: the ports that a job's pods listen on, all together.

@@ -49,7 +49,7 @@ std::optional<api::Condition> Straggling(const std::vector<WorkerCompute>& repor
     return api::Condition{kStragglingCondition,
                           api::ConditionStatus::kFalse,
                           "Even",
-                          "no worker computes much longer than its like",
+                          "no worker computes much longer than the others of its stages",
                           generation,
                           0};
   }

@@ -93,7 +93,7 @@ TEST(WorkLossTest, ASuspensionAfterACheckpointCostsNothingBeforeIt) {
   EXPECT_TRUE(status.lost_gpu_seconds.empty());
   job.status.checkpoint.last_ms = status.checkpoint.last_ms = kNow - 60'000;
   AddLostWork(job, kNow, status);
-  EXPECT_EQ(status.lost_gpu_seconds["CapacityLeft"], 16 * 60) << "nobody suspended it";
+  EXPECT_EQ(status.lost_gpu_seconds["CapacityLeft"], 16 * 60) << "it was not suspended";
   job.run.suspended = true;
   AddLostWork(job, kNow, status);
   EXPECT_EQ(status.lost_gpu_seconds["Suspended"], 16 * 60);

@@ -4,6 +4,8 @@
 // TESTONLY. Thread safety: one thread.
 #pragma once
 
+#include <atomic>
+#include <climits>
 #include <map>
 #include <memory>
 #include <set>
@@ -17,6 +19,7 @@
 #include "pkg/base/strings.h"
 #include "pkg/kube/testing/fake_client.h"
 #include "pkg/operator/job_controller.h"
+#include "pkg/operator/node_observer.h"
 #include "pkg/operator/pod_builder.h"
 
 namespace yardmaster::op {
@@ -73,10 +76,11 @@ class JobFixture : public ::testing::Test {
         [this](const HostNotice& notice) { host_notices_.push_back(notice); });
     controller_ = std::make_unique<JobController>(
         client_, *cache_, *hosts_, *marker_, clock_,
-        [this](const JobNotice& notice) { notices_.push_back(notice); });
+        [this](const JobNotice& notice) { notices_.push_back(notice); },
+        [this] { return writes_left_.fetch_sub(1) > 0; });
   }
 
-  // What the watches would have brought by now.
+  // Brings the caches up to date, as the watches would.
   void Sync() {
     for (const json& o : client_.All(kube::Nodes())) {
       cache_->Deliver(state::Kind::kNode, o);
@@ -156,7 +160,7 @@ class JobFixture : public ::testing::Test {
                       {"state", state},
                       {"lastState", ended}}});
     client_.Seed(kube::Pods(), pod);
-    // It starts with the generation that the pod has by now.
+    // It starts with the pod's present generation.
     if (started_again) started_for_[Uid(rank)] = GenerationOf(pod);
   }
   // Kubelets of hosts that are up restart the containers that were asked to. How many.
@@ -234,7 +238,8 @@ class JobFixture : public ::testing::Test {
   std::vector<JobNotice> notices_;
   std::unique_ptr<state::ClusterCache> cache_;
   std::vector<FaultRule> fault_rules_ = DefaultFaultRules();
-  HostMarker::Options marker_options_;  // of the next NewLeader
+  std::atomic<int> writes_left_ = INT_MAX;  // of pods; then the process does not lead any more
+  HostMarker::Options marker_options_;      // of the next NewLeader
   std::vector<HostNotice> host_notices_;
   std::unique_ptr<HostHealth> hosts_;
   std::unique_ptr<HostMarker> marker_;

@@ -1,0 +1,170 @@
+// The flags of yardmaster-operator.
+#include <CLI/CLI.hpp>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pkg/app/operator_app.h"
+#include "pkg/base/strings.h"
+
+namespace yardmaster::app {
+
+namespace {
+
+void AddNetworkFlags(CLI::App& app, op::NetworkController::Options& options) {
+  app.add_option("--network-writes-per-second", options.writes.writes_per_second,
+                 "pods whose network annotations are written per second")
+      ->check(CLI::Range(0.1, 1e6))
+      ->capture_default_str();
+  app.add_option("--network-write-burst", options.writes.burst, "Maximum write burst")
+      ->check(CLI::Range(1.0, 1e6))
+      ->capture_default_str();
+  app.add_option("--reconverge-ms", options.reconverge_ms,
+                 "how long switches need to stop using a lost link")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app.add_option("--link-hold-ms", options.damping.hold_ms,
+                 "how long a link that came back is not used; doubles with every loss")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app.add_option("--link-max-hold-ms", options.damping.max_hold_ms, "Upper bound of the hold time")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app.add_option("--crux-budget,--judge-events", options.crux_budget,
+                 "simulated events that a round may spend on the search for a better network plan; "
+                 "0: no search")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+}
+
+void AddHostLossFlags(CLI::App& app, op::HostLossLimits& limits) {
+  const CLI::Range share(0.0, 1.0);
+  const CLI::Range hosts(0, 1'000'000);
+  app.add_option("--disruption-share", limits.disruption_share,
+                 "No host counts as lost while a larger share of all Nodes is not Ready")
+      ->check(share)
+      ->capture_default_str();
+  app.add_option("--disruption-hosts", limits.disruption_hosts,
+                 "and at least this many Nodes are not Ready")
+      ->check(hosts)
+      ->capture_default_str();
+  app.add_option("--replace-segment-share", limits.segment_share,
+                 "Largest share of a segment's hosts that is replaced at a time")
+      ->check(share)
+      ->capture_default_str();
+  app.add_option("--replace-segment-hosts", limits.segment_hosts,
+                 "Hosts of a segment that may be replaced at a time where the share is less")
+      ->check(hosts)
+      ->capture_default_str();
+  app.add_option("--replace-share", limits.fabric_share,
+                 "Largest share of all hosts that is replaced at a time")
+      ->check(share)
+      ->capture_default_str();
+  app.add_option("--replace-hosts", limits.fabric_hosts,
+                 "Hosts that may be replaced at a time where the share is less")
+      ->check(hosts)
+      ->capture_default_str();
+  app.add_option("--replace-share-per-minute", limits.per_minute_share,
+                 "Largest share of all hosts that is replaced within a minute")
+      ->check(share)
+      ->capture_default_str();
+  app.add_option("--replace-hosts-per-minute", limits.per_minute,
+                 "Hosts that may be replaced within a minute where the share is less")
+      ->check(hosts)
+      ->capture_default_str();
+}
+
+void AddHostMarkFlags(CLI::App& app, op::HostMarker::Options& options, std::string& faults_file) {
+  app.add_option(
+      "--node-faults-file", faults_file,
+      "Table of what taints and conditions of Nodes mean, in place of the one that ships");
+  const std::map<std::string, op::FencePolicy> policies = {
+      {"None", op::FencePolicy::kNone},
+      {"OutOfService", op::FencePolicy::kOutOfService},
+      {"Await", op::FencePolicy::kAwait}};
+  app.add_option("--fence", options.fence,
+                 "What precedes removing pods of a lost host by force: None; OutOfService sets the "
+                 "taint node.kubernetes.io/out-of-service; Await waits until it is set by others")
+      ->transform(CLI::CheckedTransformer(policies))
+      ->default_str("None");
+  app.add_option("--quarantine-failures", options.quarantine.failures,
+                 "Worker failures after which a host is quarantined; 0: never")
+      ->check(CLI::Range(0, 16))
+      ->capture_default_str();
+  app.add_option("--quarantine-window-ms", options.quarantine.window_ms,
+                 "Age at which a worker failure is forgotten")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--quarantine-ms", options.quarantine.first_ms,
+                 "Length of a host's first quarantine; doubles with every one in a row")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--quarantine-max-ms", options.quarantine.max_ms, "Longest quarantine")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+}
+
+void AddReportFlags(CLI::App& app, OperatorOptions& options) {
+  app.add_option("--reports-bind-address", options.reports.address,
+                 "address of the agents' streams, for example 0.0.0.0:9443; none when left out");
+  app.add_option("--reports-tls-cert-file", options.reports.tls.certificate,
+                 "certificate for the agents");
+  app.add_option("--reports-tls-key-file", options.reports.tls.key, "its key");
+  app.add_option("--reports-client-ca-file", options.reports.tls.authority,
+                 "authority of the agents'");
+  app.add_option("--reports-service-account", options.reports_account,
+                 "namespace:name of the agents' ServiceAccount, whose tokens count");
+}
+
+absl::StatusOr<std::vector<op::FaultRule>> ReadFaultRules(const std::string& file) {
+  std::ifstream in(file);
+  if (!in) return absl::NotFoundError(StrCat("--node-faults-file: ", file, " cannot be read"));
+  const std::string text(std::istreambuf_iterator<char>(in), {});
+  return op::ParseFaultRules(text, file);
+}
+
+}  // namespace
+
+int OperatorMain(int argc, char** argv) {
+  OperatorOptions options;
+  options.leader.resource_name = "yardmaster-operator";
+  CLI::App app("Runs TrainingJobs and plans their network.", "yardmaster-operator");
+  AddCommonFlags(app, options.common);
+  AddLeaderFlags(app, options.leader);
+  app.set_version_flag("--version", YARDMASTER_VERSION);
+  app.add_option("--job-workers", options.job_workers, "TrainingJobs reconciled concurrently")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
+  app.add_option("--plan-min-delay-ms", options.plan_min_delay_ms,
+                 "quiet time before the network is planned")
+      ->capture_default_str();
+  app.add_option("--plan-max-delay-ms", options.plan_max_delay_ms,
+                 "longest wait under constant change")
+      ->capture_default_str();
+  app.add_option("--page-bind-address", options.page_address,
+                 "address of the read-only web page, for example :8082; none when left out");
+  AddNetworkFlags(app, options.network);
+  AddReportFlags(app, options);
+  AddHostLossFlags(app, options.host_loss);
+  std::string faults_file;
+  AddHostMarkFlags(app, options.hosts, faults_file);
+  CLI11_PARSE(app, argc, argv);
+  if (!faults_file.empty()) {
+    auto rules = ReadFaultRules(faults_file);
+    if (!rules.ok()) {
+      std::cerr << "yardmaster-operator: " << rules.status().message() << "\n";
+      return 1;
+    }
+    options.hosts.faults = *std::move(rules);
+  }
+  const absl::Status status = RunOperator(options);
+  if (status.ok()) return 0;
+  std::cerr << "yardmaster-operator: " << status.message() << "\n";
+  return 1;
+}
+
+}  // namespace yardmaster::app

@@ -1,0 +1,47 @@
+// Observes a TrainingJob that may rent hosts: its pods, the Nodes under them, and its Gang.
+//
+// Reclaimed: a Node under a pod of the job has a taint or condition with action Drain or Replace in
+// the table of faults (node_faults.h) that has held for its time, or is lost (host_health.h). The
+// bounds on hosts that are acted on at a time hold for lost hosts and for conditions. They do not hold for
+// taints on spot hosts and for Nodes that are gone: a provider takes many back together, the job keeps
+// its checkpoint, and only jobs on rented hosts are moved.
+//
+// Thread safety: as the cache and HostHealth, from any thread. Lifetimes: everything passed in outlives the
+// object.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pkg/base/clock.h"
+#include "pkg/operator/capacity_step.h"
+#include "pkg/operator/host_health.h"
+#include "pkg/operator/node_faults.h"
+#include "pkg/state/cluster_state.h"
+
+namespace yardmaster::op {
+
+class CapacityObserver {
+ public:
+  CapacityObserver(const state::ClusterCache& cache, HostHealth& hosts,
+                   std::vector<FaultRule> rules, const Clock& clock)
+      : cache_(cache), hosts_(hosts), rules_(std::move(rules)), clock_(clock) {}
+
+  // Without pools, what other jobs use, and what asks for the hosts: the caller fills them in. `job` outlives
+  // the observation.
+  CapacityObservation Observe(const api::TrainingJob& job) const;
+
+ private:
+  void ObservePods(const api::TrainingJob& job, CapacityObservation& observed) const;
+  void ObserveMissingHosts(const api::CapacityStatus& status, CapacityObservation& observed) const;
+  // Why the host is lost to the job; empty: it stays.
+  std::string LossOf(const api::TrainingJob& job, const std::string& host, bool spot) const;
+
+  const state::ClusterCache& cache_;
+  HostHealth& hosts_;
+  const std::vector<FaultRule> rules_;
+  const Clock& clock_;
+};
+
+}  // namespace yardmaster::op

@@ -1,0 +1,121 @@
+#include "pkg/operator/job_observer.h"
+
+#include "pkg/api/names.h"
+#include "pkg/base/strings.h"
+#include "pkg/operator/job_end.h"
+#include "pkg/operator/pod_builder.h"
+
+namespace yardmaster::op {
+
+namespace {
+
+WorkerPhase PhaseOf(const api::Pod& pod) {
+  if (pod.phase == "Succeeded") return WorkerPhase::kSucceeded;
+  if (pod.phase == "Failed") return WorkerPhase::kFailed;
+  if (pod.phase == "Running") return WorkerPhase::kRunning;
+  return pod.gated() ? WorkerPhase::kGated : WorkerPhase::kPending;
+}
+
+std::int64_t NumberOf(const api::Pod& pod, const char* annotation) {
+  const auto text = api::Find(pod.metadata.annotations, annotation);
+  return text ? ParseNumber<std::int64_t>(*text).value_or(0) : 0;
+}
+
+// Which attempt the pod is in, and what it was asked for.
+void ReadAttempt(const api::Pod& pod, Worker& worker) {
+  worker.attempt = NumberOf(pod, api::kAttemptAnnotation);
+  worker.restartable =
+      api::Find(pod.metadata.annotations, api::kRestartGenerationAnnotation).has_value();
+  if (!worker.restartable) return;
+  worker.ends = pod.container_ends;
+  worker.attempt_ends = static_cast<int>(NumberOf(pod, api::kAttemptEndsAnnotation));
+  worker.restart_generation = NumberOf(pod, api::kRestartGenerationAnnotation);
+  if (!pod.container_running && worker.phase == WorkerPhase::kRunning) {
+    worker.phase = WorkerPhase::kStarting;
+  }
+  if (worker.restart_generation <= worker.attempt || worker.ends <= worker.attempt_ends) return;
+  worker.attempt = worker.restart_generation;
+  ++worker.attempt_ends;
+}
+
+}  // namespace
+
+Worker JobObserver::ObserveWorker(const api::TrainingJob& job, int rank, Obstacle& obstacle,
+                                  api::CheckpointMark& checkpoint) const {
+  Worker worker;
+  const std::string name = PodName(job.metadata.name, rank);
+  const auto pod = cache_.FindPod(StrCat(job.metadata.namespace_name, "/", name));
+  if (pod == nullptr) return worker;
+  const api::OwnerReference* owner = pod->metadata.controller();
+  if (owner == nullptr || owner->uid != job.metadata.uid) {
+    // A pod of an earlier job of this name is on its way out.
+    const bool earlier = owner != nullptr && owner->kind == api::kTrainingJobKind &&
+                         owner->name == job.metadata.name;
+    if (!earlier && !obstacle.exists()) {
+      obstacle = {kNameTaken, StrCat("metadata.name: pod ", name,
+                                     " exists and does not belong to this job; delete the pod or "
+                                     "create the job under another name")};
+    }
+    return worker;
+  }
+  worker.phase = PhaseOf(*pod);
+  worker.deleting = pod->metadata.deleted_ms.has_value();
+  worker.uid = pod->metadata.uid;
+  worker.host = pod->node_name;
+  ReadAttempt(*pod, worker);
+  worker.exits = pod->exits;
+  worker.final_conditions = pod->final_conditions;
+  worker.checkpoint_request =
+      api::Find(pod->metadata.annotations, api::kCheckpointRequestAnnotation).value_or("");
+  if (const auto text = api::Find(pod->metadata.annotations, api::kCheckpointAnnotation)) {
+    const auto mark = api::DecodeCheckpointMark(*text);
+    // A time that is yet to come would answer every later request.
+    if (mark.ok() && mark->time_ms > checkpoint.time_ms && mark->time_ms <= clock_.WallMs()) {
+      checkpoint = *mark;
+    }
+  }
+  if (!worker.host.empty() && !pod->finished()) {
+    worker.host_gone = cache_.FindNode(worker.host) == nullptr;
+    worker.host_verdict = hosts_.Judge(
+        worker.host, std::int64_t{1000} * job.recovery.host_grace_seconds, clock_.SteadyMs());
+    if (worker.host_verdict.state == HostState::kLost) {
+      worker.host_fenced = marker_.IsFenced(worker.host);
+    }
+  }
+  return worker;
+}
+
+JobObservation JobObserver::Observe(const api::TrainingJob& job, Obstacle& obstacle,
+                                    api::CheckpointMark& checkpoint) const {
+  checkpoint = {job.status.checkpoint.last_ms, job.status.checkpoint.cost_seconds};
+  JobObservation observed;
+  observed.checkpoint = job.checkpoint;
+  observed.policy = job.recovery;
+  observed.run = job.run;
+  // While hosts are chosen, provided or given back the job has no pods, as if it were suspended.
+  observed.run.suspended = job.run.suspended || job.status.capacity.holds_job();
+  observed.start_ms = job.status.start_ms;
+  observed.recovery = job.status.recovery;
+  observed.ended = job.status.ended();
+  observed.now_ms = clock_.WallMs();
+  const api::Condition* running = api::FindCondition(job.status.conditions, "Running");
+  if (running != nullptr && running->status == api::ConditionStatus::kTrue) {
+    observed.running_ms = observed.now_ms - running->transition_ms;
+  }
+  for (int rank = 0; rank < job.job.workers; ++rank) {
+    observed.workers.push_back(ObserveWorker(job, rank, obstacle, checkpoint));
+  }
+  observed.checkpoint_ms = checkpoint.time_ms;
+  // Nothing of ours makes such a pod; it would take part in the job's Service.
+  const std::string surplus = PodName(job.metadata.name, job.job.workers);
+  const auto pod = cache_.FindPod(StrCat(job.metadata.namespace_name, "/", surplus));
+  const api::OwnerReference* owner = pod == nullptr ? nullptr : pod->metadata.controller();
+  if (owner != nullptr && owner->uid == job.metadata.uid && !obstacle.exists()) {
+    obstacle = {"SurplusWorkers",
+                StrCat("spec.workers: is ", job.job.workers, " and pod ", surplus,
+                       " has a rank above; delete that pod and those of higher ranks")};
+  }
+  return observed;
+}
+
+}  // namespace yardmaster::op

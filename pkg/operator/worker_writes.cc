@@ -1,0 +1,166 @@
+#include "pkg/operator/worker_writes.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "nlohmann/json.hpp"
+
+#include "pkg/api/names.h"
+#include "pkg/base/mutex.h"
+#include "pkg/base/parallel.h"
+#include "pkg/base/status.h"
+#include "pkg/base/strings.h"
+#include "pkg/operator/pod_builder.h"
+
+namespace yardmaster::op {
+
+namespace {
+
+constexpr char kFieldManager[] = "yardmaster-operator";
+constexpr std::size_t kWriteThreads = 8;
+constexpr std::size_t kLargestBatch = 512;
+
+bool IsRefusal(const absl::Status& status) {
+  return absl::IsPermissionDenied(status) || absl::IsInvalidArgument(status);
+}
+
+kube::Target TargetOf(const kube::Resource& resource, const api::TrainingJob& job,
+                      std::string name = "") {
+  return {resource, job.metadata.namespace_name, std::move(name), ""};
+}
+
+// The pod is gone, or the name belongs to another life of it.
+bool IsGone(const absl::Status& status) {
+  return absl::IsNotFound(status) || absl::IsAborted(status);
+}
+
+}  // namespace
+
+absl::Status WorkerWrites::WriteEach(std::size_t count,
+                                     const std::function<absl::Status(std::size_t)>& write) const {
+  Mutex mutex;
+  absl::Status first;
+  const auto add = [&](const absl::Status& status) {
+    MutexLock lock(mutex);
+    first.Update(status);
+    return first.ok();
+  };
+  ParallelFor(count, kWriteThreads, [&](std::size_t i) {
+    if (!add(absl::OkStatus())) return;
+    add(may_write_() ? write(i) : absl::UnavailableError("this process does not lead any more"));
+  });
+  return first;
+}
+
+absl::Status WorkerWrites::CreateService(const nlohmann::json& job, Obstacle& obstacle) {
+  const nlohmann::json wanted = BuildService(job);
+  const std::string ns = wanted["metadata"]["namespace"];
+  const std::string name = wanted["metadata"]["name"];
+  const absl::Status created =
+      client_.Create({kube::Services(), ns, "", ""}, wanted, {kFieldManager, false, false})
+          .status();
+  if (!absl::IsAlreadyExists(created)) return created;
+  YM_ASSIGN_OR_RETURN(const nlohmann::json there, client_.Get({kube::Services(), ns, name, ""}));
+  const nlohmann::json owners =
+      there.value("/metadata/ownerReferences"_json_pointer, nlohmann::json::array());
+  for (const nlohmann::json& owner : owners) {
+    if (owner.value("uid", "") == wanted["metadata"]["ownerReferences"][0]["uid"]) {
+      return absl::OkStatus();
+    }
+  }
+  obstacle = {kNameTaken, StrCat("metadata.name: Service ", name,
+                                 " exists and does not belong to this job; delete the Service or "
+                                 "create the job under another name")};
+  return absl::OkStatus();
+}
+
+// Slow start: after one pod was accepted two are sent, then four, so that a job that is refused
+// costs one request a try.
+absl::Status WorkerWrites::Create(const api::TrainingJob& job, const std::vector<int>& ranks,
+                                  Obstacle& obstacle) {
+  YM_ASSIGN_OR_RETURN(const nlohmann::json object,
+                      client_.Get(TargetOf(kube::TrainingJobs(), job, job.metadata.name)));
+  YM_RETURN_IF_ERROR(CreateService(object, obstacle));
+  if (obstacle.exists()) return absl::OkStatus();
+  WorkerShape shape{job.job.workers, job.job.gpus_per_worker, job.job.gpu_resource,
+                    job.status.recovery.attempt, job.job.parallelism};
+  std::vector<std::string> avoided;
+  for (const api::AvoidedHost& host : job.status.recovery.avoided) {
+    if (host.until_ms > clock_.WallMs()) avoided.push_back(host.host);
+  }
+  shape.avoid_hosts = Join(avoided, ",");
+  shape.restarts_in_place = job.recovery.in_place_seconds > 0;
+  std::size_t batch = 1;
+  for (std::size_t from = 0; from < ranks.size();
+       from += batch, batch = std::min(2 * batch, kLargestBatch)) {
+    batch = std::min(batch, ranks.size() - from);
+    const absl::Status status = WriteEach(batch, [&](std::size_t i) {
+      const auto pod =
+          client_.Create(TargetOf(kube::Pods(), job), BuildPod(object, shape, ranks[from + i]),
+                         {kFieldManager, false, false});
+      // The cache may be behind: a pod that is there already is what we want.
+      return absl::IsAlreadyExists(pod.status()) ? absl::OkStatus() : pod.status();
+    });
+    if (status.ok()) continue;
+    if (IsRefusal(status)) {
+      const std::string text = MessageOf(status);
+      const bool quota = text.find("exceeded quota") != std::string::npos;
+      obstacle = {quota ? "QuotaExceeded" : "PodsRefused",
+                  StrCat("spec.template: ", text, "; ",
+                         quota ? "raise the quota or make the job smaller"
+                               : "change what the message names")};
+    }
+    return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status WorkerWrites::Patch(const api::TrainingJob& job, int rank,
+                                 const nlohmann::json& metadata) {
+  auto pod =
+      client_.Patch(TargetOf(kube::Pods(), job, PodName(job.metadata.name, rank)),
+                    kube::MergePatch({{"metadata", metadata}}), {kFieldManager, false, false});
+  if (IsGone(pod.status())) return absl::OkStatus();
+  YM_RETURN_IF_ERROR(pod.status());
+  cache_.Assume(state::Kind::kPod, *pod);
+  return absl::OkStatus();
+}
+
+absl::Status WorkerWrites::Mark(const api::TrainingJob& job, const std::vector<InPlace>& marks) {
+  return WriteEach(marks.size(), [&](std::size_t i) {
+    const InPlace& mark = marks[i];
+    return Patch(job, mark.rank,
+                 {{"uid", mark.uid},
+                  {"annotations",
+                   {{api::kAttemptAnnotation, StrCat(mark.attempt)},
+                    {api::kAttemptEndsAnnotation, StrCat(mark.attempt_ends)},
+                    {api::kRestartGenerationAnnotation, StrCat(mark.restart_generation)}}}});
+  });
+}
+
+absl::Status WorkerWrites::Remove(const api::TrainingJob& job,
+                                  const std::vector<Removal>& removals) {
+  return WriteEach(removals.size(), [&](std::size_t i) {
+    const Removal& removal = removals[i];
+    kube::DeleteOptions options;
+    options.uid = removal.uid;
+    if (removal.force) options.grace_period_seconds = 0;
+    const absl::Status deleted = client_.Delete(
+        TargetOf(kube::Pods(), job, PodName(job.metadata.name, removal.rank)), options);
+    return IsGone(deleted) || absl::IsFailedPrecondition(deleted) ? absl::OkStatus() : deleted;
+  });
+}
+
+absl::Status WorkerWrites::RequestCheckpoint(const api::TrainingJob& job,
+                                             const JobObservation& observed, std::int64_t time_ms) {
+  const std::string time = FormatTime(time_ms);
+  return WriteEach(observed.workers.size(), [&](std::size_t rank) -> absl::Status {
+    const Worker& worker = observed.workers[rank];
+    if (worker.phase != WorkerPhase::kRunning || worker.checkpoint_request == time) return {};
+    return Patch(
+        job, static_cast<int>(rank),
+        {{"uid", worker.uid}, {"annotations", {{api::kCheckpointRequestAnnotation, time}}}});
+  });
+}
+
+}  // namespace yardmaster::op
