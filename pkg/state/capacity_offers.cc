@@ -74,6 +74,16 @@ api::Node NodeOf(const CapacityPool& pool) {
   return node;
 }
 
+// A job that asks for types is placed by the labels of Nodes, and a Node that does not say its type
+// counts as on demand. Hosts that exist already may have labels that the pool does not name.
+bool IsPlacedByItsType(const CapacityPool& pool, const api::CapacityOffer& offer,
+                       const std::vector<api::CapacityType>& types) {
+  if (types.empty() || pool.scaling.kind() == api::ScalingKind::kNone) return true;
+  api::Node node;
+  node.metadata.labels = NodeLabelsOf(pool, offer);
+  return std::find(types.begin(), types.end(), CapacityTypeOf(node)) != types.end();
+}
+
 int WholeGroupsPerHost(const CapacityPool& pool, const api::TrainingJob& job,
                        const Grouping& grouping) {
   const int workers = WorkersPerHost(pool, job.requests);
@@ -164,6 +174,13 @@ absl::StatusOr<CapacityQuestion> AskForCapacity(const api::TrainingJob& job,
     for (const api::CapacityOffer& offered : pool.offers) {
       const auto& types = job.capacity.types;
       if (!types.empty() && std::find(types.begin(), types.end(), offered.type) == types.end()) {
+        continue;
+      }
+      if (!IsPlacedByItsType(pool, offered, types)) {
+        question.left_out.push_back(
+            StrCat("pool ", pool.metadata.name, ": no label of its Nodes says ",
+                   api::NameOf(offered.type), ", and the job asks for types; give the offer the ",
+                   "nodeLabels by which its cloud says so"));
         continue;
       }
       const auto used = in_use.find({pool.metadata.name, offered.type});

@@ -100,6 +100,20 @@ TEST(CapacityOffersTest, PoolsThatCannotServeAreLeftOutWithTheReason) {
               ElementsAre(HasSubstr("pool a: the job's node selection")));
 }
 
+TEST(CapacityOffersTest, AnOfferWhoseNodesDoNotSayTheirTypeIsLeftOutForAJobThatAsksForTypes) {
+  constexpr char kJob[] = R"({"workers": 2, "capacity": {"types": ["Spot"]}})";
+  api::CapacityPool pool = Pool("a", "s0", kSpot);
+  pool.scaling.provisioning_class = "c";
+  EXPECT_THAT(Ask(kJob, {pool}).left_out,
+              ElementsAre(HasSubstr("no label of its Nodes says Spot")));
+  EXPECT_THAT(Ask(R"({"workers": 2, "capacity": {"types": ["Spot", "OnDemand"]}})", {pool}).offers,
+              SizeIs(1));
+  EXPECT_THAT(Ask(R"({"workers": 2, "capacity": {"maxCostPerHour": "100 USD"}})", {pool}).offers,
+              SizeIs(1));
+  pool.offers[0].node_labels = {{"cloud.google.com/gke-spot", "true"}};
+  EXPECT_THAT(Ask(kJob, {pool}).offers, SizeIs(1));
+}
+
 TEST(CapacityOffersTest, HostsInUseAndMoneySpentAreTakenAway) {
   const std::string job =
       R"({"workers": 2, "placement": {"data": {"within": "FabricPod", "mode": "Required"}},

@@ -93,7 +93,7 @@ class ClusterCache::TypedCache final : public KindCache {
     store_.Advance(VersionNumber(version));
   }
 
-  // A write's answer is not a delivery: the listener hears of it when the watch brings it.
+  // A write's answer is not a delivery: the listener is called when the watch brings the object.
   void Assume(JsonView object) override {
     const Ptr decoded = DecodeOrReport(object);
     if (decoded == nullptr) return;

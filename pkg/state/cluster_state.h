@@ -3,8 +3,8 @@
 //
 // One ClusterCache per process. Each object is decoded once, from the bytes of the answer into the
 // typed value that everything shares; no document is kept. Informer threads deliver into the sink of
-// their kind; one worker waits for changes and takes a ClusterState, tables of objects that are never
-// changed any more. Taking it costs next to nothing, and so does finding out what differs from the one
+// their kind; one worker waits for changes and takes a ClusterState, tables of immutable
+// objects. Taking it is cheap, and so is finding the differences from the one
 // taken before (object_table.h). How lists, watches and own writes are ordered: object_store.h.
 //
 // Objects that cannot be decoded are counted and named in `ClusterState::problems`; the state before
@@ -69,13 +69,13 @@ class ClusterCache {
   void Listen(Listener listener) { listener_ = std::move(listener); }
 
   ClusterState Take() const;
-  // By "namespace/name" (a Node by its name); null when there is none. O(log objects).
+  // By "namespace/name" (a Node by its name); null if none exists. O(log objects).
   std::shared_ptr<const api::Gang> FindGang(const std::string& key) const;
   std::shared_ptr<const api::TrainingJob> FindJob(const std::string& key) const;
   std::shared_ptr<const api::Pod> FindPod(const std::string& key) const;
   std::shared_ptr<const api::Node> FindNode(const std::string& name) const;
 
-  // Why the newest version of an object cannot be decoded; empty: it can, or there is none.
+  // Why the newest version of an object cannot be decoded; empty: it can, or the object does not exist.
   std::string ProblemOf(Kind kind, const std::string& key) const;
 
   // Counts visible changes. WaitForChange returns the count as soon as it differs from `seen`,

@@ -82,7 +82,7 @@ TEST(ClusterCacheTest, AListEndsWhatItDoesNotNameAndKeepsWhatCannotBeDecoded) {
   EXPECT_EQ(names, (std::vector<std::string>{"b", "bad", "mine"}));
   pods.BeginList();
   pods.EndList("30");
-  EXPECT_TRUE(cache.Take().problems.empty()) << "what is gone is no problem any more";
+  EXPECT_TRUE(cache.Take().problems.empty()) << "an object that is gone is not a problem any more";
 }
 
 TEST(ClusterCacheTest, AnObjectThatCannotBeDecodedIsNamedAndStopsNothing) {

@@ -64,7 +64,7 @@ HostChanges HostIndex::Update(const ClusterState& world) {
   }
   std::sort(changes.hosts.begin(), changes.hosts.end());
   if (!changes.renumbered && changes.hosts.empty()) return changes;
-  // What a group fits into is the largest host that is there, whatever the Fabric says hosts have.
+  // A group must fit into the largest host that exists, not into the hosts that the Fabric describes.
   gpus_per_host_ = 0;
   for (const placement::HostState& state : states_) {
     gpus_per_host_ = std::max<int>(gpus_per_host_, state.gpus);

@@ -1,7 +1,7 @@
-// The hosts' half of a snapshot, kept from one World to the next: places, network, states, cables
+// The hosts' half of a snapshot, kept from one ClusterState to the next: places, network, states, cables
 // that are down. See snapshot_builder.h for the rules.
 //
-// Update looks only at Nodes and Gangs that differ from the World before. A Node that comes, goes
+// Update looks only at Nodes and Gangs that differ from the previous ClusterState. A Node that comes, goes
 // or moves gives hosts new ids, because ids follow names: then all of them are read again.
 //
 // Thread safety: one thread. The pointers that it hands out stay valid and unchanged.

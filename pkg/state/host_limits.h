@@ -1,9 +1,9 @@
-// Which hosts each pod template may use, kept from one World to the next. Equal templates share one
+// Which hosts each pod template may use, kept from one ClusterState to the next. Equal templates share one
 // answer.
 //
-// A taint that some job tolerates is a fence that keeps the others out for good; one that no job
-// tolerates is a fault that may be mended, and puts the host out. So a host that changed costs one
-// look per distinct template, and a template that comes or goes one look at every host with such a
+// A taint that some job tolerates restricts the host to the jobs that tolerate it; a taint that no job
+// tolerates makes the host unavailable. So a host that changed costs one
+// check per distinct template, and a template that comes or goes one check of every host with such a
 // taint. Thread safety: one thread.
 #pragma once
 

@@ -14,11 +14,6 @@ using workload::JobKey;
 // Groups are listed GPU by GPU; no fabric is larger than this.
 constexpr std::int64_t kMaxWorld = 1 << 20;
 
-bool Ended(const api::TrainingJob& job) {
-  return api::IsTrue(job.status.conditions, "Succeeded") ||
-         api::IsTrue(job.status.conditions, "Failed") || job.metadata.deleted_ms.has_value();
-}
-
 std::vector<std::string> ProblemsOf(const workload::Job& job, int gpus_per_host) {
   if (std::int64_t{1} * job.workers * job.gpus_per_worker <= kMaxWorld) {
     return workload::Problems(job, gpus_per_host);
@@ -57,7 +52,7 @@ std::set<JobKey> JobIndex::Update(const ClusterState& world, const HostIndex& ho
     Keep({gang->metadata.namespace_name, gang->metadata.name}, gang, std::move(owner));
   }
   for (const auto& [key, job] : without_gang) {
-    if (!Ended(*job)) Keep(key, nullptr, job);
+    if (!job->status.ended() && !job->metadata.deleted_ms) Keep(key, nullptr, job);
   }
   for (auto at = jobs_.begin(); at != jobs_.end();) {
     if (at->second.round == round_) {
@@ -81,7 +76,7 @@ KeptJob* JobIndex::Find(const JobKey& key) {
   return at == jobs_.end() ? nullptr : &at->second;
 }
 
-// The TrainingJob behind a gang, whatever the gang is called, or null.
+// The TrainingJob that owns a gang of any name, or null.
 JobIndex::JobPtr JobIndex::TakeOwner(const api::Gang& gang, JobsByGang& jobs) {
   if (gang.owner.kind != api::kTrainingJobKind) return nullptr;
   const auto at =
@@ -128,7 +123,7 @@ workload::Job JobIndex::JobOf(const JobKey& key, const KeptJob& kept,
   return job;
 }
 
-// A placed gang counts as it was placed, whatever its owner wants by now.
+// A placed gang counts as it was placed, even if its owner now wants another size.
 void JobIndex::Read(const JobKey& key, KeptJob& kept) {
   const bool has_gang = kept.gang != nullptr;
   const api::JobSpec& spec = has_gang ? kept.gang->job : kept.job->job;

@@ -1,4 +1,4 @@
-// The jobs of a snapshot, kept from one World to the next: what each Gang and each TrainingJob
+// The jobs of a snapshot, kept from one ClusterState to the next: what each Gang and each TrainingJob
 // without one asks for, and where a committed gang stands. See snapshot_builder.h for the rules.
 //
 // A job is read again when its Gang or TrainingJob is another object than before, when hosts have

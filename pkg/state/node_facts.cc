@@ -92,7 +92,7 @@ HostFacts FactsOf(const api::Node& node, const fabric::FabricSpec& spec) {
   for (const std::string& part : down.unreadable) {
     out.warnings.push_back(
         StrCat(NodeField(node, "annotations", api::kDownPortsAnnotation), ": \"", part,
-               "\" is no NIC port of this fabric; write r<rail>p<port>, comma separated"));
+               "\" is not a NIC port of this fabric; write r<rail>p<port>, comma separated"));
   }
   out.state.degraded = !out.down_ports.empty();
   return out;

@@ -39,13 +39,13 @@ std::int64_t AllocatableOf(const api::Node& node, std::string_view resource);
 // Of a host that a gang was promised and whose Node is gone.
 HostFacts FactsWithoutNode();
 
-// How the taints of a Node bear on its host. Kubernetes' own taints and that of quarantined hosts tell
-// of a node's health: they come and go and put it out for every job. Ours say nothing more, because backup hosts and
-// promised GPUs are counted, and released pods tolerate them.
+// What the taints of a Node mean for its host. Kubernetes' own taints and that of quarantined hosts
+// describe the node's health and make it unavailable for every job. Our other taints are ignored,
+// because backup hosts and promised GPUs are counted, and released pods tolerate them.
 bool IsUnhealthy(const api::Node& node);
 // By a taint of other people that these tolerations do not tolerate.
 bool IsRepelled(const api::Node& node, const std::vector<api::Toleration>& tolerations);
-// Whether pods with these tolerations that run there are thrown out.
+// Whether running pods with these tolerations are evicted.
 bool IsEvicted(const api::Node& node, const std::vector<api::Toleration>& tolerations);
 
 }  // namespace yardmaster::state

@@ -1,4 +1,4 @@
-// The newest known state of every object of one kind: what the API server told in lists and watches,
+// The newest known state of every object of one kind: what the API server sent in lists and watches,
 // and what our own writes returned before the watch brought it back.
 //
 // Why not only what the informer says? After a commit the watch needs some milliseconds to bring the
@@ -7,12 +7,12 @@
 // The rule. Resource versions of one kind are numbers that grow with every change and deletion of any
 // object (etcd's revisions; Kubernetes documents their order from 1.35 on). So they order everything:
 //   1. A state replaces another one of its key if and only if its version is greater. A deletion at a
-//      version removes every state that is not newer, of whatever uid.
+//      version removes every state that is not newer, of any uid.
 //   2. The *horizon* is the version up to which the informer has delivered everything. An own write at
 //      or below the horizon is ignored: its state, or what became of it, has been delivered already.
 //      So a late answer to a write cannot bring a deleted object back, and no list of deleted objects
 //      has to be kept.
-//   3. An own write beyond the horizon counts at once, until something newer comes for its key.
+//   3. An own write beyond the horizon counts immediately, until a newer state of its key comes.
 //   4. A list at version V is the truth up to V: at its end it replaces every state that is not newer
 //      than V, and objects that it did not name and that are not newer are gone.
 //   5. A list at a V below the horizon means that the server lost history (a restored backup): the

@@ -1,11 +1,11 @@
-// All objects of one kind by (namespace, name), as a value: copies are cheap and never see what
-// happens to the original later, and two tables can be compared at the cost of what differs.
+// All objects of one kind by (namespace, name), as a value: copies are cheap and independent of later
+// changes of the original, and two tables are compared at the cost of their differences.
 //
 // Why not a vector? A planner takes all objects before each pass, and between two passes hardly any
-// of them changed. Here the objects stand in chunks that are never written once they are made:
+// of them changed. Here the objects are in immutable chunks:
 // copying a table copies one pointer per chunk, Put and Erase replace one chunk, and Differences
 // skips every chunk that both tables share. Changes are found by comparison alone, so none can be
-// lost, whatever happened between two copies (a relist, an object that came and went).
+// lost by anything between two copies (a relist, an object that came and went).
 //
 // Invariants: keys are unique and ascend; no chunk is empty. Thread safety: as a std::vector; a
 // copy may be read while the original is written.

@@ -1,4 +1,4 @@
-// Who holds how much of which host, GPUs and every other resource that is planned with, kept from
+// How much of each host is held, GPUs and every other resource that is planned with, kept from
 // one ClusterState to the next. See snapshot_builder.h for the rules.
 //
 // Every bound, unfinished pod counts, whether it asks for GPUs or not. A pod that changed costs a

@@ -1,5 +1,5 @@
 // Places that Nodes name and the Fabric has no room for: more fabric pods, segments or hosts than
-// its size says. Nothing is left out for that; people are told which label is probably wrong.
+// its size says. Such Nodes are still used; a warning names the label that is probably wrong.
 //
 // Complexity: O(hosts). Deterministic. Thread safety: pure function.
 #pragma once

@@ -18,7 +18,7 @@
 //
 // Everything wrong in one object becomes that job's `problems` or a warning and stops nothing else.
 //
-// Determinism: the result depends on the World alone, never on the Worlds before it.
+// Determinism: the result depends on the ClusterState alone, never on earlier ones.
 #pragma once
 
 #include "pkg/plan/snapshot.h"
@@ -34,8 +34,8 @@ namespace yardmaster::state {
 // True on a Gang once every pod of it has finished; its hosts are free again.
 inline constexpr char kFinishedCondition[] = "Finished";
 
-// Makes one snapshot after another at the cost of what changed between the Worlds, which it finds
-// out itself: any World may follow any other.
+// Makes one snapshot after another at the cost of what changed between two ClusterStates. It compares
+// them itself: any ClusterState may follow any other.
 //
 // Cost: O(hosts + jobs) of copying, and for objects that differ: a Node the distinct pod templates;
 // a pod its gang; a Gang its ranks. Hosts that come, go or move, another Fabric, or another number

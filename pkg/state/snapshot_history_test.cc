@@ -1,4 +1,4 @@
-// Whatever happened to a cluster, the snapshot made step by step is the one made from nothing.
+// After any history of a cluster, the snapshot made step by step equals the one made from nothing.
 
 #include "gtest/gtest.h"
 

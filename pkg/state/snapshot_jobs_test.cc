@@ -41,7 +41,7 @@ TEST_F(SnapshotBuilderTest, PromisedHostsAreOccupiedOnceBeforeAndAfterTheirPodsA
   gangs_ = {GangOf(job, {"a0", "a1"})};
   jobs_ = {job};
   EXPECT_EQ(State(Build(), "a0").free_gpus, 4);
-  // Bound by label (the operator's pods) and by slot (anybody's).
+  // Bound by label (the operator's pods) and by slot (pods of other controllers).
   api::Pod by_label = PodOn("a-0", "a0", 4);
   by_label.metadata.labels = {{api::kJobLabel, "a"}, {api::kRankLabel, "0"}};
   api::Pod by_slot = PodOn("a-1", "a1", 4);

@@ -6,6 +6,7 @@ import ssl
 import subprocess
 import tempfile
 import threading
+import time
 import urllib.parse
 
 
@@ -35,7 +36,17 @@ class Api:
         return out.name
 
     def call(self, method, path, body=None, content_type="application/json"):
-        """The answer as a value. A call that meets a connection the server has closed is made once more."""
+        """The answer as a value. A call that the server has no room for yet (429) is made again, for ten seconds."""
+        for attempt in range(20):
+            try:
+                return self._call_once(method, path, body, content_type)
+            except ApiError as error:
+                if error.code != 429 or attempt == 19:
+                    raise
+                time.sleep(0.5)
+
+    def _call_once(self, method, path, body, content_type):
+        """A call that meets a connection the server has closed is made once more."""
         for attempt in (1, 2):
             if not hasattr(self.local, "connection"):
                 self.local.connection = http.client.HTTPSConnection(self.server.hostname, self.server.port,
