@@ -11,6 +11,8 @@
 #include "pkg/api/checkpoint_mark.h"
 #include "pkg/extender/testing/planner_fixture.h"
 #include "pkg/operator/capacity_controller.h"
+#include "pkg/operator/job_controller.h"
+#include "pkg/operator/node_observer.h"
 #include "pkg/operator/testing/pool_controller.h"
 
 namespace yardmaster {

@@ -51,7 +51,7 @@ class ExtenderProcess final : public Process {
  public:
   ExtenderProcess(kube::FakeClient& server, Network& network, const FakeClock& clock, int life);
   int Work() override;
-  // What kube-scheduler hears when it asks whether a pod may go to a node.
+  // What the webhook answers kube-scheduler when it asks whether a pod may go to a node.
   bool Filter(const nlohmann::json& pod, const std::string& node) const;
 
  private:

@@ -35,7 +35,7 @@ class Cluster {
   void KillExtender();
   // The identity in the Lease of "extender" or "operator"; empty while it is not held.
   std::string LeaderOf(const std::string& component) const;
-  // Sends a signal to the replica that leads, which is no longer ours then: StartExtender and
+  // Sends a signal to the replica that leads, which is then not ours any more: StartExtender and
   // StartOperator replace it. Errors: NotFound while none of ours leads.
   absl::Status SignalLeader(const std::string& component, int signal);
 

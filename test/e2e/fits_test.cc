@@ -62,7 +62,7 @@ TEST_F(FitsStoryTest, AHostWithoutFreeCpuIsNeverChosen) {
   EXPECT_EQ(HostsOf("fits").size(), static_cast<std::size_t>(room));
   for (const std::string& host : HostsOf("fits")) EXPECT_EQ(full.count(host), 0u) << host;
 
-  // One more does not fit, and it is told why; nothing of it is released.
+  // One more does not fit and gets an event with the reason; none of its pods is released.
   ASSERT_TRUE(cluster_->plane().Apply(WithCpu("more", 1, 96)).ok());
   ASSERT_TRUE(WaitFor(kPatience, [&] { return ConditionOf(Job("more"), "Planned") == "False"; }));
   const std::string told = Gang("more").dump();

@@ -44,7 +44,7 @@ TEST_F(StoryTest, JobsArePlacedAnnotatedAndMovedToTheBackupHostOfTheirSegment) {
   ASSERT_EQ(segments_of_stage.size(), 2u);
   for (const auto& [stage, in] : segments_of_stage) EXPECT_EQ(in.size(), 1u) << "stage " << stage;
 
-  // The impossible one hears why and holds nothing.
+  // The impossible one gets an event with the reason and holds no host.
   EXPECT_TRUE(WaitFor(kPatience, [&] {
     const json gang = Gang("never");
     return gang.is_object() && gang.value("/status/outcome"_json_pointer, "") == "Never";

@@ -1,5 +1,5 @@
-// The annotations that people, the extender, the operator and other nodes' agents write: whatever
-// the bytes, reading ends in a value or an error, and a value that was read is written and read
+// The annotations that people, the extender, the operator and other nodes' agents write: for all
+// bytes, reading ends in a value or an error, and a value that was read is written and read
 // back the same.
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Case files of `kubectl yardmaster crux`: whatever the bytes, reading ends in a problem or an
+// Case files of `kubectl yardmaster crux`: for all bytes, reading ends in a problem or an
 // error; a problem that was accepted is always decided, the decision keeps its promises and is a
 // fixed point, and a simulated window of it ends.
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Bodies that kube-scheduler posts: whatever the bytes, each call ends in an error or in JSON, and
+// Bodies that kube-scheduler posts: for all bytes, each call ends in an error or in JSON, and
 // a filter names every node that it was asked about once, as passed or as failed.
 #include <cstddef>
 #include <cstdint>

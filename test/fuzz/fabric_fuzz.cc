@@ -1,5 +1,5 @@
-// A Fabric as it may be written by hand: YAML or JSON to a network with paths on it. Whatever is
-// accepted reads back to the same, whatever it describes can be built or is refused with a field,
+// A Fabric as it may be written by hand: YAML or JSON to a network with paths on it. A Fabric that
+// is accepted reads back to the same, its network can be built or is refused with a field,
 // and what can be built predicts paths that begin and end where they should.
 #include <algorithm>
 #include <cstdint>

@@ -1,5 +1,5 @@
 // The `ecmpHash` block of a Fabric as it may be written by hand: YAML or JSON to a compiled hash.
-// Whatever is accepted must evaluate, agree with its definition and read back to the same.
+// A block that is accepted must evaluate, agree with its definition and read back to the same.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>

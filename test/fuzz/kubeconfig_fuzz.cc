@@ -1,4 +1,4 @@
-// Kubeconfig files: whatever the bytes, loading ends in an error or in a configuration that passes
+// Kubeconfig files: for all bytes, loading ends in an error or in a configuration that passes
 // its own check. Loading runs no plugin. The file lives in memory.
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What hosts report of their neighbours (LLDP) and of the paths of their packets: whatever the bytes,
+// What hosts report of their neighbours (LLDP) and of the paths of their packets: for all bytes,
 // reading ends in a value or an error, and what was read is compared with a blueprint without harm.
 #include <cstddef>
 #include <cstdint>

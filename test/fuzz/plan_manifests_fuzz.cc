@@ -1,4 +1,4 @@
-// Manifests of `kubectl yardmaster plan`: whatever the bytes, the answer is a report or an error,
+// Manifests of `kubectl yardmaster plan`: for all bytes, the answer is a report or an error,
 // and every new placement passes the verifier in the room that the ones before it left; so does
 // what a job would get once the gangs stopped for it have left. The same where the manifests come
 // on top of a cluster.

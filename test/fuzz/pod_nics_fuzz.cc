@@ -1,5 +1,5 @@
 // What other programs of a node say about the devices of pods: kubelet's answer and Multus' annotation.
-// Whatever the bytes, reading ends, and every port that is found is one of the host's devices.
+// For all bytes, reading ends, and every port that is found is one of the host's devices.
 //
 // The input up to the first byte 0 is kubelet's answer, the rest the annotation.
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The plan that a shim reads inside another program: whatever the bytes, reading ends, nothing beyond
+// The plan that a shim reads inside another program: for all bytes, reading ends, nothing beyond
 // the text is read, and every connection that is found lies in the plan.
 #include <cstddef>
 #include <cstdint>

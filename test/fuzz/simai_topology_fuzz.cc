@@ -1,4 +1,4 @@
-// A SimAI topology file: whatever the bytes, the answer is an error or a Fabric that is valid,
+// A SimAI topology file: for all bytes, the answer is an error or a Fabric that is valid,
 // reads back to the same and has room for the GPUs of the file.
 #include <cstdint>
 #include <cstdlib>

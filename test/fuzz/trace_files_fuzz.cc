@@ -1,5 +1,5 @@
-// The CSV files that the command line reads: a trace's four files and lines of packets. Whatever
-// the bytes, reading ends in rows or an error, and the rows are usable.
+// The CSV files that the command line reads: a trace's four files and lines of packets. For all
+// bytes, reading ends in rows or an error, and the rows are usable.
 //
 // An input is cut at NUL bytes into job.csv, worker.csv, topo.csv and model-gpus.csv.
 #include <array>

@@ -204,7 +204,7 @@ TEST_F(AgentProcessTest, OneNode) {
            R"({"neighbours":[]})";
   });
 
-  // By force, since there is no kubelet to end it.
+  // By force: the test bed has no kubelet that would end it.
   ASSERT_TRUE(plane_->Kubectl({"delete", "pod", "ours", "-n", namespace_, "--force"}).ok());
   Eventually("the file's end", [&] { return !Exists(ours + ".json"); });
 

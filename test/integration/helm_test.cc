@@ -320,7 +320,7 @@ TEST_F(HelmTest, OnlyOurProcessesWriteOurAnnotations) {
   constexpr char kConnections[] = "yardmaster.dev/connections={}";
   EXPECT_THAT(MessageOf(Annotate(*plane_, "operator", "annotated", kConnections)),
               HasSubstr("is written by yardmaster-agent alone"));
-  // What is not ours is anybody's, also beside ours.
+  // Every client may write annotations that are not ours, also beside ours.
   EXPECT_TRUE(Annotate(*plane_, "", "annotated", "note=x").ok());
 
   const auto created =

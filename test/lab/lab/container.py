@@ -1,6 +1,6 @@
 """Becomes a container: `python3 -m lab.container SPEC.json`.
 
-Joins the host's network namespace, gets process and mount namespaces of its own with an overlay over this
+Joins the host's network namespace, if it has one of its own, gets process and mount namespaces of its own with an overlay over this
 machine's root (what is written is gone with it), mounts its volumes and runs the command as process 1.
 Signals are passed on. Exit code: the command's, or 128 + signal.
 
@@ -33,6 +33,25 @@ def _mount(source, target, kind="", flags=0, options=""):
            f"mount {source} on {target}")
 
 
+def inside(root, path):
+    """Where `path` is for a process whose root is `root`: symbolic links lead nowhere outside."""
+    parts, done = [p for p in path.split("/") if p], []
+    for _ in range(1000):
+        if not parts:
+            return os.path.join(root, *done)
+        part = parts.pop(0)
+        here = os.path.join(root, *done, part)
+        if part == "..":
+            done = done[:-1]
+        elif os.path.islink(here):
+            link = os.readlink(here)
+            done = [] if link.startswith("/") else done
+            parts = [p for p in link.split("/") if p] + parts
+        elif part != ".":
+            done.append(part)
+    raise OSError(f"{path}: too many symbolic links")
+
+
 def _bind(source, target, read_only):
     if os.path.isdir(source):
         os.makedirs(target, exist_ok=True)
@@ -58,7 +77,7 @@ def _make_root(spec):
     _mount("proc", os.path.join(merged, "proc"), "proc")
     _mount("tmp", os.path.join(merged, "tmp"), "tmpfs")
     for source, target, read_only in spec["mounts"]:
-        _bind(source, merged + target, read_only)
+        _bind(source, inside(merged, target), read_only)
     return merged
 
 
@@ -82,7 +101,8 @@ def _become(spec):
 def main():
     with open(sys.argv[1], encoding="utf-8") as file:
         spec = json.load(file)
-    netns.enter(spec["namespace"])
+    if spec["namespace"] is not None:
+        netns.enter(spec["namespace"])
     _check(_libc.unshare(_NEWNS | _NEWPID | _NEWUTS), "unshare")
     _mount("none", "/", flags=_MS_REC | _MS_PRIVATE)
     child = os.fork()

@@ -1,7 +1,7 @@
 """What a failure costs: with a real control plane whose operator finds new ports, and with the kernel alone.
 
 A job that only communicates runs over all uplinks it can. An uplink, a whole Agg or a NIC port goes; switches
-leave the link CONVERGE_SECONDS later, as with BGP. With the control plane the operator hears of it (by the
+leave the link CONVERGE_SECONDS later, as with BGP. With the control plane the operator is told of it (by the
 agent or by the Fabric's annotation), moves connections, and the NICs follow their plan files.
 """
 

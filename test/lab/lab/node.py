@@ -1,7 +1,11 @@
 """The test node: all hosts of the lab as Nodes of a cluster, and the pods bound to them as processes.
 
 One process stands for every host's kubelet: it registers Nodes, renews their leases, watches pods, serves
-`kubectl logs`, and keeps the names of pods with a subdomain in the /etc/hosts of all containers.
+`kubectl logs`, and keeps the names of pods with a subdomain in the /etc/hosts of all containers. Hosts come
+(`add`) and go (`remove`) while it runs.
+
+A host has `name`, `namespace` (of the network; None: this machine's), `inner(0)` (the address of its pods), `manifest()`
+and `status()` (of its Node).
 """
 
 import argparse
@@ -17,14 +21,15 @@ import urllib.parse
 
 from lab.api import Api, ApiError
 from lab.pods import PodRunner, now
-from lab.shape import Shape, node_manifest, node_status
+from lab.shape import Shape
 
 _LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 
 
 class TestNode:
-    def __init__(self, api, hosts, folder):
-        self._api, self._folder = api, folder
+    def __init__(self, api, hosts, folder, environment=None):
+        """`environment`: what every container gets besides its own."""
+        self._api, self._folder, self._environment = api, folder, environment or {}
         self._hosts = {host.name: host for host in hosts}
         self._runners = {}  # pod uid -> runner
         self._names = {}  # pod uid -> (address, names)
@@ -37,8 +42,27 @@ class TestNode:
     def register(self):
         """Creates the Nodes that are missing and makes all of them Ready."""
         for host in self._hosts.values():
-            self._api.create_or_keep("/api/v1/nodes", node_manifest(host))
-            self._heartbeat(host)
+            self._register(host)
+
+    def add(self, host):
+        """A host more, with a Node that is Ready."""
+        self._hosts[host.name] = host
+        self._register(host)
+
+    def remove(self, name):
+        """The host is taken away: its processes are killed and its Node is deleted."""
+        self.fail(name)
+        self._hosts.pop(name, None)
+        for path in (f"/api/v1/nodes/{name}", f"{_LEASES}/{name}"):
+            try:
+                self._api.delete(path)
+            except ApiError as error:
+                if error.code != 404:
+                    raise
+
+    def _register(self, host):
+        self._api.create_or_keep("/api/v1/nodes", host.manifest())
+        self._heartbeat(host)
 
     def run(self):
         """Until stop()."""
@@ -86,7 +110,7 @@ class TestNode:
         elif pod.get("status", {}).get("phase") not in ("Succeeded", "Failed"):
             self._name(pod)
             self._runners[uid] = PodRunner(self._api, self._hosts[node], pod, self._folder, self._hosts_file,
-                                           lambda runner: None)
+                                           lambda runner: None, self._environment)
             if pod["metadata"].get("deletionTimestamp"):
                 self._runners[uid].update(pod)
 
@@ -105,7 +129,7 @@ class TestNode:
 
     def _beat(self):
         while not self._stop.wait(2):
-            for host in self._hosts.values():
+            for host in list(self._hosts.values()):
                 if host.name not in self._dead:
                     try:
                         self._heartbeat(host)
@@ -113,7 +137,7 @@ class TestNode:
                         print(f"{host.name}: heartbeat: {error}", file=sys.stderr, flush=True)
 
     def _heartbeat(self, host):
-        status = node_status()
+        status = host.status()
         status["conditions"][0] |= {"lastHeartbeatTime": now()}
         status["addresses"] = [{"type": "InternalIP", "address": "127.0.0.1"}]
         status["daemonEndpoints"] = {"kubeletEndpoint": {"Port": self._logs}}
@@ -129,7 +153,7 @@ class TestNode:
         except ApiError as error:
             if error.code != 404:
                 raise
-            self._api.post(_LEASES, lease)
+            self._api.create_or_keep(_LEASES, lease)
 
 
 def _serve_logs(node, folder):

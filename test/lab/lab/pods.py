@@ -1,7 +1,8 @@
 """Runs the containers of one pod as processes on a lab host, and writes the pod's status, as a kubelet does.
 
 What it knows: commands and arguments with $(VARIABLE), environment (values, fieldRef, downward API, configMap
-and secret keys), volumes (emptyDir, hostPath, configMap, secret, downwardAPI, projected), init containers,
+and secret keys), volumes (emptyDir, hostPath, configMap, secret, downwardAPI, projected, and claims that are bound to a
+hostPath), init containers,
 exit codes, restart policies with back-off, SIGTERM and SIGKILL after the grace period, logs in files. Images
 are not looked at: a container sees this machine's files through an overlay, and the lab's programs in /lab.
 What it does not know: probes, resources, sidecars (init containers that restart), users, subPath.
@@ -54,8 +55,9 @@ def expand(text, environment):
 class PodRunner:
     """One thread for the pod's life. update() and forget() are called by the watcher."""
 
-    def __init__(self, api, host, pod, folder, hosts_file, on_end):
+    def __init__(self, api, host, pod, folder, hosts_file, on_end, environment=None):
         self._api, self.host, self.pod, self._on_end = api, host, pod, on_end
+        self._environment = environment or {}
         self.uid = pod["metadata"]["uid"]
         self._path = f"/api/v1/namespaces/{pod['metadata']['namespace']}/pods/{pod['metadata']['name']}"
         self._folder = os.path.join(folder, self.uid)
@@ -88,7 +90,7 @@ class PodRunner:
         self._signal(signal.SIGKILL)
 
     def kill(self):
-        """The host dies: processes end, and nothing is told to anybody."""
+        """The host dies: its processes end, and the API server is not informed."""
         self._on_end = lambda runner: None
         self._api = None
         self.forget()
@@ -199,6 +201,7 @@ class PodRunner:
     # What a container gets.
     def _container_spec(self, container):
         environment = {"PATH": _PATH, "HOME": "/root", "HOSTNAME": self._hostname(), "PYTHONDONTWRITEBYTECODE": "1"}
+        environment |= self._environment
         for variable in container.get("env", []):
             environment[variable["name"]] = (expand(variable.get("value", ""), environment)
                                              if "valueFrom" not in variable else self._value_from(variable["valueFrom"]))
@@ -208,7 +211,7 @@ class PodRunner:
         command = container.get("command", []) + container.get("args", [])
         if not command:
             raise ValueError(f"container {container['name']} has no command, and images are not looked at")
-        return {"namespace": self.host.name, "hostname": self._hostname(), "mounts": mounts,
+        return {"namespace": self.host.namespace, "hostname": self._hostname(), "mounts": mounts,
                 "environment": environment, "directory": container.get("workingDir", "/"),
                 "root": os.path.join(self._folder, "root-" + container["name"]),
                 "command": [expand(part, environment) for part in command]}
@@ -239,10 +242,19 @@ class PodRunner:
 
     def _volume_folder(self, name):
         volume = next(v for v in self.pod["spec"].get("volumes", []) if v["name"] == name)
-        if "hostPath" in volume:
-            os.makedirs(volume["hostPath"]["path"], exist_ok=True)
-            return volume["hostPath"]["path"]
+        path = self._path_on_host(volume)
+        if path is not None:
+            os.makedirs(path, exist_ok=True)
+            return path
         return os.path.join(self._folder, "volumes", name)
+
+    def _path_on_host(self, volume):
+        """Of a volume that outlives the pod; None: it does not."""
+        if "persistentVolumeClaim" in volume:
+            namespace, name = self.pod["metadata"]["namespace"], volume["persistentVolumeClaim"]["claimName"]
+            claim = self._api.get(f"/api/v1/namespaces/{namespace}/persistentvolumeclaims/{name}")
+            volume = self._api.get(f"/api/v1/persistentvolumes/{claim['spec']['volumeName']}")["spec"]
+        return volume.get("hostPath", {}).get("path")
 
     def _fill_volumes(self, downward_only=False):
         with self._volumes:
@@ -250,7 +262,7 @@ class PodRunner:
 
     def _fill_volumes_locked(self, downward_only):
         for volume in self.pod["spec"].get("volumes", []):
-            if "hostPath" in volume:
+            if "hostPath" in volume or "persistentVolumeClaim" in volume:
                 continue
             folder = os.path.join(self._folder, "volumes", volume["name"])
             os.makedirs(folder, exist_ok=True)

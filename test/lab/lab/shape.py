@@ -29,6 +29,17 @@ class Host:
         """Of the NIC, the same by both of its ports."""
         return f"10.77.{self.segment}.{self.slot + 1}"
 
+    @property
+    def namespace(self):
+        """The network namespace that its containers join."""
+        return self.name
+
+    def manifest(self):
+        return node_manifest(self)
+
+    def status(self):
+        return node_status()
+
     def inner(self, connection):
         """The address by which jobs use the NIC's connection 0 or 1 to every peer."""
         return f"192.168.{connection}.{self.index + 1}"

@@ -1,11 +1,14 @@
 """What of the lab can be tested without a network: python3 -m unittest lab.test_pure"""
 
+import os
+import tempfile
 import unittest
 
+from lab.container import inside
 from lab.experiment import collisions, utilisation
 from lab.failures import longest_delay
 from lab.jobs import GOODPUT, Job
-from lab.pods import expand, field_of
+from lab.pods import PodRunner, expand, field_of
 from lab.shape import Shape, fabric_manifest
 
 
@@ -25,6 +28,31 @@ class Pods(unittest.TestCase):
         self.assertEqual(field_of(pod, "spec.nodeName"), "n")
         with self.assertRaises(ValueError):
             field_of(pod, "spec.containers")
+
+
+    def test_a_claim_is_the_folder_of_its_volume(self):
+        class Api:
+            def get(self, path):
+                return {"/api/v1/namespaces/n/persistentvolumeclaims/c": {"spec": {"volumeName": "v"}},
+                        "/api/v1/persistentvolumes/v": {"spec": {"hostPath": {"path": "/data"}}}}[path]
+        runner = PodRunner.__new__(PodRunner)
+        runner._api, runner.pod = Api(), {"metadata": {"namespace": "n"}}  # pylint: disable=protected-access
+        path = runner._path_on_host  # pylint: disable=protected-access
+        self.assertEqual(path({"name": "a", "persistentVolumeClaim": {"claimName": "c"}}), "/data")
+        self.assertEqual(path({"name": "a", "hostPath": {"path": "/other"}}), "/other")
+        self.assertIsNone(path({"name": "a", "emptyDir": {}}))
+
+    def test_mounts_stay_inside_the_root_of_a_container(self):
+        with tempfile.TemporaryDirectory() as root:
+            os.makedirs(f"{root}/var")
+            os.symlink("/run", f"{root}/var/run")
+            os.symlink("../var/./run", f"{root}/var/relative")
+            os.symlink("loop", f"{root}/loop")
+            self.assertEqual(inside(root, "/var/run/secrets"), f"{root}/run/secrets")
+            self.assertEqual(inside(root, "/var/relative/x"), f"{root}/run/x")
+            self.assertEqual(inside(root, "/../new/folder"), f"{root}/new/folder")
+            with self.assertRaises(OSError):
+                inside(root, "/loop")
 
 
 class Jobs(unittest.TestCase):
