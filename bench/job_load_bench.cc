@@ -1,7 +1,7 @@
 // The operator's job workers over an API server in memory: how long a change waits for its
 // reconcile, how many requests it costs, and how much memory it takes.
 // Usage: job_load_bench [jobs=2000] [workers of each=25] [changes a second=200] [seconds=10]
-// Phases: every job arrives at once; every pod starts to run; pods of healthy jobs fail at a steady
+// Phases: all jobs arrive together; every pod starts to run; pods of healthy jobs fail at a steady
 // rate while the API server refuses or loses one write of twenty.
 #include <algorithm>
 #include <atomic>
@@ -41,7 +41,7 @@ std::int64_t ResidentMiB() {
   return resident * 4096 / (1024 * 1024);
 }
 
-// Delivers what a write returns as the watch would, at once.
+// Delivers the result of a write to the caches immediately, as the watch would later.
 class DeliveringClient final : public kube::Client {
  public:
   DeliveringClient(kube::FakeClient& server, state::ClusterCache& cache)

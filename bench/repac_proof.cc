@@ -172,7 +172,7 @@ Ports ByEcmp(const std::vector<Flow>& flows, const ForwardingModel& world, Rando
 // The earlier scheme: a table of what each single header bit does to the index of an all-zero key.
 // The wanted index is the least loaded uplink; wanted XOR current must be in the table, else
 // another random base port is tried, `tries` in all. It steers the first hop only, and where the
-// group is no power of two the table's offsets are not what really happens.
+// group is not a power of two the table's offsets are wrong.
 Ports BySingleBit(const std::vector<Flow>& flows, const ForwardingModel& world, int tries,
                   Random& random) {
   const Network& network = world.network();

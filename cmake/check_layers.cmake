@@ -1,6 +1,8 @@
 cmake_minimum_required(VERSION 3.25)
 # Fails when a source of pkg/FOLDER includes a folder that comes later in the list of layers, or, in a pure folder, an
-# I/O library. Tests may use more (they read files); they are not checked for purity.
+# I/O library. Tests may use more (they read files); they are not checked for purity. pkg/crux/lab, which production does
+# not link, is for the folders that compare policies.
+set(LAB_USERS sim cli)
 list(FIND LAYERS ${FOLDER} own_rank)
 file(GLOB sources "${PKG}/${FOLDER}/*.h" "${PKG}/${FOLDER}/*.cc")
 set(forbidden
@@ -14,6 +16,9 @@ foreach(source ${sources})
       if(rank EQUAL -1 OR rank GREATER own_rank)
         string(APPEND errors "${source}: ${line}: pkg/${CMAKE_MATCH_1} comes later in YARDMASTER_LAYERS than pkg/${FOLDER}\n")
       endif()
+    endif()
+    if(line MATCHES "\"pkg/crux/lab/" AND NOT FOLDER IN_LIST LAB_USERS AND NOT source MATCHES "_test\\.cc$")
+      string(APPEND errors "${source}: ${line}: production does not use pkg/crux/lab\n")
     endif()
     if("${FOLDER}" IN_LIST PURE AND line MATCHES "${forbidden}" AND NOT source MATCHES "_test\\.cc$")
       string(APPEND errors "${source}: ${line}: pkg/${FOLDER} is pure: no I/O, thread or JSON library\n")

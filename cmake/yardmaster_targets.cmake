@@ -81,18 +81,22 @@ function(yardmaster_library)
   endif()
 endfunction()
 
-# yardmaster_test(NAME target SRCS ... DEPS ... [LABEL unit] [ONE_PROCESS])
+# yardmaster_test(NAME target SRCS ... DEPS ... [LABEL unit] [ONE_PROCESS] [OPTIMISED])
 #
+# OPTIMISED is for tests that run for long: the linker takes inline functions, such as those of JSON, from the
+# first object that has them, which is the test's own.
 # Unit tests may run side by side; tests with another label start a control plane and run alone.
 # ONE_PROCESS runs the whole program as one test, so that its test cases can share a control plane.
 function(yardmaster_test)
-  cmake_parse_arguments(A "ONE_PROCESS" "NAME;LABEL" "SRCS;DEPS" ${ARGN})
+  cmake_parse_arguments(A "ONE_PROCESS;OPTIMISED" "NAME;LABEL" "SRCS;DEPS" ${ARGN})
   if(NOT A_LABEL)
     set(A_LABEL unit)
   endif()
   add_executable(${A_NAME} ${A_SRCS})
   target_link_libraries(${A_NAME} PRIVATE ${A_DEPS} yardmaster_flags GTest::gmock_main)
-  target_compile_options(${A_NAME} PRIVATE ${ym_test_precompiled_FLAGS})
+  if(NOT A_OPTIMISED)
+    target_compile_options(${A_NAME} PRIVATE ${ym_test_precompiled_FLAGS})
+  endif()
   # Only where it is used: the folder's name keeps a source out of the shared compiler cache.
   foreach(source ${A_SRCS})
     file(STRINGS ${source} uses REGEX YARDMASTER_SOURCE_DIR LIMIT_COUNT 1)
@@ -101,7 +105,7 @@ function(yardmaster_test)
       set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
     endif()
   endforeach()
-  if(TARGET ym_test_precompiled)
+  if(TARGET ym_test_precompiled AND NOT A_OPTIMISED)
     target_precompile_headers(${A_NAME} REUSE_FROM ym_test_precompiled)
   endif()
   set(alone FALSE)

@@ -299,7 +299,7 @@ std::string AddressOf(std::size_t number) {
   return StrCat("10.", number >> 16, ".", (number >> 8) & 255, ".", number & 255);
 }
 
-// As it stands inside a JSON string.
+// The text as it is written inside a JSON string, without the quotes.
 std::string Escaped(const std::string& text) {
   const std::string quoted = json(text).dump();
   return quoted.substr(1, quoted.size() - 2);
@@ -315,7 +315,7 @@ Template::Template(const json& prototype) {
   for (;;) {
     const std::size_t at = text.find('@', from);
     std::size_t hole = at;
-    // "@sha256:" is no hole.
+    // "@sha256:" is not a placeholder.
     while (hole != std::string::npos && !(hole + 2 < text.size() && text[hole + 2] == '@' &&
                                           text[hole + 1] <= '9' && text[hole + 1] >= '0')) {
       hole = text.find('@', hole + 1);

@@ -12,7 +12,7 @@ HOSTNAME = "kubernetes.io/hostname"
 
 
 class Existing(Scheduler):
-    """A cluster that somebody else has set up, in KUBECONFIG."""
+    """A cluster that exists already, in KUBECONFIG."""
 
     def __init__(self, folder, fabric, kubeconfig):
         super().__init__(folder, fabric)
@@ -42,7 +42,7 @@ class Existing(Scheduler):
 
 
 class Kueue(Existing):
-    """Indexed Jobs, all at once, in as few segments as there is room for (preferred topology)."""
+    """Indexed Jobs, all pods together, in as few segments as have room (preferred topology)."""
 
     title = "Kueue TAS"
     group = "/apis/kueue.x-k8s.io/v1beta1"

@@ -60,7 +60,7 @@ class Replay:
         return self.result
 
     def pass_time_until(self, then):
-        """Counts the span that ends now, with the cluster as it stands."""
+        """Counts the span that ends now, with the present state of the cluster."""
         if then > self.now:
             pods, _ = self.scheduler.pods()
             used = {}

@@ -48,11 +48,11 @@ FolderPerNode Folders(const AgentOptions& options) {
 absl::Status CheckOptions(const AgentOptions& options) {
   if (options.nodes.empty() == options.nodes_matching.empty()) {
     return FieldError(
-        "--node", "does not say whom the agent stands for",
+        "--node", "does not say which nodes the agent serves",
         "give --node (or NODE_NAME in the environment), or --nodes-matching, not both");
   }
   if (options.plan_dir.empty() || options.plan_dir.front() != '/') {
-    return FieldError("--plan-dir", StrCat("\"", options.plan_dir, "\" is no absolute path"),
+    return FieldError("--plan-dir", StrCat("\"", options.plan_dir, "\" is not an absolute path"),
                       "give a folder such as /run/yardmaster/plans");
   }
   if (options.link_poll_ms < 50) {
@@ -287,7 +287,7 @@ class Agent::Impl {
     return profiles_.Take(report);
   }
 
-  // Everything that is told to the API server, but for events.
+  // Everything that is written to the API server, but for events.
   void Poll(const std::stop_token& stop) {
     std::int64_t quiet_until_ms = 0;
     while (deps_.timing.sleeper.Sleep(options_.link_poll_ms, stop)) {

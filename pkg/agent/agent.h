@@ -29,7 +29,7 @@
 namespace yardmaster::agent {
 
 struct AgentOptions {
-  // Whom the agent stands for: these nodes, or those that the label selector matches. One of the
+  // The nodes that the agent serves: these, or those that the label selector matches. One of the
   // two. More than one node: one watch of all pods, and folders per node.
   std::vector<std::string> nodes;
   std::string nodes_matching;
@@ -44,7 +44,7 @@ struct AgentOptions {
   std::string nic_load_balancing;
   // Measures iterations by the NICs' byte counters (job_observer.h); needs one node and sysfs_root.
   bool measure_traffic = true;
-  // Traffic class of RDMA connections that choose none (default_class.h); -1: as it is. Needs
+  // Traffic class of RDMA connections that choose none (default_class.h); -1: unchanged. Needs
   // configfs_root, "/sys/kernel/config"; empty: nothing there is touched.
   int default_traffic_class = -1;
   std::string configfs_root;

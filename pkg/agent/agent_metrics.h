@@ -15,7 +15,7 @@
 
 namespace yardmaster::agent {
 
-// `links` may give null while there is no reporter.
+// `links` returns null while no reporter exists.
 void AddAgentMetrics(metrics::Registry& registry,
                      std::function<std::shared_ptr<const PlanReport>()> report,
                      std::function<const LinkReporter*()> links);

@@ -1,5 +1,5 @@
-// The state machine behind the plan files: what should be there (desired), which files do not say
-// so yet (dirty), and when a file that could not be written is tried again (retry at).
+// The state machine behind the plan files: the wanted files (desired), which files differ
+// from them (dirty), and when a file that could not be written is tried again (retry at).
 //
 //   applier.Put(pod); applier.Remove(uid); applier.SetFabric(view);   // what is wanted
 //   notices = applier.Step({wall, steady});                           // make it so
@@ -11,7 +11,7 @@
 //   2. A pod that is gone has no file, or a removal with a retry time.
 //   3. A file is written only when its text changes; failures back off from 1 s to 60 s and never
 //      keep other files waiting.
-//   4. A problem (stale, invalid, cannot write) is told once when it begins, and its end once.
+//   4. A problem (stale, invalid, cannot write) is reported once when it begins and once when it ends.
 //
 // Thread safety: none; one thread owns it. The sink must outlive it.
 #pragma once
@@ -36,7 +36,7 @@ struct Now {
 
 enum class NoticeKind { kSynced, kStale, kInvalid, kWriteFailed };
 
-// Something a person may want to hear about a pod.
+// What happened to a pod's plan; becomes an event on the pod.
 struct Notice {
   NoticeKind kind = NoticeKind::kSynced;
   PodInput pod;

@@ -174,7 +174,7 @@ TEST_F(ApplierTest, APodThatComesBackBeforeItsRemovalKeepsItsFile) {
   EXPECT_EQ(sink_.Parsed("u1")["level"], 3);
 }
 
-// Whatever happens in whatever order, once failures end the files are those of the pods.
+// After any sequence of changes and failures, once failures end the files are those of the pods.
 TEST_F(ApplierTest, FilesAlwaysEndUpAsThePodsWantThem) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     Random random(seed);

@@ -1,11 +1,11 @@
 // From a pod's annotations to what is in force on its node now.
 //
-// Promise: whatever stands in the annotations, there is an answer, and it is never worse than no
-// plan at all. An annotation that cannot be read, a level the fabric does not have, a plan that has
-// expired or was made for an older fabric: the answer is then default behaviour (no traffic class,
-// no source ports, so NCCL does what it does by itself) and says why.
+// Evaluate returns a plan for any annotations, and the result is never worse than no plan. For an
+// annotation that cannot be read, a level that the fabric does not have, and a plan that has expired
+// or was made for an older fabric, the result is default behaviour (no traffic class, no source
+// ports: NCCL chooses its own) and `problem` says why.
 //
-// A plan for a fabric newer than the one in our cache is believed: the cache is late, not the plan.
+// A plan for a newer fabric than the cached one is used: the cache is behind, not the plan.
 //
 // Thread safety: values and pure functions; time comes in.
 #pragma once
@@ -36,7 +36,7 @@ struct EffectivePlan {
   rpc::PlanState state = rpc::PlanState::kAwaiting;  // never kSyncing
   std::string problem;                               // why kStale or kInvalid
   std::optional<api::Slot> slot;
-  std::optional<int> level;  // nothing: default behaviour
+  std::optional<int> level;  // nullopt: default behaviour
   int traffic_class = 0;
   api::PathPlan paths;  // no rails: default behaviour
   // The plan is in force until then; 0: for ever.
@@ -45,7 +45,7 @@ struct EffectivePlan {
   int peers() const;
 };
 
-// `fabric`: nothing while there is none; levels are then the usual eight and any generation holds.
+// `fabric`: nullopt while none is known; levels are then the default eight and any generation is valid.
 EffectivePlan Evaluate(const PodInput& pod, const std::optional<FabricView>& fabric,
                        std::int64_t now_ms);
 

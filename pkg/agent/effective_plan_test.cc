@@ -39,7 +39,7 @@ TEST(Evaluate, AnExpiredPlanMeansDefaultBehaviour) {
   const EffectivePlan plan = Evaluate(ExamplePod("u", kNow), ExampleFabric(), kNow);
   EXPECT_EQ(plan.state, PlanState::kStale);
   ExpectDefaultBehaviour(plan);
-  EXPECT_EQ(plan.slot->rank, 3);  // the place holds: it is no network plan
+  EXPECT_EQ(plan.slot->rank, 3);  // the slot counts: it is not part of the network plan
 }
 
 TEST(Evaluate, APlanForAnOlderFabricIsStaleAndOneForANewerIsBelieved) {

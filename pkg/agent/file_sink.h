@@ -1,5 +1,5 @@
 // Plan files in a folder: <dir>/<pod uid>.json, or <dir>/<node>/<pod uid>.json for an agent that
-// stands for several nodes. Written beside, synced and renamed; mode 0644, so that containers under
+// serves several nodes. Written beside, synced and renamed; mode 0644, so that containers under
 // any user can read what concerns them.
 //
 // Names come from the API server and are checked before they become paths.

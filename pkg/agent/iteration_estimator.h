@@ -17,7 +17,7 @@
 // or is weak. And where rising and falling edges say different things, by more than the other one's bar, the
 // difference is added.
 //
-// Fails (nullopt) where there is no rhythm: a constant or empty signal, no peak above kMinPeak, fewer
+// nullopt if no period is found: a constant or empty signal, no peak above kMinPeak, fewer
 // than kMinIterations iterations in the window by either kind of edges.
 // Complexity: O(n * L) for lags up to L = n / 2. Determinism: depends on the samples alone.
 // Thread safety: pure functions.

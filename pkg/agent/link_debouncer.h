@@ -1,4 +1,4 @@
-// From link states as they are read to what is worth telling: ports that have been down for a
+// From link states as they are read to the ports to report: those that have been down for a
 // while, until they have been up for a while. A link that flaps counts as down.
 //
 // Thread safety: none; one thread owns it. Time comes in. Determinism: depends on the calls alone.
@@ -38,7 +38,8 @@ class LinkDebouncer {
  private:
   struct Port {
     bool told_up = true;
-    std::int64_t other_since_ms = -1;  // since when it is not what was told; -1: it is
+    std::int64_t other_since_ms =
+        -1;  // since when it differs from the reported state; -1: it does not
   };
 
   const DebounceTimes times_;

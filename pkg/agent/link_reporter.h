@@ -1,13 +1,13 @@
-// Reads the link state of the nodes' NIC ports and writes, when it changes for good, the Node
+// Reads the link state of the nodes' NIC ports and writes, when it has changed for some time, the Node
 // annotation yardmaster.dev/down-ports.
 //
-// The first reading of a life is always written, since the annotation may be from a former one. A
+// A process always writes its first reading, since the annotation may be an earlier process's. A
 // write that fails is tried again with every Poll. Ports found by discovery count only when there
 // are as many as the fabric says; otherwise the rail of a device is unknown, and nothing is
 // written.
 //
 // With a folder per node, a node's tree is <sysfs_root>/<node>, and nodes without one are left
-// alone; so an agent that stands for simulated nodes can still be shown a dead port.
+// alone; so tests can give a dead port to an agent that serves simulated nodes.
 //
 // Thread safety: Poll from one thread; links and counters from any. Lifetime: the client outlives
 // it.
@@ -46,8 +46,8 @@ class LinkReporter {
   std::vector<absl::Status> Poll(std::int64_t steady_ms, const std::vector<std::string>& nodes,
                                  const std::optional<FabricView>& fabric);
 
-  // `on_down` hears of the ports of a node that are down, at the node's first reading and whenever they change,
-  // before the API server does; on the polling thread. Call it before the first Poll.
+  // Calls `on_down` with a node's ports that are down, at the node's first reading and at every change,
+  // before the annotation is written; on the polling thread. Set it before the first Poll.
   using OnDownPorts = std::function<void(const std::string& node, const std::vector<PortKey>&)>;
   void OnDown(OnDownPorts on_down) { on_down_ = std::move(on_down); }
 

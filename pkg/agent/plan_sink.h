@@ -21,7 +21,7 @@ class PlanSink {
   virtual ~PlanSink() = default;
   // All or nothing: a reader sees the old text or the new one, also after a power cut.
   virtual absl::Status Write(const PlanFileId& id, const std::string& text) = 0;
-  // OK when there is no such file.
+  // OK if the file does not exist.
   virtual absl::Status Remove(const PlanFileId& id) = 0;
   // Files of this life and former ones.
   virtual absl::StatusOr<std::vector<PlanFileId>> List() = 0;

@@ -4,7 +4,7 @@
 
 namespace yardmaster::agent {
 
-// The loop is told under the lock, so that two watchers' words about one pod reach it in order.
+// The loop is called under the lock, so that it gets two watchers' changes of one pod in order.
 
 void PodFeed::AddNode(const std::string& node) {
   const MutexLock lock(mutex_);

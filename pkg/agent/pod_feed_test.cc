@@ -23,7 +23,7 @@ nlohmann::json PodOn(const std::string& node, const std::string& uid) {
 
 class PodFeedTest : public ::testing::Test {
  protected:
-  // What a loop that heard all this would have on disk.
+  // What a loop that got all these changes would have on disk.
   std::map<PlanFileId, std::string> Files() {
     loop_.Begin();
     loop_.Start();

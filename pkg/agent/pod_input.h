@@ -23,8 +23,8 @@ struct PodInput {
   bool operator==(const PodInput&) const = default;
 };
 
-// Nothing when the pod is no concern of the agent: not bound, ended, or without any of our
-// annotations. Any JSON at all may come in.
+// nullopt if the agent ignores the pod: it is not bound, has ended, or has none of our annotations.
+// Accepts any JSON.
 std::optional<PodInput> ReadPod(JsonView pod);
 
 }  // namespace yardmaster::agent

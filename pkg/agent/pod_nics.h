@@ -35,8 +35,8 @@ struct PodNics {
   bool operator==(const PodNics&) const = default;
 };
 
-// PCI addresses and RDMA device names of the network-status annotation, in its order; whatever cannot
-// be read is left out.
+// PCI addresses and RDMA device names of the network-status annotation, in its order; entries
+// that cannot be read are left out.
 std::vector<std::string> MultusDevices(std::string_view status);
 
 // In the order of `claims`. `host_ports`: all of the host.

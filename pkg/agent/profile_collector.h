@@ -1,9 +1,9 @@
-// What pods report of their iterations, summed up and told to the API server at a bounded rate: the
+// Averages what pods report of their iterations and writes it to the API server at a bounded rate: the
 // pod annotation yardmaster.dev/profile (api/profile_report.h).
 //
 // Means run over the last `window` iterations: older ones lose weight as new ones come. A pod's
-// annotation is written when there is something to say for the first time, when enough iterations
-// are there to be trusted, and when a number has moved by more than `min_change`; never more
+// annotation is written at the first report, when enough iterations
+// were reported to be trusted, and when a number has moved by more than `min_change`; never more
 // often than every `pod_interval_ms`, and never more than `writes_per_flush` pods at once. A write
 // that fails is tried again after the same interval.
 //

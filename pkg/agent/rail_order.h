@@ -3,7 +3,7 @@
 //
 // Nearness is the number of bridges that two devices share, counted from the root. Pairs are made
 // nearest first; of equally near ones the lower GPU, then the device whose name comes first (mlx5_2
-// before mlx5_10). NICs that are left over (storage, management) are no rail. Without GPUs in the tree,
+// before mlx5_10). NICs that are left over (storage, management) are not rails. Without GPUs in the tree,
 // or with fewer NICs than GPUs, all devices are rails in the order of their names.
 //
 // Thread safety: functions without state; they read the file system.

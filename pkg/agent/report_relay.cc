@@ -44,7 +44,7 @@ absl::StatusOr<std::optional<std::string>> ReportRelay::Read(const std::string& 
                       "report fewer ports or paths at a time");
   }
   const auto document = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!document.is_object()) return FieldError(path, "is no JSON object", "see docs/paths.md");
+  if (!document.is_object()) return FieldError(path, "is not a JSON object", "see docs/paths.md");
   // Compact, and the same text for the same content.
   return std::optional(document.dump());
 }

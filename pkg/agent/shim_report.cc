@@ -116,7 +116,7 @@ ShimSummary ShimReader::Summary() const {
 absl::StatusOr<ShimSummary> ReadShimReports(const std::string& kubelet_pods_folder,
                                             const std::string& pod_uid) {
   if (!SafeName(pod_uid)) {
-    return absl::InvalidArgumentError(StrCat("pod uid \"", pod_uid, "\" is no name of a folder"));
+    return absl::InvalidArgumentError(StrCat("pod uid \"", pod_uid, "\" is not a folder name"));
   }
   // Kubelet's own folders down to the volume; what lies in it is the tenant's.
   const std::string volume = StrCat(kubelet_pods_folder, "/", pod_uid,

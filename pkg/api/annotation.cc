@@ -10,7 +10,7 @@ absl::StatusOr<nlohmann::json> ParseAnnotation(std::string_view text, int versio
         StrCat("annotation of ", text.size(), " bytes is longer than ", kMaxAnnotationBytes));
   }
   nlohmann::json object = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!object.is_object()) return absl::InvalidArgumentError("annotation is no JSON object");
+  if (!object.is_object()) return absl::InvalidArgumentError("annotation is not a JSON object");
   FieldErrors errors;
   FieldReader in(&object, "", UnknownFields::kIgnore, &errors);
   const int found = in.Int("version", 0, 0, 1'000'000);

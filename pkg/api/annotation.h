@@ -1,5 +1,5 @@
-// What our JSON annotations have in common: a version that a reader refuses when it is newer than
-// what it knows. Thread safety: pure functions.
+// What our JSON annotations have in common: a version. A reader refuses a version that it does not
+// know. Thread safety: pure functions.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace yardmaster::api {
 // Our share of a pod's 256 KiB of annotations; a longer one is refused.
 inline constexpr std::size_t kMaxAnnotationBytes = 64 * 1024;
 
-// The object in `text`. Errors: InvalidArgument when it is no JSON object, is too long or has
+// The object in `text`. Errors: InvalidArgument if it is not a JSON object, is too long or has
 // another version.
 absl::StatusOr<nlohmann::json> ParseAnnotation(std::string_view text, int version);
 

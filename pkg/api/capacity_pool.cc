@@ -21,7 +21,7 @@ constexpr std::string_view kPods = "pods";
 constexpr int kMaxHosts = 1'000'000;
 constexpr int kMaxWorkersPerHost = 1024;
 constexpr int kMaxSeconds = 31'536'000;
-// One interruption a host every 36 seconds: more is no capacity.
+// 100 an hour is one interruption of a host every 36 seconds; a higher rate is a mistake.
 constexpr double kMaxInterruptionsPerHour = 100;
 
 CapacityOffer ReadOffer(FieldReader& in) {

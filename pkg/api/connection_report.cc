@@ -10,7 +10,7 @@ std::string EncodeConnectionReport(const ConnectionReport& report) {
                                 {"unsteered", report.unsteered},
                                 {"unplanned", report.unplanned}};
   if (!report.why.empty()) out["why"] = report.why.substr(0, kMaxWhyBytes);
-  // The reason comes out of a container: whatever bytes it has, the annotation is UTF-8.
+  // The reason comes out of a container and may have any bytes; the annotation must be UTF-8.
   return out.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 

@@ -99,7 +99,7 @@ std::vector<HashField> ReadFields(FieldReader& in, std::string_view key,
       continue;
     }
     const std::string meant = Nearest(text, {std::begin(kFields), std::end(kFields)});
-    in.errors().Add(in.PathOf(key), StrCat("\"", text, "\" is no field"),
+    in.errors().Add(in.PathOf(key), StrCat("\"", text, "\" is not a field"),
                     meant.empty() ? "use sip, dip, protocol, sport, dport, ingressPort, vlan, "
                                     "sourceModule or destQp"
                                   : StrCat("did you mean ", meant, "?"));
@@ -181,7 +181,7 @@ std::vector<std::uint8_t> ReadToeplitzKey(FieldReader in) {
     key.push_back(byte);
   }
   if (!good) {
-    in.errors().Add(in.PathOf("key"), "is no row of bytes",
+    in.errors().Add(in.PathOf("key"), "is not a row of bytes",
                     "write two hexadecimal digits per byte");
     return {};
   }

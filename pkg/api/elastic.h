@@ -1,7 +1,7 @@
-// An elastic TrainingJob: data parallelism that follows what there is room for, between two bounds.
+// An elastic TrainingJob: its data parallelism follows the free hosts, between two bounds.
 //
-// `workers` of such a job is what it wishes for and may change at any time (kubectl scale). The size
-// that it has is status.elastic.data; decoded, TrainingJob::job says that size, so that pods, Gang and
+// `workers` of such a job is the wanted size and may change at any time (kubectl scale). The present
+// size is status.elastic.data; decoded, TrainingJob::job has that size, so that pods, Gang and
 // network plan follow from one number. The job goes from one size to another through targetData: its
 // pods end, its hosts are given back, then `data` becomes the target and it is placed anew.
 //
@@ -27,7 +27,7 @@ struct ElasticPolicy {
   int shrink_after_seconds = 60;  // without a substitute, or without a place
   int grow_after_seconds = 600;   // of running in full since the size changed
   int wished_workers = 0;         // spec.workers
-  int wished_data = 0;            // what they make, within the bounds
+  int wished_data = 0;            // their data groups, within the bounds
   bool operator==(const ElasticPolicy&) const = default;
 };
 

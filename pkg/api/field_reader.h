@@ -1,4 +1,4 @@
-// Walks a JSON value from outside and turns every surprise into one line that says where,
+// Reads a JSON value from outside and turns every error into one line that says where it is,
 // what was expected and how to mend it:
 //
 //   spec.parallelism.tensor: expected an integer from 1 to 1000000, got "eight"; ...
@@ -7,7 +7,7 @@
 // stops: after an error it returns the fallback. Null counts as left out, as Kubernetes has it.
 //
 // Fields that were not read are errors in the kinds we own (a misspelt field would otherwise
-// change the job without a word) and ignored in all others.
+// change the job unnoticed) and ignored in all others.
 //
 // Lifetimes: a reader points into the JSON value and the error list; both must outlive it. Thread
 // safety: none; readers are local variables.
@@ -47,7 +47,7 @@ class FieldErrors {
   std::vector<std::string> lines_;
 };
 
-// `parent.key`, or `parent["odd key"]` where the key is no plain name.
+// `parent.key`, or `parent["odd key"]` where the key is not a plain name.
 std::string JoinPath(std::string_view parent, std::string_view key);
 // A value as an error shows it: short, one line.
 std::string Shown(JsonView value);
@@ -98,7 +98,7 @@ class FieldReader {
   std::vector<std::string> Strings(std::string_view key);
   std::vector<int> Ints(std::string_view key, int min, int max);
   std::map<std::string, std::string> StringMap(std::string_view key);
-  // The value as it stands; absent when left out or null.
+  // The value unchanged; absent if left out or null.
   JsonView Raw(std::string_view key) { return Find(key); }
 
   // Call last: reports the fields that were not read.

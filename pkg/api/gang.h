@@ -85,8 +85,8 @@ struct GangStatus {
   std::int64_t settled_writes = 0;
   std::optional<placement::Outcome> outcome;  // of the last planning; nothing: not planned yet
   placement::Objective objective;
-  // By rank; all ranks with which it was committed, else none. The spec may ask for another number
-  // of workers by now.
+  // By rank; all ranks with which it was committed, else none. The spec may now ask for another
+  // number of workers.
   std::vector<AssignmentEntry> assignments;
   std::vector<placement::Reason> reasons;
   std::vector<placement::Relaxation> relaxations;
@@ -113,8 +113,8 @@ struct Gang {
   std::vector<workload::Role> roles;
   std::vector<RankBase> rank_bases;
   GangStatus status;
-  // Lines about fields that could not be read. The hosts in status.assignments are occupied all the
-  // same; nothing else of such a gang is used.
+  // One line for each field that could not be read. The hosts in status.assignments still count as
+  // occupied; nothing else of such a gang is used.
   std::vector<std::string> problems;
   bool operator==(const Gang&) const = default;
 
@@ -128,7 +128,7 @@ struct Gang {
 std::string GangName(std::string_view owner_kind, std::string_view owner_name);
 
 // Fields that are not known are errors with kStrict; with kLenient those of the status are kept and
-// those of the spec ignored. Errors: InvalidArgument; with kLenient only when there is no name.
+// those of the spec ignored. Errors: InvalidArgument; with kLenient only if it has no name.
 absl::StatusOr<Gang> DecodeGang(JsonView object, Decoding decoding = Decoding::kStrict);
 nlohmann::json EncodeGang(const Gang& gang);
 nlohmann::json EncodeGangStatus(const GangStatus& status);

@@ -1,5 +1,5 @@
-// Names that other programs and people rely on: API group, labels, annotations, gates, taints,
-// resources. One place, so that a rename is seen. Thread safety: constants.
+// Names that other programs and users rely on: API group, labels, annotations, gates, taints,
+// resources. Do not rename them. Thread safety: constants.
 #pragma once
 
 namespace yardmaster::api {
@@ -27,7 +27,7 @@ inline constexpr char kFabricPodLabel[] = "yardmaster.dev/fabric-pod";
 inline constexpr char kSegmentLabel[] = "yardmaster.dev/segment";
 inline constexpr char kBackupKey[] = "yardmaster.dev/backup";
 // Value of the backup taint that the extender writes where the Fabric's policy chooses the hosts;
-// such a taint marks nothing, it follows the choice.
+// such a taint does not mark a backup host, it follows the choice.
 inline constexpr char kChosenBackupValue[] = "chosen";
 // Taint (effect NoSchedule) of a host all of whose GPUs are promised to gangs; the value names the
 // gang. Written and removed by the extender.
@@ -84,7 +84,7 @@ inline constexpr char kNcclConfAnnotation[] = "yardmaster.dev/nccl-conf";
 // separated; by the operator.
 inline constexpr char kKeptEnvironmentAnnotation[] = "yardmaster.dev/kept-environment";
 
-// On a pod that was released without a place, with the reason: it is an ordinary pod from then on.
+// On a pod that was released without a place, with the reason. It is an ordinary pod afterwards.
 inline constexpr char kReleasedAnnotation[] = "yardmaster.dev/released";
 
 // By the operator, on the pods that it makes: the attempt of the job that the pod belongs to.

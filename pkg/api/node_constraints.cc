@@ -217,7 +217,7 @@ std::vector<CapacityType> ReadCapacityTypes(FieldReader& object, std::string_vie
     const auto* it = std::find(std::begin(kCapacityNames), std::end(kCapacityNames), names[i]);
     if (it == std::end(kCapacityNames)) {
       object.errors().Add(StrCat(object.PathOf(key), "[", i, "]"),
-                          StrCat("\"", names[i], "\" is no capacity type"),
+                          StrCat("\"", names[i], "\" is not a capacity type"),
                           "use OnDemand, Reserved or Spot");
       continue;
     }

@@ -44,7 +44,7 @@ absl::StatusOr<ParallelismAnnotation> ParseParallelism(std::string_view text) {
   for (const std::string& raw : Split(text, ',')) {
     const std::string part = Trim(raw);
     const std::size_t equals = part.find('=');
-    if (equals == std::string::npos) return Bad(part, "is no key=value");
+    if (equals == std::string::npos) return Bad(part, "is not key=value");
     const std::string key = Trim(part.substr(0, equals));
     const std::string value = Trim(part.substr(equals + 1));
     if (!seen.insert(key).second) return Bad(part, "is given twice");

@@ -1,4 +1,4 @@
-// The annotation yardmaster.dev/parallelism, with which people tell us how other controllers' pods
+// The annotation yardmaster.dev/parallelism, in which users say how other controllers' pods
 // split their model: "tp=8,pp=4,dp=16[,cp=2][,ep=4][,vpp=2][,order=tp-cp-ep-dp-pp]".
 //
 // Thread safety: pure functions.

@@ -113,7 +113,7 @@ absl::StatusOr<std::vector<int>> DecodeSocketPorts(std::string_view text) {
     const auto port = ParseNumber<int>(part);
     if (!port || *port < 1 || *port > 65535) {
       return FieldError(
-          kSocketPortsAnnotation, StrCat("\"", part, "\" is no port"),
+          kSocketPortsAnnotation, StrCat("\"", part, "\" is not a port"),
           "write ports from 1 to 65535 with commas between and no spaces, \"29500,29501\"");
     }
     ports.insert(*port);

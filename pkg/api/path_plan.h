@@ -21,7 +21,7 @@
 //
 // A plan holds only while the fabric's generation is the one it names and before it expires; later
 // it means nothing and NCCL's own ports are used. A pod talks to a few peers per rail (ring and
-// pipeline neighbours), so the text is some kilobytes whatever the size of the job; 64 KiB is the
+// pipeline neighbours), so the text has some kilobytes for jobs of any size; 64 KiB is the
 // limit.
 //
 // Thread safety: values and pure functions.

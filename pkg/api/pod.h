@@ -51,14 +51,14 @@ struct Pod {
   bool unschedulable = false;
   std::string unschedulable_message;
   bool requests_unreadable = false;  // `requests` has kUnreadableGpus of gpu_resource instead
-  // Lines about fields that could not be read; such a field has its default.
+  // One line for each field that could not be read; such a field has its default.
   std::vector<std::string> problems;
   // Of pods that have finished: how their containers ended, and the types of the pod's conditions
   // that are True. Of others: how the first container ended last, if not with 0.
   std::vector<ContainerExit> exits;
   std::vector<std::string> final_conditions;
   // The first container of the spec: how often it has ended with an error, as far as the kubelet
-  // has told, and whether it runs. Without a report it is taken to run.
+  // has reported, and whether it runs. Without a report it counts as running.
   int container_ends = 0;
   bool container_running = true;
 

@@ -5,7 +5,7 @@
 // whole pod (spec.resources) replace that sum for the resources they name. A request that is left
 // out follows the limit. While a container is being resized the larger of both sizes counts.
 //
-// Three things that are no resources are counted as if they were, so that one sum decides whether a
+// Three things that are not resources are counted like resources, so that one sum decides whether a
 // pod fits:
 //   pods                                     1 of the node's room for pods
 //   yardmaster.dev/host-port-tcp-8080        all of the port, or one unit of it and
@@ -30,7 +30,7 @@ namespace yardmaster::api {
 workload::ResourceList ReadPodRequests(FieldReader& pod_spec, FieldReader& status,
                                        const ObjectMeta& metadata);
 
-// What a host has of a name that is no resource: nothing for every real resource.
+// A host's amount of a name that stands for an exclusive claim; 0 for every real resource.
 std::int64_t RoomForExclusive(std::string_view name);
 
 // The extended resource that is the pod's GPU: the one that the annotation

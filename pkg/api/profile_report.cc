@@ -27,7 +27,7 @@ absl::Status CheckRange(std::string_view field, std::optional<double> value, dou
                     StrCat("give a number above 0 up to ", most, ", or leave it out"));
 }
 
-// Null and left out read as not measured; anything else that is no number is an error.
+// A null or absent field means not measured; anything else that is not a number is an error.
 std::optional<double> Read(FieldReader& in, std::string_view key) {
   if (!in.has(key)) return std::nullopt;
   return in.Number(key, 0, 0, 1e300);
@@ -89,7 +89,7 @@ absl::StatusOr<ProfileReport> DecodeProfileReport(std::string_view text) {
         if (const std::optional<double> bytes = entry.Number()) {
           report.sent_bytes.push_back(*bytes);
         } else {
-          errors.Add("sentBytes", "has an entry that is no number", "give bytes per iteration");
+          errors.Add("sentBytes", "has an entry that is not a number", "give bytes per iteration");
         }
       });
     }

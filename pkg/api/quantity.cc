@@ -33,7 +33,7 @@ std::int64_t RoundUp(double value) {
 absl::StatusOr<std::int64_t> ParseQuantity(std::string_view text, int scale) {
   auto bad = [&] {
     return absl::InvalidArgumentError(
-        StrCat("\"", text, "\" is no quantity; write a number like 8 or 500m or 64Gi"));
+        StrCat("\"", text, "\" is not a quantity; write a number like 8 or 500m or 64Gi"));
   };
   std::size_t digits = text.find_first_not_of("+0123456789.");
   std::string_view number = text.substr(0, digits);

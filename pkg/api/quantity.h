@@ -11,7 +11,7 @@
 
 namespace yardmaster::api {
 
-// Errors: InvalidArgument on anything that is no quantity, is negative or exceeds 2^63, the largest
+// Errors: InvalidArgument if it is not a quantity, is negative or exceeds 2^63, the largest
 // quantity of Kubernetes.
 absl::StatusOr<std::int64_t> ParseQuantity(std::string_view text, int scale = 1);
 

@@ -43,7 +43,7 @@ struct Membership {
 
 // Whether a pod is ours to gather: it asks for GPUs, was not released without a place,
 // and stands behind our gate, says its parallelism, or was made by our operator. Others are
-// ordinary pods whatever their owner.
+// ordinary pods, regardless of their owner.
 bool WantsGang(const Pod& pod);
 
 // Nothing: no row of the table fits. Errors: InvalidArgument when a row fits and a label it needs

@@ -1,4 +1,4 @@
-// TrainingJob: what the person who trains writes, and what the operator answers in its status.
+// TrainingJob: the spec that a user writes, and the status that the operator writes.
 // Thread safety: values and pure functions; the template is immutable and shared.
 #pragma once
 
@@ -34,7 +34,7 @@ enum class OnHostLoss {
 enum class FailureAction {
   kIgnore,   // as onWorkerFailure, and does not count against the restart budget
   kReplace,  // the failed rank alone is made anew
-  kRestart,  // all pods are made anew
+  kRestart,  // all workers restart, as with OnHostLoss::kRestart
   kFail,     // the job fails
   // As onWorkerFailure, and the job avoids the host of the worker that failed first for a day.
   kReplaceHost
@@ -78,7 +78,7 @@ struct CheckpointPolicy {
   std::string claim;         // PersistentVolumeClaim mounted there; empty: none
   int interval_seconds = 0;  // how often the job writes one; 0: unknown
   int cost_seconds = 60;     // expected time of one, until the job reports it
-  int grace_seconds = 120;   // what it is given to write one before it is stopped
+  int grace_seconds = 120;   // time to write one before the job is stopped
   bool operator==(const CheckpointPolicy&) const = default;
 };
 
@@ -146,7 +146,7 @@ struct AvoidedHost {
 struct RecoveryState {
   std::int64_t attempt = 0;           // of pods made from now on
   std::int64_t min_attempt = 0;       // pods of an earlier attempt are removed
-  std::int64_t running_attempt = -1;  // the last attempt in which every worker ran at once
+  std::int64_t running_attempt = -1;  // the last attempt in which all workers ran together
   std::int64_t window_start_ms = 0;   // of the restart budget
   int restarts_in_window = 0;
   int consecutive_restarts = 0;           // without ten minutes of all workers running between them
@@ -191,6 +191,9 @@ struct TrainingJobStatus {
   ElasticStatus elastic;
   RecoveryState recovery;
   CapacityStatus capacity;
+
+  // The job has succeeded or failed.
+  bool ended() const { return IsTrue(conditions, "Succeeded") || IsTrue(conditions, "Failed"); }
   bool operator==(const TrainingJobStatus&) const = default;
 };
 

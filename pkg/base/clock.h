@@ -1,5 +1,5 @@
 // Time as an argument. Components hold a Clock&; tests hold a FakeClock, which moves only when a test advances it.
-// Wall time is for what people read (timestamps, expiry); steady time is for how long things take.
+// Wall time is for timestamps and expiry; steady time is for durations.
 // Thread safety: both clocks may be read from any thread; FakeClock may be advanced from any
 // thread.
 #pragma once

@@ -3,7 +3,7 @@
 // `make thread-safety` fails when the code does otherwise. Other compilers ignore the annotations.
 //
 // Why not absl::Mutex: a Debian package of it is not built for ThreadSanitizer, which then reports
-// races that are none.
+// false races.
 //
 // The predicate of a wait is a function of its own to the analysis:
 //

@@ -1,5 +1,5 @@
 // Runs independent pieces of blocking work on a few threads and waits for all of them.
-// Thread safety: the work function is called from several threads at once.
+// Thread safety: the work function is called from several threads concurrently.
 #pragma once
 
 #include <algorithm>

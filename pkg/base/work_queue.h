@@ -2,7 +2,7 @@
 //
 // Promises:
 //   1. A key added while it waits is there once (de-duplicated).
-//   2. A key is never with two consumers at once; added while being worked on, it comes back after
+//   2. Two consumers never have the same key; a key added while being worked on comes back after
 //      Done(key).
 //   3. AddAfter never delivers earlier than its delay; the earliest of several wins.
 //   4. After ShutDown, Get drains what is ready and then returns nothing; delayed keys are dropped.

@@ -14,7 +14,7 @@ bool IsCapital(char c) { return c >= 'A' && c <= 'Z'; }
 
 absl::Status Unreadable() {
   return absl::InvalidArgumentError(
-      "is no amount of money; write an amount and a currency, for example \"12.50 USD\"");
+      "is not an amount of money; write an amount and a currency, for example \"12.50 USD\"");
 }
 
 }  // namespace

@@ -215,7 +215,7 @@ int RunGetCommand(const std::vector<std::string>& args, const Connector& connect
 int RunExplainCommand(const std::vector<std::string>& args, const Connector& connect,
                       std::ostream& out, std::ostream& err) {
   ExplainFlags flags;
-  CLI::App app("Where a job stands and why; what holds a node; what a pod waits for",
+  CLI::App app("The state of a job and its cause; what holds a node; what a pod waits for",
                "kubectl yardmaster explain");
   app.add_option("what", flags.what, "a TrainingJob or Gang, node/NAME or pod/NAME")->required();
   DeclareExplain(flags, app);

@@ -9,7 +9,7 @@
 //   --kubeconfig FILE, --context NAME   which cluster, as kubectl has it
 //
 // How a cluster is reached is the caller's: a Connector. Returns the exit code: 0 answered, 1 the
-// cluster did not answer or there is no such job, 2 usage. Thread safety: as the client.
+// cluster did not answer or the job does not exist, 2 usage. Thread safety: as the client.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// The whole world of a cluster, read once: what the online verbs look at.
+// Reads all objects of a cluster once, for the verbs that ask a cluster.
 //
-// Objects that cannot be decoded are named in World::problems and left out. Thread safety: as the
+// Objects that cannot be decoded are named in ClusterState::problems and left out. Thread safety: as the
 // client.
 #pragma once
 
@@ -21,7 +21,7 @@ namespace yardmaster::cli {
 // is missing.
 absl::StatusOr<state::ClusterState> ReadCluster(kube::Client& client);
 
-// What else says who may be stopped for whom.
+// The other objects that decide which gangs may be stopped for which.
 struct ClusterPolicies {
   std::vector<api::DisruptionBudget> budgets;
   std::map<std::string, std::int32_t> priority_classes;

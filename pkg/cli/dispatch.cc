@@ -83,10 +83,10 @@ struct Verb {
 const std::vector<Verb>& Verbs() {
   static const std::vector<Verb> verbs = {
       {{"get"}, "jobs and segments of a cluster", InCluster<RunGetCommand>},
-      {{"explain"}, "where a job, a pod or a node stands and why", InCluster<RunExplainCommand>},
+      {{"explain"}, "the state of a job, pod or node, and its cause", InCluster<RunExplainCommand>},
       {{"why"}, "what holds a host, and since when", InCluster<RunWhyCommand>},
       {{"top"}, "jobs, segments or links by their load", InCluster<RunTopCommand>},
-      {{"trace"}, "a job's way through all processes", InCluster<RunTraceCommand>},
+      {{"trace"}, "what each process did for a job", InCluster<RunTraceCommand>},
       {{"ui"}, "the operator's page in a browser", InCluster<RunUiCommand>},
       {{"plan"}, "what the planner would do in a cluster, or with manifests alone", RunPlan},
       {{"drain"}, "takes hosts, segments or ToRs out of use", InCluster<RunDrainCommand>},
@@ -106,7 +106,7 @@ const std::vector<Verb>& Verbs() {
        "whether packets go where the Fabric's hashes say",
        RunFabricTrustCommand},
       {{"crux"}, "intensity, paths, priorities and levels of a case file", RunCruxCommand},
-      {{"hash"}, "what a switch's hash makes of packets", RunHashCommand},
+      {{"hash"}, "the hash and index that a switch gives to packets", RunHashCommand},
       {{"path"}, "the path that a packet takes", RunPathCommand},
       {{"simulate"}, "a trace replayed on a fabric", RunSimulate},
       {{"support-bundle"},

@@ -34,7 +34,7 @@ struct Move {
   std::string job;  // "namespace/name"
   int rank = 0;
   std::string from;
-  std::string to;      // empty: there is no place
+  std::string to;      // empty: no host is free
   std::string reason;  // why not
   bool operator==(const Move&) const = default;
 };

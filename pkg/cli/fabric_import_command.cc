@@ -30,7 +30,7 @@ struct Flags {
 };
 
 void Declare(Flags& flags, CLI::App& app) {
-  app.add_option("--from", flags.from, "who wrote the file: simai or topograph")
+  app.add_option("--from", flags.from, "tool that wrote the file: simai or topograph")
       ->required()
       ->check(CLI::IsMember({"simai", "topograph"}));
   app.add_option("file", flags.file,

@@ -159,7 +159,7 @@ absl::StatusOr<Story> PodStory(const state::ClusterState& cluster, const std::st
   if (!pod->node_name.empty()) story.emplace_back("host", pod->node_name);
   const auto membership = api::ResolveMembership(*pod);
   if (!membership.ok()) {
-    story.emplace_back("gang", StrCat("cannot be told: ", MessageOf(membership.status())));
+    story.emplace_back("gang", StrCat("unknown: ", MessageOf(membership.status())));
   } else if (!*membership) {
     story.emplace_back("gang", "none: filter and prioritize steer it, it is not planned");
   } else {

@@ -25,8 +25,8 @@ Table JobsTable(const state::ClusterState& world, const std::string& namespace_n
 // One row per segment: its hosts, how many are free, held, out and kept as backup.
 Table SegmentsTable(const state::ClusterState& world);
 
-// Where a job stands and why, in words: its placement by segment, its network numbers, or what is
-// missing and what would help, planned anew on this world. `job` is a TrainingJob's or a Gang's
+// The state of a job and its cause, in words: its placement by segment, its network numbers, or what is
+// missing and what would help, planned anew on this state. `job` is a TrainingJob's or a Gang's
 // name. Errors: NotFound that names what is near.
 absl::StatusOr<std::string> Explain(const state::ClusterState& world,
                                     const std::string& namespace_name, const std::string& job);

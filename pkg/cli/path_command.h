@@ -11,8 +11,8 @@
 // Answer: {"predictable": true, "plane": 0, "hops": [{"switch", "members", "hash", "index",
 // "link"}]}, or
 // {"predictable": false, "reason": "...", "hops": [...]} up to where it stops being so. `hash` is
-// null at a switch that has no choice and whose hash is not known. `links` repeats the path as link
-// names, the NIC's first.
+// null where the ingress port decides, and at a switch with one next link whose hash is not known.
+// `links` repeats the path as link names, the NIC's first.
 //
 // Returns the exit code: 0 answered, 1 the input is wrong, 2 usage. Thread safety: reads the files
 // named, else pure.

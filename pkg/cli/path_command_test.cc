@@ -10,6 +10,7 @@
 #include "nlohmann/json.hpp"
 
 #include "pkg/cli/hash_command.h"
+#include "pkg/cli/testing/small_fabric.h"
 
 namespace yardmaster::cli {
 namespace {
@@ -17,23 +18,6 @@ namespace {
 using nlohmann::json;
 using testing::HasSubstr;
 
-// Two segments of two hosts, dual plane, four uplinks per ToR, addresses from 10.0.0.0.
-constexpr char kFabric[] = R"(apiVersion: yardmaster.dev/v1alpha1
-kind: Fabric
-metadata: {name: small}
-spec:
-  host: {gpus: 8, rails: 8, nicPorts: 2, nicGbps: 200}
-  planes: 2
-  size: {fabricPods: 1, segmentsPerFabricPod: 2, hostsPerSegment: 2}
-  tiers:
-  - {role: tor, scope: Segment, perRail: true, downPorts: 2, downGbps: 200, upPorts: 4, upGbps: 400}
-  - {role: agg, scope: FabricPod, switches: 4, downPorts: 16, downGbps: 400}
-  ecmpHash:
-    tor:
-      model: rtag7
-      rtag7: {function: crc32c-lo, preMix: false}
-      seed: 0x12345678
-)";
 constexpr char kHash[] =
     "model: rtag7\nrtag7: {function: crc32c-lo, preMix: false}\nseed: 0x12345678\n";
 
@@ -46,7 +30,8 @@ struct Answered {
 class PathCommandTest : public testing::Test {
  protected:
   Answered Ask(const std::string& from, const std::string& to, int port,
-               const std::vector<std::string>& down = {}, const std::string& fabric = kFabric) {
+               const std::vector<std::string>& down = {},
+               const std::string& fabric = kSmallFabric) {
     const std::string file = testing::TempDir() + std::to_string(getpid()) + "-fabric.yaml";
     std::ofstream(file) << fabric;
     std::vector<std::string> args = {"--fabric", file, "--from", from, "--to", to};
@@ -105,7 +90,7 @@ TEST_F(PathCommandTest, LostLinksShrinkGroups) {
 }
 
 TEST_F(PathCommandTest, WhatIsNotKnownIsSaid) {
-  std::string fabric = kFabric;
+  std::string fabric = kSmallFabric;
   fabric.replace(fabric.find("model: rtag7"), std::string::npos,
                  "model: unpredictable\n      reason: firmware unknown\n");
   const Answered a = Ask("p00s00h000/0/0", "p00s01h000/0/0", 49153, {}, fabric);
@@ -125,7 +110,7 @@ TEST_F(PathCommandTest, WrongInputIsNamed) {
   EXPECT_EQ(Ask("p00s00h000/0/0", "p00s01h000/0/0", 1, {"x"}).code, 1);
   EXPECT_EQ(Ask("p00s00h000/0/0", "p00s01h000/0/0", 65536).code, 2);
   EXPECT_EQ(Ask("p00s00h000/0/0", "p00s01h000/0/0", 1, {}, "kind: Pod\n").code, 1);
-  std::string wrong = kFabric;
+  std::string wrong = kSmallFabric;
   wrong.replace(wrong.find("crc32c-lo"), 9, "crc33");
   const Answered a = Ask("p00s00h000/0/0", "p00s01h000/0/0", 1, {}, wrong);
   EXPECT_EQ(a.code, 1);

@@ -34,6 +34,7 @@ struct Flags {
   std::string output = "json";
   std::uint64_t seed = 1;
   std::int64_t max_steps = placement::PlannerOptions{}.max_steps;
+  bool avoid_contention = false;
 };
 
 void Declare(Flags& flags, CLI::App& app) {
@@ -59,6 +60,9 @@ void Declare(Flags& flags, CLI::App& app) {
   app.add_option("--max-steps", flags.max_steps, "search steps before an exact search is cut")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000'000}))
       ->capture_default_str();
+  app.add_flag("--avoid-contention", flags.avoid_contention,
+               "as the extender with this flag: among places that are equal otherwise, the one "
+               "with the least contention");
 }
 
 // Jobs of the queue's head for which it is said whom to stop; each takes many plans.
@@ -69,6 +73,7 @@ plan::Plan PlanOf(const Flags& flags, const PlanInput& input) {
   options.placement.max_steps = flags.max_steps;
   options.paths = flags.paths;
   options.preemptions = kMostPreemptions;
+  options.contention = flags.avoid_contention;
   options.replace_lost = true;
   options.seed = flags.seed;
   if (input.former) options.input.former = &*input.former;
@@ -143,7 +148,7 @@ absl::StatusOr<Question> AskCluster(const Flags& flags, const Connector& connect
   question.origin = given.origin;
   question.costs = CostsOf(given, &read->manifests.world);
   if (flags.diff) {
-    // Whatever is wrong there is said once, below.
+    // Its problems are reported once, below.
     std::ostream nowhere(nullptr);
     question.before = InputOfCluster(read->manifests, read->now_ms, nowhere);
   }

@@ -1,6 +1,6 @@
 // `kubectl yardmaster plan [-f PATH...]`: what the planner would do, in a cluster as it is now with
-// these manifests on top (cluster_overlay.h), or with the manifests alone. Nothing is changed: the
-// cluster is only read. docs say what is read; see manifests.h.
+// these manifests on top (cluster_overlay.h), or with the manifests alone. It only reads the
+// cluster. manifests.h says which kinds are read.
 //
 //   -f FILE|DIR|-        manifests, may be repeated; none: what waits in the cluster
 //   --offline            plan from files only (the cluster is not asked)
@@ -11,6 +11,7 @@
 //   -o FORMAT            json (default), yaml or table
 //   --seed N             Random seed (default 1)
 //   --max-steps N        search steps before an exact search is cut
+//   --avoid-contention   as the extender with this flag
 //
 // Returns the exit code: 0 answered; 1 the input is wrong or the cluster did not answer. When only
 // jobs contradict themselves the report is still written, with them as Never, and the exit code is

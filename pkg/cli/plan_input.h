@@ -28,7 +28,7 @@ struct PlanInput {
 // Of files alone. What could not be used is said on `err`.
 PlanInput InputOfFiles(Manifests manifests, std::ostream& err);
 
-// Of a cluster: measured profiles count, and jobs keep what they have, as the operator has it.
+// Of a cluster: measured profiles count, and jobs keep levels and ports as in the operator.
 PlanInput InputOfCluster(Manifests manifests, std::int64_t now_ms, std::ostream& err);
 
 }  // namespace yardmaster::cli

@@ -97,7 +97,7 @@ json JobJson(const plan::Snapshot& snapshot, const plan::JobPlan& job, const Rep
     if (!job.gang.optimal) out["bound"] = api::EncodeObjective(job.gang.bound);
     if (!state.lost_ranks.empty()) out["lostRanks"] = state.lost_ranks;
   } else if (state.assignment) {
-    // Its lost ranks have no substitute: reported as it stands.
+    // Its lost ranks have no substitute: the old assignment is reported unchanged.
     out["assignments"] = Assignments(snapshot, state, state.assignment->host_of_rank);
     out["lostRanks"] = state.lost_ranks;
   }

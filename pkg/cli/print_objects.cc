@@ -44,7 +44,7 @@ void PrintAnswer(const json& answer, const std::string& format, std::ostream& ou
 
 namespace {
 
-// Escape sequence of a state; empty: the cell is no state.
+// Escape sequence of a state; empty: the cell is not a state.
 std::string_view ColourOf(std::string_view cell) {
   for (std::string_view good : {"Running", "Placed", "Succeeded", "free"}) {
     if (cell == good) return "\033[32m";

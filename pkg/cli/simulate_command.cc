@@ -140,6 +140,7 @@ json Report(const Flags& flags, const Trace& trace, const sim::TraceResult& resu
                     {"utilisation", job.utilisation},
                     {"slowdown", job.slowdown},
                     {"contended", job.contended},
+                    {"lostShare", job.lost_share},
                     {"inPlace", job.in_place}});
   }
   json skipped = json::object();
@@ -156,6 +157,9 @@ json Report(const Flags& flags, const Trace& trace, const sim::TraceResult& resu
             {"worstSlowdown", result.worst_slowdown},
             {"contendedJobs", result.contended_jobs},
             {"contendedGpus", result.contended_gpus},
+            {"slowedJobs", result.slowed_jobs},
+            {"slowedGpus", result.slowed_gpus},
+            {"sharedLoad", result.shared_load},
             {"peakJobs", result.peak_jobs},
             {"peakGpus", result.peak_gpus}}}};
 }

@@ -1,4 +1,4 @@
-// The verb `support-bundle`: what a person needs to look into a fault from afar, in one folder.
+// The verb `support-bundle`: writes what is needed to analyse a fault remotely into one folder.
 //
 //   support-bundle [--to FOLDER] [-n yardmaster-system]
 //

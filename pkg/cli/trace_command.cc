@@ -133,8 +133,7 @@ int RunTraceCommand(const std::vector<std::string>& args, const Connector& conne
                     std::ostream& out, std::ostream& err) {
   ReadFlags flags;
   std::string job, output;
-  CLI::App app("A job's way through all processes, in the order of time",
-               "kubectl yardmaster trace");
+  CLI::App app("What each process did for a job, in the order of time", "kubectl yardmaster trace");
   app.add_option("job", job, "name of a job or of a Gang")->required();
   app.add_option("-o,--output", output, "json or yaml")->check(CLI::IsMember({"json", "yaml"}));
   DeclareRead(flags, app);

@@ -1,4 +1,4 @@
-// The verb `trace`: one job's way through all processes, in the order of time.
+// The verb `trace`: what each process did for one job, in the order of time.
 //
 //   trace JOB [-n NS] [-o json|yaml]
 //

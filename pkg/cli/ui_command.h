@@ -3,7 +3,7 @@
 //   kubectl yardmaster ui [-n yardmaster-system] [--port 0] [--no-browser]
 //
 // It finds the leading operator and becomes `kubectl proxy`, restricted to that pod's page: the page
-// has no login, who may see it is decided by the API server (get pods/proxy).
+// has no login; the API server decides which users may see it (get pods/proxy).
 //
 // Thread safety: as the client.
 #pragma once

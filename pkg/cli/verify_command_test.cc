@@ -10,30 +10,13 @@
 #include "nlohmann/json.hpp"
 
 #include "pkg/cli/path_command.h"
+#include "pkg/cli/testing/small_fabric.h"
 
 namespace yardmaster::cli {
 namespace {
 
 using nlohmann::json;
 using testing::HasSubstr;
-
-// Two segments of two hosts, dual plane, four uplinks per ToR.
-constexpr char kFabric[] = R"(apiVersion: yardmaster.dev/v1alpha1
-kind: Fabric
-metadata: {name: small}
-spec:
-  host: {gpus: 8, rails: 8, nicPorts: 2, nicGbps: 200}
-  planes: 2
-  size: {fabricPods: 1, segmentsPerFabricPod: 2, hostsPerSegment: 2}
-  tiers:
-  - {role: tor, scope: Segment, perRail: true, downPorts: 2, downGbps: 200, upPorts: 4, upGbps: 400}
-  - {role: agg, scope: FabricPod, switches: 4, downPorts: 16, downGbps: 400}
-  ecmpHash:
-    tor:
-      model: rtag7
-      rtag7: {function: crc32c-lo, preMix: false}
-      seed: 0x12345678
-)";
 
 struct Answered {
   int code = 0;
@@ -47,7 +30,7 @@ using Command = int (*)(const std::vector<std::string>&, std::istream&, std::ost
 
 class VerifyCommandTest : public testing::Test {
  protected:
-  VerifyCommandTest() { std::ofstream(file_) << kFabric; }
+  VerifyCommandTest() { std::ofstream(file_) << kSmallFabric; }
 
   Answered Ask(Command command, std::vector<std::string> args, const std::string& input = "") {
     args.insert(args.end(), {"--fabric", file_});

@@ -45,7 +45,7 @@ struct Surroundings {
 };
 Surroundings SurroundingsOfThisProcess();
 
-// Errors: NotFound when there is no configuration at all, or a named file does not exist;
+// Errors: NotFound if no configuration exists, or a named file does not exist;
 // InvalidArgument for what is wrong in one. The result passes kube::ValidateClientConfig.
 absl::StatusOr<kube::ClientConfig> LoadClientConfig(
     const ClientConfigRequest& request,

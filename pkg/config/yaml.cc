@@ -87,7 +87,7 @@ class Builder {
   const Measured& End(Position at) {
     Frame frame = std::move(frames_.back());
     frames_.pop_back();
-    // Merged mappings only fill what the mapping itself does not say, whatever the order.
+    // Merged mappings only fill what the mapping itself does not set, in any order.
     for (const json& merged : frame.merges) {
       for (const auto& [key, value] : merged.items()) {
         if (!frame.measured.value.contains(key)) frame.measured.value[key] = value;
@@ -223,7 +223,7 @@ class YamlEvents final : public YAML::EventHandler {
     const bool fits = (kind == "int" && value.is_number_integer()) ||
                       (kind == "float" && value.is_number()) ||
                       (kind == "bool" && value.is_boolean()) || (kind == "null" && value.is_null());
-    if (!fits) return absl::InvalidArgumentError(StrCat("\"", text, "\" is no !!", kind));
+    if (!fits) return absl::InvalidArgumentError(StrCat("\"", text, "\" is not a valid !!", kind));
     return value;
   }
   [[noreturn]] static void RefuseTag(const YAML::Mark& mark, const std::string& tag) {

@@ -14,8 +14,8 @@
 // values than `YamlLimits` allows (aliases count as what they stand for, so a short text cannot
 // blow up).
 //
-// Writing. Two-space block style, keys in order, multi-line texts as block scalars; whatever some
-// YAML reader could take for another type is quoted. ParseYaml(EmitYaml(x)) == x for every x
+// Writing. Two-space block style, keys in order, multi-line texts as block scalars; a text that a
+// YAML reader could read as another type is quoted. ParseYaml(EmitYaml(x)) == x for every x
 // that is JSON (valid UTF-8, finite numbers).
 //
 // Thread safety: pure functions.

@@ -54,7 +54,7 @@ TEST(YamlTest, KeysAreStringsWhateverTheyLookLike) {
 
 TEST(YamlTest, CoreTagsAreObeyedAndOthersRefused) {
   EXPECT_EQ(MustParse("[!!str 1, !!int 3, !!float 2]"), json::parse(R"(["1",3,2])"));
-  EXPECT_THAT(ErrorOf("a: !!int x"), StartsWith("t.yaml:1:4: \"x\" is no !!int"));
+  EXPECT_THAT(ErrorOf("a: !!int x"), StartsWith("t.yaml:1:4: \"x\" is not a valid !!int"));
   EXPECT_THAT(ErrorOf("a: !mine x"), StartsWith("t.yaml:1:4: the tag !mine"));
   EXPECT_THAT(ErrorOf("a: !mine {b: c}"), StartsWith("t.yaml:1:4: the tag !mine"));
 }

@@ -131,7 +131,7 @@ struct GroupRule {
   // trusted.
   int resilient_buckets = 0;
   std::vector<int> resilient_table;
-  // A packet that came in on port i leaves through member i mod members whatever it holds; if that
+  // A packet that came in on port i leaves through member i mod members, for any header; if that
   // member is down, the hash decides among the others.
   bool preset_by_ingress_port = false;
   bool operator==(const GroupRule&) const = default;

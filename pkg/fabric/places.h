@@ -5,7 +5,7 @@
 // share.
 //
 // Invariants: ids follow names (fabric pods by name, segments by (fabric pod, name), hosts by
-// (segment, name)), so that equal sets of hosts give equal ids whatever order they came in. The
+// (segment, name)), so that equal sets of hosts give equal ids in any order of arrival. The
 // hosts of a segment, and the segments of a fabric pod, have consecutive ids. Thread safety:
 // immutable after Build.
 #pragma once

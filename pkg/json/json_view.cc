@@ -231,7 +231,7 @@ absl::StatusOr<JsonView> JsonParser::Parse(std::string_view text) {
   element root;
   const auto error = impl_->parser.parse(text.data(), text.size()).get(root);
   if (error == simdjson::SUCCESS) return JsonView::Tape::View(root);
-  // Whole numbers beyond 64 bits and very deep nesting are JSON all the same.
+  // Whole numbers beyond 64 bits and very deep nesting are valid JSON that simdjson refuses.
   impl_->tree = json::parse(text, nullptr, false);
   if (!impl_->tree.is_discarded()) return JsonView(impl_->tree);
   return absl::InvalidArgumentError(StrCat("is not JSON: ", simdjson::error_message(error)));

@@ -1,4 +1,4 @@
-// Reading a JSON value without caring which library parsed it: a document of nlohmann::json (files,
+// Reads a JSON value independent of the library that parsed it: a document of nlohmann::json (files,
 // patches, tests) or the tape of simdjson (what the API server sends).
 //
 // Why this type exists: lists and watches carry gigabytes of objects of which a few fields are read.
@@ -86,7 +86,7 @@ class JsonParser {
   JsonParser(const JsonParser&) = delete;
   JsonParser& operator=(const JsonParser&) = delete;
 
-  // The view, and all views taken from it, live until the next call. `text` may go at once.
+  // The view, and all views taken from it, live until the next call. `text` may be freed after the call.
   // Errors: InvalidArgument with what is wrong.
   absl::StatusOr<JsonView> Parse(std::string_view text);
 

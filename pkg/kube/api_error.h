@@ -20,7 +20,7 @@ struct ErrorContext {
 };
 
 // The status for an answer with an HTTP code of 300 or more. `body` is the server's Status object,
-// or whatever a proxy in between wrote.
+// or any text that a proxy in between wrote.
 absl::Status StatusFromAnswer(const ErrorContext& context, int http_code, std::string_view body);
 
 // The status for a Status object that came inside a watch (an ERROR event).

@@ -67,7 +67,7 @@ struct PatchBody {
   PatchType type;
   // The JSON text of the patch.
   std::string body = {};
-  // Required for kApply; who did it, in metadata.managedFields, for the others.
+  // The manager's name in metadata.managedFields. Required for kApply.
   std::string field_manager = {};
   // kApply only: take fields over from other managers instead of failing with Aborted.
   bool force = false;

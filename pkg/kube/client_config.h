@@ -1,5 +1,5 @@
-// How to reach an API server and who to be there: what a kubeconfig or the files of a pod's
-// ServiceAccount come down to (pkg/config/kubeconfig.h reads both).
+// How to reach an API server and with which identity: the content of a kubeconfig or of the files of a
+// pod's ServiceAccount (pkg/config/kubeconfig.h reads both).
 // Thread safety: a value.
 #pragma once
 
@@ -48,7 +48,7 @@ struct ClientConfig {
   std::string tls_server_name = {};
   bool insecure_skip_tls_verify = false;
 
-  // Who. At most one of token (file wins over the text), password and exec is used, in that order.
+  // Identity. At most one of token (file wins over the text), password and exec is used, in that order.
   std::string token_file = {};
   std::string token = {};
   std::string username = {};
@@ -74,7 +74,7 @@ struct ClientConfig {
   // For one call with all its retries, and for one try.
   std::int64_t call_deadline_ms = 30'000;
   std::int64_t attempt_deadline_ms = 20'000;
-  // A watch without a word (events, bookmarks) for this long is taken for dead and resumed. The API
+  // A watch without an event or bookmark for this long counts as dead and is resumed. The API
   // server sends a bookmark every one to two minutes.
   std::int64_t watch_idle_ms = 180'000;
 };

@@ -1,4 +1,4 @@
-// Who this process is to the API server, kept fresh: token files, certificates and authorities are
+// The identity of this process for the API server, kept fresh: token files, certificates and authorities are
 // read again when they change, exec plugins are run again before what they gave expires.
 //
 // A renewal that fails leaves the last good answer in use for as long as the server takes it.

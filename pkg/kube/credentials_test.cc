@@ -208,8 +208,8 @@ TEST(ExecCredentialTest, AnswersOfTheWrongShapeSayWhatIsWrong) {
   auto problem = [&](std::string_view text) {
     return MessageOf(ParseExecCredential(text, kV1).status());
   };
-  EXPECT_THAT(problem("hello"), HasSubstr("no JSON"));
-  EXPECT_THAT(problem("{}"), HasSubstr("no ExecCredential"));
+  EXPECT_THAT(problem("hello"), HasSubstr("not JSON"));
+  EXPECT_THAT(problem("{}"), HasSubstr("not an ExecCredential"));
   EXPECT_THAT(
       problem(R"({"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1beta1"})"),
       HasSubstr("v1beta1"));

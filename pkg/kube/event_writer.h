@@ -1,6 +1,6 @@
 // What an event is, and how events become objects of the API: events.k8s.io/v1, identical ones
 // counting up as a `series`, many similar ones combined. EventRecorder (events.h) runs this on a
-// thread; here is no thread and no waiting.
+// thread; this class has no thread and never waits.
 //
 //   - The same event again (object, type, reason, action, note) within six minutes counts up the
 //     `series` of the first one instead of making another; the count is written at most every

@@ -2,8 +2,8 @@
 // `kubectl describe`.
 //
 // Record never blocks and never fails: events wait in a bounded queue for a thread of their own;
-// when it is full, new ones are dropped and counted. How events are counted up and combined is told
-// in event_writer.h. An event the API server refuses is dropped; one it could not take is tried
+// when it is full, new ones are dropped and counted. event_writer.h says how events are counted up
+// and combined. An event the API server refuses is dropped; one it could not take is tried
 // again three times.
 //
 // Thread safety: all methods from any thread.

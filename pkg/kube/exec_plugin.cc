@@ -54,9 +54,9 @@ std::string ExecInfo(const ClientConfig& config) {
 absl::StatusOr<ExecCredential> ParseExecCredential(std::string_view output,
                                                    std::string_view api_version) {
   const json answer = json::parse(output, nullptr, false);
-  if (answer.is_discarded()) return absl::InvalidArgumentError("its output is no JSON");
+  if (answer.is_discarded()) return absl::InvalidArgumentError("its output is not JSON");
   if (StringAt(answer, {"kind"}) != "ExecCredential") {
-    return absl::InvalidArgumentError("its output is no ExecCredential");
+    return absl::InvalidArgumentError("its output is not an ExecCredential");
   }
   if (StringAt(answer, {"apiVersion"}) != api_version) {
     return absl::InvalidArgumentError(StrCat("it answers in ", StringAt(answer, {"apiVersion"}),

@@ -24,13 +24,13 @@ struct ExecCredential {
 // The JSON for the variable KUBERNETES_EXEC_INFO.
 std::string ExecInfo(const ClientConfig& config);
 
-// What the program printed. Errors: InvalidArgument when it is no ExecCredential of the version
+// What the program printed. Errors: InvalidArgument if it is not an ExecCredential of the version
 // asked for, or carries neither a token nor a certificate with its key.
 absl::StatusOr<ExecCredential> ParseExecCredential(std::string_view output,
                                                    std::string_view api_version);
 
-// Runs the program and reads its answer. Unauthenticated, with the program's own words and the
-// install hint, whatever goes wrong.
+// Runs the program and reads its answer. On any failure Unauthenticated, with the program's own
+// words and the install hint.
 absl::StatusOr<ExecCredential> RunExecPlugin(const ClientConfig& config, std::int64_t timeout_ms);
 
 }  // namespace yardmaster::kube

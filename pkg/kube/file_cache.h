@@ -23,7 +23,7 @@ class FileCache {
   // there never was one. Errors: NotFound, PermissionDenied, InvalidArgument (larger than 1 MiB),
   // with the path.
   absl::StatusOr<std::string> Read();
-  // Makes the next Read look into the file whatever its modification time says.
+  // Makes the next Read read the file even if its modification time is unchanged.
   void Forget() { looked_ms_ = kNever; }
   const std::string& path() const { return path_; }
 

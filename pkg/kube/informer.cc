@@ -183,7 +183,7 @@ void Informer::WatchUntilListIsNeeded(std::stop_token stop) {
 void Informer::EndList(const std::string& version, bool streamed) {
   bool first = false;
   {
-    // Before the sink hears of the end, so that who reacts to it sees the list counted.
+    // Before the sink is told of the end, so that its listeners see the list counted.
     MutexLock lock(mutex_);
     ++stats_.lists;
     if (streamed) ++stats_.streamed_lists;

@@ -1,8 +1,8 @@
-// Leader election: keeps a LeaseLock ticking on a thread of its own and tells when leading begins
+// Leader election: runs a LeaseLock on a thread of its own and calls back when leading begins
 // and ends. After a loss it goes on trying; a process that must not go on exits in `stopped`.
 //
-// Use: lead only while IsLeader() says so at that instant (it turns false by the clock, whatever
-// the thread is waiting for), and put FencingToken() into what is written, so that a late write of
+// Use: lead only while IsLeader() says so at that instant (it turns false by the clock, even while
+// the thread is blocked), and put FencingToken() into what is written, so that a late write of
 // an earlier hold can be told from a present one. Give it a Client of its own whose calls end
 // within half the renew deadline: the callbacks wait for them, and so does Stop.
 //

@@ -9,7 +9,7 @@
 //      is longer, by its own steady clock; and its write names the version it saw.
 // And for writes that are on their way while the hold is lost there is the fencing token: the
 // record's leaseTransitions, which grows with every new hold, also of the same replica. A record
-// that was deleted begins above every token that the replica has seen or was told of
+// that was deleted begins above every token that the replica has seen or was given
 // (RequireTokenAbove).
 //
 // Thread safety: Tick, Release and OtherHoldEndsMs from one thread; the others from any.
@@ -32,12 +32,12 @@ namespace yardmaster::kube {
 struct LeaseOptions {
   std::string ns = {};
   std::string name = {};
-  // Who holds it: unique per process, e.g. "<host>_<random>".
+  // The holder's name, unique per process, e.g. "<host>_<random>".
   std::string identity = {};
   std::int64_t lease_duration_ms = 15'000;
   std::int64_t renew_deadline_ms = 10'000;
   std::int64_t retry_period_ms = 2'000;
-  // LeaderElector only: watch the Lease, so that a released one is taken at once.
+  // LeaderElector only: watch the Lease, so that a released one is taken immediately.
   bool watch = false;
 };
 

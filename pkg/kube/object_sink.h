@@ -1,4 +1,4 @@
-// What an informer fills: a copy of one collection, in whatever form its owner wants to keep it.
+// What an informer fills: a copy of one collection, in a form that its owner chooses.
 //
 // The informer calls, on its thread and one call at a time:
 //   BeginList, Listed for every object, EndList       the collection as it was at one version
@@ -34,7 +34,7 @@ class ObjectSink {
   virtual void Advance(const std::string& version) = 0;
 };
 
-// Who an object was, when it is gone.
+// The identity of an object that is gone.
 struct ObjectIdentity {
   std::string ns;
   std::string name;

@@ -46,7 +46,9 @@ std::string Dump(const json& value) {
 
 absl::StatusOr<json> ParseBody(std::string_view body, std::string_view what) {
   json parsed = json::parse(body, nullptr, false);
-  if (!parsed.is_object()) return absl::DataLossError(StrCat(what, ": the answer is no object"));
+  if (!parsed.is_object()) {
+    return absl::DataLossError(StrCat(what, ": the answer is not an object"));
+  }
   return parsed;
 }
 
@@ -96,8 +98,8 @@ absl::StatusOr<WatchEvent> ParseEvent(JsonParser& parser, std::string_view line,
   const absl::StatusOr<JsonView> parsed = parser.Parse(line);
   const JsonView object = parsed.ok() ? (*parsed)["object"] : JsonView();
   if (!object.is_object()) {
-    return Prefixed(context,
-                    absl::DataLossError(StrCat("a line of ", line.size(), " bytes is no event")));
+    return Prefixed(
+        context, absl::DataLossError(StrCat("a line of ", line.size(), " bytes is not an event")));
   }
   const std::string type = (*parsed)["type"].Text();
   if (type == "ERROR") return StatusFromObject(context, object.ToJson());

@@ -6,8 +6,8 @@
 //   - a connection that was never made: every verb;
 //   - other 5xx, a lost connection, no answer in time: GET, PUT, DELETE, merge patch, apply; and
 //     creating an object by name, see below. Not: generateName, JSON patches, subresource POSTs.
-//   - 401: once, at once, after looking at the credentials again and on a new connection.
-// A call sent twice may have worked the first time. So after such a retry
+//   - 401: once, without a pause, after reading the credentials again and on a new connection.
+// The first try of a call sent twice may have taken effect. So after such a retry
 //   - AlreadyExists from Create is success when the object on the server has everything that was
 //     to be created, and NotFound from Delete is success;
 //   - Aborted from Replace may mean one's own first try. Read again, as always on Aborted.

@@ -1,4 +1,4 @@
-// Finds out in seconds that a connection's peer is gone: a watch sends nothing, so without probes a
+// Detects within seconds that a connection's peer is gone: a watch sends nothing, so without probes a
 // cut network looks like a quiet cluster.
 //
 // An idle connection is probed after 5 s, and ends after about 10 s without an answer; so does one

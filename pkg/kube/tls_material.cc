@@ -57,7 +57,7 @@ absl::Status TrustAuthorities(const std::string& pem, SSL_CTX* context) {
 absl::Status UseCertificate(const TlsMaterial& material, SSL_CTX* context) {
   Owned<BIO> bio = Memory(material.cert_pem);
   Owned<X509> own(PEM_read_bio_X509(bio.get(), nullptr, NoPassphrase, nullptr));
-  if (own == nullptr) return OpenSslError("client-certificate is no PEM certificate");
+  if (own == nullptr) return OpenSslError("client-certificate is not a PEM certificate");
   if (SSL_CTX_use_certificate(context, own.get()) != 1) return OpenSslError("client-certificate");
   SSL_CTX_clear_chain_certs(context);
   while (Owned<X509> link{PEM_read_bio_X509(bio.get(), nullptr, NoPassphrase, nullptr)}) {
@@ -66,7 +66,7 @@ absl::Status UseCertificate(const TlsMaterial& material, SSL_CTX* context) {
   ERR_clear_error();
   Owned<BIO> key_bio = Memory(material.key_pem);
   Owned<EVP_PKEY> key(PEM_read_bio_PrivateKey(key_bio.get(), nullptr, NoPassphrase, nullptr));
-  if (key == nullptr) return OpenSslError("client-key is no PEM key without passphrase");
+  if (key == nullptr) return OpenSslError("client-key is not a PEM key without a passphrase");
   if (SSL_CTX_use_PrivateKey(context, key.get()) != 1 || SSL_CTX_check_private_key(context) != 1) {
     ERR_clear_error();
     return FieldError("client-key", "does not belong to client-certificate", "check both");

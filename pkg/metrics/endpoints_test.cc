@@ -36,7 +36,7 @@ TEST(Endpoints, ReadinessNamesTheChecksThatFail) {
   const http::Response response = Get(router, "/readyz");
   EXPECT_EQ(response.status, 503);
   EXPECT_EQ(response.body, "[+]planner ok\n[-]lease failed: held by another\nfailed\n");
-  EXPECT_EQ(Get(router, "/healthz").status, 200) << "not ready is no reason to restart";
+  EXPECT_EQ(Get(router, "/healthz").status, 200) << "a process that is not ready is not restarted";
 }
 
 TEST(Endpoints, AFailedLivenessCheckAlsoTakesReadinessAway) {

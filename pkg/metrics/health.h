@@ -1,5 +1,5 @@
-// Named checks behind /healthz (restart me when one fails) and /readyz (send me no traffic while
-// one fails). A check is quick, never waits, and is called on every probe.
+// Named checks of /healthz (if one fails, the kubelet restarts the process) and /readyz (while one
+// fails, the process gets no traffic). A check is quick, never waits, and is called on every probe.
 // Thread safety: add checks before serving; the reports from any thread, so checks are called from
 // several at once.
 #pragma once

@@ -58,7 +58,7 @@ std::string TextLine(std::string_view ts, LogLevel level, std::string_view messa
 absl::StatusOr<LogFormat> ParseLogFormat(std::string_view text) {
   if (text == "json") return LogFormat::kJson;
   if (text == "text") return LogFormat::kText;
-  return FieldError("log format", StrCat("'", text, "' is none"), "use json or text");
+  return FieldError("log format", StrCat("'", text, "' is unknown"), "use json or text");
 }
 
 // One line at a time, written and flushed before the call returns.

@@ -8,7 +8,7 @@
 //
 // A line stays one line for any value and JSON stays valid: control characters are
 // escaped and broken UTF-8 is replaced. A level that is off costs one comparison. Writing is
-// synchronous. The logger is passed by reference; there is no global one.
+// synchronous. The logger is passed by reference; no global one exists.
 // Thread safety: all methods from any thread; lines never mix. A copy writes to the same place.
 #pragma once
 

@@ -1,5 +1,5 @@
 // Counters, gauges and histograms for /metrics, on prometheus-cpp's core, whose headers stay
-// inside. The app owns one Registry and gives components what they count with; there is no global.
+// inside. The app owns one Registry and gives components their handles; no global one exists.
 //
 // Handles are pointers into the registry: cheap to copy, safe to use from any thread, valid as long
 // as the registry. Getting one looks it up under a lock, so hot paths keep theirs.

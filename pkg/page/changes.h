@@ -1,5 +1,5 @@
-// What happened between two states of a cluster, in sentences: gangs placed, moved and gone, hosts
-// lost and back, jobs that turn. The page's list of events.
+// The changes between two states of a cluster as sentences, the page's list of events: gangs placed,
+// moved and gone, hosts lost and back, jobs whose state changed.
 //
 // Deterministic. Complexity: O(objects that differ). Thread safety: pure functions.
 #pragma once

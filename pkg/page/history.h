@@ -29,8 +29,8 @@ class History {
  public:
   using FramePtr = std::shared_ptr<const Frame>;
 
-  // Ids count from `first_id`; give every process another, so that a browser that comes to another
-  // replica is not taken for one that knows its frames.
+  // Ids count from `first_id`; give every process another, so that the ids of a browser that comes
+  // from another replica are unknown.
   explicit History(HistoryOptions options = {}, std::int64_t first_id = 1)
       : options_(options), last_id_(first_id - 1) {}
 

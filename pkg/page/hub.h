@@ -1,4 +1,4 @@
-// Between the one thread that makes frames and the browsers that look at them.
+// Serves the frames that one thread makes to browsers.
 //
 //   GET /             the page; GET /app.js, /app.css: its files
 //   GET /api/events   server-sent events: answers with the change from the frame in Last-Event-ID (all
@@ -35,7 +35,7 @@ struct HubOptions {
   HistoryOptions history;
   // Below the server's handler deadline and the idle time of proxies.
   std::int64_t hold_ms = 15'000;
-  // A browser that has gone is told by no request for so long.
+  // A browser that has sent no request for so long counts as gone.
   std::int64_t watched_ms = 40'000;
 };
 

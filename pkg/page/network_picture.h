@@ -60,7 +60,7 @@ struct SamplePath {
   int rail = 0;
   int source_port = 0;
   std::vector<std::string> links;  // names; empty: not predictable
-  std::string reason;              // why there is no port
+  std::string reason;              // why no port is planned
 };
 
 struct JobPaths {

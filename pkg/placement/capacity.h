@@ -1,8 +1,8 @@
 // How many workers of one gang every host and every segment takes, now or in another state of the
 // cluster, and what a segment's choice costs beyond the objective.
 //
-// A new gang uses hosts that are in service, no backup, allowed by the pod template, reserved for
-// no other job, and have room for a worker by every resource (worker_need.h).
+// A new gang uses hosts that are in service, not backup, allowed by the pod template, not reserved for
+// another job, and have room for a worker by every resource (worker_need.h).
 // Thread safety: values and pure functions. Complexity: O(hosts).
 #pragma once
 

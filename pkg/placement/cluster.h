@@ -1,5 +1,5 @@
-// The cluster as placement sees it: one small record per host beside the immutable Places. A
-// planner works on a copy and never sees who occupies what. Thread safety: values.
+// The input of placement: one small record per host beside the immutable Places. A
+// planner works on a copy; the records do not say which job holds what. Thread safety: values.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// A placement at once, however good: pod set by pod set, each in the first fabric pod that takes
+// A placement without a search, of any quality: pod set by pod set, each in the first fabric pod that takes
 // all of it, atom by atom, each in the first segment with room. Where stages are limited, first
 // where they are already; segments are tried in three orders.
 //

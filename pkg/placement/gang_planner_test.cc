@@ -171,7 +171,7 @@ TEST(GangPlannerTest, SegmentsWithoutDegradedHostsComeFirst) {
   EXPECT_EQ(SegmentOf(c), "p0s11");
 }
 
-// What cannot be parted is equally large everywhere, whatever the parallelism: so hosts and
+// Indivisible pieces have one size in a gang, for any parallelism: so hosts and
 // segments are filled without a knapsack.
 TEST(GangPlannerTest, ClassesOfWorkersHaveEqualSizes) {
   Random random(17);

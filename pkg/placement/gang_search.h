@@ -7,7 +7,7 @@
 // segments in ascending order, equal components ascend lexicographically, and of equal untouched
 // segments (or fabric pods) only the first is tried. A branch is cut when its cost so far plus what
 // the rest must cost at least (each group, alone, in the room that is left; fabric pods and
-// segments by room) is no better than the best found.
+// segments by room) is not better than the best found.
 //
 // The problem contains hypergraph partitioning, so the worst case is exponential; after `max_steps`
 // the best so far is returned with exact = false. Deterministic. Thread safety: pure function.

@@ -154,7 +154,7 @@ class Solver {
     return all;
   }
 
-  // Better than `best`, or nothing. Exact where whatever parts a piece is worse.
+  // Better than `best`, or nothing. Exact where every plan that splits a piece is worse.
   SegmentPlan SearchCoarse(const Capacity& capacity, const Partition& pieces,
                            const SegmentPlan& best) {
     SegmentPlan plan = Search(capacity, pieces, ObjectiveOf(best), steps_left_ / 4);
@@ -297,7 +297,7 @@ class Solver {
     return plan;
   }
 
-  // Ties, then the objective as it stands.
+  // Breaks ties, then computes the objective.
   void Finish(const Capacity& capacity, bool scored, SegmentPlan& plan) const {
     plan.found = true;
     if (!scored) ExchangeSegments(places_, capacity, scores_, plan.segment_of_worker);

@@ -5,8 +5,8 @@
 //   everything else                            gang_search.h       exact unless cut
 //
 // The search goes from coarse pieces to fine ones (piece_problem.h): whole units, whole tensor
-// groups, atoms. What it gives up is split between atoms by uniform_solver.h, or filled by
-// first_fit.h, and report truncation.
+// groups, atoms. If it is cut without a result, atoms are split by uniform_solver.h or filled by
+// first_fit.h.
 //
 // A gang that must lie in one fabric pod is solved pod by pod. Deterministic. Thread safety: pure.
 #pragma once
@@ -21,7 +21,7 @@ namespace yardmaster::placement {
 
 struct SolverOptions {
   std::int64_t max_steps = 150'000;  // of all searches together
-  bool any = false;                  // a placement is enough, however good
+  bool any = false;                  // stop at the first placement
 };
 
 struct SegmentPlan {

@@ -29,7 +29,7 @@ class RoomCounter {
   RoomCounter(const fabric::Places& places, const GangModel& model,
               const workload::WorkerGroups& groups);
 
-  // True: there is no placement in this capacity. False: there may be one.
+  // True: no placement exists in this capacity. False: one may exist.
   bool NoRoom(const Capacity& capacity) const;
 
  private:

@@ -1,5 +1,5 @@
-// What planning a gang can end in, before any algorithm: placed, not now, or never, with reasons
-// that an event, a condition and `explain` all print alike.
+// The result of planning a gang: placed, not now, or never, with reasons
+// that events, conditions and `explain` print alike.
 //
 // NotNow: the job would fit if others left or hosts came back. Never: it would not fit on this
 // fabric even empty and healthy. Thread safety: values.
@@ -49,7 +49,7 @@ struct Relaxation {
   bool operator==(const Relaxation&) const = default;
 };
 
-// Minimised in this order (design: objective). The first four are sums over groups of (places it
+// Minimised in this order (docs/placement.md). The first four are sums over groups of (places it
 // lies in - 1).
 struct Objective {
   std::int64_t tensor_split_fabric_pods = 0;

@@ -18,7 +18,7 @@ namespace yardmaster::placement {
 
 struct PodSetSplit {
   bool found = false;
-  bool proved = false;  // not found: there is no placement
+  bool proved = false;  // not found: no placement exists
   std::vector<int> segment_of_worker;
 };
 

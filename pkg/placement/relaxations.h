@@ -9,7 +9,7 @@
 // planning the changed gang; what a cut search could not place is left out.
 //
 // Complexity: one or two solves per combination, at most kMostCombinations of them, and none when
-// dropping every limit at once would not help. Deterministic. Thread safety: pure functions.
+// dropping all limits together would not help. Deterministic. Thread safety: pure functions.
 #pragma once
 
 #include "pkg/placement/capacity.h"

@@ -23,7 +23,7 @@ std::string FormatAmount(std::string_view resource, std::int64_t amount) {
     return amount % 1000 == 0 ? StrCat(amount / 1000) : StrCat(amount, "m");
   }
   if (!IsBytes(resource)) return StrCat(amount);
-  // Whole Gi read best; what is no whole number of them is given in the largest unit that is exact.
+  // The largest unit, up to Gi, that gives the amount as a whole number.
   static constexpr std::string_view kUnits[] = {"", "Ki", "Mi", "Gi"};
   std::size_t unit = 0;
   while (unit + 1 < std::size(kUnits) && amount != 0 && amount % 1024 == 0) {

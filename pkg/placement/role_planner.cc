@@ -282,10 +282,9 @@ GangPlan PlanRoles(const Cluster& cluster, const GangRequest& request,
   alike.reasons.push_back(
       {ReasonCode::kInsufficientResources, TopologyLevel::kFabric,
        static_cast<std::int64_t>(request.job->roles.size()),
-       StrCat(
-           "its ", request.job->roles.size(),
-           " roles ask for different amounts; the counts are for the largest of each, and role by "
-           "role there is no place either")});
+       StrCat("its ", request.job->roles.size(),
+              " roles ask for different amounts; the counts are for the largest of each; a search "
+              "role by role finds no place either")});
   if (alike.outcome == Outcome::kNever &&
       RolePlanner(EmptyAndHealthy(cluster), request, options).Run()) {
     alike.outcome = Outcome::kNotNow;

@@ -37,7 +37,7 @@ struct UniformPiece {
 
 struct UniformPlan {
   bool found = false;
-  bool exact = true;    // the bounds are attained, or it is proved that there is no plan
+  bool exact = true;    // the bounds are attained, or it is proved that no plan exists
   bool scored = false;  // ties between segments are settled, too
   // No plan has fewer, in this order.
   std::int64_t pod_splits = 0;

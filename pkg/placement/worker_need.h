@@ -36,7 +36,7 @@ class WorkerNeed {
   int RoomOn(const Cluster& cluster, fabric::HostId host) const;
   // Workers that the host would take if it were empty.
   int RoomOnEmpty(const Cluster& cluster, fabric::HostId host) const;
-  // The first resource, not GPUs, of which not even one worker's part is there.
+  // The first resource besides GPUs of which less is free than one worker requests.
   std::optional<Amount> ShortOf(const Cluster& cluster, fabric::HostId host, bool empty) const;
 
   void Take(Cluster& cluster, fabric::HostId host) const;

@@ -5,7 +5,7 @@
 // until one takes that link. Where later switches choose, too, the best of a bounded number of such
 // ports is taken. Complexity: O(group + ports walked) a flow, about two microseconds in an HPN pod.
 //
-// Lifetimes: world and ledger must outlive the planner. The planner reads the ledger and never
+// Lifetimes: model and ledger must outlive the planner. The planner reads the ledger and never
 // writes to it. Thread safety: none (it caches). Determinism: complete.
 #pragma once
 
@@ -28,7 +28,7 @@ class FlowPlanner {
   FlowPlanner(const ForwardingModel& world, const PlanLedger& ledger, int candidates)
       : world_(world), network_(world.network()), ledger_(ledger), candidates_(candidates) {}
 
-  // Gives the flow the best port there is, or the reason why there is none.
+  // Gives the flow the best port, or the reason why none is suitable.
   void PlanFresh(Flow& flow);
   // Gives the flow exact links (those after the source NIC's) with any free port. Where only the
   // first is given, the others are the least loaded of those tried.

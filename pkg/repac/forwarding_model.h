@@ -13,8 +13,8 @@
 // Ports of a switch are numbered from 1: down ports in the order of their cables' ids, then up
 // ports. (Hashes over the ingress port and per-port tables mean these numbers.)
 //
-// Lifetimes: `network` must outlive the world. Thread safety: none, const methods fill caches; make
-// one world per thread. Determinism: complete.
+// Lifetimes: `network` must outlive the model. Thread safety: none, const methods fill caches; make
+// one model per thread. Determinism: complete.
 #pragma once
 
 #include <cstdint>

@@ -151,7 +151,7 @@ absl::Status AddTargets(const Network& network, const Group& group, SwitchId at,
   }
   if (hop.wanted.empty() || (preset.valid() && preset != link)) {
     return absl::NotFoundError(
-        StrCat(network.name(link), " is no way to the destination from ", network.name(at)));
+        StrCat(network.name(link), " does not lead to the destination from ", network.name(at)));
   }
   if (preset.valid()) return absl::OkStatus();
   if (hop.members > 1) {

@@ -20,7 +20,7 @@ namespace yardmaster::repac {
 struct PathHop {
   SwitchId at;
   int members = 0;                    // slots of the group
-  std::optional<std::uint64_t> hash;  // absent where nothing is hashed
+  std::optional<std::uint64_t> hash;  // absent if a preset decides or it is unknown
   int index = 0;                      // slot taken
   LinkId link;
 };
@@ -42,17 +42,17 @@ absl::StatusOr<Path> PredictPath(const ForwardingModel& world, const NicPort& sr
 
 // What every switch of a given path has to choose, for FindPort(). `links` are the links after the
 // source ToR in order (later ones may be left out: then they are free). The conditions stop where
-// the list does. Errors: NotFound when a link is no member where it would have to be;
+// the list does. Errors: NotFound if a link is not a member of the group that has to choose it;
 // FailedPrecondition where the choice cannot be predicted.
 absl::StatusOr<std::vector<HopTarget>> TargetsOf(const ForwardingModel& world, const NicPort& src,
                                                  const NicPort& dst, std::span<const LinkId> links);
 
 // The link a packet takes out of a group, or an invalid id where it cannot be determined. As Decide(),
-// for those who need no reasons.
+// without the reason.
 LinkId Choose(const Group& group, const Packet& packet);
 
-// PredictPath for those who ask a lot: calls visit(link) for every link behind the source NIC's
-// until it returns false. True when the destination was reached. REQUIRES: ports of one plane.
+// A fast PredictPath: calls visit(link) for every link after the source NIC's
+// until it returns false. True if the destination was reached. REQUIRES: ports of one plane.
 template <typename Visit>
 bool WalkPath(const ForwardingModel& world, const NicPort& src, const NicPort& dst,
               std::uint16_t sport, Visit visit) {

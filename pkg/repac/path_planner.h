@@ -42,8 +42,8 @@ PathPlan PlanPaths(const std::vector<Connection>& connections, const ForwardingM
                    const PathOptions& options);
 
 // The plan after something changed: cables down in `world` (routing has noticed) or in
-// options.avoid (it has not), or up again. A flow goes home if its home path is whole again, else
-// stays where it is if that is whole (by the same port, or by a new one if the group changed its
+// options.avoid (it has not), or up again. A flow returns to its home path if that is whole again, else
+// keeps its present path if that is whole (by the same port, or by a new one if the group changed its
 // size), else takes its alternate port if that works, else is planned anew. Flows that nothing
 // happened to keep their ports. REQUIRES: `old` is a plan of `connections`.
 PathPlan Replan(const PathPlan& old, const std::vector<Connection>& connections,

@@ -1,4 +1,4 @@
-// Whether predictions are true: compares them with where packets were seen to go.
+// Compares predicted paths with the paths that packets were seen to take.
 //
 // Every hop is judged on its own: what the switch should have done with the packet as it really
 // arrived, so that one wrong switch does not put those behind it in doubt. Only hops at which

@@ -24,8 +24,8 @@ std::vector<CableId> CablesOf(const Network& network, SwitchId id) {
   return cables;
 }
 
-// Replans for `lost`, first before routing knows and then after, and checks that nobody moves who
-// need not.
+// Replans for `lost`, first before routing knows and then after, and checks that only flows on
+// lost links move.
 void Lose(const HashedNetwork& net, const std::vector<Connection>& connections,
           const PathPlan& plan, const std::vector<CableId>& lost) {
   const Network& network = *net.network;
@@ -119,7 +119,7 @@ TEST(PlanLossTest, AResilientGroupKeepsPortsOnceItsTableIsKnown) {
   EXPECT_EQ(plan.unplanned, 0);
   const SwitchId tor = whole.network->tor({HostId(0), 0, 0});
   const CableId lost = whole.network->up_cable(tor, 1);
-  // Without a table nobody knows which buckets the switch refilled how.
+  // Without a table it is unknown how the switch refilled its buckets.
   const PathPlan blind = Replan(plan, connections, whole.ClusterState({lost}), {});
   int lost_sight = 0;
   for (const Flow& flow : blind.flows) {

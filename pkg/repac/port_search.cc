@@ -145,7 +145,7 @@ std::optional<LinearSolution> Solve(std::vector<Equation> equations) {
       }
       continue;
     }
-    // A free unknown: set it, and whatever pivots its column sums into.
+    // A free unknown: set it, and the pivots whose rows contain it.
     auto vector = static_cast<std::uint16_t>(1u << unknown);
     for (int p = 0; p < kSourcePortBits; ++p) {
       const int row = pivot_of[static_cast<std::size_t>(p)];

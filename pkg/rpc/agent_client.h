@@ -1,4 +1,4 @@
-// Asks an agent what it is doing. Connecting is lazy: the first call says whether anybody is there.
+// Asks an agent for its status. Connecting is lazy: the first call fails if no agent answers.
 // Thread safety: all methods from any thread.
 #pragma once
 

@@ -11,7 +11,7 @@
 // replaced. TCP without TLS is refused except on loopback: the status names pods of every tenant.
 //
 // Thread safety: SetServing and port from any thread; Stop from one. Status source and report
-// sink are called on gRPC's threads, several at once, and must outlive Stop. Without a sink reports
+// sink are called on several of gRPC's threads concurrently, and must outlive Stop. Without a sink reports
 // are answered with UNIMPLEMENTED.
 #pragma once
 

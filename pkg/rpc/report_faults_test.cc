@@ -1,4 +1,4 @@
-// What a ReportServer makes of agents that are nobody's, or not themselves.
+// How a ReportServer treats agents without an identity, or with another one than they claim.
 #include <grpcpp/create_channel.h>
 #include <grpcpp/grpcpp.h>
 

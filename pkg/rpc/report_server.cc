@@ -63,7 +63,7 @@ absl::Status CheckOptions(const ReportServerOptions& options) {
 }  // namespace
 
 // Streams have one operation under way at a time (authentication, a read, or a write), so Finish is
-// called once, by whoever had the last one; to end a stream from outside is to cancel it.
+// called once, at the end of the last one; to end a stream from outside is to cancel it.
 class ReportServer::Impl final : public reports::v1::Reports::CallbackService {
  public:
   Impl(const ReportServerOptions& options, const Clock& clock, Authenticate authenticate, Sink sink)
@@ -150,7 +150,7 @@ class ReportServer::Impl::Stream final : public grpc::ServerBidiReactor<NodeRepo
 
   // Guarded by server_.mutex_.
   std::string node;
-  bool told = false;        // the sink has heard of it
+  bool told = false;        // the sink was called for it
   bool superseded = false;  // by a newer stream of its node
   int pins = 0;             // who uses it outside of its reactions
 
@@ -247,7 +247,7 @@ grpc::Status ReportServer::Impl::Admit(Stream& stream) {
     if (!serving_) return {grpc::StatusCode::UNAVAILABLE, "another replica leads"};
   }
   auto node =
-      token.empty() ? absl::UnauthenticatedError("there is no token") : authenticate_(token);
+      token.empty() ? absl::UnauthenticatedError("the call has no token") : authenticate_(token);
   const MutexLock lock(mutex_);
   if (!serving_) return {grpc::StatusCode::UNAVAILABLE, "another replica leads"};
   if (!node.ok()) {

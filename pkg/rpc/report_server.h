@@ -1,4 +1,4 @@
-// The operator's side of reports.proto: takes the streams of agents and hands on what they say.
+// The operator's side of reports.proto: accepts the streams of agents and passes their reports to a sink.
 //
 //   auto server = ReportServer::Start(options, authenticate, sink);
 //   (*server)->SetServing(true);   // this replica leads
@@ -56,7 +56,7 @@ class ReportServer {
   struct Stats {
     std::int64_t streams = 0;  // open, with a report
     std::int64_t reports = 0;
-    std::int64_t refused = 0;  // streams that were ended for what they sent, or for who they are
+    std::int64_t refused = 0;  // streams that were ended for what they sent, or for their identity
   };
 
   // Refuses streams until SetServing(true). Errors: InvalidArgument for options that cannot work,

@@ -1,12 +1,12 @@
 // An agent's stream of reports to the operator (reports.proto): it connects, stays connected, and
-// tells the newest state of the node.
+// sends the newest state of the node.
 //
 //   ReportStream stream(options, clock);
 //   stream.Tell({{0, 1}});       // from now on: port 1 of rail 0 is down
 //   stream.Step();               // connects when it is time; call it every few hundred ms
 //
 // Latest wins: a report goes out after the receipt of the one before; what changed meanwhile is one
-// report. After a break the newest state is told again. Every try reads the certificates and the
+// report. After a break the newest state is sent again. Every try reads the certificates and the
 // token anew and opens a connection of its own, so a Service spreads tries over replicas, and files
 // that were replaced count from the next try on. Tries are apart by `first_retry_ms`, doubled up to
 // `max_retry_ms`, each between half and all of it by chance.

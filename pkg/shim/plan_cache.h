@@ -1,5 +1,5 @@
-// The plan file as it is now. A file that changed is read again, in the middle of whatever call
-// asks for it; readers of the old plan keep it until they let go.
+// The plan file as it is now. A file that changed is read again, on the thread of the call that
+// asks for it; readers of the old plan keep it until they release it.
 //
 //   const PlanCache::Use use(cache);
 //   if (use.plan() != nullptr) FindPeer(*use.plan(), ...);
@@ -25,7 +25,7 @@ class PlanCache {
   PlanCache(const PlanCache&) = delete;
   PlanCache& operator=(const PlanCache&) = delete;
 
-  // nullptr or "": there is no plan. The text is copied.
+  // nullptr or "": no plan. The text is copied.
   void SetPath(const char* path);
 
   class Use {

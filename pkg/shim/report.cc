@@ -21,7 +21,7 @@ void TextOf(const Address& address, char* out, std::size_t size) {
   }
 }
 
-// Device names come from the kernel; whatever else stands in one must not break the line.
+// Device names come from the kernel; other characters in one must not break the line.
 void Plain(const char* text, char* out, std::size_t size) {
   std::size_t at = 0;
   for (; *text != '\0' && at + 1 < size; ++text) {

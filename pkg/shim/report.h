@@ -5,8 +5,8 @@
 //    "ordinal":0,"planned":49321,"actual":49321,"class":192,"plane":0,"how":"label","why":""}
 //
 // A line is one write(2) to a file opened with O_APPEND, so lines of threads and forked children do
-// not mix. A file ends at kMaxBytes; what does not fit is counted in a last line. Nothing here fails
-// visibly: without a folder, or on a full disk, lines are dropped.
+// not mix. A file ends at kMaxBytes; what does not fit is counted in a last line. Errors are not
+// reported: without a folder, or on a full disk, lines are dropped.
 // Thread safety: Write from any thread, Open before.
 #pragma once
 

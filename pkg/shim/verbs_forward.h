@@ -1,7 +1,7 @@
-// libibverbs behind the shim: every function that it exports, as exported by us.
+// Every function that libibverbs exports, exported by the shim.
 //
-// A required function is one jump through a slot, so arguments and results pass untouched whatever
-// they are. An optional function is an indirect function: a look-up with dlvsym gives null
+// A required function is one jump through a slot, so arguments and results of any type pass
+// unchanged. An optional function is an indirect function: a look-up with dlvsym gives null
 // when the real library does not have it, exactly as from the real library. A program that is linked
 // with the name is bound before any library can be opened; it gets the jump.
 //

@@ -335,7 +335,7 @@ asm(".symver YmModifyQp, ibv_modify_qp@@IBVERBS_1.1");
   using namespace yardmaster::shim;  // NOLINT
   if (real.destroy_qp == nullptr) return ENOSYS;
   if (off || qp == nullptr) return real.destroy_qp(qp);
-  // Its address may be given out again at once, so it is forgotten before, not after.
+  // libibverbs may reuse its address immediately, so it is removed before, not after.
   Connection* connection = connections.Find(qp, qp->qp_num);
   if (connection != nullptr) connections.Remove(qp);
   return real.destroy_qp(qp);

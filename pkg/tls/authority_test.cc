@@ -99,7 +99,7 @@ TEST(Certificate, DamagedTextsAreRefusedWithAReason) {
   EXPECT_THAT(MessageOf(ParseCertificate(authority.certificate_pem + damaged).status()),
               HasSubstr("certificate 2 is damaged"));
   EXPECT_THAT(MessageOf(CheckKeyMatches(authority.certificate_pem, "")),
-              HasSubstr("no usable private key"));
+              HasSubstr("not a usable private key"));
 }
 
 TEST(AllowedNamesTest, CommonAndDnsNamesCountLetterByLetter) {

@@ -119,7 +119,7 @@ absl::StatusOr<KeyPtr> ReadPrivateKey(std::string_view pem, std::string_view wha
   KeyPtr key(PEM_read_bio_PrivateKey(bio.get(), nullptr, RefusePassphrase, nullptr));
   const std::string errors = TakeOpenSslErrors();
   if (key == nullptr) {
-    return FieldError(what, "is no usable private key (" + errors + ")",
+    return FieldError(what, "is not a usable private key (" + errors + ")",
                       "give one PEM private key without a passphrase");
   }
   return key;

@@ -1,5 +1,5 @@
-// A training job as every pure layer sees it: what it needs, how it talks, what it may be moved or
-// interrupted for. The api layer makes it out of a TrainingJob or out of other controllers' pods.
+// A training job as every pure layer sees it: its size, its traffic, and when it may be moved or
+// interrupted. The api layer makes it out of a TrainingJob or out of other controllers' pods.
 //
 // Thread safety: values.
 #pragma once
@@ -64,7 +64,7 @@ struct JobKey {
   std::string text() const { return namespace_name + "/" + name; }
 };
 
-// Workers that ask for something else than others: from `first_rank` on, up to the next role's.
+// Workers whose requests differ from others': from `first_rank` on, up to the next role's.
 struct Role {
   int first_rank = 0;
   ResourceList requests;  // as Job::requests
@@ -76,7 +76,7 @@ struct Job {
   std::string uid;
   std::int64_t created_ms = 0;
   int priority = 0;
-  bool preemptible = false;  // may run on what is kept for others, and is stopped when they need it
+  bool preemptible = false;  // may run on hosts kept for others, and is stopped when they need them
   bool may_preempt = true;   // stops jobs of lower priority for its place
   std::optional<double> run_seconds;             // expected, for backfill
   std::optional<std::int64_t> reserve_after_ms;  // waits this long, then reserves its place

@@ -49,7 +49,7 @@ absl::StatusOr<AxisOrder> ParseOrder(std::string_view text) {
     const Axis axis = static_cast<Axis>(name - std::begin(kAxisNames));
     if (name == std::end(kAxisNames) || std::find(axes.begin(), axes.end(), axis) != axes.end()) {
       return absl::InvalidArgumentError(StrCat(
-          "\"", text, "\" is no order of axes; use each of tp, cp, ep, dp, pp once, fastest ",
+          "\"", text, "\" is not an order of axes; use each of tp, cp, ep, dp, pp once, fastest ",
           "first, for example tp-cp-ep-dp-pp"));
     }
     axes.push_back(axis);

@@ -5,7 +5,7 @@
 // weighs n / trusted_samples, at most 1; positive quantities are blended on a logarithmic scale
 // (analytic^(1-w) * measured^w), because an estimate is wrong by a factor rather than by a
 // difference; the communication start, a fraction, linearly. A quantity without measurements keeps its
-// estimate. Measurements that cannot be true (NaN, infinite, zero or negative) count as not made.
+// estimate. Impossible measurements (NaN, infinite, zero or negative) are ignored.
 //
 // Deterministic, no failure. Thread safety: pure functions and values.
 #pragma once

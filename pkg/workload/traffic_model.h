@@ -1,6 +1,6 @@
-// From the description of a transformer to what one iteration computes and sends. Formulas with
-// their derivation and the published figures they are held against: docs/crux.md, "Traffic of a
-// model".
+// From the description of a transformer to the FLOP and bytes of one iteration. docs/traffic.md has
+// the formulas, and the published figures with which the tests
+// compare them.
 //
 //   parameters   layers (attention 4 h^2, or less with grouped queries; feed-forward m h f with m
 //                matrices of width f, once per expert) + vocabulary h (twice if untied)
@@ -47,7 +47,7 @@ struct Model {
   bool tied_embeddings = true;
   int experts = 1;  // per MoE layer; 1: dense
   int experts_per_token = 1;
-  int moe_every = 1;  // each so manyth layer has experts
+  int moe_every = 1;  // every n-th layer has experts
 
   double sequence = 4096;
   double micro_batch = 1;    // sequences
@@ -68,7 +68,7 @@ std::vector<std::string> ModelProblems(const Model& model, const Parallelism& pa
 double Parameters(const Model& model);        // all
 double ActiveParameters(const Model& model);  // that one token meets
 
-// What one GPU sends in an iteration, before it is known who shares a host with whom.
+// What one GPU sends in an iteration, before it is known which GPUs share a host.
 struct ModelTraffic {
   double flop_per_iteration = 0;  // of the whole job
   double bubble = 0;              // of the pipeline: idle time over computing time

@@ -18,7 +18,7 @@ before(async () => {
 });
 after(() => browser?.close());
 
-// A page that shows `blocks`. Whatever the browser refuses or a script throws fails the test.
+// A page that shows `blocks`. The test fails if the browser refuses something or a script throws.
 async function open(blocks, work, {width = 1400, height = 900} = {}) {
   const operator = new Operator();
   for (const frame of [blocks].flat()) operator.publish(frame, Date.now() - 60_000 * ([blocks].flat().length - 1 - operator.frames.length));
@@ -204,6 +204,8 @@ describe('the page', () => {
         // A frame at 60 frames a second, all that the main thread does for it.
         assert.ok(times.frames >= 100, `${times.frames} frames were drawn`);
         assert.ok(cpu < 16, `a frame takes ${cpu} ms of CPU`);
+        // Half a frame for our own drawing.
+        assert.ok(times.draw < 8, `drawing takes ${times.draw} ms`);
       }
       await shoot(page, 'zoomed');
     });

@@ -27,7 +27,7 @@ class FakeSink final : public PlanSink {
   // Every operation on this pod (or all, for "") fails from now on; OK ends it.
   void Fail(const std::string& uid, absl::Status status);
   std::map<PlanFileId, std::string> files() const;
-  // Null when there is no such file.
+  // Null if the file does not exist.
   nlohmann::json Parsed(const std::string& uid) const;
   int attempts() const;
 

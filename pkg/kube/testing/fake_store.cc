@@ -83,7 +83,7 @@ absl::StatusOr<ObjectPtr> FakeStore::Get(const Target& target) const {
 
 absl::StatusOr<ObjectPtr> FakeStore::Create(const Target& target, json object) {
   if (!target.subresource.empty()) return CreateSubresource(target, object);
-  if (!object.is_object()) return absl::InvalidArgumentError("the object is no JSON object");
+  if (!object.is_object()) return absl::InvalidArgumentError("the object is not a JSON object");
   json& metadata = object["metadata"];
   if (!metadata.is_object()) metadata = json::object();
   if (NameOf(object).empty()) {
@@ -144,7 +144,7 @@ absl::StatusOr<ObjectPtr> FakeStore::Patch(const Target& target, const PatchBody
   if (patch.type == PatchType::kApply) return Apply(target, patch);
   YM_ASSIGN_OR_RETURN(ObjectPtr current, Get(target));
   const json body = json::parse(patch.body, nullptr, false);
-  if (body.is_discarded()) return absl::InvalidArgumentError("the patch is no JSON");
+  if (body.is_discarded()) return absl::InvalidArgumentError("the patch is not JSON");
   json next = *current;
   try {
     if (patch.type == PatchType::kJson) {

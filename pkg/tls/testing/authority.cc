@@ -121,7 +121,7 @@ absl::Status PushAddress(GENERAL_NAMES* names, const std::string& text) {
   } else if (inet_pton(AF_INET6, text.c_str(), bytes.data()) == 1) {
     size = 16;
   } else {
-    return FieldError("ip_addresses", "'" + text + "' is no IP address",
+    return FieldError("ip_addresses", "'" + text + "' is not an IP address",
                       "use a literal such as 10.0.0.1 or fd00::1");
   }
   if (!PushName(names, GEN_IPADD, {bytes.data(), size})) return OpenSslFailure("out of memory");
@@ -143,7 +143,7 @@ absl::Status AddAlternativeNames(X509* certificate, const CertificateRequest& re
   const Owned<GENERAL_NAMES> names(GENERAL_NAMES_new());
   for (const std::string& name : request.dns_names) {
     if (!PlausibleDnsName(name)) {
-      return FieldError("dns_names", "'" + name + "' is no DNS name",
+      return FieldError("dns_names", "'" + name + "' is not a DNS name",
                         "use letters, digits, '-' and '.'");
     }
     if (!PushName(names.get(), GEN_DNS, name)) return OpenSslFailure("out of memory");
