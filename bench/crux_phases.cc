@@ -6,8 +6,8 @@
 // The cases are those of crux_micro. Each job may be held to a period (its iterations are due so far
 // apart, and none begins before it is due) and a phase; both are searched, job by job, by the
 // simulator itself, which is more than a cluster could do. Printed is the utilisation, in percent of
-// what the jobs reach with nobody in the way:
-//   levels          production, nobody is held
+// what the jobs reach on an empty network:
+//   levels          production, no job is held
 //   levels, phases  with the best periods and phases found
 // each without jitter, and with compute that differs by up to 10 % from iteration to iteration. Phases
 // found without jitter are tried under it as they are (`planned`), and others are searched under it

@@ -315,7 +315,7 @@ Template::Template(const json& prototype) {
   for (;;) {
     const std::size_t at = text.find('@', from);
     std::size_t hole = at;
-    // "@sha256:" is not a placeholder.
+    // A placeholder is "@N@" with one digit; an image's "@sha256:" is not one.
     while (hole != std::string::npos && !(hole + 2 < text.size() && text[hole + 2] == '@' &&
                                           text[hole + 1] <= '9' && text[hole + 1] >= '0')) {
       hole = text.find('@', hole + 1);

@@ -1,5 +1,5 @@
 // From link states as they are read to the ports to report: those that have been down for a
-// while, until they have been up for a while. A link that flaps counts as down.
+// while, until they have been up for a while. A link that flaps is treated as down.
 //
 // Thread safety: none; one thread owns it. Time comes in. Determinism: depends on the calls alone.
 #pragma once

@@ -4,7 +4,7 @@
 //   spec.parallelism.tensor: expected an integer from 1 to 1000000, got "eight"; ...
 //
 // All errors of one object are collected, so that a person mends them in one go. A reader never
-// stops: after an error it returns the fallback. Null counts as left out, as Kubernetes has it.
+// stops: after an error it returns the fallback. Null is treated as left out, as Kubernetes has it.
 //
 // Fields that were not read are errors in the kinds we own (a misspelt field would otherwise
 // change the job unnoticed) and ignored in all others.

@@ -58,7 +58,7 @@ struct Pod {
   std::vector<ContainerExit> exits;
   std::vector<std::string> final_conditions;
   // The first container of the spec: how often it has ended with an error, as far as the kubelet
-  // has reported, and whether it runs. Without a report it counts as running.
+  // has reported, and whether it runs. Without a report it is treated as running.
   int container_ends = 0;
   bool container_running = true;
 

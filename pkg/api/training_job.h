@@ -54,7 +54,7 @@ struct FailureRule {
 struct RecoveryPolicy {
   OnHostLoss on_host_loss = OnHostLoss::kRestart;
   OnHostLoss on_worker_failure = OnHostLoss::kRestart;
-  int host_grace_seconds = 30;          // NotReady for that long counts as lost
+  int host_grace_seconds = 30;          // NotReady for that long: treated as lost
   int max_restarts = 10;                // within one window; then the job fails
   int restart_window_seconds = 21'600;  // the budget is full again this long after its first use
   int backoff_seconds = 10;             // before the second restart in a row; doubles with each
@@ -125,7 +125,7 @@ struct Incident {
   // The rank that was lost or failed first, and its host; -1 and empty: unknown.
   int first_rank = -1;
   std::string host;
-  bool blames_host = false;      // counts as a failure of the host (host_record.h)
+  bool blames_host = false;      // recorded as a failure of the host (host_record.h)
   std::optional<int> exit_code;  // of the worker that failed first
   std::string message;
   std::int64_t start_ms = 0;

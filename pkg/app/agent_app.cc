@@ -2,11 +2,11 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdlib>
-#include <iostream>
 #include <memory>
 #include <utility>
 
 #include "pkg/app/kube_access.h"
+#include "pkg/app/runtime.h"
 #include "pkg/base/status.h"
 #include "pkg/kube/events.h"
 
@@ -133,10 +133,7 @@ int AgentMain(int argc, char** argv) {
   if (options.agent.nodes.empty() && options.agent.nodes_matching.empty() && node != nullptr) {
     options.agent.nodes.emplace_back(node);
   }
-  const absl::Status status = RunAgent(options);
-  if (status.ok()) return 0;
-  std::cerr << kName << ": " << status.message() << "\n";
-  return 1;
+  return ExitCodeOf(kName, RunAgent(options));
 }
 
 }  // namespace yardmaster::app

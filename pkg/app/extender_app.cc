@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
-#include <iostream>
 #include <memory>
 #include <set>
 #include <thread>
@@ -14,6 +13,7 @@
 #include "pkg/app/kube_access.h"
 #include "pkg/app/leadership.h"
 #include "pkg/app/run_process.h"
+#include "pkg/app/runtime.h"
 #include "pkg/app/staleness.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
@@ -410,10 +410,7 @@ int ExtenderMain(int argc, char** argv) {
       ->check(CLI::Range(0, 31'536'000))
       ->capture_default_str();
   CLI11_PARSE(app, argc, argv);
-  const absl::Status status = RunExtender(options);
-  if (status.ok()) return 0;
-  std::cerr << "yardmaster-extender: " << status.message() << "\n";
-  return 1;
+  return ExitCodeOf("yardmaster-extender", RunExtender(options));
 }
 
 }  // namespace yardmaster::app

@@ -1,7 +1,6 @@
 // The flags of yardmaster-operator.
 #include <CLI/CLI.hpp>
 #include <fstream>
-#include <iostream>
 #include <iterator>
 #include <map>
 #include <string>
@@ -9,6 +8,7 @@
 #include <vector>
 
 #include "pkg/app/operator_app.h"
+#include "pkg/app/runtime.h"
 #include "pkg/base/strings.h"
 
 namespace yardmaster::app {
@@ -45,7 +45,7 @@ void AddHostLossFlags(CLI::App& app, op::HostLossLimits& limits) {
   const CLI::Range share(0.0, 1.0);
   const CLI::Range hosts(0, 1'000'000);
   app.add_option("--disruption-share", limits.disruption_share,
-                 "No host counts as lost while a larger share of all Nodes is not Ready")
+                 "No host is treated as lost while a larger share of all Nodes is not Ready")
       ->check(share)
       ->capture_default_str();
   app.add_option("--disruption-hosts", limits.disruption_hosts,
@@ -155,16 +155,10 @@ int OperatorMain(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   if (!faults_file.empty()) {
     auto rules = ReadFaultRules(faults_file);
-    if (!rules.ok()) {
-      std::cerr << "yardmaster-operator: " << rules.status().message() << "\n";
-      return 1;
-    }
+    if (!rules.ok()) return ExitCodeOf("yardmaster-operator", rules.status());
     options.hosts.faults = *std::move(rules);
   }
-  const absl::Status status = RunOperator(options);
-  if (status.ok()) return 0;
-  std::cerr << "yardmaster-operator: " << status.message() << "\n";
-  return 1;
+  return ExitCodeOf("yardmaster-operator", RunOperator(options));
 }
 
 }  // namespace yardmaster::app

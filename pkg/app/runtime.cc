@@ -2,6 +2,7 @@
 
 #include <csignal>
 #include <functional>
+#include <iostream>
 #include <unistd.h>
 #include <utility>
 
@@ -38,6 +39,12 @@ std::string HostName() {
 }
 
 }  // namespace
+
+int ExitCodeOf(std::string_view name, const absl::Status& status) {
+  if (status.ok()) return 0;
+  std::cerr << name << ": " << status.message() << "\n";
+  return 1;
+}
 
 absl::StatusOr<BindAddress> ParseBindAddress(std::string_view text) {
   const std::size_t colon = text.rfind(':');

@@ -49,6 +49,9 @@ struct LeaderOptions {
 void AddCommonFlags(CLI::App& app, CommonOptions& options);
 void AddLeaderFlags(CLI::App& app, LeaderOptions& options);
 
+// The exit code of the program `name` that ended with `status`; an error goes to standard error.
+int ExitCodeOf(std::string_view name, const absl::Status& status);
+
 struct BindAddress {
   std::string host = "0.0.0.0";
   int port = 0;

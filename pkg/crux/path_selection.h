@@ -34,7 +34,7 @@ Paths SelectPaths(const Problem& problem, const PathOptions& options = {});
 
 // Only the flows of `changed` jobs (sorted indices) choose, all others stay on `previous`.
 // A job that had paths keeps a flow's path unless the gain exceeds the hysteresis; an entry of
-// `previous` that is empty or out of range counts as no path. So one arrival costs its own flows.
+// `previous` that is empty or out of range is treated as no path. So one arrival costs its own flows.
 // REQUIRES: previous.size() == problem.jobs.size(), and unchanged jobs have valid paths in it.
 Paths ReselectPaths(const Problem& problem, const Paths& previous,
                     std::span<const std::int32_t> changed, const PathOptions& options = {});

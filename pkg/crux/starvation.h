@@ -11,7 +11,7 @@
 // A lifted job may stand above jobs of higher priority: that is the purpose, so the levels that
 // result are deliberately not a valid compression. Reserved levels are never used.
 //
-// Time is an argument and may be any monotonic count of seconds; a step back counts as no time.
+// Time is an argument and may be any monotonic count of seconds; a step back is treated as no time.
 // Deterministic, no failure. Thread safety: pure functions and values.
 #pragma once
 

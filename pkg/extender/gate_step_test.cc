@@ -65,7 +65,7 @@ TEST_F(GateStepTest, AGangsOwnLimitsGoBeforeTheProcess) {
   EXPECT_EQ(PodsOf("a").front()["status"]["reason"], "GateTimeout");
   clock_.Advance(50'000);
   const PassReport later = process.Pass();
-  EXPECT_EQ(later.gate_timeouts, 1) << "what cannot be read counts as left out";
+  EXPECT_EQ(later.gate_timeouts, 1) << "what cannot be read is treated as left out";
   EXPECT_FALSE(Gated(PodsOf("c").front()));
   EXPECT_TRUE(Gated(PodsOf("b").front())) << "it waits for as long as it takes";
   EXPECT_NE(Join(later.problems, "\n").find("\"soon\" is not used; write whole seconds"),

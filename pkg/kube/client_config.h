@@ -74,7 +74,7 @@ struct ClientConfig {
   // For one call with all its retries, and for one try.
   std::int64_t call_deadline_ms = 30'000;
   std::int64_t attempt_deadline_ms = 20'000;
-  // A watch without an event or bookmark for this long counts as dead and is resumed. The API
+  // A watch without an event or bookmark for this long is treated as dead and is resumed. The API
   // server sends a bookmark every one to two minutes.
   std::int64_t watch_idle_ms = 180'000;
 };

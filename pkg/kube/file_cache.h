@@ -1,5 +1,5 @@
 // A file that another program replaces now and then (a token, a certificate), read again when it
-// changes. What counts as a change is modification time, size or inode, and in any case a minute
+// changes. A change is a new modification time, size or inode, and in any case a minute
 // since the last look inside; projected volumes change by swapping a symbolic link, which this
 // sees. Thread safety: one thread at a time.
 #pragma once

@@ -10,7 +10,7 @@
 namespace yardmaster::kube {
 namespace {
 
-// A watch that ends sooner than this without a word counts as failed, or a broken server would be
+// A watch that ends sooner than this without an event is treated as failed, or a broken server would be
 // asked in a tight loop.
 constexpr std::int64_t kShortWatchMs = 1000;
 constexpr int kMaxFruitlessWatches = 5;

@@ -4,17 +4,17 @@
 // Node that cannot be decoded is unknown and never lost. Because the source of these reports may
 // itself be faulty, the number of hosts that are acted on is bounded:
 //   1. Full disruption: while at least `disruption_hosts` Nodes and more than `disruption_share` of
-//      all are not Ready, or all of several are, no host counts as lost.
+//      all are not Ready, or all of several are, no host is treated as lost.
 //   2. At most max(segment_hosts, segment_share) hosts of a segment, max(fabric_hosts,
 //      fabric_share) of all, and max(per_minute, per_minute_share of all) a minute are lost at one
 //      time. A host is released from these counts when its Node is Ready again.
 //
 // A faulty host is Ready and has a fault (node_faults.h) that has held for the fault's own time. With
-// action Drain or Replace it counts as lost, though its kubelet answers, and the limits are the same; for
-// full disruption, hosts with such a fault count as not Ready.
+// action Drain or Replace it is treated as lost, though its kubelet answers, and the limits are the
+// same; for full disruption, hosts with such a fault are treated as not Ready.
 //
-// Rented hosts come and go by intention: one that is gone counts neither as a host nor as one that is not Ready. Others do
-// for an hour.
+// Rented hosts come and go by intention: one that is gone is not counted at all. Another host that is
+// gone is counted as a host that is not Ready for an hour.
 //
 // Times are measured by the caller's steady clock. They begin anew with Restart: a process that
 // begins to lead counts only the time that it observed itself.
@@ -79,7 +79,7 @@ class HostHealth {
                      std::int64_t now_ms);
   // All times and all counts of what may be acted on begin anew.
   void Restart(std::int64_t now_ms);
-  // A host that was never observed counts as gone since the first question.
+  // A host that was never observed is treated as gone since the first question.
   HostVerdict Judge(const std::string& host, std::int64_t grace_ms, std::int64_t now_ms);
 
  private:

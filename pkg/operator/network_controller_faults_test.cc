@@ -6,6 +6,7 @@
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 
+#include "pkg/api/profile_report.h"
 #include "pkg/operator/testing/network_fixture.h"
 
 namespace yardmaster::op {

@@ -7,6 +7,7 @@
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 
+#include "pkg/api/connection_report.h"
 #include "pkg/operator/testing/network_fixture.h"
 
 namespace yardmaster::op {

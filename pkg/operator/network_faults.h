@@ -8,7 +8,7 @@
 //                packets go into it, so flows avoid it by ports that are right for the old group
 //   noticed      afterwards the group has shrunk and every index in it has moved
 //   held back    up again, used by routing, and avoided by us until FlapDamper trusts it
-// What was down when the watch began counts as noticed long ago.
+// What was down when the watch began is treated as noticed long ago.
 //
 // Thread safety: none. Determinism: a function of the observations.
 #pragma once

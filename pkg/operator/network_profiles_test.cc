@@ -36,7 +36,7 @@ TEST(LoneTransfersTest, ATimeMeasuredInContentionDoesNotTakeThePlaceOfOneMeasure
   EXPECT_EQ(transfers.Believe(a, 0.5, 1.0), 0.5);
   EXPECT_EQ(transfers.Believe(a, 0.9, 0.6), 0.5);
   EXPECT_EQ(transfers.Believe(a, 0.4, 0.99), 0.4);
-  // Never seen alone: what it measures counts as not measured, until it is.
+  // Never seen alone: what it measures is treated as not measured until it is.
   EXPECT_FALSE(transfers.Believe(b, 0.9, 0.6));
   EXPECT_EQ(transfers.Believe(b, 0.7, 1.0), 0.7);
   // No prediction yet, as after a start.

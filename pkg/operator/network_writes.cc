@@ -70,6 +70,13 @@ WriteResult PodWriter::Write(std::vector<PodWrite> writes, std::int64_t now_ms) 
   return WriteLeft(now_ms);
 }
 
+// A fall may have failed that a rise waits for: only a new plan knows. Pods behind the gate send
+// nothing, so that no order binds them to the others.
+void PodWriter::KeepGatedOnly() {
+  left_.erase(std::find_if(left_.begin(), left_.end(), [](const PodWrite& w) { return !w.gated; }),
+              left_.end());
+}
+
 WriteResult PodWriter::WriteLeft(std::int64_t now_ms) {
   WriteResult result;
   const std::vector<PodWrite> writes = std::move(left_);
@@ -99,8 +106,7 @@ WriteResult PodWriter::WriteLeft(std::int64_t now_ms) {
     first = last;
   }
   result.deferred = static_cast<int>(left_.size());
-  // A fall may have failed that a rise waits for: only a new plan knows.
-  if (!result.errors.empty()) left_.clear();
+  if (!result.errors.empty()) KeepGatedOnly();
   return result;
 }
 

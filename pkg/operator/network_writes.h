@@ -6,7 +6,8 @@
 // all plans that are only renewed. A level rises only once every fall of the round is written: no
 // instant has more jobs on a high level than planned. A token bucket bounds the rate. What it does not
 // allow is kept, in order, and goes out with later tokens (WriteLeft) without another plan. The next
-// round replaces what is kept; a write that failed drops it.
+// round replaces what is kept. A write that failed drops what is kept of pods in front of the gate; pods
+// behind it wait for no other write.
 //
 // Thread safety: none, but writes go out on several threads. Lifetimes: client and cache outlive
 // it.
@@ -80,6 +81,7 @@ class PodWriter {
   // Writes [first, last); true when all are written or their pods are gone.
   bool WriteSome(const std::vector<PodWrite>& writes, std::size_t first, std::size_t last,
                  WriteResult& result);
+  void KeepGatedOnly();
 
   kube::Client& client_;
   state::ClusterCache& cache_;

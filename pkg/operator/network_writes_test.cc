@@ -118,5 +118,20 @@ TEST_F(PodWriterTest, AnErrorDropsWhatIsLeft) {
   EXPECT_EQ(writer.WriteLeft(60'000).written, 0);
 }
 
+TEST_F(PodWriterTest, APodThatIsRefusedDoesNotHoldUpOthersBehindTheGate) {
+  PodWriter writer(client_, cache_,
+                   {.writes_per_second = 10, .burst = 1, .threads = 1, .gated_at_once = 2});
+  std::vector<PodWrite> writes = {Make("falls", -3), Make("ports", 0)};
+  for (const char* name : {"a", "b", "c"}) {
+    writes.push_back(Make(name, 2));
+    writes.back().gated = true;
+  }
+  client_.FailNext(kube::Verb::kPatch, "pods", absl::PermissionDeniedError("denied"), 1);
+  EXPECT_EQ(writer.Write(std::move(writes), 0).errors.size(), 1u);
+  EXPECT_EQ(writer.WriteLeft(60'000).written, 1);
+  EXPECT_FALSE(writer.HasLeft());
+  EXPECT_EQ(Written(), "a b falls c") << "what a rise may wait for is planned anew";
+}
+
 }  // namespace
 }  // namespace yardmaster::op

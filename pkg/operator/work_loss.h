@@ -24,7 +24,7 @@ namespace yardmaster::op {
 double OptimalInterval(double checkpoint_seconds, double mean_seconds_between_failures);
 
 // Mean time between incidents of a job on `hosts` hosts, from `incidents` of them in
-// `running_seconds`. What is known of hosts in general counts as one failure in
+// `running_seconds`. What is known of hosts in general is weighted as one failure in
 // kHostHoursPerFailure host hours, so that a young job has a usable value.
 inline constexpr double kHostHoursPerFailure = 5'000;
 double MeanSecondsBetweenIncidents(int hosts, int incidents, double running_seconds);

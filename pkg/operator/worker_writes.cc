@@ -39,17 +39,18 @@ bool IsGone(const absl::Status& status) {
 absl::Status WorkerWrites::WriteEach(std::size_t count,
                                      const std::function<absl::Status(std::size_t)>& write) const {
   Mutex mutex;
-  absl::Status first;
-  const auto add = [&](const absl::Status& status) {
-    MutexLock lock(mutex);
-    first.Update(status);
-    return first.ok();
-  };
+  absl::Status first_error;
   ParallelFor(count, kWriteThreads, [&](std::size_t i) {
-    if (!add(absl::OkStatus())) return;
-    add(may_write_() ? write(i) : absl::UnavailableError("this process does not lead any more"));
+    {
+      const MutexLock lock(mutex);
+      if (!first_error.ok()) return;
+    }
+    const absl::Status status =
+        may_write_() ? write(i) : absl::UnavailableError("this process does not lead any more");
+    const MutexLock lock(mutex);
+    first_error.Update(status);
   });
-  return first;
+  return first_error;
 }
 
 absl::Status WorkerWrites::CreateService(const nlohmann::json& job, Obstacle& obstacle) {

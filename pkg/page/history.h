@@ -35,7 +35,7 @@ class History {
       : options_(options), last_id_(first_id - 1) {}
 
   // Takes the blocks as the newest frame, unless they equal the newest one's. Returns whether a frame
-  // was added. Times must not go back; one that does counts as the newest frame's.
+  // was added. Times must not go back; one that does is taken as the newest frame's.
   bool Add(std::int64_t time_ms, Blocks blocks);
   // Null when there is none (any more).
   FramePtr Find(std::int64_t id) const;

@@ -35,7 +35,7 @@ struct HubOptions {
   HistoryOptions history;
   // Below the server's handler deadline and the idle time of proxies.
   std::int64_t hold_ms = 15'000;
-  // A browser that has sent no request for so long counts as gone.
+  // A browser that has sent no request for so long is treated as gone.
   std::int64_t watched_ms = 40'000;
 };
 

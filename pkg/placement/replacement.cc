@@ -77,7 +77,7 @@ class Replacer {
 
   bool Known(HostId host) const { return host.value >= 0 && host.value < places_.num_hosts(); }
 
-  // A host that is not there any more counts as the one of the nearest rank: its segment is looked
+  // A host that is not there any more is replaced here by the one of the nearest rank: its segment is looked
   // through first. False if no rank has a known host.
   bool FillUnknown() {
     const std::vector<HostId> given = host_of_;

@@ -48,7 +48,7 @@ struct PreviousFlow {
 struct PreviousJob {
   int level = -1;         // -1: none
   double correction = 1;  // k_j of Crux
-  // What its traffic looked like; 0: unknown, which counts as unchanged.
+  // What its traffic looked like; 0: unknown, which is treated as unchanged.
   double bytes = 0;
   double flop_per_iteration = 0;
   double compute_seconds = 0;

@@ -75,7 +75,7 @@ api::Node NodeOf(const CapacityPool& pool) {
 }
 
 // A job that asks for types is placed by the labels of Nodes, and a Node that does not say its type
-// counts as on demand. Hosts that exist already may have labels that the pool does not name.
+// is treated as on demand. Hosts that exist already may have labels that the pool does not name.
 bool IsPlacedByItsType(const CapacityPool& pool, const api::CapacityOffer& offer,
                        const std::vector<api::CapacityType>& types) {
   if (types.empty() || pool.scaling.kind() == api::ScalingKind::kNone) return true;

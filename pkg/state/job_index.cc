@@ -123,7 +123,7 @@ workload::Job JobIndex::JobOf(const JobKey& key, const KeptJob& kept,
   return job;
 }
 
-// A placed gang counts as it was placed, even if its owner now wants another size.
+// A placed gang has the size at which it was placed, even if its owner now wants another size.
 void JobIndex::Read(const JobKey& key, KeptJob& kept) {
   const bool has_gang = kept.gang != nullptr;
   const api::JobSpec& spec = has_gang ? kept.gang->job : kept.job->job;

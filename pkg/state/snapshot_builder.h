@@ -13,7 +13,7 @@
 //
 // Jobs. One per Gang, and one per TrainingJob that has no Gang yet and has not ended; the key is
 // (namespace, name of the Gang, present or future: api::GangName). A TrainingJob without a Gang
-// whose ranks are all bound counts as placed where they are. Gangs whose pods have all finished are
+// whose ranks are all bound is treated as placed where they are. Gangs whose pods have all finished are
 // left out.
 //
 // Everything wrong in one object becomes that job's `problems` or a warning and stops nothing else.

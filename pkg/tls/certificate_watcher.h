@@ -39,7 +39,7 @@ absl::StatusOr<CertificateFiles> ReadCertificateFiles(const CertificatePaths& pa
 class CertificateWatcher {
  public:
   struct Callbacks {
-    // Puts new, checked content to use (Server::SetTls). Not OK: the content counts as bad.
+    // Puts new, checked content to use (Server::SetTls). Not OK: the content is treated as bad.
     std::function<absl::Status(const CertificateFiles&)> apply;
     // Told once for every change: OK when new content is in use, else why it is not.
     std::function<void(const absl::Status&)> report;

@@ -28,7 +28,7 @@ std::string MakeUid(std::int64_t number) {
   return text;
 }
 
-// Everything that counts as the desired state for metadata.generation.
+// Everything that is part of the desired state for metadata.generation.
 json DesiredState(json object) {
   object.erase("metadata");
   object.erase("status");

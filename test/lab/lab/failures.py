@@ -18,7 +18,7 @@ CONVERGE_SECONDS = 3.0
 _SAMPLE_SECONDS = 0.01
 _BEFORE_SECONDS, _AFTER_SECONDS = 5.0, 12.0
 _SETTLED_SECONDS = 6.0  # after the failure; throughput is compared from then on
-# Less than this share of what is usual in a sample counts as standing still.
+# Less than this share of what is usual in a sample is treated as standing still.
 _STILL = 0.02
 # More workers than a segment has hosts, so that its two stages talk over the uplinks wherever they are placed.
 JOB = Job("talk", 10, "pipeline", megabytes=0.2, compute=0.05, activation_megabytes=0.3, micro_batches=2)
