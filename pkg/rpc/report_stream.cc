@@ -21,7 +21,8 @@ using reports::v1::NodeReport;
 using reports::v1::Receipt;
 using reports::v1::Reports;
 
-// What outlives a try. gRPC calls a try's reactions one after the other on its own threads.
+// What outlives a try. gRPC calls a try's reactions on its own threads, those for reads and those for
+// writes at the same time.
 class ReportStream::Core : public std::enable_shared_from_this<Core> {
  public:
   Core(ReportStreamOptions options, const Clock& clock);
@@ -71,8 +72,9 @@ class ReportStream::Core::Try final : public grpc::ClientBidiReactor<NodeReport,
   void MaybeWrite() {
     {
       const MutexLock lock(core_->mutex_);
-      if (!open_ || unconfirmed_ || told_ == core_->version_) return;
+      if (!open_ || writing_ || unconfirmed_ || told_ == core_->version_) return;
       told_ = core_->version_;
+      writing_ = true;
       unconfirmed_ = true;
       report_.Clear();
       report_.set_node(core_->options_.node);
@@ -116,6 +118,15 @@ class ReportStream::Core::Try final : public grpc::ClientBidiReactor<NodeReport,
     MaybeWrite();
   }
 
+  // The receipt may have been read before.
+  void OnWriteDone(bool ok) override {
+    {
+      const MutexLock lock(core_->mutex_);
+      writing_ = false;
+    }
+    if (ok) MaybeWrite();
+  }
+
   // Here on one of gRPC's own threads, which the end of the last channel would join: others delete the try.
   void OnDone(const grpc::Status& status) override {
     const std::shared_ptr<Core> core = core_;
@@ -134,7 +145,8 @@ class ReportStream::Core::Try final : public grpc::ClientBidiReactor<NodeReport,
   Receipt receipt_;
   // Guarded by core_->mutex_.
   bool open_ = true;
-  bool unconfirmed_ = false;
+  bool writing_ = false;      // gRPC takes one write at a time
+  bool unconfirmed_ = false;  // the receipt of what was told is not read
   std::int64_t told_ = 0;
 };
 
