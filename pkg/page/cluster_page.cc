@@ -3,6 +3,7 @@
 #include <cmath>
 #include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -110,6 +111,31 @@ json ConditionsOf(const std::vector<api::Condition>& conditions) {
   return out;
 }
 
+// What a job that may rent hosts pays for them; null for other jobs.
+json CostOf(const api::TrainingJob& job) {
+  const api::CapacityStatus& status = job.status.capacity;
+  if (!job.capacity.has_cap() && status.generation == 0) return nullptr;
+  const std::string currency = status.currency.empty() ? job.capacity.currency() : status.currency;
+  const auto cap = [](const std::optional<capacity::Money>& money) {
+    return money ? json(capacity::FormatMoney(*money)) : json();
+  };
+  json hosts = json::array();
+  for (const api::RentedHosts& rented : status.hosts) {
+    hosts.push_back({{"pool", rented.pool},
+                     {"type", api::NameOf(rented.type)},
+                     {"hosts", rented.hosts},
+                     {"provided", rented.provided}});
+  }
+  return {{"phase", api::NameOf(status.phase)},
+          {"rate", capacity::FormatMoney({status.rate, currency})},
+          {"rateCap", cap(job.capacity.max_cost_per_hour)},
+          {"spent", capacity::FormatMoney({status.spent, currency})},
+          {"spentCap", cap(job.capacity.max_total_cost)},
+          {"moves", status.moves},
+          {"message", status.message},
+          {"hosts", std::move(hosts)}};
+}
+
 json JobBlock(const state::Subject& subject, const Places& places) {
   const api::JobSpec& spec = subject.spec();
   json out = {{"namespace", subject.namespace_name},
@@ -125,11 +151,13 @@ json JobBlock(const state::Subject& subject, const Places& places) {
               {"relaxations", json::array()},
               {"hosts", json::array()},
               {"plan", 0},
-              {"restarts", 0}};
+              {"restarts", 0},
+              {"cost", nullptr}};
   json conditions = json::array();
   if (subject.job != nullptr) {
     out["ready"] = subject.job->status.ready_workers;
     out["restarts"] = subject.job->status.restarts;
+    out["cost"] = CostOf(*subject.job);
     conditions = ConditionsOf(subject.job->status.conditions);
   }
   if (subject.gang != nullptr) {

@@ -7,7 +7,9 @@
 //   job/NS/GANG    {namespace, name, kind, state, workers, ready, gpus, priority, level, intensity,
 //                  communicationSeconds, reasons: [{code, message}], relaxations: [{change, outcome}],
 //                  hosts: [HOST of rank 0, ...] (-1: no such host), plan, restarts, conditions: [{type,
-//                  status, message, timeMs}]}
+//                  status, message, timeMs}], cost: {phase, rate, rateCap, spent, spentCap, moves, message,
+//                  hosts: [{pool, type, hosts, provided}]}}; cost null: the job may not rent hosts and never
+//                  did; amounts are texts ("12.50 USD"), a cap is null where there is none
 //   net/NS/GANG    {flows, unplanned, gbps, between: [[SEGMENT, SEGMENT, GBPS]]}
 //   queue          keys NS/GANG of the jobs that wait, in the order in which they are planned
 //   totals         hosts by letter, GPUs: {hosts: {f: 3, ...}, gpus: {all, free}}

@@ -78,6 +78,31 @@ TEST(ClusterPageTest, AJobCarriesItsRanksByHostNumber) {
   EXPECT_EQ(job["hosts"][0].get<int>() - job["hosts"][1].get<int>(), 5);
 }
 
+TEST(ClusterPageTest, AJobThatRentsHostsCarriesWhatItPays) {
+  state::ClusterState cluster = TwoSegments();
+  api::TrainingJob job;
+  job.metadata.name = "cheap";
+  job.metadata.namespace_name = "demo";
+  Put(cluster, job);
+  EXPECT_EQ(At(BlocksOf(cluster), "job/demo/trainingjob-cheap")["cost"], json());
+  job.capacity.max_cost_per_hour = capacity::Money{40'000'000, "EUR"};
+  Put(cluster, job);
+  EXPECT_EQ(At(BlocksOf(cluster), "job/demo/trainingjob-cheap")["cost"]["rate"], "0.00 EUR");
+  api::CapacityStatus& status = job.status.capacity;
+  status.phase = api::RentalPhase::kProvisioned;
+  status.generation = 2;
+  status.currency = "EUR";
+  status.rate = 24'500'000;
+  status.spent = 7'250'000;
+  status.moves = 1;
+  status.hosts = {{.pool = "a", .type = api::CapacityType::kSpot, .hosts = 2, .provided = 2}};
+  Put(cluster, job);
+  EXPECT_EQ(At(BlocksOf(cluster), "job/demo/trainingjob-cheap")["cost"],
+            json::parse(R"({"phase": "Provisioned", "rate": "24.50 EUR", "rateCap": "40.00 EUR",
+      "spent": "7.25 EUR", "spentCap": null, "moves": 1, "message": "",
+      "hosts": [{"pool": "a", "type": "Spot", "hosts": 2, "provided": 2}]})"));
+}
+
 TEST(ClusterPageTest, TheQueueStandsInPlanningOrderWithReasons) {
   state::ClusterState cluster = TwoSegments();
   for (const auto& [name, priority] :

@@ -6,7 +6,8 @@ import {formatAgo, formatTime} from './format';
 import {FabricMap} from './map';
 import {type Scene, describeHost} from './model';
 import {
-  type Actions, type Choice, Events, HostDetails, JobDetails, JobsTable, Legend, Links, Queue, Section, SegmentsTable,
+  type Actions, type Choice, Costs, Events, HostDetails, JobDetails, JobsTable, Legend, Links, Queue, Section, SegmentsTable,
+  rentingJobs,
 } from './panels';
 
 const FRAMES_EVERY_MS = 10_000;
@@ -174,6 +175,9 @@ function App() {
           )}
           <Section id="queue" title="Queue" count={scene.queue.length}><Queue scene={scene} choice={choice} actions={actions} /></Section>
           <Section id="jobs" title="Jobs" count={scene.jobs.size - scene.queue.length}><JobsTable scene={scene} choice={choice} actions={actions} /></Section>
+          {rentingJobs(scene).length > 0 && (
+            <Section id="costs" title="Cost of rented hosts" count={rentingJobs(scene).length}><Costs scene={scene} choice={choice} actions={actions} /></Section>
+          )}
           <Section id="links" title="Busiest links"><Links scene={scene} actions={actions} /></Section>
           <Section id="events" title="What happened"><Events scene={scene} actions={actions} /></Section>
           <Section id="segments" title="Segments" count={scene.segments.length} open={false}><SegmentsTable scene={scene} /></Section>

@@ -24,6 +24,16 @@ export interface Condition {
   message: string;
   timeMs: number;
 }
+export interface Cost {
+  phase: string;
+  rate: string;
+  rateCap: string | null;
+  spent: string;
+  spentCap: string | null;
+  moves: number;
+  message: string;
+  hosts: {pool: string; type: string; hosts: number; provided: number}[];
+}
 export interface JobBlock {
   namespace: string;
   name: string;
@@ -42,6 +52,7 @@ export interface JobBlock {
   plan: number;
   restarts: number;
   conditions: Condition[];
+  cost?: Cost | null;
 }
 export interface JobNetworkBlock {
   flows: number;

@@ -3,7 +3,7 @@ import type {ComponentChildren} from 'preact';
 import {useEffect, useState} from 'preact/hooks';
 import {readPaths} from './feed';
 import {formatAgo, formatGbps, formatLarge, formatRanges, formatTime} from './format';
-import {HOST_KINDS, KIND_OF, type JobBlock, type Paths, type Scene, hasEnded} from './model';
+import {HOST_KINDS, KIND_OF, type Cost, type JobBlock, type Paths, type Scene, hasEnded} from './model';
 
 export interface Choice {
   job: string | null; // NAMESPACE/GANG
@@ -123,6 +123,37 @@ export function HostDetails({scene, host, actions}: {scene: Scene; host: number;
   );
 }
 
+const amount = (value: string, cap: string | null, per = ''): string => `${value}${per}${cap === null ? '' : ` of ${cap}`}`;
+
+const rentedHosts = (cost: Cost): string[] =>
+  cost.hosts.map(({pool, type, hosts, provided}) => `${provided} of ${hosts} hosts of pool ${pool}, ${type}`);
+
+// Jobs that may rent hosts, whether they have any at present or not.
+export const rentingJobs = (scene: Scene): [string, JobBlock, Cost][] =>
+  [...scene.jobs].flatMap(([key, job]) => (job.cost ? [[key, job, job.cost]] : []));
+
+export function Costs({scene, choice, actions}: {scene: Scene; choice: Choice; actions: Actions}) {
+  return (
+    <div class="scroll"><table class="costs">
+      <thead>
+        <tr><th scope="col">Job</th><th scope="col">Capacity</th><th scope="col">An hour</th><th scope="col">Spent</th><th scope="col">Hosts</th></tr>
+      </thead>
+      <tbody>
+        {rentingJobs(scene).map(([key, job, cost]) => (
+          <tr key={key} class={key === choice.job ? 'chosen' : hasEnded(job) ? 'ended' : ''}>
+            <th scope="row"><button type="button" aria-pressed={key === choice.job}
+              onClick={() => actions.chooseJob(key === choice.job ? null : key)}>{fullName(job)}</button></th>
+            <td>{cost.phase}</td>
+            <td>{amount(cost.rate, cost.rateCap)}</td>
+            <td>{amount(cost.spent, cost.spentCap)}</td>
+            <td>{rentedHosts(cost).map((line) => <div key={line}>{line}</div>)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table></div>
+  );
+}
+
 function bySegment(scene: Scene, job: JobBlock): [string, number[]][] {
   const ranks = new Map<string, number[]>();
   job.hosts.forEach((host, rank) => {
@@ -146,6 +177,7 @@ export function JobDetails({scene, job: key, live, actions}: {scene: Scene; job:
         <dt>Size</dt><dd>{job.workers} workers, {job.gpus} GPUs, priority {job.priority}</dd>
         {job.level !== null && <><dt>Network</dt><dd>level <Level level={job.level} />, intensity {formatLarge(job.intensity ?? 0)}FLOP per second of communication, {job.communicationSeconds} s of communication an iteration</dd></>}
         {network && <><dt>Traffic</dt><dd>{formatGbps(network.gbps)} in {network.flows} flows{network.unplanned > 0 ? `, ${network.unplanned} without a source port` : ''}</dd></>}
+        {job.cost && <><dt>Cost</dt><dd>{amount(job.cost.rate, job.cost.rateCap, ' an hour')}; spent {amount(job.cost.spent, job.cost.spentCap)}{job.cost.moves > 0 ? `, moved ${job.cost.moves === 1 ? 'once' : `${job.cost.moves} times`}` : ''}{rentedHosts(job.cost).map((line) => <div key={line}>{line}</div>)}{job.cost.message && <div>{job.cost.message}</div>}</dd></>}
         {job.hosts.length > 0 && <><dt>Ranks</dt><dd>{bySegment(scene, job).map(([place, ranks]) => <div key={place}>{place}: {formatRanges(ranks)}</div>)}</dd></>}
         {events.length > 0 && <><dt>Lately</dt><dd>{events.map((e, i) => <div key={i} class={e.warning ? 'warning' : ''}>{formatTime(e.timeMs)} {e.text}</div>)}</dd></>}
       </dl>

@@ -13,6 +13,11 @@ const TYPES = {html: 'text/html', css: 'text/css', js: 'text/javascript', svg: '
 
 const two = (n) => String(n).padStart(2, '0');
 
+const COST = {
+  phase: 'Provisioned', rate: '24.50 EUR', rateCap: '40.00 EUR', spent: '7.25 EUR', spentCap: null, moves: 1, message: '',
+  hosts: [{pool: 'a100-spot', type: 'Spot', hosts: 24, provided: 24}],
+};
+
 // A busy cluster: jobs of 24 hosts one after the other, every kind of host, two jobs that wait.
 export function clusterBlocks({pods = 1, segments = 2, hosts = 136, seed = 1} = {}) {
   let random = seed;
@@ -46,7 +51,7 @@ export function clusterBlocks({pods = 1, segments = 2, hosts = 136, seed = 1} = 
     const key = `demo/trainingjob-job${j}`;
     blocks[`job/${key}`] = jobBlock(`job${j}`, {
       state: promised ? 'Placed' : 'Running', ready: promised ? 3 : 24, level: j % 8, hosts: mine,
-      intensity: 1.2e15, communicationSeconds: 0.31, plan: 1,
+      intensity: 1.2e15, communicationSeconds: 0.31, plan: 1, cost: j === 0 ? COST : null,
     });
     const [a, b] = [segmentOf(mine[0]), segmentOf(mine[23])];
     blocks[`net/${key}`] = {flows: 384, unplanned: 0, gbps: 900, between: a === b ? [[a, a, 900]] : [[a, a, 300], [a, b, 300], [b, a, 300]]};
@@ -84,7 +89,7 @@ function jobBlock(name, fields) {
   const workers = fields.hosts?.length ?? fields.workers ?? 1;
   return {
     namespace: 'demo', name, kind: 'TrainingJob', workers, ready: workers, gpus: workers * 8, priority: 0, level: null,
-    reasons: [], relaxations: [], hosts: [], plan: 0, restarts: 0, conditions: [], state: 'Running', ...fields,
+    reasons: [], relaxations: [], hosts: [], plan: 0, restarts: 0, conditions: [], cost: null, state: 'Running', ...fields,
   };
 }
 

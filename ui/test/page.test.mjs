@@ -86,6 +86,19 @@ describe('the page', () => {
     });
   });
 
+  it('shows what jobs pay for rented hosts', async () => {
+    const blocks = clusterBlocks();
+    await open(blocks, async (page, operator) => {
+      assert.match(await text(page, '#costs'), /demo\/job0.*Provisioned.*24\.50 EUR of 40\.00 EUR.*7\.25 EUR.*24 of 24 hosts of pool a100-spot, Spot/s);
+      await page.click('#costs button');
+      await has(page, '.details', 'spent 7.25 EUR, moved once');
+      const without = structuredClone(blocks);
+      without['job/demo/trainingjob-job0'].cost = null;
+      operator.publish(without);
+      await page.waitForFunction(() => !document.querySelector('#costs'));
+    });
+  });
+
   it('follows the cluster without being asked', async () => {
     const first = clusterBlocks();
     await open(first, async (page, operator) => {

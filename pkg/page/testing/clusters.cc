@@ -84,6 +84,10 @@ void Put(state::ClusterState& cluster, const api::Node& node) {
   cluster.nodes.Put(std::make_shared<const api::Node>(node));
 }
 
+void Put(state::ClusterState& cluster, const api::TrainingJob& job) {
+  cluster.jobs.Put(std::make_shared<const api::TrainingJob>(job));
+}
+
 void PutPod(state::ClusterState& cluster, const std::string& name, const std::string& host) {
   api::Pod pod;
   pod.metadata.name = name;

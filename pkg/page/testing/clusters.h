@@ -17,6 +17,7 @@ state::ClusterState LargeCluster(int fabric_pods, int segments, int hosts_per_se
 api::Gang GangOn(const std::string& job, const std::vector<std::string>& hosts);
 void Put(state::ClusterState& cluster, const api::Gang& gang);
 void Put(state::ClusterState& cluster, const api::Node& node);
+void Put(state::ClusterState& cluster, const api::TrainingJob& job);
 // A bound pod of a gang's rank.
 void PutPod(state::ClusterState& cluster, const std::string& name, const std::string& host);
 
