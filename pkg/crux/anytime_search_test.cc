@@ -59,6 +59,33 @@ TEST(AnytimeSearch, ABudgetThatRunsOutKeepsTheBestSoFar) {
   EXPECT_GT(better, 3);
 }
 
+// Simulated events that the search spends on the schedule given and on ranking, without trying others.
+std::int64_t SpentOnRanking(const Problem& problem, std::int64_t budget_events,
+                            std::size_t combinations) {
+  SearchOptions options;
+  options.max_combinations = combinations;
+  options.max_path_sets = 0;
+  options.max_descents = 0;
+  const Solution start = With(problem, 0);
+  SearchState state{PathsOf(start), {}};
+  for (const JobDecision& job : start.jobs) state.levels.push_back(job.level);
+  const MoveCosts costs{std::vector<double>(problem.jobs.size()),
+                        std::vector<double>(problem.jobs.size())};
+  EventBudget budget{budget_events, 0};
+  ImproveSchedule(problem, 3, costs, {}, options, budget, state);
+  return budget.spent;
+}
+
+TEST(AnytimeSearch, RankingPathsIsPaidFromTheSameBudgetAndLeavesMostOfIt) {
+  const Problem problem = testing::RandomProblem(
+      {.jobs = 6, .links = 40, .levels = 3, .flows = 12, .candidates = 2}, 1);
+  const std::int64_t one = SpentOnRanking(problem, 1'000'000'000, 1);
+  const std::int64_t many = SpentOnRanking(problem, 1'000'000'000, 1024);
+  EXPECT_GT(many, one + 500);
+  const std::int64_t given = one - one / 100;  // the simulation of the schedule given
+  EXPECT_LT(SpentOnRanking(problem, 2 * given, 1'000'000), 2 * given);
+}
+
 TEST(AnytimeSearch, ComesNearTheOptimumWithTensOfEvaluations) {
   double sum = 0;
   double worst = 1;

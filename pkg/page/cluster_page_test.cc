@@ -95,7 +95,10 @@ TEST(ClusterPageTest, AJobThatRentsHostsCarriesWhatItPays) {
   status.rate = 24'500'000;
   status.spent = 7'250'000;
   status.moves = 1;
-  status.hosts = {{.pool = "a", .type = api::CapacityType::kSpot, .hosts = 2, .provided = 2}};
+  api::RentedHosts& hosts = status.hosts.emplace_back();
+  hosts.pool = "a";
+  hosts.type = api::CapacityType::kSpot;
+  hosts.hosts = hosts.provided = 2;
   Put(cluster, job);
   EXPECT_EQ(At(BlocksOf(cluster), "job/demo/trainingjob-cheap")["cost"],
             json::parse(R"({"phase": "Provisioned", "rate": "24.50 EUR", "rateCap": "40.00 EUR",
