@@ -1,5 +1,7 @@
 #include "pkg/plan/routes.h"
 
+#include "pkg/fabric/walk.h"
+
 namespace yardmaster::plan {
 
 using fabric::LinkId;
@@ -37,10 +39,10 @@ bool Routes::Follow(SwitchId tor, int uplink, const NicPort& to, Route& route) c
   const fabric::CableId first = network_.up_cable(tor, uplink);
   if (Down(first)) return false;
   route.push_back(Network::up(first));
-  SwitchId at = network_.upper(tor, uplink);
-  for (int hop = 2 * network_.num_tiers(); hop > 0; --hop) {
-    if (at == target) return true;
-    std::vector<LinkId> ways;
+  std::vector<LinkId> ways;
+  fabric::Walk(network_, route.back(), [&](SwitchId at, LinkId) {
+    if (at == target) return LinkId();
+    ways.clear();
     for (LinkId link : network_.next_hops(at, to)) {
       if (Down(Network::cable_of(link))) continue;
       // Into the ToRs, only the one that serves the port.
@@ -48,11 +50,11 @@ bool Routes::Follow(SwitchId tor, int uplink, const NicPort& to, Route& route) c
       if (!next.valid() || (network_.tier_of(next) == 0 && next != target)) continue;
       ways.push_back(link);
     }
-    if (ways.empty()) return false;
+    if (ways.empty()) return LinkId();
     route.push_back(ways[static_cast<std::size_t>(uplink) % ways.size()]);
-    at = network_.far_end(route.back());
-  }
-  return false;
+    return route.back();
+  });
+  return network_.far_end(route.back()) == target;
 }
 
 }  // namespace yardmaster::plan

@@ -69,15 +69,13 @@ const FlowPlanner::Tails& FlowPlanner::TailsOf(const Group& group, const NicPort
   Tails tails;
   tails.begin.push_back(0);
   for (std::size_t slot = 0; slot < group.slots.size(); ++slot) {
-    LinkId link = group.slots[slot];
-    SwitchId at = network_.far_end(link);
-    while (at.valid() && !(network_.tier_of(at) == 0 && Network::is_down(link))) {
-      const Group& next = world_.group(at, Network::is_down(link), dst);
-      if (!next.forced()) break;
-      link = next.slots[0];
-      tails.links.push_back(link);
-      at = network_.far_end(link);
-    }
+    fabric::Walk(network_, group.slots[slot], [&](SwitchId at, LinkId came_by) {
+      if (network_.tier_of(at) == 0 && Network::is_down(came_by)) return LinkId();
+      const Group& next = world_.group(at, Network::is_down(came_by), dst);
+      if (!next.forced()) return LinkId();
+      tails.links.push_back(next.slots[0]);
+      return next.slots[0];
+    });
     tails.begin.push_back(static_cast<int>(tails.links.size()));
   }
   return tails_.emplace(&group, std::move(tails)).first->second;

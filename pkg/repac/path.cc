@@ -11,10 +11,6 @@ namespace {
 
 using fabric::Network;
 
-// No path of a folded Clos visits more switches than up and down through all tiers, and once
-// around.
-int MaxHops(const Network& network) { return 2 * network.num_tiers() + 2; }
-
 absl::Status CheckEnds(const Network& network, const NicPort& src, const NicPort& dst) {
   if (network.plane_of(src) != network.plane_of(dst)) {
     return absl::InvalidArgumentError(StrCat("port ", src.port, " of the source is in plane ",
@@ -95,35 +91,36 @@ absl::StatusOr<Path> PredictPacket(const ForwardingModel& world, const NicPort& 
   YM_RETURN_IF_ERROR(CheckEnds(network, src, dst));
   Path path;
   path.plane = network.plane_of(src);
-  LinkId came_by = Network::up(network.host_cable(src));
-  path.links.push_back(came_by);
-  if (world.is_down(Network::cable_of(came_by))) {
-    return absl::NotFoundError(StrCat(network.name(Network::cable_of(came_by)), " is down"));
+  const LinkId first = Network::up(network.host_cable(src));
+  path.links.push_back(first);
+  if (world.is_down(Network::cable_of(first))) {
+    return absl::NotFoundError(StrCat(network.name(Network::cable_of(first)), " is down"));
   }
   if (auto reason = world.WhyUnknown(src, dst)) {
     path.predictable = false;
     path.reason = *std::move(reason);
     return path;
   }
-  SwitchId at = network.tor(src);
-  bool from_above = false;
-  for (int hop = 0; at.valid() && hop < MaxHops(network); ++hop) {
-    const Group& group = world.group(at, from_above, dst);
-    if (group.unreachable()) return Unreachable(network, at, dst);
+  absl::Status reachable;
+  fabric::Walk(network, first, [&](SwitchId at, LinkId came_by) {
+    const Group& group = world.group(at, Network::is_down(came_by), dst);
+    if (group.unreachable()) {
+      reachable = Unreachable(network, at, dst);
+      return LinkId();
+    }
     packet.ingress_port = world.ingress_port(came_by);
     Decision decision;
     if (auto reason = Decide(group, packet, decision)) {
       path.predictable = false;
       path.reason = StrCat(network.name(at), ": ", *reason);
-      return path;
+      return LinkId();
     }
     path.hops.push_back(
         {at, static_cast<int>(group.slots.size()), decision.hash, decision.index, decision.link});
     path.links.push_back(decision.link);
-    came_by = decision.link;
-    from_above = Network::is_down(came_by);
-    at = network.far_end(came_by);
-  }
+    return decision.link;
+  });
+  if (!reachable.ok()) return reachable;
   return path;
 }
 
@@ -192,16 +189,21 @@ absl::StatusOr<std::vector<HopTarget>> TargetsOfPacket(const ForwardingModel& wo
     return absl::FailedPreconditionError(*reason);
   }
   std::vector<HopTarget> targets;
-  LinkId came_by = Network::up(network.host_cable(src));
-  SwitchId at = network.tor(src);
-  for (LinkId link : links) {
-    if (!at.valid()) return absl::NotFoundError("the path goes on after its destination");
-    const Group& group = world.group(at, Network::is_down(came_by), dst);
-    if (group.unreachable()) return Unreachable(network, at, dst);
-    packet.ingress_port = world.ingress_port(came_by);
-    YM_RETURN_IF_ERROR(AddTargets(network, group, at, packet, link, targets));
-    came_by = link;
-    at = network.far_end(link);
+  absl::Status status;
+  std::size_t taken = 0;
+  const bool arrived =
+      fabric::Walk(network, Network::up(network.host_cable(src)), [&](SwitchId at, LinkId came_by) {
+        if (taken == links.size()) return LinkId();
+        const Group& group = world.group(at, Network::is_down(came_by), dst);
+        packet.ingress_port = world.ingress_port(came_by);
+        status = group.unreachable()
+                     ? Unreachable(network, at, dst)
+                     : AddTargets(network, group, at, packet, links[taken], targets);
+        return status.ok() ? links[taken++] : LinkId();
+      });
+  YM_RETURN_IF_ERROR(status);
+  if (arrived && taken < links.size()) {
+    return absl::NotFoundError("the path goes on after its destination");
   }
   return targets;
 }

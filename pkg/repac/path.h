@@ -12,6 +12,7 @@
 
 #include "absl/status/statusor.h"
 
+#include "pkg/fabric/walk.h"
 #include "pkg/repac/forwarding_model.h"
 #include "pkg/repac/port_search.h"
 
@@ -59,12 +60,10 @@ bool WalkPath(const ForwardingModel& world, const NicPort& src, const NicPort& d
   const fabric::Network& network = world.network();
   if (world.WhyUnknown(src, dst)) return false;
   Packet packet = world.PacketOf(src, dst, sport);
-  LinkId came_by = fabric::Network::up(network.host_cable(src));
-  if (world.is_down(fabric::Network::cable_of(came_by))) return false;
-  SwitchId at = network.tor(src);
+  const LinkId first = fabric::Network::up(network.host_cable(src));
+  if (world.is_down(fabric::Network::cable_of(first))) return false;
   const int num_tors = world.num_tors();
-  // No path visits more switches than up and down through all tiers, and once around.
-  for (int hop = 2 * network.num_tiers() + 2; at.valid() && hop > 0; --hop) {
+  return fabric::Walk(network, first, [&](SwitchId at, LinkId came_by) {
     const bool from_above = fabric::Network::is_down(came_by);
     LinkId next;
     if (from_above && at.value < num_tors) next = world.Delivery(at, dst);
@@ -72,11 +71,8 @@ bool WalkPath(const ForwardingModel& world, const NicPort& src, const NicPort& d
       packet.ingress_port = world.ingress_port(came_by);
       next = Choose(world.group(at, from_above, dst), packet);
     }
-    came_by = next;
-    if (!came_by.valid() || !visit(came_by)) return false;
-    at = network.far_end(came_by);
-  }
-  return !at.valid();
+    return next.valid() && visit(next) ? next : LinkId();
+  });
 }
 
 // One decision of a group about a packet whose ingress_port is set. Returns the reason if

@@ -35,16 +35,17 @@ void JudgePath(const ForwardingModel& world, const ObservedPath& path,
                std::vector<RoleTrust>& roles) {
   const Network& network = world.network();
   Packet packet = world.PacketOf(path.src, path.dst, path.source_port);
-  LinkId came_by = Network::up(network.host_cable(path.src));
-  for (LinkId seen : path.links) {
-    const SwitchId at = network.far_end(came_by);
-    if (!seen.valid() || !at.valid()) return;  // how it went on from there is not known
-    const Group& group = world.group(at, Network::is_down(came_by), path.dst);
-    packet.ingress_port = world.ingress_port(came_by);
-    JudgeHop(network, group, at, packet, seen,
-             roles[static_cast<std::size_t>(network.tier_of(at))]);
-    came_by = seen;
-  }
+  auto next = path.links.begin();
+  fabric::Walk(network, Network::up(network.host_cable(path.src)),
+               [&](SwitchId at, LinkId came_by) {
+                 // An invalid link: how the packet went on from there is not known.
+                 if (next == path.links.end() || !next->valid()) return LinkId();
+                 const Group& group = world.group(at, Network::is_down(came_by), path.dst);
+                 packet.ingress_port = world.ingress_port(came_by);
+                 JudgeHop(network, group, at, packet, *next,
+                          roles[static_cast<std::size_t>(network.tier_of(at))]);
+                 return *next++;
+               });
 }
 
 }  // namespace

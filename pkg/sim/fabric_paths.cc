@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "pkg/base/random.h"
 #include "pkg/base/strings.h"
+#include "pkg/fabric/walk.h"
 
 namespace yardmaster::sim {
 namespace {
@@ -12,35 +14,38 @@ namespace {
 using fabric::LinkId;
 using fabric::Network;
 
-// Depth first through the ECMP groups.
-void Follow(const Network& network, fabric::SwitchId at, const fabric::NicPort& to,
-            std::vector<std::int32_t>& path, crux::PathList& out) {
-  for (const LinkId link : network.next_hops(at, to)) {
+using Links = std::vector<std::int32_t>;
+
+// The path that takes member pick(hop, size of the group) of each ECMP group; empty where it ends
+// nowhere.
+template <typename Pick>
+Links PathBy(const Network& network, LinkId first, const fabric::NicPort& to, Pick pick) {
+  Links path{first.value};
+  const bool arrived = fabric::Walk(network, first, [&](fabric::SwitchId at, LinkId) {
+    const std::vector<LinkId> group = network.next_hops(at, to);
+    if (group.empty()) return LinkId();
+    const LinkId link = group[pick(path.size() - 1, group.size())];
     path.push_back(link.value);
-    const fabric::SwitchId next = network.far_end(link);
-    if (next.valid()) {
-      Follow(network, next, to, path, out);
-    } else {
-      out.Add(path);
-    }
-    path.pop_back();
-  }
+    return link;
+  });
+  return arrived ? path : Links();
 }
 
-// One walk as a hash would take it. Returns how many equal ones there are (the product of the group
-// sizes), 0 where it ends nowhere.
-double Walk(const Network& network, fabric::SwitchId at, const fabric::NicPort& to, Random& random,
-            std::vector<std::int32_t>& path) {
-  double ways = 1;
-  for (fabric::SwitchId next = at; next.valid();) {
-    const std::vector<LinkId> group = network.next_hops(next, to);
-    if (group.empty()) return 0;
-    ways *= static_cast<double>(group.size());
-    const LinkId link = group[random.Below(group.size())];
-    path.push_back(link.value);
-    next = network.far_end(link);
-  }
-  return ways;
+// All paths, in the order of the groups' members, the last group's fastest.
+void AddAll(const Network& network, LinkId first, const fabric::NicPort& to, crux::PathList& out) {
+  std::vector<std::size_t> members;  // taken, by hop
+  std::vector<std::size_t> sizes;
+  do {
+    sizes.clear();
+    const Links path = PathBy(network, first, to, [&](std::size_t hop, std::size_t size) {
+      sizes.push_back(size);
+      if (hop == members.size()) members.push_back(0);
+      return members[hop];
+    });
+    if (!path.empty()) out.Add(path);
+    while (!members.empty() && members.back() + 1 == sizes[members.size() - 1]) members.pop_back();
+    if (!members.empty()) ++members.back();
+  } while (!members.empty());
 }
 
 }  // namespace
@@ -64,24 +69,25 @@ crux::PathList PathsBetween(const Network& network, const Nic& from, const Nic& 
   for (int port = 0; port < ports; ++port) {
     const fabric::NicPort leaves{from.host, from.rail, port};
     const fabric::NicPort arrives{to.host, to.rail, port};
-    const std::vector<std::int32_t> start{Network::up(network.host_cable(leaves)).value};
-    const fabric::SwitchId tor = network.tor(leaves);
+    const LinkId first = Network::up(network.host_cable(leaves));
     const int share = std::max(1, limit / ports);
-    std::vector<std::int32_t> path = start;
-    const double ways = Walk(network, tor, arrives, random, path);
-    if (ways == 0) continue;
+    // Equal paths: the product of the groups' sizes.
+    double ways = 1;
+    Links drawn = PathBy(network, first, arrives, [&](std::size_t, std::size_t size) {
+      ways *= static_cast<double>(size);
+      return random.Below(size);
+    });
+    if (drawn.empty()) continue;
     if (ways <= share) {
-      path = start;
-      Follow(network, tor, arrives, path, out);
+      AddAll(network, first, arrives, out);
       continue;
     }
-    std::set<std::vector<std::int32_t>> walks{path};
-    while (static_cast<int>(walks.size()) < share) {
-      path = start;
-      Walk(network, tor, arrives, random, path);
-      walks.insert(path);
+    std::set<Links> paths{std::move(drawn)};
+    while (static_cast<int>(paths.size()) < share) {
+      paths.insert(PathBy(network, first, arrives,
+                          [&](std::size_t, std::size_t size) { return random.Below(size); }));
     }
-    for (const auto& walk : walks) out.Add(walk);
+    for (const Links& path : paths) out.Add(path);
   }
   return out;
 }
