@@ -91,14 +91,18 @@ struct Problem {
 // paths[job][flow] is an index into that flow's candidate paths.
 using Paths = std::vector<std::vector<std::int32_t>>;
 
-struct JobDecision {
+// What a schedule gives a job, apart from its paths.
+struct JobNumbers {
   double communication_seconds = 0;  // t_j on the chosen paths
   double intensity = 0;              // I_j
   double correction = 1;             // k_j
   double priority = 0;               // P_j = k_j * I_j
   std::int32_t level = 0;            // 0 is the lowest
-  double offset_seconds = 0;         // only CASSINI delays a job's start
-  std::vector<std::int32_t> paths;   // per flow
+};
+
+struct JobDecision : JobNumbers {
+  double offset_seconds = 0;        // only CASSINI delays a job's start
+  std::vector<std::int32_t> paths;  // per flow
 };
 
 // An edge of the communication contention DAG, from the higher to the lower priority.

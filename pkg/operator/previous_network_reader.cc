@@ -35,7 +35,7 @@ void AddFlows(const plan::Snapshot& snapshot, const api::PathPlan& paths, HostId
         // One connection for each NIC port of the plane, in order.
         const int port = peer.plane + static_cast<int>(i) * spec.planes;
         if (port >= spec.nic_ports) break;
-        plan::PreviousFlow& flow = job.flows[{from, rail.rail, port, to, to_rail}];
+        repac::FlowPath& flow = job.flows[{from, rail.rail, port, to, to_rail}];
         flow.source_port = peer.source_ports[i];
         if (i < peer.alternate_ports.size()) flow.alternate_port = peer.alternate_ports[i];
       }

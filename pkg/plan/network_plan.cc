@@ -170,14 +170,9 @@ class NetworkPlanner {
   void Record(const crux::Solution& solution) {
     for (std::size_t j = 0; j < flows_.jobs().size(); ++j) {
       const JobFlows& job = flows_.jobs()[j];
-      const crux::JobDecision& decision = solution.jobs[j];
       JobNetwork& network = plan_.jobs[static_cast<std::size_t>(job.plan_index)].network.emplace();
+      static_cast<crux::JobNumbers&>(network) = solution.jobs[j];
       network.flop_per_iteration = flows_.problem().jobs[j].flop_per_iteration;
-      network.communication_seconds = decision.communication_seconds;
-      network.intensity = decision.intensity;
-      network.priority = decision.priority;
-      network.level = decision.level;
-      network.correction = decision.correction;
       network.compute_seconds = flows_.problem().jobs[j].compute_seconds;
       network.bytes = BytesOf(flows_.problem().jobs[j]);
     }

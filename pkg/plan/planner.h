@@ -63,20 +63,6 @@ struct PlanOptions {
   NetworkInput input;
 };
 
-// Crux's numbers of a placed job ("network" of PlanReport and of a Gang's status).
-struct JobNetwork {
-  double flop_per_iteration = 0;
-  double communication_seconds = 0;
-  double intensity = 0;
-  double priority = 0;
-  int level = 0;
-  double correction = 1;       // k_j
-  double compute_seconds = 0;  // of one iteration
-  double bytes = 0;            // that leave its hosts in one iteration
-  // Of its ideal rate, as crux::PredictedShares sees it; only with NetworkInput::predict_shares.
-  std::optional<double> share;
-};
-
 struct JobPlan {
   int job = 0;               // index into Snapshot::jobs
   bool is_new = false;       // placed by this call
@@ -91,22 +77,16 @@ struct JobPlan {
   std::optional<Preemption> preemption;
 };
 
-// One connection and the source port that takes it along `links`.
-struct PathAssignment {
+// A flow between two workers and the path that its source port takes; without links where that
+// cannot be predicted.
+struct PathAssignment : repac::FlowPath {
   int job = 0;
   int from_rank = 0;  // workers
   int to_rank = 0;
   fabric::NicPort from;
   fabric::NicPort to;
-  std::uint16_t source_port = 0;
-  double bytes = 0;        // sent over it in one iteration
-  fabric::LinkPath links;  // empty: unpredictable
-  // Avoids all links between switches of this path; 0: none.
-  std::uint16_t alternate_port = 0;
+  double bytes = 0;  // sent over it in one iteration
   FlowKey key;
-  // As in PreviousFlow.
-  std::uint16_t home_port = 0;
-  fabric::LinkPath home_links;
   fabric::LinkPath wanted_links;  // where no port is planned: the path Crux chose
   std::string reason;             // why no port is planned
 };

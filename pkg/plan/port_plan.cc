@@ -38,16 +38,15 @@ repac::Flow Start(const FlowSource& source, const repac::Connection& wish, int c
   flow.src = source.from;
   flow.dst = source.to;
   flow.bytes = wish.bytes;
-  if (kept == nullptr || kept->source_port == 0) return flow;
-  flow.source_port = kept->source_port;
-  flow.home_port = kept->home_port != 0 ? kept->home_port : kept->source_port;
-  flow.alternate_port = kept->alternate_port;
-  flow.links = flow.home_links = kept->links;
+  if (kept == nullptr || !kept->planned()) return flow;
+  static_cast<repac::FlowPath&>(flow) = *kept;
+  flow.home_port = kept->port_at_home();
+  flow.home_links = kept->links_at_home();
   flow.home_src = source.from;
   return flow;
 }
 
-void Count(const PathAssignment& path, const PreviousFlow* former, NetworkReport& report) {
+void Count(const PathAssignment& path, const repac::FlowPath* former, NetworkReport& report) {
   if (path.source_port == 0) ++report.unplanned_flows;
   if (former == nullptr) {
     ++report.new_flows;
@@ -87,13 +86,16 @@ fabric::LinkPath PortPlan::Predict(const FlowSource& flow, std::uint16_t port) c
   return std::move(path->links);
 }
 
-KeptPath PortPlan::Keep(const FlowSource& flow, const PreviousFlow& former) const {
+KeptPath PortPlan::Keep(const FlowSource& flow, const repac::FlowPath& former) const {
   KeptPath kept;
   const auto fits = [&](std::uint16_t port, std::uint16_t alternate, fabric::LinkPath links) {
     if (!Whole(links)) return false;
     const int candidate = flow.CandidateOf(links);
     if (candidate < 0) return false;
-    kept = {port, alternate, 0, std::move(links), candidate};
+    kept.source_port = port;
+    kept.alternate_port = alternate;
+    kept.links = std::move(links);
+    kept.candidate = candidate;
     return true;
   };
   if (fits(former.home_port, former.alternate_port, former.home_links)) return kept;
@@ -116,7 +118,7 @@ bool PortPlan::Excluded(const FlowSource& flow) const {
   return out(flow.from.host, flow.from.rail) || out(flow.to.host, flow.to.rail);
 }
 
-const PreviousFlow* PortPlan::PreviousOf(const workload::JobKey& job, const FlowKey& key) const {
+const repac::FlowPath* PortPlan::PreviousOf(const workload::JobKey& job, const FlowKey& key) const {
   if (input_.former == nullptr) return nullptr;
   const auto at = input_.former->find(job);
   if (at == input_.former->end()) return nullptr;
@@ -131,7 +133,7 @@ struct PortPlan::Want {
   const workload::Connection* connection = nullptr;
   Route route;  // that Crux chose; empty for an answer
   bool answer = false;
-  const PreviousFlow* former = nullptr;
+  const repac::FlowPath* former = nullptr;
 };
 
 std::vector<PortPlan::Want> PortPlan::Wants(const std::vector<JobFlows>& jobs,
@@ -208,14 +210,14 @@ void PortPlan::Run(const std::vector<JobFlows>& jobs,
 }
 
 PathAssignment PortPlan::Record(const FlowSource& source, const Route& wanted,
-                                const repac::Flow& flow, const PreviousFlow* former) const {
+                                const repac::Flow& flow, const repac::FlowPath* former) const {
   PathAssignment path;
   path.key = source.key();
   path.from = flow.planned() ? flow.src : source.from;
   path.to = flow.planned() ? flow.dst : source.to;
   path.source_port = flow.source_port;
   path.alternate_port = flow.alternate_port;
-  path.links = flow.links;
+  path.links = flow.links;  // its home is found below
   path.reason = flow.reason;
   if (!flow.planned()) {
     path.wanted_links = {Network::up(network_.host_cable(source.from))};
@@ -223,8 +225,8 @@ PathAssignment PortPlan::Record(const FlowSource& source, const Route& wanted,
     path.wanted_links.push_back(Network::down(network_.host_cable(source.to)));
   }
   if (former == nullptr) return path;
-  const fabric::LinkPath& home = former->home_links.empty() ? former->links : former->home_links;
-  const std::uint16_t port = former->home_port != 0 ? former->home_port : former->source_port;
+  const fabric::LinkPath& home = former->links_at_home();
+  const std::uint16_t port = former->port_at_home();
   if (port == 0 || home.empty()) return path;
   if (path.links == home) {
     // The group it hashes in has another size now; with the old size comes the old port.

@@ -20,12 +20,9 @@
 
 namespace yardmaster::plan {
 
-// What a flow has now and can keep.
-struct KeptPath {
-  std::uint16_t source_port = 0;
-  std::uint16_t alternate_port = 0;
-  std::uint16_t home_port = 0;  // led over the same links when all was whole; 0: source_port
-  fabric::LinkPath links;
+// What a flow has now and can keep. Its home is the links kept, whatever port led over them when all
+// was whole.
+struct KeptPath : repac::FlowPath {
   int candidate = -1;  // of the flow; -1: nothing to keep
 };
 
@@ -37,7 +34,7 @@ class PortPlan {
 
   // Errors: hashes that cannot be compiled; nothing else may then be called.
   absl::Status status() const { return status_; }
-  KeptPath Keep(const FlowSource& flow, const PreviousFlow& former) const;
+  KeptPath Keep(const FlowSource& flow, const repac::FlowPath& former) const;
   // Fills plan.paths, plan.answers and counts in plan.network. kept[job][flow] and solution are in the order of
   // `jobs`.
   void Run(const std::vector<JobFlows>& jobs, const std::vector<std::vector<KeptPath>>& kept,
@@ -51,8 +48,8 @@ class PortPlan {
   fabric::LinkPath Predict(const FlowSource& flow, std::uint16_t port) const;
   bool Excluded(const FlowSource& flow) const;
   PathAssignment Record(const FlowSource& flow, const Route& wanted, const repac::Flow& port,
-                        const PreviousFlow* former) const;
-  const PreviousFlow* PreviousOf(const workload::JobKey& job, const FlowKey& key) const;
+                        const repac::FlowPath* former) const;
+  const repac::FlowPath* PreviousOf(const workload::JobKey& job, const FlowKey& key) const;
 
   const Snapshot& snapshot_;
   const NetworkInput& input_;

@@ -29,21 +29,15 @@ PreviousNetwork Remember(const Plan& plan, const Snapshot& snapshot,
   for (const JobPlan& job : plan.jobs) {
     if (!job.network) continue;
     PreviousJob& entry = out[snapshot.jobs[static_cast<std::size_t>(job.job)].job.key];
-    entry.level = job.network->level;
-    entry.correction = job.network->correction;
-    entry.bytes = job.network->bytes;
-    entry.flop_per_iteration = job.network->flop_per_iteration;
-    entry.compute_seconds = job.network->compute_seconds;
-    entry.share = job.network->share;
+    static_cast<JobNetwork&>(entry) = *job.network;
     of_job[static_cast<std::size_t>(job.job)] = &entry;
   }
   for (const std::vector<PathAssignment>* paths : {&plan.paths, &plan.answers}) {
     for (const PathAssignment& path : *paths) {
       PreviousJob* job = of_job[static_cast<std::size_t>(path.job)];
       if (job == nullptr) continue;
-      job->flows[path.key] = {path.source_port, path.alternate_port,
-                              path.links.empty() ? path.wanted_links : path.links, path.home_port,
-                              path.home_links};
+      repac::FlowPath& flow = job->flows[path.key] = path;
+      if (flow.links.empty()) flow.links = path.wanted_links;
     }
   }
   for (std::size_t j = 0; j < of_job.size(); ++j) {

@@ -6,19 +6,15 @@
 // something else, and a PreviousNetwork has to be made anew from names. A process that has just
 // started knows ports from the pods' annotations and nothing of links; that is enough to keep every
 // port.
-//
-// *Home* is the path of a flow without failures: a flow that had to leave it returns when all its
-// links are up again. Thread safety: values and pure functions.
+// Thread safety: values and pure functions.
 #pragma once
 
 #include <compare>
-#include <cstdint>
 #include <map>
-#include <optional>
-#include <vector>
 
-#include "pkg/fabric/link_path.h"
 #include "pkg/fabric/network.h"
+#include "pkg/plan/job_network.h"
+#include "pkg/repac/flow_path.h"
 #include "pkg/workload/job.h"
 
 namespace yardmaster::plan {
@@ -36,24 +32,10 @@ struct FlowKey {
   auto operator<=>(const FlowKey&) const = default;
 };
 
-struct PreviousFlow {
-  std::uint16_t source_port = 0;     // 0: default behaviour
-  std::uint16_t alternate_port = 0;  // 0: none
-  // The links taken, the source NIC's first. Empty: those that the source port leads over now.
-  fabric::LinkPath links;
-  std::uint16_t home_port = 0;  // 0: source_port
-  fabric::LinkPath home_links;  // empty: the same as links
-};
-
-struct PreviousJob {
-  int level = -1;         // -1: none
-  double correction = 1;  // k_j of Crux
-  // What its traffic looked like; 0: unknown, which is treated as unchanged.
-  double bytes = 0;
-  double flop_per_iteration = 0;
-  double compute_seconds = 0;
-  std::optional<double> share;  // of its lone rate, as predicted
-  std::map<FlowKey, PreviousFlow> flows;
+// What its traffic looked like is 0 where it is unknown, which is treated as unchanged. The links of
+// a flow are empty where they are those that its source port leads over now.
+struct PreviousJob : JobNetwork {
+  std::map<FlowKey, repac::FlowPath> flows;
 };
 
 using PreviousNetwork = std::map<workload::JobKey, PreviousJob>;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "pkg/fabric/network.h"
+#include "pkg/repac/flow_path.h"
 #include "pkg/repac/forwarding_model.h"
 
 namespace yardmaster::repac {
@@ -34,23 +35,15 @@ struct Connection {
   std::vector<LinkId> via_back;
 };
 
-struct Flow {
+struct Flow : FlowPath {
   int connection = 0;
   bool back = false;
   int path = 0;
   NicPort src;
   NicPort dst;
   double bytes = 0;
-  std::uint16_t source_port = 0;     // 0: not planned, default behaviour
-  std::uint16_t alternate_port = 0;  // avoids all of this path's links between switches; 0: none
-  LinkPath links;                    // the source NIC's first
-  // Where the flow belongs when everything is healthy.
-  std::uint16_t home_port = 0;
-  NicPort home_src;
-  LinkPath home_links;
+  NicPort home_src;    // the NIC port that the path at home leaves by
   std::string reason;  // why not planned
-
-  bool planned() const { return source_port != 0; }
 };
 
 struct LinkLoad {
