@@ -2,11 +2,12 @@
 // on the paper's two fabrics, under every policy.
 //
 //   sim_trace [--jobs 300] [--seeds 5] [--first-seed 1] [--fabric two-layer|three-layer|both]
-//             [--policies crux,published,...] [--scatter 0] [--fragmented 0.45] ...
+//             [--policies crux,published,...] [--scatter 0] [--fragmented 0.45] [--planner 1] ...
 //
 // A policy may be written "sincronia+paths": it decides all but the paths, which are then those of
 // crux. Workload: --mean-run 3000 seconds, --load 1 (multiplies the bytes of every job),
-// --connections 8 (of two GPUs, each with a hash of its own). Fabric of two layers: --uplink-gbps 100. Hosts:
+// --connections 8 (of two GPUs, each with a hash of its own). --planner 1: jobs are placed by the planner of the
+// cluster, and --scatter and --fragmented mean nothing. Fabric of two layers: --uplink-gbps 100. Hosts:
 // --fragmented (probability that a job gets half hosts), --pcie-gbps 252, --nvlink-gbps 2400 (0:
 // none). What crux does otherwise than in production: --from-nothing 1 (decides anew at each event),
 // --budget N (of the search), --assumed-stall S (of other paths, a tenth of it of another level),
@@ -51,6 +52,7 @@ struct Args {
   std::string policies = "crux,published,taccl,varys,cassini,sincronia,ecmp";
   double scatter = 0;
   double fragmented = 0.45;
+  bool planner = false;
   double mean_run = 3000;
   int connections = 8;
   double pcie_gbps = 252;
@@ -77,6 +79,7 @@ Args ParseArgs(int argc, char** argv) {
     if (name == "--policies") args.policies = value;
     if (name == "--scatter") args.scatter = std::atof(value);
     if (name == "--fragmented") args.fragmented = std::atof(value);
+    if (name == "--planner") args.planner = std::atoi(value) != 0;
     if (name == "--connections") args.connections = std::atoi(value);
     if (name == "--mean-run") args.mean_run = std::atof(value);
     if (name == "--pcie-gbps") args.pcie_gbps = std::atof(value);
@@ -156,6 +159,7 @@ sim::TraceResult RunOnce(const fabric::Network& network, const std::vector<sim::
   options.policy = entrant.policy;
   options.paths_of_crux = entrant.paths_of_crux;
   options.fragmented = args.fragmented;
+  options.planner_places = args.planner;
   options.connections = args.connections;
   options.host = sim::HostSpecOf(network.spec());
   options.host->pcie_gbps = args.pcie_gbps;
@@ -187,9 +191,11 @@ void RunFabric(const fabric::FabricSpec& spec, const Args& args) {
   if (args.fabric != "both" && args.fabric != spec.name) return;
   const fabric::Network network = bench::BuildNetwork(spec);
   const std::vector<sim::ModelSize> sizes = bench::ReadModelSizes();
-  std::printf("%s: %d hosts, %d jobs, %d seeds, scatter %g, fragmented %g, load %g\n",
-              spec.name.c_str(), network.places().num_hosts(), args.jobs, args.seeds, args.scatter,
-              args.fragmented, args.load);
+  const std::string places = args.planner ? "places by the planner"
+                                          : StrCat("scatter ", args.scatter, ", fragmented ",
+                                                   args.fragmented);
+  std::printf("%s: %d hosts, %d jobs, %d seeds, %s, load %g\n", spec.name.c_str(),
+              network.places().num_hosts(), args.jobs, args.seeds, places.c_str(), args.load);
   std::printf("%-15s %20s %8s %10s %9s %7s %9s %9s %18s\n", "policy", "utilisation", "alone",
               "completion", "slowdown", "worst", "jobs met", "gpus met", "first gains");
   std::vector<Row> rows;

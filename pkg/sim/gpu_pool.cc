@@ -59,7 +59,6 @@ std::optional<std::vector<HostGpus>> GpuPool::TakeAt(const std::vector<TracePlac
   for (const TracePlace& place : places) {
     taken.push_back(TakeFrom(place.host, place.gpus, random));
   }
-  SortByHost(taken);
   return taken;
 }
 

@@ -32,9 +32,15 @@ class GpuPool {
   // Hosts that a job needs where it gets whole ones.
   std::int32_t HostsFor(std::int32_t gpus) const { return (gpus + per_host_ - 1) / per_host_; }
 
-  // By host; nothing where the GPUs are not free. REQUIRES: a host at most once in `places`.
+  std::int32_t FreeOn(std::int32_t host) const {
+    return static_cast<std::int32_t>(free_[host].size());
+  }
+
+  // In the order of `places`; nothing where the GPUs are not free. REQUIRES: a host at most once in
+  // `places`.
   std::optional<std::vector<HostGpus>> TakeAt(const std::vector<TracePlace>& places,
                                               std::uint64_t seed);
+  // By host.
   std::optional<std::vector<HostGpus>> Take(std::int32_t gpus, std::uint64_t seed);
   void Give(const std::vector<HostGpus>& places);
 

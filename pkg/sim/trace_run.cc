@@ -15,6 +15,7 @@
 #include "pkg/crux/intensity.h"
 #include "pkg/crux/path_selection.h"
 #include "pkg/sim/fabric_paths.h"
+#include "pkg/sim/gang_placer.h"
 #include "pkg/sim/gpu_pool.h"
 #include "pkg/sim/trace_flows.h"
 #include "pkg/sim/trace_speed.h"
@@ -64,7 +65,8 @@ class Replay {
         links_(options.host.value_or(HostSpecOf(network.spec())), network.places().num_hosts(),
                network.num_links()),
         pool_(network.places().num_hosts(), network.spec().gpus_per_host, options.scatter,
-              options.fragmented) {
+              options.fragmented),
+        placer_(network) {
     problem_.levels = options.levels;
     problem_.links = LinksOf(network);
     links_.AppendTo(problem_.links);
@@ -170,7 +172,16 @@ class Replay {
       const std::uint64_t seed = SeedOf(options_.seed, job.id);
       auto places = pool_.TakeAt(job.places, seed);
       const bool in_place = places.has_value();
-      if (!in_place) places = pool_.Take(job.gpus, seed);
+      if (!in_place && options_.planner_places) {
+        YM_ASSIGN_OR_RETURN(const auto planned, placer_.PlacesOf(job, pool_));
+        places = pool_.TakeAt(planned, seed);
+      } else if (!in_place) {
+        places = pool_.Take(job.gpus, seed);
+      }
+      if (!places && running_.empty()) {
+        return FieldError(job.id, "does not fit although no job runs",
+                          "use a larger fabric, or leave the job out");
+      }
       if (!places) break;
       Start(waiting_[at], *std::move(places), in_place, seed);
     }
@@ -416,6 +427,7 @@ class Replay {
   const TraceOptions& options_;
   HostLinks links_;
   GpuPool pool_;
+  GangPlacer placer_;
   crux::Problem problem_;
   std::vector<double> gbps_;
   double now_ = 0;

@@ -1,7 +1,8 @@
 // Replays jobs over time on a fabric under one policy.
 //
-// Jobs wait first in, first out for GPUs (gpu_pool.h says which they get). A job whose places are
-// given takes those if their GPUs are free when its turn comes, else others. At every arrival and
+// Jobs wait first in, first out for GPUs. Which they get is drawn (gpu_pool.h), or chosen by the
+// planner of the cluster (gang_placer.h). A job whose places are given takes those if their GPUs are
+// free when its turn comes, else others. At every arrival and
 // end the policy decides anew (crux from the present plan, as the operator calls it; the others from
 // nothing). Policies that choose no paths keep for each flow the one that was drawn
 // when its job started, as a hash would. Between two such instants every job progresses at a
@@ -53,6 +54,8 @@ struct TraceOptions {
   crux::TacclReading taccl = crux::TacclReading::kGlobal;
   // Every policy gets the paths that a hash draws, also one that would choose them: levels alone.
   bool hashed_paths = false;
+  // Places are chosen by the planner, and the two that follow mean nothing.
+  bool planner_places = false;
   double scatter = 0.3;           // probability that the next host is anywhere, not the next free
   double fragmented = 0;          // probability that a job gets half hosts where there are any
   std::optional<HostSpec> host;   // empty: HostSpecOf the network

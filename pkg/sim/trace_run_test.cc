@@ -91,6 +91,27 @@ TEST(TraceRun, TheSameSeedGivesTheSameRun) {
   EXPECT_EQ(one->mean_completion_seconds, two->mean_completion_seconds);
 }
 
+TEST(TraceRun, ThePlannerKeepsJobsApartThatScatteredPlacesBringTogether) {
+  const fabric::Network network = SmallNetwork();
+  const auto jobs = SmallTrace(3);
+  TraceOptions drawn;
+  drawn.policy = crux::Policy::kEcmp;
+  drawn.scatter = 1;
+  TraceOptions planned = drawn;
+  planned.planner_places = true;
+  const auto scattered = RunTrace(network, jobs, drawn);
+  const auto packed = RunTrace(network, jobs, planned);
+  const auto again = RunTrace(network, {jobs.rbegin(), jobs.rend()}, planned);
+  ASSERT_TRUE(scattered.ok() && packed.ok() && again.ok());
+  EXPECT_GT(scattered->contended_jobs, 0.2);
+  EXPECT_LT(packed->contended_jobs, scattered->contended_jobs / 2);
+  EXPECT_EQ(again->utilisation, packed->utilisation);
+  for (std::size_t j = 0; j < jobs.size(); ++j) {
+    EXPECT_GE(packed->jobs[j].start_seconds, jobs[j].arrival_seconds);
+    EXPECT_GT(packed->jobs[j].finish_seconds, packed->jobs[j].start_seconds);
+  }
+}
+
 TEST(TraceRun, TheOrderInWhichJobsAreGivenDoesNotMatter) {
   const fabric::Network network = SmallNetwork();
   const auto jobs = SmallTrace(5);

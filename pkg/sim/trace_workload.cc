@@ -14,6 +14,7 @@ namespace yardmaster::sim {
 namespace {
 
 constexpr std::int32_t kLarge = 128;
+constexpr double kShardedBillions = 7;  // parameters from which on a model is split over GPUs
 constexpr double kDay = 86400;
 constexpr double kBytesPerGradient = 4;        // accumulated and reduced in single precision
 constexpr double kGpuBytesPerSecond = 12.5e9;  // a GPU's share of four NICs of 200 Gbit/s
@@ -42,13 +43,14 @@ double BillionParameters(std::string_view model) {
   return 0.06;
 }
 
-std::int32_t Stages(double billions, std::int32_t hosts) {
+}  // namespace
+
+std::int32_t StagesOf(const TraceJob& job, std::int32_t hosts) {
+  const double billions = BillionParameters(job.model);
   std::int32_t stages = billions >= 60 ? 4 : billions >= 30 ? 2 : 1;
   while (stages > 1 && hosts % stages != 0) stages /= 2;
   return stages;
 }
-
-}  // namespace
 
 std::vector<TraceJob> GenerateTrace(const std::vector<ModelSize>& sizes,
                                     const GenerateOptions& options) {
@@ -85,12 +87,12 @@ JobProfile ProfileOf(const TraceJob& job, std::int32_t hosts, std::uint64_t seed
   Random random(seed);
   const double billions = BillionParameters(job.model);
   JobProfile profile;
-  const bool sharded = billions >= 7;
+  const bool sharded = billions >= kShardedBillions;
   profile.compute_seconds = sharded ? 0.8 + 1.4 * random.Unit() : 0.15 + 0.35 * random.Unit();
   profile.communication_start = 0.4 + 0.5 * random.Unit();
   profile.flop_per_iteration =
       job.gpus * kFlopPerGpu * profile.compute_seconds * (0.7 + 0.6 * random.Unit());
-  profile.stages = sharded ? Stages(billions, hosts) : 1;
+  profile.stages = StagesOf(job, hosts);
   const double ratio = kCommunicationRatio * std::exp2(2 * random.Unit() - 1);
   const double ring = std::max(1, hosts / profile.stages);
   profile.ring_bytes_per_gpu =

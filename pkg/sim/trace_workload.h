@@ -67,6 +67,8 @@ struct JobProfile {
   double ring_bytes_per_gpu = 0;
   double host_ring_bytes_per_gpu = 0;  // to the next GPU of its host; tensor parallelism sends none
 };
+// The job's pipeline stages; they divide `hosts`.
+std::int32_t StagesOf(const TraceJob& job, std::int32_t hosts);
 JobProfile ProfileOf(const TraceJob& job, std::int32_t hosts, std::uint64_t seed);
 
 }  // namespace yardmaster::sim
