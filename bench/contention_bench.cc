@@ -28,8 +28,8 @@
 #include "bench/model_sizes.h"
 #include "pkg/base/strings.h"
 #include "pkg/fabric/testing/fabrics.h"
+#include "pkg/netplan/network_plan.h"
 #include "pkg/plan/contention_cost.h"
-#include "pkg/plan/network_plan.h"
 #include "pkg/plan/planner.h"
 #include "pkg/plan/testing/snapshots.h"
 #include "pkg/sim/trace_workload.h"
@@ -158,7 +158,6 @@ class Replay {
   // First come, first served, so that both ways start the same jobs where they can.
   void PlaceWaiting() {
     plan::PlanOptions options;
-    options.network = false;
     options.contention = contention_;
     options.placement.explain = false;
     const plan::Plan plan = plan::MakePlan(snapshot_, options);
@@ -172,7 +171,7 @@ class Replay {
       running_[static_cast<std::size_t>(job.job)].ends = now_ + trace.run_seconds;
       sum_.waited += now_ - trace.arrival_seconds;
     }
-    load_ = plan::PredictedUplinkLoad(snapshot_);
+    load_ = netplan::PredictedUplinkLoad(snapshot_);
     split_ = 0;
     for (const plan::JobState& job : snapshot_.jobs) {
       if (!job.assignment) continue;
@@ -184,18 +183,21 @@ class Replay {
   }
 
   void SampleRates() {
-    plan::PlanOptions options;
-    options.input.predict_shares = true;
+    netplan::NetworkInput input;
+    input.ports = false;
+    input.predict_shares = true;
     plan::Snapshot placed = snapshot_;
     std::erase_if(placed.jobs, [](const plan::JobState& job) { return !job.assignment; });
     Sample sample{now_, 0, 0, 0};
     for (const double busy : plan::ContentionCost(placed).BusyUplinks()) {
       sample.load = std::max(sample.load, busy);
     }
-    for (const plan::JobPlan& job : plan::MakePlan(placed, options).jobs) {
-      if (!job.network || !job.network->share) continue;
-      const double gpus = placed.jobs[static_cast<std::size_t>(job.job)].job.workers * 8.0;
-      sample.share += gpus * *job.network->share;
+    const netplan::NetworkPlan plan =
+        netplan::PlanNetwork(placed, netplan::PlacedJobs(placed), input);
+    for (std::size_t j = 0; j < plan.jobs.size(); ++j) {
+      if (!plan.jobs[j] || !plan.jobs[j]->share) continue;
+      const double gpus = placed.jobs[j].job.workers * 8.0;
+      sample.share += gpus * *plan.jobs[j]->share;
       sample.gpus += gpus;
     }
     sum_.share += sample.share;

@@ -9,8 +9,8 @@
 #include <map>
 #include <set>
 
-#include "pkg/plan/planner.h"
-#include "pkg/plan/previous_network.h"
+#include "pkg/netplan/network_plan.h"
+#include "pkg/netplan/previous_network.h"
 #include "pkg/plan/testing/snapshots.h"
 #include "pkg/repac/testing/networks.h"
 
@@ -58,9 +58,9 @@ plan::Snapshot MakeWorld(int gangs, int hosts_per_gang) {
 }
 
 // The fullest uplink of a ToR over the load of an even spread there, in the worst ToR.
-void PrintBalance(const plan::Snapshot& snapshot, const plan::Plan& plan) {
+void PrintBalance(const plan::Snapshot& snapshot, const netplan::NetworkPlan& plan) {
   std::map<fabric::SwitchId, std::map<fabric::LinkId, int>> load;
-  for (const plan::PathAssignment& path : plan.paths) {
+  for (const netplan::PathAssignment& path : plan.paths) {
     if (path.links.size() <= 2) continue;
     const auto cable = fabric::Network::cable_of(path.links[1]);
     ++load[snapshot.network->switch_port_of(cable).id][path.links[1]];
@@ -89,32 +89,32 @@ int main(int argc, char** argv) {
   const int gangs = argc > 1 ? std::atoi(argv[1]) : 1000;
   const int hosts = argc > 2 ? std::atoi(argv[2]) : 16;
   plan::Snapshot snapshot = MakeWorld(gangs, hosts);
-  plan::PlanOptions options;
-  options.paths = true;
-  options.input.predict_shares = true;
-  if (argc > 3) options.input.max_candidates = std::atoi(argv[3]);
-  if (argc > 4) options.input.policy.search.event_budget = std::atoll(argv[4]);
+  netplan::NetworkInput input;
+  input.predict_shares = true;
+  if (argc > 3) input.max_candidates = std::atoi(argv[3]);
+  if (argc > 4) input.policy.search.event_budget = std::atoll(argv[4]);
   std::printf("%zu gangs of %d hosts, %d hosts in all\n", snapshot.jobs.size(), hosts,
               snapshot.places->num_hosts());
   plan::JobState last = snapshot.jobs.back();
   snapshot.jobs.pop_back();
-  plan::PreviousNetwork former;
+  netplan::PreviousNetwork former;
   const auto round = [&](const char* what) {
-    options.input.former = &former;
+    input.former = &former;
     const double begin = CpuSeconds();
-    const plan::Plan plan = plan::MakePlan(snapshot, options);
+    const netplan::NetworkPlan plan =
+        netplan::PlanNetwork(snapshot, netplan::PlacedJobs(snapshot), input);
     const double planned = CpuSeconds();
-    former = plan::Remember(plan, snapshot, former);
+    former = netplan::Remember(plan, snapshot, former);
     std::printf(
         "%-22s %7.0f ms (%d searches), remembering %5.0f ms; flows: %d kept, %d changed, %d new, "
         "%d "
         "without a port; levels used %zu\n",
-        what, (planned - begin) * 1e3, static_cast<int>(plan.network.decision.searches),
-        (CpuSeconds() - planned) * 1e3, plan.network.kept_flows, plan.network.changed_flows,
-        plan.network.new_flows, plan.network.unplanned_flows, [&] {
+        what, (planned - begin) * 1e3, static_cast<int>(plan.report.decision.searches),
+        (CpuSeconds() - planned) * 1e3, plan.report.kept_flows, plan.report.changed_flows,
+        plan.report.new_flows, plan.report.unplanned_flows, [&] {
           std::set<int> levels;
-          for (const plan::JobPlan& job : plan.jobs) {
-            if (job.network) levels.insert(job.network->level);
+          for (const auto& network : plan.jobs) {
+            if (network) levels.insert(network->level);
           }
           return levels.size();
         }());
@@ -126,9 +126,9 @@ int main(int argc, char** argv) {
   PrintBalance(snapshot, round("one gang more"));
   const auto some_uplink = snapshot.network->up_cable(
       snapshot.network->tor({snapshot.jobs[0].assignment->host_of_rank[0], 0, 0}), 7);
-  options.input.avoid = {some_uplink};
+  input.avoid = {some_uplink};
   round("an uplink to avoid");
-  options.input.avoid.clear();
+  input.avoid.clear();
   snapshot.cable_down.assign(static_cast<std::size_t>(snapshot.network->num_cables()), 0);
   snapshot.cable_down[some_uplink.index()] = 1;
   round("the uplink is down");

@@ -120,7 +120,6 @@ void QueueOf500(benchmark::State& state) {
         static_cast<int>(random.Below(3));
   }
   plan::PlanOptions options;
-  options.network = false;
   std::int64_t placed = 0;
   for (auto _ : state) {
     const plan::Plan plan = plan::MakePlan(snapshot, options);
@@ -161,7 +160,6 @@ void PlanAmongContention(benchmark::State& state) {
   }
   SetTraffic(plan::AddJob(snapshot, "gang", Shape(8, 240, 1), 8).job, 20);
   plan::PlanOptions options;
-  options.network = false;
   options.contention = state.range(0) != 0;
   bool noted = false;
   for (auto _ : state) {

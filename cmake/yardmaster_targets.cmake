@@ -5,10 +5,10 @@
 # PURE folders may link absl and each other and nothing else; a PURE folder that includes or links an
 # I/O library does not configure or does not build.
 set(YARDMASTER_LAYERS
-    base fabric workload placement crux repac plan sim capacity
+    base fabric workload placement crux repac plan netplan sim capacity
     json api kube tls http rpc config metrics
     state extender operator page agent cli app)
-set(YARDMASTER_PURE fabric workload placement crux repac plan sim capacity)
+set(YARDMASTER_PURE fabric workload placement crux repac plan netplan sim capacity)
 
 # Optimising the tests' own sources doubles their compile time; what they test is optimised.
 set(ym_test_precompiled_FLAGS $<$<CONFIG:Release>:-O0>)

@@ -135,7 +135,7 @@ state::ClusterFeed::Handlers Operator::FeedHandlers() {
 }
 
 op::PlanHandler Operator::PlanObserver() {
-  return [this](const plan::Plan& plan, const plan::Snapshot& snapshot) {
+  return [this](const netplan::NetworkPlan& plan, const plan::Snapshot& snapshot) {
     auto picture = std::make_shared<const page::NetworkPicture>(page::PictureOf(plan, snapshot));
     ExportLoads(*picture, runtime_.registry());
     if (!options_.page_address.empty()) page_.SetPicture(std::move(picture));

@@ -175,7 +175,6 @@ std::vector<Move> MovesOf(state::ClusterState cluster, const std::vector<std::st
   }
   const plan::Snapshot snapshot = state::BuildSnapshot(cluster);
   plan::PlanOptions options;
-  options.network = false;
   options.replace_lost = true;
   const plan::Plan plan = plan::MakePlan(snapshot, options);
   const std::set<std::string> leaving(hosts.begin(), hosts.end());

@@ -161,7 +161,6 @@ void ExplainWaiting(const state::ClusterState& world, const workload::JobKey& ke
                     std::string& out) {
   const plan::Snapshot snapshot = state::BuildSnapshot(world);
   plan::PlanOptions options;
-  options.network = false;
   const plan::Plan plan = plan::MakePlan(snapshot, options);
   for (const plan::JobPlan& job : plan.jobs) {
     const plan::JobState& state = snapshot.jobs[static_cast<std::size_t>(job.job)];

@@ -11,7 +11,7 @@ namespace yardmaster::cli {
 
 using nlohmann::json;
 
-json UplinksJson(const plan::Snapshot& snapshot, const plan::Plan& plan) {
+json UplinksJson(const plan::Snapshot& snapshot, const netplan::NetworkPlan& plan) {
   json out = json::array();
   const fabric::Network& network = *snapshot.network;
   const auto hashes = repac::SwitchHashes::Compile(network);
@@ -21,7 +21,7 @@ json UplinksJson(const plan::Snapshot& snapshot, const plan::Plan& plan) {
     if (snapshot.cable_down[c] != 0) down.emplace_back(static_cast<std::int32_t>(c));
   }
   repac::PathPlan counted;
-  for (const plan::PathAssignment& path : plan.paths) {
+  for (const netplan::PathAssignment& path : plan.paths) {
     repac::Flow flow;
     flow.source_port = path.source_port;
     flow.links = path.links;

@@ -4,7 +4,7 @@
 
 #include "nlohmann/json_fwd.hpp"
 
-#include "pkg/plan/planner.h"
+#include "pkg/netplan/network_plan.h"
 
 namespace yardmaster::cli {
 
@@ -12,6 +12,6 @@ namespace yardmaster::cli {
 // come in, its links that are up, the flows, the most of them on one link ("fullest"), the least
 // that is possible there ("bound"), and every link with its flows ("loads"). REQUIRES:
 // snapshot.network.
-nlohmann::json UplinksJson(const plan::Snapshot& snapshot, const plan::Plan& plan);
+nlohmann::json UplinksJson(const plan::Snapshot& snapshot, const netplan::NetworkPlan& plan);
 
 }  // namespace yardmaster::cli

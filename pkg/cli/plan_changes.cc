@@ -36,22 +36,22 @@ struct Row {
 
 }  // namespace
 
-json ChangesJson(const plan::PlanDiff& diff, const ReportNames& names) {
+json ChangesJson(const netplan::PlanDiff& diff, const ReportNames& names) {
   json moved = json::array();
-  for (const plan::MovedRank& rank : diff.moved) {
+  for (const netplan::MovedRank& rank : diff.moved) {
     moved.push_back({{"job", JobName(rank.job, names)},
                      {"rank", rank.rank},
                      {"from", HostOrNull(rank.from)},
                      {"to", HostOrNull(rank.to)}});
   }
   json levels = json::array();
-  for (const plan::ChangedLevel& level : diff.levels) {
+  for (const netplan::ChangedLevel& level : diff.levels) {
     levels.push_back({{"job", JobName(level.job, names)},
                       {"from", LevelOrNull(level.from)},
                       {"to", LevelOrNull(level.to)}});
   }
   json ports = json::array();
-  for (const plan::ChangedPort& port : diff.ports) {
+  for (const netplan::ChangedPort& port : diff.ports) {
     ports.push_back({{"job", JobName(port.job, names)},
                      {"from", port.from},
                      {"to", port.to},

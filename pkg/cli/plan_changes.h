@@ -9,13 +9,13 @@
 #include "nlohmann/json_fwd.hpp"
 
 #include "pkg/cli/plan_report.h"
-#include "pkg/plan/diff.h"
+#include "pkg/netplan/diff.h"
 
 namespace yardmaster::cli {
 
 // {"moved": [{"job", "rank", "from", "to"}], "levels": [{"job", "from", "to"}],
 //  "ports": [{"job", "from", "to", "before", "after"}]}; null where there was or will be none.
-nlohmann::json ChangesJson(const plan::PlanDiff& diff, const ReportNames& names);
+nlohmann::json ChangesJson(const netplan::PlanDiff& diff, const ReportNames& names);
 
 // Header and one row per job: ranks that get a place, lose it and move, level, ports.
 std::vector<std::vector<std::string>> ChangesTable(const nlohmann::json& changes);

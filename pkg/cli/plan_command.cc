@@ -18,7 +18,7 @@
 #include "pkg/cli/plan_input.h"
 #include "pkg/cli/plan_report.h"
 #include "pkg/cli/print_objects.h"
-#include "pkg/plan/diff.h"
+#include "pkg/netplan/diff.h"
 
 namespace yardmaster::cli {
 
@@ -68,16 +68,26 @@ void Declare(Flags& flags, CLI::App& app) {
 // Jobs of the queue's head for which it is said whom to stop; each takes many plans.
 constexpr int kMostPreemptions = 16;
 
-plan::Plan PlanOf(const Flags& flags, const PlanInput& input) {
+struct BothPlans {
+  plan::Plan placement;
+  netplan::NetworkPlan network;
+};
+
+BothPlans PlanOf(const Flags& flags, const PlanInput& input) {
   plan::PlanOptions options;
   options.placement.max_steps = flags.max_steps;
-  options.paths = flags.paths;
   options.preemptions = kMostPreemptions;
   options.contention = flags.avoid_contention;
   options.replace_lost = true;
-  options.seed = flags.seed;
-  if (input.former) options.input.former = &*input.former;
-  return plan::MakePlan(input.snapshot, options);
+  BothPlans plans;
+  plans.placement = plan::MakePlan(input.snapshot, options);
+  netplan::NetworkInput network;
+  network.ports = flags.paths;
+  network.seed = flags.seed;
+  if (input.former) network.former = &*input.former;
+  plans.network =
+      netplan::PlanNetwork(input.snapshot, netplan::PlacedJobs(plans.placement), network);
+  return plans;
 }
 
 // What is to be planned, and with --diff what it is compared with.
@@ -211,15 +221,19 @@ int RunPlanCommand(const std::vector<std::string>& args, const Connector& connec
     return 1;
   }
   const PlanInput& input = question->input;
-  const plan::Plan plan = PlanOf(flags, input);
-  nlohmann::json report = PlanReport(input.snapshot, plan, input.names, flags.paths);
+  const BothPlans plans = PlanOf(flags, input);
+  nlohmann::json report =
+      PlanReport(input.snapshot, plans.placement, plans.network, input.names, flags.paths);
   if (!question->costs.empty()) report["costs"] = question->costs;
   if (question->before) {
     const PlanInput& before = *question->before;
     ReportNames names = before.names;
     names.insert(input.names.begin(), input.names.end());
-    report["changes"] = ChangesJson(
-        plan::Diff(before.snapshot, PlanOf(flags, before), input.snapshot, plan), names);
+    const BothPlans present = PlanOf(flags, before);
+    report["changes"] =
+        ChangesJson(netplan::Diff({before.snapshot, present.placement, present.network},
+                                  {input.snapshot, plans.placement, plans.network}),
+                    names);
   }
   Print(report, flags.output, out);
   return TellProblems(*question, flags.offline, err) ? 1 : 0;

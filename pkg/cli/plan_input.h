@@ -13,7 +13,7 @@
 
 #include "pkg/cli/manifests.h"
 #include "pkg/cli/plan_report.h"
-#include "pkg/plan/previous_network.h"
+#include "pkg/netplan/previous_network.h"
 #include "pkg/plan/snapshot.h"
 
 namespace yardmaster::cli {
@@ -22,7 +22,7 @@ struct PlanInput {
   plan::Snapshot snapshot;
   ReportNames names;
   // Levels and ports that running jobs have; only of a cluster.
-  std::optional<plan::PreviousNetwork> former;
+  std::optional<netplan::PreviousNetwork> former;
 };
 
 // Of files alone. What could not be used is said on `err`.

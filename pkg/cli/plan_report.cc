@@ -45,7 +45,7 @@ json Assignments(const plan::Snapshot& snapshot, const plan::JobState& state,
   return api::EncodeAssignments(entries);
 }
 
-json NetworkJson(const plan::JobNetwork& network) {
+json NetworkJson(const netplan::JobNetwork& network) {
   return {{"flopPerIteration", network.flop_per_iteration},
           {"communicationSeconds", network.communication_seconds},
           {"intensity", network.intensity},
@@ -76,7 +76,8 @@ json PreemptionJson(const plan::Snapshot& snapshot, const plan::JobState& state,
           {"objective", api::EncodeObjective(preemption.gang.objective)}};
 }
 
-json JobJson(const plan::Snapshot& snapshot, const plan::JobPlan& job, const ReportNames& names) {
+json JobJson(const plan::Snapshot& snapshot, const plan::JobPlan& job,
+             const netplan::NetworkPlan& network, const ReportNames& names) {
   const plan::JobState& state = snapshot.jobs[static_cast<std::size_t>(job.job)];
   const ReportName name = NameOf(state.job.key, names);
   json out = {{"namespace", state.job.key.namespace_name},
@@ -104,7 +105,8 @@ json JobJson(const plan::Snapshot& snapshot, const plan::JobPlan& job, const Rep
   if (job.preemption) {
     out["preemption"] = PreemptionJson(snapshot, state, *job.preemption, names);
   }
-  if (job.network) out["network"] = NetworkJson(*job.network);
+  const auto& numbers = network.jobs[static_cast<std::size_t>(job.job)];
+  if (numbers) out["network"] = NetworkJson(*numbers);
   return out;
 }
 
@@ -130,10 +132,10 @@ json PortJson(const fabric::Places& places, const fabric::NicPort& port) {
   return {{"host", places.name(port.host)}, {"rail", port.rail}, {"port", port.port}};
 }
 
-json PathsJson(const plan::Snapshot& snapshot, const std::vector<plan::PathAssignment>& paths,
+json PathsJson(const plan::Snapshot& snapshot, const std::vector<netplan::PathAssignment>& paths,
                const ReportNames& names) {
   json out = json::array();
-  for (const plan::PathAssignment& path : paths) {
+  for (const netplan::PathAssignment& path : paths) {
     const workload::JobKey& key = snapshot.jobs[static_cast<std::size_t>(path.job)].job.key;
     json links = json::array();
     for (fabric::LinkId link : path.links) links.push_back(snapshot.network->name(link));
@@ -160,12 +162,12 @@ std::string SegmentsOf(const json& job) {
 
 }  // namespace
 
-json PlanReport(const plan::Snapshot& snapshot, const plan::Plan& plan, const ReportNames& names,
-                bool with_paths) {
+json PlanReport(const plan::Snapshot& snapshot, const plan::Plan& plan,
+                const netplan::NetworkPlan& network, const ReportNames& names, bool with_paths) {
   json jobs = json::array();
   std::set<int> told;
   for (const plan::JobPlan& job : plan.jobs) {
-    jobs.push_back(JobJson(snapshot, job, names));
+    jobs.push_back(JobJson(snapshot, job, network, names));
     told.insert(job.job);
   }
   for (std::size_t j = 0; j < snapshot.jobs.size(); ++j) {
@@ -177,9 +179,9 @@ json PlanReport(const plan::Snapshot& snapshot, const plan::Plan& plan, const Re
   json out = {
       {"kind", "PlanReport"}, {"apiVersion", api::kGroupVersion}, {"jobs", std::move(jobs)}};
   if (with_paths) {
-    out["paths"] = PathsJson(snapshot, plan.paths, names);
-    out["answers"] = PathsJson(snapshot, plan.answers, names);
-    out["uplinks"] = snapshot.network ? UplinksJson(snapshot, plan) : json::array();
+    out["paths"] = PathsJson(snapshot, network.paths, names);
+    out["answers"] = PathsJson(snapshot, network.answers, names);
+    out["uplinks"] = snapshot.network ? UplinksJson(snapshot, network) : json::array();
   }
   return out;
 }

@@ -9,6 +9,7 @@
 
 #include "nlohmann/json_fwd.hpp"
 
+#include "pkg/netplan/network_plan.h"
 #include "pkg/plan/planner.h"
 
 namespace yardmaster::cli {
@@ -22,7 +23,8 @@ using ReportNames = std::map<workload::JobKey, ReportName>;
 
 // `with_paths`: the report has the list `paths`, empty or not.
 nlohmann::json PlanReport(const plan::Snapshot& snapshot, const plan::Plan& plan,
-                          const ReportNames& names, bool with_paths);
+                          const netplan::NetworkPlan& network, const ReportNames& names,
+                          bool with_paths);
 
 // Header and one row per job of a PlanReport.
 std::vector<std::vector<std::string>> ReportTable(const nlohmann::json& report);

@@ -53,12 +53,13 @@ absl::StatusOr<Load> ReadLoad(TopFlags& flags, const Connector& connect, std::os
   Manifests manifests;
   manifests.world = std::move(world.cluster);
   PlanInput input = InputOfCluster(std::move(manifests), world.connection.now_ms, err);
-  plan::PlanOptions options;
-  options.paths = true;
-  if (input.former) options.input.former = &*input.former;
-  const plan::Plan plan = plan::MakePlan(input.snapshot, options);
+  netplan::NetworkInput network;
+  if (input.former) network.former = &*input.former;
+  const plan::Plan placement = plan::MakePlan(input.snapshot);
   Load load;
-  load.picture = page::PictureOf(plan, input.snapshot);
+  load.picture =
+      page::PictureOf(netplan::PlanNetwork(input.snapshot, netplan::PlacedJobs(placement), network),
+                      input.snapshot);
   load.snapshot = std::move(input.snapshot);
   return load;
 }

@@ -67,9 +67,7 @@ PlacementStep::PlacementStep(Ledger& ledger, PreemptionStep& preemption, Preempt
       quarantine_(quarantine),
       clock_(clock),
       notify_(std::move(notify)),
-      options_(std::move(options)) {
-  options_.network = options_.paths = false;  // the operator's part
-}
+      options_(std::move(options)) {}
 
 void PlacementStep::Run(PassState& pass) {
   std::erase_if(told_ms_, [&](const auto& told) { return pass.gangs.count(told.first) == 0; });

@@ -20,7 +20,7 @@ T& FindOrAdd(std::vector<T>& list, T fresh, Same same) {
   return list.back();
 }
 
-void AddPath(const plan::PathAssignment& path, const plan::Snapshot& snapshot,
+void AddPath(const netplan::PathAssignment& path, const plan::Snapshot& snapshot,
              api::PathPlan& plan) {
   api::RailPaths& rail =
       FindOrAdd(plan.rails, api::RailPaths{path.from.rail, {}},
@@ -57,16 +57,16 @@ void Sort(api::PathPlan& plan) {
 
 }  // namespace
 
-std::vector<GangNetwork> NetworksOf(const plan::Plan& plan, const plan::Snapshot& snapshot,
-                                    const NetworkOptions& options) {
+std::vector<GangNetwork> NetworksOf(const netplan::NetworkPlan& plan,
+                                    const plan::Snapshot& snapshot, const NetworkOptions& options) {
   std::vector<GangNetwork> networks;
   std::map<int, std::size_t> by_job;
-  for (const plan::JobPlan& job : plan.jobs) {
-    if (!job.network) continue;
-    const plan::JobNetwork& numbers = *job.network;
+  for (std::size_t j = 0; j < plan.jobs.size(); ++j) {
+    if (!plan.jobs[j]) continue;
+    const netplan::JobNetwork& numbers = *plan.jobs[j];
     GangNetwork network;
-    network.job = job.job;
-    const workload::Job& of = snapshot.jobs[static_cast<std::size_t>(job.job)].job;
+    network.job = static_cast<int>(j);
+    const workload::Job& of = snapshot.jobs[j].job;
     network.share = numbers.share;
     network.status = {
         numbers.flop_per_iteration,
@@ -79,11 +79,11 @@ std::vector<GangNetwork> NetworksOf(const plan::Plan& plan, const plan::Snapshot
     const std::int64_t expires_ms = (options.now_ms + options.life_ms) / 1000 * 1000;
     network.paths_of_rank.resize(static_cast<std::size_t>(of.workers),
                                  {options.fabric_generation, expires_ms, {}});
-    by_job[job.job] = networks.size();
+    by_job[network.job] = networks.size();
     networks.push_back(std::move(network));
   }
-  for (const std::vector<plan::PathAssignment>* paths : {&plan.paths, &plan.answers}) {
-    for (const plan::PathAssignment& path : *paths) {
+  for (const std::vector<netplan::PathAssignment>* paths : {&plan.paths, &plan.answers}) {
+    for (const netplan::PathAssignment& path : *paths) {
       auto at = by_job.find(path.job);
       if (at == by_job.end() || path.source_port == 0) continue;
       auto& ranks = networks[at->second].paths_of_rank;

@@ -17,14 +17,14 @@
 
 #include "pkg/api/gang.h"
 #include "pkg/api/path_plan.h"
-#include "pkg/plan/planner.h"
+#include "pkg/netplan/network_plan.h"
 
 namespace yardmaster::op {
 
 // What the workers of one gang should carry.
 struct GangNetwork {
   int job = 0;                  // index into Snapshot::jobs
-  std::optional<double> share;  // as in plan::JobNetwork
+  std::optional<double> share;  // as in netplan::JobNetwork
   api::NetworkStatus status;
   std::vector<api::PathPlan> paths_of_rank;  // by rank; no rails: no plan for that worker
 };
@@ -38,8 +38,8 @@ struct NetworkOptions {
 
 // For every placed job of the plan that has network numbers. The source of the numbers is the
 // caller's to say.
-std::vector<GangNetwork> NetworksOf(const plan::Plan& plan, const plan::Snapshot& snapshot,
-                                    const NetworkOptions& options);
+std::vector<GangNetwork> NetworksOf(const netplan::NetworkPlan& plan,
+                                    const plan::Snapshot& snapshot, const NetworkOptions& options);
 
 struct PodChange {
   std::map<std::string, std::string> annotations;  // to write; empty: nothing to do

@@ -22,8 +22,8 @@ plan::Snapshot MakeSnapshot() {
   return snapshot;
 }
 
-plan::PathAssignment PathOf(int rail, int nic_port, std::uint16_t source_port) {
-  plan::PathAssignment path;
+netplan::PathAssignment PathOf(int rail, int nic_port, std::uint16_t source_port) {
+  netplan::PathAssignment path;
   path.to_rank = 1;
   path.from = {HostId(0), rail, nic_port};
   path.to = {HostId(4), rail, nic_port};
@@ -31,14 +31,13 @@ plan::PathAssignment PathOf(int rail, int nic_port, std::uint16_t source_port) {
   return path;
 }
 
-plan::Plan MakePlanOfTwo() {
-  plan::Plan plan;
-  plan::JobPlan job;
-  job.network.emplace();
-  job.network->flop_per_iteration = 1e15;
-  job.network->communication_seconds = 0.5;
-  job.network->intensity = job.network->priority = 2e15;
-  job.network->level = 6;
+netplan::NetworkPlan MakePlanOfTwo() {
+  netplan::NetworkPlan plan;
+  netplan::JobNetwork job;
+  job.flop_per_iteration = 1e15;
+  job.communication_seconds = 0.5;
+  job.intensity = job.priority = 2e15;
+  job.level = 6;
   plan.jobs.push_back(job);
   plan.paths = {PathOf(3, 1, 50001), PathOf(3, 0, 50000), PathOf(2, 0, 50002)};
   return plan;
@@ -71,8 +70,8 @@ TEST(NetworkAnnotationsTest, EveryWorkerGetsItsLevelAndItsOwnConnectionsInOrder)
 
 TEST(NetworkAnnotationsTest, TheReceiverOfOneWayTrafficGetsThePathOfItsAnswers) {
   const plan::Snapshot snapshot = MakeSnapshot();
-  plan::Plan plan = MakePlanOfTwo();
-  plan::PathAssignment answer = PathOf(2, 0, 50003);
+  netplan::NetworkPlan plan = MakePlanOfTwo();
+  netplan::PathAssignment answer = PathOf(2, 0, 50003);
   std::swap(answer.from, answer.to);
   std::swap(answer.from_rank, answer.to_rank);
   plan.answers = {answer};
@@ -112,7 +111,7 @@ TEST(NetworkAnnotationsTest, AnotherFabricGenerationOrAnotherLevelIsWritten) {
           .value()
           .annotations;
   options.fabric_generation = 8;
-  plan::Plan plan = MakePlanOfTwo();
+  netplan::NetworkPlan plan = MakePlanOfTwo();
   plan.jobs[0].network->level = 2;
   const auto again =
       AnnotationsToWrite(NetworksOf(plan, snapshot, options)[0], 0, written, options).value();

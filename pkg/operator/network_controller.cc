@@ -169,31 +169,30 @@ void NetworkController::Plan(const state::ClusterState& world, plan::Snapshot& s
   if (!knows_former_) previous_ = PreviousFromObjects(snapshot, gangs, input.pods);
   knows_former_ = true;
 
-  plan::PlanOptions options;
-  options.network = options.paths = true;
-  options.seed = options_.seed;
-  options.input.former = &previous_;
-  options.input.avoid = input.cables.avoid;
+  netplan::NetworkInput plan_input;
+  plan_input.seed = options_.seed;
+  plan_input.former = &previous_;
+  plan_input.avoid = input.cables.avoid;
   const Evidence& evidence = input.health.evidence;
-  options.input.avoid.insert(options.input.avoid.end(), evidence.avoid.begin(),
-                             evidence.avoid.end());
-  options.input.exclude = evidence.exclude;
-  options.input.mistrusted = repac::Mistrusted(evidence.roles);
-  options.input.predict_shares = true;
-  options.input.held_levels = lifted_;
-  options.input.policy.search.event_budget = options_.crux_budget;
+  plan_input.avoid.insert(plan_input.avoid.end(), evidence.avoid.begin(), evidence.avoid.end());
+  plan_input.exclude = evidence.exclude;
+  plan_input.mistrusted = repac::Mistrusted(evidence.roles);
+  plan_input.predict_shares = true;
+  plan_input.held_levels = lifted_;
+  plan_input.policy.search.event_budget = options_.crux_budget;
   const std::int64_t begin_ms = clock_.SteadyMs();
-  const plan::Plan plan = plan::MakePlan(snapshot, options);
+  const netplan::NetworkPlan plan =
+      netplan::PlanNetwork(snapshot, netplan::PlacedJobs(snapshot), plan_input);
   report.plan_seconds = static_cast<double>(clock_.SteadyMs() - begin_ms) / 1000;
-  report.plan = plan.network;
+  report.plan = plan.report;
   if (handlers_.on_plan) handlers_.on_plan(plan, snapshot);
-  if (!plan.network.problem.empty()) {
-    report.problems.push_back(plan.network.problem);
+  if (!plan.report.problem.empty()) {
+    report.problems.push_back(plan.report.problem);
     return;
   }
-  previous_ = plan::Remember(plan, snapshot, previous_);
-  input.health.unplanned_flows = plan.network.unplanned_flows;
-  for (const plan::PathAssignment& path : plan.paths) {
+  previous_ = netplan::Remember(plan, snapshot, previous_);
+  input.health.unplanned_flows = plan.report.unplanned_flows;
+  for (const netplan::PathAssignment& path : plan.paths) {
     if (path.source_port == 0 && input.health.unplanned_reason.empty()) {
       input.health.unplanned_reason = path.reason;
     }
@@ -209,7 +208,7 @@ void NetworkController::Plan(const state::ClusterState& world, plan::Snapshot& s
     if (!ports.empty()) socket_ports[network.job] = std::move(ports);
   }
   for (std::string& problem :
-       AddSocketPorts(plan, snapshot, socket_ports, options.input.mistrusted, input.networks)) {
+       AddSocketPorts(plan, snapshot, socket_ports, plan_input.mistrusted, input.networks)) {
     report.problems.push_back(std::move(problem));
   }
   for (GangNetwork& network : input.networks) {

@@ -26,6 +26,8 @@
 #include "pkg/crux/anytime_search.h"
 #include "pkg/crux/starvation.h"
 #include "pkg/kube/client.h"
+#include "pkg/netplan/network_plan.h"
+#include "pkg/netplan/previous_network.h"
 #include "pkg/operator/fabric_status.h"
 #include "pkg/operator/live_links.h"
 #include "pkg/operator/network_annotations.h"
@@ -35,8 +37,6 @@
 #include "pkg/operator/network_starvation.h"
 #include "pkg/operator/network_writes.h"
 #include "pkg/operator/previous_network_reader.h"
-#include "pkg/plan/planner.h"
-#include "pkg/plan/previous_network.h"
 #include "pkg/state/cluster_state.h"
 #include "pkg/state/snapshot_builder.h"
 
@@ -61,7 +61,7 @@ struct RoundReport {
   std::vector<std::string> errors;
   std::vector<std::string> problems;  // input that cannot be used
 
-  plan::NetworkReport plan;
+  netplan::NetworkReport plan;
   double plan_seconds = 0;  // planning alone
   int measured_gangs = 0;   // whose numbers are measured or blended
   int cables_down = 0;      // reported
@@ -78,7 +78,7 @@ struct RoundReport {
 
 // Receives every plan and the snapshot it was made of, on the planning thread; both are valid during the
 // call.
-using PlanHandler = std::function<void(const plan::Plan&, const plan::Snapshot&)>;
+using PlanHandler = std::function<void(const netplan::NetworkPlan&, const plan::Snapshot&)>;
 struct NetworkHandlers {
   std::function<void(const NetworkNotice&)> on_notice = {};
   PlanHandler on_plan = {};
@@ -146,7 +146,7 @@ class NetworkController {
   std::uint64_t epoch_ = 0;
 
   bool knows_former_ = false;
-  plan::PreviousNetwork previous_;
+  netplan::PreviousNetwork previous_;
   LoneTransfers transfers_;
   FaultTracker faults_;
   TelemetryChecker evidence_;

@@ -80,13 +80,13 @@ const Evidence& TelemetryChecker::Read(const api::Fabric& fabric,
   }
   evidence_.exclude.clear();
   for (const fabric::NicPort& port : evidence_.wiring.nic_ports) {
-    evidence_.exclude.emplace_back(port.host, port.rail);
+    evidence_.exclude.push_back({port.host, port.rail});
   }
   for (const auto& [name, how] : evidence_.balancing) {
     const fabric::HostId host = network.places().FindHost(name);
     if (!host.valid()) continue;
     for (int rail = 0; rail < network.spec().rails; ++rail) {
-      evidence_.exclude.emplace_back(host, rail);
+      evidence_.exclude.push_back({host, rail});
     }
   }
   std::sort(evidence_.exclude.begin(), evidence_.exclude.end());

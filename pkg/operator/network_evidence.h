@@ -28,6 +28,7 @@
 #include "pkg/api/fabric.h"
 #include "pkg/api/node.h"
 #include "pkg/fabric/network.h"
+#include "pkg/repac/path_plan.h"
 #include "pkg/repac/path_trust.h"
 #include "pkg/repac/wiring.h"
 #include "pkg/state/object_table.h"
@@ -50,7 +51,7 @@ struct Evidence {
   std::vector<std::string> problems;  // reports that cannot be read: "Node n1: ..."
 
   // NICs that get no source ports: miswired ones and those that balance by themselves.
-  std::vector<std::pair<fabric::HostId, int>> exclude;
+  std::vector<repac::Nic> exclude;
   // Miswired cables between switches.
   std::vector<fabric::CableId> avoid;
 };

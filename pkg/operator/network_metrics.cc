@@ -47,7 +47,7 @@ void ReportRound(const RoundReport& report, double seconds, metrics::Registry& r
   out.Gauge("network_input_problems", "reports and annotations that cannot be used",
             static_cast<double>(report.problems.size()));
 
-  const plan::NetworkReport& plan = report.plan;
+  const netplan::NetworkReport& plan = report.plan;
   out.Gauge("flows", "connections by what they have",
             plan.kept_flows + plan.changed_flows + plan.new_flows - plan.unplanned_flows,
             {{"port", "planned"}});

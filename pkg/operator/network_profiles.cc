@@ -7,7 +7,7 @@
 #include "pkg/api/names.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
-#include "pkg/plan/flow_problem.h"
+#include "pkg/netplan/flow_problem.h"
 #include "pkg/workload/traffic.h"
 
 namespace yardmaster::op {
@@ -39,7 +39,7 @@ workload::NetworkEstimate EstimateOf(const plan::JobState& state, const fabric::
       workload::ConnectionsOf(state.job, state.assignment->host_of_rank, spec.rails);
   double bytes = 0;
   for (const auto& c : connections) bytes += c.bytes;
-  return {plan::LoneSeconds(connections, spec),
+  return {netplan::LoneSeconds(connections, spec),
           bytes / (static_cast<double>(state.job.workers) * state.job.gpus_per_worker)};
 }
 

@@ -22,7 +22,7 @@ int RailOf(const fabric::Network& network, HostId host, const std::string& addre
 }
 
 void AddFlows(const plan::Snapshot& snapshot, const api::PathPlan& paths, HostId from,
-              plan::PreviousJob& job) {
+              netplan::PreviousJob& job) {
   const fabric::Network& network = *snapshot.network;
   const fabric::FabricSpec& spec = network.spec();
   for (const api::RailPaths& rail : paths.rails) {
@@ -56,14 +56,14 @@ PodsByGang IndexPods(const state::ObjectTable<api::Pod>& pods) {
   return index;
 }
 
-plan::PreviousNetwork PreviousFromObjects(const plan::Snapshot& snapshot, const GangsByKey& gangs,
-                                          const PodsByGang& pods) {
-  plan::PreviousNetwork out;
+netplan::PreviousNetwork PreviousFromObjects(const plan::Snapshot& snapshot,
+                                             const GangsByKey& gangs, const PodsByGang& pods) {
+  netplan::PreviousNetwork out;
   for (const plan::JobState& state : snapshot.jobs) {
     const auto gang = gangs.find(state.job.key);
     if (!state.assignment || gang == gangs.end() || !gang->second->status.network) continue;
     const api::NetworkStatus& network = *gang->second->status.network;
-    plan::PreviousJob& job = out[state.job.key];
+    netplan::PreviousJob& job = out[state.job.key];
     job.level = network.level;
     if (network.intensity > 0 && network.priority > 0) {
       job.correction = network.priority / network.intensity;

@@ -13,7 +13,7 @@
 
 #include "pkg/api/gang.h"
 #include "pkg/api/pod.h"
-#include "pkg/plan/previous_network.h"
+#include "pkg/netplan/previous_network.h"
 #include "pkg/plan/snapshot.h"
 #include "pkg/state/object_table.h"
 
@@ -28,7 +28,7 @@ PodsByGang IndexPods(const state::ObjectTable<api::Pod>& pods);
 using GangsByKey = std::map<workload::JobKey, std::shared_ptr<const api::Gang>>;
 
 // REQUIRES: snapshot.network.
-plan::PreviousNetwork PreviousFromObjects(const plan::Snapshot& snapshot, const GangsByKey& gangs,
-                                          const PodsByGang& pods);
+netplan::PreviousNetwork PreviousFromObjects(const plan::Snapshot& snapshot,
+                                             const GangsByKey& gangs, const PodsByGang& pods);
 
 }  // namespace yardmaster::op

@@ -13,7 +13,7 @@ namespace yardmaster::op {
 
 namespace {
 
-using plan::PathAssignment;
+using netplan::PathAssignment;
 using Ports = std::vector<std::uint16_t>;
 
 // Finds the ports of one path.
@@ -72,7 +72,7 @@ class PortFinder {
 // The links from one NIC port to another, by job.
 class Ways {
  public:
-  explicit Ways(const plan::Plan& plan) {
+  explicit Ways(const netplan::NetworkPlan& plan) {
     for (const std::vector<PathAssignment>* paths : {&plan.paths, &plan.answers}) {
       for (const PathAssignment& path : *paths) {
         if (path.source_port != 0) links_.try_emplace(KeyOf(path.job, path.from, path.to), &path);
@@ -131,8 +131,8 @@ std::vector<int> SocketPortsOf(const std::map<int, std::shared_ptr<const api::Po
   return {all.begin(), all.end()};
 }
 
-std::vector<std::string> AddSocketPorts(const plan::Plan& plan, const plan::Snapshot& snapshot,
-                                        const SocketPorts& wanted,
+std::vector<std::string> AddSocketPorts(const netplan::NetworkPlan& plan,
+                                        const plan::Snapshot& snapshot, const SocketPorts& wanted,
                                         const std::map<std::string, std::string>& mistrusted,
                                         std::vector<GangNetwork>& networks) {
   if (wanted.empty()) return {};

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "pkg/api/pod.h"
+#include "pkg/netplan/network_plan.h"
 #include "pkg/operator/network_annotations.h"
-#include "pkg/plan/planner.h"
 
 namespace yardmaster::op {
 
@@ -27,8 +27,8 @@ using SocketPorts = std::map<int, std::vector<int>>;
 
 // Adds PeerPaths::tcp to the plans of these jobs. `mistrusted`: roles whose hash is not used.
 // Returns what could not be done, for people; empty: nothing.
-std::vector<std::string> AddSocketPorts(const plan::Plan& plan, const plan::Snapshot& snapshot,
-                                        const SocketPorts& wanted,
+std::vector<std::string> AddSocketPorts(const netplan::NetworkPlan& plan,
+                                        const plan::Snapshot& snapshot, const SocketPorts& wanted,
                                         const std::map<std::string, std::string>& mistrusted,
                                         std::vector<GangNetwork>& networks);
 

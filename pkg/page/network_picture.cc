@@ -12,38 +12,26 @@ using fabric::LinkId;
 using fabric::Network;
 
 // Length of an iteration without contention; 0: unknown.
-double IterationSecondsOf(const plan::JobPlan& job, const plan::Snapshot& snapshot) {
+double IterationSecondsOf(const netplan::JobNetwork& network, const workload::Job& job) {
   crux::Job ideal;
-  ideal.compute_seconds = job.network->compute_seconds;
-  ideal.communication_start =
-      snapshot.jobs[static_cast<std::size_t>(job.job)].job.profile.communication_start;
-  return crux::IterationSeconds(ideal, job.network->communication_seconds);
-}
-
-// The plan's network numbers by index into Snapshot::jobs; null: the job has none.
-std::vector<const plan::JobPlan*> PlanOfJob(const plan::Plan& plan,
-                                            const plan::Snapshot& snapshot) {
-  std::vector<const plan::JobPlan*> out(snapshot.jobs.size(), nullptr);
-  for (const plan::JobPlan& job : plan.jobs) {
-    if (job.network) out[static_cast<std::size_t>(job.job)] = &job;
-  }
-  return out;
+  ideal.compute_seconds = network.compute_seconds;
+  ideal.communication_start = job.profile.communication_start;
+  return crux::IterationSeconds(ideal, network.communication_seconds);
 }
 
 class Painter {
  public:
-  Painter(const plan::Plan& plan, const plan::Snapshot& snapshot)
+  Painter(const netplan::NetworkPlan& plan, const plan::Snapshot& snapshot)
       : plan_(plan),
         snapshot_(snapshot),
         network_(*snapshot.network),
-        plan_of_job_(PlanOfJob(plan, snapshot)),
         gbps_(static_cast<std::size_t>(network_.num_links()), 0),
         last_job_(static_cast<std::size_t>(network_.num_links()), -1),
         jobs_on_(static_cast<std::size_t>(network_.num_links()), 0) {}
 
   NetworkPicture Paint() {
     picture_.places = snapshot_.places;
-    for (const plan::PathAssignment& path : plan_.paths) AddPath(path);
+    for (const netplan::PathAssignment& path : plan_.paths) AddPath(path);
     AddSegments();
     AddClasses();
     AddBusiest();
@@ -51,15 +39,16 @@ class Painter {
   }
 
  private:
-  double GbpsOf(const plan::PathAssignment& path) const {
-    const plan::JobPlan* job = plan_of_job_[static_cast<std::size_t>(path.job)];
-    if (job == nullptr) return 0;
-    const double seconds = IterationSecondsOf(*job, snapshot_);
+  double GbpsOf(const netplan::PathAssignment& path) const {
+    const auto index = static_cast<std::size_t>(path.job);
+    const auto& network = plan_.jobs[index];
+    if (!network) return 0;
+    const double seconds = IterationSecondsOf(*network, snapshot_.jobs[index].job);
     return seconds > 0 ? path.bytes * 8 / 1e9 / seconds : 0;
   }
 
   // Without a source port a flow goes where the hashes lead it; the path that Crux chose is the best guess.
-  static const fabric::LinkPath& LinksOf(const plan::PathAssignment& path) {
+  static const fabric::LinkPath& LinksOf(const netplan::PathAssignment& path) {
     return path.links.empty() ? path.wanted_links : path.links;
   }
 
@@ -67,7 +56,7 @@ class Painter {
     return snapshot_.jobs[static_cast<std::size_t>(job)].job.key;
   }
 
-  void AddPath(const plan::PathAssignment& path) {
+  void AddPath(const netplan::PathAssignment& path) {
     const double gbps = GbpsOf(path);
     JobPaths& job = picture_.jobs[KeyOf(path.job)];
     ++job.flows;
@@ -86,7 +75,7 @@ class Painter {
   }
 
   // The first path of every rank, so that a large job shows all of its hosts.
-  void AddSample(const plan::PathAssignment& path, JobPaths& job) const {
+  void AddSample(const netplan::PathAssignment& path, JobPaths& job) const {
     if (static_cast<int>(job.sample.size()) >= kMaxSample) return;
     if (!job.sample.empty() && job.sample.back().from_rank == path.from_rank) return;
     SamplePath sample{path.from_rank,   path.to_rank, path.from.rail,
@@ -148,7 +137,7 @@ class Painter {
     loads.resize(keep);
     std::map<std::int32_t, std::map<int, double>> by_job;
     for (const auto& [load, link] : loads) by_job[link];
-    for (const plan::PathAssignment& path : plan_.paths) {
+    for (const netplan::PathAssignment& path : plan_.paths) {
       for (LinkId link : LinksOf(path)) {
         const auto at = by_job.find(link.value);
         if (at != by_job.end()) at->second[path.job] += GbpsOf(path);
@@ -158,8 +147,8 @@ class Painter {
       const LinkId link(value);
       LinkLoad out{network_.name(link), gbps_[link.index()], network_.gbps(link), {}};
       for (const auto& [job, gbps] : by_job[value]) {
-        const plan::JobPlan* planned = plan_of_job_[static_cast<std::size_t>(job)];
-        out.jobs.push_back({KeyOf(job), planned == nullptr ? 0 : planned->network->level, gbps});
+        const auto& network = plan_.jobs[static_cast<std::size_t>(job)];
+        out.jobs.push_back({KeyOf(job), network ? network->level : 0, gbps});
       }
       std::stable_sort(out.jobs.begin(), out.jobs.end(),
                        [](const JobOnLink& a, const JobOnLink& b) { return a.gbps > b.gbps; });
@@ -167,44 +156,42 @@ class Painter {
     }
   }
 
-  const plan::Plan& plan_;
+  const netplan::NetworkPlan& plan_;
   const plan::Snapshot& snapshot_;
   const Network& network_;
-  const std::vector<const plan::JobPlan*> plan_of_job_;
   std::vector<double> gbps_;   // by link
   std::vector<int> last_job_;  // by link: the job counted last; paths come job by job
   std::vector<int> jobs_on_;   // by link
   NetworkPicture picture_;
 };
 
-GpuUse UseOfGpus(const plan::Plan& plan, const plan::Snapshot& snapshot) {
+GpuUse UseOfGpus(const netplan::NetworkPlan& plan, const plan::Snapshot& snapshot) {
   GpuUse use;
   for (const placement::HostState& host : snapshot.cluster.hosts) {
     if (host.unavailable == placement::Unavailability::kNo) use.all += host.gpus;
   }
-  for (const plan::JobPlan& planned : plan.jobs) {
-    const workload::Job& job = snapshot.jobs[static_cast<std::size_t>(planned.job)].job;
-    if (planned.is_new || !snapshot.jobs[static_cast<std::size_t>(planned.job)].assignment)
-      continue;
+  for (std::size_t j = 0; j < snapshot.jobs.size(); ++j) {
+    if (!snapshot.jobs[j].assignment) continue;
+    const workload::Job& job = snapshot.jobs[j].job;
     const double gpus = static_cast<double>(job.workers) * job.gpus_per_worker;
     use.placed += gpus;
-    if (!planned.network) continue;
-    const double seconds = IterationSecondsOf(planned, snapshot);
+    const auto& network = plan.jobs[j];
+    if (!network) continue;
+    const double seconds = IterationSecondsOf(*network, job);
     if (seconds <= 0) continue;
-    use.computing +=
-        gpus * planned.network->compute_seconds / seconds * planned.network->share.value_or(1);
+    use.computing += gpus * network->compute_seconds / seconds * network->share.value_or(1);
   }
   return use;
 }
 
 }  // namespace
 
-NetworkPicture PictureOf(const plan::Plan& plan, const plan::Snapshot& snapshot) {
+NetworkPicture PictureOf(const netplan::NetworkPlan& plan, const plan::Snapshot& snapshot) {
   NetworkPicture picture;
   if (snapshot.network != nullptr) picture = Painter(plan, snapshot).Paint();
   picture.places = snapshot.places;
   picture.gpus = UseOfGpus(plan, snapshot);
-  picture.problem = plan.network.problem;
+  picture.problem = plan.report.problem;
   return picture;
 }
 

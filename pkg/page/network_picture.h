@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "pkg/plan/planner.h"
+#include "pkg/netplan/network_plan.h"
 
 namespace yardmaster::page {
 
@@ -87,6 +87,6 @@ inline constexpr int kMaxBusiest = 40;
 inline constexpr int kMaxSample = 256;
 
 // REQUIRES: plan was made of snapshot. Complexity: O(flows * links of a path + links of the fabric).
-NetworkPicture PictureOf(const plan::Plan& plan, const plan::Snapshot& snapshot);
+NetworkPicture PictureOf(const netplan::NetworkPlan& plan, const plan::Snapshot& snapshot);
 
 }  // namespace yardmaster::page

@@ -25,9 +25,7 @@ class NetworkPictureTest : public testing::Test {
     }
     plan::Place(snapshot_, 0, {HostId(0), HostId(8), HostId(1), HostId(9)});
     plan::Place(snapshot_, 1, {HostId(2), HostId(10), HostId(3), HostId(11)});
-    plan::PlanOptions options;
-    options.paths = true;
-    plan_ = plan::MakePlan(snapshot_, options);
+    plan_ = netplan::PlanNetwork(snapshot_, netplan::PlacedJobs(snapshot_));
   }
 
   static fabric::FabricSpec Spec() {
@@ -41,7 +39,7 @@ class NetworkPictureTest : public testing::Test {
   }
 
   plan::Snapshot snapshot_;
-  plan::Plan plan_;
+  netplan::NetworkPlan plan_;
 };
 
 TEST_F(NetworkPictureTest, EveryFlowIsCountedWithItsJob) {
@@ -108,7 +106,7 @@ TEST_F(NetworkPictureTest, GpusOfPlacedGangsComputeButForTheirCommunication) {
   EXPECT_GT(gpus.computing, 0);
   EXPECT_LE(gpus.computing, gpus.placed);
   // Half of what they would get of the network alone is half of the work.
-  for (plan::JobPlan& job : plan_.jobs) job.network->share = 0.5;
+  for (auto& network : plan_.jobs) network->share = 0.5;
   EXPECT_NEAR(PictureOf(plan_, snapshot_).gpus.computing, gpus.computing / 2, 1e-9);
 }
 
@@ -129,7 +127,7 @@ TEST_F(NetworkPictureTest, TheBusiestLinksComeFirstAndNameTheirJobs) {
 }
 
 TEST_F(NetworkPictureTest, AFlowWithoutAPortCountsWhereCruxWantsIt) {
-  for (plan::PathAssignment& path : plan_.paths) {
+  for (netplan::PathAssignment& path : plan_.paths) {
     path.wanted_links = path.links;
     path.links.clear();
     path.source_port = 0;
@@ -142,7 +140,8 @@ TEST_F(NetworkPictureTest, AFlowWithoutAPortCountsWhereCruxWantsIt) {
 
 TEST_F(NetworkPictureTest, WithoutANetworkThereIsNothingToShow) {
   snapshot_.network = nullptr;
-  EXPECT_TRUE(PictureOf({}, snapshot_).jobs.empty());
+  const netplan::NetworkPlan none = netplan::PlanNetwork(snapshot_, netplan::PlacedJobs(snapshot_));
+  EXPECT_TRUE(PictureOf(none, snapshot_).jobs.empty());
 }
 
 }  // namespace

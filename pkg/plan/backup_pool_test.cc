@@ -112,7 +112,6 @@ TEST(BackupPoolTest, LentHostsStayInThePoolAndAreTakenBack) {
   Place(s, 0, hosts);
   ApplyBackupPolicy(s);
   PlanOptions options;
-  options.network = false;
   const Plan lent = MakePlan(s, options);
   ASSERT_TRUE(lent.jobs[1].is_new && lent.jobs[1].uses_backup);
   Place(s, 1, lent.jobs[1].gang.host_of_rank);

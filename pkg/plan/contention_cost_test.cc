@@ -50,7 +50,6 @@ JobState& AddTalker(Snapshot& snapshot, const std::string& name, int hosts, doub
 
 PlanOptions Contention(bool on) {
   PlanOptions options;
-  options.network = false;
   options.contention = on;
   return options;
 }

@@ -19,7 +19,6 @@ using placement::Unavailability;
 
 PlanOptions Options(int preemptions = 0) {
   PlanOptions options;
-  options.network = false;
   options.replace_lost = true;
   options.preemptions = preemptions;
   return options;

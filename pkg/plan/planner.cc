@@ -7,7 +7,6 @@
 #include "pkg/placement/replacement.h"
 #include "pkg/placement/worker_need.h"
 #include "pkg/plan/contention_cost.h"
-#include "pkg/plan/network_plan.h"
 
 namespace yardmaster::plan {
 
@@ -30,9 +29,6 @@ class Planner {
     }
     if (options_.contention && snapshot_.network) cost_.emplace(snapshot_);
     for (int job : QueueOrder(snapshot_)) plan_.jobs.push_back(PlaceOne(job));
-    if (snapshot_.network && (options_.network || options_.paths)) {
-      PlanNetwork(snapshot_, options_, plan_);
-    }
     return std::move(plan_);
   }
 

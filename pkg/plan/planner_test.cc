@@ -107,59 +107,16 @@ TEST(PlannerTest, LostRanksGetBackupHosts) {
   EXPECT_FALSE(VerifyPlacement(s, 0, plan.jobs[0].gang.host_of_rank, false).ok());
 }
 
-TEST(PlannerTest, PlacedJobsGetIntensityAndLevels) {
-  Snapshot s = MakeSnapshot(fabric::SmallHpn(1, 2, 9));
-  AddJob(s, "split", 12);
-  s.jobs[0].job.placement.data = {workload::TopologyLevel::kFabricPod,
-                                  workload::Enforcement::kRequired};
-  AddJob(s, "small", 1);
-  const Plan plan = MakePlan(s);
-  ASSERT_TRUE(Of(plan, 0).network && Of(plan, 1).network);
-  EXPECT_GT(Of(plan, 0).network->intensity, 0);
-  EXPECT_GT(Of(plan, 0).network->communication_seconds, 0);
-  EXPECT_EQ(Of(plan, 1).network->communication_seconds, 0);
-  EXPECT_GE(Of(plan, 0).network->level, Of(plan, 1).network->level);
-}
-
 TEST(PlannerTest, TheSamePlanTwice) {
   Snapshot s = MakeSnapshot(fabric::SmallHpn(2, 2, 5));
   for (const char* name : {"a", "b", "c", "d", "e"}) AddJob(s, name, 3);
-  PlanOptions options;
-  options.paths = true;
-  const Plan one = MakePlan(s, options);
-  const Plan two = MakePlan(s, options);
+  const Plan one = MakePlan(s);
+  const Plan two = MakePlan(s);
   ASSERT_EQ(one.jobs.size(), two.jobs.size());
   for (std::size_t i = 0; i < one.jobs.size(); ++i) {
     EXPECT_EQ(one.jobs[i].gang.host_of_rank, two.jobs[i].gang.host_of_rank);
     EXPECT_EQ(one.jobs[i].gang.reasons, two.jobs[i].gang.reasons);
   }
-  ASSERT_EQ(one.paths.size(), two.paths.size());
-  for (std::size_t i = 0; i < one.paths.size(); ++i) {
-    EXPECT_EQ(one.paths[i].source_port, two.paths[i].source_port);
-    EXPECT_EQ(one.paths[i].links, two.paths[i].links);
-  }
-}
-
-TEST(PlannerTest, ConnectionsGetSourcePortsOnBothPlanes) {
-  fabric::FabricSpec spec = fabric::SmallHpn(1, 2, 3);
-  fabric::HashSpec hash;
-  hash.kind = fabric::HashKind::kCrc;
-  spec.ecmp_hash["tor"] = spec.ecmp_hash["agg"] = hash;
-  Snapshot s = MakeSnapshot(spec);
-  AddJob(s, "a", 4);
-  PlanOptions options;
-  options.paths = true;
-  const Plan plan = MakePlan(s, options);
-  ASSERT_FALSE(plan.paths.empty());
-  int ports[2] = {0, 0};
-  for (const PathAssignment& path : plan.paths) {
-    EXPECT_NE(path.source_port, 0);
-    ASSERT_FALSE(path.links.empty());
-    EXPECT_EQ(path.links[0], fabric::Network::up(s.network->host_cable(path.from)));
-    EXPECT_EQ(path.links.back(), fabric::Network::down(s.network->host_cable(path.to)));
-    ++ports[path.from.port];
-  }
-  EXPECT_EQ(ports[0], ports[1]);
 }
 
 }  // namespace

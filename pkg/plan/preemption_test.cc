@@ -6,7 +6,7 @@
 
 #include "pkg/base/random.h"
 #include "pkg/fabric/testing/fabrics.h"
-#include "pkg/plan/diff.h"
+#include "pkg/plan/planner.h"
 #include "pkg/plan/testing/snapshots.h"
 
 namespace yardmaster::plan {
@@ -245,7 +245,6 @@ TEST(PreemptionTest, APlanKeepsWhatAPreemptorGetsFromLaterJobs) {
   AddJob(s, "urgent", 4).job.priority = 3;
   AddJob(s, "small", 1);
   PlanOptions options;
-  options.network = false;
   EXPECT_TRUE(MakePlan(s, options).jobs[2].is_new);  // takes the host that urgent needs
   options.preemptions = 8;
   const Plan plan = MakePlan(s, options);
@@ -269,24 +268,6 @@ TEST(PreemptionTest, LentSparesAreTakenBack) {
   ASSERT_TRUE(back);
   EXPECT_EQ(back->victims, std::vector<int>{1});
   EXPECT_EQ(back->gang.host_of_rank[1], HostId(3));
-}
-
-TEST(DiffTest, NamesWhatChanged) {
-  Snapshot s = TwoSegments();
-  AddJob(s, "a", 2);
-  PlanOptions options;
-  const Plan before = MakePlan(s, options);
-  EXPECT_TRUE(Diff(s, before, s, before).empty());
-  Plan after = before;
-  after.jobs[0].gang.host_of_rank[1] = HostId(7);
-  after.jobs[0].network->level = 3;
-  const PlanDiff diff = Diff(s, before, s, after);
-  ASSERT_EQ(diff.moved.size(), 1u);
-  EXPECT_EQ(diff.moved[0].rank, 1);
-  EXPECT_EQ(diff.moved[0].to, "p0s1h002");
-  ASSERT_EQ(diff.levels.size(), 1u);
-  EXPECT_EQ(diff.levels[0].to, 3);
-  EXPECT_EQ(Diff(s, Plan{}, s, before).moved.size(), 2u);
 }
 
 }  // namespace

@@ -26,7 +26,6 @@ const JobPlan& Of(const Plan& plan, int job) {
 
 PlanOptions Quick(int preemptions) {
   PlanOptions options;
-  options.network = false;
   options.placement.explain = false;
   options.preemptions = preemptions;
   return options;

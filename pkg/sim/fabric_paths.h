@@ -7,18 +7,17 @@
 
 #include "pkg/crux/problem.h"
 #include "pkg/fabric/network.h"
+#include "pkg/repac/path_plan.h"
 
 namespace yardmaster::sim {
+
+using repac::Nic;
 
 std::vector<crux::Link> LinksOf(const fabric::Network& network);
 
 // The paths from one NIC to another, over all ports: all of them in the order of the switches'
 // groups, or where there are more than `limit`, that many drawn as a hash would take them, the same
 // every time. Failure: empty on one host, or where nothing connects the two.
-struct Nic {
-  fabric::HostId host;
-  int rail = 0;
-};
 crux::PathList PathsBetween(const fabric::Network& network, const Nic& from, const Nic& to,
                             int limit);
 

@@ -38,7 +38,6 @@ void Verify(const plan::Snapshot& snapshot, int job, const placement::GangPlan& 
 void CheckPlan(plan::Snapshot snapshot) {
   plan::PlanOptions options;
   options.placement.max_steps = 2000;
-  options.network = false;
   options.preemptions = 4;
   const plan::Plan plan = plan::MakePlan(snapshot, options);
   plan::Snapshot after = snapshot;  // the stopped ones have left

@@ -14,11 +14,11 @@
 #include <vector>
 
 #include "pkg/crux/problem.h"
-#include "pkg/plan/flow_problem.h"
-#include "pkg/plan/planner.h"
+#include "pkg/netplan/flow_problem.h"
+#include "pkg/netplan/network_plan.h"
 #include "pkg/repac/path_planner.h"
 
-namespace yardmaster::plan {
+namespace yardmaster::netplan {
 
 // What a flow has now and can keep. Its home is the links kept, whatever port led over them when all
 // was whole.
@@ -29,21 +29,20 @@ struct KeptPath : repac::FlowPath {
 class PortPlan {
  public:
   // `unusable` by cable: down, or to be avoided.
-  PortPlan(const Snapshot& snapshot, const NetworkInput& input,
+  PortPlan(const plan::Snapshot& snapshot, const NetworkInput& input,
            const std::vector<std::uint8_t>& unusable);
 
   // Errors: hashes that cannot be compiled; nothing else may then be called.
   absl::Status status() const { return status_; }
   KeptPath Keep(const FlowSource& flow, const repac::FlowPath& former) const;
-  // Fills plan.paths, plan.answers and counts in plan.network. kept[job][flow] and solution are in the order of
+  // Fills plan.paths, plan.answers and counts in plan.report. kept[job][flow] and solution are in the order of
   // `jobs`.
   void Run(const std::vector<JobFlows>& jobs, const std::vector<std::vector<KeptPath>>& kept,
-           const crux::Solution& solution, Plan& plan) const;
+           const crux::Solution& solution, NetworkPlan& plan) const;
 
  private:
   struct Want;
-  std::vector<Want> Wants(const std::vector<JobFlows>& jobs, const crux::Solution& solution,
-                          const Plan& plan) const;
+  std::vector<Want> Wants(const std::vector<JobFlows>& jobs, const crux::Solution& solution) const;
   bool Whole(std::span<const fabric::LinkId> links) const;
   fabric::LinkPath Predict(const FlowSource& flow, std::uint16_t port) const;
   bool Excluded(const FlowSource& flow) const;
@@ -51,7 +50,7 @@ class PortPlan {
                         const repac::FlowPath* former) const;
   const repac::FlowPath* PreviousOf(const workload::JobKey& job, const FlowKey& key) const;
 
-  const Snapshot& snapshot_;
+  const plan::Snapshot& snapshot_;
   const NetworkInput& input_;
   const fabric::Network& network_;
   const std::vector<std::uint8_t>& unusable_;
@@ -60,4 +59,4 @@ class PortPlan {
   std::unique_ptr<repac::ForwardingModel> world_;
 };
 
-}  // namespace yardmaster::plan
+}  // namespace yardmaster::netplan

@@ -1,4 +1,4 @@
-#include "pkg/plan/network_plan.h"
+#include "pkg/netplan/network_plan.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,12 +9,12 @@
 #include "pkg/base/status.h"
 #include "pkg/crux/decide.h"
 #include "pkg/crux/starvation.h"
-#include "pkg/plan/flow_problem.h"
-#include "pkg/plan/port_plan.h"
+#include "pkg/netplan/flow_problem.h"
+#include "pkg/netplan/port_plan.h"
 #include "pkg/plan/queue.h"
 #include "pkg/workload/traffic.h"
 
-namespace yardmaster::plan {
+namespace yardmaster::netplan {
 
 namespace {
 
@@ -24,7 +24,7 @@ using workload::Connection;
 // Traffic that differs by less is the same traffic, measured again.
 constexpr double kSameTraffic = 0.1;
 
-std::vector<std::uint8_t> Unusable(const Snapshot& snapshot, const NetworkInput& input) {
+std::vector<std::uint8_t> Unusable(const plan::Snapshot& snapshot, const NetworkInput& input) {
   std::vector<std::uint8_t> out = snapshot.cable_down;
   out.resize(static_cast<std::size_t>(snapshot.network->num_cables()), 0);
   for (fabric::CableId cable : input.avoid) out[cable.index()] = 1;
@@ -37,47 +37,45 @@ bool Differs(double before, double now) {
 
 class NetworkPlanner {
  public:
-  NetworkPlanner(const Snapshot& snapshot, const PlanOptions& options, Plan& plan)
+  NetworkPlanner(const plan::Snapshot& snapshot, const std::vector<PlacedJob>& placed,
+                 const NetworkInput& input)
       : snapshot_(snapshot),
-        options_(options),
-        plan_(plan),
-        unusable_(Unusable(snapshot, options.input)),
-        flows_(*snapshot.network, unusable_, options.input.max_candidates),
-        ports_(snapshot, options.input, unusable_) {}
-
-  void Run() {
-    for (std::size_t i = 0; i < plan_.jobs.size(); ++i) {
-      const JobPlan& planned = plan_.jobs[i];
-      if (planned.gang.outcome != placement::Outcome::kPlaced) continue;
-      flows_.AddJob(static_cast<int>(i), StateOf(planned).job, planned.gang.host_of_rank);
+        input_(input),
+        unusable_(Unusable(snapshot, input)),
+        flows_(*snapshot.network, unusable_, input.max_candidates),
+        ports_(snapshot, input, unusable_) {
+    plan_.jobs.resize(snapshot.jobs.size());
+    for (const PlacedJob& job : placed) {
+      flows_.AddJob(job.job, StateOf(job.job).job, job.host_of_rank);
     }
-    flows_.problem().levels = snapshot_.network->spec().levels.count;
+    flows_.problem().levels = snapshot.network->spec().levels.count;
+  }
+
+  NetworkPlan Run() {
     KeepWhatHolds();
     auto solution = Decide();
     // Only a Fabric whose levels are all reserved gets here; then no job is given one.
     if (!solution.ok()) {
-      plan_.network.problem = MessageOf(solution.status());
-      return;
+      plan_.report.problem = MessageOf(solution.status());
+      return std::move(plan_);
     }
     Record(*solution);
-    if (options_.input.predict_shares) PredictShares(*solution);
-    if (options_.paths && ports_.status().ok()) {
-      ports_.Run(flows_.jobs(), kept_, *solution, plan_);
-    }
+    if (input_.predict_shares) PredictShares(*solution);
+    if (input_.ports && ports_.status().ok()) ports_.Run(flows_.jobs(), kept_, *solution, plan_);
+    return std::move(plan_);
   }
 
  private:
-  const JobState& StateOf(const JobPlan& job) const {
-    return snapshot_.jobs[static_cast<std::size_t>(job.job)];
+  const plan::JobState& StateOf(int job) const {
+    return snapshot_.jobs[static_cast<std::size_t>(job)];
   }
-  JobPlan& PlanOf(std::size_t j) {
-    return plan_.jobs[static_cast<std::size_t>(flows_.jobs()[j].plan_index)];
+  std::optional<JobNetwork>& NetworkOf(const JobFlows& job) {
+    return plan_.jobs[static_cast<std::size_t>(job.job)];
   }
   const PreviousJob* PreviousOf(const JobFlows& job) const {
-    if (options_.input.former == nullptr) return nullptr;
-    const auto at = options_.input.former->find(
-        StateOf(plan_.jobs[static_cast<std::size_t>(job.plan_index)]).job.key);
-    return at == options_.input.former->end() ? nullptr : &at->second;
+    if (input_.former == nullptr) return nullptr;
+    const auto at = input_.former->find(StateOf(job.job).job.key);
+    return at == input_.former->end() ? nullptr : &at->second;
   }
   // As the planner counts them: scaled where the communication time was measured.
   static double BytesOf(const crux::Job& job) {
@@ -120,15 +118,15 @@ class NetworkPlanner {
     }
     has_previous_ = any;
     departures_ = HasDepartures();
-    plan_.network.changed_jobs = static_cast<int>(changed_.size());
+    plan_.report.changed_jobs = static_cast<int>(changed_.size());
   }
 
   // Whether a job that had network decisions is not planned any more.
   bool HasDepartures() const {
-    if (options_.input.former == nullptr) return false;
+    if (input_.former == nullptr) return false;
     std::size_t known = 0;
     for (const JobFlows& job : flows_.jobs()) known += PreviousOf(job) != nullptr ? 1 : 0;
-    return known < options_.input.former->size();
+    return known < input_.former->size();
   }
 
   static bool HasOtherTraffic(const PreviousJob& former, const crux::Job& now) {
@@ -141,7 +139,7 @@ class NetworkPlanner {
   std::vector<double> RemainingSeconds() {
     std::vector<double> seconds(flows_.jobs().size(), std::numeric_limits<double>::infinity());
     for (std::size_t j = 0; j < seconds.size(); ++j) {
-      const std::optional<std::int64_t> end_ms = ExpectedEndMs(StateOf(PlanOf(j)));
+      const std::optional<std::int64_t> end_ms = plan::ExpectedEndMs(StateOf(flows_.jobs()[j].job));
       if (!end_ms || *end_ms <= snapshot_.now_ms) continue;
       seconds[j] = static_cast<double>(*end_ms - snapshot_.now_ms) / 1000;
     }
@@ -149,8 +147,8 @@ class NetworkPlanner {
   }
 
   absl::StatusOr<crux::Solution> Decide() {
-    crux::Options options = options_.input.policy;
-    options.seed = options_.seed;
+    crux::Options options = input_.policy;
+    options.seed = input_.seed;
     const fabric::NetworkLevels& levels = snapshot_.network->spec().levels;
     options.reserved_levels.assign(levels.reserved.begin(), levels.reserved.end());
     if (has_previous_) {
@@ -159,18 +157,18 @@ class NetworkPlanner {
       options.departures = departures_;
       options.moves.remaining_seconds = RemainingSeconds();
     }
-    auto solution = crux::Decide(flows_.problem(), options, &plan_.network.decision);
+    auto solution = crux::Decide(flows_.problem(), options, &plan_.report.decision);
     if (solution.ok() || !has_previous_) return solution;
     // What held does not fit any more in a way not thought of: plan from nothing rather than not.
     options.previous.reset();
     options.changed.clear();
-    return crux::Decide(flows_.problem(), options, &plan_.network.decision);
+    return crux::Decide(flows_.problem(), options, &plan_.report.decision);
   }
 
   void Record(const crux::Solution& solution) {
     for (std::size_t j = 0; j < flows_.jobs().size(); ++j) {
       const JobFlows& job = flows_.jobs()[j];
-      JobNetwork& network = plan_.jobs[static_cast<std::size_t>(job.plan_index)].network.emplace();
+      JobNetwork& network = NetworkOf(job).emplace();
       static_cast<crux::JobNumbers&>(network) = solution.jobs[j];
       network.flop_per_iteration = flows_.problem().jobs[j].flop_per_iteration;
       network.compute_seconds = flows_.problem().jobs[j].compute_seconds;
@@ -180,18 +178,17 @@ class NetworkPlanner {
 
   void PredictShares(const crux::Solution& solution) {
     std::vector<std::int32_t> levels;
-    const auto& held = options_.input.held_levels;
+    const auto& held = input_.held_levels;
     for (std::size_t j = 0; j < flows_.jobs().size(); ++j) {
-      const auto at = held.find(StateOf(PlanOf(j)).job.key);
+      const auto at = held.find(StateOf(flows_.jobs()[j].job).job.key);
       levels.push_back(at == held.end() ? solution.jobs[j].level : at->second);
     }
     const std::vector<double> shares = crux::PredictedShares(flows_.problem(), solution, levels);
-    for (std::size_t j = 0; j < shares.size(); ++j) PlanOf(j).network->share = shares[j];
+    for (std::size_t j = 0; j < shares.size(); ++j) NetworkOf(flows_.jobs()[j])->share = shares[j];
   }
 
-  const Snapshot& snapshot_;
-  const PlanOptions& options_;
-  Plan& plan_;
+  const plan::Snapshot& snapshot_;
+  const NetworkInput& input_;
   const std::vector<std::uint8_t> unusable_;  // by cable
   FlowProblem flows_;
   PortPlan ports_;
@@ -200,19 +197,42 @@ class NetworkPlanner {
   std::vector<std::int32_t> changed_;
   bool has_previous_ = false;
   bool departures_ = false;
+  NetworkPlan plan_;
 };
 
 }  // namespace
 
-void PlanNetwork(const Snapshot& snapshot, const PlanOptions& options, Plan& plan) {
-  NetworkPlanner(snapshot, options, plan).Run();
+std::vector<PlacedJob> PlacedJobs(const plan::Snapshot& snapshot) {
+  std::vector<PlacedJob> placed;
+  for (std::size_t j = 0; j < snapshot.jobs.size(); ++j) {
+    const auto& assignment = snapshot.jobs[j].assignment;
+    if (assignment) placed.push_back({static_cast<int>(j), assignment->host_of_rank});
+  }
+  return placed;
 }
 
-std::vector<double> PredictedUplinkLoad(const Snapshot& snapshot) {
+std::vector<PlacedJob> PlacedJobs(const plan::Plan& plan) {
+  std::vector<PlacedJob> placed;
+  for (const plan::JobPlan& job : plan.jobs) {
+    if (job.gang.outcome != placement::Outcome::kPlaced) continue;
+    placed.push_back({job.job, job.gang.host_of_rank});
+  }
+  return placed;
+}
+
+NetworkPlan PlanNetwork(const plan::Snapshot& snapshot, const std::vector<PlacedJob>& placed,
+                        const NetworkInput& input) {
+  if (snapshot.network) return NetworkPlanner(snapshot, placed, input).Run();
+  NetworkPlan none;
+  none.jobs.resize(snapshot.jobs.size());
+  return none;
+}
+
+std::vector<double> PredictedUplinkLoad(const plan::Snapshot& snapshot) {
   std::vector<double> load(static_cast<std::size_t>(snapshot.places->num_segments()), 0);
   if (!snapshot.network) return load;
   const fabric::FabricSpec& spec = snapshot.network->spec();
-  for (const JobState& state : snapshot.jobs) {
+  for (const plan::JobState& state : snapshot.jobs) {
     if (!state.assignment) continue;
     const auto connections =
         workload::ConnectionsOf(state.job, state.assignment->host_of_rank, spec.rails);
@@ -234,4 +254,4 @@ std::vector<double> PredictedUplinkLoad(const Snapshot& snapshot) {
   return load;
 }
 
-}  // namespace yardmaster::plan
+}  // namespace yardmaster::netplan

@@ -13,14 +13,17 @@
 #include <map>
 
 #include "pkg/fabric/network.h"
-#include "pkg/plan/job_network.h"
+#include "pkg/netplan/job_network.h"
 #include "pkg/repac/flow_path.h"
 #include "pkg/workload/job.h"
 
 namespace yardmaster::plan {
-
-struct Plan;
 struct Snapshot;
+}  // namespace yardmaster::plan
+
+namespace yardmaster::netplan {
+
+struct NetworkPlan;
 
 // The part of a job's traffic between two NICs that leaves by one NIC port.
 struct FlowKey {
@@ -42,6 +45,7 @@ using PreviousNetwork = std::map<workload::JobKey, PreviousJob>;
 
 // What holds once `plan` is carried out. Flows that `before` knows and that have no way at present
 // are kept as they were, as long as their job has both hosts.
-PreviousNetwork Remember(const Plan& plan, const Snapshot& snapshot, const PreviousNetwork& before);
+PreviousNetwork Remember(const NetworkPlan& plan, const plan::Snapshot& snapshot,
+                         const PreviousNetwork& before);
 
-}  // namespace yardmaster::plan
+}  // namespace yardmaster::netplan

@@ -1,8 +1,8 @@
-#include "pkg/plan/routes.h"
+#include "pkg/netplan/routes.h"
 
 #include "pkg/fabric/walk.h"
 
-namespace yardmaster::plan {
+namespace yardmaster::netplan {
 
 using fabric::LinkId;
 using fabric::Network;
@@ -57,4 +57,4 @@ bool Routes::Follow(SwitchId tor, int uplink, const NicPort& to, Route& route) c
   return network_.far_end(route.back()) == target;
 }
 
-}  // namespace yardmaster::plan
+}  // namespace yardmaster::netplan

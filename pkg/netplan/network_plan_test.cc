@@ -1,4 +1,4 @@
-#include "pkg/plan/network_plan.h"
+#include "pkg/netplan/network_plan.h"
 
 #include <gtest/gtest.h>
 #include <map>
@@ -7,7 +7,7 @@
 #include "pkg/fabric/testing/fabrics.h"
 #include "pkg/plan/testing/snapshots.h"
 
-namespace yardmaster::plan {
+namespace yardmaster::netplan {
 namespace {
 
 using fabric::CableId;
@@ -18,7 +18,7 @@ using fabric::Network;
 // Four segments of eight hosts with known hashes; jobs of four hosts over two segments each.
 class NetworkPlanTest : public ::testing::Test {
  protected:
-  NetworkPlanTest() : snapshot_(MakeSnapshot(Spec())) {
+  NetworkPlanTest() : snapshot_(plan::MakeSnapshot(Spec())) {
     for (const char* name : {"a", "b", "c"}) AddSplitJob(name, 0, 1);
   }
 
@@ -35,30 +35,27 @@ class NetworkPlanTest : public ::testing::Test {
 
   // Two hosts in each of two segments, in the order in which they are free.
   void AddSplitJob(const std::string& name, int one, int other) {
-    AddJob(snapshot_, name, 4);
+    plan::AddJob(snapshot_, name, 4);
     std::vector<HostId> hosts;
     for (int segment : {one, other}) {
       const auto all = snapshot_.places->hosts_of(fabric::SegmentId(segment));
       for (int i = 0; i < 2; ++i) hosts.push_back(all[next_[segment]++]);
     }
-    Place(snapshot_, static_cast<int>(snapshot_.jobs.size()) - 1,
-          {hosts[0], hosts[2], hosts[1], hosts[3]});
+    plan::Place(snapshot_, static_cast<int>(snapshot_.jobs.size()) - 1,
+                {hosts[0], hosts[2], hosts[1], hosts[3]});
   }
 
   // Plans on what holds, and carries it out.
-  Plan Next() {
-    PlanOptions options;
-    options.paths = true;
-    options.input = input_;
-    options.input.former = &previous_;
-    Plan plan = MakePlan(snapshot_, options);
+  NetworkPlan Next() {
+    input_.former = &previous_;
+    NetworkPlan plan = PlanNetwork(snapshot_, PlacedJobs(snapshot_), input_);
     previous_ = Remember(plan, snapshot_, previous_);
     return plan;
   }
 
   // (job, flow) -> port.
   using Ports = std::map<std::pair<std::string, FlowKey>, std::uint16_t>;
-  Ports PortsOf(const Plan& plan) const {
+  Ports PortsOf(const NetworkPlan& plan) const {
     Ports ports;
     for (const PathAssignment& path : plan.paths) {
       ports[{snapshot_.jobs[static_cast<std::size_t>(path.job)].job.key.name, path.key}] =
@@ -66,7 +63,7 @@ class NetworkPlanTest : public ::testing::Test {
     }
     return ports;
   }
-  static std::map<std::pair<int, FlowKey>, fabric::LinkPath> LinksOf(const Plan& plan) {
+  static std::map<std::pair<int, FlowKey>, fabric::LinkPath> LinksOf(const NetworkPlan& plan) {
     std::map<std::pair<int, FlowKey>, fabric::LinkPath> links;
     for (const PathAssignment& path : plan.paths) links[{path.job, path.key}] = path.links;
     return links;
@@ -78,15 +75,15 @@ class NetworkPlanTest : public ::testing::Test {
       EXPECT_EQ(at->second, port);
     }
   }
-  std::map<std::string, int> LevelsOf(const Plan& plan) const {
+  std::map<std::string, int> LevelsOf(const NetworkPlan& plan) const {
     std::map<std::string, int> levels;
-    for (const JobPlan& job : plan.jobs) {
-      levels[snapshot_.jobs[static_cast<std::size_t>(job.job)].job.key.name] = job.network->level;
+    for (std::size_t j = 0; j < plan.jobs.size(); ++j) {
+      levels[snapshot_.jobs[j].job.key.name] = plan.jobs[j]->level;
     }
     return levels;
   }
   // An uplink that some flow takes.
-  static CableId UsedUplink(const Plan& plan) {
+  static CableId UsedUplink(const NetworkPlan& plan) {
     for (const PathAssignment& path : plan.paths) {
       if (path.links.size() > 2) return Network::cable_of(path.links[1]);
     }
@@ -101,70 +98,69 @@ class NetworkPlanTest : public ::testing::Test {
     snapshot_.cable_down[cable.index()] = down ? 1 : 0;
   }
 
-  Snapshot snapshot_;
+  plan::Snapshot snapshot_;
   std::map<int, int> next_;
   NetworkInput input_;
   PreviousNetwork previous_;
 };
 
 TEST_F(NetworkPlanTest, AMeasuredCommunicationTimeTakesThePlaceOfWhatTheBytesTake) {
-  const double by_bytes = Next().jobs[0].network->communication_seconds;
+  const double by_bytes = Next().jobs[0]->communication_seconds;
   snapshot_.jobs[0].job.profile.communication_seconds = 3 * by_bytes;
-  const Plan plan = Next();
-  EXPECT_EQ(plan.network.changed_jobs, 1);
-  EXPECT_NEAR(plan.jobs[0].network->communication_seconds, 3 * by_bytes, 1e-9);
-  EXPECT_NEAR(plan.jobs[0].network->intensity,
-              plan.jobs[0].network->flop_per_iteration / (3 * by_bytes), 1);
-  EXPECT_NEAR(plan.jobs[1].network->communication_seconds, by_bytes, 1e-9);
+  const NetworkPlan plan = Next();
+  EXPECT_EQ(plan.report.changed_jobs, 1);
+  EXPECT_NEAR(plan.jobs[0]->communication_seconds, 3 * by_bytes, 1e-9);
+  EXPECT_NEAR(plan.jobs[0]->intensity, plan.jobs[0]->flop_per_iteration / (3 * by_bytes), 1);
+  EXPECT_NEAR(plan.jobs[1]->communication_seconds, by_bytes, 1e-9);
 }
 
 TEST_F(NetworkPlanTest, PlanningAgainChangesNothing) {
-  const Plan first = Next();
+  const NetworkPlan first = Next();
   ASSERT_FALSE(first.paths.empty());
-  EXPECT_EQ(first.network.unplanned_flows, 0);
-  const Plan second = Next();
+  EXPECT_EQ(first.report.unplanned_flows, 0);
+  const NetworkPlan second = Next();
   EXPECT_EQ(PortsOf(first), PortsOf(second));
   EXPECT_EQ(LevelsOf(first), LevelsOf(second));
-  EXPECT_EQ(second.network.changed_flows + second.network.new_flows, 0);
+  EXPECT_EQ(second.report.changed_flows + second.report.new_flows, 0);
   ASSERT_EQ(first.answers.size(), second.answers.size());
   for (std::size_t i = 0; i < first.answers.size(); ++i) {
     EXPECT_EQ(first.answers[i].source_port, second.answers[i].source_port);
   }
-  EXPECT_EQ(second.network.changed_jobs, 0);
+  EXPECT_EQ(second.report.changed_jobs, 0);
 }
 
 TEST_F(NetworkPlanTest, AnArrivalElsewhereAndItsDepartureChangeNobody) {
-  const Plan before = Next();
+  const NetworkPlan before = Next();
   AddSplitJob("d", 2, 3);
-  const Plan with = Next();
-  EXPECT_EQ(with.network.changed_jobs, 1);
+  const NetworkPlan with = Next();
+  EXPECT_EQ(with.report.changed_jobs, 1);
   ExpectIn(PortsOf(before), PortsOf(with));
   for (const auto& [job, level] : LevelsOf(before)) EXPECT_EQ(LevelsOf(with).at(job), level);
   snapshot_.jobs.pop_back();
-  const Plan after = Next();
+  const NetworkPlan after = Next();
   EXPECT_EQ(PortsOf(before), PortsOf(after));
   EXPECT_EQ(LevelsOf(before), LevelsOf(after));
 }
 
 TEST_F(NetworkPlanTest, AnArrivalThatSharesLinksMovesNobodysConnections) {
-  const Plan before = Next();
+  const NetworkPlan before = Next();
   AddSplitJob("d", 1, 0);
   ExpectIn(PortsOf(before), PortsOf(Next()));
 }
 
 TEST_F(NetworkPlanTest, PortsAloneAreEnoughToKeepThem) {
-  const Plan before = Next();
+  const NetworkPlan before = Next();
   for (auto& [key, job] : previous_) {
     for (auto& [flow_key, flow] : job.flows) flow.links.clear();
   }
-  const Plan after = Next();
+  const NetworkPlan after = Next();
   EXPECT_EQ(PortsOf(before), PortsOf(after));
   EXPECT_EQ(LinksOf(before), LinksOf(after));
 }
 
 // Each worker of a ring sends to the next one only; the acknowledgements come back.
 TEST_F(NetworkPlanTest, WhereAJobSendsOneWayTheWayBackHasAPathToo) {
-  const Plan plan = Next();
+  const NetworkPlan plan = Next();
   std::set<std::pair<int, FlowKey>> planned;
   for (const PathAssignment& path : plan.paths) planned.insert({path.job, path.key});
   for (const PathAssignment& answer : plan.answers) {
@@ -181,14 +177,14 @@ TEST_F(NetworkPlanTest, WhereAJobSendsOneWayTheWayBackHasAPathToo) {
 }
 
 TEST_F(NetworkPlanTest, AnswersLeaveADeadAggAtOnceAndTheOthersStay) {
-  const Plan before = Next();
+  const NetworkPlan before = Next();
   const fabric::SwitchId agg = snapshot_.network->far_end(before.answers[0].links.at(1));
   for (std::int32_t c = 0; c < snapshot_.network->num_cables(); ++c) {
     const LinkId up = Network::up(CableId(c));
     if (snapshot_.network->far_end(up) == agg) input_.avoid.push_back(CableId(c));
   }
   ASSERT_EQ(input_.avoid.size(), 32u) << "one uplink of every segment and rail";
-  const Plan after = Next();
+  const NetworkPlan after = Next();
   ASSERT_EQ(before.answers.size(), after.answers.size());
   int moved = 0;
   for (std::size_t i = 0; i < after.answers.size(); ++i) {
@@ -204,17 +200,17 @@ TEST_F(NetworkPlanTest, AnswersLeaveADeadAggAtOnceAndTheOthersStay) {
   }
   EXPECT_GT(moved, 0);
   input_.avoid.clear();
-  const Plan whole = Next();
+  const NetworkPlan whole = Next();
   for (std::size_t i = 0; i < whole.answers.size(); ++i) {
     EXPECT_EQ(whole.answers[i].source_port, before.answers[i].source_port);
   }
 }
 
 TEST_F(NetworkPlanTest, BeforeRoutingNoticesOnlyFlowsOverTheLinkMoveAndToTheirAlternatePort) {
-  const Plan before = Next();
+  const NetworkPlan before = Next();
   const CableId lost = UsedUplink(before);
   input_.avoid = {lost};
-  const Plan after = Next();
+  const NetworkPlan after = Next();
   ASSERT_EQ(before.paths.size(), after.paths.size());
   int moved = 0;
   for (std::size_t i = 0; i < before.paths.size(); ++i) {
@@ -230,13 +226,13 @@ TEST_F(NetworkPlanTest, BeforeRoutingNoticesOnlyFlowsOverTheLinkMoveAndToTheirAl
 }
 
 TEST_F(NetworkPlanTest, OnceRoutingShrinksTheGroupEveryoneElseKeepsTheirLinksAndAllGoHomeAfter) {
-  const Plan before = Next();
+  const NetworkPlan before = Next();
   const CableId lost = UsedUplink(before);
   input_.avoid = {lost};
-  const Plan avoided = Next();
+  const NetworkPlan avoided = Next();
   input_.avoid.clear();
   SetDown(lost, true);
-  const Plan shrunk = Next();
+  const NetworkPlan shrunk = Next();
   const auto links_before = LinksOf(avoided);
   const auto links_after = LinksOf(shrunk);
   for (const auto& [key, links] : links_before) EXPECT_EQ(links_after.at(key), links);
@@ -257,10 +253,10 @@ TEST_F(NetworkPlanTest, OnceRoutingShrinksTheGroupEveryoneElseKeepsTheirLinksAnd
 }
 
 TEST_F(NetworkPlanTest, ALostNicPortTakesItsPlaneAwayAndTheFlowsComeBackAsTheyWere) {
-  const Plan before = Next();
+  const NetworkPlan before = Next();
   const fabric::NicPort port{snapshot_.jobs[0].assignment->host_of_rank[0], 3, 1};
   SetDown(snapshot_.network->host_cable(port), true);
-  const Plan without = Next();
+  const NetworkPlan without = Next();
   for (const PathAssignment& path : without.paths) {
     EXPECT_FALSE(path.from == port || path.to == port);
   }
@@ -270,9 +266,9 @@ TEST_F(NetworkPlanTest, ALostNicPortTakesItsPlaneAwayAndTheFlowsComeBackAsTheyWe
 }
 
 TEST_F(NetworkPlanTest, AMistrustedRoleGetsNoPortsAndTheSameOnesWhenItIsTrustedAgain) {
-  const Plan before = Next();
+  const NetworkPlan before = Next();
   input_.mistrusted = {{"tor", "it was seen to differ"}};
-  const Plan without = Next();
+  const NetworkPlan without = Next();
   int withdrawn = 0;
   for (const PathAssignment& path : without.paths) {
     if (path.key.from_host == path.key.to_host || path.source_port != 0) continue;
@@ -280,18 +276,18 @@ TEST_F(NetworkPlanTest, AMistrustedRoleGetsNoPortsAndTheSameOnesWhenItIsTrustedA
     EXPECT_NE(path.reason.find("it was seen to differ"), std::string::npos) << path.reason;
   }
   EXPECT_GT(withdrawn, 0);
-  const Plan still = Next();
+  const NetworkPlan still = Next();
   EXPECT_EQ(PortsOf(without), PortsOf(still));
-  EXPECT_EQ(still.network.changed_jobs, 0);
+  EXPECT_EQ(still.report.changed_jobs, 0);
   input_.mistrusted.clear();
   EXPECT_EQ(PortsOf(Next()), PortsOf(before));
 }
 
 TEST_F(NetworkPlanTest, AnExcludedNicHasNoPortsAndOthersKeepTheirs) {
-  const Plan before = Next();
+  const NetworkPlan before = Next();
   const HostId host = snapshot_.jobs[1].assignment->host_of_rank[2];
   input_.exclude = {{host, 5}};
-  const Plan after = Next();
+  const NetworkPlan after = Next();
   for (const PathAssignment& path : after.paths) {
     const bool out = (path.key.from_host == host && path.key.from_rail == 5) ||
                      (path.key.to_host == host && path.key.to_rail == 5);
@@ -302,20 +298,20 @@ TEST_F(NetworkPlanTest, AnExcludedNicHasNoPortsAndOthersKeepTheirs) {
 }
 
 TEST_F(NetworkPlanTest, AJobWhoseTrafficChangedChoosesAgainAndASlightlyDifferentOneDoesNot) {
-  const Plan before = Next();
-  snapshot_.jobs[0].job.profile.compute_seconds = before.jobs[0].network->compute_seconds * 1.05;
-  EXPECT_EQ(Next().network.changed_jobs, 0);
+  const NetworkPlan before = Next();
+  snapshot_.jobs[0].job.profile.compute_seconds = before.jobs[0]->compute_seconds * 1.05;
+  EXPECT_EQ(Next().report.changed_jobs, 0);
   snapshot_.jobs[0].job.profile.compute_seconds *= 2;
-  EXPECT_EQ(Next().network.changed_jobs, 1);
+  EXPECT_EQ(Next().report.changed_jobs, 1);
 }
 
 TEST_F(NetworkPlanTest, ARankThatMovesTakesNoPortsWithIt) {
-  const Plan before = Next();
+  const NetworkPlan before = Next();
   std::vector<HostId>& hosts = snapshot_.jobs[0].assignment->host_of_rank;
   const HostId gone = hosts[1];
   hosts[1] = snapshot_.places->hosts_of(fabric::SegmentId(1))[9];
-  const Plan after = Next();
-  EXPECT_GT(after.network.new_flows, 0);
+  const NetworkPlan after = Next();
+  EXPECT_GT(after.report.new_flows, 0);
   const Ports ports_after = PortsOf(after);
   for (const auto& [key, port] : PortsOf(before)) {
     if (key.second.from_host == gone || key.second.to_host == gone) continue;
@@ -335,4 +331,4 @@ TEST_F(NetworkPlanTest, ReservedLevelsAreNotHandedOut) {
 }
 
 }  // namespace
-}  // namespace yardmaster::plan
+}  // namespace yardmaster::netplan

@@ -13,7 +13,7 @@
 
 #include "pkg/fabric/network.h"
 
-namespace yardmaster::plan {
+namespace yardmaster::netplan {
 
 using Route = std::vector<fabric::LinkId>;
 
@@ -42,4 +42,4 @@ class Routes {
   std::map<std::pair<fabric::SwitchId, fabric::SwitchId>, std::vector<Route>> cache_;
 };
 
-}  // namespace yardmaster::plan
+}  // namespace yardmaster::netplan

@@ -6,7 +6,7 @@
 
 #include "pkg/crux/problem.h"
 
-namespace yardmaster::plan {
+namespace yardmaster::netplan {
 
 struct JobNetwork : crux::JobNumbers {
   double flop_per_iteration = 0;
@@ -16,4 +16,4 @@ struct JobNetwork : crux::JobNumbers {
   std::optional<double> share;
 };
 
-}  // namespace yardmaster::plan
+}  // namespace yardmaster::netplan

@@ -19,12 +19,12 @@
 #include <vector>
 
 #include "pkg/crux/problem.h"
-#include "pkg/plan/previous_network.h"
-#include "pkg/plan/routes.h"
+#include "pkg/netplan/previous_network.h"
+#include "pkg/netplan/routes.h"
 #include "pkg/plan/snapshot.h"
 #include "pkg/workload/traffic.h"
 
-namespace yardmaster::plan {
+namespace yardmaster::netplan {
 
 // One flow of the Crux problem: the part of a connection that leaves by one NIC port.
 struct FlowSource {
@@ -48,7 +48,7 @@ struct FlowSource {
 };
 
 struct JobFlows {
-  int plan_index = 0;  // into Plan::jobs
+  int job = 0;  // index into Snapshot::jobs
   std::vector<workload::Connection> connections;
   std::vector<FlowSource> flows;    // as in the Crux job
   std::vector<FlowSource> answers;  // from a flow's receiver to its sender
@@ -64,8 +64,7 @@ class FlowProblem {
   FlowProblem(const fabric::Network& network, const std::vector<std::uint8_t>& unusable,
               int max_candidates);
 
-  void AddJob(int plan_index, const workload::Job& job,
-              const std::vector<fabric::HostId>& host_of_rank);
+  void AddJob(int index, const workload::Job& job, const std::vector<fabric::HostId>& host_of_rank);
 
   crux::Problem& problem() { return problem_; }
   const std::vector<JobFlows>& jobs() const { return jobs_; }
@@ -83,4 +82,4 @@ class FlowProblem {
   std::vector<std::int32_t> dense_;  // by link; -1: not used yet
 };
 
-}  // namespace yardmaster::plan
+}  // namespace yardmaster::netplan

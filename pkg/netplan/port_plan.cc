@@ -1,4 +1,4 @@
-#include "pkg/plan/port_plan.h"
+#include "pkg/netplan/port_plan.h"
 
 #include <algorithm>
 #include <map>
@@ -6,7 +6,7 @@
 
 #include "pkg/repac/path.h"
 
-namespace yardmaster::plan {
+namespace yardmaster::netplan {
 
 namespace {
 
@@ -57,7 +57,7 @@ void Count(const PathAssignment& path, const repac::FlowPath* former, NetworkRep
 
 }  // namespace
 
-PortPlan::PortPlan(const Snapshot& snapshot, const NetworkInput& input,
+PortPlan::PortPlan(const plan::Snapshot& snapshot, const NetworkInput& input,
                    const std::vector<std::uint8_t>& unusable)
     : snapshot_(snapshot), input_(input), network_(*snapshot.network), unusable_(unusable) {
   const auto hashes = repac::SwitchHashes::Compile(network_, input.mistrusted);
@@ -69,7 +69,7 @@ PortPlan::PortPlan(const Snapshot& snapshot, const NetworkInput& input,
   }
   world_ = std::make_unique<repac::ForwardingModel>(network_, *hashes, down);
   options_.avoid = input.avoid;
-  for (const auto& [host, rail] : input.exclude) options_.exclude.push_back({host, rail});
+  options_.exclude = input.exclude;
   std::sort(options_.exclude.begin(), options_.exclude.end());
 }
 
@@ -137,11 +137,10 @@ struct PortPlan::Want {
 };
 
 std::vector<PortPlan::Want> PortPlan::Wants(const std::vector<JobFlows>& jobs,
-                                            const crux::Solution& solution,
-                                            const Plan& plan) const {
+                                            const crux::Solution& solution) const {
   std::vector<Want> wants;
   for (std::size_t j = 0; j < jobs.size(); ++j) {
-    const int job = plan.jobs[static_cast<std::size_t>(jobs[j].plan_index)].job;
+    const int job = jobs[j].job;
     const workload::JobKey& key = snapshot_.jobs[static_cast<std::size_t>(job)].job.key;
     const auto add = [&](const FlowSource& source, Route route, bool answer) {
       const workload::Connection& connection =
@@ -159,8 +158,8 @@ std::vector<PortPlan::Want> PortPlan::Wants(const std::vector<JobFlows>& jobs,
 
 void PortPlan::Run(const std::vector<JobFlows>& jobs,
                    const std::vector<std::vector<KeptPath>>& kept, const crux::Solution& solution,
-                   Plan& plan) const {
-  const std::vector<Want> wants = Wants(jobs, solution, plan);
+                   NetworkPlan& plan) const {
+  const std::vector<Want> wants = Wants(jobs, solution);
   std::vector<repac::Connection> wanted;
   repac::PathPlan ports;
   const auto start = [&](const FlowSource& source, const KeptPath& has, bool keeps) {
@@ -203,7 +202,7 @@ void PortPlan::Run(const std::vector<JobFlows>& jobs,
     path.to_rank = want.answer ? want.connection->from_rank : want.connection->to_rank;
     if (!want.answer) {
       path.bytes = want.connection->bytes / ports_of[want.connection];
-      Count(path, want.former, plan.network);
+      Count(path, want.former, plan.report);
     }
     (want.answer ? plan.answers : plan.paths).push_back(std::move(path));
   }
@@ -239,4 +238,4 @@ PathAssignment PortPlan::Record(const FlowSource& source, const Route& wanted,
   return path;
 }
 
-}  // namespace yardmaster::plan
+}  // namespace yardmaster::netplan

@@ -1,11 +1,11 @@
-#include "pkg/plan/diff.h"
+#include "pkg/netplan/diff.h"
 
 #include <map>
 #include <tuple>
 
 #include "pkg/base/strings.h"
 
-namespace yardmaster::plan {
+namespace yardmaster::netplan {
 
 namespace {
 
@@ -22,17 +22,21 @@ std::string NameOf(const fabric::Places& places, const fabric::NicPort& port) {
   return StrCat(places.name(port.host), "/", port.rail, "/", port.port);
 }
 
-Named NamesOf(const Snapshot& snapshot, const Plan& plan) {
+Named NamesOf(const Planned& planned) {
+  const plan::Snapshot& snapshot = planned.snapshot;
   Named named;
-  for (const JobPlan& job : plan.jobs) {
+  for (const plan::JobPlan& job : planned.placement.jobs) {
     const JobKey& key = snapshot.jobs[static_cast<std::size_t>(job.job)].job.key;
     for (std::size_t rank = 0; rank < job.gang.host_of_rank.size(); ++rank) {
       const fabric::HostId host = job.gang.host_of_rank[rank];
       if (host.valid()) named.hosts[{key, static_cast<int>(rank)}] = snapshot.places->name(host);
     }
-    if (job.network) named.levels[key] = job.network->level;
   }
-  for (const PathAssignment& path : plan.paths) {
+  for (std::size_t j = 0; j < planned.network.jobs.size(); ++j) {
+    const auto& network = planned.network.jobs[j];
+    if (network) named.levels[snapshot.jobs[j].job.key] = network->level;
+  }
+  for (const PathAssignment& path : planned.network.paths) {
     const JobKey& key = snapshot.jobs[static_cast<std::size_t>(path.job)].job.key;
     named.ports[{key, NameOf(*snapshot.places, path.from), NameOf(*snapshot.places, path.to)}] =
         path.source_port;
@@ -62,10 +66,9 @@ void ForEachChange(const Map& before, const Map& after, Visit visit) {
 
 }  // namespace
 
-PlanDiff Diff(const Snapshot& before_snapshot, const Plan& before, const Snapshot& after_snapshot,
-              const Plan& after) {
-  const Named old_names = NamesOf(before_snapshot, before);
-  const Named new_names = NamesOf(after_snapshot, after);
+PlanDiff Diff(const Planned& before, const Planned& after) {
+  const Named old_names = NamesOf(before);
+  const Named new_names = NamesOf(after);
   PlanDiff diff;
   ForEachChange(old_names.hosts, new_names.hosts,
                 [&](const auto& key, const std::string* from, const std::string* to) {
@@ -85,4 +88,4 @@ PlanDiff Diff(const Snapshot& before_snapshot, const Plan& before, const Snapsho
   return diff;
 }
 
-}  // namespace yardmaster::plan
+}  // namespace yardmaster::netplan

@@ -7,9 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "pkg/netplan/network_plan.h"
 #include "pkg/plan/planner.h"
 
-namespace yardmaster::plan {
+namespace yardmaster::netplan {
 
 struct MovedRank {
   workload::JobKey job;
@@ -43,7 +44,13 @@ struct PlanDiff {
   bool empty() const { return moved.empty() && levels.empty() && ports.empty(); }
 };
 
-PlanDiff Diff(const Snapshot& before_snapshot, const Plan& before, const Snapshot& after_snapshot,
-              const Plan& after);
+// A snapshot and both halves of its plan. Lifetimes: they outlive this.
+struct Planned {
+  const plan::Snapshot& snapshot;
+  const plan::Plan& placement;
+  const NetworkPlan& network;
+};
 
-}  // namespace yardmaster::plan
+PlanDiff Diff(const Planned& before, const Planned& after);
+
+}  // namespace yardmaster::netplan

@@ -1,4 +1,4 @@
-#include "pkg/plan/flow_problem.h"
+#include "pkg/netplan/flow_problem.h"
 
 #include <algorithm>
 #include <map>
@@ -7,7 +7,7 @@
 
 #include "pkg/base/strings.h"
 
-namespace yardmaster::plan {
+namespace yardmaster::netplan {
 
 using fabric::LinkId;
 using fabric::Network;
@@ -41,10 +41,10 @@ FlowProblem::FlowProblem(const Network& network, const std::vector<std::uint8_t>
       routes_(network, unusable),
       dense_(static_cast<std::size_t>(network.num_links()), -1) {}
 
-void FlowProblem::AddJob(int plan_index, const workload::Job& job,
+void FlowProblem::AddJob(int index, const workload::Job& job,
                          const std::vector<fabric::HostId>& host_of_rank) {
   JobFlows mine;
-  mine.plan_index = plan_index;
+  mine.job = index;
   mine.connections = workload::ConnectionsOf(job, host_of_rank, network_.spec().rails);
   const workload::Profile profile = workload::CompleteProfile(job);
   crux::Job out;
@@ -123,4 +123,4 @@ std::int32_t FlowProblem::Dense(LinkId link) {
   return at;
 }
 
-}  // namespace yardmaster::plan
+}  // namespace yardmaster::netplan

@@ -1,16 +1,17 @@
-#include "pkg/plan/previous_network.h"
+#include "pkg/netplan/previous_network.h"
 
 #include <set>
 
-#include "pkg/plan/planner.h"
+#include "pkg/netplan/network_plan.h"
 
-namespace yardmaster::plan {
+namespace yardmaster::netplan {
 
 namespace {
 
 // Flows whose port is down now, or that were not planned for another reason, come back as they
 // were.
-void KeepAbsentFlows(const PreviousJob& before, const Assignment& assignment, PreviousJob& job) {
+void KeepAbsentFlows(const PreviousJob& before, const plan::Assignment& assignment,
+                     PreviousJob& job) {
   const std::set<fabric::HostId> hosts(assignment.host_of_rank.begin(),
                                        assignment.host_of_rank.end());
   for (const auto& [key, flow] : before.flows) {
@@ -22,15 +23,15 @@ void KeepAbsentFlows(const PreviousJob& before, const Assignment& assignment, Pr
 
 }  // namespace
 
-PreviousNetwork Remember(const Plan& plan, const Snapshot& snapshot,
+PreviousNetwork Remember(const NetworkPlan& plan, const plan::Snapshot& snapshot,
                          const PreviousNetwork& before) {
   PreviousNetwork out;
   std::vector<PreviousJob*> of_job(snapshot.jobs.size(), nullptr);
-  for (const JobPlan& job : plan.jobs) {
-    if (!job.network) continue;
-    PreviousJob& entry = out[snapshot.jobs[static_cast<std::size_t>(job.job)].job.key];
-    static_cast<JobNetwork&>(entry) = *job.network;
-    of_job[static_cast<std::size_t>(job.job)] = &entry;
+  for (std::size_t j = 0; j < plan.jobs.size(); ++j) {
+    if (!plan.jobs[j]) continue;
+    PreviousJob& entry = out[snapshot.jobs[j].job.key];
+    static_cast<JobNetwork&>(entry) = *plan.jobs[j];
+    of_job[j] = &entry;
   }
   for (const std::vector<PathAssignment>* paths : {&plan.paths, &plan.answers}) {
     for (const PathAssignment& path : *paths) {
@@ -41,7 +42,7 @@ PreviousNetwork Remember(const Plan& plan, const Snapshot& snapshot,
     }
   }
   for (std::size_t j = 0; j < of_job.size(); ++j) {
-    const JobState& state = snapshot.jobs[j];
+    const plan::JobState& state = snapshot.jobs[j];
     if (of_job[j] == nullptr || !state.assignment) continue;
     const auto former = before.find(state.job.key);
     if (former != before.end()) KeepAbsentFlows(former->second, *state.assignment, *of_job[j]);
@@ -49,4 +50,4 @@ PreviousNetwork Remember(const Plan& plan, const Snapshot& snapshot,
   return out;
 }
 
-}  // namespace yardmaster::plan
+}  // namespace yardmaster::netplan
