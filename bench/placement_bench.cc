@@ -6,6 +6,7 @@
 #include "pkg/base/random.h"
 #include "pkg/base/strings.h"
 #include "pkg/fabric/testing/fabrics.h"
+#include "pkg/placement/gang_planner.h"
 #include "pkg/placement/replacement.h"
 #include "pkg/plan/planner.h"
 #include "pkg/plan/testing/snapshots.h"

@@ -1,10 +1,11 @@
 cmake_minimum_required(VERSION 3.25)
-# Fails when a source of pkg/FOLDER includes a folder that comes later in the list of layers, or, in a pure folder, an
-# I/O library. Tests may use more (they read files); they are not checked for purity. pkg/crux/lab, which production does
-# not link, is for the folders that compare policies.
+# Fails when a source of pkg/FOLDER or of its subfolders includes a folder that comes later in the list of layers, or, in
+# a pure folder, an I/O library. Tests may use more (they read files); they are not checked for purity, nor are test
+# doubles (testing/) checked at all. pkg/crux/lab, which production does not link, is for the folders that compare policies.
 set(LAB_USERS sim cli)
 list(FIND LAYERS ${FOLDER} own_rank)
-file(GLOB sources "${PKG}/${FOLDER}/*.h" "${PKG}/${FOLDER}/*.cc")
+file(GLOB_RECURSE sources "${PKG}/${FOLDER}/*.h" "${PKG}/${FOLDER}/*.cc")
+list(FILTER sources EXCLUDE REGEX "/testing/")
 set(forbidden
     "^[ \t]*#[ \t]*include[ \t]*[<\"](cpprest|pplx|grpc|google/protobuf|yaml-cpp|openssl|boost/asio|boost/beast|nlohmann|simdjson|spdlog|prometheus|fstream|filesystem|sys/socket|thread|unistd)")
 set(errors "")
@@ -17,7 +18,7 @@ foreach(source ${sources})
         string(APPEND errors "${source}: ${line}: pkg/${CMAKE_MATCH_1} comes later in YARDMASTER_LAYERS than pkg/${FOLDER}\n")
       endif()
     endif()
-    if(line MATCHES "\"pkg/crux/lab/" AND NOT FOLDER IN_LIST LAB_USERS AND NOT source MATCHES "_test\\.cc$")
+    if(line MATCHES "\"pkg/crux/lab/" AND NOT FOLDER IN_LIST LAB_USERS AND NOT source MATCHES "(_test\\.cc$|/lab/)")
       string(APPEND errors "${source}: ${line}: production does not use pkg/crux/lab\n")
     endif()
     if("${FOLDER}" IN_LIST PURE AND line MATCHES "${forbidden}" AND NOT source MATCHES "_test\\.cc$")

@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "pkg/placement/capacity.h"
-#include "pkg/placement/gang_model.h"
+#include "pkg/placement/solver/capacity.h"
+#include "pkg/placement/solver/gang_model.h"
 #include "pkg/placement/testing/cases.h"
 #include "pkg/placement/testing/exhaustive.h"
 #include "pkg/placement/worker_need.h"

@@ -7,6 +7,7 @@
 
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
+#include "pkg/placement/gang_planner.h"
 
 namespace yardmaster::placement {
 

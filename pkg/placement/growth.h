@@ -17,7 +17,8 @@
 #include "absl/status/status.h"
 
 #include "pkg/placement/cluster.h"
-#include "pkg/placement/gang_planner.h"
+#include "pkg/placement/gang_request.h"
+#include "pkg/placement/outcome.h"
 
 namespace yardmaster::placement {
 

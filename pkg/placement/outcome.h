@@ -5,13 +5,13 @@
 // fabric even empty and healthy. Thread safety: values.
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "pkg/fabric/places.h"
+#include "pkg/placement/objective.h"
 #include "pkg/workload/job.h"
 
 namespace yardmaster::placement {
@@ -47,18 +47,6 @@ struct Relaxation {
   std::string change;  // "dataParallel: Preferred"
   Outcome outcome = Outcome::kPlaced;
   bool operator==(const Relaxation&) const = default;
-};
-
-// Minimised in this order (docs/placement.md). The first four are sums over groups of (places it
-// lies in - 1).
-struct Objective {
-  std::int64_t tensor_split_fabric_pods = 0;
-  std::int64_t data_split_fabric_pods = 0;
-  std::int64_t tensor_split_segments = 0;
-  std::int64_t data_split_segments = 0;
-  std::int64_t fabric_pods = 0;
-  std::int64_t segments = 0;
-  auto operator<=>(const Objective&) const = default;
 };
 
 struct GangPlan {

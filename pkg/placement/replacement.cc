@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "pkg/base/strings.h"
-#include "pkg/placement/gang_model.h"
+#include "pkg/placement/solver/gang_model.h"
 #include "pkg/placement/worker_need.h"
 
 namespace yardmaster::placement {

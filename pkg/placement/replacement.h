@@ -10,7 +10,8 @@
 
 #include "pkg/fabric/spec.h"
 #include "pkg/placement/cluster.h"
-#include "pkg/placement/gang_planner.h"
+#include "pkg/placement/gang_request.h"
+#include "pkg/placement/outcome.h"
 
 namespace yardmaster::placement {
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "pkg/base/strings.h"
+#include "pkg/placement/alike_planner.h"
 #include "pkg/placement/worker_need.h"
 
 namespace yardmaster::placement {
@@ -229,7 +230,8 @@ class RolePlanner {
         for (HostId host : places_.hosts()) {
           if (near && used.count(places_.segment_of(host)) == 0) allowed[host.index()] = 0;
         }
-        plan = PlanGang(cluster, {&role.job, &role.groups, &allowed, request_.queue_index}, quick_);
+        plan =
+            PlanAlike(cluster, {&role.job, &role.groups, &allowed, request_.queue_index}, quick_);
         if (plan.outcome == Outcome::kPlaced) break;
       }
       if (plan.outcome != Outcome::kPlaced) return std::nullopt;

@@ -1,8 +1,7 @@
 // Places a gang whose workers ask for different amounts (workload::Role), role by role, under the
 // objective of the whole gang.
 //
-// gang_planner.h sees one number of workers per host, and so counts such a gang as if every worker
-// asked for the most of each resource. That may find no place, or a wider one, where a leader needs
+// alike_planner.h counts such a gang as if every worker asked for the most of each resource. That may find no place, or a wider one, where a leader needs
 // more memory than any host has left and its workers do not. Here each role is planned with what it
 // asks for, within one segment, else one fabric pod, else the fabric; the role with the least room
 // there goes first, and if that fails, last. Of all places found, and that of the largest shape, the
@@ -16,7 +15,8 @@
 #pragma once
 
 #include "pkg/placement/cluster.h"
-#include "pkg/placement/gang_planner.h"
+#include "pkg/placement/gang_request.h"
+#include "pkg/placement/outcome.h"
 
 namespace yardmaster::placement {
 

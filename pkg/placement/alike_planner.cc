@@ -1,0 +1,86 @@
+#include "pkg/placement/alike_planner.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "pkg/base/strings.h"
+#include "pkg/placement/reasons/explain.h"
+#include "pkg/placement/solver/capacity.h"
+#include "pkg/placement/solver/gang_model.h"
+#include "pkg/placement/solver/gang_solver.h"
+#include "pkg/placement/solver/host_fill.h"
+
+namespace yardmaster::placement {
+
+namespace {
+
+// A model of the gang and where it would stand.
+struct Attempt {
+  GangModel model;
+  Capacity capacity;
+  SegmentPlan segments;
+};
+
+Attempt TryModel(const Cluster& cluster, const GangRequest& request, GangModel model,
+                 std::int64_t max_steps) {
+  Attempt out{std::move(model), {}, {}};
+  out.capacity = CapacityFor(cluster, request, out.model.host_unit);
+  out.segments = ChooseSegments(*cluster.places, out.model, *request.groups, out.capacity,
+                                ScoreSegments(cluster, out.capacity), {max_steps, false});
+  return out;
+}
+
+// Workers that share hosts: where the objective does not suffer, tensor groups lie on one host each
+// although nothing demands it, with their context groups if those fit, too.
+void KeepGroupsOnHosts(const Cluster& cluster, const GangRequest& request, std::int64_t max_steps,
+                       Attempt& base) {
+  const auto& of_host = base.capacity.of_host;
+  const int widest = of_host.empty() ? 0 : *std::max_element(of_host.begin(), of_host.end());
+  if (widest < 2) return;
+  for (const bool with_context : {true, false}) {
+    workload::Job job = *request.job;
+    job.placement.tensor = {workload::TopologyLevel::kHost, workload::Enforcement::kRequired};
+    if (with_context) job.placement.context = job.placement.tensor;
+    GangModel model = ModelOf(job, *request.groups);
+    if (model.host_unit <= base.model.host_unit || model.host_unit > widest) continue;
+    Attempt closer = TryModel(cluster, request, std::move(model), max_steps);
+    if (!closer.segments.found || closer.segments.objective > base.segments.objective) continue;
+    closer.segments.exact = base.segments.exact;
+    closer.segments.bound = base.segments.bound;
+    base = std::move(closer);
+    return;
+  }
+}
+
+}  // namespace
+
+GangPlan PlanAlike(const Cluster& cluster, const GangRequest& request,
+                   const PlannerOptions& options) {
+  Attempt attempt =
+      TryModel(cluster, request, ModelOf(*request.job, *request.groups), options.max_steps);
+  const SegmentPlan& segments = attempt.segments;
+  GangPlan plan;
+  if (segments.found) {
+    KeepGroupsOnHosts(cluster, request, options.max_steps, attempt);
+    plan.host_of_rank =
+        FillHosts(cluster, attempt.capacity, attempt.model, segments.segment_of_worker);
+  }
+  if (plan.host_of_rank.empty()) {
+    Explain(cluster, request, attempt.model, attempt.capacity, segments.exact && !segments.found,
+            options, plan);
+    return plan;
+  }
+  plan.outcome = Outcome::kPlaced;
+  plan.objective = segments.objective;
+  plan.bound = segments.bound;
+  plan.optimal = segments.exact;
+  if (!plan.optimal) {
+    plan.reasons.push_back({ReasonCode::kSearchCut, workload::TopologyLevel::kFabric,
+                            options.max_steps,
+                            StrCat("the search was cut after ", options.max_steps,
+                                   " steps; a better placement may exist, up to the given bound")});
+  }
+  return plan;
+}
+
+}  // namespace yardmaster::placement

@@ -1,0 +1,29 @@
+// One gang to be placed, and how hard to search for its place: what all planners of this folder take.
+// Thread safety: values; pointees must live during the call.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "pkg/workload/job.h"
+
+namespace yardmaster::placement {
+
+struct GangRequest {
+  const workload::Job* job = nullptr;
+  const workload::WorkerGroups* groups = nullptr;  // GroupsOf(job)
+  // By HostId: whether the pod template allows the host (selectors, tolerations, GPU model). Empty:
+  // all.
+  const std::vector<std::uint8_t>* eligible = nullptr;
+  // Index of the job in the queue, to be compared with HostState::reserved_for.
+  std::int32_t queue_index = -1;
+};
+
+struct PlannerOptions {
+  // Search steps before the exact search is cut and the result says so. A step takes about half a
+  // microsecond: the default keeps the hardest gangs known near 0.1 s, explained ones near 0.2 s.
+  std::int64_t max_steps = 150'000;
+  bool explain = true;  // compute reasons in full and relaxations (costs further planning)
+};
+
+}  // namespace yardmaster::placement

@@ -1,0 +1,280 @@
+#include "pkg/placement/reasons/explain.h"
+
+#include <algorithm>
+#include <string>
+
+#include "pkg/base/strings.h"
+#include "pkg/placement/reasons/relaxations.h"
+#include "pkg/placement/reasons/resource_shortages.h"
+#include "pkg/placement/solver/gang_solver.h"
+#include "pkg/placement/worker_need.h"
+
+namespace yardmaster::placement {
+
+namespace {
+
+using workload::Enforcement;
+using workload::GroupPolicy;
+using workload::PlacementPolicy;
+using workload::TopologyLevel;
+using workload::WorkerGroup;
+
+// How many more hosts a set of places needs to hold `pieces` of `size` workers each, and where the
+// first of them is missing.
+struct Shortage {
+  std::int64_t workers = 0;
+  int place = -1;         // nearest to taking one more piece
+  int nearest = 0;        // workers missing there
+  std::int64_t held = 0;  // pieces that fit
+};
+
+Shortage ShortageOf(const std::vector<std::int64_t>& rooms, std::int64_t size,
+                    std::int64_t pieces) {
+  Shortage out;
+  std::vector<std::pair<std::int64_t, int>> missing;  // to one more piece, by place
+  for (std::size_t i = 0; i < rooms.size(); ++i) {
+    out.held += rooms[i] / size;
+    missing.push_back({size - rooms[i] % size, static_cast<int>(i)});
+  }
+  if (out.held >= pieces) return out;
+  std::sort(missing.begin(), missing.end());
+  out.place = missing[0].second;
+  out.nearest = static_cast<int>(missing[0].first);
+  std::int64_t more = pieces - out.held;
+  for (std::size_t i = 0; i < missing.size() && more > 0; ++i, --more) {
+    out.workers += missing[i].first;
+  }
+  out.workers += more * size;
+  return out;
+}
+
+class Explainer {
+ public:
+  Explainer(const Cluster& cluster, const GangRequest& request, const GangModel& model,
+            const Capacity& now, const PlannerOptions& options, GangPlan& plan)
+      : cluster_(cluster),
+        places_(*cluster.places),
+        request_(request),
+        model_(model),
+        now_(now),
+        empty_(CapacityFor(cluster, request, model.host_unit, {true, false})),
+        options_(options),
+        plan_(plan),
+        need_(cluster, *request.job) {
+    for (std::int32_t workers : empty_.of_host) per_host_ = std::max(per_host_, workers);
+  }
+
+  void Run(bool proved) {
+    const Fit empty = TryToFit(places_, model_, *request_.groups, empty_, options_.max_steps);
+    plan_.outcome = empty == Fit::kNo ? Outcome::kNever : Outcome::kNotNow;
+    if (!proved || empty == Fit::kUnknown) {
+      plan_.optimal = false;
+      plan_.reasons.push_back(
+          {ReasonCode::kSearchCut, TopologyLevel::kFabric, options_.max_steps,
+           StrCat("the search was cut after ", options_.max_steps, " steps without a placement")});
+    }
+    const Capacity& view = plan_.outcome == Outcome::kNever ? empty_ : now_;
+    if (WorkerTooLarge()) return;
+    if (!UnitTooLarge()) FindShortages(view);
+    CountHosts();
+    if (options_.explain) {
+      FindRelaxations(cluster_, request_, model_, now_, empty_, options_, plan_);
+    }
+  }
+
+ private:
+  bool never() const { return plan_.outcome == Outcome::kNever; }
+  std::int64_t Hosts(std::int64_t workers) const {
+    return per_host_ == 0 ? workers : (workers + per_host_ - 1) / per_host_;
+  }
+  void Add(ReasonCode code, TopologyLevel level, std::int64_t count, std::string message) {
+    plan_.reasons.push_back({code, level, count, std::move(message)});
+  }
+
+  int MostGpus() const {
+    int most = 0;
+    for (const HostState& host : cluster_.hosts) most = std::max<int>(most, host.gpus);
+    return most;
+  }
+
+  // Workers that must share a host and find none large enough.
+  bool UnitTooLarge() {
+    const int most = MostGpus();
+    const int needed = model_.host_unit * need_.gpus();
+    if (needed <= most) return false;
+    Add(ReasonCode::kGroupTooLarge, TopologyLevel::kHost, needed - most,
+        StrCat("a ", NameOf(TopologyLevel::kHost), " must lie in one host: its ",
+               Count(model_.host_unit, "worker"), " need ", needed,
+               " GPUs there and no host has more than ", most));
+    return true;
+  }
+
+  bool WorkerTooLarge() {
+    const int most = MostGpus();
+    if (need_.gpus() <= most) return false;
+    if (most == 0) {
+      Add(ReasonCode::kNotEnoughHosts, TopologyLevel::kFabric, model_.workers,
+          "there are no hosts: no Node has GPUs and the labels that say its place");
+      return true;
+    }
+    Add(ReasonCode::kGroupTooLarge, TopologyLevel::kHost, need_.gpus() - most,
+        StrCat("a worker needs ", need_.gpus(), " GPUs on one host and no host has more than ",
+               most));
+    return true;
+  }
+
+  void FindShortages(const Capacity& view) {
+    const std::string_view has = never() ? " in all" : " free";
+    const std::size_t before = plan_.reasons.size();
+    if (view.total < model_.workers) {
+      const std::int64_t short_by = Hosts(model_.workers - view.total);
+      Add(ReasonCode::kNotEnoughHosts, TopologyLevel::kFabric, short_by,
+          StrCat(Count(short_by, "host"), " short in the fabric: the gang needs ",
+                 Hosts(model_.workers), " and there are ", Hosts(view.total), has));
+    }
+    std::vector<std::int64_t> segments(view.of_segment.begin(), view.of_segment.end());
+    std::vector<std::int64_t> pods(static_cast<std::size_t>(places_.num_fabric_pods()), 0);
+    for (fabric::SegmentId s : places_.segments()) {
+      pods[places_.fabric_pod_of(s).index()] += view.of_segment[s.index()];
+    }
+    Limit(TopologyLevel::kSegment, model_.atoms, segments, has);
+    Limit(TopologyLevel::kFabricPod, model_.pod_sets, pods, has);
+    if (model_.max_stages_per_segment > 0 && plan_.reasons.size() == before) StageLimit(segments);
+    if (plan_.reasons.size() == before) {
+      Add(ReasonCode::kNotEnoughHosts, TopologyLevel::kSegment, 0,
+          "each group would fit by itself, but not all of them at once within their limits");
+    }
+  }
+
+  // The required group that is largest at this level gives the sets their name.
+  std::string_view NameOf(TopologyLevel level) const {
+    const PlacementPolicy& policy = request_.job->placement;
+    const workload::WorkerGroups& groups = *request_.groups;
+    const std::tuple<const GroupPolicy*, const std::vector<WorkerGroup>*, std::string_view>
+        families[] = {{&policy.data, &groups.data, "data group"},
+                      {&policy.expert, &groups.expert, "expert group"},
+                      {&policy.context, &groups.context, "context group"},
+                      {&policy.tensor, &groups.tensor, "tensor group"}};
+    std::string_view name = "pipeline group";
+    std::size_t largest = 0;
+    for (const auto& [group_policy, family, text] : families) {
+      if (group_policy->mode != Enforcement::kRequired || group_policy->within > level) continue;
+      for (const WorkerGroup& group : *family) {
+        if (group.workers.size() <= largest) continue;
+        largest = group.workers.size();
+        name = text;
+      }
+    }
+    return name;
+  }
+
+  std::string PlaceName(TopologyLevel level, int place) const {
+    return level == TopologyLevel::kSegment
+               ? StrCat("segment ", places_.name(fabric::SegmentId(place)))
+               : StrCat("fabric pod ", places_.name(fabric::FabricPodId(place)));
+  }
+
+  void Limit(TopologyLevel level, const Partition& sets, const std::vector<std::int64_t>& rooms,
+             std::string_view has) {
+    const int largest = *std::max_element(sets.size.begin(), sets.size.end());
+    if (largest == 1) return;
+    const auto alike = std::count(sets.size.begin(), sets.size.end(), largest);
+    const Shortage shortage = ShortageOf(rooms, largest, alike);
+    if (shortage.workers == 0) return;
+    const std::string_view text = level == TopologyLevel::kSegment ? "segment" : "fabric pod";
+    const std::string_view group = NameOf(level);
+    const auto widest = std::max_element(rooms.begin(), rooms.end());
+    if (*widest < largest) {
+      const std::int64_t short_by = Hosts(largest - *widest);
+      Add(never() ? ReasonCode::kGroupTooLarge : ReasonCode::kNotEnoughHosts, level, short_by,
+          StrCat(Count(short_by, "host"), " short in ",
+                 PlaceName(level, static_cast<int>(widest - rooms.begin())), ": a ", group,
+                 " needs ", Hosts(largest), " in one ", text, " and no ", text, " has more than ",
+                 Hosts(*widest), has));
+      return;
+    }
+    const std::int64_t short_by = Hosts(shortage.nearest);
+    Add(ReasonCode::kNotEnoughHosts, level, Hosts(shortage.workers),
+        StrCat(Count(short_by, "host"), " short in ", PlaceName(level, shortage.place),
+               ": there is room for ", shortage.held, " of ", alike, " ", group,
+               "s that each need ", Hosts(largest), " in one ", text));
+  }
+
+  void StageLimit(const std::vector<std::int64_t>& rooms) {
+    std::size_t of_worker = 0;
+    for (const std::vector<int>& stages : request_.groups->stages_of_worker) {
+      of_worker = std::max(of_worker, stages.size());
+    }
+    const auto most = static_cast<std::size_t>(model_.max_stages_per_segment);
+    if (of_worker > most) {
+      Add(ReasonCode::kGroupTooLarge, TopologyLevel::kSegment, 0,
+          StrCat("one worker holds ", of_worker, " stages and at most ",
+                 Count(model_.max_stages_per_segment, "stage"), " may share a segment"));
+      return;
+    }
+    const auto usable = std::count_if(rooms.begin(), rooms.end(), [](auto r) { return r > 0; });
+    Add(ReasonCode::kNotEnoughHosts, TopologyLevel::kSegment, 0,
+        StrCat("at most ", Count(model_.max_stages_per_segment, "stage"),
+               " may share a segment, and ", Count(usable, "segment"),
+               " with room cannot take all ", request_.groups->workers_of_stage.size()));
+  }
+
+  void CountHosts() {
+    std::int64_t occupied = 0, out = 0, backup = 0, excluded = 0, reserved = 0;
+    ResourceShortages shortages(cluster_, never());
+    const std::vector<std::uint8_t>* eligible = request_.eligible;
+    if (eligible != nullptr && eligible->empty()) eligible = nullptr;
+    for (fabric::HostId id : places_.hosts()) {
+      const HostState& host = cluster_.hosts[id.index()];
+      if (host.gpus < need_.gpus()) continue;
+      if (eligible != nullptr && (*eligible)[id.index()] == 0) {
+        ++excluded;
+      } else if (host.backup) {
+        ++backup;
+      } else if (never()) {
+        shortages.Note(id, need_.ShortOf(cluster_, id, /*empty=*/true));
+      } else if (host.unavailable != Unavailability::kNo) {
+        ++out;
+      } else if (host.reserved_for >= 0 && host.reserved_for != request_.queue_index) {
+        ++reserved;
+      } else if (host.free_gpus < need_.gpus()) {
+        ++occupied;
+      } else {
+        shortages.Note(id, need_.ShortOf(cluster_, id, /*empty=*/false));
+      }
+    }
+    auto add = [&](ReasonCode code, std::int64_t count, std::string_view what) {
+      if (count > 0) {
+        Add(code, TopologyLevel::kFabric, count, StrCat(Count(count, "host"), " ", what));
+      }
+    };
+    if (!never()) {
+      add(ReasonCode::kHostsOccupied, occupied, "held by other jobs");
+      add(ReasonCode::kHostsOut, out, "not ready, cordoned or tainted");
+      add(ReasonCode::kReserved, reserved, "reserved for a job that waits longer");
+    }
+    shortages.AppendReasons(plan_.reasons);
+    add(ReasonCode::kHostsKeptAsBackup, backup, "kept as backup");
+    add(ReasonCode::kHostsExcluded, excluded, "left out by the pod template");
+  }
+
+  const Cluster& cluster_;
+  const fabric::Places& places_;
+  const GangRequest& request_;
+  const GangModel& model_;
+  const Capacity& now_;
+  const Capacity empty_;
+  const PlannerOptions& options_;
+  GangPlan& plan_;
+  const WorkerNeed need_;
+  std::int32_t per_host_ = 0;
+};
+
+}  // namespace
+
+void Explain(const Cluster& cluster, const GangRequest& request, const GangModel& model,
+             const Capacity& now, bool proved, const PlannerOptions& options, GangPlan& plan) {
+  Explainer(cluster, request, model, now, options, plan).Run(proved);
+}
+
+}  // namespace yardmaster::placement

@@ -1,0 +1,83 @@
+#include "pkg/placement/solver/capacity.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "pkg/placement/worker_need.h"
+
+namespace yardmaster::placement {
+
+namespace {
+
+bool Usable(const HostState& host, const GangRequest& request, const CapacityView& view) {
+  if (host.backup && !view.use_backup) return false;
+  if (view.empty) return true;
+  return host.unavailable == Unavailability::kNo &&
+         (host.reserved_for < 0 || host.reserved_for == request.queue_index);
+}
+
+}  // namespace
+
+Capacity CapacityFor(const Cluster& cluster, const GangRequest& request, int host_unit,
+                     const CapacityView& view) {
+  const fabric::Places& places = *cluster.places;
+  Capacity capacity;
+  capacity.of_host.assign(static_cast<std::size_t>(places.num_hosts()), 0);
+  capacity.of_segment.assign(static_cast<std::size_t>(places.num_segments()), 0);
+  const std::vector<std::uint8_t>* eligible = request.eligible;
+  if (eligible != nullptr && eligible->empty()) eligible = nullptr;
+  const WorkerNeed need(cluster, *request.job);
+  for (fabric::SegmentId segment : places.segments()) {
+    std::int32_t sum = 0;
+    for (fabric::HostId id : places.hosts_of(segment)) {
+      const HostState& host = cluster.hosts[id.index()];
+      if (eligible != nullptr && (*eligible)[id.index()] == 0) continue;
+      if (!Usable(host, request, view)) continue;
+      int workers = view.empty ? need.RoomOnEmpty(cluster, id) : need.RoomOn(cluster, id);
+      if (host_unit > 1) workers -= workers % host_unit;
+      capacity.of_host[id.index()] = workers;
+      sum += workers;
+    }
+    capacity.of_segment[segment.index()] = sum;
+    capacity.total += sum;
+  }
+  return capacity;
+}
+
+SegmentScore& SegmentScore::operator+=(const SegmentScore& other) {
+  load += other.load;
+  whole_free += other.whole_free;
+  free_workers += other.free_workers;
+  degraded += other.degraded;
+  no_backup += other.no_backup;
+  return *this;
+}
+
+std::vector<SegmentScore> ScoreSegments(const Cluster& cluster, const Capacity& capacity) {
+  const fabric::Places& places = *cluster.places;
+  std::vector<SegmentScore> scores(static_cast<std::size_t>(places.num_segments()));
+  double highest = 0;
+  for (double load : cluster.uplink_load) highest = std::max(highest, load);
+  for (fabric::SegmentId segment : places.segments()) {
+    SegmentScore& score = scores[segment.index()];
+    if (segment.index() < cluster.uplink_load.size() && highest > 0) {
+      score.load = std::llround(cluster.uplink_load[segment.index()] / highest * 1e6);
+    }
+    score.free_workers = capacity.of_segment[segment.index()];
+    score.whole_free = 1;
+    score.no_backup = 1;
+    for (fabric::HostId id : places.hosts_of(segment)) {
+      const HostState& host = cluster.hosts[id.index()];
+      if (host.degraded) score.degraded += capacity.of_host[id.index()];
+      if (host.backup) {
+        if (host.unavailable == Unavailability::kNo && host.free_gpus == host.gpus)
+          score.no_backup = 0;
+      } else if (host.unavailable == Unavailability::kNo && host.free_gpus < host.gpus) {
+        score.whole_free = 0;
+      }
+    }
+  }
+  return scores;
+}
+
+}  // namespace yardmaster::placement

@@ -1,0 +1,48 @@
+// How many workers of one gang every host and every segment takes, now or in another state of the
+// cluster, and what a segment's choice costs beyond the objective.
+//
+// A new gang uses hosts that are in service, not backup, allowed by the pod template, not reserved for
+// another job, and have room for a worker by every resource (worker_need.h).
+// Thread safety: values and pure functions. Complexity: O(hosts).
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <vector>
+
+#include "pkg/placement/cluster.h"
+#include "pkg/placement/gang_request.h"
+
+namespace yardmaster::placement {
+
+// The state of the cluster that is asked about.
+struct CapacityView {
+  bool empty = false;       // as if every host were free, in service and not reserved
+  bool use_backup = false;  // backup hosts count as ordinary ones
+};
+
+struct Capacity {
+  std::vector<std::int32_t> of_host;     // workers, by HostId
+  std::vector<std::int32_t> of_segment;  // workers, by SegmentId
+  std::int64_t total = 0;
+};
+
+// `host_unit`: workers that must share a host, so only multiples of it count (1: any number).
+Capacity CapacityFor(const Cluster& cluster, const GangRequest& request, int host_unit,
+                     const CapacityView& view = {});
+
+// Ties between equally good segments, summed over the segments used and compared in order.
+struct SegmentScore {
+  std::int64_t load = 0;          // predicted uplink load, in millionths of the highest
+  std::int64_t whole_free = 0;    // hosts of segments without other gangs
+  std::int64_t free_workers = 0;  // room in it: tight segments first
+  std::int64_t degraded = 0;      // of that room, on hosts with a link down
+  std::int64_t no_backup = 0;     // no free backup host
+  auto operator<=>(const SegmentScore&) const = default;
+  SegmentScore& operator+=(const SegmentScore& other);
+};
+
+// By SegmentId.
+std::vector<SegmentScore> ScoreSegments(const Cluster& cluster, const Capacity& capacity);
+
+}  // namespace yardmaster::placement

@@ -1,0 +1,46 @@
+// Chooses a segment for every worker: the model's structure decides which method answers.
+//
+//   equal components that all fit whole        whole_choice.h      closed form, exact
+//   uniform gangs that must be split           uniform_solver.h    exact but for huge coverings
+//   everything else                            gang_search.h       exact unless cut
+//
+// The search goes from coarse pieces to fine ones (piece_problem.h): whole units, whole tensor
+// groups, atoms. If it is cut without a result, atoms are split by uniform_solver.h or filled by
+// first_fit.h.
+//
+// A gang that must lie in one fabric pod is solved pod by pod. Deterministic. Thread safety: pure.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "pkg/placement/objective.h"
+#include "pkg/placement/solver/capacity.h"
+#include "pkg/placement/solver/gang_model.h"
+
+namespace yardmaster::placement {
+
+struct SolverOptions {
+  std::int64_t max_steps = 150'000;  // of all searches together
+  bool any = false;                  // stop at the first placement
+};
+
+struct SegmentPlan {
+  bool found = false;
+  bool exact = true;  // found: optimal; not found: proved impossible
+  std::vector<int> segment_of_worker;
+  Objective objective;
+  Objective bound;
+};
+
+SegmentPlan ChooseSegments(const fabric::Places& places, const GangModel& model,
+                           const workload::WorkerGroups& groups, const Capacity& capacity,
+                           const std::vector<SegmentScore>& scores, const SolverOptions& options);
+
+// Whether the gang fits at all; kUnknown where the search was cut.
+enum class Fit { kYes, kNo, kUnknown };
+Fit TryToFit(const fabric::Places& places, const GangModel& model,
+             const workload::WorkerGroups& groups, const Capacity& capacity,
+             std::int64_t max_steps);
+
+}  // namespace yardmaster::placement

@@ -1,0 +1,53 @@
+// Quick proofs that a gang fits nowhere, by counting, where a search would have to try everything.
+//
+//   atoms      a segment with room for c workers holds at most c div a of the atoms with a workers
+//              or more
+//   pod sets   a fabric pod holds at most (room of its segments, each rounded down to whole atoms)
+//              div z of the pod sets with z workers or more
+//   stages     a segment with at most L stages holds no more workers than the L largest stages
+//              have; with L = 1 and stages that must share a fabric pod, every stage covers segments of
+//              its own (bin covering, solved exactly per pod up to kMostCovered segments)
+//
+// With equal atoms, equal pod sets and no limit of stages the counts decide exactly: if none is
+// short, the gang fits. Otherwise they are necessary only. Thread safety: const after construction.
+// Complexity: O(workers) once, then O(segments * distinct sizes), and 2^kMostCovered per fabric pod
+// for bin covering.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "pkg/fabric/places.h"
+#include "pkg/placement/solver/capacity.h"
+#include "pkg/placement/solver/gang_model.h"
+
+namespace yardmaster::placement {
+
+class RoomCounter {
+ public:
+  // Counts the gang once; the references must outlive this.
+  RoomCounter(const fabric::Places& places, const GangModel& model,
+              const workload::WorkerGroups& groups);
+
+  // True: no placement exists in this capacity. False: one may exist.
+  bool NoRoom(const Capacity& capacity) const;
+
+ private:
+  struct Class {
+    int size = 0;
+    std::int64_t at_least = 0;  // of this size or larger
+  };
+  static std::vector<Class> ClassesOf(const std::vector<int>& sizes);
+  static bool Short(const std::vector<Class>& classes, const std::vector<std::int64_t>& rooms);
+  bool StagesUncovered(const std::vector<std::int64_t>& rooms) const;
+
+  const fabric::Places& places_;
+  std::int64_t workers_ = 0;
+  std::vector<Class> atoms_;  // largest first
+  std::vector<Class> pod_sets_;
+  std::int64_t max_in_segment_ = 0;  // by the limit of stages; 0: no limit
+  int cover_size_ = 0;               // of stages that cover segments of their own; 0: they may not
+  int stages_ = 0;
+};
+
+}  // namespace yardmaster::placement

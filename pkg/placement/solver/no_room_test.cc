@@ -1,0 +1,137 @@
+#include "pkg/placement/solver/no_room.h"
+
+#include <algorithm>
+#include <gtest/gtest.h>
+
+#include "pkg/placement/solver/pod_set_split.h"
+#include "pkg/placement/testing/cases.h"
+#include "pkg/placement/testing/exhaustive.h"
+
+namespace yardmaster::placement {
+namespace {
+
+using workload::Enforcement;
+using workload::TopologyLevel;
+
+bool NoRoom(const Case& c) {
+  const GangModel model = ModelOf(c.job, c.groups);
+  return RoomCounter(*c.cluster.places, model, c.groups)
+      .NoRoom(CapacityFor(c.cluster, c.request(), model.host_unit));
+}
+
+bool AllEqual(const Partition& classes) {
+  return std::all_of(classes.size.begin(), classes.size.end(),
+                     [&](int size) { return size == classes.size[0]; });
+}
+
+TEST(NoRoomTest, CountingNeverContradictsExhaustiveSearch) {
+  Random random(61);
+  int none = 0, decided = 0;
+  for (int round = 0; round < 2500; ++round) {
+    const Case c = round % 2 == 0 ? WideCase(random) : RandomCase(random, {7, 5});
+    const GangModel model = ModelOf(c.job, c.groups);
+    const bool fits =
+        PlanGang(c.cluster, c.request(), {2'000'000, false}).outcome == Outcome::kPlaced;
+    if (NoRoom(c)) {
+      ASSERT_FALSE(FindBetter(c, std::nullopt)) << Describe(c);
+      ++none;
+    } else if (AllEqual(model.atoms) && AllEqual(model.pod_sets) &&
+               model.max_stages_per_segment == 0) {
+      ASSERT_TRUE(fits) << Describe(c);
+      ++decided;
+    }
+  }
+  EXPECT_GT(none, 200);
+  EXPECT_GT(decided, 500);
+}
+
+TEST(NoRoomTest, LargeGangsAreRefusedWithoutASearch) {
+  // Two stages of 40 hosts, data groups Required in fabric pods of 60 of which 39 are free; tensor
+  // groups of two hosts that are only Preferred would make a search of 80 pieces.
+  Case c = MakeCase(MakeCluster({{20, 20, 20}, {20, 20, 20}}), MakeJob(16, 1, 1, 20, 2));
+  c.job.placement.tensor = {TopologyLevel::kSegment, Enforcement::kPreferred};
+  for (std::size_t h = 0; h < c.cluster.hosts.size(); ++h) {
+    if (h % 60 < 21) c.cluster.hosts[h].free_gpus = 0;
+  }
+  const GangPlan plan = PlanGang(c.cluster, c.request(), {1000, false});
+  EXPECT_EQ(plan.outcome, Outcome::kNotNow);
+  for (const Reason& reason : plan.reasons) EXPECT_NE(reason.code, ReasonCode::kSearchCut);
+}
+
+TEST(NoRoomTest, WhatCountingAllowsIsPlacedHoweverShortTheSearch) {
+  Random random(62);
+  int placed = 0;
+  for (int round = 0; round < 1500; ++round) {
+    const Case c = WideCase(random);
+    const GangModel model = ModelOf(c.job, c.groups);
+    if (!AllEqual(model.atoms) || !AllEqual(model.pod_sets) || model.max_stages_per_segment > 0 ||
+        NoRoom(c)) {
+      continue;
+    }
+    const GangPlan plan = PlanGang(c.cluster, c.request(), {1, false});
+    ASSERT_EQ(plan.outcome, Outcome::kPlaced) << Describe(c);
+    ASSERT_EQ(Faults(c, plan.host_of_rank), "") << Describe(c);
+    ASSERT_FALSE(plan.optimal ? FindBetter(c, plan.objective) : FindBetter(c, plan.bound))
+        << Describe(c);
+    ++placed;
+  }
+  EXPECT_GT(placed, 500);
+}
+
+TEST(NoRoomTest, StagesThatShareNoSegmentCoverSegmentsOfTheirOwn) {
+  // Room for 30 hosts, but only three stages of eight can be covered: 5+5, 5+5, 5+5.
+  Case c = MakeCase(MakeCluster({{5, 5, 5, 5, 5, 5}}), MakeJob(8, 1, 1, 8, 3));
+  c.job.placement.max_stages_per_segment = 1;
+  EXPECT_FALSE(NoRoom(c));
+  Case four = MakeCase(MakeCluster({{5, 5, 5, 5, 5, 5, 5}}), MakeJob(8, 1, 1, 8, 4));
+  EXPECT_FALSE(NoRoom(four));
+  four.job.placement.max_stages_per_segment = 1;
+  EXPECT_TRUE(NoRoom(four));
+}
+
+TEST(PodSetSplitTest, FindsRoomForPipelinesInFabricPodsWheneverThereIs) {
+  Random random(29);
+  int found = 0, proved = 0, unknown = 0;
+  for (int round = 0; round < 800; ++round) {
+    Case c = RandomCase(random, {2, 5});
+    const int stages = 2 + static_cast<int>(random.Below(2));
+    c.job = MakeJob(8, 1, 1, 1 + static_cast<int>(random.Below(stages == 2 ? 3 : 2)), stages);
+    c.groups = workload::GroupsOf(c.job.parallelism, c.job.workers, c.job.gpus_per_worker);
+    c.job.placement.data = {workload::TopologyLevel::kFabric, workload::Enforcement::kPreferred};
+    c.job.placement.pipeline = {workload::TopologyLevel::kFabricPod,
+                                workload::Enforcement::kRequired};
+    c.job.placement.max_stages_per_segment = static_cast<int>(random.Below(3));
+    std::vector<int> room;
+    for (fabric::SegmentId s : c.cluster.places->segments()) {
+      int& sum = room.emplace_back(0);
+      for (fabric::HostId h : c.cluster.places->hosts_of(s)) sum += RoomOf(c, h);
+    }
+    const PodSetSplit split = SplitPodSets(*c.cluster.places, ModelOf(c.job, c.groups), room,
+                                           c.job.placement.max_stages_per_segment,
+                                           std::vector<SegmentScore>(room.size()));
+    const bool fits = FindBetter(c, std::nullopt).has_value();
+    ASSERT_TRUE(!split.found || fits) << Describe(c);
+    ASSERT_TRUE(!split.proved || !fits) << Describe(c);
+    found += split.found;
+    proved += split.proved;
+    unknown += !split.found && !split.proved;
+    if (!split.found) continue;
+    std::vector<fabric::HostId> hosts;  // one stands for its segment
+    for (int s : split.segment_of_worker) {
+      ASSERT_GE(--room[static_cast<std::size_t>(s)], 0);
+      hosts.push_back(c.cluster.places->hosts_of(fabric::SegmentId(s))[0]);
+    }
+    Case open = c;
+    for (HostState& host : open.cluster.hosts) {
+      host = HostState();
+      host.gpus = host.free_gpus = 1024;
+    }
+    ASSERT_EQ(Faults(open, hosts), "") << Describe(c);
+  }
+  EXPECT_GT(found, 100);
+  EXPECT_GT(proved, 100);
+  EXPECT_LT(unknown, 10);
+}
+
+}  // namespace
+}  // namespace yardmaster::placement

@@ -1,0 +1,45 @@
+// Lower bounds on the cost of the rest of a gang in a search (gang_search.h): each bound
+// looks at one reason why something must be split and forgets the others.
+//
+// Complexity: ComponentBound is linear in the groups left, times the places one of them needs.
+// Deterministic. Thread safety: pure functions and values.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "pkg/placement/objective.h"
+#include "pkg/placement/solver/search_space.h"
+
+namespace yardmaster::placement {
+
+Objective operator+(Objective a, const Objective& b);
+
+// Places needed for `need`, fullest first; `rooms` descends. More than there are: impossible.
+int PlacesFor(std::int64_t need, const std::vector<int>& rooms);
+
+// Units that tensor groups join: a place with room for c workers holds at most c div z of them
+// whole, z being the size of the smallest, and each of the others splits at least its cheapest
+// group.
+class TensorUnits {
+ public:
+  explicit TensorUnits(const SearchProblem& problem);
+
+  // What they cost at least over places with these rooms.
+  std::int64_t SplitsIn(const std::vector<int>& rooms) const;
+
+ private:
+  int Root(int piece);
+
+  std::vector<int> home_;
+  std::int64_t cheapest_ = 0;  // of all tensor groups
+  std::int64_t count_ = 0;     // units of several pieces
+  int smallest_ = 0;           // of them, in workers
+};
+
+// What the groups of components >= `from` cost at least, each alone in the room that is left in
+// segments and fabric pods. `left`: workers not yet placed, by group.
+Objective ComponentBound(const SearchSpace& space, int from, const std::vector<int>& left,
+                         std::vector<int> segments, std::vector<int> pods);
+
+}  // namespace yardmaster::placement

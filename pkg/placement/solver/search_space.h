@@ -1,0 +1,58 @@
+// A search problem as the search goes through it: segments and pieces in its order, and which of
+// them are interchangeable, so that symmetric choices are tried once (gang_search.h).
+//
+// Inside a fabric pod larger segments come first, so that equal pods have equal sequences.
+// Components of equal structure stand together, large ones first. Thread safety: values; made once,
+// then read. Complexity: near-linear, but quadratic in fabric pods and in the text of a component.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "pkg/placement/solver/search_problem.h"
+
+namespace yardmaster::placement {
+
+struct SearchSpace {
+  // `problem` must outlive this.
+  explicit SearchSpace(const SearchProblem& problem);
+
+  int num_pieces() const { return static_cast<int>(order.size()); }
+  int num_segments() const { return static_cast<int>(capacity.size()); }
+  int num_pods() const { return static_cast<int>(pod_capacity.size()); }
+  int num_groups() const { return static_cast<int>(problem.groups.size()); }
+
+  const SearchProblem& problem;
+  std::int64_t total = 0;  // workers
+
+  // Segments in the order of the search.
+  std::vector<int> original;  // number in the problem
+  std::vector<int> capacity;
+  std::vector<int> pod;
+  std::vector<int> by_capacity;    // segments, largest first
+  std::vector<int> first_segment;  // by pod, one more at the end
+  std::vector<int> pod_capacity;
+  std::vector<int> pods_by_capacity;
+  std::vector<int> pod_twin;  // the earlier, interchangeable pod, or -1
+
+  // Pieces in the order of the search.
+  std::vector<int> order;  // number in the problem
+  std::vector<int> component;
+  std::vector<int> twin;  // the piece before that may be exchanged with it, or -1
+  std::vector<std::vector<int>> groups_of;
+  std::vector<int> first_piece;  // by component, one more at the end
+  std::vector<std::uint8_t> same_as_previous;
+  std::vector<std::vector<int>> groups_of_component;
+  std::vector<int> workers_of_group;
+
+ private:
+  void OrderSegments();
+  void OrderPieces();
+  void AppendStages(const std::vector<int>& members, std::vector<int>& text) const;
+  std::vector<int> SignatureOf(const std::vector<int>& members, const std::vector<int>& groups,
+                               const std::vector<int>& set_home) const;
+  void IndexGroups();
+  void FindTwins();
+};
+
+}  // namespace yardmaster::placement

@@ -1,0 +1,253 @@
+#include "pkg/placement/solver/uniform_solver.h"
+
+#include <algorithm>
+#include <functional>
+#include <gtest/gtest.h>
+
+#include "pkg/placement/solver/gang_search.h"
+#include "pkg/placement/solver/min_splits.h"
+#include "pkg/placement/solver/whole_choice.h"
+#include "pkg/placement/testing/cases.h"
+
+namespace yardmaster::placement {
+namespace {
+
+// The fewest splits over all partitions of the remainders; -1 if the gain is out of reach.
+int BruteSplits(const std::vector<int>& remainders, int n, int gain) {
+  int best = -1;
+  std::vector<std::vector<int>> groups;
+  std::function<void(std::size_t)> descend = [&](std::size_t i) {
+    if (i == remainders.size()) {
+      int gained = 0, splits = 0;
+      for (const auto& group : groups) {
+        int sum = 0;
+        for (int r : group) sum += r;
+        if (sum < n) continue;
+        gained += sum / n;
+        splits += static_cast<int>(group.size()) - 1;
+      }
+      if (gained >= gain && (best < 0 || splits < best)) best = splits;
+      return;
+    }
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      groups[g].push_back(remainders[i]);
+      descend(i + 1);
+      groups[g].pop_back();
+    }
+    groups.push_back({remainders[i]});
+    descend(i + 1);
+    groups.pop_back();
+  };
+  descend(0);
+  return best;
+}
+
+TEST(MinSplitsTest, MatchesBruteForce) {
+  Random random(7);
+  for (int round = 0; round < 3000; ++round) {
+    const int n = 2 + static_cast<int>(random.Below(12));
+    std::vector<int> remainders(1 + random.Below(7));
+    for (int& r : remainders) r = static_cast<int>(random.Below(static_cast<std::uint64_t>(n)));
+    std::sort(remainders.rbegin(), remainders.rend());
+    const int gain = 1 + static_cast<int>(random.Below(5));
+    const Splits got = MinSplits(remainders, n, gain, 1'000'000);
+    const int want = BruteSplits(remainders, n, gain);
+    ASSERT_EQ(got.possible, want >= 0);
+    if (want < 0) continue;
+    ASSERT_EQ(got.splits, want);
+    ASSERT_EQ(got.lower, want);
+    int gained = 0, splits = 0;
+    for (const auto& group : got.groups) {
+      int sum = 0;
+      for (int i : group) sum += remainders[i];
+      gained += sum / n;
+      splits += static_cast<int>(group.size()) - 1;
+    }
+    ASSERT_GE(gained, gain);
+    ASSERT_EQ(splits, want);
+  }
+}
+
+struct Shape {
+  Cluster cluster;
+  std::vector<int> capacity;
+};
+
+Shape RandomShape(Random& random, int max_room) {
+  std::vector<std::vector<int>> hosts(1 + random.Below(3));
+  for (auto& pod : hosts) pod.assign(1 + random.Below(3), 1);
+  Shape shape{MakeCluster(hosts), {}};
+  for (int s = 0; s < shape.cluster.places->num_segments(); ++s) {
+    shape.capacity.push_back(
+        static_cast<int>(random.Below(static_cast<std::uint64_t>(max_room) + 1)));
+  }
+  return shape;
+}
+
+// Pod splits, segment splits, pods and segments of a plan.
+Objective Measure(const fabric::Places& places, const UniformPlan& plan, int units,
+                  const std::vector<int>& capacity) {
+  Objective o;
+  std::vector<int> used(capacity.size(), 0);
+  std::vector<std::uint8_t> pods(static_cast<std::size_t>(places.num_fabric_pods()), 0);
+  for (const auto& pieces : plan.pieces) {
+    std::vector<int> mine;
+    std::vector<int> my_pods;
+    int sum = 0;
+    for (const UniformPiece& piece : pieces) {
+      mine.push_back(piece.segment);
+      my_pods.push_back(places.fabric_pod_of(fabric::SegmentId(piece.segment)).value);
+      pods[my_pods.back()] = 1;
+      used[piece.segment] += piece.units;
+      sum += piece.units;
+    }
+    EXPECT_EQ(sum, units);
+    for (auto* list : {&mine, &my_pods}) {
+      std::sort(list->begin(), list->end());
+      list->erase(std::unique(list->begin(), list->end()), list->end());
+    }
+    o.data_split_segments += static_cast<int>(mine.size()) - 1;
+    o.data_split_fabric_pods += static_cast<int>(my_pods.size()) - 1;
+  }
+  for (std::size_t s = 0; s < used.size(); ++s) {
+    EXPECT_LE(used[s], capacity[s]);
+    if (used[s] > 0) ++o.segments;
+  }
+  o.fabric_pods = std::count(pods.begin(), pods.end(), 1);
+  return o;
+}
+
+// The same gang as a general problem: each component is one data group of single units.
+SearchProblem General(const Shape& shape, const UniformProblem& uniform) {
+  SearchProblem problem;
+  problem.max_stages_per_segment = uniform.max_components;
+  for (int c = 0; c < uniform.components; ++c) {
+    SearchGroup group;
+    for (int u = 0; u < uniform.units; ++u) {
+      group.pieces.push_back(static_cast<int>(problem.piece_size.size()));
+      problem.piece_size.push_back(1);
+      problem.component.push_back(c);
+      problem.pod_set.push_back(uniform.may_cross_pods ? group.pieces.back() : c);
+      problem.stages.push_back({c});
+    }
+    if (uniform.units > 1) problem.groups.push_back(group);
+  }
+  problem.capacity = shape.capacity;
+  for (fabric::SegmentId s : shape.cluster.places->segments()) {
+    problem.pod_of_segment.push_back(shape.cluster.places->fabric_pod_of(s).value);
+  }
+  return problem;
+}
+
+// Components that take part in the segment with the most of them.
+int MostTogether(const UniformPlan& plan, std::size_t segments) {
+  std::vector<int> count(segments, 0);
+  for (const auto& pieces : plan.pieces) {
+    std::vector<int> mine;
+    for (const UniformPiece& piece : pieces) mine.push_back(piece.segment);
+    std::sort(mine.begin(), mine.end());
+    mine.erase(std::unique(mine.begin(), mine.end()), mine.end());
+    for (int s : mine) ++count[static_cast<std::size_t>(s)];
+  }
+  return *std::max_element(count.begin(), count.end());
+}
+
+struct Agreement {
+  int split = 0;
+  int exact = 0;  // of the split ones
+};
+
+// Solves at random what `max_components` limits, and the same by the general search.
+void ExpectAgreement(std::uint64_t seed, int rounds, const std::vector<int>& limits,
+                     Agreement& total) {
+  Random random(seed);
+  for (int round = 0; round < rounds; ++round) {
+    const Shape shape = RandomShape(random, 6);
+    UniformProblem problem{shape.cluster.places.get(), shape.capacity};
+    problem.units = 1 + static_cast<int>(random.Below(4));
+    problem.components = 1 + static_cast<int>(random.Below(3));
+    problem.may_cross_pods = random.Below(3) == 0;
+    problem.max_components = limits[random.Below(limits.size())];
+    const UniformPlan plan =
+        SolveUniform(problem, std::vector<SegmentScore>(shape.capacity.size()));
+    const SearchResult want = SearchSegments(General(shape, problem), {});
+    ASSERT_TRUE(want.exact);
+    if (!plan.found) {
+      ASSERT_TRUE(!plan.exact || want.segment.empty());
+      ASSERT_TRUE(plan.exact || problem.max_components > 0);
+      continue;
+    }
+    ASSERT_FALSE(want.segment.empty());
+    const Objective got = Measure(*shape.cluster.places, plan, problem.units, shape.capacity);
+    if (problem.max_components > 0) {
+      ASSERT_LE(MostTogether(plan, shape.capacity.size()), problem.max_components);
+    }
+    if (plan.exact) {
+      ASSERT_EQ(got, want.objective);
+      ASSERT_EQ(plan.segment_splits, got.data_split_segments);
+      ASSERT_EQ(plan.segments, got.segments);
+    }
+    const Objective bound{0, plan.pod_splits, 0, plan.segment_splits, plan.pods, plan.segments};
+    ASSERT_LE(bound, want.objective);
+    if (want.objective.data_split_segments == 0) continue;
+    ++total.split;
+    total.exact += plan.exact;
+  }
+}
+
+TEST(UniformSolverTest, AgreesWithTheGeneralSearch) {
+  Agreement total;
+  ExpectAgreement(11, 6000, {0}, total);
+  EXPECT_GT(total.split, 100);
+}
+
+TEST(UniformSolverTest, AgreesWithTheGeneralSearchWhereFewComponentsMayShareASegment) {
+  Agreement total;
+  ExpectAgreement(12, 6000, {1, 2, 3}, total);
+  EXPECT_GT(total.split, 100);
+  EXPECT_GT(total.exact, total.split * 9 / 10);
+}
+
+TEST(WholeChoiceTest, SettlesTiesByScore) {
+  Random random(13);
+  for (int round = 0; round < 1000; ++round) {
+    const Shape shape = RandomShape(random, 3);
+    const int things = 1 + static_cast<int>(random.Below(6));
+    std::vector<SegmentScore> scores(shape.capacity.size());
+    for (SegmentScore& score : scores) {
+      score.load = static_cast<std::int64_t>(random.Below(3));
+      score.whole_free = static_cast<std::int64_t>(random.Below(2));
+    }
+    const fabric::Places& places = *shape.cluster.places;
+    const WholeChoice got = ChooseWhole(places, shape.capacity, things, scores);
+    std::optional<std::tuple<int, int, SegmentScore>> want;
+    for (std::uint32_t set = 1; set < 1u << shape.capacity.size(); ++set) {
+      int room = 0, segments = 0;
+      std::vector<std::uint8_t> pods(static_cast<std::size_t>(places.num_fabric_pods()), 0);
+      SegmentScore score;
+      for (std::size_t s = 0; s < shape.capacity.size(); ++s) {
+        if ((set >> s & 1) == 0) continue;
+        room += shape.capacity[s];
+        ++segments;
+        score += scores[s];
+        pods[places.fabric_pod_of(fabric::SegmentId(static_cast<int>(s))).index()] = 1;
+      }
+      if (segments == 1) score.load = 0;
+      const std::tuple key{static_cast<int>(std::count(pods.begin(), pods.end(), 1)), segments,
+                           score};
+      if (room >= things && (!want || key < *want)) want = key;
+    }
+    ASSERT_EQ(got.found, want.has_value());
+    if (!want) continue;
+    ASSERT_EQ(got.pods, std::get<0>(*want));
+    ASSERT_EQ(got.segments, std::get<1>(*want));
+    ASSERT_TRUE(got.scored);
+    SegmentScore score;
+    for (const SegmentCount& c : got.counts) score += scores[c.segment];
+    if (got.segments == 1) score.load = 0;
+    ASSERT_EQ(score, std::get<2>(*want));
+  }
+}
+
+}  // namespace
+}  // namespace yardmaster::placement
