@@ -24,9 +24,10 @@ struct Attempt {
 Attempt TryModel(const Cluster& cluster, const GangRequest& request, GangModel model,
                  std::int64_t max_steps) {
   Attempt out{std::move(model), {}, {}};
-  out.capacity = CapacityFor(cluster, request, out.model.host_unit);
-  out.segments = ChooseSegments(*cluster.places, out.model, *request.groups, out.capacity,
-                                ScoreSegments(cluster, out.capacity), {max_steps, false});
+  out.capacity = CapacityFor(cluster, request, out.model.host_set_size);
+  const std::vector<SegmentScore> scores = ScoreSegments(cluster, out.capacity);
+  out.segments = ChooseSegments({*cluster.places, out.model, *request.groups, scores}, out.capacity,
+                                {max_steps, false});
   return out;
 }
 
@@ -42,7 +43,7 @@ void KeepGroupsOnHosts(const Cluster& cluster, const GangRequest& request, std::
     job.placement.tensor = {workload::TopologyLevel::kHost, workload::Enforcement::kRequired};
     if (with_context) job.placement.context = job.placement.tensor;
     GangModel model = ModelOf(job, *request.groups);
-    if (model.host_unit <= base.model.host_unit || model.host_unit > widest) continue;
+    if (model.host_set_size <= base.model.host_set_size || model.host_set_size > widest) continue;
     Attempt closer = TryModel(cluster, request, std::move(model), max_steps);
     if (!closer.segments.found || closer.segments.objective > base.segments.objective) continue;
     closer.segments.exact = base.segments.exact;

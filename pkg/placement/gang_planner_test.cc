@@ -178,9 +178,9 @@ TEST(GangPlannerTest, ClassesOfWorkersHaveEqualSizes) {
   for (int round = 0; round < 400; ++round) {
     const Case c = round % 4 == 0 ? IrregularCase(random) : RandomCase(random, {40, 4, true});
     const GangModel model = ModelOf(c.job, c.groups);
-    EXPECT_GT(model.host_unit, 0) << Describe(c);
+    EXPECT_GT(model.host_set_size, 0) << Describe(c);
     for (const Partition* classes :
-         {&model.host_units, &model.atoms, &model.units, &model.components, &model.pod_sets}) {
+         {&model.host_sets, &model.atoms, &model.units, &model.components, &model.pod_sets}) {
       for (int size : classes->size) ASSERT_EQ(size, classes->size[0]) << Describe(c);
     }
   }

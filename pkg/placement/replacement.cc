@@ -116,7 +116,7 @@ class Replacer {
   std::vector<Ranks> PartsOf(const Ranks& bundle) {
     std::map<int, Ranks> parts;
     const bool units = AnyRequiredInHost(request_.job->placement);
-    for (int rank : bundle) parts[units ? model().host_units.of[rank] : rank].push_back(rank);
+    for (int rank : bundle) parts[units ? model().host_sets.of[rank] : rank].push_back(rank);
     std::vector<Ranks> out;
     for (auto& [unit, ranks] : parts) out.push_back(std::move(ranks));
     return out;

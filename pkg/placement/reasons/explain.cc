@@ -57,7 +57,7 @@ class Explainer {
         request_(request),
         model_(model),
         now_(now),
-        empty_(CapacityFor(cluster, request, model.host_unit, {true, false})),
+        empty_(CapacityFor(cluster, request, model.host_set_size, {true, false})),
         options_(options),
         plan_(plan),
         need_(cluster, *request.job) {
@@ -100,11 +100,11 @@ class Explainer {
   // Workers that must share a host and find none large enough.
   bool UnitTooLarge() {
     const int most = MostGpus();
-    const int needed = model_.host_unit * need_.gpus();
+    const int needed = model_.host_set_size * need_.gpus();
     if (needed <= most) return false;
     Add(ReasonCode::kGroupTooLarge, TopologyLevel::kHost, needed - most,
         StrCat("a ", NameOf(TopologyLevel::kHost), " must lie in one host: its ",
-               Count(model_.host_unit, "worker"), " need ", needed,
+               Count(model_.host_set_size, "worker"), " need ", needed,
                " GPUs there and no host has more than ", most));
     return true;
   }

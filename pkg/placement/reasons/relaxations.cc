@@ -82,8 +82,8 @@ class Finder {
 
   Outcome OutcomeOf(const GangModel& model) const {
     auto capacity = [&](const Capacity& same, bool empty) {
-      if (model.host_unit == model_.host_unit) return Fits(model, same);
-      return Fits(model, CapacityFor(cluster_, request_, model.host_unit, {empty, false}));
+      if (model.host_set_size == model_.host_set_size) return Fits(model, same);
+      return Fits(model, CapacityFor(cluster_, request_, model.host_set_size, {empty, false}));
     };
     if (capacity(now_, false)) return Outcome::kPlaced;
     // A wish that is less than a possible one stays possible.
@@ -237,7 +237,7 @@ class Finder {
     plan_.relaxations.push_back({StrCat(first->change, ", ", kWait), Outcome::kPlaced});
     // As many hosts as are short in all, in one segment.
     const std::int64_t short_by = model.workers - now_.total;
-    if (short_by > 0 && model.host_unit == model_.host_unit) {
+    if (short_by > 0 && model.host_set_size == model_.host_set_size) {
       TryMoreHosts(model, now_, Hosts(short_by), StrCat(first->change, ", "), Outcome::kPlaced);
     }
   }
@@ -263,12 +263,14 @@ class Finder {
   }
 
   void TryCluster() {
-    const Capacity with_backup = CapacityFor(cluster_, request_, model_.host_unit, {false, true});
+    const Capacity with_backup =
+        CapacityFor(cluster_, request_, model_.host_set_size, {false, true});
     if (with_backup.total > now_.total) {
       if (Fits(model_, with_backup)) {
         plan_.relaxations.push_back({"backup hosts: used", Outcome::kPlaced});
       } else if (own_ == Outcome::kNever &&
-                 Fits(model_, CapacityFor(cluster_, request_, model_.host_unit, {true, true}))) {
+                 Fits(model_,
+                      CapacityFor(cluster_, request_, model_.host_set_size, {true, true}))) {
         plan_.relaxations.push_back({"backup hosts: used", Outcome::kNotNow});
       }
     }

@@ -18,7 +18,7 @@ bool Usable(const HostState& host, const GangRequest& request, const CapacityVie
 
 }  // namespace
 
-Capacity CapacityFor(const Cluster& cluster, const GangRequest& request, int host_unit,
+Capacity CapacityFor(const Cluster& cluster, const GangRequest& request, int host_set_size,
                      const CapacityView& view) {
   const fabric::Places& places = *cluster.places;
   Capacity capacity;
@@ -34,7 +34,7 @@ Capacity CapacityFor(const Cluster& cluster, const GangRequest& request, int hos
       if (eligible != nullptr && (*eligible)[id.index()] == 0) continue;
       if (!Usable(host, request, view)) continue;
       int workers = view.empty ? need.RoomOnEmpty(cluster, id) : need.RoomOn(cluster, id);
-      if (host_unit > 1) workers -= workers % host_unit;
+      if (host_set_size > 1) workers -= workers % host_set_size;
       capacity.of_host[id.index()] = workers;
       sum += workers;
     }

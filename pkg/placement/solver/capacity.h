@@ -27,8 +27,8 @@ struct Capacity {
   std::int64_t total = 0;
 };
 
-// `host_unit`: workers that must share a host, so only multiples of it count (1: any number).
-Capacity CapacityFor(const Cluster& cluster, const GangRequest& request, int host_unit,
+// `host_set_size`: workers that must share a host, so only multiples of it count (1: any number).
+Capacity CapacityFor(const Cluster& cluster, const GangRequest& request, int host_set_size,
                      const CapacityView& view = {});
 
 // Ties between equally good segments, summed over the segments used and compared in order.

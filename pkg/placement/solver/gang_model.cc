@@ -194,8 +194,8 @@ GangModel ModelOf(const workload::Job& job, const workload::WorkerGroups& groups
   };
   Union join(groups.workers);
   required_within(TopologyLevel::kHost, join);
-  model.host_units = join.Classes();
-  model.host_unit = AllEqual(model.host_units.size) ? model.host_units.size[0] : 0;
+  model.host_sets = join.Classes();
+  model.host_set_size = AllEqual(model.host_sets.size) ? model.host_sets.size[0] : 0;
   required_within(TopologyLevel::kSegment, join);
   model.atoms = join.Classes();
   Union pods(groups.workers);

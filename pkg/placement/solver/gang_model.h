@@ -1,7 +1,7 @@
 // What of a gang matters to the choice of segments: which workers cannot be parted, which only at a
 // price, and how regular all of it is.
 //
-//   host unit   workers that must share a host        (Required within Host)
+//   host set    workers that must share a host        (Required within Host)
 //   atom        workers that must share a segment     (Required within Host or Segment)
 //   unit        atoms joined by tensor, context or expert groups
 //   component   units joined by data groups; a stage never lies in two components
@@ -41,13 +41,13 @@ enum class PodRule {
 
 struct GangModel {
   int workers = 0;
-  Partition host_units;
+  Partition host_sets;
   Partition atoms;
   Partition units;
   Partition components;
   Partition pod_sets;
-  // Size of the host units if they are all equal, else 0.
-  int host_unit = 1;
+  // Size of the host sets if they are all equal, else 0.
+  int host_set_size = 1;
   PodRule pod_rule = PodRule::kNone;
   bool rule_is_limit = true;
   // Components have equal sizes and equal numbers of stages.

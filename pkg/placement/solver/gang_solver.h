@@ -12,11 +12,10 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
-#include "pkg/placement/objective.h"
 #include "pkg/placement/solver/capacity.h"
 #include "pkg/placement/solver/gang_model.h"
+#include "pkg/placement/solver/segment_plan.h"
 
 namespace yardmaster::placement {
 
@@ -25,17 +24,8 @@ struct SolverOptions {
   bool any = false;                  // stop at the first placement
 };
 
-struct SegmentPlan {
-  bool found = false;
-  bool exact = true;  // found: optimal; not found: proved impossible
-  std::vector<int> segment_of_worker;
-  Objective objective;
-  Objective bound;
-};
-
-SegmentPlan ChooseSegments(const fabric::Places& places, const GangModel& model,
-                           const workload::WorkerGroups& groups, const Capacity& capacity,
-                           const std::vector<SegmentScore>& scores, const SolverOptions& options);
+SegmentPlan ChooseSegments(const SegmentProblem& problem, const Capacity& capacity,
+                           const SolverOptions& options);
 
 // Whether the gang fits at all; kUnknown where the search was cut.
 enum class Fit { kYes, kNo, kUnknown };

@@ -77,9 +77,9 @@ class SegmentFill {
  private:
   bool Place(const Bundle& bundle) {
     if (PlaceTogether(bundle)) return true;
-    // A unit wider than any host: as many of its host units as the widest host takes, again and
+    // A unit wider than any host: as many of its host sets as the widest host takes, again and
     // again.
-    std::vector<Bundle> parts = BundlesOf(bundle, model_.host_units.of);
+    std::vector<Bundle> parts = BundlesOf(bundle, model_.host_sets.of);
     if (parts.size() == 1) return false;
     for (std::size_t i = 0; i < parts.size();) {
       Bundle together = parts[i++];

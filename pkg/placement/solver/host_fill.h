@@ -1,6 +1,6 @@
 // Workers of a gang onto the hosts of their segments.
 //
-// The objective does not see hosts, so here only ties are settled: host units never part, units
+// The objective does not see hosts, so here only ties are settled: host sets never part, units
 // (tensor groups) stay together where they fit, tightest host first, hosts with all links up before
 // degraded ones, then the lowest id. Ranks ascend with hosts. Complexity: O(hosts log hosts +
 // workers log hosts). Deterministic. Thread safety: pure function.
@@ -13,7 +13,7 @@
 
 namespace yardmaster::placement {
 
-// By worker; empty if host units of unequal sizes do not fit.
+// By worker; empty if host sets of unequal sizes do not fit.
 std::vector<fabric::HostId> FillHosts(const Cluster& cluster, const Capacity& capacity,
                                       const GangModel& model,
                                       const std::vector<int>& segment_of_worker);

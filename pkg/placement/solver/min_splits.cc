@@ -11,13 +11,13 @@ namespace {
 class Covering {
  public:
   Covering(const std::vector<int>& remainders, int n, std::int64_t max_steps,
-           const std::vector<int>& slots)
+           const std::vector<int>& limits)
       : remainders_(remainders),
         n_(n),
         max_steps_(max_steps),
-        slots_(slots),
-        mixed_(std::adjacent_find(slots.begin(), slots.end(), std::not_equal_to<>()) !=
-               slots.end()),
+        limits_(limits),
+        mixed_(std::adjacent_find(limits.begin(), limits.end(), std::not_equal_to<>()) !=
+               limits.end()),
         used_(remainders.size(), 0) {}
 
   Splits Run(int gain) {
@@ -64,15 +64,15 @@ class Covering {
   // are there segments that take part in a single one.
   int GainOf(const std::vector<int>& group, int sum) {
     const int gain = sum / n_;
-    if (slots_.empty() || gain < 2) return gain;
-    int slots = 0, ends = 0;
+    if (limits_.empty() || gain < 2) return gain;
+    int sum_of_limits = 0, ends = 0;
     for (int i : group) {
-      slots += slots_[i];
-      ends += slots_[i] == 1;
+      sum_of_limits += limits_[i];
+      ends += limits_[i] == 1;
     }
     if (ends <= 2) return gain;
-    // Another shape than a tape might do, unless there are too few slots for any.
-    if (slots > static_cast<int>(group.size())) limited_ = true;
+    // Another shape than a tape might do, unless the limits are too small for any.
+    if (sum_of_limits > static_cast<int>(group.size())) limited_ = true;
     return 1;
   }
 
@@ -138,7 +138,7 @@ class Covering {
   }
 
   // The largest unused remainder is in some group (exchanging it in never hurts) or, where others
-  // have more slots, left out.
+  // have larger limits, left out.
   void Descend(int gain, int splits) {
     if (gain <= 0) {
       Offer(splits, groups_);
@@ -162,7 +162,7 @@ class Covering {
   // Whether an equal one before `i`, after `last`, can be taken as well.
   bool HasEqualBefore(int i, int last) const {
     for (int j = i - 1; j > last && remainders_[j] == remainders_[i]; --j) {
-      if (!used_[j] && (slots_.empty() || slots_[j] == slots_[i])) return true;
+      if (!used_[j] && (limits_.empty() || limits_[j] == limits_[i])) return true;
     }
     return false;
   }
@@ -189,8 +189,8 @@ class Covering {
   const std::vector<int>& remainders_;
   const int n_;
   const std::int64_t max_steps_;
-  const std::vector<int>& slots_;
-  const bool mixed_;  // not all have as many slots
+  const std::vector<int>& limits_;
+  const bool mixed_;  // not all limits are equal
   std::vector<std::uint8_t> used_;
   std::vector<std::vector<int>> groups_;
   std::vector<std::vector<int>> best_groups_;
@@ -203,8 +203,8 @@ class Covering {
 }  // namespace
 
 Splits MinSplits(const std::vector<int>& remainders, int n, int gain, std::int64_t max_steps,
-                 const std::vector<int>& slots) {
-  return Covering(remainders, n, max_steps, slots).Run(gain);
+                 const std::vector<int>& limits) {
+  return Covering(remainders, n, max_steps, limits).Run(gain);
 }
 
 }  // namespace yardmaster::placement

@@ -16,7 +16,7 @@ using workload::TopologyLevel;
 bool NoRoom(const Case& c) {
   const GangModel model = ModelOf(c.job, c.groups);
   return RoomCounter(*c.cluster.places, model, c.groups)
-      .NoRoom(CapacityFor(c.cluster, c.request(), model.host_unit));
+      .NoRoom(CapacityFor(c.cluster, c.request(), model.host_set_size));
 }
 
 bool AllEqual(const Partition& classes) {

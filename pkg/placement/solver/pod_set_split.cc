@@ -66,7 +66,7 @@ class Splitter {
     for (fabric::SegmentId s : places_.segments_of(pod)) {
       problem.capacity[s.index()] = room_[s.index()] / model_.atoms.size[0];
     }
-    problem.units = sets * static_cast<int>(atoms_[0].size());
+    problem.pieces = sets * static_cast<int>(atoms_[0].size());
     problem.components = model_.components.count();
     problem.max_components = max_components_;
     return SolveUniform(problem, scores_);
@@ -75,11 +75,11 @@ class Splitter {
   void Give(int first_set, int sets, const UniformPlan& plan,
             std::vector<int>& segment_of_worker) const {
     std::vector<int> segment_of_atom(model_.atoms.size.size(), -1);
-    const std::size_t components = plan.pieces.size();
+    const std::size_t components = plan.parts.size();
     for (std::size_t c = 0; c < components; ++c) {
       std::vector<int> segments;
-      for (const UniformPiece& piece : plan.pieces[c]) {
-        segments.insert(segments.end(), static_cast<std::size_t>(piece.units), piece.segment);
+      for (const ComponentPart& part : plan.parts[c]) {
+        segments.insert(segments.end(), static_cast<std::size_t>(part.pieces), part.segment);
       }
       std::size_t next = 0;
       for (int set = first_set; set < first_set + sets; ++set) {

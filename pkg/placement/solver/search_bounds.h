@@ -18,9 +18,9 @@ Objective operator+(Objective a, const Objective& b);
 // Places needed for `need`, fullest first; `rooms` descends. More than there are: impossible.
 int PlacesFor(std::int64_t need, const std::vector<int>& rooms);
 
-// Units that tensor groups join: a place with room for c workers holds at most c div z of them
-// whole, z being the size of the smallest, and each of the others splits at least its cheapest
-// group.
+// The gang's units (gang_model.h) that have several pieces: a place with room for c workers holds at
+// most c div z of them whole, z being the size of the smallest, and each of the others splits at
+// least its cheapest group.
 class TensorUnits {
  public:
   explicit TensorUnits(const SearchProblem& problem);

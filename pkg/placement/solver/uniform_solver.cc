@@ -36,7 +36,7 @@ struct Option {
 struct Remainders {
   std::vector<int> values;
   std::vector<int> index;
-  std::vector<int> slots;  // components that each may still take part in; empty: any number
+  std::vector<int> limits;  // components that each may still take part in; empty: any number
   int whole = 0;
 };
 
@@ -50,20 +50,20 @@ Remainders RemaindersOf(const std::vector<int>& room, int count, int n, int max_
                    [&](int a, int b) { return room[a] % n > room[b] % n; });
   for (int i : out.index) {
     out.values.push_back(room[i] % n);
-    if (max_components > 0) out.slots.push_back(max_components - room[i] / n);
+    if (max_components > 0) out.limits.push_back(max_components - room[i] / n);
   }
   return out;
 }
 
 Splits SplitsOf(const Remainders& remainders, int n, int components) {
   return MinSplits(remainders.values, n, components - remainders.whole, kSplitSteps,
-                   remainders.slots);
+                   remainders.limits);
 }
 
 class UniformSolver {
  public:
   UniformSolver(const UniformProblem& problem, const std::vector<SegmentScore>& scores)
-      : problem_(problem), scores_(scores), n_(problem.units), capacity_(problem.capacity) {
+      : problem_(problem), scores_(scores), n_(problem.pieces), capacity_(problem.capacity) {
     if (problem.max_components > 0) {
       for (int& room : capacity_) room = std::min(room, problem.max_components * n_);
     }
@@ -105,9 +105,9 @@ class UniformSolver {
 
  private:
   UniformPlan Whole() {
-    std::vector<int> slots;
-    for (int room : capacity_) slots.push_back(room / n_);
-    const WholeChoice choice = ChooseWhole(*problem_.places, slots, problem_.components, scores_);
+    std::vector<int> fit;  // components, by segment
+    for (int room : capacity_) fit.push_back(room / n_);
+    const WholeChoice choice = ChooseWhole(*problem_.places, fit, problem_.components, scores_);
     UniformPlan plan;
     plan.found = true;
     plan.exact = choice.exact;
@@ -115,7 +115,7 @@ class UniformSolver {
     plan.pods = choice.pods;
     plan.segments = choice.exact ? choice.segments : choice.pods;
     for (const SegmentCount& c : choice.counts) {
-      for (int i = 0; i < c.count; ++i) plan.pieces.push_back({{c.segment, n_}});
+      for (int i = 0; i < c.count; ++i) plan.parts.push_back({{c.segment, n_}});
     }
     return plan;
   }
@@ -131,8 +131,8 @@ class UniformSolver {
     plan.pod_splits = choice.pods - 1;
     plan.segments = choice.exact ? choice.segments : choice.pods;
     plan.segment_splits = plan.segments - 1;
-    plan.pieces.resize(1);
-    for (const SegmentCount& c : choice.counts) plan.pieces[0].push_back({c.segment, c.count});
+    plan.parts.resize(1);
+    for (const SegmentCount& c : choice.counts) plan.parts[0].push_back({c.segment, c.count});
     return plan;
   }
 
@@ -245,16 +245,16 @@ class UniformSolver {
     const Splits splits = SplitsOf(few, n_, components);
     for (int i = 0; i < option.segments; ++i) {
       for (int whole = pod.room[i] / n_; whole > 0 && components > 0; --whole, --components) {
-        plan.pieces.push_back({{pod.segment[i], n_}});
+        plan.parts.push_back({{pod.segment[i], n_}});
       }
     }
     for (std::vector<int> group : splits.groups) {
-      // Those with a single slot at the ends of the tape.
+      // Those that may take part in one component only stand at the ends of the tape.
       std::stable_sort(group.begin(), group.end(), [&](int a, int b) {
-        return !few.slots.empty() && few.slots[a] == 1 && few.slots[b] != 1;
+        return !few.limits.empty() && few.limits[a] == 1 && few.limits[b] != 1;
       });
       if (group.size() > 2) std::rotate(group.begin() + 1, group.begin() + 2, group.end());
-      std::vector<UniformPiece> rooms;
+      std::vector<ComponentPart> rooms;
       std::int64_t sum = 0;
       for (int member : group) {
         rooms.push_back({pod.segment[few.index[member]], few.values[member]});
@@ -267,18 +267,18 @@ class UniformSolver {
   }
 
   // One component after another along the rooms.
-  void FillTape(std::vector<UniformPiece> rooms, int components, UniformPlan& plan) const {
+  void FillTape(std::vector<ComponentPart> rooms, int components, UniformPlan& plan) const {
     std::size_t at = 0;
     for (int c = 0; c < components; ++c) {
-      std::vector<UniformPiece> pieces;
+      std::vector<ComponentPart> parts;
       for (int need = n_; need > 0;) {
-        const int part = std::min(need, rooms[at].units);
-        if (part > 0) pieces.push_back({rooms[at].segment, part});
+        const int part = std::min(need, rooms[at].pieces);
+        if (part > 0) parts.push_back({rooms[at].segment, part});
         need -= part;
-        rooms[at].units -= part;
-        if (rooms[at].units == 0) ++at;
+        rooms[at].pieces -= part;
+        if (rooms[at].pieces == 0) ++at;
       }
-      plan.pieces.push_back(std::move(pieces));
+      plan.parts.push_back(std::move(parts));
     }
   }
 
@@ -302,7 +302,7 @@ class UniformSolver {
     int left = problem_.components;
     std::vector<std::uint8_t> grouped(pods_.size(), 0);
     for (const std::vector<int>& group : crossing.groups) {
-      std::vector<UniformPiece> tape;
+      std::vector<ComponentPart> tape;
       std::int64_t sum = 0;
       for (int member : group) {
         const Pod& pod = pods_[pods.index[member]];

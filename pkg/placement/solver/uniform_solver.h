@@ -1,12 +1,12 @@
-// Segments for a uniform gang (gang_model.h): P components of n interchangeable units, into
-// segments with room for c units each.
+// Segments for a uniform gang (gang_model.h): P components of n interchangeable pieces,
+// into segments with room for c pieces each.
 //
 // What counts, in order: components split over fabric pods, components split over segments, fabric
 // pods, segments. If all fit whole, whole_choice.h has the optimum. Otherwise each fabric pod gets
 // a table: for x components the fewest splits (min_splits.h over the remainders) and then the
 // fewest segments (the fullest ones: exchanging a fuller one in never hurts), and a dynamic program
 // over the pods adds the tables up. A single component that must be split is again a whole choice,
-// of units. Several components that must cross fabric pods are chained heuristically, with a bound;
+// of pieces. Several components that must cross fabric pods are chained heuristically, with a bound;
 // with a limit of components in a segment that is left to others.
 //
 // Complexity: O(hosts) + pods * P * (components a pod holds), plus the bounded searches inside
@@ -23,16 +23,17 @@ namespace yardmaster::placement {
 
 struct UniformProblem {
   const fabric::Places* places = nullptr;
-  std::vector<int> capacity;  // units, by segment
-  int units = 1;              // n, of a component
+  std::vector<int> capacity;  // pieces, by segment
+  int pieces = 1;             // n, of a component
   int components = 1;         // P
   bool may_cross_pods = false;
   int max_components = 0;  // that may take part in one segment; 0: any number
 };
 
-struct UniformPiece {
+// The pieces of one component in one segment.
+struct ComponentPart {
   int segment = 0;
-  int units = 0;
+  int pieces = 0;
 };
 
 struct UniformPlan {
@@ -44,7 +45,7 @@ struct UniformPlan {
   std::int64_t segment_splits = 0;
   std::int64_t pods = 0;
   std::int64_t segments = 0;
-  std::vector<std::vector<UniformPiece>> pieces;  // by component
+  std::vector<std::vector<ComponentPart>> parts;  // by component
 };
 
 UniformPlan SolveUniform(const UniformProblem& problem, const std::vector<SegmentScore>& scores);

@@ -85,23 +85,23 @@ Shape RandomShape(Random& random, int max_room) {
 }
 
 // Pod splits, segment splits, pods and segments of a plan.
-Objective Measure(const fabric::Places& places, const UniformPlan& plan, int units,
+Objective Measure(const fabric::Places& places, const UniformPlan& plan, int pieces,
                   const std::vector<int>& capacity) {
   Objective o;
   std::vector<int> used(capacity.size(), 0);
   std::vector<std::uint8_t> pods(static_cast<std::size_t>(places.num_fabric_pods()), 0);
-  for (const auto& pieces : plan.pieces) {
+  for (const auto& parts : plan.parts) {
     std::vector<int> mine;
     std::vector<int> my_pods;
     int sum = 0;
-    for (const UniformPiece& piece : pieces) {
-      mine.push_back(piece.segment);
-      my_pods.push_back(places.fabric_pod_of(fabric::SegmentId(piece.segment)).value);
+    for (const ComponentPart& part : parts) {
+      mine.push_back(part.segment);
+      my_pods.push_back(places.fabric_pod_of(fabric::SegmentId(part.segment)).value);
       pods[my_pods.back()] = 1;
-      used[piece.segment] += piece.units;
-      sum += piece.units;
+      used[part.segment] += part.pieces;
+      sum += part.pieces;
     }
-    EXPECT_EQ(sum, units);
+    EXPECT_EQ(sum, pieces);
     for (auto* list : {&mine, &my_pods}) {
       std::sort(list->begin(), list->end());
       list->erase(std::unique(list->begin(), list->end()), list->end());
@@ -117,20 +117,20 @@ Objective Measure(const fabric::Places& places, const UniformPlan& plan, int uni
   return o;
 }
 
-// The same gang as a general problem: each component is one data group of single units.
+// The same gang as a general problem: each component is one data group of single workers.
 SearchProblem General(const Shape& shape, const UniformProblem& uniform) {
   SearchProblem problem;
   problem.max_stages_per_segment = uniform.max_components;
   for (int c = 0; c < uniform.components; ++c) {
     SearchGroup group;
-    for (int u = 0; u < uniform.units; ++u) {
+    for (int u = 0; u < uniform.pieces; ++u) {
       group.pieces.push_back(static_cast<int>(problem.piece_size.size()));
       problem.piece_size.push_back(1);
       problem.component.push_back(c);
       problem.pod_set.push_back(uniform.may_cross_pods ? group.pieces.back() : c);
       problem.stages.push_back({c});
     }
-    if (uniform.units > 1) problem.groups.push_back(group);
+    if (uniform.pieces > 1) problem.groups.push_back(group);
   }
   problem.capacity = shape.capacity;
   for (fabric::SegmentId s : shape.cluster.places->segments()) {
@@ -142,9 +142,9 @@ SearchProblem General(const Shape& shape, const UniformProblem& uniform) {
 // Components that take part in the segment with the most of them.
 int MostTogether(const UniformPlan& plan, std::size_t segments) {
   std::vector<int> count(segments, 0);
-  for (const auto& pieces : plan.pieces) {
+  for (const auto& parts : plan.parts) {
     std::vector<int> mine;
-    for (const UniformPiece& piece : pieces) mine.push_back(piece.segment);
+    for (const ComponentPart& part : parts) mine.push_back(part.segment);
     std::sort(mine.begin(), mine.end());
     mine.erase(std::unique(mine.begin(), mine.end()), mine.end());
     for (int s : mine) ++count[static_cast<std::size_t>(s)];
@@ -164,7 +164,7 @@ void ExpectAgreement(std::uint64_t seed, int rounds, const std::vector<int>& lim
   for (int round = 0; round < rounds; ++round) {
     const Shape shape = RandomShape(random, 6);
     UniformProblem problem{shape.cluster.places.get(), shape.capacity};
-    problem.units = 1 + static_cast<int>(random.Below(4));
+    problem.pieces = 1 + static_cast<int>(random.Below(4));
     problem.components = 1 + static_cast<int>(random.Below(3));
     problem.may_cross_pods = random.Below(3) == 0;
     problem.max_components = limits[random.Below(limits.size())];
@@ -178,7 +178,7 @@ void ExpectAgreement(std::uint64_t seed, int rounds, const std::vector<int>& lim
       continue;
     }
     ASSERT_FALSE(want.segment.empty());
-    const Objective got = Measure(*shape.cluster.places, plan, problem.units, shape.capacity);
+    const Objective got = Measure(*shape.cluster.places, plan, problem.pieces, shape.capacity);
     if (problem.max_components > 0) {
       ASSERT_LE(MostTogether(plan, shape.capacity.size()), problem.max_components);
     }
@@ -212,14 +212,14 @@ TEST(WholeChoiceTest, SettlesTiesByScore) {
   Random random(13);
   for (int round = 0; round < 1000; ++round) {
     const Shape shape = RandomShape(random, 3);
-    const int things = 1 + static_cast<int>(random.Below(6));
+    const int pieces = 1 + static_cast<int>(random.Below(6));
     std::vector<SegmentScore> scores(shape.capacity.size());
     for (SegmentScore& score : scores) {
       score.load = static_cast<std::int64_t>(random.Below(3));
       score.whole_free = static_cast<std::int64_t>(random.Below(2));
     }
     const fabric::Places& places = *shape.cluster.places;
-    const WholeChoice got = ChooseWhole(places, shape.capacity, things, scores);
+    const WholeChoice got = ChooseWhole(places, shape.capacity, pieces, scores);
     std::optional<std::tuple<int, int, SegmentScore>> want;
     for (std::uint32_t set = 1; set < 1u << shape.capacity.size(); ++set) {
       int room = 0, segments = 0;
@@ -235,7 +235,7 @@ TEST(WholeChoiceTest, SettlesTiesByScore) {
       if (segments == 1) score.load = 0;
       const std::tuple key{static_cast<int>(std::count(pods.begin(), pods.end(), 1)), segments,
                            score};
-      if (room >= things && (!want || key < *want)) want = key;
+      if (room >= pieces && (!want || key < *want)) want = key;
     }
     ASSERT_EQ(got.found, want.has_value());
     if (!want) continue;

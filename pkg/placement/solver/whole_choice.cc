@@ -13,61 +13,60 @@ constexpr std::int64_t kMaxPodWork = 10'000'000;
 constexpr std::int64_t kMaxScoreStates = 150'000;
 
 // The usable segments of one fabric pod, fullest first.
-struct PodSlots {
+struct PodRoom {
   int pod = 0;
   std::vector<int> segments;
-  std::vector<int> prefix = {0};  // things in the fullest t segments
+  std::vector<int> prefix = {0};  // pieces in the fullest t segments
   int total() const { return prefix.back(); }
 };
 
-std::vector<PodSlots> PodsOf(const fabric::Places& places, const std::vector<int>& slots,
-                             const std::vector<SegmentScore>& scores) {
-  std::vector<PodSlots> pods;
+std::vector<PodRoom> PodsOf(const fabric::Places& places, const std::vector<int>& room,
+                            const std::vector<SegmentScore>& scores) {
+  std::vector<PodRoom> pods;
   for (fabric::FabricPodId pod : places.fabric_pods()) {
-    PodSlots mine;
+    PodRoom mine;
     mine.pod = pod.value;
     for (fabric::SegmentId s : places.segments_of(pod)) {
-      if (slots[s.index()] > 0) mine.segments.push_back(s.value);
+      if (room[s.index()] > 0) mine.segments.push_back(s.value);
     }
     if (mine.segments.empty()) continue;
     std::stable_sort(mine.segments.begin(), mine.segments.end(), [&](int a, int b) {
-      if (slots[a] != slots[b]) return slots[a] > slots[b];
+      if (room[a] != room[b]) return room[a] > room[b];
       return scores[a] < scores[b];
     });
-    for (int s : mine.segments) mine.prefix.push_back(mine.total() + slots[s]);
+    for (int s : mine.segments) mine.prefix.push_back(mine.total() + room[s]);
     pods.push_back(std::move(mine));
   }
   return pods;
 }
 
 // Segments that the fullest of these pods need.
-int SegmentsOf(const std::vector<const PodSlots*>& pods, const std::vector<int>& slots,
-               int things) {
+int SegmentsOf(const std::vector<const PodRoom*>& pods, const std::vector<int>& room, int pieces) {
   std::vector<int> all;
-  for (const PodSlots* pod : pods) {
-    for (int s : pod->segments) all.push_back(slots[s]);
+  for (const PodRoom* pod : pods) {
+    for (int s : pod->segments) all.push_back(room[s]);
   }
   std::sort(all.rbegin(), all.rend());
   int count = 0;
-  for (; count < static_cast<int>(all.size()) && things > 0; ++count) things -= all[count];
+  for (; count < static_cast<int>(all.size()) && pieces > 0; ++count) pieces -= all[count];
   return count;
 }
 
-// How many segments each of `pods` gives: the fewest in `k` pods that hold all things. At most
+// How many segments each of `pods` gives: the fewest in `k` pods that hold all pieces. At most
 // `most` segments, which is known to be enough.
 class PodProgram {
  public:
-  PodProgram(const std::vector<PodSlots>& pods, int k, int most, int things)
-      : pods_(pods), k_(k), most_(most), things_(things) {}
+  PodProgram(const std::vector<PodRoom>& pods, int k, int most, int pieces)
+      : pods_(pods), k_(k), most_(most), pieces_(pieces) {}
 
   std::int64_t work() const {
     std::int64_t options = 0;
-    for (const PodSlots& pod : pods_) options += static_cast<std::int64_t>(pod.segments.size());
+    for (const PodRoom& pod : pods_) options += static_cast<std::int64_t>(pod.segments.size());
     return options * k_ * most_;
   }
 
   std::vector<int> Run() {
-    // best[k][t]: most things in t segments of k of the pods from p on.
+    // best[k][t]: most pieces in t segments of k of the pods from p on.
     const std::size_t states = static_cast<std::size_t>((k_ + 1) * (most_ + 1));
     std::vector<std::vector<int>> best(pods_.size() + 1, std::vector<int>(states, -1));
     for (int t = 0; t <= most_; ++t) best[pods_.size()][At(0, t)] = 0;
@@ -84,7 +83,7 @@ class PodProgram {
       }
     }
     int t = 0;
-    while (t < most_ && best[0][At(k_, t)] < things_) ++t;
+    while (t < most_ && best[0][At(k_, t)] < pieces_) ++t;
     return Trace(best, t);
   }
 
@@ -108,18 +107,18 @@ class PodProgram {
     return taken;
   }
 
-  const std::vector<PodSlots>& pods_;
+  const std::vector<PodRoom>& pods_;
   const int k_;
   const int most_;
-  const int things_;
+  const int pieces_;
 };
 
-// The least score of `t` segments in `k` pods with room for all things, lowest ids first.
+// The least score of `t` segments in `k` pods with room for all pieces, lowest ids first.
 class ScoreProgram {
  public:
-  ScoreProgram(const fabric::Places& places, const std::vector<int>& slots,
-               const std::vector<SegmentScore>& scores, int k, int t, int things)
-      : slots_(slots), scores_(scores), k_(k), t_(t), things_(things) {
+  ScoreProgram(const fabric::Places& places, const std::vector<int>& room,
+               const std::vector<SegmentScore>& scores, int k, int t, int pieces)
+      : room_(room), scores_(scores), k_(k), t_(t), pieces_(pieces) {
     for (fabric::FabricPodId pod : places.fabric_pods()) AddPod(places, pod);
   }
 
@@ -134,7 +133,7 @@ class ScoreProgram {
       for (int open = 0; open < 2; ++open) {
         for (int k = 0; k <= k_; ++k) {
           for (int t = 0; t <= t_; ++t) {
-            for (int x = 0; x <= things_; ++x) {
+            for (int x = 0; x <= pieces_; ++x) {
               best[i][At(open, k, t, x)] =
                   Better(Take(best, i, open, k, t, x), best[i + 1][At(Next(i, open), k, t, x)]);
             }
@@ -156,18 +155,18 @@ class ScoreProgram {
   void AddPod(const fabric::Places& places, fabric::FabricPodId pod) {
     std::vector<int> kept;
     for (fabric::SegmentId s : places.segments_of(pod)) {
-      if (slots_[s.index()] == 0) continue;
+      if (room_[s.index()] == 0) continue;
       const auto alike = std::count_if(kept.begin(), kept.end(), [&](int other) {
-        return slots_[other] == slots_[s.index()] && scores_[other] == scores_[s.index()];
+        return room_[other] == room_[s.index()] && scores_[other] == scores_[s.index()];
       });
       if (alike < t_) kept.push_back(s.value);
     }
     for (int s : kept) items_.push_back({s, s == kept.back()});
   }
 
-  std::int64_t Layer() const { return std::int64_t{2} * (k_ + 1) * (t_ + 1) * (things_ + 1); }
+  std::int64_t Layer() const { return std::int64_t{2} * (k_ + 1) * (t_ + 1) * (pieces_ + 1); }
   std::size_t At(int open, int k, int t, int x) const {
-    return static_cast<std::size_t>(((open * (k_ + 1) + k) * (t_ + 1) + t) * (things_ + 1) + x);
+    return static_cast<std::size_t>(((open * (k_ + 1) + k) * (t_ + 1) + t) * (pieces_ + 1) + x);
   }
   int Next(std::size_t i, int open) const { return items_[i].last_of_pod ? 0 : open; }
 
@@ -179,7 +178,7 @@ class ScoreProgram {
     return rest;
   }
   std::size_t AfterTake(std::size_t i, int open, int k, int t, int x) const {
-    return At(Next(i, 1), open == 0 ? k - 1 : k, t - 1, std::max(0, x - slots_[items_[i].segment]));
+    return At(Next(i, 1), open == 0 ? k - 1 : k, t - 1, std::max(0, x - room_[items_[i].segment]));
   }
   static std::optional<SegmentScore> Better(const std::optional<SegmentScore>& a,
                                             const std::optional<SegmentScore>& b) {
@@ -190,12 +189,12 @@ class ScoreProgram {
 
   std::vector<int> Trace(const Table& best) const {
     std::vector<int> chosen;
-    int open = 0, k = k_, t = t_, x = things_;
+    int open = 0, k = k_, t = t_, x = pieces_;
     for (std::size_t i = 0; i < items_.size(); ++i) {
       const std::optional<SegmentScore> taken = Take(best, i, open, k, t, x);
       if (taken && taken == best[i][At(open, k, t, x)]) {
         chosen.push_back(items_[i].segment);
-        x = std::max(0, x - slots_[items_[i].segment]);
+        x = std::max(0, x - room_[items_[i].segment]);
         if (open == 0) --k;
         --t;
         open = Next(i, 1);
@@ -206,28 +205,28 @@ class ScoreProgram {
     return chosen;
   }
 
-  const std::vector<int>& slots_;
+  const std::vector<int>& room_;
   const std::vector<SegmentScore>& scores_;
   const int k_;
   const int t_;
-  const int things_;
+  const int pieces_;
   std::vector<Item> items_;
 };
 
-// Fills the segments with the fewest slots first, so that what stays free stays in one place.
-std::vector<SegmentCount> Spread(std::vector<int> chosen, const std::vector<int>& slots,
-                                 int things) {
+// Fills the segments with the least room first, so that what stays free stays in one place.
+std::vector<SegmentCount> Spread(std::vector<int> chosen, const std::vector<int>& room,
+                                 int pieces) {
   std::sort(chosen.begin(), chosen.end());
   std::vector<SegmentCount> counts;
   for (int s : chosen) counts.push_back({s, 0});
   std::vector<std::size_t> order(counts.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return slots[counts[a].segment] < slots[counts[b].segment];
+    return room[counts[a].segment] < room[counts[b].segment];
   });
   for (std::size_t i : order) {
-    counts[i].count = std::min(things, slots[counts[i].segment]);
-    things -= counts[i].count;
+    counts[i].count = std::min(pieces, room[counts[i].segment]);
+    pieces -= counts[i].count;
   }
   std::erase_if(counts, [](const SegmentCount& c) { return c.count == 0; });
   return counts;
@@ -235,25 +234,25 @@ std::vector<SegmentCount> Spread(std::vector<int> chosen, const std::vector<int>
 
 }  // namespace
 
-WholeChoice ChooseWhole(const fabric::Places& places, const std::vector<int>& slots, int things,
+WholeChoice ChooseWhole(const fabric::Places& places, const std::vector<int>& room, int pieces,
                         const std::vector<SegmentScore>& scores) {
   WholeChoice choice;
-  const std::vector<PodSlots> pods = PodsOf(places, slots, scores);
-  std::vector<const PodSlots*> fullest;
-  for (const PodSlots& pod : pods) fullest.push_back(&pod);
+  const std::vector<PodRoom> pods = PodsOf(places, room, scores);
+  std::vector<const PodRoom*> fullest;
+  for (const PodRoom& pod : pods) fullest.push_back(&pod);
   std::stable_sort(fullest.begin(), fullest.end(),
-                   [](const PodSlots* a, const PodSlots* b) { return a->total() > b->total(); });
-  int left = things;
+                   [](const PodRoom* a, const PodRoom* b) { return a->total() > b->total(); });
+  int left = pieces;
   std::size_t k = 0;
   for (; k < fullest.size() && left > 0; ++k) left -= fullest[k]->total();
   if (left > 0) return choice;
-  const int fewest = SegmentsOf(fullest, slots, things);  // in any number of pods
+  const int fewest = SegmentsOf(fullest, room, pieces);  // in any number of pods
   fullest.resize(k);
-  const int most = SegmentsOf(fullest, slots, things);
+  const int most = SegmentsOf(fullest, room, pieces);
 
   choice.found = true;
   choice.pods = static_cast<int>(k);
-  PodProgram program(pods, choice.pods, most, things);
+  PodProgram program(pods, choice.pods, most, pieces);
   std::vector<int> taken(pods.size(), 0);
   if (program.work() <= kMaxPodWork) {
     taken = program.Run();
@@ -262,7 +261,7 @@ WholeChoice ChooseWhole(const fabric::Places& places, const std::vector<int>& sl
     std::vector<std::pair<int, std::size_t>> ranked;
     for (std::size_t p = 0; p < pods.size(); ++p) {
       if (std::find(fullest.begin(), fullest.end(), &pods[p]) == fullest.end()) continue;
-      for (int s : pods[p].segments) ranked.push_back({-slots[s], p});
+      for (int s : pods[p].segments) ranked.push_back({-room[s], p});
     }
     std::stable_sort(ranked.begin(), ranked.end());
     for (int i = 0; i < most; ++i) ++taken[ranked[i].second];
@@ -277,12 +276,12 @@ WholeChoice ChooseWhole(const fabric::Places& places, const std::vector<int>& sl
   if (choice.segments == 1) {
     for (SegmentScore& score : adjusted) score.load = 0;
   }
-  ScoreProgram ties(places, slots, adjusted, choice.pods, choice.segments, things);
+  ScoreProgram ties(places, room, adjusted, choice.pods, choice.segments, pieces);
   if (choice.exact && ties.states() <= kMaxScoreStates) {
     chosen = ties.Run();
     choice.scored = true;
   }
-  choice.counts = Spread(std::move(chosen), slots, things);
+  choice.counts = Spread(std::move(chosen), room, pieces);
   return choice;
 }
 

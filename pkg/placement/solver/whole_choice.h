@@ -1,11 +1,10 @@
-// Equal things that are never split, into segments: fewest fabric pods, then fewest segments, then
+// Equal pieces into segments: fewest fabric pods, then fewest segments, then
 // the least total score, then the lowest ids.
 //
-// `slots[s]` things fit into segment s. The fewest fabric pods follow from sums; the fewest
-// segments in that many pods from a dynamic program over the pods (most things in t segments of k
+// `room[s]` pieces fit into segment s. The fewest fabric pods follow from sums; the fewest
+// segments in that many pods from a dynamic program over the pods (most pieces in t segments of k
 // pods); the best scores from a second one over the segments. The second is O(segments * pods *
-// chosen segments
-// * things) and is left out, with `scored` false, where that is large: the caller then exchanges
+// chosen segments * pieces) and is left out, with `scored` false, where that is large: the caller then exchanges
 // segments one by one (segment_exchange.h).
 //
 // Deterministic. Thread safety: pure function.
@@ -20,7 +19,7 @@ namespace yardmaster::placement {
 
 struct SegmentCount {
   int segment = 0;
-  int count = 0;  // things given to it
+  int count = 0;  // pieces given to it
 };
 
 struct WholeChoice {
@@ -32,7 +31,7 @@ struct WholeChoice {
   std::vector<SegmentCount> counts;  // by segment, ascending
 };
 
-WholeChoice ChooseWhole(const fabric::Places& places, const std::vector<int>& slots, int things,
+WholeChoice ChooseWhole(const fabric::Places& places, const std::vector<int>& room, int pieces,
                         const std::vector<SegmentScore>& scores);
 
 }  // namespace yardmaster::placement
