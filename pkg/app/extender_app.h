@@ -2,7 +2,7 @@
 // webhook.
 //
 //   informers      -> ClusterCache        every change of Fabric, Node, Pod, TrainingJob, Gang
-//   ClusterCache     -> planner thread    wakes when something changed, at most every `min_pass_ms`
+//   ClusterCache     -> planner thread    wakes when something changed (round_schedule.h)
 //   planner thread -> Webhook           one immutable View after another
 //   planner thread -> API server        Gangs, pod patches (leader only); events
 //   lease thread   -> API server        with an HTTP client of its own
@@ -12,23 +12,18 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "absl/status/status.h"
 
 #include "pkg/app/runtime.h"
+#include "pkg/app/webhook_server.h"
 
 namespace yardmaster::app {
 
 struct ExtenderOptions {
   CommonOptions common;
   LeaderOptions leader;
-  std::string bind_address = "0.0.0.0:8443";
-  std::string tls_cert_file;
-  std::string tls_key_file;
-  std::string client_ca_file;  // empty: clients need no certificate
-  // Common names or DNS names of clients that may call; "*": all that client_ca_file vouches for.
-  std::vector<std::string> client_names = {"kube-scheduler"};
+  WebhookServerOptions webhook;
   std::int64_t min_pass_ms = 20;                // changes that come together are planned together
   std::int64_t max_pass_ms = 5'000;             // a pass is made at least so often
   bool preemption = true;                       // stop gangs of lower priority for those that wait

@@ -10,10 +10,8 @@
 
 #include "pkg/api/names.h"
 #include "pkg/app/announce.h"
-#include "pkg/app/capacity_metrics.h"
 #include "pkg/app/kube_access.h"
 #include "pkg/app/leadership.h"
-#include "pkg/app/load_metrics.h"
 #include "pkg/app/page_publisher.h"
 #include "pkg/app/report_intake.h"
 #include "pkg/app/round_schedule.h"
@@ -23,12 +21,14 @@
 #include "pkg/base/work_queue.h"
 #include "pkg/kube/events.h"
 #include "pkg/operator/capacity_controller.h"
+#include "pkg/operator/capacity_metrics.h"
 #include "pkg/operator/host_marker.h"
 #include "pkg/operator/job_controller.h"
 #include "pkg/operator/jobs_by_host.h"
 #include "pkg/operator/network_controller.h"
 #include "pkg/operator/network_metrics.h"
 #include "pkg/operator/node_observer.h"
+#include "pkg/page/load_metrics.h"
 #include "pkg/page/network_picture.h"
 #include "pkg/state/cluster_feed.h"
 
@@ -137,7 +137,7 @@ state::ClusterFeed::Handlers Operator::FeedHandlers() {
 op::PlanHandler Operator::PlanObserver() {
   return [this](const netplan::NetworkPlan& plan, const plan::Snapshot& snapshot) {
     auto picture = std::make_shared<const page::NetworkPicture>(page::PictureOf(plan, snapshot));
-    ExportLoads(*picture, runtime_.registry());
+    page::ExportLoads(*picture, runtime_.registry());
     if (!options_.page_address.empty()) page_.SetPicture(std::move(picture));
   };
 }
@@ -256,7 +256,8 @@ void Operator::HostLoop(std::stop_token stop) {
       "yardmaster_operator_quarantined_hosts", "hosts that are quarantined for worker failures");
   const metrics::Gauge fenced = runtime_.registry().GetGauge(
       "yardmaster_operator_fenced_hosts", "lost hosts with the operator's out-of-service taint");
-  RoundSchedule schedule(kHostMinDelayMs, kHostMinDelayMs, kHostResyncMs);
+  RoundSchedule schedule(
+      {.quiet_ms = kHostMinDelayMs, .max_delay_ms = kHostMinDelayMs, .resync_ms = kHostResyncMs});
   std::uint64_t seen = 0;
   while (!stop.stop_requested()) {
     const std::int64_t wait_ms = schedule.WaitMs(runtime_.clock().SteadyMs());
@@ -292,7 +293,9 @@ void Operator::WriteDeferred(RoundSchedule& schedule) {
 }
 
 void Operator::NetworkLoop(std::stop_token stop) {
-  RoundSchedule schedule(options_.plan_min_delay_ms, options_.plan_max_delay_ms, kNetworkResyncMs);
+  RoundSchedule schedule({.quiet_ms = options_.plan_min_delay_ms,
+                          .max_delay_ms = options_.plan_max_delay_ms,
+                          .resync_ms = kNetworkResyncMs});
   std::uint64_t seen = 0, seen_links = 0;
   std::int64_t write_at_ms = 0;  // of deferred writes
   while (!stop.stop_requested()) {
@@ -352,7 +355,7 @@ absl::Status Operator::Start(KubeAccess& access) {
         }
         return out;
       });
-  AddCapacityMetrics(capacity_, runtime_.registry());
+  op::AddCapacityMetrics(capacity_, runtime_.registry());
   AddStalenessCheck(runtime_, access, feed_, options_.leader.enabled);
   YM_RETURN_IF_ERROR(runtime_.Serve());
   feed_.Start();

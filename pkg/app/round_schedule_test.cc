@@ -26,7 +26,7 @@ class RoundScheduleTest : public ::testing::Test {
   }
 
   FakeClock clock_;
-  RoundSchedule schedule_{100, 1'000, 60'000};
+  RoundSchedule schedule_{{.quiet_ms = 100, .max_delay_ms = 1'000, .resync_ms = 60'000}};
 };
 
 TEST_F(RoundScheduleTest, AChangeIsActedOnAfterTheShortestDelayAndABurstOnce) {
@@ -79,9 +79,45 @@ TEST_F(RoundScheduleTest, ThePauseAfterALongRoundIsBounded) {
   clock_.Advance(20'000);
   schedule_.End(clock_.SteadyMs());
   schedule_.Changed(clock_.SteadyMs());
-  EXPECT_EQ(schedule_.WaitMs(clock_.SteadyMs()), RoundSchedule::kMaxPauseMs);
+  EXPECT_EQ(schedule_.WaitMs(clock_.SteadyMs()), RoundTimes{}.max_pause_ms);
   schedule_.Hurry();
   EXPECT_EQ(schedule_.WaitMs(clock_.SteadyMs()), 100) << "the shortest delay";
+}
+
+TEST_F(RoundScheduleTest, AChangeBeforeItIsQuietPutsTheRoundOff) {
+  schedule_.Begin(0);
+  schedule_.Changed(1'000);
+  EXPECT_EQ(schedule_.WaitMs(1'030), 70);
+  schedule_.Changed(1'050);
+  EXPECT_EQ(schedule_.WaitMs(1'100), 50);
+  EXPECT_EQ(schedule_.WaitMs(1'150), 0);
+  EXPECT_TRUE(schedule_.has_changes());
+  schedule_.Begin(1'150);
+  EXPECT_FALSE(schedule_.has_changes());
+}
+
+TEST_F(RoundScheduleTest, WithEqualDelaysMoreChangesDoNotMoveTheRound) {
+  RoundSchedule schedule({.quiet_ms = 20, .max_delay_ms = 20, .resync_ms = 5'000});
+  schedule.Begin(0);
+  schedule.Changed(1'000);
+  schedule.Changed(1'015);
+  EXPECT_EQ(schedule.WaitMs(1'015), 5);
+}
+
+TEST_F(RoundScheduleTest, APauseAsLongAsTheRoundLeavesHalfOfTheTimeAlone) {
+  RoundSchedule schedule({.quiet_ms = 20,
+                          .max_delay_ms = 20,
+                          .resync_ms = 5'000,
+                          .pause_share = 1,
+                          .max_pause_ms = 500});
+  schedule.Begin(0);
+  schedule.End(200);
+  schedule.Changed(200);
+  EXPECT_EQ(schedule.WaitMs(200), 200);
+  schedule.Begin(400);
+  schedule.End(2'400);
+  schedule.Changed(2'400);
+  EXPECT_EQ(schedule.WaitMs(2'400), 500);
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
-#include "pkg/app/load_metrics.h"
+#include "pkg/page/load_metrics.h"
 
-namespace yardmaster::app {
+namespace yardmaster::page {
 
-void ExportLoads(const page::NetworkPicture& picture, metrics::Registry& registry) {
+void ExportLoads(const NetworkPicture& picture, metrics::Registry& registry) {
   for (const auto& [name, load] : picture.classes) {
     const metrics::Labels labels = {{"class", name}};
     registry
@@ -29,4 +29,4 @@ void ExportLoads(const page::NetworkPicture& picture, metrics::Registry& registr
   gpus("computing", picture.gpus.computing);
 }
 
-}  // namespace yardmaster::app
+}  // namespace yardmaster::page

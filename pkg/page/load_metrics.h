@@ -5,8 +5,8 @@
 #include "pkg/metrics/registry.h"
 #include "pkg/page/network_picture.h"
 
-namespace yardmaster::app {
+namespace yardmaster::page {
 
-void ExportLoads(const page::NetworkPicture& picture, metrics::Registry& registry);
+void ExportLoads(const NetworkPicture& picture, metrics::Registry& registry);
 
-}  // namespace yardmaster::app
+}  // namespace yardmaster::page

@@ -1,15 +1,15 @@
-#include "pkg/app/load_metrics.h"
+#include "pkg/page/load_metrics.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace yardmaster::app {
+namespace yardmaster::page {
 namespace {
 
 using testing::HasSubstr;
 
 TEST(LoadMetricsTest, EveryLinkClassAndEveryUseOfGpusIsASeries) {
-  page::NetworkPicture picture;
+  NetworkPicture picture;
   picture.classes["tor-agg"] = {.loaded = 12, .shared = 3, .peak = 0.5};
   picture.gpus = {.all = 64, .placed = 32, .computing = 24};
   metrics::Registry registry;
@@ -22,4 +22,4 @@ TEST(LoadMetricsTest, EveryLinkClassAndEveryUseOfGpusIsASeries) {
 }
 
 }  // namespace
-}  // namespace yardmaster::app
+}  // namespace yardmaster::page

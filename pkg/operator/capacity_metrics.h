@@ -6,8 +6,8 @@
 #include "pkg/metrics/registry.h"
 #include "pkg/operator/capacity_controller.h"
 
-namespace yardmaster::app {
+namespace yardmaster::op {
 
-void AddCapacityMetrics(const op::CapacityController& capacity, metrics::Registry& registry);
+void AddCapacityMetrics(const CapacityController& capacity, metrics::Registry& registry);
 
-}  // namespace yardmaster::app
+}  // namespace yardmaster::op
