@@ -1,11 +1,8 @@
 #include "pkg/operator/network_controller.h"
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 #include <utility>
-
-#include "nlohmann/json.hpp"
 
 #include "pkg/api/names.h"
 #include "pkg/base/status.h"
@@ -20,32 +17,9 @@ namespace yardmaster::op {
 
 namespace {
 
-constexpr char kFieldManager[] = "yardmaster-operator";
-constexpr int kConflictTries = 3;
-// Numbers that differ by less are the same, computed in another order.
-constexpr double kSameNumber = 1e-6;
-
 std::optional<int> LevelOf(const api::Pod& pod) {
   const auto text = api::Find(pod.metadata.annotations, api::kPriorityAnnotation);
   return text ? ParseNumber<int>(*text) : std::nullopt;
-}
-
-bool SameNumber(double a, double b) {
-  return std::abs(a - b) <= kSameNumber * std::max(std::abs(a), std::abs(b));
-}
-
-bool SameStatus(const api::NetworkStatus& a, const api::NetworkStatus& b) {
-  return a.level == b.level && a.source == b.source && SameNumber(a.intensity, b.intensity) &&
-         SameNumber(a.priority, b.priority) &&
-         SameNumber(a.flop_per_iteration, b.flop_per_iteration) &&
-         SameNumber(a.communication_seconds, b.communication_seconds);
-}
-
-// Whether the condition is there, with any transition time.
-bool Says(const std::vector<api::Condition>& conditions, const api::Condition& wanted) {
-  const api::Condition* now = api::FindCondition(conditions, wanted.type);
-  return now != nullptr && now->status == wanted.status && now->reason == wanted.reason &&
-         now->message == wanted.message;
 }
 
 bool SamePlaces(const fabric::Places& a, const fabric::Places& b) {
@@ -77,13 +51,13 @@ struct NetworkController::Input {
 
 NetworkController::NetworkController(kube::Client& client, state::ClusterCache& cache,
                                      const Clock& clock, Options options, NetworkHandlers handlers)
-    : client_(client),
-      cache_(cache),
+    : cache_(cache),
       clock_(clock),
       options_(options),
       handlers_(std::move(handlers)),
       faults_(options.damping, options.reconverge_ms),
       starvation_(options.starvation),
+      statuses_(client, cache, clock, handlers_.on_notice),
       writer_(client, cache, options.writes) {}
 
 void NetworkController::Forget() {
@@ -267,21 +241,6 @@ void NetworkController::GuardAgainstStarvation(const plan::Snapshot& snapshot,
   for (const workload::JobKey& job : verdict.ended) tell(job, false);
 }
 
-void NetworkController::TellTurns(const api::Fabric& fabric, const api::FabricStatus& status) {
-  if (!handlers_.on_notice) return;
-  for (const char* type : {kLinksUpCondition, kWiringVerifiedCondition, kPathsTrustedCondition,
-                           kPathsPlannedCondition}) {
-    const api::Condition* now = api::FindCondition(status.conditions, type);
-    const api::Condition* before = api::FindCondition(fabric.status.conditions, type);
-    if (now == nullptr) continue;
-    const bool bad = now->status == api::ConditionStatus::kFalse;
-    const bool was_bad = before != nullptr && before->status == api::ConditionStatus::kFalse;
-    if (bad == was_bad) continue;
-    handlers_.on_notice({api::kFabricKind, "", fabric.metadata.name, fabric.metadata.uid, bad,
-                         now->reason, now->message});
-  }
-}
-
 void NetworkController::WriteFabrics(const state::ClusterState& world,
                                      const plan::Snapshot& snapshot, const Input& input,
                                      RoundReport& report) {
@@ -292,66 +251,8 @@ void NetworkController::WriteFabrics(const state::ClusterState& world,
       AddNetworkConditions(input.health, fabric->metadata.generation, clock_.WallMs(), status);
       status.network_generation = network_generation_;
     }
-    if (status == fabric->status) continue;
-    const nlohmann::json patch = {{"metadata", {{"uid", fabric->metadata.uid}}},
-                                  {"status", api::EncodeFabricStatus(status)}};
-    auto written = client_.Patch({kube::Fabrics(), "", fabric->metadata.name, "status"},
-                                 kube::MergePatch(patch), {kFieldManager, false, false});
-    if (written.ok()) {
-      cache_.Assume(state::Kind::kFabric, *written);
-      ++report.statuses;
-      TellTurns(*fabric, status);
-    } else if (!absl::IsNotFound(written.status())) {
-      report.errors.push_back(MessageOf(written.status()));
-    }
+    statuses_.WriteFabric(*fabric, status, report);
   }
-}
-
-void NetworkController::WriteStatus(const api::Gang& gang, const api::NetworkStatus& network,
-                                    const std::vector<api::Condition>& others,
-                                    RoundReport& report) {
-  if (gang.status.network && SameStatus(*gang.status.network, network) &&
-      api::IsTrue(gang.status.conditions, api::kNetworkPlannedCondition) &&
-      std::all_of(others.begin(), others.end(), [&](const api::Condition& condition) {
-        return Says(gang.status.conditions, condition);
-      })) {
-    return;
-  }
-  const kube::Target target{kube::Gangs(), gang.metadata.namespace_name, gang.metadata.name,
-                            "status"};
-  api::Gang next = gang;
-  for (int attempt = 0; attempt < kConflictTries; ++attempt) {
-    next.status.network = network;
-    api::SetCondition(next.status.conditions,
-                      {api::kNetworkPlannedCondition, api::ConditionStatus::kTrue, "Planned",
-                       StrCat("level ", network.level), gang.metadata.generation, 0},
-                      clock_.WallMs());
-    for (const api::Condition& condition : others) {
-      api::SetCondition(next.status.conditions, condition, clock_.WallMs());
-    }
-    auto written = client_.Replace(target, api::EncodeGang(next), {kFieldManager, false, false});
-    if (written.ok()) {
-      cache_.Assume(state::Kind::kGang, *written);
-      ++report.statuses;
-      return;
-    }
-    if (!absl::IsAborted(written.status())) {
-      if (!absl::IsNotFound(written.status())) report.errors.push_back(MessageOf(written.status()));
-      return;
-    }
-    // The extender wrote in between: keep its part, add ours.
-    auto fresh = client_.Get({kube::Gangs(), gang.metadata.namespace_name, gang.metadata.name, ""});
-    if (!fresh.ok()) {
-      if (!absl::IsNotFound(fresh.status())) report.errors.push_back(MessageOf(fresh.status()));
-      return;
-    }
-    auto decoded = api::DecodeGang(*fresh, api::Decoding::kLenient);
-    if (!decoded.ok()) return;
-    next = *std::move(decoded);
-  }
-  report.errors.push_back(StrCat("Gang ", gang.metadata.namespace_name, "/", gang.metadata.name,
-                                 ": its status was changed by others ", kConflictTries,
-                                 " times in a row"));
 }
 
 void NetworkController::CollectPods(const GangNetwork& network,
@@ -415,7 +316,7 @@ RoundReport NetworkController::Round() {
       if (auto slow = Straggling(computes, *snapshot.jobs[job].groups, generation))
         others.push_back(*slow);
     }
-    WriteStatus(*gang->second, network.status, others, report);
+    statuses_.WriteGang(*gang->second, network.status, others, report);
     if (members != input.pods.end()) {
       CollectPods(network, members->second, options, writes, report);
     }

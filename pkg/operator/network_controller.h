@@ -34,47 +34,15 @@
 #include "pkg/operator/network_evidence.h"
 #include "pkg/operator/network_faults.h"
 #include "pkg/operator/network_profiles.h"
+#include "pkg/operator/network_round.h"
 #include "pkg/operator/network_starvation.h"
+#include "pkg/operator/network_status_writer.h"
 #include "pkg/operator/network_writes.h"
 #include "pkg/operator/previous_network_reader.h"
 #include "pkg/state/cluster_state.h"
 #include "pkg/state/snapshot_builder.h"
 
 namespace yardmaster::op {
-
-// What happened to a Fabric or a Gang; becomes an event on it.
-struct NetworkNotice {
-  std::string kind;  // "Fabric" or "Gang"
-  std::string namespace_name;
-  std::string name;
-  std::string uid;
-  bool warning = false;
-  std::string reason;
-  std::string note;
-};
-
-struct RoundReport {
-  int gangs = 0;     // placed ones
-  int statuses = 0;  // Gang and Fabric statuses written
-  int pods = 0;      // pods annotated
-  int deferred = 0;  // pods left for WriteDeferred
-  std::vector<std::string> errors;
-  std::vector<std::string> problems;  // input that cannot be used
-
-  netplan::NetworkReport plan;
-  double plan_seconds = 0;  // planning alone
-  int measured_gangs = 0;   // whose numbers are measured or blended
-  int cables_down = 0;      // reported
-  int cables_held = 0;      // up again, held back
-  int miswired_ports = 0;
-  int balancing_hosts = 0;
-  std::vector<repac::RoleTrust> roles;
-  int starving = 0;
-  int lifted = 0;
-  double oldest_plan_seconds = 0;  // age of the oldest path plan that stands on a pod
-  // When to call again although nothing changes; -1: not needed.
-  std::int64_t again_in_ms = -1;
-};
 
 // Receives every plan and the snapshot it was made of, on the planning thread; both are valid during the
 // call.
@@ -121,9 +89,6 @@ class NetworkController {
                               std::vector<GangNetwork>& networks, RoundReport& report);
   void WriteFabrics(const state::ClusterState& world, const plan::Snapshot& snapshot,
                     const Input& input, RoundReport& report);
-  void TellTurns(const api::Fabric& fabric, const api::FabricStatus& status);
-  void WriteStatus(const api::Gang& gang, const api::NetworkStatus& network,
-                   const std::vector<api::Condition>& others, RoundReport& report);
   void CollectPods(const GangNetwork& network,
                    const std::map<int, std::shared_ptr<const api::Pod>>& members,
                    const NetworkOptions& options, std::vector<PodWrite>& writes,
@@ -131,7 +96,6 @@ class NetworkController {
   void Plan(const state::ClusterState& world, plan::Snapshot& snapshot, const GangsByKey& gangs,
             Input& input, RoundReport& report);
 
-  kube::Client& client_;
   state::ClusterCache& cache_;
   state::SnapshotBuilder builder_;
   const Clock& clock_;
@@ -152,6 +116,7 @@ class NetworkController {
   TelemetryChecker evidence_;
   StarvationWatch starvation_;
   std::map<workload::JobKey, int> lifted_;
+  NetworkStatusWriter statuses_;
   PodWriter writer_;
 };
 

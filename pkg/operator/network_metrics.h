@@ -3,7 +3,8 @@
 #pragma once
 
 #include "pkg/metrics/registry.h"
-#include "pkg/operator/network_controller.h"
+#include "pkg/operator/network_round.h"
+#include "pkg/operator/network_writes.h"
 
 namespace yardmaster::op {
 

@@ -1,0 +1,48 @@
+// What a round of the network controller did and found, and the events that follow from it.
+// Thread safety: values.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "pkg/netplan/network_plan.h"
+#include "pkg/repac/path_trust.h"
+
+namespace yardmaster::op {
+
+// What happened to a Fabric or a Gang; becomes an event on it.
+struct NetworkNotice {
+  std::string kind;  // "Fabric" or "Gang"
+  std::string namespace_name;
+  std::string name;
+  std::string uid;
+  bool warning = false;
+  std::string reason;
+  std::string note;
+};
+
+struct RoundReport {
+  int gangs = 0;     // placed ones
+  int statuses = 0;  // Gang and Fabric statuses written
+  int pods = 0;      // pods annotated
+  int deferred = 0;  // pods left for WriteDeferred
+  std::vector<std::string> errors;
+  std::vector<std::string> problems;  // input that cannot be used
+
+  netplan::NetworkReport plan;
+  double plan_seconds = 0;  // planning alone
+  int measured_gangs = 0;   // whose numbers are measured or blended
+  int cables_down = 0;      // reported
+  int cables_held = 0;      // up again, held back
+  int miswired_ports = 0;
+  int balancing_hosts = 0;
+  std::vector<repac::RoleTrust> roles;
+  int starving = 0;
+  int lifted = 0;
+  double oldest_plan_seconds = 0;  // age of the oldest path plan that stands on a pod
+  // When to call again although nothing changes; -1: not needed.
+  std::int64_t again_in_ms = -1;
+};
+
+}  // namespace yardmaster::op
