@@ -9,7 +9,7 @@
 #include "pkg/api/slot.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
-#include "pkg/cli/render_fabric.h"
+#include "pkg/cli/input/render_fabric.h"
 
 namespace yardmaster::bench {
 namespace {

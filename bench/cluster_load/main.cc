@@ -4,8 +4,8 @@
 
 #include "bench/cluster_load/api_server.h"
 #include "pkg/base/status.h"
-#include "pkg/cli/presets.h"
-#include "pkg/cli/render_fabric.h"
+#include "pkg/cli/input/presets.h"
+#include "pkg/cli/input/render_fabric.h"
 
 int main(int argc, char** argv) {
   using namespace yardmaster;

@@ -10,12 +10,12 @@
 #include "pkg/base/strings.h"
 #include "pkg/cli/cluster_flags.h"
 #include "pkg/cli/flags.h"
-#include "pkg/cli/host_story.h"
-#include "pkg/cli/hosts_table.h"
-#include "pkg/cli/json_path.h"
-#include "pkg/cli/label_selector.h"
-#include "pkg/cli/overview.h"
-#include "pkg/cli/print_objects.h"
+#include "pkg/cli/output/host_story.h"
+#include "pkg/cli/output/hosts_table.h"
+#include "pkg/cli/output/json_path.h"
+#include "pkg/cli/output/label_selector.h"
+#include "pkg/cli/output/overview.h"
+#include "pkg/cli/output/print_objects.h"
 #include "pkg/cli/watch_rows.h"
 
 namespace yardmaster::cli {

@@ -12,31 +12,13 @@
 // cluster did not answer or the job does not exist, 2 usage. Thread safety: as the client.
 #pragma once
 
-#include <cstdint>
-#include <functional>
 #include <iosfwd>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
-
-#include "pkg/kube/client.h"
+#include "pkg/cli/connect.h"
 
 namespace yardmaster::cli {
-
-struct ClusterFlags {
-  std::string kubeconfig;
-  std::string context;
-};
-
-struct Connection {
-  std::unique_ptr<kube::Client> client;
-  std::string default_namespace = "default";
-  std::int64_t now_ms = 0;  // when it was made
-};
-
-using Connector = std::function<absl::StatusOr<Connection>(const ClusterFlags&)>;
 
 int RunGetCommand(const std::vector<std::string>& args, const Connector& connect, std::ostream& out,
                   std::ostream& err);

@@ -5,7 +5,7 @@
 
 #include "CLI/CLI.hpp"
 #include "pkg/base/status.h"
-#include "pkg/cli/cluster_reader.h"
+#include "pkg/cli/input/cluster_reader.h"
 
 namespace yardmaster::cli {
 

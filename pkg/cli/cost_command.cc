@@ -11,9 +11,9 @@
 #include "CLI/CLI.hpp"
 #include "pkg/base/strings.h"
 #include "pkg/cli/flags.h"
-#include "pkg/cli/job_cost.h"
-#include "pkg/cli/manifests.h"
-#include "pkg/cli/print_objects.h"
+#include "pkg/cli/input/manifests.h"
+#include "pkg/cli/output/job_cost.h"
+#include "pkg/cli/output/print_objects.h"
 
 namespace yardmaster::cli {
 

@@ -10,7 +10,7 @@
 #include "pkg/api/gang.h"
 #include "pkg/api/training_job.h"
 #include "pkg/base/strings.h"
-#include "pkg/cli/presets.h"
+#include "pkg/cli/input/presets.h"
 #include "pkg/config/yaml.h"
 
 namespace yardmaster::cli {

@@ -10,7 +10,7 @@
 
 #include "CLI/CLI.hpp"
 #include "pkg/base/strings.h"
-#include "pkg/cli/crux_case.h"
+#include "pkg/cli/input/crux_case.h"
 #include "pkg/crux/intensity.h"
 #include "pkg/crux/lab/policies.h"
 #include "pkg/sim/evaluate.h"

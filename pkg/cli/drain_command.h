@@ -18,7 +18,7 @@
 
 #include "absl/status/statusor.h"
 
-#include "pkg/cli/cluster_commands.h"
+#include "pkg/cli/connect.h"
 #include "pkg/state/cluster_state.h"
 
 namespace yardmaster::cli {

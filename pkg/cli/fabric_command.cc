@@ -7,9 +7,9 @@
 #include "CLI/CLI.hpp"
 #include "pkg/base/strings.h"
 #include "pkg/cli/flags.h"
-#include "pkg/cli/presets.h"
-#include "pkg/cli/print_objects.h"
-#include "pkg/cli/render_fabric.h"
+#include "pkg/cli/input/presets.h"
+#include "pkg/cli/input/render_fabric.h"
+#include "pkg/cli/output/print_objects.h"
 
 namespace yardmaster::cli {
 

@@ -7,13 +7,13 @@
 
 #include "CLI/CLI.hpp"
 #include "pkg/base/strings.h"
-#include "pkg/cli/fabric_import.h"
 #include "pkg/cli/flags.h"
-#include "pkg/cli/manifests.h"
-#include "pkg/cli/presets.h"
-#include "pkg/cli/print_objects.h"
-#include "pkg/cli/read_input.h"
-#include "pkg/cli/render_fabric.h"
+#include "pkg/cli/input/fabric_import.h"
+#include "pkg/cli/input/manifests.h"
+#include "pkg/cli/input/presets.h"
+#include "pkg/cli/input/read_input.h"
+#include "pkg/cli/input/render_fabric.h"
+#include "pkg/cli/output/print_objects.h"
 
 namespace yardmaster::cli {
 

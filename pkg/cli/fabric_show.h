@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "pkg/cli/cluster_commands.h"
+#include "pkg/cli/connect.h"
 #include "pkg/state/cluster_state.h"
 
 namespace yardmaster::cli {

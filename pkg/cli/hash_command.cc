@@ -9,7 +9,7 @@
 #include "CLI/CLI.hpp"
 #include "pkg/api/ecmp_hash_json.h"
 #include "pkg/base/strings.h"
-#include "pkg/cli/read_input.h"
+#include "pkg/cli/input/read_input.h"
 #include "pkg/config/yaml.h"
 #include "pkg/repac/hash_model.h"
 #include "pkg/repac/hash_threshold.h"

@@ -7,8 +7,8 @@
 
 #include "CLI/CLI.hpp"
 #include "pkg/base/strings.h"
-#include "pkg/cli/fabric_input.h"
 #include "pkg/cli/flags.h"
+#include "pkg/cli/input/fabric_input.h"
 #include "pkg/config/observations.h"
 #include "pkg/repac/path.h"
 

@@ -9,15 +9,15 @@
 
 #include "CLI/CLI.hpp"
 #include "pkg/base/strings.h"
-#include "pkg/cli/cluster_overlay.h"
-#include "pkg/cli/cluster_reader.h"
 #include "pkg/cli/flags.h"
-#include "pkg/cli/job_cost.h"
-#include "pkg/cli/manifests.h"
-#include "pkg/cli/plan_changes.h"
+#include "pkg/cli/input/cluster_overlay.h"
+#include "pkg/cli/input/cluster_reader.h"
+#include "pkg/cli/input/manifests.h"
+#include "pkg/cli/output/job_cost.h"
+#include "pkg/cli/output/plan_changes.h"
+#include "pkg/cli/output/plan_report.h"
+#include "pkg/cli/output/print_objects.h"
 #include "pkg/cli/plan_input.h"
-#include "pkg/cli/plan_report.h"
-#include "pkg/cli/print_objects.h"
 #include "pkg/netplan/diff.h"
 
 namespace yardmaster::cli {

@@ -11,8 +11,8 @@
 #include <optional>
 #include <string>
 
-#include "pkg/cli/manifests.h"
-#include "pkg/cli/plan_report.h"
+#include "pkg/cli/input/manifests.h"
+#include "pkg/cli/output/plan_report.h"
 #include "pkg/netplan/previous_network.h"
 #include "pkg/plan/snapshot.h"
 

@@ -11,7 +11,7 @@
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/cli/flags.h"
-#include "pkg/cli/print_objects.h"
+#include "pkg/cli/output/print_objects.h"
 #include "pkg/extender/pin_patch.h"
 
 namespace yardmaster::cli {

@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "pkg/cli/cluster_commands.h"
+#include "pkg/cli/connect.h"
 
 namespace yardmaster::cli {
 

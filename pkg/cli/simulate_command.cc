@@ -12,10 +12,10 @@
 #include "CLI/CLI.hpp"
 #include "pkg/base/strings.h"
 #include "pkg/cli/cluster_flags.h"
-#include "pkg/cli/fabric_input.h"
 #include "pkg/cli/flags.h"
-#include "pkg/cli/read_input.h"
-#include "pkg/cli/trace_files.h"
+#include "pkg/cli/input/fabric_input.h"
+#include "pkg/cli/input/read_input.h"
+#include "pkg/cli/input/trace_files.h"
 #include "pkg/sim/trace_run.h"
 
 namespace yardmaster::cli {

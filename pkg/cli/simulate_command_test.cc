@@ -9,8 +9,8 @@
 #include "nlohmann/json.hpp"
 
 #include "pkg/base/clock.h"
-#include "pkg/cli/presets.h"
-#include "pkg/cli/render_fabric.h"
+#include "pkg/cli/input/presets.h"
+#include "pkg/cli/input/render_fabric.h"
 #include "pkg/cli/testing/reading_connector.h"
 #include "pkg/kube/testing/fake_client.h"
 

@@ -13,7 +13,7 @@
 
 #include "nlohmann/json_fwd.hpp"
 
-#include "pkg/cli/cluster_commands.h"
+#include "pkg/cli/connect.h"
 
 namespace yardmaster::cli {
 

@@ -14,10 +14,10 @@
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/cli/cluster_flags.h"
-#include "pkg/cli/cluster_reader.h"
 #include "pkg/cli/flags.h"
+#include "pkg/cli/input/cluster_reader.h"
+#include "pkg/cli/output/print_objects.h"
 #include "pkg/cli/plan_input.h"
-#include "pkg/cli/print_objects.h"
 #include "pkg/plan/planner.h"
 
 namespace yardmaster::cli {

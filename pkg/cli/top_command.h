@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "pkg/cli/cluster_commands.h"
-#include "pkg/cli/overview.h"
+#include "pkg/cli/connect.h"
+#include "pkg/cli/output/overview.h"
 #include "pkg/page/network_picture.h"
 #include "pkg/plan/snapshot.h"
 

@@ -16,7 +16,7 @@
 #include "pkg/base/strings.h"
 #include "pkg/cli/cluster_flags.h"
 #include "pkg/cli/flags.h"
-#include "pkg/cli/print_objects.h"
+#include "pkg/cli/output/print_objects.h"
 #include "pkg/state/subject.h"
 
 namespace yardmaster::cli {

@@ -14,7 +14,7 @@
 
 #include "absl/status/statusor.h"
 
-#include "pkg/cli/cluster_commands.h"
+#include "pkg/cli/connect.h"
 
 namespace yardmaster::cli {
 

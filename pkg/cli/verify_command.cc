@@ -7,10 +7,10 @@
 
 #include "CLI/CLI.hpp"
 #include "pkg/base/strings.h"
-#include "pkg/cli/fabric_input.h"
 #include "pkg/cli/flags.h"
-#include "pkg/cli/print_objects.h"
-#include "pkg/cli/read_input.h"
+#include "pkg/cli/input/fabric_input.h"
+#include "pkg/cli/input/read_input.h"
+#include "pkg/cli/output/print_objects.h"
 #include "pkg/config/observations.h"
 
 namespace yardmaster::cli {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "pkg/cli/overview.h"
+#include "pkg/cli/output/overview.h"
 #include "pkg/kube/client.h"
 
 namespace yardmaster::cli {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "pkg/cli/crux_case.h"
+#include "pkg/cli/input/crux_case.h"
 #include "pkg/crux/contention.h"
 #include "pkg/crux/lab/policies.h"
 #include "pkg/sim/evaluate.h"

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "pkg/cli/cluster_overlay.h"
-#include "pkg/cli/manifests.h"
+#include "pkg/cli/input/cluster_overlay.h"
+#include "pkg/cli/input/manifests.h"
 #include "pkg/cli/plan_command.h"
 #include "pkg/plan/planner.h"
 #include "pkg/plan/verifier.h"

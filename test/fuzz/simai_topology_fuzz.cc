@@ -6,7 +6,7 @@
 
 #include "nlohmann/json.hpp"
 
-#include "pkg/cli/fabric_import.h"
+#include "pkg/cli/input/fabric_import.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace yardmaster;  // NOLINT: a program of one function

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "pkg/cli/hash_command.h"
-#include "pkg/cli/trace_files.h"
+#include "pkg/cli/input/trace_files.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace yardmaster;  // NOLINT: a program of one function

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "pkg/base/clock.h"
-#include "pkg/cli/cluster_commands.h"
+#include "pkg/cli/connect.h"
 
 namespace yardmaster::cli {
 

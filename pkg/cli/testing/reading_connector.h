@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "pkg/cli/cluster_commands.h"
+#include "pkg/cli/connect.h"
 
 namespace yardmaster::cli {
 

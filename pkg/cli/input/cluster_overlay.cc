@@ -1,0 +1,158 @@
+#include "pkg/cli/input/cluster_overlay.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "pkg/api/rank_resolver.h"
+#include "pkg/extender/gather.h"
+#include "pkg/state/snapshot_builder.h"
+
+namespace yardmaster::cli {
+
+namespace {
+
+using workload::JobKey;
+
+template <typename T>
+JobKey KeyOf(const T& object) {
+  return {object.metadata.namespace_name, object.metadata.name};
+}
+
+template <typename T>
+std::shared_ptr<const T> Find(const state::ObjectTable<T>& table, const JobKey& key) {
+  return table.Find({key.namespace_name, key.name});
+}
+
+template <typename T>
+void NoteYoungest(const state::ObjectTable<T>& table, std::int64_t& youngest_ms) {
+  for (const auto& object : table) {
+    youngest_ms = std::max(youngest_ms, object->metadata.created_ms);
+  }
+}
+
+std::optional<JobKey> GangOfPod(const api::Pod& pod) {
+  if (!api::WantsGang(pod)) return std::nullopt;
+  const auto membership = api::ResolveMembership(pod);
+  if (!membership.ok() || !*membership) return std::nullopt;
+  return JobKey{pod.metadata.namespace_name, (*membership)->gang_name};
+}
+
+bool HasEnded(const std::vector<api::Condition>& conditions) {
+  return api::IsTrue(conditions, "Succeeded") || api::IsTrue(conditions, "Failed") ||
+         api::IsTrue(conditions, state::kFinishedCondition);
+}
+
+class Overlayer {
+ public:
+  Overlayer(Manifests cluster, const Manifests& given) : out_(std::move(cluster)), given_(given) {
+    NoteYoungest(out_.world.jobs, youngest_ms_);
+    NoteYoungest(out_.world.gangs, youngest_ms_);
+    NoteYoungest(out_.world.pods, youngest_ms_);
+    for (const auto& pod : out_.world.pods) {
+      if (const auto gang = GangOfPod(*pod)) pods_of_[*gang].push_back(pod);
+    }
+  }
+
+  Manifests Run() {
+    RemoveWhatChanges();
+    if (!given_.world.fabrics.empty()) out_.world.fabrics.clear();
+    Put(given_.world.fabrics, out_.world.fabrics);
+    Put(given_.world.nodes, out_.world.nodes);
+    Put(given_.world.jobs, out_.world.jobs);
+    Put(given_.world.gangs, out_.world.gangs);
+    Put(given_.world.pods, out_.world.pods);
+    for (const auto& pod : given_.expected_pods) {
+      out_.expected_pods.push_back(Aged<api::Pod>(*pod, nullptr));
+    }
+    for (const api::DisruptionBudget& budget : given_.budgets) PutBudget(budget);
+    out_.origin = given_.origin;
+    out_.ignored = given_.ignored;
+    return std::move(out_);
+  }
+
+ private:
+  // Jobs that are given anew leave first, with all they hold.
+  void RemoveWhatChanges() {
+    std::set<JobKey> leaving;
+    for (const auto& job : given_.world.jobs) {
+      const auto there = Find(out_.world.jobs, KeyOf(*job));
+      if (there && there->job == job->job && there->constraints == job->constraints &&
+          there->requests == job->requests && !HasEnded(there->status.conditions)) {
+        continue;
+      }
+      leaving.insert(
+          {job->metadata.namespace_name, api::GangName(api::kTrainingJobKind, job->metadata.name)});
+    }
+    for (const auto& pods : extender::Gather(given_.expected_pods).gangs) {
+      const JobKey key{pods.namespace_name, pods.name};
+      const auto wanted = extender::MakeGang(pods, nullptr);
+      const std::optional<api::Gang> there = GangThere(key);
+      if (there && wanted.ok() && *wanted && there->job == (*wanted)->job &&
+          there->constraints == (*wanted)->constraints &&
+          // A Gang that was made before requests were counted says nothing of them.
+          (there->requests.empty() || there->requests == (*wanted)->requests) &&
+          !HasEnded(there->status.conditions)) {
+        continue;
+      }
+      leaving.insert(key);
+    }
+    out_.world.gangs.EraseIf([&](const auto& gang) { return leaving.count(KeyOf(*gang)) > 0; });
+    out_.world.pods.EraseIf([&](const auto& pod) {
+      const auto gang = GangOfPod(*pod);
+      return gang && leaving.count(*gang) > 0;
+    });
+  }
+
+  // The Gang of that name, or what the pods that are there would make.
+  std::optional<api::Gang> GangThere(const JobKey& key) const {
+    if (const auto gang = Find(out_.world.gangs, key)) return *gang;
+    const auto pods = pods_of_.find(key);
+    if (pods == pods_of_.end()) return std::nullopt;
+    for (const auto& gathered : extender::Gather(pods->second).gangs) {
+      auto gang = extender::MakeGang(gathered, nullptr);
+      if (gang.ok() && *gang) return **std::move(gang);
+    }
+    return std::nullopt;
+  }
+
+  template <typename T>
+  void Put(const state::ObjectTable<T>& given, state::ObjectTable<T>& table) const {
+    for (const auto& object : given) {
+      const auto there = Find(table, KeyOf(*object));
+      table.Put(Aged<T>(*object, there.get()));
+    }
+  }
+
+  template <typename T>
+  std::shared_ptr<const T> Aged(T object, const T* before) const {
+    api::ObjectMeta& meta = object.metadata;
+    if (meta.created_ms == 0) {
+      meta.created_ms = before != nullptr ? before->metadata.created_ms : youngest_ms_ + 1;
+    }
+    if (meta.uid.empty() && before != nullptr) meta.uid = before->metadata.uid;
+    return std::make_shared<const T>(std::move(object));
+  }
+
+  void PutBudget(const api::DisruptionBudget& budget) {
+    std::erase_if(out_.budgets, [&](const auto& other) { return KeyOf(other) == KeyOf(budget); });
+    out_.budgets.push_back(budget);
+  }
+
+  Manifests out_;
+  const Manifests& given_;
+  std::map<JobKey, std::vector<extender::PodPtr>> pods_of_;
+  std::int64_t youngest_ms_ = 0;
+};
+
+}  // namespace
+
+Manifests Overlay(Manifests cluster, const Manifests& given) {
+  return Overlayer(std::move(cluster), given).Run();
+}
+
+}  // namespace yardmaster::cli

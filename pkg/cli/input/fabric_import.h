@@ -1,0 +1,47 @@
+// Fabrics out of what other tools write about a network.
+//
+// SimAI's topology files name every cable, so the whole Fabric follows from them: rails, planes,
+// ports, speeds and tiers up to a core that every aggregation switch meets. What such a Fabric cannot express
+// (switches of one tier with different cabling, GPUs with different NICs) is refused with the line
+// of the file. The simulator's own hash is not one of a switch, so the imported hashes are
+// "unpredictable" until they are described.
+//
+// Topograph's node labels say where a host stands and nothing about ports; so the Fabric is that of
+// a base (a preset, for example) whose size and label names are those of the Nodes.
+//
+// Thread safety: pure functions.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+#include "pkg/api/fabric.h"
+#include "pkg/api/node.h"
+#include "pkg/cli/input/fabric_simai_file.h"
+
+namespace yardmaster::cli {
+
+struct ImportedFabric {
+  api::Fabric fabric;
+  std::vector<std::string> notes;  // what the reader should know
+};
+
+// Errors: InvalidArgument that begins with `name` and, where there is one, the line.
+absl::StatusOr<ImportedFabric> ImportSimAi(const SimAiTopology& topology, const std::string& name);
+
+// Label keys; nothing: those that topograph writes, by version 1 (fabric.topograph.run/tier-0 and
+// -1) or before (network.topology.nvidia.com/leaf and /spine), whichever the Nodes have.
+struct TopographKeys {
+  std::optional<std::string> leaf;
+  std::optional<std::string> spine;
+};
+
+// Nodes without GPUs are left out. Errors: InvalidArgument when GPU Nodes lack labels, when a leaf
+// hangs under two spines, or when the base has fewer ports than the Nodes need.
+absl::StatusOr<ImportedFabric> ImportTopograph(const std::vector<api::Node>& nodes,
+                                               const api::Fabric& base, const TopographKeys& keys);
+
+}  // namespace yardmaster::cli

@@ -1,0 +1,119 @@
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "pkg/base/status.h"
+#include "pkg/base/strings.h"
+#include "pkg/cli/input/fabric_import.h"
+
+namespace yardmaster::cli {
+
+namespace {
+
+constexpr char kTier0[] = "fabric.topograph.run/tier-0";
+constexpr char kTier1[] = "fabric.topograph.run/tier-1";
+constexpr char kLeaf[] = "network.topology.nvidia.com/leaf";
+constexpr char kSpine[] = "network.topology.nvidia.com/spine";
+
+const std::string* Label(const api::Node& node, const std::string& key) {
+  const auto found = node.metadata.labels.find(key);
+  return found == node.metadata.labels.end() || found->second.empty() ? nullptr : &found->second;
+}
+
+bool AnyHas(const std::vector<const api::Node*>& nodes, const std::string& key) {
+  return std::any_of(nodes.begin(), nodes.end(),
+                     [&key](const api::Node* node) { return Label(*node, key) != nullptr; });
+}
+
+// "n1, n2, n3 and 5 more".
+std::string SomeOf(const std::vector<std::string>& names) {
+  constexpr std::size_t kShown = 3;
+  const std::vector<std::string> some(names.begin(),
+                                      names.begin() + std::min(names.size(), kShown));
+  return Join(some, ", ") +
+         (names.size() > kShown ? StrCat(" and ", names.size() - kShown, " more") : "");
+}
+
+absl::Status CheckLabelled(const std::vector<const api::Node*>& nodes, const std::string& key) {
+  std::vector<std::string> without;
+  for (const api::Node* node : nodes) {
+    if (Label(*node, key) == nullptr) without.push_back(node->metadata.name);
+  }
+  if (without.empty()) return absl::OkStatus();
+  return FieldError(StrCat("metadata.labels[\"", key, "\"]"),
+                    StrCat("is missing on ", SomeOf(without)),
+                    "let topograph label all GPU Nodes, or name the labels with --leaf-label and "
+                    "--spine-label");
+}
+
+}  // namespace
+
+absl::StatusOr<ImportedFabric> ImportTopograph(const std::vector<api::Node>& nodes,
+                                               const api::Fabric& base, const TopographKeys& keys) {
+  std::vector<const api::Node*> hosts;
+  for (const api::Node& node : nodes) {
+    if (node.gpus() > 0) hosts.push_back(&node);
+  }
+  if (hosts.empty()) {
+    return absl::InvalidArgumentError(
+        "no Node has GPUs (status.allocatable); give the output of kubectl get nodes -o yaml");
+  }
+  ImportedFabric out;
+  out.fabric = base;
+  fabric::FabricSpec& spec = out.fabric.spec;
+  const bool newer = AnyHas(hosts, kTier0);
+  spec.segment_label = keys.leaf.value_or(newer ? kTier0 : kLeaf);
+  spec.fabric_pod_label = keys.spine.value_or(newer ? kTier1 : kSpine);
+  YM_RETURN_IF_ERROR(CheckLabelled(hosts, spec.segment_label));
+  YM_RETURN_IF_ERROR(CheckLabelled(hosts, spec.fabric_pod_label));
+
+  std::map<std::string, const api::Node*> first_of_leaf;
+  std::map<std::string, int> hosts_of_leaf;
+  std::map<std::string, std::set<std::string>> leaves_of_spine;
+  for (const api::Node* node : hosts) {
+    const std::string& leaf = *Label(*node, spec.segment_label);
+    const std::string& spine = *Label(*node, spec.fabric_pod_label);
+    const api::Node* first = first_of_leaf.emplace(leaf, node).first->second;
+    if (*Label(*first, spec.fabric_pod_label) != spine) {
+      return FieldError(
+          StrCat("metadata.labels[\"", spec.fabric_pod_label, "\"]"),
+          StrCat("leaf ", leaf, " is under ", *Label(*first, spec.fabric_pod_label), " by Node ",
+                 first->metadata.name, " and under ", spine, " by Node ", node->metadata.name),
+          "let topograph label the Nodes anew");
+    }
+    ++hosts_of_leaf[leaf];
+    leaves_of_spine[spine].insert(leaf);
+    if (node->gpus() != spec.gpus_per_host) {
+      return FieldError(StrCat("Node ", node->metadata.name, ": status.allocatable"),
+                        StrCat("has ", Count(node->gpus(), "GPU"), ", the Fabric's hosts have ",
+                               spec.gpus_per_host),
+                        "start from a --preset with such hosts");
+    }
+  }
+  spec.fabric_pods = static_cast<int>(leaves_of_spine.size());
+  spec.segments_per_fabric_pod = spec.hosts_per_segment = 0;
+  for (const auto& [spine, leaves] : leaves_of_spine) {
+    spec.segments_per_fabric_pod =
+        std::max(spec.segments_per_fabric_pod, static_cast<int>(leaves.size()));
+  }
+  for (const auto& [leaf, count] : hosts_of_leaf) {
+    spec.hosts_per_segment = std::max(spec.hosts_per_segment, count);
+  }
+  spec.backup.hosts_per_segment =
+      std::min(spec.backup.hosts_per_segment, spec.hosts_per_segment - 1);
+  if (spec.fabric_pods > 1 && spec.tiers.back().scope != fabric::Scope::kFabric) {
+    return FieldError("spec.size.fabricPods",
+                      StrCat(spec.fabric_pods, " fabric pods and no tier of scope Fabric"),
+                      "start from a --preset with a core tier");
+  }
+  YM_RETURN_IF_ERROR(fabric::Validate(spec));
+  out.notes.push_back(StrCat("labels say where hosts stand; ports, speeds and hashes are those of ",
+                             base.metadata.name));
+  if (hosts.size() < nodes.size()) {
+    out.notes.push_back(StrCat(Count(static_cast<int>(nodes.size() - hosts.size()), "Node"),
+                               " without GPUs left out"));
+  }
+  return out;
+}
+
+}  // namespace yardmaster::cli

@@ -1,0 +1,56 @@
+#include "pkg/cli/input/fabric_input.h"
+
+#include "nlohmann/json.hpp"
+
+#include "pkg/api/node.h"
+#include "pkg/base/strings.h"
+#include "pkg/cli/input/manifests.h"
+#include "pkg/cli/input/render_fabric.h"
+#include "pkg/operator/network_faults.h"
+#include "pkg/state/host_index.h"
+
+namespace yardmaster::cli {
+
+absl::StatusOr<FabricInput> ReadFabricInput(const std::vector<std::string>& files,
+                                            std::istream& in) {
+  YM_ASSIGN_OR_RETURN(Manifests manifests, ReadManifests(files, in));
+  state::ClusterState& world = manifests.world;
+  const std::string name = Join(files, ", ");
+  if (world.fabrics.empty()) {
+    return absl::InvalidArgumentError(
+        StrCat(name, ": holds no Fabric; write one with kubectl yardmaster fabric render"));
+  }
+  if (world.nodes.empty()) {
+    YM_ASSIGN_OR_RETURN(const std::vector<nlohmann::json> rendered,
+                        RenderFabric(*world.fabrics.front()));
+    for (const nlohmann::json& object : rendered) {
+      if (object.at("kind") != "Node") continue;
+      YM_ASSIGN_OR_RETURN(api::Node node, api::DecodeNode(object));
+      world.nodes.Put(std::make_shared<const api::Node>(std::move(node)));
+    }
+  }
+  return FabricInputOf(world, name);
+}
+
+absl::StatusOr<FabricInput> FabricInputOf(const state::ClusterState& world,
+                                          const std::string& name) {
+  if (world.fabrics.empty()) return absl::InvalidArgumentError(StrCat(name, ": holds no Fabric"));
+  state::HostIndex hosts;
+  hosts.Update(world);
+  FabricInput input;
+  hosts.AppendWarnings(input.warnings);
+  if (hosts.network() == nullptr) {
+    return absl::InvalidArgumentError(
+        StrCat(name, ": makes no network\n", Join(input.warnings, "\n")));
+  }
+  input.network = hosts.network();
+  std::vector<std::uint8_t> down = hosts.cable_down();
+  const std::string problem = op::MarkDownLinks(*world.fabrics.front(), *input.network, down);
+  if (!problem.empty()) input.warnings.push_back(StrCat("Fabric: ", problem));
+  for (std::size_t c = 0; c < down.size(); ++c) {
+    if (down[c] != 0) input.down.emplace_back(static_cast<std::int32_t>(c));
+  }
+  return input;
+}
+
+}  // namespace yardmaster::cli

@@ -1,0 +1,313 @@
+#include "pkg/cli/output/overview.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "nlohmann/json.hpp"
+
+#include "pkg/api/field_reader.h"
+#include "pkg/base/clock.h"
+#include "pkg/base/status.h"
+#include "pkg/base/strings.h"
+#include "pkg/cli/output/job_cost.h"
+#include "pkg/plan/planner.h"
+#include "pkg/state/snapshot_builder.h"
+#include "pkg/state/subject.h"
+
+namespace yardmaster::cli {
+
+namespace {
+
+using placement::Outcome;
+using state::SegmentsOf;
+using state::StateOf;
+using state::Subject;
+using state::SubjectsOf;
+
+std::string Shortened(const std::string& text) {
+  constexpr std::size_t kMax = 80;
+  return text.size() <= kMax ? text : text.substr(0, kMax - 3) + "...";
+}
+
+std::vector<std::string> JobRow(const Subject& subject, bool wide) {
+  const int workers =
+      subject.gang != nullptr ? subject.gang->job.workers : subject.job->job.workers;
+  std::vector<std::string> row = {
+      subject.namespace_name,
+      subject.name,
+      subject.kind,
+      StateOf(subject),
+      StrCat(workers),
+      subject.job != nullptr ? StrCat(subject.job->status.ready_workers) : "-",
+      "-",
+      "-",
+      ""};
+  if (wide) {
+    const api::JobSpec& job = subject.gang != nullptr ? subject.gang->job : subject.job->job;
+    row.push_back(StrCat(job.priority));
+    row.push_back(subject.gang != nullptr ? StrCat(subject.gang->status.plan_generation) : "-");
+    const api::CapacityStatus none;
+    const auto& rented = subject.job != nullptr ? subject.job->status.capacity : none;
+    const auto money = [&](capacity::Micros micros) {
+      return rented.currency.empty() ? "-" : capacity::FormatMoney({micros, rented.currency});
+    };
+    row.push_back(money(rented.rate));
+    row.push_back(money(rented.spent));
+  }
+  if (subject.gang == nullptr) return row;
+  const api::GangStatus& status = subject.gang->status;
+  std::vector<std::string> segments;
+  for (const auto& [name, count] : SegmentsOf(*subject.gang)) segments.push_back(name);
+  if (segments.size() > 3) segments = {StrCat(segments.size(), " segments")};
+  if (!segments.empty()) row[6] = Join(segments, ",");
+  if (status.network) row[7] = StrCat(status.network->level);
+  if (!status.committed() && !status.reasons.empty()) {
+    const std::string& reason = status.reasons[0].message;
+    row[8] = wide ? reason : Shortened(reason);
+  }
+  return row;
+}
+
+struct SegmentCounts {
+  int hosts = 0;
+  int free = 0;
+  int held = 0;
+  int out = 0;
+  int backup = 0;
+  int free_backup = 0;
+};
+
+SegmentCounts CountSegment(const plan::Snapshot& snapshot, fabric::SegmentId segment) {
+  SegmentCounts counts;
+  for (fabric::HostId host : snapshot.places->hosts_of(segment)) {
+    const placement::HostState& state = snapshot.cluster.hosts[host.index()];
+    const bool usable = state.unavailable == placement::Unavailability::kNo;
+    const bool whole = state.free_gpus == state.gpus;
+    ++counts.hosts;
+    if (state.backup) ++counts.backup;
+    if (!usable) {
+      ++counts.out;
+    } else if (!whole) {
+      ++counts.held;
+    } else if (state.backup) {
+      ++counts.free_backup;
+    } else {
+      ++counts.free;
+    }
+  }
+  return counts;
+}
+
+void AddLine(std::string& out, const std::string& label, const std::string& text) {
+  if (text.empty()) return;
+  out += label + std::string(label.size() < 12 ? 12 - label.size() : 1, ' ') + text + "\n";
+}
+
+std::string Ranks(const std::vector<int>& ranks) {
+  std::vector<std::string> runs;
+  for (std::size_t i = 0; i < ranks.size();) {
+    std::size_t end = i + 1;
+    while (end < ranks.size() && ranks[end] == ranks[end - 1] + 1) ++end;
+    runs.push_back(end - i == 1 ? StrCat(ranks[i]) : StrCat(ranks[i], "-", ranks[end - 1]));
+    i = end;
+  }
+  return Join(runs, ",");
+}
+
+void ExplainPlacement(const api::Gang& gang, std::string& out) {
+  const api::GangStatus& status = gang.status;
+  AddLine(out, "placed:",
+          StrCat("on fabric ", status.fabric.empty() ? "-" : status.fabric, ", plan ",
+                 status.plan_generation));
+  std::map<std::string, std::vector<int>> by_segment;
+  for (const api::AssignmentEntry& entry : status.assignments) {
+    by_segment[StrCat(entry.fabric_pod, "/", entry.segment)].push_back(entry.rank);
+  }
+  for (const auto& [segment, ranks] : by_segment) {
+    AddLine(
+        out, "  " + segment,
+        StrCat(Count(static_cast<std::int64_t>(ranks.size()), "worker"), ", ranks ", Ranks(ranks)));
+  }
+  const placement::Objective& o = status.objective;
+  AddLine(out, "cost:",
+          StrCat("data groups split over segments ", o.data_split_segments, ", over fabric pods ",
+                 o.data_split_fabric_pods, "; tensor groups ", o.tensor_split_segments, ", ",
+                 o.tensor_split_fabric_pods));
+  if (status.network) {
+    AddLine(out, "network:",
+            StrCat("level ", status.network->level, ", intensity ", status.network->intensity,
+                   " FLOP per second of communication, ", status.network->communication_seconds,
+                   " s of communication an iteration"));
+  }
+}
+
+void ExplainConditions(const std::vector<api::Condition>& conditions, std::string& out) {
+  for (const api::Condition& condition : conditions) {
+    if (condition.status != api::ConditionStatus::kTrue && condition.message.empty()) continue;
+    const char* status = condition.status == api::ConditionStatus::kTrue    ? "yes"
+                         : condition.status == api::ConditionStatus::kFalse ? "no"
+                                                                            : "unknown";
+    AddLine(out, condition.type + ":",
+            StrCat(status, condition.message.empty() ? "" : ", ", condition.message));
+  }
+}
+
+// What planning it now, on this world, says.
+void ExplainWaiting(const state::ClusterState& world, const workload::JobKey& key,
+                    std::string& out) {
+  const plan::Snapshot snapshot = state::BuildSnapshot(world);
+  plan::PlanOptions options;
+  const plan::Plan plan = plan::MakePlan(snapshot, options);
+  for (const plan::JobPlan& job : plan.jobs) {
+    const plan::JobState& state = snapshot.jobs[static_cast<std::size_t>(job.job)];
+    if (state.job.key != key) continue;
+    if (state.assignment) return;
+    AddLine(out, "planned now:", std::string(placement::Name(job.gang.outcome)));
+    for (const placement::Reason& reason : job.gang.reasons) {
+      AddLine(out, "  because:", StrCat(reason.message, " (", placement::Name(reason.code), ")"));
+    }
+    for (const placement::Relaxation& relaxation : job.gang.relaxations) {
+      AddLine(out,
+              "  try:", StrCat(relaxation.change, " -> ", placement::Name(relaxation.outcome)));
+    }
+  }
+}
+
+// What incidents cost, and how often checkpoints are worth their price.
+void ExplainWork(const api::TrainingJobStatus& status, std::string& out) {
+  for (const auto& [cause, seconds] : status.lost_gpu_seconds) {
+    AddLine(out, "lost:", StrCat(std::round(seconds / 36) / 100, " GPU hours, ", cause));
+  }
+  if (status.checkpoint.last_ms == 0) return;
+  std::string text = StrCat("last at ", FormatTime(status.checkpoint.last_ms));
+  if (status.checkpoint.interval_seconds > 0) {
+    text += StrCat(", costs ", status.checkpoint.cost_seconds, " s, best every ",
+                   status.checkpoint.interval_seconds, " s");
+  }
+  AddLine(out, "checkpoint:", text);
+}
+
+absl::StatusOr<Subject> FindSubject(const state::ClusterState& world,
+                                    const std::string& namespace_name, const std::string& job) {
+  std::vector<std::string> names;
+  for (Subject& subject : SubjectsOf(world)) {
+    if (subject.namespace_name != namespace_name) continue;
+    names.push_back(subject.name);
+    if (subject.name == job || subject.key().name == job) return std::move(subject);
+  }
+  const std::string meant = api::Nearest(job, names);
+  return absl::NotFoundError(StrCat("there is no job ", job, " in namespace ", namespace_name,
+                                    meant.empty() ? "; kubectl yardmaster get jobs -A lists them"
+                                                  : StrCat("; did you mean ", meant, "?")));
+}
+
+std::string ExplainSubject(const state::ClusterState& world, const Subject& subject) {
+  std::string out;
+  AddLine(out, "job:", StrCat(subject.kind, " ", subject.namespace_name, "/", subject.name));
+  AddLine(out, "state:", StateOf(subject));
+  if (subject.gang != nullptr && subject.gang->status.committed()) {
+    ExplainPlacement(*subject.gang, out);
+  } else {
+    ExplainWaiting(world, subject.key(), out);
+  }
+  if (subject.job != nullptr) ExplainWork(subject.job->status, out);
+  if (subject.job != nullptr) {
+    std::vector<api::CapacityPool> pools;
+    for (const auto& pool : world.pools) pools.push_back(*pool);
+    for (const auto& [label, text] : ExplainCost(*subject.job, pools)) AddLine(out, label, text);
+  }
+  if (subject.job != nullptr) ExplainConditions(subject.job->status.conditions, out);
+  if (subject.gang != nullptr) ExplainConditions(subject.gang->status.conditions, out);
+  return out;
+}
+
+// "FABRIC POD" -> "fabricPod".
+std::string FieldName(const std::string& header) {
+  std::string out;
+  bool next_upper = false;
+  for (char c : header) {
+    if (c == ' ') {
+      next_upper = true;
+      continue;
+    }
+    out += next_upper ? c : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    next_upper = false;
+  }
+  return out;
+}
+
+}  // namespace
+
+Table JobsTable(const state::ClusterState& world, const std::string& namespace_name, bool wide,
+                const LabelSelector& selector) {
+  Table rows = {
+      {"NAMESPACE", "NAME", "KIND", "STATE", "WORKERS", "READY", "SEGMENTS", "LEVEL", "REASON"}};
+  if (wide) rows[0].insert(rows[0].end(), {"PRIORITY", "PLAN", "COST PER HOUR", "SPENT"});
+  for (const Subject& subject : SubjectsOf(world)) {
+    if (!namespace_name.empty() && subject.namespace_name != namespace_name) continue;
+    const api::ObjectMeta& metadata =
+        subject.job != nullptr ? subject.job->metadata : subject.gang->metadata;
+    if (!selector.Matches(metadata.labels)) continue;
+    rows.push_back(JobRow(subject, wide));
+  }
+  return rows;
+}
+
+Table SegmentsTable(const state::ClusterState& world) {
+  const plan::Snapshot snapshot = state::BuildSnapshot(world);
+  const fabric::Places& places = *snapshot.places;
+  Table rows = {{"FABRIC POD", "SEGMENT", "HOSTS", "FREE", "HELD", "OUT", "BACKUP"}};
+  for (fabric::SegmentId segment : places.segments()) {
+    const SegmentCounts c = CountSegment(snapshot, segment);
+    rows.push_back({places.name(places.fabric_pod_of(segment)), places.name(segment),
+                    StrCat(c.hosts), StrCat(c.free), StrCat(c.held), StrCat(c.out),
+                    StrCat(c.free_backup, " of ", c.backup, " free")});
+  }
+  return rows;
+}
+
+absl::StatusOr<std::string> Explain(const state::ClusterState& world,
+                                    const std::string& namespace_name, const std::string& job) {
+  YM_ASSIGN_OR_RETURN(const Subject subject, FindSubject(world, namespace_name, job));
+  return ExplainSubject(world, subject);
+}
+
+absl::StatusOr<nlohmann::json> ExplainAsJson(const state::ClusterState& world,
+                                             const std::string& namespace_name,
+                                             const std::string& job) {
+  YM_ASSIGN_OR_RETURN(const Subject subject, FindSubject(world, namespace_name, job));
+  std::vector<std::string> lines = Split(ExplainSubject(world, subject), '\n');
+  while (!lines.empty() && lines.back().empty()) lines.pop_back();
+  nlohmann::json out = {{"namespace", subject.namespace_name},
+                        {"name", subject.name},
+                        {"kind", subject.kind},
+                        {"state", StateOf(subject)},
+                        {"lines", std::move(lines)}};
+  if (subject.job != nullptr) out["trainingJob"] = api::EncodeTrainingJob(*subject.job);
+  if (subject.gang != nullptr) out["gang"] = api::EncodeGang(*subject.gang);
+  return out;
+}
+
+nlohmann::json RowsAsJson(const Table& table) {
+  nlohmann::json out = nlohmann::json::array();
+  for (std::size_t r = 1; r < table.size(); ++r) {
+    nlohmann::json row = nlohmann::json::object();
+    for (std::size_t c = 0; c < table[r].size(); ++c) {
+      const std::string& text = table[r][c];
+      nlohmann::json& cell = row[FieldName(table[0][c])];
+      if (const auto number = ParseNumber<std::int64_t>(text)) {
+        cell = *number;
+      } else if (text != "-") {
+        cell = text;
+      }
+    }
+    out.push_back(std::move(row));
+  }
+  return out;
+}
+
+}  // namespace yardmaster::cli

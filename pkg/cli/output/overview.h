@@ -1,0 +1,44 @@
+// Tables and texts about what is in a cluster: `get jobs`, `get segments`, `explain`. Pure.
+//
+// Thread safety: pure functions.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "nlohmann/json_fwd.hpp"
+
+#include "pkg/cli/output/label_selector.h"
+#include "pkg/state/cluster_state.h"
+
+namespace yardmaster::cli {
+
+using Table = std::vector<std::vector<std::string>>;
+
+// One row per gang and per TrainingJob without one, by namespace and name. `namespace_name` empty:
+// all namespaces. `wide`: also PRIORITY and PLAN, and reasons in full. `selector` is asked about the
+// labels of the TrainingJob, else of the Gang.
+Table JobsTable(const state::ClusterState& world, const std::string& namespace_name,
+                bool wide = false, const LabelSelector& selector = {});
+
+// One row per segment: its hosts, how many are free, held, out and kept as backup.
+Table SegmentsTable(const state::ClusterState& world);
+
+// The state of a job and its cause, in words: its placement by segment, its network numbers, or what is
+// missing and what would help, planned anew on this state. `job` is a TrainingJob's or a Gang's
+// name. Errors: NotFound that names what is near.
+absl::StatusOr<std::string> Explain(const state::ClusterState& world,
+                                    const std::string& namespace_name, const std::string& job);
+
+// The same as an object: `namespace`, `name`, `kind`, `state`, `lines` (the text), and the objects
+// `trainingJob` and `gang` where there are any. Errors: as Explain.
+absl::StatusOr<nlohmann::json> ExplainAsJson(const state::ClusterState& world,
+                                             const std::string& namespace_name,
+                                             const std::string& job);
+
+// Rows as objects, keys from the header ("FABRIC POD": fabricPod); whole numbers are numbers, "-"
+// is null.
+nlohmann::json RowsAsJson(const Table& table);
+
+}  // namespace yardmaster::cli

@@ -1,0 +1,197 @@
+#include "pkg/cli/output/overview.h"
+
+#include <sstream>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+
+#include "pkg/base/clock.h"
+#include "pkg/base/strings.h"
+#include "pkg/cli/cluster_commands.h"
+#include "pkg/cli/input/cluster_reader.h"
+#include "pkg/cli/testing/reading_connector.h"
+#include "pkg/kube/testing/fake_client.h"
+
+namespace yardmaster::cli {
+namespace {
+
+using nlohmann::json;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class OverviewTest : public testing::Test {
+ protected:
+  OverviewTest() : client_(clock_) {
+    for (int i = 0; i < 4; ++i) {
+      client_.Seed(kube::Nodes(), {{"apiVersion", "v1"},
+                                   {"kind", "Node"},
+                                   {"metadata",
+                                    {{"name", StrCat("n", i)},
+                                     {"labels",
+                                      {{"yardmaster.dev/fabric-pod", "p0"},
+                                       {"yardmaster.dev/segment", i < 2 ? "s0" : "s1"}}}}},
+                                   {"status", {{"allocatable", {{"nvidia.com/gpu", "8"}}}}}});
+    }
+  }
+
+  void Job(const std::string& name, json spec) {
+    client_.Seed(kube::TrainingJobs(), {{"apiVersion", "yardmaster.dev/v1alpha1"},
+                                        {"kind", "TrainingJob"},
+                                        {"metadata", {{"name", name}, {"namespace", "default"}}},
+                                        {"spec", std::move(spec)}});
+  }
+
+  void Placed(const std::string& name) {
+    api::Gang gang;
+    gang.metadata.name = "trainingjob-" + name;
+    gang.metadata.namespace_name = "default";
+    gang.owner = {"yardmaster.dev/v1alpha1", "TrainingJob", name, "", false};
+    gang.job.workers = 2;
+    gang.job.parallelism.data = 16;
+    gang.status.plan_generation = 1;
+    gang.status.fabric = "f";
+    gang.status.assignments = {{0, "n0", "p0", "s0", {0}}, {1, "n1", "p0", "s0", {0}}};
+    gang.status.network = api::NetworkStatus{};
+    gang.status.network->level = 6;
+    client_.Seed(kube::Gangs(), api::EncodeGang(gang));
+  }
+
+  state::ClusterState ClusterState() {
+    auto world = ReadCluster(client_);
+    EXPECT_TRUE(world.ok()) << world.status();
+    return world.ok() ? *world : state::ClusterState{};
+  }
+
+  FakeClock clock_;
+  kube::FakeClient client_;
+};
+
+TEST_F(OverviewTest, JobsShowTheirStateSegmentsAndLevel) {
+  Job("a", {{"workers", 2}});
+  Placed("a");
+  Job("b", {{"workers", 3}});
+  const Table rows = JobsTable(ClusterState(), "");
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_THAT(rows[1],
+              ElementsAre("default", "a", "TrainingJob", "Placed", "2", "0", "p0/s0", "6", ""));
+  EXPECT_THAT(rows[2],
+              ElementsAre("default", "b", "TrainingJob", "Pending", "3", "0", "-", "-", ""));
+  EXPECT_EQ(JobsTable(ClusterState(), "other").size(), 1u);
+}
+
+TEST_F(OverviewTest, SegmentsCountHostsByWhatTheyDo) {
+  Placed("a");
+  const Table rows = SegmentsTable(ClusterState());
+  EXPECT_THAT(rows[1], ElementsAre("p0", "s0", "2", "0", "2", "0", "0 of 0 free"));
+  EXPECT_THAT(rows[2], ElementsAre("p0", "s1", "2", "2", "0", "0", "0 of 0 free"));
+}
+
+TEST_F(OverviewTest, APlacedJobIsExplainedByItsSegments) {
+  Placed("a");
+  auto text = Explain(ClusterState(), "default", "a");
+  ASSERT_TRUE(text.ok());
+  EXPECT_THAT(*text, HasSubstr("p0/s0"));
+  EXPECT_THAT(*text, HasSubstr("2 workers, ranks 0-1"));
+  EXPECT_THAT(*text, HasSubstr("level 6"));
+}
+
+TEST_F(OverviewTest, AWaitingJobIsPlannedAnewAndSaysWhatIsMissing) {
+  Job("big", {{"workers", 5}});
+  auto text = Explain(ClusterState(), "default", "big");
+  ASSERT_TRUE(text.ok());
+  EXPECT_THAT(*text, HasSubstr("planned now: Never"));
+  EXPECT_THAT(*text, HasSubstr("because:"));
+}
+
+TEST_F(OverviewTest, AJobOnRentedHostsShowsWhatItCostsAndWhereTheNextHourRuns) {
+  json job = {{"apiVersion", "yardmaster.dev/v1alpha1"},
+              {"kind", "TrainingJob"},
+              {"metadata", {{"name", "a"}, {"namespace", "default"}}},
+              {"spec", {{"workers", 2}, {"capacity", {{"maxCostPerHour", "30 USD"}}}}}};
+  job["status"]["capacity"] = {{"phase", "Provisioned"},
+                               {"generation", 2},
+                               {"moves", 1},
+                               {"hosts", json::array({{{"pool", "spot-a"},
+                                                       {"type", "Spot"},
+                                                       {"hosts", 2},
+                                                       {"provided", 2},
+                                                       {"pricePerHour", "10.00 USD"},
+                                                       {"nodeLabels", {{"pool", "a"}}}}})},
+                               {"ratePerHour", "20.00 USD"},
+                               {"spent", "35.50 USD"},
+                               {"accounted", "2026-01-01T00:00:00Z"}};
+  client_.Seed(kube::TrainingJobs(), job);
+  auto text = Explain(ClusterState(), "default", "a");
+  ASSERT_TRUE(text.ok());
+  EXPECT_THAT(*text, HasSubstr("2 of 2 hosts of spot-a (Spot)"));
+  EXPECT_THAT(*text, HasSubstr("20.00 USD/h of at most 30.00 USD"));
+  EXPECT_THAT(*text, HasSubstr("35.50 USD until 2026-01-01T00:00:00Z, moved 1 time"));
+  EXPECT_THAT(*text, HasSubstr("on the same hosts"));
+  const json rows = RowsAsJson(JobsTable(ClusterState(), "", /*wide=*/true));
+  EXPECT_EQ(rows[0]["costPerHour"], "20.00 USD");
+  EXPECT_EQ(rows[0]["spent"], "35.50 USD");
+}
+
+TEST_F(OverviewTest, AnUnknownJobNamesTheOneThatWasMeant) {
+  Job("pretrain", {{"workers", 1}});
+  auto text = Explain(ClusterState(), "default", "pretrian");
+  EXPECT_THAT(MessageOf(text.status()), HasSubstr("did you mean pretrain?"));
+}
+
+TEST_F(OverviewTest, ObjectsThatCannotBeReadAreNamedAndTheRestIsShown) {
+  Job("bad", {{"workers", "many"}});
+  Job("good", {{"workers", 1}});
+  const state::ClusterState world = ClusterState();
+  ASSERT_EQ(world.problems.size(), 1u);
+  EXPECT_THAT(world.problems[0], HasSubstr("TrainingJob default/bad: spec.workers"));
+  EXPECT_EQ(JobsTable(world, "").size(), 2u);
+}
+
+TEST_F(OverviewTest, TheVerbsAnswerAndFailWithTheRightCodes) {
+  Job("a", {{"workers", 2}});
+  const Connector connect = ReadingConnector(client_);
+  std::ostringstream out;
+  std::ostringstream err;
+  EXPECT_EQ(RunGetCommand({"jobs"}, connect, out, err), 0) << err.str();
+  EXPECT_THAT(out.str(), HasSubstr("TrainingJob"));
+  EXPECT_EQ(RunGetCommand({"segments", "-A"}, connect, out, err), 0);
+  EXPECT_THAT(out.str(), HasSubstr("FABRIC POD"));
+  EXPECT_EQ(RunExplainCommand({"a"}, connect, out, err), 0);
+  EXPECT_THAT(out.str(), HasSubstr("planned now: Placed"));
+  EXPECT_EQ(RunExplainCommand({"b", "-n", "default"}, connect, out, err), 1);
+  EXPECT_EQ(RunGetCommand({"pods"}, connect, out, err), 2);
+  EXPECT_EQ(RunExplainCommand({}, connect, out, err), 2);
+  client_.FailNext(kube::Verb::kList, "*", absl::UnavailableError("no answer"));
+  EXPECT_EQ(RunGetCommand({"jobs"}, connect, out, err), 1);
+}
+
+TEST_F(OverviewTest, RowsAsObjectsHaveTheNamesOfTheColumns) {
+  Job("a", {{"workers", 2}});
+  Placed("a");
+  const nlohmann::json jobs = RowsAsJson(JobsTable(ClusterState(), "", /*wide=*/true));
+  ASSERT_FALSE(jobs.empty());
+  EXPECT_EQ(jobs[0]["namespace"], "default");
+  EXPECT_TRUE(jobs[0]["workers"].is_number_integer());
+  EXPECT_TRUE(jobs[0].contains("priority"));
+  const nlohmann::json segments = RowsAsJson(SegmentsTable(ClusterState()));
+  EXPECT_TRUE(segments[0].contains("fabricPod"));
+  EXPECT_EQ(RowsAsJson({{"A", "B C"}, {"-", "x 1"}}),
+            nlohmann::json::parse(R"([{"a": null, "bC": "x 1"}])"));
+}
+
+TEST_F(OverviewTest, AnExplanationAsJsonHasTheTextAndTheObjects) {
+  Job("a", {{"workers", 2}});
+  Placed("a");
+  auto text = Explain(ClusterState(), "default", "a");
+  auto object = ExplainAsJson(ClusterState(), "default", "a");
+  ASSERT_TRUE(object.ok()) << object.status();
+  std::string joined;
+  for (const nlohmann::json& line : (*object)["lines"]) joined += line.get<std::string>() + "\n";
+  EXPECT_EQ(joined, *text);
+  EXPECT_TRUE(object->contains("gang"));
+  EXPECT_FALSE(ExplainAsJson(ClusterState(), "default", "nobody").ok());
+}
+
+}  // namespace
+}  // namespace yardmaster::cli

@@ -1,0 +1,203 @@
+#include "pkg/cli/output/plan_report.h"
+
+#include <set>
+
+#include "nlohmann/json.hpp"
+
+#include "pkg/api/names.h"
+#include "pkg/api/outcome_json.h"
+#include "pkg/base/strings.h"
+#include "pkg/cli/output/path_loads.h"
+
+namespace yardmaster::cli {
+
+namespace {
+
+using nlohmann::json;
+
+ReportName NameOf(const workload::JobKey& key, const ReportNames& names) {
+  const auto it = names.find(key);
+  return it != names.end() ? it->second : ReportName{"Gang", key.name};
+}
+
+std::vector<fabric::HostId> HostsOf(const plan::JobState& state, const plan::JobPlan& job) {
+  if (!job.gang.host_of_rank.empty()) return job.gang.host_of_rank;
+  if (state.assignment) return state.assignment->host_of_rank;
+  return {};
+}
+
+json Assignments(const plan::Snapshot& snapshot, const plan::JobState& state,
+                 const std::vector<fabric::HostId>& hosts) {
+  const fabric::Places& places = *snapshot.places;
+  std::vector<api::AssignmentEntry> entries;
+  for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
+    const fabric::SegmentId segment = places.segment_of(hosts[rank]);
+    api::AssignmentEntry entry;
+    entry.rank = static_cast<int>(rank);
+    entry.host = places.name(hosts[rank]);
+    entry.fabric_pod = places.name(places.fabric_pod_of(segment));
+    entry.segment = places.name(segment);
+    if (rank < state.groups->stages_of_worker.size()) {
+      entry.stages = state.groups->stages_of_worker[rank];
+    }
+    entries.push_back(std::move(entry));
+  }
+  return api::EncodeAssignments(entries);
+}
+
+json NetworkJson(const netplan::JobNetwork& network) {
+  return {{"flopPerIteration", network.flop_per_iteration},
+          {"communicationSeconds", network.communication_seconds},
+          {"intensity", network.intensity},
+          {"priority", network.priority},
+          {"level", network.level}};
+}
+
+// Who would be stopped for a job that waits, and where it would go then.
+json PreemptionJson(const plan::Snapshot& snapshot, const plan::JobState& state,
+                    const plan::Preemption& preemption, const ReportNames& names) {
+  json victims = json::array();
+  for (int index : preemption.victims) {
+    const plan::JobState& victim = snapshot.jobs[static_cast<std::size_t>(index)];
+    const ReportName name = NameOf(victim.job.key, names);
+    victims.push_back({{"namespace", victim.job.key.namespace_name},
+                       {"name", name.name},
+                       {"kind", name.kind},
+                       {"priority", victim.job.priority},
+                       {"gpus", std::int64_t{1} * victim.job.workers * victim.job.gpus_per_worker},
+                       {"graceSeconds", victim.grace_seconds}});
+  }
+  return {{"victims", std::move(victims)},
+          {"cheapest", preemption.cheapest},
+          {"message", preemption.victims.empty()
+                          ? "fits once the gangs that are stopped for others have left"
+                          : preemption.why},
+          {"assignments", Assignments(snapshot, state, preemption.gang.host_of_rank)},
+          {"objective", api::EncodeObjective(preemption.gang.objective)}};
+}
+
+json JobJson(const plan::Snapshot& snapshot, const plan::JobPlan& job,
+             const netplan::NetworkPlan& network, const ReportNames& names) {
+  const plan::JobState& state = snapshot.jobs[static_cast<std::size_t>(job.job)];
+  const ReportName name = NameOf(state.job.key, names);
+  json out = {{"namespace", state.job.key.namespace_name},
+              {"name", name.name},
+              {"kind", name.kind},
+              {"outcome", api::EncodeOutcome(job.gang.outcome)},
+              {"isNew", job.is_new},
+              {"message", placement::Sentence(job.gang)},
+              {"reasons", api::EncodeReasons(job.gang.reasons)},
+              {"relaxations", api::EncodeRelaxations(job.gang.relaxations)},
+              {"assignments", json::array()}};
+  if (job.gang.outcome == placement::Outcome::kPlaced) {
+    const std::vector<fabric::HostId> hosts = HostsOf(state, job);
+    out["assignments"] = Assignments(snapshot, state, hosts);
+    out["objective"] = api::EncodeObjective(job.gang.objective);
+    out["optimal"] = job.gang.optimal;
+    if (!job.contention_note.empty()) out["contention"] = job.contention_note;
+    if (!job.gang.optimal) out["bound"] = api::EncodeObjective(job.gang.bound);
+    if (!state.lost_ranks.empty()) out["lostRanks"] = state.lost_ranks;
+  } else if (state.assignment) {
+    // Its lost ranks have no substitute: the old assignment is reported unchanged.
+    out["assignments"] = Assignments(snapshot, state, state.assignment->host_of_rank);
+    out["lostRanks"] = state.lost_ranks;
+  }
+  if (job.preemption) {
+    out["preemption"] = PreemptionJson(snapshot, state, *job.preemption, names);
+  }
+  const auto& numbers = network.jobs[static_cast<std::size_t>(job.job)];
+  if (numbers) out["network"] = NetworkJson(*numbers);
+  return out;
+}
+
+// A job that contradicts itself and that the planner said nothing about.
+json InvalidJob(const plan::JobState& state, const ReportNames& names) {
+  const ReportName name = NameOf(state.job.key, names);
+  json reasons = json::array();
+  for (const std::string& problem : state.problems) {
+    reasons.push_back(
+        {{"code", "Invalid"}, {"level", "fabric"}, {"count", 1}, {"message", problem}});
+  }
+  return {{"namespace", state.job.key.namespace_name},
+          {"name", name.name},
+          {"kind", name.kind},
+          {"outcome", "Never"},
+          {"isNew", false},
+          {"reasons", std::move(reasons)},
+          {"relaxations", json::array()},
+          {"assignments", json::array()}};
+}
+
+json PortJson(const fabric::Places& places, const fabric::NicPort& port) {
+  return {{"host", places.name(port.host)}, {"rail", port.rail}, {"port", port.port}};
+}
+
+json PathsJson(const plan::Snapshot& snapshot, const std::vector<netplan::PathAssignment>& paths,
+               const ReportNames& names) {
+  json out = json::array();
+  for (const netplan::PathAssignment& path : paths) {
+    const workload::JobKey& key = snapshot.jobs[static_cast<std::size_t>(path.job)].job.key;
+    json links = json::array();
+    for (fabric::LinkId link : path.links) links.push_back(snapshot.network->name(link));
+    out.push_back({{"job", StrCat(key.namespace_name, "/", NameOf(key, names).name)},
+                   {"fromRank", path.from_rank},
+                   {"toRank", path.to_rank},
+                   {"from", PortJson(*snapshot.places, path.from)},
+                   {"to", PortJson(*snapshot.places, path.to)},
+                   {"sourcePort", path.source_port},
+                   {"links", std::move(links)}});
+  }
+  return out;
+}
+
+std::string SegmentsOf(const json& job) {
+  std::set<std::string> segments;
+  for (const json& entry : job["assignments"]) {
+    segments.insert(
+        StrCat(entry["fabricPod"].get<std::string>(), "/", entry["segment"].get<std::string>()));
+  }
+  if (segments.size() > 3) return StrCat(segments.size(), " segments");
+  return Join({segments.begin(), segments.end()}, ",");
+}
+
+}  // namespace
+
+json PlanReport(const plan::Snapshot& snapshot, const plan::Plan& plan,
+                const netplan::NetworkPlan& network, const ReportNames& names, bool with_paths) {
+  json jobs = json::array();
+  std::set<int> told;
+  for (const plan::JobPlan& job : plan.jobs) {
+    jobs.push_back(JobJson(snapshot, job, network, names));
+    told.insert(job.job);
+  }
+  for (std::size_t j = 0; j < snapshot.jobs.size(); ++j) {
+    const plan::JobState& state = snapshot.jobs[j];
+    if (told.count(static_cast<int>(j)) == 0 && !state.problems.empty()) {
+      jobs.push_back(InvalidJob(state, names));
+    }
+  }
+  json out = {
+      {"kind", "PlanReport"}, {"apiVersion", api::kGroupVersion}, {"jobs", std::move(jobs)}};
+  if (with_paths) {
+    out["paths"] = PathsJson(snapshot, network.paths, names);
+    out["answers"] = PathsJson(snapshot, network.answers, names);
+    out["uplinks"] = snapshot.network ? UplinksJson(snapshot, network) : json::array();
+  }
+  return out;
+}
+
+std::vector<std::vector<std::string>> ReportTable(const json& report) {
+  std::vector<std::vector<std::string>> rows = {
+      {"NAMESPACE", "NAME", "OUTCOME", "WORKERS", "SEGMENTS", "LEVEL", "REASON"}};
+  for (const json& job : report["jobs"]) {
+    const bool placed = job["outcome"] == "Placed";
+    rows.push_back({job["namespace"], job["name"], job["outcome"],
+                    placed ? StrCat(job["assignments"].size()) : "-",
+                    placed ? SegmentsOf(job) : "-",
+                    job.contains("network") ? StrCat(job["network"]["level"].get<int>()) : "-",
+                    job["reasons"].empty() ? "" : job["reasons"][0]["message"].get<std::string>()});
+  }
+  return rows;
+}
+
+}  // namespace yardmaster::cli
