@@ -4,6 +4,7 @@
 #include <charconv>
 #include <utility>
 
+#include "absl/strings/escaping.h"
 #include "nlohmann/json.hpp"
 
 #include "pkg/base/strings.h"
@@ -298,13 +299,8 @@ json EncodeRtag7(const fabric::Rtag7Parameters& rtag7) {
 }
 
 std::string EncodeKey(const std::vector<std::uint8_t>& key) {
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string text;
-  for (std::uint8_t byte : key) {
-    text += kDigits[byte >> 4];
-    text += kDigits[byte & 15];
-  }
-  return text;
+  return absl::BytesToHexString(
+      absl::string_view(reinterpret_cast<const char*>(key.data()), key.size()));
 }
 
 void EncodeModelBlock(const HashSpec& spec, json& out) {

@@ -1,9 +1,9 @@
 #include "pkg/http/message.h"
 
 #include <algorithm>
+#include <boost/beast/http/status.hpp>
 
 #include "pkg/base/strings.h"
-#include "pkg/http/response_writer.h"
 
 namespace yardmaster::http {
 namespace {
@@ -32,6 +32,12 @@ std::string_view Request::query() const {
   const std::size_t mark = target.find('?');
   if (mark == std::string::npos) return {};
   return std::string_view(target).substr(mark + 1);
+}
+
+std::string_view ReasonPhrase(int status) {
+  const auto phrase =
+      boost::beast::http::obsolete_reason(static_cast<boost::beast::http::status>(status));
+  return {phrase.data(), phrase.size()};
 }
 
 Response TextResponse(int status, std::string_view text) {

@@ -56,6 +56,9 @@ struct Response {
   Headers headers;
 };
 
+// "Not Found" for 404; "<unknown-status>" for a status without a usual phrase.
+std::string_view ReasonPhrase(int status);
+
 Response TextResponse(int status, std::string_view text);
 Response JsonResponse(int status, std::string json);
 // "404 Not Found: <message>" as text.

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
-#include <ctime>
 #include <string>
 #include <utility>
+
+#include "absl/time/time.h"
 
 #include "pkg/base/strings.h"
 
@@ -46,70 +46,9 @@ void AppendField(std::string& out, std::string_view name, std::string_view value
 
 }  // namespace
 
-std::string_view ReasonPhrase(int status) {
-  switch (status) {
-    case 200:
-      return "OK";
-    case 201:
-      return "Created";
-    case 202:
-      return "Accepted";
-    case 204:
-      return "No Content";
-    case 304:
-      return "Not Modified";
-    case 400:
-      return "Bad Request";
-    case 401:
-      return "Unauthorized";
-    case 403:
-      return "Forbidden";
-    case 404:
-      return "Not Found";
-    case 405:
-      return "Method Not Allowed";
-    case 408:
-      return "Request Timeout";
-    case 409:
-      return "Conflict";
-    case 413:
-      return "Payload Too Large";
-    case 415:
-      return "Unsupported Media Type";
-    case 417:
-      return "Expectation Failed";
-    case 422:
-      return "Unprocessable Entity";
-    case 429:
-      return "Too Many Requests";
-    case 431:
-      return "Request Header Fields Too Large";
-    case 500:
-      return "Internal Server Error";
-    case 501:
-      return "Not Implemented";
-    case 503:
-      return "Service Unavailable";
-    case 505:
-      return "HTTP Version Not Supported";
-    default:
-      return "Unknown";
-  }
-}
-
 std::string HttpDate(std::int64_t now_s) {
-  constexpr std::array<const char*, 7> kDays = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
-  constexpr std::array<const char*, 12> kMonths = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
-                                                   "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
-  const std::time_t seconds = now_s;
-  std::tm utc{};
-  if (gmtime_r(&seconds, &utc) == nullptr) return {};
-  std::array<char, 64> text{};
-  const int length = std::snprintf(text.data(), text.size(), "%s, %02d %s %04d %02d:%02d:%02d GMT",
-                                   kDays[static_cast<std::size_t>(utc.tm_wday)], utc.tm_mday,
-                                   kMonths[static_cast<std::size_t>(utc.tm_mon)],
-                                   utc.tm_year + 1900, utc.tm_hour, utc.tm_min, utc.tm_sec);
-  return std::string(text.data(), static_cast<std::size_t>(length));
+  return absl::FormatTime("%a, %d %b %E4Y %H:%M:%S GMT", absl::FromUnixSeconds(now_s),
+                          absl::UTCTimeZone());
 }
 
 WireResponse WriteResponse(Response response, const WriteOptions& options) {

@@ -4,14 +4,10 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 
 #include "pkg/http/message.h"
 
 namespace yardmaster::http {
-
-// "Not Found" for 404; "Unknown" for a status without a usual phrase.
-std::string_view ReasonPhrase(int status);
 
 struct WriteOptions {
   // The request was HEAD: the headers of the full answer, no body.
