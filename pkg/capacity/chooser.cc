@@ -58,6 +58,7 @@ template <typename Value>
 std::vector<std::int64_t> Floors(const std::vector<const Offer*>& offers, int workers,
                                  Value value) {
   std::vector<std::pair<double, std::int64_t>> steps;  // value and room, of one worker
+  steps.reserve(offers.size());
   for (const Offer* offer : offers) {
     steps.emplace_back(static_cast<double>(value(*offer)) / offer->workers_per_host,
                        std::int64_t{offer->hosts} * offer->workers_per_host);
@@ -117,6 +118,7 @@ class Chooser {
       open.push_back(step.second);
     }
     std::vector<Rented> rented;
+    rented.reserve(hosts.size());
     for (const auto& [offer, count] : hosts) rented.push_back({offer, count});
     return rented;
   }

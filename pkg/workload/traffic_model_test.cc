@@ -76,7 +76,7 @@ TEST(TrafficModel, GivesThePublishedTrafficOfGpt3On32ThousandGpus) {
 TEST(TrafficModel, FlopFollowThePublishedFormula) {
   Model model = Gpt3();
   model.recompute = true;
-  model.micro_batches = 1536 / 16;
+  model.micro_batches = 1536.0 / 16;
   const double flop = TrafficOfModel(model, Split(8, 16, 8)).flop_per_iteration;
   const double l = 96, h = 12288, s = 2048, v = 51200;
   const double published = 96 * 1536 * s * l * h * h * (1 + s / (6 * h) + v / (16 * l * h));

@@ -29,6 +29,7 @@ Job MakeJob(int tensor, int expert, int data, int pipeline, int gpus_per_worker)
 
 std::vector<HostId> OneEach(const Job& job) {
   std::vector<HostId> hosts;
+  hosts.reserve(static_cast<std::size_t>(job.workers));
   for (int w = 0; w < job.workers; ++w) hosts.push_back(HostId(w));
   return hosts;
 }
