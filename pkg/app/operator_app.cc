@@ -66,7 +66,7 @@ class Operator {
         jobs_(
             *client_, cache_, hosts_, marker_, runtime.clock(),
             [this](const op::JobNotice& n) { Tell(n); }, [this] { return leadership_.IsLeader(); }),
-        capacity_(*client_, cache_, hosts_, options.hosts.faults, runtime.clock(),
+        capacity_(*client_, cache_, hosts_, runtime.clock(),
                   [this](const op::JobNotice& n) { Tell(n); }),
         page_(cache_, runtime),
         reports_(options.reports, options.reports_account, leadership_, runtime),

@@ -61,12 +61,11 @@ api::Condition ConditionOf(const api::CapacityStatus& status, std::int64_t gener
 }  // namespace
 
 CapacityController::CapacityController(kube::Client& client, state::ClusterCache& cache,
-                                       HostHealth& hosts, std::vector<FaultRule> rules,
-                                       const Clock& clock, Notify notify)
+                                       HostHealth& hosts, const Clock& clock, Notify notify)
     : client_(client),
       cache_(cache),
       clock_(clock),
-      observer_(cache, hosts, std::move(rules), clock),
+      observer_(cache, hosts, clock),
       notify_(std::move(notify)) {}
 
 state::HostsInUse CapacityController::UsedByOthers(const api::TrainingJob& job,

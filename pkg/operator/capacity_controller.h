@@ -47,7 +47,7 @@ class CapacityController {
   using Notify = std::function<void(const JobNotice&)>;
 
   CapacityController(kube::Client& client, state::ClusterCache& cache, HostHealth& hosts,
-                     std::vector<FaultRule> rules, const Clock& clock, Notify notify);
+                     const Clock& clock, Notify notify);
 
   // Errors: what the API server said; the caller retries with backoff. The value: look again after
   // that many milliseconds although nothing has changed.

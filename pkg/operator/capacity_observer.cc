@@ -30,22 +30,25 @@ int PartOf(const api::CapacityStatus& status, const api::Node& node) {
 
 }  // namespace
 
-std::string CapacityObserver::LossOf(const api::TrainingJob& job, const std::string& host,
-                                     bool spot) const {
+bool LeavesDespiteBounds(const api::TrainingJob& job, const api::Node* node,
+                         const HostVerdict& verdict) {
+  const api::CapacityStatus& status = job.status.capacity;
+  if (status.phase != RentalPhase::kProvisioned) return false;
+  // Its provider has removed the Node: the bounds are for reports of Nodes that are there.
+  if (node == nullptr) return verdict.state == HostState::kHeld;
+  const int part = PartOf(status, *node);
+  return part >= 0 && !verdict.reclaim.empty() &&
+         status.hosts[static_cast<std::size_t>(part)].type == api::CapacityType::kSpot;
+}
+
+std::string CapacityObserver::LossOf(const api::TrainingJob& job, const std::string& host) const {
   const auto node = cache_.FindNode(host);
-  if (node != nullptr && spot) {
-    for (const NodeFault& fault : FaultsOf(*node, 0, rules_)) {
-      if (fault.action >= FaultAction::kDrain && fault.after_ms == 0 &&
-          fault.name.starts_with("taint ")) {
-        return StrCat("host ", host, " has ", fault.name);
-      }
-    }
-  }
   const HostVerdict verdict =
       hosts_.Judge(host, std::int64_t{1000} * job.recovery.host_grace_seconds, clock_.SteadyMs());
-  // Its provider has removed the Node: the bounds are for reports of Nodes that are there.
-  if (node == nullptr && verdict.state == HostState::kHeld)
-    return StrCat("host ", host, " is gone");
+  if (LeavesDespiteBounds(job, node.get(), verdict)) {
+    return node == nullptr ? StrCat("host ", host, " is gone")
+                           : StrCat("host ", host, " has ", verdict.reclaim);
+  }
   if (verdict.state != HostState::kLost) return "";
   return verdict.fault_name.empty() ? StrCat("host ", host, " is lost")
                                     : StrCat("host ", host, " has ", verdict.fault_name);
@@ -65,9 +68,7 @@ void CapacityObserver::ObservePods(const api::TrainingJob& job,
     if (status.phase != RentalPhase::kProvisioned || pod->node_name.empty()) continue;
     const auto node = cache_.FindNode(pod->node_name);
     const int part = node == nullptr ? -1 : PartOf(status, *node);
-    const bool spot =
-        part >= 0 && status.hosts[static_cast<std::size_t>(part)].type == api::CapacityType::kSpot;
-    const std::string loss = LossOf(job, pod->node_name, spot);
+    const std::string loss = LossOf(job, pod->node_name);
     if (loss.empty()) continue;
     if (observed.lost.empty()) observed.lost = loss;
     if (part >= 0) parts.insert(part);

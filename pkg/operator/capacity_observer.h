@@ -11,22 +11,23 @@
 #pragma once
 
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "pkg/base/clock.h"
 #include "pkg/operator/capacity_step.h"
 #include "pkg/operator/host_health.h"
-#include "pkg/operator/node_faults.h"
 #include "pkg/state/cluster_state.h"
 
 namespace yardmaster::op {
 
+// Whether the job leaves this host although the bounds forbid to act on it: a rented host that is gone, or a
+// spot host that is taken back. `node`: null: it is gone.
+bool LeavesDespiteBounds(const api::TrainingJob& job, const api::Node* node,
+                         const HostVerdict& verdict);
+
 class CapacityObserver {
  public:
-  CapacityObserver(const state::ClusterCache& cache, HostHealth& hosts,
-                   std::vector<FaultRule> rules, const Clock& clock)
-      : cache_(cache), hosts_(hosts), rules_(std::move(rules)), clock_(clock) {}
+  CapacityObserver(const state::ClusterCache& cache, HostHealth& hosts, const Clock& clock)
+      : cache_(cache), hosts_(hosts), clock_(clock) {}
 
   // Without pools, what other jobs use, and what asks for the hosts: the caller fills them in. `job` outlives
   // the observation.
@@ -36,11 +37,10 @@ class CapacityObserver {
   void ObservePods(const api::TrainingJob& job, CapacityObservation& observed) const;
   void ObserveMissingHosts(const api::CapacityStatus& status, CapacityObservation& observed) const;
   // Why the host is lost to the job; empty: it stays.
-  std::string LossOf(const api::TrainingJob& job, const std::string& host, bool spot) const;
+  std::string LossOf(const api::TrainingJob& job, const std::string& host) const;
 
   const state::ClusterCache& cache_;
   HostHealth& hosts_;
-  const std::vector<FaultRule> rules_;
   const Clock& clock_;
 };
 

@@ -53,6 +53,15 @@ bool HostHealth::IsFaulty(const Host& host) {
                      [](const auto& fault) { return fault.second.action >= FaultAction::kDrain; });
 }
 
+std::string HostHealth::ReclaimOf(const Host& host) {
+  for (const auto& [name, fault] : host.faults) {
+    if (fault.action >= FaultAction::kDrain && fault.after_ms == 0 && name.starts_with("taint ")) {
+      return name;
+    }
+  }
+  return "";
+}
+
 bool HostHealth::ObserveFaults(const std::string& name, const std::vector<NodeFault>& faults,
                                std::int64_t now_ms) {
   MutexLock lock(mutex_);
@@ -87,7 +96,7 @@ HostVerdict HostHealth::JudgeFaults(Host& host, std::int64_t now_ms) {
   if (!host.drained) {
     std::string reason = LimitReached(host.segment, now_ms);
     if (!reason.empty()) {
-      return {HostState::kHeld, kHeldAgainMs, std::move(reason), FaultAction::kIgnore, ""};
+      return {HostState::kHeld, kHeldAgainMs, std::move(reason)};
     }
     host.drained = true;
     granted_ms_.push_back(now_ms);
@@ -136,9 +145,15 @@ HostVerdict HostHealth::Judge(const std::string& name, std::int64_t grace_ms, st
     host.report = Report::kGone;
     host.since_ms = now_ms;
   }
+  HostVerdict verdict = JudgeHost(host, grace_ms, now_ms);
+  verdict.reclaim = ReclaimOf(host);
+  return verdict;
+}
+
+HostVerdict HostHealth::JudgeHost(Host& host, std::int64_t grace_ms, std::int64_t now_ms) {
   if (!IsBad(host)) return JudgeFaults(host, now_ms);
   const auto verdict = [](HostState state, std::int64_t again_ms, std::string reason) {
-    return HostVerdict{state, again_ms, std::move(reason), FaultAction::kIgnore, ""};
+    return HostVerdict{state, again_ms, std::move(reason)};
   };
   if (host.lost) return verdict(HostState::kLost, 0, "");
   const std::int64_t elapsed_ms = now_ms - host.since_ms;

@@ -59,6 +59,9 @@ struct HostVerdict {
   // kDegrade.
   FaultAction fault = FaultAction::kIgnore;
   std::string fault_name = {};
+  // In any state: a taint that has action Drain or Replace without a wait, as providers set it on hosts that they
+  // take back; empty: none.
+  std::string reclaim = {};
 
   // The kubelet ends the pods there itself.
   bool reachable() const { return fault >= FaultAction::kDrain; }
@@ -102,6 +105,9 @@ class HostHealth {
     return host.report == Report::kNotReady || host.report == Report::kGone;
   }
   static bool IsFaulty(const Host& host);
+  static std::string ReclaimOf(const Host& host);
+  HostVerdict JudgeHost(Host& host, std::int64_t grace_ms, std::int64_t now_ms)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   HostVerdict JudgeFaults(Host& host, std::int64_t now_ms) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Empty: one more host may be lost.
   std::string LimitReached(const std::string& segment, std::int64_t now_ms)

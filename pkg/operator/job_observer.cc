@@ -2,6 +2,7 @@
 
 #include "pkg/api/names.h"
 #include "pkg/base/strings.h"
+#include "pkg/operator/capacity_observer.h"
 #include "pkg/operator/job_end.h"
 #include "pkg/operator/pod_builder.h"
 
@@ -75,9 +76,15 @@ Worker JobObserver::ObserveWorker(const api::TrainingJob& job, int rank, Obstacl
     }
   }
   if (!worker.host.empty() && !pod->finished()) {
-    worker.host_gone = cache_.FindNode(worker.host) == nullptr;
     worker.host_verdict = hosts_.Judge(
         worker.host, std::int64_t{1000} * job.recovery.host_grace_seconds, clock_.SteadyMs());
+    const auto node = cache_.FindNode(worker.host);
+    worker.host_gone = node == nullptr;
+    // The rental's step is about to take the job away from it (capacity_step.h).
+    if (worker.host_verdict.state == HostState::kHeld &&
+        LeavesDespiteBounds(job, node.get(), worker.host_verdict)) {
+      worker.host_verdict.state = HostState::kNotReady;
+    }
     if (worker.host_verdict.state == HostState::kLost) {
       worker.host_fenced = marker_.IsFenced(worker.host);
     }

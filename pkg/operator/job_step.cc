@@ -70,6 +70,12 @@ class Stepper {
   bool IsLost(const Worker& worker) const {
     return worker.host_verdict.state == HostState::kLost && !worker.host.empty();
   }
+  // A lost host keeps the job from going on. It does not when the job leaves its hosts anyway, or when the pod's
+  // Node is gone and the pod is being deleted: Kubernetes removes such a pod.
+  bool IsHeld(const Worker& worker) const {
+    return worker.host_verdict.state == HostState::kHeld && !job_.run.suspended &&
+           !(worker.deleting && worker.host_gone);
+  }
   // The container has ended by itself. What ends shortly after a restart has begun belongs to it: the
   // other ranks of a job die with the first.
   bool FailedInPlace(const Worker& worker) const {
@@ -105,7 +111,7 @@ class Stepper {
         ++step_.ready;
       }
       if (Ended(worker) || worker.phase == WorkerPhase::kMissing) continue;
-      if (verdict.state == HostState::kHeld) step_.held = verdict.reason;
+      if (IsHeld(worker)) step_.held = verdict.reason;
       if (verdict.again_ms > 0) LookAgain(verdict.again_ms);
       if (verdict.fault == FaultAction::kDegrade && step_.degraded.empty()) {
         step_.degraded = StrCat("host ", worker.host, " has ", verdict.fault_name);

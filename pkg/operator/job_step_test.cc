@@ -44,6 +44,27 @@ TEST(JobStepTest, AHostThatIsNotReadyForAShortTimeIsLookedAtAgain) {
   EXPECT_EQ(step.ready, 0);
 }
 
+TEST(JobStepTest, AHostIsNotHeldForAJobThatLeavesIt) {
+  JobObservation job =
+      Job({On(WorkerPhase::kRunning, HostState::kHeld), On(WorkerPhase::kRunning)});
+  job.workers[0].host_verdict.reason = "full disruption";
+  EXPECT_EQ(NextStep(job).held, "full disruption");
+  job.run.suspended = true;
+  job.checkpoint.request = api::CheckpointRequest::kAnnotation;
+  const JobStep step = NextStep(job);
+  EXPECT_NE(step.request_checkpoint_ms, 0) << "its pods are still there";
+  EXPECT_EQ(step.held, "");
+}
+
+TEST(JobStepTest, AHostIsNotHeldForAPodThatLeavesWithItsNode) {
+  JobObservation job = Job({On(WorkerPhase::kRunning, HostState::kHeld)});
+  job.workers[0].host_verdict.reason = "full disruption";
+  job.workers[0].deleting = true;
+  EXPECT_EQ(NextStep(job).held, "full disruption") << "no kubelet ends it, and it is not forced";
+  job.workers[0].host_gone = true;
+  EXPECT_EQ(NextStep(job).held, "");
+}
+
 TEST(JobStepTest, ALostHostIsAnIncidentThatIsNotCounted) {
   JobObservation job =
       Job({On(WorkerPhase::kRunning, HostState::kLost), On(WorkerPhase::kRunning)});
