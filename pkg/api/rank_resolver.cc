@@ -4,6 +4,7 @@
 #include <iterator>
 #include <map>
 
+#include "pkg/api/job_role.h"
 #include "pkg/api/names.h"
 #include "pkg/base/strings.h"
 
@@ -84,6 +85,10 @@ std::optional<std::string_view> LabelOrAnnotation(const Pod& pod, const char* ke
 
 bool Fits(const Row& row, const Pod& pod) {
   if (!Find(pod.metadata.labels, row.name_label)) return false;
+  // Pods of a TrainingJob's roles have no rank.
+  if (row.name_label == std::string_view(kJobLabel) && Find(pod.metadata.labels, kRoleLabel)) {
+    return false;
+  }
   return row.only_label[0] == '\0' ||
          Find(pod.metadata.labels, row.only_label) == std::string_view(row.only_value);
 }
@@ -209,7 +214,7 @@ int RoleOrder(std::string_view subgroup) {
 bool WantsGang(const Pod& pod) {
   if (pod.gpus() == 0 || Find(pod.metadata.annotations, kReleasedAnnotation)) return false;
   return pod.gated() || Find(pod.metadata.annotations, kParallelismAnnotation).has_value() ||
-         Find(pod.metadata.labels, kJobLabel).has_value();
+         (Find(pod.metadata.labels, kJobLabel) && !Find(pod.metadata.labels, kRoleLabel));
 }
 
 absl::StatusOr<std::optional<Membership>> ResolveMembership(const Pod& pod) {

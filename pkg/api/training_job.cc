@@ -1,5 +1,6 @@
 #include "pkg/api/training_job.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "nlohmann/json.hpp"
@@ -21,7 +22,7 @@ constexpr std::string_view kRuleActionNames[] = {"Ignore", "Replace", "Restart",
 constexpr std::string_view kCauseNames[] = {"HostLost", "WorkerFailed", "WorkerRemoved",
                                             "DeadlineExceeded", "HostFault"};
 constexpr std::string_view kRequestNames[] = {"Signal", "Annotation"};
-constexpr std::string_view kSuccessNames[] = {"AllWorkers", "RankZero"};
+constexpr std::string_view kSuccessNames[] = {"AllWorkers", "RankZero", "Role"};
 constexpr std::string_view kCleanPodNames[] = {"Running", "All"};
 constexpr int kMaxSeconds = 31'536'000;
 constexpr int kMaxWorkers = 1'000'000;
@@ -97,7 +98,22 @@ void ReadRunPolicy(FieldReader& spec, RunPolicy& run) {
     run.ttl_seconds_after_finished = spec.Int64("ttlSecondsAfterFinished", 0, 0, kMaxSeconds);
   }
   run.success = spec.Enum("successPolicy", kSuccessNames, run.success);
+  run.success_role = spec.String("successRole");
   run.clean_pods = spec.Enum("cleanPodPolicy", kCleanPodNames, run.clean_pods);
+}
+
+void CheckSuccessRole(FieldReader& spec, const TrainingJob& job) {
+  const std::string& role = job.run.success_role;
+  const bool by_role = job.run.success == SuccessPolicy::kRole;
+  if (by_role == role.empty()) {
+    spec.errors().Add(spec.PathOf("successRole"),
+                      by_role ? "is missing" : "is given and successPolicy is not Role",
+                      by_role ? "name the role that has to succeed" : "leave it out");
+  } else if (by_role && std::none_of(job.roles.begin(), job.roles.end(),
+                                     [&](const JobRole& other) { return other.name == role; })) {
+    spec.errors().Add(spec.PathOf("successRole"), StrCat(role, " is not among spec.roles"),
+                      "name one of them");
+  }
 }
 
 void EncodeRunPolicy(const RunPolicy& run, json& spec) {
@@ -108,6 +124,7 @@ void EncodeRunPolicy(const RunPolicy& run, json& spec) {
     spec["ttlSecondsAfterFinished"] = *run.ttl_seconds_after_finished;
   }
   spec["successPolicy"] = kSuccessNames[static_cast<std::size_t>(run.success)];
+  if (!run.success_role.empty()) spec["successRole"] = run.success_role;
   spec["cleanPodPolicy"] = kCleanPodNames[static_cast<std::size_t>(run.clean_pods)];
 }
 
@@ -204,6 +221,7 @@ TrainingJobStatus ReadStatus(FieldReader in) {
   status.workers = in.Int("workers", 0, 0, kMaxWorkers);
   status.ready_workers = in.Int("readyWorkers", 0, 0, kMaxWorkers);
   status.succeeded_workers = in.Int("succeededWorkers", 0, 0, kMaxWorkers);
+  status.roles = ReadRoleStatus(in);
   for (FieldReader& segment : in.Objects("segments")) {
     status.segments.push_back({segment.String("fabricPod"), segment.RequiredString("segment"),
                                segment.Int("workers", 0, 0, kMaxWorkers)});
@@ -309,6 +327,8 @@ absl::StatusOr<TrainingJob> DecodeTrainingJob(JsonView object, UnknownFields unk
   ReadPolicies(spec, job);
   ReadRunPolicy(spec, job.run);
   ReadTemplate(spec, job);
+  job.roles = ReadRoles(spec, job.metadata.name, job.job.gpu_resource);
+  CheckSuccessRole(spec, job);
   job.elastic = ReadElasticPolicy(spec, job.job);
   spec.Close();
   job.status = ReadStatus(in.Object("status"));
@@ -336,6 +356,7 @@ json EncodeTrainingJobStatus(const TrainingJobStatus& status) {
         {{"fabricPod", use.fabric_pod}, {"segment", use.segment}, {"workers", use.workers}});
   }
   out["segments"] = std::move(segments);
+  if (!status.roles.empty()) out["roles"] = EncodeRoleStatus(status.roles);
   if (status.intensity) out["intensity"] = *status.intensity;
   if (status.level) out["level"] = *status.level;
   EncodeTime("startTime", status.start_ms, out);
@@ -377,6 +398,7 @@ json EncodeTrainingJob(const TrainingJob& job) {
   }
   if (!job.priority_class.empty()) spec["priorityClassName"] = job.priority_class;
   EncodeRunPolicy(job.run, spec);
+  if (!job.roles.empty()) spec["roles"] = EncodeRoles(job.roles);
   if (!job.gpu_model.empty()) spec["gpuModel"] = job.gpu_model;
   spec["template"] = *job.pod_template;
   json out = {{"apiVersion", kGroupVersion},

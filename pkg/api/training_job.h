@@ -16,6 +16,7 @@
 #include "pkg/api/capacity_status.h"
 #include "pkg/api/condition.h"
 #include "pkg/api/elastic.h"
+#include "pkg/api/job_role.h"
 #include "pkg/api/job_spec.h"
 #include "pkg/api/metadata.h"
 
@@ -82,8 +83,8 @@ struct CheckpointPolicy {
   bool operator==(const CheckpointPolicy&) const = default;
 };
 
-// Which workers have to succeed.
-enum class SuccessPolicy { kAllWorkers, kRankZero };
+// What has to succeed: every worker, rank 0, or every pod of one role.
+enum class SuccessPolicy { kAllWorkers, kRankZero, kRole };
 // Which pods are removed once the job has ended.
 enum class CleanPodPolicy { kRunning, kAll };
 
@@ -95,6 +96,7 @@ struct RunPolicy {
   std::optional<std::int64_t> ttl_seconds_after_finished;
   SuccessPolicy success = SuccessPolicy::kAllWorkers;
   CleanPodPolicy clean_pods = CleanPodPolicy::kRunning;
+  std::string success_role = {};  // with SuccessPolicy::kRole
   bool operator==(const RunPolicy&) const = default;
 };
 inline constexpr char kManagedByOperator[] = "yardmaster.dev/operator";
@@ -120,8 +122,9 @@ struct Incident {
   std::int64_t attempt = 0;  // the attempt that it began; names the incident
   IncidentCause cause = IncidentCause::kWorkerFailed;
   OnHostLoss action = OnHostLoss::kRestart;
-  bool counted = false;    // against the restart budget
-  std::vector<int> ranks;  // that caused it, ascending; with kReplace exactly those that move
+  bool counted = false;  // against the restart budget
+  // Members (job_role.h) that caused it, ascending; with kReplace exactly those that move.
+  std::vector<int> ranks;
   // The rank that was lost or failed first, and its host; -1 and empty: unknown.
   int first_rank = -1;
   std::string host;
@@ -179,6 +182,7 @@ struct TrainingJobStatus {
   int workers = 0;  // 0 while it is suspended and has no pods
   int ready_workers = 0;
   int succeeded_workers = 0;
+  std::vector<RoleStatus> roles;  // as in the spec
   std::vector<SegmentUse> segments;
   std::optional<double> intensity;  // Crux: FLOP per second of communication
   std::optional<int> level;         // network priority, 0 lowest
@@ -206,6 +210,7 @@ struct TrainingJob {
   RecoveryPolicy recovery;
   CheckpointPolicy checkpoint;
   RunPolicy run;
+  std::vector<JobRole> roles;
   ElasticPolicy elastic;
   // The pod template as it was written; never null, may be an empty object.
   std::shared_ptr<const nlohmann::json> pod_template;
@@ -216,6 +221,8 @@ struct TrainingJob {
   workload::ResourceList requests;
   TrainingJobStatus status;
 
+  // Workers and pods of roles.
+  int members() const { return job.workers + ReplicasOf(roles); }
   // The time of one checkpoint: as the job has reported it, else as the spec has it.
   double checkpoint_seconds() const {
     return status.checkpoint.cost_seconds > 0 ? status.checkpoint.cost_seconds

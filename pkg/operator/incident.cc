@@ -43,9 +43,33 @@ int FirstToFail(const JobObservation& job, const std::vector<int>& ranks) {
   });
 }
 
-std::string Ranks(const std::vector<int>& ranks) {
-  return ranks.size() == 1 ? StrCat("worker ", ranks[0])
-                           : StrCat(ranks.size(), " workers, the first is ", ranks[0], ",");
+// "worker 3", "launcher 0".
+std::string NameOfMember(const JobObservation& job, int member) {
+  const RoleRange* role = job.RoleOf(member);
+  return role == nullptr ? StrCat("worker ", member)
+                         : StrCat(role->name, " ", member - role->first);
+}
+
+std::string Ranks(const JobObservation& job, const std::vector<int>& ranks) {
+  if (ranks.size() == 1) return NameOfMember(job, ranks[0]);
+  const bool all_ranks = ranks.back() < job.ranks();
+  return all_ranks ? StrCat(ranks.size(), " workers, the first is ", ranks[0], ",")
+                   : StrCat(ranks.size(), " pods, the first is ", NameOfMember(job, ranks[0]), ",");
+}
+
+bool OnlyRoles(const JobObservation& job, const std::vector<int>& ranks) {
+  return !ranks.empty() && ranks.front() >= job.ranks();
+}
+
+// What the policies of all that is concerned ask for at least. `for_workers`: theirs.
+OnHostLoss ActionFor(const JobObservation& job, const std::vector<int>& ranks,
+                     OnHostLoss for_workers) {
+  OnHostLoss action = OnlyRoles(job, ranks) ? OnHostLoss::kReplace : for_workers;
+  for (const int member : ranks) {
+    const RoleRange* role = job.RoleOf(member);
+    if (role != nullptr) action = std::max(action, role->on_failure);
+  }
+  return action;
 }
 
 const char* Consequence(OnHostLoss action) {
@@ -106,13 +130,14 @@ void DecideFailure(const JobObservation& job, const std::vector<int>& failed,
   const int root = FirstToFail(job, failed);
   const Worker& worker = At(job, root);
   incident.cause = IncidentCause::kWorkerFailed;
-  incident.action = job.policy.on_worker_failure;
+  incident.action = ActionFor(job, failed, job.policy.on_worker_failure);
   incident.first_rank = root;
   incident.host = worker.host;
   for (const api::ContainerExit& exit : worker.exits) {
     if (exit.exit_code != 0 && !incident.exit_code) incident.exit_code = exit.exit_code;
   }
-  const api::FailureRule* rule = MatchRule(job.policy.rules, worker);
+  const bool of_role = job.RoleOf(root) != nullptr;
+  const api::FailureRule* rule = of_role ? nullptr : MatchRule(job.policy.rules, worker);
   const bool ignored =
       rule != nullptr ? rule->action == FailureAction::kIgnore : IsDisrupted(worker);
   if (rule != nullptr && rule->action == FailureAction::kReplace) {
@@ -124,12 +149,12 @@ void DecideFailure(const JobObservation& job, const std::vector<int>& failed,
   } else if (rule != nullptr && incident.action == OnHostLoss::kFail) {
     incident.action = OnHostLoss::kRestart;
   }
-  incident.blames_host = !worker.host.empty() && !ignored && !IsDisrupted(worker) &&
+  incident.blames_host = !of_role && !worker.host.empty() && !ignored && !IsDisrupted(worker) &&
                          (rule == nullptr || rule->action != FailureAction::kFail);
   const bool moves = rule != nullptr && rule->action == FailureAction::kReplaceHost;
   if (moves && !worker.host.empty()) Avoid(worker.host, job.now_ms, kAvoidMs, recovery.avoided);
   std::string why =
-      StrCat(Ranks(failed), IsDisrupted(worker) ? " was disrupted" : " failed",
+      StrCat(Ranks(job, failed), IsDisrupted(worker) ? " was disrupted" : " failed",
              incident.exit_code ? StrCat(" with exit code ", *incident.exit_code) : std::string(),
              incident.host.empty() ? std::string() : StrCat(" on host ", incident.host));
   if (ignored && rule == nullptr && incident.action == OnHostLoss::kFail) {
@@ -150,18 +175,18 @@ void DecideLoss(const JobObservation& job, const Troubles& troubles, api::Recove
   const std::vector<int>& ranks = troubles.lost.empty() ? troubles.removed : troubles.lost;
   incident.first_rank = ranks[0];
   incident.host = At(job, ranks[0]).host;
-  incident.action = job.policy.on_host_loss;
+  incident.action = ActionFor(job, ranks, job.policy.on_host_loss);
   if (troubles.lost.empty()) {
     incident.cause = IncidentCause::kWorkerRemoved;
     if (incident.action == OnHostLoss::kFail) incident.action = OnHostLoss::kRestart;
     incident.message =
-        StrCat(Ranks(ranks), " was removed by others: ", Consequence(incident.action));
+        StrCat(Ranks(job, ranks), " was removed by others: ", Consequence(incident.action));
     return;
   }
   const HostVerdict& verdict = At(job, ranks[0]).host_verdict;
   if (verdict.reachable()) {
     incident.cause = IncidentCause::kHostFault;
-    incident.message = StrCat(Ranks(ranks), " is on host ", incident.host, " with ",
+    incident.message = StrCat(Ranks(job, ranks), " is on host ", incident.host, " with ",
                               verdict.fault_name, ": ", Consequence(incident.action));
     for (const int rank : ranks) {
       const Worker& worker = At(job, rank);
@@ -173,7 +198,7 @@ void DecideLoss(const JobObservation& job, const Troubles& troubles, api::Recove
   }
   incident.cause = IncidentCause::kHostLost;
   incident.message =
-      StrCat(Ranks(ranks), " lost host ", incident.host, ": ", Consequence(incident.action));
+      StrCat(Ranks(job, ranks), " lost host ", incident.host, ": ", Consequence(incident.action));
 }
 
 // Adds ranks to an incident that moves single ranks. False: there is none to join.
@@ -185,6 +210,9 @@ bool Join(const JobObservation& job, const std::vector<int>& ranks, IncidentCaus
     return false;
   }
   Incident& incident = recovery.incidents.back();
+  // A worker's failure is more than that of a role: its own policy decides.
+  if (OnlyRoles(job, ranks) != OnlyRoles(job, incident.ranks)) return false;
+  if (ActionFor(job, ranks, OnHostLoss::kReplace) != OnHostLoss::kReplace) return false;
   for (int rank : ranks) {
     const auto at = std::lower_bound(incident.ranks.begin(), incident.ranks.end(), rank);
     // A rank that was made anew already has failed again: that is another incident.

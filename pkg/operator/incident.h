@@ -10,6 +10,9 @@
 // that it is ignored or that the job fails: such exit codes are the program's. A rule with ReplaceHost
 // makes the job avoid the host for a day.
 //
+// A pod of a role fails by the role's onFailure: it takes a restart of the same budget, no rule applies, and no
+// host is blamed. Of several policies that are concerned at the same time the strictest decides.
+//
 // Thread safety: pure functions.
 #pragma once
 
@@ -19,7 +22,7 @@
 
 namespace yardmaster::op {
 
-// Ranks that need a decision, each ascending.
+// Members that need a decision, each ascending.
 struct Troubles {
   std::vector<int> lost;     // their host is lost
   std::vector<int> failed;   // ended with an error, or disrupted

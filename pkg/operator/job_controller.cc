@@ -64,8 +64,7 @@ void JobController::Tell(const api::TrainingJob& job, bool warning, std::string 
 absl::StatusOr<bool> JobController::IsConfirmed(const api::TrainingJob& job, const JobStep& step) {
   const api::Incident& incident = step.recovery.incidents.back();
   if (!step.decided || incident.cause != api::IncidentCause::kWorkerRemoved) return true;
-  auto pod =
-      client_.Get(TargetOf(kube::Pods(), job, PodName(job.metadata.name, incident.ranks.front())));
+  auto pod = client_.Get(TargetOf(kube::Pods(), job, MemberName(job, incident.ranks.front())));
   if (absl::IsNotFound(pod.status())) return true;
   YM_RETURN_IF_ERROR(pod.status());
   return (*pod)["metadata"].contains("deletionTimestamp");
@@ -76,7 +75,8 @@ absl::Status JobController::WriteStatus(api::TrainingJob& job,
   if (status == job.status) return absl::OkStatus();
   nlohmann::json fields = api::EncodeTrainingJobStatus(status);
   // A merge patch keeps what it does not name.
-  for (const char* field : {"startTime", "completionTime", "intensity", "level", "elastic"}) {
+  for (const char* field :
+       {"startTime", "completionTime", "intensity", "level", "elastic", "roles"}) {
     if (!fields.contains(field)) fields[field] = nullptr;
   }
   YM_RETURN_IF_ERROR(PatchJobStatus(client_, cache_, job, fields));
@@ -221,7 +221,7 @@ void JobController::Announce(const api::TrainingJob& job, const JobStep& step,
     Tell(job, true, "RecoveryHeld", step.held);
   }
   if (step.outcome == JobOutcome::kSucceeded) {
-    Tell(job, false, "Succeeded", "every worker has succeeded");
+    Tell(job, false, "Succeeded", api::FindCondition(job.status.conditions, "Succeeded")->message);
   } else if (step.outcome == JobOutcome::kFailed) {
     Tell(job, true, "Failed", recovery.incidents.back().message);
   }

@@ -81,6 +81,33 @@ TEST_P(JobCrashTest, ALostHostMovesItsRankAloneWhenThePolicySaysSo) {
   for (const auto& [rank, uid] : before) EXPECT_EQ(Uid(rank) == uid, rank != 1) << rank;
 }
 
+TEST_P(JobCrashTest, AFailedLauncherIsMadeAnewOnceAndTheWorkersStay) {
+  const json pod = {{"spec", {{"containers", json::array({{{"name", "c"}, {"image", "i"}}})}}}};
+  SeedJob(2, 2, {{"roles", json::array({{{"name", "launcher"}, {"template", pod}}})}});
+  SetNode("n9", true);
+  RunAll();
+  const auto set_launcher = [&](const char* phase) {
+    json launcher = *client_.Find(kube::Pods(), "team", "a-launcher-0");
+    launcher["spec"]["nodeName"] = "n9";
+    launcher["status"]["phase"] = phase;
+    client_.Seed(kube::Pods(), launcher);
+  };
+  set_launcher("Running");
+  Settle();
+  const auto before = Uids();
+  set_launcher("Failed");
+  KillAtWrite(GetParam());
+  TryForAWhile();
+  Reborn();
+  Settle();
+  set_launcher("Running");
+  Settle();
+  EXPECT_EQ(Status()["restarts"], 1);
+  EXPECT_EQ(Status()["recovery"]["attempt"], 1);
+  EXPECT_EQ(Condition("Recovering"), "False");
+  EXPECT_EQ(Uids(), before);
+}
+
 INSTANTIATE_TEST_SUITE_P(EveryWrite, JobCrashTest, ::testing::Range(0, 14));
 
 using JobLeadershipTest = JobFixture;

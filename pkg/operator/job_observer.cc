@@ -44,7 +44,7 @@ void ReadAttempt(const api::Pod& pod, Worker& worker) {
 Worker JobObserver::ObserveWorker(const api::TrainingJob& job, int rank, Obstacle& obstacle,
                                   api::CheckpointMark& checkpoint) const {
   Worker worker;
-  const std::string name = PodName(job.metadata.name, rank);
+  const std::string name = MemberName(job, rank);
   const auto pod = cache_.FindPod(StrCat(job.metadata.namespace_name, "/", name));
   if (pod == nullptr) return worker;
   const api::OwnerReference* owner = pod->metadata.controller();
@@ -109,7 +109,13 @@ JobObservation JobObserver::Observe(const api::TrainingJob& job, Obstacle& obsta
   if (running != nullptr && running->status == api::ConditionStatus::kTrue) {
     observed.running_ms = observed.now_ms - running->transition_ms;
   }
-  for (int rank = 0; rank < job.job.workers; ++rank) {
+  int first = job.job.workers;
+  for (const api::JobRole& role : job.roles) {
+    observed.roles.push_back(
+        {role.name, first, role.replicas, static_cast<api::OnHostLoss>(role.on_failure)});
+    first += role.replicas;
+  }
+  for (int rank = 0; rank < job.members(); ++rank) {
     observed.workers.push_back(ObserveWorker(job, rank, obstacle, checkpoint));
   }
   observed.checkpoint_ms = checkpoint.time_ms;

@@ -26,6 +26,7 @@ class JobObserver {
                          api::CheckpointMark& checkpoint) const;
 
  private:
+  // `rank`: the number of a member.
   Worker ObserveWorker(const api::TrainingJob& job, int rank, Obstacle& obstacle,
                        api::CheckpointMark& checkpoint) const;
 

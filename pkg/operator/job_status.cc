@@ -102,6 +102,18 @@ void SetRecovery(const JobStep& step, bool ended, Conditions& conditions) {
   conditions.Set("Recovering", active, active ? NameOf(last.cause) : "NoIncident", last.message);
 }
 
+void SetSucceeded(const api::TrainingJob& job, Conditions& conditions) {
+  switch (job.run.success) {
+    case api::SuccessPolicy::kAllWorkers:
+      return conditions.Set("Succeeded", true, "WorkersSucceeded", "every worker has succeeded");
+    case api::SuccessPolicy::kRankZero:
+      return conditions.Set("Succeeded", true, "RankZeroSucceeded", "rank 0 has succeeded");
+    case api::SuccessPolicy::kRole:
+      return conditions.Set("Succeeded", true, "RoleSucceeded",
+                            StrCat("role ", job.run.success_role, " has succeeded"));
+  }
+}
+
 const char* FailureReason(const api::TrainingJob& job, const api::Incident& last) {
   if (last.cause == api::IncidentCause::kHostLost) return "HostLost";
   if (last.cause == api::IncidentCause::kDeadlineExceeded) return "DeadlineExceeded";
@@ -122,6 +134,7 @@ api::TrainingJobStatus StatusOf(const api::TrainingJob& job, const api::Gang* ga
   status.workers = suspended && step.pods == 0 ? 0 : job.job.workers;
   status.ready_workers = step.ready;
   status.succeeded_workers = step.succeeded;
+  status.roles = step.roles;
   status.recovery = step.recovery;
   // A suspension begins an attempt, too, and is not an incident.
   const bool began = step.recovery.attempt != job.status.recovery.attempt &&
@@ -159,9 +172,7 @@ api::TrainingJobStatus StatusOf(const api::TrainingJob& job, const api::Gang* ga
                             : running);
   }
   if (step.outcome == JobOutcome::kSucceeded) {
-    const bool all = job.run.success == api::SuccessPolicy::kAllWorkers;
-    conditions.Set("Succeeded", true, all ? "WorkersSucceeded" : "RankZeroSucceeded",
-                   all ? "every worker has succeeded" : "rank 0 has succeeded");
+    SetSucceeded(job, conditions);
   } else if (step.outcome == JobOutcome::kFailed) {
     const api::Incident& last = step.recovery.incidents.back();
     conditions.Set("Failed", true, FailureReason(job, last), last.message);

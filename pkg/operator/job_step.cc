@@ -52,6 +52,7 @@ class Stepper {
   }
 
  private:
+  // Members with and without a rank.
   int Workers() const { return static_cast<int>(job_.workers.size()); }
   const Worker& At(int rank) const { return job_.workers[static_cast<std::size_t>(rank)]; }
   bool Failing() const {
@@ -59,8 +60,19 @@ class Stepper {
     return active != nullptr && active->action == OnHostLoss::kFail;
   }
   bool HasSucceeded() const {
-    if (job_.run.success == api::SuccessPolicy::kAllWorkers) return step_.succeeded == Workers();
-    return Workers() > 0 && CountsAsSuccess(0);
+    switch (job_.run.success) {
+      case api::SuccessPolicy::kAllWorkers:
+        return step_.succeeded == job_.ranks();
+      case api::SuccessPolicy::kRankZero:
+        return Workers() > 0 && CountsAsSuccess(0);
+      case api::SuccessPolicy::kRole:
+        break;
+    }
+    for (std::size_t i = 0; i < job_.roles.size(); ++i) {
+      if (job_.roles[i].name != job_.run.success_role) continue;
+      return step_.roles[i].succeeded == job_.roles[i].replicas;
+    }
+    return false;
   }
   bool CountsAsSuccess(int rank) const {
     const Worker& worker = At(rank);
@@ -101,14 +113,22 @@ class Stepper {
   }
 
   void Count() {
+    step_.roles.clear();
+    for (const RoleRange& role : job_.roles) step_.roles.push_back({role.name, 0, 0});
     for (int rank = 0; rank < Workers(); ++rank) {
       const Worker& worker = At(rank);
       const bool counts = !worker.deleting && !IsStale(job_.recovery, worker, rank);
-      if (CountsAsSuccess(rank)) ++step_.succeeded;
+      const RoleRange* role = job_.RoleOf(rank);
+      api::RoleStatus* of_role =
+          role == nullptr ? nullptr
+                          : &step_.roles[static_cast<std::size_t>(role - job_.roles.data())];
+      int& ready = of_role == nullptr ? step_.ready : of_role->ready;
+      int& succeeded = of_role == nullptr ? step_.succeeded : of_role->succeeded;
+      if (CountsAsSuccess(rank)) ++succeeded;
       if (worker.phase != WorkerPhase::kMissing) ++step_.pods;
       const HostVerdict& verdict = worker.host_verdict;
       if (counts && worker.phase == WorkerPhase::kRunning && verdict.state == HostState::kHealthy) {
-        ++step_.ready;
+        ++ready;
       }
       if (Ended(worker) || worker.phase == WorkerPhase::kMissing) continue;
       if (IsHeld(worker)) step_.held = verdict.reason;
@@ -122,8 +142,8 @@ class Stepper {
   // True: the job has its checkpoint, or has had the time for one, or cannot be asked.
   bool HasCheckpoint() {
     // A job that does not run in full cannot write one.
-    const bool runs =
-        std::all_of(job_.workers.begin(), job_.workers.end(), [](const Worker& worker) {
+    const bool runs = std::all_of(
+        job_.workers.begin(), job_.workers.begin() + job_.ranks(), [](const Worker& worker) {
           const HostVerdict& host = worker.host_verdict;
           const bool reachable = host.state != HostState::kLost || host.reachable();
           return worker.phase == WorkerPhase::kRunning && !worker.deleting && reachable &&
@@ -260,7 +280,16 @@ class Stepper {
     CloseIncident();
   }
 
+  // Every worker has its host and is to stay: pods of roles may be made.
+  bool HasHosts() const {
+    for (int rank = 0; rank < job_.ranks(); ++rank) {
+      if (At(rank).host.empty() || IsStale(step_.recovery, At(rank), rank)) return false;
+    }
+    return true;
+  }
+
   void Repair() {
+    const bool has_hosts = job_.roles.empty() || HasHosts();
     const Incident* active = step_.recovery.active();
     const std::int64_t wait_ms =
         active == nullptr ? 0 : std::max<std::int64_t>(0, active->not_before_ms - job_.now_ms);
@@ -272,7 +301,7 @@ class Stepper {
         all_run = false;
         if (wait_ms > 0) {
           LookAgain(wait_ms);
-        } else {
+        } else if (has_hosts || rank < job_.ranks()) {
           step_.create.push_back(rank);
         }
       } else if (const std::int64_t left_ms = stale ? InPlaceLeftMs(worker) : 0; left_ms > 0) {

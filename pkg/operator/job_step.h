@@ -19,9 +19,12 @@
 //   5. A lost host, a failed worker, or a worker removed by others after all have run begins an
 //      incident. Failures of one incident count once against the restart budget, lost and removed
 //      workers not at all.
-//   6. When every worker has succeeded, or rank 0 where that is the policy, the job has. A pod that is
+//   6. When every worker has succeeded, or rank 0 or every pod of a role where that is the policy, the job has. A pod that is
 //      being deleted or was disrupted has not succeeded, with any exit code.
 //   7. A job that has been running for activeDeadlineSeconds fails.
+// Pods of roles (job_role.h) belong to attempts and incidents as workers do, with the role's onFailure in
+// place of the job's policies; they are made once every worker has its host, and are in none of the
+// counts of workers. Their failures count against the job's budget and never against a host.
 // In place: the pod stays, and its kubelet restarts the first container (pod_restart.h). A pod that has
 // been asked to restart for an attempt belongs to it once that container has ended again. One that has
 // ended by itself since it joined its attempt is not asked: it is counted to the new attempt as it is.
@@ -63,8 +66,17 @@ struct Worker {
   std::string checkpoint_request = {};  // its annotation, unchanged
 };
 
+// Consecutive members of the job.
+struct RoleRange {
+  std::string name;
+  int first = 0;
+  int replicas = 0;
+  api::OnHostLoss on_failure = api::OnHostLoss::kReplace;
+};
+
 struct JobObservation {
-  std::vector<Worker> workers;  // by rank
+  std::vector<Worker> workers;   // by rank, then the pods of roles: the job's members (job_role.h)
+  std::vector<RoleRange> roles;  // where those begin; empty: every member has a rank
   api::RecoveryPolicy policy;
   api::RunPolicy run;
   api::CheckpointPolicy checkpoint;
@@ -75,8 +87,20 @@ struct JobObservation {
   // How long all workers have been running; 0: they are not.
   std::int64_t running_ms = 0;
   std::int64_t now_ms = 0;  // wall time
+
+  int ranks() const {
+    return roles.empty() ? static_cast<int>(workers.size()) : roles.front().first;
+  }
+  // The role of a member; null: it has a rank.
+  const RoleRange* RoleOf(int member) const {
+    for (const RoleRange& role : roles) {
+      if (member >= role.first && member < role.first + role.replicas) return &role;
+    }
+    return nullptr;
+  }
 };
 
+// `rank` here and below: the number of a member.
 struct Removal {
   int rank = 0;
   std::string uid;
@@ -106,7 +130,8 @@ struct JobStep {
   JobOutcome outcome = JobOutcome::kRunning;
   int ready = 0;  // running workers on healthy hosts
   int succeeded = 0;
-  int pods = 0;  // workers with a pod in any phase
+  std::vector<api::RoleStatus> roles;  // as observed
+  int pods = 0;                        // members with a pod in any phase
   // Running workers are asked for a checkpoint, with this time; 0: they are not.
   std::int64_t request_checkpoint_ms = 0;
   std::string degraded;  // a fault of a host that is only shown; empty: none

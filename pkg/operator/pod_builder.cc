@@ -42,27 +42,86 @@ bool AsksFor(const std::string& resource, const json& containers) {
   return false;
 }
 
-void AddEnvironment(json& container, const std::string& job, const std::string& job_namespace,
-                    const WorkerShape& shape, int master_port, int rank) {
-  const std::string master = StrCat(PodName(job, 0), ".", job, ".", job_namespace, ".svc");
-  const std::string port = StrCat(master_port);
+std::string RolePodName(const std::string& job, const api::JobRole& role, int index) {
+  return StrCat(job, "-", role.name, "-", index);
+}
+
+// What every pod of the job has, with or without a rank.
+void AddRendezvous(json& container, const json& training_job, const WorkerShape& shape) {
+  const std::string job = Text(training_job, "/metadata/name");
+  const std::string master =
+      StrCat(PodName(job, 0), ".", job, ".", Text(training_job, "/metadata/namespace"), ".svc");
+  const std::string port = StrCat(MasterPort(training_job));
   AddEnv(container, "MASTER_ADDR", master);
   AddEnv(container, "MASTER_PORT", port);
-  AddEnv(container, "RANK", StrCat(rank));
   AddEnv(container, "WORLD_SIZE", StrCat(shape.workers));
+}
+
+void AddRank(json& container, const json& training_job, const WorkerShape& shape, int rank) {
+  AddEnv(container, "RANK", StrCat(rank));
   AddEnv(container, "LOCAL_RANK", "0");
   AddEnv(container, "LOCAL_WORLD_SIZE", "1");
   AddEnv(container, "PET_NNODES", StrCat(shape.workers));
   AddEnv(container, "PET_NPROC_PER_NODE", StrCat(shape.gpus_per_worker));
   AddEnv(container, "PET_NODE_RANK", StrCat(rank));
-  AddEnv(container, "PET_MASTER_ADDR", master);
-  AddEnv(container, "PET_MASTER_PORT", port);
+  const std::string job = Text(training_job, "/metadata/name");
+  AddEnv(container, "PET_MASTER_ADDR",
+         StrCat(PodName(job, 0), ".", job, ".", Text(training_job, "/metadata/namespace"), ".svc"));
+  AddEnv(container, "PET_MASTER_PORT", StrCat(MasterPort(training_job)));
   const workload::Parallelism& parallelism = shape.parallelism;
   AddEnv(container, "TENSOR_MODEL_PARALLEL_SIZE", StrCat(parallelism.tensor));
   AddEnv(container, "PIPELINE_MODEL_PARALLEL_SIZE", StrCat(parallelism.pipeline));
   AddEnv(container, "CONTEXT_PARALLEL_SIZE", StrCat(parallelism.context));
   AddEnv(container, "EXPERT_MODEL_PARALLEL_SIZE", StrCat(parallelism.expert));
   AddEnv(container, "DATA_PARALLEL_SIZE", StrCat(parallelism.data));
+}
+
+// What every pod of the job is, out of its template: names, owner, attempt, and the time to end.
+json BuildMember(const json& training_job, const json& pod_template, const WorkerShape& shape,
+                 const std::string& name) {
+  const std::string job = Text(training_job, "/metadata/name");
+  json pod = pod_template;
+  if (!pod.is_object()) pod = json::object();
+  pod["apiVersion"] = "v1";
+  pod["kind"] = "Pod";
+  json& metadata = pod["metadata"];
+  if (!metadata.is_object()) metadata = json::object();
+  metadata["name"] = name;
+  metadata["namespace"] = Text(training_job, "/metadata/namespace");
+  json& labels = metadata["labels"];
+  if (!labels.is_object()) labels = json::object();
+  for (const char* ours : {api::kRankLabel, api::kRoleLabel, api::kRoleIndexLabel}) {
+    labels.erase(ours);
+  }
+  labels[api::kJobLabel] = job;
+  json& notes = metadata["annotations"];
+  if (!notes.is_object()) notes = json::object();
+  notes[api::kAttemptAnnotation] = StrCat(shape.attempt);
+  // A template cannot give its pods a place, a level or paths, nor a checkpoint: those are written later.
+  for (const char* ours :
+       {api::kAvoidHostsAnnotation, api::kCheckpointRequestAnnotation, api::kCheckpointAnnotation,
+        api::kSlotAnnotation, api::kPriorityAnnotation, api::kPathPlanAnnotation,
+        api::kProfileAnnotation}) {
+    notes.erase(ours);
+  }
+  metadata["ownerReferences"] = json::array({ControllerReference(training_job)});
+  json& spec = pod["spec"];
+  if (!spec.is_object()) spec = json::object();
+  spec["hostname"] = name;
+  spec["subdomain"] = job;
+  const std::string priority_class = Text(training_job, "/spec/priorityClassName");
+  if (!priority_class.empty()) spec["priorityClassName"] = priority_class;
+  if (UsesHostNetwork(pod) && !spec.contains("dnsPolicy")) {
+    spec["dnsPolicy"] = "ClusterFirstWithHostNet";
+  }
+  // However the pod is ended, it has the time to write a checkpoint.
+  const json::json_pointer grace("/spec/checkpoint/graceSeconds");
+  if (!spec.contains("terminationGracePeriodSeconds") && training_job.contains(grace)) {
+    spec["terminationGracePeriodSeconds"] = training_job[grace];
+  }
+  json& containers = spec["containers"];
+  if (!containers.is_array()) containers = json::array();
+  return pod;
 }
 
 }  // namespace
@@ -80,6 +139,13 @@ int MasterPort(const json& training_job) {
 
 std::string PodName(const std::string& job, int rank) { return StrCat(job, "-", rank); }
 
+std::string MemberName(const api::TrainingJob& job, int member) {
+  if (member < job.job.workers) return PodName(job.metadata.name, member);
+  const api::RoleMember place = api::RoleMemberOf(job.roles, job.job.workers, member);
+  return RolePodName(job.metadata.name, job.roles[static_cast<std::size_t>(place.role)],
+                     place.index);
+}
+
 json ControllerReference(const json& owner) {
   return {{"apiVersion", owner.value("apiVersion", "")},
           {"kind", owner.value("kind", "")},
@@ -90,65 +156,48 @@ json ControllerReference(const json& owner) {
 }
 
 json BuildPod(const json& training_job, const WorkerShape& shape, int rank) {
-  const std::string job = Text(training_job, "/metadata/name");
-  const std::string job_namespace = Text(training_job, "/metadata/namespace");
-  json pod = training_job.value("/spec/template"_json_pointer, json::object());
-  if (!pod.is_object()) pod = json::object();
-  pod["apiVersion"] = "v1";
-  pod["kind"] = "Pod";
+  json pod =
+      BuildMember(training_job, training_job.value("/spec/template"_json_pointer, json::object()),
+                  shape, PodName(Text(training_job, "/metadata/name"), rank));
   json& metadata = pod["metadata"];
-  if (!metadata.is_object()) metadata = json::object();
-  metadata["name"] = PodName(job, rank);
-  metadata["namespace"] = job_namespace;
-  metadata["labels"][api::kJobLabel] = job;
   metadata["labels"][api::kRankLabel] = StrCat(rank);
-  if (!metadata["annotations"].is_object()) metadata["annotations"] = json::object();
-  metadata["annotations"][api::kAttemptAnnotation] = StrCat(shape.attempt);
-  for (const char* ours : {api::kAvoidHostsAnnotation, api::kCheckpointRequestAnnotation,
-                           api::kCheckpointAnnotation}) {
-    metadata["annotations"].erase(ours);
-  }
   if (!shape.avoid_hosts.empty()) {
     metadata["annotations"][api::kAvoidHostsAnnotation] = shape.avoid_hosts;
   }
-  metadata["ownerReferences"] = json::array({ControllerReference(training_job)});
-  // A template cannot give its pods a place, a level or paths: those are written later, by us.
-  if (const auto notes = metadata.find("annotations"); notes != metadata.end()) {
-    for (const char* ours : {api::kSlotAnnotation, api::kPriorityAnnotation,
-                             api::kPathPlanAnnotation, api::kProfileAnnotation}) {
-      if (notes->is_object()) notes->erase(ours);
-    }
-  }
-
-  json& spec = pod["spec"];
-  if (!spec.is_object()) spec = json::object();
-  spec["hostname"] = PodName(job, rank);
-  spec["subdomain"] = job;
-  const std::string priority_class = Text(training_job, "/spec/priorityClassName");
-  if (!priority_class.empty()) spec["priorityClassName"] = priority_class;
-  if (UsesHostNetwork(pod) && !spec.contains("dnsPolicy")) {
-    spec["dnsPolicy"] = "ClusterFirstWithHostNet";
-  }
-  // However the pod is ended, it has the time to write a checkpoint.
-  const json::json_pointer grace("/spec/checkpoint/graceSeconds");
-  if (!spec.contains("terminationGracePeriodSeconds") && training_job.contains(grace)) {
-    spec["terminationGracePeriodSeconds"] = training_job[grace];
-  }
-  json& gates = spec["schedulingGates"];
+  json& gates = pod["spec"]["schedulingGates"];
   if (!gates.is_array()) gates = json::array();
   gates.push_back({{"name", api::kPlacementGate}});
-  json& containers = spec["containers"];
-  if (!containers.is_array()) containers = json::array();
+  json& containers = pod["spec"]["containers"];
   if (!containers.empty() && !AsksFor(shape.gpu_resource, containers)) {
     containers[0]["resources"]["limits"][shape.gpu_resource] = StrCat(shape.gpus_per_worker);
   }
   for (json& container : containers) {
-    AddEnvironment(container, job, job_namespace, shape, MasterPort(training_job), rank);
+    AddRendezvous(container, training_job, shape);
+    AddRank(container, training_job, shape, rank);
   }
   AddRestart(shape.restarts_in_place, shape.attempt, pod);
   AddRental(training_job, pod);
   AddCheckpointEnvironment(training_job, pod);
   AddNetworkEnvironment(pod);
+  return pod;
+}
+
+json BuildRolePod(const json& training_job, const std::vector<api::JobRole>& roles,
+                  const WorkerShape& shape, int member) {
+  const api::RoleMember place = api::RoleMemberOf(roles, shape.workers, member);
+  const api::JobRole& role = roles[static_cast<std::size_t>(place.role)];
+  json pod = BuildMember(training_job, *role.pod_template, shape,
+                         RolePodName(Text(training_job, "/metadata/name"), role, place.index));
+  json& labels = pod["metadata"]["labels"];
+  labels[api::kRoleLabel] = role.name;
+  labels[api::kRoleIndexLabel] = StrCat(place.index);
+  for (json& container : pod["spec"]["containers"]) {
+    AddRendezvous(container, training_job, shape);
+    AddEnv(container, "YARDMASTER_ROLE", role.name);
+    AddEnv(container, "YARDMASTER_ROLE_INDEX", StrCat(place.index));
+  }
+  AddRestart(shape.restarts_in_place, shape.attempt, pod);
+  AddCheckpointEnvironment(training_job, pod);
   return pod;
 }
 

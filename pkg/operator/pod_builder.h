@@ -19,14 +19,20 @@
 // Pods with hostNetwork get dnsPolicy ClusterFirstWithHostNet, without which they cannot resolve
 // MASTER_ADDR.
 //
+// Pod `index` of a role (job_role.h) is "<job>-<role>-<index>", made of the role's template, without gate and
+// GPUs, with the same Service, grace period and checkpoint files, and the environment of a process outside of
+// the ranks: MASTER_ADDR, MASTER_PORT, WORLD_SIZE, YARDMASTER_ROLE and YARDMASTER_ROLE_INDEX.
+//
 // Thread safety: pure functions.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "nlohmann/json_fwd.hpp"
 
+#include "pkg/api/training_job.h"
 #include "pkg/operator/rendezvous_port.h"
 #include "pkg/workload/parallelism.h"
 
@@ -47,9 +53,15 @@ int MasterPort(const nlohmann::json& training_job);
 bool UsesHostNetwork(const nlohmann::json& pod_template);
 
 std::string PodName(const std::string& job, int rank);
+// Of any member (job_role.h).
+std::string MemberName(const api::TrainingJob& job, int member);
 
 // `training_job` as the API server returns it (apiVersion, kind, metadata.uid, spec.template).
 nlohmann::json BuildPod(const nlohmann::json& training_job, const WorkerShape& shape, int rank);
+// REQUIRES: `member` belongs to one of `roles`.
+nlohmann::json BuildRolePod(const nlohmann::json& training_job,
+                            const std::vector<api::JobRole>& roles, const WorkerShape& shape,
+                            int member);
 nlohmann::json BuildService(const nlohmann::json& training_job);
 
 // An owner reference (controller, blockOwnerDeletion) to `owner`.

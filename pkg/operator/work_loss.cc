@@ -68,6 +68,11 @@ void AddLostWork(const api::TrainingJob& before, std::int64_t now_ms,
   };
   const std::int64_t checkpoint_ms = status.checkpoint.last_ms;
   for (const api::Incident& incident : status.recovery.incidents) {
+    // Pods of roles were made anew, and the workers went on.
+    if (incident.action == api::OnHostLoss::kReplace && !incident.ranks.empty() &&
+        incident.ranks.front() >= before.job.workers) {
+      continue;
+    }
     const api::Incident* known = FindIncident(before.status.recovery, incident.attempt);
     if (known == nullptr) {
       add(NameOf(incident.cause), RepeatedSeconds(before, checkpoint_ms, incident.start_ms));

@@ -96,8 +96,11 @@ absl::Status WorkerWrites::Create(const api::TrainingJob& job, const std::vector
        from += batch, batch = std::min(2 * batch, kLargestBatch)) {
     batch = std::min(batch, ranks.size() - from);
     const absl::Status status = WriteEach(batch, [&](std::size_t i) {
+      const int member = ranks[from + i];
       const auto pod =
-          client_.Create(TargetOf(kube::Pods(), job), BuildPod(object, shape, ranks[from + i]),
+          client_.Create(TargetOf(kube::Pods(), job),
+                         member < job.job.workers ? BuildPod(object, shape, member)
+                                                  : BuildRolePod(object, job.roles, shape, member),
                          {kFieldManager, false, false});
       // The cache may be behind: a pod that is there already is what we want.
       return absl::IsAlreadyExists(pod.status()) ? absl::OkStatus() : pod.status();
@@ -119,7 +122,7 @@ absl::Status WorkerWrites::Create(const api::TrainingJob& job, const std::vector
 absl::Status WorkerWrites::Patch(const api::TrainingJob& job, int rank,
                                  const nlohmann::json& metadata) {
   auto pod =
-      client_.Patch(TargetOf(kube::Pods(), job, PodName(job.metadata.name, rank)),
+      client_.Patch(TargetOf(kube::Pods(), job, MemberName(job, rank)),
                     kube::MergePatch({{"metadata", metadata}}), {kFieldManager, false, false});
   if (IsGone(pod.status())) return absl::OkStatus();
   YM_RETURN_IF_ERROR(pod.status());
@@ -146,8 +149,8 @@ absl::Status WorkerWrites::Remove(const api::TrainingJob& job,
     kube::DeleteOptions options;
     options.uid = removal.uid;
     if (removal.force) options.grace_period_seconds = 0;
-    const absl::Status deleted = client_.Delete(
-        TargetOf(kube::Pods(), job, PodName(job.metadata.name, removal.rank)), options);
+    const absl::Status deleted =
+        client_.Delete(TargetOf(kube::Pods(), job, MemberName(job, removal.rank)), options);
     return IsGone(deleted) || absl::IsFailedPrecondition(deleted) ? absl::OkStatus() : deleted;
   });
 }
@@ -155,13 +158,14 @@ absl::Status WorkerWrites::Remove(const api::TrainingJob& job,
 absl::Status WorkerWrites::RequestCheckpoint(const api::TrainingJob& job,
                                              const JobObservation& observed, std::int64_t time_ms) {
   const std::string time = FormatTime(time_ms);
-  return WriteEach(observed.workers.size(), [&](std::size_t rank) -> absl::Status {
-    const Worker& worker = observed.workers[rank];
-    if (worker.phase != WorkerPhase::kRunning || worker.checkpoint_request == time) return {};
-    return Patch(
-        job, static_cast<int>(rank),
-        {{"uid", worker.uid}, {"annotations", {{api::kCheckpointRequestAnnotation, time}}}});
-  });
+  return WriteEach(
+      static_cast<std::size_t>(observed.ranks()), [&](std::size_t rank) -> absl::Status {
+        const Worker& worker = observed.workers[rank];
+        if (worker.phase != WorkerPhase::kRunning || worker.checkpoint_request == time) return {};
+        return Patch(
+            job, static_cast<int>(rank),
+            {{"uid", worker.uid}, {"annotations", {{api::kCheckpointRequestAnnotation, time}}}});
+      });
 }
 
 }  // namespace yardmaster::op

@@ -144,6 +144,13 @@ TEST_F(CrdsTest, AGangStatusWithASmallerFencingTokenIsRefused) {
   ASSERT_TRUE(write({{"fencingToken", 8}}).ok());
 }
 
+json RolesNamed(const std::vector<std::string>& names) {
+  const json pod = {{"spec", {{"containers", json::array({{{"name", "c"}, {"image", "i"}}})}}}};
+  json roles = json::array();
+  for (const std::string& name : names) roles.push_back({{"name", name}, {"template", pod}});
+  return roles;
+}
+
 struct Wrong {
   const char* what;
   json object;
@@ -208,6 +215,31 @@ TEST_F(CrdsTest, ContradictionsAreRefusedWithTheirFieldAndAFix) {
        "spec.activeDeadlineSeconds"},
       {"success of some", job, [](json& o) { o["spec"]["successPolicy"] = "Some"; },
        "supported values"},
+      {"success of no role", job, [](json& o) { o["spec"]["successPolicy"] = "Role"; },
+       "successRole names one of roles"},
+      {"success of another role", job,
+       [](json& o) {
+         o["spec"]["successPolicy"] = "Role";
+         o["spec"]["successRole"] = "driver";
+         o["spec"]["roles"] = RolesNamed({"launcher"});
+       },
+       "successRole names one of roles"},
+      {"two roles of a name", job,
+       [](json& o) {
+         o["spec"]["roles"] = RolesNamed({"launcher", "launcher"});
+       },
+       "Duplicate value"},
+      {"a role in capitals", job, [](json& o) { o["spec"]["roles"] = RolesNamed({"Launcher"}); },
+       "spec.roles[0].name"},
+      {"a role of a long name", job,
+       [](json& o) { o["spec"]["roles"] = RolesNamed({std::string(56, 'x')}); },
+       "use a shorter name of the role or of the job"},
+      {"a role without pods", job,
+       [](json& o) {
+         o["spec"]["roles"] = RolesNamed({"launcher"});
+         o["spec"]["roles"][0]["replicas"] = 0;
+       },
+       "spec.roles[0].replicas"},
       {"pods kept running", job, [](json& o) { o["spec"]["cleanPodPolicy"] = "None"; },
        "supported values"},
       {"level", job, [](json& o) { o["spec"]["placement"]["data"]["within"] = "Rack"; },

@@ -1,0 +1,127 @@
+#include "pkg/api/job_role.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "nlohmann/json.hpp"
+
+#include "pkg/api/pod_requests.h"
+#include "pkg/base/strings.h"
+
+namespace yardmaster::api {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view kFailureNames[] = {"Replace", "Restart", "Fail"};
+constexpr int kMaxRoles = 8;
+constexpr int kMaxReplicas = 1000;
+constexpr std::size_t kMaxHostName = 63;  // a DNS label
+
+bool IsRoleName(std::string_view name) {
+  const auto is_letter = [](char c) { return c >= 'a' && c <= 'z'; };
+  const auto is_inner = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '-'; };
+  return !name.empty() && is_letter(name.front()) && name.back() != '-' &&
+         std::all_of(name.begin(), name.end(), is_inner);
+}
+
+void CheckName(FieldReader& in, const JobRole& role, const std::string& job) {
+  if (!IsRoleName(role.name)) {
+    in.errors().Add(in.PathOf("name"), StrCat("\"", role.name, "\" is not the name of a role"),
+                    "begin it with a letter, and use small letters, digits and -");
+  }
+  const std::string longest = StrCat(job, "-", role.name, "-", role.replicas - 1);
+  if (longest.size() > kMaxHostName) {
+    in.errors().Add(
+        in.PathOf("name"),
+        StrCat("makes the pod's name ", longest, ", of ", longest.size(), " characters"),
+        StrCat("shorten it or metadata.name; ", kMaxHostName, " are allowed"));
+  }
+}
+
+void CheckRequests(FieldReader& in, FieldReader& pod, const std::string& gpu_resource) {
+  FieldReader no_status(nullptr, "status", UnknownFields::kIgnore, &in.errors());
+  const workload::ResourceList requests = ReadPodRequests(pod, no_status, {});
+  if (workload::AmountOf(requests, gpu_resource) == 0) return;
+  in.errors().Add(in.PathOf("template") + ".spec.containers",
+                  StrCat("ask for ", gpu_resource, ", which the workers have"),
+                  "leave it out; a pod that needs GPUs is a worker or a job of its own");
+}
+
+}  // namespace
+
+RoleMember RoleMemberOf(const std::vector<JobRole>& roles, int workers, int member) {
+  RoleMember out{0, member - workers};
+  while (out.index >= roles[static_cast<std::size_t>(out.role)].replicas) {
+    out.index -= roles[static_cast<std::size_t>(out.role++)].replicas;
+  }
+  return out;
+}
+
+int ReplicasOf(const std::vector<JobRole>& roles) {
+  int replicas = 0;
+  for (const JobRole& role : roles) replicas += role.replicas;
+  return replicas;
+}
+
+std::vector<JobRole> ReadRoles(FieldReader& spec, const std::string& job,
+                               const std::string& gpu_resource) {
+  std::vector<JobRole> roles;
+  for (FieldReader& in : spec.Objects("roles")) {
+    JobRole role;
+    role.name = in.RequiredString("name");
+    role.replicas = in.Int("replicas", role.replicas, 1, kMaxReplicas);
+    role.on_failure = in.Enum("onFailure", kFailureNames, role.on_failure);
+    CheckName(in, role, job);
+    const JsonView written = in.Raw("template");
+    FieldReader pod = in.OpenObject("template").OpenObject("spec");
+    CheckRequests(in, pod, gpu_resource);
+    role.pod_template =
+        std::make_shared<const json>(written.is_object() ? written.ToJson() : json::object());
+    if (std::any_of(roles.begin(), roles.end(),
+                    [&](const JobRole& other) { return other.name == role.name; })) {
+      in.errors().Add(in.PathOf("name"), StrCat(role.name, " is the name of another role"),
+                      "give each role a name of its own");
+    }
+    in.Close();
+    roles.push_back(std::move(role));
+  }
+  if (static_cast<int>(roles.size()) > kMaxRoles) {
+    spec.errors().Add(spec.PathOf("roles"), StrCat("has ", roles.size(), " entries"),
+                      StrCat("use at most ", kMaxRoles));
+  }
+  return roles;
+}
+
+json EncodeRoles(const std::vector<JobRole>& roles) {
+  json out = json::array();
+  for (const JobRole& role : roles) {
+    out.push_back({{"name", role.name},
+                   {"replicas", role.replicas},
+                   {"onFailure", kFailureNames[static_cast<std::size_t>(role.on_failure)]},
+                   {"template", *role.pod_template}});
+  }
+  return out;
+}
+
+std::vector<RoleStatus> ReadRoleStatus(FieldReader& status) {
+  std::vector<RoleStatus> roles;
+  for (FieldReader& in : status.Objects("roles")) {
+    roles.push_back({in.RequiredString("name"), in.Int("ready", 0, 0, kMaxReplicas),
+                     in.Int("succeeded", 0, 0, kMaxReplicas)});
+    in.Close();
+  }
+  return roles;
+}
+
+json EncodeRoleStatus(const std::vector<RoleStatus>& roles) {
+  json out = json::array();
+  for (const RoleStatus& role : roles) {
+    out.push_back({{"name", role.name}, {"ready", role.ready}, {"succeeded", role.succeeded}});
+  }
+  return out;
+}
+
+}  // namespace yardmaster::api

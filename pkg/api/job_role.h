@@ -1,0 +1,66 @@
+// Roles of a TrainingJob beside its workers: pods without GPUs of the job, such as a launcher, a data
+// service or an evaluator on CPUs. They have no rank and take no part in placement, parallelism or the
+// network plan: the gang is the workers.
+//
+// Members of a job are its workers by rank, then the pods of roles in the order of `spec.roles`, by
+// index. The number of a pod of a role among them follows the last rank (MemberOf); incidents name pods
+// of roles by it.
+//
+// Thread safety: values and pure functions; the template is immutable and shared.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "nlohmann/json_fwd.hpp"
+
+#include "pkg/api/field_reader.h"
+
+namespace yardmaster::api {
+
+// Labels of pods of roles, in place of the rank: the role's name, and the pod's index in it.
+inline constexpr char kRoleLabel[] = "yardmaster.dev/role";
+inline constexpr char kRoleIndexLabel[] = "yardmaster.dev/role-index";
+
+// What follows when a pod of a role fails or is lost.
+enum class OnRoleFailure {
+  kReplace,  // that pod alone is made anew
+  kRestart,  // all pods of the job restart, as after the failure of a worker
+  kFail
+};
+
+struct JobRole {
+  std::string name;
+  int replicas = 1;
+  OnRoleFailure on_failure = OnRoleFailure::kReplace;
+  // As it was written; null only in a default-constructed role.
+  std::shared_ptr<const nlohmann::json> pod_template;
+};
+
+struct RoleStatus {
+  std::string name;
+  int ready = 0;
+  int succeeded = 0;
+  bool operator==(const RoleStatus&) const = default;
+};
+
+// A pod of a role.
+struct RoleMember {
+  int role = 0;  // in the list of roles
+  int index = 0;
+};
+
+// The member with this number. REQUIRES: workers <= member < workers + all replicas.
+RoleMember RoleMemberOf(const std::vector<JobRole>& roles, int workers, int member);
+// Pods of all roles.
+int ReplicasOf(const std::vector<JobRole>& roles);
+
+// spec.roles. `job`: name of the TrainingJob; `gpu_resource`: what its workers ask for.
+std::vector<JobRole> ReadRoles(FieldReader& spec, const std::string& job,
+                               const std::string& gpu_resource);
+nlohmann::json EncodeRoles(const std::vector<JobRole>& roles);
+std::vector<RoleStatus> ReadRoleStatus(FieldReader& status);
+nlohmann::json EncodeRoleStatus(const std::vector<RoleStatus>& roles);
+
+}  // namespace yardmaster::api
