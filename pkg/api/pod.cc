@@ -22,6 +22,12 @@ void ReadScheduled(FieldReader& status, Pod& pod) {
   }
 }
 
+// What the container wrote into its terminationMessagePath; a log is not kept.
+void ReadMessage(FieldReader& terminated, Pod& pod) {
+  std::string message = terminated.String("message");
+  if (message.starts_with("{")) pod.end_message = std::move(message);
+}
+
 void ReadEnd(FieldReader& status, Pod& pod) {
   for (FieldReader& container : status.Objects("containerStatuses")) {
     FieldReader state = container.Object("state");
@@ -30,6 +36,7 @@ void ReadEnd(FieldReader& status, Pod& pod) {
     pod.exits.push_back({container.String("name"),
                          terminated.Int("exitCode", 0, INT32_MIN, INT32_MAX),
                          terminated.TimeMs("finishedAt")});
+    if (pod.end_message.empty()) ReadMessage(terminated, pod);
   }
   for (FieldReader& condition : status.Objects("conditions")) {
     if (condition.String("status") == "True") {
@@ -57,6 +64,7 @@ void ReadRestarts(FieldReader& spec, FieldReader& status, Pod& pod) {
     pod.container_ends = container.Int("restartCount", 0, 0, INT32_MAX - 1);
     FieldReader& ended = now_ended.present() ? now_ended : last_ended;
     if (!ended.present()) return;
+    ReadMessage(ended, pod);
     const int code = ended.Int("exitCode", 0, INT32_MIN, INT32_MAX);
     if (code != 0 && !pod.container_running) ++pod.container_ends;
     if (code != 0) pod.exits.push_back({first, code, ended.TimeMs("finishedAt")});

@@ -61,6 +61,8 @@ struct Pod {
   // has reported, and whether it runs. Without a report it is treated as running.
   int container_ends = 0;
   bool container_running = true;
+  // The termination message of a container that has ended last, if it may be a JSON object; else empty.
+  std::string end_message;
 
   std::int64_t gpus() const { return workload::AmountOf(requests, gpu_resource); }
   // Succeeded or Failed: holds no GPU any more.

@@ -184,5 +184,42 @@ TEST_F(JobCheckpointTest, WhatAnIncidentCostsIsInTheStatusAndCounted) {
   EXPECT_EQ(controller_->lost_gpu_seconds().at("WorkerFailed"), 16 * 120);
 }
 
+TEST_F(JobCheckpointTest, AContainerThatEndsMayReportItsCheckpointByItsTerminationMessage) {
+  SeedJob(2, 2);
+  RunAll();
+  clock_.Advance(1'000'000);
+  const std::int64_t at_ms = clock_.WallMs() / 1000 * 1000 - 100'000;
+  FailPod(1, 143);
+  json pod = Pod(1);
+  pod["status"]["containerStatuses"][0]["state"]["terminated"]["message"] =
+      api::EncodeCheckpointMark({at_ms, 30});
+  client_.Seed(kube::Pods(), pod);
+  Settle();
+  EXPECT_EQ(Status()["checkpoint"]["lastTime"], FormatTime(at_ms));
+  EXPECT_EQ(Status()["checkpoint"]["costSeconds"], 30);
+  EXPECT_EQ(Lost("WorkerFailed"), 100 * 16) << "the time since then is repeated";
+}
+
+TEST_F(JobCheckpointTest, ATerminationMessageIsReadInsideAPodThatRestartsInPlaceAndLogsAreNot) {
+  SeedJob(2, 2, {{"recovery", {{"inPlaceSeconds", 120}}}});
+  RunAll();
+  clock_.Advance(1'000'000);
+  for (const char* message : {"Traceback: {", "{\"version\":2}", "{not json"}) {
+    EndContainer(1, 1);
+    json pod = Pod(1);
+    pod["status"]["containerStatuses"][0]["lastState"]["terminated"]["message"] = message;
+    client_.Seed(kube::Pods(), pod);
+    Settle();
+    EXPECT_FALSE(Status().contains("checkpoint")) << message;
+  }
+  const std::int64_t at_ms = clock_.WallMs() / 1000 * 1000 - 100'000;
+  json pod = Pod(1);
+  pod["status"]["containerStatuses"][0]["lastState"]["terminated"]["message"] =
+      api::EncodeCheckpointMark({at_ms, 30});
+  client_.Seed(kube::Pods(), pod);
+  Settle();
+  EXPECT_EQ(Status()["checkpoint"]["lastTime"], FormatTime(at_ms));
+}
+
 }  // namespace
 }  // namespace yardmaster::op

@@ -68,8 +68,11 @@ Worker JobObserver::ObserveWorker(const api::TrainingJob& job, int rank, Obstacl
   worker.final_conditions = pod->final_conditions;
   worker.checkpoint_request =
       api::Find(pod->metadata.annotations, api::kCheckpointRequestAnnotation).value_or("");
-  if (const auto text = api::Find(pod->metadata.annotations, api::kCheckpointAnnotation)) {
-    const auto mark = api::DecodeCheckpointMark(*text);
+  const auto annotation = api::Find(pod->metadata.annotations, api::kCheckpointAnnotation);
+  for (const std::string_view text :
+       {annotation.value_or(""), std::string_view(pod->end_message)}) {
+    if (text.empty()) continue;
+    const auto mark = api::DecodeCheckpointMark(text);
     // A time that is yet to come would answer every later request.
     if (mark.ok() && mark->time_ms > checkpoint.time_ms && mark->time_ms <= clock_.WallMs()) {
       checkpoint = *mark;
