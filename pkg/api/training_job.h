@@ -99,6 +99,8 @@ struct RunPolicy {
   std::string success_role = {};  // with SuccessPolicy::kRole
   bool operator==(const RunPolicy&) const = default;
 };
+// On jobs that are asked for a checkpoint by annotation: deleted, they keep their object until no pod is left.
+inline constexpr char kShutdownFinalizer[] = "yardmaster.dev/shutdown";
 inline constexpr char kManagedByOperator[] = "yardmaster.dev/operator";
 
 struct SegmentUse {

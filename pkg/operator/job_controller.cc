@@ -235,10 +235,10 @@ absl::StatusOr<std::optional<std::int64_t>> JobController::Reconcile(const std::
     return nothing;
   }
   const auto found = cache_.FindJob(key);
-  // Deleted: the garbage collector takes the pods, the Service and the Gang.
-  if (found == nullptr || found->metadata.deleted_ms) return nothing;
+  if (found == nullptr) return nothing;
   const std::string& managed_by = found->run.managed_by;
   if (!managed_by.empty() && managed_by != api::kManagedByOperator) return nothing;
+  if (found->metadata.deleted_ms) return ShutDown(*found);
   if (found->status.ended()) return CleanUp(*found);
   const std::string contradiction = ContradictionOf(*found);
   if (!contradiction.empty()) {
@@ -280,6 +280,9 @@ absl::StatusOr<std::optional<std::int64_t>> JobController::Reconcile(const std::
   Announce(job, step, *found);
   if (step.request_checkpoint_ms != 0) {
     YM_RETURN_IF_ERROR(writes_.RequestCheckpoint(job, observed, step.request_checkpoint_ms));
+  }
+  if (!step.create.empty() && job.checkpoint.request == api::CheckpointRequest::kAnnotation) {
+    YM_RETURN_IF_ERROR(SetFinalizer(job, true));
   }
   YM_RETURN_IF_ERROR(Act(job, step, obstacle));
   if (!obstacle.exists()) return step.look_again_ms;

@@ -7,6 +7,10 @@
 // for a spec that cannot be read or contradicts itself, Stalled True (QuotaExceeded, PodsRefused,
 // NameTaken) for pods that cannot be made.
 //
+// A job that is asked for a checkpoint by annotation has a finalizer from before its first pod is made: when it
+// is deleted it is stopped as for a suspension, and goes when no pod runs any more. Other jobs that are
+// deleted are left to the garbage collector.
+//
 // A job whose spec.managedBy names another controller is left alone. After the end of a job its pods
 // are cleaned up and, in time, the job itself (job_end.h).
 //
@@ -72,6 +76,10 @@ class JobController {
   // Of jobs with hostNetwork, once: a port that no other job has.
   int ChoosePort(const api::TrainingJob& job);
   absl::Status Act(api::TrainingJob& job, const JobStep& step, Obstacle& obstacle);
+  // Of a job that is being deleted (docs/lifecycle.md): a checkpoint, its pods, then the finalizer.
+  absl::StatusOr<std::optional<std::int64_t>> ShutDown(const api::TrainingJob& found);
+  // Aborted when the job is newer than `job`.
+  absl::Status SetFinalizer(api::TrainingJob& job, bool wanted);
   absl::StatusOr<std::optional<std::int64_t>> CleanUp(const api::TrainingJob& job);
   absl::Status SetStalled(api::TrainingJob& job, const Obstacle& obstacle);
   // A job that contradicts itself gets no pods; its condition Planned and one event say why.

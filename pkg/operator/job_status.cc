@@ -85,7 +85,9 @@ void SetPlace(const api::TrainingJob& job, const JobStep& step, bool ended,
   if (suspended) {
     conditions.Set("Suspended", !left, left ? "Suspending" : "Suspended",
                    left ? StrCat(Count(step.pods, "pod"), " of the job are ending")
-                        : "by spec.suspend; the job has no pods and its hosts are given back");
+                   : job.metadata.deleted_ms
+                       ? "the job is deleted"
+                       : "by spec.suspend; the job has no pods and its hosts are given back");
   } else if (job.run.suspended && !ended) {
     conditions.Set("Suspended", false, "AwaitingCheckpoint",
                    "the job is asked for a checkpoint before its pods are ended");
