@@ -347,6 +347,29 @@ TEST_F(CrdsTest, AJobWithPodsCannotChangeItsShape) {
   EXPECT_TRUE(Apply(larger, true).ok()) << "suspended, without pods";
 }
 
+TEST_F(CrdsTest, WhatAQueueingSystemWritesOnAdmissionAndEvictionIsAccepted) {
+  json queued = JobObject();
+  queued["metadata"]["name"] = "queued";
+  queued["spec"]["suspend"] = true;
+  queued["spec"]["roles"] = RolesNamed({"launcher"});
+  ASSERT_TRUE(Apply(queued).ok());
+  json admitted = queued;
+  admitted["spec"]["suspend"] = false;
+  const json added = {{"metadata", {{"labels", {{"kueue.x-k8s.io/podset", "main"}}}}},
+                      {"spec", {{"nodeSelector", {{"flavor", "h100"}}}}}};
+  admitted["spec"]["template"].merge_patch(added);
+  admitted["spec"]["roles"][0]["template"].merge_patch(added);
+  ASSERT_TRUE(Apply(admitted).ok());
+  ASSERT_TRUE(PatchStatus("trainingjob/queued", {{"status", {{"workers", 16}}}}).ok());
+  EXPECT_TRUE(Apply(queued).ok()) << "suspended and restored in one write, while it has pods";
+  json grown = queued;
+  grown["spec"]["roles"][0]["replicas"] = 2;
+  EXPECT_THAT(std::string(Apply(grown, true).message()),
+              HasSubstr("spec.roles cannot change while the job has pods"));
+  ASSERT_TRUE(PatchStatus("trainingjob/queued", {{"status", {{"workers", 0}}}}).ok());
+  EXPECT_TRUE(Apply(grown, true).ok());
+}
+
 TEST_F(CrdsTest, TheControllerOfAJobCannotChange) {
   json job = JobObject();
   job["metadata"]["name"] = "managed";
