@@ -191,9 +191,9 @@ void RunFabric(const fabric::FabricSpec& spec, const Args& args) {
   if (args.fabric != "both" && args.fabric != spec.name) return;
   const fabric::Network network = bench::BuildNetwork(spec);
   const std::vector<sim::ModelSize> sizes = bench::ReadModelSizes();
-  const std::string places = args.planner ? "places by the planner"
-                                          : StrCat("scatter ", args.scatter, ", fragmented ",
-                                                   args.fragmented);
+  const std::string places =
+      args.planner ? "places by the planner"
+                   : StrCat("scatter ", args.scatter, ", fragmented ", args.fragmented);
   std::printf("%s: %d hosts, %d jobs, %d seeds, %s, load %g\n", spec.name.c_str(),
               network.places().num_hosts(), args.jobs, args.seeds, places.c_str(), args.load);
   std::printf("%-15s %20s %8s %10s %9s %7s %9s %9s %18s\n", "policy", "utilisation", "alone",
