@@ -46,7 +46,7 @@ class WebhookServer {
   absl::Status Drain(std::int64_t max_ms);
   void Stop();
 
-  std::uint16_t port() const { return server_->port(); }  // REQUIRES: started
+  int port() const { return server_->port(); }  // REQUIRES: started
 
  private:
   void AddVerb(const char* verb, std::function<absl::Status()> fresh,
