@@ -112,7 +112,7 @@ TEST(NetworkAnnotationsTest, AnotherFabricGenerationOrAnotherLevelIsWritten) {
           .annotations;
   options.fabric_generation = 8;
   netplan::NetworkPlan plan = MakePlanOfTwo();
-  plan.jobs[0].network->level = 2;
+  plan.jobs[0]->level = 2;
   const auto again =
       AnnotationsToWrite(NetworksOf(plan, snapshot, options)[0], 0, written, options).value();
   EXPECT_EQ(again.annotations.size(), 3u);

@@ -1,7 +1,7 @@
 // The path of one flow: the source port that takes it there, the links, and the home it returns to.
 //
-// One record on its whole way: in a plan of ports (repac::Flow), in the plan of a cluster
-// (plan::PathAssignment), and in what the next plan starts from (plan::PreviousJob).
+// One record on its whole way: in a plan of ports (path_plan.h), in the network plan of a cluster, and
+// in what the next plan of the cluster starts from.
 // *Home* is the path of the flow without failures: a flow that had to leave it returns when all its
 // links are up again. Thread safety: a value.
 #pragma once
