@@ -4,11 +4,15 @@
 #include <tuple>
 #include <utility>
 
+#include "pkg/base/strings.h"
+
 namespace yardmaster::rpc {
 
 namespace {
 
 using Proto = agent::v1::PodPlan;
+
+constexpr int kMaxRail = 255;
 
 Proto::State ToProto(PlanState state) {
   switch (state) {
@@ -98,6 +102,20 @@ AgentStatus FromProto(const agent::v1::StatusResponse& response) {
     status.links.push_back({link.node(), link.rail(), link.port(), link.device(), link.up()});
   }
   return status;
+}
+
+absl::StatusOr<std::vector<api::NicPortKey>> FromProto(const reports::v1::NodeReport& report) {
+  std::vector<api::NicPortKey> down;
+  for (const reports::v1::NicPort& port : report.down_ports()) {
+    if (port.rail() < 0 || port.rail() > kMaxRail || port.port() < 0 || port.port() > kMaxRail) {
+      return absl::InvalidArgumentError(
+          StrCat("no NIC has rail ", port.rail(), " and port ", port.port()));
+    }
+    down.push_back({port.rail(), port.port()});
+  }
+  std::sort(down.begin(), down.end());
+  down.erase(std::unique(down.begin(), down.end()), down.end());
+  return down;
 }
 
 AgentStatus Filtered(AgentStatus status, const StatusFilter& filter) {

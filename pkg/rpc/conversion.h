@@ -1,9 +1,16 @@
-// AgentStatus and agent.proto, into each other. Only the sources of this folder include it, so that
+// What agents and training processes say, and its messages (agent.proto, reports.proto), into each other.
+// Only the sources of this folder include it, so that
 // generated headers are included by this folder alone. Thread safety: pure functions.
 #pragma once
 
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+#include "pkg/api/nic_annotations.h"
 #include "pkg/rpc/agent.pb.h"
 #include "pkg/rpc/agent_status.h"
+#include "pkg/rpc/reports.pb.h"
 
 namespace yardmaster::rpc {
 
@@ -13,6 +20,9 @@ AgentStatus FromProto(const agent::v1::StatusResponse& response);
 
 agent::v1::IterationReport ToProto(const IterationReport& report);
 IterationReport FromProto(const agent::v1::IterationReport& report);
+
+// The ports that are down, in order, each once. Errors: InvalidArgument for a port that no NIC has.
+absl::StatusOr<std::vector<api::NicPortKey>> FromProto(const reports::v1::NodeReport& report);
 
 // The part of `status` that the filter lets through, in the order agent.proto promises.
 AgentStatus Filtered(AgentStatus status, const StatusFilter& filter);

@@ -11,6 +11,7 @@
 
 #include "pkg/base/mutex.h"
 #include "pkg/base/strings.h"
+#include "pkg/rpc/conversion.h"
 #include "pkg/rpc/credentials.h"
 #include "pkg/rpc/reports.grpc.pb.h"
 
@@ -22,22 +23,7 @@ using reports::v1::Receipt;
 namespace {
 
 constexpr int kMaxReportBytes = 64 * 1024;
-constexpr int kMaxRail = 255;
 constexpr std::string_view kBearer = "Bearer ";
-
-absl::StatusOr<std::vector<api::NicPortKey>> DownPortsOf(const NodeReport& report) {
-  std::vector<api::NicPortKey> down;
-  for (const reports::v1::NicPort& port : report.down_ports()) {
-    if (port.rail() < 0 || port.rail() > kMaxRail || port.port() < 0 || port.port() > kMaxRail) {
-      return absl::InvalidArgumentError(
-          StrCat("no NIC has rail ", port.rail(), " and port ", port.port()));
-    }
-    down.push_back({port.rail(), port.port()});
-  }
-  std::sort(down.begin(), down.end());
-  down.erase(std::unique(down.begin(), down.end()), down.end());
-  return down;
-}
 
 bool IsLoopback(std::string_view address) {
   const std::string_view host = address.substr(0, address.rfind(':'));
@@ -259,7 +245,7 @@ grpc::Status ReportServer::Impl::Admit(Stream& stream) {
 }
 
 grpc::Status ReportServer::Impl::Take(Stream& stream, const NodeReport& report) {
-  auto down = DownPortsOf(report);
+  auto down = FromProto(report);
   std::vector<Stream*> older;
   {
     MutexLock lock(mutex_);

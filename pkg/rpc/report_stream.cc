@@ -36,6 +36,9 @@ class ReportStream::Core : public std::enable_shared_from_this<Core> {
  private:
   class Try;
 
+  bool IsTimeToTry() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return !stopped_ && try_ == nullptr && state_ && clock_.SteadyMs() >= next_try_ms_;
+  }
   void Failed(std::string why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::shared_ptr<grpc::Channel> Connect(std::shared_ptr<grpc::ChannelCredentials> credentials);
 
@@ -90,6 +93,7 @@ class ReportStream::Core::Try final : public grpc::ClientBidiReactor<NodeReport,
     RemoveHold();
   }
 
+  // With core_->mutex_ held while the try is the core's: it is not deleted meanwhile.
   void Cancel() { context_.TryCancel(); }
   // With core_->mutex_ held. True: the caller has a hold and gives it back; false: the try is ending, and
   // another hold would make it end twice.
@@ -197,7 +201,7 @@ void ReportStream::Core::Step() {
   {
     const MutexLock lock(mutex_);
     done = std::move(done_);
-    if (stopped_ || try_ != nullptr || !state_ || clock_.SteadyMs() < next_try_ms_) return;
+    if (!IsTimeToTry()) return;
   }
   auto credentials = ChannelCredentialsOf(options_.tls);
   std::string token;
@@ -209,7 +213,7 @@ void ReportStream::Core::Step() {
   Try* made = nullptr;
   {
     const MutexLock lock(mutex_);
-    if (stopped_ || try_ != nullptr) return;
+    if (done_ != nullptr || !IsTimeToTry()) return;  // another thread's try was faster
     if (!credentials.ok()) return Failed(MessageOf(credentials.status()));
     if (!options_.token_file.empty() && token.empty()) {
       return Failed(StrCat(options_.token_file, ": has no token"));
@@ -227,21 +231,12 @@ ReportStream::Stats ReportStream::Core::stats() const {
 }
 
 void ReportStream::Core::Stop() {
-  Try* present = nullptr;
-  {
-    const MutexLock lock(mutex_);
-    stopped_ = true;
-    if (try_ != nullptr && try_->Hold()) present = try_;
-  }
-  if (present != nullptr) {
-    present->Cancel();
-    present->RemoveHold();
-  }
-  std::unique_ptr<Try> done;
+  std::unique_ptr<Try> done;  // ends without the lock
   MutexLock lock(mutex_);
+  stopped_ = true;
+  if (try_ != nullptr) try_->Cancel();
   ended_.wait(lock, [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return try_ == nullptr; });
   done = std::move(done_);
-  lock.unlock();
 }
 
 ReportStream::ReportStream(ReportStreamOptions options, const Clock& clock)
