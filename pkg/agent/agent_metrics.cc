@@ -35,6 +35,28 @@ std::vector<Sample> Ports(const LinkReporter* links) {
   return {up, down};
 }
 
+std::vector<Sample> PortSpeeds(const LinkReporter* links) {
+  std::vector<Sample> samples;
+  if (links == nullptr) return samples;
+  for (const LinkReporter::PortReading& port : links->ReadCounters()) {
+    if (!port.counters.speed_gbps) continue;
+    samples.push_back({{{"node", port.node}, {"device", port.device}}, *port.counters.speed_gbps});
+  }
+  return samples;
+}
+
+std::vector<Sample> PortEvents(const LinkReporter* links) {
+  std::vector<Sample> samples;
+  if (links == nullptr) return samples;
+  for (const LinkReporter::PortReading& port : links->ReadCounters()) {
+    for (const auto& [event, count] : port.counters.events) {
+      samples.push_back({{{"node", port.node}, {"device", port.device}, {"event", event}},
+                         static_cast<double>(count)});
+    }
+  }
+  return samples;
+}
+
 const char* ReasonOf(NoticeKind kind) {
   switch (kind) {
     case NoticeKind::kStale:
@@ -66,6 +88,12 @@ void AddAgentMetrics(metrics::Registry& registry,
                             [report, one] { return one(report()->failures); });
   registry.AddGaugeSource("yardmaster_agent_nic_ports", "NIC ports, by link state.",
                           [links] { return Ports(links()); });
+  registry.AddGaugeSource("yardmaster_agent_nic_port_gbps",
+                          "Speed of the NIC ports, as the kernel says it.",
+                          [links] { return PortSpeeds(links()); });
+  registry.AddCounterSource("yardmaster_agent_nic_port_events_total",
+                            "What the kernel counts on the NIC ports: errors, waiting, congestion.",
+                            [links] { return PortEvents(links()); });
   registry.AddCounterSource(
       "yardmaster_agent_node_patches_total", "Changes of the nodes' down-ports annotation.",
       [links, one] { return one(links() == nullptr ? 0 : links()->writes()); });

@@ -27,27 +27,41 @@ std::vector<absl::Status> LinkReporter::Poll(std::int64_t steady_ms,
                                              const std::vector<std::string>& names,
                                              const std::optional<FabricView>& fabric) {
   std::vector<absl::Status> errors;
-  std::vector<rpc::LinkStatus> links;
+  Seen seen;
   for (const std::string& name : names) {
     Node& node = nodes_.try_emplace(name, options_.times).first->second;
-    if (auto status = PollNode(steady_ms, name, node, fabric, links); !status.ok()) {
+    if (auto status = PollNode(steady_ms, name, node, fabric, seen); !status.ok()) {
       ++failures_;
       errors.push_back(Annotate(status, StrCat("node ", name)));
     }
   }
   const MutexLock lock(mutex_);
-  links_ = std::move(links);
+  seen_ = std::move(seen);
   return errors;
 }
 
 std::vector<rpc::LinkStatus> LinkReporter::links() const {
   const MutexLock lock(mutex_);
-  return links_;
+  return seen_.links;
+}
+
+std::vector<LinkReporter::PortReading> LinkReporter::ReadCounters() const {
+  Seen seen;
+  {
+    const MutexLock lock(mutex_);
+    seen = seen_;
+  }
+  std::vector<PortReading> readings;
+  for (std::size_t i = 0; i < seen.ports.size(); ++i) {
+    const rpc::LinkStatus& link = seen.links[i];
+    readings.push_back(
+        {link.node, link.device, ReadPortCounters(RootOf(link.node), seen.ports[i])});
+  }
+  return readings;
 }
 
 absl::Status LinkReporter::PollNode(std::int64_t steady_ms, const std::string& name, Node& node,
-                                    const std::optional<FabricView>& fabric,
-                                    std::vector<rpc::LinkStatus>& links) {
+                                    const std::optional<FabricView>& fabric, Seen& seen) {
   const std::string root = RootOf(name);
   if (node.ports.empty()) YM_RETURN_IF_ERROR(FindPorts(root, fabric, node));
   if (node.ports.empty()) return absl::OkStatus();
@@ -55,7 +69,8 @@ absl::Status LinkReporter::PollNode(std::int64_t steady_ms, const std::string& n
   for (const NicPort& port : node.ports) {
     const bool up = HasLink(root, port);
     states.push_back({{port.rail, port.port}, up});
-    links.push_back({name, port.rail, port.port, port.device(), up});
+    seen.links.push_back({name, port.rail, port.port, port.device(), up});
+    seen.ports.push_back(port);
   }
   std::vector<PortKey> down = node.debouncer.Observe(steady_ms, states);
   const std::string text = api::EncodeDownPorts(down);

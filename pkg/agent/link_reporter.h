@@ -9,7 +9,7 @@
 // With a folder per node, a node's tree is <sysfs_root>/<node>, and nodes without one are left
 // alone; so tests can give a dead port to an agent that serves simulated nodes.
 //
-// Thread safety: Poll from one thread; links and counters from any. Lifetime: the client outlives
+// Thread safety: Poll from one thread; the others from any. Lifetime: the client outlives
 // it.
 #pragma once
 
@@ -24,6 +24,7 @@
 #include "pkg/agent/file_sink.h"
 #include "pkg/agent/link_debouncer.h"
 #include "pkg/agent/nic_port.h"
+#include "pkg/agent/port_counters.h"
 #include "pkg/base/mutex.h"
 #include "pkg/kube/client.h"
 #include "pkg/rpc/agent_status.h"
@@ -53,6 +54,13 @@ class LinkReporter {
 
   // As last read, in the order of node, rail and port.
   std::vector<rpc::LinkStatus> links() const;
+  struct PortReading {
+    std::string node;
+    std::string device;
+    PortCounters counters;
+  };
+  // Of the ports of the last Poll, read now.
+  std::vector<PortReading> ReadCounters() const;
   std::int64_t writes() const { return writes_; }
   std::int64_t failures() const { return failures_; }
 
@@ -64,10 +72,14 @@ class LinkReporter {
     std::optional<std::vector<PortKey>> down;
     std::optional<std::string> told;  // the annotation as last written
   };
+  // What a Poll has seen, in the same order.
+  struct Seen {
+    std::vector<rpc::LinkStatus> links;
+    std::vector<NicPort> ports;
+  };
 
   absl::Status PollNode(std::int64_t steady_ms, const std::string& name, Node& node,
-                        const std::optional<FabricView>& fabric,
-                        std::vector<rpc::LinkStatus>& links);
+                        const std::optional<FabricView>& fabric, Seen& seen);
   absl::Status FindPorts(const std::string& root, const std::optional<FabricView>& fabric,
                          Node& node) const;
   absl::Status Tell(const std::string& name, Node& node, const std::string& text);
@@ -78,7 +90,7 @@ class LinkReporter {
   OnDownPorts on_down_;
   std::map<std::string, Node> nodes_;  // the polling thread's alone
   mutable Mutex mutex_;
-  std::vector<rpc::LinkStatus> links_ ABSL_GUARDED_BY(mutex_);
+  Seen seen_ ABSL_GUARDED_BY(mutex_);
   std::atomic<std::int64_t> writes_ = 0;
   std::atomic<std::int64_t> failures_ = 0;
 };

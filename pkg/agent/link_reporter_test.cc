@@ -73,6 +73,21 @@ TEST_F(LinkReporterTest, AnnouncesALastingLossAndItsEndAndNothingElse) {
   EXPECT_EQ(Annotation("n2"), "(none)");
 }
 
+TEST_F(LinkReporterTest, CountersAreThoseOfThePortsThatWerePolled) {
+  SetLink("", 0, true);
+  SetLink("", 1, true);
+  sysfs_.Put("class/infiniband/mlx5_1/ports/1/rate", "400 Gb/sec (4X NDR)\n");
+  LinkReporter reporter = Make();
+  EXPECT_THAT(reporter.ReadCounters(), IsEmpty());
+  reporter.Poll(0, {"n1"}, fabric_);
+  const auto readings = reporter.ReadCounters();
+  ASSERT_THAT(readings, SizeIs(2));
+  EXPECT_EQ(readings[0].counters.speed_gbps, std::nullopt);
+  EXPECT_EQ(readings[1].node, "n1");
+  EXPECT_EQ(readings[1].device, "mlx5_1/1");
+  EXPECT_EQ(readings[1].counters.speed_gbps, 400);
+}
+
 TEST_F(LinkReporterTest, WhatAFormerLifeLeftIsCorrectedAtOnce) {
   SetLink("", 0, true);
   SetLink("", 1, true);
