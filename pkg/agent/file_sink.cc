@@ -51,21 +51,17 @@ absl::Status WriteAll(int fd, std::string_view text, const std::string& path) {
   return absl::OkStatus();
 }
 
-absl::Status WriteSynced(const std::string& path, std::string_view text) {
+// A new file of that name in the folder; what stood there, a link for example, is removed and not followed.
+absl::Status WriteSynced(int folder, const std::string& name, std::string_view text,
+                         const std::string& path) {
+  ::unlinkat(folder, name.c_str(), 0);
   const UniqueFd file(
-      ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644));
+      ::openat(folder, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644));
   if (file.get() < 0) return Failed("create", path, errno);
-  // The mode of an old file or a narrow umask must not keep readers out.
+  // A narrow umask must not keep readers out.
   if (::fchmod(file.get(), 0644) != 0) return Failed("set the mode of", path, errno);
   YM_RETURN_IF_ERROR(WriteAll(file.get(), text, path));
   if (::fsync(file.get()) != 0) return Failed("sync", path, errno);
-  return absl::OkStatus();
-}
-
-absl::Status SyncFolder(const std::string& path) {
-  const UniqueFd folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (folder.get() < 0) return Failed("open", path, errno);
-  if (::fsync(folder.get()) != 0) return Failed("sync", path, errno);
   return absl::OkStatus();
 }
 
@@ -88,27 +84,38 @@ std::string FileSink::PathOf(const PlanFileId& id) const {
   return StrCat(FolderOf(id.node), "/", id.pod_uid, kSuffix);
 }
 
+// Without a descriptor: errno says why. A link in the place of a node's folder is not followed.
+UniqueFd FileSink::OpenFolder(const std::string& node) const {
+  constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+  UniqueFd folder(::open(dir_.c_str(), kFlags));
+  if (folder.get() < 0 || folders_ == FolderPerNode::kNo) return folder;
+  return UniqueFd(::openat(folder.get(), node.c_str(), kFlags | O_NOFOLLOW));
+}
+
 absl::Status FileSink::Write(const PlanFileId& id, const std::string& text) {
   YM_RETURN_IF_ERROR(CheckId(id));
-  const std::string folder = FolderOf(id.node);
-  YM_RETURN_IF_ERROR(MakeFolder(folder));
+  YM_RETURN_IF_ERROR(MakeFolder(FolderOf(id.node)));
+  const UniqueFd folder = OpenFolder(id.node);
+  if (folder.get() < 0) return Failed("open", FolderOf(id.node), errno);
   const std::string path = PathOf(id);
-  const std::string half = StrCat(folder, "/.", id.pod_uid, kHalfWritten);
-  absl::Status written = WriteSynced(half, text);
-  if (written.ok() && ::rename(half.c_str(), path.c_str()) != 0) {
+  const std::string name = StrCat(id.pod_uid, kSuffix);
+  const std::string half = StrCat(".", id.pod_uid, kHalfWritten);
+  absl::Status written = WriteSynced(folder.get(), half, text, path);
+  if (written.ok() && ::renameat(folder.get(), half.c_str(), folder.get(), name.c_str()) != 0) {
     written = Failed("rename to", path, errno);
   }
-  if (!written.ok()) {
-    ::unlink(half.c_str());
-    return written;
-  }
-  return SyncFolder(folder);
+  if (written.ok() && ::fsync(folder.get()) != 0) written = Failed("sync", path, errno);
+  if (!written.ok()) ::unlinkat(folder.get(), half.c_str(), 0);
+  return written;
 }
 
 absl::Status FileSink::Remove(const PlanFileId& id) {
   YM_RETURN_IF_ERROR(CheckId(id));
-  const std::string path = PathOf(id);
-  if (::unlink(path.c_str()) != 0 && errno != ENOENT) return Failed("remove", path, errno);
+  const UniqueFd folder = OpenFolder(id.node);
+  const std::string name = StrCat(id.pod_uid, kSuffix);
+  if ((folder.get() < 0 || ::unlinkat(folder.get(), name.c_str(), 0) != 0) && errno != ENOENT) {
+    return Failed("remove", PathOf(id), errno);
+  }
   return absl::OkStatus();
 }
 

@@ -2,7 +2,8 @@
 // serves several nodes. Written beside, synced and renamed; mode 0644, so that containers under
 // any user can read what concerns them.
 //
-// Names come from the API server and are checked before they become paths.
+// Names come from the API server and are checked before they become paths. Nothing in the folder is
+// followed: a link in the place of a file is replaced, one in the place of a node's folder is an error.
 // Thread safety: one thread.
 #pragma once
 
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "pkg/agent/plan_sink.h"
+#include "pkg/base/unique_fd.h"
 
 namespace yardmaster::agent {
 
@@ -32,6 +34,7 @@ class FileSink final : public PlanSink {
 
  private:
   std::string FolderOf(const std::string& node) const;
+  UniqueFd OpenFolder(const std::string& node) const;
   absl::Status ListFolder(const std::string& node, std::vector<PlanFileId>& out) const;
 
   const std::string dir_;

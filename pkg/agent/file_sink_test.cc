@@ -95,6 +95,25 @@ TEST(FileSink, NamesThatLeaveTheFolderAreRefused) {
   EXPECT_EQ(FilesIn(folder.path()), 0);
 }
 
+TEST(FileSink, LinksAreReplacedAndNotFollowed) {
+  const TempFolder folder;
+  folder.Put("theirs", "untouched");
+  FileSink sink(folder.path() + "/plans", "", FolderPerNode::kYes);
+  ASSERT_TRUE(sink.Write({"n1", "other"}, "x").ok());
+  for (const char* name : {".u.tmp", "u.json"}) {
+    std::filesystem::create_symlink(folder.path() + "/theirs", folder.path() + "/plans/n1/" + name);
+  }
+  ASSERT_TRUE(sink.Write({"n1", "u"}, "mine").ok());
+  EXPECT_EQ(ReadAll(folder.path() + "/theirs"), "untouched");
+  EXPECT_EQ(ReadAll(sink.PathOf({"n1", "u"})), "mine");
+
+  std::filesystem::create_directory(folder.path() + "/elsewhere");
+  std::filesystem::create_directory_symlink(folder.path() + "/elsewhere",
+                                            folder.path() + "/plans/n2");
+  EXPECT_FALSE(sink.Write({"n2", "u"}, "mine").ok());
+  EXPECT_EQ(FilesIn(folder.path() + "/elsewhere"), 0);
+}
+
 TEST(FileSink, AFolderThatCannotBeIsAnErrorThatNamesIt) {
   const TempFolder folder;
   folder.Put("file", "");
