@@ -173,16 +173,16 @@ void NetworkController::Plan(const state::ClusterState& world, plan::Snapshot& s
   }
   NetworkOptions network_options{network_generation_, clock_.WallMs(), options_.path_plan_life_ms};
   input.networks = NetworksOf(plan, snapshot, network_options);
-  SocketPorts socket_ports;
+  SocketJobs socket_jobs;
   for (const GangNetwork& network : input.networks) {
     const plan::JobState& job = snapshot.jobs[static_cast<std::size_t>(network.job)];
     const auto members = input.pods.find(job.job.key.text());
     if (members == input.pods.end()) continue;
-    std::vector<int> ports = SocketPortsOf(members->second, report.problems);
-    if (!ports.empty()) socket_ports[network.job] = std::move(ports);
+    SocketJob asks = SocketJobOf(members->second, report.problems);
+    if (!asks.listen_ports.empty()) socket_jobs[network.job] = std::move(asks);
   }
   for (std::string& problem :
-       AddSocketPorts(plan, snapshot, socket_ports, plan_input.mistrusted, input.networks)) {
+       AddSocketPorts(plan, snapshot, socket_jobs, plan_input.mistrusted, input.networks)) {
     report.problems.push_back(std::move(problem));
   }
   for (GangNetwork& network : input.networks) {

@@ -26,23 +26,6 @@ TEST(SocketPortsTextTest, PortsAreReadAndWhatIsNoneIsRefused) {
 
 class SocketPortsTest : public NetworkControllerTest {
  protected:
-  // The same fabric with one port a NIC.
-  SocketPortsTest() {
-    api::Fabric fabric;
-    fabric.metadata.name = "f";
-    fabric.metadata.uid = "fabric-uid";
-    fabric.metadata.generation = 2;
-    fabric.spec = OnePort();
-    EXPECT_TRUE(client_.Delete({kube::Fabrics(), "", "f", ""}, {}).ok());
-    client_.Seed(kube::Fabrics(), api::EncodeFabric(fabric));
-    network_ = std::make_unique<fabric::Network>(
-        fabric::Network::Build(OnePort(), std::make_shared<const fabric::Places>(places_)).value());
-  }
-  static fabric::FabricSpec OnePort() {
-    fabric::FabricSpec spec = Spec();
-    spec.planes = spec.nic_ports = 1;
-    return spec;
-  }
   void AskForPorts(const std::string& gang, const char* ports) {
     for (int rank = 0; rank < 4; ++rank) {
       Annotate(kube::Pods(), "team", StrCat(gang, "-", rank), api::kSocketPortsAnnotation, ports);
@@ -62,9 +45,55 @@ class SocketPortsTest : public NetworkControllerTest {
     EXPECT_TRUE(path.ok() && path->predictable);
     return path.ok() ? path->links : fabric::LinkPath();
   }
+  // Whether a TCP connection from `port` takes the planned path of every NIC port that has one; how many have.
+  int CheckAllNicPorts(const repac::ForwardingModel& world, const std::string& pod,
+                       const api::RailPaths& rail, const api::PeerPaths& of, std::uint16_t port) {
+    int planned = 0;
+    for (const api::PeerPaths& peer : rail.peers) {
+      if (peer.rank != of.rank || peer.address != of.address) continue;
+      ++planned;
+      const fabric::NicPort from{places_.FindHost(HostOfPod(pod)), rail.rail, peer.plane};
+      const fabric::NicPort to{places_.FindHost(peer.host), rail.rail, peer.plane};
+      EXPECT_EQ(LinksOf(world, from, to, true, port, 29500),
+                LinksOf(world, from, to, false, peer.source_ports.at(0), 0));
+    }
+    return planned;
+  }
 };
 
-TEST_F(SocketPortsTest, TcpConnectionsTakeTheWayOfTheRoceConnectionsAndBack) {
+// The same fabric with one port a NIC.
+class OneNicPortTest : public SocketPortsTest {
+ protected:
+  OneNicPortTest() {
+    api::Fabric fabric;
+    fabric.metadata.name = "f";
+    fabric.metadata.uid = "fabric-uid";
+    fabric.metadata.generation = 2;
+    fabric.spec = OnePort();
+    EXPECT_TRUE(client_.Delete({kube::Fabrics(), "", "f", ""}, {}).ok());
+    client_.Seed(kube::Fabrics(), api::EncodeFabric(fabric));
+    network_ = std::make_unique<fabric::Network>(
+        fabric::Network::Build(OnePort(), std::make_shared<const fabric::Places>(places_)).value());
+  }
+  static fabric::FabricSpec OnePort() {
+    fabric::FabricSpec spec = Spec();
+    spec.planes = spec.nic_ports = 1;
+    return spec;
+  }
+  // A port whose connections from a-0 to its first peer take other links than those from `port`.
+  std::uint16_t PortThatLeadsElsewhere(std::uint16_t port) {
+    const auto hashes = repac::SwitchHashes::Compile(*network_).value();
+    const repac::ForwardingModel world(*network_, hashes, {});
+    const api::PeerPaths peer = PathsOf("a-0").rails[0].peers[0];
+    const fabric::NicPort from{places_.FindHost(HostOfPod("a-0")), 0, 0};
+    const fabric::NicPort to{places_.FindHost(peer.host), 0, 0};
+    const fabric::LinkPath links = LinksOf(world, from, to, true, port, 29500);
+    while (LinksOf(world, from, to, true, port, 29500) == links) ++port;
+    return port;
+  }
+};
+
+TEST_F(OneNicPortTest, TcpConnectionsTakeTheWayOfTheRoceConnectionsAndBack) {
   AddGang("a", 0, 1);
   AddGang("b", 0, 1);
   AskForPorts("a", "29500,29501");
@@ -113,7 +142,7 @@ TEST_F(SocketPortsTest, TcpConnectionsTakeTheWayOfTheRoceConnectionsAndBack) {
   EXPECT_EQ(Round().pods, 4);
 }
 
-TEST_F(SocketPortsTest, ALostUplinkMovesTheTcpPortsAlong) {
+TEST_F(OneNicPortTest, ALostUplinkMovesTheTcpPortsAlong) {
   AddGang("a", 0, 1);
   AskForPorts("a", "29500");
   Settle();
@@ -134,7 +163,7 @@ TEST_F(SocketPortsTest, ALostUplinkMovesTheTcpPortsAlong) {
   }
 }
 
-TEST_F(SocketPortsTest, APortThatCannotBeReadIsNamedAndThePlanIsMadeWithoutIt) {
+TEST_F(OneNicPortTest, APortThatCannotBeReadIsNamedAndThePlanIsMadeWithoutIt) {
   AddGang("a", 0, 1);
   AskForPorts("a", "ssh");
   const RoundReport report = Round();
@@ -144,13 +173,50 @@ TEST_F(SocketPortsTest, APortThatCannotBeReadIsNamedAndThePlanIsMadeWithoutIt) {
   EXPECT_TRUE(PathsOf("a-0").rails[0].peers[0].tcp.empty());
 }
 
-TEST_F(NetworkControllerTest, WithSeveralPortsANicThereAreNoSocketPortsAndThatIsSaid) {
+TEST_F(OneNicPortTest, PortsThatStandAndHoldAreKept) {
   AddGang("a", 0, 1);
-  Annotate(kube::Pods(), "team", "a-0", api::kSocketPortsAnnotation, "29500");
-  const RoundReport report = Round();
-  ASSERT_EQ(report.problems.size(), 1u);
-  EXPECT_THAT(report.problems[0], HasSubstr("a bond chooses among them itself"));
-  EXPECT_FALSE(PathsOf("a-0").rails.empty());
+  AskForPorts("a", "29500");
+  Settle();
+  api::PathPlan plan = PathsOf("a-0");
+  std::vector<std::uint16_t>& ports = plan.rails[0].peers[0].tcp.at(0).source_ports;
+  const std::vector<std::uint16_t> searched = ports;
+  // As good as those that a search finds, and others.
+  std::swap(ports.at(0), ports.at(1));
+  const std::vector<std::uint16_t> standing = ports;
+  Annotate(kube::Pods(), "team", "a-0", api::kPathPlanAnnotation, *api::EncodePathPlan(plan));
+  EXPECT_EQ(Round().pods, 0);
+  EXPECT_EQ(PathsOf("a-0").rails[0].peers[0].tcp.at(0).source_ports, standing);
+
+  // One that leads elsewhere.
+  ports.at(0) = PortThatLeadsElsewhere(ports.at(0));
+  Annotate(kube::Pods(), "team", "a-0", api::kPathPlanAnnotation, *api::EncodePathPlan(plan));
+  EXPECT_EQ(Round().pods, 1);
+  EXPECT_EQ(PathsOf("a-0").rails[0].peers[0].tcp.at(0).source_ports, searched);
+}
+
+TEST_F(SocketPortsTest, WithSeveralNicPortsATcpPortSuitsWhicheverTheBondChooses) {
+  ASSERT_GT(network_->spec().nic_ports, 1);
+  AddGang("a", 0, 1);
+  AskForPorts("a", "29500");
+  EXPECT_THAT(Settle().problems, IsEmpty());
+  const auto hashes = repac::SwitchHashes::Compile(*network_).value();
+  const repac::ForwardingModel world(*network_, hashes, {});
+  int connections = 0, nic_ports = 0;
+  for (int rank = 0; rank < 4; ++rank) {
+    const std::string pod = StrCat("a-", rank);
+    for (const api::RailPaths& rail : PathsOf(pod).rails) {
+      for (const api::PeerPaths& peer : rail.peers) {
+        for (const api::TcpPaths& tcp : peer.tcp) {
+          for (std::uint16_t port : tcp.source_ports) {
+            ++connections;
+            nic_ports += CheckAllNicPorts(world, pod, rail, peer, port);
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(connections, 0);
+  EXPECT_EQ(nic_ports, connections * network_->spec().nic_ports);
 }
 
 TEST(SocketPortsTextTest, AreLeftOutWhereThePlanWouldBeTooLong) {
