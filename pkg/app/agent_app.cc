@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdlib>
+#include <malloc.h>
 #include <memory>
 #include <utility>
 
@@ -123,6 +124,8 @@ absl::Status RunAgent(const AgentAppOptions& options) {
 }
 
 int AgentMain(int argc, char** argv) {
+  // An arena for each of gRPC's threads would hold 0.6 MiB more; none of them allocates much.
+  ::mallopt(M_ARENA_MAX, 1);
   AgentAppOptions options;
   CLI::App app("Carries network plans to a node's training pods and reports its links.", kName);
   AddCommonFlags(app, options.common);
