@@ -11,7 +11,9 @@ from lab import chart, experiment, story
 
 
 def _table(document):
-    lines = [f"{'configuration':<24}{'of alone':>10}{'simulated':>11}{'collisions':>12}   seconds an iteration (alone)"]
+    lines = []
+    if document["configurations"]:
+        lines.append(f"{'configuration':<24}{'of alone':>10}{'simulated':>11}{'collisions':>12}   seconds an iteration (alone)")
     for row in document["configurations"]:
         jobs = ", ".join(f"{j['name']} {j['iterationSeconds']:.2f} ({j['aloneSeconds']:.2f})" for j in row["jobs"])
         lines.append(f"{row['name']:<24}{row['ofAlone']:>10.1%}{row['predictedOfAlone']:>11.1%}{row['collisions']:>12}   {jobs}")
