@@ -252,8 +252,8 @@ SocketJob SocketJobOf(const std::map<int, std::shared_ptr<const api::Pod>>& memb
   return job;
 }
 
-std::vector<std::string> AddSocketPorts(const netplan::NetworkPlan& plan, const plan::Snapshot& snapshot,
-                                        const SocketJobs& jobs,
+std::vector<std::string> AddSocketPorts(const netplan::NetworkPlan& plan,
+                                        const plan::Snapshot& snapshot, const SocketJobs& jobs,
                                         const std::map<std::string, std::string>& mistrusted,
                                         std::vector<GangNetwork>& networks) {
   if (jobs.empty()) return {};
