@@ -8,7 +8,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <optional>
+#include <limits>
 
 namespace yardmaster::app {
 
@@ -32,38 +32,40 @@ class RoundSchedule {
   // Whether something has changed that no round has seen.
   bool has_changes() const { return has_changes_; }
   // Requests another round no later than `at_ms`, with or without changes.
-  void Again(std::int64_t at_ms) { again_at_ms_ = std::min(at_ms, again_at_ms_.value_or(at_ms)); }
+  void Again(std::int64_t at_ms) { again_at_ms_ = std::min(at_ms, again_at_ms_); }
   // What has changed does not wait for the pause to end.
   void Hurry() { not_before_ms_ = 0; }
   // Until the next round is due; 0: now.
   std::int64_t WaitMs(std::int64_t now_ms) const {
-    std::int64_t due_ms = begun_ms_ ? *begun_ms_ + times_.resync_ms : now_ms;
+    std::int64_t due_ms = begun_ms_ >= 0 ? begun_ms_ + times_.resync_ms : now_ms;
     if (has_changes_) {
       due_ms = std::min(
           {due_ms, last_change_ms_ + times_.quiet_ms, first_change_ms_ + times_.max_delay_ms});
     }
-    if (again_at_ms_) due_ms = std::min(due_ms, *again_at_ms_);
+    due_ms = std::min(due_ms, again_at_ms_);
     return std::max({std::int64_t{0}, due_ms - now_ms, not_before_ms_ - now_ms});
   }
   // A round begins.
   void Begin(std::int64_t now_ms) {
     has_changes_ = false;
-    again_at_ms_.reset();
+    again_at_ms_ = kNever;
     begun_ms_ = now_ms;
   }
   // The round is over. REQUIRES: it has begun.
   void End(std::int64_t now_ms) {
     not_before_ms_ =
-        now_ms + std::min(times_.pause_share * (now_ms - *begun_ms_), times_.max_pause_ms);
+        now_ms + std::min(times_.pause_share * (now_ms - begun_ms_), times_.max_pause_ms);
   }
 
  private:
+  static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+
   const RoundTimes times_;
   bool has_changes_ = false;
   std::int64_t first_change_ms_ = 0;  // valid while has_changes_
   std::int64_t last_change_ms_ = 0;
-  std::optional<std::int64_t> again_at_ms_;
-  std::optional<std::int64_t> begun_ms_;  // of the last round; none: the first is due at once
+  std::int64_t again_at_ms_ = kNever;
+  std::int64_t begun_ms_ = -1;  // of the last round; -1: the first is due at once
   std::int64_t not_before_ms_ = 0;
 };
 
