@@ -228,7 +228,7 @@ TEST_F(CrdsTest, ContradictionsAreRefusedWithTheirFieldAndAFix) {
        [](json& o) {
          o["spec"]["roles"] = RolesNamed({"launcher", "launcher"});
        },
-       "Duplicate value"},
+       "duplicate entries for key"},
       {"a role in capitals", job, [](json& o) { o["spec"]["roles"] = RolesNamed({"Launcher"}); },
        "spec.roles[0].name"},
       {"a role of a long name", job,
@@ -352,6 +352,7 @@ TEST_F(CrdsTest, WhatAQueueingSystemWritesOnAdmissionAndEvictionIsAccepted) {
   queued["metadata"]["name"] = "queued";
   queued["spec"]["suspend"] = true;
   queued["spec"]["roles"] = RolesNamed({"launcher"});
+  queued["spec"]["template"] = queued["spec"]["roles"][0]["template"];
   ASSERT_TRUE(Apply(queued).ok());
   json admitted = queued;
   admitted["spec"]["suspend"] = false;
