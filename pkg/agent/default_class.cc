@@ -25,6 +25,19 @@ std::optional<std::string> FirstLine(const std::string& path) {
   return line;
 }
 
+// What the kernel shows of a class.
+bool IsClass(std::string_view text) {
+  const auto value = ParseNumber<int>(text);
+  return value && *value >= 0 && *value <= 255;
+}
+
+// "mlx5_0/1"; no path leads out of the folder of devices.
+bool IsPort(const std::string& name) {
+  const std::vector<std::string> parts = Split(name, '/');
+  return parts.size() == 2 && !parts[0].empty() && parts[0][0] != '.' &&
+         ParseNumber<int>(parts[1]).has_value();
+}
+
 bool WriteLine(const std::string& path, const std::string& value) {
   std::ofstream file(path);
   file << value << "\n";
@@ -48,9 +61,9 @@ absl::Status DefaultClass::Load() {
         state_file_, ": cannot be read; remove it once default classes are as they should be"));
   }
   for (const auto& [port, value] : state.items()) {
-    if (value.is_string() && Split(port, '/').size() == 2) {
-      previous_.emplace(port, value.get<std::string>());
-    }
+    if (!value.is_string() || !IsPort(port)) continue;
+    const auto text = value.get<std::string>();
+    if (IsClass(text)) previous_.emplace(port, text);
   }
   return absl::OkStatus();
 }
@@ -80,7 +93,7 @@ absl::Status DefaultClass::Apply(const std::vector<NicPort>& ports, int traffic_
     // The kernel makes a device's files when its folder is made.
     fs::create_directory(StrCat(configfs_root_, "/rdma_cm/", port.rdma_device), error);
     const auto now = FirstLine(PathOf(name));
-    if (!now) {
+    if (!now || !IsClass(*now)) {
       problems.push_back(StrCat(PathOf(name), ": cannot be read"));
       continue;
     }

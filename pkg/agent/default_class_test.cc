@@ -64,6 +64,17 @@ TEST_F(DefaultClassTest, APortThatCannotBeSetIsNamedAndTheOthersAreSet) {
   EXPECT_EQ(ValueOf(1), "96");
 }
 
+TEST_F(DefaultClassTest, WhatIsNoClassIsNeitherKeptNorRestored) {
+  std::ofstream(File(0)) << "\xff\xfe\n";
+  EXPECT_FALSE(Made().Apply(ports_, 96).ok());
+  EXPECT_EQ(ValueOf(0) + "," + ValueOf(1), "\xff\xfe,96");
+  // A state file that another program has changed.
+  std::ofstream(StrCat(root_, "/state.json"))
+      << R"({"mlx5_0/1": "x", "../1": "8", "mlx5_1/ports": "8", "mlx5_1/1": "8"})";
+  ASSERT_TRUE(Made().Restore().ok());
+  EXPECT_EQ(ValueOf(0) + "," + ValueOf(1), "\xff\xfe,8");
+}
+
 TEST_F(DefaultClassTest, WithoutAStateFileNothingIsChanged) {
   DefaultClass classes(root_, StrCat(root_, "/nowhere/state.json"));
   EXPECT_FALSE(classes.Apply(ports_, 96).ok());
