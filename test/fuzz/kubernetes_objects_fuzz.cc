@@ -1,0 +1,78 @@
+// Objects as the API server sends them: for all bytes, every decoder ends in a value or an error that
+// says something, an object that was read is written and read back the same, and what the API server
+// has is read as far as it can be.
+//
+// Each input is given to all decoders: an object of one kind is a hostile one of the others.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "nlohmann/json.hpp"
+
+#include "pkg/agent/pod_input.h"
+#include "pkg/api/capacity_pool.h"
+#include "pkg/api/disruption_budget.h"
+#include "pkg/api/fabric.h"
+#include "pkg/api/gang.h"
+#include "pkg/api/node.h"
+#include "pkg/api/pod.h"
+#include "pkg/api/training_job.h"
+#include "pkg/json/json_view.h"
+
+namespace {
+
+using namespace yardmaster;  // NOLINT: a program of one file
+
+template <typename Value>
+bool Read(const absl::StatusOr<Value>& value) {
+  if (!value.ok() && value.status().message().empty()) std::abort();
+  return value.ok();
+}
+
+// `decode` of what `encode` wrote is the same object.
+template <typename Value, typename Encode, typename Decode>
+void CheckRoundTrip(const absl::StatusOr<Value>& value, Encode encode, Decode decode) {
+  if (!Read(value)) return;
+  const nlohmann::json written = encode(*value);
+  const auto again = decode(JsonView(written));
+  if (!again.ok() || encode(*again) != written) std::abort();
+}
+
+void CheckOurs(JsonView object) {
+  CheckRoundTrip(api::DecodeTrainingJob(object), api::EncodeTrainingJob,
+                 [](JsonView v) { return api::DecodeTrainingJob(v); });
+  CheckRoundTrip(api::DecodeGang(object), api::EncodeGang,
+                 [](JsonView v) { return api::DecodeGang(v); });
+  CheckRoundTrip(api::DecodeFabric(object), api::EncodeFabric,
+                 [](JsonView v) { return api::DecodeFabric(v); });
+  CheckRoundTrip(api::DecodeCapacityPool(object), api::EncodeCapacityPool,
+                 [](JsonView v) { return api::DecodeCapacityPool(v); });
+  Read(api::DecodeTrainingJob(object, api::UnknownFields::kIgnore));
+  Read(api::DecodeFabric(object, api::UnknownFields::kIgnore));
+  Read(api::DecodeCapacityPool(object, api::UnknownFields::kIgnore));
+  Read(api::DecodeGang(object, api::Decoding::kLenient));
+}
+
+void CheckKubernetes(JsonView object, const nlohmann::json& document) {
+  Read(api::DecodePod(object));
+  Read(api::DecodePod(object, api::Decoding::kLenient));
+  Read(api::DecodeNode(object));
+  Read(api::DecodeDisruptionBudget(document));
+  (void)agent::ReadPod(object);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  JsonParser parser;
+  const auto object = parser.Parse({reinterpret_cast<const char*>(data), size});
+  if (!Read(object)) return 0;
+  const nlohmann::json document = object->ToJson();
+  CheckOurs(*object);
+  CheckKubernetes(*object, document);
+  // The other source of a view: what files and patches are read into.
+  CheckOurs(JsonView(document));
+  CheckKubernetes(JsonView(document), document);
+  return 0;
+}
