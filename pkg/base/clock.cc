@@ -31,8 +31,12 @@ std::string FormatMicroTime(std::int64_t wall_ms) {
 absl::StatusOr<std::int64_t> ParseTime(std::string_view text) {
   absl::Time time;
   std::string error;
+  // RFC 3339 has years of four digits; absl takes longer ones, and "infinite-future".
+  constexpr std::int64_t kYear0Ms = -62'167'219'200'000;
+  constexpr std::int64_t kYear10000Ms = 253'402'300'800'000;
   if (!absl::ParseTime(absl::RFC3339_full, absl::string_view(text.data(), text.size()), &time,
-                       &error)) {
+                       &error) ||
+      time < absl::FromUnixMillis(kYear0Ms) || time >= absl::FromUnixMillis(kYear10000Ms)) {
     return absl::InvalidArgumentError(
         StrCat("\"", text, "\" is not an RFC 3339 time like 2026-01-02T03:04:05Z"));
   }

@@ -13,6 +13,15 @@ TEST(ClockTest, TimesSurviveARoundTrip) {
   EXPECT_EQ(FormatTime(0), "1970-01-01T00:00:00Z");
 }
 
+TEST(ClockTest, YearsHaveFourDigits) {
+  EXPECT_EQ(ParseTime("9999-12-31T23:59:59Z").value(), 253'402'300'799'000);
+  EXPECT_EQ(ParseTime("0000-01-01T00:00:00Z").value(), -62'167'219'200'000);
+  for (const char* text : {"infinite-future", "infinite-past", "10000-01-01T00:00:00Z",
+                           "202626262626-01-01T00:00:00Z", "-0001-12-31T23:59:59Z"}) {
+    EXPECT_FALSE(ParseTime(text).ok()) << text;
+  }
+}
+
 TEST(ClockTest, WhatIsNoTimeIsRefusedWithAnExample) {
   auto result = ParseTime("yesterday");
   ASSERT_FALSE(result.ok());
