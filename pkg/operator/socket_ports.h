@@ -36,8 +36,8 @@ using SocketJobs = std::map<int, SocketJob>;  // by index into Snapshot::jobs
 
 // Adds PeerPaths::tcp to the plans of these jobs, to the first entry of each peer. `mistrusted`: roles whose hash
 // is not used. Returns what could not be done, for people; empty: nothing.
-std::vector<std::string> AddSocketPorts(const netplan::NetworkPlan& plan, const plan::Snapshot& snapshot,
-                                        const SocketJobs& jobs,
+std::vector<std::string> AddSocketPorts(const netplan::NetworkPlan& plan,
+                                        const plan::Snapshot& snapshot, const SocketJobs& jobs,
                                         const std::map<std::string, std::string>& mistrusted,
                                         std::vector<GangNetwork>& networks);
 
