@@ -138,5 +138,28 @@ TEST_F(ReportTest, AHundredNodesAreToldApart) {
   EXPECT_TRUE(Eventually([&] { return server_->stats().streams == 0; }));
 }
 
+// The receipt of a report may be read before gRPC has said that the report is written, and two
+// writes at once end the process.
+TEST_F(ReportTest, AReportWaitsUntilTheOneBeforeItIsWritten) {
+  StartServer();
+  // gRPC's threads lose the processor between the two.
+  std::vector<std::jthread> busy(8);
+  for (std::jthread& thread : busy) {
+    thread = std::jthread([](const std::stop_token& stop) {
+      while (!stop.stop_requested()) {
+      }
+    });
+  }
+  for (int i = 0; i < 25; ++i) {
+    ReportStream& stream = Stream(StrCat("n", i));
+    for (int report = 1; report <= 20; ++report) {
+      stream.Tell({{report, 0}});
+      ASSERT_TRUE(Eventually([&] { return stream.stats().confirmed == report; }));
+    }
+    stream.Stop();
+  }
+  EXPECT_EQ(server_->stats().refused, 0);
+}
+
 }  // namespace
 }  // namespace yardmaster::rpc
