@@ -1,9 +1,9 @@
 // Follows a packet from switch to switch; the caller chooses a link at each of them.
 //
 // The one loop behind predicted paths (a hash chooses), candidate paths (a number chooses), drawn
-// paths (chance chooses) and observed ones (the observation chooses). It ends at a host, or where
-// there is no choice left, or after more switches than a path of a folded Clos has: up and down
-// through all tiers, and once around.
+// paths (chance chooses) and observed ones (the observation chooses). It ends at a host, where
+// the caller chooses no link, or after 2 * tiers + 2 switches, which is more than a path of a folded
+// Clos has.
 //
 // Complexity: O(tiers) choices. Deterministic as `choose` is. Thread safety: pure.
 #pragma once
