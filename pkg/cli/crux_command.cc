@@ -2,15 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <istream>
-#include <iterator>
 #include <ostream>
 #include <string_view>
 
 #include "CLI/CLI.hpp"
 #include "pkg/base/strings.h"
 #include "pkg/cli/input/crux_case.h"
+#include "pkg/cli/input/read_input.h"
 #include "pkg/crux/intensity.h"
 #include "pkg/crux/lab/policies.h"
 #include "pkg/sim/evaluate.h"
@@ -51,17 +50,6 @@ void Declare(Flags& flags, CLI::App& app) {
                  "work of policy crux, in simulated events; 0: no search (default: the operator's)")
       ->check(CLI::Range(std::int64_t{0}, kMaxBudget))
       ->capture_default_str();
-}
-
-absl::StatusOr<std::string> ReadAll(const std::string& file, std::istream& in) {
-  if (file == "-") return std::string(std::istreambuf_iterator<char>(in), {});
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) {
-    return absl::NotFoundError(StrCat(file, ": cannot be read; give an existing file, or -"));
-  }
-  std::string text(std::istreambuf_iterator<char>(stream), {});
-  if (stream.bad()) return absl::DataLossError(StrCat(file, ": reading failed; is it a file?"));
-  return text;
 }
 
 // A window that holds more iterations than can be simulated is better refused than begun.
@@ -122,7 +110,7 @@ int RunCruxCommand(const std::vector<std::string>& args, std::istream& in, std::
     return 2;
   }
   const std::string name = flags.file == "-" ? "standard input" : flags.file;
-  const absl::StatusOr<std::string> text = ReadAll(flags.file, in);
+  const absl::StatusOr<std::string> text = ReadInput(flags.file, in);
   if (!text.ok()) {
     err << MessageOf(text.status()) << "\n";
     return 1;
