@@ -20,7 +20,7 @@ std::shared_ptr<const extender::View> HalfPlacedView(int hosts, extender::View::
   for (int h = 0; h < gang.job.workers; ++h) assignment.host_of_rank.emplace_back(h);
   gang.assignment = assignment;
   snapshot->jobs.push_back(gang);
-  std::map<workload::JobKey, extender::GangNote> notes;
+  std::map<NamespacedName, extender::GangNote> notes;
   notes[gang.job.key].rank_bases = {{"", 0}};
   return std::make_shared<const extender::View>(snapshot, notes, std::move(pods));
 }

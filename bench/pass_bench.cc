@@ -200,7 +200,7 @@ class BenchCluster {
 std::vector<std::shared_ptr<const GatheredGang>> GangsOf(Gatherer& gatherer,
                                                          const state::ClusterState& world) {
   gatherer.Update(world.pods);
-  std::map<NameKey, const api::Gang*> known;
+  std::map<NamespacedName, const api::Gang*> known;
   for (const auto& gang : world.gangs) known[KeyOf(gang->metadata)] = gang.get();
   return gatherer.Gangs([&](const GatheredGang& pods) -> const api::Gang* {
     const auto at = known.find({pods.namespace_name, pods.name});

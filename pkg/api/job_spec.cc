@@ -161,7 +161,7 @@ workload::PlacementPolicy ResolvePlacement(const PlacementSpec& spec,
   return policy;
 }
 
-workload::Job ToJob(const JobSpec& spec, workload::JobKey key, std::string uid,
+workload::Job ToJob(const JobSpec& spec, NamespacedName key, std::string uid,
                     std::int64_t created_ms, int gpus_per_host) {
   workload::Job job;
   job.key = std::move(key);

@@ -62,7 +62,7 @@ workload::PlacementPolicy ResolvePlacement(const PlacementSpec& spec,
                                            int gpus_per_worker, int gpus_per_host);
 
 // The job as the pure layers see it. It may contradict itself: see workload::Problems.
-workload::Job ToJob(const JobSpec& spec, workload::JobKey key, std::string uid,
+workload::Job ToJob(const JobSpec& spec, NamespacedName key, std::string uid,
                     std::int64_t created_ms, int gpus_per_host);
 
 // The size of a data axis that was not given: `world` over the other sizes, or 1 when they do not

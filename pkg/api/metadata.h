@@ -12,6 +12,7 @@
 #include "nlohmann/json_fwd.hpp"
 
 #include "pkg/api/field_reader.h"
+#include "pkg/base/namespaced_name.h"
 
 namespace yardmaster::api {
 
@@ -41,6 +42,10 @@ struct ObjectMeta {
   // The owner that manages this object, or null.
   const OwnerReference* controller() const;
 };
+
+inline NamespacedName KeyOf(const ObjectMeta& metadata) {
+  return {metadata.namespace_name, metadata.name};
+}
 
 // The value of a label or annotation, or nothing.
 std::optional<std::string_view> Find(const std::map<std::string, std::string>& map,

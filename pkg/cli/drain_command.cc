@@ -53,9 +53,9 @@ std::vector<std::string> BelowTor(const plan::Snapshot& snapshot, fabric::Switch
   return hosts;
 }
 
-std::string NameOf(const state::ClusterState& cluster, const workload::JobKey& key) {
+std::string NameOf(const state::ClusterState& cluster, const NamespacedName& key) {
   for (const state::Subject& subject : state::SubjectsOf(cluster)) {
-    if (subject.key() == key) return StrCat(subject.namespace_name, "/", subject.name);
+    if (subject.key() == key) return key.text();
   }
   return key.text();
 }

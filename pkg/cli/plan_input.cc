@@ -16,12 +16,12 @@ namespace yardmaster::cli {
 
 namespace {
 
-using Keys = std::set<workload::JobKey>;
+using Keys = std::set<NamespacedName>;
 
 Keys KnownJobs(const state::ClusterState& world) {
   Keys known;
   for (const auto& gang : world.gangs) {
-    known.insert({gang->metadata.namespace_name, gang->metadata.name});
+    known.insert(KeyOf(gang->metadata));
   }
   for (const auto& job : world.jobs) {
     known.insert(
@@ -65,7 +65,7 @@ void AddBudgets(const std::vector<api::DisruptionBudget>& budgets,
     snapshot.budgets.push_back({StrCat(budget.metadata.namespace_name, "/", budget.metadata.name),
                                 static_cast<int>(allowed)});
   }
-  std::map<workload::JobKey, plan::JobState*> jobs;
+  std::map<NamespacedName, plan::JobState*> jobs;
   for (plan::JobState& job : snapshot.jobs) {
     if (job.assignment) jobs[job.job.key] = &job;
   }
@@ -94,7 +94,7 @@ ReportNames NamesOf(const state::ClusterState& world) {
                                                                          job->metadata.name};
   }
   for (const auto& gang : world.gangs) {
-    names[{gang->metadata.namespace_name, gang->metadata.name}] = {gang->owner.kind,
+    names[KeyOf(gang->metadata)] = {gang->owner.kind,
                                                                    gang->owner.name};
   }
   return names;
@@ -131,7 +131,7 @@ void ReadNetwork(const state::ClusterState& world, PlanInput& input) {
   const op::PodsByGang pods = op::IndexPods(world.pods);
   op::GangsByKey gangs;
   for (const auto& gang : world.gangs) {
-    gangs[{gang->metadata.namespace_name, gang->metadata.name}] = gang;
+    gangs[KeyOf(gang->metadata)] = gang;
   }
   plan::Snapshot& snapshot = input.snapshot;
   op::LoneTransfers transfers;  // nothing was predicted before

@@ -78,14 +78,14 @@ std::optional<std::vector<std::string>> HostsChosenByOthers(
   return chosen ? std::optional(std::move(hosts)) : std::nullopt;
 }
 
-int IndexOfJob(const plan::Snapshot& snapshot, const workload::JobKey& key) {
+int IndexOfJob(const plan::Snapshot& snapshot, const NamespacedName& key) {
   for (std::size_t i = 0; i < snapshot.jobs.size(); ++i) {
     if (snapshot.jobs[i].job.key == key) return static_cast<int>(i);
   }
   return -1;
 }
 
-std::string AdoptionProblem(const plan::Snapshot& snapshot, const workload::JobKey& key,
+std::string AdoptionProblem(const plan::Snapshot& snapshot, const NamespacedName& key,
                             bool verify) {
   const int index = IndexOfJob(snapshot, key);
   if (index < 0) return "it contradicts itself";

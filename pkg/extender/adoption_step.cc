@@ -28,8 +28,8 @@ std::vector<std::string> HostsOf(const api::Gang& gang) {
 }  // namespace
 
 void AdoptionStep::Run(PassState& pass) {
-  std::vector<NameKey> running;
-  std::vector<NameKey> chosen;
+  std::vector<NamespacedName> running;
+  std::vector<NamespacedName> chosen;
   for (const auto& [key, gang] : pass.gangs) {
     const GatheredGang* gathered = pass.GatheredOf(key);
     if (gathered == nullptr || pass.quarantined.count(key) != 0) continue;
@@ -40,28 +40,28 @@ void AdoptionStep::Run(PassState& pass) {
       running.push_back(key);
     }
   }
-  for (const NameKey& key : running) {
+  for (const NamespacedName& key : running) {
     pass.handling = key;
     TakeRunning(pass, key);
   }
-  for (const NameKey& key : chosen) {
+  for (const NamespacedName& key : chosen) {
     pass.handling = key;
     Observe(pass, key);
   }
   pass.handling.reset();
 }
 
-void AdoptionStep::TakeRunning(PassState& pass, const NameKey& key) {
+void AdoptionStep::TakeRunning(PassState& pass, const NamespacedName& key) {
   const auto hosts = HostsOfRunningPods(*pass.GatheredOf(key), pass.gangs.at(key)->job.workers);
   if (hosts.ok()) return Adopt(pass, key, *hosts, Source::kRunningPods);
   if (pass.gangs.at(key)->status.plan_generation > 0) return;  // see stale_release_step.h
   pass.report.problems.push_back(
-      StrCat("Gang ", key.first, "/", key.second, ": pods of it run although it has no plan, ",
+      StrCat("Gang ", key.text(), ": pods of it run although it has no plan, ",
              "and they do not say where each rank belongs: ", MessageOf(hosts.status()),
              "; delete the pods to have the gang placed"));
 }
 
-void AdoptionStep::Observe(PassState& pass, const NameKey& key) {
+void AdoptionStep::Observe(PassState& pass, const NamespacedName& key) {
   const api::Gang& gang = *pass.gangs.at(key);
   const GatheredGang& gathered = *pass.GatheredOf(key);
   const std::vector<std::string> before = HostsOf(gang);
@@ -72,7 +72,7 @@ void AdoptionStep::Observe(PassState& pass, const NameKey& key) {
 
 // A plan of ours has to pass what every plan has to pass; what another controller decided is used
 // as it is.
-void AdoptionStep::Adopt(PassState& pass, const NameKey& key, const std::vector<std::string>& hosts,
+void AdoptionStep::Adopt(PassState& pass, const NamespacedName& key, const std::vector<std::string>& hosts,
                          Source source) {
   const api::Gang gang = *pass.gangs.at(key);
   api::Gang placed = gang;
@@ -91,17 +91,17 @@ void AdoptionStep::Adopt(PassState& pass, const NameKey& key, const std::vector<
   input.gangs.Put(std::make_shared<const api::Gang>(placed));
   const plan::Snapshot snapshot = state::BuildSnapshot(input);
   const bool ours = source == Source::kRunningPods;
-  const std::string problem = AdoptionProblem(snapshot, {key.first, key.second}, ours);
+  const std::string problem = AdoptionProblem(snapshot, key, ours);
   if (!problem.empty()) {
     pass.report.problems.push_back(
-        ours ? StrCat("Gang ", key.first, "/", key.second,
+        ours ? StrCat("Gang ", key.text(),
                       ": its running pods cannot be taken for its plan: ", problem,
                       "; delete them to have the gang placed")
-             : StrCat("Gang ", key.first, "/", key.second, ": the hosts that its pods name cannot ",
+             : StrCat("Gang ", key.text(), ": the hosts that its pods name cannot ",
                       "be used: ", problem, "; let their controller choose others"));
     return;
   }
-  const int index = IndexOfJob(snapshot, {key.first, key.second});
+  const int index = IndexOfJob(snapshot, key);
   const plan::JobState& job = snapshot.jobs[static_cast<std::size_t>(index)];
   placement::GangPlan plan;
   plan.host_of_rank = job.assignment->host_of_rank;

@@ -26,11 +26,11 @@ class AdoptionStep {
   void Run(PassState& pass);
 
  private:
-  void TakeRunning(PassState& pass, const NameKey& key);
-  void Observe(PassState& pass, const NameKey& key);
+  void TakeRunning(PassState& pass, const NamespacedName& key);
+  void Observe(PassState& pass, const NamespacedName& key);
   // The source of a gang's hosts.
   enum class Source { kRunningPods, kOtherController };
-  void Adopt(PassState& pass, const NameKey& key, const std::vector<std::string>& hosts,
+  void Adopt(PassState& pass, const NamespacedName& key, const std::vector<std::string>& hosts,
              Source source);
 
   Ledger& ledger_;

@@ -18,7 +18,7 @@ void AskTimes::End() {
   std::erase_if(asked_, [this](const auto& entry) { return entry.second.round != round_; });
 }
 
-bool AskTimes::IsDue(PassState& pass, const NameKey& key) {
+bool AskTimes::IsDue(PassState& pass, const NamespacedName& key) {
   const auto at = pass.gathered.find(key);
   std::shared_ptr<const GatheredGang> pods = at == pass.gathered.end() ? nullptr : at->second;
   const auto [entry, is_new] = asked_.try_emplace(key);

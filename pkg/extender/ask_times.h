@@ -21,7 +21,7 @@ class AskTimes {
   void Begin() { ++round_; }
   void End();
   // True: ask now. Wakes the pass that asks next.
-  bool IsDue(PassState& pass, const NameKey& key);
+  bool IsDue(PassState& pass, const NamespacedName& key);
 
  private:
   // When an owner was asked last, and what its pods were then.
@@ -34,7 +34,7 @@ class AskTimes {
 
   const Clock& clock_;
   std::uint64_t round_ = 0;
-  std::map<NameKey, Asked> asked_;
+  std::map<NamespacedName, Asked> asked_;
 };
 
 }  // namespace yardmaster::extender

@@ -16,7 +16,7 @@ bool IsTransient(const absl::Status& status) {
 }
 }  // namespace
 
-void NoteFailure(PassState& pass, const NameKey& gang, const absl::Status& status) {
+void NoteFailure(PassState& pass, const NamespacedName& gang, const absl::Status& status) {
   if (IsDenied(status)) {
     pass.failed[gang] = WriteFailure::kDenied;
   } else if (IsTransient(status)) {

@@ -23,7 +23,7 @@ inline bool IsDenied(const absl::Status& status) {
 
 // Notes a failed write of a gang. What another write explains, a conflict or an object that is gone,
 // is not one. Also for gangs without a Gang.
-void NoteFailure(PassState& pass, const NameKey& gang, const absl::Status& status);
+void NoteFailure(PassState& pass, const NamespacedName& gang, const absl::Status& status);
 
 class Backoff {
  public:
@@ -41,7 +41,7 @@ class Backoff {
   };
 
   const Clock& clock_;
-  std::map<NameKey, Entry> entries_;
+  std::map<NamespacedName, Entry> entries_;
 };
 
 }  // namespace yardmaster::extender

@@ -16,7 +16,7 @@ absl::Status CheckSlot(const View& view, const BindArgs& args) {
   if (pod == nullptr || !api::WantsGang(*pod)) return absl::OkStatus();
   const auto membership = api::ResolveMembership(*pod);
   PodQuery query;
-  query.gang = workload::JobKey{args.namespace_name, ""};
+  query.gang = NamespacedName{args.namespace_name, ""};
   if (membership.ok() && *membership) {
     query.gang->name = (*membership)->gang_name;
     if (const GangNote* note = view.FindNote(*query.gang)) {

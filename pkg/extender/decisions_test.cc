@@ -9,7 +9,7 @@ namespace {
 
 using fabric::HostId;
 
-const workload::JobKey kGang{"team", "gang"};
+const NamespacedName kGang{"team", "gang"};
 
 // Two segments of four hosts; a gang of two workers holds hosts 0 and 1; host 3 is a backup, host 5
 // half used by an ordinary pod, host 6 reserved.
@@ -52,7 +52,7 @@ TEST(DecisionsTest, AGangPodFitsItsSlotsHostAndNoOther) {
 TEST(DecisionsTest, AGangPodGoesNowhereBeforeItsGangIsPlaced) {
   const View view = MakeView(false);
   EXPECT_EQ(Judge(view, {kGang, 0, 8}, NameOf(view, 0)), Verdict::kGangNotPlanned);
-  EXPECT_EQ(Judge(view, {workload::JobKey{"team", "other"}, 0, 8}, NameOf(view, 0)),
+  EXPECT_EQ(Judge(view, {NamespacedName{"team", "other"}, 0, 8}, NameOf(view, 0)),
             Verdict::kGangNotPlanned);
   EXPECT_EQ(view.FindNote(kGang)->waiting, "1 host short");
 }

@@ -50,7 +50,7 @@ std::vector<PodProblem> GangPlanner::MatchGangs(PassState& pass) {
                                                                              : nullptr;
   };
   for (auto& gang : gatherer_.Gangs(gang_of)) {
-    NameKey key{gang->namespace_name, gang->name};
+    NamespacedName key{gang->namespace_name, gang->name};
     // Pods of another life of the job wait until the garbage collector has taken the old Gang.
     const auto known = pass.gangs.find(key);
     if (known != pass.gangs.end() && !IsSameLife(*known->second, *gang)) continue;
@@ -150,21 +150,21 @@ void GangPlanner::RunPass(PassState& pass) {
 }
 
 void GangPlanner::CreateGangs(PassState& pass) {
-  std::map<NameKey, const api::TrainingJob*> jobs;
+  std::map<NamespacedName, const api::TrainingJob*> jobs;
   for (const auto& job : pass.world.jobs) {
     jobs[{job->metadata.namespace_name, api::GangName(api::kTrainingJobKind, job->metadata.name)}] =
         job.get();
   }
-  std::vector<NameKey> keys;
+  std::vector<NamespacedName> keys;
   for (const auto& [key, gathered] : pass.gathered) {
     const auto gang = pass.gangs.find(key);
     if (gang != pass.gangs.end() && gang->second->status.committed()) continue;
     if (pass.quarantined.count(key) == 0 && !gathered->members.empty()) keys.push_back(key);
   }
-  std::map<NameKey, Compared> before;
+  std::map<NamespacedName, Compared> before;
   before.swap(compared_);
   unplaced_size_.Begin();
-  for (const NameKey& key : keys) {
+  for (const NamespacedName& key : keys) {
     const std::shared_ptr<const GatheredGang> gathered = pass.gathered.at(key);
     const auto at = before.find(key);
     if (pass.gangs.count(key) != 0 && at != before.end() && at->second.pods == gathered) {
@@ -203,7 +203,7 @@ std::optional<int> GangPlanner::GroupSize(const GatheredGang& pods) {
 
 // Makes the Gang of a set of pods, or brings one that holds no host up to date with them. True: it
 // says what the pods say.
-bool GangPlanner::WriteGang(PassState& pass, const NameKey& key, const api::TrainingJob* job) {
+bool GangPlanner::WriteGang(PassState& pass, const NamespacedName& key, const api::TrainingJob* job) {
   const std::shared_ptr<const GatheredGang> gathered = pass.gathered.at(key);
   GatheredGang pods = *gathered;
   std::move(pods.strays.begin(), pods.strays.end(), std::back_inserter(pods.members));
@@ -246,7 +246,7 @@ bool GangPlanner::WriteGang(PassState& pass, const NameKey& key, const api::Trai
     }
   }
   const kube::WriteOptions options{kFieldManager, false, false};
-  const kube::Target target{kube::Gangs(), key.first, is_new ? "" : key.second, ""};
+  const kube::Target target{kube::Gangs(), key.namespace_name, is_new ? "" : key.name, ""};
   auto written = is_new ? client_.Create(target, api::EncodeGang(next), options)
                         : client_.Replace(target, api::EncodeGang(next), options);
   if (!written.ok()) {
@@ -312,9 +312,9 @@ state::ClusterState GangPlanner::PlanningInput(const PassState& pass) const {
     input.gangs.Put(gang);
     // For what only the TrainingJob says. One that is not this gang's would be a job of its own.
     if (gang->owner.kind != api::kTrainingJobKind) continue;
-    const auto owner = pass.world.jobs.Find({key.first, gang->owner.name});
+    const auto owner = pass.world.jobs.Find({key.namespace_name, gang->owner.name});
     if (owner == nullptr || owner->metadata.uid != gang->owner.uid) continue;
-    if (key.second == api::GangName(api::kTrainingJobKind, gang->owner.name)) {
+    if (key.name == api::GangName(api::kTrainingJobKind, gang->owner.name)) {
       input.jobs.Put(owner);
     }
   }
@@ -364,7 +364,7 @@ void GangPlanner::LoadSnapshot(PassState& pass) {
   }
   for (const std::string& problem : pass.world.problems) pass.report.problems.push_back(problem);
   for (const auto& [key, gang] : pass.gangs) {
-    GangNote& note = pass.notes[{key.first, key.second}];
+    GangNote& note = pass.notes[key];
     note.rank_bases = gang->rank_bases;
     if (const api::Condition* planned =
             api::FindCondition(gang->status.conditions, api::kPlannedCondition)) {

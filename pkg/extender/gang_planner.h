@@ -93,7 +93,7 @@ class GangPlanner {
   std::vector<PodProblem> MatchGangs(PassState& pass);
   void ReportProblems(PassState& pass, std::vector<PodProblem> problems);
   void CreateGangs(PassState& pass);
-  bool WriteGang(PassState& pass, const NameKey& key, const api::TrainingJob* job);
+  bool WriteGang(PassState& pass, const NamespacedName& key, const api::TrainingJob* job);
   std::optional<int> GroupSize(const GatheredGang& pods);
   void LoadSnapshot(PassState& pass);
   state::ClusterState PlanningInput(const PassState& pass) const;
@@ -131,7 +131,7 @@ class GangPlanner {
     std::shared_ptr<const GatheredGang> pods;  // null: to be compared again
     bool agrees = false;                       // the Gang says what its pods say
   };
-  std::map<NameKey, Compared> compared_;
+  std::map<NamespacedName, Compared> compared_;
   std::map<std::string, std::string> reported_;  // problems of pods, by uid
 };
 

@@ -146,7 +146,7 @@ TEST_F(GangPlannerTest, AFollowerPublishesAViewAndWritesNothing) {
   EXPECT_EQ(report.gangs_created, 0);
   EXPECT_TRUE(client_.All(kube::Gangs()).empty());
   ASSERT_NE(view_, nullptr);
-  EXPECT_EQ(Judge(*view_, {workload::JobKey{"team", "trainingjob-a"}, 0, 8}, NodeName(0, 0)),
+  EXPECT_EQ(Judge(*view_, {NamespacedName{"team", "trainingjob-a"}, 0, 8}, NodeName(0, 0)),
             Verdict::kGangNotPlanned);
 }
 

@@ -46,7 +46,7 @@ bool RunsInFull(const GatheredGang* gathered, int workers) {
 void GateStep::Run(PassState& pass, const std::vector<PodPtr>& idle) {
   for (const PodPtr& pod : idle) {
     // Refused writes of such a pod back off as a gang's do.
-    const NameKey key{pod->metadata.namespace_name, "pod " + pod->metadata.name};
+    const NamespacedName key{pod->metadata.namespace_name, "pod " + pod->metadata.name};
     if (pass.backing_off.count(key) != 0) continue;
     if (!Release(pass, *pod, "it asks for no GPU")) {
       pass.failed.emplace(key, WriteFailure::kDenied);
@@ -62,7 +62,7 @@ GateStep::Options GateStep::LimitsOf(PassState& pass, const GatheredGang* gather
   if (gathered == nullptr || gathered->members.empty()) return limits;
   const api::ObjectMeta& pod = gathered->members.front().pod->metadata;
   const auto report = [&](const char* key, std::string_view text, const char* fix) {
-    pass.report.problems.push_back(StrCat("Pod ", pod.namespace_name, "/", pod.name,
+    pass.report.problems.push_back(StrCat("Pod ", KeyOf(pod).text(),
                                           ": metadata.annotations[\"", key, "\"]: \"", text,
                                           "\" is not used; ", fix));
   };
@@ -91,7 +91,7 @@ GateStep::Options GateStep::LimitsOf(PassState& pass, const GatheredGang* gather
 }
 
 void GateStep::CheckGates(PassState& pass) {
-  std::vector<NameKey> keys;
+  std::vector<NamespacedName> keys;
   for (const auto& [key, gathered] : pass.gathered) {
     const auto gang = pass.gangs.find(key);
     if (gang != pass.gangs.end() && HoldsHosts(gang->second->status)) continue;
@@ -99,7 +99,7 @@ void GateStep::CheckGates(PassState& pass) {
     if (gathered->gated > 0 && gathered->held_by_others == 0) keys.push_back(key);
   }
   const std::int64_t now_ms = clock_.WallMs();
-  for (const NameKey& key : keys) {
+  for (const NamespacedName& key : keys) {
     const std::shared_ptr<const GatheredGang> gathered = pass.gathered.at(key);
     const Options limits = LimitsOf(pass, gathered.get());
     if (limits.gate_timeout_ms == 0) continue;
@@ -115,7 +115,7 @@ void GateStep::CheckGates(PassState& pass) {
 
 void GateStep::EndWaiting(PassState& pass, const GatheredGang& gathered, std::int64_t waited_ms,
                           GateTimeoutAction action) {
-  const NameKey key{gathered.namespace_name, gathered.name};
+  const NamespacedName key{gathered.namespace_name, gathered.name};
   const bool fail = action == GateTimeoutAction::kFail;
   std::string why = StrCat("gang ", gathered.name, " had no place for ", waited_ms / 1000, " s");
   if (const auto gang = pass.gangs.find(key); gang != pass.gangs.end()) {
@@ -138,18 +138,18 @@ void GateStep::EndWaiting(PassState& pass, const GatheredGang& gathered, std::in
 }
 
 void GateStep::CheckReady(PassState& pass) {
-  std::vector<NameKey> keys;
+  std::vector<NamespacedName> keys;
   for (const auto& [key, gang] : pass.gangs) {
     if (!HoldsHosts(gang->status) || pass.quarantined.count(key) != 0) continue;
     if (!api::IsTrue(gang->status.conditions, api::kRunningCondition)) keys.push_back(key);
   }
-  for (const NameKey& key : keys) {
+  for (const NamespacedName& key : keys) {
     pass.handling = key;
     CheckReadyOne(pass, key);
   }
 }
 
-void GateStep::CheckReadyOne(PassState& pass, const NameKey& key) {
+void GateStep::CheckReadyOne(PassState& pass, const NamespacedName& key) {
   const std::shared_ptr<const api::Gang> gang = pass.gangs.at(key);
   const GatheredGang* gathered = pass.GatheredOf(key);
   const std::int64_t limit_ms = LimitsOf(pass, gathered).ready_timeout_ms;
@@ -175,11 +175,11 @@ void GateStep::CheckReadyOne(PassState& pass, const NameKey& key) {
   if (!ledger_.Write(pass, *gang, status)) return;
   pass.stopping.erase(key);
   ++pass.report.given_back;
-  notify_({gang->owner, key.first, true, "NotReadyInTime",
+  notify_({gang->owner, key.namespace_name, true, "NotReadyInTime",
            why + "; its hosts are free, and it queues behind the others"});
 }
 
-void GateStep::MarkRunning(PassState& pass, const NameKey& key) {
+void GateStep::MarkRunning(PassState& pass, const NamespacedName& key) {
   const std::shared_ptr<const api::Gang> gang = pass.gangs.at(key);
   api::GangStatus status = gang->status;
   api::SetCondition(status.conditions,

@@ -58,8 +58,8 @@ class GateStep {
   void EndWaiting(PassState& pass, const GatheredGang& gathered, std::int64_t waited_ms,
                   GateTimeoutAction action);
   void CheckReady(PassState& pass);
-  void CheckReadyOne(PassState& pass, const NameKey& key);
-  void MarkRunning(PassState& pass, const NameKey& key);
+  void CheckReadyOne(PassState& pass, const NamespacedName& key);
+  void MarkRunning(PassState& pass, const NamespacedName& key);
   // False: it is not released; `pass.report` says why.
   bool Release(PassState& pass, const api::Pod& pod, const std::string& why);
   bool Fail(PassState& pass, const api::Pod& pod, const std::string& why);

@@ -21,7 +21,7 @@ void Gatherer::Update(const state::ObjectTable<api::Pod>& pods) {
 
 void Gatherer::Problem(const api::Pod& pod, std::string text) {
   const api::ObjectMeta& meta = pod.metadata;
-  PodProblem& problem = problems_[{meta.namespace_name, meta.name}];
+  PodProblem& problem = problems_[KeyOf(meta)];
   const std::string before = problem.text.empty()
                                  ? StrCat("Pod ", meta.namespace_name, "/", meta.name, ": ")
                                  : problem.text + "; ";
@@ -53,7 +53,7 @@ void Gatherer::Add(const PodPtr& pod) {
   if (!pod->problems.empty()) Problem(*pod, Join(pod->problems, "; "));
   const api::ObjectMeta& meta = pod->metadata;
   if (pod->gpus() == 0 && pod->gated() && !pod->gated_by_others() && !meta.deleted_ms) {
-    idle_[{meta.namespace_name, meta.name}] = pod;
+    idle_[KeyOf(meta)] = pod;
   }
   if (!api::WantsGang(*pod)) return;
   std::string problem;
@@ -72,8 +72,8 @@ void Gatherer::Add(const PodPtr& pod) {
 
 void Gatherer::Remove(const api::Pod& pod) {
   const api::ObjectMeta& meta = pod.metadata;
-  problems_.erase({meta.namespace_name, meta.name});
-  idle_.erase({meta.namespace_name, meta.name});
+  problems_.erase(KeyOf(meta));
+  idle_.erase(KeyOf(meta));
   if (!api::WantsGang(pod)) return;
   std::string problem;
   const std::optional<api::Membership> membership = MembershipOf(pod, problem);

@@ -58,8 +58,8 @@ class Gatherer {
   Orphans orphans_;
   state::ObjectTable<api::Pod> pods_;
   std::map<Id, Kept> gangs_;
-  std::map<std::pair<std::string, std::string>, PodPtr> idle_;
-  std::map<std::pair<std::string, std::string>, PodProblem> problems_;  // by pod
+  std::map<NamespacedName, PodPtr> idle_;
+  std::map<NamespacedName, PodProblem> problems_;  // by pod
 };
 
 }  // namespace yardmaster::extender

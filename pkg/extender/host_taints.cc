@@ -15,7 +15,7 @@ namespace {
 using nlohmann::json;
 
 // The value of the taint of a host whose GPUs one gang holds.
-std::string ValueOf(const workload::JobKey& key) {
+std::string ValueOf(const NamespacedName& key) {
   // A label value: 63 characters, and an alphanumeric one last.
   std::string value = StrCat(key.namespace_name, ".", key.name).substr(0, 63);
   while (!std::isalnum(static_cast<unsigned char>(value.back()))) value.pop_back();

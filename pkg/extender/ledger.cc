@@ -37,8 +37,8 @@ bool IsGone(const absl::Status& status) {
   return absl::IsNotFound(status) || absl::IsAborted(status);
 }
 
-kube::Target StatusOf(const NameKey& key) {
-  return {kube::Gangs(), key.first, key.second, "status"};
+kube::Target StatusOf(const NamespacedName& key) {
+  return {kube::Gangs(), key.namespace_name, key.name, "status"};
 }
 
 std::int64_t TokenOf(const json& gang) {
@@ -124,7 +124,7 @@ bool Ledger::FenceAll(const kube::ListPage& gangs, std::int64_t token, PassRepor
 }
 
 absl::Status Ledger::FenceOne(const json& gang, std::int64_t token, std::string& problem) {
-  const NameKey key{kube::NamespaceOf(gang), kube::NameOf(gang)};
+  const NamespacedName key{kube::NamespaceOf(gang), kube::NameOf(gang)};
   const auto fenced = fence_client_.Patch(
       StatusOf(key), kube::MergePatch(MergePatchOf(kube::UidOf(gang), "fencingToken", token)),
       kWrite);
@@ -135,19 +135,19 @@ absl::Status Ledger::FenceOne(const json& gang, std::int64_t token, std::string&
   if (IsGone(fenced.status())) return absl::OkStatus();  // a new one holds nothing
   if (!IsRefusal(fenced.status()) || kube::WasNeverSent(fenced.status())) return fenced.status();
   YM_ASSIGN_OR_RETURN(const json now,
-                      fence_client_.Get({kube::Gangs(), key.first, key.second, ""}));
+                      fence_client_.Get({kube::Gangs(), key.namespace_name, key.name, ""}));
   if (TokenOf(now) > token) {
     fence_.require_above(TokenOf(now));
     return absl::AbortedError("another leader has fenced the ledger");
   }
   // Who may not write it now could not write it before; the others must not wait for it.
-  problem = StrCat("Gang ", key.first, "/", key.second,
+  problem = StrCat("Gang ", key.text(),
                    ": its status cannot be written: ", MessageOf(fenced.status()));
   return absl::OkStatus();
 }
 
 bool Ledger::Write(PassState& pass, const api::Gang& gang, const api::GangStatus& status) {
-  const NameKey key = KeyOf(gang.metadata);
+  const NamespacedName key = KeyOf(gang.metadata);
   if (!may_write() || doubts_.count(key) != 0 || pass.backing_off.count(key) != 0) return false;
   api::Gang next = gang;
   next.status = status;
@@ -242,7 +242,7 @@ void Ledger::Keep(PassState& pass, const json& gang) {
   cache_.Assume(state::Kind::kGang, gang);
   auto decoded = api::DecodeGang(gang, api::Decoding::kLenient);
   if (!decoded.ok()) return;
-  const NameKey key = KeyOf(decoded->metadata);
+  const NamespacedName key = KeyOf(decoded->metadata);
   pass.gangs[key] = std::make_shared<const api::Gang>(*std::move(decoded));
 }
 

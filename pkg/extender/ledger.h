@@ -74,7 +74,7 @@ class Ledger {
   // have been promised are taken off `pass.snapshot`.
   bool Write(PassState& pass, const api::Gang& gang, const api::GangStatus& status);
   // The last write of this Gang may still take effect.
-  bool InDoubt(const NameKey& gang) const { return doubts_.count(gang) != 0; }
+  bool InDoubt(const NamespacedName& gang) const { return doubts_.count(gang) != 0; }
   // Takes hosts that a write in doubt may have promised off a new snapshot.
   void HoldHostsInDoubt(PassState& pass) const;
 
@@ -108,7 +108,7 @@ class Ledger {
   std::int64_t begun_token_ = 0;   // the hold whose take-over has begun
   std::int64_t fenced_token_ = 0;  // the hold whose token is on every unfinished Gang
   std::atomic<std::int64_t> pass_token_ = 0;
-  std::map<NameKey, Doubt> doubts_;
+  std::map<NamespacedName, Doubt> doubts_;
 };
 
 }  // namespace yardmaster::extender

@@ -22,14 +22,14 @@ bool HasPods(const GatheredGang* gathered) {
 
 void OwnerStep::Run(PassState& pass) {
   ask_times_.Begin();
-  std::vector<NameKey> keys;
+  std::vector<NamespacedName> keys;
   for (const auto& [key, gang] : pass.gangs) {
     if (pass.quarantined.count(key) != 0 || !gang->status.committed()) continue;
     const GatheredGang* gathered = pass.GatheredOf(key);
     const bool again = gathered != nullptr && !gathered->members.empty();
     if (IsFinished(gang->status) ? again : !HasPods(gathered)) keys.push_back(key);
   }
-  for (const NameKey& key : keys) {
+  for (const NamespacedName& key : keys) {
     pass.handling = key;
     RunOne(pass, key);
   }
@@ -37,7 +37,7 @@ void OwnerStep::Run(PassState& pass) {
   ask_times_.End();
 }
 
-void OwnerStep::RunOne(PassState& pass, const NameKey& key) {
+void OwnerStep::RunOne(PassState& pass, const NamespacedName& key) {
   const std::shared_ptr<const api::Gang> gang = pass.gangs.at(key);
   const std::int64_t now_ms = clock_.WallMs();
   if (IsFinished(gang->status)) {

@@ -39,7 +39,7 @@ class OwnerStep {
   void Run(PassState& pass);
 
  private:
-  void RunOne(PassState& pass, const NameKey& key);
+  void RunOne(PassState& pass, const NamespacedName& key);
   // Nothing: it is not known now.
   std::optional<OwnerState> Ask(PassState& pass, const api::Gang& gang);
 

@@ -74,43 +74,37 @@ enum class WriteFailure {
   kDenied,     // the server, or a policy, rejected it
 };
 
-using NameKey = std::pair<std::string, std::string>;  // namespace, name
-inline NameKey KeyOf(const api::ObjectMeta& metadata) {
-  return {metadata.namespace_name, metadata.name};
-}
-
 struct PassState {
   void WakeIn(std::int64_t ms) { report.wake_in_ms = std::min(report.wake_in_ms, ms); }
 
   state::ClusterState world;
   PassReport report;
-  std::map<NameKey, std::shared_ptr<const GatheredGang>> gathered;
-  std::map<NameKey, std::shared_ptr<const api::Gang>> gangs;  // with our own writes of this pass
+  std::map<NamespacedName, std::shared_ptr<const GatheredGang>> gathered;
+  std::map<NamespacedName, std::shared_ptr<const api::Gang>> gangs;  // with our own writes of this pass
   // Committed gangs that a decision on the ledger stops: their pods are not released any more.
-  std::set<NameKey> stopping;
+  std::set<NamespacedName> stopping;
   // Placed gangs that grow, whose new pods are not all there yet.
-  std::set<NameKey> growing;
+  std::set<NamespacedName> growing;
   // Gangs whose victims have all left: this pass is the one that places them.
-  std::set<NameKey> cleared;
+  std::set<NamespacedName> cleared;
   // Gangs that are neither planned nor released, and why. What they were promised stays theirs.
-  std::map<NameKey, std::string> quarantined;
+  std::map<NamespacedName, std::string> quarantined;
   // Gangs that wait after refused writes: nothing is written for them, and those without a place are
   // not planned.
-  std::set<NameKey> backing_off;
+  std::set<NamespacedName> backing_off;
   // Gangs for which a write failed in this pass (backoff.h).
-  std::map<NameKey, WriteFailure> failed;
+  std::map<NamespacedName, WriteFailure> failed;
   // The gang that a step is busy with: an exception is its fault.
-  std::optional<NameKey> handling;
+  std::optional<NamespacedName> handling;
   std::shared_ptr<plan::Snapshot> snapshot;  // follows our own commits
-  std::map<workload::JobKey, GangNote> notes;
+  std::map<NamespacedName, GangNote> notes;
 
   // Of jobs[job] of the snapshot.
   const api::Gang& GangOf(int job) const {
-    const workload::JobKey& key = snapshot->jobs[static_cast<std::size_t>(job)].job.key;
-    return *gangs.at({key.namespace_name, key.name});
+    return *gangs.at(snapshot->jobs[static_cast<std::size_t>(job)].job.key);
   }
   // Null: no pod of it is there.
-  const GatheredGang* GatheredOf(const NameKey& key) const {
+  const GatheredGang* GatheredOf(const NamespacedName& key) const {
     const auto at = gathered.find(key);
     return at == gathered.end() ? nullptr : at->second.get();
   }

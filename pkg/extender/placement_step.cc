@@ -139,7 +139,7 @@ void PlacementStep::MarkDegraded(PassState& pass) {
 void PlacementStep::ReplaceLost(PassState& pass) {
   for (std::size_t i = 0; i < pass.snapshot->jobs.size(); ++i) {
     const plan::JobState& job = pass.snapshot->jobs[i];
-    const NameKey key{job.job.key.namespace_name, job.job.key.name};
+    const NamespacedName& key = job.job.key;
     const GatheredGang* gathered = pass.GatheredOf(key);
     if (!job.assignment || gathered == nullptr || pass.stopping.count(key) != 0) continue;
     pass.handling = key;
@@ -197,7 +197,7 @@ plan::Plan PlacementStep::PlanQueue(PassState& pass) {
       if (other != index) alone.jobs[static_cast<std::size_t>(other)].problems = {"left out"};
     }
     plan::JobState& job = pass.snapshot->jobs[static_cast<std::size_t>(index)];
-    const NameKey key{job.job.key.namespace_name, job.job.key.name};
+    const NamespacedName& key = job.job.key;
     const bool sound =
         quarantine_.Contain(pass, key, "planning it", [&] { plan::MakePlan(alone, options_); });
     if (!sound) job.problems = {"it is in quarantine: planning it failed"};

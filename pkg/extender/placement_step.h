@@ -48,7 +48,7 @@ class PlacementStep {
   const Clock& clock_;
   const Notify notify_;
   plan::PlanOptions options_;
-  std::map<NameKey, std::int64_t> told_ms_;  // when a gang's reasons were last written, steady
+  std::map<NamespacedName, std::int64_t> told_ms_;  // when a gang's reasons were last written, steady
 };
 
 }  // namespace yardmaster::extender

@@ -21,7 +21,7 @@ namespace yardmaster::extender {
 
 struct PodRelease::Work {
   std::int64_t committed_ms;  // its gang
-  NameKey gang;
+  NamespacedName gang;
   PodPtr pod;
   const api::AssignmentEntry* slot;
   bool backup;
@@ -79,7 +79,7 @@ absl::StatusOr<nlohmann::json> PodRelease::Release(const Work& work) {
   const kube::Target target{kube::Pods(), metadata.namespace_name, metadata.name, ""};
   const bool names_host = !work.pod->selected_host().empty();
   const Pin pin{metadata.uid, names_host ? "" : work.slot->host,
-                api::EncodeSlot({work.gang.second, work.slot->rank, work.slot->fabric_pod,
+                api::EncodeSlot({work.gang.name, work.slot->rank, work.slot->fabric_pod,
                                  work.slot->segment, work.slot->stages}),
                 work.backup};
   const kube::WriteOptions options{kFieldManager, false, false};
@@ -105,10 +105,10 @@ void PodRelease::Run(PassState& pass) {
   const std::vector<Work> work = Collect(pass, ledger_);
   const std::int64_t end_ms = clock_.SteadyMs() + options_.slice_ms;
   Mutex mutex;
-  std::map<NameKey, int> failures;
+  std::map<NamespacedName, int> failures;
   ParallelFor(work.size(), options_.threads, [&](std::size_t i) {
     if (!ledger_.may_write()) return;
-    const NameKey& key = work[i].gang;
+    const NamespacedName& key = work[i].gang;
     {
       MutexLock lock(mutex);
       pass.report.releases_left |= clock_.SteadyMs() >= end_ms;

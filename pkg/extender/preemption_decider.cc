@@ -121,7 +121,7 @@ bool PreemptionDecider::Prepare(PassState& pass, plan::Snapshot& snapshot) {
   }
   for (std::size_t i = 0; i < snapshot.jobs.size(); ++i) {
     plan::JobState& job = snapshot.jobs[i];
-    const NameKey key{job.job.key.namespace_name, job.job.key.name};
+    const NamespacedName& key = job.job.key;
     job.leaving = job.assignment && pass.stopping.count(key) != 0;
     job.may_stop_others = !job.assignment && MayDecide(pass, static_cast<int>(i));
     job.budgets.clear();

@@ -52,11 +52,11 @@ PreemptionStep::PreemptionStep(kube::Client& client, BudgetReader& budgets, Ledg
       eviction_threads_(eviction_threads) {}
 
 void PreemptionStep::CarryOn(PassState& pass) {
-  std::vector<NameKey> keys;
+  std::vector<NamespacedName> keys;
   for (const auto& [key, gang] : pass.gangs) {
     if (gang->status.preemption) keys.push_back(key);
   }
-  for (const NameKey& key : keys) {
+  for (const NamespacedName& key : keys) {
     if (pass.quarantined.count(key) != 0) continue;
     pass.handling = key;
     CarryOnOne(pass, key);
@@ -65,12 +65,12 @@ void PreemptionStep::CarryOn(PassState& pass) {
   ForgetOldVictims(pass);
 }
 
-void PreemptionStep::CarryOnOne(PassState& pass, const NameKey& key) {
+void PreemptionStep::CarryOnOne(PassState& pass, const NamespacedName& key) {
   const std::shared_ptr<const api::Gang> winner = pass.gangs.at(key);
   if (!WaitsInFull(pass, *winner)) {
     return GiveUp(pass, key, "NoLongerWaiting", "the gang no longer waits with all its pods");
   }
-  std::vector<NameKey> holding;
+  std::vector<NamespacedName> holding;
   std::vector<PodPtr> evict;
   for (const api::VictimReference& victim : winner->status.preemption->victims) {
     if (Holding(pass, victim) == nullptr) continue;
@@ -83,7 +83,7 @@ void PreemptionStep::CarryOnOne(PassState& pass, const NameKey& key) {
     pass.cleared.insert(key);
     return;
   }
-  for (const NameKey& victim : holding) {
+  for (const NamespacedName& victim : holding) {
     if (!Tell(pass, victim, *winner)) return;
   }
   if (!evict.empty()) {
@@ -93,11 +93,11 @@ void PreemptionStep::CarryOnOne(PassState& pass, const NameKey& key) {
     std::string refused = WhyNotEvictable(*budgets, evict);
     if (refused.empty()) refused = Evict(pass, evict);
     if (refused.empty()) return;
-    for (const NameKey& victim : holding) pass.stopping.erase(victim);
+    for (const NamespacedName& victim : holding) pass.stopping.erase(victim);
     return GiveUp(pass, key, "EvictionRefused", refused);
   }
   bool cleared = true;
-  for (const NameKey& victim : holding) {
+  for (const NamespacedName& victim : holding) {
     const GatheredGang* gathered = pass.GatheredOf(victim);
     cleared &= (gathered == nullptr || AllGated(*gathered)) && AllGone(pass, victim) &&
                TakeHosts(pass, victim, *winner);
@@ -105,7 +105,7 @@ void PreemptionStep::CarryOnOne(PassState& pass, const NameKey& key) {
   if (cleared) pass.cleared.insert(key);
 }
 
-bool PreemptionStep::Tell(PassState& pass, const NameKey& key, const api::Gang& winner) {
+bool PreemptionStep::Tell(PassState& pass, const NamespacedName& key, const api::Gang& winner) {
   const std::shared_ptr<const api::Gang> victim = pass.gangs.at(key);
   if (api::IsTrue(victim->status.conditions, api::kPreemptedCondition)) return true;
   const std::string why =
@@ -147,10 +147,10 @@ std::string PreemptionStep::Evict(PassState& pass, const std::vector<PodPtr>& po
 }
 
 // Asks the API server itself: the watch may still show a pod gated that the leader before released.
-bool PreemptionStep::AllGone(PassState& pass, const NameKey& key) {
+bool PreemptionStep::AllGone(PassState& pass, const NamespacedName& key) {
   state::ObjectTable<api::Pod> pods;
   const absl::Status listed = kube::ReadAll(
-      client_, {kube::Pods(), key.first, "", ""}, [&] { pods.clear(); },
+      client_, {kube::Pods(), key.namespace_name, "", ""}, [&] { pods.clear(); },
       [&](JsonView object) {
         auto pod = api::DecodePod(object, api::Decoding::kLenient);
         if (pod.ok()) pods.Put(std::make_shared<const api::Pod>(*std::move(pod)));
@@ -161,11 +161,11 @@ bool PreemptionStep::AllGone(PassState& pass, const NameKey& key) {
   }
   const Gathered gathered = Gather(pods);
   return std::all_of(gathered.gangs.begin(), gathered.gangs.end(), [&](const GatheredGang& gang) {
-    return gang.name != key.second || AllGated(gang);
+    return gang.name != key.name || AllGated(gang);
   });
 }
 
-bool PreemptionStep::TakeHosts(PassState& pass, const NameKey& key, const api::Gang& winner) {
+bool PreemptionStep::TakeHosts(PassState& pass, const NamespacedName& key, const api::Gang& winner) {
   const std::shared_ptr<const api::Gang> victim = pass.gangs.at(key);
   const api::GangStatus status =
       Stopped(*victim, StrCat("made room for ", NameOf(winner), " and waits for a place again"),
@@ -177,12 +177,12 @@ bool PreemptionStep::TakeHosts(PassState& pass, const NameKey& key, const api::G
 
 // Gangs that hold their hosts and are no longer a victim.
 void PreemptionStep::ForgetOldVictims(PassState& pass) {
-  std::vector<NameKey> keys;
+  std::vector<NamespacedName> keys;
   for (const auto& [key, gang] : pass.gangs) {
     const bool marked = api::IsTrue(gang->status.conditions, api::kPreemptedCondition);
     if (marked && gang->status.committed() && pass.stopping.count(key) == 0) keys.push_back(key);
   }
-  for (const NameKey& key : keys) {
+  for (const NamespacedName& key : keys) {
     const std::shared_ptr<const api::Gang> gang = pass.gangs.at(key);
     api::GangStatus status = gang->status;
     api::SetCondition(status.conditions,
@@ -193,7 +193,7 @@ void PreemptionStep::ForgetOldVictims(PassState& pass) {
   }
 }
 
-void PreemptionStep::GiveUp(PassState& pass, const NameKey& key, const std::string& reason,
+void PreemptionStep::GiveUp(PassState& pass, const NamespacedName& key, const std::string& reason,
                             const std::string& message) {
   const std::shared_ptr<const api::Gang> gang = pass.gangs.at(key);
   if (!gang->status.preemption) return;

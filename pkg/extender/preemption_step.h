@@ -48,14 +48,14 @@ class PreemptionStep {
   // Evicts pods, each by its uid. Returns what a disruption budget answered; empty: none refused.
   std::string Evict(PassState& pass, const std::vector<PodPtr>& pods);
   // A decision that is no longer needed, or that cannot be carried out.
-  void GiveUp(PassState& pass, const NameKey& gang, const std::string& reason,
+  void GiveUp(PassState& pass, const NamespacedName& gang, const std::string& reason,
               const std::string& message);
 
  private:
-  void CarryOnOne(PassState& pass, const NameKey& key);
-  bool Tell(PassState& pass, const NameKey& victim, const api::Gang& winner);
-  bool AllGone(PassState& pass, const NameKey& victim);
-  bool TakeHosts(PassState& pass, const NameKey& victim, const api::Gang& winner);
+  void CarryOnOne(PassState& pass, const NamespacedName& key);
+  bool Tell(PassState& pass, const NamespacedName& victim, const api::Gang& winner);
+  bool AllGone(PassState& pass, const NamespacedName& victim);
+  bool TakeHosts(PassState& pass, const NamespacedName& victim, const api::Gang& winner);
   void ForgetOldVictims(PassState& pass);
 
   kube::Client& client_;

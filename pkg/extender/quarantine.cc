@@ -12,9 +12,9 @@ constexpr std::int64_t kMaxWaitMs = 3'600'000;
 }  // namespace
 
 void Quarantine::Begin(PassState& pass) {
-  std::map<NameKey, std::string> before;
+  std::map<NamespacedName, std::string> before;
   before.swap(reported_);
-  const auto keep = [&](const NameKey& key, const std::string& reason) {
+  const auto keep = [&](const NamespacedName& key, const std::string& reason) {
     const auto at = before.find(key);
     if (at != before.end() && at->second == reason) reported_.insert(*at);
     Mark(pass, key, reason);
@@ -29,7 +29,7 @@ void Quarantine::Begin(PassState& pass) {
   }
 }
 
-void Quarantine::Add(PassState& pass, const NameKey& gang, const char* what,
+void Quarantine::Add(PassState& pass, const NamespacedName& gang, const char* what,
                      const std::string& error) {
   Entry& entry = entries_[gang];
   entry.wait_ms = std::clamp(entry.wait_ms * 2, kFirstWaitMs, kMaxWaitMs);
@@ -38,15 +38,15 @@ void Quarantine::Add(PassState& pass, const NameKey& gang, const char* what,
   Mark(pass, gang, entry.reason);
 }
 
-void Quarantine::Mark(PassState& pass, const NameKey& key, const std::string& reason) {
+void Quarantine::Mark(PassState& pass, const NamespacedName& key, const std::string& reason) {
   pass.quarantined[key] = reason;
   pass.report.quarantined = static_cast<int>(pass.quarantined.size());
   const std::string text =
-      StrCat("Gang ", key.first, "/", key.second,
+      StrCat("Gang ", key.text(),
              " is in quarantine, it is neither planned nor released: ", reason);
   pass.report.problems.push_back(text);
   if (!reported_.emplace(key, reason).second) return;
-  Notice notice{{}, key.first, true, "Quarantined", text};
+  Notice notice{{}, key.namespace_name, true, "Quarantined", text};
   if (const auto gang = pass.gangs.find(key); gang != pass.gangs.end()) {
     notice.regarding = gang->second->owner;
     notify_(notice);

@@ -31,7 +31,7 @@ class Quarantine {
   void Begin(PassState& pass);
   // Runs the handling of one gang. False: it threw, and the gang is in quarantine now.
   template <typename Handling>
-  bool Contain(PassState& pass, const NameKey& gang, const char* what, Handling&& handling) {
+  bool Contain(PassState& pass, const NamespacedName& gang, const char* what, Handling&& handling) {
     try {
       handling();
       return true;
@@ -42,7 +42,7 @@ class Quarantine {
     }
     return false;
   }
-  void Add(PassState& pass, const NameKey& gang, const char* what, const std::string& error);
+  void Add(PassState& pass, const NamespacedName& gang, const char* what, const std::string& error);
   // Lets the hosts of these gangs count as full in the snapshot.
   static void OccupyHosts(PassState& pass);
 
@@ -53,12 +53,12 @@ class Quarantine {
     std::int64_t wait_ms = 0;
   };
 
-  void Mark(PassState& pass, const NameKey& gang, const std::string& reason);
+  void Mark(PassState& pass, const NamespacedName& gang, const std::string& reason);
 
   const Clock& clock_;
   const Notify notify_;
-  std::map<NameKey, Entry> entries_;
-  std::map<NameKey, std::string> reported_;
+  std::map<NamespacedName, Entry> entries_;
+  std::map<NamespacedName, std::string> reported_;
 };
 
 }  // namespace yardmaster::extender

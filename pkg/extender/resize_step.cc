@@ -74,7 +74,7 @@ void ResizeStep::FollowOwners(PassState& pass) {
   const auto is_gone = [&](const auto& entry) { return pass.gangs.count(entry.first) == 0; };
   std::erase_if(refused_, is_gone);
   std::erase_if(answers_, is_gone);
-  std::vector<NameKey> keys;
+  std::vector<NamespacedName> keys;
   // Both by key: every pass asks every gang, and few have changed.
   auto gathered = pass.gathered.begin();
   for (const auto& [key, gang] : pass.gangs) {
@@ -90,7 +90,7 @@ void ResizeStep::FollowOwners(PassState& pass) {
     if (pass.quarantined.count(key) != 0 || pass.backing_off.count(key) != 0) continue;
     if (!ledger_.InDoubt(key)) keys.push_back(key);
   }
-  for (const NameKey& key : keys) {
+  for (const NamespacedName& key : keys) {
     pass.handling = key;
     FollowOne(pass, key);
   }
@@ -98,7 +98,7 @@ void ResizeStep::FollowOwners(PassState& pass) {
   ask_times_.End();
 }
 
-void ResizeStep::FollowOne(PassState& pass, const NameKey& key) {
+void ResizeStep::FollowOne(PassState& pass, const NamespacedName& key) {
   const std::optional<GangSize> size = WantedSize(pass, key);
   if (!size || size->workers < 1) return;
   const api::Gang& gang = *pass.gangs.at(key);
@@ -120,10 +120,10 @@ void ResizeStep::FollowOne(PassState& pass, const NameKey& key) {
   WriteSize(pass, key, *size);
 }
 
-std::optional<GangSize> ResizeStep::WantedSize(PassState& pass, const NameKey& key) {
+std::optional<GangSize> ResizeStep::WantedSize(PassState& pass, const NamespacedName& key) {
   const api::Gang& gang = *pass.gangs.at(key);
   if (gang.owner.kind == api::kTrainingJobKind) {
-    const auto job = pass.world.jobs.Find({key.first, gang.owner.name});
+    const auto job = pass.world.jobs.Find({key.namespace_name, gang.owner.name});
     if (job == nullptr || job->metadata.uid != gang.owner.uid) return std::nullopt;
     return GangSize{job->job.workers, gang.rank_bases};
   }
@@ -132,11 +132,11 @@ std::optional<GangSize> ResizeStep::WantedSize(PassState& pass, const NameKey& k
   return answer == answers_.end() ? std::nullopt : answer->second;
 }
 
-std::optional<GangSize> ResizeStep::SizeOfOwner(PassState& pass, const NameKey& key) {
+std::optional<GangSize> ResizeStep::SizeOfOwner(PassState& pass, const NamespacedName& key) {
   const api::Gang& gang = *pass.gangs.at(key);
   const auto resource = ResourceOfOwner(gang.owner);
   if (!resource) return std::nullopt;
-  const auto object = client_.Get({*resource, key.first, gang.owner.name, ""});
+  const auto object = client_.Get({*resource, key.namespace_name, gang.owner.name, ""});
   if (!object.ok() || OwnerStateOf(gang, *object).phase != OwnerPhase::kActive) {
     return std::nullopt;
   }
@@ -152,7 +152,7 @@ std::optional<GangSize> ResizeStep::SizeOfOwner(PassState& pass, const NameKey& 
   return std::nullopt;
 }
 
-void ResizeStep::WriteSize(PassState& pass, const NameKey& key, const GangSize& size) {
+void ResizeStep::WriteSize(PassState& pass, const NamespacedName& key, const GangSize& size) {
   if (!ledger_.may_write()) return;
   GatheredGang pods = *pass.GatheredOf(key);
   std::move(pods.strays.begin(), pods.strays.end(), std::back_inserter(pods.members));
@@ -181,7 +181,7 @@ void ResizeStep::WriteSize(PassState& pass, const NameKey& key, const GangSize& 
   }
   std::erase_if(next.roles,
                 [&](const workload::Role& role) { return role.first_rank >= next.job.workers; });
-  auto written = client_.Replace({kube::Gangs(), key.first, key.second, ""}, api::EncodeGang(next),
+  auto written = client_.Replace({kube::Gangs(), key.namespace_name, key.name, ""}, api::EncodeGang(next),
                                  {kFieldManager, false, false});
   if (!written.ok()) {
     pass.report.errors.push_back(MessageOf(written.status()));
@@ -196,22 +196,22 @@ void ResizeStep::WriteSize(PassState& pass, const NameKey& key, const GangSize& 
   refused_.erase(key);
 }
 
-void ResizeStep::TellRefusal(PassState& pass, const NameKey& key, const std::string& why) {
+void ResizeStep::TellRefusal(PassState& pass, const NamespacedName& key, const std::string& why) {
   const api::Gang& gang = *pass.gangs.at(key);
   const std::string text =
       StrCat("the gang stays at ", Count(gang.placed_workers(), "worker"), ": ", why,
              "; or suspend the job and resume it with the new size");
-  pass.report.problems.push_back(StrCat("Gang ", key.first, "/", key.second, ": ", text));
+  pass.report.problems.push_back(StrCat("Gang ", key.text(), ": ", text));
   std::string& told = refused_[key];
   if (std::exchange(told, text) == text) return;
-  notify_({gang.owner, key.first, true, "NotResized", text});
+  notify_({gang.owner, key.namespace_name, true, "NotResized", text});
 }
 
 void ResizeStep::Apply(PassState& pass) {
   for (std::size_t i = 0; i < pass.snapshot->jobs.size(); ++i) {
     const plan::JobState& job = pass.snapshot->jobs[i];
     if (job.resize == nullptr || !job.assignment) continue;
-    const NameKey key{job.job.key.namespace_name, job.job.key.name};
+    const NamespacedName& key = job.job.key;
     if (pass.GatheredOf(key) == nullptr) continue;
     if (pass.stopping.count(key) != 0 || pass.backing_off.count(key) != 0) continue;
     if (!job.lost_ranks.empty()) continue;  // first they move

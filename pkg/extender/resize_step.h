@@ -52,16 +52,16 @@ class ResizeStep {
   void Apply(PassState& pass);
 
  private:
-  void FollowOne(PassState& pass, const NameKey& key);
+  void FollowOne(PassState& pass, const NamespacedName& key);
   // Nothing: as the Gang says, or not known.
-  std::optional<GangSize> WantedSize(PassState& pass, const NameKey& key);
-  std::optional<GangSize> SizeOfOwner(PassState& pass, const NameKey& key);
-  void WriteSize(PassState& pass, const NameKey& key, const GangSize& size);
+  std::optional<GangSize> WantedSize(PassState& pass, const NamespacedName& key);
+  std::optional<GangSize> SizeOfOwner(PassState& pass, const NamespacedName& key);
+  void WriteSize(PassState& pass, const NamespacedName& key, const GangSize& size);
   void ApplyOne(PassState& pass, int job);
   void Grow(PassState& pass, int job);
   void TellNoRoom(PassState& pass, int job, const std::string& why);
   // Once for every wording.
-  void TellRefusal(PassState& pass, const NameKey& key, const std::string& why);
+  void TellRefusal(PassState& pass, const NamespacedName& key, const std::string& why);
 
   kube::Client& client_;
   state::ClusterCache& cache_;
@@ -70,8 +70,8 @@ class ResizeStep {
   const Notify notify_;
   const placement::PlannerOptions options_;
   AskTimes ask_times_;
-  std::map<NameKey, std::optional<GangSize>> answers_;  // of owners, when they were asked last
-  std::map<NameKey, std::string> refused_;
+  std::map<NamespacedName, std::optional<GangSize>> answers_;  // of owners, when they were asked last
+  std::map<NamespacedName, std::string> refused_;
 };
 
 }  // namespace yardmaster::extender

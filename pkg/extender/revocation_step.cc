@@ -14,10 +14,10 @@ namespace yardmaster::extender {
 namespace {
 
 // Lower comes first in keeping its hosts.
-using Standing = std::tuple<int, int, std::int64_t, NameKey>;
+using Standing = std::tuple<int, int, std::int64_t, NamespacedName>;
 
 Standing StandingOf(const PassState& pass, const api::Gang& gang) {
-  const NameKey key = KeyOf(gang.metadata);
+  const NamespacedName key = KeyOf(gang.metadata);
   const GatheredGang* gathered = pass.GatheredOf(key);
   int progress = 2;  // every pod waits behind the gate, or there is none
   if (gathered != nullptr && gathered->gated < static_cast<int>(gathered->members.size())) {
@@ -64,14 +64,14 @@ std::map<fabric::HostId, std::map<Standing, std::int64_t>> OvercommittedHosts(
 
 std::vector<DoublePromise> FindDoublePromises(const PassState& pass) {
   std::vector<DoublePromise> found;
-  std::set<NameKey> losing;
+  std::set<NamespacedName> losing;
   for (const auto& [host, gangs] : OvercommittedHosts(pass)) {
     const placement::HostState& state = pass.snapshot->cluster.hosts[host.index()];
     if (gangs.size() < 2) continue;
     std::int64_t promised = 0;
-    const NameKey* keeps = nullptr;
+    const NamespacedName* keeps = nullptr;
     for (const auto& [standing, gpus] : gangs) {
-      const NameKey& key = std::get<3>(standing);
+      const NamespacedName& key = std::get<3>(standing);
       if (losing.count(key) != 0) continue;
       if (keeps == nullptr || promised + gpus <= state.gpus) {
         if (keeps == nullptr) keeps = &key;
@@ -93,8 +93,8 @@ bool RevocationStep::Run(PassState& pass) {
       continue;
     }
     pass.report.problems.push_back(
-        StrCat("host ", found.host, " is promised to Gang ", found.keeps.first, "/",
-               found.keeps.second, " and to Gang ", found.loses.first, "/", found.loses.second,
+        StrCat("host ", found.host, " is promised to Gang ", found.keeps.namespace_name, "/",
+               found.keeps.name, " and to Gang ", found.loses.namespace_name, "/", found.loses.name,
                ", and both have running pods; delete the pods of one of them"));
   }
   return changed;
@@ -110,8 +110,8 @@ bool RevocationStep::Revoke(PassState& pass, const DoublePromise& found) {
   }
   const std::shared_ptr<const api::Gang> gang = pass.gangs.at(found.loses);
   const std::string why =
-      StrCat("host ", found.host, " was promised to Gang ", found.keeps.first, "/",
-             found.keeps.second, ", too; the gang gave its hosts back and waits for a place again");
+      StrCat("host ", found.host, " was promised to Gang ", found.keeps.namespace_name, "/",
+             found.keeps.name, ", too; the gang gave its hosts back and waits for a place again");
   const api::GangStatus status = GivenBack(*gang, "PromiseRevoked", why, clock_.WallMs());
   if (!ledger_.Write(pass, *gang, status)) return false;
   ++pass.report.revoked;

@@ -25,8 +25,8 @@ namespace yardmaster::extender {
 
 struct DoublePromise {
   std::string host;
-  NameKey keeps;  // the gang that comes first
-  NameKey loses;  // a gang that comes after what the host has room for
+  NamespacedName keeps;  // the gang that comes first
+  NamespacedName loses;  // a gang that comes after what the host has room for
   bool may_lose;  // it has no pod on a node
   bool operator==(const DoublePromise&) const = default;
 };

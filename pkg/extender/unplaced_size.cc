@@ -25,7 +25,7 @@ void UnplacedSize::End() {
   std::erase_if(seen_, [this](const auto& entry) { return entry.second.round != round_; });
 }
 
-std::optional<int> UnplacedSize::Of(PassState& pass, const NameKey& key, bool contradict) {
+std::optional<int> UnplacedSize::Of(PassState& pass, const NamespacedName& key, bool contradict) {
   const std::shared_ptr<const GatheredGang> pods = pass.gathered.at(key);
   Seen& seen = seen_[key];
   if (seen.pods != pods) seen = {pods, clock_.SteadyMs(), std::nullopt, round_};
@@ -40,7 +40,7 @@ std::optional<int> UnplacedSize::Of(PassState& pass, const NameKey& key, bool co
   const api::OwnerReference& owner = pods->members.front().membership.owner;
   const auto resource = ResourceOfOwner(owner);
   if (!resource) return std::nullopt;
-  const auto object = client_.Get({*resource, key.first, owner.name, ""});
+  const auto object = client_.Get({*resource, key.namespace_name, owner.name, ""});
   if (!object.ok()) return std::nullopt;
   const auto wanted = PodsBySubgroup(owner, *object);
   if (!wanted) return std::nullopt;

@@ -29,7 +29,7 @@ class UnplacedSize {
   void Begin();
   void End();
   // Of pods from which no gang could be made: `contradict`, or some are missing. Nothing: not known.
-  std::optional<int> Of(PassState& pass, const NameKey& key, bool contradict);
+  std::optional<int> Of(PassState& pass, const NamespacedName& key, bool contradict);
 
  private:
   // Since when a set of pods has been as it is.
@@ -44,7 +44,7 @@ class UnplacedSize {
   const Clock& clock_;
   AskTimes ask_times_;
   std::uint64_t round_ = 0;
-  std::map<NameKey, Seen> seen_;
+  std::map<NamespacedName, Seen> seen_;
 };
 
 }  // namespace yardmaster::extender

@@ -43,7 +43,7 @@ void UnschedulableStep::Run(PassState& pass) {
 
 void UnschedulableStep::RunOne(PassState& pass, int index) {
   const plan::JobState& job = pass.snapshot->jobs[static_cast<std::size_t>(index)];
-  const NameKey key{job.job.key.namespace_name, job.job.key.name};
+  const NamespacedName& key = job.job.key;
   const GatheredGang* gathered = pass.GatheredOf(key);
   if (!job.assignment || gathered == nullptr || pass.stopping.count(key) != 0) return;
   pass.handling = key;
@@ -72,7 +72,7 @@ void UnschedulableStep::RunOne(PassState& pass, int index) {
 }
 
 std::vector<UnschedulableStep::Stuck> UnschedulableStep::StuckPods(PassState& pass,
-                                                                   const NameKey& key,
+                                                                   const NamespacedName& key,
                                                                    const api::Gang& gang) {
   std::vector<Stuck> stuck;
   const GatheredGang& gathered = *pass.GatheredOf(key);
@@ -111,7 +111,7 @@ bool UnschedulableStep::IsDue(PassState& pass, const api::Gang& gang, const Gang
 }
 
 // The write goes first: the next leader then knows that the host is not to be tried again.
-void UnschedulableStep::Refuse(PassState& pass, const NameKey& key,
+void UnschedulableStep::Refuse(PassState& pass, const NamespacedName& key,
                                const std::vector<Stuck>& stuck) {
   const std::shared_ptr<const api::Gang> gang = pass.gangs.at(key);
   const std::int64_t now_ms = clock_.WallMs();
@@ -129,11 +129,11 @@ void UnschedulableStep::Refuse(PassState& pass, const NameKey& key,
                      gang->metadata.generation, 0},
                     now_ms);
   if (!ledger_.Write(pass, *gang, status)) return;
-  notify_({gang->owner, key.first, true, "HostRefused", text});
+  notify_({gang->owner, key.namespace_name, true, "HostRefused", text});
   for (const Stuck& entry : stuck) {
     const api::ObjectMeta& pod = entry.pod->metadata;
     notify_({{"v1", "Pod", pod.name, pod.uid, false},
-             key.first,
+             key.namespace_name,
              true,
              "HostRefused",
              StrCat(entry.host, " was refused to rank ", entry.rank, ": ",
@@ -142,7 +142,7 @@ void UnschedulableStep::Refuse(PassState& pass, const NameKey& key,
   }
 }
 
-void UnschedulableStep::TellNoOtherHost(PassState& pass, const NameKey& key,
+void UnschedulableStep::TellNoOtherHost(PassState& pass, const NamespacedName& key,
                                         const std::vector<Stuck>& stuck, const std::string& why) {
   const std::shared_ptr<const api::Gang> gang = pass.gangs.at(key);
   const Stuck& first = stuck.front();
@@ -157,11 +157,11 @@ void UnschedulableStep::TellNoOtherHost(PassState& pass, const NameKey& key,
     return;
   }
   if (ledger_.Write(pass, *gang, status)) {
-    notify_({gang->owner, key.first, true, "HostRefused", text});
+    notify_({gang->owner, key.namespace_name, true, "HostRefused", text});
   }
 }
 
-void UnschedulableStep::EndCondition(PassState& pass, const NameKey& key) {
+void UnschedulableStep::EndCondition(PassState& pass, const NamespacedName& key) {
   const std::shared_ptr<const api::Gang> gang = pass.gangs.at(key);
   if (!api::IsTrue(gang->status.conditions, api::kHostRefusedCondition)) return;
   api::GangStatus status = gang->status;

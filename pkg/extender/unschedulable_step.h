@@ -64,12 +64,12 @@ class UnschedulableStep {
   };
 
   void RunOne(PassState& pass, int job);
-  std::vector<Stuck> StuckPods(PassState& pass, const NameKey& key, const api::Gang& gang);
+  std::vector<Stuck> StuckPods(PassState& pass, const NamespacedName& key, const api::Gang& gang);
   bool IsDue(PassState& pass, const api::Gang& gang, const GangMember& member);
-  void Refuse(PassState& pass, const NameKey& key, const std::vector<Stuck>& stuck);
-  void TellNoOtherHost(PassState& pass, const NameKey& key, const std::vector<Stuck>& stuck,
+  void Refuse(PassState& pass, const NamespacedName& key, const std::vector<Stuck>& stuck);
+  void TellNoOtherHost(PassState& pass, const NamespacedName& key, const std::vector<Stuck>& stuck,
                        const std::string& why);
-  void EndCondition(PassState& pass, const NameKey& key);
+  void EndCondition(PassState& pass, const NamespacedName& key);
   void Evict(PassState& pass, const PodPtr& pod);
 
   kube::Client& client_;

@@ -7,7 +7,7 @@
 namespace yardmaster::extender {
 
 View::View(std::shared_ptr<const plan::Snapshot> snapshot,
-           std::map<workload::JobKey, GangNote> notes, Pods pods)
+           std::map<NamespacedName, GangNote> notes, Pods pods)
     : snapshot_(std::move(snapshot)), notes_(std::move(notes)), pods_(std::move(pods)) {
   for (std::size_t i = 0; i < snapshot_->jobs.size(); ++i) {
     by_key_.emplace(snapshot_->jobs[i].job.key, static_cast<int>(i));
@@ -23,7 +23,7 @@ View::View(std::shared_ptr<const plan::Snapshot> snapshot,
   }
 }
 
-const plan::JobState* View::FindGang(const workload::JobKey& key) const {
+const plan::JobState* View::FindGang(const NamespacedName& key) const {
   auto at = by_key_.find(key);
   if (at == by_key_.end()) return nullptr;
   return &snapshot_->jobs[static_cast<std::size_t>(at->second)];
@@ -66,7 +66,7 @@ const std::string& View::gpu_resource() const {
                                        : kDefault.gpu_resource;
 }
 
-const GangNote* View::FindNote(const workload::JobKey& key) const {
+const GangNote* View::FindNote(const NamespacedName& key) const {
   auto at = notes_.find(key);
   return at == notes_.end() ? nullptr : &at->second;
 }

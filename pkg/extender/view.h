@@ -34,15 +34,15 @@ class View {
   using Pods = state::ObjectTable<api::Pod>;
 
   // `pods`: all that were seen.
-  View(std::shared_ptr<const plan::Snapshot> snapshot, std::map<workload::JobKey, GangNote> notes,
+  View(std::shared_ptr<const plan::Snapshot> snapshot, std::map<NamespacedName, GangNote> notes,
        Pods pods = {});
   View(const View&) = delete;
   View& operator=(const View&) = delete;
 
   const plan::Snapshot& snapshot() const { return *snapshot_; }
-  const plan::JobState* FindGang(const workload::JobKey& key) const;
+  const plan::JobState* FindGang(const NamespacedName& key) const;
   // Null when the gang is not known.
-  const GangNote* FindNote(const workload::JobKey& key) const;
+  const GangNote* FindNote(const NamespacedName& key) const;
   // GPUs of a node that become free for ordinary pods when the pods of these uids go; nothing if
   // one of them is a gang's, whose slot stays promised. O(uids), after the first call on this view,
   // which indexes all pods.
@@ -59,9 +59,9 @@ class View {
 
  private:
   std::shared_ptr<const plan::Snapshot> snapshot_;
-  std::map<workload::JobKey, GangNote> notes_;
+  std::map<NamespacedName, GangNote> notes_;
   Pods pods_;
-  std::map<workload::JobKey, int> by_key_;
+  std::map<NamespacedName, int> by_key_;
   // Made by the first call that needs them.
   mutable std::once_flag pods_indexed_;
   mutable std::unordered_map<std::string_view, const api::Pod*> pod_by_uid_;

@@ -32,10 +32,10 @@ absl::StatusOr<PodQuery> QueryOf(const nlohmann::json& object, const View& view)
   auto membership = api::ResolveMembership(pod);
   if (!membership.ok() || !*membership) {
     // It asks for a gang and cannot say which: it waits, as its event explains.
-    query.gang = workload::JobKey{pod.metadata.namespace_name, ""};
+    query.gang = NamespacedName{pod.metadata.namespace_name, ""};
     return query;
   }
-  query.gang = workload::JobKey{pod.metadata.namespace_name, (*membership)->gang_name};
+  query.gang = NamespacedName{pod.metadata.namespace_name, (*membership)->gang_name};
   if (const GangNote* note = view.FindNote(*query.gang)) {
     query.rank = api::RankOf(note->rank_bases, **membership).value_or(-1);
   }

@@ -9,13 +9,12 @@ namespace yardmaster::netplan {
 
 namespace {
 
-using workload::JobKey;
 
 // A plan with every id replaced by a name.
 struct Named {
-  std::map<std::pair<JobKey, int>, std::string> hosts;
-  std::map<JobKey, int> levels;
-  std::map<std::tuple<JobKey, std::string, std::string>, std::uint16_t> ports;
+  std::map<std::pair<NamespacedName, int>, std::string> hosts;
+  std::map<NamespacedName, int> levels;
+  std::map<std::tuple<NamespacedName, std::string, std::string>, std::uint16_t> ports;
 };
 
 std::string NameOf(const fabric::Places& places, const fabric::NicPort& port) {
@@ -26,7 +25,7 @@ Named NamesOf(const Planned& planned) {
   const plan::Snapshot& snapshot = planned.snapshot;
   Named named;
   for (const plan::JobPlan& job : planned.placement.jobs) {
-    const JobKey& key = snapshot.jobs[static_cast<std::size_t>(job.job)].job.key;
+    const NamespacedName& key = snapshot.jobs[static_cast<std::size_t>(job.job)].job.key;
     for (std::size_t rank = 0; rank < job.gang.host_of_rank.size(); ++rank) {
       const fabric::HostId host = job.gang.host_of_rank[rank];
       if (host.valid()) named.hosts[{key, static_cast<int>(rank)}] = snapshot.places->name(host);
@@ -37,7 +36,7 @@ Named NamesOf(const Planned& planned) {
     if (network) named.levels[snapshot.jobs[j].job.key] = network->level;
   }
   for (const PathAssignment& path : planned.network.paths) {
-    const JobKey& key = snapshot.jobs[static_cast<std::size_t>(path.job)].job.key;
+    const NamespacedName& key = snapshot.jobs[static_cast<std::size_t>(path.job)].job.key;
     named.ports[{key, NameOf(*snapshot.places, path.from), NameOf(*snapshot.places, path.to)}] =
         path.source_port;
   }
@@ -75,7 +74,7 @@ PlanDiff Diff(const Planned& before, const Planned& after) {
                   diff.moved.push_back({key.first, key.second, from ? *from : "", to ? *to : ""});
                 });
   ForEachChange(old_names.levels, new_names.levels,
-                [&](const JobKey& key, const int* from, const int* to) {
+                [&](const NamespacedName& key, const int* from, const int* to) {
                   diff.levels.push_back({key, from ? std::optional(*from) : std::nullopt,
                                          to ? std::optional(*to) : std::nullopt});
                 });

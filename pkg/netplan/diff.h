@@ -13,7 +13,7 @@
 namespace yardmaster::netplan {
 
 struct MovedRank {
-  workload::JobKey job;
+  NamespacedName job;
   int rank = 0;
   std::string from;  // host; empty: had none
   std::string to;    // empty: has none any more
@@ -21,7 +21,7 @@ struct MovedRank {
 };
 
 struct ChangedLevel {
-  workload::JobKey job;
+  NamespacedName job;
   std::optional<int> from;
   std::optional<int> to;
   bool operator==(const ChangedLevel&) const = default;
@@ -29,7 +29,7 @@ struct ChangedLevel {
 
 // A connection, and its source port before and after; 0: none.
 struct ChangedPort {
-  workload::JobKey job;
+  NamespacedName job;
   std::string from;  // "<host>/<rail>/<port>"
   std::string to;
   std::uint16_t before = 0;

@@ -41,7 +41,7 @@ struct NetworkInput {
   // Also predict which share of its ideal rate each job gets, where `held_levels` hold instead of
   // the planned ones.
   bool predict_shares = false;
-  std::map<workload::JobKey, int> held_levels;
+  std::map<NamespacedName, int> held_levels;
   // The network policy; its seed, reserved levels and state are set by the planner.
   crux::Options policy;
 };

@@ -118,7 +118,7 @@ bool PortPlan::Excluded(const FlowSource& flow) const {
   return out(flow.from.host, flow.from.rail) || out(flow.to.host, flow.to.rail);
 }
 
-const repac::FlowPath* PortPlan::PreviousOf(const workload::JobKey& job, const FlowKey& key) const {
+const repac::FlowPath* PortPlan::PreviousOf(const NamespacedName& job, const FlowKey& key) const {
   if (input_.former == nullptr) return nullptr;
   const auto at = input_.former->find(job);
   if (at == input_.former->end()) return nullptr;
@@ -141,7 +141,7 @@ std::vector<PortPlan::Want> PortPlan::Wants(const std::vector<JobFlows>& jobs,
   std::vector<Want> wants;
   for (std::size_t j = 0; j < jobs.size(); ++j) {
     const int job = jobs[j].job;
-    const workload::JobKey& key = snapshot_.jobs[static_cast<std::size_t>(job)].job.key;
+    const NamespacedName& key = snapshot_.jobs[static_cast<std::size_t>(job)].job.key;
     const auto add = [&](const FlowSource& source, Route route, bool answer) {
       const workload::Connection& connection =
           jobs[j].connections[static_cast<std::size_t>(source.connection)];

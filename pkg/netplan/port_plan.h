@@ -48,7 +48,7 @@ class PortPlan {
   bool Excluded(const FlowSource& flow) const;
   PathAssignment Record(const FlowSource& flow, const Route& wanted, const repac::Flow& port,
                         const repac::FlowPath* former) const;
-  const repac::FlowPath* PreviousOf(const workload::JobKey& job, const FlowKey& key) const;
+  const repac::FlowPath* PreviousOf(const NamespacedName& job, const FlowKey& key) const;
 
   const plan::Snapshot& snapshot_;
   const NetworkInput& input_;

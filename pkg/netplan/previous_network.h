@@ -41,7 +41,7 @@ struct PreviousJob : JobNetwork {
   std::map<FlowKey, repac::FlowPath> flows;
 };
 
-using PreviousNetwork = std::map<workload::JobKey, PreviousJob>;
+using PreviousNetwork = std::map<NamespacedName, PreviousJob>;
 
 // What holds once `plan` is carried out. Flows that `before` knows and that have no way at present
 // are kept as they were, as long as their job has both hosts.

@@ -13,7 +13,7 @@ int JobController::LargestFitOf(const api::TrainingJob& job, const std::vector<i
                                 bool alone) {
   MutexLock lock(builder_mutex_);
   const plan::Snapshot snapshot = builder_.Build(cache_.Take());
-  const workload::JobKey key{job.metadata.namespace_name,
+  const NamespacedName key{job.metadata.namespace_name,
                              api::GangName(api::kTrainingJobKind, job.metadata.name)};
   for (std::size_t i = 0; i < snapshot.jobs.size(); ++i) {
     if (snapshot.jobs[i].job.key != key) continue;

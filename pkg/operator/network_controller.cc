@@ -224,7 +224,7 @@ void NetworkController::GuardAgainstStarvation(const plan::Snapshot& snapshot,
   if (verdict.next_change_ms >= 0) {
     AtMost(std::max<std::int64_t>(1, verdict.next_change_ms - now_ms), report.again_in_ms);
   }
-  const auto tell = [&](const workload::JobKey& job, bool begun) {
+  const auto tell = [&](const NamespacedName& job, bool begun) {
     const auto gang = gangs.find(job);
     if (gang == gangs.end() || !handlers_.on_notice) return;
     const auto lifted = verdict.lifted.find(job);
@@ -237,8 +237,8 @@ void NetworkController::GuardAgainstStarvation(const plan::Snapshot& snapshot,
                       " s")
              : "back at its planned level"});
   };
-  for (const workload::JobKey& job : verdict.begun) tell(job, true);
-  for (const workload::JobKey& job : verdict.ended) tell(job, false);
+  for (const NamespacedName& job : verdict.begun) tell(job, true);
+  for (const NamespacedName& job : verdict.ended) tell(job, false);
 }
 
 void NetworkController::WriteFabrics(const state::ClusterState& world,
@@ -301,7 +301,7 @@ RoundReport NetworkController::Round() {
   if (snapshot.network != nullptr) options.levels = snapshot.network->spec().levels;
   std::vector<PodWrite> writes;
   for (const GangNetwork& network : input.networks) {
-    const workload::JobKey& key = snapshot.jobs[static_cast<std::size_t>(network.job)].job.key;
+    const NamespacedName& key = snapshot.jobs[static_cast<std::size_t>(network.job)].job.key;
     const auto gang = gangs.find(key);
     if (gang == gangs.end()) continue;
     ++report.gangs;

@@ -115,7 +115,7 @@ class NetworkController {
   FaultTracker faults_;
   TelemetryChecker evidence_;
   StarvationWatch starvation_;
-  std::map<workload::JobKey, int> lifted_;
+  std::map<NamespacedName, int> lifted_;
   NetworkStatusWriter statuses_;
   PodWriter writer_;
 };

@@ -69,7 +69,7 @@ std::optional<JobMeasurement> Combine(const std::vector<api::ProfileReport>& rep
   return out;
 }
 
-std::optional<double> LoneTransfers::Believe(const workload::JobKey& job,
+std::optional<double> LoneTransfers::Believe(const NamespacedName& job,
                                              std::optional<double> measured,
                                              std::optional<double> share) {
   if (measured && (!share || *share >= kUndisturbed)) seconds_[job] = *measured;
@@ -78,7 +78,7 @@ std::optional<double> LoneTransfers::Believe(const workload::JobKey& job,
 }
 
 void LoneTransfers::KeepOnly(const plan::Snapshot& snapshot) {
-  std::set<workload::JobKey> there;
+  std::set<NamespacedName> there;
   for (const plan::JobState& job : snapshot.jobs) there.insert(job.job.key);
   std::erase_if(seconds_, [&](const auto& entry) { return there.count(entry.first) == 0; });
 }

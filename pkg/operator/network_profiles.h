@@ -49,13 +49,13 @@ class LoneTransfers {
  public:
   // What counts now. `share`: of its lone rate, as last predicted; nothing where no prediction was
   // made, which is taken for undisturbed.
-  std::optional<double> Believe(const workload::JobKey& job, std::optional<double> measured,
+  std::optional<double> Believe(const NamespacedName& job, std::optional<double> measured,
                                 std::optional<double> share);
   // Drops the jobs that are not in the snapshot.
   void KeepOnly(const plan::Snapshot& snapshot);
 
  private:
-  std::map<workload::JobKey, double> seconds_;
+  std::map<NamespacedName, double> seconds_;
 };
 
 // Blends what `members` report into the job's profile. Jobs without reports stay as they

@@ -30,8 +30,8 @@ TEST(CombineTest, OneWorkersNonsenseDoesNotMoveTheJob) {
 TEST(CombineTest, NobodyReportsNothing) { EXPECT_FALSE(Combine({}, 16, 8)); }
 
 TEST(LoneTransfersTest, ATimeMeasuredInContentionDoesNotTakeThePlaceOfOneMeasuredAlone) {
-  const workload::JobKey a{"team", "a"};
-  const workload::JobKey b{"team", "b"};
+  const NamespacedName a{"team", "a"};
+  const NamespacedName b{"team", "b"};
   LoneTransfers transfers;
   EXPECT_EQ(transfers.Believe(a, 0.5, 1.0), 0.5);
   EXPECT_EQ(transfers.Believe(a, 0.9, 0.6), 0.5);

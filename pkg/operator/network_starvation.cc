@@ -8,7 +8,7 @@ namespace yardmaster::op {
 StarvationVerdict StarvationWatch::Look(const std::vector<StarvationView>& jobs,
                                         const std::vector<int>& usable, std::int64_t now_ms) {
   StarvationVerdict out;
-  std::map<workload::JobKey, crux::StarvationState> states;
+  std::map<NamespacedName, crux::StarvationState> states;
   for (const StarvationView& job : jobs) {
     crux::StarvationSample sample;
     sample.now_seconds = static_cast<double>(now_ms) / 1000;

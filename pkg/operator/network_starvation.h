@@ -17,15 +17,15 @@
 namespace yardmaster::op {
 
 struct StarvationView {
-  workload::JobKey job;
+  NamespacedName job;
   int planned_level = 0;
   std::optional<double> share;
 };
 
 struct StarvationVerdict {
-  std::map<workload::JobKey, int> lifted;  // job -> the level that holds instead of the planned
-  std::vector<workload::JobKey> begun;     // lifted (another level) just now
-  std::vector<workload::JobKey> ended;
+  std::map<NamespacedName, int> lifted;  // job -> the level that holds instead of the planned
+  std::vector<NamespacedName> begun;     // lifted (another level) just now
+  std::vector<NamespacedName> ended;
   int starving = 0;
   std::int64_t next_change_ms = -1;  // steady; -1: none by time alone
 };
@@ -41,7 +41,7 @@ class StarvationWatch {
 
  private:
   const crux::StarvationOptions options_;
-  std::map<workload::JobKey, crux::StarvationState> states_;
+  std::map<NamespacedName, crux::StarvationState> states_;
 };
 
 }  // namespace yardmaster::op

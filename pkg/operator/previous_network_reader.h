@@ -25,7 +25,7 @@ using PodsByGang = std::map<std::string, std::map<int, std::shared_ptr<const api
 // Of unfinished pods that are not being deleted.
 PodsByGang IndexPods(const state::ObjectTable<api::Pod>& pods);
 
-using GangsByKey = std::map<workload::JobKey, std::shared_ptr<const api::Gang>>;
+using GangsByKey = std::map<NamespacedName, std::shared_ptr<const api::Gang>>;
 
 // REQUIRES: snapshot.network.
 netplan::PreviousNetwork PreviousFromObjects(const plan::Snapshot& snapshot,

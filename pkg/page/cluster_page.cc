@@ -304,7 +304,7 @@ Blocks BlocksOf(const state::ClusterState& cluster, const plan::Snapshot& snapsh
   return out;
 }
 
-std::string EncodePaths(const NetworkPicture& picture, const workload::JobKey& job) {
+std::string EncodePaths(const NetworkPicture& picture, const NamespacedName& job) {
   json out = {{"job", job.text()}, {"flows", 0}, {"unplanned", 0}, {"paths", json::array()}};
   const auto found = picture.jobs.find(job);
   if (found != picture.jobs.end()) {

@@ -44,6 +44,6 @@ Blocks BlocksOf(const state::ClusterState& cluster, const plan::Snapshot& snapsh
                 const NetworkPicture* picture);
 
 // {job, flows, unplanned, paths: [{from, to, rail, sourcePort, links, reason}]}: a path of each rank.
-std::string EncodePaths(const NetworkPicture& picture, const workload::JobKey& job);
+std::string EncodePaths(const NetworkPicture& picture, const NamespacedName& job);
 
 }  // namespace yardmaster::page

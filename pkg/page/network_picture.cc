@@ -52,7 +52,7 @@ class Painter {
     return path.links.empty() ? path.wanted_links : path.links;
   }
 
-  const workload::JobKey& KeyOf(int job) const {
+  const NamespacedName& KeyOf(int job) const {
     return snapshot_.jobs[static_cast<std::size_t>(job)].job.key;
   }
 

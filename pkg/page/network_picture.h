@@ -17,7 +17,7 @@
 namespace yardmaster::page {
 
 struct JobOnLink {
-  workload::JobKey job;
+  NamespacedName job;
   int level = 0;
   double gbps = 0;
 };
@@ -79,7 +79,7 @@ struct NetworkPicture {
   std::vector<LinkLoad> busiest;      // by load over capacity, at most kMaxBusiest
   std::map<std::string, LinkClassLoad> classes;  // "host-tor", "tor-agg": tiers by their roles
   GpuUse gpus;
-  std::map<workload::JobKey, JobPaths> jobs;
+  std::map<NamespacedName, JobPaths> jobs;
   std::string problem;  // why no network was planned
 };
 

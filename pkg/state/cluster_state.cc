@@ -35,11 +35,11 @@ class ClusterCache::TypedCache final : public KindCache {
   void Listed(JsonView object) override {
     const Ptr decoded = DecodeOrReport(object);
     if (decoded == nullptr) {
-      const Key key = KeyOf(object);
+      const NamespacedName key = KeyOf(object);
       listed_problems_.insert(ProblemKey(object));
       {
         MutexLock lock(cache_.mutex_);
-        store_.ListedUnreadable({key.first, key.second});
+        store_.ListedUnreadable(key);
       }
       return TellOfUnreadable(key, /*deleted=*/false);
     }
@@ -71,13 +71,13 @@ class ClusterCache::TypedCache final : public KindCache {
   }
 
   void Remove(JsonView object) override {
-    const Key key = KeyOf(object);
+    const NamespacedName key = KeyOf(object);
     Ptr last;
     {
       MutexLock lock(cache_.mutex_);
-      last = store_.objects().Find({key.first, key.second});
+      last = store_.objects().Find(key);
       const bool removed =
-          store_.Remove({key.first, key.second}, VersionNumber(kube::ResourceVersionOf(object)),
+          store_.Remove(key, VersionNumber(kube::ResourceVersionOf(object)),
                         kube::UidOf(object));
       const bool mended = cache_.problems_.erase(ProblemKey(object)) != 0;
       if (removed || mended) cache_.Changed();
@@ -109,18 +109,16 @@ class ClusterCache::TypedCache final : public KindCache {
   Ptr Find(const std::string& key) const {
     const std::string_view text = key;
     const std::size_t slash = text.find('/');
-    const TableKey at = slash == text.npos
-                            ? TableKey{"", text}
-                            : TableKey{text.substr(0, slash), text.substr(slash + 1)};
+    const NamespacedNameView at = slash == text.npos
+                            ? NamespacedNameView{"", text}
+                            : NamespacedNameView{text.substr(0, slash), text.substr(slash + 1)};
     MutexLock lock(cache_.mutex_);
     return store_.objects().Find(at);
   }
 
  private:
-  using Key = std::pair<std::string, std::string>;
-
   // As the decoders have it: a namespaced object without a namespace is in "default".
-  Key KeyOf(JsonView object) const {
+  NamespacedName KeyOf(JsonView object) const {
     std::string ns = namespaced_ ? kube::NamespaceOf(object) : "";
     if (namespaced_ && ns.empty()) ns = "default";
     return {std::move(ns), kube::NameOf(object)};
@@ -128,10 +126,10 @@ class ClusterCache::TypedCache final : public KindCache {
   std::string ProblemKey(JsonView object) const { return StrCat(name_, " ", kube::KeyOf(object)); }
 
   // Of an object that cannot be decoded, only who it is.
-  void TellOfUnreadable(const Key& key, bool deleted) const {
+  void TellOfUnreadable(const NamespacedName& key, bool deleted) const {
     api::ObjectMeta metadata;
-    metadata.namespace_name = key.first;
-    metadata.name = key.second;
+    metadata.namespace_name = key.namespace_name;
+    metadata.name = key.name;
     cache_.Tell(kind_, metadata, deleted);
   }
 

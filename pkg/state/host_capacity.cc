@@ -9,7 +9,7 @@
 namespace yardmaster::state {
 
 bool HostCapacity::Update(const HostIndex& hosts, const HostChanges& changes,
-                          const std::map<workload::JobKey, KeptJob>& jobs) {
+                          const std::map<NamespacedName, KeptJob>& jobs) {
   std::set<std::string_view> wanted;
   for (const auto& [key, job] : jobs) {
     for (const auto& request : job.state.job.requests) wanted.insert(request.name);

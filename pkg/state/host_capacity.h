@@ -25,7 +25,7 @@ class HostCapacity {
  public:
   // True when the columns are others than before.
   bool Update(const HostIndex& hosts, const HostChanges& changes,
-              const std::map<workload::JobKey, KeptJob>& jobs);
+              const std::map<NamespacedName, KeptJob>& jobs);
 
   std::size_t columns() const { return names_->size(); }
   // Those of the amounts that have a column.

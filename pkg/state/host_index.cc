@@ -129,7 +129,7 @@ std::vector<HostPlace> HostIndex::Missing(const api::Gang& gang) const {
 
 void HostIndex::ReadPromises(const ObjectTable<api::Gang>& gangs) {
   const auto note = [this](const api::Gang& gang, std::vector<HostPlace> now) {
-    GangKey key{gang.metadata.namespace_name, gang.metadata.name};
+    NamespacedName key{gang.metadata.namespace_name, gang.metadata.name};
     const auto at = missing_.find(key);
     moved_ |= at == missing_.end() ? !now.empty() : at->second != now;
     if (at != missing_.end()) missing_.erase(at);

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "pkg/base/namespaced_name.h"
 #include "pkg/fabric/network.h"
 #include "pkg/state/cluster_state.h"
 #include "pkg/state/node_facts.h"
@@ -50,7 +51,6 @@ class HostIndex {
   void AppendWarnings(std::vector<std::string>& warnings) const;
 
  private:
-  using GangKey = std::pair<std::string, std::string>;
 
   bool ChooseFabric(const ObjectTable<api::Fabric>& fabrics);
   void ReadNodes(const ObjectTable<api::Node>& nodes);
@@ -70,7 +70,7 @@ class HostIndex {
   std::map<std::string, NodePlace, std::less<>> place_of_node_;
   std::set<std::string> warned_;  // Nodes with warnings of their place
   // Promised hosts without a usable Node.
-  std::map<GangKey, std::vector<fabric::HostPlace>> missing_;
+  std::map<NamespacedName, std::vector<fabric::HostPlace>> missing_;
   bool moved_ = false;                               // places may differ since Renumber
   std::set<std::string, std::less<>> came_or_went_;  // usable Nodes, in this Update
   std::vector<std::string> read_nodes_;              // names, of this Update

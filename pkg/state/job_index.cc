@@ -9,7 +9,6 @@ namespace yardmaster::state {
 
 namespace {
 
-using workload::JobKey;
 
 // Groups are listed GPU by GPU; no fabric is larger than this.
 constexpr std::int64_t kMaxWorld = 1 << 20;
@@ -34,7 +33,7 @@ std::optional<int> KeptJob::RankOf(const api::Membership& membership) const {
   return api::RankOf(gang != nullptr ? gang->rank_bases : kWithoutGang, membership);
 }
 
-std::set<JobKey> JobIndex::Update(const ClusterState& world, const HostIndex& hosts,
+std::set<NamespacedName> JobIndex::Update(const ClusterState& world, const HostIndex& hosts,
                                   const HostChanges& changes) {
   read_all_ = gpus_per_host_ != hosts.gpus_per_host() || gpu_resource_ != hosts.gpu_resource();
   gpu_resource_ = hosts.gpu_resource();
@@ -49,7 +48,7 @@ std::set<JobKey> JobIndex::Update(const ClusterState& world, const HostIndex& ho
   for (const auto& gang : world.gangs) {
     JobPtr owner = TakeOwner(*gang, without_gang);
     if (api::IsTrue(gang->status.conditions, kFinishedCondition)) continue;
-    Keep({gang->metadata.namespace_name, gang->metadata.name}, gang, std::move(owner));
+    Keep(KeyOf(gang->metadata), gang, std::move(owner));
   }
   for (const auto& [key, job] : without_gang) {
     if (!job->status.ended() && !job->metadata.deleted_ms) Keep(key, nullptr, job);
@@ -71,7 +70,7 @@ std::set<JobKey> JobIndex::Update(const ClusterState& world, const HostIndex& ho
   return std::move(changed_);
 }
 
-KeptJob* JobIndex::Find(const JobKey& key) {
+KeptJob* JobIndex::Find(const NamespacedName& key) {
   const auto at = jobs_.find(key);
   return at == jobs_.end() ? nullptr : &at->second;
 }
@@ -92,7 +91,7 @@ JobIndex::JobPtr JobIndex::TakeOwner(const api::Gang& gang, JobsByGang& jobs) {
 }
 
 // A Gang goes before a TrainingJob whose own Gang will have the same name one day.
-void JobIndex::Keep(const JobKey& key, std::shared_ptr<const api::Gang> gang, JobPtr job) {
+void JobIndex::Keep(const NamespacedName& key, std::shared_ptr<const api::Gang> gang, JobPtr job) {
   KeptJob& kept = jobs_[key];
   if (kept.round == round_) return;
   kept.round = round_;
@@ -104,7 +103,7 @@ void JobIndex::Keep(const JobKey& key, std::shared_ptr<const api::Gang> gang, Jo
 }
 
 // What `spec` asks for on behalf of a kept job.
-workload::Job JobIndex::JobOf(const JobKey& key, const KeptJob& kept,
+workload::Job JobIndex::JobOf(const NamespacedName& key, const KeptJob& kept,
                               const api::JobSpec& spec) const {
   const bool has_gang = kept.gang != nullptr;
   const auto created_ms =
@@ -124,7 +123,7 @@ workload::Job JobIndex::JobOf(const JobKey& key, const KeptJob& kept,
 }
 
 // A placed gang has the size at which it was placed, even if its owner now wants another size.
-void JobIndex::Read(const JobKey& key, KeptJob& kept) {
+void JobIndex::Read(const NamespacedName& key, KeptJob& kept) {
   const bool has_gang = kept.gang != nullptr;
   const api::JobSpec& spec = has_gang ? kept.gang->job : kept.job->job;
   const int placed = has_gang ? kept.gang->placed_workers() : 0;
@@ -147,7 +146,7 @@ void JobIndex::Read(const JobKey& key, KeptJob& kept) {
 }
 
 // Null, and a line in `problems`, when the size that its owner wants contradicts itself.
-std::shared_ptr<const plan::Resize> JobIndex::ResizeOf(const JobKey& key, const KeptJob& kept,
+std::shared_ptr<const plan::Resize> JobIndex::ResizeOf(const NamespacedName& key, const KeptJob& kept,
                                                        std::vector<std::string>& problems) const {
   auto resize = std::make_shared<plan::Resize>();
   resize->job = JobOf(key, kept, kept.gang->job);

@@ -40,32 +40,32 @@ struct KeptJob {
 class JobIndex {
  public:
   // Keys of jobs that are new, were read again or are gone.
-  std::set<workload::JobKey> Update(const ClusterState& world, const HostIndex& hosts,
+  std::set<NamespacedName> Update(const ClusterState& world, const HostIndex& hosts,
                                     const HostChanges& changes);
 
-  std::map<workload::JobKey, KeptJob>& jobs() { return jobs_; }
-  KeptJob* Find(const workload::JobKey& key);
+  std::map<NamespacedName, KeptJob>& jobs() { return jobs_; }
+  KeptJob* Find(const NamespacedName& key);
 
  private:
   using JobPtr = std::shared_ptr<const api::TrainingJob>;
-  using JobsByGang = std::map<workload::JobKey, JobPtr>;
+  using JobsByGang = std::map<NamespacedName, JobPtr>;
 
   static JobPtr TakeOwner(const api::Gang& gang, JobsByGang& jobs);
-  void Keep(const workload::JobKey& key, std::shared_ptr<const api::Gang> gang, JobPtr job);
-  workload::Job JobOf(const workload::JobKey& key, const KeptJob& kept,
+  void Keep(const NamespacedName& key, std::shared_ptr<const api::Gang> gang, JobPtr job);
+  workload::Job JobOf(const NamespacedName& key, const KeptJob& kept,
                       const api::JobSpec& spec) const;
-  std::shared_ptr<const plan::Resize> ResizeOf(const workload::JobKey& key, const KeptJob& kept,
+  std::shared_ptr<const plan::Resize> ResizeOf(const NamespacedName& key, const KeptJob& kept,
                                                std::vector<std::string>& problems) const;
-  void Read(const workload::JobKey& key, KeptJob& kept);
+  void Read(const NamespacedName& key, KeptJob& kept);
   static bool MoveAssignment(const HostChanges& changes, KeptJob& kept);
   void ReadAssignment(const fabric::Places& places, KeptJob& kept);
 
-  std::map<workload::JobKey, KeptJob> jobs_;
+  std::map<NamespacedName, KeptJob> jobs_;
   int gpus_per_host_ = 0;
   std::string gpu_resource_;
   bool read_all_ = false;
   std::uint64_t round_ = 0;
-  std::set<workload::JobKey> changed_;
+  std::set<NamespacedName> changed_;
 };
 
 }  // namespace yardmaster::state

@@ -63,7 +63,7 @@ class ObjectStore {
     return TakeIfNewer(known, std::move(object));
   }
   // Listed, and cannot be decoded: what is known of it stays.
-  void ListedUnreadable(TableKey key) {
+  void ListedUnreadable(NamespacedNameView key) {
     if (const Ptr known = objects_.Find(key)) unreadable_.push_back(known);
   }
   // Returns what is gone.
@@ -93,7 +93,7 @@ class ObjectStore {
     return TakeIfNewer(known, std::move(object));
   }
   // A deletion at `version` of the object of that key; without a version, of that uid ("": any).
-  bool Remove(TableKey key, std::uint64_t version, const std::string& uid) {
+  bool Remove(NamespacedNameView key, std::uint64_t version, const std::string& uid) {
     Advance(version);
     const Ptr known = objects_.Find(key);
     if (known == nullptr) return false;

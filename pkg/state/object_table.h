@@ -15,14 +15,14 @@
 #include <cstddef>
 #include <iterator>
 #include <memory>
-#include <string_view>
 #include <utility>
 #include <vector>
+
+#include "pkg/base/namespaced_name.h"
 
 namespace yardmaster::state {
 
 // Namespace (empty for kinds without) and name.
-using TableKey = std::pair<std::string_view, std::string_view>;
 
 template <typename T>
 class ObjectTable {
@@ -64,7 +64,7 @@ class ObjectTable {
     std::size_t at_ = 0;
   };
 
-  static TableKey KeyOf(const T& object) {
+  static NamespacedNameView KeyOf(const T& object) {
     return {object.metadata.namespace_name, object.metadata.name};
   }
 
@@ -94,7 +94,7 @@ class ObjectTable {
   const Ptr& front() const { return *begin(); }
 
   // Null when there is none. O(log objects).
-  Ptr Find(TableKey key) const {
+  Ptr Find(NamespacedNameView key) const {
     if (chunks_.empty()) return nullptr;
     const Chunk& chunk = *chunks_[ChunkFor(key)];
     const auto at = LowerBound(chunk, key);
@@ -103,7 +103,7 @@ class ObjectTable {
 
   // Adds an object, or replaces the one of its key. O(log objects + a chunk).
   void Put(Ptr object) {
-    const TableKey key = KeyOf(*object);
+    const NamespacedNameView key = KeyOf(*object);
     if (chunks_.empty()) chunks_.push_back(std::make_shared<const Chunk>());
     const std::size_t c = ChunkFor(key);
     Chunk chunk = *chunks_[c];
@@ -124,7 +124,7 @@ class ObjectTable {
   }
 
   // False when there is none.
-  bool Erase(TableKey key) {
+  bool Erase(NamespacedNameView key) {
     if (chunks_.empty()) return false;
     const std::size_t c = ChunkFor(key);
     Chunk chunk = *chunks_[c];
@@ -182,15 +182,15 @@ class ObjectTable {
  private:
   static constexpr std::size_t kMost = 128;  // objects of a chunk
 
-  static typename Chunk::const_iterator LowerBound(const Chunk& chunk, TableKey key) {
+  static typename Chunk::const_iterator LowerBound(const Chunk& chunk, NamespacedNameView key) {
     return std::lower_bound(chunk.begin(), chunk.end(), key,
-                            [](const Ptr& object, TableKey k) { return KeyOf(*object) < k; });
+                            [](const Ptr& object, NamespacedNameView k) { return KeyOf(*object) < k; });
   }
 
   // The last chunk that begins at the key or before it, else the first.
-  std::size_t ChunkFor(TableKey key) const {
+  std::size_t ChunkFor(NamespacedNameView key) const {
     const auto at =
-        std::upper_bound(chunks_.begin(), chunks_.end(), key, [](TableKey k, const auto& chunk) {
+        std::upper_bound(chunks_.begin(), chunks_.end(), key, [](NamespacedNameView k, const auto& chunk) {
           return !chunk->empty() && k < KeyOf(*chunk->front());
         });
     return at == chunks_.begin() ? 0 : static_cast<std::size_t>(at - chunks_.begin()) - 1;

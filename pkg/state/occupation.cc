@@ -9,11 +9,10 @@
 namespace yardmaster::state {
 
 using fabric::HostId;
-using workload::JobKey;
 
 void Occupation::Update(const ObjectTable<api::Pod>& pods, const HostIndex& hosts,
                         const HostChanges& changes, const HostCapacity& capacity,
-                        bool other_columns, JobIndex& jobs, std::set<JobKey>& changed) {
+                        bool other_columns, JobIndex& jobs, std::set<NamespacedName>& changed) {
   capacity_ = &capacity;
   const bool all = changes.renumbered || other_columns || gpu_resource_ != hosts.gpu_resource();
   gpu_resource_ = hosts.gpu_resource();
@@ -29,20 +28,20 @@ void Occupation::Update(const ObjectTable<api::Pod>& pods, const HostIndex& host
     for (const auto& [key, share] : shares_) changed.insert(key);
     for (const auto& [key, job] : jobs.jobs()) changed.insert(key);
   }
-  for (const JobKey& key : changed) Count(key, jobs.Find(key));
+  for (const NamespacedName& key : changed) Count(key, jobs.Find(key));
 }
 
 // The slot was made from what labels say; they are read first, because that needs no JSON.
 void Occupation::Add(std::shared_ptr<const api::Pod> pod, const fabric::Places& places,
-                     std::set<JobKey>& changed) {
+                     std::set<NamespacedName>& changed) {
   const HostId host = places.FindHost(pod->node_name);
   BoundPod bound{pod, host, std::nullopt, std::nullopt};
-  std::optional<JobKey> gang;
+  std::optional<NamespacedName> gang;
   const std::string& ns = pod->metadata.namespace_name;
   if (api::WantsGang(*pod)) {
     auto membership = api::ResolveMembership(*pod);
     if (membership.ok() && *membership) {
-      gang = JobKey{ns, (*membership)->gang_name};
+      gang = NamespacedName{ns, (*membership)->gang_name};
       bound.membership = *std::move(*membership);
     }
   }
@@ -51,7 +50,7 @@ void Occupation::Add(std::shared_ptr<const api::Pod> pod, const fabric::Places& 
     if (!text) return AddLoose({std::move(pod), host});
     const absl::StatusOr<api::Slot> slot = api::DecodeSlot(*text);
     if (!slot.ok()) return AddLoose({std::move(pod), host});
-    gang = JobKey{ns, slot->gang};
+    gang = NamespacedName{ns, slot->gang};
     bound.rank = slot->rank;
   }
   gang_of_pod_.emplace(pod.get(), *gang);
@@ -66,7 +65,7 @@ void Occupation::AddLoose(LoosePod pod) {
   loose_.insert_or_assign(key, std::move(pod));
 }
 
-void Occupation::Remove(const api::Pod& pod, std::set<JobKey>& changed) {
+void Occupation::Remove(const api::Pod& pod, std::set<NamespacedName>& changed) {
   if (const auto at = gang_of_pod_.find(&pod); at != gang_of_pod_.end()) {
     changed.insert(at->second);
     shares_[at->second].pods.erase(pod.metadata.name);
@@ -101,7 +100,7 @@ void Occupation::StartOver(const HostIndex& hosts, const HostChanges& changes) {
   }
 }
 
-void Occupation::Count(const JobKey& key, KeptJob* job) {
+void Occupation::Count(const NamespacedName& key, KeptJob* job) {
   Share& share = shares_[key];
   for (const Held& held : share.held) Change(held, -1);
   share.held.clear();

@@ -31,7 +31,7 @@ class Occupation {
   // `capacity` are not the ones of the Update before.
   void Update(const ObjectTable<api::Pod>& pods, const HostIndex& hosts, const HostChanges& changes,
               const HostCapacity& capacity, bool other_columns, JobIndex& jobs,
-              std::set<workload::JobKey>& changed);
+              std::set<NamespacedName>& changed);
   // GPUs held or promised on a host; at most kMaxAmount.
   std::int64_t held(fabric::HostId host) const { return Clamped(held_[host.index()]); }
   // Other resources held or promised, by HostId and column; each at most kMaxAmount.
@@ -62,12 +62,12 @@ class Occupation {
   };
 
   void Add(std::shared_ptr<const api::Pod> pod, const fabric::Places& places,
-           std::set<workload::JobKey>& changed);
+           std::set<NamespacedName>& changed);
   void AddLoose(LoosePod pod);
-  void Remove(const api::Pod& pod, std::set<workload::JobKey>& changed);
+  void Remove(const api::Pod& pod, std::set<NamespacedName>& changed);
   // Forgets all counts and finds hosts again.
   void StartOver(const HostIndex& hosts, const HostChanges& changes);
-  void Count(const workload::JobKey& key, KeptJob* job);
+  void Count(const NamespacedName& key, KeptJob* job);
   void CountPromises(const plan::JobState& state, std::vector<Held>& held) const;
   void CountPods(const Share& share, const KeptJob* job, std::vector<Held>& held) const;
   static std::optional<int> RankOf(const BoundPod& pod, const KeptJob& job);
@@ -82,8 +82,8 @@ class Occupation {
   const HostCapacity* capacity_ = nullptr;  // of the Update under way
   std::string gpu_resource_;
   ObjectTable<api::Pod> pods_;
-  std::unordered_map<const api::Pod*, workload::JobKey> gang_of_pod_;
-  std::map<workload::JobKey, Share> shares_;
+  std::unordered_map<const api::Pod*, NamespacedName> gang_of_pod_;
+  std::map<NamespacedName, Share> shares_;
   std::unordered_map<const api::Pod*, LoosePod> loose_;
   std::vector<Sum> held_;            // by HostId
   std::vector<Sum> held_resources_;  // by HostId and column

@@ -13,7 +13,7 @@ using placement::Unavailability;
 
 plan::Snapshot SnapshotBuilder::Build(const ClusterState& world) {
   const HostChanges changes = hosts_.Update(world);
-  std::set<workload::JobKey> changed = jobs_.Update(world, hosts_, changes);
+  std::set<NamespacedName> changed = jobs_.Update(world, hosts_, changes);
   const bool other_columns = capacity_.Update(hosts_, changes, jobs_.jobs());
   occupation_.Update(world.pods, hosts_, changes, capacity_, other_columns, jobs_, changed);
   for (auto& [key, job] : jobs_.jobs()) {

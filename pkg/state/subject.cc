@@ -10,13 +10,13 @@
 
 namespace yardmaster::state {
 
-workload::JobKey Subject::key() const {
+NamespacedName Subject::key() const {
   return {namespace_name, gang != nullptr ? gang->metadata.name : api::GangName(kind, name)};
 }
 
 std::vector<Subject> SubjectsOf(const ClusterState& cluster) {
   std::vector<Subject> out;
-  std::set<workload::JobKey> seen;
+  std::set<NamespacedName> seen;
   for (const auto& gang : cluster.gangs) {
     Subject subject{gang->metadata.namespace_name, gang->owner.kind, gang->owner.name, nullptr,
                     gang.get()};
@@ -27,7 +27,7 @@ std::vector<Subject> SubjectsOf(const ClusterState& cluster) {
     out.push_back(std::move(subject));
   }
   for (const auto& job : cluster.jobs) {
-    if (seen.count({job->metadata.namespace_name, job->metadata.name}) != 0) continue;
+    if (seen.count(KeyOf(job->metadata)) != 0) continue;
     out.push_back({job->metadata.namespace_name, api::kTrainingJobKind, job->metadata.name,
                    job.get(), nullptr});
   }

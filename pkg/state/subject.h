@@ -19,7 +19,7 @@ struct Subject {
   const api::TrainingJob* job = nullptr;  // null for other kinds
   const api::Gang* gang = nullptr;        // null while there is none
 
-  workload::JobKey key() const;
+  NamespacedName key() const;
   // What either object asks for.
   const api::JobSpec& spec() const { return gang != nullptr ? gang->job : job->job; }
 };

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "pkg/base/namespaced_name.h"
 #include "pkg/base/status.h"
 #include "pkg/workload/parallelism.h"
 #include "pkg/workload/resources.h"
@@ -57,13 +58,6 @@ struct Profile {
   bool operator==(const Profile&) const = default;
 };
 
-struct JobKey {
-  std::string namespace_name;
-  std::string name;
-  auto operator<=>(const JobKey&) const = default;
-  std::string text() const { return namespace_name + "/" + name; }
-};
-
 // Workers whose requests differ from others': from `first_rank` on, up to the next role's.
 struct Role {
   int first_rank = 0;
@@ -72,7 +66,7 @@ struct Role {
 };
 
 struct Job {
-  JobKey key;
+  NamespacedName key;
   std::string uid;
   std::int64_t created_ms = 0;
   int priority = 0;

@@ -32,7 +32,7 @@ std::shared_ptr<const extender::View> SmallView() {
   for (int h = 0; h < 2; ++h) assignment.host_of_rank.emplace_back(h);
   gang.assignment = assignment;
   snapshot->jobs.push_back(gang);
-  std::map<workload::JobKey, extender::GangNote> notes;
+  std::map<NamespacedName, extender::GangNote> notes;
   notes[gang.job.key].rank_bases = {{"", 0}};
   return std::make_shared<const extender::View>(std::move(snapshot), std::move(notes));
 }

@@ -16,17 +16,6 @@ namespace yardmaster::cli {
 
 namespace {
 
-using workload::JobKey;
-
-template <typename T>
-JobKey KeyOf(const T& object) {
-  return {object.metadata.namespace_name, object.metadata.name};
-}
-
-template <typename T>
-std::shared_ptr<const T> Find(const state::ObjectTable<T>& table, const JobKey& key) {
-  return table.Find({key.namespace_name, key.name});
-}
 
 template <typename T>
 void NoteYoungest(const state::ObjectTable<T>& table, std::int64_t& youngest_ms) {
@@ -35,11 +24,11 @@ void NoteYoungest(const state::ObjectTable<T>& table, std::int64_t& youngest_ms)
   }
 }
 
-std::optional<JobKey> GangOfPod(const api::Pod& pod) {
+std::optional<NamespacedName> GangOfPod(const api::Pod& pod) {
   if (!api::WantsGang(pod)) return std::nullopt;
   const auto membership = api::ResolveMembership(pod);
   if (!membership.ok() || !*membership) return std::nullopt;
-  return JobKey{pod.metadata.namespace_name, (*membership)->gang_name};
+  return NamespacedName{pod.metadata.namespace_name, (*membership)->gang_name};
 }
 
 bool HasEnded(const std::vector<api::Condition>& conditions) {
@@ -78,9 +67,9 @@ class Overlayer {
  private:
   // Jobs that are given anew leave first, with all they hold.
   void RemoveWhatChanges() {
-    std::set<JobKey> leaving;
+    std::set<NamespacedName> leaving;
     for (const auto& job : given_.world.jobs) {
-      const auto there = Find(out_.world.jobs, KeyOf(*job));
+      const auto there = out_.world.jobs.Find(KeyOf(job->metadata));
       if (there && there->job == job->job && there->constraints == job->constraints &&
           there->requests == job->requests && !HasEnded(there->status.conditions)) {
         continue;
@@ -89,7 +78,7 @@ class Overlayer {
           {job->metadata.namespace_name, api::GangName(api::kTrainingJobKind, job->metadata.name)});
     }
     for (const auto& pods : extender::Gather(given_.expected_pods).gangs) {
-      const JobKey key{pods.namespace_name, pods.name};
+      const NamespacedName key{pods.namespace_name, pods.name};
       const auto wanted = extender::MakeGang(pods, nullptr);
       const std::optional<api::Gang> there = GangThere(key);
       if (there && wanted.ok() && *wanted && there->job == (*wanted)->job &&
@@ -101,7 +90,7 @@ class Overlayer {
       }
       leaving.insert(key);
     }
-    out_.world.gangs.EraseIf([&](const auto& gang) { return leaving.count(KeyOf(*gang)) > 0; });
+    out_.world.gangs.EraseIf([&](const auto& gang) { return leaving.count(KeyOf(gang->metadata)) > 0; });
     out_.world.pods.EraseIf([&](const auto& pod) {
       const auto gang = GangOfPod(*pod);
       return gang && leaving.count(*gang) > 0;
@@ -109,8 +98,8 @@ class Overlayer {
   }
 
   // The Gang of that name, or what the pods that are there would make.
-  std::optional<api::Gang> GangThere(const JobKey& key) const {
-    if (const auto gang = Find(out_.world.gangs, key)) return *gang;
+  std::optional<api::Gang> GangThere(const NamespacedName& key) const {
+    if (const auto gang = out_.world.gangs.Find(key)) return *gang;
     const auto pods = pods_of_.find(key);
     if (pods == pods_of_.end()) return std::nullopt;
     for (const auto& gathered : extender::Gather(pods->second).gangs) {
@@ -123,7 +112,7 @@ class Overlayer {
   template <typename T>
   void Put(const state::ObjectTable<T>& given, state::ObjectTable<T>& table) const {
     for (const auto& object : given) {
-      const auto there = Find(table, KeyOf(*object));
+      const auto there = table.Find(KeyOf(object->metadata));
       table.Put(Aged<T>(*object, there.get()));
     }
   }
@@ -139,13 +128,13 @@ class Overlayer {
   }
 
   void PutBudget(const api::DisruptionBudget& budget) {
-    std::erase_if(out_.budgets, [&](const auto& other) { return KeyOf(other) == KeyOf(budget); });
+    std::erase_if(out_.budgets, [&](const auto& other) { return KeyOf(other.metadata) == KeyOf(budget.metadata); });
     out_.budgets.push_back(budget);
   }
 
   Manifests out_;
   const Manifests& given_;
-  std::map<JobKey, std::vector<extender::PodPtr>> pods_of_;
+  std::map<NamespacedName, std::vector<extender::PodPtr>> pods_of_;
   std::int64_t youngest_ms_ = 0;
 };
 

@@ -157,7 +157,7 @@ void ExplainConditions(const std::vector<api::Condition>& conditions, std::strin
 }
 
 // What planning it now, on this world, says.
-void ExplainWaiting(const state::ClusterState& world, const workload::JobKey& key,
+void ExplainWaiting(const state::ClusterState& world, const NamespacedName& key,
                     std::string& out) {
   const plan::Snapshot snapshot = state::BuildSnapshot(world);
   plan::PlanOptions options;
@@ -207,7 +207,7 @@ absl::StatusOr<Subject> FindSubject(const state::ClusterState& world,
 
 std::string ExplainSubject(const state::ClusterState& world, const Subject& subject) {
   std::string out;
-  AddLine(out, "job:", StrCat(subject.kind, " ", subject.namespace_name, "/", subject.name));
+  AddLine(out, "job:", StrCat(subject.kind, " ", subject.key().text()));
   AddLine(out, "state:", StateOf(subject));
   if (subject.gang != nullptr && subject.gang->status.committed()) {
     ExplainPlacement(*subject.gang, out);

@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-std::string JobName(const workload::JobKey& key, const ReportNames& names) {
+std::string JobName(const NamespacedName& key, const ReportNames& names) {
   const auto name = names.find(key);
   return StrCat(key.namespace_name, "/", name == names.end() ? key.name : name->second.name);
 }

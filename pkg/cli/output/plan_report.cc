@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-ReportName NameOf(const workload::JobKey& key, const ReportNames& names) {
+ReportName NameOf(const NamespacedName& key, const ReportNames& names) {
   const auto it = names.find(key);
   return it != names.end() ? it->second : ReportName{"Gang", key.name};
 }
@@ -136,7 +136,7 @@ json PathsJson(const plan::Snapshot& snapshot, const std::vector<netplan::PathAs
                const ReportNames& names) {
   json out = json::array();
   for (const netplan::PathAssignment& path : paths) {
-    const workload::JobKey& key = snapshot.jobs[static_cast<std::size_t>(path.job)].job.key;
+    const NamespacedName& key = snapshot.jobs[static_cast<std::size_t>(path.job)].job.key;
     json links = json::array();
     for (fabric::LinkId link : path.links) links.push_back(snapshot.network->name(link));
     out.push_back({{"job", StrCat(key.namespace_name, "/", NameOf(key, names).name)},

@@ -19,7 +19,7 @@ struct ReportName {
   std::string kind;
   std::string name;
 };
-using ReportNames = std::map<workload::JobKey, ReportName>;
+using ReportNames = std::map<NamespacedName, ReportName>;
 
 // `with_paths`: the report has the list `paths`, empty or not.
 nlohmann::json PlanReport(const plan::Snapshot& snapshot, const plan::Plan& plan,

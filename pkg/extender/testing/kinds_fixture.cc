@@ -26,8 +26,8 @@ void KindsTest::Apply(const std::string& file) {
     if (uids.count(pod["metadata"]["uid"]) == 0) Remove(std::move(pod));
   }
   for (const auto& [key, resource] : owners_) {
-    if (client_.Find(resource, key.first, key.second)) {
-      ASSERT_TRUE(client_.Delete({resource, key.first, key.second, ""}, {}).ok());
+    if (client_.Find(resource, key.namespace_name, key.name)) {
+      ASSERT_TRUE(client_.Delete({resource, key.namespace_name, key.name, ""}, {}).ok());
     }
   }
   owners_.clear();
@@ -51,7 +51,7 @@ void KindsTest::CollectGarbage(const std::set<std::string>& uids) {
   for (const json& gang : client_.All(kube::Gangs())) {
     const auto ns = gang["metadata"]["namespace"].get<std::string>();
     const auto name = gang["metadata"]["name"].get<std::string>();
-    const NameKey owner(ns, gang["spec"]["owner"]["name"].get<std::string>());
+    const NamespacedName owner(ns, gang["spec"]["owner"]["name"].get<std::string>());
     const std::string uid = gang["spec"]["owner"].value("uid", std::string());
     const bool named = std::any_of(owners_.begin(), owners_.end(),
                                    [&](const auto& there) { return there.first == owner; });
@@ -222,8 +222,8 @@ void KindsTest::Replay(const std::vector<KindStage>& stages) {
   // Everything is deleted, the owner last.
   for (const json& pod : client_.All(kube::Pods())) Remove(pod);
   for (const auto& [key, resource] : owners_) {
-    if (client_.Find(resource, key.first, key.second)) {
-      ASSERT_TRUE(client_.Delete({resource, key.first, key.second, ""}, {}).ok());
+    if (client_.Find(resource, key.namespace_name, key.name)) {
+      ASSERT_TRUE(client_.Delete({resource, key.namespace_name, key.name, ""}, {}).ok());
     }
   }
   clock_.Advance(11'000);

@@ -46,7 +46,7 @@ class KindsTest : public JobFixture {
   std::map<std::string, std::string> Promises(int* placed);
   void Check(const KindStage& stage, const PassReport& report);
 
-  std::vector<std::pair<NameKey, kube::Resource>> owners_;
+  std::vector<std::pair<NamespacedName, kube::Resource>> owners_;
   std::map<std::string, std::string> slots_before_;
 };
 
