@@ -94,8 +94,7 @@ ReportNames NamesOf(const state::ClusterState& world) {
                                                                          job->metadata.name};
   }
   for (const auto& gang : world.gangs) {
-    names[KeyOf(gang->metadata)] = {gang->owner.kind,
-                                                                   gang->owner.name};
+    names[KeyOf(gang->metadata)] = {gang->owner.kind, gang->owner.name};
   }
   return names;
 }

@@ -31,8 +31,7 @@ std::optional<std::vector<std::string>> HostsChosenByOthers(
 // Of a snapshot in which the gang is placed where its pods are: why that cannot be its plan; empty:
 // it can. No GPU may be promised to another gang as well, and with `verify` it has to pass what every
 // plan of ours must pass.
-std::string AdoptionProblem(const plan::Snapshot& snapshot, const NamespacedName& key,
-                            bool verify);
+std::string AdoptionProblem(const plan::Snapshot& snapshot, const NamespacedName& key, bool verify);
 // Index of a job, or -1.
 int IndexOfJob(const plan::Snapshot& snapshot, const NamespacedName& key);
 

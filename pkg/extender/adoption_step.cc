@@ -72,8 +72,8 @@ void AdoptionStep::Observe(PassState& pass, const NamespacedName& key) {
 
 // A plan of ours has to pass what every plan has to pass; what another controller decided is used
 // as it is.
-void AdoptionStep::Adopt(PassState& pass, const NamespacedName& key, const std::vector<std::string>& hosts,
-                         Source source) {
+void AdoptionStep::Adopt(PassState& pass, const NamespacedName& key,
+                         const std::vector<std::string>& hosts, Source source) {
   const api::Gang gang = *pass.gangs.at(key);
   api::Gang placed = gang;
   placed.status.plan_generation = 1;
@@ -94,9 +94,8 @@ void AdoptionStep::Adopt(PassState& pass, const NamespacedName& key, const std::
   const std::string problem = AdoptionProblem(snapshot, key, ours);
   if (!problem.empty()) {
     pass.report.problems.push_back(
-        ours ? StrCat("Gang ", key.text(),
-                      ": its running pods cannot be taken for its plan: ", problem,
-                      "; delete them to have the gang placed")
+        ours ? StrCat("Gang ", key.text(), ": its running pods cannot be taken for its plan: ",
+                      problem, "; delete them to have the gang placed")
              : StrCat("Gang ", key.text(), ": the hosts that its pods name cannot ",
                       "be used: ", problem, "; let their controller choose others"));
     return;

@@ -1,7 +1,8 @@
 #include "pkg/extender/ask_times.h"
 
-#include <algorithm>
 #include <utility>
+
+#include "pkg/base/backoff.h"
 
 namespace yardmaster::extender {
 
@@ -9,8 +10,7 @@ namespace {
 
 // The first look comes at once: the controller that removed the pods has seen why. A second one
 // catches controllers that write their status after they removed the pods.
-constexpr std::int64_t kFirstWaitMs = 250;
-constexpr std::int64_t kMaxWaitMs = 10'000;
+constexpr BackoffLimits kWait{250, 10'000};
 
 }  // namespace
 
@@ -26,7 +26,7 @@ bool AskTimes::IsDue(PassState& pass, const NamespacedName& key) {
   asked.round = round_;
   const std::int64_t now_ms = clock_.SteadyMs();
   if (is_new || asked.pods != pods) {
-    asked = {std::move(pods), now_ms, kFirstWaitMs, round_};
+    asked = {std::move(pods), now_ms, kWait.first_ms, round_};
   }
   if (asked.next_ms > now_ms) {
     pass.WakeIn(asked.next_ms - now_ms);
@@ -34,7 +34,7 @@ bool AskTimes::IsDue(PassState& pass, const NamespacedName& key) {
   }
   asked.next_ms = now_ms + asked.wait_ms;
   pass.WakeIn(asked.wait_ms);
-  asked.wait_ms = std::min(asked.wait_ms * 2, kMaxWaitMs);
+  asked.wait_ms = NextDelayMs(asked.wait_ms, kWait);
   return true;
 }
 

@@ -21,7 +21,7 @@ namespace yardmaster::extender {
 // What of a pod matters here.
 struct PodQuery {
   std::optional<NamespacedName> gang;  // set for gang pods
-  int rank = -1;                         // of gang pods; -1: not known
+  int rank = -1;                       // of gang pods; -1: not known
   int gpus = 0;
   bool counts_gpus = true;  // they are those that hosts are counted by
 };

@@ -203,7 +203,8 @@ std::optional<int> GangPlanner::GroupSize(const GatheredGang& pods) {
 
 // Makes the Gang of a set of pods, or brings one that holds no host up to date with them. True: it
 // says what the pods say.
-bool GangPlanner::WriteGang(PassState& pass, const NamespacedName& key, const api::TrainingJob* job) {
+bool GangPlanner::WriteGang(PassState& pass, const NamespacedName& key,
+                            const api::TrainingJob* job) {
   const std::shared_ptr<const GatheredGang> gathered = pass.gathered.at(key);
   GatheredGang pods = *gathered;
   std::move(pods.strays.begin(), pods.strays.end(), std::back_inserter(pods.members));

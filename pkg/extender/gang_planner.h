@@ -39,8 +39,8 @@
 
 #include "pkg/base/clock.h"
 #include "pkg/extender/adoption_step.h"
-#include "pkg/extender/backoff.h"
 #include "pkg/extender/budget_reader.h"
+#include "pkg/extender/gang_backoff.h"
 #include "pkg/extender/gate_step.h"
 #include "pkg/extender/gatherer.h"
 #include "pkg/extender/ledger.h"
@@ -109,7 +109,7 @@ class GangPlanner {
   Notify notify_;
   Ledger ledger_;
   Quarantine quarantine_;
-  Backoff backoff_;
+  GangBackoff backoff_;
   Gatherer gatherer_{Orphans::kRefuse};
   state::SnapshotBuilder builder_;
   BudgetReader budgets_;

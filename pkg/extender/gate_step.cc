@@ -62,9 +62,8 @@ GateStep::Options GateStep::LimitsOf(PassState& pass, const GatheredGang* gather
   if (gathered == nullptr || gathered->members.empty()) return limits;
   const api::ObjectMeta& pod = gathered->members.front().pod->metadata;
   const auto report = [&](const char* key, std::string_view text, const char* fix) {
-    pass.report.problems.push_back(StrCat("Pod ", KeyOf(pod).text(),
-                                          ": metadata.annotations[\"", key, "\"]: \"", text,
-                                          "\" is not used; ", fix));
+    pass.report.problems.push_back(StrCat("Pod ", KeyOf(pod).text(), ": metadata.annotations[\"",
+                                          key, "\"]: \"", text, "\" is not used; ", fix));
   };
   const auto seconds = [&](const char* key) -> std::optional<std::int64_t> {
     const auto text = api::Find(pod.annotations, key);

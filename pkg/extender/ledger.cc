@@ -10,7 +10,7 @@
 #include "pkg/base/parallel.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
-#include "pkg/extender/backoff.h"
+#include "pkg/extender/gang_backoff.h"
 #include "pkg/extender/gang_status.h"
 #include "pkg/kube/api_error.h"
 #include "pkg/placement/worker_need.h"
@@ -141,8 +141,8 @@ absl::Status Ledger::FenceOne(const json& gang, std::int64_t token, std::string&
     return absl::AbortedError("another leader has fenced the ledger");
   }
   // Who may not write it now could not write it before; the others must not wait for it.
-  problem = StrCat("Gang ", key.text(),
-                   ": its status cannot be written: ", MessageOf(fenced.status()));
+  problem =
+      StrCat("Gang ", key.text(), ": its status cannot be written: ", MessageOf(fenced.status()));
   return absl::OkStatus();
 }
 

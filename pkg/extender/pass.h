@@ -80,7 +80,8 @@ struct PassState {
   state::ClusterState world;
   PassReport report;
   std::map<NamespacedName, std::shared_ptr<const GatheredGang>> gathered;
-  std::map<NamespacedName, std::shared_ptr<const api::Gang>> gangs;  // with our own writes of this pass
+  std::map<NamespacedName, std::shared_ptr<const api::Gang>>
+      gangs;  // with our own writes of this pass
   // Committed gangs that a decision on the ledger stops: their pods are not released any more.
   std::set<NamespacedName> stopping;
   // Placed gangs that grow, whose new pods are not all there yet.
@@ -92,7 +93,7 @@ struct PassState {
   // Gangs that wait after refused writes: nothing is written for them, and those without a place are
   // not planned.
   std::set<NamespacedName> backing_off;
-  // Gangs for which a write failed in this pass (backoff.h).
+  // Gangs for which a write failed in this pass (gang_backoff.h).
   std::map<NamespacedName, WriteFailure> failed;
   // The gang that a step is busy with: an exception is its fault.
   std::optional<NamespacedName> handling;

@@ -48,7 +48,8 @@ class PlacementStep {
   const Clock& clock_;
   const Notify notify_;
   plan::PlanOptions options_;
-  std::map<NamespacedName, std::int64_t> told_ms_;  // when a gang's reasons were last written, steady
+  std::map<NamespacedName, std::int64_t>
+      told_ms_;  // when a gang's reasons were last written, steady
 };
 
 }  // namespace yardmaster::extender

@@ -12,7 +12,7 @@
 #include "pkg/base/mutex.h"
 #include "pkg/base/parallel.h"
 #include "pkg/base/status.h"
-#include "pkg/extender/backoff.h"
+#include "pkg/extender/gang_backoff.h"
 #include "pkg/extender/gang_status.h"
 #include "pkg/extender/pin_patch.h"
 #include "pkg/extender/refusals.h"

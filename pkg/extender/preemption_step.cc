@@ -165,7 +165,8 @@ bool PreemptionStep::AllGone(PassState& pass, const NamespacedName& key) {
   });
 }
 
-bool PreemptionStep::TakeHosts(PassState& pass, const NamespacedName& key, const api::Gang& winner) {
+bool PreemptionStep::TakeHosts(PassState& pass, const NamespacedName& key,
+                               const api::Gang& winner) {
   const std::shared_ptr<const api::Gang> victim = pass.gangs.at(key);
   const api::GangStatus status =
       Stopped(*victim, StrCat("made room for ", NameOf(winner), " and waits for a place again"),

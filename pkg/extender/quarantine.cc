@@ -1,14 +1,12 @@
 #include "pkg/extender/quarantine.h"
 
-#include <algorithm>
-
+#include "pkg/base/backoff.h"
 #include "pkg/base/strings.h"
 
 namespace yardmaster::extender {
 
 namespace {
-constexpr std::int64_t kFirstWaitMs = 60'000;
-constexpr std::int64_t kMaxWaitMs = 3'600'000;
+constexpr BackoffLimits kWait{60'000, 3'600'000};
 }  // namespace
 
 void Quarantine::Begin(PassState& pass) {
@@ -32,7 +30,7 @@ void Quarantine::Begin(PassState& pass) {
 void Quarantine::Add(PassState& pass, const NamespacedName& gang, const char* what,
                      const std::string& error) {
   Entry& entry = entries_[gang];
-  entry.wait_ms = std::clamp(entry.wait_ms * 2, kFirstWaitMs, kMaxWaitMs);
+  entry.wait_ms = NextDelayMs(entry.wait_ms, kWait);
   entry.until_ms = clock_.SteadyMs() + entry.wait_ms;
   entry.reason = StrCat(what, " failed: ", error);
   Mark(pass, gang, entry.reason);
@@ -41,9 +39,8 @@ void Quarantine::Add(PassState& pass, const NamespacedName& gang, const char* wh
 void Quarantine::Mark(PassState& pass, const NamespacedName& key, const std::string& reason) {
   pass.quarantined[key] = reason;
   pass.report.quarantined = static_cast<int>(pass.quarantined.size());
-  const std::string text =
-      StrCat("Gang ", key.text(),
-             " is in quarantine, it is neither planned nor released: ", reason);
+  const std::string text = StrCat(
+      "Gang ", key.text(), " is in quarantine, it is neither planned nor released: ", reason);
   pass.report.problems.push_back(text);
   if (!reported_.emplace(key, reason).second) return;
   Notice notice{{}, key.namespace_name, true, "Quarantined", text};

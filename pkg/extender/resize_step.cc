@@ -15,7 +15,7 @@
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/extender/avoided_hosts.h"
-#include "pkg/extender/backoff.h"
+#include "pkg/extender/gang_backoff.h"
 #include "pkg/extender/gang_status.h"
 #include "pkg/extender/owner_state.h"
 #include "pkg/extender/plan_commit.h"
@@ -181,8 +181,8 @@ void ResizeStep::WriteSize(PassState& pass, const NamespacedName& key, const Gan
   }
   std::erase_if(next.roles,
                 [&](const workload::Role& role) { return role.first_rank >= next.job.workers; });
-  auto written = client_.Replace({kube::Gangs(), key.namespace_name, key.name, ""}, api::EncodeGang(next),
-                                 {kFieldManager, false, false});
+  auto written = client_.Replace({kube::Gangs(), key.namespace_name, key.name, ""},
+                                 api::EncodeGang(next), {kFieldManager, false, false});
   if (!written.ok()) {
     pass.report.errors.push_back(MessageOf(written.status()));
     return NoteFailure(pass, key, written.status());

@@ -70,7 +70,8 @@ class ResizeStep {
   const Notify notify_;
   const placement::PlannerOptions options_;
   AskTimes ask_times_;
-  std::map<NamespacedName, std::optional<GangSize>> answers_;  // of owners, when they were asked last
+  std::map<NamespacedName, std::optional<GangSize>>
+      answers_;  // of owners, when they were asked last
   std::map<NamespacedName, std::string> refused_;
 };
 

@@ -27,7 +27,7 @@ struct DoublePromise {
   std::string host;
   NamespacedName keeps;  // the gang that comes first
   NamespacedName loses;  // a gang that comes after what the host has room for
-  bool may_lose;  // it has no pod on a node
+  bool may_lose;         // it has no pod on a node
   bool operator==(const DoublePromise&) const = default;
 };
 

@@ -6,8 +6,8 @@
 
 namespace yardmaster::extender {
 
-View::View(std::shared_ptr<const plan::Snapshot> snapshot,
-           std::map<NamespacedName, GangNote> notes, Pods pods)
+View::View(std::shared_ptr<const plan::Snapshot> snapshot, std::map<NamespacedName, GangNote> notes,
+           Pods pods)
     : snapshot_(std::move(snapshot)), notes_(std::move(notes)), pods_(std::move(pods)) {
   for (std::size_t i = 0; i < snapshot_->jobs.size(); ++i) {
     by_key_.emplace(snapshot_->jobs[i].job.key, static_cast<int>(i));

@@ -54,7 +54,7 @@ class EventRecorder {
 
   // The thread's own.
   EventWriter writer_;
-  Backoff backoff_;
+  JitteredBackoff backoff_;
 
   mutable Mutex mutex_;
   CondVar changed_;

@@ -105,7 +105,7 @@ class Informer {
 
   // Used by the informer's thread only.
   Random random_;
-  Backoff backoff_;
+  JitteredBackoff backoff_;
   std::string version_;
   bool can_stream_;
   bool stream_next_ = true;

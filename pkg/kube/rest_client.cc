@@ -300,7 +300,7 @@ absl::Status RestClient::WatchOnce(const Operation& operation, const HttpRequest
 
 RestClient::Outcome RestClient::Call(const Operation& operation) {
   const std::int64_t deadline_ms = timing_.clock.SteadyMs() + config_.call_deadline_ms;
-  Backoff backoff(NextSeed());
+  JitteredBackoff backoff(NextSeed());
   Outcome outcome{absl::UnknownError("not tried")};
   bool reauthorized = false;
   for (int tries = 1;; ++tries) {
@@ -364,7 +364,7 @@ absl::StatusOr<HttpRequest> RestClient::Build(const Operation& operation) {
 }
 
 std::int64_t RestClient::RetryDelayMs(const Operation& operation, const absl::Status& status,
-                                      Backoff& backoff) {
+                                      JitteredBackoff& backoff) {
   const std::int64_t retry_after_ms = RetryAfterMs(status);
   const int code = HttpCodeOf(status);
   const bool asked_to_wait = retry_after_ms > 0 && (code == 429 || code >= 500);

@@ -76,7 +76,7 @@ class RestClient final : public Client {
   absl::StatusOr<HttpRequest> Build(const Operation& operation);
   // Milliseconds to wait before another try; negative: none.
   static std::int64_t RetryDelayMs(const Operation& operation, const absl::Status& status,
-                                   Backoff& backoff);
+                                   JitteredBackoff& backoff);
   // True once per `reauthorized`, after a 401.
   bool Reauthorize(const absl::Status& status, const HttpRequest& request, bool& reauthorized);
   absl::Status WatchOnce(const Operation& operation, const HttpRequest& request,

@@ -7,9 +7,11 @@
 
 #include "absl/status/status.h"
 
+#include "pkg/base/backoff.h"
 #include "pkg/base/clock.h"
 #include "pkg/base/mutex.h"
 #include "pkg/base/random.h"
+#include "pkg/base/token_bucket.h"
 
 namespace yardmaster::kube {
 
@@ -36,21 +38,19 @@ struct Timing {
 
 // Delays of 0.8 s that double up to 30 s, each with as much again of jitter at most. Not
 // thread-safe.
-class Backoff {
+class JitteredBackoff {
  public:
-  explicit Backoff(std::uint64_t seed) : random_(seed) {}
+  explicit JitteredBackoff(std::uint64_t seed) : random_(seed) {}
   std::int64_t NextMs();
-  void Reset() { base_ms_ = kInitialMs; }
+  void Reset() { last_ms_ = 0; }
 
  private:
-  static constexpr std::int64_t kInitialMs = 800;
-  static constexpr std::int64_t kMaxMs = 30'000;
   Random random_;
-  std::int64_t base_ms_ = kInitialMs;
+  std::int64_t last_ms_ = 0;  // without jitter
 };
 
-// A token bucket: `burst` calls at once, then `qps` a second. Thread-safe; waiting calls are served
-// in the order in which they came.
+// `burst` calls at once, then `qps` a second. Thread-safe; waiting calls are served in the order in
+// which they came.
 class RateLimiter {
  public:
   // `qps` <= 0: no limit. `clock` and `sleeper` must outlive the limiter.
@@ -61,12 +61,10 @@ class RateLimiter {
 
  private:
   const double qps_;
-  const double burst_;
   const Clock& clock_;
   Sleeper& sleeper_;
   Mutex mutex_;
-  double tokens_ ABSL_GUARDED_BY(mutex_);  // below zero: promised to callers that wait
-  std::int64_t updated_ms_ ABSL_GUARDED_BY(mutex_);
+  TokenBucket bucket_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace yardmaster::kube

@@ -13,7 +13,7 @@ namespace {
 constexpr std::int64_t kNoDeadline = 1'000'000'000;
 
 TEST(BackoffTest, DelaysDoubleFromPointEightToThirtySecondsWithJitter) {
-  Backoff backoff(1);
+  JitteredBackoff backoff(1);
   std::int64_t base = 800;
   for (int i = 0; i < 12; ++i) {
     const std::int64_t delay = backoff.NextMs();
@@ -26,9 +26,9 @@ TEST(BackoffTest, DelaysDoubleFromPointEightToThirtySecondsWithJitter) {
 }
 
 TEST(BackoffTest, TheSameSeedGivesTheSameDelaysAndAnotherSeedOthers) {
-  Backoff a(1);
-  Backoff b(1);
-  Backoff c(2);
+  JitteredBackoff a(1);
+  JitteredBackoff b(1);
+  JitteredBackoff c(2);
   bool differs = false;
   for (int i = 0; i < 5; ++i) {
     const std::int64_t delay = a.NextMs();

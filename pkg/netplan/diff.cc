@@ -9,7 +9,6 @@ namespace yardmaster::netplan {
 
 namespace {
 
-
 // A plan with every id replaced by a name.
 struct Named {
   std::map<std::pair<NamespacedName, int>, std::string> hosts;

@@ -14,7 +14,7 @@ int JobController::LargestFitOf(const api::TrainingJob& job, const std::vector<i
   MutexLock lock(builder_mutex_);
   const plan::Snapshot snapshot = builder_.Build(cache_.Take());
   const NamespacedName key{job.metadata.namespace_name,
-                             api::GangName(api::kTrainingJobKind, job.metadata.name)};
+                           api::GangName(api::kTrainingJobKind, job.metadata.name)};
   for (std::size_t i = 0; i < snapshot.jobs.size(); ++i) {
     if (snapshot.jobs[i].job.key != key) continue;
     const int index = static_cast<int>(i);

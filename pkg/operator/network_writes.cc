@@ -1,7 +1,6 @@
 #include "pkg/operator/network_writes.h"
 
 #include <algorithm>
-#include <cmath>
 #include <tuple>
 
 #include "nlohmann/json.hpp"
@@ -22,22 +21,6 @@ auto OrderOf(const PodWrite& write) {
 }
 
 }  // namespace
-
-std::size_t TokenBucket::Take(std::size_t wanted, std::int64_t now_ms) {
-  if (last_ms_ >= 0) {
-    const double passed = static_cast<double>(std::max<std::int64_t>(0, now_ms - last_ms_));
-    tokens_ = std::min(burst_, tokens_ + rate_ * passed / 1000);
-  }
-  last_ms_ = now_ms;
-  const std::size_t taken = std::min(wanted, static_cast<std::size_t>(tokens_));
-  tokens_ -= static_cast<double>(taken);
-  return taken;
-}
-
-std::int64_t TokenBucket::WaitMs() const {
-  if (tokens_ >= 1) return 0;
-  return static_cast<std::int64_t>(std::ceil((1 - tokens_) * 1000 / rate_));
-}
 
 bool PodWriter::WriteSome(const std::vector<PodWrite>& writes, std::size_t first, std::size_t last,
                           WriteResult& result) {

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "pkg/api/pod.h"
+#include "pkg/base/token_bucket.h"
 #include "pkg/kube/client.h"
 #include "pkg/state/cluster_state.h"
 
@@ -31,22 +32,6 @@ struct PodWrite {
   int rise = 0;          // new level minus old
   bool renewal = false;  // nothing new but the expiry
   bool gated = false;    // the pod's release waits for it
-};
-
-// A token bucket: `rate` tokens a second, at most `burst` saved up. Times must not go back.
-class TokenBucket {
- public:
-  TokenBucket(double rate, double burst) : rate_(rate), burst_(burst), tokens_(burst) {}
-  // How many of `wanted` may go now; they are taken.
-  std::size_t Take(std::size_t wanted, std::int64_t now_ms);
-  // Until there is a token; 0: there is one.
-  std::int64_t WaitMs() const;
-
- private:
-  const double rate_;
-  const double burst_;
-  double tokens_;
-  std::int64_t last_ms_ = -1;
 };
 
 struct PodWriterOptions {

@@ -11,17 +11,6 @@
 namespace yardmaster::op {
 namespace {
 
-TEST(TokenBucketTest, AllowsABurstAndThenTheRate) {
-  TokenBucket bucket(10, 5);
-  EXPECT_EQ(bucket.Take(8, 0), 5u);
-  EXPECT_EQ(bucket.WaitMs(), 100);
-  EXPECT_EQ(bucket.Take(8, 50), 0u);
-  EXPECT_EQ(bucket.Take(8, 250), 2u);
-  EXPECT_EQ(bucket.Take(8, 60'000), 5u);
-  EXPECT_EQ(bucket.Take(0, 120'000), 0u);
-  EXPECT_EQ(bucket.WaitMs(), 0);
-}
-
 class PodWriterTest : public ::testing::Test {
  protected:
   PodWrite Make(const std::string& name, int rise, bool renewal = false) {

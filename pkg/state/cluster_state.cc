@@ -77,8 +77,7 @@ class ClusterCache::TypedCache final : public KindCache {
       MutexLock lock(cache_.mutex_);
       last = store_.objects().Find(key);
       const bool removed =
-          store_.Remove(key, VersionNumber(kube::ResourceVersionOf(object)),
-                        kube::UidOf(object));
+          store_.Remove(key, VersionNumber(kube::ResourceVersionOf(object)), kube::UidOf(object));
       const bool mended = cache_.problems_.erase(ProblemKey(object)) != 0;
       if (removed || mended) cache_.Changed();
       if (!removed) last = nullptr;
@@ -109,9 +108,9 @@ class ClusterCache::TypedCache final : public KindCache {
   Ptr Find(const std::string& key) const {
     const std::string_view text = key;
     const std::size_t slash = text.find('/');
-    const NamespacedNameView at = slash == text.npos
-                            ? NamespacedNameView{"", text}
-                            : NamespacedNameView{text.substr(0, slash), text.substr(slash + 1)};
+    const NamespacedNameView at =
+        slash == text.npos ? NamespacedNameView{"", text}
+                           : NamespacedNameView{text.substr(0, slash), text.substr(slash + 1)};
     MutexLock lock(cache_.mutex_);
     return store_.objects().Find(at);
   }

@@ -51,7 +51,6 @@ class HostIndex {
   void AppendWarnings(std::vector<std::string>& warnings) const;
 
  private:
-
   bool ChooseFabric(const ObjectTable<api::Fabric>& fabrics);
   void ReadNodes(const ObjectTable<api::Node>& nodes);
   void ReadPromises(const ObjectTable<api::Gang>& gangs);

@@ -9,7 +9,6 @@ namespace yardmaster::state {
 
 namespace {
 
-
 // Groups are listed GPU by GPU; no fabric is larger than this.
 constexpr std::int64_t kMaxWorld = 1 << 20;
 
@@ -34,7 +33,7 @@ std::optional<int> KeptJob::RankOf(const api::Membership& membership) const {
 }
 
 std::set<NamespacedName> JobIndex::Update(const ClusterState& world, const HostIndex& hosts,
-                                  const HostChanges& changes) {
+                                          const HostChanges& changes) {
   read_all_ = gpus_per_host_ != hosts.gpus_per_host() || gpu_resource_ != hosts.gpu_resource();
   gpu_resource_ = hosts.gpu_resource();
   gpus_per_host_ = hosts.gpus_per_host();
@@ -146,7 +145,8 @@ void JobIndex::Read(const NamespacedName& key, KeptJob& kept) {
 }
 
 // Null, and a line in `problems`, when the size that its owner wants contradicts itself.
-std::shared_ptr<const plan::Resize> JobIndex::ResizeOf(const NamespacedName& key, const KeptJob& kept,
+std::shared_ptr<const plan::Resize> JobIndex::ResizeOf(const NamespacedName& key,
+                                                       const KeptJob& kept,
                                                        std::vector<std::string>& problems) const {
   auto resize = std::make_shared<plan::Resize>();
   resize->job = JobOf(key, kept, kept.gang->job);

@@ -41,7 +41,7 @@ class JobIndex {
  public:
   // Keys of jobs that are new, were read again or are gone.
   std::set<NamespacedName> Update(const ClusterState& world, const HostIndex& hosts,
-                                    const HostChanges& changes);
+                                  const HostChanges& changes);
 
   std::map<NamespacedName, KeptJob>& jobs() { return jobs_; }
   KeptJob* Find(const NamespacedName& key);

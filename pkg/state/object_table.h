@@ -183,16 +183,17 @@ class ObjectTable {
   static constexpr std::size_t kMost = 128;  // objects of a chunk
 
   static typename Chunk::const_iterator LowerBound(const Chunk& chunk, NamespacedNameView key) {
-    return std::lower_bound(chunk.begin(), chunk.end(), key,
-                            [](const Ptr& object, NamespacedNameView k) { return KeyOf(*object) < k; });
+    return std::lower_bound(
+        chunk.begin(), chunk.end(), key,
+        [](const Ptr& object, NamespacedNameView k) { return KeyOf(*object) < k; });
   }
 
   // The last chunk that begins at the key or before it, else the first.
   std::size_t ChunkFor(NamespacedNameView key) const {
-    const auto at =
-        std::upper_bound(chunks_.begin(), chunks_.end(), key, [](NamespacedNameView k, const auto& chunk) {
-          return !chunk->empty() && k < KeyOf(*chunk->front());
-        });
+    const auto at = std::upper_bound(chunks_.begin(), chunks_.end(), key,
+                                     [](NamespacedNameView k, const auto& chunk) {
+                                       return !chunk->empty() && k < KeyOf(*chunk->front());
+                                     });
     return at == chunks_.begin() ? 0 : static_cast<std::size_t>(at - chunks_.begin()) - 1;
   }
 

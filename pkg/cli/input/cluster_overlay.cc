@@ -16,7 +16,6 @@ namespace yardmaster::cli {
 
 namespace {
 
-
 template <typename T>
 void NoteYoungest(const state::ObjectTable<T>& table, std::int64_t& youngest_ms) {
   for (const auto& object : table) {
@@ -90,7 +89,8 @@ class Overlayer {
       }
       leaving.insert(key);
     }
-    out_.world.gangs.EraseIf([&](const auto& gang) { return leaving.count(KeyOf(gang->metadata)) > 0; });
+    out_.world.gangs.EraseIf(
+        [&](const auto& gang) { return leaving.count(KeyOf(gang->metadata)) > 0; });
     out_.world.pods.EraseIf([&](const auto& pod) {
       const auto gang = GangOfPod(*pod);
       return gang && leaving.count(*gang) > 0;
@@ -128,7 +128,9 @@ class Overlayer {
   }
 
   void PutBudget(const api::DisruptionBudget& budget) {
-    std::erase_if(out_.budgets, [&](const auto& other) { return KeyOf(other.metadata) == KeyOf(budget.metadata); });
+    std::erase_if(out_.budgets, [&](const auto& other) {
+      return KeyOf(other.metadata) == KeyOf(budget.metadata);
+    });
     out_.budgets.push_back(budget);
   }
 

@@ -157,8 +157,7 @@ void ExplainConditions(const std::vector<api::Condition>& conditions, std::strin
 }
 
 // What planning it now, on this world, says.
-void ExplainWaiting(const state::ClusterState& world, const NamespacedName& key,
-                    std::string& out) {
+void ExplainWaiting(const state::ClusterState& world, const NamespacedName& key, std::string& out) {
   const plan::Snapshot snapshot = state::BuildSnapshot(world);
   plan::PlanOptions options;
   const plan::Plan plan = plan::MakePlan(snapshot, options);

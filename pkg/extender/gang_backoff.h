@@ -25,9 +25,9 @@ inline bool IsDenied(const absl::Status& status) {
 // is not one. Also for gangs without a Gang.
 void NoteFailure(PassState& pass, const NamespacedName& gang, const absl::Status& status);
 
-class Backoff {
+class GangBackoff {
  public:
-  explicit Backoff(const Clock& clock) : clock_(clock) {}
+  explicit GangBackoff(const Clock& clock) : clock_(clock) {}
 
   // Fills pass.backing_off.
   void Begin(PassState& pass);

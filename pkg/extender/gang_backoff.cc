@@ -1,14 +1,12 @@
-#include "pkg/extender/backoff.h"
+#include "pkg/extender/gang_backoff.h"
 
-#include <algorithm>
+#include "pkg/base/backoff.h"
 
 namespace yardmaster::extender {
 
 namespace {
-constexpr std::int64_t kFirstWaitMs = 250;
-constexpr std::int64_t kMaxWaitMs = 10'000;
-constexpr std::int64_t kFirstDeniedWaitMs = 500;
-constexpr std::int64_t kMaxDeniedWaitMs = 120'000;
+constexpr BackoffLimits kTransient{250, 10'000};
+constexpr BackoffLimits kDenied{500, 120'000};
 
 bool IsTransient(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ||
@@ -24,7 +22,7 @@ void NoteFailure(PassState& pass, const NamespacedName& gang, const absl::Status
   }
 }
 
-void Backoff::Begin(PassState& pass) {
+void GangBackoff::Begin(PassState& pass) {
   const std::int64_t now_ms = clock_.SteadyMs();
   for (const auto& [key, entry] : entries_) {
     if (entry.until_ms <= now_ms) continue;
@@ -33,7 +31,7 @@ void Backoff::Begin(PassState& pass) {
   }
 }
 
-void Backoff::End(PassState& pass) {
+void GangBackoff::End(PassState& pass) {
   std::erase_if(entries_, [&](const auto& entry) {
     return pass.backing_off.count(entry.first) == 0 && pass.failed.count(entry.first) == 0;
   });
@@ -42,8 +40,7 @@ void Backoff::End(PassState& pass) {
     Entry& entry = at->second;
     const bool denied = failure == WriteFailure::kDenied;
     if (!is_new || denied) {
-      entry.wait_ms = std::clamp(entry.wait_ms * 2, denied ? kFirstDeniedWaitMs : kFirstWaitMs,
-                                 denied ? kMaxDeniedWaitMs : kMaxWaitMs);
+      entry.wait_ms = NextDelayMs(entry.wait_ms, denied ? kDenied : kTransient);
     }
     entry.until_ms = clock_.SteadyMs() + entry.wait_ms;
     pass.WakeIn(entry.wait_ms);
