@@ -60,15 +60,9 @@ struct Row {
 
 double CpuSeconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
-std::vector<std::int32_t> AllJobs(const crux::Problem& problem) {
-  std::vector<std::int32_t> all(problem.jobs.size());
-  std::iota(all.begin(), all.end(), 0);
-  return all;
-}
-
 double RateOf(const crux::Problem& problem, const crux::Paths& paths,
               const std::vector<std::int32_t>& levels) {
-  const auto all = AllJobs(problem);
+  const auto all = crux::AllJobs(problem.jobs.size());
   crux::EventBudget budget{kUnlimited, 0};
   crux::ScheduleEvaluator evaluator(problem, crux::WindowOf(problem, all, kWindowIterations),
                                     budget);
@@ -88,7 +82,7 @@ crux::SearchState Optimum(const crux::Problem& problem, double* rate) {
   crux::PathList only;
   only.Add(flow.paths[0]);
   flow.paths = only;
-  const auto all = AllJobs(problem);
+  const auto all = crux::AllJobs(problem.jobs.size());
   crux::EventBudget budget{kUnlimited, 0};
   crux::ScheduleEvaluator evaluator(held, crux::WindowOf(problem, all, kWindowIterations), budget);
   crux::SearchState best = *crux::FindOptimum(held, held.levels, 1e12, evaluator);
@@ -147,7 +141,7 @@ crux::Solution AfterReplacements(const crux::Problem& problem, crux::Options opt
     fresh.level = -1;
     now.jobs.insert(now.jobs.begin() + j, fresh);
     options.previous = now;
-    options.changed = {j};
+    options.changed = {crux::JobId(j)};
     options.departures = false;
     now = *crux::Decide(problem, options);
   }

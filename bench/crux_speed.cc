@@ -34,9 +34,9 @@ void OneArrival(benchmark::State& state) {
   crux::Options options;
   options.previous = *crux::Decide(problem);
   // The job in the middle arrives again.
-  const auto arrival = static_cast<std::int32_t>(problem.jobs.size() / 2);
-  options.previous->jobs[arrival].paths.clear();
-  options.previous->jobs[arrival].level = -1;
+  const crux::JobId arrival(static_cast<std::int32_t>(problem.jobs.size() / 2));
+  options.previous->jobs[arrival.index()].paths.clear();
+  options.previous->jobs[arrival.index()].level = -1;
   options.changed = {arrival};
   crux::DecisionReport report;
   for (auto run : state) benchmark::DoNotOptimize(crux::Decide(problem, options, &report));

@@ -1,7 +1,6 @@
 #include "pkg/crux/anytime_search.h"
 
 #include <algorithm>
-#include <numeric>
 #include <set>
 #include <utility>
 
@@ -42,11 +41,9 @@ class AnytimeSearch {
         options_(options),
         budget_(budget),
         start_(start),
-        all_(problem.jobs.size()),
+        all_(AllJobs(problem.jobs.size())),
         evaluator_(problem, Window(problem, options), budget),
-        groups_(problem, evaluator_) {
-    std::iota(all_.begin(), all_.end(), 0);
-  }
+        groups_(problem, evaluator_) {}
 
   SearchReport Run(SearchState& state) {
     best_ = {start_, 0, 0};
@@ -64,18 +61,16 @@ class AnytimeSearch {
 
  private:
   static double Window(const Problem& problem, const SearchOptions& options) {
-    std::vector<std::int32_t> all(problem.jobs.size());
-    std::iota(all.begin(), all.end(), 0);
-    return WindowOf(problem, all, options.window_iterations);
+    return WindowOf(problem, AllJobs(problem.jobs.size()), options.window_iterations);
   }
 
   // What the state is worth; false once the work allowed is done.
   bool Value(const SearchState& state, double& value) {
     if (groups_.exhausted()) return false;
     value = groups_.Rate(all_, state.paths, state.levels);
-    for (const std::int32_t j : all_) {
-      if (state.paths[j] != start_.paths[j]) value -= costs_.paths[j];
-      if (state.levels[j] != start_.levels[j]) value -= costs_.level[j];
+    for (const JobId j : all_) {
+      if (state.paths[j.index()] != start_.paths[j.index()]) value -= costs_.paths[j.index()];
+      if (state.levels[j.index()] != start_.levels[j.index()]) value -= costs_.level[j.index()];
     }
     return !groups_.exhausted();
   }
@@ -90,10 +85,10 @@ class AnytimeSearch {
 
   void Search() {
     const Paths fresh = FreshPaths();
-    for (const std::int32_t j : all_) {
+    for (const JobId j : all_) {
       std::vector<std::vector<std::int32_t>> also;
-      if (!fresh.empty()) also = {AloneAnew(j), fresh[j]};
-      variants_.push_back(VariantsOf(problem_, problem_.jobs[j], start_.paths[j],
+      if (!fresh.empty()) also = {AloneAnew(j), fresh[j.index()]};
+      variants_.push_back(VariantsOf(problem_, problem_.jobs[j.index()], start_.paths[j.index()],
                                      evaluator_.window_seconds(), options_.max_variants, also));
     }
     const std::size_t most = AffordableCombinations();
@@ -132,20 +127,21 @@ class AnytimeSearch {
   // just chosen. Moving single flows of a job with many hardly ever gains anything: the slowest of them
   // decides. So running jobs can also choose anew as a whole, together or one alone.
   Paths FreshPaths() const {
-    const auto runs = [&](std::int32_t j) { return costs_.paths[j] > 0; };
+    const auto runs = [&](JobId j) { return costs_.paths[j.index()] > 0; };
     if (std::none_of(all_.begin(), all_.end(), runs)) return {};
     return SelectPaths(problem_);
   }
-  std::vector<std::int32_t> AloneAnew(std::int32_t j) const {
+  std::vector<std::int32_t> AloneAnew(JobId j) const {
     PathOptions free;
     free.hysteresis = 0;
-    return ReselectPaths(problem_, start_.paths, std::span(&j, 1), free)[j];
+    return ReselectPaths(problem_, start_.paths, std::span(&j, 1), free)[j.index()];
   }
   // Whether moves from these paths on can be bounded.
   bool IsCovered(const Paths& paths) const {
-    return std::all_of(all_.begin(), all_.end(), [&](std::int32_t j) {
-      return std::any_of(variants_[j].begin(), variants_[j].end(),
-                         [&](const PathVariant& variant) { return variant.paths == paths[j]; });
+    return std::all_of(all_.begin(), all_.end(), [&](JobId j) {
+      return std::any_of(
+          variants_[j.index()].begin(), variants_[j.index()].end(),
+          [&](const PathVariant& variant) { return variant.paths == paths[j.index()]; });
     });
   }
 
@@ -180,7 +176,8 @@ class AnytimeSearch {
 
   Paths PathsOf(const Combination& combination) const {
     Paths paths;
-    for (const std::int32_t j : all_) paths.push_back(variants_[j][combination.variant[j]].paths);
+    for (const JobId j : all_)
+      paths.push_back(variants_[j.index()][combination.variant[j.index()]].paths);
     return paths;
   }
 
@@ -220,8 +217,8 @@ class AnytimeSearch {
     return key;
   }
 
-  std::vector<std::int32_t> Contended(const SearchState& state) const {
-    std::vector<std::int32_t> jobs;
+  std::vector<JobId> Contended(const SearchState& state) const {
+    std::vector<JobId> jobs;
     for (const auto& group : groups_.GroupsOf(all_, state.paths)) {
       if (group.contended) jobs.insert(jobs.end(), group.jobs.begin(), group.jobs.end());
     }
@@ -231,11 +228,11 @@ class AnytimeSearch {
 
   bool TryLevels(Scored& now, bool& moved) {
     if (now.value >= now.bound * kAtBound) return true;
-    for (const std::int32_t j : Contended(now.state)) {
+    for (const JobId j : Contended(now.state)) {
       for (std::int32_t level = levels_ - 1; level >= 0; --level) {
-        if (level == now.state.levels[j]) continue;
+        if (level == now.state.levels[j.index()]) continue;
         SearchState trial = now.state;
-        trial.levels[j] = level;
+        trial.levels[j.index()] = level;
         if (!Take(std::move(trial), now.bound, now, moved)) return false;
       }
     }
@@ -244,12 +241,14 @@ class AnytimeSearch {
 
   bool TrySwaps(Scored& now, bool& moved) {
     if (now.value >= now.bound * kAtBound) return true;
-    const std::vector<std::int32_t> jobs = Contended(now.state);
+    const std::vector<JobId> jobs = Contended(now.state);
     for (std::size_t a = 0; a < jobs.size(); ++a) {
       for (std::size_t b = a + 1; b < jobs.size(); ++b) {
-        if (now.state.levels[jobs[a]] == now.state.levels[jobs[b]]) continue;
         SearchState trial = now.state;
-        std::swap(trial.levels[jobs[a]], trial.levels[jobs[b]]);
+        std::int32_t& one = trial.levels[jobs[a].index()];
+        std::int32_t& other = trial.levels[jobs[b].index()];
+        if (one == other) continue;
+        std::swap(one, other);
         if (!Take(std::move(trial), now.bound, now, moved)) return false;
       }
     }
@@ -257,26 +256,26 @@ class AnytimeSearch {
   }
 
   bool TryPaths(Scored& now, bool& moved) {
-    for (const std::int32_t j : Contended(now.state)) {
-      for (const PathVariant& variant : variants_[j]) {
-        if (variant.paths == now.state.paths[j]) continue;
+    for (const JobId j : Contended(now.state)) {
+      for (const PathVariant& variant : variants_[j.index()]) {
+        if (variant.paths == now.state.paths[j.index()]) continue;
         budget_.Spend(EventsPerBound());
         const double bound = BoundWith(now.state, j, variant);
         if (bound <= now.value) continue;
         SearchState trial = now.state;
-        trial.paths[j] = variant.paths;
+        trial.paths[j.index()] = variant.paths;
         if (!Take(std::move(trial), bound, now, moved)) return false;
       }
     }
     return true;
   }
 
-  double BoundWith(const SearchState& state, std::int32_t moved, const PathVariant& to) const {
+  double BoundWith(const SearchState& state, JobId moved, const PathVariant& to) const {
     std::vector<const PathVariant*> chosen;
-    for (const std::int32_t j : all_) {
-      const auto at =
-          std::find_if(variants_[j].begin(), variants_[j].end(),
-                       [&](const PathVariant& variant) { return variant.paths == state.paths[j]; });
+    for (const JobId j : all_) {
+      const auto at = std::find_if(
+          variants_[j.index()].begin(), variants_[j.index()].end(),
+          [&](const PathVariant& variant) { return variant.paths == state.paths[j.index()]; });
       chosen.push_back(j == moved ? &to : &*at);
     }
     return BoundOf(problem_, chosen);
@@ -289,7 +288,7 @@ class AnytimeSearch {
   const SearchOptions& options_;
   EventBudget& budget_;
   const SearchState start_;
-  std::vector<std::int32_t> all_;
+  const std::vector<JobId> all_;
   ScheduleEvaluator evaluator_;
   GroupEvaluator groups_;
   std::vector<std::vector<PathVariant>> variants_;  // per job

@@ -1,7 +1,6 @@
 #include "pkg/crux/anytime_search.h"
 
 #include <gtest/gtest.h>
-#include <numeric>
 #include <string>
 
 #include "pkg/crux/decide.h"
@@ -17,8 +16,7 @@ Problem Crowded(std::uint64_t seed) {
 }
 
 double RateOf(const Problem& problem, const Solution& solution, double iterations) {
-  std::vector<std::int32_t> all(problem.jobs.size());
-  std::iota(all.begin(), all.end(), 0);
+  const std::vector<JobId> all = AllJobs(problem.jobs.size());
   std::vector<std::int32_t> levels;
   for (const JobDecision& job : solution.jobs) levels.push_back(job.level);
   EventBudget budget{1'000'000'000, 0};
@@ -95,7 +93,7 @@ TEST(AnytimeSearch, ComesNearTheOptimumWithTensOfEvaluations) {
     DecisionReport report;
     const Solution solution = With(problem, SearchOptions().event_budget, &report);
     ExactOptions window;
-    window.window_seconds = WindowOf(problem, std::vector<std::int32_t>{0, 1, 2, 3, 4}, 25);
+    window.window_seconds = WindowOf(problem, AllJobs(5), 25);
     const auto exact = DecideBy(Policy::kExact, problem, {}, window);
     ASSERT_TRUE(exact.ok());
     const double ratio = RateOf(problem, solution, 25) / RateOf(problem, *exact, 25);
@@ -141,7 +139,7 @@ TEST(AnytimeSearch, HopsOfARingMoveAsOne) {
   EventBudget budget{1'000'000, 0};
   constexpr double kWindow = 0.61;
   ScheduleEvaluator evaluator(problem, kWindow, budget);
-  const std::vector<std::int32_t> both = {0, 1};
+  const std::vector<JobId> both = AllJobs(2);
   const Paths paths = {{0, 0}, {0}};
   const std::vector<std::int32_t> levels = {1, 0};
   // The ring takes 8 of 16 Gbit/s; the other job is done sending at 0.5 s and computes until 0.6 s.

@@ -1,7 +1,6 @@
 #include "pkg/crux/compression.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "pkg/base/random.h"
@@ -14,8 +13,8 @@ namespace {
 // Larger pieces get fewer draws, so that the cost of a recompute stays near-linear in jobs.
 constexpr std::int32_t kLargePiece = 1000;
 
-std::vector<std::vector<std::int32_t>> Pieces(std::int32_t job_count,
-                                              std::span<const ContentionEdge> edges) {
+std::vector<std::vector<JobId>> Pieces(std::int32_t job_count,
+                                       std::span<const ContentionEdge> edges) {
   std::vector<ContendingPair> pairs;
   pairs.reserve(edges.size());
   for (const ContentionEdge& edge : edges) pairs.push_back({edge.from, edge.to, 0, 0});
@@ -74,22 +73,23 @@ Compression Compress(std::int32_t job_count, std::span<const ContentionEdge> edg
   for (std::size_t p = 0; p < pieces.size(); ++p) {
     dags.emplace_back(pieces[p].size());
     for (std::size_t i = 0; i < pieces[p].size(); ++i) {
-      index[pieces[p][i]] = static_cast<std::int32_t>(i);
-      piece_of[pieces[p][i]] = static_cast<std::int32_t>(p);
+      index[pieces[p][i].index()] = static_cast<std::int32_t>(i);
+      piece_of[pieces[p][i].index()] = static_cast<std::int32_t>(p);
     }
   }
   for (const ContentionEdge& edge : edges) {
-    dags[piece_of[edge.from]].Add(index[edge.from], index[edge.to], edge.weight);
+    dags[piece_of[edge.from.index()]].Add(index[edge.from.index()], index[edge.to.index()],
+                                          edge.weight);
   }
   bool exact = true;
   for (std::size_t p = 0; p < pieces.size(); ++p) {
     // A stream per piece: what happens in one piece does not change the draws of another.
-    Random random(options.seed * 0x9E3779B97F4A7C15ULL + static_cast<std::uint64_t>(pieces[p][0]));
+    Random random(options.seed * 0x9E3779B97F4A7C15ULL + pieces[p][0].index());
     PieceResult piece = SolvePiece(dags[p], levels, options, random);
     exact &= piece.exact;
     for (std::int32_t& block : piece.blocks) block = levels - 1 - block;
     for (std::size_t i = 0; i < pieces[p].size(); ++i) {
-      result.levels[pieces[p][i]] = piece.blocks[i];
+      result.levels[pieces[p][i].index()] = piece.blocks[i];
     }
   }
   result.loss = Loss(edges, result.levels);

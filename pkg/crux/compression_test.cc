@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <gtest/gtest.h>
-#include <numeric>
 
 #include "pkg/base/random.h"
 #include "pkg/crux/contention.h"
 #include "pkg/crux/order_cut.h"
+#include "pkg/crux/testing/problems.h"
 
 namespace yardmaster::crux {
 namespace {
@@ -19,7 +19,7 @@ Edges RandomDag(std::int32_t jobs, double density, Random& random) {
   for (std::int32_t a = 0; a < jobs; ++a) {
     const double weight = 1 + random.Unit() * (jobs - a);
     for (std::int32_t b = a + 1; b < jobs; ++b) {
-      if (random.Unit() < density) edges.push_back({a, b, weight});
+      if (random.Unit() < density) edges.push_back(testing::Edge(a, b, weight));
     }
   }
   return edges;
@@ -45,7 +45,7 @@ CompressionOptions Published(int orders) {
 }
 
 TEST(Compression, FigureThirteenIsSplitWithoutLoss) {
-  const Edges edges{{0, 1, 4}, {2, 3, 2}};
+  const Edges edges{testing::Edge(0, 1, 4), testing::Edge(2, 3, 2)};
   const Compression result = Compress(4, edges, 2);
   EXPECT_EQ(result.levels, (std::vector<std::int32_t>{1, 0, 1, 0}));
   EXPECT_EQ(result.loss, 0);
@@ -70,7 +70,7 @@ TEST(Compression, AnOrderIsCutAsWellAsAnyCutOfIt) {
     const std::int32_t jobs = 7;
     const Edges edges = RandomDag(jobs, 0.6, random);
     Dag dag(jobs);
-    for (const ContentionEdge& e : edges) dag.Add(e.from, e.to, e.weight);
+    for (const ContentionEdge& e : edges) dag.Add(e.from.value, e.to.value, e.weight);
     const std::vector<std::int32_t> order = RandomOrder(dag, {}, random);
     const double cut = BlockLoss(dag, OrderCutter(dag, 3).Cut(order));
     double best = 1e300;
@@ -120,12 +120,12 @@ TEST(Compression, ReCuttingNeverLosesMoreThanTheTenOrdersItStartsFrom) {
 }
 
 TEST(Compression, LevelsThatAreNotNeededStayEmpty) {
-  const Compression result = Compress(2, Edges{{0, 1, 1}}, 8);
+  const Compression result = Compress(2, Edges{testing::Edge(0, 1, 1)}, 8);
   EXPECT_EQ(result.levels, (std::vector<std::int32_t>{7, 6}));
 }
 
 TEST(Compression, OneLevelLosesEverything) {
-  const Edges edges{{0, 1, 4}, {0, 2, 4}, {1, 2, 3}};
+  const Edges edges{testing::Edge(0, 1, 4), testing::Edge(0, 2, 4), testing::Edge(1, 2, 3)};
   EXPECT_EQ(Compress(3, edges, 1).loss, 11);
 }
 

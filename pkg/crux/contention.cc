@@ -7,7 +7,7 @@
 namespace yardmaster::crux {
 namespace {
 
-// Union-find whose representative is the lowest member.
+// Union-find over jobs whose representative is the lowest member.
 class Sets {
  public:
   explicit Sets(std::int32_t count) : parent_(static_cast<std::size_t>(count)) {
@@ -22,17 +22,17 @@ class Sets {
     y = Find(y);
     parent_[std::max(x, y)] = std::min(x, y);
   }
-  std::vector<std::vector<std::int32_t>> Members() {
+  std::vector<std::vector<JobId>> Members() {
     const auto count = static_cast<std::int32_t>(parent_.size());
     std::vector<std::int32_t> slot(parent_.size(), -1);
-    std::vector<std::vector<std::int32_t>> members;
+    std::vector<std::vector<JobId>> members;
     for (std::int32_t x = 0; x < count; ++x) {
       std::int32_t& at = slot[Find(x)];
       if (at < 0) {
         at = static_cast<std::int32_t>(members.size());
         members.emplace_back();
       }
-      members[at].push_back(x);
+      members[at].emplace_back(x);
     }
     return members;
   }
@@ -46,7 +46,7 @@ class Sets {
 std::vector<ContendingPair> ContendingPairs(std::int32_t link_count,
                                             std::span<const std::vector<LinkSeconds>> loads) {
   struct User {
-    std::int32_t job;
+    JobId job;
     double seconds;
   };
   // Most links of a large fabric have one user or none; only shared ones get a list.
@@ -60,7 +60,7 @@ std::vector<ContendingPair> ContendingPairs(std::int32_t link_count,
   for (std::size_t j = 0; j < loads.size(); ++j) {
     for (const LinkSeconds& load : loads[j]) {
       if (slot[load.link] < 0) continue;
-      users[slot[load.link]].push_back({static_cast<std::int32_t>(j), load.seconds});
+      users[slot[load.link]].push_back({JobId(static_cast<std::int32_t>(j)), load.seconds});
     }
   }
   std::vector<ContendingPair> all;
@@ -83,14 +83,14 @@ std::vector<ContendingPair> ContendingPairs(std::int32_t link_count,
   return all;
 }
 
-std::vector<std::vector<std::int32_t>> Components(std::int32_t job_count,
-                                                  std::span<const ContendingPair> pairs) {
+std::vector<std::vector<JobId>> Components(std::int32_t job_count,
+                                           std::span<const ContendingPair> pairs) {
   Sets sets(job_count);
-  for (const ContendingPair& pair : pairs) sets.Join(pair.a, pair.b);
+  for (const ContendingPair& pair : pairs) sets.Join(pair.a.value, pair.b.value);
   return sets.Members();
 }
 
-std::vector<std::vector<std::int32_t>> PossibleComponents(const Problem& problem) {
+std::vector<std::vector<JobId>> PossibleComponents(const Problem& problem) {
   Sets sets(static_cast<std::int32_t>(problem.jobs.size()));
   std::vector<std::int32_t> user(problem.links.size(), -1);
   for (std::size_t j = 0; j < problem.jobs.size(); ++j) {
@@ -108,16 +108,17 @@ std::vector<std::vector<std::int32_t>> PossibleComponents(const Problem& problem
 }
 
 std::vector<ContentionEdge> ContentionDag(std::span<const ContendingPair> pairs,
-                                          std::span<const std::int32_t> order,
+                                          std::span<const JobId> order,
                                           std::span<const double> intensities) {
   std::vector<std::int32_t> position(order.size());
-  for (std::size_t i = 0; i < order.size(); ++i) position[order[i]] = static_cast<std::int32_t>(i);
+  for (std::size_t i = 0; i < order.size(); ++i)
+    position[order[i].index()] = static_cast<std::int32_t>(i);
   std::vector<ContentionEdge> edges;
   edges.reserve(pairs.size());
   for (const ContendingPair& pair : pairs) {
-    const bool a_first = position[pair.a] < position[pair.b];
-    const std::int32_t from = a_first ? pair.a : pair.b;
-    edges.push_back({from, a_first ? pair.b : pair.a, intensities[from]});
+    const bool a_first = position[pair.a.index()] < position[pair.b.index()];
+    const JobId from = a_first ? pair.a : pair.b;
+    edges.push_back({from, a_first ? pair.b : pair.a, intensities[from.index()]});
   }
   std::sort(edges.begin(), edges.end(), [](const ContentionEdge& x, const ContentionEdge& y) {
     return std::tuple(x.from, x.to) < std::tuple(y.from, y.to);
@@ -128,7 +129,7 @@ std::vector<ContentionEdge> ContentionDag(std::span<const ContendingPair> pairs,
 double Loss(std::span<const ContentionEdge> edges, std::span<const std::int32_t> levels) {
   double loss = 0;
   for (const ContentionEdge& edge : edges) {
-    if (levels[edge.from] == levels[edge.to]) loss += edge.weight;
+    if (levels[edge.from.index()] == levels[edge.to.index()]) loss += edge.weight;
   }
   return loss;
 }
@@ -136,7 +137,7 @@ double Loss(std::span<const ContentionEdge> edges, std::span<const std::int32_t>
 bool IsValidCompression(std::span<const ContentionEdge> edges,
                         std::span<const std::int32_t> levels) {
   return std::all_of(edges.begin(), edges.end(), [&](const ContentionEdge& edge) {
-    return levels[edge.to] <= levels[edge.from];
+    return levels[edge.to.index()] <= levels[edge.from.index()];
   });
 }
 

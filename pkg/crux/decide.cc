@@ -35,7 +35,7 @@ class Decider {
         changed_(problem.jobs.size(), 0),
         affected_(problem.jobs.size(), options.previous && !options.departures ? 0 : 1) {
     budget_.left = options.search.event_budget;
-    for (const std::int32_t j : options.changed) changed_[j] = affected_[j] = 1;
+    for (const JobId j : options.changed) changed_[j.index()] = affected_[j.index()] = 1;
     ReadPrevious();
   }
 
@@ -56,9 +56,9 @@ class Decider {
                                                  : static_cast<std::int32_t>(at - usable_.begin()));
     }
   }
-  bool Runs(std::int32_t j) const {
-    return options_.previous && held_levels_[j] >= 0 &&
-           options_.previous->jobs[j].paths.size() == problem_.jobs[j].flows.size();
+  bool Runs(JobId j) const {
+    return options_.previous && held_levels_[j.index()] >= 0 &&
+           options_.previous->jobs[j.index()].paths.size() == problem_.jobs[j.index()].flows.size();
   }
 
   Paths ChoosePaths() const {
@@ -98,7 +98,7 @@ class Decider {
   void Search(Plan& plan) {
     SearchState state{plan.draft.paths, plan.levels};
     std::vector<double> busy;
-    for (const std::vector<std::int32_t>& jobs : Regions(plan.draft)) {
+    for (const std::vector<JobId>& jobs : Regions(plan.draft)) {
       if (budget_.exhausted()) break;
       if (busy.empty()) busy = BusyLinks(problem_, plan.draft);
       SearchRegion(plan.draft, busy, jobs, state);
@@ -111,12 +111,15 @@ class Decider {
   }
 
   // What is searched, in this order.
-  std::vector<std::vector<std::int32_t>> Regions(const Draft& draft) const {
+  std::vector<std::vector<JobId>> Regions(const Draft& draft) const {
     std::vector<char> contends(problem_.jobs.size(), 0);
-    for (const ContendingPair& pair : draft.pairs) contends[pair.a] = contends[pair.b] = 1;
-    const auto calls = [&](std::int32_t j) { return affected_[j] != 0 && contends[j] != 0; };
-    std::vector<std::vector<std::int32_t>> regions;
-    std::vector<std::int32_t> seeds;
+    for (const ContendingPair& pair : draft.pairs)
+      contends[pair.a.index()] = contends[pair.b.index()] = 1;
+    const auto calls = [&](JobId j) {
+      return affected_[j.index()] != 0 && contends[j.index()] != 0;
+    };
+    std::vector<std::vector<JobId>> regions;
+    std::vector<JobId> seeds;
     if (problem_.jobs.size() <= kSmallProblem) {
       for (auto& jobs : PossibleComponents(problem_)) {
         if (std::none_of(jobs.begin(), jobs.end(), calls)) continue;
@@ -127,44 +130,42 @@ class Decider {
         }
       }
     } else {
-      for (std::size_t j = 0; j < problem_.jobs.size(); ++j) {
-        const auto job = static_cast<std::int32_t>(j);
-        if (calls(job)) seeds.push_back(job);
-      }
+      seeds = AllJobs(problem_.jobs.size());
+      std::erase_if(seeds, [&](JobId j) { return !calls(j); });
     }
     AddNeighbourhoods(draft, seeds, regions);
     return regions;
   }
 
   // Around the seeds, those with the fullest links first; each seed once.
-  void AddNeighbourhoods(const Draft& draft, std::vector<std::int32_t> seeds,
-                         std::vector<std::vector<std::int32_t>>& regions) const {
+  void AddNeighbourhoods(const Draft& draft, std::vector<JobId> seeds,
+                         std::vector<std::vector<JobId>>& regions) const {
     if (seeds.empty()) return;
     const auto contention = ContentionOf(problem_, draft.loads, draft.pairs);
-    std::stable_sort(seeds.begin(), seeds.end(), [&](std::int32_t a, std::int32_t b) {
-      return contention[a].fullest_load > contention[b].fullest_load;
+    std::stable_sort(seeds.begin(), seeds.end(), [&](JobId a, JobId b) {
+      return contention[a.index()].fullest_load > contention[b.index()].fullest_load;
     });
     const auto pairs_of = Neighbours(static_cast<std::int32_t>(problem_.jobs.size()), draft.pairs);
     std::vector<char> covered(problem_.jobs.size(), 0);
-    for (const std::int32_t seed : seeds) {
-      if (covered[seed] != 0) continue;
+    for (const JobId seed : seeds) {
+      if (covered[seed.index()] != 0) continue;
       regions.push_back(Neighbourhood(seed, draft, pairs_of, options_.search.max_jobs));
-      for (const std::int32_t j : regions.back()) covered[j] = 1;
+      for (const JobId j : regions.back()) covered[j.index()] = 1;
     }
   }
 
   void SearchRegion(const Draft& draft, const std::vector<double>& busy,
-                    const std::vector<std::int32_t>& jobs, SearchState& state) {
+                    const std::vector<JobId>& jobs, SearchState& state) {
     std::size_t flows = 0;
-    for (const std::int32_t j : jobs) flows += problem_.jobs[j].flows.size();
+    for (const JobId j : jobs) flows += problem_.jobs[j.index()].flows.size();
     if (jobs.size() < 2 || flows > kMaxRegionFlows) return;
     const bool whole = jobs.size() == problem_.jobs.size();
     const std::int32_t candidates =
         whole ? std::max(options_.search.max_candidates, 8) : options_.search.max_candidates;
     Region region = CutRegion(problem_, draft, state.levels, busy, jobs, candidates);
-    for (std::size_t i = 0; i < jobs.size(); ++i) {
+    for (const JobId j : jobs) {
       // An earlier region may have moved the job.
-      if (state.paths[jobs[i]] != draft.paths[jobs[i]]) return;
+      if (state.paths[j.index()] != draft.paths[j.index()]) return;
     }
     const SearchReport found =
         ImproveSchedule(region.problem, levels_, CostsOf(region), options_.correction,
@@ -175,12 +176,12 @@ class Decider {
   }
 
   // For so long a plan of these jobs is expected to hold.
-  double HorizonOf(const std::vector<std::int32_t>& jobs) const {
+  double HorizonOf(const std::vector<JobId>& jobs) const {
     const std::vector<double>& remaining = options_.moves.remaining_seconds;
     double seconds = options_.moves.horizon_seconds;
-    for (const std::int32_t j : jobs) {
-      if (static_cast<std::size_t>(j) < remaining.size()) {
-        seconds = std::min(seconds, std::max(remaining[j], kLeastHorizon));
+    for (const JobId j : jobs) {
+      if (j.index() < remaining.size()) {
+        seconds = std::min(seconds, std::max(remaining[j.index()], kLeastHorizon));
       }
     }
     return seconds;
@@ -193,7 +194,7 @@ class Decider {
     const double horizon = HorizonOf(region.jobs);
     LoadCounter counter(region.problem);
     for (std::size_t i = 0; i < region.jobs.size(); ++i) {
-      const std::int32_t j = region.jobs[i];
+      const JobId j = region.jobs[i];
       const Job& job = region.problem.jobs[i];
       const double seconds = counter.CommunicationSeconds(job, region.state.paths[i]);
       const double rate = Runs(j) ? job.flop_per_iteration / IterationSeconds(job, seconds) : 0;
@@ -222,7 +223,7 @@ absl::Status CheckPrevious(const Problem& problem, const Options& options) {
   }
   for (std::size_t j = 0; j < problem.jobs.size(); ++j) {
     if (std::binary_search(options.changed.begin(), options.changed.end(),
-                           static_cast<std::int32_t>(j))) {
+                           JobId(static_cast<std::int32_t>(j)))) {
       continue;
     }
     const Job& job = problem.jobs[j];

@@ -58,8 +58,8 @@ struct Options {
   // What holds now: aligned with problem.jobs, an entry of a new job has no paths and level -1. The
   // rest of the problem has to be one that was answered before: only changed jobs are validated.
   std::optional<Solution> previous;
-  std::vector<std::int32_t> changed;  // sorted; new jobs are always among them
-  bool departures = false;            // a job that was in `previous` has left since
+  std::vector<JobId> changed;  // sorted; new jobs are always among them
+  bool departures = false;     // a job that was in `previous` has left since
 };
 
 // How a decision was reached.

@@ -59,8 +59,8 @@ void ExpectConsistent(const Problem& problem, const Solution& solution) {
   EXPECT_TRUE(IsValidCompression(solution.edges, levels));
   EXPECT_EQ(solution.loss, Loss(solution.edges, levels));
   for (const ContentionEdge& edge : solution.edges) {
-    EXPECT_GE(solution.jobs[edge.from].priority, solution.jobs[edge.to].priority);
-    EXPECT_EQ(edge.weight, solution.jobs[edge.from].intensity);
+    EXPECT_GE(solution.jobs[edge.from.index()].priority, solution.jobs[edge.to.index()].priority);
+    EXPECT_EQ(edge.weight, solution.jobs[edge.from.index()].intensity);
   }
   EXPECT_LE(solution.optimal_loss.value_or(0), solution.loss * (1 + 1e-12));
 }
@@ -75,7 +75,7 @@ TEST(Decide, ExampleOneComesOutExactly) {
     EXPECT_EQ(solution.jobs[1].priority, 7.5e9);
     EXPECT_EQ(LevelsOf(solution), (std::vector<std::int32_t>{0, 1}));
     EXPECT_EQ(solution.edges.size(), 1u);
-    EXPECT_EQ(solution.edges[0].from, 1);
+    EXPECT_EQ(solution.edges[0].from, JobId(1));
     EXPECT_EQ(solution.loss, 0);
   }
 }
@@ -157,7 +157,7 @@ TEST(Decide, WithoutASearchAnArrivalLeavesRunningJobsOnTheirPaths) {
     JobDecision fresh;
     fresh.level = -1;
     options.previous->jobs.push_back(fresh);
-    options.changed = {9};
+    options.changed = {JobId(9)};
     const Solution after = MustDecide(problem, Policy::kCrux, options);
     ExpectConsistent(problem, after);
     for (std::size_t j = 0; j + 1 < problem.jobs.size(); ++j) {
@@ -185,8 +185,8 @@ TEST(Decide, AJobThatOnlySendsInTheBackgroundTakesTheLowestLevel) {
     EXPECT_EQ(solution.jobs[2].level, 0);
     EXPECT_EQ(solution.jobs[2].intensity, 0);
     for (const ContentionEdge& edge : solution.edges) {
-      EXPECT_NE(edge.from, 2);
-      EXPECT_NE(edge.to, 2);
+      EXPECT_NE(edge.from, JobId(2));
+      EXPECT_NE(edge.to, JobId(2));
     }
   }
 }

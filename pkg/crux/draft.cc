@@ -23,9 +23,9 @@ Priorities PrioritiesOf(const Problem& problem, const Draft& draft,
 }
 
 Plan PlanWithLevels(Draft draft, const Priorities& wanted, std::vector<std::int32_t> levels) {
-  std::vector<std::int32_t> order = wanted.order;
+  std::vector<JobId> order = wanted.order;
   std::stable_sort(order.begin(), order.end(),
-                   [&](std::int32_t a, std::int32_t b) { return levels[a] > levels[b]; });
+                   [&](JobId a, JobId b) { return levels[a.index()] > levels[b.index()]; });
   Priorities priorities = FollowOrder(wanted, draft.intensities, order);
   std::vector<ContentionEdge> edges =
       ContentionDag(draft.pairs, priorities.order, draft.intensities);

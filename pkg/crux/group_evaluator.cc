@@ -7,14 +7,14 @@
 
 namespace yardmaster::crux {
 
-std::vector<GroupEvaluator::Group> GroupEvaluator::GroupsOf(std::span<const std::int32_t> jobs,
+std::vector<GroupEvaluator::Group> GroupEvaluator::GroupsOf(std::span<const JobId> jobs,
                                                             const Paths& paths) const {
-  // Jobs outside keep no load, so they end up alone and are left out again.
-  std::vector<std::pair<std::int32_t, std::int32_t>> uses;  // (link, place in jobs)
+  // Groups are sought among these jobs alone, each by its place in `jobs`.
+  std::vector<std::pair<std::int32_t, JobId>> uses;  // (link, place in jobs)
   for (std::size_t i = 0; i < jobs.size(); ++i) {
-    const Job& job = problem_.jobs[jobs[i]];
+    const Job& job = problem_.jobs[jobs[i].index()];
     for (std::size_t f = 0; f < job.flows.size(); ++f) {
-      for (const std::int32_t link : job.flows[f].paths[paths[jobs[i]][f]]) {
+      for (const std::int32_t link : job.flows[f].paths[paths[jobs[i].index()][f]]) {
         uses.emplace_back(link, static_cast<std::int32_t>(i));
       }
     }
@@ -28,25 +28,25 @@ std::vector<GroupEvaluator::Group> GroupEvaluator::GroupsOf(std::span<const std:
   std::vector<Group> groups;
   for (const auto& members : Components(static_cast<std::int32_t>(jobs.size()), pairs)) {
     Group group;
-    for (const std::int32_t i : members) group.jobs.push_back(jobs[i]);
+    for (const JobId i : members) group.jobs.push_back(jobs[i.index()]);
     group.contended = members.size() > 1;
     groups.push_back(std::move(group));
   }
   return groups;
 }
 
-double GroupEvaluator::GroupRate(std::span<const std::int32_t> jobs, const Paths& paths,
+double GroupEvaluator::GroupRate(std::span<const JobId> jobs, const Paths& paths,
                                  std::span<const std::int32_t> levels) {
   std::vector<std::int32_t> used;
-  for (const std::int32_t j : jobs) used.push_back(levels[j]);
+  for (const JobId j : jobs) used.push_back(levels[j.index()]);
   std::sort(used.begin(), used.end());
   used.erase(std::unique(used.begin(), used.end()), used.end());
   std::vector<std::int32_t> key;
-  for (const std::int32_t j : jobs) {
-    const auto rank = std::lower_bound(used.begin(), used.end(), levels[j]) - used.begin();
-    key.push_back(j);
+  for (const JobId j : jobs) {
+    const auto rank = std::lower_bound(used.begin(), used.end(), levels[j.index()]) - used.begin();
+    key.push_back(j.value);
     key.push_back(static_cast<std::int32_t>(rank));
-    key.insert(key.end(), paths[j].begin(), paths[j].end());
+    key.insert(key.end(), paths[j.index()].begin(), paths[j.index()].end());
   }
   const auto known = known_.find(key);
   if (known != known_.end()) return known->second;
@@ -56,19 +56,20 @@ double GroupEvaluator::GroupRate(std::span<const std::int32_t> jobs, const Paths
   return rate;
 }
 
-double GroupEvaluator::Rate(std::span<const std::int32_t> jobs, const Paths& paths,
+double GroupEvaluator::Rate(std::span<const JobId> jobs, const Paths& paths,
                             std::span<const std::int32_t> levels) {
   double rate = 0;
   for (const Group& group : GroupsOf(jobs, paths)) rate += GroupRate(group.jobs, paths, levels);
   return rate;
 }
 
-double GroupEvaluator::LoneRate(std::span<const std::int32_t> jobs, const Paths& paths) const {
+double GroupEvaluator::LoneRate(std::span<const JobId> jobs, const Paths& paths) const {
   LoadCounter counter(problem_, CountedFlows::kEveryIteration);
   double rate = 0;
-  for (const std::int32_t j : jobs) {
-    const Job& job = problem_.jobs[j];
-    rate += job.flop_per_iteration / IterationSeconds(job, counter.SpanSeconds(job, paths[j]));
+  for (const JobId j : jobs) {
+    const Job& job = problem_.jobs[j.index()];
+    rate +=
+        job.flop_per_iteration / IterationSeconds(job, counter.SpanSeconds(job, paths[j.index()]));
   }
   return rate;
 }

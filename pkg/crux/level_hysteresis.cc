@@ -22,19 +22,21 @@ class Holder {
   Holder(std::span<const ContentionEdge> edges, std::int32_t levels, const HeldLevels& held)
       : edges_(edges), levels_(levels), held_(held), of_job_(held.levels.size()) {
     for (std::size_t e = 0; e < edges.size(); ++e) {
-      of_job_[edges[e].from].push_back(static_cast<std::int32_t>(e));
-      of_job_[edges[e].to].push_back(static_cast<std::int32_t>(e));
+      of_job_[edges[e].from.index()].push_back(static_cast<std::int32_t>(e));
+      of_job_[edges[e].to.index()].push_back(static_cast<std::int32_t>(e));
     }
   }
 
-  bool Knows(std::int32_t j) const { return held_.levels[j] >= 0 && held_.levels[j] < levels_; }
+  bool Knows(JobId j) const {
+    return held_.levels[j.index()] >= 0 && held_.levels[j.index()] < levels_;
+  }
 
   // Cost of the pairs of job j with those that have a level in `now`.
-  double CostOf(std::int32_t j, std::int32_t level, const std::vector<std::int32_t>& now) const {
+  double CostOf(JobId j, std::int32_t level, const std::vector<std::int32_t>& now) const {
     double cost = 0;
-    for (const std::int32_t e : of_job_[j]) {
+    for (const std::int32_t e : of_job_[j.index()]) {
       const ContentionEdge& edge = edges_[e];
-      const std::int32_t other = now[edge.from == j ? edge.to : edge.from];
+      const std::int32_t other = now[(edge.from == j ? edge.to : edge.from).index()];
       if (other < 0) continue;
       cost += edge.from == j ? PairCost(edge.weight, level, other)
                              : PairCost(edge.weight, other, level);
@@ -43,9 +45,9 @@ class Holder {
   }
 
   // All running jobs where they are, new ones where they cost least (the highest of equals).
-  void Keep(std::span<const std::int32_t> jobs, std::vector<std::int32_t>& now) const {
-    for (const std::int32_t j : jobs) now[j] = Knows(j) ? held_.levels[j] : -1;
-    for (const std::int32_t j : jobs) {
+  void Keep(std::span<const JobId> jobs, std::vector<std::int32_t>& now) const {
+    for (const JobId j : jobs) now[j.index()] = Knows(j) ? held_.levels[j.index()] : -1;
+    for (const JobId j : jobs) {
       if (Knows(j)) continue;
       std::int32_t best = levels_ - 1;
       double best_cost = CostOf(j, best, now);
@@ -56,39 +58,41 @@ class Holder {
           best_cost = cost;
         }
       }
-      now[j] = best;
+      now[j.index()] = best;
     }
   }
 
   // Moves jobs back to the level they had as long as that costs nothing.
-  void Restore(std::span<const std::int32_t> jobs, std::vector<std::int32_t>& now) const {
+  void Restore(std::span<const JobId> jobs, std::vector<std::int32_t>& now) const {
     bool moved = true;
     for (int round = 0; moved && round < kMaxRestoreRounds; ++round) {
       moved = false;
-      for (const std::int32_t j : jobs) {
-        if (!Knows(j) || now[j] == held_.levels[j]) continue;
-        const double before = CostOf(j, now[j], now);
-        if (CostOf(j, held_.levels[j], now) > before * (1 + kSameCost)) continue;
-        now[j] = held_.levels[j];
+      for (const JobId j : jobs) {
+        if (!Knows(j) || now[j.index()] == held_.levels[j.index()]) continue;
+        const double before = CostOf(j, now[j.index()], now);
+        if (CostOf(j, held_.levels[j.index()], now) > before * (1 + kSameCost)) continue;
+        now[j.index()] = held_.levels[j.index()];
         moved = true;
       }
     }
   }
 
   // Of all pairs inside `jobs`, and their weight.
-  double Cost(std::span<const std::int32_t> jobs, const std::vector<std::int32_t>& now) const {
+  double Cost(std::span<const JobId> jobs, const std::vector<std::int32_t>& now) const {
     double cost = 0;
-    for (const std::int32_t j : jobs) {
-      for (const std::int32_t e : of_job_[j]) {
-        if (edges_[e].from == j) cost += PairCost(edges_[e].weight, now[j], now[edges_[e].to]);
+    for (const JobId j : jobs) {
+      for (const std::int32_t e : of_job_[j.index()]) {
+        if (edges_[e].from == j)
+          cost += PairCost(edges_[e].weight, now[j.index()], now[edges_[e].to.index()]);
       }
     }
     return cost;
   }
-  double Weight(std::span<const std::int32_t> jobs) const {
+  double Weight(std::span<const JobId> jobs) const {
     double weight = 0;
-    for (const std::int32_t j : jobs) {
-      for (const std::int32_t e : of_job_[j]) weight += edges_[e].from == j ? edges_[e].weight : 0;
+    for (const JobId j : jobs) {
+      for (const std::int32_t e : of_job_[j.index()])
+        weight += edges_[e].from == j ? edges_[e].weight : 0;
     }
     return weight;
   }
@@ -105,7 +109,7 @@ class Holder {
 double LevelCost(std::span<const ContentionEdge> edges, std::span<const std::int32_t> levels) {
   double cost = 0;
   for (const ContentionEdge& edge : edges) {
-    cost += PairCost(edge.weight, levels[edge.from], levels[edge.to]);
+    cost += PairCost(edge.weight, levels[edge.from.index()], levels[edge.to.index()]);
   }
   return cost;
 }
@@ -120,12 +124,12 @@ std::vector<std::int32_t> HoldLevels(std::span<const ContentionEdge> edges, std:
   std::vector<std::int32_t> kept = fresh;
   for (const auto& jobs : Components(static_cast<std::int32_t>(fresh.size()), pairs)) {
     holder.Keep(jobs, kept);
-    const bool affected = std::any_of(jobs.begin(), jobs.end(), [&](std::int32_t j) {
-      return held.affected[j] != 0 || !holder.Knows(j);
+    const bool affected = std::any_of(jobs.begin(), jobs.end(), [&](JobId j) {
+      return held.affected[j.index()] != 0 || !holder.Knows(j);
     });
     const double most = holder.Cost(jobs, fresh) + hysteresis * holder.Weight(jobs);
     if (!affected || holder.Cost(jobs, kept) <= most * (1 + kSameCost)) {
-      for (const std::int32_t j : jobs) result[j] = kept[j];
+      for (const JobId j : jobs) result[j.index()] = kept[j.index()];
     } else {
       holder.Restore(jobs, result);
     }

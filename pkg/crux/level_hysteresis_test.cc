@@ -2,14 +2,17 @@
 
 #include <gtest/gtest.h>
 
+#include "pkg/crux/testing/problems.h"
+
 namespace yardmaster::crux {
 namespace {
 
 using Edges = std::vector<ContentionEdge>;
 using Levels = std::vector<std::int32_t>;
+using testing::Edge;
 
 TEST(LevelHysteresis, CostCountsEqualLevelsOnceAndInvertedOnesTwice) {
-  const Edges edges = {{0, 1, 5}, {1, 2, 3}};
+  const Edges edges = {Edge(0, 1, 5), Edge(1, 2, 3)};
   EXPECT_EQ(LevelCost(edges, Levels{2, 1, 0}), 0);
   EXPECT_EQ(LevelCost(edges, Levels{1, 1, 0}), 5);
   EXPECT_EQ(LevelCost(edges, Levels{0, 1, 0}), 10);
@@ -17,20 +20,20 @@ TEST(LevelHysteresis, CostCountsEqualLevelsOnceAndInvertedOnesTwice) {
 }
 
 TEST(LevelHysteresis, AnInversionThatCostsMoreThanTheHysteresisIsMended) {
-  const Edges edges = {{0, 1, 5}};
+  const Edges edges = {Edge(0, 1, 5)};
   EXPECT_EQ(HoldLevels(edges, 2, {{0, 1}, {1, 1}}, {1, 0}, 0.05), (Levels{1, 0}));
   // Where nothing happened it stays.
   EXPECT_EQ(HoldLevels(edges, 2, {{0, 1}, {0, 0}}, {1, 0}, 0.05), (Levels{0, 1}));
 }
 
 TEST(LevelHysteresis, ASmallLossIsKept) {
-  const Edges edges = {{0, 1, 100}, {1, 2, 1}};
+  const Edges edges = {Edge(0, 1, 100), Edge(1, 2, 1)};
   EXPECT_EQ(HoldLevels(edges, 3, {{2, 1, 1}, {1, 1, 1}}, {2, 1, 0}, 0.05), (Levels{2, 1, 1}));
   EXPECT_EQ(HoldLevels(edges, 3, {{2, 1, 1}, {1, 1, 1}}, {2, 1, 0}, 0.001), (Levels{2, 1, 0}));
 }
 
 TEST(LevelHysteresis, ANewJobIsFittedInWhereItCostsLeast) {
-  const Edges edges = {{0, 1, 5}, {1, 2, 3}, {0, 2, 5}};
+  const Edges edges = {Edge(0, 1, 5), Edge(1, 2, 3), Edge(0, 2, 5)};
   EXPECT_EQ(HoldLevels(edges, 4, {{3, -1, 1}, {0, 1, 0}}, {3, 2, 1}, 0.05), (Levels{3, 2, 1}));
 }
 

@@ -145,28 +145,28 @@ std::vector<std::int32_t> SelectAlone(const Problem& problem, const Job& job) {
 }
 
 Paths SelectPaths(const Problem& problem, const PathOptions& options) {
-  std::vector<std::int32_t> all(problem.jobs.size());
-  std::iota(all.begin(), all.end(), 0);
-  return ReselectPaths(problem, Paths(problem.jobs.size()), all, options);
+  const std::size_t count = problem.jobs.size();
+  return ReselectPaths(problem, Paths(count), AllJobs(count), options);
 }
 
-Paths ReselectPaths(const Problem& problem, const Paths& previous,
-                    std::span<const std::int32_t> changed, const PathOptions& options) {
+Paths ReselectPaths(const Problem& problem, const Paths& previous, std::span<const JobId> changed,
+                    const PathOptions& options) {
   Paths paths = previous;
   LinkLoad load(problem);
   LoadCounter counter(problem);
   std::vector<Estimate> estimates(problem.jobs.size());
   std::vector<char> chooses(problem.jobs.size(), 0);
-  for (const std::int32_t j : changed) chooses[j] = 1;
-  for (const std::int32_t j : changed) {
-    const Job& job = problem.jobs[j];
-    const bool known = HasPaths(job, paths[j]);
-    estimates[j] =
-        EstimateOf(job, known ? paths[j] : ChooseAlone(job, kEstimateCandidates, load), counter);
+  for (const JobId j : changed) chooses[j.index()] = 1;
+  for (const JobId j : changed) {
+    const Job& job = problem.jobs[j.index()];
+    const bool known = HasPaths(job, paths[j.index()]);
+    estimates[j.index()] = EstimateOf(
+        job, known ? paths[j.index()] : ChooseAlone(job, kEstimateCandidates, load), counter);
   }
-  for (const std::int32_t j : changed) {
-    for (const Flow& flow : problem.jobs[j].flows) {
-      if (IsGiven(flow)) load.Add(flow.paths[0], MeanBytes(flow) / estimates[j].period_seconds);
+  for (const JobId j : changed) {
+    for (const Flow& flow : problem.jobs[j.index()].flows) {
+      if (IsGiven(flow))
+        load.Add(flow.paths[0], MeanBytes(flow) / estimates[j.index()].period_seconds);
     }
   }
   for (std::size_t j = 0; j < problem.jobs.size(); ++j) {
@@ -177,12 +177,13 @@ Paths ReselectPaths(const Problem& problem, const Paths& previous,
       load.Add(job.flows[f].paths[paths[j][f]], MeanBytes(job.flows[f]) / period);
     }
   }
-  std::vector<std::int32_t> order(changed.begin(), changed.end());
-  std::stable_sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
-    return estimates[a].intensity > estimates[b].intensity;
+  std::vector<JobId> order(changed.begin(), changed.end());
+  std::stable_sort(order.begin(), order.end(), [&](JobId a, JobId b) {
+    return estimates[a.index()].intensity > estimates[b.index()].intensity;
   });
-  for (const std::int32_t j : order) {
-    PlaceJob(problem.jobs[j], estimates[j].period_seconds, options, load, paths[j]);
+  for (const JobId j : order) {
+    PlaceJob(problem.jobs[j.index()], estimates[j.index()].period_seconds, options, load,
+             paths[j.index()]);
   }
   return paths;
 }

@@ -36,8 +36,8 @@ Paths SelectPaths(const Problem& problem, const PathOptions& options = {});
 // A job that had paths keeps a flow's path unless the gain exceeds the hysteresis; an entry of
 // `previous` that is empty or out of range is treated as no path. So one arrival costs its own flows.
 // REQUIRES: previous.size() == problem.jobs.size(), and unchanged jobs have valid paths in it.
-Paths ReselectPaths(const Problem& problem, const Paths& previous,
-                    std::span<const std::int32_t> changed, const PathOptions& options = {});
+Paths ReselectPaths(const Problem& problem, const Paths& previous, std::span<const JobId> changed,
+                    const PathOptions& options = {});
 
 // The job's own choice on an empty network.
 std::vector<std::int32_t> SelectAlone(const Problem& problem, const Job& job);

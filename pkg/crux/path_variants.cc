@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <numeric>
 #include <ranges>
 #include <utility>
 
@@ -194,21 +193,21 @@ double BoundOf(const Problem& problem, std::span<const PathVariant* const> chose
 }
 
 double EstimateOf(const Problem& problem, std::span<const PathVariant* const> chosen) {
-  std::vector<std::int32_t> order(chosen.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
-    return chosen[a]->intensity > chosen[b]->intensity;
+  std::vector<JobId> order = AllJobs(chosen.size());
+  std::stable_sort(order.begin(), order.end(), [&](JobId a, JobId b) {
+    return chosen[a.index()]->intensity > chosen[b.index()]->intensity;
   });
   std::vector<double> busy(problem.links.size(), 0);
   double rate = 0;
-  for (const std::int32_t j : order) {
+  for (const JobId j : order) {
     double longest = 0;
-    for (const LinkSeconds& load : chosen[j]->loads) {
+    for (const LinkSeconds& load : chosen[j.index()]->loads) {
       longest = std::max(longest, load.seconds / std::max(kLeastLeft, 1 - busy[load.link]));
     }
-    const double period = IterationSeconds(problem.jobs[j], longest);
-    rate += problem.jobs[j].flop_per_iteration / period;
-    for (const LinkSeconds& load : chosen[j]->loads) busy[load.link] += load.seconds / period;
+    const double period = IterationSeconds(problem.jobs[j.index()], longest);
+    rate += problem.jobs[j.index()].flop_per_iteration / period;
+    for (const LinkSeconds& load : chosen[j.index()]->loads)
+      busy[load.link] += load.seconds / period;
   }
   return rate;
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <utility>
 
 #include "pkg/crux/pairwise_contention.h"
@@ -16,33 +15,31 @@ IterationTiming TimingOf(const Job& job, const JobTraffic& traffic, double link_
   return {job.compute_seconds, FirstStart(job), traffic.communication_seconds, link_seconds};
 }
 
-std::vector<std::int32_t> OrderByPriority(std::span<const double> priority) {
-  std::vector<std::int32_t> order(priority.size());
-  std::iota(order.begin(), order.end(), 0);
+std::vector<JobId> OrderByPriority(std::span<const double> priority) {
+  std::vector<JobId> order = AllJobs(priority.size());
   std::stable_sort(order.begin(), order.end(),
-                   [&](std::int32_t a, std::int32_t b) { return priority[a] > priority[b]; });
+                   [&](JobId a, JobId b) { return priority[a.index()] > priority[b.index()]; });
   return order;
 }
 
-IterationTiming Alone(const Problem& problem, std::span<const JobTraffic> traffic, std::size_t j) {
-  return TimingOf(problem.jobs[j], traffic[j], traffic[j].communication_seconds);
+IterationTiming Alone(const Problem& problem, std::span<const JobTraffic> traffic, JobId j) {
+  const JobTraffic& mine = traffic[j.index()];
+  return TimingOf(problem.jobs[j.index()], mine, mine.communication_seconds);
 }
 
 // The reference job of each job: the one with most bytes, of its component or of all.
-std::vector<std::size_t> References(std::span<const JobTraffic> traffic,
-                                    std::span<const JobContention> contention, bool published) {
-  std::vector<std::int32_t> best(traffic.size() + 1, -1);
-  const auto component = [&](std::size_t j) {
-    return published ? 0 : static_cast<std::size_t>(contention[j].component);
-  };
-  for (std::size_t j = 0; j < traffic.size(); ++j) {
-    std::int32_t& at = best[component(j)];
-    if (at < 0 || traffic[j].bytes > traffic[at].bytes) at = static_cast<std::int32_t>(j);
+std::vector<JobId> References(std::span<const JobTraffic> traffic,
+                              std::span<const JobContention> contention, bool published) {
+  const std::vector<JobId> jobs = AllJobs(traffic.size());
+  std::vector<JobId> best(traffic.size() + 1);  // by component
+  const auto component = [&](JobId j) { return published ? 0 : contention[j.index()].component; };
+  for (const JobId j : jobs) {
+    JobId& at = best[component(j)];
+    if (!at.valid() || traffic[j.index()].bytes > traffic[at.index()].bytes) at = j;
   }
-  std::vector<std::size_t> references;
-  for (std::size_t j = 0; j < traffic.size(); ++j) {
-    references.push_back(static_cast<std::size_t>(best[component(j)]));
-  }
+  std::vector<JobId> references;
+  references.reserve(jobs.size());
+  for (const JobId j : jobs) references.push_back(best[component(j)]);
   return references;
 }
 
@@ -93,35 +90,35 @@ JobTraffic TrafficOf(const Job& job, const std::vector<LinkSeconds>& loads) {
 }
 
 Priorities FollowOrder(const Priorities& wanted, std::span<const double> intensities,
-                       const std::vector<std::int32_t>& order) {
+                       const std::vector<JobId>& order) {
   Priorities result = wanted;
   // A job that sends nothing has priority 0 and no say; it goes to the end.
-  std::vector<std::int32_t> sending;
+  std::vector<JobId> sending;
   std::vector<double> logs;
-  for (const std::int32_t j : order) {
-    if (wanted.priority[j] <= 0) continue;
+  for (const JobId j : order) {
+    if (wanted.priority[j.index()] <= 0) continue;
     sending.push_back(j);
-    logs.push_back(std::log(wanted.priority[j]));
+    logs.push_back(std::log(wanted.priority[j.index()]));
   }
   const std::vector<double> pooled = PoolViolators(logs);
   for (std::size_t i = 0; i < sending.size(); ++i) {
-    const std::int32_t j = sending[i];
+    const JobId j = sending[i];
     // A job in a pool of its own keeps its exact value, and exact ties go by index. All others
     // gets a value clearly below the one before, which survives being divided by I and multiplied
     // again.
     const bool pooled_value = pooled[i] != logs[i];
-    if (pooled_value) result.priority[j] = std::exp(pooled[i]);
+    if (pooled_value) result.priority[j.index()] = std::exp(pooled[i]);
     if (i > 0) {
-      const std::int32_t before = sending[i - 1];
-      const double above = result.priority[before];
-      const bool exact_tie = !pooled_value && above == wanted.priority[before] &&
-                             result.priority[j] == above && before < j;
-      if (!exact_tie && result.priority[j] > above * kStrictly) {
-        result.priority[j] = above * kStrictly;
+      const JobId before = sending[i - 1];
+      const double above = result.priority[before.index()];
+      const bool exact_tie = !pooled_value && above == wanted.priority[before.index()] &&
+                             result.priority[j.index()] == above && before < j;
+      if (!exact_tie && result.priority[j.index()] > above * kStrictly) {
+        result.priority[j.index()] = above * kStrictly;
       }
     }
-    if (result.priority[j] != wanted.priority[j]) {
-      result.correction[j] = result.priority[j] / intensities[j];
+    if (result.priority[j.index()] != wanted.priority[j.index()]) {
+      result.correction[j.index()] = result.priority[j.index()] / intensities[j.index()];
     }
   }
   result.order = OrderByPriority(result.priority);
@@ -139,11 +136,12 @@ std::vector<JobContention> ContentionOf(const Problem& problem,
   std::vector<JobContention> contention(loads.size());
   const auto components = Components(static_cast<std::int32_t>(loads.size()), pairs);
   for (std::size_t c = 0; c < components.size(); ++c) {
-    for (const std::int32_t j : components[c]) {
-      contention[j].component = static_cast<std::int32_t>(c);
-      contention[j].component_jobs = static_cast<std::int32_t>(components[c].size());
-      for (const LinkSeconds& load : loads[j]) {
-        contention[j].fullest_load = std::max(contention[j].fullest_load, busy[load.link]);
+    for (const JobId j : components[c]) {
+      contention[j.index()].component = static_cast<std::int32_t>(c);
+      contention[j.index()].component_jobs = static_cast<std::int32_t>(components[c].size());
+      for (const LinkSeconds& load : loads[j.index()]) {
+        contention[j.index()].fullest_load =
+            std::max(contention[j.index()].fullest_load, busy[load.link]);
       }
     }
   }
@@ -155,12 +153,13 @@ Priorities AssignPriorities(const Problem& problem, std::span<const JobTraffic> 
                             const CorrectionOptions& options) {
   const auto references = References(traffic, contention, options.published);
   std::vector<double> correction(traffic.size(), 1);
-  for (std::size_t j = 0; j < traffic.size(); ++j) {
-    if (j == references[j] || traffic[j].communication_seconds <= 0) continue;
-    correction[j] =
-        CorrectionFactor(Alone(problem, traffic, references[j]), Alone(problem, traffic, j));
-    if (!options.published && contention[j].component_jobs > 2) {
-      correction[j] = Damped(correction[j], contention[j].fullest_load, options);
+  for (const JobId j : AllJobs(traffic.size())) {
+    const JobId reference = references[j.index()];
+    if (j == reference || traffic[j.index()].communication_seconds <= 0) continue;
+    double& k = correction[j.index()];
+    k = CorrectionFactor(Alone(problem, traffic, reference), Alone(problem, traffic, j));
+    if (!options.published && contention[j.index()].component_jobs > 2) {
+      k = Damped(k, contention[j.index()].fullest_load, options);
     }
   }
   return FromCorrections(std::move(correction), traffic);

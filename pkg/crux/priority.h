@@ -30,7 +30,7 @@ struct Priorities {
   std::vector<double> correction;
   std::vector<double> priority;
   // Every job once, highest priority first; equal ones by index.
-  std::vector<std::int32_t> order;
+  std::vector<JobId> order;
 };
 
 // What the paper's two numbers of a job are computed from, on its chosen paths.
@@ -69,6 +69,6 @@ Priorities AssignPriorities(const Problem& problem, std::span<const JobTraffic> 
 
 // Priorities that follow `order`, nearest to `wanted`.
 Priorities FollowOrder(const Priorities& wanted, std::span<const double> intensities,
-                       const std::vector<std::int32_t>& order);
+                       const std::vector<JobId>& order);
 
 }  // namespace yardmaster::crux

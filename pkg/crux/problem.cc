@@ -193,14 +193,14 @@ absl::Status Validate(const Problem& problem, const ValidationOptions& options) 
   return absl::OkStatus();
 }
 
-absl::Status ValidateChanged(const Problem& problem, std::span<const std::int32_t> changed) {
+absl::Status ValidateChanged(const Problem& problem, std::span<const JobId> changed) {
   const ValidationOptions options;
   const Checker checker(problem, options);
-  for (const std::int32_t j : changed) {
-    if (j < 0 || j >= static_cast<std::int32_t>(problem.jobs.size())) {
-      return FieldError("changed", StrCat("there is no job ", j), "list indices of jobs");
+  for (const JobId j : changed) {
+    if (!j.valid() || j.index() >= problem.jobs.size()) {
+      return FieldError("changed", StrCat("there is no job ", j.value), "list indices of jobs");
     }
-    YM_RETURN_IF_ERROR(checker.CheckJob(j));
+    YM_RETURN_IF_ERROR(checker.CheckJob(j.value));
   }
   return absl::OkStatus();
 }

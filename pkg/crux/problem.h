@@ -3,7 +3,8 @@
 // Communication Scheduling for Deep Learning Training", SIGCOMM 2024; docs/crux.md has the
 // formulas.
 //
-// Links, jobs and flows are named by their index; ids are carried only for messages and answers.
+// Jobs, links and flows are named by their index, jobs by a JobId; names are carried only for messages
+// and answers. A part of a problem (region.h) numbers its jobs anew.
 // A link is one direction of one cable (or of a PCIe or NVLink connection).
 // Thread safety: values.
 #pragma once
@@ -15,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "pkg/base/ids.h"
 #include "pkg/base/status.h"
 
 namespace yardmaster::crux {
@@ -82,11 +84,22 @@ struct Job {
   std::vector<Flow> flows;         // start there, but for those that say otherwise
 };
 
+// Index into Problem::jobs, and into every array that has an entry per job.
+using JobId = Id<struct JobTag>;
+
 struct Problem {
   std::int32_t levels = 8;  // K; may exceed the number of jobs, the lowest levels then stay empty
   std::vector<Link> links;
   std::vector<Job> jobs;
 };
+
+// Every job of a problem of `count` jobs, by index.
+inline std::vector<JobId> AllJobs(std::size_t count) {
+  std::vector<JobId> all;
+  all.reserve(count);
+  for (std::size_t j = 0; j < count; ++j) all.emplace_back(static_cast<std::int32_t>(j));
+  return all;
+}
 
 // paths[job][flow] is an index into that flow's candidate paths.
 using Paths = std::vector<std::vector<std::int32_t>>;
@@ -107,8 +120,8 @@ struct JobDecision : JobNumbers {
 
 // An edge of the communication contention DAG, from the higher to the lower priority.
 struct ContentionEdge {
-  std::int32_t from = 0;
-  std::int32_t to = 0;
+  JobId from;
+  JobId to;
   double weight = 0;  // intensity of `from`
 };
 
@@ -135,6 +148,6 @@ struct ValidationOptions {
 absl::Status Validate(const Problem& problem, const ValidationOptions& options = {});
 
 // As Validate, but looks only at the jobs listed: for a problem that passed and then got these.
-absl::Status ValidateChanged(const Problem& problem, std::span<const std::int32_t> changed);
+absl::Status ValidateChanged(const Problem& problem, std::span<const JobId> changed);
 
 }  // namespace yardmaster::crux

@@ -13,8 +13,8 @@ namespace {
 // Jobs outside leave at least this share of a link.
 constexpr double kLeastLeft = 0.1;
 
-double Period(const Problem& problem, const Draft& draft, std::size_t j) {
-  return IterationSeconds(problem.jobs[j], draft.traffic[j].communication_seconds);
+double Period(const Problem& problem, const Draft& draft, JobId j) {
+  return IterationSeconds(problem.jobs[j.index()], draft.traffic[j.index()].communication_seconds);
 }
 
 // The path in use first, then those whose fullest link is least busy.
@@ -44,23 +44,23 @@ std::vector<std::int32_t> WorthTrying(const Flow& flow, std::int32_t now,
 
 std::vector<double> BusyLinks(const Problem& problem, const Draft& draft) {
   std::vector<double> busy(problem.links.size(), 0);
-  for (std::size_t j = 0; j < problem.jobs.size(); ++j) {
+  for (const JobId j : AllJobs(problem.jobs.size())) {
     const double period = Period(problem, draft, j);
-    for (const LinkSeconds& load : draft.loads[j]) busy[load.link] += load.seconds / period;
+    for (const LinkSeconds& load : draft.loads[j.index()]) busy[load.link] += load.seconds / period;
   }
   return busy;
 }
 
 Region CutRegion(const Problem& problem, const Draft& draft,
                  const std::vector<std::int32_t>& levels, const std::vector<double>& busy,
-                 std::span<const std::int32_t> jobs, std::int32_t max_candidates) {
+                 std::span<const JobId> jobs, std::int32_t max_candidates) {
   Region region;
   region.jobs.assign(jobs.begin(), jobs.end());
   region.problem.levels = problem.levels;
   std::unordered_map<std::int32_t, double> own;  // only looked up
-  for (const std::int32_t j : jobs) {
-    const double period = Period(problem, draft, static_cast<std::size_t>(j));
-    for (const LinkSeconds& load : draft.loads[j]) own[load.link] += load.seconds / period;
+  for (const JobId j : jobs) {
+    const double period = Period(problem, draft, j);
+    for (const LinkSeconds& load : draft.loads[j.index()]) own[load.link] += load.seconds / period;
   }
   std::unordered_map<std::int32_t, std::int32_t> number;  // only looked up
   const auto link_of = [&](std::int32_t link) {
@@ -76,14 +76,14 @@ Region CutRegion(const Problem& problem, const Draft& draft,
     return at->second;
   };
   std::vector<std::int32_t> path;
-  for (const std::int32_t j : jobs) {
-    const Job& job = problem.jobs[j];
+  for (const JobId j : jobs) {
+    const Job& job = problem.jobs[j.index()];
     Job copy{job.id, job.gpus, job.flop_per_iteration, job.compute_seconds, job.communication_start,
              {}};
     region.candidates.emplace_back();
     for (std::size_t f = 0; f < job.flows.size(); ++f) {
       const Flow& flow = job.flows[f];
-      auto kept = WorthTrying(flow, draft.paths[j][f], busy, max_candidates);
+      auto kept = WorthTrying(flow, draft.paths[j.index()][f], busy, max_candidates);
       Flow part{flow.id,         flow.bytes, {}, flow.communication_start, flow.every_iterations,
                 flow.background, flow.ring};
       for (const std::int32_t p : kept) {
@@ -95,7 +95,7 @@ Region CutRegion(const Problem& problem, const Draft& draft,
       region.candidates.back().push_back(std::move(kept));
     }
     region.state.paths.emplace_back(job.flows.size(), 0);
-    region.state.levels.push_back(levels[j]);
+    region.state.levels.push_back(levels[j.index()]);
     region.problem.jobs.push_back(std::move(copy));
   }
   return region;
@@ -103,10 +103,10 @@ Region CutRegion(const Problem& problem, const Draft& draft,
 
 void PutBack(const Region& region, SearchState& whole) {
   for (std::size_t i = 0; i < region.jobs.size(); ++i) {
-    const std::int32_t j = region.jobs[i];
-    whole.levels[j] = region.state.levels[i];
-    for (std::size_t f = 0; f < whole.paths[j].size(); ++f) {
-      whole.paths[j][f] = region.candidates[i][f][region.state.paths[i][f]];
+    const JobId j = region.jobs[i];
+    whole.levels[j.index()] = region.state.levels[i];
+    for (std::size_t f = 0; f < whole.paths[j.index()].size(); ++f) {
+      whole.paths[j.index()][f] = region.candidates[i][f][region.state.paths[i][f]];
     }
   }
 }
@@ -115,22 +115,22 @@ std::vector<std::vector<std::int32_t>> Neighbours(std::int32_t job_count,
                                                   std::span<const ContendingPair> pairs) {
   std::vector<std::vector<std::int32_t>> of_job(static_cast<std::size_t>(job_count));
   for (std::size_t p = 0; p < pairs.size(); ++p) {
-    of_job[pairs[p].a].push_back(static_cast<std::int32_t>(p));
-    of_job[pairs[p].b].push_back(static_cast<std::int32_t>(p));
+    of_job[pairs[p].a.index()].push_back(static_cast<std::int32_t>(p));
+    of_job[pairs[p].b.index()].push_back(static_cast<std::int32_t>(p));
   }
   return of_job;
 }
 
-std::vector<std::int32_t> Neighbourhood(std::int32_t seed, const Draft& draft,
-                                        const std::vector<std::vector<std::int32_t>>& pairs_of,
-                                        std::size_t max_jobs) {
-  std::vector<std::pair<double, std::int32_t>> near;
-  for (const std::int32_t p : pairs_of[seed]) {
+std::vector<JobId> Neighbourhood(JobId seed, const Draft& draft,
+                                 const std::vector<std::vector<std::int32_t>>& pairs_of,
+                                 std::size_t max_jobs) {
+  std::vector<std::pair<double, JobId>> near;
+  for (const std::int32_t p : pairs_of[seed.index()]) {
     const ContendingPair& pair = draft.pairs[p];
     near.emplace_back(-(pair.a_seconds + pair.b_seconds), pair.a == seed ? pair.b : pair.a);
   }
   std::sort(near.begin(), near.end());
-  std::vector<std::int32_t> jobs = {seed};
+  std::vector<JobId> jobs = {seed};
   for (std::size_t i = 0; i < near.size() && jobs.size() < max_jobs; ++i) {
     jobs.push_back(near[i].second);
   }

@@ -14,9 +14,9 @@
 namespace yardmaster::crux {
 
 struct Region {
-  Problem problem;  // of `jobs`, in their order, on the links they can use
-  std::vector<std::int32_t> jobs;
-  SearchState state;  // its jobs' paths and levels
+  Problem problem;          // of `jobs`, in their order, on the links they can use
+  std::vector<JobId> jobs;  // of the whole problem; jobs[i] is job i of this one
+  SearchState state;        // its jobs' paths and levels
   // candidates[job][flow][path]: the flow's path in the whole problem.
   std::vector<std::vector<std::vector<std::int32_t>>> candidates;
 };
@@ -28,7 +28,7 @@ std::vector<double> BusyLinks(const Problem& problem, const Draft& draft);
 // others whose fullest link is least busy. Complexity: O(candidates of the jobs' flows * links).
 Region CutRegion(const Problem& problem, const Draft& draft,
                  const std::vector<std::int32_t>& levels, const std::vector<double>& busy,
-                 std::span<const std::int32_t> jobs, std::int32_t max_candidates);
+                 std::span<const JobId> jobs, std::int32_t max_candidates);
 
 // Writes the region's state into that of the whole problem.
 void PutBack(const Region& region, SearchState& whole);
@@ -39,8 +39,8 @@ std::vector<std::vector<std::int32_t>> Neighbours(std::int32_t job_count,
 
 // `seed` and the jobs it shares links with, those with the longest shared seconds first, at most
 // `max_jobs`, sorted. `pairs_of` as Neighbours gives it for draft.pairs.
-std::vector<std::int32_t> Neighbourhood(std::int32_t seed, const Draft& draft,
-                                        const std::vector<std::vector<std::int32_t>>& pairs_of,
-                                        std::size_t max_jobs);
+std::vector<JobId> Neighbourhood(JobId seed, const Draft& draft,
+                                 const std::vector<std::vector<std::int32_t>>& pairs_of,
+                                 std::size_t max_jobs);
 
 }  // namespace yardmaster::crux

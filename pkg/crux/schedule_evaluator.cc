@@ -25,11 +25,11 @@ void ForEachBit(std::uint64_t set, Visit visit) {
 
 }  // namespace
 
-double WindowOf(const Problem& problem, std::span<const std::int32_t> jobs, double iterations) {
+double WindowOf(const Problem& problem, std::span<const JobId> jobs, double iterations) {
   LoadCounter counter(problem);
   double slowest = 0;
-  for (const std::int32_t j : jobs) {
-    const Job& job = problem.jobs[j];
+  for (const JobId j : jobs) {
+    const Job& job = problem.jobs[j.index()];
     const double span = counter.SpanSeconds(job, SelectAlone(problem, job));
     slowest = std::max(slowest, IterationSeconds(job, span));
   }
@@ -69,14 +69,14 @@ ScheduleEvaluator::JobRun ScheduleEvaluator::LoadJob(const Job& job,
   return run;
 }
 
-void ScheduleEvaluator::Load(std::span<const std::int32_t> jobs, const Paths& paths,
+void ScheduleEvaluator::Load(std::span<const JobId> jobs, const Paths& paths,
                              std::span<const std::int32_t> levels) {
   std::vector<std::vector<Stream>> streams;
   for (const Merging merging : {Merging::kRings, Merging::kJobs}) {
     streams.clear();
     std::size_t count = 0;
-    for (const std::int32_t j : jobs) {
-      streams.push_back(StreamsOf(problem_.jobs[j], paths[j], merging));
+    for (const JobId j : jobs) {
+      streams.push_back(StreamsOf(problem_.jobs[j.index()], paths[j.index()], merging));
       count += streams.back().size();
     }
     if (count <= kMaxStreams) break;
@@ -86,7 +86,7 @@ void ScheduleEvaluator::Load(std::span<const std::int32_t> jobs, const Paths& pa
   active_ = 0;
   std::uint64_t background = 0;
   for (std::size_t i = 0; i < jobs.size(); ++i) {
-    JobRun job = LoadJob(problem_.jobs[jobs[i]], streams[i]);
+    JobRun job = LoadJob(problem_.jobs[jobs[i].index()], streams[i]);
     // At time 0 every job may begin to communicate.
     BeginIteration(job, 0, job.batches.empty() ? 0 : job.batches.front().start);
     background |= job.background;
@@ -95,12 +95,12 @@ void ScheduleEvaluator::Load(std::span<const std::int32_t> jobs, const Paths& pa
   LoadLinks(streams);
   std::vector<std::int32_t> places(jobs.size());
   std::iota(places.begin(), places.end(), 0);
-  std::stable_sort(places.begin(), places.end(), [&](std::int32_t a, std::int32_t b) {
-    return levels[jobs[a]] > levels[jobs[b]];
-  });
+  const auto level_at = [&](std::int32_t place) { return levels[jobs[place].index()]; };
+  std::stable_sort(places.begin(), places.end(),
+                   [&](std::int32_t a, std::int32_t b) { return level_at(a) > level_at(b); });
   level_streams_.clear();
   for (std::size_t i = 0; i < places.size(); ++i) {
-    const bool same = i > 0 && levels[jobs[places[i]]] == levels[jobs[places[i - 1]]];
+    const bool same = i > 0 && level_at(places[i]) == level_at(places[i - 1]);
     if (!same) level_streams_.push_back(0);
     level_streams_.back() |= jobs_[places[i]].streams & ~background;
   }
@@ -271,7 +271,7 @@ void ScheduleEvaluator::Settle(double now) {
   }
 }
 
-double ScheduleEvaluator::FlopRate(std::span<const std::int32_t> jobs, const Paths& paths,
+double ScheduleEvaluator::FlopRate(std::span<const JobId> jobs, const Paths& paths,
                                    std::span<const std::int32_t> levels) {
   if (exhausted()) return 0;
   Load(jobs, paths, levels);

@@ -38,7 +38,7 @@ struct EventBudget {
 };
 
 // Iterations of the slowest of `jobs` alone on its best paths, in seconds.
-double WindowOf(const Problem& problem, std::span<const std::int32_t> jobs, double iterations);
+double WindowOf(const Problem& problem, std::span<const JobId> jobs, double iterations);
 
 class ScheduleEvaluator {
  public:
@@ -51,7 +51,7 @@ class ScheduleEvaluator {
   // FLOP/s that `jobs` (sorted indices) achieve together when only they run, with the paths and
   // levels given per job of the whole problem. A function of its arguments.
   // REQUIRES: at most kMaxStreams jobs, each with flows of at most as many starts in all.
-  double FlopRate(std::span<const std::int32_t> jobs, const Paths& paths,
+  double FlopRate(std::span<const JobId> jobs, const Paths& paths,
                   std::span<const std::int32_t> levels);
 
   // The budget is used up; results since then are invalid.
@@ -90,8 +90,7 @@ class ScheduleEvaluator {
     std::int64_t iteration;  // from 1
   };
 
-  void Load(std::span<const std::int32_t> jobs, const Paths& paths,
-            std::span<const std::int32_t> levels);
+  void Load(std::span<const JobId> jobs, const Paths& paths, std::span<const std::int32_t> levels);
   JobRun LoadJob(const Job& job, const std::vector<Stream>& streams);
   void LoadLinks(std::span<const std::vector<Stream>> streams);
   static void BeginIteration(JobRun& job, double now, double computed_share);

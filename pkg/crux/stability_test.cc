@@ -1,7 +1,6 @@
 // What Decide promises a caller that tells it what holds now: only what changed moves.
 #include <algorithm>
 #include <gtest/gtest.h>
-#include <numeric>
 #include <utility>
 
 #include "pkg/crux/decide.h"
@@ -19,7 +18,7 @@ class Cluster {
   // Without a search unless told otherwise: what is promised about paths is then exact.
   explicit Cluster(Problem problem, std::int64_t event_budget = 0)
       : problem_(std::move(problem)), event_budget_(event_budget) {
-    for (std::size_t j = 0; j < problem_.jobs.size(); ++j) changed_.push_back(Index(j));
+    changed_ = AllJobs(problem_.jobs.size());
     Round(std::nullopt);
   }
 
@@ -29,14 +28,14 @@ class Cluster {
     Solution previous = solution_;
     previous.jobs.emplace_back();
     previous.jobs.back().level = -1;
-    changed_ = {Index(problem_.jobs.size() - 1)};
+    changed_ = {Id(problem_.jobs.size() - 1)};
     Round(std::move(previous));
   }
   Job Leave(std::size_t at) {
     Job job = problem_.jobs[at];
-    problem_.jobs.erase(problem_.jobs.begin() + Index(at));
+    problem_.jobs.erase(problem_.jobs.begin() + Id(at).value);
     Solution previous = solution_;
-    previous.jobs.erase(previous.jobs.begin() + Index(at));
+    previous.jobs.erase(previous.jobs.begin() + Id(at).value);
     changed_.clear();
     departures_ = true;
     Round(std::move(previous));
@@ -49,7 +48,7 @@ class Cluster {
   }
   void Change(std::size_t at, double bytes_factor) {
     for (Flow& flow : problem_.jobs[at].flows) flow.bytes *= bytes_factor;
-    changed_ = {Index(at)};
+    changed_ = {Id(at)};
     departures_ = false;
     Round(solution_);
   }
@@ -63,7 +62,7 @@ class Cluster {
   }
 
  private:
-  static std::int32_t Index(std::size_t at) { return static_cast<std::int32_t>(at); }
+  static JobId Id(std::size_t at) { return JobId(static_cast<std::int32_t>(at)); }
   void Round(std::optional<Solution> previous) {
     Options options;
     options.previous = std::move(previous);
@@ -78,7 +77,7 @@ class Cluster {
   Problem problem_;
   const std::int64_t event_budget_;
   Solution solution_;
-  std::vector<std::int32_t> changed_;
+  std::vector<JobId> changed_;
   bool departures_ = false;
 };
 
@@ -240,8 +239,7 @@ TEST(Stability, ARunningJobOfManyFlowsMovesAsAWhole) {
 }
 
 double RateOf(const Problem& problem, const Solution& solution) {
-  std::vector<std::int32_t> all(problem.jobs.size());
-  std::iota(all.begin(), all.end(), 0);
+  const std::vector<JobId> all = AllJobs(problem.jobs.size());
   std::vector<std::int32_t> levels;
   for (const JobDecision& job : solution.jobs) levels.push_back(job.level);
   EventBudget budget{1'000'000'000, 0};
@@ -263,7 +261,7 @@ TEST(Stability, ReplacementsDoNotAddUpToABadPlan) {
       cluster.Arrive(job);
       const std::vector<std::int32_t> levels = cluster.State().second;
       for (const ContentionEdge& edge : cluster.solution().edges) {
-        EXPECT_LE(levels[edge.to], levels[edge.from]);
+        EXPECT_LE(levels[edge.to.index()], levels[edge.from.index()]);
       }
     }
     const Cluster anew(cluster.problem(), kBudget);
@@ -290,11 +288,11 @@ TEST(Stability, PrioritiesAreThoseOfAPlanMadeAnew) {
     // Where levels allow any order, it is the one of today.
     std::vector<std::int32_t> place(anew.order.size());
     for (std::size_t i = 0; i < place.size(); ++i) {
-      place[anew.order[i]] = static_cast<std::int32_t>(i);
+      place[anew.order[i].index()] = static_cast<std::int32_t>(i);
     }
     for (const ContentionEdge& edge : now.edges) {
-      if (now.jobs[edge.from].level != now.jobs[edge.to].level) continue;
-      EXPECT_LT(place[edge.from], place[edge.to]) << seed;
+      if (now.jobs[edge.from.index()].level != now.jobs[edge.to.index()].level) continue;
+      EXPECT_LT(place[edge.from.index()], place[edge.to.index()]) << seed;
     }
   }
 }

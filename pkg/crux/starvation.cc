@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <utility>
 
 #include "pkg/crux/intensity.h"
@@ -51,19 +50,20 @@ class Fluid {
   }
 
   // REQUIRES: called from the highest level to the lowest.
-  void Settle(std::span<const std::int32_t> jobs) {
+  void Settle(std::span<const JobId> jobs) {
     for (int round = 0; round < kFairRounds; ++round) {
-      for (const std::int32_t j : jobs) CountPresence(j, 1);
+      for (const JobId j : jobs) CountPresence(j, 1);
       std::vector<Answer> answers;
-      for (const std::int32_t j : jobs) answers.push_back(AnswerOf(j));
-      for (const std::int32_t j : jobs) CountPresence(j, -1);
+      for (const JobId j : jobs) answers.push_back(AnswerOf(j));
+      for (const JobId j : jobs) CountPresence(j, -1);
       for (std::size_t i = 0; i < jobs.size(); ++i) {
-        period_[jobs[i]] = answers[i].period;
-        presence_[jobs[i]] = std::move(answers[i].presence);
+        period_[jobs[i].index()] = answers[i].period;
+        presence_[jobs[i].index()] = std::move(answers[i].presence);
       }
     }
-    for (const std::int32_t j : jobs) {
-      for (const LinkSeconds& load : loads_[j]) taken_[load.link] += load.seconds / period_[j];
+    for (const JobId j : jobs) {
+      for (const LinkSeconds& load : loads_[j.index()])
+        taken_[load.link] += load.seconds / period_[j.index()];
     }
   }
 
@@ -75,30 +75,31 @@ class Fluid {
     std::vector<double> presence;
   };
 
-  void CountPresence(std::int32_t j, double sign) {
-    for (std::size_t i = 0; i < loads_[j].size(); ++i) {
-      active_[loads_[j][i].link] += sign * presence_[j][i];
+  void CountPresence(JobId j, double sign) {
+    for (std::size_t i = 0; i < loads_[j.index()].size(); ++i) {
+      active_[loads_[j.index()][i].link] += sign * presence_[j.index()][i];
     }
   }
 
   // What higher levels leave of a link, shared with those of the level that are there meanwhile.
-  double PartOf(std::int32_t j, std::size_t i) const {
-    const std::int32_t link = loads_[j][i].link;
-    const double others = std::max(0.0, active_[link] - presence_[j][i]);
+  double PartOf(JobId j, std::size_t i) const {
+    const std::int32_t link = loads_[j.index()][i].link;
+    const double others = std::max(0.0, active_[link] - presence_[j.index()][i]);
     return std::max(kLeastCapacity, 1 - taken_[link]) / (1 + others);
   }
 
   // What the others' presence makes of a job, half way on a logarithmic scale: jobs that answer
   // each other at once would swing for ever.
-  Answer AnswerOf(std::int32_t j) const {
+  Answer AnswerOf(JobId j) const {
     std::vector<double> stretched;
-    for (std::size_t i = 0; i < loads_[j].size(); ++i) {
-      stretched.push_back(loads_[j][i].seconds / PartOf(j, i));
+    for (std::size_t i = 0; i < loads_[j.index()].size(); ++i) {
+      stretched.push_back(loads_[j.index()][i].seconds / PartOf(j, i));
     }
     const double longest =
         stretched.empty() ? 0 : *std::max_element(stretched.begin(), stretched.end());
     const double period =
-        std::sqrt(period_[j] * IterationSeconds(problem_.jobs[j], waits_[j] + longest));
+        std::sqrt(period_[j.index()] *
+                  IterationSeconds(problem_.jobs[j.index()], waits_[j.index()] + longest));
     for (double& seconds : stretched) seconds = std::min(1.0, seconds / period);
     return {period, std::move(stretched)};
   }
@@ -164,13 +165,12 @@ std::vector<std::int32_t> LevelsToHandOut(std::int32_t levels,
 std::vector<double> PredictedShares(const Problem& problem, const Solution& solution,
                                     std::span<const std::int32_t> levels) {
   const std::size_t count = problem.jobs.size();
-  const auto level_of = [&](std::int32_t j) {
-    return levels.empty() ? solution.jobs[j].level : levels[j];
+  const auto level_of = [&](JobId j) {
+    return levels.empty() ? solution.jobs[j.index()].level : levels[j.index()];
   };
-  std::vector<std::int32_t> order(count);
-  std::iota(order.begin(), order.end(), 0);
+  std::vector<JobId> order = AllJobs(count);
   std::stable_sort(order.begin(), order.end(),
-                   [&](std::int32_t a, std::int32_t b) { return level_of(a) > level_of(b); });
+                   [&](JobId a, JobId b) { return level_of(a) > level_of(b); });
   Fluid fluid(problem, solution);
   for (std::size_t begin = 0; begin < count;) {
     std::size_t end = begin;

@@ -169,10 +169,9 @@ TEST(PredictedShares, StayWithinZeroAndOneAndOnlyLowerLevelsLose) {
       EXPECT_LE(shares[j], 1);
     }
     for (std::size_t j = 0; j < shares.size(); ++j) {
-      const bool contends =
-          std::any_of(solution->edges.begin(), solution->edges.end(), [&](const ContentionEdge& e) {
-            return e.from == static_cast<int>(j) || e.to == static_cast<int>(j);
-          });
+      const bool contends = std::any_of(
+          solution->edges.begin(), solution->edges.end(),
+          [&](const ContentionEdge& e) { return e.from.index() == j || e.to.index() == j; });
       if (!contends) {
         EXPECT_NEAR(shares[j], 1, 1e-9);
       }

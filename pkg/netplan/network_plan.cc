@@ -113,7 +113,7 @@ class NetworkPlanner {
       if (former != nullptr && HasOtherTraffic(*former, flows_.problem().jobs[j])) {
         changed = true;
       }
-      if (changed) changed_.push_back(static_cast<std::int32_t>(j));
+      if (changed) changed_.emplace_back(static_cast<std::int32_t>(j));
       previous_.jobs.push_back(std::move(decision));
     }
     has_previous_ = any;
@@ -194,7 +194,7 @@ class NetworkPlanner {
   PortPlan ports_;
   std::vector<std::vector<KeptPath>> kept_;  // by job and flow
   crux::Solution previous_;
-  std::vector<std::int32_t> changed_;
+  std::vector<crux::JobId> changed_;
   bool has_previous_ = false;
   bool departures_ = false;
   NetworkPlan plan_;

@@ -236,7 +236,8 @@ class Replay {
     crux::Solution previous;
     for (std::size_t r = 0; r < running_.size(); ++r) {
       previous.jobs.push_back(running_[r].decision);
-      if (running_[r].decision.level < 0) options.changed.push_back(static_cast<std::int32_t>(r));
+      if (running_[r].decision.level < 0)
+        options.changed.emplace_back(static_cast<std::int32_t>(r));
     }
     options.departures = std::exchange(departures_, false);
     if (options_.policy == crux::Policy::kCrux && !options_.decide_from_nothing) {
@@ -307,12 +308,14 @@ class Replay {
     std::map<std::vector<std::int64_t>, std::vector<double>> fresh;
     for (const auto& group : crux::Components(static_cast<std::int32_t>(running_.size()), pairs)) {
       double slowest = 0;
-      for (const std::int32_t r : group) {
-        const double seconds = crux::CommunicationSeconds(loads[r]);
-        const double iteration = crux::IterationSeconds(problem_.jobs[r], seconds);
+      for (const crux::JobId j : group) {
+        const crux::Job& job = problem_.jobs[j.index()];
+        Running& running = running_[j.index()];
+        const double seconds = crux::CommunicationSeconds(loads[j.index()]);
+        const double iteration = crux::IterationSeconds(job, seconds);
         slowest = std::max(slowest, iteration);
-        running_[r].share = problem_.jobs[r].compute_seconds / iteration;
-        result_.jobs[running_[r].index].contended |= group.size() > 1;
+        running.share = job.compute_seconds / iteration;
+        result_.jobs[running.index].contended |= group.size() > 1;
       }
       if (group.size() == 1) continue;
       std::vector<std::int64_t> key = KeyOf(group);
@@ -323,7 +326,7 @@ class Replay {
       } else {
         shares = Simulate(group, slowest * options_.window_iterations);
       }
-      for (std::size_t g = 0; g < group.size(); ++g) running_[group[g]].share = shares[g];
+      for (std::size_t g = 0; g < group.size(); ++g) running_[group[g].index()].share = shares[g];
       fresh.emplace(std::move(key), std::move(shares));
     }
     measured_ = std::move(fresh);
@@ -349,13 +352,13 @@ class Replay {
     return fullest;
   }
 
-  std::vector<std::int64_t> KeyOf(const std::vector<std::int32_t>& group) const {
+  std::vector<std::int64_t> KeyOf(const std::vector<crux::JobId>& group) const {
     // Only the order of the levels inside the group matters.
     std::set<std::int32_t> levels;
-    for (const std::int32_t r : group) levels.insert(running_[r].decision.level);
+    for (const crux::JobId j : group) levels.insert(running_[j.index()].decision.level);
     std::vector<std::int64_t> key;
-    for (const std::int32_t r : group) {
-      const Running& job = running_[r];
+    for (const crux::JobId j : group) {
+      const Running& job = running_[j.index()];
       key.push_back(static_cast<std::int64_t>(job.index));
       key.push_back(std::distance(levels.begin(), levels.find(job.decision.level)));
       key.push_back(static_cast<std::int64_t>(job.decision.offset_seconds * 1e6));
@@ -379,18 +382,18 @@ class Replay {
     return absl::OkStatus();
   }
 
-  std::vector<double> Simulate(const std::vector<std::int32_t>& group,
-                               double window_seconds) const {
+  std::vector<double> Simulate(const std::vector<crux::JobId>& group, double window_seconds) const {
     std::vector<RingJob> jobs;
-    for (const std::int32_t r : group) {
-      const crux::Job& job = problem_.jobs[r];
-      const crux::JobDecision& decision = running_[r].decision;
+    for (const crux::JobId j : group) {
+      const crux::Job& job = problem_.jobs[j.index()];
+      const Running& running = running_[j.index()];
+      const crux::JobDecision& decision = running.decision;
       const bool placed = options_.policy == crux::Policy::kCassini;
       const double offset =
           placed ? decision.offset_seconds
-                 : running_[r].phase * crux::IterationSeconds(job, decision.communication_seconds);
+                 : running.phase * crux::IterationSeconds(job, decision.communication_seconds);
       jobs.push_back({job.compute_seconds, job.communication_start, decision.level, offset, placed,
-                      RingsOf(running_[r].hops, decision.paths)});
+                      RingsOf(running.hops, decision.paths)});
     }
     return ComputeShares(gbps_, std::move(jobs), window_seconds);
   }

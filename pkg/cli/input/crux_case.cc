@@ -264,8 +264,8 @@ crux::Solution InOrderOfTheFile(const CanonicalCase& canonical, crux::Solution s
     }
   }
   for (crux::ContentionEdge& edge : out.edges) {
-    edge.from = canonical.jobs[edge.from];
-    edge.to = canonical.jobs[edge.to];
+    edge.from = crux::JobId(canonical.jobs[edge.from.index()]);
+    edge.to = crux::JobId(canonical.jobs[edge.to.index()]);
   }
   std::sort(out.edges.begin(), out.edges.end(),
             [](const crux::ContentionEdge& a, const crux::ContentionEdge& b) {
@@ -292,8 +292,8 @@ json CruxAnswer(const crux::Problem& problem, const crux::Solution& solution, do
   }
   json edges = json::array();
   for (const crux::ContentionEdge& edge : solution.edges) {
-    edges.push_back({{"from", problem.jobs[edge.from].id},
-                     {"to", problem.jobs[edge.to].id},
+    edges.push_back({{"from", problem.jobs[edge.from.index()].id},
+                     {"to", problem.jobs[edge.to.index()].id},
                      {"weight", edge.weight}});
   }
   json contention{{"edges", std::move(edges)}, {"loss", solution.loss}};

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <iterator>
 #include <tuple>
 #include <utility>
 
@@ -45,28 +45,27 @@ double Overlap(const Pulse& a, const Pulse& b, double horizon) {
 }
 
 struct Meeting {
-  std::int32_t other;
+  JobId other;
   double own_seconds;
   double other_seconds;
 };
 
 // Breadth first from the busiest job of each piece.
-std::vector<std::int32_t> BreadthFirst(const std::vector<std::vector<Meeting>>& meetings) {
-  std::vector<std::int32_t> roots(meetings.size());
-  std::iota(roots.begin(), roots.end(), 0);
-  std::stable_sort(roots.begin(), roots.end(), [&](std::int32_t a, std::int32_t b) {
-    return meetings[a].size() > meetings[b].size();
+std::vector<JobId> BreadthFirst(const std::vector<std::vector<Meeting>>& meetings) {
+  std::vector<JobId> roots = AllJobs(meetings.size());
+  std::stable_sort(roots.begin(), roots.end(), [&](JobId a, JobId b) {
+    return meetings[a.index()].size() > meetings[b.index()].size();
   });
   std::vector<char> seen(meetings.size(), 0);
-  std::vector<std::int32_t> order;
-  for (const std::int32_t root : roots) {
-    if (seen[root]) continue;
-    seen[root] = 1;
+  std::vector<JobId> order;
+  for (const JobId root : roots) {
+    if (seen[root.index()]) continue;
+    seen[root.index()] = 1;
     order.push_back(root);
     for (std::size_t at = order.size() - 1; at < order.size(); ++at) {
-      for (const Meeting& meeting : meetings[order[at]]) {
-        if (seen[meeting.other]) continue;
-        seen[meeting.other] = 1;
+      for (const Meeting& meeting : meetings[order[at].index()]) {
+        if (seen[meeting.other.index()]) continue;
+        seen[meeting.other.index()] = 1;
         order.push_back(meeting.other);
       }
     }
@@ -76,46 +75,46 @@ std::vector<std::int32_t> BreadthFirst(const std::vector<std::vector<Meeting>>& 
 
 }  // namespace
 
-std::vector<std::int32_t> SincroniaOrder(std::int32_t link_count,
-                                         std::span<const std::vector<LinkSeconds>> loads) {
-  const auto count = static_cast<std::int32_t>(loads.size());
+std::vector<JobId> SincroniaOrder(std::int32_t link_count,
+                                  std::span<const std::vector<LinkSeconds>> loads) {
+  const std::vector<JobId> jobs = AllJobs(loads.size());
   std::vector<double> total(link_count, 0);
-  std::vector<std::vector<std::pair<std::int32_t, double>>> users(link_count);
-  for (std::int32_t j = 0; j < count; ++j) {
-    for (const LinkSeconds& load : loads[j]) {
+  std::vector<std::vector<std::pair<JobId, double>>> users(link_count);
+  for (const JobId j : jobs) {
+    for (const LinkSeconds& load : loads[j.index()]) {
       total[load.link] += load.seconds;
       users[load.link].emplace_back(j, load.seconds);
     }
   }
-  std::vector<double> weight(count, 1);
-  std::vector<char> placed(count, 0);
-  std::vector<std::int32_t> backwards;
-  while (static_cast<std::int32_t>(backwards.size()) < count) {
+  std::vector<double> weight(jobs.size(), 1);
+  std::vector<char> placed(jobs.size(), 0);
+  std::vector<JobId> backwards;
+  while (backwards.size() < jobs.size()) {
     const auto link = std::max_element(total.begin(), total.end()) - total.begin();
-    std::int32_t last = -1;
+    JobId last;
     double last_demand = 0;
     for (const auto& [j, demand] : link_count > 0 ? users[link] : decltype(users)::value_type{}) {
-      if (placed[j]) continue;
-      if (last < 0 || weight[j] * last_demand < weight[last] * demand) {
+      if (placed[j.index()]) continue;
+      if (!last.valid() || weight[j.index()] * last_demand < weight[last.index()] * demand) {
         last = j;
         last_demand = demand;
       }
     }
-    if (last < 0) {  // only jobs that send nothing are left
-      for (std::int32_t j = count - 1; j >= 0; --j) {
-        if (!placed[j]) backwards.push_back(j);
-      }
+    if (!last.valid()) {  // only jobs that send nothing are left
+      std::copy_if(jobs.rbegin(), jobs.rend(), std::back_inserter(backwards),
+                   [&](JobId j) { return placed[j.index()] == 0; });
       break;
     }
     for (const auto& [j, demand] : users[link]) {
-      if (!placed[j] && j != last) weight[j] -= weight[last] * demand / last_demand;
+      if (placed[j.index()] || j == last) continue;
+      weight[j.index()] -= weight[last.index()] * demand / last_demand;
     }
-    placed[last] = 1;
+    placed[last.index()] = 1;
     backwards.push_back(last);
-    for (const LinkSeconds& load : loads[last]) {
+    for (const LinkSeconds& load : loads[last.index()]) {
       total[load.link] = std::max(0.0, total[load.link] - load.seconds);
       bool unused = true;
-      for (const auto& user : users[load.link]) unused &= placed[user.first] != 0;
+      for (const auto& user : users[load.link]) unused &= placed[user.first.index()] != 0;
       if (unused) total[load.link] = 0;  // not what rounding left over
     }
   }
@@ -123,29 +122,28 @@ std::vector<std::int32_t> SincroniaOrder(std::int32_t link_count,
   return backwards;
 }
 
-std::vector<std::int32_t> LevelPerJob(std::span<const std::int32_t> order, std::int32_t levels) {
+std::vector<std::int32_t> LevelPerJob(std::span<const JobId> order, std::int32_t levels) {
   std::vector<std::int32_t> result(order.size(), 0);
   for (std::size_t rank = 0; rank < order.size(); ++rank) {
-    result[order[rank]] = std::max(0, levels - 1 - static_cast<std::int32_t>(rank));
+    result[order[rank].index()] = std::max(0, levels - 1 - static_cast<std::int32_t>(rank));
   }
   return result;
 }
 
-std::vector<std::int32_t> VarysOrder(std::span<const std::vector<LinkSeconds>> loads) {
+std::vector<JobId> VarysOrder(std::span<const std::vector<LinkSeconds>> loads) {
   std::vector<double> bottleneck;
   for (const auto& job : loads) bottleneck.push_back(CommunicationSeconds(job));
-  std::vector<std::int32_t> order(loads.size());
-  std::iota(order.begin(), order.end(), 0);
+  std::vector<JobId> order = AllJobs(loads.size());
   std::stable_sort(order.begin(), order.end(),
-                   [&](std::int32_t a, std::int32_t b) { return bottleneck[a] < bottleneck[b]; });
+                   [&](JobId a, JobId b) { return bottleneck[a.index()] < bottleneck[b.index()]; });
   return order;
 }
 
-std::vector<std::int32_t> BalancedLevels(std::span<const std::int32_t> order, std::int32_t levels) {
+std::vector<std::int32_t> BalancedLevels(std::span<const JobId> order, std::int32_t levels) {
   std::vector<std::int32_t> result(order.size(), 0);
   for (std::size_t rank = 0; rank < order.size(); ++rank) {
     const std::size_t block = rank * static_cast<std::size_t>(levels) / order.size();
-    result[order[rank]] = levels - 1 - static_cast<std::int32_t>(block);
+    result[order[rank].index()] = levels - 1 - static_cast<std::int32_t>(block);
   }
   return result;
 }
@@ -153,7 +151,9 @@ std::vector<std::int32_t> BalancedLevels(std::span<const std::int32_t> order, st
 TacclPlan TacclSchedule(const Problem& problem, std::int32_t levels, TacclReading reading,
                         const Paths& held) {
   struct Entry {
-    std::int32_t distance, job, flow;
+    std::int32_t distance;
+    JobId job;
+    std::int32_t flow;
     double bytes;
   };
   std::vector<Entry> entries;
@@ -165,17 +165,17 @@ TacclPlan TacclSchedule(const Problem& problem, std::int32_t levels, TacclReadin
     for (std::size_t f = 0; f < job.flows.size(); ++f) {
       const std::int32_t length = LongestPath(job.flows[f]);
       distance[j] = std::max(distance[j], length);
-      entries.push_back({length, static_cast<std::int32_t>(j), static_cast<std::int32_t>(f),
+      entries.push_back({length, JobId(static_cast<std::int32_t>(j)), static_cast<std::int32_t>(f),
                          MeanBytes(job.flows[f])});
     }
   }
   std::vector<double> load(problem.links.size(), 0);
-  const auto arrived = [&](std::int32_t j) {
-    return reading != TacclReading::kGlobal && static_cast<std::size_t>(j) < held.size() &&
-           held[j].size() == problem.jobs[j].flows.size();
+  const auto arrived = [&](JobId j) {
+    return reading != TacclReading::kGlobal && j.index() < held.size() &&
+           held[j.index()].size() == problem.jobs[j.index()].flows.size();
   };
   for (std::size_t j = 0; j < problem.jobs.size(); ++j) {
-    if (!arrived(static_cast<std::int32_t>(j))) continue;
+    if (!arrived(JobId(static_cast<std::int32_t>(j)))) continue;
     plan.paths[j] = held[j];
     for (std::size_t f = 0; f < held[j].size(); ++f) {
       const Flow& flow = problem.jobs[j].flows[f];
@@ -196,11 +196,11 @@ TacclPlan TacclSchedule(const Problem& problem, std::int32_t levels, TacclReadin
     std::stable_sort(entries.begin(), entries.end(),
                      [](const Entry& x, const Entry& y) { return x.job < y.job; });
   }
-  std::int32_t before = -1;
+  JobId before;
   for (const Entry& entry : entries) {
     if (apart && entry.job != before) std::fill(load.begin(), load.end(), 0.0);
     before = entry.job;
-    const PathList& paths = problem.jobs[entry.job].flows[entry.flow].paths;
+    const PathList& paths = problem.jobs[entry.job.index()].flows[entry.flow].paths;
     std::int32_t best = 0;
     std::pair<double, double> best_load{};
     for (std::int32_t p = 0; p < paths.size(); ++p) {
@@ -215,7 +215,7 @@ TacclPlan TacclSchedule(const Problem& problem, std::int32_t levels, TacclReadin
         best_load = path_load;
       }
     }
-    plan.paths[entry.job][entry.flow] = best;
+    plan.paths[entry.job.index()][entry.flow] = best;
     for (const std::int32_t link : paths[best]) {
       load[link] += entry.bytes / BytesPerSecond(problem.links[link]);
     }
@@ -235,41 +235,43 @@ std::vector<double> CassiniOffsets(const Problem& problem,
                                    std::span<const ContendingPair> pairs) {
   std::vector<std::vector<Meeting>> meetings(loads.size());
   for (const ContendingPair& pair : pairs) {
-    meetings[pair.a].push_back({pair.b, pair.a_seconds, pair.b_seconds});
-    meetings[pair.b].push_back({pair.a, pair.b_seconds, pair.a_seconds});
+    meetings[pair.a.index()].push_back({pair.b, pair.a_seconds, pair.b_seconds});
+    meetings[pair.b.index()].push_back({pair.a, pair.b_seconds, pair.a_seconds});
   }
   std::vector<double> period;
   for (std::size_t j = 0; j < loads.size(); ++j) {
     period.push_back(IterationSeconds(problem.jobs[j], CommunicationSeconds(loads[j])));
   }
-  const std::vector<std::int32_t> order = BreadthFirst(meetings);
+  const std::vector<JobId> order = BreadthFirst(meetings);
   std::vector<double> offset(loads.size(), 0);
   std::vector<char> placed(loads.size(), 0);
-  const auto overlap_at = [&](std::int32_t j, double shift) {
+  const auto overlap_at = [&](JobId j, double shift) {
     double sum = 0;
-    for (const Meeting& meeting : meetings[j]) {
-      if (!placed[meeting.other]) continue;
-      const double horizon = kOverlapPeriods * std::max(period[j], period[meeting.other]);
-      const Pulse own{shift, meeting.own_seconds, period[j]};
-      const Pulse other{offset[meeting.other], meeting.other_seconds, period[meeting.other]};
+    for (const Meeting& meeting : meetings[j.index()]) {
+      if (!placed[meeting.other.index()]) continue;
+      const double horizon =
+          kOverlapPeriods * std::max(period[j.index()], period[meeting.other.index()]);
+      const Pulse own{shift, meeting.own_seconds, period[j.index()]};
+      const Pulse other{offset[meeting.other.index()], meeting.other_seconds,
+                        period[meeting.other.index()]};
       sum += Overlap(own, other, horizon) / horizon;
     }
     return sum;
   };
   for (int sweep = 0; sweep < kCircleSweeps; ++sweep) {
     bool moved = false;
-    for (const std::int32_t j : order) {
-      double best = overlap_at(j, offset[j]);
+    for (const JobId j : order) {
+      double best = overlap_at(j, offset[j.index()]);
       for (int step = 0; step < kCircleSteps && best > 0; ++step) {
-        const double shift = period[j] * step / kCircleSteps;
+        const double shift = period[j.index()] * step / kCircleSteps;
         const double overlap = overlap_at(j, shift);
         if (overlap < best - 1e-12) {
           best = overlap;
-          offset[j] = shift;
+          offset[j.index()] = shift;
           moved = true;
         }
       }
-      placed[j] = 1;
+      placed[j.index()] = 1;
     }
     if (!moved) break;
   }

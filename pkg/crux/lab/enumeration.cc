@@ -17,17 +17,17 @@ constexpr std::size_t kMaxJobs = 60;
 
 // A flow with more than one candidate.
 struct Slot {
-  std::int32_t job = 0;
+  JobId job;
   std::int32_t flow = 0;
   std::int32_t candidates = 0;
 };
 
 // Of `jobs`, in their order.
-std::vector<Slot> ChoiceSlots(const Problem& problem, std::span<const std::int32_t> jobs) {
+std::vector<Slot> ChoiceSlots(const Problem& problem, std::span<const JobId> jobs) {
   std::vector<Slot> slots;
-  for (const std::int32_t j : jobs) {
-    for (std::size_t f = 0; f < problem.jobs[j].flows.size(); ++f) {
-      const std::int32_t candidates = problem.jobs[j].flows[f].paths.size();
+  for (const JobId j : jobs) {
+    for (std::size_t f = 0; f < problem.jobs[j.index()].flows.size(); ++f) {
+      const std::int32_t candidates = problem.jobs[j.index()].flows[f].paths.size();
       if (candidates > 1) slots.push_back({j, static_cast<std::int32_t>(f), candidates});
     }
   }
@@ -79,7 +79,7 @@ std::vector<std::int32_t> Twins(const Problem& problem, std::span<const Slot> sl
   std::vector<std::int32_t> twins(slots.size(), -1);
   for (std::size_t s = 1; s < slots.size(); ++s) {
     if (slots[s].job != slots[s - 1].job) continue;
-    const auto& flows = problem.jobs[slots[s].job].flows;
+    const auto& flows = problem.jobs[slots[s].job.index()].flows;
     if (AreTwins(flows[slots[s - 1].flow], flows[slots[s].flow])) {
       twins[s] = static_cast<std::int32_t>(s - 1);
     }
@@ -90,7 +90,7 @@ std::vector<std::int32_t> Twins(const Problem& problem, std::span<const Slot> sl
 void SetPaths(std::span<const Slot> slots, std::span<const std::int32_t> digits,
               SearchState& state) {
   for (std::size_t s = 0; s < slots.size(); ++s) {
-    state.paths[slots[s].job][slots[s].flow] = digits[s];
+    state.paths[slots[s].job.index()][slots[s].flow] = digits[s];
   }
 }
 
@@ -100,8 +100,7 @@ struct Combination {
 };
 
 // Every combination of paths but for exchanged twins, highest bound first, then as counted.
-std::vector<Combination> CombinationsByBound(const Problem& problem,
-                                             std::span<const std::int32_t> jobs,
+std::vector<Combination> CombinationsByBound(const Problem& problem, std::span<const JobId> jobs,
                                              std::span<const Slot> slots, RateBound& bound,
                                              SearchState& scratch) {
   const std::vector<std::int32_t> twins = Twins(problem, slots);
@@ -125,8 +124,7 @@ std::vector<Combination> CombinationsByBound(const Problem& problem,
 
 }  // namespace
 
-double EnumerationSize(const Problem& problem, std::span<const std::int32_t> jobs,
-                       std::int32_t levels) {
+double EnumerationSize(const Problem& problem, std::span<const JobId> jobs, std::int32_t levels) {
   double size = WeakOrders(jobs.size(), levels);
   for (const Slot& slot : ChoiceSlots(problem, jobs)) {
     size = std::min(kSaturated, size * slot.candidates);
@@ -134,7 +132,7 @@ double EnumerationSize(const Problem& problem, std::span<const std::int32_t> job
   return size;
 }
 
-double Enumerate(const Problem& problem, std::span<const std::int32_t> jobs, std::int32_t levels,
+double Enumerate(const Problem& problem, std::span<const JobId> jobs, std::int32_t levels,
                  GroupEvaluator& evaluator, RateBound& bound, SearchState& state) {
   const std::vector<Slot> slots = ChoiceSlots(problem, jobs);
   LevelSearch search(problem, levels, evaluator, bound);
@@ -153,9 +151,9 @@ double Enumerate(const Problem& problem, std::span<const std::int32_t> jobs, std
     if (evaluator.exhausted() || combination.bound <= best) break;
     look(combination.digits);
   }
-  for (const std::int32_t j : jobs) {
-    state.paths[j] = best_state.paths[j];
-    state.levels[j] = best_state.levels[j];
+  for (const JobId j : jobs) {
+    state.paths[j.index()] = best_state.paths[j.index()];
+    state.levels[j.index()] = best_state.levels[j.index()];
   }
   return best;
 }
@@ -170,10 +168,10 @@ absl::StatusOr<SearchState> FindOptimum(const Problem& problem, std::int32_t lev
   for (const auto& jobs : PossibleComponents(problem)) {
     const double size = EnumerationSize(problem, jobs, levels);
     if (size > limit || jobs.size() > kMaxJobs) {
-      return absl::ResourceExhaustedError(
-          StrCat("jobs: the ", jobs.size(), " jobs around \"", problem.jobs[jobs[0]].id, "\" have ",
-                 size, " combinations of paths and levels; at most ", kMaxJobs, " jobs and ", limit,
-                 " combinations are enumerated; use policy crux, or fewer jobs, paths or levels"));
+      return absl::ResourceExhaustedError(StrCat(
+          "jobs: the ", jobs.size(), " jobs around \"", problem.jobs[jobs[0].index()].id,
+          "\" have ", size, " combinations of paths and levels; at most ", kMaxJobs, " jobs and ",
+          limit, " combinations are enumerated; use policy crux, or fewer jobs, paths or levels"));
     }
     Enumerate(problem, jobs, levels, groups, bound, state);
   }

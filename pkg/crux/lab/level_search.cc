@@ -9,9 +9,9 @@ namespace {
 // A rate this close to its bound cannot be bettered.
 constexpr double kNothingLost = 1 - 1e-9;
 
-bool HasBackground(const Problem& problem, std::span<const std::int32_t> jobs) {
-  return std::any_of(jobs.begin(), jobs.end(), [&](std::int32_t j) {
-    const auto& flows = problem.jobs[j].flows;
+bool HasBackground(const Problem& problem, std::span<const JobId> jobs) {
+  return std::any_of(jobs.begin(), jobs.end(), [&](JobId j) {
+    const auto& flows = problem.jobs[j.index()].flows;
     return std::any_of(flows.begin(), flows.end(), [](const Flow& f) { return f.background; });
   });
 }
@@ -20,7 +20,7 @@ bool HasBackground(const Problem& problem, std::span<const std::int32_t> jobs) {
 // does not depend on those below it, so what is left is skipped where even its bound is too little.
 class GroupSearch {
  public:
-  GroupSearch(const Problem& problem, std::span<const std::int32_t> jobs, std::int32_t levels,
+  GroupSearch(const Problem& problem, std::span<const JobId> jobs, std::int32_t levels,
               GroupEvaluator& evaluator, RateBound& bound, SearchState& state)
       : jobs_(jobs),
         highest_(levels - 1),
@@ -35,7 +35,8 @@ class GroupSearch {
   // Writes the best levels into the state.
   double Run() {
     Fill(0, All(), 0);
-    for (std::size_t i = 0; i < jobs_.size(); ++i) state_.levels[jobs_[i]] = best_levels_[i];
+    for (std::size_t i = 0; i < jobs_.size(); ++i)
+      state_.levels[jobs_[i].index()] = best_levels_[i];
     return best_;
   }
 
@@ -50,7 +51,8 @@ class GroupSearch {
     const double rate = evaluator_.GroupRate(jobs_, state_.paths, state_.levels);
     if (rate > best_) {
       best_ = rate;
-      for (std::size_t i = 0; i < jobs_.size(); ++i) best_levels_[i] = state_.levels[jobs_[i]];
+      for (std::size_t i = 0; i < jobs_.size(); ++i)
+        best_levels_[i] = state_.levels[jobs_[i].index()];
     }
     if (depth + 1 >= classes_) return;
     for (std::uint64_t part = (rest - 1) & rest; part != 0 && !Done(); part = (part - 1) & rest) {
@@ -70,18 +72,18 @@ class GroupSearch {
   }
   void Assign(std::uint64_t part, std::int32_t depth) {
     for (std::size_t i = 0; i < jobs_.size(); ++i) {
-      if (part >> i & 1) state_.levels[jobs_[i]] = highest_ - depth;
+      if (part >> i & 1) state_.levels[jobs_[i].index()] = highest_ - depth;
     }
   }
-  std::vector<std::int32_t> Jobs(std::uint64_t part) const {
-    std::vector<std::int32_t> some;
+  std::vector<JobId> Jobs(std::uint64_t part) const {
+    std::vector<JobId> some;
     for (std::size_t i = 0; i < jobs_.size(); ++i) {
       if (part >> i & 1) some.push_back(jobs_[i]);
     }
     return some;
   }
 
-  const std::span<const std::int32_t> jobs_;
+  const std::span<const JobId> jobs_;
   const std::int32_t highest_;
   const std::int32_t classes_;
   GroupEvaluator& evaluator_;
@@ -96,21 +98,22 @@ class GroupSearch {
 
 }  // namespace
 
-double LevelSearch::Best(std::span<const std::int32_t> jobs, SearchState& state) {
+double LevelSearch::Best(std::span<const JobId> jobs, SearchState& state) {
   double sum = 0;
   for (const GroupEvaluator::Group& group : evaluator_.GroupsOf(jobs, state.paths)) {
-    std::vector<std::int32_t> key = group.jobs;
-    for (const std::int32_t j : group.jobs) {
+    std::vector<std::int32_t> key;
+    for (const JobId j : group.jobs) key.push_back(j.value);
+    for (const JobId j : group.jobs) {
       key.push_back(-1);
-      key.insert(key.end(), state.paths[j].begin(), state.paths[j].end());
+      key.insert(key.end(), state.paths[j.index()].begin(), state.paths[j.index()].end());
     }
     const auto [at, fresh] = known_.emplace(std::move(key), Entry{});
     if (fresh) {
       at->second.rate = GroupSearch(problem_, group.jobs, levels_, evaluator_, bound_, state).Run();
-      for (const std::int32_t j : group.jobs) at->second.levels.push_back(state.levels[j]);
+      for (const JobId j : group.jobs) at->second.levels.push_back(state.levels[j.index()]);
     }
     for (std::size_t i = 0; i < group.jobs.size(); ++i) {
-      state.levels[group.jobs[i]] = at->second.levels[i];
+      state.levels[group.jobs[i].index()] = at->second.levels[i];
     }
     sum += at->second.rate;
   }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
 #include <string>
 #include <utility>
 
@@ -57,9 +56,7 @@ Solution DecideBaseline(const Problem& problem, Policy policy, const Options& op
 absl::StatusOr<Solution> DecideExactly(const Problem& problem, const Options& options,
                                        const ExactOptions& exact,
                                        const std::vector<std::int32_t>& usable) {
-  std::vector<std::int32_t> all(problem.jobs.size());
-  std::iota(all.begin(), all.end(), 0);
-  const double longest = WindowOf(problem, all, kExactIterations);
+  const double longest = WindowOf(problem, AllJobs(problem.jobs.size()), kExactIterations);
   EventBudget budget{exact.event_budget, 0};
   ScheduleEvaluator evaluator(
       problem, exact.window_seconds > 0 ? std::min(exact.window_seconds, longest) : longest,

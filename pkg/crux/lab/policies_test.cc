@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <numeric>
 #include <string>
 
 #include "pkg/base/random.h"
@@ -41,19 +40,13 @@ TEST(Policies, PublishedIgnoresWhatHolds) {
   EXPECT_EQ(PathsOf(*held), PathsOf(*anew));
 }
 
-std::vector<std::int32_t> AllJobs(const Problem& problem) {
-  std::vector<std::int32_t> all(problem.jobs.size());
-  std::iota(all.begin(), all.end(), 0);
-  return all;
-}
-
 TEST(RateBound, NoLevelsBeatIt) {
   for (std::uint64_t seed = 0; seed < 120; ++seed) {
     testing::RandomShape shape{.jobs = 5, .links = 4, .levels = 3, .flows = 2, .candidates = 2};
     shape.several_starts = seed % 2 == 1;
     const Problem problem = testing::RandomProblem(shape, seed);
     const Paths paths = RandomPaths(problem, seed);
-    const auto all = AllJobs(problem);
+    const auto all = AllJobs(problem.jobs.size());
     EventBudget budget{1'000'000'000, 0};
     ScheduleEvaluator evaluator(problem, 40, budget);
     RateBound bounds(problem, 40);
@@ -67,9 +60,9 @@ TEST(RateBound, NoLevelsBeatIt) {
       // Those of the highest level get done what they get done alone, and the rest what that
       // leaves.
       Served first;
-      std::vector<std::int32_t> rest;
+      std::vector<JobId> rest;
       const std::int32_t top = *std::max_element(levels.begin(), levels.end());
-      for (const std::int32_t j : all) (levels[j] == top ? first.jobs : rest).push_back(j);
+      for (const JobId j : all) (levels[j.index()] == top ? first.jobs : rest).push_back(j);
       first.flop_rate = evaluator.FlopRate(first.jobs, paths, levels);
       EXPECT_LE(rate, first.flop_rate + bounds.Of(rest, paths, std::span(&first, 1)));
     }

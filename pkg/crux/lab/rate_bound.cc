@@ -124,10 +124,10 @@ void RateBound::Serve(const Served& served, const Paths& paths) {
   double owed = served.flop_rate * window_seconds_;
   double possible = 0;
   std::vector<Source> sources;
-  for (const std::int32_t j : served.jobs) {
-    const Job& job = problem_.jobs[j];
-    const auto loads = counter_.Count(job, paths[j]);
-    const double iterations = Alone(job, paths[j]);
+  for (const JobId j : served.jobs) {
+    const Job& job = problem_.jobs[j.index()];
+    const auto loads = counter_.Count(job, paths[j.index()]);
+    const double iterations = Alone(job, paths[j.index()]);
     owed -= (1 - FirstStart(job)) * job.flop_per_iteration;
     possible += iterations * job.flop_per_iteration;
     for (const LinkSeconds& load : loads) {
@@ -157,21 +157,21 @@ void RateBound::Serve(const Served& served, const Paths& paths) {
   }
 }
 
-double RateBound::Of(std::span<const std::int32_t> jobs, const Paths& paths,
+double RateBound::Of(std::span<const JobId> jobs, const Paths& paths,
                      std::span<const Served> served) {
   for (const Served& others : served) Serve(others, paths);
   LinearProgram program;
   std::vector<Use> uses;
   double certain = 0;
   for (std::size_t i = 0; i < jobs.size(); ++i) {
-    const Job& job = problem_.jobs[jobs[i]];
+    const Job& job = problem_.jobs[jobs[i].index()];
     program.value.push_back(job.flop_per_iteration);
-    program.most.push_back(Alone(job, paths[jobs[i]]));
+    program.most.push_back(Alone(job, paths[jobs[i].index()]));
     certain += (1 - FirstStart(job)) * job.flop_per_iteration;
-    for (const LinkSeconds& load : counter_.Count(job, paths[jobs[i]])) {
+    for (const LinkSeconds& load : counter_.Count(job, paths[jobs[i].index()])) {
       uses.push_back({load.link, i, load.seconds, 0});
     }
-    AddSeldomUses(job, paths[jobs[i]], i, program.most[i], uses);
+    AddSeldomUses(job, paths[jobs[i].index()], i, program.most[i], uses);
   }
   AddRows(uses, program);
   const std::size_t max_pivots = kPivotsPerLine * (program.rows.size() + program.value.size());

@@ -33,7 +33,7 @@ namespace yardmaster::crux {
 // Jobs that go before those asked about, and what they get done together: they keep the links busy
 // at least as long as the cheapest way to do that much.
 struct Served {
-  std::vector<std::int32_t> jobs;
+  std::vector<JobId> jobs;
   double flop_rate = 0;
 };
 
@@ -53,8 +53,7 @@ class RateBound {
   RateBound(const Problem& problem, double window_seconds);
 
   // FLOP/s of `jobs` on the paths given (per job of the whole problem), at most.
-  double Of(std::span<const std::int32_t> jobs, const Paths& paths,
-            std::span<const Served> served = {});
+  double Of(std::span<const JobId> jobs, const Paths& paths, std::span<const Served> served = {});
 
  private:
   // `seconds` of a link for each iteration of the job in a column, but for `spared_seconds` in all.

@@ -83,7 +83,7 @@ TEST(RateBound, OfAJobAloneIsWhatItDoesAlone) {
   problem.jobs.pop_back();  // computes 2 s, communicates 2 s, no overlap, ready at 0
   RateBound bound(problem, 11);
   // Computing in 2-4, 6-8 and 10-11.
-  EXPECT_NEAR(bound.Of(std::vector<std::int32_t>{0}, {{0}}), 5.0 / 11 * 5e9, 10);
+  EXPECT_NEAR(bound.Of(AllJobs(1), {{0}}), 5.0 / 11 * 5e9, 10);
 }
 
 TEST(RateBound, OfTwoJobsOnAFullLinkFavoursTheIntenseOne) {
@@ -101,12 +101,11 @@ TEST(RateBound, OfTwoJobsOnAFullLinkFavoursTheIntenseOne) {
   }
   // Each alone is on the link half of the time: together they can interleave, so nothing is lost.
   RateBound bound(problem, 100);
-  EXPECT_NEAR(bound.Of(std::vector<std::int32_t>{0, 1}, {{0}, {0}}), 2.5e12, 1e6);
+  EXPECT_NEAR(bound.Of(AllJobs(2), {{0}, {0}}), 2.5e12, 1e6);
   // With twice the bytes the link is full with one job, two thirds of the time.
   for (Job& job : problem.jobs) job.flows[0].bytes = 2e9;
   RateBound full(problem, 300);
-  EXPECT_NEAR(full.Of(std::vector<std::int32_t>{0, 1}, {{0}, {0}}),
-              4e12 / 3 + 1e12 / 2 * (1 - 2.0 / 3), 1e10);
+  EXPECT_NEAR(full.Of(AllJobs(2), {{0}, {0}}), 4e12 / 3 + 1e12 / 2 * (1 - 2.0 / 3), 1e10);
 }
 
 }  // namespace

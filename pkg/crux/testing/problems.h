@@ -17,6 +17,11 @@ Job OneFlowJob(const std::string& id, double flop, std::int32_t gpus, double com
                double communication_start, double link_seconds,
                const std::vector<std::int32_t>& links);
 
+// From job `from` to job `to`.
+inline ContentionEdge Edge(std::int32_t from, std::int32_t to, double weight) {
+  return {JobId(from), JobId(to), weight};
+}
+
 Problem WithLinks(std::int32_t levels, std::int32_t link_count, std::vector<Job> jobs);
 
 Problem Example1(std::int32_t levels);  // figure 11
