@@ -126,7 +126,7 @@ class PhaseCase {
     return done / alone;
   }
   static double Computed(const sim::Simulator& simulator, std::size_t j) {
-    return simulator.Totals(static_cast<std::int32_t>(j)).compute_seconds;
+    return simulator.Totals(sim::JobId(static_cast<std::int32_t>(j))).compute_seconds;
   }
 
   const crux::Problem problem_;

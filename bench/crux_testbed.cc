@@ -191,8 +191,8 @@ void Pair() {
   for (const sim::JobSpec& job : jobs) simulator.AddJob(job);
   constexpr double kWindow = 1000;
   if (!simulator.RunUntil(kWindow).ok()) std::exit(1);
-  const double gpt = kWindow / static_cast<double>(simulator.Totals(0).iterations);
-  const double bert = kWindow / static_cast<double>(simulator.Totals(1).iterations);
+  const double gpt = kWindow / static_cast<double>(simulator.Totals(sim::JobId(0)).iterations);
+  const double bert = kWindow / static_cast<double>(simulator.Totals(sim::JobId(1)).iterations);
   std::printf(
       "%-44s GPT %.2f -> %.2f s an iteration (%+.1f %%), throughput %+.1f %%, BERT %+.1f %%\n",
       "64-GPU GPT and 16-GPU BERT on one link", kGpt, gpt, 100 * (gpt / kGpt - 1),

@@ -42,15 +42,17 @@ absl::StatusOr<Evaluation> Evaluate(const crux::Problem& problem, const crux::So
   Evaluation result;
   result.window_seconds =
       options.window_seconds > 0 ? options.window_seconds : DefaultWindow(problem, &solution);
+  std::vector<JobId> ids;
   for (std::size_t j = 0; j < problem.jobs.size(); ++j) {
-    simulator.AddJob(SpecOf(problem.jobs[j], solution.jobs[j], JobStart::kReadyToCommunicate));
+    ids.push_back(
+        simulator.AddJob(SpecOf(problem.jobs[j], solution.jobs[j], JobStart::kReadyToCommunicate)));
   }
   YM_RETURN_IF_ERROR(simulator.RunUntil(result.window_seconds));
   double done = 0;
   double possible = 0;
   for (std::size_t j = 0; j < problem.jobs.size(); ++j) {
     const crux::Job& job = problem.jobs[j];
-    result.jobs.push_back(simulator.Totals(static_cast<std::int32_t>(j)));
+    result.jobs.push_back(simulator.Totals(ids[j]));
     const double flop_per_second = job.flop_per_iteration / job.compute_seconds;
     done += options.simulator.compute_jitter > 0
                 ? job.flop_per_iteration * static_cast<double>(result.jobs[j].iterations)

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <gtest/gtest.h>
-#include <numeric>
 
 #include "pkg/base/random.h"
 #include "pkg/crux/lab/policies.h"
@@ -94,8 +93,7 @@ TEST(ScheduleEvaluator, AgreesWithTheSimulator) {
     const auto evaluation =
         Evaluate(problem, solution, {.window_seconds = window, .simulator = {}});
     ASSERT_TRUE(evaluation.ok());
-    std::vector<std::int32_t> all(problem.jobs.size());
-    std::iota(all.begin(), all.end(), 0);
+    const std::vector<crux::JobId> all = crux::AllJobs(problem.jobs.size());
     crux::EventBudget budget{1'000'000'000, 0};
     crux::ScheduleEvaluator evaluator(problem, window, budget);
     EXPECT_NEAR(evaluator.FlopRate(all, paths, levels) / possible, evaluation->utilisation, 1e-6)

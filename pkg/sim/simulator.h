@@ -6,30 +6,25 @@
 // run in every n-th iteration only, the n-th first. A flow in the background is carried below every
 // level and holds up no iteration but the one in which it is to run again; a job with a number of
 // iterations ends when it is done too. Links serve levels strictly and preemptively, and
-// share fairly inside a level (fair_share.h). Time is in seconds, sizes in bytes, capacities in
+// share fairly inside a level. Time is in seconds, sizes in bytes, capacities in
 // Gbit/s.
 //
-// When a flow starts or ends only what it can reach is divided anew: flows of its own level or
-// lower on its links, the flows of their levels or lower on theirs, and so on. Events at the same
-// instant (within kSameInstant, relative) are all applied before bandwidth is divided, so the order
-// in which they were entered does not matter.
+// Bandwidth is that of flow_rates.h. Events at the same instant (within kSameInstant, relative) are all
+// applied before bandwidth is divided, so the order in which they were entered does not matter.
 //
-// Invariants, checked by CheckConservation: no link carries more than its capacity; no flow could
-// get more without taking from one of its own or a higher level; bytes delivered never exceed bytes
+// Invariants, checked by CheckConservation: those of flow_rates.h; bytes delivered never exceed bytes
 // sent.
 // Deterministic. Thread safety: single threaded.
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <queue>
-#include <span>
 #include <tuple>
 #include <vector>
 
+#include "pkg/base/ids.h"
 #include "pkg/base/status.h"
-#include "pkg/sim/fair_share.h"
+#include "pkg/sim/flow_rates.h"
 
 namespace yardmaster::sim {
 
@@ -80,31 +75,34 @@ struct SimulatorOptions {
   std::uint64_t seed = 1;
 };
 
+// The n-th job that was added.
+using JobId = Id<struct JobTag>;
+
 class Simulator {
  public:
   explicit Simulator(const std::vector<double>& link_gbps, const SimulatorOptions& options = {});
 
-  // The job arrives now. Returns its index, counted from 0.
-  std::int32_t AddJob(const JobSpec& spec);
+  // The job arrives now. Ids count up from 0.
+  JobId AddJob(const JobSpec& spec);
   // Its flows vanish; its totals stay. Does nothing to a job that has finished.
-  void RemoveJob(std::int32_t job);
-  void SetLevel(std::int32_t job, std::int32_t level);
+  void RemoveJob(JobId job);
+  void SetLevel(JobId job, std::int32_t level);
   // What is under way of the flow moves to the new path, as when a connection is rerouted; each of its
   // links carries all of its rate.
-  void SetPath(std::int32_t job, std::int32_t flow, const std::vector<std::int32_t>& links);
+  void SetPath(JobId job, std::int32_t flow, const std::vector<std::int32_t>& links);
   // 0 takes the link down: flows on it wait.
   void SetCapacity(std::int32_t link, double gbps);
 
   // Runs to `seconds`. Errors: ResourceExhausted when that takes more than max_events.
   absl::Status RunUntil(double seconds);
   // As RunUntil but returns at the first instant at which jobs finish, with those jobs, sorted.
-  absl::StatusOr<std::vector<std::int32_t>> RunUntilFinish(double seconds);
+  absl::StatusOr<std::vector<JobId>> RunUntilFinish(double seconds);
 
   double now() const { return now_; }
   std::int64_t events() const { return events_; }
-  JobTotals Totals(std::int32_t job) const;
+  JobTotals Totals(JobId job) const;
   // Bytes per second the flow moves right now.
-  double RateOf(std::int32_t job, std::int32_t flow) const;
+  double RateOf(JobId job, std::int32_t flow) const;
   // Internal: what the invariants above promise, verified from scratch.
   absl::Status CheckConservation() const;
 
@@ -114,41 +112,26 @@ class Simulator {
   struct Event {
     double at;
     EventKind kind;
-    std::int32_t index;  // job, or flow
+    std::int32_t index;  // of a job, or of a flow
     std::uint32_t version;
     bool operator>(const Event& other) const {
       return std::tie(at, kind, index, version) >
              std::tie(other.at, other.kind, other.index, other.version);
     }
   };
-  struct FlowState {
-    std::int32_t job = 0;
-    std::vector<std::int32_t> links;
-    std::vector<double> uses;
+  // What a flow is to its job; beside rates_.
+  struct FlowOfJob {
+    JobId job;
     double bytes = 0;
-    double weight = 1;
-    std::int32_t level = 0;
     double start = 1;
     std::int32_t every = 1;
     bool background = false;
-    bool active = false;
-    double remaining = 0;
-    double rate = 0;
-    double updated = 0;  // when `remaining` was true
-    double delivered = 0;
-    std::uint32_t version = 0;
-    std::uint64_t mark = 0;
     bool RunsIn(std::int64_t iteration) const { return iteration % every == 0; }  // from 1
-    // What of its rate a link of its path carries.
-    double UseOn(std::int32_t link) const {
-      if (uses.empty()) return 1;
-      return uses[static_cast<std::size_t>(std::find(links.begin(), links.end(), link) -
-                                           links.begin())];
-    }
   };
   struct JobState {
     JobSpec spec;
-    std::int32_t first_flow = 0;
+    FlowId first_flow;  // the others follow
+    std::int32_t flow_count = 0;
     bool running = false;
     bool computing = false;
     double compute_length = 0;  // of the iteration under way
@@ -165,43 +148,33 @@ class Simulator {
     std::uint32_t version = 0;
   };
 
+  FlowId FlowOf(const JobState& job, std::int32_t flow) const {
+    return FlowId(job.first_flow.value + flow);
+  }
+  void Enter(double at, EventKind kind, JobId job);
   bool Stale(const Event& event) const;
   void DropStale();
   void Apply(const Event& event);
-  void StartJob(std::int32_t job);
+  void StartJob(JobId job);
   // `left`: the part of the compute that is still to be done.
-  void BeginIteration(std::int32_t job, double left = 1);
+  void BeginIteration(JobId job, double left = 1);
   // Starts the flows that may start now; enters the next instant at which some may.
-  void StartFlows(std::int32_t job);
+  void StartFlows(JobId job);
   // Events up to this instant happen now.
   double Together() const;
-  bool WaitsForBackground(std::int32_t job) const;
-  void FinishFlow(std::int32_t flow);
-  void EndIterationIfDone(std::int32_t job);
-  void Activate(std::int32_t flow);
-  void Deactivate(std::int32_t flow);
-  void Settle(FlowState& flow);
-  void SetRate(std::int32_t flow, double rate);
-  void Reach(std::span<const std::int32_t> links, std::int32_t level);
-  void DivideReached();
+  bool WaitsForBackground(JobId job) const;
+  void FinishFlow(FlowId flow);
+  void EndIterationIfDone(JobId job);
   absl::Status Step(double until);
 
   const SimulatorOptions options_;
   double now_ = 0;
   std::int64_t events_ = 0;
-  std::vector<double> capacity_;                      // bytes per second
-  std::vector<std::vector<std::int32_t>> active_on_;  // per link
-  std::vector<FlowState> flows_;
+  FlowRates rates_;
+  std::vector<FlowOfJob> flows_;  // by FlowId
   std::vector<JobState> jobs_;
-  std::vector<std::int32_t> finished_;
+  std::vector<JobId> finished_;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> queue_;
-  FairShare share_;
-  // Flows to divide anew before time goes on.
-  std::vector<std::int32_t> reached_;
-  std::vector<std::int32_t> dividing_;
-  std::vector<ShareFlow> shares_;
-  std::vector<std::uint64_t> link_mark_;
-  std::uint64_t mark_ = 1;
 };
 
 }  // namespace yardmaster::sim

@@ -29,7 +29,7 @@ TEST(Simulator, AJobAloneTakesItsOwnTime) {
   Simulator simulator({8, 8});
   JobSpec spec = Job(2, 0.5, 3, {0, 1});
   spec.iterations = 5;
-  const std::int32_t job = simulator.AddJob(spec);
+  const JobId job = simulator.AddJob(spec);
   const auto finished = simulator.RunUntilFinish(1000);
   ASSERT_TRUE(finished.ok());
   EXPECT_THAT(*finished, ElementsAre(job));
@@ -43,7 +43,7 @@ TEST(Simulator, JitterKeepsTheMeanAndIsTheSameForASeed) {
     Simulator simulator({8}, {.compute_jitter = jitter, .seed = seed});
     JobSpec spec = Job(2, 0.5, 0.1, {0});  // hidden, so that only compute counts
     spec.iterations = 2000;
-    const std::int32_t job = simulator.AddJob(spec);
+    const JobId job = simulator.AddJob(spec);
     EXPECT_TRUE(simulator.RunUntil(1e5).ok());
     return simulator.Totals(job).finished_seconds;
   };
@@ -57,7 +57,7 @@ TEST(Simulator, CommunicationThatIsHiddenCostsNothing) {
   Simulator simulator({8});
   JobSpec spec = Job(2, 0.5, 1, {0});
   spec.iterations = 7;
-  const std::int32_t job = simulator.AddJob(spec);
+  const JobId job = simulator.AddJob(spec);
   ASSERT_TRUE(simulator.RunUntil(100).ok());
   EXPECT_DOUBLE_EQ(simulator.Totals(job).finished_seconds, 14);
 }
@@ -68,7 +68,7 @@ TEST(Simulator, FlowsOfAJobStartAtTheirOwnInstants) {
   JobSpec spec = Job(4, 0.25, 1, {0});
   spec.flows.push_back(Job(4, 0.75, 3, {1}).flows[0]);
   spec.iterations = 10;
-  const std::int32_t job = simulator.AddJob(spec);
+  const JobId job = simulator.AddJob(spec);
   ASSERT_TRUE(simulator.RunUntil(0.5).ok());
   EXPECT_EQ(simulator.RateOf(job, 0), 0);
   ASSERT_TRUE(simulator.RunUntil(1.5).ok());
@@ -87,7 +87,7 @@ TEST(Simulator, AFlowOfEveryThirdIterationHoldsUpEveryThird) {
   spec.flows.push_back(Job(1, 1, 5, {1}).flows[0]);
   spec.flows[1].every_iterations = 3;
   spec.iterations = 9;
-  const std::int32_t job = simulator.AddJob(spec);
+  const JobId job = simulator.AddJob(spec);
   ASSERT_TRUE(simulator.RunUntil(4.5).ok());
   EXPECT_EQ(simulator.RateOf(job, 1), 0);
   ASSERT_TRUE(simulator.RunUntil(1000).ok());
@@ -104,7 +104,7 @@ TEST(Simulator, ABackgroundFlowIsAwaitedOnlyWhereItRunsAgain) {
   spec.flows[1].every_iterations = 2;
   spec.flows[1].background = true;
   spec.iterations = 6;
-  const std::int32_t quick = in_time.AddJob(spec);
+  const JobId quick = in_time.AddJob(spec);
   ASSERT_TRUE(in_time.RunUntil(1000).ok());
   // The last one begins at 11 and is awaited.
   EXPECT_DOUBLE_EQ(in_time.Totals(quick).finished_seconds, 14);
@@ -112,7 +112,7 @@ TEST(Simulator, ABackgroundFlowIsAwaitedOnlyWhereItRunsAgain) {
   // 6, writes at 13-22, the sixth begins at 22, writes at 23-32.
   Simulator late({8, 8});
   spec.flows[1].bytes = 9e9;
-  const std::int32_t slow = late.AddJob(spec);
+  const JobId slow = late.AddJob(spec);
   ASSERT_TRUE(late.RunUntil(1000).ok());
   EXPECT_DOUBLE_EQ(late.Totals(slow).finished_seconds, 32);
   EXPECT_DOUBLE_EQ(late.Totals(slow).flow_bytes[1], 27e9);
@@ -123,10 +123,10 @@ TEST(Simulator, TheBackgroundIsCarriedBelowEveryLevel) {
   JobSpec writer = Job(1, 1, 4, {0}, 7);
   writer.flows[0].background = true;
   writer.start = JobStart::kReadyToCommunicate;
-  const std::int32_t a = simulator.AddJob(writer);
+  const JobId a = simulator.AddJob(writer);
   JobSpec low = Job(1, 1, 2, {0}, 0);
   low.start = JobStart::kReadyToCommunicate;
-  const std::int32_t b = simulator.AddJob(low);
+  const JobId b = simulator.AddJob(low);
   ASSERT_TRUE(simulator.RunUntil(1).ok());
   EXPECT_EQ(simulator.RateOf(a, 0), 0);
   EXPECT_EQ(simulator.RateOf(b, 0), 1e9);
@@ -141,8 +141,8 @@ TEST(Simulator, TwoOfOneLevelShareALinkEqually) {
   Simulator simulator({8});
   JobSpec spec = Job(1, 1, 2, {0});
   spec.start = JobStart::kReadyToCommunicate;
-  const std::int32_t a = simulator.AddJob(spec);
-  const std::int32_t b = simulator.AddJob(spec);
+  const JobId a = simulator.AddJob(spec);
+  const JobId b = simulator.AddJob(spec);
   ASSERT_TRUE(simulator.RunUntil(1).ok());
   EXPECT_DOUBLE_EQ(simulator.RateOf(a, 0), 0.5e9);
   EXPECT_DOUBLE_EQ(simulator.RateOf(b, 0), 0.5e9);
@@ -155,12 +155,12 @@ TEST(Simulator, AHigherLevelTakesTheLinkAtOnce) {
   Simulator simulator({8});
   JobSpec low = Job(1, 1, 4, {0}, 0);
   low.start = JobStart::kReadyToCommunicate;
-  const std::int32_t a = simulator.AddJob(low);
+  const JobId a = simulator.AddJob(low);
   ASSERT_TRUE(simulator.RunUntil(1).ok());
   JobSpec high = Job(1, 1, 2, {0}, 1);
   high.start = JobStart::kReadyToCommunicate;
   high.iterations = 1;
-  const std::int32_t b = simulator.AddJob(high);
+  const JobId b = simulator.AddJob(high);
   ASSERT_TRUE(simulator.RunUntil(2).ok());
   EXPECT_EQ(simulator.RateOf(a, 0), 0);
   EXPECT_EQ(simulator.RateOf(b, 0), 1e9);
@@ -173,8 +173,8 @@ TEST(Simulator, WeightsDivideALevel) {
   JobSpec one = Job(1, 0, 9, {0});
   JobSpec three = Job(1, 0, 9, {0});
   three.flows[0].weight = 3;
-  const std::int32_t a = simulator.AddJob(one);
-  const std::int32_t b = simulator.AddJob(three);
+  const JobId a = simulator.AddJob(one);
+  const JobId b = simulator.AddJob(three);
   ASSERT_TRUE(simulator.RunUntil(1).ok());
   EXPECT_DOUBLE_EQ(simulator.RateOf(a, 0), 0.25e9);
   EXPECT_DOUBLE_EQ(simulator.RateOf(b, 0), 0.75e9);
@@ -183,9 +183,9 @@ TEST(Simulator, WeightsDivideALevel) {
 TEST(Simulator, MaxMinLeavesNobodyWithLessThanNeedBe) {
   // The classic line: one flow over both links, one on each.
   Simulator simulator({8, 16});
-  const std::int32_t both = simulator.AddJob(Job(1, 0, 9, {0, 1}));
-  const std::int32_t first = simulator.AddJob(Job(1, 0, 9, {0}));
-  const std::int32_t second = simulator.AddJob(Job(1, 0, 9, {1}));
+  const JobId both = simulator.AddJob(Job(1, 0, 9, {0, 1}));
+  const JobId first = simulator.AddJob(Job(1, 0, 9, {0}));
+  const JobId second = simulator.AddJob(Job(1, 0, 9, {1}));
   ASSERT_TRUE(simulator.RunUntil(1).ok());
   EXPECT_DOUBLE_EQ(simulator.RateOf(both, 0), 0.5e9);
   EXPECT_DOUBLE_EQ(simulator.RateOf(first, 0), 0.5e9);
@@ -197,8 +197,8 @@ TEST(Simulator, AFailedLinkHoldsItsFlowsUntilItIsBackOrTheyMove) {
   JobSpec spec = Job(1, 1, 2, {0});
   spec.start = JobStart::kReadyToCommunicate;
   spec.iterations = 1;
-  const std::int32_t waits = simulator.AddJob(spec);
-  const std::int32_t moves = simulator.AddJob(spec);
+  const JobId waits = simulator.AddJob(spec);
+  const JobId moves = simulator.AddJob(spec);
   ASSERT_TRUE(simulator.RunUntil(2).ok());  // half of each is through
   simulator.SetCapacity(0, 0);
   ASSERT_TRUE(simulator.RunUntil(5).ok());
@@ -213,8 +213,8 @@ TEST(Simulator, AFailedLinkHoldsItsFlowsUntilItIsBackOrTheyMove) {
 
 TEST(Simulator, ARemovedJobLeavesItsBandwidthToTheOthers) {
   Simulator simulator({8});
-  const std::int32_t a = simulator.AddJob(Job(1, 0, 9, {0}));
-  const std::int32_t b = simulator.AddJob(Job(1, 0, 9, {0}));
+  const JobId a = simulator.AddJob(Job(1, 0, 9, {0}));
+  const JobId b = simulator.AddJob(Job(1, 0, 9, {0}));
   ASSERT_TRUE(simulator.RunUntil(2).ok());
   simulator.RemoveJob(a);
   ASSERT_TRUE(simulator.RunUntil(3).ok());
@@ -228,7 +228,7 @@ TEST(Simulator, AnOffsetDelaysTheStart) {
   JobSpec spec = Job(1, 1, 1, {0});
   spec.offset_seconds = 3;
   spec.iterations = 1;
-  const std::int32_t job = simulator.AddJob(spec);
+  const JobId job = simulator.AddJob(spec);
   ASSERT_TRUE(simulator.RunUntil(10).ok());
   EXPECT_DOUBLE_EQ(simulator.Totals(job).finished_seconds, 5);
 }
@@ -238,7 +238,7 @@ TEST(Simulator, AnIterationBeginsNotBeforeItIsDueAndALateOneCatchesUp) {
   JobSpec spec = Job(2, 1, 0.5, {0});
   spec.iterations = 5;
   spec.period_seconds = 3;
-  const std::int32_t job = simulator.AddJob(spec);
+  const JobId job = simulator.AddJob(spec);
   simulator.SetCapacity(0, 0);
   ASSERT_TRUE(simulator.RunUntil(4).ok());
   simulator.SetCapacity(0, 8);  // the first ends at 4.5, not 2.5; the fifth begins when it is due
@@ -265,25 +265,25 @@ TEST(Simulator, NothingIsLostAndNothingIsIdleThatCouldBeUsed) {
       all.resize(1 + random.Below(3));
       return all;
     };
-    std::int32_t jobs = 0;
+    std::vector<JobId> jobs;
+    const auto any = [&] { return jobs[random.Below(jobs.size())]; };
     for (int step = 0; step < 150; ++step) {
       switch (random.Below(5)) {
         case 0: {
           JobSpec spec = Job(0.1 + random.Unit(), random.Unit(), 0.1 + random.Unit(), path(),
                              static_cast<std::int32_t>(random.Below(4)));
           spec.flows.push_back({1e8 + 1e9 * random.Unit(), path(), 0.5 + random.Unit()});
-          simulator.AddJob(spec);
-          ++jobs;
+          jobs.push_back(simulator.AddJob(spec));
           break;
         }
         case 1:
-          if (jobs > 0 && random.Below(3) == 0) simulator.RemoveJob(random.Below(jobs));
+          if (!jobs.empty() && random.Below(3) == 0) simulator.RemoveJob(any());
           break;
         case 2:
-          if (jobs > 0) simulator.SetLevel(random.Below(jobs), random.Below(4));
+          if (!jobs.empty()) simulator.SetLevel(any(), random.Below(4));
           break;
         case 3:
-          if (jobs > 0) simulator.SetPath(random.Below(jobs), random.Below(2), path());
+          if (!jobs.empty()) simulator.SetPath(any(), random.Below(2), path());
           break;
         default:
           simulator.SetCapacity(random.Below(links), random.Below(4) == 0 ? 0 : 8);
@@ -292,7 +292,7 @@ TEST(Simulator, NothingIsLostAndNothingIsIdleThatCouldBeUsed) {
       const absl::Status books = simulator.CheckConservation();
       ASSERT_TRUE(books.ok()) << MessageOf(books);
     }
-    for (std::int32_t job = 0; job < jobs; ++job) {
+    for (const JobId job : jobs) {
       const JobTotals totals = simulator.Totals(job);
       EXPECT_GE(totals.flow_bytes[1], 1e8 * static_cast<double>(totals.iterations));
     }

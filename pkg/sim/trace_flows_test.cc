@@ -103,7 +103,7 @@ std::vector<std::int64_t> Iterations(const ClusterState& world, const std::vecto
   const std::vector<RingTotals> totals = RunRings(world.gbps, rings, seconds);
   std::vector<std::int64_t> iterations;
   for (std::size_t j = 0; j < jobs.size(); ++j) {
-    iterations.push_back(simulator.Totals(static_cast<std::int32_t>(j)).iterations);
+    iterations.push_back(simulator.Totals(JobId(static_cast<std::int32_t>(j))).iterations);
     EXPECT_NEAR(totals[j].iterations, iterations[j], 1);
   }
   return iterations;

@@ -1,41 +1,26 @@
 #include "pkg/sim/trace_run.h"
 
 #include <algorithm>
-#include <iterator>
 #include <limits>
 #include <map>
 #include <numeric>
-#include <set>
 #include <tuple>
 #include <utility>
 
 #include "pkg/base/random.h"
 #include "pkg/base/strings.h"
-#include "pkg/crux/contention.h"
 #include "pkg/crux/intensity.h"
 #include "pkg/crux/path_selection.h"
 #include "pkg/sim/fabric_paths.h"
 #include "pkg/sim/gang_placer.h"
 #include "pkg/sim/gpu_pool.h"
+#include "pkg/sim/running_speed.h"
 #include "pkg/sim/trace_flows.h"
-#include "pkg/sim/trace_speed.h"
 
 namespace yardmaster::sim {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-struct Running {
-  std::size_t index;  // into the trace
-  std::vector<HostGpus> places;
-  JobFlows hops;  // its flows are those of the problem's job
-  crux::JobDecision decision;
-  double phase = 0;            // of an iteration, where a window begins
-  double left_seconds = 0;     // of compute
-  double stalled_seconds = 0;  // to be waited before it goes on
-  double share = 0;            // computed seconds per second
-  double lone_share = 1;
-};
 
 bool DecidesByCrux(crux::Policy policy) {
   return policy == crux::Policy::kCrux || policy == crux::Policy::kPublished;
@@ -55,6 +40,15 @@ void KeepPath(crux::Flow& flow, std::int32_t path) {
   flow.paths = std::move(only);
 }
 
+crux::Problem NothingRuns(const fabric::Network& network, const HostLinks& links,
+                          std::int32_t levels) {
+  crux::Problem problem;
+  problem.levels = levels;
+  problem.links = LinksOf(network);
+  links.AppendTo(problem.links);
+  return problem;
+}
+
 class Replay {
  public:
   Replay(const fabric::Network& network, const std::vector<TraceJob>& jobs,
@@ -66,11 +60,10 @@ class Replay {
                network.num_links()),
         pool_(network.places().num_hosts(), network.spec().gpus_per_host, options.scatter,
               options.fragmented),
-        placer_(network) {
-    problem_.levels = options.levels;
-    problem_.links = LinksOf(network);
-    links_.AppendTo(problem_.links);
-    for (const crux::Link& link : problem_.links) gbps_.push_back(link.gbps);
+        placer_(network),
+        problem_(NothingRuns(network, links_, options.levels)),
+        speeds_(problem_.links, options.window_iterations,
+                options.policy == crux::Policy::kCassini) {
     result_.jobs.resize(jobs.size());
     arrivals_.resize(jobs.size());
     std::iota(arrivals_.begin(), arrivals_.end(), 0);
@@ -100,7 +93,7 @@ class Replay {
  private:
   double NextFinish() const {
     double finish = kInfinity;
-    for (const Running& job : running_) {
+    for (const RunningJob& job : running_) {
       if (job.share <= 0) continue;
       finish = std::min(finish, now_ + job.stalled_seconds + job.left_seconds / job.share);
     }
@@ -110,7 +103,7 @@ class Replay {
   void Advance(double until) {
     const double seconds = std::max(0.0, until - now_);
     for (std::size_t r = 0; r < running_.size(); ++r) {
-      Running& job = running_[r];
+      RunningJob& job = running_[r];
       const double stalled = std::min(job.stalled_seconds, seconds);
       job.stalled_seconds -= stalled;
       const double computed = std::min(job.left_seconds, job.share * (seconds - stalled));
@@ -122,7 +115,7 @@ class Replay {
       flop_alone_ += seconds * flop_rate * job.lone_share;
     }
     if (!running_.empty()) {
-      load_seconds_ += seconds * shared_load_;
+      load_seconds_ += seconds * speeds_.shared_load();
       busy_seconds_ += seconds;
     }
     now_ = std::max(now_, until);
@@ -148,7 +141,7 @@ class Replay {
     return some;
   }
 
-  void Finish(const Running& job) {
+  void Finish(const RunningJob& job) {
     TraceJobResult& result = result_.jobs[job.index];
     result.finish_seconds = now_;
     const double took = now_ - result.start_seconds;
@@ -192,7 +185,7 @@ class Replay {
   void Start(std::size_t index, std::vector<HostGpus> places, bool in_place, std::uint64_t seed) {
     const TraceJob& traced = trace_[index];
     Random random(seed + 1);
-    Running state;
+    RunningJob state;
     state.index = index;
     state.places = std::move(places);
     const JobProfile profile =
@@ -255,7 +248,7 @@ class Replay {
   // Of jobs as fast as they are now; a new one says how long it runs alone.
   std::vector<double> RemainingSeconds() const {
     std::vector<double> seconds;
-    for (const Running& job : running_) {
+    for (const RunningJob& job : running_) {
       seconds.push_back(job.left_seconds / (job.share > 0 ? job.share : job.lone_share));
     }
     return seconds;
@@ -263,7 +256,7 @@ class Replay {
 
   void Follow(const crux::Solution& solution) {
     for (std::size_t r = 0; r < running_.size(); ++r) {
-      Running& job = running_[r];
+      RunningJob& job = running_[r];
       const crux::JobDecision& next = solution.jobs[r];
       double stall = 0;
       if (job.decision.level >= 0 && next.paths != job.decision.paths) {
@@ -285,7 +278,7 @@ class Replay {
       return crux::DecideBy(options_.policy, problem_, options);
     }
     crux::Paths held;
-    for (const Running& job : running_) held.push_back(job.decision.paths);
+    for (const RunningJob& job : running_) held.push_back(job.decision.paths);
     const auto usable = crux::UsableLevels(problem_, options_.reserved_levels);
     const auto plan = crux::TacclSchedule(problem_, static_cast<std::int32_t>(usable.size()),
                                           options_.taccl, held);
@@ -293,78 +286,13 @@ class Replay {
   }
 
   void MeasureSpeeds(const crux::Solution& solution) {
-    std::vector<std::vector<crux::LinkSeconds>> loads;
-    crux::LoadCounter counter(problem_);
     std::int32_t gpus = 0;
-    for (std::size_t r = 0; r < running_.size(); ++r) {
-      loads.push_back(counter.Count(problem_.jobs[r], solution.jobs[r].paths));
-      gpus += problem_.jobs[r].gpus;
-    }
+    for (const crux::Job& job : problem_.jobs) gpus += job.gpus;
     result_.peak_jobs = std::max(result_.peak_jobs, static_cast<std::int32_t>(running_.size()));
     result_.peak_gpus = std::max(result_.peak_gpus, gpus);
-    const auto pairs =
-        crux::ContendingPairs(static_cast<std::int32_t>(problem_.links.size()), loads);
-    shared_load_ = SharedLoad(loads, solution);
-    std::map<std::vector<std::int64_t>, std::vector<double>> fresh;
-    for (const auto& group : crux::Components(static_cast<std::int32_t>(running_.size()), pairs)) {
-      double slowest = 0;
-      for (const crux::JobId j : group) {
-        const crux::Job& job = problem_.jobs[j.index()];
-        Running& running = running_[j.index()];
-        const double seconds = crux::CommunicationSeconds(loads[j.index()]);
-        const double iteration = crux::IterationSeconds(job, seconds);
-        slowest = std::max(slowest, iteration);
-        running.share = job.compute_seconds / iteration;
-        result_.jobs[running.index].contended |= group.size() > 1;
-      }
-      if (group.size() == 1) continue;
-      std::vector<std::int64_t> key = KeyOf(group);
-      const auto known = measured_.find(key);
-      std::vector<double> shares;
-      if (known != measured_.end()) {
-        shares = known->second;
-      } else {
-        shares = Simulate(group, slowest * options_.window_iterations);
-      }
-      for (std::size_t g = 0; g < group.size(); ++g) running_[group[g].index()].share = shares[g];
-      fresh.emplace(std::move(key), std::move(shares));
+    for (const auto& group : speeds_.Measure(problem_, solution, running_)) {
+      for (const crux::JobId j : group) result_.jobs[running_[j.index()].index].contended = true;
     }
-    measured_ = std::move(fresh);
-  }
-
-  // Load of the fullest link that two jobs share.
-  double SharedLoad(const std::vector<std::vector<crux::LinkSeconds>>& loads,
-                    const crux::Solution& solution) const {
-    std::map<std::int32_t, std::pair<int, double>> busy;  // users and load, by link
-    for (std::size_t r = 0; r < loads.size(); ++r) {
-      const double seconds = solution.jobs[r].communication_seconds;
-      const double period = crux::IterationSeconds(problem_.jobs[r], seconds);
-      for (const crux::LinkSeconds& load : loads[r]) {
-        auto& [users, sum] = busy[load.link];
-        ++users;
-        sum += load.seconds / period;
-      }
-    }
-    double fullest = 0;
-    for (const auto& [link, use] : busy) {
-      if (use.first > 1) fullest = std::max(fullest, use.second);
-    }
-    return fullest;
-  }
-
-  std::vector<std::int64_t> KeyOf(const std::vector<crux::JobId>& group) const {
-    // Only the order of the levels inside the group matters.
-    std::set<std::int32_t> levels;
-    for (const crux::JobId j : group) levels.insert(running_[j.index()].decision.level);
-    std::vector<std::int64_t> key;
-    for (const crux::JobId j : group) {
-      const Running& job = running_[j.index()];
-      key.push_back(static_cast<std::int64_t>(job.index));
-      key.push_back(std::distance(levels.begin(), levels.find(job.decision.level)));
-      key.push_back(static_cast<std::int64_t>(job.decision.offset_seconds * 1e6));
-      key.insert(key.end(), job.decision.paths.begin(), job.decision.paths.end());
-    }
-    return key;
   }
 
   // The policy decides all but the paths.
@@ -380,22 +308,6 @@ class Replay {
     for (std::size_t r = 0; r < running_.size(); ++r) solution.jobs[r].paths = paths[r];
     Follow(solution);
     return absl::OkStatus();
-  }
-
-  std::vector<double> Simulate(const std::vector<crux::JobId>& group, double window_seconds) const {
-    std::vector<RingJob> jobs;
-    for (const crux::JobId j : group) {
-      const crux::Job& job = problem_.jobs[j.index()];
-      const Running& running = running_[j.index()];
-      const crux::JobDecision& decision = running.decision;
-      const bool placed = options_.policy == crux::Policy::kCassini;
-      const double offset =
-          placed ? decision.offset_seconds
-                 : running.phase * crux::IterationSeconds(job, decision.communication_seconds);
-      jobs.push_back({job.compute_seconds, job.communication_start, decision.level, offset, placed,
-                      RingsOf(running.hops, decision.paths)});
-    }
-    return ComputeShares(gbps_, std::move(jobs), window_seconds);
   }
 
   void Summarise() {
@@ -432,21 +344,19 @@ class Replay {
   GpuPool pool_;
   GangPlacer placer_;
   crux::Problem problem_;
-  std::vector<double> gbps_;
   double now_ = 0;
   double flop_done_ = 0;
   double flop_possible_ = 0;
   double flop_alone_ = 0;
-  double shared_load_ = 0;
   double load_seconds_ = 0;
   double busy_seconds_ = 0;
   bool departures_ = false;
   std::size_t finished_ = 0;
   std::vector<std::size_t> arrivals_;  // into the trace, in the order of arrival
   std::vector<std::size_t> waiting_;
-  std::vector<Running> running_;            // beside problem_.jobs
+  std::vector<RunningJob> running_;         // beside problem_.jobs
   std::map<std::size_t, double> computed_;  // compute seconds of a whole job
-  std::map<std::vector<std::int64_t>, std::vector<double>> measured_;
+  RunningSpeeds speeds_;
   TraceResult result_;
 };
 

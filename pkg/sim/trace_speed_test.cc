@@ -90,7 +90,7 @@ TEST(TraceSpeed, RingsOfWholeUsesRunAsTheSimulatorSays) {
     for (const RingJob& job : jobs) exact.AddJob(FlowsOfRings(job));
     ASSERT_TRUE(exact.RunUntil(kWindow).ok());
     for (std::size_t j = 0; j < jobs.size(); ++j) {
-      const double computed = exact.Totals(static_cast<std::int32_t>(j)).compute_seconds;
+      const double computed = exact.Totals(JobId(static_cast<std::int32_t>(j))).compute_seconds;
       EXPECT_NEAR(rings[j].compute_seconds, computed, 0.01) << round << " " << j;
       coarse_sum += coarse[j].compute_seconds;
       exact_sum += computed;

@@ -1,0 +1,204 @@
+#include "pkg/sim/flow_rates.h"
+
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "pkg/base/strings.h"
+
+namespace yardmaster::sim {
+namespace {
+
+// Rates this close are one rate.
+constexpr double kSameRate = 1e-12;
+constexpr double kRelativeError = 1e-9;
+constexpr std::int32_t kEveryLevel = std::numeric_limits<std::int32_t>::max();
+
+double ToBytesPerSecond(double gbps) { return gbps * 1e9 / 8; }
+
+// What of its rate a link of its path carries.
+double UseOn(const MovingFlow& flow, std::int32_t link) {
+  if (flow.uses.empty()) return 1;
+  return flow.uses[std::find(flow.links.begin(), flow.links.end(), link) - flow.links.begin()];
+}
+
+}  // namespace
+
+FlowRates::FlowRates(const std::vector<double>& link_gbps)
+    : active_on_(link_gbps.size()), share_(link_gbps.size()), link_mark_(link_gbps.size(), 0) {
+  for (const double gbps : link_gbps) capacity_.push_back(ToBytesPerSecond(gbps));
+}
+
+FlowId FlowRates::Add(MovingFlow flow) {
+  flows_.push_back(std::move(flow));
+  return FlowId(static_cast<std::int32_t>(flows_.size()) - 1);
+}
+
+double FlowRates::Delivered(FlowId id, double now) const {
+  const MovingFlow& flow = flows_[id.index()];
+  const double moving = std::min(flow.remaining, flow.rate * (now - flow.updated));
+  return flow.delivered + (flow.active ? moving : 0);
+}
+
+void FlowRates::Start(FlowId id, double bytes, double now) {
+  at(id).remaining = bytes;
+  Activate(id, now);
+}
+
+void FlowRates::Finish(FlowId id, double now) {
+  MovingFlow& flow = at(id);
+  flow.delivered += flow.remaining;
+  flow.remaining = 0;
+  flow.updated = now;
+  Stop(id, now);
+}
+
+void FlowRates::SetLevel(FlowId id, std::int32_t level) {
+  MovingFlow& flow = at(id);
+  const std::int32_t higher = std::max(flow.level, level);
+  flow.level = level;
+  if (flow.active) Reach(flow.links, higher);
+}
+
+void FlowRates::SetPath(FlowId id, const std::vector<std::int32_t>& links, double now) {
+  MovingFlow& flow = at(id);
+  const bool active = flow.active;
+  if (active) Stop(id, now);
+  flow.links = links;
+  flow.uses.clear();
+  if (active) Activate(id, now);
+}
+
+void FlowRates::SetCapacity(std::int32_t link, double gbps) {
+  capacity_[link] = ToBytesPerSecond(gbps);
+  Reach(std::span(&link, 1), kEveryLevel);
+}
+
+void FlowRates::Activate(FlowId id, double now) {
+  MovingFlow& flow = at(id);
+  flow.active = true;
+  flow.rate = 0;
+  flow.updated = now;
+  for (const std::int32_t link : flow.links) active_on_[link].push_back(id);
+  Reach(flow.links, flow.level);
+}
+
+void FlowRates::Stop(FlowId id, double now) {
+  MovingFlow& flow = at(id);
+  Settle(flow, now);
+  flow.active = false;
+  flow.rate = 0;
+  ++flow.version;
+  for (const std::int32_t link : flow.links) {
+    auto& on = active_on_[link];
+    on.erase(std::find(on.begin(), on.end(), id));
+  }
+  Reach(flow.links, flow.level);
+}
+
+void FlowRates::Settle(MovingFlow& flow, double now) {
+  const double moved = std::min(flow.remaining, flow.rate * (now - flow.updated));
+  flow.remaining -= moved;
+  flow.delivered += moved;
+  flow.updated = now;
+}
+
+void FlowRates::SetRate(FlowId id, double rate, double now) {
+  MovingFlow& flow = at(id);
+  if (std::abs(rate - flow.rate) <= kSameRate * flow.rate) return;
+  Settle(flow, now);
+  flow.rate = rate;
+  ++flow.version;
+  if (rate > 0) other_rate_.push_back(id);
+}
+
+void FlowRates::Reach(std::span<const std::int32_t> links, std::int32_t level) {
+  const auto visit = [&](std::span<const std::int32_t> path, std::int32_t at_most) {
+    for (const std::int32_t link : path) {
+      for (const FlowId id : active_on_[link]) {
+        MovingFlow& flow = at(id);
+        if (flow.level > at_most || flow.mark == mark_) continue;
+        flow.mark = mark_;
+        reached_.push_back(id);
+      }
+    }
+  };
+  std::size_t next = reached_.size();
+  visit(links, level);
+  for (; next < reached_.size(); ++next) {
+    const MovingFlow& flow = at(reached_[next]);
+    visit(flow.links, flow.level);
+  }
+}
+
+void FlowRates::OfferCapacity() {
+  for (const FlowId id : dividing_) {
+    for (const std::int32_t link : at(id).links) {
+      if (link_mark_[link] == mark_) continue;
+      link_mark_[link] = mark_;
+      double left = capacity_[link];
+      for (const FlowId other : active_on_[link]) {
+        const MovingFlow& flow = at(other);
+        if (flow.mark != mark_) left -= flow.rate * UseOn(flow, link);
+      }
+      share_.SetCapacity(link, std::max(0.0, left));
+    }
+  }
+}
+
+const std::vector<FlowId>& FlowRates::Divide(double now) {
+  other_rate_.clear();
+  if (reached_.empty()) return other_rate_;
+  dividing_.clear();
+  shares_.clear();
+  for (const FlowId id : reached_) {
+    const MovingFlow& flow = at(id);
+    if (!flow.active) continue;
+    dividing_.push_back(id);
+    shares_.push_back({flow.links, flow.level, flow.weight, 0, flow.uses});
+  }
+  OfferCapacity();
+  share_.Divide(shares_);
+  for (std::size_t i = 0; i < dividing_.size(); ++i) SetRate(dividing_[i], shares_[i].rate, now);
+  reached_.clear();
+  ++mark_;
+  return other_rate_;
+}
+
+absl::Status FlowRates::CheckRates() const {
+  for (std::size_t link = 0; link < capacity_.size(); ++link) {
+    double sum = 0;
+    for (const FlowId id : active_on_[link]) {
+      sum += flow(id).rate * UseOn(flow(id), static_cast<std::int32_t>(link));
+    }
+    if (sum > capacity_[link] * (1 + kRelativeError)) {
+      return absl::InternalError(StrCat("link ", link, " carries ", sum, " of ", capacity_[link]));
+    }
+  }
+  for (std::size_t f = 0; f < flows_.size(); ++f) {
+    if (!flows_[f].active) continue;
+    YM_RETURN_IF_ERROR(CheckBottleneck(FlowId(static_cast<std::int32_t>(f))));
+  }
+  return absl::OkStatus();
+}
+
+// A bottleneck: full with its own and higher levels, and no flow of its level gets more there.
+absl::Status FlowRates::CheckBottleneck(FlowId id) const {
+  const MovingFlow& mine = flow(id);
+  const auto stops_it = [&](std::int32_t link) {
+    double at_least = 0;
+    double most = 0;
+    for (const FlowId other : active_on_[link]) {
+      const MovingFlow& theirs = flow(other);
+      if (theirs.level < mine.level) continue;
+      at_least += theirs.rate * UseOn(theirs, link);
+      if (theirs.level == mine.level) most = std::max(most, theirs.rate / theirs.weight);
+    }
+    return at_least >= capacity_[link] * (1 - kRelativeError) &&
+           mine.rate / mine.weight >= most * (1 - kRelativeError);
+  };
+  if (std::any_of(mine.links.begin(), mine.links.end(), stops_it)) return absl::OkStatus();
+  return absl::InternalError(StrCat("flow ", id.value, " could have more than ", mine.rate));
+}
+
+}  // namespace yardmaster::sim
