@@ -9,7 +9,7 @@
 
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
-#include "pkg/repac/packet_path.h"
+#include "pkg/repac/path.h"
 
 namespace yardmaster::op {
 
@@ -42,8 +42,8 @@ class PathsByPair {
   }
 
  private:
-  using Key = std::tuple<int, fabric::HostId, int, fabric::HostId, int>;
-  static Key KeyOf(int job, const fabric::NicPort& from, const fabric::NicPort& to) {
+  using Key = std::tuple<plan::JobId, fabric::HostId, int, fabric::HostId, int>;
+  static Key KeyOf(plan::JobId job, const fabric::NicPort& from, const fabric::NicPort& to) {
     return {job, from.host, from.rail, to.host, to.rail};
   }
   static void Add(const PathAssignment& path, Paths& paths) {

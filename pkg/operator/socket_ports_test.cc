@@ -5,7 +5,7 @@
 #include "gmock/gmock.h"
 
 #include "pkg/operator/testing/network_fixture.h"
-#include "pkg/repac/packet_path.h"
+#include "pkg/repac/path.h"
 
 namespace yardmaster::op {
 namespace {

@@ -82,6 +82,13 @@ std::uint32_t Xor32(const Bytes& data) {
   return value;
 }
 
+std::uint16_t FoldTo(std::uint32_t value, int bits) {
+  for (int width = 16; width > bits; width /= 2) {
+    value = (value ^ value >> (width / 2)) & ((1u << (width / 2)) - 1);
+  }
+  return static_cast<std::uint16_t>(value);
+}
+
 std::uint32_t Toeplitz(const Bytes& key, const Bytes& data) {
   const std::size_t key_bits = key.size() * 8;
   const auto key_bit = [&](std::size_t i) {

@@ -20,6 +20,8 @@ std::uint64_t Crc(const fabric::CrcParameters& crc, const Bytes& data);
 // XOR of the big-endian words of 16 or 32 bits; a short last word is padded with zeros at its end.
 std::uint16_t Xor16(const Bytes& data);
 std::uint32_t Xor32(const Bytes& data);
+// 16 bits folded by XOR of halves until `bits` of them are left. REQUIRES: bits is a power of two.
+std::uint16_t FoldTo(std::uint32_t value, int bits);
 // Toeplitz hash; a key shorter than the input and its 32-bit window is used cyclically.
 // REQUIRES: key.size() >= 4.
 std::uint32_t Toeplitz(const Bytes& key, const Bytes& data);

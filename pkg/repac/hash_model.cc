@@ -11,8 +11,6 @@ namespace yardmaster::repac {
 
 namespace {
 
-constexpr std::uint8_t kProtocolTcp = 6;
-
 // TCP and UDP, their packets with equal ports, everything else.
 std::size_t ClassOf(const Packet& packet) {
   if (packet.protocol != kProtocolUdp && packet.protocol != kProtocolTcp) return 2;

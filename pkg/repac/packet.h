@@ -9,6 +9,7 @@ namespace yardmaster::repac {
 
 using yardmaster::IpAddress;
 
+inline constexpr std::uint8_t kProtocolTcp = 6;
 inline constexpr std::uint8_t kProtocolUdp = 17;
 inline constexpr std::uint16_t kRoceDestinationPort = 4791;
 // RoCEv2 source ports are 0xC000 to 0xFFFF. A flow label of 0 means "not set" to the verbs library,

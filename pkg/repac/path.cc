@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "pkg/base/strings.h"
-#include "pkg/repac/packet_path.h"
 
 namespace yardmaster::repac {
 

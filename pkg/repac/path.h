@@ -48,6 +48,16 @@ absl::StatusOr<Path> PredictPath(const ForwardingModel& world, const NicPort& sr
 absl::StatusOr<std::vector<HopTarget>> TargetsOf(const ForwardingModel& world, const NicPort& src,
                                                  const NicPort& dst, std::span<const LinkId> links);
 
+// The same two for other headers than RoCE's, for example of TCP connections. `packet` has the addresses
+// of src and dst. Errors: as PredictPath.
+absl::StatusOr<Path> PredictPacket(const ForwardingModel& world, const NicPort& src,
+                                   const NicPort& dst, Packet packet);
+// Errors: as TargetsOf.
+absl::StatusOr<std::vector<HopTarget>> TargetsOfPacket(const ForwardingModel& world,
+                                                       const NicPort& src, const NicPort& dst,
+                                                       std::span<const LinkId> links,
+                                                       Packet packet);
+
 // The link a packet takes out of a group, or an invalid id where it cannot be determined. As Decide(),
 // without the reason.
 LinkId Choose(const Group& group, const Packet& packet);

@@ -64,6 +64,20 @@ struct Balance {
   double bound_bytes = 0;  // the larger of the mean and the largest flow
 };
 
+// What a plan may use.
+struct PathOptions {
+  std::int64_t fabric_generation = 0;
+  std::int64_t expires_ms = 0;
+  // Cables that have failed, or are not trusted, though routing may still use them.
+  std::vector<CableId> avoid;
+  // NICs kept out (miswired hosts, mistrusted roles): their flows stay unplanned.
+  std::vector<Nic> exclude;
+  // Ports tried for the links behind the first where those are hashed as well.
+  int candidates = 24;
+  // Whether to look for alternate ports.
+  bool alternates = true;
+};
+
 struct PathPlan {
   std::vector<Flow> flows;
   std::vector<LinkLoad> loads;    // of loaded links between switches, by id

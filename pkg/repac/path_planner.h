@@ -24,19 +24,6 @@
 
 namespace yardmaster::repac {
 
-struct PathOptions {
-  std::int64_t fabric_generation = 0;
-  std::int64_t expires_ms = 0;
-  // Cables that have failed, or are not trusted, though routing may still use them.
-  std::vector<CableId> avoid;
-  // NICs kept out (miswired hosts, mistrusted roles): their flows stay unplanned.
-  std::vector<Nic> exclude;
-  // Ports tried for the links behind the first where those are hashed as well.
-  int candidates = 24;
-  // Whether to look for alternate ports.
-  bool alternates = true;
-};
-
 // A plan from nothing; Replan is for what has a plan already.
 PathPlan PlanPaths(const std::vector<Connection>& connections, const ForwardingModel& world,
                    const PathOptions& options);

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "pkg/repac/flow_planner.h"
-#include "pkg/repac/path_planner.h"
+#include "pkg/repac/path_plan.h"
 #include "pkg/repac/plan_ledger.h"
 
 namespace yardmaster::repac {

@@ -1,12 +1,10 @@
 #include "pkg/repac/reference_hash.h"
 
 #include <algorithm>
-#include <array>
-#include <iterator>
-#include <span>
-#include <utility>
 
 #include "pkg/repac/checksums.h"
+#include "pkg/repac/linux_hash.h"
+#include "pkg/repac/rtag7_hash.h"
 
 namespace yardmaster::repac {
 
@@ -16,15 +14,7 @@ using fabric::Bmv2Calculation;
 using fabric::HashField;
 using fabric::HashKind;
 using fabric::HashSpec;
-using fabric::Rtag7Function;
 using fabric::SaiAlgorithm;
-
-constexpr std::uint64_t kBisync = 0x8005;
-constexpr std::uint64_t kCcitt = 0x1021;
-constexpr std::uint64_t kEthernet = 0x04C11DB7;
-constexpr std::uint64_t kCastagnoli = 0x1EDC6F41;
-constexpr std::uint64_t kKoopman = 0x741B8CD7;
-constexpr std::uint8_t kProtocolTcp = 6;
 
 void Append16(Bytes& key, std::uint16_t value) {
   key.push_back(static_cast<std::uint8_t>(value >> 8));
@@ -70,131 +60,6 @@ Bytes KeyBytes(const HashSpec& spec, const Packet& packet) {
     }
   }
   return key;
-}
-
-std::uint32_t Word(const IpAddress& address, std::size_t at) {
-  return std::uint32_t{address.bytes[at]} << 24 | std::uint32_t{address.bytes[at + 1]} << 16 |
-         std::uint32_t{address.bytes[at + 2]} << 8 | address.bytes[at + 3];
-}
-
-std::uint32_t Fold(const IpAddress& address, fabric::Ipv6Fold fold) {
-  if (!address.v6) return Word(address, 0);
-  if (fold == fabric::Ipv6Fold::kLowWord) return Word(address, 12);
-  return Word(address, 0) ^ Word(address, 4) ^ Word(address, 8) ^ Word(address, 12);
-}
-
-using Bins = std::array<std::uint16_t, 12>;
-
-Bins FillBins(const HashSpec& spec, const Packet& packet) {
-  Bins bins{};
-  const auto put_address = [&](std::size_t low, const IpAddress& address) {
-    const std::uint32_t folded = Fold(address, spec.rtag7.ipv6_fold);
-    bins[low + 1] = static_cast<std::uint16_t>(folded >> 16);
-    bins[low] = static_cast<std::uint16_t>(folded & 0xFFFF);
-  };
-  for (HashField field : spec.fields) {
-    switch (field) {
-      case HashField::kSip:
-        put_address(10, packet.sip);
-        break;
-      case HashField::kDip:
-        put_address(8, packet.dip);
-        break;
-      case HashField::kVlan:
-        bins[7] = spec.vlan;
-        break;
-      case HashField::kSport:
-        bins[6] = packet.sport;
-        break;
-      case HashField::kDport:
-        bins[5] = packet.dport;
-        break;
-      case HashField::kProtocol:
-        bins[4] = packet.protocol;
-        break;
-      case HashField::kIngressPort:
-        bins[3] = packet.ingress_port;
-        break;
-      case HashField::kSourceModule:
-        bins[2] = spec.source_module;
-        break;
-      case HashField::kDestQp:
-        break;  // WhyUnpredictable() has refused it
-    }
-  }
-  return bins;
-}
-
-// 28 bytes: six words of two bins and the seed, all little-endian. In bytes that is simply bin
-// after bin, low byte first.
-Bytes Rtag7Key(const HashSpec& spec, const Packet& packet) {
-  Bytes key;
-  key.reserve(28);
-  for (std::uint32_t bin : FillBins(spec, packet)) {
-    // Zero mixes to zero, so mixing before or after the mask is the same.
-    if (spec.rtag7.pre_mix) bin = (bin ^ bin >> 3 ^ bin << 2) & 0xFFFF;
-    key.push_back(static_cast<std::uint8_t>(bin & 0xFF));
-    key.push_back(static_cast<std::uint8_t>(bin >> 8));
-  }
-  for (int shift = 0; shift < 32; shift += 8) {
-    key.push_back(static_cast<std::uint8_t>(spec.seed >> shift & 0xFF));
-  }
-  return key;
-}
-
-// XOR of all 16-bit words; which end comes first matters for the value, so not Xor16().
-std::uint16_t Rtag7Xor16(const Bytes& key) {
-  std::uint32_t value = 0;
-  for (std::size_t i = 0; i < key.size(); i += 2) {
-    value ^= std::uint32_t{key[i]} | std::uint32_t{key[i + 1]} << 8;
-  }
-  return static_cast<std::uint16_t>(value);
-}
-
-std::uint16_t FoldTo(std::uint32_t value, int bits) {
-  for (int width = 16; width > bits; width /= 2) {
-    value = (value ^ value >> (width / 2)) & ((1u << (width / 2)) - 1);
-  }
-  return static_cast<std::uint16_t>(value);
-}
-
-std::uint64_t Rtag7Value(const HashSpec& spec, const Packet& packet) {
-  const Bytes key = Rtag7Key(spec, packet);
-  const auto crc = [&key](int width, std::uint64_t poly) {
-    return Crc(Rtag7Crc(width, poly), key);
-  };
-  const auto crc_xor = [&](int bits) {
-    return (crc(16, kBisync) & 0xFF00) | FoldTo(Rtag7Xor16(key), bits);
-  };
-  switch (spec.rtag7.function) {
-    case Rtag7Function::kCrc16Bisync:
-      return crc(16, kBisync);
-    case Rtag7Function::kCrc16Ccitt:
-      return crc(16, kCcitt);
-    case Rtag7Function::kCrc32cLo:
-      return crc(32, kCastagnoli) & 0xFFFF;
-    case Rtag7Function::kCrc32cHi:
-      return crc(32, kCastagnoli) >> 16;
-    case Rtag7Function::kCrc32Lo:
-      return crc(32, kEthernet) & 0xFFFF;
-    case Rtag7Function::kCrc32Hi:
-      return crc(32, kEthernet) >> 16;
-    case Rtag7Function::kCrc32KoopmanLo:
-      return crc(32, kKoopman) & 0xFFFF;
-    case Rtag7Function::kCrc32KoopmanHi:
-      return crc(32, kKoopman) >> 16;
-    case Rtag7Function::kXor16:
-      return Rtag7Xor16(key);
-    case Rtag7Function::kCrc16Xor1:
-      return crc_xor(1);
-    case Rtag7Function::kCrc16Xor2:
-      return crc_xor(2);
-    case Rtag7Function::kCrc16Xor4:
-      return crc_xor(4);
-    case Rtag7Function::kCrc16Xor8:
-      return crc_xor(8);
-  }
-  return 0;
 }
 
 std::uint64_t SeededCrc(fabric::CrcParameters crc, std::uint32_t seed, const Bytes& key) {
@@ -249,58 +114,6 @@ std::uint64_t Bmv2Value(const HashSpec& spec, const Bytes& key) {
     default:
       return 0;
   }
-}
-
-bool HasPorts(std::uint8_t protocol) {
-  constexpr std::uint8_t kWithPorts[] = {kProtocolTcp, kProtocolUdp, 33, 132,
-                                         136};  // DCCP, SCTP, UDP-Lite
-  return std::find(std::begin(kWithPorts), std::end(kWithPorts), protocol) != std::end(kWithPorts);
-}
-
-std::uint16_t SwapBytes(std::uint16_t value) {
-  return static_cast<std::uint16_t>(value << 8 | value >> 8);
-}
-
-// Whether `a` comes before `b` in the kernel's order of addresses.
-bool AddressBefore(const IpAddress& a, const IpAddress& b) {
-  const auto begin = [](const IpAddress& x) { return x.bytes.begin(); };
-  const auto end = [](const IpAddress& x) {
-    return x.bytes.begin() + static_cast<std::ptrdiff_t>(x.size());
-  };
-  if (a.v6) return std::lexicographical_compare(begin(a), end(a), begin(b), end(b));
-  for (std::size_t i = 4; i-- > 0;) {
-    if (a.bytes[i] != b.bytes[i]) return a.bytes[i] < b.bytes[i];
-  }
-  return false;
-}
-
-std::uint64_t LinuxValue(const HashSpec& spec, const Packet& packet) {
-  constexpr std::size_t kProtocolAt = 2;
-  constexpr std::size_t kPortsAt = 28;
-  constexpr std::size_t kAddressesAt = 36;
-  std::array<std::uint8_t, 72> key{};
-  key[kProtocolAt] = packet.protocol;
-  if (HasPorts(packet.protocol)) {
-    std::uint16_t first = packet.sport;
-    std::uint16_t second = packet.dport;
-    if (SwapBytes(second) < SwapBytes(first)) std::swap(first, second);
-    key[kPortsAt] = static_cast<std::uint8_t>(first >> 8);
-    key[kPortsAt + 1] = static_cast<std::uint8_t>(first & 0xFF);
-    key[kPortsAt + 2] = static_cast<std::uint8_t>(second >> 8);
-    key[kPortsAt + 3] = static_cast<std::uint8_t>(second & 0xFF);
-  }
-  const bool swap = AddressBefore(packet.dip, packet.sip);
-  const IpAddress& low = swap ? packet.dip : packet.sip;
-  const IpAddress& high = swap ? packet.sip : packet.dip;
-  const std::size_t width = low.size();
-  std::copy_n(low.bytes.begin(), width, key.begin() + kAddressesAt);
-  std::copy_n(high.bytes.begin(), width,
-              key.begin() + static_cast<std::ptrdiff_t>(kAddressesAt + width));
-  const std::size_t size = (kAddressesAt + 2 * width + 7) / 8 * 8;
-  const std::uint64_t half = std::uint64_t{spec.seed} << 32 | spec.seed;
-  const auto hash =
-      static_cast<std::uint32_t>(SipHash24(std::span(key.data(), size), half, half) & 0xFFFFFFFF);
-  return (hash == 0 ? 1 : hash) >> 1;
 }
 
 std::uint64_t FunctionValue(const HashSpec& spec, const Packet& packet) {
