@@ -4,7 +4,7 @@
 
 #include "nlohmann/json.hpp"
 
-#include "pkg/api/capacity_pool.h"
+#include "pkg/api/money_field.h"
 
 namespace yardmaster::api {
 

@@ -6,6 +6,7 @@
 
 #include "nlohmann/json.hpp"
 
+#include "pkg/api/money_field.h"
 #include "pkg/api/names.h"
 #include "pkg/api/resource_list.h"
 #include "pkg/base/strings.h"
@@ -95,18 +96,6 @@ void CheckOfferLabels(FieldReader& spec, const CapacityPool& pool) {
 }
 
 }  // namespace
-
-std::optional<capacity::Money> ReadMoney(FieldReader& object, std::string_view key) {
-  if (!object.has(key)) return std::nullopt;
-  const std::string text = object.String(key);
-  auto money = capacity::ParseMoney(text);
-  if (money.ok()) return *std::move(money);
-  const std::string problem = MessageOf(money.status());
-  const std::size_t fix = problem.find("; ");
-  object.errors().Add(object.PathOf(key), StrCat("\"", text, "\" ", problem.substr(0, fix)),
-                      problem.substr(fix + 2));
-  return std::nullopt;
-}
 
 absl::StatusOr<CapacityPool> DecodeCapacityPool(JsonView object, UnknownFields unknown) {
   FieldErrors errors;

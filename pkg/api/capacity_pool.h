@@ -74,9 +74,6 @@ absl::StatusOr<CapacityPool> DecodeCapacityPool(JsonView object,
                                                 UnknownFields unknown = UnknownFields::kReject);
 nlohmann::json EncodeCapacityPool(const CapacityPool& pool);
 
-// An amount of money; without a value when left out or wrong, which is an error then.
-std::optional<capacity::Money> ReadMoney(FieldReader& object, std::string_view key);
-
 // The labels by which Nodes of an offer are known: instance type, zone, place in the fabric, the
 // pool's and the offer's own. Karpenter's capacity type where it makes them.
 std::map<std::string, std::string> NodeLabelsOf(const CapacityPool& pool,

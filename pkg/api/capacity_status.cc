@@ -4,7 +4,7 @@
 
 #include "nlohmann/json.hpp"
 
-#include "pkg/api/capacity_pool.h"
+#include "pkg/api/money_field.h"
 #include "pkg/api/names.h"
 #include "pkg/base/clock.h"
 #include "pkg/base/strings.h"

@@ -16,56 +16,14 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view kHostLossNames[] = {"Replace", "Restart", "Fail"};
-constexpr std::string_view kRuleActionNames[] = {"Ignore", "Replace", "Restart", "Fail",
-                                                 "ReplaceHost"};
-constexpr std::string_view kCauseNames[] = {"HostLost", "WorkerFailed", "WorkerRemoved",
-                                            "DeadlineExceeded", "HostFault"};
 constexpr std::string_view kRequestNames[] = {"Signal", "Annotation"};
 constexpr std::string_view kSuccessNames[] = {"AllWorkers", "RankZero", "Role"};
 constexpr std::string_view kCleanPodNames[] = {"Running", "All"};
 constexpr int kMaxSeconds = 31'536'000;
 constexpr int kMaxWorkers = 1'000'000;
 
-void ReadRules(FieldReader& recovery, std::vector<FailureRule>& rules) {
-  for (FieldReader& in : recovery.Objects("rules")) {
-    FailureRule rule;
-    rule.action = in.Enum("action", kRuleActionNames, rule.action);
-    rule.container = in.String("container");
-    const bool listed = in.has("exitCodes");
-    const bool other = in.has("exitCodesNotIn");
-    rule.not_in = other;
-    rule.exit_codes = in.Ints(other ? "exitCodesNotIn" : "exitCodes", 1, 255);
-    if (listed && other) in.Ints("exitCodes", 1, 255);
-    rule.pod_condition = in.String("podCondition");
-    if (int{listed} + int{other} + int{!rule.pod_condition.empty()} != 1) {
-      in.errors().Add(in.path(),
-                      "matches by none or by several of exitCodes, exitCodesNotIn and "
-                      "podCondition",
-                      "give exactly one of them");
-    }
-    in.Close();
-    rules.push_back(std::move(rule));
-  }
-}
-
 void ReadPolicies(FieldReader& spec, TrainingJob& job) {
-  FieldReader recovery = spec.Object("recovery");
-  RecoveryPolicy& policy = job.recovery;
-  policy.on_host_loss = recovery.Enum("onHostLoss", kHostLossNames, policy.on_host_loss);
-  policy.on_worker_failure =
-      recovery.Enum("onWorkerFailure", kHostLossNames, policy.on_worker_failure);
-  policy.restart_window_seconds =
-      recovery.Int("restartWindowSeconds", policy.restart_window_seconds, 1, kMaxSeconds);
-  policy.backoff_seconds = recovery.Int("backoffSeconds", policy.backoff_seconds, 0, kMaxSeconds);
-  policy.max_backoff_seconds =
-      recovery.Int("maxBackoffSeconds", policy.max_backoff_seconds, 0, kMaxSeconds);
-  policy.in_place_seconds = recovery.Int("inPlaceSeconds", policy.in_place_seconds, 0, kMaxSeconds);
-  ReadRules(recovery, policy.rules);
-  job.recovery.host_grace_seconds =
-      recovery.Int("hostGraceSeconds", job.recovery.host_grace_seconds, 0, kMaxSeconds);
-  job.recovery.max_restarts = recovery.Int("maxRestarts", job.recovery.max_restarts, 0, 1'000'000);
-  recovery.Close();
+  job.recovery = ReadRecoveryPolicy(spec);
   FieldReader checkpoint = spec.Object("checkpoint");
   job.checkpoint.interval_seconds = checkpoint.Int("intervalSeconds", 0, 0, kMaxSeconds);
   job.checkpoint.cost_seconds =
@@ -174,46 +132,6 @@ void ReadTemplate(FieldReader& spec, TrainingJob& job) {
       std::make_shared<const json>(written.is_object() ? written.ToJson() : json::object());
 }
 
-Incident ReadIncident(FieldReader& in) {
-  Incident out;
-  out.attempt = in.Int64("attempt", 0, 0, INT64_MAX);
-  out.cause = in.Enum("cause", kCauseNames, out.cause);
-  out.action = in.Enum("action", kHostLossNames, out.action);
-  out.counted = in.Bool("counted", false);
-  out.ranks = in.Ints("ranks", 0, kMaxWorkers);
-  out.first_rank = in.Int("firstRank", -1, -1, kMaxWorkers);
-  out.host = in.String("host");
-  out.blames_host = in.Bool("blamesHost", false);
-  if (in.has("exitCode")) out.exit_code = in.Int("exitCode", 0, INT32_MIN, INT32_MAX);
-  out.message = in.String("message");
-  out.start_ms = in.TimeMs("startTime");
-  out.not_before_ms = in.TimeMs("notBefore");
-  out.end_ms = in.TimeMs("endTime");
-  in.Close();
-  return out;
-}
-
-RecoveryState ReadRecoveryState(FieldReader in) {
-  RecoveryState out;
-  out.attempt = in.Int64("attempt", 0, 0, INT64_MAX);
-  out.min_attempt = in.Int64("minAttempt", 0, 0, INT64_MAX);
-  out.running_attempt = in.Int64("runningAttempt", -1, -1, INT64_MAX);
-  out.window_start_ms = in.TimeMs("windowStart");
-  out.restarts_in_window = in.Int("restartsInWindow", 0, 0, INT32_MAX);
-  out.consecutive_restarts = in.Int("consecutiveRestarts", 0, 0, INT32_MAX);
-  for (FieldReader& incident : in.Objects("incidents")) {
-    out.incidents.push_back(ReadIncident(incident));
-  }
-  for (FieldReader& host : in.Objects("avoidedHosts")) {
-    out.avoided.push_back({host.RequiredString("host"), host.TimeMs("until")});
-    host.Close();
-  }
-  out.suspended = in.Bool("suspended", false);
-  out.checkpoint_requested_ms = in.TimeMs("checkpointRequested");
-  in.Close();
-  return out;
-}
-
 TrainingJobStatus ReadStatus(FieldReader in) {
   TrainingJobStatus status;
   status.observed_generation = in.Int64("observedGeneration", 0, 0, INT64_MAX);
@@ -252,66 +170,6 @@ TrainingJobStatus ReadStatus(FieldReader in) {
 
 void EncodeTime(const char* key, std::int64_t time_ms, json& out) {
   if (time_ms != 0) out[key] = FormatTime(time_ms);
-}
-
-json EncodeRecoveryState(const RecoveryState& state) {
-  json out = {{"attempt", state.attempt},
-              {"minAttempt", state.min_attempt},
-              {"runningAttempt", state.running_attempt},
-              {"restartsInWindow", state.restarts_in_window},
-              {"consecutiveRestarts", state.consecutive_restarts},
-              {"incidents", json::array()}};
-  EncodeTime("windowStart", state.window_start_ms, out);
-  for (const Incident& incident : state.incidents) {
-    json entry = {{"attempt", incident.attempt},
-                  {"cause", kCauseNames[static_cast<std::size_t>(incident.cause)]},
-                  {"action", kHostLossNames[static_cast<std::size_t>(incident.action)]},
-                  {"counted", incident.counted},
-                  {"ranks", incident.ranks},
-                  {"message", incident.message}};
-    if (incident.first_rank >= 0) entry["firstRank"] = incident.first_rank;
-    if (!incident.host.empty()) entry["host"] = incident.host;
-    if (incident.blames_host) entry["blamesHost"] = true;
-    if (incident.exit_code) entry["exitCode"] = *incident.exit_code;
-    EncodeTime("startTime", incident.start_ms, entry);
-    EncodeTime("notBefore", incident.not_before_ms, entry);
-    EncodeTime("endTime", incident.end_ms, entry);
-    out["incidents"].push_back(std::move(entry));
-  }
-  // A merge patch replaces lists as a whole and keeps fields that are left out.
-  out["avoidedHosts"] = json::array();
-  for (const AvoidedHost& avoided : state.avoided) {
-    json entry = {{"host", avoided.host}};
-    EncodeTime("until", avoided.until_ms, entry);
-    out["avoidedHosts"].push_back(std::move(entry));
-  }
-  out["suspended"] = state.suspended;
-  out["checkpointRequested"] = nullptr;
-  EncodeTime("checkpointRequested", state.checkpoint_requested_ms, out);
-  return out;
-}
-
-json EncodeRecoveryPolicy(const RecoveryPolicy& policy) {
-  json out = {
-      {"onHostLoss", kHostLossNames[static_cast<std::size_t>(policy.on_host_loss)]},
-      {"onWorkerFailure", kHostLossNames[static_cast<std::size_t>(policy.on_worker_failure)]},
-      {"hostGraceSeconds", policy.host_grace_seconds},
-      {"maxRestarts", policy.max_restarts},
-      {"restartWindowSeconds", policy.restart_window_seconds},
-      {"backoffSeconds", policy.backoff_seconds},
-      {"maxBackoffSeconds", policy.max_backoff_seconds},
-      {"inPlaceSeconds", policy.in_place_seconds}};
-  for (const FailureRule& rule : policy.rules) {
-    json entry = {{"action", kRuleActionNames[static_cast<std::size_t>(rule.action)]}};
-    if (!rule.container.empty()) entry["container"] = rule.container;
-    if (!rule.pod_condition.empty()) {
-      entry["podCondition"] = rule.pod_condition;
-    } else {
-      entry[rule.not_in ? "exitCodesNotIn" : "exitCodes"] = rule.exit_codes;
-    }
-    out["rules"].push_back(std::move(entry));
-  }
-  return out;
 }
 
 }  // namespace
