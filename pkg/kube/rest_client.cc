@@ -1,7 +1,6 @@
 #include "pkg/kube/rest_client.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "nlohmann/json.hpp"
@@ -10,6 +9,7 @@
 #include "pkg/base/strings.h"
 #include "pkg/kube/api_error.h"
 #include "pkg/kube/http_transport.h"
+#include "pkg/kube/wire_form.h"
 
 namespace yardmaster::kube {
 namespace {
@@ -20,92 +20,8 @@ constexpr int kMaxTries = 10;
 // A watch that the server has not ended this long after it should have is taken for dead.
 constexpr std::int64_t kWatchGraceMs = 15'000;
 
-// "?a=b&c=d" of what is not empty.
-class Query {
- public:
-  Query& Add(std::string_view key, std::string_view value) {
-    if (value.empty()) return *this;
-    text_.append(text_.empty() ? "?" : "&").append(key).append("=").append(PercentEncode(value));
-    return *this;
-  }
-  Query& Add(const WriteOptions& options, const std::string& field_manager = "") {
-    Add("fieldManager", field_manager.empty() ? options.field_manager : field_manager);
-    if (options.strict) Add("fieldValidation", "Strict");
-    if (options.dry_run) Add("dryRun", "All");
-    return *this;
-  }
-  const std::string& text() const { return text_; }
-
- private:
-  std::string text_;
-};
-
-std::string Dump(const json& value) {
-  return value.dump(-1, ' ', false, json::error_handler_t::replace);
-}
-
-absl::StatusOr<json> ParseBody(std::string_view body, std::string_view what) {
-  json parsed = json::parse(body, nullptr, false);
-  if (!parsed.is_object()) {
-    return absl::DataLossError(StrCat(what, ": the answer is not an object"));
-  }
-  return parsed;
-}
-
-// `actual` has all that `wanted` says. Lists must agree element by element.
-bool Contains(const json& actual, const json& wanted) {
-  if (wanted.is_object() && actual.is_object()) {
-    return std::all_of(wanted.items().begin(), wanted.items().end(), [&](const auto& item) {
-      auto it = actual.find(item.key());
-      return it == actual.end() ? item.value().empty() : Contains(*it, item.value());
-    });
-  }
-  if (wanted.is_array() && actual.is_array()) {
-    return wanted.size() == actual.size() &&
-           std::equal(wanted.begin(), wanted.end(), actual.begin(),
-                      [](const json& w, const json& a) { return Contains(a, w); });
-  }
-  return actual == wanted;
-}
-
-const char* ContentTypeOf(PatchType type) {
-  switch (type) {
-    case PatchType::kJson:
-      return "application/json-patch+json";
-    case PatchType::kMerge:
-      return "application/merge-patch+json";
-    case PatchType::kApply:
-      return "application/apply-patch+yaml";
-  }
-  return "";
-}
-
 bool IsTransient(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
-}
-
-absl::StatusOr<WatchEventType> EventTypeOf(std::string_view type) {
-  if (type == "ADDED") return WatchEventType::kAdded;
-  if (type == "MODIFIED") return WatchEventType::kModified;
-  if (type == "DELETED") return WatchEventType::kDeleted;
-  if (type == "BOOKMARK") return WatchEventType::kBookmark;
-  return absl::DataLossError(StrCat("an event of type \"", type, "\""));
-}
-
-// One watch line. An ERROR event comes back as the status it carries.
-absl::StatusOr<WatchEvent> ParseEvent(JsonParser& parser, std::string_view line,
-                                      const ErrorContext& context) {
-  const absl::StatusOr<JsonView> parsed = parser.Parse(line);
-  const JsonView object = parsed.ok() ? (*parsed)["object"] : JsonView();
-  if (!object.is_object()) {
-    return Prefixed(
-        context, absl::DataLossError(StrCat("a line of ", line.size(), " bytes is not an event")));
-  }
-  const std::string type = (*parsed)["type"].Text();
-  if (type == "ERROR") return StatusFromObject(context, object.ToJson());
-  absl::StatusOr<WatchEventType> event_type = EventTypeOf(type);
-  if (!event_type.ok()) return Prefixed(context, event_type.status());
-  return WatchEvent{*event_type, object};
 }
 
 }  // namespace
@@ -185,13 +101,13 @@ absl::StatusOr<json> RestClient::Create(const Target& target, const json& object
   operation.path += Query().Add(options).text();
   operation.resend = by_name ? Resend::kSafe : Resend::kOnlyIfNeverSent;
   operation.content_type = "application/json";
-  operation.body = Dump(object);
+  operation.body = BodyOf(object);
   Outcome outcome = Call(operation);
   if (outcome.replayed && absl::IsAlreadyExists(outcome.response.status())) {
     absl::StatusOr<json> there = Get({target.resource, target.ns, NameOf(object)});
     json wanted = object;
     wanted.erase("status");  // not written by a create
-    if (there.ok() && Contains(*there, wanted)) return there;
+    if (there.ok() && HasAllOf(*there, wanted)) return there;
   }
   if (!outcome.response.ok()) return outcome.response.status();
   return ParseBody(outcome.response->body, StrCat("POST ", operation.path));
@@ -203,7 +119,7 @@ absl::StatusOr<json> RestClient::Replace(const Target& target, const json& objec
   YM_ASSIGN_OR_RETURN(operation.path, ObjectPath(target));
   operation.path += Query().Add(options).text();
   operation.content_type = "application/json";
-  operation.body = Dump(object);
+  operation.body = BodyOf(object);
   YM_ASSIGN_OR_RETURN(const HttpResponse response, Call(operation).response);
   return ParseBody(response.body, StrCat("PUT ", operation.path));
 }
@@ -227,17 +143,8 @@ absl::StatusOr<json> RestClient::Patch(const Target& target, const PatchBody& pa
 absl::Status RestClient::Delete(const Target& target, const DeleteOptions& options) {
   Operation operation{"DELETE", target, ""};
   YM_ASSIGN_OR_RETURN(operation.path, ObjectPath(target));
-  json body = {{"kind", "DeleteOptions"}, {"apiVersion", "v1"}};
-  if (!options.uid.empty()) body["preconditions"]["uid"] = options.uid;
-  if (!options.resource_version.empty()) {
-    body["preconditions"]["resourceVersion"] = options.resource_version;
-  }
-  if (!options.propagation.empty()) body["propagationPolicy"] = options.propagation;
-  if (options.grace_period_seconds >= 0) {
-    body["gracePeriodSeconds"] = options.grace_period_seconds;
-  }
   operation.content_type = "application/json";
-  operation.body = Dump(body);
+  operation.body = BodyOf(DeleteBody(options));
   const Outcome outcome = Call(operation);
   if (outcome.replayed && absl::IsNotFound(outcome.response.status())) return absl::OkStatus();
   return outcome.response.status();

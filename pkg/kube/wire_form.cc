@@ -1,0 +1,104 @@
+#include "pkg/kube/wire_form.h"
+
+#include <algorithm>
+
+#include "nlohmann/json.hpp"
+
+#include "pkg/base/strings.h"
+
+namespace yardmaster::kube {
+namespace {
+
+using nlohmann::json;
+
+absl::StatusOr<WatchEventType> EventTypeOf(std::string_view type) {
+  if (type == "ADDED") return WatchEventType::kAdded;
+  if (type == "MODIFIED") return WatchEventType::kModified;
+  if (type == "DELETED") return WatchEventType::kDeleted;
+  if (type == "BOOKMARK") return WatchEventType::kBookmark;
+  return absl::DataLossError(StrCat("an event of type \"", type, "\""));
+}
+
+}  // namespace
+
+Query& Query::Add(std::string_view key, std::string_view value) {
+  if (value.empty()) return *this;
+  text_.append(text_.empty() ? "?" : "&").append(key).append("=").append(PercentEncode(value));
+  return *this;
+}
+
+Query& Query::Add(const WriteOptions& options, const std::string& field_manager) {
+  Add("fieldManager", field_manager.empty() ? options.field_manager : field_manager);
+  if (options.strict) Add("fieldValidation", "Strict");
+  if (options.dry_run) Add("dryRun", "All");
+  return *this;
+}
+
+const char* ContentTypeOf(PatchType type) {
+  switch (type) {
+    case PatchType::kJson:
+      return "application/json-patch+json";
+    case PatchType::kMerge:
+      return "application/merge-patch+json";
+    case PatchType::kApply:
+      return "application/apply-patch+yaml";
+  }
+  return "";
+}
+
+std::string BodyOf(const json& object) {
+  return object.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+json DeleteBody(const DeleteOptions& options) {
+  json body = {{"kind", "DeleteOptions"}, {"apiVersion", "v1"}};
+  if (!options.uid.empty()) body["preconditions"]["uid"] = options.uid;
+  if (!options.resource_version.empty()) {
+    body["preconditions"]["resourceVersion"] = options.resource_version;
+  }
+  if (!options.propagation.empty()) body["propagationPolicy"] = options.propagation;
+  if (options.grace_period_seconds >= 0) {
+    body["gracePeriodSeconds"] = options.grace_period_seconds;
+  }
+  return body;
+}
+
+absl::StatusOr<json> ParseBody(std::string_view body, std::string_view what) {
+  json parsed = json::parse(body, nullptr, false);
+  if (!parsed.is_object()) {
+    return absl::DataLossError(StrCat(what, ": the answer is not an object"));
+  }
+  return parsed;
+}
+
+absl::StatusOr<WatchEvent> ParseEvent(JsonParser& parser, std::string_view line,
+                                      const ErrorContext& context) {
+  const absl::StatusOr<JsonView> parsed = parser.Parse(line);
+  const JsonView object = parsed.ok() ? (*parsed)["object"] : JsonView();
+  if (!object.is_object()) {
+    return Prefixed(
+        context, absl::DataLossError(StrCat("a line of ", line.size(), " bytes is not an event")));
+  }
+  const std::string type = (*parsed)["type"].Text();
+  if (type == "ERROR") return StatusFromObject(context, object.ToJson());
+  absl::StatusOr<WatchEventType> event_type = EventTypeOf(type);
+  if (!event_type.ok()) return Prefixed(context, event_type.status());
+  return WatchEvent{*event_type, object};
+}
+
+bool HasAllOf(const json& actual, const json& wanted) {
+  if (wanted.is_object() && actual.is_object()) {
+    return std::all_of(wanted.items().begin(), wanted.items().end(), [&](const auto& item) {
+      auto it = actual.find(item.key());
+      return it == actual.end() ? item.value().empty() : HasAllOf(*it, item.value());
+    });
+  }
+  if (wanted.is_array() && actual.is_array()) {
+    return wanted.size() == actual.size() &&
+           std::equal(wanted.begin(), wanted.end(), actual.begin(),
+                      [](const json& w, const json& a) { return HasAllOf(a, w); });
+  }
+  return actual == wanted;
+}
+
+}  // namespace yardmaster::kube
