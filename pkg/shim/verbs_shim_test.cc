@@ -1,13 +1,6 @@
-// The shim as NCCL loads it: by dlopen and dlvsym, in a process of its own, before a stand-in for
-// libibverbs.
+// What the shim does to the connections that a program makes.
 #include <atomic>
 #include <cerrno>
-#include <cstring>
-#include <dlfcn.h>
-#include <filesystem>
-#include <functional>
-#include <infiniband/verbs.h>
-#include <map>
 #include <set>
 #include <string>
 #include <sys/wait.h>
@@ -15,118 +8,10 @@
 #include <unistd.h>
 #include <vector>
 
-#include "gtest/gtest.h"
-
-#include "pkg/shim/testing/child.h"
-#include "pkg/shim/testing/standin_verbs.h"
+#include "pkg/shim/testing/verbs_fixture.h"
 
 namespace yardmaster::shim {
 namespace {
-
-// What NCCL takes of a verbs library, and how.
-struct Verbs {
-  void* handle = nullptr;
-  ibv_device** (*get_device_list)(int*) = nullptr;
-  ibv_context* (*open_device)(ibv_device*) = nullptr;
-  ibv_pd* (*alloc_pd)(ibv_context*) = nullptr;
-  ibv_qp* (*create_qp)(ibv_pd*, ibv_qp_init_attr*) = nullptr;
-  int (*modify_qp)(ibv_qp*, ibv_qp_attr*, int) = nullptr;
-  int (*destroy_qp)(ibv_qp*) = nullptr;
-  ibv_pd* pd[2] = {};
-};
-
-template <typename Function>
-void Look(void* handle, const char* name, Function** out) {
-  *out = reinterpret_cast<Function*>(dlvsym(handle, name, "IBVERBS_1.1"));
-  EXPECT_NE(*out, nullptr) << name;
-}
-
-Verbs Open(const char* library = VERBS_SHIM) {
-  Verbs verbs;
-  verbs.handle = dlopen(library, RTLD_NOW);
-  EXPECT_NE(verbs.handle, nullptr) << dlerror();
-  if (verbs.handle == nullptr) return verbs;
-  Look(verbs.handle, "ibv_get_device_list", &verbs.get_device_list);
-  Look(verbs.handle, "ibv_open_device", &verbs.open_device);
-  Look(verbs.handle, "ibv_alloc_pd", &verbs.alloc_pd);
-  Look(verbs.handle, "ibv_create_qp", &verbs.create_qp);
-  Look(verbs.handle, "ibv_modify_qp", &verbs.modify_qp);
-  Look(verbs.handle, "ibv_destroy_qp", &verbs.destroy_qp);
-  int count = 0;
-  ibv_device** devices = verbs.get_device_list(&count);
-  for (int i = 0; i < count; ++i) verbs.pd[i] = verbs.alloc_pd(verbs.open_device(devices[i]));
-  return verbs;
-}
-
-StandinQp* MakeQp(const Verbs& verbs, int device = 0, unsigned max_recv_wr = 0,
-                  ibv_qp_type type = IBV_QPT_RC) {
-  ibv_qp_init_attr init = {};
-  init.qp_type = type;
-  init.cap.max_recv_wr = max_recv_wr;
-  return reinterpret_cast<StandinQp*>(verbs.create_qp(verbs.pd[device], &init));
-}
-
-// The way to RTR as NCCL asks for it, to 10.0.0.<peer>.
-ibv_qp_attr RtrTo(int peer) {
-  ibv_qp_attr attr = {};
-  attr.qp_state = IBV_QPS_RTR;
-  attr.ah_attr.is_global = 1;
-  attr.ah_attr.port_num = 1;
-  attr.ah_attr.grh.sgid_index = 3;
-  attr.ah_attr.grh.hop_limit = 255;
-  attr.ah_attr.grh.dgid.raw[10] = attr.ah_attr.grh.dgid.raw[11] = 0xff;
-  attr.ah_attr.grh.dgid.raw[12] = 10;
-  attr.ah_attr.grh.dgid.raw[15] = static_cast<std::uint8_t>(peer);
-  return attr;
-}
-
-constexpr int kRtrMask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN;
-
-int Connect(const Verbs& verbs, StandinQp* qp, int peer) {
-  ibv_qp_attr attr = RtrTo(peer);
-  const ibv_qp_attr before = attr;
-  const int result = verbs.modify_qp(&qp->qp, &attr, kRtrMask);
-  EXPECT_EQ(std::memcmp(&attr, &before, sizeof attr), 0) << "the program's own is not touched";
-  return result;
-}
-
-void SetState(const Verbs& verbs, StandinQp* qp, ibv_qp_state state) {
-  ibv_qp_attr attr = {};
-  attr.qp_state = state;
-  EXPECT_EQ(verbs.modify_qp(&qp->qp, &attr, IBV_QP_STATE), 0);
-}
-
-int PortOf(const StandinQp* qp) {
-  const std::uint32_t label = qp->last.ah_attr.grh.flow_label;
-  return label == 0 ? 0 : static_cast<int>(0xC000 | ((label & 0x3FFF) ^ (label >> 14)));
-}
-
-int ClassOf(const StandinQp* qp) { return qp->last.ah_attr.grh.traffic_class; }
-
-constexpr char kPlan[] = R"({"version":1,"expires":"2099-01-02T03:04:05Z","trafficClass":104,
-  "rails":[{"rail":0,"address":"10.0.0.1","peers":[
-    {"address":"10.0.0.9","plane":0,"sourcePorts":[50001,50002],"alternatePorts":[60001,60002]},
-    {"address":"10.0.0.9","plane":1,"sourcePorts":[50003,50004],"alternatePorts":[60003,0]}]},
-   {"rail":1,"address":"10.0.0.2","peers":[{"address":"10.0.0.10","sourcePorts":[50005]}]}]})";
-
-class VerbsShimTest : public testing::Test {
- protected:
-  void SetUp() override {
-    folder_ = MakeFolder();
-    status_ = folder_ + "/status";
-    std::filesystem::create_directory(status_);
-    WritePlan(kPlan);
-    environment_ = {{"YARDMASTER_REAL_IBVERBS", STANDIN_VERBS},
-                    {"YARDMASTER_PLAN", folder_ + "/plan"},
-                    {"YARDMASTER_SHIM_STATUS", status_}};
-  }
-  void WritePlan(const std::string& text) { WriteFile(folder_ + "/plan", text); }
-  bool Run(const std::function<void()>& body) { return RunInChild(environment_, body); }
-  std::string Status() const { return ReadFolder(status_); }
-
-  std::string folder_, status_;
-  Environment environment_;
-};
 
 TEST_F(VerbsShimTest, ConnectionsTakeThePlannedPortsInTurnAndThePlannedClass) {
   EXPECT_TRUE(Run([] {
@@ -289,64 +174,6 @@ TEST_F(VerbsShimTest, TheContainersTrafficClassWins) {
   }));
 }
 
-TEST_F(VerbsShimTest, SymbolsAreThereWhereTheRealLibraryHasThem) {
-  EXPECT_TRUE(Run([] {
-    const Verbs verbs = Open();
-    using Register = ibv_mr* (*)(ibv_pd*, void*, std::size_t, std::uint64_t, unsigned);
-    auto* reg = reinterpret_cast<Register>(dlvsym(verbs.handle, "ibv_reg_mr_iova2", "IBVERBS_1.8"));
-    ASSERT_NE(reg, nullptr);
-    EXPECT_EQ(reg(nullptr, reinterpret_cast<void*>(1000), 200, 30, 4),
-              reinterpret_cast<ibv_mr*>(1234))
-        << "arguments pass untouched";
-    EXPECT_NE(dlvsym(verbs.handle, "ibv_query_ece", "IBVERBS_1.10"), nullptr);
-    EXPECT_NE(dlvsym(verbs.handle, "ibv_set_ece", "IBVERBS_1.10"), nullptr);
-    EXPECT_EQ(dlvsym(verbs.handle, "ibv_reg_dmabuf_mr", "IBVERBS_1.12"), nullptr);
-    EXPECT_EQ(dlvsym(verbs.handle, "ibv_query_port_speed", "IBVERBS_1.16"), nullptr);
-    for (const char* name :
-         {"ibv_free_device_list", "ibv_get_device_name", "ibv_close_device", "ibv_get_async_event",
-          "ibv_ack_async_event", "ibv_query_device", "ibv_query_port", "ibv_query_gid",
-          "ibv_query_qp", "ibv_dealloc_pd", "ibv_reg_mr", "ibv_dereg_mr", "ibv_create_cq",
-          "ibv_destroy_cq", "ibv_fork_init", "ibv_event_type_str"}) {
-      EXPECT_NE(dlvsym(verbs.handle, name, "IBVERBS_1.1"), nullptr) << name;
-    }
-  }));
-}
-
-TEST_F(VerbsShimTest, InLibibverbsOwnPlaceDriversFindTheRealOne) {
-  const std::string place = folder_ + "/libibverbs.so.1";
-  std::filesystem::create_symlink(VERBS_SHIM, place);
-  environment_["STANDIN_DRIVER"] = STANDIN_DRIVER;
-  EXPECT_TRUE(Run([&] {
-    const Verbs verbs = Open(place.c_str());
-    ASSERT_NE(verbs.pd[0], nullptr) << "the driver did not load";
-    StandinQp* qp = MakeQp(verbs);
-    EXPECT_EQ(Connect(verbs, qp, 9), 0);
-    EXPECT_EQ(PortOf(qp), 50001);
-  }));
-}
-
-TEST_F(VerbsShimTest, AProgramThatIsLinkedWithLibibverbsRunsOnIt) {
-  std::filesystem::create_symlink(VERBS_SHIM, folder_ + "/libibverbs.so.1");
-  environment_["LD_LIBRARY_PATH"] = folder_;
-  environment_["STANDIN_DRIVER"] = STANDIN_DRIVER;  // finds the shim by the name libibverbs.so.1
-  EXPECT_EQ(RunProgram(environment_, LINKED_PROGRAM), "4242\n");
-  environment_.erase("STANDIN_DRIVER");
-  environment_.erase("YARDMASTER_REAL_IBVERBS");  // the loader's cache names the machine's own
-  EXPECT_EQ(RunProgram(environment_, LINKED_PROGRAM), "none\n");
-  EXPECT_NE(Status().find(R"("why":"/)"), std::string::npos) << Status();
-}
-
-TEST_F(VerbsShimTest, WithoutARealLibraryThereAreNoDevicesAndNothingBreaks) {
-  environment_["YARDMASTER_REAL_IBVERBS"] = VERBS_SHIM;  // itself: never that
-  EXPECT_TRUE(Run([] {
-    void* handle = dlopen(VERBS_SHIM, RTLD_NOW);
-    ASSERT_NE(handle, nullptr);
-    int (*fork_init)() = nullptr;
-    Look(handle, "ibv_fork_init", &fork_init);
-    fork_init();
-  }));
-}
-
 TEST_F(VerbsShimTest, OffMeansOff) {
   environment_["YARDMASTER_SHIM"] = "off";
   EXPECT_TRUE(Run([] {
@@ -407,23 +234,6 @@ TEST_F(VerbsShimTest, AForkedProcessGoesOn) {
     Connect(verbs, next, 9);
     EXPECT_EQ(PortOf(next), 50003) << "the parent knows nothing of its child's";
   }));
-}
-
-TEST(VerbsShimFileTest, NeedsTheCLibraryAloneAndNoRecentOne) {
-  for (const char* library : {VERBS_SHIM, SOCKET_SHIM}) {
-    const std::string needed =
-        RunProgram({}, std::string("readelf -d ") + library + " | grep NEEDED");
-    const bool sanitized = needed.find("san.so") != std::string::npos;
-    if (sanitized) GTEST_SKIP() << "built with a sanitizer";
-    EXPECT_NE(needed.find("libc.so.6"), std::string::npos);
-    EXPECT_EQ(needed.find("libstdc++"), std::string::npos) << needed;
-    const std::string versions = RunProgram(
-        {}, std::string("readelf -V ") + library + " | grep -o 'GLIBC_[0-9.]*' | sort -uV");
-    // What distributions of 2018 have.
-    for (int minor = 29; minor < 60; ++minor) {
-      EXPECT_EQ(versions.find("GLIBC_2." + std::to_string(minor)), std::string::npos) << versions;
-    }
-  }
 }
 
 }  // namespace
