@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "bench/failover.h"
+#include "bench/port_schemes.h"
 #include "bench/transfer.h"
 #include "pkg/base/strings.h"
 #include "pkg/fabric/testing/fabrics.h"
@@ -58,10 +59,6 @@ struct Spread {
   }
 };
 
-std::uint16_t RandomPort(Random& random) {
-  return static_cast<std::uint16_t>(repac::kFirstSourcePort + random.Below(16383));
-}
-
 // ---- 1. collisions -------------------------------------------------------------------------
 
 void Collisions() {
@@ -77,7 +74,7 @@ void Collisions() {
     for (int h = 0; h < 8; ++h) {
       const fabric::NicPort src{HostId(h), 0, 0};
       const fabric::NicPort dst{HostId(8 + h), 0, 0};
-      taken.insert(repac::PredictPath(world, src, dst, RandomPort(random))->links[1]);
+      taken.insert(repac::PredictPath(world, src, dst, bench::RandomPort(random))->links[1]);
     }
     collided += taken.size() < 8 ? 1 : 0;
   }
@@ -111,9 +108,6 @@ void Collisions() {
 }
 
 // ---- 2. completion time --------------------------------------------------------------------
-
-// One flow of an exchange with its links.
-using Ports = std::vector<fabric::LinkPath>;
 
 struct Case {
   std::string name;
@@ -161,61 +155,6 @@ std::vector<Connection> Permutation(const Network& network, Random& random) {
   return connections;
 }
 
-Ports ByEcmp(const std::vector<Flow>& flows, const ForwardingModel& world, Random& random) {
-  Ports out;
-  for (const Flow& flow : flows) {
-    out.push_back(repac::PredictPath(world, flow.src, flow.dst, RandomPort(random))->links);
-  }
-  return out;
-}
-
-// The earlier scheme: a table of what each single header bit does to the index of an all-zero key.
-// The wanted index is the least loaded uplink; wanted XOR current must be in the table, else
-// another random base port is tried, `tries` in all. It steers the first hop only, and where the
-// group is not a power of two the table's offsets are wrong.
-Ports BySingleBit(const std::vector<Flow>& flows, const ForwardingModel& world, int tries,
-                  Random& random) {
-  const Network& network = world.network();
-  std::vector<int> load(static_cast<std::size_t>(network.num_links()));
-  Ports out;
-  for (const Flow& flow : flows) {
-    const fabric::NicPort dst{flow.dst.host, flow.dst.rail, network.plane_of(flow.src)};
-    const repac::Group& group = world.group(network.tor(flow.src), false, dst);
-    const auto members = static_cast<std::uint64_t>(group.slots.size());
-    std::uint16_t port = RandomPort(random);
-    if (members > 1) {
-      repac::Packet zero;
-      const auto index_of_zero = group.hash->Hash(zero) % members;
-      std::uint64_t wanted = 0;
-      for (std::uint64_t m = 1; m < members; ++m) {
-        if (load[group.slots[m].index()] < load[group.slots[wanted].index()]) wanted = m;
-      }
-      bool found = false;
-      for (int attempt = 0; attempt < tries && !found; ++attempt) {
-        if (attempt > 0) port = RandomPort(random);
-        const auto now = group.hash->Hash(world.PacketOf(flow.src, dst, port)) % members;
-        found = now == wanted;
-        for (int bit = 0; bit < repac::kSourcePortBits && !found; ++bit) {
-          repac::Packet one;
-          one.sport = static_cast<std::uint16_t>(1u << bit);
-          if ((group.hash->Hash(one) % members ^ index_of_zero) != (now ^ wanted)) continue;
-          port = static_cast<std::uint16_t>(port ^ 1u << bit);
-          found = true;
-        }
-      }
-    }
-    out.push_back(repac::PredictPath(world, flow.src, dst, port)->links);
-    if (out.back().size() > 1) ++load[out.back()[1].index()];
-  }
-  return out;
-}
-
-Ports ByPlan(const PathPlan& plan) {
-  Ports out;
-  for (const Flow& flow : plan.flows) out.push_back(flow.links);
-  return out;
-}
-
 struct Outcome {
   Spread completion;  // of the bound: what the fullest cut allows
   Spread fullest;     // flows on the fullest uplink of a ToR
@@ -243,7 +182,8 @@ double Bound(const Network& network, const PathPlan& plan) {
   return seconds;
 }
 
-void Run(const Network& network, const PathPlan& plan, const Ports& ports, Outcome& outcome) {
+void Run(const Network& network, const PathPlan& plan, const bench::Ports& ports,
+         Outcome& outcome) {
   std::vector<bench::TransferFlow> flows;
   std::vector<int> load(static_cast<std::size_t>(network.num_links()));
   int fullest = 0;
@@ -277,10 +217,10 @@ void Compare(const Case& c, int seeds) {
     repac::PathOptions options;
     options.alternates = false;
     const PathPlan plan = repac::PlanPaths(connections, world, options);
-    Run(*net.network, plan, ByEcmp(plan.flows, world, random), ecmp);
-    Run(*net.network, plan, BySingleBit(plan.flows, world, 1, random), once);
-    Run(*net.network, plan, BySingleBit(plan.flows, world, 8, random), often);
-    Run(*net.network, plan, ByPlan(plan), planned);
+    Run(*net.network, plan, bench::ByEcmp(plan.flows, world, random), ecmp);
+    Run(*net.network, plan, bench::BySingleBit(plan.flows, world, 1, random), once);
+    Run(*net.network, plan, bench::BySingleBit(plan.flows, world, 8, random), often);
+    Run(*net.network, plan, bench::ByPlan(plan), planned);
   }
   const double base = ecmp.completion.Mean();
   PrintRow(c.name, "random ports (ECMP)", ecmp, base);
