@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "pkg/metrics/log.h"
+#include "pkg/metrics/log_field.h"
 
 namespace yardmaster::metrics {
 

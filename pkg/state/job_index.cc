@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "pkg/base/strings.h"
-#include "pkg/state/snapshot_builder.h"
 
 namespace yardmaster::state {
 

@@ -21,6 +21,9 @@
 
 namespace yardmaster::state {
 
+// True on a Gang once every pod of it has finished; its hosts are free again.
+inline constexpr char kFinishedCondition[] = "Finished";
+
 struct KeptJob {
   plan::JobState state;                         // eligible is left out
   std::shared_ptr<const api::Gang> gang;        // or null

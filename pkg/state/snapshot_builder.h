@@ -31,9 +31,6 @@
 
 namespace yardmaster::state {
 
-// True on a Gang once every pod of it has finished; its hosts are free again.
-inline constexpr char kFinishedCondition[] = "Finished";
-
 // Makes one snapshot after another at the cost of what changed between two ClusterStates. It compares
 // them itself: any ClusterState may follow any other.
 //
