@@ -13,6 +13,7 @@
 #include "pkg/kube/object.h"
 #include "pkg/operator/capacity_pods.h"
 #include "pkg/operator/pod_builder.h"
+#include "pkg/operator/rental_offers.h"
 
 namespace yardmaster::op {
 
@@ -20,14 +21,6 @@ namespace {
 
 using api::ScalingKind;
 using nlohmann::json;
-
-const api::CapacityPool* FindPool(const std::vector<api::CapacityPool>& pools,
-                                  const std::string& name) {
-  for (const api::CapacityPool& pool : pools) {
-    if (pool.metadata.name == name) return &pool;
-  }
-  return nullptr;
-}
 
 std::string RequestNameOf(const api::TrainingJob& job, int request) {
   return RequestName(job.metadata.name, job.status.capacity.generation, request);

@@ -7,6 +7,7 @@
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/capacity/chooser.h"
+#include "pkg/operator/rental_offers.h"
 
 namespace yardmaster::op {
 
@@ -29,22 +30,6 @@ Micros Cost(Micros rate, std::int64_t elapsed_ms) {
   if (rate <= 0 || elapsed_ms <= 0) return 0;
   const __int128 product = static_cast<__int128>(rate) * elapsed_ms;
   return static_cast<Micros>((product + kMsPerHour - 1) / kMsPerHour);
-}
-
-const api::CapacityPool* FindPool(const std::vector<api::CapacityPool>& pools,
-                                  const std::string& name) {
-  for (const api::CapacityPool& pool : pools) {
-    if (pool.metadata.name == name) return &pool;
-  }
-  return nullptr;
-}
-
-const api::CapacityOffer* FindOffer(const api::CapacityPool* pool, api::CapacityType type) {
-  if (pool == nullptr) return nullptr;
-  for (const api::CapacityOffer& offer : pool->offers) {
-    if (offer.type == type) return &offer;
-  }
-  return nullptr;
 }
 
 class Stepper {
@@ -289,24 +274,6 @@ class Stepper {
     if (observed_.waits) Choose();
   }
 
-  // Pools whose hosts are made on demand, without the offers that are avoided.
-  std::vector<api::CapacityPool> Candidates() const {
-    std::vector<api::CapacityPool> pools;
-    for (api::CapacityPool pool : observed_.pools) {
-      if (pool.scaling.kind() == api::ScalingKind::kNone) continue;
-      std::erase_if(pool.offers, [&](const api::CapacityOffer& offer) {
-        const auto is_this = [&](const auto& other) {
-          return other.pool == pool.metadata.name && other.type == offer.type;
-        };
-        if (std::any_of(status_.avoided.begin(), status_.avoided.end(), is_this)) return true;
-        return status_.phase == RentalPhase::kAwaitingPrice &&
-               std::none_of(status_.hosts.begin(), status_.hosts.end(), is_this);
-      });
-      if (!pool.offers.empty()) pools.push_back(std::move(pool));
-    }
-    return pools;
-  }
-
   void Refuse(RentalReason reason, std::string message) {
     status_.reason = reason;
     status_.message = std::move(message);
@@ -314,7 +281,7 @@ class Stepper {
   }
 
   void Choose() {
-    const std::vector<api::CapacityPool> pools = Candidates();
+    const std::vector<api::CapacityPool> pools = OffersToTry(observed_.pools, status_);
     const auto question = state::AskForCapacity(job_, pools, observed_.in_use, status_.spent);
     if (!question.ok()) return Refuse(RentalReason::kNoRoom, MessageOf(question.status()));
     const capacity::Outcome outcome = capacity::Choose(question->offers, question->need);
@@ -329,27 +296,8 @@ class Stepper {
                             : RentalReason::kNoRoom,
                     state::DescribeRefusal(outcome, *question, currency));
     }
-    status_.hosts.clear();
+    status_.hosts = RentedBy(*outcome.choice, *question, pools, job_.requests);
     status_.currency = currency;
-    std::vector<api::CapacityScaling> requests;
-    for (const capacity::Rented& rented : outcome.choice->rented) {
-      const auto index = static_cast<std::size_t>(rented.offer);
-      const state::OfferName& name = question->names[index];
-      const capacity::Offer& offer = question->offers[index];
-      const api::CapacityPool& pool = *FindPool(pools, name.pool);
-      api::RentedHosts part;
-      part.pool = name.pool;
-      part.type = name.type;
-      part.scaling = pool.scaling.kind();
-      const auto request = std::find(requests.begin(), requests.end(), pool.scaling);
-      part.request = static_cast<int>(request - requests.begin());
-      if (request == requests.end()) requests.push_back(pool.scaling);
-      part.hosts = rented.hosts;
-      part.workers = rented.hosts * api::WorkersPerHost(pool, job_.requests);
-      part.price = offer.price;
-      part.node_labels = api::NodeLabelsOf(pool, *FindOffer(&pool, name.type));
-      status_.hosts.push_back(std::move(part));
-    }
     ++status_.generation;
     status_.reason = RentalReason::kNone;
     status_.message = state::DescribeChoice(*outcome.choice, *question, currency);

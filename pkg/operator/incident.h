@@ -18,7 +18,7 @@
 
 #include <vector>
 
-#include "pkg/operator/job_step.h"
+#include "pkg/operator/job_observation.h"
 
 namespace yardmaster::op {
 
@@ -35,6 +35,8 @@ const char* NameOf(api::IncidentCause cause);
 // The pod was ended from outside: its condition DisruptionTarget is True.
 bool IsDisrupted(const Worker& worker);
 
+// The first rule that matches a failed worker, or null.
+const api::FailureRule* MatchRule(const std::vector<api::FailureRule>& rules, const Worker& worker);
 // Records what follows from `troubles` in `recovery`. False: nothing is to be decided.
 bool DecideIncident(const JobObservation& job, const Troubles& troubles,
                     api::RecoveryState& recovery);

@@ -1,0 +1,33 @@
+// Which offers of capacity pools a job may rent now, and what a choice among them means in hosts. Thread
+// safety: pure functions.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "pkg/api/capacity_pool.h"
+#include "pkg/api/capacity_status.h"
+#include "pkg/capacity/chooser.h"
+#include "pkg/state/capacity_offers.h"
+#include "pkg/workload/resources.h"
+
+namespace yardmaster::op {
+
+// Null: there is none. Lifetimes: what is returned points into the argument.
+const api::CapacityPool* FindPool(const std::vector<api::CapacityPool>& pools,
+                                  const std::string& name);
+const api::CapacityOffer* FindOffer(const api::CapacityPool* pool, api::CapacityType type);
+
+// The pools whose hosts are made on demand, without the offers that are avoided; while the job waits for
+// a price, its own alone.
+std::vector<api::CapacityPool> OffersToTry(const std::vector<api::CapacityPool>& all,
+                                           const api::CapacityStatus& status);
+
+// The hosts of a choice. Parts whose pools scale alike share a request. REQUIRES: `question` was asked
+// about `pools`, and `choice` answers it.
+std::vector<api::RentedHosts> RentedBy(const capacity::Choice& choice,
+                                       const state::CapacityQuestion& question,
+                                       const std::vector<api::CapacityPool>& pools,
+                                       const workload::ResourceList& requests_of_worker);
+
+}  // namespace yardmaster::op
