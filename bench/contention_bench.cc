@@ -163,12 +163,12 @@ class Replay {
     const plan::Plan plan = plan::MakePlan(snapshot_, options);
     bool blocked = false;
     for (const plan::JobPlan& job : plan.jobs) {
-      if (snapshot_.jobs[static_cast<std::size_t>(job.job)].assignment) continue;
+      if (snapshot_.jobs[job.job.index()].assignment) continue;
       blocked = blocked || !job.is_new;
       if (blocked) continue;
       plan::Place(snapshot_, job.job, job.gang.host_of_rank);
-      const sim::TraceJob& trace = trace_[running_[static_cast<std::size_t>(job.job)].index];
-      running_[static_cast<std::size_t>(job.job)].ends = now_ + trace.run_seconds;
+      const sim::TraceJob& trace = trace_[running_[job.job.index()].index];
+      running_[job.job.index()].ends = now_ + trace.run_seconds;
       sum_.waited += now_ - trace.arrival_seconds;
     }
     load_ = netplan::PredictedUplinkLoad(snapshot_);

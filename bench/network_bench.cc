@@ -11,6 +11,7 @@
 
 #include "pkg/netplan/network_plan.h"
 #include "pkg/netplan/previous_network.h"
+#include "pkg/netplan/remember.h"
 #include "pkg/plan/testing/snapshots.h"
 #include "pkg/repac/testing/networks.h"
 
@@ -51,7 +52,7 @@ plan::Snapshot MakeWorld(int gangs, int hosts_per_gang) {
     char name[16];
     std::snprintf(name, sizeof name, "g%05d", g);
     plan::AddJob(snapshot, name, hosts_per_gang);
-    plan::Place(snapshot, g,
+    plan::Place(snapshot, plan::JobId(g),
                 {order.begin() + g * hosts_per_gang, order.begin() + (g + 1) * hosts_per_gang});
   }
   return snapshot;

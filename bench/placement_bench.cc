@@ -95,7 +95,7 @@ BENCHMARK(PlanGang)
 void ReplaceOneHost(benchmark::State& state) {
   ClusterState world = MakeWorld(8, 0.5, Shape(8, 120, 16));
   const placement::GangPlan plan = placement::PlanGang(world.snapshot.cluster, world.request());
-  plan::Place(world.snapshot, 0, plan.host_of_rank);
+  plan::Place(world.snapshot, plan::JobId(0), plan.host_of_rank);
   world.snapshot.cluster.hosts[plan.host_of_rank[0].index()].unavailable =
       placement::Unavailability::kNotReady;
   placement::GangPlan replaced;
@@ -156,7 +156,7 @@ void PlanAmongContention(benchmark::State& state) {
           hosts.push_back(places.hosts_of(fabric::SegmentId(segment))[used[segment]++]);
         }
       }
-      plan::Place(snapshot, static_cast<int>(snapshot.jobs.size()) - 1, hosts);
+      plan::Place(snapshot, plan::LastJob(snapshot), hosts);
     }
   }
   SetTraffic(plan::AddJob(snapshot, "gang", Shape(8, 240, 1), 8).job, 20);
@@ -197,7 +197,7 @@ void SnapshotMemory(benchmark::State& state) {
       plan::AddJob(*snapshot, StrCat("job", i), Shape(1, 64, 1), 1);
       std::vector<fabric::HostId> hosts;
       for (int w = 0; w < 64; ++w) hosts.push_back(fabric::HostId((i * 8 + w / 8) % 16320));
-      plan::Place(*snapshot, i, hosts);
+      plan::Place(*snapshot, plan::JobId(i), hosts);
     }
     bytes = static_cast<double>(mallinfo2().uordblks - before);
   }

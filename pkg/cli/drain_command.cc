@@ -180,7 +180,7 @@ std::vector<Move> MovesOf(state::ClusterState cluster, const std::vector<std::st
   const std::set<std::string> leaving(hosts.begin(), hosts.end());
   std::vector<Move> moves;
   for (const plan::JobPlan& job : plan.jobs) {
-    const plan::JobState& state = snapshot.jobs[static_cast<std::size_t>(job.job)];
+    const plan::JobState& state = snapshot.jobs[job.job.index()];
     if (!state.assignment) continue;
     const auto& now = state.assignment->host_of_rank;
     for (std::size_t rank = 0; rank < now.size(); ++rank) {

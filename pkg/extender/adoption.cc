@@ -78,18 +78,18 @@ std::optional<std::vector<std::string>> HostsChosenByOthers(
   return chosen ? std::optional(std::move(hosts)) : std::nullopt;
 }
 
-int IndexOfJob(const plan::Snapshot& snapshot, const NamespacedName& key) {
-  for (std::size_t i = 0; i < snapshot.jobs.size(); ++i) {
-    if (snapshot.jobs[i].job.key == key) return static_cast<int>(i);
+plan::JobId IdOfJob(const plan::Snapshot& snapshot, const NamespacedName& key) {
+  for (const plan::JobId id : snapshot.job_ids()) {
+    if (snapshot.jobs[id.index()].job.key == key) return id;
   }
-  return -1;
+  return {};
 }
 
 std::string AdoptionProblem(const plan::Snapshot& snapshot, const NamespacedName& key,
                             bool verify) {
-  const int index = IndexOfJob(snapshot, key);
-  if (index < 0) return "it contradicts itself";
-  const plan::JobState& job = snapshot.jobs[static_cast<std::size_t>(index)];
+  const plan::JobId id = IdOfJob(snapshot, key);
+  if (!id.valid()) return "it contradicts itself";
+  const plan::JobState& job = snapshot.jobs[id.index()];
   if (!job.problems.empty()) return job.problems.front();
   if (!job.assignment) return "a pod is on a node that is not of the fabric";
   std::vector<std::int64_t> promised(snapshot.cluster.hosts.size(), 0);
@@ -105,7 +105,7 @@ std::string AdoptionProblem(const plan::Snapshot& snapshot, const NamespacedName
     }
   }
   if (!verify) return "";
-  const absl::Status sound = plan::VerifyPlacement(snapshot, index, job.assignment->host_of_rank,
+  const absl::Status sound = plan::VerifyPlacement(snapshot, id, job.assignment->host_of_rank,
                                                    /*may_use_backup=*/true);
   return sound.ok() ? "" : MessageOf(sound);
 }

@@ -32,7 +32,7 @@ std::optional<std::vector<std::string>> HostsChosenByOthers(
 // it can. No GPU may be promised to another gang as well, and with `verify` it has to pass what every
 // plan of ours must pass.
 std::string AdoptionProblem(const plan::Snapshot& snapshot, const NamespacedName& key, bool verify);
-// Index of a job, or -1.
-int IndexOfJob(const plan::Snapshot& snapshot, const NamespacedName& key);
+// Of the job with that key; not valid: there is none.
+plan::JobId IdOfJob(const plan::Snapshot& snapshot, const NamespacedName& key);
 
 }  // namespace yardmaster::extender

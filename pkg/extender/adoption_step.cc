@@ -100,8 +100,8 @@ void AdoptionStep::Adopt(PassState& pass, const NamespacedName& key,
                       "be used: ", problem, "; let their controller choose others"));
     return;
   }
-  const int index = IndexOfJob(snapshot, key);
-  const plan::JobState& job = snapshot.jobs[static_cast<std::size_t>(index)];
+  const plan::JobId id = IdOfJob(snapshot, key);
+  const plan::JobState& job = snapshot.jobs[id.index()];
   placement::GangPlan plan;
   plan.host_of_rank = job.assignment->host_of_rank;
   plan.objective = placement::Evaluate(*snapshot.places, *job.groups, plan.host_of_rank);

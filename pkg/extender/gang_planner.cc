@@ -347,9 +347,9 @@ void GangPlanner::LoadSnapshot(PassState& pass) {
   BuildSnapshot(pass);
   Quarantine::OccupyHosts(pass);
   pass.snapshot->now_ms = clock_.WallMs();
-  for (std::size_t i = 0; i < pass.snapshot->jobs.size(); ++i) {
-    plan::JobState& job = pass.snapshot->jobs[i];
-    const api::GangStatus& status = pass.GangOf(static_cast<int>(i)).status;
+  for (const plan::JobId id : pass.snapshot->job_ids()) {
+    plan::JobState& job = pass.snapshot->jobs[id.index()];
+    const api::GangStatus& status = pass.GangOf(id).status;
     if (!job.assignment && !status.refusals.empty()) {
       job.eligible = EligibleNow(*pass.snapshot, job, status);
     }

@@ -100,9 +100,9 @@ struct PassState {
   std::shared_ptr<plan::Snapshot> snapshot;  // follows our own commits
   std::map<NamespacedName, GangNote> notes;
 
-  // Of jobs[job] of the snapshot.
-  const api::Gang& GangOf(int job) const {
-    return *gangs.at(snapshot->jobs[static_cast<std::size_t>(job)].job.key);
+  // Of a job of the snapshot.
+  const api::Gang& GangOf(plan::JobId job) const {
+    return *gangs.at(snapshot->jobs[job.index()].job.key);
   }
   // Null: no pod of it is there.
   const GatheredGang* GatheredOf(const NamespacedName& key) const {

@@ -101,14 +101,15 @@ void PlacementStep::CountDecision(PassState& pass, const plan::JobState& job,
   pass.report.decisions.push_back({outcome, static_cast<double>(waited_ms) / 1000});
 }
 
-void PlacementStep::TellNotPlaced(PassState& pass, int job, const placement::GangPlan& plan) {
+void PlacementStep::TellNotPlaced(PassState& pass, plan::JobId job,
+                                  const placement::GangPlan& plan) {
   const api::Gang gang = pass.GangOf(job);
   ++pass.report.waiting;
   const api::GangStatus status = NotPlaced(gang, plan, clock_.WallMs());
-  pass.notes[pass.snapshot->jobs[static_cast<std::size_t>(job)].job.key].waiting = Explain(plan);
+  pass.notes[pass.snapshot->jobs[job.index()].job.key].waiting = Explain(plan);
   if (!IsNews(gang, status) || !ledger_.Write(pass, gang, status)) return;
   told_ms_[KeyOf(gang.metadata)] = clock_.SteadyMs();
-  const plan::JobState& state = pass.snapshot->jobs[static_cast<std::size_t>(job)];
+  const plan::JobState& state = pass.snapshot->jobs[job.index()];
   if (!state.assignment && gang.status.outcome != status.outcome) {
     CountDecision(pass, state, plan.outcome);
   }
@@ -125,9 +126,9 @@ void PlacementStep::TellNotPlaced(PassState& pass, int job, const placement::Gan
 
 // A host of a placed gang is lost: people see it before and while its rank moves.
 void PlacementStep::MarkDegraded(PassState& pass) {
-  for (std::size_t i = 0; i < pass.snapshot->jobs.size(); ++i) {
-    const plan::JobState& job = pass.snapshot->jobs[i];
-    const api::Gang& gang = pass.GangOf(static_cast<int>(i));
+  for (const plan::JobId id : pass.snapshot->job_ids()) {
+    const plan::JobState& job = pass.snapshot->jobs[id.index()];
+    const api::Gang& gang = pass.GangOf(id);
     const bool was = api::IsTrue(gang.status.conditions, api::kDegradedCondition);
     if (!job.assignment || (job.lost_ranks.empty() && !was)) continue;
     const api::GangStatus status = Degraded(gang, job, *pass.snapshot, clock_.WallMs());
@@ -137,8 +138,8 @@ void PlacementStep::MarkDegraded(PassState& pass) {
 }
 
 void PlacementStep::ReplaceLost(PassState& pass) {
-  for (std::size_t i = 0; i < pass.snapshot->jobs.size(); ++i) {
-    const plan::JobState& job = pass.snapshot->jobs[i];
+  for (const plan::JobId id : pass.snapshot->job_ids()) {
+    const plan::JobState& job = pass.snapshot->jobs[id.index()];
     const NamespacedName& key = job.job.key;
     const GatheredGang* gathered = pass.GatheredOf(key);
     if (!job.assignment || gathered == nullptr || pass.stopping.count(key) != 0) continue;
@@ -146,7 +147,7 @@ void PlacementStep::ReplaceLost(PassState& pass) {
     const std::vector<int> lost =
         RanksToMove(job, *gathered, *pass.snapshot, pass.gangs.at(key)->status);
     if (!lost.empty()) {
-      ReplaceRanks(pass, static_cast<int>(i), lost);
+      ReplaceRanks(pass, id, lost);
     } else {
       preemption_.GiveUp(pass, key, "NotNeeded", "no rank waits for a host any more");
     }
@@ -154,25 +155,25 @@ void PlacementStep::ReplaceLost(PassState& pass) {
   pass.handling.reset();
 }
 
-void PlacementStep::ReplaceRanks(PassState& pass, int index, const std::vector<int>& lost) {
-  plan::JobState& job = pass.snapshot->jobs[static_cast<std::size_t>(index)];
+void PlacementStep::ReplaceRanks(PassState& pass, plan::JobId id, const std::vector<int>& lost) {
+  plan::JobState& job = pass.snapshot->jobs[id.index()];
   const fabric::BackupPolicy policy =
       pass.snapshot->network ? pass.snapshot->network->spec().backup : fabric::BackupPolicy{};
   plan::JobState limited = job;
   const GatheredGang* gathered = pass.GatheredOf({job.job.key.namespace_name, job.job.key.name});
   if (gathered != nullptr) limited.eligible = WithoutAvoided(*pass.snapshot, job, *gathered);
-  const auto eligible = EligibleNow(*pass.snapshot, limited, pass.GangOf(index).status);
-  const placement::GangRequest request{&job.job, job.groups.get(), eligible.get(), index};
+  const auto eligible = EligibleNow(*pass.snapshot, limited, pass.GangOf(id).status);
+  const placement::GangRequest request{&job.job, job.groups.get(), eligible.get(), id.value};
   const placement::GangPlan plan = placement::ReplaceHosts(
       pass.snapshot->cluster, request, job.assignment->host_of_rank, lost, policy);
   if (plan.outcome != placement::Outcome::kPlaced) {
-    TellNotPlaced(pass, index, plan);
+    TellNotPlaced(pass, id, plan);
     job.lost_ranks = lost;
-    return decider_.DecideTakeBack(pass, index);
+    return decider_.DecideTakeBack(pass, id);
   }
-  if (!CommitPlan(pass, ledger_, clock_, index, plan, /*may_use_backup=*/true)) return;
+  if (!CommitPlan(pass, ledger_, clock_, id, plan, /*may_use_backup=*/true)) return;
   pass.report.replaced_ranks += static_cast<int>(lost.size());
-  const api::Gang& gang = pass.GangOf(index);
+  const api::Gang& gang = pass.GangOf(id);
   const fabric::Places& places = *pass.snapshot->places;
   for (int rank : lost) {
     const fabric::HostId host = plan.host_of_rank[static_cast<std::size_t>(rank)];
@@ -190,13 +191,13 @@ plan::Plan PlacementStep::PlanQueue(PassState& pass) {
   } catch (const std::exception& error) {
     pass.report.errors.push_back(StrCat("planning the queue failed: ", error.what()));
   }
-  const std::vector<int> queue = plan::QueueOrder(*pass.snapshot);
-  for (int index : queue) {
+  const std::vector<plan::JobId> queue = plan::QueueOrder(*pass.snapshot);
+  for (const plan::JobId id : queue) {
     plan::Snapshot alone = *pass.snapshot;
-    for (int other : queue) {
-      if (other != index) alone.jobs[static_cast<std::size_t>(other)].problems = {"left out"};
+    for (const plan::JobId other : queue) {
+      if (other != id) alone.jobs[other.index()].problems = {"left out"};
     }
-    plan::JobState& job = pass.snapshot->jobs[static_cast<std::size_t>(index)];
+    plan::JobState& job = pass.snapshot->jobs[id.index()];
     const NamespacedName& key = job.job.key;
     const bool sound =
         quarantine_.Contain(pass, key, "planning it", [&] { plan::MakePlan(alone, options_); });
@@ -211,7 +212,7 @@ void PlacementStep::PlaceWaiting(PassState& pass) {
   bool deciding = true;
   for (const plan::JobPlan& job : plan.jobs) {
     if (!job.is_new) {
-      if (pass.snapshot->jobs[static_cast<std::size_t>(job.job)].assignment) continue;
+      if (pass.snapshot->jobs[job.job.index()].assignment) continue;
       TellNotPlaced(pass, job.job, job.gang);
       if (job.gang.outcome != placement::Outcome::kNotNow) continue;
       deciding = deciding && decider_.Decide(pass, job);
@@ -223,14 +224,13 @@ void PlacementStep::PlaceWaiting(PassState& pass) {
         api::FindCondition(gang.status.conditions, api::kPlannedCondition)->message;
     if (!job.contention_note.empty()) message += StrCat("; ", job.contention_note);
     notify_({gang.owner, gang.metadata.namespace_name, false, "Placed", std::move(message)});
-    CountDecision(pass, pass.snapshot->jobs[static_cast<std::size_t>(job.job)],
-                  placement::Outcome::kPlaced);
+    CountDecision(pass, pass.snapshot->jobs[job.job.index()], placement::Outcome::kPlaced);
   }
   // Ordinary pods are kept off what waits for a job; see decisions.h. Only now: gangs that may fill
   // reserved hosts meanwhile have done so.
   for (const plan::Reservation& reservation : plan.reservations) {
     for (fabric::HostId host : reservation.hosts) {
-      pass.snapshot->cluster.hosts[host.index()].reserved_for = reservation.job;
+      pass.snapshot->cluster.hosts[host.index()].reserved_for = reservation.job.value;
     }
   }
 }

@@ -34,11 +34,11 @@ class PlacementStep {
   static void LeaveOutAvoided(PassState& pass);
   void MarkDegraded(PassState& pass);
   void ReplaceLost(PassState& pass);
-  void ReplaceRanks(PassState& pass, int job, const std::vector<int>& lost);
+  void ReplaceRanks(PassState& pass, plan::JobId job, const std::vector<int>& lost);
   void PlaceWaiting(PassState& pass);
   plan::Plan PlanQueue(PassState& pass);
   bool IsNews(const api::Gang& gang, const api::GangStatus& status);
-  void TellNotPlaced(PassState& pass, int job, const placement::GangPlan& plan);
+  void TellNotPlaced(PassState& pass, plan::JobId job, const placement::GangPlan& plan);
   void CountDecision(PassState& pass, const plan::JobState& job, placement::Outcome outcome) const;
 
   Ledger& ledger_;

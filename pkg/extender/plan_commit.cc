@@ -10,9 +10,9 @@
 
 namespace yardmaster::extender {
 
-bool CommitPlan(PassState& pass, Ledger& ledger, const Clock& clock, int job,
+bool CommitPlan(PassState& pass, Ledger& ledger, const Clock& clock, plan::JobId job,
                 const placement::GangPlan& plan, bool may_use_backup) {
-  plan::JobState& state = pass.snapshot->jobs[static_cast<std::size_t>(job)];
+  plan::JobState& state = pass.snapshot->jobs[job.index()];
   const api::Gang gang = pass.GangOf(job);
   absl::Status sound =
       plan::VerifyPlacement(*pass.snapshot, job, plan.host_of_rank, may_use_backup);

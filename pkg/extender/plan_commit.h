@@ -11,9 +11,9 @@
 
 namespace yardmaster::extender {
 
-// Of jobs[job] of the snapshot. False: the plan is not promised, or not known to be, and the snapshot
+// Of a job of the snapshot. False: the plan is not promised, or not known to be, and the snapshot
 // is as it was; `pass.report` says why.
-bool CommitPlan(PassState& pass, Ledger& ledger, const Clock& clock, int job,
+bool CommitPlan(PassState& pass, Ledger& ledger, const Clock& clock, plan::JobId job,
                 const placement::GangPlan& plan, bool may_use_backup);
 
 }  // namespace yardmaster::extender

@@ -15,8 +15,8 @@ namespace yardmaster::extender {
 namespace {
 
 // Takes a gang off its hosts.
-void RemoveAssignment(plan::Snapshot& snapshot, int index) {
-  plan::JobState& job = snapshot.jobs[static_cast<std::size_t>(index)];
+void RemoveAssignment(plan::Snapshot& snapshot, plan::JobId id) {
+  plan::JobState& job = snapshot.jobs[id.index()];
   if (!job.assignment) return;
   placement::ReleaseHosts(snapshot.cluster, job.job, job.assignment->host_of_rank);
   job.assignment.reset();
@@ -25,8 +25,8 @@ void RemoveAssignment(plan::Snapshot& snapshot, int index) {
 // The cluster once every stopped gang has left.
 plan::Snapshot WithoutLeaving(const plan::Snapshot& snapshot) {
   plan::Snapshot after = snapshot;
-  for (std::size_t i = 0; i < after.jobs.size(); ++i) {
-    if (after.jobs[i].leaving) RemoveAssignment(after, static_cast<int>(i));
+  for (const plan::JobId id : after.job_ids()) {
+    if (after.jobs[id.index()].leaving) RemoveAssignment(after, id);
   }
   return after;
 }
@@ -80,7 +80,7 @@ plan::Plan PreemptionDecider::PlanQueue(PassState& pass, plan::PlanOptions optio
   return plan;
 }
 
-bool PreemptionDecider::MayDecide(const PassState& pass, int job) const {
+bool PreemptionDecider::MayDecide(const PassState& pass, plan::JobId job) const {
   const api::Gang& gang = pass.GangOf(job);
   if (!gang.job.may_preempt || gang.status.preemption) return false;
   if (pass.stopping.count(KeyOf(gang.metadata)) != 0) return false;
@@ -96,7 +96,7 @@ bool PreemptionDecider::AnyMayStopOthers(const PassState& pass, const plan::Plan
   if (!options_.enabled) return false;
   const std::vector<plan::JobState>& jobs = pass.snapshot->jobs;
   return std::any_of(plan.jobs.begin(), plan.jobs.end(), [&](const plan::JobPlan& waits) {
-    const plan::JobState& job = jobs[static_cast<std::size_t>(waits.job)];
+    const plan::JobState& job = jobs[waits.job.index()];
     if (job.assignment || waits.gang.outcome != placement::Outcome::kNotNow) return false;
     return MayDecide(pass, waits.job) &&
            std::any_of(jobs.begin(), jobs.end(), [&job](const plan::JobState& other) {
@@ -119,11 +119,11 @@ bool PreemptionDecider::Prepare(PassState& pass, plan::Snapshot& snapshot) {
         {StrCat(budget.metadata.namespace_name, "/", budget.metadata.name),
          static_cast<int>(std::max<std::int64_t>(0, budget.disruptions_allowed))});
   }
-  for (std::size_t i = 0; i < snapshot.jobs.size(); ++i) {
-    plan::JobState& job = snapshot.jobs[i];
+  for (const plan::JobId id : snapshot.job_ids()) {
+    plan::JobState& job = snapshot.jobs[id.index()];
     const NamespacedName& key = job.job.key;
     job.leaving = job.assignment && pass.stopping.count(key) != 0;
-    job.may_stop_others = !job.assignment && MayDecide(pass, static_cast<int>(i));
+    job.may_stop_others = !job.assignment && MayDecide(pass, id);
     job.budgets.clear();
     if (job.assignment && !job.leaving) {
       ReadBudgets(*budgets, Evictable(pass.GatheredOf(key)), job);
@@ -139,7 +139,7 @@ bool PreemptionDecider::Decide(PassState& pass, const plan::JobPlan& job) {
   return Record(pass, job.job, *job.preemption);
 }
 
-void PreemptionDecider::DecideTakeBack(PassState& pass, int job) {
+void PreemptionDecider::DecideTakeBack(PassState& pass, plan::JobId job) {
   GiveUpIfInVain(pass, job);
   if (!options_.enabled || !MayDecide(pass, job)) return;
   plan::Snapshot after = *pass.snapshot;
@@ -149,27 +149,27 @@ void PreemptionDecider::DecideTakeBack(PassState& pass, int job) {
   if (decision && !decision->victims.empty()) Record(pass, job, *decision);
 }
 
-void PreemptionDecider::GiveUpIfInVain(PassState& pass, int job) {
+void PreemptionDecider::GiveUpIfInVain(PassState& pass, plan::JobId job) {
   const api::Gang& gang = pass.GangOf(job);
   if (!gang.status.preemption || pass.cleared.count(KeyOf(gang.metadata)) == 0) return;
   step_.GiveUp(pass, KeyOf(gang.metadata), "PlaceLost",
                "the gangs it stopped have left and it still does not fit");
 }
 
-bool PreemptionDecider::Record(PassState& pass, int job, const plan::Preemption& decision) {
+bool PreemptionDecider::Record(PassState& pass, plan::JobId job, const plan::Preemption& decision) {
   const std::shared_ptr<const api::Gang> gang = pass.gangs.at(KeyOf(pass.GangOf(job).metadata));
   std::vector<PodPtr> pods;
   api::GangStatus status = gang->status;
   status.preemption.emplace();
   status.preemption->started_ms = clock_.WallMs() / 1000 * 1000;
   plan::Snapshot after = *pass.snapshot;
-  for (int index : decision.victims) {
-    const api::Gang& victim = pass.GangOf(index);
+  for (const plan::JobId id : decision.victims) {
+    const api::Gang& victim = pass.GangOf(id);
     status.preemption->victims.push_back(
         {victim.metadata.namespace_name, victim.metadata.name, victim.metadata.uid});
     const std::vector<PodPtr> theirs = Evictable(pass.GatheredOf(KeyOf(victim.metadata)));
     pods.insert(pods.end(), theirs.begin(), theirs.end());
-    after.jobs[static_cast<std::size_t>(index)].leaving = true;
+    after.jobs[id.index()].leaving = true;
   }
   // Each may go alone, but perhaps not all of them under one budget.
   const auto* budgets = budgets_.Read(pass.report);
@@ -177,7 +177,7 @@ bool PreemptionDecider::Record(PassState& pass, int job, const plan::Preemption&
     in_vain_[gang->metadata.uid] = clock_.SteadyMs();
     return false;
   }
-  const auto& before = after.jobs[static_cast<std::size_t>(job)].assignment;
+  const auto& before = after.jobs[job.index()].assignment;
   std::set<fabric::HostId> hosts;
   for (std::size_t rank = 0; rank < decision.gang.host_of_rank.size(); ++rank) {
     const fabric::HostId host = decision.gang.host_of_rank[rank];
@@ -199,12 +199,12 @@ bool PreemptionDecider::Record(PassState& pass, int job, const plan::Preemption&
                     clock_.WallMs());
   if (!ledger_.Write(pass, *gang, status)) return false;
   ++pass.report.preemptions;
-  for (int index : decision.victims) {
-    pass.stopping.insert(KeyOf(pass.GangOf(index).metadata));
-    pass.snapshot->jobs[static_cast<std::size_t>(index)].leaving = true;
+  for (const plan::JobId id : decision.victims) {
+    pass.stopping.insert(KeyOf(pass.GangOf(id).metadata));
+    pass.snapshot->jobs[id.index()].leaving = true;
   }
   for (fabric::HostId host : hosts) {
-    pass.snapshot->cluster.hosts[host.index()].reserved_for = job;
+    pass.snapshot->cluster.hosts[host.index()].reserved_for = job.value;
   }
   notify_({gang->owner, gang->metadata.namespace_name, false, "Preempting", decision.why});
   return true;

@@ -51,14 +51,14 @@ class PreemptionDecider {
   // on it, have to wait for the next pass.
   bool Decide(PassState& pass, const plan::JobPlan& job);
   // A placed gang whose lost ranks find no host: takes lent spares back. `job` has lost_ranks set.
-  void DecideTakeBack(PassState& pass, int job);
+  void DecideTakeBack(PassState& pass, plan::JobId job);
 
  private:
-  bool MayDecide(const PassState& pass, int job) const;
+  bool MayDecide(const PassState& pass, plan::JobId job) const;
   bool AnyMayStopOthers(const PassState& pass, const plan::Plan& plan) const;
   bool Prepare(PassState& pass, plan::Snapshot& snapshot);
-  void GiveUpIfInVain(PassState& pass, int job);
-  bool Record(PassState& pass, int job, const plan::Preemption& decision);
+  void GiveUpIfInVain(PassState& pass, plan::JobId job);
+  bool Record(PassState& pass, plan::JobId job, const plan::Preemption& decision);
 
   PreemptionStep& step_;
   BudgetReader& budgets_;

@@ -211,12 +211,12 @@ void PreemptionStep::GiveUp(PassState& pass, const NamespacedName& key, const st
 
 void PreemptionStep::KeepHosts(PassState& pass) {
   plan::Snapshot& snapshot = *pass.snapshot;
-  for (std::size_t i = 0; i < snapshot.jobs.size(); ++i) {
-    const api::Gang& gang = pass.GangOf(static_cast<int>(i));
+  for (const plan::JobId id : snapshot.job_ids()) {
+    const api::Gang& gang = pass.GangOf(id);
     if (!gang.status.preemption) continue;
     for (const std::string& name : gang.status.preemption->hosts) {
       const fabric::HostId host = snapshot.places->FindHost(name);
-      if (host.valid()) snapshot.cluster.hosts[host.index()].reserved_for = static_cast<int>(i);
+      if (host.valid()) snapshot.cluster.hosts[host.index()].reserved_for = id.value;
     }
   }
 }

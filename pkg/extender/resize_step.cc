@@ -208,21 +208,21 @@ void ResizeStep::TellRefusal(PassState& pass, const NamespacedName& key, const s
 }
 
 void ResizeStep::Apply(PassState& pass) {
-  for (std::size_t i = 0; i < pass.snapshot->jobs.size(); ++i) {
-    const plan::JobState& job = pass.snapshot->jobs[i];
+  for (const plan::JobId id : pass.snapshot->job_ids()) {
+    const plan::JobState& job = pass.snapshot->jobs[id.index()];
     if (job.resize == nullptr || !job.assignment) continue;
     const NamespacedName& key = job.job.key;
     if (pass.GatheredOf(key) == nullptr) continue;
     if (pass.stopping.count(key) != 0 || pass.backing_off.count(key) != 0) continue;
     if (!job.lost_ranks.empty()) continue;  // first they move
     pass.handling = key;
-    ApplyOne(pass, static_cast<int>(i));
+    ApplyOne(pass, id);
   }
   pass.handling.reset();
 }
 
-void ResizeStep::ApplyOne(PassState& pass, int index) {
-  plan::JobState& job = pass.snapshot->jobs[static_cast<std::size_t>(index)];
+void ResizeStep::ApplyOne(PassState& pass, plan::JobId id) {
+  plan::JobState& job = pass.snapshot->jobs[id.index()];
   const GatheredGang& gathered = *pass.GatheredOf({job.job.key.namespace_name, job.job.key.name});
   const int placed = static_cast<int>(job.assignment->host_of_rank.size());
   const int wanted = job.resize->job.workers;
@@ -233,11 +233,10 @@ void ResizeStep::ApplyOne(PassState& pass, int index) {
                  (!member.pod->selected_host().empty() || member.pod->gated_by_others());
         });
     // Hosts that another controller chooses are observed (adoption_step.h).
-    if (gathered.whole == wanted && !others) Grow(pass, index);
+    if (gathered.whole == wanted && !others) Grow(pass, id);
     return;
   }
-  const std::set<int> ranks =
-      RanksWithPods(gathered, pass.GangOf(index).rank_bases, /*leaving=*/true);
+  const std::set<int> ranks = RanksWithPods(gathered, pass.GangOf(id).rank_bases, /*leaving=*/true);
   if (!ranks.empty() && *ranks.rbegin() >= wanted) return;
   const plan::JobState before = job;
   job.job = before.resize->job;
@@ -248,18 +247,18 @@ void ResizeStep::ApplyOne(PassState& pass, int index) {
   plan.host_of_rank = before.assignment->host_of_rank;
   plan.host_of_rank.resize(static_cast<std::size_t>(wanted));
   plan.objective = placement::Evaluate(*pass.snapshot->places, *job.groups, plan.host_of_rank);
-  if (!CommitPlan(pass, ledger_, clock_, index, plan, /*may_use_backup=*/true)) {
+  if (!CommitPlan(pass, ledger_, clock_, id, plan, /*may_use_backup=*/true)) {
     job = before;
     return;
   }
-  notify_({pass.GangOf(index).owner, job.job.key.namespace_name, false, "Resized",
+  notify_({pass.GangOf(id).owner, job.job.key.namespace_name, false, "Resized",
            StrCat("the gang shrank from ", placed, " to ", Count(wanted, "worker"),
                   "; the hosts of the others are free")});
 }
 
-void ResizeStep::Grow(PassState& pass, int index) {
+void ResizeStep::Grow(PassState& pass, plan::JobId id) {
   plan::Snapshot& snapshot = *pass.snapshot;
-  plan::JobState& job = snapshot.jobs[static_cast<std::size_t>(index)];
+  plan::JobState& job = snapshot.jobs[id.index()];
   const plan::JobState before = job;
   job.job = before.resize->job;
   job.groups = before.resize->groups;
@@ -267,29 +266,29 @@ void ResizeStep::Grow(PassState& pass, int index) {
   plan::JobState limited = before;
   limited.eligible = WithoutAvoided(
       snapshot, before, *pass.GatheredOf({job.job.key.namespace_name, job.job.key.name}));
-  const auto eligible = EligibleNow(snapshot, limited, pass.GangOf(index).status);
+  const auto eligible = EligibleNow(snapshot, limited, pass.GangOf(id).status);
   const placement::GangPlan plan = placement::GrowGang(
-      snapshot.cluster, {&job.job, job.groups.get(), eligible.get(), index},
+      snapshot.cluster, {&job.job, job.groups.get(), eligible.get(), id.value},
       before.assignment->host_of_rank, options_, [&](const std::vector<fabric::HostId>& hosts) {
-        return plan::VerifyPlacement(snapshot, index, hosts, /*may_use_backup=*/false);
+        return plan::VerifyPlacement(snapshot, id, hosts, /*may_use_backup=*/false);
       });
   if (plan.outcome != placement::Outcome::kPlaced) {
     job = before;
-    return TellNoRoom(pass, index, Explain(plan));
+    return TellNoRoom(pass, id, Explain(plan));
   }
-  if (!CommitPlan(pass, ledger_, clock_, index, plan, /*may_use_backup=*/false)) {
+  if (!CommitPlan(pass, ledger_, clock_, id, plan, /*may_use_backup=*/false)) {
     job = before;
     return;
   }
   notify_(
-      {pass.GangOf(index).owner, job.job.key.namespace_name, false, "Resized",
+      {pass.GangOf(id).owner, job.job.key.namespace_name, false, "Resized",
        StrCat("the gang grew from ", before.job.workers, " to ", Count(job.job.workers, "worker"),
               " in ", Count(plan.objective.segments, "segment"))});
 }
 
-void ResizeStep::TellNoRoom(PassState& pass, int index, const std::string& why) {
-  const api::Gang gang = pass.GangOf(index);
-  const plan::JobState& job = pass.snapshot->jobs[static_cast<std::size_t>(index)];
+void ResizeStep::TellNoRoom(PassState& pass, plan::JobId id, const std::string& why) {
+  const api::Gang gang = pass.GangOf(id);
+  const plan::JobState& job = pass.snapshot->jobs[id.index()];
   const api::Condition* told = api::FindCondition(gang.status.conditions, api::kResizedCondition);
   const bool is_news = told == nullptr || told->status != api::ConditionStatus::kFalse ||
                        told->observed_generation != gang.metadata.generation;

@@ -57,9 +57,9 @@ class ResizeStep {
   std::optional<GangSize> WantedSize(PassState& pass, const NamespacedName& key);
   std::optional<GangSize> SizeOfOwner(PassState& pass, const NamespacedName& key);
   void WriteSize(PassState& pass, const NamespacedName& key, const GangSize& size);
-  void ApplyOne(PassState& pass, int job);
-  void Grow(PassState& pass, int job);
-  void TellNoRoom(PassState& pass, int job, const std::string& why);
+  void ApplyOne(PassState& pass, plan::JobId job);
+  void Grow(PassState& pass, plan::JobId job);
+  void TellNoRoom(PassState& pass, plan::JobId job, const std::string& why);
   // Once for every wording.
   void TellRefusal(PassState& pass, const NamespacedName& key, const std::string& why);
 

@@ -48,10 +48,11 @@ std::map<fabric::HostId, std::map<Standing, std::int64_t>> OvercommittedHosts(
     any |= too_many[h];
   }
   std::map<fabric::HostId, std::map<Standing, std::int64_t>> promises;
-  for (std::size_t i = 0; any && i < pass.snapshot->jobs.size(); ++i) {
-    const plan::JobState& job = pass.snapshot->jobs[i];
+  for (const plan::JobId id : pass.snapshot->job_ids()) {
+    if (!any) break;
+    const plan::JobState& job = pass.snapshot->jobs[id.index()];
     if (!job.assignment) continue;
-    const Standing standing = StandingOf(pass, pass.GangOf(static_cast<int>(i)));
+    const Standing standing = StandingOf(pass, pass.GangOf(id));
     for (fabric::HostId host : job.assignment->host_of_rank) {
       if (!host.valid() || !too_many[host.index()]) continue;
       promises[host][standing] += job.job.gpus_per_worker;

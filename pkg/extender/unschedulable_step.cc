@@ -36,13 +36,13 @@ bool IsBeingLeft(const GatheredGang& gathered, const std::string& host) {
 
 void UnschedulableStep::Run(PassState& pass) {
   ++round_;
-  for (std::size_t i = 0; i < pass.snapshot->jobs.size(); ++i) RunOne(pass, static_cast<int>(i));
+  for (const plan::JobId id : pass.snapshot->job_ids()) RunOne(pass, id);
   pass.handling.reset();
   std::erase_if(seen_, [this](const auto& entry) { return entry.second.round != round_; });
 }
 
-void UnschedulableStep::RunOne(PassState& pass, int index) {
-  const plan::JobState& job = pass.snapshot->jobs[static_cast<std::size_t>(index)];
+void UnschedulableStep::RunOne(PassState& pass, plan::JobId id) {
+  const plan::JobState& job = pass.snapshot->jobs[id.index()];
   const NamespacedName& key = job.job.key;
   const GatheredGang* gathered = pass.GatheredOf(key);
   if (!job.assignment || gathered == nullptr || pass.stopping.count(key) != 0) return;
@@ -61,7 +61,7 @@ void UnschedulableStep::RunOne(PassState& pass, int index) {
   const fabric::BackupPolicy policy =
       pass.snapshot->network ? pass.snapshot->network->spec().backup : fabric::BackupPolicy{};
   const auto eligible = EligibleNow(*pass.snapshot, job, refused);
-  const placement::GangRequest request{&job.job, job.groups.get(), eligible.get(), index};
+  const placement::GangRequest request{&job.job, job.groups.get(), eligible.get(), id.value};
   const placement::GangPlan plan = placement::ReplaceHosts(
       pass.snapshot->cluster, request, job.assignment->host_of_rank, ranks, policy);
   if (plan.outcome == placement::Outcome::kPlaced) {

@@ -63,7 +63,7 @@ class UnschedulableStep {
     std::uint64_t round = 0;
   };
 
-  void RunOne(PassState& pass, int job);
+  void RunOne(PassState& pass, plan::JobId job);
   std::vector<Stuck> StuckPods(PassState& pass, const NamespacedName& key, const api::Gang& gang);
   bool IsDue(PassState& pass, const api::Gang& gang, const GangMember& member);
   void Refuse(PassState& pass, const NamespacedName& key, const std::vector<Stuck>& stuck);

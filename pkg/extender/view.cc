@@ -9,8 +9,8 @@ namespace yardmaster::extender {
 View::View(std::shared_ptr<const plan::Snapshot> snapshot, std::map<NamespacedName, GangNote> notes,
            Pods pods)
     : snapshot_(std::move(snapshot)), notes_(std::move(notes)), pods_(std::move(pods)) {
-  for (std::size_t i = 0; i < snapshot_->jobs.size(); ++i) {
-    by_key_.emplace(snapshot_->jobs[i].job.key, static_cast<int>(i));
+  for (const plan::JobId id : snapshot_->job_ids()) {
+    by_key_.emplace(snapshot_->jobs[id.index()].job.key, id);
   }
   const fabric::Places& places = *snapshot_->places;
   free_gpus_.resize(static_cast<std::size_t>(places.num_segments()));
@@ -26,7 +26,7 @@ View::View(std::shared_ptr<const plan::Snapshot> snapshot, std::map<NamespacedNa
 const plan::JobState* View::FindGang(const NamespacedName& key) const {
   auto at = by_key_.find(key);
   if (at == by_key_.end()) return nullptr;
-  return &snapshot_->jobs[static_cast<std::size_t>(at->second)];
+  return &snapshot_->jobs[at->second.index()];
 }
 
 std::optional<std::int64_t> View::GpusFreedBy(const std::vector<std::string>& uids) const {

@@ -24,7 +24,7 @@ Named NamesOf(const Planned& planned) {
   const plan::Snapshot& snapshot = planned.snapshot;
   Named named;
   for (const plan::JobPlan& job : planned.placement.jobs) {
-    const NamespacedName& key = snapshot.jobs[static_cast<std::size_t>(job.job)].job.key;
+    const NamespacedName& key = snapshot.jobs[job.job.index()].job.key;
     for (std::size_t rank = 0; rank < job.gang.host_of_rank.size(); ++rank) {
       const fabric::HostId host = job.gang.host_of_rank[rank];
       if (host.valid()) named.hosts[{key, static_cast<int>(rank)}] = snapshot.places->name(host);
@@ -35,7 +35,7 @@ Named NamesOf(const Planned& planned) {
     if (network) named.levels[snapshot.jobs[j].job.key] = network->level;
   }
   for (const PathAssignment& path : planned.network.paths) {
-    const NamespacedName& key = snapshot.jobs[static_cast<std::size_t>(path.job)].job.key;
+    const NamespacedName& key = snapshot.jobs[path.job.index()].job.key;
     named.ports[{key, NameOf(*snapshot.places, path.from), NameOf(*snapshot.places, path.to)}] =
         path.source_port;
   }

@@ -41,10 +41,10 @@ FlowProblem::FlowProblem(const Network& network, const std::vector<std::uint8_t>
       routes_(network, unusable),
       dense_(static_cast<std::size_t>(network.num_links()), -1) {}
 
-void FlowProblem::AddJob(int index, const workload::Job& job,
+void FlowProblem::AddJob(plan::JobId id, const workload::Job& job,
                          const std::vector<fabric::HostId>& host_of_rank) {
   JobFlows mine;
-  mine.job = index;
+  mine.job = id;
   mine.connections = workload::ConnectionsOf(job, host_of_rank, network_.spec().rails);
   const workload::Profile profile = workload::CompleteProfile(job);
   crux::Job out;

@@ -48,7 +48,7 @@ struct FlowSource {
 };
 
 struct JobFlows {
-  int job = 0;  // index into Snapshot::jobs
+  plan::JobId job;
   std::vector<workload::Connection> connections;
   std::vector<FlowSource> flows;    // as in the Crux job
   std::vector<FlowSource> answers;  // from a flow's receiver to its sender
@@ -64,7 +64,8 @@ class FlowProblem {
   FlowProblem(const fabric::Network& network, const std::vector<std::uint8_t>& unusable,
               int max_candidates);
 
-  void AddJob(int index, const workload::Job& job, const std::vector<fabric::HostId>& host_of_rank);
+  void AddJob(plan::JobId id, const workload::Job& job,
+              const std::vector<fabric::HostId>& host_of_rank);
 
   crux::Problem& problem() { return problem_; }
   const std::vector<JobFlows>& jobs() const { return jobs_; }

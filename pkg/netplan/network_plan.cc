@@ -66,12 +66,8 @@ class NetworkPlanner {
   }
 
  private:
-  const plan::JobState& StateOf(int job) const {
-    return snapshot_.jobs[static_cast<std::size_t>(job)];
-  }
-  std::optional<JobNetwork>& NetworkOf(const JobFlows& job) {
-    return plan_.jobs[static_cast<std::size_t>(job.job)];
-  }
+  const plan::JobState& StateOf(plan::JobId job) const { return snapshot_.jobs[job.index()]; }
+  std::optional<JobNetwork>& NetworkOf(const JobFlows& job) { return plan_.jobs[job.job.index()]; }
   const PreviousJob* PreviousOf(const JobFlows& job) const {
     if (input_.former == nullptr) return nullptr;
     const auto at = input_.former->find(StateOf(job.job).job.key);
@@ -204,9 +200,9 @@ class NetworkPlanner {
 
 std::vector<PlacedJob> PlacedJobs(const plan::Snapshot& snapshot) {
   std::vector<PlacedJob> placed;
-  for (std::size_t j = 0; j < snapshot.jobs.size(); ++j) {
-    const auto& assignment = snapshot.jobs[j].assignment;
-    if (assignment) placed.push_back({static_cast<int>(j), assignment->host_of_rank});
+  for (const plan::JobId job : snapshot.job_ids()) {
+    const auto& assignment = snapshot.jobs[job.index()].assignment;
+    if (assignment) placed.push_back({job, assignment->host_of_rank});
   }
   return placed;
 }

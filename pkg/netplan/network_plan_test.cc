@@ -5,6 +5,7 @@
 #include <set>
 
 #include "pkg/fabric/testing/fabrics.h"
+#include "pkg/netplan/remember.h"
 #include "pkg/plan/testing/snapshots.h"
 
 namespace yardmaster::netplan {
@@ -41,8 +42,7 @@ class NetworkPlanTest : public ::testing::Test {
       const auto all = snapshot_.places->hosts_of(fabric::SegmentId(segment));
       for (int i = 0; i < 2; ++i) hosts.push_back(all[next_[segment]++]);
     }
-    plan::Place(snapshot_, static_cast<int>(snapshot_.jobs.size()) - 1,
-                {hosts[0], hosts[2], hosts[1], hosts[3]});
+    plan::Place(snapshot_, plan::LastJob(snapshot_), {hosts[0], hosts[2], hosts[1], hosts[3]});
   }
 
   // Plans on what holds, and carries it out.
@@ -58,13 +58,13 @@ class NetworkPlanTest : public ::testing::Test {
   Ports PortsOf(const NetworkPlan& plan) const {
     Ports ports;
     for (const PathAssignment& path : plan.paths) {
-      ports[{snapshot_.jobs[static_cast<std::size_t>(path.job)].job.key.name, path.key}] =
-          path.source_port;
+      ports[{snapshot_.jobs[path.job.index()].job.key.name, path.key}] = path.source_port;
     }
     return ports;
   }
-  static std::map<std::pair<int, FlowKey>, fabric::LinkPath> LinksOf(const NetworkPlan& plan) {
-    std::map<std::pair<int, FlowKey>, fabric::LinkPath> links;
+  static std::map<std::pair<plan::JobId, FlowKey>, fabric::LinkPath> LinksOf(
+      const NetworkPlan& plan) {
+    std::map<std::pair<plan::JobId, FlowKey>, fabric::LinkPath> links;
     for (const PathAssignment& path : plan.paths) links[{path.job, path.key}] = path.links;
     return links;
   }
@@ -161,7 +161,7 @@ TEST_F(NetworkPlanTest, PortsAloneAreEnoughToKeepThem) {
 // Each worker of a ring sends to the next one only; the acknowledgements come back.
 TEST_F(NetworkPlanTest, WhereAJobSendsOneWayTheWayBackHasAPathToo) {
   const NetworkPlan plan = Next();
-  std::set<std::pair<int, FlowKey>> planned;
+  std::set<std::pair<plan::JobId, FlowKey>> planned;
   for (const PathAssignment& path : plan.paths) planned.insert({path.job, path.key});
   for (const PathAssignment& answer : plan.answers) {
     EXPECT_NE(answer.source_port, 0) << answer.reason;
@@ -291,8 +291,7 @@ TEST_F(NetworkPlanTest, AnExcludedNicHasNoPortsAndOthersKeepTheirs) {
   for (const PathAssignment& path : after.paths) {
     const bool out = (path.key.from_host == host && path.key.from_rail == 5) ||
                      (path.key.to_host == host && path.key.to_rail == 5);
-    const auto key =
-        std::pair(snapshot_.jobs[static_cast<std::size_t>(path.job)].job.key.name, path.key);
+    const auto key = std::pair(snapshot_.jobs[path.job.index()].job.key.name, path.key);
     EXPECT_EQ(path.source_port, out ? 0 : PortsOf(before).at(key));
   }
 }

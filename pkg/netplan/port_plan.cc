@@ -128,7 +128,7 @@ const repac::FlowPath* PortPlan::PreviousOf(const NamespacedName& job, const Flo
 
 // A flow that is to get a port, and its place in the result.
 struct PortPlan::Want {
-  int job = 0;  // index into Snapshot::jobs
+  plan::JobId job;
   const FlowSource* source = nullptr;
   const workload::Connection* connection = nullptr;
   Route route;  // that Crux chose; empty for an answer
@@ -140,8 +140,8 @@ std::vector<PortPlan::Want> PortPlan::Wants(const std::vector<JobFlows>& jobs,
                                             const crux::Solution& solution) const {
   std::vector<Want> wants;
   for (std::size_t j = 0; j < jobs.size(); ++j) {
-    const int job = jobs[j].job;
-    const NamespacedName& key = snapshot_.jobs[static_cast<std::size_t>(job)].job.key;
+    const plan::JobId job = jobs[j].job;
+    const NamespacedName& key = snapshot_.jobs[job.index()].job.key;
     const auto add = [&](const FlowSource& source, Route route, bool answer) {
       const workload::Connection& connection =
           jobs[j].connections[static_cast<std::size_t>(source.connection)];

@@ -15,7 +15,7 @@
 
 #include "pkg/crux/problem.h"
 #include "pkg/netplan/flow_problem.h"
-#include "pkg/netplan/network_plan.h"
+#include "pkg/netplan/network_decisions.h"
 #include "pkg/repac/path_planner.h"
 
 namespace yardmaster::netplan {

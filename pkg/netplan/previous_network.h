@@ -6,7 +6,7 @@
 // something else, and a PreviousNetwork has to be made anew from names. A process that has just
 // started knows ports from the pods' annotations and nothing of links; that is enough to keep every
 // port.
-// Thread safety: values and pure functions.
+// Thread safety: values.
 #pragma once
 
 #include <compare>
@@ -17,13 +17,7 @@
 #include "pkg/repac/flow_path.h"
 #include "pkg/workload/job.h"
 
-namespace yardmaster::plan {
-struct Snapshot;
-}  // namespace yardmaster::plan
-
 namespace yardmaster::netplan {
-
-struct NetworkPlan;
 
 // The part of a job's traffic between two NICs that leaves by one NIC port.
 struct FlowKey {
@@ -42,10 +36,5 @@ struct PreviousJob : JobNetwork {
 };
 
 using PreviousNetwork = std::map<NamespacedName, PreviousJob>;
-
-// What holds once `plan` is carried out. Flows that `before` knows and that have no way at present
-// are kept as they were, as long as their job has both hosts.
-PreviousNetwork Remember(const NetworkPlan& plan, const plan::Snapshot& snapshot,
-                         const PreviousNetwork& before);
 
 }  // namespace yardmaster::netplan

@@ -54,9 +54,9 @@ SizeDecision DecideSize(const ElasticView& view, const LargestFit& shrink_fit,
   return {fit, StrCat("there is room for ", Groups(fit), ", it has ", view.data), {}};
 }
 
-int LargestSizeThatFits(const plan::Snapshot& snapshot, int index, const api::JobSpec& spec,
+int LargestSizeThatFits(const plan::Snapshot& snapshot, plan::JobId id, const api::JobSpec& spec,
                         const std::vector<int>& sizes) {
-  const plan::JobState& job = snapshot.jobs[static_cast<std::size_t>(index)];
+  const plan::JobState& job = snapshot.jobs[id.index()];
   placement::Cluster cluster = snapshot.cluster;
   if (job.assignment) {
     placement::ReleaseHosts(cluster, job.job, job.assignment->host_of_rank);
@@ -72,7 +72,7 @@ int LargestSizeThatFits(const plan::Snapshot& snapshot, int index, const api::Jo
         workload::GroupsOf(at_size.parallelism, at_size.workers, at_size.gpus_per_worker);
     placement::PlannerOptions options;
     options.explain = false;
-    return placement::PlanGang(cluster, {&at_size, &groups, job.eligible.get(), index}, options)
+    return placement::PlanGang(cluster, {&at_size, &groups, job.eligible.get(), id.value}, options)
                .outcome == placement::Outcome::kPlaced;
   };
   // sizes[low - 1] fits, sizes[high] does not.
@@ -89,10 +89,10 @@ int LargestSizeThatFits(const plan::Snapshot& snapshot, int index, const api::Jo
   return low == 0 ? 0 : sizes[low - 1];
 }
 
-bool OthersWait(const plan::Snapshot& snapshot, int index) {
-  for (std::size_t i = 0; i < snapshot.jobs.size(); ++i) {
-    const plan::JobState& job = snapshot.jobs[i];
-    if (static_cast<int>(i) != index && !job.assignment && job.problems.empty()) return true;
+bool OthersWait(const plan::Snapshot& snapshot, plan::JobId id) {
+  for (const plan::JobId other : snapshot.job_ids()) {
+    const plan::JobState& job = snapshot.jobs[other.index()];
+    if (other != id && !job.assignment && job.problems.empty()) return true;
   }
   return false;
 }

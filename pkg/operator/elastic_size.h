@@ -44,11 +44,11 @@ struct SizeDecision {
 SizeDecision DecideSize(const ElasticView& view, const LargestFit& shrink_fit,
                         const LargestFit& grow_fit);
 
-// The largest of `sizes` at which the job `index` of the snapshot fits with its own hosts free. Takes
+// The largest of `sizes` at which the job `id` of the snapshot fits with its own hosts free. Takes
 // it that a size fits where a larger one does; what is returned has been placed.
-int LargestSizeThatFits(const plan::Snapshot& snapshot, int index, const api::JobSpec& spec,
+int LargestSizeThatFits(const plan::Snapshot& snapshot, plan::JobId id, const api::JobSpec& spec,
                         const std::vector<int>& sizes);
 // Another job of the snapshot waits for a place.
-bool OthersWait(const plan::Snapshot& snapshot, int index);
+bool OthersWait(const plan::Snapshot& snapshot, plan::JobId id);
 
 }  // namespace yardmaster::op

@@ -14,12 +14,11 @@ int JobController::LargestFitOf(const api::TrainingJob& job, const std::vector<i
   MutexLock lock(builder_mutex_);
   const plan::Snapshot snapshot = builder_.Build(cache_.Take());
   const NamespacedName key{job.metadata.namespace_name,
-                           api::GangName(api::kTrainingJobKind, job.metadata.name)};
-  for (std::size_t i = 0; i < snapshot.jobs.size(); ++i) {
-    if (snapshot.jobs[i].job.key != key) continue;
-    const int index = static_cast<int>(i);
-    if (alone && OthersWait(snapshot, index)) return 0;
-    return LargestSizeThatFits(snapshot, index, job.job, sizes);
+                             api::GangName(api::kTrainingJobKind, job.metadata.name)};
+  for (const plan::JobId id : snapshot.job_ids()) {
+    if (snapshot.jobs[id.index()].job.key != key) continue;
+    if (alone && OthersWait(snapshot, id)) return 0;
+    return LargestSizeThatFits(snapshot, id, job.job, sizes);
   }
   return 0;
 }

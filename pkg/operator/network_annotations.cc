@@ -60,12 +60,12 @@ void Sort(api::PathPlan& plan) {
 std::vector<GangNetwork> NetworksOf(const netplan::NetworkPlan& plan,
                                     const plan::Snapshot& snapshot, const NetworkOptions& options) {
   std::vector<GangNetwork> networks;
-  std::map<int, std::size_t> by_job;
+  std::map<plan::JobId, std::size_t> by_job;
   for (std::size_t j = 0; j < plan.jobs.size(); ++j) {
     if (!plan.jobs[j]) continue;
     const netplan::JobNetwork& numbers = *plan.jobs[j];
     GangNetwork network;
-    network.job = static_cast<int>(j);
+    network.job = plan::JobId(static_cast<std::int32_t>(j));
     const workload::Job& of = snapshot.jobs[j].job;
     network.share = numbers.share;
     network.status = {

@@ -23,7 +23,7 @@ namespace yardmaster::op {
 
 // What the workers of one gang should carry.
 struct GangNetwork {
-  int job = 0;                  // index into Snapshot::jobs
+  plan::JobId job;
   std::optional<double> share;  // as in netplan::JobNetwork
   api::NetworkStatus status;
   std::vector<api::PathPlan> paths_of_rank;  // by rank; no rails: no plan for that worker

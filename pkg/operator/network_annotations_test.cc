@@ -24,6 +24,7 @@ plan::Snapshot MakeSnapshot() {
 
 netplan::PathAssignment PathOf(int rail, int nic_port, std::uint16_t source_port) {
   netplan::PathAssignment path;
+  path.job = plan::JobId(0);
   path.to_rank = 1;
   path.from = {HostId(0), rail, nic_port};
   path.to = {HostId(4), rail, nic_port};

@@ -8,6 +8,7 @@
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/crux/intensity.h"
+#include "pkg/netplan/remember.h"
 #include "pkg/operator/connection_coverage.h"
 #include "pkg/operator/socket_ports.h"
 #include "pkg/operator/stragglers.h"
@@ -175,7 +176,7 @@ void NetworkController::Plan(const state::ClusterState& world, plan::Snapshot& s
   input.networks = NetworksOf(plan, snapshot, network_options);
   SocketJobs socket_jobs;
   for (const GangNetwork& network : input.networks) {
-    const plan::JobState& job = snapshot.jobs[static_cast<std::size_t>(network.job)];
+    const plan::JobState& job = snapshot.jobs[network.job.index()];
     const auto members = input.pods.find(job.job.key.text());
     if (members == input.pods.end()) continue;
     SocketJob asks = SocketJobOf(members->second, report.problems);
@@ -186,11 +187,11 @@ void NetworkController::Plan(const state::ClusterState& world, plan::Snapshot& s
     report.problems.push_back(std::move(problem));
   }
   for (GangNetwork& network : input.networks) {
-    const MeasuredJob& measured = input.measured[static_cast<std::size_t>(network.job)];
+    const MeasuredJob& measured = input.measured[network.job.index()];
     network.status.source = measured.source;
     report.measured_gangs += measured.source != api::NetworkSource::kAnalytic ? 1 : 0;
     if (!measured.iteration_seconds) continue;
-    const plan::JobState& job = snapshot.jobs[static_cast<std::size_t>(network.job)];
+    const plan::JobState& job = snapshot.jobs[network.job.index()];
     crux::Job ideal;
     ideal.compute_seconds = workload::CompleteProfile(job.job).compute_seconds;
     ideal.communication_start = job.job.profile.communication_start;
@@ -207,8 +208,8 @@ void NetworkController::GuardAgainstStarvation(const plan::Snapshot& snapshot,
                                                RoundReport& report) {
   std::vector<StarvationView> views;
   for (const GangNetwork& network : networks) {
-    views.push_back({snapshot.jobs[static_cast<std::size_t>(network.job)].job.key,
-                     network.status.level, network.share});
+    views.push_back(
+        {snapshot.jobs[network.job.index()].job.key, network.status.level, network.share});
   }
   const fabric::NetworkLevels& levels = snapshot.network->spec().levels;
   const std::int64_t now_ms = clock_.SteadyMs();
@@ -301,7 +302,7 @@ RoundReport NetworkController::Round() {
   if (snapshot.network != nullptr) options.levels = snapshot.network->spec().levels;
   std::vector<PodWrite> writes;
   for (const GangNetwork& network : input.networks) {
-    const NamespacedName& key = snapshot.jobs[static_cast<std::size_t>(network.job)].job.key;
+    const NamespacedName& key = snapshot.jobs[network.job.index()].job.key;
     const auto gang = gangs.find(key);
     if (gang == gangs.end()) continue;
     ++report.gangs;
@@ -309,11 +310,10 @@ RoundReport NetworkController::Round() {
     std::vector<api::Condition> others;
     if (members != input.pods.end()) {
       const std::int64_t generation = gang->second->metadata.generation;
-      const auto job = static_cast<std::size_t>(network.job);
-      const auto& computes = input.measured[job].computes;
+      const auto& computes = input.measured[network.job.index()].computes;
       if (auto steered = ConnectionsSteered(members->second, generation))
         others.push_back(*steered);
-      if (auto slow = Straggling(computes, *snapshot.jobs[job].groups, generation))
+      if (auto slow = Straggling(computes, *snapshot.jobs[network.job.index()].groups, generation))
         others.push_back(*slow);
     }
     statuses_.WriteGang(*gang->second, network.status, others, report);

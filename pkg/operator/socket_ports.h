@@ -32,7 +32,7 @@ struct SocketJob {
   std::vector<int> listen_ports;          // that its pods listen on, all together
   std::map<int, api::PathPlan> standing;  // what its pods carry, by rank
 };
-using SocketJobs = std::map<int, SocketJob>;  // by index into Snapshot::jobs
+using SocketJobs = std::map<plan::JobId, SocketJob>;
 
 // Adds PeerPaths::tcp to the plans of these jobs, to the first entry of each peer. `mistrusted`: roles whose hash
 // is not used. Returns what could not be done, for people; empty: nothing.

@@ -292,8 +292,8 @@ Blocks BlocksOf(const state::ClusterState& cluster, const plan::Snapshot& snapsh
     out["job/" + subject.key().text()] = TextOf(JobBlock(subject, places));
   }
   json queue = json::array();
-  for (int job : plan::QueueOrder(snapshot)) {
-    queue.push_back(snapshot.jobs[static_cast<std::size_t>(job)].job.key.text());
+  for (const plan::JobId job : plan::QueueOrder(snapshot)) {
+    queue.push_back(snapshot.jobs[job.index()].job.key.text());
   }
   out["queue"] = TextOf(queue);
   AddNetwork(picture, places, out);

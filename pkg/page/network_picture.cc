@@ -26,7 +26,7 @@ class Painter {
         snapshot_(snapshot),
         network_(*snapshot.network),
         gbps_(static_cast<std::size_t>(network_.num_links()), 0),
-        last_job_(static_cast<std::size_t>(network_.num_links()), -1),
+        last_job_(static_cast<std::size_t>(network_.num_links())),
         jobs_on_(static_cast<std::size_t>(network_.num_links()), 0) {}
 
   NetworkPicture Paint() {
@@ -40,10 +40,9 @@ class Painter {
 
  private:
   double GbpsOf(const netplan::PathAssignment& path) const {
-    const auto index = static_cast<std::size_t>(path.job);
-    const auto& network = plan_.jobs[index];
+    const auto& network = plan_.jobs[path.job.index()];
     if (!network) return 0;
-    const double seconds = IterationSecondsOf(*network, snapshot_.jobs[index].job);
+    const double seconds = IterationSecondsOf(*network, snapshot_.jobs[path.job.index()].job);
     return seconds > 0 ? path.bytes * 8 / 1e9 / seconds : 0;
   }
 
@@ -52,8 +51,8 @@ class Painter {
     return path.links.empty() ? path.wanted_links : path.links;
   }
 
-  const NamespacedName& KeyOf(int job) const {
-    return snapshot_.jobs[static_cast<std::size_t>(job)].job.key;
+  const NamespacedName& KeyOf(plan::JobId job) const {
+    return snapshot_.jobs[job.index()].job.key;
   }
 
   void AddPath(const netplan::PathAssignment& path) {
@@ -135,7 +134,7 @@ class Painter {
     std::partial_sort(loads.begin(), loads.begin() + static_cast<std::ptrdiff_t>(keep),
                       loads.end());
     loads.resize(keep);
-    std::map<std::int32_t, std::map<int, double>> by_job;
+    std::map<std::int32_t, std::map<plan::JobId, double>> by_job;
     for (const auto& [load, link] : loads) by_job[link];
     for (const netplan::PathAssignment& path : plan_.paths) {
       for (LinkId link : LinksOf(path)) {
@@ -147,7 +146,7 @@ class Painter {
       const LinkId link(value);
       LinkLoad out{network_.name(link), gbps_[link.index()], network_.gbps(link), {}};
       for (const auto& [job, gbps] : by_job[value]) {
-        const auto& network = plan_.jobs[static_cast<std::size_t>(job)];
+        const auto& network = plan_.jobs[job.index()];
         out.jobs.push_back({KeyOf(job), network ? network->level : 0, gbps});
       }
       std::stable_sort(out.jobs.begin(), out.jobs.end(),
@@ -159,9 +158,9 @@ class Painter {
   const netplan::NetworkPlan& plan_;
   const plan::Snapshot& snapshot_;
   const Network& network_;
-  std::vector<double> gbps_;   // by link
-  std::vector<int> last_job_;  // by link: the job counted last; paths come job by job
-  std::vector<int> jobs_on_;   // by link
+  std::vector<double> gbps_;           // by link
+  std::vector<plan::JobId> last_job_;  // by link: the job counted last; paths come job by job
+  std::vector<int> jobs_on_;           // by link
   NetworkPicture picture_;
 };
 

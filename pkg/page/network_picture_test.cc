@@ -23,8 +23,8 @@ class NetworkPictureTest : public testing::Test {
       job.job.profile.compute_seconds = 1;
       job.job.profile.data_bytes = 1e9;
     }
-    plan::Place(snapshot_, 0, {HostId(0), HostId(8), HostId(1), HostId(9)});
-    plan::Place(snapshot_, 1, {HostId(2), HostId(10), HostId(3), HostId(11)});
+    plan::Place(snapshot_, plan::JobId(0), {HostId(0), HostId(8), HostId(1), HostId(9)});
+    plan::Place(snapshot_, plan::JobId(1), {HostId(2), HostId(10), HostId(3), HostId(11)});
     plan_ = netplan::PlanNetwork(snapshot_, netplan::PlacedJobs(snapshot_));
   }
 

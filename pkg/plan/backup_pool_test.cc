@@ -48,7 +48,7 @@ TEST(BackupPoolTest, TheHighestFreeHostsAreChosenAndStayWhenOthersFail) {
   EXPECT_EQ(PoolOf(s), (std::vector<int>{8, 9}));
   EXPECT_EQ(PoolOf(Chosen(0.3)), (std::vector<int>{7, 8, 9}));
   AddJob(s, "a", 4);
-  Place(s, 0, {HostId(0), HostId(1), HostId(2), HostId(3)});
+  Place(s, JobId(0), {HostId(0), HostId(1), HostId(2), HostId(3)});
   for (int down : {1, 5})
     s.cluster.hosts[static_cast<std::size_t>(down)].unavailable = Unavailability::kNotReady;
   EXPECT_EQ(PoolOf(s), (std::vector<int>{8, 9}));
@@ -80,7 +80,7 @@ TEST(BackupPoolTest, ARepairedHostRefillsThePool) {
   AddJob(s, "a", 8);
   std::vector<HostId> hosts;
   for (int h = 0; h < 8; ++h) hosts.push_back(HostId(h));
-  Place(s, 0, hosts);
+  Place(s, JobId(0), hosts);
   // Two at once, rank 0 among them: both spares step in.
   for (int down : {0, 5})
     s.cluster.hosts[static_cast<std::size_t>(down)].unavailable = Unavailability::kNotReady;
@@ -109,22 +109,22 @@ TEST(BackupPoolTest, LentHostsStayInThePoolAndAreTakenBack) {
   AddJob(s, "guest", 2).job.preemptible = true;
   std::vector<HostId> hosts;
   for (int h = 0; h < 8; ++h) hosts.push_back(HostId(h));
-  Place(s, 0, hosts);
+  Place(s, JobId(0), hosts);
   ApplyBackupPolicy(s);
   PlanOptions options;
   const Plan lent = MakePlan(s, options);
   ASSERT_TRUE(lent.jobs[1].is_new && lent.jobs[1].uses_backup);
-  Place(s, 1, lent.jobs[1].gang.host_of_rank);
+  Place(s, JobId(1), lent.jobs[1].gang.host_of_rank);
   for (placement::HostState& host : s.cluster.hosts) host.backup = false;
   EXPECT_EQ(PoolOf(s), (std::vector<int>{8, 9}));
   s.cluster.hosts[2].unavailable = Unavailability::kNotReady;
   s.jobs[0].lost_ranks = {2};
   ApplyBackupPolicy(s);
-  const auto back = PlanTakeBack(s, 0);
+  const auto back = PlanTakeBack(s, JobId(0));
   ASSERT_TRUE(back);
-  EXPECT_EQ(back->victims, std::vector<int>{1});
+  EXPECT_EQ(back->victims, std::vector<JobId>{JobId(1)});
   s.jobs[1].may_be_preempted = false;
-  EXPECT_FALSE(PlanTakeBack(s, 0));
+  EXPECT_FALSE(PlanTakeBack(s, JobId(0)));
 }
 
 TEST(BackupPoolTest, TheSizeOfThePoolDependsOnNobodysState) {

@@ -58,15 +58,15 @@ ContentionCost::ContentionCost(const Snapshot& snapshot)
     links_.push_back({StrCat(segment.value, "out"), gbps});
     links_.push_back({StrCat(segment.value, "in"), gbps});
   }
-  for (std::size_t j = 0; j < snapshot.jobs.size(); ++j) {
-    if (!snapshot.jobs[j].assignment) continue;
-    Add(static_cast<int>(j), snapshot.jobs[j].assignment->host_of_rank);
+  for (const JobId job : snapshot.job_ids()) {
+    const auto& assignment = snapshot.jobs[job.index()].assignment;
+    if (assignment) Add(job, assignment->host_of_rank);
   }
 }
 
-std::optional<crux::Job> ContentionCost::TrafficOf(int job,
+std::optional<crux::Job> ContentionCost::TrafficOf(JobId job,
                                                    const std::vector<HostId>& hosts) const {
-  const workload::Job& spec = snapshot_.jobs[static_cast<std::size_t>(job)].job;
+  const workload::Job& spec = snapshot_.jobs[job.index()].job;
   const bool all_set =
       std::all_of(hosts.begin(), hosts.end(), [](HostId host) { return host.valid(); });
   if (!all_set || hosts.size() < 2) return std::nullopt;
@@ -110,7 +110,7 @@ std::optional<crux::Job> ContentionCost::TrafficOf(int job,
   return out;
 }
 
-void ContentionCost::Add(int job, const std::vector<HostId>& host_of_rank) {
+void ContentionCost::Add(JobId job, const std::vector<HostId>& host_of_rank) {
   std::optional<crux::Job> traffic = TrafficOf(job, host_of_rank);
   if (!traffic) return;
   for (const SegmentId segment : SegmentsOf(*snapshot_.places, host_of_rank)) {
@@ -176,7 +176,7 @@ std::vector<double> ContentionCost::Rates(const std::vector<const crux::Job*>& j
   return rates;
 }
 
-std::optional<PlaceCost> ContentionCost::Of(int job,
+std::optional<PlaceCost> ContentionCost::Of(JobId job,
                                             const std::vector<HostId>& host_of_rank) const {
   const std::optional<crux::Job> fresh = TrafficOf(job, host_of_rank);
   if (!fresh) return std::nullopt;
@@ -202,13 +202,13 @@ std::optional<PlaceCost> ContentionCost::Of(int job,
     ++i;
   }
   cost.gained_flop_rate += after.back();
-  if (cost.worst_job < 0 && !near.empty() && after.back() < cost.lone_flop_rate) {
+  if (!cost.worst_job.valid() && !near.empty() && after.back() < cost.lone_flop_rate) {
     cost.worst_job = placed_[static_cast<std::size_t>(*near.begin())].job;
   }
   return cost;
 }
 
-PlaceChoice ChoosePlace(const Snapshot& snapshot, const ContentionCost& cost, int job,
+PlaceChoice ChoosePlace(const Snapshot& snapshot, const ContentionCost& cost, JobId job,
                         const std::vector<std::vector<HostId>>& candidates, double min_gain) {
   PlaceChoice choice;
   const std::optional<PlaceCost> first = cost.Of(job, candidates.front());
@@ -237,10 +237,9 @@ PlaceChoice ChoosePlace(const Snapshot& snapshot, const ContentionCost& cost, in
   char percent[32];
   std::snprintf(percent, sizeof percent, "%.1f",
                 100 * (best.gained_flop_rate - first->gained_flop_rate) / first->lone_flop_rate);
-  const std::string other =
-      first->worst_job >= 0
-          ? snapshot.jobs[static_cast<std::size_t>(first->worst_job)].job.key.text()
-          : "other jobs";
+  const std::string other = first->worst_job.valid()
+                                ? snapshot.jobs[first->worst_job.index()].job.key.text()
+                                : "other jobs";
   choice.note = StrCat("segment ", names(after, before), " rather than ", names(before, after),
                        ": ", percent, " % less lost to contention with ", other);
   return choice;

@@ -26,7 +26,7 @@ namespace yardmaster::plan {
 struct PlaceCost {
   double gained_flop_rate = 0;  // of all jobs concerned, with the new one against without it
   double lone_flop_rate = 0;    // of the new job on an empty network
-  int worst_job = -1;           // of the snapshot; loses most to the new one, or the new one to it
+  JobId worst_job;              // of the snapshot; loses most to the new one, or the new one to it
 };
 
 class ContentionCost {
@@ -34,7 +34,7 @@ class ContentionCost {
   explicit ContentionCost(const Snapshot& snapshot);
 
   // A job was placed, by this plan or before.
-  void Add(int job, const std::vector<fabric::HostId>& host_of_rank);
+  void Add(JobId job, const std::vector<fabric::HostId>& host_of_rank);
 
   // Share of time that the fuller direction of each segment's uplinks is busy, by SegmentId.
   std::vector<double> BusyUplinks() const;
@@ -42,14 +42,14 @@ class ContentionCost {
   std::vector<double> FlopAtStake() const;
 
   // nullopt: the job would stay inside one segment, and cost nothing.
-  std::optional<PlaceCost> Of(int job, const std::vector<fabric::HostId>& host_of_rank) const;
+  std::optional<PlaceCost> Of(JobId job, const std::vector<fabric::HostId>& host_of_rank) const;
 
  private:
   struct Placed {
-    int job = 0;
+    JobId job;
     crux::Job traffic;  // one flow per pair of segments
   };
-  std::optional<crux::Job> TrafficOf(int job,
+  std::optional<crux::Job> TrafficOf(JobId job,
                                      const std::vector<fabric::HostId>& host_of_rank) const;
   // The sum of predicted FLOP/s, and each job's.
   std::vector<double> Rates(const std::vector<const crux::Job*>& jobs) const;
@@ -69,7 +69,7 @@ struct PlaceChoice {
 
 // The candidate with the highest predicted FLOP/s; the first unless another one gains more than
 // `min_gain` of the job's own FLOP/s. REQUIRES: at least one candidate.
-PlaceChoice ChoosePlace(const Snapshot& snapshot, const ContentionCost& cost, int job,
+PlaceChoice ChoosePlace(const Snapshot& snapshot, const ContentionCost& cost, JobId job,
                         const std::vector<std::vector<fabric::HostId>>& candidates,
                         double min_gain = 0.005);
 

@@ -58,30 +58,30 @@ TEST(ContentionCost, AJobInsideOneSegmentCostsNothing) {
   Snapshot snapshot = MakeSnapshot(Scarce(4));
   AddTalker(snapshot, "a", 4, 2);
   const ContentionCost cost(snapshot);
-  EXPECT_EQ(cost.Of(0, Hosts(snapshot, 0, 0, 4)), std::nullopt);
+  EXPECT_EQ(cost.Of(JobId(0), Hosts(snapshot, 0, 0, 4)), std::nullopt);
 }
 
 TEST(ContentionCost, AnEmptyNetworkGivesTheJobItsOwnRate) {
   Snapshot snapshot = MakeSnapshot(Scarce(4));
   AddTalker(snapshot, "a", 6, 2);
   const ContentionCost cost(snapshot);
-  const auto answer = cost.Of(0, Joined(Hosts(snapshot, 0, 0, 4), Hosts(snapshot, 1, 0, 2)));
+  const auto answer = cost.Of(JobId(0), Joined(Hosts(snapshot, 0, 0, 4), Hosts(snapshot, 1, 0, 2)));
   ASSERT_TRUE(answer.has_value());
   EXPECT_DOUBLE_EQ(answer->gained_flop_rate, answer->lone_flop_rate);
-  EXPECT_EQ(answer->worst_job, -1);
+  EXPECT_FALSE(answer->worst_job.valid());
 }
 
 TEST(ContentionCost, SharingUplinksCosts) {
   Snapshot snapshot = MakeSnapshot(Scarce(4));
   AddTalker(snapshot, "running", 4, 40);
-  Place(snapshot, 0, Joined(Hosts(snapshot, 0, 0, 2), Hosts(snapshot, 1, 0, 2)));
+  Place(snapshot, JobId(0), Joined(Hosts(snapshot, 0, 0, 2), Hosts(snapshot, 1, 0, 2)));
   AddTalker(snapshot, "new", 4, 40);
   const ContentionCost cost(snapshot);
-  const auto shared = cost.Of(1, Joined(Hosts(snapshot, 0, 2, 2), Hosts(snapshot, 1, 2, 2)));
-  const auto apart = cost.Of(1, Joined(Hosts(snapshot, 2, 0, 2), Hosts(snapshot, 3, 0, 2)));
+  const auto shared = cost.Of(JobId(1), Joined(Hosts(snapshot, 0, 2, 2), Hosts(snapshot, 1, 2, 2)));
+  const auto apart = cost.Of(JobId(1), Joined(Hosts(snapshot, 2, 0, 2), Hosts(snapshot, 3, 0, 2)));
   ASSERT_TRUE(shared && apart);
   EXPECT_LT(shared->gained_flop_rate, 0.9 * apart->gained_flop_rate);
-  EXPECT_EQ(shared->worst_job, 0);
+  EXPECT_EQ(shared->worst_job, JobId(0));
 }
 
 // Packing fills the half segments whose uplinks are busy; with contention the job goes where they are
@@ -89,7 +89,7 @@ TEST(ContentionCost, SharingUplinksCosts) {
 TEST(ContentionCost, AmongEqualPlacesTheOneWithLessContentionIsTaken) {
   Snapshot snapshot = MakeSnapshot(Scarce(4));
   AddTalker(snapshot, "running", 4, 40);
-  Place(snapshot, 0, Joined(Hosts(snapshot, 0, 0, 2), Hosts(snapshot, 1, 0, 2)));
+  Place(snapshot, JobId(0), Joined(Hosts(snapshot, 0, 0, 2), Hosts(snapshot, 1, 0, 2)));
   AddTalker(snapshot, "new", 6, 40);
   const auto uses_busy = [&](const JobPlan& job) {
     return std::any_of(job.gang.host_of_rank.begin(), job.gang.host_of_rank.end(),
@@ -108,7 +108,7 @@ TEST(ContentionCost, AmongEqualPlacesTheOneWithLessContentionIsTaken) {
 TEST(ContentionCost, WithoutContentionPackingStays) {
   Snapshot snapshot = MakeSnapshot(Scarce(4));
   AddTalker(snapshot, "quiet", 4, 0.001);
-  Place(snapshot, 0, Joined(Hosts(snapshot, 0, 0, 2), Hosts(snapshot, 1, 0, 2)));
+  Place(snapshot, JobId(0), Joined(Hosts(snapshot, 0, 0, 2), Hosts(snapshot, 1, 0, 2)));
   AddTalker(snapshot, "new", 6, 0.001);
   EXPECT_EQ(MakePlan(snapshot, Contention(true)).jobs[1].gang.host_of_rank,
             MakePlan(snapshot, Contention(false)).jobs[1].gang.host_of_rank);
@@ -131,13 +131,13 @@ TEST(ContentionCost, IsNearTheBestOfAllEqualPlaces) {
       if (used[a] > 0 && used[b] > 0) continue;
       if (used[a] + 2 > 4 || used[b] + 2 > 4) continue;
       AddTalker(snapshot, StrCat("j", j), 4, 5 + 40 * random.Unit());
-      Place(snapshot, static_cast<int>(snapshot.jobs.size()) - 1,
+      Place(snapshot, LastJob(snapshot),
             Joined(Hosts(snapshot, a, used[a], 2), Hosts(snapshot, b, used[b], 2)));
       used[a] += 2;
       used[b] += 2;
     }
     AddTalker(snapshot, "new", 6, 5 + 40 * random.Unit());
-    const int job = static_cast<int>(snapshot.jobs.size()) - 1;
+    const JobId job = LastJob(snapshot);
     const ContentionCost cost(snapshot);
     double best = 0;
     double lone = 1;
@@ -152,7 +152,7 @@ TEST(ContentionCost, IsNearTheBestOfAllEqualPlaces) {
     }
     const auto gained = [&](bool contention) {
       const Plan plan = MakePlan(snapshot, Contention(contention));
-      const auto answer = cost.Of(job, plan.jobs[static_cast<std::size_t>(job)].gang.host_of_rank);
+      const auto answer = cost.Of(job, plan.jobs[job.index()].gang.host_of_rank);
       return answer ? answer->gained_flop_rate : lone;
     };
     regret += std::max(0.0, best - gained(true)) / lone / kSeeds;

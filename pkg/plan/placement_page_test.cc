@@ -24,7 +24,7 @@ PlanOptions Options(int preemptions = 0) {
   return options;
 }
 
-const JobPlan& Of(const Plan& plan, int job) {
+const JobPlan& Of(const Plan& plan, JobId job) {
   return *std::find_if(plan.jobs.begin(), plan.jobs.end(),
                        [&](const JobPlan& p) { return p.job == job; });
 }
@@ -48,7 +48,7 @@ std::vector<int> Replaced(Snapshot s, const std::vector<int>& lost) {
     s.cluster.hosts[s.jobs[0].assignment->host_of_rank[rank].index()].unavailable =
         Unavailability::kNotReady;
   }
-  return HostsOf(Of(MakePlan(s, Options()), 0).gang);
+  return HostsOf(Of(MakePlan(s, Options()), JobId(0)).gang);
 }
 
 TEST(PlacementPageTest, ALostHostIsReplacedInItsSegmentFirst) {
@@ -56,7 +56,7 @@ TEST(PlacementPageTest, ALostHostIsReplacedInItsSegmentFirst) {
   fabric::FabricSpec spec = fabric::SmallHpn(1, 2, 4);
   Snapshot s = MakeSnapshot(spec);
   AddJob(s, "a", 2);
-  Place(s, 0, Hosts(0, 2));
+  Place(s, JobId(0), Hosts(0, 2));
   EXPECT_EQ(Replaced(s, {0}), (std::vector<int>{3, 1}));
   EXPECT_EQ(Replaced(s, {0, 1}), (std::vector<int>{3, 2}));  // borrowInSegment
   spec.backup.borrow_in_segment = false;
@@ -81,7 +81,7 @@ TEST(PlacementPageTest, ThePoolRefills) {
   Snapshot s = MakeSnapshot(spec);
   for (placement::HostState& host : s.cluster.hosts) host.backup = false;
   AddJob(s, "a", 8);
-  Place(s, 0, Hosts(0, 8));
+  Place(s, JobId(0), Hosts(0, 8));
   EXPECT_EQ(PoolOf(s), (std::vector<int>{8, 9}));
   // h1 fails, h8 steps in.
   s.cluster.hosts[1].unavailable = Unavailability::kNotReady;
@@ -113,17 +113,17 @@ TEST(PlacementPageTest, SparesAreLentToPreemptibleJobsAndTakenBack) {
   spec.backup.borrow_in_segment = false;
   Snapshot s = MakeSnapshot(spec);
   AddJob(s, "big", 3);
-  Place(s, 0, Hosts(0, 3));
+  Place(s, JobId(0), Hosts(0, 3));
   AddJob(s, "guest", 1);
-  EXPECT_EQ(Of(MakePlan(s, Options()), 1).gang.outcome, Outcome::kNotNow);
+  EXPECT_EQ(Of(MakePlan(s, Options()), JobId(1)).gang.outcome, Outcome::kNotNow);
   s.jobs[1].job.preemptible = true;
   const Plan lent = MakePlan(s, Options());
-  EXPECT_EQ(HostsOf(Of(lent, 1).gang), std::vector<int>{3});
-  EXPECT_TRUE(Of(lent, 1).uses_backup);
-  Place(s, 1, {HostId(3)});
+  EXPECT_EQ(HostsOf(Of(lent, JobId(1)).gang), std::vector<int>{3});
+  EXPECT_TRUE(Of(lent, JobId(1)).uses_backup);
+  Place(s, JobId(1), {HostId(3)});
   s.cluster.hosts[0].unavailable = Unavailability::kNotReady;
   s.jobs[0].lost_ranks = {0};
-  EXPECT_EQ(PlanTakeBack(s, 0)->victims, std::vector<int>{1});
+  EXPECT_EQ(PlanTakeBack(s, JobId(0))->victims, std::vector<JobId>{JobId(1)});
 }
 
 // Four hosts: two run until 200 s, "big" has reserved all four.
@@ -133,7 +133,7 @@ Snapshot Queue() {
   JobState& running = AddJob(s, "running", 2);
   running.started_ms = 0;
   running.job.run_seconds = 200;
-  Place(s, 0, {HostId(1), HostId(2)});
+  Place(s, JobId(0), {HostId(1), HostId(2)});
   AddJob(s, "big", 4).job.reserve_after_ms = 60'000;
   return s;
 }
@@ -142,36 +142,36 @@ TEST(PlacementPageTest, AReservedPlaceIsFilledOnlyByWhoDoesNotDelayIt) {
   Snapshot s = Queue();
   AddJob(s, "small", 2).job.created_ms = 5;
   const Plan waits = MakePlan(s, Options());
-  EXPECT_EQ(Of(waits, 2).gang.reasons[0].message,
+  EXPECT_EQ(Of(waits, JobId(2)).gang.reasons[0].message,
             "waits for its turn: it would fit with 2 hosts kept for default/big, which goes first");
   s.jobs[2].job.run_seconds = 100;  // ends at 200 s
-  EXPECT_EQ(Of(MakePlan(s, Options()), 2).gang.outcome, Outcome::kPlaced);
+  EXPECT_EQ(Of(MakePlan(s, Options()), JobId(2)).gang.outcome, Outcome::kPlaced);
   s.jobs[2].job.run_seconds = 101;
-  EXPECT_EQ(Of(MakePlan(s, Options()), 2).gang.outcome, Outcome::kNotNow);
+  EXPECT_EQ(Of(MakePlan(s, Options()), JobId(2)).gang.outcome, Outcome::kNotNow);
   s.jobs[2].job.preemptible = true;
-  EXPECT_EQ(Of(MakePlan(s, Options()), 2).gang.outcome, Outcome::kPlaced);
+  EXPECT_EQ(Of(MakePlan(s, Options()), JobId(2)).gang.outcome, Outcome::kPlaced);
 }
 
 TEST(PlacementPageTest, APreemptionSaysWhomItStopsForWhat) {
   Snapshot s = MakeSnapshot(fabric::SmallHpn(1, 1, 5));
   JobState& low = AddJob(s, "a", 4);
   low.grace_seconds = 90;
-  Place(s, 0, Hosts(0, 4));
+  Place(s, JobId(0), Hosts(0, 4));
   AddJob(s, "urgent", 4).job.priority = 5;
   const Plan plan = MakePlan(s, Options(1));
-  ASSERT_TRUE(Of(plan, 1).preemption);
-  EXPECT_EQ(Of(plan, 1).preemption->why,
+  ASSERT_TRUE(Of(plan, JobId(1)).preemption);
+  EXPECT_EQ(Of(plan, JobId(1)).preemption->why,
             "stops default/a (32 GPUs, priority 0) for 4 hosts in segment p0s0; given 90 s to "
             "write a checkpoint, then back to the queue");
   s.jobs[1].job.may_preempt = false;  // preemptionPolicy: Never
-  EXPECT_FALSE(Of(MakePlan(s, Options(1)), 1).preemption);
+  EXPECT_FALSE(Of(MakePlan(s, Options(1)), JobId(1)).preemption);
   s.jobs[1].job.may_preempt = true;
   s.jobs[0].job.priority = 5;  // never a gang of equal priority
-  EXPECT_FALSE(Of(MakePlan(s, Options(1)), 1).preemption);
+  EXPECT_FALSE(Of(MakePlan(s, Options(1)), JobId(1)).preemption);
   s.jobs[0].job.priority = 0;
   s.budgets.push_back({"default/keep", 3});  // nor more pods than the budget allows
   s.jobs[0].budgets.push_back({0, 4});
-  EXPECT_FALSE(Of(MakePlan(s, Options(1)), 1).preemption);
+  EXPECT_FALSE(Of(MakePlan(s, Options(1)), JobId(1)).preemption);
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ using fabric::HostId;
 Snapshot Full() {
   Snapshot s = MakeSnapshot(fabric::SmallHpn(1, 1, 5));
   AddJob(s, "runs", 3);
-  Place(s, 0, {HostId(0), HostId(1), HostId(2)});
+  Place(s, JobId(0), {HostId(0), HostId(1), HostId(2)});
   AddJob(s, "waits", 2);
   return s;
 }

@@ -22,27 +22,27 @@ class Planner {
       : snapshot_(snapshot), options_(options), cluster_(snapshot.cluster) {}
 
   Plan Run() {
-    for (std::size_t i = 0; i < snapshot_.jobs.size(); ++i) {
-      if (!snapshot_.jobs[i].assignment) continue;
-      plan_.jobs.push_back(Present(static_cast<int>(i)));
-      if (snapshot_.jobs[i].leaving) stopped_.push_back(static_cast<int>(i));
+    for (const JobId job : snapshot_.job_ids()) {
+      if (!state(job).assignment) continue;
+      plan_.jobs.push_back(Present(job));
+      if (state(job).leaving) stopped_.push_back(job);
     }
     if (options_.contention && snapshot_.network) cost_.emplace(snapshot_);
-    for (int job : QueueOrder(snapshot_)) plan_.jobs.push_back(PlaceOne(job));
+    for (const JobId job : QueueOrder(snapshot_)) plan_.jobs.push_back(PlaceOne(job));
     return std::move(plan_);
   }
 
  private:
-  const JobState& state(int job) const { return snapshot_.jobs[static_cast<std::size_t>(job)]; }
-  placement::GangRequest RequestOf(int job) const {
-    return {&state(job).job, state(job).groups.get(), state(job).eligible.get(), job};
+  const JobState& state(JobId job) const { return snapshot_.jobs[job.index()]; }
+  placement::GangRequest RequestOf(JobId job) const {
+    return {&state(job).job, state(job).groups.get(), state(job).eligible.get(), job.value};
   }
   const fabric::BackupPolicy Policy() const {
     return snapshot_.network ? snapshot_.network->spec().backup : fabric::BackupPolicy{};
   }
 
   // A job that is placed already, with new hosts for lost ranks if asked for.
-  JobPlan Present(int job) {
+  JobPlan Present(JobId job) {
     JobPlan out;
     out.job = job;
     const std::vector<HostId>& hosts = state(job).assignment->host_of_rank;
@@ -62,7 +62,7 @@ class Planner {
     return out;
   }
 
-  JobPlan PlaceOne(int job) {
+  JobPlan PlaceOne(JobId job) {
     JobPlan out;
     out.job = job;
     if (!state(job).problems.empty()) {
@@ -89,7 +89,7 @@ class Planner {
 
   // Another place that is equal in the objective, where more gets done. Candidates are what the gang
   // planner takes when it prefers segments whose uplinks are less busy, or have less at stake.
-  void AvoidContention(int job, JobPlan& out) {
+  void AvoidContention(JobId job, JobPlan& out) {
     if (out.gang.objective.segments < 2 || !out.gang.optimal) return;
     std::vector<GangPlan> gangs = {out.gang};
     std::vector<std::vector<HostId>> places = {out.gang.host_of_rank};
@@ -111,10 +111,10 @@ class Planner {
   }
 
   // Where only what is kept for others is in the way, says so first.
-  void TellWhoGoesFirst(int job, GangPlan& gang) const {
+  void TellWhoGoesFirst(JobId job, GangPlan& gang) const {
     const bool any = std::any_of(cluster_.hosts.begin(), cluster_.hosts.end(),
                                  [&](const placement::HostState& host) {
-                                   return host.reserved_for >= 0 && host.reserved_for != job;
+                                   return host.reserved_for >= 0 && host.reserved_for != job.value;
                                  });
     if (!any) return;
     placement::Cluster open = cluster_;
@@ -130,21 +130,21 @@ class Planner {
 
   // Counts, at every level, of what the job would get and is kept for others.
   std::vector<placement::Reason> WaitsForTurn(const std::vector<HostId>& host_of_rank,
-                                              int job) const {
+                                              JobId job) const {
     std::set<HostId> hosts;
     std::set<fabric::SegmentId> segments;
     std::set<fabric::FabricPodId> pods;
     std::set<int> owners;
     for (HostId host : host_of_rank) {
       const int owner = cluster_.hosts[host.index()].reserved_for;
-      if (owner < 0 || owner == job) continue;
+      if (owner < 0 || owner == job.value) continue;
       hosts.insert(host);
       segments.insert(snapshot_.places->segment_of(host));
       pods.insert(snapshot_.places->fabric_pod_of(host));
       owners.insert(owner);
     }
     std::vector<std::string> names;
-    for (int owner : owners) names.push_back(state(owner).job.key.text());
+    for (int owner : owners) names.push_back(state(JobId(owner)).job.key.text());
     const auto count = [](const auto& set) { return static_cast<std::int64_t>(set.size()); };
     using placement::ReasonCode;
     using workload::TopologyLevel;
@@ -162,40 +162,40 @@ class Planner {
   Snapshot& Afterwards() {
     if (!after_) after_ = snapshot_;
     after_->cluster = cluster_;
-    for (int victim : stopped_) {
+    for (const JobId victim : stopped_) {
       placement::ReleaseHosts(after_->cluster, state(victim).job,
                               state(victim).assignment->host_of_rank);
-      after_->jobs[static_cast<std::size_t>(victim)].assignment.reset();
+      after_->jobs[victim.index()].assignment.reset();
     }
     return *after_;
   }
 
-  bool StopOthersFor(int job, JobPlan& out) {
+  bool StopOthersFor(JobId job, JobPlan& out) {
     if (preemptions_tried_ == options_.preemptions || !state(job).may_stop_others) return false;
     ++preemptions_tried_;
     out.sought_victims = true;
     out.preemption = PlanPreemption(Afterwards(), job, {options_.placement, 200});
     if (!out.preemption) return false;
-    for (int victim : out.preemption->victims) {
+    for (const JobId victim : out.preemption->victims) {
       stopped_.push_back(victim);
       for (const BudgetUse& use : state(victim).budgets) {
         after_->budgets[static_cast<std::size_t>(use.budget)].allowed -= use.pods;
       }
     }
     for (HostId host : out.preemption->gang.host_of_rank) {
-      cluster_.hosts[host.index()].reserved_for = job;
+      cluster_.hosts[host.index()].reserved_for = job.value;
     }
     return true;
   }
 
   // With the reservations that this job may fill lifted.
-  GangPlan Try(int job, bool explain = true) {
+  GangPlan Try(JobId job, bool explain = true) {
     std::vector<HostId> lifted;
     for (const Reservation& reservation : plan_.reservations) {
       if (!MayBackfill(snapshot_, job, reservation)) continue;
       for (HostId host : reservation.hosts) {
-        if (cluster_.hosts[host.index()].reserved_for != reservation.job) continue;
-        cluster_.hosts[host.index()].reserved_for = job;
+        if (cluster_.hosts[host.index()].reserved_for != reservation.job.value) continue;
+        cluster_.hosts[host.index()].reserved_for = job.value;
         lifted.push_back(host);
       }
     }
@@ -204,19 +204,19 @@ class Planner {
     GangPlan gang = placement::PlanGang(cluster_, RequestOf(job), options);
     for (const Reservation& reservation : plan_.reservations) {
       for (HostId host : reservation.hosts) {
-        if (cluster_.hosts[host.index()].reserved_for == job) {
-          cluster_.hosts[host.index()].reserved_for = reservation.job;
+        if (cluster_.hosts[host.index()].reserved_for == job.value) {
+          cluster_.hosts[host.index()].reserved_for = reservation.job.value;
         }
       }
     }
     return gang;
   }
 
-  bool MayBorrowSpares(int job) const {
+  bool MayBorrowSpares(JobId job) const {
     return state(job).job.preemptible && Policy().lend_to_preemptible;
   }
 
-  void TrySpares(int job, JobPlan& out) {
+  void TrySpares(JobId job, JobPlan& out) {
     placement::Cluster lent = cluster_;
     for (placement::HostState& host : lent.hosts) host.backup = false;
     placement::PlannerOptions quick = options_.placement;
@@ -227,14 +227,14 @@ class Planner {
     out.uses_backup = true;
   }
 
-  void KeepPlaceFor(int job) {
+  void KeepPlaceFor(JobId job) {
     auto reservation = Reserve(snapshot_, cluster_, job, options_.placement);
     if (!reservation) return;
-    for (HostId host : reservation->hosts) cluster_.hosts[host.index()].reserved_for = job;
+    for (HostId host : reservation->hosts) cluster_.hosts[host.index()].reserved_for = job.value;
     plan_.reservations.push_back(*std::move(reservation));
   }
 
-  void Occupy(int job, const std::vector<HostId>& hosts) {
+  void Occupy(JobId job, const std::vector<HostId>& hosts) {
     static const std::vector<HostId> kNone;
     placement::MoveOccupation(cluster_, state(job).job,
                               state(job).assignment ? state(job).assignment->host_of_rank : kNone,
@@ -246,7 +246,7 @@ class Planner {
   placement::Cluster cluster_;
   Plan plan_;
   int preemptions_tried_ = 0;
-  std::vector<int> stopped_;       // jobs being stopped, already or by this plan
+  std::vector<JobId> stopped_;     // jobs being stopped, already or by this plan
   std::optional<Snapshot> after_;  // see Afterwards
   std::optional<ContentionCost> cost_;
 };

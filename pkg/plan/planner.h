@@ -29,7 +29,7 @@ struct PlanOptions {
 };
 
 struct JobPlan {
-  int job = 0;               // index into Snapshot::jobs
+  JobId job;
   bool is_new = false;       // placed by this call
   bool uses_backup = false;  // on lent spares, or a replacement
   placement::GangPlan gang;
@@ -47,8 +47,5 @@ struct Plan {
 };
 
 Plan MakePlan(const Snapshot& snapshot, const PlanOptions& options = {});
-
-// Indices of the jobs that wait, in the order in which they are planned.
-std::vector<int> QueueOrder(const Snapshot& snapshot);
 
 }  // namespace yardmaster::plan

@@ -15,7 +15,7 @@ using fabric::HostId;
 using placement::Outcome;
 using placement::ReasonCode;
 
-const JobPlan& Of(const Plan& plan, int job) {
+const JobPlan& Of(const Plan& plan, JobId job) {
   return *std::find_if(plan.jobs.begin(), plan.jobs.end(),
                        [&](const JobPlan& p) { return p.job == job; });
 }
@@ -26,7 +26,7 @@ TEST(QueueTest, PriorityThenAgeThenName) {
   AddJob(s, "b", 1).job.created_ms = 5;
   AddJob(s, "a", 1).job.created_ms = 9;
   AddJob(s, "d", 1).job.priority = 1;
-  EXPECT_EQ(QueueOrder(s), (std::vector<int>{3, 1, 0, 2}));
+  EXPECT_EQ(QueueOrder(s), (std::vector<JobId>{JobId(3), JobId(1), JobId(0), JobId(2)}));
 }
 
 TEST(PlannerTest, EachJobSeesWhatTheOnesBeforeItTook) {
@@ -34,13 +34,13 @@ TEST(PlannerTest, EachJobSeesWhatTheOnesBeforeItTook) {
   for (const char* name : {"a", "b", "c"}) AddJob(s, name, 3);
   const Plan plan = MakePlan(s);
   std::set<HostId> used;
-  for (int job : {0, 1}) {
+  for (const JobId job : {JobId(0), JobId(1)}) {
     ASSERT_EQ(Of(plan, job).gang.outcome, Outcome::kPlaced);
     EXPECT_TRUE(Of(plan, job).is_new);
     EXPECT_TRUE(VerifyPlacement(s, job, Of(plan, job).gang.host_of_rank).ok());
     for (HostId host : Of(plan, job).gang.host_of_rank) EXPECT_TRUE(used.insert(host).second);
   }
-  EXPECT_EQ(Of(plan, 2).gang.outcome, Outcome::kNotNow);
+  EXPECT_EQ(Of(plan, JobId(2)).gang.outcome, Outcome::kNotNow);
 }
 
 TEST(PlannerTest, AJobThatContradictsItselfStopsNobodyElse) {
@@ -48,9 +48,9 @@ TEST(PlannerTest, AJobThatContradictsItselfStopsNobodyElse) {
   AddJob(s, "bad", 1).problems = {"spec.workers: is 0; give a number from 1 to 1000000"};
   AddJob(s, "good", 1);
   const Plan plan = MakePlan(s);
-  EXPECT_EQ(Of(plan, 0).gang.outcome, Outcome::kNever);
-  EXPECT_EQ(Of(plan, 0).gang.reasons[0].code, ReasonCode::kInvalid);
-  EXPECT_EQ(Of(plan, 1).gang.outcome, Outcome::kPlaced);
+  EXPECT_EQ(Of(plan, JobId(0)).gang.outcome, Outcome::kNever);
+  EXPECT_EQ(Of(plan, JobId(0)).gang.reasons[0].code, ReasonCode::kInvalid);
+  EXPECT_EQ(Of(plan, JobId(1)).gang.outcome, Outcome::kPlaced);
 }
 
 TEST(PlannerTest, AWaitingJobReservesItsPlaceAndOnlyShortJobsBackfill) {
@@ -59,7 +59,7 @@ TEST(PlannerTest, AWaitingJobReservesItsPlaceAndOnlyShortJobsBackfill) {
   JobState& running = AddJob(s, "running", 2);
   running.started_ms = 900'000;
   running.job.run_seconds = 200;  // ends at 1,100,000
-  Place(s, 0, {HostId(1), HostId(2)});
+  Place(s, JobId(0), {HostId(1), HostId(2)});
   JobState& big = AddJob(s, "big", 4);
   big.job.priority = 5;
   big.job.reserve_after_ms = 60'000;
@@ -69,15 +69,16 @@ TEST(PlannerTest, AWaitingJobReservesItsPlaceAndOnlyShortJobsBackfill) {
   AddJob(s, "yielding", 1).job.preemptible = true;
   const Plan plan = MakePlan(s);
   ASSERT_EQ(plan.reservations.size(), 1u);
-  EXPECT_EQ(plan.reservations[0].job, 1);
+  EXPECT_EQ(plan.reservations[0].job, JobId(1));
   EXPECT_EQ(plan.reservations[0].start_ms, 1'100'000);
-  EXPECT_EQ(Of(plan, 1).gang.outcome, Outcome::kNotNow);
-  EXPECT_EQ(Of(plan, 2).gang.outcome, Outcome::kNotNow);
-  EXPECT_TRUE(std::any_of(Of(plan, 2).gang.reasons.begin(), Of(plan, 2).gang.reasons.end(),
+  EXPECT_EQ(Of(plan, JobId(1)).gang.outcome, Outcome::kNotNow);
+  EXPECT_EQ(Of(plan, JobId(2)).gang.outcome, Outcome::kNotNow);
+  EXPECT_TRUE(std::any_of(Of(plan, JobId(2)).gang.reasons.begin(),
+                          Of(plan, JobId(2)).gang.reasons.end(),
                           [](const auto& r) { return r.code == ReasonCode::kReserved; }));
-  EXPECT_EQ(Of(plan, 3).gang.outcome, Outcome::kPlaced);
-  EXPECT_EQ(Of(plan, 4).gang.outcome, Outcome::kNotNow);
-  EXPECT_EQ(Of(plan, 5).gang.outcome, Outcome::kPlaced);
+  EXPECT_EQ(Of(plan, JobId(3)).gang.outcome, Outcome::kPlaced);
+  EXPECT_EQ(Of(plan, JobId(4)).gang.outcome, Outcome::kNotNow);
+  EXPECT_EQ(Of(plan, JobId(5)).gang.outcome, Outcome::kPlaced);
 }
 
 TEST(PlannerTest, SparesAreLentToPreemptibleJobsByPolicy) {
@@ -95,7 +96,7 @@ TEST(PlannerTest, SparesAreLentToPreemptibleJobsByPolicy) {
 TEST(PlannerTest, LostRanksGetBackupHosts) {
   Snapshot s = MakeSnapshot(fabric::SmallHpn(1, 1, 5));
   AddJob(s, "a", 3);
-  Place(s, 0, {HostId(0), HostId(1), HostId(2)});
+  Place(s, JobId(0), {HostId(0), HostId(1), HostId(2)});
   s.jobs[0].lost_ranks = {0};
   s.cluster.hosts[0].unavailable = placement::Unavailability::kNotReady;
   PlanOptions options;
@@ -103,8 +104,8 @@ TEST(PlannerTest, LostRanksGetBackupHosts) {
   const Plan plan = MakePlan(s, options);
   ASSERT_TRUE(plan.jobs[0].is_new);
   EXPECT_EQ(plan.jobs[0].gang.host_of_rank[0], HostId(4));
-  EXPECT_TRUE(VerifyPlacement(s, 0, plan.jobs[0].gang.host_of_rank, true).ok());
-  EXPECT_FALSE(VerifyPlacement(s, 0, plan.jobs[0].gang.host_of_rank, false).ok());
+  EXPECT_TRUE(VerifyPlacement(s, JobId(0), plan.jobs[0].gang.host_of_rank, true).ok());
+  EXPECT_FALSE(VerifyPlacement(s, JobId(0), plan.jobs[0].gang.host_of_rank, false).ok());
 }
 
 TEST(PlannerTest, TheSamePlanTwice) {

@@ -20,7 +20,7 @@ using placement::Cluster;
 using placement::GangPlan;
 using placement::Outcome;
 
-using Victims = std::vector<int>;
+using Victims = std::vector<JobId>;
 // The place the job gets in a cluster, or not placed.
 using Attempt = std::function<GangPlan(const Cluster&)>;
 
@@ -44,7 +44,7 @@ class Preemptor {
     }
     const Victims all = candidates_;
     std::set<int> priorities;
-    for (int candidate : all) priorities.insert(state(candidate).job.priority);
+    for (const JobId candidate : all) priorities.insert(state(candidate).job.priority);
     for (auto limit = LowestEnough({priorities.begin(), priorities.end()}); limit;
          limit = Next(priorities, *limit)) {
       candidates_ = UpTo(*limit, all);
@@ -59,25 +59,25 @@ class Preemptor {
  private:
   using Cost = std::tuple<int, std::int64_t, placement::Objective, std::size_t, Victims>;
 
-  const JobState& state(int job) const { return snapshot_.jobs[static_cast<std::size_t>(job)]; }
-  std::int64_t gpus(int job) const {
+  const JobState& state(JobId job) const { return snapshot_.jobs[job.index()]; }
+  std::int64_t gpus(JobId job) const {
     return std::int64_t{1} * state(job).job.workers * state(job).job.host_gpus_per_worker();
   }
   std::int64_t gpus(const Victims& victims) const {
     std::int64_t sum = 0;
-    for (int victim : victims) sum += gpus(victim);
+    for (const JobId victim : victims) sum += gpus(victim);
     return sum;
   }
 
   Cost CostOf(const Victims& victims, const GangPlan& plan) const {
     int priority = victims.empty() ? 0 : state(victims[0]).job.priority;
-    for (int victim : victims) priority = std::max(priority, state(victim).job.priority);
+    for (const JobId victim : victims) priority = std::max(priority, state(victim).job.priority);
     return {priority, gpus(victims), plan.objective, victims.size(), victims};
   }
 
   Victims UpTo(int limit, const Victims& all) const {
     Victims lower;
-    for (int candidate : all) {
+    for (const JobId candidate : all) {
       if (state(candidate).job.priority <= limit) lower.push_back(candidate);
     }
     return lower;
@@ -103,7 +103,7 @@ class Preemptor {
 
   bool WithinBudgets(const Victims& victims) const {
     std::map<int, int> used;
-    for (int victim : victims) {
+    for (const JobId victim : victims) {
       for (const BudgetUse& use : state(victim).budgets) used[use.budget] += use.pods;
     }
     return std::all_of(used.begin(), used.end(), [&](const auto& entry) {
@@ -115,7 +115,7 @@ class Preemptor {
   GangPlan Without(const Victims& victims) const {
     Cluster cluster = snapshot_.cluster;
     cluster.uplink_load.assign(static_cast<std::size_t>(snapshot_.places->num_segments()), 0);
-    for (int victim : victims) {
+    for (const JobId victim : victims) {
       const int size = state(victim).job.gpus_per_worker;
       placement::ReleaseHosts(cluster, state(victim).job, state(victim).assignment->host_of_rank);
       for (HostId id : state(victim).assignment->host_of_rank) {
@@ -134,13 +134,13 @@ class Preemptor {
     for (fabric::SegmentId segment : snapshot_.places->segments()) {
       OfferThoseIn([&](HostId host) { return snapshot_.places->segment_of(host) == segment; });
     }
-    for (int candidate : candidates_) Offer({candidate});
+    for (const JobId candidate : candidates_) Offer({candidate});
   }
 
   template <typename InPlace>
   void OfferThoseIn(InPlace in_place) {
     Victims there;
-    for (int candidate : candidates_) {
+    for (const JobId candidate : candidates_) {
       const std::vector<HostId>& hosts = state(candidate).assignment->host_of_rank;
       if (std::any_of(hosts.begin(), hosts.end(),
                       [&](HostId host) { return host.valid() && in_place(host); })) {
@@ -157,11 +157,11 @@ class Preemptor {
     if (plan.outcome != Outcome::kPlaced) return;
     victims = OnHostsOf(plan, std::move(victims));
     Victims order = victims;
-    std::sort(order.begin(), order.end(), [&](int a, int b) {
+    std::sort(order.begin(), order.end(), [&](JobId a, JobId b) {
       return std::tuple(state(b).job.priority, gpus(b), b) <
              std::tuple(state(a).job.priority, gpus(a), a);
     });
-    for (int victim : order) {
+    for (const JobId victim : order) {
       Victims fewer = victims;
       std::erase(fewer, victim);
       if (Without(fewer).outcome == Outcome::kPlaced) victims = std::move(fewer);
@@ -172,7 +172,7 @@ class Preemptor {
   // Those in the way of this plan; the others may stay where they are.
   Victims OnHostsOf(const GangPlan& plan, Victims victims) const {
     const std::set<HostId> hosts(plan.host_of_rank.begin(), plan.host_of_rank.end());
-    std::erase_if(victims, [&](int victim) {
+    std::erase_if(victims, [&](JobId victim) {
       const std::vector<HostId>& mine = state(victim).assignment->host_of_rank;
       return std::none_of(mine.begin(), mine.end(),
                           [&](HostId host) { return hosts.count(host) > 0; });
@@ -195,7 +195,7 @@ class Preemptor {
   // All sets, small gangs first, but for those that cannot be better than the best.
   void TryAllSets() {
     std::sort(candidates_.begin(), candidates_.end(),
-              [&](int a, int b) { return std::tuple(gpus(a), a) < std::tuple(gpus(b), b); });
+              [&](JobId a, JobId b) { return std::tuple(gpus(a), a) < std::tuple(gpus(b), b); });
     std::vector<std::int64_t> rest(candidates_.size() + 1, 0);
     for (std::size_t i = candidates_.size(); i-- > 0;) {
       rest[i] = rest[i + 1] + gpus(candidates_[i]);
@@ -260,13 +260,13 @@ std::vector<HostId> NewHosts(const JobState& wants, const std::vector<HostId>& h
 }
 
 // Sets grace_seconds and why.
-void Tell(const Snapshot& snapshot, int job, std::optional<Preemption>& decision) {
+void Tell(const Snapshot& snapshot, JobId job, std::optional<Preemption>& decision) {
   if (!decision || decision->victims.empty()) return;
   constexpr std::size_t kMostNames = 3;
-  const JobState& wants = snapshot.jobs[static_cast<std::size_t>(job)];
+  const JobState& wants = snapshot.jobs[job.index()];
   std::vector<std::string> names;
-  for (int index : decision->victims) {
-    const JobState& victim = snapshot.jobs[static_cast<std::size_t>(index)];
+  for (const JobId index : decision->victims) {
+    const JobState& victim = snapshot.jobs[index.index()];
     decision->grace_seconds = std::max(decision->grace_seconds, victim.grace_seconds);
     if (names.size() == kMostNames) continue;
     names.push_back(
@@ -285,16 +285,16 @@ void Tell(const Snapshot& snapshot, int job, std::optional<Preemption>& decision
 
 }  // namespace
 
-std::optional<Preemption> PlanPreemption(const Snapshot& snapshot, int job,
+std::optional<Preemption> PlanPreemption(const Snapshot& snapshot, JobId job,
                                          const PreemptionOptions& options) {
-  const JobState& wants = snapshot.jobs[static_cast<std::size_t>(job)];
+  const JobState& wants = snapshot.jobs[job.index()];
   Victims candidates;
-  for (std::size_t i = 0; i < snapshot.jobs.size(); ++i) {
-    const JobState& other = snapshot.jobs[i];
+  for (const JobId id : snapshot.job_ids()) {
+    const JobState& other = snapshot.jobs[id.index()];
     const bool lower = wants.job.may_preempt && other.job.priority < wants.job.priority;
     if (other.assignment && other.may_be_preempted &&
-        (lower || JumpedTheQueue(snapshot, job, static_cast<int>(i)))) {
-      candidates.push_back(static_cast<int>(i));
+        (lower || JumpedTheQueue(snapshot, job, id))) {
+      candidates.push_back(id);
     }
   }
   placement::PlannerOptions quick = options.placement;
@@ -305,37 +305,37 @@ std::optional<Preemption> PlanPreemption(const Snapshot& snapshot, int job,
       Preemptor(snapshot, needed, std::move(candidates), options.max_plans,
                 [&](const Cluster& cluster) {
                   return placement::PlanGang(
-                      cluster, {&wants.job, wants.groups.get(), wants.eligible.get(), job}, quick);
+                      cluster, {&wants.job, wants.groups.get(), wants.eligible.get(), job.value},
+                      quick);
                 })
           .Run();
   Tell(snapshot, job, decision);
   return decision;
 }
 
-std::optional<Preemption> PlanTakeBack(const Snapshot& snapshot, int job) {
-  const JobState& wants = snapshot.jobs[static_cast<std::size_t>(job)];
+std::optional<Preemption> PlanTakeBack(const Snapshot& snapshot, JobId job) {
+  const JobState& wants = snapshot.jobs[job.index()];
   if (!wants.assignment) return std::nullopt;
   const fabric::BackupPolicy policy =
       snapshot.network ? snapshot.network->spec().backup : fabric::BackupPolicy{};
   Victims candidates;
-  for (std::size_t i = 0; i < snapshot.jobs.size(); ++i) {
-    const JobState& other = snapshot.jobs[i];
-    if (static_cast<int>(i) == job || !other.assignment || !other.job.preemptible ||
-        !other.may_be_preempted) {
+  for (const JobId id : snapshot.job_ids()) {
+    const JobState& other = snapshot.jobs[id.index()];
+    if (id == job || !other.assignment || !other.job.preemptible || !other.may_be_preempted) {
       continue;
     }
     const std::vector<HostId>& hosts = other.assignment->host_of_rank;
     if (std::any_of(hosts.begin(), hosts.end(), [&](HostId host) {
           return host.valid() && snapshot.cluster.hosts[host.index()].backup;
         })) {
-      candidates.push_back(static_cast<int>(i));
+      candidates.push_back(id);
     }
   }
   auto decision =
       Preemptor(snapshot, 0, std::move(candidates), PreemptionOptions{}.max_plans,
                 [&](const Cluster& cluster) {
                   return placement::ReplaceHosts(
-                      cluster, {&wants.job, wants.groups.get(), wants.eligible.get(), job},
+                      cluster, {&wants.job, wants.groups.get(), wants.eligible.get(), job.value},
                       wants.assignment->host_of_rank, wants.lost_ranks, policy);
                 })
           .Run();

@@ -33,20 +33,20 @@ struct PreemptionOptions {
 };
 
 struct Preemption {
-  std::vector<int> victims;  // indices into Snapshot::jobs, ascending; empty: none is needed
-  placement::GangPlan gang;  // where the job goes once they are gone
-  bool cheapest = true;      // false: not every set was tried
-  int grace_seconds = 0;     // the longest that a victim is given to write a checkpoint
+  std::vector<JobId> victims;  // ascending; empty: none is needed
+  placement::GangPlan gang;    // where the job goes once they are gone
+  bool cheapest = true;        // false: not every set was tried
+  int grace_seconds = 0;       // the longest that a victim is given to write a checkpoint
   // The victims, the place and the grace period: one sentence for events, conditions and reports.
   std::string why;
 };
 
 // Nothing: no set of victims helps. REQUIRES: the job has no assignment.
-std::optional<Preemption> PlanPreemption(const Snapshot& snapshot, int job,
+std::optional<Preemption> PlanPreemption(const Snapshot& snapshot, JobId job,
                                          const PreemptionOptions& options = {});
 
 // Victims among preemptible jobs that run on lent spares, so that the lost ranks of a placed job
 // find hosts. Nothing: no set helps.
-std::optional<Preemption> PlanTakeBack(const Snapshot& snapshot, int job);
+std::optional<Preemption> PlanTakeBack(const Snapshot& snapshot, JobId job);
 
 }  // namespace yardmaster::plan

@@ -37,13 +37,13 @@ TEST(PreemptionTest, FreesOneRightPlaceAtTheLeastCost) {
   AddJob(s, "urgent", 3).job.priority = 5;
   s.jobs[4].job.placement.data = {workload::TopologyLevel::kSegment,
                                   workload::Enforcement::kRequired};
-  Place(s, 0, Hosts(0, 2));
-  Place(s, 1, Hosts(2, 2));
-  Place(s, 2, Hosts(5, 3));
-  Place(s, 3, Hosts(8, 1));
-  const auto preemption = PlanPreemption(s, 4);
+  Place(s, JobId(0), Hosts(0, 2));
+  Place(s, JobId(1), Hosts(2, 2));
+  Place(s, JobId(2), Hosts(5, 3));
+  Place(s, JobId(3), Hosts(8, 1));
+  const auto preemption = PlanPreemption(s, JobId(4));
   ASSERT_TRUE(preemption);
-  EXPECT_EQ(preemption->victims, std::vector<int>{2});
+  EXPECT_EQ(preemption->victims, std::vector<JobId>{JobId(2)});
   EXPECT_EQ(preemption->gang.outcome, Outcome::kPlaced);
 }
 
@@ -51,19 +51,19 @@ TEST(PreemptionTest, NeverStopsEqualProtectedOrUselessVictims) {
   Snapshot s = TwoSegments();
   AddJob(s, "a", 4);
   AddJob(s, "urgent", 4).job.priority = 5;
-  Place(s, 0, Hosts(0, 4));
-  EXPECT_TRUE(PlanPreemption(s, 1)->victims.empty());  // the other segment is free
+  Place(s, JobId(0), Hosts(0, 4));
+  EXPECT_TRUE(PlanPreemption(s, JobId(1))->victims.empty());  // the other segment is free
   for (int h = 5; h < 9; ++h)
     s.cluster.hosts[static_cast<std::size_t>(h)].unavailable = placement::Unavailability::kCordoned;
-  EXPECT_EQ(PlanPreemption(s, 1)->victims, std::vector<int>{0});
+  EXPECT_EQ(PlanPreemption(s, JobId(1))->victims, std::vector<JobId>{JobId(0)});
   s.jobs[0].may_be_preempted = false;
-  EXPECT_FALSE(PlanPreemption(s, 1));
+  EXPECT_FALSE(PlanPreemption(s, JobId(1)));
   s.jobs[0].may_be_preempted = true;
   s.jobs[0].job.priority = 5;
-  EXPECT_FALSE(PlanPreemption(s, 1));
+  EXPECT_FALSE(PlanPreemption(s, JobId(1)));
   s.jobs[0].job.priority = 0;
   AddJob(s, "huge", 40).job.priority = 9;
-  EXPECT_FALSE(PlanPreemption(s, 2));
+  EXPECT_FALSE(PlanPreemption(s, JobId(2)));
 }
 
 TEST(PreemptionTest, LowerPrioritiesGoFirst) {
@@ -71,11 +71,11 @@ TEST(PreemptionTest, LowerPrioritiesGoFirst) {
   AddJob(s, "a", 2).job.priority = 1;
   AddJob(s, "b", 4).job.priority = 0;
   AddJob(s, "urgent", 2).job.priority = 5;
-  Place(s, 0, Hosts(0, 2));
-  Place(s, 1, Hosts(5, 4));
+  Place(s, JobId(0), Hosts(0, 2));
+  Place(s, JobId(1), Hosts(5, 4));
   for (int h : {2, 3})
     s.cluster.hosts[static_cast<std::size_t>(h)].unavailable = placement::Unavailability::kNotReady;
-  EXPECT_EQ(PlanPreemption(s, 2)->victims, std::vector<int>{1});
+  EXPECT_EQ(PlanPreemption(s, JobId(2))->victims, std::vector<JobId>{JobId(1)});
 }
 
 TEST(PreemptionTest, NoVictimIsStoppedForNothing) {
@@ -89,27 +89,28 @@ TEST(PreemptionTest, NoVictimIsStoppedForNothing) {
       if (host / 5 == (host + size - 1) / 5 && (host + size - 1) % 5 != 4 && random.Below(4) > 0) {
         JobState& job = AddJob(s, "j" + std::to_string(host), size);
         job.job.priority = static_cast<int>(random.Below(3));
-        Place(s, static_cast<int>(s.jobs.size()) - 1, Hosts(host, size));
+        Place(s, LastJob(s), Hosts(host, size));
       }
       host += size;
     }
     AddJob(s, "urgent", 1 + static_cast<int>(random.Below(6))).job.priority = 2;
-    const int urgent = static_cast<int>(s.jobs.size()) - 1;
+    const JobId urgent = LastJob(s);
     const auto preemption = PlanPreemption(s, urgent);
     if (!preemption) continue;
     with_victims += !preemption->victims.empty();
-    for (int spared : preemption->victims) {
-      EXPECT_LT(s.jobs[static_cast<std::size_t>(spared)].job.priority, 2);
+    for (const JobId spared : preemption->victims) {
+      EXPECT_LT(s.jobs[spared.index()].job.priority, 2);
       Snapshot fewer = s;
-      for (int victim : preemption->victims) {
+      for (const JobId victim : preemption->victims) {
         if (victim == spared) continue;
-        for (HostId h : s.jobs[static_cast<std::size_t>(victim)].assignment->host_of_rank) {
+        for (HostId h : s.jobs[victim.index()].assignment->host_of_rank) {
           fewer.cluster.hosts[h.index()].free_gpus = 8;
         }
       }
-      const JobState& job = fewer.jobs[static_cast<std::size_t>(urgent)];
+      const JobState& job = fewer.jobs[urgent.index()];
       EXPECT_NE(
-          placement::PlanGang(fewer.cluster, {&job.job, job.groups.get(), nullptr, urgent}).outcome,
+          placement::PlanGang(fewer.cluster, {&job.job, job.groups.get(), nullptr, urgent.value})
+              .outcome,
           Outcome::kPlaced);
     }
   }
@@ -117,23 +118,23 @@ TEST(PreemptionTest, NoVictimIsStoppedForNothing) {
 }
 
 // The cheapest set by trying them all.
-std::optional<std::vector<int>> CheapestByHand(const Snapshot& s, int job) {
-  const JobState& wants = s.jobs[static_cast<std::size_t>(job)];
-  using Cost = std::tuple<int, std::int64_t, placement::Objective, std::size_t, std::vector<int>>;
+std::optional<std::vector<JobId>> CheapestByHand(const Snapshot& s, JobId job) {
+  const JobState& wants = s.jobs[job.index()];
+  using Cost = std::tuple<int, std::int64_t, placement::Objective, std::size_t, std::vector<JobId>>;
   std::optional<Cost> best;
-  for (unsigned mask = 0; mask < 1u << job; ++mask) {
+  for (unsigned mask = 0; mask < 1u << job.value; ++mask) {
     Snapshot after = s;
-    std::vector<int> victims;
+    std::vector<JobId> victims;
     std::map<int, int> used;
     int highest = 0;
     std::int64_t gpus = 0;
     bool allowed = true;
-    for (int i = 0; i < job; ++i) {
+    for (int i = 0; i < job.value; ++i) {
       if ((mask >> i & 1) == 0) continue;
       const JobState& victim = s.jobs[static_cast<std::size_t>(i)];
       allowed = allowed && victim.may_be_preempted && victim.job.priority < wants.job.priority;
       highest = victims.empty() ? victim.job.priority : std::max(highest, victim.job.priority);
-      victims.push_back(i);
+      victims.emplace_back(i);
       gpus += victim.job.workers * victim.job.gpus_per_worker;
       for (const BudgetUse& use : victim.budgets) used[use.budget] += use.pods;
       for (HostId h : victim.assignment->host_of_rank) {
@@ -146,7 +147,7 @@ std::optional<std::vector<int>> CheapestByHand(const Snapshot& s, int job) {
     }
     if (!allowed) continue;
     const placement::GangPlan plan = placement::PlanGang(
-        after.cluster, {&wants.job, wants.groups.get(), nullptr, job}, {1'000'000, false});
+        after.cluster, {&wants.job, wants.groups.get(), nullptr, job.value}, {1'000'000, false});
     if (plan.outcome != Outcome::kPlaced) continue;
     const Cost cost{highest, gpus, plan.objective, victims.size(), victims};
     if (!best || cost < *best) best = cost;
@@ -169,7 +170,7 @@ TEST(PreemptionTest, NoCheaperSetExists) {
         job.job.priority = static_cast<int>(random.Below(3));
         job.may_be_preempted = random.Below(6) > 0;
         if (random.Below(3) == 0) job.budgets.push_back({static_cast<int>(random.Below(2)), size});
-        Place(s, static_cast<int>(s.jobs.size()) - 1, Hosts(host, size));
+        Place(s, LastJob(s), Hosts(host, size));
       }
       host += size;
     }
@@ -184,7 +185,7 @@ TEST(PreemptionTest, NoCheaperSetExists) {
     const TopologyLevel within[] = {TopologyLevel::kSegment, TopologyLevel::kFabricPod,
                                     TopologyLevel::kFabric};
     urgent.job.placement.data = {within[random.Below(3)], workload::Enforcement::kRequired};
-    const int job = static_cast<int>(s.jobs.size()) - 1;
+    const JobId job = LastJob(s);
     const auto want = CheapestByHand(s, job);
     const auto got = PlanPreemption(s, job);
     ASSERT_EQ(got.has_value(), want.has_value()) << round;
@@ -206,16 +207,16 @@ TEST(PreemptionTest, SharedBudgetsAllowOneVictimButNotBoth) {
   for (const char* name : {"a", "b", "c"}) AddJob(s, name, 2).budgets = {{0, 2}};
   AddJob(s, "urgent", 2).job.priority = 1;
   s.jobs[3].job.placement.data = {TopologyLevel::kSegment, workload::Enforcement::kRequired};
-  Place(s, 0, Hosts(0, 2));
-  Place(s, 1, Hosts(2, 2));
-  Place(s, 2, Hosts(5, 2));
+  Place(s, JobId(0), Hosts(0, 2));
+  Place(s, JobId(1), Hosts(2, 2));
+  Place(s, JobId(2), Hosts(5, 2));
   for (int h : {7, 8}) s.cluster.hosts[static_cast<std::size_t>(h)].free_gpus = 0;
-  EXPECT_EQ(PlanPreemption(s, 3)->victims.size(), 1u);
+  EXPECT_EQ(PlanPreemption(s, JobId(3))->victims.size(), 1u);
   AddJob(s, "larger", 4).job.priority = 1;
   s.jobs[4].job.placement.data = {TopologyLevel::kSegment, workload::Enforcement::kRequired};
-  EXPECT_FALSE(PlanPreemption(s, 4));
+  EXPECT_FALSE(PlanPreemption(s, JobId(4)));
   s.budgets[0].allowed = 4;
-  EXPECT_EQ(PlanPreemption(s, 4)->victims, (std::vector<int>{0, 1}));
+  EXPECT_EQ(PlanPreemption(s, JobId(4))->victims, (std::vector<JobId>{JobId(0), JobId(1)}));
 }
 
 TEST(PreemptionTest, TheDecisionSaysWhoIsStoppedForWhatAndHowLongTheyHave) {
@@ -224,9 +225,9 @@ TEST(PreemptionTest, TheDecisionSaysWhoIsStoppedForWhatAndHowLongTheyHave) {
   AddJob(s, "b", 4).grace_seconds = 10;
   AddJob(s, "urgent", 4).job.priority = 3;
   s.jobs[1].job.priority = 1;
-  Place(s, 0, Hosts(0, 4));
-  Place(s, 1, Hosts(5, 4));
-  const auto decision = PlanPreemption(s, 2);
+  Place(s, JobId(0), Hosts(0, 4));
+  Place(s, JobId(1), Hosts(5, 4));
+  const auto decision = PlanPreemption(s, JobId(2));
   ASSERT_TRUE(decision);
   EXPECT_EQ(decision->grace_seconds, 90);
   EXPECT_EQ(
@@ -234,13 +235,13 @@ TEST(PreemptionTest, TheDecisionSaysWhoIsStoppedForWhatAndHowLongTheyHave) {
       "stops default/a (32 GPUs, priority 0) for 4 hosts in segment p0s0; given 90 s to write "
       "a checkpoint, then back to the queue");
   s.jobs[2].job.may_preempt = false;
-  EXPECT_FALSE(PlanPreemption(s, 2));
+  EXPECT_FALSE(PlanPreemption(s, JobId(2)));
 }
 
 TEST(PreemptionTest, APlanKeepsWhatAPreemptorGetsFromLaterJobs) {
   Snapshot s = TwoSegments();
   AddJob(s, "a", 3);
-  Place(s, 0, Hosts(0, 3));
+  Place(s, JobId(0), Hosts(0, 3));
   for (int h = 5; h < 9; ++h) s.cluster.hosts[static_cast<std::size_t>(h)].free_gpus = 0;
   AddJob(s, "urgent", 4).job.priority = 3;
   AddJob(s, "small", 1);
@@ -249,7 +250,7 @@ TEST(PreemptionTest, APlanKeepsWhatAPreemptorGetsFromLaterJobs) {
   options.preemptions = 8;
   const Plan plan = MakePlan(s, options);
   ASSERT_TRUE(plan.jobs[1].preemption);
-  EXPECT_EQ(plan.jobs[1].preemption->victims, std::vector<int>{0});
+  EXPECT_EQ(plan.jobs[1].preemption->victims, std::vector<JobId>{JobId(0)});
   EXPECT_EQ(plan.jobs[2].gang.outcome, Outcome::kNotNow);
   EXPECT_EQ(plan.jobs[2].gang.reasons[0].code, placement::ReasonCode::kWaitsForTurn);
 }
@@ -260,13 +261,13 @@ TEST(PreemptionTest, LentSparesAreTakenBack) {
   Snapshot s = MakeSnapshot(spec);
   AddJob(s, "a", 3);
   AddJob(s, "guest", 1).job.preemptible = true;
-  Place(s, 0, Hosts(0, 3));
-  Place(s, 1, Hosts(3, 1));
+  Place(s, JobId(0), Hosts(0, 3));
+  Place(s, JobId(1), Hosts(3, 1));
   s.cluster.hosts[1].unavailable = placement::Unavailability::kNotReady;
   s.jobs[0].lost_ranks = {1};
-  const auto back = PlanTakeBack(s, 0);
+  const auto back = PlanTakeBack(s, JobId(0));
   ASSERT_TRUE(back);
-  EXPECT_EQ(back->victims, std::vector<int>{1});
+  EXPECT_EQ(back->victims, std::vector<JobId>{JobId(1)});
   EXPECT_EQ(back->gang.host_of_rank[1], HostId(3));
 }
 

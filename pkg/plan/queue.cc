@@ -4,7 +4,6 @@
 #include <tuple>
 
 #include "pkg/placement/worker_need.h"
-#include "pkg/plan/planner.h"
 
 namespace yardmaster::plan {
 
@@ -15,14 +14,14 @@ using placement::Cluster;
 using placement::GangPlan;
 using placement::Outcome;
 
-placement::GangRequest RequestOf(const Snapshot& snapshot, int job) {
-  const JobState& state = snapshot.jobs[static_cast<std::size_t>(job)];
-  return {&state.job, state.groups.get(), state.eligible.get(), job};
+placement::GangRequest RequestOf(const Snapshot& snapshot, JobId job) {
+  const JobState& state = snapshot.jobs[job.index()];
+  return {&state.job, state.groups.get(), state.eligible.get(), job.value};
 }
 
-bool GoesFirst(const Snapshot& snapshot, int a, int b) {
-  const workload::Job& x = snapshot.jobs[static_cast<std::size_t>(a)].job;
-  const workload::Job& y = snapshot.jobs[static_cast<std::size_t>(b)].job;
+bool GoesFirst(const Snapshot& snapshot, JobId a, JobId b) {
+  const workload::Job& x = snapshot.jobs[a.index()].job;
+  const workload::Job& y = snapshot.jobs[b.index()].job;
   return std::tie(y.priority, x.created_ms, x.key) < std::tie(x.priority, y.created_ms, y.key);
 }
 
@@ -30,7 +29,7 @@ void Free(const JobState& state, Cluster& cluster) {
   placement::ReleaseHosts(cluster, state.job, state.assignment->host_of_rank);
 }
 
-std::optional<Reservation> PlaceFor(const Snapshot& snapshot, const Cluster& cluster, int job,
+std::optional<Reservation> PlaceFor(const Snapshot& snapshot, const Cluster& cluster, JobId job,
                                     const placement::PlannerOptions& options) {
   placement::PlannerOptions quick = options;
   quick.explain = false;
@@ -49,46 +48,48 @@ std::optional<std::int64_t> ExpectedEndMs(const JobState& state) {
   return *state.started_ms + static_cast<std::int64_t>(*state.job.run_seconds * 1000);
 }
 
-std::vector<int> QueueOrder(const Snapshot& snapshot) {
-  std::vector<int> order;
-  for (std::size_t i = 0; i < snapshot.jobs.size(); ++i) {
-    if (!snapshot.jobs[i].assignment) order.push_back(static_cast<int>(i));
+std::vector<JobId> QueueOrder(const Snapshot& snapshot) {
+  std::vector<JobId> order;
+  for (const JobId job : snapshot.job_ids()) {
+    if (!snapshot.jobs[job.index()].assignment) order.push_back(job);
   }
-  std::sort(order.begin(), order.end(), [&](int a, int b) { return GoesFirst(snapshot, a, b); });
+  std::sort(order.begin(), order.end(),
+            [&](JobId a, JobId b) { return GoesFirst(snapshot, a, b); });
   return order;
 }
 
-bool WaitedLongEnough(const Snapshot& snapshot, int job) {
-  const workload::Job& wants = snapshot.jobs[static_cast<std::size_t>(job)].job;
+bool WaitedLongEnough(const Snapshot& snapshot, JobId job) {
+  const workload::Job& wants = snapshot.jobs[job.index()].job;
   return wants.reserve_after_ms && snapshot.now_ms - wants.created_ms >= *wants.reserve_after_ms;
 }
 
-bool JumpedTheQueue(const Snapshot& snapshot, int job, int runs) {
-  const JobState& other = snapshot.jobs[static_cast<std::size_t>(runs)];
-  const workload::Job& wants = snapshot.jobs[static_cast<std::size_t>(job)].job;
+bool JumpedTheQueue(const Snapshot& snapshot, JobId job, JobId runs) {
+  const JobState& other = snapshot.jobs[runs.index()];
+  const workload::Job& wants = snapshot.jobs[job.index()].job;
   return WaitedLongEnough(snapshot, job) && other.assignment && other.job.preemptible &&
          other.may_be_preempted && GoesFirst(snapshot, job, runs) && other.started_ms &&
          *other.started_ms >= wants.created_ms + *wants.reserve_after_ms;
 }
 
-std::optional<Reservation> Reserve(const Snapshot& snapshot, const Cluster& cluster, int job,
+std::optional<Reservation> Reserve(const Snapshot& snapshot, const Cluster& cluster, JobId job,
                                    const placement::PlannerOptions& options) {
   // Who jumped the queue can be stopped at any time.
   Cluster now = cluster;
-  std::vector<std::pair<std::int64_t, std::size_t>> ends;
-  for (std::size_t i = 0; i < snapshot.jobs.size(); ++i) {
-    if (!snapshot.jobs[i].assignment) continue;
-    if (JumpedTheQueue(snapshot, job, static_cast<int>(i))) {
-      Free(snapshot.jobs[i], now);
-    } else if (const auto end = ExpectedEndMs(snapshot.jobs[i])) {
-      ends.push_back({*end, i});
+  std::vector<std::pair<std::int64_t, JobId>> ends;
+  for (const JobId other : snapshot.job_ids()) {
+    const JobState& state = snapshot.jobs[other.index()];
+    if (!state.assignment) continue;
+    if (JumpedTheQueue(snapshot, job, other)) {
+      Free(state, now);
+    } else if (const auto end = ExpectedEndMs(state)) {
+      ends.emplace_back(*end, other);
     }
   }
   std::sort(ends.begin(), ends.end());
   // Freeing more never hurts, so the first end that is enough is found by halving.
   auto after = [&](std::size_t count) {
     Cluster later = now;
-    for (std::size_t i = 0; i < count; ++i) Free(snapshot.jobs[ends[i].second], later);
+    for (std::size_t i = 0; i < count; ++i) Free(snapshot.jobs[ends[i].second.index()], later);
     return PlaceFor(snapshot, later, job, options);
   };
   if (after(ends.size())) {
@@ -117,8 +118,8 @@ std::optional<Reservation> Reserve(const Snapshot& snapshot, const Cluster& clus
   return PlaceFor(snapshot, empty, job, options);
 }
 
-bool MayBackfill(const Snapshot& snapshot, int job, const Reservation& reservation) {
-  const workload::Job& wants = snapshot.jobs[static_cast<std::size_t>(job)].job;
+bool MayBackfill(const Snapshot& snapshot, JobId job, const Reservation& reservation) {
+  const workload::Job& wants = snapshot.jobs[job.index()].job;
   if (wants.preemptible) return true;
   if (!wants.run_seconds || !reservation.start_ms) return false;
   const auto end = snapshot.now_ms + static_cast<std::int64_t>(*wants.run_seconds * 1000);

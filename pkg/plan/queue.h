@@ -18,7 +18,7 @@ namespace yardmaster::plan {
 
 // Hosts kept for a job that waits.
 struct Reservation {
-  int job = 0;  // index into Snapshot::jobs
+  JobId job;
   std::vector<fabric::HostId> hosts;
   // When the last of them is expected to be free; nothing: unknown.
   std::optional<std::int64_t> start_ms;
@@ -27,19 +27,22 @@ struct Reservation {
 // The place that `job` should wait for, given the cluster as planned so far: the first that the
 // expected ends of running jobs set free, else the least occupied one. Nothing if it fits nowhere.
 std::optional<Reservation> Reserve(const Snapshot& snapshot, const placement::Cluster& cluster,
-                                   int job, const placement::PlannerOptions& options);
+                                   JobId job, const placement::PlannerOptions& options);
 
 // When a placed job is expected to end; nothing: unknown.
 std::optional<std::int64_t> ExpectedEndMs(const JobState& state);
 
 // Whether `job` has waited as long as its policy asks before it reserves.
-bool WaitedLongEnough(const Snapshot& snapshot, int job);
+bool WaitedLongEnough(const Snapshot& snapshot, JobId job);
 
 // Whether `runs` is a preemptible gang that comes after `job` in the queue and started although
 // `job` had a reservation already. It may be stopped for `job`.
-bool JumpedTheQueue(const Snapshot& snapshot, int job, int runs);
+bool JumpedTheQueue(const Snapshot& snapshot, JobId job, JobId runs);
 
 // Whether `job`, started now, may use hosts of `reservation`.
-bool MayBackfill(const Snapshot& snapshot, int job, const Reservation& reservation);
+bool MayBackfill(const Snapshot& snapshot, JobId job, const Reservation& reservation);
+
+// Indices of the jobs that wait, in the order in which they are planned.
+std::vector<JobId> QueueOrder(const Snapshot& snapshot);
 
 }  // namespace yardmaster::plan

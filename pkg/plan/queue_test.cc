@@ -19,7 +19,7 @@ using placement::Outcome;
 using placement::ReasonCode;
 using workload::TopologyLevel;
 
-const JobPlan& Of(const Plan& plan, int job) {
+const JobPlan& Of(const Plan& plan, JobId job) {
   return *std::find_if(plan.jobs.begin(), plan.jobs.end(),
                        [&](const JobPlan& p) { return p.job == job; });
 }
@@ -38,7 +38,7 @@ Snapshot Reserved() {
   JobState& running = AddJob(s, "running", 2);
   running.started_ms = 900'000;
   running.job.run_seconds = 200;
-  Place(s, 0, {HostId(1), HostId(2)});
+  Place(s, JobId(0), {HostId(1), HostId(2)});
   JobState& big = AddJob(s, "big", 4);
   big.job.reserve_after_ms = 60'000;
   return s;
@@ -48,7 +48,7 @@ TEST(QueueTest, AJobThatOnlyWaitsForItsTurnSaysSoWithCountsPerLevel) {
   Snapshot s = Reserved();
   AddJob(s, "small", 2).job.created_ms = 5;
   const Plan plan = MakePlan(s, Quick(0));
-  const auto& reasons = Of(plan, 2).gang.reasons;
+  const auto& reasons = Of(plan, JobId(2)).gang.reasons;
   ASSERT_GE(reasons.size(), 3u);
   EXPECT_EQ(reasons[0].code, ReasonCode::kWaitsForTurn);
   EXPECT_EQ(reasons[0].level, TopologyLevel::kFabric);
@@ -65,7 +65,7 @@ TEST(QueueTest, AJobThatWouldNotFitAnywayDoesNotBlameTheQueue) {
   Snapshot s = Reserved();
   AddJob(s, "larger", 3).job.created_ms = 5;
   const Plan plan = MakePlan(s, Quick(0));
-  for (const auto& reason : Of(plan, 2).gang.reasons) {
+  for (const auto& reason : Of(plan, JobId(2)).gang.reasons) {
     EXPECT_NE(reason.code, ReasonCode::kWaitsForTurn);
   }
 }
@@ -76,22 +76,22 @@ TEST(QueueTest, WhoeverWaitedStopsPreemptibleJobsThatJumpedTheQueue) {
   guest.job.created_ms = 5;
   guest.job.preemptible = true;
   guest.started_ms = 950'000;  // after the reservation of big at 60 s
-  Place(s, 2, {HostId(0), HostId(3)});
-  EXPECT_TRUE(JumpedTheQueue(s, 1, 2));
-  EXPECT_FALSE(PlanPreemption(s, 1));  // the others still run
+  Place(s, JobId(2), {HostId(0), HostId(3)});
+  EXPECT_TRUE(JumpedTheQueue(s, JobId(1), JobId(2)));
+  EXPECT_FALSE(PlanPreemption(s, JobId(1)));  // the others still run
   s.now_ms = 1'100'000;
   s.jobs[0].job.preemptible = true;  // running, too, but it was there before
   s.jobs[0].started_ms = 50'000;
-  EXPECT_FALSE(JumpedTheQueue(s, 1, 0));
-  EXPECT_FALSE(PlanPreemption(s, 1));
+  EXPECT_FALSE(JumpedTheQueue(s, JobId(1), JobId(0)));
+  EXPECT_FALSE(PlanPreemption(s, JobId(1)));
   s.jobs[0].assignment.reset();
   s.cluster.hosts[1].free_gpus = s.cluster.hosts[2].free_gpus = 8;
   s.jobs[0].job.priority = -1;
-  const auto back = PlanPreemption(s, 1);
+  const auto back = PlanPreemption(s, JobId(1));
   ASSERT_TRUE(back);
-  EXPECT_EQ(back->victims, std::vector<int>{2});
+  EXPECT_EQ(back->victims, std::vector<JobId>{JobId(2)});
   s.jobs[2].may_be_preempted = false;
-  EXPECT_FALSE(PlanPreemption(s, 1));
+  EXPECT_FALSE(PlanPreemption(s, JobId(1)));
 }
 
 // A cluster over time: jobs arrive, run as long as they say (or for an unknown time), are stopped
@@ -155,7 +155,7 @@ class Timeline {
       if (sim.reserve_after_s) job.job.reserve_after_ms = *sim.reserve_after_s * 1000;
       if (sim.at.empty()) continue;
       job.started_ms = sim.started_s * 1000;
-      Place(s, static_cast<int>(s.jobs.size()) - 1, sim.at);
+      Place(s, LastJob(s), sim.at);
     }
     return s;
   }
@@ -164,11 +164,11 @@ class Timeline {
   bool Pass() {
     std::vector<Sim*> of_job;
     const Snapshot s = Now(of_job);
-    const std::vector<int> queue = QueueOrder(s);
+    const std::vector<JobId> queue = QueueOrder(s);
     const Plan plan = MakePlan(s, Quick(3));
     bool stopped = false;
     for (const JobPlan& job : plan.jobs) {
-      Sim& sim = *of_job[static_cast<std::size_t>(job.job)];
+      Sim& sim = *of_job[job.job.index()];
       if (job.is_new) {
         sim.at = job.gang.host_of_rank;
         sim.started_s = now_s_;
@@ -178,8 +178,8 @@ class Timeline {
         }
       }
       if (!job.preemption) continue;
-      for (int victim : job.preemption->victims) {
-        Sim& other = *of_job[static_cast<std::size_t>(victim)];
+      for (const JobId victim : job.preemption->victims) {
+        Sim& other = *of_job[victim.index()];
         EXPECT_TRUE(other.priority < sim.priority ||
                     (other.preemptible && other.priority == sim.priority));
         other.at.clear();
@@ -192,15 +192,15 @@ class Timeline {
   }
 
   // The first of the queue starts no later than it was ever promised while it was the first.
-  void CheckPromise(const Snapshot& s, const std::vector<int>& queue, const Plan& plan,
+  void CheckPromise(const Snapshot& s, const std::vector<JobId>& queue, const Plan& plan,
                     const std::vector<Sim*>& of_job) {
     for (Sim* sim : of_job) {
-      if (queue.empty() || sim != of_job[static_cast<std::size_t>(queue[0])]) {
+      if (queue.empty() || sim != of_job[queue[0].index()]) {
         sim->promised_ms.reset();
       }
     }
     if (queue.empty() || Of(plan, queue[0]).is_new) return;
-    Sim& first = *of_job[static_cast<std::size_t>(queue[0])];
+    Sim& first = *of_job[queue[0].index()];
     const auto& stops = Of(plan, queue[0]).preemption;
     if (stops && !stops->victims.empty()) return;  // it gets their place in the next pass
     if (first.promised_ms) {

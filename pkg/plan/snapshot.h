@@ -66,6 +66,9 @@ struct JobState {
   int grace_seconds = 30;
 };
 
+// Index into Snapshot::jobs, and into every array that has an entry per job of a snapshot.
+using JobId = Id<struct JobTag>;
+
 struct Snapshot {
   std::int64_t now_ms = 0;  // when it was taken; reservations and moves look at it
   std::shared_ptr<const fabric::Places> places;
@@ -76,6 +79,8 @@ struct Snapshot {
   std::vector<std::uint8_t> cable_down;  // by CableId; empty: all up
   // What could not be used, e.g. Nodes without place labels: "Node n7: metadata.labels...: ...".
   std::vector<std::string> warnings;
+
+  fabric::IdRange<JobId> job_ids() const { return {0, static_cast<std::int32_t>(jobs.size())}; }
 };
 
 }  // namespace yardmaster::plan

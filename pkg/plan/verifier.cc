@@ -22,12 +22,12 @@ constexpr std::size_t kMostFaults = 20;
 
 class Verifier {
  public:
-  Verifier(const Snapshot& snapshot, int job, const std::vector<HostId>& host_of_rank,
+  Verifier(const Snapshot& snapshot, JobId job, const std::vector<HostId>& host_of_rank,
            bool may_use_backup)
       : snapshot_(snapshot),
         places_(*snapshot.places),
         index_(job),
-        state_(snapshot.jobs[static_cast<std::size_t>(job)]),
+        state_(snapshot.jobs[job.index()]),
         job_(state_.job),
         host_of_(host_of_rank),
         may_use_backup_(may_use_backup) {}
@@ -84,7 +84,7 @@ class Verifier {
       if (host.unavailable != placement::Unavailability::kNo)
         Fault(StrCat(who, ": the host is out of service"));
       if (host.backup && !may_use_backup_) Fault(StrCat(who, ": it is a backup host"));
-      if (host.reserved_for >= 0 && host.reserved_for != index_) {
+      if (host.reserved_for >= 0 && host.reserved_for != index_.value) {
         Fault(StrCat(who, ": it is reserved for another job"));
       }
       if (state_.eligible && !state_.eligible->empty() &&
@@ -203,7 +203,7 @@ class Verifier {
 
   const Snapshot& snapshot_;
   const fabric::Places& places_;
-  const int index_;
+  const JobId index_;
   const JobState& state_;
   const workload::Job& job_;
   const std::vector<HostId>& host_of_;
@@ -213,7 +213,7 @@ class Verifier {
 
 }  // namespace
 
-absl::Status VerifyPlacement(const Snapshot& snapshot, int job,
+absl::Status VerifyPlacement(const Snapshot& snapshot, JobId job,
                              const std::vector<HostId>& host_of_rank, bool may_use_backup) {
   return Verifier(snapshot, job, host_of_rank, may_use_backup).Run();
 }

@@ -17,7 +17,7 @@ namespace yardmaster::plan {
 // not eligible or without room (counting all ranks given to it), a backup or reserved host used
 // although not allowed, a Required group split. `now` is the job's present assignment, if it has
 // one; its own occupation does not count against it and hosts it keeps are not checked for health.
-absl::Status VerifyPlacement(const Snapshot& snapshot, int job,
+absl::Status VerifyPlacement(const Snapshot& snapshot, JobId job,
                              const std::vector<fabric::HostId>& host_of_rank,
                              bool may_use_backup = false);
 

@@ -24,7 +24,7 @@ using workload::TopologyLevel;
 Snapshot FourSegments() { return MakeSnapshot(fabric::SmallHpn(2, 2, 4)); }
 
 std::string Verdict(const Snapshot& s, const std::vector<HostId>& hosts, bool backup = false) {
-  return MessageOf(VerifyPlacement(s, 0, hosts, backup));
+  return MessageOf(VerifyPlacement(s, JobId(0), hosts, backup));
 }
 
 struct Family {
@@ -152,7 +152,7 @@ TEST(VerifierMutationsTest, NoHostHoldsMoreThanItHas) {
 
 TEST(VerifierMutationsTest, ReplacedRanksNeedRoomAndTheOthersKeepTheirs) {
   Snapshot s = FourWorkers();
-  Place(s, 0, kRight);
+  Place(s, JobId(0), kRight);
   EXPECT_EQ(Verdict(s, kRight), "");
   EXPECT_EQ(Verdict(s, {HostId(0), HostId(2), HostId(4), HostId(5)}), "");
   EXPECT_THAT(Verdict(s, {HostId(0), HostId(3), HostId(4), HostId(5)}), HasSubstr("backup host"));

@@ -16,7 +16,7 @@ using fabric::HostId;
 using testing::HasSubstr;
 
 std::string Verdict(const Snapshot& s, const std::vector<HostId>& hosts, bool backup = false) {
-  return MessageOf(VerifyPlacement(s, 0, hosts, backup));
+  return MessageOf(VerifyPlacement(s, JobId(0), hosts, backup));
 }
 
 TEST(VerifierTest, NamesEveryBrokenPromise) {
@@ -44,7 +44,7 @@ TEST(VerifierTest, NamesEveryBrokenPromise) {
 TEST(VerifierTest, HostsAJobKeepsAreNotCheckedAgain) {
   Snapshot s = MakeSnapshot(fabric::SmallHpn(1, 2, 4));
   AddJob(s, "a", 2);
-  Place(s, 0, {HostId(0), HostId(1)});
+  Place(s, JobId(0), {HostId(0), HostId(1)});
   s.cluster.hosts[0].unavailable = placement::Unavailability::kCordoned;
   EXPECT_EQ(Verdict(s, {HostId(0), HostId(2)}), "");
   EXPECT_THAT(Verdict(s, {HostId(0), HostId(0)}), HasSubstr("GPUs are given out"));

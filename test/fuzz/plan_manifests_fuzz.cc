@@ -30,7 +30,7 @@ void Free(const std::vector<fabric::HostId>& host_of_rank, int gpus, plan::Snaps
   }
 }
 
-void Verify(const plan::Snapshot& snapshot, int job, const placement::GangPlan& gang,
+void Verify(const plan::Snapshot& snapshot, plan::JobId job, const placement::GangPlan& gang,
             bool uses_backup) {
   if (!plan::VerifyPlacement(snapshot, job, gang.host_of_rank, uses_backup).ok()) std::abort();
 }
@@ -41,9 +41,7 @@ void CheckPlan(plan::Snapshot snapshot) {
   options.preemptions = 4;
   const plan::Plan plan = plan::MakePlan(snapshot, options);
   plan::Snapshot after = snapshot;  // the stopped ones have left
-  auto gpus = [&](int job) {
-    return snapshot.jobs[static_cast<std::size_t>(job)].job.gpus_per_worker;
-  };
+  auto gpus = [&](plan::JobId job) { return snapshot.jobs[job.index()].job.gpus_per_worker; };
   for (const plan::JobPlan& job : plan.jobs) {
     if (job.is_new) {
       Verify(snapshot, job.job, job.gang, job.uses_backup);
@@ -51,9 +49,8 @@ void CheckPlan(plan::Snapshot snapshot) {
       Free(job.gang.host_of_rank, -gpus(job.job), after);
     }
     if (!job.preemption) continue;
-    for (int victim : job.preemption->victims) {
-      Free(snapshot.jobs[static_cast<std::size_t>(victim)].assignment->host_of_rank, gpus(victim),
-           after);
+    for (const plan::JobId victim : job.preemption->victims) {
+      Free(snapshot.jobs[victim.index()].assignment->host_of_rank, gpus(victim), after);
     }
     Verify(after, job.job, job.preemption->gang, false);
     Free(job.preemption->gang.host_of_rank, -gpus(job.job), after);

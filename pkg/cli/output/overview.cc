@@ -162,7 +162,7 @@ void ExplainWaiting(const state::ClusterState& world, const NamespacedName& key,
   plan::PlanOptions options;
   const plan::Plan plan = plan::MakePlan(snapshot, options);
   for (const plan::JobPlan& job : plan.jobs) {
-    const plan::JobState& state = snapshot.jobs[static_cast<std::size_t>(job.job)];
+    const plan::JobState& state = snapshot.jobs[job.job.index()];
     if (state.job.key != key) continue;
     if (state.assignment) return;
     AddLine(out, "planned now:", std::string(placement::Name(job.gang.outcome)));

@@ -57,8 +57,8 @@ json NetworkJson(const netplan::JobNetwork& network) {
 json PreemptionJson(const plan::Snapshot& snapshot, const plan::JobState& state,
                     const plan::Preemption& preemption, const ReportNames& names) {
   json victims = json::array();
-  for (int index : preemption.victims) {
-    const plan::JobState& victim = snapshot.jobs[static_cast<std::size_t>(index)];
+  for (const plan::JobId id : preemption.victims) {
+    const plan::JobState& victim = snapshot.jobs[id.index()];
     const ReportName name = NameOf(victim.job.key, names);
     victims.push_back({{"namespace", victim.job.key.namespace_name},
                        {"name", name.name},
@@ -78,7 +78,7 @@ json PreemptionJson(const plan::Snapshot& snapshot, const plan::JobState& state,
 
 json JobJson(const plan::Snapshot& snapshot, const plan::JobPlan& job,
              const netplan::NetworkPlan& network, const ReportNames& names) {
-  const plan::JobState& state = snapshot.jobs[static_cast<std::size_t>(job.job)];
+  const plan::JobState& state = snapshot.jobs[job.job.index()];
   const ReportName name = NameOf(state.job.key, names);
   json out = {{"namespace", state.job.key.namespace_name},
               {"name", name.name},
@@ -105,7 +105,7 @@ json JobJson(const plan::Snapshot& snapshot, const plan::JobPlan& job,
   if (job.preemption) {
     out["preemption"] = PreemptionJson(snapshot, state, *job.preemption, names);
   }
-  const auto& numbers = network.jobs[static_cast<std::size_t>(job.job)];
+  const auto& numbers = network.jobs[job.job.index()];
   if (numbers) out["network"] = NetworkJson(*numbers);
   return out;
 }
@@ -136,7 +136,7 @@ json PathsJson(const plan::Snapshot& snapshot, const std::vector<netplan::PathAs
                const ReportNames& names) {
   json out = json::array();
   for (const netplan::PathAssignment& path : paths) {
-    const NamespacedName& key = snapshot.jobs[static_cast<std::size_t>(path.job)].job.key;
+    const NamespacedName& key = snapshot.jobs[path.job.index()].job.key;
     json links = json::array();
     for (fabric::LinkId link : path.links) links.push_back(snapshot.network->name(link));
     out.push_back({{"job", StrCat(key.namespace_name, "/", NameOf(key, names).name)},
@@ -165,14 +165,14 @@ std::string SegmentsOf(const json& job) {
 json PlanReport(const plan::Snapshot& snapshot, const plan::Plan& plan,
                 const netplan::NetworkPlan& network, const ReportNames& names, bool with_paths) {
   json jobs = json::array();
-  std::set<int> told;
+  std::set<plan::JobId> told;
   for (const plan::JobPlan& job : plan.jobs) {
     jobs.push_back(JobJson(snapshot, job, network, names));
     told.insert(job.job);
   }
-  for (std::size_t j = 0; j < snapshot.jobs.size(); ++j) {
-    const plan::JobState& state = snapshot.jobs[j];
-    if (told.count(static_cast<int>(j)) == 0 && !state.problems.empty()) {
+  for (const plan::JobId id : snapshot.job_ids()) {
+    const plan::JobState& state = snapshot.jobs[id.index()];
+    if (told.count(id) == 0 && !state.problems.empty()) {
       jobs.push_back(InvalidJob(state, names));
     }
   }

@@ -42,8 +42,8 @@ JobState& AddJob(Snapshot& snapshot, const std::string& name,
   return snapshot.jobs.back();
 }
 
-void Place(Snapshot& snapshot, int job, const std::vector<fabric::HostId>& host_of_rank) {
-  JobState& state = snapshot.jobs[static_cast<std::size_t>(job)];
+void Place(Snapshot& snapshot, JobId job, const std::vector<fabric::HostId>& host_of_rank) {
+  JobState& state = snapshot.jobs[job.index()];
   state.assignment = Assignment{host_of_rank};
   for (fabric::HostId host : host_of_rank) {
     snapshot.cluster.hosts[host.index()].free_gpus -=

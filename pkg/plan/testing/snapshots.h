@@ -19,8 +19,13 @@ JobState& AddJob(Snapshot& snapshot, const std::string& name, int hosts);
 JobState& AddJob(Snapshot& snapshot, const std::string& name,
                  const workload::Parallelism& parallelism, int gpus_per_worker);
 
+// The one that was added last.
+inline JobId LastJob(const Snapshot& snapshot) {
+  return JobId(static_cast<std::int32_t>(snapshot.jobs.size()) - 1);
+}
+
 // Commits a job to hosts.
-void Place(Snapshot& snapshot, int job, const std::vector<fabric::HostId>& host_of_rank);
+void Place(Snapshot& snapshot, JobId job, const std::vector<fabric::HostId>& host_of_rank);
 
 // The backup hosts of a snapshot once its policy was applied, by id.
 std::vector<int> PoolOf(Snapshot snapshot);

@@ -1,0 +1,76 @@
+// What a network plan is made from besides the placed jobs, and what it decides. Thread safety: values.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pkg/crux/decide.h"
+#include "pkg/fabric/link_path.h"
+#include "pkg/netplan/job_network.h"
+#include "pkg/netplan/previous_network.h"
+#include "pkg/plan/snapshot.h"
+#include "pkg/repac/path_plan.h"
+
+namespace yardmaster::netplan {
+
+// What a network plan may use, and what it starts from.
+struct NetworkInput {
+  std::uint64_t seed = 1;
+  bool ports = true;  // also plan source ports
+  // The present plan: jobs that did not change keep levels and ports. Null: plan from nothing. Must
+  // outlive the call.
+  const PreviousNetwork* former = nullptr;
+  // Cables that no flow is to use although routing may (not noticed yet, held back after flapping,
+  // miswired), besides Snapshot::cable_down, which routing has left.
+  std::vector<fabric::CableId> avoid;
+  std::vector<repac::Nic> exclude;  // NICs that get no source ports
+  // Switch roles whose hashes are not trusted, and why.
+  std::map<std::string, std::string> mistrusted;
+  // Uplinks a flow may choose among; more are thinned out evenly.
+  int max_candidates = 128;
+  // Also predict which share of its ideal rate each job gets, where `held_levels` hold instead of
+  // the planned ones.
+  bool predict_shares = false;
+  std::map<NamespacedName, int> held_levels;
+  // The network policy; its seed, reserved levels and state are set by the planner.
+  crux::Options policy;
+};
+
+// A flow between two workers and the path that its source port takes; without links where that
+// cannot be predicted.
+struct PathAssignment : repac::FlowPath {
+  plan::JobId job;
+  int from_rank = 0;  // workers
+  int to_rank = 0;
+  fabric::NicPort from;
+  fabric::NicPort to;
+  double bytes = 0;  // sent over it in one iteration
+  FlowKey key;
+  fabric::LinkPath wanted_links;  // where no port is planned: the path Crux chose
+  std::string reason;             // why no port is planned
+};
+
+// How the planning went.
+struct NetworkReport {
+  int kept_flows = 0;     // that kept their port
+  int changed_flows = 0;  // with another port than before, or none any more
+  int new_flows = 0;
+  int unplanned_flows = 0;
+  int changed_jobs = 0;  // that chose paths
+  crux::DecisionReport decision;
+  std::string problem;  // why no job got numbers, e.g. every level is reserved
+};
+
+struct NetworkPlan {
+  std::vector<std::optional<JobNetwork>> jobs;  // by plan::JobId
+  std::vector<PathAssignment> paths;            // with NetworkInput::ports
+  // Paths of acknowledgements, where a job sends one way only: from the receiver of a flow to its
+  // sender. Counts in `report` are without them.
+  std::vector<PathAssignment> answers;
+  NetworkReport report;
+};
+
+}  // namespace yardmaster::netplan

@@ -1,0 +1,52 @@
+#include "pkg/netplan/remember.h"
+
+#include <set>
+#include <vector>
+
+namespace yardmaster::netplan {
+
+namespace {
+
+// Flows whose port is down now, or that were not planned for another reason, come back as they
+// were.
+void KeepAbsentFlows(const PreviousJob& before, const plan::Assignment& assignment,
+                     PreviousJob& job) {
+  const std::set<fabric::HostId> hosts(assignment.host_of_rank.begin(),
+                                       assignment.host_of_rank.end());
+  for (const auto& [key, flow] : before.flows) {
+    if (hosts.count(key.from_host) != 0 && hosts.count(key.to_host) != 0) {
+      job.flows.emplace(key, flow);
+    }
+  }
+}
+
+}  // namespace
+
+PreviousNetwork Remember(const NetworkPlan& plan, const plan::Snapshot& snapshot,
+                         const PreviousNetwork& before) {
+  PreviousNetwork out;
+  std::vector<PreviousJob*> of_job(snapshot.jobs.size(), nullptr);
+  for (std::size_t j = 0; j < plan.jobs.size(); ++j) {
+    if (!plan.jobs[j]) continue;
+    PreviousJob& entry = out[snapshot.jobs[j].job.key];
+    static_cast<JobNetwork&>(entry) = *plan.jobs[j];
+    of_job[j] = &entry;
+  }
+  for (const std::vector<PathAssignment>* paths : {&plan.paths, &plan.answers}) {
+    for (const PathAssignment& path : *paths) {
+      PreviousJob* job = of_job[path.job.index()];
+      if (job == nullptr) continue;
+      repac::FlowPath& flow = job->flows[path.key] = path;
+      if (flow.links.empty()) flow.links = path.wanted_links;
+    }
+  }
+  for (std::size_t j = 0; j < of_job.size(); ++j) {
+    const plan::JobState& state = snapshot.jobs[j];
+    if (of_job[j] == nullptr || !state.assignment) continue;
+    const auto former = before.find(state.job.key);
+    if (former != before.end()) KeepAbsentFlows(former->second, *state.assignment, *of_job[j]);
+  }
+  return out;
+}
+
+}  // namespace yardmaster::netplan
