@@ -27,6 +27,12 @@ OwnerReference ReadOwner(FieldReader in) {
   return owner;
 }
 
+// Of a role, at most 2000: more than any host has.
+int GpusOf(const workload::ResourceList& requests, const std::string& gpu_resource) {
+  return static_cast<int>(
+      std::clamp<std::int64_t>(workload::AmountOf(requests, gpu_resource), 0, 2000));
+}
+
 std::vector<RankBase> ReadRankBases(FieldReader& spec) {
   std::vector<RankBase> out;
   for (FieldReader& in : spec.Objects("rankBases")) {
@@ -36,10 +42,13 @@ std::vector<RankBase> ReadRankBases(FieldReader& spec) {
   return out;
 }
 
-std::vector<workload::Role> ReadRoles(FieldReader& spec, const workload::ResourceList& largest) {
+// The requests of a role say how many GPUs it asks for, unless not even the largest ones do: those
+// of a Gang that was written by hand.
+std::vector<workload::Role> ReadRoles(FieldReader& spec, const workload::ResourceList& largest,
+                                      const std::string& gpu_resource) {
   std::vector<workload::Role> roles;
   for (FieldReader& in : spec.Objects("roles")) {
-    workload::Role role{in.Int("firstRank", 0, 0, 1'000'000), {}};
+    workload::Role role{in.Int("firstRank", 0, 0, 1'000'000), {}, {}};
     FieldReader requests = in.Object("requests");
     role.requests = ReadResources(requests);
     roles.push_back(std::move(role));
@@ -48,7 +57,9 @@ std::vector<workload::Role> ReadRoles(FieldReader& spec, const workload::Resourc
   std::sort(roles.begin(), roles.end(), [](const workload::Role& a, const workload::Role& b) {
     return a.first_rank < b.first_rank;
   });
-  if (!roles.empty() && roles.front().first_rank > 0) roles.insert(roles.begin(), {0, largest});
+  if (!roles.empty() && roles.front().first_rank > 0) roles.insert(roles.begin(), {0, largest, {}});
+  if (workload::AmountOf(largest, gpu_resource) == 0) return roles;
+  for (workload::Role& role : roles) role.gpus = GpusOf(role.requests, gpu_resource);
   return roles;
 }
 
@@ -182,7 +193,7 @@ absl::StatusOr<Gang> DecodeGang(JsonView object, Decoding decoding) {
   gang.constraints = ReadConstraints(spec.Object("constraints"));
   FieldReader requests = spec.Object("requests");
   gang.requests = ReadResources(requests);
-  gang.roles = ReadRoles(spec, gang.requests);
+  gang.roles = ReadRoles(spec, gang.requests, gang.job.gpu_resource);
   gang.rank_bases = ReadRankBases(spec);
   spec.Close();
   gang.status = ReadStatus(in.Object("status"));

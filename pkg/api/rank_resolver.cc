@@ -209,10 +209,22 @@ int RoleOrder(std::string_view subgroup) {
   return 1;
 }
 
+// A pod without GPUs that has a rank all the same: the launcher of an MPIJob that works, too, and any
+// pod of a LeaderWorkerSet, whose size counts all. Only where it asks for a gang by annotation: it stays
+// in it when its gate has opened.
+bool IsNumberedWithWorkers(const Pod& pod) {
+  if (!Find(pod.metadata.annotations, kParallelismAnnotation)) return false;
+  const auto& labels = pod.metadata.labels;
+  if (Find(labels, "leaderworkerset.sigs.k8s.io/worker-index")) return true;
+  return Find(labels, kTrainingOperator) == std::string_view("mpi-operator") &&
+         Find(labels, kTrainingIndex).has_value();
+}
+
 }  // namespace
 
 bool WantsGang(const Pod& pod) {
-  if (pod.gpus() == 0 || Find(pod.metadata.annotations, kReleasedAnnotation)) return false;
+  if (Find(pod.metadata.annotations, kReleasedAnnotation)) return false;
+  if (pod.gpus() == 0) return IsNumberedWithWorkers(pod);
   return pod.gated() || Find(pod.metadata.annotations, kParallelismAnnotation).has_value() ||
          (Find(pod.metadata.labels, kJobLabel) && !Find(pod.metadata.labels, kRoleLabel));
 }

@@ -43,7 +43,9 @@ struct Membership {
 
 // Whether a pod is ours to gather: it asks for GPUs, was not released without a place,
 // and stands behind our gate, says its parallelism, or was made by our operator. Others are
-// ordinary pods, regardless of their owner.
+// ordinary pods, regardless of their owner. A pod without GPUs is gathered if it says its
+// parallelism and its kind numbers it with the workers: a LeaderWorkerSet's leader, the launcher of
+// an MPIJob with runLauncherAsWorker.
 bool WantsGang(const Pod& pod);
 
 // Nothing: no row of the table fits. Errors: InvalidArgument when a row fits and a label it needs

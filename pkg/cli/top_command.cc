@@ -97,8 +97,7 @@ Table TopJobs(const plan::Snapshot& snapshot, const page::NetworkPicture& pictur
     const page::JobPaths none;
     const page::JobPaths& paths = found == picture.jobs.end() ? none : found->second;
     rows.push_back({job->job.key.text(), StrCat(job->job.workers),
-                    StrCat(static_cast<std::int64_t>(job->job.workers) * job->job.gpus_per_worker),
-                    StrCat(static_cast<std::int64_t>(distinct)), Tenths(gbps), StrCat(paths.flows),
+                    StrCat(job->job.gpus()), StrCat(static_cast<std::int64_t>(distinct)), Tenths(gbps), StrCat(paths.flows),
                     StrCat(paths.unplanned)});
   }
   return rows;

@@ -95,8 +95,10 @@ std::string AdoptionProblem(const plan::Snapshot& snapshot, const NamespacedName
   std::vector<std::int64_t> promised(snapshot.cluster.hosts.size(), 0);
   for (const plan::JobState& other : snapshot.jobs) {
     if (!other.assignment) continue;
+    int rank = 0;
     for (fabric::HostId host : other.assignment->host_of_rank) {
-      if (host.valid()) promised[host.index()] += other.job.host_gpus_per_worker();
+      const int gpus = other.job.HostGpusOf(rank++);
+      if (host.valid()) promised[host.index()] += gpus;
     }
   }
   for (fabric::HostId host : job.assignment->host_of_rank) {

@@ -14,49 +14,117 @@ namespace {
 
 // As status.assignments of a Gang has it.
 constexpr int kMaxWorkers = 16'384;
+// As spec.roles of a Gang has it.
+constexpr std::size_t kMaxRoles = 16;
+
+// GPUs of a gang's pods.
+struct GpuCount {
+  std::string resource;
+  int most = 0;                 // of a pod
+  bool alike = true;            // every pod asks for the most
+  std::int64_t all = 0;         // of all pods
+  std::int64_t of_largest = 0;  // of the pods that ask for the most
+};
+
+// Errors: InvalidArgument where GPUs cannot be read, are of two resources, or are none at all.
+absl::StatusOr<GpuCount> CountGpus(const GatheredGang& gathered) {
+  GpuCount out;
+  for (const GangMember& member : gathered.members) {
+    const api::Pod& pod = *member.pod;
+    const auto field = [&] {
+      return StrCat("Pod ", gathered.namespace_name, "/", pod.metadata.name,
+                    ": spec.containers[].resources");
+    };
+    if (pod.gpus() >= api::kUnreadableGpus) {
+      return FieldError(field(), StrCat("asks for ", pod.gpus(), " GPUs"),
+                        StrCat("ask for fewer than ", api::kUnreadableGpus));
+    }
+    if (pod.gpus() == 0) continue;
+    if (out.resource.empty()) out.resource = pod.gpu_resource;
+    if (pod.gpu_resource != out.resource) {
+      return FieldError(field(),
+                        StrCat("asks for ", pod.gpu_resource, " where another pod of gang ",
+                               gathered.name, " asks for ", out.resource),
+                        "give every worker GPUs of the same resource");
+    }
+    out.most = std::max(out.most, static_cast<int>(pod.gpus()));
+  }
+  if (out.most == 0) {
+    return FieldError(StrCat("gang ", gathered.namespace_name, "/", gathered.name),
+                      "none of its pods asks for a GPU", "give its workers GPUs");
+  }
+  for (const GangMember& member : gathered.members) {
+    const std::int64_t gpus = member.pod->gpus();
+    out.alike &= gpus == out.most;
+    out.all += gpus;
+    if (gpus == out.most) out.of_largest += gpus;
+  }
+  return out;
+}
+
+// The first pod that says its parallelism, else the first one.
+const api::Pod& FirstAnnotated(const GatheredGang& gathered) {
+  const auto at = std::find_if(
+      gathered.members.begin(), gathered.members.end(), [](const GangMember& member) {
+        return api::Find(member.pod->metadata.annotations, api::kParallelismAnnotation).has_value();
+      });
+  return at == gathered.members.end() ? *gathered.members.front().pod : *at->pod;
+}
 
 // What a set of pods of another controller says about itself.
 absl::StatusOr<std::optional<api::JobSpec>> SpecOfPods(const GatheredGang& gathered,
                                                        const DeclaredSizes& declared) {
   const api::Pod& first = *gathered.members.front().pod;
+  YM_ASSIGN_OR_RETURN(const GpuCount gpus, CountGpus(gathered));
   api::JobSpec spec;
-  spec.gpus_per_worker = static_cast<int>(first.gpus());
-  spec.gpu_resource = first.gpu_resource;
+  spec.gpus_per_worker = gpus.most;
+  spec.gpu_resource = gpus.resource;
   spec.priority = first.priority;
   spec.may_preempt = first.may_preempt;
-  for (const GangMember& member : gathered.members) {
-    if (member.pod->gpus() != first.gpus() || first.gpus() < 1 ||
-        first.gpus() >= api::kUnreadableGpus || member.pod->gpu_resource != first.gpu_resource) {
-      return FieldError(
-          StrCat("Pod ", gathered.namespace_name, "/", member.pod->metadata.name,
-                 ": spec.containers[].resources"),
-          StrCat("asks for ", member.pod->gpus(), " GPUs where another pod of gang ", gathered.name,
-                 " asks for ", first.gpus()),
-          StrCat("give every worker the same number of ", first.gpu_resource, ", at least 1"));
-    }
-  }
   std::optional<int> size = gathered.members.front().membership.size;
   api::ParallelismAnnotation parallelism;
-  auto annotation = api::Find(first.metadata.annotations, api::kParallelismAnnotation);
+  const api::Pod& annotated = FirstAnnotated(gathered);
+  auto annotation = api::Find(annotated.metadata.annotations, api::kParallelismAnnotation);
   if (annotation) {
     auto parsed = api::ParseParallelism(*annotation);
     if (!parsed.ok()) {
       return Annotate(parsed.status(),
-                      StrCat("Pod ", gathered.namespace_name, "/", first.metadata.name,
+                      StrCat("Pod ", gathered.namespace_name, "/", annotated.metadata.name,
                              ": metadata.annotations[\"", api::kParallelismAnnotation, "\"]"));
     }
     parallelism = *parsed;
     spec.parallelism_given = true;
     if (!size && parallelism.data_given) {
-      size = static_cast<int>(std::min<std::int64_t>(
-          parallelism.parallelism.world() / spec.gpus_per_worker, kMaxWorkers + 1));
+      const std::int64_t world = parallelism.parallelism.world();
+      if (gpus.alike && world % gpus.most != 0) {
+        return FieldError(StrCat("gang ", gathered.namespace_name, "/", gathered.name),
+                          StrCat("its pods ask for ", gpus.most, " GPUs each and say that they are ",
+                                 world, " together"),
+                          StrCat("count the GPUs of all its pods in the annotation ",
+                                 api::kParallelismAnnotation));
+      }
+      if (gpus.alike) {
+        size = static_cast<int>(std::min<std::int64_t>(world / gpus.most, kMaxWorkers + 1));
+      } else if (gpus.all < world) {
+        return std::optional<api::JobSpec>();
+      } else if (gpus.all == world) {
+        size = static_cast<int>(gathered.members.size());
+      }
     }
   }
   if (!size) size = declared.of_group;
   if (declared.of_owner) size = declared.of_owner;
   if (!size) {
-    return FieldError(StrCat("gang ", gathered.namespace_name, "/", gathered.name),
-                      "its pods do not say how many they are",
+    const std::string gang = StrCat("gang ", gathered.namespace_name, "/", gathered.name);
+    if (parallelism.data_given) {
+      return FieldError(gang,
+                        StrCat("its pods ask for different numbers of GPUs, ", gpus.all,
+                               " together, and say that they are ",
+                               parallelism.parallelism.world()),
+                        StrCat("count the GPUs of all its pods in the annotation ",
+                               api::kParallelismAnnotation));
+    }
+    return FieldError(gang, "its pods do not say how many they are",
                       StrCat("give dp in the annotation ", api::kParallelismAnnotation));
   }
   if (*size < 1 || *size > kMaxWorkers) {
@@ -68,8 +136,13 @@ absl::StatusOr<std::optional<api::JobSpec>> SpecOfPods(const GatheredGang& gathe
   spec.workers = *size;
   spec.parallelism = parallelism.parallelism;
   if (!parallelism.data_given || declared.of_owner) {
-    spec.parallelism.data =
-        api::DerivedData(spec.parallelism, std::int64_t{spec.workers} * spec.gpus_per_worker);
+    const std::int64_t world =
+        gpus.alike ? std::int64_t{spec.workers} * spec.gpus_per_worker : gpus.all;
+    spec.parallelism.data = api::DerivedData(spec.parallelism, world);
+    // Else those of the largest role, which workload::Job::numbers takes then.
+    if (spec.parallelism.world() != world && !gpus.alike) {
+      spec.parallelism.data = api::DerivedData(spec.parallelism, gpus.of_largest);
+    }
   }
   return std::optional<api::JobSpec>(spec);
 }
@@ -189,16 +262,31 @@ absl::Status Gaps(const GatheredGang& ranked, int workers) {
                     "labels were copied");
 }
 
+// Workers of different amounts may count as the largest; GPUs may not, because parallelism numbers
+// them.
+absl::Status TooManyRoles(const GatheredGang& ranked) {
+  const auto differs = [&](const GangMember& member) {
+    return member.pod->gpus() != ranked.members.front().pod->gpus();
+  };
+  if (std::none_of(ranked.members.begin(), ranked.members.end(), differs)) {
+    return absl::OkStatus();
+  }
+  return FieldError(StrCat("gang ", ranked.namespace_name, "/", ranked.name),
+                    "the numbers of GPUs that its pods ask for change too often from rank to rank",
+                    StrCat("let pods of one number follow each other, in at most ", kMaxRoles,
+                           " runs"));
+}
+
 }  // namespace
 
 std::vector<workload::Role> RolesOf(const GatheredGang& ranked) {
-  // As spec.roles of a Gang has it. Of pods that differ more the largest of each resource counts.
-  constexpr std::size_t kMaxRoles = 16;
+  // Of pods that differ more the largest of each resource counts.
   std::vector<workload::Role> roles;
   for (const GangMember& member : ranked.members) {
     const workload::ResourceList& requests = member.pod->requests;
-    if (roles.empty() || roles.back().requests != requests) {
-      roles.push_back({*member.rank, requests});
+    const int gpus = static_cast<int>(member.pod->gpus());
+    if (roles.empty() || roles.back().requests != requests || roles.back().gpus != gpus) {
+      roles.push_back({*member.rank, requests, gpus});
     }
     if (roles.size() > kMaxRoles) return {};
   }
@@ -239,6 +327,7 @@ absl::StatusOr<std::optional<api::Gang>> MakeGang(const GatheredGang& gathered,
     return std::optional<api::Gang>();
   }
   gang.roles = RolesOf(ranked);
+  if (gang.roles.empty()) YM_RETURN_IF_ERROR(TooManyRoles(ranked));
 
   gang.metadata.name = gathered.name;
   gang.metadata.namespace_name = gathered.namespace_name;

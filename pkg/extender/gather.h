@@ -90,7 +90,7 @@ struct DeclaredSizes {
 // The Gang object for a set of pods that has none yet. `job` is the TrainingJob that owns them, or
 // null. Nothing: the set is not complete yet, or controllers of others still hold pods of it. Errors:
 // InvalidArgument if it can never be complete unchanged (no size, a parallelism annotation that cannot
-// be read, pods that ask for no GPU or for different numbers, ranks that leave gaps).
+// be read, pods that ask for no GPU or for GPUs of two resources, ranks that leave gaps).
 absl::StatusOr<std::optional<api::Gang>> MakeGang(const GatheredGang& gathered,
                                                   const api::TrainingJob* job,
                                                   const DeclaredSizes& declared = {});

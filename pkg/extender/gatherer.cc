@@ -52,10 +52,12 @@ std::optional<api::Membership> Gatherer::MembershipOf(const api::Pod& pod,
 void Gatherer::Add(const PodPtr& pod) {
   if (!pod->problems.empty()) Problem(*pod, Join(pod->problems, "; "));
   const api::ObjectMeta& meta = pod->metadata;
-  if (pod->gpus() == 0 && pod->gated() && !pod->gated_by_others() && !meta.deleted_ms) {
+  const bool wants_gang = api::WantsGang(*pod);
+  if (pod->gpus() == 0 && !wants_gang && pod->gated() && !pod->gated_by_others() &&
+      !meta.deleted_ms) {
     idle_[KeyOf(meta)] = pod;
   }
-  if (!api::WantsGang(*pod)) return;
+  if (!wants_gang) return;
   std::string problem;
   std::optional<api::Membership> membership = MembershipOf(*pod, problem);
   if (!membership) return Problem(*pod, std::move(problem));

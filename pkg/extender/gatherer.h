@@ -34,7 +34,7 @@ class Gatherer {
   std::vector<std::shared_ptr<const GatheredGang>> Gangs(const GangOf& gang_of);
   // By (namespace, name).
   std::vector<PodProblem> Problems() const;
-  // Pods behind our gate alone that ask for no GPU, such as a launcher: they are in no gang.
+  // Pods behind our gate alone that ask for no GPU and are in no gang, such as a launcher.
   std::vector<PodPtr> Idle() const;
 
  private:

@@ -33,9 +33,11 @@ class Promises {
       const plan::JobState& job = snapshot.jobs[j];
       values_.push_back(job.assignment ? ValueOf(job.job.key) : "");
       if (!job.assignment) continue;
+      int rank = 0;
       for (fabric::HostId host : job.assignment->host_of_rank) {
+        const int gpus = job.job.HostGpusOf(rank++);
         if (!host.valid()) continue;
-        promised_[host.index()] += job.job.host_gpus_per_worker();
+        promised_[host.index()] += gpus;
         int& of = holder_[host.index()];
         of = of == kNobody || of == static_cast<int>(j) ? static_cast<int>(j) : kSeveral;
       }

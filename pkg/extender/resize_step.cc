@@ -56,6 +56,12 @@ bool HasAll(const std::set<int>& ranks, int first, int end) {
   return true;
 }
 
+bool GpusDiffer(const api::Gang& gang) {
+  return std::any_of(gang.roles.begin(), gang.roles.end(), [&](const workload::Role& role) {
+    return role.gpus.value_or(gang.job.gpus_per_worker) != gang.job.gpus_per_worker;
+  });
+}
+
 // Why a job cannot have that many workers; empty: it can.
 std::string SizeProblem(const api::JobSpec& spec, int workers) {
   const workload::Parallelism& p = spec.parallelism;
@@ -114,6 +120,9 @@ void ResizeStep::FollowOne(PassState& pass, const NamespacedName& key) {
   } else {
     const std::set<int> ranks = RanksWithPods(gathered, gang.rank_bases, true);
     if (!ranks.empty() && *ranks.rbegin() >= size->workers) return;
+  }
+  if (GpusDiffer(gang)) {
+    return TellRefusal(pass, key, "its roles ask for different numbers of GPUs");
   }
   const std::string problem = SizeProblem(gang.job, size->workers);
   if (!problem.empty()) return TellRefusal(pass, key, problem);

@@ -36,8 +36,10 @@ std::map<fabric::HostId, std::map<Standing, std::int64_t>> OvercommittedHosts(
   std::vector<std::int64_t> promised(hosts.size(), 0);
   for (const plan::JobState& job : pass.snapshot->jobs) {
     if (!job.assignment) continue;
+    int rank = 0;
     for (fabric::HostId host : job.assignment->host_of_rank) {
-      if (host.valid()) promised[host.index()] += job.job.gpus_per_worker;
+      const int gpus = job.job.HostGpusOf(rank++);
+      if (host.valid()) promised[host.index()] += gpus;
     }
   }
   std::vector<bool> too_many(hosts.size(), false);
@@ -53,9 +55,11 @@ std::map<fabric::HostId, std::map<Standing, std::int64_t>> OvercommittedHosts(
     const plan::JobState& job = pass.snapshot->jobs[id.index()];
     if (!job.assignment) continue;
     const Standing standing = StandingOf(pass, pass.GangOf(id));
+    int rank = 0;
     for (fabric::HostId host : job.assignment->host_of_rank) {
-      if (!host.valid() || !too_many[host.index()]) continue;
-      promises[host][standing] += job.job.gpus_per_worker;
+      const int gpus = job.job.HostGpusOf(rank++);
+      if (!host.valid() || !too_many[host.index()] || gpus == 0) continue;
+      promises[host][standing] += gpus;
     }
   }
   return promises;

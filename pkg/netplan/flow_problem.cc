@@ -49,7 +49,7 @@ void FlowProblem::AddJob(plan::JobId id, const workload::Job& job,
   const workload::Profile profile = workload::CompleteProfile(job);
   crux::Job out;
   out.id = job.key.text();
-  out.gpus = job.workers * job.gpus_per_worker;
+  out.gpus = static_cast<int>(job.gpus());
   out.flop_per_iteration = profile.flop_per_iteration;
   out.compute_seconds = profile.compute_seconds;
   out.communication_start = profile.communication_start;

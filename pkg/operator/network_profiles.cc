@@ -40,7 +40,7 @@ workload::NetworkEstimate EstimateOf(const plan::JobState& state, const fabric::
   double bytes = 0;
   for (const auto& c : connections) bytes += c.bytes;
   return {netplan::LoneSeconds(connections, spec),
-          bytes / (static_cast<double>(state.job.workers) * state.job.gpus_per_worker)};
+          bytes / static_cast<double>(state.job.gpus())};
 }
 
 }  // namespace

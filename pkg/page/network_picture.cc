@@ -172,7 +172,7 @@ GpuUse UseOfGpus(const netplan::NetworkPlan& plan, const plan::Snapshot& snapsho
   for (std::size_t j = 0; j < snapshot.jobs.size(); ++j) {
     if (!snapshot.jobs[j].assignment) continue;
     const workload::Job& job = snapshot.jobs[j].job;
-    const double gpus = static_cast<double>(job.workers) * job.gpus_per_worker;
+    const auto gpus = static_cast<double>(job.gpus());
     use.placed += gpus;
     const auto& network = plan.jobs[j];
     if (!network) continue;

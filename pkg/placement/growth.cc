@@ -30,14 +30,17 @@ workload::Job NewRanks(const workload::Job& grown, int count) {
   job.roles.clear();
   for (int rank = first; rank < grown.workers && !grown.roles.empty(); ++rank) {
     const workload::ResourceList& requests = grown.RequestsOf(rank);
-    if (job.roles.empty() || job.roles.back().requests != requests) {
-      job.roles.push_back({rank - first, requests});
+    const int gpus = grown.GpusOf(rank);
+    if (job.roles.empty() || job.roles.back().requests != requests ||
+        job.roles.back().gpus != gpus) {
+      job.roles.push_back({rank - first, requests, gpus});
     }
     workload::RaiseAmounts(job.requests, requests);
   }
   if (job.roles.size() == 1) job.roles.clear();
   workload::Parallelism& p = job.parallelism;
-  const std::int64_t world = std::int64_t{1} * count * job.gpus_per_worker;
+  if (!job.gpus_differ()) job.gpus_per_worker = grown.GpusOf(first);
+  const std::int64_t world = job.gpus();
   const std::int64_t replica = std::int64_t{1} * p.tensor * p.context;
   const bool whole_replicas = p.pipeline == 1 && world % replica == 0;
   if (whole_replicas && (world / replica) % p.expert == 0) {
@@ -80,8 +83,7 @@ GangPlan GrowGang(const Cluster& cluster, const GangRequest& request,
                   const std::function<absl::Status(const std::vector<HostId>&)>& keeps_limits) {
   const int added = request.job->workers - static_cast<int>(host_of_rank.size());
   const workload::Job job = NewRanks(*request.job, added);
-  const workload::WorkerGroups groups =
-      workload::GroupsOf(job.parallelism, job.workers, job.gpus_per_worker);
+  const workload::WorkerGroups groups = workload::GroupsOf(job);
   GangPlan plan;
   std::string broken;
   for (const TopologyLevel level : kNearestFirst) {

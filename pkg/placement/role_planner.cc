@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <numeric>
 #include <optional>
 #include <set>
+#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -105,7 +107,7 @@ struct RoleGang {
   workload::WorkerGroups groups;
 };
 
-std::vector<RoleGang> RolesOf(const workload::Job& job) {
+std::vector<RoleGang> RolesOf(const workload::Job& job, const workload::WorkerGroups& groups) {
   std::vector<RoleGang> gangs;
   for (std::size_t i = 0; i < job.roles.size(); ++i) {
     const int first = job.roles[i].first_rank;
@@ -115,11 +117,17 @@ std::vector<RoleGang> RolesOf(const workload::Job& job) {
     gang.job.workers = end - first;
     gang.job.requests = job.roles[i].requests;
     gang.job.roles.clear();
+    const int gpus = job.GpusOf(first);
+    gang.job.gpus_per_worker = std::max(gpus, 1);
+    gang.job.counts_gpus = job.counts_gpus && gpus > 0;
     gang.job.parallelism = workload::Parallelism{};
-    gang.job.parallelism.data = gang.job.workers * job.gpus_per_worker;
+    gang.job.parallelism.data = gang.job.workers * gang.job.gpus_per_worker;
     gang.job.placement = {};
-    gang.job.placement.data = job.placement.data;
-    gang.groups = workload::GroupsOf(gang.job.parallelism, gang.job.workers, job.gpus_per_worker);
+    // A worker without a number is in no group, and no limit is its own.
+    const bool numbered = !groups.stages_of_worker[static_cast<std::size_t>(first)].empty();
+    gang.job.placement.data = {TopologyLevel::kFabric, Enforcement::kPreferred};
+    if (numbered) gang.job.placement.data = job.placement.data;
+    gang.groups = workload::GroupsOf(gang.job);
     gangs.push_back(std::move(gang));
   }
   return gangs;
@@ -132,7 +140,7 @@ class RolePlanner {
         places_(*cluster.places),
         request_(request),
         limits_(*cluster.places, request),
-        roles_(RolesOf(*request.job)) {
+        roles_(RolesOf(*request.job, *request.groups)) {
     for (const RoleGang& role : roles_) needs_.emplace_back(cluster, role.job);
     quick_ = options;
     quick_.explain = false;
@@ -140,6 +148,7 @@ class RolePlanner {
 
   // The best place that is found; nothing: none.
   std::optional<GangPlan> Run() {
+    failure_.clear();
     // Places within one segment are equal in the objective: the tightest will do.
     std::vector<std::pair<std::int64_t, fabric::SegmentId>> segments;
     for (fabric::SegmentId segment : places_.segments()) {
@@ -156,6 +165,10 @@ class RolePlanner {
     return best_;
   }
 
+  // After Run found nothing: in which order roles were tried in the whole fabric, and which of them
+  // found no place.
+  const std::string& failure() const { return failure_; }
+
  private:
   using Order = std::vector<std::size_t>;  // of roles_
 
@@ -171,7 +184,7 @@ class RolePlanner {
 
   // Nothing: some role does not fit there even by itself.
   template <typename Hosts>
-  std::optional<Room> RoomFor(const Hosts& hosts) const {
+  std::optional<Room> RoomFor(const Hosts& hosts) {
     std::vector<std::pair<double, std::size_t>> order;
     Room out;
     for (std::size_t i = 0; i < roles_.size(); ++i) {
@@ -182,7 +195,11 @@ class RolePlanner {
         const bool free = state.unavailable == Unavailability::kNo && !state.backup;
         if (free && Allows(host)) room += needs_[i].RoomOn(cluster_, host);
       }
-      if (room < workers) return std::nullopt;
+      if (room < workers) {
+        failure_ = StrCat(NameOf(i), " alone does not fit: there is room for ", room, " of ",
+                          Count(workers, "worker"));
+        return std::nullopt;
+      }
       order.emplace_back(static_cast<double>(room) / workers, i);
       out.left += room - workers;
     }
@@ -198,10 +215,10 @@ class RolePlanner {
     if (!room) return;
     Region region(cluster_.hosts.size(), 0);
     for (HostId host : hosts) region[host.index()] = Allows(host) ? 1 : 0;
-    auto found = PlaceIn(region, room->scarcest_first);
-    if (!found) {
-      std::reverse(room->scarcest_first.begin(), room->scarcest_first.end());
-      found = PlaceIn(region, room->scarcest_first);
+    std::optional<std::vector<HostId>> found;
+    for (const Order& order : OrdersOf(room->scarcest_first)) {
+      found = PlaceIn(region, order);
+      if (found) break;
     }
     if (!found) return;
     const std::tuple key{Evaluate(places_, *request_.groups, *found), room->left};
@@ -216,12 +233,44 @@ class RolePlanner {
     best_->optimal = best_->objective == best_->bound;
   }
 
+  // Each of these once: the scarcest first, the scarcest last, the most GPUs first.
+  std::vector<Order> OrdersOf(const Order& scarcest_first) const {
+    Order reverse(scarcest_first.rbegin(), scarcest_first.rend());
+    Order by_gpus = scarcest_first;
+    std::stable_sort(by_gpus.begin(), by_gpus.end(), [&](std::size_t a, std::size_t b) {
+      return needs_[a].gpus() > needs_[b].gpus();
+    });
+    std::vector<Order> orders{scarcest_first};
+    for (Order& order : {std::ref(reverse), std::ref(by_gpus)}) {
+      if (std::find(orders.begin(), orders.end(), order) == orders.end()) orders.push_back(order);
+    }
+    return orders;
+  }
+
+  std::string NameOf(std::size_t role) const {
+    const RoleGang& gang = roles_[role];
+    const int last = gang.first_rank + gang.job.workers - 1;
+    return StrCat(last == gang.first_rank ? StrCat("rank ", last)
+                                          : StrCat("ranks ", gang.first_rank, " to ", last),
+                  " (", Count(gang.job.workers, "worker"), " of ",
+                  Count(request_.job->GpusOf(gang.first_rank), "GPU"), ")");
+  }
+
+  void NoteFailure(const Order& order, std::size_t at) {
+    std::vector<std::string> before;
+    for (std::size_t i = 0; i < at; ++i) before.push_back(NameOf(order[i]));
+    failure_ = before.empty() ? StrCat(NameOf(order[at]), " finds no place")
+                              : StrCat("after ", Join(before, ", then "), ", ", NameOf(order[at]),
+                                       " finds no place");
+  }
+
   // One role after the other, in segments that the gang is in already where they have room.
-  std::optional<std::vector<HostId>> PlaceIn(const Region& region, const Order& order) const {
+  std::optional<std::vector<HostId>> PlaceIn(const Region& region, const Order& order) {
     Cluster cluster = cluster_;
     std::vector<HostId> hosts(static_cast<std::size_t>(request_.job->workers));
     std::set<fabric::SegmentId> used;
-    for (std::size_t i : order) {
+    for (std::size_t at = 0; at < order.size(); ++at) {
+      const std::size_t i = order[at];
       const RoleGang& role = roles_[i];
       GangPlan plan;
       for (const bool near : {true, false}) {
@@ -234,7 +283,10 @@ class RolePlanner {
             PlanAlike(cluster, {&role.job, &role.groups, &allowed, request_.queue_index}, quick_);
         if (plan.outcome == Outcome::kPlaced) break;
       }
-      if (plan.outcome != Outcome::kPlaced) return std::nullopt;
+      if (plan.outcome != Outcome::kPlaced) {
+        NoteFailure(order, at);
+        return std::nullopt;
+      }
       for (std::size_t k = 0; k < plan.host_of_rank.size(); ++k) {
         const HostId host = plan.host_of_rank[k];
         hosts[static_cast<std::size_t>(role.first_rank) + k] = host;
@@ -242,7 +294,10 @@ class RolePlanner {
         used.insert(places_.segment_of(host));
       }
     }
-    if (!limits_.Hold(hosts)) return std::nullopt;
+    if (!limits_.Hold(hosts)) {
+      failure_ = "where every role finds a place, a Required group would be parted";
+      return std::nullopt;
+    }
     return hosts;
   }
 
@@ -253,6 +308,7 @@ class RolePlanner {
   const std::vector<RoleGang> roles_;
   std::vector<WorkerNeed> needs_;  // by role
   PlannerOptions quick_;
+  std::string failure_;
   std::optional<GangPlan> best_;
   std::tuple<Objective, std::int64_t> best_key_;
 };
@@ -272,9 +328,15 @@ Cluster EmptyAndHealthy(const Cluster& cluster) {
 GangPlan PlanRoles(const Cluster& cluster, const GangRequest& request,
                    const PlannerOptions& options, GangPlan alike) {
   const bool placed = alike.outcome == Outcome::kPlaced;
-  if (placed && alike.objective.segments == 1) return alike;
-  auto by_role = RolePlanner(cluster, request, options).Run();
-  if (by_role && (!placed || by_role->objective < alike.objective)) return *std::move(by_role);
+  const bool gpus_differ = request.job->gpus_differ();
+  // A worker that was given the room of the largest may stand where a whole host was free.
+  if (placed && !gpus_differ && alike.objective.segments == 1) return alike;
+  RolePlanner planner(cluster, request, options);
+  auto by_role = planner.Run();
+  if (by_role && (!placed || by_role->objective < alike.objective ||
+                  (gpus_differ && by_role->objective == alike.objective))) {
+    return *std::move(by_role);
+  }
   if (placed) {
     alike.optimal = false;
     alike.bound = {};
@@ -286,7 +348,7 @@ GangPlan PlanRoles(const Cluster& cluster, const GangRequest& request,
        static_cast<std::int64_t>(request.job->roles.size()),
        StrCat("its ", request.job->roles.size(),
               " roles ask for different amounts; the counts are for the largest of each; a search "
-              "role by role finds no place either")});
+              "role by role finds no place either: ", planner.failure())});
   if (alike.outcome == Outcome::kNever &&
       RolePlanner(EmptyAndHealthy(cluster), request, options).Run()) {
     alike.outcome = Outcome::kNotNow;

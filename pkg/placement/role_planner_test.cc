@@ -1,8 +1,10 @@
 #include "pkg/placement/role_planner.h"
 
+#include <algorithm>
 #include <functional>
 #include <gtest/gtest.h>
 #include <optional>
+#include <vector>
 
 #include "pkg/base/random.h"
 #include "pkg/placement/testing/cases.h"
@@ -155,6 +157,172 @@ TEST(RolePlannerTest, OnRandomSmallFabricsAgreesWithExhaustiveSearchWhereOnePodH
   }
   EXPECT_GT(placed, 100);
   EXPECT_GT(refused, 50);
+  EXPECT_EQ(best, placed) << "roles are not searched together, yet on these fabrics it is enough";
+}
+
+
+// One role after the other: workers and the GPUs of each. One data group, but for workers without.
+Case MakeShapes(Cluster cluster, const std::vector<workload::WorkerRun>& runs) {
+  workload::Job job;
+  job.key = {"default", "job"};
+  job.workers = job.gpus_per_worker = job.parallelism.data = 0;
+  for (const workload::WorkerRun& run : runs) {
+    job.roles.push_back({job.workers, {}, run.gpus});
+    job.workers += run.workers;
+    job.gpus_per_worker = std::max(job.gpus_per_worker, run.gpus);
+    job.parallelism.data += run.workers * run.gpus;
+  }
+  Case c;
+  c.cluster = std::move(cluster);
+  c.groups = workload::GroupsOf(job);
+  c.job = std::move(job);
+  return c;
+}
+
+std::vector<int> GpusByRank(const std::vector<workload::WorkerRun>& runs) {
+  std::vector<int> gpus;
+  for (const workload::WorkerRun& run : runs) {
+    gpus.insert(gpus.end(), static_cast<std::size_t>(run.workers), run.gpus);
+  }
+  return gpus;
+}
+
+// Counts host by host, and the data group's limit worker by worker.
+bool HoldsShapes(const Case& c, const std::vector<int>& gpus, const std::vector<HostId>& hosts) {
+  std::vector<int> left;
+  for (const HostState& host : c.cluster.hosts) left.push_back(host.free_gpus);
+  std::optional<HostId> first;
+  const fabric::Places& places = *c.cluster.places;
+  for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
+    const HostState& host = c.cluster.hosts[hosts[rank].index()];
+    if (host.backup || host.unavailable != Unavailability::kNo) return false;
+    left[hosts[rank].index()] -= gpus[rank];
+    if (left[hosts[rank].index()] < 0) return false;
+    if (gpus[rank] == 0) continue;
+    if (!first) first = hosts[rank];
+    const bool together = c.job.placement.data.within == TopologyLevel::kSegment
+                              ? places.segment_of(*first) == places.segment_of(hosts[rank])
+                              : places.fabric_pod_of(*first) == places.fabric_pod_of(hosts[rank]);
+    if (!together) return false;
+  }
+  return true;
+}
+
+std::optional<Objective> BestOfShapes(const Case& c, const std::vector<int>& gpus) {
+  std::optional<Objective> best;
+  std::vector<HostId> hosts;
+  const std::function<void()> search = [&] {
+    if (!HoldsShapes(c, gpus, hosts)) return;
+    if (hosts.size() == gpus.size()) {
+      const Objective objective = Evaluate(*c.cluster.places, c.groups, hosts);
+      if (!best || objective < *best) best = objective;
+      return;
+    }
+    for (HostId host : c.cluster.places->hosts()) {
+      hosts.push_back(host);
+      search();
+      hosts.pop_back();
+    }
+  };
+  search();
+  return best;
+}
+
+TEST(RolePlannerTest, ALauncherWithOneGpuStandsBesideOthersAndLeavesFreeHostsWhole) {
+  Cluster cluster = MakeCluster({{4}});
+  cluster.hosts[1].free_gpus = 2;
+  const Case c = MakeShapes(std::move(cluster), {{1, 1}, {2, 8}});
+  const GangPlan plan = PlanGang(c.cluster, c.request());
+  ASSERT_EQ(plan.outcome, Outcome::kPlaced) << Sentence(plan);
+  EXPECT_EQ(plan.host_of_rank[0], HostId(1));
+}
+
+TEST(RolePlannerTest, WorkersOfFewerGpusTakeWhatTheLargestLeave) {
+  Cluster cluster = MakeCluster({{3}});
+  cluster.hosts[2].free_gpus = 3;
+  const Case c = MakeShapes(std::move(cluster), {{3, 1}, {2, 8}});
+  const GangPlan plan = PlanGang(c.cluster, c.request());
+  ASSERT_EQ(plan.outcome, Outcome::kPlaced) << Sentence(plan);
+  for (int rank = 0; rank < 3; ++rank) EXPECT_EQ(plan.host_of_rank[rank], HostId(2));
+}
+
+TEST(RolePlannerTest, AWorkerWithoutGpusIsInNoGroupAndNeedsNoFreeGpu) {
+  Cluster cluster = MakeCluster({{2}, {2}});
+  for (const int host : {0, 1}) cluster.hosts[host].free_gpus = 8;
+  for (const int host : {2, 3}) cluster.hosts[host].free_gpus = 0;
+  const Case c = MakeShapes(std::move(cluster), {{1, 0}, {2, 8}});
+  EXPECT_TRUE(c.groups.stages_of_worker[0].empty());
+  const GangPlan plan = PlanGang(c.cluster, c.request());
+  ASSERT_EQ(plan.outcome, Outcome::kPlaced) << Sentence(plan);
+  EXPECT_EQ(plan.objective.segments, 1);
+}
+
+TEST(RolePlannerTest, ARefusalNamesTheRoleThatFindsNoPlaceAndThoseBeforeIt) {
+  Cluster cluster = MakeCluster({{2}});
+  const Case c = MakeShapes(std::move(cluster), {{1, 2}, {2, 8}});
+  const GangPlan plan = PlanGang(c.cluster, c.request());
+  EXPECT_EQ(plan.outcome, Outcome::kNever);
+  const std::string why = Sentence(plan);
+  EXPECT_NE(why.find("ranks 1 to 2 (2 workers of 8 GPUs)"), std::string::npos) << why;
+  EXPECT_NE(why.find("rank 0 (1 worker of 2 GPUs)"), std::string::npos) << why;
+  EXPECT_TRUE(plan.host_of_rank.empty());
+}
+
+TEST(RolePlannerTest, ShapesOnRandomSmallFabricsArePlacedWholeWhereverExhaustiveSearchFindsAPlace) {
+  int placed = 0;
+  int refused = 0;
+  int best = 0;
+  for (std::uint64_t seed = 0; seed < 600; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const auto below = [&](int n) {
+      return static_cast<int>(random.Below(static_cast<std::uint64_t>(n)));
+    };
+    Cluster cluster = MakeCluster({{1 + below(3), 1 + below(2)}, {1 + below(2)}});
+    for (HostState& host : cluster.hosts) {
+      const std::int16_t free[] = {0, 1, 2, 4, 8, 8, 8};
+      host.free_gpus = free[below(7)];
+      host.backup = below(10) == 0;
+      if (below(10) == 0) host.unavailable = Unavailability::kCordoned;
+    }
+    const int sizes[] = {0, 1, 2, 4, 8};
+    std::vector<workload::WorkerRun> runs{{1 + below(2), sizes[below(5)]},
+                                          {1 + below(2), sizes[1 + below(4)]}};
+    if (below(3) == 0) runs.push_back({1, sizes[below(5)]});
+    Case c = MakeShapes(std::move(cluster), runs);
+    const TopologyLevel levels[] = {TopologyLevel::kSegment, TopologyLevel::kFabricPod};
+    c.job.placement.data = {levels[below(2)], workload::Enforcement::kRequired};
+    ASSERT_TRUE(workload::Problems(c.job, 8).empty());
+    const GangPlan plan = PlanGang(c.cluster, c.request());
+    const std::vector<int> gpus = GpusByRank(runs);
+    const std::optional<Objective> least = BestOfShapes(c, gpus);
+    EXPECT_EQ(plan.outcome == Outcome::kPlaced, least.has_value()) << Sentence(plan);
+    EXPECT_EQ(PlanGang(c.cluster, c.request()).host_of_rank, plan.host_of_rank);
+    // The same shapes with other ranks: nobody gains or loses a place by its number.
+    const std::vector<workload::WorkerRun> turned(runs.rbegin(), runs.rend());
+    Case other = MakeShapes(c.cluster, turned);
+    other.job.placement.data = c.job.placement.data;
+    const GangPlan again = PlanGang(other.cluster, other.request());
+    EXPECT_EQ(again.outcome == Outcome::kPlaced, plan.outcome == Outcome::kPlaced);
+    EXPECT_EQ(again.objective, plan.objective);
+    if (plan.outcome != Outcome::kPlaced || !least) {
+      EXPECT_TRUE(plan.host_of_rank.empty());
+      ++refused;
+      continue;
+    }
+    ++placed;
+    ASSERT_EQ(plan.host_of_rank.size(), gpus.size());
+    EXPECT_TRUE(HoldsShapes(c, gpus, plan.host_of_rank));
+    EXPECT_EQ(Evaluate(*c.cluster.places, c.groups, plan.host_of_rank), plan.objective);
+    EXPECT_LE(*least, plan.objective);
+    EXPECT_LE(plan.bound, *least);
+    if (plan.optimal) {
+      EXPECT_EQ(plan.objective, *least);
+    }
+    best += plan.objective == *least ? 1 : 0;
+  }
+  EXPECT_GT(placed, 150);
+  EXPECT_GT(refused, 100);
   EXPECT_EQ(best, placed) << "roles are not searched together, yet on these fabrics it is enough";
 }
 

@@ -70,7 +70,7 @@ NeedsByRank::NeedsByRank(const Cluster& cluster, const workload::Job& job) {
   if (job.roles.empty()) needs_.emplace_back(cluster, job);
   for (const workload::Role& role : job.roles) {
     first_ranks_.push_back(role.first_rank);
-    needs_.emplace_back(cluster, job.host_gpus_per_worker(), role.requests);
+    needs_.emplace_back(cluster, job.HostGpusOf(role.first_rank), role.requests);
   }
 }
 

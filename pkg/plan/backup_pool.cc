@@ -17,8 +17,10 @@ std::vector<int> LentGpus(const Snapshot& snapshot) {
   std::vector<int> lent(snapshot.cluster.hosts.size(), 0);
   for (const JobState& job : snapshot.jobs) {
     if (!job.assignment || !job.job.preemptible) continue;
+    int rank = 0;
     for (HostId host : job.assignment->host_of_rank) {
-      if (host.valid()) lent[host.index()] += job.job.host_gpus_per_worker();
+      const int gpus = job.job.HostGpusOf(rank++);
+      if (host.valid()) lent[host.index()] += gpus;
     }
   }
   return lent;

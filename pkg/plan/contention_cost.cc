@@ -93,7 +93,7 @@ std::optional<crux::Job> ContentionCost::TrafficOf(JobId job,
   if (bytes.empty()) return std::nullopt;
   crux::Job out;
   out.id = spec.key.text();
-  out.gpus = spec.workers * spec.gpus_per_worker;
+  out.gpus = static_cast<int>(spec.gpus());
   out.flop_per_iteration = profile.flop_per_iteration;
   out.compute_seconds = profile.compute_seconds;
   out.communication_start = profile.communication_start;

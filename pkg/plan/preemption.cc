@@ -24,6 +24,9 @@ using Victims = std::vector<JobId>;
 // The place the job gets in a cluster, or not placed.
 using Attempt = std::function<GangPlan(const Cluster&)>;
 
+// Of the GPUs that hosts are counted by.
+std::int64_t HostGpus(const workload::Job& job) { return job.counts_gpus ? job.gpus() : 0; }
+
 class Preemptor {
  public:
   Preemptor(const Snapshot& snapshot, std::int64_t needed_gpus, Victims candidates, int max_plans,
@@ -60,9 +63,7 @@ class Preemptor {
   using Cost = std::tuple<int, std::int64_t, placement::Objective, std::size_t, Victims>;
 
   const JobState& state(JobId job) const { return snapshot_.jobs[job.index()]; }
-  std::int64_t gpus(JobId job) const {
-    return std::int64_t{1} * state(job).job.workers * state(job).job.host_gpus_per_worker();
-  }
+  std::int64_t gpus(JobId job) const { return HostGpus(state(job).job); }
   std::int64_t gpus(const Victims& victims) const {
     std::int64_t sum = 0;
     for (const JobId victim : victims) sum += gpus(victim);
@@ -116,9 +117,10 @@ class Preemptor {
     Cluster cluster = snapshot_.cluster;
     cluster.uplink_load.assign(static_cast<std::size_t>(snapshot_.places->num_segments()), 0);
     for (const JobId victim : victims) {
-      const int size = state(victim).job.gpus_per_worker;
       placement::ReleaseHosts(cluster, state(victim).job, state(victim).assignment->host_of_rank);
+      int rank = 0;
       for (HostId id : state(victim).assignment->host_of_rank) {
+        const int size = state(victim).job.GpusOf(rank++);
         if (!id.valid()) continue;
         cluster.uplink_load[snapshot_.places->segment_of(id).index()] += size;
       }
@@ -271,8 +273,7 @@ void Tell(const Snapshot& snapshot, JobId job, std::optional<Preemption>& decisi
     if (names.size() == kMostNames) continue;
     names.push_back(
         StrCat(victim.job.key.text(), " (",
-               Count(std::int64_t{1} * victim.job.workers * victim.job.gpus_per_worker, "GPU"),
-               ", priority ", victim.job.priority, ")"));
+               Count(victim.job.gpus(), "GPU"), ", priority ", victim.job.priority, ")"));
   }
   const std::vector<HostId> hosts = NewHosts(wants, decision->gang.host_of_rank);
   const std::size_t more = decision->victims.size() - names.size();
@@ -299,8 +300,7 @@ std::optional<Preemption> PlanPreemption(const Snapshot& snapshot, JobId job,
   }
   placement::PlannerOptions quick = options.placement;
   quick.explain = false;
-  const std::int64_t needed =
-      std::int64_t{1} * wants.job.workers * wants.job.host_gpus_per_worker();
+  const std::int64_t needed = HostGpus(wants.job);
   auto decision =
       Preemptor(snapshot, needed, std::move(candidates), options.max_plans,
                 [&](const Cluster& cluster) {

@@ -1,5 +1,6 @@
 #include "pkg/plan/verifier.h"
 
+#include <cstdint>
 #include <map>
 #include <set>
 #include <string>
@@ -30,7 +31,9 @@ class Verifier {
         state_(snapshot.jobs[job.index()]),
         job_(state_.job),
         host_of_(host_of_rank),
-        may_use_backup_(may_use_backup) {}
+        may_use_backup_(may_use_backup) {
+    NumberGpus();
+  }
 
   absl::Status Run() {
     if (!Complete()) return Result();
@@ -71,6 +74,20 @@ class Verifier {
     return faults_.empty();
   }
 
+  // Worker by worker; where roles have different numbers of GPUs and the sizes of the parallelism do
+  // not count all of them, only the workers with the most have numbers.
+  void NumberGpus() {
+    for (int worker = 0; worker < job_.workers; ++worker) {
+      worker_of_gpu_.insert(worker_of_gpu_.end(), static_cast<std::size_t>(job_.GpusOf(worker)),
+                            worker);
+    }
+    const workload::Parallelism& p = job_.parallelism;
+    const auto sizes = std::uint64_t{1} * p.tensor * p.context * p.data * p.pipeline;
+    if (worker_of_gpu_.size() == sizes) return;
+    std::erase_if(worker_of_gpu_,
+                  [&](int worker) { return job_.GpusOf(worker) < job_.gpus_per_worker; });
+  }
+
   bool Keeps(std::size_t rank) const {
     return state_.assignment && rank < state_.assignment->host_of_rank.size() &&
            state_.assignment->host_of_rank[rank] == host_of_[rank];
@@ -99,7 +116,7 @@ class Verifier {
     std::map<HostId, std::int64_t> gpus;
     std::map<std::pair<HostId, std::string>, std::int64_t> amounts;
     const auto add = [&](std::size_t rank, HostId host, int sign) {
-      if (job_.counts_gpus) gpus[host] += sign * job_.gpus_per_worker;
+      if (job_.counts_gpus) gpus[host] += sign * job_.GpusOf(static_cast<int>(rank));
       for (const workload::ResourceAmount& request : job_.RequestsOf(static_cast<int>(rank))) {
         amounts[{host, request.name}] += sign * request.amount;
       }
@@ -169,11 +186,10 @@ class Verifier {
     if (policy.mode != Enforcement::kRequired || policy.within == TopologyLevel::kFabric) return;
     std::map<std::vector<std::int64_t>, HostId> first;
     std::set<std::vector<std::int64_t>> split;
-    const std::int64_t gpus = std::int64_t{1} * job_.workers * job_.gpus_per_worker;
-    for (std::int64_t gpu = 0; gpu < gpus; ++gpu) {
-      std::vector<std::int64_t> key = At(gpu);
+    for (std::size_t gpu = 0; gpu < worker_of_gpu_.size(); ++gpu) {
+      std::vector<std::int64_t> key = At(static_cast<std::int64_t>(gpu));
       for (Axis axis : varying) key[static_cast<std::size_t>(axis)] = 0;
-      const HostId host = host_of_[static_cast<std::size_t>(gpu / job_.gpus_per_worker)];
+      const HostId host = host_of_[static_cast<std::size_t>(worker_of_gpu_[gpu])];
       const HostId before = first.emplace(key, host).first->second;
       if (before == host) continue;
       if (PlaceOf(before, policy.within) != PlaceOf(host, policy.within)) split.insert(key);
@@ -189,10 +205,10 @@ class Verifier {
     const int limit = job_.placement.max_stages_per_segment;
     if (limit == 0) return;
     std::map<fabric::SegmentId, std::set<std::int64_t>> stages;
-    const std::int64_t gpus = std::int64_t{1} * job_.workers * job_.gpus_per_worker;
-    for (std::int64_t gpu = 0; gpu < gpus; ++gpu) {
-      const HostId host = host_of_[static_cast<std::size_t>(gpu / job_.gpus_per_worker)];
-      stages[places_.segment_of(host)].insert(At(gpu)[static_cast<std::size_t>(Axis::kPipeline)]);
+    for (std::size_t gpu = 0; gpu < worker_of_gpu_.size(); ++gpu) {
+      const HostId host = host_of_[static_cast<std::size_t>(worker_of_gpu_[gpu])];
+      const std::vector<std::int64_t> at = At(static_cast<std::int64_t>(gpu));
+      stages[places_.segment_of(host)].insert(at[static_cast<std::size_t>(Axis::kPipeline)]);
     }
     for (const auto& [segment, held] : stages) {
       if (static_cast<int>(held.size()) <= limit) continue;
@@ -208,6 +224,7 @@ class Verifier {
   const workload::Job& job_;
   const std::vector<HostId>& host_of_;
   const bool may_use_backup_;
+  std::vector<int> worker_of_gpu_;
   std::vector<std::string> faults_;
 };
 

@@ -1,7 +1,7 @@
 // An independent check of a placement before it is committed. Shares no code with pkg/placement: it
 // recomputes groups from the rank arithmetic and places from names.
 //
-// Complexity: O(workers * gpus_per_worker). Thread safety: pure function.
+// Complexity: O(GPUs). Thread safety: pure function.
 #pragma once
 
 #include <string>

@@ -21,7 +21,7 @@ std::vector<std::string> ProblemsOf(const workload::Job& job, int gpus_per_host)
 
 bool SameShape(const workload::Job& a, const workload::Job& b) {
   return a.workers == b.workers && a.gpus_per_worker == b.gpus_per_worker &&
-         a.parallelism == b.parallelism;
+         a.parallelism == b.parallelism && !a.gpus_differ() && !b.gpus_differ();
 }
 
 }  // namespace
@@ -112,10 +112,15 @@ workload::Job JobIndex::JobOf(const NamespacedName& key, const KeptJob& kept,
   job.requests = has_gang ? kept.gang->requests : kept.job->requests;
   job.counts_gpus = spec.gpu_resource == gpu_resource_;
   if (has_gang) job.roles = kept.gang->roles;
-  const int counted = job.counts_gpus ? 0 : job.gpus_per_worker;
-  workload::SetAmount(job.requests, spec.gpu_resource, counted);
+  const bool other_gpus = !job.counts_gpus;
+  workload::SetAmount(job.requests, spec.gpu_resource, other_gpus ? job.gpus_per_worker : 0);
   for (workload::Role& role : job.roles) {
-    workload::SetAmount(role.requests, spec.gpu_resource, counted);
+    const int gpus = role.gpus.value_or(job.gpus_per_worker);
+    workload::SetAmount(role.requests, spec.gpu_resource, other_gpus ? gpus : 0);
+  }
+  // One data group over all GPUs is of another size where roles have different numbers of them.
+  if (!job.parallelism_given && job.gpus_differ()) {
+    job.parallelism.data = api::DerivedData(job.parallelism, job.gpus());
   }
   return job;
 }
@@ -134,8 +139,7 @@ void JobIndex::Read(const NamespacedName& key, KeptJob& kept) {
                        SameShape(kept.state.job, state.job);
     state.groups = known
                        ? kept.state.groups
-                       : std::make_shared<const workload::WorkerGroups>(workload::GroupsOf(
-                             state.job.parallelism, state.job.workers, state.job.gpus_per_worker));
+                       : std::make_shared<const workload::WorkerGroups>(GroupsOf(state.job));
   }
   if (placed > 0 && placed != spec.workers) state.resize = ResizeOf(key, kept, state.problems);
   kept.own_problems = state.problems.size();
@@ -155,8 +159,7 @@ std::shared_ptr<const plan::Resize> JobIndex::ResizeOf(const NamespacedName& key
                               Join(wrong, "; ")));
     return nullptr;
   }
-  resize->groups = std::make_shared<const workload::WorkerGroups>(workload::GroupsOf(
-      resize->job.parallelism, resize->job.workers, resize->job.gpus_per_worker));
+  resize->groups = std::make_shared<const workload::WorkerGroups>(GroupsOf(resize->job));
   return resize;
 }
 

@@ -123,7 +123,7 @@ void Occupation::CountPromises(const plan::JobState& state, std::vector<Held>& h
     for (; role != roles.end() && role->first_rank <= rank; ++role) {
       amounts = std::make_shared<const ColumnAmounts>(capacity_->ColumnsOf(role->requests));
     }
-    held.push_back({host, state.job.host_gpus_per_worker(), amounts});
+    held.push_back({host, state.job.HostGpusOf(rank), amounts});
     ++rank;
   }
 }

@@ -1,5 +1,7 @@
 #include "pkg/workload/job.h"
 
+#include <algorithm>
+
 #include "pkg/base/strings.h"
 
 namespace yardmaster::workload {
@@ -29,6 +31,73 @@ const ResourceList& Job::RequestsOf(int rank) const {
   return *requests;
 }
 
+int Job::GpusOf(int rank) const {
+  std::optional<int> gpus;
+  for (const Role& role : roles) {
+    if (role.first_rank > rank) break;
+    gpus = role.gpus;
+  }
+  return gpus.value_or(gpus_per_worker);
+}
+
+bool Job::gpus_differ() const {
+  return std::any_of(roles.begin(), roles.end(), [this](const Role& role) {
+    return role.gpus.value_or(gpus_per_worker) != gpus_per_worker;
+  });
+}
+
+namespace {
+
+std::vector<WorkerRun> RunsOf(const Job& job) {
+  if (!job.gpus_differ()) return {{job.workers, job.gpus_per_worker}};
+  std::vector<WorkerRun> runs;
+  for (std::size_t i = 0; i < job.roles.size(); ++i) {
+    const int end = i + 1 < job.roles.size() ? std::min(job.roles[i + 1].first_rank, job.workers)
+                                             : job.workers;
+    const int first = std::min(job.roles[i].first_rank, end);
+    runs.push_back({end - first, job.roles[i].gpus.value_or(job.gpus_per_worker)});
+  }
+  return runs;
+}
+
+}  // namespace
+
+std::int64_t Job::gpus() const { return GpuNumbers(RunsOf(*this)).world(); }
+
+GpuNumbers Job::numbers() const {
+  std::vector<WorkerRun> runs = RunsOf(*this);
+  GpuNumbers all(runs);
+  if (runs.size() < 2 || all.world() == parallelism.world()) return all;
+  for (WorkerRun& run : runs) {
+    if (run.gpus < gpus_per_worker) run.gpus = 0;
+  }
+  GpuNumbers largest(runs);
+  return largest.world() == parallelism.world() ? largest : all;
+}
+
+WorkerGroups GroupsOf(const Job& job) { return GroupsOf(job.parallelism, job.numbers()); }
+
+namespace {
+
+absl::Status CheckSize(const Job& job) {
+  constexpr char kField[] = "spec.parallelism";
+  if (!job.gpus_differ()) {
+    return ValidateParallelism(job.parallelism, job.workers, job.gpus_per_worker, kField);
+  }
+  for (const Role& role : job.roles) {
+    const int gpus = role.gpus.value_or(job.gpus_per_worker);
+    if (gpus >= 0 && gpus <= job.gpus_per_worker) continue;
+    return FieldError("spec.roles",
+                      StrCat("the role from rank ", role.first_rank, " on asks for ", gpus,
+                             " GPUs and gpusPerWorker is ", job.gpus_per_worker),
+                      "gpusPerWorker is the most that any role asks for");
+  }
+  return ValidateParallelism(job.parallelism, job.numbers().world(),
+                             "what its roles ask for together", kField);
+}
+
+}  // namespace
+
 std::vector<std::string> Problems(const Job& job, int gpus_per_host) {
   std::vector<std::string> out;
   if (job.workers < 1 || job.workers > 1'000'000) {
@@ -40,9 +109,7 @@ std::vector<std::string> Problems(const Job& job, int gpus_per_host) {
   }
   if (!out.empty()) return out;
   const Parallelism& p = job.parallelism;
-  if (absl::Status status =
-          ValidateParallelism(p, job.workers, job.gpus_per_worker, "spec.parallelism");
-      !status.ok()) {
+  if (absl::Status status = CheckSize(job); !status.ok()) {
     out.push_back(MessageOf(status));
     return out;
   }

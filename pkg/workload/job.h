@@ -61,7 +61,8 @@ struct Profile {
 // Workers whose requests differ from others': from `first_rank` on, up to the next role's.
 struct Role {
   int first_rank = 0;
-  ResourceList requests;  // as Job::requests
+  ResourceList requests;    // as Job::requests
+  std::optional<int> gpus;  // of each worker, from 0 on; nothing: Job::gpus_per_worker
   bool operator==(const Role&) const = default;
 };
 
@@ -75,15 +76,14 @@ struct Job {
   std::optional<double> run_seconds;             // expected, for backfill
   std::optional<std::int64_t> reserve_after_ms;  // waits this long, then reserves its place
   int workers = 1;
-  int gpus_per_worker = 8;
+  int gpus_per_worker = 8;  // of workers that differ, the most
   // False: its GPUs are not those that hosts are counted by (MIG profiles, another vendor's); they
   // stand among `requests` then.
   bool counts_gpus = true;
   // What one worker asks of its host besides the GPUs that hosts are counted by; of workers that
   // differ, the most of each resource. Empty: not known, only GPUs are counted.
   ResourceList requests;
-  // By first_rank, the first at 0. Empty: all workers are alike. GPUs are the same for all of them,
-  // because parallelism numbers them.
+  // By first_rank, the first at 0. Empty: all workers are alike.
   std::vector<Role> roles;
   Parallelism parallelism;
   bool parallelism_given = false;
@@ -94,10 +94,21 @@ struct Job {
   bool operator==(const Job&) const = default;
 
   const ResourceList& RequestsOf(int rank) const;
+  int GpusOf(int rank) const;
+  // Of all workers together.
+  std::int64_t gpus() const;
+  bool gpus_differ() const;
+  // The GPUs that parallelism numbers: all of them or, where roles have different numbers of GPUs
+  // and the sizes multiply to that, those of the roles with the most.
+  GpuNumbers numbers() const;
 
-  // What a worker takes of HostState::free_gpus.
+  // What a worker takes of HostState::free_gpus; of workers that differ, the most.
   int host_gpus_per_worker() const { return counts_gpus ? gpus_per_worker : 0; }
+  int HostGpusOf(int rank) const { return counts_gpus ? GpusOf(rank) : 0; }
 };
+
+// As GroupsOf of its parallelism. REQUIRES: Problems finds none.
+WorkerGroups GroupsOf(const Job& job);
 
 // Everything that contradicts itself in the job alone: sizes below 1 or absurd, parallelism that
 // does not multiply out, a model that cannot be split so, groups that must lie in something smaller

@@ -20,12 +20,12 @@ std::array<std::int64_t, 5> AxisSizes(const Parallelism& p) {
 // Groups ranks by `key`, maps them to workers and counts equal sets; groups inside one worker
 // vanish.
 template <typename KeyOf>
-std::vector<WorkerGroup> Collect(std::int64_t world, int gpus_per_worker, std::int64_t num_keys,
-                                 KeyOf key_of) {
+std::vector<WorkerGroup> Collect(std::int64_t world, const GpuNumbers& numbers,
+                                 std::int64_t num_keys, KeyOf key_of) {
   std::vector<std::vector<int>> by_key(static_cast<std::size_t>(num_keys));
   for (std::int64_t rank = 0; rank < world; ++rank) {
     std::vector<int>& workers = by_key[static_cast<std::size_t>(key_of(rank))];
-    const int worker = static_cast<int>(rank / gpus_per_worker);
+    const int worker = numbers.WorkerOf(rank);
     if (workers.empty() || workers.back() != worker) workers.push_back(worker);
   }
   std::map<std::vector<int>, std::int64_t> counts;
@@ -73,6 +73,13 @@ std::string FormatOrder(const AxisOrder& order) {
 
 absl::Status ValidateParallelism(const Parallelism& p, int workers, int gpus_per_worker,
                                  std::string_view field) {
+  return ValidateParallelism(p, std::int64_t{1} * workers * gpus_per_worker,
+                             StrCat("workers*gpusPerWorker = ", workers, "*", gpus_per_worker),
+                             field);
+}
+
+absl::Status ValidateParallelism(const Parallelism& p, std::int64_t gpus, std::string_view what,
+                                 std::string_view field) {
   const std::pair<int, const char*> sizes[] = {
       {p.tensor, "tensor"}, {p.context, "context"},   {p.expert, "expert"},
       {p.data, "data"},     {p.pipeline, "pipeline"}, {p.virtual_pipeline, "virtualPipeline"}};
@@ -88,7 +95,6 @@ absl::Status ValidateParallelism(const Parallelism& p, int workers, int gpus_per
                       "expert parallelism lies inside data parallelism; use a divisor of data");
   }
   // Each factor is at most 10^6, so the product is taken stepwise and stopped before it overflows.
-  const std::int64_t gpus = std::int64_t{1} * workers * gpus_per_worker;
   std::int64_t product = 1;
   for (int size : {p.tensor, p.context, p.data, p.pipeline}) {
     product *= size;
@@ -97,8 +103,7 @@ absl::Status ValidateParallelism(const Parallelism& p, int workers, int gpus_per
   if (product != gpus) {
     return FieldError(field,
                       StrCat("tensor*context*data*pipeline = ", p.tensor, "*", p.context, "*",
-                             p.data, "*", p.pipeline, " is not workers*gpusPerWorker = ", workers,
-                             "*", gpus_per_worker, " = ", gpus),
+                             p.data, "*", p.pipeline, " is not ", what, " = ", gpus),
                       "make the product equal");
   }
   return absl::OkStatus();
@@ -134,14 +139,34 @@ std::int64_t RankLayout::RankOf(const Coordinates& c) const {
          c.pipeline * stride_[Index(Axis::kPipeline)];
 }
 
+GpuNumbers::GpuNumbers(const std::vector<WorkerRun>& runs) {
+  for (const WorkerRun& run : runs) {
+    if (run.gpus > 0 && run.workers > 0) runs_.push_back({world_, workers_, run.gpus});
+    workers_ += run.workers;
+    world_ += std::int64_t{1} * run.workers * run.gpus;
+  }
+}
+
+const GpuNumbers::Run& GpuNumbers::RunOf(std::int64_t gpu) const {
+  if (runs_.size() == 1) return runs_.front();
+  const auto after =
+      std::upper_bound(runs_.begin(), runs_.end(), gpu,
+                       [](std::int64_t value, const Run& run) { return value < run.first_gpu; });
+  return *(after - 1);
+}
+
 WorkerGroups GroupsOf(const Parallelism& p, int workers, int gpus_per_worker) {
+  return GroupsOf(p, GpuNumbers(workers, gpus_per_worker));
+}
+
+WorkerGroups GroupsOf(const Parallelism& p, const GpuNumbers& numbers) {
   WorkerGroups groups;
-  groups.workers = workers;
+  groups.workers = numbers.workers();
   const RankLayout layout(p);
   const std::int64_t world = p.world();
   // The key of a group is the rank of its member whose varying coordinates are all zero.
   auto keyed = [&](auto zero) {
-    return Collect(world, gpus_per_worker, world, [&layout, zero](std::int64_t rank) {
+    return Collect(world, numbers, world, [&layout, zero](std::int64_t rank) {
       Coordinates c = layout.At(rank);
       zero(c);
       return layout.RankOf(c);
@@ -154,10 +179,10 @@ WorkerGroups GroupsOf(const Parallelism& p, int workers, int gpus_per_worker) {
   }
   if (p.data * p.context > 1) groups.data = keyed([](Coordinates& c) { c.data = c.context = 0; });
 
-  groups.stages_of_worker.resize(static_cast<std::size_t>(workers));
+  groups.stages_of_worker.resize(static_cast<std::size_t>(groups.workers));
   groups.workers_of_stage.resize(static_cast<std::size_t>(p.pipeline));
   for (std::int64_t rank = 0; rank < world; ++rank) {
-    const int worker = static_cast<int>(rank / gpus_per_worker);
+    const int worker = numbers.WorkerOf(rank);
     const int stage = layout.At(rank).pipeline;
     std::vector<int>& stages = groups.stages_of_worker[static_cast<std::size_t>(worker)];
     if (std::find(stages.begin(), stages.end(), stage) != stages.end()) continue;

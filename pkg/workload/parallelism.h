@@ -1,6 +1,6 @@
 // How a job splits its model over GPUs, and which workers therefore talk to each other.
 //
-// GPU rank g sits on worker g div gpus_per_worker. Its coordinates follow `order`, leftmost fastest
+// GPUs are numbered worker by worker (GpuNumbers). The coordinates of a GPU rank follow `order`, leftmost fastest
 // (Megatron-Core's tp-cp-ep-dp-pp by default). Expert parallelism lies inside data parallelism: the
 // data axis of size dp is split into ep (size expert) and the rest (dp / expert), each at its own
 // place in the order; with ep right before dp that is Megatron's layout.
@@ -49,6 +49,9 @@ std::string FormatOrder(const AxisOrder& order);
 // gpus_per_worker.
 absl::Status ValidateParallelism(const Parallelism& p, int workers, int gpus_per_worker,
                                  std::string_view field);
+// The same against `gpus`, which the message calls `what`.
+absl::Status ValidateParallelism(const Parallelism& p, std::int64_t gpus, std::string_view what,
+                                 std::string_view field);
 
 // Coordinates of one GPU rank.
 struct Coordinates {
@@ -71,6 +74,46 @@ class RankLayout {
   std::array<std::int64_t, 5> stride_{};  // by Axis
 };
 
+// Consecutive workers with the same number of GPUs, which may be 0.
+struct WorkerRun {
+  int workers = 0;
+  int gpus = 0;  // of each
+};
+
+// On which worker each GPU of a job sits: worker 0 has the first GPU ranks, worker 1 the next ones.
+// O(log runs) each.
+class GpuNumbers {
+ public:
+  explicit GpuNumbers(const std::vector<WorkerRun>& runs);
+  GpuNumbers(int workers, int gpus_per_worker)
+      : GpuNumbers(std::vector<WorkerRun>{{workers, gpus_per_worker}}) {}
+
+  int workers() const { return workers_; }
+  std::int64_t world() const { return world_; }
+  // REQUIRES: gpu < world.
+  int WorkerOf(std::int64_t gpu) const {
+    const Run& run = RunOf(gpu);
+    return run.first_worker + static_cast<int>((gpu - run.first_gpu) / run.gpus);
+  }
+  // The GPU's place among those of its worker. REQUIRES: gpu < world.
+  int PlaceOnWorker(std::int64_t gpu) const {
+    const Run& run = RunOf(gpu);
+    return static_cast<int>((gpu - run.first_gpu) % run.gpus);
+  }
+
+ private:
+  struct Run {
+    std::int64_t first_gpu = 0;
+    int first_worker = 0;
+    int gpus = 1;
+  };
+  const Run& RunOf(std::int64_t gpu) const;
+
+  std::vector<Run> runs_;  // with GPUs
+  int workers_ = 0;
+  std::int64_t world_ = 0;
+};
+
 // Distinct sets of workers that `count` groups of one family cover. Workers ascend.
 struct WorkerGroup {
   std::vector<int> workers;
@@ -90,7 +133,9 @@ struct WorkerGroups {
   std::vector<std::vector<int>> workers_of_stage;  // per pp, ascending
 };
 
-// O(world). REQUIRES: valid parallelism for workers * gpus_per_worker GPUs.
+// O(world). REQUIRES: valid parallelism for as many GPUs. A worker without GPUs is in no group and no
+// stage.
+WorkerGroups GroupsOf(const Parallelism& p, const GpuNumbers& numbers);
 WorkerGroups GroupsOf(const Parallelism& p, int workers, int gpus_per_worker);
 
 }  // namespace yardmaster::workload

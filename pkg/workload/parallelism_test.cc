@@ -1,5 +1,7 @@
 #include "pkg/workload/parallelism.h"
 
+#include <algorithm>
+
 #include <set>
 
 #include "gtest/gtest.h"
@@ -69,6 +71,55 @@ TEST(ParallelismTest, AProductThatIsNotTheNumberOfGpusIsRefusedWithBothSides) {
   EXPECT_NE(status.message().find("16*8 = 128"), std::string::npos);
   // 10^6 to the fourth overflows 64 bits; the check must not.
   EXPECT_FALSE(ValidateParallelism(Make(1000000, 1000000, 1, 1000000, 1000000), 1, 1, "p").ok());
+}
+
+TEST(ParallelismTest, GpusAreNumberedWorkerByWorkerHoweverManyEachHas) {
+  const GpuNumbers numbers({{1, 0}, {2, 1}, {1, 0}, {2, 8}, {1, 2}});
+  EXPECT_EQ(numbers.workers(), 7);
+  EXPECT_EQ(numbers.world(), 20);
+  std::vector<int> workers;
+  std::vector<int> places;
+  for (std::int64_t gpu = 0; gpu < numbers.world(); ++gpu) {
+    workers.push_back(numbers.WorkerOf(gpu));
+    places.push_back(numbers.PlaceOnWorker(gpu));
+  }
+  EXPECT_EQ(workers, (std::vector<int>{1, 2, 4, 4, 4, 4, 4, 4, 4, 4, 5, 5, 5, 5, 5, 5, 5, 5, 6, 6}));
+  EXPECT_EQ(places, (std::vector<int>{0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7, 0, 1}));
+}
+
+Job RolesOf(const Parallelism& p, const std::vector<WorkerRun>& runs) {
+  Job job;
+  job.workers = 0;
+  job.gpus_per_worker = 0;
+  job.parallelism = p;
+  for (const WorkerRun& run : runs) {
+    job.roles.push_back({job.workers, {}, run.gpus});
+    job.workers += run.workers;
+    job.gpus_per_worker = std::max(job.gpus_per_worker, run.gpus);
+  }
+  return job;
+}
+
+TEST(ParallelismTest, SizesThatCountTheLargestRoleAloneNumberItsGpusOnly) {
+  const std::vector<WorkerRun> runs{{2, 1}, {3, 8}};
+  const Job all = RolesOf(Make(1, 1, 1, 26, 1), runs);
+  EXPECT_TRUE(Problems(all, 8).empty());
+  EXPECT_EQ(GroupsOf(all).data[0].workers, (std::vector<int>{0, 1, 2, 3, 4}));
+  const Job largest = RolesOf(Make(8, 1, 1, 3, 1), runs);
+  EXPECT_TRUE(Problems(largest, 8).empty());
+  EXPECT_EQ(GroupsOf(largest).data[0].workers, (std::vector<int>{2, 3, 4}));
+  EXPECT_TRUE(GroupsOf(largest).stages_of_worker[0].empty());
+  EXPECT_EQ(largest.gpus(), 26);
+  const Job neither = RolesOf(Make(8, 1, 1, 2, 1), runs);
+  EXPECT_FALSE(Problems(neither, 8).empty());
+}
+
+TEST(ParallelismTest, ARoleWithMoreGpusThanTheMostIsRefused) {
+  Job job = RolesOf(Make(1, 1, 1, 9, 1), {{1, 1}, {1, 8}});
+  job.gpus_per_worker = 4;
+  const std::vector<std::string> problems = Problems(job, 8);
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_NE(problems[0].find("spec.roles"), std::string::npos);
 }
 
 TEST(ParallelismTest, OrdersParseAndFormatAndRepeatsAreRefused) {

@@ -15,15 +15,16 @@ constexpr double kFlopPerSecond = 2e14;
 class Traffic {
  public:
   Traffic(const Job& job, const std::vector<HostId>& host_of_rank, int rails)
-      : job_(job),
-        p_(job.parallelism),
+      : p_(job.parallelism),
         layout_(job.parallelism),
         profile_(CompleteProfile(job)),
+        numbers_(job.numbers()),
         host_of_(host_of_rank) {
     std::map<HostId, int> used;
     for (HostId host : host_of_) {
+      const int gpus = job.GpusOf(static_cast<int>(first_gpu_.size()));
       first_gpu_.push_back(used[host]);
-      used[host] += job.gpus_per_worker;
+      used[host] += gpus;
     }
     rails_ = std::max(1, rails);
   }
@@ -46,13 +47,13 @@ class Traffic {
   }
 
  private:
-  int WorkerOf(std::int64_t gpu) const { return static_cast<int>(gpu / job_.gpus_per_worker); }
+  int WorkerOf(std::int64_t gpu) const { return numbers_.WorkerOf(gpu); }
   HostId HostOf(std::int64_t gpu) const {
     return host_of_[static_cast<std::size_t>(WorkerOf(gpu))];
   }
   int RailOf(std::int64_t gpu) const {
     return (first_gpu_[static_cast<std::size_t>(WorkerOf(gpu))] +
-            static_cast<int>(gpu % job_.gpus_per_worker)) %
+            numbers_.PlaceOnWorker(gpu)) %
            rails_;
   }
 
@@ -150,10 +151,10 @@ class Traffic {
     }
   }
 
-  const Job& job_;
   const Parallelism& p_;
   const RankLayout layout_;
   const Profile profile_;
+  const GpuNumbers numbers_;
   const std::vector<HostId>& host_of_;
   std::vector<int> first_gpu_;  // by worker: its first GPU of the host
   int rails_ = 1;

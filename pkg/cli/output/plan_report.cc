@@ -64,7 +64,7 @@ json PreemptionJson(const plan::Snapshot& snapshot, const plan::JobState& state,
                        {"name", name.name},
                        {"kind", name.kind},
                        {"priority", victim.job.priority},
-                       {"gpus", std::int64_t{1} * victim.job.workers * victim.job.gpus_per_worker},
+                       {"gpus", victim.job.gpus()},
                        {"graceSeconds", victim.grace_seconds}});
   }
   return {{"victims", std::move(victims)},

@@ -151,6 +151,7 @@ Partition Joined(const Partition& base,
 
 std::vector<WorkerGroup> PipelineGroups(const workload::Job& job) {
   const workload::RankLayout layout(job.parallelism);
+  const workload::GpuNumbers numbers = job.numbers();
   std::map<std::vector<int>, std::int64_t> counts;
   for (std::int64_t rank = 0; rank < job.parallelism.world(); ++rank) {
     workload::Coordinates at = layout.At(rank);
@@ -158,7 +159,7 @@ std::vector<WorkerGroup> PipelineGroups(const workload::Job& job) {
     std::vector<int> workers;
     for (int stage = 0; stage < job.parallelism.pipeline; ++stage) {
       at.pipeline = stage;
-      workers.push_back(static_cast<int>(layout.RankOf(at) / job.gpus_per_worker));
+      workers.push_back(numbers.WorkerOf(layout.RankOf(at)));
     }
     std::sort(workers.begin(), workers.end());
     workers.erase(std::unique(workers.begin(), workers.end()), workers.end());
