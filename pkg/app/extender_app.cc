@@ -36,6 +36,7 @@ extender::GangPlanner::Options PlannerOptions(const ExtenderOptions& options,
   planner.ledger.fence_client = &fence_client;
   planner.preemption.enabled = options.preemption;
   planner.taints.enabled = options.taint_promised_hosts;
+  planner.taints.unbound_after_ms = options.taint_after_seconds * 1000;
   planner.plan.contention = options.avoid_contention;
   planner.gates.gate_timeout_ms = options.gate_timeout_seconds * 1000;
   planner.gates.gate_action = options.gate_timeout_action == "Fail"

@@ -28,6 +28,7 @@ struct ExtenderOptions {
   std::int64_t max_pass_ms = 5'000;             // a pass is made at least so often
   bool preemption = true;                       // stop gangs of lower priority for those that wait
   bool taint_promised_hosts = true;             // and hosts that the policy chose as backup
+  std::int64_t taint_after_seconds = 0;         // 0: from the commit on, until the gang is gone
   bool avoid_contention = false;                // among places that are equal otherwise
   std::int64_t gate_timeout_seconds = 0;        // 0: a gang may wait for ever
   std::string gate_timeout_action = "Release";  // or "Fail"

@@ -122,7 +122,7 @@ json PatchOf(const api::Node& node, const Wanted& wanted) {
 }  // namespace
 
 TaintChanges HostTaintChanges(const plan::Snapshot& snapshot, const state::ClusterState& world,
-                              bool wanted) {
+                              bool wanted, const std::vector<char>* open) {
   TaintChanges out;
   const Promises promises(snapshot);
   // Nodes and hosts both ascend by name.
@@ -134,7 +134,9 @@ TaintChanges HostTaintChanges(const plan::Snapshot& snapshot, const state::Clust
     Wanted taints;
     if (wanted && host != end && places.name(*host) == node->metadata.name) {
       const bool chosen = snapshot.cluster.hosts[host->index()].backup && !node->backup();
-      taints = {promises.ValueFor(*host), chosen ? api::kChosenBackupValue : ""};
+      const bool needs_taint = open == nullptr || (*open)[host->index()] != 0;
+      taints = {needs_taint ? promises.ValueFor(*host) : "",
+                chosen ? api::kChosenBackupValue : ""};
       if (!taints.promised.empty()) ++out.promised;
     }
     if (node->metadata.deleted_ms || IsRight(*node, taints)) continue;

@@ -11,6 +11,9 @@
 // promise. The effect is NoSchedule, so nothing that runs is ever evicted; released pods tolerate
 // both (pin_patch.h).
 //
+// `open` says on which hosts a promise needs its taint: those with a rank whose pod is not bound. Where
+// every rank is bound kube-scheduler itself sees that the GPUs are taken, and the taint may go.
+//
 // Level triggered: what is wrong on a Node is mended by one patch that tests the Node's resource
 // version, one that conflicts by the next pass. Taints of others are never touched. Thread safety:
 // pure function.
@@ -36,8 +39,9 @@ struct TaintChanges {
   int promised = 0;                  // hosts that should carry the taint of promised ones
 };
 
-// With `wanted` false every one of our taints goes.
+// With `wanted` false every one of our taints goes. `open`: by HostId; null: every promise needs its
+// taint.
 TaintChanges HostTaintChanges(const plan::Snapshot& snapshot, const state::ClusterState& world,
-                              bool wanted);
+                              bool wanted, const std::vector<char>* open = nullptr);
 
 }  // namespace yardmaster::extender

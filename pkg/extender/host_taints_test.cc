@@ -44,6 +44,42 @@ TEST_F(HostTaintsTest, HostsOfACommittedGangCarryTheTaintUntilItIsGone) {
   EXPECT_TRUE(Promised().empty());
 }
 
+TEST_F(HostTaintsTest, WithATimeLimitAGangThatStartsInTimeCostsNoWriteOfANode) {
+  planner_options_.taints.unbound_after_ms = 30'000;
+  AddJob("a", 2);
+  Process process(*this, true);
+  process.Pass();
+  RunReleasedPods();
+  clock_.Advance(60'000);
+  process.Pass();
+  EXPECT_EQ(client_.CountCalls(kube::Verb::kPatch, "nodes"), 0);
+  EXPECT_TRUE(Promised().empty());
+}
+
+TEST_F(HostTaintsTest, WithATimeLimitOnlyHostsWhosePodIsNotBoundByThenAreTaintedUntilItIs) {
+  planner_options_.taints.unbound_after_ms = 30'000;
+  AddJob("a", 2);
+  Process process(*this, true);
+  const PassReport report = process.Pass();
+  EXPECT_TRUE(Promised().empty());
+  EXPECT_LE(report.wake_in_ms, 30'000);
+  json pod = *client_.Find(kube::Pods(), "team", "a-0");
+  pod["spec"]["nodeName"] = PinnedTo(pod);
+  client_.Seed(kube::Pods(), pod);
+  clock_.Advance(30'000);
+  process.Pass();
+  const std::string waits = Slots("a")[1]["host"];
+  EXPECT_EQ(Promised(), (std::map<std::string, std::string>{{waits, "team.trainingjob-a"}}));
+  RunReleasedPods();
+  process.Pass();
+  EXPECT_TRUE(Promised().empty());
+  // A rank whose pod is lost leaves its host without one: the taint comes at once.
+  DeletePod("a-0");
+  process.Pass();
+  const std::string left = Slots("a")[0]["host"];
+  EXPECT_EQ(Promised().count(left), 1u);
+}
+
 TEST_F(HostTaintsTest, ADeletedGangLeavesNoTaint) {
   AddJob("a", 2);
   PassOfANewProcess();

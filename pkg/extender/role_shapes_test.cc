@@ -178,7 +178,7 @@ TEST_F(RoleShapesTest, RolesThatDoNotFitTogetherAreNotPlacedInPartAndSayWhichFin
   const json conditions = Gang("volcanojob-vc")["status"]["conditions"];
   const std::string why = conditions[0]["message"];
   EXPECT_NE(why.find("ranks 9 to 13 (5 workers of 8 GPUs)"), std::string::npos) << why;
-  EXPECT_NE(why.find("finds no place"), std::string::npos) << why;
+  EXPECT_NE(why.find("there is no place for"), std::string::npos) << why;
   // One server fewer fits.
   DeletePod("vc-ps-8");
   ASSERT_TRUE(client_.Delete({kube::Gangs(), "team", "volcanojob-vc", ""}, {}).ok());

@@ -9,8 +9,40 @@
 
 namespace yardmaster::extender {
 
+std::vector<char> TaintStep::OpenHosts(PassState& pass) const {
+  const plan::Snapshot& snapshot = *pass.snapshot;
+  std::vector<char> open(snapshot.cluster.hosts.size(), 0);
+  for (std::size_t j = 0; j < snapshot.jobs.size(); ++j) {
+    const plan::JobState& job = snapshot.jobs[j];
+    if (!job.assignment) continue;
+    const std::vector<fabric::HostId>& hosts = job.assignment->host_of_rank;
+    std::vector<char> bound(hosts.size(), 0);
+    const GatheredGang* gathered =
+        pass.GatheredOf({job.job.key.namespace_name, job.job.key.name});
+    for (std::size_t m = 0; gathered != nullptr && m < gathered->members.size(); ++m) {
+      const GangMember& member = gathered->members[m];
+      if (!member.rank || static_cast<std::size_t>(*member.rank) >= hosts.size()) continue;
+      const auto rank = static_cast<std::size_t>(*member.rank);
+      bound[rank] = hosts[rank].valid() &&
+                    member.pod->node_name == snapshot.places->name(hosts[rank]);
+    }
+    const std::int64_t due_ms = job.started_ms.value_or(0) + options_.unbound_after_ms;
+    bool waits = false;
+    for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
+      if (!hosts[rank].valid() || bound[rank] != 0) continue;
+      waits = true;
+      if (due_ms <= snapshot.now_ms) open[hosts[rank].index()] = 1;
+    }
+    if (waits && due_ms > snapshot.now_ms) pass.WakeIn(due_ms - snapshot.now_ms);
+  }
+  return open;
+}
+
 void TaintStep::Run(PassState& pass) {
-  TaintChanges taints = HostTaintChanges(*pass.snapshot, pass.world, options_.enabled);
+  std::vector<char> open;
+  if (options_.unbound_after_ms > 0) open = OpenHosts(pass);
+  TaintChanges taints = HostTaintChanges(*pass.snapshot, pass.world, options_.enabled,
+                                         options_.unbound_after_ms > 0 ? &open : nullptr);
   pass.report.tainted_hosts = taints.promised;
   if (taints.changes.size() > options_.changes_per_pass) {
     taints.changes.resize(options_.changes_per_pass);

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <vector>
 
 #include "pkg/extender/ledger.h"
 #include "pkg/extender/pass.h"
@@ -18,6 +20,9 @@ class TaintStep {
     bool enabled = true;                 // else every taint of ours is removed
     std::size_t changes_per_pass = 200;  // the rest follows in the next ones
     std::size_t threads = 8;
+    // 0: a host is tainted as long as it is promised. Else only while a rank that was promised it so
+    // long ago is not bound: a gang that starts in time costs no write of a Node.
+    std::int64_t unbound_after_ms = 0;
   };
 
   TaintStep(kube::Client& client, state::ClusterCache& cache, const Ledger& ledger, Options options)
@@ -25,6 +30,9 @@ class TaintStep {
   void Run(PassState& pass);
 
  private:
+  // By HostId: whether a promise there needs its taint now.
+  std::vector<char> OpenHosts(PassState& pass) const;
+
   kube::Client& client_;
   state::ClusterCache& cache_;
   const Ledger& ledger_;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
 #include <numeric>
 #include <optional>
 #include <set>
@@ -196,8 +195,7 @@ class RolePlanner {
         if (free && Allows(host)) room += needs_[i].RoomOn(cluster_, host);
       }
       if (room < workers) {
-        failure_ = StrCat(NameOf(i), " alone does not fit: there is room for ", room, " of ",
-                          Count(workers, "worker"));
+        failure_ = StrCat("even alone there is room for only ", room, " of ", NameOf(i));
         return std::nullopt;
       }
       order.emplace_back(static_cast<double>(room) / workers, i);
@@ -241,7 +239,7 @@ class RolePlanner {
       return needs_[a].gpus() > needs_[b].gpus();
     });
     std::vector<Order> orders{scarcest_first};
-    for (Order& order : {std::ref(reverse), std::ref(by_gpus)}) {
+    for (const Order& order : {reverse, by_gpus}) {
       if (std::find(orders.begin(), orders.end(), order) == orders.end()) orders.push_back(order);
     }
     return orders;
@@ -259,9 +257,8 @@ class RolePlanner {
   void NoteFailure(const Order& order, std::size_t at) {
     std::vector<std::string> before;
     for (std::size_t i = 0; i < at; ++i) before.push_back(NameOf(order[i]));
-    failure_ = before.empty() ? StrCat(NameOf(order[at]), " finds no place")
-                              : StrCat("after ", Join(before, ", then "), ", ", NameOf(order[at]),
-                                       " finds no place");
+    failure_ = StrCat(before.empty() ? "" : StrCat("after ", Join(before, ", then "), " "),
+                      "there is no place for ", NameOf(order[at]));
   }
 
   // One role after the other, in segments that the gang is in already where they have room.

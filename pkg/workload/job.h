@@ -61,8 +61,8 @@ struct Profile {
 // Workers whose requests differ from others': from `first_rank` on, up to the next role's.
 struct Role {
   int first_rank = 0;
-  ResourceList requests;    // as Job::requests
-  std::optional<int> gpus;  // of each worker, from 0 on; nothing: Job::gpus_per_worker
+  ResourceList requests;         // as Job::requests
+  std::optional<int> gpus = {};  // of each worker, from 0 on; nothing: Job::gpus_per_worker
   bool operator==(const Role&) const = default;
 };
 

@@ -1,12 +1,12 @@
 #include "pkg/workload/parallelism.h"
 
 #include <algorithm>
-
 #include <set>
 
 #include "gtest/gtest.h"
 
 #include "pkg/base/random.h"
+#include "pkg/workload/job.h"
 
 namespace yardmaster::workload {
 namespace {
