@@ -35,6 +35,17 @@ class Api:
             out.write(base64.b64decode(holder[key + "-data"]))
         return out.name
 
+    def text(self, path):
+        """What a page of text says, such as /metrics."""
+        connection = http.client.HTTPSConnection(self.server.hostname, self.server.port, context=self.context, timeout=30)
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        body = answer.read().decode()
+        connection.close()
+        if answer.status != 200:
+            raise ApiError(answer.status, body[:200])
+        return body
+
     def call(self, method, path, body=None, content_type="application/json"):
         """The answer as a value. A call that the server has no room for yet (429) is made again, for ten seconds."""
         for attempt in range(20):

@@ -21,11 +21,13 @@ namespace {
 
 using namespace yardmaster;  // NOLINT: a program of one file
 
-// Adds `gpus` per rank to what is free on the hosts.
-void Free(const std::vector<fabric::HostId>& host_of_rank, int gpus, plan::Snapshot& snapshot) {
-  for (const fabric::HostId host : host_of_rank) {
-    if (!host.valid()) continue;
-    placement::HostState& state = snapshot.cluster.hosts[host.index()];
+// Adds `times` what each rank has to what is free on the hosts.
+void Free(const std::vector<fabric::HostId>& host_of_rank, const workload::Job& job, int times,
+          plan::Snapshot& snapshot) {
+  for (std::size_t rank = 0; rank < host_of_rank.size(); ++rank) {
+    if (!host_of_rank[rank].valid()) continue;
+    placement::HostState& state = snapshot.cluster.hosts[host_of_rank[rank].index()];
+    const int gpus = times * job.GpusOf(static_cast<int>(rank));
     state.free_gpus = static_cast<std::int16_t>(std::min<int>(state.gpus, state.free_gpus + gpus));
   }
 }
@@ -41,19 +43,21 @@ void CheckPlan(plan::Snapshot snapshot) {
   options.preemptions = 4;
   const plan::Plan plan = plan::MakePlan(snapshot, options);
   plan::Snapshot after = snapshot;  // the stopped ones have left
-  auto gpus = [&](plan::JobId job) { return snapshot.jobs[job.index()].job.gpus_per_worker; };
+  const auto spec = [&](plan::JobId job) -> const workload::Job& {
+    return snapshot.jobs[job.index()].job;
+  };
   for (const plan::JobPlan& job : plan.jobs) {
     if (job.is_new) {
       Verify(snapshot, job.job, job.gang, job.uses_backup);
-      Free(job.gang.host_of_rank, -gpus(job.job), snapshot);
-      Free(job.gang.host_of_rank, -gpus(job.job), after);
+      Free(job.gang.host_of_rank, spec(job.job), -1, snapshot);
+      Free(job.gang.host_of_rank, spec(job.job), -1, after);
     }
     if (!job.preemption) continue;
     for (const plan::JobId victim : job.preemption->victims) {
-      Free(snapshot.jobs[victim.index()].assignment->host_of_rank, gpus(victim), after);
+      Free(snapshot.jobs[victim.index()].assignment->host_of_rank, spec(victim), 1, after);
     }
     Verify(after, job.job, job.preemption->gang, false);
-    Free(job.preemption->gang.host_of_rank, -gpus(job.job), after);
+    Free(job.preemption->gang.host_of_rank, spec(job.job), -1, after);
   }
 }
 
