@@ -148,10 +148,11 @@ class Expander {
     return workload::AmountOf(requests, api::GpuResourceOf(metadata, requests)) > 0;
   }
 
-  // One pod of `pod_template`, if it is one for us. False when too many are there.
+  // One pod of `pod_template`, if it is one for us. False when too many are there. `numbered`: its kind
+  // counts it with the workers, also without a GPU (api::WantsGang).
   bool AddPod(const json& pod_template, const std::string& path, const Labels& labels,
-              const Labels& annotations, const std::string& pod_name) {
-    if (!WantsGang(pod_template) || !AsksForGpus(pod_template)) return true;
+              const Labels& annotations, const std::string& pod_name, bool numbered = false) {
+    if (!WantsGang(pod_template) || (!numbered && !AsksForGpus(pod_template))) return true;
     if (static_cast<std::int64_t>(pods_.size()) == kMostPods) {
       errors_.Add(path, StrCat("stands for more than ", kMostPods, " pods"), "split the job");
       return false;
@@ -228,7 +229,7 @@ class Expander {
                      {"leaderworkerset.sigs.k8s.io/group-index", StrCat(r)},
                      {"leaderworkerset.sigs.k8s.io/worker-index", StrCat(w)}},
                     {{"leaderworkerset.sigs.k8s.io/size", StrCat(size)}},
-                    StrCat(name_, "-", r, "-", w))) {
+                    StrCat(name_, "-", r, "-", w), /*numbered=*/true)) {
           return;
         }
       }
@@ -264,7 +265,10 @@ class Expander {
           {"training.kubeflow.org/replica-index", StrCat(index)},
           {mpi ? "training.kubeflow.org/job-role" : "training.kubeflow.org/replica-type", role}};
       if (mpi) labels["training.kubeflow.org/operator-name"] = "mpi-operator";
-      if (!AddPod(In(spec, "template"), path, labels, {}, StrCat(name_, "-", role, "-", i))) return;
+      if (!AddPod(In(spec, "template"), path, labels, {}, StrCat(name_, "-", role, "-", i),
+                  /*numbered=*/launcher_works)) {
+        return;
+      }
     }
   }
 
