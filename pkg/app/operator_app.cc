@@ -96,7 +96,7 @@ class Operator {
   void Tell(const op::JobNotice& notice);
   void TellNetwork(const op::NetworkNotice& notice);
   void TellHost(const op::HostNotice& notice);
-  absl::StatusOr<std::optional<std::int64_t>> Reconcile(const std::string& key);
+  absl::Status Reconcile(const std::string& key, op::JobTurn turn);
   void SweepCapacity(std::int64_t now_ms);
   void JobLoop();
   void HostLoop(std::stop_token stop);
@@ -206,30 +206,34 @@ void Operator::TellHost(const op::HostNotice& notice) {
 }
 
 // What is rented is decided first: it says whether the job may have pods.
-absl::StatusOr<std::optional<std::int64_t>> Operator::Reconcile(const std::string& key) {
+absl::Status Operator::Reconcile(const std::string& key, op::JobTurn turn) {
   const auto capacity = capacity_.Reconcile(key);
-  auto job = jobs_.Reconcile(key);
-  // Pods are reconciled even where hosts cannot be rented.
-  if (!job.ok() || !capacity.ok()) return job.ok() ? capacity : job;
-  if (*capacity && (!*job || **capacity < **job)) return capacity;
-  return job;
+  const auto job = jobs_.Run(key, turn);
+  YM_RETURN_IF_ERROR(job.status());
+  // Pods are made even where hosts cannot be rented.
+  if (job->pods_left > 0) queue_.AddBackground(key, op::BackgroundDueMs(job->pods_left));
+  YM_RETURN_IF_ERROR(capacity.status());
+  // A job whose pods are refused is tried less and less often.
+  if (job->pods_left == 0) queue_.Forget(key);
+  if (*capacity) queue_.AddAfter(key, **capacity);
+  if (job->look_again_ms) queue_.AddAfter(key, *job->look_again_ms);
+  return absl::OkStatus();
 }
 
 void Operator::JobLoop() {
-  while (auto key = queue_.Get()) {
+  bool background = false;
+  while (auto key = queue_.Get(&background)) {
     if (!leadership_.IsLeader()) {
       hosts_.Restart(runtime_.clock().SteadyMs());
       queue_.AddAfter(*key, kFollowerRetryMs);
       queue_.Done(*key);
       continue;
     }
-    const auto again = Reconcile(*key);
-    if (!again.ok()) {
-      runtime_.log().Warn("reconcile", {{"job", *key}, {"error", MessageOf(again.status())}});
+    const absl::Status done =
+        Reconcile(*key, background ? op::JobTurn::kBackground : op::JobTurn::kPrompt);
+    if (!done.ok()) {
+      runtime_.log().Warn("reconcile", {{"job", *key}, {"error", MessageOf(done)}});
       queue_.AddRateLimited(*key);
-    } else {
-      queue_.Forget(*key);
-      if (*again) queue_.AddAfter(*key, **again);
     }
     queue_.Done(*key);
   }

@@ -10,6 +10,8 @@ namespace {
 constexpr std::int64_t kFirstRetryMs = 50;
 constexpr std::int64_t kLastRetryMs = 30'000;
 constexpr int kMaxDoublings = 10;
+// Ready keys between two pieces of background work that are due.
+constexpr int kReadyBetween = 3;
 }  // namespace
 
 void WorkQueue::AddLocked(const std::string& key) {
@@ -63,11 +65,48 @@ void WorkQueue::PromoteDelayedLocked() {
   }
 }
 
-std::optional<std::string> WorkQueue::Get() {
+void WorkQueue::AddBackground(const std::string& key, std::int64_t due_in_ms) {
+  MutexLock lock(mutex_);
+  if (shut_down_) return;
+  const std::int64_t due = clock_.SteadyMs() + due_in_ms;
+  const auto [it, inserted] = background_due_.emplace(key, due);
+  if (!inserted) {
+    if (it->second <= due) return;
+    background_.erase({it->second, key});
+    it->second = due;
+  }
+  background_.emplace(due, key);
+  wake_.notify_one();
+}
+
+std::optional<std::string> WorkQueue::TakeBackgroundLocked() {
+  for (auto at = background_.begin(); at != background_.end(); ++at) {
+    const auto& [due, key] = *at;
+    const bool waits = !ready_.empty() &&
+                       (since_background_ < kReadyBetween || due > clock_.SteadyMs());
+    if (waits) return std::nullopt;
+    if (processing_.count(key) != 0) continue;
+    std::string taken = key;
+    background_.erase(at);
+    background_due_.erase(taken);
+    since_background_ = 0;
+    return taken;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> WorkQueue::Get(bool* background) {
   MutexLock lock(mutex_);
   for (;;) {
     PromoteDelayedLocked();
+    if (auto key = TakeBackgroundLocked()) {
+      if (background != nullptr) *background = true;
+      processing_.insert(*key);
+      return key;
+    }
     if (!ready_.empty()) {
+      if (background != nullptr) *background = false;
+      ++since_background_;
       std::string key = std::move(ready_.front());
       ready_.pop_front();
       dirty_.erase(key);
@@ -92,6 +131,8 @@ void WorkQueue::Done(const std::string& key) {
   if (dirty_.count(key) != 0) {
     ready_.push_back(key);
     wake_.notify_one();
+  } else if (background_due_.count(key) != 0) {
+    wake_.notify_one();
   }
 }
 
@@ -99,12 +140,14 @@ void WorkQueue::ShutDown() {
   MutexLock lock(mutex_);
   shut_down_ = true;
   delayed_.clear();
+  background_.clear();
+  background_due_.clear();
   wake_.notify_all();
 }
 
 std::size_t WorkQueue::Depth() const {
   MutexLock lock(mutex_);
-  return ready_.size();
+  return ready_.size() + background_.size();
 }
 
 }  // namespace yardmaster

@@ -5,7 +5,11 @@
 //   2. Two consumers never have the same key; a key added while being worked on comes back after
 //      Done(key).
 //   3. AddAfter never delivers earlier than its delay; the earliest of several wins.
-//   4. After ShutDown, Get drains what is ready and then returns nothing; delayed keys are dropped.
+//   4. After ShutDown, Get drains what is ready and then returns nothing; delayed keys and background
+//      work are dropped.
+//   5. Background work of a key is delivered when no key is ready, earliest due time first. While keys
+//      are always ready, background work whose due time is over gets every fourth delivery. It is apart
+//      from what Add asks for: a key may wait for both, and never has two consumers.
 // Invariant: a key in `ready_` is in `dirty_` and not in `processing_`.
 // Thread safety: all methods from any thread.
 #pragma once
@@ -16,6 +20,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "pkg/base/clock.h"
 #include "pkg/base/mutex.h"
@@ -32,16 +37,21 @@ class WorkQueue {
   // As AddAfter with a delay that doubles from 50 ms to 30 s each time until Forget(key).
   void AddRateLimited(const std::string& key);
   void Forget(const std::string& key);
-  // Blocks until a key is ready or the queue is shut down and empty (nullopt). The caller must call
-  // Done(key) afterwards.
-  std::optional<std::string> Get();
+  // Background work of `key`, due in `due_in_ms`; the earliest of several wins.
+  void AddBackground(const std::string& key, std::int64_t due_in_ms);
+  // Blocks until there is a key or the queue is shut down and empty (nullopt). The caller must call
+  // Done(key) afterwards. `background`: set to whether it is background work; null: any is taken alike.
+  std::optional<std::string> Get(bool* background = nullptr);
   void Done(const std::string& key);
   void ShutDown();
+  // Keys that are ready, and keys with background work.
   std::size_t Depth() const;
 
  private:
   void AddLocked(const std::string& key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void PromoteDelayedLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The next background work of a key that has no consumer, if its turn has come.
+  std::optional<std::string> TakeBackgroundLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const Clock& clock_;
   mutable Mutex mutex_;
@@ -51,6 +61,10 @@ class WorkQueue {
   std::set<std::string> processing_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, std::int64_t> delayed_ ABSL_GUARDED_BY(mutex_);  // key -> steady due time
   std::map<std::string, int> failures_ ABSL_GUARDED_BY(mutex_);
+  // Background work: steady due time and key, and the time by key.
+  std::set<std::pair<std::int64_t, std::string>> background_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, std::int64_t> background_due_ ABSL_GUARDED_BY(mutex_);
+  int since_background_ ABSL_GUARDED_BY(mutex_) = 0;  // deliveries of ready keys
   bool shut_down_ ABSL_GUARDED_BY(mutex_) = false;
 };
 

@@ -42,6 +42,77 @@ TEST(WorkQueueTest, ADelayedKeyComesNotBeforeItsTimeAndTheEarliestDelayWins) {
   EXPECT_EQ(queue.Get(), "slow");
 }
 
+TEST(WorkQueueTest, BackgroundWorkComesWhenNoKeyIsReadyAndTheEarliestDueFirst) {
+  FakeClock clock;
+  WorkQueue queue(clock);
+  queue.AddBackground("large", 5'000);
+  queue.AddBackground("small", 10);
+  queue.Add("now");
+  bool background = true;
+  EXPECT_EQ(queue.Get(&background), "now");
+  EXPECT_FALSE(background);
+  EXPECT_EQ(queue.Get(&background), "small");
+  EXPECT_TRUE(background);
+  EXPECT_EQ(queue.Get(&background), "large");
+  EXPECT_TRUE(background);
+}
+
+TEST(WorkQueueTest, TheEarlierOfTwoDueTimesOfAKeyWins) {
+  FakeClock clock;
+  WorkQueue queue(clock);
+  queue.AddBackground("a", 100);
+  queue.AddBackground("b", 50);
+  queue.AddBackground("a", 10);
+  queue.AddBackground("b", 500);
+  EXPECT_EQ(queue.Depth(), 2u);
+  EXPECT_EQ(queue.Get(), "a");
+  EXPECT_EQ(queue.Get(), "b");
+  EXPECT_EQ(queue.Depth(), 0u);
+}
+
+TEST(WorkQueueTest, DueBackgroundWorkGoesOnWhileKeysAreAlwaysReady) {
+  FakeClock clock;
+  WorkQueue queue(clock);
+  queue.AddBackground("work", 100);
+  for (int i = 0; i < 20; ++i) queue.Add(std::string(1, static_cast<char>('a' + i)));
+  for (int i = 0; i < 10; ++i) EXPECT_NE(queue.Get(), "work") << "it is not due";
+  clock.Advance(100);
+  EXPECT_EQ(queue.Get(), "work");
+  queue.Done("work");
+  queue.AddBackground("work", 0);
+  for (int i = 0; i < 3; ++i) EXPECT_NE(queue.Get(), "work") << "one of four at most";
+  EXPECT_EQ(queue.Get(), "work");
+}
+
+TEST(WorkQueueTest, AKeyWithBackgroundWorkHasOneConsumerAndLosesNoWork) {
+  FakeClock clock;
+  WorkQueue queue(clock);
+  queue.Add("a");
+  bool background = true;
+  ASSERT_EQ(queue.Get(&background), "a");
+  queue.AddBackground("a", 0);
+  queue.AddBackground("b", 100);
+  EXPECT_EQ(queue.Get(&background), "b") << "a has a consumer";
+  queue.Add("a");
+  queue.Done("a");
+  EXPECT_EQ(queue.Get(&background), "a");
+  EXPECT_FALSE(background);
+  queue.Done("a");
+  EXPECT_EQ(queue.Get(&background), "a");
+  EXPECT_TRUE(background);
+}
+
+TEST(WorkQueueTest, AConsumerThatWaitsGetsBackgroundWork) {
+  RealClock clock;
+  WorkQueue queue(clock);
+  queue.Add("a");
+  ASSERT_EQ(queue.Get(), "a");
+  std::thread consumer([&] { EXPECT_EQ(queue.Get(), "a"); });
+  queue.AddBackground("a", 60'000);
+  queue.Done("a");
+  consumer.join();
+}
+
 TEST(WorkQueueTest, NoKeyIsEverWithTwoConsumers) {
   RealClock clock;
   WorkQueue queue(clock);
@@ -61,7 +132,11 @@ TEST(WorkQueueTest, NoKeyIsEverWithTwoConsumers) {
       }
     });
   }
-  for (int i = 0; i < 2000; ++i) queue.Add(std::string(1, static_cast<char>('0' + i % 4)));
+  for (int i = 0; i < 2000; ++i) {
+    const std::string key(1, static_cast<char>('0' + i % 4));
+    if (i % 3 == 0) queue.AddBackground(key, i % 5);
+    queue.Add(key);
+  }
   queue.ShutDown();
   for (auto& thread : threads) thread.join();
   EXPECT_FALSE(clash);

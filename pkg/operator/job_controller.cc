@@ -23,6 +23,16 @@ namespace {
 constexpr std::int64_t kNameTakenAgainMs = 30'000;
 constexpr std::int64_t kUnconfirmedAgainMs = 1'000;
 constexpr char kStalled[] = "Stalled";
+// Of one turn that makes pods: other jobs wait for it that long.
+constexpr std::size_t kTurnPods = 63;  // 1, 2, 4 and so on to 32
+constexpr std::int64_t kTurnMs = 100;
+
+CreateLimit LimitOf(JobTurn turn, const api::TrainingJob& job) {
+  if (turn == JobTurn::kWhole) return {};
+  const bool has_run = job.status.recovery.running_attempt >= 0;
+  if (turn == JobTurn::kPrompt && !has_run) return {0, 0};
+  return {kTurnPods, kTurnMs};
+}
 
 // The contradiction within the job, with hosts of any size; empty: none.
 std::string ContradictionOf(const api::TrainingJob& job) {
@@ -196,15 +206,22 @@ absl::Status JobController::RefuseUnreadable(const std::string& key, const std::
   return absl::OkStatus();
 }
 
-absl::Status JobController::Act(api::TrainingJob& job, const JobStep& step, Obstacle& obstacle) {
+absl::StatusOr<std::size_t> JobController::Act(api::TrainingJob& job, const JobStep& step,
+                                               const CreateLimit& limit, Obstacle& obstacle) {
   for (const std::string& host : step.fence) YM_RETURN_IF_ERROR(marker_.Fence(host));
   absl::Status done = writes_.Remove(job, step.remove);
   if (done.ok()) done = writes_.Mark(job, step.in_place);
-  if (!obstacle.exists() && !step.create.empty() && done.ok()) {
-    done = writes_.Create(job, step.create, obstacle);
+  absl::StatusOr<std::size_t> left = step.create.size();
+  const bool creates = !step.create.empty() && limit.pods > 0;
+  if (!obstacle.exists() && creates && done.ok()) {
+    left = writes_.Create(job, step.create, limit, obstacle);
+    done = left.status();
   }
-  if (done.ok() || obstacle.exists()) YM_RETURN_IF_ERROR(SetStalled(job, obstacle));
-  return done;
+  const bool all_made = done.ok() && *left == 0;
+  if (all_made || obstacle.exists()) YM_RETURN_IF_ERROR(SetStalled(job, obstacle));
+  YM_RETURN_IF_ERROR(done);
+  // What is in the way is looked at again in its own time.
+  return obstacle.exists() ? 0 : *left;
 }
 
 // One event an incident, and one for the end.
@@ -228,7 +245,12 @@ void JobController::Announce(const api::TrainingJob& job, const JobStep& step,
 }
 
 absl::StatusOr<std::optional<std::int64_t>> JobController::Reconcile(const std::string& key) {
-  const std::optional<std::int64_t> nothing;
+  YM_ASSIGN_OR_RETURN(const TurnResult result, Run(key, JobTurn::kWhole));
+  return result.look_again_ms;
+}
+
+absl::StatusOr<TurnResult> JobController::Run(const std::string& key, JobTurn turn) {
+  const TurnResult nothing;
   const std::string unreadable = cache_.ProblemOf(state::Kind::kTrainingJob, key);
   if (!unreadable.empty()) {
     YM_RETURN_IF_ERROR(RefuseUnreadable(key, unreadable));
@@ -238,8 +260,11 @@ absl::StatusOr<std::optional<std::int64_t>> JobController::Reconcile(const std::
   if (found == nullptr) return nothing;
   const std::string& managed_by = found->run.managed_by;
   if (!managed_by.empty() && managed_by != api::kManagedByOperator) return nothing;
-  if (found->metadata.deleted_ms) return ShutDown(*found);
-  if (found->status.ended()) return CleanUp(*found);
+  if (found->metadata.deleted_ms || found->status.ended()) {
+    YM_ASSIGN_OR_RETURN(const auto again,
+                        found->metadata.deleted_ms ? ShutDown(*found) : CleanUp(*found));
+    return TurnResult{again, 0};
+  }
   const std::string contradiction = ContradictionOf(*found);
   if (!contradiction.empty()) {
     YM_RETURN_IF_ERROR(Refuse(*found, contradiction));
@@ -259,7 +284,7 @@ absl::StatusOr<std::optional<std::int64_t>> JobController::Reconcile(const std::
   }
   if (step.decided) {
     YM_ASSIGN_OR_RETURN(const bool confirmed, IsConfirmed(job, step));
-    if (!confirmed) return std::optional<std::int64_t>(kUnconfirmedAgainMs);
+    if (!confirmed) return TurnResult{kUnconfirmedAgainMs, 0};
   }
   const auto gang = cache_.FindGang(StrCat(
       job.metadata.namespace_name, "/", api::GangName(api::kTrainingJobKind, job.metadata.name)));
@@ -268,7 +293,7 @@ absl::StatusOr<std::optional<std::int64_t>> JobController::Reconcile(const std::
   SetSize(job, gang.get(), step, resize, clock_.WallMs(), status);
   if (job.status.elastic.target != 0 && status.elastic.target == 0) {
     YM_ASSIGN_OR_RETURN(const bool holds_hosts, HoldsHosts(job));
-    if (holds_hosts) return std::optional<std::int64_t>(kUnconfirmedAgainMs);
+    if (holds_hosts) return TurnResult{kUnconfirmedAgainMs, 0};
   }
   SetCheckpoint(job, checkpoint, observed.now_ms, status);
   AddLostWork(job, observed.now_ms, status);
@@ -281,13 +306,14 @@ absl::StatusOr<std::optional<std::int64_t>> JobController::Reconcile(const std::
   if (step.request_checkpoint_ms != 0) {
     YM_RETURN_IF_ERROR(writes_.RequestCheckpoint(job, observed, step.request_checkpoint_ms));
   }
-  if (!step.create.empty() && job.checkpoint.request == api::CheckpointRequest::kAnnotation) {
+  const CreateLimit limit = LimitOf(turn, job);
+  if (!step.create.empty() && limit.pods > 0 &&
+      job.checkpoint.request == api::CheckpointRequest::kAnnotation) {
     YM_RETURN_IF_ERROR(SetFinalizer(job, true));
   }
-  YM_RETURN_IF_ERROR(Act(job, step, obstacle));
-  if (!obstacle.exists()) return step.look_again_ms;
-  return std::optional<std::int64_t>(
-      std::min(step.look_again_ms.value_or(kNameTakenAgainMs), kNameTakenAgainMs));
+  YM_ASSIGN_OR_RETURN(const std::size_t left, Act(job, step, limit, obstacle));
+  if (!obstacle.exists()) return TurnResult{step.look_again_ms, left};
+  return TurnResult{std::min(step.look_again_ms.value_or(kNameTakenAgainMs), kNameTakenAgainMs), 0};
 }
 
 }  // namespace yardmaster::op

@@ -14,7 +14,11 @@
 // A job whose spec.managedBy names another controller is left alone. After the end of a job its pods
 // are cleaned up and, in time, the job itself (job_end.h).
 //
-// Thread safety: Reconcile may run for different keys on several threads, never for one key on two
+// Making pods is most of the work when many jobs arrive at once, and can wait longer than anything else. It
+// is therefore done in turns (JobTurn): a prompt one decides and writes the status, and makes pods only of a
+// job that has run already; the pods of new jobs are made in background turns, a limited number at a time.
+//
+// Thread safety: Reconcile and Run may run for different keys on several threads, never for one key on two
 // (the work queue sees to that). Lifetimes: everything passed in outlives the controller.
 #pragma once
 
@@ -50,6 +54,24 @@ struct JobNotice {
   std::string note;
 };
 
+// Which pods one look at a job may make. Everything else is done in each.
+enum class JobTurn {
+  kWhole,       // all
+  kPrompt,      // of a job that has run in full before, up to the limit of a turn; else none
+  kBackground,  // up to the limit of a turn
+};
+struct TurnResult {
+  // Look again after this time although nothing has changed.
+  std::optional<std::int64_t> look_again_ms;
+  std::size_t pods_left = 0;  // to make: the job needs a background turn
+};
+
+// When a background turn with so many pods is due: jobs with few pods go before larger ones that came
+// shortly before, and every one has its turn in the end.
+constexpr std::int64_t BackgroundDueMs(std::size_t pods_left) {
+  return static_cast<std::int64_t>(pods_left);
+}
+
 class JobController {
  public:
   using Notify = std::function<void(const JobNotice&)>;
@@ -59,8 +81,9 @@ class JobController {
                 HostMarker& marker, const Clock& clock, Notify notify,
                 std::function<bool()> may_write = nullptr);
 
-  // Errors: what the API server said; the caller retries with backoff. The value: look again after
-  // that many milliseconds although nothing has changed.
+  // Errors: what the API server said; the caller retries with backoff.
+  absl::StatusOr<TurnResult> Run(const std::string& key, JobTurn turn);
+  // A whole turn; the value is its look_again_ms.
   absl::StatusOr<std::optional<std::int64_t>> Reconcile(const std::string& key);
   // GPU seconds that incidents have cost since the process began, by cause. From any thread.
   std::map<std::string, double> lost_gpu_seconds() const;
@@ -75,7 +98,9 @@ class JobController {
   void CountLostWork(const api::TrainingJobStatus& before, const api::TrainingJobStatus& after);
   // Of jobs with hostNetwork, once: a port that no other job has.
   int ChoosePort(const api::TrainingJob& job);
-  absl::Status Act(api::TrainingJob& job, const JobStep& step, Obstacle& obstacle);
+  // The value: pods that are left to make.
+  absl::StatusOr<std::size_t> Act(api::TrainingJob& job, const JobStep& step,
+                                  const CreateLimit& limit, Obstacle& obstacle);
   // Of a job that is being deleted (docs/lifecycle.md): a checkpoint, its pods, then the finalizer.
   absl::StatusOr<std::optional<std::int64_t>> ShutDown(const api::TrainingJob& found);
   // Aborted when the job is newer than `job`.

@@ -75,7 +75,7 @@ absl::StatusOr<std::optional<std::int64_t>> JobController::ShutDown(const api::T
   if (step.request_checkpoint_ms != 0) {
     YM_RETURN_IF_ERROR(writes_.RequestCheckpoint(job, observed, step.request_checkpoint_ms));
   }
-  YM_RETURN_IF_ERROR(Act(job, step, obstacle));
+  YM_RETURN_IF_ERROR(Act(job, step, {}, obstacle).status());
   return step.look_again_ms;
 }
 

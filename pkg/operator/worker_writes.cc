@@ -77,12 +77,13 @@ absl::Status WorkerWrites::CreateService(const nlohmann::json& job, Obstacle& ob
 
 // Slow start: after one pod was accepted two are sent, then four, so that a job that is refused
 // costs one request a try.
-absl::Status WorkerWrites::Create(const api::TrainingJob& job, const std::vector<int>& ranks,
-                                  Obstacle& obstacle) {
+absl::StatusOr<std::size_t> WorkerWrites::Create(const api::TrainingJob& job,
+                                                 const std::vector<int>& ranks,
+                                                 const CreateLimit& limit, Obstacle& obstacle) {
   YM_ASSIGN_OR_RETURN(const nlohmann::json object,
                       client_.Get(TargetOf(kube::TrainingJobs(), job, job.metadata.name)));
   YM_RETURN_IF_ERROR(CreateService(object, obstacle));
-  if (obstacle.exists()) return absl::OkStatus();
+  if (obstacle.exists()) return ranks.size();
   WorkerShape shape{job.job.workers, job.job.gpus_per_worker, job.job.gpu_resource,
                     job.status.recovery.attempt, job.job.parallelism};
   std::vector<std::string> avoided;
@@ -91,10 +92,13 @@ absl::Status WorkerWrites::Create(const api::TrainingJob& job, const std::vector
   }
   shape.avoid_hosts = Join(avoided, ",");
   shape.restarts_in_place = job.recovery.in_place_seconds > 0;
+  const std::int64_t begin_ms = clock_.SteadyMs();
+  const std::size_t end = std::min(ranks.size(), limit.pods);
+  std::size_t from = 0;
   std::size_t batch = 1;
-  for (std::size_t from = 0; from < ranks.size();
+  for (; from < end && clock_.SteadyMs() - begin_ms < limit.duration_ms;
        from += batch, batch = std::min(2 * batch, kLargestBatch)) {
-    batch = std::min(batch, ranks.size() - from);
+    batch = std::min(batch, end - from);
     const absl::Status status = WriteEach(batch, [&](std::size_t i) {
       const int member = ranks[from + i];
       const auto pod =
@@ -102,6 +106,8 @@ absl::Status WorkerWrites::Create(const api::TrainingJob& job, const std::vector
                          member < job.job.workers ? BuildPod(object, shape, member)
                                                   : BuildRolePod(object, job.roles, shape, member),
                          {kFieldManager, false, false});
+      // The next look at the job may come before the watch has reported it.
+      if (pod.ok()) cache_.Assume(state::Kind::kPod, *pod);
       // The cache may be behind: a pod that is there already is what we want.
       return absl::IsAlreadyExists(pod.status()) ? absl::OkStatus() : pod.status();
     });
@@ -116,7 +122,7 @@ absl::Status WorkerWrites::Create(const api::TrainingJob& job, const std::vector
     }
     return status;
   }
-  return absl::OkStatus();
+  return ranks.size() - from;
 }
 
 absl::Status WorkerWrites::Patch(const api::TrainingJob& job, int rank,

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "nlohmann/json_fwd.hpp"
 
 #include "pkg/api/training_job.h"
@@ -28,6 +29,13 @@
 
 namespace yardmaster::op {
 
+// When Create ends although pods are left to make: after so many, or after the batch during which that
+// long has passed.
+struct CreateLimit {
+  std::size_t pods = SIZE_MAX;
+  std::int64_t duration_ms = INT64_MAX;
+};
+
 class WorkerWrites {
  public:
   // `may_write` is asked before every write, from several threads.
@@ -37,9 +45,9 @@ class WorkerWrites {
 
   // Creates the job's Service where it is missing, and the pods of `ranks`. One that exists already is fine.
   // A refusal by quota or admission is an error and sets `obstacle`; a Service of another owner sets
-  // `obstacle` alone.
-  absl::Status Create(const api::TrainingJob& job, const std::vector<int>& ranks,
-                      Obstacle& obstacle);
+  // `obstacle` alone. The value: how many of `ranks` are left.
+  absl::StatusOr<std::size_t> Create(const api::TrainingJob& job, const std::vector<int>& ranks,
+                                     const CreateLimit& limit, Obstacle& obstacle);
   // Records on the pods which attempt they are in, and what restarts them in place.
   absl::Status Mark(const api::TrainingJob& job, const std::vector<InPlace>& marks);
   absl::Status Remove(const api::TrainingJob& job, const std::vector<Removal>& removals);

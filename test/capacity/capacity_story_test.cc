@@ -2,13 +2,15 @@
 // controllers over an API server in memory and a controller that plays the providers of hosts: it waits,
 // hosts are rented, it runs, they are taken back, it moves with its checkpoint, a price rises, it moves
 // again, it ends, and everything is given back. What it cost is checked against hosts times price times
-// time.
+// time. Either controller may be the first to see a change: each story is told in both orders, and in
+// orders that a seed decides.
 #include <functional>
 #include <map>
 #include <set>
 #include <string>
 
 #include "pkg/api/checkpoint_mark.h"
+#include "pkg/base/random.h"
 #include "pkg/extender/testing/planner_fixture.h"
 #include "pkg/operator/capacity_controller.h"
 #include "pkg/operator/job_controller.h"
@@ -21,6 +23,9 @@ namespace {
 using nlohmann::json;
 
 constexpr std::int64_t kStepMs = 10'000;
+
+// Which controller of a job looks first.
+enum class Order { kCapacityFirst, kJobsFirst, kRandom };
 
 class CapacityStoryTest : public extender::PlannerFixture {
  protected:
@@ -168,13 +173,22 @@ class CapacityStoryTest : public extender::PlannerFixture {
     ASSERT_TRUE(done.ok()) << done.status();
   }
 
+  void RunCapacity() {
+    SyncAll();
+    const auto done = capacity_.Reconcile("team/a");
+    ASSERT_TRUE(done.ok()) << done.status();
+  }
+  bool JobsGoFirst() {
+    return order_ == Order::kJobsFirst || (order_ == Order::kRandom && random_.Below(2) == 0);
+  }
+
   // Ten seconds of everything, and what the hosts that exist cost in that time.
   void Pass() {
     for (int i = 0; i < 4; ++i) {
-      SyncAll();
-      const auto rented = capacity_.Reconcile("team/a");
-      ASSERT_TRUE(rented.ok()) << rented.status();
-      RunJobs();
+      const bool jobs_first = JobsGoFirst();
+      if (jobs_first) RunJobs();
+      RunCapacity();
+      if (!jobs_first) RunJobs();
       extender_.Pass();
       RunReleasedPods();
       WriteCheckpoints();
@@ -265,21 +279,45 @@ class CapacityStoryTest : public extender::PlannerFixture {
   std::string answered_;
   int checkpoints_ = 0;
   double bill_ = 0;
+  Order order_ = Order::kCapacityFirst;
+  Random random_{1};
 };
 
-TEST_F(CapacityStoryTest, AJobMovesWithItsCheckpointsBetweenHostsOfProvisioningRequests) {
+struct Telling {
+  const char* name;
+  Order order;
+  std::uint64_t seed = 1;
+};
+
+class CapacityOrderTest : public CapacityStoryTest, public ::testing::WithParamInterface<Telling> {
+ protected:
+  CapacityOrderTest() {
+    order_ = GetParam().order;
+    random_ = Random(GetParam().seed);
+  }
+};
+
+TEST_P(CapacityOrderTest, AJobMovesWithItsCheckpointsBetweenHostsOfProvisioningRequests) {
   TellTheStory(false);
-  RecordProperty("spent", StrCat(Spent()));
   // Hosts are seen, and are gone, up to one pass after the fact: nine changes of four hosts.
   EXPECT_NEAR(Spent(), bill_, 9 * 4 * 12.0 * kStepMs / 3'600'000);
   // Four times forty steps on four hosts, none of them cheaper than 10 an hour.
   EXPECT_GT(Spent(), 4 * 40 * 4 * 10.0 * kStepMs / 3'600'000);
 }
 
-TEST_F(CapacityStoryTest, AJobMovesWithItsCheckpointsBetweenHostsOfNodeClaims) {
+TEST_P(CapacityOrderTest, AJobMovesWithItsCheckpointsBetweenHostsOfNodeClaims) {
   TellTheStory(true);
   EXPECT_NEAR(Spent(), bill_, 9 * 4 * 12.0 * kStepMs / 3'600'000);
 }
+
+INSTANTIATE_TEST_SUITE_P(
+    Orders, CapacityOrderTest,
+    ::testing::Values(Telling{"CapacityFirst", Order::kCapacityFirst},
+                      Telling{"JobsFirst", Order::kJobsFirst},
+                      Telling{"RandomSeed1", Order::kRandom, 1},
+                      Telling{"RandomSeed2", Order::kRandom, 2},
+                      Telling{"RandomSeed3", Order::kRandom, 3}),
+    [](const ::testing::TestParamInfo<Telling>& telling) { return telling.param.name; });
 
 TEST_F(CapacityStoryTest, APoolWithoutRoomIsLeftForTheNextOneAndHalfAGangIsNeverKept) {
   SetPool("spot-a", "s2", "Spot", "10", true);
