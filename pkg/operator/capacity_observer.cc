@@ -30,10 +30,10 @@ int PartOf(const api::CapacityStatus& status, const api::Node& node) {
 
 }  // namespace
 
-bool LeavesDespiteBounds(const api::TrainingJob& job, const api::Node* node,
-                         const HostVerdict& verdict) {
+bool LeavesRental(const api::TrainingJob& job, const api::Node* node, const HostVerdict& verdict) {
   const api::CapacityStatus& status = job.status.capacity;
   if (status.phase != RentalPhase::kProvisioned) return false;
+  if (verdict.state == HostState::kLost) return true;
   // Its provider has removed the Node: the bounds are for reports of Nodes that are there.
   if (node == nullptr) return verdict.state == HostState::kHeld;
   const int part = PartOf(status, *node);
@@ -45,18 +45,16 @@ std::string CapacityObserver::LossOf(const api::TrainingJob& job, const std::str
   const auto node = cache_.FindNode(host);
   const HostVerdict verdict =
       hosts_.Judge(host, std::int64_t{1000} * job.recovery.host_grace_seconds, clock_.SteadyMs());
-  if (LeavesDespiteBounds(job, node.get(), verdict)) {
-    return node == nullptr ? StrCat("host ", host, " is gone")
-                           : StrCat("host ", host, " has ", verdict.reclaim);
-  }
-  if (verdict.state != HostState::kLost) return "";
-  return verdict.fault_name.empty() ? StrCat("host ", host, " is lost")
-                                    : StrCat("host ", host, " has ", verdict.fault_name);
+  if (!LeavesRental(job, node.get(), verdict)) return "";
+  if (node == nullptr) return StrCat("host ", host, " is gone");
+  const std::string& why = verdict.reclaim.empty() ? verdict.fault_name : verdict.reclaim;
+  return why.empty() ? StrCat("host ", host, " is lost") : StrCat("host ", host, " has ", why);
 }
 
-void CapacityObserver::ObservePods(const api::TrainingJob& job,
-                                   CapacityObservation& observed) const {
+int CapacityObserver::ObservePods(const api::TrainingJob& job,
+                                  CapacityObservation& observed) const {
   const api::CapacityStatus& status = job.status.capacity;
+  int without_host = 0;
   std::set<int> parts;
   for (int rank = 0; rank < job.job.workers; ++rank) {
     const auto pod =
@@ -65,6 +63,7 @@ void CapacityObserver::ObservePods(const api::TrainingJob& job,
     const api::OwnerReference* owner = pod->metadata.controller();
     if (owner == nullptr || owner->uid != job.metadata.uid) continue;
     ++observed.live_pods;
+    without_host += pod->node_name.empty() ? 1 : 0;
     if (status.phase != RentalPhase::kProvisioned || pod->node_name.empty()) continue;
     const auto node = cache_.FindNode(pod->node_name);
     const int part = node == nullptr ? -1 : PartOf(status, *node);
@@ -74,13 +73,14 @@ void CapacityObserver::ObservePods(const api::TrainingJob& job,
     if (part >= 0) parts.insert(part);
   }
   observed.lost_parts.assign(parts.begin(), parts.end());
+  return without_host;
 }
 
 CapacityObservation CapacityObserver::Observe(const api::TrainingJob& job) const {
   CapacityObservation observed;
   observed.job = &job;
   observed.now_ms = clock_.WallMs();
-  ObservePods(job, observed);
+  const int without_host = ObservePods(job, observed);
   const auto gang = cache_.FindGang(StrCat(
       job.metadata.namespace_name, "/", api::GangName(api::kTrainingJobKind, job.metadata.name)));
   if (gang == nullptr || gang->owner.uid != job.metadata.uid) return observed;
@@ -88,22 +88,25 @@ CapacityObservation CapacityObserver::Observe(const api::TrainingJob& job) const
   observed.waits = !observed.placed && observed.live_pods == job.job.workers &&
                    gang->status.outcome.has_value() &&
                    *gang->status.outcome != placement::Outcome::kPlaced;
-  // Pods were removed with their Nodes, and made again: nothing is left to place them on.
   const std::int64_t settled_ms =
       job.status.capacity.since_ms + std::int64_t{1000} * job.recovery.host_grace_seconds;
-  if (job.status.capacity.phase == RentalPhase::kProvisioned && observed.waits &&
+  if (job.status.capacity.phase == RentalPhase::kProvisioned && without_host > 0 &&
       observed.lost.empty() && observed.now_ms >= settled_ms) {
-    ObserveMissingHosts(job.status.capacity, observed);
+    ObserveMissingHosts(job, observed);
   }
   return observed;
 }
 
-void CapacityObserver::ObserveMissingHosts(const api::CapacityStatus& status,
+void CapacityObserver::ObserveMissingHosts(const api::TrainingJob& job,
                                            CapacityObservation& observed) const {
+  const api::CapacityStatus& status = job.status.capacity;
   std::vector<int> there(status.hosts.size(), 0);
   for (const auto& node : cache_.Take().nodes) {
+    const auto renter = api::Find(node->metadata.labels, api::kRentalLabel);
+    if (renter && *renter != job.metadata.uid) continue;
     const int part = PartOf(status, *node);
-    if (part >= 0) ++there[static_cast<std::size_t>(part)];
+    if (part < 0 || !LossOf(job, node->metadata.name).empty()) continue;
+    ++there[static_cast<std::size_t>(part)];
   }
   for (std::size_t i = 0; i < there.size(); ++i) {
     const api::RentedHosts& part = status.hosts[i];

@@ -1,5 +1,9 @@
 // Observes a TrainingJob that may rent hosts: its pods, the Nodes under them, and its Gang.
 //
+// A rental is left as a whole when one of its hosts is lost, so the job controller leaves such a host to
+// the rental's step (LeavesRental). Pods may be removed with their Nodes all the same, by Kubernetes or by
+// hand, and made again: a pod that waits for a host while fewer than were rented are left says the same.
+//
 // Reclaimed: a Node under a pod of the job has a taint or condition with action Drain or Replace in
 // the table of faults (node_faults.h) that has held for its time, or is lost (host_health.h). The
 // bounds on hosts that are acted on at a time hold for lost hosts and for conditions. They do not hold for
@@ -19,10 +23,10 @@
 
 namespace yardmaster::op {
 
-// Whether the job leaves this host although the bounds forbid to act on it: a rented host that is gone, or a
-// spot host that is taken back. `node`: null: it is gone.
-bool LeavesDespiteBounds(const api::TrainingJob& job, const api::Node* node,
-                         const HostVerdict& verdict);
+// Whether the job leaves its rented hosts because of this one: it is lost, or it is a rented host that is
+// gone or a spot host that is taken back and the bounds forbid to treat it as lost. `node`: null: it is
+// gone.
+bool LeavesRental(const api::TrainingJob& job, const api::Node* node, const HostVerdict& verdict);
 
 class CapacityObserver {
  public:
@@ -34,8 +38,9 @@ class CapacityObserver {
   CapacityObservation Observe(const api::TrainingJob& job) const;
 
  private:
-  void ObservePods(const api::TrainingJob& job, CapacityObservation& observed) const;
-  void ObserveMissingHosts(const api::CapacityStatus& status, CapacityObservation& observed) const;
+  // The value: pods without a host.
+  int ObservePods(const api::TrainingJob& job, CapacityObservation& observed) const;
+  void ObserveMissingHosts(const api::TrainingJob& job, CapacityObservation& observed) const;
   // Why the host is lost to the job; empty: it stays.
   std::string LossOf(const api::TrainingJob& job, const std::string& host) const;
 

@@ -84,8 +84,7 @@ Worker JobObserver::ObserveWorker(const api::TrainingJob& job, int rank, Obstacl
     const auto node = cache_.FindNode(worker.host);
     worker.host_gone = node == nullptr;
     // The rental's step is about to take the job away from it (capacity_step.h).
-    if (worker.host_verdict.state == HostState::kHeld &&
-        LeavesDespiteBounds(job, node.get(), worker.host_verdict)) {
+    if (LeavesRental(job, node.get(), worker.host_verdict)) {
       worker.host_verdict.state = HostState::kNotReady;
     }
     if (worker.host_verdict.state == HostState::kLost) {

@@ -310,6 +310,40 @@ TEST_P(CapacityOrderTest, AJobMovesWithItsCheckpointsBetweenHostsOfNodeClaims) {
   EXPECT_NEAR(Spent(), bill_, 9 * 4 * 12.0 * kStepMs / 3'600'000);
 }
 
+TEST_P(CapacityOrderTest, AJobWhosePodsWereRemovedWithTheirNodesMovesOnce) {
+  SetPool("spot-a", "s2", "Spot", "10", true);
+  SetPool("spot-b", "s3", "Spot", "11", true);
+  SeedJob({{"maxCostPerHour", "50 USD"}});
+  ASSERT_TRUE(PassUntil([&] { return RunsOn() == "spot-a"; })) << Job().dump(1);
+  for (int i = 0; i < 10; ++i) Pass();
+  for (const auto& [name, for_what] : std::map(pools_.nodes())) {
+    ASSERT_TRUE(client_.Delete({kube::Nodes(), "", name, ""}, {}).ok());
+  }
+  for (int rank = 0; rank < 4; ++rank) {
+    ASSERT_TRUE(client_.Delete({kube::Pods(), "team", StrCat("a-", rank), ""}, {}).ok());
+  }
+  pools_.Forget();
+  ASSERT_TRUE(PassUntil([&] { return RunsOn() == "spot-b"; }, 40)) << Job().dump(1);
+  EXPECT_EQ(Capacity()["moves"], 1);
+  EXPECT_EQ(pools_.nodes().size(), 4U);
+}
+
+TEST_P(CapacityOrderTest, AJobOneOfWhoseHostsIsNotReadyMovesOnceWithAllOfThem) {
+  SetPool("spot-a", "s2", "Spot", "10", true);
+  SetPool("spot-b", "s3", "Spot", "11", true);
+  SeedJob({{"maxCostPerHour", "50 USD"}});
+  ASSERT_TRUE(PassUntil([&] { return RunsOn() == "spot-a"; })) << Job().dump(1);
+  for (int i = 0; i < 10; ++i) Pass();
+  json node = *client_.Find(kube::Nodes(), "", pools_.nodes().begin()->first);
+  for (json& condition : node["status"]["conditions"]) {
+    if (condition["type"] == "Ready") condition["status"] = "Unknown";
+  }
+  client_.Seed(kube::Nodes(), node);
+  ASSERT_TRUE(PassUntil([&] { return RunsOn() == "spot-b"; }, 40)) << Job().dump(1);
+  EXPECT_EQ(Capacity()["moves"], 1);
+  EXPECT_EQ(pools_.nodes().size(), 4U);
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Orders, CapacityOrderTest,
     ::testing::Values(Telling{"CapacityFirst", Order::kCapacityFirst},
