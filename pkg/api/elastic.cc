@@ -28,6 +28,24 @@ void SetData(JobSpec& job, int data) {
   job.parallelism.data = data;
 }
 
+int SettledWorkersOf(const JobSpec& job, const ElasticStatus& status) {
+  if (status.previous == 0 || status.previous >= status.data) return job.workers;
+  return std::min(job.workers, WorkersOf(job, status.previous).value_or(job.workers));
+}
+
+int SurplusEndOf(const JobSpec& job, const ElasticStatus& status) {
+  if (status.previous <= status.data) return job.workers;
+  return std::max(job.workers, WorkersOf(job, status.previous).value_or(job.workers));
+}
+
+std::pair<int, int> WorkerBoundsOf(const JobSpec& job, const ElasticPolicy& policy) {
+  int smallest = policy.min_data, largest = policy.max_data;
+  while (smallest < largest && !WorkersOf(job, smallest)) ++smallest;
+  while (largest > smallest && !WorkersOf(job, largest)) --largest;
+  return {WorkersOf(job, smallest).value_or(job.workers),
+          WorkersOf(job, largest).value_or(job.workers)};
+}
+
 std::vector<int> SizesOf(const JobSpec& job, const ElasticPolicy& policy) {
   std::vector<int> sizes;
   for (int data = policy.min_data; data <= policy.wished_data; ++data) {
@@ -88,13 +106,15 @@ ElasticStatus ReadElasticStatus(FieldReader& status) {
   ElasticStatus out;
   out.data = in.Int("data", 0, 0, kMaxData);
   out.target = in.Int("targetData", 0, 0, kMaxData);
+  out.previous = in.Int("previousData", 0, 0, kMaxData);
   out.changed_ms = in.TimeMs("changed");
   in.Close();
   return out;
 }
 
 nlohmann::json EncodeElasticStatus(const ElasticStatus& status) {
-  nlohmann::json out = {{"data", status.data}, {"targetData", status.target}};
+  nlohmann::json out = {
+      {"data", status.data}, {"targetData", status.target}, {"previousData", status.previous}};
   if (status.changed_ms != 0) out["changed"] = FormatTime(status.changed_ms);
   return out;
 }

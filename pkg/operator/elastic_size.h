@@ -4,7 +4,9 @@
 //            that fits now, its own hosts counted as free
 //   larger   when it has run in full for growAfterSeconds at its size, to the largest size that fits,
 //            unless another gang waits for a place
-// A change of size restarts the job: its ranks, their stages and WORLD_SIZE all follow from it.
+// A change of size restarts the job: its ranks, their stages and WORLD_SIZE all follow from it. Only a job
+// whose workers form their group again by themselves grows in place where new ranks fit beside those that
+// run; new ranks that have found no room after shrinkAfterSeconds are given up.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -28,6 +30,9 @@ struct ElasticView {
   // How long it has waited for a place or a substitute; nothing: it does not wait.
   std::optional<std::int64_t> waiting_ms;
   std::int64_t running_ms = 0;  // in full; 0: it does not
+  bool joins = false;           // its workers form their group again by themselves
+  int growing_from = 0;         // the size that runs while it grows in place; 0: it does not
+  bool awaits_room = false;     // of a job that grows: new ranks have no hosts
   std::int64_t now_ms = 0;
 };
 
@@ -38,16 +43,21 @@ struct SizeDecision {
   int target = 0;  // 0: it stays as it is
   std::string why;
   std::optional<std::int64_t> look_again_ms;
+  bool in_place = false;  // no worker that runs restarts
 };
 
-// `shrink_fit`, `grow_fit`: asked only where the answer decides.
+// `shrink_fit`, `grow_fit`, and `join_fit` for what fits beside the ranks that run: asked only where the
+// answer decides.
 SizeDecision DecideSize(const ElasticView& view, const LargestFit& shrink_fit,
-                        const LargestFit& grow_fit);
+                        const LargestFit& grow_fit, const LargestFit& join_fit);
 
 // The largest of `sizes` at which the job `id` of the snapshot fits with its own hosts free. Takes
 // it that a size fits where a larger one does; what is returned has been placed.
 int LargestSizeThatFits(const plan::Snapshot& snapshot, plan::JobId id, const api::JobSpec& spec,
                         const std::vector<int>& sizes);
+// The largest of `sizes` to which the placed job can grow without moving a rank; 0: none.
+int LargestGrowthInPlace(const plan::Snapshot& snapshot, plan::JobId id, const api::JobSpec& spec,
+                         const std::vector<int>& sizes);
 // Another job of the snapshot waits for a place.
 bool OthersWait(const plan::Snapshot& snapshot, plan::JobId id);
 

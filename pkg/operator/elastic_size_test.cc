@@ -20,11 +20,17 @@ class DecideSizeTest : public ::testing::Test {
       for (const int size : sizes) best = size <= room_ ? size : best;
       return best;
     };
-    return DecideSize(view_, fit, fit);
+    const LargestFit join = [this](const std::vector<int>& sizes) {
+      int best = 0;
+      for (const int size : sizes) best = size <= room_beside_ ? size : best;
+      return best;
+    };
+    return DecideSize(view_, fit, fit, join);
   }
 
   ElasticView view_;
   int room_ = 0;
+  int room_beside_ = 0;  // without moving a rank
   std::vector<int> asked_;
 };
 
@@ -72,6 +78,36 @@ TEST_F(DecideSizeTest, AJobGrowsOnceItHasRunLongEnoughAtItsSize) {
   EXPECT_EQ(Decide().target, 8);
   view_.running_ms = 0;
   EXPECT_EQ(Decide().target, 0);
+}
+
+TEST_F(DecideSizeTest, AJobThatTakesWorkersInGrowsInPlaceWhereThatFitsAndElseAnew) {
+  view_.sizes = {1, 2, 4, 6, 8};
+  view_.running_ms = 600'000;
+  view_.joins = true;
+  room_ = 8;
+  room_beside_ = 6;
+  EXPECT_EQ(Decide().target, 6);
+  EXPECT_TRUE(Decide().in_place);
+  room_beside_ = 4;
+  EXPECT_EQ(Decide().target, 8);
+  EXPECT_FALSE(Decide().in_place);
+  view_.joins = false;
+  room_beside_ = 8;
+  EXPECT_FALSE(Decide().in_place);
+}
+
+TEST_F(DecideSizeTest, AGrowthInPlaceGoesOnUntilItsRanksHaveWaitedTooLong) {
+  view_.data = 8;
+  view_.growing_from = 4;
+  view_.changed_ms = view_.now_ms - 59'000;
+  view_.awaits_room = true;
+  EXPECT_EQ(Decide().target, 0);
+  EXPECT_EQ(Decide().look_again_ms, 1'000);
+  view_.changed_ms -= 1'000;
+  EXPECT_EQ(Decide().target, 4);
+  EXPECT_TRUE(Decide().in_place);
+  view_.awaits_room = false;
+  EXPECT_EQ(Decide().target, 0) << "they have hosts";
 }
 
 }  // namespace

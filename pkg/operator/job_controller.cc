@@ -22,6 +22,7 @@ namespace {
 
 constexpr std::int64_t kNameTakenAgainMs = 30'000;
 constexpr std::int64_t kUnconfirmedAgainMs = 1'000;
+constexpr std::int64_t kResizedAgainMs = 1;
 constexpr char kStalled[] = "Stalled";
 // Of one turn that makes pods: other jobs wait for it that long.
 constexpr std::size_t kTurnPods = 63;  // 1, 2, 4 and so on to 32
@@ -276,7 +277,8 @@ absl::StatusOr<TurnResult> JobController::Run(const std::string& key, JobTurn tu
   JobObservation observed = observer_.Observe(job, obstacle, checkpoint);
   const SizeDecision resize = DecideElastic(job, observed);
   // On the way to another size it has no pods, as while it is suspended.
-  observed.run.suspended |= resize.target != 0 || job.status.elastic.target != 0;
+  observed.run.suspended |=
+      (resize.target != 0 && !resize.in_place) || job.status.elastic.target != 0;
   JobStep step = NextStep(observed);
   if (resize.look_again_ms) {
     step.look_again_ms =
@@ -302,6 +304,8 @@ absl::StatusOr<TurnResult> JobController::Run(const std::string& key, JobTurn tu
   YM_RETURN_IF_ERROR(written);
   CountLostWork(found->status, status);
   if (resize.target != 0) Tell(job, false, "Resizing", resize.why);
+  // What follows is of the size that it has had until now.
+  if (resize.in_place) return TurnResult{kResizedAgainMs, 0};
   Announce(job, step, *found);
   if (step.request_checkpoint_ms != 0) {
     YM_RETURN_IF_ERROR(writes_.RequestCheckpoint(job, observed, step.request_checkpoint_ms));

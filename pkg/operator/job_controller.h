@@ -89,11 +89,14 @@ class JobController {
   std::map<std::string, double> lost_gpu_seconds() const;
 
  private:
+  // What is asked of a size: a place now; the same while no other gang waits; hosts beside the ranks that run,
+  // while no other gang waits.
+  enum class Fit { kAnew, kAnewAlone, kInPlaceAlone };
   // What follows for the size of an elastic job; nothing changes while it goes to a size already.
   SizeDecision DecideElastic(const api::TrainingJob& job, const JobObservation& observed);
   // The watch of Gangs may be behind: that its hosts are given back is asked of the server.
   absl::StatusOr<bool> HoldsHosts(const api::TrainingJob& job);
-  int LargestFitOf(const api::TrainingJob& job, const std::vector<int>& sizes, bool alone);
+  int LargestFitOf(const api::TrainingJob& job, const std::vector<int>& sizes, Fit fit);
   absl::StatusOr<bool> IsConfirmed(const api::TrainingJob& job, const JobStep& step);
   void CountLostWork(const api::TrainingJobStatus& before, const api::TrainingJobStatus& after);
   // Of jobs with hostNetwork, once: a port that no other job has.
@@ -138,7 +141,8 @@ api::TrainingJobStatus StatusOf(const api::TrainingJob& job, const api::Gang* ga
                                 const JobStep& step, std::int64_t now_ms);
 
 // The size of an elastic job: a target that was decided on, or that is reached because no pod is left
-// and the hosts are given back.
+// and the hosts are given back; of a change in place, the new size, and its end once every rank runs or
+// no rank is left to remove.
 void SetSize(const api::TrainingJob& job, const api::Gang* gang, const JobStep& step,
              const SizeDecision& resize, std::int64_t now_ms, api::TrainingJobStatus& status);
 

@@ -43,9 +43,19 @@ struct RoleRange {
   api::OnHostLoss on_failure = api::OnHostLoss::kReplace;
 };
 
+// A pod of a rank that the job does not have any more: it grew and found no room (api/elastic.h).
+struct SurplusPod {
+  int rank = 0;
+  std::string uid;
+  bool deleting = false;
+};
+
 struct JobObservation {
   std::vector<Worker> workers;   // by rank, then the pods of roles: the job's members (job_role.h)
   std::vector<RoleRange> roles;  // where those begin; empty: every member has a rank
+  std::vector<SurplusPod> surplus = {};
+  // Of a job that grows in place, the ranks that were there before; later ones join. 0: all.
+  int settled = 0;
   api::RecoveryPolicy policy;
   api::RunPolicy run;
   api::CheckpointPolicy checkpoint;
@@ -60,6 +70,9 @@ struct JobObservation {
   int ranks() const {
     return roles.empty() ? static_cast<int>(workers.size()) : roles.front().first;
   }
+  int settled_ranks() const { return settled == 0 ? ranks() : settled; }
+  // The rank joins a job that runs.
+  bool Joins(int member) const { return member >= settled_ranks() && member < ranks(); }
   // The role of a member; null: it has a rank.
   const RoleRange* RoleOf(int member) const {
     for (const RoleRange& role : roles) {

@@ -94,6 +94,19 @@ Worker JobObserver::ObserveWorker(const api::TrainingJob& job, int rank, Obstacl
   return worker;
 }
 
+void JobObserver::ObserveResize(const api::TrainingJob& job, JobObservation& observed) const {
+  const api::ElasticStatus& elastic = job.status.elastic;
+  observed.settled = api::SettledWorkersOf(job.job, elastic);
+  const int end = api::SurplusEndOf(job.job, elastic);
+  for (int rank = job.job.workers; rank < end; ++rank) {
+    const auto pod =
+        cache_.FindPod(StrCat(job.metadata.namespace_name, "/", PodName(job.metadata.name, rank)));
+    const api::OwnerReference* owner = pod == nullptr ? nullptr : pod->metadata.controller();
+    if (owner == nullptr || owner->uid != job.metadata.uid) continue;
+    observed.surplus.push_back({rank, pod->metadata.uid, pod->metadata.deleted_ms.has_value()});
+  }
+}
+
 JobObservation JobObserver::Observe(const api::TrainingJob& job, Obstacle& obstacle,
                                     api::CheckpointMark& checkpoint) const {
   checkpoint = {job.status.checkpoint.last_ms, job.status.checkpoint.cost_seconds};
@@ -121,8 +134,11 @@ JobObservation JobObserver::Observe(const api::TrainingJob& job, Obstacle& obsta
     observed.workers.push_back(ObserveWorker(job, rank, obstacle, checkpoint));
   }
   observed.checkpoint_ms = checkpoint.time_ms;
+  if (job.elastic.enabled) ObserveResize(job, observed);
   // Nothing of ours makes such a pod; it would take part in the job's Service.
-  const std::string surplus = PodName(job.metadata.name, job.job.workers);
+  const std::string surplus = PodName(
+      job.metadata.name,
+      job.elastic.enabled ? api::SurplusEndOf(job.job, job.status.elastic) : job.job.workers);
   const auto pod = cache_.FindPod(StrCat(job.metadata.namespace_name, "/", surplus));
   const api::OwnerReference* owner = pod == nullptr ? nullptr : pod->metadata.controller();
   if (owner != nullptr && owner->uid == job.metadata.uid && !obstacle.exists()) {

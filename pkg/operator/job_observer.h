@@ -26,6 +26,8 @@ class JobObserver {
                          api::CheckpointMark& checkpoint) const;
 
  private:
+  // Ranks that join, and ranks that are removed again.
+  void ObserveResize(const api::TrainingJob& job, JobObservation& observed) const;
   // `rank`: the number of a member.
   Worker ObserveWorker(const api::TrainingJob& job, int rank, Obstacle& obstacle,
                        api::CheckpointMark& checkpoint) const;

@@ -148,8 +148,8 @@ api::TrainingJobStatus StatusOf(const api::TrainingJob& job, const api::Gang* ga
 
   const std::string running =
       StrCat(step.ready, " of ", Count(job.job.workers, "worker"), " running");
-  const bool all_run =
-      step.ready + step.succeeded == job.job.workers && step.ready > 0 && !suspended;
+  // Ranks that join are not missing yet.
+  const bool all_run = step.settled_run && !suspended;
   // The API server keeps whole seconds.
   if (suspended) status.start_ms = 0;
   if (all_run && status.start_ms == 0) status.start_ms = now_ms / 1000 * 1000;

@@ -29,6 +29,7 @@ class Stepper {
 
   JobStep Run() {
     Count();
+    RemoveSurplus();
     if (job_.ended) return std::move(step_);
     if (HasSucceeded()) {
       step_.outcome = JobOutcome::kSucceeded;
@@ -62,7 +63,7 @@ class Stepper {
   bool HasSucceeded() const {
     switch (job_.run.success) {
       case api::SuccessPolicy::kAllWorkers:
-        return step_.succeeded == job_.ranks();
+        return settled_succeeded_ == job_.settled_ranks();
       case api::SuccessPolicy::kRankZero:
         return Workers() > 0 && CountsAsSuccess(0);
       case api::SuccessPolicy::kRole:
@@ -112,8 +113,16 @@ class Stepper {
       step_.recovery.incidents.back().end_ms = job_.now_ms / 1000 * 1000;
   }
 
+  void RemoveSurplus() {
+    step_.surplus = static_cast<int>(job_.surplus.size());
+    for (const SurplusPod& pod : job_.surplus) {
+      if (!pod.deleting) step_.remove.push_back({pod.rank, pod.uid, false, true});
+    }
+  }
+
   void Count() {
     step_.roles.clear();
+    int settled_up = 0, joined_up = 0;
     for (const RoleRange& role : job_.roles) step_.roles.push_back({role.name, 0, 0});
     for (int rank = 0; rank < Workers(); ++rank) {
       const Worker& worker = At(rank);
@@ -124,11 +133,16 @@ class Stepper {
                           : &step_.roles[static_cast<std::size_t>(role - job_.roles.data())];
       int& ready = of_role == nullptr ? step_.ready : of_role->ready;
       int& succeeded = of_role == nullptr ? step_.succeeded : of_role->succeeded;
-      if (CountsAsSuccess(rank)) ++succeeded;
+      if (CountsAsSuccess(rank)) {
+        ++succeeded;
+        if (role == nullptr) ++(job_.Joins(rank) ? joined_up : settled_up);
+        if (role == nullptr && !job_.Joins(rank)) ++settled_succeeded_;
+      }
       if (worker.phase != WorkerPhase::kMissing) ++step_.pods;
       const HostVerdict& verdict = worker.host_verdict;
       if (counts && worker.phase == WorkerPhase::kRunning && verdict.state == HostState::kHealthy) {
         ++ready;
+        if (role == nullptr) ++(job_.Joins(rank) ? joined_up : settled_up);
       }
       if (Ended(worker) || worker.phase == WorkerPhase::kMissing) continue;
       if (IsHeld(worker)) step_.held = verdict.reason;
@@ -137,18 +151,21 @@ class Stepper {
         step_.degraded = StrCat("host ", worker.host, " has ", verdict.fault_name);
       }
     }
+    step_.settled_run = step_.ready > 0 && settled_up == job_.settled_ranks();
+    step_.all_ranks_run = step_.settled_run && settled_up + joined_up == job_.ranks();
   }
 
   // True: the job has its checkpoint, or has had the time for one, or cannot be asked.
   bool HasCheckpoint() {
     // A job that does not run in full cannot write one.
-    const bool runs = std::all_of(
-        job_.workers.begin(), job_.workers.begin() + job_.ranks(), [](const Worker& worker) {
-          const HostVerdict& host = worker.host_verdict;
-          const bool reachable = host.state != HostState::kLost || host.reachable();
-          return worker.phase == WorkerPhase::kRunning && !worker.deleting && reachable &&
-                 !worker.host_gone;
-        });
+    const bool runs = std::all_of(job_.workers.begin(), job_.workers.begin() + job_.settled_ranks(),
+                                  [](const Worker& worker) {
+                                    const HostVerdict& host = worker.host_verdict;
+                                    const bool reachable =
+                                        host.state != HostState::kLost || host.reachable();
+                                    return worker.phase == WorkerPhase::kRunning &&
+                                           !worker.deleting && reachable && !worker.host_gone;
+                                  });
     if (job_.checkpoint.request != api::CheckpointRequest::kAnnotation || !runs) return true;
     // The API server keeps whole seconds.
     const std::int64_t now_ms = job_.now_ms / 1000 * 1000;
@@ -196,6 +213,7 @@ class Stepper {
     for (int rank = 0; rank < Workers(); ++rank) {
       const Worker& worker = At(rank);
       const bool missing = worker.phase == WorkerPhase::kMissing;
+      if (missing && job_.Joins(rank)) continue;
       if (missing ? !all_ran : IsStale(step_.recovery, worker, rank)) continue;
       if (!Ended(worker) && IsLost(worker)) {
         troubles.lost.push_back(rank);
@@ -282,7 +300,7 @@ class Stepper {
 
   // Every worker has its host and is to stay: pods of roles may be made.
   bool HasHosts() const {
-    for (int rank = 0; rank < job_.ranks(); ++rank) {
+    for (int rank = 0; rank < job_.settled_ranks(); ++rank) {
       if (At(rank).host.empty() || IsStale(step_.recovery, At(rank), rank)) return false;
     }
     return true;
@@ -294,26 +312,27 @@ class Stepper {
     const std::int64_t wait_ms =
         active == nullptr ? 0 : std::max<std::int64_t>(0, active->not_before_ms - job_.now_ms);
     bool all_run = true;
+    const auto wait_for = [&](int rank) { all_run = all_run && job_.Joins(rank); };
     for (int rank = 0; rank < Workers(); ++rank) {
       const Worker& worker = At(rank);
       const bool stale = IsStale(step_.recovery, worker, rank);
       if (worker.phase == WorkerPhase::kMissing) {
-        all_run = false;
+        wait_for(rank);
         if (wait_ms > 0) {
           LookAgain(wait_ms);
         } else if (has_hosts || rank < job_.ranks()) {
           step_.create.push_back(rank);
         }
       } else if (const std::int64_t left_ms = stale ? InPlaceLeftMs(worker) : 0; left_ms > 0) {
-        all_run = false;
+        wait_for(rank);
         LookAgain(wait_ms > 0 ? wait_ms : left_ms);
         if (wait_ms == 0) RestartInPlace(rank);
       } else if (stale || (worker.deleting && IsLost(worker))) {
-        all_run = false;
+        wait_for(rank);
         Remove(rank);
       } else if (worker.deleting || (worker.phase != WorkerPhase::kRunning &&
                                      worker.phase != WorkerPhase::kSucceeded)) {
-        all_run = false;
+        wait_for(rank);
       }
     }
     for (int rank = 0; rank < Workers(); ++rank) Absorb(rank);
@@ -324,6 +343,7 @@ class Stepper {
 
   const JobObservation& job_;
   JobStep step_;
+  int settled_succeeded_ = 0;
 };
 
 }  // namespace

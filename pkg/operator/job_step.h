@@ -22,6 +22,8 @@
 //   6. When every worker has succeeded, or rank 0 or every pod of a role where that is the policy, the job has. A pod that is
 //      being deleted or was disrupted has not succeeded, with any exit code.
 //   7. A job that has been running for activeDeadlineSeconds fails.
+// Ranks that join a job which grows in place (api/elastic.h) are made like others. Until each of them runs, the
+// job is judged by the others: a joining rank without a pod is no incident, and none waits for it.
 // Pods of roles (job_role.h) belong to attempts and incidents as workers do, with the role's onFailure in
 // place of the job's policies; they are made once every worker has its host, and are in none of the
 // counts of workers. Their failures count against the job's budget and never against a host.
@@ -46,7 +48,8 @@ namespace yardmaster::op {
 struct Removal {
   int rank = 0;
   std::string uid;
-  bool force = false;  // grace period 0
+  bool force = false;    // grace period 0
+  bool surplus = false;  // a rank that the job does not have
 };
 
 // What is written on a pod that restarts in place.
@@ -74,6 +77,9 @@ struct JobStep {
   int succeeded = 0;
   std::vector<api::RoleStatus> roles;  // as observed
   int pods = 0;                        // members with a pod in any phase
+  int surplus = 0;                     // pods of ranks that the job does not have
+  bool settled_run = false;            // every rank runs or has succeeded, but for those that join
+  bool all_ranks_run = false;          // those that join, too
   // Running workers are asked for a checkpoint, with this time; 0: they are not.
   std::int64_t request_checkpoint_ms = 0;
   std::string degraded;  // a fault of a host that is only shown; empty: none

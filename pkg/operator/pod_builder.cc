@@ -61,13 +61,20 @@ void AddRank(json& container, const json& training_job, const WorkerShape& shape
   AddEnv(container, "RANK", StrCat(rank));
   AddEnv(container, "LOCAL_RANK", "0");
   AddEnv(container, "LOCAL_WORLD_SIZE", "1");
-  AddEnv(container, "PET_NNODES", StrCat(shape.workers));
+  AddEnv(container, "PET_NNODES", shape.nodes.empty() ? StrCat(shape.workers) : shape.nodes);
   AddEnv(container, "PET_NPROC_PER_NODE", StrCat(shape.gpus_per_worker));
   AddEnv(container, "PET_NODE_RANK", StrCat(rank));
   const std::string job = Text(training_job, "/metadata/name");
-  AddEnv(container, "PET_MASTER_ADDR",
-         StrCat(PodName(job, 0), ".", job, ".", Text(training_job, "/metadata/namespace"), ".svc"));
-  AddEnv(container, "PET_MASTER_PORT", StrCat(MasterPort(training_job)));
+  const std::string master =
+      StrCat(PodName(job, 0), ".", job, ".", Text(training_job, "/metadata/namespace"), ".svc");
+  const int port = MasterPort(training_job);
+  AddEnv(container, "PET_MASTER_ADDR", master);
+  AddEnv(container, "PET_MASTER_PORT", StrCat(port));
+  if (!shape.nodes.empty()) {
+    AddEnv(container, "PET_RDZV_BACKEND", "c10d");
+    AddEnv(container, "PET_RDZV_ENDPOINT", StrCat(master, ":", port));
+    AddEnv(container, "PET_RDZV_ID", Text(training_job, "/metadata/uid"));
+  }
   const workload::Parallelism& parallelism = shape.parallelism;
   AddEnv(container, "TENSOR_MODEL_PARALLEL_SIZE", StrCat(parallelism.tensor));
   AddEnv(container, "PIPELINE_MODEL_PARALLEL_SIZE", StrCat(parallelism.pipeline));

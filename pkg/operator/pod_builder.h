@@ -5,7 +5,9 @@
 // environment that launchers expect:
 //   MASTER_ADDR, MASTER_PORT, RANK, WORLD_SIZE      one process per worker, or a launcher of its
 //   own; LOCAL_RANK is 0 and LOCAL_WORLD_SIZE 1, as for one process, and launchers replace them
-//   PET_NNODES, PET_NPROC_PER_NODE, PET_NODE_RANK, PET_MASTER_ADDR, PET_MASTER_PORT   torchrun
+//   PET_NNODES, PET_NPROC_PER_NODE, PET_NODE_RANK, PET_MASTER_ADDR, PET_MASTER_PORT   torchrun; of an
+//   elastic job that grows in place PET_NNODES is "smallest:largest", and PET_RDZV_BACKEND (c10d),
+//   PET_RDZV_ENDPOINT and PET_RDZV_ID make torchrun take workers in
 //   TENSOR_MODEL_PARALLEL_SIZE, PIPELINE_MODEL_PARALLEL_SIZE, CONTEXT_PARALLEL_SIZE,
 //   EXPERT_MODEL_PARALLEL_SIZE, DATA_PARALLEL_SIZE   named after Megatron's arguments
 // and the files of its network plan (pod_network.h).
@@ -45,6 +47,7 @@ struct WorkerShape {
   std::int64_t attempt = 0;                     // kept in the annotation yardmaster.dev/attempt
   workload::Parallelism parallelism = {};
   std::string avoid_hosts = {};   // the annotation yardmaster.dev/avoid-hosts; empty: none
+  std::string nodes = {};         // PET_NNODES of a job that takes workers in; empty: all of them
   bool restarts_in_place = true;  // where the template allows it (pod_restart.h)
 };
 

@@ -91,6 +91,10 @@ absl::StatusOr<std::size_t> WorkerWrites::Create(const api::TrainingJob& job,
     if (host.until_ms > clock_.WallMs()) avoided.push_back(host.host);
   }
   shape.avoid_hosts = Join(avoided, ",");
+  if (job.elastic.enabled && job.recovery.on_host_loss == api::OnHostLoss::kReplace) {
+    const auto [smallest, largest] = api::WorkerBoundsOf(job.job, job.elastic);
+    shape.nodes = StrCat(smallest, ":", largest);
+  }
   shape.restarts_in_place = job.recovery.in_place_seconds > 0;
   const std::int64_t begin_ms = clock_.SteadyMs();
   const std::size_t end = std::min(ranks.size(), limit.pods);
@@ -155,8 +159,10 @@ absl::Status WorkerWrites::Remove(const api::TrainingJob& job,
     kube::DeleteOptions options;
     options.uid = removal.uid;
     if (removal.force) options.grace_period_seconds = 0;
-    const absl::Status deleted =
-        client_.Delete(TargetOf(kube::Pods(), job, MemberName(job, removal.rank)), options);
+    // Numbers above the last rank are those of roles.
+    const std::string name =
+        removal.surplus ? PodName(job.metadata.name, removal.rank) : MemberName(job, removal.rank);
+    const absl::Status deleted = client_.Delete(TargetOf(kube::Pods(), job, name), options);
     return IsGone(deleted) || absl::IsFailedPrecondition(deleted) ? absl::OkStatus() : deleted;
   });
 }
