@@ -137,6 +137,22 @@ TEST_F(CrdsTest, ContradictionsAreRefusedWithTheirFieldAndAFix) {
        "segment needs fabricPod"},
       {"no resources", pool, [](json& o) { o["spec"]["allocatable"] = json::object(); },
        "spec.allocatable"},
+      {"offers alike", pool,
+       [](json& o) {
+         o["spec"]["scaling"] = {{"provisioningClassName", "c"}};
+       },
+       "cannot be told apart"},
+      {"two ways to scale", pool,
+       [](json& o) {
+         o["spec"]["scaling"] = {{"provisioningClassName", "c"},
+                                 {"nodeClassRef", {{"group", "g"}, {"kind", "K"}, {"name", "n"}}}};
+       },
+       "stands beside provisioningClassName"},
+      {"parameters of no class", pool,
+       [](json& o) {
+         o["spec"]["scaling"] = {{"parameters", {{"a", "b"}}}};
+       },
+       "has no provisioningClassName"},
       {"caps in two currencies", job,
        [](json& o) {
          o["spec"]["capacity"] = {{"maxCostPerHour", "1 USD"}, {"maxTotalCost", "1 EUR"}};
@@ -147,6 +163,23 @@ TEST_F(CrdsTest, ContradictionsAreRefusedWithTheirFieldAndAFix) {
          o["spec"]["capacity"] = {{"maxCostPerHour", "80"}};
        },
        "spec.capacity.maxCostPerHour"},
+      {"two priorities", job,
+       [](json& o) {
+         o["spec"]["priority"] = 3;
+         o["spec"]["priorityClassName"] = "high";
+       },
+       "two ways to say one thing"},
+      {"data of an elastic job", job,
+       [](json& o) {
+         o["spec"]["elastic"] = {{"minData", 1}, {"maxData", 8}};
+       },
+       "follows from workers; leave it out"},
+      {"elastic bounds", job,
+       [](json& o) {
+         o["spec"]["parallelism"] = {{"tensor", 8}};
+         o["spec"]["elastic"] = {{"minData", 8}, {"maxData", 4}};
+       },
+       "minData must be at most maxData"},
       {"product", job, [](json& o) { o["spec"]["parallelism"]["data"] = 7; },
        "tensor*context*data*pipeline must equal workers*gpusPerWorker; "},
       {"huge product", job,
@@ -277,6 +310,34 @@ TEST_F(CrdsTest, ContradictionsAreRefusedWithTheirFieldAndAFix) {
          o["spec"]["networkLevels"] = {{"count", 2}, {"reserved", {0, 1}}};
        },
        "networkLevels.reserved must name levels"},
+      {"a first tier elsewhere", fabric,
+       [](json& o) { o["spec"]["tiers"][0]["scope"] = "FabricPod"; },
+       "tiers[0].scope must be Segment"},
+      {"switches of the first tier", fabric, [](json& o) { o["spec"]["tiers"][0]["switches"] = 3; },
+       "tiers[0].switches must be"},
+      {"speed of hosts", fabric, [](json& o) { o["spec"]["tiers"][0]["downGbps"] = 100; },
+       "tiers[0].downGbps must equal host.nicGbps"},
+      {"a tier without uplinks", fabric, [](json& o) { o["spec"]["tiers"][0]["upPorts"] = 0; },
+       "needs upPorts and upGbps above 0"},
+      {"tiers downwards", fabric,
+       [](json& o) {
+         json& tiers = o["spec"]["tiers"];
+         tiers[1].update({{"scope", "Fabric"}, {"upPorts", 60}, {"upGbps", 400}});
+         tiers.push_back({{"role", "core"},
+                          {"scope", "FabricPod"},
+                          {"switches", 60},
+                          {"downPorts", 120},
+                          {"downGbps", 400}});
+       },
+       "tiers must go from the hosts upwards"},
+      {"rails above their mix", fabric,
+       [](json& o) {
+         o["spec"]["tiers"][0]["perRail"] = false;
+         o["spec"]["tiers"][1]["perRail"] = true;
+       },
+       "cannot stand above one that mixes them"},
+      {"stripes", fabric, [](json& o) { o["spec"]["tiers"][1]["stripes"] = 7; },
+       "stripes must divide"},
       {"hash", fabric,
        [](json& o) {
          o["spec"]["ecmpHash"]["spine"] = {{"model", "xor16"}};
@@ -306,6 +367,25 @@ TEST_F(CrdsTest, AJobWithPodsCannotChangeItsShape) {
   EXPECT_TRUE(Apply(urgent, true).ok());
   ASSERT_TRUE(PatchStatus("trainingjob/job", {{"status", {{"workers", 0}}}}).ok());
   EXPECT_TRUE(Apply(larger, true).ok()) << "suspended, without pods";
+}
+
+TEST_F(CrdsTest, TheParallelismOfAPlacedJobCannotChange) {
+  json job = JobObject();
+  job["metadata"]["name"] = "placed";
+  ASSERT_TRUE(Apply(job).ok());
+  json other = job;
+  other["spec"]["parallelism"] = {{"tensor", 8}, {"data", 4}, {"pipeline", 4}};
+  EXPECT_TRUE(Apply(other, true).ok());
+  const json planned = {{"type", "Planned"},
+                        {"status", "True"},
+                        {"reason", "Placed"},
+                        {"message", "m"},
+                        {"lastTransitionTime", "2026-01-01T00:00:00Z"}};
+  const absl::Status written = PatchStatus("trainingjob/placed",
+                                           {{"status", {{"conditions", json::array({planned})}}}});
+  ASSERT_TRUE(written.ok()) << written;
+  EXPECT_THAT(std::string(Apply(other, true).message()),
+              HasSubstr("spec.parallelism cannot change once the job is placed"));
 }
 
 TEST_F(CrdsTest, WhatAQueueingSystemWritesOnAdmissionAndEvictionIsAccepted) {
