@@ -302,9 +302,9 @@ class Load {
   std::mutex mutex_;
   std::map<std::string, std::int64_t> since_ms_;  // by key: the oldest change not worked on
   std::vector<std::int64_t> waits_ms_;
-  std::map<std::string, Fresh> fresh_;        // by job
-  std::vector<std::int64_t> verdicts_ms_;     // from the arrival to the end of the first reconcile
-  std::vector<std::int64_t> made_ms_[2];      // from the arrival to the last pod; of large jobs
+  std::map<std::string, Fresh> fresh_;     // by job
+  std::vector<std::int64_t> verdicts_ms_;  // from the arrival to the end of the first reconcile
+  std::vector<std::int64_t> made_ms_[2];   // from the arrival to the last pod; of large jobs
   std::atomic<int> busy_ = 0;
   std::vector<std::jthread> threads_;
 };

@@ -1,17 +1,17 @@
 #include "bench/remote_server.h"
 
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
-#include <unistd.h>
-
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <fstream>
 #include <thread>
+#include <unistd.h>
 #include <utility>
 
 #include "pkg/base/clock.h"
@@ -126,13 +126,13 @@ class Server {
     }
     if (verb == "delete") {
       kube::DeleteOptions options;
-      options.uid = in["uid"];
-      options.grace_period_seconds = in["grace"];
+      options.uid = in["uid"].get<std::string>();
+      options.grace_period_seconds = in["grace"].get<int>();
       YM_RETURN_IF_ERROR(store_.Delete(TargetIn(in["target"]), options));
       return json();
     }
     if (verb == "memory") return json(OwnResidentMiB());
-    if (verb == "disturb") return Disturb(in["disturbed"]);
+    if (verb == "disturb") return Disturb(in["disturbed"].get<bool>());
     const kube::Resource resource = ResourceIn(in["resource"]);
     if (verb == "seed") {
       store_.Seed(resource, in["object"]);
@@ -279,13 +279,13 @@ absl::Status RemoteServer::Watch(const kube::Target&, const kube::WatchOptions&,
 }
 
 json RemoteServer::Seed(const kube::Resource& resource, const json& object) {
-  return Ask({{"verb", "seed"}, {"resource", Encode(resource)}, {"object", object}}).value_or({});
+  return Ask({{"verb", "seed"}, {"resource", Encode(resource)}, {"object", object}})
+      .value_or(json());
 }
 
 std::optional<json> RemoteServer::Find(const kube::Resource& resource, const std::string& ns,
                                        const std::string& name) {
-  auto found =
-      Ask({{"verb", "find"}, {"resource", Encode(resource)}, {"ns", ns}, {"name", name}});
+  auto found = Ask({{"verb", "find"}, {"resource", Encode(resource)}, {"ns", ns}, {"name", name}});
   if (!found.ok() || found->is_null()) return std::nullopt;
   return *std::move(found);
 }

@@ -72,6 +72,13 @@ SizeDecision DecideSize(const ElasticView& view, const LargestFit& shrink_fit,
   SizeDecision decision;
   if (view.sizes.empty()) return decision;
   const int largest = view.sizes.back();
+  if (view.data > largest && view.growing_from != 0) {
+    return {view.growing_from,
+            StrCat("spec allows ", Groups(largest), " and the job grows to ", view.data,
+                   "; it stays at ", view.growing_from),
+            {},
+            true};
+  }
   if (view.data > largest) {
     return {largest, StrCat("spec allows ", Groups(largest), ", it has ", view.data), {}};
   }

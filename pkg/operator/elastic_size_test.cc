@@ -108,6 +108,9 @@ TEST_F(DecideSizeTest, AGrowthInPlaceGoesOnUntilItsRanksHaveWaitedTooLong) {
   EXPECT_TRUE(Decide().in_place);
   view_.awaits_room = false;
   EXPECT_EQ(Decide().target, 0) << "they have hosts";
+  view_.sizes = {1, 2, 4};
+  EXPECT_EQ(Decide().target, 4) << "scaled down meanwhile";
+  EXPECT_TRUE(Decide().in_place);
 }
 
 }  // namespace

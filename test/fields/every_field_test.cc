@@ -1,6 +1,7 @@
 // Every field of the spec of TrainingJob, CapacityPool and Fabric, wrong once: the schema refuses the value at
 // apply, and the codec, which the operator and the command line read objects with, names the field. The fields
 // are taken from the schemas, so a new one is in the test without a line here.
+#include <algorithm>
 #include <fstream>
 #include <functional>
 #include <iterator>
