@@ -41,22 +41,15 @@ std::map<std::string, ShimSummary> JobObserver::shims_by_pod() const {
   return shims_;
 }
 
-std::vector<NicPort> JobObserver::HostPorts() const {
-  if (!options_.ports.empty()) return options_.ports;
-  std::vector<NicPort> found = DiscoverNicPorts(options_.sysfs_root);
-  const std::optional<FabricView> fabric = sources_.fabric();
-  const bool complete =
-      fabric.has_value() && static_cast<int>(found.size()) == fabric->rails * fabric->nic_ports;
-  return complete ? found : std::vector<NicPort>();
-}
-
 std::map<std::string, std::vector<NicPort>> JobObserver::PodsToMeasure() const {
   std::map<std::string, std::vector<NicPort>> ports;
   for (const rpc::PodPlanStatus& pod : sources_.pods()) {
     if (!pod.gang.empty()) ports[pod.pod_uid];
   }
   if (ports.empty()) return ports;
-  const std::vector<NicPort> host = HostPorts();
+  const std::optional<FabricView> fabric = sources_.fabric();
+  const std::vector<NicPort> host = HostNicPorts(
+      options_.sysfs_root, options_.ports, fabric ? fabric->rails * fabric->nic_ports : -1);
   if (ports.size() == 1) ports.begin()->second = host;
   if (sources_.nics) {
     for (PodNics& nics : sources_.nics(host)) {

@@ -73,7 +73,6 @@ class JobObserver {
   std::map<std::string, std::vector<NicPort>> PodsToMeasure() const;
   void Measure(std::int64_t steady_ms, const std::string& pod_uid, Measurement& measurement);
   void ReadShims();
-  std::vector<NicPort> HostPorts() const;
 
   const ObserverOptions options_;
   const Sources sources_;

@@ -109,6 +109,13 @@ std::vector<NicPort> DiscoverNicPorts(const std::string& sysfs_root) {
   return ports;
 }
 
+std::vector<NicPort> HostNicPorts(const std::string& sysfs_root, const std::vector<NicPort>& table,
+                                  int expected) {
+  if (!table.empty()) return table;
+  std::vector<NicPort> found = DiscoverNicPorts(sysfs_root);
+  return static_cast<int>(found.size()) == expected ? found : std::vector<NicPort>();
+}
+
 bool HasLink(const std::string& sysfs_root, const NicPort& port) {
   if (!port.interface.empty()) {
     const auto state = FirstLine(StrCat(sysfs_root, "/class/net/", port.interface, "/operstate"));

@@ -42,6 +42,11 @@ absl::StatusOr<std::vector<NicPort>> ParseNicPorts(std::string_view yaml, std::s
 // From <sysfs_root>/class/infiniband. Empty when there is nothing.
 std::vector<NicPort> DiscoverNicPorts(const std::string& sysfs_root);
 
+// `table` where it has ports. Else what discovery finds, if it is as many as `expected` (rails x ports of the Fabric);
+// with another number the rail of a device is unknown, and none is given.
+std::vector<NicPort> HostNicPorts(const std::string& sysfs_root, const std::vector<NicPort>& table,
+                                  int expected);
+
 // Whether the port has a link: class/net/<interface>/operstate is "up" (or "unknown", which drivers
 // say that cannot tell), class/infiniband/<device>/ports/<port>/state is ACTIVE. A device that is
 // not there has none.

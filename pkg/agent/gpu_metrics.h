@@ -1,0 +1,43 @@
+// Reads what a dcgm-exporter says of a node's GPUs, in the text format of Prometheus.
+//
+//   DCGM_FI_PROF_PIPE_TENSOR_ACTIVE{gpu="0",UUID="GPU-6b",modelName="NVIDIA H100 80GB HBM3",...,
+//                                   namespace="team",pod="llm-0"} 0.412
+//
+// Two metrics are read: DCGM_FI_PROF_PIPE_TENSOR_ACTIVE (the share of cycles in which the tensor pipe
+// works, 0 to 1) and DCGM_FI_DEV_SM_CLOCK (MHz). Lines of other metrics are skipped unread. The pod is that of
+// the labels `namespace` and `pod`, or of `pod_namespace` and `pod_name`, which early exporters write.
+//
+// Errors: InvalidArgument that names the line, for a line of these metrics that is not of the format, for a
+// share or clock that cannot be true, and for more than kMaxGpuSamples series. NaN means "not known".
+// Bounds: the text's length is the caller's part; a line has at most kMaxGpuLabels labels.
+// Complexity: O(length). Thread safety: pure functions.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace yardmaster::agent {
+
+inline constexpr std::size_t kMaxGpuSamples = 2048;
+inline constexpr std::size_t kMaxGpuLabels = 64;
+
+struct GpuSample {
+  std::string gpu;       // UUID, or the index where there is none
+  std::string instance;  // of a GPU that is divided (MIG); empty: the whole GPU
+  std::string model;     // "NVIDIA H100 80GB HBM3"; empty: not said
+  std::string ns;        // of the pod that has it; empty: none, or not said
+  std::string pod;
+  std::optional<double> tensor_active;
+  std::optional<double> sm_clock_mhz;
+  bool operator==(const GpuSample&) const = default;
+};
+
+// In the order in which GPU, instance and pod first come.
+absl::StatusOr<std::vector<GpuSample>> ReadGpuMetrics(std::string_view text);
+
+}  // namespace yardmaster::agent

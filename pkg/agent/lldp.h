@@ -1,0 +1,38 @@
+// Reads what lldpd says of a host's neighbours: `lldpcli -f json show neighbors` and `-f json0`.
+//
+// json0 has the same shape for any number of interfaces: arrays everywhere, {"name": "eth2", "chassis": [...],
+// "port": [...]}, and {"value": ...} around texts. json leaves out arrays of one element and such objects, and
+// makes names keys: {"eth2": {"chassis": {"leaf1": {...}}, "port": {...}}}. Both are read, and mixtures of them.
+//
+// An entry without an interface, a chassis or a port is skipped. Errors: InvalidArgument for what is not JSON or has no
+// object `lldp`, and for more than kMaxLldpNeighbours entries. Bounds: the text's length is the caller's part; texts
+// beyond kMaxLldpText bytes are cut.
+//
+// Thread safety: pure functions.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace yardmaster::agent {
+
+inline constexpr std::size_t kMaxLldpNeighbours = 1024;
+inline constexpr std::size_t kMaxLldpText = 255;  // as LLDP has it
+
+struct LldpNeighbour {
+  std::string interface;   // of this host: "eth2"
+  std::string chassis;     // system name of the other side; its chassis id where it has none
+  std::string chassis_id;  // "c4:ab:4d:f0:9b:d3"; empty: not said
+  std::string port;        // port id of the other side: "Ethernet12", or a MAC address
+  std::string port_descr;  // empty: not said
+  bool operator==(const LldpNeighbour&) const = default;
+};
+
+// In the order of the text.
+absl::StatusOr<std::vector<LldpNeighbour>> ParseLldpNeighbours(std::string_view json);
+
+}  // namespace yardmaster::agent
