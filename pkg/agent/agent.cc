@@ -2,9 +2,7 @@
 
 #include <array>
 #include <atomic>
-#include <fstream>
 #include <optional>
-#include <sstream>
 #include <thread>
 #include <utility>
 
@@ -62,17 +60,6 @@ absl::Status CheckOptions(const AgentOptions& options) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<NicPort>> ReadNicPortsFile(const std::string& path) {
-  if (path.empty()) return std::vector<NicPort>();
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (!(text << file.rdbuf())) {
-    return FieldError("--nic-ports-file", StrCat(path, " cannot be read"),
-                      "give a readable YAML file, or leave the flag out for discovery");
-  }
-  return ParseNicPorts(text.str(), path);
-}
-
 }  // namespace
 
 class Agent::Impl {
@@ -91,8 +78,9 @@ class Agent::Impl {
         coverage_(deps_.client, {}),
         default_class_(options_.configfs_root,
                        StrCat(options_.plan_dir, "/../default-classes.json")),
+        programs_(options_.programs),
         relay_(deps_.client, {options_.reports_dir, Folders(options_), options_.nic_load_balancing,
-                              RelayOptions().interval_ms}) {
+                              RelayOptions().interval_ms, [this] { return programs_.Neighbours(); }}) {
     AddHealthChecks();
     AddAgentMetrics(
         deps_.registry, [this] { return loop_.report(); }, [this] { return links_.load(); });
@@ -107,6 +95,7 @@ class Agent::Impl {
     YM_RETURN_IF_ERROR(sink_.Prepare());
     SetDefaultClass(ports);
     StartObserving(ports);
+    YM_RETURN_IF_ERROR(StartPrograms(ports));
     link_reporter_ = std::make_unique<LinkReporter>(
         deps_.client,
         LinkOptions{options_.sysfs_root, Folders(options_), std::move(ports), options_.debounce});
@@ -136,6 +125,7 @@ class Agent::Impl {
       observer_thread_.request_stop();
       observer_thread_.join();
     }
+    programs_.Stop();
     for (auto& informer : informers_) informer->Stop();
     loop_.Stop();
     if (!options_.configfs_root.empty()) {
@@ -206,13 +196,25 @@ class Agent::Impl {
         std::move(options),
         JobObserver::Sources{
             [this] { return loop_.report()->pods; }, [this] { return ChosenFabric(); },
-            [this](const rpc::IterationReport& report) { return profiles_.Take(report); },
+            [this](const rpc::IterationReport& report) { return TakeMeasured(report); },
             [this](const std::vector<NicPort>& host) { return Nics(host); }});
     observer_view_ = observer_.get();
     observer_thread_ = std::jthread([this](const std::stop_token& stop) {
       while (deps_.timing.sleeper.Sleep(observer_->Step(deps_.timing.clock.SteadyMs()), stop)) {
       }
     });
+  }
+
+  absl::Status StartPrograms(std::vector<NicPort> table) {
+    if (!OneNode(options_)) return absl::OkStatus();
+    return programs_.Start(
+        options_.nodes.front(), options_.sysfs_root,
+        [this, table = std::move(table)] {
+          const std::optional<FabricView> fabric = ChosenFabric();
+          return HostNicPorts(options_.sysfs_root, table,
+                              fabric ? fabric->rails * fabric->nic_ports : -1);
+        },
+        deps_.timing, deps_.registry);
   }
 
   std::vector<PodNics> Nics(const std::vector<NicPort>& host) {
@@ -284,6 +286,11 @@ class Agent::Impl {
                                         "\" has no network plan on a node of this agent"));
     }
     if (observer_ != nullptr) observer_->ReportsItself(report.pod_uid);
+    return TakeMeasured(report);
+  }
+
+  absl::Status TakeMeasured(rpc::IterationReport report) {
+    programs_.Fill(feed_.Find(report.pod_uid), report.means);
     return profiles_.Take(report);
   }
 
@@ -304,6 +311,7 @@ class Agent::Impl {
                        {{"error", MessageOf(errors.front())}, {"nodes", errors.size()}});
       }
       std::vector<absl::Status> others = relay_.Poll(now, nodes);
+      for (absl::Status& problem : programs_.problems()) others.push_back(std::move(problem));
       for (absl::Status& status :
            profiles_.Flush(now, [this](const std::string& uid) { return feed_.Find(uid); })) {
         others.push_back(std::move(status));
@@ -356,6 +364,7 @@ class Agent::Impl {
   PodClaims claims_;
   CoverageWriter coverage_;
   DefaultClass default_class_;
+  HostPrograms programs_;
   ReportRelay relay_;
   mutable Mutex fabric_mutex_;
   FabricChoice fabrics_ ABSL_GUARDED_BY(fabric_mutex_);

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "pkg/agent/applier.h"
+#include "pkg/agent/host_programs.h"
 #include "pkg/agent/link_debouncer.h"
 #include "pkg/kube/client.h"
 #include "pkg/kube/timing.h"
@@ -52,6 +53,8 @@ struct AgentOptions {
   std::string kubelet_socket;
   // Kubelet's folder of pods, for what the shims in them did; empty: it is not read.
   std::string kubelet_pods_dir;
+  // A dcgm-exporter and an LLDP daemon of the host; needs one node.
+  HostProgramOptions programs;
   std::vector<std::string> grpc_addresses = {"unix:/run/yardmaster/agent.sock"};
   rpc::TlsFiles grpc_tls;
   // Where the operator takes reports of lost links at once (report_stream.h), next to the annotation; target

@@ -239,6 +239,54 @@ TEST_F(AgentTest, WhatATrainingProcessReportsComesToItsPodAndOnlyToPodsOfTheNode
   EXPECT_THAT(registry_.Text(), HasSubstr("iteration_reports_total{result=\"refused\"} 1"));
 }
 
+TEST_F(AgentTest, FlopOfGpusComeToThePodAndLldpNeighboursToTheNode) {
+  const auto line = [](const char* metric, const char* value) {
+    return StrCat(metric, "{gpu=\"0\",modelName=\"NVIDIA H100 80GB HBM3\",namespace=\"team\",pod=\"u1\"} ", value, "\n");
+  };
+  folder_.Put("metrics", line("DCGM_FI_DEV_SM_CLOCK", "1830") +
+                             line("DCGM_FI_PROF_PIPE_TENSOR_ACTIVE", "0.5"));
+  folder_.Put("lldp.json", R"({"lldp":{"interface":{"a":{"chassis":{"leaf":{}},"port":{"id":"swp3"}}}}})");
+  folder_.Put("names.yaml", "switches: [{chassis: leaf, name: tor}]\nports: [{prefix: swp}]\n");
+  folder_.Put("ports.yaml", "ports: [{rail: 0, port: 0, interface: a}]\n");
+  options_.nodes = {"n1"};
+  options_.link_poll_ms = 50;
+  options_.nic_ports_file = folder_.path() + "/ports.yaml";
+  options_.programs.gpu_metrics = folder_.path() + "/metrics";
+  options_.programs.gpu_interval_ms = 20;
+  options_.programs.lldp_command = StrCat("cat ", folder_.path(), "/lldp.json");
+  options_.programs.lldp_names_file = folder_.path() + "/names.yaml";
+  SeedNode("n1", "demo");
+  SeedPod("u1", "n1");
+  const auto agent = Make();
+  ASSERT_TRUE(agent->Start().ok());
+  Eventually("the neighbours", [&] {
+    const auto node = client_.Find(kube::Nodes(), "", "n1");
+    return (*node)["metadata"].value("/annotations/yardmaster.dev~1neighbours"_json_pointer, "") ==
+           R"({"neighbours":[{"local":"n1:r0p0","remote":"tor:d3"}]})";
+  });
+  EXPECT_THAT(registry_.Text(), HasSubstr("yardmaster_agent_neighbour{device=\"a\",port=\"swp3\",switch=\"leaf\"} 1"));
+  Eventually("the plan file", [&] { return Exists("u1.json"); });
+  Eventually("some readings", [&] {
+    const std::string text = registry_.Text();
+    const std::size_t at = text.find("gpu_reads_total{result=\"ok\"} ");
+    return at != std::string::npos && std::atoi(text.c_str() + at + 29) >= 5;
+  });
+  const auto client = rpc::AgentClient::Create(options_.grpc_addresses[0]);
+  rpc::IterationReport report;
+  report.pod_uid = "u1";
+  report.means.samples = 10;
+  report.means.iteration_seconds = 2;
+  ASSERT_TRUE((*client)->Report(report, 10'000).ok());
+  std::string text;
+  Eventually("the annotation", [&] {
+    const auto pod = client_.Find(kube::Pods(), "team", "u1");
+    text = (*pod)["metadata"]["annotations"].value("yardmaster.dev/profile", "");
+    return !text.empty();
+  });
+  EXPECT_NEAR(api::DecodeProfileReport(text)->flop.value_or(0), 989.4e12, 1e12);
+  agent->Stop();
+}
+
 TEST_F(AgentTest, UntilTheCachesAreFilledReadinessSaysWhy) {
   options_.nodes = {"n1"};
   client_.SetHook([](const kube::Call& call) {
@@ -275,6 +323,13 @@ TEST_F(AgentTest, OptionsThatCannotWorkAreRefused) {
   options_.nic_ports_file = "/no/such/file";
   EXPECT_THAT(why(), HasSubstr("--nic-ports-file"));
   options_.nic_ports_file = "";
+  options_.programs = {.gpu_metrics = "/metrics", .gpu_peaks = {"fast"}};
+  EXPECT_THAT(why(), HasSubstr("--gpu-peak"));
+  options_.programs = {.lldp_file = "/a", .lldp_command = "b"};
+  EXPECT_THAT(why(), HasSubstr("--lldp-command"));
+  options_.programs = {.lldp_file = "/a", .lldp_names_file = "/no/such/file"};
+  EXPECT_THAT(why(), HasSubstr("--lldp-names-file"));
+  options_.programs = {};
   options_.grpc_addresses = {"0.0.0.0:0"};
   EXPECT_THAT(why(), HasSubstr("--grpc-bind-address"));
 }

@@ -1,6 +1,6 @@
 #include "pkg/agent/gpu_flop.h"
 
-#include <cmath>
+#include <optional>
 #include <set>
 
 #include "pkg/base/status.h"
@@ -11,10 +11,12 @@ namespace yardmaster::agent {
 namespace {
 
 constexpr double kMaxTeraflops = 1e6;
+constexpr double kMinTeraflops = 1e-3;
 constexpr double kMaxMegahertz = 20'000;
+constexpr double kMinMegahertz = 1;
 
-bool Within(std::optional<double> value, double max) {
-  return value && std::isfinite(*value) && *value > 0 && *value <= max;
+bool Within(std::optional<double> value, double min, double max) {
+  return value && *value >= min && *value <= max;  // NaN is not
 }
 
 const char* StateOf(const GpuSample& gpu, const std::set<std::string>& shared,
@@ -51,7 +53,8 @@ absl::Status AddGpuPeak(std::string_view text, GpuPeaks& peaks) {
   if (at != std::string_view::npos && equals != std::string_view::npos && equals > 0) {
     const auto teraflops = ParseNumber<double>(text.substr(equals + 1, at - equals - 1));
     const auto megahertz = ParseNumber<double>(text.substr(at + 1));
-    if (Within(teraflops, kMaxTeraflops) && Within(megahertz, kMaxMegahertz)) {
+    if (Within(teraflops, kMinTeraflops, kMaxTeraflops) &&
+        Within(megahertz, kMinMegahertz, kMaxMegahertz)) {
       peaks[std::string(text.substr(0, equals))] = {*teraflops * 1e12, *megahertz};
       return absl::OkStatus();
     }

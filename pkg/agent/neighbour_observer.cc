@@ -9,12 +9,14 @@ namespace yardmaster::agent {
 
 void NeighbourObserver::Step(std::int64_t steady_ms) {
   if (steady_ms < next_ms_) return;
+  const std::vector<NicPort> ports = ports_();
+  if (ports.empty()) return;  // an empty document would take back what an earlier process wrote
   next_ms_ = steady_ms + options_.interval_ms;
   const auto text = options_.command.empty() ? ReadTextFile(options_.file, options_.limits)
                                              : RunForText(options_.command, options_.limits);
   const auto neighbours = text.ok() ? ParseLldpNeighbours(*text) : text.status();
   std::vector<PortNeighbour> seen;
-  if (neighbours.ok()) seen = NeighboursOfPorts(options_.sysfs_root, ports_(), *neighbours);
+  if (neighbours.ok()) seen = NeighboursOfPorts(options_.sysfs_root, ports, *neighbours);
   const MutexLock lock(mutex_);
   ++reads_;
   if (!neighbours.ok()) {

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <sstream>
 #include <system_error>
 #include <tuple>
 
@@ -92,6 +93,17 @@ absl::StatusOr<std::vector<NicPort>> ParseNicPorts(std::string_view yaml, std::s
   }
   if (auto status = errors.status(); !status.ok()) return Annotate(status, file);
   return ports;
+}
+
+absl::StatusOr<std::vector<NicPort>> ReadNicPortsFile(const std::string& path) {
+  if (path.empty()) return std::vector<NicPort>();
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  if (!(text << file.rdbuf())) {
+    return FieldError("--nic-ports-file", StrCat(path, " cannot be read"),
+                      "give a readable YAML file, or leave the flag out for discovery");
+  }
+  return ParseNicPorts(text.str(), path);
 }
 
 std::vector<NicPort> DiscoverNicPorts(const std::string& sysfs_root) {

@@ -39,6 +39,9 @@ struct NicPort {
 // twice is one.
 absl::StatusOr<std::vector<NicPort>> ParseNicPorts(std::string_view yaml, std::string_view file);
 
+// The same from the file of --nic-ports-file; none for an empty path.
+absl::StatusOr<std::vector<NicPort>> ReadNicPortsFile(const std::string& path);
+
 // From <sysfs_root>/class/infiniband. Empty when there is nothing.
 std::vector<NicPort> DiscoverNicPorts(const std::string& sysfs_root);
 

@@ -71,6 +71,11 @@ std::vector<absl::Status> ReportRelay::Poll(std::int64_t steady_ms,
         wanted[document.annotation] = **std::move(text);
       }
     }
+    if (options_.neighbours && wanted.count(api::kNeighboursAnnotation) == 0) {
+      if (auto document = options_.neighbours()) {
+        wanted[api::kNeighboursAnnotation] = *std::move(document);
+      }
+    }
     if (wanted == node.told) continue;
     nlohmann::json annotations = nlohmann::json::object();
     for (const auto& [key, text] : wanted) annotations[key] = text;

@@ -4,6 +4,7 @@
 //   <dir>/neighbours.json      what the NIC ports are plugged into, from an LLDP daemon
 //   <dir>/observed-paths.json  where packets went, from traceroute or INT probes
 //   (the option)               how the NICs choose paths by themselves
+//   (a function)               neighbours that the agent reads itself, where there is no file
 // The documents are those of docs/paths.md; the operator reads and judges them. Here a file only
 // has to be a JSON object of at most 64 KiB. A file that goes takes its annotation with it; a file
 // that was never there leaves alone what people wrote. With a folder per node a node's files are in
@@ -14,6 +15,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -34,6 +36,8 @@ struct RelayOptions {
   // the Node.
   std::string nic_load_balancing;
   std::int64_t interval_ms = 10'000;
+  // The document of a host without neighbours.json; nullopt or no function: none.
+  std::function<std::optional<std::string>()> neighbours = nullptr;
 };
 
 class ReportRelay {

@@ -54,6 +54,22 @@ TEST_F(ReportRelayTest, FilesBecomeAnnotationsAndGoWithThemAndOthersAreLeftAlone
   EXPECT_EQ(Annotation(api::kNeighboursAnnotation), "(none)");
 }
 
+TEST_F(ReportRelayTest, NeighboursThatTheAgentReadsGiveWayToAFile) {
+  std::optional<std::string> read;
+  ReportRelay relay(client_, {folder_.path(), FolderPerNode::kNo, "", 10'000, [&] { return read; }});
+  relay.Poll(0, {"n1"});
+  EXPECT_EQ(relay.writes(), 0);
+  read = R"({"neighbours":[1]})";
+  relay.Poll(500, {"n1"});
+  EXPECT_EQ(Annotation(api::kNeighboursAnnotation), *read);
+  folder_.Put("neighbours.json", R"({"neighbours":[2]})");
+  relay.Poll(20'000, {"n1"});
+  EXPECT_EQ(Annotation(api::kNeighboursAnnotation), R"({"neighbours":[2]})");
+  std::filesystem::remove(folder_.path() + "/neighbours.json");
+  relay.Poll(40'000, {"n1"});
+  EXPECT_EQ(Annotation(api::kNeighboursAnnotation), *read);
+}
+
 TEST_F(ReportRelayTest, ANodeIsNotWrittenToMoreOftenThanAllowed) {
   ReportRelay relay = Make();
   folder_.Put("neighbours.json", R"({"neighbours":[]})");

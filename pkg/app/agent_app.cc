@@ -82,6 +82,18 @@ void AddAgentFlags(CLI::App& app, agent::AgentOptions& options) {
                  "kubelet's PodResources socket, to learn which NICs pods have; default not asked");
   app.add_option("--kubelet-pods-dir", options.kubelet_pods_dir,
                  "kubelet's folder of pods, to read what their shims did; default not read");
+  agent::HostProgramOptions& programs = options.programs;
+  app.add_option("--gpu-metrics", programs.gpu_metrics,
+                 "http:// URL or file of a dcgm-exporter's metrics, to measure FLOP; default none");
+  app.add_option("--gpu-peak", programs.gpu_peaks,
+                 "MODEL=TERAFLOPS@MEGAHERTZ of a GPU that is not known; may be repeated");
+  app.add_option("--lldp-file", programs.lldp_file,
+                 "file with what lldpcli -f json0 show neighbors prints; default none");
+  app.add_option("--lldp-command", programs.lldp_command,
+                 "command that prints it, instead of a file; run without a shell");
+  app.add_option("--lldp-names-file", programs.lldp_names_file,
+                 "YAML file that says which switch and port of the Fabric a neighbour is; without "
+                 "it neighbours are a metric only");
   app.add_option("--grpc-bind-address", options.grpc_addresses,
                  "unix:/path or host:port of the status service; may be repeated")
       ->capture_default_str();

@@ -1,0 +1,36 @@
+// What lldpcli prints, and the table of names: for all bytes, reading ends in neighbours within their bounds or an error, and
+// what becomes of them is a document that the operator can read.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+#include "pkg/agent/lldp.h"
+#include "pkg/agent/neighbour_names.h"
+#include "pkg/config/observations.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace yardmaster;  // NOLINT: a program of one function
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  (void)agent::ParseNeighbourNames(text, "input");
+  const auto neighbours = agent::ParseLldpNeighbours(text);
+  if (!neighbours.ok()) return 0;
+  if (neighbours->size() > agent::kMaxLldpNeighbours) std::abort();
+  agent::NeighbourNames names;
+  names.ports = {{"Ethernet", 0, 4}, {"", 1, 1}};
+  std::vector<agent::NicPort> ports;
+  for (const agent::LldpNeighbour& seen : *neighbours) {
+    if (seen.interface.empty() || seen.chassis.empty() || seen.port.empty()) std::abort();
+    if (seen.chassis.size() > agent::kMaxLldpText || seen.port.size() > agent::kMaxLldpText) {
+      std::abort();
+    }
+    names.switches.emplace(seen.chassis, "p00/p00s00/tor-r0-p0");
+    ports.push_back({static_cast<int>(ports.size()), 0, seen.interface, "", 0});
+  }
+  const auto of_ports = agent::NeighboursOfPorts("/nowhere", ports, *neighbours);
+  const agent::NeighbourDocument document = agent::DocumentOf("n1", of_ports, names);
+  if (document.reported + document.unknown != static_cast<int>(of_ports.size())) std::abort();
+  const auto read = config::ReadNeighbours(document.text, "document");
+  if (!read.ok() || static_cast<int>(read->size()) != document.reported) std::abort();
+  return 0;
+}
