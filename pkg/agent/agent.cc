@@ -79,8 +79,9 @@ class Agent::Impl {
         default_class_(options_.configfs_root,
                        StrCat(options_.plan_dir, "/../default-classes.json")),
         programs_(options_.programs),
-        relay_(deps_.client, {options_.reports_dir, Folders(options_), options_.nic_load_balancing,
-                              RelayOptions().interval_ms, [this] { return programs_.Neighbours(); }}) {
+        relay_(deps_.client,
+               {options_.reports_dir, Folders(options_), options_.nic_load_balancing,
+                RelayOptions().interval_ms, [this] { return programs_.Neighbours(); }}) {
     AddHealthChecks();
     AddAgentMetrics(
         deps_.registry, [this] { return loop_.report(); }, [this] { return links_.load(); });

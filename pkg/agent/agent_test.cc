@@ -241,11 +241,14 @@ TEST_F(AgentTest, WhatATrainingProcessReportsComesToItsPodAndOnlyToPodsOfTheNode
 
 TEST_F(AgentTest, FlopOfGpusComeToThePodAndLldpNeighboursToTheNode) {
   const auto line = [](const char* metric, const char* value) {
-    return StrCat(metric, "{gpu=\"0\",modelName=\"NVIDIA H100 80GB HBM3\",namespace=\"team\",pod=\"u1\"} ", value, "\n");
+    return StrCat(metric,
+                  "{gpu=\"0\",modelName=\"NVIDIA H100 80GB HBM3\",namespace=\"team\",pod=\"u1\"} ",
+                  value, "\n");
   };
   folder_.Put("metrics", line("DCGM_FI_DEV_SM_CLOCK", "1830") +
                              line("DCGM_FI_PROF_PIPE_TENSOR_ACTIVE", "0.5"));
-  folder_.Put("lldp.json", R"({"lldp":{"interface":{"a":{"chassis":{"leaf":{}},"port":{"id":"swp3"}}}}})");
+  folder_.Put("lldp.json",
+              R"({"lldp":{"interface":{"a":{"chassis":{"leaf":{}},"port":{"id":"swp3"}}}}})");
   folder_.Put("names.yaml", "switches: [{chassis: leaf, name: tor}]\nports: [{prefix: swp}]\n");
   folder_.Put("ports.yaml", "ports: [{rail: 0, port: 0, interface: a}]\n");
   options_.nodes = {"n1"};
@@ -264,7 +267,9 @@ TEST_F(AgentTest, FlopOfGpusComeToThePodAndLldpNeighboursToTheNode) {
     return (*node)["metadata"].value("/annotations/yardmaster.dev~1neighbours"_json_pointer, "") ==
            R"({"neighbours":[{"local":"n1:r0p0","remote":"tor:d3"}]})";
   });
-  EXPECT_THAT(registry_.Text(), HasSubstr("yardmaster_agent_neighbour{device=\"a\",port=\"swp3\",switch=\"leaf\"} 1"));
+  EXPECT_THAT(
+      registry_.Text(),
+      HasSubstr("yardmaster_agent_neighbour{device=\"a\",port=\"swp3\",switch=\"leaf\"} 1"));
   Eventually("the plan file", [&] { return Exists("u1.json"); });
   Eventually("some readings", [&] {
     const std::string text = registry_.Text();

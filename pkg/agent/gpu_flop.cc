@@ -39,11 +39,16 @@ GpuPeaks KnownGpuPeaks() {
   constexpr GpuPeak kA100 = {311.9e12, 1410};
   constexpr GpuPeak kH100 = {989.4e12, 1830};
   constexpr GpuPeak kH100Pcie = {756.4e12, 1620};
-  return {{"Tesla V100-SXM2-16GB", kV100},  {"Tesla V100-SXM2-32GB", kV100},
-          {"NVIDIA A30", kA30},             {"NVIDIA A100-SXM4-40GB", kA100},
-          {"NVIDIA A100-SXM4-80GB", kA100}, {"NVIDIA A100-PCIE-40GB", kA100},
-          {"NVIDIA A100 80GB PCIe", kA100}, {"NVIDIA H100 80GB HBM3", kH100},
-          {"NVIDIA H100 PCIe", kH100Pcie},  {"NVIDIA H200", kH100},
+  return {{"Tesla V100-SXM2-16GB", kV100},
+          {"Tesla V100-SXM2-32GB", kV100},
+          {"NVIDIA A30", kA30},
+          {"NVIDIA A100-SXM4-40GB", kA100},
+          {"NVIDIA A100-SXM4-80GB", kA100},
+          {"NVIDIA A100-PCIE-40GB", kA100},
+          {"NVIDIA A100 80GB PCIe", kA100},
+          {"NVIDIA H100 80GB HBM3", kH100},
+          {"NVIDIA H100 PCIe", kH100Pcie},
+          {"NVIDIA H200", kH100},
           {"NVIDIA H800", kH100}};
 }
 

@@ -14,8 +14,9 @@ GpuSample Gpu(const std::string& gpu, const std::string& pod, double share, doub
 }
 
 TEST(FlopRatesOf, IsShareTimesClockTimesFlopOfACycleOverAllGpusOfAPod) {
-  const FlopRates rates = FlopRatesOf(
-      {Gpu("a", "x", 0.5, 1830), Gpu("b", "x", 0.25, 915), Gpu("c", "y", 1, 1830)}, KnownGpuPeaks());
+  const FlopRates rates =
+      FlopRatesOf({Gpu("a", "x", 0.5, 1830), Gpu("b", "x", 0.25, 915), Gpu("c", "y", 1, 1830)},
+                  KnownGpuPeaks());
   // 132 multiprocessors of 4,096 FLOP a cycle.
   const double peak = 132 * 4096 * 1830e6;
   EXPECT_NEAR(rates.flop_per_second.at({"team", "x"}), peak * (0.5 + 0.125), peak * 0.001);
@@ -39,10 +40,9 @@ TEST(FlopRatesOf, SharedDividedAndSilentGpusGiveNoNumber) {
   silent.tensor_active.reset();
   GpuSample no_clock = Gpu("e", "t", 0.5, 0);
   no_clock.sm_clock_mhz.reset();
-  const FlopRates rates =
-      FlopRatesOf({Gpu("a", "x", 0.5, 1000), Gpu("a", "y", 0.5, 1000), Gpu("b", "", 0.5, 1000),
-                   divided, silent, no_clock},
-                  KnownGpuPeaks());
+  const FlopRates rates = FlopRatesOf({Gpu("a", "x", 0.5, 1000), Gpu("a", "y", 0.5, 1000),
+                                       Gpu("b", "", 0.5, 1000), divided, silent, no_clock},
+                                      KnownGpuPeaks());
   EXPECT_THAT(rates.flop_per_second, IsEmpty());
   EXPECT_THAT(rates.gpus,
               UnorderedElementsAre(Pair("shared", 2), Pair("no-pod", 1), Pair("divided", 1),

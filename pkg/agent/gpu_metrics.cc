@@ -138,7 +138,8 @@ const char* ReadValue(Line& line, double max, std::optional<double>& value) {
   if (word == "NaN") return nullptr;
   const std::optional<double> number = ParseNumber<double>(word);
   if (!number) return "has no number";
-  if (!std::isfinite(*number) || *number < 0 || *number > max) return "has a number that cannot be true";
+  if (!std::isfinite(*number) || *number < 0 || *number > max)
+    return "has a number that cannot be true";
   value = number;
   return nullptr;
 }
@@ -154,11 +155,12 @@ class Reader {
     Labels labels;
     if (const char* problem = ReadLabels(line, labels)) return problem;
     std::optional<double> value;
-    if (const char* problem = ReadValue(line, share ? kMaxShare : kMaxClockMhz, value)) return problem;
+    if (const char* problem = ReadValue(line, share ? kMaxShare : kMaxClockMhz, value))
+      return problem;
     if (labels.uuid.empty() && labels.index.empty()) return "names no GPU";
     const std::string& gpu = labels.uuid.empty() ? labels.index : labels.uuid;
-    const auto [at, fresh] =
-        places_.emplace(std::make_tuple(gpu, labels.instance, labels.ns, labels.pod), samples_.size());
+    const auto [at, fresh] = places_.emplace(
+        std::make_tuple(gpu, labels.instance, labels.ns, labels.pod), samples_.size());
     if (fresh) {
       if (samples_.size() == kMaxGpuSamples) return "is of one GPU too many";
       samples_.push_back({gpu, labels.instance, labels.model, labels.ns, labels.pod, {}, {}});

@@ -39,7 +39,8 @@ TEST(ReadGpuMetrics, ReadsTheLabelsOfEarlyExportersAndPartsOfDividedGpus) {
 DCGM_FI_PROF_PIPE_TENSOR_ACTIVE{gpu="0",UUID="GPU-603a",modelName="NVIDIA A30",GPU_I_PROFILE="2g.12gb",GPU_I_ID="1",Hostname="h",container="",namespace="",pod=""} 0.022137)");
   ASSERT_TRUE(samples.ok()) << samples.status().message();
   EXPECT_EQ((*samples)[0], (GpuSample{"GPU-ed", "", "", "n", "a", std::nullopt, 1410}));
-  EXPECT_EQ((*samples)[1], (GpuSample{"GPU-603a", "1", "NVIDIA A30", "", "", 0.022137, std::nullopt}));
+  EXPECT_EQ((*samples)[1],
+            (GpuSample{"GPU-603a", "1", "NVIDIA A30", "", "", 0.022137, std::nullopt}));
 }
 
 TEST(ReadGpuMetrics, ReadsEscapesLineEndsAndNumbersThatSayNothing) {
@@ -53,8 +54,9 @@ TEST(ReadGpuMetrics, ReadsEscapesLineEndsAndNumbersThatSayNothing) {
 
 TEST(ReadGpuMetrics, RefusesALineThatItCannotReadAndNamesIt) {
   for (const char* line :
-       {"DCGM_FI_DEV_SM_CLOCK{gpu=\"0\"", "DCGM_FI_DEV_SM_CLOCK{gpu=\"0", "DCGM_FI_DEV_SM_CLOCK{gpu=0} 1",
-        "DCGM_FI_DEV_SM_CLOCK{gpu} 1", "DCGM_FI_DEV_SM_CLOCK{gpu=\"0\"} fast", "DCGM_FI_DEV_SM_CLOCK{gpu=\"0\"}",
+       {"DCGM_FI_DEV_SM_CLOCK{gpu=\"0\"", "DCGM_FI_DEV_SM_CLOCK{gpu=\"0",
+        "DCGM_FI_DEV_SM_CLOCK{gpu=0} 1", "DCGM_FI_DEV_SM_CLOCK{gpu} 1",
+        "DCGM_FI_DEV_SM_CLOCK{gpu=\"0\"} fast", "DCGM_FI_DEV_SM_CLOCK{gpu=\"0\"}",
         "DCGM_FI_DEV_SM_CLOCK{gpu=\"\\x\"} 1", "DCGM_FI_DEV_SM_CLOCK{gpu=\"0\"} 1 soon",
         "DCGM_FI_DEV_SM_CLOCK{gpu=\"0\"} 1 2 3", "DCGM_FI_DEV_SM_CLOCK{gpu=\"0\"} -1",
         "DCGM_FI_DEV_SM_CLOCK{gpu=\"0\"} 1e9", "DCGM_FI_DEV_SM_CLOCK{gpu=\"0\"} +Inf",

@@ -15,8 +15,8 @@ absl::Status ProblemOf(const FlopRates& rates) {
     return at == rates.gpus.end() ? 0 : at->second;
   };
   if (!rates.unknown_model.empty()) {
-    return absl::NotFoundError(StrCat("GPU \"", rates.unknown_model,
-                                      "\" is not known; say its peak with --gpu-peak"));
+    return absl::NotFoundError(
+        StrCat("GPU \"", rates.unknown_model, "\" is not known; say its peak with --gpu-peak"));
   }
   if (count("unknown-model") > 0) return absl::NotFoundError("GPUs without the label modelName");
   if (count("no-activity") > 0) {

@@ -14,8 +14,8 @@ constexpr double kPeak = 989.4e12;
 class GpuObserverTest : public ::testing::Test {
  protected:
   static std::string Text(double share, const std::string& model = "NVIDIA H100 80GB HBM3") {
-    const std::string labels =
-        StrCat("{gpu=\"0\",UUID=\"g\",modelName=\"", model, "\",namespace=\"team\",pod=\"llm-0\"} ");
+    const std::string labels = StrCat("{gpu=\"0\",UUID=\"g\",modelName=\"", model,
+                                      "\",namespace=\"team\",pod=\"llm-0\"} ");
     return StrCat("DCGM_FI_DEV_SM_CLOCK", labels, "1830\nDCGM_FI_PROF_PIPE_TENSOR_ACTIVE", labels,
                   share, "\n");
   }

@@ -97,8 +97,8 @@ absl::Status HostPrograms::Start(const std::string& node, const std::string& sys
   if (gpus_ != nullptr) AddGpuMetrics(registry, *gpus_);
   if (neighbours_ != nullptr) AddNeighbourMetrics(registry, *neighbours_);
   const std::int64_t step_ms = std::min(kMaxStepMs, options_.gpu_interval_ms);
-  thread_ = std::jthread([this, step_ms, &clock = timing.clock, &sleeper = timing.sleeper](
-                             const std::stop_token& stop) {
+  thread_ = std::jthread([this, step_ms, &clock = timing.clock,
+                          &sleeper = timing.sleeper](const std::stop_token& stop) {
     do {
       if (gpus_ != nullptr) gpus_->Step(clock.SteadyMs());
       if (neighbours_ != nullptr) neighbours_->Step(clock.SteadyMs());

@@ -48,8 +48,8 @@ std::map<std::string, std::vector<NicPort>> JobObserver::PodsToMeasure() const {
   }
   if (ports.empty()) return ports;
   const std::optional<FabricView> fabric = sources_.fabric();
-  const std::vector<NicPort> host = HostNicPorts(
-      options_.sysfs_root, options_.ports, fabric ? fabric->rails * fabric->nic_ports : -1);
+  const std::vector<NicPort> host = HostNicPorts(options_.sysfs_root, options_.ports,
+                                                 fabric ? fabric->rails * fabric->nic_ports : -1);
   if (ports.size() == 1) ports.begin()->second = host;
   if (sources_.nics) {
     for (PodNics& nics : sources_.nics(host)) {

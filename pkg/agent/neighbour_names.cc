@@ -43,7 +43,8 @@ std::optional<std::string> NeighbourNames::NameOf(const LldpNeighbour& neighbour
   if (found == switches.end()) return std::nullopt;
   for (const PortRule& rule : ports) {
     if (neighbour.port.rfind(rule.prefix, 0) != 0) continue;
-    const auto number = ParseNumber<int>(std::string_view(neighbour.port).substr(rule.prefix.size()));
+    const auto number =
+        ParseNumber<int>(std::string_view(neighbour.port).substr(rule.prefix.size()));
     if (!number || *number < rule.first || *number > kMaxPortNumber) continue;
     const int distance = *number - rule.first;
     if (distance % rule.step != 0) continue;
@@ -110,8 +111,8 @@ NeighbourDocument DocumentOf(const std::string& node, const std::vector<PortNeig
       continue;
     }
     ++document.reported;
-    list.push_back({{"local", StrCat(node, ":r", seen.port.rail, "p", seen.port.port)},
-                    {"remote", *remote}});
+    list.push_back(
+        {{"local", StrCat(node, ":r", seen.port.rail, "p", seen.port.port)}, {"remote", *remote}});
   }
   document.text = nlohmann::json({{"neighbours", std::move(list)}})
                       .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);

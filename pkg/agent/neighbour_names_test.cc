@@ -37,7 +37,8 @@ TEST(NeighbourNames, ASwitchAndAPortBecomeTheNameOfADownPort) {
 TEST(NeighbourNames, WhatTheTableDoesNotSayHasNoName) {
   const auto names = ParseNeighbourNames(kTable, "names.yaml");
   ASSERT_TRUE(names.ok());
-  for (const char* port : {"Ethernet2", "swp0", "swp", "swp1s0", "swp-1", "swp99999999999", "eth1", ""}) {
+  for (const char* port :
+       {"Ethernet2", "swp0", "swp", "swp1s0", "swp-1", "swp99999999999", "eth1", ""}) {
     EXPECT_EQ(names->NameOf(Seen("leaf-a1", port)), std::nullopt) << port;
   }
   LldpNeighbour other = Seen("leaf-b9", "swp1");
@@ -47,8 +48,8 @@ TEST(NeighbourNames, WhatTheTableDoesNotSayHasNoName) {
 
 TEST(NeighbourNames, ATableThatCannotBeRightIsRefused) {
   for (const char* text :
-       {"", "{}", "switches: []\nports: []", "switches: [{chassis: a, name: b}]", "ports: [{prefix: swp}]",
-        "switches: [{chassis: a}]\nports: [{prefix: x}]",
+       {"", "{}", "switches: []\nports: []", "switches: [{chassis: a, name: b}]",
+        "ports: [{prefix: swp}]", "switches: [{chassis: a}]\nports: [{prefix: x}]",
         "switches: [{chassis: a, name: b}, {chassis: a, name: c}]\nports: [{prefix: x}]",
         "switches: [{chassis: a, name: b}]\nports: [{prefix: x, step: 0}]",
         "switches: [{chassis: a, name: b}]\nports: [{prefix: x, frist: 2}]"}) {
@@ -65,14 +66,15 @@ TEST(NeighboursOfPorts, APortIsKnownByItsInterfaceTheFirstGidsOrTheDevicesOnlyOn
   const std::vector<NicPort> ports = {{0, 0, "", "mlx5_0", 1}, {1, 0, "", "mlx5_1", 1},
                                       {2, 0, "", "mlx5_2", 1}, {3, 0, "eth7", "", 0},
                                       {4, 0, "", "mlx5_9", 1}, {5, 0, "eth8", "", 0}};
-  const auto found = NeighboursOfPorts(sys.path(), ports,
-                                       {{"eth7", "s", "", "1", ""},
-                                        {"ens1f0np0", "s", "", "2", ""},
-                                        {"ens2np0", "s", "", "3", ""},
-                                        {"ens3np0", "s", "", "4", ""},
-                                        {"", "s", "", "5", ""},
-                                        {"eth8", "s", "", "6", ""},
-                                        {"eth8", "t", "", "7", ""}});  // two: which one is not known
+  const auto found =
+      NeighboursOfPorts(sys.path(), ports,
+                        {{"eth7", "s", "", "1", ""},
+                         {"ens1f0np0", "s", "", "2", ""},
+                         {"ens2np0", "s", "", "3", ""},
+                         {"ens3np0", "s", "", "4", ""},
+                         {"", "s", "", "5", ""},
+                         {"eth8", "s", "", "6", ""},
+                         {"eth8", "t", "", "7", ""}});  // two: which one is not known
   ASSERT_EQ(found.size(), 3u);
   EXPECT_EQ(found[0].neighbour.port, "2");
   EXPECT_EQ(found[1].neighbour.port, "3");
@@ -82,10 +84,10 @@ TEST(NeighboursOfPorts, APortIsKnownByItsInterfaceTheFirstGidsOrTheDevicesOnlyOn
 TEST(DocumentOf, IsWhatTheOperatorReadsAndLeavesOutWhatHasNoName) {
   const auto names = ParseNeighbourNames(kTable, "names.yaml");
   ASSERT_TRUE(names.ok());
-  const NeighbourDocument document =
-      DocumentOf("n1", {{{0, 1, "eth0", "", 0}, Seen("leaf-a1", "swp2")},
-                        {{1, 0, "eth1", "", 0}, Seen("leaf-a1", "mgmt")}},
-                 *names);
+  const NeighbourDocument document = DocumentOf("n1",
+                                                {{{0, 1, "eth0", "", 0}, Seen("leaf-a1", "swp2")},
+                                                 {{1, 0, "eth1", "", 0}, Seen("leaf-a1", "mgmt")}},
+                                                *names);
   EXPECT_EQ(document.reported, 1);
   EXPECT_EQ(document.unknown, 1);
   const auto read = config::ReadNeighbours(document.text, "test");

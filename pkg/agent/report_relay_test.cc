@@ -56,7 +56,8 @@ TEST_F(ReportRelayTest, FilesBecomeAnnotationsAndGoWithThemAndOthersAreLeftAlone
 
 TEST_F(ReportRelayTest, NeighboursThatTheAgentReadsGiveWayToAFile) {
   std::optional<std::string> read;
-  ReportRelay relay(client_, {folder_.path(), FolderPerNode::kNo, "", 10'000, [&] { return read; }});
+  ReportRelay relay(client_,
+                    {folder_.path(), FolderPerNode::kNo, "", 10'000, [&] { return read; }});
   relay.Poll(0, {"n1"});
   EXPECT_EQ(relay.writes(), 0);
   read = R"({"neighbours":[1]})";

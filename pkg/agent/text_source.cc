@@ -123,8 +123,10 @@ absl::Status Send(int fd, std::string_view text, SteadyClock::time_point deadlin
       text.remove_prefix(static_cast<std::size_t>(n));
       continue;
     }
-    if (n < 0 && errno == EAGAIN) YM_RETURN_IF_ERROR(Await(fd, POLLOUT, deadline));
-    else if (n < 0 && errno != EINTR) return absl::UnavailableError(std::strerror(errno));
+    if (n < 0 && errno == EAGAIN)
+      YM_RETURN_IF_ERROR(Await(fd, POLLOUT, deadline));
+    else if (n < 0 && errno != EINTR)
+      return absl::UnavailableError(std::strerror(errno));
   }
   return absl::OkStatus();
 }
@@ -217,14 +219,16 @@ absl::StatusOr<std::string> RunForText(const std::string& command, const TextLim
   const char* path = std::getenv("PATH");
   YM_ASSIGN_OR_RETURN(
       kube::ProcessResult result,
-      kube::RunProcess(argv, {StrCat("PATH=", path == nullptr ? "/usr/sbin:/usr/bin:/sbin:/bin" : path)},
+      kube::RunProcess(argv,
+                       {StrCat("PATH=", path == nullptr ? "/usr/sbin:/usr/bin:/sbin:/bin" : path)},
                        limits.timeout_ms));
   if (result.exit_code != 0) {
     return absl::UnavailableError(
         StrCat(argv[0], " ended with ", result.exit_code, ": ", result.errors.substr(0, 200)));
   }
   if (result.output.size() > limits.max_bytes) {
-    return absl::InvalidArgumentError(StrCat(argv[0], " prints more than ", limits.max_bytes, " bytes"));
+    return absl::InvalidArgumentError(
+        StrCat(argv[0], " prints more than ", limits.max_bytes, " bytes"));
   }
   return std::move(result.output);
 }

@@ -33,17 +33,18 @@ class OneAnswer {
     EXPECT_EQ(listen(listener_.get(), 1), 0);
     getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&address), &length);
     port_ = ntohs(address.sin_port);
-    thread_ = std::jthread([this, pieces = std::move(pieces), pause_ms](const std::stop_token& stop) {
-      const UniqueFd fd(accept(listener_.get(), nullptr, nullptr));
-      char buffer[4096];
-      const ssize_t n = recv(fd.get(), buffer, sizeof buffer, 0);
-      if (n > 0) request_.assign(buffer, static_cast<std::size_t>(n));
-      for (const std::string& piece : pieces) {
-        if (stop.stop_requested()) return;
-        std::this_thread::sleep_for(std::chrono::milliseconds(pause_ms));
-        if (send(fd.get(), piece.data(), piece.size(), MSG_NOSIGNAL) < 0) return;
-      }
-    });
+    thread_ =
+        std::jthread([this, pieces = std::move(pieces), pause_ms](const std::stop_token& stop) {
+          const UniqueFd fd(accept(listener_.get(), nullptr, nullptr));
+          char buffer[4096];
+          const ssize_t n = recv(fd.get(), buffer, sizeof buffer, 0);
+          if (n > 0) request_.assign(buffer, static_cast<std::size_t>(n));
+          for (const std::string& piece : pieces) {
+            if (stop.stop_requested()) return;
+            std::this_thread::sleep_for(std::chrono::milliseconds(pause_ms));
+            if (send(fd.get(), piece.data(), piece.size(), MSG_NOSIGNAL) < 0) return;
+          }
+        });
   }
   std::string url() const { return StrCat("http://127.0.0.1:", port_, "/metrics"); }
   std::string request() {
@@ -94,8 +95,9 @@ TEST(GetText, TheDeadlineHoldsForTheWholeAnswer) {
 }
 
 TEST(GetText, RefusesWhatIsNotSuchAUrl) {
-  for (const char* url : {"", "https://127.0.0.1/", "ftp://x/", "http://", "http://:80/", "http://h:0/", "http://h:99999/",
-                          "http://h:x/", "http://user@h/", "http://h/a b", "http://h/\r\nX: y"}) {
+  for (const char* url :
+       {"", "https://127.0.0.1/", "ftp://x/", "http://", "http://:80/", "http://h:0/",
+        "http://h:99999/", "http://h:x/", "http://user@h/", "http://h/a b", "http://h/\r\nX: y"}) {
     EXPECT_TRUE(absl::IsInvalidArgument(GetText(url, kSmall).status())) << url;
   }
 }
@@ -122,7 +124,8 @@ TEST(RunForText, GivesOutputAndBoundsTimeLengthAndFailure) {
   EXPECT_EQ(*RunForText("echo  a b", kSmall), "a b\n");
   EXPECT_TRUE(absl::IsDeadlineExceeded(RunForText("sleep 20", {100, 100}).status()));
   EXPECT_TRUE(absl::IsInvalidArgument(RunForText("seq 1000", kSmall).status()));
-  EXPECT_THAT(std::string(RunForText("ls /nowhere", kSmall).status().message()), HasSubstr("ended with"));
+  EXPECT_THAT(std::string(RunForText("ls /nowhere", kSmall).status().message()),
+              HasSubstr("ended with"));
   EXPECT_FALSE(RunForText(" ", kSmall).ok());
   EXPECT_TRUE(absl::IsNotFound(RunForText("no-such-program", kSmall).status()));
 }

@@ -42,6 +42,7 @@ extender::GangPlanner::Options PlannerOptions(const ExtenderOptions& options,
   planner.gates.gate_action = options.gate_timeout_action == "Fail"
                                   ? extender::GateTimeoutAction::kFail
                                   : extender::GateTimeoutAction::kRelease;
+  planner.network_wait_ms = options.network_plan_wait_seconds * 1000;
   planner.gates.ready_timeout_ms = options.ready_timeout_seconds * 1000;
   return planner;
 }

@@ -33,7 +33,8 @@ struct ExtenderOptions {
   std::int64_t gate_timeout_seconds = 0;        // 0: a gang may wait for ever
   std::string gate_timeout_action = "Release";  // or "Fail"
   std::int64_t ready_timeout_seconds = 0;       // 0: a placed gang may take for ever to run
-  std::int64_t drain_ms = 8'000;                // for requests in flight at SIGTERM
+  std::int64_t network_plan_wait_seconds = 0;  // 0: placed gangs do not wait for their network plan
+  std::int64_t drain_ms = 8'000;               // for requests in flight at SIGTERM
 };
 
 // Runs until SIGTERM or SIGINT. Errors: what could not be started, naming the flag.

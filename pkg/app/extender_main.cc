@@ -32,6 +32,11 @@ void AddTimeLimitFlags(CLI::App& app, ExtenderOptions& options) {
                  "what becomes of its pods then: Release to the scheduler, or Fail")
       ->check(CLI::IsMember({"Release", "Fail"}))
       ->capture_default_str();
+  app.add_option("--network-plan-wait", options.network_plan_wait_seconds,
+                 "seconds that the pods of a placed gang wait behind the gate for their network "
+                 "plan at most; 0: they do not wait")
+      ->check(CLI::Range(0, 3'600))
+      ->capture_default_str();
   app.add_option("--ready-timeout", options.ready_timeout_seconds,
                  "seconds in which a placed gang has to run in full; 0: for ever")
       ->check(CLI::Range(0, 31'536'000))

@@ -20,7 +20,7 @@
 //      Placed gangs whose owner wants another size follow it before the snapshot, and get hosts
 //      for new ranks after the queue (resize_step.h)
 //   5. released pods that kube-scheduler cannot bind are replaced (unschedulable_step.h)
-//   6. release: pods of committed gangs are pinned and ungated, after the View that lets them in
+//   6. release: pods of committed gangs that have their network plan are pinned and ungated, after the View that lets them in
 //   7. taints of promised hosts                 (a second fence; filter keeps the promise already)
 // A gang whose handling throws is put in quarantine (quarantine.h) and the pass goes on without it.
 // A write that conflicts drops its gang until the next pass, which sees the newer version. A pass
@@ -44,6 +44,7 @@
 #include "pkg/extender/gate_step.h"
 #include "pkg/extender/gatherer.h"
 #include "pkg/extender/ledger.h"
+#include "pkg/extender/network_wait.h"
 #include "pkg/extender/owner_step.h"
 #include "pkg/extender/pass.h"
 #include "pkg/extender/placement_step.h"
@@ -78,6 +79,7 @@ class GangPlanner {
     StaleReleaseStep::Options stale_releases = {};
     UnschedulableStep::Options unschedulable = {};
     GateStep::Options gates = {};
+    std::int64_t network_wait_ms = 0;  // network_wait.h
   };
   using Publish = std::function<void(std::shared_ptr<const View>)>;
   using Notify = std::function<void(const Notice&)>;
@@ -123,6 +125,7 @@ class GangPlanner {
   ResizeStep resize_;
   StaleReleaseStep stale_releases_;
   UnschedulableStep unschedulable_;
+  NetworkWait network_wait_;
   PodRelease release_;
   TaintStep taints_;
   RevocationStep revocation_;

@@ -48,6 +48,7 @@ struct PassReport {
   int committed = 0;
   int replaced_ranks = 0;
   int released_pods = 0;
+  int late_networks = 0;         // gangs released without the network plan that they waited for
   int preemptions = 0;           // decided
   int preemptions_given_up = 0;  // ended without a commit
   int evicted_pods = 0;

@@ -45,6 +45,8 @@ void ReportPass(const PassReport& report, double seconds, metrics::Registry& reg
         report.recalled_pods);
   count("yardmaster_extender_gate_timeouts_total", "gangs that waited for longer than their limit",
         report.gate_timeouts);
+  count("yardmaster_extender_late_networks_total",
+        "gangs released without the network plan that they waited for", report.late_networks);
   count("yardmaster_extender_given_back_total", "gangs whose hosts were given back",
         report.given_back);
   count("yardmaster_extender_node_patches_total", "taints of promised hosts written or removed",

@@ -162,6 +162,10 @@ absl::StatusOr<json> OpenGatePatch(const json& pod, const std::string& why) {
     Add(patch, "/metadata/annotations", json::object());
   }
   Add(patch, "/metadata/annotations/yardmaster.dev~1released", why);
+  // Of a place that was given back while the pod waited for its network plan.
+  if (pod.contains("/metadata/annotations/yardmaster.dev~1slot"_json_pointer)) {
+    patch.push_back({{"op", "remove"}, {"path", "/metadata/annotations/yardmaster.dev~1slot"}});
+  }
   patch.push_back({{"op", "remove"}, {"path", gate_path}});
   return patch;
 }

@@ -25,6 +25,9 @@ struct PodRelease::Work {
   PodPtr pod;
   const api::AssignmentEntry* slot;
   bool backup;
+  bool slot_only;
+
+  std::string SlotText() const;
 };
 
 namespace {
@@ -36,6 +39,11 @@ bool MayGoThere(const api::Pod& pod, bool backup) {
   return tolerates(api::kPromisedKey) && (!backup || tolerates(api::kBackupKey));
 }
 
+bool HasSlot(const api::Pod& pod, const std::string& text) {
+  const auto at = pod.metadata.annotations.find(api::kSlotAnnotation);
+  return at != pod.metadata.annotations.end() && at->second == text;
+}
+
 // A pod that still has to be released, or that came without the gate and would be turned away.
 bool NeedsPatch(const api::Pod& pod, bool backup) {
   if (pod.gated()) return true;
@@ -44,7 +52,8 @@ bool NeedsPatch(const api::Pod& pod, bool backup) {
 
 }  // namespace
 
-std::vector<PodRelease::Work> PodRelease::Collect(const PassState& pass, const Ledger& ledger) {
+std::vector<PodRelease::Work> PodRelease::Collect(const PassState& pass, const Ledger& ledger,
+                                                  const std::set<NamespacedName>& held) {
   std::vector<Work> work;
   for (const auto& [key, gathered] : pass.gathered) {
     const auto gang = pass.gangs.find(key);
@@ -52,6 +61,7 @@ std::vector<PodRelease::Work> PodRelease::Collect(const PassState& pass, const L
     if (pass.stopping.count(key) != 0 || ledger.InDoubt(key)) continue;
     if (pass.quarantined.count(key) != 0 || pass.backing_off.count(key) != 0) continue;
     if (gathered->gated == 0 && gathered->unbound == 0) continue;
+    const bool slot_only = held.count(key) != 0;
     const auto& slots = gang->second->status.assignments;
     for (const GangMember& member : gathered->members) {
       if (!member.rank || static_cast<std::size_t>(*member.rank) >= slots.size()) continue;
@@ -65,7 +75,9 @@ std::vector<PodRelease::Work> PodRelease::Collect(const PassState& pass, const L
         continue;
       if (member.pod->gated_by_others()) continue;
       if (IsRefused(gang->second->status, *member.rank, slot.host, pass.snapshot->now_ms)) continue;
-      work.push_back({gang->second->status.committed_ms, key, member.pod, &slot, state.backup});
+      Work next{gang->second->status.committed_ms, key, member.pod, &slot, state.backup, slot_only};
+      if (slot_only && (!member.pod->gated() || HasSlot(*member.pod, next.SlotText()))) continue;
+      work.push_back(std::move(next));
     }
   }
   std::stable_sort(work.begin(), work.end(), [](const Work& a, const Work& b) {
@@ -74,14 +86,24 @@ std::vector<PodRelease::Work> PodRelease::Collect(const PassState& pass, const L
   return work;
 }
 
+std::string PodRelease::Work::SlotText() const {
+  return api::EncodeSlot({gang.name, slot->rank, slot->fabric_pod, slot->segment, slot->stages});
+}
+
+absl::StatusOr<nlohmann::json> PodRelease::GiveSlot(const Work& work) {
+  const api::ObjectMeta& metadata = work.pod->metadata;
+  const nlohmann::json patch = {
+      {"metadata",
+       {{"uid", metadata.uid}, {"annotations", {{api::kSlotAnnotation, work.SlotText()}}}}}};
+  return client_.Patch({kube::Pods(), metadata.namespace_name, metadata.name, ""},
+                       kube::MergePatch(patch), {kFieldManager, false, false});
+}
+
 absl::StatusOr<nlohmann::json> PodRelease::Release(const Work& work) {
   const api::ObjectMeta& metadata = work.pod->metadata;
   const kube::Target target{kube::Pods(), metadata.namespace_name, metadata.name, ""};
   const bool names_host = !work.pod->selected_host().empty();
-  const Pin pin{metadata.uid, names_host ? "" : work.slot->host,
-                api::EncodeSlot({work.gang.name, work.slot->rank, work.slot->fabric_pod,
-                                 work.slot->segment, work.slot->stages}),
-                work.backup};
+  const Pin pin{metadata.uid, names_host ? "" : work.slot->host, work.SlotText(), work.backup};
   const kube::WriteOptions options{kFieldManager, false, false};
   if (const auto patch = ReleasePatchOf(*work.pod, pin)) {
     if (!ledger_.may_write()) return absl::CancelledError("the lease was lost");
@@ -99,10 +121,10 @@ absl::StatusOr<nlohmann::json> PodRelease::Release(const Work& work) {
   return client_.Patch(target, kube::JsonPatch(patch), options);
 }
 
-void PodRelease::Run(PassState& pass) {
+void PodRelease::Run(PassState& pass, const std::set<NamespacedName>& held) {
   // Of a gang whose patches are refused no more than these are tried in one pass.
   constexpr int kMaxFailures = 3;
-  const std::vector<Work> work = Collect(pass, ledger_);
+  const std::vector<Work> work = Collect(pass, ledger_, held);
   const std::int64_t end_ms = clock_.SteadyMs() + options_.slice_ms;
   Mutex mutex;
   std::map<NamespacedName, int> failures;
@@ -116,11 +138,12 @@ void PodRelease::Run(PassState& pass) {
       if (failed != failures.end() && failed->second >= kMaxFailures) return;
       if (pass.report.releases_left) return;
     }
-    const absl::StatusOr<nlohmann::json> released = Release(work[i]);
+    const absl::StatusOr<nlohmann::json> released =
+        work[i].slot_only ? GiveSlot(work[i]) : Release(work[i]);
     if (released.ok()) cache_.Assume(state::Kind::kPod, *released);
     MutexLock lock(mutex);
     if (released.ok()) {
-      ++pass.report.released_pods;
+      pass.report.released_pods += work[i].slot_only ? 0 : 1;
     } else if (!absl::IsNotFound(released.status())) {
       pass.report.errors.push_back(MessageOf(released.status()));
       NoteFailure(pass, key, released.status());

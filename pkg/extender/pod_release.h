@@ -1,7 +1,8 @@
 // Releases the pods of committed gangs: each gets its slot annotation, is pinned to its slot's host
 // and ungated, in one patch. Pods that came without the gate get slot and tolerations only.
 //
-// Left alone: pods of gangs that are being stopped or whose plan is in doubt, of ranks whose host is out (they wait for their
+// Pods of gangs that wait for their network plan (`held`, network_wait.h) get their slot annotation alone, by which the operator
+// knows them. Left alone: pods of gangs that are being stopped or whose plan is in doubt, of ranks whose host is out (they wait for their
 // replacement), and everything once the hold under which the pass began has ended. A patch names
 // the pod by the uid that was planned, so that a pod made again under its name waits for a pass
 // that has seen it. Level triggered: what is released already is not touched.
@@ -14,6 +15,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -37,13 +39,15 @@ class PodRelease {
   PodRelease(kube::Client& client, state::ClusterCache& cache, const Ledger& ledger,
              const Clock& clock, Options options)
       : client_(client), cache_(cache), ledger_(ledger), clock_(clock), options_(options) {}
-  void Run(PassState& pass);
+  void Run(PassState& pass, const std::set<NamespacedName>& held = {});
 
  private:
   struct Work;
 
-  static std::vector<Work> Collect(const PassState& pass, const Ledger& ledger);
+  static std::vector<Work> Collect(const PassState& pass, const Ledger& ledger,
+                                   const std::set<NamespacedName>& held);
   absl::StatusOr<nlohmann::json> Release(const Work& work);
+  absl::StatusOr<nlohmann::json> GiveSlot(const Work& work);
 
   kube::Client& client_;
   state::ClusterCache& cache_;

@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "pkg/api/names.h"
+#include "pkg/api/network_generation.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/fabric/traffic_class.h"
@@ -135,6 +136,15 @@ absl::StatusOr<PodChange> AnnotationsToWrite(const GangNetwork& network, int ran
   }
   YM_ASSIGN_OR_RETURN(change.annotations[api::kPathPlanAnnotation], std::move(text));
   return change;
+}
+
+void SayGeneration(const api::Pod& pod, std::int64_t plan_generation, PodChange& change) {
+  if (!pod.gated()) return;
+  std::string text = StrCat(plan_generation);
+  const auto said = api::Find(pod.metadata.annotations, api::kNetworkGenerationAnnotation);
+  if (said && *said == text) return;
+  change.annotations[api::kNetworkGenerationAnnotation] = std::move(text);
+  change.renewal = false;
 }
 
 }  // namespace yardmaster::op

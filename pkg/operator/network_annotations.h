@@ -17,6 +17,7 @@
 
 #include "pkg/api/gang.h"
 #include "pkg/api/path_plan.h"
+#include "pkg/api/pod.h"
 #include "pkg/netplan/network_plan.h"
 
 namespace yardmaster::op {
@@ -51,5 +52,9 @@ struct PodChange {
 absl::StatusOr<PodChange> AnnotationsToWrite(const GangNetwork& network, int rank,
                                              const std::map<std::string, std::string>& present,
                                              const NetworkOptions& options);
+
+// For a pod behind the gate: adds for which plan of its gang the annotations are (api/network_generation.h), unless the pod says
+// so already. The extender releases it then.
+void SayGeneration(const api::Pod& pod, std::int64_t plan_generation, PodChange& change);
 
 }  // namespace yardmaster::op

@@ -256,7 +256,7 @@ void NetworkController::WriteFabrics(const state::ClusterState& world,
   }
 }
 
-void NetworkController::CollectPods(const GangNetwork& network,
+void NetworkController::CollectPods(const GangNetwork& network, std::int64_t plan_generation,
                                     const std::map<int, std::shared_ptr<const api::Pod>>& members,
                                     const NetworkOptions& options, std::vector<PodWrite>& writes,
                                     RoundReport& report) {
@@ -273,6 +273,7 @@ void NetworkController::CollectPods(const GangNetwork& network,
       report.oldest_plan_seconds =
           std::max(report.oldest_plan_seconds, static_cast<double>(age_ms) / 1000);
     }
+    SayGeneration(*pod, plan_generation, *change);
     if (change->annotations.empty()) continue;
     const int rise = network.status.level - LevelOf(*pod).value_or(network.status.level);
     writes.push_back({pod, std::move(change->annotations), rise, change->renewal, pod->gated()});
@@ -318,7 +319,8 @@ RoundReport NetworkController::Round() {
     }
     statuses_.WriteGang(*gang->second, network.status, others, report);
     if (members != input.pods.end()) {
-      CollectPods(network, members->second, options, writes, report);
+      CollectPods(network, gang->second->status.plan_generation, members->second, options, writes,
+                  report);
     }
   }
   const WriteResult written = writer_.Write(std::move(writes), clock_.SteadyMs());

@@ -89,7 +89,7 @@ class NetworkController {
                               std::vector<GangNetwork>& networks, RoundReport& report);
   void WriteFabrics(const state::ClusterState& world, const plan::Snapshot& snapshot,
                     const Input& input, RoundReport& report);
-  void CollectPods(const GangNetwork& network,
+  void CollectPods(const GangNetwork& network, std::int64_t plan_generation,
                    const std::map<int, std::shared_ptr<const api::Pod>>& members,
                    const NetworkOptions& options, std::vector<PodWrite>& writes,
                    RoundReport& report);

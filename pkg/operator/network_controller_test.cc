@@ -8,6 +8,7 @@
 #include "nlohmann/json.hpp"
 
 #include "pkg/api/connection_report.h"
+#include "pkg/api/network_generation.h"
 #include "pkg/operator/testing/network_fixture.h"
 
 namespace yardmaster::op {
@@ -34,6 +35,30 @@ TEST_F(NetworkControllerTest, PlacedGangsGetLevelsPortsAndNumbers) {
   EXPECT_EQ(ConditionOf("PathsPlanned").status, api::ConditionStatus::kTrue);
   EXPECT_EQ(ConditionOf("LinksUp").reason, "AllUp");
   EXPECT_EQ(ConditionOf("PathsTrusted").status, api::ConditionStatus::kUnknown);
+}
+
+TEST_F(NetworkControllerTest, APodBehindTheGateIsToldForWhichPlanOfItsGangItsPathsAre) {
+  AddGang("a", 0, 1);
+  json gated = client_.Find(kube::Pods(), "team", "a-1").value();
+  gated["spec"].erase("nodeName");
+  gated["spec"]["schedulingGates"] = json::array({{{"name", api::kPlacementGate}}});
+  gated["status"]["phase"] = "Pending";
+  client_.Seed(kube::Pods(), gated);
+  Round();
+  EXPECT_EQ(Annotation("a-1", api::kNetworkGenerationAnnotation), "1");
+  EXPECT_EQ(PathsOf("a-1").rails.size(), 8u);
+  EXPECT_NE(Annotation("a-1", api::kPriorityAnnotation), "");
+  EXPECT_NE(Annotation("a-1", api::kNcclConfAnnotation), "");
+  EXPECT_EQ(Annotation("a-0", api::kNetworkGenerationAnnotation), "");
+  // The same places under another plan of the gang: nothing else changes.
+  json gang = client_.Find(kube::Gangs(), "team", "a").value();
+  gang["status"]["planGeneration"] = 2;
+  client_.Seed(kube::Gangs(), gang);
+  Round();
+  EXPECT_EQ(Annotation("a-1", api::kNetworkGenerationAnnotation), "2");
+  client_.ClearCalls();
+  Round();
+  EXPECT_EQ(WrittenPods(), std::set<std::string>());
 }
 
 TEST_F(NetworkControllerTest, AnArrivalInOtherSegmentsAndItsDepartureWriteNothingToTheOthers) {

@@ -5,6 +5,7 @@
 #include "nlohmann/json.hpp"
 
 #include "pkg/api/names.h"
+#include "pkg/api/network_generation.h"
 #include "pkg/base/strings.h"
 #include "pkg/operator/capacity_pods.h"
 #include "pkg/operator/pod_checkpoint.h"
@@ -108,7 +109,7 @@ json BuildMember(const json& training_job, const json& pod_template, const Worke
   for (const char* ours :
        {api::kAvoidHostsAnnotation, api::kCheckpointRequestAnnotation, api::kCheckpointAnnotation,
         api::kSlotAnnotation, api::kPriorityAnnotation, api::kPathPlanAnnotation,
-        api::kProfileAnnotation}) {
+        api::kProfileAnnotation, api::kNetworkGenerationAnnotation}) {
     notes.erase(ours);
   }
   metadata["ownerReferences"] = json::array({ControllerReference(training_job)});

@@ -15,7 +15,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string text(reinterpret_cast<const char*>(data), size);
   // The first line as a flag, too.
   agent::GpuPeaks peaks = known;
-  if (!agent::AddGpuPeak(text.substr(0, text.find('\n')), peaks).ok() && peaks.size() != known.size()) {
+  if (!agent::AddGpuPeak(text.substr(0, text.find('\n')), peaks).ok() &&
+      peaks.size() != known.size()) {
     std::abort();
   }
   const auto samples = agent::ReadGpuMetrics(text);

@@ -1,0 +1,86 @@
+#include "pkg/extender/network_wait.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "pkg/api/names.h"
+#include "pkg/api/network_generation.h"
+#include "pkg/base/strings.h"
+#include "pkg/extender/gang_status.h"
+
+namespace yardmaster::extender {
+
+namespace {
+
+bool OnOneHost(const api::GangStatus& status) {
+  return std::all_of(status.assignments.begin(), status.assignments.end(), [&](const auto& slot) {
+    return slot.host == status.assignments.front().host;
+  });
+}
+
+struct Missing {
+  int plans =
+      0;  // pods behind the gate that do not carry the network plan of the gang's present places
+  int slots = 0;  // of these, pods that the operator cannot know yet
+};
+
+Missing MissingOf(const GatheredGang& gathered, const api::GangStatus& status) {
+  const std::string wanted = StrCat(status.plan_generation);
+  Missing missing;
+  for (const GangMember& member : gathered.members) {
+    if (!member.pod->gated() || !member.rank) continue;
+    const auto& annotations = member.pod->metadata.annotations;
+    const auto at = annotations.find(api::kNetworkGenerationAnnotation);
+    if (at != annotations.end() && at->second == wanted) continue;
+    ++missing.plans;
+    missing.slots += annotations.count(api::kSlotAnnotation) == 0 ? 1 : 0;
+  }
+  return missing;
+}
+
+}  // namespace
+
+bool NetworkWait::Hold(PassState& pass, const NamespacedName& key, const api::Gang& gang, int pods,
+                       int steps, const Waiting& before) {
+  const std::int64_t now_ms = clock_.SteadyMs();
+  Waiting now{gang.metadata.uid, gang.status.plan_generation, now_ms, steps, false};
+  if (before.uid == now.uid && before.plan_generation == now.plan_generation) {
+    if (steps >= before.steps || before.late) now.since_ms = before.since_ms;
+    now.late = before.late;
+  }
+  const std::int64_t left_ms = now.since_ms + limit_ms_ - now_ms;
+  if (left_ms > 0) {
+    pass.WakeIn(left_ms);
+  } else if (!now.late) {
+    now.late = true;
+    ++pass.report.late_networks;
+    notify_({gang.owner, key.namespace_name, true, "NetworkPlanLate",
+             StrCat("no network plan on ", Count(pods, "pod"), " after ", limit_ms_ / 1000,
+                    " s; released without: their traffic takes default paths and classes until "
+                    "the operator writes it")});
+  }
+  waiting_[key] = std::move(now);
+  return left_ms > 0;
+}
+
+std::set<NamespacedName> NetworkWait::Run(PassState& pass) {
+  std::set<NamespacedName> held;
+  std::map<NamespacedName, Waiting> before;
+  before.swap(waiting_);
+  if (limit_ms_ <= 0 || pass.snapshot == nullptr || pass.snapshot->network == nullptr) return held;
+  for (const auto& [key, gathered] : pass.gathered) {
+    const auto gang = pass.gangs.find(key);
+    if (gathered->gated == 0 || gang == pass.gangs.end()) continue;
+    const api::GangStatus& status = gang->second->status;
+    if (!HoldsHosts(status) || OnOneHost(status)) continue;
+    const Missing missing = MissingOf(*gathered, status);
+    if (missing.plans == 0) continue;
+    const auto at = before.find(key);
+    const Waiting& known = at == before.end() ? Waiting() : at->second;
+    const int steps = missing.plans + missing.slots;
+    if (Hold(pass, key, *gang->second, missing.plans, steps, known)) held.insert(key);
+  }
+  return held;
+}
+
+}  // namespace yardmaster::extender

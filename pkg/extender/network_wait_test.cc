@@ -1,0 +1,149 @@
+#include "pkg/extender/network_wait.h"
+
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+
+#include "pkg/api/network_generation.h"
+#include "pkg/api/slot.h"
+#include "pkg/extender/testing/job_fixture.h"
+
+namespace yardmaster::extender {
+namespace {
+
+using ::testing::HasSubstr;
+
+class NetworkWaitTest : public JobFixture {
+ protected:
+  NetworkWaitTest() { planner_options_.network_wait_ms = 10'000; }
+
+  // As the operator does, on the pods of a job from the `first` on.
+  void WriteNetworkPlan(const std::string& job, const std::string& generation,
+                        std::size_t first = 0) {
+    const std::vector<json> pods = PodsOf(job);
+    for (std::size_t i = first; i < pods.size(); ++i) {
+      json pod = pods[i];
+      pod["metadata"]["annotations"][api::kNetworkGenerationAnnotation] = generation;
+      client_.Seed(kube::Pods(), pod);
+    }
+  }
+  int Gated(const std::string& job) {
+    int gated = 0;
+    for (const json& pod : PodsOf(job)) {
+      gated += pod["spec"].value("schedulingGates", json::array()).empty() ? 0 : 1;
+    }
+    return gated;
+  }
+};
+
+TEST_F(NetworkWaitTest, AGangIsReleasedOnceEveryPodCarriesTheNetworkPlanOfItsPlaces) {
+  AddBatchJob("a", 3);
+  Process process(*this, true);
+  const PassReport placed = process.Pass();
+  EXPECT_EQ(placed.committed, 1);
+  EXPECT_EQ(placed.released_pods, 0);
+  EXPECT_LE(placed.wake_in_ms, 10'000);
+  EXPECT_EQ(Gated("a"), 3);
+  // The operator knows a pod by its slot, which comes before the release.
+  std::vector<int> ranks;
+  for (const json& pod : PodsOf("a")) {
+    const std::string text = pod["metadata"]["annotations"].value(api::kSlotAnnotation, "");
+    const auto slot = api::DecodeSlot(text);
+    ASSERT_TRUE(slot.ok()) << text;
+    EXPECT_EQ(slot->gang, "job-a");
+    ranks.push_back(slot->rank);
+  }
+  EXPECT_EQ(ranks, (std::vector<int>{0, 1, 2}));
+  const int patches = client_.CountCalls(kube::Verb::kPatch, "pods");
+  EXPECT_EQ(process.Pass().released_pods, 0);
+  EXPECT_EQ(client_.CountCalls(kube::Verb::kPatch, "pods"), patches) << "slots are written once";
+
+  WriteNetworkPlan("a", "1", 1);
+  EXPECT_EQ(process.Pass().released_pods, 0) << "all or none";
+  WriteNetworkPlan("a", "0");
+  EXPECT_EQ(process.Pass().released_pods, 0) << "for places that it had before";
+  WriteNetworkPlan("a", "1");
+  EXPECT_EQ(process.Pass().released_pods, 3);
+  EXPECT_EQ(Gated("a"), 0);
+  EXPECT_EQ(NoticesAbout("NetworkPlanLate"), "");
+}
+
+TEST_F(NetworkWaitTest, AfterItsLimitAGangIsReleasedWithoutAndThatIsSaidOnce) {
+  AddBatchJob("a", 2);
+  Process process(*this, true);
+  process.Pass();
+  clock_.Advance(9'999);
+  const PassReport before = process.Pass();
+  EXPECT_EQ(before.released_pods, 0);
+  EXPECT_EQ(before.wake_in_ms, 1);
+  clock_.Advance(1);
+  const PassReport late = process.Pass();
+  EXPECT_EQ(late.released_pods, 2);
+  EXPECT_EQ(late.late_networks, 1);
+  EXPECT_EQ(process.Pass().late_networks, 0);
+  EXPECT_EQ(
+      NoticesAbout("NetworkPlanLate"),
+      "no network plan on 2 pods after 10 s; released without: their traffic takes default paths "
+      "and classes until the operator writes it\n");
+}
+
+TEST_F(NetworkWaitTest, TheLimitCountsFromTheLastPodThatGotItsPlan) {
+  AddBatchJob("a", 3);
+  Process process(*this, true);
+  process.Pass();
+  for (std::size_t left : {2u, 1u}) {
+    clock_.Advance(8'000);
+    WriteNetworkPlan("a", "1", left);
+    EXPECT_EQ(process.Pass().released_pods, 0);
+  }
+  clock_.Advance(10'000);
+  EXPECT_EQ(process.Pass().released_pods, 3);
+  EXPECT_THAT(NoticesAbout("NetworkPlanLate"), HasSubstr("on 1 pod after"));
+}
+
+TEST_F(NetworkWaitTest, AReplacedRankWaitsForThePlanOfTheNewPlaces) {
+  AddBatchJob("a", 3);
+  Process process(*this, true);
+  process.Pass();
+  WriteNetworkPlan("a", "1");
+  ASSERT_EQ(process.Pass().released_pods, 3);
+  const std::string lost = HostsOf("job-a")[1];
+  AddNode(lost[1] - '0', lost[3] - '0', /*ready=*/false);
+  DeletePod(PodsOf("a")[1]["metadata"]["name"]);
+  const std::string fresh = AddJobPod("a", 1, "tp=8,dp=3");
+  process.Pass();
+  process.Pass();
+  ASSERT_EQ(Gang("job-a")["status"]["planGeneration"], 2);
+  EXPECT_EQ(Gated("a"), 1);
+  WriteNetworkPlan("a", "2");
+  EXPECT_EQ(process.Pass().released_pods, 1);
+}
+
+TEST_F(NetworkWaitTest, AGangThatWaitsHoldsUpNoOtherGang) {
+  AddBatchJob("a", 2);
+  AddBatchJob("b", 2);
+  Process process(*this, true);
+  process.Pass();
+  WriteNetworkPlan("b", "1");
+  EXPECT_EQ(process.Pass().released_pods, 2);
+  EXPECT_EQ(Gated("a"), 2);
+  EXPECT_EQ(Gated("b"), 0);
+}
+
+TEST_F(NetworkWaitTest, AGangOnOneHostDoesNotWait) {
+  AddBatchJob("a", 1);
+  Process process(*this, true);
+  process.Pass();
+  EXPECT_EQ(Gated("a"), 0);
+}
+
+TEST_F(NetworkWaitTest, WithoutALimitNoGangWaits) {
+  planner_options_.network_wait_ms = 0;
+  AddBatchJob("a", 2);
+  Process process(*this, true);
+  EXPECT_EQ(process.Pass().released_pods, 2);
+}
+
+}  // namespace
+}  // namespace yardmaster::extender
