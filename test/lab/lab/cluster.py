@@ -4,6 +4,7 @@ The NIC stand-ins follow the files that the agent writes; link states go the age
 and by the Fabric's annotation `yardmaster.dev/down-links` for links between switches, as telemetry would.
 """
 
+import concurrent.futures
 import json
 import os
 import signal
@@ -20,6 +21,7 @@ from lab.shape import PLANES, fabric_manifest
 
 _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 _POLL_SECONDS = 0.02
+_NICS_AT_ONCE = 4
 _START_SECONDS = 120
 
 
@@ -31,7 +33,9 @@ class Cluster:
         self._processes, self._stop = [], threading.Event()
         self._plans, self._sysfs = os.path.join(self._folder, "plans"), os.path.join(self._folder, "sysfs")
         self._port_states = {}  # (host, plane) -> whether its cable is up
-        self._nic_lock = threading.Lock()  # plans and port states come from two threads
+        # Plans and port states come from two threads; NICs are configured apart from each other, as real ones are.
+        self._nic_locks = {host.name: threading.Lock() for host in lab.hosts}
+        self._nic_pool = concurrent.futures.ThreadPoolExecutor(_NICS_AT_ONCE)
         self.applied = {}  # host -> what its NIC has: (connections planned, level)
 
     def start(self):
@@ -174,11 +178,9 @@ class Cluster:
     def _follow_plans(self):
         seen = {}
         while not self._stop.wait(_POLL_SECONDS):
-            for host in self._lab.hosts:
-                text = self._plan_text(host.name)
-                if seen.get(host.name) != text:
-                    seen[host.name] = text
-                    self._apply(host, json.loads(text) if text else {})
+            texts = {host.name: self._plan_text(host.name) for host in self._lab.hosts}
+            self._apply({name: json.loads(text) if text else {} for name, text in texts.items() if seen.get(name) != text})
+            seen = texts
 
     def _plan_text(self, name):
         folder = os.path.join(self._plans, name)
@@ -191,24 +193,25 @@ class Cluster:
             pass
         return ""
 
-    def _apply(self, host, plan):
-        planned = {}
-        for rail in plan.get("rails", []):
-            for peer in rail.get("peers", []):
-                planned.setdefault(peer["address"], []).extend((peer["plane"], p) for p in peer["sourcePorts"])
-        for paths in planned.values():
-            paths.sort()
-        before = self.applied.get(host.name, ({}, 0))[0]
-        self.applied[host.name] = (planned, plan.get("level", 0))
-        self._configure(host)
-        # Their answers follow the packets they answer.
-        for peer in self._lab.hosts:
-            if before.get(peer.address) != planned.get(peer.address):
-                self._configure(peer)
+    def _apply(self, plans):
+        """`plans`: {host: what its file says now}; every NIC that is concerned is configured once."""
+        changed = set(plans)
+        for name, plan in plans.items():
+            planned = {}
+            for rail in plan.get("rails", []):
+                for peer in rail.get("peers", []):
+                    planned.setdefault(peer["address"], []).extend((peer["plane"], p) for p in peer["sourcePorts"])
+            for paths in planned.values():
+                paths.sort()
+            before = self.applied.get(name, ({}, 0))[0]
+            self.applied[name] = (planned, plan.get("level", 0))
+            # Their answers follow the packets they answer.
+            changed.update(peer.name for peer in self._lab.hosts if before.get(peer.address) != planned.get(peer.address))
+        list(self._nic_pool.map(self._configure, [self._lab.by_name[name] for name in sorted(changed)]))
 
     def _configure(self, host):
-        with self._nic_lock:
-            nic, ports = self._lab.nics[host.name], {name: planned for name, (planned, _) in self.applied.items()}
+        with self._nic_locks[host.name]:
+            nic, ports = self._lab.nics[host.name], {name: planned for name, (planned, _) in dict(self.applied).items()}
             planned, level = self.applied.get(host.name, ({}, 0))
             try:
                 nic.apply(nic.connections(0, planned, arriving(nic, ports)), level)
