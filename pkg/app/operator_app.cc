@@ -312,8 +312,9 @@ void Operator::NetworkLoop(std::stop_token stop) {
         cache_.WaitForChange(seen, std::max<std::int64_t>(1, wait_ms), stop);
     const std::uint64_t links_seen = reports_.links().version();
     const std::int64_t now_ms = runtime_.clock().SteadyMs();
-    if (now_seen != seen || links_seen != seen_links) schedule.Changed(now_ms);
-    if (links_seen != seen_links) schedule.Hurry();
+    if (now_seen != seen) schedule.Changed(now_ms);
+    // Traffic stands still.
+    if (links_seen != seen_links) schedule.Urgent(now_ms);
     seen = now_seen;
     seen_links = links_seen;
     if (stop.stop_requested()) continue;

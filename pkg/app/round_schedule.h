@@ -18,6 +18,7 @@ struct RoundTimes {
   std::int64_t resync_ms = 0;
   std::int64_t pause_share = 3;
   std::int64_t max_pause_ms = 5'000;
+  std::int64_t urgent_ms = 20;  // urgent changes that come together make one round
 };
 
 class RoundSchedule {
@@ -35,6 +36,12 @@ class RoundSchedule {
   void Again(std::int64_t at_ms) { again_at_ms_ = std::min(at_ms, again_at_ms_); }
   // What has changed does not wait for the pause to end.
   void Hurry() { not_before_ms_ = 0; }
+  // A change that waits neither for quiet nor for the pause to end.
+  void Urgent(std::int64_t now_ms) {
+    Changed(now_ms);
+    Hurry();
+    Again(now_ms + times_.urgent_ms);
+  }
   // Until the next round is due; 0: now.
   std::int64_t WaitMs(std::int64_t now_ms) const {
     std::int64_t due_ms = begun_ms_ >= 0 ? begun_ms_ + times_.resync_ms : now_ms;

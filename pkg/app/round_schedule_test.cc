@@ -84,6 +84,18 @@ TEST_F(RoundScheduleTest, ThePauseAfterALongRoundIsBounded) {
   EXPECT_EQ(schedule_.WaitMs(clock_.SteadyMs()), 100) << "the shortest delay";
 }
 
+TEST_F(RoundScheduleTest, AnUrgentChangeWaitsNeitherForQuietNorForThePause) {
+  const auto rounds = RoundsUntil(900, [this](std::int64_t now) {
+    schedule_.Changed(now);  // they do not end
+    if (now == 500 || now == 510) schedule_.Urgent(now);
+  });
+  EXPECT_EQ(rounds, (std::vector<std::int64_t>{0, 520}));
+  clock_.Advance(20'000);
+  schedule_.End(clock_.SteadyMs());
+  schedule_.Urgent(clock_.SteadyMs());
+  EXPECT_EQ(schedule_.WaitMs(clock_.SteadyMs()), 20);
+}
+
 TEST_F(RoundScheduleTest, AChangeBeforeItIsQuietPutsTheRoundOff) {
   schedule_.Begin(0);
   schedule_.Changed(1'000);

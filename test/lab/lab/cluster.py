@@ -131,13 +131,17 @@ class Cluster:
     # Jobs.
     def submit(self, job, arguments, shared, launcher=("python3",)):
         """A TrainingJob whose workers are test/lab's training program, with the folder `shared` at /shared."""
-        command = [*launcher, "/lab/train.py", *arguments]
+        environment = {"GLOO_SOCKET_IFNAME": "n0,n1", "OMP_NUM_THREADS": "1"}
+        self.submit_command(job, [*launcher, "/lab/train.py", *arguments], shared, environment, {})
+
+    def submit_command(self, job, command, shared, environment, annotations):
+        """A TrainingJob of such workers, with environment variables and annotations of its pods."""
         container = {"name": "trainer", "image": "lab", "command": command,
-                     "env": [{"name": "GLOO_SOCKET_IFNAME", "value": "n0,n1"}, {"name": "OMP_NUM_THREADS", "value": "1"}],
+                     "env": [{"name": name, "value": value} for name, value in environment.items()],
                      "volumeMounts": [{"name": "shared", "mountPath": "/shared"}]}
         manifest = job.training_job()
         manifest["spec"]["recovery"] = {"onHostLoss": "Replace", "hostGraceSeconds": 1, "maxRestarts": 100}
-        manifest["spec"]["template"] = {"spec": {
+        manifest["spec"]["template"] = {"metadata": {"annotations": annotations}, "spec": {
             "restartPolicy": "OnFailure", "terminationGracePeriodSeconds": 2, "containers": [container],
             "volumes": [{"name": "shared", "hostPath": {"path": shared}}]}}
         self.api.post("/apis/yardmaster.dev/v1alpha1/namespaces/lab/trainingjobs", manifest)

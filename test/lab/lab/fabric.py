@@ -129,6 +129,7 @@ class Fabric:
                 chain out {
                     type filter hook postrouting priority 10; policy accept;
                     oifname "u*" udp dport 4791 add @seen { ip saddr . ip daddr . udp sport . oifname }
+                    oifname "u*" tcp dport 29500 add @seen { ip saddr . ip daddr . tcp sport . oifname }
                 }
             }
             """, switch)

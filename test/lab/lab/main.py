@@ -7,7 +7,7 @@ import sys
 import tempfile
 import time
 
-from lab import chart, experiment, story
+from lab import chart, experiment, sockets, story
 
 
 def _table(document):
@@ -17,6 +17,9 @@ def _table(document):
     for row in document["configurations"]:
         jobs = ", ".join(f"{j['name']} {j['iterationSeconds']:.2f} ({j['aloneSeconds']:.2f})" for j in row["jobs"])
         lines.append(f"{row['name']:<24}{row['ofAlone']:>10.1%}{row['predictedOfAlone']:>11.1%}{row['collisions']:>12}   {jobs}")
+    for row in document.get("sockets", []):
+        lines.append(f"{'with' if row['shim'] else 'without'} the socket shim: {row['plannedPort']} of {row['connections']} TCP "
+                     f"connections by planned ports, {row['plannedUplink']} of {row['acrossAggs']} on the planned uplink")
     if document.get("failures"):
         lines.append(f"\n{'lost':<24}{'delay, s':>10}{'after':>11}   left to the kernel")
         for row in document["failures"]:
@@ -35,7 +38,8 @@ def _parse():
     parser = argparse.ArgumentParser(prog="test/lab/run", description=__doc__)
     parser.add_argument("--seeds", type=int, default=10, help="draws of places and ports")
     parser.add_argument("--seconds", type=float, default=8, help="of each measurement")
-    parser.add_argument("--only", choices=["configurations", "failures"], help="one half of the experiment")
+    parser.add_argument("--only", choices=["configurations", "failures", "sockets"],
+                        help="one part of the experiment; sockets (plain TCP with the socket shim) alone is not in the whole")
     parser.add_argument("-o", "--output", choices=["table", "json"], default="table")
     parser.add_argument("--json", default="", help="file for the document, beside what is printed")
     parser.add_argument("--svg", default="", help="file for the picture")
@@ -58,9 +62,11 @@ def main():
         lab = experiment.Lab(experiment.SHAPE, folder)
         say(f"{len(lab.hosts)} hosts, {lab.shape.segments * 2} ToRs and {lab.shape.aggs * 2} Aggs are up")
         try:
-            if options.only != "failures":
+            if options.only == "sockets":
+                document["sockets"] = sockets.Sockets(lab, say).run()
+            if options.only in (None, "configurations"):
                 document["configurations"] = experiment.run(lab, range(1, options.seeds + 1), options.seconds, say)
-            if options.only != "configurations":
+            if options.only in (None, "failures"):
                 kernel = story.kernel_only(lab, say)
                 told, document["hostLoss"] = story.Story(lab, say).run(list(kernel))
                 document["failures"] = story.document(told, kernel)
