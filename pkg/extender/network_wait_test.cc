@@ -73,6 +73,7 @@ TEST_F(NetworkWaitTest, AfterItsLimitAGangIsReleasedWithoutAndThatIsSaidOnce) {
   AddBatchJob("a", 2);
   Process process(*this, true);
   process.Pass();
+  process.Pass();  // that sees the slots
   clock_.Advance(9'999);
   const PassReport before = process.Pass();
   EXPECT_EQ(before.released_pods, 0);

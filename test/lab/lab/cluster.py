@@ -80,7 +80,7 @@ class Cluster:
         nowhere = ["--metrics-bind-address", "127.0.0.1:0", "--health-bind-address", "127.0.0.1:0"]
         self._ours("extender", ["--bind-address", f"127.0.0.1:{port}", "--tls-cert-file", self._path("extender.crt"),
                                 "--tls-key-file", self._path("extender.key"), "--client-ca-file", self._path("ca.crt"),
-                                *nowhere])
+                                "--network-plan-wait", "10", *nowhere])
         self._ours("operator", ["--plan-min-delay-ms", "50", "--plan-max-delay-ms", "500", *nowhere])
         self._ours("agent", ["--nodes-matching", "yardmaster.dev/segment", "--plan-dir", self._plans, "--sysfs-root",
                              self._sysfs, "--nic-ports-file", self._path("nic-ports.yaml"), "--link-poll-ms", "50",
