@@ -99,7 +99,8 @@ absl::Status Cluster::StartExtender() {
                         Run("extender", port_and_health[1],
                             {"--leader-elect", "--bind-address", "127.0.0.1:" + port_and_health[0],
                              "--tls-cert-file", folder_ + "/extender.crt", "--tls-key-file",
-                             folder_ + "/extender.key", "--client-ca-file", folder_ + "/ca.crt"}));
+                             folder_ + "/extender.key", "--client-ca-file", folder_ + "/ca.crt",
+                             "--network-plan-wait", "10"}));
   }
   return absl::OkStatus();
 }

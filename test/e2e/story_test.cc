@@ -9,6 +9,7 @@
 #include "nlohmann/json.hpp"
 
 #include "pkg/api/names.h"
+#include "pkg/api/network_generation.h"
 #include "pkg/api/path_plan.h"
 #include "pkg/api/slot.h"
 #include "pkg/base/strings.h"
@@ -52,19 +53,15 @@ TEST_F(StoryTest, JobsArePlacedAnnotatedAndMovedToTheBackupHostOfTheirSegment) {
   EXPECT_FALSE(Gang("never")["status"]["reasons"].empty());
   EXPECT_EQ(ConditionOf(Job("never"), "Planned"), "False");
 
-  // Levels and source ports on every released pod; the agent's file says the same.
-  EXPECT_TRUE(WaitFor(kPatience, [&] {
-    for (const json& pod : Pods()) {
-      if (Gated(pod)) continue;
-      const json notes = pod["metadata"].value("annotations", json::object());
-      if (!notes.contains(api::kPriorityAnnotation)) return false;
-      if (!notes.contains(api::kPathPlanAnnotation)) return false;
-    }
-    return true;
-  }));
+  // Levels and source ports on every released pod; the agent's file says the same. The generation is written behind
+  // the gate only, together with them: they were there before it opened.
   for (const json& pod : Pods()) {
     if (Gated(pod)) continue;
     const json& notes = pod["metadata"]["annotations"];
+    ASSERT_EQ(notes.value(api::kNetworkGenerationAnnotation, ""), "1") << pod["metadata"]["name"];
+    ASSERT_TRUE(notes.contains(api::kPriorityAnnotation)) << pod["metadata"]["name"];
+    ASSERT_TRUE(notes.contains(api::kPathPlanAnnotation)) << pod["metadata"]["name"];
+    ASSERT_TRUE(notes.contains(api::kNcclConfAnnotation)) << pod["metadata"]["name"];
     const auto slot = api::DecodeSlot(notes[api::kSlotAnnotation].get<std::string>());
     ASSERT_TRUE(slot.ok()) << slot.status();
     const int level = std::stoi(notes[api::kPriorityAnnotation].get<std::string>());

@@ -134,7 +134,8 @@ TEST_F(HelmTest, OnlyOurProcessesWriteOurAnnotations) {
   EXPECT_TRUE(Annotate(*plane_, "extender", "annotated", kSlot).ok());
   EXPECT_FALSE(Annotate(*plane_, "operator", "annotated", "yardmaster.dev/slot={1}").ok());
   EXPECT_FALSE(Annotate(*plane_, "", "annotated", "yardmaster.dev/slot-").ok());
-  for (const char* mine : {"yardmaster.dev/network-priority=7", "yardmaster.dev/path-plan={}"}) {
+  for (const char* mine : {"yardmaster.dev/network-priority=7", "yardmaster.dev/path-plan={}",
+                           "yardmaster.dev/network-generation=1"}) {
     EXPECT_THAT(MessageOf(Annotate(*plane_, "", "annotated", mine)),
                 HasSubstr("is written by yardmaster-operator alone"));
     EXPECT_FALSE(Annotate(*plane_, "agent", "annotated", mine).ok()) << mine;
