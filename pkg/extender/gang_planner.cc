@@ -36,8 +36,8 @@ GangPlanner::GangPlanner(kube::Client& client, state::ClusterCache& cache, const
       resize_(client, cache, ledger_, clock, notify, options.plan.placement),
       stale_releases_(client, ledger_, clock, notify, options.stale_releases),
       unschedulable_(client, ledger_, clock, notify, options.unschedulable),
-      network_wait_(clock, notify, options.network_wait_ms),
-      release_(client, cache, ledger_, clock, {options.release_threads, options.release_slice_ms}),
+      release_(client, cache, ledger_, clock, notify,
+               {options.release_threads, options.release_slice_ms, options.network_wait_ms}),
       taints_(client, cache, ledger_, options.taints),
       revocation_(ledger_, preemption_, clock, notify) {}
 
@@ -143,7 +143,7 @@ void GangPlanner::RunPass(PassState& pass) {
     resize_.Apply(pass);
     unschedulable_.Run(pass);
     PublishView(pass);
-    release_.Run(pass, network_wait_.Run(pass));
+    release_.Run(pass);
     taints_.Run(pass);
   }
   NoteOldestGatedPod(pass);

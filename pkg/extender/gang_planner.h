@@ -44,7 +44,6 @@
 #include "pkg/extender/gate_step.h"
 #include "pkg/extender/gatherer.h"
 #include "pkg/extender/ledger.h"
-#include "pkg/extender/network_wait.h"
 #include "pkg/extender/owner_step.h"
 #include "pkg/extender/pass.h"
 #include "pkg/extender/placement_step.h"
@@ -125,7 +124,6 @@ class GangPlanner {
   ResizeStep resize_;
   StaleReleaseStep stale_releases_;
   UnschedulableStep unschedulable_;
-  NetworkWait network_wait_;
   PodRelease release_;
   TaintStep taints_;
   RevocationStep revocation_;

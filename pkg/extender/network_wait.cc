@@ -6,7 +6,6 @@
 #include "pkg/api/names.h"
 #include "pkg/api/network_generation.h"
 #include "pkg/base/strings.h"
-#include "pkg/extender/gang_status.h"
 
 namespace yardmaster::extender {
 
@@ -19,17 +18,15 @@ bool OnOneHost(const api::GangStatus& status) {
 }
 
 struct Missing {
-  int plans =
-      0;  // pods behind the gate that do not carry the network plan of the gang's present places
+  int plans = 0;  // pods without the network plan of the gang's present places
   int slots = 0;  // of these, pods that the operator cannot know yet
 };
 
-Missing MissingOf(const GatheredGang& gathered, const api::GangStatus& status) {
-  const std::string wanted = StrCat(status.plan_generation);
+Missing MissingOf(const std::vector<PodPtr>& pods, std::int64_t plan_generation) {
+  const std::string wanted = StrCat(plan_generation);
   Missing missing;
-  for (const GangMember& member : gathered.members) {
-    if (!member.pod->gated() || !member.rank) continue;
-    const auto& annotations = member.pod->metadata.annotations;
+  for (const PodPtr& pod : pods) {
+    const auto& annotations = pod->metadata.annotations;
     const auto at = annotations.find(api::kNetworkGenerationAnnotation);
     if (at != annotations.end() && at->second == wanted) continue;
     ++missing.plans;
@@ -63,22 +60,20 @@ bool NetworkWait::Hold(PassState& pass, const NamespacedName& key, const api::Ga
   return left_ms > 0;
 }
 
-std::set<NamespacedName> NetworkWait::Run(PassState& pass) {
+std::set<NamespacedName> NetworkWait::Run(PassState& pass, const PodsOfGangs& pods) {
   std::set<NamespacedName> held;
   std::map<NamespacedName, Waiting> before;
   before.swap(waiting_);
-  if (limit_ms_ <= 0 || pass.snapshot == nullptr || pass.snapshot->network == nullptr) return held;
-  for (const auto& [key, gathered] : pass.gathered) {
-    const auto gang = pass.gangs.find(key);
-    if (gathered->gated == 0 || gang == pass.gangs.end()) continue;
-    const api::GangStatus& status = gang->second->status;
-    if (!HoldsHosts(status) || OnOneHost(status)) continue;
-    const Missing missing = MissingOf(*gathered, status);
+  if (limit_ms_ <= 0 || pass.snapshot->network == nullptr) return held;
+  for (const auto& [key, of_gang] : pods) {
+    const api::Gang& gang = *pass.gangs.at(key);
+    if (OnOneHost(gang.status)) continue;
+    const Missing missing = MissingOf(of_gang, gang.status.plan_generation);
     if (missing.plans == 0) continue;
     const auto at = before.find(key);
     const Waiting& known = at == before.end() ? Waiting() : at->second;
     const int steps = missing.plans + missing.slots;
-    if (Hold(pass, key, *gang->second, missing.plans, steps, known)) held.insert(key);
+    if (Hold(pass, key, gang, missing.plans, steps, known)) held.insert(key);
   }
   return held;
 }

@@ -14,6 +14,8 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "pkg/base/clock.h"
 #include "pkg/extender/pass.h"
@@ -28,8 +30,10 @@ class NetworkWait {
   NetworkWait(const Clock& clock, Notify notify, std::int64_t limit_ms)
       : clock_(clock), notify_(std::move(notify)), limit_ms_(limit_ms) {}
 
-  // The gangs that are not to be released in this pass.
-  std::set<NamespacedName> Run(PassState& pass);
+  // Pods behind the gate that would be released in this pass, by gang.
+  using PodsOfGangs = std::map<NamespacedName, std::vector<PodPtr>>;
+  // The gangs that are not to be released.
+  std::set<NamespacedName> Run(PassState& pass, const PodsOfGangs& pods);
 
  private:
   struct Waiting {

@@ -132,6 +132,29 @@ TEST_F(NetworkWaitTest, AGangThatWaitsHoldsUpNoOtherGang) {
   EXPECT_EQ(Gated("b"), 0);
 }
 
+TEST_F(NetworkWaitTest, TheWaitBeginsWhenOthersHaveOpenedTheirGates) {
+  AddBatchJob("a", 2);
+  const auto set_gates = [this](const json& gates) {
+    for (json pod : PodsOf("a")) {
+      pod["spec"]["schedulingGates"] = gates;
+      client_.Seed(kube::Pods(), pod);
+    }
+  };
+  const json ours = {{"name", api::kPlacementGate}};
+  set_gates(json::array({ours, {{"name", "other/gate"}}}));
+  Process process(*this, true);
+  process.Pass();
+  clock_.Advance(20'000);
+  process.Pass();
+  EXPECT_EQ(NoticesAbout("NetworkPlanLate"), "");
+  set_gates(json::array({ours}));
+  process.Pass();
+  EXPECT_EQ(process.Pass().released_pods, 0);
+  WriteNetworkPlan("a", "1");
+  EXPECT_EQ(process.Pass().released_pods, 2);
+  EXPECT_EQ(NoticesAbout("NetworkPlanLate"), "");
+}
+
 TEST_F(NetworkWaitTest, AGangOnOneHostDoesNotWait) {
   AddBatchJob("a", 1);
   Process process(*this, true);

@@ -52,8 +52,7 @@ bool NeedsPatch(const api::Pod& pod, bool backup) {
 
 }  // namespace
 
-std::vector<PodRelease::Work> PodRelease::Collect(const PassState& pass, const Ledger& ledger,
-                                                  const std::set<NamespacedName>& held) {
+std::vector<PodRelease::Work> PodRelease::Collect(const PassState& pass, const Ledger& ledger) {
   std::vector<Work> work;
   for (const auto& [key, gathered] : pass.gathered) {
     const auto gang = pass.gangs.find(key);
@@ -61,7 +60,6 @@ std::vector<PodRelease::Work> PodRelease::Collect(const PassState& pass, const L
     if (pass.stopping.count(key) != 0 || ledger.InDoubt(key)) continue;
     if (pass.quarantined.count(key) != 0 || pass.backing_off.count(key) != 0) continue;
     if (gathered->gated == 0 && gathered->unbound == 0) continue;
-    const bool slot_only = held.count(key) != 0;
     const auto& slots = gang->second->status.assignments;
     for (const GangMember& member : gathered->members) {
       if (!member.rank || static_cast<std::size_t>(*member.rank) >= slots.size()) continue;
@@ -75,15 +73,27 @@ std::vector<PodRelease::Work> PodRelease::Collect(const PassState& pass, const L
         continue;
       if (member.pod->gated_by_others()) continue;
       if (IsRefused(gang->second->status, *member.rank, slot.host, pass.snapshot->now_ms)) continue;
-      Work next{gang->second->status.committed_ms, key, member.pod, &slot, state.backup, slot_only};
-      if (slot_only && (!member.pod->gated() || HasSlot(*member.pod, next.SlotText()))) continue;
-      work.push_back(std::move(next));
+      work.push_back(
+          {gang->second->status.committed_ms, key, member.pod, &slot, state.backup, false});
     }
   }
   std::stable_sort(work.begin(), work.end(), [](const Work& a, const Work& b) {
     return std::tie(a.committed_ms, a.gang) < std::tie(b.committed_ms, b.gang);
   });
   return work;
+}
+
+void PodRelease::HoldBack(PassState& pass, std::vector<Work>& work) {
+  NetworkWait::PodsOfGangs gated;
+  for (const Work& next : work) {
+    if (next.pod->gated()) gated[next.gang].push_back(next.pod);
+  }
+  const std::set<NamespacedName> held = network_wait_.Run(pass, gated);
+  std::erase_if(work, [&](Work& next) {
+    if (held.count(next.gang) == 0) return false;
+    next.slot_only = true;
+    return !next.pod->gated() || HasSlot(*next.pod, next.SlotText());
+  });
 }
 
 std::string PodRelease::Work::SlotText() const {
@@ -121,10 +131,11 @@ absl::StatusOr<nlohmann::json> PodRelease::Release(const Work& work) {
   return client_.Patch(target, kube::JsonPatch(patch), options);
 }
 
-void PodRelease::Run(PassState& pass, const std::set<NamespacedName>& held) {
+void PodRelease::Run(PassState& pass) {
   // Of a gang whose patches are refused no more than these are tried in one pass.
   constexpr int kMaxFailures = 3;
-  const std::vector<Work> work = Collect(pass, ledger_, held);
+  std::vector<Work> work = Collect(pass, ledger_);
+  HoldBack(pass, work);
   const std::int64_t end_ms = clock_.SteadyMs() + options_.slice_ms;
   Mutex mutex;
   std::map<NamespacedName, int> failures;

@@ -1,7 +1,7 @@
 // Releases the pods of committed gangs: each gets its slot annotation, is pinned to its slot's host
 // and ungated, in one patch. Pods that came without the gate get slot and tolerations only.
 //
-// Pods of gangs that wait for their network plan (`held`, network_wait.h) get their slot annotation alone, by which the operator
+// Pods of gangs that wait for their network plan (network_wait.h) get their slot annotation alone, by which the operator
 // knows them. Left alone: pods of gangs that are being stopped or whose plan is in doubt, of ranks whose host is out (they wait for their
 // replacement), and everything once the hold under which the pass began has ended. A patch names
 // the pod by the uid that was planned, so that a pod made again under its name waits for a pass
@@ -15,7 +15,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <set>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -23,6 +23,7 @@
 
 #include "pkg/base/clock.h"
 #include "pkg/extender/ledger.h"
+#include "pkg/extender/network_wait.h"
 #include "pkg/extender/pass.h"
 #include "pkg/kube/client.h"
 #include "pkg/state/cluster_state.h"
@@ -34,18 +35,24 @@ class PodRelease {
   struct Options {
     std::size_t threads = 8;
     std::int64_t slice_ms = 1'000;
+    std::int64_t network_wait_ms = 0;  // network_wait.h
   };
 
   PodRelease(kube::Client& client, state::ClusterCache& cache, const Ledger& ledger,
-             const Clock& clock, Options options)
-      : client_(client), cache_(cache), ledger_(ledger), clock_(clock), options_(options) {}
-  void Run(PassState& pass, const std::set<NamespacedName>& held = {});
+             const Clock& clock, NetworkWait::Notify notify, Options options)
+      : client_(client),
+        cache_(cache),
+        ledger_(ledger),
+        clock_(clock),
+        options_(options),
+        network_wait_(clock, std::move(notify), options.network_wait_ms) {}
+  void Run(PassState& pass);
 
  private:
   struct Work;
 
-  static std::vector<Work> Collect(const PassState& pass, const Ledger& ledger,
-                                   const std::set<NamespacedName>& held);
+  static std::vector<Work> Collect(const PassState& pass, const Ledger& ledger);
+  void HoldBack(PassState& pass, std::vector<Work>& work);
   absl::StatusOr<nlohmann::json> Release(const Work& work);
   absl::StatusOr<nlohmann::json> GiveSlot(const Work& work);
 
@@ -54,6 +61,7 @@ class PodRelease {
   const Ledger& ledger_;
   const Clock& clock_;
   const Options options_;
+  NetworkWait network_wait_;
 };
 
 }  // namespace yardmaster::extender
