@@ -209,8 +209,9 @@ absl::Status Extender::Start(KubeAccess& access) {
   YM_RETURN_IF_ERROR(feed_.WaitForSync(kSyncTimeoutMs));
   YM_RETURN_IF_ERROR(leadership_.Start(access));
   planner_thread_ = std::jthread([this](std::stop_token stop) { PlanLoop(stop); });
-  runtime_.log().Info("serving",
-                      {{"address", options_.webhook.bind_address}, {"port", server_.port()}});
+  runtime_.log().Info("serving", {{"address", options_.webhook.bind_address},
+                                  {"port", server_.port()},
+                                  {"gatePort", server_.gate_port()}});
   return absl::OkStatus();
 }
 

@@ -21,6 +21,9 @@ void AddWebhookFlags(CLI::App& app, WebhookServerOptions& options) {
                  "*: every one that the authority vouches for")
       ->delimiter(',')
       ->capture_default_str();
+  app.add_option("--gate-bind-address", options.gate_bind_address,
+                 "host:port of the admission webhook that puts pods behind the gate (TLS); empty: "
+                 "none, the API server does it by a policy");
 }
 
 void AddTimeLimitFlags(CLI::App& app, ExtenderOptions& options) {

@@ -5,6 +5,7 @@
 
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
+#include "pkg/extender/gate_admission.h"
 #include "pkg/metrics/endpoints.h"
 #include "pkg/tls/allowed_names.h"
 
@@ -14,6 +15,8 @@ namespace {
 
 constexpr std::int64_t kCertificatePollMs = 10'000;
 constexpr int kBindThreads = 8;
+// A review holds one pod, which etcd takes up to 1.5 MiB of.
+constexpr std::size_t kReviewBytes = std::size_t{4} << 20;
 
 // `fresh`: whether there is anything to answer from. kube-scheduler tries again after an error.
 http::Handler Answer(metrics::Histogram seconds, std::function<absl::Status()> fresh,
@@ -70,16 +73,42 @@ http::ServerOptions WebhookServer::HttpOptions(const BindAddress& bind) const {
   return http;
 }
 
+absl::Status WebhookServer::MakeGateServer() {
+  if (options_.gate_bind_address.empty()) return absl::OkStatus();
+  YM_ASSIGN_OR_RETURN(const BindAddress bind, ParseBindAddress(options_.gate_bind_address));
+  http::ServerOptions http;
+  http.bind_address = bind.host;
+  http.port = bind.port;
+  http.limits.body_bytes = kReviewBytes;
+  http.limits.total_body_bytes = 16 * kReviewBytes;
+  const metrics::Histogram seconds =
+      runtime_.registry().GetHistogram("yardmaster_extender_webhook_seconds", "time in the handler",
+                                       metrics::LatencyBuckets(), {{"verb", "gate"}});
+  auto router = std::make_shared<http::Router>();
+  router->Add("POST", "/gate",
+              Answer(
+                  seconds, [] { return absl::OkStatus(); }, extender::AdmitBehindGate));
+  gate_server_ =
+      std::make_unique<http::Server>(http, [router](http::Request request, http::Done done) {
+        router->Handle(std::move(request), std::move(done));
+      });
+  return absl::OkStatus();
+}
+
+absl::Status WebhookServer::UseCertificates(const tls::CertificateFiles& files) {
+  if (gate_server_ != nullptr) {
+    YM_RETURN_IF_ERROR(gate_server_->SetTls({files.certificate_pem, files.key_pem}));
+  }
+  return server_->SetTls({files.certificate_pem, files.key_pem, files.client_ca_pem,
+                          files.client_ca_pem.empty() ? http::ClientCertificates::kNone
+                                                      : http::ClientCertificates::kRequired});
+}
+
 void WebhookServer::WatchCertificates() {
   certificates_ = std::make_unique<tls::CertificateWatcher>(
       tls::CertificatePaths{options_.tls_cert_file, options_.tls_key_file, options_.client_ca_file},
       tls::CertificateWatcher::Callbacks{
-          [this](const tls::CertificateFiles& files) {
-            return server_->SetTls({files.certificate_pem, files.key_pem, files.client_ca_pem,
-                                    files.client_ca_pem.empty()
-                                        ? http::ClientCertificates::kNone
-                                        : http::ClientCertificates::kRequired});
-          },
+          [this](const tls::CertificateFiles& files) { return UseCertificates(files); },
           [this](const absl::Status& status) {
             if (status.ok()) return runtime_.log().Info("certificates in use");
             runtime_.log().Error("certificates", {{"error", MessageOf(status)}});
@@ -96,21 +125,31 @@ absl::Status WebhookServer::Start(std::function<absl::Status()> fresh) {
       HttpOptions(bind), [router = router_](http::Request request, http::Done done) {
         router->Handle(std::move(request), std::move(done));
       });
+  YM_RETURN_IF_ERROR(Annotate(MakeGateServer(), "--gate-bind-address"));
   WatchCertificates();
   YM_RETURN_IF_ERROR(
       Annotate(certificates_->Poll(), "--tls-cert-file, --tls-key-file, --client-ca-file"));
   YM_RETURN_IF_ERROR(Annotate(server_->Start(), StrCat("--bind-address ", options_.bind_address)));
+  std::vector<metrics::NamedServer> servers = {{"webhook", server_.get()}};
+  if (gate_server_ != nullptr) {
+    YM_RETURN_IF_ERROR(Annotate(gate_server_->Start(),
+                                StrCat("--gate-bind-address ", options_.gate_bind_address)));
+    servers.push_back({"gate", gate_server_.get()});
+  }
   certificates_->Start(kCertificatePollMs);
-  metrics::ExportServers(runtime_.registry(), {{"webhook", server_.get()}});
+  metrics::ExportServers(runtime_.registry(), servers);
   return absl::OkStatus();
 }
 
 absl::Status WebhookServer::Drain(std::int64_t max_ms) {
+  // What is left of an admission call is cut by Stop; the API server then follows its failurePolicy.
+  if (gate_server_ != nullptr) gate_server_->Drain(max_ms / 4).IgnoreError();
   return server_ == nullptr ? absl::OkStatus() : server_->Drain(max_ms);
 }
 
 void WebhookServer::Stop() {
   if (certificates_) certificates_->Stop();
+  if (gate_server_) gate_server_->Stop();
   if (server_) server_->Stop();
   if (bind_workers_) bind_workers_->StopNow();
 }

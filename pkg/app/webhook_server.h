@@ -1,6 +1,7 @@
 // The HTTPS server that answers kube-scheduler: the webhook's verbs over the router, client
 // certificates, the watch of the certificate files, and worker threads for bindings, which wait for the
-// API server.
+// API server. On request a second one for the API server's admission calls (gate_admission.h), which
+// brings no client certificate and so has a port of its own.
 //
 // Thread safety: Start, Drain and Stop from one thread. Lifetimes: everything passed in outlives the
 // object.
@@ -31,6 +32,7 @@ struct WebhookServerOptions {
   std::string client_ca_file;  // empty: clients need no certificate
   // Common names or DNS names of clients that may call; "*": all that client_ca_file vouches for.
   std::vector<std::string> client_names = {"kube-scheduler"};
+  std::string gate_bind_address;  // of POST /gate, for every client; empty: none
 };
 
 class WebhookServer {
@@ -47,11 +49,15 @@ class WebhookServer {
   void Stop();
 
   int port() const { return server_->port(); }  // REQUIRES: started
+  // 0 without --gate-bind-address. REQUIRES: started
+  int gate_port() const { return gate_server_ == nullptr ? 0 : gate_server_->port(); }
 
  private:
   void AddVerb(const char* verb, std::function<absl::Status()> fresh,
                std::function<absl::StatusOr<std::string>(std::string_view)> call);
   void AddBind();
+  absl::Status MakeGateServer();
+  absl::Status UseCertificates(const tls::CertificateFiles& files);
   http::ServerOptions HttpOptions(const BindAddress& bind) const;
   void WatchCertificates();
 
@@ -62,6 +68,7 @@ class WebhookServer {
   std::unique_ptr<http::EventLoop> bind_workers_;
   std::shared_ptr<http::Router> router_ = std::make_shared<http::Router>();
   std::unique_ptr<http::Server> server_;
+  std::unique_ptr<http::Server> gate_server_;  // null: none is asked for
   std::unique_ptr<tls::CertificateWatcher> certificates_;
 };
 

@@ -1,5 +1,5 @@
-// Bodies that kube-scheduler posts: for all bytes, each call ends in an error or in JSON, and
-// a filter names every node that it was asked about once, as passed or as failed.
+// Bodies that kube-scheduler and the API server post: for all bytes, each call ends in an error or in
+// JSON, and a filter names every node that it was asked about once, as passed or as failed.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -10,6 +10,7 @@
 
 #include "nlohmann/json.hpp"
 
+#include "pkg/extender/gate_admission.h"
 #include "pkg/extender/webhook.h"
 #include "pkg/extender/wire.h"
 #include "pkg/fabric/testing/fabrics.h"
@@ -70,5 +71,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto answer = (webhook.*call)(body);
     if (answer.ok() && !nlohmann::json::accept(*answer)) std::abort();
   }
+  const auto admitted = extender::AdmitBehindGate(body);
+  if (admitted.ok() && !nlohmann::json::accept(*admitted)) std::abort();
   return 0;
 }

@@ -1,5 +1,6 @@
 #include "test/integration/control_plane.h"
 
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -36,17 +37,26 @@ std::string ReadFile(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-absl::StatusOr<Command> StarterCommand(const ControlPlane::Options& options,
-                                       const std::filesystem::path& folder) {
+absl::StatusOr<std::string> BinFolder() {
   const char* bin = std::getenv("YARDMASTER_CONTROLPLANE_BIN");
-  if (bin == nullptr || *bin == '\0') {
-    return absl::FailedPreconditionError(
-        "YARDMASTER_CONTROLPLANE_BIN is not set; `make test` sets it, by hand it is "
-        "export YARDMASTER_CONTROLPLANE_BIN=$(test/controlplane/build)");
-  }
+  if (bin != nullptr && *bin != '\0') return std::string(bin);
+  return absl::FailedPreconditionError(
+      "YARDMASTER_CONTROLPLANE_BIN is not set; `make test` sets it, by hand it is "
+      "export YARDMASTER_CONTROLPLANE_BIN=$(test/controlplane/build)");
+}
+
+absl::StatusOr<int> KubernetesMinor(const std::string& bin) {
+  YM_ASSIGN_OR_RETURN(const std::string text, RunProgram({bin + "/kube-apiserver", "--version"}));
+  int minor = 0;
+  if (std::sscanf(text.c_str(), "Kubernetes v1.%d", &minor) == 1) return minor;
+  return absl::InternalError(StrCat("kube-apiserver --version printed ", text));
+}
+
+Command StarterCommand(const ControlPlane::Options& options, const std::string& bin, int minor,
+                       const std::filesystem::path& folder) {
   std::string with = options.scheduler ? "scheduler" : "";
   if (options.kwok) with += with.empty() ? "kwok" : ",kwok";
-  Command command = {StrCat(bin, "/controlplane"),
+  Command command = {bin + "/controlplane",
                      "--until-stdin-closes",
                      "--bin",
                      bin,
@@ -62,6 +72,11 @@ absl::StatusOr<Command> StarterCommand(const ControlPlane::Options& options,
     std::filesystem::path config = folder / "scheduler.yaml";
     std::ofstream(config) << options.scheduler_config;
     command.insert(command.end(), {"--scheduler-config", config.string()});
+  }
+  if (options.mutating_policies && minor < 36) {
+    command.insert(command.end(),
+                   {"--apiserver-arg", "feature-gates=MutatingAdmissionPolicy=true",
+                    "--apiserver-arg", "runtime-config=admissionregistration.k8s.io/v1beta1=true"});
   }
   for (const std::string& argument : options.apiserver_args) {
     command.insert(command.end(), {"--apiserver-arg", argument});
@@ -79,7 +94,9 @@ absl::StatusOr<std::unique_ptr<ControlPlane>> ControlPlane::Start(const Options&
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) return absl::InternalError(StrCat(folder.string(), ": ", error.message()));
-  YM_ASSIGN_OR_RETURN(Command command, StarterCommand(options, folder));
+  YM_ASSIGN_OR_RETURN(const std::string bin, BinFolder());
+  YM_ASSIGN_OR_RETURN(const int minor, KubernetesMinor(bin));
+  const Command command = StarterCommand(options, bin, minor, folder);
   std::string log = folder / "starter.log";
   YM_ASSIGN_OR_RETURN(auto starter, Process::Start({.command = command, .log_file = log}));
   std::optional<std::string> line = starter->ReadLine();
@@ -90,7 +107,7 @@ absl::StatusOr<std::unique_ptr<ControlPlane>> ControlPlane::Start(const Options&
   }
   YM_ASSIGN_OR_RETURN(Description description, Parse(*line));
   return std::unique_ptr<ControlPlane>(
-      new ControlPlane(std::move(starter), std::move(description)));
+      new ControlPlane(std::move(starter), std::move(description), minor));
 }
 
 absl::StatusOr<ControlPlane::Description> ControlPlane::Parse(const std::string& line) {

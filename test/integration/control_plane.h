@@ -29,6 +29,8 @@ class ControlPlane {
     bool kwok = false;
     // A KubeSchedulerConfiguration, as YAML text; what reaches the API server is filled in.
     std::string scheduler_config = {};
+    // MutatingAdmissionPolicy also where it is off by default, which is before Kubernetes 1.36.
+    bool mutating_policies = false;
     // More flags, "name=value".
     std::vector<std::string> apiserver_args = {};
     std::vector<std::string> controller_manager_args = {};
@@ -54,6 +56,7 @@ class ControlPlane {
   const std::string& admin_cert_file() const { return description_.admin_cert_file; }
   const std::string& admin_key_file() const { return description_.admin_key_file; }
   const std::string& bin() const { return description_.bin; }
+  int kubernetes_minor() const { return kubernetes_minor_; }  // 36 of 1.36.3
 
   pid_t starter_pid() const { return starter_->pid(); }
   const std::map<std::string, pid_t>& component_pids() const { return description_.pids; }
@@ -75,12 +78,15 @@ class ControlPlane {
     std::map<std::string, pid_t> pids;
   };
 
-  ControlPlane(std::unique_ptr<Process> starter, Description description)
-      : starter_(std::move(starter)), description_(std::move(description)) {}
+  ControlPlane(std::unique_ptr<Process> starter, Description description, int minor)
+      : starter_(std::move(starter)),
+        description_(std::move(description)),
+        kubernetes_minor_(minor) {}
   static absl::StatusOr<Description> Parse(const std::string& line);
 
   std::unique_ptr<Process> starter_;
   Description description_;
+  int kubernetes_minor_;
 };
 
 }  // namespace yardmaster::testing

@@ -20,7 +20,7 @@ inline constexpr char kNamespace[] = "yardmaster-system";
 class HelmTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    auto plane = ControlPlane::Start({});
+    auto plane = ControlPlane::Start({.mutating_policies = true});
     ASSERT_TRUE(plane.ok()) << plane.status();
     plane_ = plane->release();
     ASSERT_TRUE(plane_->Kubectl({"create", "namespace", kNamespace}).ok());

@@ -6,7 +6,9 @@
 namespace yardmaster::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST_F(HelmTest, LintFindsNothing) {
   const auto lint = Helm({"lint", "--strict", kChart});
@@ -29,6 +31,8 @@ TEST_F(HelmTest, WhatItRendersIsAcceptedWhateverIsTurnedOn) {
            {"scheduler.bindVerb=true", "tls.clientNames=null"},
            {"operator.page.enabled=false"},
            {"agent.reports.enabled=false"},
+           {"gatePolicy.mode=Webhook", "gatePolicy.failurePolicy=Fail",
+            "networkPolicy.gateFrom[0].ipBlock.cidr=192.0.2.0/24"},
            {"tls.source=existing", "tls.extenderSecret=a", "tls.schedulerSecret=b",
             "tls.operatorSecret=c", "tls.agentSecret=d", "operator.nodeFaultRules[0].taint=x/y",
             "operator.nodeFaultRules[0].action=Ignore"},
@@ -52,10 +56,43 @@ TEST_F(HelmTest, ValuesThatCannotWorkAreRefused) {
         "agent.nicPorts[0].rail=0", "agent.hostPath=relative", "fabric.preset=no-such-preset",
         "tls.source=existing", "tls.source=certManager", "scheduler.gpuResource=cpu",
         "priorityPolicy.max=-1", "annotationPolicy.failurePolicy=Maybe",
-        "networkShim.failurePolicy=Maybe"}) {
+        "networkShim.failurePolicy=Maybe", "gatePolicy.mode=Perhaps"}) {
     EXPECT_FALSE(Render({set}).ok()) << set;
   }
   EXPECT_THAT(MessageOf(Render({"fabric.preset=no-such-preset"}).status()), HasSubstr("rail-only"));
+  EXPECT_THAT(MessageOf(Render({"tls.source=existing", "tls.extenderSecret=a",
+                                "tls.schedulerSecret=b", "gatePolicy.mode=Webhook"})
+                            .status()),
+              HasSubstr("tls.caBundle"));
+}
+
+TEST_F(HelmTest, TheGateIsAPolicyWhereTheClusterHasThemAndElseAWebhook) {
+  constexpr char kPolicy[] = "kind: MutatingAdmissionPolicy\n";
+  constexpr char kWebhook[] = "kind: MutatingWebhookConfiguration\n";
+  const auto rendered = [](const std::string& version, const std::string& more) {
+    const auto text = Helm({"template", "yardmaster", kChart, "--namespace", kNamespace,
+                            "--kube-version", version, "--set", StrCat("log.format=json", more)});
+    EXPECT_TRUE(text.ok()) << text.status();
+    return text.value_or("");
+  };
+  EXPECT_THAT(rendered("1.36.0", ""), AllOf(HasSubstr(kPolicy), Not(HasSubstr(kWebhook))));
+  for (const char* old : {"1.32.0", "1.35.9"}) {
+    const std::string text = rendered(old, "");
+    EXPECT_THAT(text, AllOf(HasSubstr(kWebhook), Not(HasSubstr(kPolicy))));
+    EXPECT_THAT(text, AllOf(HasSubstr("--gate-bind-address"), HasSubstr("targetPort: gate"),
+                            HasSubstr("ports: [{port: gate}]"), HasSubstr("caBundle: ")));
+    EXPECT_THAT(text, Not(HasSubstr("yardmaster-shim")));
+  }
+  const std::string both = rendered("1.36.0", ",gatePolicy.mode=Webhook");
+  EXPECT_THAT(both, AllOf(HasSubstr(kWebhook), HasSubstr("yardmaster-shim")));
+  EXPECT_THAT(rendered("1.34.0", ",gatePolicy.enabled=false"),
+              AllOf(Not(HasSubstr(kWebhook)), Not(HasSubstr("gate-bind-address"))));
+  EXPECT_THAT(rendered("1.34.0", ",tls.source=certManager,tls.certManager.issuerRef.name=x"),
+              AllOf(HasSubstr("inject-ca-from: yardmaster-system/yardmaster-extender-tls"),
+                    Not(HasSubstr("caBundle"))));
+  // The cluster's own word: what is installed here.
+  EXPECT_TRUE(plane_->Kubectl({"get", "mutatingadmissionpolicy", "yardmaster-gate"}).ok());
+  EXPECT_FALSE(plane_->Kubectl({"get", "mutatingwebhookconfiguration", "yardmaster-gate"}).ok());
 }
 
 TEST_F(HelmTest, NoRoleAsksForMoreThanItsVerbs) {

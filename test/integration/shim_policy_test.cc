@@ -70,7 +70,7 @@ void Lost(const json& before, const json& after, const std::string& path,
 class ShimPolicyTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    auto plane = ControlPlane::Start({});
+    auto plane = ControlPlane::Start({.mutating_policies = true});
     ASSERT_TRUE(plane.ok()) << plane.status();
     plane_ = plane->release();
     ASSERT_TRUE(plane_->Kubectl({"create", "namespace", kNamespace}).ok());

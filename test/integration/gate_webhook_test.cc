@@ -1,0 +1,204 @@
+// The gate where the API server has no MutatingAdmissionPolicy: the chart's webhook, answered by an extender
+// that is started with the arguments, the certificate and the ServiceAccount that the chart gives it.
+#include <chrono>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <regex>
+#include <thread>
+
+#include "gmock/gmock.h"
+#include "nlohmann/json.hpp"
+
+#include "pkg/base/base64.h"
+#include "pkg/base/strings.h"
+#include "test/integration/control_plane.h"
+
+namespace yardmaster::testing {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+constexpr char kNamespace[] = "yardmaster-system";
+constexpr char kExtender[] = "yardmaster-extender";
+constexpr char kGate[] = "yardmaster.dev/placement";
+constexpr char kTlsFolder[] = "/etc/yardmaster/tls/";
+
+bool Eventually(const std::function<bool()>& holds) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (!holds()) {
+    if (std::chrono::steady_clock::now() > deadline) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  }
+  return true;
+}
+
+class GateWebhookTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto plane = ControlPlane::Start({});
+    ASSERT_TRUE(plane.ok()) << plane.status();
+    plane_ = *std::move(plane);
+    ASSERT_TRUE(plane_->Kubectl({"create", "namespace", kNamespace}).ok());
+  }
+
+  // With nothing said, the chart takes the webhook where the cluster has no policies.
+  absl::Status Install(const std::string& values) const {
+    const bool by_itself = plane_->kubernetes_minor() < 36;
+    return RunProgram({plane_->bin() + "/helm", "install", "yardmaster",
+                       YARDMASTER_SOURCE_DIR "/helm/yardmaster", "--namespace", kNamespace, "--set",
+                       StrCat("fabric.preset=hpn-small",
+                              by_itself ? "" : ",gatePolicy.mode=Webhook", values)},
+                      "", {{"KUBECONFIG", plane_->kubeconfig()}, {"HOME", plane_->folder()}})
+        .status();
+  }
+
+  json Get(std::vector<std::string> what) const {
+    what.insert(what.begin(), "get");
+    what.insert(what.end(), {"-o", "json"});
+    const auto text = plane_->Kubectl(what);
+    EXPECT_TRUE(text.ok()) << text.status();
+    return text.ok() ? json::parse(*text) : json();
+  }
+  std::string File(const std::string& name) const { return StrCat(plane_->folder(), "/", name); }
+  void Put(const std::string& name, const std::string& text) const {
+    std::ofstream(File(name)) << text;
+  }
+
+  // The Deployment's arguments, with this machine's folders and free ports.
+  Command ExtenderCommand() const {
+    const json deployment = Get({"deployment", kExtender, "-n", kNamespace});
+    const json& container = deployment["spec"]["template"]["spec"]["containers"][0];
+    Command command = {YARDMASTER_EXTENDER, "--kubeconfig", File("extender.kubeconfig")};
+    for (const std::string argument : container["args"]) {
+      std::string ours = std::regex_replace(argument, std::regex(kTlsFolder), File(""));
+      ours = std::regex_replace(ours, std::regex("address=.*"), "address=127.0.0.1:0");
+      command.push_back(ours);
+    }
+    return command;
+  }
+
+  // Starts an extender and lets the Service lead to it. Returns the port of its webhook.
+  int StartExtender() {
+    const json secret = Get({"secret", "yardmaster-extender-tls", "-n", kNamespace});
+    for (const auto& [name, value] : secret["data"].items()) {
+      Put(name, *Base64Decode(value.get<std::string>()));
+    }
+    Put("token", *plane_->Kubectl({"create", "token", kExtender, "-n", kNamespace}));
+    Put("extender.kubeconfig",
+        json{{"apiVersion", "v1"},
+             {"kind", "Config"},
+             {"current-context", "c"},
+             {"clusters",
+              {{{"name", "c"},
+                {"cluster",
+                 {{"server", plane_->api_server()},
+                  {"certificate-authority", plane_->ca_file()}}}}}},
+             {"users", {{{"name", "u"}, {"user", {{"tokenFile", File("token")}}}}}},
+             {"contexts", {{{"name", "c"}, {"context", {{"cluster", "c"}, {"user", "u"}}}}}}}
+            .dump());
+    auto started = Process::Start({ExtenderCommand(), {}, File("extender.log")});
+    EXPECT_TRUE(started.ok()) << started.status();
+    extender_ = *std::move(started);
+    std::smatch found;
+    std::string log;
+    EXPECT_TRUE(Eventually([&] {
+      std::ifstream file(File("extender.log"));
+      log.assign(std::istreambuf_iterator<char>(file), {});
+      return std::regex_search(log, found, std::regex("\"gatePort\":([0-9]+)"));
+    })) << log;
+    return found.empty() ? 0 : std::stoi(found[1]);
+  }
+
+  // There is no network of pods here: the Service's name leads to this machine.
+  void PointServiceAt(int port) const {
+    ASSERT_TRUE(plane_->Kubectl({"delete", "service", kExtender, "-n", kNamespace}).ok());
+    ASSERT_TRUE(plane_
+                    ->Kubectl({"create", "service", "externalname", kExtender, "-n", kNamespace,
+                               "--external-name", "127.0.0.1"})
+                    .ok());
+    ASSERT_TRUE(
+        plane_
+            ->Kubectl(
+                {"patch", "mutatingwebhookconfiguration", "yardmaster-gate", "--type=json",
+                 "--patch",
+                 StrCat(
+                     R"([{"op": "replace", "path": "/webhooks/0/clientConfig/service/port", "value": )",
+                     port, "}]")})
+            .ok());
+  }
+
+  absl::Status CreatePod(const std::string& name, const json& annotations, const json& gates,
+                         const std::string& ns = "default") const {
+    const json pod = {
+        {"apiVersion", "v1"},
+        {"kind", "Pod"},
+        {"metadata", {{"name", name}, {"namespace", ns}, {"annotations", annotations}}},
+        {"spec",
+         {{"automountServiceAccountToken", false},
+          {"schedulingGates", gates},
+          {"containers", {{{"name", "c"}, {"image", "registry.example/c"}}}}}}};
+    return plane_->Kubectl({"create", "-f", "-"}, pod.dump()).status();
+  }
+  std::vector<std::string> GatesOf(const std::string& pod,
+                                   const std::string& ns = "default") const {
+    std::vector<std::string> names;
+    const json object = Get({"pod", pod, "-n", ns});
+    for (const auto& gate : object["spec"].value("schedulingGates", json::array())) {
+      names.push_back(gate["name"]);
+    }
+    return names;
+  }
+
+  const json asks_ = {{"yardmaster.dev/parallelism", "tp=8"}};
+  std::unique_ptr<ControlPlane> plane_;
+  std::unique_ptr<Process> extender_;
+};
+
+TEST_F(GateWebhookTest, PodsThatAskForAGangAreGatedAsByThePolicy) {
+  const absl::Status installed = Install("");
+  ASSERT_TRUE(installed.ok()) << installed;
+  // Nobody answers yet: the pod is created without the gate, as failurePolicy Ignore says.
+  const absl::Status early = CreatePod("early", asks_, json::array());
+  EXPECT_TRUE(early.ok()) << early;
+  EXPECT_THAT(GatesOf("early"), ::testing::IsEmpty());
+
+  PointServiceAt(StartExtender());
+  int tries = 0;
+  EXPECT_TRUE(Eventually([&] {
+    const std::string name = StrCat("probe-", tries++);
+    EXPECT_TRUE(CreatePod(name, asks_, json::array()).ok());
+    return !GatesOf(name).empty();
+  })) << "no pod was gated";
+  const json other = {{{"name", "other/gate"}}};
+  const json own = {{{"name", kGate}}};
+  ASSERT_TRUE(CreatePod("plain", json::object(), json::array()).ok());
+  ASSERT_TRUE(CreatePod("joins", asks_, other).ok());
+  ASSERT_TRUE(CreatePod("has-it", asks_, own).ok());
+  ASSERT_TRUE(CreatePod("ours", asks_, json::array(), kNamespace).ok());
+  EXPECT_THAT(GatesOf("plain"), ::testing::IsEmpty());
+  EXPECT_THAT(GatesOf("joins"), ::testing::ElementsAre("other/gate", kGate));
+  EXPECT_THAT(GatesOf("has-it"), ::testing::ElementsAre(kGate));
+  EXPECT_THAT(GatesOf("ours", kNamespace), ::testing::IsEmpty());
+}
+
+TEST_F(GateWebhookTest, WithFailurePolicyFailThePodIsRefusedWhileNobodyAnswers) {
+  ASSERT_TRUE(Install(",gatePolicy.failurePolicy=Fail").ok());
+  // Webhooks are in force some time after they are made.
+  int tries = 0;
+  absl::Status refused;
+  EXPECT_TRUE(Eventually([&] {
+    refused = CreatePod(StrCat("early-", tries++), asks_, json::array());
+    return !refused.ok();
+  }));
+  EXPECT_THAT(MessageOf(refused), HasSubstr("gate.yardmaster.dev"));
+  EXPECT_TRUE(CreatePod("plain", json::object(), json::array()).ok()) << "it asks for no gang";
+  PointServiceAt(StartExtender());
+  EXPECT_TRUE(
+      Eventually([&] { return CreatePod(StrCat("later-", tries++), asks_, json::array()).ok(); }));
+  EXPECT_THAT(GatesOf(StrCat("later-", tries - 1)), ::testing::ElementsAre(kGate));
+}
+
+}  // namespace
+}  // namespace yardmaster::testing
