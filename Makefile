@@ -31,12 +31,12 @@ controlplane: setup ## build etcd, Kubernetes, kwok and helm for the tests (8 mi
 
 programs: setup ## compile the four programs, without tests and benchmarks
 	@$(say) "building the programs into build/release/bin"
-	cmake --preset release --log-level=WARNING
+	cmake --preset release --log-level=WARNING >/dev/null
 	cmake --build build/release -j $(JOBS) --target programs
 
 build: setup ## compile everything, optimised, into build/release
 	@$(say) "building into build/release"
-	cmake --preset release --log-level=WARNING
+	cmake --preset release --log-level=WARNING >/dev/null
 	cmake --build build/release -j $(JOBS)
 
 test: controlplane build ## all tests: unit, integration and end-to-end against a real control plane
