@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <cstdio>
 #include <map>
 #include <set>
 #include <tuple>
@@ -118,6 +119,13 @@ std::string Ranks(const std::vector<int>& ranks) {
   return Join(runs, ",");
 }
 
+// Three digits are what a reader compares.
+std::string Short(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g", value);
+  return text;
+}
+
 void ExplainPlacement(const api::Gang& gang, std::string& out) {
   const api::GangStatus& status = gang.status;
   AddLine(out, "placed:",
@@ -138,15 +146,25 @@ void ExplainPlacement(const api::Gang& gang, std::string& out) {
                  o.data_split_fabric_pods, "; tensor groups ", o.tensor_split_segments, ", ",
                  o.tensor_split_fabric_pods));
   if (status.network) {
-    AddLine(out, "network:",
-            StrCat("level ", status.network->level, ", intensity ", status.network->intensity,
-                   " FLOP per second of communication, ", status.network->communication_seconds,
-                   " s of communication an iteration"));
+    AddLine(
+        out, "network:",
+        StrCat("level ", status.network->level, ", intensity ", Short(status.network->intensity),
+               " FLOP per second of communication, ", Short(status.network->communication_seconds),
+               " s of communication an iteration"));
   }
 }
 
-void ExplainConditions(const std::vector<api::Condition>& conditions, std::string& out) {
+// What `told` says already is left out: a job repeats some of its gang's conditions.
+void ExplainConditions(const std::vector<api::Condition>& conditions,
+                       const std::vector<api::Condition>& told, std::string& out) {
+  const auto is_told = [&told](const api::Condition& condition) {
+    return std::any_of(told.begin(), told.end(), [&](const api::Condition& other) {
+      return other.type == condition.type && other.status == condition.status &&
+             other.message == condition.message;
+    });
+  };
   for (const api::Condition& condition : conditions) {
+    if (is_told(condition)) continue;
     if (condition.status != api::ConditionStatus::kTrue && condition.message.empty()) continue;
     const char* status = condition.status == api::ConditionStatus::kTrue    ? "yes"
                          : condition.status == api::ConditionStatus::kFalse ? "no"
@@ -219,8 +237,10 @@ std::string ExplainSubject(const state::ClusterState& world, const Subject& subj
     for (const auto& pool : world.pools) pools.push_back(*pool);
     for (const auto& [label, text] : ExplainCost(*subject.job, pools)) AddLine(out, label, text);
   }
-  if (subject.job != nullptr) ExplainConditions(subject.job->status.conditions, out);
-  if (subject.gang != nullptr) ExplainConditions(subject.gang->status.conditions, out);
+  std::vector<api::Condition> told;
+  if (subject.job != nullptr) told = subject.job->status.conditions;
+  ExplainConditions(told, {}, out);
+  if (subject.gang != nullptr) ExplainConditions(subject.gang->status.conditions, told, out);
   return out;
 }
 

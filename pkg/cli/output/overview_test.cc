@@ -96,6 +96,45 @@ TEST_F(OverviewTest, APlacedJobIsExplainedByItsSegments) {
   EXPECT_THAT(*text, HasSubstr("level 6"));
 }
 
+TEST_F(OverviewTest, WhatTheJobAndItsGangBothSayIsSaidOnceAndNumbersAreShort) {
+  const auto condition = [](const std::string& type, const std::string& message) {
+    api::Condition made;
+    made.type = type;
+    made.status = api::ConditionStatus::kTrue;
+    made.message = message;
+    return made;
+  };
+  api::Gang gang;
+  gang.metadata.name = "trainingjob-a";
+  gang.metadata.namespace_name = "default";
+  gang.owner = {"yardmaster.dev/v1alpha1", "TrainingJob", "a", "", false};
+  gang.job.workers = 1;
+  gang.status.plan_generation = 1;
+  gang.status.assignments = {{0, "n0", "p0", "s0", {0}}};
+  gang.status.network = api::NetworkStatus{};
+  gang.status.network->intensity = 714285714285714304.0;
+  gang.status.network->communication_seconds = 0.02812345;
+  gang.status.conditions = {condition("Planned", "1 worker in 1 segment"),
+                            condition("Released", "every pod is released")};
+  client_.Seed(kube::Gangs(), api::EncodeGang(gang));
+  client_.Seed(kube::TrainingJobs(),
+               {{"apiVersion", "yardmaster.dev/v1alpha1"},
+                {"kind", "TrainingJob"},
+                {"metadata", {{"name", "a"}, {"namespace", "default"}}},
+                {"spec", {{"workers", 1}}},
+                {"status",
+                 {{"conditions", json::array({{{"type", "Planned"},
+                                               {"status", "True"},
+                                               {"message", "1 worker in 1 segment"}}})}}}});
+  const auto text = Explain(ClusterState(), "default", "a");
+  ASSERT_TRUE(text.ok()) << text.status();
+  const auto first = text->find("Planned:");
+  EXPECT_NE(first, std::string::npos) << *text;
+  EXPECT_EQ(text->find("Planned:", first + 1), std::string::npos) << *text;
+  EXPECT_THAT(*text, HasSubstr("Released:   yes, every pod is released"));
+  EXPECT_THAT(*text, HasSubstr("intensity 7.14e+17 FLOP per second of communication, 0.0281 s"));
+}
+
 TEST_F(OverviewTest, AWaitingJobIsPlannedAnewAndSaysWhatIsMissing) {
   Job("big", {{"workers", 5}});
   auto text = Explain(ClusterState(), "default", "big");
