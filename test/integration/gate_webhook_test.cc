@@ -18,12 +18,20 @@ namespace yardmaster::testing {
 namespace {
 
 using nlohmann::json;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 constexpr char kNamespace[] = "yardmaster-system";
 constexpr char kExtender[] = "yardmaster-extender";
 constexpr char kGate[] = "yardmaster.dev/placement";
 constexpr char kTlsFolder[] = "/etc/yardmaster/tls/";
+
+MATCHER_P(IsOkAndHolds, inner, "") {
+  if (arg.ok()) return ::testing::ExplainMatchResult(inner, *arg, result_listener);
+  *result_listener << arg.status().ToString();
+  return false;
+}
 
 bool Eventually(const std::function<bool()>& holds) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
@@ -129,8 +137,10 @@ class GateWebhookTest : public ::testing::Test {
             .ok());
   }
 
-  absl::Status CreatePod(const std::string& name, const json& annotations, const json& gates,
-                         const std::string& ns = "default") const {
+  // Gates of the pod as the API server answers its creation: the extender may open them afterwards.
+  absl::StatusOr<std::vector<std::string>> Create(const std::string& name, const json& annotations,
+                                                  const json& gates,
+                                                  const std::string& ns = "default") const {
     const json pod = {
         {"apiVersion", "v1"},
         {"kind", "Pod"},
@@ -139,13 +149,10 @@ class GateWebhookTest : public ::testing::Test {
          {{"automountServiceAccountToken", false},
           {"schedulingGates", gates},
           {"containers", {{{"name", "c"}, {"image", "registry.example/c"}}}}}}};
-    return plane_->Kubectl({"create", "-f", "-"}, pod.dump()).status();
-  }
-  std::vector<std::string> GatesOf(const std::string& pod,
-                                   const std::string& ns = "default") const {
+    YM_ASSIGN_OR_RETURN(const std::string created,
+                        plane_->Kubectl({"create", "-f", "-", "-o", "json"}, pod.dump()));
     std::vector<std::string> names;
-    const json object = Get({"pod", pod, "-n", ns});
-    for (const auto& gate : object["spec"].value("schedulingGates", json::array())) {
+    for (const auto& gate : json::parse(created)["spec"].value("schedulingGates", json::array())) {
       names.push_back(gate["name"]);
     }
     return names;
@@ -159,45 +166,46 @@ class GateWebhookTest : public ::testing::Test {
 TEST_F(GateWebhookTest, PodsThatAskForAGangAreGatedAsByThePolicy) {
   const absl::Status installed = Install("");
   ASSERT_TRUE(installed.ok()) << installed;
+  const json none = json::array();
   // Nobody answers yet: the pod is created without the gate, as failurePolicy Ignore says.
-  const absl::Status early = CreatePod("early", asks_, json::array());
-  EXPECT_TRUE(early.ok()) << early;
-  EXPECT_THAT(GatesOf("early"), ::testing::IsEmpty());
+  EXPECT_THAT(Create("early", asks_, none), IsOkAndHolds(IsEmpty()));
 
   PointServiceAt(StartExtender());
   int tries = 0;
+  absl::StatusOr<std::vector<std::string>> gates;
   EXPECT_TRUE(Eventually([&] {
-    const std::string name = StrCat("probe-", tries++);
-    EXPECT_TRUE(CreatePod(name, asks_, json::array()).ok());
-    return !GatesOf(name).empty();
-  })) << "no pod was gated";
+    gates = Create(StrCat("probe-", tries++), asks_, none);
+    return gates.ok() && !gates->empty();
+  })) << gates.status();
   const json other = {{{"name", "other/gate"}}};
   const json own = {{{"name", kGate}}};
-  ASSERT_TRUE(CreatePod("plain", json::object(), json::array()).ok());
-  ASSERT_TRUE(CreatePod("joins", asks_, other).ok());
-  ASSERT_TRUE(CreatePod("has-it", asks_, own).ok());
-  ASSERT_TRUE(CreatePod("ours", asks_, json::array(), kNamespace).ok());
-  EXPECT_THAT(GatesOf("plain"), ::testing::IsEmpty());
-  EXPECT_THAT(GatesOf("joins"), ::testing::ElementsAre("other/gate", kGate));
-  EXPECT_THAT(GatesOf("has-it"), ::testing::ElementsAre(kGate));
-  EXPECT_THAT(GatesOf("ours", kNamespace), ::testing::IsEmpty());
+  EXPECT_THAT(Create("asks", asks_, none), IsOkAndHolds(ElementsAre(kGate)));
+  EXPECT_THAT(Create("joins", asks_, other), IsOkAndHolds(ElementsAre("other/gate", kGate)));
+  EXPECT_THAT(Create("has-it", asks_, own), IsOkAndHolds(ElementsAre(kGate)));
+  EXPECT_THAT(Create("plain", json::object(), none), IsOkAndHolds(IsEmpty()));
+  EXPECT_THAT(Create("ours", asks_, none, kNamespace), IsOkAndHolds(IsEmpty()));
 }
 
 TEST_F(GateWebhookTest, WithFailurePolicyFailThePodIsRefusedWhileNobodyAnswers) {
   ASSERT_TRUE(Install(",gatePolicy.failurePolicy=Fail").ok());
+  const json none = json::array();
   // Webhooks are in force some time after they are made.
   int tries = 0;
   absl::Status refused;
   EXPECT_TRUE(Eventually([&] {
-    refused = CreatePod(StrCat("early-", tries++), asks_, json::array());
+    refused = Create(StrCat("early-", tries++), asks_, none).status();
     return !refused.ok();
   }));
   EXPECT_THAT(MessageOf(refused), HasSubstr("gate.yardmaster.dev"));
-  EXPECT_TRUE(CreatePod("plain", json::object(), json::array()).ok()) << "it asks for no gang";
+  EXPECT_THAT(Create("plain", json::object(), none), IsOkAndHolds(IsEmpty()))
+      << "it asks for no gang";
   PointServiceAt(StartExtender());
-  EXPECT_TRUE(
-      Eventually([&] { return CreatePod(StrCat("later-", tries++), asks_, json::array()).ok(); }));
-  EXPECT_THAT(GatesOf(StrCat("later-", tries - 1)), ::testing::ElementsAre(kGate));
+  absl::StatusOr<std::vector<std::string>> gates;
+  EXPECT_TRUE(Eventually([&] {
+    gates = Create(StrCat("later-", tries++), asks_, none);
+    return gates.ok();
+  })) << gates.status();
+  EXPECT_THAT(gates, IsOkAndHolds(ElementsAre(kGate)));
 }
 
 }  // namespace
