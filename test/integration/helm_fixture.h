@@ -51,9 +51,20 @@ class HelmTest : public ::testing::Test {
     return Helm({verb, "yardmaster", kChart, "--namespace", kNamespace, "--set",
                  "fabric.preset=hpn-small,scheduler.enabled=true"});
   }
+  // For this cluster, as a tool that renders without asking it is told.
   static absl::StatusOr<std::string> Render(const std::vector<std::string>& sets) {
-    std::vector<std::string> arguments = {"template", "yardmaster", kChart, "--namespace",
-                                          kNamespace};
+    std::vector<std::string> arguments = {"template",
+                                          "yardmaster",
+                                          kChart,
+                                          "--namespace",
+                                          kNamespace,
+                                          "--kube-version",
+                                          StrCat("1.", plane_->kubernetes_minor(), ".0")};
+    if (plane_->kubernetes_minor() < 36) {
+      arguments.insert(
+          arguments.end(),
+          {"--api-versions", "admissionregistration.k8s.io/v1beta1/MutatingAdmissionPolicy"});
+    }
     for (const std::string& set : sets) arguments.insert(arguments.end(), {"--set", set});
     return Helm(arguments);
   }
