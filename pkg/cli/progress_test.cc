@@ -62,7 +62,7 @@ TEST(ProgressClientTest, ASlowCallIsNamedWhileItRunsAndItsAnswerIsPassedOn) {
   std::ostringstream out;
   const auto client = WithProgress(std::move(inner), out, clock, sleeper);
   int nodes = 0;
-  const auto page = client->ReadPage({kube::Nodes()}, {}, [&](const kube::JsonView&) {
+  const auto page = client->ReadPage({kube::Nodes()}, {}, [&](const auto&) {
     ++nodes;
     clock.Advance(3'000);
     std::this_thread::sleep_for(std::chrono::seconds(1));  // in which the line is due four times
