@@ -45,11 +45,11 @@ class Kueue(Existing):
     """Indexed Jobs, all pods together, in as few segments as have room (preferred topology)."""
 
     title = "Kueue TAS"
-    group = "/apis/kueue.x-k8s.io/v1beta1"
+    group = "/apis/kueue.x-k8s.io/v1beta2"
 
     def install(self):
         gpus = sum(int(o["status"]["allocatable"]["nvidia.com/gpu"]) for o in self.fabric if o["kind"] == "Node" and not o.get("spec", {}).get("taints"))
-        kind = lambda name, **more: {"apiVersion": "kueue.x-k8s.io/v1beta1", "kind": name, **more}
+        kind = lambda name, **more: {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": name, **more}
         self.make(self.group + "/topologies", kind("Topology", metadata={"name": "fabric"}, spec={
             "levels": [{"nodeLabel": SEGMENT}, {"nodeLabel": HOSTNAME}]}))
         self.make(self.group + "/resourceflavors", kind("ResourceFlavor", metadata={"name": "gpu"}, spec={
@@ -96,7 +96,7 @@ class Volcano(Existing):
     def submit(self, job):
         self.api.call("POST", "/apis/batch.volcano.sh/v1alpha1/namespaces/%s/jobs" % NAMESPACE, {
             "apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "metadata": {"name": job.name},
-            "spec": {"schedulerName": "volcano", "minAvailable": job.workers, "networkTopology": {"mode": "soft"},
+            "spec": {"schedulerName": "volcano", "queue": "default", "maxRetry": 3, "minAvailable": job.workers, "networkTopology": {"mode": "soft"},
                      "tasks": [{"name": "worker", "replicas": job.workers, "template": self.template(job, {})}]}})
 
     def remove(self, job):

@@ -28,12 +28,16 @@ def value_of(measured, field):
     return value * 100 if field == "dpOverAggShare" else value
 
 
+def title_of(key, measured):
+    return measured.get("title", ALL[key].title)
+
+
 def table(results):
     lines = []
     for workload, by_scheduler in results["traces"].items():
         keys = list(by_scheduler)
         lines += ["", "**%s**, %d jobs" % (WORKLOADS[workload], results["jobs"]), "",
-                  "| | %s |" % " | ".join(ALL[key].title for key in keys), "|---|%s" % ("---|" * len(keys))]
+                  "| | %s |" % " | ".join(title_of(key, by_scheduler[key]) for key in keys), "|---|%s" % ("---|" * len(keys))]
         for field, words, form in ROWS:
             lines.append("| %s | %s |" % (words, " | ".join(
                 "-" if by_scheduler[k][field] is None else form % value_of(by_scheduler[k], field) for k in keys)))
@@ -58,7 +62,7 @@ PICTURES = [
 
 
 def write(results):
-    names = [ALL[key].title for key in next(iter(results["traces"].values()))]
+    names = [title_of(*item) for item in next(iter(results["traces"].values())).items()]
     links = []
     for name, title, better, value in PICTURES:
         groups = [(WORKLOADS[w], [value(m) for m in by.values()]) for w, by in results["traces"].items()]
