@@ -74,10 +74,13 @@ class ShimPolicyTest : public ::testing::Test {
     ASSERT_TRUE(plane.ok()) << plane.status();
     plane_ = plane->release();
     ASSERT_TRUE(plane_->Kubectl({"create", "namespace", kNamespace}).ok());
-    const auto policy = RunProgram({plane_->bin() + "/helm", "template", "yardmaster",
-                                    YARDMASTER_SOURCE_DIR "/helm/yardmaster", "--namespace",
-                                    kNamespace, "--show-only", "templates/shim-policy.yaml"},
-                                   "", {{"HOME", plane_->folder()}});
+    const auto policy =
+        RunProgram({plane_->bin() + "/helm", "template", "yardmaster",
+                    YARDMASTER_SOURCE_DIR "/helm/yardmaster", "--namespace", kNamespace,
+                    "--show-only", "templates/shim-policy.yaml", "--set",
+                    StrCat("networkShim.apiVersion=admissionregistration.k8s.io/",
+                           plane_->kubernetes_minor() < 36 ? "v1beta1" : "v1")},
+                   "", {{"HOME", plane_->folder()}});
     ASSERT_TRUE(policy.ok()) << policy.status();
     ASSERT_TRUE(plane_->Apply(*policy).ok());
     ASSERT_TRUE(Eventually([] {
