@@ -26,7 +26,9 @@ std::vector<char> TaintStep::OpenHosts(PassState& pass) const {
       bound[rank] = hosts[rank].valid() &&
                     member.pod->node_name == snapshot.places->name(hosts[rank]);
     }
-    const std::int64_t due_ms = job.started_ms.value_or(0) + options_.unbound_after_ms;
+    // The snapshot does not know when a gang was placed in this pass.
+    const std::int64_t due_ms =
+        pass.GangOf(static_cast<int>(j)).status.committed_ms + options_.unbound_after_ms;
     bool waits = false;
     for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
       if (!hosts[rank].valid() || bound[rank] != 0) continue;
