@@ -44,9 +44,10 @@ void AddTimeLimitFlags(CLI::App& app, ExtenderOptions& options) {
                  "seconds in which a placed gang has to run in full; 0: for ever")
       ->check(CLI::Range(0, 31'536'000))
       ->capture_default_str();
-  app.add_option("--taint-after", options.taint_after_seconds,
-                 "seconds after which a promised host is tainted while its pods are not bound; 0: at "
-                 "once, until the gang is gone")
+  app.add_option(
+         "--taint-after", options.taint_after_seconds,
+         "seconds after which a promised host is tainted while its pods are not bound; 0: at "
+         "once, until the gang is gone")
       ->check(CLI::Range(0, 86'400))
       ->capture_default_str();
 }

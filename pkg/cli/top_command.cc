@@ -96,8 +96,8 @@ Table TopJobs(const plan::Snapshot& snapshot, const page::NetworkPicture& pictur
     const auto found = picture.jobs.find(job->job.key);
     const page::JobPaths none;
     const page::JobPaths& paths = found == picture.jobs.end() ? none : found->second;
-    rows.push_back({job->job.key.text(), StrCat(job->job.workers),
-                    StrCat(job->job.gpus()), StrCat(static_cast<std::int64_t>(distinct)), Tenths(gbps), StrCat(paths.flows),
+    rows.push_back({job->job.key.text(), StrCat(job->job.workers), StrCat(job->job.gpus()),
+                    StrCat(static_cast<std::int64_t>(distinct)), Tenths(gbps), StrCat(paths.flows),
                     StrCat(paths.unplanned)});
   }
   return rows;

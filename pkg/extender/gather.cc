@@ -64,8 +64,8 @@ absl::StatusOr<GpuCount> CountGpus(const GatheredGang& gathered) {
 
 // The first pod that says its parallelism, else the first one.
 const api::Pod& FirstAnnotated(const GatheredGang& gathered) {
-  const auto at = std::find_if(
-      gathered.members.begin(), gathered.members.end(), [](const GangMember& member) {
+  const auto at =
+      std::find_if(gathered.members.begin(), gathered.members.end(), [](const GangMember& member) {
         return api::Find(member.pod->metadata.annotations, api::kParallelismAnnotation).has_value();
       });
   return at == gathered.members.end() ? *gathered.members.front().pod : *at->pod;
@@ -98,8 +98,8 @@ absl::StatusOr<std::optional<api::JobSpec>> SpecOfPods(const GatheredGang& gathe
       const std::int64_t world = parallelism.parallelism.world();
       if (gpus.alike && world % gpus.most != 0) {
         return FieldError(StrCat("gang ", gathered.namespace_name, "/", gathered.name),
-                          StrCat("its pods ask for ", gpus.most, " GPUs each and say that they are ",
-                                 world, " together"),
+                          StrCat("its pods ask for ", gpus.most,
+                                 " GPUs each and say that they are ", world, " together"),
                           StrCat("count the GPUs of all its pods in the annotation ",
                                  api::kParallelismAnnotation));
       }
@@ -117,12 +117,11 @@ absl::StatusOr<std::optional<api::JobSpec>> SpecOfPods(const GatheredGang& gathe
   if (!size) {
     const std::string gang = StrCat("gang ", gathered.namespace_name, "/", gathered.name);
     if (parallelism.data_given) {
-      return FieldError(gang,
-                        StrCat("its pods ask for different numbers of GPUs, ", gpus.all,
-                               " together, and say that they are ",
-                               parallelism.parallelism.world()),
-                        StrCat("count the GPUs of all its pods in the annotation ",
-                               api::kParallelismAnnotation));
+      return FieldError(
+          gang,
+          StrCat("its pods ask for different numbers of GPUs, ", gpus.all,
+                 " together, and say that they are ", parallelism.parallelism.world()),
+          StrCat("count the GPUs of all its pods in the annotation ", api::kParallelismAnnotation));
     }
     return FieldError(gang, "its pods do not say how many they are",
                       StrCat("give dp in the annotation ", api::kParallelismAnnotation));
@@ -271,10 +270,10 @@ absl::Status TooManyRoles(const GatheredGang& ranked) {
   if (std::none_of(ranked.members.begin(), ranked.members.end(), differs)) {
     return absl::OkStatus();
   }
-  return FieldError(StrCat("gang ", ranked.namespace_name, "/", ranked.name),
-                    "the numbers of GPUs that its pods ask for change too often from rank to rank",
-                    StrCat("let pods of one number follow each other, in at most ", kMaxRoles,
-                           " runs"));
+  return FieldError(
+      StrCat("gang ", ranked.namespace_name, "/", ranked.name),
+      "the numbers of GPUs that its pods ask for change too often from rank to rank",
+      StrCat("let pods of one number follow each other, in at most ", kMaxRoles, " runs"));
 }
 
 }  // namespace

@@ -135,8 +135,7 @@ TaintChanges HostTaintChanges(const plan::Snapshot& snapshot, const state::Clust
     if (wanted && host != end && places.name(*host) == node->metadata.name) {
       const bool chosen = snapshot.cluster.hosts[host->index()].backup && !node->backup();
       const bool needs_taint = open == nullptr || (*open)[host->index()] != 0;
-      taints = {needs_taint ? promises.ValueFor(*host) : "",
-                chosen ? api::kChosenBackupValue : ""};
+      taints = {needs_taint ? promises.ValueFor(*host) : "", chosen ? api::kChosenBackupValue : ""};
       if (!taints.promised.empty()) ++out.promised;
     }
     if (node->metadata.deleted_ms || IsRight(*node, taints)) continue;

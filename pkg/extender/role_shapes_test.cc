@@ -33,8 +33,7 @@ class RoleShapesTest : public JobFixture {
               {"ownerReferences", json::array({owner})}}},
             {"spec",
              {{"schedulingGates", json::array({{{"name", api::kPlacementGate}}})},
-              {"containers",
-               json::array({{{"name", "c"}, {"resources", {{"limits", limits}}}}})}}},
+              {"containers", json::array({{{"name", "c"}, {"resources", {{"limits", limits}}}}})}}},
             {"status", {{"phase", "Pending"}}}};
   }
   static json Owner(const char* api_version, const char* kind, const std::string& name) {
@@ -65,14 +64,13 @@ class RoleShapesTest : public JobFixture {
                                      Owner("batch.volcano.sh/v1alpha1", "Job", "vc"), parallelism));
   }
   void AddVolcanoJob(int ps, int workers) {
-    client_.Seed(
-        {"batch.volcano.sh", "v1alpha1", "jobs", "Job", true},
-        {{"apiVersion", "batch.volcano.sh/v1alpha1"},
-         {"kind", "Job"},
-         {"metadata", {{"name", "vc"}, {"namespace", "team"}, {"uid", "uid-vc"}}},
-         {"spec",
-          {{"tasks", json::array({{{"name", "ps"}, {"replicas", ps}},
-                                  {{"name", "worker"}, {"replicas", workers}}})}}}});
+    client_.Seed({"batch.volcano.sh", "v1alpha1", "jobs", "Job", true},
+                 {{"apiVersion", "batch.volcano.sh/v1alpha1"},
+                  {"kind", "Job"},
+                  {"metadata", {{"name", "vc"}, {"namespace", "team"}, {"uid", "uid-vc"}}},
+                  {"spec",
+                   {{"tasks", json::array({{{"name", "ps"}, {"replicas", ps}},
+                                           {{"name", "worker"}, {"replicas", workers}}})}}}});
   }
 
   // GPUs that the released pods pinned to a host ask for, by host.

@@ -17,14 +17,13 @@ std::vector<char> TaintStep::OpenHosts(PassState& pass) const {
     if (!job.assignment) continue;
     const std::vector<fabric::HostId>& hosts = job.assignment->host_of_rank;
     std::vector<char> bound(hosts.size(), 0);
-    const GatheredGang* gathered =
-        pass.GatheredOf({job.job.key.namespace_name, job.job.key.name});
+    const GatheredGang* gathered = pass.GatheredOf({job.job.key.namespace_name, job.job.key.name});
     for (std::size_t m = 0; gathered != nullptr && m < gathered->members.size(); ++m) {
       const GangMember& member = gathered->members[m];
       if (!member.rank || static_cast<std::size_t>(*member.rank) >= hosts.size()) continue;
       const auto rank = static_cast<std::size_t>(*member.rank);
-      bound[rank] = hosts[rank].valid() &&
-                    member.pod->node_name == snapshot.places->name(hosts[rank]);
+      bound[rank] =
+          hosts[rank].valid() && member.pod->node_name == snapshot.places->name(hosts[rank]);
     }
     // The snapshot does not know when a gang was placed in this pass.
     const std::int64_t due_ms =

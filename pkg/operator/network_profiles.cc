@@ -39,8 +39,7 @@ workload::NetworkEstimate EstimateOf(const plan::JobState& state, const fabric::
       workload::ConnectionsOf(state.job, state.assignment->host_of_rank, spec.rails);
   double bytes = 0;
   for (const auto& c : connections) bytes += c.bytes;
-  return {netplan::LoneSeconds(connections, spec),
-          bytes / static_cast<double>(state.job.gpus())};
+  return {netplan::LoneSeconds(connections, spec), bytes / static_cast<double>(state.job.gpus())};
 }
 
 }  // namespace

@@ -345,7 +345,8 @@ GangPlan PlanRoles(const Cluster& cluster, const GangRequest& request,
        static_cast<std::int64_t>(request.job->roles.size()),
        StrCat("its ", request.job->roles.size(),
               " roles ask for different amounts; the counts are for the largest of each; a search "
-              "role by role finds no place either: ", planner.failure())});
+              "role by role finds no place either: ",
+              planner.failure())});
   if (alike.outcome == Outcome::kNever &&
       RolePlanner(EmptyAndHealthy(cluster), request, options).Run()) {
     alike.outcome = Outcome::kNotNow;

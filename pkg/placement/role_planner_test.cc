@@ -160,7 +160,6 @@ TEST(RolePlannerTest, OnRandomSmallFabricsAgreesWithExhaustiveSearchWhereOnePodH
   EXPECT_EQ(best, placed) << "roles are not searched together, yet on these fabrics it is enough";
 }
 
-
 // One role after the other: workers and the GPUs of each. One data group, but for workers without.
 Case MakeShapes(Cluster cluster, const std::vector<workload::WorkerRun>& runs) {
   workload::Job job;

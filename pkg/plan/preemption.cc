@@ -271,9 +271,8 @@ void Tell(const Snapshot& snapshot, JobId job, std::optional<Preemption>& decisi
     const JobState& victim = snapshot.jobs[index.index()];
     decision->grace_seconds = std::max(decision->grace_seconds, victim.grace_seconds);
     if (names.size() == kMostNames) continue;
-    names.push_back(
-        StrCat(victim.job.key.text(), " (",
-               Count(victim.job.gpus(), "GPU"), ", priority ", victim.job.priority, ")"));
+    names.push_back(StrCat(victim.job.key.text(), " (", Count(victim.job.gpus(), "GPU"),
+                           ", priority ", victim.job.priority, ")"));
   }
   const std::vector<HostId> hosts = NewHosts(wants, decision->gang.host_of_rank);
   const std::size_t more = decision->victims.size() - names.size();

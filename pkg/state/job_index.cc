@@ -137,9 +137,8 @@ void JobIndex::Read(const NamespacedName& key, KeptJob& kept) {
   if (state.problems.empty()) {
     const bool known = kept.own_problems == 0 && kept.state.groups->workers > 0 &&
                        SameShape(kept.state.job, state.job);
-    state.groups = known
-                       ? kept.state.groups
-                       : std::make_shared<const workload::WorkerGroups>(GroupsOf(state.job));
+    state.groups = known ? kept.state.groups
+                         : std::make_shared<const workload::WorkerGroups>(GroupsOf(state.job));
   }
   if (placed > 0 && placed != spec.workers) state.resize = ResizeOf(key, kept, state.problems);
   kept.own_problems = state.problems.size();

@@ -52,8 +52,8 @@ std::vector<WorkerRun> RunsOf(const Job& job) {
   if (!job.gpus_differ()) return {{job.workers, job.gpus_per_worker}};
   std::vector<WorkerRun> runs;
   for (std::size_t i = 0; i < job.roles.size(); ++i) {
-    const int end = i + 1 < job.roles.size() ? std::min(job.roles[i + 1].first_rank, job.workers)
-                                             : job.workers;
+    const int end =
+        i + 1 < job.roles.size() ? std::min(job.roles[i + 1].first_rank, job.workers) : job.workers;
     const int first = std::min(job.roles[i].first_rank, end);
     runs.push_back({end - first, job.roles[i].gpus.value_or(job.gpus_per_worker)});
   }

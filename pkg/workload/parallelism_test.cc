@@ -83,7 +83,8 @@ TEST(ParallelismTest, GpusAreNumberedWorkerByWorkerHoweverManyEachHas) {
     workers.push_back(numbers.WorkerOf(gpu));
     places.push_back(numbers.PlaceOnWorker(gpu));
   }
-  EXPECT_EQ(workers, (std::vector<int>{1, 2, 4, 4, 4, 4, 4, 4, 4, 4, 5, 5, 5, 5, 5, 5, 5, 5, 6, 6}));
+  EXPECT_EQ(workers,
+            (std::vector<int>{1, 2, 4, 4, 4, 4, 4, 4, 4, 4, 5, 5, 5, 5, 5, 5, 5, 5, 6, 6}));
   EXPECT_EQ(places, (std::vector<int>{0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7, 0, 1}));
 }
 

@@ -52,8 +52,7 @@ class Traffic {
     return host_of_[static_cast<std::size_t>(WorkerOf(gpu))];
   }
   int RailOf(std::int64_t gpu) const {
-    return (first_gpu_[static_cast<std::size_t>(WorkerOf(gpu))] +
-            numbers_.PlaceOnWorker(gpu)) %
+    return (first_gpu_[static_cast<std::size_t>(WorkerOf(gpu))] + numbers_.PlaceOnWorker(gpu)) %
            rails_;
   }
 
