@@ -12,12 +12,12 @@ namespace yardmaster::extender {
 std::vector<char> TaintStep::OpenHosts(PassState& pass) const {
   const plan::Snapshot& snapshot = *pass.snapshot;
   std::vector<char> open(snapshot.cluster.hosts.size(), 0);
-  for (std::size_t j = 0; j < snapshot.jobs.size(); ++j) {
-    const plan::JobState& job = snapshot.jobs[j];
+  for (const plan::JobId id : snapshot.job_ids()) {
+    const plan::JobState& job = snapshot.jobs[id.index()];
     if (!job.assignment) continue;
     const std::vector<fabric::HostId>& hosts = job.assignment->host_of_rank;
     std::vector<char> bound(hosts.size(), 0);
-    const GatheredGang* gathered = pass.GatheredOf({job.job.key.namespace_name, job.job.key.name});
+    const GatheredGang* gathered = pass.GatheredOf(job.job.key);
     for (std::size_t m = 0; gathered != nullptr && m < gathered->members.size(); ++m) {
       const GangMember& member = gathered->members[m];
       if (!member.rank || static_cast<std::size_t>(*member.rank) >= hosts.size()) continue;
@@ -26,8 +26,7 @@ std::vector<char> TaintStep::OpenHosts(PassState& pass) const {
           hosts[rank].valid() && member.pod->node_name == snapshot.places->name(hosts[rank]);
     }
     // The snapshot does not know when a gang was placed in this pass.
-    const std::int64_t due_ms =
-        pass.GangOf(static_cast<int>(j)).status.committed_ms + options_.unbound_after_ms;
+    const std::int64_t due_ms = pass.GangOf(id).status.committed_ms + options_.unbound_after_ms;
     bool waits = false;
     for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
       if (!hosts[rank].valid() || bound[rank] != 0) continue;
