@@ -90,6 +90,7 @@ TEST_F(RoundScheduleTest, AnUrgentChangeWaitsNeitherForQuietNorForThePause) {
     if (now == 500 || now == 510) schedule_.Urgent(now);
   });
   EXPECT_EQ(rounds, (std::vector<std::int64_t>{0, 520}));
+  schedule_.Begin(clock_.SteadyMs());
   clock_.Advance(20'000);
   schedule_.End(clock_.SteadyMs());
   schedule_.Urgent(clock_.SteadyMs());

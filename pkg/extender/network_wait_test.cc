@@ -112,7 +112,7 @@ TEST_F(NetworkWaitTest, AReplacedRankWaitsForThePlanOfTheNewPlaces) {
   const std::string lost = HostsOf("job-a")[1];
   AddNode(lost[1] - '0', lost[3] - '0', /*ready=*/false);
   DeletePod(PodsOf("a")[1]["metadata"]["name"]);
-  const std::string fresh = AddJobPod("a", 1, "tp=8,dp=3");
+  AddJobPod("a", 1, "tp=8,dp=3");
   process.Pass();
   process.Pass();
   ASSERT_EQ(Gang("job-a")["status"]["planGeneration"], 2);

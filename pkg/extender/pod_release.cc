@@ -89,10 +89,9 @@ void PodRelease::HoldBack(PassState& pass, std::vector<Work>& work) {
     if (next.pod->gated()) gated[next.gang].push_back(next.pod);
   }
   const std::set<NamespacedName> held = network_wait_.Run(pass, gated);
-  std::erase_if(work, [&](Work& next) {
-    if (held.count(next.gang) == 0) return false;
-    next.slot_only = true;
-    return !next.pod->gated() || HasSlot(*next.pod, next.SlotText());
+  for (Work& next : work) next.slot_only = held.count(next.gang) != 0;
+  std::erase_if(work, [](const Work& next) {
+    return next.slot_only && (!next.pod->gated() || HasSlot(*next.pod, next.SlotText()));
   });
 }
 
