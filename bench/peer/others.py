@@ -1,7 +1,7 @@
 """Kueue's topology-aware scheduling and Volcano, on a cluster that has them: the same jobs, the same measures.
 
-Written from their documentation (Kueue 0.14 and later, Volcano 1.12 and later) and not run where this repository is developed:
-their images cannot be had there. The cluster needs the hosts of `bench/peer/run --print-hosts`, simulated by KWOK, and nothing
+Written from their documentation and CRDs (Kueue 0.19, whose API is v1beta2; Volcano 1.15) and not run where this repository is
+developed: their images cannot be had there. The cluster needs the hosts of `bench/peer/run --print-hosts`, simulated by KWOK, and nothing
 else; this module makes the queues and topologies and removes only the jobs.
 """
 from schedulers import NAMESPACE, Scheduler
