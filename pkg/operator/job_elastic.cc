@@ -46,8 +46,8 @@ SizeDecision JobController::DecideElastic(const api::TrainingJob& job,
                    job.job.parallelism.data,
                    now.changed_ms,
                    {},
-                   observed.running_ms,
-                   observed.now_ms};
+                   observed.running_ms};
+  view.now_ms = observed.now_ms;
   view.joins = job.recovery.on_host_loss == api::OnHostLoss::kReplace;
   view.growing_from = now.previous;
   for (int rank = observed.settled_ranks(); rank < observed.ranks(); ++rank) {

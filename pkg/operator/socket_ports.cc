@@ -260,7 +260,7 @@ std::vector<std::string> AddSocketPorts(const netplan::NetworkPlan& plan,
   const auto hashes = repac::SwitchHashes::Compile(*snapshot.network, mistrusted);
   if (!hashes.ok()) return {MessageOf(hashes.status())};
   const SocketPlanner planner(plan, snapshot, *hashes);
-  std::map<int, GangNetwork*> by_job;
+  std::map<plan::JobId, GangNetwork*> by_job;
   for (GangNetwork& network : networks) by_job[network.job] = &network;
   for (const std::vector<PathAssignment>* paths : {&plan.paths, &plan.answers}) {
     for (const PathAssignment& path : *paths) {
