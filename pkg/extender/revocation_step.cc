@@ -50,8 +50,8 @@ std::map<fabric::HostId, std::map<Standing, std::int64_t>> OvercommittedHosts(
     any |= too_many[h];
   }
   std::map<fabric::HostId, std::map<Standing, std::int64_t>> promises;
+  if (!any) return promises;
   for (const plan::JobId id : pass.snapshot->job_ids()) {
-    if (!any) break;
     const plan::JobState& job = pass.snapshot->jobs[id.index()];
     if (!job.assignment) continue;
     const Standing standing = StandingOf(pass, pass.GangOf(id));
