@@ -10,6 +10,8 @@
 // stopped, or that ended after --minutes, goes on where it was. All settings of a seed come before the
 // next seed. A line of progress per run goes to standard error, with the time that is left at this pace.
 // Exit code 3: time was over before all runs were done.
+// Points three-layer=SCATTER and recorded-shape=UPLINK_GBPS are on fabrics of three layers (trace_fabrics.h)
+// and made when asked for.
 // plot: gain of crux over each policy against the time-weighted load of the fullest shared link
 // (under ECMP), means with 95 % bootstrap intervals over seeds, as an SVG plot and as a table. A point
 // is accepted (marked *) where under ECMP the published shares of jobs and GPUs that meet contention,
@@ -74,6 +76,13 @@ struct Setting {
   double scatter = 0.5;
   double load = 1;
   int connections = 8;
+  enum class Fabric { kTwoLayer, kThreeLayer, kRecordedShape } fabric = Fabric::kTwoLayer;
+
+  fabric::FabricSpec Spec() const {
+    if (fabric == Fabric::kThreeLayer) return bench::ThreeLayer();
+    if (fabric == Fabric::kRecordedShape) return bench::RecordedShape(uplink_gbps);
+    return bench::TwoLayer(uplink_gbps);
+  }
 };
 
 std::vector<Setting> Settings(const std::string& points) {
@@ -92,6 +101,14 @@ std::vector<Setting> Settings(const std::string& points) {
   add("uplink", {200, 50}, [](Setting& s, double v) { s.uplink_gbps = static_cast<int>(v); });
   add("load", {0.01, 1.5}, [](Setting& s, double v) { s.load = v; });
   add("connections", {2}, [](Setting& s, double v) { s.connections = static_cast<int>(v); });
+  add("three-layer", {}, [](Setting& s, double v) {
+    s.fabric = Setting::Fabric::kThreeLayer;
+    s.scatter = v;
+  });
+  add("recorded-shape", {}, [](Setting& s, double v) {
+    s.fabric = Setting::Fabric::kRecordedShape;
+    s.uplink_gbps = static_cast<int>(v);
+  });
   return all;
 }
 
@@ -178,7 +195,7 @@ int Run(const std::string& file, const RunOptions& run) {
     generate.seed = static_cast<std::uint64_t>(seed);
     const auto trace = sim::GenerateTrace(sizes, generate);
     for (const Setting& setting : settings) {
-      const fabric::Network network = bench::BuildNetwork(bench::TwoLayer(setting.uplink_gbps));
+      const fabric::Network network = bench::BuildNetwork(setting.Spec());
       for (const std::string& policy : policies) {
         ++at;
         if (done.count({setting.way, setting.value, seed, policy}) > 0) continue;
@@ -291,7 +308,7 @@ int PlotResults(const std::string& file, const std::string& svg) {
     }
     std::printf(" %8.2f %%\n", 100 * Mean(alone));
   }
-  bench::Plot plot{"Gain of the production policy in GPU utilisation, two layers",
+  bench::Plot plot{"Gain of the production policy in GPU utilisation",
                    "time-weighted load of the fullest shared link (under ECMP)",
                    "gain, %",
                    {}};

@@ -99,6 +99,8 @@ int main(int argc, char** argv) {
   plan::JobState last = snapshot.jobs.back();
   snapshot.jobs.pop_back();
   netplan::PreviousNetwork former;
+  netplan::NetworkMemory memory;
+  input.memory = &memory;
   const auto round = [&](const char* what) {
     input.former = &former;
     const double begin = CpuSeconds();

@@ -59,6 +59,17 @@ fabric::FabricSpec ThreeLayer() {
   return spec;
 }
 
+fabric::FabricSpec RecordedShape(int uplink_gbps) {
+  fabric::FabricSpec spec = BaseSpec("recorded-shape");
+  spec.fabric_pods = 3;
+  spec.segments_per_fabric_pod = 40;
+  spec.hosts_per_segment = 8;
+  spec.tiers = {MakeTier("tor", fabric::Scope::kSegment, 1, 32, 200, 16, uplink_gbps),
+                MakeTier("agg", fabric::Scope::kFabricPod, 16, 40, uplink_gbps, 40, uplink_gbps),
+                MakeTier("core", fabric::Scope::kFabric, 40, 48, uplink_gbps, 0, 0)};
+  return spec;
+}
+
 fabric::Network BuildNetwork(const fabric::FabricSpec& spec) {
   std::vector<fabric::HostPlace> hosts;
   for (int p = 0; p < spec.fabric_pods; ++p) {

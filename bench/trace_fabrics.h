@@ -12,6 +12,10 @@ namespace yardmaster::bench {
 fabric::FabricSpec TwoLayer(int uplink_gbps = 100);
 // 6 ToRs in three pods of 4 Aggs under 32 cores (3 to 1 at the ToRs).
 fabric::FabricSpec ThreeLayer();
+// The shape of the published topo.csv: three pods (PSW groups) of 40 ToRs (ASW groups) of eight hosts;
+// every ToR is wired to the 16 Aggs of its pod, those to 40 cores without oversubscription. Speeds and
+// numbers of switches are not published.
+fabric::FabricSpec RecordedShape(int uplink_gbps = 100);
 
 // Ends the program where the spec cannot be built.
 fabric::Network BuildNetwork(const fabric::FabricSpec& spec);

@@ -49,21 +49,57 @@ std::vector<std::int32_t> BestOfOrders(const Dag& dag, std::int32_t levels,
   return best;
 }
 
-PieceResult SolvePiece(const Dag& dag, std::int32_t levels, const CompressionOptions& options,
-                       Random& random) {
-  std::vector<std::int32_t> depth = ChainDepth(dag);
-  if (*std::max_element(depth.begin(), depth.end()) < levels) return {std::move(depth), true};
-  if (options.exact_when_small && depth.size() <= kExactJobs) {
+PieceResult CutPiece(const Dag& dag, std::int32_t levels, const CompressionOptions& options) {
+  if (options.exact_when_small && static_cast<std::size_t>(dag.size()) <= kExactJobs) {
     return {ExactBlocks(dag, levels), true};
   }
+  // Every piece begins the same stream: neither what happens in another piece nor the numbers of its
+  // jobs change its draws.
+  Random random(options.seed * 0x9E3779B97F4A7C15ULL);
   return {BestOfOrders(dag, levels, options, random), false};
+}
+
+// The arcs of `dag`, in the order of their tails.
+std::vector<KnownCuts::Arc> EdgesOf(const Dag& dag) {
+  std::vector<KnownCuts::Arc> edges;
+  for (std::int32_t v = 0; v < dag.size(); ++v) {
+    for (const Dag::Arc& arc : dag.out[v]) edges.push_back({v, arc.to, arc.weight});
+  }
+  return edges;
+}
+
+PieceResult SolvePiece(const Dag& dag, std::int32_t levels, const CompressionOptions& options,
+                       const KnownCuts* known, KnownCuts* next) {
+  std::vector<std::int32_t> depth = ChainDepth(dag);
+  if (*std::max_element(depth.begin(), depth.end()) < levels) return {std::move(depth), true};
+  if (known == nullptr) return CutPiece(dag, levels, options);
+  KnownCuts::Piece piece{levels, options, EdgesOf(dag), {}, false};
+  if (const KnownCuts::Piece* same = known->Find(piece)) {
+    piece.blocks = same->blocks;
+    piece.exact = same->exact;
+  } else {
+    PieceResult cut = CutPiece(dag, levels, options);
+    piece.blocks = std::move(cut.blocks);
+    piece.exact = cut.exact;
+  }
+  next->pieces.push_back(std::move(piece));
+  return {next->pieces.back().blocks, next->pieces.back().exact};
 }
 
 }  // namespace
 
+const KnownCuts::Piece* KnownCuts::Find(const Piece& wanted) const {
+  const auto at = std::find_if(pieces.begin(), pieces.end(), [&](const Piece& piece) {
+    return piece.edges.size() == wanted.edges.size() && piece.edges == wanted.edges &&
+           piece.levels == wanted.levels && piece.options == wanted.options;
+  });
+  return at == pieces.end() ? nullptr : &*at;
+}
+
 Compression Compress(std::int32_t job_count, std::span<const ContentionEdge> edges,
-                     std::int32_t levels, const CompressionOptions& options) {
+                     std::int32_t levels, const CompressionOptions& options, KnownCuts* known) {
   Compression result;
+  KnownCuts next;
   result.levels.assign(job_count, levels - 1);
   std::vector<std::int32_t> index(job_count, -1);
   std::vector<std::int32_t> piece_of(job_count, -1);
@@ -83,9 +119,7 @@ Compression Compress(std::int32_t job_count, std::span<const ContentionEdge> edg
   }
   bool exact = true;
   for (std::size_t p = 0; p < pieces.size(); ++p) {
-    // A stream per piece: what happens in one piece does not change the draws of another.
-    Random random(options.seed * 0x9E3779B97F4A7C15ULL + pieces[p][0].index());
-    PieceResult piece = SolvePiece(dags[p], levels, options, random);
+    PieceResult piece = SolvePiece(dags[p], levels, options, known, &next);
     exact &= piece.exact;
     for (std::int32_t& block : piece.blocks) block = levels - 1 - block;
     for (std::size_t i = 0; i < pieces[p].size(); ++i) {
@@ -94,6 +128,7 @@ Compression Compress(std::int32_t job_count, std::span<const ContentionEdge> edg
   }
   result.loss = Loss(edges, result.levels);
   if (exact) result.optimal_loss = result.loss;
+  if (known != nullptr) *known = std::move(next);
   return result;
 }
 

@@ -34,6 +34,7 @@ struct CompressionOptions {
       30;  // re-cuts of orders that contain the best cut; 0: Algorithm 1 as published
   bool exact_when_small = true;
   std::uint64_t seed = 1;
+  bool operator==(const CompressionOptions&) const = default;
 };
 
 struct Compression {
@@ -42,8 +43,31 @@ struct Compression {
   std::optional<double> optimal_loss;  // where every component was solved exactly
 };
 
-// REQUIRES: edges form a DAG over [0, job_count), levels >= 1.
+// Connected pieces of the last DAG that were cut with some effort, with their cuts.
+class KnownCuts {
+ public:
+  struct Arc {  // between places in the piece
+    std::int32_t from = 0;
+    std::int32_t to = 0;
+    double weight = 0;
+    bool operator==(const Arc&) const = default;
+  };
+  struct Piece {
+    std::int32_t levels = 0;
+    CompressionOptions options;
+    std::vector<Arc> edges;
+    std::vector<std::int32_t> blocks;
+    bool exact = false;
+  };
+  const Piece* Find(const Piece& wanted) const;
+
+  std::vector<Piece> pieces;
+};
+
+// REQUIRES: edges form a DAG over [0, job_count), levels >= 1. `known`, if given, is brought up to date;
+// the answer does not depend on it.
 Compression Compress(std::int32_t job_count, std::span<const ContentionEdge> edges,
-                     std::int32_t levels, const CompressionOptions& options = {});
+                     std::int32_t levels, const CompressionOptions& options = {},
+                     KnownCuts* known = nullptr);
 
 }  // namespace yardmaster::crux

@@ -71,16 +71,21 @@ std::vector<ContendingPair> ContendingPairs(std::int32_t link_count,
       }
     }
   }
+  KeepFullestLinks(all);
+  return all;
+}
+
+void KeepFullestLinks(std::vector<ContendingPair>& pairs) {
   // The fullest shared link of a pair comes first and is the one kept.
-  std::sort(all.begin(), all.end(), [](const ContendingPair& p, const ContendingPair& q) {
-    return std::tuple(p.a, p.b, -(p.a_seconds + p.b_seconds), p.a_seconds) <
-           std::tuple(q.a, q.b, -(q.a_seconds + q.b_seconds), q.a_seconds);
-  });
+  const auto key = [](const ContendingPair& p) {
+    return std::tuple(p.a, p.b, -(p.a_seconds + p.b_seconds), p.a_seconds, p.b_seconds);
+  };
+  std::sort(pairs.begin(), pairs.end(),
+            [&](const ContendingPair& p, const ContendingPair& q) { return key(p) < key(q); });
   const auto same_pair = [](const ContendingPair& p, const ContendingPair& q) {
     return p.a == q.a && p.b == q.b;
   };
-  all.erase(std::unique(all.begin(), all.end(), same_pair), all.end());
-  return all;
+  pairs.erase(std::unique(pairs.begin(), pairs.end(), same_pair), pairs.end());
 }
 
 std::vector<std::vector<JobId>> Components(std::int32_t job_count,
@@ -111,18 +116,23 @@ std::vector<ContentionEdge> ContentionDag(std::span<const ContendingPair> pairs,
                                           std::span<const JobId> order,
                                           std::span<const double> intensities) {
   std::vector<std::int32_t> position(order.size());
-  for (std::size_t i = 0; i < order.size(); ++i)
+  for (std::size_t i = 0; i < order.size(); ++i) {
     position[order[i].index()] = static_cast<std::int32_t>(i);
-  std::vector<ContentionEdge> edges;
-  edges.reserve(pairs.size());
-  for (const ContendingPair& pair : pairs) {
-    const bool a_first = position[pair.a.index()] < position[pair.b.index()];
-    const JobId from = a_first ? pair.a : pair.b;
-    edges.push_back({from, a_first ? pair.b : pair.a, intensities[from.index()]});
   }
-  std::sort(edges.begin(), edges.end(), [](const ContentionEdge& x, const ContentionEdge& y) {
-    return std::tuple(x.from, x.to) < std::tuple(y.from, y.to);
-  });
+  const auto from_of = [&](const ContendingPair& pair) {
+    return position[pair.a.index()] < position[pair.b.index()] ? pair.a : pair.b;
+  };
+  // Where the edges of each job begin. Those to lower jobs are met before those to higher ones, each in
+  // rising order, since that is the order of the pairs.
+  std::vector<std::size_t> next(order.size() + 1, 0);
+  for (const ContendingPair& pair : pairs) ++next[from_of(pair).index() + 1];
+  std::partial_sum(next.begin(), next.end(), next.begin());
+  std::vector<ContentionEdge> edges(pairs.size());
+  for (const ContendingPair& pair : pairs) {
+    const JobId from = from_of(pair);
+    edges[next[from.index()]++] = {from, from == pair.a ? pair.b : pair.a,
+                                   intensities[from.index()]};
+  }
   return edges;
 }
 

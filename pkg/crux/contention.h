@@ -25,6 +25,9 @@ struct ContendingPair {
 std::vector<ContendingPair> ContendingPairs(std::int32_t link_count,
                                             std::span<const std::vector<LinkSeconds>> loads);
 
+// Leaves of each pair the entry of its fullest shared link, and sorts by (a, b).
+void KeepFullestLinks(std::vector<ContendingPair>& pairs);
+
 // Components of the relation, each sorted, ordered by their lowest job; a job that contends with
 // no other is a component of its own.
 std::vector<std::vector<JobId>> Components(std::int32_t job_count,
@@ -35,6 +38,7 @@ std::vector<std::vector<JobId>> PossibleComponents(const Problem& problem);
 
 // The DAG: each pair as an edge from the job earlier in `order` to the later one, weighted with the
 // intensity of the earlier. `order` lists every job once. Sorted by (from, to).
+// REQUIRES: `pairs` sorted by (a, b), each pair once. Complexity: O(jobs + pairs).
 std::vector<ContentionEdge> ContentionDag(std::span<const ContendingPair> pairs,
                                           std::span<const JobId> order,
                                           std::span<const double> intensities);

@@ -27,9 +27,11 @@ constexpr double kLeastHorizon = 1;
 
 class Decider {
  public:
-  Decider(const Problem& problem, const Options& options, std::vector<std::int32_t> usable)
+  Decider(const Problem& problem, const Options& options, std::vector<std::int32_t> usable,
+          DecisionMemory& memory)
       : problem_(problem),
         options_(options),
+        memory_(memory),
         usable_(std::move(usable)),
         levels_(static_cast<std::int32_t>(usable_.size())),
         changed_(problem.jobs.size(), 0),
@@ -61,19 +63,47 @@ class Decider {
            options_.previous->jobs[j.index()].paths.size() == problem_.jobs[j.index()].flows.size();
   }
 
-  Paths ChoosePaths() const {
-    if (!options_.previous) return SelectPaths(problem_, options_.paths);
-    return ReselectPaths(problem_, PathsOf(*options_.previous), options_.changed, options_.paths);
+  // Counts what the jobs put on links, on the paths they chose.
+  const Draft& ChoosePaths() {
+    KeptDraft& kept = memory_.draft;
+    if (!options_.previous) kept.Clear();
+    FollowJobs(kept.Begin(problem_));
+    if (!options_.previous) {
+      kept.Move(problem_, AllJobs(problem_.jobs.size()), SelectPaths(problem_, options_.paths));
+    } else {
+      const Paths before = PathsOf(*options_.previous);
+      kept.Follow(problem_, before, changed_);
+      kept.Move(problem_, options_.changed,
+                ReselectPaths(problem_, before, options_.changed, options_.paths, kept,
+                              kept.path_space()));
+    }
+    kept.Settle();
+    return kept.draft();
+  }
+
+  // What is known of jobs goes where they went.
+  void FollowJobs(const std::vector<JobId>& before) {
+    std::vector<KnownCorrection> corrections(before.size());
+    for (std::size_t j = 0; j < before.size(); ++j) {
+      if (before[j].valid()) corrections[j] = memory_.corrections[before[j].index()];
+    }
+    memory_.corrections = std::move(corrections);
+  }
+
+  Priorities AssignPriorities() {
+    return crux::AssignPriorities(problem_, memory_.draft.draft().traffic,
+                                  memory_.draft.contention(), options_.correction,
+                                  &memory_.corrections);
   }
 
   Plan Analyse() {
-    Draft draft(problem_, ChoosePaths());
-    const Priorities priorities = PrioritiesOf(problem_, draft, options_.correction);
+    const Draft& draft = ChoosePaths();
+    const Priorities priorities = AssignPriorities();
     const auto edges = ContentionDag(draft.pairs, priorities.order, draft.intensities);
     CompressionOptions compression = options_.compression;
     compression.seed ^= options_.seed;
     const auto count = static_cast<std::int32_t>(problem_.jobs.size());
-    Compression fresh = Compress(count, edges, levels_, compression);
+    Compression fresh = Compress(count, edges, levels_, compression, &memory_.cuts);
     std::vector<std::int32_t> levels = fresh.levels;
     if (options_.previous) {
       // A departure alone moves no level here: the search does where it pays. Otherwise a job that
@@ -81,7 +111,7 @@ class Decider {
       levels = HoldLevels(edges, levels_, {held_levels_, changed_}, fresh.levels,
                           options_.level_hysteresis);
     }
-    Plan plan = PlanWithLevels(std::move(draft), priorities, std::move(levels));
+    Plan plan = PlanWithLevels(draft, priorities, std::move(levels));
     plan.optimal_loss = fresh.optimal_loss;
     if (plan.levels != fresh.levels) SetOptimalLoss(plan);
     return plan;
@@ -96,17 +126,21 @@ class Decider {
   }
 
   void Search(Plan& plan) {
-    SearchState state{plan.draft.paths, plan.levels};
-    std::vector<double> busy;
-    for (const std::vector<JobId>& jobs : Regions(plan.draft)) {
+    const Draft& draft = *plan.draft;
+    SearchState state{draft.paths, plan.levels};
+    for (const std::vector<JobId>& jobs : Regions(draft)) {
       if (budget_.exhausted()) break;
-      if (busy.empty()) busy = BusyLinks(problem_, plan.draft);
-      SearchRegion(plan.draft, busy, jobs, state);
+      SearchRegion(draft, jobs, state);
     }
-    if (state.paths == plan.draft.paths && state.levels == plan.levels) return;
-    Draft draft(problem_, std::move(state.paths));
-    const Priorities wanted = PrioritiesOf(problem_, draft, options_.correction);
-    plan = PlanWithLevels(std::move(draft), wanted, std::move(state.levels));
+    std::vector<JobId> moved;
+    for (const JobId j : AllJobs(state.paths.size())) {
+      if (state.paths[j.index()] != draft.paths[j.index()]) moved.push_back(j);
+    }
+    if (moved.empty() && state.levels == plan.levels) return;
+    memory_.draft.Move(problem_, moved, state.paths);
+    memory_.draft.Settle();
+    const Priorities wanted = AssignPriorities();
+    plan = PlanWithLevels(draft, wanted, std::move(state.levels));
     SetOptimalLoss(plan);
   }
 
@@ -141,7 +175,7 @@ class Decider {
   void AddNeighbourhoods(const Draft& draft, std::vector<JobId> seeds,
                          std::vector<std::vector<JobId>>& regions) const {
     if (seeds.empty()) return;
-    const auto contention = ContentionOf(problem_, draft.loads, draft.pairs);
+    const std::vector<JobContention>& contention = memory_.draft.contention();
     std::stable_sort(seeds.begin(), seeds.end(), [&](JobId a, JobId b) {
       return contention[a.index()].fullest_load > contention[b.index()].fullest_load;
     });
@@ -154,15 +188,15 @@ class Decider {
     }
   }
 
-  void SearchRegion(const Draft& draft, const std::vector<double>& busy,
-                    const std::vector<JobId>& jobs, SearchState& state) {
+  void SearchRegion(const Draft& draft, const std::vector<JobId>& jobs, SearchState& state) {
     std::size_t flows = 0;
     for (const JobId j : jobs) flows += problem_.jobs[j.index()].flows.size();
     if (jobs.size() < 2 || flows > kMaxRegionFlows) return;
     const bool whole = jobs.size() == problem_.jobs.size();
     const std::int32_t candidates =
         whole ? std::max(options_.search.max_candidates, 8) : options_.search.max_candidates;
-    Region region = CutRegion(problem_, draft, state.levels, busy, jobs, candidates);
+    Region region =
+        CutRegion(problem_, draft, state.levels, memory_.draft.busy(), jobs, candidates);
     for (const JobId j : jobs) {
       // An earlier region may have moved the job.
       if (state.paths[j.index()] != draft.paths[j.index()]) return;
@@ -206,6 +240,7 @@ class Decider {
 
   const Problem& problem_;
   const Options& options_;
+  DecisionMemory& memory_;
   const std::vector<std::int32_t> usable_;
   const std::int32_t levels_;
   std::vector<char> changed_;
@@ -257,7 +292,7 @@ std::vector<std::int32_t> UsableLevels(const Problem& problem,
 }
 
 absl::StatusOr<Solution> Decide(const Problem& problem, const Options& options,
-                                DecisionReport* report) {
+                                DecisionReport* report, DecisionMemory* memory) {
   // What was answered before was valid then; checking all of it again costs more than the answer.
   YM_RETURN_IF_ERROR(options.previous ? ValidateChanged(problem, options.changed)
                                       : Validate(problem));
@@ -266,15 +301,17 @@ absl::StatusOr<Solution> Decide(const Problem& problem, const Options& options,
   if (usable.empty()) {
     return FieldError("levels", "every level is reserved", "leave at least one for the jobs");
   }
-  return Decider(problem, options, std::move(usable)).Run(report);
+  DecisionMemory none;
+  return Decider(problem, options, std::move(usable), memory == nullptr ? none : *memory)
+      .Run(report);
 }
 
 Solution Describe(const Problem& problem, const Paths& paths,
                   const std::vector<std::int32_t>& levels, const std::vector<std::int32_t>& usable,
                   const CorrectionOptions& correction) {
-  Draft draft(problem, paths);
+  const Draft draft(problem, paths);
   const Priorities wanted = PrioritiesOf(problem, draft, correction);
-  return ToSolution(problem, PlanWithLevels(std::move(draft), wanted, levels), usable);
+  return ToSolution(problem, PlanWithLevels(draft, wanted, levels), usable);
 }
 
 Solution Describe(const Problem& problem, const Paths& paths,

@@ -25,6 +25,7 @@
 #include "pkg/base/status.h"
 #include "pkg/crux/anytime_search.h"
 #include "pkg/crux/compression.h"
+#include "pkg/crux/decision_memory.h"
 #include "pkg/crux/draft.h"
 #include "pkg/crux/path_selection.h"
 #include "pkg/crux/priority.h"
@@ -69,8 +70,9 @@ struct DecisionReport {
   std::int32_t searches = 0;
 };
 
+// `memory`: of earlier decisions (decision_memory.h). It makes a decision cheaper, never another one.
 absl::StatusOr<Solution> Decide(const Problem& problem, const Options& options = {},
-                                DecisionReport* report = nullptr);
+                                DecisionReport* report = nullptr, DecisionMemory* memory = nullptr);
 
 // The levels of `problem` that may be handed out, rising.
 std::vector<std::int32_t> UsableLevels(const Problem& problem,

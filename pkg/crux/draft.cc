@@ -22,14 +22,15 @@ Priorities PrioritiesOf(const Problem& problem, const Draft& draft,
   return AssignPriorities(problem, draft.traffic, contention, options);
 }
 
-Plan PlanWithLevels(Draft draft, const Priorities& wanted, std::vector<std::int32_t> levels) {
+Plan PlanWithLevels(const Draft& draft, const Priorities& wanted,
+                    std::vector<std::int32_t> levels) {
   std::vector<JobId> order = wanted.order;
   std::stable_sort(order.begin(), order.end(),
                    [&](JobId a, JobId b) { return levels[a.index()] > levels[b.index()]; });
   Priorities priorities = FollowOrder(wanted, draft.intensities, order);
   std::vector<ContentionEdge> edges =
       ContentionDag(draft.pairs, priorities.order, draft.intensities);
-  return {std::move(draft), std::move(priorities), std::move(edges), std::move(levels), {}};
+  return {&draft, std::move(priorities), std::move(edges), std::move(levels), {}};
 }
 
 Solution ToSolution(const Problem& problem, const Plan& plan,
@@ -37,13 +38,13 @@ Solution ToSolution(const Problem& problem, const Plan& plan,
   Solution solution;
   for (std::size_t j = 0; j < problem.jobs.size(); ++j) {
     JobDecision job;
-    job.communication_seconds = plan.draft.traffic[j].communication_seconds;
-    job.intensity = plan.draft.traffic[j].intensity;
+    job.communication_seconds = plan.draft->traffic[j].communication_seconds;
+    job.intensity = plan.draft->traffic[j].intensity;
     job.correction = plan.priorities.correction[j];
     job.priority = plan.priorities.priority[j];
     // A job that sends nothing, or in the background only, needs no level.
     job.level = job.communication_seconds > 0 ? usable[plan.levels[j]] : usable.front();
-    job.paths = plan.draft.paths[j];
+    job.paths = plan.draft->paths[j];
     solution.jobs.push_back(std::move(job));
   }
   solution.edges = plan.edges;

@@ -21,13 +21,14 @@ struct Draft {
   std::vector<double> intensities;
   std::vector<ContendingPair> pairs;
 
+  Draft() = default;
   // REQUIRES: `chosen` is valid for `problem`.
   Draft(const Problem& problem, Paths chosen);
 };
 
 // Levels here count within the usable ones; the solution gets the real ones at the very end.
 struct Plan {
-  Draft draft;
+  const Draft* draft = nullptr;
   Priorities priorities;
   std::vector<ContentionEdge> edges;
   std::vector<std::int32_t> levels;
@@ -37,8 +38,9 @@ struct Plan {
 Priorities PrioritiesOf(const Problem& problem, const Draft& draft,
                         const CorrectionOptions& options);
 
-// A plan with the levels given: priorities are moved as little as agrees with them.
-Plan PlanWithLevels(Draft draft, const Priorities& wanted, std::vector<std::int32_t> levels);
+// A plan with the levels given: priorities are moved as little as agrees with them. The draft has to
+// outlive it.
+Plan PlanWithLevels(const Draft& draft, const Priorities& wanted, std::vector<std::int32_t> levels);
 
 // `usable`: the levels that may be handed out, rising.
 Solution ToSolution(const Problem& problem, const Plan& plan,

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "pkg/crux/problem.h"
@@ -48,6 +49,13 @@ class LoadCounter {
  public:
   explicit LoadCounter(const Problem& problem, CountedFlows counted = CountedFlows::kMean)
       : problem_(problem), counted_(counted), bytes_(problem.links.size()) {}
+  // On space that another counter left; all zero.
+  LoadCounter(const Problem& problem, std::vector<double> space)
+      : problem_(problem), counted_(CountedFlows::kMean), bytes_(std::move(space)) {
+    bytes_.resize(problem.links.size(), 0);
+  }
+  // REQUIRES: nothing is counted after that.
+  std::vector<double> TakeSpace() { return std::move(bytes_); }
 
   // Sorted by link. `paths` has one entry per flow of `job`. Complexity: O(L log L) in the links
   // used.

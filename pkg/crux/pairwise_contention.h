@@ -29,6 +29,7 @@ struct IterationTiming {
   double communication_seconds = 0;  // of an iteration alone
   double link_seconds = 0;           // how long it keeps the shared link busy, <= the line above
   double Period() const;             // of an iteration alone
+  bool operator==(const IterationTiming&) const = default;
 };
 
 // The job that comes second, in a stretch that repeats for ever.

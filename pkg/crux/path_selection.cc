@@ -13,39 +13,76 @@ namespace {
 // Candidates looked at when a job's lone communication time is estimated.
 constexpr std::int32_t kEstimateCandidates = 16;
 
+// What flows put on links, in share of time. Links are looked at when a path first leads over them; a
+// large fabric has many that none does. Gives its space back as it found it.
 class LinkLoad {
  public:
-  explicit LinkLoad(const Problem& problem) : busy_(problem.links.size(), 0.0) {
-    seconds_per_byte_.reserve(problem.links.size());
-    for (const Link& link : problem.links) seconds_per_byte_.push_back(1 / BytesPerSecond(link));
+  LinkLoad(const Problem& problem, PathSpace& space, const BaseLoad* base = nullptr)
+      : problem_(problem), base_(base), space_(space) {
+    space.busy.resize(problem.links.size(), 0);
+    space.alone.resize(problem.links.size(), 0);
+    space.seconds_per_byte.resize(problem.links.size(), 0);
   }
+  ~LinkLoad() {
+    for (const std::int32_t link : known_) {
+      space_.busy[link] = space_.alone[link] = space_.seconds_per_byte[link] = 0;
+    }
+  }
+  LinkLoad(const LinkLoad&) = delete;
+  LinkLoad& operator=(const LinkLoad&) = delete;
 
   void Add(std::span<const std::int32_t> path, double bytes_per_second) {
-    for (const std::int32_t link : path) busy_[link] += bytes_per_second * seconds_per_byte_[link];
-  }
-  void Clear(std::span<const std::int32_t> path) {
-    for (const std::int32_t link : path) busy_[link] = 0;
+    AddTo(space_.busy, path, bytes_per_second);
   }
   // (fullest link, sum over links) with the flow on the path. Links of `common` do not count.
   std::pair<double, double> Congestion(std::span<const std::int32_t> path, double bytes_per_second,
-                                       std::span<const std::int32_t> common) const {
+                                       std::span<const std::int32_t> common) {
+    return CongestionIn(space_.busy, path, bytes_per_second, common);
+  }
+  std::int32_t LeastCongested(const PathList& paths, double bytes_per_second,
+                              std::span<const std::int32_t> common) {
+    return LeastCongestedIn(space_.busy, paths, bytes_per_second, paths.size(), common);
+  }
+  // The job's own choice on an empty network, among `at_most` candidates of each flow.
+  std::vector<std::int32_t> ChooseAlone(const Job& job, std::int32_t at_most);
+
+ private:
+  void Know(std::int32_t link) {
+    if (space_.seconds_per_byte[link] != 0) return;
+    space_.seconds_per_byte[link] = 1 / BytesPerSecond(problem_.links[link]);
+    if (base_ != nullptr) space_.busy[link] = base_->BusyWith(link);
+    known_.push_back(link);
+  }
+  void AddTo(std::vector<double>& busy, std::span<const std::int32_t> path,
+             double bytes_per_second) {
+    for (const std::int32_t link : path) {
+      Know(link);
+      busy[link] += bytes_per_second * space_.seconds_per_byte[link];
+    }
+  }
+  std::pair<double, double> CongestionIn(const std::vector<double>& busy,
+                                         std::span<const std::int32_t> path,
+                                         double bytes_per_second,
+                                         std::span<const std::int32_t> common) {
     double fullest = 0;
     double sum = 0;
     for (const std::int32_t link : path) {
       if (std::find(common.begin(), common.end(), link) != common.end()) continue;
-      const double busy = busy_[link] + bytes_per_second * seconds_per_byte_[link];
-      fullest = std::max(fullest, busy);
-      sum += busy;
+      Know(link);
+      const double with_flow = busy[link] + bytes_per_second * space_.seconds_per_byte[link];
+      fullest = std::max(fullest, with_flow);
+      sum += with_flow;
     }
     return {fullest, sum};
   }
-  std::int32_t LeastCongested(const PathList& paths, double bytes_per_second, std::int32_t at_most,
-                              std::span<const std::int32_t> common = {}) const {
+  std::int32_t LeastCongestedIn(const std::vector<double>& busy, const PathList& paths,
+                                double bytes_per_second, std::int32_t at_most,
+                                std::span<const std::int32_t> common) {
     std::int32_t best = 0;
-    auto best_congestion = Congestion(paths[0], bytes_per_second, common);
+    auto best_congestion = CongestionIn(busy, paths[0], bytes_per_second, common);
     const std::int32_t count = std::min(at_most, paths.size());
     for (std::int32_t p = 1; p < count; ++p) {
-      const auto congestion = Congestion(paths[p], bytes_per_second, common);
+      const auto congestion = CongestionIn(busy, paths[p], bytes_per_second, common);
       if (congestion < best_congestion) {
         best = p;
         best_congestion = congestion;
@@ -54,9 +91,10 @@ class LinkLoad {
     return best;
   }
 
- private:
-  std::vector<double> busy_;
-  std::vector<double> seconds_per_byte_;
+  const Problem& problem_;
+  const BaseLoad* const base_;
+  PathSpace& space_;
+  std::vector<std::int32_t> known_;
 };
 
 // The links that every path has. Few where there are many candidates, so the search ends early.
@@ -80,15 +118,16 @@ std::vector<std::int32_t> FlowOrder(const Job& job) {
   return order;
 }
 
-// Leaves `load` as it found it, which has to be empty on the job's links.
-std::vector<std::int32_t> ChooseAlone(const Job& job, std::int32_t at_most, LinkLoad& load) {
+std::vector<std::int32_t> LinkLoad::ChooseAlone(const Job& job, std::int32_t at_most) {
   std::vector<std::int32_t> paths(job.flows.size(), 0);
   for (const std::int32_t f : FlowOrder(job)) {
     const Flow& flow = job.flows[f];
-    paths[f] = load.LeastCongested(flow.paths, MeanBytes(flow), at_most);
-    load.Add(flow.paths[paths[f]], MeanBytes(flow));
+    paths[f] = LeastCongestedIn(space_.alone, flow.paths, MeanBytes(flow), at_most, {});
+    AddTo(space_.alone, flow.paths[paths[f]], MeanBytes(flow));
   }
-  for (std::size_t f = 0; f < job.flows.size(); ++f) load.Clear(job.flows[f].paths[paths[f]]);
+  for (std::size_t f = 0; f < job.flows.size(); ++f) {
+    for (const std::int32_t link : job.flows[f].paths[paths[f]]) space_.alone[link] = 0;
+  }
   return paths;
 }
 
@@ -126,7 +165,7 @@ void PlaceJob(const Job& job, double period_seconds, const PathOptions& options,
     if (flow.paths.size() > 1) {
       common.clear();
       if (!options.count_common_links) CommonLinks(flow.paths, common);
-      const std::int32_t best = load.LeastCongested(flow.paths, rate, flow.paths.size(), common);
+      const std::int32_t best = load.LeastCongested(flow.paths, rate, common);
       const double now = had_paths ? load.Congestion(flow.paths[paths[f]], rate, common).first : 0;
       const double then = load.Congestion(flow.paths[best], rate, common).first;
       if (!had_paths || then < (1 - options.hysteresis) * now) paths[f] = best;
@@ -135,46 +174,21 @@ void PlaceJob(const Job& job, double period_seconds, const PathOptions& options,
   }
 }
 
-}  // namespace
-
-std::vector<std::int32_t> SelectAlone(const Problem& problem, const Job& job) {
-  LinkLoad load(problem);
-  std::int32_t most = 1;
-  for (const Flow& flow : job.flows) most = std::max(most, flow.paths.size());
-  return ChooseAlone(job, most, load);
-}
-
-Paths SelectPaths(const Problem& problem, const PathOptions& options) {
-  const std::size_t count = problem.jobs.size();
-  return ReselectPaths(problem, Paths(count), AllJobs(count), options);
-}
-
-Paths ReselectPaths(const Problem& problem, const Paths& previous, std::span<const JobId> changed,
-                    const PathOptions& options) {
+// `load` holds what all others put on links.
+Paths Choose(const Problem& problem, const Paths& previous, std::span<const JobId> changed,
+             const PathOptions& options, LoadCounter& counter, LinkLoad& load) {
   Paths paths = previous;
-  LinkLoad load(problem);
-  LoadCounter counter(problem);
   std::vector<Estimate> estimates(problem.jobs.size());
-  std::vector<char> chooses(problem.jobs.size(), 0);
-  for (const JobId j : changed) chooses[j.index()] = 1;
   for (const JobId j : changed) {
     const Job& job = problem.jobs[j.index()];
     const bool known = HasPaths(job, paths[j.index()]);
     estimates[j.index()] = EstimateOf(
-        job, known ? paths[j.index()] : ChooseAlone(job, kEstimateCandidates, load), counter);
+        job, known ? paths[j.index()] : load.ChooseAlone(job, kEstimateCandidates), counter);
   }
   for (const JobId j : changed) {
+    const double period = estimates[j.index()].period_seconds;
     for (const Flow& flow : problem.jobs[j.index()].flows) {
-      if (IsGiven(flow))
-        load.Add(flow.paths[0], MeanBytes(flow) / estimates[j.index()].period_seconds);
-    }
-  }
-  for (std::size_t j = 0; j < problem.jobs.size(); ++j) {
-    if (chooses[j]) continue;
-    const Job& job = problem.jobs[j];
-    const double period = EstimateOf(job, paths[j], counter).period_seconds;
-    for (std::size_t f = 0; f < job.flows.size(); ++f) {
-      load.Add(job.flows[f].paths[paths[j][f]], MeanBytes(job.flows[f]) / period);
+      if (IsGiven(flow)) load.Add(flow.paths[0], MeanBytes(flow) / period);
     }
   }
   std::vector<JobId> order(changed.begin(), changed.end());
@@ -185,6 +199,47 @@ Paths ReselectPaths(const Problem& problem, const Paths& previous, std::span<con
     PlaceJob(problem.jobs[j.index()], estimates[j.index()].period_seconds, options, load,
              paths[j.index()]);
   }
+  return paths;
+}
+
+}  // namespace
+
+std::vector<std::int32_t> SelectAlone(const Problem& problem, const Job& job) {
+  PathSpace space;
+  std::int32_t most = 1;
+  for (const Flow& flow : job.flows) most = std::max(most, flow.paths.size());
+  return LinkLoad(problem, space).ChooseAlone(job, most);
+}
+
+Paths SelectPaths(const Problem& problem, const PathOptions& options) {
+  const std::size_t count = problem.jobs.size();
+  return ReselectPaths(problem, Paths(count), AllJobs(count), options);
+}
+
+Paths ReselectPaths(const Problem& problem, const Paths& previous, std::span<const JobId> changed,
+                    const PathOptions& options) {
+  PathSpace space;
+  LinkLoad load(problem, space);
+  LoadCounter counter(problem);
+  std::vector<char> chooses(problem.jobs.size(), 0);
+  for (const JobId j : changed) chooses[j.index()] = 1;
+  for (std::size_t j = 0; j < problem.jobs.size(); ++j) {
+    if (chooses[j]) continue;
+    const Job& job = problem.jobs[j];
+    const double period = EstimateOf(job, previous[j], counter).period_seconds;
+    for (std::size_t f = 0; f < job.flows.size(); ++f) {
+      load.Add(job.flows[f].paths[previous[j][f]], MeanBytes(job.flows[f]) / period);
+    }
+  }
+  return Choose(problem, previous, changed, options, counter, load);
+}
+
+Paths ReselectPaths(const Problem& problem, const Paths& previous, std::span<const JobId> changed,
+                    const PathOptions& options, const BaseLoad& base, PathSpace& space) {
+  LinkLoad load(problem, space, &base);
+  LoadCounter counter(problem, std::move(space.bytes));
+  Paths paths = Choose(problem, previous, changed, options, counter, load);
+  space.bytes = counter.TakeSpace();
   return paths;
 }
 

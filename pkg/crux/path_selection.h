@@ -29,6 +29,14 @@ struct PathOptions {
   bool count_common_links = false;
 };
 
+// What jobs that do not choose put on links.
+class BaseLoad {
+ public:
+  virtual ~BaseLoad() = default;
+  // Share of time the link is busy with them.
+  virtual double BusyWith(std::int32_t link) const = 0;
+};
+
 // Every job anew.
 Paths SelectPaths(const Problem& problem, const PathOptions& options = {});
 
@@ -38,6 +46,19 @@ Paths SelectPaths(const Problem& problem, const PathOptions& options = {});
 // REQUIRES: previous.size() == problem.jobs.size(), and unchanged jobs have valid paths in it.
 Paths ReselectPaths(const Problem& problem, const Paths& previous, std::span<const JobId> changed,
                     const PathOptions& options = {});
+
+// Space for choosing paths, by link, so that it need not be made for every choice.
+struct PathSpace {
+  std::vector<double> busy;  // zero between choices, as are the others
+  std::vector<double> alone;
+  std::vector<double> seconds_per_byte;
+  std::vector<double> bytes;
+};
+
+// As above, with what the jobs that are not listed put on links given: costs the links that those
+// listed may use.
+Paths ReselectPaths(const Problem& problem, const Paths& previous, std::span<const JobId> changed,
+                    const PathOptions& options, const BaseLoad& base, PathSpace& space);
 
 // The job's own choice on an empty network.
 std::vector<std::int32_t> SelectAlone(const Problem& problem, const Job& job);

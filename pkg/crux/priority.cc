@@ -43,6 +43,15 @@ std::vector<JobId> References(std::span<const JobTraffic> traffic,
   return references;
 }
 
+double FactorOf(const IterationTiming& reference, const IterationTiming& job,
+                KnownCorrection* known) {
+  if (known == nullptr) return CorrectionFactor(reference, job);
+  if (known->factor == 0 || known->reference != reference || known->job != job) {
+    *known = {reference, job, CorrectionFactor(reference, job)};
+  }
+  return known->factor;
+}
+
 double Damped(double correction, double fullest_load, const CorrectionOptions& options) {
   const double kept = std::clamp(correction, 1 / options.max_factor, options.max_factor);
   return fullest_load > options.full_load ? std::pow(kept, options.full_exponent) : kept;
@@ -150,14 +159,15 @@ std::vector<JobContention> ContentionOf(const Problem& problem,
 
 Priorities AssignPriorities(const Problem& problem, std::span<const JobTraffic> traffic,
                             std::span<const JobContention> contention,
-                            const CorrectionOptions& options) {
+                            const CorrectionOptions& options, std::vector<KnownCorrection>* known) {
   const auto references = References(traffic, contention, options.published);
   std::vector<double> correction(traffic.size(), 1);
   for (const JobId j : AllJobs(traffic.size())) {
     const JobId reference = references[j.index()];
     if (j == reference || traffic[j.index()].communication_seconds <= 0) continue;
     double& k = correction[j.index()];
-    k = CorrectionFactor(Alone(problem, traffic, reference), Alone(problem, traffic, j));
+    k = FactorOf(Alone(problem, traffic, reference), Alone(problem, traffic, j),
+                 known == nullptr ? nullptr : &(*known)[j.index()]);
     if (!options.published && contention[j.index()].component_jobs > 2) {
       k = Damped(k, contention[j.index()].fullest_load, options);
     }

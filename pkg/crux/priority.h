@@ -22,6 +22,7 @@
 
 #include "pkg/crux/contention.h"
 #include "pkg/crux/intensity.h"
+#include "pkg/crux/pairwise_contention.h"
 #include "pkg/crux/problem.h"
 
 namespace yardmaster::crux {
@@ -62,10 +63,19 @@ std::vector<JobContention> ContentionOf(const Problem& problem,
                                         std::span<const std::vector<LinkSeconds>> loads,
                                         std::span<const ContendingPair> pairs);
 
-// `contention` may be empty where options.published.
+// The correction factor that two timings gave, so that it need not be simulated again.
+struct KnownCorrection {
+  IterationTiming reference;
+  IterationTiming job;
+  double factor = 0;  // 0: none known
+};
+
+// `contention` may be empty where options.published. `known`, if given, has an entry per job, and is
+// brought up to date; the answer does not depend on it.
 Priorities AssignPriorities(const Problem& problem, std::span<const JobTraffic> traffic,
                             std::span<const JobContention> contention,
-                            const CorrectionOptions& options = {});
+                            const CorrectionOptions& options = {},
+                            std::vector<KnownCorrection>* known = nullptr);
 
 // Priorities that follow `order`, nearest to `wanted`.
 Priorities FollowOrder(const Priorities& wanted, std::span<const double> intensities,

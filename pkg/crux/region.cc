@@ -42,15 +42,6 @@ std::vector<std::int32_t> WorthTrying(const Flow& flow, std::int32_t now,
 
 }  // namespace
 
-std::vector<double> BusyLinks(const Problem& problem, const Draft& draft) {
-  std::vector<double> busy(problem.links.size(), 0);
-  for (const JobId j : AllJobs(problem.jobs.size())) {
-    const double period = Period(problem, draft, j);
-    for (const LinkSeconds& load : draft.loads[j.index()]) busy[load.link] += load.seconds / period;
-  }
-  return busy;
-}
-
 Region CutRegion(const Problem& problem, const Draft& draft,
                  const std::vector<std::int32_t>& levels, const std::vector<double>& busy,
                  std::span<const JobId> jobs, std::int32_t max_candidates) {

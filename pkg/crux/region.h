@@ -21,11 +21,9 @@ struct Region {
   std::vector<std::vector<std::vector<std::int32_t>>> candidates;
 };
 
-// Share of time each link is busy with all jobs alone.
-std::vector<double> BusyLinks(const Problem& problem, const Draft& draft);
-
-// `jobs` sorted; `busy` as BusyLinks gives it. Of each flow its path and the `max_candidates` - 1
-// others whose fullest link is least busy. Complexity: O(candidates of the jobs' flows * links).
+// `jobs` sorted; `busy`: share of time each link is busy with all jobs alone. Of each flow its path and
+// the `max_candidates` - 1 others whose fullest link is least busy.
+// Complexity: O(candidates of the jobs' flows * links).
 Region CutRegion(const Problem& problem, const Draft& draft,
                  const std::vector<std::int32_t>& levels, const std::vector<double>& busy,
                  std::span<const JobId> jobs, std::int32_t max_candidates);

@@ -35,11 +35,20 @@ double LoneSeconds(const std::vector<Connection>& connections, const fabric::Fab
 }
 
 FlowProblem::FlowProblem(const Network& network, const std::vector<std::uint8_t>& unusable,
-                         int max_candidates)
-    : network_(network),
-      max_candidates_(max_candidates),
-      routes_(network, unusable),
-      dense_(static_cast<std::size_t>(network.num_links()), -1) {}
+                         int max_candidates, LinkNumbers numbers)
+    : network_(network), max_candidates_(max_candidates), routes_(network, unusable) {
+  const auto links = static_cast<std::size_t>(network.num_links());
+  if (numbers.number.size() == links) {
+    dense_ = std::move(numbers.number);
+    problem_.links = std::move(numbers.links);
+  } else {
+    dense_.assign(links, -1);
+  }
+}
+
+LinkNumbers FlowProblem::TakeLinkNumbers() {
+  return {std::move(dense_), std::move(problem_.links)};
+}
 
 void FlowProblem::AddJob(plan::JobId id, const workload::Job& job,
                          const std::vector<fabric::HostId>& host_of_rank) {

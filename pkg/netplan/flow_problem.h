@@ -11,7 +11,7 @@
 // Where a job's communication time was measured, the bytes of its flows are scaled alike, so that
 // alone on a whole network they take that time: what a job asks of a link is then measured too.
 // Deterministic. Thread safety: none while jobs are added. Lifetimes: network and `unusable`
-// outlive it.
+// outlive it. Links keep the numbers that `numbers` gives them.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "pkg/crux/problem.h"
+#include "pkg/netplan/network_memory.h"
 #include "pkg/netplan/previous_network.h"
 #include "pkg/netplan/routes.h"
 #include "pkg/plan/snapshot.h"
@@ -62,13 +63,15 @@ double LoneSeconds(const std::vector<workload::Connection>& connections,
 class FlowProblem {
  public:
   FlowProblem(const fabric::Network& network, const std::vector<std::uint8_t>& unusable,
-              int max_candidates);
+              int max_candidates, LinkNumbers numbers = {});
 
   void AddJob(plan::JobId id, const workload::Job& job,
               const std::vector<fabric::HostId>& host_of_rank);
 
   crux::Problem& problem() { return problem_; }
   const std::vector<JobFlows>& jobs() const { return jobs_; }
+  // For the next problem of this network. The problem has no links after that.
+  LinkNumbers TakeLinkNumbers();
 
  private:
   void AddFlows(int connection, JobFlows& mine, crux::Job& out);

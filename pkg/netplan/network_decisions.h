@@ -10,6 +10,7 @@
 #include "pkg/crux/decide.h"
 #include "pkg/fabric/link_path.h"
 #include "pkg/netplan/job_network.h"
+#include "pkg/netplan/network_memory.h"
 #include "pkg/netplan/previous_network.h"
 #include "pkg/plan/snapshot.h"
 #include "pkg/repac/path_plan.h"
@@ -31,6 +32,8 @@ struct NetworkInput {
   std::map<std::string, std::string> mistrusted;
   // Uplinks a flow may choose among; more are thinned out evenly.
   int max_candidates = 128;
+  // Of earlier rounds of this network; null: none. Must outlive the call.
+  NetworkMemory* memory = nullptr;
   // Also predict which share of its ideal rate each job gets, where `held_levels` hold instead of
   // the planned ones.
   bool predict_shares = false;

@@ -42,7 +42,7 @@ class NetworkPlanner {
       : snapshot_(snapshot),
         input_(input),
         unusable_(Unusable(snapshot, input)),
-        flows_(*snapshot.network, unusable_, input.max_candidates),
+        flows_(*snapshot.network, unusable_, input.max_candidates, NumbersOf(input)),
         ports_(snapshot, input, unusable_) {
     plan_.jobs.resize(snapshot.jobs.size());
     for (const PlacedJob& job : placed) {
@@ -52,6 +52,17 @@ class NetworkPlanner {
   }
 
   NetworkPlan Run() {
+    NetworkPlan plan = Planned();
+    if (input_.memory != nullptr) input_.memory->links = flows_.TakeLinkNumbers();
+    return plan;
+  }
+
+ private:
+  static LinkNumbers NumbersOf(const NetworkInput& input) {
+    return input.memory == nullptr ? LinkNumbers{} : std::move(input.memory->links);
+  }
+
+  NetworkPlan Planned() {
     KeepWhatHolds();
     auto solution = Decide();
     // Only a Fabric whose levels are all reserved gets here; then no job is given one.
@@ -65,7 +76,6 @@ class NetworkPlanner {
     return std::move(plan_);
   }
 
- private:
   const plan::JobState& StateOf(plan::JobId job) const { return snapshot_.jobs[job.index()]; }
   std::optional<JobNetwork>& NetworkOf(const JobFlows& job) { return plan_.jobs[job.job.index()]; }
   const PreviousJob* PreviousOf(const JobFlows& job) const {
@@ -153,12 +163,13 @@ class NetworkPlanner {
       options.departures = departures_;
       options.moves.remaining_seconds = RemainingSeconds();
     }
-    auto solution = crux::Decide(flows_.problem(), options, &plan_.report.decision);
+    crux::DecisionMemory* memory = input_.memory == nullptr ? nullptr : &input_.memory->decision;
+    auto solution = crux::Decide(flows_.problem(), options, &plan_.report.decision, memory);
     if (solution.ok() || !has_previous_) return solution;
     // What held does not fit any more in a way not thought of: plan from nothing rather than not.
     options.previous.reset();
     options.changed.clear();
-    return crux::Decide(flows_.problem(), options, &plan_.report.decision);
+    return crux::Decide(flows_.problem(), options, &plan_.report.decision, memory);
   }
 
   void Record(const crux::Solution& solution) {

@@ -49,8 +49,29 @@ class NetworkPlanTest : public ::testing::Test {
   NetworkPlan Next() {
     input_.former = &previous_;
     NetworkPlan plan = PlanNetwork(snapshot_, PlacedJobs(snapshot_), input_);
+    NetworkInput with_memory = input_;
+    with_memory.memory = &memory_;
+    ExpectSame(PlanNetwork(snapshot_, PlacedJobs(snapshot_), with_memory), plan);
     previous_ = Remember(plan, snapshot_, previous_);
     return plan;
+  }
+  // Every test's history is also planned with a memory, which must not show.
+  static void ExpectSame(const NetworkPlan& with, const NetworkPlan& without) {
+    ASSERT_EQ(with.jobs.size(), without.jobs.size());
+    for (std::size_t j = 0; j < with.jobs.size(); ++j) {
+      ASSERT_EQ(with.jobs[j].has_value(), without.jobs[j].has_value());
+      if (!with.jobs[j]) continue;
+      EXPECT_EQ(with.jobs[j]->level, without.jobs[j]->level);
+      EXPECT_EQ(with.jobs[j]->priority, without.jobs[j]->priority);
+      EXPECT_EQ(with.jobs[j]->communication_seconds, without.jobs[j]->communication_seconds);
+      EXPECT_EQ(with.jobs[j]->share, without.jobs[j]->share);
+    }
+    ASSERT_EQ(with.paths.size(), without.paths.size());
+    for (std::size_t p = 0; p < with.paths.size(); ++p) {
+      EXPECT_EQ(with.paths[p].key, without.paths[p].key);
+      EXPECT_EQ(with.paths[p].source_port, without.paths[p].source_port);
+      EXPECT_EQ(with.paths[p].links, without.paths[p].links);
+    }
   }
 
   // (job, flow) -> port.
@@ -102,6 +123,7 @@ class NetworkPlanTest : public ::testing::Test {
   std::map<int, int> next_;
   NetworkInput input_;
   PreviousNetwork previous_;
+  NetworkMemory memory_;
 };
 
 TEST_F(NetworkPlanTest, AMeasuredCommunicationTimeTakesThePlaceOfWhatTheBytesTake) {

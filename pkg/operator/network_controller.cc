@@ -64,6 +64,7 @@ NetworkController::NetworkController(kube::Client& client, state::ClusterCache& 
 void NetworkController::Forget() {
   knows_former_ = false;
   previous_.clear();
+  memory_.Clear();
   writer_.DropLeft();
   lifted_.clear();
   starvation_.Forget();
@@ -94,6 +95,7 @@ void NetworkController::NoteNetwork(const api::Fabric& fabric, const plan::Snaps
   ++epoch_;
   knows_former_ = false;
   previous_.clear();
+  memory_.Clear();
   faults_.Reset();
 }
 
@@ -147,6 +149,7 @@ void NetworkController::Plan(const state::ClusterState& world, plan::Snapshot& s
   netplan::NetworkInput plan_input;
   plan_input.seed = options_.seed;
   plan_input.former = &previous_;
+  plan_input.memory = &memory_;
   plan_input.avoid = input.cables.avoid;
   const Evidence& evidence = input.health.evidence;
   plan_input.avoid.insert(plan_input.avoid.end(), evidence.avoid.begin(), evidence.avoid.end());

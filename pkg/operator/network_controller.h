@@ -111,6 +111,7 @@ class NetworkController {
 
   bool knows_former_ = false;
   netplan::PreviousNetwork previous_;
+  netplan::NetworkMemory memory_;
   LoneTransfers transfers_;
   FaultTracker faults_;
   TelemetryChecker evidence_;

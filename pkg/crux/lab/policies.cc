@@ -64,9 +64,9 @@ absl::StatusOr<Solution> DecideExactly(const Problem& problem, const Options& op
   const auto levels = static_cast<std::int32_t>(usable.size());
   YM_ASSIGN_OR_RETURN(const SearchState best,
                       FindOptimum(problem, levels, exact.max_evaluations, evaluator));
-  Draft draft(problem, best.paths);
+  const Draft draft(problem, best.paths);
   const Priorities wanted = PrioritiesOf(problem, draft, options.correction);
-  Plan plan = PlanWithLevels(std::move(draft), wanted, best.levels);
+  Plan plan = PlanWithLevels(draft, wanted, best.levels);
   plan.optimal_loss = Compress(static_cast<std::int32_t>(problem.jobs.size()), plan.edges, levels,
                                options.compression)
                           .optimal_loss;
