@@ -195,8 +195,12 @@ class Decider {
     const bool whole = jobs.size() == problem_.jobs.size();
     const std::int32_t candidates =
         whole ? std::max(options_.search.max_candidates, 8) : options_.search.max_candidates;
+    Paths fresh;
+    if (std::any_of(jobs.begin(), jobs.end(), [&](JobId j) { return Runs(j); })) {
+      fresh = memory_.draft.ChooseAnew(problem_, jobs, options_.paths);
+    }
     Region region =
-        CutRegion(problem_, draft, state.levels, memory_.draft.busy(), jobs, candidates);
+        CutRegion(problem_, draft, state.levels, memory_.draft.busy(), jobs, candidates, fresh);
     for (const JobId j : jobs) {
       // An earlier region may have moved the job.
       if (state.paths[j.index()] != draft.paths[j.index()]) return;

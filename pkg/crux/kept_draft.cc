@@ -259,13 +259,31 @@ void KeptDraft::Move(const Problem& problem, std::span<const JobId> jobs, const 
   }
 }
 
-double KeptDraft::BusyWith(std::int32_t link) const {
+double KeptDraft::BusyWith(std::int32_t link) const { return BusyWithout(link, {}); }
+
+double KeptDraft::BusyWithout(std::int32_t link, std::span<const JobId> jobs) const {
   const double seconds_per_byte = 1 / (gbps_[link] * 1e9 / 8);
   double busy = 0;
   users_.Each(link, [&](std::int32_t slot, double, double bytes) {
+    if (std::binary_search(jobs.begin(), jobs.end(), JobId(rank_[slot]))) return;
     busy += bytes / span_period_[slot] * seconds_per_byte;
   });
   return busy;
+}
+
+Paths KeptDraft::ChooseAnew(const Problem& problem, std::span<const JobId> jobs,
+                            const PathOptions& options) {
+  class Others final : public BaseLoad {
+   public:
+    Others(const KeptDraft& all, std::span<const JobId> without) : all_(all), without_(without) {}
+    double BusyWith(std::int32_t link) const override { return all_.BusyWithout(link, without_); }
+
+   private:
+    const KeptDraft& all_;
+    const std::span<const JobId> without_;
+  };
+  const Paths none(problem.jobs.size());
+  return ReselectPaths(problem, none, jobs, options, Others(*this, jobs), path_space_);
 }
 
 void KeptDraft::Settle() {

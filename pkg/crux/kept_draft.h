@@ -51,6 +51,8 @@ class KeptDraft final : public BaseLoad {
 
   // What the jobs present put on a link, background included, as path selection counts it.
   double BusyWith(std::int32_t link) const override;
+  // The paths that `jobs` (sorted) would choose if they had none and all others stayed.
+  Paths ChooseAnew(const Problem& problem, std::span<const JobId> jobs, const PathOptions& options);
   PathSpace& path_space() { return path_space_; }
 
  private:
@@ -83,6 +85,7 @@ class KeptDraft final : public BaseLoad {
   void Place(const Problem& problem, std::size_t j, const std::vector<std::int32_t>& paths,
              std::optional<LoadCounter>& spans);
   void Count(const Job& job, const std::vector<std::int32_t>& paths, KeptJob& kept);
+  double BusyWithout(std::int32_t link, std::span<const JobId> jobs) const;
   void Touch(std::int32_t link);
   void SettleBusy();
   void SettlePairs();

@@ -17,14 +17,16 @@ double Period(const Problem& problem, const Draft& draft, JobId j) {
   return IterationSeconds(problem.jobs[j.index()], draft.traffic[j.index()].communication_seconds);
 }
 
-// The path in use first, then those whose fullest link is least busy.
-std::vector<std::int32_t> WorthTrying(const Flow& flow, std::int32_t now,
+// The path in use first, then the fresh one (-1: none), then those whose fullest link is least busy.
+std::vector<std::int32_t> WorthTrying(const Flow& flow, std::int32_t now, std::int32_t fresh,
                                       const std::vector<double>& busy,
                                       std::int32_t max_candidates) {
   std::vector<std::int32_t> kept = {now};
+  if (max_candidates < 2 || flow.paths.size() <= max_candidates) fresh = -1;
+  if (fresh >= 0 && fresh != now) kept.push_back(fresh);
   std::vector<std::pair<std::pair<double, double>, std::int32_t>> others;
   for (std::int32_t p = 0; p < flow.paths.size(); ++p) {
-    if (p == now) continue;
+    if (p == now || p == fresh) continue;
     double fullest = 0;
     double sum = 0;
     for (const std::int32_t link : flow.paths[p]) {
@@ -33,7 +35,8 @@ std::vector<std::int32_t> WorthTrying(const Flow& flow, std::int32_t now,
     }
     others.push_back({{fullest, sum}, p});
   }
-  const auto count = std::min<std::size_t>(others.size(), std::max(0, max_candidates - 1));
+  const auto room = std::max(0, max_candidates - static_cast<std::int32_t>(kept.size()));
+  const auto count = std::min<std::size_t>(others.size(), static_cast<std::size_t>(room));
   std::partial_sort(others.begin(), others.begin() + static_cast<std::ptrdiff_t>(count),
                     others.end());
   for (std::size_t i = 0; i < count; ++i) kept.push_back(others[i].second);
@@ -44,7 +47,7 @@ std::vector<std::int32_t> WorthTrying(const Flow& flow, std::int32_t now,
 
 Region CutRegion(const Problem& problem, const Draft& draft,
                  const std::vector<std::int32_t>& levels, const std::vector<double>& busy,
-                 std::span<const JobId> jobs, std::int32_t max_candidates) {
+                 std::span<const JobId> jobs, std::int32_t max_candidates, const Paths& fresh) {
   Region region;
   region.jobs.assign(jobs.begin(), jobs.end());
   region.problem.levels = problem.levels;
@@ -74,7 +77,8 @@ Region CutRegion(const Problem& problem, const Draft& draft,
     region.candidates.emplace_back();
     for (std::size_t f = 0; f < job.flows.size(); ++f) {
       const Flow& flow = job.flows[f];
-      auto kept = WorthTrying(flow, draft.paths[j.index()][f], busy, max_candidates);
+      auto kept = WorthTrying(flow, draft.paths[j.index()][f],
+                              fresh.empty() ? -1 : fresh[j.index()][f], busy, max_candidates);
       Flow part{flow.id,         flow.bytes, {}, flow.communication_start, flow.every_iterations,
                 flow.background, flow.ring};
       for (const std::int32_t p : kept) {

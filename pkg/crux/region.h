@@ -21,12 +21,13 @@ struct Region {
   std::vector<std::vector<std::vector<std::int32_t>>> candidates;
 };
 
-// `jobs` sorted; `busy`: share of time each link is busy with all jobs alone. Of each flow its path and
-// the `max_candidates` - 1 others whose fullest link is least busy.
+// `jobs` sorted; `busy`: share of time each link is busy with all jobs alone. Of each flow its path, the
+// one in `fresh` (paths of all jobs; may be empty) and others whose fullest link is least busy, together
+// `max_candidates`. The last alone leave all flows of one switch the same few uplinks to choose from.
 // Complexity: O(candidates of the jobs' flows * links).
 Region CutRegion(const Problem& problem, const Draft& draft,
                  const std::vector<std::int32_t>& levels, const std::vector<double>& busy,
-                 std::span<const JobId> jobs, std::int32_t max_candidates);
+                 std::span<const JobId> jobs, std::int32_t max_candidates, const Paths& fresh = {});
 
 // Writes the region's state into that of the whole problem.
 void PutBack(const Region& region, SearchState& whole);
