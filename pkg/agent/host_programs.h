@@ -30,13 +30,6 @@ struct HostProgramOptions {
   std::string lldp_command = {};
   // YAML (neighbour_names.h); empty: neighbours are a metric only.
   std::string lldp_names_file = {};
-};  // http://... or a file; empty: GPUs are not measured
-std::vector<std::string>
-    gpu_peaks;  // "MODEL=TERAFLOPS@MEGAHERTZ", beside the models that are known
-std::int64_t gpu_interval_ms = GpuOptions().interval_ms;
-std::string lldp_file = {};        // what lldpcli prints; empty: no file
-std::string lldp_command = {};     // that prints it; empty: no command
-std::string lldp_names_file = {};  // YAML (neighbour_names.h); empty: neighbours are a metric only
 };
 
 class HostPrograms {
