@@ -82,8 +82,8 @@ void WorkQueue::AddBackground(const std::string& key, std::int64_t due_in_ms) {
 std::optional<std::string> WorkQueue::TakeBackgroundLocked() {
   for (auto at = background_.begin(); at != background_.end(); ++at) {
     const auto& [due, key] = *at;
-    const bool waits = !ready_.empty() &&
-                       (since_background_ < kReadyBetween || due > clock_.SteadyMs());
+    const bool waits =
+        !ready_.empty() && (since_background_ < kReadyBetween || due > clock_.SteadyMs());
     if (waits) return std::nullopt;
     if (processing_.count(key) != 0) continue;
     std::string taken = key;

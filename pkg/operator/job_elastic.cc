@@ -13,7 +13,7 @@ int JobController::LargestFitOf(const api::TrainingJob& job, const std::vector<i
   MutexLock lock(builder_mutex_);
   const plan::Snapshot snapshot = builder_.Build(cache_.Take());
   const NamespacedName key{job.metadata.namespace_name,
-                             api::GangName(api::kTrainingJobKind, job.metadata.name)};
+                           api::GangName(api::kTrainingJobKind, job.metadata.name)};
   for (const plan::JobId id : snapshot.job_ids()) {
     if (snapshot.jobs[id.index()].job.key != key) continue;
     if (fit != Fit::kAnew && OthersWait(snapshot, id)) return 0;

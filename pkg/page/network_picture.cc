@@ -51,9 +51,7 @@ class Painter {
     return path.links.empty() ? path.wanted_links : path.links;
   }
 
-  const NamespacedName& KeyOf(plan::JobId job) const {
-    return snapshot_.jobs[job.index()].job.key;
-  }
+  const NamespacedName& KeyOf(plan::JobId job) const { return snapshot_.jobs[job.index()].job.key; }
 
   void AddPath(const netplan::PathAssignment& path) {
     const double gbps = GbpsOf(path);

@@ -344,14 +344,15 @@ TEST_P(CapacityOrderTest, AJobOneOfWhoseHostsIsNotReadyMovesOnceWithAllOfThem) {
   EXPECT_EQ(pools_.nodes().size(), 4U);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Orders, CapacityOrderTest,
-    ::testing::Values(Telling{"CapacityFirst", Order::kCapacityFirst},
-                      Telling{"JobsFirst", Order::kJobsFirst},
-                      Telling{"RandomSeed1", Order::kRandom, 1},
-                      Telling{"RandomSeed2", Order::kRandom, 2},
-                      Telling{"RandomSeed3", Order::kRandom, 3}),
-    [](const ::testing::TestParamInfo<Telling>& telling) { return telling.param.name; });
+INSTANTIATE_TEST_SUITE_P(Orders, CapacityOrderTest,
+                         ::testing::Values(Telling{"CapacityFirst", Order::kCapacityFirst},
+                                           Telling{"JobsFirst", Order::kJobsFirst},
+                                           Telling{"RandomSeed1", Order::kRandom, 1},
+                                           Telling{"RandomSeed2", Order::kRandom, 2},
+                                           Telling{"RandomSeed3", Order::kRandom, 3}),
+                         [](const ::testing::TestParamInfo<Telling>& telling) {
+                           return telling.param.name;
+                         });
 
 TEST_F(CapacityStoryTest, APoolWithoutRoomIsLeftForTheNextOneAndHalfAGangIsNeverKept) {
   SetPool("spot-a", "s2", "Spot", "10", true);
