@@ -16,7 +16,10 @@ using ::testing::HasSubstr;
 
 class NetworkWaitTest : public JobFixture {
  protected:
-  NetworkWaitTest() { planner_options_.network_wait_ms = 10'000; }
+  NetworkWaitTest() {
+    AddFabric();
+    planner_options_.network_wait_ms = 10'000;
+  }
 
   // As the operator does, on the pods of a job from the `first` on.
   void WriteNetworkPlan(const std::string& job, const std::string& generation,
@@ -160,6 +163,15 @@ TEST_F(NetworkWaitTest, AGangOnOneHostDoesNotWait) {
   Process process(*this, true);
   process.Pass();
   EXPECT_EQ(Gated("a"), 0);
+}
+
+using NetworkWaitWithoutFabricTest = JobFixture;
+
+TEST_F(NetworkWaitWithoutFabricTest, NoGangWaits) {
+  planner_options_.network_wait_ms = 10'000;
+  AddBatchJob("a", 2);
+  Process process(*this, true);
+  EXPECT_EQ(process.Pass().released_pods, 2);
 }
 
 TEST_F(NetworkWaitTest, WithoutALimitNoGangWaits) {
