@@ -105,8 +105,8 @@ class KeptDraft final : public BaseLoad {
   std::vector<char> touched_;  // by link
   std::vector<std::int32_t> touched_links_;
   std::vector<char> dirty_;  // by job
-  // Of the job being counted, by link; zero between counts.
   PathSpace path_space_;
+  // Of the job being counted, by link; zero between counts.
   std::vector<double> mean_bytes_;
   std::vector<double> all_bytes_;
 };
