@@ -81,7 +81,9 @@ absl::Status HostPrograms::MakeNeighbours(const std::string& node, const std::st
   options.sysfs_root = sysfs_root;
   if (!options_.lldp_names_file.empty()) {
     auto text = ReadTextFile(options_.lldp_names_file, TextLimits());
-    if (!text.ok()) return Annotate(text.status(), "--lldp-names-file");
+    if (!text.ok()) {
+      return absl::InvalidArgumentError(StrCat("--lldp-names-file: ", MessageOf(text.status())));
+    }
     YM_ASSIGN_OR_RETURN(options.names, ParseNeighbourNames(*text, options_.lldp_names_file));
   }
   neighbours_ = std::make_unique<NeighbourObserver>(std::move(options), std::move(ports));

@@ -94,7 +94,9 @@ std::vector<PortNeighbour> NeighboursOfPorts(const std::string& sysfs_root,
   }
   std::vector<PortNeighbour> found;
   for (const NicPort& port : ports) {
-    const auto at = by_interface.find(InterfaceOf(sysfs_root, port));
+    const std::string interface = InterfaceOf(sysfs_root, port);
+    if (interface.empty()) continue;
+    const auto at = by_interface.find(interface);
     if (at != by_interface.end() && at->second.size() == 1) found.push_back({port, *at->second[0]});
   }
   return found;

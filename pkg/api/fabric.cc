@@ -16,7 +16,11 @@ using nlohmann::json;
 
 constexpr std::string_view kScopeNames[] = {"Segment", "FabricPod", "Fabric"};
 constexpr std::string_view kBackupWhichNames[] = {"Marked", "Chosen"};
-constexpr int kMax = 1'000'000;  // contradictions inside this range are fabric::Problems' business
+// The bounds of the CRD's schema. Contradictions inside them are fabric::Problems' business.
+constexpr int kMaxSize = 10'000;       // fabric pods, segments and hosts
+constexpr int kMaxSwitches = 100'000;  // of a tier, and ports of a switch
+constexpr int kMaxGbps = 100'000;
+constexpr int kMaxCount = 1'000'000;  // of a status
 
 void ReadSizes(FieldReader& in, FabricSpec& spec) {
   FieldReader labels = in.Object("labels");
@@ -24,26 +28,26 @@ void ReadSizes(FieldReader& in, FabricSpec& spec) {
   spec.segment_label = labels.String("segment", spec.segment_label);
   labels.Close();
   FieldReader host = in.Object("host");
-  spec.gpus_per_host = host.Int("gpus", spec.gpus_per_host, 1, 1024);
+  spec.gpus_per_host = host.Int("gpus", spec.gpus_per_host, 1, 64);
   spec.gpu_resource = host.String("gpuResource", spec.gpu_resource);
-  spec.rails = host.Int("rails", spec.rails, 1, 1024);
-  spec.nic_ports = host.Int("nicPorts", spec.nic_ports, 1, 64);
-  spec.nic_gbps = host.Int("nicGbps", spec.nic_gbps, 1, kMax);
+  spec.rails = host.Int("rails", spec.rails, 1, 64);
+  spec.nic_ports = host.Int("nicPorts", spec.nic_ports, 1, 16);
+  spec.nic_gbps = host.Int("nicGbps", spec.nic_gbps, 1, kMaxGbps);
   spec.nic_spraying = host.Bool("nicSpraying", spec.nic_spraying);
-  spec.nvlink_gbps = host.Number("nvlinkGbps", spec.nvlink_gbps, 0, 1e9);
+  spec.nvlink_gbps = host.Number("nvlinkGbps", spec.nvlink_gbps, 0, 1e6);
   host.Close();
-  spec.planes = in.Int("planes", spec.planes, 1, 64);
+  spec.planes = in.Int("planes", spec.planes, 1, 16);
   FieldReader size = in.Object("size");
-  spec.fabric_pods = size.Int("fabricPods", spec.fabric_pods, 1, kMax);
+  spec.fabric_pods = size.Int("fabricPods", spec.fabric_pods, 1, kMaxSize);
   spec.segments_per_fabric_pod =
-      size.Int("segmentsPerFabricPod", spec.segments_per_fabric_pod, 1, kMax);
-  spec.hosts_per_segment = size.Int("hostsPerSegment", spec.hosts_per_segment, 1, kMax);
+      size.Int("segmentsPerFabricPod", spec.segments_per_fabric_pod, 1, kMaxSize);
+  spec.hosts_per_segment = size.Int("hostsPerSegment", spec.hosts_per_segment, 1, kMaxSize);
   size.Close();
 }
 
 void ReadPolicies(FieldReader& in, FabricSpec& spec) {
   FieldReader backup = in.Object("backup");
-  spec.backup.hosts_per_segment = backup.Int("hostsPerSegment", 0, 0, kMax);
+  spec.backup.hosts_per_segment = backup.Int("hostsPerSegment", 0, 0, kMaxSize);
   spec.backup.borrow_in_segment = backup.Bool("borrowInSegment", spec.backup.borrow_in_segment);
   spec.backup.borrow_in_fabric_pod =
       backup.Bool("borrowInFabricPod", spec.backup.borrow_in_fabric_pod);
@@ -71,14 +75,14 @@ void ReadTiers(FieldReader& in, FabricSpec& spec) {
     Tier tier;
     tier.role = entry.String("role");
     tier.scope = entry.Enum("scope", kScopeNames, Scope::kSegment);
-    tier.switches = entry.Int("switches", 1, 1, kMax);
+    tier.switches = entry.Int("switches", 1, 1, kMaxSwitches);
     tier.per_rail = entry.Bool("perRail", false);
     tier.per_plane = entry.Bool("perPlane", true);
-    tier.down_ports = entry.Int("downPorts", 0, 0, kMax);
-    tier.down_gbps = entry.Int("downGbps", 0, 0, kMax);
-    tier.up_ports = entry.Int("upPorts", 0, 0, kMax);
-    tier.up_gbps = entry.Int("upGbps", 0, 0, kMax);
-    tier.stripes = entry.Int("stripes", 1, 1, kMax);
+    tier.down_ports = entry.Int("downPorts", 0, 1, kMaxSwitches);
+    tier.down_gbps = entry.Int("downGbps", 0, 1, kMaxGbps);
+    tier.up_ports = entry.Int("upPorts", 0, 0, kMaxSwitches);
+    tier.up_gbps = entry.Int("upGbps", 0, 0, kMaxGbps);
+    tier.stripes = entry.Int("stripes", 1, 1, kMaxSwitches);
     entry.Close();
     spec.tiers.push_back(std::move(tier));
   }
@@ -146,10 +150,10 @@ FabricStatus ReadStatus(FieldReader in) {
   FabricStatus status;
   status.observed_generation = in.Int64("observedGeneration", 0, 0, INT64_MAX);
   status.network_generation = in.Int64("networkGeneration", 0, 0, INT64_MAX);
-  status.fabric_pods = in.Int("fabricPods", 0, 0, kMax);
-  status.segments = in.Int("segments", 0, 0, kMax);
-  status.hosts = in.Int("hosts", 0, 0, kMax);
-  status.backup_hosts = in.Int("backupHosts", 0, 0, kMax);
+  status.fabric_pods = in.Int("fabricPods", 0, 0, kMaxCount);
+  status.segments = in.Int("segments", 0, 0, kMaxCount);
+  status.hosts = in.Int("hosts", 0, 0, kMaxCount);
+  status.backup_hosts = in.Int("backupHosts", 0, 0, kMaxCount);
   status.conditions = ReadConditions(in);
   in.Close();
   return status;

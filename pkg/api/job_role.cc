@@ -76,6 +76,7 @@ std::vector<JobRole> ReadRoles(FieldReader& spec, const std::string& job,
     role.on_failure = in.Enum("onFailure", kFailureNames, role.on_failure);
     CheckName(in, role, job);
     const JsonView written = in.Raw("template");
+    in.OpenObject("template").OpenObject("metadata");
     FieldReader pod = in.OpenObject("template").OpenObject("spec");
     CheckRequests(in, pod, gpu_resource);
     role.pod_template =

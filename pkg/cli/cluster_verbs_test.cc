@@ -103,6 +103,10 @@ TEST_F(ClusterVerbsTest, ExplainSaysWhatAPodWaitsFor) {
   EXPECT_THAT(err_, HasSubstr("there is no pod y in namespace default"));
 }
 
+TEST_F(ClusterVerbsTest, ExplainNamesAJobAsItsOwnerIsNamed) {
+  EXPECT_THAT(Run(RunExplainCommand, {"bert"}), HasSubstr("TrainingJob default/bert\n"));
+}
+
 TEST_F(ClusterVerbsTest, DrainSaysWhatWouldMoveAndChangesNothing) {
   EXPECT_EQ(Run(RunDrainCommand, {"n1"}),
             "1 host, 1 rank to move\n"

@@ -55,7 +55,7 @@ std::vector<std::string> BelowTor(const plan::Snapshot& snapshot, fabric::Switch
 
 std::string NameOf(const state::ClusterState& cluster, const NamespacedName& key) {
   for (const state::Subject& subject : state::SubjectsOf(cluster)) {
-    if (subject.key() == key) return key.text();
+    if (subject.key() == key) return StrCat(subject.namespace_name, "/", subject.name);
   }
   return key.text();
 }

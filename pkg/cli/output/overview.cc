@@ -224,7 +224,7 @@ absl::StatusOr<Subject> FindSubject(const state::ClusterState& world,
 
 std::string ExplainSubject(const state::ClusterState& world, const Subject& subject) {
   std::string out;
-  AddLine(out, "job:", StrCat(subject.kind, " ", subject.key().text()));
+  AddLine(out, "job:", StrCat(subject.kind, " ", subject.namespace_name, "/", subject.name));
   AddLine(out, "state:", StateOf(subject));
   if (subject.gang != nullptr && subject.gang->status.committed()) {
     ExplainPlacement(*subject.gang, out);
