@@ -26,11 +26,11 @@
 
 #include "bench/micro_cases.h"
 #include "pkg/base/random.h"
-#include "pkg/crux/group_evaluator.h"
 #include "pkg/crux/lab/enumeration.h"
 #include "pkg/crux/lab/level_search.h"
 #include "pkg/crux/lab/policies.h"
-#include "pkg/crux/schedule_evaluator.h"
+#include "pkg/crux/search/group_evaluator.h"
+#include "pkg/crux/search/schedule_evaluator.h"
 #include "pkg/sim/evaluate.h"
 
 namespace {

@@ -10,7 +10,7 @@
 #include "pkg/crux/contention.h"
 #include "pkg/crux/intensity.h"
 #include "pkg/crux/level_hysteresis.h"
-#include "pkg/crux/region.h"
+#include "pkg/crux/search/region.h"
 
 namespace yardmaster::crux {
 namespace {

@@ -23,13 +23,13 @@
 #include <vector>
 
 #include "pkg/base/status.h"
-#include "pkg/crux/anytime_search.h"
 #include "pkg/crux/compression.h"
 #include "pkg/crux/decision_memory.h"
 #include "pkg/crux/draft.h"
 #include "pkg/crux/path_selection.h"
 #include "pkg/crux/priority.h"
 #include "pkg/crux/problem.h"
+#include "pkg/crux/search/anytime_search.h"
 
 namespace yardmaster::crux {
 

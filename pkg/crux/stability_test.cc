@@ -6,7 +6,7 @@
 #include "pkg/crux/decide.h"
 #include "pkg/crux/draft.h"
 #include "pkg/crux/intensity.h"
-#include "pkg/crux/schedule_evaluator.h"
+#include "pkg/crux/search/schedule_evaluator.h"
 #include "pkg/crux/testing/problems.h"
 
 namespace yardmaster::crux {

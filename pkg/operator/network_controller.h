@@ -23,7 +23,7 @@
 #include <vector>
 
 #include "pkg/base/clock.h"
-#include "pkg/crux/anytime_search.h"
+#include "pkg/crux/search/anytime_search.h"
 #include "pkg/crux/starvation.h"
 #include "pkg/kube/client.h"
 #include "pkg/netplan/network_plan.h"

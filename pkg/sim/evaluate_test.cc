@@ -6,7 +6,7 @@
 #include "pkg/base/random.h"
 #include "pkg/crux/lab/policies.h"
 #include "pkg/crux/path_selection.h"
-#include "pkg/crux/schedule_evaluator.h"
+#include "pkg/crux/search/schedule_evaluator.h"
 #include "pkg/crux/testing/problems.h"
 
 namespace yardmaster::sim {

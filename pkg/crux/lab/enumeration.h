@@ -11,10 +11,10 @@
 #include <span>
 
 #include "pkg/base/status.h"
-#include "pkg/crux/group_evaluator.h"
 #include "pkg/crux/lab/rate_bound.h"
 #include "pkg/crux/problem.h"
-#include "pkg/crux/search_state.h"
+#include "pkg/crux/search/group_evaluator.h"
+#include "pkg/crux/search/search_state.h"
 
 namespace yardmaster::crux {
 

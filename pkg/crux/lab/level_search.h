@@ -14,10 +14,10 @@
 #include <span>
 #include <vector>
 
-#include "pkg/crux/group_evaluator.h"
 #include "pkg/crux/lab/rate_bound.h"
 #include "pkg/crux/problem.h"
-#include "pkg/crux/search_state.h"
+#include "pkg/crux/search/group_evaluator.h"
+#include "pkg/crux/search/search_state.h"
 
 namespace yardmaster::crux {
 

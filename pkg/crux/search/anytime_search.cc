@@ -1,4 +1,4 @@
-#include "pkg/crux/anytime_search.h"
+#include "pkg/crux/search/anytime_search.h"
 
 #include <algorithm>
 #include <set>
@@ -6,9 +6,9 @@
 
 #include "pkg/crux/compression.h"
 #include "pkg/crux/draft.h"
-#include "pkg/crux/group_evaluator.h"
 #include "pkg/crux/path_selection.h"
-#include "pkg/crux/path_variants.h"
+#include "pkg/crux/search/group_evaluator.h"
+#include "pkg/crux/search/path_variants.h"
 
 namespace yardmaster::crux {
 namespace {

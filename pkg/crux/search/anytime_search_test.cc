@@ -1,4 +1,4 @@
-#include "pkg/crux/anytime_search.h"
+#include "pkg/crux/search/anytime_search.h"
 
 #include <gtest/gtest.h>
 #include <string>

@@ -1,4 +1,4 @@
-#include "pkg/crux/region.h"
+#include "pkg/crux/search/region.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "pkg/crux/problem.h"
-#include "pkg/crux/schedule_evaluator.h"
+#include "pkg/crux/search/schedule_evaluator.h"
 
 namespace yardmaster::crux {
 

@@ -1,4 +1,4 @@
-#include "pkg/crux/schedule_evaluator.h"
+#include "pkg/crux/search/schedule_evaluator.h"
 
 #include <algorithm>
 #include <bit>

@@ -1,4 +1,4 @@
-#include "pkg/crux/group_evaluator.h"
+#include "pkg/crux/search/group_evaluator.h"
 
 #include <algorithm>
 

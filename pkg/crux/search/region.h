@@ -9,7 +9,7 @@
 
 #include "pkg/crux/draft.h"
 #include "pkg/crux/problem.h"
-#include "pkg/crux/search_state.h"
+#include "pkg/crux/search/search_state.h"
 
 namespace yardmaster::crux {
 

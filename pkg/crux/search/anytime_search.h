@@ -19,8 +19,8 @@
 
 #include "pkg/crux/priority.h"
 #include "pkg/crux/problem.h"
-#include "pkg/crux/schedule_evaluator.h"
-#include "pkg/crux/search_state.h"
+#include "pkg/crux/search/schedule_evaluator.h"
+#include "pkg/crux/search/search_state.h"
 
 namespace yardmaster::crux {
 

@@ -1,4 +1,4 @@
-#include "pkg/crux/path_variants.h"
+#include "pkg/crux/search/path_variants.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "pkg/crux/region.h"
+#include "pkg/crux/search/region.h"
 
 #include <algorithm>
 #include <cstddef>
