@@ -292,7 +292,7 @@ TEST(FabricTest, WrongFieldsAreNamed) {
             std::string::npos);
   EXPECT_NE(message.find("spec.tiers[0].downPort: there is no such field; did you mean downPorts?"),
             std::string::npos);
-  EXPECT_NE(message.find("spec.host.rails: expected an integer from 1 to 1024, got 0"),
+  EXPECT_NE(message.find("spec.host.rails: expected an integer from 1 to 64, got 0"),
             std::string::npos);
 }
 
