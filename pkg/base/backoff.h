@@ -1,5 +1,5 @@
-// Delays between tries that double: the first is `first_ms`, none is above `max_ms`. Whoever retries
-// keeps the last delay, adds jitter where several processes could retry in step, and forgets the
+// Delays between tries that double: the first is `first_ms`, none is above `max_ms`. The caller
+// keeps the last delay, adds jitter where several processes could retry in step, and resets the
 // delay after a success. Thread safety: pure functions.
 #pragma once
 

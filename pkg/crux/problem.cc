@@ -171,7 +171,21 @@ class Checker {
   const ValidationOptions& options_;
 };
 
+bool SamePaths(const PathList& a, const PathList& b) {
+  if (a.size() != b.size()) return false;
+  for (std::int32_t p = 0; p < a.size(); ++p) {
+    if (!std::ranges::equal(a[p], b[p])) return false;
+  }
+  return true;
+}
+
 }  // namespace
+
+bool AreTwins(const Flow& a, const Flow& b) {
+  return a.bytes == b.bytes && a.communication_start == b.communication_start &&
+         a.every_iterations == b.every_iterations && a.background == b.background &&
+         a.ring == b.ring && SamePaths(a.paths, b.paths);
+}
 
 Paths PathsOf(const Solution& solution) {
   Paths paths;

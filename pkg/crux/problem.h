@@ -75,6 +75,9 @@ struct Flow {
   std::int32_t ring = -1;
 };
 
+// Flows that differ in nothing but their ids: exchanging their paths changes no result.
+bool AreTwins(const Flow& a, const Flow& b);
+
 struct Job {
   std::string id;
   std::int32_t gpus = 0;

@@ -47,13 +47,14 @@ bool Holds(const Case& c, const std::vector<HostId>& hosts) {
   return Faults(alike, hosts).empty();
 }
 
-// The least objective over all placements.
-std::optional<Objective> Best(const Case& c) {
+// The least objective over all placements; `holds` is asked for each part of one, too.
+std::optional<Objective> LeastObjective(
+    const Case& c, const std::function<bool(const std::vector<HostId>&)>& holds) {
   std::optional<Objective> best;
   std::vector<HostId> hosts;
   const std::function<void()> search = [&] {
+    if (!holds(hosts)) return;
     if (hosts.size() == static_cast<std::size_t>(c.job.workers)) {
-      if (!Holds(c, hosts)) return;
       const Objective objective = Evaluate(*c.cluster.places, c.groups, hosts);
       if (!best || objective < *best) best = objective;
       return;
@@ -66,6 +67,12 @@ std::optional<Objective> Best(const Case& c) {
   };
   search();
   return best;
+}
+
+std::optional<Objective> Best(const Case& c) {
+  return LeastObjective(c, [&](const std::vector<HostId>& hosts) {
+    return hosts.size() < static_cast<std::size_t>(c.job.workers) || Holds(c, hosts);
+  });
 }
 
 TEST(RolePlannerTest, ALeaderThatNeedsMoreThanItsWorkersGoesWhereThereIsMore) {
@@ -208,23 +215,8 @@ bool HoldsShapes(const Case& c, const std::vector<int>& gpus, const std::vector<
 }
 
 std::optional<Objective> BestOfShapes(const Case& c, const std::vector<int>& gpus) {
-  std::optional<Objective> best;
-  std::vector<HostId> hosts;
-  const std::function<void()> search = [&] {
-    if (!HoldsShapes(c, gpus, hosts)) return;
-    if (hosts.size() == gpus.size()) {
-      const Objective objective = Evaluate(*c.cluster.places, c.groups, hosts);
-      if (!best || objective < *best) best = objective;
-      return;
-    }
-    for (HostId host : c.cluster.places->hosts()) {
-      hosts.push_back(host);
-      search();
-      hosts.pop_back();
-    }
-  };
-  search();
-  return best;
+  return LeastObjective(
+      c, [&](const std::vector<HostId>& hosts) { return HoldsShapes(c, gpus, hosts); });
 }
 
 TEST(RolePlannerTest, ALauncherWithOneGpuStandsBesideOthersAndLeavesFreeHostsWhole) {
@@ -297,7 +289,7 @@ TEST(RolePlannerTest, ShapesOnRandomSmallFabricsArePlacedWholeWhereverExhaustive
     const std::optional<Objective> least = BestOfShapes(c, gpus);
     EXPECT_EQ(plan.outcome == Outcome::kPlaced, least.has_value()) << Sentence(plan);
     EXPECT_EQ(PlanGang(c.cluster, c.request()).host_of_rank, plan.host_of_rank);
-    // The same shapes with other ranks: nobody gains or loses a place by its number.
+    // The same shapes with other ranks are placed equally well.
     const std::vector<workload::WorkerRun> turned(runs.rbegin(), runs.rend());
     Case other = MakeShapes(c.cluster, turned);
     other.job.placement.data = c.job.placement.data;

@@ -12,6 +12,7 @@
 #include "pkg/api/checkpoint_mark.h"
 #include "pkg/base/random.h"
 #include "pkg/extender/testing/planner_fixture.h"
+#include "pkg/kube/testing/relist.h"
 #include "pkg/operator/capacity_controller.h"
 #include "pkg/operator/job_controller.h"
 #include "pkg/operator/node_observer.h"
@@ -124,20 +125,9 @@ class CapacityStoryTest : public extender::PlannerFixture {
     }
   }
 
-  template <typename T>
-  void Sync(state::Kind kind, const kube::Resource& resource, T&& each) {
-    kube::ObjectSink& sink = cache_.sink(kind);
-    sink.BeginList();
-    for (const json& object : client_.All(resource)) {
-      sink.Listed(object);
-      each(object);
-    }
-    sink.EndList(StrCat(client_.version()));
-  }
   void SyncAll() {
-    const auto nothing = [](const json&) {};
     std::set<std::string> there;
-    Sync(state::Kind::kNode, kube::Nodes(), [&](const json& node) {
+    kube::Relist(client_, kube::Nodes(), cache_.sink(state::Kind::kNode), [&](const json& node) {
       const std::string name = node["metadata"]["name"];
       there.insert(name);
       op::ObserveNode(cache_, op::DefaultFaultRules(), name, clock_.SteadyMs(), hosts_);
@@ -147,10 +137,10 @@ class CapacityStoryTest : public extender::PlannerFixture {
       op::ObserveNode(cache_, op::DefaultFaultRules(), name, clock_.SteadyMs(), hosts_);
     }
     seen_nodes_ = there;
-    Sync(state::Kind::kPod, kube::Pods(), nothing);
-    Sync(state::Kind::kGang, kube::Gangs(), nothing);
-    Sync(state::Kind::kTrainingJob, kube::TrainingJobs(), nothing);
-    Sync(state::Kind::kCapacityPool, kube::CapacityPools(), nothing);
+    kube::Relist(client_, kube::Pods(), cache_.sink(state::Kind::kPod));
+    kube::Relist(client_, kube::Gangs(), cache_.sink(state::Kind::kGang));
+    kube::Relist(client_, kube::TrainingJobs(), cache_.sink(state::Kind::kTrainingJob));
+    kube::Relist(client_, kube::CapacityPools(), cache_.sink(state::Kind::kCapacityPool));
   }
 
   // The program: writes the checkpoint that it is asked for.

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "pkg/extender/testing/planner_fixture.h"
+#include "pkg/kube/testing/relist.h"
 #include "pkg/operator/job_controller.h"
 #include "pkg/operator/node_observer.h"
 
@@ -78,26 +79,15 @@ class GrowthStoryTest : public extender::PlannerFixture {
     return "";
   }
 
-  template <typename T>
-  void Sync(state::Kind kind, const kube::Resource& resource, T&& each) {
-    kube::ObjectSink& sink = cache_.sink(kind);
-    sink.BeginList();
-    for (const json& object : client_.All(resource)) {
-      sink.Listed(object);
-      each(object);
-    }
-    sink.EndList(StrCat(client_.version()));
-  }
   void RunJobs() {
-    const auto nothing = [](const json&) {};
-    Sync(state::Kind::kNode, kube::Nodes(), [&](const json& node) {
+    kube::Relist(client_, kube::Nodes(), cache_.sink(state::Kind::kNode), [&](const json& node) {
       op::ObserveNode(cache_, op::DefaultFaultRules(), node["metadata"]["name"], clock_.SteadyMs(),
                       hosts_);
     });
-    Sync(state::Kind::kFabric, kube::Fabrics(), nothing);
-    Sync(state::Kind::kPod, kube::Pods(), nothing);
-    Sync(state::Kind::kGang, kube::Gangs(), nothing);
-    Sync(state::Kind::kTrainingJob, kube::TrainingJobs(), nothing);
+    kube::Relist(client_, kube::Fabrics(), cache_.sink(state::Kind::kFabric));
+    kube::Relist(client_, kube::Pods(), cache_.sink(state::Kind::kPod));
+    kube::Relist(client_, kube::Gangs(), cache_.sink(state::Kind::kGang));
+    kube::Relist(client_, kube::TrainingJobs(), cache_.sink(state::Kind::kTrainingJob));
     const auto done = jobs_.Reconcile("team/a");
     ASSERT_TRUE(done.ok()) << done.status();
   }

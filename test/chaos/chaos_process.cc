@@ -5,6 +5,7 @@
 #include "nlohmann/json.hpp"
 
 #include "pkg/base/strings.h"
+#include "pkg/kube/testing/relist.h"
 #include "pkg/state/cluster_feed.h"
 
 namespace yardmaster::chaos {
@@ -46,10 +47,7 @@ Process::Process(kube::FakeClient& server, Network& network, const FakeClock& cl
     : client_(server, network), lock_(client_, LeaseOf(lease, life), clock), server_(server) {
   for (state::Kind kind : kKinds) {
     known_[kind] = server_.version();
-    kube::ObjectSink& sink = cache_.sink(kind);
-    sink.BeginList();
-    for (const nlohmann::json& object : server_.All(state::ResourceOf(kind))) sink.Listed(object);
-    sink.EndList(StrCat(server_.version()));
+    kube::Relist(server_, state::ResourceOf(kind), cache_.sink(kind));
   }
 }
 

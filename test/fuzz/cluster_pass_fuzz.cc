@@ -18,6 +18,7 @@
 #include "pkg/extender/gang_planner.h"
 #include "pkg/kube/object.h"
 #include "pkg/kube/testing/fake_client.h"
+#include "pkg/kube/testing/relist.h"
 
 namespace {
 
@@ -272,10 +273,7 @@ class Feed {
 
  private:
   void Read(state::Kind kind, const kube::Resource& resource) {
-    kube::ObjectSink& sink = cache_.sink(kind);
-    sink.BeginList();
-    for (const json& object : client_.All(resource)) sink.Listed(object);
-    sink.EndList(StrCat(client_.version()));
+    kube::Relist(client_, resource, cache_.sink(kind));
   }
 
   kube::FakeClient& client_;

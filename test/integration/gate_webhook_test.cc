@@ -167,7 +167,7 @@ TEST_F(GateWebhookTest, PodsThatAskForAGangAreGatedAsByThePolicy) {
   const absl::Status installed = Install("");
   ASSERT_TRUE(installed.ok()) << installed;
   const json none = json::array();
-  // Nobody answers yet: the pod is created without the gate, as failurePolicy Ignore says.
+  // No webhook answers yet: the pod is created without the gate, as failurePolicy Ignore says.
   EXPECT_THAT(Create("early", asks_, none), IsOkAndHolds(IsEmpty()));
 
   PointServiceAt(StartExtender());

@@ -154,17 +154,17 @@ void ExplainPlacement(const api::Gang& gang, std::string& out) {
   }
 }
 
-// What `told` says already is left out: a job repeats some of its gang's conditions.
+// Conditions in `shown` are left out: a job repeats some of its gang's conditions.
 void ExplainConditions(const std::vector<api::Condition>& conditions,
-                       const std::vector<api::Condition>& told, std::string& out) {
-  const auto is_told = [&told](const api::Condition& condition) {
-    return std::any_of(told.begin(), told.end(), [&](const api::Condition& other) {
+                       const std::vector<api::Condition>& shown, std::string& out) {
+  const auto is_shown = [&shown](const api::Condition& condition) {
+    return std::any_of(shown.begin(), shown.end(), [&](const api::Condition& other) {
       return other.type == condition.type && other.status == condition.status &&
              other.message == condition.message;
     });
   };
   for (const api::Condition& condition : conditions) {
-    if (is_told(condition)) continue;
+    if (is_shown(condition)) continue;
     if (condition.status != api::ConditionStatus::kTrue && condition.message.empty()) continue;
     const char* status = condition.status == api::ConditionStatus::kTrue    ? "yes"
                          : condition.status == api::ConditionStatus::kFalse ? "no"
@@ -237,10 +237,10 @@ std::string ExplainSubject(const state::ClusterState& world, const Subject& subj
     for (const auto& pool : world.pools) pools.push_back(*pool);
     for (const auto& [label, text] : ExplainCost(*subject.job, pools)) AddLine(out, label, text);
   }
-  std::vector<api::Condition> told;
-  if (subject.job != nullptr) told = subject.job->status.conditions;
-  ExplainConditions(told, {}, out);
-  if (subject.gang != nullptr) ExplainConditions(subject.gang->status.conditions, told, out);
+  std::vector<api::Condition> shown;
+  if (subject.job != nullptr) shown = subject.job->status.conditions;
+  ExplainConditions(shown, {}, out);
+  if (subject.gang != nullptr) ExplainConditions(subject.gang->status.conditions, shown, out);
   return out;
 }
 

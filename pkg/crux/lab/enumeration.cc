@@ -59,20 +59,6 @@ bool NextCombination(std::vector<std::int32_t>& digits, std::span<const std::int
   return false;
 }
 
-bool SamePaths(const PathList& a, const PathList& b) {
-  if (a.size() != b.size()) return false;
-  for (std::int32_t p = 0; p < a.size(); ++p) {
-    if (!std::ranges::equal(a[p], b[p])) return false;
-  }
-  return true;
-}
-
-bool AreTwins(const Flow& a, const Flow& b) {
-  return a.bytes == b.bytes && a.communication_start == b.communication_start &&
-         a.every_iterations == b.every_iterations && a.background == b.background &&
-         a.ring == b.ring && SamePaths(a.paths, b.paths);
-}
-
 // For each slot the one before it whose flow is its twin (same job, alike in all but its id), or
 // -1: exchanging the paths of twins changes nothing.
 std::vector<std::int32_t> Twins(const Problem& problem, std::span<const Slot> slots) {

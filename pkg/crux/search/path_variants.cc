@@ -14,20 +14,6 @@ constexpr double kLeastLeft = 0.02;
 // What the bound counts for against the estimate.
 constexpr double kBoundWeight = 0.5;
 
-bool SamePaths(const PathList& a, const PathList& b) {
-  if (a.size() != b.size()) return false;
-  for (std::int32_t p = 0; p < a.size(); ++p) {
-    if (!std::ranges::equal(a[p], b[p])) return false;
-  }
-  return true;
-}
-
-bool AreTwins(const Flow& a, const Flow& b) {
-  return a.bytes == b.bytes && a.communication_start == b.communication_start &&
-         a.every_iterations == b.every_iterations && a.background == b.background &&
-         a.ring == b.ring && SamePaths(a.paths, b.paths);
-}
-
 std::vector<std::int32_t> ChoosingFlows(const Job& job) {
   std::vector<std::int32_t> flows;
   for (std::size_t f = 0; f < job.flows.size(); ++f) {

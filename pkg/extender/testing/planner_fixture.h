@@ -13,6 +13,7 @@
 #include "pkg/extender/gang_planner.h"
 #include "pkg/extender/testing/cluster_fixture.h"
 #include "pkg/kube/object.h"
+#include "pkg/kube/testing/relist.h"
 
 namespace yardmaster::extender {
 
@@ -57,10 +58,7 @@ class PlannerFixture : public ClusterFixture {
 
    private:
     void Read(state::Kind kind, const kube::Resource& resource) {
-      kube::ObjectSink& sink = cache_.sink(kind);
-      sink.BeginList();
-      for (const json& object : client().All(resource)) sink.Listed(object);
-      sink.EndList(StrCat(client().version()));
+      kube::Relist(client(), resource, cache_.sink(kind));
     }
     kube::FakeClient& client() { return cluster_.client_; }
     void LeadAbove(std::int64_t token) {
