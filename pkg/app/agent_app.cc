@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "pkg/agent/host_folders.h"
 #include "pkg/app/kube_access.h"
 #include "pkg/app/runtime.h"
 #include "pkg/base/status.h"
@@ -114,6 +115,11 @@ void AddAgentFlags(CLI::App& app, agent::AgentOptions& options) {
 }  // namespace
 
 absl::Status RunAgent(const AgentAppOptions& options) {
+  if (options.prepare_folders_for.has_value()) {
+    const agent::AgentOptions& agent = options.agent;
+    return agent::HandOverFolders(agent::WrittenFolders(agent.plan_dir, agent.grpc_addresses),
+                                  *options.prepare_folders_for);
+  }
   Runtime runtime(options.common, kName);
   YM_ASSIGN_OR_RETURN(auto access, KubeAccess::Open(options.common, kName, runtime));
   YM_ASSIGN_OR_RETURN(const Clients clients, NewClients(*access, options.common));
@@ -142,6 +148,9 @@ int AgentMain(int argc, char** argv) {
   CLI::App app("Carries network plans to a node's training pods and reports its links.", kName);
   AddCommonFlags(app, options.common);
   AddAgentFlags(app, options.agent);
+  app.add_option("--prepare-folders-for", options.prepare_folders_for,
+                 "make the folders of --plan-dir and of unix: sockets, give them to the user of this "
+                 "number, and end: for an init container, so that the agent need not be root");
   app.set_version_flag("--version", YARDMASTER_VERSION);
   CLI11_PARSE(app, argc, argv);
   const char* node = std::getenv("NODE_NAME");

@@ -7,6 +7,9 @@
 // Thread safety: one thread calls Run.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+
 #include "absl/status/status.h"
 
 #include "pkg/agent/agent.h"
@@ -17,9 +20,11 @@ namespace yardmaster::app {
 struct AgentAppOptions {
   CommonOptions common;
   agent::AgentOptions agent;
+  // A user that the folders on the host are made for; the process ends then.
+  std::optional<std::uint32_t> prepare_folders_for;
 };
 
-// Runs until SIGTERM or SIGINT. Errors: what could not be started, naming the flag.
+// Runs until SIGTERM or SIGINT, or only prepares the folders. Errors: what could not be started, naming the flag.
 absl::Status RunAgent(const AgentAppOptions& options);
 
 // Parses flags and runs; the exit code of the process.

@@ -135,7 +135,8 @@ TEST_F(HelmTest, OnlyOurProcessesWriteOurAnnotations) {
   EXPECT_FALSE(Annotate(*plane_, "operator", "annotated", "yardmaster.dev/slot={1}").ok());
   EXPECT_FALSE(Annotate(*plane_, "", "annotated", "yardmaster.dev/slot-").ok());
   for (const char* mine : {"yardmaster.dev/network-priority=7", "yardmaster.dev/path-plan={}",
-                           "yardmaster.dev/network-generation=1"}) {
+                           "yardmaster.dev/network-generation=1",
+                           "yardmaster.dev/nccl-conf=NCCL_IB_TC=128"}) {
     EXPECT_THAT(MessageOf(Annotate(*plane_, "", "annotated", mine)),
                 HasSubstr("is written by yardmaster-operator alone"));
     EXPECT_FALSE(Annotate(*plane_, "agent", "annotated", mine).ok()) << mine;

@@ -95,6 +95,25 @@ TEST_F(HelmTest, TheGateIsAPolicyWhereTheClusterHasThemAndElseAWebhook) {
   EXPECT_FALSE(plane_->Kubectl({"get", "mutatingwebhookconfiguration", "yardmaster-gate"}).ok());
 }
 
+TEST_F(HelmTest, TheAgentIsRootOnlyWhereItMustBe) {
+  constexpr char kPrepared[] = "--prepare-folders-for=";
+  const auto agent = [](const std::string& set) {
+    const auto text = Render({set, "extender.replicas=2"});
+    EXPECT_TRUE(text.ok()) << text.status();
+    const std::string all = text.value_or("");
+    const std::size_t begin = all.find("kind: DaemonSet");
+    return all.substr(begin, all.find("\n---", begin) - begin);
+  };
+  EXPECT_THAT(agent("agent.podResources=false"),
+              AllOf(HasSubstr("runAsNonRoot: true"), HasSubstr(StrCat(kPrepared, "65532"))));
+  for (const char* set :
+       {"agent.podResources=true", "agent.readShimReports=true", "agent.defaultTrafficClass=0"}) {
+    EXPECT_THAT(agent(set),
+                AllOf(Not(HasSubstr("runAsNonRoot: true")), HasSubstr(StrCat(kPrepared, "0\n"))))
+        << set;
+  }
+}
+
 TEST_F(HelmTest, NoRoleAsksForMoreThanItsVerbs) {
   const auto roles =
       Get({"clusterroles,roles", "-A", "-l", "app.kubernetes.io/part-of=yardmaster"});

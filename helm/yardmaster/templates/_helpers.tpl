@@ -140,6 +140,13 @@ fsGroup: 65532
 seccompProfile: {type: RuntimeDefault}
 {{- end -}}
 
+{{/* Whether the agent needs to be root on its host: "true" or nothing. */}}
+{{- define "yardmaster.agentIsRoot" -}}
+{{- if or .Values.agent.podResources .Values.agent.readShimReports (ne .Values.agent.defaultTrafficClass nil) -}}
+true
+{{- end -}}
+{{- end -}}
+
 {{- define "yardmaster.containerSecurity" -}}
 allowPrivilegeEscalation: false
 readOnlyRootFilesystem: true
