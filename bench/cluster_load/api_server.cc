@@ -108,6 +108,7 @@ ApiServer::ApiServer(const CloudCluster& cluster, ApiServerOptions options)
                   return json::parse(cluster.fabric())["metadata"]["name"].get<std::string>();
                 });
   AddCollection({own_prefix, "trainingjobs", own, "TrainingJob", 0, nullptr}, nullptr);
+  AddCollection({own_prefix, "capacitypools", own, "CapacityPool", 0, nullptr}, nullptr);
   AddCollection(
       {"/apis/policy/v1", "poddisruptionbudgets", "policy/v1", "PodDisruptionBudget", 0, nullptr},
       nullptr);
