@@ -11,7 +11,10 @@ set(YARDMASTER_LAYERS
 set(YARDMASTER_PURE fabric workload placement crux repac plan netplan sim capacity)
 
 # Optimising the tests' own sources doubles their compile time; what they test is optimised.
-set(ym_test_precompiled_FLAGS $<$<OR:$<CONFIG:Release>,$<BOOL:${YARDMASTER_SANITIZE}>>:-O0>)
+set(ym_test_precompiled_FLAGS $<$<CONFIG:Release>:-O0>)
+if(YARDMASTER_SANITIZE)
+  set(ym_test_precompiled_FLAGS -O0)
+endif()
 
 if(YARDMASTER_PRECOMPILE AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   yardmaster_precompile(ym_precompiled
