@@ -11,7 +11,7 @@ constexpr std::int64_t kFirstRetryMs = 50;
 constexpr std::int64_t kLastRetryMs = 30'000;
 constexpr int kMaxDoublings = 10;
 // Ready keys between two pieces of background work that are due.
-constexpr int kReadyBetween = 3;
+constexpr int kReadyBetween = 31;
 }  // namespace
 
 void WorkQueue::AddLocked(const std::string& key) {

@@ -8,8 +8,9 @@
 //   4. After ShutDown, Get drains what is ready and then returns nothing; delayed keys and background
 //      work are dropped.
 //   5. Background work of a key is delivered when no key is ready, earliest due time first. While keys
-//      are always ready, background work whose due time is over gets every fourth delivery. It is apart
-//      from what Add asks for: a key may wait for both, and never has two consumers.
+//      are always ready, background work whose due time is over gets one delivery of 32: a piece of it takes
+//      some ten times as long as a ready key. It is apart from what Add asks for: a key may wait for both,
+//      and never has two consumers.
 // Invariant: a key in `ready_` is in `dirty_` and not in `processing_`.
 // Thread safety: all methods from any thread.
 #pragma once
