@@ -30,7 +30,7 @@ def _table(document):
         loss = document["hostLoss"]
         lines.append(f"\nhost {loss['from']} died: rank {loss['rank']} moved to {loss['to']}, training went on "
                      f"{loss['secondsToTraining']} s later at step {loss['resumedAtStep']} of {loss['lastStep']}; "
-                     f"loss {loss['lossFirst']:.2f} at first, {loss['lossBefore']:.3f} before, {loss['lossAfter']:.3f} after")
+                     f"{loss['restartedInPlace']} others restarted in place; loss {loss['lossFirst']:.2f} at first, {loss['lossBefore']:.3f} before, {loss['lossAfter']:.3f} after")
     return "\n".join(lines)
 
 

@@ -95,9 +95,24 @@ class Story:
         pods = self._cluster.pods(JOB).values()
         return "\n".join(f"{p['metadata']['name']} {p['spec'].get('nodeName')} {p['status'].get('phase')}" for p in pods)
 
+    def _lives(self):
+        """{rank: (uid of the pod, how often its container was started again)}"""
+        return {rank: (pod["metadata"]["uid"], pod["status"]["containerStatuses"][0]["restartCount"])
+                for rank, pod in self._cluster.pods(JOB).items()}
+
+    def _restarted_in_place(self, before, lost):
+        """How many ranks other than `lost` have the pod they had, with containers that were started again."""
+        after = self._lives()
+        moved = [rank for rank, (uid, _) in before.items() if rank != lost and after[rank][0] != uid]
+        if moved or after[lost][0] == before[lost][0]:
+            raise RuntimeError(f"of ranks that lost nothing, {moved} have another pod; rank {lost} has "
+                               f"{'the same' if after[lost][0] == before[lost][0] else 'another'}")
+        return sum(after[rank][1] > before[rank][1] for rank in before if rank != lost)
+
     def _host_dies(self, hosts):
-        """The rank moves, the job goes on from its checkpoint, and so does its loss."""
+        """The rank moves, the others restart in place, the job goes on from its checkpoint, and so does its loss."""
         rank = len(hosts) - 1
+        lives = self._lives()
         before = self._lines()
         began = time.monotonic()
         self._cluster.node.fail(hosts[rank].name)
@@ -105,9 +120,11 @@ class Story:
         lines = self._lines()
         first = next(i for i in range(len(before), len(lines)) if i == len(before) or lines[i]["step"] <= before[-1]["step"])
         moved = self._cluster.places(JOB)[rank].name
+        in_place = self._restarted_in_place(lives, rank)
         self._say(f"{hosts[rank].name} died: rank {rank} moved to {moved}, training went on after "
-                  f"{time.monotonic() - began:.1f} s from step {lines[first]['step']} (it had reached {before[-1]['step']})")
-        return {"rank": rank, "from": hosts[rank].name, "to": moved,
+                  f"{time.monotonic() - began:.1f} s from step {lines[first]['step']} (it had reached {before[-1]['step']}); "
+                  f"{in_place} others restarted in place")
+        return {"rank": rank, "from": hosts[rank].name, "to": moved, "restartedInPlace": in_place,
                 "secondsToTraining": round(lines[len(before)]["time"] - before[-1]["time"], 1),
                 "lastStep": before[-1]["step"], "resumedAtStep": lines[first]["step"],
                 "lossFirst": before[0]["loss"], "lossBefore": before[-1]["loss"], "lossAfter": lines[-1]["loss"]}
