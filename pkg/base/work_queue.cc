@@ -10,8 +10,8 @@ namespace {
 constexpr std::int64_t kFirstRetryMs = 50;
 constexpr std::int64_t kLastRetryMs = 30'000;
 constexpr int kMaxDoublings = 10;
-// Ready keys between two pieces of background work that are due.
-constexpr int kReadyBetween = 31;
+// Ready keys between two pieces of background work that are due, for queues with few consumers.
+constexpr int kReadyBetween = 3;
 }  // namespace
 
 void WorkQueue::AddLocked(const std::string& key) {
@@ -83,7 +83,8 @@ std::optional<std::string> WorkQueue::TakeBackgroundLocked() {
   for (auto at = background_.begin(); at != background_.end(); ++at) {
     const auto& [due, key] = *at;
     const bool waits =
-        !ready_.empty() && (since_background_ < kReadyBetween || due > clock_.SteadyMs());
+        !ready_.empty() &&
+        (!in_background_.empty() || since_background_ < kReadyBetween || due > clock_.SteadyMs());
     if (waits) return std::nullopt;
     if (processing_.count(key) != 0) continue;
     std::string taken = key;
@@ -102,6 +103,7 @@ std::optional<std::string> WorkQueue::Get(bool* background) {
     if (auto key = TakeBackgroundLocked()) {
       if (background != nullptr) *background = true;
       processing_.insert(*key);
+      in_background_.insert(*key);
       return key;
     }
     if (!ready_.empty()) {
@@ -128,6 +130,7 @@ std::optional<std::string> WorkQueue::Get(bool* background) {
 void WorkQueue::Done(const std::string& key) {
   MutexLock lock(mutex_);
   processing_.erase(key);
+  in_background_.erase(key);
   if (dirty_.count(key) != 0) {
     ready_.push_back(key);
     wake_.notify_one();

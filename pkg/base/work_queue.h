@@ -7,10 +7,10 @@
 //   3. AddAfter never delivers earlier than its delay; the earliest of several wins.
 //   4. After ShutDown, Get drains what is ready and then returns nothing; delayed keys and background
 //      work are dropped.
-//   5. Background work of a key is delivered when no key is ready, earliest due time first. While keys
-//      are always ready, background work whose due time is over gets one delivery of 32: a piece of it takes
-//      some ten times as long as a ready key. It is apart from what Add asks for: a key may wait for both,
-//      and never has two consumers.
+//   5. Background work of a key is delivered when no key is ready, earliest due time first. While keys are
+//      always ready, one consumer at a time has background work whose due time is over, and at least three
+//      ready keys are delivered between two pieces of it. It is apart from what Add asks for: a key may wait
+//      for both, and never has two consumers.
 // Invariant: a key in `ready_` is in `dirty_` and not in `processing_`.
 // Thread safety: all methods from any thread.
 #pragma once
@@ -60,6 +60,7 @@ class WorkQueue {
   std::deque<std::string> ready_ ABSL_GUARDED_BY(mutex_);
   std::set<std::string> dirty_ ABSL_GUARDED_BY(mutex_);
   std::set<std::string> processing_ ABSL_GUARDED_BY(mutex_);
+  std::set<std::string> in_background_ ABSL_GUARDED_BY(mutex_);  // of processing_: background work
   std::map<std::string, std::int64_t> delayed_ ABSL_GUARDED_BY(mutex_);  // key -> steady due time
   std::map<std::string, int> failures_ ABSL_GUARDED_BY(mutex_);
   // Background work: steady due time and key, and the time by key.
