@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <set>
 #include <string_view>
+#include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
 
@@ -18,6 +19,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr mode_t kMode = 0775;
+constexpr gid_t kSameGroup = static_cast<gid_t>(-1);
+
 absl::Status HandOver(const std::string& path, uid_t owner) {
   std::error_code error;
   fs::create_directories(path, error);
@@ -26,7 +30,12 @@ absl::Status HandOver(const std::string& path, uid_t owner) {
         StrCat("cannot make the folder ", path, ": ", error.message()));
   }
   const UniqueFd folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
-  if (folder.get() < 0 || ::fchown(folder.get(), owner, owner) != 0) {
+  struct stat status = {};
+  const bool given = folder.get() >= 0 && ::fstat(folder.get(), &status) == 0 &&
+                     // Only the owner may change the mode, so before it is given away.
+                     ((status.st_mode & 0777) == kMode || ::fchmod(folder.get(), kMode) == 0) &&
+                     ::fchown(folder.get(), owner, kSameGroup) == 0;
+  if (!given) {
     return absl::FailedPreconditionError(StrCat("cannot give the folder ", path, " to user ", owner,
                                                 ": ", std::generic_category().message(errno)));
   }

@@ -19,8 +19,9 @@ namespace yardmaster::agent {
 std::vector<std::string> WrittenFolders(const std::string& plan_dir,
                                         const std::vector<std::string>& grpc_addresses);
 
-// Makes each folder, with those above it, with the mode 0755 and of that user and its group of the same number.
-// A folder that exists keeps its mode and its files. A link that stands in the place of a folder is not followed.
+// Makes each folder, with those above it, of that user and with the mode 0775. Its group stays as it is, root's where
+// root made it, so that an agent of an earlier version, which is root without capabilities, may write there again after
+// a rollback. A folder that exists keeps its files. A link that stands in the place of a folder is not followed.
 // Errors: the folder that could not be made or given away; a process without CAP_CHOWN may give none away.
 absl::Status HandOverFolders(const std::vector<std::string>& folders, uid_t owner);
 

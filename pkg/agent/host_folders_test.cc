@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <grp.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -25,10 +26,13 @@ uid_t OwnerOf(const std::string& path) {
   return status.st_uid;
 }
 
-// What a process of that user reports; a child of its own, because a process gives its rights away for good.
-bool AsUser(uid_t user, const std::function<bool()>& what) {
+// What a process of that user and group reports; a child of its own, because a process gives its rights away for good.
+bool AsUser(uid_t user, gid_t group, const std::function<bool()>& what) {
   const pid_t child = ::fork();
-  if (child == 0) ::_exit(::setgid(user) == 0 && ::setuid(user) == 0 && what() ? 0 : 1);
+  if (child == 0) {
+    const bool is = ::setgroups(0, nullptr) == 0 && ::setgid(group) == 0 && ::setuid(user) == 0;
+    ::_exit(is && what() ? 0 : 1);
+  }
   int status = 0;
   return ::waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
@@ -61,11 +65,14 @@ TEST(HostFolders, LetAnotherUserReplaceWhatRootLeft) {
   FileSink as_root(plans, "n1", FolderPerNode::kNo);
   ASSERT_TRUE(as_root.Prepare().ok());
   ASSERT_TRUE(as_root.Write({"n1", "u-1"}, "of root").ok());
-  EXPECT_FALSE(AsUser(kSomeUser, write));
+  EXPECT_FALSE(AsUser(kSomeUser, kSomeUser, write));
 
   ASSERT_TRUE(HandOverFolders({plans}, kSomeUser).ok());
   EXPECT_EQ(OwnerOf(plans), kSomeUser);
-  EXPECT_TRUE(AsUser(kSomeUser, write));
+  EXPECT_TRUE(AsUser(kSomeUser, kSomeUser, write));
+  // The group stands for root without its capabilities, which an agent of an earlier version is.
+  EXPECT_TRUE(AsUser(kSomeUser + 1, 0, write));
+  EXPECT_FALSE(AsUser(kSomeUser + 1, kSomeUser + 1, write));
 }
 
 TEST(HostFolders, AreNotSoughtBehindALink) {
