@@ -133,7 +133,11 @@ TEST_F(HelmTest, OnlyOurProcessesWriteOurAnnotations) {
   }));
   EXPECT_TRUE(Annotate(*plane_, "extender", "annotated", kSlot).ok());
   EXPECT_FALSE(Annotate(*plane_, "operator", "annotated", "yardmaster.dev/slot={1}").ok());
-  EXPECT_FALSE(Annotate(*plane_, "", "annotated", "yardmaster.dev/slot-").ok());
+  for (const char* taken : {"yardmaster.dev/slot-", "yardmaster.dev/slot="}) {
+    EXPECT_THAT(MessageOf(Annotate(*plane_, "", "annotated", taken)),
+                HasSubstr("is written by yardmaster-extender alone"));
+  }
+  EXPECT_TRUE(Annotate(*plane_, "extender", "annotated", "yardmaster.dev/network-priority=1").ok());
   for (const char* mine : {"yardmaster.dev/network-priority=7", "yardmaster.dev/path-plan={}",
                            "yardmaster.dev/network-generation=1",
                            "yardmaster.dev/nccl-conf=NCCL_IB_TC=128"}) {
