@@ -81,6 +81,15 @@ absl::StatusOr<bool> JobController::IsConfirmed(const api::TrainingJob& job, con
   return (*pod)["metadata"].contains("deletionTimestamp");
 }
 
+std::int64_t JobController::CountsWaitMs(const api::TrainingJob& job,
+                                         const api::TrainingJobStatus& status) {
+  if (status == job.status || !OnlyCountsDiffer(job.status, status)) return 0;
+  MutexLock lock(counts_mutex_);
+  const auto written = written_ms_.find(job.metadata.uid);
+  if (written == written_ms_.end()) return 0;
+  return std::max<std::int64_t>(0, written->second + kCountsMs - clock_.SteadyMs());
+}
+
 absl::Status JobController::WriteStatus(api::TrainingJob& job,
                                         const api::TrainingJobStatus& status) {
   if (status == job.status) return absl::OkStatus();
@@ -92,6 +101,11 @@ absl::Status JobController::WriteStatus(api::TrainingJob& job,
   }
   YM_RETURN_IF_ERROR(PatchJobStatus(client_, cache_, job, fields));
   job.status = status;
+  const std::int64_t now_ms = clock_.SteadyMs();
+  MutexLock lock(counts_mutex_);
+  std::erase_if(written_ms_,
+                [&](const auto& written) { return written.second + kCountsMs <= now_ms; });
+  written_ms_[job.metadata.uid] = now_ms;
   return absl::OkStatus();
 }
 
@@ -299,6 +313,10 @@ absl::StatusOr<TurnResult> JobController::Run(const std::string& key, JobTurn tu
   }
   SetCheckpoint(job, checkpoint, observed.now_ms, status);
   AddLostWork(job, observed.now_ms, status);
+  if (const std::int64_t wait_ms = CountsWaitMs(job, status); wait_ms > 0) {
+    step.look_again_ms = std::min(step.look_again_ms.value_or(wait_ms), wait_ms);
+    status = job.status;
+  }
   const absl::Status written = WriteStatus(job, status);
   if (absl::IsNotFound(written)) return nothing;
   YM_RETURN_IF_ERROR(written);

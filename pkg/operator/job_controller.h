@@ -11,6 +11,9 @@
 // is deleted it is stopped as for a suspension, and goes when no pod runs any more. Other jobs that are
 // deleted are left to the garbage collector.
 //
+// How many workers run changes with every pod of a job that starts: a status in which nothing else is new is written
+// once in kCountsMs.
+//
 // A job whose spec.managedBy names another controller is left alone. After the end of a job its pods
 // are cleaned up and, in time, the job itself (job_end.h).
 //
@@ -53,6 +56,8 @@ struct JobNotice {
   std::string reason;
   std::string note;
 };
+
+inline constexpr std::int64_t kCountsMs = 1'000;
 
 // Which pods one look at a job may make. Everything else is done in each.
 enum class JobTurn {
@@ -113,6 +118,9 @@ class JobController {
   // A job that contradicts itself gets no pods; its condition Planned and one event say why.
   absl::Status Refuse(const api::TrainingJob& job, const std::string& problem);
   absl::Status RefuseUnreadable(const std::string& key, const std::string& problem);
+  // How long `status` may still wait to be written, because it has been written a short time ago and nothing has
+  // changed since but how many workers run; 0: not at all.
+  std::int64_t CountsWaitMs(const api::TrainingJob& job, const api::TrainingJobStatus& status);
   // Aborted when the job is newer than `job`; on success `job` is what was written.
   absl::Status WriteStatus(api::TrainingJob& job, const api::TrainingJobStatus& status);
   void Announce(const api::TrainingJob& job, const JobStep& step, const api::TrainingJob& before);
@@ -127,6 +135,9 @@ class JobController {
   Notify notify_;
   mutable Mutex lost_mutex_;
   std::map<std::string, double> lost_gpu_seconds_ ABSL_GUARDED_BY(lost_mutex_);
+  Mutex counts_mutex_;
+  // When the status was written last, by the job's uid; of kCountsMs.
+  std::map<std::string, std::int64_t> written_ms_ ABSL_GUARDED_BY(counts_mutex_);
   Mutex builder_mutex_;
   // For elastic jobs: whether another size would fit.
   state::SnapshotBuilder builder_ ABSL_GUARDED_BY(builder_mutex_);
@@ -134,6 +145,9 @@ class JobController {
   // Chosen by this process, by the job's uid: the cache may not have them yet.
   std::map<std::string, int> ports_ ABSL_GUARDED_BY(ports_mutex_);
 };
+
+// Whether the statuses differ in nothing but how many workers run, in numbers and in messages.
+bool OnlyCountsDiffer(const api::TrainingJobStatus& a, const api::TrainingJobStatus& b);
 
 // The status that follows from a step and from what the extender wrote into the Gang (null: none
 // yet).

@@ -18,6 +18,37 @@ class JobLifeTest : public JobFixture {
   int Pods() { return static_cast<int>(client_.All(kube::Pods()).size()); }
 };
 
+TEST_F(JobLifeTest, HowManyWorkersRunIsWrittenOnceASecondAndThatAllRunAtOnce) {
+  SeedJob(4, 4);
+  Settle();
+  const auto patches = [this] {
+    return client_.CountCalls(kube::Verb::kPatch, "trainingjobs/status");
+  };
+  const auto run = [this](int rank) {
+    SetPod(rank, "Running", StrCat("n", rank));
+    return Reconcile();
+  };
+  client_.ClearCalls();
+  clock_.Advance(kCountsMs);
+  run(0);
+  EXPECT_EQ(patches(), 1) << "the last write is long ago";
+  EXPECT_EQ(Status()["readyWorkers"], 1);
+  clock_.Advance(kCountsMs - 400);
+  const auto again = run(1);
+  EXPECT_EQ(patches(), 1);
+  ASSERT_TRUE(again.has_value());
+  EXPECT_LE(*again, 400);
+  clock_.Advance(400);
+  Reconcile();
+  EXPECT_EQ(patches(), 2);
+  EXPECT_EQ(Status()["readyWorkers"], 2);
+  run(2);
+  run(3);
+  EXPECT_EQ(Condition("Running"), "True");
+  EXPECT_EQ(Status()["readyWorkers"], 4);
+  EXPECT_EQ(patches(), 3);
+}
+
 TEST_F(JobLifeTest, ASuspendedJobMakesNoPods) {
   SeedJob(2, 2, {{"suspend", true}});
   Settle();

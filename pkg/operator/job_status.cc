@@ -127,6 +127,20 @@ const char* FailureReason(const api::TrainingJob& job, const api::Incident& last
 
 }  // namespace
 
+bool OnlyCountsDiffer(const api::TrainingJobStatus& a, const api::TrainingJobStatus& b) {
+  if (a.conditions.size() != b.conditions.size() || a.roles.size() != b.roles.size()) return false;
+  api::TrainingJobStatus same = a;
+  same.ready_workers = b.ready_workers;
+  for (std::size_t i = 0; i < a.roles.size(); ++i) same.roles[i].ready = b.roles[i].ready;
+  for (std::size_t i = 0; i < a.conditions.size(); ++i) {
+    const std::string& type = a.conditions[i].type;
+    if (type == "Running" || (type == "Degraded" && a.conditions[i].reason == "WorkersLost")) {
+      same.conditions[i].message = b.conditions[i].message;
+    }
+  }
+  return same == b;
+}
+
 api::TrainingJobStatus StatusOf(const api::TrainingJob& job, const api::Gang* gang,
                                 const JobStep& step, std::int64_t now_ms) {
   api::TrainingJobStatus status = job.status;

@@ -68,6 +68,67 @@ TEST_F(JobTurnTest, ATurnEndsWithTheBatchInWhichItsTimeIsOver) {
   EXPECT_EQ(Turn(JobTurn::kBackground).pods_left, 33u) << "1, 2 and 4 pods";
 }
 
+TEST_F(JobTurnTest, TheTurnsOfOneCreationReadTheJobAndMakeItsServiceOnce) {
+  SeedJob(150, 1);
+  client_.ClearCalls();
+  Turn(JobTurn::kBackground);
+  TurnUnsynced(JobTurn::kBackground);
+  TurnUnsynced(JobTurn::kBackground);
+  EXPECT_EQ(Pods(), 150u);
+  EXPECT_EQ(client_.CountCalls(kube::Verb::kGet, "trainingjobs"), 1);
+  EXPECT_EQ(client_.CountCalls(kube::Verb::kCreate, "services"), 1);
+}
+
+TEST_F(JobTurnTest, ATurnThatWasReadTooLongAgoOrForAnotherSpecReadsTheJobAgain) {
+  SeedJob(300, 1);
+  Turn(JobTurn::kBackground);
+  client_.ClearCalls();
+  clock_.Advance(kCreationMs);
+  Turn(JobTurn::kBackground);
+  EXPECT_EQ(client_.CountCalls(kube::Verb::kGet, "trainingjobs"), 1) << "too old";
+  nlohmann::json job = *client_.Find(kube::TrainingJobs(), "team", "a");
+  job["metadata"]["generation"] = 2;
+  job["spec"]["template"]["spec"]["containers"][0]["image"] = "another";
+  client_.Seed(kube::TrainingJobs(), job);
+  Turn(JobTurn::kBackground);
+  EXPECT_EQ(client_.CountCalls(kube::Verb::kGet, "trainingjobs"), 2) << "another spec";
+  const auto pod = client_.Find(kube::Pods(), "team", PodName("a", 188));
+  ASSERT_TRUE(pod.has_value());
+  EXPECT_EQ((*pod)["spec"]["containers"][0]["image"], "another");
+}
+
+TEST_F(JobTurnTest, ATurnGoesOnAtThePaceThatTheOneBeforeReached) {
+  SeedJob(100, 1);
+  // Every batch takes 60 ms, whatever its size: that many pods were made when one begins.
+  const std::set<int> made_when_one_begins = {0, 1, 3, 7};
+  std::atomic<int> made = 0;
+  client_.SetHook([&](const kube::Call& call) {
+    if (call.verb == kube::Verb::kCreate && call.target.resource == kube::Pods() &&
+        made_when_one_begins.count(made++) != 0) {
+      clock_.Advance(60);
+    }
+    return absl::OkStatus();
+  });
+  EXPECT_EQ(Turn(JobTurn::kBackground).pods_left, 97u) << "1 and 2 pods";
+  EXPECT_EQ(Turn(JobTurn::kBackground).pods_left, 85u) << "4 and 8 pods";
+}
+
+TEST_F(JobTurnTest, AnErrorSlowsTheNextTurnDown) {
+  SeedJob(100, 1);
+  client_.SetHook([this](const kube::Call& call) {
+    if (call.verb == kube::Verb::kCreate && call.target.resource == kube::Pods()) {
+      clock_.Advance(20);
+    }
+    return absl::OkStatus();
+  });
+  EXPECT_EQ(Turn(JobTurn::kBackground).pods_left, 93u) << "1, 2 and 4 pods";
+  client_.FailNext(kube::Verb::kCreate, "pods", absl::UnavailableError("busy"), 1);
+  EXPECT_FALSE(controller_->Run("team/a", JobTurn::kBackground).ok());
+  const std::size_t before = Pods();
+  Turn(JobTurn::kBackground);
+  EXPECT_EQ(Pods() - before, 7u) << "1, 2 and 4 pods again";
+}
+
 TEST_F(JobTurnTest, PodsThatAreRefusedAreAnErrorOfTheBackgroundTurnAndStayLeft) {
   SeedJob(4, 4);
   client_.FailNext(kube::Verb::kCreate, "pods", absl::PermissionDeniedError("exceeded quota: q"),

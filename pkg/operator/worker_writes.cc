@@ -29,6 +29,14 @@ kube::Target TargetOf(const kube::Resource& resource, const api::TrainingJob& jo
   return {resource, job.metadata.namespace_name, std::move(name), ""};
 }
 
+// Grows until the threads are busy; from then on while batches are quick beside the time that a call has, and shrinks when
+// one takes longer than that.
+std::size_t NextBatch(std::size_t batch, std::int64_t took_ms, std::int64_t limit_ms) {
+  if (batch < kWriteThreads) return 2 * batch;
+  if (took_ms > limit_ms) return std::max(kWriteThreads, batch / 2);
+  return took_ms > limit_ms / 2 ? batch : std::min(2 * batch, kLargestBatch);
+}
+
 // The pod is gone, or the name belongs to another life of it.
 bool IsGone(const absl::Status& status) {
   return absl::IsNotFound(status) || absl::IsAborted(status);
@@ -75,15 +83,42 @@ absl::Status WorkerWrites::CreateService(const nlohmann::json& job, Obstacle& ob
   return absl::OkStatus();
 }
 
-// Slow start: after one pod was accepted two are sent, then four, so that a job that is refused
-// costs one request a try.
+absl::StatusOr<WorkerWrites::Creation> WorkerWrites::Begin(const api::TrainingJob& job,
+                                                           Obstacle& obstacle) {
+  const std::int64_t now_ms = clock_.SteadyMs();
+  {
+    const MutexLock lock(creations_mutex_);
+    std::erase_if(creations_,
+                  [&](const auto& known) { return known.second.read_ms + kCreationMs <= now_ms; });
+    auto known = creations_.extract(job.metadata.uid);
+    if (known && known.mapped().generation == job.metadata.generation) {
+      return std::move(known.mapped());
+    }
+  }
+  YM_ASSIGN_OR_RETURN(nlohmann::json object,
+                      client_.Get(TargetOf(kube::TrainingJobs(), job, job.metadata.name)));
+  YM_RETURN_IF_ERROR(CreateService(object, obstacle));
+  return Creation{std::make_shared<const nlohmann::json>(std::move(object)),
+                  job.metadata.generation, now_ms, 1};
+}
+
+void WorkerWrites::Suspend(const api::TrainingJob& job, Creation creation) {
+  const nlohmann::json& metadata = (*creation.object)["metadata"];
+  // The cache may be behind.
+  if (metadata.value("uid", "") != job.metadata.uid ||
+      metadata.value("generation", std::int64_t{0}) != job.metadata.generation) {
+    return;
+  }
+  const MutexLock lock(creations_mutex_);
+  creations_.insert_or_assign(job.metadata.uid, std::move(creation));
+}
+
 absl::StatusOr<std::size_t> WorkerWrites::Create(const api::TrainingJob& job,
                                                  const std::vector<int>& ranks,
                                                  const CreateLimit& limit, Obstacle& obstacle) {
-  YM_ASSIGN_OR_RETURN(const nlohmann::json object,
-                      client_.Get(TargetOf(kube::TrainingJobs(), job, job.metadata.name)));
-  YM_RETURN_IF_ERROR(CreateService(object, obstacle));
+  YM_ASSIGN_OR_RETURN(Creation creation, Begin(job, obstacle));
   if (obstacle.exists()) return ranks.size();
+  const nlohmann::json& object = *creation.object;
   WorkerShape shape{job.job.workers, job.job.gpus_per_worker, job.job.gpu_resource,
                     job.status.recovery.attempt, job.job.parallelism};
   std::vector<std::string> avoided;
@@ -99,10 +134,9 @@ absl::StatusOr<std::size_t> WorkerWrites::Create(const api::TrainingJob& job,
   const std::int64_t begin_ms = clock_.SteadyMs();
   const std::size_t end = std::min(ranks.size(), limit.pods);
   std::size_t from = 0;
-  std::size_t batch = 1;
-  for (; from < end && clock_.SteadyMs() - begin_ms < limit.duration_ms;
-       from += batch, batch = std::min(2 * batch, kLargestBatch)) {
-    batch = std::min(batch, end - from);
+  while (from < end && clock_.SteadyMs() - begin_ms < limit.duration_ms) {
+    const std::int64_t batch_ms = clock_.SteadyMs();
+    const std::size_t batch = std::min(creation.batch, end - from);
     const absl::Status status = WriteEach(batch, [&](std::size_t i) {
       const int member = ranks[from + i];
       const auto pod =
@@ -115,7 +149,11 @@ absl::StatusOr<std::size_t> WorkerWrites::Create(const api::TrainingJob& job,
       // The cache may be behind: a pod that is there already is what we want.
       return absl::IsAlreadyExists(pod.status()) ? absl::OkStatus() : pod.status();
     });
-    if (status.ok()) continue;
+    if (status.ok()) {
+      from += batch;
+      creation.batch = NextBatch(creation.batch, clock_.SteadyMs() - batch_ms, limit.duration_ms);
+      continue;
+    }
     if (IsRefusal(status)) {
       const std::string text = MessageOf(status);
       const bool quota = text.find("exceeded quota") != std::string::npos;
@@ -126,6 +164,7 @@ absl::StatusOr<std::size_t> WorkerWrites::Create(const api::TrainingJob& job,
     }
     return status;
   }
+  if (from < ranks.size()) Suspend(job, std::move(creation));
   return ranks.size() - from;
 }
 

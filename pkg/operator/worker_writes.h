@@ -7,12 +7,19 @@
 // A process that may not write any more, because it leads no longer or is about to end, writes no further pod
 // of the job: the next leader goes on. After the first error the writes that have not begun are left out, too.
 //
+// Create goes on where the call before it for the same job stopped, if nothing failed: with the object that was read and
+// the Service that was made, for kCreationMs, and at the pace that was reached. A call that is limited in time would
+// otherwise spend it on asking again and on starting slowly, the more the slower the API server is.
+//
 // Thread safety: the methods may run for different jobs on several threads. Lifetimes: everything passed in
 // outlives the object.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -22,12 +29,16 @@
 
 #include "pkg/api/training_job.h"
 #include "pkg/base/clock.h"
+#include "pkg/base/mutex.h"
 #include "pkg/kube/client.h"
 #include "pkg/operator/job_step.h"
 #include "pkg/operator/obstacle.h"
 #include "pkg/state/cluster_state.h"
 
 namespace yardmaster::op {
+
+// How long Create trusts what it has read of a job.
+inline constexpr std::int64_t kCreationMs = 10'000;
 
 // When Create ends although pods are left to make: after so many, or after the batch during which that
 // long has passed.
@@ -43,7 +54,8 @@ class WorkerWrites {
                std::function<bool()> may_write)
       : client_(client), cache_(cache), clock_(clock), may_write_(std::move(may_write)) {}
 
-  // Creates the job's Service where it is missing, and the pods of `ranks`. One that exists already is fine.
+  // Creates the job's Service where it is missing, and the pods of `ranks`. One that exists already is fine. Batches grow
+  // from one pod, so that a job that is refused costs one request a try, as long as they are quick beside `limit`.
   // A refusal by quota or admission is an error and sets `obstacle`; a Service of another owner sets
   // `obstacle` alone. The value: how many of `ranks` are left.
   absl::StatusOr<std::size_t> Create(const api::TrainingJob& job, const std::vector<int>& ranks,
@@ -56,6 +68,17 @@ class WorkerWrites {
                                  std::int64_t time_ms);
 
  private:
+  // What Create knows of a job whose pods it has begun to make.
+  struct Creation {
+    std::shared_ptr<const nlohmann::json> object;
+    std::int64_t generation = 0;
+    std::int64_t read_ms = 0;
+    std::size_t batch = 1;
+  };
+
+  // As the last call has left it, or from the API server, with the Service made.
+  absl::StatusOr<Creation> Begin(const api::TrainingJob& job, Obstacle& obstacle);
+  void Suspend(const api::TrainingJob& job, Creation creation);
   absl::Status CreateService(const nlohmann::json& job, Obstacle& obstacle);
   // Calls write(i) for every i in [0, count) on a few threads. Returns the first error.
   absl::Status WriteEach(std::size_t count,
@@ -66,6 +89,8 @@ class WorkerWrites {
   state::ClusterCache& cache_;
   const Clock& clock_;
   const std::function<bool()> may_write_;
+  Mutex creations_mutex_;
+  std::map<std::string, Creation> creations_ ABSL_GUARDED_BY(creations_mutex_);  // by the job's uid
 };
 
 }  // namespace yardmaster::op
