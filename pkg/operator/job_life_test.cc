@@ -49,6 +49,28 @@ TEST_F(JobLifeTest, HowManyWorkersRunIsWrittenOnceASecondAndThatAllRunAtOnce) {
   EXPECT_EQ(patches(), 3);
 }
 
+TEST_F(JobLifeTest, OnlyNumbersAndMessagesOfRunningWorkersAreCounts) {
+  using api::ConditionStatus;
+  api::TrainingJobStatus before;
+  before.roles = {{"data", 1, 0}};
+  before.conditions = {{"Running", ConditionStatus::kFalse, "WorkersMissing", "1 of 4", 1, 5},
+                       {"Planned", ConditionStatus::kTrue, "Placed", "4 workers", 1, 5}};
+  api::TrainingJobStatus counted = before;
+  counted.ready_workers = 2;
+  counted.roles[0].ready = 2;
+  counted.conditions[0].message = "2 of 4";
+  EXPECT_TRUE(OnlyCountsDiffer(before, counted));
+  for (int change = 0; change < 5; ++change) {
+    api::TrainingJobStatus other = counted;
+    if (change == 0) other.conditions[0].status = ConditionStatus::kTrue;
+    if (change == 1) other.conditions[0].reason = "WorkersRunning";
+    if (change == 2) other.conditions[1].message = "3 workers";
+    if (change == 3) other.restarts = 1;
+    if (change == 4) other.roles[0].succeeded = 1;
+    EXPECT_FALSE(OnlyCountsDiffer(before, other)) << change;
+  }
+}
+
 TEST_F(JobLifeTest, ASuspendedJobMakesNoPods) {
   SeedJob(2, 2, {{"suspend", true}});
   Settle();
