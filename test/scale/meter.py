@@ -122,12 +122,12 @@ class PodWatch:
     all watches of a form. Knows when each stage was reached, in seconds since this was made."""
 
     def __init__(self, api, namespace):
-        self.api, self.path = api, f"/api/v1/namespaces/{namespace}/pods?watch=1"
+        self.api, self.path = api, f"/api/v1/namespaces/{namespace}/pods?watch=1&resourceVersion=0"
         self.began, self.reached, self.lock = time.monotonic(), {}, threading.Lock()
         threading.Thread(target=self._follow, daemon=True).start()
 
     def _follow(self):
-        while True:  # the server ends a watch that it finds too slow; a new one begins with what there is
+        while True:  # the server ends a watch that it finds too slow; a new one begins with what the server's cache has
             connection = http.client.HTTPSConnection(self.api.server.hostname, self.api.server.port, context=self.api.context,
                                                      timeout=20)
             try:
