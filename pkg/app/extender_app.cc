@@ -216,12 +216,12 @@ absl::Status Extender::Start(KubeAccess& access) {
 }
 
 // The lease goes first, so that another replica leads while this one still answers calls; a pass
-// that is under way writes nothing more.
+// that is under way writes nothing more. Passes go on, so that the last calls are answered from what is true then.
 void Extender::Stop() {
-  planner_thread_.request_stop();
   leadership_.Stop();
   const absl::Status drained = server_.Drain(options_.drain_ms);
   if (!drained.ok()) runtime_.log().Warn("drain", {{"error", MessageOf(drained)}});
+  planner_thread_.request_stop();
   if (planner_thread_.joinable()) planner_thread_.join();
   feed_.Stop();
   server_.Stop();

@@ -1,6 +1,7 @@
 #include "pkg/app/webhook_server.h"
 
 #include <chrono>
+#include <thread>
 #include <utility>
 
 #include "pkg/base/status.h"
@@ -143,7 +144,10 @@ absl::Status WebhookServer::Start(std::function<absl::Status()> fresh) {
 
 absl::Status WebhookServer::Drain(std::int64_t max_ms) {
   // What is left of an admission call is cut by Stop; the API server then follows its failurePolicy.
-  if (gate_server_ != nullptr) gate_server_->Drain(max_ms / 4).IgnoreError();
+  std::jthread gate;
+  if (gate_server_ != nullptr) {
+    gate = std::jthread([this, max_ms] { gate_server_->Drain(max_ms).IgnoreError(); });
+  }
   return server_ == nullptr ? absl::OkStatus() : server_->Drain(max_ms);
 }
 

@@ -44,7 +44,7 @@ class WebhookServer {
   // `fresh`: whether the webhook knows enough of the cluster to answer; its errors are answered with
   // 503. Errors: what could not be read or bound, naming the flag.
   absl::Status Start(std::function<absl::Status()> fresh);
-  // Takes no more calls, and waits for those in flight.
+  // Takes no more connections, and waits for the last call of those that are open.
   absl::Status Drain(std::int64_t max_ms);
   void Stop();
 

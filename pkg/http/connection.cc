@@ -101,9 +101,10 @@ void Connection::BeginDrain() {
     auto self = weak.lock();
     if (self == nullptr) return;
     self->draining_ = true;
-    if (self->state_ == State::kHandshake) return self->Close();
     const bool waiting = self->state_ == State::kIdle || self->state_ == State::kHeader;
-    if (waiting && !self->reader_->started()) self->Linger();
+    if (waiting && !self->reader_->started()) {
+      self->Enter(self->state_, self->context_->deadlines.drain_idle_ms);
+    }
   });
 }
 
@@ -145,6 +146,7 @@ void Connection::OnDeadline() {
       return Linger();
     case State::kHeader:
     case State::kBody:
+      if (draining_ && !reader_->started()) return Linger();
       stats.Count(state_ == State::kHeader ? Rejection::kHeaderTimeout : Rejection::kBodyTimeout);
       if (writing_continue_ || !reader_->started()) return Close();
       transport_->CancelRead();
@@ -163,16 +165,21 @@ void Connection::OnDeadline() {
   }
 }
 
+// A client that may be about to send a request is not closed on when the server drains: it would not know whether
+// the request was worked on, and HTTP clients do not send a POST twice.
+std::int64_t Connection::WaitForRequestMs(std::int64_t deadline_ms) const {
+  return draining_ ? std::min(deadline_ms, context_->deadlines.drain_idle_ms) : deadline_ms;
+}
+
 void Connection::NextRequest() {
   reader_.emplace(context_->limits);
   continue_sent_ = false;
   head_ = false;
   context_->held_body_bytes.fetch_sub(std::exchange(charged_bytes_, 0));
   buffer_.Shrink(kIdleBufferBytes);
-  if (draining_ && buffer_.empty()) return Linger();
   const bool idle = used_ && buffer_.empty();
   Enter(idle ? State::kIdle : State::kHeader,
-        idle ? context_->deadlines.idle_ms : context_->deadlines.header_ms);
+        WaitForRequestMs(idle ? context_->deadlines.idle_ms : context_->deadlines.header_ms));
   if (buffer_.empty()) return Read();
   Parse();
 }

@@ -54,7 +54,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Connection(std::shared_ptr<Transport> transport, std::shared_ptr<ConnectionContext> context);
 
   void Start();
-  // Closes now if no request has begun, else after the answer to the one under way.
+  // The answer to the next request, be it under way or still to come, is the last one and says so. Closes after
+  // Deadlines::drain_idle_ms without a request.
   void BeginDrain();
   // Closes now.
   void Abort();
@@ -75,6 +76,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void OnDeadline();
 
   void NextRequest();
+  std::int64_t WaitForRequestMs(std::int64_t deadline_ms) const;
   void Read();
   void OnRead(std::size_t bytes);
   void Parse();

@@ -15,6 +15,7 @@ namespace yardmaster::http {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 using testing::StartsWith;
 
 constexpr std::string_view kGet = "GET /a HTTP/1.1\r\nHost: h\r\n\r\n";
@@ -287,19 +288,67 @@ TEST_F(ConnectionTest, BodiesOfAllConnectionsShareOnePurse) {
   EXPECT_EQ(context_->held_body_bytes, 0);
 }
 
-TEST_F(ConnectionTest, DrainClosesAnIdleConnectionAtOnce) {
+// A client cannot send a POST again whose connection ended without an answer.
+TEST_F(ConnectionTest, DrainAnswersARequestThatWasSentBeforeTheClientKnew) {
+  for (const bool used : {false, true}) {
+    NewTransport();
+    Start();
+    if (used) {
+      transport_->ClientSends(kGet);
+      Answer();
+      EXPECT_THAT(transport_->TakeWritten(), Not(HasSubstr("Connection: close")));
+    }
+    connection_->BeginDrain();
+    transport_->Advance(2'999);
+    EXPECT_FALSE(transport_->write_closed());
+    transport_->ClientSends(kGet);
+    Answer();
+    EXPECT_THAT(transport_->TakeWritten(), HasSubstr("Connection: close\r\n"));
+    EXPECT_TRUE(transport_->write_closed());
+  }
+}
+
+TEST_F(ConnectionTest, DrainClosesAConnectionThatStaysIdle) {
+  for (const bool used : {false, true}) {
+    NewTransport();
+    Start();
+    if (used) {
+      transport_->ClientSends(kGet);
+      Answer();
+    }
+    connection_->BeginDrain();
+    transport_->Advance(3'000);
+    EXPECT_TRUE(transport_->write_closed());
+    transport_->ClientCloses();
+  }
+  EXPECT_EQ(rejected(Rejection::kHeaderTimeout), 0);
+}
+
+TEST_F(ConnectionTest, DrainAnswersAClientThatWasShakingHands) {
+  transport_->HoldHandshake();
   Start();
   connection_->BeginDrain();
+  transport_->ReleaseHandshake();
   transport_->Run();
-  EXPECT_TRUE(transport_->write_closed());
+  EXPECT_EQ(closed_, 0);
+  transport_->ClientSends(kGet);
+  Answer();
+  EXPECT_THAT(transport_->TakeWritten(), HasSubstr("Connection: close\r\n"));
+}
 
-  NewTransport();
+TEST_F(ConnectionTest, AnAnswerUnderWayThatPromisesAnotherIsFollowedByThatWhenDraining) {
   Start();
+  transport_->HoldWrites(true);
   transport_->ClientSends(kGet);
   Answer();
   connection_->BeginDrain();
+  transport_->HoldWrites(false);
   transport_->Run();
-  EXPECT_TRUE(transport_->write_closed());
+  EXPECT_THAT(transport_->TakeWritten(), Not(HasSubstr("Connection: close")));
+  EXPECT_FALSE(transport_->write_closed());
+  transport_->ClientSends(kGet);
+  Answer();
+  EXPECT_THAT(transport_->TakeWritten(), HasSubstr("Connection: close\r\n"));
 }
 
 TEST_F(ConnectionTest, DrainAnswersWhatHasBegun) {

@@ -306,6 +306,7 @@ TEST_F(HttpsServerTest, ChoosesHttp11ForClientsThatOfferItAndIgnoresTheRest) {
 TEST_F(HttpsServerTest, DrainSaysGoodbyeToIdleClientsAndAnswersTheOthers) {
   ServerOptions options;
   options.worker_threads = 1;
+  options.deadlines.drain_idle_ms = 20;
   std::promise<void> release;
   const std::shared_future<void> released = release.get_future().share();
   Start(

@@ -29,6 +29,8 @@ using boost::system::error_code;
 constexpr auto kBackOff = std::chrono::milliseconds(100);
 // Then other work of the loop has its turn.
 constexpr int kAcceptsAtOnce = 64;
+// As many as may wait by the system's default.
+constexpr int kAcceptsBeforeClose = 4096;
 
 Accepted Describe(UniqueFd fd, const sockaddr_storage& storage) {
   Accepted accepted;
@@ -86,15 +88,27 @@ class AsioListener final : public Listener, public std::enable_shared_from_this<
 
   void Close() override {
     MutexLock lock(mutex_);
+    CloseLocked();
+  }
+
+  void AcceptWaitingAndClose() override {
+    MutexLock lock(mutex_);
+    for (int i = 0; !closed_ && i < kAcceptsBeforeClose; ++i) {
+      if (AcceptOne() != Outcome::kAgain) break;
+    }
+    CloseLocked();
+  }
+
+ private:
+  enum class Outcome { kAgain, kNoneWaiting, kFailed };
+
+  void CloseLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (closed_) return;
     closed_ = true;
     error_code ignored;
     acceptor_.close(ignored);
     timer_.cancel();
   }
-
- private:
-  enum class Outcome { kAgain, kNoneWaiting, kFailed };
 
   void Wait() {
     MutexLock lock(mutex_);

@@ -35,8 +35,11 @@ class Listener {
   virtual ~Listener() = default;
   virtual int port() const = 0;
   virtual void Start() = 0;
-  // No callback starts after this returns. Not from within a callback.
+  // No callback starts after this returns. Not from within a callback. The kernel resets the connections that wait to
+  // be accepted.
   virtual void Close() = 0;
+  // Accepts those first, a bounded number.
+  virtual void AcceptWaitingAndClose() = 0;
 };
 
 }  // namespace yardmaster::http

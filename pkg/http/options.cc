@@ -16,6 +16,7 @@ absl::Status CheckDeadlines(const Deadlines& deadlines) {
       {"deadlines.handler_ms", deadlines.handler_ms},
       {"deadlines.write_ms", deadlines.write_ms},
       {"deadlines.idle_ms", deadlines.idle_ms},
+      {"deadlines.drain_idle_ms", deadlines.drain_idle_ms},
       {"deadlines.linger_ms", deadlines.linger_ms},
   };
   for (const auto& [name, value] : all) {

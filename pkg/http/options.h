@@ -59,6 +59,9 @@ struct Deadlines {
   // Between two requests of a connection. Keep it above the clients' own idle time (90 s in Go), so
   // that the client closes first, which it can do without a race.
   std::int64_t idle_ms = 120'000;
+  // For the next request of a connection while the server drains. Keep it above the time between two calls of a busy
+  // client; each is then told by an answer that its connection closes, and none sends into one that is closed.
+  std::int64_t drain_idle_ms = 3'000;
   // For the client to close after we did. What it still sends is read and thrown away, else the
   // kernel resets the connection and the client never sees our last answer.
   std::int64_t linger_ms = 2'000;

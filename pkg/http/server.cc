@@ -179,7 +179,7 @@ void Server::Impl::OnAccept(Accepted accepted) {
 
 absl::Status Server::Impl::Drain(std::int64_t timeout_ms) {
   if (!started_) return absl::OkStatus();
-  listener_->Close();
+  listener_->AcceptWaitingAndClose();
   table_.Seal();
   for (const auto& connection : table_.All()) connection->BeginDrain();
   if (table_.WaitEmpty(timeout_ms)) return absl::OkStatus();

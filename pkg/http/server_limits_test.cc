@@ -156,6 +156,7 @@ TEST_F(ServerTest, RunningOutOfDescriptorsNeitherSpinsNorLasts) {
 TEST_F(ServerTest, DrainAnswersWhatIsUnderWayAndClosesTheRest) {
   ServerOptions options = Options();
   options.worker_threads = 1;
+  options.deadlines.drain_idle_ms = 20;
   std::promise<void> release;
   const std::shared_future<void> released = release.get_future().share();
   Start(options, [released](const Request& request, const Done& done) {
@@ -181,6 +182,45 @@ TEST_F(ServerTest, DrainAnswersWhatIsUnderWayAndClosesTheRest) {
   EXPECT_EQ(response->Header("Connection"), "close");
   EXPECT_TRUE(busy.AtCleanEnd());
   EXPECT_TRUE(server_->Drain(10'000).ok());
+}
+
+TEST_F(ServerTest, NoCallOfABusyClientIsLostToADrain) {
+  Start(Options());
+  constexpr int kClients = 8;
+  std::atomic<int> lost{0};
+  std::atomic<int> told{0};
+  std::vector<std::thread> clients;
+  for (int i = 0; i < kClients; ++i) {
+    clients.emplace_back([&] {
+      RawClient client(port());
+      for (;;) {
+        const auto answer = client.Call("POST", "/", "body");
+        if (!answer) return void(++lost);
+        if (answer->Header("Connection") == "close") return void(++told);
+      }
+    });
+  }
+  EXPECT_TRUE(Eventually([this] {
+    return server_->stats().requests > 100 && server_->stats().open_connections == kClients;
+  }));
+  EXPECT_TRUE(server_->Drain(10'000).ok());
+  for (std::thread& client : clients) client.join();
+  EXPECT_EQ(lost, 0);
+  EXPECT_EQ(told, kClients);
+}
+
+TEST_F(ServerTest, ADrainServesConnectionsThatWaitToBeAccepted) {
+  for (int round = 0; round < 20; ++round) {
+    Start(Options());
+    std::vector<std::unique_ptr<RawClient>> clients;
+    for (int i = 0; i < 64; ++i) clients.push_back(std::make_unique<RawClient>(port()));
+    std::thread drain([this] { EXPECT_TRUE(server_->Drain(10'000).ok()); });
+    int answered = 0;
+    for (auto& client : clients) answered += client->Call("POST", "/", "body") ? 1 : 0;
+    clients.clear();
+    drain.join();
+    EXPECT_EQ(answered, 64);
+  }
 }
 
 TEST_F(ServerTest, DrainEndsEarlyWhenEverybodyHasGone) {

@@ -4,12 +4,15 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <netinet/in.h>
 #include <sstream>
+#include <sys/socket.h>
 #include <thread>
 #include <utility>
 
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
+#include "pkg/base/unique_fd.h"
 
 namespace yardmaster::testing {
 
@@ -84,11 +87,24 @@ absl::StatusOr<std::unique_ptr<Process>> Cluster::Run(const std::string& name,
   return Process::Start(options);
 }
 
+absl::StatusOr<std::unique_ptr<Process>> Cluster::RunExtender(int port, int health_port) {
+  return Run("extender", StrCat(health_port),
+             {"--leader-elect", "--bind-address", StrCat("127.0.0.1:", port), "--tls-cert-file",
+              folder_ + "/extender.crt", "--tls-key-file", folder_ + "/extender.key",
+              "--client-ca-file", folder_ + "/ca.crt", "--network-plan-wait", "10"});
+}
+
+tls::KeyPair Cluster::SchedulerCertificate() const {
+  return {ReadFile(folder_ + "/scheduler.crt"), ReadFile(folder_ + "/scheduler.key")};
+}
+
+int Cluster::extender_port() const { return std::stoi(Lines(folder_ + "/extender-port").front()); }
+
 absl::Status Cluster::StartExtender() {
   const std::vector<std::string> ports = Lines(folder_ + "/extender-ports");
   if (service_ == nullptr) {
     Process::Options service;
-    service.command = {Source("test/cluster/service"), Lines(folder_ + "/extender-port").front()};
+    service.command = {Source("test/cluster/service"), StrCat(extender_port())};
     service.command.insert(service.command.end(), ports.begin(), ports.end());
     YM_ASSIGN_OR_RETURN(service_, Process::Start(service));
   }
@@ -96,11 +112,7 @@ absl::Status Cluster::StartExtender() {
     if (extenders_[i] != nullptr) continue;
     const std::vector<std::string> port_and_health = Split(ports[i], ':');
     YM_ASSIGN_OR_RETURN(extenders_[i],
-                        Run("extender", port_and_health[1],
-                            {"--leader-elect", "--bind-address", "127.0.0.1:" + port_and_health[0],
-                             "--tls-cert-file", folder_ + "/extender.crt", "--tls-key-file",
-                             folder_ + "/extender.key", "--client-ca-file", folder_ + "/ca.crt",
-                             "--network-plan-wait", "10"}));
+                        RunExtender(std::stoi(port_and_health[0]), std::stoi(port_and_health[1])));
   }
   return absl::OkStatus();
 }
@@ -157,6 +169,18 @@ absl::StatusOr<std::string> Cluster::Yardmaster(const std::vector<std::string>& 
   Command command = {Binary("kubectl-yardmaster")};
   command.insert(command.end(), arguments.begin(), arguments.end());
   return RunProgram(command, input, {{"KUBECONFIG", plane_->kubeconfig()}});
+}
+
+int FreePort() {
+  const UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof address;
+  auto* generic = reinterpret_cast<sockaddr*>(&address);
+  ::bind(fd.get(), generic, length);
+  ::getsockname(fd.get(), generic, &length);
+  return ntohs(address.sin_port);
 }
 
 bool WaitFor(int seconds, const std::function<bool()>& done) {

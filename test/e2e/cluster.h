@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "nlohmann/json.hpp"
 
+#include "pkg/tls/testing/authority.h"
 #include "test/integration/control_plane.h"
 #include "test/integration/process.h"
 
@@ -31,6 +32,10 @@ class Cluster {
   absl::Status StartExtender();
   absl::Status StartOperator();
   absl::Status StartAgent();
+  // One more replica, which the caller ends; the Service does not know it.
+  absl::StatusOr<std::unique_ptr<Process>> RunExtender(int port, int health_port);
+  // Where kube-scheduler calls the Service; nobody listens before StartExtender.
+  int extender_port() const;
   // kill -9, all replicas, and gone.
   void KillExtender();
   // The identity in the Lease of "extender" or "operator"; empty while it is not held.
@@ -41,6 +46,8 @@ class Cluster {
 
   ControlPlane& plane() { return *plane_; }
   const std::string& plans() const { return plans_; }
+  // With which kube-scheduler calls the extender.
+  tls::KeyPair SchedulerCertificate() const;
   // The stdout of `kubectl ARGUMENTS -o json`, or null when kubectl failed.
   nlohmann::json Get(std::vector<std::string> arguments) const;
   // Runs our kubectl plugin as a person would; `input` is what -f - reads.
@@ -65,6 +72,8 @@ class Cluster {
   std::unique_ptr<Process> agent_;
 };
 
+// A TCP port of loopback on which nobody listens.
+int FreePort();
 // Looks every 100 ms until `done` or until the time is over; false then.
 bool WaitFor(int seconds, const std::function<bool()>& done);
 // Status of a condition of an object: "True", "False", "Unknown" or "".

@@ -2,11 +2,32 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <memory>
+#include <string>
 
+#include "gmock/gmock.h"
+
+#include "pkg/http/testing/tls_stream.h"
 #include "test/e2e/story_fixture.h"
 
 namespace yardmaster::testing {
 namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+// For as long as it lives.
+class Stopped {
+ public:
+  explicit Stopped(pid_t pid) : pid_(pid) { kill(pid_, SIGSTOP); }
+  ~Stopped() { kill(pid_, SIGCONT); }
+  Stopped(const Stopped&) = delete;
+  Stopped& operator=(const Stopped&) = delete;
+
+ private:
+  const pid_t pid_;
+};
 
 class HighAvailabilityTest : public StoryTest {
  protected:
@@ -67,6 +88,37 @@ TEST_F(HighAvailabilityTest, AnotherReplicaLeadsWithinTwoSecondsAfterAnOrderlyEn
   EXPECT_GT(op.led, 0);
   EXPECT_LT(op.led, 2);
   EXPECT_GT(op.ran, 0);
+}
+
+// Answers that are older than the limit would be given for ever otherwise.
+TEST_F(HighAvailabilityTest, AReplicaThatIsCutOffIsNotReadySaysWhyAndAnswersNoCall) {
+  const int port = FreePort();
+  const int health_port = FreePort();
+  auto replica = cluster_->RunExtender(port, health_port);
+  ASSERT_TRUE(replica.ok()) << replica.status();
+  const auto health = [&] {
+    const auto answer = http::RawClient(health_port).Call("GET", "/readyz");
+    return answer ? StrCat(answer->status, "\n", answer->body) : "no answer";
+  };
+  const auto filter = [&] {
+    http::TlsStreamOptions options;
+    options.client = cluster_->SchedulerCertificate();
+    http::RawClient client(std::make_unique<http::TlsStream>(port, options));
+    const auto answer = client.Call(
+        "POST", "/filter",
+        R"({"Pod": {"metadata": {"name": "x", "namespace": "team"}, "spec": {}}, "NodeNames": []})");
+    return answer ? StrCat(answer->status, "\n", answer->body) : "no answer";
+  };
+  ASSERT_TRUE(WaitFor(kPatience, [&] { return health().starts_with("200"); })) << health();
+  EXPECT_THAT(filter(), StartsWith("200"));
+  {
+    const Stopped api_server(cluster_->plane().component_pids().at("kube-apiserver"));
+    EXPECT_TRUE(WaitFor(30, [&] { return !health().starts_with("200"); }));
+    EXPECT_THAT(health(), HasSubstr("[-]contact failed: no answer from the API server for 2"));
+    EXPECT_THAT(filter(), AllOf(StartsWith("503"), HasSubstr("no answer from the API server")));
+  }
+  EXPECT_TRUE(WaitFor(kPatience, [&] { return health().starts_with("200"); })) << health();
+  EXPECT_THAT(filter(), StartsWith("200"));
 }
 
 }  // namespace

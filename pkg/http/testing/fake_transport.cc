@@ -78,8 +78,16 @@ void FakeTransport::Post(std::function<void()> task) {
 }
 
 void FakeTransport::Handshake(std::function<void(bool)> callback) {
-  if (hold_handshake_) return;
+  if (hold_handshake_) {
+    handshake_ = std::move(callback);
+    return;
+  }
   Post([callback = std::move(callback), ok = handshake_ok_] { callback(ok); });
+}
+
+void FakeTransport::ReleaseHandshake() {
+  hold_handshake_ = false;
+  if (handshake_) Handshake(std::exchange(handshake_, nullptr));
 }
 
 void FakeTransport::Read(char* out, std::size_t capacity,
@@ -112,6 +120,7 @@ void FakeTransport::Close() {
   read_.reset();
   write_.reset();
   discard_ = nullptr;
+  handshake_ = nullptr;
 }
 
 }  // namespace yardmaster::http

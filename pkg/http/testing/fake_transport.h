@@ -29,7 +29,9 @@ class FakeTransport final : public Transport {
   // Until released, writes stay under way.
   void HoldWrites(bool hold) { hold_writes_ = hold; }
   void FailHandshake() { handshake_ok_ = false; }
+  // Until released, the handshake stays under way.
   void HoldHandshake() { hold_handshake_ = true; }
+  void ReleaseHandshake();
 
   // What the client has received since the last call.
   std::string TakeWritten() { return std::exchange(written_, {}); }
@@ -76,6 +78,7 @@ class FakeTransport final : public Transport {
   std::string written_;
   bool hold_writes_ = false;
   bool hold_handshake_ = false;
+  std::function<void(bool)> handshake_;
   bool handshake_ok_ = true;
   bool write_closed_ = false;
   bool closed_ = false;

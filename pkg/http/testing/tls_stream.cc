@@ -6,6 +6,7 @@
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
+#include <poll.h>
 #include <vector>
 
 #include "pkg/tls/certificate.h"
@@ -85,6 +86,22 @@ bool TlsStream::Receive(std::string& out) {
 
 bool TlsStream::ended_cleanly() const {
   return (SSL_get_shutdown(session_) & SSL_RECEIVED_SHUTDOWN) != 0;
+}
+
+bool TlsStream::GoneByNow() {
+  // What comes may be a session ticket, after which OpenSSL would go on waiting for data.
+  SSL_clear_mode(session_, SSL_MODE_AUTO_RETRY);
+  bool gone = false;
+  pollfd readable{socket_.fd(), POLLIN, 0};
+  while (!gone && poll(&readable, 1, 0) > 0) {
+    ERR_clear_error();
+    char next = 0;
+    const int got = SSL_peek(session_, &next, 1);
+    if (got > 0) break;
+    gone = SSL_get_error(session_, got) != SSL_ERROR_WANT_READ;
+  }
+  SSL_set_mode(session_, SSL_MODE_AUTO_RETRY);
+  return gone;
 }
 
 bool TlsStream::UpdateKeys() {
