@@ -33,12 +33,13 @@ HandshakeLimiter::Bucket& HandshakeLimiter::BucketOf(const std::string& address,
   return bucket;
 }
 
-bool HandshakeLimiter::Admit(const std::string& address, std::int64_t now_ms) {
+HandshakeLimiter::Verdict HandshakeLimiter::Admit(const std::string& address, std::int64_t now_ms) {
   MutexLock lock(mutex_);
   Bucket& peer = BucketOf(address, now_ms);
-  if (!Take(rates_.per_peer, rates_.per_peer_burst, now_ms, peer)) return false;
-  if (peer.known_until_ms >= now_ms) return true;
-  return Take(rates_.in_all, rates_.in_all_burst, now_ms, all_);
+  if (!Take(rates_.per_peer, rates_.per_peer_burst, now_ms, peer)) return Verdict::kRefused;
+  if (peer.known_until_ms >= now_ms) return Verdict::kKnown;
+  const bool admitted = Take(rates_.in_all, rates_.in_all_burst, now_ms, all_);
+  return admitted ? Verdict::kAdmitted : Verdict::kRefused;
 }
 
 void HandshakeLimiter::Know(const std::string& address, std::int64_t now_ms) {

@@ -2,7 +2,8 @@
 // of all clients' requests. One bucket of tokens per address and one for all addresses together.
 //
 // Addresses from which a client was lately authenticated do not draw on the common bucket, so
-// that a flood from many addresses cannot keep kube-scheduler from coming back.
+// that a flood from many addresses cannot keep kube-scheduler from coming back. Their handshakes need not stand in one
+// queue with the others.
 //
 // Complexity: O(1) amortised, at most `addresses` are remembered. Deterministic: time comes in.
 // Thread safety: all methods from any thread.
@@ -34,8 +35,10 @@ class HandshakeLimiter {
 
   explicit HandshakeLimiter(HandshakeRates rates);
 
+  enum class Verdict { kRefused, kAdmitted, kKnown };
+
   // Takes a token. `now_ms` never goes back.
-  bool Admit(const std::string& address, std::int64_t now_ms);
+  Verdict Admit(const std::string& address, std::int64_t now_ms);
   // A client there has given a certificate that may come in.
   void Know(const std::string& address, std::int64_t now_ms);
 

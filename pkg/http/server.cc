@@ -55,7 +55,7 @@ class Server::Impl {
 
  private:
   void OnAccept(Accepted accepted);
-  bool Admit(const Accepted& accepted, bool tls);
+  bool Admit(const Accepted& accepted);
 
   const ServerOptions options_;
   const std::shared_ptr<ConnectionContext> context_;
@@ -124,21 +124,17 @@ absl::Status Server::Impl::Start() {
   }
   if (tls_.Get() != nullptr) {
     handshake_loop_ = std::make_unique<EventLoop>(count);
-    handshake_loop_->Start(1, kFrontNiceness);
+    handshake_loop_->Start(1, {.niceness = kFrontNiceness});
   }
-  loop_->Start(options_.io_threads);
+  loop_->Start(options_.io_threads, {.short_slices = true});
   listener_->Start();
-  accept_loop_->Start(1, kFrontNiceness);
+  accept_loop_->Start(1, {.niceness = kFrontNiceness});
   return absl::OkStatus();
 }
 
-bool Server::Impl::Admit(const Accepted& accepted, bool tls) {
-  const std::int64_t now_ms = RealClock().SteadyMs();
-  if (tls && !handshakes_.Admit(accepted.address, now_ms)) {
-    context_->stats.Count(Rejection::kHandshakeRate);
-    return false;
-  }
-  const ConnectionTable::Admission admission = table_.Admit(accepted.address, now_ms);
+bool Server::Impl::Admit(const Accepted& accepted) {
+  const ConnectionTable::Admission admission =
+      table_.Admit(accepted.address, RealClock().SteadyMs());
   switch (admission.verdict) {
     case ConnectionTable::Verdict::kAdmitted:
       if (admission.evicted == nullptr) return true;
@@ -160,13 +156,20 @@ bool Server::Impl::Admit(const Accepted& accepted, bool tls) {
 void Server::Impl::OnAccept(Accepted accepted) {
   context_->stats.CountAccepted();
   const auto tls = tls_.Get();
-  if (!Admit(accepted, tls != nullptr)) return;
+  auto verdict = HandshakeLimiter::Verdict::kKnown;
+  if (tls != nullptr) verdict = handshakes_.Admit(accepted.address, RealClock().SteadyMs());
+  if (verdict == HandshakeLimiter::Verdict::kRefused) {
+    return context_->stats.Count(Rejection::kHandshakeRate);
+  }
+  if (!Admit(accepted)) return;
   auto session = tls == nullptr ? nullptr : tls->NewSession();
   std::shared_ptr<Transport> transport;
   if (tls == nullptr || session != nullptr) {
     transport = MakeSocketTransport(
         loop_, std::move(accepted.fd), accepted.ipv6, accepted.remote, std::move(session),
-        [this](std::function<void()> task) { handshake_loop_->Post(std::move(task)); });
+        // Where an accepted client was lately, its handshake does not stand in line behind those of a flood.
+        [loop = verdict == HandshakeLimiter::Verdict::kKnown ? loop_.get() : handshake_loop_.get()](
+            std::function<void()> task) { loop->Post(std::move(task)); });
   }
   if (transport == nullptr) {
     context_->stats.Count(Rejection::kInternalError);

@@ -179,6 +179,15 @@ class TlsTransport final : public SocketTransport {
   // While a step runs elsewhere nothing else touches the session: a connection in its handshake is
   // closed at once or waits.
   void Handshake(std::function<void(bool)> callback) override {
+    ReceiveSome(cipher_.data(), cipher_.size(),
+                [this, callback = std::move(callback)](std::size_t bytes) mutable {
+                  if (bytes == 0) return callback(false);
+                  session_->Feed({cipher_.data(), bytes});
+                  ContinueHandshake(std::move(callback));
+                });
+  }
+
+  void ContinueHandshake(std::function<void(bool)> callback) {
     run_handshake_([this, self = shared_from_this(), callback = std::move(callback)]() mutable {
       const TlsSession::Step step = session_->Handshake();
       if (step == TlsSession::Step::kDone) identity_ = session_->PeerIdentity();
@@ -193,12 +202,7 @@ class TlsTransport final : public SocketTransport {
         [this, self = shared_from_this(), step, callback = std::move(callback)](bool sent) mutable {
           if (!sent || step == TlsSession::Step::kFailed) return callback(false);
           if (step == TlsSession::Step::kDone) return callback(true);
-          ReceiveSome(cipher_.data(), cipher_.size(),
-                      [this, callback = std::move(callback)](std::size_t bytes) mutable {
-                        if (bytes == 0) return callback(false);
-                        session_->Feed({cipher_.data(), bytes});
-                        Handshake(std::move(callback));
-                      });
+          Handshake(std::move(callback));
         });
   }
 
