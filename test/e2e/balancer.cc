@@ -187,6 +187,7 @@ void Balancer::Serve(UniqueFd client, const std::stop_token& stop) {
   std::array<pollfd, 2> ends = {pollfd{client.get(), POLLIN, 0}, pollfd{replica.get(), POLLIN, 0}};
   while (!stop.stop_requested() && (ends[0].fd >= 0 || ends[1].fd >= 0)) {
     if (::poll(ends.data(), ends.size(), kPollMs) <= 0) continue;
+    std::this_thread::sleep_for(std::chrono::milliseconds(options_.latency_ms));
     for (pollfd& end : ends) {
       if (end.fd < 0 || end.revents == 0) continue;
       const int other = end.fd == client.get() ? replica.get() : client.get();

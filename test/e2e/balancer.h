@@ -26,6 +26,8 @@ class Balancer {
     int port = 0;  // 0: the kernel's choice
     std::int64_t probe_ms = 500;
     std::int64_t delay_ms = 1'000;
+    // Of bytes and ends, each way: far more than in a cluster, so that what is sent meets what is on its way.
+    std::int64_t latency_ms = 10;
   };
 
   explicit Balancer(Options options);

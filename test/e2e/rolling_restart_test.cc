@@ -28,7 +28,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr int kClients = 6;
+constexpr int kClients = 16;
 // Of the chart, which the test below looks at.
 constexpr int kPreStopSeconds = 5;
 constexpr int kGraceSeconds = 45;
@@ -88,7 +88,7 @@ class Caller {
       }
       if (!answer || answer->Header("Connection") == "close") http.reset();
       // Some are busy and some pause, up to 1.5 s.
-      std::this_thread::sleep_for(milliseconds(i % 40 == 39 ? 300 * number : 2 * (number + 1)));
+      std::this_thread::sleep_for(milliseconds(i % 40 == 39 ? 100 * number : 2 * (number % 6 + 1)));
     }
   }
 
