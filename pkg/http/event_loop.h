@@ -15,11 +15,6 @@ class io_context;
 
 namespace yardmaster::http {
 
-// Linux 6.12 and later let a thread with short slices interrupt one with long slices as soon as it has something to do;
-// otherwise one of lower priority goes on to the end of its slice, some milliseconds. Older kernels take it without effect.
-// For the calling thread.
-void AskForShortSlices();
-
 class EventLoop {
  public:
   // `on_exception` is called on an I/O thread when a task threw; the thread goes on.
@@ -31,12 +26,8 @@ class EventLoop {
   boost::asio::io_context& context() { return *context_; }
   // Runs `task` on one of the threads.
   void Post(std::function<void()> task);
-  struct Scheduling {
-    int niceness = 0;  // how far the threads stand back behind others of the process, 0 to 19
-    bool short_slices = false;
-  };
-  void Start(int threads, Scheduling scheduling);
-  void Start(int threads) { Start(threads, Scheduling()); }
+  // `niceness`: how far the threads stand back behind others of the process, 0 to 19.
+  void Start(int threads, int niceness = 0);
   // Lets what is under way end, and joins the threads. The owner closes sockets and timers first,
   // else this waits for them. Not from an I/O thread.
   void Stop();
@@ -46,7 +37,7 @@ class EventLoop {
  private:
   struct KeepRunning;
 
-  void Run(Scheduling scheduling);
+  void Run(int niceness);
   void Join();
 
   const std::function<void()> on_exception_;

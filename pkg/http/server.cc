@@ -124,11 +124,11 @@ absl::Status Server::Impl::Start() {
   }
   if (tls_.Get() != nullptr) {
     handshake_loop_ = std::make_unique<EventLoop>(count);
-    handshake_loop_->Start(1, {.niceness = kFrontNiceness});
+    handshake_loop_->Start(1, kFrontNiceness);
   }
-  loop_->Start(options_.io_threads, {.short_slices = true});
+  loop_->Start(options_.io_threads);
   listener_->Start();
-  accept_loop_->Start(1, {.niceness = kFrontNiceness});
+  accept_loop_->Start(1, kFrontNiceness);
   return absl::OkStatus();
 }
 
