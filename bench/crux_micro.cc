@@ -5,8 +5,8 @@
 //
 // The optimum of a case takes some CPU tenths of a second; with --cache it is read from FILE where it
 // is known and added where it is not, so that a run that was stopped goes on where it was. A variant
-// changes the production configuration of the rows `crux` and `analytic` (without search):
-//   budget window variants sets descents max load exponent published
+// changes the production configuration of the rows `crux` and `analytic` (without search);
+// the keys are those of bench/variants.h.
 //
 // The first --jitter-cases cases are also simulated with compute that differs by up to 10 % from iteration
 // to iteration, for the policy that was told profiles 10 % wrong: in percent of what the schedule that is
@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "bench/micro_cases.h"
+#include "bench/variants.h"
 #include "pkg/base/random.h"
 #include "pkg/crux/lab/enumeration.h"
 #include "pkg/crux/lab/level_search.h"
@@ -148,19 +149,6 @@ crux::Solution AfterReplacements(const crux::Problem& problem, crux::Options opt
   return now;
 }
 
-void Vary(const std::string& key, double value, crux::Options& options) {
-  crux::SearchOptions& search = options.search;
-  if (key == "budget") search.event_budget = static_cast<std::int64_t>(value);
-  if (key == "window") search.window_iterations = value;
-  if (key == "variants") search.max_variants = static_cast<std::size_t>(value);
-  if (key == "sets") search.max_path_sets = static_cast<std::size_t>(value);
-  if (key == "descents") search.max_descents = static_cast<std::size_t>(value);
-  if (key == "max") options.correction.max_factor = value;
-  if (key == "load") options.correction.full_load = value;
-  if (key == "exponent") options.correction.full_exponent = value;
-  if (key == "published") options.correction.published = value != 0;
-}
-
 class Optima {
  public:
   explicit Optima(std::string file) : file_(std::move(file)) {
@@ -238,7 +226,7 @@ int main(int argc, char** argv) {
     if (name == "--cache") cache = value;
     if (name == "--jitter-cases") jitter_cases = std::atoi(value.c_str());
     if (name == "--variant" && equals != std::string::npos) {
-      Vary(value.substr(0, equals), std::atof(value.c_str() + equals + 1), production);
+      bench::Vary(value.substr(0, equals), std::atof(value.c_str() + equals + 1), production);
     }
   }
   Optima optima(cache);

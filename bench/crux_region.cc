@@ -19,8 +19,9 @@
 //
 // A file holds runs of one number of jobs.
 //
-// Policies: crux; published; the baselines; `alone` (the bound: no contention); `paths` (paths of
-// crux, one level) and `levels` (crux's levels on paths that a hash drew) split the gain.
+// Policies: crux; published; the baselines; `paths` (paths of crux, one level) and `levels` (crux's
+// levels on paths that a hash drew) split the gain. crux@KEY=VALUE@... changes the production
+// configuration: nothing=1 (decides anew at each event), and the keys of bench/variants.h.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -37,6 +38,7 @@
 #include "bench/line_plot.h"
 #include "bench/model_sizes.h"
 #include "bench/trace_fabrics.h"
+#include "bench/variants.h"
 #include "pkg/base/random.h"
 #include "pkg/base/strings.h"
 #include "pkg/sim/trace_run.h"
@@ -150,7 +152,14 @@ sim::TraceOptions OptionsOf(const Setting& setting, const std::string& policy, i
   if (policy == "taccl-job") options.taccl = crux::TacclReading::kPerJob;
   const std::string name = policy == "paths"    ? "ecmp"
                            : policy == "levels" ? "crux"
-                                                : policy.substr(0, policy.find('-'));
+                                                : policy.substr(0, policy.find_first_of("-@"));
+  for (const std::string& change : Split(policy, '@')) {
+    const std::size_t equals = change.find('=');
+    if (equals == std::string::npos) continue;
+    const double value = std::atof(change.c_str() + equals + 1);
+    if (change.substr(0, equals) == "nothing") options.decide_from_nothing = value != 0;
+    bench::Vary(change.substr(0, equals), value, options.decide);
+  }
   options.policy = *crux::ParsePolicy(name);
   options.fragmented = 0.45;
   options.connections = setting.connections;
@@ -185,6 +194,9 @@ int Run(const std::string& file, const RunOptions& run) {
   std::vector<std::string> policies;
   for (const char* policy : kPolicies) {
     if (Named(run.policies, policy)) policies.emplace_back(policy);
+  }
+  for (const std::string& policy : Split(run.policies, ',')) {
+    if (policy.rfind("crux@", 0) == 0) policies.push_back(policy);
   }
   const std::size_t all = settings.size() * static_cast<std::size_t>(run.seeds) * policies.size();
   std::size_t at = 0, made = 0;
@@ -267,6 +279,9 @@ int PlotResults(const std::string& file, const std::string& svg) {
   std::vector<std::string> shown;
   for (const char* policy : kPolicies) {
     if (policies.count(policy) > 0 && std::string(policy) != "crux") shown.emplace_back(policy);
+  }
+  for (const std::string& policy : policies) {
+    if (policy.rfind("crux@", 0) == 0) shown.push_back(policy);
   }
   Random random(1);
   std::map<std::string, bench::PlotSeries> series;

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
+#include <limits>
 #include <numeric>
+#include <span>
 #include <utility>
 
 #include "pkg/base/strings.h"
@@ -11,6 +13,7 @@
 #include "pkg/crux/intensity.h"
 #include "pkg/crux/level_hysteresis.h"
 #include "pkg/crux/search/region.h"
+#include "pkg/crux/search/replan.h"
 
 namespace yardmaster::crux {
 namespace {
@@ -20,8 +23,8 @@ namespace {
 constexpr std::size_t kSmallProblem = 64;
 // A component of so many jobs gets its least loss in passing, for the report.
 constexpr std::size_t kReportedLossJobs = 64;
-// Flows of a region; more take too long to lay out.
-constexpr std::size_t kMaxRegionFlows = 2048;
+// Jobs with so many times the flows of a region are not planned anew as a whole.
+constexpr std::size_t kReplanFlows = 4;
 // A plan is expected to hold so long at least, in seconds.
 constexpr double kLeastHorizon = 1;
 
@@ -35,7 +38,9 @@ class Decider {
         usable_(std::move(usable)),
         levels_(static_cast<std::int32_t>(usable_.size())),
         changed_(problem.jobs.size(), 0),
-        affected_(problem.jobs.size(), options.previous && !options.departures ? 0 : 1) {
+        affected_(problem.jobs.size(), options.previous && !options.departures ? 0 : 1),
+        moved_(problem.jobs.size(), 0),
+        releveled_(problem.jobs.size(), 0) {
     budget_.left = options.search.event_budget;
     for (const JobId j : options.changed) changed_[j.index()] = affected_[j.index()] = 1;
     ReadPrevious();
@@ -43,7 +48,10 @@ class Decider {
 
   Solution Run(DecisionReport* report) {
     Plan plan = Analyse();
-    if (budget_.left > 0 && levels_ > 0) Search(plan);
+    if (budget_.left > 0 && levels_ > 0) {
+      if (problem_.jobs.size() <= kSmallProblem) ReplanComponents(plan);
+      Search(plan);
+    }
     if (report != nullptr) *report = {budget_.spent, evaluations_, searches_};
     return ToSolution(problem_, plan, usable_);
   }
@@ -125,6 +133,26 @@ class Decider {
                             .optimal_loss;
   }
 
+  // Whole plans made anew, where the jobs that could contend are few enough to be simulated together.
+  void ReplanComponents(Plan& plan) {
+    const Draft& draft = *plan.draft;
+    SearchState state{draft.paths, plan.levels};
+    const std::vector<char> contends = Contends(draft);
+    for (const std::vector<JobId>& jobs : PossibleComponents(problem_)) {
+      if (std::none_of(jobs.begin(), jobs.end(), [&](JobId j) { return Calls(j, contends); })) {
+        continue;
+      }
+      if (FlowsOf(jobs) > kReplanFlows * options_.search.max_flows) continue;
+      Region region = CutRegion(problem_, draft, state.levels, memory_.draft.busy(), jobs,
+                                std::numeric_limits<std::int32_t>::max());
+      evaluations_ += Replan(region.problem, levels_, CostsOf(region), options_.paths,
+                             options_.correction, options_.search, budget_, region.state)
+                          .evaluations;
+      PutBack(region, state);
+    }
+    Take(std::move(state), plan);
+  }
+
   void Search(Plan& plan) {
     const Draft& draft = *plan.draft;
     SearchState state{draft.paths, plan.levels};
@@ -132,11 +160,21 @@ class Decider {
       if (budget_.exhausted()) break;
       SearchRegion(draft, jobs, state);
     }
+    Take(std::move(state), plan);
+  }
+
+  // `state` becomes the plan.
+  void Take(SearchState state, Plan& plan) {
+    const Draft& draft = *plan.draft;
     std::vector<JobId> moved;
     for (const JobId j : AllJobs(state.paths.size())) {
       if (state.paths[j.index()] != draft.paths[j.index()]) moved.push_back(j);
     }
     if (moved.empty() && state.levels == plan.levels) return;
+    for (const JobId j : moved) moved_[j.index()] = 1;
+    for (std::size_t j = 0; j < state.levels.size(); ++j) {
+      if (state.levels[j] != plan.levels[j]) releveled_[j] = 1;
+    }
     memory_.draft.Move(problem_, moved, state.paths);
     memory_.draft.Settle();
     const Priorities wanted = AssignPriorities();
@@ -144,20 +182,32 @@ class Decider {
     SetOptimalLoss(plan);
   }
 
-  // What is searched, in this order.
-  std::vector<std::vector<JobId>> Regions(const Draft& draft) const {
+  std::vector<char> Contends(const Draft& draft) const {
     std::vector<char> contends(problem_.jobs.size(), 0);
     for (const ContendingPair& pair : draft.pairs)
       contends[pair.a.index()] = contends[pair.b.index()] = 1;
-    const auto calls = [&](JobId j) {
-      return affected_[j.index()] != 0 && contends[j.index()] != 0;
-    };
+    return contends;
+  }
+  // Whether the job is a reason to search.
+  bool Calls(JobId j, const std::vector<char>& contends) const {
+    return affected_[j.index()] != 0 && contends[j.index()] != 0;
+  }
+  std::size_t FlowsOf(std::span<const JobId> jobs) const {
+    std::size_t flows = 0;
+    for (const JobId j : jobs) flows += problem_.jobs[j.index()].flows.size();
+    return flows;
+  }
+
+  // What is searched, in this order.
+  std::vector<std::vector<JobId>> Regions(const Draft& draft) const {
+    const std::vector<char> contends = Contends(draft);
+    const auto calls = [&](JobId j) { return Calls(j, contends); };
     std::vector<std::vector<JobId>> regions;
     std::vector<JobId> seeds;
     if (problem_.jobs.size() <= kSmallProblem) {
       for (auto& jobs : PossibleComponents(problem_)) {
         if (std::none_of(jobs.begin(), jobs.end(), calls)) continue;
-        if (jobs.size() <= options_.search.max_jobs) {
+        if (jobs.size() <= options_.search.max_jobs && FlowsOf(jobs) <= options_.search.max_flows) {
           regions.push_back(std::move(jobs));
         } else {
           std::copy_if(jobs.begin(), jobs.end(), std::back_inserter(seeds), calls);
@@ -183,15 +233,14 @@ class Decider {
     std::vector<char> covered(problem_.jobs.size(), 0);
     for (const JobId seed : seeds) {
       if (covered[seed.index()] != 0) continue;
-      regions.push_back(Neighbourhood(seed, draft, pairs_of, options_.search.max_jobs));
+      regions.push_back(Neighbourhood(problem_, seed, draft, pairs_of,
+                                      {options_.search.max_jobs, options_.search.max_flows}));
       for (const JobId j : regions.back()) covered[j.index()] = 1;
     }
   }
 
   void SearchRegion(const Draft& draft, const std::vector<JobId>& jobs, SearchState& state) {
-    std::size_t flows = 0;
-    for (const JobId j : jobs) flows += problem_.jobs[j.index()].flows.size();
-    if (jobs.size() < 2 || flows > kMaxRegionFlows) return;
+    if (jobs.size() < 2 || FlowsOf(jobs) > options_.search.max_flows) return;
     const bool whole = jobs.size() == problem_.jobs.size();
     const std::int32_t candidates =
         whole ? std::max(options_.search.max_candidates, 8) : options_.search.max_candidates;
@@ -236,8 +285,9 @@ class Decider {
       const Job& job = region.problem.jobs[i];
       const double seconds = counter.CommunicationSeconds(job, region.state.paths[i]);
       const double rate = Runs(j) ? job.flop_per_iteration / IterationSeconds(job, seconds) : 0;
-      costs.paths.push_back(rate * moves.path_stall_seconds / horizon);
-      costs.level.push_back(rate * moves.level_stall_seconds / horizon);
+      // A job that this decision has moved already does not stall twice.
+      costs.paths.push_back(moved_[j.index()] ? 0 : rate * moves.path_stall_seconds / horizon);
+      costs.level.push_back(releveled_[j.index()] ? 0 : rate * moves.level_stall_seconds / horizon);
     }
     return costs;
   }
@@ -249,6 +299,8 @@ class Decider {
   const std::int32_t levels_;
   std::vector<char> changed_;
   std::vector<char> affected_;  // what is searched: changed, or all after a departure
+  std::vector<char> moved_;     // by this decision's searches, to other paths
+  std::vector<char> releveled_;
   std::vector<std::int32_t> held_levels_;
   EventBudget budget_;
   std::int64_t evaluations_ = 0;

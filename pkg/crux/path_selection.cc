@@ -195,6 +195,9 @@ Paths Choose(const Problem& problem, const Paths& previous, std::span<const JobI
   std::stable_sort(order.begin(), order.end(), [&](JobId a, JobId b) {
     return estimates[a.index()].intensity > estimates[b.index()].intensity;
   });
+  std::stable_partition(order.begin(), order.end(), [&](JobId j) {
+    return std::binary_search(options.first.begin(), options.first.end(), j);
+  });
   for (const JobId j : order) {
     PlaceJob(problem.jobs[j.index()], estimates[j.index()].period_seconds, options, load,
              paths[j.index()]);

@@ -27,6 +27,8 @@ struct PathOptions {
   double hysteresis = 0.1;
   // Links that all candidates have in common count too, as published.
   bool count_common_links = false;
+  // Jobs that choose before the others whatever their intensity; sorted.
+  std::vector<JobId> first = {};
 };
 
 // What jobs that do not choose put on links.

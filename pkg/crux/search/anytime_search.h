@@ -29,6 +29,7 @@ struct SearchOptions {
   std::int64_t event_budget = 1'000'000;
   double window_iterations = 25;    // of the slowest job of those searched
   std::size_t max_jobs = 12;        // searched together
+  std::size_t max_flows = 2048;     // of those; laying out more takes too long
   std::int32_t max_candidates = 4;  // of a flow: its path and the least loaded others
   std::size_t max_variants = 16;    // of a job's paths
   std::size_t max_combinations = 1024;

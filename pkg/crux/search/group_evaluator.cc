@@ -35,8 +35,8 @@ std::vector<GroupEvaluator::Group> GroupEvaluator::GroupsOf(std::span<const JobI
   return groups;
 }
 
-double GroupEvaluator::GroupRate(std::span<const JobId> jobs, const Paths& paths,
-                                 std::span<const std::int32_t> levels) {
+GroupEvaluator::Answer GroupEvaluator::Ask(std::span<const JobId> jobs, const Paths& paths,
+                                           std::span<const std::int32_t> levels) {
   std::vector<std::int32_t> used;
   for (const JobId j : jobs) used.push_back(levels[j.index()]);
   std::sort(used.begin(), used.end());
@@ -51,9 +51,15 @@ double GroupEvaluator::GroupRate(std::span<const JobId> jobs, const Paths& paths
   const auto known = known_.find(key);
   if (known != known_.end()) return known->second;
   const double rate = evaluator_.FlopRate(jobs, paths, levels);
+  Answer answer{rate, evaluator_.job_rates()};
   ++evaluations_;
-  if (!evaluator_.exhausted()) known_.emplace(std::move(key), rate);
-  return rate;
+  if (!evaluator_.exhausted()) known_.emplace(std::move(key), answer);
+  return answer;
+}
+
+double GroupEvaluator::GroupRate(std::span<const JobId> jobs, const Paths& paths,
+                                 std::span<const std::int32_t> levels) {
+  return Ask(jobs, paths, levels).rate;
 }
 
 double GroupEvaluator::Rate(std::span<const JobId> jobs, const Paths& paths,
@@ -61,6 +67,19 @@ double GroupEvaluator::Rate(std::span<const JobId> jobs, const Paths& paths,
   double rate = 0;
   for (const Group& group : GroupsOf(jobs, paths)) rate += GroupRate(group.jobs, paths, levels);
   return rate;
+}
+
+std::vector<double> GroupEvaluator::JobRates(std::span<const JobId> jobs, const Paths& paths,
+                                             std::span<const std::int32_t> levels) {
+  std::vector<double> rates(jobs.size(), 0);
+  for (const Group& group : GroupsOf(jobs, paths)) {
+    const Answer answer = Ask(group.jobs, paths, levels);
+    for (std::size_t i = 0; i < answer.of_job.size(); ++i) {
+      const auto at = std::lower_bound(jobs.begin(), jobs.end(), group.jobs[i]) - jobs.begin();
+      rates[static_cast<std::size_t>(at)] = answer.of_job[i];
+    }
+  }
+  return rates;
 }
 
 double GroupEvaluator::LoneRate(std::span<const JobId> jobs, const Paths& paths) const {

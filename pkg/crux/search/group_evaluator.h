@@ -31,6 +31,9 @@ class GroupEvaluator {
                    std::span<const std::int32_t> levels);
   double Rate(std::span<const JobId> jobs, const Paths& paths,
               std::span<const std::int32_t> levels);
+  // FLOP/s of each of `jobs`.
+  std::vector<double> JobRates(std::span<const JobId> jobs, const Paths& paths,
+                               std::span<const std::int32_t> levels);
   // FLOP/s without contention, on the paths given; only what runs in every iteration counts, so that
   // it stays an upper bound.
   double LoneRate(std::span<const JobId> jobs, const Paths& paths) const;
@@ -40,9 +43,15 @@ class GroupEvaluator {
   std::int64_t evaluations() const { return evaluations_; }
 
  private:
+  struct Answer {
+    double rate = 0;
+    std::vector<double> of_job;
+  };
+  Answer Ask(std::span<const JobId> jobs, const Paths& paths, std::span<const std::int32_t> levels);
+
   const Problem& problem_;
   ScheduleEvaluator& evaluator_;
-  std::map<std::vector<std::int32_t>, double> known_;
+  std::map<std::vector<std::int32_t>, Answer> known_;
   std::int64_t evaluations_ = 0;
 };
 

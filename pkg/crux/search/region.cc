@@ -116,9 +116,9 @@ std::vector<std::vector<std::int32_t>> Neighbours(std::int32_t job_count,
   return of_job;
 }
 
-std::vector<JobId> Neighbourhood(JobId seed, const Draft& draft,
+std::vector<JobId> Neighbourhood(const Problem& problem, JobId seed, const Draft& draft,
                                  const std::vector<std::vector<std::int32_t>>& pairs_of,
-                                 std::size_t max_jobs) {
+                                 const RegionSize& size) {
   std::vector<std::pair<double, JobId>> near;
   for (const std::int32_t p : pairs_of[seed.index()]) {
     const ContendingPair& pair = draft.pairs[p];
@@ -126,7 +126,11 @@ std::vector<JobId> Neighbourhood(JobId seed, const Draft& draft,
   }
   std::sort(near.begin(), near.end());
   std::vector<JobId> jobs = {seed};
-  for (std::size_t i = 0; i < near.size() && jobs.size() < max_jobs; ++i) {
+  std::size_t flows = problem.jobs[seed.index()].flows.size();
+  for (std::size_t i = 0; i < near.size() && jobs.size() < size.max_jobs; ++i) {
+    const std::size_t more = problem.jobs[near[i].second.index()].flows.size();
+    if (flows + more > size.max_flows) continue;
+    flows += more;
     jobs.push_back(near[i].second);
   }
   std::sort(jobs.begin(), jobs.end());

@@ -3,6 +3,7 @@
 // Thread safety: values and pure functions.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -36,10 +37,17 @@ void PutBack(const Region& region, SearchState& whole);
 std::vector<std::vector<std::int32_t>> Neighbours(std::int32_t job_count,
                                                   std::span<const ContendingPair> pairs);
 
-// `seed` and the jobs it shares links with, those with the longest shared seconds first, at most
-// `max_jobs`, sorted. `pairs_of` as Neighbours gives it for draft.pairs.
-std::vector<JobId> Neighbourhood(JobId seed, const Draft& draft,
+// What a region may hold.
+struct RegionSize {
+  std::size_t max_jobs = 0;
+  std::size_t max_flows = 0;
+};
+
+// `seed` and the jobs it shares links with, those with the longest shared seconds first, sorted. A job
+// whose flows do not fit any more is left out, and those behind it are tried. `pairs_of` as Neighbours
+// gives it for draft.pairs.
+std::vector<JobId> Neighbourhood(const Problem& problem, JobId seed, const Draft& draft,
                                  const std::vector<std::vector<std::int32_t>>& pairs_of,
-                                 std::size_t max_jobs);
+                                 const RegionSize& size);
 
 }  // namespace yardmaster::crux

@@ -273,6 +273,7 @@ void ScheduleEvaluator::Settle(double now) {
 
 double ScheduleEvaluator::FlopRate(std::span<const JobId> jobs, const Paths& paths,
                                    std::span<const std::int32_t> levels) {
+  job_rates_.assign(jobs.size(), 0);
   if (exhausted()) return 0;
   Load(jobs, paths, levels);
   double now = 0;
@@ -288,9 +289,12 @@ double ScheduleEvaluator::FlopRate(std::span<const JobId> jobs, const Paths& pat
     Settle(now);
   }
   double flop = 0;
+  job_rates_.clear();
   for (const JobRun& job : jobs_) {
     const double under_way = job.compute_ends < kInfinity ? window_seconds_ - job.compute_began : 0;
-    flop += job.flop_per_second * (job.computed + under_way);
+    const double of_job = job.flop_per_second * (job.computed + under_way);
+    flop += of_job;
+    job_rates_.push_back(of_job / window_seconds_);
   }
   return flop / window_seconds_;
 }

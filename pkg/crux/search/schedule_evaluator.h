@@ -53,6 +53,8 @@ class ScheduleEvaluator {
   // REQUIRES: at most kMaxStreams jobs, each with flows of at most as many starts in all.
   double FlopRate(std::span<const JobId> jobs, const Paths& paths,
                   std::span<const std::int32_t> levels);
+  // What each of them achieved in the last answer, in their order.
+  const std::vector<double>& job_rates() const { return job_rates_; }
 
   // The budget is used up; results since then are invalid.
   bool exhausted() const { return budget_.exhausted(); }
@@ -113,6 +115,7 @@ class ScheduleEvaluator {
   std::vector<std::uint64_t> level_streams_;  // highest level first
   std::vector<Bottleneck> links_;             // those that can limit
   std::uint64_t active_ = 0;
+  std::vector<double> job_rates_;
   // Where the rates of a set of streams begin in rates_; the table for small sets, the map for
   // others.
   std::vector<std::int32_t> table_;

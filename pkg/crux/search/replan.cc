@@ -1,0 +1,254 @@
+#include "pkg/crux/search/replan.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "pkg/crux/compression.h"
+#include "pkg/crux/draft.h"
+#include "pkg/crux/intensity.h"
+#include "pkg/crux/search/group_evaluator.h"
+#include "pkg/crux/streams.h"
+
+namespace yardmaster::crux {
+namespace {
+
+constexpr double kSameValue = 1e-9;
+constexpr double kAtBound = 1 - 5e-4;
+// A job below this share of what it does alone is in the way of others, or they in its.
+constexpr double kLoses = 0.99;
+// A link busy for this share of the time is full.
+constexpr double kFull = 0.9;
+constexpr int kMaxRounds = 8;
+// Choosing paths takes as long as an event for so many uses of links.
+constexpr std::int64_t kUsesPerEvent = 16;
+constexpr std::size_t kExactLevelJobs = 6;
+
+// What the budget has left, and its half.
+class HalfBudget {
+ public:
+  explicit HalfBudget(EventBudget& whole) : whole_(whole), half_{whole.left / 2, 0} {}
+  ~HalfBudget() { whole_.Spend(half_.spent); }
+  HalfBudget(const HalfBudget&) = delete;
+  HalfBudget& operator=(const HalfBudget&) = delete;
+  EventBudget& half() { return half_; }
+
+ private:
+  EventBudget& whole_;
+  EventBudget half_;
+};
+
+struct Scored {
+  SearchState state;
+  double value = 0;
+  std::vector<double> rates;  // FLOP/s by job
+};
+
+class Replanner {
+ public:
+  Replanner(const Problem& problem, std::int32_t levels, const MoveCosts& costs,
+            const PathOptions& paths, const CorrectionOptions& correction,
+            const SearchOptions& options, EventBudget& budget, const SearchState& start)
+      : problem_(problem),
+        all_(AllJobs(problem.jobs.size())),
+        levels_(levels),
+        costs_(costs),
+        path_options_(paths),
+        correction_(correction),
+        options_(options),
+        budget_(budget),
+        start_(start),
+        evaluator_(problem, WindowOf(problem, all_, options.window_iterations), budget),
+        groups_(problem, evaluator_) {
+    path_options_.hysteresis = 0;
+    std::size_t uses = 0;
+    LoadCounter counter(problem);
+    for (const Job& job : problem.jobs) {
+      for (const Flow& flow : job.flows) {
+        uses += static_cast<std::size_t>(flow.paths.size()) * flow.paths[0].size();
+      }
+      const double span = counter.SpanSeconds(job, SelectAlone(problem, job));
+      period_.push_back(IterationSeconds(job, span));
+      alone_.push_back(job.flop_per_iteration / period_.back());
+      possible_ += alone_.back();
+    }
+    events_per_plan_ = 1 + static_cast<std::int64_t>(uses) / kUsesPerEvent;
+  }
+
+  SearchReport Run(SearchState& state) {
+    best_.state = start_;
+    if (!Score(best_)) return {};
+    SearchReport report{best_.value, best_.value, false, 0};
+    Improve();
+    TakeBack();
+    report.at_bound = AtBound();
+    report.evaluations = groups_.evaluations();
+    if (best_.value > report.before * (1 + options_.min_gain)) {
+      report.after = best_.value;
+      state = best_.state;
+    }
+    return report;
+  }
+
+ private:
+  // False once the work allowed is done.
+  bool Score(Scored& plan) {
+    if (budget_.exhausted()) return false;
+    plan.rates = groups_.JobRates(all_, plan.state.paths, plan.state.levels);
+    plan.value = 0;
+    for (std::size_t j = 0; j < all_.size(); ++j) {
+      plan.value += plan.rates[j];
+      if (plan.state.paths[j] != start_.paths[j]) plan.value -= costs_.paths[j];
+      if (plan.state.levels[j] != start_.levels[j]) plan.value -= costs_.level[j];
+    }
+    return !budget_.exhausted();
+  }
+  bool AtBound() const { return best_.value >= possible_ * kAtBound; }
+
+  // Few moves are tried before many, so that a plan at the bound moves no more jobs than it has to.
+  void Improve() {
+    PathOptions published = path_options_;
+    published.count_common_links = true;
+    std::vector<JobId> first;
+    for (int round = 0; round < kMaxRounds && !AtBound(); ++round) {
+      const double before = best_.value;
+      const std::size_t known = first.size();
+      std::vector<JobId> losers;
+      AddLosers(best_, losers);
+      Scored plan;
+      if (!TryPaths(Anew(losers, losers), plan) || AtBound()) return;
+      if (!TryPaths(Anew(WithNeighbours(losers), losers), plan) || AtBound()) return;
+      if (!TryPaths(Anew(all_, first), plan) || AtBound()) return;
+      AddLosers(plan, first);
+      if (round == 0 && !TryPaths(Anew(all_, {}, published), plan)) return;
+      AddLosers(best_, first);
+      if (best_.value <= before * (1 + kSameValue) && first.size() == known) return;
+    }
+  }
+
+  // `jobs` choose anew and the others of the best plan stay.
+  Paths Anew(std::span<const JobId> jobs, std::vector<JobId> first) {
+    return Anew(jobs, std::move(first), path_options_);
+  }
+  Paths Anew(std::span<const JobId> jobs, std::vector<JobId> first, PathOptions options) {
+    budget_.Spend(events_per_plan_);
+    options.first = std::move(first);
+    Paths held = best_.state.paths;
+    for (const JobId j : jobs) held[j.index()].clear();
+    return ReselectPaths(problem_, held, jobs, options);
+  }
+
+  // Levels follow the priority rule. False once the work allowed is done.
+  bool TryPaths(Paths paths, Scored& plan) {
+    plan.state = {std::move(paths), {}};
+    if (!seen_.insert(plan.state.paths).second) {
+      plan = best_;
+      return !budget_.exhausted();
+    }
+    plan.state.levels = LevelsFor(plan.state.paths);
+    return Consider(plan);
+  }
+  bool Consider(Scored& plan) {
+    if (!Score(plan)) return false;
+    if (plan.value > best_.value * (1 + kSameValue)) best_ = plan;
+    return true;
+  }
+
+  std::vector<std::int32_t> LevelsFor(const Paths& paths) const {
+    const Draft draft(problem_, paths);
+    const Priorities priorities = PrioritiesOf(problem_, draft, correction_);
+    const auto edges = ContentionDag(draft.pairs, priorities.order, draft.intensities);
+    CompressionOptions compression;
+    compression.exact_when_small = all_.size() <= kExactLevelJobs;
+    compression.improvements = 0;
+    return Compress(static_cast<std::int32_t>(all_.size()), edges, levels_, compression).levels;
+  }
+
+  // Adds those that lose in `plan`, and keeps `jobs` sorted.
+  void AddLosers(const Scored& plan, std::vector<JobId>& jobs) const {
+    for (const JobId j : all_) {
+      if (plan.rates[j.index()] < kLoses * alone_[j.index()]) jobs.push_back(j);
+    }
+    std::sort(jobs.begin(), jobs.end());
+    jobs.erase(std::unique(jobs.begin(), jobs.end()), jobs.end());
+  }
+
+  // With the jobs on links of `jobs` that are full, sorted.
+  std::vector<JobId> WithNeighbours(const std::vector<JobId>& jobs) const {
+    std::vector<double> busy(problem_.links.size(), 0);
+    std::vector<char> concerned(problem_.links.size(), 0);
+    std::vector<std::vector<LinkSeconds>> loads;
+    LoadCounter counter(problem_);
+    for (const JobId j : all_) {
+      loads.push_back(counter.Count(problem_.jobs[j.index()], best_.state.paths[j.index()]));
+      const bool loses = std::binary_search(jobs.begin(), jobs.end(), j);
+      for (const LinkSeconds& load : loads.back()) {
+        busy[load.link] += load.seconds / period_[j.index()];
+        if (loses) concerned[load.link] = 1;
+      }
+    }
+    std::vector<JobId> near;
+    for (const JobId j : all_) {
+      const bool meets = std::any_of(
+          loads[j.index()].begin(), loads[j.index()].end(),
+          [&](const LinkSeconds& l) { return concerned[l.link] != 0 && busy[l.link] > kFull; });
+      if (meets || std::binary_search(jobs.begin(), jobs.end(), j)) near.push_back(j);
+    }
+    return near;
+  }
+
+  void TakeBack() {
+    Scored plan;
+    for (const JobId j : all_) {
+      if (best_.state.paths[j.index()] == start_.paths[j.index()]) continue;
+      plan.state = best_.state;
+      plan.state.paths[j.index()] = start_.paths[j.index()];
+      plan.state.levels[j.index()] = start_.levels[j.index()];
+      if (!Consider(plan)) return;
+    }
+    plan.state = {best_.state.paths, start_.levels};
+    Consider(plan);
+  }
+
+  const Problem& problem_;
+  const std::vector<JobId> all_;
+  const std::int32_t levels_;
+  const MoveCosts& costs_;
+  PathOptions path_options_;
+  const CorrectionOptions& correction_;
+  const SearchOptions& options_;
+  EventBudget& budget_;
+  const SearchState start_;
+  ScheduleEvaluator evaluator_;
+  GroupEvaluator groups_;
+  std::vector<double> alone_;   // FLOP/s by job
+  std::vector<double> period_;  // of an iteration alone, by job
+  double possible_ = 0;
+  std::int64_t events_per_plan_ = 1;
+  Scored best_;
+  std::set<Paths> seen_;
+};
+
+// Whether one simulation can follow all jobs.
+bool CanFollow(const Problem& problem, const Paths& paths) {
+  std::size_t streams = 0;
+  for (std::size_t j = 0; j < paths.size(); ++j) {
+    streams += StreamsOf(problem.jobs[j], paths[j], Merging::kJobs).size();
+  }
+  return streams <= ScheduleEvaluator::kMaxStreams;
+}
+
+}  // namespace
+
+SearchReport Replan(const Problem& problem, std::int32_t levels, const MoveCosts& costs,
+                    const PathOptions& paths, const CorrectionOptions& correction,
+                    const SearchOptions& options, EventBudget& budget, SearchState& state) {
+  if (problem.jobs.size() < 2 || budget.exhausted() || !CanFollow(problem, state.paths)) return {};
+  HalfBudget half(budget);
+  return Replanner(problem, levels, costs, paths, correction, options, half.half(), state)
+      .Run(state);
+}
+
+}  // namespace yardmaster::crux
