@@ -1,9 +1,15 @@
 // What it gains to look at the predicted load of uplinks among placements that are otherwise equal
 // (PlanOptions::contention), against packing alone: docs/placement.md has the figures.
 //
-//   contention_bench [JOBS] [SEEDS] [FIRST_SEED] [GAP_SECONDS] [LARGE_SHARE] [LOAD]
-//                                          default 150 jobs, 5 seeds from 1, 600 s, 0.6, 1
-// LOAD multiplies the bytes of every job.
+//   contention_bench [JOBS] [SEEDS] [FIRST_SEED] [GAP_SECONDS] [LARGE_SHARE] [LOAD] [DRAWS]
+//                                          default 150 jobs, 5 seeds from 1, 600 s, 0.6, 1, 0
+// LOAD multiplies the bytes of every job. With DRAWS above 0 two other ways are compared, too, on the fabric
+// with scarce uplinks:
+//   oracle  each job takes, of the equal places that so many random preferences among segments lead to, the
+//           one at which the jobs that run get most done by the very prediction that is reported; it looks at
+//           one arrival at a time, so better places for a series of jobs may exist
+//   moved   at each instant of the replay with contention, jobs may leave their places for equal ones, chosen
+//           in the same way, one after the other until none gains
 //
 // On two fabrics of 16 segments of 16 hosts: HPN's (2 to 1 at the ToRs of every rail) and one with
 // a single uplink of 200 Gbit/s per ToR, 16 to 1, to see what scarce uplinks change.
@@ -26,9 +32,11 @@
 #include <vector>
 
 #include "bench/model_sizes.h"
+#include "pkg/base/random.h"
 #include "pkg/base/strings.h"
 #include "pkg/fabric/testing/fabrics.h"
 #include "pkg/netplan/network_plan.h"
+#include "pkg/placement/gang_planner.h"
 #include "pkg/plan/contention_cost.h"
 #include "pkg/plan/planner.h"
 #include "pkg/plan/testing/snapshots.h"
@@ -40,6 +48,10 @@ using namespace yardmaster;  // NOLINT: a program of one file
 
 constexpr int kSampleEvery = 12;  // events between two predictions of rates
 constexpr double kFullLoad = 0.8;
+constexpr double kMovedAbove = 0.7;  // of the load; jobs are moved there only
+constexpr int kMaxSweeps = 3;
+
+enum class Way { kPacking, kContention, kOracle };
 
 // The job as the planner takes it: tensor groups of a host, stages as the model's size says.
 plan::JobState StateOf(const sim::TraceJob& job, std::uint64_t seed, double load) {
@@ -67,6 +79,15 @@ struct Sample {
   double load = 0;     // share of time that the fullest uplinks are busy
   double share = 0;    // of the ideal rate, times GPUs
   double gpus = 0;
+  double moved = 0;  // as share, once jobs were moved
+};
+
+// Jobs that were placed, and those with more than one equal place.
+struct Choices {
+  int placed = 0;
+  int spanning = 0;  // of several segments
+  int several = 0;   // of them
+  int other = 0;     // of them: not at the place that packing prefers
 };
 
 struct Figures {
@@ -77,14 +98,18 @@ struct Figures {
   double waited = 0;      // seconds per job
 };
 
+using Hosts = std::vector<fabric::HostId>;
+
 class Replay {
  public:
   Replay(const fabric::FabricSpec& spec, const std::vector<sim::TraceJob>& jobs, std::uint64_t seed,
-         bool contention, double load)
+         Way way, double load, int draws)
       : trace_(jobs),
         seed_(seed),
-        contention_(contention),
+        way_(way),
         bytes_factor_(load),
+        draws_(draws),
+        random_(seed),
         snapshot_(plan::MakeSnapshot(spec)) {}
 
   Figures Run() {
@@ -111,6 +136,7 @@ class Replay {
     return mean;
   }
   const std::vector<Sample>& samples() const { return samples_; }
+  const Choices& choices() const { return choices_; }
 
  private:
   struct Running {  // beside snapshot_.jobs
@@ -155,21 +181,22 @@ class Replay {
     running_.erase(at);
   }
 
-  // First come, first served, so that both ways start the same jobs where they can.
+  // First come, first served, so that all ways start the same jobs where they can.
   void PlaceWaiting() {
     plan::PlanOptions options;
-    options.contention = contention_;
+    options.contention = way_ == Way::kContention;
     options.placement.explain = false;
-    const plan::Plan plan = plan::MakePlan(snapshot_, options);
-    bool blocked = false;
-    for (const plan::JobPlan& job : plan.jobs) {
-      if (snapshot_.jobs[job.job.index()].assignment) continue;
-      blocked = blocked || !job.is_new;
-      if (blocked) continue;
-      plan::Place(snapshot_, job.job, job.gang.host_of_rank);
-      const sim::TraceJob& trace = trace_[running_[job.job.index()].index];
-      running_[job.job.index()].ends = now_ + trace.run_seconds;
-      sum_.waited += now_ - trace.arrival_seconds;
+    for (bool again = true; again;) {
+      again = false;
+      const plan::Plan plan = plan::MakePlan(snapshot_, options);
+      for (const plan::JobPlan& job : plan.jobs) {
+        if (snapshot_.jobs[job.job.index()].assignment) continue;
+        if (!job.is_new) break;
+        Start(job);
+        // The plan does not know where an oracle puts the job.
+        again = way_ == Way::kOracle;
+        if (again) break;
+      }
     }
     load_ = netplan::PredictedUplinkLoad(snapshot_);
     split_ = 0;
@@ -182,13 +209,65 @@ class Replay {
     }
   }
 
-  void SampleRates() {
+  void Start(const plan::JobPlan& job) {
+    Hosts hosts = job.gang.host_of_rank;
+    ++choices_.placed;
+    if (draws_ > 0 && job.gang.objective.segments > 1) {
+      const std::vector<Hosts> equal = EqualPlaces(snapshot_, job.job, job.gang);
+      ++choices_.spanning;
+      choices_.several += equal.size() > 1;
+      if (way_ == Way::kOracle) hosts = Best(snapshot_, job.job, equal);
+      choices_.other += hosts != equal.front();
+    }
+    plan::Place(snapshot_, job.job, hosts);
+    const sim::TraceJob& trace = trace_[running_[job.job.index()].index];
+    running_[job.job.index()].ends = now_ + trace.run_seconds;
+    sum_.waited += now_ - trace.arrival_seconds;
+  }
+
+  // The place of the plan, and those as good that random preferences among segments lead to.
+  std::vector<Hosts> EqualPlaces(plan::Snapshot snapshot, plan::JobId job,
+                                 const placement::GangPlan& gang) {
+    std::vector<Hosts> places = {gang.host_of_rank};
+    const plan::JobState& state = snapshot.jobs[job.index()];
+    for (int draw = 0; draw < draws_; ++draw) {
+      snapshot.cluster.uplink_load.clear();
+      for (int s = 0; s < snapshot.places->num_segments(); ++s) {
+        snapshot.cluster.uplink_load.push_back(random_.Unit());
+      }
+      placement::PlannerOptions options;
+      options.explain = false;
+      const placement::GangPlan other = placement::PlanGang(
+          snapshot.cluster, {&state.job, state.groups.get(), state.eligible.get(), job.value},
+          options);
+      const bool equal =
+          other.outcome == placement::Outcome::kPlaced && other.objective == gang.objective &&
+          std::find(places.begin(), places.end(), other.host_of_rank) == places.end();
+      if (equal) places.push_back(other.host_of_rank);
+    }
+    return places;
+  }
+
+  static Hosts Best(plan::Snapshot snapshot, plan::JobId job, const std::vector<Hosts>& places) {
+    std::size_t best = 0;
+    double most = -1;
+    for (std::size_t p = 0; p < places.size() && places.size() > 1; ++p) {
+      snapshot.jobs[job.index()].assignment = plan::Assignment{places[p]};
+      const double share = Predict(snapshot).share;
+      if (share <= most * (1 + 1e-9)) continue;
+      most = share;
+      best = p;
+    }
+    return places[best];
+  }
+
+  static Sample Predict(const plan::Snapshot& snapshot) {
     netplan::NetworkInput input;
     input.ports = false;
     input.predict_shares = true;
-    plan::Snapshot placed = snapshot_;
+    plan::Snapshot placed = snapshot;
     std::erase_if(placed.jobs, [](const plan::JobState& job) { return !job.assignment; });
-    Sample sample{now_, 0, 0, 0};
+    Sample sample;
     for (const double busy : plan::ContentionCost(placed).BusyUplinks()) {
       sample.load = std::max(sample.load, busy);
     }
@@ -200,6 +279,43 @@ class Replay {
       sample.share += gpus * *plan.jobs[j]->share;
       sample.gpus += gpus;
     }
+    return sample;
+  }
+
+  // The share once jobs have left their places for equal ones as long as that gains.
+  double ShareOnceMoved(double share) {
+    plan::Snapshot snapshot = snapshot_;
+    bool gained = true;
+    for (int sweep = 0; sweep < kMaxSweeps && gained; ++sweep) {
+      gained = false;
+      for (const plan::JobId job : snapshot.job_ids()) {
+        plan::JobState& state = snapshot.jobs[job.index()];
+        if (!state.assignment) continue;
+        placement::GangPlan now;
+        now.host_of_rank = state.assignment->host_of_rank;
+        now.objective = placement::Evaluate(*snapshot.places, *state.groups, now.host_of_rank);
+        if (now.objective.segments < 2) continue;
+        for (const fabric::HostId host : now.host_of_rank) {
+          snapshot.cluster.hosts[host.index()].free_gpus = 8;
+        }
+        state.assignment.reset();
+        plan::Place(snapshot, job, Best(snapshot, job, EqualPlaces(snapshot, job, now)));
+        const double then = Predict(snapshot).share;
+        gained |= then > share * (1 + 1e-6);
+        share = std::max(share, then);
+      }
+    }
+    return share;
+  }
+
+  void SampleRates() {
+    Sample sample = Predict(snapshot_);
+    sample.seconds = now_;
+    if (draws_ > 0 && way_ == Way::kContention && sample.load > kMovedAbove) {
+      sample.moved = ShareOnceMoved(sample.share);
+    } else {
+      sample.moved = sample.share;
+    }
     sum_.share += sample.share;
     weight_ += sample.gpus;
     samples_.push_back(sample);
@@ -207,8 +323,10 @@ class Replay {
 
   const std::vector<sim::TraceJob>& trace_;
   const std::uint64_t seed_;
-  const bool contention_;
+  const Way way_;
   const double bytes_factor_;
+  const int draws_;
+  Random random_;
   plan::Snapshot snapshot_;
   std::vector<Running> running_;
   std::vector<double> load_;
@@ -217,6 +335,7 @@ class Replay {
   double seconds_ = 0;
   double weight_ = 0;
   int events_ = 0;
+  Choices choices_;
   std::vector<Sample> samples_;
   Figures sum_;
 };
@@ -236,23 +355,33 @@ fabric::FabricSpec Scarce(fabric::FabricSpec spec) {
   return spec;
 }
 
-// Sums over samples of both ways at the same instants.
+// Sums over samples of the ways at the same instants.
 struct Shares {
   double packing = 0;
   double contention = 0;
+  double moved = 0;
+  double oracle = 0;
   double gpus = 0;
+  double oracle_packing = 0;  // where the oracle has a sample, too
+  double oracle_contention = 0;
   int samples = 0;
+  int oracle_samples = 0;
 
   void Print(const char* when) const {
     if (samples == 0) return;
     std::printf("  load %s: %d samples, share %.5f packed, rate %+.2f %%; ideal %+.2f %%\n", when,
                 samples, packing / gpus, 100 * (contention / packing - 1),
                 100 * (gpus / packing - 1));
+    if (oracle_samples == 0) return;
+    std::printf(
+        "    moved %+.2f %%; %d samples with the oracle: rate %+.2f %%, of the oracle %+.2f %%\n",
+        100 * (moved / packing - 1), oracle_samples, 100 * (oracle_contention / oracle_packing - 1),
+        100 * (oracle / oracle_packing - 1));
   }
 };
 
-void Split(const std::vector<Sample>& packing, const std::vector<Sample>& contention, Shares& below,
-           Shares& above) {
+void Split(const std::vector<Sample>& packing, const std::vector<Sample>& contention,
+           const std::vector<Sample>& oracle, Shares& below, Shares& above) {
   for (std::size_t i = 0; i < std::min(packing.size(), contention.size()); ++i) {
     const Sample& a = packing[i];
     const Sample& b = contention[i];
@@ -260,13 +389,25 @@ void Split(const std::vector<Sample>& packing, const std::vector<Sample>& conten
     Shares& sum = (a.load + b.load) / 2 > kFullLoad ? above : below;
     sum.packing += a.share;
     sum.contention += b.share;
+    sum.moved += b.moved;
     sum.gpus += a.gpus;
     ++sum.samples;
+    if (i >= oracle.size() || oracle[i].seconds != a.seconds || oracle[i].gpus != a.gpus) continue;
+    sum.oracle += oracle[i].share;
+    sum.oracle_packing += a.share;
+    sum.oracle_contention += b.share;
+    ++sum.oracle_samples;
   }
 }
 
+void Print(const char* name, const Choices& choices) {
+  std::printf(
+      "  %s: %d jobs placed, %d in several segments, of them %d with a choice, %d elsewhere\n",
+      name, choices.placed, choices.spanning, choices.several, choices.other);
+}
+
 void Compare(const fabric::FabricSpec& spec, const sim::GenerateOptions& mix, int seeds,
-             double load) {
+             double load, int draws) {
   const std::vector<sim::ModelSize> sizes = bench::ReadModelSizes(1024);
   double gain = 0, squares = 0, relief = 0;
   Shares below, above;
@@ -274,19 +415,27 @@ void Compare(const fabric::FabricSpec& spec, const sim::GenerateOptions& mix, in
     sim::GenerateOptions generate = mix;
     generate.seed += static_cast<std::uint64_t>(s);
     const auto trace = sim::GenerateTrace(sizes, generate);
-    Replay packed(spec, trace, generate.seed, false, load);
-    Replay spread(spec, trace, generate.seed, true, load);
+    Replay packed(spec, trace, generate.seed, Way::kPacking, load, draws);
+    Replay spread(spec, trace, generate.seed, Way::kContention, load, draws);
+    Replay oracle(spec, trace, generate.seed, Way::kOracle, load, draws);
     const Figures packing = packed.Run();
     const Figures contention = spread.Run();
-    Split(packed.samples(), spread.samples(), below, above);
     std::printf("%s, seed %d\n", spec.name.c_str(), static_cast<int>(generate.seed));
     Print("  packing", packing);
     Print("  contention", contention);
-    std::fflush(stdout);
+    if (draws > 0) {
+      Print("  oracle", oracle.Run());
+      Print("packing", packed.choices());
+      Print("contention", spread.choices());
+      Print("oracle", oracle.choices());
+    }
+    Split(packed.samples(), spread.samples(), oracle.samples(), below, above);
     const double percent = 100 * (contention.share / packing.share - 1);
     gain += percent / seeds;
     squares += percent * percent / seeds;
     relief += 100 * (1 - contention.busiest / packing.busiest) / seeds;
+    above.Print("above 0.8 so far");
+    std::fflush(stdout);
   }
   std::printf("%s: busiest uplinks %.1f %% less loaded; rate %+.3f %% +- %.3f over %d seeds\n",
               spec.name.c_str(), relief, gain, std::sqrt(std::max(0.0, squares - gain * gain)),
@@ -307,7 +456,8 @@ int main(int argc, char** argv) {
   mix.large_share = argc > 5 ? std::atof(argv[5]) : 0.6;
   const fabric::FabricSpec hpn = fabric::SmallHpn(1, 16, 17);
   const double load = argc > 6 ? std::atof(argv[6]) : 1;
-  Compare(Scarce(hpn), mix, seeds, load);
-  Compare(hpn, mix, seeds, load);
+  const int draws = argc > 7 ? std::atoi(argv[7]) : 0;
+  Compare(Scarce(hpn), mix, seeds, load, draws);
+  if (draws == 0) Compare(hpn, mix, seeds, load, draws);
   return 0;
 }
