@@ -24,7 +24,7 @@
 #include "pkg/base/strings.h"
 #include "pkg/rpc/report_server.h"
 #include "pkg/rpc/report_stream.h"
-#include "pkg/tls/testing/authority.h"
+#include "pkg/tls/authority.h"
 
 namespace yardmaster::rpc {
 namespace {

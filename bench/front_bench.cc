@@ -41,7 +41,7 @@
 #include "pkg/http/server.h"
 #include "pkg/http/testing/raw_client.h"
 #include "pkg/http/testing/tls_stream.h"
-#include "pkg/tls/testing/authority.h"
+#include "pkg/tls/authority.h"
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include "pkg/base/strings.h"
 #include "pkg/rpc/agent_client.h"
 #include "pkg/rpc/agent_server.h"
-#include "pkg/tls/testing/authority.h"
+#include "pkg/tls/authority.h"
 
 namespace yardmaster::agent {
 namespace {

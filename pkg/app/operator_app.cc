@@ -70,6 +70,7 @@ class Operator {
                   [this](const op::JobNotice& n) { Tell(n); }),
         page_(cache_, runtime),
         reports_(options.reports, options.reports_account, leadership_, runtime),
+        certificates_(options.certificates, leadership_, events_, runtime),
         network_(*client_, cache_, runtime.clock(), WithLiveLinks(options.network),
                  {.on_notice = [this](const op::NetworkNotice& n) { TellNetwork(n); },
                   .on_plan = PlanObserver()}),
@@ -120,6 +121,7 @@ class Operator {
   std::int64_t next_sweep_ms_ = 0;  // the host thread's
   PagePublisher page_;
   ReportIntake reports_;
+  CertificateRenewal certificates_;
   op::NetworkController network_;
   state::ClusterFeed feed_;
   std::set<std::string> told_problems_;  // the network thread's
@@ -367,6 +369,7 @@ absl::Status Operator::Start(KubeAccess& access) {
   YM_RETURN_IF_ERROR(feed_.WaitForSync(kSyncTimeoutMs));
   YM_RETURN_IF_ERROR(leadership_.Start(access));
   if (!options_.page_address.empty()) YM_RETURN_IF_ERROR(page_.Start(options_.page_address));
+  YM_RETURN_IF_ERROR(certificates_.Start(access));
   YM_RETURN_IF_ERROR(reports_.Start(access));
   for (int i = 0; i < options_.job_workers; ++i) workers_.emplace_back([this] { JobLoop(); });
   network_thread_ = std::jthread([this](std::stop_token stop) { NetworkLoop(stop); });
@@ -378,6 +381,7 @@ absl::Status Operator::Start(KubeAccess& access) {
 // The lease goes first, so that another replica need not wait for what ends here.
 void Operator::Stop() {
   leadership_.Stop();
+  certificates_.Stop();
   reports_.Stop();
   feed_.Stop();
   queue_.ShutDown();

@@ -8,6 +8,7 @@
 //   page thread     -> browsers         frames of the cluster (page_publisher.h), on request
 //   agents          -> LiveLinks        states of NIC ports, over gRPC streams, on request
 //   host thread     -> API server       marks of quarantined and fenced hosts on Nodes
+//   certificates    -> API server       certificates in Secrets, on request
 //   lease thread    -> API server       with an HTTP client of its own
 //
 // Thread safety: one thread calls Run.
@@ -18,6 +19,7 @@
 
 #include "absl/status/status.h"
 
+#include "pkg/app/certificate_renewal.h"
 #include "pkg/app/runtime.h"
 #include "pkg/operator/host_health.h"
 #include "pkg/operator/host_marker.h"
@@ -38,6 +40,7 @@ struct OperatorOptions {
   op::HostMarker::Options hosts;
   rpc::ReportServerOptions reports;  // address empty: agents have no streams
   std::string reports_account;       // "namespace:name" of the agents' ServiceAccount
+  CertificateOptions certificates;
 };
 
 // Runs until SIGTERM or SIGINT.

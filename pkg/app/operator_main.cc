@@ -121,6 +121,23 @@ void AddReportFlags(CLI::App& app, OperatorOptions& options) {
                  "namespace:name of the agents' ServiceAccount, whose tokens count");
 }
 
+void AddCertificateFlags(CLI::App& app, CertificateOptions& options) {
+  app.add_option("--certificate-secrets", options.secrets.certificates,
+                 "Secrets whose certificates the leader renews after two thirds of their life, "
+                 "separated by commas; none: no certificates are renewed")
+      ->delimiter(',');
+  app.add_option("--certificate-authority-secret", options.secrets.authority,
+                 "Secret with the certificate and key that sign them");
+  app.add_option("--certificate-namespace", options.secrets.namespace_name,
+                 "namespace of these Secrets");
+  app.add_option("--certificate-life-days", options.life_days, "Life of a renewed certificate")
+      ->check(CLI::Range(1, 36'500))
+      ->capture_default_str();
+  app.add_option("--certificate-check-ms", options.check_ms, "How often they are looked at")
+      ->check(CLI::Range(100, 86'400'000))
+      ->capture_default_str();
+}
+
 absl::StatusOr<std::vector<op::FaultRule>> ReadFaultRules(const std::string& file) {
   std::ifstream in(file);
   if (!in) return absl::NotFoundError(StrCat("--node-faults-file: ", file, " cannot be read"));
@@ -156,6 +173,7 @@ int OperatorMain(int argc, char** argv) {
   AddHostLossFlags(app, options.host_loss);
   std::string faults_file;
   AddHostMarkFlags(app, options.hosts, faults_file);
+  AddCertificateFlags(app, options.certificates);
   CLI11_PARSE(app, argc, argv);
   if (!faults_file.empty()) {
     auto rules = ReadFaultRules(faults_file);

@@ -15,12 +15,13 @@
 #include "pkg/http/server.h"
 #include "pkg/http/testing/raw_client.h"
 #include "pkg/http/testing/tls_stream.h"
-#include "pkg/tls/testing/authority.h"
+#include "pkg/tls/authority.h"
 
 namespace yardmaster::http {
 namespace {
 
 using testing::HasSubstr;
+using tls::kDayMs;
 using tls::KeyPair;
 using tls::MakeAuthority;
 
@@ -41,7 +42,7 @@ class FrontProtectionTest : public testing::Test {
                         .dns_names = {name + ".local"},
                         .client = true,
                         .now_ms = RealClock().WallMs(),
-                        .valid_days = valid_days});
+                        .valid_ms = valid_days * kDayMs});
   }
   TlsSettings Settings() const {
     const KeyPair server = *Issue(ca_, {.common_name = "front",

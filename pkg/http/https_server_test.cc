@@ -17,7 +17,7 @@
 #include "pkg/base/strings.h"
 #include "pkg/http/server.h"
 #include "pkg/http/testing/tls_stream.h"
-#include "pkg/tls/testing/authority.h"
+#include "pkg/tls/authority.h"
 
 namespace yardmaster::http {
 namespace {
@@ -25,10 +25,9 @@ namespace {
 using testing::HasSubstr;
 using tls::CertificateRequest;
 using tls::Issue;
+using tls::kDayMs;
 using tls::KeyPair;
 using tls::MakeAuthority;
-
-constexpr std::int64_t kDayMs = 24LL * 3600 * 1000;
 
 template <typename Condition>
 bool Eventually(Condition condition) {
@@ -71,7 +70,7 @@ class HttpsServerTest : public testing::Test {
                               .dns_names = {"scheduler.local"},
                               .client = true,
                               .now_ms = RealClock().WallMs() - issued_days_ago * kDayMs,
-                              .valid_days = 30});
+                              .valid_ms = 30 * kDayMs});
   }
   TlsSettings Settings(ClientCertificates mode = ClientCertificates::kNone) const {
     return {.certificate_pem = server_.certificate_pem,
@@ -178,7 +177,7 @@ TEST_F(HttpsServerTest, SettingsThatCannotServeAreRefusedWithTheReason) {
   const KeyPair expired = *Issue(server_ca_, {.common_name = "x",
                                               .server = true,
                                               .now_ms = RealClock().WallMs() - 9 * kDayMs,
-                                              .valid_days = 1});
+                                              .valid_ms = kDayMs});
   EXPECT_THAT(message([&](auto& s) {
                 s.certificate_pem = expired.certificate_pem;
                 s.key_pem = expired.key_pem;

@@ -1,4 +1,4 @@
-#include "pkg/tls/testing/authority.h"
+#include "pkg/tls/authority.h"
 
 #include <string>
 
@@ -16,10 +16,10 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 constexpr std::int64_t kNow = 1'700'000'000'000;
-constexpr std::int64_t kDay = 24LL * 3600 * 1000;
 
 KeyPair Authority() {
-  const auto authority = MakeAuthority({.common_name = "ym-ca", .now_ms = kNow, .valid_days = 30});
+  const auto authority =
+      MakeAuthority({.common_name = "ym-ca", .now_ms = kNow, .valid_ms = 30 * kDayMs});
   EXPECT_TRUE(authority.ok()) << authority.status();
   return *authority;
 }
@@ -31,7 +31,7 @@ TEST(Authority, AnIssuedCertificateSaysWhatWasAskedFor) {
                                         .ip_addresses = {"10.0.0.1", "fd00::1"},
                                         .server = true,
                                         .now_ms = kNow,
-                                        .valid_days = 10});
+                                        .valid_ms = 10 * kDayMs});
   ASSERT_TRUE(pair.ok()) << pair.status();
   const auto parsed = ParseCertificate(pair->certificate_pem);
   ASSERT_TRUE(parsed.ok()) << parsed.status();
@@ -41,8 +41,8 @@ TEST(Authority, AnIssuedCertificateSaysWhatWasAskedFor) {
   EXPECT_THAT(parsed->names.ip_addresses, ElementsAre("10.0.0.1", "fd00::1"));
   EXPECT_EQ(parsed->issuer_common_name, "ym-ca");
   EXPECT_FALSE(parsed->is_ca);
-  EXPECT_EQ(parsed->not_before_ms, kNow - 5 * 60 * 1000);
-  EXPECT_EQ(parsed->not_after_ms, kNow + 10 * kDay);
+  EXPECT_EQ(parsed->not_before_ms, kNow - kClockSkewMs);
+  EXPECT_EQ(parsed->not_after_ms, kNow + 10 * kDayMs);
   EXPECT_TRUE(CheckKeyMatches(pair->certificate_pem, pair->key_pem).ok());
 }
 
@@ -80,7 +80,7 @@ TEST(Authority, BadRequestsAreRefusedByField) {
   EXPECT_THAT(message([](auto& r) { r.organizations = {""}; }), HasSubstr("organizations: "));
   EXPECT_THAT(message([](auto& r) { r.dns_names = {"a,IP:1.2.3.4"}; }), HasSubstr("dns_names: "));
   EXPECT_THAT(message([](auto& r) { r.ip_addresses = {"10.0.0"}; }), HasSubstr("ip_addresses: "));
-  EXPECT_THAT(message([](auto& r) { r.valid_days = 0; }), HasSubstr("valid_days: "));
+  EXPECT_THAT(message([](auto& r) { r.valid_ms = 999; }), HasSubstr("valid_ms: "));
   EXPECT_THAT(message([](auto& r) { r.server = false; }), HasSubstr("server, client: "));
   KeyPair mixed = authority;
   mixed.key_pem = Authority().key_pem;

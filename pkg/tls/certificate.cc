@@ -47,6 +47,9 @@ absl::StatusOr<Certificate> ParseCertificate(std::string_view pem) {
   certificate.names = NamesOf(first);
   certificate.issuer_common_name = CommonName(X509_get_issuer_name(first));
   certificate.is_ca = X509_check_ca(first) == 1;
+  const std::uint32_t usage = X509_get_extended_key_usage(first);
+  certificate.for_servers = (usage & XKU_SSL_SERVER) != 0;
+  certificate.for_clients = (usage & XKU_SSL_CLIENT) != 0;
   YM_ASSIGN_OR_RETURN(certificate.not_before_ms, Milliseconds(X509_get0_notBefore(first)));
   YM_ASSIGN_OR_RETURN(certificate.not_after_ms, Milliseconds(X509_get0_notAfter(first)));
   return certificate;
@@ -60,6 +63,18 @@ absl::Status CheckKeyMatches(std::string_view certificate_pem, std::string_view 
   ERR_clear_error();
   return FieldError("key", "does not belong to the certificate",
                     "give the key that the certificate was issued for");
+}
+
+absl::Status CheckIssuedBy(std::string_view certificate_pem, std::string_view authority_pem) {
+  YM_ASSIGN_OR_RETURN(const std::vector<X509Ptr> chain,
+                      ReadCertificates(certificate_pem, "certificate"));
+  YM_ASSIGN_OR_RETURN(const std::vector<X509Ptr> authority,
+                      ReadCertificates(authority_pem, "authority"));
+  if (X509_verify(chain[0].get(), X509_get0_pubkey(authority[0].get())) == 1)
+    return absl::OkStatus();
+  ERR_clear_error();
+  return FieldError("certificate", "is not signed by the authority",
+                    "issue it by the authority that is in use");
 }
 
 }  // namespace yardmaster::tls

@@ -12,7 +12,7 @@
 #include "gtest/gtest.h"
 
 #include "pkg/base/status.h"
-#include "pkg/tls/testing/authority.h"
+#include "pkg/tls/authority.h"
 
 namespace yardmaster::tls {
 namespace {

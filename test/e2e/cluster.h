@@ -15,7 +15,7 @@
 #include "absl/status/statusor.h"
 #include "nlohmann/json.hpp"
 
-#include "pkg/tls/testing/authority.h"
+#include "pkg/tls/authority.h"
 #include "test/integration/control_plane.h"
 #include "test/integration/process.h"
 

@@ -16,7 +16,7 @@
 #include "pkg/base/clock.h"
 #include "pkg/base/strings.h"
 #include "pkg/base/unique_fd.h"
-#include "pkg/tls/testing/authority.h"
+#include "pkg/tls/authority.h"
 #include "test/integration/control_plane.h"
 
 namespace yardmaster::testing {

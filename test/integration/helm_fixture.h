@@ -47,9 +47,10 @@ class HelmTest : public ::testing::Test {
     return RunProgram(arguments, "",
                       {{"KUBECONFIG", plane_->kubeconfig()}, {"HOME", plane_->folder()}});
   }
-  static absl::StatusOr<std::string> Install(const std::string& verb) {
+  static absl::StatusOr<std::string> Install(const std::string& verb,
+                                             const std::string& more = "") {
     return Helm({verb, "yardmaster", kChart, "--namespace", kNamespace, "--set",
-                 "fabric.preset=hpn-small,scheduler.enabled=true"});
+                 StrCat("fabric.preset=hpn-small,scheduler.enabled=true", more)});
   }
   // For this cluster, as a tool that renders without asking it is told.
   static absl::StatusOr<std::string> Render(const std::vector<std::string>& sets) {

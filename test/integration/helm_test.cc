@@ -1,4 +1,6 @@
 // The chart against a real API server: what it renders is accepted, what it promises holds.
+#include <algorithm>
+
 #include "gmock/gmock.h"
 
 #include "test/integration/helm_fixture.h"
@@ -7,7 +9,9 @@ namespace yardmaster::testing {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Not;
 
 TEST_F(HelmTest, LintFindsNothing) {
@@ -30,6 +34,7 @@ TEST_F(HelmTest, WhatItRendersIsAcceptedWhateverIsTurnedOn) {
            {"annotationPolicy.enabled=false", "priorityPolicy.max=5", "priorityPolicy.min=-5"},
            {"scheduler.bindVerb=true", "tls.clientNames=null"},
            {"operator.page.enabled=false"},
+           {"tls.renewal.enabled=true", "tls.renewal.validityDays=30"},
            {"agent.reports.enabled=false"},
            {"gatePolicy.mode=Webhook", "gatePolicy.failurePolicy=Fail",
             "networkPolicy.gateFrom[0].ipBlock.cidr=192.0.2.0/24"},
@@ -56,9 +61,14 @@ TEST_F(HelmTest, ValuesThatCannotWorkAreRefused) {
         "agent.nicPorts[0].rail=0", "agent.hostPath=relative", "fabric.preset=no-such-preset",
         "tls.source=existing", "tls.source=certManager", "scheduler.gpuResource=cpu",
         "priorityPolicy.max=-1", "annotationPolicy.failurePolicy=Maybe",
-        "networkShim.failurePolicy=Maybe", "gatePolicy.mode=Perhaps"}) {
+        "networkShim.failurePolicy=Maybe", "gatePolicy.mode=Perhaps",
+        "tls.renewal.validityDays=0"}) {
     EXPECT_FALSE(Render({set}).ok()) << set;
   }
+  EXPECT_THAT(MessageOf(Render({"tls.source=existing", "tls.extenderSecret=a",
+                                "tls.schedulerSecret=b", "tls.renewal.enabled=true"})
+                            .status()),
+              HasSubstr("tls.renewal.enabled: "));
   EXPECT_THAT(MessageOf(Render({"fabric.preset=no-such-preset"}).status()), HasSubstr("rail-only"));
   EXPECT_THAT(MessageOf(Render({"tls.source=existing", "tls.extenderSecret=a",
                                 "tls.schedulerSecret=b", "gatePolicy.mode=Webhook"})
@@ -124,9 +134,38 @@ TEST_F(HelmTest, NoRoleAsksForMoreThanItsVerbs) {
       for (const char* field : {"verbs", "resources", "apiGroups"}) {
         for (const std::string text : rule[field]) EXPECT_NE(text, "*") << role["metadata"]["name"];
       }
-      for (const std::string resource : rule["resources"]) EXPECT_NE(resource, "secrets");
     }
   }
+}
+
+// The names and verbs of the rules about Secrets, by role: "Role/yardmaster-operator [get] a,b".
+std::vector<std::string> RulesAboutSecrets(const nlohmann::json& roles) {
+  std::vector<std::string> out;
+  for (const auto& role : roles["items"]) {
+    for (const auto& rule : role["rules"]) {
+      const std::vector<std::string> resources = rule["resources"];
+      if (std::find(resources.begin(), resources.end(), "secrets") == resources.end()) continue;
+      const std::string name = role["metadata"]["name"];
+      out.push_back(StrCat(role["kind"].get<std::string>(), "/", name, " ", rule["verbs"].dump(),
+                           " ", rule.value("resourceNames", nlohmann::json()).dump()));
+    }
+  }
+  return out;
+}
+
+TEST_F(HelmTest, OnlyRenewalLetsTheOperatorReachItsOwnSecrets) {
+  const auto roles = [] {
+    return *Get({"clusterroles,roles", "-A", "-l", "app.kubernetes.io/part-of=yardmaster"});
+  };
+  EXPECT_THAT(RulesAboutSecrets(roles()), IsEmpty());
+  ASSERT_TRUE(Install("upgrade", ",tls.renewal.enabled=true").ok());
+  EXPECT_THAT(RulesAboutSecrets(roles()),
+              ElementsAre(R"(Role/yardmaster-operator ["get"] ["yardmaster-ca"])",
+                          R"(Role/yardmaster-operator ["get","patch"] )"
+                          R"(["yardmaster-extender-tls","yardmaster-scheduler-tls",)"
+                          R"("yardmaster-operator-tls","yardmaster-agent-tls"])"));
+  ASSERT_TRUE(Install("upgrade").ok());
+  EXPECT_THAT(RulesAboutSecrets(roles()), IsEmpty());
 }
 
 TEST_F(HelmTest, AnUpgradeKeepsTheCertificatesAndTheFabric) {

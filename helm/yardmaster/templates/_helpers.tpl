@@ -83,6 +83,22 @@ true
 {{- end -}}
 {{- end -}}
 
+{{/* Names of the Secrets whose certificates the operator renews, as a JSON list; empty: it renews none. */}}
+{{- define "yardmaster.renewedSecrets" -}}
+{{- $fullname := include "yardmaster.fullname" . -}}
+{{- $secrets := list -}}
+{{- if (.Values.tls.renewal | default dict).enabled -}}
+{{- if ne .Values.tls.source "generated" -}}
+{{- fail "tls.renewal.enabled: the operator renews certificates of tls.source=generated only; set it to false" -}}
+{{- end -}}
+{{- $secrets = list (printf "%s-extender-tls" $fullname) (printf "%s-scheduler-tls" $fullname) -}}
+{{- if include "yardmaster.reports" . -}}
+{{- $secrets = concat $secrets (list (printf "%s-operator-tls" $fullname) (printf "%s-agent-tls" $fullname)) -}}
+{{- end -}}
+{{- end -}}
+{{- $secrets | toJson -}}
+{{- end -}}
+
 {{- define "yardmaster.reportsHost" -}}
 {{ include "yardmaster.fullname" . }}-reports.{{ .Release.Namespace }}.svc
 {{- end -}}

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "pkg/http/testing/raw_client.h"
-#include "pkg/tls/testing/authority.h"
+#include "pkg/tls/authority.h"
 
 struct ssl_st;
 struct ssl_ctx_st;

@@ -1,6 +1,6 @@
-// A small certificate authority: for serving certificates of the webhooks where no other issuer is
-// at hand, and for tests. EC P-256 keys, SHA-256 signatures, random serial numbers.
-// Deterministic but for keys and serials: time comes in. Thread safety: pure functions.
+// A small certificate authority, for clusters without another issuer and for tests. EC P-256 keys,
+// SHA-256 signatures, random serial numbers. Deterministic but for keys and serials: time comes in.
+// Thread safety: pure functions.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,10 @@
 
 namespace yardmaster::tls {
 
+inline constexpr std::int64_t kDayMs = 24LL * 60 * 60 * 1000;
+// Certificates begin this long before the time they are made at, since clocks differ.
+inline constexpr std::int64_t kClockSkewMs = 5LL * 60 * 1000;
+
 struct KeyPair {
   std::string certificate_pem = {};
   std::string key_pem = {};  // PKCS #8, no passphrase
@@ -19,7 +23,7 @@ struct KeyPair {
 struct AuthorityRequest {
   std::string common_name = {};
   std::int64_t now_ms = 0;
-  int valid_days = 3650;
+  std::int64_t valid_ms = 3650 * kDayMs;  // at least a second
 };
 
 struct CertificateRequest {
@@ -30,10 +34,10 @@ struct CertificateRequest {
   bool server = false;  // may stand in for a server
   bool client = false;  // may log in as a client
   std::int64_t now_ms = 0;
-  int valid_days = 365;
+  std::int64_t valid_ms = 365 * kDayMs;  // at least a second
 };
 
-// A self-signed authority. Certificates begin five minutes before `now`, since clocks differ.
+// A self-signed authority.
 absl::StatusOr<KeyPair> MakeAuthority(const AuthorityRequest& request);
 
 // A certificate signed by `authority`; never valid longer than the authority itself.

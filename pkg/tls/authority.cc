@@ -1,4 +1,4 @@
-#include "pkg/tls/testing/authority.h"
+#include "pkg/tls/authority.h"
 
 #include <arpa/inet.h>
 #include <array>
@@ -20,9 +20,6 @@
 
 namespace yardmaster::tls {
 namespace {
-
-constexpr std::int64_t kSkewMs = 5 * 60 * 1000;
-constexpr std::int64_t kDayMs = 24LL * 60 * 60 * 1000;
 
 struct Free {
   void operator()(BIO* bio) const { BIO_free(bio); }
@@ -189,22 +186,22 @@ absl::StatusOr<KeyPtr> NewKey() {
   return key;
 }
 
-absl::Status CheckDays(int valid_days) {
-  if (valid_days >= 1) return absl::OkStatus();
-  return FieldError("valid_days", "is below 1", "give at least one day");
+absl::Status CheckLife(std::int64_t valid_ms) {
+  if (valid_ms >= 1'000) return absl::OkStatus();
+  return FieldError("valid_ms", "is below 1000", "give at least one second");
 }
 
 }  // namespace
 
 absl::StatusOr<KeyPair> MakeAuthority(const AuthorityRequest& request) {
   ERR_clear_error();
-  YM_RETURN_IF_ERROR(CheckDays(request.valid_days));
+  YM_RETURN_IF_ERROR(CheckLife(request.valid_ms));
   YM_ASSIGN_OR_RETURN(const KeyPtr key, NewKey());
   YM_ASSIGN_OR_RETURN(const X509Ptr certificate,
                       NewCertificate(key.get(), request.common_name, {}));
   X509* raw = certificate.get();
   YM_RETURN_IF_ERROR(
-      SetValidity(raw, request.now_ms - kSkewMs, request.now_ms + request.valid_days * kDayMs));
+      SetValidity(raw, request.now_ms - kClockSkewMs, request.now_ms + request.valid_ms));
   X509_set_issuer_name(raw, X509_get_subject_name(raw));
   YM_RETURN_IF_ERROR(AddExtension(raw, raw, NID_basic_constraints, "critical,CA:TRUE,pathlen:0"));
   YM_RETURN_IF_ERROR(AddExtension(raw, raw, NID_key_usage, "critical,keyCertSign,cRLSign"));
@@ -214,7 +211,7 @@ absl::StatusOr<KeyPair> MakeAuthority(const AuthorityRequest& request) {
 
 absl::StatusOr<KeyPair> Issue(const KeyPair& authority, const CertificateRequest& request) {
   ERR_clear_error();
-  YM_RETURN_IF_ERROR(CheckDays(request.valid_days));
+  YM_RETURN_IF_ERROR(CheckLife(request.valid_ms));
   if (!request.server && !request.client) {
     return FieldError("server, client", "are both false", "say what the certificate is for");
   }
@@ -231,7 +228,7 @@ absl::StatusOr<KeyPair> Issue(const KeyPair& authority, const CertificateRequest
                       NewCertificate(key.get(), request.common_name, request.organizations));
   X509* raw = certificate.get();
   YM_RETURN_IF_ERROR(
-      SetValidity(raw, request.now_ms - kSkewMs, request.now_ms + request.valid_days * kDayMs));
+      SetValidity(raw, request.now_ms - kClockSkewMs, request.now_ms + request.valid_ms));
   if (ASN1_TIME_compare(X509_get0_notAfter(raw), X509_get0_notAfter(issuer)) > 0) {
     X509_set1_notAfter(raw, X509_get0_notAfter(issuer));
   }

@@ -1,0 +1,101 @@
+#include "pkg/app/certificate_renewal.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "pkg/app/announce.h"
+#include "pkg/base/status.h"
+#include "pkg/tls/authority.h"
+
+namespace yardmaster::app {
+
+namespace {
+
+constexpr std::int64_t kLeaderPollMs = 1'000;
+// Something could not be read or written, or met another write.
+constexpr std::int64_t kErrorPauseMs = 60'000;
+constexpr char kRenewals[] = "yardmaster_operator_certificate_renewals_total";
+constexpr char kRenewalsHelp[] =
+    "certificates renewed, and looks at Secrets that failed, by result";
+
+}  // namespace
+
+void CertificateRenewal::AddMetrics() {
+  for (const char* result : {"renewed", "failed"}) {
+    runtime_.registry().GetCounter(kRenewals, kRenewalsHelp, {{"result", result}});
+  }
+  runtime_.registry().AddGaugeSource(
+      "yardmaster_operator_certificate_expiry_timestamp_seconds",
+      "Unix time at which the certificate of a Secret ends, by the leader", [this] {
+        std::vector<metrics::Sample> out;
+        const MutexLock lock(mutex_);
+        for (const auto& [secret, ends_ms] : ends_ms_) {
+          out.push_back({{{"secret", secret}}, static_cast<double>(ends_ms) / 1000.0});
+        }
+        return out;
+      });
+}
+
+void CertificateRenewal::Tell(const op::CertificateNotice& notice) {
+  runtime_.registry()
+      .GetCounter(kRenewals, kRenewalsHelp, {{"result", notice.warning ? "failed" : "renewed"}})
+      .Increment();
+  if (notice.warning && std::exchange(told_[notice.secret], notice.note) == notice.note) return;
+  Announce(
+      {.regarding = {"v1", "Secret", options_.secrets.namespace_name, notice.secret, notice.uid},
+       .type = notice.warning ? kube::EventType::kWarning : kube::EventType::kNormal,
+       .reason = notice.reason,
+       .action = "RenewingCertificates",
+       .note = notice.note},
+      events_, runtime_.log());
+}
+
+bool CertificateRenewal::Round(op::CertificateKeeper& keeper) {
+  op::CertificateKeeper::Report report = keeper.Round(runtime_.clock().WallMs());
+  std::map<std::string, std::string> failures;
+  for (const op::CertificateNotice& notice : report.notices) {
+    Tell(notice);
+    if (notice.warning) failures[notice.secret] = notice.note;
+  }
+  told_ = std::move(failures);
+  const MutexLock lock(mutex_);
+  ends_ms_ = std::move(report.ends_ms);
+  return told_.empty();
+}
+
+void CertificateRenewal::Run(const std::stop_token& stop) {
+  op::CertificateSecrets secrets = options_.secrets;
+  secrets.life_ms = options_.life_days * tls::kDayMs;
+  op::CertificateKeeper keeper(*client_, std::move(secrets));
+  std::int64_t wait_ms = 0;
+  while (runtime_.timing().sleeper.Sleep(wait_ms, stop)) {
+    wait_ms = kLeaderPollMs;
+    if (!leadership_.IsLeader()) {
+      const MutexLock lock(mutex_);
+      ends_ms_.clear();  // another process looks at them
+      continue;
+    }
+    wait_ms = Round(keeper) ? options_.check_ms : std::min(options_.check_ms, kErrorPauseMs);
+  }
+}
+
+absl::Status CertificateRenewal::Start(KubeAccess& access) {
+  const op::CertificateSecrets& secrets = options_.secrets;
+  if (secrets.certificates.empty()) return absl::OkStatus();
+  if (secrets.authority.empty() || secrets.namespace_name.empty()) {
+    return FieldError("--certificate-secrets", "is given without the authority or its namespace",
+                      "give --certificate-authority-secret and --certificate-namespace, too");
+  }
+  YM_ASSIGN_OR_RETURN(client_, access.NewClient({}));
+  AddMetrics();
+  thread_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
+  return absl::OkStatus();
+}
+
+void CertificateRenewal::Stop() {
+  thread_.request_stop();
+  if (thread_.joinable()) thread_.join();
+}
+
+}  // namespace yardmaster::app

@@ -1,0 +1,58 @@
+// The operator's thread that renews certificates (op::CertificateKeeper), while this replica leads. A failure is told
+// once, and again when its text changes; every look at it counts.
+//
+// Thread safety: Start and Stop from one thread. Lifetimes: everything passed in outlives the object.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <thread>
+
+#include "absl/status/status.h"
+
+#include "pkg/app/kube_access.h"
+#include "pkg/app/leadership.h"
+#include "pkg/app/runtime.h"
+#include "pkg/base/mutex.h"
+#include "pkg/kube/events.h"
+#include "pkg/operator/certificate_keeper.h"
+
+namespace yardmaster::app {
+
+struct CertificateOptions {
+  op::CertificateSecrets secrets;
+  int life_days = 365;
+  std::int64_t check_ms = 600'000;
+};
+
+class CertificateRenewal {
+ public:
+  CertificateRenewal(const CertificateOptions& options, const Leadership& leadership,
+                     kube::EventRecorder& events, Runtime& runtime)
+      : options_(options), leadership_(leadership), events_(events), runtime_(runtime) {}
+
+  // Does nothing without certificates. Errors: flags that do not fit together, no client.
+  absl::Status Start(KubeAccess& access);
+  void Stop();
+
+ private:
+  void Run(const std::stop_token& stop);
+  bool Round(op::CertificateKeeper& keeper);  // whether nothing failed
+  void Tell(const op::CertificateNotice& notice);
+  void AddMetrics();
+
+  const CertificateOptions& options_;
+  const Leadership& leadership_;
+  kube::EventRecorder& events_;
+  Runtime& runtime_;
+  std::unique_ptr<kube::Client> client_;
+  std::map<std::string, std::string> told_;  // the thread's: the failure by Secret
+  Mutex mutex_;
+  std::map<std::string, std::int64_t> ends_ms_ ABSL_GUARDED_BY(mutex_);  // by Secret
+  std::jthread thread_;
+};
+
+}  // namespace yardmaster::app
