@@ -148,9 +148,10 @@ int AgentMain(int argc, char** argv) {
   CLI::App app("Carries network plans to a node's training pods and reports its links.", kName);
   AddCommonFlags(app, options.common);
   AddAgentFlags(app, options.agent);
-  app.add_option("--prepare-folders-for", options.prepare_folders_for,
-                 "make the folders of --plan-dir and of unix: sockets, give them to the user of this "
-                 "number, and end: for an init container, so that the agent need not be root");
+  app.add_option(
+      "--prepare-folders-for", options.prepare_folders_for,
+      "make the folders of --plan-dir and of unix: sockets, give them to the user of this "
+      "number, and end: for an init container, so that the agent need not be root");
   app.set_version_flag("--version", YARDMASTER_VERSION);
   CLI11_PARSE(app, argc, argv);
   const char* node = std::getenv("NODE_NAME");

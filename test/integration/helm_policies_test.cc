@@ -138,9 +138,9 @@ TEST_F(HelmTest, OnlyOurProcessesWriteOurAnnotations) {
                 HasSubstr("is written by yardmaster-extender alone"));
   }
   EXPECT_TRUE(Annotate(*plane_, "extender", "annotated", "yardmaster.dev/network-priority=1").ok());
-  for (const char* mine : {"yardmaster.dev/network-priority=7", "yardmaster.dev/path-plan={}",
-                           "yardmaster.dev/network-generation=1",
-                           "yardmaster.dev/nccl-conf=NCCL_IB_TC=128"}) {
+  for (const char* mine :
+       {"yardmaster.dev/network-priority=7", "yardmaster.dev/path-plan={}",
+        "yardmaster.dev/network-generation=1", "yardmaster.dev/nccl-conf=NCCL_IB_TC=128"}) {
     EXPECT_THAT(MessageOf(Annotate(*plane_, "", "annotated", mine)),
                 HasSubstr("is written by yardmaster-operator alone"));
     EXPECT_FALSE(Annotate(*plane_, "agent", "annotated", mine).ok()) << mine;
