@@ -53,7 +53,7 @@ absl::Status CertificateWatcher::Look() {
 }
 
 absl::Status CertificateWatcher::Poll() {
-  const absl::Status status = Look();
+  absl::Status status = Look();
   if (!status.ok() && status != reported_) callbacks_.report(status);
   reported_ = status;
   return status;
