@@ -9,7 +9,7 @@ namespace yardmaster::bench {
 
 // Keys: budget window variants sets descents jobs flows candidates (SearchOptions); max load exponent
 // published (CorrectionOptions); stall horizon (MoveOptions; the stall of other levels is a tenth).
-// False: there is no such key.
+// Returns false when `key` is unknown.
 bool Vary(std::string_view key, double value, crux::Options& options);
 
 }  // namespace yardmaster::bench

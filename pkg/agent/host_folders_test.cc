@@ -75,6 +75,16 @@ TEST(HostFolders, LetAnotherUserReplaceWhatRootLeft) {
   EXPECT_FALSE(AsUser(kSomeUser + 1, kSomeUser + 1, write));
 }
 
+TEST(HostFolders, AreNotGivenAwayByAProcessThatIsNotRoot) {
+  const TempFolder folder;
+  ASSERT_EQ(::chmod(folder.path().c_str(), 0777), 0);
+  const std::string plans = folder.path() + "/plans";
+  const bool root = ::geteuid() == 0;
+  const auto refused = [&] { return !HandOverFolders({plans}, kSomeUser + 1).ok(); };
+  EXPECT_TRUE(root ? AsUser(kSomeUser, kSomeUser, refused) : refused());
+  EXPECT_EQ(OwnerOf(plans), root ? kSomeUser : ::geteuid());
+}
+
 TEST(HostFolders, AreNotSoughtBehindALink) {
   const TempFolder folder;
   const std::string target = folder.path() + "/target";

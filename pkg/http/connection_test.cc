@@ -58,6 +58,17 @@ class ConnectionTest : public testing::Test {
     done(std::move(response));
     transport_->Run();
   }
+  // `used`: it has answered a request before.
+  void DrainANewConnection(bool used) {
+    NewTransport();
+    Start();
+    if (used) {
+      transport_->ClientSends(kGet);
+      Answer();
+      EXPECT_THAT(transport_->TakeWritten(), Not(HasSubstr("Connection: close")));
+    }
+    connection_->BeginDrain();
+  }
   std::int64_t rejected(Rejection reason) const {
     return context_->stats.Read().rejections(reason);
   }
@@ -291,14 +302,7 @@ TEST_F(ConnectionTest, BodiesOfAllConnectionsShareOnePurse) {
 // A client cannot send a POST again whose connection ended without an answer.
 TEST_F(ConnectionTest, DrainAnswersARequestThatWasSentBeforeTheClientKnew) {
   for (const bool used : {false, true}) {
-    NewTransport();
-    Start();
-    if (used) {
-      transport_->ClientSends(kGet);
-      Answer();
-      EXPECT_THAT(transport_->TakeWritten(), Not(HasSubstr("Connection: close")));
-    }
-    connection_->BeginDrain();
+    DrainANewConnection(used);
     transport_->Advance(2'999);
     EXPECT_FALSE(transport_->write_closed());
     transport_->ClientSends(kGet);
@@ -310,13 +314,7 @@ TEST_F(ConnectionTest, DrainAnswersARequestThatWasSentBeforeTheClientKnew) {
 
 TEST_F(ConnectionTest, DrainClosesAConnectionThatStaysIdle) {
   for (const bool used : {false, true}) {
-    NewTransport();
-    Start();
-    if (used) {
-      transport_->ClientSends(kGet);
-      Answer();
-    }
-    connection_->BeginDrain();
+    DrainANewConnection(used);
     transport_->Advance(3'000);
     EXPECT_TRUE(transport_->write_closed());
     transport_->ClientCloses();

@@ -1,9 +1,9 @@
 // Whether a certificate is to be renewed now, given what it says and the time. No I/O, no clock, no keys: the caller
 // reads, signs and writes (op::CertificateKeeper).
 //
-// A certificate is due after two thirds of its life, so that whoever reloads it has a third of that life to do so. A
-// life longer than the one that is asked for counts as the one asked for. Only what the present authority has signed is
-// renewed: another certificate was put there by someone who renews it, too.
+// A certificate is due after two thirds of its life, so that its readers have a third of that life to reload it. A
+// life longer than the one that is asked for counts as the one asked for. Only certificates that the present authority has
+// signed are renewed: the owner of another authority renews its own.
 //
 // Thread safety: values and pure functions. Deterministic.
 #pragma once

@@ -34,7 +34,7 @@ class Cluster {
   absl::Status StartAgent();
   // One more replica, which the caller ends; the Service does not know it.
   absl::StatusOr<std::unique_ptr<Process>> RunExtender(int port, int health_port);
-  // Where kube-scheduler calls the Service; nobody listens before StartExtender.
+  // Where kube-scheduler calls the Service; connections are refused before StartExtender.
   int extender_port() const;
   // kill -9, all replicas, and gone.
   void KillExtender();
@@ -72,7 +72,7 @@ class Cluster {
   std::unique_ptr<Process> agent_;
 };
 
-// A TCP port of loopback on which nobody listens.
+// A TCP port of loopback that no process listens on.
 int FreePort();
 // Looks every 100 ms until `done` or until the time is over; false then.
 bool WaitFor(int seconds, const std::function<bool()>& done);

@@ -60,18 +60,7 @@ class CertificateRenewalTest : public HelmTest {
   // The Deployment's arguments without what needs the pod, with free ports.
   static std::unique_ptr<Process> StartOperator() {
     Put("token", *plane_->Kubectl({"create", "token", kOperator, "-n", kNamespace}));
-    Put("operator.kubeconfig",
-        json{{"apiVersion", "v1"},
-             {"kind", "Config"},
-             {"current-context", "c"},
-             {"clusters",
-              {{{"name", "c"},
-                {"cluster",
-                 {{"server", plane_->api_server()},
-                  {"certificate-authority", plane_->ca_file()}}}}}},
-             {"users", {{{"name", "u"}, {"user", {{"tokenFile", File("token")}}}}}},
-             {"contexts", {{{"name", "c"}, {"context", {{"cluster", "c"}, {"user", "u"}}}}}}}
-            .dump());
+    Put("operator.kubeconfig", plane_->KubeconfigWithToken(File("token")));
     const json deployment = *Get({"deployment", kOperator, "-n", kNamespace});
     Command command = {YARDMASTER_OPERATOR, "--kubeconfig", File("operator.kubeconfig"),
                        "--certificate-check-ms=500"};

@@ -138,6 +138,19 @@ int ControlPlane::Stop() {
   return starter_->Wait();
 }
 
+std::string ControlPlane::KubeconfigWithToken(const std::string& token_file) const {
+  using Json = nlohmann::json;
+  const Json cluster = {{"server", api_server()}, {"certificate-authority", ca_file()}};
+  const Json object = {
+      {"apiVersion", "v1"},
+      {"kind", "Config"},
+      {"current-context", "c"},
+      {"clusters", Json::array({{{"name", "c"}, {"cluster", cluster}}})},
+      {"users", Json::array({{{"name", "u"}, {"user", {{"tokenFile", token_file}}}}})},
+      {"contexts", Json::array({{{"name", "c"}, {"context", {{"cluster", "c"}, {"user", "u"}}}}})}};
+  return object.dump();
+}
+
 absl::StatusOr<std::string> ControlPlane::Kubectl(const std::vector<std::string>& arguments,
                                                   const std::string& input) const {
   Command command = {StrCat(bin(), "/kubectl"), "--kubeconfig", kubeconfig()};

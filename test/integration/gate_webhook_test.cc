@@ -94,18 +94,7 @@ class GateWebhookTest : public ::testing::Test {
       Put(name, *Base64Decode(value.get<std::string>()));
     }
     Put("token", *plane_->Kubectl({"create", "token", kExtender, "-n", kNamespace}));
-    Put("extender.kubeconfig",
-        json{{"apiVersion", "v1"},
-             {"kind", "Config"},
-             {"current-context", "c"},
-             {"clusters",
-              {{{"name", "c"},
-                {"cluster",
-                 {{"server", plane_->api_server()},
-                  {"certificate-authority", plane_->ca_file()}}}}}},
-             {"users", {{{"name", "u"}, {"user", {{"tokenFile", File("token")}}}}}},
-             {"contexts", {{{"name", "c"}, {"context", {{"cluster", "c"}, {"user", "u"}}}}}}}
-            .dump());
+    Put("extender.kubeconfig", plane_->KubeconfigWithToken(File("token")));
     auto started = Process::Start({ExtenderCommand(), {}, File("extender.log")});
     EXPECT_TRUE(started.ok()) << started.status();
     extender_ = *std::move(started);

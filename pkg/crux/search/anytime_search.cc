@@ -52,10 +52,7 @@ class AnytimeSearch {
     Search();
     report.at_bound = AtBound();
     report.evaluations = groups_.evaluations();
-    if (best_.value > report.before * (1 + options_.min_gain)) {
-      report.after = best_.value;
-      state = best_.state;
-    }
+    report.Settle(best_.value, best_.state, options_.min_gain, state);
     return report;
   }
 
@@ -298,6 +295,13 @@ class AnytimeSearch {
 };
 
 }  // namespace
+
+void SearchReport::Settle(double value, const SearchState& best, double min_gain,
+                          SearchState& state) {
+  if (value <= before * (1 + min_gain)) return;
+  after = value;
+  state = best;
+}
 
 SearchReport ImproveSchedule(const Problem& problem, std::int32_t levels, const MoveCosts& costs,
                              const CorrectionOptions& correction, const SearchOptions& options,

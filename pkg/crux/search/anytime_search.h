@@ -49,6 +49,9 @@ struct SearchReport {
   double after = 0;   // less the cost of moves
   bool at_bound = false;
   std::int64_t evaluations = 0;
+
+  // Takes `best`, which is worth `value`, into `state` if it is worth more than `before` by the fraction `min_gain`.
+  void Settle(double value, const SearchState& best, double min_gain, SearchState& state);
 };
 
 // Improves `state`, paths and levels of all jobs of `problem`. REQUIRES: at most

@@ -85,10 +85,7 @@ class Replanner {
     TakeBack();
     report.at_bound = AtBound();
     report.evaluations = groups_.evaluations();
-    if (best_.value > report.before * (1 + options_.min_gain)) {
-      report.after = best_.value;
-      state = best_.state;
-    }
+    report.Settle(best_.value, best_.state, options_.min_gain, state);
     return report;
   }
 
