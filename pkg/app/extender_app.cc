@@ -176,7 +176,7 @@ void Extender::PlanLoop(std::stop_token stop) {
     schedule.Begin(began_ms);
     const extender::PassReport report = planner_.Pass();
     const std::int64_t ended_ms = runtime_.clock().SteadyMs();
-    schedule.End(ended_ms);
+    schedule.End(ended_ms, report.waited_ms);
     failures = report.errors.empty() ? 0 : failures + 1;
     if (failures > 0 || report.more_to_do) schedule.Again(ended_ms + RetryMs(options_, failures));
     schedule.Again(ended_ms + std::min(options_.max_pass_ms, report.wake_in_ms));

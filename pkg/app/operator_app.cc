@@ -1,6 +1,7 @@
 #include "pkg/app/operator_app.h"
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <memory>
 #include <set>
@@ -25,6 +26,7 @@
 #include "pkg/operator/host_marker.h"
 #include "pkg/operator/job_controller.h"
 #include "pkg/operator/jobs_by_host.h"
+#include "pkg/operator/network_annotations.h"
 #include "pkg/operator/network_controller.h"
 #include "pkg/operator/network_metrics.h"
 #include "pkg/operator/node_observer.h"
@@ -45,6 +47,8 @@ constexpr std::int64_t kLiveLinksPollMs = 50;
 constexpr std::int64_t kNetworkResyncMs = 60'000;
 // Network annotations that the write limit defers go out this often.
 constexpr std::int64_t kDeferredWritesMs = 250;
+// Pods that wait for their first plan get it after this time although other objects go on changing.
+constexpr std::int64_t kWaitingPodsMs = 100;
 // Marks of hosts follow a change after this time, and are looked at this often without one.
 constexpr std::int64_t kHostMinDelayMs = 1'000;
 constexpr std::int64_t kHostResyncMs = 60'000;
@@ -94,6 +98,7 @@ class Operator {
     return options;
   }
   void Enqueue(state::Kind kind, const api::ObjectMeta& metadata);
+  void NotePod(const std::string& key);
   void Tell(const op::JobNotice& notice);
   void TellNetwork(const op::NetworkNotice& notice);
   void TellHost(const op::HostNotice& notice);
@@ -123,6 +128,7 @@ class Operator {
   ReportIntake reports_;
   CertificateRenewal certificates_;
   op::NetworkController network_;
+  std::atomic<std::uint64_t> waiting_pods_ = 0;  // looks at a pod that waits for its first plan
   state::ClusterFeed feed_;
   std::set<std::string> told_problems_;  // the network thread's
   std::vector<std::jthread> workers_;
@@ -144,14 +150,19 @@ op::PlanHandler Operator::PlanObserver() {
   };
 }
 
+void Operator::NotePod(const std::string& key) {
+  const auto pod = cache_.FindPod(key);
+  jobs_by_host_.Update(key, pod.get());
+  if (pod != nullptr && op::WaitsForPlan(*pod)) waiting_pods_.fetch_add(1);
+}
+
 void Operator::Enqueue(state::Kind kind, const api::ObjectMeta& metadata) {
   const std::string& ns = metadata.namespace_name;
   switch (kind) {
     case state::Kind::kTrainingJob:
       return queue_.Add(kube::MakeKey(ns, metadata.name));
     case state::Kind::kPod:
-      jobs_by_host_.Update(kube::MakeKey(ns, metadata.name),
-                           cache_.FindPod(kube::MakeKey(ns, metadata.name)).get());
+      NotePod(kube::MakeKey(ns, metadata.name));
       if (const auto job = api::Find(metadata.labels, api::kJobLabel)) {
         queue_.Add(kube::MakeKey(ns, *job));
       }
@@ -302,8 +313,12 @@ void Operator::NetworkLoop(std::stop_token stop) {
   RoundSchedule schedule({.quiet_ms = options_.plan_min_delay_ms,
                           .max_delay_ms = options_.plan_max_delay_ms,
                           .resync_ms = kNetworkResyncMs});
-  std::uint64_t seen = 0, seen_links = 0;
+  std::uint64_t seen = 0, seen_links = 0, seen_waiting = 0;
   std::int64_t write_at_ms = 0;  // of deferred writes
+  const auto write_later = [&] {
+    const std::int64_t pause_ms = network_.HasWaiting() ? 0 : kDeferredWritesMs;
+    write_at_ms = runtime_.clock().SteadyMs() + pause_ms;
+  };
   while (!stop.stop_requested()) {
     std::int64_t wait_ms = schedule.WaitMs(runtime_.clock().SteadyMs());
     if (reports_.serves()) wait_ms = std::min(wait_ms, kLiveLinksPollMs);
@@ -313,17 +328,20 @@ void Operator::NetworkLoop(std::stop_token stop) {
     const std::uint64_t now_seen =
         cache_.WaitForChange(seen, std::max<std::int64_t>(1, wait_ms), stop);
     const std::uint64_t links_seen = reports_.links().version();
+    const std::uint64_t waiting_seen = waiting_pods_.load();
     const std::int64_t now_ms = runtime_.clock().SteadyMs();
     if (now_seen != seen) schedule.Changed(now_ms);
     // Traffic stands still.
     if (links_seen != seen_links) schedule.Urgent(now_ms);
+    if (waiting_seen != seen_waiting) schedule.Again(now_ms + kWaitingPodsMs);
     seen = now_seen;
     seen_links = links_seen;
+    seen_waiting = waiting_seen;
     if (stop.stop_requested()) continue;
     if (schedule.WaitMs(now_ms) > 0) {
       if (now_ms < write_at_ms) continue;
-      write_at_ms = now_ms + kDeferredWritesMs;
       WriteDeferred(schedule);
+      write_later();
       continue;
     }
     schedule.Begin(now_ms);
@@ -335,8 +353,8 @@ void Operator::NetworkLoop(std::stop_token stop) {
     }
     const op::RoundReport report = network_.Round();
     const std::int64_t end_ms = runtime_.clock().SteadyMs();
-    schedule.End(end_ms);
-    write_at_ms = end_ms + kDeferredWritesMs;
+    schedule.End(end_ms, report.waited_ms);
+    write_later();
     if (!report.errors.empty()) schedule.Again(end_ms + kErrorPauseMs);
     if (report.again_in_ms >= 0) schedule.Again(end_ms + report.again_in_ms);
     op::ReportRound(report, static_cast<double>(end_ms - now_ms) / 1000.0, runtime_.registry());

@@ -2,7 +2,7 @@
 // change, or `max_delay_ms` after the first change that no round has seen, whichever is earlier; at the
 // latest at a time a round asked for; and at least every `resync_ms`. After a round that took time
 // there is a pause of `pause_share` times as long, at most `max_pause_ms`: changes that never end, such
-// as those that the rounds' own writes make, keep no core busy. Pure arithmetic on times that the caller
+// as those that the rounds' own writes make, keep no core busy. The time that a round waited for others does not count. Pure arithmetic on times that the caller
 // reads. Thread safety: none.
 #pragma once
 
@@ -58,10 +58,10 @@ class RoundSchedule {
     again_at_ms_ = kNever;
     begun_ms_ = now_ms;
   }
-  // The round is over. REQUIRES: it has begun.
-  void End(std::int64_t now_ms) {
-    not_before_ms_ =
-        now_ms + std::min(times_.pause_share * (now_ms - begun_ms_), times_.max_pause_ms);
+  // The round is over; for `waited_ms` of it this process was idle. REQUIRES: it has begun.
+  void End(std::int64_t now_ms, std::int64_t waited_ms = 0) {
+    const std::int64_t busy_ms = std::max<std::int64_t>(0, now_ms - begun_ms_ - waited_ms);
+    not_before_ms_ = now_ms + std::min(times_.pause_share * busy_ms, times_.max_pause_ms);
   }
 
  private:

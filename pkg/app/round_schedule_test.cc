@@ -84,6 +84,14 @@ TEST_F(RoundScheduleTest, ThePauseAfterALongRoundIsBounded) {
   EXPECT_EQ(schedule_.WaitMs(clock_.SteadyMs()), 100) << "the shortest delay";
 }
 
+TEST_F(RoundScheduleTest, TimeInWhichARoundWaitedForOthersMakesNoPause) {
+  schedule_.Begin(clock_.SteadyMs());
+  clock_.Advance(1'000);
+  schedule_.End(clock_.SteadyMs(), 950);
+  schedule_.Again(clock_.SteadyMs());
+  EXPECT_EQ(schedule_.WaitMs(clock_.SteadyMs()), 150);
+}
+
 TEST_F(RoundScheduleTest, AnUrgentChangeWaitsNeitherForQuietNorForThePause) {
   const auto rounds = RoundsUntil(900, [this](std::int64_t now) {
     schedule_.Changed(now);  // they do not end

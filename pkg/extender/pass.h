@@ -63,6 +63,7 @@ struct PassReport {
   std::vector<Decision> decisions;  // written in this pass
   double oldest_gated_seconds = 0;  // age of the pod that has been behind the gate for longest
   bool releases_left = false;       // the next pass should come without a pause
+  std::int64_t waited_ms = 0;       // for the API server, with releases
   bool more_to_do = false;          // left for the next pass, which should come soon
   // When the next pass is wanted although nothing changes; the largest value: never.
   std::int64_t wake_in_ms = std::numeric_limits<std::int64_t>::max();

@@ -20,6 +20,7 @@
 namespace yardmaster::extender {
 
 struct PodRelease::Work {
+  bool first_time;            // its gang has not been released in full yet
   std::int64_t committed_ms;  // its gang
   NamespacedName gang;
   PodPtr pod;
@@ -61,6 +62,7 @@ std::vector<PodRelease::Work> PodRelease::Collect(const PassState& pass, const L
     if (pass.quarantined.count(key) != 0 || pass.backing_off.count(key) != 0) continue;
     if (gathered->gated == 0 && gathered->unbound == 0) continue;
     const auto& slots = gang->second->status.assignments;
+    const bool first_time = !api::IsTrue(gang->second->status.conditions, api::kReleasedCondition);
     for (const GangMember& member : gathered->members) {
       if (!member.rank || static_cast<std::size_t>(*member.rank) >= slots.size()) continue;
       const api::AssignmentEntry& slot = slots[static_cast<std::size_t>(*member.rank)];
@@ -73,12 +75,13 @@ std::vector<PodRelease::Work> PodRelease::Collect(const PassState& pass, const L
         continue;
       if (member.pod->gated_by_others()) continue;
       if (IsRefused(gang->second->status, *member.rank, slot.host, pass.snapshot->now_ms)) continue;
-      work.push_back(
-          {gang->second->status.committed_ms, key, member.pod, &slot, state.backup, false});
+      work.push_back({first_time, gang->second->status.committed_ms, key, member.pod, &slot,
+                      state.backup, false});
     }
   }
   std::stable_sort(work.begin(), work.end(), [](const Work& a, const Work& b) {
-    return std::tie(a.committed_ms, a.gang) < std::tie(b.committed_ms, b.gang);
+    return std::tie(a.first_time, a.committed_ms, a.gang) <
+           std::tie(b.first_time, b.committed_ms, b.gang);
   });
   return work;
 }
@@ -135,7 +138,8 @@ void PodRelease::Run(PassState& pass) {
   constexpr int kMaxFailures = 3;
   std::vector<Work> work = Collect(pass, ledger_);
   HoldBack(pass, work);
-  const std::int64_t end_ms = clock_.SteadyMs() + options_.slice_ms;
+  const std::int64_t begin_ms = clock_.SteadyMs();
+  const std::int64_t end_ms = begin_ms + options_.slice_ms;
   Mutex mutex;
   std::map<NamespacedName, int> failures;
   ParallelFor(work.size(), options_.threads, [&](std::size_t i) {
@@ -160,6 +164,7 @@ void PodRelease::Run(PassState& pass) {
       if (IsDenied(released.status())) ++failures[key];
     }
   });
+  pass.report.waited_ms += clock_.SteadyMs() - begin_ms;
 }
 
 }  // namespace yardmaster::extender

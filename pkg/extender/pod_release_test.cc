@@ -35,6 +35,7 @@ class PodReleaseTest : public JobFixture {
 };
 
 TEST_F(PodReleaseTest, AGangThatLosesAHostDoesNotWaitForTheRestOfALongRelease) {
+  planner_options_.release_slice_ms = 1'000;
   AddBatchJob("a", 6);
   Process process(*this, true);
   SlowReleases(300);
@@ -81,6 +82,31 @@ TEST_F(PodReleaseTest, GangsAreReleasedInTheOrderInWhichTheyWereCommitted) {
   SlowReleases(1);
   Process(*this, true).Pass();
   EXPECT_EQ(released_, (std::vector<std::string>{"b-0-1", "b-1-2", "a-0-3", "a-1-4"}));
+}
+
+TEST_F(PodReleaseTest, ARankOfAGangThatRanGoesBeforeAGangThatWasCommittedEarlier) {
+  AddBatchJob("a", 3);
+  client_.SetHook([](const kube::Call& call) -> absl::Status {
+    const bool of_a = call.verb == kube::Verb::kPatch && call.target.name.rfind("a-", 0) == 0;
+    return of_a ? absl::UnavailableError("no answer") : absl::OkStatus();
+  });
+  Process process(*this, true);
+  process.Pass();
+  clock_.Advance(1'000);
+  AddBatchJob("b", 2);
+  process.Pass();
+  process.Pass();
+  ASSERT_TRUE(IsTrue("job-b", api::kReleasedCondition));
+  ASSERT_FALSE(IsTrue("job-a", api::kReleasedCondition));
+
+  DeletePod(PodsOf("b")[1]["metadata"]["name"]);
+  const std::string again = AddJobPod("b", 1, "tp=8,dp=2");
+  clock_.Advance(60'000);
+  SlowReleases(1);
+  process.Pass();
+  ASSERT_EQ(released_.size(), 4u);
+  EXPECT_EQ(released_[0], again);
+  EXPECT_EQ(PinsOf("a").size(), 3u);
 }
 
 }  // namespace

@@ -263,6 +263,8 @@ void NetworkController::CollectPods(const GangNetwork& network, std::int64_t pla
                                     const std::map<int, std::shared_ptr<const api::Pod>>& members,
                                     const NetworkOptions& options, std::vector<PodWrite>& writes,
                                     RoundReport& report) {
+  const std::size_t first = writes.size();
+  int waiting = 0;
   for (const auto& [rank, pod] : members) {
     if (rank < 0 || static_cast<std::size_t>(rank) >= network.paths_of_rank.size()) continue;
     auto change = AnnotationsToWrite(network, rank, pod->metadata.annotations, options);
@@ -279,7 +281,11 @@ void NetworkController::CollectPods(const GangNetwork& network, std::int64_t pla
     SayGeneration(*pod, plan_generation, *change);
     if (change->annotations.empty()) continue;
     const int rise = network.status.level - LevelOf(*pod).value_or(network.status.level);
-    writes.push_back({pod, std::move(change->annotations), rise, change->renewal, pod->gated()});
+    writes.push_back({pod, std::move(change->annotations), rise, change->renewal, 0});
+    waiting += pod->gated() ? 1 : 0;
+  }
+  for (std::size_t i = first; i < writes.size(); ++i) {
+    if (writes[i].pod->gated()) writes[i].waiting = waiting;
   }
 }
 
@@ -301,7 +307,12 @@ RoundReport NetworkController::Round() {
   } else {
     Forget();
   }
-  WriteFabrics(world, snapshot, input, report);
+  const auto wait_for = [&](const auto& write) {
+    const std::int64_t begin_ms = clock_.SteadyMs();
+    write();
+    report.waited_ms += clock_.SteadyMs() - begin_ms;
+  };
+  wait_for([&] { WriteFabrics(world, snapshot, input, report); });
   NetworkOptions options{network_generation_, clock_.WallMs(), options_.path_plan_life_ms};
   if (snapshot.network != nullptr) options.levels = snapshot.network->spec().levels;
   std::vector<PodWrite> writes;
@@ -320,13 +331,14 @@ RoundReport NetworkController::Round() {
       if (auto slow = Straggling(computes, *snapshot.jobs[network.job.index()].groups, generation))
         others.push_back(*slow);
     }
-    statuses_.WriteGang(*gang->second, network.status, others, report);
+    wait_for([&] { statuses_.WriteGang(*gang->second, network.status, others, report); });
     if (members != input.pods.end()) {
       CollectPods(network, gang->second->status.plan_generation, members->second, options, writes,
                   report);
     }
   }
-  const WriteResult written = writer_.Write(std::move(writes), clock_.SteadyMs());
+  WriteResult written;
+  wait_for([&] { written = writer_.Write(std::move(writes), clock_.SteadyMs()); });
   report.pods = written.written;
   report.deferred = written.deferred;
   report.errors.insert(report.errors.end(), written.errors.begin(), written.errors.end());

@@ -74,6 +74,8 @@ class NetworkController {
   // Writes as much of what was deferred as the rate allows.
   WriteResult WriteDeferred() { return writer_.WriteLeft(clock_.SteadyMs()); }
   bool HasDeferred() const { return writer_.HasLeft(); }
+  // The release of pods waits for what was deferred.
+  bool HasWaiting() const { return writer_.HasWaiting(); }
   // Drops cached state, since another process may have written: the next round reads the objects.
   void Forget();
 

@@ -31,10 +31,11 @@ struct RoundReport {
   std::vector<std::string> problems;  // input that cannot be used
 
   netplan::NetworkReport plan;
-  double plan_seconds = 0;  // planning alone
-  int measured_gangs = 0;   // whose numbers are measured or blended
-  int cables_down = 0;      // reported
-  int cables_held = 0;      // up again, held back
+  double plan_seconds = 0;     // planning alone
+  std::int64_t waited_ms = 0;  // for the API server, with writes
+  int measured_gangs = 0;      // whose numbers are measured or blended
+  int cables_down = 0;         // reported
+  int cables_held = 0;         // up again, held back
   int miswired_ports = 0;
   int balancing_hosts = 0;
   std::vector<repac::RoleTrust> roles;

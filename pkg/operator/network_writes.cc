@@ -16,7 +16,8 @@ namespace {
 constexpr char kFieldManager[] = "yardmaster-operator";
 
 auto OrderOf(const PodWrite& write) {
-  return std::tuple(!write.gated, write.renewal, write.gated ? 0 : write.rise,
+  const bool gated = write.waiting > 0;
+  return std::tuple(!gated, write.waiting, write.renewal, gated ? 0 : write.rise,
                     write.pod->metadata.namespace_name, write.pod->metadata.name);
 }
 
@@ -56,8 +57,9 @@ WriteResult PodWriter::Write(std::vector<PodWrite> writes, std::int64_t now_ms) 
 // A fall may have failed that a rise waits for: only a new plan knows. Pods behind the gate send
 // nothing, so that no order binds them to the others.
 void PodWriter::KeepGatedOnly() {
-  left_.erase(std::find_if(left_.begin(), left_.end(), [](const PodWrite& w) { return !w.gated; }),
-              left_.end());
+  left_.erase(
+      std::find_if(left_.begin(), left_.end(), [](const PodWrite& w) { return w.waiting == 0; }),
+      left_.end());
 }
 
 WriteResult PodWriter::WriteLeft(std::int64_t now_ms) {
@@ -65,7 +67,7 @@ WriteResult PodWriter::WriteLeft(std::int64_t now_ms) {
   const std::vector<PodWrite> writes = std::move(left_);
   left_.clear();
   const auto gated = static_cast<std::size_t>(
-      std::count_if(writes.begin(), writes.end(), [](const PodWrite& w) { return w.gated; }));
+      std::count_if(writes.begin(), writes.end(), [](const PodWrite& w) { return w.waiting > 0; }));
   const std::size_t begun = std::min(gated, options_.gated_at_once);
   WriteSome(writes, 0, begun, result);
   left_.insert(left_.end(), writes.begin() + static_cast<std::ptrdiff_t>(begun),

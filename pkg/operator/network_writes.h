@@ -1,7 +1,8 @@
 // The order and the rate in which pods' annotations are written.
 //
 // First of all, what pods behind the gate wait for: their gang is released when it is written, and until then
-// they send nothing. It takes no tokens, and goes out in parts so that it holds up nothing for long. Then, with
+// they send nothing. Gangs of which few pods wait go first, so that a rank that was replaced does not wait for a large new
+// gang. These writes take no tokens, and go out in parts that hold up nothing for long. Then, with
 // tokens: levels that fall, the deepest fall first, then new ports, then levels that rise; last of
 // all plans that are only renewed. A level rises only once every fall of the round is written: no
 // instant has more jobs on a high level than planned. A token bucket bounds the rate. What it does not
@@ -31,14 +32,15 @@ struct PodWrite {
   std::map<std::string, std::string> annotations;
   int rise = 0;          // new level minus old
   bool renewal = false;  // nothing new but the expiry
-  bool gated = false;    // the pod's release waits for it
+  // Pods of its gang behind the gate whose release waits for such a write, this one included; 0: it is in front of the gate.
+  int waiting = 0;
 };
 
 struct PodWriterOptions {
   double writes_per_second = 50;
   double burst = 200;
   std::size_t threads = 8;
-  std::size_t gated_at_once = 200;  // of one call
+  std::size_t gated_at_once = 48;  // of one call
 };
 
 struct WriteResult {
@@ -60,6 +62,8 @@ class PodWriter {
   // Of what is left, as much as there are tokens for.
   WriteResult WriteLeft(std::int64_t now_ms);
   bool HasLeft() const { return !left_.empty(); }
+  // Pods behind the gate wait for what is left.
+  bool HasWaiting() const { return !left_.empty() && left_.front().waiting > 0; }
   void DropLeft() { left_.clear(); }
 
  private:

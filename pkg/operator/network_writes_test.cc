@@ -22,7 +22,7 @@ class PodWriterTest : public ::testing::Test {
     pod->metadata.name = name;
     pod->metadata.namespace_name = "team";
     pod->metadata.uid = name;
-    return {pod, {{"x", "y"}}, rise, renewal, false};
+    return {pod, {{"x", "y"}}, rise, renewal, 0};
   }
   PodWriter Writer(double burst = 100) { return {client_, cache_, {10, burst, 1}}; }
   std::string Written() const {
@@ -89,12 +89,30 @@ TEST_F(PodWriterTest, PodsBehindTheGateComeFirstInPartsAndTakeNoTokens) {
   std::vector<PodWrite> writes = {Make("falls", -3), Make("ports", 0)};
   for (const char* name : {"a", "b", "c"}) {
     writes.push_back(Make(name, 2));
-    writes.back().gated = true;
+    writes.back().waiting = 3;
   }
   EXPECT_EQ(writer.Write(std::move(writes), 0).deferred, 2);
   EXPECT_EQ(Written(), "a b falls");
   EXPECT_EQ(writer.WriteLeft(0).deferred, 1);
   EXPECT_EQ(Written(), "a b falls c");
+}
+
+TEST_F(PodWriterTest, AReplacedRankDoesNotWaitForALargeNewGang) {
+  PodWriter writer(client_, cache_,
+                   {.writes_per_second = 10, .burst = 1, .threads = 1, .gated_at_once = 2});
+  std::vector<PodWrite> writes;
+  for (const char* name : {"big-0", "big-1", "big-2"}) {
+    writes.push_back(Make(name, 0));
+    writes.back().waiting = 3;
+  }
+  writes.push_back(Make("small-1", 0));
+  writes.back().waiting = 1;
+  writer.Write(std::move(writes), 0);
+  EXPECT_EQ(Written(), "small-1 big-0");
+  EXPECT_TRUE(writer.HasWaiting());
+  writer.WriteLeft(0);
+  EXPECT_FALSE(writer.HasWaiting());
+  EXPECT_EQ(Written(), "small-1 big-0 big-1 big-2");
 }
 
 TEST_F(PodWriterTest, AnErrorDropsWhatIsLeft) {
@@ -113,7 +131,7 @@ TEST_F(PodWriterTest, APodThatIsRefusedDoesNotHoldUpOthersBehindTheGate) {
   std::vector<PodWrite> writes = {Make("falls", -3), Make("ports", 0)};
   for (const char* name : {"a", "b", "c"}) {
     writes.push_back(Make(name, 2));
-    writes.back().gated = true;
+    writes.back().waiting = 3;
   }
   client_.FailNext(kube::Verb::kPatch, "pods", absl::PermissionDeniedError("denied"), 1);
   EXPECT_EQ(writer.Write(std::move(writes), 0).errors.size(), 1u);
