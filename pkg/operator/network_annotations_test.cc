@@ -3,6 +3,7 @@
 #include "gtest/gtest.h"
 
 #include "pkg/api/names.h"
+#include "pkg/api/network_generation.h"
 #include "pkg/fabric/testing/fabrics.h"
 
 namespace yardmaster::op {
