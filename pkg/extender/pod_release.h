@@ -34,7 +34,7 @@ namespace yardmaster::extender {
 class PodRelease {
  public:
   struct Options {
-    std::size_t threads = 8;
+    std::size_t threads = 4;
     std::int64_t slice_ms = 250;
     std::int64_t network_wait_ms = 0;  // network_wait.h
   };

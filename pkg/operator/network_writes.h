@@ -39,7 +39,7 @@ struct PodWrite {
 struct PodWriterOptions {
   double writes_per_second = 50;
   double burst = 200;
-  std::size_t threads = 8;
+  std::size_t threads = 4;
   std::size_t gated_at_once = 48;  // of one call
 };
 

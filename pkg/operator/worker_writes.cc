@@ -17,7 +17,8 @@ namespace yardmaster::op {
 namespace {
 
 constexpr char kFieldManager[] = "yardmaster-operator";
-constexpr std::size_t kWriteThreads = 8;
+// What is made for one job leaves the API server time for others.
+constexpr std::size_t kWriteThreads = 4;
 constexpr std::size_t kLargestBatch = 512;
 
 bool IsRefusal(const absl::Status& status) {
@@ -61,6 +62,13 @@ absl::Status WorkerWrites::WriteEach(std::size_t count,
   return first_error;
 }
 
+absl::Status WorkerWrites::EnsureService(Creation& creation, Obstacle& obstacle) {
+  if (creation.has_service) return absl::OkStatus();
+  YM_RETURN_IF_ERROR(CreateService(*creation.object, obstacle));
+  creation.has_service = !obstacle.exists();
+  return absl::OkStatus();
+}
+
 absl::Status WorkerWrites::CreateService(const nlohmann::json& job, Obstacle& obstacle) {
   const nlohmann::json wanted = BuildService(job);
   const std::string ns = wanted["metadata"]["namespace"];
@@ -83,8 +91,7 @@ absl::Status WorkerWrites::CreateService(const nlohmann::json& job, Obstacle& ob
   return absl::OkStatus();
 }
 
-absl::StatusOr<WorkerWrites::Creation> WorkerWrites::Begin(const api::TrainingJob& job,
-                                                           Obstacle& obstacle) {
+absl::StatusOr<WorkerWrites::Creation> WorkerWrites::Begin(const api::TrainingJob& job) {
   const std::int64_t now_ms = clock_.SteadyMs();
   {
     const MutexLock lock(creations_mutex_);
@@ -97,9 +104,8 @@ absl::StatusOr<WorkerWrites::Creation> WorkerWrites::Begin(const api::TrainingJo
   }
   YM_ASSIGN_OR_RETURN(nlohmann::json object,
                       client_.Get(TargetOf(kube::TrainingJobs(), job, job.metadata.name)));
-  YM_RETURN_IF_ERROR(CreateService(object, obstacle));
   return Creation{std::make_shared<const nlohmann::json>(std::move(object)),
-                  job.metadata.generation, now_ms, 1};
+                  job.metadata.generation, now_ms, 1, false};
 }
 
 void WorkerWrites::Suspend(const api::TrainingJob& job, Creation creation) {
@@ -116,9 +122,12 @@ void WorkerWrites::Suspend(const api::TrainingJob& job, Creation creation) {
 absl::StatusOr<std::size_t> WorkerWrites::Create(const api::TrainingJob& job,
                                                  const std::vector<int>& ranks,
                                                  const CreateLimit& limit, Obstacle& obstacle) {
-  YM_ASSIGN_OR_RETURN(Creation creation, Begin(job, obstacle));
-  if (obstacle.exists()) return ranks.size();
+  YM_ASSIGN_OR_RETURN(Creation creation, Begin(job));
   const nlohmann::json& object = *creation.object;
+  // Pods that are there were made after it.
+  const bool replaces = ranks.size() < static_cast<std::size_t>(job.job.workers);
+  if (!replaces) YM_RETURN_IF_ERROR(EnsureService(creation, obstacle));
+  if (obstacle.exists()) return ranks.size();
   WorkerShape shape{job.job.workers, job.job.gpus_per_worker, job.job.gpu_resource,
                     job.status.recovery.attempt, job.job.parallelism};
   std::vector<std::string> avoided;
@@ -164,6 +173,7 @@ absl::StatusOr<std::size_t> WorkerWrites::Create(const api::TrainingJob& job,
     }
     return status;
   }
+  YM_RETURN_IF_ERROR(EnsureService(creation, obstacle));
   if (from < ranks.size()) Suspend(job, std::move(creation));
   return ranks.size() - from;
 }

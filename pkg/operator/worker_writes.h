@@ -54,7 +54,8 @@ class WorkerWrites {
                std::function<bool()> may_write)
       : client_(client), cache_(cache), clock_(clock), may_write_(std::move(may_write)) {}
 
-  // Creates the job's Service where it is missing, and the pods of `ranks`. One that exists already is fine. Batches grow
+  // Creates the job's Service where it is missing, and the pods of `ranks`. One that exists already is fine. The Service comes
+  // first where the job has no pod; a lost rank is replaced before its job's Service is looked at. Batches grow
   // from one pod, so that a job that is refused costs one request a try, as long as they are quick beside `limit`.
   // A refusal by quota or admission is an error and sets `obstacle`; a Service of another owner sets
   // `obstacle` alone. The value: how many of `ranks` are left.
@@ -74,11 +75,13 @@ class WorkerWrites {
     std::int64_t generation = 0;
     std::int64_t read_ms = 0;
     std::size_t batch = 1;
+    bool has_service = false;
   };
 
-  // As the last call has left it, or from the API server, with the Service made.
-  absl::StatusOr<Creation> Begin(const api::TrainingJob& job, Obstacle& obstacle);
+  // As the last call has left it, or from the API server.
+  absl::StatusOr<Creation> Begin(const api::TrainingJob& job);
   void Suspend(const api::TrainingJob& job, Creation creation);
+  absl::Status EnsureService(Creation& creation, Obstacle& obstacle);
   absl::Status CreateService(const nlohmann::json& job, Obstacle& obstacle);
   // Calls write(i) for every i in [0, count) on a few threads. Returns the first error.
   absl::Status WriteEach(std::size_t count,

@@ -151,6 +151,11 @@ class PodWatch:
         with self.lock:
             return len(self.reached.get(stage, ()))
 
+    def stages(self, uid, began):
+        """Seconds from `began`, a monotonic time, until the pod reached each stage."""
+        with self.lock:
+            return {stage: round(self.began + times[uid] - began, 2) for stage, times in self.reached.items() if uid in times}
+
     def summary(self):
         """By stage: when the first, the middle and the last pod reached it."""
         with self.lock:
