@@ -68,7 +68,7 @@ namespace yardmaster::extender {
 class GangPlanner {
  public:
   struct Options {
-    std::size_t release_threads = 4;
+    std::size_t release_threads = 8;
     std::int64_t release_slice_ms = 250;  // pod_release.h
     std::size_t eviction_threads = 8;
     plan::PlanOptions plan = {};

@@ -51,6 +51,19 @@ bool NeedsPatch(const api::Pod& pod, bool backup) {
   return pod.node_name.empty() && !pod.metadata.deleted_ms && !MayGoThere(pod, backup);
 }
 
+// Whether a gang that has been released in full lacks a rank, or has one that is on no node.
+bool SomeGangRecovers(const PassState& pass) {
+  for (const auto& [key, gathered] : pass.gathered) {
+    const auto gang = pass.gangs.find(key);
+    if (gang == pass.gangs.end() || !HoldsHosts(gang->second->status)) continue;
+    if (gathered->finished > 0) continue;  // it ends
+    const bool whole = gathered->unbound == 0 && IsComplete(*gathered, gang->second->job.workers);
+    if (!whole && api::IsTrue(gang->second->status.conditions, api::kReleasedCondition))
+      return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::vector<PodRelease::Work> PodRelease::Collect(const PassState& pass, const Ledger& ledger) {
@@ -142,7 +155,9 @@ void PodRelease::Run(PassState& pass) {
   const std::int64_t end_ms = begin_ms + options_.slice_ms;
   Mutex mutex;
   std::map<NamespacedName, int> failures;
-  ParallelFor(work.size(), options_.threads, [&](std::size_t i) {
+  const std::size_t threads =
+      SomeGangRecovers(pass) ? (options_.threads + 1) / 2 : options_.threads;
+  ParallelFor(work.size(), threads, [&](std::size_t i) {
     if (!ledger_.may_write()) return;
     const NamespacedName& key = work[i].gang;
     {
