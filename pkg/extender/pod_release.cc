@@ -156,7 +156,7 @@ void PodRelease::Run(PassState& pass) {
   Mutex mutex;
   std::map<NamespacedName, int> failures;
   const std::size_t threads =
-      SomeGangRecovers(pass) ? (options_.threads + 1) / 2 : options_.threads;
+      SomeGangRecovers(pass) ? (options_.threads + 3) / 4 : options_.threads;
   ParallelFor(work.size(), threads, [&](std::size_t i) {
     if (!ledger_.may_write()) return;
     const NamespacedName& key = work[i].gang;

@@ -10,7 +10,7 @@
 // A pass releases for `slice_ms` and leaves the rest to the next one, which should follow without a pause
 // (PassReport::releases_left): thousands of pods that are released do not hold up gangs that lost a
 // host. Ranks of gangs that have been released before go first; the others are released gang by gang, in
-// the order in which they were committed. While a gang that ran lacks a rank, half as many patches are on their way at once:
+// the order in which they were committed. While a gang that ran lacks a rank, a quarter as many patches are on their way at once:
 // its replacement takes calls of the operator and of kube-scheduler to the same API server. Thread safety: one thread
 // calls; it writes on several. Lifetimes: everything passed in outlives it.
 #pragma once

@@ -1,6 +1,10 @@
 #include "pkg/extender/pod_release.h"
 
+#include <chrono>
+#include <mutex>
+#include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -82,6 +86,31 @@ TEST_F(PodReleaseTest, GangsAreReleasedInTheOrderInWhichTheyWereCommitted) {
   SlowReleases(1);
   Process(*this, true).Pass();
   EXPECT_EQ(released_, (std::vector<std::string>{"b-0-1", "b-1-2", "a-0-3", "a-1-4"}));
+}
+
+TEST_F(PodReleaseTest, WhileAGangLacksARankFewerPatchesAreOnTheirWayAtOnce) {
+  planner_options_.release_threads = 8;
+  AddBatchJob("b", 2);
+  Process process(*this, true);
+  process.Pass();
+  process.Pass();
+  ASSERT_TRUE(IsTrue("job-b", api::kReleasedCondition));
+  DeletePod(PodsOf("b")[1]["metadata"]["name"]);
+  AddBatchJob("a", 4);
+  std::mutex mutex;
+  std::set<std::thread::id> senders;
+  client_.SetHook([&](const kube::Call& call) {
+    if (call.verb == kube::Verb::kPatch && call.target.name.rfind("a-", 0) == 0) {
+      // Long enough for each thread to take a patch.
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      const std::lock_guard lock(mutex);
+      senders.insert(std::this_thread::get_id());
+    }
+    return absl::OkStatus();
+  });
+  process.Pass();
+  EXPECT_EQ(PinsOf("a").size(), 4u);
+  EXPECT_LE(senders.size(), 2u);
 }
 
 TEST_F(PodReleaseTest, ARankOfAGangThatRanGoesBeforeAGangThatWasCommittedEarlier) {
