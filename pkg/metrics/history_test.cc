@@ -48,7 +48,7 @@ TEST(History, GivesAValueWhereItChangesAndJustBefore) {
 TEST(History, AValueThatStaysIsRepeatedBeforePrometheusForgetsIt) {
   History history;
   Fill(history, 121, [](int) { return "a 1\n"; });
-  EXPECT_EQ(LinesOf(history.Text(), "a"), 121 / 8 + 1);
+  EXPECT_EQ(LinesOf(history.Text(), "a"), 121u / 8 + 1);
 }
 
 TEST(History, ASeriesThatEndsAndComesBackHasAGap) {
