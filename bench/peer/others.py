@@ -4,7 +4,7 @@ On a cluster that has them: it needs the hosts of `bench/peer/run --print-hosts`
 the queues and topologies and removes only the jobs. Kueue also runs as a process beside a control plane of ours, as the other
 schedulers do, when a folder has its program and its chart (KueueHere).
 
-Written for Kueue 0.19, whose API is v1beta2, and Volcano 1.15. Volcano has not been run.
+Written from their documentation and CRDs for Kueue 0.19, whose API is v1beta2, and Volcano 1.15. Neither has been run.
 """
 import base64
 import os
