@@ -162,8 +162,10 @@ int RunSupportBundleCommand(const std::vector<std::string>& args, const Connecto
   ClusterFlags cluster;
   std::string to = "yardmaster-support";
   std::string ns = "yardmaster-system";
-  CLI::App app("Objects, and logs and metrics of the last hour, for the search of a fault; secrets are left out",
-               "kubectl yardmaster support-bundle");
+  CLI::App app(
+      "Objects, and logs and metrics of the last hour, for the search of a fault; secrets are left "
+      "out",
+      "kubectl yardmaster support-bundle");
   app.add_option("--to", to, "new folder to write")->capture_default_str();
   app.add_option("-n,--namespace", ns, "namespace of the Helm release")->capture_default_str();
   DeclareCluster(cluster, app);
