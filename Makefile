@@ -134,7 +134,7 @@ site: ## the documentation as a web site in out/site, links checked
 	hack/pictures --check
 	hack/site
 
-install: build ## install the programs under PREFIX (/usr/local); DESTDIR is honoured
+install: programs ## install the programs under PREFIX (/usr/local); DESTDIR is honoured
 	@cmake --install build/release --prefix $(PREFIX)
 
 image: ## build the container image yardmaster:dev with buildah, from the sources alone

@@ -36,7 +36,8 @@ class Replay:
         self.arrivals = sorted(jobs, key=lambda job: job.arrival)
         self.by_name = {job.name: job for job in jobs}
         self.host_gpus = host_gpus
-        self.held_back = []  # by quota, in the order of arrival
+        self.held_back = []  # by quota, or withdrawn; in the order in which they came
+        self.withdrawn = set()  # names
         self.waiting = {}  # name -> when it was submitted, by the wall clock
         self.running = {}  # name -> Placed
         self.now = 0
@@ -55,6 +56,8 @@ class Replay:
                 if self.running or self.waiting:
                     continue  # the one that gave way comes back at the next event
             fresh = self.admit()
+            if not (fresh or nexts or self.waiting):
+                raise RuntimeError("%s: larger than the cluster" % ", ".join(job.name for job in self.held_back))
             self.settle(fresh)
         self.result.end = self.now
         return self.result
@@ -95,11 +98,13 @@ class Replay:
         raise RuntimeError("pods of %s do not end" % ", ".join(sorted(names)))
 
     def withdraw_one(self):
-        """All that is there waits for each other: the last one to come gives back what it holds and starts over."""
+        """All that is there waits for each other: the last one to come gives back what it holds. It comes back when as many GPUs
+        are free as it needs, else all that gave way would come back together and wait for each other again."""
         name = list(self.waiting)[-1]
         self.result.withdrawn += 1
-        if self.result.withdrawn > 200:
+        if self.result.withdrawn > 2 * len(self.by_name):
             raise RuntimeError("%s: the jobs that wait can never run" % self.scheduler.title)
+        self.withdrawn.add(name)
         del self.waiting[name]
         self.scheduler.remove(self.by_name[name])
         self.await_gone({name})
@@ -111,13 +116,13 @@ class Replay:
         return self.capacity - taken
 
     def admit(self):
-        """Submits what has arrived; with a quota, what fits into the free GPUs."""
+        """Submits what has arrived; with a quota, and of what was withdrawn, what fits into the free GPUs."""
         while self.arrivals and self.arrivals[0].arrival <= self.now:
             self.held_back.append(self.arrivals.pop(0))
         fresh = set()
         for job in list(self.held_back):
             gpus = job.workers * job.gpus_per_worker
-            if self.scheduler.by_quota and gpus > self.free_gpus():
+            if (self.scheduler.by_quota or job.name in self.withdrawn) and gpus > self.free_gpus():
                 continue
             self.held_back.remove(job)
             self.waiting[job.name] = time.monotonic()

@@ -5,10 +5,10 @@
 #include <iostream>
 #include <unistd.h>
 #include <utility>
+#include <vector>
 
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
-#include "pkg/http/router.h"
 #include "pkg/metrics/endpoints.h"
 
 namespace yardmaster::app {
@@ -77,6 +77,14 @@ Runtime::Runtime(const CommonOptions& options, std::string name)
       .GetGauge("yardmaster_build_info", "1, with the version as a label",
                 {{"process", name}, {"version", YARDMASTER_VERSION}})
       .Set(1);
+  registry_.AddGaugeSource(
+      "yardmaster_metrics_history_bytes", "memory of the metrics of the last hour", [this] {
+        return std::vector<metrics::Sample>{{{}, static_cast<double>(history_.bytes())}};
+      });
+  registry_.AddGaugeSource(
+      "yardmaster_metrics_history_left_out_series", "series that had no room in it", [this] {
+        return std::vector<metrics::Sample>{{{}, static_cast<double>(history_.left_out_series())}};
+      });
   health_.AddReadiness("running", [this] {
     return stopping_ ? absl::UnavailableError("stopping") : absl::OkStatus();
   });
@@ -85,25 +93,39 @@ Runtime::Runtime(const CommonOptions& options, std::string name)
 Runtime::~Runtime() { Stop(); }
 
 absl::Status Runtime::StartServer(const std::string& address,
+                                  std::shared_ptr<const http::Router> router,
                                   std::unique_ptr<http::Server>& server) {
   YM_ASSIGN_OR_RETURN(const BindAddress bind, ParseBindAddress(address));
-  auto router = std::make_shared<http::Router>();
-  metrics::AddEndpoints(*router, health_, registry_);
   http::ServerOptions options;
   options.bind_address = bind.host;
   options.port = bind.port;
   options.io_threads = 1;
-  server =
-      std::make_unique<http::Server>(options, [router](http::Request request, http::Done done) {
+  server = std::make_unique<http::Server>(
+      options, [router = std::move(router)](http::Request request, http::Done done) {
         router->Handle(std::move(request), std::move(done));
       });
   return Annotate(server->Start(), StrCat("listening on ", address));
 }
 
+// A client that may reach the health port only, such as a kubelet, reads no metrics.
 absl::Status Runtime::Serve() {
-  YM_RETURN_IF_ERROR(StartServer(options_.metrics_address, metrics_server_));
+  auto metrics_routes = std::make_shared<http::Router>();
+  metrics::AddHealthEndpoints(*metrics_routes, health_);
+  metrics::AddMetricsEndpoint(*metrics_routes, registry_);
+  metrics::AddHistoryEndpoint(*metrics_routes, history_, clock_);
+  YM_RETURN_IF_ERROR(
+      StartServer(options_.metrics_address, std::move(metrics_routes), metrics_server_));
+  sampler_ = std::jthread([this](const std::stop_token& stop) { Sample(stop); });
   if (options_.health_address == options_.metrics_address) return absl::OkStatus();
-  return StartServer(options_.health_address, health_server_);
+  auto health_routes = std::make_shared<http::Router>();
+  metrics::AddHealthEndpoints(*health_routes, health_);
+  return StartServer(options_.health_address, std::move(health_routes), health_server_);
+}
+
+void Runtime::Sample(const std::stop_token& stop) {
+  do {
+    history_.Add(registry_.Text(), clock_.WallMs());
+  } while (sleeper_.Sleep(metrics::kHistoryIntervalMs, stop));
 }
 
 void Runtime::WaitForSignal() {
@@ -115,6 +137,8 @@ void Runtime::WaitForSignal() {
 }
 
 void Runtime::Stop() {
+  sampler_.request_stop();
+  if (sampler_.joinable()) sampler_.join();
   if (metrics_server_) metrics_server_->Stop();
   if (health_server_) health_server_->Stop();
 }

@@ -2,7 +2,7 @@
 //
 //   CommonOptions options;            // filled by AddCommonFlags and the command line
 //   Runtime runtime(options, "yardmaster-extender");
-//   status = runtime.Serve();         // /metrics, /healthz, /readyz
+//   status = runtime.Serve();         // /metrics, /metrics/history, /healthz, /readyz
 //   runtime.WaitForSignal();          // SIGTERM or SIGINT
 //
 // Thread safety: accessors from any thread; Serve, WaitForSignal and Stop from the main thread.
@@ -11,15 +11,19 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <string_view>
+#include <thread>
 
 #include "absl/status/statusor.h"
 
 #include "pkg/base/clock.h"
+#include "pkg/http/router.h"
 #include "pkg/http/server.h"
 #include "pkg/kube/timing.h"
 #include "pkg/metrics/health.h"
+#include "pkg/metrics/history.h"
 #include "pkg/metrics/log.h"
 #include "pkg/metrics/registry.h"
 
@@ -80,19 +84,23 @@ class Runtime {
   void Stop();
 
  private:
-  absl::Status StartServer(const std::string& address, std::unique_ptr<http::Server>& server);
+  absl::Status StartServer(const std::string& address, std::shared_ptr<const http::Router> router,
+                           std::unique_ptr<http::Server>& server);
+  void Sample(const std::stop_token& stop);
 
   CommonOptions options_;
   RealClock clock_;
   kube::RealSleeper sleeper_;
   metrics::Logger log_;
   metrics::Registry registry_;
+  metrics::History history_;
   metrics::Health health_;
   std::string identity_;
   std::uint64_t seed_;
   std::atomic<bool> stopping_ = false;
   std::unique_ptr<http::Server> metrics_server_;
   std::unique_ptr<http::Server> health_server_;
+  std::jthread sampler_;  // fills history_
 };
 
 }  // namespace yardmaster::app

@@ -217,7 +217,7 @@ int RunExplainCommand(const std::vector<std::string>& args, const Connector& con
   ExplainFlags flags;
   CLI::App app("The state of a job and its cause; what holds a node; what a pod waits for",
                "kubectl yardmaster explain");
-  app.add_option("what", flags.what, "a TrainingJob or Gang, node/NAME or pod/NAME")->required();
+  app.add_option("job", flags.what, "a TrainingJob or Gang, node/NAME or pod/NAME")->required();
   DeclareExplain(flags, app);
   app.footer(
       "Examples:\n"

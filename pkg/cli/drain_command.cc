@@ -214,7 +214,7 @@ int RunDrainCommand(const std::vector<std::string>& args, const Connector& conne
       "Takes hosts out of use: says which ranks move where, and with --yes does it.\n"
       "Pods get their grace period to write a checkpoint.",
       "kubectl yardmaster drain");
-  app.add_option("what", flags.what, "hosts, segments or ToRs")->required();
+  app.add_option("host", flags.what, "hosts, segments or ToRs")->required();
   CLI::Option* undo = app.add_flag("--undo", flags.undo, "bring the hosts back into use");
   app.add_flag("--yes", flags.yes, "do it; without it nothing is changed")->excludes(undo);
   app.add_option("-o,--output", flags.output, "json or yaml, of what would move")

@@ -26,6 +26,8 @@ namespace {
 using nlohmann::json;
 
 constexpr std::int64_t kLogMs = 60'000;
+// Of one log or history: the most that a process of ours has is far less.
+constexpr std::size_t kOutputBytes = std::size_t{64} << 20;
 constexpr char kOurs[] = "app.kubernetes.io/part-of=yardmaster";
 
 // What placement reads of a pod's spec.
@@ -103,7 +105,7 @@ class Bundle {
     if (!cluster.context.empty()) arguments.push_back("--context=" + cluster.context);
     std::vector<std::string> environment;
     for (char** entry = environ; *entry != nullptr; ++entry) environment.emplace_back(*entry);
-    const auto done = kube::RunProcess(arguments, environment, kLogMs);
+    const auto done = kube::RunProcess(arguments, environment, kLogMs, kOutputBytes);
     if (!done.ok()) return Miss(name, MessageOf(done.status()));
     if (done->exit_code != 0) return Miss(name, done->errors);
     Write(name, done->output);
@@ -121,20 +123,18 @@ class Bundle {
   std::string missing_;
 };
 
-// Logs of the last hour and metrics of every pod of ours.
+// Logs and metrics of the last hour, and the metrics now, of every pod of ours.
 void CollectProcesses(kube::Client& client, const ClusterFlags& cluster, const std::string& ns,
                       Bundle& bundle) {
   const auto pods = kube::ListAll(client, {kube::Pods(), ns, "", ""}, {.label_selector = kOurs});
   if (!pods.ok()) return bundle.Miss("logs", MessageOf(pods.status()));
   for (const kube::ObjectPtr& pod : pods->items) {
     const std::string name = (*pod)["metadata"].value("name", "");
-    // 1 MiB at most: the newest lines.
-    bundle.Run(name + ".log", {"logs", "-n", ns, name, "--since=1h", "--limit-bytes=1000000"},
-               cluster);
-    bundle.Run(
-        name + ".metrics",
-        {"get", "--raw", StrCat("/api/v1/namespaces/", ns, "/pods/", name, ":8080/proxy/metrics")},
-        cluster);
+    // The newest lines. --limit-bytes would keep the oldest.
+    bundle.Run(name + ".log", {"logs", "-n", ns, name, "--since=1h", "--tail=20000"}, cluster);
+    const std::string proxy = StrCat("/api/v1/namespaces/", ns, "/pods/", name, ":8080/proxy");
+    bundle.Run(name + ".metrics", {"get", "--raw", proxy + "/metrics"}, cluster);
+    bundle.Run(name + ".openmetrics", {"get", "--raw", proxy + "/metrics/history"}, cluster);
   }
 }
 
@@ -162,8 +162,10 @@ int RunSupportBundleCommand(const std::vector<std::string>& args, const Connecto
   ClusterFlags cluster;
   std::string to = "yardmaster-support";
   std::string ns = "yardmaster-system";
-  CLI::App app("Objects, logs and metrics for the search of a fault; secrets are left out",
-               "kubectl yardmaster support-bundle");
+  CLI::App app(
+      "Objects, and logs and metrics of the last hour, for the search of a fault; secrets are left "
+      "out",
+      "kubectl yardmaster support-bundle");
   app.add_option("--to", to, "new folder to write")->capture_default_str();
   app.add_option("-n,--namespace", ns, "namespace of the Helm release")->capture_default_str();
   DeclareCluster(cluster, app);

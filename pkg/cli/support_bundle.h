@@ -2,8 +2,8 @@
 //
 //   support-bundle [--to FOLDER] [-n yardmaster-system]
 //
-// Objects (Fabrics, Nodes, Gangs, TrainingJobs, pods with GPUs, events, leases), logs and metrics of our
-// pods. Left out: Secrets, ConfigMaps, and of every pod template environment, commands, arguments, volumes,
+// Objects (Fabrics, Nodes, Gangs, TrainingJobs, pods with GPUs, events, leases), and of our pods logs and metrics of the
+// last hour and the metrics now. Left out: Secrets, ConfigMaps, and of every pod template environment, commands, arguments, volumes,
 // images' credentials and annotations that are not ours. Thread safety: as the client.
 #pragma once
 

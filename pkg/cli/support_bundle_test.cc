@@ -1,5 +1,6 @@
 #include "pkg/cli/support_bundle.h"
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -49,20 +50,89 @@ TEST(WithoutSecretsTest, TemplatesToo) {
   EXPECT_EQ(out["spec"]["workers"], 2);
 }
 
+std::string TextOf(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+std::filesystem::path NewFolder(const char* name) {
+  const std::filesystem::path folder =
+      std::filesystem::path(testing::TempDir()) / StrCat(getpid(), "-", name);
+  std::filesystem::remove_all(folder);
+  return folder;
+}
+
+json OurPod() {
+  return json::parse(R"({"apiVersion": "v1", "kind": "Pod",
+    "metadata": {"name": "operator-1", "namespace": "ym", "labels": {"app.kubernetes.io/part-of": "yardmaster"}}})");
+}
+
+// A `kubectl` of its own, first in PATH until the end of the object.
+class FakeKubectl {
+ public:
+  explicit FakeKubectl(const std::string& script) {
+    std::filesystem::create_directories(folder_);
+    const std::filesystem::path program = folder_ / "kubectl";
+    std::ofstream(program) << "#!/bin/sh\n" << script << "\n";
+    std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+    setenv("PATH", StrCat(folder_.string(), ":", path_).c_str(), 1);
+  }
+  ~FakeKubectl() {
+    setenv("PATH", path_.c_str(), 1);
+    std::filesystem::remove_all(folder_);
+  }
+
+ private:
+  const std::string path_ = getenv("PATH");
+  const std::filesystem::path folder_ = NewFolder("kubectl");
+};
+
+TEST(SupportBundleTest, AsksEveryPodOfOursForTheLogAndTheMetricsOfTheLastHour) {
+  const FakeKubectl kubectl("echo \"$@\"");
+  FakeClock clock;
+  kube::FakeClient client(clock);
+  client.Seed(kube::Pods(), OurPod());
+  const std::filesystem::path folder = NewFolder("support-processes");
+  std::ostringstream out, err;
+  ASSERT_EQ(RunSupportBundleCommand({"--to", folder.string(), "-n", "ym"},
+                                    LendingConnector(client, clock), out, err),
+            0)
+      << err.str();
+  EXPECT_EQ(TextOf(folder / "operator-1.log"), "logs -n ym operator-1 --since=1h --tail=20000\n");
+  EXPECT_EQ(TextOf(folder / "operator-1.metrics"),
+            "get --raw /api/v1/namespaces/ym/pods/operator-1:8080/proxy/metrics\n");
+  EXPECT_EQ(TextOf(folder / "operator-1.openmetrics"),
+            "get --raw /api/v1/namespaces/ym/pods/operator-1:8080/proxy/metrics/history\n");
+  std::filesystem::remove_all(folder);
+}
+
+TEST(SupportBundleTest, AHistoryOfSeveralMegabytesIsKeptWhole) {
+  const FakeKubectl kubectl("head -c 3000000 /dev/zero");
+  FakeClock clock;
+  kube::FakeClient client(clock);
+  client.Seed(kube::Pods(), OurPod());
+  const std::filesystem::path folder = NewFolder("support-large");
+  std::ostringstream out, err;
+  ASSERT_EQ(RunSupportBundleCommand({"--to", folder.string(), "-n", "ym"},
+                                    LendingConnector(client, clock), out, err),
+            0)
+      << err.str();
+  EXPECT_EQ(std::filesystem::file_size(folder / "operator-1.openmetrics"), 3'000'000u);
+  EXPECT_EQ(TextOf(folder / "missing.txt"), "");
+  std::filesystem::remove_all(folder);
+}
+
 TEST(SupportBundleTest, WritesAFolderAndNeverOverOne) {
   FakeClock clock;
   kube::FakeClient client(clock);
   client.Seed(kube::Pods(), kPod);
-  const std::filesystem::path folder =
-      std::filesystem::path(testing::TempDir()) / StrCat(getpid(), "-support-bundle");
-  std::filesystem::remove_all(folder);
+  const std::filesystem::path folder = NewFolder("support-bundle");
   std::ostringstream out, err;
   EXPECT_EQ(
       RunSupportBundleCommand({"--to", folder.string()}, LendingConnector(client, clock), out, err),
       0)
       << err.str();
-  std::ifstream file(folder / "pods.json");
-  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  const std::string text = TextOf(folder / "pods.json");
   EXPECT_THAT(text, HasSubstr("nvidia.com/gpu"));
   EXPECT_THAT(text, Not(HasSubstr("hunter2")));
   EXPECT_TRUE(std::filesystem::exists(folder / "missing.txt"));

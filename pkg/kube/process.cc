@@ -20,7 +20,6 @@
 namespace yardmaster::kube {
 namespace {
 
-constexpr std::size_t kMaxOutputBytes = 1 << 20;
 constexpr std::size_t kKeptErrorBytes = 4096;
 
 using SteadyClock = std::chrono::steady_clock;
@@ -85,7 +84,7 @@ int MsUntil(SteadyClock::time_point deadline) {
 
 // Reads both pipes to their ends. False when the deadline came first.
 absl::StatusOr<bool> Collect(Pipe& output, Pipe& errors, SteadyClock::time_point deadline,
-                             ProcessResult& result) {
+                             std::size_t max_output_bytes, ProcessResult& result) {
   std::array<pollfd, 2> polled = {pollfd{output.read.get(), POLLIN, 0},
                                   pollfd{errors.read.get(), POLLIN, 0}};
   while (polled[0].fd >= 0 || polled[1].fd >= 0) {
@@ -103,8 +102,9 @@ absl::StatusOr<bool> Collect(Pipe& output, Pipe& errors, SteadyClock::time_point
       }
       std::string& text = i == 0 ? result.output : result.errors;
       text.append(buffer, static_cast<std::size_t>(n));
-      if (result.output.size() > kMaxOutputBytes) {
-        return absl::InvalidArgumentError("more than 1 MiB of output");
+      if (result.output.size() > max_output_bytes) {
+        return absl::InvalidArgumentError(
+            StrCat("more than ", max_output_bytes >> 20, " MiB of output"));
       }
       if (result.errors.size() > 2 * kKeptErrorBytes) {
         result.errors.erase(0, result.errors.size() - kKeptErrorBytes);
@@ -135,7 +135,7 @@ bool Reap(pid_t pid, SteadyClock::time_point deadline, ProcessResult& result) {
 
 absl::StatusOr<ProcessResult> RunProcess(const std::vector<std::string>& argv,
                                          const std::vector<std::string>& env,
-                                         std::int64_t timeout_ms) {
+                                         std::int64_t timeout_ms, std::size_t max_output_bytes) {
   const auto deadline = SteadyClock::now() + std::chrono::milliseconds(timeout_ms);
   YM_ASSIGN_OR_RETURN(Pipe output, MakePipe());
   YM_ASSIGN_OR_RETURN(Pipe errors, MakePipe());
@@ -143,7 +143,8 @@ absl::StatusOr<ProcessResult> RunProcess(const std::vector<std::string>& argv,
   output.write = UniqueFd();
   errors.write = UniqueFd();
   ProcessResult result;
-  const absl::StatusOr<bool> collected = Collect(output, errors, deadline, result);
+  const absl::StatusOr<bool> collected =
+      Collect(output, errors, deadline, max_output_bytes, result);
   if (!collected.ok() || !*collected || !Reap(pid, deadline, result)) {
     kill(-pid, SIGKILL);
     Reap(pid, SteadyClock::now() + std::chrono::seconds(10), result);

@@ -2,6 +2,7 @@
 // Thread safety: pure functions of the system; may be called from any thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -19,9 +20,10 @@ struct ProcessResult {
 // Runs argv[0] (looked up in PATH unless it has a slash) with exactly the environment `env`
 // ("NAME=value"), no standard input, in a process group of its own. After `timeout_ms` the group is
 // killed. Errors: NotFound (no such program), PermissionDenied, DeadlineExceeded, InvalidArgument
-// (more than 1 MiB of output).
+// (more output than `max_output_bytes`).
 absl::StatusOr<ProcessResult> RunProcess(const std::vector<std::string>& argv,
                                          const std::vector<std::string>& env,
-                                         std::int64_t timeout_ms);
+                                         std::int64_t timeout_ms,
+                                         std::size_t max_output_bytes = std::size_t{1} << 20);
 
 }  // namespace yardmaster::kube

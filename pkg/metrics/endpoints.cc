@@ -1,7 +1,12 @@
 #include "pkg/metrics/endpoints.h"
 
+#include <cstdint>
+#include <memory>
 #include <utility>
 #include <vector>
+
+#include "pkg/base/mutex.h"
+#include "pkg/base/token_bucket.h"
 
 namespace yardmaster::metrics {
 namespace {
@@ -38,20 +43,51 @@ Source Rejections(const std::vector<NamedServer>& servers) {
   };
 }
 
+// One a second, for all threads of a server.
+class SharedBucket {
+ public:
+  bool Take(std::int64_t now_ms) {
+    const MutexLock lock(mutex_);
+    return bucket_.Take(1, now_ms) == 1;
+  }
+
+ private:
+  Mutex mutex_;
+  TokenBucket bucket_ ABSL_GUARDED_BY(mutex_) = TokenBucket(1, 1);
+};
+
 }  // namespace
 
-void AddEndpoints(http::Router& router, const Health& health, const Registry& registry) {
+void AddHealthEndpoints(http::Router& router, const Health& health) {
   router.Add("GET", "/healthz", [&health](const http::Request&, const http::Done& done) {
     done(ToResponse(health.Liveness()));
   });
   router.Add("GET", "/readyz", [&health](const http::Request&, const http::Done& done) {
     done(ToResponse(health.Readiness()));
   });
+}
+
+void AddMetricsEndpoint(http::Router& router, const Registry& registry) {
   router.Add("GET", "/metrics", [&registry](const http::Request&, const http::Done& done) {
     http::Response response = http::TextResponse(200, registry.Text());
     response.content_type = "text/plain; version=0.0.4; charset=utf-8";
     done(std::move(response));
   });
+}
+
+void AddHistoryEndpoint(http::Router& router, const History& history, const Clock& clock) {
+  auto once_a_second = std::make_shared<SharedBucket>();
+  router.Add("GET", "/metrics/history",
+             [&history, &clock, once_a_second](const http::Request&, const http::Done& done) {
+               if (!once_a_second->Take(clock.SteadyMs())) {
+                 http::Response busy = http::ErrorResponse(429, "one history a second; try again");
+                 busy.headers.Add("Retry-After", "1");
+                 return done(std::move(busy));
+               }
+               http::Response response = http::TextResponse(200, history.Text());
+               response.content_type = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+               done(std::move(response));
+             });
 }
 
 void ExportServers(Registry& registry, const std::vector<NamedServer>& servers) {

@@ -1,4 +1,4 @@
-// /metrics, /healthz and /readyz as routes, and a server's own figures as metrics.
+// /metrics, /metrics/history, /healthz and /readyz as routes, and a server's own figures as metrics.
 // Thread safety: call before the server starts. Lifetime: what is passed by reference must outlive
 // the router or the registry it is added to.
 #pragma once
@@ -6,15 +6,21 @@
 #include <string>
 #include <vector>
 
+#include "pkg/base/clock.h"
 #include "pkg/http/router.h"
 #include "pkg/http/server.h"
 #include "pkg/metrics/health.h"
+#include "pkg/metrics/history.h"
 #include "pkg/metrics/registry.h"
 
 namespace yardmaster::metrics {
 
-// GET /healthz and /readyz: 200 or 503 with one line a check. GET /metrics: the exposition.
-void AddEndpoints(http::Router& router, const Health& health, const Registry& registry);
+// GET /healthz and /readyz: 200 or 503 with one line a check.
+void AddHealthEndpoints(http::Router& router, const Health& health);
+// GET /metrics: the exposition.
+void AddMetricsEndpoint(http::Router& router, const Registry& registry);
+// GET /metrics/history: the last hour. An answer can be some MiB, so there is one a second; 429 in between.
+void AddHistoryEndpoint(http::Router& router, const History& history, const Clock& clock);
 
 // A server and what its figures are called.
 struct NamedServer {

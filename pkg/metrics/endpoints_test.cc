@@ -24,12 +24,11 @@ http::Response Get(const http::Router& router, const std::string& path) {
 
 TEST(Endpoints, ReadinessNamesTheChecksThatFail) {
   Health health;
-  Registry registry;
   http::Router router;
   absl::Status lease = absl::OkStatus();
   health.AddLiveness("planner", [] { return absl::OkStatus(); });
   health.AddReadiness("lease", [&] { return lease; });
-  AddEndpoints(router, health, registry);
+  AddHealthEndpoints(router, health);
 
   EXPECT_EQ(Get(router, "/readyz").status, 200);
   lease = absl::UnavailableError("held by another");
@@ -41,19 +40,17 @@ TEST(Endpoints, ReadinessNamesTheChecksThatFail) {
 
 TEST(Endpoints, AFailedLivenessCheckAlsoTakesReadinessAway) {
   Health health;
-  Registry registry;
   http::Router router;
   health.AddLiveness("planner", [] { return absl::InternalError("stuck"); });
-  AddEndpoints(router, health, registry);
+  AddHealthEndpoints(router, health);
   EXPECT_EQ(Get(router, "/healthz").status, 503);
   EXPECT_EQ(Get(router, "/readyz").status, 503);
 }
 
 TEST(Endpoints, AServerShowsItsOwnFiguresOverHttp) {
-  Health health;
   Registry registry;
   http::Router router;
-  AddEndpoints(router, health, registry);
+  AddMetricsEndpoint(router, registry);
   http::ServerOptions options;
   options.bind_address = "127.0.0.1";
   http::Server server(options, [&](http::Request request, http::Done done) {
@@ -71,6 +68,25 @@ TEST(Endpoints, AServerShowsItsOwnFiguresOverHttp) {
   EXPECT_THAT(
       response->body,
       HasSubstr("yardmaster_http_rejections_total{reason=\"method\",server=\"probes\"} 1\n"));
+}
+
+TEST(Endpoints, TheHistoryIsOpenMetricsAndComesOnceASecond) {
+  FakeClock clock;
+  History history;
+  history.Add("a 1\n", 1'700'000'000'000);
+  http::Router router;
+  AddHistoryEndpoint(router, history, clock);
+
+  const http::Response first = Get(router, "/metrics/history");
+  EXPECT_EQ(first.status, 200);
+  EXPECT_EQ(first.content_type, "application/openmetrics-text; version=1.0.0; charset=utf-8");
+  EXPECT_EQ(first.body, "a 1 1700000000.000\n# EOF\n");
+  clock.Advance(900);
+  const http::Response second = Get(router, "/metrics/history");
+  EXPECT_EQ(second.status, 429) << "many large answers at once would exhaust the memory";
+  EXPECT_EQ(second.headers.Find("Retry-After"), "1");
+  clock.Advance(100);
+  EXPECT_EQ(Get(router, "/metrics/history").status, 200);
 }
 
 }  // namespace

@@ -1,0 +1,81 @@
+#include "pkg/app/runtime.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <string>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "pkg/base/strings.h"
+#include "pkg/http/testing/raw_client.h"
+
+namespace yardmaster::app {
+namespace {
+
+using testing::EndsWith;
+using testing::HasSubstr;
+
+int FreePort() {
+  const int fd = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  bind(fd, reinterpret_cast<sockaddr*>(&address), size);
+  getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size);
+  close(fd);
+  return ntohs(address.sin_port);
+}
+
+int StatusOf(int port, const char* path) {
+  http::RawClient client(port);
+  const auto response = client.Call("GET", path);
+  return response ? response->status : 0;
+}
+
+class RuntimeTest : public testing::Test {
+ protected:
+  RuntimeTest() {
+    options_.metrics_address = StrCat("127.0.0.1:", metrics_port_);
+    options_.health_address = StrCat("127.0.0.1:", health_port_);
+  }
+
+  const int metrics_port_ = FreePort();
+  const int health_port_ = FreePort();
+  CommonOptions options_;
+};
+
+TEST_F(RuntimeTest, TheHealthPortServesHealthAlone) {
+  Runtime runtime(options_, "test");
+  ASSERT_TRUE(runtime.Serve().ok());
+  EXPECT_EQ(StatusOf(health_port_, "/healthz"), 200);
+  EXPECT_EQ(StatusOf(health_port_, "/readyz"), 200);
+  EXPECT_EQ(StatusOf(health_port_, "/metrics"), 404) << "metricsFrom would not narrow them";
+  EXPECT_EQ(StatusOf(health_port_, "/metrics/history"), 404);
+  EXPECT_EQ(StatusOf(metrics_port_, "/metrics"), 200);
+  EXPECT_EQ(StatusOf(metrics_port_, "/healthz"), 200);
+  runtime.Stop();
+}
+
+TEST_F(RuntimeTest, TheHistoryBeginsAtTheStart) {
+  Runtime runtime(options_, "test");
+  ASSERT_TRUE(runtime.Serve().ok());
+  // The first sample is taken by a thread that has just been started; there is one answer a second.
+  std::string body;
+  for (int i = 0; i < 100 && body.find("yardmaster_build_info") == std::string::npos; ++i) {
+    http::RawClient client(metrics_port_);
+    const auto response = client.Call("GET", "/metrics/history");
+    ASSERT_TRUE(response);
+    body = response->body;
+    usleep(100'000);
+  }
+  EXPECT_THAT(body, HasSubstr("yardmaster_build_info{process=\"test\""));
+  EXPECT_THAT(body, EndsWith("# EOF\n"));
+  runtime.Stop();
+}
+
+}  // namespace
+}  // namespace yardmaster::app
