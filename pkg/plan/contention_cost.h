@@ -26,7 +26,7 @@
 
 namespace yardmaster::plan {
 
-inline constexpr std::size_t kMaxJudged = 64;
+inline constexpr std::size_t kMaxJudged = 32;
 
 struct PlaceCost {
   double gained_flop_rate = 0;  // of all jobs concerned, with the new one against without it
