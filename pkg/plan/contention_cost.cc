@@ -143,7 +143,8 @@ std::vector<double> ContentionCost::Weighted(bool by_flop) const {
 std::vector<double> ContentionCost::BusyUplinks() const { return Weighted(false); }
 std::vector<double> ContentionCost::FlopAtStake() const { return Weighted(true); }
 
-std::vector<double> ContentionCost::Rates(const std::vector<const crux::Job*>& jobs) const {
+std::vector<double> ContentionCost::Rates(const std::vector<const crux::Job*>& jobs,
+                                          crux::DecisionMemory& memory) const {
   // Only the links these jobs use, since every link costs.
   std::map<std::int32_t, std::int32_t> number;
   crux::Problem problem;
@@ -165,7 +166,7 @@ std::vector<double> ContentionCost::Rates(const std::vector<const crux::Job*>& j
   }
   crux::Options options;
   options.search.event_budget = 0;
-  const auto solution = crux::Decide(problem, options);
+  const auto solution = crux::Decide(problem, options, nullptr, &memory);
   std::vector<double> rates(jobs.size(), 0);
   if (!solution.ok()) return rates;
   const std::vector<double> shares = crux::PredictedShares(problem, *solution);
@@ -200,14 +201,15 @@ std::vector<int> ContentionCost::Judged(const std::vector<std::vector<HostId>>& 
 }
 
 PlaceCost ContentionCost::CostOf(const crux::Job& fresh, const std::set<int>& near,
-                                 const std::vector<int>& judged,
-                                 const std::vector<double>& before) const {
+                                 const std::vector<int>& judged, const std::vector<double>& before,
+                                 crux::DecisionMemory& memory) const {
   std::vector<const crux::Job*> jobs;
   for (const int at : judged) jobs.push_back(&placed_[static_cast<std::size_t>(at)].traffic);
   jobs.push_back(&fresh);
-  const std::vector<double> after = Rates(jobs);
+  const std::vector<double> after = Rates(jobs, memory);
   PlaceCost cost;
-  cost.lone_flop_rate = Rates({&fresh})[0];
+  crux::DecisionMemory none;
+  cost.lone_flop_rate = Rates({&fresh}, none)[0];
   cost.gained_flop_rate = after.back();
   double most = 0;
   for (std::size_t i = 0; i < judged.size(); ++i) {
@@ -227,12 +229,14 @@ std::vector<std::optional<PlaceCost>> ContentionCost::OfEach(
   const std::vector<int> judged = Judged(places);
   std::vector<const crux::Job*> jobs;
   for (const int at : judged) jobs.push_back(&placed_[static_cast<std::size_t>(at)].traffic);
-  const std::vector<double> before = Rates(jobs);
+  // The places differ by one job.
+  crux::DecisionMemory memory;
+  const std::vector<double> before = Rates(jobs, memory);
   std::vector<std::optional<PlaceCost>> costs;
   for (const std::vector<HostId>& place : places) {
     const std::optional<crux::Job> fresh = TrafficOf(job, place);
     costs.emplace_back();
-    if (fresh) costs.back() = CostOf(*fresh, Near(place), judged, before);
+    if (fresh) costs.back() = CostOf(*fresh, Near(place), judged, before, memory);
   }
   return costs;
 }

@@ -21,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "pkg/crux/decision_memory.h"
 #include "pkg/crux/problem.h"
 #include "pkg/plan/snapshot.h"
 
@@ -64,10 +65,13 @@ class ContentionCost {
   std::set<int> Near(const std::vector<fabric::HostId>& host_of_rank) const;
   // Into placed_, sorted.
   std::vector<int> Judged(const std::vector<std::vector<fabric::HostId>>& places) const;
+  // `memory`: of a decision on the judged jobs.
   PlaceCost CostOf(const crux::Job& fresh, const std::set<int>& near,
-                   const std::vector<int>& judged, const std::vector<double>& before) const;
+                   const std::vector<int>& judged, const std::vector<double>& before,
+                   crux::DecisionMemory& memory) const;
   // Predicted FLOP/s of each.
-  std::vector<double> Rates(const std::vector<const crux::Job*>& jobs) const;
+  std::vector<double> Rates(const std::vector<const crux::Job*>& jobs,
+                            crux::DecisionMemory& memory) const;
   std::vector<double> Weighted(bool by_flop) const;
 
   const Snapshot& snapshot_;
