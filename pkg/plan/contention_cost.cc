@@ -113,11 +113,10 @@ std::optional<crux::Job> ContentionCost::TrafficOf(JobId job,
 void ContentionCost::Add(JobId job, const std::vector<HostId>& host_of_rank) {
   std::optional<crux::Job> traffic = TrafficOf(job, host_of_rank);
   if (!traffic) return;
-  std::set<SegmentId> segments = SegmentsOf(*snapshot_.places, host_of_rank);
-  for (const SegmentId segment : segments) {
+  for (const SegmentId segment : SegmentsOf(*snapshot_.places, host_of_rank)) {
     of_segment_[segment.index()].push_back(static_cast<int>(placed_.size()));
   }
-  placed_.push_back({job, *std::move(traffic), std::move(segments)});
+  placed_.push_back({job, *std::move(traffic)});
 }
 
 std::vector<double> ContentionCost::Weighted(bool by_flop) const {
@@ -143,8 +142,7 @@ std::vector<double> ContentionCost::Weighted(bool by_flop) const {
 std::vector<double> ContentionCost::BusyUplinks() const { return Weighted(false); }
 std::vector<double> ContentionCost::FlopAtStake() const { return Weighted(true); }
 
-std::vector<double> ContentionCost::Rates(const std::vector<const crux::Job*>& jobs,
-                                          crux::DecisionMemory& memory) const {
+std::vector<double> ContentionCost::Rates(const std::vector<const crux::Job*>& jobs) const {
   // Only the links these jobs use, since every link costs.
   std::map<std::int32_t, std::int32_t> number;
   crux::Problem problem;
@@ -166,7 +164,7 @@ std::vector<double> ContentionCost::Rates(const std::vector<const crux::Job*>& j
   }
   crux::Options options;
   options.search.event_budget = 0;
-  const auto solution = crux::Decide(problem, options, nullptr, &memory);
+  const auto solution = crux::Decide(problem, options);
   std::vector<double> rates(jobs.size(), 0);
   if (!solution.ok()) return rates;
   const std::vector<double> shares = crux::PredictedShares(problem, *solution);
@@ -178,83 +176,46 @@ std::vector<double> ContentionCost::Rates(const std::vector<const crux::Job*>& j
   return rates;
 }
 
-std::set<int> ContentionCost::Near(const std::vector<HostId>& host_of_rank) const {
+std::optional<PlaceCost> ContentionCost::Of(JobId job,
+                                            const std::vector<HostId>& host_of_rank) const {
+  const std::optional<crux::Job> fresh = TrafficOf(job, host_of_rank);
+  if (!fresh) return std::nullopt;
   std::set<int> near;
   for (const SegmentId segment : SegmentsOf(*snapshot_.places, host_of_rank)) {
     near.insert(of_segment_[segment.index()].begin(), of_segment_[segment.index()].end());
   }
-  return near;
-}
-
-std::vector<int> ContentionCost::Judged(const std::vector<std::vector<HostId>>& places) const {
-  std::set<int> judged;
-  for (const std::vector<HostId>& place : places) judged.merge(Near(place));
-  std::vector<int> reached(judged.begin(), judged.end());
-  for (std::size_t next = 0; next < reached.size() && reached.size() < kMaxJudged; ++next) {
-    for (const SegmentId segment : placed_[static_cast<std::size_t>(reached[next])].segments) {
-      for (const int other : of_segment_[segment.index()]) {
-        if (reached.size() < kMaxJudged && judged.insert(other).second) reached.push_back(other);
-      }
-    }
-  }
-  return {judged.begin(), judged.end()};
-}
-
-PlaceCost ContentionCost::CostOf(const crux::Job& fresh, const std::set<int>& near,
-                                 const std::vector<int>& judged, const std::vector<double>& before,
-                                 crux::DecisionMemory& memory) const {
   std::vector<const crux::Job*> jobs;
-  for (const int at : judged) jobs.push_back(&placed_[static_cast<std::size_t>(at)].traffic);
-  jobs.push_back(&fresh);
-  const std::vector<double> after = Rates(jobs, memory);
+  for (const int at : near) jobs.push_back(&placed_[static_cast<std::size_t>(at)].traffic);
+  const std::vector<double> before = Rates(jobs);
+  jobs.push_back(&*fresh);
+  const std::vector<double> after = Rates(jobs);
   PlaceCost cost;
-  crux::DecisionMemory none;
-  cost.lone_flop_rate = Rates({&fresh}, none)[0];
-  cost.gained_flop_rate = after.back();
+  cost.lone_flop_rate = Rates({&*fresh})[0];
   double most = 0;
-  for (std::size_t i = 0; i < judged.size(); ++i) {
+  std::size_t i = 0;
+  for (const int at : near) {
     cost.gained_flop_rate += after[i] - before[i];
-    if (before[i] - after[i] <= most) continue;
-    most = before[i] - after[i];
-    cost.worst_job = placed_[static_cast<std::size_t>(judged[i])].job;
+    if (before[i] - after[i] > most) {
+      most = before[i] - after[i];
+      cost.worst_job = placed_[static_cast<std::size_t>(at)].job;
+    }
+    ++i;
   }
+  cost.gained_flop_rate += after.back();
   if (!cost.worst_job.valid() && !near.empty() && after.back() < cost.lone_flop_rate) {
     cost.worst_job = placed_[static_cast<std::size_t>(*near.begin())].job;
   }
   return cost;
 }
 
-std::vector<std::optional<PlaceCost>> ContentionCost::OfEach(
-    JobId job, const std::vector<std::vector<HostId>>& places) const {
-  const std::vector<int> judged = Judged(places);
-  std::vector<const crux::Job*> jobs;
-  for (const int at : judged) jobs.push_back(&placed_[static_cast<std::size_t>(at)].traffic);
-  // The places differ by one job.
-  crux::DecisionMemory memory;
-  const std::vector<double> before = Rates(jobs, memory);
-  std::vector<std::optional<PlaceCost>> costs;
-  for (const std::vector<HostId>& place : places) {
-    const std::optional<crux::Job> fresh = TrafficOf(job, place);
-    costs.emplace_back();
-    if (fresh) costs.back() = CostOf(*fresh, Near(place), judged, before, memory);
-  }
-  return costs;
-}
-
-std::optional<PlaceCost> ContentionCost::Of(JobId job,
-                                            const std::vector<HostId>& host_of_rank) const {
-  return OfEach(job, {host_of_rank})[0];
-}
-
 PlaceChoice ChoosePlace(const Snapshot& snapshot, const ContentionCost& cost, JobId job,
                         const std::vector<std::vector<HostId>>& candidates, double min_gain) {
   PlaceChoice choice;
-  const std::vector<std::optional<PlaceCost>> costs = cost.OfEach(job, candidates);
-  const std::optional<PlaceCost>& first = costs.front();
+  const std::optional<PlaceCost> first = cost.Of(job, candidates.front());
   if (!first) return choice;
   PlaceCost best = *first;
   for (std::size_t c = 1; c < candidates.size(); ++c) {
-    const std::optional<PlaceCost>& other = costs[c];
+    const std::optional<PlaceCost> other = cost.Of(job, candidates[c]);
     // As much as alone where it would not leave its segment.
     const double gained = other ? other->gained_flop_rate : first->lone_flop_rate;
     const double needed = choice.chosen == 0 ? min_gain * first->lone_flop_rate : 0;

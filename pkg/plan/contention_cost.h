@@ -7,9 +7,7 @@
 // activations. Jobs inside one segment are not in it. Priorities and levels are those of production
 // (crux/decide.h, without a search), rates those of crux::PredictedShares.
 //
-// Complexity: the model O(ranks of all placed jobs), a question O(jobs judged * links they use) for each place.
-// Jobs judged are those near one of the places, which share a segment with it, and then those near these and
-// so on while they are fewer than kMaxJudged: a job slowed elsewhere loses less to the new one.
+// Complexity: the model O(ranks of all placed jobs), a question O(jobs near by * links they use).
 // Deterministic. Thread safety: single threaded.
 // Lifetimes: the snapshot outlives it. REQUIRES: snapshot.network.
 #pragma once
@@ -17,17 +15,13 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
-#include "pkg/crux/decision_memory.h"
 #include "pkg/crux/problem.h"
 #include "pkg/plan/snapshot.h"
 
 namespace yardmaster::plan {
-
-inline constexpr std::size_t kMaxJudged = 32;
 
 struct PlaceCost {
   double gained_flop_rate = 0;  // of all jobs concerned, with the new one against without it
@@ -49,29 +43,16 @@ class ContentionCost {
 
   // nullopt: the job would stay inside one segment, and cost nothing.
   std::optional<PlaceCost> Of(JobId job, const std::vector<fabric::HostId>& host_of_rank) const;
-  // The same for each of several places, with the same jobs judged at all of them.
-  std::vector<std::optional<PlaceCost>> OfEach(
-      JobId job, const std::vector<std::vector<fabric::HostId>>& places) const;
 
  private:
   struct Placed {
     JobId job;
     crux::Job traffic;  // one flow per pair of segments
-    std::set<fabric::SegmentId> segments;
   };
   std::optional<crux::Job> TrafficOf(JobId job,
                                      const std::vector<fabric::HostId>& host_of_rank) const;
-  // Into placed_, sorted: those that have a host in a segment of these hosts.
-  std::set<int> Near(const std::vector<fabric::HostId>& host_of_rank) const;
-  // Into placed_, sorted.
-  std::vector<int> Judged(const std::vector<std::vector<fabric::HostId>>& places) const;
-  // `memory`: of a decision on the judged jobs.
-  PlaceCost CostOf(const crux::Job& fresh, const std::set<int>& near,
-                   const std::vector<int>& judged, const std::vector<double>& before,
-                   crux::DecisionMemory& memory) const;
-  // Predicted FLOP/s of each.
-  std::vector<double> Rates(const std::vector<const crux::Job*>& jobs,
-                            crux::DecisionMemory& memory) const;
+  // The sum of predicted FLOP/s, and each job's.
+  std::vector<double> Rates(const std::vector<const crux::Job*>& jobs) const;
   std::vector<double> Weighted(bool by_flop) const;
 
   const Snapshot& snapshot_;

@@ -84,29 +84,6 @@ TEST(ContentionCost, SharingUplinksCosts) {
   EXPECT_EQ(shared->worst_job, JobId(0));
 }
 
-// "slow" and "free" are alike, but the uplinks that "slow" shares with "first" slow it, so that it leaves
-// more of its others to a new job.
-TEST(ContentionCost, AJobThatIsSlowedElsewhereIsTheBetterNeighbour) {
-  Snapshot snapshot = MakeSnapshot(Scarce(7));
-  const auto place = [&](int a, int b, int first) {
-    Place(snapshot, LastJob(snapshot),
-          Joined(Hosts(snapshot, a, first, 2), Hosts(snapshot, b, first, 2)));
-  };
-  AddTalker(snapshot, "slow", 4, 40);
-  place(0, 1, 0);
-  AddTalker(snapshot, "first", 4, 40).job.profile.flop_per_iteration *= 4;
-  place(1, 2, 2);
-  AddTalker(snapshot, "free", 4, 40);
-  place(3, 4, 0);
-  AddTalker(snapshot, "new", 4, 40).job.profile.flop_per_iteration /= 4;
-  const ContentionCost cost(snapshot);
-  const auto costs =
-      cost.OfEach(LastJob(snapshot), {Joined(Hosts(snapshot, 0, 2, 2), Hosts(snapshot, 5, 0, 2)),
-                                      Joined(Hosts(snapshot, 3, 2, 2), Hosts(snapshot, 6, 0, 2))});
-  ASSERT_TRUE(costs[0] && costs[1]);
-  EXPECT_GT(costs[0]->gained_flop_rate, 1.05 * costs[1]->gained_flop_rate);
-}
-
 // Packing fills the half segments whose uplinks are busy; with contention the job goes where they are
 // idle, and says so.
 TEST(ContentionCost, AmongEqualPlacesTheOneWithLessContentionIsTaken) {
