@@ -3,7 +3,7 @@
 // a cell says whether the published figure is met:
 //   shares that meet contention, and network utilisation   within a quarter of the published figure
 //   gains                                                   the mean is at least the published least
-//   loss of the worst job                                   at most the published one
+//   loss of the worst job                                   of no seed more than the published one
 // Thread safety: pure functions.
 #pragma once
 
