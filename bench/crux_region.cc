@@ -2,26 +2,24 @@
 //
 //   crux_region run RESULTS.csv [--seeds 20] [--first-seed 1] [--jobs 120] [--points uplink=50,load=2,...]
 //                               [--policies crux,ecmp,...|all] [--minutes N]
-//   crux_region plot RESULTS.csv PLOT.svg
+//   crux_region plot RESULTS.csv PLOT.svg [OURS]
+//   crux_region facts RESULTS.csv
 //
 // run: for each way to change the load of shared links (placement, uplink speed, bytes per second of
 // compute, connections) and each setting, every policy meets the same jobs in `seeds` paired draws. A
 // line is added to RESULTS.csv per run; runs that are there already are left out, so a benchmark that was
 // stopped, or that ended after --minutes, goes on where it was. All settings of a seed come before the
 // next seed. A line of progress per run goes to standard error, with the time that is left at this pace.
-// Exit code 3: time was over before all runs were done.
-// Points three-layer=SCATTER and recorded-shape=UPLINK_GBPS are on fabrics of three layers (trace_fabrics.h)
-// and made when asked for.
-// plot: gain of crux over each policy against the time-weighted load of the fullest shared link
+// Exit code 3: time was over before all runs were done. Points: region_points.h.
+// plot: gain of OURS (crux) over each policy against the time-weighted load of the fullest shared link
 // (under ECMP), means with 95 % bootstrap intervals over seeds, as an SVG plot and as a table. A point
 // is accepted (marked *) where under ECMP the published shares of jobs and GPUs that meet contention,
 // 36.3 and 51 %, come out within a quarter.
+// facts: what the paper reports against each point, as a table in Markdown (region_facts.h).
 //
 // A file holds runs of one number of jobs.
 //
-// Policies: crux; published; the baselines; `paths` (paths of crux, one level) and `levels` (crux's
-// levels on paths that a hash drew) split the gain. crux@KEY=VALUE@... changes the production
-// configuration: nothing=1 (decides anew at each event), and the keys of bench/variants.h.
+// Policies: crux; published; the baselines; paths, levels and crux@KEY=VALUE@... (region_points.h).
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -30,15 +28,16 @@
 #include <fstream>
 #include <map>
 #include <set>
-#include <sstream>
 #include <string>
 #include <tuple>
 #include <vector>
 
 #include "bench/line_plot.h"
 #include "bench/model_sizes.h"
+#include "bench/region_facts.h"
+#include "bench/region_points.h"
+#include "bench/region_results.h"
 #include "bench/trace_fabrics.h"
-#include "bench/variants.h"
 #include "pkg/base/random.h"
 #include "pkg/base/strings.h"
 #include "pkg/sim/trace_run.h"
@@ -47,7 +46,6 @@ namespace {
 
 using namespace yardmaster;  // NOLINT: a program of one file
 
-constexpr int kResamples = 2000;
 constexpr const char* kPolicies[] = {"crux",  "published",     "ecmp",      "sincronia", "cassini",
                                      "taccl", "taccl-arrival", "taccl-job", "paths",     "levels"};
 
@@ -57,119 +55,6 @@ constexpr const char* kUsualPolicies = "crux,ecmp,sincronia,cassini,taccl-arriva
 bool Named(const std::string& list, const std::string& name) {
   const std::vector<std::string> names = Split(list, ',');
   return list == "all" || std::find(names.begin(), names.end(), name) != names.end();
-}
-
-// Of "uplink=50,uplink=25,load=2".
-std::vector<double> ValuesOf(const std::string& points, const std::string& way) {
-  std::vector<double> values;
-  for (const std::string& point : Split(points, ',')) {
-    const std::size_t equals = point.find('=');
-    if (equals != std::string::npos && point.substr(0, equals) == way) {
-      values.push_back(std::atof(point.c_str() + equals + 1));
-    }
-  }
-  return values;
-}
-
-struct Setting {
-  std::string way;
-  double value = 0;
-  int uplink_gbps = 100;
-  double scatter = 0.5;
-  double load = 1;
-  int connections = 8;
-  enum class Fabric { kTwoLayer, kThreeLayer, kRecordedShape } fabric = Fabric::kTwoLayer;
-
-  fabric::FabricSpec Spec() const {
-    if (fabric == Fabric::kThreeLayer) return bench::ThreeLayer();
-    if (fabric == Fabric::kRecordedShape) return bench::RecordedShape(uplink_gbps);
-    return bench::TwoLayer(uplink_gbps);
-  }
-};
-
-std::vector<Setting> Settings(const std::string& points) {
-  std::vector<Setting> all;
-  const auto add = [&](const std::string& way, std::vector<double> values, auto&& set) {
-    if (!points.empty()) values = ValuesOf(points, way);
-    for (const double value : values) {
-      Setting setting;
-      setting.way = way;
-      setting.value = value;
-      set(setting, value);
-      all.push_back(std::move(setting));
-    }
-  };
-  add("placement", {0, 0.5, 1}, [](Setting& s, double v) { s.scatter = v; });
-  add("uplink", {200, 50}, [](Setting& s, double v) { s.uplink_gbps = static_cast<int>(v); });
-  add("load", {0.01, 1.5}, [](Setting& s, double v) { s.load = v; });
-  add("connections", {2}, [](Setting& s, double v) { s.connections = static_cast<int>(v); });
-  add("three-layer", {}, [](Setting& s, double v) {
-    s.fabric = Setting::Fabric::kThreeLayer;
-    s.scatter = v;
-  });
-  add("recorded-shape", {}, [](Setting& s, double v) {
-    s.fabric = Setting::Fabric::kRecordedShape;
-    s.uplink_gbps = static_cast<int>(v);
-  });
-  return all;
-}
-
-struct Result {
-  std::string way;
-  double value = 0;
-  int seed = 0;
-  std::string policy;
-  double utilisation = 0;
-  double alone = 0;
-  double shared_load = 0;
-  double contended = 0;
-  double slowed = 0;
-  double worst = 1;
-  double contended_gpus = 0;
-};
-
-std::vector<Result> ReadResults(const std::string& file) {
-  std::vector<Result> results;
-  std::ifstream in(file);
-  for (std::string line; std::getline(in, line);) {
-    std::replace(line.begin(), line.end(), ',', ' ');
-    std::istringstream row(line);
-    Result r;
-    if (row >> r.way >> r.value >> r.seed >> r.policy >> r.utilisation >> r.alone >>
-        r.shared_load >> r.contended >> r.slowed >> r.worst >> r.contended_gpus) {
-      results.push_back(std::move(r));
-    }
-  }
-  return results;
-}
-
-sim::TraceOptions OptionsOf(const Setting& setting, const std::string& policy, int seed,
-                            const fabric::Network& network) {
-  sim::TraceOptions options;
-  options.paths_of_crux = policy == "paths";
-  options.hashed_paths = policy == "levels";
-  if (policy == "taccl-arrival") options.taccl = crux::TacclReading::kAtArrival;
-  if (policy == "taccl-job") options.taccl = crux::TacclReading::kPerJob;
-  const std::string name = policy == "paths"    ? "ecmp"
-                           : policy == "levels" ? "crux"
-                                                : policy.substr(0, policy.find_first_of("-@"));
-  for (const std::string& change : Split(policy, '@')) {
-    const std::size_t equals = change.find('=');
-    if (equals == std::string::npos) continue;
-    const double value = std::atof(change.c_str() + equals + 1);
-    if (change.substr(0, equals) == "nothing") options.decide_from_nothing = value != 0;
-    bench::Vary(change.substr(0, equals), value, options.decide);
-  }
-  options.policy = *crux::ParsePolicy(name);
-  options.fragmented = 0.45;
-  options.connections = setting.connections;
-  options.host = sim::HostSpecOf(network.spec());
-  options.host->pcie_gbps = 252;
-  options.seed = static_cast<std::uint64_t>(seed);
-  options.max_paths = 32;
-  options.scatter = setting.scatter;
-  options.load = setting.load;
-  return options;
 }
 
 struct RunOptions {
@@ -188,9 +73,15 @@ constexpr int kTimeIsOver = 3;
 
 int Run(const std::string& file, const RunOptions& run) {
   std::set<std::tuple<std::string, double, int, std::string>> done;
-  for (const Result& r : ReadResults(file)) done.emplace(r.way, r.value, r.seed, r.policy);
+  for (const bench::RegionRun& r : bench::ReadRuns(file)) {
+    done.emplace(r.way, r.value, r.seed, r.policy);
+  }
   const std::vector<sim::ModelSize> sizes = bench::ReadModelSizes();
-  const std::vector<Setting> settings = Settings(run.points);
+  const auto points = bench::ParsePoints(run.points.empty() ? bench::UsualPoints() : run.points);
+  if (!points) {
+    std::fprintf(stderr, "unknown point in %s\n", run.points.c_str());
+    return 2;
+  }
   std::vector<std::string> policies;
   for (const char* policy : kPolicies) {
     if (Named(run.policies, policy)) policies.emplace_back(policy);
@@ -198,7 +89,7 @@ int Run(const std::string& file, const RunOptions& run) {
   for (const std::string& policy : Split(run.policies, ',')) {
     if (policy.rfind("crux@", 0) == 0) policies.push_back(policy);
   }
-  const std::size_t all = settings.size() * static_cast<std::size_t>(run.seeds) * policies.size();
+  const std::size_t all = points->size() * static_cast<std::size_t>(run.seeds) * policies.size();
   std::size_t at = 0, made = 0;
   const auto begin = std::chrono::steady_clock::now();
   for (int seed = run.first_seed; seed < run.first_seed + run.seeds; ++seed) {
@@ -206,11 +97,11 @@ int Run(const std::string& file, const RunOptions& run) {
     generate.jobs = run.jobs;
     generate.seed = static_cast<std::uint64_t>(seed);
     const auto trace = sim::GenerateTrace(sizes, generate);
-    for (const Setting& setting : settings) {
-      const fabric::Network network = bench::BuildNetwork(setting.Spec());
+    for (const bench::RegionPoint& point : *points) {
+      const fabric::Network network = bench::BuildNetwork(point.Spec());
       for (const std::string& policy : policies) {
         ++at;
-        if (done.count({setting.way, setting.value, seed, policy}) > 0) continue;
+        if (done.count({point.name.first, point.name.second, seed, policy}) > 0) continue;
         const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
         if (run.minutes > 0 && spent.count() > 60 * run.minutes) {
           std::fprintf(stderr, "time is over at %zu of %zu\n", at - 1, all);
@@ -218,16 +109,13 @@ int Run(const std::string& file, const RunOptions& run) {
         }
         const double cpu = CpuSeconds();
         const auto result =
-            sim::RunTrace(network, trace, OptionsOf(setting, policy, seed, network));
+            sim::RunTrace(network, trace, bench::OptionsOf(point, policy, seed, network));
         if (!result.ok()) {
           std::fprintf(stderr, "%s\n", MessageOf(result.status()).c_str());
           return 1;
         }
         std::ofstream out(file, std::ios::app);
-        out << setting.way << ',' << setting.value << ',' << seed << ',' << policy << ','
-            << result->utilisation << ',' << result->lone_utilisation << ',' << result->shared_load
-            << ',' << result->contended_jobs << ',' << result->slowed_jobs << ','
-            << result->worst_slowdown << ',' << result->contended_gpus << '\n';
+        out << bench::ToLine(bench::RunOf(point.name, seed, policy, *result)) << '\n';
         if (!out.flush()) {
           std::fprintf(stderr, "%s cannot be written\n", file.c_str());
           return 1;
@@ -235,30 +123,13 @@ int Run(const std::string& file, const RunOptions& run) {
         ++made;
         const std::chrono::duration<double> now = std::chrono::steady_clock::now() - begin;
         std::fprintf(stderr, "%zu of %zu: seed %d, %s %g, %s: %.1f CPU s; %.0f min left\n", at, all,
-                     seed, setting.way.c_str(), setting.value, policy.c_str(), CpuSeconds() - cpu,
+                     seed, point.name.first.c_str(), point.name.second, policy.c_str(),
+                     CpuSeconds() - cpu,
                      now.count() / static_cast<double>(made) * static_cast<double>(all - at) / 60);
       }
     }
   }
   return 0;
-}
-
-double Mean(const std::vector<double>& values) {
-  double sum = 0;
-  for (const double value : values) sum += value;
-  return values.empty() ? 0 : sum / static_cast<double>(values.size());
-}
-
-// Mean and 95 % interval by resampling.
-bench::PlotPoint Bootstrap(double x, const std::vector<double>& values, Random& random) {
-  std::vector<double> means;
-  for (int r = 0; r < kResamples; ++r) {
-    double sum = 0;
-    for (std::size_t i = 0; i < values.size(); ++i) sum += values[random.Below(values.size())];
-    means.push_back(sum / static_cast<double>(values.size()));
-  }
-  std::sort(means.begin(), means.end());
-  return {x, Mean(values), means[kResamples / 40], means[kResamples - 1 - kResamples / 40]};
 }
 
 // Published shares of jobs and of GPUs that meet contention.
@@ -268,62 +139,59 @@ bool Near(double value, double published) {
   return value > 0.75 * published && value < 1.25 * published;
 }
 
-int PlotResults(const std::string& file, const std::string& svg) {
-  // By point, policy and seed.
-  std::map<std::pair<std::string, double>, std::map<std::string, std::map<int, Result>>> points;
+// The policies of the runs but `ours`, the known ones first.
+std::vector<std::string> Others(const bench::Region& region, const std::string& ours) {
   std::set<std::string> policies;
-  for (const Result& r : ReadResults(file)) {
-    points[{r.way, r.value}][r.policy][r.seed] = r;
-    policies.insert(r.policy);
+  for (const auto& [point, by_policy] : region) {
+    for (const auto& [policy, runs] : by_policy) policies.insert(policy);
   }
-  std::vector<std::string> shown;
+  policies.erase(ours);
+  std::vector<std::string> others;
   for (const char* policy : kPolicies) {
-    if (policies.count(policy) > 0 && std::string(policy) != "crux") shown.emplace_back(policy);
+    if (policies.erase(policy) > 0) others.emplace_back(policy);
   }
-  for (const std::string& policy : policies) {
-    if (policy.rfind("crux@", 0) == 0) shown.push_back(policy);
-  }
+  others.insert(others.end(), policies.begin(), policies.end());
+  return others;
+}
+
+int PlotResults(const std::string& file, const std::string& svg, const std::string& ours) {
+  using bench::RegionRun;
+  bench::Region region = bench::RegionOf(bench::ReadRuns(file));
+  const std::vector<std::string> others = Others(region, ours);
   Random random(1);
   std::map<std::string, bench::PlotSeries> series;
-  std::printf("  %-12s %6s %5s %6s %7s %7s %7s %6s", "way", "value", "seeds", "load", "met", "GPUs",
+  std::printf("  %-22s %6s %5s %6s %7s %7s %7s %6s", "way", "value", "seeds", "load", "met", "GPUs",
               "slowed", "worst");
-  for (const std::string& policy : shown) std::printf(" %22s", policy.c_str());
+  for (const std::string& policy : others) std::printf(" %22s", policy.c_str());
   std::printf(" %10s\n", "of alone");
-  for (auto& [point, by_policy] : points) {
-    std::vector<double> loads, met, gpus, slowed, alone, worst;
-    for (const auto& [seed, r] : by_policy["ecmp"]) {
-      loads.push_back(r.shared_load);
-      met.push_back(r.contended);
-      gpus.push_back(r.contended_gpus);
-      slowed.push_back(r.slowed);
-    }
-    for (const auto& [seed, r] : by_policy["crux"]) {
-      alone.push_back(r.utilisation / r.alone);
-      worst.push_back(r.worst);
-    }
-    const bool accepted = Near(Mean(met), kMetJobs) && Near(Mean(gpus), kMetGpus);
-    std::printf("%c %-12s %6g %5zu %6.2f %6.1f%% %6.1f%% %6.1f%% %6.2f", accepted ? '*' : ' ',
-                point.first.c_str(), point.second, alone.size(), Mean(loads), 100 * Mean(met),
-                100 * Mean(gpus), 100 * Mean(slowed), Mean(worst));
-    for (const std::string& policy : shown) {
-      std::vector<double> gains;
-      for (const auto& [seed, r] : by_policy[policy]) {
-        const auto ours = by_policy["crux"].find(seed);
-        if (ours == by_policy["crux"].end()) continue;
-        gains.push_back(100 * (ours->second.utilisation / r.utilisation - 1));
-      }
+  for (auto& [point, by_policy] : region) {
+    const bench::BySeed& ecmp = by_policy["ecmp"];
+    const bench::BySeed& mine = by_policy[ours];
+    std::vector<double> alone;
+    for (const auto& [seed, r] : mine) alone.push_back(r.utilisation / r.alone);
+    const double load = bench::MeanOf(ecmp, &RegionRun::shared_load);
+    const double met = bench::MeanOf(ecmp, &RegionRun::contended);
+    const double gpus = bench::MeanOf(ecmp, &RegionRun::contended_gpus);
+    const bool accepted = Near(met, kMetJobs) && Near(gpus, kMetGpus);
+    std::printf("%c %-22s %6g %5zu %6.2f %6.1f%% %6.1f%% %6.1f%% %6.2f", accepted ? '*' : ' ',
+                point.first.c_str(), point.second, mine.size(), load, 100 * met, 100 * gpus,
+                100 * bench::MeanOf(ecmp, &RegionRun::slowed),
+                bench::MeanOf(mine, &RegionRun::worst));
+    for (const std::string& policy : others) {
+      const std::vector<double> gains = bench::Gains(mine, by_policy[policy]);
       if (gains.empty()) {
         std::printf(" %22s", "-");
         continue;
       }
-      const bench::PlotPoint at = Bootstrap(Mean(loads), gains, random);
+      const bench::PlotPoint at = bench::Bootstrap(load, gains, random);
       std::printf(" %+6.2f [%+6.2f %+6.2f]", at.y, at.low, at.high);
       series[policy].name = StrCat("over ", policy);
       series[policy].points.push_back(at);
     }
-    std::printf(" %8.2f %%\n", 100 * Mean(alone));
+    std::printf(" %8.2f %%\n", 100 * bench::Mean(alone));
   }
-  bench::Plot plot{"Gain of the production policy in GPU utilisation",
+  bench::Plot plot{ours == "crux" ? "Gain of the production policy in GPU utilisation"
+                                  : StrCat("Gain of ", ours, " in GPU utilisation"),
                    "time-weighted load of the fullest shared link (under ECMP)",
                    "gain, %",
                    {}};
@@ -336,12 +204,20 @@ int PlotResults(const std::string& file, const std::string& svg) {
 
 int main(int argc, char** argv) {
   const std::string command = argc > 2 ? argv[1] : "";
-  if (command == "plot" && argc > 3) return PlotResults(argv[2], argv[3]);
+  if (command == "plot" && argc > 3) {
+    return PlotResults(argv[2], argv[3], argc > 4 ? argv[4] : "crux");
+  }
+  if (command == "facts") {
+    const bench::Region region = bench::RegionOf(bench::ReadRuns(argv[2]));
+    std::fputs(bench::FactsTable(region).c_str(), stdout);
+    return 0;
+  }
   if (command != "run") {
     std::fprintf(stderr,
                  "crux_region run RESULTS.csv [--seeds N] [--first-seed N] [--jobs N] "
                  "[--points WAY=VALUE,...] [--policies A,B|all] [--minutes N]\n"
-                 "crux_region plot RESULTS.csv PLOT.svg\n");
+                 "crux_region plot RESULTS.csv PLOT.svg [OURS]\n"
+                 "crux_region facts RESULTS.csv\n");
     return 2;
   }
   RunOptions run;

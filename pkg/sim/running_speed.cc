@@ -49,10 +49,31 @@ std::vector<std::int64_t> KeyOf(const std::vector<RunningJob>& running,
 
 }  // namespace
 
-RunningSpeeds::RunningSpeeds(const std::vector<crux::Link>& links, double window_iterations,
-                             bool offsets_hold)
-    : window_iterations_(window_iterations), offsets_hold_(offsets_hold) {
+RunningSpeeds::RunningSpeeds(const std::vector<crux::Link>& links, std::int32_t network_links,
+                             double window_iterations, bool offsets_hold)
+    : network_links_(network_links),
+      window_iterations_(window_iterations),
+      offsets_hold_(offsets_hold) {
   for (const crux::Link& link : links) gbps_.push_back(link.gbps);
+}
+
+std::vector<crux::JobId> RunningSpeeds::JobsThatMeetInNetwork(const Loads& loads) const {
+  std::vector<int> users(static_cast<std::size_t>(network_links_), 0);
+  const auto in_network = [&](const crux::LinkSeconds& load) { return load.link < network_links_; };
+  for (const auto& job : loads) {
+    for (const crux::LinkSeconds& load : job) {
+      if (in_network(load)) ++users[static_cast<std::size_t>(load.link)];
+    }
+  }
+  std::vector<crux::JobId> jobs;
+  for (std::size_t j = 0; j < loads.size(); ++j) {
+    const bool meets =
+        std::any_of(loads[j].begin(), loads[j].end(), [&](const crux::LinkSeconds& load) {
+          return in_network(load) && users[static_cast<std::size_t>(load.link)] > 1;
+        });
+    if (meets) jobs.emplace_back(static_cast<std::int32_t>(j));
+  }
+  return jobs;
 }
 
 std::vector<std::vector<crux::JobId>> RunningSpeeds::Measure(const crux::Problem& problem,
@@ -64,6 +85,7 @@ std::vector<std::vector<crux::JobId>> RunningSpeeds::Measure(const crux::Problem
     loads.push_back(counter.Count(problem.jobs[r], solution.jobs[r].paths));
   }
   shared_load_ = SharedLoad(problem, loads, solution);
+  met_in_network_ = JobsThatMeetInNetwork(loads);
   const auto pairs = crux::ContendingPairs(static_cast<std::int32_t>(problem.links.size()), loads);
   auto groups = crux::Components(static_cast<std::int32_t>(running.size()), pairs);
   std::map<std::vector<std::int64_t>, std::vector<double>> fresh;

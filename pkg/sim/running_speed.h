@@ -28,13 +28,16 @@ struct RunningJob {
   double stalled_seconds = 0;  // to be waited before it goes on
   double share = 0;            // computed seconds per second
   double lone_share = 1;
+  double network_bytes = 0;  // of an iteration, on flows that have a choice of paths
 };
 
 class RunningSpeeds {
  public:
-  // A window lasts so many iterations of the slowest job of a group. `offsets_hold`: jobs begin it where
-  // the policy put them, else anywhere in their iteration.
-  RunningSpeeds(const std::vector<crux::Link>& links, double window_iterations, bool offsets_hold);
+  // The first `network_links` of the links are those of the network, the others of hosts. A window lasts
+  // so many iterations of the slowest job of a group. `offsets_hold`: jobs begin it where the policy put
+  // them, else anywhere in their iteration.
+  RunningSpeeds(const std::vector<crux::Link>& links, std::int32_t network_links,
+                double window_iterations, bool offsets_hold);
 
   // Sets the share of each of `running`, which stand beside problem.jobs. Returns the groups of more
   // than one job.
@@ -43,6 +46,8 @@ class RunningSpeeds {
                                                 std::vector<RunningJob>& running);
   // Load of the fullest link that two jobs share, in the last measurement.
   double shared_load() const { return shared_load_; }
+  // The jobs that share a link of the network with another, in the last measurement.
+  const std::vector<crux::JobId>& met_in_network() const { return met_in_network_; }
 
  private:
   using Loads = std::vector<std::vector<crux::LinkSeconds>>;  // by job
@@ -50,10 +55,14 @@ class RunningSpeeds {
   std::vector<double> Simulate(const crux::Problem& problem, const std::vector<RunningJob>& running,
                                const std::vector<crux::JobId>& group, double window_seconds) const;
 
+  std::vector<crux::JobId> JobsThatMeetInNetwork(const Loads& loads) const;
+
+  const std::int32_t network_links_;
   const double window_iterations_;
   const bool offsets_hold_;
   std::vector<double> gbps_;  // by link
   double shared_load_ = 0;
+  std::vector<crux::JobId> met_in_network_;
   std::map<std::vector<std::int64_t>, std::vector<double>> measured_;  // shares, by group
 };
 

@@ -62,7 +62,7 @@ class Replay {
               options.fragmented),
         placer_(network),
         problem_(NothingRuns(network, links_, options.levels)),
-        speeds_(problem_.links, options.window_iterations,
+        speeds_(problem_.links, network.num_links(), options.window_iterations,
                 options.policy == crux::Policy::kCassini) {
     result_.jobs.resize(jobs.size());
     arrivals_.resize(jobs.size());
@@ -113,6 +113,9 @@ class Replay {
       flop_done_ += computed * flop_rate;
       flop_possible_ += seconds * flop_rate;
       flop_alone_ += seconds * flop_rate * job.lone_share;
+      const double byte_rate = job.network_bytes / iteration.compute_seconds;
+      bytes_sent_ += computed * byte_rate;
+      bytes_alone_ += seconds * byte_rate * job.lone_share;
     }
     if (!running_.empty()) {
       load_seconds_ += seconds * speeds_.shared_load();
@@ -200,6 +203,9 @@ class Replay {
                          {options_.max_paths, network_.spec().nic_ports, options_.load});
     job.flows = state.hops.flows;
     NumberRings(state.hops, job);
+    for (const crux::Flow& flow : job.flows) {
+      if (flow.paths.size() > 1) state.network_bytes += flow.bytes;
+    }
     const std::vector<std::int32_t> best = crux::SelectAlone(problem_, job);
     const double seconds = crux::CommunicationSeconds(crux::LinkLoads(problem_, job, best));
     state.lone_share = profile.compute_seconds / crux::IterationSeconds(job, seconds);
@@ -293,6 +299,9 @@ class Replay {
     for (const auto& group : speeds_.Measure(problem_, solution, running_)) {
       for (const crux::JobId j : group) result_.jobs[running_[j.index()].index].contended = true;
     }
+    for (const crux::JobId j : speeds_.met_in_network()) {
+      result_.jobs[running_[j.index()].index].contended_in_network = true;
+    }
   }
 
   // The policy decides all but the paths.
@@ -315,6 +324,7 @@ class Replay {
       result_.utilisation = flop_done_ / flop_possible_;
       result_.lone_utilisation = flop_alone_ / flop_possible_;
     }
+    if (bytes_alone_ > 0) result_.network_share = bytes_sent_ / bytes_alone_;
     double gpus = 0;
     const auto count = static_cast<double>(std::max<std::size_t>(1, trace_.size()));
     result_.mean_slowdown = 0;
@@ -325,6 +335,7 @@ class Replay {
       result_.worst_slowdown = std::max(result_.worst_slowdown, job.slowdown);
       result_.contended_jobs += job.contended / count;
       result_.contended_gpus += job.contended ? job.gpus : 0;
+      result_.network_contended_jobs += job.contended_in_network / count;
       const bool slowed = job.lost_share > kSlowedShare;
       result_.slowed_jobs += slowed / count;
       result_.slowed_gpus += slowed ? job.gpus : 0;
@@ -348,6 +359,8 @@ class Replay {
   double flop_done_ = 0;
   double flop_possible_ = 0;
   double flop_alone_ = 0;
+  double bytes_sent_ = 0;
+  double bytes_alone_ = 0;
   double load_seconds_ = 0;
   double busy_seconds_ = 0;
   bool departures_ = false;

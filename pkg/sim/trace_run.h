@@ -70,9 +70,10 @@ struct TraceJobResult {
   std::int32_t gpus = 0;
   double start_seconds = 0;
   double finish_seconds = 0;
-  double utilisation = 0;  // share of its time it computed
-  double slowdown = 1;     // against being alone on its paths of least load
-  bool contended = false;  // it shared a link with another job at some time
+  double utilisation = 0;             // share of its time it computed
+  double slowdown = 1;                // against being alone on its paths of least load
+  bool contended = false;             // it shared a link with another job at some time
+  bool contended_in_network = false;  // and that link was not inside a host
   // Share of its work that contention cost it, in the long run of its time.
   double lost_share = 0;
   bool in_place = false;  // on the hosts that the trace gives
@@ -87,8 +88,12 @@ struct TraceResult {
   double mean_completion_seconds = 0;
   double mean_slowdown = 1;
   double worst_slowdown = 1;
-  double contended_jobs = 0;  // share that ever shared a link with another job, at any load
-  double contended_gpus = 0;  // share
+  double contended_jobs = 0;          // share that ever shared a link with another job, at any load
+  double contended_gpus = 0;          // share
+  double network_contended_jobs = 0;  // share that met another job outside of hosts
+  // Bytes of flows that have a choice of paths, over those that would be sent in the same time if every
+  // job always ran as if alone: how well the network's own links are used.
+  double network_share = 1;
   // Share of jobs and GPUs that lost more than kSlowedShare of their work to contention.
   double slowed_jobs = 0;
   double slowed_gpus = 0;

@@ -149,6 +149,7 @@ TEST(TraceRun, SmallJobsShareHostsAndWhereThereIsNoNvlinkTheirLinks) {
   ASSERT_TRUE(nvlink.ok() && pcie.ok());
   EXPECT_EQ(nvlink->contended_jobs, 0);
   EXPECT_GT(pcie->contended_jobs, 0);
+  EXPECT_EQ(pcie->network_contended_jobs, 0);
 }
 
 TEST(TraceRun, PathsOfCruxHelpAPolicyThatChoosesNone) {
@@ -163,6 +164,18 @@ TEST(TraceRun, PathsOfCruxHelpAPolicyThatChoosesNone) {
   const auto chosen = RunTrace(network, jobs, options);
   ASSERT_TRUE(drawn.ok() && chosen.ok());
   EXPECT_GT(chosen->utilisation, drawn->utilisation);
+  EXPECT_GT(drawn->network_contended_jobs, 0);
+  EXPECT_LE(drawn->network_contended_jobs, drawn->contended_jobs);
+  EXPECT_GT(chosen->network_share, drawn->network_share);
+}
+
+TEST(TraceRun, JobsThatMeetNoOtherSendAllTheBytesThatTheyWouldSendAlone) {
+  const fabric::Network network = SmallNetwork();
+  const std::vector<TraceJob> one = {{"only", "GPT-13b", 64, 0, 600}};
+  const auto alone = RunTrace(network, one, {});
+  ASSERT_TRUE(alone.ok());
+  EXPECT_NEAR(alone->network_share, 1, 1e-9);
+  EXPECT_EQ(alone->network_contended_jobs, 0);
 }
 
 TEST(TraceRun, MovesOfRunningJobsCostTheirStall) {

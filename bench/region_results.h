@@ -1,0 +1,58 @@
+// The runs of crux_region: one point of the region, one seed and one policy each, kept as lines of a file
+// so that a benchmark that was stopped goes on where it was. Thread safety: pure functions.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bench/line_plot.h"
+#include "pkg/base/random.h"
+#include "pkg/sim/trace_run.h"
+
+namespace yardmaster::bench {
+
+// A point of the region: what is changed last, and its value (region_points.h).
+using PointName = std::pair<std::string, double>;
+
+struct RegionRun {
+  std::string way;
+  double value = 0;
+  int seed = 0;
+  std::string policy;
+  double utilisation = 0;
+  double alone = 0;
+  double shared_load = 0;
+  double contended = 0;
+  double slowed = 0;
+  double worst = 1;
+  double contended_gpus = 0;
+  double network_contended = 0;
+  double network_share = 1;
+};
+
+RegionRun RunOf(const PointName& point, int seed, const std::string& policy,
+                const sim::TraceResult& result);
+// Without the end of the line.
+std::string ToLine(const RegionRun& run);
+// Lines that are not complete are left out.
+std::vector<RegionRun> ReadRuns(const std::string& file);
+
+using BySeed = std::map<int, RegionRun>;
+// By point and policy.
+using Region = std::map<PointName, std::map<std::string, BySeed>>;
+Region RegionOf(const std::vector<RegionRun>& runs);
+
+double Mean(const std::vector<double>& values);
+// Of one field of all runs.
+double MeanOf(const BySeed& runs, double RegionRun::*field);
+
+// Of `ours` over `other` in percent, of the seeds that both have.
+std::vector<double> Gains(const BySeed& ours, const BySeed& other,
+                          double RegionRun::*field = &RegionRun::utilisation);
+// Mean and 95 % interval by resampling; x as given. REQUIRES: some values.
+PlotPoint Bootstrap(double x, const std::vector<double>& values, Random& random);
+
+}  // namespace yardmaster::bench
