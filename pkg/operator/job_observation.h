@@ -33,6 +33,8 @@ struct Worker {
   std::vector<api::ContainerExit> exits = {};
   std::vector<std::string> final_conditions = {};
   std::string checkpoint_request = {};  // its annotation, unchanged
+  // Of a rank without a pod: the host that its Gang keeps for it, where the pod ran; empty: none.
+  std::string slot_host = {};
 };
 
 // Consecutive members of the job.

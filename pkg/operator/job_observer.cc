@@ -1,5 +1,8 @@
 #include "pkg/operator/job_observer.h"
 
+#include <algorithm>
+
+#include "pkg/api/gang.h"
 #include "pkg/api/names.h"
 #include "pkg/base/strings.h"
 #include "pkg/operator/capacity_observer.h"
@@ -94,6 +97,25 @@ Worker JobObserver::ObserveWorker(const api::TrainingJob& job, int rank, Obstacl
   return worker;
 }
 
+// A pod that went while no process looked does not say any more where it ran.
+void JobObserver::ObserveSlots(const api::TrainingJob& job, JobObservation& observed) const {
+  const auto first = observed.workers.begin();
+  const auto last = first + observed.ranks();
+  if (std::none_of(first, last, [](const Worker& worker) {
+        return worker.phase == WorkerPhase::kMissing;
+      })) {
+    return;
+  }
+  const auto gang = cache_.FindGang(StrCat(
+      job.metadata.namespace_name, "/", api::GangName(api::kTrainingJobKind, job.metadata.name)));
+  if (gang == nullptr) return;
+  for (const api::AssignmentEntry& slot : gang->status.assignments) {
+    if (slot.rank < 0 || slot.rank >= observed.ranks()) continue;
+    Worker& worker = observed.workers[static_cast<std::size_t>(slot.rank)];
+    if (worker.phase == WorkerPhase::kMissing) worker.slot_host = slot.host;
+  }
+}
+
 void JobObserver::ObserveResize(const api::TrainingJob& job, JobObservation& observed) const {
   const api::ElasticStatus& elastic = job.status.elastic;
   observed.settled = api::SettledWorkersOf(job.job, elastic);
@@ -133,6 +155,7 @@ JobObservation JobObserver::Observe(const api::TrainingJob& job, Obstacle& obsta
   for (int rank = 0; rank < job.members(); ++rank) {
     observed.workers.push_back(ObserveWorker(job, rank, obstacle, checkpoint));
   }
+  ObserveSlots(job, observed);
   observed.checkpoint_ms = checkpoint.time_ms;
   if (job.elastic.enabled) ObserveResize(job, observed);
   // Nothing of ours makes such a pod; it would take part in the job's Service.
