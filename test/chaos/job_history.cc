@@ -72,7 +72,7 @@ class JobHistory {
     Restart();
   }
 
-  // Everybody works until nothing changes, at most kWorkMs; then time passes until `end_ms`.
+  // All work until nothing changes, at most kWorkMs; then time passes until `end_ms`.
   void Settle(std::int64_t end_ms) {
     const std::int64_t last_ms = end_ms - kStepMs + kWorkMs;
     for (int round = 0; round < kMaxRounds; ++round) {
