@@ -7,7 +7,7 @@
 //                                   that a checkpoint is complete; the node's agent reads it
 //
 // With request Command the command is the preStop hook of a worker's first container: kubelets run it in the
-// container before SIGTERM, within the pod's grace period, whoever deletes or evicts the pod.
+// container before SIGTERM, within the pod's grace period, each time the pod is deleted or evicted.
 //
 // The file follows the annotation yardmaster.dev/checkpoint-request by a downward-API volume. A
 // variable or a mount at that path that a container has itself stays as it is.
