@@ -229,7 +229,8 @@ class Agent::Impl {
   std::vector<PodNics> Nics(const std::vector<NicPort>& host) {
     return NicsOfPods(
         options_.sysfs_root,
-        claims_.Claims(PodUids(), [this](const std::string& uid) { return feed_.Find(uid); }), host);
+        claims_.Claims(PodUids(), [this](const std::string& uid) { return feed_.Find(uid); }),
+        host);
   }
 
   void StartWatching() {

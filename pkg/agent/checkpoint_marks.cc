@@ -43,7 +43,8 @@ absl::Status CheckpointMarks::Tell(std::int64_t steady_ms, const PodInput& pod, 
         {"annotations", {{api::kCheckpointAnnotation, api::EncodeCheckpointMark(*mark)}}}}}};
   kube::PatchBody body = kube::MergePatch(patch);
   body.field_manager = kFieldManager;
-  const absl::Status written = client_.Patch({kube::Pods(), pod.ns, pod.name, ""}, body, {}).status();
+  const absl::Status written =
+      client_.Patch({kube::Pods(), pod.ns, pod.name, ""}, body, {}).status();
   // The pod is gone, or its name is another's.
   if (!absl::IsNotFound(written) && !absl::IsAborted(written)) YM_RETURN_IF_ERROR(written);
   entry.told_ms = mark->time_ms;
@@ -66,7 +67,8 @@ std::vector<absl::Status> CheckpointMarks::Poll(std::int64_t steady_ms,
     if (steady_ms < entry.next_write_ms) continue;
     const absl::Status status = Tell(steady_ms, *pod, entry);
     if (!status.ok()) {
-      errors.push_back(Annotate(status, StrCat("checkpoint mark of pod ", pod->ns, "/", pod->name)));
+      errors.push_back(
+          Annotate(status, StrCat("checkpoint mark of pod ", pod->ns, "/", pod->name)));
     }
   }
   return errors;

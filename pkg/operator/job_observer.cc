@@ -101,9 +101,8 @@ Worker JobObserver::ObserveWorker(const api::TrainingJob& job, int rank, Obstacl
 void JobObserver::ObserveSlots(const api::TrainingJob& job, JobObservation& observed) const {
   const auto first = observed.workers.begin();
   const auto last = first + observed.ranks();
-  if (std::none_of(first, last, [](const Worker& worker) {
-        return worker.phase == WorkerPhase::kMissing;
-      })) {
+  if (std::none_of(first, last,
+                   [](const Worker& worker) { return worker.phase == WorkerPhase::kMissing; })) {
     return;
   }
   const auto gang = cache_.FindGang(StrCat(

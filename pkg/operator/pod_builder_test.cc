@@ -89,8 +89,7 @@ TEST(PodBuilderTest, CheckpointsHaveTheirDirectoryTheirClaimAndTheFileOfRequests
 TEST(PodBuilderTest, ACommandThatAsksForACheckpointIsTheHookOfAWorkersFirstContainer) {
   json job = Job();
   const json command = {"sh", "-c", "kill -USR1 1"};
-  job["spec"]["checkpoint"] = {
-      {"request", "Command"}, {"command", command}, {"graceSeconds", 300}};
+  job["spec"]["checkpoint"] = {{"request", "Command"}, {"command", command}, {"graceSeconds", 300}};
   job["spec"]["template"]["spec"]["containers"].push_back({{"name", "logs"}, {"image", "i"}});
   const json pod = BuildPod(job, {4, 8}, 0);
   const json& containers = pod["spec"]["containers"];

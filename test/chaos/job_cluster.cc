@@ -41,10 +41,9 @@ json SpecOf(Random& random) {
       {"onHostLoss", OneOf(random, {"Restart", "Replace", "Restart", "Replace", "Fail"})},
       {"onWorkerFailure", OneOf(random, {"Restart", "Replace", "Restart", "Replace", "Fail"})}};
   if (Below(random, 2) == 0) {
-    spec["recovery"]["rules"] =
-        json::array({{{"action", "ReplaceHost"}, {"exitCodes", {79}}},
-                     {{"action", "Ignore"}, {"exitCodes", {143}}},
-                     {{"action", "Fail"}, {"exitCodes", {2}}}});
+    spec["recovery"]["rules"] = json::array({{{"action", "ReplaceHost"}, {"exitCodes", {79}}},
+                                             {{"action", "Ignore"}, {"exitCodes", {143}}},
+                                             {{"action", "Fail"}, {"exitCodes", {2}}}});
   }
   if (Below(random, 2) == 0) {
     spec["checkpoint"] = {
@@ -139,12 +138,10 @@ std::string JobCluster::AddJob(Random& random) {
   job.name = StrCat("j", next_job_++);
   job.uid = "u-" + job.name;
   job.answers = Below(random, 2) == 0;
-  server_.Seed(kube::TrainingJobs(), {{"metadata",
-                                       {{"name", job.name},
-                                        {"namespace", kTeam},
-                                        {"uid", job.uid},
-                                        {"generation", 1}}},
-                                      {"spec", SpecOf(random)}});
+  server_.Seed(kube::TrainingJobs(),
+               {{"metadata",
+                 {{"name", job.name}, {"namespace", kTeam}, {"uid", job.uid}, {"generation", 1}}},
+                {"spec", SpecOf(random)}});
   jobs_[job.name] = job;
   return StrCat("job ", job.name, " comes");
 }

@@ -85,7 +85,7 @@ class JobCluster {
   const FakeClock& clock_;
   kube::FakeClient server_;
   std::map<std::string, Job> jobs_;
-  std::set<std::string> lost_;                  // hosts that are not Ready, gone or leaving
+  std::set<std::string> lost_;                   // hosts that are not Ready, gone or leaving
   std::map<std::string, std::int64_t> started_;  // by pod uid: the restart its container began with
   int next_job_ = 0;
 };

@@ -63,8 +63,7 @@ void SetPlanned(api::Gang& gang, bool placed, std::int64_t now_ms) {
   gang.status.plan_generation = placed ? 1 : 0;
   api::SetCondition(
       gang.status.conditions,
-      {api::kPlannedCondition,
-       placed ? api::ConditionStatus::kTrue : api::ConditionStatus::kFalse,
+      {api::kPlannedCondition, placed ? api::ConditionStatus::kTrue : api::ConditionStatus::kFalse,
        placed ? "Placed" : "Waiting", placed ? "placed" : "its hosts are given back", 1, 0},
       now_ms);
 }
@@ -124,7 +123,8 @@ bool JobCluster::Plan(const Job& job, const json& object) {
   if (!placed && waiting.size() != workers) return false;
   std::vector<std::string> hosts(workers);
   for (const api::AssignmentEntry& slot : gang.status.assignments) {
-    if (slot.rank < static_cast<int>(workers)) hosts[static_cast<std::size_t>(slot.rank)] = slot.host;
+    if (slot.rank < static_cast<int>(workers))
+      hosts[static_cast<std::size_t>(slot.rank)] = slot.host;
   }
   const std::vector<std::string> next = HostsFor(job, hosts, waiting);
   if (next == hosts || std::find(next.begin(), next.end(), "") != next.end()) return false;
@@ -142,21 +142,20 @@ void JobCluster::Run(json pod, const std::string& host) {
   pod["metadata"]["finalizers"] = json::array({kKubelet});
   pod["spec"]["nodeName"] = host;
   pod["spec"].erase("schedulingGates");
-  pod["status"] = {{"phase", "Running"},
-                   {"containerStatuses",
-                    json::array({{{"name", pod["spec"]["containers"][0]["name"]},
-                                  {"restartCount", 0},
-                                  {"state", {{"running", json::object()}}}}})}};
+  pod["status"] = {
+      {"phase", "Running"},
+      {"containerStatuses", json::array({{{"name", pod["spec"]["containers"][0]["name"]},
+                                          {"restartCount", 0},
+                                          {"state", {{"running", json::object()}}}}})}};
   started_[pod["metadata"]["uid"]] = RestartOf(pod);
   server_.Seed(kube::Pods(), pod);
 }
 
 void JobCluster::EndContainer(json pod, int code, int second) {
   const std::int64_t ended_ms = clock_.WallMs() + 1'000 * (second - 5);
-  const json terminated = {{"terminated",
-                            {{"exitCode", code},
-                             {"reason", "Error"},
-                             {"finishedAt", FormatTime(ended_ms)}}}};
+  const json terminated = {
+      {"terminated",
+       {{"exitCode", code}, {"reason", "Error"}, {"finishedAt", FormatTime(ended_ms)}}}};
   json& status = pod["status"]["containerStatuses"][0];
   if (pod["spec"].value("restartPolicy", "Always") == "Never") {
     pod["status"]["phase"] = "Failed";
@@ -171,7 +170,8 @@ void JobCluster::EndContainer(json pod, int code, int second) {
 
 // kube-scheduler and kubelets: what has its host runs there.
 bool JobCluster::StartPods(const Job& job) {
-  const auto gang = server_.Find(kube::Gangs(), kTeam, api::GangName(api::kTrainingJobKind, job.name));
+  const auto gang =
+      server_.Find(kube::Gangs(), kTeam, api::GangName(api::kTrainingJobKind, job.name));
   const json slots =
       gang ? gang->value("/status/assignments"_json_pointer, json::array()) : json::array();
   bool changed = false;

@@ -120,9 +120,9 @@ std::string FirstDifference(const JobHistoryResult& undisturbed, const JobHistor
     return StrCat("after step ", step, ", ", undisturbed.told[step],
                   ", what kills changed (values with kills):\n",
                   json::diff(was, json::parse(killed.pictures[step])).dump(1), "\nsteps:\n",
-                  Join(std::vector<std::string>(undisturbed.told.begin(),
-                                                undisturbed.told.begin() +
-                                                    static_cast<std::ptrdiff_t>(step) + 1),
+                  Join(std::vector<std::string>(
+                           undisturbed.told.begin(),
+                           undisturbed.told.begin() + static_cast<std::ptrdiff_t>(step) + 1),
                        "\n"));
   }
   return "";

@@ -13,11 +13,25 @@ using nlohmann::json;
 namespace {
 
 bool IsTime(const std::string& key) {
-  static const std::set<std::string> kTimes = {
-      "uid",         "resourceVersion", "generation",     "observedGeneration", "creationTimestamp",
-      "startTime",   "endTime",         "completionTime", "lastTransitionTime", "notBefore",
-      "windowStart", "until",           "lastTime",       "finishedAt",
-      "startedAt",   "time",            "lostWork",       "checkpointRequested", "changed"};
+  static const std::set<std::string> kTimes = {"uid",
+                                               "resourceVersion",
+                                               "generation",
+                                               "observedGeneration",
+                                               "creationTimestamp",
+                                               "startTime",
+                                               "endTime",
+                                               "completionTime",
+                                               "lastTransitionTime",
+                                               "notBefore",
+                                               "windowStart",
+                                               "until",
+                                               "lastTime",
+                                               "finishedAt",
+                                               "startedAt",
+                                               "time",
+                                               "lostWork",
+                                               "checkpointRequested",
+                                               "changed"};
   return kTimes.count(key) != 0;
 }
 

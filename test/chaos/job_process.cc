@@ -27,9 +27,8 @@ JobProcess::JobProcess(kube::FakeClient& server, Network& network, const FakeClo
       controller_(
           client_, cache_, hosts_, marker_, clock, [](const op::JobNotice&) {}, nullptr,
           /*write_threads=*/1) {
-  cache_.Listen([this](state::Kind kind, const api::ObjectMeta& metadata, bool) {
-    Enqueue(kind, metadata);
-  });
+  cache_.Listen(
+      [this](state::Kind kind, const api::ObjectMeta& metadata, bool) { Enqueue(kind, metadata); });
   for (const state::Kind kind : kKinds) {
     known_[kind] = server_.version();
     kube::Relist(server_, state::ResourceOf(kind), cache_.sink(kind));

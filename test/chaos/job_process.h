@@ -47,7 +47,7 @@ class JobProcess {
   op::JobsByHost jobs_by_host_;
   op::HostMarker marker_;
   op::JobController controller_;
-  std::map<state::Kind, std::int64_t> known_;  // the server's version up to which it has seen all
+  std::map<state::Kind, std::int64_t> known_;   // the server's version up to which it has seen all
   std::map<std::string, std::int64_t> due_ms_;  // by job; steady time
   std::uint64_t marked_at_ = 0;                 // the cache's version at the last round of marks
   std::optional<std::int64_t> marks_due_ms_;
