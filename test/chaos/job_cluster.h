@@ -60,13 +60,13 @@ class JobCluster {
 
   // What the other controllers do. True: something changed.
   bool CollectGarbage();
-  bool Plan(const Job& job, const nlohmann::json& object);
+  bool Plan(const Job& job, const Pods& pods);
   bool GiveBack(const api::Gang& gang);
   // The hosts of the ranks, with another one where a rank cannot run on its own; empty: there are too few.
   std::vector<std::string> HostsFor(const Job& job, std::vector<std::string> hosts,
                                     const std::map<int, nlohmann::json>& waiting) const;
-  bool StartPods(const Job& job);
-  bool RunKubelets(const Job& job);
+  bool StartPods(const Job& job, const Pods& pods);
+  bool RunKubelets(const Job& job, const Pods& pods);
   bool WriteCheckpoint(const nlohmann::json& pod);
 
   void PutNode(const std::string& name, bool ready, bool leaving);

@@ -103,16 +103,17 @@ bool JobCluster::GiveBack(const api::Gang& gang) {
 }
 
 // The extender: all ranks get their hosts, or none; a rank that waits gets another one where it has to.
-bool JobCluster::Plan(const Job& job, const json& object) {
+bool JobCluster::Plan(const Job& job, const Pods& pods) {
+  const json object = ObjectOf(job);
   const std::size_t workers = WorkersOf(object);
   std::map<int, json> waiting;
   bool any = false;
-  for (json& pod : PodsOf(job)) {
+  for (const json& pod : pods) {
     const int rank = RankOf(pod);
     any |= rank >= 0;
     const bool waits = rank >= 0 && rank < static_cast<int>(workers) && !IsDeleting(pod) &&
                        pod["spec"].contains("schedulingGates");
-    if (waits) waiting[rank] = std::move(pod);
+    if (waits) waiting[rank] = pod;
   }
   api::Gang gang = NewGang(job.name, job.uid, workers);
   if (const auto found = server_.Find(kube::Gangs(), kTeam, gang.metadata.name)) {
@@ -169,20 +170,20 @@ void JobCluster::EndContainer(json pod, int code, int second) {
 }
 
 // kube-scheduler and kubelets: what has its host runs there.
-bool JobCluster::StartPods(const Job& job) {
+bool JobCluster::StartPods(const Job& job, const Pods& pods) {
   const auto gang =
       server_.Find(kube::Gangs(), kTeam, api::GangName(api::kTrainingJobKind, job.name));
   const json slots =
       gang ? gang->value("/status/assignments"_json_pointer, json::array()) : json::array();
   bool changed = false;
-  for (json& pod : PodsOf(job)) {
+  for (const json& pod : pods) {
     if (!NodeOf(pod).empty() || IsDeleting(pod)) continue;
     std::string host = RankOf(pod) < 0 ? kRoleHost : "";
     for (const json& slot : slots) {
       if (slot["rank"] == RankOf(pod)) host = slot["host"];
     }
     if (host.empty() || !MayHost(host, pod)) continue;
-    Run(std::move(pod), host);
+    Run(pod, host);
     changed = true;
   }
   return changed;
@@ -200,9 +201,9 @@ bool JobCluster::WriteCheckpoint(const json& pod) {
   return true;
 }
 
-bool JobCluster::RunKubelets(const Job& job) {
+bool JobCluster::RunKubelets(const Job& job, const Pods& pods) {
   bool changed = false;
-  for (const json& pod : PodsOf(job)) {
+  for (const json& pod : pods) {
     const auto node = server_.Find(kube::Nodes(), "", NodeOf(pod));
     if (!node || !IsTrue(*node, "Ready")) continue;
     if (IsDeleting(pod)) {
@@ -250,10 +251,15 @@ bool JobCluster::CollectGarbage() {
 
 bool JobCluster::Tick() {
   bool changed = CollectGarbage();
+  std::map<std::string, Pods> pods;
+  for (json& pod : server_.All(kube::Pods())) {
+    pods[pod["metadata"]["labels"].value(api::kJobLabel, "")].push_back(std::move(pod));
+  }
+  // What starts is looked at again with the next tick.
   for (const auto& [name, job] : jobs_) {
-    changed |= Plan(job, ObjectOf(job));
-    changed |= StartPods(job);
-    changed |= RunKubelets(job);
+    changed |= Plan(job, pods[name]);
+    changed |= RunKubelets(job, pods[name]);
+    changed |= StartPods(job, pods[name]);
   }
   return changed;
 }
