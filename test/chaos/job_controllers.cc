@@ -4,6 +4,7 @@
 
 #include "pkg/api/checkpoint_mark.h"
 #include "pkg/api/names.h"
+#include "pkg/api/training_job.h"
 #include "pkg/base/strings.h"
 #include "test/chaos/job_cluster.h"
 #include "test/chaos/job_names.h"
