@@ -118,6 +118,14 @@ const JobCluster::Job* JobCluster::AnyJob(Random& random) const {
   return &at->second;
 }
 
+const JobCluster::Job* JobCluster::AnyRunningJob(Random& random) const {
+  std::vector<const Job*> running;
+  for (const auto& [name, job] : jobs_) {
+    if (IsTrue(ObjectOf(job), "Running")) running.push_back(&job);
+  }
+  return running.empty() ? nullptr : running[random.Below(running.size())];
+}
+
 json JobCluster::AnyRunning(const Job& job, bool of_role, Random& random) const {
   Pods running;
   for (json& pod : PodsOf(job)) {
@@ -176,8 +184,8 @@ std::string JobCluster::DeleteJob(Random& random) {
 }
 
 std::string JobCluster::FailWorkers(Random& random) {
-  const Job* job = AnyJob(random);
-  if (job == nullptr) return "nothing";
+  const Job* job = AnyRunningJob(random);
+  if (job == nullptr) return "no job runs";
   static constexpr int kCodes[] = {1, 134, 79, 143, 2, 137, 1, 1};
   const json first = AnyRunning(*job, /*of_role=*/false, random);
   const int code = kCodes[random.Below(std::size(kCodes))];
@@ -206,7 +214,7 @@ std::string JobCluster::FailRole(Random& random) {
 
 // Of workers: of a pod without a slot nothing says where it ran once it is gone.
 std::string JobCluster::RemovePods(Random& random) {
-  const Job* job = AnyJob(random);
+  const Job* job = AnyRunningJob(random);
   if (job == nullptr) return "nothing";
   std::string names;
   for (int i = 1 + Below(random, 2); i > 0; --i) {
@@ -220,10 +228,8 @@ std::string JobCluster::RemovePods(Random& random) {
 }
 
 std::string JobCluster::Finish(Random& random) {
-  const Job* job = AnyJob(random);
+  const Job* job = AnyRunningJob(random);
   if (job == nullptr) return "nothing";
-  const json object = ObjectOf(*job);
-  if (!IsTrue(object, "Running")) return "the job does not run";
   for (json& pod : PodsOf(*job)) {
     if (PhaseOf(pod) != "Running") continue;
     pod["status"]["phase"] = "Succeeded";
@@ -233,7 +239,7 @@ std::string JobCluster::Finish(Random& random) {
 }
 
 std::string JobCluster::LoseHost(Random& random) {
-  const Job* job = AnyJob(random);
+  const Job* job = AnyRunningJob(random);
   if (job == nullptr || lost_.size() >= kLost) return "no host is lost";
   const json pod = AnyRunning(*job, /*of_role=*/false, random);
   if (pod.is_null()) return "no worker runs";
@@ -268,7 +274,7 @@ std::string JobCluster::ReturnHost() {
 
 std::string JobCluster::Act(Random& random) {
   const int what = Below(random, 24);
-  if (what < 7) return AddJob(random);
+  if (what < 5 || jobs_.size() < 3) return AddJob(random);
   if (what < 11) return FailWorkers(random);
   if (what < 12) return FailRole(random);
   if (what < 14) return RemovePods(random);

@@ -67,10 +67,12 @@ class JobCluster {
                                     const std::map<int, nlohmann::json>& waiting) const;
   bool StartPods(const Job& job, const Pods& pods);
   bool RunKubelets(const Job& job, const Pods& pods);
-  bool WriteCheckpoint(const nlohmann::json& pod);
+  bool WriteCheckpoint(const nlohmann::json& pod, const Pods& pods);
 
   void PutNode(const std::string& name, bool ready, bool leaving);
   const Job* AnyJob(Random& random) const;
+  // One that runs, with all its workers.
+  const Job* AnyRunningJob(Random& random) const;
   nlohmann::json ObjectOf(const Job& job) const;
   void PatchSpec(const Job& job, const nlohmann::json& spec);
   // Of a job, by name.

@@ -190,9 +190,14 @@ bool JobCluster::StartPods(const Job& job, const Pods& pods) {
   return changed;
 }
 
-bool JobCluster::WriteCheckpoint(const json& pod) {
-  const auto asked = ParseTime(Annotation(pod, api::kCheckpointRequestAnnotation));
-  if (!asked.ok()) return false;
+// All ranks write a checkpoint together, once each of them has been asked.
+bool JobCluster::WriteCheckpoint(const json& pod, const Pods& pods) {
+  const std::string request = Annotation(pod, api::kCheckpointRequestAnnotation);
+  const auto asked = ParseTime(request);
+  const bool all_asked = std::all_of(pods.begin(), pods.end(), [&](const json& other) {
+    return RankOf(other) < 0 || Annotation(other, api::kCheckpointRequestAnnotation) == request;
+  });
+  if (!asked.ok() || !all_asked) return false;
   const auto mark = api::DecodeCheckpointMark(Annotation(pod, api::kCheckpointAnnotation));
   if (mark.ok() && mark->time_ms >= *asked) return false;
   json next = pod;
@@ -218,7 +223,7 @@ bool JobCluster::RunKubelets(const Job& job, const Pods& pods) {
         EndContainer(pod, 137, 5);
         changed = true;
       } else if (job.answers && RankOf(pod) == 0) {
-        changed |= WriteCheckpoint(pod);
+        changed |= WriteCheckpoint(pod, pods);
       }
     }
   }

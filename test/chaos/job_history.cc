@@ -17,11 +17,11 @@ namespace {
 using nlohmann::json;
 
 constexpr std::uint64_t kKillSalt = 0x9E3779B97F4A7C15ULL;
-// From one step to the next. Grace periods, back-offs and checkpoints are over long before; what lasts an
-// hour or ten minutes (avoided hosts, the end of a row of restarts) ends between the work of two steps, so
-// that the seconds that kills cost decide nothing.
-constexpr std::int64_t kStepMs = 405'000;
-constexpr std::int64_t kWorkMs = 300'000;
+// From one step to the next. Grace periods, back-offs and checkpoints are over in two minutes; what lasts ten
+// minutes, half an hour or an hour (the end of a row of restarts, quarantines, avoided hosts) ends later in a step, when no
+// pod is made. So the seconds that kills cost decide nothing.
+constexpr std::int64_t kStepMs = 430'000;
+constexpr std::int64_t kWorkMs = 400'000;
 constexpr int kMaxRounds = 5'000;
 
 class JobHistory {
@@ -53,7 +53,7 @@ class JobHistory {
   Fate FateOf(const kube::Call& call) {
     if (call.verb == kube::Verb::kGet || call.verb == kube::Verb::kList) return Fate::kDone;
     if (kills_left_ == 0 || writes_left_-- > 0) return Fate::kDone;
-    writes_left_ = static_cast<int>(fates_.Below(6));
+    writes_left_ = static_cast<int>(fates_.Below(4));
     static constexpr Fate kFates[] = {Fate::kKilledBefore, Fate::kKilledAfter, Fate::kAnswerLost};
     const Fate fate = kFates[fates_.Below(std::size(kFates))];
     if (fate == Fate::kAnswerLost) {
@@ -67,7 +67,7 @@ class JobHistory {
 
   // The others go on while no operator runs.
   void Bury() {
-    clock_.Advance(static_cast<std::int64_t>(fates_.Below(2'000)));
+    clock_.Advance(static_cast<std::int64_t>(fates_.Below(1'000)));
     for (std::uint64_t ticks = fates_.Below(3); ticks > 0; --ticks) cluster_.Tick();
     Restart();
   }

@@ -15,7 +15,7 @@
 namespace yardmaster::chaos {
 namespace {
 
-constexpr int kKillsPerStep = 8;
+constexpr int kKillsPerStep = 12;
 
 struct Flags {
   std::uint64_t first_seed = 1;

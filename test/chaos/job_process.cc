@@ -17,13 +17,20 @@ constexpr state::Kind kKinds[] = {state::Kind::kNode, state::Kind::kPod, state::
                                   state::Kind::kGang};
 constexpr std::int64_t kErrorPauseMs = 1'000;
 
+// Quarantines end at times that job_history.cc knows.
+op::HostMarker::Options MarkerOptions() {
+  op::HostMarker::Options options;
+  options.quarantine.max_ms = 3'600'000;
+  return options;
+}
+
 }  // namespace
 
 JobProcess::JobProcess(kube::FakeClient& server, Network& network, const FakeClock& clock)
     : server_(server),
       clock_(clock),
       client_(server, network),
-      marker_(client_, cache_, {}, [](const op::HostNotice&) {}),
+      marker_(client_, cache_, MarkerOptions(), [](const op::HostNotice&) {}),
       controller_(
           client_, cache_, hosts_, marker_, clock, [](const op::JobNotice&) {}, nullptr,
           /*write_threads=*/1) {
