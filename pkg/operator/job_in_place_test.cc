@@ -55,6 +55,21 @@ TEST_F(JobInPlaceTest, AfterAHostIsLostTheOthersKeepTheirPodsAndOnlyTheLostRankG
   EXPECT_EQ(Status()["restarts"], 0) << "lost hosts cost no restart";
 }
 
+TEST_F(JobInPlaceTest, ARestartThatNoLookSawBeginsTheTenMinutesOfRunningAnew) {
+  SeedJob(2, 2, kInPlace);
+  RunAll();
+  clock_.Advance(900'000);
+  for (int restarts = 1; restarts <= 2; ++restarts) {
+    EndContainer(0, 1);
+    Reconcile();
+    RestartAsAsked();
+    Settle();
+    EXPECT_EQ(Condition("Running"), "True");
+    EXPECT_EQ(Status()["recovery"]["consecutiveRestarts"], restarts);
+    clock_.Advance(60'000);
+  }
+}
+
 TEST_F(JobInPlaceTest, AContainerThatFailsRestartsTheOthersAndIsNotAskedItself) {
   SeedJob(3, 3, kInPlace);
   RunAll();

@@ -42,6 +42,14 @@ void ReadAttempt(const api::Pod& pod, Worker& worker) {
   ++worker.attempt_ends;
 }
 
+// Containers may have restarted inside their pods so fast that no look saw the job without them: Running stayed
+// True, and an incident tells of it.
+std::int64_t RunningSince(const api::Condition& running, const api::RecoveryState& recovery) {
+  if (recovery.incidents.empty()) return running.transition_ms;
+  const api::Incident& last = recovery.incidents.back();
+  return std::max(running.transition_ms, last.end_ms != 0 ? last.end_ms : last.start_ms);
+}
+
 }  // namespace
 
 Worker JobObserver::ObserveWorker(const api::TrainingJob& job, int rank, Obstacle& obstacle,
@@ -143,7 +151,7 @@ JobObservation JobObserver::Observe(const api::TrainingJob& job, Obstacle& obsta
   observed.now_ms = clock_.WallMs();
   const api::Condition* running = api::FindCondition(job.status.conditions, "Running");
   if (running != nullptr && running->status == api::ConditionStatus::kTrue) {
-    observed.running_ms = observed.now_ms - running->transition_ms;
+    observed.running_ms = observed.now_ms - RunningSince(*running, job.status.recovery);
   }
   int first = job.job.workers;
   for (const api::JobRole& role : job.roles) {
