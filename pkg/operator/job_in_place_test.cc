@@ -55,6 +55,26 @@ TEST_F(JobInPlaceTest, AfterAHostIsLostTheOthersKeepTheirPodsAndOnlyTheLostRankG
   EXPECT_EQ(Status()["restarts"], 0) << "lost hosts cost no restart";
 }
 
+TEST_F(JobInPlaceTest, AJobThatRestartedInPlaceSucceedsWithItsPods) {
+  SeedJob(2, 2, kInPlace);
+  RunAll();
+  const auto before = Uids();
+  EndContainer(0, 1);
+  Settle();
+  EXPECT_EQ(RestartAsAsked(), 1);
+  Settle();
+  for (int rank = 0; rank < 2; ++rank) {
+    json pod = Pod(rank);
+    pod["status"]["phase"] = "Succeeded";
+    pod["status"]["containerStatuses"][0]["state"] = {{"terminated", {{"exitCode", 0}}}};
+    client_.Seed(kube::Pods(), pod);
+  }
+  Settle();
+  EXPECT_EQ(Condition("Succeeded"), "True");
+  EXPECT_EQ(Uids(), before) << "none is made anew";
+  EXPECT_EQ(Status()["recovery"]["incidents"].size(), 1u);
+}
+
 TEST_F(JobInPlaceTest, ARestartThatNoLookSawBeginsTheTenMinutesOfRunningAnew) {
   SeedJob(2, 2, kInPlace);
   RunAll();

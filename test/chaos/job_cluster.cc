@@ -230,6 +230,7 @@ std::string JobCluster::RemovePods(Random& random) {
 std::string JobCluster::Finish(Random& random) {
   const Job* job = AnyRunningJob(random);
   if (job == nullptr) return "nothing";
+  jobs_[job->name].done = true;
   for (json& pod : PodsOf(*job)) {
     if (PhaseOf(pod) != "Running") continue;
     pod["status"]["phase"] = "Succeeded";
@@ -284,6 +285,16 @@ std::string JobCluster::Act(Random& random) {
   if (what < 21) return Scale(random);
   if (what < 22) return Finish(random);
   return DeleteJob(random);
+}
+
+std::string JobCluster::Unfinished() const {
+  for (const auto& [name, job] : jobs_) {
+    const json object = ObjectOf(job);
+    if (job.done && object.is_object() && !IsTrue(object, "Succeeded")) {
+      return StrCat("job ", name, " is done and has not succeeded");
+    }
+  }
+  return "";
 }
 
 json JobCluster::Picture() const {

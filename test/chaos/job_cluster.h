@@ -34,6 +34,8 @@ class JobCluster {
   bool Tick();
   // All that there is, without times, uids and versions.
   nlohmann::json Picture() const;
+  // A job that has done its work and has not succeeded; empty: there is none. For a cluster at rest.
+  std::string Unfinished() const;
   int jobs_made() const { return next_job_; }
 
  private:
@@ -42,6 +44,7 @@ class JobCluster {
     std::string uid;
     int pool = 0;          // its hosts
     bool answers = false;  // its program writes a checkpoint when it is asked
+    bool done = false;     // its program has ended without an error
   };
   using Pods = std::vector<nlohmann::json>;
 

@@ -37,6 +37,9 @@ class JobHistory {
       result_.told.push_back(cluster_.Act(random));
       kills_left_ = options_.kills_per_step;
       Settle((step + 1) * kStepMs);
+      if (const std::string unfinished = cluster_.Unfinished(); !unfinished.empty()) {
+        result_.failure = StrCat("after step ", step, ": ", unfinished);
+      }
       result_.pictures.push_back(cluster_.Picture().dump());
     }
     result_.jobs = cluster_.jobs_made();

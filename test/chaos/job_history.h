@@ -23,7 +23,7 @@ struct JobHistoryOptions {
 struct JobHistoryResult {
   std::vector<std::string> told;      // what each step did
   std::vector<std::string> pictures;  // what there was after each, without times and uids; JSON
-  std::string failure;                // it does not come to rest; empty: it did
+  std::string failure;  // it does not come to rest, or a job does not succeed; empty: neither
   int kills = 0;
   int lost_answers = 0;  // of writes that took effect, where the process lived on
   int jobs = 0;
