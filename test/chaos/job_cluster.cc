@@ -13,8 +13,7 @@ using nlohmann::json;
 
 namespace {
 
-constexpr int kPools = 8;
-constexpr int kHosts = 7;         // of a pool
+constexpr int kPools = 6;
 constexpr std::size_t kLost = 2;  // hosts at a time: fewer than a full disruption (host_health.h)
 
 int Below(Random& random, int bound) {
@@ -69,7 +68,7 @@ json SpecOf(Random& random) {
 
 JobCluster::JobCluster(const FakeClock& clock) : clock_(clock), server_(clock) {
   for (int pool = 0; pool < kPools; ++pool) {
-    for (int host = 0; host < kHosts; ++host) PutNode(HostName(pool, host), true, false);
+    for (int host = 0; host < kPoolHosts; ++host) PutNode(HostName(pool, host), true, false);
   }
   PutNode(kRoleHost, true, false);
 }

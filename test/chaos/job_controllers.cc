@@ -15,8 +15,6 @@ using nlohmann::json;
 
 namespace {
 
-constexpr int kHosts = 7;  // of a pool, as in job_cluster.cc
-
 std::string Annotation(const json& pod, const char* name) {
   return pod["metadata"].value("annotations", json::object()).value(name, "");
 }
@@ -83,7 +81,7 @@ std::vector<std::string> JobCluster::HostsFor(const Job& job, std::vector<std::s
   for (const auto& [rank, pod] : waiting) {
     std::string& host = hosts[static_cast<std::size_t>(rank)];
     if (!host.empty() && MayHost(host, pod)) continue;
-    for (int i = 0; i < kHosts; ++i) {
+    for (int i = 0; i < kPoolHosts; ++i) {
       const std::string other = HostName(job.pool, i);
       const bool taken = std::find(hosts.begin(), hosts.end(), other) != hosts.end();
       if (taken || !MayHost(other, pod)) continue;

@@ -56,7 +56,7 @@ class JobHistory {
   Fate FateOf(const kube::Call& call) {
     if (call.verb == kube::Verb::kGet || call.verb == kube::Verb::kList) return Fate::kDone;
     if (kills_left_ == 0 || writes_left_-- > 0) return Fate::kDone;
-    writes_left_ = static_cast<int>(fates_.Below(4));
+    writes_left_ = static_cast<int>(fates_.Below(2));
     static constexpr Fate kFates[] = {Fate::kKilledBefore, Fate::kKilledAfter, Fate::kAnswerLost};
     const Fate fate = kFates[fates_.Below(std::size(kFates))];
     if (fate == Fate::kAnswerLost) {

@@ -15,7 +15,7 @@
 namespace yardmaster::chaos {
 namespace {
 
-constexpr int kKillsPerStep = 12;
+constexpr int kKillsPerStep = 24;
 
 struct Flags {
   std::uint64_t first_seed = 1;

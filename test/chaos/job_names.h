@@ -12,6 +12,8 @@ inline constexpr char kRoleHost[] = "cpu0";
 inline constexpr char kKubelet[] = "chaos/kubelet";  // the finalizer of a pod whose containers run
 inline constexpr char kLeaving[] = "aws-node-termination-handler/spot-itn";
 
+inline constexpr int kPoolHosts = 6;  // of each job
+
 std::string HostName(int pool, int host);
 // -1: a pod of a role.
 int RankOf(const nlohmann::json& pod);
