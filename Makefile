@@ -48,11 +48,12 @@ test: controlplane build ## all tests: unit, integration and end-to-end against 
 
 # The older of the two Kubernetes versions of the test bed (test/controlplane/recipe).
 nightly: export YARDMASTER_KUBERNETES := 1.34
-nightly: controlplane build ## integration and end-to-end tests against Kubernetes 1.34 (builds it once a machine, 6 minutes)
+nightly: controlplane build ## integration and end-to-end tests against Kubernetes 1.34 (builds it once a machine, 6 minutes), and tens of thousands of kills of the operator
 	@hack/setup lab
 	$(say) "testing on Kubernetes $$YARDMASTER_KUBERNETES"
 	export YARDMASTER_CONTROLPLANE_BIN=$$(test/controlplane/build)
 	test/monitoring/promtool >/dev/null
+	build/release/test/chaos/ym_job_kills_test --histories=200 --first-seed=1000
 	ctest --test-dir build/release --output-on-failure --no-tests=error -j $(JOBS) -L '^(integration|e2e)$$' $(CTEST_ARGS)
 
 lab: controlplane programs ## PyTorch jobs on a fabric of Linux switches: planned ports and levels against default ECMP (15 minutes)

@@ -9,6 +9,7 @@
 #include "nlohmann/json.hpp"
 
 #include "pkg/agent/agent_metrics.h"
+#include "pkg/agent/checkpoint_marks.h"
 #include "pkg/agent/coverage_writer.h"
 #include "pkg/agent/default_class.h"
 #include "pkg/agent/fabric_choice.h"
@@ -76,6 +77,7 @@ class Agent::Impl {
         profiles_(deps_.client, {}),
         claims_(deps_.timing.clock, options_.kubelet_socket),
         coverage_(deps_.client, {}),
+        checkpoints_(deps_.client, CheckpointOptions{options_.checkpoint_marks_dir}),
         default_class_(options_.configfs_root,
                        StrCat(options_.plan_dir, "/../default-classes.json")),
         programs_(options_.programs),
@@ -218,12 +220,17 @@ class Agent::Impl {
         deps_.timing, deps_.registry);
   }
 
-  std::vector<PodNics> Nics(const std::vector<NicPort>& host) {
+  std::vector<std::string> PodUids() const {
     std::vector<std::string> uids;
     for (const rpc::PodPlanStatus& pod : loop_.report()->pods) uids.push_back(pod.pod_uid);
+    return uids;
+  }
+
+  std::vector<PodNics> Nics(const std::vector<NicPort>& host) {
     return NicsOfPods(
         options_.sysfs_root,
-        claims_.Claims(uids, [this](const std::string& uid) { return feed_.Find(uid); }), host);
+        claims_.Claims(PodUids(), [this](const std::string& uid) { return feed_.Find(uid); }),
+        host);
   }
 
   void StartWatching() {
@@ -295,6 +302,12 @@ class Agent::Impl {
     return profiles_.Take(report);
   }
 
+  std::vector<absl::Status> PollCheckpoints(std::int64_t steady_ms) {
+    if (options_.checkpoint_marks_dir.empty()) return {};
+    return checkpoints_.Poll(steady_ms, PodUids(),
+                             [this](const std::string& uid) { return feed_.Find(uid); });
+  }
+
   // Everything that is written to the API server, but for events.
   void Poll(const std::stop_token& stop) {
     std::int64_t quiet_until_ms = 0;
@@ -324,6 +337,7 @@ class Agent::Impl {
           others.push_back(std::move(status));
         }
       }
+      for (absl::Status& status : PollCheckpoints(now)) others.push_back(std::move(status));
       if (stream_ != nullptr) {
         const rpc::ReportStream::Stats stream = stream_->stats();
         if (!stream.connected && !stream.last_error.empty()) {
@@ -364,6 +378,7 @@ class Agent::Impl {
   ProfileCollector profiles_;
   PodClaims claims_;
   CoverageWriter coverage_;
+  CheckpointMarks checkpoints_;
   DefaultClass default_class_;
   HostPrograms programs_;
   ReportRelay relay_;

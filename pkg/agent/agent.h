@@ -53,6 +53,8 @@ struct AgentOptions {
   std::string kubelet_socket;
   // Kubelet's folder of pods, for what the shims in them did; empty: it is not read.
   std::string kubelet_pods_dir;
+  // The same folder, for programs that say by a file that a checkpoint is complete; empty: it is not read.
+  std::string checkpoint_marks_dir;
   // A dcgm-exporter and an LLDP daemon of the host; needs one node.
   HostProgramOptions programs;
   std::vector<std::string> grpc_addresses = {"unix:/run/yardmaster/agent.sock"};

@@ -10,6 +10,7 @@
 #include "gmock/gmock.h"
 
 #include "pkg/agent/testing/fake_sink.h"
+#include "pkg/api/names.h"
 #include "pkg/base/strings.h"
 #include "pkg/config/yaml.h"
 #include "pkg/kube/testing/fake_client.h"
@@ -164,6 +165,27 @@ TEST_F(AgentTest, FilesOutliveTheAgent) {
   Eventually("the file", [&] { return Exists("u1.json"); });
   agent.reset();
   EXPECT_TRUE(Exists("u1.json"));
+}
+
+TEST_F(AgentTest, AFileOfAProgramThatHasWrittenACheckpointBecomesAnAnnotation) {
+  const std::string mark = R"({"version":1,"time":"2026-01-01T00:00:00Z","seconds":42.5})";
+  options_.nodes = {"n1"};
+  options_.checkpoint_marks_dir = folder_.path() + "/pods";
+  for (const char* uid : {"u1", "u2"}) {
+    folder_.Put(
+        StrCat("pods/", uid, "/volumes/kubernetes.io~empty-dir/yardmaster-checkpoint-mark/mark"),
+        mark);
+  }
+  SeedPod("u1", "n1");
+  SeedPod("u2", "n2");
+  const auto agent = Make();
+  ASSERT_TRUE(agent->Start().ok());
+  const auto told = [&](const char* name) {
+    const nlohmann::json pod = *client_.Find(kube::Pods(), "team", name);
+    return pod["metadata"]["annotations"].value(api::kCheckpointAnnotation, "");
+  };
+  Eventually("the annotation", [&] { return told("u1") == mark; });
+  EXPECT_EQ(told("u2"), "") << "another agent's node";
 }
 
 TEST_F(AgentTest, ANewFabricGenerationMakesPlansStaleWithAMetricAndANotice) {

@@ -1,17 +1,15 @@
 #include "pkg/agent/shim_report.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <dirent.h>
 #include <fcntl.h>
 #include <memory>
-#include <sys/stat.h>
-#include <system_error>
 #include <unistd.h>
 #include <vector>
 
 #include "nlohmann/json.hpp"
 
+#include "pkg/agent/pod_volume.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/base/unique_fd.h"
@@ -36,24 +34,6 @@ std::string Text(const json& line, const char* key) {
 std::int64_t Whole(const json& line, const char* key) {
   const auto at = line.find(key);
   return at != line.end() && at->is_number_integer() ? at->get<std::int64_t>() : 0;
-}
-
-// One path segment.
-bool SafeName(std::string_view name) {
-  return !name.empty() && name.size() <= 253 && name.front() != '.' &&
-         name.find('/') == std::string_view::npos && name.find('\0') == std::string_view::npos;
-}
-
-std::string ReadAtMost(int fd, std::size_t limit) {
-  std::string text;
-  char buffer[16384];
-  while (text.size() < limit) {
-    const ssize_t n = ::read(fd, buffer, std::min(sizeof buffer, limit - text.size()));
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) break;
-    text.append(buffer, static_cast<std::size_t>(n));
-  }
-  return text;
 }
 
 }  // namespace
@@ -115,38 +95,25 @@ ShimSummary ShimReader::Summary() const {
 
 absl::StatusOr<ShimSummary> ReadShimReports(const std::string& kubelet_pods_folder,
                                             const std::string& pod_uid) {
-  if (!SafeName(pod_uid)) {
-    return absl::InvalidArgumentError(StrCat("pod uid \"", pod_uid, "\" is not a folder name"));
-  }
-  // Kubelet's own folders down to the volume; what lies in it is the tenant's.
-  const std::string volume = StrCat(kubelet_pods_folder, "/", pod_uid,
-                                    "/volumes/kubernetes.io~empty-dir/yardmaster-status");
-  const UniqueFd folder(::open(volume.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
-  if (folder.get() < 0) {
-    const std::string reason = std::generic_category().message(errno);
-    if (errno == ENOENT) return absl::NotFoundError(StrCat(volume, ": ", reason));
-    return absl::FailedPreconditionError(StrCat("cannot open ", volume, ": ", reason));
-  }
+  YM_ASSIGN_OR_RETURN(const UniqueFd folder,
+                      OpenPodVolume(kubelet_pods_folder, pod_uid, "yardmaster-status"));
   const int listing = ::fcntl(folder.get(), F_DUPFD_CLOEXEC, 0);
   const std::unique_ptr<DIR, int (*)(DIR*)> entries(::fdopendir(listing), &::closedir);
   if (entries == nullptr) {
     if (listing >= 0) ::close(listing);
-    return absl::FailedPreconditionError(StrCat("cannot list ", volume));
+    return absl::FailedPreconditionError(StrCat("cannot list yardmaster-status of pod ", pod_uid));
   }
   std::vector<std::string> names;
   while (const dirent* entry = ::readdir(entries.get())) {
     const std::string name = entry->d_name;
-    if (!SafeName(name) || static_cast<int>(names.size()) >= kMaxFiles) continue;
+    if (!IsFileName(name) || static_cast<int>(names.size()) >= kMaxFiles) continue;
     if (name.size() > 6 && name.substr(name.size() - 6) == ".jsonl") names.push_back(name);
   }
   std::sort(names.begin(), names.end());
   ShimReader reader;
   for (const std::string& name : names) {
-    const UniqueFd file(
-        ::openat(folder.get(), name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-    struct stat info {};
-    if (file.get() < 0 || ::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode)) continue;
-    reader.Add(ReadAtMost(file.get(), kMaxFileBytes));
+    const auto file = ReadPodFile(folder, name, kMaxFileBytes);
+    if (file) reader.Add(file->text);
   }
   return reader.Summary();
 }

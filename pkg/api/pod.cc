@@ -28,8 +28,17 @@ void ReadMessage(FieldReader& terminated, Pod& pod) {
   if (message.starts_with("{")) pod.end_message = std::move(message);
 }
 
-void ReadEnd(FieldReader& status, Pod& pod) {
+std::string FirstContainer(FieldReader& spec) {
+  for (FieldReader& container : spec.Objects("containers")) return container.String("name");
+  return "";
+}
+
+void ReadEnd(FieldReader& spec, FieldReader& status, Pod& pod) {
+  const std::string first = FirstContainer(spec);
   for (FieldReader& container : status.Objects("containerStatuses")) {
+    if (container.String("name") == first) {
+      pod.container_ends = container.Int("restartCount", 0, 0, INT32_MAX - 1);
+    }
     FieldReader state = container.Object("state");
     FieldReader terminated = state.Object("terminated");
     if (!terminated.present()) continue;
@@ -48,11 +57,7 @@ void ReadEnd(FieldReader& status, Pod& pod) {
 // A container of an unfinished pod that has ended is started again by its kubelet, which counts that
 // only then.
 void ReadRestarts(FieldReader& spec, FieldReader& status, Pod& pod) {
-  std::string first;
-  for (FieldReader& container : spec.Objects("containers")) {
-    first = container.String("name");
-    break;
-  }
+  const std::string first = FirstContainer(spec);
   for (FieldReader& container : status.Objects("containerStatuses")) {
     if (container.String("name") != first) continue;
     FieldReader state = container.Object("state");
@@ -132,7 +137,7 @@ absl::StatusOr<Pod> DecodePod(JsonView object, Decoding decoding) {
   pod.phase = status.String("phase");
   ReadScheduled(status, pod);
   if (pod.finished()) {
-    ReadEnd(status, pod);
+    ReadEnd(spec, status, pod);
   } else {
     ReadRestarts(spec, status, pod);
   }

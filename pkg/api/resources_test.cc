@@ -86,7 +86,8 @@ TEST(TrainingJobTest, EveryFieldReadsBackAsItWasWritten) {
                 "rules":[{"action":"Fail","exitCodes":[1,2],"container":"t"},
                          {"action":"Replace","exitCodesNotIn":[3]},
                          {"action":"Ignore","podCondition":"DisruptionTarget"}]},
-    "checkpoint":{"intervalSeconds":1800,"graceSeconds":60},
+    "checkpoint":{"intervalSeconds":1800,"graceSeconds":60,"request":"Command",
+                  "command":["sh","-c","kill -USR1 1"],"mark":"File"},
     "capacity":{"types":["Spot","Reserved"]},"gpuModel":"H800",
     "template":{"metadata":{"labels":{"a":"b"}},"spec":{"nodeSelector":{"x":"y"},
       "containers":[{"name":"t","resources":{"limits":{"nvidia.com/gpu":8}}}]}}})"));
@@ -127,6 +128,8 @@ TEST(TrainingJobTest, EveryFieldReadsBackAsItWasWritten) {
   EXPECT_EQ(again->job, job->job);
   EXPECT_EQ(again->status, job->status);
   EXPECT_EQ(again->recovery, job->recovery);
+  EXPECT_EQ(again->checkpoint, job->checkpoint);
+  EXPECT_EQ(again->checkpoint.command.size(), 3u);
   EXPECT_EQ(again->run, job->run);
   EXPECT_EQ(again->constraints, job->constraints);
   EXPECT_EQ(again->constraints.node_selector.at("x"), "y");
@@ -192,6 +195,17 @@ INSTANTIATE_TEST_SUITE_P(
         BadJob{"GpusThatDiffer", R"({"gpusPerWorker":8,"template":{"spec":{"containers":[
                    {"resources":{"limits":{"nvidia.com/gpu":4}}}]}}})",
                "spec.template.spec.containers: ask for 4 GPUs and spec.gpusPerWorker is 8"},
+        BadJob{"CheckpointCommandMissing", R"({"checkpoint":{"request":"Command"}})",
+               "spec.checkpoint.command: is missing"},
+        BadJob{"CheckpointCommandWithoutItsRequest", R"({"checkpoint":{"command":["save"]}})",
+               "spec.checkpoint.command: is given and request is not Command"},
+        BadJob{"CheckpointCommandBesideAHook",
+               R"({"checkpoint":{"request":"Command","command":["save"]},"template":{"spec":
+                   {"containers":[{"name":"t","lifecycle":{"preStop":{"sleep":{"seconds":1}}}}]}}})",
+               "spec.checkpoint.command: the first container of spec.template has a "
+               "lifecycle.preStop of its own"},
+        BadJob{"UnknownCheckpointMark", R"({"checkpoint":{"mark":"Mail"}})",
+               "spec.checkpoint.mark: expected Annotation or File"},
         BadJob{"NegativeLayers", R"({"model":{"layers":-1}})",
                "spec.model.layers: expected an integer from 1 to 1000000, got -1"},
         BadJob{"FractionOfALayer", R"({"model":{"layers":1.5}})",

@@ -16,21 +16,29 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view kRequestNames[] = {"Signal", "Annotation"};
+constexpr std::string_view kRequestNames[] = {"Signal", "Annotation", "Command"};
+constexpr std::string_view kMarkNames[] = {"Annotation", "File"};
 constexpr std::string_view kSuccessNames[] = {"AllWorkers", "RankZero", "Role"};
 constexpr std::string_view kCleanPodNames[] = {"Running", "All"};
 constexpr int kMaxSeconds = 31'536'000;
 constexpr int kMaxWorkers = 1'000'000;
 
-void ReadPolicies(FieldReader& spec, TrainingJob& job) {
-  job.recovery = ReadRecoveryPolicy(spec);
-  FieldReader checkpoint = spec.Object("checkpoint");
+void ReadCheckpointPolicy(FieldReader checkpoint, TrainingJob& job) {
   job.checkpoint.interval_seconds = checkpoint.Int("intervalSeconds", 0, 0, kMaxSeconds);
   job.checkpoint.cost_seconds =
       checkpoint.Int("costSeconds", job.checkpoint.cost_seconds, 0, kMaxSeconds);
   job.checkpoint.grace_seconds =
       checkpoint.Int("graceSeconds", job.checkpoint.grace_seconds, 0, kMaxSeconds);
   job.checkpoint.request = checkpoint.Enum("request", kRequestNames, job.checkpoint.request);
+  job.checkpoint.command = checkpoint.Strings("command");
+  job.checkpoint.mark = checkpoint.Enum("mark", kMarkNames, job.checkpoint.mark);
+  const bool by_command = job.checkpoint.request == CheckpointRequest::kCommand;
+  if (by_command == job.checkpoint.command.empty()) {
+    checkpoint.errors().Add(checkpoint.PathOf("command"),
+                            by_command ? "is missing" : "is given and request is not Command",
+                            by_command ? "say what asks the program for a checkpoint"
+                                       : "leave it out, or set spec.checkpoint.request to Command");
+  }
   job.checkpoint.directory = checkpoint.String("directory");
   job.checkpoint.claim = checkpoint.String("claim");
   if (!job.checkpoint.directory.empty() && job.checkpoint.directory[0] != '/') {
@@ -42,6 +50,11 @@ void ReadPolicies(FieldReader& spec, TrainingJob& job) {
                             "give spec.checkpoint.directory");
   }
   checkpoint.Close();
+}
+
+void ReadPolicies(FieldReader& spec, TrainingJob& job) {
+  job.recovery = ReadRecoveryPolicy(spec);
+  ReadCheckpointPolicy(spec.Object("checkpoint"), job);
   job.capacity = ReadCapacityPolicy(spec);
   job.gpu_model = spec.String("gpuModel");
 }
@@ -132,6 +145,16 @@ void ReadTemplate(FieldReader& spec, TrainingJob& job) {
       std::make_shared<const json>(written.is_object() ? written.ToJson() : json::object());
 }
 
+// The command becomes the first container's preStop hook, and a container has one.
+void CheckCheckpointHook(FieldReader& spec, const TrainingJob& job) {
+  if (job.checkpoint.request != CheckpointRequest::kCommand) return;
+  const json::json_pointer hook("/spec/containers/0/lifecycle/preStop");
+  if (!job.pod_template->contains(hook)) return;
+  spec.errors().Add(spec.PathOf("checkpoint") + ".command",
+                    "the first container of spec.template has a lifecycle.preStop of its own",
+                    "leave one of the two out");
+}
+
 TrainingJobStatus ReadStatus(FieldReader in) {
   TrainingJobStatus status;
   status.observed_generation = in.Int64("observedGeneration", 0, 0, INT64_MAX);
@@ -187,6 +210,7 @@ absl::StatusOr<TrainingJob> DecodeTrainingJob(JsonView object, UnknownFields unk
   ReadTemplate(spec, job);
   job.roles = ReadRoles(spec, job.metadata.name, job.job.gpu_resource);
   CheckSuccessRole(spec, job);
+  CheckCheckpointHook(spec, job);
   job.elastic = ReadElasticPolicy(spec, job.job);
   spec.Close();
   job.status = ReadStatus(in.Object("status"));
@@ -248,7 +272,9 @@ json EncodeTrainingJob(const TrainingJob& job) {
       {"intervalSeconds", job.checkpoint.interval_seconds},
       {"costSeconds", job.checkpoint.cost_seconds},
       {"graceSeconds", job.checkpoint.grace_seconds},
-      {"request", kRequestNames[static_cast<std::size_t>(job.checkpoint.request)]}};
+      {"request", kRequestNames[static_cast<std::size_t>(job.checkpoint.request)]},
+      {"mark", kMarkNames[static_cast<std::size_t>(job.checkpoint.mark)]}};
+  if (!job.checkpoint.command.empty()) spec["checkpoint"]["command"] = job.checkpoint.command;
   if (!job.checkpoint.directory.empty()) spec["checkpoint"]["directory"] = job.checkpoint.directory;
   if (!job.checkpoint.claim.empty()) spec["checkpoint"]["claim"] = job.checkpoint.claim;
   if (json capacity = EncodeCapacityPolicy(job.capacity); !capacity.is_null()) {

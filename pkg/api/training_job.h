@@ -27,12 +27,20 @@ inline constexpr char kTrainingJobKind[] = "TrainingJob";
 
 // How a job that is about to be stopped is asked for a checkpoint.
 enum class CheckpointRequest {
-  kSignal,     // by SIGTERM, when its pods are deleted
-  kAnnotation  // by yardmaster.dev/checkpoint-request on its pods, before they are deleted
+  kSignal,      // by SIGTERM, when its pods are deleted
+  kAnnotation,  // by yardmaster.dev/checkpoint-request on its pods, before they are deleted
+  kCommand      // by a command that kubelets run in its containers, when its pods are deleted
+};
+// How it says that a checkpoint is complete.
+enum class CheckpointMarkBy {
+  kAnnotation,  // yardmaster.dev/checkpoint of one of its pods
+  kFile         // a file that the agent of the pod's node passes on as that annotation
 };
 
 struct CheckpointPolicy {
   CheckpointRequest request = CheckpointRequest::kSignal;
+  std::vector<std::string> command = {};  // with kCommand: what is run, without a shell
+  CheckpointMarkBy mark = CheckpointMarkBy::kAnnotation;
   std::string directory;     // absolute path, in every container's environment; empty: none
   std::string claim;         // PersistentVolumeClaim mounted there; empty: none
   int interval_seconds = 0;  // how often the job writes one; 0: unknown

@@ -83,6 +83,9 @@ void AddAgentFlags(CLI::App& app, agent::AgentOptions& options) {
                  "kubelet's PodResources socket, to learn which NICs pods have; default not asked");
   app.add_option("--kubelet-pods-dir", options.kubelet_pods_dir,
                  "kubelet's folder of pods, to read what their shims did; default not read");
+  app.add_option("--checkpoint-marks-dir", options.checkpoint_marks_dir,
+                 "kubelet's folder of pods, to read the files by which programs say that a "
+                 "checkpoint is complete; default not read");
   agent::HostProgramOptions& programs = options.programs;
   app.add_option("--gpu-metrics", programs.gpu_metrics,
                  "http:// URL or file of a dcgm-exporter's metrics, to measure FLOP; default none");

@@ -174,7 +174,8 @@ void DecideLoss(const JobObservation& job, const Troubles& troubles, api::Recove
                 Incident& incident) {
   const std::vector<int>& ranks = troubles.lost.empty() ? troubles.removed : troubles.lost;
   incident.first_rank = ranks[0];
-  incident.host = At(job, ranks[0]).host;
+  const Worker& first = At(job, ranks[0]);
+  incident.host = first.phase == WorkerPhase::kMissing ? first.slot_host : first.host;
   incident.action = ActionFor(job, ranks, job.policy.on_host_loss);
   if (troubles.lost.empty()) {
     incident.cause = IncidentCause::kWorkerRemoved;

@@ -54,14 +54,15 @@ kube::Target TargetOf(const kube::Resource& resource, const api::TrainingJob& jo
 
 JobController::JobController(kube::Client& client, state::ClusterCache& cache, HostHealth& hosts,
                              HostMarker& marker, const Clock& clock, Notify notify,
-                             std::function<bool()> may_write)
+                             std::function<bool()> may_write, std::size_t write_threads)
     : client_(client),
       cache_(cache),
       marker_(marker),
       clock_(clock),
       observer_(cache, hosts, marker, clock),
       writes_(
-          client, cache, clock, may_write ? std::move(may_write) : [] { return true; }),
+          client, cache, clock, may_write ? std::move(may_write) : [] { return true; },
+          write_threads),
       notify_(std::move(notify)) {}
 
 void JobController::Tell(const api::TrainingJob& job, bool warning, std::string reason,

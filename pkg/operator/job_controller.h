@@ -82,9 +82,11 @@ class JobController {
   using Notify = std::function<void(const JobNotice&)>;
 
   // `may_write`: whether this process still leads, asked before every write of a pod; empty: it always does.
+  // With one write thread the order of writes follows from what is observed.
   JobController(kube::Client& client, state::ClusterCache& cache, HostHealth& hosts,
                 HostMarker& marker, const Clock& clock, Notify notify,
-                std::function<bool()> may_write = nullptr);
+                std::function<bool()> may_write = nullptr,
+                std::size_t write_threads = kWriteThreads);
 
   // Errors: what the API server said; the caller retries with backoff.
   absl::StatusOr<TurnResult> Run(const std::string& key, JobTurn turn);

@@ -2,6 +2,7 @@
 // one carries on: the end is the same.
 #include <atomic>
 
+#include "pkg/api/gang.h"
 #include "pkg/operator/testing/job_fixture.h"
 
 namespace yardmaster::op {
@@ -122,6 +123,27 @@ TEST_F(JobLeadershipTest, AProcessThatDoesNotLeadAnyMoreMakesNoFurtherPodAndTheN
   NewLeader();
   Settle();
   EXPECT_EQ(client_.All(kube::Pods()).size(), 1'000u);
+}
+
+TEST_F(JobLeadershipTest, AnIncidentHasTheHostOfAPodThatWentBeforeTheNextLeaderLooked) {
+  SeedJob(2, 2);
+  RunAll();
+  api::Gang gang;
+  gang.metadata.name = api::GangName(api::kTrainingJobKind, "a");
+  gang.metadata.namespace_name = "team";
+  gang.metadata.uid = "gang";
+  gang.job.workers = 2;
+  gang.status.plan_generation = 1;
+  gang.status.assignments = {{0, "n0", "p0", "s0", {0}}, {1, "n1", "p0", "s0", {0}}};
+  client_.Seed(kube::Gangs(), api::EncodeGang(gang));
+  ASSERT_TRUE(client_.Delete({kube::Pods(), "team", PodName("a", 1), ""}, {}).ok());
+  NewLeader();
+  Settle();
+  const json incidents = Status()["recovery"]["incidents"];
+  ASSERT_EQ(incidents.size(), 1u);
+  EXPECT_EQ(incidents[0]["cause"], "WorkerRemoved");
+  EXPECT_EQ(incidents[0]["firstRank"], 1);
+  EXPECT_EQ(incidents[0].value("host", "(none)"), "n1");
 }
 
 }  // namespace

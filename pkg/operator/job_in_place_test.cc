@@ -55,6 +55,42 @@ TEST_F(JobInPlaceTest, AfterAHostIsLostTheOthersKeepTheirPodsAndOnlyTheLostRankG
   EXPECT_EQ(Status()["restarts"], 0) << "lost hosts cost no restart";
 }
 
+TEST_F(JobInPlaceTest, AJobThatRestartedInPlaceSucceedsWithItsPods) {
+  SeedJob(2, 2, kInPlace);
+  RunAll();
+  const auto before = Uids();
+  EndContainer(0, 1);
+  Settle();
+  EXPECT_EQ(RestartAsAsked(), 1);
+  Settle();
+  for (int rank = 0; rank < 2; ++rank) {
+    json pod = Pod(rank);
+    pod["status"]["phase"] = "Succeeded";
+    pod["status"]["containerStatuses"][0]["state"] = {{"terminated", {{"exitCode", 0}}}};
+    client_.Seed(kube::Pods(), pod);
+  }
+  Settle();
+  EXPECT_EQ(Condition("Succeeded"), "True");
+  EXPECT_EQ(Uids(), before) << "none is made anew";
+  EXPECT_EQ(Status()["recovery"]["incidents"].size(), 1u);
+}
+
+TEST_F(JobInPlaceTest, ARestartThatNoLookSawBeginsTheTenMinutesOfRunningAnew) {
+  SeedJob(2, 2, kInPlace);
+  RunAll();
+  clock_.Advance(900'000);
+  const json running = ConditionObject("Running");
+  EndContainer(0, 1);
+  Reconcile();
+  RestartAsAsked();
+  Settle();
+  ASSERT_EQ(ConditionObject("Running"), running) << "no look saw the job without them";
+  clock_.Advance(60'000);
+  EndContainer(0, 1);
+  Reconcile();
+  EXPECT_EQ(Status()["recovery"]["consecutiveRestarts"], 2);
+}
+
 TEST_F(JobInPlaceTest, AContainerThatFailsRestartsTheOthersAndIsNotAskedItself) {
   SeedJob(3, 3, kInPlace);
   RunAll();

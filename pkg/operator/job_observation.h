@@ -33,6 +33,8 @@ struct Worker {
   std::vector<api::ContainerExit> exits = {};
   std::vector<std::string> final_conditions = {};
   std::string checkpoint_request = {};  // its annotation, unchanged
+  // Of a rank without a pod: the host that its Gang keeps for it, where the pod ran; empty: none.
+  std::string slot_host = {};
 };
 
 // Consecutive members of the job.
@@ -63,7 +65,7 @@ struct JobObservation {
   api::RecoveryState recovery;
   std::int64_t start_ms = 0;  // wall time at which all workers ran first; 0: not yet
   bool ended = false;         // an earlier look found that it succeeded or failed
-  // How long all workers have been running; 0: they are not.
+  // How long all workers have been running since the last incident; 0: they are not.
   std::int64_t running_ms = 0;
   std::int64_t now_ms = 0;  // wall time
 

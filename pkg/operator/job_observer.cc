@@ -1,5 +1,8 @@
 #include "pkg/operator/job_observer.h"
 
+#include <algorithm>
+
+#include "pkg/api/gang.h"
 #include "pkg/api/names.h"
 #include "pkg/base/strings.h"
 #include "pkg/operator/capacity_observer.h"
@@ -37,6 +40,14 @@ void ReadAttempt(const api::Pod& pod, Worker& worker) {
   if (worker.restart_generation <= worker.attempt || worker.ends <= worker.attempt_ends) return;
   worker.attempt = worker.restart_generation;
   ++worker.attempt_ends;
+}
+
+// Containers may have restarted inside their pods so fast that no look saw the job without them: Running stayed
+// True, and an incident tells of it.
+std::int64_t RunningSince(const api::Condition& running, const api::RecoveryState& recovery) {
+  if (recovery.incidents.empty()) return running.transition_ms;
+  const api::Incident& last = recovery.incidents.back();
+  return std::max(running.transition_ms, last.end_ms != 0 ? last.end_ms : last.start_ms);
 }
 
 }  // namespace
@@ -94,6 +105,24 @@ Worker JobObserver::ObserveWorker(const api::TrainingJob& job, int rank, Obstacl
   return worker;
 }
 
+// A pod that went while no process looked does not say any more where it ran.
+void JobObserver::ObserveSlots(const api::TrainingJob& job, JobObservation& observed) const {
+  const auto first = observed.workers.begin();
+  const auto last = first + observed.ranks();
+  if (std::none_of(first, last,
+                   [](const Worker& worker) { return worker.phase == WorkerPhase::kMissing; })) {
+    return;
+  }
+  const auto gang = cache_.FindGang(StrCat(
+      job.metadata.namespace_name, "/", api::GangName(api::kTrainingJobKind, job.metadata.name)));
+  if (gang == nullptr) return;
+  for (const api::AssignmentEntry& slot : gang->status.assignments) {
+    if (slot.rank < 0 || slot.rank >= observed.ranks()) continue;
+    Worker& worker = observed.workers[static_cast<std::size_t>(slot.rank)];
+    if (worker.phase == WorkerPhase::kMissing) worker.slot_host = slot.host;
+  }
+}
+
 void JobObserver::ObserveResize(const api::TrainingJob& job, JobObservation& observed) const {
   const api::ElasticStatus& elastic = job.status.elastic;
   observed.settled = api::SettledWorkersOf(job.job, elastic);
@@ -122,7 +151,7 @@ JobObservation JobObserver::Observe(const api::TrainingJob& job, Obstacle& obsta
   observed.now_ms = clock_.WallMs();
   const api::Condition* running = api::FindCondition(job.status.conditions, "Running");
   if (running != nullptr && running->status == api::ConditionStatus::kTrue) {
-    observed.running_ms = observed.now_ms - running->transition_ms;
+    observed.running_ms = observed.now_ms - RunningSince(*running, job.status.recovery);
   }
   int first = job.job.workers;
   for (const api::JobRole& role : job.roles) {
@@ -133,6 +162,7 @@ JobObservation JobObserver::Observe(const api::TrainingJob& job, Obstacle& obsta
   for (int rank = 0; rank < job.members(); ++rank) {
     observed.workers.push_back(ObserveWorker(job, rank, obstacle, checkpoint));
   }
+  ObserveSlots(job, observed);
   observed.checkpoint_ms = checkpoint.time_ms;
   if (job.elastic.enabled) ObserveResize(job, observed);
   // Nothing of ours makes such a pod; it would take part in the job's Service.

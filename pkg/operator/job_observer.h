@@ -26,6 +26,8 @@ class JobObserver {
                          api::CheckpointMark& checkpoint) const;
 
  private:
+  // Where ranks without a pod ran.
+  void ObserveSlots(const api::TrainingJob& job, JobObservation& observed) const;
   // Ranks that join, and ranks that are removed again.
   void ObserveResize(const api::TrainingJob& job, JobObservation& observed) const;
   // `rank`: the number of a member.

@@ -92,7 +92,7 @@ class Stepper {
   // The container has ended by itself. What ends shortly after a restart has begun belongs to it: the
   // other ranks of a job die with the first.
   bool FailedInPlace(const Worker& worker) const {
-    if (!worker.restartable || worker.ends <= worker.attempt_ends) return false;
+    if (!worker.restartable || Ended(worker) || worker.ends <= worker.attempt_ends) return false;
     const auto& incidents = job_.recovery.incidents;
     if (incidents.empty() || incidents.back().attempt != worker.attempt) return true;
     std::int64_t ended_ms = 0;
@@ -277,8 +277,9 @@ class Stepper {
   // An end that was no failure of its own does not count as a restart for the next incident.
   void Absorb(int rank) {
     const Worker& worker = At(rank);
-    if (!worker.restartable || worker.deleting || worker.ends <= worker.attempt_ends ||
-        IsStale(step_.recovery, worker, rank) || FailedInPlace(worker)) {
+    if (!worker.restartable || worker.deleting || Ended(worker) ||
+        worker.ends <= worker.attempt_ends || IsStale(step_.recovery, worker, rank) ||
+        FailedInPlace(worker)) {
       return;
     }
     step_.in_place.push_back(

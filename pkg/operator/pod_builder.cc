@@ -186,6 +186,7 @@ json BuildPod(const json& training_job, const WorkerShape& shape, int rank) {
   AddRestart(shape.restarts_in_place, shape.attempt, pod);
   AddRental(training_job, pod);
   AddCheckpointEnvironment(training_job, pod);
+  AddCheckpointHook(training_job, pod);
   AddNetworkEnvironment(pod);
   return pod;
 }

@@ -86,6 +86,42 @@ TEST(PodBuilderTest, CheckpointsHaveTheirDirectoryTheirClaimAndTheFileOfRequests
             "(unset)");
 }
 
+TEST(PodBuilderTest, ACommandThatAsksForACheckpointIsTheHookOfAWorkersFirstContainer) {
+  json job = Job();
+  const json command = {"sh", "-c", "kill -USR1 1"};
+  job["spec"]["checkpoint"] = {{"request", "Command"}, {"command", command}, {"graceSeconds", 300}};
+  job["spec"]["template"]["spec"]["containers"].push_back({{"name", "logs"}, {"image", "i"}});
+  const json pod = BuildPod(job, {4, 8}, 0);
+  const json& containers = pod["spec"]["containers"];
+  EXPECT_EQ(containers[0]["lifecycle"]["preStop"]["exec"]["command"], command);
+  EXPECT_FALSE(containers.back().contains("lifecycle"));
+  EXPECT_EQ(pod["spec"]["terminationGracePeriodSeconds"], 300) << "the time that the hook has";
+  job["spec"]["checkpoint"]["request"] = "Signal";
+  EXPECT_FALSE(BuildPod(job, {4, 8}, 0)["spec"]["containers"][0].contains("lifecycle"));
+}
+
+TEST(PodBuilderTest, AMarkByFileLiesInAVolumeOfThePod) {
+  json job = Job();
+  job["spec"]["checkpoint"] = {{"mark", "File"}};
+  const json pod = BuildPod(job, {4, 8}, 0);
+  const json& container = pod["spec"]["containers"][0];
+  EXPECT_EQ(Env(container, "YARDMASTER_CHECKPOINT_MARK"), "/run/yardmaster/checkpoint/mark");
+  json mounted;
+  for (const json& mount : container["volumeMounts"]) {
+    if (mount["mountPath"] == "/run/yardmaster/checkpoint") mounted = mount;
+  }
+  ASSERT_TRUE(mounted.is_object());
+  EXPECT_EQ(mounted["readOnly"], false);
+  bool there = false;
+  for (const json& volume : pod["spec"]["volumes"]) {
+    if (volume["name"] == mounted["name"]) there = volume.contains("emptyDir");
+  }
+  EXPECT_TRUE(there) << "what the agent reads is an emptyDir";
+  job["spec"]["checkpoint"]["mark"] = "Annotation";
+  EXPECT_EQ(Env(BuildPod(job, {4, 8}, 0)["spec"]["containers"][0], "YARDMASTER_CHECKPOINT_MARK"),
+            "(unset)");
+}
+
 TEST(PodBuilderTest, ATemplateCannotSayWhichHostsAreAvoided) {
   json job = Job();
   job["spec"]["template"]["metadata"]["annotations"][api::kAvoidHostsAnnotation] = "n1";

@@ -4,6 +4,7 @@
 
 #include "nlohmann/json.hpp"
 
+#include "pkg/api/checkpoint_mark.h"
 #include "pkg/api/names.h"
 #include "pkg/base/strings.h"
 
@@ -15,6 +16,7 @@ using nlohmann::json;
 
 constexpr char kRequestVolume[] = "yardmaster-checkpoint-request";
 constexpr char kDataVolume[] = "yardmaster-checkpoint";
+constexpr char kMarkFolder[] = "/run/yardmaster/checkpoint";
 
 json& ListAt(json& object, const char* key) {
   json& list = object[key];
@@ -64,6 +66,12 @@ void AddCheckpointEnvironment(const json& training_job, json& pod) {
     AddEverywhere(pod, "YARDMASTER_CHECKPOINT_DIR", directory,
                   claim.empty() ? nullptr : kDataVolume, directory, false);
   }
+  if (policy.value("mark", "") == "File") {
+    AddVolume(pod, {{"name", api::kCheckpointMarkVolume}, {"emptyDir", json::object()}});
+    AddEverywhere(pod, "YARDMASTER_CHECKPOINT_MARK",
+                  StrCat(kMarkFolder, "/", api::kCheckpointMarkFile), api::kCheckpointMarkVolume,
+                  kMarkFolder, false);
+  }
   if (policy.value("request", "") != "Annotation") return;
   const std::string field =
       StrCat("metadata.annotations['", api::kCheckpointRequestAnnotation, "']");
@@ -74,6 +82,18 @@ void AddCheckpointEnvironment(const json& training_job, json& pod) {
         {{"items", json::array({{{"path", "request"}, {"fieldRef", {{"fieldPath", field}}}}})}}}});
   AddEverywhere(pod, "YARDMASTER_CHECKPOINT_REQUEST", StrCat(kCheckpointFolder, "/request"),
                 kRequestVolume, kCheckpointFolder, true);
+}
+
+void AddCheckpointHook(const json& training_job, json& pod) {
+  const json policy = training_job.value("/spec/checkpoint"_json_pointer, json::object());
+  json& containers = pod["spec"]["containers"];
+  if (policy.value("request", "") != "Command" || !policy.contains("command")) return;
+  if (!containers.is_array() || containers.empty()) return;
+  json& lifecycle = containers[0]["lifecycle"];
+  if (!lifecycle.is_object()) lifecycle = json::object();
+  if (!lifecycle.contains("preStop")) {
+    lifecycle["preStop"] = {{"exec", {{"command", policy["command"]}}}};
+  }
 }
 
 }  // namespace yardmaster::op

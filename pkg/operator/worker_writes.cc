@@ -17,8 +17,6 @@ namespace yardmaster::op {
 namespace {
 
 constexpr char kFieldManager[] = "yardmaster-operator";
-// What is made for one job leaves the API server time for others.
-constexpr std::size_t kWriteThreads = 4;
 constexpr std::size_t kLargestBatch = 512;
 
 bool IsRefusal(const absl::Status& status) {
@@ -49,7 +47,7 @@ absl::Status WorkerWrites::WriteEach(std::size_t count,
                                      const std::function<absl::Status(std::size_t)>& write) const {
   Mutex mutex;
   absl::Status first_error;
-  ParallelFor(count, kWriteThreads, [&](std::size_t i) {
+  ParallelFor(count, threads_, [&](std::size_t i) {
     {
       const MutexLock lock(mutex);
       if (!first_error.ok()) return;

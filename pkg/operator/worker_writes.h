@@ -37,6 +37,8 @@
 
 namespace yardmaster::op {
 
+// Calls of one look at a job that run at the same time: few, which leaves the API server time for other jobs.
+inline constexpr std::size_t kWriteThreads = 4;
 // How long Create trusts what it has read of a job.
 inline constexpr std::int64_t kCreationMs = 10'000;
 
@@ -51,8 +53,12 @@ class WorkerWrites {
  public:
   // `may_write` is asked before every write, from several threads.
   WorkerWrites(kube::Client& client, state::ClusterCache& cache, const Clock& clock,
-               std::function<bool()> may_write)
-      : client_(client), cache_(cache), clock_(clock), may_write_(std::move(may_write)) {}
+               std::function<bool()> may_write, std::size_t threads = kWriteThreads)
+      : client_(client),
+        cache_(cache),
+        clock_(clock),
+        may_write_(std::move(may_write)),
+        threads_(threads) {}
 
   // Creates the job's Service where it is missing, and the pods of `ranks`. One that exists already is fine. The Service comes
   // first where the job has no pod; a lost rank is replaced before its job's Service is looked at. Batches grow
@@ -92,6 +98,7 @@ class WorkerWrites {
   state::ClusterCache& cache_;
   const Clock& clock_;
   const std::function<bool()> may_write_;
+  const std::size_t threads_;
   Mutex creations_mutex_;
   std::map<std::string, Creation> creations_ ABSL_GUARDED_BY(creations_mutex_);  // by the job's uid
 };

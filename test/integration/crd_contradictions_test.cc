@@ -106,6 +106,17 @@ TEST_F(CrdsTest, ContradictionsAreRefusedWithTheirFieldAndAFix) {
        "spec.checkpoint.directory"},
       {"a request of another kind", job,
        [](json& o) { o["spec"]["checkpoint"]["request"] = "Mail"; }, "supported values"},
+      {"a request by no command", job,
+       [](json& o) { o["spec"]["checkpoint"]["request"] = "Command"; }, "give both or neither"},
+      {"a command without its request", job,
+       [](json& o) { o["spec"]["checkpoint"]["command"] = {"save"}; }, "give both or neither"},
+      {"a command of nothing", job,
+       [](json& o) {
+         o["spec"]["checkpoint"] = {{"request", "Command"}, {"command", json::array()}};
+       },
+       "spec.checkpoint.command"},
+      {"a mark of another kind", job, [](json& o) { o["spec"]["checkpoint"]["mark"] = "Mail"; },
+       "supported values"},
       {"a deadline of nothing", job, [](json& o) { o["spec"]["activeDeadlineSeconds"] = 0; },
        "spec.activeDeadlineSeconds"},
       {"success of some", job, [](json& o) { o["spec"]["successPolicy"] = "Some"; },

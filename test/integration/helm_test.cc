@@ -43,7 +43,8 @@ TEST_F(HelmTest, WhatItRendersIsAcceptedWhateverIsTurnedOn) {
             "operator.nodeFaultRules[0].action=Ignore"},
            {"networkPolicy.pageFrom[0].ipBlock.cidr=192.0.2.0/24"},
            {"priorityPolicy.enabled=false", "agent.restrictToOwnNode=false"},
-           {"agent.podResources=true", "agent.readShimReports=true", "agent.defaultTrafficClass=96",
+           {"agent.podResources=true", "agent.readShimReports=true",
+            "agent.readCheckpointMarks=true", "agent.defaultTrafficClass=96",
             "agent.measureTraffic=false", "networkShim.image=registry.example/shims:1",
             "networkShim.failurePolicy=Fail"}}) {
     const auto rendered = Render(sets);
@@ -116,8 +117,8 @@ TEST_F(HelmTest, TheAgentIsRootOnlyWhereItMustBe) {
   };
   EXPECT_THAT(agent("agent.podResources=false"),
               AllOf(HasSubstr("runAsNonRoot: true"), HasSubstr(StrCat(kPrepared, "65532"))));
-  for (const char* set :
-       {"agent.podResources=true", "agent.readShimReports=true", "agent.defaultTrafficClass=0"}) {
+  for (const char* set : {"agent.podResources=true", "agent.readShimReports=true",
+                          "agent.readCheckpointMarks=true", "agent.defaultTrafficClass=0"}) {
     EXPECT_THAT(agent(set),
                 AllOf(Not(HasSubstr("runAsNonRoot: true")), HasSubstr(StrCat(kPrepared, "0\n"))))
         << set;

@@ -1,4 +1,4 @@
-"""The two programs: what they compute, how a worker runs them, what their files say, and when two results are the same."""
+"""The three programs: what they compute, how a worker runs them, what their files say, and when two results are the same."""
 import dataclasses
 import os
 import re
@@ -37,7 +37,7 @@ class Resumption:
 class Gromacs:
     """348 molecules of SPC/E water with PME and a thermostat. mdrun itself writes a checkpoint on SIGTERM."""
     name = "gromacs"
-    request = "Signal"
+    checkpoint = {"request": "Signal"}
     compared = "energies of every frame, coordinates and velocities of every 1000th step (gmx check -tol 0), last coordinates"
 
     def __init__(self, steps):
@@ -99,7 +99,7 @@ class Gromacs:
 class Lammps:
     """A Lennard-Jones melt of 4000 atoms. LAMMPS writes restart files when its script says so; the worker asks it by a file."""
     name = "lammps"
-    request = "Annotation"
+    checkpoint = {"request": "Annotation"}
     compared = "positions and velocities of every atom after the last step, its energies and pressure, at 17 digits"
 
     def __init__(self, steps):
@@ -165,3 +165,24 @@ write_dump all custom end.dump id x y z vx vy vz modify sort id format float %.1
         if last[0][1].split() != last[1][1].split():
             found.append(f"last line: {last[0][1].strip()}; never moved: {last[1][1].strip()}")
         return found if same_file(f"{one}/end.dump", f"{other}/end.dump") else found + ["end.dump"]
+
+
+class LammpsByCommand(Lammps):
+    """The same melt. The kubelet asks for a checkpoint by a command that waits for it; that one is complete, a file says, which
+    the node's agent reads. The worker knows no API server."""
+    name = "lammps-command"
+    checkpoint = {"request": "Command", "command": ["sh", "-c", "touch asked; while [ -e asked ]; do sleep 0.05; done"],
+                  "mark": "File"}
+
+    def command(self):
+        # The mark is as old as the checkpoint. Process 1 of a container has to pass SIGTERM on.
+        return ["sh", "-c", """
+mark=$YARDMASTER_CHECKPOINT_MARK
+while sleep 0.2; do
+  [ -e checkpoint ] && { [ ! -e "$mark" ] || [ checkpoint -nt "$mark" ]; } && touch -r checkpoint "$mark.new" && mv "$mark.new" "$mark"
+done &
+lmp -in in.melt -screen none -log "log.$(ls log.* 2>/dev/null | wc -l)" &
+program=$!
+trap 'kill $program' TERM
+wait $program
+"""]

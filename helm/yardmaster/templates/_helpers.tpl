@@ -158,7 +158,7 @@ seccompProfile: {type: RuntimeDefault}
 
 {{/* Whether the agent needs to be root on its host: "true" or nothing. */}}
 {{- define "yardmaster.agentIsRoot" -}}
-{{- if or .Values.agent.podResources .Values.agent.readShimReports (ne .Values.agent.defaultTrafficClass nil) -}}
+{{- if or .Values.agent.podResources .Values.agent.readShimReports .Values.agent.readCheckpointMarks (ne .Values.agent.defaultTrafficClass nil) -}}
 true
 {{- end -}}
 {{- end -}}

@@ -3,9 +3,10 @@
 What it knows: commands and arguments with $(VARIABLE), environment (values, fieldRef, downward API, configMap
 and secret keys), volumes (emptyDir, hostPath, configMap, secret, downwardAPI, projected, and claims that are bound to a
 hostPath), init containers,
-exit codes, restart policies with back-off, SIGTERM and SIGKILL after the grace period, logs in files. Images
+exit codes, restart policies with back-off, commands in preStop hooks, SIGTERM and SIGKILL after the grace period, logs in files. Images
 are not looked at: a container sees this machine's files through an overlay, and the lab's programs in /lab.
 What it does not know: probes, resources, sidecars (init containers that restart), users, subPath.
+Volumes lie below the pod's folder as they do below kubelet's: volumes/kubernetes.io~empty-dir/NAME.
 """
 
 import base64
@@ -50,6 +51,22 @@ def expand(text, environment):
     """$(NAME) as Kubernetes has it: unknown names stay, $$ is $."""
     return re.sub(r"\$\$|\$\(([A-Za-z_][A-Za-z0-9_.-]*)\)",
                   lambda m: "$" if m[0] == "$$" else environment.get(m[1], m[0]), text)
+
+
+def child_of(pid):
+    """The first process of a container, which lab.container waits for; None: it has none."""
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+            return next(iter(file.read().split()), None)
+    except FileNotFoundError:
+        return None
+
+
+def volume_path(folder, volume):
+    """Of a volume that lives as long as its pod, below the pod's folder, as a kubelet names it."""
+    kind = next((kubelet for key, kubelet in (("emptyDir", "empty-dir"), ("configMap", "configmap"), ("secret", "secret"),
+                                              ("downwardAPI", "downward-api")) if key in volume), "projected")
+    return os.path.join(folder, "volumes", f"kubernetes.io~{kind}", volume["name"])
 
 
 class PodRunner:
@@ -180,12 +197,34 @@ class PodRunner:
 
     def _stop_when_asked(self):
         self._stopping.wait()
-        grace = self.pod["metadata"].get("deletionGracePeriodSeconds", 30)
+        deadline = time.monotonic() + self.pod["metadata"].get("deletionGracePeriodSeconds", 30)
+        if not self._gone:
+            self._run_hooks(deadline)
         self._signal(signal.SIGTERM)
-        deadline = time.monotonic() + grace
         while self._processes and time.monotonic() < deadline and not self._gone:
             time.sleep(0.05)
         self._signal(signal.SIGKILL)
+
+    def _run_hooks(self, deadline):
+        """The preStop commands of containers that run, all at once; they have until the end of the grace period."""
+        hooks = []
+        for container in self.pod["spec"]["containers"]:
+            command = container.get("lifecycle", {}).get("preStop", {}).get("exec", {}).get("command")
+            with self._lock:
+                process = self._processes.get(container["name"])
+            inner = child_of(process.pid) if command and process else None
+            if inner is None:
+                continue
+            environment = self._container_spec(container)["environment"]
+            with open(self.log_file(container["name"]), "ab") as log:
+                hooks.append(subprocess.Popen(
+                    ["nsenter", f"--target={inner}", "--all", "--root", "--wd", "--", *command], env=environment,
+                    stdin=subprocess.DEVNULL, stdout=log, stderr=log))
+        for hook in hooks:
+            while hook.poll() is None and time.monotonic() < deadline and not self._gone:
+                time.sleep(0.05)
+            hook.kill()
+            hook.wait()
 
     def _remove(self):
         try:
@@ -246,7 +285,7 @@ class PodRunner:
         if path is not None:
             os.makedirs(path, exist_ok=True)
             return path
-        return os.path.join(self._folder, "volumes", name)
+        return volume_path(self._folder, volume)
 
     def _path_on_host(self, volume):
         """Of a volume that outlives the pod; None: it does not."""
@@ -264,7 +303,7 @@ class PodRunner:
         for volume in self.pod["spec"].get("volumes", []):
             if "hostPath" in volume or "persistentVolumeClaim" in volume:
                 continue
-            folder = os.path.join(self._folder, "volumes", volume["name"])
+            folder = volume_path(self._folder, volume)
             os.makedirs(folder, exist_ok=True)
             sources = volume.get("projected", {}).get("sources", [volume])
             for source in sources:

@@ -8,7 +8,7 @@ from lab.container import inside
 from lab.experiment import collisions, utilisation
 from lab.failures import longest_delay
 from lab.jobs import GOODPUT, Job
-from lab.pods import PodRunner, expand, field_of
+from lab.pods import PodRunner, expand, field_of, volume_path
 from lab.shape import Shape, fabric_manifest
 
 
@@ -41,6 +41,11 @@ class Pods(unittest.TestCase):
         self.assertEqual(path({"name": "a", "persistentVolumeClaim": {"claimName": "c"}}), "/data")
         self.assertEqual(path({"name": "a", "hostPath": {"path": "/other"}}), "/other")
         self.assertIsNone(path({"name": "a", "emptyDir": {}}))
+
+    def test_volumes_of_a_pod_lie_where_a_kubelet_has_them(self):
+        self.assertEqual(volume_path("/p/u", {"name": "a", "emptyDir": {}}), "/p/u/volumes/kubernetes.io~empty-dir/a")
+        self.assertEqual(volume_path("/p/u", {"name": "b", "downwardAPI": {}}), "/p/u/volumes/kubernetes.io~downward-api/b")
+        self.assertEqual(volume_path("/p/u", {"name": "c", "projected": {}}), "/p/u/volumes/kubernetes.io~projected/c")
 
     def test_mounts_stay_inside_the_root_of_a_container(self):
         with tempfile.TemporaryDirectory() as root:
