@@ -155,8 +155,8 @@ FabricStatus ReadStatus(FieldReader in) {
   status.hosts = in.Int("hosts", 0, 0, kMaxCount);
   status.backup_hosts = in.Int("backupHosts", 0, 0, kMaxCount);
   for (FieldReader& lost : in.Objects("lostSegments")) {
-    status.lost_segments.push_back({lost.RequiredString("fabricPod"),
-                                    lost.RequiredString("segment"), lost.TimeMs("since")});
+    status.lost_segments.push_back(
+        {lost.RequiredString("fabricPod"), lost.RequiredString("segment"), lost.TimeMs("since")});
     lost.Close();
   }
   status.conditions = ReadConditions(in);

@@ -17,8 +17,8 @@ constexpr std::string_view kSegmentLossNames[] = {"Move", "Wait"};
 constexpr std::string_view kHostLossNames[] = {"Replace", "Restart", "Fail"};
 constexpr std::string_view kRuleActionNames[] = {"Ignore", "Replace", "Restart", "Fail",
                                                  "ReplaceHost"};
-constexpr std::string_view kCauseNames[] = {"HostLost", "WorkerFailed", "WorkerRemoved",
-                                            "DeadlineExceeded", "HostFault", "SegmentLost"};
+constexpr std::string_view kCauseNames[] = {"HostLost",         "WorkerFailed", "WorkerRemoved",
+                                            "DeadlineExceeded", "HostFault",    "SegmentLost"};
 constexpr int kMaxSeconds = 31'536'000;
 constexpr int kMaxRanks = 1'000'000;
 

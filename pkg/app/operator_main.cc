@@ -77,8 +77,9 @@ void AddHostLossFlags(CLI::App& app, op::HostLossLimits& limits) {
                  "Hosts that may be replaced within a minute where the share is less")
       ->check(hosts)
       ->capture_default_str();
-  app.add_option("--segment-loss-share", limits.loss.share,
-                 "Share of a segment's hosts that, lost or faulty together, is the loss of the segment")
+  app.add_option(
+         "--segment-loss-share", limits.loss.share,
+         "Share of a segment's hosts that, lost or faulty together, is the loss of the segment")
       ->check(CLI::Range(0.5, 1.0))
       ->capture_default_str();
   app.add_option("--segment-loss-hosts", limits.loss.hosts, "and at least this many hosts")

@@ -145,9 +145,8 @@ Condition SegmentsUp(const std::vector<api::LostSegment>& lost,
   }
   for (const SegmentVerdict& segment : segments) {
     if (segment.state != SegmentState::kHeld) continue;
-    return Of(
-        kSegmentsUpCondition, ConditionStatus::kUnknown, "NotActedOn",
-        StrCat("segment ", segment.name, " looks lost, nothing is moved: ", segment.reason));
+    return Of(kSegmentsUpCondition, ConditionStatus::kUnknown, "NotActedOn",
+              StrCat("segment ", segment.name, " looks lost, nothing is moved: ", segment.reason));
   }
   return Of(kSegmentsUpCondition, ConditionStatus::kTrue, "NoneLost",
             "no segment is lost as a whole");

@@ -194,8 +194,7 @@ std::int64_t HostHealth::OnsetMs(const Host& host) const {
   std::int64_t onset_ms = std::numeric_limits<std::int64_t>::max();
   for (const auto& [name, fault] : host.faults) {
     if (fault.action < FaultAction::kDrain) continue;
-    const std::int64_t more_ms =
-        std::max<std::int64_t>(0, fault.after_ms - limits_.loss.grace_ms);
+    const std::int64_t more_ms = std::max<std::int64_t>(0, fault.after_ms - limits_.loss.grace_ms);
     onset_ms = std::min(onset_ms, fault.since_ms + more_ms);
   }
   return onset_ms;

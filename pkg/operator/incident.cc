@@ -308,8 +308,8 @@ bool DecideIncident(const JobObservation& job, const Troubles& troubles,
   const bool with_segment = lost && !LostSegmentOf(job, ranks).empty();
   const IncidentCause cause = with_segment ? IncidentCause::kSegmentLost
                               : lost       ? IncidentCause::kHostLost
-                              : failed ? IncidentCause::kWorkerFailed
-                                       : IncidentCause::kWorkerRemoved;
+                              : failed     ? IncidentCause::kWorkerFailed
+                                           : IncidentCause::kWorkerRemoved;
   if (Join(job, ranks, cause, recovery)) return true;
   Incident incident;
   // The API server keeps whole seconds.

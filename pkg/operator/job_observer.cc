@@ -86,10 +86,10 @@ Worker JobObserver::ObserveWorker(const api::TrainingJob& job, int rank, Obstacl
     if (worker.host_verdict.state == HostState::kLost && !worker.host_verdict.segment.empty() &&
         job.recovery.on_segment_loss == api::OnSegmentLoss::kWait) {
       worker.host_verdict.state = HostState::kHeld;
-      worker.host_verdict.reason =
-          StrCat("segment ", worker.host_verdict.segment,
-                 " is lost and spec.recovery.onSegmentLoss is Wait: the workers there stay until it "
-                 "is back; set Move to have them moved");
+      worker.host_verdict.reason = StrCat(
+          "segment ", worker.host_verdict.segment,
+          " is lost and spec.recovery.onSegmentLoss is Wait: the workers there stay until it "
+          "is back; set Move to have them moved");
     }
     // The rental's step is about to take the job away from it (capacity_step.h).
     if (LeavesRental(job, node.get(), worker.host_verdict)) {
