@@ -25,9 +25,10 @@ class SegmentLossStoryTest : public extender::PlannerFixture {
         jobs_(client_, cache_, hosts_, marker_, clock_,
               [this](const op::JobNotice& notice) { ++told_[notice.reason]; }),
         network_(client_, cache_, clock_, NetworkOptions(),
-                 {.on_notice = [this](const op::NetworkNotice& notice) {
-                   if (notice.kind == api::kFabricKind) ++told_[notice.reason];
-                 }}),
+                 {.on_notice =
+                      [this](const op::NetworkNotice& notice) {
+                        if (notice.kind == api::kFabricKind) ++told_[notice.reason];
+                      }}),
         extender_(*this, true) {
     for (int s = 2; s < kSegments; ++s) {
       for (int h = 0; h < extender::kHostsPerSegment; ++h) AddNode(s, h);
@@ -51,17 +52,16 @@ class SegmentLossStoryTest : public extender::PlannerFixture {
 
   // Six workers in two stages of a data group of three: each fills the ordinary hosts of a segment.
   void SeedJob(const json& spec = json::object()) {
-    json job = {
-        {"apiVersion", api::kGroupVersion},
-        {"kind", "TrainingJob"},
-        {"metadata", {{"name", "a"}, {"namespace", "team"}, {"uid", "uid-a"}}},
-        {"spec",
-         {{"workers", 6},
-          {"gpusPerWorker", 8},
-          {"parallelism", {{"tensor", 8}, {"data", 3}, {"pipeline", 2}}},
-          {"recovery", {{"inPlaceSeconds", 0}}},
-          {"template",
-           {{"spec", {{"containers", json::array({{{"name", "c"}, {"image", "i"}}})}}}}}}}};
+    json job = {{"apiVersion", api::kGroupVersion},
+                {"kind", "TrainingJob"},
+                {"metadata", {{"name", "a"}, {"namespace", "team"}, {"uid", "uid-a"}}},
+                {"spec",
+                 {{"workers", 6},
+                  {"gpusPerWorker", 8},
+                  {"parallelism", {{"tensor", 8}, {"data", 3}, {"pipeline", 2}}},
+                  {"recovery", {{"inPlaceSeconds", 0}}},
+                  {"template",
+                   {{"spec", {{"containers", json::array({{{"name", "c"}, {"image", "i"}}})}}}}}}}};
     job["spec"].merge_patch(spec);
     client_.Seed(kube::TrainingJobs(), job);
   }
