@@ -164,6 +164,14 @@ void PlacementStep::ReplaceLost(PassState& pass) {
       ReplaceRanks(pass, id, lost);
     } else {
       preemption_.GiveUp(pass, key, "NotNeeded", "no rank waits for a host any more");
+      // A host that is back ends the wait for another one.
+      const std::shared_ptr<const api::Gang> gang = pass.gangs.at(key);
+      const api::Condition* planned =
+          api::FindCondition(gang->status.conditions, api::kPlannedCondition);
+      if (planned != nullptr && planned->status == api::ConditionStatus::kFalse &&
+          job.lost_ranks.empty()) {
+        ledger_.Write(pass, *gang, PlacedAsBefore(*gang, job, *pass.snapshot, clock_.WallMs()));
+      }
     }
   }
   pass.handling.reset();

@@ -179,6 +179,31 @@ TEST(SegmentsUpTest, TheFabricNamesWhatIsLostAndANewLeaderKeepsItWhileItLooksLos
             api::ConditionStatus::kUnknown);
 }
 
+TEST(NodeSegmentTest, TheSegmentOfANodeIsInTheLabelsThatTheFabricNames) {
+  state::ClusterCache cache;
+  cache.Deliver(state::Kind::kFabric,
+                json::parse(R"({"apiVersion": "yardmaster.dev/v1alpha1", "kind": "Fabric",
+                                "metadata": {"name": "f"},
+                                "spec": {"labels": {"fabricPod": "x/pod", "segment": "x/segment"},
+                                         "tiers": []}})"));
+  HostHealth health;
+  for (int i = 0; i < 8; ++i) {
+    const std::string ready = i < 4 ? "False" : "True";
+    const std::string name = StrCat("n", i);
+    cache.Deliver(
+        state::Kind::kNode,
+        {{"apiVersion", "v1"},
+         {"kind", "Node"},
+         {"metadata",
+          {{"name", name}, {"labels", {{"x/pod", "p"}, {"x/segment", i < 4 ? "a" : "b"}}}}},
+         {"status", {{"conditions", json::array({{{"type", "Ready"}, {"status", ready}}})}}}});
+    ObserveNode(cache, DefaultFaultRules(), name, 0, health);
+  }
+  const auto segments = health.JudgeSegments(60'000);
+  ASSERT_EQ(segments.size(), 1U);
+  EXPECT_EQ(segments[0].name, "p/a");
+}
+
 // Workers on the hosts of segment s0, but for the last two, in a fabric of four segments.
 class JobInLostSegmentTest : public JobFixture {
  protected:
