@@ -10,6 +10,9 @@ namespace yardmaster::op {
 
 namespace {
 
+// A segment may be up again without a change of the host that is looked at.
+constexpr std::int64_t kSegmentAgainMs = 5'000;
+
 WorkerPhase PhaseOf(const api::Pod& pod) {
   if (pod.phase == "Succeeded") return WorkerPhase::kSucceeded;
   if (pod.phase == "Failed") return WorkerPhase::kFailed;
@@ -86,6 +89,7 @@ Worker JobObserver::ObserveWorker(const api::TrainingJob& job, int rank, Obstacl
     if (worker.host_verdict.state == HostState::kLost && !worker.host_verdict.segment.empty() &&
         job.recovery.on_segment_loss == api::OnSegmentLoss::kWait) {
       worker.host_verdict.state = HostState::kHeld;
+      worker.host_verdict.again_ms = kSegmentAgainMs;
       worker.host_verdict.reason = StrCat(
           "segment ", worker.host_verdict.segment,
           " is lost and spec.recovery.onSegmentLoss is Wait: the workers there stay until it "
