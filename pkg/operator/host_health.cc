@@ -280,8 +280,9 @@ std::optional<HostVerdict> HostHealth::JudgeWithSegment(const Host& host, std::i
     }
     verdict.state = HostState::kLost;
     verdict.segment = segment.name;
-    if (!IsBad(host)) {
-      verdict.fault = FaultAction::kReplace;
+    // Its kubelet ends the pods there itself.
+    if (!IsBad(host) && verdict.fault < FaultAction::kDrain) {
+      verdict.fault = FaultAction::kDrain;
       verdict.fault_name = "the loss of its segment";
     }
     return verdict;
