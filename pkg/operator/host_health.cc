@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::int64_t kMinuteMs = 60'000;
 constexpr std::int64_t kHeldAgainMs = 5'000;
+constexpr std::int64_t kUntoldAgainMs = 1'000;
 // Nodes that are gone this long no longer count as hosts, so that a cluster may shrink.
 constexpr std::int64_t kGoneMs = 3'600'000;
 
@@ -200,9 +201,10 @@ std::int64_t HostHealth::OnsetMs(const Host& host) const {
   return onset_ms;
 }
 
-SegmentVerdict HostHealth::JudgeSegment(Segment& segment, std::int64_t now_ms) {
+SegmentVerdict HostHealth::JudgeSegment(Segment& segment, bool lose, std::int64_t now_ms) {
   SegmentVerdict verdict;
   verdict.name = segment.name;
+  if (!fabric_exists_) return verdict;
   if (!segment.lost && segment.bad < limits_.loss.hosts) return verdict;
   int all = 0;
   std::vector<std::int64_t> onsets_ms;
@@ -225,13 +227,18 @@ SegmentVerdict HostHealth::JudgeSegment(Segment& segment, std::int64_t now_ms) {
     verdict.state = SegmentState::kSuspected;
     return verdict;
   }
-  verdict.again_ms = kHeldAgainMs;
   verdict.reason = SegmentLimitReached(segment, now_ms);
-  verdict.state = verdict.reason.empty() ? SegmentState::kLost : SegmentState::kHeld;
-  if (verdict.state != SegmentState::kLost) return verdict;
+  if (!verdict.reason.empty()) {
+    verdict.state = SegmentState::kHeld;
+    verdict.again_ms = kHeldAgainMs;
+    return verdict;
+  }
+  verdict.state = lose ? SegmentState::kLost : SegmentState::kSuspected;
+  verdict.again_ms = lose ? 0 : kUntoldAgainMs;
+  if (!lose) return verdict;
   segment.lost = true;
+  segment.told = false;
   segment.since_ms = *began_ms;
-  verdict.again_ms = 0;
   return verdict;
 }
 
@@ -239,10 +246,20 @@ std::vector<SegmentVerdict> HostHealth::JudgeSegments(std::int64_t now_ms) {
   MutexLock lock(mutex_);
   std::vector<SegmentVerdict> verdicts;
   for (auto& [name, segment] : segments_) {
-    SegmentVerdict verdict = JudgeSegment(segment, now_ms);
+    SegmentVerdict verdict = JudgeSegment(segment, /*lose=*/true, now_ms);
     if (verdict.state != SegmentState::kUp) verdicts.push_back(std::move(verdict));
   }
   return verdicts;
+}
+
+void HostHealth::SetToldSegments(const std::set<std::string>& names) {
+  MutexLock lock(mutex_);
+  for (auto& [name, segment] : segments_) segment.told = names.count(name) != 0;
+}
+
+void HostHealth::SetFabricExists(bool exists) {
+  MutexLock lock(mutex_);
+  fabric_exists_ = exists;
 }
 
 std::vector<std::string> HostHealth::HostsOfLostSegments() {
@@ -269,8 +286,16 @@ HostVerdict HostHealth::Judge(const std::string& name, std::int64_t grace_ms, st
 
 std::optional<HostVerdict> HostHealth::JudgeWithSegment(const Host& host, std::int64_t grace_ms,
                                                         std::int64_t now_ms) {
-  SegmentVerdict segment = JudgeSegment(*host.segment, now_ms);
+  SegmentVerdict segment = JudgeSegment(*host.segment, /*lose=*/false, now_ms);
   HostVerdict verdict = IsBad(host) ? HostVerdict{} : FaultOf(host, now_ms);
+  if (segment.state == SegmentState::kLost && !host.segment->told) {
+    if (!IsSick(host)) {
+      verdict.again_ms = kUntoldAgainMs;
+      return verdict;
+    }
+    segment.state = SegmentState::kSuspected;
+    segment.again_ms = kUntoldAgainMs;
+  }
   if (segment.state == SegmentState::kLost) {
     // The same for each of its hosts, so that a job leaves it once.
     verdict.again_ms = std::max<std::int64_t>(0, segment.since_ms + grace_ms - now_ms);

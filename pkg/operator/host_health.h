@@ -11,8 +11,9 @@
 //
 //   3. A segment that is lost as a whole (segment_loss.h) is one fault. At most `loss.segments` are acted on at a
 //      time, and none during full disruption, for which the hosts of the segment itself do not count. Its hosts
-//      are then lost together, those that are Ready, too, and are in none of the other counts; until then
-//      none of its bad hosts is lost alone.
+//      are lost together, those that are Ready, too, and are in none of the other counts, from when the
+//      Fabric's status says so: the extender goes by that. Until then none of its bad hosts is lost alone.
+//      Without a Fabric no segment is lost.
 //
 // A faulty host is Ready and has a fault (node_faults.h) that has held for the fault's own time. With
 // action Drain or Replace it is treated as lost, though its kubelet answers, and the limits are the
@@ -95,8 +96,11 @@ class HostHealth {
   void Restart(std::int64_t now_ms);
   // A host that was never observed is treated as gone since the first question.
   HostVerdict Judge(const std::string& host, std::int64_t grace_ms, std::int64_t now_ms);
-  // Segments that are not up, by name. One whose time has come is lost from then on, as by Judge.
+  // Segments that are not up, by name. One whose time has come is lost from then on.
   std::vector<SegmentVerdict> JudgeSegments(std::int64_t now_ms);
+  // What the Fabric's status calls lost. A lost segment that is not among it has no lost host.
+  void SetToldSegments(const std::set<std::string>& names);
+  void SetFabricExists(bool exists);
   // Hosts of lost segments, by name.
   std::vector<std::string> HostsOfLostSegments();
 
@@ -107,6 +111,7 @@ class HostHealth {
     std::set<const Host*> hosts;
     int bad = 0;  // of them, those that are not Ready, gone or faulty
     bool lost = false;
+    bool told = false;          // the Fabric's status says so
     std::int64_t since_ms = 0;  // lost
   };
   struct Fault {
@@ -148,7 +153,8 @@ class HostHealth {
   std::optional<HostVerdict> JudgeWithSegment(const Host& host, std::int64_t grace_ms,
                                               std::int64_t now_ms)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  SegmentVerdict JudgeSegment(Segment& segment, std::int64_t now_ms)
+  // `lose`: one whose time has come is lost from then on; else it is suspected.
+  SegmentVerdict JudgeSegment(Segment& segment, bool lose, std::int64_t now_ms)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Empty: one more host, or segment, may be lost.
   std::string LimitReached(const Segment* segment, std::int64_t now_ms)
@@ -158,6 +164,7 @@ class HostHealth {
 
   const HostLossLimits limits_;
   Mutex mutex_;
+  bool fabric_exists_ ABSL_GUARDED_BY(mutex_) = true;
   std::map<std::string, Segment> segments_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, Host> hosts_ ABSL_GUARDED_BY(mutex_);
   std::deque<std::int64_t> granted_ms_ ABSL_GUARDED_BY(mutex_);  // of the last minute

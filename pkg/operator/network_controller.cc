@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "pkg/api/names.h"
@@ -250,7 +251,7 @@ void NetworkController::JudgeSegments(const api::Fabric& fabric, api::FabricStat
   const std::int64_t steady_ms = clock_.SteadyMs();
   const std::vector<SegmentVerdict> segments = options_.hosts->JudgeSegments(steady_ms);
   for (const SegmentVerdict& segment : segments) {
-    if (segment.state == SegmentState::kLost) continue;
+    if (segment.state != SegmentState::kSuspected) continue;
     AtMost(std::max<std::int64_t>(1, segment.again_ms), report.again_in_ms);
   }
   AddLostSegments(segments, fabric.metadata.generation, steady_ms, clock_.WallMs(), status);
@@ -270,6 +271,16 @@ void NetworkController::WriteFabrics(const state::ClusterState& world,
     }
     statuses_.WriteFabric(*fabric, status, report);
   }
+  if (options_.hosts == nullptr) return;
+  // Also what a write that failed has not changed.
+  const state::ClusterState now = cache_.Take();
+  std::set<std::string> told;
+  if (FabricOf(now) != nullptr) {
+    for (const api::LostSegment& lost : FabricOf(now)->status.lost_segments) {
+      told.insert(StrCat(lost.fabric_pod, "/", lost.segment));
+    }
+  }
+  options_.hosts->SetToldSegments(told);
 }
 
 void NetworkController::CollectPods(const GangNetwork& network, std::int64_t plan_generation,

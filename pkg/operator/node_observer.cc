@@ -31,6 +31,7 @@ bool ObserveNode(const state::ClusterCache& cache, const std::vector<FaultRule>&
   const state::ClusterState world = cache.Take();
   const fabric::FabricSpec no_fabric;  // its labels are the default ones
   const fabric::FabricSpec& spec = world.fabrics.empty() ? no_fabric : world.fabrics.front()->spec;
+  hosts.SetFabricExists(!world.fabrics.empty());
   std::string segment;
   if (node != nullptr) {
     const auto pod = api::Find(node->metadata.labels, spec.fabric_pod_label.c_str());

@@ -38,7 +38,18 @@ class SegmentHealthTest : public ::testing::Test {
   HostVerdict Judge(int segment, int host, std::int64_t now_ms, std::int64_t grace_ms = 30'000) {
     return health_->Judge(Name(segment, host), grace_ms, now_ms);
   }
+  // As the operator's rounds do: what is lost stands in the Fabric's status.
+  std::vector<SegmentVerdict> Tell(std::int64_t now_ms) {
+    const auto segments = health_->JudgeSegments(now_ms);
+    std::set<std::string> lost;
+    for (const SegmentVerdict& segment : segments) {
+      if (segment.state == SegmentState::kLost) lost.insert(segment.name);
+    }
+    health_->SetToldSegments(lost);
+    return segments;
+  }
   int CountLost(std::int64_t now_ms) {
+    Tell(now_ms);
     int lost = 0;
     for (int s = 0; s < segments_; ++s) {
       for (int h = 0; h < 8; ++h) lost += Judge(s, h, now_ms).state == HostState::kLost ? 1 : 0;
@@ -75,9 +86,29 @@ TEST_F(SegmentHealthTest, ASensorThatLosesASegmentForAMomentLosesNoHost) {
   EXPECT_TRUE(health_->JudgeSegments(600'000).empty());
 }
 
+TEST_F(SegmentHealthTest, NoHostIsLostBeforeTheStatusOfTheFabricSaysSo) {
+  Set(3, 0, 7, Report::kNotReady, 0);
+  EXPECT_EQ(Judge(3, 0, 600'000).state, HostState::kNotReady);
+  EXPECT_EQ(health_->JudgeSegments(600'000)[0].state, SegmentState::kLost);
+  EXPECT_EQ(Judge(3, 0, 600'000).state, HostState::kNotReady);
+  EXPECT_GT(Judge(3, 0, 600'000).again_ms, 0);
+  EXPECT_EQ(Judge(3, 7, 600'000).state, HostState::kHealthy);
+  EXPECT_GT(Judge(3, 7, 600'000).again_ms, 0);
+  health_->SetToldSegments({"p/s3"});
+  EXPECT_EQ(Judge(3, 0, 600'000).state, HostState::kLost);
+  EXPECT_EQ(Judge(3, 7, 600'000).state, HostState::kLost);
+}
+
+TEST_F(SegmentHealthTest, WithoutAFabricHostsAreReplacedOneByOne) {
+  health_->SetFabricExists(false);
+  Set(3, 0, 8, Report::kNotReady, 0);
+  EXPECT_EQ(CountLost(600'000), 2);
+  EXPECT_TRUE(health_->JudgeSegments(600'000).empty());
+}
+
 TEST_F(SegmentHealthTest, TheGraceOfAJobHoldsForASegmentToo) {
   Set(3, 0, 7, Report::kNotReady, 0);
-  EXPECT_EQ(health_->JudgeSegments(60'000)[0].state, SegmentState::kLost);
+  EXPECT_EQ(Tell(60'000)[0].state, SegmentState::kLost);
   EXPECT_EQ(Judge(3, 0, 60'000, 600'000).state, HostState::kNotReady);
   EXPECT_EQ(Judge(3, 7, 60'000, 600'000).state, HostState::kHealthy);
   EXPECT_EQ(Judge(3, 7, 60'000, 600'000).again_ms, 540'000);
@@ -143,6 +174,7 @@ TEST_F(SegmentHealthTest, ASegmentIsLostUntilAllButFewOfItsHostsAreBack) {
   Set(3, 0, 4, Report::kReady, 70'000);
   EXPECT_EQ(CountLost(70'000), 8);
   Set(3, 4, 6, Report::kReady, 80'000);
+  Tell(80'000);
   EXPECT_EQ(Judge(3, 0, 80'000).state, HostState::kHealthy);
   EXPECT_TRUE(Judge(3, 7, 80'000).segment.empty()) << "what is left is judged host by host";
   EXPECT_TRUE(health_->HostsOfLostSegments().empty());
@@ -210,7 +242,20 @@ class JobInLostSegmentTest : public JobFixture {
   void Start(const json& recovery = json::object()) {
     SeedJob(6, 16, {{"recovery", recovery}});
     for (int i = 0; i < 16; ++i) PutInSegment(StrCat("n", i), i / 4);
+    cache_->Deliver(state::Kind::kFabric,
+                    json::parse(R"({"apiVersion": "yardmaster.dev/v1alpha1", "kind": "Fabric",
+                                    "metadata": {"name": "f"}, "spec": {"tiers": []}})"));
     RunAll();
+  }
+  // With the rounds that tell what is lost.
+  void Settle() {
+    Sync();
+    std::set<std::string> lost;
+    for (const SegmentVerdict& segment : hosts_->JudgeSegments(clock_.SteadyMs())) {
+      if (segment.state == SegmentState::kLost) lost.insert(segment.name);
+    }
+    hosts_->SetToldSegments(lost);
+    JobFixture::Settle();
   }
   void PutInSegment(const std::string& name, int segment) {
     json node = *client_.Find(kube::Nodes(), "", name);
