@@ -4,6 +4,7 @@
 
 #include "pkg/api/ecmp_hash_json.h"
 #include "pkg/api/names.h"
+#include "pkg/base/clock.h"
 
 namespace yardmaster::api {
 

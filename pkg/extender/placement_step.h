@@ -1,4 +1,4 @@
-// The middle of a pass: moves ranks off lost hosts and goes through the queue, job by job. Each job
+// The middle of a pass: moves ranks off lost hosts, those of a lost segment together, and goes through the queue, job by job. Each job
 // that fits is committed in its turn by one status write, after the verifier agreed. For each that does
 // not fit an event says why, and others may be stopped for it (preemption_decider.h).
 //
