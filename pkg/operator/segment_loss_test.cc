@@ -222,13 +222,13 @@ TEST(NodeSegmentTest, TheSegmentOfANodeIsInTheLabelsThatTheFabricNames) {
   for (int i = 0; i < 8; ++i) {
     const std::string ready = i < 4 ? "False" : "True";
     const std::string name = StrCat("n", i);
-    cache.Deliver(
-        state::Kind::kNode,
-        {{"apiVersion", "v1"},
-         {"kind", "Node"},
-         {"metadata",
-          {{"name", name}, {"labels", {{"x/pod", "p"}, {"x/segment", i < 4 ? "a" : "b"}}}}},
-         {"status", {{"conditions", json::array({{{"type", "Ready"}, {"status", ready}}})}}}});
+    const json node = {
+        {"apiVersion", "v1"},
+        {"kind", "Node"},
+        {"metadata",
+         {{"name", name}, {"labels", {{"x/pod", "p"}, {"x/segment", i < 4 ? "a" : "b"}}}}},
+        {"status", {{"conditions", json::array({{{"type", "Ready"}, {"status", ready}}})}}}};
+    cache.Deliver(state::Kind::kNode, node);
     ObserveNode(cache, DefaultFaultRules(), name, 0, health);
   }
   const auto segments = health.JudgeSegments(60'000);
