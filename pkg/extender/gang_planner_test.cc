@@ -241,6 +241,7 @@ TEST_F(GangPlannerTest, ARankThatFindsNoHostStaysDegradedAndSaysWhy) {
   EXPECT_EQ(Condition("a", "Planned")["reason"], "Placed");
   EXPECT_TRUE(GangStatus("a").value("reasons", json::array()).empty());
   EXPECT_FALSE(Gated(*client_.Find(kube::Pods(), "team", "a-0")));
+  PassOfANewProcess();
   client_.ClearCalls();
   PassOfANewProcess();
   EXPECT_EQ(client_.CountCalls(kube::Verb::kReplace, "gangs/status"), 0) << "said once";
