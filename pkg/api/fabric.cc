@@ -4,6 +4,7 @@
 
 #include "pkg/api/ecmp_hash_json.h"
 #include "pkg/api/names.h"
+#include "pkg/base/clock.h"
 
 namespace yardmaster::api {
 
@@ -154,6 +155,11 @@ FabricStatus ReadStatus(FieldReader in) {
   status.segments = in.Int("segments", 0, 0, kMaxCount);
   status.hosts = in.Int("hosts", 0, 0, kMaxCount);
   status.backup_hosts = in.Int("backupHosts", 0, 0, kMaxCount);
+  for (FieldReader& lost : in.Objects("lostSegments")) {
+    status.lost_segments.push_back(
+        {lost.RequiredString("fabricPod"), lost.RequiredString("segment"), lost.TimeMs("since")});
+    lost.Close();
+  }
   status.conditions = ReadConditions(in);
   in.Close();
   return status;
@@ -186,12 +192,19 @@ absl::StatusOr<Fabric> DecodeFabric(JsonView object, UnknownFields unknown) {
 }
 
 json EncodeFabricStatus(const FabricStatus& status) {
+  json lost_segments = json::array();
+  for (const LostSegment& lost : status.lost_segments) {
+    lost_segments.push_back({{"fabricPod", lost.fabric_pod},
+                             {"segment", lost.segment},
+                             {"since", FormatTime(lost.since_ms)}});
+  }
   return {{"observedGeneration", status.observed_generation},
           {"networkGeneration", status.network_generation},
           {"fabricPods", status.fabric_pods},
           {"segments", status.segments},
           {"hosts", status.hosts},
           {"backupHosts", status.backup_hosts},
+          {"lostSegments", std::move(lost_segments)},
           {"conditions", EncodeConditions(status.conditions)}};
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -16,6 +17,14 @@ namespace yardmaster::api {
 
 inline constexpr char kFabricKind[] = "Fabric";
 
+// A segment that is lost as a whole: one fault of its switches or of its power.
+struct LostSegment {
+  std::string fabric_pod;
+  std::string segment;
+  std::int64_t since_ms = 0;
+  bool operator==(const LostSegment&) const = default;
+};
+
 struct FabricStatus {
   std::int64_t observed_generation = 0;
   // The last generation whose edit changed how packets are forwarded; path plans are made for it. 0:
@@ -25,6 +34,7 @@ struct FabricStatus {
   int segments = 0;
   int hosts = 0;
   int backup_hosts = 0;
+  std::vector<LostSegment> lost_segments;  // by fabric pod and name
   std::vector<Condition> conditions;
   bool operator==(const FabricStatus&) const = default;
 };

@@ -13,11 +13,12 @@ namespace {
 
 using nlohmann::json;
 
+constexpr std::string_view kSegmentLossNames[] = {"Move", "Wait"};
 constexpr std::string_view kHostLossNames[] = {"Replace", "Restart", "Fail"};
 constexpr std::string_view kRuleActionNames[] = {"Ignore", "Replace", "Restart", "Fail",
                                                  "ReplaceHost"};
-constexpr std::string_view kCauseNames[] = {"HostLost", "WorkerFailed", "WorkerRemoved",
-                                            "DeadlineExceeded", "HostFault"};
+constexpr std::string_view kCauseNames[] = {"HostLost",         "WorkerFailed", "WorkerRemoved",
+                                            "DeadlineExceeded", "HostFault",    "SegmentLost"};
 constexpr int kMaxSeconds = 31'536'000;
 constexpr int kMaxRanks = 1'000'000;
 
@@ -52,6 +53,7 @@ Incident ReadIncident(FieldReader& in) {
   out.ranks = in.Ints("ranks", 0, kMaxRanks);
   out.first_rank = in.Int("firstRank", -1, -1, kMaxRanks);
   out.host = in.String("host");
+  out.segment = in.String("segment");
   out.blames_host = in.Bool("blamesHost", false);
   if (in.has("exitCode")) out.exit_code = in.Int("exitCode", 0, INT32_MIN, INT32_MAX);
   out.message = in.String("message");
@@ -72,6 +74,8 @@ RecoveryPolicy ReadRecoveryPolicy(FieldReader& spec) {
   FieldReader recovery = spec.Object("recovery");
   RecoveryPolicy policy;
   policy.on_host_loss = recovery.Enum("onHostLoss", kHostLossNames, policy.on_host_loss);
+  policy.on_segment_loss =
+      recovery.Enum("onSegmentLoss", kSegmentLossNames, policy.on_segment_loss);
   policy.on_worker_failure =
       recovery.Enum("onWorkerFailure", kHostLossNames, policy.on_worker_failure);
   policy.restart_window_seconds =
@@ -91,6 +95,7 @@ RecoveryPolicy ReadRecoveryPolicy(FieldReader& spec) {
 json EncodeRecoveryPolicy(const RecoveryPolicy& policy) {
   json out = {
       {"onHostLoss", kHostLossNames[static_cast<std::size_t>(policy.on_host_loss)]},
+      {"onSegmentLoss", kSegmentLossNames[static_cast<std::size_t>(policy.on_segment_loss)]},
       {"onWorkerFailure", kHostLossNames[static_cast<std::size_t>(policy.on_worker_failure)]},
       {"hostGraceSeconds", policy.host_grace_seconds},
       {"maxRestarts", policy.max_restarts},
@@ -149,6 +154,7 @@ json EncodeRecoveryState(const RecoveryState& state) {
                   {"message", incident.message}};
     if (incident.first_rank >= 0) entry["firstRank"] = incident.first_rank;
     if (!incident.host.empty()) entry["host"] = incident.host;
+    if (!incident.segment.empty()) entry["segment"] = incident.segment;
     if (incident.blames_host) entry["blamesHost"] = true;
     if (incident.exit_code) entry["exitCode"] = *incident.exit_code;
     EncodeTime("startTime", incident.start_ms, entry);

@@ -41,8 +41,15 @@ struct FailureRule {
   bool operator==(const FailureRule&) const = default;
 };
 
+// What happens when a whole segment is lost in which the job has workers.
+enum class OnSegmentLoss {
+  kMove,  // as onHostLoss; the ranks there move to other segments together
+  kWait   // they stay until the segment is back
+};
+
 struct RecoveryPolicy {
   OnHostLoss on_host_loss = OnHostLoss::kRestart;
+  OnSegmentLoss on_segment_loss = OnSegmentLoss::kMove;
   OnHostLoss on_worker_failure = OnHostLoss::kRestart;
   int host_grace_seconds = 30;          // NotReady for that long: treated as lost
   int max_restarts = 10;                // within one window; then the job fails
@@ -61,7 +68,8 @@ enum class IncidentCause {
   kWorkerFailed,
   kWorkerRemoved,
   kDeadlineExceeded,
-  kHostFault
+  kHostFault,
+  kSegmentLost
 };
 
 // One decision to recover, or to fail, and how far it has come. All failures that belong together
@@ -76,6 +84,7 @@ struct Incident {
   // The rank that was lost or failed first, and its host; -1 and empty: unknown.
   int first_rank = -1;
   std::string host;
+  std::string segment = {};      // kSegmentLost: "fabricPod/segment"
   bool blames_host = false;      // recorded as a failure of the host (host_record.h)
   std::optional<int> exit_code;  // of the worker that failed first
   std::string message;

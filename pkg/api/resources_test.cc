@@ -113,6 +113,7 @@ TEST(TrainingJobTest, EveryFieldReadsBackAsItWasWritten) {
   incident.not_before_ms = 1'700'000'010'000;
   incident.first_rank = 1;
   incident.blames_host = true;
+  incident.segment = "p0/p0s1";
   job->status.recovery = {2, 1, 1, 1'700'000'000'000, 1, 1, {incident}};
   job->status.recovery.avoided = {{"n1", 1'700'000'000'000}};
   job->status.recovery.suspended = true;
@@ -285,6 +286,7 @@ TEST(FabricTest, EveryFabricOfTheTestsReadsBackAsItWasWritten) {
     written.spec.levels.traffic_class_of_level = {{1, 32}, {7, 224}};
     written.spec.backup.borrow_in_fabric_pod = true;
     written.status.hosts = 5;
+    written.status.lost_segments = {{"p0", "p0s1", 1'700'000'000'000}};
     const json text = EncodeFabric(written);
     auto again = DecodeFabric(text);
     ASSERT_TRUE(again.ok()) << again.status();

@@ -75,7 +75,7 @@ class Operator {
         page_(cache_, runtime),
         reports_(options.reports, options.reports_account, leadership_, runtime),
         certificates_(options.certificates, leadership_, events_, runtime),
-        network_(*client_, cache_, runtime.clock(), WithLiveLinks(options.network),
+        network_(*client_, cache_, runtime.clock(), WithSources(options.network),
                  {.on_notice = [this](const op::NetworkNotice& n) { TellNetwork(n); },
                   .on_plan = PlanObserver()}),
         feed_(*client_, cache_,
@@ -93,8 +93,9 @@ class Operator {
  private:
   state::ClusterFeed::Handlers FeedHandlers();
   op::PlanHandler PlanObserver();
-  op::NetworkController::Options WithLiveLinks(op::NetworkController::Options options) const {
+  op::NetworkController::Options WithSources(op::NetworkController::Options options) {
     options.live_links = &reports_.links();
+    options.hosts = &hosts_;
     return options;
   }
   void Enqueue(state::Kind kind, const api::ObjectMeta& metadata);
@@ -182,6 +183,10 @@ void Operator::Enqueue(state::Kind kind, const api::ObjectMeta& metadata) {
       for (const std::string& job : capacity_.Keys()) queue_.Add(job);
       return;
     case state::Kind::kFabric:
+      // A segment may be lost, or back; hosts that are well do not change with it.
+      for (const std::string& host : hosts_.HostsOfLostSegments()) {
+        for (const std::string& job : jobs_by_host_.On(host)) queue_.Add(job);
+      }
       return;
   }
 }

@@ -77,6 +77,22 @@ void AddHostLossFlags(CLI::App& app, op::HostLossLimits& limits) {
                  "Hosts that may be replaced within a minute where the share is less")
       ->check(hosts)
       ->capture_default_str();
+  app.add_option(
+         "--segment-loss-share", limits.loss.share,
+         "Share of a segment's hosts that, lost or faulty together, is the loss of the segment")
+      ->check(CLI::Range(0.5, 1.0))
+      ->capture_default_str();
+  app.add_option("--segment-loss-hosts", limits.loss.hosts, "and at least this many hosts")
+      ->check(CLI::Range(2, 1'000'000))
+      ->capture_default_str();
+  app.add_option("--segment-loss-grace-ms", limits.loss.grace_ms,
+                 "A segment is lost when it has looked so for this long")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app.add_option("--lost-segments", limits.loss.segments,
+                 "Lost segments that jobs may leave at a time; 0: none")
+      ->check(hosts)
+      ->capture_default_str();
 }
 
 void AddHostMarkFlags(CLI::App& app, op::HostMarker::Options& options, std::string& faults_file) {

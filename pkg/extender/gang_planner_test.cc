@@ -235,6 +235,16 @@ TEST_F(GangPlannerTest, ARankThatFindsNoHostStaysDegradedAndSaysWhy) {
   EXPECT_EQ(Condition("a", api::kDegradedCondition)["status"], "True");
   EXPECT_EQ(Condition("a", "Planned")["status"], "False");
   EXPECT_EQ(Slots("a").size(), 6u) << "the others keep their places";
+  AddNode(lost[1] - '0', lost[3] - '0', /*ready=*/true);
+  PassOfANewProcess();
+  EXPECT_EQ(Condition("a", "Planned")["status"], "True") << "its host is back";
+  EXPECT_EQ(Condition("a", "Planned")["reason"], "Placed");
+  EXPECT_TRUE(GangStatus("a").value("reasons", json::array()).empty());
+  EXPECT_FALSE(Gated(*client_.Find(kube::Pods(), "team", "a-0")));
+  PassOfANewProcess();
+  client_.ClearCalls();
+  PassOfANewProcess();
+  EXPECT_EQ(client_.CountCalls(kube::Verb::kReplace, "gangs/status"), 0) << "said once";
 }
 
 TEST_F(GangPlannerTest, AJobThatHasWaitedLongEnoughReservesHostsThatOthersAreRefused) {

@@ -18,6 +18,20 @@ void EndIfThere(api::GangStatus& status, const char* type, const char* reason, c
                     {type, api::ConditionStatus::kFalse, reason, message, generation, 0}, now_ms);
 }
 
+void SetPlanned(api::GangStatus& status, int workers, std::int64_t generation,
+                std::int64_t now_ms) {
+  status.outcome = placement::Outcome::kPlaced;
+  status.reasons.clear();
+  status.relaxations.clear();
+  api::SetCondition(
+      status.conditions,
+      {api::kPlannedCondition, api::ConditionStatus::kTrue, "Placed",
+       StrCat(Count(workers, "worker"), " in ", Count(status.objective.segments, "segment"), " of ",
+              Count(status.objective.fabric_pods, "fabric pod")),
+       generation, 0},
+      now_ms);
+}
+
 }  // namespace
 
 std::string Explain(const placement::GangPlan& plan) { return placement::Sentence(plan); }
@@ -36,10 +50,7 @@ api::GangStatus Committed(const api::Gang& gang, const placement::GangPlan& plan
              gang.metadata.generation, now_ms);
   EndIfThere(status, api::kPreemptedCondition, "PlacedAgain", "the gang has a place again",
              gang.metadata.generation, now_ms);
-  status.outcome = placement::Outcome::kPlaced;
   status.objective = plan.objective;
-  status.reasons.clear();
-  status.relaxations.clear();
   const bool resized = plan.host_of_rank.size() == static_cast<std::size_t>(gang.job.workers);
   if (resized && api::FindCondition(status.conditions, api::kResizedCondition) != nullptr) {
     api::SetCondition(
@@ -55,13 +66,16 @@ api::GangStatus Committed(const api::Gang& gang, const placement::GangPlan& plan
         {static_cast<int>(rank), places.name(host), places.name(places.fabric_pod_of(host)),
          places.name(places.segment_of(host)), job.groups->stages_of_worker[rank]});
   }
-  api::SetCondition(
-      status.conditions,
-      {api::kPlannedCondition, api::ConditionStatus::kTrue, "Placed",
-       StrCat(Count(job.job.workers, "worker"), " in ", Count(plan.objective.segments, "segment"),
-              " of ", Count(plan.objective.fabric_pods, "fabric pod")),
-       gang.metadata.generation, 0},
-      now_ms);
+  SetPlanned(status, job.job.workers, gang.metadata.generation, now_ms);
+  return status;
+}
+
+api::GangStatus PlacedAsBefore(const api::Gang& gang, const plan::JobState& job,
+                               const plan::Snapshot& snapshot, std::int64_t now_ms) {
+  api::GangStatus status = gang.status;
+  status.objective =
+      placement::Evaluate(*snapshot.places, *job.groups, job.assignment->host_of_rank);
+  SetPlanned(status, gang.placed_workers(), gang.metadata.generation, now_ms);
   return status;
 }
 

@@ -36,6 +36,10 @@ api::GangStatus Committed(const api::Gang& gang, const placement::GangPlan& plan
                           const plan::JobState& job, const plan::Snapshot& snapshot,
                           std::int64_t now_ms);
 
+// Status of a placed gang whose ranks waited for other hosts and need none any more: as after its commit.
+api::GangStatus PlacedAsBefore(const api::Gang& gang, const plan::JobState& job,
+                               const plan::Snapshot& snapshot, std::int64_t now_ms);
+
 // Status of a placed gang with condition Degraded as its lost ranks have it.
 api::GangStatus Degraded(const api::Gang& gang, const plan::JobState& job,
                          const plan::Snapshot& snapshot, std::int64_t now_ms);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <exception>
+#include <optional>
+#include <set>
 #include <utility>
 
 #include "pkg/base/status.h"
@@ -10,7 +12,9 @@
 #include "pkg/extender/gang_status.h"
 #include "pkg/extender/plan_commit.h"
 #include "pkg/extender/refusals.h"
+#include "pkg/placement/departure.h"
 #include "pkg/placement/replacement.h"
+#include "pkg/plan/verifier.h"
 
 namespace yardmaster::extender {
 
@@ -144,12 +148,30 @@ void PlacementStep::ReplaceLost(PassState& pass) {
     const GatheredGang* gathered = pass.GatheredOf(key);
     if (!job.assignment || gathered == nullptr || pass.stopping.count(key) != 0) continue;
     pass.handling = key;
-    const std::vector<int> lost =
-        RanksToMove(job, *gathered, *pass.snapshot, pass.gangs.at(key)->status);
+    const std::optional<Departure> departure = DepartureOf(job, *gathered, *pass.snapshot);
+    if (departure && departure->may_go) {
+      LeaveSegments(pass, id, *departure);
+      continue;
+    }
+    std::vector<int> lost = RanksToMove(job, *gathered, *pass.snapshot, pass.gangs.at(key)->status);
+    if (departure) {
+      std::erase_if(lost, [&](int rank) {
+        return std::binary_search(departure->ranks.begin(), departure->ranks.end(), rank);
+      });
+      if (lost.empty()) continue;
+    }
     if (!lost.empty()) {
       ReplaceRanks(pass, id, lost);
     } else {
       preemption_.GiveUp(pass, key, "NotNeeded", "no rank waits for a host any more");
+      // A host that is back ends the wait for another one.
+      const std::shared_ptr<const api::Gang> gang = pass.gangs.at(key);
+      const api::Condition* planned =
+          api::FindCondition(gang->status.conditions, api::kPlannedCondition);
+      if (planned != nullptr && planned->status == api::ConditionStatus::kFalse &&
+          job.lost_ranks.empty()) {
+        ledger_.Write(pass, *gang, PlacedAsBefore(*gang, job, *pass.snapshot, clock_.WallMs()));
+      }
     }
   }
   pass.handling.reset();
@@ -181,6 +203,37 @@ void PlacementStep::ReplaceRanks(PassState& pass, plan::JobId id, const std::vec
              StrCat("rank ", rank, " moves to ", places.name(host), " in segment ",
                     places.name(places.segment_of(host)))});
   }
+}
+
+void PlacementStep::LeaveSegments(PassState& pass, plan::JobId id, const Departure& departure) {
+  plan::JobState& job = pass.snapshot->jobs[id.index()];
+  plan::JobState limited = job;
+  const GatheredGang* gathered = pass.GatheredOf({job.job.key.namespace_name, job.job.key.name});
+  limited.eligible = WithoutAvoided(*pass.snapshot, job, *gathered);
+  const auto eligible = EligibleNow(*pass.snapshot, limited, pass.GangOf(id).status);
+  const placement::GangRequest request{&job.job, job.groups.get(), eligible.get(), id.value};
+  placement::GangPlan plan = placement::PlanDeparture(
+      pass.snapshot->cluster, request, job.assignment->host_of_rank, departure.ranks,
+      options_.placement, [&](const std::vector<fabric::HostId>& hosts) {
+        return plan::VerifyPlacement(*pass.snapshot, id, hosts, /*may_use_backup=*/false);
+      });
+  if (plan.outcome != placement::Outcome::kPlaced) {
+    plan.reasons.insert(plan.reasons.begin(), LostSegmentReason(departure, *pass.snapshot));
+    return TellNotPlaced(pass, id, plan);
+  }
+  if (!CommitPlan(pass, ledger_, clock_, id, plan, /*may_use_backup=*/false)) return;
+  pass.report.replaced_ranks += static_cast<int>(departure.ranks.size());
+  std::set<fabric::SegmentId> taken;
+  for (const int rank : departure.ranks) {
+    taken.insert(
+        pass.snapshot->places->segment_of(plan.host_of_rank[static_cast<std::size_t>(rank)]));
+  }
+  const api::Gang& gang = pass.GangOf(id);
+  const auto ranks = static_cast<std::int64_t>(departure.ranks.size());
+  notify_({gang.owner, gang.metadata.namespace_name, false, "SegmentLeft",
+           StrCat(Count(ranks, "rank"), ranks == 1 ? " moves" : " move", " from segment ",
+                  NamesOf(departure.segments, *pass.snapshot->places), ", which is lost, to ",
+                  NamesOf({taken.begin(), taken.end()}, *pass.snapshot->places))});
 }
 
 // If it throws, the gangs of the queue are planned one by one, and those that make it throw are put

@@ -1,4 +1,4 @@
-// The middle of a pass: moves ranks off lost hosts and goes through the queue, job by job. Each job
+// The middle of a pass: moves ranks off lost hosts, those of a lost segment together, and goes through the queue, job by job. Each job
 // that fits is committed in its turn by one status write, after the verifier agreed. For each that does
 // not fit an event says why, and others may be stopped for it (preemption_decider.h).
 //
@@ -17,6 +17,7 @@
 #include "pkg/extender/preemption_decider.h"
 #include "pkg/extender/preemption_step.h"
 #include "pkg/extender/quarantine.h"
+#include "pkg/extender/segment_departure.h"
 #include "pkg/plan/planner.h"
 
 namespace yardmaster::extender {
@@ -35,6 +36,8 @@ class PlacementStep {
   void MarkDegraded(PassState& pass);
   void ReplaceLost(PassState& pass);
   void ReplaceRanks(PassState& pass, plan::JobId job, const std::vector<int>& lost);
+  // All of them or none.
+  void LeaveSegments(PassState& pass, plan::JobId job, const Departure& departure);
   void PlaceWaiting(PassState& pass);
   plan::Plan PlanQueue(PassState& pass);
   bool IsNews(const api::Gang& gang, const api::GangStatus& status);

@@ -128,7 +128,54 @@ Condition PathsPlanned(const NetworkHealth& health) {
             "every connection of every placed gang has a source port");
 }
 
+// A segment of a verdict is "fabricPod/segment".
+std::string NameOf(const api::LostSegment& lost) {
+  return StrCat(lost.fabric_pod, "/", lost.segment);
+}
+
+Condition SegmentsUp(const std::vector<api::LostSegment>& lost,
+                     const std::vector<SegmentVerdict>& segments) {
+  if (!lost.empty()) {
+    std::vector<std::string> names;
+    for (const api::LostSegment& segment : lost) names.push_back(NameOf(segment));
+    return Of(kSegmentsUpCondition, ConditionStatus::kFalse, "SegmentLost",
+              StrCat("most hosts of ", names.size() == 1 ? "segment " : "segments ", Listed(names),
+                     " were lost together, which is one fault of switches or power: jobs move from "
+                     "there where they may, and nothing is placed there until it is back"));
+  }
+  for (const SegmentVerdict& segment : segments) {
+    if (segment.state != SegmentState::kHeld) continue;
+    return Of(kSegmentsUpCondition, ConditionStatus::kUnknown, "NotActedOn",
+              StrCat("segment ", segment.name, " looks lost, nothing is moved: ", segment.reason));
+  }
+  return Of(kSegmentsUpCondition, ConditionStatus::kTrue, "NoneLost",
+            "no segment is lost as a whole");
+}
+
 }  // namespace
+
+void AddLostSegments(const std::vector<SegmentVerdict>& segments, std::int64_t generation,
+                     std::int64_t steady_ms, std::int64_t now_ms, api::FabricStatus& status) {
+  std::vector<api::LostSegment> lost;
+  for (const SegmentVerdict& segment : segments) {
+    const auto known =
+        std::find_if(status.lost_segments.begin(), status.lost_segments.end(),
+                     [&](const api::LostSegment& l) { return NameOf(l) == segment.name; });
+    const bool was_lost = known != status.lost_segments.end();
+    if (was_lost && segment.state != SegmentState::kHeld) {
+      lost.push_back(*known);
+    } else if (segment.state == SegmentState::kLost) {
+      const std::size_t slash = segment.name.find('/');
+      // The API server keeps whole seconds.
+      const std::int64_t since_ms = (now_ms - (steady_ms - segment.since_ms)) / 1000 * 1000;
+      lost.push_back({segment.name.substr(0, slash), segment.name.substr(slash + 1), since_ms});
+    }
+  }
+  status.lost_segments = std::move(lost);
+  Condition condition = SegmentsUp(status.lost_segments, segments);
+  condition.observed_generation = generation;
+  api::SetCondition(status.conditions, std::move(condition), now_ms);
+}
 
 void AddNetworkConditions(const NetworkHealth& health, std::int64_t generation, std::int64_t now_ms,
                           api::FabricStatus& status) {

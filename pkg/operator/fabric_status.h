@@ -8,6 +8,7 @@
 
 #include "pkg/api/fabric.h"
 #include "pkg/operator/network_evidence.h"
+#include "pkg/operator/segment_loss.h"
 #include "pkg/plan/snapshot.h"
 
 namespace yardmaster::op {
@@ -37,5 +38,12 @@ struct NetworkHealth {
 // Sets the four conditions. Texts change only when the reported state changes.
 void AddNetworkConditions(const NetworkHealth& health, std::int64_t generation, std::int64_t now_ms,
                           api::FabricStatus& status);
+
+inline constexpr char kSegmentsUpCondition[] = "SegmentsUp";
+
+// Sets lostSegments and condition SegmentsUp from the segments that are not up. A segment that the leader
+// before this one found lost stays so while it still looks lost. `steady_ms` and `now_ms`: the same instant.
+void AddLostSegments(const std::vector<SegmentVerdict>& segments, std::int64_t generation,
+                     std::int64_t steady_ms, std::int64_t now_ms, api::FabricStatus& status);
 
 }  // namespace yardmaster::op

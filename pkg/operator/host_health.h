@@ -9,6 +9,12 @@
 //      fabric_share) of all, and max(per_minute, per_minute_share of all) a minute are lost at one
 //      time. A host is released from these counts when its Node is Ready again.
 //
+//   3. A segment that is lost as a whole (segment_loss.h) is one fault. At most `loss.segments` are acted on at a
+//      time, and none during full disruption, for which the hosts of the segment itself do not count. Its hosts
+//      are lost together, those that are Ready, too, and are in none of the other counts, from when the
+//      Fabric's status says so: the extender goes by that. Until then none of its bad hosts is lost alone.
+//      Without a Fabric no segment is lost.
+//
 // A faulty host is Ready and has a fault (node_faults.h) that has held for the fault's own time. With
 // action Drain or Replace it is treated as lost, though its kubelet answers, and the limits are the
 // same; for full disruption, hosts with such a fault are treated as not Ready.
@@ -25,11 +31,14 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "pkg/base/mutex.h"
 #include "pkg/operator/node_faults.h"
+#include "pkg/operator/segment_loss.h"
 
 namespace yardmaster::op {
 
@@ -42,6 +51,7 @@ struct HostLossLimits {
   int fabric_hosts = 3;
   double per_minute_share = 0.01;
   int per_minute = 4;
+  SegmentLossLimits loss = {};
 };
 
 enum class HostState {
@@ -62,6 +72,8 @@ struct HostVerdict {
   // In any state: a taint that has action Drain or Replace without a wait, as providers set it on hosts that they
   // take back; empty: none.
   std::string reclaim = {};
+  // kLost, kHeld: with its segment, of this name; empty: by itself.
+  std::string segment = {};
 
   // The kubelet ends the pods there itself.
   bool reachable() const { return fault >= FaultAction::kDrain; }
@@ -84,15 +96,31 @@ class HostHealth {
   void Restart(std::int64_t now_ms);
   // A host that was never observed is treated as gone since the first question.
   HostVerdict Judge(const std::string& host, std::int64_t grace_ms, std::int64_t now_ms);
+  // Segments that are not up, by name. One whose time has come is lost from then on.
+  std::vector<SegmentVerdict> JudgeSegments(std::int64_t now_ms);
+  // What the Fabric's status calls lost. A lost segment that is not among it has no lost host.
+  void SetToldSegments(const std::set<std::string>& names);
+  void SetFabricExists(bool exists);
+  // Hosts of lost segments, by name.
+  std::vector<std::string> HostsOfLostSegments();
 
  private:
+  struct Host;
+  struct Segment {
+    std::string name;
+    std::set<const Host*> hosts;
+    int bad = 0;  // of them, those that are not Ready, gone or faulty
+    bool lost = false;
+    bool told = false;          // the Fabric's status says so
+    std::int64_t since_ms = 0;  // lost
+  };
   struct Fault {
     FaultAction action = FaultAction::kIgnore;
     std::int64_t after_ms = 0;
     std::int64_t since_ms = 0;
   };
   struct Host {
-    std::string segment;
+    Segment* segment = nullptr;
     Report report = Report::kReady;
     bool rented = false;
     std::int64_t since_ms = 0;  // not Ready or gone
@@ -105,16 +133,39 @@ class HostHealth {
     return host.report == Report::kNotReady || host.report == Report::kGone;
   }
   static bool IsFaulty(const Host& host);
+  static bool IsSick(const Host& host) { return IsBad(host) || IsFaulty(host); }
+  static bool InLostSegment(const Host& host) {
+    return host.segment != nullptr && host.segment->lost;
+  }
+  // False: it is rented and was given back, or has been gone for long.
+  static bool Counts(const Host& host, std::int64_t now_ms);
   static std::string ReclaimOf(const Host& host);
+  // The gravest fault that has held long enough, and when to ask again for those that have not.
+  static HostVerdict FaultOf(const Host& host, std::int64_t now_ms);
+  // When it went bad; of a fault, so that it has held for its own time once it has held for the segment's.
+  std::int64_t OnsetMs(const Host& host) const;
+  void Enter(const std::string& segment, Host& host) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  static void CountSick(const Host& host, bool was_sick);
   HostVerdict JudgeHost(Host& host, std::int64_t grace_ms, std::int64_t now_ms)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   HostVerdict JudgeFaults(Host& host, std::int64_t now_ms) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Empty: one more host may be lost.
-  std::string LimitReached(const std::string& segment, std::int64_t now_ms)
+  // Nothing: the host is judged by itself. REQUIRES: it has a segment.
+  std::optional<HostVerdict> JudgeWithSegment(const Host& host, std::int64_t grace_ms,
+                                              std::int64_t now_ms)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // `lose`: one whose time has come is lost from then on; else it is suspected.
+  SegmentVerdict JudgeSegment(Segment& segment, bool lose, std::int64_t now_ms)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Empty: one more host, or segment, may be lost.
+  std::string LimitReached(const Segment* segment, std::int64_t now_ms)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::string SegmentLimitReached(const Segment& segment, std::int64_t now_ms)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const HostLossLimits limits_;
   Mutex mutex_;
+  bool fabric_exists_ ABSL_GUARDED_BY(mutex_) = true;
+  std::map<std::string, Segment> segments_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, Host> hosts_ ABSL_GUARDED_BY(mutex_);
   std::deque<std::int64_t> granted_ms_ ABSL_GUARDED_BY(mutex_);  // of the last minute
 };

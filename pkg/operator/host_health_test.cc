@@ -81,7 +81,7 @@ TEST(HostHealthTest, RentedHostsThatWereGivenBackAreNoReasonToDistrustOthers) {
   EXPECT_EQ(health.Judge("n1", 10'000, 99'000).state, HostState::kLost);
   // While it is there, a rented host is a host as any other.
   for (int i = 0; i < 3; ++i) {
-    health.Observe(StrCat("other-", i), "s1", Report::kNotReady, 99'000, true);
+    health.Observe(StrCat("other-", i), StrCat("s", 2 + i), Report::kNotReady, 99'000, true);
   }
   EXPECT_EQ(health.Judge("other-0", 10'000, 199'000).state, HostState::kHeld);
 }
@@ -89,7 +89,7 @@ TEST(HostHealthTest, RentedHostsThatWereGivenBackAreNoReasonToDistrustOthers) {
 TEST(HostHealthTest, ASegmentAndTheFabricLoseNoMoreThanTheirShares) {
   HostHealth health({.per_minute = 1000});
   ObserveAll(health, 0, 100, Report::kReady, 0, 10);
-  ObserveAll(health, 0, 10, Report::kNotReady, 0, 10);
+  ObserveAll(health, 0, 7, Report::kNotReady, 0, 10);
   EXPECT_EQ(CountLost(health, 0, 10, 99'000), 2) << "of one segment";
   ObserveAll(health, 0, 10, Report::kReady, 99'000, 10);
   for (int i = 0; i < 100; i += 6) {

@@ -170,6 +170,15 @@ void DecideFailure(const JobObservation& job, const std::vector<int>& failed,
                                 : std::string());
 }
 
+// The first that is lost as a whole with hosts of these members; empty: none.
+std::string LostSegmentOf(const JobObservation& job, const std::vector<int>& members) {
+  for (const int member : members) {
+    const std::string& segment = At(job, member).host_verdict.segment;
+    if (!segment.empty()) return segment;
+  }
+  return "";
+}
+
 void DecideLoss(const JobObservation& job, const Troubles& troubles, api::RecoveryState& recovery,
                 Incident& incident) {
   const std::vector<int>& ranks = troubles.lost.empty() ? troubles.removed : troubles.lost;
@@ -182,6 +191,14 @@ void DecideLoss(const JobObservation& job, const Troubles& troubles, api::Recove
     if (incident.action == OnHostLoss::kFail) incident.action = OnHostLoss::kRestart;
     incident.message =
         StrCat(Ranks(job, ranks), " was removed by others: ", Consequence(incident.action));
+    return;
+  }
+  if (const std::string segment = LostSegmentOf(job, ranks); !segment.empty()) {
+    incident.cause = IncidentCause::kSegmentLost;
+    incident.segment = segment;
+    incident.message =
+        StrCat(Ranks(job, ranks), " lost segment ", segment, ": ", Consequence(incident.action),
+               incident.action == OnHostLoss::kFail ? "" : ", those there in other segments");
     return;
   }
   const HostVerdict& verdict = At(job, ranks[0]).host_verdict;
@@ -249,6 +266,8 @@ const char* NameOf(api::IncidentCause cause) {
       return "DeadlineExceeded";
     case api::IncidentCause::kHostFault:
       return "HostFault";
+    case api::IncidentCause::kSegmentLost:
+      return "SegmentLost";
   }
   return "";
 }
@@ -287,9 +306,11 @@ bool DecideIncident(const JobObservation& job, const Troubles& troubles,
                                   : failed ? troubles.failed
                                            : troubles.removed;
   if (ranks.empty()) return false;
-  const IncidentCause cause = lost     ? IncidentCause::kHostLost
-                              : failed ? IncidentCause::kWorkerFailed
-                                       : IncidentCause::kWorkerRemoved;
+  const bool with_segment = lost && !LostSegmentOf(job, ranks).empty();
+  const IncidentCause cause = with_segment ? IncidentCause::kSegmentLost
+                              : lost       ? IncidentCause::kHostLost
+                              : failed     ? IncidentCause::kWorkerFailed
+                                           : IncidentCause::kWorkerRemoved;
   if (Join(job, ranks, cause, recovery)) return true;
   Incident incident;
   // The API server keeps whole seconds.

@@ -13,6 +13,9 @@ namespace yardmaster::op {
 
 namespace {
 
+// A segment may be up again without a change of the host that is looked at.
+constexpr std::int64_t kSegmentAgainMs = 5'000;
+
 WorkerPhase PhaseOf(const api::Pod& pod) {
   if (pod.phase == "Succeeded") return WorkerPhase::kSucceeded;
   if (pod.phase == "Failed") return WorkerPhase::kFailed;
@@ -94,6 +97,15 @@ Worker JobObserver::ObserveWorker(const api::TrainingJob& job, int rank, Obstacl
         worker.host, std::int64_t{1000} * job.recovery.host_grace_seconds, clock_.SteadyMs());
     const auto node = cache_.FindNode(worker.host);
     worker.host_gone = node == nullptr;
+    if (worker.host_verdict.state == HostState::kLost && !worker.host_verdict.segment.empty() &&
+        job.recovery.on_segment_loss == api::OnSegmentLoss::kWait) {
+      worker.host_verdict.state = HostState::kHeld;
+      worker.host_verdict.again_ms = kSegmentAgainMs;
+      worker.host_verdict.reason = StrCat(
+          "segment ", worker.host_verdict.segment,
+          " is lost and spec.recovery.onSegmentLoss is Wait: the workers there stay until it "
+          "is back; set Move to have them moved");
+    }
     // The rental's step is about to take the job away from it (capacity_step.h).
     if (LeavesRental(job, node.get(), worker.host_verdict)) {
       worker.host_verdict.state = HostState::kNotReady;

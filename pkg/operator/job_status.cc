@@ -96,6 +96,21 @@ void SetPlace(const api::TrainingJob& job, const JobStep& step, bool ended,
   }
 }
 
+// The lost segment whose ranks are not running again; empty: there is none.
+std::string LostSegmentOf(const JobStep& step) {
+  const api::Incident* active = step.recovery.active();
+  return active == nullptr ? "" : active->segment;
+}
+
+// Why its ranks wait, with the change that would help, where the ledger has no place for them.
+std::string LeavingText(const std::string& segment, const std::string& running,
+                        const api::TrainingJobStatus& status) {
+  const api::Condition* planned = api::FindCondition(status.conditions, "Planned");
+  const bool waits = planned != nullptr && planned->status == ConditionStatus::kFalse;
+  return StrCat("segment ", segment, " is lost; ", running, waits ? "; " : "",
+                waits ? planned->message : "");
+}
+
 // True from an incident's decision until every worker runs again.
 void SetRecovery(const JobStep& step, bool ended, Conditions& conditions) {
   if (step.recovery.incidents.empty()) return;
@@ -120,6 +135,7 @@ const char* FailureReason(const api::TrainingJob& job, const api::Incident& last
   if (last.cause == api::IncidentCause::kHostLost) return "HostLost";
   if (last.cause == api::IncidentCause::kDeadlineExceeded) return "DeadlineExceeded";
   if (last.cause == api::IncidentCause::kHostFault) return "HostFault";
+  if (last.cause == api::IncidentCause::kSegmentLost) return "SegmentLost";
   const bool spent = job.status.recovery.restarts_in_window >= job.recovery.max_restarts;
   const bool by_policy = job.recovery.on_worker_failure == api::OnHostLoss::kFail;
   return spent && !by_policy ? "NoRestartLeft" : "WorkerFailed";
@@ -134,7 +150,9 @@ bool OnlyCountsDiffer(const api::TrainingJobStatus& a, const api::TrainingJobSta
   for (std::size_t i = 0; i < a.roles.size(); ++i) same.roles[i].ready = b.roles[i].ready;
   for (std::size_t i = 0; i < a.conditions.size(); ++i) {
     const std::string& type = a.conditions[i].type;
-    if (type == "Running" || (type == "Degraded" && a.conditions[i].reason == "WorkersLost")) {
+    const std::string& reason = a.conditions[i].reason;
+    if (type == "Running" ||
+        (type == "Degraded" && (reason == "WorkersLost" || reason == "SegmentLost"))) {
       same.conditions[i].message = b.conditions[i].message;
     }
   }
@@ -178,14 +196,17 @@ api::TrainingJobStatus StatusOf(const api::TrainingJob& job, const api::Gang* ga
     const bool faulty = all_run && !ended && !step.degraded.empty();
     const bool degraded = (!all_run && !ended && !suspended) || faulty;
     const bool held = degraded && !step.held.empty();
+    const std::string segment = degraded && !faulty ? LostSegmentOf(step) : std::string();
     conditions.Set("Degraded", degraded,
-                   held       ? "RecoveryHeld"
-                   : faulty   ? "HostFault"
-                   : degraded ? "WorkersLost"
-                              : "WorkersRunning",
-                   held     ? step.held
-                   : faulty ? step.degraded
-                            : running);
+                   held               ? "RecoveryHeld"
+                   : faulty           ? "HostFault"
+                   : !segment.empty() ? "SegmentLost"
+                   : degraded         ? "WorkersLost"
+                                      : "WorkersRunning",
+                   held               ? step.held
+                   : faulty           ? step.degraded
+                   : !segment.empty() ? LeavingText(segment, running, status)
+                                      : running);
   }
   if (step.outcome == JobOutcome::kSucceeded) {
     SetSucceeded(job, conditions);

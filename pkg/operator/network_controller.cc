@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "pkg/api/names.h"
@@ -245,18 +246,41 @@ void NetworkController::GuardAgainstStarvation(const plan::Snapshot& snapshot,
   for (const NamespacedName& job : verdict.ended) tell(job, false);
 }
 
+void NetworkController::JudgeSegments(const api::Fabric& fabric, api::FabricStatus& status,
+                                      RoundReport& report) {
+  const std::int64_t steady_ms = clock_.SteadyMs();
+  const std::vector<SegmentVerdict> segments = options_.hosts->JudgeSegments(steady_ms);
+  for (const SegmentVerdict& segment : segments) {
+    if (segment.state != SegmentState::kSuspected) continue;
+    AtMost(std::max<std::int64_t>(1, segment.again_ms), report.again_in_ms);
+  }
+  AddLostSegments(segments, fabric.metadata.generation, steady_ms, clock_.WallMs(), status);
+  report.lost_segments = static_cast<int>(status.lost_segments.size());
+}
+
 void NetworkController::WriteFabrics(const state::ClusterState& world,
                                      const plan::Snapshot& snapshot, const Input& input,
                                      RoundReport& report) {
   for (const auto& fabric : world.fabrics) {
     const bool used = fabric.get() == FabricOf(world);
     api::FabricStatus status = StatusOf(*fabric, snapshot, used, clock_.WallMs());
+    if (used && options_.hosts != nullptr) JudgeSegments(*fabric, status, report);
     if (used && snapshot.network != nullptr) {
       AddNetworkConditions(input.health, fabric->metadata.generation, clock_.WallMs(), status);
       status.network_generation = network_generation_;
     }
     statuses_.WriteFabric(*fabric, status, report);
   }
+  if (options_.hosts == nullptr) return;
+  // Also what a write that failed has not changed.
+  const state::ClusterState now = cache_.Take();
+  std::set<std::string> told;
+  if (FabricOf(now) != nullptr) {
+    for (const api::LostSegment& lost : FabricOf(now)->status.lost_segments) {
+      told.insert(StrCat(lost.fabric_pod, "/", lost.segment));
+    }
+  }
+  options_.hosts->SetToldSegments(told);
 }
 
 void NetworkController::CollectPods(const GangNetwork& network, std::int64_t plan_generation,

@@ -29,6 +29,7 @@
 #include "pkg/netplan/network_plan.h"
 #include "pkg/netplan/previous_network.h"
 #include "pkg/operator/fabric_status.h"
+#include "pkg/operator/host_health.h"
 #include "pkg/operator/live_links.h"
 #include "pkg/operator/network_annotations.h"
 #include "pkg/operator/network_evidence.h"
@@ -66,6 +67,8 @@ class NetworkController {
     std::int64_t crux_budget = crux::SearchOptions().event_budget;
     // Port states from the agents' streams; null: annotations alone count.
     const LiveLinks* live_links = nullptr;
+    // Says which segments are lost as a whole; null: none ever is.
+    HostHealth* hosts = nullptr;
   };
 
   NetworkController(kube::Client& client, state::ClusterCache& cache, const Clock& clock,
@@ -91,6 +94,7 @@ class NetworkController {
                               std::vector<GangNetwork>& networks, RoundReport& report);
   void WriteFabrics(const state::ClusterState& world, const plan::Snapshot& snapshot,
                     const Input& input, RoundReport& report);
+  void JudgeSegments(const api::Fabric& fabric, api::FabricStatus& status, RoundReport& report);
   void CollectPods(const GangNetwork& network, std::int64_t plan_generation,
                    const std::map<int, std::shared_ptr<const api::Pod>>& members,
                    const NetworkOptions& options, std::vector<PodWrite>& writes,

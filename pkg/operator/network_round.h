@@ -36,6 +36,7 @@ struct RoundReport {
   int measured_gangs = 0;      // whose numbers are measured or blended
   int cables_down = 0;         // reported
   int cables_held = 0;         // up again, held back
+  int lost_segments = 0;
   int miswired_ports = 0;
   int balancing_hosts = 0;
   std::vector<repac::RoleTrust> roles;

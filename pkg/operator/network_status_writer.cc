@@ -44,7 +44,7 @@ void NetworkStatusWriter::TellTurns(const api::Fabric& fabric,
                                     const api::FabricStatus& status) const {
   if (!on_notice_) return;
   for (const char* type : {kLinksUpCondition, kWiringVerifiedCondition, kPathsTrustedCondition,
-                           kPathsPlannedCondition}) {
+                           kPathsPlannedCondition, kSegmentsUpCondition}) {
     const api::Condition* now = api::FindCondition(status.conditions, type);
     const api::Condition* before = api::FindCondition(fabric.status.conditions, type);
     if (now == nullptr) continue;

@@ -28,18 +28,21 @@ bool ObserveNode(const state::ClusterCache& cache, const std::vector<FaultRule>&
     report =
         node->ready.value_or(false) ? HostHealth::Report::kReady : HostHealth::Report::kNotReady;
   }
+  const state::ClusterState world = cache.Take();
+  const fabric::FabricSpec no_fabric;  // its labels are the default ones
+  const fabric::FabricSpec& spec = world.fabrics.empty() ? no_fabric : world.fabrics.front()->spec;
+  hosts.SetFabricExists(!world.fabrics.empty());
   std::string segment;
   if (node != nullptr) {
-    const auto pod = api::Find(node->metadata.labels, api::kFabricPodLabel);
-    const auto label = api::Find(node->metadata.labels, api::kSegmentLabel);
+    const auto pod = api::Find(node->metadata.labels, spec.fabric_pod_label.c_str());
+    const auto label = api::Find(node->metadata.labels, spec.segment_label.c_str());
     if (label) segment = StrCat(pod.value_or(""), "/", *label);
   }
   const bool rented = node != nullptr && IsRented(*node);
   const bool changed = hosts.Observe(name, segment, report, now_ms, rented);
   std::vector<NodeFault> faults;
   if (node != nullptr && report != HostHealth::Report::kUnknown) {
-    const state::ClusterState world = cache.Take();
-    const int nic_ports = world.fabrics.empty() ? 0 : world.fabrics.front()->spec.nic_ports;
+    const int nic_ports = world.fabrics.empty() ? 0 : spec.nic_ports;
     faults = FaultsOf(*node, nic_ports, rules);
   }
   return hosts.ObserveFaults(name, faults, now_ms) || changed;

@@ -269,6 +269,7 @@ char HostLetter(const placement::HostState& host, const HostUse& use) {
   const bool busy = use.has_gang || use.has_pods;
   switch (host.unavailable) {
     case Unavailability::kNotReady:
+    case Unavailability::kSegmentLost:
       return 'x';
     case Unavailability::kTainted:
       return 't';

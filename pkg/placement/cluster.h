@@ -11,8 +11,9 @@
 
 namespace yardmaster::placement {
 
-// Why a host takes no new worker, from the Node alone.
-enum class Unavailability : std::uint8_t { kNo, kNotReady, kCordoned, kTainted };
+// Why a host takes no new worker, from the Node alone; kSegmentLost: because its segment is lost as a
+// whole, whatever the Node says.
+enum class Unavailability : std::uint8_t { kNo, kNotReady, kCordoned, kTainted, kSegmentLost };
 
 struct HostState {
   std::int16_t gpus = 8;       // it has

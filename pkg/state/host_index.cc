@@ -261,6 +261,21 @@ void HostIndex::MarkCables() {
   }
 }
 
+std::vector<fabric::SegmentId> HostIndex::LostSegments() const {
+  std::vector<fabric::SegmentId> found;
+  if (fabric_ == nullptr || fabric_->status.lost_segments.empty()) return found;
+  for (const fabric::SegmentId segment : places_->segments()) {
+    const std::string& pod = places_->name(places_->fabric_pod_of(segment));
+    for (const api::LostSegment& lost : fabric_->status.lost_segments) {
+      if (lost.segment == places_->name(segment) && lost.fabric_pod == pod) {
+        found.push_back(segment);
+        break;
+      }
+    }
+  }
+  return found;
+}
+
 void HostIndex::AppendWarnings(std::vector<std::string>& warnings) const {
   const auto append = [&warnings](const std::vector<std::string>& more) {
     warnings.insert(warnings.end(), more.begin(), more.end());

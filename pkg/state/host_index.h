@@ -46,6 +46,8 @@ class HostIndex {
   const api::Node* node(fabric::HostId host) const { return node_of_host_[host.index()].get(); }
   // Whether a rank there is lost to a job that tolerates none of the Node's taints.
   bool may_lose_ranks(fabric::HostId host) const { return may_lose_ranks_[host.index()] != 0; }
+  // As the status of the Fabric in use says, ascending.
+  std::vector<fabric::SegmentId> LostSegments() const;
   // By CableId; empty: all up.
   const std::vector<std::uint8_t>& cable_down() const { return cable_down_; }
   void AppendWarnings(std::vector<std::string>& warnings) const;

@@ -26,8 +26,11 @@ plan::Snapshot SnapshotBuilder::Build(const ClusterState& world) {
   snapshot.network = hosts_.network();
   snapshot.cable_down = hosts_.cable_down();
   hosts_.AppendWarnings(snapshot.warnings);
+  snapshot.lost_segments = hosts_.LostSegments();
   FillHosts(snapshot);
-  const bool other_hosts = changes.renumbered || !changes.hosts.empty();
+  const bool other_hosts =
+      changes.renumbered || !changes.hosts.empty() || lost_segments_ != snapshot.lost_segments;
+  lost_segments_ = snapshot.lost_segments;
   snapshot.jobs.reserve(jobs_.jobs().size());
   for (auto& [key, job] : jobs_.jobs()) {
     if (other_hosts || changed.count(key) != 0) FindLostRanks(job);
@@ -55,14 +58,24 @@ void SnapshotBuilder::FillHosts(plan::Snapshot& snapshot) const {
     if (state.unavailable == Unavailability::kNo && limits_.is_tainted(host))
       state.unavailable = Unavailability::kTainted;
   }
+  for (fabric::SegmentId segment : snapshot.lost_segments) {
+    for (HostId host : snapshot.places->hosts_of(segment)) {
+      Unavailability& why = snapshot.cluster.hosts[host.index()].unavailable;
+      if (why != Unavailability::kNotReady) why = Unavailability::kSegmentLost;
+    }
+  }
 }
 
-// A rank is lost when its host is gone or NotReady, or throws its pods out.
+// A rank is lost when its host is gone or NotReady, or throws its pods out, or with its segment.
 void SnapshotBuilder::FindLostRanks(KeptJob& job) const {
   job.state.lost_ranks.clear();
   if (!job.state.assignment) return;
   const auto& hosts = job.state.assignment->host_of_rank;
   for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
+    if (!lost_segments_.empty() && IsInLostSegment(hosts[rank])) {
+      job.state.lost_ranks.push_back(static_cast<int>(rank));
+      continue;
+    }
     if (!hosts_.may_lose_ranks(hosts[rank])) continue;
     const api::Node* node = hosts_.node(hosts[rank]);
     if (node == nullptr ||
@@ -71,6 +84,11 @@ void SnapshotBuilder::FindLostRanks(KeptJob& job) const {
       job.state.lost_ranks.push_back(static_cast<int>(rank));
     }
   }
+}
+
+bool SnapshotBuilder::IsInLostSegment(HostId host) const {
+  const fabric::SegmentId segment = hosts_.places()->segment_of(host);
+  return std::find(lost_segments_.begin(), lost_segments_.end(), segment) != lost_segments_.end();
 }
 
 plan::Snapshot BuildSnapshot(const ClusterState& world) { return SnapshotBuilder().Build(world); }

@@ -4,7 +4,8 @@
 // A Node with GPUs and without them is named in `warnings` and not used. Cordoned and NotReady
 // Nodes are out; so are Nodes with a NoSchedule or NoExecute taint that no job tolerates (a taint
 // that some job tolerates narrows the others' hosts instead). The backup label or taint makes a
-// backup host; the taint of promised hosts says nothing, because what is promised is counted.
+// backup host; the taint of promised hosts says nothing, because what is promised is counted. Hosts of a
+// segment that the Fabric's status calls lost are out, those that are Ready, too.
 //
 // Occupation. Unfinished pods with a node hold there what they ask for, GPUs and every other
 // resource that some job asks for, too, as kube-scheduler counts it (api/pod_requests.h). A
@@ -47,12 +48,14 @@ class SnapshotBuilder {
  private:
   void FillHosts(plan::Snapshot& snapshot) const;
   void FindLostRanks(KeptJob& job) const;
+  bool IsInLostSegment(fabric::HostId host) const;
 
   HostIndex hosts_;
   HostLimits limits_;
   HostCapacity capacity_;
   JobIndex jobs_;
   Occupation occupation_;
+  std::vector<fabric::SegmentId> lost_segments_;
 };
 
 // One snapshot, made from nothing.

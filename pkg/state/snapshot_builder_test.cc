@@ -102,6 +102,17 @@ TEST_F(SnapshotBuilderTest, NodesWithoutAPlaceAreWarnedOfOnlyIfTheyHaveGpus) {
   EXPECT_EQ(s.places->num_hosts(), 8);
 }
 
+TEST_F(SnapshotBuilderTest, HostsOfASegmentThatTheFabricCallsLostAreOut) {
+  node("a1").ready = false;
+  fabrics_[0].status.lost_segments = {{"p", "a", 0}, {"p", "not-there", 0}};
+  const plan::Snapshot s = Build();
+  EXPECT_EQ(State(s, "a0").unavailable, Unavailability::kSegmentLost);
+  EXPECT_EQ(State(s, "a1").unavailable, Unavailability::kNotReady);
+  EXPECT_EQ(State(s, "b0").unavailable, Unavailability::kNo);
+  ASSERT_EQ(s.lost_segments.size(), 1u);
+  EXPECT_EQ(s.places->name(s.lost_segments[0]), "a");
+}
+
 TEST_F(SnapshotBuilderTest, CordonedNotReadyAndTaintedHostsAreOut) {
   node("a0").unschedulable = true;
   node("a1").ready = false;

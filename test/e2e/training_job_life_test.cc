@@ -1,5 +1,5 @@
-// A TrainingJob's life on a real control plane: every condition can be waited for with kubectl, a
-// suspended job gives its hosts back, and a job ends by its own rules.
+// A TrainingJob's life on a real control plane: a suspended job gives its hosts back, a lost host is replaced,
+// and a job ends by its own rules. That each condition can be waited for is in wait_conditions_test.cc.
 #include "test/e2e/story_fixture.h"
 
 namespace yardmaster::testing {

@@ -37,6 +37,8 @@ std::string StateText(const placement::HostState& state) {
       return "cordoned: it gets no worker; pods there stay";
     case Unavailability::kTainted:
       return "tainted: no waiting job tolerates all of its taints";
+    case Unavailability::kSegmentLost:
+      return "its segment is lost as a whole: it gets no worker, and its ranks move";
     case Unavailability::kNo:
       break;
   }

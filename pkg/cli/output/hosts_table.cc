@@ -55,6 +55,7 @@ Standing StandingOf(const api::Node* node, const placement::HostState& host, std
   if (node == nullptr) return {"NotReady", "its Node is gone"};
   const std::string failures = Failures(*node, now_ms);
   if (host.unavailable == Unavailability::kNotReady) return {"NotReady", TaintKeys(*node)};
+  if (host.unavailable == Unavailability::kSegmentLost) return {"SegmentLost", TaintKeys(*node)};
   if (IsQuarantined(*node)) return {"Quarantined", failures};
   if (host.unavailable == Unavailability::kCordoned) return {"Cordoned", failures};
   if (host.unavailable != Unavailability::kNo) return {"Tainted", TaintKeys(*node)};

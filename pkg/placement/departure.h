@@ -1,0 +1,33 @@
+// Gives ranks of a placed gang that leave a lost segment hosts elsewhere, without moving another rank.
+//
+// All of them or none. They are planned as a gang of their own (gang_planner.h) with the groups that lie
+// among them, so that a data group that had the segment to itself gets one segment again where one has the
+// room: first among the hosts of the segments that other ranks are in, then of the gang's fabric pods,
+// then of the fabric. Of the plans that keep every Required limit of the whole gang the one with the best
+// objective is taken, of equal ones the nearest. Backup hosts are not used: they are for their own segment.
+//
+// Fails, with reasons and changes that would help, where the ranks find no room or every place breaks a
+// limit. Complexity: three plans of the ranks. Determinism and thread safety: as gang_planner.h.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "absl/status/status.h"
+
+#include "pkg/placement/cluster.h"
+#include "pkg/placement/gang_request.h"
+#include "pkg/placement/outcome.h"
+
+namespace yardmaster::placement {
+
+// `host_of_rank` is the present assignment, `leaving` ranks of it, ascending; the hosts that they leave must
+// be unavailable or not eligible. The cluster must show all hosts as occupied. `keeps_limits` says whether
+// a whole assignment is allowed. On Placed the returned host_of_rank differs in the leaving ranks only.
+GangPlan PlanDeparture(
+    const Cluster& cluster, const GangRequest& request,
+    const std::vector<fabric::HostId>& host_of_rank, const std::vector<int>& leaving,
+    const PlannerOptions& options,
+    const std::function<absl::Status(const std::vector<fabric::HostId>&)>& keeps_limits);
+
+}  // namespace yardmaster::placement

@@ -1,0 +1,159 @@
+#include "pkg/placement/departure.h"
+
+#include <algorithm>
+#include <functional>
+#include <gtest/gtest.h>
+#include <random>
+#include <utility>
+
+#include "pkg/placement/testing/cases.h"
+#include "pkg/placement/testing/exhaustive.h"
+
+namespace yardmaster::placement {
+namespace {
+
+using fabric::HostId;
+using fabric::SegmentId;
+
+// A placed gang of which one segment is lost.
+struct Leaving {
+  Case placed;  // its cluster shows the hosts as occupied, those of the segment as out
+  Case empty;   // without the gang: what the verifier of whole assignments wants
+  std::vector<HostId> hosts;
+  std::vector<int> ranks;
+};
+
+// `hosts`: where it is; empty: where the planner puts it.
+Leaving Make(const Cluster& cluster, const workload::Job& job, SegmentId lost,
+             std::vector<HostId> hosts = {}) {
+  Leaving l{MakeCase(cluster, job), MakeCase(cluster, job), std::move(hosts), {}};
+  if (l.hosts.empty()) l.hosts = PlanGang(l.empty.cluster, l.empty.request()).host_of_rank;
+  const fabric::Places& places = *cluster.places;
+  for (std::size_t rank = 0; rank < l.hosts.size(); ++rank) {
+    l.placed.cluster.hosts[l.hosts[rank].index()].free_gpus -= 8;
+    if (places.segment_of(l.hosts[rank]) == lost) l.ranks.push_back(static_cast<int>(rank));
+  }
+  for (const HostId host : places.hosts_of(lost)) {
+    l.placed.cluster.hosts[host.index()].unavailable = Unavailability::kSegmentLost;
+  }
+  return l;
+}
+
+GangPlan Leave(const Leaving& l) {
+  return PlanDeparture(l.placed.cluster, l.placed.request(), l.hosts, l.ranks, {},
+                       [&](const std::vector<HostId>& hosts) {
+                         const std::string faults = Faults(l.empty, hosts);
+                         return faults.empty() ? absl::OkStatus()
+                                               : absl::FailedPreconditionError(faults);
+                       });
+}
+
+bool OthersStay(const Leaving& l, const GangPlan& plan) {
+  for (std::size_t rank = 0; rank < l.hosts.size(); ++rank) {
+    const bool leaves = std::binary_search(l.ranks.begin(), l.ranks.end(), static_cast<int>(rank));
+    if (leaves == (plan.host_of_rank[rank] == l.hosts[rank])) return false;
+  }
+  return true;
+}
+
+TEST(DepartureTest, ADataGroupGoesToOneSegmentRatherThanToTheNearestHosts) {
+  // Stages of three hosts in the segments 0 and 1; 1 has a host left, 2 has one, 3 has room for all.
+  const Leaving l = Make(MakeCluster({{3, 4, 1, 3}}), MakeJob(8, 1, 1, 3, 2), SegmentId(0),
+                         {HostId(0), HostId(1), HostId(2), HostId(3), HostId(4), HostId(5)});
+  ASSERT_EQ(l.ranks.size(), 3u);
+  const GangPlan plan = Leave(l);
+  ASSERT_EQ(plan.outcome, Outcome::kPlaced);
+  EXPECT_TRUE(OthersStay(l, plan));
+  EXPECT_EQ(plan.objective.data_split_segments, 0);
+  for (const int rank : l.ranks) {
+    EXPECT_EQ(
+        l.placed.cluster.places->segment_of(plan.host_of_rank[static_cast<std::size_t>(rank)]),
+        SegmentId(3));
+  }
+}
+
+TEST(DepartureTest, AllRanksLeaveOrNone) {
+  const Leaving l = Make(MakeCluster({{3, 3, 1, 1}}), MakeJob(8, 1, 1, 3, 2), SegmentId(0));
+  const GangPlan plan = Leave(l);
+  EXPECT_EQ(plan.outcome, Outcome::kNotNow);
+  EXPECT_TRUE(plan.host_of_rank.empty());
+  EXPECT_FALSE(plan.reasons.empty());
+}
+
+TEST(DepartureTest, TheChangeOfALimitThatWouldHelpIsNamed) {
+  workload::Job job = MakeJob(8, 1, 1, 3, 2);
+  job.placement.data = {workload::TopologyLevel::kSegment, workload::Enforcement::kRequired};
+  const GangPlan plan = Leave(Make(MakeCluster({{3, 3, 2, 1}}), job, SegmentId(0)));
+  ASSERT_EQ(plan.outcome, Outcome::kNotNow);
+  ASSERT_FALSE(plan.relaxations.empty());
+  EXPECT_EQ(plan.relaxations[0].change, "dataParallel: within FabricPod");
+}
+
+TEST(DepartureTest, ALimitThatTheStayingRanksSetIsNamed) {
+  // A tensor group of two hosts, one in each segment; the other fabric pod has the only room.
+  workload::Job job = MakeJob(16, 1, 1, 1, 1);
+  job.placement.tensor = {workload::TopologyLevel::kFabricPod, workload::Enforcement::kRequired};
+  const Leaving l = Make(MakeCluster({{1, 1}, {1}}), job, SegmentId(0));
+  ASSERT_EQ(l.ranks.size(), 1u);
+  const GangPlan plan = Leave(l);
+  ASSERT_EQ(plan.outcome, Outcome::kNotNow);
+  ASSERT_EQ(plan.reasons.size(), 1u);
+  EXPECT_NE(plan.reasons[0].message.find("beside the ranks that stay"), std::string::npos)
+      << plan.reasons[0].message;
+}
+
+// Whether some choice of hosts for the leaving ranks keeps every limit.
+bool CanLeave(const Leaving& l) {
+  std::vector<HostId> hosts = l.hosts;
+  const std::function<bool(std::size_t)> search = [&](std::size_t next) {
+    if (next == l.ranks.size()) return Faults(l.empty, hosts).empty();
+    for (const HostId host : l.placed.cluster.places->hosts()) {
+      const HostState& state = l.placed.cluster.hosts[host.index()];
+      if (state.unavailable != Unavailability::kNo) continue;
+      hosts[static_cast<std::size_t>(l.ranks[next])] = host;
+      if (search(next + 1)) return true;
+    }
+    return false;
+  };
+  return search(0);
+}
+
+TEST(DepartureTest, FindsAPlaceOnRandomSmallFabricsExactlyWhereThereIsOne) {
+  std::mt19937 random(11);
+  const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+  const workload::TopologyLevel levels[] = {workload::TopologyLevel::kSegment,
+                                            workload::TopologyLevel::kFabricPod,
+                                            workload::TopologyLevel::kFabric};
+  int left = 0;
+  int stayed = 0;
+  for (int round = 0; round < 600; ++round) {
+    SCOPED_TRACE(round);
+    const Cluster cluster =
+        MakeCluster({{1 + below(3), 1 + below(3), 1 + below(2)}, {1 + below(3)}});
+    workload::Job job = MakeJob(8, 1, 1, 1 + below(3), 1 + below(2));
+    job.placement.data = {levels[below(3)], workload::Enforcement::kRequired};
+    Leaving l = Make(cluster, job, SegmentId(below(4)));
+    if (l.hosts.empty() || l.ranks.empty()) continue;
+    for (std::size_t id = 0; id < l.placed.cluster.hosts.size(); ++id) {
+      const bool mine =
+          std::count(l.hosts.begin(), l.hosts.end(), HostId(static_cast<int>(id))) > 0;
+      if (mine || below(4) != 0) continue;
+      l.placed.cluster.hosts[id].free_gpus = 0;
+      l.empty.cluster.hosts[id].free_gpus = 0;
+    }
+    const GangPlan plan = Leave(l);
+    EXPECT_EQ(plan.outcome == Outcome::kPlaced, CanLeave(l));
+    if (plan.outcome != Outcome::kPlaced) {
+      ++stayed;
+      continue;
+    }
+    ++left;
+    EXPECT_EQ(Faults(l.empty, plan.host_of_rank), "");
+    EXPECT_TRUE(OthersStay(l, plan));
+  }
+  EXPECT_GT(left, 50);
+  EXPECT_GT(stayed, 50);
+}
+
+}  // namespace
+}  // namespace yardmaster::placement
