@@ -128,14 +128,7 @@ TEST_F(JobLeadershipTest, AProcessThatDoesNotLeadAnyMoreMakesNoFurtherPodAndTheN
 TEST_F(JobLeadershipTest, AnIncidentHasTheHostOfAPodThatWentBeforeTheNextLeaderLooked) {
   SeedJob(2, 2);
   RunAll();
-  api::Gang gang;
-  gang.metadata.name = api::GangName(api::kTrainingJobKind, "a");
-  gang.metadata.namespace_name = "team";
-  gang.metadata.uid = "gang";
-  gang.job.workers = 2;
-  gang.status.plan_generation = 1;
-  gang.status.assignments = {{0, "n0", "p0", "s0", {0}}, {1, "n1", "p0", "s0", {0}}};
-  client_.Seed(kube::Gangs(), api::EncodeGang(gang));
+  SeedGangOfTwo();
   ASSERT_TRUE(client_.Delete({kube::Pods(), "team", PodName("a", 1), ""}, {}).ok());
   NewLeader();
   Settle();

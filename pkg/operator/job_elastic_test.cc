@@ -111,14 +111,7 @@ TEST_F(JobElasticTest, ItIsScaledDownAtOnceAndUpWithinItsBounds) {
 TEST_F(JobElasticTest, NoPodIsMadeBeforeTheHostsOfTheOldSizeAreGivenBack) {
   SeedElastic(2, 2, 1, 2);
   Settle();
-  api::Gang gang;
-  gang.metadata.name = api::GangName(api::kTrainingJobKind, "a");
-  gang.metadata.namespace_name = "team";
-  gang.metadata.uid = "gang";
-  gang.job.workers = 2;
-  gang.status.plan_generation = 1;
-  gang.status.assignments = {{0, "n0", "p0", "s0", {0}}, {1, "n1", "p0", "s0", {0}}};
-  client_.Seed(kube::Gangs(), api::EncodeGang(gang));
+  api::Gang gang = SeedGangOfTwo();
   RunRanks({"n0", "n1"});
   Scale(1);
   EXPECT_EQ(Pods(), 0);

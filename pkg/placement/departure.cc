@@ -10,6 +10,7 @@
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/placement/gang_planner.h"
+#include "pkg/placement/hosts_near.h"
 #include "pkg/workload/resources.h"
 
 namespace yardmaster::placement {
@@ -20,9 +21,6 @@ using fabric::HostId;
 using workload::TopologyLevel;
 using workload::WorkerGroup;
 using workload::WorkerGroups;
-
-constexpr TopologyLevel kNearestFirst[] = {TopologyLevel::kSegment, TopologyLevel::kFabricPod,
-                                           TopologyLevel::kFabric};
 
 // The leaving ranks as a job of their own.
 workload::Job JobOf(const workload::Job& whole, const std::vector<int>& leaving) {
@@ -111,17 +109,7 @@ std::vector<std::uint8_t> HostsNear(const fabric::Places& places, const GangRequ
     const bool leaves = std::binary_search(leaving.begin(), leaving.end(), static_cast<int>(rank));
     if (!leaves) segments.insert(places.segment_of(host));
   }
-  std::vector<std::uint8_t> near(static_cast<std::size_t>(places.num_hosts()), 0);
-  for (const HostId host : places.hosts()) {
-    const bool allowed = request.eligible == nullptr || request.eligible->empty() ||
-                         (*request.eligible)[host.index()] != 0;
-    const bool is_near =
-        level == TopologyLevel::kFabric ||
-        (level == TopologyLevel::kFabricPod ? pods.count(places.fabric_pod_of(host)) != 0
-                                            : segments.count(places.segment_of(host)) != 0);
-    near[host.index()] = allowed && is_near ? 1 : 0;
-  }
-  return near;
+  return HostsNear(places, request, segments, pods, level);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/placement/gang_planner.h"
+#include "pkg/placement/hosts_near.h"
 
 namespace yardmaster::placement {
 
@@ -15,9 +16,6 @@ namespace {
 
 using fabric::HostId;
 using workload::TopologyLevel;
-
-constexpr TopologyLevel kNearestFirst[] = {TopologyLevel::kSegment, TopologyLevel::kFabricPod,
-                                           TopologyLevel::kFabric};
 
 // The ranks that are added, as a gang of their own. With one pipeline stage they are data replicas
 // whose groups lie among themselves; with more stages the ranks of all groups shift, and only the
@@ -63,17 +61,7 @@ std::vector<std::uint8_t> HostsNear(const fabric::Places& places, const GangRequ
     segments.insert(places.segment_of(host));
     pods.insert(places.fabric_pod_of(host));
   }
-  std::vector<std::uint8_t> near(static_cast<std::size_t>(places.num_hosts()), 0);
-  for (HostId host : places.hosts()) {
-    const bool allowed = request.eligible == nullptr || request.eligible->empty() ||
-                         (*request.eligible)[host.index()] != 0;
-    const bool is_near =
-        level == TopologyLevel::kFabric ||
-        (level == TopologyLevel::kFabricPod ? pods.count(places.fabric_pod_of(host)) != 0
-                                            : segments.count(places.segment_of(host)) != 0);
-    near[host.index()] = allowed && is_near ? 1 : 0;
-  }
-  return near;
+  return HostsNear(places, request, segments, pods, level);
 }
 
 }  // namespace

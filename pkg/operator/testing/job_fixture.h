@@ -15,6 +15,7 @@
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 
+#include "pkg/api/gang.h"
 #include "pkg/api/names.h"
 #include "pkg/base/strings.h"
 #include "pkg/kube/testing/fake_client.h"
@@ -58,6 +59,18 @@ class JobFixture : public ::testing::Test {
          {{"allocatable", {{api::kGpuResource, "8"}}},
           {"conditions",
            json::array({{{"type", "Ready"}, {"status", ready ? "True" : "False"}}})}}}};
+  }
+  // The job's Gang as the extender writes it: two workers on n0 and n1.
+  api::Gang SeedGangOfTwo() {
+    api::Gang gang;
+    gang.metadata.name = api::GangName(api::kTrainingJobKind, "a");
+    gang.metadata.namespace_name = "team";
+    gang.metadata.uid = "gang";
+    gang.job.workers = 2;
+    gang.status.plan_generation = 1;
+    gang.status.assignments = {{0, "n0", "p0", "s0", {0}}, {1, "n1", "p0", "s0", {0}}};
+    client_.Seed(kube::Gangs(), api::EncodeGang(gang));
+    return gang;
   }
   void SetNode(const std::string& name, bool ready) {
     json node = NodeObject(name, ready);
