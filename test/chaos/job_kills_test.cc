@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "gtest/gtest.h"
@@ -46,7 +47,10 @@ TEST(JobKillsTest, AThousandKillsOfTheOperatorChangeNothingInTheEnd) {
     const JobHistoryResult undisturbed = RunJobHistory({seed, flags.steps, 0});
     const JobHistoryResult killed = RunJobHistory({seed, flags.steps, kKillsPerStep});
     if (flags.tell) std::printf("%s\n", Join(killed.told, "\n").c_str());
-    ASSERT_EQ(FirstDifference(undisturbed, killed), "") << "seed " << seed;
+    const std::string difference = FirstDifference(undisturbed, killed);
+    if (!difference.empty()) {
+      FAIL() << "--first-seed=" << seed << " --histories=1: " << difference;
+    }
     kills += killed.kills;
     lost_answers += killed.lost_answers;
     jobs += killed.jobs;
