@@ -20,7 +20,7 @@ constexpr int kKillsPerStep = 24;
 
 struct Flags {
   std::uint64_t first_seed = 1;
-  int histories = 5;
+  int histories = 6;
   int steps = 60;
   bool tell = false;
 };
