@@ -2,41 +2,13 @@
 
 #include "nlohmann/json.hpp"
 
+#include "pkg/api/path_plan_json.h"
 #include "pkg/base/clock.h"
 #include "pkg/base/strings.h"
 
 namespace yardmaster::agent {
 
-namespace {
-
 using nlohmann::ordered_json;
-
-ordered_json Rails(const api::PathPlan& paths) {
-  ordered_json rails = ordered_json::array();
-  for (const api::RailPaths& rail : paths.rails) {
-    ordered_json peers = ordered_json::array();
-    for (const api::PeerPaths& peer : rail.peers) {
-      peers.push_back({{"rank", peer.rank},
-                       {"host", peer.host},
-                       {"address", peer.address},
-                       {"plane", peer.plane},
-                       {"sourcePorts", peer.source_ports}});
-      if (!peer.alternate_ports.empty()) peers.back()["alternatePorts"] = peer.alternate_ports;
-      for (const api::TcpPaths& tcp : peer.tcp) {
-        peers.back()["tcp"].push_back(
-            {{"listenPort", tcp.listen_port}, {"sourcePorts", tcp.source_ports}});
-      }
-    }
-    ordered_json entry = {{"rail", rail.rail}};
-    if (!rail.address.empty()) entry["address"] = rail.address;
-    if (!rail.device.empty()) entry["device"] = rail.device;
-    entry["peers"] = std::move(peers);
-    rails.push_back(std::move(entry));
-  }
-  return rails;
-}
-
-}  // namespace
 
 const char* NameOf(rpc::PlanState state) {
   switch (state) {
@@ -78,7 +50,7 @@ std::string EncodePlanFile(const PodInput& pod, const EffectivePlan& plan) {
     out["fabricGeneration"] = plan.paths.fabric_generation;
     out["expires"] = FormatTime(plan.valid_until_ms);
   }
-  out["rails"] = Rails(plan.paths);
+  out["rails"] = api::EncodeRails(plan.paths);
   return out.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 

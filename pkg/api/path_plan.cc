@@ -5,6 +5,7 @@
 #include "nlohmann/json.hpp"
 
 #include "pkg/api/annotation.h"
+#include "pkg/api/path_plan_json.h"
 #include "pkg/base/clock.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
@@ -53,7 +54,7 @@ RailPaths ReadRail(FieldReader& in) {
 
 }  // namespace
 
-absl::StatusOr<std::string> EncodePathPlan(const PathPlan& plan) {
+ordered_json EncodeRails(const PathPlan& plan) {
   ordered_json rails = ordered_json::array();
   for (const RailPaths& rail : plan.rails) {
     ordered_json peers = ordered_json::array();
@@ -75,12 +76,16 @@ absl::StatusOr<std::string> EncodePathPlan(const PathPlan& plan) {
     entry["peers"] = std::move(peers);
     rails.push_back(std::move(entry));
   }
+  return rails;
+}
+
+absl::StatusOr<std::string> EncodePathPlan(const PathPlan& plan) {
   ordered_json out = {{"version", 1},
                       {"fabricGeneration", plan.fabric_generation},
                       {"expires", FormatTime(plan.expires_ms)}};
   if (plan.traffic_class.has_value()) out["trafficClass"] = *plan.traffic_class;
   out["ordinals"] = kOrdinalRule;
-  out["rails"] = std::move(rails);
+  out["rails"] = EncodeRails(plan);
   std::string text = out.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
   if (text.size() > kMaxAnnotationBytes) {
     return absl::ResourceExhaustedError(StrCat("path plan of ", text.size(),

@@ -4,26 +4,20 @@
 //   ym_chaos_test --first-seed=77 --histories=1 --tell      one history, step by step
 #include <cstdint>
 #include <cstdio>
-#include <optional>
 #include <string>
-#include <string_view>
 
 #include "gtest/gtest.h"
 
 #include "pkg/base/strings.h"
+#include "test/chaos/chaos_flags.h"
 #include "test/chaos/history.h"
 
 namespace yardmaster::chaos {
 namespace {
 
-struct Flags {
-  std::uint64_t first_seed = 1;
-  int histories = 150;
-  int steps = 120;
-  bool tell = false;
-};
-Flags& TheFlags() {
-  static Flags flags;
+constexpr ChaosFlags kDefaults = {.histories = 150, .steps = 120};
+ChaosFlags& TheFlags() {
+  static ChaosFlags flags = kDefaults;
   return flags;
 }
 
@@ -38,7 +32,7 @@ TEST(ChaosTest, AHistoryIsAFunctionOfItsSeed) {
 }
 
 TEST(ChaosTest, NoHistoryBreaksAPromiseAndInPeaceEverythingIsPlaced) {
-  const Flags flags = TheFlags();
+  const ChaosFlags flags = TheFlags();
   int takeovers = 0, writes = 0;
   for (int i = 0; i < flags.histories; ++i) {
     const HistoryOptions options{flags.first_seed + static_cast<std::uint64_t>(i), flags.steps, {}};
@@ -60,34 +54,10 @@ TEST(ChaosTest, NoHistoryBreaksAPromiseAndInPeaceEverythingIsPlaced) {
 }
 
 }  // namespace
-
-bool ReadFlag(std::string_view argument) {
-  const auto number = [&](std::string_view name) -> std::optional<std::int64_t> {
-    if (!argument.starts_with(name)) return std::nullopt;
-    return ParseNumber<std::int64_t>(argument.substr(name.size()));
-  };
-  if (argument == "--tell") return TheFlags().tell = true;
-  if (const auto n = number("--first-seed=")) {
-    TheFlags().first_seed = static_cast<std::uint64_t>(*n);
-  } else if (const auto n = number("--histories=")) {
-    TheFlags().histories = static_cast<int>(*n);
-  } else if (const auto n = number("--steps=")) {
-    TheFlags().steps = static_cast<int>(*n);
-  } else {
-    return false;
-  }
-  return true;
-}
-
 }  // namespace yardmaster::chaos
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
-  for (int i = 1; i < argc; ++i) {
-    if (yardmaster::chaos::ReadFlag(argv[i])) continue;
-    std::fprintf(stderr, "%s: unknown flag; use --first-seed=N --histories=N --steps=N --tell\n",
-                 argv[i]);
-    return 2;
-  }
+  if (!yardmaster::chaos::ReadChaosFlags(argc, argv, yardmaster::chaos::TheFlags())) return 2;
   return RUN_ALL_TESTS();
 }

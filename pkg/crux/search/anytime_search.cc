@@ -4,11 +4,10 @@
 #include <set>
 #include <utility>
 
-#include "pkg/crux/compression.h"
-#include "pkg/crux/draft.h"
 #include "pkg/crux/path_selection.h"
 #include "pkg/crux/search/group_evaluator.h"
 #include "pkg/crux/search/path_variants.h"
+#include "pkg/crux/search/seed_levels.h"
 
 namespace yardmaster::crux {
 namespace {
@@ -17,7 +16,6 @@ namespace {
 constexpr double kSameValue = 1e-9;
 // A schedule this close to what is possible is not improved further.
 constexpr double kAtBound = 1 - 5e-4;
-constexpr std::size_t kExactSeedJobs = 6;
 // Bounding a combination of paths takes as long as an event for so many loads of links, and all of
 // them together take at most this part of the work allowed.
 constexpr std::size_t kLoadsPerEvent = 4;
@@ -98,7 +96,7 @@ class AnytimeSearch {
       if (seeds.size() >= options_.max_path_sets) break;
       if (combination.bound <= best_.value) continue;
       SearchState state{PathsOf(combination), {}};
-      state.levels = LevelsFor(state.paths);
+      state.levels = SeedLevels(problem_, state.paths, correction_, levels_);
       Scored scored;
       if (!Consider(std::move(state), combination.bound, scored)) return;
       seeds.push_back(std::move(scored));
@@ -106,7 +104,8 @@ class AnytimeSearch {
     }
     if (!fresh.empty()) {
       Scored scored;
-      if (!Consider({fresh, LevelsFor(fresh)}, possible_, scored)) return;
+      if (!Consider({fresh, SeedLevels(problem_, fresh, correction_, levels_)}, possible_, scored))
+        return;
       if (IsCovered(fresh)) seeds.push_back(std::move(scored));
     }
     Scored start{start_, 0, possible_};
@@ -176,17 +175,6 @@ class AnytimeSearch {
     for (const JobId j : all_)
       paths.push_back(variants_[j.index()][combination.variant[j.index()]].paths);
     return paths;
-  }
-
-  // The levels of the priority rule on these paths.
-  std::vector<std::int32_t> LevelsFor(const Paths& paths) const {
-    const Draft draft(problem_, paths);
-    const Priorities priorities = PrioritiesOf(problem_, draft, correction_);
-    const auto edges = ContentionDag(draft.pairs, priorities.order, draft.intensities);
-    CompressionOptions compression;
-    compression.exact_when_small = all_.size() <= kExactSeedJobs;
-    compression.improvements = 0;
-    return Compress(static_cast<std::int32_t>(all_.size()), edges, levels_, compression).levels;
   }
 
   // False once the work allowed is done.

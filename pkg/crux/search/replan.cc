@@ -6,10 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "pkg/crux/compression.h"
-#include "pkg/crux/draft.h"
 #include "pkg/crux/intensity.h"
 #include "pkg/crux/search/group_evaluator.h"
+#include "pkg/crux/search/seed_levels.h"
 #include "pkg/crux/streams.h"
 
 namespace yardmaster::crux {
@@ -24,7 +23,6 @@ constexpr double kFull = 0.9;
 constexpr int kMaxRounds = 8;
 // Choosing paths takes as long as an event for so many uses of links.
 constexpr std::int64_t kUsesPerEvent = 16;
-constexpr std::size_t kExactLevelJobs = 6;
 
 // What the budget has left, and its half.
 class HalfBudget {
@@ -144,23 +142,13 @@ class Replanner {
       plan = best_;
       return !budget_.exhausted();
     }
-    plan.state.levels = LevelsFor(plan.state.paths);
+    plan.state.levels = SeedLevels(problem_, plan.state.paths, correction_, levels_);
     return Consider(plan);
   }
   bool Consider(Scored& plan) {
     if (!Score(plan)) return false;
     if (plan.value > best_.value * (1 + kSameValue)) best_ = plan;
     return true;
-  }
-
-  std::vector<std::int32_t> LevelsFor(const Paths& paths) const {
-    const Draft draft(problem_, paths);
-    const Priorities priorities = PrioritiesOf(problem_, draft, correction_);
-    const auto edges = ContentionDag(draft.pairs, priorities.order, draft.intensities);
-    CompressionOptions compression;
-    compression.exact_when_small = all_.size() <= kExactLevelJobs;
-    compression.improvements = 0;
-    return Compress(static_cast<std::int32_t>(all_.size()), edges, levels_, compression).levels;
   }
 
   // Adds those that lose in `plan`, and keeps `jobs` sorted.
