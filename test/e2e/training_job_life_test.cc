@@ -79,6 +79,39 @@ TEST_F(TrainingJobLifeTest, AfterAHostIsLostTheOtherWorkersRestartInTheirPods) {
   CheckPromises();
 }
 
+TEST_F(TrainingJobLifeTest, WhenASegmentIsLostTheWholeJobMovesToTheOther) {
+  ASSERT_TRUE(cluster_->plane().Apply(TrainingJob("m", 3, R"("priority": 0)")).ok());
+  ASSERT_TRUE(Wait("m", "condition=Running"));
+  const std::set<std::string> before = HostsOf("m");
+  ASSERT_EQ(before.size(), 3U);
+  const json node = cluster_->Get({"node", *before.begin()});
+  const std::string lost = node["metadata"]["labels"]["yardmaster.dev/segment"];
+  const std::string label = "node-not-ready.stage.kwok.x-k8s.io";
+  const std::string selector = StrCat("yardmaster.dev/segment=", lost);
+  ASSERT_TRUE(cluster_->plane().Kubectl({"label", "node", "-l", selector, label + "=true"}).ok());
+  const auto segments = [&] {
+    std::set<std::string> out;
+    const json gang = Gang("m");
+    if (!gang.is_object()) return out;
+    for (const json& slot : gang.value("/status/assignments"_json_pointer, json::array())) {
+      out.insert(slot["segment"]);
+    }
+    return out;
+  };
+  EXPECT_TRUE(WaitFor(kPatience, [&] {
+    const std::set<std::string> now = segments();
+    return now.size() == 1 && !now.contains(lost) && ConditionOf(Job("m"), "Running") == "True";
+  })) << Job("m").dump(1);
+  const auto fabric = [] { return cluster_->Get({"fabrics"})["items"][0]; };
+  EXPECT_EQ(ConditionOf(fabric(), "SegmentsUp"), "False");
+  const json incident = Job("m")["status"]["recovery"]["incidents"][0];
+  EXPECT_EQ(incident["cause"], "SegmentLost") << incident.dump(1);
+  CheckPromises();
+  ASSERT_TRUE(cluster_->plane().Kubectl({"label", "node", "-l", selector, label + "-"}).ok());
+  EXPECT_TRUE(WaitFor(kPatience, [&] { return ConditionOf(fabric(), "SegmentsUp") == "True"; }))
+      << fabric().dump(1);
+}
+
 TEST_F(TrainingJobLifeTest, AnElasticJobIsScaledWithKubectl) {
   ASSERT_TRUE(cluster_->plane()
                   .Apply(TrainingJob(
