@@ -33,6 +33,8 @@ Capacity CapacityFor(const Cluster& cluster, const GangRequest& request, int hos
       const HostState& host = cluster.hosts[id.index()];
       if (eligible != nullptr && (*eligible)[id.index()] == 0) continue;
       if (!Usable(host, request, view)) continue;
+      // Most hosts of a busy cluster have no GPU free: no more is looked at.
+      if ((view.empty ? host.gpus : host.free_gpus) < need.gpus()) continue;
       int workers = view.empty ? need.RoomOnEmpty(cluster, id) : need.RoomOn(cluster, id);
       if (host_set_size > 1) workers -= workers % host_set_size;
       capacity.of_host[id.index()] = workers;
