@@ -349,6 +349,19 @@ TEST(PlanTest, WrongInputSaysWhereWhatAndHow) {
   EXPECT_EQ(Invoke({"plan", "--offline", "-f", "-", "-o", "xml"}).code, 2);
 }
 
+TEST(PlanTest, InputWithoutAnObjectIsNoAnswer) {
+  for (const char* text : {"", " \n", "# nothing\n", "---\n---\n"}) {
+    const Result result = Invoke({"plan", "--offline", "-f", "-"}, text);
+    EXPECT_EQ(result.code, 1) << text;
+    EXPECT_THAT(result.err, StartsWith("standard input: holds no object"));
+    EXPECT_TRUE(result.out.empty());
+  }
+  EXPECT_EQ(Invoke({"plan", "--offline", "-f", "-"},
+                   R"({"apiVersion": "v1", "kind": "List", "items": []})")
+                .code,
+            0);
+}
+
 TEST(PlanTest, TheOrderOfTheManifestsDoesNotMatter) {
   const std::string jobs[] = {JobYaml("a", "{workers: 5}"), JobYaml("b", "{workers: 4}")};
   const Result one = Invoke({"plan", "--offline", "-f", "-", "--paths"}, Input(jobs[0] + jobs[1]));

@@ -156,6 +156,7 @@ class Reader {
   }
 
   void ReadObject(const json& object, const std::string& where, const std::string& path) {
+    out_.any_object = true;
     if (!object.is_object()) {
       Fail(where, path,
            StrCat("expected a Kubernetes object, got ", api::Shown(object),
