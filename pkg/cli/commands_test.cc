@@ -161,6 +161,15 @@ json Report(const Result& result) {
   return report;
 }
 
+TEST(FabricRenderTest, EveryLineOfAnErrorInAFileNamesTheFile) {
+  const std::string file = testing::TempDir() + "/wrong.yaml";
+  std::ofstream(file) << "apiVersion: yardmaster.dev/v1alpha1\nkind: Fabric\n"
+                         "metadata: {name: x}\nspec: {planes: x, foo: 1}\n";
+  const std::string err = Invoke({"fabric", "render", "--preset", file}).err;
+  EXPECT_THAT(err, HasSubstr(file + ": spec.planes: "));
+  EXPECT_THAT(err, HasSubstr(file + ": spec.foo: "));
+}
+
 TEST(PlanTest, TheReportHasTheFieldsOfTheContract) {
   const Result result =
       Invoke({"plan", "--offline", "-f", "-", "--paths", "-o", "json"},
