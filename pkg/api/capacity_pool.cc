@@ -27,6 +27,9 @@ constexpr double kMaxInterruptionsPerHour = 100;
 
 CapacityOffer ReadOffer(FieldReader& in) {
   CapacityOffer offer;
+  if (!in.has("type")) {
+    in.errors().Add(in.PathOf("type"), "is missing", "write OnDemand, Reserved or Spot");
+  }
   offer.type = in.Enum("type", kTypeNames, offer.type);
   if (auto price = ReadMoney(in, "pricePerHour")) {
     offer.price_per_hour = *std::move(price);

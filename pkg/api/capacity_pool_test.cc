@@ -54,6 +54,7 @@ TEST(CapacityPoolTest, EveryFieldThatIsWrongIsNamed) {
   EXPECT_THAT(with("/spec/offers", json::array()), HasSubstr("spec.offers: is empty"));
   EXPECT_THAT(with("/spec/offers/1/type", "Spot"), HasSubstr("holds type Spot twice"));
   EXPECT_THAT(with("/spec/offers/1/type", "Cheap"), HasSubstr("spec.offers[1].type"));
+  EXPECT_THAT(with("/spec/offers/1/type", nullptr), HasSubstr("spec.offers[1].type: is missing"));
   EXPECT_THAT(with("/spec/offers/0/pricePerHour", "9.80"),
               HasSubstr("spec.offers[0].pricePerHour: \"9.80\" is not an amount of money"));
   EXPECT_THAT(with("/spec/offers/0/pricePerHour", nullptr),

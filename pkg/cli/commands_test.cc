@@ -161,6 +161,15 @@ json Report(const Result& result) {
   return report;
 }
 
+TEST(FabricRenderTest, EveryLineOfAnErrorInAFileNamesTheFile) {
+  const std::string file = testing::TempDir() + "/wrong.yaml";
+  std::ofstream(file) << "apiVersion: yardmaster.dev/v1alpha1\nkind: Fabric\n"
+                         "metadata: {name: x}\nspec: {planes: x, foo: 1}\n";
+  const std::string err = Invoke({"fabric", "render", "--preset", file}).err;
+  EXPECT_THAT(err, HasSubstr(file + ": spec.planes: "));
+  EXPECT_THAT(err, HasSubstr(file + ": spec.foo: "));
+}
+
 TEST(PlanTest, TheReportHasTheFieldsOfTheContract) {
   const Result result =
       Invoke({"plan", "--offline", "-f", "-", "--paths", "-o", "json"},
@@ -347,6 +356,19 @@ TEST(PlanTest, WrongInputSaysWhereWhatAndHow) {
   EXPECT_EQ(Invoke({"plan", "--offline", "-f", "/nowhere"}).code, 1);
   EXPECT_EQ(Invoke({"plan", "--offline"}).code, 2);
   EXPECT_EQ(Invoke({"plan", "--offline", "-f", "-", "-o", "xml"}).code, 2);
+}
+
+TEST(PlanTest, InputWithoutAnObjectIsNoAnswer) {
+  for (const char* text : {"", " \n", "# nothing\n", "---\n---\n"}) {
+    const Result result = Invoke({"plan", "--offline", "-f", "-"}, text);
+    EXPECT_EQ(result.code, 1) << text;
+    EXPECT_THAT(result.err, StartsWith("standard input: holds no object"));
+    EXPECT_TRUE(result.out.empty());
+  }
+  EXPECT_EQ(Invoke({"plan", "--offline", "-f", "-"},
+                   R"({"apiVersion": "v1", "kind": "List", "items": []})")
+                .code,
+            0);
 }
 
 TEST(PlanTest, TheOrderOfTheManifestsDoesNotMatter) {

@@ -82,7 +82,12 @@ absl::StatusOr<ordered_json> AnswerAll(const Flags& flags, const Connector& conn
   }
   std::vector<api::CapacityPool> pools = std::move(manifests.pools);
   if (pools.empty()) {
-    YM_ASSIGN_OR_RETURN(pools, PoolsOfCluster(flags, connect));
+    absl::StatusOr<std::vector<api::CapacityPool>> of_cluster = PoolsOfCluster(flags, connect);
+    if (!of_cluster.ok()) {
+      return Annotate(of_cluster.status(),
+                      "-f: holds no CapacityPool, and there is no cluster to ask");
+    }
+    pools = *std::move(of_cluster);
   }
   ordered_json answers = ordered_json::array();
   for (const auto& job : manifests.world.jobs) {

@@ -94,6 +94,13 @@ TEST(CostCommandTest, APlanSaysWhatTheJobWouldCost) {
   EXPECT_EQ(costs[0]["pricePerHour"], "78.40 USD");
 }
 
+TEST(CostCommandTest, WithoutPoolsAndWithoutAClusterItSaysWhatIsMissing) {
+  const Result result = Ask({"-f", "-"}, kJob);
+  EXPECT_EQ(result.code, 1);
+  EXPECT_THAT(result.err, HasSubstr("-f: holds no CapacityPool, and there is no cluster to ask"));
+  EXPECT_TRUE(result.out.empty());
+}
+
 TEST(CostCommandTest, WrongInputIsExplained) {
   EXPECT_THAT(Ask({"-f", "-"}, "").err, HasSubstr("holds no TrainingJob"));
   EXPECT_EQ(Ask({"-f", "-"}, kJob).code, 1) << "no pools, and no cluster";

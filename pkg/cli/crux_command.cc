@@ -8,6 +8,7 @@
 
 #include "CLI/CLI.hpp"
 #include "pkg/base/strings.h"
+#include "pkg/cli/flags.h"
 #include "pkg/cli/input/crux_case.h"
 #include "pkg/cli/input/read_input.h"
 #include "pkg/crux/intensity.h"
@@ -42,10 +43,10 @@ void Declare(Flags& flags, CLI::App& app) {
   app.add_option("--policy", flags.policy, "Scheduling policy")
       ->check(CLI::IsMember(policies))
       ->capture_default_str();
-  app.add_option("--seed", flags.seed, "Random seed")->capture_default_str();
+  DeclareSeed(flags.seed, app);
   app.add_option("--window-seconds", flags.window_seconds,
                  "window of the utilisation (default: 100 iterations of the slowest job)")
-      ->check(CLI::PositiveNumber);
+      ->check(PositiveNumber());
   app.add_option("--budget", flags.budget,
                  "work of policy crux, in simulated events; 0: no search (default: the operator's)")
       ->check(CLI::Range(std::int64_t{0}, kMaxBudget))
@@ -99,16 +100,7 @@ int RunCruxCommand(const std::vector<std::string>& args, std::istream& in, std::
       "Examples:\n"
       "  kubectl yardmaster crux -f case.yaml\n"
       "  kubectl yardmaster crux -f case.yaml --policy ecmp");
-  try {
-    std::vector<std::string> reversed(args.rbegin(), args.rend());
-    app.parse(reversed);
-  } catch (const CLI::CallForHelp&) {
-    out << app.help();
-    return 0;
-  } catch (const CLI::ParseError& error) {
-    err << "kubectl yardmaster crux: " << error.what() << "\nRun with --help for usage.\n";
-    return 2;
-  }
+  if (const auto code = ParseFlags(app, args, out, err)) return *code;
   const std::string name = flags.file == "-" ? "standard input" : flags.file;
   const absl::StatusOr<std::string> text = ReadInput(flags.file, in);
   if (!text.ok()) {

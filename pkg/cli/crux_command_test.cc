@@ -118,6 +118,33 @@ TEST(CruxCommand, ExitCodesTellInputFromUsage) {
   EXPECT_TRUE(broken.out.empty());
 }
 
+TEST(CruxCommand, NumbersThatAreNoneAreWrongUsage) {
+  for (const auto& [flag, value] :
+       std::vector<std::pair<std::string, std::string>>{{"--window-seconds", "nan"},
+                                                        {"--window-seconds", "inf"},
+                                                        {"--window-seconds", "0"},
+                                                        {"--seed", "-1"},
+                                                        {"--seed", "18446744073709551616"}}) {
+    const Outcome outcome = RunCommand({"-f", "-", flag, value}, kExample1);
+    EXPECT_EQ(outcome.code, 2) << flag << " " << value;
+    EXPECT_THAT(outcome.err, HasSubstr(flag + ": " + value + " is not"));
+    EXPECT_TRUE(outcome.out.empty());
+  }
+  EXPECT_EQ(RunCommand({"-f", "-", "--seed", "18446744073709551615"}, kExample1).code, 0);
+}
+
+TEST(CruxCommand, JsonIsRefusedWhereItsYamlWouldBe) {
+  std::string twice = kExample1;
+  twice.insert(1, R"("levels": 3, )");
+  EXPECT_THAT(RunCommand({"-f", "-"}, twice).err,
+              HasSubstr("standard input: levels: is there twice"));
+  const std::string deep(200'000, '[');
+  const Outcome outcome =
+      RunCommand({"-f", "-"}, "{\"levels\": " + deep + std::string(deep.size(), ']') + "}");
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("levels[0]"));
+}
+
 TEST(CruxCommand, AWindowThatCannotBeSimulatedIsAnErrorNotAHang) {
   std::string input = kExample1;
   const std::string tiny = "\"computeSeconds\": 1,";

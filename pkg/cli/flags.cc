@@ -1,8 +1,10 @@
 #include "pkg/cli/flags.h"
 
+#include <limits>
 #include <ostream>
 
 #include "CLI/CLI.hpp"
+#include "pkg/base/strings.h"
 
 namespace yardmaster::cli {
 
@@ -18,6 +20,38 @@ std::optional<int> ParseFlags(CLI::App& app, const std::vector<std::string>& arg
     return 2;
   }
   return std::nullopt;
+}
+
+CLI::Validator NumberBetween(double low, double high) {
+  return CLI::Validator(
+      [low, high](const std::string& text) {
+        const auto number = ParseNumber<double>(text);
+        const bool good = number && *number >= low && *number <= high;
+        return good ? std::string() : StrCat(text, " is not a number from ", low, " to ", high);
+      },
+      StrCat("FLOAT in [", low, " - ", high, "]"));
+}
+
+CLI::Validator PositiveNumber() {
+  return CLI::Validator(
+      [](const std::string& text) {
+        const auto number = ParseNumber<double>(text);
+        const bool good = number && *number > 0 && *number <= std::numeric_limits<double>::max();
+        return good ? std::string() : StrCat(text, " is not a number above 0");
+      },
+      "POSITIVE");
+}
+
+void DeclareSeed(std::uint64_t& seed, CLI::App& app) {
+  app.add_option("--seed", seed, "Random seed")
+      ->check(CLI::Validator(
+          [](const std::string& text) {
+            return ParseNumber<std::uint64_t>(text)
+                       ? std::string()
+                       : StrCat(text, " is not a whole number from 0 to 2^64 - 1");
+          },
+          ""))
+      ->capture_default_str();
 }
 
 }  // namespace yardmaster::cli

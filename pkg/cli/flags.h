@@ -1,6 +1,7 @@
 // What the verbs share in reading their flags with CLI11. Thread safety: pure functions.
 #pragma once
 
+#include <cstdint>
 #include <iosfwd>
 #include <optional>
 #include <string>
@@ -8,7 +9,8 @@
 
 namespace CLI {
 class App;
-}
+class Validator;
+}  // namespace CLI
 
 namespace yardmaster::cli {
 
@@ -16,5 +18,12 @@ namespace yardmaster::cli {
 // to `out`), 2 after wrong usage (said on `err`).
 std::optional<int> ParseFlags(CLI::App& app, const std::vector<std::string>& args,
                               std::ostream& out, std::ostream& err);
+
+// Checks of numbers. CLI11's own let NaN pass and take a negative seed for a large one.
+CLI::Validator NumberBetween(double low, double high);
+CLI::Validator PositiveNumber();
+
+// Declares --seed.
+void DeclareSeed(std::uint64_t& seed, CLI::App& app);
 
 }  // namespace yardmaster::cli

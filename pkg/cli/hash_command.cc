@@ -66,7 +66,7 @@ absl::StatusOr<repac::HashModel> ReadModel(const std::string& file, std::istream
   YM_ASSIGN_OR_RETURN(const std::string text, ReadInput(file, in));
   YM_ASSIGN_OR_RETURN(const nlohmann::json block, config::ParseYaml(text, file));
   const absl::StatusOr<fabric::HashSpec> spec = api::DecodeHashSpec(block);
-  if (!spec.ok()) return Annotate(spec.status(), file);
+  if (!spec.ok()) return InFile(spec.status(), file);
   return repac::HashModel::Compile(*spec);
 }
 

@@ -1,5 +1,6 @@
 #include "pkg/cli/hash_command.h"
 
+#include <algorithm>
 #include <fstream>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -113,6 +114,13 @@ TEST_F(HashCommandTest, ABadModelIsNamedByFileAndField) {
   EXPECT_THAT(a.err, HasSubstr("crc.width"));
   EXPECT_EQ(Run("model: [", "").code, 1);
   EXPECT_EQ(RunWith({"-f", "/no/such/file", "--members", "4"}, "").code, 1);
+}
+
+TEST_F(HashCommandTest, EveryLineOfAnErrorNamesTheFile) {
+  const Answered a = Run("model: crc\ncrc: {width: 99}\nseeed: 1\n", "");
+  ASSERT_EQ(std::count(a.err.begin(), a.err.end(), '\n'), 2) << a.err;
+  EXPECT_THAT(a.err, HasSubstr("model.yaml: crc.width"));
+  EXPECT_THAT(a.err, HasSubstr("model.yaml: seeed"));
 }
 
 TEST_F(HashCommandTest, WrongUseIsToldFromWrongInput) {

@@ -1,5 +1,6 @@
 #include "pkg/cli/plan_command.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <ostream>
@@ -56,7 +57,7 @@ void Declare(Flags& flags, CLI::App& app) {
   app.add_option("-o,--output", flags.output, "output format")
       ->check(CLI::IsMember({"json", "yaml", "table"}))
       ->capture_default_str();
-  app.add_option("--seed", flags.seed, "Random seed")->capture_default_str();
+  DeclareSeed(flags.seed, app);
   app.add_option("--max-steps", flags.max_steps, "search steps before an exact search is cut")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000'000}))
       ->capture_default_str();
@@ -113,10 +114,21 @@ nlohmann::json CostsOf(const Manifests& given, const state::ClusterState* cluste
   return costs;
 }
 
+// An empty text is a slip, such as a failed command before the pipe.
+absl::StatusOr<Manifests> ReadGiven(const Flags& flags, std::istream& in,
+                                    const ManifestDefaults& defaults) {
+  YM_ASSIGN_OR_RETURN(Manifests given, ReadManifests(flags.files, in, defaults));
+  if (given.any_object || flags.files.empty()) return given;
+  std::vector<std::string> names = flags.files;
+  std::replace(names.begin(), names.end(), std::string("-"), std::string("standard input"));
+  return absl::InvalidArgumentError(
+      StrCat(Join(names, ", "), ": holds no object; write a Fabric, Nodes and jobs as manifests"));
+}
+
 absl::StatusOr<Question> AskFiles(const Flags& flags, std::istream& in, std::ostream& err) {
   ManifestDefaults defaults;
   if (!flags.namespace_name.empty()) defaults.namespace_name = flags.namespace_name;
-  YM_ASSIGN_OR_RETURN(Manifests manifests, ReadManifests(flags.files, in, defaults));
+  YM_ASSIGN_OR_RETURN(Manifests manifests, ReadGiven(flags, in, defaults));
   Question question;
   question.origin = manifests.origin;
   question.costs = CostsOf(manifests, nullptr);
@@ -153,7 +165,7 @@ absl::StatusOr<Question> AskCluster(const Flags& flags, const Connector& connect
                         StrCat(MessageOf(read.status()), "; or use --offline and give the Fabric, ",
                                "the Nodes and the jobs with -f"));
   }
-  YM_ASSIGN_OR_RETURN(const Manifests given, ReadManifests(flags.files, in, read->defaults));
+  YM_ASSIGN_OR_RETURN(const Manifests given, ReadGiven(flags, in, read->defaults));
   Question question;
   question.origin = given.origin;
   question.costs = CostsOf(given, &read->manifests.world);

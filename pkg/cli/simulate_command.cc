@@ -53,19 +53,19 @@ void Declare(Flags& flags, CLI::App& app) {
   app.add_option("--jobs", flags.jobs, "jobs to generate, or at most to read")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
-  app.add_option("--seed", flags.seed, "Random seed")->capture_default_str();
+  DeclareSeed(flags.seed, app);
   app.add_option("--scatter", flags.scatter, "probability that a job's next host is anywhere")
-      ->check(CLI::Range(0.0, 1.0))
+      ->check(NumberBetween(0, 1))
       ->capture_default_str();
   app.add_option("--fragmented", flags.fragmented, "probability that a job gets half hosts")
-      ->check(CLI::Range(0.0, 1.0))
+      ->check(NumberBetween(0, 1))
       ->capture_default_str();
   app.add_option("--pcie-gbps", flags.pcie_gbps,
                  "of each PCIe connection inside hosts; default: a generation that carries a NIC")
-      ->check(CLI::Range(1.0, 1e6));
+      ->check(NumberBetween(1, 1e6));
   app.add_option("--nvlink-gbps", flags.nvlink_gbps,
                  "of each GPU; 0: GPUs of a host meet on PCIe; default: the Fabric's")
-      ->check(CLI::Range(0.0, 1e6));
+      ->check(NumberBetween(0, 1e6));
   app.add_option("-o,--output", flags.output, "output format")
       ->check(CLI::IsMember({"json"}))
       ->capture_default_str();

@@ -123,6 +123,17 @@ TEST(SimulateCommand, LinksInsideHostsAreWhatTheFlagsSay) {
   EXPECT_EQ(RunCommand(args).code, 2);
 }
 
+TEST(SimulateCommand, NumbersThatAreNoneAreWrongUsage) {
+  for (const char* flag : {"--scatter", "--fragmented", "--pcie-gbps", "--nvlink-gbps"}) {
+    std::vector<std::string> args = SmallRun("crux");
+    args.insert(args.end(), {flag, "nan"});
+    const Outcome outcome = RunCommand(args);
+    EXPECT_EQ(outcome.code, 2) << flag;
+    EXPECT_THAT(outcome.err, HasSubstr("nan is not a number from"));
+    EXPECT_TRUE(outcome.out.empty());
+  }
+}
+
 TEST(SimulateCommand, ExitCodesTellInputFromUsage) {
   EXPECT_EQ(RunCommand({"--help"}).code, 0);
   EXPECT_EQ(RunCommand({}).code, 2);

@@ -36,11 +36,14 @@ Grouping GroupingOf(const api::TrainingJob& job) {
   const int tensor = std::clamp((sizes.tensor * sizes.context + gpus - 1) / gpus, 1, workers);
   const int stage = workers % sizes.pipeline == 0 ? workers / sizes.pipeline : workers;
   Grouping grouping;
-  const std::pair<const workload::GroupPolicy*, int> kinds[] = {{&policy.tensor, tensor},
-                                                                {&policy.context, tensor},
-                                                                {&policy.expert, stage},
-                                                                {&policy.data, stage},
-                                                                {&policy.pipeline, workers}};
+  // An axis of size 1 has groups of one GPU, which no limit can part.
+  const auto axis = [](int size, int span) { return size > 1 ? span : 1; };
+  const std::pair<const workload::GroupPolicy*, int> kinds[] = {
+      {&policy.tensor, axis(sizes.tensor, tensor)},
+      {&policy.context, axis(sizes.context, tensor)},
+      {&policy.expert, axis(sizes.expert, stage)},
+      {&policy.data, stage},
+      {&policy.pipeline, axis(sizes.pipeline, workers)}};
   for (const auto& [kind, size] : kinds) {
     if (kind->mode != Enforcement::kRequired || kind->within == TopologyLevel::kFabric) continue;
     if (size <= 1) continue;

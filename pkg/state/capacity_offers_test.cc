@@ -78,6 +78,21 @@ TEST(CapacityOffersTest, AStageIsAGroupOfOneSegmentWhenTheJobAsksForThat) {
   EXPECT_EQ(question.offers[0].interruptions_nano, 10'000'000);
 }
 
+TEST(CapacityOffersTest, LimitsOfGroupsWithOneGpuBindNothing) {
+  const CapacityQuestion question = Ask(R"({"workers": 4, "parallelism": {"tensor": 8},
+              "placement": {"data": {"within": "Fabric", "mode": "Required"},
+                            "pipeline": {"within": "Segment", "mode": "Required"}}})",
+                                        {Pool("a", "s0", kSpot), Pool("b", "", kSpot)});
+  EXPECT_EQ(question.need.workers_per_group, 1);
+  ASSERT_THAT(question.left_out, IsEmpty());
+  EXPECT_EQ(question.offers[0].domain, question.offers[1].domain);
+  EXPECT_THAT(Ask(R"({"workers": 4, "parallelism": {"tensor": 8, "expert": 2},
+                      "placement": {"data": {"within": "Fabric", "mode": "Required"}}})",
+                  {Pool("a", "s0", kSpot), Pool("b", "", kSpot)})
+                  .left_out,
+              ElementsAre("pool b: it names no fabricPod"));
+}
+
 TEST(CapacityOffersTest, PoolsThatCannotServeAreLeftOutWithTheReason) {
   const CapacityQuestion question =
       Ask(R"({"workers": 2, "placement": {"data": {"within": "Segment", "mode": "Required"}},

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "pkg/base/strings.h"
+#include "pkg/config/json_text.h"
 #include "pkg/config/yaml.h"
 
 namespace yardmaster::cli {
@@ -206,8 +207,8 @@ absl::StatusOr<crux::Problem> ReadCruxCase(std::string_view text, std::string_vi
   // JSON is much faster read as such; what is not JSON after all goes the other way, which also
   // has the better messages.
   if (IsObjectText(text)) {
-    const json value = json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
-    if (!value.is_discarded()) return ParseCruxCase(value);
+    YM_ASSIGN_OR_RETURN(const auto value, config::ParseJsonText(text, name));
+    if (value.has_value()) return ParseCruxCase(*value);
   }
   YM_ASSIGN_OR_RETURN(const json value, config::ParseYaml(text, name));
   return ParseCruxCase(value);

@@ -1,5 +1,7 @@
 #include "pkg/cli/input/fabric_input.h"
 
+#include <algorithm>
+
 #include "nlohmann/json.hpp"
 
 #include "pkg/api/node.h"
@@ -15,7 +17,9 @@ absl::StatusOr<FabricInput> ReadFabricInput(const std::vector<std::string>& file
                                             std::istream& in) {
   YM_ASSIGN_OR_RETURN(Manifests manifests, ReadManifests(files, in));
   state::ClusterState& world = manifests.world;
-  const std::string name = Join(files, ", ");
+  std::vector<std::string> names = files;
+  std::replace(names.begin(), names.end(), std::string("-"), std::string("standard input"));
+  const std::string name = Join(names, ", ");
   if (world.fabrics.empty()) {
     return absl::InvalidArgumentError(
         StrCat(name, ": holds no Fabric; write one with kubectl yardmaster fabric render"));

@@ -11,6 +11,7 @@
 #include "pkg/base/strings.h"
 #include "pkg/cli/input/read_input.h"
 #include "pkg/cli/input/workload_pods.h"
+#include "pkg/config/json_text.h"
 #include "pkg/config/yaml.h"
 
 namespace yardmaster::cli {
@@ -102,9 +103,13 @@ class Reader {
     // Large JSON is read by the faster parser; what it refuses may still be YAML in braces.
     const std::size_t first = text.find_first_not_of(" \t\r\n");
     if (first != std::string::npos && text[first] == '{') {
-      const json value = json::parse(text, nullptr, /*allow_exceptions=*/false);
-      if (!value.is_discarded()) {
-        ReadObject(value, name + ":1", "");
+      const auto value = config::ParseJsonText(text, name);
+      if (!value.ok()) {
+        errors_.AddLine(MessageOf(value.status()));
+        return;
+      }
+      if (value->has_value()) {
+        ReadObject(**value, name + ":1", "");
         return;
       }
     }
@@ -151,6 +156,7 @@ class Reader {
   }
 
   void ReadObject(const json& object, const std::string& where, const std::string& path) {
+    out_.any_object = true;
     if (!object.is_object()) {
       Fail(where, path,
            StrCat("expected a Kubernetes object, got ", api::Shown(object),

@@ -31,6 +31,7 @@ struct ManifestDefaults {
 };
 
 struct Manifests {
+  bool any_object = false;  // of any kind, an empty List included
   state::ClusterState world;
   // Where an object was read, by "Kind namespace/name": "jobs.yaml:12".
   std::map<std::string, std::string> origin;

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "pkg/base/strings.h"
+#include "pkg/cli/input/read_input.h"
 #include "pkg/config/yaml.h"
 
 namespace yardmaster::cli {
@@ -22,7 +23,7 @@ std::string Folded(std::string_view name) {
 absl::StatusOr<api::Fabric> Decode(std::string_view yaml, const std::string& name) {
   YM_ASSIGN_OR_RETURN(const nlohmann::json object, config::ParseYaml(yaml, name));
   absl::StatusOr<api::Fabric> fabric = api::DecodeFabric(object);
-  if (!fabric.ok()) return Annotate(fabric.status(), name + ": ");
+  if (!fabric.ok()) return InFile(fabric.status(), name);
   return fabric;
 }
 

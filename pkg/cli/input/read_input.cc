@@ -3,7 +3,9 @@
 #include <fstream>
 #include <istream>
 #include <iterator>
+#include <vector>
 
+#include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 
 namespace yardmaster::cli {
@@ -17,6 +19,13 @@ absl::StatusOr<std::string> ReadInput(const std::string& file, std::istream& in)
   std::string text(std::istreambuf_iterator<char>(stream), {});
   if (stream.bad()) return absl::DataLossError(StrCat(file, ": reading failed; is it a file?"));
   return text;
+}
+
+absl::Status InFile(const absl::Status& status, const std::string& file) {
+  if (status.ok()) return status;
+  std::vector<std::string> lines = Split(MessageOf(status), '\n');
+  for (std::string& line : lines) line = StrCat(file, ": ", line);
+  return absl::Status(status.code(), Join(lines, "\n"));
 }
 
 }  // namespace yardmaster::cli
