@@ -1,9 +1,11 @@
 #include "pkg/api/condition.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "nlohmann/json.hpp"
 
+#include "pkg/api/status_text.h"
 #include "pkg/base/clock.h"
 
 namespace yardmaster::api {
@@ -15,6 +17,7 @@ constexpr std::string_view kStatusNames[] = {"True", "False", "Unknown"};
 bool SetCondition(std::vector<Condition>& conditions, Condition condition, std::int64_t now_ms) {
   // Kubernetes keeps whole seconds; a finer time here would differ from what is read back.
   condition.transition_ms = now_ms / 1000 * 1000;
+  condition.message = CutStatusText(std::move(condition.message));
   const auto it = std::find_if(conditions.begin(), conditions.end(),
                                [&](const Condition& c) { return c.type == condition.type; });
   if (it == conditions.end()) {

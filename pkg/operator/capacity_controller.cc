@@ -47,6 +47,20 @@ bool BelongsTo(const json& object, const api::TrainingJob& job) {
   return false;
 }
 
+// The cache does not have jobs that cannot be read: whether the one that a NodeClaim was made for is there is
+// asked of the server before the host of a running job is given back.
+absl::StatusOr<bool> JobExists(kube::Client& client, const json& claim, const std::string& uid) {
+  const std::string key =
+      kube::StringAt(claim, {"metadata", "annotations", api::kRentalJobAnnotation});
+  const std::size_t slash = key.find('/');
+  if (slash == std::string::npos) return false;
+  const auto job =
+      client.Get({kube::TrainingJobs(), key.substr(0, slash), key.substr(slash + 1), ""});
+  if (absl::IsNotFound(job.status())) return false;
+  YM_RETURN_IF_ERROR(job.status());
+  return kube::UidOf(*job) == uid;
+}
+
 api::Condition ConditionOf(const api::CapacityStatus& status, std::int64_t generation) {
   const bool ready = status.phase == RentalPhase::kProvisioned;
   const bool plain = status.reason == api::RentalReason::kNone || ready;
@@ -269,6 +283,8 @@ absl::Status CapacityController::Sweep() {
   for (const auto& claim : claims->items) {
     const std::string uid = kube::StringAt(*claim, {"metadata", "labels", api::kRentalLabel});
     if (alive.count(uid) != 0 || (*claim)["metadata"].contains("deletionTimestamp")) continue;
+    YM_ASSIGN_OR_RETURN(const bool exists, JobExists(client_, *claim, uid));
+    if (exists) continue;
     kube::DeleteOptions by_uid;
     by_uid.uid = kube::UidOf(*claim);
     const absl::Status deleted =

@@ -33,6 +33,8 @@ int PartOf(const api::CapacityStatus& status, const api::Node& node) {
 bool LeavesRental(const api::TrainingJob& job, const api::Node* node, const HostVerdict& verdict) {
   const api::CapacityStatus& status = job.status.capacity;
   if (status.phase != RentalPhase::kProvisioned) return false;
+  // It leaves all of them anyway, in the order that the job controller knows.
+  if (job.run.suspended || job.metadata.deleted_ms || job.status.ended()) return false;
   if (verdict.state == HostState::kLost) return true;
   // Its provider has removed the Node: the bounds are for reports of Nodes that are there.
   if (node == nullptr) return verdict.state == HostState::kHeld;
@@ -51,6 +53,13 @@ std::string CapacityObserver::LossOf(const api::TrainingJob& job, const std::str
   return why.empty() ? StrCat("host ", host, " is lost") : StrCat("host ", host, " has ", why);
 }
 
+bool CapacityObserver::EndsWithItsHost(const api::TrainingJob& job, const api::Pod& pod) const {
+  if (!pod.metadata.deleted_ms || pod.node_name.empty()) return false;
+  const HostVerdict verdict = hosts_.Judge(
+      pod.node_name, std::int64_t{1000} * job.recovery.host_grace_seconds, clock_.SteadyMs());
+  return verdict.state == HostState::kLost && !verdict.reachable();
+}
+
 int CapacityObserver::ObservePods(const api::TrainingJob& job,
                                   CapacityObservation& observed) const {
   const api::CapacityStatus& status = job.status.capacity;
@@ -62,6 +71,7 @@ int CapacityObserver::ObservePods(const api::TrainingJob& job,
     if (pod == nullptr || pod->finished()) continue;
     const api::OwnerReference* owner = pod->metadata.controller();
     if (owner == nullptr || owner->uid != job.metadata.uid) continue;
+    if (EndsWithItsHost(job, *pod)) continue;
     ++observed.live_pods;
     without_host += pod->node_name.empty() ? 1 : 0;
     if (status.phase != RentalPhase::kProvisioned || pod->node_name.empty()) continue;

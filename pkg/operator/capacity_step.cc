@@ -4,6 +4,7 @@
 #include <tuple>
 #include <utility>
 
+#include "pkg/api/status_text.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/capacity/chooser.h"
@@ -240,12 +241,14 @@ class Stepper {
     LookAgain(kWatchMs);
     if (observed_.placed) return;
     const std::int64_t left_ms = status_.since_ms + TimeoutMs() - now_ms_;
-    // A job that was placed before and lost its hosts otherwise waits no longer than a new one.
-    if (left_ms <= 0 && observed_.waits) {
+    // A job that was placed before and lost its hosts otherwise waits no longer than a new one. One whose pods
+    // are refused is never seen to wait.
+    if (left_ms <= 0 && (observed_.waits || IsStalled())) {
       Avoid({});
-      return Leave(RentalReason::kNotPlaced,
-                   StrCat("the job was not placed on ", Described(), " within ", TimeoutMs() / 1000,
-                          " s: ", PlannedMessage()));
+      return Leave(
+          RentalReason::kNotPlaced,
+          StrCat("the job was not placed on ", Described(), " within ", TimeoutMs() / 1000, " s: ",
+                 IsStalled() ? MessageOfCondition("Stalled") : MessageOfCondition("Planned")));
     }
     if (left_ms > 0) LookAgain(left_ms);
   }
@@ -259,7 +262,9 @@ class Stepper {
     for (api::RentedHosts& part : status_.hosts) part.provided = 0;
     Begin(awaits_price ? RentalPhase::kAwaitingPrice : RentalPhase::kNone);
     if (!awaits_price) status_.hosts.clear();
-    const bool moves = wanted_ && status_.reason != RentalReason::kBudgetSpent;
+    // A job that was not placed shows first that its pods can be made.
+    const bool moves = wanted_ && status_.reason != RentalReason::kBudgetSpent &&
+                       status_.reason != RentalReason::kNotPlaced;
     if (moves) Choose();
   }
 
@@ -314,13 +319,16 @@ class Stepper {
     return Join(parts, ", ");
   }
 
-  std::string PlannedMessage() const {
-    const api::Condition* planned = api::FindCondition(job_.status.conditions, "Planned");
-    return planned == nullptr ? "" : planned->message;
+  bool IsStalled() const { return api::IsTrue(job_.status.conditions, "Stalled"); }
+
+  std::string MessageOfCondition(const char* type) const {
+    const api::Condition* condition = api::FindCondition(job_.status.conditions, type);
+    return condition == nullptr ? "" : condition->message;
   }
 
   // What is paid from now on. The passing of time alone does not cause a write.
   void Finish() {
+    status_.message = api::CutStatusText(std::move(status_.message));
     status_.rate = status_.active() ? status_.price_of_provided() : 0;
     const api::CapacityStatus& before = job_.status.capacity;
     const std::int64_t elapsed_ms = status_.accounted_ms - before.accounted_ms;

@@ -10,7 +10,7 @@
 //      when the job has ended or is suspended. A job that runs is asked for a checkpoint first, and the
 //      hosts are given back once it has no pods.
 //   3. Offers that failed are avoided for some time. A job that was moved is given the next choice
-//      immediately.
+//      immediately; one that was not placed, or whose pods were refused, once its pods wait again.
 //
 // Cost: every host that exists, at the price that its pool had when the status was last written, for
 // the time since. A rise is counted from the moment at which it was seen; a host that is seen for the

@@ -258,6 +258,39 @@ TEST_F(CapacityStepTest, ARequestThatFailsOrIsNotFulfilledInTimeIsGivenUp) {
   EXPECT_THAT(Status().message, HasSubstr("600 s"));
 }
 
+TEST_F(CapacityStepTest, HostsAreNotKeptForAJobWhosePodsAreRefused) {
+  Run();
+  seen_.placed = false;
+  seen_.live_pods = 1;
+  const auto stall = [this](api::ConditionStatus status) {
+    api::SetCondition(job_.status.conditions,
+                      {"Stalled", status, "QuotaExceeded", "exceeded quota", 0, 0}, kStartMs);
+  };
+  stall(api::ConditionStatus::kTrue);
+  EXPECT_EQ(StepAfter(599).status.phase, RentalPhase::kProvisioned);
+  StepAfter(1);
+  EXPECT_EQ(Status().phase, RentalPhase::kLeaving);
+  EXPECT_EQ(Status().reason, RentalReason::kNotPlaced);
+  EXPECT_THAT(Status().message, HasSubstr("exceeded quota"));
+  // Without pods nothing is refused. The next hosts are rented when its pods are there and wait for them.
+  stall(api::ConditionStatus::kFalse);
+  Leave();
+  EXPECT_FALSE(Step().provide);
+  EXPECT_EQ(Status().phase, RentalPhase::kNone);
+  Wait();
+  EXPECT_TRUE(Step().provide);
+}
+
+TEST_F(CapacityStepTest, AProvidersLongMessageIsCutToWhatTheStatusTakes) {
+  Wait();
+  Step();
+  seen_.live_pods = 0;
+  seen_.provisioning = Provisioning{{0}, false, std::string(10'000, 'x'), {}, false};
+  Step();
+  EXPECT_EQ(Status().phase, RentalPhase::kReleasing);
+  EXPECT_EQ(Status().message.size(), 4096U);
+}
+
 TEST_F(CapacityStepTest, HostsGoWhenTheLastPodOfAnEndedJobHasGone) {
   Run();
   api::SetCondition(job_.status.conditions,

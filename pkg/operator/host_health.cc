@@ -73,6 +73,19 @@ bool HostHealth::Observe(const std::string& host, const std::string& segment, Re
   } else if (!was_bad) {
     known.since_ms = now_ms;
   }
+  // Rented hosts come with a new name each time: what is kept follows from the hosts that there are.
+  if (changed && report == Report::kGone) {
+    std::erase_if(hosts_, [&](const auto& entry) {
+      const Host& gone = entry.second;
+      if (&gone == &known || gone.report != Report::kGone) return false;
+      if (now_ms - gone.since_ms <= kGoneMs) return false;
+      if (gone.segment != nullptr) {
+        gone.segment->hosts.erase(&gone);
+        --gone.segment->bad;
+      }
+      return true;
+    });
+  }
   return changed;
 }
 

@@ -86,6 +86,22 @@ TEST(HostHealthTest, RentedHostsThatWereGivenBackAreNoReasonToDistrustOthers) {
   EXPECT_EQ(health.Judge("other-0", 10'000, 199'000).state, HostState::kHeld);
 }
 
+TEST(HostHealthTest, WhatHasBeenGoneForLongIsForgotten) {
+  constexpr std::int64_t kHourMs = 3'600'000;
+  HostHealth health;
+  ObserveAll(health, 0, 40, Report::kReady, 0, 10);
+  for (const char* name : {"n1", "n2"}) health.Observe(name, "", Report::kGone, 0);
+  EXPECT_EQ(health.Judge("n1", 10'000, 99'000).state, HostState::kLost);
+  health.Observe("n3", "", Report::kGone, kHourMs + 1);
+  EXPECT_EQ(health.Judge("n1", 10'000, kHourMs + 1).state, HostState::kNotReady)
+      << "as a host of that name that was never seen";
+  EXPECT_EQ(health.Judge("n3", 10'000, kHourMs + 20'000).state, HostState::kLost);
+  // Its segment has forgotten it, too.
+  ObserveAll(health, 4, 10, Report::kNotReady, 2 * kHourMs, 10);
+  EXPECT_EQ(health.JudgeSegments(2 * kHourMs + 99'000).size(), 1U);
+  EXPECT_EQ(health.HostsOfLostSegments().size(), 8U);
+}
+
 TEST(HostHealthTest, ASegmentAndTheFabricLoseNoMoreThanTheirShares) {
   HostHealth health({.per_minute = 1000});
   ObserveAll(health, 0, 100, Report::kReady, 0, 10);

@@ -110,6 +110,11 @@ bool TakeRestart(const JobObservation& job, api::RecoveryState& recovery, Incide
 // Adds the host, or makes it avoided for longer; those whose time is over go.
 void Avoid(const std::string& host, std::int64_t now_ms, std::int64_t length_ms,
            std::vector<api::AvoidedHost>& avoided) {
+  // The API server keeps whole seconds.
+  std::int64_t until_ms = (now_ms + length_ms) / 1000 * 1000;
+  for (const api::AvoidedHost& known : avoided) {
+    if (known.host == host) until_ms = std::max(until_ms, known.until_ms);
+  }
   std::erase_if(avoided, [&](const api::AvoidedHost& known) {
     return known.until_ms <= now_ms || known.host == host;
   });
@@ -119,8 +124,7 @@ void Avoid(const std::string& host, std::int64_t now_ms, std::int64_t length_ms,
           return std::pair(a.until_ms, a.host) < std::pair(b.until_ms, b.host);
         }));
   }
-  // The API server keeps whole seconds.
-  avoided.push_back({host, (now_ms + length_ms) / 1000 * 1000});
+  avoided.push_back({host, until_ms});
   std::sort(avoided.begin(), avoided.end(),
             [](const auto& a, const auto& b) { return a.host < b.host; });
 }
@@ -326,6 +330,8 @@ bool DecideIncident(const JobObservation& job, const Troubles& troubles,
       recovery.active()->action == OnHostLoss::kReplace) {
     // What the incident before it has not finished is part of this one.
     for (int rank : recovery.active()->ranks) {
+      // The job may have become smaller since: a growth that found no room was given up.
+      if (rank >= static_cast<int>(job.workers.size())) continue;
       const Worker& worker = At(job, rank);
       if (worker.phase == WorkerPhase::kMissing) continue;
       if (worker.attempt < recovery.active()->attempt) incident.ranks.push_back(rank);

@@ -205,6 +205,12 @@ absl::Status JobController::RefuseUnreadable(const std::string& key, const std::
   if (absl::IsNotFound(object.status())) return absl::OkStatus();
   YM_RETURN_IF_ERROR(object.status());
   job.metadata.uid = kube::UidOf(*object);
+  job.metadata.resource_version = kube::ResourceVersionOf(*object);
+  // How its pods are to end cannot be read either: the garbage collector ends them, with their grace period.
+  if ((*object)["metadata"].contains("deletionTimestamp")) {
+    job.metadata.finalizers = (*object)["metadata"].value("finalizers", std::vector<std::string>());
+    return SetFinalizer(job, false);
+  }
   const nlohmann::json status = object->value("status", nlohmann::json::object());
   api::FieldErrors errors;
   api::FieldReader in(&status, "status", api::UnknownFields::kIgnore, &errors);
@@ -215,7 +221,6 @@ absl::Status JobController::RefuseUnreadable(const std::string& key, const std::
           clock_.WallMs())) {
     return absl::OkStatus();
   }
-  job.metadata.resource_version = kube::ResourceVersionOf(*object);
   YM_RETURN_IF_ERROR(
       PatchJobStatus(client_, cache_, job, {{"conditions", api::EncodeConditions(conditions)}}));
   Tell(job, true, "Invalid", problem);
@@ -290,11 +295,13 @@ absl::StatusOr<TurnResult> JobController::Run(const std::string& key, JobTurn tu
   Obstacle obstacle;
   api::CheckpointMark checkpoint;
   JobObservation observed = observer_.Observe(job, obstacle, checkpoint);
-  const SizeDecision resize = DecideElastic(job, observed);
+  SizeDecision resize = DecideElastic(job, observed);
   // On the way to another size it has no pods, as while it is suspended.
   observed.run.suspended |=
       (resize.target != 0 && !resize.in_place) || job.status.elastic.target != 0;
   JobStep step = NextStep(observed);
+  // An incident comes first: it names its ranks in the size that the job has.
+  if (step.decided && resize.in_place) resize = {0, "", kResizedAgainMs};
   if (resize.look_again_ms) {
     step.look_again_ms =
         std::min(step.look_again_ms.value_or(*resize.look_again_ms), *resize.look_again_ms);

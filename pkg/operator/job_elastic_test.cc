@@ -139,5 +139,39 @@ TEST_F(JobElasticTest, ARunningJobIsAskedForACheckpointBeforeItIsResized) {
   EXPECT_EQ(Pods(), 1);
 }
 
+TEST_F(JobElasticTest, AChangeOfSizeDoesNotBeginTheDeadlineAnew) {
+  SeedJob(2, 2, {{"elastic", {{"minData", 8}, {"maxData", 16}}}, {"activeDeadlineSeconds", 900}});
+  Settle();
+  RunRanks({"n0", "n1"});
+  const json start = Status()["startTime"];
+  clock_.Advance(500'000);
+  Scale(1);
+  RunRanks({"n0"});
+  ASSERT_EQ(Condition("Running"), "True");
+  EXPECT_EQ(Status()["startTime"], start);
+  clock_.Advance(400'000);
+  Settle();
+  EXPECT_EQ(Reason("Failed"), "DeadlineExceeded");
+}
+
+TEST_F(JobElasticTest, AnIncidentThatIsDecidedWhenTheJobMayGrowHasItsEvent) {
+  SeedJob(2, 3,
+          {{"elastic", {{"minData", 8}, {"maxData", 24}}},
+           {"recovery", {{"onHostLoss", "Replace"}, {"onWorkerFailure", "Replace"}}}});
+  Settle();
+  SeedGangOfTwo();
+  RunRanks({"n0", "n1"});
+  json job = Job();
+  job["spec"]["workers"] = 3;
+  client_.Seed(kube::TrainingJobs(), job);
+  Settle();
+  ASSERT_EQ(Size(), 2) << "it has not run long enough";
+  clock_.Advance(600'000);
+  FailPod(1, 1);
+  Reconcile();
+  EXPECT_EQ(Status()["recovery"]["incidents"].size(), 1u);
+  EXPECT_EQ(CountNotices("Recovering"), 1);
+}
+
 }  // namespace
 }  // namespace yardmaster::op

@@ -146,6 +146,25 @@ TEST_F(JobFaultsTest, AQuotaThatRefusesPodsIsAConditionAndCostsOneRequest) {
   EXPECT_EQ(Condition("Stalled"), "False");
 }
 
+TEST_F(JobFaultsTest, ALongRefusalIsAConditionCutToWhatAConditionMayHave) {
+  client_.SetRule(kube::TrainingJobs(), [](const json&, const json& after) {
+    for (const json& c : after.value("/status/conditions"_json_pointer, json::array())) {
+      if (c["message"].get<std::string>().size() > 4096) {
+        return absl::InvalidArgumentError("status.conditions[].message: Too long");
+      }
+    }
+    return absl::OkStatus();
+  });
+  std::string refusal = "Pod a-0 is invalid: ";
+  for (int i = 0; i < 3000; ++i) refusal += "\u00e4";
+  SeedJob(2, 2);
+  client_.FailNext(kube::Verb::kCreate, "pods", absl::InvalidArgumentError(refusal), 100);
+  for (int i = 0; i < 3; ++i) (void)TryReconcile();
+  EXPECT_EQ(Reason("Stalled"), "PodsRefused");
+  EXPECT_NE(Message("Stalled").find("Pod a-0 is invalid"), std::string::npos);
+  EXPECT_EQ(CountNotices("Stalled"), 1);
+}
+
 TEST_F(JobFaultsTest, APodOfSomeoneElseUnderAWorkersNameIsACondition) {
   SeedJob(2, 2);
   client_.Seed(kube::Pods(),

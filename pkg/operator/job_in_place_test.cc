@@ -20,6 +20,22 @@ class JobInPlaceTest : public JobFixture {
     clock_.Advance(10'000);
     Settle();
   }
+  bool OthersStayWhenAHostIsDrained(const json& checkpoint) {
+    json spec = kInPlace;
+    spec["checkpoint"] = checkpoint;
+    SeedJob(3, 4, spec);
+    RunAll();
+    const auto before = Uids();
+    json node = *client_.Find(kube::Nodes(), "", "n1");
+    node["spec"]["taints"] =
+        json::array({{{"key", "karpenter.sh/disrupted"}, {"effect", "NoSchedule"}}});
+    client_.Seed(kube::Nodes(), node);
+    Settle();
+    RestartAsAsked();
+    Settle();
+    EXPECT_NE(Uid(1), before.at(1));
+    return Uid(0) == before.at(0) && Uid(2) == before.at(2);
+  }
 };
 
 TEST_F(JobInPlaceTest, AfterAHostIsLostTheOthersKeepTheirPodsAndOnlyTheLostRankGetsANewOne) {
@@ -53,6 +69,20 @@ TEST_F(JobInPlaceTest, AfterAHostIsLostTheOthersKeepTheirPodsAndOnlyTheLostRankG
   EXPECT_EQ(Uid(1), before.at(1));
   EXPECT_EQ(Uid(3), before.at(3));
   EXPECT_EQ(Status()["restarts"], 0) << "lost hosts cost no restart";
+}
+
+TEST_F(JobInPlaceTest, WhenAHostIsDrainedEveryWorkerHasTheTimeForTheCheckpointThatItsEndAsksFor) {
+  EXPECT_FALSE(OthersStayWhenAHostIsDrained({{"request", "Signal"}}))
+      << "a restart in place has ten seconds";
+}
+
+TEST_F(JobInPlaceTest, WhenAHostIsDrainedEveryWorkerRunsTheCommandInItsGracePeriod) {
+  EXPECT_FALSE(
+      OthersStayWhenAHostIsDrained({{"request", "Command"}, {"command", json::array({"save"})}}));
+}
+
+TEST_F(JobInPlaceTest, WhenAHostIsDrainedAJobThatWasAskedBeforeRestartsInPlace) {
+  EXPECT_TRUE(OthersStayWhenAHostIsDrained({{"request", "Annotation"}, {"graceSeconds", 0}}));
 }
 
 TEST_F(JobInPlaceTest, AJobThatRestartedInPlaceSucceedsWithItsPods) {

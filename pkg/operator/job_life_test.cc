@@ -162,6 +162,21 @@ TEST_F(JobLifeTest, AJobFailsAfterItsActiveDeadlineAndNotBeforeItRuns) {
   EXPECT_TRUE(Status().contains("completionTime"));
 }
 
+TEST_F(JobLifeTest, AJobThatWaitsForRentedHostsFailsAtItsDeadline) {
+  SeedJob(2, 2, {{"activeDeadlineSeconds", 100}, {"capacity", {{"maxCostPerHour", "9 USD"}}}});
+  RunAll();
+  json job = Job();
+  job["status"]["capacity"] = {{"phase", "Leaving"}};
+  client_.Seed(kube::TrainingJobs(), job);
+  clock_.Advance(50'000);
+  Settle();
+  EXPECT_EQ(Pods(), 0);
+  EXPECT_NE(Condition("Failed"), "True");
+  clock_.Advance(50'000);
+  Settle();
+  EXPECT_EQ(Reason("Failed"), "DeadlineExceeded") << "before hosts are rented once more";
+}
+
 TEST_F(JobLifeTest, WithRankZeroTheJobEndsWithThatWorkerAndTheOthersAreRemoved) {
   SeedJob(3, 3, {{"successPolicy", "RankZero"}});
   RunAll();

@@ -53,6 +53,11 @@ std::int64_t RunningSince(const api::Condition& running, const api::RecoveryStat
   return std::max(running.transition_ms, last.end_ms != 0 ? last.end_ms : last.start_ms);
 }
 
+// By its spec or by a deletion: what it waits for on its hosts does not matter any more.
+bool LeavesItsHosts(const api::TrainingJob& job) {
+  return job.run.suspended || job.metadata.deleted_ms.has_value();
+}
+
 }  // namespace
 
 Worker JobObserver::ObserveWorker(const api::TrainingJob& job, int rank, Obstacle& obstacle,
@@ -98,7 +103,7 @@ Worker JobObserver::ObserveWorker(const api::TrainingJob& job, int rank, Obstacl
     const auto node = cache_.FindNode(worker.host);
     worker.host_gone = node == nullptr;
     if (worker.host_verdict.state == HostState::kLost && !worker.host_verdict.segment.empty() &&
-        job.recovery.on_segment_loss == api::OnSegmentLoss::kWait) {
+        job.recovery.on_segment_loss == api::OnSegmentLoss::kWait && !LeavesItsHosts(job)) {
       worker.host_verdict.state = HostState::kHeld;
       worker.host_verdict.again_ms = kSegmentAgainMs;
       worker.host_verdict.reason = StrCat(

@@ -149,5 +149,23 @@ TEST_F(JobShutdownTest, FinalizersOfOthersStay) {
   EXPECT_EQ(Job()["metadata"]["finalizers"], json::array({"example.com/accounting"}));
 }
 
+TEST_F(JobShutdownTest, AJobThatCannotBeReadAnyMoreIsLeftToTheGarbageCollector) {
+  SeedJob(2, 2, kAsked);
+  RunAll();
+  json job = Job();
+  job["spec"]["template"]["spec"]["containers"][0]["resources"]["limits"][api::kGpuResource] = "4";
+  client_.Seed(kube::TrainingJobs(), job);
+  Look();
+  EXPECT_EQ(Reason("Planned"), "Invalid");
+  EXPECT_EQ(Pods(), 2) << "a wrong edit ends nothing";
+  EXPECT_TRUE(Exists());
+  job = Job();
+  job["metadata"]["finalizers"].push_back("example.com/accounting");
+  client_.Seed(kube::TrainingJobs(), job);
+  Delete();
+  for (int i = 0; i < 3; ++i) Reconcile();
+  EXPECT_EQ(Job()["metadata"]["finalizers"], json::array({"example.com/accounting"}));
+}
+
 }  // namespace
 }  // namespace yardmaster::op

@@ -183,7 +183,8 @@ api::TrainingJobStatus StatusOf(const api::TrainingJob& job, const api::Gang* ga
   // Ranks that join are not missing yet.
   const bool all_run = step.settled_run && !suspended;
   // The API server keeps whole seconds.
-  if (suspended) status.start_ms = 0;
+  // A job that moves or changes its size is not suspended by its spec, and goes on.
+  if (suspended && job.run.suspended) status.start_ms = 0;
   if (all_run && status.start_ms == 0) status.start_ms = now_ms / 1000 * 1000;
   if (ended) status.completion_ms = now_ms / 1000 * 1000;
   conditions.Set("Running", all_run, all_run ? "WorkersRunning" : "WorkersMissing", running);

@@ -38,7 +38,9 @@ class Stepper {
     }
     // Asked for anew each time: a request that nothing waits for any more is forgotten.
     step_.recovery.checkpoint_requested_ms = 0;
-    if (!Failing() && job_.run.suspended) {
+    // A job that has no pods because it moves or changes its size still has its deadline.
+    const bool late = !Failing() && job_.recovery.suspended && DecideDeadline();
+    if (!late && !Failing() && job_.run.suspended) {
       Suspend();
       return std::move(step_);
     }
@@ -252,6 +254,12 @@ class Stepper {
     const Incident* active = step_.recovery.active();
     if (active == nullptr || !worker.restartable || worker.deleting || worker.host.empty() ||
         IsLost(worker) || Ended(worker)) {
+      return 0;
+    }
+    // Pods of a drained host are given the time for a checkpoint, in which all ranks take part. A container that
+    // restarts in place has ten seconds. Asked by annotation, the job has its checkpoint already.
+    if (active->cause == api::IncidentCause::kHostFault &&
+        job_.checkpoint.request != api::CheckpointRequest::kAnnotation) {
       return 0;
     }
     for (const api::AvoidedHost& avoided : step_.recovery.avoided) {

@@ -159,6 +159,29 @@ TEST(JobStepTest, FailuresOfSingleRanksThatFollowSoonJoinTheIncident) {
       << "rank 2 has not been made anew yet";
 }
 
+TEST(JobStepTest, RanksThatTheJobDoesNotHaveAnyMoreAreNoPartOfTheNextIncident) {
+  JobObservation job = Job(std::vector<Worker>(4, On(WorkerPhase::kRunning)));
+  job.policy.on_worker_failure = OnHostLoss::kReplace;
+  job.workers[1] = job.workers[3] = On(WorkerPhase::kFailed);
+  job.recovery = NextStep(job).recovery;
+  ASSERT_EQ(job.recovery.incidents.back().ranks, (std::vector<int>{1, 3}));
+  // A growth that found no room was given up; what stood behind the last rank is still in memory.
+  job.workers.resize(2);
+  job.workers[0] = On(WorkerPhase::kFailed);
+  job.now_ms += 60'000;
+  const JobStep step = NextStep(job);
+  EXPECT_EQ(step.recovery.incidents.back().ranks, (std::vector<int>{0, 1}));
+}
+
+TEST(JobStepTest, AHostThatIsAvoidedForADayIsNotAvoidedForLessBecauseOfAFault) {
+  JobObservation job = Job({On(WorkerPhase::kRunning, HostState::kLost)});
+  job.policy.on_host_loss = OnHostLoss::kReplace;
+  job.workers[0].host_verdict.fault = FaultAction::kReplace;
+  job.recovery.avoided = {{"host", kNow + 86'400'000}};
+  EXPECT_EQ(NextStep(job).recovery.avoided,
+            (std::vector<api::AvoidedHost>{{"host", kNow + 86'400'000}}));
+}
+
 TEST(JobStepTest, OnlyTheLastTenIncidentsAreKept) {
   JobObservation job = Job({On(WorkerPhase::kFailed)});
   job.policy.max_restarts = 100;

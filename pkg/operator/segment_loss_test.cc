@@ -340,6 +340,29 @@ TEST_F(JobInLostSegmentTest, AJobThatIsToWaitKeepsItsPodsAndSaysWhatToChange) {
   EXPECT_TRUE(Incidents().empty());
 }
 
+TEST_F(JobInLostSegmentTest, AJobThatWaitsLeavesTheSegmentWhenItIsSuspendedOrDeleted) {
+  Start({{"onSegmentLoss", "Wait"}});
+  LoseSegment();
+  clock_.Advance(600'000);
+  Settle();
+  const auto forced = [this](const api::TrainingJob& job) {
+    Obstacle obstacle;
+    api::CheckpointMark checkpoint;
+    JobObservation seen =
+        JobObserver(*cache_, *hosts_, *marker_, clock_).Observe(job, obstacle, checkpoint);
+    seen.run.suspended = true;
+    int count = 0;
+    for (const Removal& removal : NextStep(seen).remove) count += removal.force ? 1 : 0;
+    return count;
+  };
+  api::TrainingJob job = *cache_->FindJob("team/a");
+  job.run.suspended = true;
+  EXPECT_EQ(forced(job), 3) << "no kubelet ends them";
+  job.run.suspended = false;
+  job.metadata.deleted_ms = clock_.WallMs();
+  EXPECT_EQ(forced(job), 3);
+}
+
 TEST_F(JobInLostSegmentTest, WhileEverySegmentIsLostNoPodIsRemoved) {
   Start();
   const auto before = Uids();

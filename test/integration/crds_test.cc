@@ -103,6 +103,28 @@ TEST_F(CrdsTest, TheParallelismOfAPlacedJobCannotChange) {
               HasSubstr("spec.parallelism cannot change once the job is placed"));
 }
 
+TEST_F(CrdsTest, TheCurrencyOfAJobThatHasRentedHostsCannotChange) {
+  json job = JobObject();
+  job["metadata"]["name"] = "rented";
+  job["spec"]["capacity"] = {{"maxCostPerHour", "80.00 USD"}};
+  ASSERT_TRUE(Apply(job).ok());
+  json other = job;
+  other["spec"]["capacity"] = {{"maxTotalCost", "900 EUR"}};
+  EXPECT_TRUE(Apply(other, true).ok()) << "nothing is spent";
+  ASSERT_TRUE(
+      PatchStatus("trainingjob/rented", {{"status", {{"capacity", {{"spent", "12.50 USD"}}}}}})
+          .ok());
+  for (const char* field : {"maxCostPerHour", "maxTotalCost"}) {
+    other["spec"]["capacity"] = {{field, "900 EUR"}};
+    EXPECT_THAT(std::string(Apply(other, true).message()),
+                HasSubstr("is in the currency in which the job has rented hosts"));
+    other["spec"]["capacity"] = {{field, "900 USD"}};
+    EXPECT_TRUE(Apply(other, true).ok());
+  }
+  other["spec"].erase("capacity");
+  EXPECT_TRUE(Apply(other, true).ok());
+}
+
 TEST_F(CrdsTest, WhatAQueueingSystemWritesOnAdmissionAndEvictionIsAccepted) {
   json queued = JobObject();
   queued["metadata"]["name"] = "queued";
