@@ -1,10 +1,13 @@
-// Runs independent pieces of blocking work on a few threads and waits for all of them.
+// Runs independent pieces of blocking work on a few threads and waits for all of them. Of the exceptions
+// of the work the first one is thrown to the caller, after all pieces have ended.
 // Thread safety: the work function is called from several threads concurrently.
 #pragma once
 
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <exception>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -14,12 +17,23 @@ namespace yardmaster {
 template <typename Work>
 void ParallelFor(std::size_t count, std::size_t threads, const Work& work) {
   std::atomic<std::size_t> next = 0;
+  std::once_flag failed;
+  std::exception_ptr failure;
   auto run = [&] {
-    for (std::size_t i = next++; i < count; i = next++) work(i);
+    for (std::size_t i = next++; i < count; i = next++) {
+      try {
+        work(i);
+      } catch (...) {
+        std::call_once(failed, [&] { failure = std::current_exception(); });
+      }
+    }
   };
-  std::vector<std::jthread> pool;
-  for (std::size_t t = 1; t < std::min(threads, count); ++t) pool.emplace_back(run);
-  run();
+  {
+    std::vector<std::jthread> pool;
+    for (std::size_t t = 1; t < std::min(threads, count); ++t) pool.emplace_back(run);
+    run();
+  }
+  if (failure) std::rethrow_exception(failure);
 }
 
 }  // namespace yardmaster

@@ -14,6 +14,8 @@ namespace yardmaster::extender {
 
 namespace {
 
+constexpr int kTriesPerPass = 16;  // each costs a snapshot
+
 bool NamesHosts(const GatheredGang& gathered) {
   return std::any_of(gathered.members.begin(), gathered.members.end(),
                      [](const GangMember& member) { return !member.pod->selected_host().empty(); });
@@ -40,6 +42,9 @@ void AdoptionStep::Run(PassState& pass) {
       running.push_back(key);
     }
   }
+  tries_ = 0;
+  try_times_.Begin();
+  std::erase_if(problems_, [&](const auto& entry) { return pass.gangs.count(entry.first) == 0; });
   for (const NamespacedName& key : running) {
     pass.handling = key;
     TakeRunning(pass, key);
@@ -49,11 +54,12 @@ void AdoptionStep::Run(PassState& pass) {
     Observe(pass, key);
   }
   pass.handling.reset();
+  try_times_.End();
 }
 
 void AdoptionStep::TakeRunning(PassState& pass, const NamespacedName& key) {
   const auto hosts = HostsOfRunningPods(*pass.GatheredOf(key), pass.gangs.at(key)->job.workers);
-  if (hosts.ok()) return Adopt(pass, key, *hosts, Source::kRunningPods);
+  if (hosts.ok()) return Consider(pass, key, *hosts, Source::kRunningPods);
   if (pass.gangs.at(key)->status.plan_generation > 0) return;  // see stale_release_step.h
   pass.report.problems.push_back(
       StrCat("Gang ", key.text(), ": pods of it run although it has no plan, ",
@@ -67,13 +73,44 @@ void AdoptionStep::Observe(PassState& pass, const NamespacedName& key) {
   const std::vector<std::string> before = HostsOf(gang);
   if (before.empty() && !IsComplete(gathered, gang.job.workers)) return;
   const auto hosts = HostsChosenByOthers(gathered, gang.job.workers, before, pass.world.nodes);
-  if (hosts && *hosts != before) Adopt(pass, key, *hosts, Source::kOtherController);
+  if (hosts && *hosts != before) Consider(pass, key, *hosts, Source::kOtherController);
+}
+
+void AdoptionStep::Consider(PassState& pass, const NamespacedName& key,
+                            const std::vector<std::string>& hosts, Source source) {
+  if (tries_ == kTriesPerPass) {
+    try_times_.Keep(key);
+    pass.WakeIn(0);
+  } else if (try_times_.IsDue(pass, key)) {
+    ++tries_;
+    problems_[key] = Adopt(pass, key, hosts, source);
+  }
+  const std::string& problem = problems_[key];
+  if (!problem.empty()) pass.report.problems.push_back(problem);
+}
+
+// At the cost of what differs from the last one.
+plan::Snapshot AdoptionStep::SnapshotWith(const PassState& pass, const api::Gang& placed) {
+  state::ClusterState input = pass.world;
+  input.jobs.clear();
+  input.gangs.clear();
+  for (const auto& [key, known] : pass.gangs) {
+    const bool other = key != KeyOf(placed.metadata);
+    if (other && HoldsHosts(known->status) && known->problems.empty()) input.gangs.Put(known);
+  }
+  input.gangs.Put(std::make_shared<const api::Gang>(placed));
+  try {
+    return builder_.Build(input);
+  } catch (...) {
+    builder_ = state::SnapshotBuilder();
+    throw;
+  }
 }
 
 // A plan of ours has to pass what every plan has to pass; what another controller decided is used
 // as it is.
-void AdoptionStep::Adopt(PassState& pass, const NamespacedName& key,
-                         const std::vector<std::string>& hosts, Source source) {
+std::string AdoptionStep::Adopt(PassState& pass, const NamespacedName& key,
+                                const std::vector<std::string>& hosts, Source source) {
   const api::Gang gang = *pass.gangs.at(key);
   api::Gang placed = gang;
   placed.status.plan_generation = 1;
@@ -81,24 +118,15 @@ void AdoptionStep::Adopt(PassState& pass, const NamespacedName& key,
   for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
     placed.status.assignments.push_back({static_cast<int>(rank), hosts[rank], "", "", {}});
   }
-  state::ClusterState input = pass.world;
-  input.jobs.clear();
-  input.gangs.clear();
-  for (const auto& [other, known] : pass.gangs) {
-    if (other != key && HoldsHosts(known->status) && known->problems.empty())
-      input.gangs.Put(known);
-  }
-  input.gangs.Put(std::make_shared<const api::Gang>(placed));
-  const plan::Snapshot snapshot = state::BuildSnapshot(input);
+  const plan::Snapshot snapshot = SnapshotWith(pass, placed);
   const bool ours = source == Source::kRunningPods;
   const std::string problem = AdoptionProblem(snapshot, key, ours);
   if (!problem.empty()) {
-    pass.report.problems.push_back(
-        ours ? StrCat("Gang ", key.text(), ": its running pods cannot be taken for its plan: ",
-                      problem, "; delete them to have the gang placed")
-             : StrCat("Gang ", key.text(), ": the hosts that its pods name cannot ",
-                      "be used: ", problem, "; let their controller choose others"));
-    return;
+    return ours ? StrCat("Gang ", key.text(),
+                         ": its running pods cannot be taken for its plan: ", problem,
+                         "; delete them to have the gang placed")
+                : StrCat("Gang ", key.text(), ": the hosts that its pods name cannot ",
+                         "be used: ", problem, "; let their controller choose others");
   }
   const plan::JobId id = IdOfJob(snapshot, key);
   const plan::JobState& job = snapshot.jobs[id.index()];
@@ -114,9 +142,10 @@ void AdoptionStep::Adopt(PassState& pass, const NamespacedName& key,
                     {api::kPlannedCondition, api::ConditionStatus::kTrue, reason, text,
                      gang.metadata.generation, 0},
                     clock_.WallMs());
-  if (!ledger_.Write(pass, gang, status)) return;
+  if (!ledger_.Write(pass, gang, status)) return "";
   ++pass.report.adopted;
   notify_({gang.owner, gang.metadata.namespace_name, ours, reason, text});
+  return "";
 }
 
 }  // namespace yardmaster::extender

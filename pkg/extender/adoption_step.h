@@ -2,17 +2,21 @@
 // those of gangs whose Gang object was deleted under their running pods, and those that another
 // controller made (Kueue's topology assignment): a gang whose pods all name their host is never
 // planned here, it is observed, for priorities and paths, and follows when a new pod names another
-// host. Thread safety: one thread. Lifetimes: everything
-// passed in outlives it.
+// host. A plan that cannot be taken over is looked at ever less often, at most every ten seconds, and a
+// pass looks at no more than `kTriesPerPass`. Thread safety: one thread. Lifetimes: everything passed in
+// outlives it.
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "pkg/base/clock.h"
+#include "pkg/extender/ask_times.h"
 #include "pkg/extender/ledger.h"
 #include "pkg/extender/pass.h"
+#include "pkg/state/snapshot_builder.h"
 
 namespace yardmaster::extender {
 
@@ -21,7 +25,7 @@ class AdoptionStep {
   using Notify = std::function<void(const Notice&)>;
 
   AdoptionStep(Ledger& ledger, const Clock& clock, Notify notify)
-      : ledger_(ledger), clock_(clock), notify_(std::move(notify)) {}
+      : ledger_(ledger), clock_(clock), notify_(std::move(notify)), try_times_(clock) {}
   // Before the snapshot.
   void Run(PassState& pass);
 
@@ -30,12 +34,21 @@ class AdoptionStep {
   void Observe(PassState& pass, const NamespacedName& key);
   // The source of a gang's hosts.
   enum class Source { kRunningPods, kOtherController };
-  void Adopt(PassState& pass, const NamespacedName& key, const std::vector<std::string>& hosts,
-             Source source);
+  // Adopts the plan if it is the gang's turn.
+  void Consider(PassState& pass, const NamespacedName& key, const std::vector<std::string>& hosts,
+                Source source);
+  // Why the plan cannot be taken over; empty: it was, or its write has failed.
+  std::string Adopt(PassState& pass, const NamespacedName& key,
+                    const std::vector<std::string>& hosts, Source source);
+  plan::Snapshot SnapshotWith(const PassState& pass, const api::Gang& placed);
 
   Ledger& ledger_;
   const Clock& clock_;
   const Notify notify_;
+  AskTimes try_times_;
+  int tries_ = 0;                                   // in this pass
+  std::map<NamespacedName, std::string> problems_;  // of plans that could not be taken over
+  state::SnapshotBuilder builder_;
 };
 
 }  // namespace yardmaster::extender

@@ -96,5 +96,46 @@ TEST_F(AdoptionTest, AHostThatAnotherGangWasPromisedMeanwhileIsNotTakenTwice) {
       << Join(report.problems, "\n");
 }
 
+TEST_F(AdoptionTest, HostsThatCannotBeUsedAreLookedAtEverLessOften) {
+  for (const char* job : {"a", "b"}) {
+    AddJob(job, 1);
+    Change(StrCat(job, "-0"), [](json& pod) {
+      pod["spec"]["nodeSelector"] = {{"kubernetes.io/hostname", NodeName(0, 0)}};
+    });
+  }
+  Process process(*this, true);
+  EXPECT_EQ(process.Pass().adopted, 1);
+  for (int i = 0; i < 20; ++i) {
+    const PassReport report = process.Pass();
+    EXPECT_EQ(report.problems.size(), 1u) << Join(report.problems, "\n");
+    clock_.Advance(1'000);
+  }
+  Finish("a");
+  EXPECT_EQ(process.Pass().adopted, 0) << "it waits";
+  clock_.Advance(10'000);
+  EXPECT_EQ(process.Pass().adopted, 1);
+}
+
+TEST_F(AdoptionTest, APassLooksAtAFewOfManyPlans) {
+  for (int i = 0; i < 40; ++i) {
+    const std::string job = StrCat("j", i);
+    AddJob(job, 1);
+    Change(job + "-0", [](json& pod) {
+      pod["spec"]["nodeSelector"] = {{"kubernetes.io/hostname", "elsewhere"}};
+    });
+  }
+  Process process(*this, true);
+  const PassReport first = process.Pass();
+  EXPECT_EQ(first.problems.size(), 16u);
+  EXPECT_EQ(first.wake_in_ms, 0);
+  std::size_t known = first.problems.size();
+  for (int i = 0; i < 4 && known < 40; ++i) {
+    const std::size_t now = process.Pass().problems.size();
+    EXPECT_LE(now, known + 16);
+    known = now;
+  }
+  EXPECT_EQ(known, 40u) << "each had its turn";
+}
+
 }  // namespace
 }  // namespace yardmaster::extender

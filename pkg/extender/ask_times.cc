@@ -18,6 +18,11 @@ void AskTimes::End() {
   std::erase_if(asked_, [this](const auto& entry) { return entry.second.round != round_; });
 }
 
+void AskTimes::Keep(const NamespacedName& key) {
+  const auto at = asked_.find(key);
+  if (at != asked_.end()) at->second.round = round_;
+}
+
 bool AskTimes::IsDue(PassState& pass, const NamespacedName& key) {
   const auto at = pass.gathered.find(key);
   std::shared_ptr<const GatheredGang> pods = at == pass.gathered.end() ? nullptr : at->second;

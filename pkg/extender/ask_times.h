@@ -22,6 +22,8 @@ class AskTimes {
   void End();
   // True: ask now. Wakes the pass that asks next.
   bool IsDue(PassState& pass, const NamespacedName& key);
+  // The question is left to a later pass.
+  void Keep(const NamespacedName& key);
 
  private:
   // When an owner was asked last, and what its pods were then.

@@ -169,5 +169,66 @@ TEST_F(GangInputTest, APodWithATolerationOfANewerKindStillHoldsItsGpus) {
   EXPECT_NE(report.problems[0].find("spec.tolerations[0].operator"), std::string::npos);
 }
 
+TEST_F(GangInputTest, AGangWhoseCommitThrowsIsQuarantinedAndTheRestGoesOn) {
+  AddBatchJob("bad", 1);
+  AddBatchJob("good", 1);
+  client_.SetHook([](const kube::Call& call) {
+    if (call.target.name == "job-bad" && call.target.subresource == "status") {
+      throw std::runtime_error("unforeseen");
+    }
+    return absl::OkStatus();
+  });
+  Process process(*this, true);
+  process.Pass();
+  process.Pass();
+  EXPECT_EQ(HostsOf("job-good").size(), 1u);
+  EXPECT_NE(NoticesAbout("Quarantined").find("unforeseen"), std::string::npos);
+}
+
+TEST_F(GangInputTest, APodWhoseReleaseThrowsStopsNeitherTheProcessNorOtherReleases) {
+  planner_options_.release_threads = 8;
+  AddBatchJob("bad", 3);
+  AddBatchJob("good", 2);
+  client_.SetHook([](const kube::Call& call) {
+    if (call.verb == kube::Verb::kPatch && call.target.name.rfind("bad-", 0) == 0) {
+      throw std::runtime_error("unforeseen");
+    }
+    return absl::OkStatus();
+  });
+  Process process(*this, true);
+  const PassReport report = process.Pass();
+  EXPECT_NE(Join(report.errors, "\n").find("unforeseen"), std::string::npos);
+  for (const json& pod : PodsOf("good")) EXPECT_FALSE(Gated(pod));
+  client_.SetHook({});
+  clock_.Advance(10'000);
+  EXPECT_EQ(process.Pass().released_pods, 3);
+}
+
+TEST_F(GangInputTest, AFailureLongAfterAQuarantineStartsAnew) {
+  AddBatchJob("a", 1);
+  const auto fail_on = [this](kube::Verb verb) {
+    client_.SetHook([verb](const kube::Call& call) {
+      const bool on_gang = call.target.resource.plural == "gangs";
+      if (on_gang && call.verb == verb) throw std::runtime_error("unforeseen");
+      return absl::OkStatus();
+    });
+  };
+  Process process(*this, true);
+  fail_on(kube::Verb::kCreate);
+  process.Pass();
+  client_.SetHook({});
+  clock_.Advance(60'000);
+  process.Pass();
+  ASSERT_EQ(HostsOf("job-a").size(), 1u);
+  clock_.Advance(3'600'000);
+  fail_on(kube::Verb::kReplace);
+  process.Pass();
+  ASSERT_FALSE(IsTrue("job-a", "Released"));
+  client_.SetHook({});
+  clock_.Advance(60'000);
+  process.Pass();
+  EXPECT_TRUE(IsTrue("job-a", "Released")) << "it waits for a minute, as after a first failure";
+}
+
 }  // namespace
 }  // namespace yardmaster::extender

@@ -216,6 +216,7 @@ TEST_F(GangLifeTest, APodGroupOfKubernetesSaysHowManyPodsThereAre) {
                 {"kind", "PodGroup"},
                 {"metadata", {{"name", "group"}, {"namespace", "team"}}},
                 {"spec", {{"schedulingPolicy", {{"gang", {{"minCount", 3}}}}}}}});
+  clock_.Advance(250);
   process.Pass();
   EXPECT_EQ(HostsOf("job-g").size(), 3u);
 }
@@ -232,6 +233,17 @@ TEST_F(GangLifeTest, AnOwnerThatCannotBeReadKeepsItsHostsAndSaysSo) {
   ASSERT_EQ(report.problems.size(), 1u);
   EXPECT_NE(report.problems[0].find("its hosts stay promised"), std::string::npos);
   EXPECT_LT(report.wake_in_ms, 1'000) << "it is asked again soon";
+}
+
+TEST_F(GangLifeTest, APodGroupIsNotReadInEveryPass) {
+  for (int index = 0; index < 3; ++index) {
+    json pod = *client_.Find(kube::Pods(), "team", AddJobPod("g", index, "tp=8"));
+    pod["spec"]["schedulingGroup"] = {{"podGroupName", "group"}};
+    client_.Seed(kube::Pods(), pod);
+  }
+  Process process(*this, true);
+  for (int i = 0; i < 5; ++i) process.Pass();
+  EXPECT_EQ(client_.CountCalls(kube::Verb::kGet, "podgroups"), 1);
 }
 
 }  // namespace

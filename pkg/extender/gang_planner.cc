@@ -39,7 +39,8 @@ GangPlanner::GangPlanner(kube::Client& client, state::ClusterCache& cache, const
       release_(client, cache, ledger_, clock, notify,
                {options.release_threads, options.release_slice_ms, options.network_wait_ms}),
       taints_(client, cache, ledger_, options.taints),
-      revocation_(ledger_, preemption_, clock, notify) {}
+      revocation_(ledger_, preemption_, clock, notify),
+      group_times_(clock) {}
 
 std::vector<PodProblem> GangPlanner::MatchGangs(PassState& pass) {
   for (const auto& gang : pass.world.gangs) pass.gangs[KeyOf(gang->metadata)] = gang;
@@ -165,6 +166,9 @@ void GangPlanner::CreateGangs(PassState& pass) {
   std::map<NamespacedName, Compared> before;
   before.swap(compared_);
   unplaced_size_.Begin();
+  group_times_.Begin();
+  std::erase_if(group_sizes_,
+                [&](const auto& entry) { return pass.gathered.count(entry.first) == 0; });
   for (const NamespacedName& key : keys) {
     const std::shared_ptr<const GatheredGang> gathered = pass.gathered.at(key);
     const auto at = before.find(key);
@@ -182,13 +186,18 @@ void GangPlanner::CreateGangs(PassState& pass) {
     });
   }
   unplaced_size_.End();
+  group_times_.End();
 }
 
 // The minCount of the core PodGroup that the pods name. Nothing: they name none, it is not there, or
 // it does not ask for a gang.
-std::optional<int> GangPlanner::GroupSize(const GatheredGang& pods) {
+std::optional<int> GangPlanner::GroupSize(PassState& pass, const NamespacedName& key,
+                                          const GatheredGang& pods) {
   const std::string& name = pods.members.front().pod->pod_group;
   if (name.empty()) return std::nullopt;
+  std::optional<int>& size = group_sizes_[key];
+  if (!group_times_.IsDue(pass, key)) return size;
+  size.reset();
   const auto group = client_.Get({{"scheduling.k8s.io", "v1alpha2", "podgroups", "PodGroup", true},
                                   pods.namespace_name,
                                   name,
@@ -198,8 +207,8 @@ std::optional<int> GangPlanner::GroupSize(const GatheredGang& pods) {
     return std::nullopt;
   }
   const auto count = (*group)[at].get<std::int64_t>();
-  return count >= 1 && count <= INT32_MAX ? std::optional<int>(static_cast<int>(count))
-                                          : std::nullopt;
+  if (count >= 1 && count <= INT32_MAX) size = static_cast<int>(count);
+  return size;
 }
 
 // Makes the Gang of a set of pods, or brings one that holds no host up to date with them. True: it
@@ -210,7 +219,7 @@ bool GangPlanner::WriteGang(PassState& pass, const NamespacedName& key,
   GatheredGang pods = *gathered;
   std::move(pods.strays.begin(), pods.strays.end(), std::back_inserter(pods.members));
   pods.strays.clear();
-  DeclaredSizes declared{GroupSize(pods), std::nullopt};
+  DeclaredSizes declared{GroupSize(pass, key, pods), std::nullopt};
   auto made = MakeGang(pods, job, declared);
   if (job == nullptr && (!made.ok() || *made == std::nullopt) && pods.held_by_others == 0) {
     declared.of_owner = unplaced_size_.Of(pass, key, /*contradict=*/!made.ok());

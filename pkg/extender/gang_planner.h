@@ -39,6 +39,7 @@
 
 #include "pkg/base/clock.h"
 #include "pkg/extender/adoption_step.h"
+#include "pkg/extender/ask_times.h"
 #include "pkg/extender/budget_reader.h"
 #include "pkg/extender/gang_backoff.h"
 #include "pkg/extender/gate_step.h"
@@ -95,7 +96,8 @@ class GangPlanner {
   void ReportProblems(PassState& pass, std::vector<PodProblem> problems);
   void CreateGangs(PassState& pass);
   bool WriteGang(PassState& pass, const NamespacedName& key, const api::TrainingJob* job);
-  std::optional<int> GroupSize(const GatheredGang& pods);
+  std::optional<int> GroupSize(PassState& pass, const NamespacedName& key,
+                               const GatheredGang& pods);
   void LoadSnapshot(PassState& pass);
   state::ClusterState PlanningInput(const PassState& pass) const;
   void BuildSnapshot(PassState& pass);
@@ -133,7 +135,10 @@ class GangPlanner {
     bool agrees = false;                       // the Gang says what its pods say
   };
   std::map<NamespacedName, Compared> compared_;
-  std::map<std::string, std::string> reported_;  // problems of pods, by uid
+  // Of the core PodGroups that pods of gangs without hosts name, and when each is read again.
+  AskTimes group_times_;
+  std::map<NamespacedName, std::optional<int>> group_sizes_;  // by gang
+  std::map<std::string, std::string> reported_;               // problems of pods, by uid
 };
 
 }  // namespace yardmaster::extender

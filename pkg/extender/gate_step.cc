@@ -11,6 +11,7 @@
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/extender/eviction.h"
+#include "pkg/extender/gang_backoff.h"
 #include "pkg/extender/gang_status.h"
 #include "pkg/extender/pin_patch.h"
 
@@ -21,6 +22,8 @@ namespace {
 using nlohmann::json;
 
 constexpr std::int64_t kMaxTimeoutSeconds = 366 * 86'400;
+// Of a gang whose writes or evictions are refused no more than these are tried in one pass.
+constexpr int kMaxFailures = 3;
 
 // When the last of its pods was made: no wait is counted before the set was there.
 std::int64_t WaitsSince(const GatheredGang& gathered) {
@@ -43,18 +46,30 @@ bool RunsInFull(const GatheredGang* gathered, int workers) {
 
 }  // namespace
 
+bool GateStep::Slice::IsOver(PassReport& report) const {
+  if (clock_.SteadyMs() < end_ms_) return false;
+  report.releases_left = true;
+  return true;
+}
+
 void GateStep::Run(PassState& pass, const std::vector<PodPtr>& idle) {
+  ReleaseIdle(pass, idle);
+  CheckGates(pass);
+  CheckReady(pass);
+  pass.handling.reset();
+}
+
+void GateStep::ReleaseIdle(PassState& pass, const std::vector<PodPtr>& idle) {
+  const Slice slice(clock_, options_.slice_ms);
   for (const PodPtr& pod : idle) {
     // Refused writes of such a pod back off as a gang's do.
     const NamespacedName key{pod->metadata.namespace_name, "pod " + pod->metadata.name};
     if (pass.backing_off.count(key) != 0) continue;
+    if (slice.IsOver(pass.report)) return;
     if (!Release(pass, *pod, "it asks for no GPU")) {
       pass.failed.emplace(key, WriteFailure::kDenied);
     }
   }
-  CheckGates(pass);
-  CheckReady(pass);
-  pass.handling.reset();
 }
 
 GateStep::Options GateStep::LimitsOf(PassState& pass, const GatheredGang* gathered) const {
@@ -94,9 +109,12 @@ void GateStep::CheckGates(PassState& pass) {
   for (const auto& [key, gathered] : pass.gathered) {
     const auto gang = pass.gangs.find(key);
     if (gang != pass.gangs.end() && HoldsHosts(gang->second->status)) continue;
+    if (pass.backing_off.count(key) != 0) continue;
     // Waiting for a controller of others is not waiting for us.
     if (gathered->gated > 0 && gathered->held_by_others == 0) keys.push_back(key);
   }
+  std::rotate(keys.begin(), std::lower_bound(keys.begin(), keys.end(), next_), keys.end());
+  const Slice slice(clock_, options_.slice_ms);
   const std::int64_t now_ms = clock_.WallMs();
   for (const NamespacedName& key : keys) {
     const std::shared_ptr<const GatheredGang> gathered = pass.gathered.at(key);
@@ -107,13 +125,15 @@ void GateStep::CheckGates(PassState& pass) {
       pass.WakeIn(limits.gate_timeout_ms - waited_ms);
       continue;
     }
+    next_ = key;
+    if (slice.IsOver(pass.report)) return;
     pass.handling = key;
-    EndWaiting(pass, *gathered, waited_ms, limits.gate_action);
+    EndWaiting(pass, *gathered, waited_ms, limits.gate_action, slice);
   }
 }
 
 void GateStep::EndWaiting(PassState& pass, const GatheredGang& gathered, std::int64_t waited_ms,
-                          GateTimeoutAction action) {
+                          GateTimeoutAction action, const Slice& slice) {
   const NamespacedName key{gathered.namespace_name, gathered.name};
   const bool fail = action == GateTimeoutAction::kFail;
   std::string why = StrCat("gang ", gathered.name, " had no place for ", waited_ms / 1000, " s");
@@ -123,13 +143,19 @@ void GateStep::EndWaiting(PassState& pass, const GatheredGang& gathered, std::in
     if (planned != nullptr) why += ": " + planned->message;
   }
   int done = 0;
+  int failures = 0;
+  bool all = true;
   for (const GangMember& member : gathered.members) {
     if (!member.pod->gated()) continue;
-    done += (fail ? Fail(pass, *member.pod, why) : Release(pass, *member.pod, why)) ? 1 : 0;
+    all = failures < kMaxFailures && !slice.IsOver(pass.report);
+    if (!all) break;
+    const bool written = fail ? Fail(pass, *member.pod, why) : Release(pass, *member.pod, why);
+    ++(written ? done : failures);
   }
+  if (failures > 0) pass.failed.emplace(key, WriteFailure::kDenied);
   // Not planned in this pass: it would be placed in part.
   pass.gathered.erase(key);
-  if (done == 0) return;
+  if (done == 0 || !all) return;
   ++pass.report.gate_timeouts;
   notify_({gathered.members.front().membership.owner, gathered.namespace_name, true, "GateTimeout",
            StrCat(why,
@@ -140,15 +166,17 @@ void GateStep::CheckReady(PassState& pass) {
   std::vector<NamespacedName> keys;
   for (const auto& [key, gang] : pass.gangs) {
     if (!HoldsHosts(gang->status) || pass.quarantined.count(key) != 0) continue;
+    if (pass.backing_off.count(key) != 0) continue;
     if (!api::IsTrue(gang->status.conditions, api::kRunningCondition)) keys.push_back(key);
   }
+  const Slice slice(clock_, options_.slice_ms);
   for (const NamespacedName& key : keys) {
     pass.handling = key;
-    CheckReadyOne(pass, key);
+    CheckReadyOne(pass, key, slice);
   }
 }
 
-void GateStep::CheckReadyOne(PassState& pass, const NamespacedName& key) {
+void GateStep::CheckReadyOne(PassState& pass, const NamespacedName& key, const Slice& slice) {
   const std::shared_ptr<const api::Gang> gang = pass.gangs.at(key);
   const GatheredGang* gathered = pass.GatheredOf(key);
   const std::int64_t limit_ms = LimitsOf(pass, gathered).ready_timeout_ms;
@@ -158,7 +186,7 @@ void GateStep::CheckReadyOne(PassState& pass, const NamespacedName& key) {
   if (waited_ms < limit_ms) return pass.WakeIn(limit_ms - waited_ms);
   pass.stopping.insert(key);  // no pod of it is released any more
   const std::vector<PodPtr> pods = Evictable(gathered);
-  if (!pods.empty()) return Evict(pass, pods);
+  if (!pods.empty()) return Evict(pass, key, pods, slice);
   if (gathered != nullptr && !AllGated(*gathered)) return;
   const std::string why =
       StrCat("the gang did not run in full within ", limit_ms / 1000, " s of its placement");
@@ -221,14 +249,18 @@ bool GateStep::Fail(PassState& pass, const api::Pod& pod, const std::string& why
   return Keep(pass, client_.Patch(target, kube::MergePatch(patch), {kFieldManager, false, false}));
 }
 
-void GateStep::Evict(PassState& pass, const std::vector<PodPtr>& pods) {
+void GateStep::Evict(PassState& pass, const NamespacedName& gang, const std::vector<PodPtr>& pods,
+                     const Slice& slice) {
+  int failures = 0;
   for (const PodPtr& pod : pods) {
-    if (!ledger_.may_write()) return;
+    if (failures == kMaxFailures || !ledger_.may_write() || slice.IsOver(pass.report)) return;
     const absl::Status evicted = EvictPod(client_, pod->metadata, EvictWhen::kSamePod);
     if (evicted.ok()) {
       ++pass.report.evicted_pods;
     } else if (!IsMootEviction(evicted)) {
+      ++failures;
       pass.report.errors.push_back(MessageOf(evicted));
+      NoteFailure(pass, gang, evicted);
     }
   }
 }

@@ -10,7 +10,9 @@
 // (docs/annotations.md). The second can only be made shorter, because it holds hosts.
 //
 // A pod released without a place carries the annotation yardmaster.dev/released, which says why; it
-// is an ordinary pod from then on. Once a gang has run in full (condition Running) its second limit
+// is an ordinary pod from then on. Each of the three releases, fails or evicts for `slice_ms` of a pass and
+// goes on where it stopped in the next one, which should follow without a pause: no number of such pods
+// holds up the other gangs. Once a gang has run in full (condition Running) its second limit
 // no longer applies: its controller handles later failures of its pods. Thread safety: one thread.
 // Lifetimes: everything passed in outlives it.
 #pragma once
@@ -37,6 +39,7 @@ class GateStep {
     std::int64_t gate_timeout_ms = 0;  // 0: never
     GateTimeoutAction gate_action = GateTimeoutAction::kRelease;
     std::int64_t ready_timeout_ms = 0;  // 0: never
+    std::int64_t slice_ms = 250;
   };
 
   GateStep(kube::Client& client, state::ClusterCache& cache, Ledger& ledger, const Clock& clock,
@@ -51,19 +54,33 @@ class GateStep {
   void Run(PassState& pass, const std::vector<PodPtr>& idle);
 
  private:
+  // The time that a part of the step has in a pass.
+  class Slice {
+   public:
+    Slice(const Clock& clock, std::int64_t ms) : clock_(clock), end_ms_(clock.SteadyMs() + ms) {}
+    // True: the rest is for the next pass, and `report` says so.
+    bool IsOver(PassReport& report) const;
+
+   private:
+    const Clock& clock_;
+    const std::int64_t end_ms_;
+  };
+
   // What the options and the gang's own annotations say together. Annotations that cannot be read are
   // reported and count as left out. `gathered`: null, the options.
   Options LimitsOf(PassState& pass, const GatheredGang* gathered) const;
+  void ReleaseIdle(PassState& pass, const std::vector<PodPtr>& idle);
   void CheckGates(PassState& pass);
   void EndWaiting(PassState& pass, const GatheredGang& gathered, std::int64_t waited_ms,
-                  GateTimeoutAction action);
+                  GateTimeoutAction action, const Slice& slice);
   void CheckReady(PassState& pass);
-  void CheckReadyOne(PassState& pass, const NamespacedName& key);
+  void CheckReadyOne(PassState& pass, const NamespacedName& key, const Slice& slice);
   void MarkRunning(PassState& pass, const NamespacedName& key);
   // False: it is not released; `pass.report` says why.
   bool Release(PassState& pass, const api::Pod& pod, const std::string& why);
   bool Fail(PassState& pass, const api::Pod& pod, const std::string& why);
-  void Evict(PassState& pass, const std::vector<PodPtr>& pods);
+  void Evict(PassState& pass, const NamespacedName& gang, const std::vector<PodPtr>& pods,
+             const Slice& slice);
   bool Keep(PassState& pass, const absl::StatusOr<nlohmann::json>& written);
 
   kube::Client& client_;
@@ -72,6 +89,7 @@ class GateStep {
   const Clock& clock_;
   const Notify notify_;
   const Options options_;
+  NamespacedName next_;  // the gang that a slice ended before
 };
 
 }  // namespace yardmaster::extender

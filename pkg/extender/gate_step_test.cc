@@ -17,6 +17,22 @@ class GateStepTest : public JobFixture {
     planner_options_.gates = {gate_ms, action, ready_ms};
   }
   json Pod(const std::string& name) { return *client_.Find(kube::Pods(), "team", name); }
+  // A patch of a pod whose name begins so takes a tenth of a second.
+  void SlowPatches(const std::string& name) {
+    client_.SetHook([this, name](const kube::Call& call) {
+      const bool slow = call.verb == kube::Verb::kPatch && call.target.name.rfind(name, 0) == 0;
+      if (slow) clock_.Advance(100);
+      return absl::OkStatus();
+    });
+  }
+  int CountGated(const std::string& name) {
+    int gated = 0;
+    for (const json& pod : client_.All(kube::Pods())) {
+      const bool named = pod["metadata"]["name"].get<std::string>().rfind(name, 0) == 0;
+      gated += named && Gated(pod) ? 1 : 0;
+    }
+    return gated;
+  }
 };
 
 TEST_F(GateStepTest, AGangThatWaitsTooLongIsReleasedToTheScheduler) {
@@ -172,6 +188,73 @@ TEST_F(GateStepTest, APodWithoutGpusDoesNotWait) {
   EXPECT_FALSE(Gated(Pod("launcher")));
   EXPECT_EQ(PinnedTo(Pod("launcher")), "");
   EXPECT_EQ(HostsOf("job-a").size(), 2u);
+}
+
+TEST_F(GateStepTest, ManyPodsWithoutGpusHoldUpNoGang) {
+  for (int i = 0; i < 10; ++i) {
+    client_.Seed(
+        kube::Pods(),
+        {{"apiVersion", "v1"},
+         {"kind", "Pod"},
+         {"metadata",
+          {{"name", StrCat("idle-", i)}, {"namespace", "team"}, {"uid", StrCat("idle-", i)}}},
+         {"spec",
+          {{"schedulingGates", json::array({{{"name", api::kPlacementGate}}})},
+           {"containers", json::array({{{"name", "c"}}})}}},
+         {"status", {{"phase", "Pending"}}}});
+  }
+  AddBatchJob("a", 2);
+  SlowPatches("idle-");
+  Process process(*this, true);
+  const PassReport first = process.Pass();
+  EXPECT_EQ(CountGated("idle-"), 7) << "a quarter of a second";
+  EXPECT_TRUE(first.releases_left);
+  EXPECT_EQ(HostsOf("job-a").size(), 2u);
+  EXPECT_EQ(CountGated("a-"), 0);
+  for (int i = 0; i < 3; ++i) process.Pass();
+  EXPECT_EQ(CountGated("idle-"), 0);
+}
+
+TEST_F(GateStepTest, ALargeGangWhoseLimitIsOverHoldsUpNoOther) {
+  Limits(60'000, GateTimeoutAction::kRelease, 0);
+  AddBatchJob("a", 7);
+  Process process(*this, true);
+  process.Pass();
+  clock_.Advance(60'000);
+  AddBatchJob("b", 7);
+  SlowPatches("");
+  const PassReport first = process.Pass();
+  EXPECT_EQ(CountGated("a-"), 4) << "a quarter of a second";
+  EXPECT_TRUE(first.releases_left);
+  EXPECT_EQ(first.gate_timeouts, 0) << "counted once, when all are released";
+  process.Pass();
+  EXPECT_EQ(CountGated("b-"), 4) << "each in turn";
+  int timeouts = 0;
+  for (int i = 0; i < 4; ++i) timeouts += process.Pass().gate_timeouts;
+  EXPECT_EQ(timeouts, 2);
+  EXPECT_EQ(CountGated("a-") + CountGated("b-"), 0);
+  EXPECT_EQ(CountNotices("GateTimeout"), 2);
+}
+
+TEST_F(GateStepTest, AGangWhosePodsABudgetKeepsIsTriedEverLessOften) {
+  Limits(0, GateTimeoutAction::kRelease, 60'000);
+  AddBatchJob("a", 5);
+  Process process(*this, true);
+  process.Pass();
+  process.Pass();
+  clock_.Advance(60'000);
+  int evictions = 0;
+  client_.SetHook([&](const kube::Call& call) -> absl::Status {
+    if (call.target.subresource != "eviction") return absl::OkStatus();
+    ++evictions;
+    return absl::ResourceExhaustedError("it would violate the pod's disruption budget");
+  });
+  for (int i = 0; i < 4; ++i) process.Pass();
+  EXPECT_LE(evictions, 6);
+  EXPECT_EQ(HostsOf("job-a").size(), 5u);
+  client_.SetHook({});
+  clock_.Advance(10'000);
+  EXPECT_EQ(process.Pass().evicted_pods, 5);
 }
 
 }  // namespace

@@ -135,10 +135,12 @@ void PlacementStep::MarkDegraded(PassState& pass) {
     const api::Gang& gang = pass.GangOf(id);
     const bool was = api::IsTrue(gang.status.conditions, api::kDegradedCondition);
     if (!job.assignment || (job.lost_ranks.empty() && !was)) continue;
+    pass.handling = job.job.key;
     const api::GangStatus status = Degraded(gang, job, *pass.snapshot, clock_.WallMs());
     if (!job.lost_ranks.empty()) ++pass.report.degraded;
     if (status != gang.status) ledger_.Write(pass, gang, status);
   }
+  pass.handling.reset();
 }
 
 void PlacementStep::ReplaceLost(PassState& pass) {
@@ -264,6 +266,7 @@ void PlacementStep::PlaceWaiting(PassState& pass) {
   const plan::Plan plan = PlanQueue(pass);
   bool deciding = true;
   for (const plan::JobPlan& job : plan.jobs) {
+    pass.handling = pass.snapshot->jobs[job.job.index()].job.key;
     if (!job.is_new) {
       if (pass.snapshot->jobs[job.job.index()].assignment) continue;
       TellNotPlaced(pass, job.job, job.gang);
@@ -279,6 +282,7 @@ void PlacementStep::PlaceWaiting(PassState& pass) {
     notify_({gang.owner, gang.metadata.namespace_name, false, "Placed", std::move(message)});
     CountDecision(pass, pass.snapshot->jobs[job.job.index()], placement::Outcome::kPlaced);
   }
+  pass.handling.reset();
   // Ordinary pods are kept off what waits for a job; see decisions.h. Only now: gangs that may fill
   // reserved hosts meanwhile have done so.
   for (const plan::Reservation& reservation : plan.reservations) {

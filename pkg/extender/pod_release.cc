@@ -1,6 +1,7 @@
 #include "pkg/extender/pod_release.h"
 
 #include <algorithm>
+#include <exception>
 #include <map>
 #include <tuple>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "pkg/base/mutex.h"
 #include "pkg/base/parallel.h"
 #include "pkg/base/status.h"
+#include "pkg/base/strings.h"
 #include "pkg/extender/gang_backoff.h"
 #include "pkg/extender/gang_status.h"
 #include "pkg/extender/pin_patch.h"
@@ -52,19 +54,29 @@ bool NeedsPatch(const api::Pod& pod, bool backup) {
 }
 
 // Whether a gang that has been released in full lacks a rank, or has one that is on no node.
-bool SomeGangRecovers(const PassState& pass) {
-  for (const auto& [key, gathered] : pass.gathered) {
-    const auto gang = pass.gangs.find(key);
-    if (gang == pass.gangs.end() || !HoldsHosts(gang->second->status)) continue;
-    if (gathered->finished > 0) continue;  // it ends
-    const bool whole = gathered->unbound == 0 && IsComplete(*gathered, gang->second->job.workers);
-    if (!whole && api::IsTrue(gang->second->status.conditions, api::kReleasedCondition))
-      return true;
-  }
-  return false;
+bool LacksARank(const api::Gang& gang, const GatheredGang& gathered) {
+  if (!HoldsHosts(gang.status) || gathered.finished > 0) return false;  // it ends
+  if (gathered.unbound == 0 && IsComplete(gathered, gang.job.workers)) return false;
+  return api::IsTrue(gang.status.conditions, api::kReleasedCondition);
 }
 
 }  // namespace
+
+bool PodRelease::SomeGangRecovers(const PassState& pass) {
+  const std::int64_t now_ms = clock_.SteadyMs();
+  std::map<NamespacedName, std::int64_t> before;
+  before.swap(recovering_since_ms_);
+  bool some = false;
+  for (const auto& [key, gathered] : pass.gathered) {
+    const auto gang = pass.gangs.find(key);
+    if (gang == pass.gangs.end() || !LacksARank(*gang->second, *gathered)) continue;
+    const auto known = before.find(key);
+    const std::int64_t since_ms = known == before.end() ? now_ms : known->second;
+    recovering_since_ms_.emplace(key, since_ms);
+    some |= now_ms - since_ms < options_.recovery_ms;
+  }
+  return some;
+}
 
 std::vector<PodRelease::Work> PodRelease::Collect(const PassState& pass, const Ledger& ledger) {
   std::vector<Work> work;
@@ -124,6 +136,15 @@ absl::StatusOr<nlohmann::json> PodRelease::GiveSlot(const Work& work) {
                        kube::MergePatch(patch), {kFieldManager, false, false});
 }
 
+absl::StatusOr<nlohmann::json> PodRelease::Write(const Work& work) {
+  try {
+    return work.slot_only ? GiveSlot(work) : Release(work);
+  } catch (const std::exception& error) {
+    return absl::InternalError(
+        StrCat("Pod ", KeyOf(work.pod->metadata).text(), ": its release failed: ", error.what()));
+  }
+}
+
 absl::StatusOr<nlohmann::json> PodRelease::Release(const Work& work) {
   const api::ObjectMeta& metadata = work.pod->metadata;
   const kube::Target target{kube::Pods(), metadata.namespace_name, metadata.name, ""};
@@ -155,6 +176,7 @@ void PodRelease::Run(PassState& pass) {
   const std::int64_t end_ms = begin_ms + options_.slice_ms;
   Mutex mutex;
   std::map<NamespacedName, int> failures;
+  bool is_over = false;  // this slice; others end apart from it
   const std::size_t threads =
       SomeGangRecovers(pass) ? (options_.threads + 3) / 4 : options_.threads;
   ParallelFor(work.size(), threads, [&](std::size_t i) {
@@ -162,13 +184,13 @@ void PodRelease::Run(PassState& pass) {
     const NamespacedName& key = work[i].gang;
     {
       MutexLock lock(mutex);
-      pass.report.releases_left |= clock_.SteadyMs() >= end_ms;
+      is_over |= clock_.SteadyMs() >= end_ms;
+      pass.report.releases_left |= is_over;
       const auto failed = failures.find(key);
       if (failed != failures.end() && failed->second >= kMaxFailures) return;
-      if (pass.report.releases_left) return;
+      if (is_over) return;
     }
-    const absl::StatusOr<nlohmann::json> released =
-        work[i].slot_only ? GiveSlot(work[i]) : Release(work[i]);
+    const absl::StatusOr<nlohmann::json> released = Write(work[i]);
     if (released.ok()) cache_.Assume(state::Kind::kPod, *released);
     MutexLock lock(mutex);
     if (released.ok()) {

@@ -11,12 +11,14 @@
 // (PassReport::releases_left): thousands of pods that are released do not hold up gangs that lost a
 // host. Ranks of gangs that have been released before go first; the others are released gang by gang, in
 // the order in which they were committed. While a gang that ran lacks a rank, a quarter as many patches are on their way at once:
-// its replacement takes calls of the operator and of kube-scheduler to the same API server. Thread safety: one thread
+// its replacement takes calls of the operator and of kube-scheduler to the same API server. A gang that lacks one for longer than
+// `recovery_ms` waits for something else, and slows nothing down. Thread safety: one thread
 // calls; it writes on several. Lifetimes: everything passed in outlives it.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -38,6 +40,7 @@ class PodRelease {
     std::size_t threads = 8;
     std::int64_t slice_ms = 250;
     std::int64_t network_wait_ms = 0;  // network_wait.h
+    std::int64_t recovery_ms = 30'000;
   };
 
   PodRelease(kube::Client& client, state::ClusterCache& cache, const Ledger& ledger,
@@ -55,6 +58,9 @@ class PodRelease {
 
   static std::vector<Work> Collect(const PassState& pass, const Ledger& ledger);
   void HoldBack(PassState& pass, std::vector<Work>& work);
+  bool SomeGangRecovers(const PassState& pass);
+  // Errors: Internal for an exception, which is the pod's fault as far as known; those of the client.
+  absl::StatusOr<nlohmann::json> Write(const Work& work);
   absl::StatusOr<nlohmann::json> Release(const Work& work);
   absl::StatusOr<nlohmann::json> GiveSlot(const Work& work);
 
@@ -64,6 +70,7 @@ class PodRelease {
   const Clock& clock_;
   const Options options_;
   NetworkWait network_wait_;
+  std::map<NamespacedName, std::int64_t> recovering_since_ms_;  // gangs that lack a rank, steady
 };
 
 }  // namespace yardmaster::extender

@@ -35,6 +35,24 @@ class PodReleaseTest : public JobFixture {
     return pins;
   }
 
+  // Threads that send patches of these pods in a pass.
+  std::size_t SendersOf(const std::string& pods, Process& process) {
+    std::mutex mutex;
+    std::set<std::thread::id> senders;
+    client_.SetHook([&](const kube::Call& call) {
+      if (call.verb == kube::Verb::kPatch && call.target.name.rfind(pods, 0) == 0) {
+        // Long enough for each thread to take a patch.
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        const std::lock_guard lock(mutex);
+        senders.insert(std::this_thread::get_id());
+      }
+      return absl::OkStatus();
+    });
+    process.Pass();
+    client_.SetHook({});
+    return senders.size();
+  }
+
   std::vector<std::string> released_;
 };
 
@@ -97,20 +115,8 @@ TEST_F(PodReleaseTest, WhileAGangLacksARankFewerPatchesAreOnTheirWayAtOnce) {
   ASSERT_TRUE(IsTrue("job-b", api::kReleasedCondition));
   DeletePod(PodsOf("b")[1]["metadata"]["name"]);
   AddBatchJob("a", 4);
-  std::mutex mutex;
-  std::set<std::thread::id> senders;
-  client_.SetHook([&](const kube::Call& call) {
-    if (call.verb == kube::Verb::kPatch && call.target.name.rfind("a-", 0) == 0) {
-      // Long enough for each thread to take a patch.
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-      const std::lock_guard lock(mutex);
-      senders.insert(std::this_thread::get_id());
-    }
-    return absl::OkStatus();
-  });
-  process.Pass();
+  EXPECT_LE(SendersOf("a-", process), 2u);
   EXPECT_EQ(PinsOf("a").size(), 4u);
-  EXPECT_LE(senders.size(), 2u);
 }
 
 TEST_F(PodReleaseTest, ARankOfAGangThatRanGoesBeforeAGangThatWasCommittedEarlier) {
@@ -136,6 +142,21 @@ TEST_F(PodReleaseTest, ARankOfAGangThatRanGoesBeforeAGangThatWasCommittedEarlier
   ASSERT_EQ(released_.size(), 4u);
   EXPECT_EQ(released_[0], again);
   EXPECT_EQ(PinsOf("a").size(), 3u);
+}
+
+TEST_F(PodReleaseTest, AGangThatLacksARankForLongSlowsNoReleaseDown) {
+  planner_options_.release_threads = 8;
+  AddBatchJob("b", 2);
+  Process process(*this, true);
+  process.Pass();
+  process.Pass();
+  ASSERT_TRUE(IsTrue("job-b", api::kReleasedCondition));
+  DeletePod(PodsOf("b")[1]["metadata"]["name"]);
+  process.Pass();
+  clock_.Advance(60'000);
+  AddBatchJob("a", 4);
+  EXPECT_GT(SendersOf("a-", process), 2u);
+  EXPECT_EQ(PinsOf("a").size(), 4u);
 }
 
 }  // namespace

@@ -17,6 +17,10 @@ void Quarantine::Begin(PassState& pass) {
     if (at != before.end() && at->second == reason) reported_.insert(*at);
     Mark(pass, key, reason);
   };
+  // A gang that has not failed again for as long as it waited starts anew.
+  std::erase_if(entries_, [now_ms = clock_.SteadyMs()](const auto& entry) {
+    return now_ms - entry.second.until_ms >= entry.second.wait_ms;
+  });
   for (const auto& [key, entry] : entries_) {
     if (entry.until_ms > clock_.SteadyMs()) keep(key, entry.reason);
   }

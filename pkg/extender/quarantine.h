@@ -3,7 +3,8 @@
 // A gang comes here when its Gang object cannot be read in full, or when its handling throws: an
 // exception is an unforeseen defect of this program, and a defect in one gang must not stop the
 // planner for the others. Such a gang is neither planned nor released. The hosts that its status
-// names count as full. Its handling is tried again after a time that doubles with every failure;
+// names count as full. Its handling is tried again after a time that doubles with every failure, and is
+// forgotten once as much time has passed without one;
 // an object that could not be read is read again when it changes.
 //
 // Thread safety: one thread. Lifetimes: the clock outlives it.

@@ -10,7 +10,12 @@ namespace yardmaster::extender {
 namespace {
 constexpr std::int64_t kFirstMs = 60'000;
 constexpr std::int64_t kLongestMs = 3'600'000;
-constexpr std::size_t kMaxMessage = 1'000;
+constexpr std::size_t kMaxMessage = 500;
+
+bool IsForgotten(const api::HostRefusal& refusal, std::int64_t now_ms) {
+  return refusal.until_ms + kLongestMs < now_ms;
+}
+
 }  // namespace
 
 bool IsRefused(const api::GangStatus& status, int rank, const std::string& host,
@@ -21,24 +26,30 @@ bool IsRefused(const api::GangStatus& status, int rank, const std::string& host,
       });
 }
 
-int RefusalsOf(const api::GangStatus& status, int rank) {
+int RefusalsOf(const api::GangStatus& status, int rank, std::int64_t now_ms) {
   int count = 0;
   for (const api::HostRefusal& refusal : status.refusals) {
-    if (refusal.rank == rank) count += refusal.count;
+    if (refusal.rank == rank && !IsForgotten(refusal, now_ms)) count += refusal.count;
   }
   return count;
 }
 
 void AddRefusal(api::GangStatus& status, int rank, const std::string& host,
                 const std::string& message, std::int64_t now_ms) {
-  std::erase_if(status.refusals, [&](const api::HostRefusal& refusal) {
-    return refusal.until_ms + kLongestMs < now_ms;
-  });
+  std::erase_if(status.refusals,
+                [&](const api::HostRefusal& refusal) { return IsForgotten(refusal, now_ms); });
   auto at = std::find_if(status.refusals.begin(), status.refusals.end(),
                          [&](const api::HostRefusal& refusal) {
                            return refusal.rank == rank && refusal.host == host;
                          });
   if (at == status.refusals.end()) {
+    if (status.refusals.size() >= kMaxRefusals) {
+      status.refusals.erase(
+          std::min_element(status.refusals.begin(), status.refusals.end(),
+                           [](const api::HostRefusal& a, const api::HostRefusal& b) {
+                             return a.until_ms < b.until_ms;
+                           }));
+    }
     status.refusals.push_back({rank, host, 0, 0, ""});
     at = std::prev(status.refusals.end());
   }

@@ -3,6 +3,7 @@
 // Thread safety: pure functions.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -16,10 +17,12 @@ namespace yardmaster::extender {
 // Whether the rank is not to be pinned to the host now.
 bool IsRefused(const api::GangStatus& status, int rank, const std::string& host,
                std::int64_t now_ms);
-// How often in a row hosts were refused to the rank.
-int RefusalsOf(const api::GangStatus& status, int rank);
+// How often hosts were refused to the rank. What ended an hour ago does not count.
+int RefusalsOf(const api::GangStatus& status, int rank, std::int64_t now_ms);
+// As many fit into an object beside the assignments.
+inline constexpr std::size_t kMaxRefusals = 1'024;
 // Adds a refusal for a minute, twice as long for every one before it of the same rank and host, at
-// most an hour. Forgets those that ended an hour ago.
+// most an hour. Forgets those that ended an hour ago, and of more than `kMaxRefusals` those that end first.
 void AddRefusal(api::GangStatus& status, int rank, const std::string& host,
                 const std::string& message, std::int64_t now_ms);
 

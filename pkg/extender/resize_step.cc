@@ -223,7 +223,9 @@ void ResizeStep::Apply(PassState& pass) {
     const NamespacedName& key = job.job.key;
     if (pass.GatheredOf(key) == nullptr) continue;
     if (pass.stopping.count(key) != 0 || pass.backing_off.count(key) != 0) continue;
-    if (!job.lost_ranks.empty()) continue;  // first they move
+    // First they move, but for ranks that are gone with the former size.
+    const auto stays = [&](int rank) { return rank < job.resize->job.workers; };
+    if (std::any_of(job.lost_ranks.begin(), job.lost_ranks.end(), stays)) continue;
     pass.handling = key;
     ApplyOne(pass, id);
   }

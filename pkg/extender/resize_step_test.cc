@@ -325,5 +325,18 @@ TEST_F(ResizeStepTest, KilledAtAnyWriteTheNextProcessFinishesAndNoPartOfTheGrowt
   }
 }
 
+TEST_F(ResizeStepTest, AShrunkJobGivesHostsBackAlsoWhenOneOfThemIsLost) {
+  Process process(*this, true);
+  Place(process, 4);
+  const auto before = HostsOf("job-a");
+  AddNode(before[3][1] - '0', before[3][3] - '0', /*ready=*/false);
+  Scale(2);
+  DeletePodsFrom(2);
+  process.Pass();
+  process.Pass();
+  EXPECT_EQ(HostsOf("job-a"), First(before, 2));
+  EXPECT_FALSE(IsTrue("job-a", "Degraded"));
+}
+
 }  // namespace
 }  // namespace yardmaster::extender

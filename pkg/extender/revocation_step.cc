@@ -94,6 +94,7 @@ bool RevocationStep::Run(PassState& pass) {
   bool changed = false;
   for (const DoublePromise& found : FindDoublePromises(pass)) {
     if (found.may_lose) {
+      pass.handling = found.loses;
       changed |= Revoke(pass, found);
       continue;
     }
@@ -102,6 +103,7 @@ bool RevocationStep::Run(PassState& pass) {
                found.keeps.name, " and to Gang ", found.loses.namespace_name, "/", found.loses.name,
                ", and both have running pods; delete the pods of one of them"));
   }
+  pass.handling.reset();
   return changed;
 }
 

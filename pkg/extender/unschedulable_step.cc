@@ -15,6 +15,8 @@ namespace yardmaster::extender {
 
 namespace {
 
+constexpr std::size_t kMaxAtOnce = kMaxRefusals / 4;  // of a gang; the next pass has the next ones
+
 bool IsPinned(const api::Pod& pod) {
   return std::any_of(pod.constraints.terms.begin(), pod.constraints.terms.end(),
                      [](const api::SelectorTerm& term) { return !term.fields.empty(); });
@@ -78,6 +80,7 @@ std::vector<UnschedulableStep::Stuck> UnschedulableStep::StuckPods(PassState& pa
   const GatheredGang& gathered = *pass.GatheredOf(key);
   const auto& slots = gang.status.assignments;
   for (const GangMember& member : gathered.members) {
+    if (stuck.size() == kMaxAtOnce) break;
     if (!WaitsInVain(member) || static_cast<std::size_t>(*member.rank) >= slots.size()) continue;
     const std::string& host = slots[static_cast<std::size_t>(*member.rank)].host;
     if (member.pod->metadata.controller() == nullptr || IsBeingLeft(gathered, host)) continue;
@@ -96,7 +99,8 @@ bool UnschedulableStep::IsDue(PassState& pass, const api::Gang& gang, const Gang
   if (is_new) {
     const std::int64_t patience_ms =
         IsPinned(*member.pod) ? options_.patience_ms : options_.patience_without_gate_ms;
-    const int doublings = std::min(RefusalsOf(gang.status, *member.rank), 10);
+    const int doublings =
+        std::min(RefusalsOf(gang.status, *member.rank, pass.snapshot->now_ms), 10);
     seen.wait_ms = std::min(patience_ms << doublings, options_.max_patience_ms);
     seen.next_ms = now_ms + seen.wait_ms;
   }

@@ -2,6 +2,7 @@
 
 #include "gtest/gtest.h"
 
+#include "pkg/extender/refusals.h"
 #include "pkg/extender/testing/job_fixture.h"
 
 namespace yardmaster::extender {
@@ -151,6 +152,43 @@ TEST_F(UnschedulableStepTest, EveryFurtherRefusalWaitsTwiceAsLong) {
     pod = AddJobPod("a", 0, "tp=8,dp=1");
     process.Pass();
   }
+}
+
+TEST_F(UnschedulableStepTest, ARefusalOfLongAgoDoesNotMakeTheNextWaitLonger) {
+  AddBatchJob("a", 1);
+  Process process(*this, true);
+  process.Pass();
+  RefusePod("a-0-1");
+  process.Pass();
+  clock_.Advance(3'000);
+  process.Pass();
+  ASSERT_FALSE(Exists("a-0-1"));
+  std::string pod = AddJobPod("a", 0, "tp=8,dp=1");
+  process.Pass();
+  RunReleasedPods();
+  process.Pass();
+  clock_.Advance(24 * 3'600'000);
+  DeletePod(pod);
+  pod = AddJobPod("a", 0, "tp=8,dp=1");
+  process.Pass();
+  RefusePod(pod);
+  process.Pass();
+  clock_.Advance(3'000);
+  process.Pass();
+  EXPECT_FALSE(Exists(pod));
+}
+
+TEST(RefusalsTest, OfMoreThanAnObjectHoldsThoseThatEndFirstAreForgotten) {
+  api::GangStatus status;
+  for (int rank = 0; rank < 3'000; ++rank) {
+    AddRefusal(status, rank, "n", std::string(2'000, 'x'), 1'000'000'000 + rank * 1'000);
+  }
+  EXPECT_EQ(status.refusals.size(), kMaxRefusals);
+  EXPECT_EQ(status.refusals.back().rank, 2'999);
+  EXPECT_EQ(status.refusals.front().rank, 3'000 - static_cast<int>(kMaxRefusals));
+  std::size_t bytes = 0;
+  for (const api::HostRefusal& refusal : status.refusals) bytes += refusal.message.size();
+  EXPECT_LE(bytes, 600'000u);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "nlohmann/json.hpp"
 
+#include "pkg/base/backoff.h"
 #include "pkg/base/mutex.h"
 #include "pkg/base/parallel.h"
 #include "pkg/base/status.h"
@@ -21,10 +22,17 @@ auto OrderOf(const PodWrite& write) {
                     write.pod->metadata.namespace_name, write.pod->metadata.name);
 }
 
+constexpr BackoffLimits kDeniedWait{1'000, 300'000};
+
+// An immediate retry would be denied, too.
+bool IsDenied(const absl::Status& status) {
+  return absl::IsPermissionDenied(status) || absl::IsInvalidArgument(status);
+}
+
 }  // namespace
 
 bool PodWriter::WriteSome(const std::vector<PodWrite>& writes, std::size_t first, std::size_t last,
-                          WriteResult& result) {
+                          std::int64_t now_ms, WriteResult& result) {
   Mutex mutex;
   bool all = true;
   ParallelFor(last - first, options_.threads, [&](std::size_t i) {
@@ -38,6 +46,12 @@ bool PodWriter::WriteSome(const std::vector<PodWrite>& writes, std::size_t first
     const MutexLock lock(mutex);
     if (written.ok()) {
       ++result.written;
+      denied_.erase(metadata.uid);
+    } else if (IsDenied(written.status())) {
+      Denied& denied = denied_[metadata.uid];
+      denied.wait_ms = NextDelayMs(denied.wait_ms, kDeniedWait);
+      denied.until_ms = now_ms + denied.wait_ms;
+      result.errors.push_back(MessageOf(written.status()));
     } else if (!absl::IsNotFound(written.status()) && !absl::IsAborted(written.status()) &&
                !absl::IsFailedPrecondition(written.status())) {
       all = false;
@@ -47,7 +61,18 @@ bool PodWriter::WriteSome(const std::vector<PodWrite>& writes, std::size_t first
   return all;
 }
 
+void PodWriter::LeaveOutDenied(std::vector<PodWrite>& writes, std::int64_t now_ms) {
+  std::erase_if(denied_, [now_ms](const auto& entry) {
+    return now_ms - entry.second.until_ms >= kDeniedWait.max_ms;
+  });
+  std::erase_if(writes, [&](const PodWrite& write) {
+    const auto denied = denied_.find(write.pod->metadata.uid);
+    return denied != denied_.end() && denied->second.until_ms > now_ms;
+  });
+}
+
 WriteResult PodWriter::Write(std::vector<PodWrite> writes, std::int64_t now_ms) {
+  LeaveOutDenied(writes, now_ms);
   std::sort(writes.begin(), writes.end(),
             [](const PodWrite& a, const PodWrite& b) { return OrderOf(a) < OrderOf(b); });
   left_ = std::move(writes);
@@ -69,7 +94,7 @@ WriteResult PodWriter::WriteLeft(std::int64_t now_ms) {
   const auto gated = static_cast<std::size_t>(
       std::count_if(writes.begin(), writes.end(), [](const PodWrite& w) { return w.waiting > 0; }));
   const std::size_t begun = std::min(gated, options_.gated_at_once);
-  WriteSome(writes, 0, begun, result);
+  WriteSome(writes, 0, begun, now_ms, result);
   left_.insert(left_.end(), writes.begin() + static_cast<std::ptrdiff_t>(begun),
                writes.begin() + static_cast<std::ptrdiff_t>(gated));
   const std::size_t allowed = gated + bucket_.Take(writes.size() - gated, now_ms);
@@ -84,7 +109,7 @@ WriteResult PodWriter::WriteLeft(std::int64_t now_ms) {
     const bool rises = writes[first].rise > 0;
     std::size_t end = std::min(last, std::max(first, allowed));
     if (rises && !may_rise) end = first;
-    const bool all = WriteSome(writes, first, end, result);
+    const bool all = WriteSome(writes, first, end, now_ms, result);
     if (writes[first].rise < 0 && (!all || end < last)) may_rise = false;
     left_.insert(left_.end(), writes.begin() + static_cast<std::ptrdiff_t>(end),
                  writes.begin() + static_cast<std::ptrdiff_t>(last));

@@ -10,6 +10,9 @@
 // round replaces what is kept. A write that failed drops what is kept of pods in front of the gate; pods
 // behind it wait for no other write.
 //
+// A write that the API server denies (a policy, annotations that are too long) is its pod's own matter: no level
+// waits for it, and it is left out of the next rounds, for twice as long after each denial.
+//
 // Thread safety: none, but writes go out on several threads. Lifetimes: client and cache outlive
 // it.
 #pragma once
@@ -67,16 +70,24 @@ class PodWriter {
   void DropLeft() { left_.clear(); }
 
  private:
-  // Writes [first, last); true when all are written or their pods are gone.
+  // A pod whose last write was denied.
+  struct Denied {
+    std::int64_t wait_ms = 0;
+    std::int64_t until_ms = 0;
+  };
+
+  // Writes [first, last); true when all are written or denied, or their pods are gone.
   bool WriteSome(const std::vector<PodWrite>& writes, std::size_t first, std::size_t last,
-                 WriteResult& result);
+                 std::int64_t now_ms, WriteResult& result);
+  void LeaveOutDenied(std::vector<PodWrite>& writes, std::int64_t now_ms);
   void KeepGatedOnly();
 
   kube::Client& client_;
   state::ClusterCache& cache_;
   const PodWriterOptions options_;
   TokenBucket bucket_;
-  std::vector<PodWrite> left_;  // in order
+  std::vector<PodWrite> left_;            // in order
+  std::map<std::string, Denied> denied_;  // by the pod's uid
 };
 
 }  // namespace yardmaster::op

@@ -140,5 +140,37 @@ TEST_F(PodWriterTest, APodThatIsRefusedDoesNotHoldUpOthersBehindTheGate) {
   EXPECT_EQ(Written(), "a b falls c") << "what a rise may wait for is planned anew";
 }
 
+TEST_F(PodWriterTest, AFallThatIsDeniedKeepsNoOtherJobFromRising) {
+  PodWriter writer = Writer();
+  client_.FailNext(kube::Verb::kPatch, "pods",
+                   absl::InvalidArgumentError("metadata.annotations: Too long"), 1);
+  const WriteResult result = writer.Write({Make("rises", 1), Make("falls", -1)}, 0);
+  EXPECT_EQ(result.errors.size(), 1u);
+  EXPECT_EQ(Written(), "falls rises");
+}
+
+TEST_F(PodWriterTest, DeniedWritesTakeNoTokensFromOthersForever) {
+  PodWriter writer = Writer(1);
+  bool deny = true;
+  client_.SetHook([&](const kube::Call& call) -> absl::Status {
+    return deny && call.target.name == "a" ? absl::PermissionDeniedError("denied")
+                                           : absl::OkStatus();
+  });
+  const auto round = [&](std::int64_t now_ms) {
+    writer.Write({Make("a", 0), Make("b", 0)}, now_ms);
+  };
+  round(0);
+  EXPECT_EQ(Written(), "a");
+  round(100);
+  EXPECT_EQ(Written(), "a b") << "the next token is the next pod's";
+  round(1'000);
+  EXPECT_EQ(Written(), "a b a");
+  round(2'900);
+  EXPECT_EQ(Written(), "a b a b") << "the wait doubles";
+  deny = false;
+  round(3'000);
+  EXPECT_EQ(Written(), "a b a b a");
+}
+
 }  // namespace
 }  // namespace yardmaster::op
