@@ -1,7 +1,7 @@
 """Bar charts as SVG, without a library. Deterministic; readable in black and white."""
 import xml.sax.saxutils
 
-COLOURS = ["#8a8f98", "#c9a227", "#1f6f8b", "#2e8b57"]
+COLOURS = ["#8a8f98", "#c9a227", "#1f6f8b", "#2e8b57", "#5b2a86"]
 FONT = 'font-family="Helvetica,Arial,sans-serif"'
 
 
@@ -35,5 +35,5 @@ def bars(title, groups, names, better="less is better"):
     for i, name in enumerate(names):
         out.append('<rect x="%.1f" y="296" width="12" height="12" fill="%s"/>' % (x, COLOURS[i % len(COLOURS)]))
         out.append(text(x + 18, 306, name, 12))
-        x += 30 + 7.2 * len(name)
+        x += 24 + 6.4 * len(name)
     return "\n".join(out + ["</svg>", ""])
