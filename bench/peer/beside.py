@@ -17,7 +17,7 @@ import subprocess
 import time
 
 import yaml  # Debian's python3-yaml
-from others import Kueue, Volcano
+from others import Kueue, KueueStages, Volcano
 from schedulers import ROOT, Scheduler, sh
 
 QPS, BURST = 500, 1000
@@ -132,6 +132,10 @@ class KueueBeside(Beside, Kueue):
         self.fail("kueue")
 
 
+class KueueStagesBeside(KueueBeside, KueueStages):
+    pass
+
+
 class VolcanoBeside(Beside, Volcano):
     name_of_chart, release_namespace, values = "volcano", "volcano-system", "custom.admission_enable=false"
 
@@ -166,4 +170,4 @@ def with_topology(config):
     return config
 
 
-ALL = {"kueue": KueueBeside, "volcano": VolcanoBeside}
+ALL = {"kueue": KueueBeside, "kueue-stages": KueueStagesBeside, "volcano": VolcanoBeside}

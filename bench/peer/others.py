@@ -5,6 +5,8 @@ the queues and topologies and removes only the jobs. beside.py starts them itsel
 
 For Kueue 0.19, whose API is v1beta2, and Volcano 1.15.
 """
+import collections
+
 from schedulers import NAMESPACE, Scheduler
 from api import Api, ApiError
 
@@ -67,8 +69,11 @@ class Kueue(Existing):
         self.make("%s/namespaces/%s/localqueues" % (self.group, NAMESPACE), kind("LocalQueue", metadata={
             "name": "all", "namespace": NAMESPACE}, spec={"clusterQueue": "all"}))
 
+    def annotations(self, job):
+        return {"kueue.x-k8s.io/podset-preferred-topology": SEGMENT}
+
     def submit(self, job):
-        more = {"annotations": {"kueue.x-k8s.io/podset-preferred-topology": SEGMENT}}
+        more = {"annotations": self.annotations(job)}
         self.api.call("POST", "/apis/batch/v1/namespaces/%s/jobs" % NAMESPACE, {
             "apiVersion": "batch/v1", "kind": "Job",
             "metadata": {"name": job.name, "labels": {"kueue.x-k8s.io/queue-name": "all"}},
@@ -80,6 +85,20 @@ class Kueue(Existing):
 
     def identity(self, labels):
         return labels["job"], int(labels["batch.kubernetes.io/job-completion-index"])
+
+
+class KueueStages(Kueue):
+    """Told of pipeline stages, as Yardmaster is: each is a slice that has to be inside one segment, where it fits there."""
+
+    title = "Kueue TAS, stages"
+
+    def annotations(self, job):
+        hosts = collections.Counter(node["metadata"]["labels"][SEGMENT] for node in self.usable_nodes())
+        stage = job.workers // job.stages
+        if job.stages == 1 or stage > max(hosts.values()):
+            return super().annotations(job)
+        return {**super().annotations(job), "kueue.x-k8s.io/podset-slice-required-topology": SEGMENT,
+                "kueue.x-k8s.io/podset-slice-size": str(stage)}
 
 
 class Volcano(Existing):
@@ -113,4 +132,4 @@ class Volcano(Existing):
         return labels["job"], int(labels["volcano.sh/task-index"])
 
 
-ALL = {"kueue": Kueue, "volcano": Volcano}
+ALL = {"kueue": Kueue, "kueue-stages": KueueStages, "volcano": Volcano}
