@@ -5,6 +5,8 @@ import schedulers
 from trace import ROOT
 
 ALL = {**schedulers.ALL, **others.ALL}
+# The columns from left to right, whichever was measured first.
+ORDER = ["default", "packed", *others.ALL, "yardmaster"]
 PAGE = ROOT / "docs/evaluation.md"
 IMAGES = ROOT / "docs/images"
 BEGIN, END = "<!-- measured: begin, written by bench/peer/run --write -->", "<!-- measured: end -->"
@@ -32,10 +34,14 @@ def title_of(key, measured):
     return measured.get("title", ALL[key].title)
 
 
+def in_order(by_scheduler):
+    return sorted(by_scheduler, key=ORDER.index)
+
+
 def table(results):
     lines = []
     for workload, by_scheduler in results["traces"].items():
-        keys = list(by_scheduler)
+        keys = in_order(by_scheduler)
         lines += ["", "**%s**, %d jobs" % (WORKLOADS[workload], results["jobs"]), "",
                   "| | %s |" % " | ".join(title_of(key, by_scheduler[key]) for key in keys), "|---|%s" % ("---|" * len(keys))]
         for field, words, form in ROWS:
@@ -62,10 +68,12 @@ PICTURES = [
 
 
 def write(results):
-    names = [title_of(*item) for item in next(iter(results["traces"].values())).items()]
+    first = next(iter(results["traces"].values()))
+    keys = in_order(first)
+    names = [title_of(key, first[key]) for key in keys]
     links = []
     for name, title, better, value in PICTURES:
-        groups = [(WORKLOADS[w], [value(m) for m in by.values()]) for w, by in results["traces"].items()]
+        groups = [(WORKLOADS[w], [value(by[key]) for key in keys]) for w, by in results["traces"].items()]
         (IMAGES / ("peer-%s.svg" % name)).write_text(chart.bars(title, groups, names, better))
         links.append("![%s](images/peer-%s.svg)" % (title, name))
     text = PAGE.read_text()

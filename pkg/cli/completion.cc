@@ -1,7 +1,7 @@
 #include "pkg/cli/completion.h"
 
 #include <algorithm>
-#include <map>
+#include <cctype>
 #include <ostream>
 #include <set>
 
@@ -19,7 +19,11 @@ _kubectl_yardmaster() {
   COMPREPLY=()
   while IFS= read -r line; do
     case $line in
-      :0) COMPREPLY+=($(compgen -f -- "${words[-1]}")) ;;
+      :0)
+        compopt -o filenames 2>/dev/null
+        mapfile -t COMPREPLY < <(compgen -f -- "${words[-1]}")
+        ;;
+      :6) compopt -o nospace 2>/dev/null ;;
       :*) ;;
       *) COMPREPLY+=("$line") ;;
     esac
@@ -35,11 +39,11 @@ _kubectl_yardmaster() {
   while IFS= read -r line; do
     case $line in
       :0) _files ;;
-      :*) ;;
+      :6) compadd -S '' -- "${answers[@]}" ;;
+      :*) compadd -- "${answers[@]}" ;;
       *) answers+=("$line") ;;
     esac
   done < <(kubectl-yardmaster __complete "${(@)words[2,CURRENT]}" 2>/dev/null)
-  compadd -- "${answers[@]}"
 }
 compdef _kubectl_yardmaster kubectl-yardmaster
 )";
@@ -47,7 +51,12 @@ compdef _kubectl_yardmaster kubectl-yardmaster
 constexpr char kFish[] = R"(# fish completion for kubectl-yardmaster
 function __kubectl_yardmaster
   set -l words (commandline -opc) (commandline -ct)
-  kubectl-yardmaster __complete $words[2..-1] 2>/dev/null | string match -v ':*'
+  set -l answers (kubectl-yardmaster __complete $words[2..-1] 2>/dev/null)
+  if contains -- :0 $answers
+    __fish_complete_path (commandline -ct)
+  else
+    string match -v -- ':*' $answers
+  end
 end
 complete -c kubectl-yardmaster -f -a '(__kubectl_yardmaster)'
 )";
@@ -57,73 +66,125 @@ constexpr char kKubectl[] = R"(#!/bin/sh
 exec kubectl-yardmaster __complete "$@"
 )";
 
-const std::map<std::string, std::vector<std::string>>& ValuesOfFlags() {
-  static const std::map<std::string, std::vector<std::string>> values = {
-      {"-o", {"json", "yaml", "wide", "name", "table", "jsonpath="}},
-      {"--output", {"json", "yaml", "wide", "name", "table", "jsonpath="}},
-      {"--policy",
-       {"crux", "published", "ecmp", "sincronia", "varys", "taccl", "cassini", "exact"}},
-  };
-  return values;
+// What the help of a verb says of one flag, or of an argument.
+struct Entry {
+  std::vector<std::string> names;  // of a flag, with dashes
+  bool takes_value = false;
+  std::vector<std::string> values;  // that it may have; empty: others
+};
+
+// A line as CLI11 prints it: "  -o,--output TEXT:{json,yaml}=json  meaning".
+Entry EntryOf(const std::string& line) {
+  Entry entry;
+  const std::size_t begin = line.find_first_not_of(' ');
+  const std::size_t end = line.find(' ', begin);
+  entry.names = Split(line.substr(begin, end - begin), ',');
+  if (end == std::string::npos || line.compare(end, 2, "  ") == 0) return entry;
+  const std::string type = line.substr(end + 1, line.find(' ', end + 1) - end - 1);
+  // TEXT or INT; "Excludes:" and "Needs:" stand there, too.
+  entry.takes_value = type.size() > 1 && std::isupper(static_cast<unsigned char>(type[1])) != 0;
+  const std::size_t open = type.find(":{");
+  if (open != std::string::npos) {
+    entry.values = Split(type.substr(open + 2, type.find('}', open) - open - 2), ',');
+  }
+  return entry;
 }
 
-const std::map<std::string, std::vector<std::string>>& WordsAfterVerbs() {
-  static const std::map<std::string, std::vector<std::string>> words = {
-      {"get", {"jobs", "segments", "hosts"}},
-      {"top", {"jobs", "segments", "links"}},
-      {"explain", {"node/", "pod/"}},
-      {"completion", {"bash", "zsh", "fish", "kubectl"}},
-  };
-  return words;
+// Lines of a help text that begin an entry: those of flags begin with a dash.
+std::vector<Entry> EntriesOf(const std::string& help, bool flags) {
+  std::vector<Entry> entries;
+  bool inside = false;
+  for (const std::string& line : Split(help, '\n')) {
+    if (!line.starts_with("  ")) inside = line == (flags ? "Options:" : "Positionals:");
+    if (inside && line.starts_with("  ") && line.size() > 2 && line[2] != ' ') {
+      entries.push_back(EntryOf(line));
+    }
+  }
+  return entries;
 }
 
 bool TakesAFile(const std::string& flag) {
-  static const std::set<std::string> flags = {"-f", "--filename", "--kubeconfig", "--fabric",
-                                              "--trace"};
+  static const std::set<std::string> flags = {"-f",      "--filename", "--kubeconfig", "--fabric",
+                                              "--trace", "--reports",  "--observed",   "--to"};
   return flags.count(flag) != 0;
 }
 
-// The longest verb that the words begin with, joined by spaces.
-std::string VerbOf(const std::vector<std::vector<std::string>>& verbs,
-                   const std::vector<std::string>& words) {
+// Values that a help text describes in words.
+std::set<std::string> ValuesInWords(const std::string& verb, const std::string& before) {
+  if (verb == "get" && (before == "-o" || before == "--output")) {
+    return {"json", "jsonpath=", "name", "wide", "yaml"};
+  }
+  if (verb == "explain" && before.empty()) return {"node/", "pod/"};
+  return {};
+}
+
+// The longest verb that the words begin with.
+std::vector<std::string> VerbOf(const std::vector<std::vector<std::string>>& verbs,
+                                const std::vector<std::string>& words) {
   std::vector<std::string> best;
   for (const auto& verb : verbs) {
     const bool fits =
         verb.size() < words.size() && std::equal(verb.begin(), verb.end(), words.begin());
     if (fits && verb.size() > best.size()) best = verb;
   }
-  return Join(best, " ");
+  return best;
+}
+
+// The next word of every verb that goes on like this.
+std::set<std::string> NextWords(const std::vector<std::vector<std::string>>& verbs,
+                                const std::vector<std::string>& words) {
+  std::set<std::string> answers;
+  const std::size_t given = words.empty() ? 0 : words.size() - 1;
+  for (const auto& verb : verbs) {
+    if (verb.size() > given &&
+        std::equal(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(given),
+                   verb.begin())) {
+      answers.insert(verb[given]);
+    }
+  }
+  return answers;
+}
+
+// Flags, or values of the flag or argument at the last word.
+std::set<std::string> WordsOf(const std::string& verb, const std::string& help,
+                              const std::string& before, const std::string& last) {
+  const std::vector<Entry> flags = EntriesOf(help, true);
+  for (const Entry& flag : flags) {
+    const bool named = std::find(flag.names.begin(), flag.names.end(), before) != flag.names.end();
+    if (!named || !flag.takes_value) continue;
+    std::set<std::string> values(flag.values.begin(), flag.values.end());
+    values.merge(ValuesInWords(verb, before));
+    return values;
+  }
+  std::set<std::string> answers = ValuesInWords(verb, "");
+  if (last.starts_with("-")) {
+    for (const Entry& flag : flags) answers.insert(flag.names.begin(), flag.names.end());
+  }
+  for (const Entry& argument : EntriesOf(help, false)) {
+    answers.insert(argument.values.begin(), argument.values.end());
+  }
+  return answers;
 }
 
 }  // namespace
 
-std::string Complete(const std::vector<std::vector<std::string>>& verbs,
+std::string Complete(const std::vector<std::vector<std::string>>& verbs, const HelpOfVerb& help_of,
                      const std::vector<std::string>& words) {
   const std::string last = words.empty() ? "" : words.back();
   const std::string before = words.size() < 2 ? "" : words[words.size() - 2];
   if (TakesAFile(before)) return ":0\n";
-  std::set<std::string> answers;
-  if (const auto values = ValuesOfFlags().find(before); values != ValuesOfFlags().end()) {
-    answers.insert(values->second.begin(), values->second.end());
-  } else {
-    // The next word of every verb that goes on like this.
-    for (const auto& verb : verbs) {
-      const std::size_t given = words.empty() ? 0 : words.size() - 1;
-      if (verb.size() > given &&
-          std::equal(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(given),
-                     verb.begin())) {
-        answers.insert(verb[given]);
-      }
-    }
-    const auto after = WordsAfterVerbs().find(VerbOf(verbs, words));
-    if (after != WordsAfterVerbs().end())
-      answers.insert(after->second.begin(), after->second.end());
-  }
+  const std::vector<std::string> verb = VerbOf(verbs, words);
+  const std::set<std::string> candidates =
+      verb.empty() ? NextWords(verbs, words)
+                   : WordsOf(Join(verb, " "), help_of(verb), before, last);
   std::string out;
-  for (const std::string& answer : answers) {
-    if (answer.starts_with(last)) out += answer + "\n";
+  bool all_go_on = true;
+  for (const std::string& answer : candidates) {
+    if (!answer.starts_with(last)) continue;
+    out += answer + "\n";
+    all_go_on = all_go_on && (answer.ends_with("=") || answer.ends_with("/"));
   }
-  return out + ":4\n";
+  return out + (!out.empty() && all_go_on ? ":6\n" : ":4\n");
 }
 
 int RunCompletionCommand(const std::vector<std::string>& args, std::ostream& out,

@@ -32,6 +32,35 @@ TEST(CompletionTest, VerbsAndTheirWords) {
   EXPECT_THAT(Completed({}), HasSubstr("drain\n"));
 }
 
+TEST(CompletionTest, FlagsAreThoseOfTheVerbsHelp) {
+  EXPECT_EQ(Completed({"drain", "--y"}), "--yes\n:4\n");
+  EXPECT_EQ(Completed({"top", "--"}),
+            "--context\n--help\n--kubeconfig\n--limit\n--namespace\n--output\n--watch\n:4\n");
+  EXPECT_THAT(Completed({"fabric", "render", "-"}), HasSubstr("-o\n"));
+  EXPECT_EQ(Completed({"backup", "set", "h1", "--o"}), "--off\n:4\n");
+}
+
+TEST(CompletionTest, ValuesAreThoseThatTheVerbTakes) {
+  EXPECT_EQ(Completed({"fabric", "render", "-o", ""}), "json\nyaml\n:4\n");
+  EXPECT_EQ(Completed({"simulate", "--policy", "e"}), "ecmp\n:4\n") << "exact is crux's alone";
+  EXPECT_EQ(Completed({"crux", "--policy", "e"}), "ecmp\nexact\n:4\n");
+  EXPECT_EQ(Completed({"completion", "f"}), "fish\n:4\n");
+  EXPECT_EQ(Completed({"fabric", "import", "--from", "s"}), "simai\n:4\n");
+}
+
+TEST(CompletionTest, AFlagWithAnotherValueDoesNotOfferTheVerbsWords) {
+  EXPECT_EQ(Completed({"top", "-n", ""}), ":4\n");
+  EXPECT_EQ(Completed({"top", "--watch", "s"}), "segments\n:4\n") << "it takes no value";
+  EXPECT_EQ(Completed({"drain", "--yes", "--k"}), "--kubeconfig\n:4\n") << "nor does this";
+  EXPECT_EQ(Completed({"fabric", "verify", "--reports", ""}), ":0\n");
+}
+
+TEST(CompletionTest, NoBlankFollowsAWordThatGoesOn) {
+  EXPECT_EQ(Completed({"explain", "no"}), "node/\n:6\n");
+  EXPECT_EQ(Completed({"get", "-o", "jsonp"}), "jsonpath=\n:6\n");
+  EXPECT_EQ(Completed({"get", "-o", "json"}), "json\njsonpath=\n:4\n");
+}
+
 TEST(CompletionTest, AScriptForEachShell) {
   for (const char* shell : {"bash", "zsh", "fish", "kubectl"}) {
     std::ostringstream out, err;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <istream>
 #include <ostream>
+#include <sstream>
 
 #include "pkg/api/field_reader.h"
 #include "pkg/base/strings.h"
@@ -132,6 +133,16 @@ void PrintHelp(std::ostream& out) {
   }
 }
 
+// What `verb --help` prints.
+std::string HelpOf(const Args& words) {
+  std::istringstream in;
+  std::ostringstream out, err;
+  for (const Verb& verb : Verbs()) {
+    if (verb.words == words) verb.run({"--help"}, in, out, err);
+  }
+  return out.str();
+}
+
 int Unknown(const Args& args, std::ostream& err) {
   std::vector<std::string> names;
   for (const Verb& verb : Verbs()) {
@@ -163,7 +174,7 @@ int Dispatch(const Args& args, std::istream& in, std::ostream& out, std::ostream
   if (args[0] == "__complete") {
     std::vector<Args> verbs;
     for (const Verb& verb : Verbs()) verbs.push_back(verb.words);
-    out << Complete(verbs, Args(args.begin() + 1, args.end()));
+    out << Complete(verbs, HelpOf, Args(args.begin() + 1, args.end()));
     return 0;
   }
   if (args[0] == "--version") return RunVersion({}, in, out, err);

@@ -314,6 +314,11 @@ export class FabricMap {
         context.moveTo(x + 3, y + 7);
         context.lineTo(x + 7, y + 3);
         break;
+      case 'backslash':
+        context.strokeStyle = INK;
+        context.moveTo(x + 3, y + 3);
+        context.lineTo(x + 7, y + 7);
+        break;
       case 'bar':
         context.moveTo(x + 2.5, y + 5);
         context.lineTo(x + 7.5, y + 5);

@@ -92,12 +92,12 @@ export interface Segment {
 
 // The letters of pkg/page/cluster_page.h in the order of the legend. Colours: Okabe and Ito's palette,
 // which people with every common form of colour blindness can tell apart; marks tell them apart
-// without any colour.
+// without any colour. ../check-colours measures both.
 export interface HostKind {
   letter: string;
   name: string;
   colour: string;
-  mark: 'none' | 'cross' | 'slash' | 'dot' | 'ring' | 'bar' | 'fill';
+  mark: 'none' | 'cross' | 'slash' | 'backslash' | 'dot' | 'ring' | 'bar' | 'fill';
 }
 export const HOST_KINDS: readonly HostKind[] = [
   {letter: 'f', name: 'free', colour: '#d9dde3', mark: 'none'},
@@ -105,9 +105,9 @@ export const HOST_KINDS: readonly HostKind[] = [
   {letter: 'p', name: 'promised', colour: '#56b4e9', mark: 'ring'},
   {letter: 'o', name: 'other pods', colour: '#cc79a7', mark: 'bar'},
   {letter: 'b', name: 'backup', colour: '#009e73', mark: 'dot'},
-  {letter: 'd', name: 'draining', colour: '#e69f00', mark: 'slash'},
+  {letter: 'd', name: 'draining', colour: '#e69f00', mark: 'backslash'},
   {letter: 'c', name: 'cordoned', colour: '#f0e442', mark: 'slash'},
-  {letter: 't', name: 'tainted', colour: '#9a6a1b', mark: 'cross'},
+  {letter: 't', name: 'tainted', colour: '#2b2b2b', mark: 'cross'},
   {letter: 'x', name: 'not ready', colour: '#d55e00', mark: 'cross'},
 ];
 export const KIND_OF = new Map(HOST_KINDS.map((kind) => [kind.letter, kind]));
