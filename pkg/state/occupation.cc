@@ -1,6 +1,7 @@
 #include "pkg/state/occupation.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "pkg/api/names.h"
@@ -128,14 +129,16 @@ void Occupation::CountPromises(const plan::JobState& state, std::vector<Held>& h
   }
 }
 
-// A pod on its slot's host holds what was promised; what it asks for beyond that counts besides.
+// A pod on its slot's host holds what was promised; what it asks for beyond that counts besides, and so does all
+// that another pod of its rank there asks for.
 void Occupation::CountPods(const Share& share, const KeptJob* job, std::vector<Held>& held) const {
+  std::set<int> taken;  // ranks whose promise a pod holds
   for (const auto& [name, pod] : share.pods) {
     ColumnAmounts amounts = capacity_->ColumnsOf(pod.pod->requests);
     std::int64_t gpus = GpusOf(*pod.pod);
-    if (OnItsSlot(pod, job)) {
-      gpus = 0;
+    if (OnItsSlot(pod, job) && taken.insert(*RankOf(pod, *job)).second) {
       const std::optional<int> rank = RankOf(pod, *job);
+      gpus = std::max<std::int64_t>(0, gpus - job->state.job.HostGpusOf(*rank));
       for (auto& [column, amount] : amounts) {
         for (const auto& [promised_column, part] :
              capacity_->ColumnsOf(job->state.job.RequestsOf(*rank))) {
@@ -143,7 +146,7 @@ void Occupation::CountPods(const Share& share, const KeptJob* job, std::vector<H
         }
       }
       std::erase_if(amounts, [](const auto& entry) { return entry.second <= 0; });
-      if (amounts.empty()) continue;
+      if (amounts.empty() && gpus == 0) continue;
     }
     held.push_back({pod.host, gpus, std::make_shared<const ColumnAmounts>(std::move(amounts))});
   }

@@ -210,5 +210,23 @@ TEST(SnapshotBuilderEmptyTest, NothingAtAllIsAnEmptySnapshot) {
   EXPECT_TRUE(s.jobs.empty());
 }
 
+TEST_F(SnapshotBuilderTest, PodsWithCopiedLabelsOnASlotsHostHoldWhatTheyAskForBesides) {
+  jobs_ = {Job("j", R"({"workers": 1, "gpusPerWorker": 2, "parallelism": {"tensor": 2}})")};
+  gangs_ = {GangOf(jobs_[0], {"a0"})};
+  const auto add = [this](const std::string& name, int gpus) {
+    api::Pod pod = PodOn(name, "a0", gpus);
+    pod.metadata.namespace_name = jobs_[0].metadata.namespace_name;
+    pod.metadata.labels = {{api::kJobLabel, "j"}, {api::kRankLabel, "0"}};
+    pods_.push_back(pod);
+  };
+  add("j-0", 2);
+  EXPECT_EQ(State(Build(), "a0").free_gpus, 6);
+  add("j-0-copy", 1);
+  EXPECT_EQ(State(Build(), "a0").free_gpus, 5);
+  pods_.clear();
+  add("j-0", 7);
+  EXPECT_EQ(State(Build(), "a0").free_gpus, 1) << "more than was promised";
+}
+
 }  // namespace
 }  // namespace yardmaster::state

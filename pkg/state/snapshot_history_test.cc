@@ -124,16 +124,18 @@ std::int64_t FreeByHand(const ClusterState& world, const plan::Snapshot& snapsho
     for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
       if (snapshot.places->name(hosts[rank]) != node) continue;
       const std::int64_t promised = workload::AmountOf(job.job.requests, resource);
-      std::int64_t most = promised, others = 0;
+      std::int64_t others = 0;
+      bool taken = false;
       for (const auto& pod : world.pods) {
         const auto slot = api::Find(pod->metadata.annotations, api::kSlotAnnotation);
         if (!slot || pod->node_name != node || pod->finished()) continue;
         const auto read = api::DecodeSlot(*slot);
         if (read->gang != job.job.key.name || read->rank != static_cast<int>(rank)) continue;
         const std::int64_t asked = workload::AmountOf(pod->requests, resource);
-        others += std::max<std::int64_t>(0, asked - promised);
+        others += taken ? asked : std::max<std::int64_t>(0, asked - promised);
+        taken = true;
       }
-      free -= most + others;
+      free -= promised + others;
     }
   }
   for (const auto& pod : world.pods) {
