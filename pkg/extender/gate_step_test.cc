@@ -25,6 +25,18 @@ class GateStepTest : public JobFixture {
       return absl::OkStatus();
     });
   }
+  // Another pod of that name takes the place of "a-0-1" at the first call of `verb` for it.
+  void MakeAgainAt(kube::Verb verb) {
+    client_.SetHook([this, verb, again = false](const kube::Call& call) mutable {
+      if (call.verb != verb || call.target.name != "a-0-1" || std::exchange(again, true)) {
+        return absl::OkStatus();
+      }
+      json pod = Pod("a-0-1");
+      pod["metadata"]["uid"] = "another";
+      client_.Seed(kube::Pods(), std::move(pod));
+      return absl::OkStatus();
+    });
+  }
   int CountGated(const std::string& name) {
     int gated = 0;
     for (const json& pod : client_.All(kube::Pods())) {
@@ -120,6 +132,32 @@ TEST_F(GateStepTest, OrItFailsWithTheReason) {
     EXPECT_EQ(pod["status"]["phase"], "Failed");
     EXPECT_EQ(pod["status"]["reason"], "GateTimeout");
   }
+}
+
+TEST_F(GateStepTest, APodMadeAgainUnderItsNameIsNotReleasedForTheOneThatWaited) {
+  Limits(60'000, GateTimeoutAction::kRelease, 0);
+  AddBatchJob("a", 7);
+  Process process(*this, true);
+  process.Pass();
+  clock_.Advance(60'000);
+  MakeAgainAt(kube::Verb::kGet);
+  process.Pass();
+  const json pod = Pod("a-0-1");
+  EXPECT_EQ(pod["metadata"]["uid"], "another");
+  EXPECT_TRUE(Gated(pod));
+}
+
+TEST_F(GateStepTest, APodMadeAgainUnderItsNameIsNotFailedForTheOneThatWaited) {
+  Limits(60'000, GateTimeoutAction::kFail, 0);
+  AddBatchJob("a", 7);
+  Process process(*this, true);
+  process.Pass();
+  clock_.Advance(60'000);
+  MakeAgainAt(kube::Verb::kPatch);
+  process.Pass();
+  const json pod = Pod("a-0-1");
+  EXPECT_EQ(pod["metadata"]["uid"], "another");
+  EXPECT_NE(pod.value("/status/phase"_json_pointer, ""), "Failed");
 }
 
 TEST_F(GateStepTest, WaitingForAControllerOfOthersIsNotWaitingForUs) {

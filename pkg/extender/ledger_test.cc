@@ -234,6 +234,18 @@ TEST_F(LedgerTest, AReleaseEndsWithTheHoldOfThePass) {
   EXPECT_EQ(Gated(), 2);
 }
 
+TEST_F(LedgerTest, APodThatIsReadAgainIsNotReleasedOnceTheHoldOfThePassHasEnded) {
+  AddJob("a", 1);
+  Process process(*this, /*leader=*/true);
+  client_.FailNext(Verb::kPatch, "pods", absl::FailedPreconditionError("a test failed"));
+  client_.SetHook([&](const kube::Call& call) {
+    if (call.verb == Verb::kGet && call.target.resource == kube::Pods()) process.LoseLease();
+    return absl::OkStatus();
+  });
+  EXPECT_EQ(process.Pass().released_pods, 0);
+  EXPECT_EQ(Gated(), 1);
+}
+
 TEST_F(LedgerTest, APodMadeAgainUnderItsNameIsNotReleasedForTheOneThatWasPlanned) {
   AddJob("a", 2);
   Process process(*this, /*leader=*/true);

@@ -106,6 +106,25 @@ TEST_F(NetworkWaitTest, TheLimitCountsFromTheLastPodThatGotItsPlan) {
   EXPECT_THAT(NoticesAbout("NetworkPlanLate"), HasSubstr("on 1 pod after"));
 }
 
+TEST_F(NetworkWaitTest, APodMadeAgainUnderItsNameGetsNoSlotOfTheOneThatWasPlanned) {
+  AddBatchJob("a", 2);
+  Process process(*this, true);
+  const json planned = PodsOf("a")[0];
+  const std::string name = planned["metadata"]["name"];
+  client_.SetHook([&](const kube::Call& call) {
+    if (call.verb != kube::Verb::kPatch || call.target.name != name) return absl::OkStatus();
+    json again = planned;
+    again["metadata"]["uid"] = "another";
+    client_.Seed(kube::Pods(), std::move(again));
+    return absl::OkStatus();
+  });
+  process.Pass();
+  client_.SetHook({});
+  const json pod = *client_.Find(kube::Pods(), "team", name);
+  EXPECT_EQ(pod["metadata"]["uid"], "another");
+  EXPECT_FALSE(pod["metadata"].value("annotations", json::object()).contains(api::kSlotAnnotation));
+}
+
 TEST_F(NetworkWaitTest, AReplacedRankWaitsForThePlanOfTheNewPlaces) {
   AddBatchJob("a", 3);
   Process process(*this, true);

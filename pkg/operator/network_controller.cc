@@ -365,6 +365,7 @@ RoundReport NetworkController::Round() {
   wait_for([&] { written = writer_.Write(std::move(writes), clock_.SteadyMs()); });
   report.pods = written.written;
   report.deferred = written.deferred;
+  if (written.again_in_ms >= 0) AtMost(written.again_in_ms, report.again_in_ms);
   report.errors.insert(report.errors.end(), written.errors.begin(), written.errors.end());
   if (input.cables.next_change_ms >= 0) {
     AtMost(std::max<std::int64_t>(1, input.cables.next_change_ms - clock_.SteadyMs()),

@@ -125,6 +125,12 @@ TEST_F(NetworkControllerTest, EveryWriteThatFailsIsMadeByALaterRound) {
       }
       client_.FailNext(Verb::kPatch, "pods", fault, 2, when);
       EXPECT_EQ(Round().errors.size(), 2u) << fault;
+      if (absl::IsPermissionDenied(fault)) {
+        const std::int64_t again_in_ms = Round().again_in_ms;
+        const bool left_out = when == kube::FaultWhen::kBeforeEffect;
+        EXPECT_EQ(again_in_ms > 0 && again_in_ms <= 1'000, left_out) << again_in_ms;
+        clock_.Advance(1'000);
+      }
       Settle();
       for (int rank = 0; rank < 4; ++rank) {
         EXPECT_NE(Annotation(StrCat("a-", rank), api::kPriorityAnnotation), "");

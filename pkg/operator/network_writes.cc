@@ -61,22 +61,29 @@ bool PodWriter::WriteSome(const std::vector<PodWrite>& writes, std::size_t first
   return all;
 }
 
-void PodWriter::LeaveOutDenied(std::vector<PodWrite>& writes, std::int64_t now_ms) {
+std::int64_t PodWriter::LeaveOutDenied(std::vector<PodWrite>& writes, std::int64_t now_ms) {
   std::erase_if(denied_, [now_ms](const auto& entry) {
     return now_ms - entry.second.until_ms >= kDeniedWait.max_ms;
   });
+  std::int64_t again_in_ms = -1;
   std::erase_if(writes, [&](const PodWrite& write) {
     const auto denied = denied_.find(write.pod->metadata.uid);
-    return denied != denied_.end() && denied->second.until_ms > now_ms;
+    if (denied == denied_.end() || denied->second.until_ms <= now_ms) return false;
+    const std::int64_t left_ms = denied->second.until_ms - now_ms;
+    again_in_ms = again_in_ms < 0 ? left_ms : std::min(again_in_ms, left_ms);
+    return true;
   });
+  return again_in_ms;
 }
 
 WriteResult PodWriter::Write(std::vector<PodWrite> writes, std::int64_t now_ms) {
-  LeaveOutDenied(writes, now_ms);
+  const std::int64_t again_in_ms = LeaveOutDenied(writes, now_ms);
   std::sort(writes.begin(), writes.end(),
             [](const PodWrite& a, const PodWrite& b) { return OrderOf(a) < OrderOf(b); });
   left_ = std::move(writes);
-  return WriteLeft(now_ms);
+  WriteResult result = WriteLeft(now_ms);
+  result.again_in_ms = again_in_ms;
+  return result;
 }
 
 // A fall may have failed that a rise waits for: only a new plan knows. Pods behind the gate send

@@ -50,6 +50,8 @@ struct WriteResult {
   int written = 0;
   int deferred = 0;  // for want of tokens, or because a fall before them is not written
   std::vector<std::string> errors;
+  // Until the first of the pods whose writes were left out after a denial may be tried again; -1: none was.
+  std::int64_t again_in_ms = -1;
 };
 
 class PodWriter {
@@ -79,7 +81,8 @@ class PodWriter {
   // Writes [first, last); true when all are written or denied, or their pods are gone.
   bool WriteSome(const std::vector<PodWrite>& writes, std::size_t first, std::size_t last,
                  std::int64_t now_ms, WriteResult& result);
-  void LeaveOutDenied(std::vector<PodWrite>& writes, std::int64_t now_ms);
+  // How long until the first that was left out may be tried again; -1: none was.
+  std::int64_t LeaveOutDenied(std::vector<PodWrite>& writes, std::int64_t now_ms);
   void KeepGatedOnly();
 
   kube::Client& client_;

@@ -157,11 +157,11 @@ TEST_F(PodWriterTest, DeniedWritesTakeNoTokensFromOthersForever) {
                                            : absl::OkStatus();
   });
   const auto round = [&](std::int64_t now_ms) {
-    writer.Write({Make("a", 0), Make("b", 0)}, now_ms);
+    return writer.Write({Make("a", 0), Make("b", 0)}, now_ms).again_in_ms;
   };
-  round(0);
+  EXPECT_EQ(round(0), -1);
   EXPECT_EQ(Written(), "a");
-  round(100);
+  EXPECT_EQ(round(100), 900);
   EXPECT_EQ(Written(), "a b") << "the next token is the next pod's";
   round(1'000);
   EXPECT_EQ(Written(), "a b a");
