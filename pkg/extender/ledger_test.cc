@@ -8,6 +8,7 @@
 
 #include "pkg/base/strings.h"
 #include "pkg/extender/testing/planner_fixture.h"
+#include "pkg/kube/api_error.h"
 
 namespace yardmaster::extender {
 namespace {
@@ -149,7 +150,8 @@ TEST_F(LedgerTest, ATokenThatTheLeaseDoesNotKnowIsSteppedOverBeforeAnythingIsWri
 TEST_F(LedgerTest, ACommitWhoseAnswerIsLostCountsInTheSamePass) {
   for (const absl::Status& answer :
        {absl::UnavailableError("cut"), absl::DeadlineExceededError("no answer"),
-        absl::AbortedError("a retry met the first try")}) {
+        absl::AbortedError("a retry met the first try"),
+        kube::MarkReplayed(absl::PermissionDeniedError("a retry met a new rule"))}) {
     SCOPED_TRACE(answer.ToString());
     // Two ranks whose hosts are lost, and one backup host in their segment.
     AddJob("a", 1);
