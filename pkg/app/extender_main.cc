@@ -73,6 +73,7 @@ int ExtenderMain(int argc, char** argv) {
                "wait least for each other's traffic")
       ->capture_default_str();
   AddTimeLimitFlags(app, options);
+  RefuseNan(app);
   CLI11_PARSE(app, argc, argv);
   return ExitCodeOf("yardmaster-extender", RunExtender(options));
 }

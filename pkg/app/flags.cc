@@ -1,6 +1,8 @@
 #include <CLI/CLI.hpp>
+#include <cmath>
 
 #include "pkg/app/runtime.h"
+#include "pkg/base/strings.h"
 
 namespace yardmaster::app {
 
@@ -32,6 +34,16 @@ void AddLeaderFlags(CLI::App& app, LeaderOptions& options) {
       ->capture_default_str();
   app.add_option("--leader-elect-resource-name", options.resource_name, "name of the Lease")
       ->capture_default_str();
+}
+
+void RefuseNan(CLI::App& app) {
+  const auto check = [](const std::string& text) {
+    const auto number = ParseNumber<double>(text);
+    return number && std::isnan(*number) ? StrCat(text, " is not a number") : std::string();
+  };
+  for (CLI::Option* option : app.get_options()) {
+    if (option->get_type_name().find("FLOAT") != std::string::npos) option->check(check);
+  }
 }
 
 }  // namespace yardmaster::app

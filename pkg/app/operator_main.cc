@@ -190,6 +190,7 @@ int OperatorMain(int argc, char** argv) {
   std::string faults_file;
   AddHostMarkFlags(app, options.hosts, faults_file);
   AddCertificateFlags(app, options.certificates);
+  RefuseNan(app);
   CLI11_PARSE(app, argc, argv);
   if (!faults_file.empty()) {
     auto rules = ReadFaultRules(faults_file);

@@ -52,6 +52,9 @@ struct LeaderOptions {
 
 void AddCommonFlags(CLI::App& app, CommonOptions& options);
 void AddLeaderFlags(CLI::App& app, LeaderOptions& options);
+// Checks every flag that takes a number: CLI11 lets NaN pass, and nothing is above a limit that is NaN. Call it
+// after the last flag is declared.
+void RefuseNan(CLI::App& app);
 
 // The exit code of the program `name` that ended with `status`; an error goes to standard error.
 int ExitCodeOf(std::string_view name, const absl::Status& status);
