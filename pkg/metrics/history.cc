@@ -78,14 +78,14 @@ void History::EndSeriesWithout(std::uint32_t sample) {
 
 void History::DropOldest() {
   times_ms_.pop_front();
-  ++first_;
+  const std::uint32_t first = ++first_;
   for (auto it = series_.begin(); it != series_.end();) {
     std::vector<Change>& changes = it->second.changes;
     // The last change up to the oldest sample is its value there.
     const auto later = std::find_if(changes.begin(), changes.end(),
-                                    [this](const Change& c) { return c.sample > first_; });
+                                    [first](const Change& c) { return c.sample > first; });
     auto kept = later == changes.begin() ? later : std::prev(later);
-    if (kept != changes.end() && kept->sample <= first_ && std::isnan(kept->value)) ++kept;
+    if (kept != changes.end() && kept->sample <= first && std::isnan(kept->value)) ++kept;
     changes_ -= static_cast<std::size_t>(kept - changes.begin());
     changes.erase(changes.begin(), kept);
     if (changes.capacity() > 4 * changes.size()) changes.shrink_to_fit();
