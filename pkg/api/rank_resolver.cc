@@ -229,6 +229,14 @@ bool WantsGang(const Pod& pod) {
          (Find(pod.metadata.labels, kJobLabel) && !Find(pod.metadata.labels, kRoleLabel));
 }
 
+bool IsOfOwner(const Gang& gang, std::string_view owner_uid, std::string_view root_uid) {
+  if (!owner_uid.empty()) return gang.owner.uid == owner_uid;
+  const auto& owners = gang.metadata.owners;
+  if (root_uid.empty() || owners.empty()) return true;
+  return std::any_of(owners.begin(), owners.end(),
+                     [&](const OwnerReference& owner) { return owner.uid == root_uid; });
+}
+
 absl::StatusOr<std::optional<Membership>> ResolveMembership(const Pod& pod) {
   for (const Row& row : kTable) {
     if (!Fits(row, pod)) continue;

@@ -52,6 +52,10 @@ bool WantsGang(const Pod& pod);
 // is missing or no number, or when the pod has another controller than its labels say.
 absl::StatusOr<std::optional<Membership>> ResolveMembership(const Pod& pod);
 
+// Whether `gang` was made for the object with that uid, and not for a former one of its name. Where the kind's pods do not know
+// their owner's uid, the root's decides; where that is not known either, the name does.
+bool IsOfOwner(const Gang& gang, std::string_view owner_uid, std::string_view root_uid);
+
 // Order of subgroups: numbers by value, then masters, chiefs, launchers and leaders, then by name.
 bool SubgroupLess(std::string_view a, std::string_view b);
 

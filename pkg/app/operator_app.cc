@@ -1,7 +1,6 @@
 #include "pkg/app/operator_app.h"
 
 #include <algorithm>
-#include <atomic>
 #include <map>
 #include <memory>
 #include <set>
@@ -26,10 +25,10 @@
 #include "pkg/operator/host_marker.h"
 #include "pkg/operator/job_controller.h"
 #include "pkg/operator/jobs_by_host.h"
-#include "pkg/operator/network_annotations.h"
 #include "pkg/operator/network_controller.h"
 #include "pkg/operator/network_metrics.h"
 #include "pkg/operator/node_observer.h"
+#include "pkg/operator/plan_waiters.h"
 #include "pkg/page/load_metrics.h"
 #include "pkg/page/network_picture.h"
 #include "pkg/state/cluster_feed.h"
@@ -100,6 +99,7 @@ class Operator {
   }
   void Enqueue(state::Kind kind, const api::ObjectMeta& metadata);
   void NotePod(const std::string& key);
+  void NoteGang(const std::string& key);
   void Tell(const op::JobNotice& notice);
   void TellNetwork(const op::NetworkNotice& notice);
   void TellHost(const op::HostNotice& notice);
@@ -129,7 +129,7 @@ class Operator {
   ReportIntake reports_;
   CertificateRenewal certificates_;
   op::NetworkController network_;
-  std::atomic<std::uint64_t> waiting_pods_ = 0;  // looks at a pod that waits for its first plan
+  op::PlanWaiters waiters_;
   state::ClusterFeed feed_;
   std::set<std::string> told_problems_;  // the network thread's
   std::vector<std::jthread> workers_;
@@ -154,7 +154,13 @@ op::PlanHandler Operator::PlanObserver() {
 void Operator::NotePod(const std::string& key) {
   const auto pod = cache_.FindPod(key);
   jobs_by_host_.Update(key, pod.get());
-  if (pod != nullptr && op::WaitsForPlan(*pod)) waiting_pods_.fetch_add(1);
+  if (pod == nullptr) return;
+  waiters_.NotePod(*pod, [this](const std::string& gang) { return cache_.FindGang(gang); });
+}
+
+void Operator::NoteGang(const std::string& key) {
+  const auto gang = cache_.FindGang(key);
+  waiters_.NoteGang(key, gang.get());
 }
 
 void Operator::Enqueue(state::Kind kind, const api::ObjectMeta& metadata) {
@@ -169,6 +175,7 @@ void Operator::Enqueue(state::Kind kind, const api::ObjectMeta& metadata) {
       }
       return;
     case state::Kind::kGang:
+      NoteGang(kube::MakeKey(ns, metadata.name));
       for (const api::OwnerReference& owner : metadata.owners) {
         if (owner.kind == api::kTrainingJobKind) queue_.Add(kube::MakeKey(ns, owner.name));
       }
@@ -333,7 +340,7 @@ void Operator::NetworkLoop(std::stop_token stop) {
     const std::uint64_t now_seen =
         cache_.WaitForChange(seen, std::max<std::int64_t>(1, wait_ms), stop);
     const std::uint64_t links_seen = reports_.links().version();
-    const std::uint64_t waiting_seen = waiting_pods_.load();
+    const std::uint64_t waiting_seen = waiters_.count();
     const std::int64_t now_ms = runtime_.clock().SteadyMs();
     if (now_seen != seen) schedule.Changed(now_ms);
     // Traffic stands still.

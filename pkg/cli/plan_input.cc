@@ -127,11 +127,11 @@ void TellWarnings(const plan::Snapshot& snapshot, std::ostream& err) {
 
 // Measured profiles, levels and ports, out of the objects that carry them.
 void ReadNetwork(const state::ClusterState& world, PlanInput& input) {
-  const op::PodsByGang pods = op::IndexPods(world.pods);
   op::GangsByKey gangs;
   for (const auto& gang : world.gangs) {
     gangs[KeyOf(gang->metadata)] = gang;
   }
+  const op::PodsByGang pods = op::IndexPods(world.pods, gangs);
   plan::Snapshot& snapshot = input.snapshot;
   op::LoneTransfers transfers;  // nothing was predicted before
   for (plan::JobState& job : snapshot.jobs) {

@@ -197,12 +197,7 @@ std::vector<PodProblem> StrayProblems(const GatheredGang& gang, int workers) {
 }
 
 bool IsSameLife(const api::Gang& gang, const GatheredGang& gathered) {
-  if (!gathered.owner_uid.empty()) return gang.owner.uid == gathered.owner_uid;
-  // Of kinds whose pods do not know the owner's uid: the object that the Gang is collected with.
-  if (gathered.root.uid.empty() || gang.metadata.owners.empty()) return true;
-  return std::any_of(
-      gang.metadata.owners.begin(), gang.metadata.owners.end(),
-      [&](const api::OwnerReference& owner) { return owner.uid == gathered.root.uid; });
+  return api::IsOfOwner(gang, gathered.owner_uid, gathered.root.uid);
 }
 
 bool AllGated(const GatheredGang& gang) {

@@ -17,32 +17,23 @@ bool OnOneHost(const api::GangStatus& status) {
   });
 }
 
-struct Missing {
-  int plans = 0;  // pods without the network plan of the gang's present places
-  int slots = 0;  // of these, pods that the operator cannot know yet
-};
-
-Missing MissingOf(const std::vector<PodPtr>& pods, std::int64_t plan_generation) {
+// Pods without the network plan of the gang's present places.
+int MissingPlans(const std::vector<PodPtr>& pods, std::int64_t plan_generation) {
   const std::string wanted = StrCat(plan_generation);
-  Missing missing;
-  for (const PodPtr& pod : pods) {
-    const auto& annotations = pod->metadata.annotations;
-    const auto at = annotations.find(api::kNetworkGenerationAnnotation);
-    if (at != annotations.end() && at->second == wanted) continue;
-    ++missing.plans;
-    missing.slots += annotations.count(api::kSlotAnnotation) == 0 ? 1 : 0;
-  }
-  return missing;
+  return static_cast<int>(std::count_if(pods.begin(), pods.end(), [&](const PodPtr& pod) {
+    const auto said = api::Find(pod->metadata.annotations, api::kNetworkGenerationAnnotation);
+    return !said || *said != wanted;
+  }));
 }
 
 }  // namespace
 
-bool NetworkWait::Hold(PassState& pass, const NamespacedName& key, const api::Gang& gang, int pods,
-                       int steps, const Waiting& before) {
+bool NetworkWait::Hold(PassState& pass, const NamespacedName& key, const api::Gang& gang,
+                       int missing, const Waiting& before) {
   const std::int64_t now_ms = clock_.SteadyMs();
-  Waiting now{gang.metadata.uid, gang.status.plan_generation, now_ms, steps, false};
+  Waiting now{gang.metadata.uid, gang.status.plan_generation, now_ms, missing, false};
   if (before.uid == now.uid && before.plan_generation == now.plan_generation) {
-    if (steps >= before.steps || before.late) now.since_ms = before.since_ms;
+    if (missing >= before.missing || before.late) now.since_ms = before.since_ms;
     now.late = before.late;
   }
   const std::int64_t left_ms = now.since_ms + limit_ms_ - now_ms;
@@ -52,7 +43,7 @@ bool NetworkWait::Hold(PassState& pass, const NamespacedName& key, const api::Ga
     now.late = true;
     ++pass.report.late_networks;
     notify_({gang.owner, key.namespace_name, true, "NetworkPlanLate",
-             StrCat("no network plan on ", Count(pods, "pod"), " after ", limit_ms_ / 1000,
+             StrCat("no network plan on ", Count(missing, "pod"), " after ", limit_ms_ / 1000,
                     " s; released without: their traffic takes default paths and classes until "
                     "the operator writes it")});
   }
@@ -68,12 +59,11 @@ std::set<NamespacedName> NetworkWait::Run(PassState& pass, const PodsOfGangs& po
   for (const auto& [key, of_gang] : pods) {
     const api::Gang& gang = *pass.gangs.at(key);
     if (OnOneHost(gang.status)) continue;
-    const Missing missing = MissingOf(of_gang, gang.status.plan_generation);
-    if (missing.plans == 0) continue;
+    const int missing = MissingPlans(of_gang, gang.status.plan_generation);
+    if (missing == 0) continue;
     const auto at = before.find(key);
     const Waiting& known = at == before.end() ? Waiting() : at->second;
-    const int steps = missing.plans + missing.slots;
-    if (Hold(pass, key, gang, missing.plans, steps, known)) held.insert(key);
+    if (Hold(pass, key, gang, missing, known)) held.insert(key);
   }
   return held;
 }

@@ -2,7 +2,7 @@
 // finds its level, traffic class and paths when it starts.
 //
 // The operator writes them on pods behind the gate and says for which plan of the gang they are (api/network_generation.h).
-// A gang waits as a whole. After `limit_ms` in which no further pod got its slot or its plan it is released without, and an
+// A gang waits as a whole. After `limit_ms` in which no further pod got its plan it is released without, and an
 // event says so. The limit counts from what this process has seen: under a new leader it begins again.
 //
 // No gang waits without a Fabric, or with all of its workers on one host: there is no plan to wait for.
@@ -40,11 +40,11 @@ class NetworkWait {
     std::string uid;  // of the Gang
     std::int64_t plan_generation = 0;
     std::int64_t since_ms = 0;  // the last progress
-    int steps = 0;              // slots and plans that are missing
+    int missing = 0;            // pods without their plan
     bool late = false;          // and that was said
   };
 
-  bool Hold(PassState& pass, const NamespacedName& key, const api::Gang& gang, int pods, int steps,
+  bool Hold(PassState& pass, const NamespacedName& key, const api::Gang& gang, int missing,
             const Waiting& before);
 
   const Clock& clock_;

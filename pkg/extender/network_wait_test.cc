@@ -6,7 +6,6 @@
 #include "gmock/gmock.h"
 
 #include "pkg/api/network_generation.h"
-#include "pkg/api/slot.h"
 #include "pkg/extender/testing/job_fixture.h"
 
 namespace yardmaster::extender {
@@ -48,19 +47,8 @@ TEST_F(NetworkWaitTest, AGangIsReleasedOnceEveryPodCarriesTheNetworkPlanOfItsPla
   EXPECT_EQ(placed.released_pods, 0);
   EXPECT_LE(placed.wake_in_ms, 10'000);
   EXPECT_EQ(Gated("a"), 3);
-  // The operator knows a pod by its slot, which comes before the release.
-  std::vector<int> ranks;
-  for (const json& pod : PodsOf("a")) {
-    const std::string text = pod["metadata"]["annotations"].value(api::kSlotAnnotation, "");
-    const auto slot = api::DecodeSlot(text);
-    ASSERT_TRUE(slot.ok()) << text;
-    EXPECT_EQ(slot->gang, "job-a");
-    ranks.push_back(slot->rank);
-  }
-  EXPECT_EQ(ranks, (std::vector<int>{0, 1, 2}));
-  const int patches = client_.CountCalls(kube::Verb::kPatch, "pods");
   EXPECT_EQ(process.Pass().released_pods, 0);
-  EXPECT_EQ(client_.CountCalls(kube::Verb::kPatch, "pods"), patches) << "slots are written once";
+  EXPECT_EQ(client_.CountCalls(kube::Verb::kPatch, "pods"), 0) << "one patch a pod, the release";
 
   WriteNetworkPlan("a", "1", 1);
   EXPECT_EQ(process.Pass().released_pods, 0) << "all or none";
@@ -69,6 +57,7 @@ TEST_F(NetworkWaitTest, AGangIsReleasedOnceEveryPodCarriesTheNetworkPlanOfItsPla
   WriteNetworkPlan("a", "1");
   EXPECT_EQ(process.Pass().released_pods, 3);
   EXPECT_EQ(Gated("a"), 0);
+  EXPECT_EQ(client_.CountCalls(kube::Verb::kPatch, "pods"), 3);
   EXPECT_EQ(NoticesAbout("NetworkPlanLate"), "");
 }
 
@@ -76,7 +65,6 @@ TEST_F(NetworkWaitTest, AfterItsLimitAGangIsReleasedWithoutAndThatIsSaidOnce) {
   AddBatchJob("a", 2);
   Process process(*this, true);
   process.Pass();
-  process.Pass();  // that sees the slots
   clock_.Advance(9'999);
   const PassReport before = process.Pass();
   EXPECT_EQ(before.released_pods, 0);
@@ -104,25 +92,6 @@ TEST_F(NetworkWaitTest, TheLimitCountsFromTheLastPodThatGotItsPlan) {
   clock_.Advance(10'000);
   EXPECT_EQ(process.Pass().released_pods, 3);
   EXPECT_THAT(NoticesAbout("NetworkPlanLate"), HasSubstr("on 1 pod after"));
-}
-
-TEST_F(NetworkWaitTest, APodMadeAgainUnderItsNameGetsNoSlotOfTheOneThatWasPlanned) {
-  AddBatchJob("a", 2);
-  Process process(*this, true);
-  const json planned = PodsOf("a")[0];
-  const std::string name = planned["metadata"]["name"];
-  client_.SetHook([&](const kube::Call& call) {
-    if (call.verb != kube::Verb::kPatch || call.target.name != name) return absl::OkStatus();
-    json again = planned;
-    again["metadata"]["uid"] = "another";
-    client_.Seed(kube::Pods(), std::move(again));
-    return absl::OkStatus();
-  });
-  process.Pass();
-  client_.SetHook({});
-  const json pod = *client_.Find(kube::Pods(), "team", name);
-  EXPECT_EQ(pod["metadata"]["uid"], "another");
-  EXPECT_FALSE(pod["metadata"].value("annotations", json::object()).contains(api::kSlotAnnotation));
 }
 
 TEST_F(NetworkWaitTest, AReplacedRankWaitsForThePlanOfTheNewPlaces) {

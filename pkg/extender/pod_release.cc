@@ -28,7 +28,6 @@ struct PodRelease::Work {
   PodPtr pod;
   const api::AssignmentEntry* slot;
   bool backup;
-  bool slot_only;
 
   std::string SlotText() const;
 };
@@ -40,11 +39,6 @@ bool MayGoThere(const api::Pod& pod, bool backup) {
     return api::Tolerates(pod.constraints.tolerations, {key, "", api::TaintEffect::kNoSchedule});
   };
   return tolerates(api::kPromisedKey) && (!backup || tolerates(api::kBackupKey));
-}
-
-bool HasSlot(const api::Pod& pod, const std::string& text) {
-  const auto at = pod.metadata.annotations.find(api::kSlotAnnotation);
-  return at != pod.metadata.annotations.end() && at->second == text;
 }
 
 // A pod that still has to be released, or that came without the gate and would be turned away.
@@ -100,8 +94,8 @@ std::vector<PodRelease::Work> PodRelease::Collect(const PassState& pass, const L
         continue;
       if (member.pod->gated_by_others()) continue;
       if (IsRefused(gang->second->status, *member.rank, slot.host, pass.snapshot->now_ms)) continue;
-      work.push_back({first_time, gang->second->status.committed_ms, key, member.pod, &slot,
-                      state.backup, false});
+      work.push_back(
+          {first_time, gang->second->status.committed_ms, key, member.pod, &slot, state.backup});
     }
   }
   std::stable_sort(work.begin(), work.end(), [](const Work& a, const Work& b) {
@@ -117,28 +111,16 @@ void PodRelease::HoldBack(PassState& pass, std::vector<Work>& work) {
     if (next.pod->gated()) gated[next.gang].push_back(next.pod);
   }
   const std::set<NamespacedName> held = network_wait_.Run(pass, gated);
-  for (Work& next : work) next.slot_only = held.count(next.gang) != 0;
-  std::erase_if(work, [](const Work& next) {
-    return next.slot_only && (!next.pod->gated() || HasSlot(*next.pod, next.SlotText()));
-  });
+  std::erase_if(work, [&](const Work& next) { return held.count(next.gang) != 0; });
 }
 
 std::string PodRelease::Work::SlotText() const {
   return api::EncodeSlot({gang.name, slot->rank, slot->fabric_pod, slot->segment, slot->stages});
 }
 
-absl::StatusOr<nlohmann::json> PodRelease::GiveSlot(const Work& work) {
-  const api::ObjectMeta& metadata = work.pod->metadata;
-  const nlohmann::json patch = {
-      {"metadata",
-       {{"uid", metadata.uid}, {"annotations", {{api::kSlotAnnotation, work.SlotText()}}}}}};
-  return client_.Patch({kube::Pods(), metadata.namespace_name, metadata.name, ""},
-                       kube::MergePatch(patch), {kFieldManager, false, false});
-}
-
 absl::StatusOr<nlohmann::json> PodRelease::Write(const Work& work) {
   try {
-    return work.slot_only ? GiveSlot(work) : Release(work);
+    return Release(work);
   } catch (const std::exception& error) {
     return absl::InternalError(
         StrCat("Pod ", KeyOf(work.pod->metadata).text(), ": its release failed: ", error.what()));
@@ -194,7 +176,7 @@ void PodRelease::Run(PassState& pass) {
     if (released.ok()) cache_.Assume(state::Kind::kPod, *released);
     MutexLock lock(mutex);
     if (released.ok()) {
-      pass.report.released_pods += work[i].slot_only ? 0 : 1;
+      ++pass.report.released_pods;
     } else if (!absl::IsNotFound(released.status())) {
       pass.report.errors.push_back(MessageOf(released.status()));
       NoteFailure(pass, key, released.status());

@@ -1,9 +1,8 @@
 // Releases the pods of committed gangs: each gets its slot annotation, is pinned to its slot's host
 // and ungated, in one patch. Pods that came without the gate get slot and tolerations only.
 //
-// Pods of gangs that wait for their network plan (network_wait.h) get their slot annotation alone, by which the operator
-// knows them. Left alone: pods of gangs that are being stopped or whose plan is in doubt, of ranks whose host is out (they wait for their
-// replacement), and everything once the hold under which the pass began has ended. A patch names
+// Left alone: pods of gangs that wait for their network plan (network_wait.h), that are being stopped or whose plan is in
+// doubt, pods of ranks whose host is out (they wait for their replacement), and everything once the hold under which the pass began has ended. A patch names
 // the pod by the uid that was planned, so that a pod made again under its name waits for a pass
 // that has seen it. Level triggered: what is released already is not touched.
 //
@@ -62,7 +61,6 @@ class PodRelease {
   // Errors: Internal for an exception, which is the pod's fault as far as known; those of the client.
   absl::StatusOr<nlohmann::json> Write(const Work& work);
   absl::StatusOr<nlohmann::json> Release(const Work& work);
-  absl::StatusOr<nlohmann::json> GiveSlot(const Work& work);
 
   kube::Client& client_;
   state::ClusterCache& cache_;

@@ -147,10 +147,4 @@ void SayGeneration(const api::Pod& pod, std::int64_t plan_generation, PodChange&
   change.renewal = false;
 }
 
-bool WaitsForPlan(const api::Pod& pod) {
-  const auto& annotations = pod.metadata.annotations;
-  return pod.gated() && annotations.count(api::kSlotAnnotation) != 0 &&
-         annotations.count(api::kNetworkGenerationAnnotation) == 0;
-}
-
 }  // namespace yardmaster::op

@@ -56,7 +56,5 @@ absl::StatusOr<PodChange> AnnotationsToWrite(const GangNetwork& network, int ran
 // For a pod behind the gate: adds for which plan of its gang the annotations are (api/network_generation.h), unless the pod says
 // so already. The extender releases it then.
 void SayGeneration(const api::Pod& pod, std::int64_t plan_generation, PodChange& change);
-// Whether the pod has its place, and its release waits for the first plan of the network for it.
-bool WaitsForPlan(const api::Pod& pod);
 
 }  // namespace yardmaster::op

@@ -135,18 +135,5 @@ TEST(NetworkAnnotationsTest, ALevelThatTheFabricGivesAnotherClassIsWrittenAgain)
   EXPECT_FALSE(again.renewal);
 }
 
-TEST(NetworkAnnotationsTest, APodWaitsForAPlanFromItsSlotOnUntilItHasOneOrItsGateIsOpen) {
-  api::Pod pod;
-  pod.scheduling_gates = {api::kPlacementGate};
-  EXPECT_FALSE(WaitsForPlan(pod)) << "its gang has no place";
-  pod.metadata.annotations[api::kSlotAnnotation] = "{}";
-  EXPECT_TRUE(WaitsForPlan(pod));
-  pod.metadata.annotations[api::kNetworkGenerationAnnotation] = "1";
-  EXPECT_FALSE(WaitsForPlan(pod));
-  pod.metadata.annotations.erase(api::kNetworkGenerationAnnotation);
-  pod.scheduling_gates.clear();
-  EXPECT_FALSE(WaitsForPlan(pod));
-}
-
 }  // namespace
 }  // namespace yardmaster::op

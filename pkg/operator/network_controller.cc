@@ -325,7 +325,7 @@ RoundReport NetworkController::Round() {
   }
   plan::Snapshot snapshot = builder_.Build(world);
   Input input;
-  input.pods = IndexPods(world.pods);
+  input.pods = IndexPods(world.pods, gangs);
   if (snapshot.network != nullptr && FabricOf(world) != nullptr) {
     Plan(world, snapshot, gangs, input, report);
   } else {

@@ -2,9 +2,7 @@
 
 #include "pkg/api/names.h"
 #include "pkg/api/path_plan.h"
-#include "pkg/api/slot.h"
 #include "pkg/base/strings.h"
-#include "pkg/operator/network_annotations.h"
 
 namespace yardmaster::op {
 
@@ -44,17 +42,6 @@ void AddFlows(const plan::Snapshot& snapshot, const api::PathPlan& paths, HostId
 }
 
 }  // namespace
-
-PodsByGang IndexPods(const state::ObjectTable<api::Pod>& pods) {
-  PodsByGang index;
-  for (const auto& pod : pods) {
-    const auto text = api::Find(pod->metadata.annotations, api::kSlotAnnotation);
-    if (!text || pod->finished() || pod->metadata.deleted_ms) continue;
-    const auto slot = api::DecodeSlot(*text);
-    if (slot.ok()) index[StrCat(pod->metadata.namespace_name, "/", slot->gang)][slot->rank] = pod;
-  }
-  return index;
-}
 
 netplan::PreviousNetwork PreviousFromObjects(const plan::Snapshot& snapshot,
                                              const GangsByKey& gangs, const PodsByGang& pods) {
