@@ -325,7 +325,8 @@ void Operator::NetworkLoop(std::stop_token stop) {
   RoundSchedule schedule({.quiet_ms = options_.plan_min_delay_ms,
                           .max_delay_ms = options_.plan_max_delay_ms,
                           .resync_ms = kNetworkResyncMs});
-  std::uint64_t seen = 0, seen_links = 0, seen_waiting = 0;
+  std::uint64_t seen = 0, seen_links = 0;
+  op::PlanWaiters::Counts seen_waiting;
   std::int64_t write_at_ms = 0;  // of deferred writes
   const auto write_later = [&] {
     const std::int64_t pause_ms = network_.HasWaiting() ? 0 : kDeferredWritesMs;
@@ -340,11 +341,13 @@ void Operator::NetworkLoop(std::stop_token stop) {
     const std::uint64_t now_seen =
         cache_.WaitForChange(seen, std::max<std::int64_t>(1, wait_ms), stop);
     const std::uint64_t links_seen = reports_.links().version();
-    const std::uint64_t waiting_seen = waiters_.count();
+    const op::PlanWaiters::Counts waiting_seen = waiters_.counts();
     const std::int64_t now_ms = runtime_.clock().SteadyMs();
     if (now_seen != seen) schedule.Changed(now_ms);
     // Traffic stands still.
-    if (links_seen != seen_links) schedule.Urgent(now_ms);
+    if (links_seen != seen_links || waiting_seen.standing_still != seen_waiting.standing_still) {
+      schedule.Urgent(now_ms);
+    }
     if (waiting_seen != seen_waiting) schedule.Again(now_ms + kWaitingPodsMs);
     seen = now_seen;
     seen_links = links_seen;

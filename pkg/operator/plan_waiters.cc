@@ -1,5 +1,6 @@
 #include "pkg/operator/plan_waiters.h"
 
+#include "pkg/api/names.h"
 #include "pkg/operator/pods_by_gang.h"
 
 namespace yardmaster::op {
@@ -13,7 +14,7 @@ void PlanWaiters::NoteGang(const std::string& key, const api::Gang* gang) {
   std::int64_t& known = plan_generations_[key];
   if (known == gang->status.plan_generation) return;
   known = gang->status.plan_generation;
-  ++count_;
+  Count(*gang);
 }
 
 void PlanWaiters::NotePod(const api::Pod& pod, const FindGang& find_gang) {
@@ -22,12 +23,17 @@ void PlanWaiters::NotePod(const api::Pod& pod, const FindGang& find_gang) {
   const auto gang = find_gang(key->text());
   if (gang == nullptr || !WaitsForPlan(pod, *gang)) return;
   const MutexLock lock(mutex_);
-  ++count_;
+  Count(*gang);
 }
 
-std::uint64_t PlanWaiters::count() const {
+void PlanWaiters::Count(const api::Gang& gang) {
+  ++counts_.all;
+  counts_.standing_still += api::IsTrue(gang.status.conditions, api::kReleasedCondition) ? 1 : 0;
+}
+
+PlanWaiters::Counts PlanWaiters::counts() const {
   const MutexLock lock(mutex_);
-  return count_;
+  return counts_;
 }
 
 }  // namespace yardmaster::op

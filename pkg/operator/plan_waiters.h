@@ -1,5 +1,6 @@
 // Counts news after which pods behind the gate wait for the plan of the network: a Gang that got places, or other ones, and a pod
-// made for a Gang that has places. The network loop looks at them soon although other objects go on changing.
+// made for a Gang that has places. The network loop looks at them soon although other objects go on changing, and at once where
+// the gang was released in full before: it stands still until it has the rank again.
 //
 // Thread safety: any thread.
 #pragma once
@@ -25,12 +26,19 @@ class PlanWaiters {
   void NoteGang(const std::string& key, const api::Gang* gang);
   void NotePod(const api::Pod& pod, const FindGang& find_gang);
 
-  std::uint64_t count() const;
+  struct Counts {
+    std::uint64_t all = 0;
+    std::uint64_t standing_still = 0;  // of these, of gangs that were released before
+    bool operator==(const Counts&) const = default;
+  };
+  Counts counts() const;
 
  private:
+  void Count(const api::Gang& gang) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
   mutable Mutex mutex_;
   std::map<std::string, std::int64_t> plan_generations_ ABSL_GUARDED_BY(mutex_);
-  std::uint64_t count_ ABSL_GUARDED_BY(mutex_) = 0;
+  Counts counts_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace yardmaster::op
