@@ -39,11 +39,7 @@ TEST_F(NetworkControllerTest, PlacedGangsGetLevelsPortsAndNumbers) {
 
 TEST_F(NetworkControllerTest, APodBehindTheGateIsToldForWhichPlanOfItsGangItsPathsAre) {
   AddGang("a", 0, 1);
-  json gated = client_.Find(kube::Pods(), "team", "a-1").value();
-  gated["spec"].erase("nodeName");
-  gated["spec"]["schedulingGates"] = json::array({{{"name", api::kPlacementGate}}});
-  gated["status"]["phase"] = "Pending";
-  client_.Seed(kube::Pods(), gated);
+  Unbind("a-1", /*gated=*/true);
   Round();
   EXPECT_EQ(Annotation("a-1", api::kNetworkGenerationAnnotation), "1");
   EXPECT_EQ(PathsOf("a-1").rails.size(), 8u);
@@ -93,23 +89,28 @@ TEST_F(NetworkControllerTest, AControllerThatKnowsNothingKeepsWhatItFinds) {
 
 TEST_F(NetworkControllerTest, AnotherHostInTheFabricMovesNobody) {
   for (const char* gang : {"a", "b"}) AddGang(gang, 0, 1);
-  // Addresses by annotation, as they must be where hosts come and go.
-  int number = 0;
-  for (const json& node : client_.All(kube::Nodes())) {
-    std::vector<std::string> addresses;
-    for (int rail = 0; rail < 8; ++rail) {
-      addresses.push_back(StrCat("10.", rail, ".", number / 250, ".", number % 250));
-    }
-    ++number;
-    Annotate(kube::Nodes(), "", node["metadata"]["name"], api::kNicAddressesAnnotation,
-             Join(addresses, ","));
-  }
+  AnnotateAddresses();
   Settle();
   // The last host of the first segment leaves: the ids of all behind it move.
   const std::string leaves = HostOf(0, 7);
   ASSERT_TRUE(client_.Delete({kube::Nodes(), "", leaves, ""}, {}).ok());
   Round();
   EXPECT_EQ(WrittenPods(), std::set<std::string>{});
+}
+
+TEST_F(NetworkControllerTest, AnotherHostInTheFabricChangesNoPlanOfPodsThatAreNotBoundYet) {
+  for (const char* gang : {"a", "b"}) AddGang(gang, 0, 1);
+  AnnotateAddresses();
+  Settle();
+  for (const std::string pod : {"a-0", "a-1", "b-0"}) Unbind(pod, /*gated=*/true);
+  Round();
+  Unbind("b-0", /*gated=*/false);  // released, and on its way to its host
+  Settle();
+  const auto before = AllPorts();
+  ASSERT_TRUE(client_.Delete({kube::Nodes(), "", HostOf(0, 7), ""}, {}).ok());
+  Round();
+  EXPECT_EQ(WrittenPods(), std::set<std::string>{});
+  EXPECT_EQ(AllPorts(), before);
 }
 
 TEST_F(NetworkControllerTest, EveryWriteThatFailsIsMadeByALaterRound) {

@@ -1,6 +1,7 @@
 #include "pkg/operator/previous_network_reader.h"
 
 #include "pkg/api/names.h"
+#include "pkg/api/network_generation.h"
 #include "pkg/api/path_plan.h"
 #include "pkg/base/strings.h"
 
@@ -41,6 +42,13 @@ void AddFlows(const plan::Snapshot& snapshot, const api::PathPlan& paths, HostId
   }
 }
 
+// Whether the paths on the pod begin at that host: it is bound there, or they were made for the places that its gang has now.
+bool BeginsAt(const api::Pod& pod, const std::string& host, const api::Gang& gang) {
+  if (!pod.node_name.empty()) return pod.node_name == host;
+  const auto made_for = api::Find(pod.metadata.annotations, api::kNetworkGenerationAnnotation);
+  return made_for && *made_for == StrCat(gang.status.plan_generation);
+}
+
 }  // namespace
 
 netplan::PreviousNetwork PreviousFromObjects(const plan::Snapshot& snapshot,
@@ -62,7 +70,8 @@ netplan::PreviousNetwork PreviousFromObjects(const plan::Snapshot& snapshot,
       if (rank < 0 || static_cast<std::size_t>(rank) >= hosts.size()) continue;
       const HostId host = hosts[static_cast<std::size_t>(rank)];
       const auto text = api::Find(pod->metadata.annotations, api::kPathPlanAnnotation);
-      if (!text || !host.valid() || pod->node_name != snapshot.places->name(host)) continue;
+      if (!text || !host.valid()) continue;
+      if (!BeginsAt(*pod, snapshot.places->name(host), *gang->second)) continue;
       const auto paths = api::DecodePathPlan(*text);
       if (paths.ok()) AddFlows(snapshot, *paths, host, job);
     }

@@ -3,8 +3,8 @@
 // lead, keeps the plan that is in force.
 //
 // A plan counts with any expiry and generation: its ports are only a starting point, and
-// the planner looks where they lead. Pods that are not on their slot's host, and texts that cannot
-// be read, are ignored. Thread safety: pure functions.
+// the planner looks where they lead. Ignored are pods on another host than their rank's, pods that are on none
+// yet and whose plan was made for other places of their gang, and texts that cannot be read. Thread safety: pure functions.
 #pragma once
 
 #include "pkg/netplan/previous_network.h"

@@ -118,6 +118,32 @@ class NetworkCluster : public ::testing::Test {
          {"status", {{"phase", "Running"}}}});
   }
 
+  // The pod as it was before it was bound.
+  void Unbind(const std::string& name, bool gated) {
+    nlohmann::json pod = client_.Find(kube::Pods(), "team", name).value();
+    pod["spec"].erase("nodeName");
+    pod["spec"].erase("schedulingGates");
+    if (gated) {
+      pod["spec"]["schedulingGates"] = nlohmann::json::array({{{"name", api::kPlacementGate}}});
+    }
+    pod["status"]["phase"] = "Pending";
+    client_.Seed(kube::Pods(), pod);
+  }
+
+  // On every Node, as they must be where hosts come and go.
+  void AnnotateAddresses() {
+    int number = 0;
+    for (const nlohmann::json& node : client_.All(kube::Nodes())) {
+      std::vector<std::string> addresses;
+      for (int rail = 0; rail < 8; ++rail) {
+        addresses.push_back(StrCat("10.", rail, ".", number / 250, ".", number % 250));
+      }
+      ++number;
+      Annotate(kube::Nodes(), "", node["metadata"]["name"], api::kNicAddressesAnnotation,
+               Join(addresses, ","));
+    }
+  }
+
   void RemoveGang(const std::string& name) {
     ASSERT_TRUE(client_.Delete({kube::Gangs(), "team", name, ""}, {}).ok());
     for (int rank = 0; rank < 4; ++rank) {
