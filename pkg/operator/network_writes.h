@@ -43,7 +43,7 @@ struct PodWriterOptions {
   double writes_per_second = 50;
   double burst = 200;
   std::size_t threads = 4;
-  std::size_t gated_at_once = 48;  // of one call
+  std::size_t gated_at_once = 24;  // of one call
 };
 
 struct WriteResult {
