@@ -69,8 +69,9 @@ class Operator {
         jobs_(
             *client_, cache_, hosts_, marker_, runtime.clock(),
             [this](const op::JobNotice& n) { Tell(n); }, [this] { return leadership_.IsLeader(); }),
-        capacity_(*client_, cache_, hosts_, runtime.clock(),
-                  [this](const op::JobNotice& n) { Tell(n); }),
+        capacity_(
+            *client_, cache_, hosts_, runtime.clock(), [this](const op::JobNotice& n) { Tell(n); },
+            [this] { return leadership_.IsLeader(); }),
         page_(cache_, runtime),
         reports_(options.reports, options.reports_account, leadership_, runtime),
         certificates_(options.certificates, leadership_, events_, runtime),

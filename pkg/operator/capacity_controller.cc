@@ -47,20 +47,6 @@ bool BelongsTo(const json& object, const api::TrainingJob& job) {
   return false;
 }
 
-// The cache does not have jobs that cannot be read: whether the one that a NodeClaim was made for is there is
-// asked of the server before the host of a running job is given back.
-absl::StatusOr<bool> JobExists(kube::Client& client, const json& claim, const std::string& uid) {
-  const std::string key =
-      kube::StringAt(claim, {"metadata", "annotations", api::kRentalJobAnnotation});
-  const std::size_t slash = key.find('/');
-  if (slash == std::string::npos) return false;
-  const auto job =
-      client.Get({kube::TrainingJobs(), key.substr(0, slash), key.substr(slash + 1), ""});
-  if (absl::IsNotFound(job.status())) return false;
-  YM_RETURN_IF_ERROR(job.status());
-  return kube::UidOf(*job) == uid;
-}
-
 api::Condition ConditionOf(const api::CapacityStatus& status, std::int64_t generation) {
   const bool ready = status.phase == RentalPhase::kProvisioned;
   const bool plain = status.reason == api::RentalReason::kNone || ready;
@@ -75,12 +61,15 @@ api::Condition ConditionOf(const api::CapacityStatus& status, std::int64_t gener
 }  // namespace
 
 CapacityController::CapacityController(kube::Client& client, state::ClusterCache& cache,
-                                       HostHealth& hosts, const Clock& clock, Notify notify)
+                                       HostHealth& hosts, const Clock& clock, Notify notify,
+                                       std::function<bool()> may_write)
     : client_(client),
       cache_(cache),
       clock_(clock),
       observer_(cache, hosts, clock),
-      notify_(std::move(notify)) {}
+      notify_(std::move(notify)),
+      may_write_(may_write ? std::move(may_write) : [] { return true; }),
+      sweeper_(client, cache, clock, notify_) {}
 
 state::HostsInUse CapacityController::UsedByOthers(const api::TrainingJob& job,
                                                    const state::ClusterState& world) const {
@@ -166,6 +155,10 @@ absl::Status CapacityController::Provide(const api::TrainingJob& job,
     const kube::Target& target = objects[i].target;
     if (objects[i].object.is_null()) {
       poll.refusal = "its CapacityPool is gone or is scaled in another way";
+      break;
+    }
+    if (!may_write_()) {
+      failed = absl::UnavailableError("this process does not lead any more");
       break;
     }
     auto made = client_.Create({target.resource, target.ns, "", ""}, objects[i].object,
@@ -273,24 +266,9 @@ absl::StatusOr<std::optional<std::int64_t>> CapacityController::Reconcile(const 
 }
 
 absl::Status CapacityController::Sweep() {
-  kube::ListOptions options;
-  options.label_selector = api::kRentalLabel;
-  auto claims = kube::ListAll(client_, {kube::NodeClaims()}, options);
-  if (absl::IsNotFound(claims.status())) return absl::OkStatus();
-  YM_RETURN_IF_ERROR(claims.status());
+  YM_RETURN_IF_ERROR(sweeper_.Sweep());
   std::set<std::string> alive;
   for (const auto& job : cache_.Take().jobs) alive.insert(job->metadata.uid);
-  for (const auto& claim : claims->items) {
-    const std::string uid = kube::StringAt(*claim, {"metadata", "labels", api::kRentalLabel});
-    if (alive.count(uid) != 0 || (*claim)["metadata"].contains("deletionTimestamp")) continue;
-    YM_ASSIGN_OR_RETURN(const bool exists, JobExists(client_, *claim, uid));
-    if (exists) continue;
-    kube::DeleteOptions by_uid;
-    by_uid.uid = kube::UidOf(*claim);
-    const absl::Status deleted =
-        client_.Delete({kube::NodeClaims(), "", kube::NameOf(*claim), ""}, by_uid);
-    if (!absl::IsNotFound(deleted) && !absl::IsAborted(deleted)) YM_RETURN_IF_ERROR(deleted);
-  }
   MutexLock lock(mutex_);
   std::erase_if(polls_, [&](const auto& poll) { return alive.count(poll.first) == 0; });
   return absl::OkStatus();

@@ -12,7 +12,7 @@
 // the cache before the next.
 //
 // Thread safety: Reconcile may run for different keys on several threads, never for one key on two.
-// Sweep and Uses from any thread. Lifetimes: everything passed in outlives the controller.
+// Uses from any thread. Lifetimes: everything passed in outlives the controller.
 #pragma once
 
 #include <functional>
@@ -28,6 +28,7 @@
 #include "pkg/operator/capacity_observer.h"
 #include "pkg/operator/capacity_step.h"
 #include "pkg/operator/job_controller.h"
+#include "pkg/operator/rental_sweeper.h"
 #include "pkg/state/cluster_state.h"
 
 namespace yardmaster::op {
@@ -46,13 +47,15 @@ class CapacityController {
  public:
   using Notify = std::function<void(const JobNotice&)>;
 
+  // `may_write`: whether this process still leads, asked before each object that asks for hosts; empty: it
+  // always does.
   CapacityController(kube::Client& client, state::ClusterCache& cache, HostHealth& hosts,
-                     const Clock& clock, Notify notify);
+                     const Clock& clock, Notify notify, std::function<bool()> may_write = nullptr);
 
   // Errors: what the API server said; the caller retries with backoff. The value: look again after
   // that many milliseconds although nothing has changed.
   absl::StatusOr<std::optional<std::int64_t>> Reconcile(const std::string& key);
-  // Deletes NodeClaims whose job is gone. OK where the cluster has no NodeClaims.
+  // Gives back what asks for hosts and no decision names (rental_sweeper.h). By one thread.
   absl::Status Sweep();
 
   // By pool and type.
@@ -86,7 +89,9 @@ class CapacityController {
   const Clock& clock_;
   const CapacityObserver observer_;
   Notify notify_;
-  Mutex choice_mutex_;  // held from a choice until it is in the cache
+  std::function<bool()> may_write_;
+  RentalSweeper sweeper_;  // of the thread that calls Sweep
+  Mutex choice_mutex_;     // held from a choice until it is in the cache
   mutable Mutex mutex_;
   std::map<std::string, Poll> polls_ ABSL_GUARDED_BY(mutex_);  // by the job's uid
   std::map<std::string, double> ends_ ABSL_GUARDED_BY(mutex_);

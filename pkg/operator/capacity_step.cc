@@ -301,9 +301,9 @@ class Stepper {
                             : RentalReason::kNoRoom,
                     state::DescribeRefusal(outcome, *question, currency));
     }
-    status_.hosts = RentedBy(*outcome.choice, *question, pools, job_.requests);
-    status_.currency = currency;
     ++status_.generation;
+    status_.hosts = RentedBy(*outcome.choice, *question, pools, job_.requests, status_.generation);
+    status_.currency = currency;
     status_.reason = RentalReason::kNone;
     status_.message = state::DescribeChoice(*outcome.choice, *question, currency);
     Begin(RentalPhase::kRequested);

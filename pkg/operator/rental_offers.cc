@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "pkg/base/strings.h"
+
 namespace yardmaster::op {
 
 const api::CapacityPool* FindPool(const std::vector<api::CapacityPool>& pools,
@@ -42,7 +44,8 @@ std::vector<api::CapacityPool> OffersToTry(const std::vector<api::CapacityPool>&
 std::vector<api::RentedHosts> RentedBy(const capacity::Choice& choice,
                                        const state::CapacityQuestion& question,
                                        const std::vector<api::CapacityPool>& pools,
-                                       const workload::ResourceList& requests_of_worker) {
+                                       const workload::ResourceList& requests_of_worker,
+                                       std::int64_t generation) {
   std::vector<api::RentedHosts> hosts;
   std::vector<api::CapacityScaling> requests;
   for (const capacity::Rented& rented : choice.rented) {
@@ -61,6 +64,9 @@ std::vector<api::RentedHosts> RentedBy(const capacity::Choice& choice,
     part.workers = rented.hosts * api::WorkersPerHost(pool, requests_of_worker);
     part.price = offer.price;
     part.node_labels = api::NodeLabelsOf(pool, *FindOffer(&pool, name.type));
+    if (part.scaling == api::ScalingKind::kNodeClaims) {
+      part.node_labels[kRentalGenerationLabel] = StrCat(generation);
+    }
     hosts.push_back(std::move(part));
   }
   return hosts;

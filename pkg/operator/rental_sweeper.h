@@ -1,0 +1,73 @@
+// Gives back what asks for hosts and no decision names: NodeClaims of jobs that are gone, and NodeClaims and
+// ProvisioningRequests of living jobs that a process which was paused asked for when it did not lead any more.
+//
+// A name has the number of the rental that it was asked for in (capacity_objects.h), and numbers only grow. What the
+// present decision does not name is therefore named by none again. The decision is read from the API server
+// after the objects: one that was there then was asked for by this decision or by one before it.
+//
+// What a job's decision does not name goes after kLateMs in which this process has seen that, and not while a pod
+// is on its Node or a Gang keeps the Node for one; pods that every host has do not count. What belongs to a job
+// whose rental cannot be read stays. PodTemplates cost nothing and go with their job.
+//
+// Thread safety: one thread. Lifetimes: everything passed in outlives the sweeper.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "nlohmann/json_fwd.hpp"
+
+#include "pkg/base/clock.h"
+#include "pkg/kube/client.h"
+#include "pkg/operator/job_controller.h"
+#include "pkg/state/cluster_state.h"
+
+namespace yardmaster::op {
+
+class RentalSweeper {
+ public:
+  static constexpr std::int64_t kLateMs = 60'000;
+
+  using Notify = std::function<void(const JobNotice&)>;
+
+  RentalSweeper(kube::Client& client, const state::ClusterCache& cache, const Clock& clock,
+                Notify notify)
+      : client_(client), cache_(cache), clock_(clock), notify_(std::move(notify)) {}
+
+  // OK where the cluster has no NodeClaims or no ProvisioningRequests.
+  absl::Status Sweep();
+
+ private:
+  // What asks for hosts, and the job that it is for.
+  struct Found {
+    kube::Target target;
+    std::string uid;
+    std::string node;  // empty: none, or not known
+    std::string job_key;
+    std::string job_uid;
+  };
+  // What a job's decision names: "<plural>/<name>".
+  struct Decision {
+    bool job_gone = false;
+    bool readable = true;
+    std::set<std::string> names;
+  };
+
+  static Decision DecisionOf(const api::TrainingJob& job);
+  absl::Status List(const kube::Resource& resource, std::vector<Found>& found);
+  absl::StatusOr<Decision> ReadDecision(const Found& found);
+  absl::Status Judge(const Found& found, const Decision& decision);
+  absl::Status Delete(const Found& found);
+
+  kube::Client& client_;
+  const state::ClusterCache& cache_;
+  const Clock& clock_;
+  Notify notify_;
+  std::map<std::string, std::int64_t> late_since_ms_;  // by uid, steady
+};
+
+}  // namespace yardmaster::op
