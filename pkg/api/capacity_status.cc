@@ -6,6 +6,7 @@
 
 #include "pkg/api/money_field.h"
 #include "pkg/api/names.h"
+#include "pkg/api/status_word.h"
 #include "pkg/base/clock.h"
 #include "pkg/base/strings.h"
 
@@ -89,16 +90,16 @@ CapacityStatus ReadCapacityStatus(FieldReader in) {
     out.hosts.push_back(ReadRentedHosts(part, out.currency));
   }
   in.Raw("pricePerHour");  // for people: follows from `hosts`
-  if (const auto rate = ReadMoney(in, "ratePerHour")) {
+  if (const auto rate = ReadSum(in, "ratePerHour")) {
     out.rate = rate->micros;
     out.currency = rate->currency;
   }
-  if (const auto spent = ReadMoney(in, "spent")) {
+  if (const auto spent = ReadSum(in, "spent")) {
     out.spent = spent->micros;
     out.currency = spent->currency;
   }
   out.accounted_ms = in.TimeMs("accounted");
-  out.reason = in.Enum("reason", kReasonNames, out.reason);
+  out.reason = ReadWord(in, "reason", kReasonNames, out.reason);
   out.message = in.String("message");
   out.moves = in.Int("moves", 0, 0, INT32_MAX);
   for (FieldReader& offer : in.Objects("avoidedOffers")) out.avoided.push_back(ReadAvoided(offer));

@@ -5,19 +5,34 @@
 
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
+#include "pkg/capacity/sum.h"
 
 namespace yardmaster::api {
 
-std::optional<capacity::Money> ReadMoney(FieldReader& object, std::string_view key) {
+namespace {
+
+using Parse = absl::StatusOr<capacity::Money> (*)(std::string_view text);
+
+std::optional<capacity::Money> Read(FieldReader& object, std::string_view key, Parse parse) {
   if (!object.has(key)) return std::nullopt;
   const std::string text = object.String(key);
-  auto money = capacity::ParseMoney(text);
+  auto money = parse(text);
   if (money.ok()) return *std::move(money);
   const std::string problem = MessageOf(money.status());
   const std::size_t fix = problem.find("; ");
   object.errors().Add(object.PathOf(key), StrCat("\"", text, "\" ", problem.substr(0, fix)),
                       problem.substr(fix + 2));
   return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<capacity::Money> ReadMoney(FieldReader& object, std::string_view key) {
+  return Read(object, key, capacity::ParseMoney);
+}
+
+std::optional<capacity::Money> ReadSum(FieldReader& object, std::string_view key) {
+  return Read(object, key, capacity::ParseSum);
 }
 
 }  // namespace yardmaster::api

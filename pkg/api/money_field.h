@@ -11,5 +11,7 @@ namespace yardmaster::api {
 
 // An amount of money; without a value when left out or wrong, which is an error then.
 std::optional<capacity::Money> ReadMoney(FieldReader& object, std::string_view key);
+// The same of what adds up (sum.h).
+std::optional<capacity::Money> ReadSum(FieldReader& object, std::string_view key);
 
 }  // namespace yardmaster::api

@@ -5,6 +5,7 @@
 
 #include "nlohmann/json.hpp"
 
+#include "pkg/api/status_word.h"
 #include "pkg/base/clock.h"
 
 namespace yardmaster::api {
@@ -47,7 +48,7 @@ void ReadRules(FieldReader& recovery, std::vector<FailureRule>& rules) {
 Incident ReadIncident(FieldReader& in) {
   Incident out;
   out.attempt = in.Int64("attempt", 0, 0, INT64_MAX);
-  out.cause = in.Enum("cause", kCauseNames, out.cause);
+  out.cause = ReadWord(in, "cause", kCauseNames, IncidentCause::kWorkerRemoved);
   out.action = in.Enum("action", kHostLossNames, out.action);
   out.counted = in.Bool("counted", false);
   out.ranks = in.Ints("ranks", 0, kMaxRanks);

@@ -268,5 +268,20 @@ TEST_F(JobLifeTest, JobsWithHostNetworkNeverShareARendezvousPort) {
   EXPECT_NE((*client_.Find(kube::TrainingJobs(), "team", "b"))["status"]["rendezvousPort"], port);
 }
 
+TEST_F(JobLifeTest, AJobWithWordsOfANewerVersionInItsStatusIsRunOn) {
+  SeedJob(2, 2, {{"recovery", {{"backoffSeconds", 0}}}});
+  RunAll();
+  FailPod(0, 1);
+  RunAll();
+  json job = Job();
+  job["status"]["recovery"]["incidents"][0]["cause"] = "MeteorStrike";
+  job["status"]["capacity"] = {{"phase", "None"}, {"generation", 1}, {"reason", "Whim"}};
+  client_.Seed(kube::TrainingJobs(), job);
+  NewLeader();
+  FailPod(1, 1);
+  RunAll();
+  EXPECT_EQ(Status()["restarts"], 2);
+}
+
 }  // namespace
 }  // namespace yardmaster::op
