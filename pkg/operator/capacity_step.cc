@@ -8,6 +8,7 @@
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/capacity/chooser.h"
+#include "pkg/capacity/sum.h"
 #include "pkg/operator/rental_offers.h"
 
 namespace yardmaster::op {
@@ -30,7 +31,8 @@ constexpr std::int64_t kWatchMs = 30'000;
 Micros Cost(Micros rate, std::int64_t elapsed_ms) {
   if (rate <= 0 || elapsed_ms <= 0) return 0;
   const __int128 product = static_cast<__int128>(rate) * elapsed_ms;
-  return static_cast<Micros>((product + kMsPerHour - 1) / kMsPerHour);
+  const __int128 cost = (product + kMsPerHour - 1) / kMsPerHour;
+  return static_cast<Micros>(std::min<__int128>(cost, capacity::kMaxSum));
 }
 
 class Stepper {
@@ -40,7 +42,8 @@ class Stepper {
     // The API server keeps whole seconds.
     now_ms_ = observed.now_ms / 1000 * 1000;
     ended_ = job_.status.ended();
-    wanted_ = !ended_ && !job_.run.suspended;
+    resizing_ = job_.status.elastic.target != 0;
+    wanted_ = !ended_ && !job_.run.suspended && !resizing_;
   }
 
   CapacityStep Run() {
@@ -83,9 +86,11 @@ class Stepper {
     status_.since_ms = now_ms_;
   }
 
+  void Spend(Micros more) { status_.spent = capacity::AddToSum(status_.spent, more); }
+
   void Account() {
     if (status_.accounted_ms != 0) {
-      status_.spent += Cost(status_.rate, now_ms_ - status_.accounted_ms);
+      Spend(Cost(status_.rate, now_ms_ - status_.accounted_ms));
     }
     status_.accounted_ms = std::max(status_.accounted_ms, now_ms_);
     std::erase_if(status_.avoided,
@@ -114,8 +119,22 @@ class Stepper {
   void Charge(const api::RentedHosts& part, int before, const std::vector<std::int64_t>& since) {
     for (std::size_t i = static_cast<std::size_t>(before); i < since.size(); ++i) {
       if (since[i] == 0) continue;
-      status_.spent += Cost(part.price, now_ms_ - std::max(since[i], status_.since_ms));
+      Spend(Cost(part.price, now_ms_ - std::max(since[i], status_.since_ms)));
     }
+  }
+
+  // Why the caps do not say what may be spent; empty: they do.
+  std::string CapProblem() const {
+    if (!MayRent(job_)) {
+      return "spec.capacity has no cost cap any more, and hosts are rented only below one; give it "
+             "maxCostPerHour or maxTotalCost";
+    }
+    const std::string currency = job_.capacity.currency();
+    const bool has_rented = status_.active() || status_.spent > 0;
+    if (!has_rented || currency == status_.currency) return "";
+    return StrCat("the caps of spec.capacity are in ", currency,
+                  " and the job has rented hosts in ", status_.currency,
+                  ", and none is converted; write the caps in ", status_.currency);
   }
 
   // What the hosts may cost together per hour, now; absent: anything.
@@ -163,13 +182,19 @@ class Stepper {
   bool LeftAsUnwanted() {
     if (wanted_) return false;
     status_.reason = ended_ ? RentalReason::kJobEnded : RentalReason::kSuspended;
-    status_.message = ended_ ? "the job has ended" : "the job is suspended";
+    status_.message = ended_      ? "the job has ended"
+                      : resizing_ ? "the job changes its size"
+                                  : "the job is suspended";
     // Its own rules end the pods: a checkpoint before a suspension, none after the end.
     if (observed_.live_pods == 0) Begin(RentalPhase::kReleasing);
     return true;
   }
 
   bool LeftForItsPrice() {
+    if (std::string problem = CapProblem(); !problem.empty()) {
+      Leave(RentalReason::kBudgetSpent, std::move(problem));
+      return true;
+    }
     if (AboveCap()) {
       Leave(RentalReason::kPriceAboveCap,
             StrCat("the hosts cost ", Price(status_.price()), "/h now, and maxCostPerHour is ",
@@ -257,11 +282,14 @@ class Stepper {
     if (!observed_.provisioning || !observed_.provisioning->gone || observed_.live_pods > 0) {
       return LookAgain(kPollMs);
     }
-    const bool awaits_price = wanted_ && status_.reason == RentalReason::kPriceAboveCap &&
+    std::string problem = wanted_ ? CapProblem() : "";
+    const bool awaits_price = wanted_ && problem.empty() &&
+                              status_.reason == RentalReason::kPriceAboveCap &&
                               job_.capacity.on_price_rise == api::OnPriceRise::kWait;
     for (api::RentedHosts& part : status_.hosts) part.provided = 0;
     Begin(awaits_price ? RentalPhase::kAwaitingPrice : RentalPhase::kNone);
     if (!awaits_price) status_.hosts.clear();
+    if (!problem.empty()) return Refuse(RentalReason::kBudgetSpent, std::move(problem));
     // A job that was not placed shows first that its pods can be made.
     const bool moves = wanted_ && status_.reason != RentalReason::kBudgetSpent &&
                        status_.reason != RentalReason::kNotPlaced;
@@ -269,12 +297,17 @@ class Stepper {
   }
 
   void WithoutHosts() {
-    if (!wanted_ || observed_.placed || !MayRent(job_)) {
-      if (status_.phase == RentalPhase::kAwaitingPrice) {
-        Begin(RentalPhase::kNone);
-        status_.hosts.clear();
-      }
+    std::string problem = CapProblem();
+    if (status_.phase == RentalPhase::kAwaitingPrice &&
+        (!wanted_ || observed_.placed || !problem.empty())) {
+      Begin(RentalPhase::kNone);
+      status_.hosts.clear();
+      if (wanted_ && !problem.empty()) Refuse(RentalReason::kBudgetSpent, std::move(problem));
       return;
+    }
+    if (!wanted_ || observed_.placed || !MayRent(job_)) return;
+    if (observed_.waits && !problem.empty()) {
+      return Refuse(RentalReason::kBudgetSpent, std::move(problem));
     }
     if (observed_.waits) Choose();
   }
@@ -349,6 +382,7 @@ class Stepper {
   CapacityStep step_;
   std::int64_t now_ms_ = 0;
   bool ended_ = false;
+  bool resizing_ = false;  // to another size, without pods meanwhile
   bool wanted_ = false;
 };
 

@@ -3,10 +3,8 @@
 #include <random>
 
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
-#include "nlohmann/json.hpp"
 
-#include "pkg/base/strings.h"
+#include "pkg/operator/testing/capacity_step_fixture.h"
 
 namespace yardmaster::op {
 namespace {
@@ -14,95 +12,9 @@ namespace {
 using api::CapacityType;
 using api::RentalPhase;
 using api::RentalReason;
-using nlohmann::json;
 using testing::HasSubstr;
 
-constexpr std::int64_t kStartMs = 1'800'000'000'000;
-constexpr capacity::Micros kUnit = capacity::kMicrosPerUnit;
-
-api::CapacityPool Pool(const std::string& name, const std::string& price, int hosts = 8) {
-  const auto pool = api::DecodeCapacityPool(
-      json{{"apiVersion", "yardmaster.dev/v1alpha1"},
-           {"kind", "CapacityPool"},
-           {"metadata", {{"name", name}}},
-           {"spec",
-            {{"instanceType", "gpu.8x"},
-             {"allocatable", {{"cpu", "96"}, {"nvidia.com/gpu", "8"}}},
-             {"fabricPod", "p0"},
-             {"segment", "s0"},
-             {"nodeLabels", {{"pool", name}}},
-             {"offers", json::array({{{"type", "Spot"},
-                                      {"pricePerHour", price + " USD"},
-                                      {"maxHosts", hosts},
-                                      {"noticeSeconds", 120}}})},
-             {"scaling", {{"provisioningClassName", "c"}, {"timeoutSeconds", 600}}}}}});
-  EXPECT_TRUE(pool.ok()) << pool.status();
-  return *pool;
-}
-
-api::TrainingJob Job(const json& capacity) {
-  const auto job = api::DecodeTrainingJob(
-      json{{"apiVersion", "yardmaster.dev/v1alpha1"},
-           {"kind", "TrainingJob"},
-           {"metadata", {{"name", "a"}, {"namespace", "team"}, {"uid", "u"}}},
-           {"spec", {{"workers", 4}, {"capacity", capacity}}}});
-  EXPECT_TRUE(job.ok()) << job.status();
-  return *job;
-}
-
-class CapacityStepTest : public ::testing::Test {
- protected:
-  explicit CapacityStepTest(const json& capacity = {{"maxCostPerHour", "50 USD"}})
-      : job_(Job(capacity)) {
-    pools_ = {Pool("cheap", "10"), Pool("dear", "12")};
-    seen_.job = &job_;
-    seen_.now_ms = kStartMs;
-  }
-
-  CapacityStep Step() {
-    seen_.pools = pools_;
-    CapacityStep step = NextCapacityStep(seen_);
-    job_.status.capacity = step.status;
-    return step;
-  }
-  CapacityStep StepAfter(std::int64_t seconds) {
-    seen_.now_ms += 1000 * seconds;
-    return Step();
-  }
-  const api::CapacityStatus& Status() const { return job_.status.capacity; }
-  void Wait() {
-    seen_.waits = true;
-    seen_.live_pods = 4;
-  }
-  void Provide() {
-    Provisioning there;
-    there.provided = {4};
-    there.complete = true;
-    seen_.provisioning = there;
-  }
-  void Run() {
-    Wait();
-    Step();
-    seen_.live_pods = 0;
-    seen_.waits = false;
-    Provide();
-    Step();
-    seen_.live_pods = 4;
-    seen_.placed = true;
-    Step();
-    ASSERT_EQ(Status().phase, RentalPhase::kProvisioned);
-  }
-  // Pods end, then nothing asks for hosts any more.
-  void Leave() {
-    seen_.live_pods = 0;
-    seen_.placed = false;
-    seen_.provisioning = Provisioning{{0}, false, "", {}, true};
-  }
-
-  api::TrainingJob job_;
-  std::vector<api::CapacityPool> pools_;
-  CapacityObservation seen_;
-};
+using CapacityStepTest = CapacityStepFixture;
 
 TEST_F(CapacityStepTest, AJobThatWaitsGetsTheCheapestHostsAndTheDecisionNamesThem) {
   EXPECT_EQ(Step().status.phase, RentalPhase::kNone) << "placement has not looked at it yet";
@@ -324,7 +236,7 @@ TEST_F(CapacityStepTest, TheTotalPaysForTheStopAndIsNotExceeded) {
 
 // For any prices, requests and hosts: hosts are asked for below the cap, hosts above it are left in
 // the next step, and money is counted exactly.
-TEST(CapacityStepPropertyTest, NothingIsStartedOrKeptAboveTheCap) {
+TEST_F(CapacityStepTest, NothingIsStartedOrKeptAboveTheCap) {
   for (unsigned seed = 0; seed < 80; ++seed) {
     std::mt19937 random(seed);
     const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };

@@ -101,7 +101,9 @@ void SetSize(const api::TrainingJob& job, const api::Gang* gang, const JobStep& 
     elastic.changed_ms = now_s_ms;
   }
   const bool holds_hosts = gang != nullptr && gang->status.committed();
-  if (elastic.target != 0 && step.recovery.suspended && step.pods == 0 && !holds_hosts) {
+  // Rented hosts go, too: the next are of the next size.
+  const bool rents = job.status.capacity.active();
+  if (elastic.target != 0 && step.recovery.suspended && step.pods == 0 && !holds_hosts && !rents) {
     elastic = {elastic.target, 0, 0, now_s_ms};
   }
 }
