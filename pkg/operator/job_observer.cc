@@ -15,6 +15,7 @@ namespace {
 
 // A segment may be up again without a change of the host that is looked at.
 constexpr std::int64_t kSegmentAgainMs = 5'000;
+constexpr std::int64_t kClockDifferenceMs = 5'000;
 
 WorkerPhase PhaseOf(const api::Pod& pod) {
   if (pod.phase == "Succeeded") return WorkerPhase::kSucceeded;
@@ -92,8 +93,9 @@ Worker JobObserver::ObserveWorker(const api::TrainingJob& job, int rank, Obstacl
        {annotation.value_or(""), std::string_view(pod->end_message)}) {
     if (text.empty()) continue;
     const auto mark = api::DecodeCheckpointMark(text);
-    // A time that is yet to come would answer every later request.
-    if (mark.ok() && mark->time_ms > checkpoint.time_ms && mark->time_ms <= clock_.WallMs()) {
+    // A time that is yet to come would answer every later request; clocks may differ by seconds.
+    if (mark.ok() && mark->time_ms > checkpoint.time_ms &&
+        mark->time_ms <= clock_.WallMs() + kClockDifferenceMs) {
       checkpoint = *mark;
     }
   }
