@@ -173,5 +173,49 @@ TEST_F(JobElasticTest, AnIncidentThatIsDecidedWhenTheJobMayGrowHasItsEvent) {
   EXPECT_EQ(CountNotices("Recovering"), 1);
 }
 
+TEST_F(JobElasticTest, ARankThatFoundNoRoomGoesAlsoWhereTheJobEndsFirst) {
+  SeedElastic(2, 2, 1, 3);
+  Settle();
+  RunRanks({"n0", "n1"});
+  json extra = Pod(1);
+  extra["metadata"]["name"] = PodName("a", 2);
+  extra["metadata"]["uid"] = "extra";
+  extra["spec"].erase("nodeName");
+  extra["status"]["phase"] = "Pending";
+  client_.Seed(kube::Pods(), extra);
+  json job = Job();
+  job["status"]["elastic"]["previousData"] = 24;
+  client_.Seed(kube::TrainingJobs(), job);
+  for (int rank : {0, 1}) SetPod(rank, "Succeeded", StrCat("n", rank));
+  client_.FailNext(kube::Verb::kDelete, "pods", absl::UnavailableError("later"));
+  EXPECT_FALSE(TryReconcile().ok());
+  ASSERT_EQ(Condition("Succeeded"), "True");
+  Settle();
+  EXPECT_FALSE(HasPod(2));
+}
+
+TEST_F(JobElasticTest, RentedHostsAreGivenBackBeforeTheJobHasItsNextSize) {
+  SeedElastic(2, 2, 1, 2);
+  Settle();
+  RunRanks({"n0", "n1"});
+  const auto rent = [this](const char* phase) {
+    json job = Job();
+    job["status"]["capacity"] = {
+        {"phase", phase},
+        {"generation", 1},
+        {"hosts", json::array({{{"pool", "spot"}, {"type", "Spot"}, {"hosts", 2}}})}};
+    client_.Seed(kube::TrainingJobs(), job);
+  };
+  rent("Provisioned");
+  Scale(1);
+  EXPECT_EQ(Pods(), 0);
+  EXPECT_EQ(Size(), 2);
+  EXPECT_EQ(Status()["elastic"]["targetData"], 8);
+  rent("None");
+  Settle();
+  EXPECT_EQ(Size(), 1);
+  EXPECT_EQ(Pods(), 1);
+}
+
 }  // namespace
 }  // namespace yardmaster::op

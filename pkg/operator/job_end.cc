@@ -13,6 +13,9 @@ EndStep AfterEnd(const JobObservation& job, std::int64_t completion_ms) {
       step.remove.push_back({static_cast<int>(i), worker.uid, false});
     }
   }
+  for (const SurplusPod& pod : job.surplus) {
+    if (!pod.deleting) step.remove.push_back({pod.rank, pod.uid, false, true});
+  }
   if (!job.run.ttl_seconds_after_finished || completion_ms == 0) return step;
   const std::int64_t left_ms =
       completion_ms + 1000 * *job.run.ttl_seconds_after_finished - job.now_ms;

@@ -14,7 +14,7 @@
 namespace yardmaster::op {
 
 struct EndStep {
-  std::vector<Removal> remove;  // by rank; never by force
+  std::vector<Removal> remove;  // by rank, then surplus pods; never by force
   bool delete_job = false;
   std::optional<std::int64_t> look_again_ms;
 };
