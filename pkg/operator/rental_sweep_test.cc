@@ -134,6 +134,18 @@ TEST_F(RentalSweepTest, ARequestThatNoDecisionNamesIsGivenBackThoughItsJobLives)
   EXPECT_TRUE(client_.All(kube::ProvisioningRequests()).empty());
 }
 
+TEST_F(RentalSweepTest, ARightThatIsMissingForOneKindKeepsTheOtherFromNothing) {
+  Leader next(*this);
+  AskLate(next, true);
+  for (int i = 0; i < 2; ++i) {
+    next.See();
+    client_.FailNext(kube::Verb::kList, "provisioningrequests", absl::PermissionDeniedError("no"));
+    EXPECT_TRUE(absl::IsPermissionDenied(next.controller_.Sweep()));
+    clock_.Advance(60'000);
+  }
+  EXPECT_TRUE(client_.All(kube::NodeClaims()).empty());
+}
+
 TEST_F(RentalSweepTest, AClaimStaysWhileAPodRunsOnItsNode) {
   Leader next(*this);
   AskLate(next, true);
@@ -170,6 +182,27 @@ TEST_F(RentalSweepTest, AClaimStaysWhileAPodRunsOnItsNode) {
   client_.Seed(kube::Pods(), pod);
   next.SweepForAWhile();
   EXPECT_TRUE(client_.All(kube::NodeClaims()).empty()) << "pods of every host keep none";
+}
+
+// Another controller's finalizer may hold a job for ever.
+TEST_F(RentalSweepTest, ClaimsOfAJobThatIsBeingDeletedGoOnceNoPodIsThere) {
+  SetPrice("10");
+  SeedWaitingJob();
+  Leader leader(*this);
+  ASSERT_TRUE(leader.Reconcile().ok());
+  json claim = client_.All(kube::NodeClaims())[0];
+  claim["status"]["nodeName"] = "n0";
+  client_.Seed(kube::NodeClaims(), claim);
+  SetPod(0, "Running", "n0");
+  json job = Job();
+  job["metadata"]["finalizers"] = {"example.com/hold"};
+  client_.Seed(kube::TrainingJobs(), job);
+  ASSERT_TRUE(client_.Delete({kube::TrainingJobs(), "team", "a", ""}, {}).ok());
+  leader.SweepForAWhile();
+  EXPECT_EQ(client_.All(kube::NodeClaims()).size(), 1U) << "a pod writes its checkpoint there";
+  ASSERT_TRUE(client_.Delete({kube::Pods(), "team", "a-0", ""}, {}).ok());
+  leader.SweepForAWhile();
+  EXPECT_TRUE(client_.All(kube::NodeClaims()).empty());
 }
 
 TEST_F(RentalSweepTest, WhatTheDecisionNamesStaysAlsoForAProcessThatIsBehind) {

@@ -47,7 +47,8 @@ bool IsInUse(const state::ClusterState& world, const std::string& host) {
 
 RentalSweeper::Decision RentalSweeper::DecisionOf(const api::TrainingJob& job) {
   Decision decision;
-  if (!job.status.capacity.active()) return decision;
+  decision.job_deleted = job.metadata.deleted_ms.has_value();
+  if (decision.job_deleted || !job.status.capacity.active()) return decision;
   for (const RentalObject& object : RentalObjects(job, nullptr, {})) {
     decision.names.insert(NameIn(object.target));
   }
@@ -102,6 +103,7 @@ absl::StatusOr<RentalSweeper::Decision> RentalSweeper::ReadDecision(const Found&
   }
   YM_RETURN_IF_ERROR(object.status());
   job.metadata.uid = found.job_uid;
+  if ((*object)["metadata"].contains("deletionTimestamp")) job.metadata.deleted_ms = 0;
   api::FieldErrors errors;
   job.status.capacity =
       api::ReadCapacityStatus({kube::FindAt(*object, {"status", "capacity"}), "status.capacity",
@@ -122,6 +124,7 @@ absl::Status RentalSweeper::Judge(const Found& found, const Decision& decision) 
   const bool claim = found.target.resource.kind == kube::NodeClaims().kind;
   // What has an owner goes with it.
   if (decision.job_gone) return claim ? Delete(found) : absl::OkStatus();
+  if (decision.job_deleted && !claim) return absl::OkStatus();
   const bool named = !decision.readable || decision.names.count(NameIn(found.target)) != 0;
   if (named || IsInUse(cache_.Take(), found.node)) {
     late_since_ms_.erase(found.uid);
@@ -131,6 +134,7 @@ absl::Status RentalSweeper::Judge(const Found& found, const Decision& decision) 
   const std::int64_t since_ms = late_since_ms_.try_emplace(found.uid, now_ms).first->second;
   if (now_ms - since_ms < kLateMs) return absl::OkStatus();
   YM_RETURN_IF_ERROR(Delete(found));
+  if (decision.job_deleted) return absl::OkStatus();
   const std::size_t slash = found.job_key.find('/');
   notify_(
       {found.job_key.substr(0, slash), found.job_key.substr(slash + 1), found.job_uid, true,
@@ -141,17 +145,12 @@ absl::Status RentalSweeper::Judge(const Found& found, const Decision& decision) 
   return absl::OkStatus();
 }
 
-absl::Status RentalSweeper::Sweep() {
+absl::Status RentalSweeper::SweepKind(const kube::Resource& resource,
+                                      const std::map<std::string, Decision>& seen,
+                                      std::set<std::string>& there) {
   std::vector<Found> found;
-  YM_RETURN_IF_ERROR(List(kube::NodeClaims(), found));
-  YM_RETURN_IF_ERROR(List(kube::ProvisioningRequests(), found));
-  std::map<std::string, Decision> seen;  // in the cache, by the job's uid
-  for (const auto& job : cache_.Take().jobs) {
-    if (!job->status.capacity.active()) continue;
-    seen[job->metadata.uid] = DecisionOf(*job);
-  }
-  std::map<std::string, Decision> read;  // at the API server
-  std::set<std::string> there;
+  YM_RETURN_IF_ERROR(List(resource, found));
+  std::map<std::string, Decision> read;  // at the API server, after the list
   for (const Found& one : found) {
     there.insert(one.uid);
     const auto known = seen.find(one.job_uid);
@@ -166,8 +165,21 @@ absl::Status RentalSweeper::Sweep() {
     }
     YM_RETURN_IF_ERROR(Judge(one, decision->second));
   }
-  std::erase_if(late_since_ms_, [&](const auto& late) { return there.count(late.first) == 0; });
   return absl::OkStatus();
+}
+
+absl::Status RentalSweeper::Sweep() {
+  std::map<std::string, Decision> seen;  // in the cache, by the job's uid
+  for (const auto& job : cache_.Take().jobs) {
+    if (!job->status.capacity.active()) continue;
+    seen[job->metadata.uid] = DecisionOf(*job);
+  }
+  std::set<std::string> there;
+  absl::Status done = SweepKind(kube::NodeClaims(), seen, there);
+  done.Update(SweepKind(kube::ProvisioningRequests(), seen, there));
+  if (!done.ok()) return done;
+  std::erase_if(late_since_ms_, [&](const auto& late) { return there.count(late.first) == 0; });
+  return done;
 }
 
 }  // namespace yardmaster::op

@@ -6,7 +6,8 @@
 // after the objects: one that was there then was asked for by this decision or by one before it.
 //
 // What a job's decision does not name goes after kLateMs in which this process has seen that, and not while a pod
-// is on its Node or a Gang keeps the Node for one; pods that every host has do not count. What belongs to a job
+// is on its Node or a Gang keeps the Node for one; pods that every host has do not count. So do NodeClaims of a job
+// that is being deleted, however long others keep its object. What belongs to a job
 // whose rental cannot be read stays. PodTemplates cost nothing and go with their job.
 //
 // Thread safety: one thread. Lifetimes: everything passed in outlives the sweeper.
@@ -17,6 +18,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "nlohmann/json_fwd.hpp"
@@ -39,6 +41,7 @@ class RentalSweeper {
       : client_(client), cache_(cache), clock_(clock), notify_(std::move(notify)) {}
 
   // OK where the cluster has no NodeClaims or no ProvisioningRequests.
+  // Errors: what the API server said first; the other kind is swept all the same.
   absl::Status Sweep();
 
  private:
@@ -53,11 +56,15 @@ class RentalSweeper {
   // What a job's decision names: "<plural>/<name>".
   struct Decision {
     bool job_gone = false;
+    bool job_deleted = false;  // it is there still; it names nothing
     bool readable = true;
     std::set<std::string> names;
   };
 
   static Decision DecisionOf(const api::TrainingJob& job);
+  // `seen`: decisions in the cache, by the job's uid. `there`: uids of what was found are added.
+  absl::Status SweepKind(const kube::Resource& resource,
+                         const std::map<std::string, Decision>& seen, std::set<std::string>& there);
   absl::Status List(const kube::Resource& resource, std::vector<Found>& found);
   absl::StatusOr<Decision> ReadDecision(const Found& found);
   absl::Status Judge(const Found& found, const Decision& decision);
