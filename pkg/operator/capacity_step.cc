@@ -282,6 +282,9 @@ class Stepper {
     if (!observed_.provisioning || !observed_.provisioning->gone || observed_.live_pods > 0) {
       return LookAgain(kPollMs);
     }
+    // Pods that are made before the Gang has given the hosts back would be those of its lost ranks, which move
+    // within the segment that the hosts were in.
+    if (observed_.placed && !ended_) return LookAgain(kPollMs);
     std::string problem = wanted_ ? CapProblem() : "";
     const bool awaits_price = wanted_ && problem.empty() &&
                               status_.reason == RentalReason::kPriceAboveCap &&

@@ -216,6 +216,24 @@ TEST_F(CapacityStepTest, HostsGoWhenTheLastPodOfAnEndedJobHasGone) {
   EXPECT_EQ(Status().moves, 0);
 }
 
+// Made before, the pods would count to the place that the job had, whose hosts are gone.
+TEST_F(CapacityStepTest, TheJobMayHavePodsAgainOnceItsGangHasGivenTheHostsBack) {
+  for (const bool suspended : {false, true}) {
+    Run();
+    pools_[0] = Pool("cheap", suspended ? "10" : "13");
+    job_.run.suspended = suspended;
+    Leave();
+    seen_.placed = true;
+    EXPECT_TRUE(StepAfter(60).release);
+    EXPECT_EQ(Status().phase, RentalPhase::kReleasing);
+    EXPECT_TRUE(Status().holds_job());
+    seen_.placed = false;
+    StepAfter(5);
+    EXPECT_EQ(Status().phase, suspended ? RentalPhase::kNone : RentalPhase::kRequested);
+    job_.status.capacity = {};
+  }
+}
+
 TEST_F(CapacityStepTest, TheTotalPaysForTheStopAndIsNotExceeded) {
   job_ = Job({{"maxTotalCost", "30 USD"}});
   Run();
