@@ -40,14 +40,9 @@ void HostCapacity::FillRow(const HostIndex& hosts, fabric::HostId host,
 
 ColumnAmounts HostCapacity::ColumnsOf(const workload::ResourceList& amounts) const {
   ColumnAmounts out;
-  auto name = names_->begin();
-  for (const workload::ResourceAmount& entry : amounts) {
-    name = std::lower_bound(name, names_->end(), entry.name);
-    if (name == names_->end()) break;
-    if (*name == entry.name && entry.amount > 0) {
-      out.push_back({static_cast<std::size_t>(name - names_->begin()), entry.amount});
-    }
-  }
+  ForColumns(amounts, [&](std::size_t column, std::int64_t amount) {
+    out.push_back({column, amount});
+  });
   return out;
 }
 

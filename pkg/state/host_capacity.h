@@ -5,6 +5,7 @@
 // A Node that changed costs one row; another set of names all rows. Thread safety: one thread.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -30,6 +31,18 @@ class HostCapacity {
   std::size_t columns() const { return names_->size(); }
   // Those of the amounts that have a column.
   ColumnAmounts ColumnsOf(const workload::ResourceList& amounts) const;
+  // Calls visit(column, amount) for each of them.
+  template <typename Visit>
+  void ForColumns(const workload::ResourceList& amounts, Visit visit) const {
+    auto name = names_->begin();
+    for (const workload::ResourceAmount& entry : amounts) {
+      name = std::lower_bound(name, names_->end(), entry.name);
+      if (name == names_->end()) return;
+      if (*name == entry.name && entry.amount > 0) {
+        visit(static_cast<std::size_t>(name - names_->begin()), entry.amount);
+      }
+    }
+  }
   // `held`: by host and column. All of it is free but that.
   placement::HostResources WithHeld(const std::vector<std::int64_t>& held) const;
 

@@ -61,9 +61,9 @@ std::set<NamespacedName> JobIndex::Update(const ClusterState& world, const HostI
   }
   for (auto& [key, kept] : jobs_) {
     const bool changed = changed_.count(key) != 0;
-    if (changed || (changes.renumbered && !MoveAssignment(changes, kept))) {
-      ReadAssignment(*hosts.places(), kept);
-    }
+    if (!changed && (!changes.renumbered || MoveAssignment(changes, kept))) continue;
+    ReadAssignment(*hosts.places(), kept);
+    changed_.insert(key);
   }
   return std::move(changed_);
 }

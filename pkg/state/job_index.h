@@ -42,7 +42,7 @@ struct KeptJob {
 
 class JobIndex {
  public:
-  // Keys of jobs that are new, were read again or are gone.
+  // Keys of jobs that are new or gone, or that were read again, or their assignments.
   std::set<NamespacedName> Update(const ClusterState& world, const HostIndex& hosts,
                                   const HostChanges& changes);
 

@@ -11,59 +11,65 @@ namespace yardmaster::state {
 
 using fabric::HostId;
 
+namespace {
+
+bool IsCounted(const api::Pod& pod) { return !pod.finished() && !pod.node_name.empty(); }
+
+// The gang of a pod that only its slot says.
+std::optional<api::Slot> SlotOf(const api::Pod& pod) {
+  const auto text = api::Find(pod.metadata.annotations, api::kSlotAnnotation);
+  if (!text) return std::nullopt;
+  absl::StatusOr<api::Slot> slot = api::DecodeSlot(*text);
+  if (!slot.ok()) return std::nullopt;
+  return *std::move(slot);
+}
+
+}  // namespace
+
 void Occupation::Update(const ObjectTable<api::Pod>& pods, const HostIndex& hosts,
                         const HostChanges& changes, const HostCapacity& capacity,
                         bool other_columns, JobIndex& jobs, std::set<NamespacedName>& changed) {
   capacity_ = &capacity;
-  const bool all = changes.renumbered || other_columns || gpu_resource_ != hosts.gpu_resource();
+  const bool recount = other_columns || gpu_resource_ != hosts.gpu_resource();
   gpu_resource_ = hosts.gpu_resource();
-  if (all) StartOver(hosts, changes);
+  if (recount || changes.renumbered) StartOver(hosts, changes, recount, jobs, changed);
   ObjectTable<api::Pod>::Differences(pods_, pods, [&](const auto& before, const auto& after) {
-    if (before != nullptr) Remove(*before, changed);
-    if (after != nullptr && !after->finished() && !after->node_name.empty()) {
-      Add(after, *hosts.places(), changed);
-    }
+    if (before != nullptr && IsCounted(*before)) Remove(*before, changed);
+    if (after != nullptr && IsCounted(*after)) Add(after, *hosts.places(), changed);
   });
   pods_ = pods;
-  if (all) {
-    for (const auto& [key, share] : shares_) changed.insert(key);
-    for (const auto& [key, job] : jobs.jobs()) changed.insert(key);
-  }
   for (const NamespacedName& key : changed) Count(key, jobs.Find(key));
 }
 
 // The slot was made from what labels say; they are read first, because that needs no JSON.
 void Occupation::Add(std::shared_ptr<const api::Pod> pod, const fabric::Places& places,
                      std::set<NamespacedName>& changed) {
-  const HostId host = places.FindHost(pod->node_name);
-  BoundPod bound{pod, host, std::nullopt, std::nullopt};
-  std::optional<NamespacedName> gang;
   const std::string& ns = pod->metadata.namespace_name;
+  BoundPod bound{pod, HostId(), std::nullopt, std::nullopt};
+  NamespacedName gang;
   if (api::WantsGang(*pod)) {
     auto membership = api::ResolveMembership(*pod);
-    if (membership.ok() && *membership) {
-      gang = NamespacedName{ns, (*membership)->gang_name};
-      bound.membership = *std::move(*membership);
-    }
+    if (membership.ok() && *membership) bound.membership = *std::move(*membership);
   }
-  if (!gang) {
-    const auto text = api::Find(pod->metadata.annotations, api::kSlotAnnotation);
-    if (!text) return AddLoose({std::move(pod), host});
-    const absl::StatusOr<api::Slot> slot = api::DecodeSlot(*text);
-    if (!slot.ok()) return AddLoose({std::move(pod), host});
-    gang = NamespacedName{ns, slot->gang};
+  if (bound.membership) {
+    gang = {ns, bound.membership->gang_name};
+  } else if (const std::optional<api::Slot> slot = SlotOf(*pod)) {
+    gang = {ns, slot->gang};
     bound.rank = slot->rank;
+  } else {
+    const auto [load, fresh] = loads_.try_emplace(pod->node_name);
+    if (fresh) {
+      load->second.host = places.FindHost(pod->node_name);
+      load->second.amounts.resize(capacity_->columns());
+    }
+    AddTo(load->second, *pod, 1);
+    ChangeHost(load->second.host, *pod, 1);
+    return;
   }
-  gang_of_pod_.emplace(pod.get(), *gang);
-  changed.insert(*gang);
-  shares_[*gang].pods.insert_or_assign(pod->metadata.name, std::move(bound));
-}
-
-void Occupation::AddLoose(LoosePod pod) {
-  const ColumnAmounts amounts = capacity_->ColumnsOf(pod.pod->requests);
-  Change({pod.host, GpusOf(*pod.pod), std::make_shared<const ColumnAmounts>(amounts)}, 1);
-  const api::Pod* key = pod.pod.get();
-  loose_.insert_or_assign(key, std::move(pod));
+  bound.host = places.FindHost(pod->node_name);
+  changed.insert(gang);
+  shares_[gang].pods.insert_or_assign(pod->metadata.name, std::move(bound));
+  gang_of_pod_.emplace(pod.get(), std::move(gang));
 }
 
 void Occupation::Remove(const api::Pod& pod, std::set<NamespacedName>& changed) {
@@ -71,34 +77,81 @@ void Occupation::Remove(const api::Pod& pod, std::set<NamespacedName>& changed) 
     changed.insert(at->second);
     shares_[at->second].pods.erase(pod.metadata.name);
     gang_of_pod_.erase(at);
-  } else if (const auto loose = loose_.find(&pod); loose != loose_.end()) {
-    Change({loose->second.host, GpusOf(pod),
-            std::make_shared<const ColumnAmounts>(capacity_->ColumnsOf(pod.requests))},
-           -1);
-    loose_.erase(loose);
+    return;
+  }
+  const auto load = loads_.find(pod.node_name);
+  AddTo(load->second, pod, -1);
+  ChangeHost(load->second.host, pod, -1);
+  if (load->second.pods == 0) loads_.erase(load);
+}
+
+void Occupation::AddTo(NodeLoad& load, const api::Pod& pod, int sign) const {
+  load.pods += sign;
+  load.gpus += sign * Sum{GpusOf(pod)};
+  capacity_->ForColumns(pod.requests, [&](std::size_t column, std::int64_t amount) {
+    load.amounts[column] += sign * Sum{amount};
+  });
+}
+
+void Occupation::StartOver(const HostIndex& hosts, const HostChanges& changes, bool recount,
+                           JobIndex& jobs, std::set<NamespacedName>& changed) {
+  const std::size_t columns = capacity_->columns();
+  held_.assign(static_cast<std::size_t>(hosts.places()->num_hosts()), 0);
+  held_resources_.assign(held_.size() * columns, 0);
+  if (recount) RecountLoads();
+  for (auto& [node, load] : loads_) {
+    if (changes.renumbered) load.host = MovedHost(*hosts.places(), changes, load.host, node);
+    if (!load.host.valid()) continue;
+    held_[load.host.index()] += load.gpus;
+    for (std::size_t column = 0; column < columns; ++column) {
+      held_resources_[load.host.index() * columns + column] += load.amounts[column];
+    }
+  }
+  for (auto& [key, share] : shares_) {
+    const bool moved = !changes.renumbered || MoveShare(*hosts.places(), changes, share);
+    const KeptJob* job = jobs.Find(key);
+    const bool placed_by_pods = job != nullptr && job->gang == nullptr;
+    if (moved && !recount && !placed_by_pods) {
+      for (const Held& held : share.held) Change(held, 1);
+    } else {
+      share.held.clear();
+      changed.insert(key);
+    }
+  }
+  if (!recount) return;
+  for (const auto& [key, job] : jobs.jobs()) changed.insert(key);
+}
+
+void Occupation::RecountLoads() {
+  for (auto& [node, load] : loads_) {
+    load = {load.host, 0, 0, std::vector<Sum>(capacity_->columns())};
+  }
+  for (const auto& pod : pods_) {
+    if (!IsCounted(*pod) || gang_of_pod_.count(pod.get()) != 0) continue;
+    AddTo(loads_.find(pod->node_name)->second, *pod, 1);
   }
 }
 
-void Occupation::StartOver(const HostIndex& hosts, const HostChanges& changes) {
-  const fabric::Places& places = *hosts.places();
-  const auto move = [&](HostId& host, const api::Pod& pod) {
-    if (!changes.renumbered) return;
-    HostId to;
-    if (host.valid() && !changes.moved_to.empty()) to = changes.moved_to[host.index()];
-    host = to.valid() ? to : places.FindHost(pod.node_name);
+HostId Occupation::MovedHost(const fabric::Places& places, const HostChanges& changes,
+                             HostId before, const std::string& node) {
+  if (!before.valid() || changes.moved_to.empty()) return places.FindHost(node);
+  return changes.moved_to[before.index()];
+}
+
+// False where more than ids has changed: a host came or went, or nothing was known before.
+bool Occupation::MoveShare(const fabric::Places& places, const HostChanges& changes, Share& share) {
+  bool same = true;
+  const auto move = [&](HostId& host, const std::string& node) {
+    const bool was_known = host.valid();
+    host = MovedHost(places, changes, host, node);
+    same &= was_known == host.valid();
   };
-  held_.assign(static_cast<std::size_t>(places.num_hosts()), 0);
-  held_resources_.assign(held_.size() * capacity_->columns(), 0);
-  for (auto& [key, share] : shares_) {
-    share.held.clear();
-    for (auto& [name, pod] : share.pods) move(pod.host, *pod.pod);
+  for (auto& [name, pod] : share.pods) move(pod.host, pod.pod->node_name);
+  if (changes.moved_to.empty()) return false;
+  for (Held& held : share.held) {
+    if (held.host.valid()) move(held.host, {});
   }
-  for (auto& [key, pod] : loose_) {
-    move(pod.host, *pod.pod);
-    Change({pod.host, GpusOf(*pod.pod),
-            std::make_shared<const ColumnAmounts>(capacity_->ColumnsOf(pod.pod->requests))},
-           1);
-  }
+  return same;
 }
 
 void Occupation::Count(const NamespacedName& key, KeptJob* job) {
@@ -118,13 +171,15 @@ void Occupation::Count(const NamespacedName& key, KeptJob* job) {
 void Occupation::CountPromises(const plan::JobState& state, std::vector<Held>& held) const {
   const std::vector<workload::Role>& roles = state.job.roles;
   auto role = roles.begin();
-  auto amounts = std::make_shared<const ColumnAmounts>(capacity_->ColumnsOf(state.job.requests));
+  Demand demand = DemandOf(state.job.host_gpus_per_worker(), state.job.requests);
   int rank = 0;
+  held.reserve(state.assignment->host_of_rank.size());
   for (HostId host : state.assignment->host_of_rank) {
-    for (; role != roles.end() && role->first_rank <= rank; ++role) {
-      amounts = std::make_shared<const ColumnAmounts>(capacity_->ColumnsOf(role->requests));
+    if (role != roles.end() && role->first_rank <= rank) {
+      while (role != roles.end() && role->first_rank <= rank) ++role;
+      demand = DemandOf(state.job.HostGpusOf(rank), state.job.RequestsOf(rank));
     }
-    held.push_back({host, state.job.HostGpusOf(rank), amounts});
+    held.push_back({host, demand});
     ++rank;
   }
 }
@@ -132,36 +187,53 @@ void Occupation::CountPromises(const plan::JobState& state, std::vector<Held>& h
 // A pod on its slot's host holds what was promised; what it asks for beyond that counts besides, and so does all
 // that another pod of its rank there asks for.
 void Occupation::CountPods(const Share& share, const KeptJob* job, std::vector<Held>& held) const {
-  std::set<int> taken;  // ranks whose promise a pod holds
+  std::vector<char> taken(held.size(), 0);  // by rank: a pod holds its promise
   for (const auto& [name, pod] : share.pods) {
-    ColumnAmounts amounts = capacity_->ColumnsOf(pod.pod->requests);
-    std::int64_t gpus = GpusOf(*pod.pod);
-    if (OnItsSlot(pod, job) && taken.insert(*RankOf(pod, *job)).second) {
-      const std::optional<int> rank = RankOf(pod, *job);
-      gpus = std::max<std::int64_t>(0, gpus - job->state.job.HostGpusOf(*rank));
-      for (auto& [column, amount] : amounts) {
-        for (const auto& [promised_column, part] :
-             capacity_->ColumnsOf(job->state.job.RequestsOf(*rank))) {
-          if (promised_column == column) amount -= part;
-        }
-      }
-      std::erase_if(amounts, [](const auto& entry) { return entry.second <= 0; });
-      if (amounts.empty() && gpus == 0) continue;
+    Demand promise;
+    const std::optional<std::size_t> rank = RankOnSlot(pod, job);
+    if (rank && taken[*rank] == 0) {
+      taken[*rank] = 1;
+      promise = held[*rank].demand;
     }
-    held.push_back({pod.host, gpus, std::make_shared<const ColumnAmounts>(std::move(amounts))});
+    Demand more = Beyond(*pod.pod, promise);
+    if (more.gpus > 0 || more.amounts != nullptr) held.push_back({pod.host, std::move(more)});
   }
+}
+
+Occupation::Demand Occupation::DemandOf(std::int64_t gpus,
+                                        const workload::ResourceList& requests) const {
+  ColumnAmounts amounts = capacity_->ColumnsOf(requests);
+  if (amounts.empty()) return {gpus, nullptr};
+  return {gpus, std::make_shared<const ColumnAmounts>(std::move(amounts))};
+}
+
+Occupation::Demand Occupation::Beyond(const api::Pod& pod, const Demand& promise) const {
+  static const ColumnAmounts kNone;
+  const ColumnAmounts& promised = promise.amounts != nullptr ? *promise.amounts : kNone;
+  auto at = promised.begin();
+  ColumnAmounts more;
+  capacity_->ForColumns(pod.requests, [&](std::size_t column, std::int64_t amount) {
+    while (at != promised.end() && at->first < column) ++at;
+    if (at != promised.end() && at->first == column) amount -= at->second;
+    if (amount > 0) more.push_back({column, amount});
+  });
+  Demand out{std::max<std::int64_t>(0, GpusOf(pod) - promise.gpus), nullptr};
+  if (!more.empty()) out.amounts = std::make_shared<const ColumnAmounts>(std::move(more));
+  return out;
 }
 
 std::optional<int> Occupation::RankOf(const BoundPod& pod, const KeptJob& job) {
   return pod.membership ? job.RankOf(*pod.membership) : pod.rank;
 }
 
-bool Occupation::OnItsSlot(const BoundPod& pod, const KeptJob* job) {
-  if (job == nullptr || !job->state.assignment) return false;
+std::optional<std::size_t> Occupation::RankOnSlot(const BoundPod& pod, const KeptJob* job) {
+  if (job == nullptr || !job->state.assignment) return std::nullopt;
   const std::optional<int> rank = RankOf(pod, *job);
+  if (!rank || *rank < 0) return std::nullopt;
+  const auto slot = static_cast<std::size_t>(*rank);
   const auto& hosts = job->state.assignment->host_of_rank;
-  return rank && *rank >= 0 && *rank < static_cast<int>(hosts.size()) &&
-         hosts[static_cast<std::size_t>(*rank)] == pod.host;
+  if (slot >= hosts.size() || hosts[slot] != pod.host) return std::nullopt;
+  return slot;
 }
 
 // A TrainingJob that runs although its Gang is not here is placed where its pods are.
@@ -189,11 +261,21 @@ std::int64_t Occupation::GpusOf(const api::Pod& pod) const {
 
 void Occupation::Change(const Held& held, int sign) {
   if (!held.host.valid()) return;
-  held_[held.host.index()] += sign * Sum{held.gpus};
+  held_[held.host.index()] += sign * Sum{held.demand.gpus};
+  if (held.demand.amounts == nullptr) return;
   const std::size_t row = held.host.index() * capacity_->columns();
-  for (const auto& [column, amount] : *held.amounts) {
+  for (const auto& [column, amount] : *held.demand.amounts) {
     held_resources_[row + column] += sign * Sum{amount};
   }
+}
+
+void Occupation::ChangeHost(HostId host, const api::Pod& pod, int sign) {
+  if (!host.valid()) return;
+  held_[host.index()] += sign * Sum{GpusOf(pod)};
+  const std::size_t row = host.index() * capacity_->columns();
+  capacity_->ForColumns(pod.requests, [&](std::size_t column, std::int64_t amount) {
+    held_resources_[row + column] += sign * Sum{amount};
+  });
 }
 
 std::vector<std::int64_t> Occupation::held_resources() const {

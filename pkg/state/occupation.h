@@ -2,7 +2,8 @@
 // one ClusterState to the next. See snapshot_builder.h for the rules.
 //
 // Every bound, unfinished pod counts, whether it asks for GPUs or not. A pod that changed costs a
-// count of its gang; a pod of no gang costs itself. Other columns cost a count of everything.
+// count of its gang; a pod of no gang costs itself. Hosts with other ids cost O(hosts + bound pods of gangs),
+// other columns a count of everything.
 // Thread safety: one thread.
 #pragma once
 
@@ -45,36 +46,52 @@ class Occupation {
     std::optional<int> rank;  // nothing: only the gang's rank bases can say
     std::optional<api::Membership> membership;
   };
-  // One of no gang.
-  struct LoosePod {
-    std::shared_ptr<const api::Pod> pod;
-    fabric::HostId host;
+  // What one rank, or one pod beyond its rank's promise, takes of a host.
+  struct Demand {
+    std::int64_t gpus = 0;
+    std::shared_ptr<const ColumnAmounts> amounts;  // null: none
   };
   struct Held {
     fabric::HostId host;
-    std::int64_t gpus = 0;
-    std::shared_ptr<const ColumnAmounts> amounts;
+    Demand demand;
   };
   // What a gang and its pods hold together.
   struct Share {
     std::map<std::string, BoundPod> pods;  // by name
-    std::vector<Held> held;
+    std::vector<Held> held;                // promises by rank, then what pods hold beyond them
+  };
+  // What all pods of no gang on one Node hold together.
+  struct NodeLoad {
+    fabric::HostId host;  // invalid: not of the fabric
+    int pods = 0;
+    Sum gpus = 0;
+    std::vector<Sum> amounts;  // by column
   };
 
   void Add(std::shared_ptr<const api::Pod> pod, const fabric::Places& places,
            std::set<NamespacedName>& changed);
-  void AddLoose(LoosePod pod);
   void Remove(const api::Pod& pod, std::set<NamespacedName>& changed);
-  // Forgets all counts and finds hosts again.
-  void StartOver(const HostIndex& hosts, const HostChanges& changes);
+  void AddTo(NodeLoad& load, const api::Pod& pod, int sign) const;
+  // Sums of all hosts anew. `recount`: pods are counted in other columns, or as other GPUs.
+  void StartOver(const HostIndex& hosts, const HostChanges& changes, bool recount, JobIndex& jobs,
+                 std::set<NamespacedName>& changed);
+  void RecountLoads();
+  static fabric::HostId MovedHost(const fabric::Places& places, const HostChanges& changes,
+                                  fabric::HostId before, const std::string& node);
+  static bool MoveShare(const fabric::Places& places, const HostChanges& changes, Share& share);
   void Count(const NamespacedName& key, KeptJob* job);
   void CountPromises(const plan::JobState& state, std::vector<Held>& held) const;
   void CountPods(const Share& share, const KeptJob* job, std::vector<Held>& held) const;
+  Demand DemandOf(std::int64_t gpus, const workload::ResourceList& requests) const;
+  // What the pod asks for beyond `promise`.
+  Demand Beyond(const api::Pod& pod, const Demand& promise) const;
   static std::optional<int> RankOf(const BoundPod& pod, const KeptJob& job);
-  static bool OnItsSlot(const BoundPod& pod, const KeptJob* job);
+  // Nothing: the pod is not on its slot's host.
+  static std::optional<std::size_t> RankOnSlot(const BoundPod& pod, const KeptJob* job);
   static std::optional<plan::Assignment> PlaceByPods(const Share& share, const KeptJob& job);
   std::int64_t GpusOf(const api::Pod& pod) const;
   void Change(const Held& held, int sign);
+  void ChangeHost(fabric::HostId host, const api::Pod& pod, int sign);
   static std::int64_t Clamped(Sum sum) {
     return sum > workload::kMaxAmount ? workload::kMaxAmount : static_cast<std::int64_t>(sum);
   }
@@ -84,9 +101,9 @@ class Occupation {
   ObjectTable<api::Pod> pods_;
   std::unordered_map<const api::Pod*, NamespacedName> gang_of_pod_;
   std::map<NamespacedName, Share> shares_;
-  std::unordered_map<const api::Pod*, LoosePod> loose_;
-  std::vector<Sum> held_;            // by HostId
-  std::vector<Sum> held_resources_;  // by HostId and column
+  std::unordered_map<std::string, NodeLoad> loads_;  // by Node
+  std::vector<Sum> held_;                            // by HostId
+  std::vector<Sum> held_resources_;                  // by HostId and column
 };
 
 }  // namespace yardmaster::state
