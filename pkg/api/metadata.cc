@@ -18,6 +18,15 @@ const OwnerReference* ObjectMeta::controller() const {
 
 std::optional<std::string_view> Find(const std::map<std::string, std::string>& map,
                                      const char* key) {
+  // The map's own search needs a string of its own; most maps have a few entries.
+  constexpr std::size_t kFew = 32;
+  if (map.size() <= kFew) {
+    const std::string_view wanted = key;
+    for (const auto& [name, value] : map) {
+      if (name == wanted) return std::string_view(value);
+    }
+    return std::nullopt;
+  }
   const auto it = map.find(key);
   if (it == map.end()) return std::nullopt;
   return std::string_view(it->second);

@@ -95,18 +95,18 @@ bool Fits(const Row& row, const Pod& pod) {
 
 absl::StatusOr<int> ReadIndex(const Pod& pod, const char* key, const char* fix) {
   const auto text = LabelOrAnnotation(pod, key);
-  const std::string field = JoinPath("metadata.labels", key);
-  if (!text) return FieldError(field, "is missing", fix);
+  const auto field = [key] { return JoinPath("metadata.labels", key); };
+  if (!text) return FieldError(field(), "is missing", fix);
   const std::optional<int> index = ParseNumber<int>(*text);
   if (!index || *index < 0 || *index > kMaxRank) {
-    return FieldError(field, StrCat("\"", *text, "\" is not an index"),
+    return FieldError(field(), StrCat("\"", *text, "\" is not an index"),
                       StrCat("use a number from 0 to ", kMaxRank));
   }
   return *index;
 }
 
-std::string GroupOf(std::string_view api_version) {
-  return std::string(api_version.substr(0, api_version.find('/')));
+std::string_view GroupOf(std::string_view api_version) {
+  return api_version.substr(0, api_version.find('/'));
 }
 
 bool IsOfKind(const OwnerReference& controller, std::string_view kind, std::string_view group) {

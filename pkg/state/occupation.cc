@@ -44,32 +44,30 @@ void Occupation::Update(const ObjectTable<api::Pod>& pods, const HostIndex& host
 // The slot was made from what labels say; they are read first, because that needs no JSON.
 void Occupation::Add(std::shared_ptr<const api::Pod> pod, const fabric::Places& places,
                      std::set<NamespacedName>& changed) {
-  const std::string& ns = pod->metadata.namespace_name;
-  BoundPod bound{pod, HostId(), std::nullopt, std::nullopt};
-  NamespacedName gang;
+  std::optional<api::Membership> membership;
   if (api::WantsGang(*pod)) {
-    auto membership = api::ResolveMembership(*pod);
-    if (membership.ok() && *membership) bound.membership = *std::move(*membership);
+    auto resolved = api::ResolveMembership(*pod);
+    if (resolved.ok()) membership = *std::move(resolved);
   }
-  if (bound.membership) {
-    gang = {ns, bound.membership->gang_name};
-  } else if (const std::optional<api::Slot> slot = SlotOf(*pod)) {
-    gang = {ns, slot->gang};
-    bound.rank = slot->rank;
-  } else {
-    const auto [load, fresh] = loads_.try_emplace(pod->node_name);
-    if (fresh) {
-      load->second.host = places.FindHost(pod->node_name);
-      load->second.amounts.resize(capacity_->columns());
-    }
-    AddTo(load->second, *pod, 1);
-    ChangeHost(load->second.host, *pod, 1);
-    return;
-  }
-  bound.host = places.FindHost(pod->node_name);
+  const std::optional<api::Slot> slot = membership ? std::nullopt : SlotOf(*pod);
+  if (!membership && !slot) return AddLoose(*pod, places);
+  NamespacedName gang{pod->metadata.namespace_name,
+                      membership ? membership->gang_name : slot->gang};
+  BoundPod bound{pod, places.FindHost(pod->node_name), std::nullopt, std::move(membership)};
+  if (slot) bound.rank = slot->rank;
   changed.insert(gang);
   shares_[gang].pods.insert_or_assign(pod->metadata.name, std::move(bound));
   gang_of_pod_.emplace(pod.get(), std::move(gang));
+}
+
+void Occupation::AddLoose(const api::Pod& pod, const fabric::Places& places) {
+  const auto [load, fresh] = loads_.try_emplace(pod.node_name);
+  if (fresh) {
+    load->second.host = places.FindHost(pod.node_name);
+    load->second.amounts.resize(capacity_->columns());
+  }
+  AddTo(load->second, pod, 1);
+  ChangeHost(load->second.host, pod, 1);
 }
 
 void Occupation::Remove(const api::Pod& pod, std::set<NamespacedName>& changed) {

@@ -70,6 +70,7 @@ class Occupation {
 
   void Add(std::shared_ptr<const api::Pod> pod, const fabric::Places& places,
            std::set<NamespacedName>& changed);
+  void AddLoose(const api::Pod& pod, const fabric::Places& places);
   void Remove(const api::Pod& pod, std::set<NamespacedName>& changed);
   void AddTo(NodeLoad& load, const api::Pod& pod, int sign) const;
   // Sums of all hosts anew. `recount`: pods are counted in other columns, or as other GPUs.
