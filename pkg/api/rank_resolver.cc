@@ -174,8 +174,7 @@ void SetOwner(const Row& row, const Pod& pod, const OwnerReference* controller, 
   out.root = owner;
 }
 
-absl::StatusOr<Membership> Resolve(const Row& row, const Pod& pod) {
-  Membership out;
+absl::Status Resolve(const Row& row, const Pod& pod, Membership& out) {
   out.owner = {row.api_version, row.kind, std::string(*Find(pod.metadata.labels, row.name_label)),
                "", false};
   const OwnerReference* controller = pod.metadata.controller();
@@ -193,13 +192,13 @@ absl::StatusOr<Membership> Resolve(const Row& row, const Pod& pod) {
   }
   if (Find(pod.metadata.labels, kRankLabel)) {
     YM_ASSIGN_OR_RETURN(out.index, ReadIndex(pod, kRankLabel, row.index_fix));
-    return out;
+    return absl::OkStatus();
   }
   if (const auto subgroup = LabelOrAnnotation(pod, row.subgroup_label)) {
     out.subgroup = std::string(*subgroup);
   }
   YM_ASSIGN_OR_RETURN(out.index, ReadIndex(pod, row.index_label, row.index_fix));
-  return out;
+  return absl::OkStatus();
 }
 
 int RoleOrder(std::string_view subgroup) {
@@ -238,12 +237,13 @@ bool IsOfOwner(const Gang& gang, std::string_view owner_uid, std::string_view ro
 }
 
 absl::StatusOr<std::optional<Membership>> ResolveMembership(const Pod& pod) {
+  std::optional<Membership> member;
   for (const Row& row : kTable) {
     if (!Fits(row, pod)) continue;
-    YM_ASSIGN_OR_RETURN(Membership member, Resolve(row, pod));
-    return std::optional<Membership>(std::move(member));
+    YM_RETURN_IF_ERROR(Resolve(row, pod, member.emplace()));
+    break;
   }
-  return std::optional<Membership>();
+  return member;
 }
 
 bool SubgroupLess(std::string_view a, std::string_view b) {

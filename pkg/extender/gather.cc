@@ -152,6 +152,8 @@ void AssignRanks(const std::vector<api::RankBase>& bases, int workers, GatheredG
   std::vector<GangMember> members;
   members.swap(gang.members);
   gang.gated = gang.unbound = gang.held_by_others = 0;
+  std::vector<GangMember*> order;  // members are large
+  order.reserve(members.size());
   for (GangMember& member : members) {
     const std::optional<int> rank = api::RankOf(bases, member.membership);
     if (!rank || *rank < 0 || *rank >= workers) {
@@ -162,11 +164,13 @@ void AssignRanks(const std::vector<api::RankBase>& bases, int workers, GatheredG
     gang.gated += member.pod->gated() ? 1 : 0;
     gang.unbound += member.pod->node_name.empty() ? 1 : 0;
     gang.held_by_others += member.pod->gated_by_others() ? 1 : 0;
-    gang.members.push_back(std::move(member));
+    order.push_back(&member);
   }
-  std::sort(gang.members.begin(), gang.members.end(), [](const GangMember& a, const GangMember& b) {
-    return std::tie(a.rank, a.pod->metadata.name) < std::tie(b.rank, b.pod->metadata.name);
+  std::sort(order.begin(), order.end(), [](const GangMember* a, const GangMember* b) {
+    return std::tie(a->rank, a->pod->metadata.name) < std::tie(b->rank, b->pod->metadata.name);
   });
+  gang.members.reserve(order.size());
+  for (GangMember* member : order) gang.members.push_back(std::move(*member));
   gang.whole = 0;
   for (const GangMember& member : gang.members) {
     if (*member.rank == gang.whole) {

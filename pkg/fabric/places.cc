@@ -19,11 +19,16 @@ absl::StatusOr<Places> Places::Build(std::vector<HostPlace> hosts) {
                         "label the Node with both");
     }
   }
-  std::sort(hosts.begin(), hosts.end(), [](const HostPlace& a, const HostPlace& b) {
-    return std::tie(a.fabric_pod, a.segment, a.name) < std::tie(b.fabric_pod, b.segment, b.name);
+  std::vector<HostPlace*> order;  // hosts are large
+  order.reserve(hosts.size());
+  for (HostPlace& host : hosts) order.push_back(&host);
+  std::sort(order.begin(), order.end(), [](const HostPlace* a, const HostPlace* b) {
+    return std::tie(a->fabric_pod, a->segment, a->name) <
+           std::tie(b->fabric_pod, b->segment, b->name);
   });
   Places places;
-  for (HostPlace& host : hosts) {
+  for (HostPlace* next : order) {
+    HostPlace& host = *next;
     const bool new_pod =
         places.fabric_pod_names_.empty() || places.fabric_pod_names_.back() != host.fabric_pod;
     if (new_pod) {
