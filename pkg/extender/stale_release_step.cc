@@ -37,28 +37,40 @@ std::optional<std::string> ReleasedTo(const api::Pod& pod) {
 }
 
 void StaleReleaseStep::Run(PassState& pass) {
+  std::map<NamespacedName, Looked> before;
+  before.swap(in_place_);
   for (const auto& [key, gathered] : pass.gathered) {
     if (gathered->gated == static_cast<int>(gathered->members.size())) continue;
     const auto gang = pass.gangs.find(key);
     if (gang == pass.gangs.end() || gang->second->status.plan_generation == 0) continue;
     if (IsFinished(gang->second->status) || ledger_.InDoubt(key)) continue;
     if (pass.stopping.count(key) != 0 || pass.quarantined.count(key) != 0) continue;
+    const auto looked = before.find(key);
+    const Looked now{gathered, gang->second};
+    if (looked != before.end() && looked->second == now) {
+      in_place_.insert(before.extract(looked));
+      continue;
+    }
     pass.handling = key;
-    RunOne(pass, *gang->second, *gathered);
+    if (RunOne(pass, *now.gang, *gathered)) in_place_.emplace(key, now);
   }
   pass.handling.reset();
 }
 
-void StaleReleaseStep::RunOne(PassState& pass, const api::Gang& gang,
+bool StaleReleaseStep::RunOne(PassState& pass, const api::Gang& gang,
                               const GatheredGang& gathered) {
+  bool in_place = true;
   for (const GangMember& member : gathered.members) {
     if (!member.rank || *member.rank < 0) continue;
     if (member.pod->metadata.controller() == nullptr) continue;
     const std::optional<std::string> host = ReleasedTo(*member.pod);
     if (!host) continue;
     const std::string* slot = SlotHost(gang, *member.rank);
-    if (slot == nullptr || *slot != *host) Recall(pass, gang, member, *host);
+    if (slot != nullptr && *slot == *host) continue;
+    in_place = false;
+    Recall(pass, gang, member, *host);
   }
+  return in_place;
 }
 
 bool StaleReleaseStep::MayRecallBound(PassState& pass, const api::ObjectMeta& pod) {

@@ -19,6 +19,8 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -52,7 +54,15 @@ class StaleReleaseStep {
   void Run(PassState& pass);
 
  private:
-  void RunOne(PassState& pass, const api::Gang& gang, const GatheredGang& gathered);
+  // What a gang was looked at as.
+  struct Looked {
+    std::shared_ptr<const GatheredGang> pods;
+    std::shared_ptr<const api::Gang> gang;
+    bool operator==(const Looked&) const = default;
+  };
+
+  // True: every released pod is where it belongs.
+  bool RunOne(PassState& pass, const api::Gang& gang, const GatheredGang& gathered);
   void Recall(PassState& pass, const api::Gang& gang, const GangMember& member,
               const std::string& host);
   // Whether one more pod that is on a node may be evicted now.
@@ -63,7 +73,8 @@ class StaleReleaseStep {
   const Clock& clock_;
   const Notify notify_;
   const Options options_;
-  std::deque<std::int64_t> recalled_ms_;  // steady, of pods on nodes, within the window
+  std::map<NamespacedName, Looked> in_place_;  // gangs that need no other look while they are these
+  std::deque<std::int64_t> recalled_ms_;       // steady, of pods on nodes, within the window
 };
 
 }  // namespace yardmaster::extender

@@ -13,7 +13,7 @@ using fabric::HostId;
 
 namespace {
 
-bool IsCounted(const api::Pod& pod) { return !pod.finished() && !pod.node_name.empty(); }
+bool IsCounted(const api::Pod& pod) { return !pod.node_name.empty() && !pod.finished(); }
 
 // The gang of a pod that only its slot says.
 std::optional<api::Slot> SlotOf(const api::Pod& pod) {
@@ -61,13 +61,14 @@ void Occupation::Add(std::shared_ptr<const api::Pod> pod, const fabric::Places& 
 }
 
 void Occupation::AddLoose(const api::Pod& pod, const fabric::Places& places) {
+  const Loose asked = LooseDemand(pod);
+  if (asked.none()) return;
   const auto [load, fresh] = loads_.try_emplace(pod.node_name);
   if (fresh) {
     load->second.host = places.FindHost(pod.node_name);
     load->second.amounts.resize(capacity_->columns());
   }
-  AddTo(load->second, pod, 1);
-  ChangeHost(load->second.host, pod, 1);
+  Change(load->second, asked, 1);
 }
 
 void Occupation::Remove(const api::Pod& pod, std::set<NamespacedName>& changed) {
@@ -77,33 +78,41 @@ void Occupation::Remove(const api::Pod& pod, std::set<NamespacedName>& changed) 
     gang_of_pod_.erase(at);
     return;
   }
+  const Loose asked = LooseDemand(pod);
+  if (asked.none()) return;
   const auto load = loads_.find(pod.node_name);
-  AddTo(load->second, pod, -1);
-  ChangeHost(load->second.host, pod, -1);
+  Change(load->second, asked, -1);
   if (load->second.pods == 0) loads_.erase(load);
 }
 
-void Occupation::AddTo(NodeLoad& load, const api::Pod& pod, int sign) const {
-  load.pods += sign;
-  load.gpus += sign * Sum{GpusOf(pod)};
-  capacity_->ForColumns(pod.requests, [&](std::size_t column, std::int64_t amount) {
-    load.amounts[column] += sign * Sum{amount};
+Occupation::Loose Occupation::LooseDemand(const api::Pod& pod) {
+  scratch_.clear();
+  capacity_->ForColumns(pod.requests, [this](std::size_t column, std::int64_t amount) {
+    scratch_.push_back({column, amount});
   });
+  return {GpusOf(pod), scratch_};
+}
+
+void Occupation::Change(NodeLoad& load, const Loose& pod, int sign) {
+  load.pods += sign;
+  load.gpus += sign * Sum{pod.gpus};
+  for (const auto& [column, amount] : pod.amounts) load.amounts[column] += sign * Sum{amount};
+  if (!load.host.valid()) return;
+  held_[load.host.index()] += sign * Sum{pod.gpus};
+  const std::size_t row = load.host.index() * capacity_->columns();
+  for (const auto& [column, amount] : pod.amounts) {
+    held_resources_[row + column] += sign * Sum{amount};
+  }
 }
 
 void Occupation::StartOver(const HostIndex& hosts, const HostChanges& changes, bool recount,
                            JobIndex& jobs, std::set<NamespacedName>& changed) {
-  const std::size_t columns = capacity_->columns();
   held_.assign(static_cast<std::size_t>(hosts.places()->num_hosts()), 0);
-  held_resources_.assign(held_.size() * columns, 0);
-  if (recount) RecountLoads();
-  for (auto& [node, load] : loads_) {
-    if (changes.renumbered) load.host = MovedHost(*hosts.places(), changes, load.host, node);
-    if (!load.host.valid()) continue;
-    held_[load.host.index()] += load.gpus;
-    for (std::size_t column = 0; column < columns; ++column) {
-      held_resources_[load.host.index() * columns + column] += load.amounts[column];
-    }
+  held_resources_.assign(held_.size() * capacity_->columns(), 0);
+  if (recount) {
+    RecountLoads(*hosts.places());
+  } else {
+    MoveLoads(*hosts.places(), changes);
   }
   for (auto& [key, share] : shares_) {
     const bool moved = !changes.renumbered || MoveShare(*hosts.places(), changes, share);
@@ -120,13 +129,22 @@ void Occupation::StartOver(const HostIndex& hosts, const HostChanges& changes, b
   for (const auto& [key, job] : jobs.jobs()) changed.insert(key);
 }
 
-void Occupation::RecountLoads() {
-  for (auto& [node, load] : loads_) {
-    load = {load.host, 0, 0, std::vector<Sum>(capacity_->columns())};
-  }
+void Occupation::RecountLoads(const fabric::Places& places) {
+  loads_.clear();
   for (const auto& pod : pods_) {
-    if (!IsCounted(*pod) || gang_of_pod_.count(pod.get()) != 0) continue;
-    AddTo(loads_.find(pod->node_name)->second, *pod, 1);
+    if (IsCounted(*pod) && gang_of_pod_.count(pod.get()) == 0) AddLoose(*pod, places);
+  }
+}
+
+void Occupation::MoveLoads(const fabric::Places& places, const HostChanges& changes) {
+  const std::size_t columns = capacity_->columns();
+  for (auto& [node, load] : loads_) {
+    load.host = MovedHost(places, changes, load.host, node);
+    if (!load.host.valid()) continue;
+    held_[load.host.index()] += load.gpus;
+    for (std::size_t column = 0; column < columns; ++column) {
+      held_resources_[load.host.index() * columns + column] += load.amounts[column];
+    }
   }
 }
 
@@ -265,15 +283,6 @@ void Occupation::Change(const Held& held, int sign) {
   for (const auto& [column, amount] : *held.demand.amounts) {
     held_resources_[row + column] += sign * Sum{amount};
   }
-}
-
-void Occupation::ChangeHost(HostId host, const api::Pod& pod, int sign) {
-  if (!host.valid()) return;
-  held_[host.index()] += sign * Sum{GpusOf(pod)};
-  const std::size_t row = host.index() * capacity_->columns();
-  capacity_->ForColumns(pod.requests, [&](std::size_t column, std::int64_t amount) {
-    held_resources_[row + column] += sign * Sum{amount};
-  });
 }
 
 std::vector<std::int64_t> Occupation::held_resources() const {

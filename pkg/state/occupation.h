@@ -60,7 +60,13 @@ class Occupation {
     std::map<std::string, BoundPod> pods;  // by name
     std::vector<Held> held;                // promises by rank, then what pods hold beyond them
   };
-  // What all pods of no gang on one Node hold together.
+  // What a pod of no gang asks for.
+  struct Loose {
+    std::int64_t gpus = 0;
+    const ColumnAmounts& amounts;
+    bool none() const { return gpus == 0 && amounts.empty(); }
+  };
+  // What all such pods on one Node hold together.
   struct NodeLoad {
     fabric::HostId host;  // invalid: not of the fabric
     int pods = 0;
@@ -72,11 +78,14 @@ class Occupation {
            std::set<NamespacedName>& changed);
   void AddLoose(const api::Pod& pod, const fabric::Places& places);
   void Remove(const api::Pod& pod, std::set<NamespacedName>& changed);
-  void AddTo(NodeLoad& load, const api::Pod& pod, int sign) const;
+  // REQUIRES: the pod is in no gang. Valid until the next call.
+  Loose LooseDemand(const api::Pod& pod);
+  void Change(NodeLoad& load, const Loose& pod, int sign);
   // Sums of all hosts anew. `recount`: pods are counted in other columns, or as other GPUs.
   void StartOver(const HostIndex& hosts, const HostChanges& changes, bool recount, JobIndex& jobs,
                  std::set<NamespacedName>& changed);
-  void RecountLoads();
+  void RecountLoads(const fabric::Places& places);
+  void MoveLoads(const fabric::Places& places, const HostChanges& changes);
   static fabric::HostId MovedHost(const fabric::Places& places, const HostChanges& changes,
                                   fabric::HostId before, const std::string& node);
   static bool MoveShare(const fabric::Places& places, const HostChanges& changes, Share& share);
@@ -92,7 +101,6 @@ class Occupation {
   static std::optional<plan::Assignment> PlaceByPods(const Share& share, const KeptJob& job);
   std::int64_t GpusOf(const api::Pod& pod) const;
   void Change(const Held& held, int sign);
-  void ChangeHost(fabric::HostId host, const api::Pod& pod, int sign);
   static std::int64_t Clamped(Sum sum) {
     return sum > workload::kMaxAmount ? workload::kMaxAmount : static_cast<std::int64_t>(sum);
   }
@@ -102,9 +110,10 @@ class Occupation {
   ObjectTable<api::Pod> pods_;
   std::unordered_map<const api::Pod*, NamespacedName> gang_of_pod_;
   std::map<NamespacedName, Share> shares_;
-  std::unordered_map<std::string, NodeLoad> loads_;  // by Node
-  std::vector<Sum> held_;                            // by HostId
-  std::vector<Sum> held_resources_;                  // by HostId and column
+  std::unordered_map<std::string, NodeLoad> loads_;  // by Node, of pods that ask for something
+  ColumnAmounts scratch_;
+  std::vector<Sum> held_;            // by HostId
+  std::vector<Sum> held_resources_;  // by HostId and column
 };
 
 }  // namespace yardmaster::state
