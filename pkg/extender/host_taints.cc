@@ -46,9 +46,11 @@ class Promises {
   // Empty: there should be none.
   std::string_view ValueFor(fabric::HostId host) const {
     const int holder = holder_[host.index()];
-    const int gpus = snapshot_.cluster.hosts[host.index()].gpus;
-    // Of other devices it is not known here whether all are promised.
-    if (holder == kNobody || gpus == 0 || promised_[host.index()] < gpus) {
+    const std::int64_t promised = promised_[host.index()];
+    // Of other devices it is not known here whether all are promised. A Node that shows no GPUs, or has no
+    // place at present, may have them again.
+    if (holder == kNobody || promised == 0 ||
+        promised < snapshot_.cluster.hosts[host.index()].gpus) {
       return "";
     }
     return holder == kSeveral ? "several"
