@@ -1,6 +1,7 @@
 #include "pkg/extender/adoption_step.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "pkg/base/status.h"
@@ -89,14 +90,31 @@ void AdoptionStep::Consider(PassState& pass, const NamespacedName& key,
   if (!problem.empty()) pass.report.problems.push_back(problem);
 }
 
+// Held by gangs in quarantine, by writes in doubt, or for gangs for which others are stopped.
+std::string AdoptionStep::HostHeldBesides(const PassState& pass, const NamespacedName& key,
+                                          const std::vector<std::string>& hosts) const {
+  std::set<std::string> held = ledger_.HostsInDoubt();
+  for (const auto& [other, gang] : pass.gangs) {
+    if (other == key) continue;
+    const api::GangStatus& status = gang->status;
+    if (status.preemption)
+      held.insert(status.preemption->hosts.begin(), status.preemption->hosts.end());
+    if (pass.quarantined.count(other) == 0) continue;
+    for (const api::AssignmentEntry& slot : status.assignments) held.insert(slot.host);
+  }
+  const auto at = std::find_if(hosts.begin(), hosts.end(),
+                               [&](const std::string& host) { return held.count(host) != 0; });
+  return at == hosts.end() ? "" : *at;
+}
+
 // At the cost of what differs from the last one.
 plan::Snapshot AdoptionStep::SnapshotWith(const PassState& pass, const api::Gang& placed) {
   state::ClusterState input = pass.world;
   input.jobs.clear();
   input.gangs.clear();
   for (const auto& [key, known] : pass.gangs) {
-    const bool other = key != KeyOf(placed.metadata);
-    if (other && HoldsHosts(known->status) && known->problems.empty()) input.gangs.Put(known);
+    const bool other = key != KeyOf(placed.metadata) && pass.quarantined.count(key) == 0;
+    if (other && HoldsHosts(known->status)) input.gangs.Put(known);
   }
   input.gangs.Put(std::make_shared<const api::Gang>(placed));
   try {
@@ -112,6 +130,12 @@ plan::Snapshot AdoptionStep::SnapshotWith(const PassState& pass, const api::Gang
 std::string AdoptionStep::Adopt(PassState& pass, const NamespacedName& key,
                                 const std::vector<std::string>& hosts, Source source) {
   const api::Gang gang = *pass.gangs.at(key);
+  const std::string held = HostHeldBesides(pass, key, hosts);
+  if (!held.empty()) {
+    return StrCat("Gang ", key.text(),
+                  ": the hosts that its pods name or run on are not taken for its plan: host ",
+                  held, " is kept for another gang");
+  }
   api::Gang placed = gang;
   placed.status.plan_generation = 1;
   placed.status.assignments.clear();

@@ -40,6 +40,9 @@ class AdoptionStep {
   // Why the plan cannot be taken over; empty: it was, or its write has failed.
   std::string Adopt(PassState& pass, const NamespacedName& key,
                     const std::vector<std::string>& hosts, Source source);
+  // Of `hosts`, one that is promised although no snapshot shows it; empty: none.
+  std::string HostHeldBesides(const PassState& pass, const NamespacedName& key,
+                              const std::vector<std::string>& hosts) const;
   plan::Snapshot SnapshotWith(const PassState& pass, const api::Gang& placed);
 
   Ledger& ledger_;

@@ -137,5 +137,75 @@ TEST_F(AdoptionTest, APassLooksAtAFewOfManyPlans) {
   EXPECT_EQ(known, 40u) << "each had its turn";
 }
 
+// Hosts that pods name by nodeSelector are taken as they are, but not from gangs that no snapshot shows.
+class ObservedHostsTest : public AdoptionTest {
+ protected:
+  void AddJobOn(const std::string& job, const std::string& host) {
+    AddJob(job, 1);
+    Change(job + "-0", [&](json& pod) {
+      pod["spec"]["nodeSelector"] = {{"kubernetes.io/hostname", host}};
+    });
+  }
+};
+
+TEST_F(ObservedHostsTest, HostsOfAGangThatCannotBeReadAreNotTaken) {
+  AddJob("a", 2);
+  Process process(*this, true);
+  process.Pass();
+  json gang = *client_.Find(kube::Gangs(), "team", "trainingjob-a");
+  const std::string host = gang["status"]["assignments"][1]["host"];
+  gang["status"]["assignments"][0]["rank"] = 3;
+  client_.Seed(kube::Gangs(), gang);
+  AddJobOn("b", host);
+  const PassReport report = process.Pass();
+  EXPECT_FALSE(Placed("b")) << GangStatus("b").dump();
+  EXPECT_NE(Join(report.problems, "\n").find(host + " is kept for another gang"), std::string::npos)
+      << Join(report.problems, "\n");
+}
+
+TEST_F(ObservedHostsTest, HostsThatAWriteInDoubtMayHavePromisedAreNotTakenUntilItIsSettled) {
+  AddJob("a", 2);
+  Process process(*this, true);
+  std::string host;
+  client_.SetHook([&](const kube::Call& call) {
+    if (call.verb == kube::Verb::kReplace && call.target.subresource == "status" && host.empty()) {
+      host = call.body["status"]["assignments"][0]["host"];
+    }
+    return absl::OkStatus();
+  });
+  client_.FailNext(kube::Verb::kReplace, "gangs/status", absl::DeadlineExceededError("delayed"), 1,
+                   kube::FaultWhen::kAfterEffect);
+  client_.FailNext(kube::Verb::kPatch, "gangs/status", absl::UnavailableError("down"), 2);
+  EXPECT_EQ(process.Pass().committed, 0);
+  ASSERT_FALSE(host.empty());
+  AddJobOn("b", host);
+  process.Pass();
+  EXPECT_FALSE(Placed("b")) << GangStatus("b").dump();
+  clock_.Advance(60'000);
+  process.Pass();
+  EXPECT_TRUE(Placed("a"));
+  EXPECT_FALSE(Placed("b")) << "the write had taken effect";
+  CheckPromises();
+}
+
+TEST_F(ObservedHostsTest, HostsKeptForAGangThatMakesRoomAreNotTaken) {
+  AddJob("low", 6);
+  Process process(*this, true);
+  process.Pass();
+  RunReleasedPods();
+  AddJob("high", 6, "{}", {{"priority", 10}});
+  process.Pass();
+  ASSERT_TRUE(GangStatus("high").contains("preemption")) << GangStatus("high").dump();
+  const std::string host = GangStatus("high")["preemption"]["hosts"][0];
+  // The victim is gone before the planner looks again.
+  for (int rank = 0; rank < 6; ++rank) DeletePod(StrCat("low-", rank));
+  ASSERT_TRUE(client_.Delete({kube::TrainingJobs(), "team", "low", ""}, {}).ok());
+  ASSERT_TRUE(client_.Delete({kube::Gangs(), "team", "trainingjob-low", ""}, {}).ok());
+  AddJobOn("b", host);
+  process.Pass();
+  EXPECT_FALSE(Placed("b")) << GangStatus("b").dump();
+  EXPECT_TRUE(Placed("high"));
+}
+
 }  // namespace
 }  // namespace yardmaster::extender

@@ -211,6 +211,16 @@ void Ledger::SettleAll(PassState& pass) {
   }
 }
 
+std::set<std::string> Ledger::HostsInDoubt() const {
+  std::set<std::string> hosts;
+  for (const auto& [key, doubt] : doubts_) {
+    for (const api::AssignmentEntry& slot : doubt.attempted.status.assignments) {
+      hosts.insert(slot.host);
+    }
+  }
+  return hosts;
+}
+
 void Ledger::HoldHostsInDoubt(PassState& pass) const {
   for (const auto& [key, doubt] : doubts_) HoldHosts(doubt, pass);
 }

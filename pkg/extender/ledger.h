@@ -22,6 +22,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 
 #include "absl/status/status.h"
@@ -75,6 +76,8 @@ class Ledger {
   bool Write(PassState& pass, const api::Gang& gang, const api::GangStatus& status);
   // The last write of this Gang may still take effect.
   bool InDoubt(const NamespacedName& gang) const { return doubts_.count(gang) != 0; }
+  // Hosts that a write in doubt may have promised.
+  std::set<std::string> HostsInDoubt() const;
   // Takes hosts that a write in doubt may have promised off a new snapshot.
   void HoldHostsInDoubt(PassState& pass) const;
 
