@@ -1,6 +1,7 @@
 // Jobs whose pods fail, are retried, suspended, resumed and scaled.
 #include "gtest/gtest.h"
 
+#include "pkg/extender/pin_patch.h"
 #include "pkg/extender/testing/job_fixture.h"
 
 namespace yardmaster::extender {
@@ -244,6 +245,28 @@ TEST_F(GangLifeTest, APodGroupIsNotReadInEveryPass) {
   Process process(*this, true);
   for (int i = 0; i < 5; ++i) process.Pass();
   EXPECT_EQ(client_.CountCalls(kube::Verb::kGet, "podgroups"), 1);
+}
+
+TEST_F(GangLifeTest, AJobWhosePodsAreReleasedWithoutAPlaceGivesBackTheHostsThatItHad) {
+  AddBatchJob("a", 2);
+  client_.FailNext(kube::Verb::kPatch, "pods", absl::PermissionDeniedError("not now"), 2);
+  Process process(*this, true);
+  process.Pass();
+  ASSERT_EQ(HostsOf("job-a").size(), 2u);
+  for (const json& pod : PodsOf("a")) {
+    const auto patch = OpenGatePatch(pod, "released with kubectl yardmaster release");
+    ASSERT_TRUE(patch.ok()) << patch.status();
+    const kube::Target target{kube::Pods(), "team", pod["metadata"]["name"], ""};
+    ASSERT_TRUE(client_.Patch(target, kube::JsonPatch(*patch), {}).ok());
+  }
+  process.Pass();
+  clock_.Advance(11'000);
+  process.Pass();
+  EXPECT_TRUE(HostsOf("job-a").empty());
+  EXPECT_NE(NoticesAbout("HostsGivenBack").find("released without a place"), std::string::npos);
+  AddBatchJob("b", 6);
+  process.Pass();
+  EXPECT_EQ(HostsOf("job-b").size(), 6u);
 }
 
 }  // namespace

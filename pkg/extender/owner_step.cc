@@ -6,6 +6,8 @@
 
 #include "nlohmann/json.hpp"
 
+#include "pkg/api/names.h"
+#include "pkg/api/rank_resolver.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/extender/gang_status.h"
@@ -16,6 +18,23 @@ namespace {
 
 bool HasPods(const GatheredGang* gathered) {
   return gathered != nullptr && (!gathered->members.empty() || !gathered->leaving.empty());
+}
+
+// Pods of the gang went to the scheduler as they are, as kubectl yardmaster release lets them: they
+// are in no gang any more, and no host is needed for them.
+bool WereReleased(const PassState& pass, const api::Gang& gang) {
+  const auto is_one = [&](const PodPtr& pod) {
+    const api::ObjectMeta& meta = pod->metadata;
+    if (meta.namespace_name != gang.metadata.namespace_name || pod->finished()) return false;
+    if (!api::Find(meta.annotations, api::kReleasedAnnotation) || meta.controller() == nullptr) {
+      return false;
+    }
+    const auto membership = api::ResolveMembership(*pod);
+    if (!membership.ok() || !*membership) return false;
+    const std::string& uid = (*membership)->owner.uid;
+    return (*membership)->gang_name == gang.metadata.name && (uid.empty() || uid == gang.owner.uid);
+  };
+  return std::any_of(pass.world.pods.begin(), pass.world.pods.end(), is_one);
 }
 
 }  // namespace
@@ -57,6 +76,13 @@ void OwnerStep::RunOne(PassState& pass, const NamespacedName& key) {
     return;
   }
   if (!ask_times_.IsDue(pass, key)) return;
+  if (WereReleased(pass, *gang)) {
+    const std::string why = "its pods were released without a place; the hosts are free";
+    if (!ledger_.Write(pass, *gang, GivenBack(*gang, "ReleasedWithoutPlace", why, now_ms))) return;
+    ++pass.report.given_back;
+    notify_({gang->owner, gang->metadata.namespace_name, false, "HostsGivenBack", why});
+    return;
+  }
   const std::optional<OwnerState> owner = Ask(pass, *gang);
   if (!owner || owner->phase == OwnerPhase::kActive) return;
   const std::string text = owner->why + "; the hosts are free";

@@ -4,6 +4,7 @@
 //   every rank's pod succeeded      finished, nothing is asked
 //   the owner has finished or gone  finished
 //   the owner is suspended          the hosts are given back; planned anew when it is resumed
+//   its pods were released          the hosts are given back; the pods run without a place
 //   the owner is active             its pods will come again: the hosts stay the gang's
 //   pods of a finished gang         the gang waits for a place again
 //
