@@ -166,25 +166,24 @@ TEST_F(ObservedHostsTest, HostsOfAGangThatCannotBeReadAreNotTaken) {
 TEST_F(ObservedHostsTest, HostsThatAWriteInDoubtMayHavePromisedAreNotTakenUntilItIsSettled) {
   AddJob("a", 2);
   Process process(*this, true);
-  std::string host;
+  json late;
   client_.SetHook([&](const kube::Call& call) {
-    if (call.verb == kube::Verb::kReplace && call.target.subresource == "status" && host.empty()) {
-      host = call.body["status"]["assignments"][0]["host"];
-    }
+    const bool status = call.verb == kube::Verb::kReplace && call.target.subresource == "status";
+    if (status && late.is_null()) late = call.body;
     return absl::OkStatus();
   });
-  client_.FailNext(kube::Verb::kReplace, "gangs/status", absl::DeadlineExceededError("delayed"), 1,
-                   kube::FaultWhen::kAfterEffect);
+  client_.FailNext(kube::Verb::kReplace, "gangs/status", absl::DeadlineExceededError("delayed"));
   client_.FailNext(kube::Verb::kPatch, "gangs/status", absl::UnavailableError("down"), 2);
   EXPECT_EQ(process.Pass().committed, 0);
-  ASSERT_FALSE(host.empty());
-  AddJobOn("b", host);
+  ASSERT_TRUE(late.is_object());
+  AddJobOn("b", late["status"]["assignments"][0]["host"]);
   process.Pass();
   EXPECT_FALSE(Placed("b")) << GangStatus("b").dump();
+  ASSERT_TRUE(client_.Replace({kube::Gangs(), "team", "trainingjob-a", "status"}, late, {}).ok());
   clock_.Advance(60'000);
   process.Pass();
   EXPECT_TRUE(Placed("a"));
-  EXPECT_FALSE(Placed("b")) << "the write had taken effect";
+  EXPECT_FALSE(Placed("b"));
   CheckPromises();
 }
 
