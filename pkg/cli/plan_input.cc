@@ -6,10 +6,12 @@
 
 #include "pkg/api/names.h"
 #include "pkg/base/strings.h"
+#include "pkg/extender/adoption.h"
 #include "pkg/extender/gather.h"
 #include "pkg/operator/network_faults.h"
 #include "pkg/operator/network_profiles.h"
 #include "pkg/operator/previous_network_reader.h"
+#include "pkg/state/node_facts.h"
 #include "pkg/state/snapshot_builder.h"
 
 namespace yardmaster::cli {
@@ -30,6 +32,48 @@ Keys KnownJobs(const state::ClusterState& world) {
   return known;
 }
 
+// By rank, where all pods of the gang run, or where another controller wants all of them. Empty: the gang is
+// to be planned.
+std::vector<std::string> HostsOfPods(const extender::GatheredGang& pods, const api::Gang& gang,
+                                     const state::ClusterState& world) {
+  extender::GatheredGang ranked = pods;
+  extender::AssignRanks(gang.rank_bases, gang.job.workers, ranked);
+  std::vector<std::string> hosts;
+  for (const extender::GangMember& member : ranked.members) {
+    hosts.push_back(member.pod->node_name);
+  }
+  if (std::count(hosts.begin(), hosts.end(), "") > 0) {
+    hosts = extender::HostsChosenByOthers(ranked, gang.job.workers, {}, world.nodes)
+                .value_or(std::vector<std::string>());
+  }
+  const fabric::FabricSpec spec =
+      world.fabrics.empty() ? fabric::FabricSpec{} : world.fabrics.front()->spec;
+  const bool known = std::all_of(hosts.begin(), hosts.end(), [&](const std::string& host) {
+    const auto node = world.nodes.Find({"", host});
+    return node != nullptr && state::PlaceOf(*node, spec).place.has_value();
+  });
+  return known ? hosts : std::vector<std::string>();
+}
+
+void PlaceOnHosts(const std::vector<std::string>& hosts, api::Gang& gang) {
+  gang.status.plan_generation = hosts.empty() ? 0 : 1;
+  for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
+    gang.status.assignments.push_back({static_cast<int>(rank), hosts[rank], "", "", {}});
+  }
+}
+
+std::string WhyNotPlanned(const extender::GatheredGang& pods) {
+  const auto held = std::count_if(
+      pods.members.begin(), pods.members.end(),
+      [](const extender::GangMember& member) { return member.pod->gated_by_others(); });
+  if (held > 0) {
+    return StrCat("scheduling gates of other controllers hold ", held, " of its pods");
+  }
+  if (pods.members.empty()) return "its pods have finished or are being deleted";
+  const auto count = static_cast<std::int64_t>(pods.members.size());
+  return StrCat(Count(count, "pod"), count == 1 ? " is" : " are", " there and more belong to it");
+}
+
 // Pods of other controllers that have no Gang yet become one, as the extender would make it. What a
 // workload's controller would make counts where no pod of that gang is there.
 void AddGangsOfPods(const extender::Gathered& gathered, Keys& known, state::ClusterState& world,
@@ -46,11 +90,11 @@ void AddGangsOfPods(const extender::Gathered& gathered, Keys& known, state::Clus
         (*gang)->metadata.created_ms =
             std::max((*gang)->metadata.created_ms, member.pod->metadata.created_ms);
       }
+      PlaceOnHosts(HostsOfPods(pods, **gang, world), **gang);
       world.gangs.Put(std::make_shared<const api::Gang>(**std::move(gang)));
     } else {
       err << "gang " << pods.namespace_name << "/" << pods.name << ": not planned, "
-          << Count(static_cast<std::int64_t>(pods.members.size()), "pod")
-          << " are there and more belong to it\n";
+          << WhyNotPlanned(pods) << "\n";
     }
   }
 }
@@ -103,8 +147,8 @@ ReportNames NamesOf(const state::ClusterState& world) {
 PlanInput BuildInput(Manifests& manifests, std::ostream& err) {
   for (const auto& [kind, count] : manifests.ignored) {
     err << "ignored: " << Count(count, kind)
-        << " (read are Nodes, Pods, our own kinds, and workloads whose pods ask for GPUs and carry "
-        << api::kParallelismAnnotation << ")\n";
+        << " (read are Nodes, Pods, our own kinds, and workloads, not suspended, deleted or ended, "
+        << "whose pods ask for GPUs and carry " << api::kParallelismAnnotation << ")\n";
   }
   Keys known = KnownJobs(manifests.world);
   AddGangsOfPods(extender::Gather(manifests.world.pods), known, manifests.world, err);

@@ -127,6 +127,44 @@ TEST(PlanWorkloadsTest, WhatWantsNoGangIsIgnoredAndSaid) {
   EXPECT_THAT(unindexed.err, HasSubstr("let the Job have completionMode: Indexed"));
 }
 
+// The admission of JobSet writes the mode into its Jobs.
+TEST(PlanWorkloadsTest, JobsOfAJobSetAreIndexedUnlessTheySayOtherwise) {
+  const auto of_mode = [](const std::string& mode) {
+    return Plan(Nodes(4) +
+                Workload("jobset.x-k8s.io/v1alpha2", "JobSet",
+                         StrCat("{replicatedJobs: [{name: r, replicas: 2, template: {spec: {", mode,
+                                "parallelism: 2, template: ", Template(kFour), "}}}]}")));
+  };
+  const Answer left_out = of_mode("");
+  ASSERT_EQ(left_out.report["jobs"].size(), 1u) << left_out.err;
+  EXPECT_EQ(left_out.job("w")["assignments"].size(), 4u);
+  const Answer unindexed = of_mode("completionMode: NonIndexed, ");
+  EXPECT_TRUE(unindexed.report["jobs"].empty());
+  EXPECT_THAT(unindexed.err, HasSubstr("let its Jobs have completionMode: Indexed"));
+}
+
+TEST(PlanWorkloadsTest, WhatIsSuspendedOrHasEndedTakesNoPlace) {
+  const std::string pytorch =
+      StrCat("pytorchReplicaSpecs: {Worker: {replicas: 4, template: ", Template(kFour), "}}");
+  const std::string volcano = StrCat("{tasks: [{replicas: 4, template: ", Template(kFour), "}]}");
+  const auto volcano_in = [&](const char* phase) {
+    return StrCat(Workload("batch.volcano.sh/v1alpha1", "Job", volcano),
+                  "status: {state: {phase: ", phase, "}}\n");
+  };
+  EXPECT_EQ(Plan(Nodes(4) + volcano_in("Running")).report["jobs"].size(), 1u);
+  for (const std::string& gone :
+       {Workload("kubeflow.org/v1", "PyTorchJob",
+                 StrCat("{runPolicy: {suspend: true}, ", pytorch, "}")),
+        volcano_in("Aborted"), volcano_in("Failed"),
+        StrCat("---\napiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: w, ",
+               "deletionTimestamp: \"2026-01-01T00:00:00Z\"}\nspec: {", pytorch, "}\n")}) {
+    const Answer answer = Plan(Nodes(4) + gone);
+    EXPECT_TRUE(answer.report["jobs"].empty()) << gone;
+    EXPECT_THAT(answer.err, HasSubstr("ignored: 1 "));
+    EXPECT_THAT(answer.err, HasSubstr("not suspended, deleted or ended"));
+  }
+}
+
 TEST(PlanWorkloadsTest, PodsThatAreThereGoBeforeTheirWorkload) {
   std::string pods;
   for (int i = 0; i < 2; ++i) {

@@ -27,8 +27,9 @@ bool SameShape(const workload::Job& a, const workload::Job& b) {
 }  // namespace
 
 std::optional<int> KeptJob::RankOf(const api::Membership& membership) const {
-  static const std::vector<api::RankBase> kWithoutGang = {{"", 0}};
-  return api::RankOf(gang != nullptr ? gang->rank_bases : kWithoutGang, membership);
+  static const std::vector<api::RankBase> kOnlySubgroup = {{"", 0}};
+  const bool has_bases = gang != nullptr && !gang->rank_bases.empty();
+  return api::RankOf(has_bases ? gang->rank_bases : kOnlySubgroup, membership);
 }
 
 std::set<NamespacedName> JobIndex::Update(const ClusterState& world, const HostIndex& hosts,

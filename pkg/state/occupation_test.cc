@@ -6,6 +6,7 @@
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 
+#include "pkg/api/gang.h"
 #include "pkg/api/names.h"
 #include "pkg/base/strings.h"
 #include "pkg/fabric/testing/fabrics.h"
@@ -36,9 +37,9 @@ class OccupationTest : public testing::Test {
     }
   }
 
-  void AddPod(const std::string& name, const json& requests) {
+  void AddPod(const std::string& name, const json& requests, const json& labels = json::object()) {
     const json pod = {
-        {"metadata", {{"name", name}, {"namespace", "team"}, {"uid", name}}},
+        {"metadata", {{"name", name}, {"namespace", "team"}, {"uid", name}, {"labels", labels}}},
         {"spec",
          {{"nodeName", "a0"},
           {"containers", json::array({{{"name", "c"}, {"resources", {{"requests", requests}}}}})}}},
@@ -79,6 +80,29 @@ TEST_F(OccupationTest, AnyNumberOfAbsurdRequestsLeavesNothingFreeOnTheirHostAndC
   };
   EXPECT_LT(cpu("a0"), 0);
   EXPECT_EQ(cpu("a1"), 64'000);
+}
+
+// A Gang that people write into a file need not say where the ranks of subgroups begin.
+TEST_F(OccupationTest, APodOfAGangWithoutRankBasesHoldsWhatItsRankWasPromised) {
+  const json gang = {
+      {"metadata", {{"name", "trainingjob-j"}, {"namespace", "team"}, {"uid", "g"}}},
+      {"spec",
+       {{"owner",
+         {{"apiVersion", "yardmaster.dev/v1alpha1"}, {"kind", "TrainingJob"}, {"name", "j"}}},
+        {"workers", 2},
+        {"gpusPerWorker", 2}}},
+      {"status",
+       {{"planGeneration", 1},
+        {"assignments",
+         json::array({{{"rank", 0}, {"host", "a0"}}, {{"rank", 1}, {"host", "a0"}}})}}}};
+  world_.gangs.Put(
+      std::make_shared<const api::Gang>(*api::DecodeGang(gang, api::Decoding::kLenient)));
+  for (const char* rank : {"0", "1"}) {
+    AddPod(StrCat("j-", rank), {{api::kGpuResource, "2"}},
+           {{"yardmaster.dev/job", "j"}, {"yardmaster.dev/rank", rank}});
+  }
+  const plan::Snapshot s = BuildSnapshot(world_);
+  EXPECT_EQ(State(s, "a0").free_gpus, 4);
 }
 
 class OtherGpusTest : public OccupationTest {

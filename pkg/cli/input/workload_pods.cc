@@ -10,6 +10,7 @@
 #include "pkg/api/pod_requests.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
+#include "pkg/extender/owner_state.h"
 
 namespace yardmaster::cli {
 
@@ -72,7 +73,7 @@ class Expander {
   }
 
   absl::StatusOr<std::vector<json>> Run() {
-    if (In(spec_, "suspend") == json(true) || Finished()) return std::vector<json>();
+    if (!MakesPods()) return std::vector<json>();
     const std::string group = version_.substr(0, version_.find('/'));
     if (name_.empty()) errors_.Add("metadata.name", "is missing", "give it a name");
     if (group == "batch.volcano.sh") {
@@ -81,7 +82,7 @@ class Expander {
       AddJob(
           spec_, "spec",
           {{"batch.kubernetes.io/job-name", name_}, {"batch.kubernetes.io/controller-uid", uid_}},
-          name_);
+          name_, "NonIndexed");
     } else if (kind_ == "JobSet") {
       JobSet();
     } else if (kind_ == "LeaderWorkerSet") {
@@ -104,14 +105,13 @@ class Expander {
     std::string name;
   };
 
-  bool Finished() const {
-    const json& conditions = In(In(object_, "status"), "conditions");
-    if (!conditions.is_array()) return false;
-    return std::any_of(conditions.begin(), conditions.end(), [](const json& condition) {
-      const std::string type = Text(condition, "type");
-      return Text(condition, "status") == "True" &&
-             (type == "Complete" || type == "Completed" || type == "Succeeded" || type == "Failed");
-    });
+  // Not suspended, deleted or ended.
+  bool MakesPods() const {
+    api::Gang gang;
+    gang.owner.api_version = version_;
+    gang.owner.kind = kind_;
+    gang.owner.name = name_;
+    return extender::OwnerStateOf(gang, object_).phase == extender::OwnerPhase::kActive;
   }
 
   std::int64_t Number(const json& object, const char* key, const std::string& path,
@@ -183,15 +183,18 @@ class Expander {
     return true;
   }
 
-  // The pods of one indexed batch/v1 Job.
-  void AddJob(const json& spec, const std::string& path, Labels labels, const std::string& name) {
+  // The pods of one batch/v1 Job. JobSet's admission makes Jobs that give no mode Indexed.
+  void AddJob(const json& spec, const std::string& path, Labels labels, const std::string& name,
+              const std::string& default_mode) {
     controller_ = {"batch/v1", "Job", name};
     const json& pod_template = In(spec, "template");
     if (!WantsGang(pod_template)) return;
     const std::int64_t parallelism = Number(spec, "parallelism", path, 1);
     const std::int64_t completions = Number(spec, "completions", path, parallelism);
+    const std::string mode = Text(spec, "completionMode");
+    const bool indexed = (mode.empty() ? default_mode : mode) == "Indexed";
     for (std::int64_t i = 0; i < std::min(parallelism, completions); ++i) {
-      if (Text(spec, "completionMode") == "Indexed") {
+      if (indexed) {
         labels["batch.kubernetes.io/job-completion-index"] = StrCat(i);
       }
       if (!AddPod(pod_template, path, labels, {}, StrCat(name, "-", i))) return;
@@ -209,7 +212,7 @@ class Expander {
                {{"jobset.sigs.k8s.io/jobset-name", name_},
                 {"jobset.sigs.k8s.io/jobset-uid", uid_},
                 {"jobset.sigs.k8s.io/job-global-index", StrCat(global)}},
-               StrCat(name_, "-", Text(groups[g], "name"), "-", r));
+               StrCat(name_, "-", Text(groups[g], "name"), "-", r), "Indexed");
       }
     }
   }

@@ -24,7 +24,7 @@ namespace yardmaster::cli {
 // Whether there is a row for the object's kind.
 bool IsWorkload(std::string_view api_version, std::string_view kind);
 
-// Nothing: the workload does not want a gang, or is suspended or has finished. Errors:
+// Nothing: the workload does not want a gang, or is suspended, deleted or has ended. Errors:
 // InvalidArgument naming the field. REQUIRES: IsWorkload.
 absl::StatusOr<std::vector<nlohmann::json>> PodsOfWorkload(const nlohmann::json& object);
 

@@ -1,0 +1,125 @@
+// Pods that other controllers made, through `plan --offline`: where they run is where their gang is.
+#include <sstream>
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+
+#include "pkg/base/strings.h"
+#include "pkg/cli/plan_command.h"
+
+namespace yardmaster::cli {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+// Two segments of two hosts.
+std::string Nodes() {
+  std::string out;
+  for (const char* host : {"s0h0", "s0h1", "s1h0", "s1h1"}) {
+    out += StrCat(
+        "---\napiVersion: v1\nkind: Node\nmetadata: {name: ", host,
+        ", labels: {kubernetes.io/hostname: ", host,
+        ", yardmaster.dev/fabric-pod: p0, yardmaster.dev/segment: ", std::string(host).substr(0, 2),
+        "}}\nstatus: {allocatable: {nvidia.com/gpu: \"8\"}, ",
+        "conditions: [{type: Ready, status: \"True\"}]}\n");
+  }
+  return out;
+}
+
+// A pod of the Job `w` of two; `spec` is the rest of its spec.
+std::string Pod(int index, const std::string& spec) {
+  return StrCat("---\napiVersion: v1\nkind: Pod\nmetadata: {name: w-", index,
+                ", namespace: team, labels: {batch.kubernetes.io/job-name: w, ",
+                "batch.kubernetes.io/job-completion-index: \"", index,
+                "\"}, annotations: {yardmaster.dev/parallelism: \"tp=8,dp=2\"}}\nspec: {", spec,
+                ", containers: [{resources: {limits: {nvidia.com/gpu: 8}}}]}\n");
+}
+
+constexpr char kOther[] =
+    "---\napiVersion: yardmaster.dev/v1alpha1\nkind: TrainingJob\n"
+    "metadata: {name: other, namespace: team}\nspec: {workers: 2, template: {}}\n";
+
+struct Answer {
+  int code = 0;
+  std::string err;
+  json report;
+  json job(const std::string& name) const {
+    for (const json& job : report["jobs"]) {
+      if (job["name"] == name) return job;
+    }
+    return json::object();
+  }
+};
+
+Answer Plan(const std::string& input) {
+  std::istringstream in(input);
+  std::ostringstream out, err;
+  Answer answer;
+  answer.code = RunPlanCommand({"--offline", "-f", "-"}, /*connect=*/nullptr, in, out, err);
+  answer.err = err.str();
+  answer.report = json::parse(out.str(), nullptr, false);
+  return answer;
+}
+
+std::string HostOf(const json& job, std::size_t rank) { return job["assignments"][rank]["host"]; }
+
+TEST(PlanPodsTest, AGangWhosePodsAllRunIsPlacedWhereTheyAre) {
+  const Answer answer =
+      Plan(Nodes() + Pod(0, "nodeName: s1h1") + Pod(1, "nodeName: s0h0") + kOther);
+  ASSERT_EQ(answer.code, 0) << answer.err;
+  const json job = answer.job("w");
+  EXPECT_EQ(job["outcome"], "Placed");
+  EXPECT_EQ(job["isNew"], false);
+  ASSERT_EQ(job["assignments"].size(), 2u);
+  EXPECT_EQ(HostOf(job, 0), "s1h1");
+  EXPECT_EQ(HostOf(job, 1), "s0h0");
+  EXPECT_EQ(job["assignments"][0]["segment"], "s1");
+  EXPECT_EQ(job["objective"]["dataSplitSegments"], 8);
+  const json other = answer.job("other");
+  EXPECT_EQ(other["outcome"], "Placed") << "its pods and its gang hold a host once";
+}
+
+TEST(PlanPodsTest, AGangOfWhichAPodWaitsIsPlannedBesideThePodsThatRun) {
+  const Answer answer = Plan(Nodes() + Pod(0, "nodeName: s0h0") + Pod(1, "hostNetwork: false"));
+  const json job = answer.job("w");
+  EXPECT_EQ(job["isNew"], true);
+  ASSERT_EQ(job["assignments"].size(), 2u);
+  EXPECT_EQ(HostOf(job, 0), "s1h0");
+}
+
+TEST(PlanPodsTest, PodsOnNodesThatAreNotGivenLeaveTheirGangToBePlanned) {
+  const Answer answer = Plan(Nodes() + Pod(0, "nodeName: x0") + Pod(1, "nodeName: x1"));
+  EXPECT_EQ(answer.code, 0) << answer.err;
+  EXPECT_EQ(answer.job("w")["isNew"], true);
+}
+
+TEST(PlanPodsTest, HostsThatAnotherControllerChoseAreTheGangsPlace) {
+  const Answer answer = Plan(Nodes() + Pod(0, "nodeSelector: {kubernetes.io/hostname: s0h1}") +
+                             Pod(1, "nodeSelector: {kubernetes.io/hostname: s1h0}"));
+  const json job = answer.job("w");
+  EXPECT_EQ(job["outcome"], "Placed") << job;
+  ASSERT_EQ(job["assignments"].size(), 2u);
+  EXPECT_EQ(HostOf(job, 0), "s0h1");
+  EXPECT_EQ(HostOf(job, 1), "s1h0");
+}
+
+TEST(PlanPodsTest, WhyAGangIsNotPlannedIsSaidAsItIs) {
+  const std::string gates = "schedulingGates: [{name: kueue.x-k8s.io/topology}]";
+  EXPECT_THAT(Plan(Nodes() + Pod(0, gates) + Pod(1, gates)).err,
+              HasSubstr("gang team/job-w: not planned, scheduling gates of other controllers hold "
+                        "2 of its pods"));
+  EXPECT_THAT(Plan(Nodes() + Pod(0, gates) + Pod(1, "nodeName: s0h0")).err,
+              HasSubstr("hold 1 of its pods"));
+  EXPECT_THAT(Plan(Nodes() + Pod(0, "nodeName: s0h0")).err,
+              HasSubstr("not planned, 1 pod is there and more belong to it"));
+  std::string deleted = Pod(0, "nodeName: s0h0");
+  deleted.insert(deleted.find("namespace:"), "deletionTimestamp: \"2026-01-01T00:00:00Z\", ");
+  EXPECT_THAT(Plan(Nodes() + deleted).err,
+              HasSubstr("not planned, its pods have finished or are being deleted"));
+}
+
+}  // namespace
+}  // namespace yardmaster::cli
