@@ -124,7 +124,9 @@ class Replacer {
 
   bool PlaceInSegment(const Ranks& bundle) {
     const SegmentId segment = places_.segment_of(host_of_[bundle[0]]);
-    return Place(bundle, segment, true, policy_.borrow_in_segment);
+    // A fabric pod holds its segments.
+    const bool ordinary = policy_.borrow_in_segment || policy_.borrow_in_fabric_pod;
+    return Place(bundle, segment, true, ordinary);
   }
 
   // On one host if possible, else in parts; backup hosts before ordinary ones. All or nothing.

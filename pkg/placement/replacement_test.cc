@@ -100,6 +100,18 @@ TEST(ReplacementTest, AGroupThatMustShareASegmentIsNotTornApart) {
   EXPECT_EQ(plan.objective.tensor_split_segments, 0);
 }
 
+TEST(ReplacementTest, AHostOfTheFabricPodMayBeOneOfTheSegment) {
+  const fabric::BackupPolicy pod_alone{1, false, true, false};
+  for (const int tensor : {8, 16}) {
+    Running r = Make(MakeJob(tensor, 1, 1, 32 / tensor, 1), {5, 11, 17});
+    r.c.cluster.hosts[5].free_gpus = 0;
+    r.Fail({2});
+    const GangPlan plan = r.Replace({2}, pod_alone);
+    ASSERT_EQ(plan.outcome, Outcome::kPlaced) << "tensor groups of " << tensor << " GPUs";
+    EXPECT_EQ(plan.host_of_rank[2], HostId(4));
+  }
+}
+
 TEST(ReplacementTest, WorkersThatSharedAHostMoveTogether) {
   Running r = Make(MakeJob(2, 1, 1, 8, 1, 2), {5, 11, 17});
   ASSERT_EQ(r.hosts[0], r.hosts[3]);
