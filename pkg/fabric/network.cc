@@ -45,7 +45,7 @@ absl::Status Network::CheckSizes() const {
   const Tier& tor = spec_.tiers[0];
   const int per_host = tor.per_rail ? 1 : spec_.rails;
   for (SegmentId segment : places_->segments()) {
-    const int hosts = places_->hosts_of(segment).size();
+    const int hosts = places_->num_nodes_of(segment);
     if (hosts * per_host > tor.down_ports) {
       return FieldError(
           StrCat("Fabric ", spec_.name, ": spec.tiers[0].downPorts"),

@@ -39,7 +39,9 @@ absl::StatusOr<Places> Places::Build(std::vector<HostPlace> hosts) {
       places.segment_names_.push_back(host.segment);
       places.fabric_pod_of_segment_.push_back(FabricPodId(places.num_fabric_pods() - 1));
       places.first_host_.push_back(places.num_hosts());
+      places.num_nodes_.push_back(0);
     }
+    places.num_nodes_.back() += host.has_node ? 1 : 0;
     places.segment_of_host_.push_back(SegmentId(places.num_segments() - 1));
     places.host_names_.push_back(std::move(host.name));
     places.nic_addresses_.push_back(std::move(host.nic_addresses));

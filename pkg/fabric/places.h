@@ -36,6 +36,8 @@ struct HostPlace {
   std::vector<IpAddress> nic_addresses;
   // Why the true addresses are not known, so that no path of its NICs can be; empty: they are.
   std::string address_problem = {};
+  // False: a gang still has it, and no Node does. It takes no port of a switch.
+  bool has_node = true;
   bool operator==(const HostPlace&) const = default;
 };
 
@@ -81,6 +83,8 @@ class Places {
   IdRange<HostId> hosts() const { return {0, num_hosts()}; }
   IdRange<SegmentId> segments_of(FabricPodId pod) const;
   IdRange<HostId> hosts_of(SegmentId segment) const;
+  // Those of them that have a Node.
+  int num_nodes_of(SegmentId segment) const { return num_nodes_[segment.index()]; }
   // All hosts of a fabric pod (they are consecutive, too).
   IdRange<HostId> hosts_of(FabricPodId pod) const;
 
@@ -105,6 +109,7 @@ class Places {
   std::vector<std::string> segment_names_;
   std::vector<FabricPodId> fabric_pod_of_segment_;
   std::vector<std::int32_t> first_host_;  // per segment, one more at the end
+  std::vector<std::int32_t> num_nodes_;   // per segment
   std::vector<std::string> host_names_;
   std::vector<SegmentId> segment_of_host_;
   std::vector<std::vector<IpAddress>> nic_addresses_;

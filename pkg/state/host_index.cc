@@ -122,7 +122,7 @@ std::vector<HostPlace> HostIndex::Missing(const api::Gang& gang) const {
     if (entry.fabric_pod.empty() || entry.segment.empty()) continue;
     const auto at = place_of_node_.find(entry.host);
     if (at != place_of_node_.end() && at->second.place) continue;
-    missing.push_back({entry.host, entry.fabric_pod, entry.segment, {}});
+    missing.push_back({entry.host, entry.fabric_pod, entry.segment, {}, {}, /*has_node=*/false});
   }
   return missing;
 }

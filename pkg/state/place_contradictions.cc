@@ -26,9 +26,10 @@ class Finder {
     }
     for (fabric::SegmentId segment : places_.segments()) {
       const auto hosts = places_.hosts_of(segment);
-      if (hosts.size() <= spec_.hosts_per_segment) continue;
+      const int nodes = places_.num_nodes_of(segment);
+      if (nodes <= spec_.hosts_per_segment) continue;
       Add(hosts[hosts.size() - 1], spec_.segment_label,
-          StrCat("names segment ", places_.name(segment), ", which ", Count(hosts.size(), "Node"),
+          StrCat("names segment ", places_.name(segment), ", which ", Count(nodes, "Node"),
                  " name and which has room for ", spec_.hosts_per_segment),
           "hostsPerSegment");
     }

@@ -174,6 +174,18 @@ TEST_F(SnapshotBuilderTest, RanksWhoseHostIsGoneNotReadyOrEvictingAreLost) {
   EXPECT_EQ(State(s, "a0").gpus, 0);
 }
 
+TEST_F(SnapshotBuilderTest, ANodeThatTakesThePlaceOfAPromisedOneHasRoomInItsSegment) {
+  const api::TrainingJob job = Job("a", R"({"workers":1})");
+  gangs_ = {GangOf(job, {"a0"})};
+  // The segment has all the hosts that its switches have ports for.
+  node("a0").metadata.name = "a9";
+  const plan::Snapshot s = Build();
+  EXPECT_THAT(s.warnings, ElementsAre());
+  ASSERT_NE(s.network, nullptr);
+  EXPECT_TRUE(s.places->FindHost("a9").valid());
+  EXPECT_THAT(s.jobs[0].lost_ranks, ElementsAre(0));
+}
+
 TEST_F(SnapshotBuilderTest, AJobThatContradictsItselfHasProblemsAndStopsNobody) {
   jobs_ = {Job("bad", R"({"workers":2,"parallelism":{"tensor":3,"data":5}})"),
            Job("good", R"({"workers":2})"), Job("huge", R"({"workers":1000000})")};
