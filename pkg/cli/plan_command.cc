@@ -236,6 +236,11 @@ int RunPlanCommand(const std::vector<std::string>& args, const Connector& connec
   const BothPlans plans = PlanOf(flags, input);
   nlohmann::json report =
       PlanReport(input.snapshot, plans.placement, plans.network, input.names, flags.paths);
+  for (const RefusedWorkload& refused : input.refused) {
+    const WorkloadSource& workload = *refused.workload;
+    report["jobs"].push_back(InvalidJob(workload.key.namespace_name,
+                                        {workload.kind, workload.key.name}, {refused.problem}));
+  }
   if (!question->costs.empty()) report["costs"] = question->costs;
   if (question->before) {
     const PlanInput& before = *question->before;
@@ -248,7 +253,8 @@ int RunPlanCommand(const std::vector<std::string>& args, const Connector& connec
                     names);
   }
   Print(report, flags.output, out);
-  return TellProblems(*question, flags.offline, err) ? 1 : 0;
+  const bool contradicts = TellProblems(*question, flags.offline, err);
+  return contradicts || !input.refused.empty() ? 1 : 0;
 }
 
 }  // namespace yardmaster::cli

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <ostream>
 #include <set>
+#include <utility>
 
 #include "pkg/api/names.h"
 #include "pkg/base/strings.h"
@@ -19,6 +20,7 @@ namespace yardmaster::cli {
 namespace {
 
 using Keys = std::set<NamespacedName>;
+using Sources = std::map<NamespacedName, std::shared_ptr<const WorkloadSource>>;
 
 Keys KnownJobs(const state::ClusterState& world) {
   Keys known;
@@ -62,11 +64,14 @@ void PlaceOnHosts(const std::vector<std::string>& hosts, api::Gang& gang) {
   }
 }
 
-std::string WhyNotPlanned(const extender::GatheredGang& pods) {
-  const auto held = std::count_if(
+std::int64_t HeldByOthers(const extender::GatheredGang& pods) {
+  return std::count_if(
       pods.members.begin(), pods.members.end(),
       [](const extender::GangMember& member) { return member.pod->gated_by_others(); });
-  if (held > 0) {
+}
+
+std::string WhyNotPlanned(const extender::GatheredGang& pods) {
+  if (const std::int64_t held = HeldByOthers(pods); held > 0) {
     return StrCat("scheduling gates of other controllers hold ", held, " of its pods");
   }
   if (pods.members.empty()) return "its pods have finished or are being deleted";
@@ -74,17 +79,34 @@ std::string WhyNotPlanned(const extender::GatheredGang& pods) {
   return StrCat(Count(count, "pod"), count == 1 ? " is" : " are", " there and more belong to it");
 }
 
+// A gang, or a pod that wants to be in one, that is not planned.
+struct NotPlanned {
+  NamespacedName pod;  // one of its pods
+  std::string gang;    // "gang ns/name: ", or nothing where the text says what it is about
+  std::string why;
+  bool too_few = false;  // pods, though none of them is held by others or on its way out
+};
+
 // Pods of other controllers that have no Gang yet become one, as the extender would make it. What a
 // workload's controller would make counts where no pod of that gang is there.
-void AddGangsOfPods(const extender::Gathered& gathered, Keys& known, state::ClusterState& world,
-                    std::ostream& err) {
-  for (const extender::PodProblem& problem : gathered.problems) err << problem.text << "\n";
+// `sources`: of the workloads that the pods are expected of; they say how many there are where the pods do
+// not.
+std::vector<NotPlanned> AddGangsOfPods(const extender::Gathered& gathered, const Sources& sources,
+                                       Keys& known, state::ClusterState& world) {
+  std::vector<NotPlanned> out;
+  for (const extender::PodProblem& problem : gathered.problems) {
+    out.push_back({{problem.namespace_name, problem.pod}, "", problem.text});
+  }
   for (const extender::GatheredGang& pods : gathered.gangs) {
     if (!known.insert({pods.namespace_name, pods.name}).second) continue;
     auto gang = extender::MakeGang(pods, nullptr);
-    if (!gang.ok()) {
-      err << MessageOf(gang.status()) << "\n";
-    } else if (*gang) {
+    if ((!gang.ok() || !*gang) && !pods.members.empty() && HeldByOthers(pods) == 0) {
+      const auto source = sources.find(KeyOf(pods.members.front().pod->metadata));
+      if (source != sources.end() && source->second->pods) {
+        gang = extender::MakeGang(pods, nullptr, {std::nullopt, source->second->pods});
+      }
+    }
+    if (gang.ok() && *gang) {
       // It is as old as its youngest pod.
       for (const extender::GangMember& member : pods.members) {
         (*gang)->metadata.created_ms =
@@ -92,10 +114,44 @@ void AddGangsOfPods(const extender::Gathered& gathered, Keys& known, state::Clus
       }
       PlaceOnHosts(HostsOfPods(pods, **gang, world), **gang);
       world.gangs.Put(std::make_shared<const api::Gang>(**std::move(gang)));
-    } else {
-      err << "gang " << pods.namespace_name << "/" << pods.name << ": not planned, "
-          << WhyNotPlanned(pods) << "\n";
+      continue;
     }
+    const auto& some = pods.members.empty() ? pods.leaving : pods.members;
+    NotPlanned told;
+    if (!some.empty()) told.pod = KeyOf(some.front().pod->metadata);
+    told.too_few = gang.ok() && !pods.members.empty() && HeldByOthers(pods) == 0;
+    told.why = gang.ok() ? "not planned, " + WhyNotPlanned(pods) : MessageOf(gang.status());
+    if (gang.ok()) told.gang = StrCat("gang ", pods.namespace_name, "/", pods.name, ": ");
+    out.push_back(std::move(told));
+  }
+  return out;
+}
+
+void AddGangsOfPods(Manifests& manifests, PlanInput& input, std::ostream& err) {
+  Keys known = KnownJobs(manifests.world);
+  for (const NotPlanned& told :
+       AddGangsOfPods(extender::Gather(manifests.world.pods), {}, known, manifests.world)) {
+    err << told.gang << told.why << "\n";
+  }
+  // One line for all pods of a workload.
+  std::set<const WorkloadSource*> said;
+  for (const NotPlanned& told : AddGangsOfPods(extender::Gather(manifests.expected_pods),
+                                               manifests.workload_of_pod, known, manifests.world)) {
+    const auto at = manifests.workload_of_pod.find(told.pod);
+    if (at == manifests.workload_of_pod.end() || !said.insert(at->second.get()).second) continue;
+    const bool waits = !told.gang.empty() && !told.too_few;
+    if (waits) {
+      err << told.gang << told.why << "\n";
+      continue;
+    }
+    const std::string problem =
+        told.too_few
+            ? StrCat("its pods are fewer than they say; count the GPUs of all its pods in ",
+                     api::kParallelismAnnotation)
+            : told.why;
+    input.refused.push_back({at->second, problem});
+    err << at->second->where << ": " << at->second->kind << " " << at->second->key.text() << ": "
+        << problem << "\n";
   }
 }
 
@@ -143,6 +199,24 @@ ReportNames NamesOf(const state::ClusterState& world) {
   return names;
 }
 
+// A suspended job asks for no place; one that still holds hosts has them until it has given them back.
+void LeaveOutSuspended(state::ClusterState& world, std::ostream& err) {
+  std::vector<NamespacedName> left_out;
+  for (const auto& job : world.jobs) {
+    if (!job->run.suspended) continue;
+    const NamespacedName gang_key{job->metadata.namespace_name,
+                                  api::GangName(api::kTrainingJobKind, job->metadata.name)};
+    const auto gang = world.gangs.Find(gang_key);
+    if (gang != nullptr && !gang->status.assignments.empty()) continue;
+    world.gangs.Erase(gang_key);
+    left_out.push_back(KeyOf(job->metadata));
+  }
+  for (const NamespacedName& key : left_out) world.jobs.Erase(key);
+  if (left_out.empty()) return;
+  const auto count = static_cast<std::int64_t>(left_out.size());
+  err << "not planned: " << Count(count, "suspended TrainingJob") << "\n";
+}
+
 // Fills the world's gangs in, and makes the snapshot of it.
 PlanInput BuildInput(Manifests& manifests, std::ostream& err) {
   for (const auto& [kind, count] : manifests.ignored) {
@@ -150,10 +224,9 @@ PlanInput BuildInput(Manifests& manifests, std::ostream& err) {
         << " (read are Nodes, Pods, our own kinds, and workloads, not suspended, deleted or ended, "
         << "whose pods ask for GPUs and carry " << api::kParallelismAnnotation << ")\n";
   }
-  Keys known = KnownJobs(manifests.world);
-  AddGangsOfPods(extender::Gather(manifests.world.pods), known, manifests.world, err);
-  AddGangsOfPods(extender::Gather(manifests.expected_pods), known, manifests.world, err);
   PlanInput input;
+  AddGangsOfPods(manifests, input, err);
+  LeaveOutSuspended(manifests.world, err);
   input.names = NamesOf(manifests.world);
   input.snapshot = state::BuildSnapshot(manifests.world);
   AddBudgets(manifests.budgets, manifests.world.pods, input.snapshot);

@@ -8,8 +8,10 @@
 #include <cstdint>
 #include <iosfwd>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "pkg/cli/input/manifests.h"
 #include "pkg/cli/output/plan_report.h"
@@ -18,9 +20,16 @@
 
 namespace yardmaster::cli {
 
+// A given workload of another kind whose pods cannot be a gang as it stands.
+struct RefusedWorkload {
+  std::shared_ptr<const WorkloadSource> workload;
+  std::string problem;
+};
+
 struct PlanInput {
   plan::Snapshot snapshot;
   ReportNames names;
+  std::vector<RefusedWorkload> refused;
   // Levels and ports that running jobs have; only of a cluster.
   std::optional<netplan::PreviousNetwork> former;
 };

@@ -106,6 +106,28 @@ TEST(PlanPodsTest, HostsThatAnotherControllerChoseAreTheGangsPlace) {
   EXPECT_EQ(HostOf(job, 1), "s1h0");
 }
 
+TEST(PlanPodsTest, ASuspendedTrainingJobTakesNoPlaceUnlessItHoldsOne) {
+  const std::string suspended =
+      "---\napiVersion: yardmaster.dev/v1alpha1\nkind: TrainingJob\n"
+      "metadata: {name: w, namespace: team}\nspec: {workers: 3, suspend: true, template: {}}\n";
+  const Answer without = Plan(Nodes() + suspended + kOther);
+  EXPECT_EQ(without.code, 0);
+  EXPECT_EQ(without.report["jobs"].size(), 1u);
+  EXPECT_EQ(without.job("other")["outcome"], "Placed");
+  EXPECT_THAT(without.err, HasSubstr("not planned: 1 suspended TrainingJob"));
+  const std::string gang =
+      "---\napiVersion: yardmaster.dev/v1alpha1\nkind: Gang\nmetadata: {name: trainingjob-w, "
+      "namespace: team}\nspec: {owner: {apiVersion: yardmaster.dev/v1alpha1, kind: TrainingJob, "
+      "name: w}, workers: 3, gpusPerWorker: 8}\n";
+  EXPECT_EQ(Plan(Nodes() + suspended + gang + kOther).job("other")["outcome"], "Placed");
+  const std::string placed =
+      "status: {planGeneration: 1, assignments: [{rank: 0, host: s0h0}, {rank: 1, host: s0h1}, "
+      "{rank: 2, host: s1h0}]}\n";
+  const Answer holds = Plan(Nodes() + suspended + gang + placed + kOther);
+  EXPECT_EQ(holds.job("w")["outcome"], "Placed");
+  EXPECT_EQ(holds.job("other")["outcome"], "NotNow");
+}
+
 TEST(PlanPodsTest, WhyAGangIsNotPlannedIsSaidAsItIs) {
   const std::string gates = "schedulingGates: [{name: kueue.x-k8s.io/topology}]";
   EXPECT_THAT(Plan(Nodes() + Pod(0, gates) + Pod(1, gates)).err,

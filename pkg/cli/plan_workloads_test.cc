@@ -1,5 +1,6 @@
 // Job kinds of other controllers through `plan --offline`, without their controllers; preemption
 // and disruption budgets in its report.
+#include <algorithm>
 #include <map>
 #include <sstream>
 #include <string>
@@ -123,7 +124,7 @@ TEST(PlanWorkloadsTest, WhatWantsNoGangIsIgnoredAndSaid) {
   const Answer unindexed =
       Plan(Nodes(4) + Workload("batch/v1", "Job",
                                StrCat("{parallelism: 4, template: ", Template(kFour), "}")));
-  EXPECT_TRUE(unindexed.report["jobs"].empty());
+  EXPECT_EQ(unindexed.job("w")["outcome"], "Never");
   EXPECT_THAT(unindexed.err, HasSubstr("let the Job have completionMode: Indexed"));
 }
 
@@ -139,8 +140,49 @@ TEST(PlanWorkloadsTest, JobsOfAJobSetAreIndexedUnlessTheySayOtherwise) {
   ASSERT_EQ(left_out.report["jobs"].size(), 1u) << left_out.err;
   EXPECT_EQ(left_out.job("w")["assignments"].size(), 4u);
   const Answer unindexed = of_mode("completionMode: NonIndexed, ");
-  EXPECT_TRUE(unindexed.report["jobs"].empty());
+  EXPECT_EQ(unindexed.job("w")["outcome"], "Never");
   EXPECT_THAT(unindexed.err, HasSubstr("let its Jobs have completionMode: Indexed"));
+}
+
+// As in a cluster, where the extender asks the owner.
+TEST(PlanWorkloadsTest, AWorkloadSaysHowManyItsPodsAreWhereTheyDoNot) {
+  for (const char* annotation : {"tp=8", "tp=8,dp=3", "tp=8,dp=5"}) {
+    const Answer answer = Plan(
+        Nodes(4) +
+        Workload(
+            "batch/v1", "Job",
+            StrCat("{completionMode: Indexed, parallelism: 4, completions: 4, ", "template: ",
+                   Template(StrCat("yardmaster.dev/parallelism: \"", annotation, "\"")), "}")));
+    EXPECT_EQ(answer.code, 0) << answer.err;
+    EXPECT_EQ(answer.job("w")["outcome"], "Placed") << annotation;
+    EXPECT_EQ(answer.job("w")["assignments"].size(), 4u) << annotation;
+  }
+}
+
+TEST(PlanWorkloadsTest, AWorkloadThatCannotBeAGangIsWrongInputAndNeverPlanned) {
+  const auto with = [](const std::string& annotation, const std::string& gpus = "8") {
+    return Plan(Nodes(4) +
+                Workload("batch/v1", "Job",
+                         StrCat("{completionMode: Indexed, parallelism: 4, template: {metadata: ",
+                                "{annotations: {yardmaster.dev/parallelism: \"", annotation,
+                                "\"}}, spec: {containers: [{resources: {limits: {nvidia.com/gpu: ",
+                                gpus, "}}}]}}}")));
+  };
+  EXPECT_EQ(with("tp=8,dp=4").code, 0);
+  const std::map<std::string, std::string> cases = {
+      {"eight", "is not key=value; write it like tp=8"}, {"tp=0,dp=4", "needs an integer from 1"}};
+  for (const auto& [annotation, problem] : cases) {
+    const Answer answer = with(annotation);
+    EXPECT_EQ(answer.code, 1) << annotation;
+    EXPECT_THAT(answer.err, HasSubstr("standard input:")) << annotation;
+    EXPECT_THAT(answer.err, HasSubstr("Job team/w: ")) << annotation;
+    EXPECT_THAT(answer.err, HasSubstr(problem));
+    EXPECT_EQ(std::count(answer.err.begin(), answer.err.end(), '\n'), 1) << answer.err;
+    ASSERT_EQ(answer.report["jobs"].size(), 1u) << annotation;
+    EXPECT_EQ(answer.job("w")["outcome"], "Never");
+    EXPECT_THAT(answer.job("w")["reasons"][0]["message"].get<std::string>(), HasSubstr(problem));
+  }
+  EXPECT_THAT(with("tp=8,dp=4", "eight").err, HasSubstr("expected a quantity"));
 }
 
 TEST(PlanWorkloadsTest, WhatIsSuspendedOrHasEndedTakesNoPlace) {

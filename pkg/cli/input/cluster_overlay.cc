@@ -58,6 +58,7 @@ class Overlayer {
       out_.expected_pods.push_back(Aged<api::Pod>(*pod, nullptr));
     }
     for (const api::DisruptionBudget& budget : given_.budgets) PutBudget(budget);
+    out_.workload_of_pod = given_.workload_of_pod;
     out_.origin = given_.origin;
     out_.ignored = given_.ignored;
     return std::move(out_);

@@ -13,6 +13,7 @@
 #include "pkg/cli/input/workload_pods.h"
 #include "pkg/config/json_text.h"
 #include "pkg/config/yaml.h"
+#include "pkg/extender/owner_size.h"
 
 namespace yardmaster::cli {
 
@@ -53,6 +54,18 @@ std::string JsonError(const std::string& text, const std::string& name) {
 bool IsClusterScoped(std::string_view kind) {
   return kind == "Node" || kind == "PriorityClass" || kind == api::kFabricKind ||
          kind == api::kCapacityPoolKind;
+}
+
+// `wanted`, where the spec asks for as many pods.
+std::optional<int> PodsInAll(const json& workload, int wanted) {
+  const api::OwnerReference owner{TextOf(workload, "apiVersion"), TextOf(workload, "kind"), "", "",
+                                  false};
+  int total = 0;
+  for (const auto& [subgroup, count] :
+       extender::PodsBySubgroup(owner, workload).value_or(std::map<std::string, int>())) {
+    total += count;
+  }
+  return total == wanted ? std::optional<int>(total) : std::nullopt;
 }
 
 class Reader {
@@ -233,13 +246,16 @@ class Reader {
         Fail(workload.where, workload.path, MessageOf(pods.status()));
         continue;
       }
+      const auto source = std::make_shared<WorkloadSource>();
+      source->kind = workload.kind;
+      source->where = workload.where;
       if (pods->empty()) {
         ++out_.ignored[workload.kind];
       } else {
-        const json& meta = (*pods)[0]["metadata"];
-        out_.origin.emplace(StrCat(workload.kind, " ", TextOf(meta, "namespace"), "/",
-                                   TextOf(workload.object["metadata"], "name")),
-                            workload.where);
+        source->key = {TextOf((*pods)[0]["metadata"], "namespace"),
+                       TextOf(workload.object["metadata"], "name")};
+        source->pods = PodsInAll(workload.object, static_cast<int>(pods->size()));
+        out_.origin.emplace(StrCat(workload.kind, " ", source->key.text()), workload.where);
       }
       for (json& object : *pods) {
         json& spec = object["spec"];
@@ -252,6 +268,7 @@ class Reader {
           Fail(workload.where, workload.path + "template: ", MessageOf(pod.status()));
           break;
         }
+        out_.workload_of_pod.emplace(KeyOf(pod->metadata), source);
         out_.expected_pods.push_back(std::make_shared<const api::Pod>(*std::move(pod)));
       }
     }

@@ -12,6 +12,8 @@
 #include <cstdint>
 #include <iosfwd>
 #include <map>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +32,14 @@ struct ManifestDefaults {
   std::map<std::string, std::int32_t> priority_classes;
 };
 
+// A workload of another kind, and where it was read.
+struct WorkloadSource {
+  std::string kind;
+  NamespacedName key;
+  std::string where;
+  std::optional<int> pods;  // that its spec asks for in all, where all of them are to be in a gang
+};
+
 struct Manifests {
   bool any_object = false;  // of any kind, an empty List included
   state::ClusterState world;
@@ -39,6 +49,8 @@ struct Manifests {
   // Pods that the controllers of other kinds would make (workload_pods.h), apart from those that
   // are there.
   std::vector<std::shared_ptr<const api::Pod>> expected_pods;
+  // Of each of them, by its namespace and name.
+  std::map<NamespacedName, std::shared_ptr<const WorkloadSource>> workload_of_pod;
   std::vector<api::DisruptionBudget> budgets;
   std::vector<api::CapacityPool> pools;
 };

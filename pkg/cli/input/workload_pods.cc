@@ -138,14 +138,15 @@ class Expander {
   }
 
   static bool AsksForGpus(const json& pod_template) {
-    api::FieldErrors ignored;  // decoding the pod reports them
-    api::FieldReader in(&pod_template, "", api::UnknownFields::kIgnore, &ignored);
+    api::FieldErrors unreadable;  // decoding the pod reports them
+    api::FieldReader in(&pod_template, "", api::UnknownFields::kIgnore, &unreadable);
     api::ObjectMeta metadata;
     metadata.annotations = in.Object("metadata").StringMap("annotations");
     api::FieldReader spec = in.Object("spec");
-    api::FieldReader no_status(nullptr, "status", api::UnknownFields::kIgnore, &ignored);
+    api::FieldReader no_status(nullptr, "status", api::UnknownFields::kIgnore, &unreadable);
     const workload::ResourceList requests = api::ReadPodRequests(spec, no_status, metadata);
-    return workload::AmountOf(requests, api::GpuResourceOf(metadata, requests)) > 0;
+    return !unreadable.empty() ||
+           workload::AmountOf(requests, api::GpuResourceOf(metadata, requests)) > 0;
   }
 
   // One pod of `pod_template`, if it is one for us. False when too many are there. `numbered`: its kind

@@ -110,24 +110,6 @@ json JobJson(const plan::Snapshot& snapshot, const plan::JobPlan& job,
   return out;
 }
 
-// A job that contradicts itself and that the planner said nothing about.
-json InvalidJob(const plan::JobState& state, const ReportNames& names) {
-  const ReportName name = NameOf(state.job.key, names);
-  json reasons = json::array();
-  for (const std::string& problem : state.problems) {
-    reasons.push_back(
-        {{"code", "Invalid"}, {"level", "fabric"}, {"count", 1}, {"message", problem}});
-  }
-  return {{"namespace", state.job.key.namespace_name},
-          {"name", name.name},
-          {"kind", name.kind},
-          {"outcome", "Never"},
-          {"isNew", false},
-          {"reasons", std::move(reasons)},
-          {"relaxations", json::array()},
-          {"assignments", json::array()}};
-}
-
 json PortJson(const fabric::Places& places, const fabric::NicPort& port) {
   return {{"host", places.name(port.host)}, {"rail", port.rail}, {"port", port.port}};
 }
@@ -162,6 +144,23 @@ std::string SegmentsOf(const json& job) {
 
 }  // namespace
 
+json InvalidJob(const std::string& namespace_name, const ReportName& name,
+                const std::vector<std::string>& problems) {
+  json reasons = json::array();
+  for (const std::string& problem : problems) {
+    reasons.push_back(
+        {{"code", "Invalid"}, {"level", "fabric"}, {"count", 1}, {"message", problem}});
+  }
+  return {{"namespace", namespace_name},
+          {"name", name.name},
+          {"kind", name.kind},
+          {"outcome", "Never"},
+          {"isNew", false},
+          {"reasons", std::move(reasons)},
+          {"relaxations", json::array()},
+          {"assignments", json::array()}};
+}
+
 json PlanReport(const plan::Snapshot& snapshot, const plan::Plan& plan,
                 const netplan::NetworkPlan& network, const ReportNames& names, bool with_paths) {
   json jobs = json::array();
@@ -173,7 +172,8 @@ json PlanReport(const plan::Snapshot& snapshot, const plan::Plan& plan,
   for (const plan::JobId id : snapshot.job_ids()) {
     const plan::JobState& state = snapshot.jobs[id.index()];
     if (told.count(id) == 0 && !state.problems.empty()) {
-      jobs.push_back(InvalidJob(state, names));
+      jobs.push_back(
+          InvalidJob(state.job.key.namespace_name, NameOf(state.job.key, names), state.problems));
     }
   }
   json out = {

@@ -26,6 +26,10 @@ nlohmann::json PlanReport(const plan::Snapshot& snapshot, const plan::Plan& plan
                           const netplan::NetworkPlan& network, const ReportNames& names,
                           bool with_paths);
 
+// An entry of its `jobs`: one that contradicts itself and was not planned.
+nlohmann::json InvalidJob(const std::string& namespace_name, const ReportName& name,
+                          const std::vector<std::string>& problems);
+
 // Header and one row per job of a PlanReport.
 std::vector<std::vector<std::string>> ReportTable(const nlohmann::json& report);
 
