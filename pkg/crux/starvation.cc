@@ -36,29 +36,34 @@ void CountWait(const StarvationSample& sample, double elapsed, const StarvationO
 class Fluid {
  public:
   Fluid(const Problem& problem, const Solution& solution)
-      : problem_(problem), taken_(problem.links.size(), 0), active_(problem.links.size(), 0) {
+      : problem_(problem),
+        taken_(problem.links.size(), 0),
+        active_(problem.links.size(), 0),
+        users_(problem.links.size(), 0) {
     LoadCounter counter(problem);
     for (std::size_t j = 0; j < problem.jobs.size(); ++j) {
-      loads_.push_back(counter.Count(problem.jobs[j], solution.jobs[j].paths));
-      const double span = counter.SpanSeconds(problem.jobs[j], solution.jobs[j].paths);
-      waits_.push_back(std::max(0.0, span - CommunicationSeconds(loads_[j])));
-      alone_.push_back(IterationSeconds(problem.jobs[j], span));
+      const Job& job = problem.jobs[j];
+      loads_.push_back(counter.Count(job, solution.jobs[j].paths));
+      const double longest = CommunicationSeconds(loads_[j]);
+      const double span =
+          StartsTogether(job) ? longest : counter.SpanSeconds(job, solution.jobs[j].paths);
+      waits_.push_back(std::max(0.0, span - longest));
+      before_.push_back(FirstStart(job) * job.compute_seconds);
+      alone_.push_back(IterationSeconds(j, span));
       period_.push_back(alone_[j]);
-      presence_.emplace_back();
-      for (const LinkSeconds& load : loads_[j]) presence_[j].push_back(load.seconds / alone_[j]);
     }
   }
 
   // REQUIRES: called from the highest level to the lowest.
   void Settle(std::span<const JobId> jobs) {
+    std::vector<Member> members = MembersOf(jobs);
     for (int round = 0; round < kFairRounds; ++round) {
-      for (const JobId j : jobs) CountPresence(j, 1);
-      std::vector<Answer> answers;
-      for (const JobId j : jobs) answers.push_back(AnswerOf(j));
-      for (const JobId j : jobs) CountPresence(j, -1);
-      for (std::size_t i = 0; i < jobs.size(); ++i) {
-        period_[jobs[i].index()] = answers[i].period;
-        presence_[jobs[i].index()] = std::move(answers[i].presence);
+      for (const Member& member : members) CountPresence(member, 1);
+      // Presence stays what was counted until all have answered.
+      for (Member& member : members) Answer(member);
+      for (Member& member : members) {
+        CountPresence(member, -1);
+        std::swap(member.presence, member.answer);
       }
     }
     for (const JobId j : jobs) {
@@ -70,48 +75,80 @@ class Fluid {
   double Share(std::size_t j) const { return std::min(1.0, alone_[j] / period_[j]); }
 
  private:
-  struct Answer {
-    double period = 0;
+  // A job of the level that is being settled.
+  struct Member {
+    JobId job;
+    double longest = 0;               // on links that no other member uses, which stays
+    std::vector<LinkSeconds> shared;  // on the others
+    // By shared link: the share of time in which the job is transferring, and the next one.
     std::vector<double> presence;
+    std::vector<double> answer;
   };
 
-  void CountPresence(JobId j, double sign) {
-    for (std::size_t i = 0; i < loads_[j.index()].size(); ++i) {
-      active_[loads_[j.index()][i].link] += sign * presence_[j.index()][i];
+  std::vector<Member> MembersOf(std::span<const JobId> jobs) {
+    const auto count = [&](int sign) {
+      for (const JobId j : jobs) {
+        for (const LinkSeconds& load : loads_[j.index()]) users_[load.link] += sign;
+      }
+    };
+    count(1);
+    std::vector<Member> members;
+    members.reserve(jobs.size());
+    for (const JobId j : jobs) {
+      Member& member = members.emplace_back();
+      member.job = j;
+      for (const LinkSeconds& load : loads_[j.index()]) {
+        if (users_[load.link] == 1) {
+          member.longest = std::max(member.longest, load.seconds / Left(load.link));
+          continue;
+        }
+        member.shared.push_back(load);
+        member.presence.push_back(load.seconds / alone_[j.index()]);
+      }
+      member.answer.resize(member.shared.size());
     }
+    count(-1);
+    return members;
   }
 
-  // What higher levels leave of a link, shared with those of the level that are there meanwhile.
-  double PartOf(JobId j, std::size_t i) const {
-    const std::int32_t link = loads_[j.index()][i].link;
-    const double others = std::max(0.0, active_[link] - presence_[j.index()][i]);
-    return std::max(kLeastCapacity, 1 - taken_[link]) / (1 + others);
+  // What higher levels leave of a link.
+  double Left(std::int32_t link) const { return std::max(kLeastCapacity, 1 - taken_[link]); }
+
+  void CountPresence(const Member& member, double sign) {
+    for (std::size_t i = 0; i < member.shared.size(); ++i) {
+      active_[member.shared[i].link] += sign * member.presence[i];
+    }
   }
 
   // What the others' presence makes of a job, half way on a logarithmic scale: jobs that answer
   // each other at once would swing for ever.
-  Answer AnswerOf(JobId j) const {
-    std::vector<double> stretched;
-    for (std::size_t i = 0; i < loads_[j.index()].size(); ++i) {
-      stretched.push_back(loads_[j.index()][i].seconds / PartOf(j, i));
+  void Answer(Member& member) {
+    double longest = member.longest;
+    for (std::size_t i = 0; i < member.shared.size(); ++i) {
+      const std::int32_t link = member.shared[i].link;
+      const double others = std::max(0.0, active_[link] - member.presence[i]);
+      member.answer[i] = member.shared[i].seconds / (Left(link) / (1 + others));
+      longest = std::max(longest, member.answer[i]);
     }
-    const double longest =
-        stretched.empty() ? 0 : *std::max_element(stretched.begin(), stretched.end());
-    const double period =
-        std::sqrt(period_[j.index()] *
-                  IterationSeconds(problem_.jobs[j.index()], waits_[j.index()] + longest));
-    for (double& seconds : stretched) seconds = std::min(1.0, seconds / period);
-    return {period, std::move(stretched)};
+    const std::size_t j = member.job.index();
+    period_[j] = std::sqrt(period_[j] * IterationSeconds(j, waits_[j] + longest));
+    for (double& seconds : member.answer) seconds = std::min(1.0, seconds / period_[j]);
+  }
+
+  // As crux::IterationSeconds, which would look at every flow each time.
+  double IterationSeconds(std::size_t j, double span) const {
+    return std::max(problem_.jobs[j].compute_seconds, before_[j] + span);
   }
 
   const Problem& problem_;
   std::vector<std::vector<LinkSeconds>> loads_;
-  std::vector<std::vector<double>> presence_;  // share of time a job is transferring, per load
-  std::vector<double> waits_;                  // of its span, for flows that start late
+  std::vector<double> before_;  // compute until the first flow starts
+  std::vector<double> waits_;   // of its span, for flows that start late
   std::vector<double> alone_;
   std::vector<double> period_;
-  std::vector<double> taken_;   // share of time a link is busy with higher levels
-  std::vector<double> active_;  // sum of presence on it, in the level being settled
+  std::vector<double> taken_;        // share of time a link is busy with higher levels
+  std::vector<double> active_;       // sum of presence on it, in the level being settled
+  std::vector<std::int32_t> users_;  // of it, in the level being settled
 };
 
 }  // namespace

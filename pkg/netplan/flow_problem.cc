@@ -15,10 +15,18 @@ using fabric::NicPort;
 using workload::Connection;
 
 int FlowSource::CandidateOf(std::span<const LinkId> links) const {
-  if (links.size() < 2) return -1;
+  if (links.size() < 2 || candidates == 0) return -1;
+  if (routes->front().empty()) return links.size() == 2 ? 0 : -1;
+  if (candidates == static_cast<int>(routes->size())) {
+    // Every route is one, in the routes' order from where this host begins.
+    const auto at = std::lower_bound(routes->begin(), routes->end(), links[1],
+                                     [](const Route& way, LinkId link) { return way[0] < link; });
+    if (at == routes->end() || at->front() != links[1]) return -1;
+    const int begin = from.host.value % candidates;
+    return (static_cast<int>(at - routes->begin()) - begin + candidates) % candidates;
+  }
   for (int i = 0; i < candidates; ++i) {
-    const Route& way = route(i);
-    if (way.empty() ? links.size() == 2 : way[0] == links[1]) return i;
+    if (route(i)[0] == links[1]) return i;
   }
   return -1;
 }
@@ -97,9 +105,16 @@ void FlowProblem::AddFlows(int connection, JobFlows& mine, crux::Job& out) {
     flow.ring = source.from.rail * network_.spec().nic_ports + source.from.port;
     flow.paths.Reserve(static_cast<std::size_t>(source.candidates),
                        static_cast<std::size_t>(source.candidates) * (source.route(0).size() + 2));
+    const std::int32_t first = Dense(Network::up(network_.host_cable(source.from)));
+    std::vector<std::vector<std::int32_t>>& ways = ways_[source.routes];
+    ways.resize(source.routes->size());
     for (int i = 0; i < source.candidates; ++i) {
-      path.assign(1, Dense(Network::up(network_.host_cable(source.from))));
-      for (LinkId link : source.route(i)) path.push_back(Dense(link));
+      path.assign(1, first);
+      std::vector<std::int32_t>& way = ways[source.route_index(i)];
+      if (way.empty()) {
+        for (LinkId link : source.route(i)) way.push_back(Dense(link));
+      }
+      path.insert(path.end(), way.begin(), way.end());
       path.push_back(Dense(Network::down(network_.host_cable(source.to))));
       flow.paths.Add(path);
     }

@@ -18,6 +18,8 @@
 #include <span>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
+
 #include "pkg/crux/problem.h"
 #include "pkg/netplan/network_memory.h"
 #include "pkg/netplan/previous_network.h"
@@ -37,13 +39,14 @@ struct FlowSource {
 
   FlowKey key() const { return {from.host, from.rail, from.port, to.host, to.rail}; }
   // REQUIRES: 0 <= candidate < candidates.
-  const Route& route(int candidate) const {
+  std::size_t route_index(int candidate) const {
     const std::size_t count = routes->size();
     const std::size_t step = static_cast<std::size_t>(candidate) * count;
-    return (*routes)[(static_cast<std::size_t>(from.host.value) +
-                      step / static_cast<std::size_t>(candidates)) %
-                     count];
+    return (static_cast<std::size_t>(from.host.value) +
+            step / static_cast<std::size_t>(candidates)) %
+           count;
   }
+  const Route& route(int candidate) const { return (*routes)[route_index(candidate)]; }
   // The candidate that a path from NIC to NIC takes at its first switch; -1: none.
   int CandidateOf(std::span<const fabric::LinkId> links) const;
 };
@@ -84,6 +87,8 @@ class FlowProblem {
   crux::Problem problem_;
   std::vector<JobFlows> jobs_;
   std::vector<std::int32_t> dense_;  // by link; -1: not used yet
+  // The routes of a pair of ToRs by link number, where they were used already.
+  absl::flat_hash_map<const std::vector<Route>*, std::vector<std::vector<std::int32_t>>> ways_;
 };
 
 }  // namespace yardmaster::netplan

@@ -110,6 +110,7 @@ class NetworkPlanner {
         KeptPath& kept = kept_.back()[f];
         if (flow != former->flows.end()) {
           kept = ports_.Keep(job.flows[f], flow->second);
+          kept.former = &flow->second;
         } else if (job.flows[f].candidates == 1) {
           kept.candidate = 0;
         }

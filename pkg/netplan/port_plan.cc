@@ -1,7 +1,6 @@
 #include "pkg/netplan/port_plan.h"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include "pkg/repac/path.h"
@@ -19,14 +18,14 @@ constexpr double kAnswerShare = 1.0 / 64;
 
 // A flow as a connection of its own that must leave its ToR by the uplink that Crux chose.
 repac::Connection Wish(const Network& network, const FlowSource& source, double bytes,
-                       const Route& route) {
+                       const Route* route) {
   repac::Connection wish;
   wish.from = {source.from.host, source.from.rail};
   wish.to = {source.to.host, source.to.rail};
   wish.both_directions = false;
   wish.bytes = bytes;
   wish.plane = network.plane_of(source.from);
-  if (!route.empty()) wish.via = {route[0]};
+  if (route != nullptr && !route->empty()) wish.via = {route->front()};
   return wish;
 }
 
@@ -118,12 +117,10 @@ bool PortPlan::Excluded(const FlowSource& flow) const {
   return out(flow.from.host, flow.from.rail) || out(flow.to.host, flow.to.rail);
 }
 
-const repac::FlowPath* PortPlan::PreviousOf(const NamespacedName& job, const FlowKey& key) const {
+const PreviousJob* PortPlan::PreviousOf(const NamespacedName& job) const {
   if (input_.former == nullptr) return nullptr;
   const auto at = input_.former->find(job);
-  if (at == input_.former->end()) return nullptr;
-  const auto flow = at->second.flows.find(key);
-  return flow == at->second.flows.end() ? nullptr : &flow->second;
+  return at == input_.former->end() ? nullptr : &at->second;
 }
 
 // A flow that is to get a port, and its place in the result.
@@ -131,27 +128,44 @@ struct PortPlan::Want {
   plan::JobId job;
   const FlowSource* source = nullptr;
   const workload::Connection* connection = nullptr;
-  Route route;  // that Crux chose; empty for an answer
-  bool answer = false;
+  int ports = 1;                 // NIC ports that share the connection's bytes
+  const Route* route = nullptr;  // that Crux chose; null for an answer
+  const KeptPath* kept = nullptr;
   const repac::FlowPath* former = nullptr;
+  bool answer = false;
 };
 
 std::vector<PortPlan::Want> PortPlan::Wants(const std::vector<JobFlows>& jobs,
+                                            const std::vector<std::vector<KeptPath>>& kept,
                                             const crux::Solution& solution) const {
   std::vector<Want> wants;
+  std::size_t count = 0;
+  for (const JobFlows& job : jobs) count += job.flows.size() + job.answers.size();
+  wants.reserve(count);
   for (std::size_t j = 0; j < jobs.size(); ++j) {
-    const plan::JobId job = jobs[j].job;
-    const NamespacedName& key = snapshot_.jobs[job.index()].job.key;
-    const auto add = [&](const FlowSource& source, Route route, bool answer) {
-      const workload::Connection& connection =
-          jobs[j].connections[static_cast<std::size_t>(source.connection)];
-      wants.push_back(
-          {job, &source, &connection, std::move(route), answer, PreviousOf(key, source.key())});
+    const JobFlows& job = jobs[j];
+    const auto connection_of = [&job](const FlowSource& source) {
+      return &job.connections[static_cast<std::size_t>(source.connection)];
     };
-    for (std::size_t f = 0; f < jobs[j].flows.size(); ++f) {
-      add(jobs[j].flows[f], jobs[j].flows[f].route(solution.jobs[j].paths[f]), false);
+    std::vector<int> ports_of(job.connections.size(), 0);
+    for (const FlowSource& flow : job.flows) ++ports_of[static_cast<std::size_t>(flow.connection)];
+    for (std::size_t f = 0; f < job.flows.size(); ++f) {
+      const FlowSource& flow = job.flows[f];
+      const int path = solution.jobs[j].paths[f];
+      const bool keeps = kept[j][f].candidate == path;
+      wants.push_back({job.job, &flow, connection_of(flow),
+                       ports_of[static_cast<std::size_t>(flow.connection)], &flow.route(path),
+                       keeps ? &kept[j][f] : nullptr, kept[j][f].former, false});
     }
-    for (const FlowSource& answer : jobs[j].answers) add(answer, {}, true);
+    const PreviousJob* former = PreviousOf(snapshot_.jobs[job.job.index()].job.key);
+    for (const FlowSource& answer : job.answers) {
+      const repac::FlowPath* path = nullptr;
+      if (former != nullptr) {
+        const auto at = former->flows.find(answer.key());
+        if (at != former->flows.end()) path = &at->second;
+      }
+      wants.push_back({job.job, &answer, connection_of(answer), 1, nullptr, nullptr, path, true});
+    }
   }
   return wants;
 }
@@ -159,27 +173,24 @@ std::vector<PortPlan::Want> PortPlan::Wants(const std::vector<JobFlows>& jobs,
 void PortPlan::Run(const std::vector<JobFlows>& jobs,
                    const std::vector<std::vector<KeptPath>>& kept, const crux::Solution& solution,
                    NetworkPlan& plan) const {
-  const std::vector<Want> wants = Wants(jobs, solution);
+  const std::vector<Want> wants = Wants(jobs, kept, solution);
   std::vector<repac::Connection> wanted;
+  wanted.reserve(wants.size());
   repac::PathPlan ports;
-  const auto start = [&](const FlowSource& source, const KeptPath& has, bool keeps) {
-    ports.flows.push_back(Start(source, wanted.back(), static_cast<int>(wanted.size()) - 1,
-                                keeps && !Excluded(source) ? &has : nullptr));
-  };
-  for (std::size_t j = 0; j < jobs.size(); ++j) {
-    for (std::size_t f = 0; f < jobs[j].flows.size(); ++f) {
-      const Want& want = wants[wanted.size()];
-      wanted.push_back(Wish(network_, *want.source, want.connection->bytes, want.route));
-      start(*want.source, kept[j][f], kept[j][f].candidate == solution.jobs[j].paths[f]);
+  ports.flows.reserve(wants.size());
+  for (const Want& want : wants) {
+    const FlowSource& source = *want.source;
+    const double bytes = want.connection->bytes * (want.answer ? kAnswerShare : 1);
+    wanted.push_back(Wish(network_, source, bytes, want.route));
+    KeptPath of_answer;
+    const KeptPath* has = Excluded(source) ? nullptr : want.kept;
+    if (want.answer && want.former != nullptr && !Excluded(source)) {
+      of_answer = Keep(source, *want.former);
+      has = &of_answer;
     }
-    for (std::size_t a = 0; a < jobs[j].answers.size(); ++a) {
-      const Want& want = wants[wanted.size()];
-      wanted.push_back(Wish(network_, *want.source, kAnswerShare * want.connection->bytes, {}));
-      start(*want.source, want.former != nullptr ? Keep(*want.source, *want.former) : KeptPath{},
-            want.former != nullptr);
-    }
+    ports.flows.push_back(Start(source, wanted.back(), static_cast<int>(wanted.size()) - 1, has));
   }
-  ports = repac::Replan(ports, wanted, *world_, options_);
+  ports = repac::Replan(std::move(ports), wanted, *world_, options_);
   // Flows for which no port takes the uplink, or none is left, once more without that wish.
   bool again = false;
   for (const repac::Flow& flow : ports.flows) {
@@ -188,29 +199,25 @@ void PortPlan::Run(const std::vector<JobFlows>& jobs,
     connection.via.clear();
     again = true;
   }
-  if (again) ports = repac::Replan(ports, wanted, *world_, options_);
-  // The NIC ports of a connection share its bytes.
-  std::map<const workload::Connection*, double> ports_of;
-  for (const Want& want : wants) {
-    if (!want.answer) ++ports_of[want.connection];
-  }
+  if (again) ports = repac::Replan(std::move(ports), wanted, *world_, options_);
+  const auto answers = static_cast<std::size_t>(
+      std::count_if(wants.begin(), wants.end(), [](const Want& want) { return want.answer; }));
+  plan.paths.reserve(wants.size() - answers);
+  plan.answers.reserve(answers);
   for (std::size_t i = 0; i < wants.size(); ++i) {
     const Want& want = wants[i];
-    PathAssignment path = Record(*want.source, want.route, ports.flows[i], want.former);
-    path.job = want.job;
-    path.from_rank = want.answer ? want.connection->to_rank : want.connection->from_rank;
-    path.to_rank = want.answer ? want.connection->from_rank : want.connection->to_rank;
-    if (!want.answer) {
-      path.bytes = want.connection->bytes / ports_of[want.connection];
-      Count(path, want.former, plan.report);
-    }
-    (want.answer ? plan.answers : plan.paths).push_back(std::move(path));
+    PathAssignment& path = (want.answer ? plan.answers : plan.paths).emplace_back();
+    Record(want, ports.flows[i], path);
+    if (!want.answer) Count(path, want.former, plan.report);
   }
 }
 
-PathAssignment PortPlan::Record(const FlowSource& source, const Route& wanted,
-                                const repac::Flow& flow, const repac::FlowPath* former) const {
-  PathAssignment path;
+void PortPlan::Record(const Want& want, const repac::Flow& flow, PathAssignment& path) const {
+  const FlowSource& source = *want.source;
+  path.job = want.job;
+  path.from_rank = want.answer ? want.connection->to_rank : want.connection->from_rank;
+  path.to_rank = want.answer ? want.connection->from_rank : want.connection->to_rank;
+  if (!want.answer) path.bytes = want.connection->bytes / want.ports;
   path.key = source.key();
   path.from = flow.planned() ? flow.src : source.from;
   path.to = flow.planned() ? flow.dst : source.to;
@@ -220,13 +227,15 @@ PathAssignment PortPlan::Record(const FlowSource& source, const Route& wanted,
   path.reason = flow.reason;
   if (!flow.planned()) {
     path.wanted_links = {Network::up(network_.host_cable(source.from))};
-    path.wanted_links.insert(path.wanted_links.end(), wanted.begin(), wanted.end());
+    if (want.route != nullptr) {
+      path.wanted_links.insert(path.wanted_links.end(), want.route->begin(), want.route->end());
+    }
     path.wanted_links.push_back(Network::down(network_.host_cable(source.to)));
   }
-  if (former == nullptr) return path;
-  const fabric::LinkPath& home = former->links_at_home();
-  const std::uint16_t port = former->port_at_home();
-  if (port == 0 || home.empty()) return path;
+  if (want.former == nullptr) return;
+  const fabric::LinkPath& home = want.former->links_at_home();
+  const std::uint16_t port = want.former->port_at_home();
+  if (port == 0 || home.empty()) return;
   if (path.links == home) {
     // The group it hashes in has another size now; with the old size comes the old port.
     if (path.source_port != port) path.home_port = port;
@@ -235,7 +244,6 @@ PathAssignment PortPlan::Record(const FlowSource& source, const Route& wanted,
     path.home_port = port;
     path.home_links = home;
   }
-  return path;
 }
 
 }  // namespace yardmaster::netplan

@@ -23,7 +23,8 @@ namespace yardmaster::netplan {
 // What a flow has now and can keep. Its home is the links kept, whatever port led over them when all
 // was whole.
 struct KeptPath : repac::FlowPath {
-  int candidate = -1;  // of the flow; -1: nothing to keep
+  int candidate = -1;                       // of the flow; -1: nothing to keep
+  const repac::FlowPath* former = nullptr;  // the flow in NetworkInput::former; null: it is new
 };
 
 class PortPlan {
@@ -42,13 +43,14 @@ class PortPlan {
 
  private:
   struct Want;
-  std::vector<Want> Wants(const std::vector<JobFlows>& jobs, const crux::Solution& solution) const;
+  std::vector<Want> Wants(const std::vector<JobFlows>& jobs,
+                          const std::vector<std::vector<KeptPath>>& kept,
+                          const crux::Solution& solution) const;
   bool Whole(std::span<const fabric::LinkId> links) const;
   fabric::LinkPath Predict(const FlowSource& flow, std::uint16_t port) const;
   bool Excluded(const FlowSource& flow) const;
-  PathAssignment Record(const FlowSource& flow, const Route& wanted, const repac::Flow& port,
-                        const repac::FlowPath* former) const;
-  const repac::FlowPath* PreviousOf(const NamespacedName& job, const FlowKey& key) const;
+  void Record(const Want& want, const repac::Flow& flow, PathAssignment& path) const;
+  const PreviousJob* PreviousOf(const NamespacedName& job) const;
 
   const plan::Snapshot& snapshot_;
   const NetworkInput& input_;

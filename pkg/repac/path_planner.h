@@ -33,7 +33,7 @@ PathPlan PlanPaths(const std::vector<Connection>& connections, const ForwardingM
 // keeps its present path if that is whole (by the same port, or by a new one if the group changed its
 // size), else takes its alternate port if that works, else is planned anew. Flows that nothing
 // happened to keep their ports. REQUIRES: `old` is a plan of `connections`.
-PathPlan Replan(const PathPlan& old, const std::vector<Connection>& connections,
+PathPlan Replan(PathPlan old, const std::vector<Connection>& connections,
                 const ForwardingModel& world, const PathOptions& options);
 
 }  // namespace yardmaster::repac

@@ -74,10 +74,10 @@ bool TakeAlternate(PlanRun& run, Flow& flow) {
 
 }  // namespace
 
-PathPlan Replan(const PathPlan& old, const std::vector<Connection>& connections,
+PathPlan Replan(PathPlan old, const std::vector<Connection>& connections,
                 const ForwardingModel& world, const PathOptions& options) {
   PlanRun run(connections, world, options);
-  std::vector<Flow> flows = old.flows;
+  std::vector<Flow> flows = std::move(old.flows);
   std::vector<char> settled(flows.size());
   const std::vector<int> order = PlanningOrder(connections, flows);
   // First all that can keep their ports, then all that can keep their links, so that the others see
