@@ -39,8 +39,9 @@ struct HopTarget {
 };
 
 // Ports that may not be used, sorted.
-// In place for the usual few: a fabric has as many of these as connected pairs of NICs.
-using UsedPorts = absl::InlinedVector<std::uint16_t, 4>;
+// In place for the usual few, two connections with alternates in both directions: a fabric has as many of these
+// as connected pairs of NICs, and eight need no more room than four.
+using UsedPorts = absl::InlinedVector<std::uint16_t, 8>;
 
 // Calls visit(port, values) for the ports kFirstSourcePort..0xFFFF in Gray-code order beginning
 // near `start`, values[j] being hop j's value, until it returns true. Returns that port. A template
