@@ -42,23 +42,38 @@ void FairShare::DivideLevel(std::vector<ShareFlow>& flows, std::span<const std::
       weight_[link] += flows[m].weight * UseOf(flows[m], i);
     }
   }
-  using Entry = std::pair<double, std::int32_t>;
   std::vector<Entry> entries;
   entries.reserve(links.size());
-  for (const std::int32_t link : links) entries.emplace_back(left_[link] / weight_[link], link);
+  for (const std::int32_t link : links) {
+    if (weight_[link] <= kNoWeight) continue;
+    const Entry entry{left_[link] / weight_[link], link};
+    if (users_[link].size() > 1) {
+      entries.push_back(entry);
+      continue;
+    }
+    // Of the links that a flow has for itself only the smallest can freeze it.
+    Entry& own = own_[users_[link][0]];
+    if (own.link < 0 || own > entry) own = entry;
+  }
+  for (const std::int32_t m : members) {
+    if (own_[m].link >= 0) entries.push_back(std::exchange(own_[m], Entry{0, -1}));
+  }
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> heap(std::greater<>(),
                                                                       std::move(entries));
-  while (!heap.empty()) {
+  std::size_t moving = members.size();
+  while (moving > 0 && !heap.empty()) {
     const auto [share, link] = heap.top();
     heap.pop();
     if (weight_[link] <= kNoWeight) continue;
     const double now = left_[link] / weight_[link];
     if (now > share) {
-      heap.emplace(now, link);
+      heap.push({now, link});
       continue;
     }
     for (const std::int32_t m : users_[link]) {
-      if (flows[m].rate < 0) Freeze(flows[m], now);
+      if (flows[m].rate >= 0) continue;
+      Freeze(flows[m], now);
+      --moving;
     }
   }
   for (const std::int32_t link : links) users_[link].clear();
@@ -66,6 +81,7 @@ void FairShare::DivideLevel(std::vector<ShareFlow>& flows, std::span<const std::
 }
 
 void FairShare::Divide(std::vector<ShareFlow>& flows) {
+  own_.resize(std::max(own_.size(), flows.size()));
   std::vector<std::int32_t> order(flows.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(),

@@ -36,12 +36,23 @@ class FairShare {
   void Divide(std::vector<ShareFlow>& flows);
 
  private:
+  // A link and what it gave each flow when it was entered. The smallest comes first, of equal ones the
+  // one with the lower number.
+  struct Entry {
+    double share = 0;
+    std::int32_t link = -1;
+    bool operator>(const Entry& other) const {
+      return share != other.share ? share > other.share : link > other.link;
+    }
+  };
+
   void DivideLevel(std::vector<ShareFlow>& flows, std::span<const std::int32_t> members);
   void Freeze(ShareFlow& flow, double share);
 
   std::vector<double> left_;
   std::vector<double> weight_;  // of the flows not yet frozen, per link
   std::vector<std::vector<std::int32_t>> users_;
+  std::vector<Entry> own_;  // by flow: the smallest of the links that no other uses; link -1: none
 };
 
 }  // namespace yardmaster::sim

@@ -16,20 +16,18 @@ constexpr std::int32_t kEveryLevel = std::numeric_limits<std::int32_t>::max();
 
 double ToBytesPerSecond(double gbps) { return gbps * 1e9 / 8; }
 
-// What of its rate a link of its path carries.
-double UseOn(const MovingFlow& flow, std::int32_t link) {
-  if (flow.uses.empty()) return 1;
-  return flow.uses[std::find(flow.links.begin(), flow.links.end(), link) - flow.links.begin()];
-}
-
 }  // namespace
 
 FlowRates::FlowRates(const std::vector<double>& link_gbps)
-    : active_on_(link_gbps.size()), share_(link_gbps.size()), link_mark_(link_gbps.size(), 0) {
+    : active_on_(link_gbps.size()),
+      reached_on_(link_gbps.size()),
+      share_(link_gbps.size()),
+      link_mark_(link_gbps.size(), 0) {
   for (const double gbps : link_gbps) capacity_.push_back(ToBytesPerSecond(gbps));
 }
 
 FlowId FlowRates::Add(MovingFlow flow) {
+  tags_.push_back({0, flow.level});
   flows_.push_back(std::move(flow));
   return FlowId(static_cast<std::int32_t>(flows_.size()) - 1);
 }
@@ -57,6 +55,8 @@ void FlowRates::SetLevel(FlowId id, std::int32_t level) {
   MovingFlow& flow = at(id);
   const std::int32_t higher = std::max(flow.level, level);
   flow.level = level;
+  tags_[id.index()].level = level;
+  for (const std::int32_t link : flow.links) reached_on_[link] = {};
   if (flow.active) Reach(flow.links, higher);
 }
 
@@ -79,7 +79,11 @@ void FlowRates::Activate(FlowId id, double now) {
   flow.active = true;
   flow.rate = 0;
   flow.updated = now;
-  for (const std::int32_t link : flow.links) active_on_[link].push_back(id);
+  for (std::size_t i = 0; i < flow.links.size(); ++i) {
+    const std::int32_t link = flow.links[i];
+    active_on_[link].push_back({id, flow.uses.empty() ? 1 : flow.uses[i]});
+    reached_on_[link] = {};
+  }
   Reach(flow.links, flow.level);
 }
 
@@ -91,7 +95,7 @@ void FlowRates::Stop(FlowId id, double now) {
   ++flow.version;
   for (const std::int32_t link : flow.links) {
     auto& on = active_on_[link];
-    on.erase(std::find(on.begin(), on.end(), id));
+    on.erase(std::find_if(on.begin(), on.end(), [id](const Active& a) { return a.id == id; }));
   }
   Reach(flow.links, flow.level);
 }
@@ -115,10 +119,13 @@ void FlowRates::SetRate(FlowId id, double rate, double now) {
 void FlowRates::Reach(std::span<const std::int32_t> links, std::int32_t level) {
   const auto visit = [&](std::span<const std::int32_t> path, std::int32_t at_most) {
     for (const std::int32_t link : path) {
-      for (const FlowId id : active_on_[link]) {
-        MovingFlow& flow = at(id);
-        if (flow.level > at_most || flow.mark == mark_) continue;
-        flow.mark = mark_;
+      Reached& before = reached_on_[link];
+      if (before.mark == mark_ && before.level >= at_most) continue;
+      before = {mark_, at_most};
+      for (const auto& [id, use] : active_on_[link]) {
+        Tag& tag = tags_[id.index()];
+        if (tag.level > at_most || tag.mark == mark_) continue;
+        tag.mark = mark_;
         reached_.push_back(id);
       }
     }
@@ -137,9 +144,8 @@ void FlowRates::OfferCapacity() {
       if (link_mark_[link] == mark_) continue;
       link_mark_[link] = mark_;
       double left = capacity_[link];
-      for (const FlowId other : active_on_[link]) {
-        const MovingFlow& flow = at(other);
-        if (flow.mark != mark_) left -= flow.rate * UseOn(flow, link);
+      for (const auto& [other, use] : active_on_[link]) {
+        if (tags_[other.index()].mark != mark_) left -= flows_[other.index()].rate * use;
       }
       share_.SetCapacity(link, std::max(0.0, left));
     }
@@ -168,9 +174,7 @@ const std::vector<FlowId>& FlowRates::Divide(double now) {
 absl::Status FlowRates::CheckRates() const {
   for (std::size_t link = 0; link < capacity_.size(); ++link) {
     double sum = 0;
-    for (const FlowId id : active_on_[link]) {
-      sum += flow(id).rate * UseOn(flow(id), static_cast<std::int32_t>(link));
-    }
+    for (const auto& [id, use] : active_on_[link]) sum += flow(id).rate * use;
     if (sum > capacity_[link] * (1 + kRelativeError)) {
       return absl::InternalError(StrCat("link ", link, " carries ", sum, " of ", capacity_[link]));
     }
@@ -188,10 +192,10 @@ absl::Status FlowRates::CheckBottleneck(FlowId id) const {
   const auto stops_it = [&](std::int32_t link) {
     double at_least = 0;
     double most = 0;
-    for (const FlowId other : active_on_[link]) {
+    for (const auto& [other, use] : active_on_[link]) {
       const MovingFlow& theirs = flow(other);
       if (theirs.level < mine.level) continue;
-      at_least += theirs.rate * UseOn(theirs, link);
+      at_least += theirs.rate * use;
       if (theirs.level == mine.level) most = std::max(most, theirs.rate / theirs.weight);
     }
     return at_least >= capacity_[link] * (1 - kRelativeError) &&

@@ -35,7 +35,6 @@ struct MovingFlow {
   double rate = 0;
   double updated = 0;
   std::uint32_t version = 0;  // changes with the rate: what was said about its end before is void
-  std::uint64_t mark = 0;
 };
 
 class FlowRates {
@@ -69,6 +68,21 @@ class FlowRates {
   absl::Status CheckRates() const;
 
  private:
+  // What Reach and OfferCapacity look at for each flow of each link, apart from the rest.
+  struct Tag {
+    std::uint64_t mark = 0;
+    std::int32_t level = 0;
+  };
+  struct Active {
+    FlowId id;
+    double use = 1;  // what of its rate the link carries
+  };
+  // Reach has found all flows of a link up to a level.
+  struct Reached {
+    std::uint64_t mark = 0;
+    std::int32_t level = 0;
+  };
+
   MovingFlow& at(FlowId id) { return flows_[id.index()]; }
   void Activate(FlowId id, double now);
   static void Settle(MovingFlow& flow, double now);
@@ -79,8 +93,10 @@ class FlowRates {
   absl::Status CheckBottleneck(FlowId id) const;
 
   std::vector<double> capacity_;                // bytes per second
-  std::vector<std::vector<FlowId>> active_on_;  // per link
+  std::vector<std::vector<Active>> active_on_;  // per link
+  std::vector<Reached> reached_on_;             // per link
   std::vector<MovingFlow> flows_;
+  std::vector<Tag> tags_;  // by FlowId
   FairShare share_;
   std::vector<FlowId> reached_;  // to be divided anew
   std::vector<FlowId> dividing_;
