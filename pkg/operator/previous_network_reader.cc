@@ -1,5 +1,7 @@
 #include "pkg/operator/previous_network_reader.h"
 
+#include <algorithm>
+
 #include "pkg/api/names.h"
 #include "pkg/api/network_generation.h"
 #include "pkg/api/path_plan.h"
@@ -20,6 +22,21 @@ int RailOf(const fabric::Network& network, HostId host, const std::string& addre
   return usual;
 }
 
+// The NIC ports that the peer's source ports belong to, in order: those of the plane that are up, or all of them
+// where the plan is from before one was lost.
+std::vector<int> PortsOf(const plan::Snapshot& snapshot, const fabric::NicPort& nic,
+                         const api::PeerPaths& peer) {
+  const fabric::Network& network = *snapshot.network;
+  std::vector<int> all;
+  std::vector<int> up;
+  for (int port = peer.plane; port < network.spec().nic_ports; port += network.spec().planes) {
+    const std::size_t cable = network.host_cable({nic.host, nic.rail, port}).index();
+    all.push_back(port);
+    if (snapshot.cable_down.empty() || snapshot.cable_down[cable] == 0) up.push_back(port);
+  }
+  return peer.source_ports.size() == up.size() ? up : all;
+}
+
 void AddFlows(const plan::Snapshot& snapshot, const api::PathPlan& paths, HostId from,
               netplan::PreviousJob& job) {
   const fabric::Network& network = *snapshot.network;
@@ -30,10 +47,9 @@ void AddFlows(const plan::Snapshot& snapshot, const api::PathPlan& paths, HostId
       const HostId to = snapshot.places->FindHost(peer.host);
       if (!to.valid() || peer.plane >= spec.planes) continue;
       const int to_rail = RailOf(network, to, peer.address, rail.rail);
-      for (std::size_t i = 0; i < peer.source_ports.size(); ++i) {
-        // One connection for each NIC port of the plane, in order.
-        const int port = peer.plane + static_cast<int>(i) * spec.planes;
-        if (port >= spec.nic_ports) break;
+      const std::vector<int> ports = PortsOf(snapshot, {from, rail.rail, 0}, peer);
+      for (std::size_t i = 0; i < std::min(ports.size(), peer.source_ports.size()); ++i) {
+        const int port = ports[i];
         repac::FlowPath& flow = job.flows[{from, rail.rail, port, to, to_rail}];
         flow.source_port = peer.source_ports[i];
         if (i < peer.alternate_ports.size()) flow.alternate_port = peer.alternate_ports[i];
