@@ -83,6 +83,7 @@ absl::StatusOr<std::string> EncodePathPlan(const PathPlan& plan) {
   ordered_json out = {{"version", 1},
                       {"fabricGeneration", plan.fabric_generation},
                       {"expires", FormatTime(plan.expires_ms)}};
+  if (!plan.fabric_uid.empty()) out["fabricUid"] = plan.fabric_uid;
   if (plan.traffic_class.has_value()) out["trafficClass"] = *plan.traffic_class;
   out["ordinals"] = kOrdinalRule;
   out["rails"] = EncodeRails(plan);
@@ -101,6 +102,7 @@ absl::StatusOr<PathPlan> DecodePathPlan(std::string_view text) {
   FieldReader in(&object, "", UnknownFields::kIgnore, &errors);
   PathPlan plan;
   plan.fabric_generation = in.Int64("fabricGeneration", 0, 0, INT64_MAX);
+  plan.fabric_uid = in.String("fabricUid");
   plan.expires_ms = in.TimeMs("expires");
   if (in.has("trafficClass")) plan.traffic_class = in.Int("trafficClass", 0, 0, 255);
   if (const std::string rule = in.String("ordinals", kOrdinalRule); rule != kOrdinalRule) {

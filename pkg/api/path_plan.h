@@ -69,6 +69,7 @@ struct PathPlan {
   std::int64_t expires_ms = 0;  // whole seconds
   std::vector<RailPaths> rails;
   std::optional<int> traffic_class = {};  // IP traffic class byte of the pod's level
+  std::string fabric_uid = {};            // of the Fabric; empty: not told
   bool operator==(const PathPlan&) const = default;
 };
 

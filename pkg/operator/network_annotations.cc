@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "pkg/api/annotation.h"
 #include "pkg/api/names.h"
 #include "pkg/api/network_generation.h"
 #include "pkg/base/status.h"
@@ -56,6 +57,40 @@ void Sort(api::PathPlan& plan) {
   }
 }
 
+// Not less than the text of the plan has, without making it.
+std::size_t MostBytes(const api::PathPlan& plan) {
+  std::size_t bytes = 512;
+  for (const api::RailPaths& rail : plan.rails) {
+    bytes += 128;
+    for (const api::PeerPaths& peer : rail.peers) {
+      bytes += 128 + peer.host.size() + peer.address.size() +
+               6 * (peer.source_ports.size() + peer.alternate_ports.size());
+      for (const api::TcpPaths& tcp : peer.tcp) bytes += 64 + 6 * tcp.source_ports.size();
+    }
+  }
+  return bytes;
+}
+
+// Leaves out what does not fit into the annotation: TCP ports, then alternate ports, then all ports, so
+// that connections use the default. Returns what was left out, for people; empty: nothing.
+std::string Shorten(api::PathPlan& plan) {
+  const auto fits = [&plan] {
+    return MostBytes(plan) <= api::kMaxAnnotationBytes || api::EncodePathPlan(plan).ok();
+  };
+  if (fits()) return "";
+  const auto clear = [&plan](auto part) {
+    for (api::RailPaths& rail : plan.rails) {
+      for (api::PeerPaths& peer : rail.peers) (peer.*part).clear();
+    }
+  };
+  clear(&api::PeerPaths::tcp);
+  if (fits()) return "its TCP ports are left out";
+  clear(&api::PeerPaths::alternate_ports);
+  if (fits()) return "its TCP ports and alternate ports are left out";
+  plan.rails.clear();
+  return "all its ports are left out, and connections choose their own";
+}
+
 }  // namespace
 
 std::vector<GangNetwork> NetworksOf(const netplan::NetworkPlan& plan,
@@ -78,8 +113,9 @@ std::vector<GangNetwork> NetworksOf(const netplan::NetworkPlan& plan,
         of.profile.measured ? api::NetworkSource::kMeasured : api::NetworkSource::kAnalytic};
     // Whole seconds, as the annotation has it.
     const std::int64_t expires_ms = (options.now_ms + options.life_ms) / 1000 * 1000;
-    network.paths_of_rank.resize(static_cast<std::size_t>(of.workers),
-                                 {options.fabric_generation, expires_ms, {}});
+    network.paths_of_rank.resize(
+        static_cast<std::size_t>(of.workers),
+        {options.fabric_generation, expires_ms, {}, {}, options.fabric_uid});
     by_job[network.job] = networks.size();
     networks.push_back(std::move(network));
   }
@@ -114,6 +150,10 @@ absl::StatusOr<PodChange> AnnotationsToWrite(const GangNetwork& network, int ran
       change.annotations[api::kNcclConfAnnotation] = std::move(conf);
     }
   }
+  if (const std::string left_out = Shorten(wanted); !left_out.empty()) {
+    change.problem = StrCat(api::kPathPlanAnnotation, ": a plan for so many peers is longer than ",
+                            api::kMaxAnnotationBytes / 1024, " KiB; ", left_out);
+  }
   const auto has_paths = present.find(api::kPathPlanAnnotation);
   if (has_paths == present.end()) {
     if (wanted.rails.empty()) return change;
@@ -121,20 +161,13 @@ absl::StatusOr<PodChange> AnnotationsToWrite(const GangNetwork& network, int ran
     change.expires_ms = standing->expires_ms;
     const bool same = standing->rails == wanted.rails &&
                       standing->traffic_class == wanted.traffic_class &&
-                      standing->fabric_generation == wanted.fabric_generation;
+                      standing->fabric_generation == wanted.fabric_generation &&
+                      (standing->fabric_uid.empty() || standing->fabric_uid == wanted.fabric_uid);
     if (same && standing->expires_ms - options.now_ms > options.life_ms / 2) return change;
     change.renewal =
         same && same_level && change.annotations.empty() && standing->expires_ms > options.now_ms;
   }
-  auto text = api::EncodePathPlan(wanted);
-  if (absl::IsResourceExhausted(text.status())) {
-    // TCP ports are the part that can be missing.
-    for (api::RailPaths& rail : wanted.rails) {
-      for (api::PeerPaths& peer : rail.peers) peer.tcp.clear();
-    }
-    text = api::EncodePathPlan(wanted);
-  }
-  YM_ASSIGN_OR_RETURN(change.annotations[api::kPathPlanAnnotation], std::move(text));
+  YM_ASSIGN_OR_RETURN(change.annotations[api::kPathPlanAnnotation], api::EncodePathPlan(wanted));
   return change;
 }
 

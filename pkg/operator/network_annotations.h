@@ -35,6 +35,7 @@ struct NetworkOptions {
   std::int64_t now_ms = 0;
   std::int64_t life_ms = 24LL * 3600 * 1000;  // of a path plan; agents then fall back to defaults
   fabric::NetworkLevels levels = {};          // which traffic class a level has
+  std::string fabric_uid = {};
 };
 
 // For every placed job of the plan that has network numbers. The source of the numbers is the
@@ -46,6 +47,7 @@ struct PodChange {
   std::map<std::string, std::string> annotations;  // to write; empty: nothing to do
   bool renewal = false;                            // nothing new in them but the expiry
   std::int64_t expires_ms = 0;                     // of the plan that stands on the pod; 0: none
+  std::string problem;                             // what of the plan is left out, and why
 };
 
 // What to write on a worker's pod that carries `present`. Errors: as api::EncodePathPlan.

@@ -4,6 +4,7 @@
 
 #include "pkg/api/names.h"
 #include "pkg/api/network_generation.h"
+#include "pkg/base/strings.h"
 #include "pkg/fabric/testing/fabrics.h"
 
 namespace yardmaster::op {
@@ -133,6 +134,74 @@ TEST(NetworkAnnotationsTest, ALevelThatTheFabricGivesAnotherClassIsWrittenAgain)
   EXPECT_EQ(api::DecodePathPlan(again.annotations.at(api::kPathPlanAnnotation))->traffic_class,
             104);
   EXPECT_FALSE(again.renewal);
+}
+
+// As many peers as a large group of experts has.
+GangNetwork OfManyPeers(const plan::Snapshot& snapshot, const NetworkOptions& options, int peers) {
+  GangNetwork network = NetworksOf(MakePlanOfTwo(), snapshot, options)[0];
+  api::PathPlan& plan = network.paths_of_rank[0];
+  plan.rails.resize(1);
+  plan.rails[0].peers.clear();
+  for (int i = 0; i < peers; ++i) {
+    api::PeerPaths peer;
+    peer.rank = i + 1;
+    peer.host = StrCat("p00s00h", 100 + i);
+    peer.address = StrCat("10.0.", i / 256, ".", i % 256);
+    peer.source_ports = {50000};
+    peer.alternate_ports = {50001};
+    plan.rails[0].peers.push_back(peer);
+  }
+  return network;
+}
+
+TEST(NetworkAnnotationsTest,
+     AWorkerWithTooManyPeersForAnAnnotationHasItsLevelAndIsNotWrittenAgain) {
+  const plan::Snapshot snapshot = MakeSnapshot();
+  const NetworkOptions options{7, 1'000'000, 10'000'000};
+  const GangNetwork network = OfManyPeers(snapshot, options, 1000);
+  const auto change = AnnotationsToWrite(network, 0, {}, options);
+  ASSERT_TRUE(change.ok()) << change.status();
+  EXPECT_EQ(change->annotations.at(api::kPriorityAnnotation), "6");
+  EXPECT_EQ(change->annotations.at(api::kNcclConfAnnotation), "NCCL_IB_TC=128\n");
+  EXPECT_NE(change->problem.find("64 KiB"), std::string::npos) << change->problem;
+  auto present = change->annotations;
+  EXPECT_TRUE(AnnotationsToWrite(network, 0, present, options)->annotations.empty());
+  // Ports that a smaller gang had left are not those of this one.
+  const auto before = AnnotationsToWrite(OfManyPeers(snapshot, options, 10), 0, {}, options);
+  present = AnnotationsToWrite(network, 0, before->annotations, options).value().annotations;
+  EXPECT_TRUE(api::DecodePathPlan(present.at(api::kPathPlanAnnotation))->rails.empty());
+}
+
+TEST(NetworkAnnotationsTest, AlternatePortsAreLeftOutBeforePorts) {
+  const plan::Snapshot snapshot = MakeSnapshot();
+  const NetworkOptions options{7, 1'000'000, 10'000'000};
+  const GangNetwork network = OfManyPeers(snapshot, options, 620);
+  const auto change = AnnotationsToWrite(network, 0, {}, options);
+  ASSERT_TRUE(change.ok()) << change.status();
+  const auto plan = api::DecodePathPlan(change->annotations.at(api::kPathPlanAnnotation));
+  ASSERT_EQ(plan->rails.size(), 1u);
+  EXPECT_EQ(plan->rails[0].peers.size(), 620u);
+  EXPECT_TRUE(plan->rails[0].peers[0].alternate_ports.empty());
+  EXPECT_TRUE(AnnotationsToWrite(network, 0, change->annotations, options)->annotations.empty());
+}
+
+TEST(NetworkAnnotationsTest, APlanNamesItsFabricAndIsWrittenAgainForAnother) {
+  const plan::Snapshot snapshot = MakeSnapshot();
+  NetworkOptions options{7, 1'000'000, 10'000'000};
+  const auto nameless =
+      AnnotationsToWrite(NetworksOf(MakePlanOfTwo(), snapshot, options)[0], 0, {}, options);
+  options.fabric_uid = "uid-1";
+  const auto network = NetworksOf(MakePlanOfTwo(), snapshot, options);
+  // A plan of an earlier version is renewed in its turn.
+  EXPECT_TRUE(
+      AnnotationsToWrite(network[0], 0, nameless->annotations, options)->annotations.empty());
+  const auto written = AnnotationsToWrite(network[0], 0, {}, options)->annotations;
+  EXPECT_EQ(api::DecodePathPlan(written.at(api::kPathPlanAnnotation))->fabric_uid, "uid-1");
+  options.fabric_uid = "uid-2";
+  const auto again =
+      AnnotationsToWrite(NetworksOf(MakePlanOfTwo(), snapshot, options)[0], 0, written, options);
+  ASSERT_EQ(again->annotations.count(api::kPathPlanAnnotation), 1u);
+  EXPECT_FALSE(again->renewal);
 }
 
 }  // namespace

@@ -177,6 +177,7 @@ void NetworkController::Plan(const state::ClusterState& world, plan::Snapshot& s
     }
   }
   NetworkOptions network_options{network_generation_, clock_.WallMs(), options_.path_plan_life_ms};
+  network_options.fabric_uid = fabric_uid_;
   input.networks = NetworksOf(plan, snapshot, network_options);
   SocketJobs socket_jobs;
   for (const GangNetwork& network : input.networks) {
@@ -296,6 +297,10 @@ void NetworkController::CollectPods(const GangNetwork& network, std::int64_t pla
       report.errors.push_back(StrCat("Pod ", pod->metadata.namespace_name, "/", pod->metadata.name,
                                      ": ", MessageOf(change.status())));
       continue;
+    }
+    if (!change->problem.empty()) {
+      report.problems.push_back(StrCat("Pod ", pod->metadata.namespace_name, "/",
+                                       pod->metadata.name, ": ", change->problem));
     }
     if (change->expires_ms > 0) {
       const std::int64_t age_ms = options.life_ms - (change->expires_ms - options.now_ms);
