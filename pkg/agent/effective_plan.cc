@@ -42,8 +42,9 @@ absl::Status ReadPriority(const std::string& text, const fabric::NetworkLevels& 
 }  // namespace
 
 bool FabricView::operator==(const FabricView& other) const {
-  return name == other.name && generation == other.generation && rails == other.rails &&
-         nic_ports == other.nic_ports && levels.count == other.levels.count &&
+  return name == other.name && uid == other.uid && generation == other.generation &&
+         rails == other.rails && nic_ports == other.nic_ports &&
+         levels.count == other.levels.count &&
          levels.traffic_class_of_level == other.levels.traffic_class_of_level;
 }
 
@@ -75,6 +76,12 @@ EffectivePlan Evaluate(const PodInput& pod, const std::optional<FabricView>& fab
     if (!paths.ok()) {
       return Default(plan, PlanState::kInvalid,
                      Unreadable(api::kPathPlanAnnotation, paths.status()));
+    }
+    if (fabric && !fabric->uid.empty() && !paths->fabric_uid.empty() &&
+        paths->fabric_uid != fabric->uid) {
+      return Default(plan, PlanState::kStale,
+                     StrCat("the network plan is for another Fabric than ", fabric->name,
+                            ", which was made anew since"));
     }
     if (fabric && paths->fabric_generation < fabric->generation) {
       return Default(plan, PlanState::kStale,

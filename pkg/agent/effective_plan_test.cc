@@ -55,6 +55,24 @@ TEST(Evaluate, APlanForAnOlderFabricIsStaleAndOneForANewerIsBelieved) {
   EXPECT_EQ(Evaluate(ExamplePod("u", kLater), std::nullopt, kNow).state, PlanState::kSynced);
 }
 
+TEST(Evaluate, APlanForAFabricThatWasMadeAnewSinceIsStale) {
+  FabricView fabric = ExampleFabric();
+  fabric.generation = 1;
+  fabric.uid = "fabric-2";
+  PodInput pod = ExamplePod("u", kLater);
+  // A plan of an earlier version does not say.
+  EXPECT_EQ(Evaluate(pod, fabric, kNow).state, PlanState::kSynced);
+  api::PathPlan paths = api::DecodePathPlan(*pod.path_plan).value();
+  paths.fabric_uid = "fabric-1";
+  pod.path_plan = api::EncodePathPlan(paths).value();
+  const EffectivePlan stale = Evaluate(pod, fabric, kNow);
+  EXPECT_EQ(stale.state, PlanState::kStale);
+  EXPECT_THAT(stale.problem, HasSubstr("made anew"));
+  ExpectDefaultBehaviour(stale);
+  fabric.uid = "fabric-1";
+  EXPECT_EQ(Evaluate(pod, fabric, kNow).state, PlanState::kSynced);
+}
+
 TEST(Evaluate, WhateverCannotBeReadMeansDefaultBehaviourAndIsNamed) {
   for (const char* garbage :
        {"", "{", "null", "[]", "{\"version\":2}", "-1", "8", "3 ", "99999999999"}) {

@@ -12,6 +12,7 @@ absl::Status FabricChoice::Take(JsonView object) {
                       api::DecodeFabric(object, api::UnknownFields::kIgnore));
   FabricView view;
   view.name = fabric.metadata.name;
+  view.uid = fabric.metadata.uid;
   // Edits that the operator has not looked at yet may leave all paths as they are.
   view.generation = fabric.status.network_generation > 0 ? fabric.status.network_generation
                                                          : fabric.metadata.generation;

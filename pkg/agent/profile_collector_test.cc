@@ -97,10 +97,11 @@ TEST_F(ProfileCollectorTest, WhatCannotBeTrueIsRefusedAndLeavesNoTrace) {
   }
   EXPECT_FALSE(collector_.Take(Report("a", 0, 1)).ok());
   EXPECT_FALSE(collector_.Take(Report("a", -7, 1)).ok());
+  EXPECT_FALSE(collector_.Take(Report("a", std::numeric_limits<std::int64_t>::max(), 1)).ok());
   bad = Report("a", 5, 1);
   bad.means.sent_bytes.assign(65, 1.0);
   EXPECT_FALSE(collector_.Take(bad).ok());
-  EXPECT_EQ(collector_.refused(), 8);
+  EXPECT_EQ(collector_.refused(), 9);
   EXPECT_EQ(collector_.taken(), 0);
   collector_.Flush(0, Find);
   EXPECT_EQ(client_.CountCalls(kube::Verb::kPatch, "pods"), 0);

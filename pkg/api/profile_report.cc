@@ -15,6 +15,7 @@ constexpr double kDaySeconds = 86'400;
 constexpr double kMostFlop = 1e24;   // a day of 10^19 FLOP/s
 constexpr double kMostBytes = 1e15;  // a day at 800 Gb/s is below a tenth of it
 constexpr std::size_t kMostNics = 64;
+constexpr std::int64_t kMostSamples = 1'000'000'000;
 
 // What is wrong with a value that has to lie in (0, most] (or [0, most]), or OK.
 absl::Status CheckRange(std::string_view field, std::optional<double> value, double most,
@@ -38,6 +39,10 @@ std::optional<double> Read(FieldReader& in, std::string_view key) {
 absl::Status CheckProfileReport(const ProfileReport& report) {
   if (report.samples < 1) {
     return FieldError("samples", StrCat("is ", report.samples), "count at least one iteration");
+  }
+  if (report.samples > kMostSamples) {
+    return FieldError("samples", StrCat(report.samples, " cannot be true"),
+                      StrCat("count the iterations since the last report, at most ", kMostSamples));
   }
   YM_RETURN_IF_ERROR(CheckRange("iterationSeconds", report.iteration_seconds, kDaySeconds));
   YM_RETURN_IF_ERROR(CheckRange("computeSeconds", report.compute_seconds, kDaySeconds));
@@ -75,7 +80,7 @@ absl::StatusOr<ProfileReport> DecodeProfileReport(std::string_view text) {
   FieldErrors errors;
   FieldReader in(&object, "", UnknownFields::kIgnore, &errors);
   ProfileReport report;
-  report.samples = in.Int64("samples", 0, 0, 1'000'000'000);
+  report.samples = in.Int64("samples", 0, 0, kMostSamples);
   report.iteration_seconds = Read(in, "iterationSeconds");
   report.compute_seconds = Read(in, "computeSeconds");
   report.communication_seconds = Read(in, "communicationSeconds");
