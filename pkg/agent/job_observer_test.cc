@@ -55,7 +55,7 @@ class JobObserverTest : public testing::Test {
 
   std::string root_;
   ObserverOptions options_;
-  std::optional<FabricView> fabric_ = FabricView{"f", 1, {}, 1, 1};
+  std::optional<FabricView> fabric_ = FabricView{"f", 1, "", {}, 1, 1};
   std::vector<rpc::PodPlanStatus> pods_;
   std::vector<rpc::IterationReport> reports_;
   std::vector<PodNics> nics_;
