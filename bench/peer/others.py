@@ -3,7 +3,7 @@
 On a cluster that has them: it needs the hosts of `bench/peer/run --print-hosts`, simulated by KWOK, and nothing else; this module makes
 the queues and topologies and removes only the jobs. beside.py starts them itself, beside a control plane of ours.
 
-For Kueue 0.19, whose API is v1beta2, and Volcano 1.15. Kueue has been run; Volcano has not.
+For Kueue 0.19, whose API is v1beta2, and Volcano 1.15. Both have been run through beside.py.
 """
 import collections
 
