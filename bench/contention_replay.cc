@@ -225,7 +225,7 @@ class Replay {
       const double gpus = placed.jobs[j].job.workers * 8.0;
       sample.share += gpus * *network.share;
       sample.gpus += gpus;
-      crux::Job iteration;
+      crux::ContendingJob iteration;
       iteration.compute_seconds = network.compute_seconds;
       iteration.communication_start = placed.jobs[j].job.profile.communication_start;
       const double rate = network.flop_per_iteration /

@@ -117,7 +117,7 @@ crux::Problem Disturbed(const crux::Problem& problem, std::uint64_t seed) {
   Random random(seed * 77 + 5);
   const auto error = [&] { return 1 + kProfileError * (2 * random.Unit() - 1); };
   crux::Problem out = problem;
-  for (crux::Job& job : out.jobs) {
+  for (crux::ContendingJob& job : out.jobs) {
     job.compute_seconds *= error();
     job.flop_per_iteration *= error();
     for (crux::Flow& flow : job.flows) flow.bytes *= error();
@@ -142,7 +142,7 @@ crux::Solution AfterReplacements(const crux::Problem& problem, crux::Options opt
     fresh.level = -1;
     now.jobs.insert(now.jobs.begin() + j, fresh);
     options.previous = now;
-    options.changed = {crux::JobId(j)};
+    options.changed = {crux::ContendingJobId(j)};
     options.departures = false;
     now = *crux::Decide(problem, options);
   }

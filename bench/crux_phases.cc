@@ -107,7 +107,8 @@ class PhaseCase {
     options.seed = draw;
     sim::Simulator simulator(gbps_, options);
     for (std::size_t j = 0; j < jobs(); ++j) {
-      sim::JobSpec spec = sim::SpecOf(problem_.jobs[j], solution_.jobs[j], sim::JobStart::kFresh);
+      sim::SimulatedJob spec =
+          sim::SpecOf(problem_.jobs[j], solution_.jobs[j], sim::JobStart::kFresh);
       spec.period_seconds = holds[j].period_seconds;
       spec.offset_seconds = holds[j].offset_seconds;
       simulator.AddJob(spec);
@@ -119,14 +120,14 @@ class PhaseCase {
     if (!simulator.RunUntil((1 + kWarmUp) * window).ok()) std::exit(1);
     double done = 0, alone = 0;
     for (std::size_t j = 0; j < jobs(); ++j) {
-      const crux::Job& job = problem_.jobs[j];
+      const crux::ContendingJob& job = problem_.jobs[j];
       done += (Computed(simulator, j) - before[j]) * job.flop_per_iteration / job.compute_seconds;
       alone += window * job.flop_per_iteration / periods_[j];
     }
     return done / alone;
   }
   static double Computed(const sim::Simulator& simulator, std::size_t j) {
-    return simulator.Totals(sim::JobId(static_cast<std::int32_t>(j))).compute_seconds;
+    return simulator.Totals(sim::SimulatedJobId(static_cast<std::int32_t>(j))).compute_seconds;
   }
 
   const crux::Problem problem_;

@@ -40,7 +40,7 @@ void Arrival(benchmark::State& state, bool kept) {
   before.previous = *crux::Decide(problem);
   crux::Options options = before;
   options.previous->jobs.emplace(options.previous->jobs.begin() + arrival)->level = -1;
-  options.changed = {crux::JobId(static_cast<std::int32_t>(arrival))};
+  options.changed = {crux::ContendingJobId(static_cast<std::int32_t>(arrival))};
   crux::DecisionMemory memory;
   crux::DecisionReport report;
   for (auto run : state) {

@@ -169,9 +169,9 @@ void Scenario(const fabric::Network& network, const char* name, const std::vecto
 }
 
 // A job with the middle of what sim/trace_workload.h draws, sized to an iteration of `seconds`.
-crux::Job Typical(double seconds, double ring_hosts) {
+crux::ContendingJob Typical(double seconds, double ring_hosts) {
   const double ratio = sim::kCommunicationRatio * ((ring_hosts - 1) / ring_hosts) / (7.0 / 8);
-  crux::Job job;
+  crux::ContendingJob job;
   job.communication_start = 0.65;
   job.compute_seconds = seconds / std::max(1.0, job.communication_start + ratio);
   job.flows.push_back({"f", ratio * job.compute_seconds * 12.5e9, {{0}}});
@@ -184,15 +184,17 @@ void Pair() {
   constexpr double kBert = 0.325;  // the middle of the models that are not split
   crux::JobDecision decision;
   decision.paths = {0};
-  std::vector<sim::JobSpec> jobs = {
+  std::vector<sim::SimulatedJob> jobs = {
       sim::SpecOf(Typical(kGpt, 8), decision, sim::JobStart::kFresh),
       sim::SpecOf(Typical(kBert, 2), decision, sim::JobStart::kFresh)};
   sim::Simulator simulator({100});
-  for (const sim::JobSpec& job : jobs) simulator.AddJob(job);
+  for (const sim::SimulatedJob& job : jobs) simulator.AddJob(job);
   constexpr double kWindow = 1000;
   if (!simulator.RunUntil(kWindow).ok()) std::exit(1);
-  const double gpt = kWindow / static_cast<double>(simulator.Totals(sim::JobId(0)).iterations);
-  const double bert = kWindow / static_cast<double>(simulator.Totals(sim::JobId(1)).iterations);
+  const double gpt =
+      kWindow / static_cast<double>(simulator.Totals(sim::SimulatedJobId(0)).iterations);
+  const double bert =
+      kWindow / static_cast<double>(simulator.Totals(sim::SimulatedJobId(1)).iterations);
   std::printf(
       "%-44s GPT %.2f -> %.2f s an iteration (%+.1f %%), throughput %+.1f %%, BERT %+.1f %%\n",
       "64-GPU GPT and 16-GPU BERT on one link", kGpt, gpt, 100 * (gpt / kGpt - 1),

@@ -35,7 +35,7 @@ struct View {
 
 bool IsStorage(const crux::Flow& flow) { return flow.background || flow.every_iterations > 1; }
 
-double MeanStart(const crux::Job& job) {
+double MeanStart(const crux::ContendingJob& job) {
   double bytes = 0;
   double sum = 0;
   for (const crux::Flow& flow : job.flows) {
@@ -47,8 +47,8 @@ double MeanStart(const crux::Job& job) {
 }
 
 // The job as who sees it so takes it.
-crux::Job Seen(const crux::Job& job, const View& view) {
-  crux::Job seen = job;
+crux::ContendingJob Seen(const crux::ContendingJob& job, const View& view) {
+  crux::ContendingJob seen = job;
   std::erase_if(seen.flows, [&](const crux::Flow& f) { return IsStorage(f) && !view.storage; });
   if (view.start == View::Start::kKnown) return seen;
   seen.communication_start =
@@ -60,7 +60,7 @@ crux::Job Seen(const crux::Job& job, const View& view) {
 double Achieved(const crux::Problem& truth, const View& view, crux::Policy policy, bool searched,
                 std::uint64_t seed) {
   crux::Problem seen = truth;
-  for (crux::Job& job : seen.jobs) job = Seen(job, view);
+  for (crux::ContendingJob& job : seen.jobs) job = Seen(job, view);
   crux::Options options;
   options.seed = seed;
   if (!searched) options.search.event_budget = 0;

@@ -20,7 +20,7 @@ constexpr double kUnlimitedBytes = 1e30;
 
 class Failure {
  public:
-  Failure(const repac::PathPlan& plan, const std::vector<repac::Connection>& connections,
+  Failure(const repac::PathPlan& plan, const std::vector<repac::NicConnection>& connections,
           const Network& network, const std::shared_ptr<const repac::SwitchHashes>& hashes,
           const std::vector<CableId>& dead, const FailoverTiming& timing)
       : plan_(plan),
@@ -29,7 +29,7 @@ class Failure {
         after_(network, hashes, dead),
         dead_(dead),
         timing_(timing) {
-    for (const repac::Flow& flow : plan.flows) {
+    for (const repac::PlannedFlow& flow : plan.flows) {
       flows_.push_back({kUnlimitedBytes, {{0, AliveOrNothing(flow.links)}}});
     }
   }
@@ -49,7 +49,7 @@ class Failure {
 
   void RetryRandomly(Random& random) {
     for (std::size_t i = 0; i < flows_.size(); ++i) {
-      const repac::Flow& flow = plan_.flows[i];
+      const repac::PlannedFlow& flow = plan_.flows[i];
       std::uint16_t port = flow.source_port;
       if (flows_[i].legs[0].links.empty()) port = Retry(i, timing_.retry_seconds, before_, random);
       Rehash(i, flow.src, port);
@@ -78,8 +78,8 @@ class Failure {
   }
 
   // The links a packet really takes, or nothing where it gets lost.
-  LinkPath Links(const repac::ForwardingModel& world, const repac::Flow& flow, const NicPort& src,
-                 std::uint16_t port) const {
+  LinkPath Links(const repac::ForwardingModel& world, const repac::PlannedFlow& flow,
+                 const NicPort& src, std::uint16_t port) const {
     const NicPort dst{flow.dst.host, flow.dst.rail, world.network().plane_of(src)};
     const auto path = repac::PredictPath(world, src, dst, port);
     if (!path.ok() || !path->predictable) return {};
@@ -105,7 +105,7 @@ class Failure {
   std::uint16_t Retry(std::size_t flow, double start, const repac::ForwardingModel& world,
                       Random& random) {
     constexpr int kMostTries = 1000;
-    const repac::Flow& planned = plan_.flows[flow];
+    const repac::PlannedFlow& planned = plan_.flows[flow];
     std::uint16_t port = planned.source_port;
     for (int attempt = 0; attempt < kMostTries; ++attempt) {
       const double at = start + attempt * timing_.retry_seconds;
@@ -120,7 +120,7 @@ class Failure {
   }
 
   const repac::PathPlan& plan_;
-  const std::vector<repac::Connection>& connections_;
+  const std::vector<repac::NicConnection>& connections_;
   repac::ForwardingModel before_;
   repac::ForwardingModel after_;
   const std::vector<CableId>& dead_;
@@ -131,7 +131,7 @@ class Failure {
 }  // namespace
 
 std::vector<TransferFlow> LegsAfterFailure(const repac::PathPlan& plan,
-                                           const std::vector<repac::Connection>& connections,
+                                           const std::vector<repac::NicConnection>& connections,
                                            const Network& network,
                                            const std::shared_ptr<const repac::SwitchHashes>& hashes,
                                            const std::vector<CableId>& dead, Recovery recovery,

@@ -36,7 +36,7 @@ struct FailoverTiming {
 // `connections` with everything up, all of it planned and predictable. `bytes` of every leg's flow
 // are unlimited.
 std::vector<TransferFlow> LegsAfterFailure(const repac::PathPlan& plan,
-                                           const std::vector<repac::Connection>& connections,
+                                           const std::vector<repac::NicConnection>& connections,
                                            const fabric::Network& network,
                                            const std::shared_ptr<const repac::SwitchHashes>& hashes,
                                            const std::vector<fabric::CableId>& dead,

@@ -79,7 +79,7 @@ class FailoverTest : public testing::Test {
   }
 
   repac::HashedNetwork net_;
-  std::vector<repac::Connection> connections_;
+  std::vector<repac::NicConnection> connections_;
   repac::PathPlan plan_;
 };
 

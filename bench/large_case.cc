@@ -41,7 +41,7 @@ std::vector<crux::Link> AllLinks() {
 }
 
 void AddHop(std::int32_t from, std::int32_t to, std::int32_t rail, double bytes,
-            std::int32_t agg_step, crux::Job& job) {
+            std::int32_t agg_step, crux::ContendingJob& job) {
   crux::Flow flow{StrCat("h", from, "r", rail), bytes, {}};
   flow.ring = rail;
   const std::int32_t from_segment = from / kHosts;
@@ -90,7 +90,7 @@ crux::Problem LargeCase(std::int32_t jobs, std::uint64_t seed, const LargeTraits
     const std::int32_t first = cuts[c];
     const std::int32_t pod_end = (first / (kSegments * kHosts) + 1) * kSegments * kHosts;
     const std::int32_t hosts = std::min(cuts[c + 1], pod_end) - first;
-    crux::Job job;
+    crux::ContendingJob job;
     job.id = StrCat("job", c);
     job.gpus = std::max(1, hosts * kRails);
     job.compute_seconds = 0.5 + 2 * random.Unit();

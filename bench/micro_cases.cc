@@ -27,7 +27,7 @@ crux::Flow Crossing(std::int32_t number, std::int32_t from, std::int32_t to, dou
   return flow;
 }
 
-void SplitStarts(Random& random, crux::Job& job) {
+void SplitStarts(Random& random, crux::ContendingJob& job) {
   const std::size_t rings = job.flows.size();
   for (std::size_t r = 0; r < rings; ++r) {
     crux::Flow early = job.flows[r];
@@ -39,7 +39,7 @@ void SplitStarts(Random& random, crux::Job& job) {
   }
 }
 
-void AddStorage(Random& random, std::int32_t job_tor, std::int32_t tors, crux::Job& job) {
+void AddStorage(Random& random, std::int32_t job_tor, std::int32_t tors, crux::ContendingJob& job) {
   const auto step = static_cast<std::int32_t>(1 + random.Below(tors - 1));
   const std::int32_t storage_tor = (job_tor + step) % tors;
   const bool loads = random.Below(3) == 0;
@@ -74,7 +74,7 @@ crux::Problem MicroCase(std::uint64_t seed, const MicroTraits& traits) {
     const auto from = static_cast<std::int32_t>(random.Below(tors));
     const auto step = static_cast<std::int32_t>(1 + random.Below(tors - 1));
     const std::int32_t to = (from + step) % tors;
-    crux::Job job;
+    crux::ContendingJob job;
     job.id = StrCat("job", j);
     job.gpus = static_cast<std::int32_t>(8 * (2 + random.Below(3)));
     job.compute_seconds = 0.5 + 1.5 * random.Unit();

@@ -244,7 +244,7 @@ void Run(int nodes, int pods) {
   std::shared_ptr<const View> view;
   GangPlanner planner(
       client, cluster.cache(), clock, {[] { return std::int64_t{1}; }, [](std::int64_t) {}},
-      [&](auto v) { view = std::move(v); }, [](const Notice&) {}, {});
+      [&](auto v) { view = std::move(v); }, [](const ObjectNotice&) {}, {});
   planner.Pass();
   struct Change {
     const char* name;

@@ -6,28 +6,28 @@
 namespace yardmaster::bench {
 
 using fabric::Network;
-using repac::Flow;
 using repac::ForwardingModel;
 using repac::PathPlan;
+using repac::PlannedFlow;
 
 std::uint16_t RandomPort(Random& random) {
   return static_cast<std::uint16_t>(repac::kFirstSourcePort + random.Below(16383));
 }
 
-Ports ByEcmp(const std::vector<Flow>& flows, const ForwardingModel& world, Random& random) {
+Ports ByEcmp(const std::vector<PlannedFlow>& flows, const ForwardingModel& world, Random& random) {
   Ports out;
-  for (const Flow& flow : flows) {
+  for (const PlannedFlow& flow : flows) {
     out.push_back(repac::PredictPath(world, flow.src, flow.dst, RandomPort(random))->links);
   }
   return out;
 }
 
-Ports BySingleBit(const std::vector<Flow>& flows, const ForwardingModel& world, int tries,
+Ports BySingleBit(const std::vector<PlannedFlow>& flows, const ForwardingModel& world, int tries,
                   Random& random) {
   const Network& network = world.network();
   std::vector<int> load(static_cast<std::size_t>(network.num_links()));
   Ports out;
-  for (const Flow& flow : flows) {
+  for (const PlannedFlow& flow : flows) {
     const fabric::NicPort dst{flow.dst.host, flow.dst.rail, network.plane_of(flow.src)};
     const repac::Group& group = world.group(network.tor(flow.src), false, dst);
     const auto members = static_cast<std::uint64_t>(group.slots.size());
@@ -61,7 +61,7 @@ Ports BySingleBit(const std::vector<Flow>& flows, const ForwardingModel& world, 
 
 Ports ByPlan(const PathPlan& plan) {
   Ports out;
-  for (const Flow& flow : plan.flows) out.push_back(flow.links);
+  for (const PlannedFlow& flow : plan.flows) out.push_back(flow.links);
   return out;
 }
 

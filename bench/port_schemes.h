@@ -18,14 +18,14 @@ using Ports = std::vector<fabric::LinkPath>;
 
 std::uint16_t RandomPort(Random& random);
 
-Ports ByEcmp(const std::vector<repac::Flow>& flows, const repac::ForwardingModel& world,
+Ports ByEcmp(const std::vector<repac::PlannedFlow>& flows, const repac::ForwardingModel& world,
              Random& random);
 
 // The earlier scheme: a table of what each single header bit does to the index of an all-zero key.
 // The wanted index is the least loaded uplink; wanted XOR current must be in the table, else
 // another random base port is tried, `tries` in all. It steers the first hop only, and where the
 // group is not a power of two the table's offsets are wrong.
-Ports BySingleBit(const std::vector<repac::Flow>& flows, const repac::ForwardingModel& world,
+Ports BySingleBit(const std::vector<repac::PlannedFlow>& flows, const repac::ForwardingModel& world,
                   int tries, Random& random);
 
 Ports ByPlan(const repac::PathPlan& plan);

@@ -60,7 +60,7 @@ BENCHMARK(FindOnePort)->Arg(64)->Arg(60)->Arg(59);
 // One segment's worth of GPUs (1,024) per segment; state.range(0) segments.
 void PlanWholeJob(benchmark::State& state) {
   const HashedNetwork net(HpnPod(static_cast<int>(state.range(0)), kHosts));
-  const std::vector<Connection> connections = Rings(*net.network, kHosts, 2);
+  const std::vector<NicConnection> connections = Rings(*net.network, kHosts, 2);
   PathOptions options;
   options.alternates = state.range(1) != 0;
   int flows = 0;
@@ -76,7 +76,7 @@ BENCHMARK(PlanWholeJob)->ArgsProduct({{2, 4, 8, 15}, {0, 1}})->Unit(benchmark::k
 
 void ReplanAfterOneLinkLoss(benchmark::State& state) {
   const HashedNetwork net(HpnPod(static_cast<int>(state.range(0)), kHosts));
-  const std::vector<Connection> connections = Rings(*net.network, kHosts, 2);
+  const std::vector<NicConnection> connections = Rings(*net.network, kHosts, 2);
   const PathPlan plan = PlanPaths(connections, net.ClusterState(), {});
   const CableId lost = net.network->up_cable(net.network->tor({fabric::HostId(0), 0, 0}), 17);
   std::size_t changed = 0;

@@ -33,11 +33,11 @@ using fabric::CableId;
 using fabric::HostId;
 using fabric::LinkId;
 using fabric::Network;
-using repac::Connection;
-using repac::Flow;
 using repac::ForwardingModel;
 using repac::HashedNetwork;
+using repac::NicConnection;
 using repac::PathPlan;
+using repac::PlannedFlow;
 
 constexpr double kBytes = 1e9;
 
@@ -81,13 +81,13 @@ void Collisions() {
   constexpr int kPlans = 1'000;
   int planned = 0;
   for (int trial = 0; trial < kPlans; ++trial) {
-    std::vector<Connection> connections;
+    std::vector<NicConnection> connections;
     std::vector<int> to(8);
     for (int i = 0; i < 8; ++i) to[static_cast<std::size_t>(i)] = 8 + i;
     random.Shuffle(to);
     const int rail = static_cast<int>(random.Below(8));
     for (int h = 0; h < 8; ++h) {
-      Connection connection;
+      NicConnection connection;
       connection.from = {HostId(h), rail};
       connection.to = {HostId(to[static_cast<std::size_t>(h)]), rail};
       connection.both_directions = false;
@@ -95,7 +95,7 @@ void Collisions() {
       connections.push_back(connection);
     }
     std::set<LinkId> taken;
-    for (const Flow& flow : repac::PlanPaths(connections, world, {}).flows) {
+    for (const PlannedFlow& flow : repac::PlanPaths(connections, world, {}).flows) {
       if (flow.planned()) taken.insert(flow.links[1]);
     }
     planned += taken.size() < 8 ? 1 : 0;
@@ -113,20 +113,20 @@ struct Case {
   std::string name;
   fabric::FabricSpec spec;
   // The connections of one seed.
-  std::function<std::vector<Connection>(const Network&, Random&)> connections;
+  std::function<std::vector<NicConnection>(const Network&, Random&)> connections;
 };
 
 // Every host of one segment with one of the other, both directions, `per_port` connections for each
 // NIC port.
-std::vector<Connection> SegmentPair(const Network& network, int per_port, Random& random) {
+std::vector<NicConnection> SegmentPair(const Network& network, int per_port, Random& random) {
   const int hosts = network.places().num_hosts() / 2;
   std::vector<int> to(static_cast<std::size_t>(hosts));
   for (int h = 0; h < hosts; ++h) to[static_cast<std::size_t>(h)] = hosts + h;
   random.Shuffle(to);
-  std::vector<Connection> connections;
+  std::vector<NicConnection> connections;
   for (int h = 0; h < hosts; ++h) {
     for (int i = 0; i < network.spec().nic_ports * per_port; ++i) {
-      Connection connection;
+      NicConnection connection;
       connection.from = {HostId(h), 0};
       connection.to = {HostId(to[static_cast<std::size_t>(h)]), 0};
       connection.bytes = kBytes / per_port;
@@ -137,15 +137,15 @@ std::vector<Connection> SegmentPair(const Network& network, int per_port, Random
 }
 
 // Every host sends to one host elsewhere and receives from one.
-std::vector<Connection> Permutation(const Network& network, Random& random) {
+std::vector<NicConnection> Permutation(const Network& network, Random& random) {
   const int hosts = network.places().num_hosts();
   std::vector<int> to(static_cast<std::size_t>(hosts));
   for (int h = 0; h < hosts; ++h) to[static_cast<std::size_t>(h)] = h;
   random.Shuffle(to);
-  std::vector<Connection> connections;
+  std::vector<NicConnection> connections;
   for (int h = 0; h < hosts; ++h) {
     if (to[static_cast<std::size_t>(h)] == h) continue;
-    Connection connection;
+    NicConnection connection;
     connection.from = {HostId(h), 0};
     connection.to = {HostId(to[static_cast<std::size_t>(h)]), 0};
     connection.both_directions = false;
@@ -166,7 +166,7 @@ double Bound(const Network& network, const PathPlan& plan) {
   std::vector<double> by_link(static_cast<std::size_t>(network.num_links()));
   std::vector<double> out(static_cast<std::size_t>(network.num_switches()));
   std::vector<double> in(out);
-  for (const Flow& flow : plan.flows) {
+  for (const PlannedFlow& flow : plan.flows) {
     by_link[flow.links.front().index()] += flow.bytes;
     by_link[flow.links.back().index()] += flow.bytes;
     if (flow.links.size() == 2) continue;
@@ -213,7 +213,7 @@ void Compare(const Case& c, int seeds) {
   Outcome ecmp, once, often, planned;
   for (int seed = 1; seed <= seeds; ++seed) {
     Random random(static_cast<std::uint64_t>(seed));
-    const std::vector<Connection> connections = c.connections(*net.network, random);
+    const std::vector<NicConnection> connections = c.connections(*net.network, random);
     repac::PathOptions options;
     options.alternates = false;
     const PathPlan plan = repac::PlanPaths(connections, world, options);
@@ -270,7 +270,7 @@ void Completion(int seeds) {
 struct FailureCase {
   std::string name;
   const HashedNetwork* net;
-  std::vector<Connection> connections;
+  std::vector<NicConnection> connections;
   std::vector<CableId> dead;
 };
 
@@ -296,7 +296,7 @@ void Fail(const FailureCase& c, int seeds, const bench::FailoverTiming& timing) 
                       {"waiting for routing", bench::Recovery::kReconvergence}};
   const PathPlan plan = repac::PlanPaths(c.connections, c.net->ClusterState(), {});
   std::vector<bench::TransferFlow> whole;
-  for (const Flow& flow : plan.flows) whole.push_back({1e30, {{0, flow.links}}});
+  for (const PlannedFlow& flow : plan.flows) whole.push_back({1e30, {{0, flow.links}}});
   const auto healthy = bench::RunTransfers(*c.net->network, whole, kWindow);
   std::string label = c.name;
   for (const Way& way : ways) {

@@ -6,7 +6,7 @@
 namespace yardmaster::bench {
 
 bool Vary(std::string_view key, double value, crux::Options& options) {
-  crux::SearchOptions& search = options.search;
+  crux::AnytimeSearchOptions& search = options.search;
   const auto count = static_cast<std::size_t>(value);
   if (key == "budget") {
     search.event_budget = static_cast<std::int64_t>(value);

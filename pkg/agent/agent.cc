@@ -14,7 +14,7 @@
 #include "pkg/agent/default_class.h"
 #include "pkg/agent/fabric_choice.h"
 #include "pkg/agent/file_sink.h"
-#include "pkg/agent/job_observer.h"
+#include "pkg/agent/host_job_observer.h"
 #include "pkg/agent/link_reporter.h"
 #include "pkg/agent/plan_loop.h"
 #include "pkg/agent/pod_claims.h"
@@ -71,7 +71,7 @@ class Agent::Impl {
         sink_(options_.plan_dir, options_.nodes.empty() ? "" : options_.nodes.front(),
               Folders(options_)),
         loop_(
-            deps_.timing.clock, sink_, [this](const Notice& notice) { Tell(notice); },
+            deps_.timing.clock, sink_, [this](const PodNotice& notice) { Tell(notice); },
             [](const PlanReport&) {}),
         feed_(loop_),
         profiles_(deps_.client, {}),
@@ -94,7 +94,7 @@ class Agent::Impl {
 
   absl::Status Start() {
     YM_RETURN_IF_ERROR(CheckOptions(options_));
-    YM_ASSIGN_OR_RETURN(std::vector<NicPort> ports, ReadNicPortsFile(options_.nic_ports_file));
+    YM_ASSIGN_OR_RETURN(std::vector<LocalNicPort> ports, ReadNicPortsFile(options_.nic_ports_file));
     YM_RETURN_IF_ERROR(sink_.Prepare());
     SetDefaultClass(ports);
     StartObserving(ports);
@@ -178,7 +178,7 @@ class Agent::Impl {
   }
 
   // A class that was set by a process that died is put back where none is wanted now.
-  void SetDefaultClass(std::vector<NicPort> ports) {
+  void SetDefaultClass(std::vector<LocalNicPort> ports) {
     if (options_.configfs_root.empty()) return;
     if (ports.empty()) ports = DiscoverNicPorts(options_.sysfs_root);
     const absl::Status status = options_.default_traffic_class >= 0
@@ -189,18 +189,18 @@ class Agent::Impl {
     }
   }
 
-  void StartObserving(const std::vector<NicPort>& ports) {
+  void StartObserving(const std::vector<LocalNicPort>& ports) {
     ObserverOptions options;
     if (options_.measure_traffic && OneNode(options_)) options.sysfs_root = options_.sysfs_root;
     options.ports = ports;
     options.kubelet_pods_folder = options_.kubelet_pods_dir;
     if (options.sysfs_root.empty() && options.kubelet_pods_folder.empty()) return;
-    observer_ = std::make_unique<JobObserver>(
+    observer_ = std::make_unique<HostJobObserver>(
         std::move(options),
-        JobObserver::Sources{
+        HostJobObserver::Sources{
             [this] { return loop_.report()->pods; }, [this] { return ChosenFabric(); },
             [this](const rpc::IterationReport& report) { return TakeMeasured(report); },
-            [this](const std::vector<NicPort>& host) { return Nics(host); }});
+            [this](const std::vector<LocalNicPort>& host) { return Nics(host); }});
     observer_view_ = observer_.get();
     observer_thread_ = std::jthread([this](const std::stop_token& stop) {
       while (deps_.timing.sleeper.Sleep(observer_->Step(deps_.timing.clock.SteadyMs()), stop)) {
@@ -208,7 +208,7 @@ class Agent::Impl {
     });
   }
 
-  absl::Status StartPrograms(std::vector<NicPort> table) {
+  absl::Status StartPrograms(std::vector<LocalNicPort> table) {
     if (!OneNode(options_)) return absl::OkStatus();
     return programs_.Start(
         options_.nodes.front(), options_.sysfs_root,
@@ -226,7 +226,7 @@ class Agent::Impl {
     return uids;
   }
 
-  std::vector<PodNics> Nics(const std::vector<NicPort>& host) {
+  std::vector<PodNics> Nics(const std::vector<LocalNicPort>& host) {
     return NicsOfPods(
         options_.sysfs_root,
         claims_.Claims(PodUids(), [this](const std::string& uid) { return feed_.Find(uid); }),
@@ -330,7 +330,7 @@ class Agent::Impl {
            profiles_.Flush(now, [this](const std::string& uid) { return feed_.Find(uid); })) {
         others.push_back(std::move(status));
       }
-      if (const JobObserver* observer = observer_view_.load()) {
+      if (const HostJobObserver* observer = observer_view_.load()) {
         for (absl::Status& status :
              coverage_.Flush(now, observer->shims_by_pod(),
                              [this](const std::string& uid) { return feed_.Find(uid); })) {
@@ -360,7 +360,7 @@ class Agent::Impl {
     return fabrics_.Chosen(options_.fabric);
   }
 
-  void Tell(const Notice& notice) {
+  void Tell(const PodNotice& notice) {
     CountNotice(deps_.registry, notice.kind);
     deps_.log.Warn(notice.kind == NoticeKind::kSynced ? "network plan in force again"
                                                       : "network plan not in force",
@@ -394,8 +394,8 @@ class Agent::Impl {
   std::vector<std::unique_ptr<kube::CallbackSink>> sinks_;
   std::vector<std::unique_ptr<kube::Informer>> informers_;
   std::jthread link_thread_;
-  std::unique_ptr<JobObserver> observer_;
-  std::atomic<const JobObserver*> observer_view_ = nullptr;
+  std::unique_ptr<HostJobObserver> observer_;
+  std::atomic<const HostJobObserver*> observer_view_ = nullptr;
   std::jthread observer_thread_;
 };
 

@@ -71,7 +71,7 @@ struct AgentDeps {
   metrics::Registry& registry;
   metrics::Health& health;
   // Tells people about a pod (a Kubernetes Event); called on the plan loop's thread.
-  std::function<void(const Notice&)> on_notice;
+  std::function<void(const PodNotice&)> on_notice;
 };
 
 class Agent {

@@ -150,15 +150,16 @@ void CountNotice(metrics::Registry& registry, NoticeKind kind) {
       .Increment();
 }
 
-void AddObserverMetrics(metrics::Registry& registry, std::function<const JobObserver*()> observer) {
+void AddObserverMetrics(metrics::Registry& registry,
+                        std::function<const HostJobObserver*()> observer) {
   const auto shims = [observer] {
-    const JobObserver* present = observer();
+    const HostJobObserver* present = observer();
     return present == nullptr ? ShimSummary() : present->shims();
   };
   registry.AddCounterSource(
       "yardmaster_agent_measured_profiles_total", "Profiles measured from the NICs' byte counters.",
       [observer] {
-        const JobObserver* present = observer();
+        const HostJobObserver* present = observer();
         return std::vector<Sample>{
             {{}, present == nullptr ? 0 : static_cast<double>(present->measured())}};
       });

@@ -5,7 +5,7 @@
 #include <functional>
 #include <memory>
 
-#include "pkg/agent/job_observer.h"
+#include "pkg/agent/host_job_observer.h"
 #include "pkg/agent/link_reporter.h"
 #include "pkg/agent/plan_loop.h"
 #include "pkg/agent/profile_collector.h"
@@ -28,6 +28,7 @@ void AddStreamMetrics(metrics::Registry& registry, const rpc::ReportStream& stre
 void CountNotice(metrics::Registry& registry, NoticeKind kind);
 
 // `observer` may give null while there is none.
-void AddObserverMetrics(metrics::Registry& registry, std::function<const JobObserver*()> observer);
+void AddObserverMetrics(metrics::Registry& registry,
+                        std::function<const HostJobObserver*()> observer);
 
 }  // namespace yardmaster::agent

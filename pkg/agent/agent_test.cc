@@ -65,13 +65,15 @@ class AgentTest : public ::testing::Test {
     ASSERT_TRUE(client_.Delete({kube::Pods(), "team", uid, ""}, {.grace_period_seconds = 0}).ok());
   }
   std::unique_ptr<Agent> Make() {
-    return std::make_unique<Agent>(
-        options_,
-        AgentDeps{
-            client_, {clock_, sleeper_, 1}, log_, registry_, health_, [this](const Notice& notice) {
-              const std::lock_guard lock(mutex_);
-              notices_.push_back(notice);
-            }});
+    return std::make_unique<Agent>(options_, AgentDeps{client_,
+                                                       {clock_, sleeper_, 1},
+                                                       log_,
+                                                       registry_,
+                                                       health_,
+                                                       [this](const PodNotice& notice) {
+                                                         const std::lock_guard lock(mutex_);
+                                                         notices_.push_back(notice);
+                                                       }});
   }
   // What is awaited comes from other threads; nothing here depends on how long it takes.
   template <typename Condition>
@@ -100,7 +102,7 @@ class AgentTest : public ::testing::Test {
   metrics::Registry registry_;
   metrics::Health health_;
   std::mutex mutex_;
-  std::vector<Notice> notices_;
+  std::vector<PodNotice> notices_;
   AgentOptions options_;
 };
 

@@ -53,8 +53,8 @@ absl::Status Applier::AdoptFiles() {
   return absl::OkStatus();
 }
 
-std::vector<Notice> Applier::Step(Now now) {
-  std::vector<Notice> notices;
+std::vector<PodNotice> Applier::Step(Now now) {
+  std::vector<PodNotice> notices;
   for (auto it = entries_.begin(); it != entries_.end();) {
     Entry& entry = it->second;
     const std::int64_t until = entry.plan.valid_until_ms;
@@ -68,7 +68,8 @@ std::vector<Notice> Applier::Step(Now now) {
   return notices;
 }
 
-void Applier::Apply(const std::string& uid, Entry& entry, Now now, std::vector<Notice>& notices) {
+void Applier::Apply(const std::string& uid, Entry& entry, Now now,
+                    std::vector<PodNotice>& notices) {
   const PlanFileId id{entry.node, uid};
   if (!entry.wanted.has_value()) {
     Record(entry, sink_.Remove(id), now);
@@ -101,7 +102,7 @@ void Applier::Record(Entry& entry, const absl::Status& status, Now now) {
   entry.retry_at_steady_ms = now.steady_ms + RetryDelayMs(entry.failed_in_a_row);
 }
 
-void Applier::Tell(Entry& entry, std::vector<Notice>& notices) const {
+void Applier::Tell(Entry& entry, std::vector<PodNotice>& notices) const {
   NoticeKind kind = NoticeKind::kSynced;
   std::string message;
   if (entry.dirty) {

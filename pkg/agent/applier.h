@@ -37,7 +37,7 @@ struct Now {
 enum class NoticeKind { kSynced, kStale, kInvalid, kWriteFailed };
 
 // What happened to a pod's plan; becomes an event on the pod.
-struct Notice {
+struct PodNotice {
   NoticeKind kind = NoticeKind::kSynced;
   PodInput pod;
   std::string message;
@@ -55,7 +55,7 @@ class Applier {
   absl::Status AdoptFiles();
 
   // Writes and removes what is due. Never blocks on anything but the sink.
-  std::vector<Notice> Step(Now now);
+  std::vector<PodNotice> Step(Now now);
   // Until the next Step has something to do: a retry or an expiry. Nothing: only a change does.
   std::optional<std::int64_t> DueInMs(Now now) const;
 
@@ -79,8 +79,8 @@ class Applier {
     std::string told;  // the problem last told
   };
 
-  void Apply(const std::string& uid, Entry& entry, Now now, std::vector<Notice>& notices);
-  void Tell(Entry& entry, std::vector<Notice>& notices) const;
+  void Apply(const std::string& uid, Entry& entry, Now now, std::vector<PodNotice>& notices);
+  void Tell(Entry& entry, std::vector<PodNotice>& notices) const;
   void Record(Entry& entry, const absl::Status& status, Now now);
 
   PlanSink& sink_;

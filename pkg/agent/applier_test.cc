@@ -22,7 +22,7 @@ class ApplierTest : public ::testing::Test {
   ApplierTest() { applier_.SetFabric(ExampleFabric()); }
 
   Now now() const { return {clock_.WallMs(), clock_.SteadyMs()}; }
-  std::vector<Notice> Step() { return applier_.Step(now()); }
+  std::vector<PodNotice> Step() { return applier_.Step(now()); }
   PodInput Pod(const std::string& uid, std::int64_t lives_ms = 3'600'000) const {
     return ExamplePod(uid, clock_.WallMs() + lives_ms);
   }
@@ -63,8 +63,8 @@ TEST_F(ApplierTest, AFailedWriteIsTriedAgainWithGrowingDelayAndToldOnce) {
   applier_.Put(Pod("u1"));
   applier_.Put(Pod("u2"));
   EXPECT_THAT(Step(), ElementsAre(::testing::AllOf(
-                          ::testing::Field(&Notice::kind, NoticeKind::kWriteFailed),
-                          ::testing::Field(&Notice::message, HasSubstr("no space left")))));
+                          ::testing::Field(&PodNotice::kind, NoticeKind::kWriteFailed),
+                          ::testing::Field(&PodNotice::message, HasSubstr("no space left")))));
   EXPECT_EQ(StateOf("u1"), PlanState::kSyncing);
   EXPECT_EQ(StateOf("u2"), PlanState::kSynced);  // not kept waiting
 
@@ -84,7 +84,7 @@ TEST_F(ApplierTest, AFailedWriteIsTriedAgainWithGrowingDelayAndToldOnce) {
 
   sink_.Fail("u1", absl::OkStatus());
   clock_.Advance(60'000);
-  EXPECT_THAT(Step(), ElementsAre(::testing::Field(&Notice::kind, NoticeKind::kSynced)));
+  EXPECT_THAT(Step(), ElementsAre(::testing::Field(&PodNotice::kind, NoticeKind::kSynced)));
   EXPECT_EQ(StateOf("u1"), PlanState::kSynced);
 }
 
@@ -108,14 +108,14 @@ TEST_F(ApplierTest, AtItsExpiryAPlanGivesWayToDefaultBehaviourAndARenewalBringsI
   EXPECT_THAT(Step(), IsEmpty());
   EXPECT_EQ(StateOf("u1"), PlanState::kSynced);
   clock_.Advance(1);
-  EXPECT_THAT(Step(), ElementsAre(::testing::Field(&Notice::kind, NoticeKind::kStale)));
+  EXPECT_THAT(Step(), ElementsAre(::testing::Field(&PodNotice::kind, NoticeKind::kStale)));
   EXPECT_EQ(StateOf("u1"), PlanState::kStale);
   EXPECT_EQ(sink_.Parsed("u1")["rails"], nlohmann::json::array());
   EXPECT_EQ(applier_.DueInMs(now()), std::nullopt);
   EXPECT_THAT(Step(), IsEmpty());
 
   applier_.Put(Pod("u1", 5'000));
-  EXPECT_THAT(Step(), ElementsAre(::testing::Field(&Notice::kind, NoticeKind::kSynced)));
+  EXPECT_THAT(Step(), ElementsAre(::testing::Field(&PodNotice::kind, NoticeKind::kSynced)));
   EXPECT_EQ(sink_.Parsed("u1")["level"], 3);
 }
 
@@ -125,7 +125,7 @@ TEST_F(ApplierTest, ANewFabricGenerationMakesOldPlansStale) {
   FabricView next = ExampleFabric();
   ++next.generation;
   applier_.SetFabric(next);
-  EXPECT_THAT(Step(), ElementsAre(::testing::Field(&Notice::kind, NoticeKind::kStale)));
+  EXPECT_THAT(Step(), ElementsAre(::testing::Field(&PodNotice::kind, NoticeKind::kStale)));
   EXPECT_EQ(StateOf("u1"), PlanState::kStale);
 }
 

@@ -4,6 +4,7 @@
 
 #include "nlohmann/json.hpp"
 
+#include "pkg/agent/field_manager.h"
 #include "pkg/agent/pod_volume.h"
 #include "pkg/api/names.h"
 #include "pkg/base/status.h"
@@ -14,8 +15,7 @@ namespace yardmaster::agent {
 
 namespace {
 
-constexpr char kFieldManager[] = "yardmaster-agent";
-constexpr std::size_t kMaxFileBytes = 4096;
+constexpr std::size_t kMaxMarkBytes = 4096;
 
 }  // namespace
 
@@ -23,7 +23,7 @@ absl::StatusOr<api::CheckpointMark> ReadCheckpointMark(const std::string& kubele
                                                        const std::string& pod_uid) {
   YM_ASSIGN_OR_RETURN(const UniqueFd volume,
                       OpenPodVolume(kubelet_pods_folder, pod_uid, api::kCheckpointMarkVolume));
-  const auto file = ReadPodFile(volume, api::kCheckpointMarkFile, kMaxFileBytes);
+  const auto file = ReadPodFile(volume, api::kCheckpointMarkFile, kMaxMarkBytes);
   if (!file) return absl::NotFoundError("there is no checkpoint mark");
   if (file->text.find_first_not_of(" \t\r\n") == std::string::npos) {
     return api::CheckpointMark{file->modified_ms / 1'000 * 1'000, 0};

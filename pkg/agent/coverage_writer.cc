@@ -4,17 +4,14 @@
 
 #include "nlohmann/json.hpp"
 
+#include "pkg/agent/field_manager.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/kube/object.h"
 
 namespace yardmaster::agent {
 
-namespace {
-
-constexpr char kFieldManager[] = "yardmaster-agent";
-
-}  // namespace
+namespace {}  // namespace
 
 std::optional<api::ConnectionReport> ConnectionsOf(const ShimSummary& summary) {
   if (summary.steered + summary.unsteered + summary.unplanned == 0) return std::nullopt;

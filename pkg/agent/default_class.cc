@@ -9,6 +9,7 @@
 
 #include "nlohmann/json.hpp"
 
+#include "pkg/agent/host_files.h"
 #include "pkg/base/strings.h"
 
 namespace yardmaster::agent {
@@ -17,13 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-
-std::optional<std::string> FirstLine(const std::string& path) {
-  std::ifstream file(path);
-  std::string line;
-  if (!std::getline(file, line)) return std::nullopt;
-  return line;
-}
 
 // What the kernel shows of a class.
 bool IsClass(std::string_view text) {
@@ -83,10 +77,10 @@ absl::Status DefaultClass::Save() const {
   return absl::OkStatus();
 }
 
-absl::Status DefaultClass::Apply(const std::vector<NicPort>& ports, int traffic_class) {
+absl::Status DefaultClass::Apply(const std::vector<LocalNicPort>& ports, int traffic_class) {
   YM_RETURN_IF_ERROR(Load());
   std::vector<std::string> wanted, problems;
-  for (const NicPort& port : ports) {
+  for (const LocalNicPort& port : ports) {
     if (port.rdma_device.empty()) continue;
     const std::string name = port.device();
     std::error_code error;

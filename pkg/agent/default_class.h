@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "pkg/agent/nic_port.h"
+#include "pkg/agent/local_nic_port.h"
 #include "pkg/base/status.h"
 
 namespace yardmaster::agent {
@@ -26,7 +26,7 @@ class DefaultClass {
   // Sets `traffic_class` (0 to 255) on the RDMA ports. Errors: FailedPrecondition for a port that
   // cannot be set, or a state file that cannot be written (nothing is changed then); the other ports
   // are set.
-  absl::Status Apply(const std::vector<NicPort>& ports, int traffic_class);
+  absl::Status Apply(const std::vector<LocalNicPort>& ports, int traffic_class);
   // Puts back what Apply found, by this process or one before. Errors: FailedPrecondition; what could
   // not be restored stays in the file.
   absl::Status Restore();

@@ -37,7 +37,7 @@ class DefaultClassTest : public testing::Test {
   DefaultClass Made() const { return {root_, StrCat(root_, "/state.json")}; }
 
   std::string root_;
-  const std::vector<NicPort> ports_ = {{0, 0, "", "mlx5_0", 1}, {1, 0, "", "mlx5_1", 1}};
+  const std::vector<LocalNicPort> ports_ = {{0, 0, "", "mlx5_0", 1}, {1, 0, "", "mlx5_1", 1}};
 };
 
 TEST_F(DefaultClassTest, WhatWasThereComesBack) {

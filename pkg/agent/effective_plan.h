@@ -39,7 +39,7 @@ struct EffectivePlan {
   std::optional<api::Slot> slot;
   std::optional<int> level;  // nullopt: default behaviour
   int traffic_class = 0;
-  api::PathPlan paths;  // no rails: default behaviour
+  api::PodPathPlan paths;  // no rails: default behaviour
   // The plan is in force until then; 0: for ever.
   std::int64_t valid_until_ms = 0;
 

@@ -62,7 +62,7 @@ TEST(Evaluate, APlanForAFabricThatWasMadeAnewSinceIsStale) {
   PodInput pod = ExamplePod("u", kLater);
   // A plan of an earlier version does not say.
   EXPECT_EQ(Evaluate(pod, fabric, kNow).state, PlanState::kSynced);
-  api::PathPlan paths = api::DecodePathPlan(*pod.path_plan).value();
+  api::PodPathPlan paths = api::DecodePathPlan(*pod.path_plan).value();
   paths.fabric_uid = "fabric-1";
   pod.path_plan = api::EncodePathPlan(paths).value();
   const EffectivePlan stale = Evaluate(pod, fabric, kNow);

@@ -69,7 +69,7 @@ absl::Status HostPrograms::MakeGpus() {
 }
 
 absl::Status HostPrograms::MakeNeighbours(const std::string& node, const std::string& sysfs_root,
-                                          std::function<std::vector<NicPort>()> ports) {
+                                          std::function<std::vector<LocalNicPort>()> ports) {
   if (options_.lldp_file.empty() && options_.lldp_command.empty()) return absl::OkStatus();
   if (!options_.lldp_file.empty() && !options_.lldp_command.empty()) {
     return FieldError("--lldp-command", "stands beside --lldp-file", "give one of them");
@@ -91,7 +91,7 @@ absl::Status HostPrograms::MakeNeighbours(const std::string& node, const std::st
 }
 
 absl::Status HostPrograms::Start(const std::string& node, const std::string& sysfs_root,
-                                 std::function<std::vector<NicPort>()> ports,
+                                 std::function<std::vector<LocalNicPort>()> ports,
                                  const kube::Timing& timing, metrics::Registry& registry) {
   YM_RETURN_IF_ERROR(MakeGpus());
   YM_RETURN_IF_ERROR(MakeNeighbours(node, sysfs_root, std::move(ports)));

@@ -39,7 +39,7 @@ class HostPrograms {
 
   // Adds metrics too. Errors: InvalidArgument that names the flag.
   absl::Status Start(const std::string& node, const std::string& sysfs_root,
-                     std::function<std::vector<NicPort>()> ports, const kube::Timing& timing,
+                     std::function<std::vector<LocalNicPort>()> ports, const kube::Timing& timing,
                      metrics::Registry& registry);
   void Stop();
 
@@ -52,7 +52,7 @@ class HostPrograms {
  private:
   absl::Status MakeGpus();
   absl::Status MakeNeighbours(const std::string& node, const std::string& sysfs_root,
-                              std::function<std::vector<NicPort>()> ports);
+                              std::function<std::vector<LocalNicPort>()> ports);
 
   const HostProgramOptions options_;
   std::unique_ptr<GpuObserver> gpus_;              // not changed after Start

@@ -24,7 +24,7 @@ constexpr double kSureEdge = 0.45;
 
 using Signal = std::vector<double>;
 
-std::size_t Count(double value) { return value < 1 ? 1 : static_cast<std::size_t>(value); }
+std::size_t SamplesIn(double value) { return value < 1 ? 1 : static_cast<std::size_t>(value); }
 
 // At lags 0 .. max_lag, without the mean, 1 at lag 0. Empty for a constant signal.
 Signal Autocorrelation(const Signal& samples, std::size_t max_lag) {
@@ -102,7 +102,7 @@ std::optional<Peak> FindPeriod(const Signal& r, std::size_t min_lag) {
                                    [&](std::size_t i) { return r[i] >= kPeakShare * highest; });
   // Noise splits a peak into several: the highest one nearby.
   const std::size_t top =
-      Highest(r, Count(static_cast<double>(first) * 0.93),
+      Highest(r, SamplesIn(static_cast<double>(first) * 0.93),
               std::min(end, static_cast<std::size_t>(static_cast<double>(first) * 1.07) + 1));
   return Peak{Refine(r, static_cast<double>(top)), r[top]};
 }
@@ -135,8 +135,8 @@ struct Track {
 // The best sequence of edges whose gaps stay near the period.
 Track FollowEdges(const Signal& edges, double period) {
   const std::size_t n = edges.size();
-  const std::size_t shortest = Count(kShortestGap * period);
-  const std::size_t longest = Count(kLongestGap * period) + 1;
+  const std::size_t shortest = SamplesIn(kShortestGap * period);
+  const std::size_t longest = SamplesIn(kLongestGap * period) + 1;
   Signal cost(longest + 1, 0);
   for (std::size_t gap = shortest; gap <= longest; ++gap) {
     const double ratio = std::log(static_cast<double>(gap) / period);
@@ -155,7 +155,7 @@ Track FollowEdges(const Signal& edges, double period) {
     }
     score[t] = std::max(0.0, edges[t]) + best;
   }
-  const std::size_t tail = std::min(n, Count(1.2 * period));
+  const std::size_t tail = std::min(n, SamplesIn(1.2 * period));
   const auto end = std::max_element(score.end() - static_cast<std::ptrdiff_t>(tail), score.end());
   Track track;
   track.score = *end;
@@ -166,7 +166,7 @@ Track FollowEdges(const Signal& edges, double period) {
 }
 
 void DropWeak(const Signal& edges, double period, Track& track) {
-  const std::size_t reach = Count(kEdge * period);
+  const std::size_t reach = SamplesIn(kEdge * period);
   const auto strength = [&](std::size_t t) {
     const std::size_t low = t < reach ? 0 : t - reach;
     return edges[Highest(edges, low, std::min(edges.size() - 1, t + reach))];
@@ -240,11 +240,11 @@ std::optional<IterationEstimate> EstimateIterations(const std::vector<double>& s
   }
   const Signal r = Autocorrelation(samples, n / 2);
   if (r.empty()) return std::nullopt;
-  const auto peak = FindPeriod(r, Count(min_seconds / interval_seconds));
+  const auto peak = FindPeriod(r, SamplesIn(min_seconds / interval_seconds));
   if (!peak.has_value()) return std::nullopt;
 
   const double period = peak->period;
-  Signal falling = FallingEdges(samples, Count(kEdge * period));
+  Signal falling = FallingEdges(samples, SamplesIn(kEdge * period));
   Signal rising = falling;
   for (double& edge : rising) edge = -edge;
   Track track = FollowEdges(falling, period);

@@ -6,17 +6,14 @@
 
 #include "nlohmann/json.hpp"
 
+#include "pkg/agent/field_manager.h"
 #include "pkg/api/names.h"
 #include "pkg/api/nic_annotations.h"
 #include "pkg/base/strings.h"
 
 namespace yardmaster::agent {
 
-namespace {
-
-constexpr char kFieldManager[] = "yardmaster-agent";
-
-}  // namespace
+namespace {}  // namespace
 
 std::string LinkReporter::RootOf(const std::string& node) const {
   if (options_.folders == FolderPerNode::kNo) return options_.sysfs_root;
@@ -66,7 +63,7 @@ absl::Status LinkReporter::PollNode(std::int64_t steady_ms, const std::string& n
   if (node.ports.empty()) YM_RETURN_IF_ERROR(FindPorts(root, fabric, node));
   if (node.ports.empty()) return absl::OkStatus();
   std::vector<PortState> states;
-  for (const NicPort& port : node.ports) {
+  for (const LocalNicPort& port : node.ports) {
     const bool up = HasLink(root, port);
     states.push_back({{port.rail, port.port}, up});
     seen.links.push_back({name, port.rail, port.port, port.device(), up});
@@ -89,7 +86,7 @@ absl::Status LinkReporter::FindPorts(const std::string& root,
     node.ports = options_.ports;
     return absl::OkStatus();
   }
-  std::vector<NicPort> found = DiscoverNicPorts(root);
+  std::vector<LocalNicPort> found = DiscoverNicPorts(root);
   if (found.empty() || !fabric.has_value()) return absl::OkStatus();
   const int expected = fabric->rails * fabric->nic_ports;
   if (static_cast<int>(found.size()) != expected) {

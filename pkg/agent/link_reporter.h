@@ -23,7 +23,7 @@
 #include "pkg/agent/effective_plan.h"
 #include "pkg/agent/file_sink.h"
 #include "pkg/agent/link_debouncer.h"
-#include "pkg/agent/nic_port.h"
+#include "pkg/agent/local_nic_port.h"
 #include "pkg/agent/port_counters.h"
 #include "pkg/base/mutex.h"
 #include "pkg/kube/client.h"
@@ -34,7 +34,7 @@ namespace yardmaster::agent {
 struct LinkOptions {
   std::string sysfs_root;
   FolderPerNode folders = FolderPerNode::kNo;
-  std::vector<NicPort> ports;  // empty: found by discovery
+  std::vector<LocalNicPort> ports;  // empty: found by discovery
   DebounceTimes times;
 };
 
@@ -68,14 +68,14 @@ class LinkReporter {
   struct Node {
     explicit Node(DebounceTimes times) : debouncer(times) {}
     LinkDebouncer debouncer;
-    std::vector<NicPort> ports;
+    std::vector<LocalNicPort> ports;
     std::optional<std::vector<PortKey>> down;
     std::optional<std::string> told;  // the annotation as last written
   };
   // What a Poll has seen, in the same order.
   struct Seen {
     std::vector<rpc::LinkStatus> links;
-    std::vector<NicPort> ports;
+    std::vector<LocalNicPort> ports;
   };
 
   absl::Status PollNode(std::int64_t steady_ms, const std::string& name, Node& node,

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 constexpr int kMaxPortNumber = 1'000'000;
 constexpr int kMaxStep = 1'000;
 
-std::string InterfaceOf(const std::string& sysfs_root, const NicPort& port) {
+std::string InterfaceOf(const std::string& sysfs_root, const LocalNicPort& port) {
   if (!port.interface.empty()) return port.interface;
   const std::string device = StrCat(sysfs_root, "/class/infiniband/", port.rdma_device);
   std::ifstream file(StrCat(device, "/ports/", port.rdma_port, "/gid_attrs/ndevs/0"));
@@ -86,14 +86,14 @@ absl::StatusOr<NeighbourNames> ParseNeighbourNames(std::string_view yaml, std::s
 }
 
 std::vector<PortNeighbour> NeighboursOfPorts(const std::string& sysfs_root,
-                                             const std::vector<NicPort>& ports,
+                                             const std::vector<LocalNicPort>& ports,
                                              const std::vector<LldpNeighbour>& neighbours) {
   std::map<std::string, std::vector<const LldpNeighbour*>> by_interface;
   for (const LldpNeighbour& neighbour : neighbours) {
     by_interface[neighbour.interface].push_back(&neighbour);
   }
   std::vector<PortNeighbour> found;
-  for (const NicPort& port : ports) {
+  for (const LocalNicPort& port : ports) {
     const std::string interface = InterfaceOf(sysfs_root, port);
     if (interface.empty()) continue;
     const auto at = by_interface.find(interface);

@@ -25,7 +25,7 @@
 #include "absl/status/statusor.h"
 
 #include "pkg/agent/lldp.h"
-#include "pkg/agent/nic_port.h"
+#include "pkg/agent/local_nic_port.h"
 
 namespace yardmaster::agent {
 
@@ -47,14 +47,14 @@ absl::StatusOr<NeighbourNames> ParseNeighbourNames(std::string_view yaml, std::s
 
 // A NIC port and what it is plugged into.
 struct PortNeighbour {
-  NicPort port;
+  LocalNicPort port;
   LldpNeighbour neighbour;
 };
 
 // Of the ports that have exactly one neighbour, in the order of `ports`. A port of an RDMA device is known by the
 // network interface of its first GID, or by the device's only one.
 std::vector<PortNeighbour> NeighboursOfPorts(const std::string& sysfs_root,
-                                             const std::vector<NicPort>& ports,
+                                             const std::vector<LocalNicPort>& ports,
                                              const std::vector<LldpNeighbour>& neighbours);
 
 struct NeighbourDocument {

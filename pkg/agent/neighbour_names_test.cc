@@ -63,9 +63,9 @@ TEST(NeighboursOfPorts, APortIsKnownByItsInterfaceTheFirstGidsOrTheDevicesOnlyOn
   sys.Put("class/infiniband/mlx5_1/device/net/ens2np0/ifindex", "7\n");
   sys.Put("class/infiniband/mlx5_2/device/net/ens3np0/ifindex", "8\n");
   sys.Put("class/infiniband/mlx5_2/device/net/ens3np1/ifindex", "9\n");
-  const std::vector<NicPort> ports = {{0, 0, "", "mlx5_0", 1}, {1, 0, "", "mlx5_1", 1},
-                                      {2, 0, "", "mlx5_2", 1}, {3, 0, "eth7", "", 0},
-                                      {4, 0, "", "mlx5_9", 1}, {5, 0, "eth8", "", 0}};
+  const std::vector<LocalNicPort> ports = {{0, 0, "", "mlx5_0", 1}, {1, 0, "", "mlx5_1", 1},
+                                           {2, 0, "", "mlx5_2", 1}, {3, 0, "eth7", "", 0},
+                                           {4, 0, "", "mlx5_9", 1}, {5, 0, "eth8", "", 0}};
   const auto found =
       NeighboursOfPorts(sys.path(), ports,
                         {{"eth7", "s", "", "1", ""},

@@ -9,7 +9,7 @@ namespace yardmaster::agent {
 
 void NeighbourObserver::Step(std::int64_t steady_ms) {
   if (steady_ms < next_ms_) return;
-  const std::vector<NicPort> ports = ports_();
+  const std::vector<LocalNicPort> ports = ports_();
   if (ports.empty()) return;  // an empty document would take back what an earlier process wrote
   next_ms_ = steady_ms + options_.interval_ms;
   const auto text = options_.command.empty() ? ReadTextFile(options_.file, options_.limits)

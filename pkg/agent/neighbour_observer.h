@@ -31,7 +31,7 @@ struct NeighbourOptions {
 class NeighbourObserver {
  public:
   // `ports`: the host's; empty while they are not known.
-  NeighbourObserver(NeighbourOptions options, std::function<std::vector<NicPort>()> ports)
+  NeighbourObserver(NeighbourOptions options, std::function<std::vector<LocalNicPort>()> ports)
       : options_(std::move(options)), ports_(std::move(ports)) {}
 
   // Reads if it is due; blocks for as long as the limits say.
@@ -47,7 +47,7 @@ class NeighbourObserver {
 
  private:
   const NeighbourOptions options_;
-  const std::function<std::vector<NicPort>()> ports_;
+  const std::function<std::vector<LocalNicPort>()> ports_;
   std::int64_t next_ms_ = 0;  // the stepping thread's
   mutable Mutex mutex_;
   std::vector<PortNeighbour> seen_ ABSL_GUARDED_BY(mutex_);

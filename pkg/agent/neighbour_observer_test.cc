@@ -28,7 +28,7 @@ class NeighbourObserverTest : public ::testing::Test {
 
   TempFolder folder_;
   NeighbourOptions options_;
-  std::vector<NicPort> ports_ = {{0, 0, "eth0", "", 0}};
+  std::vector<LocalNicPort> ports_ = {{0, 0, "eth0", "", 0}};
 };
 
 TEST_F(NeighbourObserverTest, AFileBecomesADocumentAndIsReadAgain) {

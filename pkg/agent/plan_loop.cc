@@ -111,7 +111,7 @@ void PlanLoop::Handle(Inbox inbox) {
   // A folder that cannot be listed yet delays no file.
   if (begin_asked_ && !begun_) begun_ = applier_.AdoptFiles().ok();
 
-  std::vector<Notice> notices;
+  std::vector<PodNotice> notices;
   if (begin_asked_) notices = applier_.Step(now());
   auto report = std::make_shared<PlanReport>();
   report->pods = applier_.Status();
@@ -123,7 +123,7 @@ void PlanLoop::Handle(Inbox inbox) {
     const MutexLock lock(mutex_);
     report_ = report;
   }
-  for (const Notice& notice : notices) on_notice_(notice);
+  for (const PodNotice& notice : notices) on_notice_(notice);
   after_step_(*report);
 }
 

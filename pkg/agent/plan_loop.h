@@ -34,7 +34,7 @@ struct PlanReport {
 
 class PlanLoop {
  public:
-  using NoticeHandler = std::function<void(const Notice&)>;
+  using NoticeHandler = std::function<void(const PodNotice&)>;
   using AfterStep = std::function<void(const PlanReport&)>;
 
   PlanLoop(const Clock& clock, PlanSink& sink, NoticeHandler on_notice, AfterStep after_step);

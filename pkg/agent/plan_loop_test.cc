@@ -39,9 +39,9 @@ class PlanLoopTest : public ::testing::Test {
   std::mutex mutex_;
   std::condition_variable seen_;
   PlanReport last_;
-  std::vector<Notice> notices_;
+  std::vector<PodNotice> notices_;
   PlanLoop loop_{clock_, sink_,
-                 [this](const Notice& notice) {
+                 [this](const PodNotice& notice) {
                    const std::lock_guard lock(mutex_);
                    notices_.push_back(notice);
                  },

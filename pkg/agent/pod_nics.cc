@@ -10,6 +10,7 @@
 
 #include "nlohmann/json.hpp"
 
+#include "pkg/agent/host_files.h"
 #include "pkg/agent/rail_order.h"
 #include "pkg/base/strings.h"
 
@@ -24,7 +25,7 @@ constexpr std::size_t kMaxStatusBytes = 64 * 1024;
 constexpr std::size_t kMaxDevices = 256;  // of one pod
 
 // One path segment of the characters that devices have in their names.
-bool SafeName(std::string_view name) {
+bool IsDeviceName(std::string_view name) {
   const auto fits = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
            c == '-' || c == ':' || c == '.';
@@ -33,19 +34,9 @@ bool SafeName(std::string_view name) {
          std::all_of(name.begin(), name.end(), fits);
 }
 
-std::vector<std::string> NamesIn(const std::string& folder) {
-  std::vector<std::string> names;
-  std::error_code error;
-  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-    names.push_back(it->path().filename().string());
-  }
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
 // The RDMA device with that PCI address or name; empty: none.
 std::string RdmaDevice(const std::string& sysfs_root, const std::string& id) {
-  if (!SafeName(id)) return "";
+  if (!IsDeviceName(id)) return "";
   std::error_code error;
   if (fs::exists(StrCat(sysfs_root, "/class/infiniband/", id), error)) return id;
   const auto names = NamesIn(StrCat(sysfs_root, "/bus/pci/devices/", id, "/infiniband"));
@@ -76,9 +67,9 @@ class Rails {
   const std::vector<std::string> devices_;
 };
 
-std::vector<NicPort> PortsOf(const std::string& sysfs_root, const std::set<std::string>& devices,
-                             const Rails& rails) {
-  std::vector<NicPort> ports;
+std::vector<LocalNicPort> PortsOf(const std::string& sysfs_root,
+                                  const std::set<std::string>& devices, const Rails& rails) {
+  std::vector<LocalNicPort> ports;
   for (const std::string& device : devices) {
     const int rail = rails.Of(device);
     if (rail < 0) continue;
@@ -89,7 +80,7 @@ std::vector<NicPort> PortsOf(const std::string& sysfs_root, const std::set<std::
       if (number.has_value()) ports.push_back({rail, port++, "", device, *number});
     }
   }
-  std::sort(ports.begin(), ports.end(), [](const NicPort& a, const NicPort& b) {
+  std::sort(ports.begin(), ports.end(), [](const LocalNicPort& a, const LocalNicPort& b) {
     return std::tie(a.rail, a.port, a.rdma_device) < std::tie(b.rail, b.port, b.rdma_device);
   });
   return ports;
@@ -125,7 +116,7 @@ std::vector<std::string> MultusDevices(std::string_view status) {
     if (pci == info->end() || !pci->is_object()) continue;
     for (const char* key : {"rdma-device", "pci-address"}) {
       std::string id = TextAt(*pci, key);
-      if (!SafeName(id)) continue;
+      if (!IsDeviceName(id)) continue;
       ids.push_back(std::move(id));
       break;
     }
@@ -134,7 +125,7 @@ std::vector<std::string> MultusDevices(std::string_view status) {
 }
 
 std::vector<PodNics> NicsOfPods(const std::string& sysfs_root, const std::vector<PodClaim>& claims,
-                                const std::vector<NicPort>& host_ports) {
+                                const std::vector<LocalNicPort>& host_ports) {
   const Rails rails(sysfs_root);
   std::vector<PodNics> pods;
   std::vector<std::set<std::string>> devices;

@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "pkg/agent/nic_port.h"
+#include "pkg/agent/local_nic_port.h"
 
 namespace yardmaster::agent {
 
@@ -31,7 +31,7 @@ enum class NicSource { kNone, kKubelet, kMultus, kHost };
 struct PodNics {
   std::string pod_uid;
   NicSource source = NicSource::kNone;
-  std::vector<NicPort> ports;  // by rail and port; empty: not known
+  std::vector<LocalNicPort> ports;  // by rail and port; empty: not known
   bool operator==(const PodNics&) const = default;
 };
 
@@ -41,6 +41,6 @@ std::vector<std::string> MultusDevices(std::string_view status);
 
 // In the order of `claims`. `host_ports`: all of the host.
 std::vector<PodNics> NicsOfPods(const std::string& sysfs_root, const std::vector<PodClaim>& claims,
-                                const std::vector<NicPort>& host_ports);
+                                const std::vector<LocalNicPort>& host_ports);
 
 }  // namespace yardmaster::agent

@@ -89,7 +89,7 @@ TEST_F(PodNicsTest, AnAnnotationTakesNoDeviceFromAnotherPod) {
 }
 
 TEST_F(PodNicsTest, TheOnlyPodOfTheHostsNetworkHasAllPorts) {
-  const std::vector<NicPort> all = {{0, 0, "", "mlx5_0", 1}, {1, 0, "", "mlx5_1", 1}};
+  const std::vector<LocalNicPort> all = {{0, 0, "", "mlx5_0", 1}, {1, 0, "", "mlx5_1", 1}};
   EXPECT_EQ(NicsOfPods(root_, {{"u1", {}, "", true}}, all)[0],
             (PodNics{"u1", NicSource::kHost, all}));
   for (const PodNics& pod : NicsOfPods(root_, {{"u1", {}, "", true}, {"u2", {}, "", true}}, all)) {

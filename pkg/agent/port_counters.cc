@@ -41,7 +41,7 @@ std::optional<Number> ReadNumber(const std::string& path) {
 
 }  // namespace
 
-PortCounters ReadPortCounters(const std::string& sysfs_root, const NicPort& port) {
+PortCounters ReadPortCounters(const std::string& sysfs_root, const LocalNicPort& port) {
   PortCounters out;
   const bool network = !port.interface.empty();
   const std::string folder = network ? StrCat(sysfs_root, "/class/net/", port.interface, "/")

@@ -12,7 +12,7 @@
 #include <optional>
 #include <string>
 
-#include "pkg/agent/nic_port.h"
+#include "pkg/agent/local_nic_port.h"
 
 namespace yardmaster::agent {
 
@@ -23,6 +23,6 @@ struct PortCounters {
   bool operator==(const PortCounters&) const = default;
 };
 
-PortCounters ReadPortCounters(const std::string& sysfs_root, const NicPort& port);
+PortCounters ReadPortCounters(const std::string& sysfs_root, const LocalNicPort& port);
 
 }  // namespace yardmaster::agent

@@ -10,8 +10,8 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::Pair;
 
-const NicPort kNetwork{0, 0, "eth2", "", 0};
-const NicPort kRdma{1, 0, "", "mlx5_1", 1};
+const LocalNicPort kNetwork{0, 0, "eth2", "", 0};
+const LocalNicPort kRdma{1, 0, "", "mlx5_1", 1};
 
 TEST(PortCountersTest, OfANetworkDevice) {
   const TempFolder sysfs;

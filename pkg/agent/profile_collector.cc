@@ -6,6 +6,7 @@
 
 #include "nlohmann/json.hpp"
 
+#include "pkg/agent/field_manager.h"
 #include "pkg/api/names.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
@@ -14,7 +15,6 @@ namespace yardmaster::agent {
 
 namespace {
 
-constexpr char kFieldManager[] = "yardmaster-agent";
 // More pods than GPUs on any node; reports of others are refused before they take memory.
 constexpr std::size_t kMostPods = 4096;
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <system_error>
 #include <tuple>
 
+#include "pkg/agent/host_files.h"
 #include "pkg/base/strings.h"
 
 namespace yardmaster::agent {
@@ -14,22 +14,6 @@ namespace yardmaster::agent {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string FirstLine(const std::string& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
-
-std::vector<std::string> NamesIn(const std::string& folder) {
-  std::vector<std::string> names;
-  std::error_code error;
-  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-    names.push_back(it->path().filename().string());
-  }
-  return names;
-}
 
 // The bridges above a device and the device itself, root first; empty when it is not on the bus.
 std::vector<std::string> PathOnBus(const std::string& link) {
@@ -47,13 +31,12 @@ std::vector<std::string> PathOnBus(const std::string& link) {
 // Display and processing accelerators of NVIDIA and AMD, in the order of their addresses.
 std::vector<std::vector<std::string>> Gpus(const std::string& sysfs_root) {
   const std::string folder = StrCat(sysfs_root, "/bus/pci/devices");
-  std::vector<std::string> addresses = NamesIn(folder);
-  std::sort(addresses.begin(), addresses.end());
+  const std::vector<std::string> addresses = NamesIn(folder);
   std::vector<std::vector<std::string>> gpus;
   for (const std::string& address : addresses) {
     const std::string device = StrCat(folder, "/", address);
-    const std::string vendor = FirstLine(StrCat(device, "/vendor"));
-    const std::string kind = FirstLine(StrCat(device, "/class")).substr(0, 6);
+    const std::string vendor = FirstLine(StrCat(device, "/vendor")).value_or("");
+    const std::string kind = FirstLine(StrCat(device, "/class")).value_or("").substr(0, 6);
     const bool nvidia = vendor == "0x10de" && (kind == "0x0302" || kind == "0x0300");
     const bool amd = vendor == "0x1002" && (kind == "0x0380" || kind == "0x1200");
     if (!nvidia && !amd) continue;

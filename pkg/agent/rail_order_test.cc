@@ -6,7 +6,7 @@
 
 #include "gtest/gtest.h"
 
-#include "pkg/agent/nic_port.h"
+#include "pkg/agent/local_nic_port.h"
 #include "pkg/base/strings.h"
 
 namespace yardmaster::agent {

@@ -7,6 +7,7 @@
 
 #include "nlohmann/json.hpp"
 
+#include "pkg/agent/field_manager.h"
 #include "pkg/api/annotation.h"
 #include "pkg/api/names.h"
 #include "pkg/base/status.h"
@@ -15,8 +16,6 @@
 namespace yardmaster::agent {
 
 namespace {
-
-constexpr char kFieldManager[] = "yardmaster-agent";
 
 struct Document {
   const char* file;

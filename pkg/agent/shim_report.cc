@@ -20,7 +20,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kMaxFileBytes = 1024 * 1024 + 4096;
+constexpr std::size_t kMaxReportBytes = 1024 * 1024 + 4096;
 constexpr int kMaxFiles = 256;
 constexpr std::size_t kMaxLine = 1024;
 constexpr std::size_t kMaxConnections = 65'536;
@@ -112,7 +112,7 @@ absl::StatusOr<ShimSummary> ReadShimReports(const std::string& kubelet_pods_fold
   std::sort(names.begin(), names.end());
   ShimReader reader;
   for (const std::string& name : names) {
-    const auto file = ReadPodFile(folder, name, kMaxFileBytes);
+    const auto file = ReadPodFile(folder, name, kMaxReportBytes);
     if (file) reader.Add(file->text);
   }
   return reader.Summary();

@@ -89,7 +89,8 @@ std::optional<api::ProfileReport> TrafficMeter::Measure() {
   return report;
 }
 
-std::optional<std::uint64_t> ReadSentBytes(const std::string& sysfs_root, const NicPort& port) {
+std::optional<std::uint64_t> ReadSentBytes(const std::string& sysfs_root,
+                                           const LocalNicPort& port) {
   const std::string path =
       port.interface.empty()
           ? StrCat(sysfs_root, "/class/infiniband/", port.rdma_device, "/ports/", port.rdma_port,

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "pkg/agent/iteration_estimator.h"
-#include "pkg/agent/nic_port.h"
+#include "pkg/agent/local_nic_port.h"
 #include "pkg/api/profile_report.h"
 
 namespace yardmaster::agent {
@@ -32,10 +32,10 @@ struct TrafficOptions {
 class TrafficMeter {
  public:
   // `ports` say which rail each counter belongs to.
-  TrafficMeter(std::vector<NicPort> ports, TrafficOptions options)
+  TrafficMeter(std::vector<LocalNicPort> ports, TrafficOptions options)
       : ports_(std::move(ports)), options_(options) {}
 
-  const std::vector<NicPort>& ports() const { return ports_; }
+  const std::vector<LocalNicPort>& ports() const { return ports_; }
   // One counter for each port, in their order.
   void Add(std::int64_t steady_ms, std::vector<std::uint64_t> sent_bytes);
   // What the window shows: iteration and communication seconds, and bytes by rail. nullopt while it
@@ -51,7 +51,7 @@ class TrafficMeter {
 
   std::vector<double> Intervals() const;
 
-  const std::vector<NicPort> ports_;
+  const std::vector<LocalNicPort> ports_;
   const TrafficOptions options_;
   std::deque<Reading> readings_;
 };
@@ -59,6 +59,6 @@ class TrafficMeter {
 // Bytes that the port has sent, from class/net/<interface>/statistics/tx_bytes or, in words of four
 // bytes, class/infiniband/<device>/ports/<port>/counters/port_xmit_data. nullopt when it cannot be
 // read.
-std::optional<std::uint64_t> ReadSentBytes(const std::string& sysfs_root, const NicPort& port);
+std::optional<std::uint64_t> ReadSentBytes(const std::string& sysfs_root, const LocalNicPort& port);
 
 }  // namespace yardmaster::agent

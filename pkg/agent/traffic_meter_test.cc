@@ -13,7 +13,7 @@
 namespace yardmaster::agent {
 namespace {
 
-const std::vector<NicPort> kPorts = {
+const std::vector<LocalNicPort> kPorts = {
     {0, 0, "eth2", "", 0}, {0, 1, "eth3", "", 0}, {1, 0, "eth4", "", 0}};
 
 // Bytes sent until a time by a port that sends 1 GB/s in the last 0.5 s of each 2 s.

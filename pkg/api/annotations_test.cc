@@ -33,8 +33,8 @@ TEST(SlotTest, AnotherVersionAndGarbageAreRefused) {
 
 // What a pod of a 1,920-host job with rings and pipeline neighbours gets: on each rail the next and
 // previous worker of its ring and of its pipeline, in both planes.
-PathPlan LargePlan(int ports_per_peer) {
-  PathPlan plan{7, 1'767'323'045'000, {}};
+PodPathPlan LargePlan(int ports_per_peer) {
+  PodPathPlan plan{7, 1'767'323'045'000, {}};
   for (int rail = 0; rail < 8; ++rail) {
     RailPaths paths{rail, {}};
     for (int peer = 0; peer < 4; ++peer) {
@@ -49,7 +49,7 @@ PathPlan LargePlan(int ports_per_peer) {
 }
 
 TEST(PathPlanTest, ReadsBackAsItWasWritten) {
-  const PathPlan plan = LargePlan(2);
+  const PodPathPlan plan = LargePlan(2);
   auto text = EncodePathPlan(plan);
   ASSERT_TRUE(text.ok()) << text.status();
   auto again = DecodePathPlan(*text);
@@ -58,7 +58,7 @@ TEST(PathPlanTest, ReadsBackAsItWasWritten) {
 }
 
 TEST(PathPlanTest, WhatShimsNeedReadsBackAndIsLeftOutWhereItIsNotTold) {
-  PathPlan plan = LargePlan(1);
+  PodPathPlan plan = LargePlan(1);
   EXPECT_EQ(EncodePathPlan(plan)->find("trafficClass"), std::string::npos);
   EXPECT_EQ(EncodePathPlan(plan)->find("device"), std::string::npos);
   plan.traffic_class = 104;

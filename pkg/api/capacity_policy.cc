@@ -12,7 +12,6 @@ using nlohmann::json;
 
 namespace {
 
-constexpr int kMaxSeconds = 31'536'000;
 constexpr std::string_view kPriceRiseNames[] = {"Move", "Wait"};
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "pkg/api/money_field.h"
 #include "pkg/api/names.h"
+#include "pkg/api/pod_requests.h"
 #include "pkg/api/resource_list.h"
 #include "pkg/base/strings.h"
 
@@ -17,11 +18,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view kTypeNames[] = {"OnDemand", "Reserved", "Spot"};
-constexpr std::string_view kPods = "pods";
-constexpr int kMaxHosts = 1'000'000;
 constexpr int kMaxWorkersPerHost = 1024;
-constexpr int kMaxSeconds = 31'536'000;
 // 100 an hour is one interruption of a host every 36 seconds; a higher rate is a mistake.
 constexpr double kMaxInterruptionsPerHour = 100;
 
@@ -30,14 +27,14 @@ CapacityOffer ReadOffer(FieldReader& in) {
   if (!in.has("type")) {
     in.errors().Add(in.PathOf("type"), "is missing", "write OnDemand, Reserved or Spot");
   }
-  offer.type = in.Enum("type", kTypeNames, offer.type);
+  offer.type = in.Enum("type", kCapacityTypeNames, offer.type);
   if (auto price = ReadMoney(in, "pricePerHour")) {
     offer.price_per_hour = *std::move(price);
   } else if (!in.has("pricePerHour")) {
     in.errors().Add(in.PathOf("pricePerHour"), "is missing",
                     "write an amount and a currency, for example \"12.50 USD\"");
   }
-  offer.max_hosts = in.Int("maxHosts", 0, 0, kMaxHosts);
+  offer.max_hosts = in.Int("maxHosts", 0, 0, kMaxRentedHosts);
   offer.interruptions_per_hour = in.Number("interruptionsPerHour", 0, 0, kMaxInterruptionsPerHour);
   offer.notice_seconds = in.Int("noticeSeconds", 0, 0, kMaxSeconds);
   offer.node_labels = in.StringMap("nodeLabels");
@@ -49,9 +46,10 @@ void CheckOffers(FieldReader& spec, const std::vector<CapacityOffer>& offers) {
   std::set<CapacityType> types;
   for (const CapacityOffer& offer : offers) {
     if (!types.insert(offer.type).second) {
-      spec.errors().Add(spec.PathOf("offers"),
-                        StrCat("holds type ", kTypeNames[static_cast<int>(offer.type)], " twice"),
-                        "keep one offer per type");
+      spec.errors().Add(
+          spec.PathOf("offers"),
+          StrCat("holds type ", kCapacityTypeNames[static_cast<int>(offer.type)], " twice"),
+          "keep one offer per type");
     }
     if (offer.price_per_hour.currency != offers.front().price_per_hour.currency) {
       spec.errors().Add(spec.PathOf("offers"), "are in several currencies",
@@ -139,7 +137,7 @@ json EncodeCapacityPool(const CapacityPool& pool) {
   }
   if (!pool.node_labels.empty()) spec["nodeLabels"] = pool.node_labels;
   for (const CapacityOffer& offer : pool.offers) {
-    spec["offers"].push_back({{"type", kTypeNames[static_cast<int>(offer.type)]},
+    spec["offers"].push_back({{"type", kCapacityTypeNames[static_cast<int>(offer.type)]},
                               {"pricePerHour", capacity::FormatMoney(offer.price_per_hour)},
                               {"maxHosts", offer.max_hosts},
                               {"interruptionsPerHour", offer.interruptions_per_hour},
@@ -185,7 +183,7 @@ int WorkersPerHost(const CapacityPool& pool, const workload::ResourceList& reque
     if (request.amount <= 0) continue;
     const std::int64_t offered = workload::AmountOf(pool.allocatable, request.name);
     // People leave out how many pods a host takes.
-    if (offered == 0 && request.name == kPods) continue;
+    if (offered == 0 && request.name == kPodsResource) continue;
     workers = std::min(workers, offered / request.amount);
   }
   return static_cast<int>(workers);

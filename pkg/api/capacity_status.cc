@@ -7,6 +7,7 @@
 #include "pkg/api/money_field.h"
 #include "pkg/api/names.h"
 #include "pkg/api/status_word.h"
+#include "pkg/api/time_field.h"
 #include "pkg/base/clock.h"
 #include "pkg/base/strings.h"
 
@@ -21,24 +22,17 @@ constexpr std::string_view kPhaseNames[] = {"None",    "Requested", "Provisioned
 constexpr std::string_view kReasonNames[] = {"None",        "Reclaimed",   "PriceAboveCap",
                                              "BudgetSpent", "NotProvided", "NotPlaced",
                                              "JobEnded",    "Suspended",   "NoRoom"};
-constexpr std::string_view kTypeNames[] = {"OnDemand", "Reserved", "Spot"};
 constexpr std::string_view kScalingNames[] = {"None", "ProvisioningRequest", "NodeClaims"};
-constexpr int kMaxHosts = 1'000'000;
-
-void EncodeTime(const char* key, std::int64_t time_ms, json& out) {
-  out[key] = nullptr;
-  if (time_ms != 0) out[key] = FormatTime(time_ms);
-}
 
 RentedHosts ReadRentedHosts(FieldReader& in, std::string& currency) {
   RentedHosts out;
   out.pool = in.RequiredString("pool");
-  out.type = in.Enum("type", kTypeNames, out.type);
+  out.type = in.Enum("type", kCapacityTypeNames, out.type);
   out.scaling = in.Enum("scaling", kScalingNames, out.scaling);
-  out.request = in.Int("request", 0, 0, kMaxHosts);
-  out.hosts = in.Int("hosts", 0, 0, kMaxHosts);
-  out.workers = in.Int("workers", 0, 0, kMaxHosts);
-  out.provided = in.Int("provided", 0, 0, kMaxHosts);
+  out.request = in.Int("request", 0, 0, kMaxRentedHosts);
+  out.hosts = in.Int("hosts", 0, 0, kMaxRentedHosts);
+  out.workers = in.Int("workers", 0, 0, kMaxRentedHosts);
+  out.provided = in.Int("provided", 0, 0, kMaxRentedHosts);
   if (const auto price = ReadMoney(in, "pricePerHour")) {
     out.price = price->micros;
     currency = price->currency;
@@ -49,7 +43,8 @@ RentedHosts ReadRentedHosts(FieldReader& in, std::string& currency) {
 }
 
 AvoidedOffer ReadAvoided(FieldReader& in) {
-  AvoidedOffer out{in.RequiredString("pool"), in.Enum("type", kTypeNames, CapacityType::kOnDemand),
+  AvoidedOffer out{in.RequiredString("pool"),
+                   in.Enum("type", kCapacityTypeNames, CapacityType::kOnDemand),
                    in.TimeMs("until")};
   in.Close();
   return out;
@@ -79,7 +74,7 @@ capacity::Micros CapacityStatus::price_of_provided() const {
 
 const char* NameOf(RentalPhase phase) { return kPhaseNames[static_cast<int>(phase)].data(); }
 const char* NameOf(RentalReason reason) { return kReasonNames[static_cast<int>(reason)].data(); }
-const char* NameOf(CapacityType type) { return kTypeNames[static_cast<int>(type)].data(); }
+const char* NameOf(CapacityType type) { return kCapacityTypeNames[static_cast<int>(type)].data(); }
 
 CapacityStatus ReadCapacityStatus(FieldReader in) {
   CapacityStatus out;
@@ -113,8 +108,8 @@ json EncodeCapacityStatus(const CapacityStatus& status) {
               {"hosts", json::array()},        {"reason", NameOf(status.reason)},
               {"message", status.message},     {"moves", status.moves},
               {"avoidedOffers", json::array()}};
-  EncodeTime("since", status.since_ms, out);
-  EncodeTime("accounted", status.accounted_ms, out);
+  EncodeTimeOrNull("since", status.since_ms, out);
+  EncodeTimeOrNull("accounted", status.accounted_ms, out);
   const auto money = [&](capacity::Micros micros) -> json {
     if (status.currency.empty()) return nullptr;
     return capacity::FormatMoney({micros, status.currency});
@@ -135,7 +130,7 @@ json EncodeCapacityStatus(const CapacityStatus& status) {
   out["spent"] = money(status.spent);
   for (const AvoidedOffer& avoided : status.avoided) {
     json entry = {{"pool", avoided.pool}, {"type", NameOf(avoided.type)}};
-    EncodeTime("until", avoided.until_ms, entry);
+    EncodeTimeOrNull("until", avoided.until_ms, entry);
     out["avoidedOffers"].push_back(std::move(entry));
   }
   return out;

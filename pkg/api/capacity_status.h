@@ -44,6 +44,9 @@ enum class RentalReason {
 enum class ScalingKind { kNone, kProvisioningRequest, kNodeClaims };
 
 // Hosts of one pool under one contract.
+// The most that a rental or an offer may hold.
+inline constexpr int kMaxRentedHosts = 1'000'000;
+
 struct RentedHosts {
   std::string pool;
   CapacityType type = CapacityType::kOnDemand;

@@ -8,7 +8,7 @@ namespace yardmaster::api {
 
 namespace {
 
-constexpr std::string_view kOperatorNames[] = {"In", "NotIn", "Exists", "DoesNotExist"};
+constexpr std::string_view kLabelOperatorNames[] = {"In", "NotIn", "Exists", "DoesNotExist"};
 
 bool Holds(const LabelRequirement& requirement, const std::map<std::string, std::string>& labels) {
   const auto label = labels.find(requirement.key);
@@ -48,9 +48,10 @@ absl::StatusOr<DisruptionBudget> DecodeDisruptionBudget(const nlohmann::json& ob
     budget.requirements.push_back({key, LabelOperator::kIn, {value}});
   }
   for (FieldReader& expression : selector.Objects("matchExpressions")) {
-    budget.requirements.push_back({expression.RequiredString("key"),
-                                   expression.Enum("operator", kOperatorNames, LabelOperator::kIn),
-                                   expression.Strings("values")});
+    budget.requirements.push_back(
+        {expression.RequiredString("key"),
+         expression.Enum("operator", kLabelOperatorNames, LabelOperator::kIn),
+         expression.Strings("values")});
   }
   FieldReader status = in.Object("status");
   budget.disruptions_allowed = status.Int64("disruptionsAllowed", 0, INT32_MIN, INT32_MAX);

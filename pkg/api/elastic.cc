@@ -4,6 +4,7 @@
 
 #include "nlohmann/json.hpp"
 
+#include "pkg/api/time_field.h"
 #include "pkg/base/clock.h"
 #include "pkg/base/strings.h"
 
@@ -12,7 +13,6 @@ namespace yardmaster::api {
 namespace {
 
 constexpr int kMaxData = 1'000'000;
-constexpr int kMaxSeconds = 31'536'000;
 
 }  // namespace
 
@@ -115,7 +115,7 @@ ElasticStatus ReadElasticStatus(FieldReader& status) {
 nlohmann::json EncodeElasticStatus(const ElasticStatus& status) {
   nlohmann::json out = {
       {"data", status.data}, {"targetData", status.target}, {"previousData", status.previous}};
-  if (status.changed_ms != 0) out["changed"] = FormatTime(status.changed_ms);
+  EncodeTime("changed", status.changed_ms, out);
   return out;
 }
 

@@ -147,7 +147,7 @@ json EncodeSpec(const FabricSpec& spec) {
           {"tiers", EncodeTiers(spec)}};
 }
 
-FabricStatus ReadStatus(FieldReader in) {
+FabricStatus ReadFabricStatus(FieldReader in) {
   FabricStatus status;
   status.observed_generation = in.Int64("observedGeneration", 0, 0, INT64_MAX);
   status.network_generation = in.Int64("networkGeneration", 0, 0, INT64_MAX);
@@ -185,7 +185,7 @@ absl::StatusOr<Fabric> DecodeFabric(JsonView object, UnknownFields unknown) {
     out.spec.ecmp_hash_overrides[name] = ReadHashSpec(block);
   }
   spec.Close();
-  out.status = ReadStatus(in.Object("status"));
+  out.status = ReadFabricStatus(in.Object("status"));
   in.Close();
   if (!errors.empty()) return errors.status();
   return out;

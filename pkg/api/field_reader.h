@@ -27,6 +27,9 @@
 
 namespace yardmaster::api {
 
+// A year: the most that a whole number of seconds may be.
+inline constexpr int kMaxSeconds = 31'536'000;
+
 enum class UnknownFields { kReject, kIgnore };
 // What becomes of an object with fields that cannot be read. Of what people wrote: an error. Of
 // what the API server has: what could be read, with one line per field in `problems`, because the

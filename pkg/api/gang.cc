@@ -8,6 +8,7 @@
 #include "pkg/api/names.h"
 #include "pkg/api/resource_list.h"
 #include "pkg/api/short_hash.h"
+#include "pkg/api/time_field.h"
 #include "pkg/base/clock.h"
 #include "pkg/base/strings.h"
 
@@ -124,7 +125,7 @@ json EncodePreemption(const PreemptionStatus& preemption) {
         {{"namespace", victim.namespace_name}, {"name", victim.name}, {"uid", victim.uid}});
   }
   json out = {{"victims", std::move(victims)}, {"hosts", preemption.hosts}};
-  if (preemption.started_ms != 0) out["startedTime"] = FormatTime(preemption.started_ms);
+  EncodeTime("startedTime", preemption.started_ms, out);
   return out;
 }
 
@@ -147,7 +148,7 @@ void CheckAssignments(const Gang& gang, FieldErrors& errors) {
       "a committed plan has every rank from 0 once; remove the status to plan anew");
 }
 
-GangStatus ReadStatus(FieldReader in) {
+GangStatus ReadGangStatus(FieldReader in) {
   GangStatus status;
   status.observed_generation = in.Int64("observedGeneration", 0, 0, INT64_MAX);
   status.plan_generation = in.Int64("planGeneration", 0, 0, INT64_MAX);
@@ -196,7 +197,7 @@ absl::StatusOr<Gang> DecodeGang(JsonView object, Decoding decoding) {
   gang.roles = ReadRoles(spec, gang.requests, gang.job.gpu_resource);
   gang.rank_bases = ReadRankBases(spec);
   spec.Close();
-  gang.status = ReadStatus(in.Object("status"));
+  gang.status = ReadGangStatus(in.Object("status"));
   CheckAssignments(gang, errors);
   in.Close();
   if (lenient && object.is_object()) gang.status.other_fields = OtherFields(object);
@@ -220,7 +221,7 @@ json EncodeGangStatus(const GangStatus& status) {
   }
   if (!status.refusals.empty()) out["refusals"] = EncodeRefusals(status.refusals);
   if (!status.fabric.empty()) out["fabric"] = status.fabric;
-  if (status.committed_ms != 0) out["committedTime"] = FormatTime(status.committed_ms);
+  EncodeTime("committedTime", status.committed_ms, out);
   if (status.fencing_token != 0) out["fencingToken"] = status.fencing_token;
   if (status.settled_writes != 0) out["settledWrites"] = status.settled_writes;
   if (status.outcome) out["outcome"] = EncodeOutcome(*status.outcome);

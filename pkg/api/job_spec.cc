@@ -16,9 +16,9 @@ constexpr std::string_view kWithinNames[] = {"Host", "Segment", "FabricPod", "Fa
 constexpr std::string_view kModeNames[] = {"Required", "Preferred"};
 constexpr std::string_view kPreemptionNames[] = {"PreemptLowerPriority", "Never"};
 enum class PreemptionPolicy { kPreemptLowerPriority, kNever };
-constexpr int kMaxSize = 1'000'000;
+constexpr int kMaxDegree = 1'000'000;
 constexpr double kMaxNumber = 1e30;
-constexpr double kMaxSeconds = 1e9;
+constexpr double kMaxDurationSeconds = 1e9;
 
 struct NamedGroup {
   const char* name;
@@ -36,12 +36,12 @@ void ReadParallelism(FieldReader& spec, JobSpec& job) {
   FieldReader in = spec.Object("parallelism");
   workload::Parallelism& p = job.parallelism;
   job.parallelism_given = in.present();
-  p.tensor = in.Int("tensor", 1, 1, kMaxSize);
-  p.context = in.Int("context", 1, 1, kMaxSize);
-  p.expert = in.Int("expert", 1, 1, kMaxSize);
-  p.pipeline = in.Int("pipeline", 1, 1, kMaxSize);
-  p.virtual_pipeline = in.Int("virtualPipeline", 1, 1, kMaxSize);
-  p.data = in.Int("data", 0, 1, kMaxSize);
+  p.tensor = in.Int("tensor", 1, 1, kMaxDegree);
+  p.context = in.Int("context", 1, 1, kMaxDegree);
+  p.expert = in.Int("expert", 1, 1, kMaxDegree);
+  p.pipeline = in.Int("pipeline", 1, 1, kMaxDegree);
+  p.virtual_pipeline = in.Int("virtualPipeline", 1, 1, kMaxDegree);
+  p.data = in.Int("data", 0, 1, kMaxDegree);
   if (p.data == 0) p.data = DerivedData(p, std::int64_t{1} * job.workers * job.gpus_per_worker);
   const std::string order = in.String("order", workload::FormatOrder(workload::kMegatronOrder));
   absl::StatusOr<workload::AxisOrder> parsed = workload::ParseOrder(order);
@@ -63,14 +63,14 @@ void ReadPlacement(FieldReader& spec, PlacementSpec& placement) {
     if (policy.has("mode")) out.mode = policy.Enum("mode", kModeNames, Enforcement::kRequired);
     policy.Close();
   }
-  placement.max_stages_per_segment = in.Int("maxStagesPerSegment", 0, 0, kMaxSize);
+  placement.max_stages_per_segment = in.Int("maxStagesPerSegment", 0, 0, kMaxDegree);
   in.Close();
 }
 
 void ReadProfile(FieldReader& spec, workload::Profile& profile) {
   FieldReader in = spec.Object("profile");
   profile.flop_per_iteration = in.Number("flopPerIteration", 0, 0, kMaxNumber);
-  profile.compute_seconds = in.Number("computeSeconds", 0, 0, kMaxSeconds);
+  profile.compute_seconds = in.Number("computeSeconds", 0, 0, kMaxDurationSeconds);
   profile.communication_start = in.Number("communicationStart", 0.5, 0, 1);
   profile.data_bytes = in.Number("dataBytes", 0, 0, kMaxNumber);
   profile.expert_data_bytes = in.Number("expertDataBytes", 0, 0, kMaxNumber);
@@ -134,7 +134,7 @@ int DerivedData(const workload::Parallelism& p, std::int64_t world) {
     if (rest % size != 0) return 1;
     rest /= size;
   }
-  return static_cast<int>(std::clamp<std::int64_t>(rest, 1, kMaxSize));
+  return static_cast<int>(std::clamp<std::int64_t>(rest, 1, kMaxDegree));
 }
 
 workload::PlacementPolicy ResolvePlacement(const PlacementSpec& spec,
@@ -200,7 +200,7 @@ JobSpec WithWorkers(JobSpec spec, int workers) {
 
 JobSpec ReadJobSpec(FieldReader& spec) {
   JobSpec job;
-  job.workers = spec.Int("workers", 1, 1, kMaxSize);
+  job.workers = spec.Int("workers", 1, 1, kMaxDegree);
   job.gpus_per_worker = spec.Int("gpusPerWorker", 8, 1, 1024);
   job.gpu_resource = spec.String("gpuResource", job.gpu_resource);
   ReadParallelism(spec, job);
@@ -212,9 +212,10 @@ JobSpec ReadJobSpec(FieldReader& spec) {
   job.may_preempt =
       spec.Enum("preemptionPolicy", kPreemptionNames, PreemptionPolicy::kPreemptLowerPriority) ==
       PreemptionPolicy::kPreemptLowerPriority;
-  if (spec.has("runSeconds")) job.run_seconds = spec.Number("runSeconds", 0, 0, kMaxSeconds);
+  if (spec.has("runSeconds"))
+    job.run_seconds = spec.Number("runSeconds", 0, 0, kMaxDurationSeconds);
   if (spec.has("reserveAfterSeconds")) {
-    job.reserve_after_seconds = spec.Number("reserveAfterSeconds", 0, 0, kMaxSeconds);
+    job.reserve_after_seconds = spec.Number("reserveAfterSeconds", 0, 0, kMaxDurationSeconds);
   }
   return job;
 }

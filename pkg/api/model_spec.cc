@@ -16,23 +16,23 @@ constexpr std::string_view kShardingNames[] = {"None", "Optimizer", "Parameters"
 constexpr double kMaxParameters = 1e18;
 
 // Counts, all 0 where left out.
-struct Count {
+struct CountField {
   const char* name;
   int ModelSpec::*field;
   int max;
 };
-constexpr Count kCounts[] = {{"layers", &ModelSpec::layers, 1'000'000},
-                             {"hiddenSize", &ModelSpec::hidden_size, 10'000'000},
-                             {"feedForwardSize", &ModelSpec::feed_forward_size, 100'000'000},
-                             {"attentionHeads", &ModelSpec::attention_heads, 1'000'000},
-                             {"keyValueHeads", &ModelSpec::key_value_heads, 1'000'000},
-                             {"vocabularySize", &ModelSpec::vocabulary_size, 1'000'000'000},
-                             {"experts", &ModelSpec::experts, 1'000'000},
-                             {"expertsPerToken", &ModelSpec::experts_per_token, 1'000'000},
-                             {"expertLayerPeriod", &ModelSpec::expert_layer_period, 1'000'000},
-                             {"sequenceLength", &ModelSpec::sequence_length, 1'000'000'000},
-                             {"microBatchSize", &ModelSpec::micro_batch_size, 1'000'000},
-                             {"microBatches", &ModelSpec::micro_batches, 1'000'000'000}};
+constexpr CountField kCounts[] = {{"layers", &ModelSpec::layers, 1'000'000},
+                                  {"hiddenSize", &ModelSpec::hidden_size, 10'000'000},
+                                  {"feedForwardSize", &ModelSpec::feed_forward_size, 100'000'000},
+                                  {"attentionHeads", &ModelSpec::attention_heads, 1'000'000},
+                                  {"keyValueHeads", &ModelSpec::key_value_heads, 1'000'000},
+                                  {"vocabularySize", &ModelSpec::vocabulary_size, 1'000'000'000},
+                                  {"experts", &ModelSpec::experts, 1'000'000},
+                                  {"expertsPerToken", &ModelSpec::experts_per_token, 1'000'000},
+                                  {"expertLayerPeriod", &ModelSpec::expert_layer_period, 1'000'000},
+                                  {"sequenceLength", &ModelSpec::sequence_length, 1'000'000'000},
+                                  {"microBatchSize", &ModelSpec::micro_batch_size, 1'000'000},
+                                  {"microBatches", &ModelSpec::micro_batches, 1'000'000'000}};
 
 struct Switch {
   const char* name;
@@ -79,7 +79,7 @@ workload::Model ToModel(const ModelSpec& spec) {
 ModelSpec ReadModel(FieldReader in) {
   ModelSpec model;
   model.parameters = in.Number("parameters", 0, 1, kMaxParameters);
-  for (const Count& count : kCounts) model.*count.field = in.Int(count.name, 0, 1, count.max);
+  for (const CountField& count : kCounts) model.*count.field = in.Int(count.name, 0, 1, count.max);
   for (const Switch& s : kSwitches) model.*s.field = in.Bool(s.name, model.*s.field);
   model.precision = in.Enum("precision", kPrecisionNames, model.precision);
   if (in.has("gradientPrecision")) {
@@ -94,7 +94,7 @@ json EncodeModel(const ModelSpec& model) {
   const ModelSpec usual;
   json out = json::object();
   if (model.parameters > 0) out["parameters"] = model.parameters;
-  for (const Count& count : kCounts) {
+  for (const CountField& count : kCounts) {
     if (model.*count.field > 0) out[count.name] = model.*count.field;
   }
   for (const Switch& s : kSwitches) {

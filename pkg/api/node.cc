@@ -14,8 +14,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view kEffectNames[] = {"NoSchedule", "PreferNoSchedule", "NoExecute"};
-
 // Every kubelet reports these; what follows from them, Kubernetes does itself.
 constexpr std::string_view kUsualConditions[] = {"MemoryPressure", "DiskPressure", "PIDPressure",
                                                  "NetworkUnavailable"};
@@ -52,7 +50,7 @@ absl::StatusOr<Node> DecodeNode(JsonView object) {
   node.unschedulable = spec.Bool("unschedulable", false);
   for (FieldReader& taint : spec.Objects("taints")) {
     node.taints.push_back({taint.RequiredString("key"), taint.String("value"),
-                           taint.Enum("effect", kEffectNames, TaintEffect::kNoSchedule)});
+                           taint.Enum("effect", kTaintEffectNames, TaintEffect::kNoSchedule)});
   }
   FieldReader status = in.Object("status");
   ReadNodeConditions(status, node);
@@ -77,7 +75,7 @@ json EncodeNode(const Node& node) {
   if (node.unschedulable) spec["unschedulable"] = true;
   for (const Taint& taint : node.taints) {
     json entry = {{"key", taint.key},
-                  {"effect", kEffectNames[static_cast<std::size_t>(taint.effect)]}};
+                  {"effect", kTaintEffectNames[static_cast<std::size_t>(taint.effect)]}};
     if (!taint.value.empty()) entry["value"] = taint.value;
     spec["taints"].push_back(std::move(entry));
   }

@@ -17,6 +17,8 @@
 namespace yardmaster::api {
 
 enum class TaintEffect { kNoSchedule, kPreferNoSchedule, kNoExecute };
+inline constexpr std::string_view kTaintEffectNames[] = {"NoSchedule", "PreferNoSchedule",
+                                                         "NoExecute"};
 
 struct Taint {
   std::string key;

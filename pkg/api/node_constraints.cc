@@ -15,7 +15,6 @@ using nlohmann::json;
 
 constexpr std::string_view kOperatorNames[] = {"In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"};
 constexpr std::string_view kTolerationNames[] = {"Equal", "Exists"};
-constexpr std::string_view kEffectNames[] = {"NoSchedule", "PreferNoSchedule", "NoExecute"};
 constexpr std::string_view kCapacityNames[] = {"OnDemand", "Reserved", "Spot"};
 
 struct CapacityLabel {
@@ -151,7 +150,7 @@ bool Selects(const NodeConstraints& constraints, const Node& node) {
 
 bool Tolerates(const std::vector<Toleration>& tolerations, const Taint& taint) {
   if (taint.effect == TaintEffect::kPreferNoSchedule) return true;
-  const std::string_view effect = kEffectNames[static_cast<std::size_t>(taint.effect)];
+  const std::string_view effect = kTaintEffectNames[static_cast<std::size_t>(taint.effect)];
   return std::any_of(tolerations.begin(), tolerations.end(), [&](const Toleration& t) {
     if (!t.effect.empty() && t.effect != effect) return false;
     if (t.key.empty()) return t.op == TolerationOperator::kExists;

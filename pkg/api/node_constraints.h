@@ -44,6 +44,7 @@ struct Toleration {
 };
 
 enum class CapacityType { kOnDemand, kReserved, kSpot };
+inline constexpr std::string_view kCapacityTypeNames[] = {"OnDemand", "Reserved", "Spot"};
 
 struct NodeConstraints {
   std::map<std::string, std::string> node_selector;

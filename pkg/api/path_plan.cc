@@ -54,7 +54,7 @@ RailPaths ReadRail(FieldReader& in) {
 
 }  // namespace
 
-ordered_json EncodeRails(const PathPlan& plan) {
+ordered_json EncodeRails(const PodPathPlan& plan) {
   ordered_json rails = ordered_json::array();
   for (const RailPaths& rail : plan.rails) {
     ordered_json peers = ordered_json::array();
@@ -79,7 +79,7 @@ ordered_json EncodeRails(const PathPlan& plan) {
   return rails;
 }
 
-absl::StatusOr<std::string> EncodePathPlan(const PathPlan& plan) {
+absl::StatusOr<std::string> EncodePathPlan(const PodPathPlan& plan) {
   ordered_json out = {{"version", 1},
                       {"fabricGeneration", plan.fabric_generation},
                       {"expires", FormatTime(plan.expires_ms)}};
@@ -96,11 +96,11 @@ absl::StatusOr<std::string> EncodePathPlan(const PathPlan& plan) {
   return text;
 }
 
-absl::StatusOr<PathPlan> DecodePathPlan(std::string_view text) {
+absl::StatusOr<PodPathPlan> DecodePathPlan(std::string_view text) {
   YM_ASSIGN_OR_RETURN(const nlohmann::json object, ParseAnnotation(text, 1));
   FieldErrors errors;
   FieldReader in(&object, "", UnknownFields::kIgnore, &errors);
-  PathPlan plan;
+  PodPathPlan plan;
   plan.fabric_generation = in.Int64("fabricGeneration", 0, 0, INT64_MAX);
   plan.fabric_uid = in.String("fabricUid");
   plan.expires_ms = in.TimeMs("expires");

@@ -64,19 +64,19 @@ struct RailPaths {
   bool operator==(const RailPaths&) const = default;
 };
 
-struct PathPlan {
+struct PodPathPlan {
   std::int64_t fabric_generation = 0;
   std::int64_t expires_ms = 0;  // whole seconds
   std::vector<RailPaths> rails;
   std::optional<int> traffic_class = {};  // IP traffic class byte of the pod's level
   std::string fabric_uid = {};            // of the Fabric; empty: not told
-  bool operator==(const PathPlan&) const = default;
+  bool operator==(const PodPathPlan&) const = default;
 };
 
 // Errors: ResourceExhausted when it would exceed 64 KiB.
-absl::StatusOr<std::string> EncodePathPlan(const PathPlan& plan);
+absl::StatusOr<std::string> EncodePathPlan(const PodPathPlan& plan);
 // Errors: InvalidArgument; another version than 1 or an unknown ordinal rule is one.
-absl::StatusOr<PathPlan> DecodePathPlan(std::string_view text);
+absl::StatusOr<PodPathPlan> DecodePathPlan(std::string_view text);
 
 // Pod annotation, written by people: ports that the pod's processes listen on for TCP from their peers
 // ("29500,29501"). The operator then plans local ports for connections to them, too.

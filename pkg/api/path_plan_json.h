@@ -9,6 +9,6 @@
 namespace yardmaster::api {
 
 // The array "rails" that path_plan.h describes.
-nlohmann::ordered_json EncodeRails(const PathPlan& plan);
+nlohmann::ordered_json EncodeRails(const PodPathPlan& plan);
 
 }  // namespace yardmaster::api

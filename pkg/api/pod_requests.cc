@@ -18,7 +18,6 @@ namespace {
 
 using workload::ResourceList;
 
-constexpr std::string_view kPods = "pods";
 constexpr std::string_view kHostPort = "yardmaster.dev/host-port-";
 constexpr std::string_view kOnePerHost = "yardmaster.dev/one-per-host-";
 constexpr std::string_view kHostnameLabel = "kubernetes.io/hostname";
@@ -188,7 +187,7 @@ ResourceList ReadPodRequests(FieldReader& pod_spec, FieldReader& status,
   ReplaceByPodLevel(pod_spec, out);
   FieldReader overhead = pod_spec.Object("overhead");
   workload::AddAmounts(out, ReadResources(overhead));
-  workload::SetAmount(out, kPods, 1);
+  workload::SetAmount(out, kPodsResource, 1);
   AddHostPorts(pod_spec, out);
   AddExclusions(pod_spec, metadata, out);
   return out;

@@ -26,6 +26,9 @@
 
 namespace yardmaster::api {
 
+// The resource of which every pod asks for one, as a Node says it.
+inline constexpr std::string_view kPodsResource = "pods";
+
 // `status` may be absent. Labels, annotations and namespace are taken from `metadata`.
 workload::ResourceList ReadPodRequests(FieldReader& pod_spec, FieldReader& status,
                                        const ObjectMeta& metadata);

@@ -6,6 +6,7 @@
 #include "nlohmann/json.hpp"
 
 #include "pkg/api/status_word.h"
+#include "pkg/api/time_field.h"
 #include "pkg/base/clock.h"
 
 namespace yardmaster::api {
@@ -20,7 +21,6 @@ constexpr std::string_view kRuleActionNames[] = {"Ignore", "Replace", "Restart",
                                                  "ReplaceHost"};
 constexpr std::string_view kCauseNames[] = {"HostLost",         "WorkerFailed", "WorkerRemoved",
                                             "DeadlineExceeded", "HostFault",    "SegmentLost"};
-constexpr int kMaxSeconds = 31'536'000;
 constexpr int kMaxRanks = 1'000'000;
 
 void ReadRules(FieldReader& recovery, std::vector<FailureRule>& rules) {
@@ -63,10 +63,6 @@ Incident ReadIncident(FieldReader& in) {
   out.end_ms = in.TimeMs("endTime");
   in.Close();
   return out;
-}
-
-void EncodeTime(const char* key, std::int64_t time_ms, json& out) {
-  if (time_ms != 0) out[key] = FormatTime(time_ms);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "pkg/api/names.h"
 #include "pkg/api/pod_requests.h"
+#include "pkg/api/time_field.h"
 #include "pkg/base/clock.h"
 #include "pkg/base/strings.h"
 
@@ -20,7 +21,6 @@ constexpr std::string_view kRequestNames[] = {"Signal", "Annotation", "Command"}
 constexpr std::string_view kMarkNames[] = {"Annotation", "File"};
 constexpr std::string_view kSuccessNames[] = {"AllWorkers", "RankZero", "Role"};
 constexpr std::string_view kCleanPodNames[] = {"Running", "All"};
-constexpr int kMaxSeconds = 31'536'000;
 constexpr int kMaxWorkers = 1'000'000;
 
 void ReadCheckpointPolicy(FieldReader checkpoint, TrainingJob& job) {
@@ -155,7 +155,7 @@ void CheckCheckpointHook(FieldReader& spec, const TrainingJob& job) {
                     "leave one of the two out");
 }
 
-TrainingJobStatus ReadStatus(FieldReader in) {
+TrainingJobStatus ReadJobStatus(FieldReader in) {
   TrainingJobStatus status;
   status.observed_generation = in.Int64("observedGeneration", 0, 0, INT64_MAX);
   status.conditions = ReadConditions(in);
@@ -191,10 +191,6 @@ TrainingJobStatus ReadStatus(FieldReader in) {
   return status;
 }
 
-void EncodeTime(const char* key, std::int64_t time_ms, json& out) {
-  if (time_ms != 0) out[key] = FormatTime(time_ms);
-}
-
 }  // namespace
 
 absl::StatusOr<TrainingJob> DecodeTrainingJob(JsonView object, UnknownFields unknown) {
@@ -213,7 +209,7 @@ absl::StatusOr<TrainingJob> DecodeTrainingJob(JsonView object, UnknownFields unk
   CheckCheckpointHook(spec, job);
   job.elastic = ReadElasticPolicy(spec, job.job);
   spec.Close();
-  job.status = ReadStatus(in.Object("status"));
+  job.status = ReadJobStatus(in.Object("status"));
   if (job.elastic.enabled && errors.empty()) {
     const int data = job.status.elastic.data;
     SetData(job.job, WorkersOf(job.job, data) ? data : job.elastic.wished_data);

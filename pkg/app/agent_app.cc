@@ -18,7 +18,7 @@ namespace {
 
 constexpr char kName[] = "yardmaster-agent";
 
-kube::EventRecord EventOf(const agent::Notice& notice) {
+kube::EventRecord EventOf(const agent::PodNotice& notice) {
   kube::EventRecord event;
   event.regarding = {"v1", "Pod", notice.pod.ns, notice.pod.name, notice.pod.uid};
   event.type = kube::EventType::kWarning;
@@ -131,7 +131,7 @@ absl::Status RunAgent(const AgentAppOptions& options) {
   agent::Agent agent(
       options.agent,
       {*clients.main, runtime.timing(), runtime.log(), runtime.registry(), runtime.health(),
-       [&](const agent::Notice& notice) { events.Record(EventOf(notice)); }});
+       [&](const agent::PodNotice& notice) { events.Record(EventOf(notice)); }});
   absl::Status status = runtime.Serve();
   if (status.ok()) status = agent.Start();
   if (status.ok()) {

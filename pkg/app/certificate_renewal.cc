@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t kLeaderPollMs = 1'000;
 // Something could not be read or written, or met another write.
-constexpr std::int64_t kErrorPauseMs = 60'000;
+constexpr std::int64_t kRenewalPauseMs = 60'000;
 constexpr char kRenewals[] = "yardmaster_operator_certificate_renewals_total";
 constexpr char kRenewalsHelp[] =
     "certificates renewed, and looks at Secrets that failed, by result";
@@ -76,7 +76,7 @@ void CertificateRenewal::Run(const std::stop_token& stop) {
       ends_ms_.clear();  // another process looks at them
       continue;
     }
-    wait_ms = Round(keeper) ? options_.check_ms : std::min(options_.check_ms, kErrorPauseMs);
+    wait_ms = Round(keeper) ? options_.check_ms : std::min(options_.check_ms, kRenewalPauseMs);
   }
 }
 

@@ -28,8 +28,6 @@ namespace yardmaster::app {
 
 namespace {
 
-constexpr std::int64_t kSyncTimeoutMs = 120'000;
-
 extender::GangPlanner::Options PlannerOptions(const ExtenderOptions& options,
                                               kube::Client& fence_client) {
   extender::GangPlanner::Options planner;
@@ -69,7 +67,7 @@ class Extender {
             [this](std::shared_ptr<const extender::View> view) {
               webhook_.Publish(std::move(view));
             },
-            [this](const extender::Notice& notice) { Tell(notice); },
+            [this](const extender::ObjectNotice& notice) { Tell(notice); },
             PlannerOptions(options, *fence_client_)) {}
 
   absl::Status Start(KubeAccess& access);
@@ -84,7 +82,7 @@ class Extender {
   };
 
   state::ClusterFeed::Handlers FeedHandlers();
-  void Tell(const extender::Notice& notice);
+  void Tell(const extender::ObjectNotice& notice);
   void PlanLoop(std::stop_token stop);
   bool WaitForPass(RoundSchedule& schedule, Seen& seen, std::stop_token stop);
   void LogPass(const extender::PassReport& report);
@@ -112,7 +110,7 @@ state::ClusterFeed::Handlers Extender::FeedHandlers() {
   return handlers;
 }
 
-void Extender::Tell(const extender::Notice& notice) {
+void Extender::Tell(const extender::ObjectNotice& notice) {
   Announce({.regarding = {notice.regarding.api_version, notice.regarding.kind,
                           notice.namespace_name, notice.regarding.name, notice.regarding.uid},
             .type = notice.warning ? kube::EventType::kWarning : kube::EventType::kNormal,

@@ -37,7 +37,6 @@ namespace yardmaster::app {
 
 namespace {
 
-constexpr std::int64_t kSyncTimeoutMs = 120'000;
 constexpr std::int64_t kFollowerRetryMs = 2'000;
 constexpr std::int64_t kErrorPauseMs = 1'000;
 // Reports over the agents' streams do not wake the thread that waits for the cache: it looks this often.

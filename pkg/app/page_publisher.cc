@@ -68,7 +68,7 @@ void PagePublisher::SetPicture(std::shared_ptr<const page::NetworkPicture> pictu
   ++notes_;
 }
 
-void PagePublisher::Note(page::Event event) {
+void PagePublisher::Note(page::TimelineEvent event) {
   MutexLock lock(mutex_);
   events_.push_back(std::move(event));
   ++notes_;
@@ -126,9 +126,9 @@ void PagePublisher::PublishFrame() {
       .Set(static_cast<double>(runtime_.clock().SteadyMs() - begin_ms) / 1000);
 }
 
-void PagePublisher::KeepEvents(std::vector<page::Event> events) {
+void PagePublisher::KeepEvents(std::vector<page::TimelineEvent> events) {
   MutexLock lock(mutex_);
-  for (page::Event& event : events) events_.push_back(std::move(event));
+  for (page::TimelineEvent& event : events) events_.push_back(std::move(event));
 }
 
 }  // namespace yardmaster::app

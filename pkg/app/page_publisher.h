@@ -33,12 +33,12 @@ class PagePublisher {
   // The network as planned by this process; null: it does not lead.
   void SetPicture(std::shared_ptr<const page::NetworkPicture> picture);
   // Something that is not seen from a change of objects.
-  void Note(page::Event event);
+  void Note(page::TimelineEvent event);
 
  private:
   void Run(std::stop_token stop);
   void PublishFrame();
-  void KeepEvents(std::vector<page::Event> events);
+  void KeepEvents(std::vector<page::TimelineEvent> events);
 
   const state::ClusterCache& cache_;
   Runtime& runtime_;
@@ -47,7 +47,7 @@ class PagePublisher {
   state::ClusterState former_;      // the publishing thread's
   bool has_former_ = false;         // the publishing thread's
   Mutex mutex_;
-  std::deque<page::Event> events_ ABSL_GUARDED_BY(mutex_);  // oldest first
+  std::deque<page::TimelineEvent> events_ ABSL_GUARDED_BY(mutex_);  // oldest first
   std::shared_ptr<const page::NetworkPicture> picture_ ABSL_GUARDED_BY(mutex_);
   std::uint64_t notes_ ABSL_GUARDED_BY(mutex_) = 0;  // counts SetPicture and Note
   std::unique_ptr<http::Server> server_;

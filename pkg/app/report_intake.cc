@@ -9,7 +9,7 @@ namespace yardmaster::app {
 
 namespace {
 
-constexpr std::int64_t kLeaderPollMs = 200;
+constexpr std::int64_t kIntakePollMs = 200;
 constexpr char kReportsAudience[] = "yardmaster.dev/reports";
 // Agents that connect together, after a change of the leader, are looked up at this rate.
 constexpr ClientLimits kReviewLimits{.qps = 500, .burst = 1'000};
@@ -33,7 +33,7 @@ void ReportIntake::AddMetrics() {
 void ReportIntake::FollowLeadership(const std::stop_token& stop) {
   do {
     server_->SetServing(leadership_.IsLeader());
-  } while (runtime_.timing().sleeper.Sleep(kLeaderPollMs, stop));
+  } while (runtime_.timing().sleeper.Sleep(kIntakePollMs, stop));
 }
 
 absl::Status ReportIntake::Start(KubeAccess& access) {

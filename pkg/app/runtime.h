@@ -23,15 +23,18 @@
 #include "pkg/http/server.h"
 #include "pkg/kube/timing.h"
 #include "pkg/metrics/health.h"
-#include "pkg/metrics/history.h"
 #include "pkg/metrics/log.h"
 #include "pkg/metrics/registry.h"
+#include "pkg/metrics/sample_history.h"
 
 namespace CLI {
 class App;
 }
 
 namespace yardmaster::app {
+
+// How long a process waits at its start until it has read all objects.
+inline constexpr std::int64_t kSyncTimeoutMs = 120'000;
 
 struct CommonOptions {
   std::string kubeconfig;  // empty: $KUBECONFIG, then in-cluster, then ~/.kube/config
@@ -96,7 +99,7 @@ class Runtime {
   kube::RealSleeper sleeper_;
   metrics::Logger log_;
   metrics::Registry registry_;
-  metrics::History history_;
+  metrics::SampleHistory history_;
   metrics::Health health_;
   std::string identity_;
   std::uint64_t seed_;

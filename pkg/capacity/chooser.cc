@@ -285,8 +285,8 @@ std::optional<Micros> LowestPrice(const std::vector<Offer>& offers, Need need) {
 
 }  // namespace
 
-Outcome Choose(const std::vector<Offer>& offers, const Need& need, const Search& search) {
-  Outcome outcome;
+ChoiceOutcome Choose(const std::vector<Offer>& offers, const Need& need, const Search& search) {
+  ChoiceOutcome outcome;
   for (const std::optional<int> type : TypesToTry(offers, need)) {
     outcome.groups_with_room =
         std::max(outcome.groups_with_room, GroupsWithRoom(offers, need, type));

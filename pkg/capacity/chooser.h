@@ -65,7 +65,7 @@ struct Choice {
   bool exact = true;
 };
 
-struct Outcome {
+struct ChoiceOutcome {
   std::optional<Choice> choice;
   // Without a choice, what would help: the lowest P without the cap; absent when the offers have no
   // room for the gang at any price.
@@ -83,7 +83,7 @@ inline constexpr int kMaxWorkers = 1024;
 
 // REQUIRES: groups and workers_per_group >= 1, their product at most kMaxWorkers; prices,
 // interruptions and hosts >= 0.
-Outcome Choose(const std::vector<Offer>& offers, const Need& need, const Search& search = {});
+ChoiceOutcome Choose(const std::vector<Offer>& offers, const Need& need, const Search& search = {});
 
 // The highest hourly price that leaves `min_run_seconds` for what remains of a total.
 Micros MaxPriceForTotal(Micros remaining, std::int64_t min_run_seconds);

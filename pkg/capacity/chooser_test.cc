@@ -24,7 +24,7 @@ Offer Make(Micros units, int hosts, std::int64_t interruptions_nano = 0, int dom
 
 TEST(ChooserTest, TheCheapestHostsAreTaken) {
   const std::vector<Offer> offers = {Make(30, 8), Make(10, 3), Make(12, 4)};
-  const Outcome outcome = Choose(offers, {.workers_per_group = 5});
+  const ChoiceOutcome outcome = Choose(offers, {.workers_per_group = 5});
   ASSERT_TRUE(outcome.choice);
   EXPECT_THAT(outcome.choice->rented, ElementsAre(Rented{1, 3}, Rented{2, 2}));
   EXPECT_EQ(outcome.choice->price, 54 * kUnit);
@@ -61,18 +61,18 @@ TEST(ChooserTest, AGroupStaysInOneDomain) {
 TEST(ChooserTest, HostsOfSeveralWorkersCarryAGroupThatDoesNotFillThem) {
   Offer offer = Make(10, 9);
   offer.workers_per_host = 8;
-  const Outcome outcome = Choose({offer}, {.groups = 2, .workers_per_group = 12});
+  const ChoiceOutcome outcome = Choose({offer}, {.groups = 2, .workers_per_group = 12});
   ASSERT_TRUE(outcome.choice);
   EXPECT_THAT(outcome.choice->rented, ElementsAre(Rented{0, 3}));
 }
 
 TEST(ChooserTest, WhatIsMissingIsSaid) {
   const std::vector<Offer> offers = {Make(10, 4, 0, 0), Make(20, 4, 0, 1)};
-  const Outcome dear =
+  const ChoiceOutcome dear =
       Choose(offers, {.groups = 2, .workers_per_group = 4, .max_price = 100 * kUnit});
   EXPECT_FALSE(dear.choice);
   EXPECT_EQ(dear.lowest_price, 120 * kUnit);
-  const Outcome full = Choose(offers, {.groups = 3, .workers_per_group = 4});
+  const ChoiceOutcome full = Choose(offers, {.groups = 3, .workers_per_group = 4});
   EXPECT_FALSE(full.choice || full.lowest_price);
   EXPECT_EQ(full.groups_with_room, 2);
   EXPECT_FALSE(Choose({}, {}).choice);
@@ -148,7 +148,7 @@ TEST(ChooserTest, NoCombinationIsBetterThanTheChosenOne) {
                              .interval_seconds = static_cast<double>(random.Below(2) * 900)}};
     if (random.Below(2) == 0) need.max_price = static_cast<Micros>(random.Below(120)) * kUnit;
     const double best = BruteForce(offers, need);
-    const Outcome outcome = Choose(offers, need);
+    const ChoiceOutcome outcome = Choose(offers, need);
     ASSERT_EQ(outcome.choice.has_value(), best >= 0) << round;
     if (!outcome.choice) continue;
     ++chosen;
@@ -173,7 +173,7 @@ TEST(ChooserTest, CutFrontsStayBelowTheCapAndSaySo) {
     offers.back().noticed = i % 2 == 0;
   }
   const Need need{.workers_per_group = 100, .max_price = 2500 * kUnit};
-  const Outcome cut = Choose(offers, need, {.max_labels = 4});
+  const ChoiceOutcome cut = Choose(offers, need, {.max_labels = 4});
   ASSERT_TRUE(cut.choice);
   EXPECT_FALSE(cut.choice->exact);
   EXPECT_LE(cut.choice->price, *need.max_price);

@@ -27,7 +27,7 @@ void DeclareCluster(ClusterFlags& flags, CLI::App& app);
 void DeclareRead(ReadFlags& flags, CLI::App& app);
 
 struct World {
-  Connection connection;
+  ClusterConnection connection;
   state::ClusterState cluster;
 };
 

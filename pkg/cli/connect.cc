@@ -13,7 +13,7 @@
 namespace yardmaster::cli {
 
 Connector ClusterConnector(const Clock& clock, kube::Sleeper& sleeper) {
-  return [&clock, &sleeper](const ClusterFlags& flags) -> absl::StatusOr<Connection> {
+  return [&clock, &sleeper](const ClusterFlags& flags) -> absl::StatusOr<ClusterConnection> {
     kube::PrepareProcessForHttp();
     config::ClientConfigRequest request;
     request.kubeconfig = flags.kubeconfig;
@@ -21,7 +21,7 @@ Connector ClusterConnector(const Clock& clock, kube::Sleeper& sleeper) {
     request.kubectl_order = true;
     YM_ASSIGN_OR_RETURN(kube::ClientConfig config, config::LoadClientConfig(request));
     config.user_agent = "kubectl-yardmaster";
-    Connection connection;
+    ClusterConnection connection;
     if (!config.default_namespace.empty()) connection.default_namespace = config.default_namespace;
     YM_ASSIGN_OR_RETURN(std::unique_ptr<kube::Client> client,
                         kube::MakeRestClient(config, {clock, sleeper, /*seed=*/1}));

@@ -16,18 +16,21 @@
 
 namespace yardmaster::cli {
 
+// The manager's name in metadata.managedFields of what people write by a verb.
+inline constexpr char kFieldManager[] = "kubectl-yardmaster";
+
 struct ClusterFlags {
   std::string kubeconfig;
   std::string context;
 };
 
-struct Connection {
+struct ClusterConnection {
   std::unique_ptr<kube::Client> client;
   std::string default_namespace = "default";
   std::int64_t now_ms = 0;  // when it was made
 };
 
-using Connector = std::function<absl::StatusOr<Connection>(const ClusterFlags&)>;
+using Connector = std::function<absl::StatusOr<ClusterConnection>(const ClusterFlags&)>;
 
 // Clock and sleeper must outlive the connection.
 Connector ClusterConnector(const Clock& clock, kube::Sleeper& sleeper);

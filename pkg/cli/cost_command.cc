@@ -21,7 +21,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-struct Flags {
+struct CostFlags {
   std::vector<std::string> files;
   ClusterFlags cluster;
   std::string output = "table";
@@ -31,9 +31,9 @@ constexpr char kFooter[] =
     "\nExample: kubectl yardmaster cost -f job.yaml -f pools.yaml\n"
     "Exit code: 0 answered, also for a job that cannot be had; 1 the input is wrong; 2 usage.";
 
-absl::StatusOr<std::vector<api::CapacityPool>> PoolsOfCluster(const Flags& flags,
+absl::StatusOr<std::vector<api::CapacityPool>> PoolsOfCluster(const CostFlags& flags,
                                                               const Connector& connect) {
-  YM_ASSIGN_OR_RETURN(const Connection connection, connect(flags.cluster));
+  YM_ASSIGN_OR_RETURN(const ClusterConnection connection, connect(flags.cluster));
   std::vector<api::CapacityPool> pools;
   absl::Status wrong;
   YM_RETURN_IF_ERROR(kube::ReadAll(
@@ -73,7 +73,7 @@ void PrintAnswers(const ordered_json& answers, std::ostream& out) {
   PrintTable(rows, out);
 }
 
-absl::StatusOr<ordered_json> AnswerAll(const Flags& flags, const Connector& connect,
+absl::StatusOr<ordered_json> AnswerAll(const CostFlags& flags, const Connector& connect,
                                        std::istream& in) {
   YM_ASSIGN_OR_RETURN(Manifests manifests, ReadManifests(flags.files, in));
   if (manifests.world.jobs.size() == 0) {
@@ -101,7 +101,7 @@ absl::StatusOr<ordered_json> AnswerAll(const Flags& flags, const Connector& conn
 
 int RunCostCommand(const std::vector<std::string>& args, const Connector& connect, std::istream& in,
                    std::ostream& out, std::ostream& err) {
-  Flags flags;
+  CostFlags flags;
   CLI::App app("What hosts a TrainingJob would rent below its cost caps, and what they cost",
                "kubectl yardmaster cost");
   app.add_option("-f,--filename", flags.files,

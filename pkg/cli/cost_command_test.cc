@@ -28,7 +28,7 @@ Result Ask(std::vector<std::string> args, const std::string& input = "",
            kube::Client* client = nullptr) {
   std::istringstream in(input);
   std::ostringstream out, err;
-  const Connector none = [](const ClusterFlags&) -> absl::StatusOr<Connection> {
+  const Connector none = [](const ClusterFlags&) -> absl::StatusOr<ClusterConnection> {
     return absl::UnavailableError("no cluster");
   };
   const int code =
@@ -84,7 +84,7 @@ TEST(CostCommandTest, PoolsComeFromTheClusterWhenTheFilesHoldNone) {
 TEST(CostCommandTest, APlanSaysWhatTheJobWouldCost) {
   std::istringstream in;
   std::ostringstream out, err;
-  const Connector none = [](const ClusterFlags&) -> absl::StatusOr<Connection> {
+  const Connector none = [](const ClusterFlags&) -> absl::StatusOr<ClusterConnection> {
     return absl::UnavailableError("no cluster");
   };
   RunPlanCommand({"--offline", "-f", kSample, "-o", "json"}, none, in, out, err);

@@ -21,16 +21,16 @@ namespace {
 constexpr std::int64_t kMaxEvents = 20'000'000;
 constexpr std::int64_t kMaxBudget = 10'000'000'000;
 
-struct Flags {
+struct CruxFlags {
   std::string file;
   std::string output = "json";
   std::string policy = "crux";
   std::uint64_t seed = 1;
   double window_seconds = 0;
-  std::int64_t budget = crux::SearchOptions().event_budget;
+  std::int64_t budget = crux::AnytimeSearchOptions().event_budget;
 };
 
-void Declare(Flags& flags, CLI::App& app) {
+void Declare(CruxFlags& flags, CLI::App& app) {
   app.add_option("-f,--filename", flags.file, "the case, JSON or YAML; - is standard input")
       ->required();
   app.add_option("-o,--output", flags.output, "output format")
@@ -57,7 +57,7 @@ void Declare(Flags& flags, CLI::App& app) {
 absl::Status CheckWindow(const crux::Problem& problem, double window_seconds) {
   const double window = window_seconds > 0 ? window_seconds : sim::DefaultWindow(problem, nullptr);
   double events = 0;
-  for (const crux::Job& job : problem.jobs) {
+  for (const crux::ContendingJob& job : problem.jobs) {
     const double per_iteration = 2 + static_cast<double>(job.flows.size());
     events += per_iteration * window / crux::IterationSeconds(job, 0);
   }
@@ -67,7 +67,7 @@ absl::Status CheckWindow(const crux::Problem& problem, double window_seconds) {
              " that are simulated; give a shorter window with --window-seconds"));
 }
 
-absl::StatusOr<nlohmann::json> Answer(const Flags& flags, std::string_view text,
+absl::StatusOr<nlohmann::json> Answer(const CruxFlags& flags, std::string_view text,
                                       const std::string& name) {
   YM_ASSIGN_OR_RETURN(const crux::Problem problem, ReadCruxCase(text, name));
   YM_RETURN_IF_ERROR(CheckWindow(problem, flags.window_seconds));
@@ -92,7 +92,7 @@ absl::StatusOr<nlohmann::json> Answer(const Flags& flags, std::string_view text,
 
 int RunCruxCommand(const std::vector<std::string>& args, std::istream& in, std::ostream& out,
                    std::ostream& err) {
-  Flags flags;
+  CruxFlags flags;
   CLI::App app("Intensity, paths, priorities and levels of the jobs in a case file",
                "kubectl yardmaster crux");
   Declare(flags, app);

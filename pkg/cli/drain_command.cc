@@ -14,6 +14,7 @@
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/cli/cluster_flags.h"
+#include "pkg/cli/connect.h"
 #include "pkg/cli/flags.h"
 #include "pkg/cli/output/overview.h"
 #include "pkg/cli/output/print_objects.h"
@@ -26,8 +27,6 @@ namespace yardmaster::cli {
 namespace {
 
 using nlohmann::json;
-
-constexpr char kFieldManager[] = "kubectl-yardmaster";
 
 struct DrainFlags {
   ClusterFlags cluster;
@@ -303,7 +302,7 @@ int RunBackupSetCommand(const std::vector<std::string>& args, const Connector& c
       "  kubectl yardmaster backup set p00s00h127\n"
       "  kubectl yardmaster backup set p00s00h127 --off");
   if (const std::optional<int> code = ParseFlags(app, args, out, err)) return *code;
-  const absl::StatusOr<Connection> connection = connect(cluster);
+  const absl::StatusOr<ClusterConnection> connection = connect(cluster);
   if (!connection.ok()) return Fail(connection.status(), err);
   const json patch = {{"metadata", {{"labels", {{api::kBackupKey, off ? json() : json("true")}}}}}};
   return ForEach(

@@ -15,13 +15,13 @@ namespace yardmaster::cli {
 
 namespace {
 
-struct Flags {
+struct FabricFlags {
   std::string preset;
   std::string output = "yaml";
   RenderSize size;
 };
 
-void Declare(Flags& flags, CLI::App& app) {
+void Declare(FabricFlags& flags, CLI::App& app) {
   std::vector<std::string> names;
   for (const Preset& preset : Presets()) names.emplace_back(preset.name);
   app.add_option("--preset", flags.preset, "a Fabric manifest, or one of " + Join(names, ", "))
@@ -38,7 +38,7 @@ void Declare(Flags& flags, CLI::App& app) {
       ->capture_default_str();
 }
 
-absl::StatusOr<std::vector<nlohmann::json>> Answer(const Flags& flags, std::ostream& err) {
+absl::StatusOr<std::vector<nlohmann::json>> Answer(const FabricFlags& flags, std::ostream& err) {
   YM_ASSIGN_OR_RETURN(const api::Fabric preset, LoadPreset(flags.preset));
   YM_ASSIGN_OR_RETURN(const api::Fabric fabric, Resize(preset, flags.size));
   if (!flags.size.backup_hosts &&
@@ -54,7 +54,7 @@ absl::StatusOr<std::vector<nlohmann::json>> Answer(const Flags& flags, std::ostr
 
 int RunFabricRenderCommand(const std::vector<std::string>& args, std::istream& /*in*/,
                            std::ostream& out, std::ostream& err) {
-  Flags flags;
+  FabricFlags flags;
   CLI::App app("A Fabric and its Nodes as Kubernetes manifests",
                "kubectl yardmaster fabric render");
   Declare(flags, app);

@@ -19,7 +19,7 @@ namespace yardmaster::cli {
 
 namespace {
 
-struct Flags {
+struct FabricImportFlags {
   std::string from;
   std::string file;
   std::string name;
@@ -29,7 +29,7 @@ struct Flags {
   std::string output = "yaml";
 };
 
-void Declare(Flags& flags, CLI::App& app) {
+void Declare(FabricImportFlags& flags, CLI::App& app) {
   app.add_option("--from", flags.from, "tool that wrote the file: simai or topograph")
       ->required()
       ->check(CLI::IsMember({"simai", "topograph"}));
@@ -49,7 +49,7 @@ void Declare(Flags& flags, CLI::App& app) {
       ->capture_default_str();
 }
 
-absl::StatusOr<ImportedFabric> FromTopograph(const Flags& flags, std::istream& in) {
+absl::StatusOr<ImportedFabric> FromTopograph(const FabricImportFlags& flags, std::istream& in) {
   if (flags.preset.empty()) {
     return FieldError("--preset", "is missing",
                       "labels do not say how many ports there are; name a preset or a Fabric");
@@ -61,14 +61,14 @@ absl::StatusOr<ImportedFabric> FromTopograph(const Flags& flags, std::istream& i
   return ImportTopograph(nodes, base, flags.keys);
 }
 
-absl::StatusOr<ImportedFabric> FromSimAi(const Flags& flags, std::istream& in) {
+absl::StatusOr<ImportedFabric> FromSimAi(const FabricImportFlags& flags, std::istream& in) {
   YM_ASSIGN_OR_RETURN(const std::string text, ReadInput(flags.file, in));
   const std::string name = flags.file == "-" ? "standard input" : flags.file;
   YM_ASSIGN_OR_RETURN(const SimAiTopology topology, ReadSimAiTopology(text, name));
   return ImportSimAi(topology, name);
 }
 
-absl::StatusOr<std::vector<nlohmann::json>> Answer(const Flags& flags, std::istream& in,
+absl::StatusOr<std::vector<nlohmann::json>> Answer(const FabricImportFlags& flags, std::istream& in,
                                                    std::ostream& err) {
   const bool simai = flags.from == "simai";
   YM_ASSIGN_OR_RETURN(ImportedFabric imported,
@@ -85,7 +85,7 @@ absl::StatusOr<std::vector<nlohmann::json>> Answer(const Flags& flags, std::istr
 
 int RunFabricImportCommand(const std::vector<std::string>& args, std::istream& in,
                            std::ostream& out, std::ostream& err) {
-  Flags flags;
+  FabricImportFlags flags;
   CLI::App app("A Fabric out of what another tool wrote", "kubectl yardmaster fabric import");
   Declare(flags, app);
   app.footer(

@@ -20,13 +20,13 @@ namespace {
 
 constexpr int kMaxMembers = 1 << 20;
 
-struct Flags {
+struct HashFlags {
   std::string file;
   std::string output = "json";
   int members = 0;
 };
 
-void Declare(Flags& flags, CLI::App& app) {
+void Declare(HashFlags& flags, CLI::App& app) {
   app.add_option("-f,--filename", flags.file, "the ecmpHash block, YAML or JSON")->required();
   app.add_option("--members", flags.members, "members of the ECMP group")
       ->required()
@@ -139,7 +139,7 @@ absl::StatusOr<repac::Packet> ParsePacketLine(std::string_view line) {
 
 int RunHashCommand(const std::vector<std::string>& args, std::istream& in, std::ostream& out,
                    std::ostream& err) {
-  Flags flags;
+  HashFlags flags;
   CLI::App app("What the hash of a switch role makes of packets given as CSV on standard input",
                "kubectl yardmaster hash");
   Declare(flags, app);

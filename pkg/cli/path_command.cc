@@ -19,7 +19,7 @@ namespace {
 using fabric::Network;
 using nlohmann::ordered_json;
 
-struct Flags {
+struct PathFlags {
   std::vector<std::string> fabric;
   std::string from;
   std::string to;
@@ -28,7 +28,7 @@ struct Flags {
   std::string output = "json";
 };
 
-void Declare(Flags& flags, CLI::App& app) {
+void Declare(PathFlags& flags, CLI::App& app) {
   app.add_option("--fabric,-f,--filename", flags.fabric, "a Fabric and its Nodes, YAML or JSON")
       ->required();
   app.add_option("--from", flags.from, "HOST/RAIL/PORT the packet leaves by")->required();
@@ -62,7 +62,7 @@ absl::Status AddDown(const Network& network, const std::string& name,
   return absl::OkStatus();
 }
 
-ordered_json ToJson(const Network& network, const repac::Path& path) {
+ordered_json ToJson(const Network& network, const repac::PredictedPath& path) {
   ordered_json out = {{"predictable", path.predictable}};
   if (!path.predictable) out["reason"] = path.reason;
   out["plane"] = path.plane;
@@ -79,7 +79,7 @@ ordered_json ToJson(const Network& network, const repac::Path& path) {
   return out;
 }
 
-absl::StatusOr<ordered_json> Answer(const Flags& flags, std::istream& in, std::ostream& err) {
+absl::StatusOr<ordered_json> Answer(const PathFlags& flags, std::istream& in, std::ostream& err) {
   YM_ASSIGN_OR_RETURN(FabricInput input, ReadFabricInput(flags.fabric, in));
   for (const std::string& warning : input.warnings) err << "warning: " << warning << "\n";
   const Network& network = *input.network;
@@ -94,7 +94,7 @@ absl::StatusOr<ordered_json> Answer(const Flags& flags, std::istream& in, std::o
   auto path = repac::PredictPath(world, from, to, static_cast<std::uint16_t>(flags.source_port));
   if (path.ok()) return ToJson(network, *path);
   if (!absl::IsNotFound(path.status())) return Annotate(path.status(), "--from and --to");
-  repac::Path lost;
+  repac::PredictedPath lost;
   lost.predictable = false;
   lost.reason = MessageOf(path.status());
   lost.plane = network.plane_of(from);
@@ -105,7 +105,7 @@ absl::StatusOr<ordered_json> Answer(const Flags& flags, std::istream& in, std::o
 
 int RunPathCommand(const std::vector<std::string>& args, std::istream& in, std::ostream& out,
                    std::ostream& err) {
-  Flags flags;
+  PathFlags flags;
   CLI::App app("The path that one RoCE packet takes", "kubectl yardmaster path");
   Declare(flags, app);
   app.footer(

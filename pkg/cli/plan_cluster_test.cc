@@ -360,7 +360,7 @@ TEST_F(PlanClusterTest, AMissingRightIsNamedAndBudgetsCanBeDoneWithout) {
 TEST_F(PlanClusterTest, WithoutAClusterItSaysHowToPlanFromFiles) {
   std::istringstream in;
   std::ostringstream out, err;
-  const Connector none = [](const ClusterFlags&) -> absl::StatusOr<Connection> {
+  const Connector none = [](const ClusterFlags&) -> absl::StatusOr<ClusterConnection> {
     return absl::NotFoundError("no way to a cluster");
   };
   EXPECT_EQ(RunPlanCommand({}, none, in, out, err), 1);

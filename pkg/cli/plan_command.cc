@@ -25,7 +25,7 @@ namespace yardmaster::cli {
 
 namespace {
 
-struct Flags {
+struct PlanFlags {
   ClusterFlags cluster;
   bool offline = false;
   bool diff = false;
@@ -38,7 +38,7 @@ struct Flags {
   bool avoid_contention = false;
 };
 
-void Declare(Flags& flags, CLI::App& app) {
+void Declare(PlanFlags& flags, CLI::App& app) {
   CLI::Option* files = app.add_option(
       "-f,--filename", flags.files,
       "manifests: a file, a directory or - (may be repeated); none: what waits in the cluster");
@@ -74,7 +74,7 @@ struct BothPlans {
   netplan::NetworkPlan network;
 };
 
-BothPlans PlanOf(const Flags& flags, const PlanInput& input) {
+BothPlans PlanOf(const PlanFlags& flags, const PlanInput& input) {
   plan::PlanOptions options;
   options.placement.max_steps = flags.max_steps;
   options.preemptions = kMostPreemptions;
@@ -115,7 +115,7 @@ nlohmann::json CostsOf(const Manifests& given, const state::ClusterState* cluste
 }
 
 // An empty text is a slip, such as a failed command before the pipe.
-absl::StatusOr<Manifests> ReadGiven(const Flags& flags, std::istream& in,
+absl::StatusOr<Manifests> ReadGiven(const PlanFlags& flags, std::istream& in,
                                     const ManifestDefaults& defaults) {
   YM_ASSIGN_OR_RETURN(Manifests given, ReadManifests(flags.files, in, defaults));
   if (given.any_object || flags.files.empty()) return given;
@@ -125,7 +125,7 @@ absl::StatusOr<Manifests> ReadGiven(const Flags& flags, std::istream& in,
       StrCat(Join(names, ", "), ": holds no object; write a Fabric, Nodes and jobs as manifests"));
 }
 
-absl::StatusOr<Question> AskFiles(const Flags& flags, std::istream& in, std::ostream& err) {
+absl::StatusOr<Question> AskFiles(const PlanFlags& flags, std::istream& in, std::ostream& err) {
   ManifestDefaults defaults;
   if (!flags.namespace_name.empty()) defaults.namespace_name = flags.namespace_name;
   YM_ASSIGN_OR_RETURN(Manifests manifests, ReadGiven(flags, in, defaults));
@@ -143,8 +143,8 @@ struct ClusterRead {
   std::int64_t now_ms = 0;
 };
 
-absl::StatusOr<ClusterRead> ReadForPlan(const Flags& flags, const Connector& connect) {
-  YM_ASSIGN_OR_RETURN(const Connection connection, connect(flags.cluster));
+absl::StatusOr<ClusterRead> ReadForPlan(const PlanFlags& flags, const Connector& connect) {
+  YM_ASSIGN_OR_RETURN(const ClusterConnection connection, connect(flags.cluster));
   ClusterRead read;
   read.now_ms = connection.now_ms;
   YM_ASSIGN_OR_RETURN(read.manifests.world, ReadCluster(*connection.client));
@@ -157,8 +157,8 @@ absl::StatusOr<ClusterRead> ReadForPlan(const Flags& flags, const Connector& con
   return read;
 }
 
-absl::StatusOr<Question> AskCluster(const Flags& flags, const Connector& connect, std::istream& in,
-                                    std::ostream& err) {
+absl::StatusOr<Question> AskCluster(const PlanFlags& flags, const Connector& connect,
+                                    std::istream& in, std::ostream& err) {
   absl::StatusOr<ClusterRead> read = ReadForPlan(flags, connect);
   if (!read.ok()) {
     return absl::Status(read.status().code(),
@@ -214,7 +214,7 @@ bool TellProblems(const Question& question, bool all_given, std::ostream& err) {
 
 int RunPlanCommand(const std::vector<std::string>& args, const Connector& connect, std::istream& in,
                    std::ostream& out, std::ostream& err) {
-  Flags flags;
+  PlanFlags flags;
   CLI::App app(
       "What the planner would do in the cluster, with these manifests on top of what is there.\n"
       "Nothing is changed. With --offline the manifests alone are planned.",

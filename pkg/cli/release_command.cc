@@ -10,6 +10,7 @@
 #include "pkg/api/rank_resolver.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
+#include "pkg/cli/connect.h"
 #include "pkg/cli/flags.h"
 #include "pkg/cli/output/print_objects.h"
 #include "pkg/extender/pin_patch.h"
@@ -20,9 +21,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr char kFieldManager[] = "kubectl-yardmaster";
-
-struct Flags {
+struct ReleaseFlags {
   ClusterFlags cluster;
   std::string job;
   std::string namespace_name;
@@ -41,7 +40,7 @@ bool IsOfJob(const api::Pod& pod, const std::string& job) {
 }
 
 // Pods behind our gate that the flags mean.
-absl::StatusOr<std::vector<json>> WaitingPods(kube::Client& client, const Flags& flags,
+absl::StatusOr<std::vector<json>> WaitingPods(kube::Client& client, const ReleaseFlags& flags,
                                               const std::string& ns) {
   YM_ASSIGN_OR_RETURN(const kube::ListPage list, kube::ListAll(client, {kube::Pods(), ns, "", ""}));
   std::vector<json> pods;
@@ -61,7 +60,7 @@ absl::Status Release(kube::Client& client, const json& pod) {
   return client.Patch(target, kube::JsonPatch(patch), {kFieldManager, false, false}).status();
 }
 
-int ReleaseAll(kube::Client& client, const Flags& flags, const std::vector<json>& pods,
+int ReleaseAll(kube::Client& client, const ReleaseFlags& flags, const std::vector<json>& pods,
                std::ostream& out, std::ostream& err) {
   json released = json::array();
   int failed = 0;
@@ -90,7 +89,7 @@ int ReleaseAll(kube::Client& client, const Flags& flags, const std::vector<json>
 
 int RunReleaseCommand(const std::vector<std::string>& args, const Connector& connect,
                       std::ostream& out, std::ostream& err) {
-  Flags flags;
+  ReleaseFlags flags;
   CLI::App app("Opens our gate: pods go to the scheduler as they are, without a place",
                "kubectl yardmaster release");
   CLI::Option* job = app.add_option("job", flags.job, "name of a job, of any kind, or of a Gang");
@@ -111,7 +110,7 @@ int RunReleaseCommand(const std::vector<std::string>& args, const Connector& con
     err << "kubectl yardmaster release: name a job, or say --all\n";
     return 2;
   }
-  const absl::StatusOr<Connection> connection = connect(flags.cluster);
+  const absl::StatusOr<ClusterConnection> connection = connect(flags.cluster);
   if (!connection.ok()) {
     err << MessageOf(connection.status()) << "\n";
     return 1;

@@ -23,7 +23,7 @@ namespace {
 
 using nlohmann::json;
 
-struct Flags {
+struct SimulateFlags {
   std::vector<std::string> fabric;
   std::string trace;
   std::string policy = "crux";
@@ -37,7 +37,7 @@ struct Flags {
   ClusterFlags cluster;
 };
 
-void Declare(Flags& flags, CLI::App& app) {
+void Declare(SimulateFlags& flags, CLI::App& app) {
   app.add_option("--fabric,-f,--filename", flags.fabric,
                  "a Fabric and its Nodes, YAML or JSON; the cluster's when left out");
   DeclareCluster(flags.cluster, app);
@@ -80,9 +80,9 @@ struct Trace {
 // The trace's hosts in the network: by name where Nodes are called like them; else, where topo.csv
 // is there and the fabric is large enough, the i-th host of the one in the order of core,
 // aggregation and ToR is the i-th of the other, so that neighbours stay neighbours.
-absl::StatusOr<HostIndex> HostsOfTrace(const fabric::Places& places, const std::string& topo_csv,
-                                       SkippedRows& skipped) {
-  HostIndex index;
+absl::StatusOr<TraceHostIndex> HostsOfTrace(const fabric::Places& places,
+                                            const std::string& topo_csv, SkippedRows& skipped) {
+  TraceHostIndex index;
   for (std::int32_t h = 0; h < places.num_hosts(); ++h) {
     index.emplace(places.name(fabric::HostId(h)), h);
   }
@@ -97,7 +97,7 @@ absl::StatusOr<HostIndex> HostsOfTrace(const fabric::Places& places, const std::
   return index;
 }
 
-absl::StatusOr<Trace> ReadTrace(const Flags& flags, const fabric::Places& places,
+absl::StatusOr<Trace> ReadTrace(const SimulateFlags& flags, const fabric::Places& places,
                                 std::istream& in) {
   const std::filesystem::path folder(flags.trace);
   std::error_code error;
@@ -114,7 +114,7 @@ absl::StatusOr<Trace> ReadTrace(const Flags& flags, const fabric::Places& places
     if (std::filesystem::exists(file("topo.csv"), error)) {
       YM_ASSIGN_OR_RETURN(topology, ReadInput(file("topo.csv"), in));
     }
-    YM_ASSIGN_OR_RETURN(const HostIndex hosts, HostsOfTrace(places, topology, trace.skipped));
+    YM_ASSIGN_OR_RETURN(const TraceHostIndex hosts, HostsOfTrace(places, topology, trace.skipped));
     YM_ASSIGN_OR_RETURN(trace.jobs, ParseTraceJobs(jobs, workers, hosts, trace.skipped));
     if (trace.jobs.size() > static_cast<std::size_t>(flags.jobs)) trace.jobs.resize(flags.jobs);
     trace.source = "job.csv";
@@ -130,7 +130,7 @@ absl::StatusOr<Trace> ReadTrace(const Flags& flags, const fabric::Places& places
   return trace;
 }
 
-json Report(const Flags& flags, const Trace& trace, const sim::TraceResult& result) {
+json Report(const SimulateFlags& flags, const Trace& trace, const sim::TraceResult& result) {
   json jobs = json::array();
   for (const sim::TraceJobResult& job : result.jobs) {
     jobs.push_back({{"id", job.id},
@@ -164,7 +164,7 @@ json Report(const Flags& flags, const Trace& trace, const sim::TraceResult& resu
             {"peakGpus", result.peak_gpus}}}};
 }
 
-absl::StatusOr<FabricInput> ReadFabric(const Flags& flags, const Connector& connect,
+absl::StatusOr<FabricInput> ReadFabric(const SimulateFlags& flags, const Connector& connect,
                                        std::istream& in, std::ostream& err) {
   if (!flags.fabric.empty()) return ReadFabricInput(flags.fabric, in);
   ReadFlags read{flags.cluster, ""};
@@ -172,8 +172,8 @@ absl::StatusOr<FabricInput> ReadFabric(const Flags& flags, const Connector& conn
   return FabricInputOf(world.cluster, "the cluster");
 }
 
-absl::StatusOr<json> Simulate(const Flags& flags, const Connector& connect, std::istream& in,
-                              std::ostream& err) {
+absl::StatusOr<json> Simulate(const SimulateFlags& flags, const Connector& connect,
+                              std::istream& in, std::ostream& err) {
   YM_ASSIGN_OR_RETURN(const FabricInput input, ReadFabric(flags, connect, in, err));
   for (const std::string& warning : input.warnings) err << "warning: " << warning << "\n";
   YM_ASSIGN_OR_RETURN(const Trace trace, ReadTrace(flags, input.network->places(), in));
@@ -206,7 +206,7 @@ absl::StatusOr<json> Simulate(const Flags& flags, const Connector& connect, std:
 
 int RunSimulateCommand(const std::vector<std::string>& args, const Connector& connect,
                        std::istream& in, std::ostream& out, std::ostream& err) {
-  Flags flags;
+  SimulateFlags flags;
   CLI::App app("Replays jobs over time on a fabric under a policy", "kubectl yardmaster simulate");
   Declare(flags, app);
   app.footer(

@@ -25,7 +25,7 @@ struct Outcome {
   std::string err;
 };
 
-absl::StatusOr<Connection> NoCluster(const ClusterFlags& /*flags*/) {
+absl::StatusOr<ClusterConnection> NoCluster(const ClusterFlags& /*flags*/) {
   return absl::UnavailableError("there is no cluster");
 }
 

@@ -179,7 +179,7 @@ int RunSupportBundleCommand(const std::vector<std::string>& args, const Connecto
         << "\n";
     return 1;
   }
-  const absl::StatusOr<Connection> connection = connect(cluster);
+  const absl::StatusOr<ClusterConnection> connection = connect(cluster);
   if (!connection.ok()) return Fail(connection.status(), err);
   kube::Client& client = *connection->client;
   Bundle bundle(to, err);

@@ -130,7 +130,7 @@ Table TopSegments(const plan::Snapshot& snapshot, const page::NetworkPicture& pi
 
 Table TopLinks(const page::NetworkPicture& picture) {
   Table rows = {{"LINK", "GBPS", "LOAD", "JOBS"}};
-  for (const page::LinkLoad& link : picture.busiest) {
+  for (const page::LinkPicture& link : picture.busiest) {
     std::vector<std::string> jobs;
     for (const page::JobOnLink& job : link.jobs) {
       jobs.push_back(StrCat(job.job.text(), " (", job.level, ")"));

@@ -133,7 +133,7 @@ int RunUiCommand(const std::vector<std::string>& args, const Connector& connect,
     err << MessageOf(status) << "\n";
     return 1;
   };
-  const absl::StatusOr<Connection> connection = connect(cluster);
+  const absl::StatusOr<ClusterConnection> connection = connect(cluster);
   if (!connection.ok()) return fail(connection.status());
   if (port == 0) {
     const auto free_port = FreePort();

@@ -20,18 +20,18 @@ namespace {
 using nlohmann::ordered_json;
 using Table = std::vector<std::vector<std::string>>;
 
-struct Flags {
+struct VerifyFlags {
   std::vector<std::string> fabric;
   std::string seen;
   std::string output = "json";
 };
 
-struct Answer {
+struct Findings {
   ordered_json json;
   Table table;
 };
 
-using Answerer = absl::StatusOr<Answer> (*)(const FabricInput&, const std::string& text,
+using Finder = absl::StatusOr<Findings> (*)(const FabricInput&, const std::string& text,
                                             const std::string& name);
 
 constexpr char kExitCodes[] =
@@ -39,8 +39,8 @@ constexpr char kExitCodes[] =
     "false.\n"
     "1: the input is wrong. 2: usage.";
 
-Answer ToAnswer(const fabric::Network& network, const repac::WiringReport& report) {
-  Answer answer;
+Findings ToAnswer(const fabric::Network& network, const repac::WiringReport& report) {
+  Findings answer;
   const bool ok =
       report.faults.empty() && report.unknown_ports.empty() && report.contradictions.empty();
   answer.json = {{"ok", ok}, {"cables", network.num_cables()}, {"checked", report.checked}};
@@ -67,37 +67,37 @@ Answer ToAnswer(const fabric::Network& network, const repac::WiringReport& repor
   return answer;
 }
 
-absl::StatusOr<Answer> Verify(const FabricInput& input, const std::string& text,
-                              const std::string& name) {
+absl::StatusOr<Findings> Verify(const FabricInput& input, const std::string& text,
+                                const std::string& name) {
   YM_ASSIGN_OR_RETURN(const std::vector<repac::Neighbour> neighbours,
                       config::ReadNeighbours(text, name));
   return ToAnswer(*input.network, repac::CheckWiring(*input.network, neighbours));
 }
 
-const char* NameOf(repac::Verdict verdict) {
+const char* NameOf(repac::TrustVerdict verdict) {
   switch (verdict) {
-    case repac::Verdict::kTrusted:
+    case repac::TrustVerdict::kTrusted:
       return "trusted";
-    case repac::Verdict::kMistrusted:
+    case repac::TrustVerdict::kMistrusted:
       return "mistrusted";
-    case repac::Verdict::kUnknown:
+    case repac::TrustVerdict::kUnknown:
       break;
   }
   return "unknown";
 }
 
-absl::StatusOr<Answer> Judge(const FabricInput& input, const std::string& text,
-                             const std::string& name) {
+absl::StatusOr<Findings> Judge(const FabricInput& input, const std::string& text,
+                               const std::string& name) {
   YM_ASSIGN_OR_RETURN(const auto hashes, repac::SwitchHashes::Compile(*input.network));
   YM_ASSIGN_OR_RETURN(const std::vector<repac::ObservedPath> observed,
                       config::ReadObservedPaths(*input.network, text, name));
   const repac::ForwardingModel world(*input.network, hashes, input.down);
-  Answer answer;
+  Findings answer;
   bool ok = true;
   ordered_json roles = ordered_json::array();
   answer.table = {{"ROLE", "VERDICT", "CHECKED", "WRONG", "FOREIGN", "EXAMPLE"}};
   for (const repac::RoleTrust& trust : repac::JudgePredictions(world, observed)) {
-    ok = ok && trust.verdict != repac::Verdict::kMistrusted;
+    ok = ok && trust.verdict != repac::TrustVerdict::kMistrusted;
     roles.push_back({{"role", trust.role},
                      {"verdict", NameOf(trust.verdict)},
                      {"checked", trust.checked},
@@ -112,8 +112,8 @@ absl::StatusOr<Answer> Judge(const FabricInput& input, const std::string& text,
   return answer;
 }
 
-absl::StatusOr<Answer> AnswerTo(const Flags& flags, Answerer answerer, std::istream& in,
-                                std::ostream& err) {
+absl::StatusOr<Findings> AnswerTo(const VerifyFlags& flags, Finder answerer, std::istream& in,
+                                  std::ostream& err) {
   YM_ASSIGN_OR_RETURN(const FabricInput input, ReadFabricInput(flags.fabric, in));
   for (const std::string& warning : input.warnings) err << "warning: " << warning << "\n";
   YM_ASSIGN_OR_RETURN(const std::string text, ReadInput(flags.seen, in));
@@ -121,9 +121,9 @@ absl::StatusOr<Answer> AnswerTo(const Flags& flags, Answerer answerer, std::istr
 }
 
 int Run(CLI::App& app, const char* example, const char* seen_flag, const char* seen_help,
-        Answerer answerer, const std::vector<std::string>& args, std::istream& in,
-        std::ostream& out, std::ostream& err) {
-  Flags flags;
+        Finder answerer, const std::vector<std::string>& args, std::istream& in, std::ostream& out,
+        std::ostream& err) {
+  VerifyFlags flags;
   app.footer(StrCat("Example:\n  ", example, kExitCodes));
   app.add_option("--fabric,-f,--filename", flags.fabric, "a Fabric and its Nodes, YAML or JSON")
       ->required();
@@ -132,7 +132,7 @@ int Run(CLI::App& app, const char* example, const char* seen_flag, const char* s
       ->check(CLI::IsMember({"json", "table"}))
       ->capture_default_str();
   if (const auto code = ParseFlags(app, args, out, err)) return *code;
-  const absl::StatusOr<Answer> answer = AnswerTo(flags, answerer, in, err);
+  const absl::StatusOr<Findings> answer = AnswerTo(flags, answerer, in, err);
   if (!answer.ok()) {
     err << MessageOf(answer.status()) << "\n";
     return 1;

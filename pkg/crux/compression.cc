@@ -13,8 +13,8 @@ namespace {
 // Larger pieces get fewer draws, so that the cost of a recompute stays near-linear in jobs.
 constexpr std::int32_t kLargePiece = 1000;
 
-std::vector<std::vector<JobId>> Pieces(std::int32_t job_count,
-                                       std::span<const ContentionEdge> edges) {
+std::vector<std::vector<ContendingJobId>> Pieces(std::int32_t job_count,
+                                                 std::span<const ContentionEdge> edges) {
   std::vector<ContendingPair> pairs;
   pairs.reserve(edges.size());
   for (const ContentionEdge& edge : edges) pairs.push_back({edge.from, edge.to, 0, 0});

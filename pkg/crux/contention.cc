@@ -22,10 +22,10 @@ class Sets {
     y = Find(y);
     parent_[std::max(x, y)] = std::min(x, y);
   }
-  std::vector<std::vector<JobId>> Members() {
+  std::vector<std::vector<ContendingJobId>> Members() {
     const auto count = static_cast<std::int32_t>(parent_.size());
     std::vector<std::int32_t> slot(parent_.size(), -1);
-    std::vector<std::vector<JobId>> members;
+    std::vector<std::vector<ContendingJobId>> members;
     for (std::int32_t x = 0; x < count; ++x) {
       std::int32_t& at = slot[Find(x)];
       if (at < 0) {
@@ -46,7 +46,7 @@ class Sets {
 std::vector<ContendingPair> ContendingPairs(std::int32_t link_count,
                                             std::span<const std::vector<LinkSeconds>> loads) {
   struct User {
-    JobId job;
+    ContendingJobId job;
     double seconds;
   };
   // Most links of a large fabric have one user or none; only shared ones get a list.
@@ -60,7 +60,8 @@ std::vector<ContendingPair> ContendingPairs(std::int32_t link_count,
   for (std::size_t j = 0; j < loads.size(); ++j) {
     for (const LinkSeconds& load : loads[j]) {
       if (slot[load.link] < 0) continue;
-      users[slot[load.link]].push_back({JobId(static_cast<std::int32_t>(j)), load.seconds});
+      users[slot[load.link]].push_back(
+          {ContendingJobId(static_cast<std::int32_t>(j)), load.seconds});
     }
   }
   std::vector<ContendingPair> all;
@@ -88,14 +89,14 @@ void KeepFullestLinks(std::vector<ContendingPair>& pairs) {
   pairs.erase(std::unique(pairs.begin(), pairs.end(), same_pair), pairs.end());
 }
 
-std::vector<std::vector<JobId>> Components(std::int32_t job_count,
-                                           std::span<const ContendingPair> pairs) {
+std::vector<std::vector<ContendingJobId>> Components(std::int32_t job_count,
+                                                     std::span<const ContendingPair> pairs) {
   Sets sets(job_count);
   for (const ContendingPair& pair : pairs) sets.Join(pair.a.value, pair.b.value);
   return sets.Members();
 }
 
-std::vector<std::vector<JobId>> PossibleComponents(const Problem& problem) {
+std::vector<std::vector<ContendingJobId>> PossibleComponents(const Problem& problem) {
   Sets sets(static_cast<std::int32_t>(problem.jobs.size()));
   std::vector<std::int32_t> user(problem.links.size(), -1);
   for (std::size_t j = 0; j < problem.jobs.size(); ++j) {
@@ -113,7 +114,7 @@ std::vector<std::vector<JobId>> PossibleComponents(const Problem& problem) {
 }
 
 std::vector<ContentionEdge> ContentionDag(std::span<const ContendingPair> pairs,
-                                          std::span<const JobId> order,
+                                          std::span<const ContendingJobId> order,
                                           std::span<const double> intensities) {
   std::vector<std::int32_t> position(order.size());
   for (std::size_t i = 0; i < order.size(); ++i) {
@@ -129,7 +130,7 @@ std::vector<ContentionEdge> ContentionDag(std::span<const ContendingPair> pairs,
   std::partial_sum(next.begin(), next.end(), next.begin());
   std::vector<ContentionEdge> edges(pairs.size());
   for (const ContendingPair& pair : pairs) {
-    const JobId from = from_of(pair);
+    const ContendingJobId from = from_of(pair);
     edges[next[from.index()]++] = {from, from == pair.a ? pair.b : pair.a,
                                    intensities[from.index()]};
   }

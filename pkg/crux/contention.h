@@ -15,8 +15,8 @@ namespace yardmaster::crux {
 
 // a < b, with the seconds each keeps their fullest shared link busy per iteration.
 struct ContendingPair {
-  JobId a;
-  JobId b;
+  ContendingJobId a;
+  ContendingJobId b;
   double a_seconds = 0;
   double b_seconds = 0;
 };
@@ -30,17 +30,17 @@ void KeepFullestLinks(std::vector<ContendingPair>& pairs);
 
 // Components of the relation, each sorted, ordered by their lowest job; a job that contends with
 // no other is a component of its own.
-std::vector<std::vector<JobId>> Components(std::int32_t job_count,
-                                           std::span<const ContendingPair> pairs);
+std::vector<std::vector<ContendingJobId>> Components(std::int32_t job_count,
+                                                     std::span<const ContendingPair> pairs);
 
 // As Components, for what could contend on any candidate path.
-std::vector<std::vector<JobId>> PossibleComponents(const Problem& problem);
+std::vector<std::vector<ContendingJobId>> PossibleComponents(const Problem& problem);
 
 // The DAG: each pair as an edge from the job earlier in `order` to the later one, weighted with the
 // intensity of the earlier. `order` lists every job once. Sorted by (from, to).
 // REQUIRES: `pairs` sorted by (a, b), each pair once. Complexity: O(jobs + pairs).
 std::vector<ContentionEdge> ContentionDag(std::span<const ContendingPair> pairs,
-                                          std::span<const JobId> order,
+                                          std::span<const ContendingJobId> order,
                                           std::span<const double> intensities);
 
 // Total weight of the edges whose two ends share a level.

@@ -42,12 +42,12 @@ class Decider {
         moved_(problem.jobs.size(), 0),
         releveled_(problem.jobs.size(), 0) {
     budget_.left = options.search.event_budget;
-    for (const JobId j : options.changed) changed_[j.index()] = affected_[j.index()] = 1;
+    for (const ContendingJobId j : options.changed) changed_[j.index()] = affected_[j.index()] = 1;
     ReadPrevious();
   }
 
   Solution Run(DecisionReport* report) {
-    Plan plan = Analyse();
+    LevelledDraft plan = Analyse();
     if (budget_.left > 0 && levels_ > 0) {
       if (problem_.jobs.size() <= kSmallProblem) ReplanComponents(plan);
       Search(plan);
@@ -66,7 +66,7 @@ class Decider {
                                                  : static_cast<std::int32_t>(at - usable_.begin()));
     }
   }
-  bool Runs(JobId j) const {
+  bool Runs(ContendingJobId j) const {
     return options_.previous && held_levels_[j.index()] >= 0 &&
            options_.previous->jobs[j.index()].paths.size() == problem_.jobs[j.index()].flows.size();
   }
@@ -90,7 +90,7 @@ class Decider {
   }
 
   // What is known of jobs goes where they went.
-  void FollowJobs(const std::vector<JobId>& before) {
+  void FollowJobs(const std::vector<ContendingJobId>& before) {
     std::vector<KnownCorrection> corrections(before.size());
     for (std::size_t j = 0; j < before.size(); ++j) {
       if (before[j].valid()) corrections[j] = memory_.corrections[before[j].index()];
@@ -104,7 +104,7 @@ class Decider {
                                   &memory_.corrections);
   }
 
-  Plan Analyse() {
+  LevelledDraft Analyse() {
     const Draft& draft = ChoosePaths();
     const Priorities priorities = AssignPriorities();
     const auto edges = ContentionDag(draft.pairs, priorities.order, draft.intensities);
@@ -119,13 +119,13 @@ class Decider {
       levels = HoldLevels(edges, levels_, {held_levels_, changed_}, fresh.levels,
                           options_.level_hysteresis);
     }
-    Plan plan = PlanWithLevels(draft, priorities, std::move(levels));
+    LevelledDraft plan = PlanWithLevels(draft, priorities, std::move(levels));
     plan.optimal_loss = fresh.optimal_loss;
     if (plan.levels != fresh.levels) SetOptimalLoss(plan);
     return plan;
   }
 
-  void SetOptimalLoss(Plan& plan) const {
+  void SetOptimalLoss(LevelledDraft& plan) const {
     plan.optimal_loss.reset();
     if (problem_.jobs.size() > kReportedLossJobs) return;
     plan.optimal_loss = Compress(static_cast<std::int32_t>(problem_.jobs.size()), plan.edges,
@@ -134,12 +134,13 @@ class Decider {
   }
 
   // Whole plans made anew, where the jobs that could contend are few enough to be simulated together.
-  void ReplanComponents(Plan& plan) {
+  void ReplanComponents(LevelledDraft& plan) {
     const Draft& draft = *plan.draft;
     SearchState state{draft.paths, plan.levels};
     const std::vector<char> contends = Contends(draft);
-    for (const std::vector<JobId>& jobs : PossibleComponents(problem_)) {
-      if (std::none_of(jobs.begin(), jobs.end(), [&](JobId j) { return Calls(j, contends); })) {
+    for (const std::vector<ContendingJobId>& jobs : PossibleComponents(problem_)) {
+      if (std::none_of(jobs.begin(), jobs.end(),
+                       [&](ContendingJobId j) { return Calls(j, contends); })) {
         continue;
       }
       if (FlowsOf(jobs) > kReplanFlows * options_.search.max_flows) continue;
@@ -153,10 +154,10 @@ class Decider {
     Take(std::move(state), plan);
   }
 
-  void Search(Plan& plan) {
+  void Search(LevelledDraft& plan) {
     const Draft& draft = *plan.draft;
     SearchState state{draft.paths, plan.levels};
-    for (const std::vector<JobId>& jobs : Regions(draft)) {
+    for (const std::vector<ContendingJobId>& jobs : Regions(draft)) {
       if (budget_.exhausted()) break;
       SearchRegion(draft, jobs, state);
     }
@@ -164,14 +165,14 @@ class Decider {
   }
 
   // `state` becomes the plan.
-  void Take(SearchState state, Plan& plan) {
+  void Take(SearchState state, LevelledDraft& plan) {
     const Draft& draft = *plan.draft;
-    std::vector<JobId> moved;
-    for (const JobId j : AllJobs(state.paths.size())) {
+    std::vector<ContendingJobId> moved;
+    for (const ContendingJobId j : AllJobs(state.paths.size())) {
       if (state.paths[j.index()] != draft.paths[j.index()]) moved.push_back(j);
     }
     if (moved.empty() && state.levels == plan.levels) return;
-    for (const JobId j : moved) moved_[j.index()] = 1;
+    for (const ContendingJobId j : moved) moved_[j.index()] = 1;
     for (std::size_t j = 0; j < state.levels.size(); ++j) {
       if (state.levels[j] != plan.levels[j]) releveled_[j] = 1;
     }
@@ -189,21 +190,21 @@ class Decider {
     return contends;
   }
   // Whether the job is a reason to search.
-  bool Calls(JobId j, const std::vector<char>& contends) const {
+  bool Calls(ContendingJobId j, const std::vector<char>& contends) const {
     return affected_[j.index()] != 0 && contends[j.index()] != 0;
   }
-  std::size_t FlowsOf(std::span<const JobId> jobs) const {
+  std::size_t FlowsOf(std::span<const ContendingJobId> jobs) const {
     std::size_t flows = 0;
-    for (const JobId j : jobs) flows += problem_.jobs[j.index()].flows.size();
+    for (const ContendingJobId j : jobs) flows += problem_.jobs[j.index()].flows.size();
     return flows;
   }
 
   // What is searched, in this order.
-  std::vector<std::vector<JobId>> Regions(const Draft& draft) const {
+  std::vector<std::vector<ContendingJobId>> Regions(const Draft& draft) const {
     const std::vector<char> contends = Contends(draft);
-    const auto calls = [&](JobId j) { return Calls(j, contends); };
-    std::vector<std::vector<JobId>> regions;
-    std::vector<JobId> seeds;
+    const auto calls = [&](ContendingJobId j) { return Calls(j, contends); };
+    std::vector<std::vector<ContendingJobId>> regions;
+    std::vector<ContendingJobId> seeds;
     if (problem_.jobs.size() <= kSmallProblem) {
       for (auto& jobs : PossibleComponents(problem_)) {
         if (std::none_of(jobs.begin(), jobs.end(), calls)) continue;
@@ -215,42 +216,43 @@ class Decider {
       }
     } else {
       seeds = AllJobs(problem_.jobs.size());
-      std::erase_if(seeds, [&](JobId j) { return !calls(j); });
+      std::erase_if(seeds, [&](ContendingJobId j) { return !calls(j); });
     }
     AddNeighbourhoods(draft, seeds, regions);
     return regions;
   }
 
   // Around the seeds, those with the fullest links first; each seed once.
-  void AddNeighbourhoods(const Draft& draft, std::vector<JobId> seeds,
-                         std::vector<std::vector<JobId>>& regions) const {
+  void AddNeighbourhoods(const Draft& draft, std::vector<ContendingJobId> seeds,
+                         std::vector<std::vector<ContendingJobId>>& regions) const {
     if (seeds.empty()) return;
     const std::vector<JobContention>& contention = memory_.draft.contention();
-    std::stable_sort(seeds.begin(), seeds.end(), [&](JobId a, JobId b) {
+    std::stable_sort(seeds.begin(), seeds.end(), [&](ContendingJobId a, ContendingJobId b) {
       return contention[a.index()].fullest_load > contention[b.index()].fullest_load;
     });
     const auto pairs_of = Neighbours(static_cast<std::int32_t>(problem_.jobs.size()), draft.pairs);
     std::vector<char> covered(problem_.jobs.size(), 0);
-    for (const JobId seed : seeds) {
+    for (const ContendingJobId seed : seeds) {
       if (covered[seed.index()] != 0) continue;
       regions.push_back(Neighbourhood(problem_, seed, draft, pairs_of,
                                       {options_.search.max_jobs, options_.search.max_flows}));
-      for (const JobId j : regions.back()) covered[j.index()] = 1;
+      for (const ContendingJobId j : regions.back()) covered[j.index()] = 1;
     }
   }
 
-  void SearchRegion(const Draft& draft, const std::vector<JobId>& jobs, SearchState& state) {
+  void SearchRegion(const Draft& draft, const std::vector<ContendingJobId>& jobs,
+                    SearchState& state) {
     if (jobs.size() < 2 || FlowsOf(jobs) > options_.search.max_flows) return;
     const bool whole = jobs.size() == problem_.jobs.size();
     const std::int32_t candidates =
         whole ? std::max(options_.search.max_candidates, 8) : options_.search.max_candidates;
     Paths fresh;
-    if (std::any_of(jobs.begin(), jobs.end(), [&](JobId j) { return Runs(j); })) {
+    if (std::any_of(jobs.begin(), jobs.end(), [&](ContendingJobId j) { return Runs(j); })) {
       fresh = memory_.draft.ChooseAnew(problem_, jobs, options_.paths);
     }
     Region region =
         CutRegion(problem_, draft, state.levels, memory_.draft.busy(), jobs, candidates, fresh);
-    for (const JobId j : jobs) {
+    for (const ContendingJobId j : jobs) {
       // An earlier region may have moved the job.
       if (state.paths[j.index()] != draft.paths[j.index()]) return;
     }
@@ -263,10 +265,10 @@ class Decider {
   }
 
   // For so long a plan of these jobs is expected to hold.
-  double HorizonOf(const std::vector<JobId>& jobs) const {
+  double HorizonOf(const std::vector<ContendingJobId>& jobs) const {
     const std::vector<double>& remaining = options_.moves.remaining_seconds;
     double seconds = options_.moves.horizon_seconds;
-    for (const JobId j : jobs) {
+    for (const ContendingJobId j : jobs) {
       if (j.index() < remaining.size()) {
         seconds = std::min(seconds, std::max(remaining[j.index()], kLeastHorizon));
       }
@@ -281,8 +283,8 @@ class Decider {
     const double horizon = HorizonOf(region.jobs);
     LoadCounter counter(region.problem);
     for (std::size_t i = 0; i < region.jobs.size(); ++i) {
-      const JobId j = region.jobs[i];
-      const Job& job = region.problem.jobs[i];
+      const ContendingJobId j = region.jobs[i];
+      const ContendingJob& job = region.problem.jobs[i];
       const double seconds = counter.CommunicationSeconds(job, region.state.paths[i]);
       const double rate = Runs(j) ? job.flop_per_iteration / IterationSeconds(job, seconds) : 0;
       // A job that this decision has moved already does not stall twice.
@@ -314,10 +316,10 @@ absl::Status CheckPrevious(const Problem& problem, const Options& options) {
   }
   for (std::size_t j = 0; j < problem.jobs.size(); ++j) {
     if (std::binary_search(options.changed.begin(), options.changed.end(),
-                           JobId(static_cast<std::int32_t>(j)))) {
+                           ContendingJobId(static_cast<std::int32_t>(j)))) {
       continue;
     }
-    const Job& job = problem.jobs[j];
+    const ContendingJob& job = problem.jobs[j];
     const std::vector<std::int32_t>& paths = options.previous->jobs[j].paths;
     bool fits = paths.size() == job.flows.size();
     for (std::size_t f = 0; fits && f < paths.size(); ++f) {

@@ -49,18 +49,18 @@ struct Options {
   std::uint64_t seed = 1;
   // Levels that belong to others (control traffic, a job being profiled); never handed out.
   std::vector<std::int32_t> reserved_levels;
-  PathOptions paths;
+  PathSelectionOptions paths;
   CorrectionOptions correction;
   CompressionOptions compression;
   double level_hysteresis = 0.05;
-  SearchOptions search;
+  AnytimeSearchOptions search;
   MoveOptions moves;
 
   // What holds now: aligned with problem.jobs, an entry of a new job has no paths and level -1. The
   // rest of the problem has to be one that was answered before: only changed jobs are validated.
   std::optional<Solution> previous;
-  std::vector<JobId> changed;  // sorted; new jobs are always among them
-  bool departures = false;     // a job that was in `previous` has left since
+  std::vector<ContendingJobId> changed;  // sorted; new jobs are always among them
+  bool departures = false;               // a job that was in `previous` has left since
 };
 
 // How a decision was reached.

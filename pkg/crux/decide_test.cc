@@ -75,7 +75,7 @@ TEST(Decide, ExampleOneComesOutExactly) {
     EXPECT_EQ(solution.jobs[1].priority, 7.5e9);
     EXPECT_EQ(LevelsOf(solution), (std::vector<std::int32_t>{0, 1}));
     EXPECT_EQ(solution.edges.size(), 1u);
-    EXPECT_EQ(solution.edges[0].from, JobId(1));
+    EXPECT_EQ(solution.edges[0].from, ContendingJobId(1));
     EXPECT_EQ(solution.loss, 0);
   }
 }
@@ -157,7 +157,7 @@ TEST(Decide, WithoutASearchAnArrivalLeavesRunningJobsOnTheirPaths) {
     JobDecision fresh;
     fresh.level = -1;
     options.previous->jobs.push_back(fresh);
-    options.changed = {JobId(9)};
+    options.changed = {ContendingJobId(9)};
     const Solution after = MustDecide(problem, Policy::kCrux, options);
     ExpectConsistent(problem, after);
     for (std::size_t j = 0; j + 1 < problem.jobs.size(); ++j) {
@@ -185,8 +185,8 @@ TEST(Decide, AJobThatOnlySendsInTheBackgroundTakesTheLowestLevel) {
     EXPECT_EQ(solution.jobs[2].level, 0);
     EXPECT_EQ(solution.jobs[2].intensity, 0);
     for (const ContentionEdge& edge : solution.edges) {
-      EXPECT_NE(edge.from, JobId(2));
-      EXPECT_NE(edge.to, JobId(2));
+      EXPECT_NE(edge.from, ContendingJobId(2));
+      EXPECT_NE(edge.to, ContendingJobId(2));
     }
   }
 }

@@ -85,7 +85,7 @@ class History {
  private:
   std::size_t AnyJob() { return random_.Below(problem_.jobs.size()); }
   void NoteChanged(std::size_t j) {
-    const JobId job(static_cast<std::int32_t>(j));
+    const ContendingJobId job(static_cast<std::int32_t>(j));
     const auto at = std::lower_bound(changed_.begin(), changed_.end(), job);
     if (at == changed_.end() || *at != job) changed_.insert(at, job);
   }
@@ -93,7 +93,7 @@ class History {
   // Anywhere in the order.
   void Arrive() {
     Problem other = testing::RandomProblem(shape_, random_.Next());
-    Job job = std::move(other.jobs.front());
+    ContendingJob job = std::move(other.jobs.front());
     job.id = StrCat("late", arrivals_++);
     const std::size_t at = random_.Below(problem_.jobs.size() + 1);
     problem_.jobs.insert(problem_.jobs.begin() + static_cast<std::ptrdiff_t>(at), std::move(job));
@@ -101,7 +101,7 @@ class History {
     JobDecision fresh;
     fresh.level = -1;
     holds_.jobs.insert(holds_.jobs.begin() + static_cast<std::ptrdiff_t>(at), std::move(fresh));
-    for (JobId& j : changed_) j.value += j.index() >= at ? 1 : 0;
+    for (ContendingJobId& j : changed_) j.value += j.index() >= at ? 1 : 0;
     NoteChanged(at);
   }
   void Leave() {
@@ -111,14 +111,14 @@ class History {
     if (at < holds_.jobs.size()) {
       holds_.jobs.erase(holds_.jobs.begin() + static_cast<std::ptrdiff_t>(at));
     }
-    std::erase(changed_, JobId(static_cast<std::int32_t>(at)));
-    for (JobId& j : changed_) j.value -= j.index() > at ? 1 : 0;
+    std::erase(changed_, ContendingJobId(static_cast<std::int32_t>(at)));
+    for (ContendingJobId& j : changed_) j.value -= j.index() > at ? 1 : 0;
     departures_ = true;
   }
   // Also without saying so: traffic measured again differs a little every time.
   void ChangeTraffic(bool said) {
     const std::size_t j = AnyJob();
-    Job& job = problem_.jobs[j];
+    ContendingJob& job = problem_.jobs[j];
     const double factor = 0.9 + 0.2 * random_.Unit();
     switch (random_.Below(4)) {
       case 0:
@@ -176,7 +176,7 @@ class History {
   Problem problem_;
   const std::int64_t event_budget_;
   Solution holds_;
-  std::vector<JobId> changed_;
+  std::vector<ContendingJobId> changed_;
   bool departures_ = false;
   int arrivals_ = 0;
   DecisionMemory memory_;

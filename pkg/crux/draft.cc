@@ -22,18 +22,19 @@ Priorities PrioritiesOf(const Problem& problem, const Draft& draft,
   return AssignPriorities(problem, draft.traffic, contention, options);
 }
 
-Plan PlanWithLevels(const Draft& draft, const Priorities& wanted,
-                    std::vector<std::int32_t> levels) {
-  std::vector<JobId> order = wanted.order;
-  std::stable_sort(order.begin(), order.end(),
-                   [&](JobId a, JobId b) { return levels[a.index()] > levels[b.index()]; });
+LevelledDraft PlanWithLevels(const Draft& draft, const Priorities& wanted,
+                             std::vector<std::int32_t> levels) {
+  std::vector<ContendingJobId> order = wanted.order;
+  std::stable_sort(order.begin(), order.end(), [&](ContendingJobId a, ContendingJobId b) {
+    return levels[a.index()] > levels[b.index()];
+  });
   Priorities priorities = FollowOrder(wanted, draft.intensities, order);
   std::vector<ContentionEdge> edges =
       ContentionDag(draft.pairs, priorities.order, draft.intensities);
   return {&draft, std::move(priorities), std::move(edges), std::move(levels), {}};
 }
 
-Solution ToSolution(const Problem& problem, const Plan& plan,
+Solution ToSolution(const Problem& problem, const LevelledDraft& plan,
                     const std::vector<std::int32_t>& usable) {
   Solution solution;
   for (std::size_t j = 0; j < problem.jobs.size(); ++j) {

@@ -27,7 +27,7 @@ struct Draft {
 };
 
 // Levels here count within the usable ones; the solution gets the real ones at the very end.
-struct Plan {
+struct LevelledDraft {
   const Draft* draft = nullptr;
   Priorities priorities;
   std::vector<ContentionEdge> edges;
@@ -40,10 +40,11 @@ Priorities PrioritiesOf(const Problem& problem, const Draft& draft,
 
 // A plan with the levels given: priorities are moved as little as agrees with them. The draft has to
 // outlive it.
-Plan PlanWithLevels(const Draft& draft, const Priorities& wanted, std::vector<std::int32_t> levels);
+LevelledDraft PlanWithLevels(const Draft& draft, const Priorities& wanted,
+                             std::vector<std::int32_t> levels);
 
 // `usable`: the levels that may be handed out, rising.
-Solution ToSolution(const Problem& problem, const Plan& plan,
+Solution ToSolution(const Problem& problem, const LevelledDraft& plan,
                     const std::vector<std::int32_t>& usable);
 
 }  // namespace yardmaster::crux

@@ -7,7 +7,7 @@ namespace yardmaster::crux {
 namespace {
 
 // Latest first, each once.
-std::vector<double> Starts(const Job& job) {
+std::vector<double> Starts(const ContendingJob& job) {
   std::vector<double> starts;
   for (const Flow& flow : job.flows) starts.push_back(StartOf(job, flow));
   std::sort(starts.begin(), starts.end(), std::greater<>());
@@ -17,23 +17,23 @@ std::vector<double> Starts(const Job& job) {
 
 }  // namespace
 
-double StartOf(const Job& job, const Flow& flow) {
+double StartOf(const ContendingJob& job, const Flow& flow) {
   return flow.communication_start.value_or(job.communication_start);
 }
 
-double FirstStart(const Job& job) {
+double FirstStart(const ContendingJob& job) {
   double first = job.flows.empty() ? job.communication_start : 1;
   for (const Flow& flow : job.flows) first = std::min(first, StartOf(job, flow));
   return first;
 }
 
-bool StartsTogether(const Job& job) {
+bool StartsTogether(const ContendingJob& job) {
   return std::all_of(job.flows.begin(), job.flows.end(), [&](const Flow& flow) {
     return StartOf(job, flow) == StartOf(job, job.flows.front());
   });
 }
 
-void LoadCounter::Add(const Job& job, std::span<const std::int32_t> paths,
+void LoadCounter::Add(const ContendingJob& job, std::span<const std::int32_t> paths,
                       std::optional<double> start) {
   for (std::size_t f = 0; f < job.flows.size(); ++f) {
     const Flow& flow = job.flows[f];
@@ -60,7 +60,8 @@ void LoadCounter::Clear() {
   touched_.clear();
 }
 
-std::vector<LinkSeconds> LoadCounter::Count(const Job& job, std::span<const std::int32_t> paths) {
+std::vector<LinkSeconds> LoadCounter::Count(const ContendingJob& job,
+                                            std::span<const std::int32_t> paths) {
   Add(job, paths);
   std::sort(touched_.begin(), touched_.end());
   std::vector<LinkSeconds> loads;
@@ -72,14 +73,15 @@ std::vector<LinkSeconds> LoadCounter::Count(const Job& job, std::span<const std:
   return loads;
 }
 
-double LoadCounter::CommunicationSeconds(const Job& job, std::span<const std::int32_t> paths) {
+double LoadCounter::CommunicationSeconds(const ContendingJob& job,
+                                         std::span<const std::int32_t> paths) {
   Add(job, paths);
   const double longest = LongestSeconds();
   Clear();
   return longest;
 }
 
-double LoadCounter::SpanSeconds(const Job& job, std::span<const std::int32_t> paths) {
+double LoadCounter::SpanSeconds(const ContendingJob& job, std::span<const std::int32_t> paths) {
   if (StartsTogether(job)) return CommunicationSeconds(job, paths);
   const std::vector<double> starts = Starts(job);
   double span = 0;
@@ -92,7 +94,7 @@ double LoadCounter::SpanSeconds(const Job& job, std::span<const std::int32_t> pa
   return span;
 }
 
-std::vector<LinkSeconds> LinkLoads(const Problem& problem, const Job& job,
+std::vector<LinkSeconds> LinkLoads(const Problem& problem, const ContendingJob& job,
                                    std::span<const std::int32_t> paths) {
   return LoadCounter(problem).Count(job, paths);
 }
@@ -103,11 +105,11 @@ double CommunicationSeconds(const std::vector<LinkSeconds>& loads) {
   return longest;
 }
 
-double Intensity(const Job& job, double communication_seconds) {
+double Intensity(const ContendingJob& job, double communication_seconds) {
   return communication_seconds > 0 ? job.flop_per_iteration / communication_seconds : 0;
 }
 
-double IterationSeconds(const Job& job, double span_seconds) {
+double IterationSeconds(const ContendingJob& job, double span_seconds) {
   return std::max(job.compute_seconds, FirstStart(job) * job.compute_seconds + span_seconds);
 }
 

@@ -24,10 +24,10 @@ namespace yardmaster::crux {
 inline double BytesPerSecond(const Link& link) { return link.gbps * 1e9 / 8; }
 
 // Fraction of compute after which `flow` of `job` may start.
-double StartOf(const Job& job, const Flow& flow);
+double StartOf(const ContendingJob& job, const Flow& flow);
 // The least of them; the job's own where it has no flow.
-double FirstStart(const Job& job);
-bool StartsTogether(const Job& job);
+double FirstStart(const ContendingJob& job);
+bool StartsTogether(const ContendingJob& job);
 
 // What a flow moves in an iteration, on average.
 inline double MeanBytes(const Flow& flow) { return flow.bytes / flow.every_iterations; }
@@ -59,14 +59,15 @@ class LoadCounter {
 
   // Sorted by link. `paths` has one entry per flow of `job`. Complexity: O(L log L) in the links
   // used.
-  std::vector<LinkSeconds> Count(const Job& job, std::span<const std::int32_t> paths);
+  std::vector<LinkSeconds> Count(const ContendingJob& job, std::span<const std::int32_t> paths);
   // t_j alone, without the sorting.
-  double CommunicationSeconds(const Job& job, std::span<const std::int32_t> paths);
-  double SpanSeconds(const Job& job, std::span<const std::int32_t> paths);
+  double CommunicationSeconds(const ContendingJob& job, std::span<const std::int32_t> paths);
+  double SpanSeconds(const ContendingJob& job, std::span<const std::int32_t> paths);
 
  private:
   // Flows that start at `start`, or all.
-  void Add(const Job& job, std::span<const std::int32_t> paths, std::optional<double> start = {});
+  void Add(const ContendingJob& job, std::span<const std::int32_t> paths,
+           std::optional<double> start = {});
   double LongestSeconds() const;
   void Clear();
 
@@ -77,16 +78,16 @@ class LoadCounter {
 };
 
 // As LoadCounter::Count, for one job.
-std::vector<LinkSeconds> LinkLoads(const Problem& problem, const Job& job,
+std::vector<LinkSeconds> LinkLoads(const Problem& problem, const ContendingJob& job,
                                    std::span<const std::int32_t> paths);
 
 // 0 for a job without flows.
 double CommunicationSeconds(const std::vector<LinkSeconds>& loads);
 
 // 0 for a job that does not communicate: it asks nothing of the network.
-double Intensity(const Job& job, double communication_seconds);
+double Intensity(const ContendingJob& job, double communication_seconds);
 
 // Length of an iteration without contention.
-double IterationSeconds(const Job& job, double span_seconds);
+double IterationSeconds(const ContendingJob& job, double span_seconds);
 
 }  // namespace yardmaster::crux

@@ -9,7 +9,7 @@ namespace yardmaster::crux {
 namespace {
 
 // Computes 4 s, traffic of 1 s on link 0 from half of it on.
-Job Base() { return testing::OneFlowJob("a", 8e12, 8, 4, 0.5, 1, {0}); }
+ContendingJob Base() { return testing::OneFlowJob("a", 8e12, 8, 4, 0.5, 1, {0}); }
 
 Flow More(double seconds, std::int32_t link) { return {"more", seconds * 1e9, {{link}}}; }
 
@@ -19,7 +19,7 @@ struct Times {
   double iteration;
 };
 
-Times TimesOf(const Job& job) {
+Times TimesOf(const ContendingJob& job) {
   const Problem problem = testing::WithLinks(2, 2, {job});
   const std::vector<std::int32_t> paths(job.flows.size(), 0);
   LoadCounter counter(problem);
@@ -28,7 +28,7 @@ Times TimesOf(const Job& job) {
 }
 
 TEST(Intensity, FlowsThatStartTogetherSpanTheCommunicationTime) {
-  Job job = Base();
+  ContendingJob job = Base();
   job.flows.push_back(More(3, 1));
   const Times times = TimesOf(job);
   EXPECT_EQ(times.communication, 3);
@@ -37,7 +37,7 @@ TEST(Intensity, FlowsThatStartTogetherSpanTheCommunicationTime) {
 }
 
 TEST(Intensity, ALateFlowAddsItsWaitToTheSpanButNotToTheCommunicationTime) {
-  Job job = Base();
+  ContendingJob job = Base();
   job.flows.push_back(More(3, 1));
   job.flows[1].communication_start = 0.75;  // 1 s after the other
   const Times times = TimesOf(job);
@@ -47,7 +47,7 @@ TEST(Intensity, ALateFlowAddsItsWaitToTheSpanButNotToTheCommunicationTime) {
 }
 
 TEST(Intensity, OnOneLinkALateFlowFollowsOrWaitsForItsStart) {
-  Job job = Base();
+  ContendingJob job = Base();
   job.flows.push_back(More(2, 0));
   job.flows[1].communication_start = 0.625;  // ready while the first is under way
   EXPECT_EQ(TimesOf(job).span, 3);
@@ -57,7 +57,7 @@ TEST(Intensity, OnOneLinkALateFlowFollowsOrWaitsForItsStart) {
 }
 
 TEST(Intensity, AnEarlyFlowMovesTheFirstStart) {
-  Job job = Base();
+  ContendingJob job = Base();
   job.flows.push_back(More(1, 1));
   job.flows[1].communication_start = 0;
   EXPECT_EQ(FirstStart(job), 0);
@@ -67,7 +67,7 @@ TEST(Intensity, AnEarlyFlowMovesTheFirstStart) {
 }
 
 TEST(Intensity, WhatRunsSeldomCountsWithItsMeanAndTheBackgroundNotAtAll) {
-  Job job = Base();
+  ContendingJob job = Base();
   job.flows.push_back(More(8, 0));
   job.flows[1].every_iterations = 4;
   EXPECT_EQ(TimesOf(job).communication, 3);
@@ -79,9 +79,9 @@ TEST(Intensity, WhatRunsSeldomCountsWithItsMeanAndTheBackgroundNotAtAll) {
 }
 
 TEST(Intensity, PathsKeepOutOfTheWayOfStorage) {
-  Job writer = testing::OneFlowJob("writer", 8e15, 8, 1, 1, 1, {0});
+  ContendingJob writer = testing::OneFlowJob("writer", 8e15, 8, 1, 1, 1, {0});
   writer.flows[0].background = true;
-  Job other = testing::OneFlowJob("other", 8e12, 8, 1, 1, 1, {0});
+  ContendingJob other = testing::OneFlowJob("other", 8e12, 8, 1, 1, 1, {0});
   other.flows[0].paths.Add(std::vector<std::int32_t>{1});
   const Problem problem = testing::WithLinks(2, 2, {writer, other});
   EXPECT_EQ(SelectPaths(problem)[1][0], 1);

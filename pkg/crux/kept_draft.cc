@@ -42,29 +42,29 @@ bool KeptDraft::FollowLinks(const Problem& problem) {
   return true;
 }
 
-std::vector<JobId> KeptDraft::MatchJobs(const Problem& problem) const {
-  std::vector<JobId> before;
+std::vector<ContendingJobId> KeptDraft::MatchJobs(const Problem& problem) const {
+  std::vector<ContendingJobId> before;
   before.reserve(problem.jobs.size());
-  std::unordered_map<std::string_view, JobId> index;  // only looked up
+  std::unordered_map<std::string_view, ContendingJobId> index;  // only looked up
   for (std::size_t j = 0; j < problem.jobs.size(); ++j) {
     if (j < jobs_.size() && jobs_[j].id == problem.jobs[j].id) {
       before.emplace_back(static_cast<std::int32_t>(j));
       continue;
     }
     if (index.empty()) {
-      for (const JobId k : AllJobs(jobs_.size())) index.emplace(jobs_[k.index()].id, k);
+      for (const ContendingJobId k : AllJobs(jobs_.size())) index.emplace(jobs_[k.index()].id, k);
     }
     const auto at = index.find(problem.jobs[j].id);
-    before.push_back(at == index.end() ? JobId() : at->second);
+    before.push_back(at == index.end() ? ContendingJobId() : at->second);
   }
   return before;
 }
 
-std::vector<JobId> KeptDraft::Begin(const Problem& problem) {
-  std::vector<JobId> before = MatchJobs(problem);
-  JobId last;
+std::vector<ContendingJobId> KeptDraft::Begin(const Problem& problem) {
+  std::vector<ContendingJobId> before = MatchJobs(problem);
+  ContendingJobId last;
   bool in_order = true;
-  for (const JobId old : before) {
+  for (const ContendingJobId old : before) {
     if (!old.valid()) continue;
     in_order &= old > last;
     last = old;
@@ -72,23 +72,23 @@ std::vector<JobId> KeptDraft::Begin(const Problem& problem) {
   if (!in_order || !FollowLinks(problem)) {
     Clear();
     FollowLinks(problem);
-    before.assign(problem.jobs.size(), JobId());
+    before.assign(problem.jobs.size(), ContendingJobId());
   }
   Arrange(problem, before);
   return before;
 }
 
 // Gives jobs that stayed their new index, takes out those that left and makes room for new ones.
-void KeptDraft::Arrange(const Problem& problem, const std::vector<JobId>& before) {
+void KeptDraft::Arrange(const Problem& problem, const std::vector<ContendingJobId>& before) {
   const std::size_t count = before.size();
   bool same = count == jobs_.size();
   for (std::size_t j = 0; same && j < count; ++j) {
-    same = before[j] == JobId(static_cast<std::int32_t>(j));
+    same = before[j] == ContendingJobId(static_cast<std::int32_t>(j));
   }
   dirty_.assign(count, 0);
   if (same) return;
-  std::vector<JobId> now(jobs_.size());
-  for (const JobId j : AllJobs(count)) {
+  std::vector<ContendingJobId> now(jobs_.size());
+  for (const ContendingJobId j : AllJobs(count)) {
     if (before[j.index()].valid()) now[before[j.index()].index()] = j;
   }
   std::erase_if(draft_.pairs, [&](const ContendingPair& pair) {
@@ -141,7 +141,8 @@ void KeptDraft::Arrange(const Problem& problem, const std::vector<JobId>& before
   contention_ = std::move(contention);
 }
 
-bool KeptDraft::Same(const KeptJob& kept, const Job& job, std::span<const std::int32_t> paths) {
+bool KeptDraft::Same(const KeptJob& kept, const ContendingJob& job,
+                     std::span<const std::int32_t> paths) {
   if (!kept.present || kept.flows.size() != job.flows.size() ||
       kept.flop_per_iteration != job.flop_per_iteration ||
       kept.compute_seconds != job.compute_seconds ||
@@ -185,7 +186,8 @@ void KeptDraft::Remove(std::size_t j) {
 }
 
 // Fills mean_bytes_ and all_bytes_, and the kept job's links.
-void KeptDraft::Count(const Job& job, const std::vector<std::int32_t>& paths, KeptJob& kept) {
+void KeptDraft::Count(const ContendingJob& job, const std::vector<std::int32_t>& paths,
+                      KeptJob& kept) {
   kept.flows.clear();
   kept.links.clear();
   for (std::size_t f = 0; f < job.flows.size(); ++f) {
@@ -205,7 +207,7 @@ void KeptDraft::Count(const Job& job, const std::vector<std::int32_t>& paths, Ke
 
 void KeptDraft::Place(const Problem& problem, std::size_t j, const std::vector<std::int32_t>& paths,
                       std::optional<LoadCounter>& spans) {
-  const Job& job = problem.jobs[j];
+  const ContendingJob& job = problem.jobs[j];
   KeptJob& kept = jobs_[j];
   dirty_[j] = 1;
   kept.present = true;
@@ -251,9 +253,10 @@ void KeptDraft::Follow(const Problem& problem, const Paths& paths, std::span<con
   }
 }
 
-void KeptDraft::Move(const Problem& problem, std::span<const JobId> jobs, const Paths& paths) {
+void KeptDraft::Move(const Problem& problem, std::span<const ContendingJobId> jobs,
+                     const Paths& paths) {
   std::optional<LoadCounter> spans;
-  for (const JobId j : jobs) {
+  for (const ContendingJobId j : jobs) {
     if (jobs_[j.index()].present) Remove(j.index());
     Place(problem, j.index(), paths[j.index()], spans);
   }
@@ -261,26 +264,27 @@ void KeptDraft::Move(const Problem& problem, std::span<const JobId> jobs, const 
 
 double KeptDraft::BusyWith(std::int32_t link) const { return BusyWithout(link, {}); }
 
-double KeptDraft::BusyWithout(std::int32_t link, std::span<const JobId> jobs) const {
+double KeptDraft::BusyWithout(std::int32_t link, std::span<const ContendingJobId> jobs) const {
   const double seconds_per_byte = 1 / (gbps_[link] * 1e9 / 8);
   double busy = 0;
   users_.Each(link, [&](std::int32_t slot, double, double bytes) {
-    if (std::binary_search(jobs.begin(), jobs.end(), JobId(rank_[slot]))) return;
+    if (std::binary_search(jobs.begin(), jobs.end(), ContendingJobId(rank_[slot]))) return;
     busy += bytes / span_period_[slot] * seconds_per_byte;
   });
   return busy;
 }
 
-Paths KeptDraft::ChooseAnew(const Problem& problem, std::span<const JobId> jobs,
-                            const PathOptions& options) {
+Paths KeptDraft::ChooseAnew(const Problem& problem, std::span<const ContendingJobId> jobs,
+                            const PathSelectionOptions& options) {
   class Others final : public BaseLoad {
    public:
-    Others(const KeptDraft& all, std::span<const JobId> without) : all_(all), without_(without) {}
+    Others(const KeptDraft& all, std::span<const ContendingJobId> without)
+        : all_(all), without_(without) {}
     double BusyWith(std::int32_t link) const override { return all_.BusyWithout(link, without_); }
 
    private:
     const KeptDraft& all_;
-    const std::span<const JobId> without_;
+    const std::span<const ContendingJobId> without_;
   };
   const Paths none(problem.jobs.size());
   return ReselectPaths(problem, none, jobs, options, Others(*this, jobs), path_space_);
@@ -307,11 +311,11 @@ void KeptDraft::SettlePairs() {
     return dirty_[pair.a.index()] != 0 || dirty_[pair.b.index()] != 0;
   });
   std::vector<ContendingPair> fresh;
-  for (const JobId job : AllJobs(jobs_.size())) {
+  for (const ContendingJobId job : AllJobs(jobs_.size())) {
     if (dirty_[job.index()] == 0) continue;
     for (const LinkSeconds& load : draft_.loads[job.index()]) {
       users_.Each(load.link, [&](std::int32_t slot, double seconds, double) {
-        const JobId other(rank_[slot]);
+        const ContendingJobId other(rank_[slot]);
         // Of two that both moved the lower one finds the pair.
         if (other == job || seconds == 0 || (dirty_[other.index()] != 0 && other < job)) return;
         fresh.push_back(job < other ? ContendingPair{job, other, load.seconds, seconds}
@@ -350,7 +354,7 @@ void KeptDraft::SettleBusy() {
 void KeptDraft::SettleContention() {
   const auto components = Components(static_cast<std::int32_t>(jobs_.size()), draft_.pairs);
   for (std::size_t c = 0; c < components.size(); ++c) {
-    for (const JobId j : components[c]) {
+    for (const ContendingJobId j : components[c]) {
       contention_[j.index()].component = static_cast<std::int32_t>(c);
       contention_[j.index()].component_jobs = static_cast<std::int32_t>(components[c].size());
     }

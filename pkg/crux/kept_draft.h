@@ -35,11 +35,11 @@ class KeptDraft final : public BaseLoad {
   void Clear();
 
   // The jobs of `problem` become those kept. Of each the id it had before; invalid: it was not known.
-  std::vector<JobId> Begin(const Problem& problem);
+  std::vector<ContendingJobId> Begin(const Problem& problem);
   // Jobs with `absent` set put nothing on any link; all others take `paths`.
   void Follow(const Problem& problem, const Paths& paths, std::span<const char> absent);
   // These jobs take other paths.
-  void Move(const Problem& problem, std::span<const JobId> jobs, const Paths& paths);
+  void Move(const Problem& problem, std::span<const ContendingJobId> jobs, const Paths& paths);
   // Brings draft(), busy() and contention() up to date.
   void Settle();
 
@@ -52,7 +52,8 @@ class KeptDraft final : public BaseLoad {
   // What the jobs present put on a link, background included, as path selection counts it.
   double BusyWith(std::int32_t link) const override;
   // The paths that `jobs` (sorted) would choose if they had none and all others stayed.
-  Paths ChooseAnew(const Problem& problem, std::span<const JobId> jobs, const PathOptions& options);
+  Paths ChooseAnew(const Problem& problem, std::span<const ContendingJobId> jobs,
+                   const PathSelectionOptions& options);
   PathSpace& path_space() { return path_space_; }
 
  private:
@@ -77,15 +78,16 @@ class KeptDraft final : public BaseLoad {
   };
 
   bool FollowLinks(const Problem& problem);
-  std::vector<JobId> MatchJobs(const Problem& problem) const;
-  void Arrange(const Problem& problem, const std::vector<JobId>& before);
-  static bool Same(const KeptJob& kept, const Job& job, std::span<const std::int32_t> paths);
+  std::vector<ContendingJobId> MatchJobs(const Problem& problem) const;
+  void Arrange(const Problem& problem, const std::vector<ContendingJobId>& before);
+  static bool Same(const KeptJob& kept, const ContendingJob& job,
+                   std::span<const std::int32_t> paths);
   void Remove(std::size_t j);
   // `spans` is made when a job needs it: it costs the number of links.
   void Place(const Problem& problem, std::size_t j, const std::vector<std::int32_t>& paths,
              std::optional<LoadCounter>& spans);
-  void Count(const Job& job, const std::vector<std::int32_t>& paths, KeptJob& kept);
-  double BusyWithout(std::int32_t link, std::span<const JobId> jobs) const;
+  void Count(const ContendingJob& job, const std::vector<std::int32_t>& paths, KeptJob& kept);
+  double BusyWithout(std::int32_t link, std::span<const ContendingJobId> jobs) const;
   void Touch(std::int32_t link);
   void SettleBusy();
   void SettlePairs();

@@ -27,12 +27,12 @@ class Holder {
     }
   }
 
-  bool Knows(JobId j) const {
+  bool Knows(ContendingJobId j) const {
     return held_.levels[j.index()] >= 0 && held_.levels[j.index()] < levels_;
   }
 
   // Cost of the pairs of job j with those that have a level in `now`.
-  double CostOf(JobId j, std::int32_t level, const std::vector<std::int32_t>& now) const {
+  double CostOf(ContendingJobId j, std::int32_t level, const std::vector<std::int32_t>& now) const {
     double cost = 0;
     for (const std::int32_t e : of_job_[j.index()]) {
       const ContentionEdge& edge = edges_[e];
@@ -45,9 +45,9 @@ class Holder {
   }
 
   // All running jobs where they are, new ones where they cost least (the highest of equals).
-  void Keep(std::span<const JobId> jobs, std::vector<std::int32_t>& now) const {
-    for (const JobId j : jobs) now[j.index()] = Knows(j) ? held_.levels[j.index()] : -1;
-    for (const JobId j : jobs) {
+  void Keep(std::span<const ContendingJobId> jobs, std::vector<std::int32_t>& now) const {
+    for (const ContendingJobId j : jobs) now[j.index()] = Knows(j) ? held_.levels[j.index()] : -1;
+    for (const ContendingJobId j : jobs) {
       if (Knows(j)) continue;
       std::int32_t best = levels_ - 1;
       double best_cost = CostOf(j, best, now);
@@ -63,11 +63,11 @@ class Holder {
   }
 
   // Moves jobs back to the level they had as long as that costs nothing.
-  void Restore(std::span<const JobId> jobs, std::vector<std::int32_t>& now) const {
+  void Restore(std::span<const ContendingJobId> jobs, std::vector<std::int32_t>& now) const {
     bool moved = true;
     for (int round = 0; moved && round < kMaxRestoreRounds; ++round) {
       moved = false;
-      for (const JobId j : jobs) {
+      for (const ContendingJobId j : jobs) {
         if (!Knows(j) || now[j.index()] == held_.levels[j.index()]) continue;
         const double before = CostOf(j, now[j.index()], now);
         if (CostOf(j, held_.levels[j.index()], now) > before * (1 + kSameCost)) continue;
@@ -78,9 +78,9 @@ class Holder {
   }
 
   // Of all pairs inside `jobs`, and their weight.
-  double Cost(std::span<const JobId> jobs, const std::vector<std::int32_t>& now) const {
+  double Cost(std::span<const ContendingJobId> jobs, const std::vector<std::int32_t>& now) const {
     double cost = 0;
-    for (const JobId j : jobs) {
+    for (const ContendingJobId j : jobs) {
       for (const std::int32_t e : of_job_[j.index()]) {
         if (edges_[e].from == j)
           cost += PairCost(edges_[e].weight, now[j.index()], now[edges_[e].to.index()]);
@@ -88,9 +88,9 @@ class Holder {
     }
     return cost;
   }
-  double Weight(std::span<const JobId> jobs) const {
+  double Weight(std::span<const ContendingJobId> jobs) const {
     double weight = 0;
-    for (const JobId j : jobs) {
+    for (const ContendingJobId j : jobs) {
       for (const std::int32_t e : of_job_[j.index()])
         weight += edges_[e].from == j ? edges_[e].weight : 0;
     }
@@ -124,12 +124,12 @@ std::vector<std::int32_t> HoldLevels(std::span<const ContentionEdge> edges, std:
   std::vector<std::int32_t> kept = fresh;
   for (const auto& jobs : Components(static_cast<std::int32_t>(fresh.size()), pairs)) {
     holder.Keep(jobs, kept);
-    const bool affected = std::any_of(jobs.begin(), jobs.end(), [&](JobId j) {
+    const bool affected = std::any_of(jobs.begin(), jobs.end(), [&](ContendingJobId j) {
       return held.affected[j.index()] != 0 || !holder.Knows(j);
     });
     const double most = holder.Cost(jobs, fresh) + hysteresis * holder.Weight(jobs);
     if (!affected || holder.Cost(jobs, kept) <= most * (1 + kSameCost)) {
-      for (const JobId j : jobs) result[j.index()] = kept[j.index()];
+      for (const ContendingJobId j : jobs) result[j.index()] = kept[j.index()];
     } else {
       holder.Restore(jobs, result);
     }

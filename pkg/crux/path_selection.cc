@@ -44,7 +44,7 @@ class LinkLoad {
     return LeastCongestedIn(space_.busy, paths, bytes_per_second, paths.size(), common);
   }
   // The job's own choice on an empty network, among `at_most` candidates of each flow.
-  std::vector<std::int32_t> ChooseAlone(const Job& job, std::int32_t at_most);
+  std::vector<std::int32_t> ChooseAlone(const ContendingJob& job, std::int32_t at_most);
 
  private:
   void Know(std::int32_t link) {
@@ -109,7 +109,7 @@ void CommonLinks(const PathList& paths, std::vector<std::int32_t>& common) {
 }
 
 // Larger flows first, then by index.
-std::vector<std::int32_t> FlowOrder(const Job& job) {
+std::vector<std::int32_t> FlowOrder(const ContendingJob& job) {
   std::vector<std::int32_t> order(job.flows.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
@@ -118,7 +118,7 @@ std::vector<std::int32_t> FlowOrder(const Job& job) {
   return order;
 }
 
-std::vector<std::int32_t> LinkLoad::ChooseAlone(const Job& job, std::int32_t at_most) {
+std::vector<std::int32_t> LinkLoad::ChooseAlone(const ContendingJob& job, std::int32_t at_most) {
   std::vector<std::int32_t> paths(job.flows.size(), 0);
   for (const std::int32_t f : FlowOrder(job)) {
     const Flow& flow = job.flows[f];
@@ -136,13 +136,14 @@ struct Estimate {
   double period_seconds = 1;
 };
 
-Estimate EstimateOf(const Job& job, std::span<const std::int32_t> paths, LoadCounter& counter) {
+Estimate EstimateOf(const ContendingJob& job, std::span<const std::int32_t> paths,
+                    LoadCounter& counter) {
   const double seconds = counter.CommunicationSeconds(job, paths);
   const double span = StartsTogether(job) ? seconds : counter.SpanSeconds(job, paths);
   return {Intensity(job, seconds), IterationSeconds(job, span)};
 }
 
-bool HasPaths(const Job& job, const std::vector<std::int32_t>& paths) {
+bool HasPaths(const ContendingJob& job, const std::vector<std::int32_t>& paths) {
   if (paths.size() != job.flows.size()) return false;
   for (std::size_t f = 0; f < paths.size(); ++f) {
     if (paths[f] < 0 || paths[f] >= job.flows[f].paths.size()) return false;
@@ -153,8 +154,8 @@ bool HasPaths(const Job& job, const std::vector<std::int32_t>& paths) {
 // Storage traffic that has one path: it does not depend on the choice, so every choice counts it.
 bool IsGiven(const Flow& flow) { return flow.background && flow.paths.size() == 1; }
 
-void PlaceJob(const Job& job, double period_seconds, const PathOptions& options, LinkLoad& load,
-              std::vector<std::int32_t>& paths) {
+void PlaceJob(const ContendingJob& job, double period_seconds, const PathSelectionOptions& options,
+              LinkLoad& load, std::vector<std::int32_t>& paths) {
   const bool had_paths = HasPaths(job, paths);
   if (!had_paths) paths.assign(job.flows.size(), 0);
   std::vector<std::int32_t> common;
@@ -175,30 +176,31 @@ void PlaceJob(const Job& job, double period_seconds, const PathOptions& options,
 }
 
 // `load` holds what all others put on links.
-Paths Choose(const Problem& problem, const Paths& previous, std::span<const JobId> changed,
-             const PathOptions& options, LoadCounter& counter, LinkLoad& load) {
+Paths Choose(const Problem& problem, const Paths& previous,
+             std::span<const ContendingJobId> changed, const PathSelectionOptions& options,
+             LoadCounter& counter, LinkLoad& load) {
   Paths paths = previous;
   std::vector<Estimate> estimates(problem.jobs.size());
-  for (const JobId j : changed) {
-    const Job& job = problem.jobs[j.index()];
+  for (const ContendingJobId j : changed) {
+    const ContendingJob& job = problem.jobs[j.index()];
     const bool known = HasPaths(job, paths[j.index()]);
     estimates[j.index()] = EstimateOf(
         job, known ? paths[j.index()] : load.ChooseAlone(job, kEstimateCandidates), counter);
   }
-  for (const JobId j : changed) {
+  for (const ContendingJobId j : changed) {
     const double period = estimates[j.index()].period_seconds;
     for (const Flow& flow : problem.jobs[j.index()].flows) {
       if (IsGiven(flow)) load.Add(flow.paths[0], MeanBytes(flow) / period);
     }
   }
-  std::vector<JobId> order(changed.begin(), changed.end());
-  std::stable_sort(order.begin(), order.end(), [&](JobId a, JobId b) {
+  std::vector<ContendingJobId> order(changed.begin(), changed.end());
+  std::stable_sort(order.begin(), order.end(), [&](ContendingJobId a, ContendingJobId b) {
     return estimates[a.index()].intensity > estimates[b.index()].intensity;
   });
-  std::stable_partition(order.begin(), order.end(), [&](JobId j) {
+  std::stable_partition(order.begin(), order.end(), [&](ContendingJobId j) {
     return std::binary_search(options.first.begin(), options.first.end(), j);
   });
-  for (const JobId j : order) {
+  for (const ContendingJobId j : order) {
     PlaceJob(problem.jobs[j.index()], estimates[j.index()].period_seconds, options, load,
              paths[j.index()]);
   }
@@ -207,28 +209,28 @@ Paths Choose(const Problem& problem, const Paths& previous, std::span<const JobI
 
 }  // namespace
 
-std::vector<std::int32_t> SelectAlone(const Problem& problem, const Job& job) {
+std::vector<std::int32_t> SelectAlone(const Problem& problem, const ContendingJob& job) {
   PathSpace space;
   std::int32_t most = 1;
   for (const Flow& flow : job.flows) most = std::max(most, flow.paths.size());
   return LinkLoad(problem, space).ChooseAlone(job, most);
 }
 
-Paths SelectPaths(const Problem& problem, const PathOptions& options) {
+Paths SelectPaths(const Problem& problem, const PathSelectionOptions& options) {
   const std::size_t count = problem.jobs.size();
   return ReselectPaths(problem, Paths(count), AllJobs(count), options);
 }
 
-Paths ReselectPaths(const Problem& problem, const Paths& previous, std::span<const JobId> changed,
-                    const PathOptions& options) {
+Paths ReselectPaths(const Problem& problem, const Paths& previous,
+                    std::span<const ContendingJobId> changed, const PathSelectionOptions& options) {
   PathSpace space;
   LinkLoad load(problem, space);
   LoadCounter counter(problem);
   std::vector<char> chooses(problem.jobs.size(), 0);
-  for (const JobId j : changed) chooses[j.index()] = 1;
+  for (const ContendingJobId j : changed) chooses[j.index()] = 1;
   for (std::size_t j = 0; j < problem.jobs.size(); ++j) {
     if (chooses[j]) continue;
-    const Job& job = problem.jobs[j];
+    const ContendingJob& job = problem.jobs[j];
     const double period = EstimateOf(job, previous[j], counter).period_seconds;
     for (std::size_t f = 0; f < job.flows.size(); ++f) {
       load.Add(job.flows[f].paths[previous[j][f]], MeanBytes(job.flows[f]) / period);
@@ -237,8 +239,9 @@ Paths ReselectPaths(const Problem& problem, const Paths& previous, std::span<con
   return Choose(problem, previous, changed, options, counter, load);
 }
 
-Paths ReselectPaths(const Problem& problem, const Paths& previous, std::span<const JobId> changed,
-                    const PathOptions& options, const BaseLoad& base, PathSpace& space) {
+Paths ReselectPaths(const Problem& problem, const Paths& previous,
+                    std::span<const ContendingJobId> changed, const PathSelectionOptions& options,
+                    const BaseLoad& base, PathSpace& space) {
   LinkLoad load(problem, space, &base);
   LoadCounter counter(problem, std::move(space.bytes));
   Paths paths = Choose(problem, previous, changed, options, counter, load);

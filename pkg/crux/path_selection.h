@@ -21,14 +21,14 @@
 
 namespace yardmaster::crux {
 
-struct PathOptions {
+struct PathSelectionOptions {
   // Reselect leaves a flow where it is unless its path would get less congested by more than this
   // share: a running job's connections must not flap for a small gain.
   double hysteresis = 0.1;
   // Links that all candidates have in common count too, as published.
   bool count_common_links = false;
   // Jobs that choose before the others whatever their intensity; sorted.
-  std::vector<JobId> first = {};
+  std::vector<ContendingJobId> first = {};
 };
 
 // What jobs that do not choose put on links.
@@ -40,14 +40,15 @@ class BaseLoad {
 };
 
 // Every job anew.
-Paths SelectPaths(const Problem& problem, const PathOptions& options = {});
+Paths SelectPaths(const Problem& problem, const PathSelectionOptions& options = {});
 
 // Only the flows of `changed` jobs (sorted indices) choose, all others stay on `previous`.
 // A job that had paths keeps a flow's path unless the gain exceeds the hysteresis; an entry of
 // `previous` that is empty or out of range is treated as no path. So one arrival costs its own flows.
 // REQUIRES: previous.size() == problem.jobs.size(), and unchanged jobs have valid paths in it.
-Paths ReselectPaths(const Problem& problem, const Paths& previous, std::span<const JobId> changed,
-                    const PathOptions& options = {});
+Paths ReselectPaths(const Problem& problem, const Paths& previous,
+                    std::span<const ContendingJobId> changed,
+                    const PathSelectionOptions& options = {});
 
 // Space for choosing paths, by link, so that it need not be made for every choice.
 struct PathSpace {
@@ -59,11 +60,12 @@ struct PathSpace {
 
 // As above, with what the jobs that are not listed put on links given: costs the links that those
 // listed may use.
-Paths ReselectPaths(const Problem& problem, const Paths& previous, std::span<const JobId> changed,
-                    const PathOptions& options, const BaseLoad& base, PathSpace& space);
+Paths ReselectPaths(const Problem& problem, const Paths& previous,
+                    std::span<const ContendingJobId> changed, const PathSelectionOptions& options,
+                    const BaseLoad& base, PathSpace& space);
 
 // The job's own choice on an empty network.
-std::vector<std::int32_t> SelectAlone(const Problem& problem, const Job& job);
+std::vector<std::int32_t> SelectAlone(const Problem& problem, const ContendingJob& job);
 
 // Uniform over the candidates, as a hash spreads them. Deterministic in `seed`.
 Paths RandomPaths(const Problem& problem, std::uint64_t seed);

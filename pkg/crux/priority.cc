@@ -11,35 +11,39 @@ namespace {
 
 constexpr double kStrictly = 1 - 1e-9;
 
-IterationTiming TimingOf(const Job& job, const JobTraffic& traffic, double link_seconds) {
+IterationTiming TimingOf(const ContendingJob& job, const JobTraffic& traffic, double link_seconds) {
   return {job.compute_seconds, FirstStart(job), traffic.communication_seconds, link_seconds};
 }
 
-std::vector<JobId> OrderByPriority(std::span<const double> priority) {
-  std::vector<JobId> order = AllJobs(priority.size());
-  std::stable_sort(order.begin(), order.end(),
-                   [&](JobId a, JobId b) { return priority[a.index()] > priority[b.index()]; });
+std::vector<ContendingJobId> OrderByPriority(std::span<const double> priority) {
+  std::vector<ContendingJobId> order = AllJobs(priority.size());
+  std::stable_sort(order.begin(), order.end(), [&](ContendingJobId a, ContendingJobId b) {
+    return priority[a.index()] > priority[b.index()];
+  });
   return order;
 }
 
-IterationTiming Alone(const Problem& problem, std::span<const JobTraffic> traffic, JobId j) {
+IterationTiming Alone(const Problem& problem, std::span<const JobTraffic> traffic,
+                      ContendingJobId j) {
   const JobTraffic& mine = traffic[j.index()];
   return TimingOf(problem.jobs[j.index()], mine, mine.communication_seconds);
 }
 
 // The reference job of each job: the one with most bytes, of its component or of all.
-std::vector<JobId> References(std::span<const JobTraffic> traffic,
-                              std::span<const JobContention> contention, bool published) {
-  const std::vector<JobId> jobs = AllJobs(traffic.size());
-  std::vector<JobId> best(traffic.size() + 1);  // by component
-  const auto component = [&](JobId j) { return published ? 0 : contention[j.index()].component; };
-  for (const JobId j : jobs) {
-    JobId& at = best[component(j)];
+std::vector<ContendingJobId> References(std::span<const JobTraffic> traffic,
+                                        std::span<const JobContention> contention, bool published) {
+  const std::vector<ContendingJobId> jobs = AllJobs(traffic.size());
+  std::vector<ContendingJobId> best(traffic.size() + 1);  // by component
+  const auto component = [&](ContendingJobId j) {
+    return published ? 0 : contention[j.index()].component;
+  };
+  for (const ContendingJobId j : jobs) {
+    ContendingJobId& at = best[component(j)];
     if (!at.valid() || traffic[j.index()].bytes > traffic[at.index()].bytes) at = j;
   }
-  std::vector<JobId> references;
+  std::vector<ContendingJobId> references;
   references.reserve(jobs.size());
-  for (const JobId j : jobs) references.push_back(best[component(j)]);
+  for (const ContendingJobId j : jobs) references.push_back(best[component(j)]);
   return references;
 }
 
@@ -90,7 +94,7 @@ std::vector<double> PoolViolators(const std::vector<double>& logs) {
 
 }  // namespace
 
-JobTraffic TrafficOf(const Job& job, const std::vector<LinkSeconds>& loads) {
+JobTraffic TrafficOf(const ContendingJob& job, const std::vector<LinkSeconds>& loads) {
   JobTraffic traffic;
   for (const Flow& flow : job.flows) traffic.bytes += MeanBytes(flow);
   traffic.communication_seconds = CommunicationSeconds(loads);
@@ -99,26 +103,26 @@ JobTraffic TrafficOf(const Job& job, const std::vector<LinkSeconds>& loads) {
 }
 
 Priorities FollowOrder(const Priorities& wanted, std::span<const double> intensities,
-                       const std::vector<JobId>& order) {
+                       const std::vector<ContendingJobId>& order) {
   Priorities result = wanted;
   // A job that sends nothing has priority 0 and no say; it goes to the end.
-  std::vector<JobId> sending;
+  std::vector<ContendingJobId> sending;
   std::vector<double> logs;
-  for (const JobId j : order) {
+  for (const ContendingJobId j : order) {
     if (wanted.priority[j.index()] <= 0) continue;
     sending.push_back(j);
     logs.push_back(std::log(wanted.priority[j.index()]));
   }
   const std::vector<double> pooled = PoolViolators(logs);
   for (std::size_t i = 0; i < sending.size(); ++i) {
-    const JobId j = sending[i];
+    const ContendingJobId j = sending[i];
     // A job in a pool of its own keeps its exact value, and exact ties go by index. All others
     // gets a value clearly below the one before, which survives being divided by I and multiplied
     // again.
     const bool pooled_value = pooled[i] != logs[i];
     if (pooled_value) result.priority[j.index()] = std::exp(pooled[i]);
     if (i > 0) {
-      const JobId before = sending[i - 1];
+      const ContendingJobId before = sending[i - 1];
       const double above = result.priority[before.index()];
       const bool exact_tie = !pooled_value && above == wanted.priority[before.index()] &&
                              result.priority[j.index()] == above && before < j;
@@ -145,7 +149,7 @@ std::vector<JobContention> ContentionOf(const Problem& problem,
   std::vector<JobContention> contention(loads.size());
   const auto components = Components(static_cast<std::int32_t>(loads.size()), pairs);
   for (std::size_t c = 0; c < components.size(); ++c) {
-    for (const JobId j : components[c]) {
+    for (const ContendingJobId j : components[c]) {
       contention[j.index()].component = static_cast<std::int32_t>(c);
       contention[j.index()].component_jobs = static_cast<std::int32_t>(components[c].size());
       for (const LinkSeconds& load : loads[j.index()]) {
@@ -162,8 +166,8 @@ Priorities AssignPriorities(const Problem& problem, std::span<const JobTraffic> 
                             const CorrectionOptions& options, std::vector<KnownCorrection>* known) {
   const auto references = References(traffic, contention, options.published);
   std::vector<double> correction(traffic.size(), 1);
-  for (const JobId j : AllJobs(traffic.size())) {
-    const JobId reference = references[j.index()];
+  for (const ContendingJobId j : AllJobs(traffic.size())) {
+    const ContendingJobId reference = references[j.index()];
     if (j == reference || traffic[j.index()].communication_seconds <= 0) continue;
     double& k = correction[j.index()];
     k = FactorOf(Alone(problem, traffic, reference), Alone(problem, traffic, j),

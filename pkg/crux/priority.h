@@ -31,7 +31,7 @@ struct Priorities {
   std::vector<double> correction;
   std::vector<double> priority;
   // Every job once, highest priority first; equal ones by index.
-  std::vector<JobId> order;
+  std::vector<ContendingJobId> order;
 };
 
 // What the paper's two numbers of a job are computed from, on its chosen paths.
@@ -41,7 +41,7 @@ struct JobTraffic {
   double intensity = 0;
 };
 
-JobTraffic TrafficOf(const Job& job, const std::vector<LinkSeconds>& loads);
+JobTraffic TrafficOf(const ContendingJob& job, const std::vector<LinkSeconds>& loads);
 
 struct CorrectionOptions {
   // One reference for all jobs and k unbounded but for kMinCorrection and kMaxCorrection.
@@ -79,6 +79,6 @@ Priorities AssignPriorities(const Problem& problem, std::span<const JobTraffic> 
 
 // Priorities that follow `order`, nearest to `wanted`.
 Priorities FollowOrder(const Priorities& wanted, std::span<const double> intensities,
-                       const std::vector<JobId>& order);
+                       const std::vector<ContendingJobId>& order);
 
 }  // namespace yardmaster::crux

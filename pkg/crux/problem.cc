@@ -35,7 +35,7 @@ struct Place {
   }
   std::string Owner(const Problem& problem) const {
     if (job < 0) return "";
-    const Job& owner = problem.jobs[job];
+    const ContendingJob& owner = problem.jobs[job];
     std::string text = StrCat("job \"", owner.id, "\" ");
     if (flow >= 0) text += StrCat("flow \"", owner.flows[flow].id, "\" ");
     return text;
@@ -61,7 +61,7 @@ class Checker {
   absl::Status CheckJobIds() const { return CheckIds({}, "jobs", problem_.jobs); }
 
   absl::Status CheckJob(std::int64_t j) const {
-    const Job& job = problem_.jobs[j];
+    const ContendingJob& job = problem_.jobs[j];
     const Place at{j, -1, -1};
     if (job.gpus < 1) {
       return Error(at, "gpus", StrCat("is ", job.gpus), "a job has at least one GPU");
@@ -207,10 +207,10 @@ absl::Status Validate(const Problem& problem, const ValidationOptions& options) 
   return absl::OkStatus();
 }
 
-absl::Status ValidateChanged(const Problem& problem, std::span<const JobId> changed) {
+absl::Status ValidateChanged(const Problem& problem, std::span<const ContendingJobId> changed) {
   const ValidationOptions options;
   const Checker checker(problem, options);
-  for (const JobId j : changed) {
+  for (const ContendingJobId j : changed) {
     if (!j.valid() || j.index() >= problem.jobs.size()) {
       return FieldError("changed", StrCat("there is no job ", j.value), "list indices of jobs");
     }

@@ -3,7 +3,7 @@
 // Communication Scheduling for Deep Learning Training", SIGCOMM 2024; docs/crux.md has the
 // formulas.
 //
-// Jobs, links and flows are named by their index, jobs by a JobId; names are carried only for messages
+// Jobs, links and flows are named by their index, jobs by a ContendingJobId; names are carried only for messages
 // and answers. A part of a problem (region.h) numbers its jobs anew.
 // A link is one direction of one cable (or of a PCIe or NVLink connection).
 // Thread safety: values.
@@ -78,7 +78,7 @@ struct Flow {
 // Flows that differ in nothing but their ids: exchanging their paths changes no result.
 bool AreTwins(const Flow& a, const Flow& b);
 
-struct Job {
+struct ContendingJob {
   std::string id;
   std::int32_t gpus = 0;
   double flop_per_iteration = 0;   // W_j, summed over the job's GPUs
@@ -88,17 +88,17 @@ struct Job {
 };
 
 // Index into Problem::jobs, and into every array that has an entry per job.
-using JobId = Id<struct JobTag>;
+using ContendingJobId = Id<struct JobTag>;
 
 struct Problem {
   std::int32_t levels = 8;  // K; may exceed the number of jobs, the lowest levels then stay empty
   std::vector<Link> links;
-  std::vector<Job> jobs;
+  std::vector<ContendingJob> jobs;
 };
 
 // Every job of a problem of `count` jobs, by index.
-inline std::vector<JobId> AllJobs(std::size_t count) {
-  std::vector<JobId> all;
+inline std::vector<ContendingJobId> AllJobs(std::size_t count) {
+  std::vector<ContendingJobId> all;
   all.reserve(count);
   for (std::size_t j = 0; j < count; ++j) all.emplace_back(static_cast<std::int32_t>(j));
   return all;
@@ -123,8 +123,8 @@ struct JobDecision : JobNumbers {
 
 // An edge of the communication contention DAG, from the higher to the lower priority.
 struct ContentionEdge {
-  JobId from;
-  JobId to;
+  ContendingJobId from;
+  ContendingJobId to;
   double weight = 0;  // intensity of `from`
 };
 
@@ -151,6 +151,6 @@ struct ValidationOptions {
 absl::Status Validate(const Problem& problem, const ValidationOptions& options = {});
 
 // As Validate, but looks only at the jobs listed: for a problem that passed and then got these.
-absl::Status ValidateChanged(const Problem& problem, std::span<const JobId> changed);
+absl::Status ValidateChanged(const Problem& problem, std::span<const ContendingJobId> changed);
 
 }  // namespace yardmaster::crux

@@ -22,7 +22,7 @@ class Cluster {
     Round(std::nullopt);
   }
 
-  void Arrive(const Job& job) {
+  void Arrive(const ContendingJob& job) {
     departures_ = false;
     problem_.jobs.push_back(job);
     Solution previous = solution_;
@@ -31,8 +31,8 @@ class Cluster {
     changed_ = {Id(problem_.jobs.size() - 1)};
     Round(std::move(previous));
   }
-  Job Leave(std::size_t at) {
-    Job job = problem_.jobs[at];
+  ContendingJob Leave(std::size_t at) {
+    ContendingJob job = problem_.jobs[at];
     problem_.jobs.erase(problem_.jobs.begin() + Id(at).value);
     Solution previous = solution_;
     previous.jobs.erase(previous.jobs.begin() + Id(at).value);
@@ -62,7 +62,9 @@ class Cluster {
   }
 
  private:
-  static JobId Id(std::size_t at) { return JobId(static_cast<std::int32_t>(at)); }
+  static ContendingJobId Id(std::size_t at) {
+    return ContendingJobId(static_cast<std::int32_t>(at));
+  }
   void Round(std::optional<Solution> previous) {
     Options options;
     options.previous = std::move(previous);
@@ -77,7 +79,7 @@ class Cluster {
   Problem problem_;
   const std::int64_t event_budget_;
   Solution solution_;
-  std::vector<JobId> changed_;
+  std::vector<ContendingJobId> changed_;
   bool departures_ = false;
 };
 
@@ -124,7 +126,7 @@ TEST(Stability, AnArrivalThatSharesNoLinkChangesNobody) {
 TEST(Stability, NobodysPathMovesBecauseOthersComeAndGo) {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     Cluster cluster(Crowd(seed));
-    const Job job = cluster.Leave(5);
+    const ContendingJob job = cluster.Leave(5);
     Paths before = PathsOf(cluster.solution());
     cluster.Arrive(job);
     Paths after = PathsOf(cluster.solution());
@@ -149,7 +151,7 @@ TEST(Stability, FlappingArrivalsSettle) {
   // Seeds 6, 70, 74 and 131 need other orders with the job than without it.
   for (std::uint64_t seed = 0; seed < 150; ++seed) {
     Cluster cluster(Crowd(seed));
-    const Job flapping = cluster.Leave(11);
+    const ContendingJob flapping = cluster.Leave(11);
     cluster.Arrive(flapping);
     cluster.Leave(11);
     cluster.Arrive(flapping);
@@ -179,7 +181,7 @@ TEST(Stability, ASmallChangeOfTrafficMovesNoPath) {
 Solution AfterADeparture(const std::vector<double>& remaining_seconds) {
   Problem problem = testing::WithLinks(2, 2, {});
   for (const char* id : {"a", "b"}) {
-    Job job = testing::OneFlowJob(id, 1e12, 8, 1, 1, 2, {0});
+    ContendingJob job = testing::OneFlowJob(id, 1e12, 8, 1, 1, 2, {0});
     job.flows[0].paths.Add(std::vector{1});
     problem.jobs.push_back(std::move(job));
   }
@@ -210,7 +212,7 @@ TEST(Stability, AMovePaysForItselfBeforeOneOfTheJobsEndsOrIsNotMade) {
 // flow gains nothing, moving all of them does.
 TEST(Stability, ARunningJobOfManyFlowsMovesAsAWhole) {
   Problem problem = testing::WithLinks(2, 12, {});
-  Job many{"many", 64, 1e13, 1, 1, {}};
+  ContendingJob many{"many", 64, 1e13, 1, 1, {}};
   constexpr std::int32_t kFlows = 6;
   for (std::int32_t f = 0; f < kFlows; ++f) {
     Flow flow{"f", 1e9, {}};
@@ -218,7 +220,7 @@ TEST(Stability, ARunningJobOfManyFlowsMovesAsAWhole) {
     flow.paths.Add(std::vector{kFlows + f});
     many.flows.push_back(std::move(flow));
   }
-  Job other{"other", 64, 2e13, 1, 1, {}};
+  ContendingJob other{"other", 64, 2e13, 1, 1, {}};
   for (std::int32_t f = 0; f < kFlows; ++f) {
     Flow flow{"f", 3e9, {}};
     flow.paths.Add(std::vector{f});
@@ -239,7 +241,7 @@ TEST(Stability, ARunningJobOfManyFlowsMovesAsAWhole) {
 }
 
 double RateOf(const Problem& problem, const Solution& solution) {
-  const std::vector<JobId> all = AllJobs(problem.jobs.size());
+  const std::vector<ContendingJobId> all = AllJobs(problem.jobs.size());
   std::vector<std::int32_t> levels;
   for (const JobDecision& job : solution.jobs) levels.push_back(job.level);
   EventBudget budget{1'000'000'000, 0};
@@ -257,7 +259,7 @@ TEST(Stability, ReplacementsDoNotAddUpToABadPlan) {
   for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
     Cluster cluster(Crowd(seed), kBudget);
     for (std::size_t step = 0; step < 8; ++step) {
-      const Job job = cluster.Leave((seed + 5 * step) % 12);
+      const ContendingJob job = cluster.Leave((seed + 5 * step) % 12);
       cluster.Arrive(job);
       const std::vector<std::int32_t> levels = cluster.State().second;
       for (const ContentionEdge& edge : cluster.solution().edges) {
@@ -279,7 +281,7 @@ TEST(Stability, PrioritiesAreThoseOfAPlanMadeAnew) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     Cluster cluster(Crowd(seed));
     for (std::size_t step = 0; step < 12; ++step) {
-      const Job job = cluster.Leave((seed + 5 * step) % 12);
+      const ContendingJob job = cluster.Leave((seed + 5 * step) % 12);
       cluster.Arrive(job);
     }
     const Solution& now = cluster.solution();

@@ -42,7 +42,7 @@ class Fluid {
         users_(problem.links.size(), 0) {
     LoadCounter counter(problem);
     for (std::size_t j = 0; j < problem.jobs.size(); ++j) {
-      const Job& job = problem.jobs[j];
+      const ContendingJob& job = problem.jobs[j];
       loads_.push_back(counter.Count(job, solution.jobs[j].paths));
       const double longest = CommunicationSeconds(loads_[j]);
       const double span =
@@ -55,7 +55,7 @@ class Fluid {
   }
 
   // REQUIRES: called from the highest level to the lowest.
-  void Settle(std::span<const JobId> jobs) {
+  void Settle(std::span<const ContendingJobId> jobs) {
     std::vector<Member> members = MembersOf(jobs);
     for (int round = 0; round < kFairRounds; ++round) {
       for (const Member& member : members) CountPresence(member, 1);
@@ -66,7 +66,7 @@ class Fluid {
         std::swap(member.presence, member.answer);
       }
     }
-    for (const JobId j : jobs) {
+    for (const ContendingJobId j : jobs) {
       for (const LinkSeconds& load : loads_[j.index()])
         taken_[load.link] += load.seconds / period_[j.index()];
     }
@@ -77,7 +77,7 @@ class Fluid {
  private:
   // A job of the level that is being settled.
   struct Member {
-    JobId job;
+    ContendingJobId job;
     double longest = 0;               // on links that no other member uses, which stays
     std::vector<LinkSeconds> shared;  // on the others
     // By shared link: the share of time in which the job is transferring, and the next one.
@@ -85,16 +85,16 @@ class Fluid {
     std::vector<double> answer;
   };
 
-  std::vector<Member> MembersOf(std::span<const JobId> jobs) {
+  std::vector<Member> MembersOf(std::span<const ContendingJobId> jobs) {
     const auto count = [&](int sign) {
-      for (const JobId j : jobs) {
+      for (const ContendingJobId j : jobs) {
         for (const LinkSeconds& load : loads_[j.index()]) users_[load.link] += sign;
       }
     };
     count(1);
     std::vector<Member> members;
     members.reserve(jobs.size());
-    for (const JobId j : jobs) {
+    for (const ContendingJobId j : jobs) {
       Member& member = members.emplace_back();
       member.job = j;
       for (const LinkSeconds& load : loads_[j.index()]) {
@@ -202,12 +202,12 @@ std::vector<std::int32_t> LevelsToHandOut(std::int32_t levels,
 std::vector<double> PredictedShares(const Problem& problem, const Solution& solution,
                                     std::span<const std::int32_t> levels) {
   const std::size_t count = problem.jobs.size();
-  const auto level_of = [&](JobId j) {
+  const auto level_of = [&](ContendingJobId j) {
     return levels.empty() ? solution.jobs[j.index()].level : levels[j.index()];
   };
-  std::vector<JobId> order = AllJobs(count);
+  std::vector<ContendingJobId> order = AllJobs(count);
   std::stable_sort(order.begin(), order.end(),
-                   [&](JobId a, JobId b) { return level_of(a) > level_of(b); });
+                   [&](ContendingJobId a, ContendingJobId b) { return level_of(a) > level_of(b); });
   Fluid fluid(problem, solution);
   for (std::size_t begin = 0; begin < count;) {
     std::size_t end = begin;

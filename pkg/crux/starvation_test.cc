@@ -128,7 +128,7 @@ Problem OneLink(double busy_share_of_first) {
   problem.levels = 2;
   problem.links = {{"l", 8}};  // 1e9 bytes a second
   for (const double bytes : {busy_share_of_first * 1e9, 0.5e9}) {
-    Job job;
+    ContendingJob job;
     job.id = problem.jobs.empty() ? "first" : "second";
     job.gpus = 1;
     job.flop_per_iteration = 1e12;

@@ -10,7 +10,7 @@
 namespace yardmaster::crux {
 namespace {
 
-Stream Merge(const Job& job, std::span<const std::int32_t> flows,
+Stream Merge(const ContendingJob& job, std::span<const std::int32_t> flows,
              std::span<const std::int32_t> paths) {
   const Flow& first = job.flows[flows.front()];
   Stream stream;
@@ -37,7 +37,7 @@ Stream Merge(const Job& job, std::span<const std::int32_t> flows,
 
 }  // namespace
 
-std::vector<Stream> StreamsOf(const Job& job, std::span<const std::int32_t> paths,
+std::vector<Stream> StreamsOf(const ContendingJob& job, std::span<const std::int32_t> paths,
                               Merging merging) {
   using Key = std::tuple<std::int32_t, double, std::int32_t, bool>;
   std::map<Key, std::size_t> known;

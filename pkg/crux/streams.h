@@ -30,7 +30,7 @@ enum class Merging {
 };
 
 // The streams of `job` on `paths` (one entry per flow), in the order of their first flows. Complexity: O(L log L) in the links used.
-std::vector<Stream> StreamsOf(const Job& job, std::span<const std::int32_t> paths,
+std::vector<Stream> StreamsOf(const ContendingJob& job, std::span<const std::int32_t> paths,
                               Merging merging = Merging::kRings);
 
 }  // namespace yardmaster::crux

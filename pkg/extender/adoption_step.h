@@ -22,7 +22,7 @@ namespace yardmaster::extender {
 
 class AdoptionStep {
  public:
-  using Notify = std::function<void(const Notice&)>;
+  using Notify = std::function<void(const ObjectNotice&)>;
 
   AdoptionStep(Ledger& ledger, const Clock& clock, Notify notify)
       : ledger_(ledger), clock_(clock), notify_(std::move(notify)), try_times_(clock) {}

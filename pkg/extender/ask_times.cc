@@ -10,7 +10,7 @@ namespace {
 
 // The first look comes at once: the controller that removed the pods has seen why. A second one
 // catches controllers that write their status after they removed the pods.
-constexpr BackoffLimits kWait{250, 10'000};
+constexpr BackoffLimits kAskAgain{250, 10'000};
 
 }  // namespace
 
@@ -31,7 +31,7 @@ bool AskTimes::IsDue(PassState& pass, const NamespacedName& key) {
   asked.round = round_;
   const std::int64_t now_ms = clock_.SteadyMs();
   if (is_new || asked.pods != pods) {
-    asked = {std::move(pods), now_ms, kWait.first_ms, round_};
+    asked = {std::move(pods), now_ms, kAskAgain.first_ms, round_};
   }
   if (asked.next_ms > now_ms) {
     pass.WakeIn(asked.next_ms - now_ms);
@@ -39,7 +39,7 @@ bool AskTimes::IsDue(PassState& pass, const NamespacedName& key) {
   }
   asked.next_ms = now_ms + asked.wait_ms;
   pass.WakeIn(asked.wait_ms);
-  asked.wait_ms = NextDelayMs(asked.wait_ms, kWait);
+  asked.wait_ms = NextDelayMs(asked.wait_ms, kAskAgain);
   return true;
 }
 

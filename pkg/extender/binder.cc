@@ -23,8 +23,8 @@ absl::Status CheckSlot(const View& view, const BindArgs& args) {
       query.rank = api::RankOf(note->rank_bases, **membership).value_or(-1);
     }
   }
-  const Verdict verdict = Judge(view, query, args.node);
-  if (verdict == Verdict::kFits) return absl::OkStatus();
+  const NodeVerdict verdict = Judge(view, query, args.node);
+  if (verdict == NodeVerdict::kFits) return absl::OkStatus();
   return absl::FailedPreconditionError(StrCat("pod ", args.namespace_name, "/", args.name,
                                               " does not go to node ", args.node, ": ",
                                               Phrase(verdict)));

@@ -10,68 +10,69 @@ constexpr int kMaxScore = 10;
 
 // Where a gang's pod belongs.
 struct Slot {
-  Verdict elsewhere = Verdict::kOtherSlot;  // on every node but `node`
-  std::string_view node;                    // empty: there is none
+  NodeVerdict elsewhere = NodeVerdict::kOtherSlot;  // on every node but `node`
+  std::string_view node;                            // empty: there is none
 
-  Verdict On(std::string_view name) const {
-    return !node.empty() && name == node ? Verdict::kFits : elsewhere;
+  NodeVerdict On(std::string_view name) const {
+    return !node.empty() && name == node ? NodeVerdict::kFits : elsewhere;
   }
 };
 
 Slot SlotOf(const View& view, const PodQuery& pod) {
   const plan::JobState* gang = view.FindGang(*pod.gang);
-  if (gang == nullptr || !gang->assignment) return {Verdict::kGangNotPlanned, {}};
+  if (gang == nullptr || !gang->assignment) return {NodeVerdict::kGangNotPlanned, {}};
   const auto& hosts = gang->assignment->host_of_rank;
   if (pod.rank < 0 || static_cast<std::size_t>(pod.rank) >= hosts.size()) return {};
   const fabric::HostId host = hosts[static_cast<std::size_t>(pod.rank)];
   if (!host.valid()) return {};  // its Node is gone
-  return {Verdict::kOtherSlot, view.snapshot().places->name(host)};
+  return {NodeVerdict::kOtherSlot, view.snapshot().places->name(host)};
 }
 
 }  // namespace
 
-std::string_view Phrase(Verdict verdict) {
+std::string_view Phrase(NodeVerdict verdict) {
   switch (verdict) {
-    case Verdict::kFits:
+    case NodeVerdict::kFits:
       return "";
-    case Verdict::kNoGpusLeft:
+    case NodeVerdict::kNoGpusLeft:
       return "node(s) whose free GPUs are promised to gangs";
-    case Verdict::kBackup:
+    case NodeVerdict::kBackup:
       return "node(s) kept as backup hosts";
-    case Verdict::kReserved:
+    case NodeVerdict::kReserved:
       return "node(s) reserved for a waiting job";
-    case Verdict::kOtherSlot:
+    case NodeVerdict::kOtherSlot:
       return "node(s) outside the pod's slot in its gang";
-    case Verdict::kGangNotPlanned:
+    case NodeVerdict::kGangNotPlanned:
       return "node(s) closed until the pod's gang is placed";
   }
   return "";
 }
 
-bool EvictionCanHelp(Verdict verdict) { return verdict == Verdict::kNoGpusLeft; }
+bool EvictionCanHelp(NodeVerdict verdict) { return verdict == NodeVerdict::kNoGpusLeft; }
 
-Verdict Judge(const View& view, const PodQuery& pod, std::string_view node) {
+NodeVerdict Judge(const View& view, const PodQuery& pod, std::string_view node) {
   return JudgeWithout(view, pod, node, {});
 }
 
-Verdict JudgeWithout(const View& view, const PodQuery& pod, std::string_view node,
-                     const std::vector<std::string>& evicted_uids) {
+NodeVerdict JudgeWithout(const View& view, const PodQuery& pod, std::string_view node,
+                         const std::vector<std::string>& evicted_uids) {
   if (pod.gang) return SlotOf(view, pod).On(node);
-  if (pod.gpus <= 0) return Verdict::kFits;
+  if (pod.gpus <= 0) return NodeVerdict::kFits;
   const fabric::HostId host = view.FindHost(node);
-  if (!host.valid()) return Verdict::kFits;  // not of the fabric: nothing of ours to protect
+  if (!host.valid()) return NodeVerdict::kFits;  // not of the fabric: nothing of ours to protect
   const placement::HostState& state = view.snapshot().cluster.hosts[host.index()];
-  if (state.backup) return Verdict::kBackup;
-  if (state.reserved_for >= 0) return Verdict::kReserved;
+  if (state.backup) return NodeVerdict::kBackup;
+  if (state.reserved_for >= 0) return NodeVerdict::kReserved;
   // Of GPUs that hosts are not counted by, kube-scheduler counts what is free.
-  if (!pod.counts_gpus || state.free_gpus >= pod.gpus) return Verdict::kFits;
+  if (!pod.counts_gpus || state.free_gpus >= pod.gpus) return NodeVerdict::kFits;
   const auto freed = view.GpusFreedBy(evicted_uids);
-  return freed && state.free_gpus + *freed >= pod.gpus ? Verdict::kFits : Verdict::kNoGpusLeft;
+  return freed && state.free_gpus + *freed >= pod.gpus ? NodeVerdict::kFits
+                                                       : NodeVerdict::kNoGpusLeft;
 }
 
-std::vector<Verdict> Filter(const View& view, const PodQuery& pod,
-                            const std::vector<std::string_view>& names) {
-  std::vector<Verdict> verdicts;
+std::vector<NodeVerdict> Filter(const View& view, const PodQuery& pod,
+                                const std::vector<std::string_view>& names) {
+  std::vector<NodeVerdict> verdicts;
   verdicts.reserve(names.size());
   if (pod.gang) {
     const Slot slot = SlotOf(view, pod);

@@ -27,7 +27,7 @@ struct PodQuery {
 };
 
 // Few, fixed phrases: the scheduler groups nodes by them in its event.
-enum class Verdict {
+enum class NodeVerdict {
   kFits,
   kNoGpusLeft,      // the GPUs that are free are promised to gangs
   kBackup,          // kept as backup host
@@ -35,19 +35,19 @@ enum class Verdict {
   kOtherSlot,       // the pod's slot is another host
   kGangNotPlanned,  // the pod's gang has no place yet
 };
-std::string_view Phrase(Verdict verdict);
+std::string_view Phrase(NodeVerdict verdict);
 // Whether evicting pods from the node could change the verdict (ExtenderFilterResult's
 // FailedNodes); otherwise it belongs to FailedAndUnresolvableNodes.
-bool EvictionCanHelp(Verdict verdict);
+bool EvictionCanHelp(NodeVerdict verdict);
 
-Verdict Judge(const View& view, const PodQuery& pod, std::string_view node);
+NodeVerdict Judge(const View& view, const PodQuery& pod, std::string_view node);
 // As Judge, once the pods of these uids have been evicted.
-Verdict JudgeWithout(const View& view, const PodQuery& pod, std::string_view node,
-                     const std::vector<std::string>& evicted_uids);
+NodeVerdict JudgeWithout(const View& view, const PodQuery& pod, std::string_view node,
+                         const std::vector<std::string>& evicted_uids);
 
 // By input position. `names` as the scheduler sent them. O(names).
-std::vector<Verdict> Filter(const View& view, const PodQuery& pod,
-                            const std::vector<std::string_view>& names);
+std::vector<NodeVerdict> Filter(const View& view, const PodQuery& pod,
+                                const std::vector<std::string_view>& names);
 
 // 0..10, higher is better: nodes of fuller segments first, and in a segment fuller nodes first.
 // Gang pods and pods without GPUs get 0 everywhere (their place is not a matter of score).

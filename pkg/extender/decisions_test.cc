@@ -42,38 +42,38 @@ TEST(DecisionsTest, AGangPodFitsItsSlotsHostAndNoOther) {
   for (int rank : {0, 1}) {
     for (int host = 0; host < 8; ++host) {
       EXPECT_EQ(Judge(view, {kGang, rank, 8}, NameOf(view, host)),
-                host == rank ? Verdict::kFits : Verdict::kOtherSlot);
+                host == rank ? NodeVerdict::kFits : NodeVerdict::kOtherSlot);
     }
   }
-  EXPECT_EQ(Judge(view, {kGang, 7, 8}, NameOf(view, 0)), Verdict::kOtherSlot);
-  EXPECT_EQ(Judge(view, {kGang, -1, 8}, NameOf(view, 0)), Verdict::kOtherSlot);
+  EXPECT_EQ(Judge(view, {kGang, 7, 8}, NameOf(view, 0)), NodeVerdict::kOtherSlot);
+  EXPECT_EQ(Judge(view, {kGang, -1, 8}, NameOf(view, 0)), NodeVerdict::kOtherSlot);
 }
 
 TEST(DecisionsTest, AGangPodGoesNowhereBeforeItsGangIsPlaced) {
   const View view = MakeView(false);
-  EXPECT_EQ(Judge(view, {kGang, 0, 8}, NameOf(view, 0)), Verdict::kGangNotPlanned);
+  EXPECT_EQ(Judge(view, {kGang, 0, 8}, NameOf(view, 0)), NodeVerdict::kGangNotPlanned);
   EXPECT_EQ(Judge(view, {NamespacedName{"team", "other"}, 0, 8}, NameOf(view, 0)),
-            Verdict::kGangNotPlanned);
+            NodeVerdict::kGangNotPlanned);
   EXPECT_EQ(view.FindNote(kGang)->waiting, "1 host short");
 }
 
 TEST(DecisionsTest, OrdinaryGpuPodsAreKeptOffPromisedBackupAndReservedHosts) {
   const View view = MakeView();
   const PodQuery pod{std::nullopt, -1, 8};
-  EXPECT_EQ(Judge(view, pod, NameOf(view, 0)), Verdict::kNoGpusLeft);
-  EXPECT_EQ(Judge(view, pod, NameOf(view, 3)), Verdict::kBackup);
-  EXPECT_EQ(Judge(view, pod, NameOf(view, 6)), Verdict::kReserved);
-  EXPECT_EQ(Judge(view, pod, NameOf(view, 5)), Verdict::kNoGpusLeft);
-  EXPECT_EQ(Judge(view, {std::nullopt, -1, 4}, NameOf(view, 5)), Verdict::kFits);
-  EXPECT_EQ(Judge(view, pod, NameOf(view, 4)), Verdict::kFits);
-  EXPECT_EQ(Judge(view, pod, "a-node-without-place"), Verdict::kFits);
-  EXPECT_EQ(Judge(view, {std::nullopt, -1, 0}, NameOf(view, 3)), Verdict::kFits);
+  EXPECT_EQ(Judge(view, pod, NameOf(view, 0)), NodeVerdict::kNoGpusLeft);
+  EXPECT_EQ(Judge(view, pod, NameOf(view, 3)), NodeVerdict::kBackup);
+  EXPECT_EQ(Judge(view, pod, NameOf(view, 6)), NodeVerdict::kReserved);
+  EXPECT_EQ(Judge(view, pod, NameOf(view, 5)), NodeVerdict::kNoGpusLeft);
+  EXPECT_EQ(Judge(view, {std::nullopt, -1, 4}, NameOf(view, 5)), NodeVerdict::kFits);
+  EXPECT_EQ(Judge(view, pod, NameOf(view, 4)), NodeVerdict::kFits);
+  EXPECT_EQ(Judge(view, pod, "a-node-without-place"), NodeVerdict::kFits);
+  EXPECT_EQ(Judge(view, {std::nullopt, -1, 0}, NameOf(view, 3)), NodeVerdict::kFits);
 }
 
 TEST(DecisionsTest, OnlyOccupiedHostsAreWorthAnEviction) {
-  EXPECT_TRUE(EvictionCanHelp(Verdict::kNoGpusLeft));
-  for (Verdict verdict :
-       {Verdict::kBackup, Verdict::kReserved, Verdict::kOtherSlot, Verdict::kGangNotPlanned}) {
+  EXPECT_TRUE(EvictionCanHelp(NodeVerdict::kNoGpusLeft));
+  for (NodeVerdict verdict : {NodeVerdict::kBackup, NodeVerdict::kReserved, NodeVerdict::kOtherSlot,
+                              NodeVerdict::kGangNotPlanned}) {
     EXPECT_FALSE(EvictionCanHelp(verdict));
     EXPECT_FALSE(Phrase(verdict).empty());
   }

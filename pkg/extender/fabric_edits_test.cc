@@ -3,13 +3,13 @@
 
 #include "gtest/gtest.h"
 
-#include "pkg/extender/testing/job_fixture.h"
+#include "pkg/extender/testing/batch_job_fixture.h"
 
 namespace yardmaster::extender {
 namespace {
 
 // One gang of two, placed and not bound yet.
-class FabricEditsTest : public JobFixture {
+class FabricEditsTest : public BatchJobFixture {
  protected:
   FabricEditsTest() {
     AddFabric();

@@ -1,12 +1,12 @@
 // Hostile and broken input: one gang's fault is its own.
 #include "gtest/gtest.h"
 
-#include "pkg/extender/testing/job_fixture.h"
+#include "pkg/extender/testing/batch_job_fixture.h"
 
 namespace yardmaster::extender {
 namespace {
 
-class GangInputTest : public JobFixture {
+class GangInputTest : public BatchJobFixture {
  protected:
   // Another job is placed beside each bad object.
   void ExpectOthersGoOn(Process& process) {

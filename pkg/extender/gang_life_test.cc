@@ -2,12 +2,12 @@
 #include "gtest/gtest.h"
 
 #include "pkg/extender/pin_patch.h"
-#include "pkg/extender/testing/job_fixture.h"
+#include "pkg/extender/testing/batch_job_fixture.h"
 
 namespace yardmaster::extender {
 namespace {
 
-class GangLifeTest : public JobFixture {};
+class GangLifeTest : public BatchJobFixture {};
 
 TEST_F(GangLifeTest, ARetriedPodGoesToTheHostOfItsRankThoughEveryPodHadFailed) {
   AddBatchJob("a", 3);

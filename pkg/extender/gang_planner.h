@@ -82,7 +82,7 @@ class GangPlanner {
     std::int64_t network_wait_ms = 0;  // network_wait.h
   };
   using Publish = std::function<void(std::shared_ptr<const View>)>;
-  using Notify = std::function<void(const Notice&)>;
+  using Notify = std::function<void(const ObjectNotice&)>;
 
   GangPlanner(kube::Client& client, state::ClusterCache& cache, const Clock& clock, Fence fence,
               Publish publish, Notify notify, Options options);

@@ -98,7 +98,7 @@ TEST_F(GangPlannerTest, AJobThatCanNeverFitIsToldSoOnce) {
   ASSERT_EQ(notices_.size(), 2u) << "one on the job, one on its first pod, none again";
   EXPECT_EQ(notices_[0].regarding.kind, "TrainingJob");
   EXPECT_EQ(notices_[1].regarding.name, "big-0");
-  for (const Notice& notice : notices_) {
+  for (const ObjectNotice& notice : notices_) {
     EXPECT_EQ(notice.reason, "NotPlaced");
     EXPECT_EQ(notice.note, notices_[0].note);
     EXPECT_TRUE(notice.warning);
@@ -147,7 +147,7 @@ TEST_F(GangPlannerTest, AFollowerPublishesAViewAndWritesNothing) {
   EXPECT_TRUE(client_.All(kube::Gangs()).empty());
   ASSERT_NE(view_, nullptr);
   EXPECT_EQ(Judge(*view_, {NamespacedName{"team", "trainingjob-a"}, 0, 8}, NodeName(0, 0)),
-            Verdict::kGangNotPlanned);
+            NodeVerdict::kGangNotPlanned);
 }
 
 TEST_F(GangPlannerTest, ANewLeaderReadsTheLedgerItselfBeforeItPlans) {
@@ -162,7 +162,7 @@ TEST_F(GangPlannerTest, ANewLeaderReadsTheLedgerItselfBeforeItPlans) {
   PassOfANewProcess();
   GangPlanner next(
       client_, behind, clock_, {[] { return std::int64_t{9}; }, [](std::int64_t) {}}, [](auto) {},
-      [](const Notice&) {}, OneThread());
+      [](const ObjectNotice&) {}, OneThread());
   const PassReport report = next.Pass();
   EXPECT_EQ(report.committed, 0);
   CheckPromises();
@@ -265,7 +265,7 @@ TEST_F(GangPlannerTest, AJobThatHasWaitedLongEnoughReservesHostsThatOthersAreRef
   for (int s = 0; s < 2; ++s) {
     for (int h = 0; h < kHostsPerSegment; ++h) {
       reserved +=
-          Judge(*view_, {std::nullopt, -1, 1}, NodeName(s, h)) == Verdict::kReserved ? 1 : 0;
+          Judge(*view_, {std::nullopt, -1, 1}, NodeName(s, h)) == NodeVerdict::kReserved ? 1 : 0;
     }
   }
   EXPECT_GE(reserved, 4);

@@ -34,7 +34,7 @@ enum class GateTimeoutAction { kRelease, kFail };
 
 class GateStep {
  public:
-  using Notify = std::function<void(const Notice&)>;
+  using Notify = std::function<void(const ObjectNotice&)>;
   struct Options {
     std::int64_t gate_timeout_ms = 0;  // 0: never
     GateTimeoutAction gate_action = GateTimeoutAction::kRelease;

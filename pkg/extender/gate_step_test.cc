@@ -2,12 +2,12 @@
 
 #include "gtest/gtest.h"
 
-#include "pkg/extender/testing/job_fixture.h"
+#include "pkg/extender/testing/batch_job_fixture.h"
 
 namespace yardmaster::extender {
 namespace {
 
-class GateStepTest : public JobFixture {
+class GateStepTest : public BatchJobFixture {
  protected:
   GateStepTest() {
     // Pods of the fixture were made then.

@@ -24,7 +24,7 @@ namespace yardmaster::extender {
 
 class NetworkWait {
  public:
-  using Notify = std::function<void(const Notice&)>;
+  using Notify = std::function<void(const ObjectNotice&)>;
 
   // `limit_ms` 0: no gang waits.
   NetworkWait(const Clock& clock, Notify notify, std::int64_t limit_ms)

@@ -6,14 +6,14 @@
 #include "gmock/gmock.h"
 
 #include "pkg/api/network_generation.h"
-#include "pkg/extender/testing/job_fixture.h"
+#include "pkg/extender/testing/batch_job_fixture.h"
 
 namespace yardmaster::extender {
 namespace {
 
 using ::testing::HasSubstr;
 
-class NetworkWaitTest : public JobFixture {
+class NetworkWaitTest : public BatchJobFixture {
  protected:
   NetworkWaitTest() {
     AddFabric();
@@ -153,7 +153,7 @@ TEST_F(NetworkWaitTest, AGangOnOneHostDoesNotWait) {
   EXPECT_EQ(Gated("a"), 0);
 }
 
-using NetworkWaitWithoutFabricTest = JobFixture;
+using NetworkWaitWithoutFabricTest = BatchJobFixture;
 
 TEST_F(NetworkWaitWithoutFabricTest, NoGangWaits) {
   planner_options_.network_wait_ms = 10'000;

@@ -25,7 +25,7 @@ const json* Find(const json& object, const char* path) {
   return object.contains(at) ? &object[at] : nullptr;
 }
 
-std::optional<int> Count(const json& object, const char* path, std::optional<int> otherwise) {
+std::optional<int> CountAt(const json& object, const char* path, std::optional<int> otherwise) {
   const json* value = Find(object, path);
   if (value == nullptr || value->is_null()) return otherwise;
   if (!value->is_number_integer()) return std::nullopt;
@@ -36,8 +36,8 @@ std::optional<int> Count(const json& object, const char* path, std::optional<int
 
 // Of the spec of an indexed Job: only one that runs all its indexes at once is a gang.
 std::optional<int> PodsOfJob(const json& object) {
-  const std::optional<int> parallelism = Count(object, "/spec/parallelism", 1);
-  const std::optional<int> completions = Count(object, "/spec/completions", std::nullopt);
+  const std::optional<int> parallelism = CountAt(object, "/spec/parallelism", 1);
+  const std::optional<int> completions = CountAt(object, "/spec/completions", std::nullopt);
   return completions && completions == parallelism ? completions : std::nullopt;
 }
 
@@ -47,7 +47,7 @@ std::optional<Pods> PodsOfJobSet(const json& object) {
   Pods pods;
   int index = 0;  // of a Job in the set, which is its subgroup
   for (const json& job : *jobs) {
-    const std::optional<int> replicas = Count(job, "/replicas", 1);
+    const std::optional<int> replicas = CountAt(job, "/replicas", 1);
     const json* job_template = Find(job, "/template");
     if (!replicas || job_template == nullptr) return std::nullopt;
     const std::optional<int> size = PodsOfJob(*job_template);
@@ -63,7 +63,7 @@ std::optional<Pods> PodsOfTasks(const json& object) {
   Pods pods;
   for (const json& task : *tasks) {
     const json* name = Find(task, "/name");
-    const std::optional<int> replicas = Count(task, "/replicas", 1);
+    const std::optional<int> replicas = CountAt(task, "/replicas", 1);
     if (name == nullptr || !name->is_string() || !replicas) return std::nullopt;
     pods[name->get<std::string>()] = *replicas;
   }
@@ -73,7 +73,7 @@ std::optional<Pods> PodsOfTasks(const json& object) {
 // The workers of an MPIJob are one subgroup, with its launcher where that works, too.
 std::optional<Pods> PodsOfMpiJob(const json& object) {
   const std::optional<int> workers =
-      Count(object, "/spec/mpiReplicaSpecs/Worker/replicas", std::nullopt);
+      CountAt(object, "/spec/mpiReplicaSpecs/Worker/replicas", std::nullopt);
   if (!workers) return std::nullopt;
   const json* launcher = Find(object, "/spec/runLauncherAsWorker");
   return Pods{{"", *workers + (launcher != nullptr && *launcher == true ? 1 : 0)}};
@@ -89,7 +89,7 @@ std::optional<Pods> PodsOfReplicaSpecs(const json& object) {
     if (key.size() < kSuffix.size() || !types.is_object()) continue;
     if (key.compare(key.size() - kSuffix.size(), kSuffix.size(), kSuffix) != 0) continue;
     for (const auto& [type, replica] : types.items()) {
-      const std::optional<int> replicas = Count(replica, "/replicas", 1);
+      const std::optional<int> replicas = CountAt(replica, "/replicas", 1);
       if (!replicas) return std::nullopt;
       std::string subgroup = type;
       std::transform(subgroup.begin(), subgroup.end(), subgroup.begin(),

@@ -28,7 +28,7 @@ namespace yardmaster::extender {
 
 class OwnerStep {
  public:
-  using Notify = std::function<void(const Notice&)>;
+  using Notify = std::function<void(const ObjectNotice&)>;
 
   OwnerStep(kube::Client& client, Ledger& ledger, const Clock& clock, Notify notify)
       : client_(client),

@@ -24,7 +24,7 @@
 namespace yardmaster::extender {
 
 // An event on an object.
-struct Notice {
+struct ObjectNotice {
   api::OwnerReference regarding;
   std::string namespace_name;
   bool warning = false;
@@ -33,7 +33,7 @@ struct Notice {
 };
 
 // A gang got its place, or its status says for the first time that it has none and whether it may get one.
-struct Decision {
+struct GangDecision {
   placement::Outcome outcome = placement::Outcome::kPlaced;
   double seconds = 0;  // since it joined the queue
 };
@@ -60,11 +60,11 @@ struct PassReport {
   int degraded = 0;       // committed gangs with lost hosts
   int queue_plans = 0;    // made of the queue; 0: none waits, or the last one still holds
   int waiting = 0;        // gangs without a place
-  std::vector<Decision> decisions;  // written in this pass
-  double oldest_gated_seconds = 0;  // age of the pod that has been behind the gate for longest
-  bool releases_left = false;       // the next pass should come without a pause
-  std::int64_t waited_ms = 0;       // for the API server, with releases
-  bool more_to_do = false;          // left for the next pass, which should come soon
+  std::vector<GangDecision> decisions;  // written in this pass
+  double oldest_gated_seconds = 0;      // age of the pod that has been behind the gate for longest
+  bool releases_left = false;           // the next pass should come without a pause
+  std::int64_t waited_ms = 0;           // for the API server, with releases
+  bool more_to_do = false;              // left for the next pass, which should come soon
   // When the next pass is wanted although nothing changes; the largest value: never.
   std::int64_t wake_in_ms = std::numeric_limits<std::int64_t>::max();
   std::vector<std::string> errors;    // writes that failed; the next pass tries again

@@ -59,7 +59,7 @@ void ReportPass(const PassReport& report, double seconds, metrics::Registry& reg
       .GetGauge("yardmaster_extender_oldest_gated_pod_seconds",
                 "age of the pod that has been behind the gate for longest")
       .Set(report.oldest_gated_seconds);
-  for (const Decision& decision : report.decisions) {
+  for (const GangDecision& decision : report.decisions) {
     registry
         .GetHistogram(
             "yardmaster_extender_decision_seconds",

@@ -117,8 +117,8 @@ void PlacementStep::TellNotPlaced(PassState& pass, plan::JobId job,
   if (!state.assignment && gang.status.outcome != status.outcome) {
     CountDecision(pass, state, plan.outcome);
   }
-  Notice notice{gang.owner, gang.metadata.namespace_name, true, "NotPlaced",
-                StrCat(Name(plan.outcome), ": ", Explain(plan))};
+  ObjectNotice notice{gang.owner, gang.metadata.namespace_name, true, "NotPlaced",
+                      StrCat(Name(plan.outcome), ": ", Explain(plan))};
   notify_(notice);
   // Also where people look first: at a pod that stays pending. One stands for all.
   const GatheredGang* gathered = pass.GatheredOf(KeyOf(gang.metadata));

@@ -24,7 +24,7 @@ namespace yardmaster::extender {
 
 class PlacementStep {
  public:
-  using Notify = std::function<void(const Notice&)>;
+  using Notify = std::function<void(const ObjectNotice&)>;
 
   PlacementStep(Ledger& ledger, PreemptionStep& preemption, PreemptionDecider& decider,
                 Quarantine& quarantine, const Clock& clock, Notify notify,

@@ -9,12 +9,12 @@
 
 #include "gtest/gtest.h"
 
-#include "pkg/extender/testing/job_fixture.h"
+#include "pkg/extender/testing/batch_job_fixture.h"
 
 namespace yardmaster::extender {
 namespace {
 
-class PodReleaseTest : public JobFixture {
+class PodReleaseTest : public BatchJobFixture {
  protected:
   // Every release patch takes so long.
   void SlowReleases(std::int64_t ms) {

@@ -36,7 +36,7 @@ namespace yardmaster::extender {
 
 class PreemptionStep {
  public:
-  using Notify = std::function<void(const Notice&)>;
+  using Notify = std::function<void(const ObjectNotice&)>;
 
   PreemptionStep(kube::Client& client, BudgetReader& budgets, Ledger& ledger, const Clock& clock,
                  Notify notify, std::size_t eviction_threads);

@@ -68,7 +68,8 @@ TEST_F(PreemptionTest, TheDecisionIsOnTheLedgerBeforeAnyPodIsStopped) {
   EXPECT_EQ(CountNotices("Preempting"), 1);
   // The kept hosts are refused to all others.
   for (const json& host : preemption["hosts"]) {
-    EXPECT_EQ(Judge(*view_, {std::nullopt, -1, 1}, host.get<std::string>()), Verdict::kReserved);
+    EXPECT_EQ(Judge(*view_, {std::nullopt, -1, 1}, host.get<std::string>()),
+              NodeVerdict::kReserved);
   }
 }
 

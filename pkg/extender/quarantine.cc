@@ -6,7 +6,7 @@
 namespace yardmaster::extender {
 
 namespace {
-constexpr BackoffLimits kWait{60'000, 3'600'000};
+constexpr BackoffLimits kTryAgain{60'000, 3'600'000};
 }  // namespace
 
 void Quarantine::Begin(PassState& pass) {
@@ -34,7 +34,7 @@ void Quarantine::Begin(PassState& pass) {
 void Quarantine::Add(PassState& pass, const NamespacedName& gang, const char* what,
                      const std::string& error) {
   Entry& entry = entries_[gang];
-  entry.wait_ms = NextDelayMs(entry.wait_ms, kWait);
+  entry.wait_ms = NextDelayMs(entry.wait_ms, kTryAgain);
   entry.until_ms = clock_.SteadyMs() + entry.wait_ms;
   entry.reason = StrCat(what, " failed: ", error);
   Mark(pass, gang, entry.reason);
@@ -47,7 +47,7 @@ void Quarantine::Mark(PassState& pass, const NamespacedName& key, const std::str
       "Gang ", key.text(), " is in quarantine, it is neither planned nor released: ", reason);
   pass.report.problems.push_back(text);
   if (!reported_.emplace(key, reason).second) return;
-  Notice notice{{}, key.namespace_name, true, "Quarantined", text};
+  ObjectNotice notice{{}, key.namespace_name, true, "Quarantined", text};
   if (const auto gang = pass.gangs.find(key); gang != pass.gangs.end()) {
     notice.regarding = gang->second->owner;
     notify_(notice);

@@ -24,7 +24,7 @@ namespace yardmaster::extender {
 
 class Quarantine {
  public:
-  using Notify = std::function<void(const Notice&)>;
+  using Notify = std::function<void(const ObjectNotice&)>;
 
   Quarantine(const Clock& clock, Notify notify) : clock_(clock), notify_(std::move(notify)) {}
 

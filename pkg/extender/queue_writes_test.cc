@@ -1,12 +1,12 @@
 // What the queue writes, how often, and that one gang's refused writes are its own matter.
 #include "gtest/gtest.h"
 
-#include "pkg/extender/testing/job_fixture.h"
+#include "pkg/extender/testing/batch_job_fixture.h"
 
 namespace yardmaster::extender {
 namespace {
 
-class QueueWritesTest : public JobFixture {
+class QueueWritesTest : public BatchJobFixture {
  protected:
   // Refuses the writes that `refuse` picks, as an admission policy would.
   void Refuse(std::function<bool(const kube::Call&)> refuse) {

@@ -34,7 +34,7 @@ namespace yardmaster::extender {
 
 class ResizeStep {
  public:
-  using Notify = std::function<void(const Notice&)>;
+  using Notify = std::function<void(const ObjectNotice&)>;
 
   ResizeStep(kube::Client& client, state::ClusterCache& cache, Ledger& ledger, const Clock& clock,
              Notify notify, placement::PlannerOptions options)

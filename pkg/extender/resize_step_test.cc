@@ -5,12 +5,12 @@
 
 #include "gtest/gtest.h"
 
-#include "pkg/extender/testing/job_fixture.h"
+#include "pkg/extender/testing/batch_job_fixture.h"
 
 namespace yardmaster::extender {
 namespace {
 
-class ResizeStepTest : public JobFixture {
+class ResizeStepTest : public BatchJobFixture {
  protected:
   // Job "a" with `workers`, placed and running.
   void Place(Process& process, int workers) {

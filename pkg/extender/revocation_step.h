@@ -38,7 +38,7 @@ std::vector<DoublePromise> FindDoublePromises(const PassState& pass);
 
 class RevocationStep {
  public:
-  using Notify = std::function<void(const Notice&)>;
+  using Notify = std::function<void(const ObjectNotice&)>;
 
   RevocationStep(Ledger& ledger, PreemptionStep& preemption, const Clock& clock, Notify notify)
       : ledger_(ledger), preemption_(preemption), clock_(clock), notify_(std::move(notify)) {}

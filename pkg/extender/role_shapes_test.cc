@@ -9,12 +9,12 @@
 
 #include "gtest/gtest.h"
 
-#include "pkg/extender/testing/job_fixture.h"
+#include "pkg/extender/testing/batch_job_fixture.h"
 
 namespace yardmaster::extender {
 namespace {
 
-class RoleShapesTest : public JobFixture {
+class RoleShapesTest : public BatchJobFixture {
  protected:
   // A gated pod with `gpus` GPUs; none: without the resource.
   json PodOf(const std::string& name, int gpus, json labels, const json& owner,

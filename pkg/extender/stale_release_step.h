@@ -37,7 +37,7 @@ std::optional<std::string> ReleasedTo(const api::Pod& pod);
 
 class StaleReleaseStep {
  public:
-  using Notify = std::function<void(const Notice&)>;
+  using Notify = std::function<void(const ObjectNotice&)>;
   struct Options {
     std::size_t max_bound = 32;
     std::int64_t window_ms = 600'000;

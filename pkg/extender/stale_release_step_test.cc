@@ -5,12 +5,12 @@
 
 #include "gtest/gtest.h"
 
-#include "pkg/extender/testing/job_fixture.h"
+#include "pkg/extender/testing/batch_job_fixture.h"
 
 namespace yardmaster::extender {
 namespace {
 
-class StaleReleaseStepTest : public JobFixture {
+class StaleReleaseStepTest : public BatchJobFixture {
  protected:
   // From now on release patches are on their way for as long as the test likes.
   void DelayReleases() {

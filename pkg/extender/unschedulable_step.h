@@ -29,7 +29,7 @@ namespace yardmaster::extender {
 
 class UnschedulableStep {
  public:
-  using Notify = std::function<void(const Notice&)>;
+  using Notify = std::function<void(const ObjectNotice&)>;
   struct Options {
     std::int64_t patience_ms = 3'000;  // a pod is unschedulable for so long before it is moved
     // Of a pod that came without the gate: it was unschedulable before its gang was placed, and

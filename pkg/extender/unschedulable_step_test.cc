@@ -3,12 +3,12 @@
 #include "gtest/gtest.h"
 
 #include "pkg/extender/refusals.h"
-#include "pkg/extender/testing/job_fixture.h"
+#include "pkg/extender/testing/batch_job_fixture.h"
 
 namespace yardmaster::extender {
 namespace {
 
-class UnschedulableStepTest : public JobFixture {
+class UnschedulableStepTest : public BatchJobFixture {
  protected:
   // As kube-scheduler would.
   void RefusePod(const std::string& name) {

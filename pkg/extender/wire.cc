@@ -280,14 +280,14 @@ namespace {
 // Which list of the answer a node is in.
 enum class List { kKept, kFailed, kUnresolvable };
 
-List ListOf(Verdict verdict) {
-  if (verdict == Verdict::kFits) return List::kKept;
+List ListOf(NodeVerdict verdict) {
+  if (verdict == NodeVerdict::kFits) return List::kKept;
   return EvictionCanHelp(verdict) ? List::kFailed : List::kUnresolvable;
 }
 
 // The nodes of one list: names, or with reasons `"name":"reason"`.
 void AppendNodes(std::string& out, const std::vector<std::string_view>& names,
-                 const std::vector<Verdict>& verdicts, List list) {
+                 const std::vector<NodeVerdict>& verdicts, List list) {
   bool first = true;
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (ListOf(verdicts[i]) != list) continue;
@@ -303,7 +303,7 @@ void AppendNodes(std::string& out, const std::vector<std::string_view>& names,
 
 // `nodes`: the value of "Nodes".
 std::string FilterResult(const std::vector<std::string_view>& names,
-                         const std::vector<Verdict>& verdicts, std::string_view nodes) {
+                         const std::vector<NodeVerdict>& verdicts, std::string_view nodes) {
   // An answer about many nodes has megabytes: it is written once, where it will be sent from.
   constexpr std::size_t kPunctuation = 6;
   std::size_t bytes = nodes.size() + 128;
@@ -327,15 +327,15 @@ std::string FilterResult(const std::vector<std::string_view>& names,
 }  // namespace
 
 std::string EncodeFilterResult(const std::vector<std::string_view>& names,
-                               const std::vector<Verdict>& verdicts) {
+                               const std::vector<NodeVerdict>& verdicts) {
   return FilterResult(names, verdicts, "null");
 }
 
-std::string EncodeFilterAnswer(const ExtenderArgs& args, const std::vector<Verdict>& verdicts) {
+std::string EncodeFilterAnswer(const ExtenderArgs& args, const std::vector<NodeVerdict>& verdicts) {
   if (!args.nodes_were_objects) return FilterResult(args.node_names, verdicts, "null");
   std::string items;
   for (std::size_t i = 0; i < args.nodes.size(); ++i) {
-    if (verdicts[i] != Verdict::kFits) continue;
+    if (verdicts[i] != NodeVerdict::kFits) continue;
     if (!items.empty()) items += ',';
     items += args.nodes[i];
   }

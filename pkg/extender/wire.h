@@ -69,9 +69,9 @@ class ArgsReader {
 };
 
 std::string EncodeFilterResult(const std::vector<std::string_view>& names,
-                               const std::vector<Verdict>& verdicts);
+                               const std::vector<NodeVerdict>& verdicts);
 // For a scheduler that sent objects: those that fit go back to it.
-std::string EncodeFilterAnswer(const ExtenderArgs& args, const std::vector<Verdict>& verdicts);
+std::string EncodeFilterAnswer(const ExtenderArgs& args, const std::vector<NodeVerdict>& verdicts);
 // Empty: the pod is bound.
 std::string EncodeBindResult(std::string_view error);
 // A result that fails the pod's scheduling attempt with a message.

@@ -55,7 +55,7 @@ TEST(WireTest, BadBodiesNameTheKey) {
 
 TEST(WireTest, AFilterResultHoldsEveryNameOnceAndAlwaysAnArray) {
   const json result = json::parse(EncodeFilterResult(
-      {"a", "b", "c\"x"}, {Verdict::kFits, Verdict::kNoGpusLeft, Verdict::kBackup}));
+      {"a", "b", "c\"x"}, {NodeVerdict::kFits, NodeVerdict::kNoGpusLeft, NodeVerdict::kBackup}));
   EXPECT_EQ(result["NodeNames"], json::array({"a"}));
   EXPECT_TRUE(result["FailedNodes"].contains("b"));
   EXPECT_TRUE(result["FailedAndUnresolvableNodes"].contains("c\"x"));

@@ -40,7 +40,8 @@ std::int64_t SteadyMs() { return RealClock().SteadyMs(); }
 // connection alive, so a handler that keeps its Done for ever keeps nothing open.
 class Connection::ReplySlot {
  public:
-  ReplySlot(std::weak_ptr<Connection> connection, const std::shared_ptr<Transport>& transport)
+  ReplySlot(std::weak_ptr<Connection> connection,
+            const std::shared_ptr<ConnectionTransport>& transport)
       : connection_(std::move(connection)), transport_(transport) {}
   ReplySlot(const ReplySlot&) = delete;
   ReplySlot& operator=(const ReplySlot&) = delete;
@@ -61,7 +62,7 @@ class Connection::ReplySlot {
 
  private:
   void Tell(std::function<void(Connection&)> what) {
-    const std::shared_ptr<Transport> transport = transport_.lock();
+    const std::shared_ptr<ConnectionTransport> transport = transport_.lock();
     if (transport == nullptr) return;
     transport->Post([connection = connection_, tell = std::move(what)] {
       if (auto alive = connection.lock()) tell(*alive);
@@ -69,11 +70,11 @@ class Connection::ReplySlot {
   }
 
   const std::weak_ptr<Connection> connection_;
-  const std::weak_ptr<Transport> transport_;
+  const std::weak_ptr<ConnectionTransport> transport_;
   std::atomic<bool> answered_{false};
 };
 
-Connection::Connection(std::shared_ptr<Transport> transport,
+Connection::Connection(std::shared_ptr<ConnectionTransport> transport,
                        std::shared_ptr<ConnectionContext> context)
     : transport_(std::move(transport)),
       context_(std::move(context)),

@@ -20,13 +20,13 @@
 #include <optional>
 #include <string>
 
+#include "pkg/http/connection_transport.h"
 #include "pkg/http/message.h"
 #include "pkg/http/options.h"
 #include "pkg/http/read_buffer.h"
 #include "pkg/http/request_reader.h"
 #include "pkg/http/response_writer.h"
 #include "pkg/http/stats.h"
-#include "pkg/http/transport.h"
 
 namespace yardmaster::http {
 
@@ -51,7 +51,8 @@ struct ConnectionContext {
 
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
-  Connection(std::shared_ptr<Transport> transport, std::shared_ptr<ConnectionContext> context);
+  Connection(std::shared_ptr<ConnectionTransport> transport,
+             std::shared_ptr<ConnectionContext> context);
 
   void Start();
   // The answer to the next request, be it under way or still to come, is the last one and says so. Closes after
@@ -92,7 +93,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void Linger();
   void Close();
 
-  const std::shared_ptr<Transport> transport_;
+  const std::shared_ptr<ConnectionTransport> transport_;
   const std::shared_ptr<ConnectionContext> context_;
   State state_ = State::kHandshake;
   std::atomic<bool> used_ = false;              // a request has been answered here

@@ -9,7 +9,7 @@
 #include "gtest/gtest.h"
 
 #include "pkg/base/strings.h"
-#include "pkg/http/testing/fake_transport.h"
+#include "pkg/http/testing/fake_connection_transport.h"
 
 namespace yardmaster::http {
 namespace {
@@ -45,7 +45,7 @@ class ConnectionTest : public testing::Test {
   }
 
   void NewTransport() {
-    transport_ = std::make_shared<FakeTransport>();
+    transport_ = std::make_shared<FakeConnectionTransport>();
     transports_.push_back(transport_);
   }
   void Start() {
@@ -74,8 +74,8 @@ class ConnectionTest : public testing::Test {
   }
 
   std::shared_ptr<ConnectionContext> context_ = std::make_shared<ConnectionContext>();
-  std::vector<std::shared_ptr<FakeTransport>> transports_;
-  std::shared_ptr<FakeTransport> transport_;
+  std::vector<std::shared_ptr<FakeConnectionTransport>> transports_;
+  std::shared_ptr<FakeConnectionTransport> transport_;
   std::shared_ptr<Connection> connection_;
   std::vector<Call> calls_;
   std::size_t answered_ = 0;

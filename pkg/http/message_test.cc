@@ -16,7 +16,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-std::string Written(const Response& response, const WriteOptions& options) {
+std::string Written(const Response& response, const ResponseOptions& options) {
   const WireResponse wire = WriteResponse(response, options);
   return wire.head + wire.body;
 }

@@ -51,7 +51,7 @@ std::string HttpDate(std::int64_t now_s) {
                           absl::UTCTimeZone());
 }
 
-WireResponse WriteResponse(Response response, const WriteOptions& options) {
+WireResponse WriteResponse(Response response, const ResponseOptions& options) {
   if (!Valid(response)) {
     return WriteResponse(ErrorResponse(500, "the handler gave a response that cannot be sent"),
                          options);

@@ -9,7 +9,7 @@
 
 namespace yardmaster::http {
 
-struct WriteOptions {
+struct ResponseOptions {
   // The request was HEAD: the headers of the full answer, no body.
   bool head = false;
   bool keep_alive = true;
@@ -27,7 +27,7 @@ struct WireResponse {
 
 // A status outside 200..599, or a header with characters no header may hold, becomes a 500: those
 // are the handler's mistakes and must not reach the client as they are.
-WireResponse WriteResponse(Response response, const WriteOptions& options);
+WireResponse WriteResponse(Response response, const ResponseOptions& options);
 
 // "Tue, 02 Jan 2024 03:04:05 GMT".
 std::string HttpDate(std::int64_t now_s);

@@ -163,7 +163,7 @@ void Server::Impl::OnAccept(Accepted accepted) {
   }
   if (!Admit(accepted)) return;
   auto session = tls == nullptr ? nullptr : tls->NewSession();
-  std::shared_ptr<Transport> transport;
+  std::shared_ptr<ConnectionTransport> transport;
   if (tls == nullptr || session != nullptr) {
     transport = MakeSocketTransport(
         loop_, std::move(accepted.fd), accepted.ipv6, accepted.remote, std::move(session),

@@ -27,7 +27,8 @@ constexpr std::size_t kEncryptBytes = 64 * 1024;
 constexpr std::size_t kTrashBytes = 16 * 1024;
 
 // Sockets, the strand that is the connection's sequence, and the timer. What is common to both.
-class SocketTransport : public Transport, public std::enable_shared_from_this<SocketTransport> {
+class SocketTransport : public ConnectionTransport,
+                        public std::enable_shared_from_this<SocketTransport> {
  public:
   SocketTransport(std::shared_ptr<EventLoop> loop, std::string remote)
       : loop_(std::move(loop)),
@@ -276,10 +277,10 @@ class TlsTransport final : public SocketTransport {
 
 }  // namespace
 
-std::shared_ptr<Transport> MakeSocketTransport(std::shared_ptr<EventLoop> loop, UniqueFd fd,
-                                               bool ipv6, std::string remote,
-                                               std::unique_ptr<TlsSession> session,
-                                               RunTask run_handshake) {
+std::shared_ptr<ConnectionTransport> MakeSocketTransport(std::shared_ptr<EventLoop> loop,
+                                                         UniqueFd fd, bool ipv6, std::string remote,
+                                                         std::unique_ptr<TlsSession> session,
+                                                         RunTask run_handshake) {
   std::shared_ptr<SocketTransport> transport;
   if (session == nullptr) {
     transport = std::make_shared<PlainTransport>(std::move(loop), std::move(remote));

@@ -6,9 +6,9 @@
 #include <string>
 
 #include "pkg/base/unique_fd.h"
+#include "pkg/http/connection_transport.h"
 #include "pkg/http/event_loop.h"
 #include "pkg/http/tls_context.h"
-#include "pkg/http/transport.h"
 
 namespace yardmaster::http {
 
@@ -17,9 +17,9 @@ using RunTask = std::function<void(std::function<void()>)>;
 
 // `fd` is a connected stream socket of IPv4 or IPv6. `session` null = plain; else the steps of its
 // handshake are run by `run_handshake`. Null when the kernel cannot watch one more descriptor.
-std::shared_ptr<Transport> MakeSocketTransport(std::shared_ptr<EventLoop> loop, UniqueFd fd,
-                                               bool ipv6, std::string remote,
-                                               std::unique_ptr<TlsSession> session,
-                                               RunTask run_handshake);
+std::shared_ptr<ConnectionTransport> MakeSocketTransport(std::shared_ptr<EventLoop> loop,
+                                                         UniqueFd fd, bool ipv6, std::string remote,
+                                                         std::unique_ptr<TlsSession> session,
+                                                         RunTask run_handshake);
 
 }  // namespace yardmaster::http

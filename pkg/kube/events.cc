@@ -6,7 +6,7 @@
 namespace yardmaster::kube {
 namespace {
 
-constexpr int kMaxTries = 4;
+constexpr int kMaxEventTries = 4;
 // How often open series are looked at.
 constexpr std::chrono::seconds kPoll{1};
 
@@ -79,7 +79,7 @@ void EventRecorder::Run(std::stop_token stop) {
 
 void EventRecorder::Write(const Queued& queued, std::stop_token stop) {
   absl::Status status;
-  for (int tries = 1; tries <= kMaxTries; ++tries) {
+  for (int tries = 1; tries <= kMaxEventTries; ++tries) {
     status = writer_.Take(queued.event, queued.wall_ms);
     if (status.ok()) backoff_.Reset();
     if (!WorthAnotherTry(status)) break;

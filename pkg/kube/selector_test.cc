@@ -1,7 +1,7 @@
-#include "pkg/kube/testing/selector.h"
-
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
+
+#include "pkg/kube/testing/object_selector.h"
 
 namespace yardmaster::kube {
 namespace {
@@ -10,7 +10,7 @@ using nlohmann::json;
 
 bool LabelsMatch(std::string_view selector) {
   const json object = {{"metadata", {{"labels", {{"app", "web"}, {"tier", "1"}}}}}};
-  auto parsed = LabelSelector::Parse(selector);
+  auto parsed = ObjectSelector::Parse(selector);
   EXPECT_TRUE(parsed.ok()) << selector;
   return parsed.ok() && parsed->Matches(object);
 }
@@ -29,7 +29,7 @@ TEST(SelectorTest, LabelRequirementsMustAllHold) {
 
 TEST(SelectorTest, BrokenSelectorsAreErrors) {
   for (const char* selector : {"a b", "=x", "a in b", "a in (b", "a like (b)"}) {
-    EXPECT_FALSE(LabelSelector::Parse(selector).ok()) << selector;
+    EXPECT_FALSE(ObjectSelector::Parse(selector).ok()) << selector;
   }
   EXPECT_FALSE(FieldSelector::Parse("spec.nodeName").ok());
 }

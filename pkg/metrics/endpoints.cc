@@ -75,7 +75,7 @@ void AddMetricsEndpoint(http::Router& router, const Registry& registry) {
   });
 }
 
-void AddHistoryEndpoint(http::Router& router, const History& history, const Clock& clock) {
+void AddHistoryEndpoint(http::Router& router, const SampleHistory& history, const Clock& clock) {
   auto once_a_second = std::make_shared<SharedBucket>();
   router.Add("GET", "/metrics/history",
              [&history, &clock, once_a_second](const http::Request&, const http::Done& done) {

@@ -10,8 +10,8 @@
 #include "pkg/http/router.h"
 #include "pkg/http/server.h"
 #include "pkg/metrics/health.h"
-#include "pkg/metrics/history.h"
 #include "pkg/metrics/registry.h"
+#include "pkg/metrics/sample_history.h"
 
 namespace yardmaster::metrics {
 
@@ -20,7 +20,7 @@ void AddHealthEndpoints(http::Router& router, const Health& health);
 // GET /metrics: the exposition.
 void AddMetricsEndpoint(http::Router& router, const Registry& registry);
 // GET /metrics/history: the last hour. An answer can be some MiB, so there is one a second; 429 in between.
-void AddHistoryEndpoint(http::Router& router, const History& history, const Clock& clock);
+void AddHistoryEndpoint(http::Router& router, const SampleHistory& history, const Clock& clock);
 
 // A server and what its figures are called.
 struct NamedServer {

@@ -72,7 +72,7 @@ TEST(Endpoints, AServerShowsItsOwnFiguresOverHttp) {
 
 TEST(Endpoints, TheHistoryIsOpenMetricsAndComesOnceASecond) {
   FakeClock clock;
-  History history;
+  SampleHistory history;
   history.Add("a 1\n", 1'700'000'000'000);
   http::Router router;
   AddHistoryEndpoint(router, history, clock);

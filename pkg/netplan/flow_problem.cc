@@ -12,7 +12,7 @@ namespace yardmaster::netplan {
 using fabric::LinkId;
 using fabric::Network;
 using fabric::NicPort;
-using workload::Connection;
+using workload::TrafficDemand;
 
 int FlowSource::CandidateOf(std::span<const LinkId> links) const {
   if (links.size() < 2 || candidates == 0) return -1;
@@ -31,10 +31,10 @@ int FlowSource::CandidateOf(std::span<const LinkId> links) const {
   return -1;
 }
 
-double LoneSeconds(const std::vector<Connection>& connections, const fabric::FabricSpec& spec) {
+double LoneSeconds(const std::vector<TrafficDemand>& connections, const fabric::FabricSpec& spec) {
   std::map<std::pair<fabric::HostId, int>, double> sent;
   double most = 0;
-  for (const Connection& c : connections) {
+  for (const TrafficDemand& c : connections) {
     double& bytes = sent[{c.from_host, c.from_rail}];
     bytes += c.bytes;
     most = std::max(most, bytes);
@@ -64,7 +64,7 @@ void FlowProblem::AddJob(plan::JobId id, const workload::Job& job,
   mine.job = id;
   mine.connections = workload::ConnectionsOf(job, host_of_rank, network_.spec().rails);
   const workload::Profile profile = workload::CompleteProfile(job);
-  crux::Job out;
+  crux::ContendingJob out;
   out.id = job.key.text();
   out.gpus = static_cast<int>(job.gpus());
   out.flop_per_iteration = profile.flop_per_iteration;
@@ -83,8 +83,8 @@ void FlowProblem::AddJob(plan::JobId id, const workload::Job& job,
 }
 
 // The ports that have a way there share the connection's bytes.
-void FlowProblem::AddFlows(int connection, JobFlows& mine, crux::Job& out) {
-  const Connection& c = mine.connections[static_cast<std::size_t>(connection)];
+void FlowProblem::AddFlows(int connection, JobFlows& mine, crux::ContendingJob& out) {
+  const TrafficDemand& c = mine.connections[static_cast<std::size_t>(connection)];
   std::vector<FlowSource> sources;
   for (int port = 0; port < network_.spec().nic_ports; ++port) {
     FlowSource source;

@@ -53,14 +53,14 @@ struct FlowSource {
 
 struct JobFlows {
   plan::JobId job;
-  std::vector<workload::Connection> connections;
+  std::vector<workload::TrafficDemand> connections;
   std::vector<FlowSource> flows;    // as in the Crux job
   std::vector<FlowSource> answers;  // from a flow's receiver to its sender
 };
 
 // How long the busiest NIC of a job sends in an iteration: its communication without contention, by
 // its bytes.
-double LoneSeconds(const std::vector<workload::Connection>& connections,
+double LoneSeconds(const std::vector<workload::TrafficDemand>& connections,
                    const fabric::FabricSpec& spec);
 
 class FlowProblem {
@@ -77,7 +77,7 @@ class FlowProblem {
   LinkNumbers TakeLinkNumbers();
 
  private:
-  void AddFlows(int connection, JobFlows& mine, crux::Job& out);
+  void AddFlows(int connection, JobFlows& mine, crux::ContendingJob& out);
   void AddAnswers(JobFlows& mine);
   std::int32_t Dense(fabric::LinkId link);
 

@@ -19,7 +19,7 @@ namespace yardmaster::netplan {
 namespace {
 
 using fabric::HostId;
-using workload::Connection;
+using workload::TrafficDemand;
 
 // Traffic that differs by less is the same traffic, measured again.
 constexpr double kSameTraffic = 0.1;
@@ -84,7 +84,7 @@ class NetworkPlanner {
     return at == input_.former->end() ? nullptr : &at->second;
   }
   // As the planner counts them: scaled where the communication time was measured.
-  static double BytesOf(const crux::Job& job) {
+  static double BytesOf(const crux::ContendingJob& job) {
     double bytes = 0;
     for (const crux::Flow& flow : job.flows) bytes += flow.bytes;
     return bytes;
@@ -136,7 +136,7 @@ class NetworkPlanner {
     return known < input_.former->size();
   }
 
-  static bool HasOtherTraffic(const PreviousJob& former, const crux::Job& now) {
+  static bool HasOtherTraffic(const PreviousJob& former, const crux::ContendingJob& now) {
     return Differs(former.bytes, BytesOf(now)) ||
            Differs(former.flop_per_iteration, now.flop_per_iteration) ||
            Differs(former.compute_seconds, now.compute_seconds);
@@ -202,7 +202,7 @@ class NetworkPlanner {
   PortPlan ports_;
   std::vector<std::vector<KeptPath>> kept_;  // by job and flow
   crux::Solution previous_;
-  std::vector<crux::JobId> changed_;
+  std::vector<crux::ContendingJobId> changed_;
   bool has_previous_ = false;
   bool departures_ = false;
   NetworkPlan plan_;
@@ -251,7 +251,7 @@ std::vector<double> PredictedUplinkLoad(const plan::Snapshot& snapshot) {
         profile.communication_seconds > 0 ? profile.communication_seconds : by_bytes;
     const double weight =
         profile.flop_per_iteration / seconds / std::max(profile.compute_seconds, seconds);
-    for (const Connection& c : connections) {
+    for (const TrafficDemand& c : connections) {
       const fabric::SegmentId from = snapshot.places->segment_of(c.from_host);
       const fabric::SegmentId to = snapshot.places->segment_of(c.to_host);
       if (from == to && c.from_rail == c.to_rail) continue;

@@ -17,9 +17,9 @@ using fabric::Network;
 constexpr double kAnswerShare = 1.0 / 64;
 
 // A flow as a connection of its own that must leave its ToR by the uplink that Crux chose.
-repac::Connection Wish(const Network& network, const FlowSource& source, double bytes,
-                       const Route* route) {
-  repac::Connection wish;
+repac::NicConnection Wish(const Network& network, const FlowSource& source, double bytes,
+                          const Route* route) {
+  repac::NicConnection wish;
   wish.from = {source.from.host, source.from.rail};
   wish.to = {source.to.host, source.to.rail};
   wish.both_directions = false;
@@ -30,9 +30,9 @@ repac::Connection Wish(const Network& network, const FlowSource& source, double 
 }
 
 // What Replan starts from: the flow on what it keeps, or nothing.
-repac::Flow Start(const FlowSource& source, const repac::Connection& wish, int connection,
-                  const KeptPath* kept) {
-  repac::Flow flow;
+repac::PlannedFlow Start(const FlowSource& source, const repac::NicConnection& wish, int connection,
+                         const KeptPath* kept) {
+  repac::PlannedFlow flow;
   flow.connection = connection;
   flow.src = source.from;
   flow.dst = source.to;
@@ -127,7 +127,7 @@ const PreviousJob* PortPlan::PreviousOf(const NamespacedName& job) const {
 struct PortPlan::Want {
   plan::JobId job;
   const FlowSource* source = nullptr;
-  const workload::Connection* connection = nullptr;
+  const workload::TrafficDemand* connection = nullptr;
   int ports = 1;                 // NIC ports that share the connection's bytes
   const Route* route = nullptr;  // that Crux chose; null for an answer
   const KeptPath* kept = nullptr;
@@ -174,7 +174,7 @@ void PortPlan::Run(const std::vector<JobFlows>& jobs,
                    const std::vector<std::vector<KeptPath>>& kept, const crux::Solution& solution,
                    NetworkPlan& plan) const {
   const std::vector<Want> wants = Wants(jobs, kept, solution);
-  std::vector<repac::Connection> wanted;
+  std::vector<repac::NicConnection> wanted;
   wanted.reserve(wants.size());
   repac::PathPlan ports;
   ports.flows.reserve(wants.size());
@@ -193,8 +193,8 @@ void PortPlan::Run(const std::vector<JobFlows>& jobs,
   ports = repac::Replan(std::move(ports), wanted, *world_, options_);
   // Flows for which no port takes the uplink, or none is left, once more without that wish.
   bool again = false;
-  for (const repac::Flow& flow : ports.flows) {
-    repac::Connection& connection = wanted[static_cast<std::size_t>(flow.connection)];
+  for (const repac::PlannedFlow& flow : ports.flows) {
+    repac::NicConnection& connection = wanted[static_cast<std::size_t>(flow.connection)];
     if (flow.planned() || connection.via.empty()) continue;
     connection.via.clear();
     again = true;
@@ -212,7 +212,8 @@ void PortPlan::Run(const std::vector<JobFlows>& jobs,
   }
 }
 
-void PortPlan::Record(const Want& want, const repac::Flow& flow, PathAssignment& path) const {
+void PortPlan::Record(const Want& want, const repac::PlannedFlow& flow,
+                      PathAssignment& path) const {
   const FlowSource& source = *want.source;
   path.job = want.job;
   path.from_rank = want.answer ? want.connection->to_rank : want.connection->from_rank;

@@ -49,7 +49,7 @@ class PortPlan {
   bool Whole(std::span<const fabric::LinkId> links) const;
   fabric::LinkPath Predict(const FlowSource& flow, std::uint16_t port) const;
   bool Excluded(const FlowSource& flow) const;
-  void Record(const Want& want, const repac::Flow& flow, PathAssignment& path) const;
+  void Record(const Want& want, const repac::PlannedFlow& flow, PathAssignment& path) const;
   const PreviousJob* PreviousOf(const NamespacedName& job) const;
 
   const plan::Snapshot& snapshot_;

@@ -10,6 +10,7 @@
 #include "pkg/base/strings.h"
 #include "pkg/kube/object.h"
 #include "pkg/operator/job_status_patch.h"
+#include "pkg/operator/write_target.h"
 
 namespace yardmaster::op {
 
@@ -18,13 +19,12 @@ namespace {
 using api::RentalPhase;
 using nlohmann::json;
 
-constexpr char kFieldManager[] = "yardmaster-operator";
 constexpr char kCapacityReady[] = "CapacityReady";
 // While a rental is in use, what asked for it is looked at no more often than that.
 constexpr std::int64_t kSettledPollMs = 5'000;
 constexpr std::int64_t kReleasedAgainMs = 1'000;
 
-bool IsRefusal(const absl::Status& status) {
+bool IsRefusalOrMissing(const absl::Status& status) {
   return absl::IsPermissionDenied(status) || absl::IsInvalidArgument(status) ||
          absl::IsNotFound(status);
 }
@@ -165,7 +165,7 @@ absl::Status CapacityController::Provide(const api::TrainingJob& job,
                                {kFieldManager, false, false});
     poll.created[i] = made.ok();
     if (made.ok() || absl::IsAlreadyExists(made.status())) continue;
-    if (IsRefusal(made.status())) {
+    if (IsRefusalOrMissing(made.status())) {
       poll.refusal = RefusalOf(target, made.status());
     } else {
       failed = made.status();

@@ -35,9 +35,9 @@ bool LeavesRental(const api::TrainingJob& job, const api::Node* node, const Host
   if (status.phase != RentalPhase::kProvisioned) return false;
   // It leaves all of them anyway, in the order that the job controller knows.
   if (job.run.suspended || job.metadata.deleted_ms || job.status.ended()) return false;
-  if (verdict.state == HostState::kLost) return true;
+  if (verdict.state == HostHealthState::kLost) return true;
   // Its provider has removed the Node: the bounds are for reports of Nodes that are there.
-  if (node == nullptr) return verdict.state == HostState::kHeld;
+  if (node == nullptr) return verdict.state == HostHealthState::kHeld;
   const int part = PartOf(status, *node);
   return part >= 0 && !verdict.reclaim.empty() &&
          status.hosts[static_cast<std::size_t>(part)].type == api::CapacityType::kSpot;
@@ -57,7 +57,7 @@ bool CapacityObserver::EndsWithItsHost(const api::TrainingJob& job, const api::P
   if (!pod.metadata.deleted_ms || pod.node_name.empty()) return false;
   const HostVerdict verdict = hosts_.Judge(
       pod.node_name, std::int64_t{1000} * job.recovery.host_grace_seconds, clock_.SteadyMs());
-  return verdict.state == HostState::kLost && !verdict.reachable();
+  return verdict.state == HostHealthState::kLost && !verdict.reachable();
 }
 
 int CapacityObserver::ObservePods(const api::TrainingJob& job,

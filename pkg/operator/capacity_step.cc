@@ -21,7 +21,7 @@ using capacity::Micros;
 
 constexpr std::int64_t kMsPerHour = 3'600'000;
 // Offers that failed are tried again after that.
-constexpr std::int64_t kAvoidMs = 600'000;
+constexpr std::int64_t kAvoidOfferMs = 600'000;
 constexpr std::size_t kMaxAvoided = 256;
 // Cost is written this often when nothing else changes.
 constexpr std::int64_t kAccountMs = 60'000;
@@ -35,9 +35,9 @@ Micros Cost(Micros rate, std::int64_t elapsed_ms) {
   return static_cast<Micros>(std::min<__int128>(cost, capacity::kMaxSum));
 }
 
-class Stepper {
+class CapacityStepper {
  public:
-  explicit Stepper(const CapacityObservation& observed)
+  explicit CapacityStepper(const CapacityObservation& observed)
       : observed_(observed), job_(*observed.job), status_(job_.status.capacity) {
     // The API server keeps whole seconds.
     now_ms_ = observed.now_ms / 1000 * 1000;
@@ -162,7 +162,7 @@ class Stepper {
       std::erase_if(status_.avoided, [&](const api::AvoidedOffer& offer) {
         return offer.pool == part.pool && offer.type == part.type;
       });
-      status_.avoided.push_back({part.pool, part.type, now_ms_ + kAvoidMs});
+      status_.avoided.push_back({part.pool, part.type, now_ms_ + kAvoidOfferMs});
     }
     std::sort(status_.avoided.begin(), status_.avoided.end(), [](const auto& a, const auto& b) {
       return std::tie(a.pool, a.type) < std::tie(b.pool, b.type);
@@ -325,7 +325,7 @@ class Stepper {
     const std::vector<api::CapacityPool> pools = OffersToTry(observed_.pools, status_);
     const auto question = state::AskForCapacity(job_, pools, observed_.in_use, status_.spent);
     if (!question.ok()) return Refuse(RentalReason::kNoRoom, MessageOf(question.status()));
-    const capacity::Outcome outcome = capacity::Choose(question->offers, question->need);
+    const capacity::ChoiceOutcome outcome = capacity::Choose(question->offers, question->need);
     const std::string& currency = job_.capacity.currency();
     if (!outcome.choice) {
       const bool price = outcome.lowest_price && question->need.max_price &&
@@ -394,7 +394,7 @@ class Stepper {
 bool MayRent(const api::TrainingJob& job) { return job.capacity.has_cap(); }
 
 CapacityStep NextCapacityStep(const CapacityObservation& observed) {
-  return Stepper(observed).Run();
+  return CapacityStepper(observed).Run();
 }
 
 }  // namespace yardmaster::op

@@ -6,6 +6,7 @@
 #include "pkg/base/clock.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
+#include "pkg/operator/write_target.h"
 #include "pkg/tls/renewal.h"
 
 namespace yardmaster::op {
@@ -14,7 +15,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr char kFieldManager[] = "yardmaster-operator";
 constexpr char kRenewed[] = "CertificateRenewed";
 constexpr char kNotRenewed[] = "CertificateNotRenewed";
 

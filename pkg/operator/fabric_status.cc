@@ -92,9 +92,9 @@ Condition PathsTrusted(const Evidence& evidence) {
   std::vector<std::string> wrong;
   std::vector<std::string> trusted;
   for (const repac::RoleTrust& role : evidence.roles) {
-    if (role.verdict == repac::Verdict::kMistrusted) {
+    if (role.verdict == repac::TrustVerdict::kMistrusted) {
       wrong.push_back(StrCat(role.role, ": ", role.example));
-    } else if (role.verdict == repac::Verdict::kTrusted) {
+    } else if (role.verdict == repac::TrustVerdict::kTrusted) {
       trusted.push_back(role.role);
     }
   }
@@ -129,7 +129,7 @@ Condition PathsPlanned(const NetworkHealth& health) {
 }
 
 // A segment of a verdict is "fabricPod/segment".
-std::string NameOf(const api::LostSegment& lost) {
+std::string LostSegmentName(const api::LostSegment& lost) {
   return StrCat(lost.fabric_pod, "/", lost.segment);
 }
 
@@ -137,7 +137,7 @@ Condition SegmentsUp(const std::vector<api::LostSegment>& lost,
                      const std::vector<SegmentVerdict>& segments) {
   if (!lost.empty()) {
     std::vector<std::string> names;
-    for (const api::LostSegment& segment : lost) names.push_back(NameOf(segment));
+    for (const api::LostSegment& segment : lost) names.push_back(LostSegmentName(segment));
     return Of(kSegmentsUpCondition, ConditionStatus::kFalse, "SegmentLost",
               StrCat("most hosts of ", names.size() == 1 ? "segment " : "segments ", Listed(names),
                      " were lost together, which is one fault of switches or power: jobs move from "
@@ -160,7 +160,7 @@ void AddLostSegments(const std::vector<SegmentVerdict>& segments, std::int64_t g
   for (const SegmentVerdict& segment : segments) {
     const auto known =
         std::find_if(status.lost_segments.begin(), status.lost_segments.end(),
-                     [&](const api::LostSegment& l) { return NameOf(l) == segment.name; });
+                     [&](const api::LostSegment& l) { return LostSegmentName(l) == segment.name; });
     const bool was_lost = known != status.lost_segments.end();
     if (was_lost && segment.state != SegmentState::kHeld) {
       lost.push_back(*known);

@@ -63,7 +63,7 @@ TEST(FabricStatusTest, TheConditionsOfTheNetworkNameWhatIsWrong) {
   health.unplanned_reason = "per packet";
   repac::RoleTrust wrong;
   wrong.role = "tor";
-  wrong.verdict = repac::Verdict::kMistrusted;
+  wrong.verdict = repac::TrustVerdict::kMistrusted;
   wrong.example = "took another link";
   health.evidence.roles = {wrong};
   AddNetworkConditions(health, 4, 2000, status);

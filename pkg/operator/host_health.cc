@@ -142,12 +142,12 @@ HostVerdict HostHealth::JudgeFaults(Host& host, std::int64_t now_ms) {
   if (!host.drained) {
     std::string reason = LimitReached(host.segment, now_ms);
     if (!reason.empty()) {
-      return {HostState::kHeld, kHeldAgainMs, std::move(reason)};
+      return {HostHealthState::kHeld, kHeldAgainMs, std::move(reason)};
     }
     host.drained = true;
     granted_ms_.push_back(now_ms);
   }
-  verdict.state = HostState::kLost;
+  verdict.state = HostHealthState::kLost;
   return verdict;
 }
 
@@ -313,10 +313,10 @@ std::optional<HostVerdict> HostHealth::JudgeWithSegment(const Host& host, std::i
     // The same for each of its hosts, so that a job leaves it once.
     verdict.again_ms = std::max<std::int64_t>(0, segment.since_ms + grace_ms - now_ms);
     if (verdict.again_ms > 0) {
-      if (IsBad(host)) verdict.state = HostState::kNotReady;
+      if (IsBad(host)) verdict.state = HostHealthState::kNotReady;
       return verdict;
     }
-    verdict.state = HostState::kLost;
+    verdict.state = HostHealthState::kLost;
     verdict.segment = segment.name;
     // Its kubelet ends the pods there itself.
     if (!IsBad(host) && verdict.fault < FaultAction::kDrain) {
@@ -331,16 +331,16 @@ std::optional<HostVerdict> HostHealth::JudgeWithSegment(const Host& host, std::i
   if (IsBad(host) && now_ms - host.since_ms < grace_ms) return std::nullopt;
   if (!IsBad(host) && verdict.fault < FaultAction::kDrain) return verdict;
   if (segment.state == SegmentState::kSuspected) {
-    return HostVerdict{HostState::kNotReady, segment.again_ms, ""};
+    return HostVerdict{HostHealthState::kNotReady, segment.again_ms, ""};
   }
-  verdict = {HostState::kHeld, kHeldAgainMs,
+  verdict = {HostHealthState::kHeld, kHeldAgainMs,
              StrCat("segment ", segment.name, " looks lost: ", segment.reason)};
   verdict.segment = std::move(segment.name);
   return verdict;
 }
 
 HostVerdict HostHealth::JudgeHost(Host& host, std::int64_t grace_ms, std::int64_t now_ms) {
-  const auto verdict = [](HostState state, std::int64_t again_ms, std::string reason) {
+  const auto verdict = [](HostHealthState state, std::int64_t again_ms, std::string reason) {
     return HostVerdict{state, again_ms, std::move(reason)};
   };
   if (host.segment != nullptr) {
@@ -348,14 +348,14 @@ HostVerdict HostHealth::JudgeHost(Host& host, std::int64_t grace_ms, std::int64_
     if (with_segment) return *std::move(with_segment);
   }
   if (!IsBad(host)) return JudgeFaults(host, now_ms);
-  if (host.lost) return verdict(HostState::kLost, 0, "");
+  if (host.lost) return verdict(HostHealthState::kLost, 0, "");
   const std::int64_t elapsed_ms = now_ms - host.since_ms;
-  if (elapsed_ms < grace_ms) return verdict(HostState::kNotReady, grace_ms - elapsed_ms, "");
+  if (elapsed_ms < grace_ms) return verdict(HostHealthState::kNotReady, grace_ms - elapsed_ms, "");
   std::string reason = LimitReached(host.segment, now_ms);
-  if (!reason.empty()) return verdict(HostState::kHeld, kHeldAgainMs, std::move(reason));
+  if (!reason.empty()) return verdict(HostHealthState::kHeld, kHeldAgainMs, std::move(reason));
   host.lost = true;
   granted_ms_.push_back(now_ms);
-  return verdict(HostState::kLost, 0, "");
+  return verdict(HostHealthState::kLost, 0, "");
 }
 
 }  // namespace yardmaster::op

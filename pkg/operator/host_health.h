@@ -54,7 +54,7 @@ struct HostLossLimits {
   SegmentLossLimits loss = {};
 };
 
-enum class HostState {
+enum class HostHealthState {
   kHealthy,   // or unknown
   kNotReady,  // not long enough
   kHeld,      // long enough, but a limit forbids acting on it
@@ -62,7 +62,7 @@ enum class HostState {
 };
 
 struct HostVerdict {
-  HostState state = HostState::kHealthy;
+  HostHealthState state = HostHealthState::kHealthy;
   std::int64_t again_ms = 0;  // kNotReady, kHeld: ask again after this time
   std::string reason;         // kHeld
   // The gravest fault that has held long enough: kLost with kDrain or kReplace, kHealthy with

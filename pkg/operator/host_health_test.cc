@@ -19,7 +19,7 @@ void ObserveAll(HostHealth& health, int from, int to, Report report, std::int64_
 int CountLost(HostHealth& health, int from, int to, std::int64_t now_ms) {
   int lost = 0;
   for (int i = from; i < to; ++i) {
-    lost += health.Judge(StrCat("n", i), 10'000, now_ms).state == HostState::kLost ? 1 : 0;
+    lost += health.Judge(StrCat("n", i), 10'000, now_ms).state == HostHealthState::kLost ? 1 : 0;
   }
   return lost;
 }
@@ -27,14 +27,14 @@ int CountLost(HostHealth& health, int from, int to, std::int64_t now_ms) {
 TEST(HostHealthTest, AHostIsLostAfterItsGraceAndHealthyAgainWhenReady) {
   HostHealth health;
   ObserveAll(health, 0, 10, Report::kReady, 0);
-  EXPECT_EQ(health.Judge("n1", 10'000, 0).state, HostState::kHealthy);
+  EXPECT_EQ(health.Judge("n1", 10'000, 0).state, HostHealthState::kHealthy);
   health.Observe("n1", "s0", Report::kNotReady, 1'000);
   const HostVerdict early = health.Judge("n1", 10'000, 4'000);
-  EXPECT_EQ(early.state, HostState::kNotReady);
+  EXPECT_EQ(early.state, HostHealthState::kNotReady);
   EXPECT_EQ(early.again_ms, 7'000);
-  EXPECT_EQ(health.Judge("n1", 10'000, 11'000).state, HostState::kLost);
+  EXPECT_EQ(health.Judge("n1", 10'000, 11'000).state, HostHealthState::kLost);
   health.Observe("n1", "s0", Report::kReady, 12'000);
-  EXPECT_EQ(health.Judge("n1", 10'000, 12'000).state, HostState::kHealthy);
+  EXPECT_EQ(health.Judge("n1", 10'000, 12'000).state, HostHealthState::kHealthy);
 }
 
 TEST(HostHealthTest, WhatCannotBeReadIsHealthyAndWhatIsGoneIsNot) {
@@ -42,8 +42,8 @@ TEST(HostHealthTest, WhatCannotBeReadIsHealthyAndWhatIsGoneIsNot) {
   ObserveAll(health, 0, 10, Report::kReady, 0);
   health.Observe("n1", "s0", Report::kUnknown, 0);
   health.Observe("n2", "s0", Report::kGone, 0);
-  EXPECT_EQ(health.Judge("n1", 10'000, 99'000).state, HostState::kHealthy);
-  EXPECT_EQ(health.Judge("n2", 10'000, 99'000).state, HostState::kLost);
+  EXPECT_EQ(health.Judge("n1", 10'000, 99'000).state, HostHealthState::kHealthy);
+  EXPECT_EQ(health.Judge("n2", 10'000, 99'000).state, HostHealthState::kLost);
 }
 
 TEST(HostHealthTest, TimesAndCountsBeginAnewWithRestart) {
@@ -78,12 +78,12 @@ TEST(HostHealthTest, RentedHostsThatWereGivenBackAreNoReasonToDistrustOthers) {
     health.Observe(StrCat("rented-", i), "", Report::kGone, 1'000);
   }
   health.Observe("n1", "s0", Report::kNotReady, 2'000);
-  EXPECT_EQ(health.Judge("n1", 10'000, 99'000).state, HostState::kLost);
+  EXPECT_EQ(health.Judge("n1", 10'000, 99'000).state, HostHealthState::kLost);
   // While it is there, a rented host is a host as any other.
   for (int i = 0; i < 3; ++i) {
     health.Observe(StrCat("other-", i), StrCat("s", 2 + i), Report::kNotReady, 99'000, true);
   }
-  EXPECT_EQ(health.Judge("other-0", 10'000, 199'000).state, HostState::kHeld);
+  EXPECT_EQ(health.Judge("other-0", 10'000, 199'000).state, HostHealthState::kHeld);
 }
 
 TEST(HostHealthTest, WhatHasBeenGoneForLongIsForgotten) {
@@ -91,11 +91,11 @@ TEST(HostHealthTest, WhatHasBeenGoneForLongIsForgotten) {
   HostHealth health;
   ObserveAll(health, 0, 40, Report::kReady, 0, 10);
   for (const char* name : {"n1", "n2"}) health.Observe(name, "", Report::kGone, 0);
-  EXPECT_EQ(health.Judge("n1", 10'000, 99'000).state, HostState::kLost);
+  EXPECT_EQ(health.Judge("n1", 10'000, 99'000).state, HostHealthState::kLost);
   health.Observe("n3", "", Report::kGone, kHourMs + 1);
-  EXPECT_EQ(health.Judge("n1", 10'000, kHourMs + 1).state, HostState::kNotReady)
+  EXPECT_EQ(health.Judge("n1", 10'000, kHourMs + 1).state, HostHealthState::kNotReady)
       << "as a host of that name that was never seen";
-  EXPECT_EQ(health.Judge("n3", 10'000, kHourMs + 20'000).state, HostState::kLost);
+  EXPECT_EQ(health.Judge("n3", 10'000, kHourMs + 20'000).state, HostHealthState::kLost);
   // Its segment has forgotten it, too.
   ObserveAll(health, 4, 10, Report::kNotReady, 2 * kHourMs, 10);
   EXPECT_EQ(health.JudgeSegments(2 * kHourMs + 99'000).size(), 1U);
@@ -122,7 +122,8 @@ TEST(HostHealthTest, ManyHostsOfALargeFabricAreReplacedAtOnce) {
   }
   int lost = 0;
   for (int i = 0; i < 20; ++i) {
-    lost += health.Judge(StrCat("n", i * 200), 10'000, 10'000).state == HostState::kLost ? 1 : 0;
+    lost +=
+        health.Judge(StrCat("n", i * 200), 10'000, 10'000).state == HostHealthState::kLost ? 1 : 0;
   }
   EXPECT_EQ(lost, 20);
 }

@@ -12,12 +12,11 @@
 #include "pkg/base/clock.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
+#include "pkg/operator/write_target.h"
 
 namespace yardmaster::op {
 
 namespace {
-
-constexpr char kFieldManager[] = "yardmaster-operator";
 
 std::string SegmentOf(const api::Node& node) {
   return StrCat(api::Find(node.metadata.labels, api::kFabricPodLabel).value_or(""), "/",

@@ -19,7 +19,7 @@ constexpr std::size_t kShownRanks = 64;
 constexpr std::int64_t kStableMs = 600'000;
 // Failures of single ranks so soon after the first belong to its incident.
 constexpr std::int64_t kJoinMs = 30'000;
-constexpr std::int64_t kAvoidMs = 86'400'000;
+constexpr std::int64_t kAvoidHostMs = 86'400'000;
 // A host with a fault is out of placement by then, if the fault is still there.
 constexpr std::int64_t kAvoidFaultyMs = 3'600'000;
 constexpr std::size_t kAvoidedHosts = 32;
@@ -156,7 +156,7 @@ void DecideFailure(const JobObservation& job, const std::vector<int>& failed,
   incident.blames_host = !of_role && !worker.host.empty() && !ignored && !IsDisrupted(worker) &&
                          (rule == nullptr || rule->action != FailureAction::kFail);
   const bool moves = rule != nullptr && rule->action == FailureAction::kReplaceHost;
-  if (moves && !worker.host.empty()) Avoid(worker.host, job.now_ms, kAvoidMs, recovery.avoided);
+  if (moves && !worker.host.empty()) Avoid(worker.host, job.now_ms, kAvoidHostMs, recovery.avoided);
   std::string why =
       StrCat(Ranks(job, failed), IsDisrupted(worker) ? " was disrupted" : " failed",
              incident.exit_code ? StrCat(" with exit code ", *incident.exit_code) : std::string(),
@@ -224,8 +224,8 @@ void DecideLoss(const JobObservation& job, const Troubles& troubles, api::Recove
 }
 
 // Adds ranks to an incident that moves single ranks. False: there is none to join.
-bool Join(const JobObservation& job, const std::vector<int>& ranks, IncidentCause cause,
-          api::RecoveryState& recovery) {
+bool JoinIncident(const JobObservation& job, const std::vector<int>& ranks, IncidentCause cause,
+                  api::RecoveryState& recovery) {
   const Incident* active = recovery.active();
   if (active == nullptr || active->action != OnHostLoss::kReplace || active->cause != cause ||
       job.now_ms - active->start_ms > kJoinMs) {
@@ -315,7 +315,7 @@ bool DecideIncident(const JobObservation& job, const Troubles& troubles,
                               : lost       ? IncidentCause::kHostLost
                               : failed     ? IncidentCause::kWorkerFailed
                                            : IncidentCause::kWorkerRemoved;
-  if (Join(job, ranks, cause, recovery)) return true;
+  if (JoinIncident(job, ranks, cause, recovery)) return true;
   Incident incident;
   // The API server keeps whole seconds.
   incident.start_ms = job.now_ms / 1000 * 1000;

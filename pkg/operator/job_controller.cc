@@ -15,6 +15,7 @@
 #include "pkg/operator/job_status_patch.h"
 #include "pkg/operator/pod_builder.h"
 #include "pkg/operator/work_loss.h"
+#include "pkg/operator/write_target.h"
 
 namespace yardmaster::op {
 
@@ -43,11 +44,6 @@ std::string ContradictionOf(const api::TrainingJob& job) {
           api::ToJob(job.job, {job.metadata.namespace_name, job.metadata.name}, "", 0, kAnyHost),
           kAnyHost),
       "\n");
-}
-
-kube::Target TargetOf(const kube::Resource& resource, const api::TrainingJob& job,
-                      std::string name = "") {
-  return {resource, job.metadata.namespace_name, std::move(name), ""};
 }
 
 }  // namespace

@@ -104,9 +104,10 @@ Worker JobObserver::ObserveWorker(const api::TrainingJob& job, int rank, Obstacl
         worker.host, std::int64_t{1000} * job.recovery.host_grace_seconds, clock_.SteadyMs());
     const auto node = cache_.FindNode(worker.host);
     worker.host_gone = node == nullptr;
-    if (worker.host_verdict.state == HostState::kLost && !worker.host_verdict.segment.empty() &&
+    if (worker.host_verdict.state == HostHealthState::kLost &&
+        !worker.host_verdict.segment.empty() &&
         job.recovery.on_segment_loss == api::OnSegmentLoss::kWait && !LeavesItsHosts(job)) {
-      worker.host_verdict.state = HostState::kHeld;
+      worker.host_verdict.state = HostHealthState::kHeld;
       worker.host_verdict.again_ms = kSegmentAgainMs;
       worker.host_verdict.reason = StrCat(
           "segment ", worker.host_verdict.segment,
@@ -115,9 +116,9 @@ Worker JobObserver::ObserveWorker(const api::TrainingJob& job, int rank, Obstacl
     }
     // The rental's step is about to take the job away from it (capacity_step.h).
     if (LeavesRental(job, node.get(), worker.host_verdict)) {
-      worker.host_verdict.state = HostState::kNotReady;
+      worker.host_verdict.state = HostHealthState::kNotReady;
     }
-    if (worker.host_verdict.state == HostState::kLost) {
+    if (worker.host_verdict.state == HostHealthState::kLost) {
       worker.host_fenced = marker_.IsFenced(worker.host);
     }
   }

@@ -25,9 +25,9 @@ bool IsStale(const api::RecoveryState& recovery, const Worker& worker, int rank)
          std::binary_search(active->ranks.begin(), active->ranks.end(), rank);
 }
 
-class Stepper {
+class JobStepper {
  public:
-  explicit Stepper(const JobObservation& job) : job_(job) { step_.recovery = job.recovery; }
+  explicit JobStepper(const JobObservation& job) : job_(job) { step_.recovery = job.recovery; }
 
   JobStep Run() {
     Count();
@@ -85,12 +85,12 @@ class Stepper {
            worker.phase == WorkerPhase::kSucceeded && !IsDisrupted(worker);
   }
   bool IsLost(const Worker& worker) const {
-    return worker.host_verdict.state == HostState::kLost && !worker.host.empty();
+    return worker.host_verdict.state == HostHealthState::kLost && !worker.host.empty();
   }
   // A lost host keeps the job from going on. It does not when the job leaves its hosts anyway, or when the pod's
   // Node is gone and the pod is being deleted: Kubernetes removes such a pod.
   bool IsHeld(const Worker& worker) const {
-    return worker.host_verdict.state == HostState::kHeld && !job_.run.suspended &&
+    return worker.host_verdict.state == HostHealthState::kHeld && !job_.run.suspended &&
            !(worker.deleting && worker.host_gone);
   }
   // The container has ended by itself. What ends shortly after a restart has begun belongs to it: the
@@ -145,7 +145,8 @@ class Stepper {
       }
       if (worker.phase != WorkerPhase::kMissing) ++step_.pods;
       const HostVerdict& verdict = worker.host_verdict;
-      if (counts && worker.phase == WorkerPhase::kRunning && verdict.state == HostState::kHealthy) {
+      if (counts && worker.phase == WorkerPhase::kRunning &&
+          verdict.state == HostHealthState::kHealthy) {
         ++ready;
         if (role == nullptr) ++(job_.Joins(rank) ? joined_up : settled_up);
       }
@@ -167,7 +168,7 @@ class Stepper {
                                   [](const Worker& worker) {
                                     const HostVerdict& host = worker.host_verdict;
                                     const bool reachable =
-                                        host.state != HostState::kLost || host.reachable();
+                                        host.state != HostHealthState::kLost || host.reachable();
                                     return worker.phase == WorkerPhase::kRunning &&
                                            !worker.deleting && reachable && !worker.host_gone;
                                   });
@@ -364,6 +365,6 @@ class Stepper {
 
 }  // namespace
 
-JobStep NextStep(const JobObservation& job) { return Stepper(job).Run(); }
+JobStep NextStep(const JobObservation& job) { return JobStepper(job).Run(); }
 
 }  // namespace yardmaster::op

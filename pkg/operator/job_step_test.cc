@@ -10,13 +10,14 @@ using api::OnHostLoss;
 
 constexpr std::int64_t kNow = 1'700'000'000'000;
 
-Worker On(WorkerPhase phase, HostState host = HostState::kHealthy, std::int64_t attempt = 0) {
+Worker On(WorkerPhase phase, HostHealthState host = HostHealthState::kHealthy,
+          std::int64_t attempt = 0) {
   Worker worker;
   worker.phase = phase;
   worker.uid = "uid";
   worker.host = "host";
   worker.attempt = attempt;
-  worker.host_verdict = {host, host == HostState::kNotReady ? 6'000 : 0, ""};
+  worker.host_verdict = {host, host == HostHealthState::kNotReady ? 6'000 : 0, ""};
   return worker;
 }
 
@@ -38,7 +39,7 @@ TEST(JobStepTest, MissingWorkersOfAJobThatNeverRanAreMade) {
 }
 
 TEST(JobStepTest, AHostThatIsNotReadyForAShortTimeIsLookedAtAgain) {
-  const JobStep step = NextStep(Job({On(WorkerPhase::kRunning, HostState::kNotReady)}));
+  const JobStep step = NextStep(Job({On(WorkerPhase::kRunning, HostHealthState::kNotReady)}));
   EXPECT_TRUE(step.remove.empty());
   EXPECT_EQ(step.look_again_ms, 6'000);
   EXPECT_EQ(step.ready, 0);
@@ -46,7 +47,7 @@ TEST(JobStepTest, AHostThatIsNotReadyForAShortTimeIsLookedAtAgain) {
 
 TEST(JobStepTest, AHostIsNotHeldForAJobThatLeavesIt) {
   JobObservation job =
-      Job({On(WorkerPhase::kRunning, HostState::kHeld), On(WorkerPhase::kRunning)});
+      Job({On(WorkerPhase::kRunning, HostHealthState::kHeld), On(WorkerPhase::kRunning)});
   job.workers[0].host_verdict.reason = "full disruption";
   EXPECT_EQ(NextStep(job).held, "full disruption");
   job.run.suspended = true;
@@ -57,7 +58,7 @@ TEST(JobStepTest, AHostIsNotHeldForAJobThatLeavesIt) {
 }
 
 TEST(JobStepTest, AHostIsNotHeldForAPodThatLeavesWithItsNode) {
-  JobObservation job = Job({On(WorkerPhase::kRunning, HostState::kHeld)});
+  JobObservation job = Job({On(WorkerPhase::kRunning, HostHealthState::kHeld)});
   job.workers[0].host_verdict.reason = "full disruption";
   job.workers[0].deleting = true;
   EXPECT_EQ(NextStep(job).held, "full disruption") << "no kubelet ends it, and it is not forced";
@@ -67,7 +68,7 @@ TEST(JobStepTest, AHostIsNotHeldForAPodThatLeavesWithItsNode) {
 
 TEST(JobStepTest, ALostHostIsAnIncidentThatIsNotCounted) {
   JobObservation job =
-      Job({On(WorkerPhase::kRunning, HostState::kLost), On(WorkerPhase::kRunning)});
+      Job({On(WorkerPhase::kRunning, HostHealthState::kLost), On(WorkerPhase::kRunning)});
   JobStep step = NextStep(job);
   EXPECT_TRUE(step.decided);
   ASSERT_EQ(step.remove.size(), 2u);
@@ -108,7 +109,7 @@ TEST(JobStepTest, AJobThatFailsRemovesWhatRunsBeforeItSaysSo) {
 }
 
 TEST(JobStepTest, ATerminatingPodOfALostHostIsRemovedByForce) {
-  Worker worker = On(WorkerPhase::kRunning, HostState::kLost);
+  Worker worker = On(WorkerPhase::kRunning, HostHealthState::kLost);
   worker.deleting = true;
   const JobStep step = NextStep(Job({worker, On(WorkerPhase::kRunning)}));
   ASSERT_FALSE(step.remove.empty());
@@ -117,7 +118,7 @@ TEST(JobStepTest, ATerminatingPodOfALostHostIsRemovedByForce) {
 
 TEST(JobStepTest, APodOfALostHostThatIsNotFencedIsNotRemovedByForce) {
   JobObservation job =
-      Job({On(WorkerPhase::kRunning, HostState::kLost), On(WorkerPhase::kRunning)});
+      Job({On(WorkerPhase::kRunning, HostHealthState::kLost), On(WorkerPhase::kRunning)});
   job.policy.on_host_loss = OnHostLoss::kReplace;
   job.workers[0].host_fenced = false;
   JobStep step = NextStep(job);
@@ -151,7 +152,7 @@ TEST(JobStepTest, FailuresOfSingleRanksThatFollowSoonJoinTheIncident) {
   EXPECT_EQ(step.recovery.incidents.back().ranks, (std::vector<int>{0, 2}));
   // The rank that was made anew fails again: another incident.
   job.recovery = step.recovery;
-  job.workers[0] = On(WorkerPhase::kFailed, HostState::kHealthy, 1);
+  job.workers[0] = On(WorkerPhase::kFailed, HostHealthState::kHealthy, 1);
   step = NextStep(job);
   EXPECT_EQ(step.recovery.attempt, 2);
   EXPECT_EQ(step.recovery.restarts_in_window, 2);
@@ -174,7 +175,7 @@ TEST(JobStepTest, RanksThatTheJobDoesNotHaveAnyMoreAreNoPartOfTheNextIncident) {
 }
 
 TEST(JobStepTest, AHostThatIsAvoidedForADayIsNotAvoidedForLessBecauseOfAFault) {
-  JobObservation job = Job({On(WorkerPhase::kRunning, HostState::kLost)});
+  JobObservation job = Job({On(WorkerPhase::kRunning, HostHealthState::kLost)});
   job.policy.on_host_loss = OnHostLoss::kReplace;
   job.workers[0].host_verdict.fault = FaultAction::kReplace;
   job.recovery.avoided = {{"host", kNow + 86'400'000}};

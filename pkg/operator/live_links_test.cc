@@ -59,7 +59,7 @@ TEST_F(NetworkControllerTest, APortThatAStreamReportsIsLostInTheNextRound) {
   EXPECT_EQ(Round().cables_down, 1);
   clock_.Advance(10'000);
   Settle();
-  const api::PathPlan now_planned = PathsOf("a-0");
+  const api::PodPathPlan now_planned = PathsOf("a-0");
   for (const api::PeerPaths& now : now_planned.rails[0].peers) {
     EXPECT_NE(now.plane, peer.plane);
   }

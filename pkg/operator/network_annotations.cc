@@ -23,7 +23,7 @@ T& FindOrAdd(std::vector<T>& list, T fresh, Same same) {
 }
 
 void AddPath(const netplan::PathAssignment& path, const plan::Snapshot& snapshot,
-             api::PathPlan& plan) {
+             api::PodPathPlan& plan) {
   api::RailPaths& rail =
       FindOrAdd(plan.rails, api::RailPaths{path.from.rail, {}},
                 [&](const api::RailPaths& r) { return r.rail == path.from.rail; });
@@ -41,7 +41,7 @@ void AddPath(const netplan::PathAssignment& path, const plan::Snapshot& snapshot
   peer.alternate_ports.push_back(path.alternate_port);
 }
 
-void Sort(api::PathPlan& plan) {
+void Sort(api::PodPathPlan& plan) {
   std::sort(plan.rails.begin(), plan.rails.end(),
             [](const auto& a, const auto& b) { return a.rail < b.rail; });
   for (api::RailPaths& rail : plan.rails) {
@@ -58,7 +58,7 @@ void Sort(api::PathPlan& plan) {
 }
 
 // Not less than the text of the plan has, without making it.
-std::size_t MostBytes(const api::PathPlan& plan) {
+std::size_t MostBytes(const api::PodPathPlan& plan) {
   std::size_t bytes = 512;
   for (const api::RailPaths& rail : plan.rails) {
     bytes += 128;
@@ -73,7 +73,7 @@ std::size_t MostBytes(const api::PathPlan& plan) {
 
 // Leaves out what does not fit into the annotation: TCP ports, then alternate ports, then all ports, so
 // that connections use the default. Returns what was left out, for people; empty: nothing.
-std::string Shorten(api::PathPlan& plan) {
+std::string Shorten(api::PodPathPlan& plan) {
   const auto fits = [&plan] {
     return MostBytes(plan) <= api::kMaxAnnotationBytes || api::EncodePathPlan(plan).ok();
   };
@@ -128,7 +128,7 @@ std::vector<GangNetwork> NetworksOf(const netplan::NetworkPlan& plan,
     }
   }
   for (GangNetwork& network : networks) {
-    for (api::PathPlan& paths : network.paths_of_rank) Sort(paths);
+    for (api::PodPathPlan& paths : network.paths_of_rank) Sort(paths);
   }
   return networks;
 }
@@ -141,7 +141,7 @@ absl::StatusOr<PodChange> AnnotationsToWrite(const GangNetwork& network, int ran
   const auto has_level = present.find(api::kPriorityAnnotation);
   const bool same_level = has_level != present.end() && has_level->second == level;
   if (!same_level) change.annotations[api::kPriorityAnnotation] = level;
-  api::PathPlan wanted = network.paths_of_rank[static_cast<std::size_t>(rank)];
+  api::PodPathPlan wanted = network.paths_of_rank[static_cast<std::size_t>(rank)];
   if (auto of_level = fabric::TrafficClassOf(options.levels, network.status.level); of_level.ok()) {
     wanted.traffic_class = *of_level;
     std::string conf = StrCat("NCCL_IB_TC=", *of_level, "\n");

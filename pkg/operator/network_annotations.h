@@ -27,7 +27,7 @@ struct GangNetwork {
   plan::JobId job;
   std::optional<double> share;  // as in netplan::JobNetwork
   api::NetworkStatus status;
-  std::vector<api::PathPlan> paths_of_rank;  // by rank; no rails: no plan for that worker
+  std::vector<api::PodPathPlan> paths_of_rank;  // by rank; no rails: no plan for that worker
 };
 
 struct NetworkOptions {

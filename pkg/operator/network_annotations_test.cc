@@ -51,7 +51,7 @@ TEST(NetworkAnnotationsTest, EveryWorkerGetsItsLevelAndItsOwnConnectionsInOrder)
   const NetworkOptions options{7, 1'000'000, 10'000'000};
   const auto networks = NetworksOf(MakePlanOfTwo(), snapshot, options);
   ASSERT_EQ(networks.size(), 1u);
-  const api::PathPlan& paths = networks[0].paths_of_rank[0];
+  const api::PodPathPlan& paths = networks[0].paths_of_rank[0];
   ASSERT_EQ(paths.rails.size(), 2u);
   EXPECT_EQ(paths.rails[0].rail, 2);
   EXPECT_EQ(paths.rails[0].address, snapshot.network->nic_address(HostId(0), 2).ToString());
@@ -64,7 +64,7 @@ TEST(NetworkAnnotationsTest, EveryWorkerGetsItsLevelAndItsOwnConnectionsInOrder)
   const auto first = AnnotationsToWrite(networks[0], 0, {}, options).value().annotations;
   EXPECT_EQ(first.at(api::kPriorityAnnotation), "6");
   EXPECT_EQ(first.at(api::kNcclConfAnnotation), "NCCL_IB_TC=128\n");
-  api::PathPlan written = paths;
+  api::PodPathPlan written = paths;
   written.traffic_class = 128;
   EXPECT_EQ(api::DecodePathPlan(first.at(api::kPathPlanAnnotation)).value(), written);
   const auto second = AnnotationsToWrite(networks[0], 1, {}, options).value().annotations;
@@ -139,7 +139,7 @@ TEST(NetworkAnnotationsTest, ALevelThatTheFabricGivesAnotherClassIsWrittenAgain)
 // As many peers as a large group of experts has.
 GangNetwork OfManyPeers(const plan::Snapshot& snapshot, const NetworkOptions& options, int peers) {
   GangNetwork network = NetworksOf(MakePlanOfTwo(), snapshot, options)[0];
-  api::PathPlan& plan = network.paths_of_rank[0];
+  api::PodPathPlan& plan = network.paths_of_rank[0];
   plan.rails.resize(1);
   plan.rails[0].peers.clear();
   for (int i = 0; i < peers; ++i) {

@@ -197,7 +197,7 @@ void NetworkController::Plan(const state::ClusterState& world, plan::Snapshot& s
     report.measured_gangs += measured.source != api::NetworkSource::kAnalytic ? 1 : 0;
     if (!measured.iteration_seconds) continue;
     const plan::JobState& job = snapshot.jobs[network.job.index()];
-    crux::Job ideal;
+    crux::ContendingJob ideal;
     ideal.compute_seconds = workload::CompleteProfile(job.job).compute_seconds;
     ideal.communication_start = job.job.profile.communication_start;
     network.share =

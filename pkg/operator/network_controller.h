@@ -64,7 +64,7 @@ class NetworkController {
     std::int64_t reconverge_ms = 3'000;
     crux::StarvationOptions starvation;
     // Simulated events that a round may spend on the search for a better schedule; 0: no search.
-    std::int64_t crux_budget = crux::SearchOptions().event_budget;
+    std::int64_t crux_budget = crux::AnytimeSearchOptions().event_budget;
     // Port states from the agents' streams; null: annotations alone count.
     const LiveLinks* live_links = nullptr;
     // Says which segments are lost as a whole; null: none ever is.

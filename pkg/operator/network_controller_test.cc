@@ -25,7 +25,7 @@ TEST_F(NetworkControllerTest, PlacedGangsGetLevelsPortsAndNumbers) {
   EXPECT_EQ(report.pods, 4);
   EXPECT_EQ(NetworkOf("a")["source"], "Analytic");
   for (int rank = 0; rank < 4; ++rank) {
-    const api::PathPlan paths = PathsOf(StrCat("a-", rank));
+    const api::PodPathPlan paths = PathsOf(StrCat("a-", rank));
     ASSERT_EQ(paths.rails.size(), 8u);
     EXPECT_EQ(paths.fabric_generation, 1);
     // The next one in the ring and the one before, whom it answers, by each plane.
@@ -211,7 +211,7 @@ TEST_F(NetworkControllerTest, AnEditedAnnotationIsCorrected) {
 TEST_F(NetworkControllerTest, AnEditThatChangesNoPathMakesNoPlanStale) {
   AddGang("a", 0, 1);
   Settle();
-  const api::PathPlan before = PathsOf("a-0");
+  const api::PodPathPlan before = PathsOf("a-0");
   const json patch = {
       {"spec", {{"host", {{"nvlinkGbps", 7200}}}, {"backup", {{"hostsPerSegment", 1}}}}}};
   ASSERT_TRUE(client_.Patch({kube::Fabrics(), "", "f", ""}, kube::MergePatch(patch), {}).ok());
@@ -247,7 +247,7 @@ TEST_F(NetworkControllerTest, PlansAreRenewedAtHalfTheirLifeAndWhenPathsAreOther
   ASSERT_TRUE(client_.Patch({kube::Fabrics(), "", "f", ""}, kube::MergePatch(patch), {}).ok());
   const std::int64_t generation =
       client_.Find(kube::Fabrics(), "", "f").value()["metadata"]["generation"];
-  const api::PathPlan before = PathsOf("a-0");
+  const api::PodPathPlan before = PathsOf("a-0");
   Settle();
   EXPECT_NE(before.fabric_generation, generation);
   EXPECT_EQ(PathsOf("a-0").fabric_generation, generation);

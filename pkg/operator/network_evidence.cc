@@ -17,7 +17,7 @@ namespace {
 using fabric::CableId;
 using fabric::Network;
 using repac::RoleTrust;
-using repac::Verdict;
+using repac::TrustVerdict;
 
 void Merge(const std::vector<RoleTrust>& some, std::vector<RoleTrust>& all) {
   if (all.empty()) all.resize(some.size());
@@ -160,10 +160,10 @@ void TelemetryChecker::Conclude() {
       }
     }
     const bool quorum = wrong_nodes >= kMistrustQuorum && wrong_nodes >= kMistrustShare * nodes;
-    role.verdict = by_fabric || quorum ? Verdict::kMistrusted
+    role.verdict = by_fabric || quorum ? TrustVerdict::kMistrusted
                    : !HasWrongHop(role) && role.checked >= repac::TrustOptions().min_checked
-                       ? Verdict::kTrusted
-                       : Verdict::kUnknown;
+                       ? TrustVerdict::kTrusted
+                       : TrustVerdict::kUnknown;
   }
 }
 

@@ -66,7 +66,7 @@ void ReportRound(const RoundReport& report, double seconds, metrics::Registry& r
             report.balancing_hosts);
   for (const repac::RoleTrust& role : report.roles) {
     out.Gauge("hash_mistrusted", "1: the role's switches do not hash as the Fabric says",
-              role.verdict == repac::Verdict::kMistrusted ? 1 : 0, {{"role", role.role}});
+              role.verdict == repac::TrustVerdict::kMistrusted ? 1 : 0, {{"role", role.role}});
     out.Gauge("hash_checked_hops", "hops of the role that were compared", role.checked,
               {{"role", role.role}});
   }

@@ -10,12 +10,12 @@
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/operator/fabric_status.h"
+#include "pkg/operator/write_target.h"
 
 namespace yardmaster::op {
 
 namespace {
 
-constexpr char kFieldManager[] = "yardmaster-operator";
 constexpr int kConflictTries = 3;
 // Numbers that differ by less are the same, computed in another order.
 constexpr double kSameNumber = 1e-6;

@@ -9,12 +9,11 @@
 #include "pkg/base/mutex.h"
 #include "pkg/base/parallel.h"
 #include "pkg/base/status.h"
+#include "pkg/operator/write_target.h"
 
 namespace yardmaster::op {
 
 namespace {
-
-constexpr char kFieldManager[] = "yardmaster-operator";
 
 auto OrderOf(const PodWrite& write) {
   const bool gated = write.waiting > 0;

@@ -7,6 +7,7 @@
 #include "pkg/api/checkpoint_mark.h"
 #include "pkg/api/names.h"
 #include "pkg/base/strings.h"
+#include "pkg/operator/json_list.h"
 
 namespace yardmaster::op {
 
@@ -17,12 +18,6 @@ using nlohmann::json;
 constexpr char kRequestVolume[] = "yardmaster-checkpoint-request";
 constexpr char kDataVolume[] = "yardmaster-checkpoint";
 constexpr char kMarkFolder[] = "/run/yardmaster/checkpoint";
-
-json& ListAt(json& object, const char* key) {
-  json& list = object[key];
-  if (!list.is_array()) list = json::array();
-  return list;
-}
 
 bool Has(const json& list, const char* key, const std::string& value) {
   for (const json& entry : list) {

@@ -9,6 +9,7 @@
 
 #include "pkg/api/names.h"
 #include "pkg/base/strings.h"
+#include "pkg/operator/json_list.h"
 
 namespace yardmaster::op {
 
@@ -34,12 +35,6 @@ bool HasNamed(const json& list, const char* key, const std::string& name) {
     if (entry.is_object() && entry.value(key, json()) == name) return true;
   }
   return false;
-}
-
-json& ListAt(json& object, const char* key) {
-  json& list = object[key];
-  if (!list.is_array()) list = json::array();
-  return list;
 }
 
 void AddTo(json& container, std::set<std::string>& kept) {

@@ -7,6 +7,7 @@
 
 #include "pkg/api/names.h"
 #include "pkg/base/strings.h"
+#include "pkg/operator/json_list.h"
 
 namespace yardmaster::op {
 
@@ -19,12 +20,6 @@ constexpr int kProbePeriodSeconds = 5;
 constexpr int kProbeTimeoutSeconds = 10;
 // Workers that wait for a lost rank do not answer SIGTERM: nothing is gained by a long wait.
 constexpr int kEndSeconds = 10;
-
-json& ListAt(json& object, const char* key) {
-  json& list = object[key];
-  if (!list.is_array()) list = json::array();
-  return list;
-}
 
 json ProbeOf(const json& pod_spec) {
   // A file that is older than the container's start is not a request.

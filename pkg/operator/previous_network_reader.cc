@@ -37,7 +37,7 @@ std::vector<int> PortsOf(const plan::Snapshot& snapshot, const fabric::NicPort& 
   return peer.source_ports.size() == up.size() ? up : all;
 }
 
-void AddFlows(const plan::Snapshot& snapshot, const api::PathPlan& paths, HostId from,
+void AddFlows(const plan::Snapshot& snapshot, const api::PodPathPlan& paths, HostId from,
               netplan::PreviousJob& job) {
   const fabric::Network& network = *snapshot.network;
   const fabric::FabricSpec& spec = network.spec();

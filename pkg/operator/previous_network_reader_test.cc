@@ -26,7 +26,7 @@ class PreviousNetworkReaderTest : public ::testing::Test {
 
   // What rank 0 keeps of a plan with these ports to rank 1, by NIC port.
   std::map<int, std::uint16_t> Kept(const std::vector<std::uint16_t>& ports) {
-    api::PathPlan plan;
+    api::PodPathPlan plan;
     plan.expires_ms = 1'000;
     api::PeerPaths peer;
     peer.rank = 1;

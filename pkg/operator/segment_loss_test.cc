@@ -52,7 +52,8 @@ class SegmentHealthTest : public ::testing::Test {
     Tell(now_ms);
     int lost = 0;
     for (int s = 0; s < segments_; ++s) {
-      for (int h = 0; h < 8; ++h) lost += Judge(s, h, now_ms).state == HostState::kLost ? 1 : 0;
+      for (int h = 0; h < 8; ++h)
+        lost += Judge(s, h, now_ms).state == HostHealthState::kLost ? 1 : 0;
     }
     return lost;
   }
@@ -88,15 +89,15 @@ TEST_F(SegmentHealthTest, ASensorThatLosesASegmentForAMomentLosesNoHost) {
 
 TEST_F(SegmentHealthTest, NoHostIsLostBeforeTheStatusOfTheFabricSaysSo) {
   Set(3, 0, 7, Report::kNotReady, 0);
-  EXPECT_EQ(Judge(3, 0, 600'000).state, HostState::kNotReady);
+  EXPECT_EQ(Judge(3, 0, 600'000).state, HostHealthState::kNotReady);
   EXPECT_EQ(health_->JudgeSegments(600'000)[0].state, SegmentState::kLost);
-  EXPECT_EQ(Judge(3, 0, 600'000).state, HostState::kNotReady);
+  EXPECT_EQ(Judge(3, 0, 600'000).state, HostHealthState::kNotReady);
   EXPECT_GT(Judge(3, 0, 600'000).again_ms, 0);
-  EXPECT_EQ(Judge(3, 7, 600'000).state, HostState::kHealthy);
+  EXPECT_EQ(Judge(3, 7, 600'000).state, HostHealthState::kHealthy);
   EXPECT_GT(Judge(3, 7, 600'000).again_ms, 0);
   health_->SetToldSegments({"p/s3"});
-  EXPECT_EQ(Judge(3, 0, 600'000).state, HostState::kLost);
-  EXPECT_EQ(Judge(3, 7, 600'000).state, HostState::kLost);
+  EXPECT_EQ(Judge(3, 0, 600'000).state, HostHealthState::kLost);
+  EXPECT_EQ(Judge(3, 7, 600'000).state, HostHealthState::kLost);
 }
 
 TEST_F(SegmentHealthTest, WithoutAFabricHostsAreReplacedOneByOne) {
@@ -109,18 +110,18 @@ TEST_F(SegmentHealthTest, WithoutAFabricHostsAreReplacedOneByOne) {
 TEST_F(SegmentHealthTest, TheGraceOfAJobHoldsForASegmentToo) {
   Set(3, 0, 7, Report::kNotReady, 0);
   EXPECT_EQ(Tell(60'000)[0].state, SegmentState::kLost);
-  EXPECT_EQ(Judge(3, 0, 60'000, 600'000).state, HostState::kNotReady);
-  EXPECT_EQ(Judge(3, 7, 60'000, 600'000).state, HostState::kHealthy);
+  EXPECT_EQ(Judge(3, 0, 60'000, 600'000).state, HostHealthState::kNotReady);
+  EXPECT_EQ(Judge(3, 7, 60'000, 600'000).state, HostHealthState::kHealthy);
   EXPECT_EQ(Judge(3, 7, 60'000, 600'000).again_ms, 540'000);
-  EXPECT_EQ(Judge(3, 0, 600'000, 600'000).state, HostState::kLost);
-  EXPECT_EQ(Judge(3, 7, 600'000, 600'000).state, HostState::kLost);
+  EXPECT_EQ(Judge(3, 0, 600'000, 600'000).state, HostHealthState::kLost);
+  EXPECT_EQ(Judge(3, 7, 600'000, 600'000).state, HostHealthState::kLost);
 }
 
 TEST_F(SegmentHealthTest, NothingIsLostWhileTheWholeFabricIs) {
   for (int s = 0; s < 8; ++s) Set(s, 0, 8, Report::kNotReady, 0);
   EXPECT_EQ(CountLost(600'000), 0);
   const HostVerdict held = Judge(3, 0, 600'000);
-  EXPECT_EQ(held.state, HostState::kHeld);
+  EXPECT_EQ(held.state, HostHealthState::kHeld);
   EXPECT_NE(held.reason.find("full disruption"), std::string::npos) << held.reason;
 }
 
@@ -128,7 +129,7 @@ TEST_F(SegmentHealthTest, TheOnlySegmentOfAFabricIsNeverLost) {
   Make({}, 1);
   Set(0, 0, 8, Report::kNotReady, 0);
   EXPECT_EQ(CountLost(600'000), 0);
-  EXPECT_EQ(Judge(0, 0, 600'000).state, HostState::kHeld);
+  EXPECT_EQ(Judge(0, 0, 600'000).state, HostHealthState::kHeld);
 }
 
 TEST_F(SegmentHealthTest, NoMoreSegmentsAreLeftThanTheLimitAllows) {
@@ -175,7 +176,7 @@ TEST_F(SegmentHealthTest, ASegmentIsLostUntilAllButFewOfItsHostsAreBack) {
   EXPECT_EQ(CountLost(70'000), 8);
   Set(3, 4, 6, Report::kReady, 80'000);
   Tell(80'000);
-  EXPECT_EQ(Judge(3, 0, 80'000).state, HostState::kHealthy);
+  EXPECT_EQ(Judge(3, 0, 80'000).state, HostHealthState::kHealthy);
   EXPECT_TRUE(Judge(3, 7, 80'000).segment.empty()) << "what is left is judged host by host";
   EXPECT_TRUE(health_->HostsOfLostSegments().empty());
 }

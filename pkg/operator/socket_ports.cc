@@ -139,7 +139,7 @@ auto PeerOf(Plan& plan, int rail, int rank, const std::string& address)
 }
 
 // The ports of all entries for the peer.
-Ports SourcePorts(const api::PathPlan& plan, int rail, int rank) {
+Ports SourcePorts(const api::PodPathPlan& plan, int rail, int rank) {
   Ports ports;
   for (const api::RailPaths& of_rail : plan.rails) {
     if (of_rail.rail != rail) continue;
@@ -160,7 +160,7 @@ class SocketPlanner {
 
   // For the peer that `path` leads to, once.
   void Add(const PathAssignment& path, const SocketJob& job, GangNetwork& network) const {
-    api::PathPlan& plan = network.paths_of_rank[static_cast<std::size_t>(path.from_rank)];
+    api::PodPathPlan& plan = network.paths_of_rank[static_cast<std::size_t>(path.from_rank)];
     const std::string address =
         snapshot_.network->nic_address(path.to.host, path.to.rail).ToString();
     api::PeerPaths* peer = PeerOf(plan, path.from.rail, path.to_rank, address);

@@ -29,8 +29,8 @@ inline constexpr int kSocketPortsPerPath = 4;
 
 // What is known of a job that asks for ports.
 struct SocketJob {
-  std::vector<int> listen_ports;          // that its pods listen on, all together
-  std::map<int, api::PathPlan> standing;  // what its pods carry, by rank
+  std::vector<int> listen_ports;             // that its pods listen on, all together
+  std::map<int, api::PodPathPlan> standing;  // what its pods carry, by rank
 };
 using SocketJobs = std::map<plan::JobId, SocketJob>;
 

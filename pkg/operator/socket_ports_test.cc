@@ -177,7 +177,7 @@ TEST_F(OneNicPortTest, PortsThatStandAndHoldAreKept) {
   AddGang("a", 0, 1);
   AskForPorts("a", "29500");
   Settle();
-  api::PathPlan plan = PathsOf("a-0");
+  api::PodPathPlan plan = PathsOf("a-0");
   std::vector<std::uint16_t>& ports = plan.rails[0].peers[0].tcp.at(0).source_ports;
   const std::vector<std::uint16_t> searched = ports;
   // As good as those that a search finds, and others.

@@ -11,21 +11,16 @@
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/operator/pod_builder.h"
+#include "pkg/operator/write_target.h"
 
 namespace yardmaster::op {
 
 namespace {
 
-constexpr char kFieldManager[] = "yardmaster-operator";
 constexpr std::size_t kLargestBatch = 512;
 
 bool IsRefusal(const absl::Status& status) {
   return absl::IsPermissionDenied(status) || absl::IsInvalidArgument(status);
-}
-
-kube::Target TargetOf(const kube::Resource& resource, const api::TrainingJob& job,
-                      std::string name = "") {
-  return {resource, job.metadata.namespace_name, std::move(name), ""};
 }
 
 // Grows until the threads are busy; from then on while batches are quick beside the time that a call has, and shrinks when

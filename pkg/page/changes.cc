@@ -24,7 +24,7 @@ class Collector {
     events_.push_back({now_ms_, warning, std::move(subject), std::move(text)});
   }
 
-  std::vector<Event> Take() {
+  std::vector<TimelineEvent> Take() {
     if (count_ > kMaxChanges) {
       const std::size_t more = count_ - kMaxChanges + 1;
       events_.back() = {now_ms_, false, "", StrCat("and ", more, " more changes at once")};
@@ -35,7 +35,7 @@ class Collector {
  private:
   const std::int64_t now_ms_;
   std::size_t count_ = 0;
-  std::vector<Event> events_;
+  std::vector<TimelineEvent> events_;
 };
 
 bool IsReady(const api::Node& node) { return node.ready.value_or(false); }
@@ -122,8 +122,8 @@ void JobChanges(const api::TrainingJob* before, const api::TrainingJob* after, C
 
 }  // namespace
 
-std::vector<Event> ChangesBetween(const state::ClusterState& before,
-                                  const state::ClusterState& after, std::int64_t now_ms) {
+std::vector<TimelineEvent> ChangesBetween(const state::ClusterState& before,
+                                          const state::ClusterState& after, std::int64_t now_ms) {
   Collector out(now_ms);
   state::ObjectTable<api::Node>::Differences(
       before.nodes, after.nodes,
@@ -137,7 +137,7 @@ std::vector<Event> ChangesBetween(const state::ClusterState& before,
   return out.Take();
 }
 
-Text EncodeEvents(const std::deque<Event>& oldest_first) {
+Text EncodeEvents(const std::deque<TimelineEvent>& oldest_first) {
   nlohmann::json out = nlohmann::json::array();
   for (auto event = oldest_first.rbegin(); event != oldest_first.rend(); ++event) {
     out.push_back({{"timeMs", event->time_ms},

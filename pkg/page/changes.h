@@ -14,7 +14,7 @@
 
 namespace yardmaster::page {
 
-struct Event {
+struct TimelineEvent {
   std::int64_t time_ms = 0;
   bool warning = false;
   std::string subject;  // "job/NS/GANG", "host/NAME", "fabric/NAME"
@@ -23,11 +23,11 @@ struct Event {
 
 // In the order hosts, gangs, TrainingJobs; at most kMaxChanges, the last of which then says how many
 // are left out.
-std::vector<Event> ChangesBetween(const state::ClusterState& before,
-                                  const state::ClusterState& after, std::int64_t now_ms);
+std::vector<TimelineEvent> ChangesBetween(const state::ClusterState& before,
+                                          const state::ClusterState& after, std::int64_t now_ms);
 inline constexpr std::size_t kMaxChanges = 50;
 
 // The block "events": [{timeMs, warning, subject, text}], newest first.
-Text EncodeEvents(const std::deque<Event>& oldest_first);
+Text EncodeEvents(const std::deque<TimelineEvent>& oldest_first);
 
 }  // namespace yardmaster::page

@@ -15,7 +15,7 @@ using testing::SizeIs;
 std::vector<std::string> Texts(const state::ClusterState& before,
                                const state::ClusterState& after) {
   std::vector<std::string> out;
-  for (const Event& event : ChangesBetween(before, after, 7)) {
+  for (const TimelineEvent& event : ChangesBetween(before, after, 7)) {
     out.push_back((event.warning ? "! " : "") + event.subject + " " + event.text);
   }
   return out;
@@ -70,7 +70,7 @@ TEST(ChangesTest, AJobThatCanNeverBePlacedIsReportedOnce) {
 }
 
 TEST(ChangesTest, AStormOfChangesIsCounted) {
-  const std::vector<Event> events = ChangesBetween({}, LargeCluster(1, 2, 40), 0);
+  const std::vector<TimelineEvent> events = ChangesBetween({}, LargeCluster(1, 2, 40), 0);
   ASSERT_THAT(events, SizeIs(kMaxChanges));
   EXPECT_EQ(events.back().text, "and 31 more changes at once");
 }

@@ -207,7 +207,7 @@ json NetworkBlock(const NetworkPicture& picture) {
         {s, load.uplinks, load.shared_uplinks, Rounded(load.gbps), Rounded(load.peak)});
   }
   json busiest = json::array();
-  for (const LinkLoad& link : picture.busiest) {
+  for (const LinkPicture& link : picture.busiest) {
     json jobs = json::array();
     for (const JobOnLink& job : link.jobs) {
       jobs.push_back({job.job.text(), job.level, Rounded(job.gbps)});

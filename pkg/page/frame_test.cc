@@ -7,7 +7,7 @@
 #include "nlohmann/json.hpp"
 
 #include "pkg/base/strings.h"
-#include "pkg/page/history.h"
+#include "pkg/page/frame_history.h"
 
 namespace yardmaster::page {
 namespace {
@@ -42,7 +42,7 @@ TEST(FrameTest, KeysThatAreNotPlainTextStayValidJson) {
 
 TEST(FrameTest, AppliedInTurnChangesGiveTheSameAsFromNothing) {
   std::mt19937 random(7);
-  History history(
+  FrameHistory history(
       {.span_ms = 1'000'000, .spacing_ms = 0, .max_bytes = 1u << 30, .fresh_frames = 8});
   json state;
   std::shared_ptr<const Frame> former;
@@ -60,14 +60,14 @@ TEST(FrameTest, AppliedInTurnChangesGiveTheSameAsFromNothing) {
 }
 
 TEST(HistoryTest, EqualBlocksAreNoNewFrame) {
-  History history;
+  FrameHistory history;
   EXPECT_TRUE(history.Add(0, {{"a", T("1")}}));
   EXPECT_FALSE(history.Add(1'000, {{"a", T("1")}}));
   EXPECT_EQ(history.Latest()->id, 1);
 }
 
 TEST(HistoryTest, OldFramesAreThinnedOutAndFreshOnesAreNot) {
-  History history;
+  FrameHistory history;
   for (int second = 0; second < 7200; ++second)
     history.Add(second * 1'000, {{"a", T(StrCat(second))}});
   // One per ten seconds of the last hour, and the fresh ones.
@@ -83,7 +83,8 @@ TEST(HistoryTest, OldFramesAreThinnedOutAndFreshOnesAreNot) {
 }
 
 TEST(HistoryTest, MemoryStaysBelowItsBoundWhateverChanges) {
-  History history({.span_ms = 3'600'000, .spacing_ms = 0, .max_bytes = 100'000, .fresh_frames = 8});
+  FrameHistory history(
+      {.span_ms = 3'600'000, .spacing_ms = 0, .max_bytes = 100'000, .fresh_frames = 8});
   for (int i = 0; i < 1'000; ++i) {
     history.Add(i * 1'000, {{"a", T(std::string(2'000, static_cast<char>('a' + i % 26)))}});
     EXPECT_LE(history.bytes(), 100'000u);
@@ -96,7 +97,7 @@ TEST(HistoryTest, MemoryStaysBelowItsBoundWhateverChanges) {
 }
 
 TEST(HistoryTest, SharedTextsCountOnce) {
-  History history(
+  FrameHistory history(
       {.span_ms = 3'600'000, .spacing_ms = 0, .max_bytes = 1u << 30, .fresh_frames = 8});
   for (int i = 0; i < 100; ++i) {
     history.Add(i * 1'000, {{"big", T(std::string(100'000, 'x'))}, {"small", T(StrCat(i))}});

@@ -107,20 +107,20 @@ void Hub::HandleEvents(const http::Request& request, http::Done done) {
   const std::int64_t from = id ? ParseNumber<std::int64_t>(*id).value_or(0) : 0;
   MutexLock lock(mutex_);
   last_asked_ms_ = clock_.SteadyMs();
-  const History::FramePtr latest = history_.Latest();
+  const FrameHistory::FramePtr latest = history_.Latest();
   if (latest == nullptr || latest->id == from) {
     waiters_.push_back({from, clock_.SteadyMs() + options_.hold_ms, std::move(done)});
     return;
   }
-  const History::FramePtr known = history_.Find(from);
+  const FrameHistory::FramePtr known = history_.Find(from);
   lock.unlock();
   done(EventResponse(known.get(), latest.get()));
 }
 
 void Hub::Publish(Blocks blocks, std::shared_ptr<const NetworkPicture> picture) {
   std::vector<Waiter> waiters;
-  History::FramePtr latest;
-  std::map<std::int64_t, History::FramePtr> known;
+  FrameHistory::FramePtr latest;
+  std::map<std::int64_t, FrameHistory::FramePtr> known;
   {
     MutexLock lock(mutex_);
     picture_ = std::move(picture);
@@ -169,7 +169,7 @@ std::size_t Hub::bytes() const {
 http::Response Hub::HandleFrames() const {
   std::string out = "[";
   MutexLock lock(mutex_);
-  for (const History::FramePtr& frame : history_.frames()) {
+  for (const FrameHistory::FramePtr& frame : history_.frames()) {
     out += StrCat(out.size() > 1 ? "," : "", "[", frame->id, ",", frame->time_ms, "]");
   }
   return Guarded(http::JsonResponse(200, out + "]"));
@@ -178,7 +178,7 @@ http::Response Hub::HandleFrames() const {
 http::Response Hub::HandleFrame(const http::Request& request) const {
   const auto id = QueryNumber(request.query(), "id");
   if (!id) return Guarded(http::ErrorResponse(400, "id: not a number; /api/frames lists them"));
-  History::FramePtr frame, from;
+  FrameHistory::FramePtr frame, from;
   {
     MutexLock lock(mutex_);
     frame = history_.Find(*id);

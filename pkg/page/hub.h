@@ -26,7 +26,7 @@
 #include "pkg/http/message.h"
 #include "pkg/http/router.h"
 #include "pkg/page/frame.h"
-#include "pkg/page/history.h"
+#include "pkg/page/frame_history.h"
 #include "pkg/page/network_picture.h"
 
 namespace yardmaster::page {
@@ -72,7 +72,7 @@ class Hub {
   const Clock& clock_;
   const HubOptions options_;
   mutable Mutex mutex_;
-  History history_ ABSL_GUARDED_BY(mutex_);
+  FrameHistory history_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<const NetworkPicture> picture_ ABSL_GUARDED_BY(mutex_);
   std::vector<Waiter> waiters_ ABSL_GUARDED_BY(mutex_);
   std::optional<std::int64_t> last_asked_ms_ ABSL_GUARDED_BY(mutex_);

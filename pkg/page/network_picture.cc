@@ -13,7 +13,7 @@ using fabric::Network;
 
 // Length of an iteration without contention; 0: unknown.
 double IterationSecondsOf(const netplan::JobNetwork& network, const workload::Job& job) {
-  crux::Job ideal;
+  crux::ContendingJob ideal;
   ideal.compute_seconds = network.compute_seconds;
   ideal.communication_start = job.profile.communication_start;
   return crux::IterationSeconds(ideal, network.communication_seconds);
@@ -142,7 +142,7 @@ class Painter {
     }
     for (const auto& [load, value] : loads) {
       const LinkId link(value);
-      LinkLoad out{network_.name(link), gbps_[link.index()], network_.gbps(link), {}};
+      LinkPicture out{network_.name(link), gbps_[link.index()], network_.gbps(link), {}};
       for (const auto& [job, gbps] : by_job[value]) {
         const auto& network = plan_.jobs[job.index()];
         out.jobs.push_back({KeyOf(job), network ? network->level : 0, gbps});

@@ -23,7 +23,7 @@ struct JobOnLink {
 };
 
 // A link between switches.
-struct LinkLoad {
+struct LinkPicture {
   std::string name;
   double gbps = 0;
   double capacity_gbps = 0;
@@ -76,7 +76,7 @@ struct NetworkPicture {
   // Places of the snapshot: segment ids mean its segments.
   std::shared_ptr<const fabric::Places> places;
   std::vector<SegmentLoad> segments;  // by SegmentId; empty where ToRs serve more than a segment
-  std::vector<LinkLoad> busiest;      // by load over capacity, at most kMaxBusiest
+  std::vector<LinkPicture> busiest;   // by load over capacity, at most kMaxBusiest
   std::map<std::string, LinkClassLoad> classes;  // "host-tor", "tor-agg": tiers by their roles
   GpuUse gpus;
   std::map<NamespacedName, JobPaths> jobs;

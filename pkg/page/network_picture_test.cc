@@ -115,7 +115,7 @@ TEST_F(NetworkPictureTest, TheBusiestLinksComeFirstAndNameTheirJobs) {
   ASSERT_FALSE(picture.busiest.empty());
   EXPECT_LE(picture.busiest.size(), static_cast<std::size_t>(kMaxBusiest));
   double former = picture.busiest[0].gbps / picture.busiest[0].capacity_gbps;
-  for (const LinkLoad& link : picture.busiest) {
+  for (const LinkPicture& link : picture.busiest) {
     const double load = link.gbps / link.capacity_gbps;
     EXPECT_LE(load, former);
     former = load;

@@ -39,7 +39,7 @@ double UplinkGbps(const fabric::Network& network, SegmentId segment) {
   return gbps;
 }
 
-double LoneRate(const crux::Job& job, const std::vector<crux::LinkSeconds>& loads) {
+double LoneRate(const crux::ContendingJob& job, const std::vector<crux::LinkSeconds>& loads) {
   return job.flop_per_iteration / crux::IterationSeconds(job, crux::CommunicationSeconds(loads));
 }
 
@@ -64,8 +64,8 @@ ContentionCost::ContentionCost(const Snapshot& snapshot)
   }
 }
 
-std::optional<crux::Job> ContentionCost::TrafficOf(JobId job,
-                                                   const std::vector<HostId>& hosts) const {
+std::optional<crux::ContendingJob> ContentionCost::TrafficOf(
+    JobId job, const std::vector<HostId>& hosts) const {
   const workload::Job& spec = snapshot_.jobs[job.index()].job;
   const bool all_set =
       std::all_of(hosts.begin(), hosts.end(), [](HostId host) { return host.valid(); });
@@ -91,7 +91,7 @@ std::optional<crux::Job> ContentionCost::TrafficOf(JobId job,
     send(hosts[rank + stage], hosts[rank], pipeline);
   }
   if (bytes.empty()) return std::nullopt;
-  crux::Job out;
+  crux::ContendingJob out;
   out.id = spec.key.text();
   out.gpus = static_cast<int>(spec.gpus());
   out.flop_per_iteration = profile.flop_per_iteration;
@@ -111,7 +111,7 @@ std::optional<crux::Job> ContentionCost::TrafficOf(JobId job,
 }
 
 void ContentionCost::Add(JobId job, const std::vector<HostId>& host_of_rank) {
-  std::optional<crux::Job> traffic = TrafficOf(job, host_of_rank);
+  std::optional<crux::ContendingJob> traffic = TrafficOf(job, host_of_rank);
   if (!traffic) return;
   for (const SegmentId segment : SegmentsOf(*snapshot_.places, host_of_rank)) {
     of_segment_[segment.index()].push_back(static_cast<int>(placed_.size()));
@@ -142,13 +142,14 @@ std::vector<double> ContentionCost::Weighted(bool by_flop) const {
 std::vector<double> ContentionCost::BusyUplinks() const { return Weighted(false); }
 std::vector<double> ContentionCost::FlopAtStake() const { return Weighted(true); }
 
-std::vector<double> ContentionCost::Rates(const std::vector<const crux::Job*>& jobs) const {
+std::vector<double> ContentionCost::Rates(
+    const std::vector<const crux::ContendingJob*>& jobs) const {
   // Only the links these jobs use, since every link costs.
   std::map<std::int32_t, std::int32_t> number;
   crux::Problem problem;
   problem.levels = std::max(1, snapshot_.network->spec().levels.count);
-  for (const crux::Job* job : jobs) {
-    crux::Job copy = *job;
+  for (const crux::ContendingJob* job : jobs) {
+    crux::ContendingJob copy = *job;
     for (crux::Flow& flow : copy.flows) {
       std::vector<std::int32_t> path;
       for (const std::int32_t link : flow.paths[0]) {
@@ -178,13 +179,13 @@ std::vector<double> ContentionCost::Rates(const std::vector<const crux::Job*>& j
 
 std::optional<PlaceCost> ContentionCost::Of(JobId job,
                                             const std::vector<HostId>& host_of_rank) const {
-  const std::optional<crux::Job> fresh = TrafficOf(job, host_of_rank);
+  const std::optional<crux::ContendingJob> fresh = TrafficOf(job, host_of_rank);
   if (!fresh) return std::nullopt;
   std::set<int> near;
   for (const SegmentId segment : SegmentsOf(*snapshot_.places, host_of_rank)) {
     near.insert(of_segment_[segment.index()].begin(), of_segment_[segment.index()].end());
   }
-  std::vector<const crux::Job*> jobs;
+  std::vector<const crux::ContendingJob*> jobs;
   for (const int at : near) jobs.push_back(&placed_[static_cast<std::size_t>(at)].traffic);
   const std::vector<double> before = Rates(jobs);
   jobs.push_back(&*fresh);

@@ -47,12 +47,12 @@ class ContentionCost {
  private:
   struct Placed {
     JobId job;
-    crux::Job traffic;  // one flow per pair of segments
+    crux::ContendingJob traffic;  // one flow per pair of segments
   };
-  std::optional<crux::Job> TrafficOf(JobId job,
-                                     const std::vector<fabric::HostId>& host_of_rank) const;
+  std::optional<crux::ContendingJob> TrafficOf(
+      JobId job, const std::vector<fabric::HostId>& host_of_rank) const;
   // The sum of predicted FLOP/s, and each job's.
-  std::vector<double> Rates(const std::vector<const crux::Job*>& jobs) const;
+  std::vector<double> Rates(const std::vector<const crux::ContendingJob*>& jobs) const;
   std::vector<double> Weighted(bool by_flop) const;
 
   const Snapshot& snapshot_;

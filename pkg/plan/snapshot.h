@@ -25,7 +25,7 @@ struct Assignment {
 };
 
 // Pods, of any owner, of which only some may be stopped at a time.
-struct DisruptionBudget {
+struct PodBudget {
   std::string name;  // "namespace/name"
   int allowed = 0;   // pods that may be stopped now
 };
@@ -75,7 +75,7 @@ struct Snapshot {
   std::shared_ptr<const fabric::Network> network;  // null: no Fabric object; placement still works
   placement::Cluster cluster;
   std::vector<JobState> jobs;  // by key
-  std::vector<DisruptionBudget> budgets;
+  std::vector<PodBudget> budgets;
   std::vector<std::uint8_t> cable_down;  // by CableId; empty: all up
   // Lost as a whole, as the Fabric's status says; their hosts are unavailable.
   std::vector<fabric::SegmentId> lost_segments;

@@ -33,15 +33,15 @@ bool FlowPlanner::Forbidden(LinkId link, const Siblings& siblings) const {
 }
 
 // The destination's port that a flow from `src` is predicted towards: any of its plane.
-NicPort FlowPlanner::PlaneTwin(const NicPort& src, const Flow& flow) const {
+NicPort FlowPlanner::PlaneTwin(const NicPort& src, const PlannedFlow& flow) const {
   return {flow.dst.host, flow.dst.rail, network_.plane_of(src)};
 }
 
 // The source NIC's ports that may be used with their loads, least loaded first; ties alternate from
 // path to path.
-std::vector<std::pair<double, NicPort>> FlowPlanner::SourcePorts(const Flow& flow) const {
+std::vector<std::pair<double, NicPort>> FlowPlanner::SourcePorts(const PlannedFlow& flow) const {
   const int ports = network_.spec().nic_ports;
-  const Connection& connection = ledger_.connection_of(flow);
+  const NicConnection& connection = ledger_.connection_of(flow);
   std::vector<std::pair<double, NicPort>> ranked;
   for (int i = 0; i < ports; ++i) {
     const NicPort src{flow.src.host, flow.src.rail, (flow.connection + flow.path + i) % ports};
@@ -146,7 +146,7 @@ std::vector<char> FlowPlanner::EqualSlots(const Group& group, const NicPort& dst
   return equal;
 }
 
-bool FlowPlanner::TakeSlots(Flow& flow, const NicPort& src, const Group& group,
+bool FlowPlanner::TakeSlots(PlannedFlow& flow, const NicPort& src, const Group& group,
                             const std::vector<char>& slots, const Siblings& siblings) {
   const NicPort dst = PlaneTwin(src, flow);
   const UsedPorts& used = ledger_.PortsBetween(flow);
@@ -193,7 +193,7 @@ bool FlowPlanner::TakeSlots(Flow& flow, const NicPort& src, const Group& group,
   return true;
 }
 
-bool FlowPlanner::PlanFrom(Flow& flow, const NicPort& src, const Siblings& siblings) {
+bool FlowPlanner::PlanFrom(PlannedFlow& flow, const NicPort& src, const Siblings& siblings) {
   const NicPort dst = PlaneTwin(src, flow);
   if (auto reason = world_.WhyUnknown(src, dst)) {
     flow.reason = *std::move(reason);
@@ -225,7 +225,7 @@ bool FlowPlanner::PlanFrom(Flow& flow, const NicPort& src, const Siblings& sibli
   return false;
 }
 
-void FlowPlanner::PlanFresh(Flow& flow) {
+void FlowPlanner::PlanFresh(PlannedFlow& flow) {
   const Siblings& siblings = ledger_.SiblingLinks(flow);
   flow.source_port = flow.alternate_port = 0;
   flow.links.clear();
@@ -235,7 +235,7 @@ void FlowPlanner::PlanFresh(Flow& flow) {
   }
 }
 
-bool FlowPlanner::PlanAlong(Flow& flow, const NicPort& src, std::span<const LinkId> links) {
+bool FlowPlanner::PlanAlong(PlannedFlow& flow, const NicPort& src, std::span<const LinkId> links) {
   const NicPort dst = PlaneTwin(src, flow);
   const auto targets = TargetsOf(world_, src, dst, links);
   if (!targets.ok()) {
@@ -256,7 +256,7 @@ bool FlowPlanner::PlanAlong(Flow& flow, const NicPort& src, std::span<const Link
   return PlanBy(flow, src, *port);
 }
 
-bool FlowPlanner::PlanBy(Flow& flow, const NicPort& src, std::uint16_t port) {
+bool FlowPlanner::PlanBy(PlannedFlow& flow, const NicPort& src, std::uint16_t port) {
   if (ledger_.Taken(flow, port)) {
     flow.reason = "the port is taken";
     return false;
@@ -280,19 +280,19 @@ bool FlowPlanner::PlanBy(Flow& flow, const NicPort& src, std::uint16_t port) {
   return true;
 }
 
-void FlowPlanner::FindAlternate(Flow& flow) {
+void FlowPlanner::FindAlternate(PlannedFlow& flow) {
   flow.alternate_port = 0;
   Siblings siblings;
   for (LinkId link : flow.links) {
     if (!network_.is_host_cable(Network::cable_of(link))) siblings.push_back(link);
   }
   if (siblings.empty()) return;  // one switch: nothing to go round
-  Flow other = flow;
+  PlannedFlow other = flow;
   other.path += 1 << 10;  // another starting point
   if (PlanFrom(other, flow.src, siblings)) flow.alternate_port = other.source_port;
 }
 
-bool FlowPlanner::AlternateWorks(const Flow& flow) const {
+bool FlowPlanner::AlternateWorks(const PlannedFlow& flow) const {
   if (flow.alternate_port == 0) return false;
   const auto good = [&](LinkId link) {
     const CableId cable = Network::cable_of(link);

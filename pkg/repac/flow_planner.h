@@ -29,15 +29,15 @@ class FlowPlanner {
       : world_(world), network_(world.network()), ledger_(ledger), candidates_(candidates) {}
 
   // Gives the flow the best port, or the reason why none is suitable.
-  void PlanFresh(Flow& flow);
+  void PlanFresh(PlannedFlow& flow);
   // Gives the flow exact links (those after the source NIC's) with any free port. Where only the
   // first is given, the others are the least loaded of those tried.
-  bool PlanAlong(Flow& flow, const NicPort& src, std::span<const LinkId> links);
+  bool PlanAlong(PlannedFlow& flow, const NicPort& src, std::span<const LinkId> links);
   // Gives the flow this port if it is free and its path is whole and allowed.
-  bool PlanBy(Flow& flow, const NicPort& src, std::uint16_t port);
+  bool PlanBy(PlannedFlow& flow, const NicPort& src, std::uint16_t port);
   // Finds a port that avoids all links between switches of the flow's path.
-  void FindAlternate(Flow& flow);
-  bool AlternateWorks(const Flow& flow) const;
+  void FindAlternate(PlannedFlow& flow);
+  bool AlternateWorks(const PlannedFlow& flow) const;
 
  private:
   using Siblings = std::vector<LinkId>;
@@ -62,7 +62,7 @@ class FlowPlanner {
   };
 
   bool Forbidden(LinkId link, const Siblings& siblings) const;
-  std::vector<std::pair<double, NicPort>> SourcePorts(const Flow& flow) const;
+  std::vector<std::pair<double, NicPort>> SourcePorts(const PlannedFlow& flow) const;
   const Tails& TailsOf(const Group& group, const NicPort& dst);
   LinkId FirstLink(const Group& group, std::size_t slot) const;
   std::optional<TailCost> TailOf(const Tails& tails, std::size_t slot,
@@ -72,12 +72,12 @@ class FlowPlanner {
   // All slots as good as `best`.
   std::vector<char> EqualSlots(const Group& group, const NicPort& dst, const Siblings& siblings,
                                const Slot& best);
-  bool PlanFrom(Flow& flow, const NicPort& src, const Siblings& siblings);
+  bool PlanFrom(PlannedFlow& flow, const NicPort& src, const Siblings& siblings);
   // Takes the best port that leads into one of the flagged slots.
-  bool TakeSlots(Flow& flow, const NicPort& src, const Group& group, const std::vector<char>& slots,
-                 const Siblings& siblings);
+  bool TakeSlots(PlannedFlow& flow, const NicPort& src, const Group& group,
+                 const std::vector<char>& slots, const Siblings& siblings);
   std::optional<TailCost> CostOf(std::span<const LinkId> links, const Siblings& siblings) const;
-  NicPort PlaneTwin(const NicPort& src, const Flow& flow) const;
+  NicPort PlaneTwin(const NicPort& src, const PlannedFlow& flow) const;
 
   const ForwardingModel& world_;
   const fabric::Network& network_;

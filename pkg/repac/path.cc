@@ -42,8 +42,8 @@ std::optional<std::string> WhyBlocked(const Group& group) {
 
 }  // namespace
 
-std::optional<std::string> Decide(const Group& group, const Packet& packet, Decision& out) {
-  out = Decision();
+std::optional<std::string> Decide(const Group& group, const Packet& packet, HashDecision& out) {
+  out = HashDecision();
   if (const LinkId preset = Preset(group, packet.ingress_port); preset.valid()) {
     out.index = static_cast<int>(packet.ingress_port % group.preset.size());
     out.link = preset;
@@ -77,18 +77,18 @@ LinkId Choose(const Group& group, const Packet& packet) {
   return group.lags[slot][group.lag_hash->Hash(packet) % group.lags[slot].size()];
 }
 
-absl::StatusOr<Path> PredictPath(const ForwardingModel& world, const NicPort& src,
-                                 const NicPort& dst, std::uint16_t sport) {
+absl::StatusOr<PredictedPath> PredictPath(const ForwardingModel& world, const NicPort& src,
+                                          const NicPort& dst, std::uint16_t sport) {
   // Without known addresses there are no headers, and the answer says so before it reads them.
   const bool known = !world.WhyUnknown(src, dst).has_value();
   return PredictPacket(world, src, dst, known ? world.PacketOf(src, dst, sport) : Packet());
 }
 
-absl::StatusOr<Path> PredictPacket(const ForwardingModel& world, const NicPort& src,
-                                   const NicPort& dst, Packet packet) {
+absl::StatusOr<PredictedPath> PredictPacket(const ForwardingModel& world, const NicPort& src,
+                                            const NicPort& dst, Packet packet) {
   const Network& network = world.network();
   YM_RETURN_IF_ERROR(CheckEnds(network, src, dst));
-  Path path;
+  PredictedPath path;
   path.plane = network.plane_of(src);
   const LinkId first = Network::up(network.host_cable(src));
   path.links.push_back(first);
@@ -108,7 +108,7 @@ absl::StatusOr<Path> PredictPacket(const ForwardingModel& world, const NicPort& 
       return LinkId();
     }
     packet.ingress_port = world.ingress_port(came_by);
-    Decision decision;
+    HashDecision decision;
     if (auto reason = Decide(group, packet, decision)) {
       path.predictable = false;
       path.reason = StrCat(network.name(at), ": ", *reason);

@@ -26,7 +26,7 @@ struct PathHop {
   LinkId link;
 };
 
-struct Path {
+struct PredictedPath {
   bool predictable = true;
   std::string reason;  // why not
   int plane = 0;
@@ -38,8 +38,8 @@ struct Path {
 // The path of a RoCE packet. `dst.port` only names the plane; which ToR delivers may be hashed,
 // too. Errors: InvalidArgument when the ports are in different planes; NotFound when the
 // destination cannot be reached.
-absl::StatusOr<Path> PredictPath(const ForwardingModel& world, const NicPort& src,
-                                 const NicPort& dst, std::uint16_t sport);
+absl::StatusOr<PredictedPath> PredictPath(const ForwardingModel& world, const NicPort& src,
+                                          const NicPort& dst, std::uint16_t sport);
 
 // What every switch of a given path has to choose, for FindPort(). `links` are the links after the
 // source ToR in order (later ones may be left out: then they are free). The conditions stop where
@@ -50,8 +50,8 @@ absl::StatusOr<std::vector<HopTarget>> TargetsOf(const ForwardingModel& world, c
 
 // The same two for other headers than RoCE's, for example of TCP connections. `packet` has the addresses
 // of src and dst. Errors: as PredictPath.
-absl::StatusOr<Path> PredictPacket(const ForwardingModel& world, const NicPort& src,
-                                   const NicPort& dst, Packet packet);
+absl::StatusOr<PredictedPath> PredictPacket(const ForwardingModel& world, const NicPort& src,
+                                            const NicPort& dst, Packet packet);
 // Errors: as TargetsOf.
 absl::StatusOr<std::vector<HopTarget>> TargetsOfPacket(const ForwardingModel& world,
                                                        const NicPort& src, const NicPort& dst,
@@ -87,11 +87,11 @@ bool WalkPath(const ForwardingModel& world, const NicPort& src, const NicPort& d
 
 // One decision of a group about a packet whose ingress_port is set. Returns the reason if
 // unpredictable.
-struct Decision {
+struct HashDecision {
   std::optional<std::uint64_t> hash;
   int index = 0;
   LinkId link;
 };
-std::optional<std::string> Decide(const Group& group, const Packet& packet, Decision& out);
+std::optional<std::string> Decide(const Group& group, const Packet& packet, HashDecision& out);
 
 }  // namespace yardmaster::repac

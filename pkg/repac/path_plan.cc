@@ -38,8 +38,8 @@ Balance Summarise(SwitchId tor, bool inbound, int links, const Gathered& gathere
 std::vector<int> ChangedFlows(const PathPlan& before, const PathPlan& after) {
   std::vector<int> changed;
   for (std::size_t i = 0; i < after.flows.size(); ++i) {
-    const Flow& a = before.flows[i];
-    const Flow& b = after.flows[i];
+    const PlannedFlow& a = before.flows[i];
+    const PlannedFlow& b = after.flows[i];
     if (a.source_port != b.source_port || !(a.src == b.src)) changed.push_back(static_cast<int>(i));
   }
   return changed;
@@ -51,7 +51,7 @@ void Account(const ForwardingModel& world, PathPlan& plan) {
   // By ToR: out, in.
   std::vector<std::pair<double, double>> largest(static_cast<std::size_t>(network.num_switches()));
   plan.unplanned = 0;
-  for (const Flow& flow : plan.flows) {
+  for (const PlannedFlow& flow : plan.flows) {
     if (!flow.planned()) ++plan.unplanned;
     for (LinkId link : flow.links) {
       if (network.is_host_cable(Network::cable_of(link))) continue;

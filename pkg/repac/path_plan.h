@@ -21,7 +21,7 @@ struct Nic {
   auto operator<=>(const Nic&) const = default;
 };
 
-struct Connection {
+struct NicConnection {
   Nic from;
   Nic to;
   // Queue pairs per direction, on paths that share no link between switches (HPN section 6.1).
@@ -35,7 +35,7 @@ struct Connection {
   std::vector<LinkId> via_back;
 };
 
-struct Flow : FlowPath {
+struct PlannedFlow : FlowPath {
   int connection = 0;
   bool back = false;
   int path = 0;
@@ -79,7 +79,7 @@ struct PathOptions {
 };
 
 struct PathPlan {
-  std::vector<Flow> flows;
+  std::vector<PlannedFlow> flows;
   std::vector<LinkLoad> loads;    // of loaded links between switches, by id
   std::vector<Balance> balances;  // by (tor, inbound)
   std::int64_t fabric_generation = 0;

@@ -9,13 +9,13 @@ namespace yardmaster::repac {
 namespace {
 
 // Flows in the order of PathPlan.
-std::vector<Flow> EmptyFlows(const std::vector<Connection>& connections) {
-  std::vector<Flow> flows;
+std::vector<PlannedFlow> EmptyFlows(const std::vector<NicConnection>& connections) {
+  std::vector<PlannedFlow> flows;
   for (std::size_t c = 0; c < connections.size(); ++c) {
-    const Connection& connection = connections[c];
+    const NicConnection& connection = connections[c];
     for (int back = 0; back < (connection.both_directions ? 2 : 1); ++back) {
       for (int path = 0; path < connection.paths; ++path) {
-        Flow flow;
+        PlannedFlow flow;
         flow.connection = static_cast<int>(c);
         flow.back = back == 1;
         flow.path = path;
@@ -33,13 +33,13 @@ std::vector<Flow> EmptyFlows(const std::vector<Connection>& connections) {
 
 }  // namespace
 
-PathPlan PlanPaths(const std::vector<Connection>& connections, const ForwardingModel& world,
+PathPlan PlanPaths(const std::vector<NicConnection>& connections, const ForwardingModel& world,
                    const PathOptions& options) {
   PlanRun run(connections, world, options);
-  std::vector<Flow> flows = EmptyFlows(connections);
+  std::vector<PlannedFlow> flows = EmptyFlows(connections);
   const std::vector<int> order = PlanningOrder(connections, flows);
   for (int i : order) {
-    Flow& flow = flows[static_cast<std::size_t>(i)];
+    PlannedFlow& flow = flows[static_cast<std::size_t>(i)];
     run.PlanOne(flow);
     SetHome(flow);
     run.ledger.Add(flow);

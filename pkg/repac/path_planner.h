@@ -25,7 +25,7 @@
 namespace yardmaster::repac {
 
 // A plan from nothing; Replan is for what has a plan already.
-PathPlan PlanPaths(const std::vector<Connection>& connections, const ForwardingModel& world,
+PathPlan PlanPaths(const std::vector<NicConnection>& connections, const ForwardingModel& world,
                    const PathOptions& options);
 
 // The plan after something changed: cables down in `world` (routing has noticed) or in
@@ -33,7 +33,7 @@ PathPlan PlanPaths(const std::vector<Connection>& connections, const ForwardingM
 // keeps its present path if that is whole (by the same port, or by a new one if the group changed its
 // size), else takes its alternate port if that works, else is planned anew. Flows that nothing
 // happened to keep their ports. REQUIRES: `old` is a plan of `connections`.
-PathPlan Replan(PathPlan old, const std::vector<Connection>& connections,
+PathPlan Replan(PathPlan old, const std::vector<NicConnection>& connections,
                 const ForwardingModel& world, const PathOptions& options);
 
 }  // namespace yardmaster::repac

@@ -31,7 +31,7 @@ void ExpectSound(const ForwardingModel& world, const PathPlan& plan) {
   const Network& network = world.network();
   std::map<std::pair<Nic, Nic>, std::set<std::uint16_t>> ports;
   std::map<std::pair<int, bool>, std::set<LinkId>> siblings;
-  for (const Flow& flow : plan.flows) {
+  for (const PlannedFlow& flow : plan.flows) {
     if (!flow.planned()) {
       EXPECT_FALSE(flow.reason.empty());
       continue;
@@ -105,7 +105,7 @@ TEST(PlanPathsTest, PlanesAreBalanced) {
       [](const NicPort& a, const NicPort& b) {
         return std::tie(a.host, a.rail, a.port) < std::tie(b.host, b.rail, b.port);
       });
-  for (const Flow& flow : plan.flows) ++by_port[flow.src];
+  for (const PlannedFlow& flow : plan.flows) ++by_port[flow.src];
   EXPECT_EQ(by_port.size(), 8u * 8u * 2u);
   for (const auto& [port, flows] : by_port) EXPECT_EQ(flows, 2);
 }
@@ -113,7 +113,7 @@ TEST(PlanPathsTest, PlanesAreBalanced) {
 TEST(PlanPathsTest, AsManyDisjointPathsAsAskedForOrAsThereAre) {
   const HashedNetwork net(Hashed(fabric::SmallHpn(1, 2, 2)));  // 4 uplinks in each of 2 planes
   const ForwardingModel world = net.ClusterState();
-  Connection connection;
+  NicConnection connection;
   connection.from = {HostId(0), 0};
   connection.to = {HostId(2), 0};
   connection.paths = 8;
@@ -135,8 +135,8 @@ TEST(PlanPathsTest, GivenPathsAreReachedExactly) {
         Hashed(fabric::SinglePlaneHpn(1, 3, 3))}) {
     const HashedNetwork net(spec);
     const ForwardingModel world = net.ClusterState();
-    std::vector<Connection> connections = Rings(*net.network, 3);
-    for (Connection& connection : connections) {
+    std::vector<NicConnection> connections = Rings(*net.network, 3);
+    for (NicConnection& connection : connections) {
       const NicPort src{connection.from.host, connection.from.rail, 0};
       const NicPort dst{connection.to.host, connection.to.rail, 0};
       const auto port = static_cast<std::uint16_t>(kFirstSourcePort + random.Below(16383));
@@ -146,7 +146,7 @@ TEST(PlanPathsTest, GivenPathsAreReachedExactly) {
     }
     const PathPlan plan = PlanPaths(connections, world, {});
     ExpectSound(world, plan);
-    for (const Flow& flow : plan.flows) {
+    for (const PlannedFlow& flow : plan.flows) {
       ASSERT_TRUE(flow.planned()) << flow.reason;
       if (flow.back) continue;
       const std::vector<LinkId> behind(flow.links.begin() + 1, flow.links.end());
@@ -175,7 +175,7 @@ TEST(PlanPathsTest, WorksInEveryFabric) {
 
 TEST(PlanPathsTest, TheLargestFlowsAreSpreadFirst) {
   const HashedNetwork net(Hashed(fabric::SmallHpn(1, 2, 9)));
-  std::vector<Connection> connections = Rings(*net.network, 9);
+  std::vector<NicConnection> connections = Rings(*net.network, 9);
   for (std::size_t i = 0; i < connections.size(); ++i) connections[i].bytes = i % 7 == 0 ? 100 : 1;
   const ForwardingModel world = net.ClusterState();
   const PathPlan plan = PlanPaths(connections, world, {});
@@ -194,7 +194,7 @@ TEST(PlanPathsTest, WhatCannotBePredictedIsLeftAloneWithTheReason) {
   const ForwardingModel world = net.ClusterState();
   const PathPlan plan = PlanPaths(Rings(*net.network, 2), world, {});
   EXPECT_EQ(plan.unplanned, static_cast<int>(plan.flows.size()));
-  for (const Flow& flow : plan.flows) {
+  for (const PlannedFlow& flow : plan.flows) {
     EXPECT_NE(flow.reason.find("adaptive routing"), std::string::npos) << flow.reason;
   }
 }
@@ -205,7 +205,7 @@ TEST(PlanPathsTest, ExcludedNicsStayOut) {
   PathOptions options;
   options.exclude = {{HostId(1), 4}};
   const PathPlan plan = PlanPaths(Rings(*net.network, 2), world, options);
-  for (const Flow& flow : plan.flows) {
+  for (const PlannedFlow& flow : plan.flows) {
     const bool touches =
         flow.src.rail == 4 && (flow.src.host.value == 1 || flow.dst.host.value == 1);
     EXPECT_EQ(flow.planned(), !touches);
@@ -233,7 +233,7 @@ class ReplanTest : public testing::Test {
         plan_(PlanPaths(connections_, healthy_, {})) {}
 
   void ExpectAvoids(const PathPlan& plan, CableId cable) const {
-    for (const Flow& flow : plan.flows) {
+    for (const PlannedFlow& flow : plan.flows) {
       EXPECT_TRUE(flow.planned()) << flow.reason;
       for (LinkId link : flow.links) EXPECT_NE(Network::cable_of(link), cable);
     }
@@ -247,7 +247,7 @@ class ReplanTest : public testing::Test {
   }
 
   HashedNetwork net_;
-  std::vector<Connection> connections_;
+  std::vector<NicConnection> connections_;
   ForwardingModel healthy_;
   PathPlan plan_;
 };
@@ -268,7 +268,7 @@ TEST_F(ReplanTest, BeforeRoutingNoticesOnlyTheFlowsOnTheLinkMoveToTheirAlternate
   const std::vector<int> changed = ChangedFlows(plan_, after);
   EXPECT_FALSE(changed.empty());
   for (int i : changed) {
-    const Flow& flow = plan_.flows[static_cast<std::size_t>(i)];
+    const PlannedFlow& flow = plan_.flows[static_cast<std::size_t>(i)];
     const bool was_on = std::any_of(flow.links.begin(), flow.links.end(), [lost](LinkId link) {
       return Network::cable_of(link) == lost;
     });
@@ -285,8 +285,8 @@ TEST_F(ReplanTest, AfterTheGroupShrankFlowsKeepTheirLinksByOtherPorts) {
   ExpectAvoids(after, lost);
   const SwitchId tor = net_.network->switch_port_of(lost).id;
   for (std::size_t i = 0; i < plan_.flows.size(); ++i) {
-    const Flow& was = plan_.flows[i];
-    const Flow& is = after.flows[i];
+    const PlannedFlow& was = plan_.flows[i];
+    const PlannedFlow& is = after.flows[i];
     const bool was_on = std::any_of(was.links.begin(), was.links.end(), [lost](LinkId link) {
       return Network::cable_of(link) == lost;
     });
@@ -317,7 +317,7 @@ TEST_F(ReplanTest, ALostNicPortMovesItsFlowsToTheOtherPlaneInBothDirections) {
     ExpectSound(world, after);
     ExpectAvoids(after, cable);
     for (int i : ChangedFlows(plan_, after)) {
-      const Flow& flow = after.flows[static_cast<std::size_t>(i)];
+      const PlannedFlow& flow = after.flows[static_cast<std::size_t>(i)];
       const bool touches = (flow.src.host == lost.host && flow.src.rail == lost.rail) ||
                            (flow.dst.host == lost.host && flow.dst.rail == lost.rail);
       EXPECT_TRUE(touches);

@@ -46,7 +46,7 @@ std::uint16_t RandomPort(Random& random) {
 
 // Each link starts where the one before it ended, up first and then down, and the last ends at the
 // destination's NIC.
-void ExpectConnected(const Network& network, const Path& path, const NicPort& src,
+void ExpectConnected(const Network& network, const PredictedPath& path, const NicPort& src,
                      const NicPort& dst) {
   ASSERT_FALSE(path.links.empty());
   EXPECT_EQ(path.links[0], Network::up(network.host_cable(src)));

@@ -61,9 +61,9 @@ std::vector<RoleTrust> JudgePredictions(const ForwardingModel& world,
   for (const ObservedPath& path : observed) JudgePath(world, path, roles);
   for (RoleTrust& trust : roles) {
     if (trust.wrong + trust.foreign > 0) {
-      trust.verdict = Verdict::kMistrusted;
+      trust.verdict = TrustVerdict::kMistrusted;
     } else if (trust.checked >= options.min_checked) {
-      trust.verdict = Verdict::kTrusted;
+      trust.verdict = TrustVerdict::kTrusted;
     }
   }
   return roles;
@@ -72,7 +72,7 @@ std::vector<RoleTrust> JudgePredictions(const ForwardingModel& world,
 std::map<std::string, std::string> Mistrusted(const std::vector<RoleTrust>& verdicts) {
   std::map<std::string, std::string> out;
   for (const RoleTrust& trust : verdicts) {
-    if (trust.verdict != Verdict::kMistrusted) continue;
+    if (trust.verdict != TrustVerdict::kMistrusted) continue;
     out[trust.role] = StrCat("its hash was seen to differ from the Fabric's: ", trust.example);
   }
   return out;

@@ -24,7 +24,7 @@ struct ObservedPath {
   std::vector<LinkId> links;
 };
 
-enum class Verdict {
+enum class TrustVerdict {
   kUnknown,     // too little was seen
   kTrusted,     // all that was seen agrees
   kMistrusted,  // something disagrees
@@ -32,7 +32,7 @@ enum class Verdict {
 
 struct RoleTrust {
   std::string role;
-  Verdict verdict = Verdict::kUnknown;
+  TrustVerdict verdict = TrustVerdict::kUnknown;
   int checked = 0;  // hashed hops that were seen
   int wrong = 0;    // of them: another member of the group
   int foreign = 0;  // of them: no member at all, so routing or wiring differs

@@ -39,13 +39,13 @@ TEST(JudgePredictionsTest, TruePredictionsAreTrustedOnceEnoughWasSeen) {
   const HashedNetwork net(Spec());
   const ForwardingModel world = net.ClusterState();
   const auto few = JudgePredictions(world, Observe(world, 3));
-  EXPECT_EQ(few[0].verdict, Verdict::kUnknown);
+  EXPECT_EQ(few[0].verdict, TrustVerdict::kUnknown);
   const auto many = JudgePredictions(world, Observe(world, 50));
-  EXPECT_EQ(many[0].verdict, Verdict::kTrusted);
-  EXPECT_EQ(many[1].verdict, Verdict::kTrusted);
+  EXPECT_EQ(many[0].verdict, TrustVerdict::kTrusted);
+  EXPECT_EQ(many[1].verdict, TrustVerdict::kTrusted);
   EXPECT_EQ(many[0].checked, 50);
   // A core has one way down to each fabric pod: nothing is hashed there.
-  EXPECT_EQ(many[2].verdict, Verdict::kUnknown);
+  EXPECT_EQ(many[2].verdict, TrustVerdict::kUnknown);
   EXPECT_TRUE(Mistrusted(many).empty());
 }
 
@@ -86,7 +86,7 @@ TEST(JudgePredictionsTest, ALinkThatIsNoMemberPointsAtRouting) {
   observed[0].links.resize(1);
   const auto verdicts = JudgePredictions(world, observed);
   EXPECT_EQ(verdicts[0].foreign, 1);
-  EXPECT_EQ(verdicts[0].verdict, Verdict::kMistrusted);
+  EXPECT_EQ(verdicts[0].verdict, TrustVerdict::kMistrusted);
 }
 
 TEST(JudgePredictionsTest, HopsThatDidNotAnswerAreNotJudged) {

@@ -32,7 +32,7 @@ TEST(PlanCheckTest, BothDirectionsAndBothPlanesOfARingCarryTheSame) {
   Check(*net.network, connections, plan, {});
   std::map<std::tuple<HostId, int, int>, int> sent;
   std::map<std::tuple<HostId, int, int>, int> received;
-  for (const Flow& flow : plan.flows) {
+  for (const PlannedFlow& flow : plan.flows) {
     ++sent[{flow.src.host, flow.src.rail, flow.src.port}];
     ++received[{flow.dst.host, flow.dst.rail, flow.dst.port}];
   }
@@ -43,7 +43,7 @@ TEST(PlanCheckTest, BothDirectionsAndBothPlanesOfARingCarryTheSame) {
 
 TEST(PlanCheckTest, AnAddressPairRunsOutOfDisjointPathsBeforeItRepeatsAPort) {
   const HashedNetwork net(HpnPod(2, 2));
-  Connection connection;
+  NicConnection connection;
   connection.from = {HostId(0), 0};
   connection.to = {HostId(2), 0};
   connection.paths = 121;  // 60 uplinks in each of two planes
@@ -61,7 +61,7 @@ TEST(PlanCheckTest, AGivenPathIsTakenExactlyOrReportedWithThePolarisation) {
     if (polarised) spec.ecmp_hash["agg"] = Rtag7(fabric::Rtag7Function::kCrc32cLo, 99);
     const HashedNetwork net(spec);
     const ForwardingModel world = net.ClusterState();
-    Connection connection;
+    NicConnection connection;
     connection.from = {HostId(0), 0};
     connection.to = {HostId(net.network->places().num_hosts() - 1), 0};
     connection.both_directions = false;
@@ -74,7 +74,7 @@ TEST(PlanCheckTest, AGivenPathIsTakenExactlyOrReportedWithThePolarisation) {
         connection.via = {first, second};
         const PathPlan plan = PlanPaths({connection}, world, {});
         Check(*net.network, {connection}, plan, {});
-        const Flow& flow = plan.flows[0];
+        const PlannedFlow& flow = plan.flows[0];
         if (flow.planned()) {
           ++reached;
           EXPECT_EQ(flow.links[1], first);
@@ -94,7 +94,7 @@ TEST(PlanCheckTest, GroupsThatAreNoPowerOfTwoReachEveryMember) {
     spec.tiers[0].up_ports = spec.tiers[1].switches = uplinks;
     const HashedNetwork net(spec);
     const ForwardingModel world = net.ClusterState();
-    Connection connection;
+    NicConnection connection;
     connection.from = {HostId(1), 3};
     connection.to = {HostId(2), 3};
     const SwitchId tor = net.network->tor({HostId(1), 3, 1});
@@ -112,7 +112,7 @@ TEST(PlanCheckTest, SprayingNicsAndUnknownAddressesGetNoPorts) {
   fabric::FabricSpec spec = HpnPod(2, 2);
   spec.nic_spraying = true;
   const HashedNetwork spraying(spec);
-  for (const Flow& flow :
+  for (const PlannedFlow& flow :
        PlanPaths(Rings(*spraying.network, 2, 1), spraying.ClusterState(), {}).flows) {
     EXPECT_FALSE(flow.planned());
     EXPECT_NE(flow.reason.find("spec.host.nicSpraying"), std::string::npos) << flow.reason;
@@ -126,7 +126,7 @@ TEST(PlanCheckTest, SprayingNicsAndUnknownAddressesGetNoPorts) {
   ASSERT_TRUE(network.ok());
   const ForwardingModel world(*network, *SwitchHashes::Compile(*network), {});
   const auto connections = Rings(*network, 1, 1);
-  for (const Flow& flow : PlanPaths(connections, world, {}).flows) {
+  for (const PlannedFlow& flow : PlanPaths(connections, world, {}).flows) {
     const bool unknown = flow.src.host == HostId(1) || flow.dst.host == HostId(1);
     const bool mixed = (flow.src.host == HostId(3)) != (flow.dst.host == HostId(3));
     EXPECT_EQ(flow.planned(), !unknown && !mixed);

@@ -8,13 +8,13 @@ namespace {
 
 using fabric::Network;
 
-std::int64_t SiblingKey(const Flow& flow) {
+std::int64_t SiblingKey(const PlannedFlow& flow) {
   return 2 * std::int64_t{flow.connection} + (flow.back ? 1 : 0);
 }
 
 }  // namespace
 
-PlanLedger::PlanLedger(const std::vector<Connection>& connections, const ForwardingModel& world,
+PlanLedger::PlanLedger(const std::vector<NicConnection>& connections, const ForwardingModel& world,
                        const std::vector<CableId>& avoid)
     : connections_(connections),
       world_(world),
@@ -23,7 +23,7 @@ PlanLedger::PlanLedger(const std::vector<Connection>& connections, const Forward
   for (CableId cable : avoid) avoid_[cable.index()] = 1;
   used_.reserve(connections.size());
   std::size_t split = 0;
-  for (const Connection& connection : connections) split += connection.paths > 1 ? 2 : 0;
+  for (const NicConnection& connection : connections) split += connection.paths > 1 ? 2 : 0;
   siblings_.reserve(split);
 }
 
@@ -33,7 +33,7 @@ bool PlanLedger::IsWhole(std::span<const LinkId> links) const {
   });
 }
 
-std::uint64_t PlanLedger::PairKey(const Flow& flow) const {
+std::uint64_t PlanLedger::PairKey(const PlannedFlow& flow) const {
   const auto nic = [this](const NicPort& p) {
     return static_cast<std::uint64_t>(p.host.value * world_.network().spec().rails + p.rail);
   };
@@ -42,24 +42,24 @@ std::uint64_t PlanLedger::PairKey(const Flow& flow) const {
   return std::min(x, y) << 32 | std::max(x, y);
 }
 
-const UsedPorts& PlanLedger::PortsBetween(const Flow& flow) const {
+const UsedPorts& PlanLedger::PortsBetween(const PlannedFlow& flow) const {
   const auto found = used_.find(PairKey(flow));
   return found == used_.end() ? no_ports_ : found->second;
 }
 
-bool PlanLedger::Taken(const Flow& flow, std::uint16_t port) const {
+bool PlanLedger::Taken(const PlannedFlow& flow, std::uint16_t port) const {
   const UsedPorts& ports = PortsBetween(flow);
   return std::binary_search(ports.begin(), ports.end(), port);
 }
 
-void PlanLedger::Reserve(const Flow& flow, std::uint16_t port) {
+void PlanLedger::Reserve(const PlannedFlow& flow, std::uint16_t port) {
   if (port == 0) return;
   UsedPorts& ports = used_[PairKey(flow)];
   const auto at = std::lower_bound(ports.begin(), ports.end(), port);
   if (at == ports.end() || *at != port) ports.insert(at, port);
 }
 
-void PlanLedger::Add(const Flow& flow) {
+void PlanLedger::Add(const PlannedFlow& flow) {
   for (LinkId link : flow.links) bytes_[link.index()] += flow.bytes;
   if (!flow.planned()) return;
   Reserve(flow, flow.source_port);
@@ -71,7 +71,7 @@ void PlanLedger::Add(const Flow& flow) {
   }
 }
 
-const std::vector<LinkId>& PlanLedger::SiblingLinks(const Flow& flow) const {
+const std::vector<LinkId>& PlanLedger::SiblingLinks(const PlannedFlow& flow) const {
   if (siblings_.empty()) return no_links_;
   const auto found = siblings_.find(SiblingKey(flow));
   return found == siblings_.end() ? no_links_ : found->second;

@@ -21,10 +21,10 @@ namespace yardmaster::repac {
 class PlanLedger {
  public:
   // `avoid`: cables that no path may use though routing may.
-  PlanLedger(const std::vector<Connection>& connections, const ForwardingModel& world,
+  PlanLedger(const std::vector<NicConnection>& connections, const ForwardingModel& world,
              const std::vector<CableId>& avoid);
 
-  const Connection& connection_of(const Flow& flow) const {
+  const NicConnection& connection_of(const PlannedFlow& flow) const {
     return connections_[static_cast<std::size_t>(flow.connection)];
   }
   double bytes(LinkId link) const { return bytes_[link.index()]; }
@@ -35,20 +35,20 @@ class PlanLedger {
   bool IsWhole(std::span<const LinkId> links) const;
 
   // A flow whose port and links are final.
-  void Add(const Flow& flow);
+  void Add(const PlannedFlow& flow);
   // Marks one port as taken between the flow's addresses; 0: nothing.
-  void Reserve(const Flow& flow, std::uint16_t port);
-  const UsedPorts& PortsBetween(const Flow& flow) const;
-  bool Taken(const Flow& flow, std::uint16_t port) const;
+  void Reserve(const PlannedFlow& flow, std::uint16_t port);
+  const UsedPorts& PortsBetween(const PlannedFlow& flow) const;
+  bool Taken(const PlannedFlow& flow, std::uint16_t port) const;
 
   // Links between switches that other paths of the flow's connection and direction have. Valid
   // until the next Add().
-  const std::vector<LinkId>& SiblingLinks(const Flow& flow) const;
+  const std::vector<LinkId>& SiblingLinks(const PlannedFlow& flow) const;
 
  private:
-  std::uint64_t PairKey(const Flow& flow) const;
+  std::uint64_t PairKey(const PlannedFlow& flow) const;
 
-  const std::vector<Connection>& connections_;
+  const std::vector<NicConnection>& connections_;
   const ForwardingModel& world_;
   std::vector<char> avoid_;    // by cable
   std::vector<double> bytes_;  // by link

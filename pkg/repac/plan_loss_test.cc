@@ -26,11 +26,11 @@ std::vector<CableId> CablesOf(const Network& network, SwitchId id) {
 
 // Replans for `lost`, first before routing knows and then after, and checks that only flows on
 // lost links move.
-void Lose(const HashedNetwork& net, const std::vector<Connection>& connections,
+void Lose(const HashedNetwork& net, const std::vector<NicConnection>& connections,
           const PathPlan& plan, const std::vector<CableId>& lost) {
   const Network& network = *net.network;
   const Down down(lost.begin(), lost.end());
-  const auto hit = [&down](const Flow& flow) {
+  const auto hit = [&down](const PlannedFlow& flow) {
     return std::any_of(flow.links.begin(), flow.links.end(),
                        [&down](LinkId link) { return down.count(Network::cable_of(link)) != 0; });
   };
@@ -51,7 +51,7 @@ void Lose(const HashedNetwork& net, const std::vector<Connection>& connections,
   Check(network, connections, settled, down);
   EXPECT_EQ(settled.unplanned, 0);
   for (std::size_t i = 0; i < plan.flows.size(); ++i) {
-    const Flow& was = plan.flows[i];
+    const PlannedFlow& was = plan.flows[i];
     if (hit(was)) continue;
     EXPECT_EQ(was.links, settled.flows[i].links);
     // The port is the same where it still leads there.
@@ -98,7 +98,7 @@ TEST(PlanLossTest, APlaneIsLostInBothDirectionsForANicThatLostItsPort) {
   const CableId lost = net.network->host_cable({HostId(0), 0, 0});
   const PathPlan plan = PlanPaths(connections, net.ClusterState({lost}), {});
   EXPECT_EQ(plan.unplanned, 0);
-  for (const Flow& flow : plan.flows) {
+  for (const PlannedFlow& flow : plan.flows) {
     const bool out = flow.src.host == HostId(0) && flow.src.rail == 0;
     const bool in = flow.dst.host == HostId(0) && flow.dst.rail == 0;
     if (!out && !in) continue;
@@ -114,7 +114,7 @@ TEST(PlanLossTest, AResilientGroupKeepsPortsOnceItsTableIsKnown) {
   rule.resilient_buckets = 16;
   const HashedNetwork whole(spec);
   auto connections = Rings(*whole.network, 3, 1);
-  for (Connection& connection : connections) connection.plane = 0;
+  for (NicConnection& connection : connections) connection.plane = 0;
   const PathPlan plan = PlanPaths(connections, whole.ClusterState(), {});
   EXPECT_EQ(plan.unplanned, 0);
   const SwitchId tor = whole.network->tor({HostId(0), 0, 0});
@@ -122,7 +122,7 @@ TEST(PlanLossTest, AResilientGroupKeepsPortsOnceItsTableIsKnown) {
   // Without a table it is unknown how the switch refilled its buckets.
   const PathPlan blind = Replan(plan, connections, whole.ClusterState({lost}), {});
   int lost_sight = 0;
-  for (const Flow& flow : blind.flows) {
+  for (const PlannedFlow& flow : blind.flows) {
     lost_sight += !flow.planned() && whole.network->tor(flow.src) == tor ? 1 : 0;
     if (!flow.planned()) {
       EXPECT_NE(flow.reason.find("resilient"), std::string::npos) << flow.reason;
@@ -137,7 +137,7 @@ TEST(PlanLossTest, AResilientGroupKeepsPortsOnceItsTableIsKnown) {
   const PathPlan after = Replan(plan, connections, reported.ClusterState({lost}), {});
   EXPECT_EQ(after.unplanned, 0);
   for (std::size_t i = 0; i < plan.flows.size(); ++i) {
-    const Flow& was = plan.flows[i];
+    const PlannedFlow& was = plan.flows[i];
     const bool hit = std::any_of(was.links.begin(), was.links.end(),
                                  [lost](LinkId link) { return Network::cable_of(link) == lost; });
     if (!hit && reported.network->tor(was.src) == tor) {

@@ -8,7 +8,7 @@ namespace yardmaster::repac {
 
 using fabric::Network;
 
-PlanRun::PlanRun(const std::vector<Connection>& connections, const ForwardingModel& world,
+PlanRun::PlanRun(const std::vector<NicConnection>& connections, const ForwardingModel& world,
                  const PathOptions& options)
     : ledger(connections, world, options.avoid),
       planner(world, ledger, options.candidates),
@@ -17,13 +17,13 @@ PlanRun::PlanRun(const std::vector<Connection>& connections, const ForwardingMod
   std::sort(excluded_.begin(), excluded_.end());
 }
 
-bool PlanRun::Excluded(const Connection& connection) const {
+bool PlanRun::Excluded(const NicConnection& connection) const {
   return std::binary_search(excluded_.begin(), excluded_.end(), connection.from) ||
          std::binary_search(excluded_.begin(), excluded_.end(), connection.to);
 }
 
 // The ports of the source NIC that the first link of a given path can follow.
-std::vector<NicPort> PlanRun::PortsInto(const Flow& flow, LinkId first) const {
+std::vector<NicPort> PlanRun::PortsInto(const PlannedFlow& flow, LinkId first) const {
   std::vector<NicPort> ports;
   const CableId cable = Network::cable_of(first);
   for (int p = 0; p < network_.spec().nic_ports; ++p) {
@@ -36,7 +36,7 @@ std::vector<NicPort> PlanRun::PortsInto(const Flow& flow, LinkId first) const {
   return ports;
 }
 
-void PlanRun::PlanOne(Flow& flow) {
+void PlanRun::PlanOne(PlannedFlow& flow) {
   if (Excluded(connection_of(flow))) {
     flow.reason = "the NIC is kept out of path plans";
     return;
@@ -52,17 +52,17 @@ void PlanRun::PlanOne(Flow& flow) {
   }
 }
 
-void PlanRun::FillAlternates(const std::vector<int>& order, std::vector<Flow>& flows) {
+void PlanRun::FillAlternates(const std::vector<int>& order, std::vector<PlannedFlow>& flows) {
   for (int i : order) {
-    Flow& flow = flows[static_cast<std::size_t>(i)];
+    PlannedFlow& flow = flows[static_cast<std::size_t>(i)];
     if (!flow.planned() || planner.AlternateWorks(flow)) continue;
     planner.FindAlternate(flow);
     ledger.Reserve(flow, flow.alternate_port);
   }
 }
 
-std::vector<int> PlanningOrder(const std::vector<Connection>& connections,
-                               const std::vector<Flow>& flows) {
+std::vector<int> PlanningOrder(const std::vector<NicConnection>& connections,
+                               const std::vector<PlannedFlow>& flows) {
   struct Key {
     bool free = true;
     double bytes = 0;
@@ -72,8 +72,8 @@ std::vector<int> PlanningOrder(const std::vector<Connection>& connections,
   };
   std::vector<Key> keys;
   keys.reserve(flows.size());
-  for (const Flow& flow : flows) {
-    const Connection& connection = connections[static_cast<std::size_t>(flow.connection)];
+  for (const PlannedFlow& flow : flows) {
+    const NicConnection& connection = connections[static_cast<std::size_t>(flow.connection)];
     keys.push_back({(flow.back ? connection.via_back : connection.via).empty(), flow.bytes});
   }
   std::vector<int> order(flows.size());
@@ -85,13 +85,14 @@ std::vector<int> PlanningOrder(const std::vector<Connection>& connections,
   return order;
 }
 
-void SetHome(Flow& flow) {
+void SetHome(PlannedFlow& flow) {
   flow.home_port = flow.source_port;
   flow.home_src = flow.src;
   flow.home_links = flow.links;
 }
 
-PathPlan Finish(std::vector<Flow> flows, const ForwardingModel& world, const PathOptions& options) {
+PathPlan Finish(std::vector<PlannedFlow> flows, const ForwardingModel& world,
+                const PathOptions& options) {
   PathPlan plan;
   plan.flows = std::move(flows);
   plan.fabric_generation = options.fabric_generation;

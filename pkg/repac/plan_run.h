@@ -13,35 +13,38 @@
 namespace yardmaster::repac {
 
 struct PlanRun {
-  PlanRun(const std::vector<Connection>& connections, const ForwardingModel& world,
+  PlanRun(const std::vector<NicConnection>& connections, const ForwardingModel& world,
           const PathOptions& options);
 
-  const Connection& connection_of(const Flow& flow) const { return ledger.connection_of(flow); }
+  const NicConnection& connection_of(const PlannedFlow& flow) const {
+    return ledger.connection_of(flow);
+  }
   // The links that the flow has to take; empty: no constraint.
-  const std::vector<LinkId>& ViaOf(const Flow& flow) const {
+  const std::vector<LinkId>& ViaOf(const PlannedFlow& flow) const {
     return flow.back ? connection_of(flow).via_back : connection_of(flow).via;
   }
-  bool Excluded(const Connection& connection) const;
+  bool Excluded(const NicConnection& connection) const;
   // Gives the flow a new port, or the reason why there is none. The ledger does not hold it yet.
-  void PlanOne(Flow& flow);
+  void PlanOne(PlannedFlow& flow);
   // Finds alternates for all planned flows whose own does not work, and reserves them.
-  void FillAlternates(const std::vector<int>& order, std::vector<Flow>& flows);
+  void FillAlternates(const std::vector<int>& order, std::vector<PlannedFlow>& flows);
 
   PlanLedger ledger;
   FlowPlanner planner;
 
  private:
-  std::vector<NicPort> PortsInto(const Flow& flow, LinkId first) const;
+  std::vector<NicPort> PortsInto(const PlannedFlow& flow, LinkId first) const;
 
   const fabric::Network& network_;
   std::vector<Nic> excluded_;  // sorted
 };
 
 // Flows with given paths, then by size, then by position.
-std::vector<int> PlanningOrder(const std::vector<Connection>& connections,
-                               const std::vector<Flow>& flows);
+std::vector<int> PlanningOrder(const std::vector<NicConnection>& connections,
+                               const std::vector<PlannedFlow>& flows);
 // Where the flow is becomes where it belongs.
-void SetHome(Flow& flow);
-PathPlan Finish(std::vector<Flow> flows, const ForwardingModel& world, const PathOptions& options);
+void SetHome(PlannedFlow& flow);
+PathPlan Finish(std::vector<PlannedFlow> flows, const ForwardingModel& world,
+                const PathOptions& options);
 
 }  // namespace yardmaster::repac

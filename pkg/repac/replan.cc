@@ -18,7 +18,8 @@ std::span<const LinkId> Behind(const LinkPath& links) {
 }
 
 // Whether other paths of the connection have taken one of the links meanwhile.
-bool SharedWithSiblings(const PlanRun& run, const Flow& flow, std::span<const LinkId> links) {
+bool SharedWithSiblings(const PlanRun& run, const PlannedFlow& flow,
+                        std::span<const LinkId> links) {
   if (run.connection_of(flow).paths == 1) return false;
   const std::vector<LinkId>& siblings = run.ledger.SiblingLinks(flow);
   return std::any_of(links.begin(), links.end(), [&siblings](LinkId link) {
@@ -27,8 +28,8 @@ bool SharedWithSiblings(const PlanRun& run, const Flow& flow, std::span<const Li
 }
 
 // Whether `port` takes the flow from `src` over exactly these links, all of them whole.
-bool Holds(const ForwardingModel& world, const PlanRun& run, const Flow& flow, const NicPort& src,
-           std::uint16_t port, std::span<const LinkId> links) {
+bool Holds(const ForwardingModel& world, const PlanRun& run, const PlannedFlow& flow,
+           const NicPort& src, std::uint16_t port, std::span<const LinkId> links) {
   if (port == 0 || !run.ledger.IsWhole(links) || run.ledger.Taken(flow, port)) return false;
   const NicPort dst{flow.dst.host, flow.dst.rail, world.network().plane_of(src)};
   if (Network::up(world.network().host_cable(src)) != links[0]) return false;
@@ -39,7 +40,7 @@ bool Holds(const ForwardingModel& world, const PlanRun& run, const Flow& flow, c
 }
 
 // Keeps the flow's port, or gives it back the one of its home.
-bool Keep(const ForwardingModel& world, const PlanRun& run, Flow& flow) {
+bool Keep(const ForwardingModel& world, const PlanRun& run, PlannedFlow& flow) {
   if (Holds(world, run, flow, flow.home_src, flow.home_port, flow.home_links)) {
     flow.src = flow.home_src;
     flow.dst = world.network().nic_port_of(Network::cable_of(flow.home_links.back()));
@@ -54,7 +55,7 @@ bool Keep(const ForwardingModel& world, const PlanRun& run, Flow& flow) {
 }
 
 // The same links by another port: those of home, else those it has.
-bool Regain(PlanRun& run, Flow& flow) {
+bool Regain(PlanRun& run, PlannedFlow& flow) {
   if (run.ledger.IsWhole(flow.home_links) &&
       run.planner.PlanAlong(flow, flow.home_src, Behind(flow.home_links))) {
     return true;
@@ -63,7 +64,7 @@ bool Regain(PlanRun& run, Flow& flow) {
          run.planner.PlanAlong(flow, flow.src, Behind(flow.links));
 }
 
-bool TakeAlternate(PlanRun& run, Flow& flow) {
+bool TakeAlternate(PlanRun& run, PlannedFlow& flow) {
   if (!run.planner.AlternateWorks(flow) ||
       !run.planner.PlanBy(flow, flow.src, flow.alternate_port)) {
     return false;
@@ -74,10 +75,10 @@ bool TakeAlternate(PlanRun& run, Flow& flow) {
 
 }  // namespace
 
-PathPlan Replan(PathPlan old, const std::vector<Connection>& connections,
+PathPlan Replan(PathPlan old, const std::vector<NicConnection>& connections,
                 const ForwardingModel& world, const PathOptions& options) {
   PlanRun run(connections, world, options);
-  std::vector<Flow> flows = std::move(old.flows);
+  std::vector<PlannedFlow> flows = std::move(old.flows);
   std::vector<char> settled(flows.size());
   const std::vector<int> order = PlanningOrder(connections, flows);
   // First all that can keep their ports, then all that can keep their links, so that the others see
@@ -85,7 +86,7 @@ PathPlan Replan(PathPlan old, const std::vector<Connection>& connections,
   for (bool by_port : {true, false}) {
     for (int i : order) {
       const auto at = static_cast<std::size_t>(i);
-      Flow& flow = flows[at];
+      PlannedFlow& flow = flows[at];
       if (settled[at] != 0 || run.Excluded(run.connection_of(flow))) continue;
       settled[at] = by_port ? Keep(world, run, flow) : Regain(run, flow);
       if (settled[at] != 0) run.ledger.Add(flow);
@@ -93,7 +94,7 @@ PathPlan Replan(PathPlan old, const std::vector<Connection>& connections,
   }
   for (int i : order) {
     const auto at = static_cast<std::size_t>(i);
-    Flow& flow = flows[at];
+    PlannedFlow& flow = flows[at];
     if (settled[at] != 0) continue;
     const bool never_planned = flow.home_port == 0;
     if (!flow.planned() || run.Excluded(run.connection_of(flow)) || !TakeAlternate(run, flow)) {

@@ -28,11 +28,6 @@ constexpr unsigned kTlsReloadSeconds = 10;
 
 bool IsUnix(std::string_view address) { return address.substr(0, kUnix.size()) == kUnix; }
 
-bool IsLoopback(std::string_view address) {
-  const std::string_view host = address.substr(0, address.rfind(':'));
-  return host == "localhost" || host == "[::1]" || host.substr(0, 4) == "127.";
-}
-
 class Service final : public agent::v1::Agent::Service {
  public:
   Service(AgentServer::StatusSource source, AgentServer::ReportSink sink)

@@ -46,4 +46,9 @@ absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> ChannelCredentialsOf(
   return grpc::SslCredentials(options);
 }
 
+bool IsLoopback(std::string_view address) {
+  const std::string_view host = address.substr(0, address.rfind(':'));
+  return host == "localhost" || host == "[::1]" || host.substr(0, 4) == "127.";
+}
+
 }  // namespace yardmaster::rpc

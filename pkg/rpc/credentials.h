@@ -5,6 +5,7 @@
 #include <grpcpp/security/credentials.h>
 #include <grpcpp/security/server_credentials.h>
 #include <memory>
+#include <string_view>
 
 #include "absl/status/statusor.h"
 
@@ -15,6 +16,8 @@ namespace yardmaster::rpc {
 // Asks for a certificate of the authority. Looks at the files every `reload_seconds`. Without files: no TLS.
 std::shared_ptr<grpc::ServerCredentials> ServerCredentialsOf(const TlsFiles& tls,
                                                              unsigned reload_seconds);
+// Whether only programs of this host reach "host:port".
+bool IsLoopback(std::string_view address);
 // What the files hold now. Without files: no TLS. Errors: FailedPrecondition when one cannot be read.
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> ChannelCredentialsOf(const TlsFiles& tls);
 

@@ -25,11 +25,6 @@ namespace {
 constexpr int kMaxReportBytes = 64 * 1024;
 constexpr std::string_view kBearer = "Bearer ";
 
-bool IsLoopback(std::string_view address) {
-  const std::string_view host = address.substr(0, address.rfind(':'));
-  return host == "localhost" || host == "[::1]" || host.substr(0, 4) == "127.";
-}
-
 absl::Status CheckOptions(const ReportServerOptions& options) {
   constexpr char kFlag[] = "--reports-bind-address";
   if (options.address.rfind(':') == std::string::npos) {

@@ -46,7 +46,7 @@ std::int64_t SecondsOf(const char* text) {
 // Reads the members of a plan into it. Every function returns false when the plan is not usable.
 class PlanReader {
  public:
-  PlanReader(const char* text, std::size_t size, Plan* plan) : in_(text, size), plan_(*plan) {}
+  PlanReader(const char* text, std::size_t size, PlanFile* plan) : in_(text, size), plan_(*plan) {}
 
   bool Read() {
     char key[24];
@@ -220,7 +220,7 @@ class PlanReader {
 
   static constexpr int kMaxScratch = 1024;
   JsonCursor in_;
-  Plan& plan_;
+  PlanFile& plan_;
   std::uint16_t scratch_[kMaxScratch] = {};
   int alternates_ = 0;
 };
@@ -252,8 +252,8 @@ bool ParseAddress(const char* text, Address* out) {
   return inet_pton(AF_INET, text, out->bytes + 12) == 1;
 }
 
-void ReadPlan(const char* text, std::size_t size, Plan* plan) {
-  plan->state = PlanState::kAbsent;
+void ReadPlan(const char* text, std::size_t size, PlanFile* plan) {
+  plan->state = PlanFileState::kAbsent;
   plan->traffic_class = -1;
   plan->expires_s = 0;
   plan->rails = plan->peers = plan->ports = 0;
@@ -261,15 +261,15 @@ void ReadPlan(const char* text, std::size_t size, Plan* plan) {
   for (std::size_t i = 0; i < size && blank; ++i) blank = text[i] == '\n' || text[i] == ' ';
   if (blank) return;
   if (size <= kMaxPlanBytes && PlanReader(text, size, plan).Read()) {
-    plan->state = PlanState::kReady;
+    plan->state = PlanFileState::kReady;
     return;
   }
-  plan->state = PlanState::kUnreadable;
+  plan->state = PlanFileState::kUnreadable;
   plan->traffic_class = -1;
   plan->rails = plan->peers = plan->ports = 0;
 }
 
-Match FindPeer(const Plan& plan, const Endpoint& endpoint) {
+Match FindPeer(const PlanFile& plan, const Endpoint& endpoint) {
   Match match;
   int ports = 0;
   for (int i = 0; i < plan.peers; ++i) {
@@ -292,7 +292,7 @@ Match FindPeer(const Plan& plan, const Endpoint& endpoint) {
   return match;
 }
 
-Path PathAt(const Plan& plan, const Match& match, int ordinal) {
+PathPorts PathAt(const PlanFile& plan, const Match& match, int ordinal) {
   for (int round = 0; ordinal >= 0; ++round) {
     bool any = false;
     for (int i = 0; i < match.entries; ++i) {

@@ -33,7 +33,7 @@ struct Address {
 // "10.0.0.9" or an IPv6 address.
 bool ParseAddress(const char* text, Address* out);
 
-enum class PlanState : std::uint8_t {
+enum class PlanFileState : std::uint8_t {
   kAbsent,      // no file, or an empty one
   kUnreadable,  // not JSON, another version, an unknown rule, or more than fits
   kReady,
@@ -56,8 +56,8 @@ struct Peer {
 };
 
 // Its initial value is all zero, so that a static one takes no space in the file.
-struct Plan {
-  PlanState state = PlanState::kAbsent;
+struct PlanFile {
+  PlanFileState state = PlanFileState::kAbsent;
   int traffic_class = 0;       // -1: none; holds when kReady
   std::int64_t expires_s = 0;  // 0: never
   int rails = 0;
@@ -71,7 +71,7 @@ struct Plan {
 
 // Reads `text` into `plan`, which is overwritten. The state says how it went; a plan that is not
 // kReady has no peers.
-void ReadPlan(const char* text, std::size_t size, Plan* plan);
+void ReadPlan(const char* text, std::size_t size, PlanFile* plan);
 
 struct Endpoint {
   Address local;
@@ -92,16 +92,16 @@ struct Match {
 
 // No entries when the peer is unknown, or when entries of several rails match: it is ambiguous
 // which one is meant.
-Match FindPeer(const Plan& plan, const Endpoint& endpoint);
+Match FindPeer(const PlanFile& plan, const Endpoint& endpoint);
 
-struct Path {
+struct PathPorts {
   std::uint16_t port = 0;
   std::uint16_t alternate = 0;
   int plane = 0;
 };
 
 // Of a number below match.connections.
-Path PathAt(const Plan& plan, const Match& match, int ordinal);
+PathPorts PathAt(const PlanFile& plan, const Match& match, int ordinal);
 
 // The flow label that makes a RoCEv2 NIC send from `port`; 0: none does. NICs compute the port as
 // 0xC000 | ((label & 0x3FFF) ^ (label >> 14)), and take a label of 0 as "none given".

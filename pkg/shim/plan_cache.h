@@ -37,7 +37,7 @@ class PlanCache {
     Use(const Use&) = delete;
     Use& operator=(const Use&) = delete;
     // nullptr: none could be had in time.
-    const Plan* plan() const { return index_ < 0 ? nullptr : &cache_.plans_[index_]; }
+    const PlanFile* plan() const { return index_ < 0 ? nullptr : &cache_.plans_[index_]; }
     // Counts the plans that were read; a plan that changed has another number.
     std::uint32_t generation() const { return index_ < 0 ? 0 : cache_.generations_[index_]; }
 
@@ -69,7 +69,7 @@ class PlanCache {
   std::atomic<int> current_ = 0;  // index + 1; 0: none was read yet
   std::atomic<int> users_[kPlans] = {};
   std::uint32_t generations_[kPlans] = {};
-  Plan plans_[kPlans] = {};
+  PlanFile plans_[kPlans] = {};
 };
 
 }  // namespace yardmaster::shim

@@ -30,7 +30,7 @@ TEST(PlanCacheTest, AFileThatChangedIsReadAgain) {
   {
     const PlanCache::Use use(*cache);
     ASSERT_NE(use.plan(), nullptr);
-    EXPECT_EQ(use.plan()->state, PlanState::kAbsent);
+    EXPECT_EQ(use.plan()->state, PlanFileState::kAbsent);
   }
   WriteFile(path, PlanWith(1, 50001));
   std::uint32_t generation = 0;
@@ -45,7 +45,7 @@ TEST(PlanCacheTest, AFileThatChangedIsReadAgain) {
   EXPECT_EQ(PlanCache::Use(*cache).plan()->port[0], 50002);
   EXPECT_EQ(old.plan()->port[0], 50001) << "who reads the old plan keeps it";
   WriteFile(path, "{");
-  EXPECT_EQ(PlanCache::Use(*cache).plan()->state, PlanState::kUnreadable);
+  EXPECT_EQ(PlanCache::Use(*cache).plan()->state, PlanFileState::kUnreadable);
 }
 
 TEST(PlanCacheTest, WhatIsNoFileIsNoPlan) {
@@ -55,7 +55,7 @@ TEST(PlanCacheTest, WhatIsNoFileIsNoPlan) {
   for (const std::string& path : {folder, fifo, std::string("/nonexistent/plan"), std::string()}) {
     const auto cache = std::make_unique<PlanCache>();
     cache->SetPath(path.c_str());
-    EXPECT_EQ(PlanCache::Use(*cache).plan()->state, PlanState::kAbsent) << path;
+    EXPECT_EQ(PlanCache::Use(*cache).plan()->state, PlanFileState::kAbsent) << path;
   }
 }
 
@@ -72,8 +72,8 @@ TEST(PlanCacheTest, ReadersSeeOnePlanWholeWhileItChanges) {
     readers.emplace_back([&] {
       while (!stop) {
         const PlanCache::Use use(*cache);
-        const Plan* plan = use.plan();
-        if (plan == nullptr || plan->state != PlanState::kReady || plan->peers != 20) {
+        const PlanFile* plan = use.plan();
+        if (plan == nullptr || plan->state != PlanFileState::kReady || plan->peers != 20) {
           ++wrong;
           continue;
         }

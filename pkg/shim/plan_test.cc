@@ -11,8 +11,8 @@
 namespace yardmaster::shim {
 namespace {
 
-std::unique_ptr<Plan> Read(const std::string& text) {
-  auto plan = std::make_unique<Plan>();
+std::unique_ptr<PlanFile> Read(const std::string& text) {
+  auto plan = std::make_unique<PlanFile>();
   ReadPlan(text.data(), text.size(), plan.get());
   return plan;
 }
@@ -39,7 +39,7 @@ constexpr char kPlan[] = R"({"version":1,"fabricGeneration":7,"expires":"2026-01
 
 TEST(PlanTest, ConnectionsToAPeerAreNumberedOverItsEntriesInTurn) {
   const auto plan = Read(kPlan);
-  ASSERT_EQ(plan->state, PlanState::kReady);
+  ASSERT_EQ(plan->state, PlanFileState::kReady);
   EXPECT_EQ(plan->traffic_class, 104);
   EXPECT_EQ(plan->expires_s, 1767323045);
   const Match match = FindPeer(*plan, To("10.0.0.9"));
@@ -48,7 +48,7 @@ TEST(PlanTest, ConnectionsToAPeerAreNumberedOverItsEntriesInTurn) {
   const int planes[] = {0, 1, 0};
   const int alternates[] = {60001, 0, 0};
   for (int i = 0; i < 3; ++i) {
-    const Path path = PathAt(*plan, match, i);
+    const PathPorts path = PathAt(*plan, match, i);
     EXPECT_EQ(path.port, ports[i]);
     EXPECT_EQ(path.plane, planes[i]);
     EXPECT_EQ(path.alternate, alternates[i]);
@@ -114,17 +114,17 @@ TEST(PlanTest, APlanThatCannotBeUsedHasNoPeers) {
             "alternatePorts":[1,2]}]}]})",
         R"({"version":1,"rails":[]} x)"}) {
     const auto plan = Read(text);
-    EXPECT_EQ(plan->state, PlanState::kUnreadable) << text;
+    EXPECT_EQ(plan->state, PlanFileState::kUnreadable) << text;
     EXPECT_EQ(plan->peers, 0) << text;
   }
-  EXPECT_EQ(Read("")->state, PlanState::kAbsent);
-  EXPECT_EQ(Read(" \n")->state, PlanState::kAbsent);
+  EXPECT_EQ(Read("")->state, PlanFileState::kAbsent);
+  EXPECT_EQ(Read(" \n")->state, PlanFileState::kAbsent);
 }
 
 TEST(PlanTest, AnyBytesEndInAPlanWhoseConnectionsLieInIt) {
   std::mt19937 random(1);
   const std::string whole = kPlan;
-  const auto plan = std::make_unique<Plan>();
+  const auto plan = std::make_unique<PlanFile>();
   for (int i = 0; i < 30'000; ++i) {
     std::string text = whole;
     for (unsigned k = random() % 4; k < 4; ++k) {
@@ -160,12 +160,12 @@ TEST(PlanTest, MorePeersOrPortsThanFitMakeItUnusable) {
   const auto wrapped = [](const std::string& inside) {
     return R"({"version":1,"rails":[{"peers":[)" + inside + "]}]}";
   };
-  EXPECT_EQ(Read(wrapped(peers))->state, PlanState::kUnreadable);
+  EXPECT_EQ(Read(wrapped(peers))->state, PlanFileState::kUnreadable);
   EXPECT_EQ(Read(wrapped(R"({"address":"10.0.0.9","sourcePorts":[)" + ports + "]}"))->state,
-            PlanState::kUnreadable);
+            PlanFileState::kUnreadable);
   std::string padded = kPlan;
   padded.resize(kMaxPlanBytes + 1, ' ');
-  EXPECT_EQ(Read(padded)->state, PlanState::kUnreadable);
+  EXPECT_EQ(Read(padded)->state, PlanFileState::kUnreadable);
 }
 
 TEST(PlanTest, TheFlowLabelMakesThePort) {

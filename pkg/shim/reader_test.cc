@@ -20,7 +20,7 @@ std::string Example() {
 
 // As Python prints a list of tuples.
 std::string Found(const std::string& text, const char* local, const char* remote) {
-  const auto plan = std::make_unique<Plan>();
+  const auto plan = std::make_unique<PlanFile>();
   ReadPlan(text.data(), text.size(), plan.get());
   Endpoint endpoint;
   ParseAddress(local, &endpoint.local);
@@ -29,7 +29,7 @@ std::string Found(const std::string& text, const char* local, const char* remote
       plan->expires_s == 0 || plan->expires_s > 1'700'000'000 ? FindPeer(*plan, endpoint) : Match();
   std::string out;
   for (int i = 0; i < match.connections; ++i) {
-    const Path path = PathAt(*plan, match, i);
+    const PathPorts path = PathAt(*plan, match, i);
     out += (i == 0 ? "(" : ", (") + std::to_string(path.port) + ", " +
            std::to_string(path.alternate) + ", " + std::to_string(path.plane) + ")";
   }

@@ -46,7 +46,7 @@ void Report::Open(const char* folder, const char* name) {
   errno = error;
 }
 
-void Report::Write(const Event& event) {
+void Report::Write(const ReportEvent& event) {
   if (fd_ < 0) return;
   const int error = errno;
   char peer[64], device[72], why[128], line[512];

@@ -18,7 +18,7 @@
 
 namespace yardmaster::shim {
 
-struct Event {
+struct ReportEvent {
   const char* event = "";
   const char* device = "";
   int device_port = 0;
@@ -40,7 +40,7 @@ class Report {
   constexpr Report() = default;
   // `name`: the first part of the file's name.
   void Open(const char* folder, const char* name);
-  void Write(const Event& event);
+  void Write(const ReportEvent& event);
 
  private:
   int fd_ = -1;

@@ -123,13 +123,13 @@ void SetPort(sockaddr_storage* local, std::uint16_t port) {
   }
 }
 
-bool Usable(const Plan* plan) {
-  return plan != nullptr && plan->state == PlanState::kReady &&
+bool Usable(const PlanFile* plan) {
+  return plan != nullptr && plan->state == PlanFileState::kReady &&
          (plan->expires_s == 0 || plan->expires_s > static_cast<std::int64_t>(time(nullptr)));
 }
 
 // Binds the first planned port that is free.
-void BindPlanned(int fd, const Plan& plan, const Match& match, Event* event) {
+void BindPlanned(int fd, const PlanFile& plan, const Match& match, ReportEvent* event) {
   sockaddr_storage local{};
   socklen_t size = 0;
   event->why = "bound by the program";
@@ -139,7 +139,7 @@ void BindPlanned(int fd, const Plan& plan, const Match& match, Event* event) {
   if (reuse > 0) setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &no, sizeof no);
   event->why = "no planned port is free";
   for (int ordinal = 0; ordinal < match.connections; ++ordinal) {
-    const Path path = PathAt(plan, match, ordinal);
+    const PathPorts path = PathAt(plan, match, ordinal);
     SetPort(&local, path.port);
     if (bind(fd, reinterpret_cast<const sockaddr*>(&local), size) != 0) continue;
     event->ordinal = ordinal;
@@ -160,7 +160,7 @@ void BeforeConnect(int fd, const sockaddr* address, socklen_t size) {
   if (!Usable(use.plan())) return;
   const Match match = FindPeer(*use.plan(), endpoint);
   if (match.entries == 0) return;
-  Event event;
+  ReportEvent event;
   event.event = "connected";
   event.peer = endpoint.remote;
   BindPlanned(fd, *use.plan(), match, &event);
@@ -181,7 +181,7 @@ void AfterAccept(int fd) {
   for (int i = 0; i < use.plan()->peers; ++i) {
     const Peer& peer = use.plan()->peer[i];
     if (!peer.tcp || !(peer.address == address)) continue;
-    Event event;
+    ReportEvent event;
     event.event = "accepted";
     event.peer = address;
     event.traffic_class = SetClass(fd, remote.ss_family, use.plan()->traffic_class);

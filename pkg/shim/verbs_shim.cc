@@ -18,9 +18,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "pkg/shim/connection_table.h"
 #include "pkg/shim/glibc_versions.h"
 #include "pkg/shim/plan_cache.h"
+#include "pkg/shim/queue_pair_table.h"
 #include "pkg/shim/real_library.h"
 #include "pkg/shim/report.h"
 #include "pkg/shim/verbs_forward.h"
@@ -42,7 +42,7 @@ bool off = false;
 // variables win. -1: none.
 int own_class = -1;
 constinit PlanCache plans;
-constinit ConnectionTable connections;
+constinit QueuePairTable connections;
 constinit Report report;
 
 bool IsRoceV2(ibv_context* context, int port, int index) {
@@ -65,7 +65,7 @@ bool IsRoceV2(ibv_context* context, int port, int index) {
 }
 
 // Queue pairs without a receive queue only send: NCCL from 2.30 on makes those that carry data so.
-Role RoleOf(ibv_qp* qp) {
+TransferRole RoleOf(ibv_qp* qp) {
   // Room for a library whose structures have grown.
   union {
     ibv_qp_attr attr;
@@ -78,22 +78,23 @@ Role RoleOf(ibv_qp* qp) {
   std::memset(&attr, 0, sizeof attr);
   std::memset(&init, 0, sizeof init);
   if (real.query_qp == nullptr || real.query_qp(qp, &attr.attr, IBV_QP_CAP, &init.init) != 0) {
-    return Role::kReceives;
+    return TransferRole::kReceives;
   }
-  return init.init.cap.max_recv_wr == 0 && qp->srq == nullptr ? Role::kSends : Role::kReceives;
+  return init.init.cap.max_recv_wr == 0 && qp->srq == nullptr ? TransferRole::kSends
+                                                              : TransferRole::kReceives;
 }
 
 struct Steering {
-  Event event;
-  Connection* connection = nullptr;  // null: pass through
-  std::uint32_t flow_label = 0;      // 0: leave it
-  int traffic_class = -1;            // -1: leave it
-  bool fresh = false;                // the connection was made for this call
+  ReportEvent event;
+  PlannedQueuePair* connection = nullptr;  // null: pass through
+  std::uint32_t flow_label = 0;            // 0: leave it
+  int traffic_class = -1;                  // -1: leave it
+  bool fresh = false;                      // the connection was made for this call
   bool alternate = false;
   std::uint32_t plan = 0;
 };
 
-void ChooseClass(const Plan& plan, const ibv_qp_attr& attr, Steering& out) {
+void ChooseClass(const PlanFile& plan, const ibv_qp_attr& attr, Steering& out) {
   const int asked = attr.ah_attr.grh.traffic_class;
   out.event.traffic_class = asked;
   if (plan.traffic_class < 0 || plan.traffic_class == asked) return;
@@ -104,9 +105,9 @@ void ChooseClass(const Plan& plan, const ibv_qp_attr& attr, Steering& out) {
   out.traffic_class = out.event.traffic_class = plan.traffic_class;
 }
 
-void ChoosePath(const Plan& plan, const Match& match, std::uint32_t generation, Steering& out) {
-  Connection& connection = *out.connection;
-  const Path path = PathAt(plan, match, connection.ordinal % match.connections);
+void ChoosePath(const PlanFile& plan, const Match& match, std::uint32_t generation, Steering& out) {
+  PlannedQueuePair& connection = *out.connection;
+  const PathPorts path = PathAt(plan, match, connection.ordinal % match.connections);
   // Connected again by the same plan after a reset: the path failed, or so the program thinks.
   const bool again = !out.fresh && connection.was_reset && connection.plan == generation;
   out.alternate =
@@ -121,10 +122,10 @@ void ChoosePath(const Plan& plan, const Match& match, std::uint32_t generation, 
 }
 
 // What to change of the way to RTR; `out->event.why` says why nothing is.
-void Decide(ibv_qp* qp, const ibv_qp_attr& attr, const Plan* plan, std::uint32_t generation,
+void Decide(ibv_qp* qp, const ibv_qp_attr& attr, const PlanFile* plan, std::uint32_t generation,
             Steering* out) {
   const ibv_ah_attr& ah = attr.ah_attr;
-  Event& event = out->event;
+  ReportEvent& event = out->event;
   event.device = qp->context->device->name;
   event.device_port = ah.port_num;
   event.queue_pair = qp->qp_num;
@@ -133,9 +134,9 @@ void Decide(ibv_qp* qp, const ibv_qp_attr& attr, const Plan* plan, std::uint32_t
   if ((qp->qp_type != IBV_QPT_RC && qp->qp_type != IBV_QPT_UC) || !ah.is_global) return;
   if (!IsRoceV2(qp->context, ah.port_num, ah.grh.sgid_index)) return;
   event.why = "no plan";
-  if (plan == nullptr || plan->state == PlanState::kAbsent) return;
+  if (plan == nullptr || plan->state == PlanFileState::kAbsent) return;
   event.why = "plan unreadable";
-  if (plan->state != PlanState::kReady) return;
+  if (plan->state != PlanFileState::kReady) return;
   event.why = "plan expired";
   if (plan->expires_s != 0 && plan->expires_s <= static_cast<std::int64_t>(time(nullptr))) return;
   event.why = "the program set a flow label";
@@ -180,8 +181,8 @@ int ToRtr(ibv_qp* qp, ibv_qp_attr* attr, int mask) {
     const PlanCache::Use use(plans);
     Decide(qp, *attr, use.plan(), use.generation(), &steering);
   }
-  Event& event = steering.event;
-  Connection* connection = steering.connection;
+  ReportEvent& event = steering.event;
+  PlannedQueuePair* connection = steering.connection;
   const bool changes = steering.flow_label != 0 || steering.traffic_class >= 0;
   errno = error;
   if (connection == nullptr || !changes) {
@@ -247,12 +248,12 @@ const Mlx5& Mlx5Library() {
 }
 
 void AfterRts(ibv_qp* qp) {
-  const Connection* connection = connections.Find(qp, qp->qp_num);
+  const PlannedQueuePair* connection = connections.Find(qp, qp->qp_num);
   if (connection == nullptr || connection->port == 0) return;
   const int error = errno;
   const Mlx5& mlx5 = Mlx5Library();
   if (mlx5.is_supported != nullptr && mlx5.is_supported(qp->context->device)) {
-    Event event;
+    ReportEvent event;
     event.event = "steered";
     event.device = qp->context->device->name;
     event.queue_pair = qp->qp_num;
@@ -294,12 +295,12 @@ int ClassOf(const char* text) {
     report.Open(std::getenv("YARDMASTER_SHIM_STATUS"), "verbs");
     if (const char* own = std::getenv("NCCL_IB_TC")) {
       const PlanCache::Use use(plans);
-      const Plan* plan = use.plan();
-      const bool ours = plan != nullptr && plan->state == PlanState::kReady &&
+      const PlanFile* plan = use.plan();
+      const bool ours = plan != nullptr && plan->state == PlanFileState::kReady &&
                         plan->traffic_class == ClassOf(own);
       if (!ours) own_class = ClassOf(own);
     }
-    Event event;
+    ReportEvent event;
     event.event = "loaded";
     event.why = handle == nullptr ? "libibverbs not found" : path;
     report.Write(event);
@@ -324,7 +325,7 @@ extern "C" {
   if (result == 0 && attr->qp_state == IBV_QPS_RTS) {
     AfterRts(qp);
   } else if (result == 0 && attr->qp_state == IBV_QPS_RESET) {
-    Connection* connection = connections.Find(qp, qp->qp_num);
+    PlannedQueuePair* connection = connections.Find(qp, qp->qp_num);
     if (connection != nullptr) connection->was_reset = true;
   }
   return result;
@@ -336,7 +337,7 @@ asm(".symver YmModifyQp, ibv_modify_qp@@IBVERBS_1.1");
   if (real.destroy_qp == nullptr) return ENOSYS;
   if (off || qp == nullptr) return real.destroy_qp(qp);
   // libibverbs may reuse its address immediately, so it is removed before, not after.
-  Connection* connection = connections.Find(qp, qp->qp_num);
+  PlannedQueuePair* connection = connections.Find(qp, qp->qp_num);
   if (connection != nullptr) connections.Remove(qp);
   return real.destroy_qp(qp);
 }

@@ -13,7 +13,7 @@ double DefaultWindow(const crux::Problem& problem, const crux::Solution* solutio
   crux::LoadCounter counter(problem);
   double slowest = 0;
   for (std::size_t j = 0; j < problem.jobs.size(); ++j) {
-    const crux::Job& job = problem.jobs[j];
+    const crux::ContendingJob& job = problem.jobs[j];
     const std::vector<std::int32_t> paths =
         solution != nullptr ? solution->jobs[j].paths : crux::SelectAlone(problem, job);
     slowest = std::max(slowest, crux::IterationSeconds(job, counter.SpanSeconds(job, paths)));
@@ -21,8 +21,9 @@ double DefaultWindow(const crux::Problem& problem, const crux::Solution* solutio
   return slowest * kDefaultIterations;
 }
 
-JobSpec SpecOf(const crux::Job& job, const crux::JobDecision& decision, JobStart start) {
-  JobSpec spec;
+SimulatedJob SpecOf(const crux::ContendingJob& job, const crux::JobDecision& decision,
+                    JobStart start) {
+  SimulatedJob spec;
   spec.compute_seconds = job.compute_seconds;
   spec.level = decision.level;
   spec.offset_seconds = decision.offset_seconds;
@@ -42,7 +43,7 @@ absl::StatusOr<Evaluation> Evaluate(const crux::Problem& problem, const crux::So
   Evaluation result;
   result.window_seconds =
       options.window_seconds > 0 ? options.window_seconds : DefaultWindow(problem, &solution);
-  std::vector<JobId> ids;
+  std::vector<SimulatedJobId> ids;
   for (std::size_t j = 0; j < problem.jobs.size(); ++j) {
     ids.push_back(
         simulator.AddJob(SpecOf(problem.jobs[j], solution.jobs[j], JobStart::kReadyToCommunicate)));
@@ -51,7 +52,7 @@ absl::StatusOr<Evaluation> Evaluate(const crux::Problem& problem, const crux::So
   double done = 0;
   double possible = 0;
   for (std::size_t j = 0; j < problem.jobs.size(); ++j) {
-    const crux::Job& job = problem.jobs[j];
+    const crux::ContendingJob& job = problem.jobs[j];
     result.jobs.push_back(simulator.Totals(ids[j]));
     const double flop_per_second = job.flop_per_iteration / job.compute_seconds;
     done += options.simulator.compute_jitter > 0

@@ -42,6 +42,7 @@ absl::StatusOr<Evaluation> Evaluate(const crux::Problem& problem, const crux::So
                                     const EvaluateOptions& options = {});
 
 // The job as the simulator takes it: a flow for each of its streams, in their order.
-JobSpec SpecOf(const crux::Job& job, const crux::JobDecision& decision, JobStart start);
+SimulatedJob SpecOf(const crux::ContendingJob& job, const crux::JobDecision& decision,
+                    JobStart start);
 
 }  // namespace yardmaster::sim

@@ -70,7 +70,7 @@ TEST(ScheduleEvaluator, AgreesWithTheSimulator) {
         Varied({.jobs = 5, .links = 5, .levels = 3, .flows = 3, .candidates = 2}, seed), seed);
     Random random(seed);
     // Some flows are hops of one ring.
-    for (crux::Job& job : problem.jobs) {
+    for (crux::ContendingJob& job : problem.jobs) {
       for (crux::Flow& flow : job.flows) {
         flow.ring = static_cast<std::int32_t>(random.Below(3)) - 1;
       }
@@ -93,7 +93,7 @@ TEST(ScheduleEvaluator, AgreesWithTheSimulator) {
     const auto evaluation =
         Evaluate(problem, solution, {.window_seconds = window, .simulator = {}});
     ASSERT_TRUE(evaluation.ok());
-    const std::vector<crux::JobId> all = crux::AllJobs(problem.jobs.size());
+    const std::vector<crux::ContendingJobId> all = crux::AllJobs(problem.jobs.size());
     crux::EventBudget budget{1'000'000'000, 0};
     crux::ScheduleEvaluator evaluator(problem, window, budget);
     EXPECT_NEAR(evaluator.FlopRate(all, paths, levels) / possible, evaluation->utilisation, 1e-6)

@@ -32,12 +32,12 @@ double SharedLoad(const crux::Problem& problem,
 }
 
 std::vector<std::int64_t> KeyOf(const std::vector<RunningJob>& running,
-                                const std::vector<crux::JobId>& group) {
+                                const std::vector<crux::ContendingJobId>& group) {
   // Only the order of the levels inside the group matters.
   std::set<std::int32_t> levels;
-  for (const crux::JobId j : group) levels.insert(running[j.index()].decision.level);
+  for (const crux::ContendingJobId j : group) levels.insert(running[j.index()].decision.level);
   std::vector<std::int64_t> key;
-  for (const crux::JobId j : group) {
+  for (const crux::ContendingJobId j : group) {
     const RunningJob& job = running[j.index()];
     key.push_back(static_cast<std::int64_t>(job.index));
     key.push_back(std::distance(levels.begin(), levels.find(job.decision.level)));
@@ -57,7 +57,7 @@ RunningSpeeds::RunningSpeeds(const std::vector<crux::Link>& links, std::int32_t 
   for (const crux::Link& link : links) gbps_.push_back(link.gbps);
 }
 
-std::vector<crux::JobId> RunningSpeeds::JobsThatMeetInNetwork(const Loads& loads) const {
+std::vector<crux::ContendingJobId> RunningSpeeds::JobsThatMeetInNetwork(const Loads& loads) const {
   std::vector<int> users(static_cast<std::size_t>(network_links_), 0);
   const auto in_network = [&](const crux::LinkSeconds& load) { return load.link < network_links_; };
   for (const auto& job : loads) {
@@ -65,7 +65,7 @@ std::vector<crux::JobId> RunningSpeeds::JobsThatMeetInNetwork(const Loads& loads
       if (in_network(load)) ++users[static_cast<std::size_t>(load.link)];
     }
   }
-  std::vector<crux::JobId> jobs;
+  std::vector<crux::ContendingJobId> jobs;
   for (std::size_t j = 0; j < loads.size(); ++j) {
     const bool meets =
         std::any_of(loads[j].begin(), loads[j].end(), [&](const crux::LinkSeconds& load) {
@@ -76,9 +76,9 @@ std::vector<crux::JobId> RunningSpeeds::JobsThatMeetInNetwork(const Loads& loads
   return jobs;
 }
 
-std::vector<std::vector<crux::JobId>> RunningSpeeds::Measure(const crux::Problem& problem,
-                                                             const crux::Solution& solution,
-                                                             std::vector<RunningJob>& running) {
+std::vector<std::vector<crux::ContendingJobId>> RunningSpeeds::Measure(
+    const crux::Problem& problem, const crux::Solution& solution,
+    std::vector<RunningJob>& running) {
   Loads loads;
   crux::LoadCounter counter(problem);
   for (std::size_t r = 0; r < running.size(); ++r) {
@@ -91,8 +91,8 @@ std::vector<std::vector<crux::JobId>> RunningSpeeds::Measure(const crux::Problem
   std::map<std::vector<std::int64_t>, std::vector<double>> fresh;
   for (const auto& group : groups) {
     double slowest = 0;
-    for (const crux::JobId j : group) {
-      const crux::Job& job = problem.jobs[j.index()];
+    for (const crux::ContendingJobId j : group) {
+      const crux::ContendingJob& job = problem.jobs[j.index()];
       const double seconds = crux::CommunicationSeconds(loads[j.index()]);
       const double iteration = crux::IterationSeconds(job, seconds);
       slowest = std::max(slowest, iteration);
@@ -114,11 +114,11 @@ std::vector<std::vector<crux::JobId>> RunningSpeeds::Measure(const crux::Problem
 
 std::vector<double> RunningSpeeds::Simulate(const crux::Problem& problem,
                                             const std::vector<RunningJob>& running,
-                                            const std::vector<crux::JobId>& group,
+                                            const std::vector<crux::ContendingJobId>& group,
                                             double window_seconds) const {
   std::vector<RingJob> jobs;
-  for (const crux::JobId j : group) {
-    const crux::Job& job = problem.jobs[j.index()];
+  for (const crux::ContendingJobId j : group) {
+    const crux::ContendingJob& job = problem.jobs[j.index()];
     const RunningJob& runs = running[j.index()];
     const crux::JobDecision& decision = runs.decision;
     const double offset =

@@ -21,7 +21,7 @@ namespace yardmaster::sim {
 struct RunningJob {
   std::size_t index = 0;  // into the trace
   std::vector<HostGpus> places;
-  JobFlows hops;  // its flows are those of the problem's job
+  TraceJobFlows hops;  // its flows are those of the problem's job
   crux::JobDecision decision;
   double phase = 0;            // of an iteration, where a window begins
   double left_seconds = 0;     // of compute
@@ -41,28 +41,29 @@ class RunningSpeeds {
 
   // Sets the share of each of `running`, which stand beside problem.jobs. Returns the groups of more
   // than one job.
-  std::vector<std::vector<crux::JobId>> Measure(const crux::Problem& problem,
-                                                const crux::Solution& solution,
-                                                std::vector<RunningJob>& running);
+  std::vector<std::vector<crux::ContendingJobId>> Measure(const crux::Problem& problem,
+                                                          const crux::Solution& solution,
+                                                          std::vector<RunningJob>& running);
   // Load of the fullest link that two jobs share, in the last measurement.
   double shared_load() const { return shared_load_; }
   // The jobs that share a link of the network with another, in the last measurement.
-  const std::vector<crux::JobId>& met_in_network() const { return met_in_network_; }
+  const std::vector<crux::ContendingJobId>& met_in_network() const { return met_in_network_; }
 
  private:
   using Loads = std::vector<std::vector<crux::LinkSeconds>>;  // by job
 
   std::vector<double> Simulate(const crux::Problem& problem, const std::vector<RunningJob>& running,
-                               const std::vector<crux::JobId>& group, double window_seconds) const;
+                               const std::vector<crux::ContendingJobId>& group,
+                               double window_seconds) const;
 
-  std::vector<crux::JobId> JobsThatMeetInNetwork(const Loads& loads) const;
+  std::vector<crux::ContendingJobId> JobsThatMeetInNetwork(const Loads& loads) const;
 
   const std::int32_t network_links_;
   const double window_iterations_;
   const bool offsets_hold_;
   std::vector<double> gbps_;  // by link
   double shared_load_ = 0;
-  std::vector<crux::JobId> met_in_network_;
+  std::vector<crux::ContendingJobId> met_in_network_;
   std::map<std::vector<std::int64_t>, std::vector<double>> measured_;  // shares, by group
 };
 

@@ -18,12 +18,12 @@ constexpr double kRelativeError = 1e-9;
 Simulator::Simulator(const std::vector<double>& link_gbps, const SimulatorOptions& options)
     : options_(options), rates_(link_gbps) {}
 
-void Simulator::Enter(double at, EventKind kind, JobId job) {
+void Simulator::Enter(double at, EventKind kind, SimulatedJobId job) {
   queue_.push({at, kind, job.value, jobs_[job.index()].version});
 }
 
-JobId Simulator::AddJob(const JobSpec& spec) {
-  const JobId id(static_cast<std::int32_t>(jobs_.size()));
+SimulatedJobId Simulator::AddJob(const SimulatedJob& spec) {
+  const SimulatedJobId id(static_cast<std::int32_t>(jobs_.size()));
   JobState job;
   job.spec = spec;
   job.first_flow = FlowId(static_cast<std::int32_t>(flows_.size()));
@@ -48,7 +48,7 @@ JobId Simulator::AddJob(const JobSpec& spec) {
   return id;
 }
 
-void Simulator::RemoveJob(JobId job) {
+void Simulator::RemoveJob(SimulatedJobId job) {
   JobState& state = jobs_[job.index()];
   if (!state.running) return;
   state.compute_seconds = Totals(job).compute_seconds;
@@ -62,7 +62,7 @@ void Simulator::RemoveJob(JobId job) {
   }
 }
 
-void Simulator::SetLevel(JobId job, std::int32_t level) {
+void Simulator::SetLevel(SimulatedJobId job, std::int32_t level) {
   JobState& state = jobs_[job.index()];
   state.spec.level = level;
   for (std::int32_t f = 0; f < state.flow_count; ++f) {
@@ -71,7 +71,8 @@ void Simulator::SetLevel(JobId job, std::int32_t level) {
   }
 }
 
-void Simulator::SetPath(JobId job, std::int32_t flow, const std::vector<std::int32_t>& links) {
+void Simulator::SetPath(SimulatedJobId job, std::int32_t flow,
+                        const std::vector<std::int32_t>& links) {
   rates_.SetPath(FlowOf(jobs_[job.index()], flow), links, now_);
 }
 
@@ -81,7 +82,7 @@ bool Simulator::Stale(const Event& event) const {
   if (event.kind == EventKind::kFlowDone) {
     return rates_.flow(FlowId(event.index)).version != event.version;
   }
-  return jobs_[JobId(event.index).index()].version != event.version;
+  return jobs_[SimulatedJobId(event.index).index()].version != event.version;
 }
 
 void Simulator::DropStale() {
@@ -93,16 +94,16 @@ double Simulator::Together() const { return now_ + kSameInstant * std::max(1.0, 
 void Simulator::Apply(const Event& event) {
   switch (event.kind) {
     case EventKind::kStart:
-      StartJob(JobId(event.index));
+      StartJob(SimulatedJobId(event.index));
       break;
     case EventKind::kReady:
-      StartFlows(JobId(event.index));
+      StartFlows(SimulatedJobId(event.index));
       break;
     case EventKind::kComputeDone: {
-      JobState& job = jobs_[JobId(event.index).index()];
+      JobState& job = jobs_[SimulatedJobId(event.index).index()];
       job.computing = false;
       job.compute_seconds += now_ - job.compute_began;
-      EndIterationIfDone(JobId(event.index));
+      EndIterationIfDone(SimulatedJobId(event.index));
       break;
     }
     case EventKind::kFlowDone:
@@ -111,7 +112,7 @@ void Simulator::Apply(const Event& event) {
   }
 }
 
-void Simulator::StartJob(JobId job) {
+void Simulator::StartJob(SimulatedJobId job) {
   JobState& state = jobs_[job.index()];
   if (state.waiting) {
     state.waiting = false;
@@ -126,7 +127,7 @@ void Simulator::StartJob(JobId job) {
   BeginIteration(job, 1 - state.starts.front());
 }
 
-void Simulator::BeginIteration(JobId job, double left) {
+void Simulator::BeginIteration(SimulatedJobId job, double left) {
   JobState& state = jobs_[job.index()];
   state.compute_length = state.spec.compute_seconds;
   if (options_.compute_jitter > 0) {
@@ -148,7 +149,7 @@ void Simulator::BeginIteration(JobId job, double left) {
   StartFlows(job);
 }
 
-void Simulator::StartFlows(JobId job) {
+void Simulator::StartFlows(SimulatedJobId job) {
   JobState& state = jobs_[job.index()];
   for (; state.next_start < state.starts.size(); ++state.next_start) {
     const double start = state.starts[state.next_start];
@@ -174,7 +175,7 @@ void Simulator::FinishFlow(FlowId flow) {
 }
 
 // One that the next iteration starts again, or that a job which has done all its iterations leaves.
-bool Simulator::WaitsForBackground(JobId job) const {
+bool Simulator::WaitsForBackground(SimulatedJobId job) const {
   const JobState& state = jobs_[job.index()];
   const bool last = state.spec.iterations > 0 && state.iterations + 1 >= state.spec.iterations;
   for (std::int32_t f = 0; f < state.flow_count; ++f) {
@@ -186,7 +187,7 @@ bool Simulator::WaitsForBackground(JobId job) const {
   return false;
 }
 
-void Simulator::EndIterationIfDone(JobId job) {
+void Simulator::EndIterationIfDone(SimulatedJobId job) {
   JobState& state = jobs_[job.index()];
   if (state.computing || state.waiting || state.flows_left > 0 || WaitsForBackground(job)) return;
   ++state.iterations;
@@ -235,14 +236,14 @@ absl::Status Simulator::RunUntil(double seconds) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<JobId>> Simulator::RunUntilFinish(double seconds) {
+absl::StatusOr<std::vector<SimulatedJobId>> Simulator::RunUntilFinish(double seconds) {
   finished_.clear();
   while (now_ < seconds && finished_.empty()) YM_RETURN_IF_ERROR(Step(seconds));
   std::sort(finished_.begin(), finished_.end());
   return std::exchange(finished_, {});
 }
 
-JobTotals Simulator::Totals(JobId job) const {
+JobTotals Simulator::Totals(SimulatedJobId job) const {
   const JobState& state = jobs_[job.index()];
   JobTotals totals;
   totals.compute_seconds = state.compute_seconds;
@@ -255,7 +256,7 @@ JobTotals Simulator::Totals(JobId job) const {
   return totals;
 }
 
-double Simulator::RateOf(JobId job, std::int32_t flow) const {
+double Simulator::RateOf(SimulatedJobId job, std::int32_t flow) const {
   return rates_.flow(FlowOf(jobs_[job.index()], flow)).rate;
 }
 

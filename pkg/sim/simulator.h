@@ -48,7 +48,7 @@ enum class JobStart {
   kReadyToCommunicate,  // the first iteration stands where its first flow may start
 };
 
-struct JobSpec {
+struct SimulatedJob {
   double compute_seconds = 0;
   std::int32_t level = 0;  // >= 0
   std::vector<FlowSpec> flows;
@@ -76,33 +76,33 @@ struct SimulatorOptions {
 };
 
 // The n-th job that was added.
-using JobId = Id<struct JobTag>;
+using SimulatedJobId = Id<struct JobTag>;
 
 class Simulator {
  public:
   explicit Simulator(const std::vector<double>& link_gbps, const SimulatorOptions& options = {});
 
   // The job arrives now. Ids count up from 0.
-  JobId AddJob(const JobSpec& spec);
+  SimulatedJobId AddJob(const SimulatedJob& spec);
   // Its flows vanish; its totals stay. Does nothing to a job that has finished.
-  void RemoveJob(JobId job);
-  void SetLevel(JobId job, std::int32_t level);
+  void RemoveJob(SimulatedJobId job);
+  void SetLevel(SimulatedJobId job, std::int32_t level);
   // What is under way of the flow moves to the new path, as when a connection is rerouted; each of its
   // links carries all of its rate.
-  void SetPath(JobId job, std::int32_t flow, const std::vector<std::int32_t>& links);
+  void SetPath(SimulatedJobId job, std::int32_t flow, const std::vector<std::int32_t>& links);
   // 0 takes the link down: flows on it wait.
   void SetCapacity(std::int32_t link, double gbps);
 
   // Runs to `seconds`. Errors: ResourceExhausted when that takes more than max_events.
   absl::Status RunUntil(double seconds);
   // As RunUntil but returns at the first instant at which jobs finish, with those jobs, sorted.
-  absl::StatusOr<std::vector<JobId>> RunUntilFinish(double seconds);
+  absl::StatusOr<std::vector<SimulatedJobId>> RunUntilFinish(double seconds);
 
   double now() const { return now_; }
   std::int64_t events() const { return events_; }
-  JobTotals Totals(JobId job) const;
+  JobTotals Totals(SimulatedJobId job) const;
   // Bytes per second the flow moves right now.
-  double RateOf(JobId job, std::int32_t flow) const;
+  double RateOf(SimulatedJobId job, std::int32_t flow) const;
   // Internal: what the invariants above promise, verified from scratch.
   absl::Status CheckConservation() const;
 
@@ -121,7 +121,7 @@ class Simulator {
   };
   // What a flow is to its job; beside rates_.
   struct FlowOfJob {
-    JobId job;
+    SimulatedJobId job;
     double bytes = 0;
     double start = 1;
     std::int32_t every = 1;
@@ -129,7 +129,7 @@ class Simulator {
     bool RunsIn(std::int64_t iteration) const { return iteration % every == 0; }  // from 1
   };
   struct JobState {
-    JobSpec spec;
+    SimulatedJob spec;
     FlowId first_flow;  // the others follow
     std::int32_t flow_count = 0;
     bool running = false;
@@ -151,20 +151,20 @@ class Simulator {
   FlowId FlowOf(const JobState& job, std::int32_t flow) const {
     return FlowId(job.first_flow.value + flow);
   }
-  void Enter(double at, EventKind kind, JobId job);
+  void Enter(double at, EventKind kind, SimulatedJobId job);
   bool Stale(const Event& event) const;
   void DropStale();
   void Apply(const Event& event);
-  void StartJob(JobId job);
+  void StartJob(SimulatedJobId job);
   // `left`: the part of the compute that is still to be done.
-  void BeginIteration(JobId job, double left = 1);
+  void BeginIteration(SimulatedJobId job, double left = 1);
   // Starts the flows that may start now; enters the next instant at which some may.
-  void StartFlows(JobId job);
+  void StartFlows(SimulatedJobId job);
   // Events up to this instant happen now.
   double Together() const;
-  bool WaitsForBackground(JobId job) const;
+  bool WaitsForBackground(SimulatedJobId job) const;
   void FinishFlow(FlowId flow);
-  void EndIterationIfDone(JobId job);
+  void EndIterationIfDone(SimulatedJobId job);
   absl::Status Step(double until);
 
   const SimulatorOptions options_;
@@ -173,7 +173,7 @@ class Simulator {
   FlowRates rates_;
   std::vector<FlowOfJob> flows_;  // by FlowId
   std::vector<JobState> jobs_;
-  std::vector<JobId> finished_;
+  std::vector<SimulatedJobId> finished_;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> queue_;
 };
 

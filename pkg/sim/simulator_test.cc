@@ -12,9 +12,9 @@ namespace {
 using ::testing::ElementsAre;
 
 // 8 Gbit/s: a gigabyte a second.
-JobSpec Job(double compute, double start, double seconds, std::vector<std::int32_t> links,
-            std::int32_t level = 0) {
-  JobSpec spec;
+SimulatedJob Job(double compute, double start, double seconds, std::vector<std::int32_t> links,
+                 std::int32_t level = 0) {
+  SimulatedJob spec;
   spec.compute_seconds = compute;
   spec.level = level;
   FlowSpec flow;
@@ -27,9 +27,9 @@ JobSpec Job(double compute, double start, double seconds, std::vector<std::int32
 
 TEST(Simulator, AJobAloneTakesItsOwnTime) {
   Simulator simulator({8, 8});
-  JobSpec spec = Job(2, 0.5, 3, {0, 1});
+  SimulatedJob spec = Job(2, 0.5, 3, {0, 1});
   spec.iterations = 5;
-  const JobId job = simulator.AddJob(spec);
+  const SimulatedJobId job = simulator.AddJob(spec);
   const auto finished = simulator.RunUntilFinish(1000);
   ASSERT_TRUE(finished.ok());
   EXPECT_THAT(*finished, ElementsAre(job));
@@ -41,9 +41,9 @@ TEST(Simulator, AJobAloneTakesItsOwnTime) {
 TEST(Simulator, JitterKeepsTheMeanAndIsTheSameForASeed) {
   const auto seconds = [](double jitter, std::uint64_t seed) {
     Simulator simulator({8}, {.compute_jitter = jitter, .seed = seed});
-    JobSpec spec = Job(2, 0.5, 0.1, {0});  // hidden, so that only compute counts
+    SimulatedJob spec = Job(2, 0.5, 0.1, {0});  // hidden, so that only compute counts
     spec.iterations = 2000;
-    const JobId job = simulator.AddJob(spec);
+    const SimulatedJobId job = simulator.AddJob(spec);
     EXPECT_TRUE(simulator.RunUntil(1e5).ok());
     return simulator.Totals(job).finished_seconds;
   };
@@ -55,9 +55,9 @@ TEST(Simulator, JitterKeepsTheMeanAndIsTheSameForASeed) {
 
 TEST(Simulator, CommunicationThatIsHiddenCostsNothing) {
   Simulator simulator({8});
-  JobSpec spec = Job(2, 0.5, 1, {0});
+  SimulatedJob spec = Job(2, 0.5, 1, {0});
   spec.iterations = 7;
-  const JobId job = simulator.AddJob(spec);
+  const SimulatedJobId job = simulator.AddJob(spec);
   ASSERT_TRUE(simulator.RunUntil(100).ok());
   EXPECT_DOUBLE_EQ(simulator.Totals(job).finished_seconds, 14);
 }
@@ -65,10 +65,10 @@ TEST(Simulator, CommunicationThatIsHiddenCostsNothing) {
 TEST(Simulator, FlowsOfAJobStartAtTheirOwnInstants) {
   Simulator simulator({8, 8});
   // Early: 1 s of traffic at 1 s. Late: 3 s at 3 s on another link, hidden but for 2 s.
-  JobSpec spec = Job(4, 0.25, 1, {0});
+  SimulatedJob spec = Job(4, 0.25, 1, {0});
   spec.flows.push_back(Job(4, 0.75, 3, {1}).flows[0]);
   spec.iterations = 10;
-  const JobId job = simulator.AddJob(spec);
+  const SimulatedJobId job = simulator.AddJob(spec);
   ASSERT_TRUE(simulator.RunUntil(0.5).ok());
   EXPECT_EQ(simulator.RateOf(job, 0), 0);
   ASSERT_TRUE(simulator.RunUntil(1.5).ok());
@@ -83,11 +83,11 @@ TEST(Simulator, FlowsOfAJobStartAtTheirOwnInstants) {
 
 TEST(Simulator, AFlowOfEveryThirdIterationHoldsUpEveryThird) {
   Simulator simulator({8, 8});
-  JobSpec spec = Job(1, 1, 1, {0});
+  SimulatedJob spec = Job(1, 1, 1, {0});
   spec.flows.push_back(Job(1, 1, 5, {1}).flows[0]);
   spec.flows[1].every_iterations = 3;
   spec.iterations = 9;
-  const JobId job = simulator.AddJob(spec);
+  const SimulatedJobId job = simulator.AddJob(spec);
   ASSERT_TRUE(simulator.RunUntil(4.5).ok());
   EXPECT_EQ(simulator.RateOf(job, 1), 0);
   ASSERT_TRUE(simulator.RunUntil(1000).ok());
@@ -99,12 +99,12 @@ TEST(Simulator, ABackgroundFlowIsAwaitedOnlyWhereItRunsAgain) {
   // Iterations of 2 s; every second one begins to write for 3 s when its compute ends, which is
   // done before the next but one begins.
   Simulator in_time({8, 8});
-  JobSpec spec = Job(1, 1, 1, {0});
+  SimulatedJob spec = Job(1, 1, 1, {0});
   spec.flows.push_back(Job(1, 1, 3, {1}).flows[0]);
   spec.flows[1].every_iterations = 2;
   spec.flows[1].background = true;
   spec.iterations = 6;
-  const JobId quick = in_time.AddJob(spec);
+  const SimulatedJobId quick = in_time.AddJob(spec);
   ASSERT_TRUE(in_time.RunUntil(1000).ok());
   // The last one begins at 11 and is awaited.
   EXPECT_DOUBLE_EQ(in_time.Totals(quick).finished_seconds, 14);
@@ -112,7 +112,7 @@ TEST(Simulator, ABackgroundFlowIsAwaitedOnlyWhereItRunsAgain) {
   // 6, writes at 13-22, the sixth begins at 22, writes at 23-32.
   Simulator late({8, 8});
   spec.flows[1].bytes = 9e9;
-  const JobId slow = late.AddJob(spec);
+  const SimulatedJobId slow = late.AddJob(spec);
   ASSERT_TRUE(late.RunUntil(1000).ok());
   EXPECT_DOUBLE_EQ(late.Totals(slow).finished_seconds, 32);
   EXPECT_DOUBLE_EQ(late.Totals(slow).flow_bytes[1], 27e9);
@@ -120,13 +120,13 @@ TEST(Simulator, ABackgroundFlowIsAwaitedOnlyWhereItRunsAgain) {
 
 TEST(Simulator, TheBackgroundIsCarriedBelowEveryLevel) {
   Simulator simulator({8});
-  JobSpec writer = Job(1, 1, 4, {0}, 7);
+  SimulatedJob writer = Job(1, 1, 4, {0}, 7);
   writer.flows[0].background = true;
   writer.start = JobStart::kReadyToCommunicate;
-  const JobId a = simulator.AddJob(writer);
-  JobSpec low = Job(1, 1, 2, {0}, 0);
+  const SimulatedJobId a = simulator.AddJob(writer);
+  SimulatedJob low = Job(1, 1, 2, {0}, 0);
   low.start = JobStart::kReadyToCommunicate;
-  const JobId b = simulator.AddJob(low);
+  const SimulatedJobId b = simulator.AddJob(low);
   ASSERT_TRUE(simulator.RunUntil(1).ok());
   EXPECT_EQ(simulator.RateOf(a, 0), 0);
   EXPECT_EQ(simulator.RateOf(b, 0), 1e9);
@@ -139,10 +139,10 @@ TEST(Simulator, TheBackgroundIsCarriedBelowEveryLevel) {
 
 TEST(Simulator, TwoOfOneLevelShareALinkEqually) {
   Simulator simulator({8});
-  JobSpec spec = Job(1, 1, 2, {0});
+  SimulatedJob spec = Job(1, 1, 2, {0});
   spec.start = JobStart::kReadyToCommunicate;
-  const JobId a = simulator.AddJob(spec);
-  const JobId b = simulator.AddJob(spec);
+  const SimulatedJobId a = simulator.AddJob(spec);
+  const SimulatedJobId b = simulator.AddJob(spec);
   ASSERT_TRUE(simulator.RunUntil(1).ok());
   EXPECT_DOUBLE_EQ(simulator.RateOf(a, 0), 0.5e9);
   EXPECT_DOUBLE_EQ(simulator.RateOf(b, 0), 0.5e9);
@@ -153,14 +153,14 @@ TEST(Simulator, TwoOfOneLevelShareALinkEqually) {
 
 TEST(Simulator, AHigherLevelTakesTheLinkAtOnce) {
   Simulator simulator({8});
-  JobSpec low = Job(1, 1, 4, {0}, 0);
+  SimulatedJob low = Job(1, 1, 4, {0}, 0);
   low.start = JobStart::kReadyToCommunicate;
-  const JobId a = simulator.AddJob(low);
+  const SimulatedJobId a = simulator.AddJob(low);
   ASSERT_TRUE(simulator.RunUntil(1).ok());
-  JobSpec high = Job(1, 1, 2, {0}, 1);
+  SimulatedJob high = Job(1, 1, 2, {0}, 1);
   high.start = JobStart::kReadyToCommunicate;
   high.iterations = 1;
-  const JobId b = simulator.AddJob(high);
+  const SimulatedJobId b = simulator.AddJob(high);
   ASSERT_TRUE(simulator.RunUntil(2).ok());
   EXPECT_EQ(simulator.RateOf(a, 0), 0);
   EXPECT_EQ(simulator.RateOf(b, 0), 1e9);
@@ -170,11 +170,11 @@ TEST(Simulator, AHigherLevelTakesTheLinkAtOnce) {
 
 TEST(Simulator, WeightsDivideALevel) {
   Simulator simulator({8});
-  JobSpec one = Job(1, 0, 9, {0});
-  JobSpec three = Job(1, 0, 9, {0});
+  SimulatedJob one = Job(1, 0, 9, {0});
+  SimulatedJob three = Job(1, 0, 9, {0});
   three.flows[0].weight = 3;
-  const JobId a = simulator.AddJob(one);
-  const JobId b = simulator.AddJob(three);
+  const SimulatedJobId a = simulator.AddJob(one);
+  const SimulatedJobId b = simulator.AddJob(three);
   ASSERT_TRUE(simulator.RunUntil(1).ok());
   EXPECT_DOUBLE_EQ(simulator.RateOf(a, 0), 0.25e9);
   EXPECT_DOUBLE_EQ(simulator.RateOf(b, 0), 0.75e9);
@@ -183,9 +183,9 @@ TEST(Simulator, WeightsDivideALevel) {
 TEST(Simulator, MaxMinLeavesNobodyWithLessThanNeedBe) {
   // The classic line: one flow over both links, one on each.
   Simulator simulator({8, 16});
-  const JobId both = simulator.AddJob(Job(1, 0, 9, {0, 1}));
-  const JobId first = simulator.AddJob(Job(1, 0, 9, {0}));
-  const JobId second = simulator.AddJob(Job(1, 0, 9, {1}));
+  const SimulatedJobId both = simulator.AddJob(Job(1, 0, 9, {0, 1}));
+  const SimulatedJobId first = simulator.AddJob(Job(1, 0, 9, {0}));
+  const SimulatedJobId second = simulator.AddJob(Job(1, 0, 9, {1}));
   ASSERT_TRUE(simulator.RunUntil(1).ok());
   EXPECT_DOUBLE_EQ(simulator.RateOf(both, 0), 0.5e9);
   EXPECT_DOUBLE_EQ(simulator.RateOf(first, 0), 0.5e9);
@@ -194,11 +194,11 @@ TEST(Simulator, MaxMinLeavesNobodyWithLessThanNeedBe) {
 
 TEST(Simulator, AFailedLinkHoldsItsFlowsUntilItIsBackOrTheyMove) {
   Simulator simulator({8, 8});
-  JobSpec spec = Job(1, 1, 2, {0});
+  SimulatedJob spec = Job(1, 1, 2, {0});
   spec.start = JobStart::kReadyToCommunicate;
   spec.iterations = 1;
-  const JobId waits = simulator.AddJob(spec);
-  const JobId moves = simulator.AddJob(spec);
+  const SimulatedJobId waits = simulator.AddJob(spec);
+  const SimulatedJobId moves = simulator.AddJob(spec);
   ASSERT_TRUE(simulator.RunUntil(2).ok());  // half of each is through
   simulator.SetCapacity(0, 0);
   ASSERT_TRUE(simulator.RunUntil(5).ok());
@@ -213,8 +213,8 @@ TEST(Simulator, AFailedLinkHoldsItsFlowsUntilItIsBackOrTheyMove) {
 
 TEST(Simulator, ARemovedJobLeavesItsBandwidthToTheOthers) {
   Simulator simulator({8});
-  const JobId a = simulator.AddJob(Job(1, 0, 9, {0}));
-  const JobId b = simulator.AddJob(Job(1, 0, 9, {0}));
+  const SimulatedJobId a = simulator.AddJob(Job(1, 0, 9, {0}));
+  const SimulatedJobId b = simulator.AddJob(Job(1, 0, 9, {0}));
   ASSERT_TRUE(simulator.RunUntil(2).ok());
   simulator.RemoveJob(a);
   ASSERT_TRUE(simulator.RunUntil(3).ok());
@@ -225,20 +225,20 @@ TEST(Simulator, ARemovedJobLeavesItsBandwidthToTheOthers) {
 
 TEST(Simulator, AnOffsetDelaysTheStart) {
   Simulator simulator({8});
-  JobSpec spec = Job(1, 1, 1, {0});
+  SimulatedJob spec = Job(1, 1, 1, {0});
   spec.offset_seconds = 3;
   spec.iterations = 1;
-  const JobId job = simulator.AddJob(spec);
+  const SimulatedJobId job = simulator.AddJob(spec);
   ASSERT_TRUE(simulator.RunUntil(10).ok());
   EXPECT_DOUBLE_EQ(simulator.Totals(job).finished_seconds, 5);
 }
 
 TEST(Simulator, AnIterationBeginsNotBeforeItIsDueAndALateOneCatchesUp) {
   Simulator simulator({8});
-  JobSpec spec = Job(2, 1, 0.5, {0});
+  SimulatedJob spec = Job(2, 1, 0.5, {0});
   spec.iterations = 5;
   spec.period_seconds = 3;
-  const JobId job = simulator.AddJob(spec);
+  const SimulatedJobId job = simulator.AddJob(spec);
   simulator.SetCapacity(0, 0);
   ASSERT_TRUE(simulator.RunUntil(4).ok());
   simulator.SetCapacity(0, 8);  // the first ends at 4.5, not 2.5; the fifth begins when it is due
@@ -265,13 +265,13 @@ TEST(Simulator, NothingIsLostAndNothingIsIdleThatCouldBeUsed) {
       all.resize(1 + random.Below(3));
       return all;
     };
-    std::vector<JobId> jobs;
+    std::vector<SimulatedJobId> jobs;
     const auto any = [&] { return jobs[random.Below(jobs.size())]; };
     for (int step = 0; step < 150; ++step) {
       switch (random.Below(5)) {
         case 0: {
-          JobSpec spec = Job(0.1 + random.Unit(), random.Unit(), 0.1 + random.Unit(), path(),
-                             static_cast<std::int32_t>(random.Below(4)));
+          SimulatedJob spec = Job(0.1 + random.Unit(), random.Unit(), 0.1 + random.Unit(), path(),
+                                  static_cast<std::int32_t>(random.Below(4)));
           spec.flows.push_back({1e8 + 1e9 * random.Unit(), path(), 0.5 + random.Unit()});
           jobs.push_back(simulator.AddJob(spec));
           break;
@@ -292,7 +292,7 @@ TEST(Simulator, NothingIsLostAndNothingIsIdleThatCouldBeUsed) {
       const absl::Status books = simulator.CheckConservation();
       ASSERT_TRUE(books.ok()) << MessageOf(books);
     }
-    for (const JobId job : jobs) {
+    for (const SimulatedJobId job : jobs) {
       const JobTotals totals = simulator.Totals(job);
       EXPECT_GE(totals.flow_bytes[1], 1e8 * static_cast<double>(totals.iterations));
     }

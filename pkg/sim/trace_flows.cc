@@ -20,7 +20,7 @@ class FlowMaker {
             const FlowOptions& options)
       : network_(network), links_(links), profile_(profile), options_(options) {}
 
-  JobFlows Make(const std::vector<HostGpus>& places) {
+  TraceJobFlows Make(const std::vector<HostGpus>& places) {
     const std::size_t ring = places.size() / static_cast<std::size_t>(profile_.stages);
     if (ring >= 2 && profile_.ring_bytes_per_gpu > 0) {
       for (std::size_t begin = 0; begin + ring <= places.size(); begin += ring) {
@@ -116,19 +116,19 @@ class FlowMaker {
   const FlowOptions& options_;
   bool hop_stands_ = false;
   bool host_hop_stands_ = false;
-  JobFlows made_;
+  TraceJobFlows made_;
 };
 
 }  // namespace
 
-JobFlows FlowsOf(const fabric::Network& network, const HostLinks& links,
-                 const std::vector<HostGpus>& places, const JobProfile& profile,
-                 const FlowOptions& options) {
+TraceJobFlows FlowsOf(const fabric::Network& network, const HostLinks& links,
+                      const std::vector<HostGpus>& places, const JobProfile& profile,
+                      const FlowOptions& options) {
   return FlowMaker(network, links, profile, options).Make(places);
 }
 
-JobFlows Hashed(const JobFlows& job, std::int32_t connections, Random& random) {
-  JobFlows hashed;
+TraceJobFlows Hashed(const TraceJobFlows& job, std::int32_t connections, Random& random) {
+  TraceJobFlows hashed;
   hashed.bytes = job.bytes;
   for (std::size_t f = 0; f < job.flows.size(); ++f) {
     const crux::Flow& flow = job.flows[f];
@@ -143,7 +143,7 @@ JobFlows Hashed(const JobFlows& job, std::int32_t connections, Random& random) {
   return hashed;
 }
 
-std::vector<RingSpec> RingsOf(const JobFlows& job, const std::vector<std::int32_t>& paths) {
+std::vector<RingSpec> RingsOf(const TraceJobFlows& job, const std::vector<std::int32_t>& paths) {
   std::vector<std::map<std::int32_t, double>> uses(job.bytes.size());
   for (std::size_t f = 0; f < job.flows.size(); ++f) {
     const std::int32_t ring = job.ring_of[f];

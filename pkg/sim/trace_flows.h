@@ -30,21 +30,21 @@ struct FlowOptions {
   double load = 1;  // multiplies all bytes
 };
 
-struct JobFlows {
+struct TraceJobFlows {
   std::vector<crux::Flow> flows;      // the hops
   std::vector<std::int32_t> ring_of;  // of each flow
   std::vector<double> bytes;          // of each ring, past every hop
 };
 
-JobFlows FlowsOf(const fabric::Network& network, const HostLinks& links,
-                 const std::vector<HostGpus>& places, const JobProfile& profile,
-                 const FlowOptions& options);
+TraceJobFlows FlowsOf(const fabric::Network& network, const HostLinks& links,
+                      const std::vector<HostGpus>& places, const JobProfile& profile,
+                      const FlowOptions& options);
 
 // Splits every flow that has a choice into `connections` flows with equal parts of its bytes, each on
 // a path drawn at random.
-JobFlows Hashed(const JobFlows& job, std::int32_t connections, Random& random);
+TraceJobFlows Hashed(const TraceJobFlows& job, std::int32_t connections, Random& random);
 
 // The rings on the chosen paths.
-std::vector<RingSpec> RingsOf(const JobFlows& job, const std::vector<std::int32_t>& paths);
+std::vector<RingSpec> RingsOf(const TraceJobFlows& job, const std::vector<std::int32_t>& paths);
 
 }  // namespace yardmaster::sim

@@ -68,14 +68,14 @@ JobProfile RingInside(const ClusterState& world) {
 }
 
 struct TestJob {
-  JobSpec hops;   // as flows of their own
-  RingJob rings;  // as they are in a ring
+  SimulatedJob hops;  // as flows of their own
+  RingJob rings;      // as they are in a ring
 };
 
 TestJob JobOn(const ClusterState& world, const std::vector<HostGpus>& places,
               const JobProfile& profile, std::int32_t level) {
-  const JobFlows made = FlowsOf(world.network, world.links, places, profile, {});
-  crux::Job job;
+  const TraceJobFlows made = FlowsOf(world.network, world.links, places, profile, {});
+  crux::ContendingJob job;
   job.compute_seconds = kCompute;
   job.flows = made.flows;
   crux::JobDecision decision;
@@ -103,7 +103,7 @@ std::vector<std::int64_t> Iterations(const ClusterState& world, const std::vecto
   const std::vector<RingTotals> totals = RunRings(world.gbps, rings, seconds);
   std::vector<std::int64_t> iterations;
   for (std::size_t j = 0; j < jobs.size(); ++j) {
-    iterations.push_back(simulator.Totals(JobId(static_cast<std::int32_t>(j))).iterations);
+    iterations.push_back(simulator.Totals(SimulatedJobId(static_cast<std::int32_t>(j))).iterations);
     EXPECT_NEAR(totals[j].iterations, iterations[j], 1);
   }
   return iterations;
@@ -195,9 +195,9 @@ TEST(TraceFlows, AHashSpreadsARingOverConnectionsAndLosesNothing) {
   JobProfile profile;
   profile.ring_bytes_per_gpu = 1e9;
   const std::vector<std::int32_t> all{0, 1, 2, 3, 4, 5, 6, 7};
-  const JobFlows job = FlowsOf(world.network, world.links, {{0, all}, {2, all}}, profile, {});
+  const TraceJobFlows job = FlowsOf(world.network, world.links, {{0, all}, {2, all}}, profile, {});
   Random random(1);
-  const JobFlows hashed = Hashed(job, 8, random);
+  const TraceJobFlows hashed = Hashed(job, 8, random);
   EXPECT_EQ(hashed.flows.size(), 8 * job.flows.size());
   const auto rings = RingsOf(hashed, std::vector<std::int32_t>(hashed.flows.size(), 0));
   ASSERT_EQ(rings.size(), 8u);

@@ -30,7 +30,7 @@ bool ChoosesPaths(crux::Policy policy) {
   return DecidesByCrux(policy) || policy == crux::Policy::kTaccl || policy == crux::Policy::kExact;
 }
 
-void NumberRings(const JobFlows& hops, crux::Job& job) {
+void NumberRings(const TraceJobFlows& hops, crux::ContendingJob& job) {
   for (std::size_t f = 0; f < job.flows.size(); ++f) job.flows[f].ring = hops.ring_of[f];
 }
 
@@ -108,7 +108,7 @@ class Replay {
       job.stalled_seconds -= stalled;
       const double computed = std::min(job.left_seconds, job.share * (seconds - stalled));
       job.left_seconds -= computed;
-      const crux::Job& iteration = problem_.jobs[r];
+      const crux::ContendingJob& iteration = problem_.jobs[r];
       const double flop_rate = iteration.flop_per_iteration / iteration.compute_seconds;
       flop_done_ += computed * flop_rate;
       flop_possible_ += seconds * flop_rate;
@@ -193,7 +193,7 @@ class Replay {
     state.places = std::move(places);
     const JobProfile profile =
         ProfileOf(traced, static_cast<std::int32_t>(state.places.size()), random.Next());
-    crux::Job job;
+    crux::ContendingJob job;
     job.id = traced.id;
     job.gpus = traced.gpus;
     job.compute_seconds = profile.compute_seconds;
@@ -293,13 +293,14 @@ class Replay {
 
   void MeasureSpeeds(const crux::Solution& solution) {
     std::int32_t gpus = 0;
-    for (const crux::Job& job : problem_.jobs) gpus += job.gpus;
+    for (const crux::ContendingJob& job : problem_.jobs) gpus += job.gpus;
     result_.peak_jobs = std::max(result_.peak_jobs, static_cast<std::int32_t>(running_.size()));
     result_.peak_gpus = std::max(result_.peak_gpus, gpus);
     for (const auto& group : speeds_.Measure(problem_, solution, running_)) {
-      for (const crux::JobId j : group) result_.jobs[running_[j.index()].index].contended = true;
+      for (const crux::ContendingJobId j : group)
+        result_.jobs[running_[j.index()].index].contended = true;
     }
-    for (const crux::JobId j : speeds_.met_in_network()) {
+    for (const crux::ContendingJobId j : speeds_.met_in_network()) {
       result_.jobs[running_[j.index()].index].contended_in_network = true;
     }
   }

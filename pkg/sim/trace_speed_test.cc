@@ -34,8 +34,8 @@ std::vector<RingJob> RandomJobs(Random& random, bool parts) {
 }
 
 // The same with every ring as a flow, which it is where its uses are 1.
-JobSpec FlowsOfRings(const RingJob& rings) {
-  crux::Job job;
+SimulatedJob FlowsOfRings(const RingJob& rings) {
+  crux::ContendingJob job;
   job.compute_seconds = rings.compute_seconds;
   job.communication_start = rings.communication_start;
   crux::JobDecision decision;
@@ -90,7 +90,8 @@ TEST(TraceSpeed, RingsOfWholeUsesRunAsTheSimulatorSays) {
     for (const RingJob& job : jobs) exact.AddJob(FlowsOfRings(job));
     ASSERT_TRUE(exact.RunUntil(kWindow).ok());
     for (std::size_t j = 0; j < jobs.size(); ++j) {
-      const double computed = exact.Totals(JobId(static_cast<std::int32_t>(j))).compute_seconds;
+      const double computed =
+          exact.Totals(SimulatedJobId(static_cast<std::int32_t>(j))).compute_seconds;
       EXPECT_NEAR(rings[j].compute_seconds, computed, 0.01) << round << " " << j;
       coarse_sum += coarse[j].compute_seconds;
       exact_sum += computed;
@@ -122,7 +123,7 @@ TEST(TraceSpeed, OffsetsOfCassiniKeepEqualJobsOutOfEachOthersWay) {
   crux::Problem problem;
   problem.links = {{"l", 100}};
   for (const char* id : {"a", "b"}) {
-    crux::Job job;
+    crux::ContendingJob job;
     job.id = id;
     job.gpus = 8;
     job.flop_per_iteration = 1e15;
@@ -139,7 +140,7 @@ TEST(TraceSpeed, OffsetsOfCassiniKeepEqualJobsOutOfEachOthersWay) {
     EXPECT_TRUE(solution.ok());
     std::vector<RingJob> jobs;
     for (std::size_t j = 0; j < 2; ++j) {
-      const crux::Job& job = problem.jobs[j];
+      const crux::ContendingJob& job = problem.jobs[j];
       jobs.push_back({job.compute_seconds,
                       job.communication_start,
                       0,

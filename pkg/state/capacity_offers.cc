@@ -218,8 +218,8 @@ std::string DescribeChoice(const capacity::Choice& choice, const CapacityQuestio
                 " % of the time expected to be lost to interruptions and checkpoints");
 }
 
-std::string DescribeRefusal(const capacity::Outcome& outcome, const CapacityQuestion& question,
-                            const std::string& currency) {
+std::string DescribeRefusal(const capacity::ChoiceOutcome& outcome,
+                            const CapacityQuestion& question, const std::string& currency) {
   std::string text;
   if (outcome.lowest_price && question.need.max_price) {
     text = StrCat("the cheapest hosts cost ", Price(*outcome.lowest_price, currency),

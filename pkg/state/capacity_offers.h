@@ -49,7 +49,7 @@ absl::StatusOr<CapacityQuestion> AskForCapacity(const api::TrainingJob& job,
 std::string DescribeChoice(const capacity::Choice& choice, const CapacityQuestion& question,
                            const std::string& currency);
 // Why there is none, and what would help.
-std::string DescribeRefusal(const capacity::Outcome& outcome, const CapacityQuestion& question,
-                            const std::string& currency);
+std::string DescribeRefusal(const capacity::ChoiceOutcome& outcome,
+                            const CapacityQuestion& question, const std::string& currency);
 
 }  // namespace yardmaster::state

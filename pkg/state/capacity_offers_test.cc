@@ -144,7 +144,7 @@ TEST(CapacityOffersTest, HostsInUseAndMoneySpentAreTakenAway) {
 
 TEST(CapacityOffersTest, WhatIsChosenAndWhatIsMissingIsSaidInWords) {
   CapacityQuestion question = Ask(kStages, {Pool("a", "s0", kSpot), Pool("b", "s1", kSpot)});
-  const capacity::Outcome chosen = Choose(question.offers, question.need);
+  const capacity::ChoiceOutcome chosen = Choose(question.offers, question.need);
   ASSERT_TRUE(chosen.choice);
   EXPECT_EQ(
       DescribeChoice(*chosen.choice, question, "USD").substr(0, 60),

@@ -85,7 +85,7 @@ TEST(ObjectStoreTest, WithoutVersionsTheLastWordCounts) {
 }
 
 // The API server as its history: every state of every object, and a restore of a backup.
-class History {
+class ClusterHistory {
  public:
   struct Event {
     std::uint64_t version;
@@ -198,7 +198,7 @@ class RandomClient {
   }
   bool listing() const { return list_.has_value(); }
   const Store& store() const { return store_; }
-  const History& history() const { return history_; }
+  const ClusterHistory& history() const { return history_; }
 
  private:
   struct List {
@@ -214,7 +214,7 @@ class RandomClient {
     answers_.erase(answers_.begin() + static_cast<std::ptrdiff_t>(at));
   }
   void WatchOne() {
-    const History::Event* event = history_.After(store_.horizon());
+    const ClusterHistory::Event* event = history_.After(store_.horizon());
     if (event == nullptr) return;
     if (event->state != nullptr) {
       store_.Put(event->state);
@@ -261,7 +261,7 @@ class RandomClient {
   }
 
   std::mt19937 random_;
-  History history_;
+  ClusterHistory history_;
   Store store_;
   std::vector<std::shared_ptr<const Thing>> answers_;  // on their way
   std::vector<std::shared_ptr<const Thing>> own_;      // arrived

@@ -82,7 +82,7 @@ TEST(SnapshotHistoryTest, StepByStepAndFromNothingGiveTheSameSnapshot) {
   int placed = 0, lost = 0, narrowed = 0, with_network = 0;
   for (unsigned seed = 1; seed <= 150; ++seed) {
     SCOPED_TRACE(StrCat("seed ", seed));
-    History history(seed);
+    ClusterHistory history(seed);
     SnapshotBuilder builder;
     std::vector<ClusterState> past;
     for (int step = 0; step < 80; ++step) {
@@ -159,7 +159,7 @@ std::int64_t FreeByHand(const ClusterState& world, const plan::Snapshot& snapsho
 TEST(SnapshotHistoryTest, WhatIsFreeIsWhatACountPodByPodLeaves) {
   int counted = 0, occupied = 0;
   for (unsigned seed = 200; seed < 260; ++seed) {
-    History history(seed);
+    ClusterHistory history(seed);
     for (int i = 0; i < 120; ++i) history.Step();
     ClusterState world = history.world();
     // Labels find ranks through gangs' rank bases; slots say them.
@@ -192,7 +192,7 @@ TEST(SnapshotHistoryTest, WhatIsFreeIsWhatACountPodByPodLeaves) {
 }
 
 TEST(SnapshotHistoryTest, WhatNobodyTouchedIsSharedBetweenSnapshots) {
-  History history(5);
+  ClusterHistory history(5);
   for (int i = 0; i < 100; ++i) history.Step();
   SnapshotBuilder builder;
   const plan::Snapshot before = builder.Build(history.world());

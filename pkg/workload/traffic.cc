@@ -29,7 +29,7 @@ class Traffic {
     rails_ = std::max(1, rails);
   }
 
-  std::vector<Connection> Run() {
+  std::vector<TrafficDemand> Run() {
     if (p_.data * p_.context > 1) {
       Rings(profile_.data_bytes, [](Coordinates& c) { c.data = c.context = 0; });
       Rings(profile_.expert_data_bytes, [expert = p_.expert](Coordinates& c) {
@@ -41,7 +41,7 @@ class Traffic {
     if (p_.context > 1) Context();
     if (p_.expert > 1) AllToAll();
     if (p_.pipeline > 1) Pipeline();
-    std::vector<Connection> out;
+    std::vector<TrafficDemand> out;
     for (auto& [key, connection] : connections_) out.push_back(connection);
     return out;
   }
@@ -63,7 +63,7 @@ class Traffic {
     const int rail = RailOf(from);
     auto [at, is_new] = connections_.emplace(
         std::tuple{source, rail, target, to_rail},
-        Connection{WorkerOf(from), WorkerOf(to), source, target, rail, to_rail, 0});
+        TrafficDemand{WorkerOf(from), WorkerOf(to), source, target, rail, to_rail, 0});
     at->second.bytes += bytes;
   }
 
@@ -157,7 +157,7 @@ class Traffic {
   const std::vector<HostId>& host_of_;
   std::vector<int> first_gpu_;  // by worker: its first GPU of the host
   int rails_ = 1;
-  std::map<std::tuple<HostId, int, HostId, int>, Connection> connections_;
+  std::map<std::tuple<HostId, int, HostId, int>, TrafficDemand> connections_;
 };
 
 void Fill(double& value, double estimate) {
@@ -184,8 +184,8 @@ Profile CompleteProfile(const Job& job) {
   return profile;
 }
 
-std::vector<Connection> ConnectionsOf(const Job& job, const std::vector<HostId>& host_of_rank,
-                                      int rails) {
+std::vector<TrafficDemand> ConnectionsOf(const Job& job, const std::vector<HostId>& host_of_rank,
+                                         int rails) {
   return Traffic(job, host_of_rank, rails).Run();
 }
 

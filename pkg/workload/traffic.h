@@ -25,7 +25,7 @@
 namespace yardmaster::workload {
 
 // One direction between two NICs, all kinds added up.
-struct Connection {
+struct TrafficDemand {
   int from_rank = 0;  // a worker on the host; the lowest that uses the NIC
   int to_rank = 0;
   fabric::HostId from_host;
@@ -42,7 +42,8 @@ Profile CompleteProfile(const Job& job);
 // Sorted by (from host, from rail, to host, to rail). `rails` is the number of NICs of a host; GPU
 // i of a host uses rail i mod rails, and workers on one host take its GPUs in rank order. Ranks
 // without a host send nothing.
-std::vector<Connection> ConnectionsOf(const Job& job,
-                                      const std::vector<fabric::HostId>& host_of_rank, int rails);
+std::vector<TrafficDemand> ConnectionsOf(const Job& job,
+                                         const std::vector<fabric::HostId>& host_of_rank,
+                                         int rails);
 
 }  // namespace yardmaster::workload

@@ -34,9 +34,9 @@ std::vector<HostId> OneEach(const Job& job) {
   return hosts;
 }
 
-double Total(const std::vector<Connection>& connections) {
+double Total(const std::vector<TrafficDemand>& connections) {
   double bytes = 0;
-  for (const Connection& c : connections) bytes += c.bytes;
+  for (const TrafficDemand& c : connections) bytes += c.bytes;
   return bytes;
 }
 
@@ -44,7 +44,7 @@ TEST(TrafficTest, DataRingsGoRailByRail) {
   const Job job = MakeJob(8, 1, 3, 1, 8);
   const auto connections = ConnectionsOf(job, OneEach(job), 8);
   EXPECT_EQ(connections.size(), 24u);  // three hosts, eight rails
-  for (const Connection& c : connections) {
+  for (const TrafficDemand& c : connections) {
     EXPECT_EQ(c.from_rail, c.to_rail);
     EXPECT_EQ(c.to_host.value, (c.from_host.value + 1) % 3);
     EXPECT_EQ(c.bytes, 100);
@@ -55,14 +55,14 @@ TEST(TrafficTest, AGroupOfSeveralGpusInAHostSharesItsNics) {
   const Job job = MakeJob(1, 1, 16, 1, 8);  // one ring of 16 GPUs over two hosts
   const auto connections = ConnectionsOf(job, OneEach(job), 8);
   EXPECT_EQ(connections.size(), 16u);
-  for (const Connection& c : connections) EXPECT_EQ(c.bytes, 100.0 / 8);
+  for (const TrafficDemand& c : connections) EXPECT_EQ(c.bytes, 100.0 / 8);
 }
 
 TEST(TrafficTest, StagesSendForwardsAndBack) {
   const Job job = MakeJob(8, 1, 1, 3, 8);
   const auto connections = ConnectionsOf(job, OneEach(job), 8);
   EXPECT_EQ(connections.size(), 32u);  // 0-1 and 1-2, both ways, eight rails
-  for (const Connection& c : connections) EXPECT_EQ(c.bytes, 5);
+  for (const TrafficDemand& c : connections) EXPECT_EQ(c.bytes, 5);
 }
 
 TEST(TrafficTest, AVirtualPipelineClosesTheCircleBetweenItsChunks) {
@@ -70,7 +70,7 @@ TEST(TrafficTest, AVirtualPipelineClosesTheCircleBetweenItsChunks) {
   job.parallelism.virtual_pipeline = 2;
   const auto connections = ConnectionsOf(job, OneEach(job), 8);
   EXPECT_EQ(connections.size(), 48u);
-  for (const Connection& c : connections) {
+  for (const TrafficDemand& c : connections) {
     const bool circle = std::abs(c.from_host.value - c.to_host.value) == 2;
     EXPECT_EQ(c.bytes, circle ? 2.5 : 5);
   }
@@ -94,7 +94,7 @@ TEST(TrafficTest, WorkersOnOneHostUseDifferentRails) {
   const std::vector<HostId> hosts = {HostId(0), HostId(0), HostId(1), HostId(1)};
   const auto connections = ConnectionsOf(job, hosts, 8);
   std::vector<int> rails;
-  for (const Connection& c : connections) {
+  for (const TrafficDemand& c : connections) {
     if (c.from_host == HostId(0)) rails.push_back(c.from_rail);
   }
   EXPECT_EQ(rails, (std::vector<int>{0, 1, 2, 3}));

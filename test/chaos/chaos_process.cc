@@ -82,8 +82,8 @@ ExtenderProcess::ExtenderProcess(kube::FakeClient& server, Network& network, con
           client_, cache_, clock,
           {[this] { return lock_.FencingToken(); },
            [this](std::int64_t token) { lock_.RequireTokenAbove(token); }},
-          [this](auto view) { webhook_.Publish(std::move(view)); }, [](const extender::Notice&) {},
-          PlannerOptions()) {}
+          [this](auto view) { webhook_.Publish(std::move(view)); },
+          [](const extender::ObjectNotice&) {}, PlannerOptions()) {}
 
 bool ExtenderProcess::Filter(const nlohmann::json& pod, const std::string& node) const {
   const nlohmann::json args = {{"Pod", pod}, {"NodeNames", {node}}};

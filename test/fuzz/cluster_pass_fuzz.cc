@@ -311,7 +311,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   options.gates.ready_timeout_ms = in.OneIn(4) ? 60'000 : 0;
   extender::GangPlanner planner(
       client, cache, clock, {[] { return std::int64_t{1}; }, [](std::int64_t) {}}, [](auto) {},
-      [](const extender::Notice&) {}, options);
+      [](const extender::ObjectNotice&) {}, options);
   ClusterMaker maker(in, client);
   maker.Nodes();
   for (int pass = 0; pass < 12 && !in.empty(); ++pass) {

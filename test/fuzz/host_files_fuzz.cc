@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "pkg/agent/default_class.h"
-#include "pkg/agent/nic_port.h"
+#include "pkg/agent/local_nic_port.h"
 #include "pkg/agent/port_counters.h"
 #include "pkg/agent/rail_order.h"
 #include "pkg/agent/traffic_meter.h"
@@ -43,7 +43,7 @@ void CheckTable(std::string_view table) {
     return;
   }
   for (std::size_t i = 0; i < ports->size(); ++i) {
-    const agent::NicPort& port = (*ports)[i];
+    const agent::LocalNicPort& port = (*ports)[i];
     if (port.interface.empty() == port.rdma_device.empty()) std::abort();
     if (i > 0 &&
         std::pair((*ports)[i - 1].rail, (*ports)[i - 1].port) >= std::pair(port.rail, port.port)) {
@@ -53,15 +53,15 @@ void CheckTable(std::string_view table) {
 }
 
 void CheckSysfs(const std::string& root, std::string_view content) {
-  const agent::NicPort network{0, 0, "eth2", "", 0};
-  const agent::NicPort rdma{1, 0, "", "mlx5_1", 1};
+  const agent::LocalNicPort network{0, 0, "eth2", "", 0};
+  const agent::LocalNicPort rdma{1, 0, "", "mlx5_1", 1};
   Write(root + "/class/net/eth2/operstate", content);
   Write(root + "/class/net/eth2/statistics/tx_bytes", content);
   Write(root + "/class/infiniband/mlx5_1/ports/1/state", content);
   Write(root + "/class/infiniband/mlx5_1/ports/1/counters/port_xmit_data", content);
   Write(root + "/class/net/eth2/speed", content);
   Write(root + "/class/infiniband/mlx5_1/ports/1/rate", content);
-  for (const agent::NicPort& port : {network, rdma}) {
+  for (const agent::LocalNicPort& port : {network, rdma}) {
     (void)agent::HasLink(root, port);
     (void)agent::ReadSentBytes(root, port);
     const auto speed = agent::ReadPortCounters(root, port).speed_gbps;

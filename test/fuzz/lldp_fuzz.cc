@@ -18,7 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (neighbours->size() > agent::kMaxLldpNeighbours) std::abort();
   agent::NeighbourNames names;
   names.ports = {{"Ethernet", 0, 4}, {"", 1, 1}};
-  std::vector<agent::NicPort> ports;
+  std::vector<agent::LocalNicPort> ports;
   for (const agent::LldpNeighbour& seen : *neighbours) {
     if (seen.interface.empty() || seen.chassis.empty() || seen.port.empty()) std::abort();
     if (seen.chassis.size() > agent::kMaxLldpText || seen.port.size() > agent::kMaxLldpText) {

@@ -32,7 +32,7 @@ std::string SysfsRoot() {
 
 void Check(const std::string& root, const agent::PodClaim& claim) {
   for (const agent::PodNics& pod : agent::NicsOfPods(root, {claim}, {})) {
-    for (const agent::NicPort& port : pod.ports) {
+    for (const agent::LocalNicPort& port : pod.ports) {
       const bool known = port.rdma_device == "mlx5_0" || port.rdma_device == "mlx5_1";
       if (!known || port.rail < 0 || port.rail > 1 || port.rdma_port != 1) std::abort();
     }

@@ -15,9 +15,9 @@ namespace {
 using namespace yardmaster;  // NOLINT: a program of one file
 
 void CheckPlan(const char* text, std::size_t size) {
-  static const auto plan = std::make_unique<shim::Plan>();
+  static const auto plan = std::make_unique<shim::PlanFile>();
   shim::ReadPlan(text, size, plan.get());
-  if (plan->state != shim::PlanState::kReady && plan->peers != 0) std::abort();
+  if (plan->state != shim::PlanFileState::kReady && plan->peers != 0) std::abort();
   for (int i = 0; i < plan->peers; ++i) {
     shim::Endpoint endpoint;
     endpoint.local = plan->rail[plan->peer[i].rail].address;

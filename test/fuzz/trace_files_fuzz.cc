@@ -21,7 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     rest.remove_prefix(file.size() == rest.size() ? rest.size() : file.size() + 1);
   }
   cli::SkippedRows skipped;
-  cli::HostIndex hosts;
+  cli::TraceHostIndex hosts;
   if (const auto topology = cli::ParseTopology(files[2], skipped); topology.ok()) {
     for (const cli::TraceHost& host : *topology) {
       hosts.emplace(host.ip, static_cast<std::int32_t>(hosts.size()));

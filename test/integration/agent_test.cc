@@ -116,7 +116,7 @@ class AgentProcessTest : public ::testing::Test {
   }
   // A pod bound to `node` that has a level and a path plan; its uid.
   std::string MakePod(const std::string& name, const std::string& node, std::int64_t lives_ms) {
-    api::PathPlan plan;
+    api::PodPathPlan plan;
     plan.fabric_generation = 1;
     plan.expires_ms = RealClock().WallMs() + lives_ms;
     plan.rails = {{0, {{1, "n9", "10.0.0.9", 0, {49321}}}}};

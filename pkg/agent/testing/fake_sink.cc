@@ -85,7 +85,7 @@ PodInput ExamplePod(const std::string& uid, std::int64_t expires_ms) {
                               .segment = "p0s1",
                               .stages = {0, 1}});
   pod.priority = "3";
-  api::PathPlan plan;
+  api::PodPathPlan plan;
   plan.fabric_generation = 5;
   plan.expires_ms = expires_ms;
   for (int rail : {0, 1}) {

@@ -22,9 +22,9 @@ using nlohmann::json;
 constexpr std::int32_t kDefaultLevels = 8;
 
 // One JSON object with the path at which it stands.
-class Reader {
+class CaseReader {
  public:
-  Reader(const json& value, std::string path) : value_(value), path_(std::move(path)) {}
+  CaseReader(const json& value, std::string path) : value_(value), path_(std::move(path)) {}
 
   absl::Status CheckKeys(std::initializer_list<const char*> known) const {
     if (!value_.is_object()) return Wrong("", "an object", value_);
@@ -115,7 +115,7 @@ absl::Status ReadPath(const json& value, const std::string& path, const LinkInde
 
 absl::StatusOr<crux::Flow> ReadFlow(const json& value, const std::string& path, std::size_t index,
                                     const LinkIndex& links) {
-  const Reader reader(value, path);
+  const CaseReader reader(value, path);
   YM_RETURN_IF_ERROR(reader.CheckKeys(
       {"id", "bytes", "communicationStart", "everyIterations", "background", "ring", "paths"}));
   crux::Flow flow;
@@ -147,12 +147,12 @@ absl::StatusOr<crux::Flow> ReadFlow(const json& value, const std::string& path, 
   return flow;
 }
 
-absl::StatusOr<crux::Job> ReadJob(const json& value, const std::string& path,
-                                  const LinkIndex& links) {
-  const Reader reader(value, path);
+absl::StatusOr<crux::ContendingJob> ReadJob(const json& value, const std::string& path,
+                                            const LinkIndex& links) {
+  const CaseReader reader(value, path);
   YM_RETURN_IF_ERROR(reader.CheckKeys(
       {"id", "gpus", "flopPerIteration", "computeSeconds", "communicationStart", "flows"}));
-  crux::Job job;
+  crux::ContendingJob job;
   YM_ASSIGN_OR_RETURN(job.id, reader.Text("id"));
   YM_ASSIGN_OR_RETURN(job.gpus, reader.Integer("gpus"));
   YM_ASSIGN_OR_RETURN(job.flop_per_iteration, reader.Number("flopPerIteration"));
@@ -177,7 +177,7 @@ bool IsObjectText(std::string_view text) {
 }  // namespace
 
 absl::StatusOr<crux::Problem> ParseCruxCase(const json& value) {
-  const Reader reader(value, "");
+  const CaseReader reader(value, "");
   YM_RETURN_IF_ERROR(reader.CheckKeys({"levels", "links", "jobs"}));
   crux::Problem problem;
   problem.levels = kDefaultLevels;
@@ -187,7 +187,7 @@ absl::StatusOr<crux::Problem> ParseCruxCase(const json& value) {
   YM_ASSIGN_OR_RETURN(const json* links, reader.Array("links"));
   LinkIndex index;
   for (std::size_t l = 0; l < links->size(); ++l) {
-    const Reader link((*links)[l], StrCat("links[", l, "]"));
+    const CaseReader link((*links)[l], StrCat("links[", l, "]"));
     YM_RETURN_IF_ERROR(link.CheckKeys({"id", "gbps"}));
     YM_ASSIGN_OR_RETURN(std::string id, link.Text("id"));
     YM_ASSIGN_OR_RETURN(const double gbps, link.Number("gbps"));
@@ -196,7 +196,8 @@ absl::StatusOr<crux::Problem> ParseCruxCase(const json& value) {
   }
   YM_ASSIGN_OR_RETURN(const json* jobs, reader.Array("jobs"));
   for (std::size_t j = 0; j < jobs->size(); ++j) {
-    YM_ASSIGN_OR_RETURN(crux::Job job, ReadJob((*jobs)[j], StrCat("jobs[", j, "]"), index));
+    YM_ASSIGN_OR_RETURN(crux::ContendingJob job,
+                        ReadJob((*jobs)[j], StrCat("jobs[", j, "]"), index));
     problem.jobs.push_back(std::move(job));
   }
   YM_RETURN_IF_ERROR(crux::Validate(problem, {.allow_jobs_without_flows = false}));
@@ -235,7 +236,7 @@ CanonicalCase Canonical(const crux::Problem& problem) {
   out.jobs = order(problem.jobs);
   std::vector<std::int32_t> path;
   for (const std::int32_t j : out.jobs) {
-    crux::Job job = problem.jobs[j];
+    crux::ContendingJob job = problem.jobs[j];
     out.flows.push_back(order(job.flows));
     std::vector<crux::Flow> flows;
     for (const std::int32_t f : out.flows.back()) {
@@ -265,8 +266,8 @@ crux::Solution InOrderOfTheFile(const CanonicalCase& canonical, crux::Solution s
     }
   }
   for (crux::ContentionEdge& edge : out.edges) {
-    edge.from = crux::JobId(canonical.jobs[edge.from.index()]);
-    edge.to = crux::JobId(canonical.jobs[edge.to.index()]);
+    edge.from = crux::ContendingJobId(canonical.jobs[edge.from.index()]);
+    edge.to = crux::ContendingJobId(canonical.jobs[edge.to.index()]);
   }
   std::sort(out.edges.begin(), out.edges.end(),
             [](const crux::ContentionEdge& a, const crux::ContentionEdge& b) {

@@ -42,9 +42,9 @@ std::optional<double> Gbps(std::string_view text) {
   return std::nullopt;
 }
 
-class Reader {
+class SimaiReader {
  public:
-  Reader(std::string_view text, const std::string& name) : rest_(text), name_(name) {}
+  SimaiReader(std::string_view text, const std::string& name) : rest_(text), name_(name) {}
 
   absl::StatusOr<SimAiTopology> Read() {
     YM_RETURN_IF_ERROR(ReadHead());
@@ -176,7 +176,7 @@ class Reader {
 }  // namespace
 
 absl::StatusOr<SimAiTopology> ReadSimAiTopology(std::string_view text, const std::string& name) {
-  return Reader(text, name).Read();
+  return SimaiReader(text, name).Read();
 }
 
 }  // namespace yardmaster::cli

@@ -68,9 +68,9 @@ std::optional<int> PodsInAll(const json& workload, int wanted) {
   return total == wanted ? std::optional<int>(total) : std::nullopt;
 }
 
-class Reader {
+class ManifestReader {
  public:
-  explicit Reader(const ManifestDefaults& defaults)
+  explicit ManifestReader(const ManifestDefaults& defaults)
       : namespace_name_(defaults.namespace_name), priority_classes_(defaults.priority_classes) {}
 
   void ReadPath(const std::string& path, std::istream& in) {
@@ -359,7 +359,7 @@ class Reader {
 
 absl::StatusOr<Manifests> ReadManifests(const std::vector<std::string>& paths, std::istream& in,
                                         const ManifestDefaults& defaults) {
-  Reader reader(defaults);
+  ManifestReader reader(defaults);
   for (const std::string& path : paths) reader.ReadPath(path, in);
   return reader.Finish();
 }

@@ -136,7 +136,7 @@ struct Workers {
 
 using WorkersByJob = std::map<std::string, Workers, std::less<>>;
 
-absl::StatusOr<WorkersByJob> ParseWorkers(std::string_view worker_csv, const HostIndex& hosts,
+absl::StatusOr<WorkersByJob> ParseWorkers(std::string_view worker_csv, const TraceHostIndex& hosts,
                                           SkippedRows& skipped) {
   YM_ASSIGN_OR_RETURN(const Table table,
                       Table::Parse("worker.csv", worker_csv, {{"job_name"}, {"RES"}, {"host_ip"}}));
@@ -173,7 +173,7 @@ std::vector<sim::TracePlace> PlacesOf(const Workers& workers) {
 
 absl::StatusOr<std::vector<sim::TraceJob>> ParseTraceJobs(std::string_view job_csv,
                                                           std::string_view worker_csv,
-                                                          const HostIndex& hosts,
+                                                          const TraceHostIndex& hosts,
                                                           SkippedRows& skipped) {
   YM_ASSIGN_OR_RETURN(const auto workers_of, ParseWorkers(worker_csv, hosts, skipped));
   YM_ASSIGN_OR_RETURN(

@@ -31,13 +31,13 @@ namespace yardmaster::cli {
 using SkippedRows = std::map<std::string, std::size_t>;
 
 // The index of a trace's host in the network, by its ip.
-using HostIndex = std::map<std::string, std::int32_t, std::less<>>;
+using TraceHostIndex = std::map<std::string, std::int32_t, std::less<>>;
 
 // Jobs in the order of arrival, the first at second 0. A job's GPUs are those of its workers. Jobs
 // all of whose workers ran on hosts of `hosts` get their places.
 absl::StatusOr<std::vector<sim::TraceJob>> ParseTraceJobs(std::string_view job_csv,
                                                           std::string_view worker_csv,
-                                                          const HostIndex& hosts,
+                                                          const TraceHostIndex& hosts,
                                                           SkippedRows& skipped);
 
 absl::StatusOr<std::vector<sim::ModelSize>> ParseModelSizes(std::string_view model_gpus_csv,

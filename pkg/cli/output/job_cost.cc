@@ -59,7 +59,7 @@ absl::StatusOr<ordered_json> CostOf(const api::TrainingJob& job,
   YM_ASSIGN_OR_RETURN(const state::CapacityQuestion question,
                       state::AskForCapacity(job, pools, {}, job.status.capacity.spent));
   const std::string currency = CurrencyOf(job, pools);
-  const capacity::Outcome outcome = Choose(question.offers, question.need);
+  const capacity::ChoiceOutcome outcome = Choose(question.offers, question.need);
   ordered_json answer = {{"namespace", job.metadata.namespace_name},
                          {"name", job.metadata.name},
                          {"feasible", outcome.choice.has_value()},

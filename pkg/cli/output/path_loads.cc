@@ -22,7 +22,7 @@ json UplinksJson(const plan::Snapshot& snapshot, const netplan::NetworkPlan& pla
   }
   repac::PathPlan counted;
   for (const netplan::PathAssignment& path : plan.paths) {
-    repac::Flow flow;
+    repac::PlannedFlow flow;
     flow.source_port = path.source_port;
     flow.links = path.links;
     flow.bytes = 1;

@@ -50,9 +50,9 @@ class Lent final : public kube::Client {
 
 Connector LendingConnector(kube::Client& client, const Clock& clock,
                            std::string default_namespace) {
-  return [&client, &clock,
-          ns = std::move(default_namespace)](const ClusterFlags&) -> absl::StatusOr<Connection> {
-    Connection connection;
+  return [&client, &clock, ns = std::move(default_namespace)](
+             const ClusterFlags&) -> absl::StatusOr<ClusterConnection> {
+    ClusterConnection connection;
     connection.client = std::make_unique<Lent>(client);
     connection.default_namespace = ns;
     connection.now_ms = clock.WallMs();

@@ -49,9 +49,9 @@ class ReadingClient final : public kube::Client {
 }  // namespace
 
 Connector ReadingConnector(kube::Client& client, std::string default_namespace) {
-  return [&client,
-          ns = std::move(default_namespace)](const ClusterFlags&) -> absl::StatusOr<Connection> {
-    Connection connection;
+  return [&client, ns = std::move(default_namespace)](
+             const ClusterFlags&) -> absl::StatusOr<ClusterConnection> {
+    ClusterConnection connection;
     connection.client = std::make_unique<ReadingClient>(client);
     connection.default_namespace = ns;
     return connection;

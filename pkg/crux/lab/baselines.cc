@@ -45,20 +45,20 @@ double Overlap(const Pulse& a, const Pulse& b, double horizon) {
 }
 
 struct Meeting {
-  JobId other;
+  ContendingJobId other;
   double own_seconds;
   double other_seconds;
 };
 
 // Breadth first from the busiest job of each piece.
-std::vector<JobId> BreadthFirst(const std::vector<std::vector<Meeting>>& meetings) {
-  std::vector<JobId> roots = AllJobs(meetings.size());
-  std::stable_sort(roots.begin(), roots.end(), [&](JobId a, JobId b) {
+std::vector<ContendingJobId> BreadthFirst(const std::vector<std::vector<Meeting>>& meetings) {
+  std::vector<ContendingJobId> roots = AllJobs(meetings.size());
+  std::stable_sort(roots.begin(), roots.end(), [&](ContendingJobId a, ContendingJobId b) {
     return meetings[a.index()].size() > meetings[b.index()].size();
   });
   std::vector<char> seen(meetings.size(), 0);
-  std::vector<JobId> order;
-  for (const JobId root : roots) {
+  std::vector<ContendingJobId> order;
+  for (const ContendingJobId root : roots) {
     if (seen[root.index()]) continue;
     seen[root.index()] = 1;
     order.push_back(root);
@@ -75,12 +75,12 @@ std::vector<JobId> BreadthFirst(const std::vector<std::vector<Meeting>>& meeting
 
 }  // namespace
 
-std::vector<JobId> SincroniaOrder(std::int32_t link_count,
-                                  std::span<const std::vector<LinkSeconds>> loads) {
-  const std::vector<JobId> jobs = AllJobs(loads.size());
+std::vector<ContendingJobId> SincroniaOrder(std::int32_t link_count,
+                                            std::span<const std::vector<LinkSeconds>> loads) {
+  const std::vector<ContendingJobId> jobs = AllJobs(loads.size());
   std::vector<double> total(link_count, 0);
-  std::vector<std::vector<std::pair<JobId, double>>> users(link_count);
-  for (const JobId j : jobs) {
+  std::vector<std::vector<std::pair<ContendingJobId, double>>> users(link_count);
+  for (const ContendingJobId j : jobs) {
     for (const LinkSeconds& load : loads[j.index()]) {
       total[load.link] += load.seconds;
       users[load.link].emplace_back(j, load.seconds);
@@ -88,10 +88,10 @@ std::vector<JobId> SincroniaOrder(std::int32_t link_count,
   }
   std::vector<double> weight(jobs.size(), 1);
   std::vector<char> placed(jobs.size(), 0);
-  std::vector<JobId> backwards;
+  std::vector<ContendingJobId> backwards;
   while (backwards.size() < jobs.size()) {
     const auto link = std::max_element(total.begin(), total.end()) - total.begin();
-    JobId last;
+    ContendingJobId last;
     double last_demand = 0;
     for (const auto& [j, demand] : link_count > 0 ? users[link] : decltype(users)::value_type{}) {
       if (placed[j.index()]) continue;
@@ -102,7 +102,7 @@ std::vector<JobId> SincroniaOrder(std::int32_t link_count,
     }
     if (!last.valid()) {  // only jobs that send nothing are left
       std::copy_if(jobs.rbegin(), jobs.rend(), std::back_inserter(backwards),
-                   [&](JobId j) { return placed[j.index()] == 0; });
+                   [&](ContendingJobId j) { return placed[j.index()] == 0; });
       break;
     }
     for (const auto& [j, demand] : users[link]) {
@@ -122,7 +122,7 @@ std::vector<JobId> SincroniaOrder(std::int32_t link_count,
   return backwards;
 }
 
-std::vector<std::int32_t> LevelPerJob(std::span<const JobId> order, std::int32_t levels) {
+std::vector<std::int32_t> LevelPerJob(std::span<const ContendingJobId> order, std::int32_t levels) {
   std::vector<std::int32_t> result(order.size(), 0);
   for (std::size_t rank = 0; rank < order.size(); ++rank) {
     result[order[rank].index()] = std::max(0, levels - 1 - static_cast<std::int32_t>(rank));
@@ -130,16 +130,18 @@ std::vector<std::int32_t> LevelPerJob(std::span<const JobId> order, std::int32_t
   return result;
 }
 
-std::vector<JobId> VarysOrder(std::span<const std::vector<LinkSeconds>> loads) {
+std::vector<ContendingJobId> VarysOrder(std::span<const std::vector<LinkSeconds>> loads) {
   std::vector<double> bottleneck;
   for (const auto& job : loads) bottleneck.push_back(CommunicationSeconds(job));
-  std::vector<JobId> order = AllJobs(loads.size());
-  std::stable_sort(order.begin(), order.end(),
-                   [&](JobId a, JobId b) { return bottleneck[a.index()] < bottleneck[b.index()]; });
+  std::vector<ContendingJobId> order = AllJobs(loads.size());
+  std::stable_sort(order.begin(), order.end(), [&](ContendingJobId a, ContendingJobId b) {
+    return bottleneck[a.index()] < bottleneck[b.index()];
+  });
   return order;
 }
 
-std::vector<std::int32_t> BalancedLevels(std::span<const JobId> order, std::int32_t levels) {
+std::vector<std::int32_t> BalancedLevels(std::span<const ContendingJobId> order,
+                                         std::int32_t levels) {
   std::vector<std::int32_t> result(order.size(), 0);
   for (std::size_t rank = 0; rank < order.size(); ++rank) {
     const std::size_t block = rank * static_cast<std::size_t>(levels) / order.size();
@@ -152,7 +154,7 @@ TacclPlan TacclSchedule(const Problem& problem, std::int32_t levels, TacclReadin
                         const Paths& held) {
   struct Entry {
     std::int32_t distance;
-    JobId job;
+    ContendingJobId job;
     std::int32_t flow;
     double bytes;
   };
@@ -160,22 +162,22 @@ TacclPlan TacclSchedule(const Problem& problem, std::int32_t levels, TacclReadin
   std::vector<std::int32_t> distance(problem.jobs.size(), 0);
   TacclPlan plan;
   for (std::size_t j = 0; j < problem.jobs.size(); ++j) {
-    const Job& job = problem.jobs[j];
+    const ContendingJob& job = problem.jobs[j];
     plan.paths.emplace_back(job.flows.size(), 0);
     for (std::size_t f = 0; f < job.flows.size(); ++f) {
       const std::int32_t length = LongestPath(job.flows[f]);
       distance[j] = std::max(distance[j], length);
-      entries.push_back({length, JobId(static_cast<std::int32_t>(j)), static_cast<std::int32_t>(f),
-                         MeanBytes(job.flows[f])});
+      entries.push_back({length, ContendingJobId(static_cast<std::int32_t>(j)),
+                         static_cast<std::int32_t>(f), MeanBytes(job.flows[f])});
     }
   }
   std::vector<double> load(problem.links.size(), 0);
-  const auto arrived = [&](JobId j) {
+  const auto arrived = [&](ContendingJobId j) {
     return reading != TacclReading::kGlobal && j.index() < held.size() &&
            held[j.index()].size() == problem.jobs[j.index()].flows.size();
   };
   for (std::size_t j = 0; j < problem.jobs.size(); ++j) {
-    if (!arrived(JobId(static_cast<std::int32_t>(j)))) continue;
+    if (!arrived(ContendingJobId(static_cast<std::int32_t>(j)))) continue;
     plan.paths[j] = held[j];
     for (std::size_t f = 0; f < held[j].size(); ++f) {
       const Flow& flow = problem.jobs[j].flows[f];
@@ -196,7 +198,7 @@ TacclPlan TacclSchedule(const Problem& problem, std::int32_t levels, TacclReadin
     std::stable_sort(entries.begin(), entries.end(),
                      [](const Entry& x, const Entry& y) { return x.job < y.job; });
   }
-  JobId before;
+  ContendingJobId before;
   for (const Entry& entry : entries) {
     if (apart && entry.job != before) std::fill(load.begin(), load.end(), 0.0);
     before = entry.job;
@@ -242,10 +244,10 @@ std::vector<double> CassiniOffsets(const Problem& problem,
   for (std::size_t j = 0; j < loads.size(); ++j) {
     period.push_back(IterationSeconds(problem.jobs[j], CommunicationSeconds(loads[j])));
   }
-  const std::vector<JobId> order = BreadthFirst(meetings);
+  const std::vector<ContendingJobId> order = BreadthFirst(meetings);
   std::vector<double> offset(loads.size(), 0);
   std::vector<char> placed(loads.size(), 0);
-  const auto overlap_at = [&](JobId j, double shift) {
+  const auto overlap_at = [&](ContendingJobId j, double shift) {
     double sum = 0;
     for (const Meeting& meeting : meetings[j.index()]) {
       if (!placed[meeting.other.index()]) continue;
@@ -260,7 +262,7 @@ std::vector<double> CassiniOffsets(const Problem& problem,
   };
   for (int sweep = 0; sweep < kCircleSweeps; ++sweep) {
     bool moved = false;
-    for (const JobId j : order) {
+    for (const ContendingJobId j : order) {
       double best = overlap_at(j, offset[j.index()]);
       for (int step = 0; step < kCircleSteps && best > 0; ++step) {
         const double shift = period[j.index()] * step / kCircleSteps;

@@ -16,15 +16,16 @@ namespace yardmaster::crux {
 // Sincronia (SIGCOMM 2018), bottleneck-select-scale-iterate with unit weights: on the most loaded
 // link, the job with the largest demand per weight goes last; the others' weights shrink by their
 // share; again with the rest. Returns every job, first to last. Complexity: O(n * (n + L)).
-std::vector<JobId> SincroniaOrder(std::int32_t link_count,
-                                  std::span<const std::vector<LinkSeconds>> loads);
+std::vector<ContendingJobId> SincroniaOrder(std::int32_t link_count,
+                                            std::span<const std::vector<LinkSeconds>> loads);
 // The first K-1 jobs get a level each, the rest share the lowest.
-std::vector<std::int32_t> LevelPerJob(std::span<const JobId> order, std::int32_t levels);
+std::vector<std::int32_t> LevelPerJob(std::span<const ContendingJobId> order, std::int32_t levels);
 
 // Varys (SIGCOMM 2014): smallest effective bottleneck first, which is t_j.
-std::vector<JobId> VarysOrder(std::span<const std::vector<LinkSeconds>> loads);
+std::vector<ContendingJobId> VarysOrder(std::span<const std::vector<LinkSeconds>> loads);
 // Levels hold equal numbers of jobs.
-std::vector<std::int32_t> BalancedLevels(std::span<const JobId> order, std::int32_t levels);
+std::vector<std::int32_t> BalancedLevels(std::span<const ContendingJobId> order,
+                                         std::int32_t levels);
 
 // TACCL* (NSDI 2023 as adapted in the Crux paper): flows with longer distance first, each on the
 // path whose fullest link carries least; jobs with a longer distance get a higher level.

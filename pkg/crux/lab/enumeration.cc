@@ -17,15 +17,15 @@ constexpr std::size_t kMaxJobs = 60;
 
 // A flow with more than one candidate.
 struct Slot {
-  JobId job;
+  ContendingJobId job;
   std::int32_t flow = 0;
   std::int32_t candidates = 0;
 };
 
 // Of `jobs`, in their order.
-std::vector<Slot> ChoiceSlots(const Problem& problem, std::span<const JobId> jobs) {
+std::vector<Slot> ChoiceSlots(const Problem& problem, std::span<const ContendingJobId> jobs) {
   std::vector<Slot> slots;
-  for (const JobId j : jobs) {
+  for (const ContendingJobId j : jobs) {
     for (std::size_t f = 0; f < problem.jobs[j.index()].flows.size(); ++f) {
       const std::int32_t candidates = problem.jobs[j.index()].flows[f].paths.size();
       if (candidates > 1) slots.push_back({j, static_cast<std::int32_t>(f), candidates});
@@ -86,7 +86,8 @@ struct Combination {
 };
 
 // Every combination of paths but for exchanged twins, highest bound first, then as counted.
-std::vector<Combination> CombinationsByBound(const Problem& problem, std::span<const JobId> jobs,
+std::vector<Combination> CombinationsByBound(const Problem& problem,
+                                             std::span<const ContendingJobId> jobs,
                                              std::span<const Slot> slots, RateBound& bound,
                                              SearchState& scratch) {
   const std::vector<std::int32_t> twins = Twins(problem, slots);
@@ -110,7 +111,8 @@ std::vector<Combination> CombinationsByBound(const Problem& problem, std::span<c
 
 }  // namespace
 
-double EnumerationSize(const Problem& problem, std::span<const JobId> jobs, std::int32_t levels) {
+double EnumerationSize(const Problem& problem, std::span<const ContendingJobId> jobs,
+                       std::int32_t levels) {
   double size = WeakOrders(jobs.size(), levels);
   for (const Slot& slot : ChoiceSlots(problem, jobs)) {
     size = std::min(kSaturated, size * slot.candidates);
@@ -118,7 +120,7 @@ double EnumerationSize(const Problem& problem, std::span<const JobId> jobs, std:
   return size;
 }
 
-double Enumerate(const Problem& problem, std::span<const JobId> jobs, std::int32_t levels,
+double Enumerate(const Problem& problem, std::span<const ContendingJobId> jobs, std::int32_t levels,
                  GroupEvaluator& evaluator, RateBound& bound, SearchState& state) {
   const std::vector<Slot> slots = ChoiceSlots(problem, jobs);
   LevelSearch search(problem, levels, evaluator, bound);
@@ -137,7 +139,7 @@ double Enumerate(const Problem& problem, std::span<const JobId> jobs, std::int32
     if (evaluator.exhausted() || combination.bound <= best) break;
     look(combination.digits);
   }
-  for (const JobId j : jobs) {
+  for (const ContendingJobId j : jobs) {
     state.paths[j.index()] = best_state.paths[j.index()];
     state.levels[j.index()] = best_state.levels[j.index()];
   }
@@ -148,7 +150,7 @@ absl::StatusOr<SearchState> FindOptimum(const Problem& problem, std::int32_t lev
                                         ScheduleEvaluator& evaluator) {
   SearchState state;
   state.levels.assign(problem.jobs.size(), levels - 1);
-  for (const Job& job : problem.jobs) state.paths.emplace_back(job.flows.size(), 0);
+  for (const ContendingJob& job : problem.jobs) state.paths.emplace_back(job.flows.size(), 0);
   GroupEvaluator groups(problem, evaluator);
   RateBound bound(problem, evaluator.window_seconds());
   for (const auto& jobs : PossibleComponents(problem)) {

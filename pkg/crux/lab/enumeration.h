@@ -19,11 +19,12 @@
 namespace yardmaster::crux {
 
 // Upper bound on the evaluations that enumerating `jobs` needs; saturates at 1e18.
-double EnumerationSize(const Problem& problem, std::span<const JobId> jobs, std::int32_t levels);
+double EnumerationSize(const Problem& problem, std::span<const ContendingJobId> jobs,
+                       std::int32_t levels);
 
 // The best paths and levels of `jobs`, which share no link with others on any candidate, written
 // into the state. Returns their FLOP/s.
-double Enumerate(const Problem& problem, std::span<const JobId> jobs, std::int32_t levels,
+double Enumerate(const Problem& problem, std::span<const ContendingJobId> jobs, std::int32_t levels,
                  GroupEvaluator& evaluator, RateBound& bound, SearchState& state);
 
 // Everything enumerated. Errors: ResourceExhausted when that takes more than `limit` evaluations, or

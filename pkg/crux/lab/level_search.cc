@@ -9,8 +9,8 @@ namespace {
 // A rate this close to its bound cannot be bettered.
 constexpr double kNothingLost = 1 - 1e-9;
 
-bool HasBackground(const Problem& problem, std::span<const JobId> jobs) {
-  return std::any_of(jobs.begin(), jobs.end(), [&](JobId j) {
+bool HasBackground(const Problem& problem, std::span<const ContendingJobId> jobs) {
+  return std::any_of(jobs.begin(), jobs.end(), [&](ContendingJobId j) {
     const auto& flows = problem.jobs[j.index()].flows;
     return std::any_of(flows.begin(), flows.end(), [](const Flow& f) { return f.background; });
   });
@@ -20,7 +20,7 @@ bool HasBackground(const Problem& problem, std::span<const JobId> jobs) {
 // does not depend on those below it, so what is left is skipped where even its bound is too little.
 class GroupSearch {
  public:
-  GroupSearch(const Problem& problem, std::span<const JobId> jobs, std::int32_t levels,
+  GroupSearch(const Problem& problem, std::span<const ContendingJobId> jobs, std::int32_t levels,
               GroupEvaluator& evaluator, RateBound& bound, SearchState& state)
       : jobs_(jobs),
         highest_(levels - 1),
@@ -75,15 +75,15 @@ class GroupSearch {
       if (part >> i & 1) state_.levels[jobs_[i].index()] = highest_ - depth;
     }
   }
-  std::vector<JobId> Jobs(std::uint64_t part) const {
-    std::vector<JobId> some;
+  std::vector<ContendingJobId> Jobs(std::uint64_t part) const {
+    std::vector<ContendingJobId> some;
     for (std::size_t i = 0; i < jobs_.size(); ++i) {
       if (part >> i & 1) some.push_back(jobs_[i]);
     }
     return some;
   }
 
-  const std::span<const JobId> jobs_;
+  const std::span<const ContendingJobId> jobs_;
   const std::int32_t highest_;
   const std::int32_t classes_;
   GroupEvaluator& evaluator_;
@@ -98,19 +98,20 @@ class GroupSearch {
 
 }  // namespace
 
-double LevelSearch::Best(std::span<const JobId> jobs, SearchState& state) {
+double LevelSearch::Best(std::span<const ContendingJobId> jobs, SearchState& state) {
   double sum = 0;
   for (const GroupEvaluator::Group& group : evaluator_.GroupsOf(jobs, state.paths)) {
     std::vector<std::int32_t> key;
-    for (const JobId j : group.jobs) key.push_back(j.value);
-    for (const JobId j : group.jobs) {
+    for (const ContendingJobId j : group.jobs) key.push_back(j.value);
+    for (const ContendingJobId j : group.jobs) {
       key.push_back(-1);
       key.insert(key.end(), state.paths[j.index()].begin(), state.paths[j.index()].end());
     }
     const auto [at, fresh] = known_.emplace(std::move(key), Entry{});
     if (fresh) {
       at->second.rate = GroupSearch(problem_, group.jobs, levels_, evaluator_, bound_, state).Run();
-      for (const JobId j : group.jobs) at->second.levels.push_back(state.levels[j.index()]);
+      for (const ContendingJobId j : group.jobs)
+        at->second.levels.push_back(state.levels[j.index()]);
     }
     for (std::size_t i = 0; i < group.jobs.size(); ++i) {
       state.levels[group.jobs[i].index()] = at->second.levels[i];

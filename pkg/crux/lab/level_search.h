@@ -30,7 +30,7 @@ class LevelSearch {
       : problem_(problem), levels_(levels), evaluator_(evaluator), bound_(bound) {}
 
   // Writes the best levels of `jobs` on the state's paths into the state; returns their FLOP/s.
-  double Best(std::span<const JobId> jobs, SearchState& state);
+  double Best(std::span<const ContendingJobId> jobs, SearchState& state);
 
  private:
   struct Entry {

@@ -66,7 +66,7 @@ absl::StatusOr<Solution> DecideExactly(const Problem& problem, const Options& op
                       FindOptimum(problem, levels, exact.max_evaluations, evaluator));
   const Draft draft(problem, best.paths);
   const Priorities wanted = PrioritiesOf(problem, draft, options.correction);
-  Plan plan = PlanWithLevels(draft, wanted, best.levels);
+  LevelledDraft plan = PlanWithLevels(draft, wanted, best.levels);
   plan.optimal_loss = Compress(static_cast<std::int32_t>(problem.jobs.size()), plan.edges, levels,
                                options.compression)
                           .optimal_loss;

@@ -60,9 +60,10 @@ TEST(RateBound, NoLevelsBeatIt) {
       // Those of the highest level get done what they get done alone, and the rest what that
       // leaves.
       Served first;
-      std::vector<JobId> rest;
+      std::vector<ContendingJobId> rest;
       const std::int32_t top = *std::max_element(levels.begin(), levels.end());
-      for (const JobId j : all) (levels[j.index()] == top ? first.jobs : rest).push_back(j);
+      for (const ContendingJobId j : all)
+        (levels[j.index()] == top ? first.jobs : rest).push_back(j);
       first.flop_rate = evaluator.FlopRate(first.jobs, paths, levels);
       EXPECT_LE(rate, first.flop_rate + bounds.Of(rest, paths, std::span(&first, 1)));
     }

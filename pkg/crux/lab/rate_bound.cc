@@ -106,7 +106,7 @@ RateBound::RateBound(const Problem& problem, double window_seconds)
       counter_(problem, CountedFlows::kEveryIteration),
       left_(problem.links.size(), window_seconds) {}
 
-double RateBound::Alone(const Job& job, std::span<const std::int32_t> paths) {
+double RateBound::Alone(const ContendingJob& job, std::span<const std::int32_t> paths) {
   const double span = counter_.SpanSeconds(job, paths);
   const double first = std::max((1 - FirstStart(job)) * job.compute_seconds, span);
   const double period = IterationSeconds(job, span);
@@ -124,8 +124,8 @@ void RateBound::Serve(const Served& served, const Paths& paths) {
   double owed = served.flop_rate * window_seconds_;
   double possible = 0;
   std::vector<Source> sources;
-  for (const JobId j : served.jobs) {
-    const Job& job = problem_.jobs[j.index()];
+  for (const ContendingJobId j : served.jobs) {
+    const ContendingJob& job = problem_.jobs[j.index()];
     const auto loads = counter_.Count(job, paths[j.index()]);
     const double iterations = Alone(job, paths[j.index()]);
     owed -= (1 - FirstStart(job)) * job.flop_per_iteration;
@@ -157,14 +157,14 @@ void RateBound::Serve(const Served& served, const Paths& paths) {
   }
 }
 
-double RateBound::Of(std::span<const JobId> jobs, const Paths& paths,
+double RateBound::Of(std::span<const ContendingJobId> jobs, const Paths& paths,
                      std::span<const Served> served) {
   for (const Served& others : served) Serve(others, paths);
   LinearProgram program;
   std::vector<Use> uses;
   double certain = 0;
   for (std::size_t i = 0; i < jobs.size(); ++i) {
-    const Job& job = problem_.jobs[jobs[i].index()];
+    const ContendingJob& job = problem_.jobs[jobs[i].index()];
     program.value.push_back(job.flop_per_iteration);
     program.most.push_back(Alone(job, paths[jobs[i].index()]));
     certain += (1 - FirstStart(job)) * job.flop_per_iteration;
@@ -180,7 +180,7 @@ double RateBound::Of(std::span<const JobId> jobs, const Paths& paths,
   return kSlack * (certain + Maximise(program, max_pivots)) / window_seconds_;
 }
 
-void RateBound::AddSeldomUses(const Job& job, std::span<const std::int32_t> paths,
+void RateBound::AddSeldomUses(const ContendingJob& job, std::span<const std::int32_t> paths,
                               std::size_t column, double most, std::vector<Use>& uses) const {
   for (std::size_t f = 0; f < job.flows.size(); ++f) {
     const Flow& flow = job.flows[f];

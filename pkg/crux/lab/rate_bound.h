@@ -33,7 +33,7 @@ namespace yardmaster::crux {
 // Jobs that go before those asked about, and what they get done together: they keep the links busy
 // at least as long as the cheapest way to do that much.
 struct Served {
-  std::vector<JobId> jobs;
+  std::vector<ContendingJobId> jobs;
   double flop_rate = 0;
 };
 
@@ -53,7 +53,8 @@ class RateBound {
   RateBound(const Problem& problem, double window_seconds);
 
   // FLOP/s of `jobs` on the paths given (per job of the whole problem), at most.
-  double Of(std::span<const JobId> jobs, const Paths& paths, std::span<const Served> served = {});
+  double Of(std::span<const ContendingJobId> jobs, const Paths& paths,
+            std::span<const Served> served = {});
 
  private:
   // `seconds` of a link for each iteration of the job in a column, but for `spared_seconds` in all.
@@ -65,12 +66,12 @@ class RateBound {
   };
 
   // Whole and part iterations that a job begins after the one it is in, alone.
-  double Alone(const Job& job, std::span<const std::int32_t> paths);
+  double Alone(const ContendingJob& job, std::span<const std::int32_t> paths);
   // Adds to left_[link] what the served jobs use at least, below zero.
   void Serve(const Served& served, const Paths& paths);
   // Of flows that run seldom, or in the background; `most` iterations of the job are possible.
-  void AddSeldomUses(const Job& job, std::span<const std::int32_t> paths, std::size_t column,
-                     double most, std::vector<Use>& uses) const;
+  void AddSeldomUses(const ContendingJob& job, std::span<const std::int32_t> paths,
+                     std::size_t column, double most, std::vector<Use>& uses) const;
   // A row for each link that could get too full.
   void AddRows(std::vector<Use>& uses, LinearProgram& program) const;
 

@@ -90,7 +90,7 @@ TEST(RateBound, OfTwoJobsOnAFullLinkFavoursTheIntenseOne) {
   Problem problem;
   problem.links = {{"l", 8}};
   for (const double flop : {4e12, 1e12}) {
-    Job job;
+    ContendingJob job;
     job.id = std::to_string(problem.jobs.size());
     job.gpus = 1;
     job.flop_per_iteration = flop;
@@ -103,7 +103,7 @@ TEST(RateBound, OfTwoJobsOnAFullLinkFavoursTheIntenseOne) {
   RateBound bound(problem, 100);
   EXPECT_NEAR(bound.Of(AllJobs(2), {{0}, {0}}), 2.5e12, 1e6);
   // With twice the bytes the link is full with one job, two thirds of the time.
-  for (Job& job : problem.jobs) job.flows[0].bytes = 2e9;
+  for (ContendingJob& job : problem.jobs) job.flows[0].bytes = 2e9;
   RateBound full(problem, 300);
   EXPECT_NEAR(full.Of(AllJobs(2), {{0}, {0}}), 4e12 / 3 + 1e12 / 2 * (1 - 2.0 / 3), 1e10);
 }

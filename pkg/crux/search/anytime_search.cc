@@ -30,7 +30,7 @@ struct Scored {
 class AnytimeSearch {
  public:
   AnytimeSearch(const Problem& problem, std::int32_t levels, const MoveCosts& costs,
-                const CorrectionOptions& correction, const SearchOptions& options,
+                const CorrectionOptions& correction, const AnytimeSearchOptions& options,
                 EventBudget& budget, const SearchState& start)
       : problem_(problem),
         levels_(levels),
@@ -55,7 +55,7 @@ class AnytimeSearch {
   }
 
  private:
-  static double Window(const Problem& problem, const SearchOptions& options) {
+  static double Window(const Problem& problem, const AnytimeSearchOptions& options) {
     return WindowOf(problem, AllJobs(problem.jobs.size()), options.window_iterations);
   }
 
@@ -63,7 +63,7 @@ class AnytimeSearch {
   bool Value(const SearchState& state, double& value) {
     if (groups_.exhausted()) return false;
     value = groups_.Rate(all_, state.paths, state.levels);
-    for (const JobId j : all_) {
+    for (const ContendingJobId j : all_) {
       if (state.paths[j.index()] != start_.paths[j.index()]) value -= costs_.paths[j.index()];
       if (state.levels[j.index()] != start_.levels[j.index()]) value -= costs_.level[j.index()];
     }
@@ -80,7 +80,7 @@ class AnytimeSearch {
 
   void Search() {
     const Paths fresh = FreshPaths();
-    for (const JobId j : all_) {
+    for (const ContendingJobId j : all_) {
       std::vector<std::vector<std::int32_t>> also;
       if (!fresh.empty()) also = {AloneAnew(j), fresh[j.index()]};
       variants_.push_back(VariantsOf(problem_, problem_.jobs[j.index()], start_.paths[j.index()],
@@ -123,18 +123,18 @@ class AnytimeSearch {
   // just chosen. Moving single flows of a job with many hardly ever gains anything: the slowest of them
   // decides. So running jobs can also choose anew as a whole, together or one alone.
   Paths FreshPaths() const {
-    const auto runs = [&](JobId j) { return costs_.paths[j.index()] > 0; };
+    const auto runs = [&](ContendingJobId j) { return costs_.paths[j.index()] > 0; };
     if (std::none_of(all_.begin(), all_.end(), runs)) return {};
     return SelectPaths(problem_);
   }
-  std::vector<std::int32_t> AloneAnew(JobId j) const {
-    PathOptions free;
+  std::vector<std::int32_t> AloneAnew(ContendingJobId j) const {
+    PathSelectionOptions free;
     free.hysteresis = 0;
     return ReselectPaths(problem_, start_.paths, std::span(&j, 1), free)[j.index()];
   }
   // Whether moves from these paths on can be bounded.
   bool IsCovered(const Paths& paths) const {
-    return std::all_of(all_.begin(), all_.end(), [&](JobId j) {
+    return std::all_of(all_.begin(), all_.end(), [&](ContendingJobId j) {
       return std::any_of(
           variants_[j.index()].begin(), variants_[j.index()].end(),
           [&](const PathVariant& variant) { return variant.paths == paths[j.index()]; });
@@ -172,7 +172,7 @@ class AnytimeSearch {
 
   Paths PathsOf(const Combination& combination) const {
     Paths paths;
-    for (const JobId j : all_)
+    for (const ContendingJobId j : all_)
       paths.push_back(variants_[j.index()][combination.variant[j.index()]].paths);
     return paths;
   }
@@ -202,8 +202,8 @@ class AnytimeSearch {
     return key;
   }
 
-  std::vector<JobId> Contended(const SearchState& state) const {
-    std::vector<JobId> jobs;
+  std::vector<ContendingJobId> Contended(const SearchState& state) const {
+    std::vector<ContendingJobId> jobs;
     for (const auto& group : groups_.GroupsOf(all_, state.paths)) {
       if (group.contended) jobs.insert(jobs.end(), group.jobs.begin(), group.jobs.end());
     }
@@ -213,7 +213,7 @@ class AnytimeSearch {
 
   bool TryLevels(Scored& now, bool& moved) {
     if (now.value >= now.bound * kAtBound) return true;
-    for (const JobId j : Contended(now.state)) {
+    for (const ContendingJobId j : Contended(now.state)) {
       for (std::int32_t level = levels_ - 1; level >= 0; --level) {
         if (level == now.state.levels[j.index()]) continue;
         SearchState trial = now.state;
@@ -226,7 +226,7 @@ class AnytimeSearch {
 
   bool TrySwaps(Scored& now, bool& moved) {
     if (now.value >= now.bound * kAtBound) return true;
-    const std::vector<JobId> jobs = Contended(now.state);
+    const std::vector<ContendingJobId> jobs = Contended(now.state);
     for (std::size_t a = 0; a < jobs.size(); ++a) {
       for (std::size_t b = a + 1; b < jobs.size(); ++b) {
         SearchState trial = now.state;
@@ -241,7 +241,7 @@ class AnytimeSearch {
   }
 
   bool TryPaths(Scored& now, bool& moved) {
-    for (const JobId j : Contended(now.state)) {
+    for (const ContendingJobId j : Contended(now.state)) {
       for (const PathVariant& variant : variants_[j.index()]) {
         if (variant.paths == now.state.paths[j.index()]) continue;
         budget_.Spend(EventsPerBound());
@@ -255,9 +255,9 @@ class AnytimeSearch {
     return true;
   }
 
-  double BoundWith(const SearchState& state, JobId moved, const PathVariant& to) const {
+  double BoundWith(const SearchState& state, ContendingJobId moved, const PathVariant& to) const {
     std::vector<const PathVariant*> chosen;
-    for (const JobId j : all_) {
+    for (const ContendingJobId j : all_) {
       const auto at = std::find_if(
           variants_[j.index()].begin(), variants_[j.index()].end(),
           [&](const PathVariant& variant) { return variant.paths == state.paths[j.index()]; });
@@ -270,10 +270,10 @@ class AnytimeSearch {
   const std::int32_t levels_;
   const MoveCosts& costs_;
   const CorrectionOptions& correction_;
-  const SearchOptions& options_;
+  const AnytimeSearchOptions& options_;
   EventBudget& budget_;
   const SearchState start_;
-  const std::vector<JobId> all_;
+  const std::vector<ContendingJobId> all_;
   ScheduleEvaluator evaluator_;
   GroupEvaluator groups_;
   std::vector<std::vector<PathVariant>> variants_;  // per job
@@ -292,8 +292,9 @@ void SearchReport::Settle(double value, const SearchState& best, double min_gain
 }
 
 SearchReport ImproveSchedule(const Problem& problem, std::int32_t levels, const MoveCosts& costs,
-                             const CorrectionOptions& correction, const SearchOptions& options,
-                             EventBudget& budget, SearchState& state) {
+                             const CorrectionOptions& correction,
+                             const AnytimeSearchOptions& options, EventBudget& budget,
+                             SearchState& state) {
   return AnytimeSearch(problem, levels, costs, correction, options, budget, state).Run(state);
 }
 

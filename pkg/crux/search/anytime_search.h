@@ -24,7 +24,7 @@
 
 namespace yardmaster::crux {
 
-struct SearchOptions {
+struct AnytimeSearchOptions {
   // Simulated events of one decision, all searches together; about 20 million a second. 0: no search.
   std::int64_t event_budget = 1'000'000;
   double window_iterations = 25;    // of the slowest job of those searched
@@ -57,7 +57,8 @@ struct SearchReport {
 // Improves `state`, paths and levels of all jobs of `problem`. REQUIRES: at most
 // ScheduleEvaluator::kMaxStreams jobs, costs aligned with them.
 SearchReport ImproveSchedule(const Problem& problem, std::int32_t levels, const MoveCosts& costs,
-                             const CorrectionOptions& correction, const SearchOptions& options,
-                             EventBudget& budget, SearchState& state);
+                             const CorrectionOptions& correction,
+                             const AnytimeSearchOptions& options, EventBudget& budget,
+                             SearchState& state);
 
 }  // namespace yardmaster::crux

@@ -16,7 +16,7 @@ Problem Crowded(std::uint64_t seed) {
 }
 
 double RateOf(const Problem& problem, const Solution& solution, double iterations) {
-  const std::vector<JobId> all = AllJobs(problem.jobs.size());
+  const std::vector<ContendingJobId> all = AllJobs(problem.jobs.size());
   std::vector<std::int32_t> levels;
   for (const JobDecision& job : solution.jobs) levels.push_back(job.level);
   EventBudget budget{1'000'000'000, 0};
@@ -31,7 +31,7 @@ Solution With(const Problem& problem, std::int64_t events, DecisionReport* repor
 }
 
 TEST(AnytimeSearch, MoreWorkIsNeverWorse) {
-  const double window = SearchOptions().window_iterations;
+  const double window = AnytimeSearchOptions().window_iterations;
   for (std::uint64_t seed = 0; seed < 30; ++seed) {
     const Problem problem = Crowded(seed);
     double before = 0;
@@ -60,7 +60,7 @@ TEST(AnytimeSearch, ABudgetThatRunsOutKeepsTheBestSoFar) {
 // Simulated events that the search spends on the schedule given and on ranking, without trying others.
 std::int64_t SpentOnRanking(const Problem& problem, std::int64_t budget_events,
                             std::size_t combinations) {
-  SearchOptions options;
+  AnytimeSearchOptions options;
   options.max_combinations = combinations;
   options.max_path_sets = 0;
   options.max_descents = 0;
@@ -91,7 +91,7 @@ TEST(AnytimeSearch, ComesNearTheOptimumWithTensOfEvaluations) {
   for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
     const Problem problem = Crowded(seed);
     DecisionReport report;
-    const Solution solution = With(problem, SearchOptions().event_budget, &report);
+    const Solution solution = With(problem, AnytimeSearchOptions().event_budget, &report);
     ExactOptions window;
     window.window_seconds = WindowOf(problem, AllJobs(5), 25);
     const auto exact = DecideBy(Policy::kExact, problem, {}, window);
@@ -109,7 +109,7 @@ TEST(AnytimeSearch, ComesNearTheOptimumWithTensOfEvaluations) {
 TEST(AnytimeSearch, StopsAtTheBound) {
   Problem problem = testing::WithLinks(8, 16, {});
   for (int j = 0; j < 8; ++j) {
-    Job job{"j" + std::to_string(j), 32, 1e15, 1, 0.5, {}};
+    ContendingJob job{"j" + std::to_string(j), 32, 1e15, 1, 0.5, {}};
     for (int f = 0; f < 2; ++f) {
       Flow flow{"f" + std::to_string(f), 0.3e9, {}};
       for (std::int32_t l = 0; l < 16; ++l) flow.paths.Add(std::vector{l});
@@ -128,7 +128,7 @@ TEST(AnytimeSearch, HopsOfARingMoveAsOne) {
   // takes no more than its slow hop passes on.
   Problem problem = testing::WithLinks(2, 2, {});
   problem.links[0].gbps = 16;
-  Job ring{"ring", 8, 1e12, 1, 1, {}};
+  ContendingJob ring{"ring", 8, 1e12, 1, 1, {}};
   for (std::int32_t hop = 0; hop < 2; ++hop) {
     Flow flow{"h" + std::to_string(hop), 1e9, {}};
     flow.paths.Add(std::vector{hop});
@@ -139,7 +139,7 @@ TEST(AnytimeSearch, HopsOfARingMoveAsOne) {
   EventBudget budget{1'000'000, 0};
   constexpr double kWindow = 0.61;
   ScheduleEvaluator evaluator(problem, kWindow, budget);
-  const std::vector<JobId> both = AllJobs(2);
+  const std::vector<ContendingJobId> both = AllJobs(2);
   const Paths paths = {{0, 0}, {0}};
   const std::vector<std::int32_t> levels = {1, 0};
   // The ring takes 8 of 16 Gbit/s; the other job is done sending at 0.5 s and computes until 0.6 s.

@@ -7,12 +7,12 @@
 
 namespace yardmaster::crux {
 
-std::vector<GroupEvaluator::Group> GroupEvaluator::GroupsOf(std::span<const JobId> jobs,
+std::vector<GroupEvaluator::Group> GroupEvaluator::GroupsOf(std::span<const ContendingJobId> jobs,
                                                             const Paths& paths) const {
   // Groups are sought among these jobs alone, each by its place in `jobs`.
-  std::vector<std::pair<std::int32_t, JobId>> uses;  // (link, place in jobs)
+  std::vector<std::pair<std::int32_t, ContendingJobId>> uses;  // (link, place in jobs)
   for (std::size_t i = 0; i < jobs.size(); ++i) {
-    const Job& job = problem_.jobs[jobs[i].index()];
+    const ContendingJob& job = problem_.jobs[jobs[i].index()];
     for (std::size_t f = 0; f < job.flows.size(); ++f) {
       for (const std::int32_t link : job.flows[f].paths[paths[jobs[i].index()][f]]) {
         uses.emplace_back(link, static_cast<std::int32_t>(i));
@@ -28,21 +28,22 @@ std::vector<GroupEvaluator::Group> GroupEvaluator::GroupsOf(std::span<const JobI
   std::vector<Group> groups;
   for (const auto& members : Components(static_cast<std::int32_t>(jobs.size()), pairs)) {
     Group group;
-    for (const JobId i : members) group.jobs.push_back(jobs[i.index()]);
+    for (const ContendingJobId i : members) group.jobs.push_back(jobs[i.index()]);
     group.contended = members.size() > 1;
     groups.push_back(std::move(group));
   }
   return groups;
 }
 
-GroupEvaluator::Answer GroupEvaluator::Ask(std::span<const JobId> jobs, const Paths& paths,
+GroupEvaluator::Answer GroupEvaluator::Ask(std::span<const ContendingJobId> jobs,
+                                           const Paths& paths,
                                            std::span<const std::int32_t> levels) {
   std::vector<std::int32_t> used;
-  for (const JobId j : jobs) used.push_back(levels[j.index()]);
+  for (const ContendingJobId j : jobs) used.push_back(levels[j.index()]);
   std::sort(used.begin(), used.end());
   used.erase(std::unique(used.begin(), used.end()), used.end());
   std::vector<std::int32_t> key;
-  for (const JobId j : jobs) {
+  for (const ContendingJobId j : jobs) {
     const auto rank = std::lower_bound(used.begin(), used.end(), levels[j.index()]) - used.begin();
     key.push_back(j.value);
     key.push_back(static_cast<std::int32_t>(rank));
@@ -57,19 +58,20 @@ GroupEvaluator::Answer GroupEvaluator::Ask(std::span<const JobId> jobs, const Pa
   return answer;
 }
 
-double GroupEvaluator::GroupRate(std::span<const JobId> jobs, const Paths& paths,
+double GroupEvaluator::GroupRate(std::span<const ContendingJobId> jobs, const Paths& paths,
                                  std::span<const std::int32_t> levels) {
   return Ask(jobs, paths, levels).rate;
 }
 
-double GroupEvaluator::Rate(std::span<const JobId> jobs, const Paths& paths,
+double GroupEvaluator::Rate(std::span<const ContendingJobId> jobs, const Paths& paths,
                             std::span<const std::int32_t> levels) {
   double rate = 0;
   for (const Group& group : GroupsOf(jobs, paths)) rate += GroupRate(group.jobs, paths, levels);
   return rate;
 }
 
-std::vector<double> GroupEvaluator::JobRates(std::span<const JobId> jobs, const Paths& paths,
+std::vector<double> GroupEvaluator::JobRates(std::span<const ContendingJobId> jobs,
+                                             const Paths& paths,
                                              std::span<const std::int32_t> levels) {
   std::vector<double> rates(jobs.size(), 0);
   for (const Group& group : GroupsOf(jobs, paths)) {
@@ -82,11 +84,11 @@ std::vector<double> GroupEvaluator::JobRates(std::span<const JobId> jobs, const 
   return rates;
 }
 
-double GroupEvaluator::LoneRate(std::span<const JobId> jobs, const Paths& paths) const {
+double GroupEvaluator::LoneRate(std::span<const ContendingJobId> jobs, const Paths& paths) const {
   LoadCounter counter(problem_, CountedFlows::kEveryIteration);
   double rate = 0;
-  for (const JobId j : jobs) {
-    const Job& job = problem_.jobs[j.index()];
+  for (const ContendingJobId j : jobs) {
+    const ContendingJob& job = problem_.jobs[j.index()];
     rate +=
         job.flop_per_iteration / IterationSeconds(job, counter.SpanSeconds(job, paths[j.index()]));
   }

@@ -20,23 +20,23 @@ class GroupEvaluator {
       : problem_(problem), evaluator_(evaluator) {}
 
   struct Group {
-    std::vector<JobId> jobs;
+    std::vector<ContendingJobId> jobs;
     bool contended = false;
   };
   // The groups into which `jobs` fall on these paths.
-  std::vector<Group> GroupsOf(std::span<const JobId> jobs, const Paths& paths) const;
+  std::vector<Group> GroupsOf(std::span<const ContendingJobId> jobs, const Paths& paths) const;
 
   // FLOP/s, as ScheduleEvaluator gives it. Invalid once exhausted().
-  double GroupRate(std::span<const JobId> jobs, const Paths& paths,
+  double GroupRate(std::span<const ContendingJobId> jobs, const Paths& paths,
                    std::span<const std::int32_t> levels);
-  double Rate(std::span<const JobId> jobs, const Paths& paths,
+  double Rate(std::span<const ContendingJobId> jobs, const Paths& paths,
               std::span<const std::int32_t> levels);
   // FLOP/s of each of `jobs`.
-  std::vector<double> JobRates(std::span<const JobId> jobs, const Paths& paths,
+  std::vector<double> JobRates(std::span<const ContendingJobId> jobs, const Paths& paths,
                                std::span<const std::int32_t> levels);
   // FLOP/s without contention, on the paths given; only what runs in every iteration counts, so that
   // it stays an upper bound.
-  double LoneRate(std::span<const JobId> jobs, const Paths& paths) const;
+  double LoneRate(std::span<const ContendingJobId> jobs, const Paths& paths) const;
 
   bool exhausted() const { return evaluator_.exhausted(); }
   // Simulations really run so far.
@@ -47,7 +47,8 @@ class GroupEvaluator {
     double rate = 0;
     std::vector<double> of_job;
   };
-  Answer Ask(std::span<const JobId> jobs, const Paths& paths, std::span<const std::int32_t> levels);
+  Answer Ask(std::span<const ContendingJobId> jobs, const Paths& paths,
+             std::span<const std::int32_t> levels);
 
   const Problem& problem_;
   ScheduleEvaluator& evaluator_;

@@ -14,7 +14,7 @@ constexpr double kLeastLeft = 0.02;
 // What the bound counts for against the estimate.
 constexpr double kBoundWeight = 0.5;
 
-std::vector<std::int32_t> ChoosingFlows(const Job& job) {
+std::vector<std::int32_t> ChoosingFlows(const ContendingJob& job) {
   std::vector<std::int32_t> flows;
   for (std::size_t f = 0; f < job.flows.size(); ++f) {
     if (job.flows[f].paths.size() > 1) flows.push_back(static_cast<std::int32_t>(f));
@@ -26,8 +26,8 @@ std::vector<std::int32_t> ChoosingFlows(const Job& job) {
 }
 
 // Every choice of paths; twins next to each other are not exchanged.
-void AddAll(const Job& job, std::span<const std::int32_t> flows, std::vector<std::int32_t> paths,
-            std::vector<std::vector<std::int32_t>>& out) {
+void AddAll(const ContendingJob& job, std::span<const std::int32_t> flows,
+            std::vector<std::int32_t> paths, std::vector<std::vector<std::int32_t>>& out) {
   std::vector<char> twin(flows.size(), 0);
   for (std::size_t i = 1; i < flows.size(); ++i) {
     twin[i] = AreTwins(job.flows[flows[i - 1]], job.flows[flows[i]]);
@@ -89,7 +89,7 @@ double LossOn(std::span<const LinkUser> users, std::span<const double> flop,
 }
 
 // Whole and part iterations that a job begins after the one it is in.
-double IterationsAlone(const Job& job, double span_seconds, double window_seconds) {
+double IterationsAlone(const ContendingJob& job, double span_seconds, double window_seconds) {
   const double first = std::max((1 - FirstStart(job)) * job.compute_seconds, span_seconds);
   const double period = IterationSeconds(job, span_seconds);
   const double rest = std::max(0.0, window_seconds - first);
@@ -99,13 +99,13 @@ double IterationsAlone(const Job& job, double span_seconds, double window_second
 
 std::vector<double> FlopOf(const Problem& problem) {
   std::vector<double> flop;
-  for (const Job& job : problem.jobs) flop.push_back(job.flop_per_iteration);
+  for (const ContendingJob& job : problem.jobs) flop.push_back(job.flop_per_iteration);
   return flop;
 }
 
 }  // namespace
 
-std::vector<PathVariant> VariantsOf(const Problem& problem, const Job& job,
+std::vector<PathVariant> VariantsOf(const Problem& problem, const ContendingJob& job,
                                     const std::vector<std::int32_t>& now, double window_seconds,
                                     std::size_t max_variants,
                                     std::span<const std::vector<std::int32_t>> also) {
@@ -179,13 +179,13 @@ double BoundOf(const Problem& problem, std::span<const PathVariant* const> chose
 }
 
 double EstimateOf(const Problem& problem, std::span<const PathVariant* const> chosen) {
-  std::vector<JobId> order = AllJobs(chosen.size());
-  std::stable_sort(order.begin(), order.end(), [&](JobId a, JobId b) {
+  std::vector<ContendingJobId> order = AllJobs(chosen.size());
+  std::stable_sort(order.begin(), order.end(), [&](ContendingJobId a, ContendingJobId b) {
     return chosen[a.index()]->intensity > chosen[b.index()]->intensity;
   });
   std::vector<double> busy(problem.links.size(), 0);
   double rate = 0;
-  for (const JobId j : order) {
+  for (const ContendingJobId j : order) {
     double longest = 0;
     for (const LinkSeconds& load : chosen[j.index()]->loads) {
       longest = std::max(longest, load.seconds / std::max(kLeastLeft, 1 - busy[load.link]));

@@ -32,7 +32,7 @@ struct PathVariant {
 // Of one job: first `now`, then others, at most `max_variants`. All there are where they are so few
 // (exchanged twin flows count once), else those of `also`, and those that move one flow, larger flows
 // first.
-std::vector<PathVariant> VariantsOf(const Problem& problem, const Job& job,
+std::vector<PathVariant> VariantsOf(const Problem& problem, const ContendingJob& job,
                                     const std::vector<std::int32_t>& now, double window_seconds,
                                     std::size_t max_variants,
                                     std::span<const std::vector<std::int32_t>> also = {});

@@ -13,7 +13,7 @@ namespace {
 // Jobs outside leave at least this share of a link.
 constexpr double kLeastLeft = 0.1;
 
-double Period(const Problem& problem, const Draft& draft, JobId j) {
+double Period(const Problem& problem, const Draft& draft, ContendingJobId j) {
   return IterationSeconds(problem.jobs[j.index()], draft.traffic[j.index()].communication_seconds);
 }
 
@@ -47,12 +47,13 @@ std::vector<std::int32_t> WorthTrying(const Flow& flow, std::int32_t now, std::i
 
 Region CutRegion(const Problem& problem, const Draft& draft,
                  const std::vector<std::int32_t>& levels, const std::vector<double>& busy,
-                 std::span<const JobId> jobs, std::int32_t max_candidates, const Paths& fresh) {
+                 std::span<const ContendingJobId> jobs, std::int32_t max_candidates,
+                 const Paths& fresh) {
   Region region;
   region.jobs.assign(jobs.begin(), jobs.end());
   region.problem.levels = problem.levels;
   std::unordered_map<std::int32_t, double> own;  // only looked up
-  for (const JobId j : jobs) {
+  for (const ContendingJobId j : jobs) {
     const double period = Period(problem, draft, j);
     for (const LinkSeconds& load : draft.loads[j.index()]) own[load.link] += load.seconds / period;
   }
@@ -70,10 +71,10 @@ Region CutRegion(const Problem& problem, const Draft& draft,
     return at->second;
   };
   std::vector<std::int32_t> path;
-  for (const JobId j : jobs) {
-    const Job& job = problem.jobs[j.index()];
-    Job copy{job.id, job.gpus, job.flop_per_iteration, job.compute_seconds, job.communication_start,
-             {}};
+  for (const ContendingJobId j : jobs) {
+    const ContendingJob& job = problem.jobs[j.index()];
+    ContendingJob copy{
+        job.id, job.gpus, job.flop_per_iteration, job.compute_seconds, job.communication_start, {}};
     region.candidates.emplace_back();
     for (std::size_t f = 0; f < job.flows.size(); ++f) {
       const Flow& flow = job.flows[f];
@@ -98,7 +99,7 @@ Region CutRegion(const Problem& problem, const Draft& draft,
 
 void PutBack(const Region& region, SearchState& whole) {
   for (std::size_t i = 0; i < region.jobs.size(); ++i) {
-    const JobId j = region.jobs[i];
+    const ContendingJobId j = region.jobs[i];
     whole.levels[j.index()] = region.state.levels[i];
     for (std::size_t f = 0; f < whole.paths[j.index()].size(); ++f) {
       whole.paths[j.index()][f] = region.candidates[i][f][region.state.paths[i][f]];
@@ -116,16 +117,17 @@ std::vector<std::vector<std::int32_t>> Neighbours(std::int32_t job_count,
   return of_job;
 }
 
-std::vector<JobId> Neighbourhood(const Problem& problem, JobId seed, const Draft& draft,
-                                 const std::vector<std::vector<std::int32_t>>& pairs_of,
-                                 const RegionSize& size) {
-  std::vector<std::pair<double, JobId>> near;
+std::vector<ContendingJobId> Neighbourhood(const Problem& problem, ContendingJobId seed,
+                                           const Draft& draft,
+                                           const std::vector<std::vector<std::int32_t>>& pairs_of,
+                                           const RegionSize& size) {
+  std::vector<std::pair<double, ContendingJobId>> near;
   for (const std::int32_t p : pairs_of[seed.index()]) {
     const ContendingPair& pair = draft.pairs[p];
     near.emplace_back(-(pair.a_seconds + pair.b_seconds), pair.a == seed ? pair.b : pair.a);
   }
   std::sort(near.begin(), near.end());
-  std::vector<JobId> jobs = {seed};
+  std::vector<ContendingJobId> jobs = {seed};
   std::size_t flows = problem.jobs[seed.index()].flows.size();
   for (std::size_t i = 0; i < near.size() && jobs.size() < size.max_jobs; ++i) {
     const std::size_t more = problem.jobs[near[i].second.index()].flows.size();

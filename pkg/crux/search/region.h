@@ -15,9 +15,9 @@
 namespace yardmaster::crux {
 
 struct Region {
-  Problem problem;          // of `jobs`, in their order, on the links they can use
-  std::vector<JobId> jobs;  // of the whole problem; jobs[i] is job i of this one
-  SearchState state;        // its jobs' paths and levels
+  Problem problem;                    // of `jobs`, in their order, on the links they can use
+  std::vector<ContendingJobId> jobs;  // of the whole problem; jobs[i] is job i of this one
+  SearchState state;                  // its jobs' paths and levels
   // candidates[job][flow][path]: the flow's path in the whole problem.
   std::vector<std::vector<std::vector<std::int32_t>>> candidates;
 };
@@ -28,7 +28,8 @@ struct Region {
 // Complexity: O(candidates of the jobs' flows * links).
 Region CutRegion(const Problem& problem, const Draft& draft,
                  const std::vector<std::int32_t>& levels, const std::vector<double>& busy,
-                 std::span<const JobId> jobs, std::int32_t max_candidates, const Paths& fresh = {});
+                 std::span<const ContendingJobId> jobs, std::int32_t max_candidates,
+                 const Paths& fresh = {});
 
 // Writes the region's state into that of the whole problem.
 void PutBack(const Region& region, SearchState& whole);
@@ -46,8 +47,9 @@ struct RegionSize {
 // `seed` and the jobs it shares links with, those with the longest shared seconds first, sorted. A job
 // whose flows do not fit any more is left out, and those behind it are tried. `pairs_of` as Neighbours
 // gives it for draft.pairs.
-std::vector<JobId> Neighbourhood(const Problem& problem, JobId seed, const Draft& draft,
-                                 const std::vector<std::vector<std::int32_t>>& pairs_of,
-                                 const RegionSize& size);
+std::vector<ContendingJobId> Neighbourhood(const Problem& problem, ContendingJobId seed,
+                                           const Draft& draft,
+                                           const std::vector<std::vector<std::int32_t>>& pairs_of,
+                                           const RegionSize& size);
 
 }  // namespace yardmaster::crux

@@ -14,7 +14,7 @@ using ::testing::ElementsAre;
 class CutRegionTest : public ::testing::Test {
  protected:
   CutRegionTest() {
-    Job job = testing::OneFlowJob("a", 1e12, 8, 1, 1, 1, {0});
+    ContendingJob job = testing::OneFlowJob("a", 1e12, 8, 1, 1, 1, {0});
     for (std::int32_t link = 1; link < 6; ++link) job.flows[0].paths.Add(std::vector{link});
     problem_ = testing::WithLinks(2, 6, {job});
   }
@@ -39,22 +39,23 @@ TEST_F(CutRegionTest, TriesTheFreshPathHoweverBusyItIs) {
 // The seed shares most with b, then with c and d.
 TEST(Neighbourhood, LeavesOutAJobWhoseFlowsDoNotFitAndTakesTheNext) {
   const auto shares = [](const char* id, double seconds, std::size_t flows) {
-    Job job = testing::OneFlowJob(id, 1e12, 8, 1, 1, seconds, {0});
+    ContendingJob job = testing::OneFlowJob(id, 1e12, 8, 1, 1, seconds, {0});
     while (job.flows.size() < flows) job.flows.push_back({"other", 1, {{1}}});
     return job;
   };
   const Problem problem = testing::WithLinks(
       2, 3, {shares("seed", 1, 1), shares("b", 3, 9), shares("c", 2, 2), shares("d", 1, 2)});
   Paths paths;
-  for (const Job& job : problem.jobs) paths.emplace_back(job.flows.size(), 0);
+  for (const ContendingJob& job : problem.jobs) paths.emplace_back(job.flows.size(), 0);
   const Draft draft(problem, paths);
   const auto pairs_of = Neighbours(4, draft.pairs);
   const auto with = [&](std::size_t jobs, std::size_t flows) {
-    return Neighbourhood(problem, JobId(0), draft, pairs_of, {jobs, flows});
+    return Neighbourhood(problem, ContendingJobId(0), draft, pairs_of, {jobs, flows});
   };
-  EXPECT_THAT(with(12, 100), ElementsAre(JobId(0), JobId(1), JobId(2), JobId(3)));
-  EXPECT_THAT(with(2, 100), ElementsAre(JobId(0), JobId(1)));
-  EXPECT_THAT(with(12, 5), ElementsAre(JobId(0), JobId(2), JobId(3)));
+  EXPECT_THAT(with(12, 100), ElementsAre(ContendingJobId(0), ContendingJobId(1), ContendingJobId(2),
+                                         ContendingJobId(3)));
+  EXPECT_THAT(with(2, 100), ElementsAre(ContendingJobId(0), ContendingJobId(1)));
+  EXPECT_THAT(with(12, 5), ElementsAre(ContendingJobId(0), ContendingJobId(2), ContendingJobId(3)));
 }
 
 }  // namespace

@@ -47,8 +47,8 @@ struct Scored {
 class Replanner {
  public:
   Replanner(const Problem& problem, std::int32_t levels, const MoveCosts& costs,
-            const PathOptions& paths, const CorrectionOptions& correction,
-            const SearchOptions& options, EventBudget& budget, const SearchState& start)
+            const PathSelectionOptions& paths, const CorrectionOptions& correction,
+            const AnytimeSearchOptions& options, EventBudget& budget, const SearchState& start)
       : problem_(problem),
         all_(AllJobs(problem.jobs.size())),
         levels_(levels),
@@ -63,7 +63,7 @@ class Replanner {
     path_options_.hysteresis = 0;
     std::size_t uses = 0;
     LoadCounter counter(problem);
-    for (const Job& job : problem.jobs) {
+    for (const ContendingJob& job : problem.jobs) {
       for (const Flow& flow : job.flows) {
         uses += static_cast<std::size_t>(flow.paths.size()) * flow.paths[0].size();
       }
@@ -104,13 +104,13 @@ class Replanner {
 
   // Few moves are tried before many, so that a plan at the bound moves no more jobs than it has to.
   void Improve() {
-    PathOptions published = path_options_;
+    PathSelectionOptions published = path_options_;
     published.count_common_links = true;
-    std::vector<JobId> first;
+    std::vector<ContendingJobId> first;
     for (int round = 0; round < kMaxRounds && !AtBound(); ++round) {
       const double before = best_.value;
       const std::size_t known = first.size();
-      std::vector<JobId> losers;
+      std::vector<ContendingJobId> losers;
       AddLosers(best_, losers);
       Scored plan;
       if (!TryPaths(Anew(losers, losers), plan) || AtBound()) return;
@@ -124,14 +124,15 @@ class Replanner {
   }
 
   // `jobs` choose anew and the others of the best plan stay.
-  Paths Anew(std::span<const JobId> jobs, std::vector<JobId> first) {
+  Paths Anew(std::span<const ContendingJobId> jobs, std::vector<ContendingJobId> first) {
     return Anew(jobs, std::move(first), path_options_);
   }
-  Paths Anew(std::span<const JobId> jobs, std::vector<JobId> first, PathOptions options) {
+  Paths Anew(std::span<const ContendingJobId> jobs, std::vector<ContendingJobId> first,
+             PathSelectionOptions options) {
     budget_.Spend(events_per_plan_);
     options.first = std::move(first);
     Paths held = best_.state.paths;
-    for (const JobId j : jobs) held[j.index()].clear();
+    for (const ContendingJobId j : jobs) held[j.index()].clear();
     return ReselectPaths(problem_, held, jobs, options);
   }
 
@@ -152,8 +153,8 @@ class Replanner {
   }
 
   // Adds those that lose in `plan`, and keeps `jobs` sorted.
-  void AddLosers(const Scored& plan, std::vector<JobId>& jobs) const {
-    for (const JobId j : all_) {
+  void AddLosers(const Scored& plan, std::vector<ContendingJobId>& jobs) const {
+    for (const ContendingJobId j : all_) {
       if (plan.rates[j.index()] < kLoses * alone_[j.index()]) jobs.push_back(j);
     }
     std::sort(jobs.begin(), jobs.end());
@@ -161,12 +162,12 @@ class Replanner {
   }
 
   // With the jobs on links of `jobs` that are full, sorted.
-  std::vector<JobId> WithNeighbours(const std::vector<JobId>& jobs) const {
+  std::vector<ContendingJobId> WithNeighbours(const std::vector<ContendingJobId>& jobs) const {
     std::vector<double> busy(problem_.links.size(), 0);
     std::vector<char> concerned(problem_.links.size(), 0);
     std::vector<std::vector<LinkSeconds>> loads;
     LoadCounter counter(problem_);
-    for (const JobId j : all_) {
+    for (const ContendingJobId j : all_) {
       loads.push_back(counter.Count(problem_.jobs[j.index()], best_.state.paths[j.index()]));
       const bool loses = std::binary_search(jobs.begin(), jobs.end(), j);
       for (const LinkSeconds& load : loads.back()) {
@@ -174,8 +175,8 @@ class Replanner {
         if (loses) concerned[load.link] = 1;
       }
     }
-    std::vector<JobId> near;
-    for (const JobId j : all_) {
+    std::vector<ContendingJobId> near;
+    for (const ContendingJobId j : all_) {
       const bool meets = std::any_of(
           loads[j.index()].begin(), loads[j.index()].end(),
           [&](const LinkSeconds& l) { return concerned[l.link] != 0 && busy[l.link] > kFull; });
@@ -186,7 +187,7 @@ class Replanner {
 
   void TakeBack() {
     Scored plan;
-    for (const JobId j : all_) {
+    for (const ContendingJobId j : all_) {
       if (best_.state.paths[j.index()] == start_.paths[j.index()]) continue;
       plan.state = best_.state;
       plan.state.paths[j.index()] = start_.paths[j.index()];
@@ -198,12 +199,12 @@ class Replanner {
   }
 
   const Problem& problem_;
-  const std::vector<JobId> all_;
+  const std::vector<ContendingJobId> all_;
   const std::int32_t levels_;
   const MoveCosts& costs_;
-  PathOptions path_options_;
+  PathSelectionOptions path_options_;
   const CorrectionOptions& correction_;
-  const SearchOptions& options_;
+  const AnytimeSearchOptions& options_;
   EventBudget& budget_;
   const SearchState start_;
   ScheduleEvaluator evaluator_;
@@ -228,8 +229,8 @@ bool CanFollow(const Problem& problem, const Paths& paths) {
 }  // namespace
 
 SearchReport Replan(const Problem& problem, std::int32_t levels, const MoveCosts& costs,
-                    const PathOptions& paths, const CorrectionOptions& correction,
-                    const SearchOptions& options, EventBudget& budget, SearchState& state) {
+                    const PathSelectionOptions& paths, const CorrectionOptions& correction,
+                    const AnytimeSearchOptions& options, EventBudget& budget, SearchState& state) {
   if (problem.jobs.size() < 2 || budget.exhausted() || !CanFollow(problem, state.paths)) return {};
   HalfBudget half(budget);
   return Replanner(problem, levels, costs, paths, correction, options, half.half(), state)

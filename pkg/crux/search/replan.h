@@ -27,7 +27,7 @@ namespace yardmaster::crux {
 // Improves `state`, paths and levels of all jobs of `problem`. REQUIRES: costs aligned with the jobs.
 // Nothing happens where they have more streams than a simulation can follow.
 SearchReport Replan(const Problem& problem, std::int32_t levels, const MoveCosts& costs,
-                    const PathOptions& paths, const CorrectionOptions& correction,
-                    const SearchOptions& options, EventBudget& budget, SearchState& state);
+                    const PathSelectionOptions& paths, const CorrectionOptions& correction,
+                    const AnytimeSearchOptions& options, EventBudget& budget, SearchState& state);
 
 }  // namespace yardmaster::crux

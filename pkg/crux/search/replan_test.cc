@@ -22,7 +22,7 @@ constexpr std::int32_t kFlows = 4;
 Problem Uplinks() {
   Problem problem = testing::WithLinks(8, kJobs * kFlows, {});
   for (std::int32_t j = 0; j < kJobs; ++j) {
-    Job job{"job" + std::to_string(j), 8, 1e12 * (1 + j), 1, 1, {}};
+    ContendingJob job{"job" + std::to_string(j), 8, 1e12 * (1 + j), 1, 1, {}};
     for (std::int32_t f = 0; f < kFlows; ++f) {
       Flow flow{"f" + std::to_string(f), 0.5e9, {}};
       flow.ring = 0;
@@ -53,7 +53,7 @@ SearchReport Improve(const Problem& problem, const MoveCosts& costs, EventBudget
 
 double Alone(const Problem& problem) {
   double rate = 0;
-  for (const Job& job : problem.jobs) rate += job.flop_per_iteration / 1.5;
+  for (const ContendingJob& job : problem.jobs) rate += job.flop_per_iteration / 1.5;
   return rate;
 }
 
@@ -110,7 +110,7 @@ TEST(Replan, SpendsAtMostHalfOfTheBudgetAndMayRunOutOfIt) {
 TEST(Replan, MoreStreamsThanCanBeSimulatedChangeNothing) {
   Problem problem = Uplinks();
   // Every flow starts at an instant of its own: five streams of each job are more than fit.
-  for (Job& job : problem.jobs) {
+  for (ContendingJob& job : problem.jobs) {
     for (std::int32_t f = 0; f < kFlows; ++f) {
       job.flows[static_cast<std::size_t>(f)].communication_start = 0.5 + 0.1 * f;
     }

@@ -25,18 +25,18 @@ void ForEachBit(std::uint64_t set, Visit visit) {
 
 }  // namespace
 
-double WindowOf(const Problem& problem, std::span<const JobId> jobs, double iterations) {
+double WindowOf(const Problem& problem, std::span<const ContendingJobId> jobs, double iterations) {
   LoadCounter counter(problem);
   double slowest = 0;
-  for (const JobId j : jobs) {
-    const Job& job = problem.jobs[j.index()];
+  for (const ContendingJobId j : jobs) {
+    const ContendingJob& job = problem.jobs[j.index()];
     const double span = counter.SpanSeconds(job, SelectAlone(problem, job));
     slowest = std::max(slowest, IterationSeconds(job, span));
   }
   return slowest * iterations;
 }
 
-ScheduleEvaluator::JobRun ScheduleEvaluator::LoadJob(const Job& job,
+ScheduleEvaluator::JobRun ScheduleEvaluator::LoadJob(const ContendingJob& job,
                                                      const std::vector<Stream>& streams) {
   JobRun run{job.compute_seconds,
              job.flop_per_iteration / job.compute_seconds,
@@ -69,13 +69,13 @@ ScheduleEvaluator::JobRun ScheduleEvaluator::LoadJob(const Job& job,
   return run;
 }
 
-void ScheduleEvaluator::Load(std::span<const JobId> jobs, const Paths& paths,
+void ScheduleEvaluator::Load(std::span<const ContendingJobId> jobs, const Paths& paths,
                              std::span<const std::int32_t> levels) {
   std::vector<std::vector<Stream>> streams;
   for (const Merging merging : {Merging::kRings, Merging::kJobs}) {
     streams.clear();
     std::size_t count = 0;
-    for (const JobId j : jobs) {
+    for (const ContendingJobId j : jobs) {
       streams.push_back(StreamsOf(problem_.jobs[j.index()], paths[j.index()], merging));
       count += streams.back().size();
     }
@@ -271,7 +271,7 @@ void ScheduleEvaluator::Settle(double now) {
   }
 }
 
-double ScheduleEvaluator::FlopRate(std::span<const JobId> jobs, const Paths& paths,
+double ScheduleEvaluator::FlopRate(std::span<const ContendingJobId> jobs, const Paths& paths,
                                    std::span<const std::int32_t> levels) {
   job_rates_.assign(jobs.size(), 0);
   if (exhausted()) return 0;

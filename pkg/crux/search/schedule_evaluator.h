@@ -38,7 +38,7 @@ struct EventBudget {
 };
 
 // Iterations of the slowest of `jobs` alone on its best paths, in seconds.
-double WindowOf(const Problem& problem, std::span<const JobId> jobs, double iterations);
+double WindowOf(const Problem& problem, std::span<const ContendingJobId> jobs, double iterations);
 
 class ScheduleEvaluator {
  public:
@@ -51,7 +51,7 @@ class ScheduleEvaluator {
   // FLOP/s that `jobs` (sorted indices) achieve together when only they run, with the paths and
   // levels given per job of the whole problem. A function of its arguments.
   // REQUIRES: at most kMaxStreams jobs, each with flows of at most as many starts in all.
-  double FlopRate(std::span<const JobId> jobs, const Paths& paths,
+  double FlopRate(std::span<const ContendingJobId> jobs, const Paths& paths,
                   std::span<const std::int32_t> levels);
   // What each of them achieved in the last answer, in their order.
   const std::vector<double>& job_rates() const { return job_rates_; }
@@ -92,8 +92,9 @@ class ScheduleEvaluator {
     std::int64_t iteration;  // from 1
   };
 
-  void Load(std::span<const JobId> jobs, const Paths& paths, std::span<const std::int32_t> levels);
-  JobRun LoadJob(const Job& job, const std::vector<Stream>& streams);
+  void Load(std::span<const ContendingJobId> jobs, const Paths& paths,
+            std::span<const std::int32_t> levels);
+  JobRun LoadJob(const ContendingJob& job, const std::vector<Stream>& streams);
   void LoadLinks(std::span<const std::vector<Stream>> streams);
   static void BeginIteration(JobRun& job, double now, double computed_share);
   static void AwaitBatch(JobRun& job, double now);

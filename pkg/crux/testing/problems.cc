@@ -9,15 +9,15 @@
 
 namespace yardmaster::crux::testing {
 
-Job OneFlowJob(const std::string& id, double flop, std::int32_t gpus, double compute_seconds,
-               double communication_start, double link_seconds,
-               const std::vector<std::int32_t>& links) {
-  Job job{id, gpus, flop, compute_seconds, communication_start, {}};
+ContendingJob OneFlowJob(const std::string& id, double flop, std::int32_t gpus,
+                         double compute_seconds, double communication_start, double link_seconds,
+                         const std::vector<std::int32_t>& links) {
+  ContendingJob job{id, gpus, flop, compute_seconds, communication_start, {}};
   job.flows.push_back({"f0", link_seconds * 1e9, {links}});
   return job;
 }
 
-Problem WithLinks(std::int32_t levels, std::int32_t link_count, std::vector<Job> jobs) {
+Problem WithLinks(std::int32_t levels, std::int32_t link_count, std::vector<ContendingJob> jobs) {
   Problem problem;
   problem.levels = levels;
   for (std::int32_t l = 0; l < link_count; ++l) {
@@ -50,7 +50,7 @@ Problem RandomProblem(const RandomShape& shape, std::uint64_t seed) {
   Random random(seed);
   Problem problem = WithLinks(shape.levels, shape.links, {});
   for (std::int32_t j = 0; j < shape.jobs; ++j) {
-    Job job;
+    ContendingJob job;
     job.id = StrCat("j", j);
     job.gpus = static_cast<std::int32_t>(8 * (1 + random.Below(8)));
     job.compute_seconds = 0.2 + random.Unit();

@@ -13,16 +13,16 @@ namespace yardmaster::crux::testing {
 inline constexpr double kGbpsOfOneGigabyte = 8;
 
 // A job with one flow of `link_seconds` over the given links (each of kGbpsOfOneGigabyte).
-Job OneFlowJob(const std::string& id, double flop, std::int32_t gpus, double compute_seconds,
-               double communication_start, double link_seconds,
-               const std::vector<std::int32_t>& links);
+ContendingJob OneFlowJob(const std::string& id, double flop, std::int32_t gpus,
+                         double compute_seconds, double communication_start, double link_seconds,
+                         const std::vector<std::int32_t>& links);
 
 // From job `from` to job `to`.
 inline ContentionEdge Edge(std::int32_t from, std::int32_t to, double weight) {
-  return {JobId(from), JobId(to), weight};
+  return {ContendingJobId(from), ContendingJobId(to), weight};
 }
 
-Problem WithLinks(std::int32_t levels, std::int32_t link_count, std::vector<Job> jobs);
+Problem WithLinks(std::int32_t levels, std::int32_t link_count, std::vector<ContendingJob> jobs);
 
 Problem Example1(std::int32_t levels);  // figure 11
 Problem Example2(std::int32_t levels);  // figure 12

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "pkg/extender/testing/job_fixture.h"
+#include "pkg/extender/testing/batch_job_fixture.h"
 
 namespace yardmaster::extender {
 
@@ -21,7 +21,7 @@ struct KindStage {
   int strays = 0;          // pods with an event that they are in no gang
 };
 
-class KindsTest : public JobFixture {
+class KindsTest : public BatchJobFixture {
  protected:
   KindsTest();
   // Brings pods and owners to what was recorded. Pods that are new come behind our gate and on no

@@ -38,7 +38,7 @@ class PlannerFixture : public ClusterFixture {
               cluster.client_, cache_, cluster.clock_,
               {[this] { return token_; }, [this](std::int64_t token) { LeadAbove(token); }},
               [&cluster](auto view) { cluster.view_ = std::move(view); },
-              [&cluster](const Notice& notice) { cluster.notices_.push_back(notice); },
+              [&cluster](const ObjectNotice& notice) { cluster.notices_.push_back(notice); },
               cluster.planner_options_) {
       if (leader) Lead();
     }
@@ -78,7 +78,7 @@ class PlannerFixture : public ClusterFixture {
   int CountNotices(const std::string& reason) const {
     return static_cast<int>(
         std::count_if(notices_.begin(), notices_.end(),
-                      [&](const Notice& notice) { return notice.reason == reason; }));
+                      [&](const ObjectNotice& notice) { return notice.reason == reason; }));
   }
 
   // The promises that hold at every instant, whichever process was killed where.
@@ -112,7 +112,7 @@ class PlannerFixture : public ClusterFixture {
   GangPlanner::Options planner_options_ = OneThread();
   std::int64_t last_token_ = 0;  // of any process
   std::shared_ptr<const View> view_;
-  std::vector<Notice> notices_;
+  std::vector<ObjectNotice> notices_;
 };
 
 }  // namespace yardmaster::extender

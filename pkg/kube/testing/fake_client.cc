@@ -5,7 +5,7 @@
 
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
-#include "pkg/kube/testing/selector.h"
+#include "pkg/kube/testing/object_selector.h"
 
 namespace yardmaster::kube {
 namespace {
@@ -15,12 +15,12 @@ using nlohmann::json;
 // Both selectors of a list or watch.
 struct Selection {
   std::string ns;
-  LabelSelector labels;
+  ObjectSelector labels;
   FieldSelector fields;
 
   static absl::StatusOr<Selection> Parse(const Target& target, const std::string& labels,
                                          const std::string& fields) {
-    YM_ASSIGN_OR_RETURN(LabelSelector label_selector, LabelSelector::Parse(labels));
+    YM_ASSIGN_OR_RETURN(ObjectSelector label_selector, ObjectSelector::Parse(labels));
     YM_ASSIGN_OR_RETURN(FieldSelector field_selector, FieldSelector::Parse(fields));
     return Selection{target.ns, std::move(label_selector), std::move(field_selector)};
   }

@@ -176,9 +176,9 @@ class NetworkCluster : public ::testing::Test {
     if (!object) return "";
     return (*object)["metadata"]["annotations"].value(key, "");
   }
-  api::PathPlan PathsOf(const std::string& pod) const {
+  api::PodPathPlan PathsOf(const std::string& pod) const {
     const auto plan = api::DecodePathPlan(Annotation(pod, api::kPathPlanAnnotation));
-    return plan.ok() ? *plan : api::PathPlan{};
+    return plan.ok() ? *plan : api::PodPathPlan{};
   }
   // "pod rail plane" -> source ports.
   std::map<std::string, std::vector<std::uint16_t>> AllPorts() const {
@@ -207,7 +207,7 @@ class NetworkCluster : public ::testing::Test {
   }
   // The links that rank 0's first connection of rail 0 takes.
   fabric::LinkPath LinksOfFirst(const std::string& gang) const {
-    const api::PathPlan plan = PathsOf(gang + "-0");
+    const api::PodPathPlan plan = PathsOf(gang + "-0");
     const nlohmann::json object = client_.Find(kube::Pods(), "team", gang + "-0").value();
     const api::PeerPaths& peer = plan.rails.at(0).peers.at(0);
     const auto hashes = repac::SwitchHashes::Compile(*network_).value();

@@ -42,12 +42,12 @@ ForwardingModel HashedNetwork::ClusterState(const std::vector<CableId>& down) co
   return ForwardingModel(*network, hashes, down);
 }
 
-std::vector<Connection> Rings(const fabric::Network& network, int stride, int paths) {
-  std::vector<Connection> connections;
+std::vector<NicConnection> Rings(const fabric::Network& network, int stride, int paths) {
+  std::vector<NicConnection> connections;
   const int hosts = network.places().num_hosts();
   for (int h = 0; h < hosts; ++h) {
     for (int rail = 0; rail < network.spec().rails; ++rail) {
-      Connection connection;
+      NicConnection connection;
       connection.from = {fabric::HostId(h), rail};
       connection.to = {fabric::HostId((h + stride) % hosts), rail};
       connection.paths = paths;

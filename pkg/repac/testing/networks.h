@@ -29,6 +29,6 @@ struct HashedNetwork {
 };
 
 // On every rail a ring over all hosts with the given stride: host i talks to host i + stride.
-std::vector<Connection> Rings(const fabric::Network& network, int stride, int paths = 1);
+std::vector<NicConnection> Rings(const fabric::Network& network, int stride, int paths = 1);
 
 }  // namespace yardmaster::repac

@@ -67,15 +67,15 @@ inline LinkPath Route(const Network& network, const NicPort& src, const NicPort&
 
 // Ports legal and never twice between two addresses, paths as the checker routes them, paths of a
 // connection disjoint, alternates clear of the main path, loads and bounds as counted here.
-inline void Check(const Network& network, const std::vector<Connection>& connections,
+inline void Check(const Network& network, const std::vector<NicConnection>& connections,
                   const PathPlan& plan, const Down& down) {
   std::map<std::pair<Nic, Nic>, std::set<std::uint16_t>> ports;
   std::map<std::tuple<int, bool>, std::set<LinkId>> taken;
   std::map<LinkId, std::pair<int, double>> loads;
   std::set<std::tuple<int, bool, int>> flows;
-  for (const Flow& flow : plan.flows) {
+  for (const PlannedFlow& flow : plan.flows) {
     EXPECT_TRUE(flows.insert({flow.connection, flow.back, flow.path}).second);
-    const Connection& c = connections[static_cast<std::size_t>(flow.connection)];
+    const NicConnection& c = connections[static_cast<std::size_t>(flow.connection)];
     EXPECT_EQ((Nic{flow.src.host, flow.src.rail}), flow.back ? c.to : c.from);
     EXPECT_EQ((Nic{flow.dst.host, flow.dst.rail}), flow.back ? c.from : c.to);
     if (!flow.planned()) {
@@ -149,14 +149,14 @@ inline std::vector<fabric::FabricSpec> Fabrics() {
   return out;
 }
 
-inline std::vector<Connection> RandomConnections(const Network& network, int count,
-                                                 Random& random) {
-  std::vector<Connection> out;
+inline std::vector<NicConnection> RandomConnections(const Network& network, int count,
+                                                    Random& random) {
+  std::vector<NicConnection> out;
   const auto below = [&random](int n) {
     return static_cast<int>(random.Below(static_cast<std::uint64_t>(n)));
   };
   while (static_cast<int>(out.size()) < count) {
-    Connection c;
+    NicConnection c;
     c.from = {fabric::HostId(below(network.places().num_hosts())), below(network.spec().rails)};
     c.to = {fabric::HostId(below(network.places().num_hosts())), c.from.rail};
     if (c.from == c.to) continue;

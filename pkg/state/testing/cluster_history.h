@@ -22,9 +22,9 @@
 namespace yardmaster::state {
 
 // A small cluster to which anything may happen.
-class History {
+class ClusterHistory {
  public:
-  explicit History(unsigned seed) : random_(seed) {}
+  explicit ClusterHistory(unsigned seed) : random_(seed) {}
 
   void Step() {
     switch (Below(14)) {

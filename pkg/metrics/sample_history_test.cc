@@ -1,4 +1,4 @@
-#include "pkg/metrics/history.h"
+#include "pkg/metrics/sample_history.h"
 
 #include <algorithm>
 #include <string>
@@ -18,7 +18,7 @@ constexpr std::int64_t kStartMs = 1'700'000'000'000;
 
 // The history of `count` samples, of which number i has the text of `text(i)`.
 template <typename Text>
-void Fill(History& history, int count, Text text) {
+void Fill(SampleHistory& history, int count, Text text) {
   for (int i = 0; i < count; ++i) history.Add(text(i), kStartMs + i * kHistoryIntervalMs);
 }
 
@@ -31,10 +31,10 @@ std::size_t LinesOf(const std::string& text, const std::string& series) {
   return count;
 }
 
-TEST(History, IsEmptyOpenMetricsAtTheStart) { EXPECT_EQ(History().Text(), "# EOF\n"); }
+TEST(SampleHistory, IsEmptyOpenMetricsAtTheStart) { EXPECT_EQ(SampleHistory().Text(), "# EOF\n"); }
 
-TEST(History, GivesAValueWhereItChangesAndJustBefore) {
-  History history;
+TEST(SampleHistory, GivesAValueWhereItChangesAndJustBefore) {
+  SampleHistory history;
   Fill(history, 7,
        [](int i) { return StrCat("# TYPE a counter\na{x=\"b c\"} ", i < 5 ? "1" : "2.5", "\n"); });
   EXPECT_EQ(history.Text(),
@@ -45,14 +45,14 @@ TEST(History, GivesAValueWhereItChangesAndJustBefore) {
             "# EOF\n");
 }
 
-TEST(History, AValueThatStaysIsRepeatedBeforePrometheusForgetsIt) {
-  History history;
+TEST(SampleHistory, AValueThatStaysIsRepeatedBeforePrometheusForgetsIt) {
+  SampleHistory history;
   Fill(history, 121, [](int) { return "a 1\n"; });
   EXPECT_EQ(LinesOf(history.Text(), "a"), 121u / 8 + 1);
 }
 
-TEST(History, ASeriesThatEndsAndComesBackHasAGap) {
-  History history;
+TEST(SampleHistory, ASeriesThatEndsAndComesBackHasAGap) {
+  SampleHistory history;
   Fill(history, 4, [](int i) { return i == 1 || i == 2 ? "b 1\n" : "a 1\nb 1\n"; });
   EXPECT_EQ(history.Text(),
             "a 1 1700000000.000\n"
@@ -62,8 +62,8 @@ TEST(History, ASeriesThatEndsAndComesBackHasAGap) {
             "# EOF\n");
 }
 
-TEST(History, KeepsAnHourAndForgetsSeriesThatEndedBefore) {
-  History history;
+TEST(SampleHistory, KeepsAnHourAndForgetsSeriesThatEndedBefore) {
+  SampleHistory history;
   Fill(history, 300, [](int i) { return StrCat(i < 100 ? "gone 1\n" : "", "a ", i, "\n"); });
   const std::string text = history.Text();
   EXPECT_EQ(LinesOf(text, "a"), 121u);
@@ -72,28 +72,28 @@ TEST(History, KeepsAnHourAndForgetsSeriesThatEndedBefore) {
   EXPECT_THAT(text, Not(HasSubstr("gone")));
 }
 
-TEST(History, TheOldestValueIsKnownAlthoughItChangedBefore) {
-  History history;
+TEST(SampleHistory, TheOldestValueIsKnownAlthoughItChangedBefore) {
+  SampleHistory history;
   Fill(history, 200, [](int i) { return StrCat("a ", i < 50 ? 1 : 2, "\n"); });
   EXPECT_THAT(history.Text(), testing::StartsWith("a 2 1700002370.000\n"));
 }
 
-TEST(History, TimesAscendAlthoughTheClockIsSetBack) {
-  History history;
+TEST(SampleHistory, TimesAscendAlthoughTheClockIsSetBack) {
+  SampleHistory history;
   history.Add("a 1\n", kStartMs);
   history.Add("a 2\n", kStartMs - 3'600'000);
   EXPECT_EQ(history.Text(), "a 1 1700000000.000\na 2 1700000000.001\n# EOF\n");
 }
 
-TEST(History, WhatIsNoSampleIsPassedOver) {
-  History history;
+TEST(SampleHistory, WhatIsNoSampleIsPassedOver) {
+  SampleHistory history;
   history.Add("\n# HELP a b\nnonsense\na x\n b\nc NaN\nd +Inf\ne -Inf\nlast 1e-05", kStartMs);
   EXPECT_EQ(history.Text(),
             "d +Inf 1700000000.000\ne -Inf 1700000000.000\nlast 1e-05 1700000000.000\n# EOF\n");
 }
 
-TEST(History, SeriesBeyondTheLimitAreCountedAndHaveRoomWhenOthersHaveEnded) {
-  History history({.samples = 3, .series = 2, .changes = 100});
+TEST(SampleHistory, SeriesBeyondTheLimitAreCountedAndHaveRoomWhenOthersHaveEnded) {
+  SampleHistory history({.samples = 3, .series = 2, .changes = 100});
   history.Add("a 1\nb 1\nc 1\nd 1\n", kStartMs);
   EXPECT_EQ(history.left_out_series(), 2u);
   EXPECT_THAT(history.Text(), Not(HasSubstr("c 1")));
@@ -102,8 +102,8 @@ TEST(History, SeriesBeyondTheLimitAreCountedAndHaveRoomWhenOthersHaveEnded) {
   EXPECT_THAT(history.Text(), HasSubstr("c 1"));
 }
 
-TEST(History, ManyChangesShortenTheHistoryAndMemoryStaysWithinItsBound) {
-  History history;
+TEST(SampleHistory, ManyChangesShortenTheHistoryAndMemoryStaysWithinItsBound) {
+  SampleHistory history;
   std::size_t most = 0;
   for (int i = 0; i < 40; ++i) {
     std::string text;

@@ -1,13 +1,13 @@
-#include "pkg/agent/nic_port.h"
+#include "pkg/agent/local_nic_port.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <fstream>
 #include <optional>
 #include <sstream>
 #include <system_error>
 #include <tuple>
 
+#include "pkg/agent/host_files.h"
 #include "pkg/agent/rail_order.h"
 #include "pkg/api/field_reader.h"
 #include "pkg/base/strings.h"
@@ -16,8 +16,6 @@
 namespace yardmaster::agent {
 
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr int kMaxRail = 63;
 constexpr int kMaxPort = 15;
@@ -29,25 +27,14 @@ bool SafeDevice(const std::string& name) {
          name.find('/') == std::string::npos;
 }
 
-std::vector<std::string> NamesIn(const std::string& folder) {
-  std::vector<std::string> names;
-  std::error_code error;
-  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-    names.push_back(it->path().filename().string());
-  }
+std::vector<std::string> NaturalNamesIn(const std::string& folder) {
+  std::vector<std::string> names = NamesIn(folder);
   std::sort(names.begin(), names.end(), NaturalLess);
   return names;
 }
 
-std::optional<std::string> FirstLine(const std::string& path) {
-  std::ifstream file(path);
-  std::string line;
-  if (!std::getline(file, line)) return std::nullopt;
-  return line;
-}
-
-NicPort ReadPort(api::FieldReader& in) {
-  NicPort port;
+LocalNicPort ReadPort(api::FieldReader& in) {
+  LocalNicPort port;
   port.rail = in.Int("rail", 0, 0, kMaxRail);
   port.port = in.Int("port", 0, 0, kMaxPort);
   port.interface = in.String("interface");
@@ -59,17 +46,18 @@ NicPort ReadPort(api::FieldReader& in) {
 
 }  // namespace
 
-std::string NicPort::device() const {
+std::string LocalNicPort::device() const {
   return interface.empty() ? StrCat(rdma_device, "/", rdma_port) : interface;
 }
 
-absl::StatusOr<std::vector<NicPort>> ParseNicPorts(std::string_view yaml, std::string_view file) {
+absl::StatusOr<std::vector<LocalNicPort>> ParseNicPorts(std::string_view yaml,
+                                                        std::string_view file) {
   YM_ASSIGN_OR_RETURN(const nlohmann::json root, config::ParseYaml(yaml, file));
   api::FieldErrors errors;
   api::FieldReader in(&root, "", api::UnknownFields::kReject, &errors);
-  std::vector<NicPort> ports;
+  std::vector<LocalNicPort> ports;
   for (api::FieldReader& entry : in.Objects("ports")) {
-    NicPort port = ReadPort(entry);
+    LocalNicPort port = ReadPort(entry);
     entry.Close();
     const std::string& device = port.interface.empty() ? port.rdma_device : port.interface;
     if (port.interface.empty() == port.rdma_device.empty() || !SafeDevice(device)) {
@@ -82,7 +70,7 @@ absl::StatusOr<std::vector<NicPort>> ParseNicPorts(std::string_view yaml, std::s
   if (ports.empty() && errors.empty()) {
     errors.Add("ports", "is empty", "list the NIC ports, or leave the file out");
   }
-  const auto place = [](const NicPort& p) { return std::tie(p.rail, p.port); };
+  const auto place = [](const LocalNicPort& p) { return std::tie(p.rail, p.port); };
   std::sort(ports.begin(), ports.end(),
             [&](const auto& a, const auto& b) { return place(a) < place(b); });
   for (std::size_t i = 1; i < ports.size(); ++i) {
@@ -95,8 +83,8 @@ absl::StatusOr<std::vector<NicPort>> ParseNicPorts(std::string_view yaml, std::s
   return ports;
 }
 
-absl::StatusOr<std::vector<NicPort>> ReadNicPortsFile(const std::string& path) {
-  if (path.empty()) return std::vector<NicPort>();
+absl::StatusOr<std::vector<LocalNicPort>> ReadNicPortsFile(const std::string& path) {
+  if (path.empty()) return std::vector<LocalNicPort>();
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
   if (!(text << file.rdbuf())) {
@@ -106,13 +94,13 @@ absl::StatusOr<std::vector<NicPort>> ReadNicPortsFile(const std::string& path) {
   return ParseNicPorts(text.str(), path);
 }
 
-std::vector<NicPort> DiscoverNicPorts(const std::string& sysfs_root) {
+std::vector<LocalNicPort> DiscoverNicPorts(const std::string& sysfs_root) {
   const std::string folder = StrCat(sysfs_root, "/class/infiniband");
-  std::vector<NicPort> ports;
+  std::vector<LocalNicPort> ports;
   int rail = 0;
   for (const std::string& device : RailDevices(sysfs_root)) {
     int port = 0;
-    for (const std::string& name : NamesIn(StrCat(folder, "/", device, "/ports"))) {
+    for (const std::string& name : NaturalNamesIn(StrCat(folder, "/", device, "/ports"))) {
       const std::optional<int> number = ParseNumber<int>(name);
       if (number.has_value()) ports.push_back({rail, port++, "", device, *number});
     }
@@ -121,14 +109,14 @@ std::vector<NicPort> DiscoverNicPorts(const std::string& sysfs_root) {
   return ports;
 }
 
-std::vector<NicPort> HostNicPorts(const std::string& sysfs_root, const std::vector<NicPort>& table,
-                                  int expected) {
+std::vector<LocalNicPort> HostNicPorts(const std::string& sysfs_root,
+                                       const std::vector<LocalNicPort>& table, int expected) {
   if (!table.empty()) return table;
-  std::vector<NicPort> found = DiscoverNicPorts(sysfs_root);
-  return static_cast<int>(found.size()) == expected ? found : std::vector<NicPort>();
+  std::vector<LocalNicPort> found = DiscoverNicPorts(sysfs_root);
+  return static_cast<int>(found.size()) == expected ? found : std::vector<LocalNicPort>();
 }
 
-bool HasLink(const std::string& sysfs_root, const NicPort& port) {
+bool HasLink(const std::string& sysfs_root, const LocalNicPort& port) {
   if (!port.interface.empty()) {
     const auto state = FirstLine(StrCat(sysfs_root, "/class/net/", port.interface, "/operstate"));
     return state == "up" || state == "unknown";

@@ -1,4 +1,4 @@
-#include "pkg/agent/nic_port.h"
+#include "pkg/agent/local_nic_port.h"
 
 #include "gmock/gmock.h"
 
@@ -20,8 +20,9 @@ TEST(ParseNicPorts, ReadsBothKindsInOrderOfPlace) {
       "- {rail: 0, port: 0, interface: eth2}\n",
       "ports.yaml");
   ASSERT_TRUE(ports.ok()) << ports.status();
-  EXPECT_THAT(*ports, ElementsAre(NicPort{0, 0, "eth2", "", 0}, NicPort{0, 1, "eth3", "", 0},
-                                  NicPort{1, 0, "", "mlx5_1", 2}));
+  EXPECT_THAT(*ports,
+              ElementsAre(LocalNicPort{0, 0, "eth2", "", 0}, LocalNicPort{0, 1, "eth3", "", 0},
+                          LocalNicPort{1, 0, "", "mlx5_1", 2}));
   EXPECT_EQ((*ports)[0].device(), "eth2");
   EXPECT_EQ((*ports)[2].device(), "mlx5_1/2");
 }
@@ -52,9 +53,10 @@ TEST(DiscoverNicPorts, DevicesInNumericOrderAreTheRails) {
   }
   sysfs.Put("class/infiniband/mlx5_0/ports/1/state", "4: ACTIVE\n");
   sysfs.Put("class/infiniband/mlx5_0/ports/2/state", "1: DOWN\n");
-  EXPECT_THAT(DiscoverNicPorts(sysfs.path()),
-              ElementsAre(NicPort{0, 0, "", "mlx5_0", 1}, NicPort{0, 1, "", "mlx5_0", 2},
-                          NicPort{1, 0, "", "mlx5_2", 1}, NicPort{2, 0, "", "mlx5_10", 1}));
+  EXPECT_THAT(
+      DiscoverNicPorts(sysfs.path()),
+      ElementsAre(LocalNicPort{0, 0, "", "mlx5_0", 1}, LocalNicPort{0, 1, "", "mlx5_0", 2},
+                  LocalNicPort{1, 0, "", "mlx5_2", 1}, LocalNicPort{2, 0, "", "mlx5_10", 1}));
   EXPECT_THAT(DiscoverNicPorts(sysfs.path() + "/none"), IsEmpty());
 }
 

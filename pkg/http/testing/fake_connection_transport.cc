@@ -1,4 +1,4 @@
-#include "pkg/http/testing/fake_transport.h"
+#include "pkg/http/testing/fake_connection_transport.h"
 
 #include <algorithm>
 #include <cstring>
@@ -8,22 +8,22 @@
 
 namespace yardmaster::http {
 
-void FakeTransport::ClientSends(std::string_view bytes) {
+void FakeConnectionTransport::ClientSends(std::string_view bytes) {
   incoming_ += bytes;
   Run();
 }
 
-void FakeTransport::ClientCloses() {
+void FakeConnectionTransport::ClientCloses() {
   incoming_ended_ = true;
   Run();
 }
 
-void FakeTransport::Run() {
+void FakeConnectionTransport::Run() {
   while (RunOne()) {
   }
 }
 
-void FakeTransport::Advance(std::int64_t ms) {
+void FakeConnectionTransport::Advance(std::int64_t ms) {
   Run();
   const std::int64_t target = now_ms_ + ms;
   while (deadline_ms_ && *deadline_ms_ <= target && !closed_) {
@@ -35,7 +35,7 @@ void FakeTransport::Advance(std::int64_t ms) {
   now_ms_ = target;
 }
 
-bool FakeTransport::RunOne() {
+bool FakeConnectionTransport::RunOne() {
   std::function<void()> task;
   {
     MutexLock lock(mutex_);
@@ -62,7 +62,7 @@ bool FakeTransport::RunOne() {
   return DeliverRead();
 }
 
-bool FakeTransport::DeliverRead() {
+bool FakeConnectionTransport::DeliverRead() {
   if (!read_ || (incoming_.empty() && !incoming_ended_)) return false;
   PendingRead read = *std::exchange(read_, std::nullopt);
   const std::size_t bytes = std::min(read.capacity, incoming_.size());
@@ -72,12 +72,12 @@ bool FakeTransport::DeliverRead() {
   return true;
 }
 
-void FakeTransport::Post(std::function<void()> task) {
+void FakeConnectionTransport::Post(std::function<void()> task) {
   MutexLock lock(mutex_);
   tasks_.push_back(std::move(task));
 }
 
-void FakeTransport::Handshake(std::function<void(bool)> callback) {
+void FakeConnectionTransport::Handshake(std::function<void(bool)> callback) {
   if (hold_handshake_) {
     handshake_ = std::move(callback);
     return;
@@ -85,37 +85,37 @@ void FakeTransport::Handshake(std::function<void(bool)> callback) {
   Post([callback = std::move(callback), ok = handshake_ok_] { callback(ok); });
 }
 
-void FakeTransport::ReleaseHandshake() {
+void FakeConnectionTransport::ReleaseHandshake() {
   hold_handshake_ = false;
   if (handshake_) Handshake(std::exchange(handshake_, nullptr));
 }
 
-void FakeTransport::Read(char* out, std::size_t capacity,
-                         std::function<void(std::size_t)> callback) {
+void FakeConnectionTransport::Read(char* out, std::size_t capacity,
+                                   std::function<void(std::size_t)> callback) {
   EXPECT_FALSE(read_ || write_ || discard_) << "two operations at once";
   EXPECT_GT(capacity, 0U);
   read_ = PendingRead{out, capacity, std::move(callback)};
 }
 
-void FakeTransport::Write(std::string_view head, std::string_view body,
-                          std::function<void(bool)> callback) {
+void FakeConnectionTransport::Write(std::string_view head, std::string_view body,
+                                    std::function<void(bool)> callback) {
   EXPECT_FALSE(read_ || write_ || discard_) << "two operations at once";
   EXPECT_FALSE(write_closed_);
   write_ = PendingWrite{head, body, std::move(callback)};
 }
 
-void FakeTransport::CloseWrite(std::function<void()> callback) {
+void FakeConnectionTransport::CloseWrite(std::function<void()> callback) {
   EXPECT_FALSE(read_ || write_ || discard_) << "two operations at once";
   write_closed_ = true;
   Post(std::move(callback));
 }
 
-void FakeTransport::Discard(std::function<void()> callback) {
+void FakeConnectionTransport::Discard(std::function<void()> callback) {
   EXPECT_FALSE(read_ || write_ || discard_) << "two operations at once";
   discard_ = std::move(callback);
 }
 
-void FakeTransport::Close() {
+void FakeConnectionTransport::Close() {
   closed_ = true;
   read_.reset();
   write_.reset();

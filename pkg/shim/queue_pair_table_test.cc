@@ -1,4 +1,4 @@
-#include "pkg/shim/connection_table.h"
+#include "pkg/shim/queue_pair_table.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -23,46 +23,49 @@ Endpoint To(int peer) {
 }
 
 TEST(ConnectionTableTest, ANumberIsTakenByTheLeastUsedRuleAndKept) {
-  const auto table = std::make_unique<ConnectionTable>();
+  const auto table = std::make_unique<QueuePairTable>();
   for (int i = 0; i < 6; ++i) {
-    EXPECT_EQ(table->Add(Pair(i), 1, To(1), Role::kSends, 4)->ordinal, i % 4);
+    EXPECT_EQ(table->Add(Pair(i), 1, To(1), TransferRole::kSends, 4)->ordinal, i % 4);
   }
   EXPECT_EQ(table->Find(Pair(2), 1)->ordinal, 2);
   table->Remove(Pair(2));
   EXPECT_EQ(table->Find(Pair(2), 1), nullptr);
-  EXPECT_EQ(table->Add(Pair(9), 1, To(1), Role::kSends, 4)->ordinal, 2) << "it is free again";
-  EXPECT_EQ(table->Add(Pair(10), 1, To(1), Role::kReceives, 4)->ordinal, 0) << "another role";
-  EXPECT_EQ(table->Add(Pair(11), 1, To(2), Role::kSends, 4)->ordinal, 0) << "another peer";
+  EXPECT_EQ(table->Add(Pair(9), 1, To(1), TransferRole::kSends, 4)->ordinal, 2)
+      << "it is free again";
+  EXPECT_EQ(table->Add(Pair(10), 1, To(1), TransferRole::kReceives, 4)->ordinal, 0)
+      << "another role";
+  EXPECT_EQ(table->Add(Pair(11), 1, To(2), TransferRole::kSends, 4)->ordinal, 0) << "another peer";
 }
 
 TEST(ConnectionTableTest, AQueuePairAtADestroyedOnesPlaceIsAnother) {
-  const auto table = std::make_unique<ConnectionTable>();
-  table->Add(Pair(1), 7, To(1), Role::kSends, 2);
+  const auto table = std::make_unique<QueuePairTable>();
+  table->Add(Pair(1), 7, To(1), TransferRole::kSends, 2);
   EXPECT_EQ(table->Find(Pair(1), 8), nullptr);
-  EXPECT_EQ(table->Add(Pair(1), 8, To(1), Role::kSends, 2)->ordinal, 0) << "the old one let go";
+  EXPECT_EQ(table->Add(Pair(1), 8, To(1), TransferRole::kSends, 2)->ordinal, 0)
+      << "the old one let go";
 }
 
 TEST(ConnectionTableTest, AFullTableSaysSo) {
-  const auto table = std::make_unique<ConnectionTable>();
+  const auto table = std::make_unique<QueuePairTable>();
   int added = 0;
-  for (int i = 0; i < ConnectionTable::kConnections + 10; ++i) {
-    added += table->Add(Pair(i), 1, To(1), Role::kSends, 64) != nullptr ? 1 : 0;
+  for (int i = 0; i < QueuePairTable::kConnections + 10; ++i) {
+    added += table->Add(Pair(i), 1, To(1), TransferRole::kSends, 64) != nullptr ? 1 : 0;
   }
-  EXPECT_LE(added, ConnectionTable::kConnections);
-  EXPECT_GT(added, ConnectionTable::kConnections / 2);
+  EXPECT_LE(added, QueuePairTable::kConnections);
+  EXPECT_GT(added, QueuePairTable::kConnections / 2);
   int peers = 0;
-  const auto other = std::make_unique<ConnectionTable>();
-  for (int i = 0; i < 3 * ConnectionTable::kTablePeers; ++i) {
-    peers += other->Add(Pair(i), 1, To(i), Role::kSends, 64) != nullptr ? 1 : 0;
+  const auto other = std::make_unique<QueuePairTable>();
+  for (int i = 0; i < 3 * QueuePairTable::kTablePeers; ++i) {
+    peers += other->Add(Pair(i), 1, To(i), TransferRole::kSends, 64) != nullptr ? 1 : 0;
   }
-  EXPECT_LE(peers, ConnectionTable::kTablePeers);
+  EXPECT_LE(peers, QueuePairTable::kTablePeers);
 }
 
 // Many random sequences against a plain model.
 TEST(ConnectionTableTest, FollowsTheRuleThroughRandomSequences) {
   for (unsigned seed = 0; seed < 200; ++seed) {
     std::mt19937 random(seed);
-    const auto table = std::make_unique<ConnectionTable>();
+    const auto table = std::make_unique<QueuePairTable>();
     const int ports = 1 + static_cast<int>(random() % 9);
     std::map<int, int> ordinal_of;            // by queue pair
     std::map<std::pair<int, int>, int> live;  // by peer and ordinal
@@ -82,7 +85,8 @@ TEST(ConnectionTableTest, FollowsTheRuleThroughRandomSequences) {
       for (int i = 1; i < ports; ++i) {
         if (live[{peer, i}] < live[{peer, expected}]) expected = i;
       }
-      ASSERT_EQ(table->Add(Pair(pair), 5, To(peer), Role::kSends, ports)->ordinal, expected);
+      ASSERT_EQ(table->Add(Pair(pair), 5, To(peer), TransferRole::kSends, ports)->ordinal,
+                expected);
       ++live[{peer, expected}];
       ordinal_of[pair] = expected;
       peer_of[pair] = peer;
@@ -91,13 +95,13 @@ TEST(ConnectionTableTest, FollowsTheRuleThroughRandomSequences) {
 }
 
 TEST(ConnectionTableTest, ThreadsShareThePortsEvenly) {
-  const auto table = std::make_unique<ConnectionTable>();
+  const auto table = std::make_unique<QueuePairTable>();
   std::vector<std::thread> threads;
   for (int t = 0; t < 8; ++t) {
     threads.emplace_back([&, t] {
       for (int round = 0; round < 50; ++round) {
         for (int i = 0; i < 16; ++i) {
-          table->Add(Pair(t * 16 + i), 1, To(i % 4), Role::kSends, 8);
+          table->Add(Pair(t * 16 + i), 1, To(i % 4), TransferRole::kSends, 8);
         }
         if (round == 49) break;
         for (int i = 0; i < 16; ++i) table->Remove(Pair(t * 16 + i));

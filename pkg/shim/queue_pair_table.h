@@ -14,14 +14,14 @@
 
 namespace yardmaster::shim {
 
-enum class Role : std::uint8_t { kSends, kReceives };
+enum class TransferRole : std::uint8_t { kSends, kReceives };
 
-struct Connection {
+struct PlannedQueuePair {
   std::atomic<const void*> key = nullptr;
   std::uint32_t number = 0;  // qp_num: a queue pair made at a destroyed one's place has another
   std::uint16_t peer = 0;
   std::uint8_t ordinal = 0;
-  Role role = Role::kSends;
+  TransferRole role = TransferRole::kSends;
   bool was_reset = false;     // since it was last connected
   bool on_alternate = false;  // uses the alternate port
   std::uint32_t plan = 0;     // generation of the plan it was last connected by
@@ -29,20 +29,20 @@ struct Connection {
   std::int16_t plane = 0;
 };
 
-class ConnectionTable {
+class QueuePairTable {
  public:
   static constexpr int kConnections = 16384;
   static constexpr int kTablePeers = 2048;
 
-  constexpr ConnectionTable() = default;
-  ConnectionTable(const ConnectionTable&) = delete;
-  ConnectionTable& operator=(const ConnectionTable&) = delete;
+  constexpr QueuePairTable() = default;
+  QueuePairTable(const QueuePairTable&) = delete;
+  QueuePairTable& operator=(const QueuePairTable&) = delete;
 
   // The connection of a queue pair; nullptr: it has none.
-  Connection* Find(const void* queue_pair, std::uint32_t number);
+  PlannedQueuePair* Find(const void* queue_pair, std::uint32_t number);
   // Gives it the number, below `count`, with the fewest connections. nullptr: the table is full.
-  Connection* Add(const void* queue_pair, std::uint32_t number, const Endpoint& endpoint, Role role,
-                  int count);
+  PlannedQueuePair* Add(const void* queue_pair, std::uint32_t number, const Endpoint& endpoint,
+                        TransferRole role, int count);
   void Remove(const void* queue_pair);
 
  private:
@@ -54,9 +54,9 @@ class ConnectionTable {
   };
 
   int PeerOf(const Endpoint& endpoint);
-  void Release(Connection& connection);
+  void Release(PlannedQueuePair& connection);
 
-  Connection connections_[kConnections] = {};
+  PlannedQueuePair connections_[kConnections] = {};
   Peer peers_[kTablePeers] = {};
 };
 

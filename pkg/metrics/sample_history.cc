@@ -1,4 +1,4 @@
-#include "pkg/metrics/history.h"
+#include "pkg/metrics/sample_history.h"
 
 #include <algorithm>
 #include <charconv>
@@ -51,7 +51,7 @@ void AppendTime(std::int64_t wall_ms, std::string& out) {
 
 }  // namespace
 
-void History::Put(std::string_view name, double value, std::uint32_t sample) {
+void SampleHistory::Put(std::string_view name, double value, std::uint32_t sample) {
   auto found = series_.find(name);
   if (found == series_.end()) {
     if (series_.size() >= limits_.series) {
@@ -68,7 +68,7 @@ void History::Put(std::string_view name, double value, std::uint32_t sample) {
   ++changes_;
 }
 
-void History::EndSeriesWithout(std::uint32_t sample) {
+void SampleHistory::EndSeriesWithout(std::uint32_t sample) {
   for (auto& [name, series] : series_) {
     if (series.last_sample == sample || std::isnan(series.changes.back().value)) continue;
     series.changes.push_back({sample, kAbsent});
@@ -76,7 +76,7 @@ void History::EndSeriesWithout(std::uint32_t sample) {
   }
 }
 
-void History::DropOldest() {
+void SampleHistory::DropOldest() {
   times_ms_.pop_front();
   const std::uint32_t first = ++first_;
   for (auto it = series_.begin(); it != series_.end();) {
@@ -93,7 +93,7 @@ void History::DropOldest() {
   }
 }
 
-void History::Add(std::string_view exposition, std::int64_t wall_ms) {
+void SampleHistory::Add(std::string_view exposition, std::int64_t wall_ms) {
   const MutexLock lock(mutex_);
   const std::int64_t now_ms = times_ms_.empty() ? wall_ms : std::max(wall_ms, times_ms_.back() + 1);
   const std::uint32_t sample = first_ + static_cast<std::uint32_t>(times_ms_.size());
@@ -113,7 +113,7 @@ void History::Add(std::string_view exposition, std::int64_t wall_ms) {
   }
 }
 
-void History::Write(const std::string& name, const Series& series, std::string& out) const {
+void SampleHistory::Write(const std::string& name, const Series& series, std::string& out) const {
   const std::vector<Change>& changes = series.changes;
   const auto end = first_ + static_cast<std::uint32_t>(times_ms_.size());
   for (std::size_t i = 0; i < changes.size(); ++i) {
@@ -132,7 +132,7 @@ void History::Write(const std::string& name, const Series& series, std::string& 
   }
 }
 
-std::string History::Text() const {
+std::string SampleHistory::Text() const {
   const MutexLock lock(mutex_);
   std::string out;
   for (const auto& [name, series] : series_) Write(name, series, out);
@@ -140,7 +140,7 @@ std::string History::Text() const {
   return out;
 }
 
-std::size_t History::bytes() const {
+std::size_t SampleHistory::bytes() const {
   const MutexLock lock(mutex_);
   std::size_t sum = times_ms_.size() * sizeof(std::int64_t);
   for (const auto& [name, series] : series_) {
@@ -150,7 +150,7 @@ std::size_t History::bytes() const {
   return sum;
 }
 
-std::size_t History::left_out_series() const {
+std::size_t SampleHistory::left_out_series() const {
   const MutexLock lock(mutex_);
   return left_out_;
 }

@@ -1,4 +1,4 @@
-#include "pkg/kube/testing/selector.h"
+#include "pkg/kube/testing/object_selector.h"
 
 #include <algorithm>
 
@@ -61,8 +61,8 @@ absl::Status BadSelector(std::string_view text) {
 
 }  // namespace
 
-absl::StatusOr<LabelSelector> LabelSelector::Parse(std::string_view text) {
-  LabelSelector selector;
+absl::StatusOr<ObjectSelector> ObjectSelector::Parse(std::string_view text) {
+  ObjectSelector selector;
   for (std::string_view part : SplitRequirements(text)) {
     YM_ASSIGN_OR_RETURN(Requirement requirement, ParseRequirement(part));
     selector.requirements_.push_back(std::move(requirement));
@@ -70,7 +70,8 @@ absl::StatusOr<LabelSelector> LabelSelector::Parse(std::string_view text) {
   return selector;
 }
 
-absl::StatusOr<LabelSelector::Requirement> LabelSelector::ParseRequirement(std::string_view text) {
+absl::StatusOr<ObjectSelector::Requirement> ObjectSelector::ParseRequirement(
+    std::string_view text) {
   if (text.front() == '!') {
     return Requirement{std::string(Trim(text.substr(1))), Operator::kNotExists, {}};
   }
@@ -96,7 +97,7 @@ absl::StatusOr<LabelSelector::Requirement> LabelSelector::ParseRequirement(std::
   return Requirement{std::string(text), Operator::kExists, {}};
 }
 
-bool LabelSelector::Matches(const json& object) const {
+bool ObjectSelector::Matches(const json& object) const {
   for (const Requirement& requirement : requirements_) {
     const json* value = FindAt(object, {"metadata", "labels", requirement.key});
     const bool exists = value != nullptr && value->is_string();

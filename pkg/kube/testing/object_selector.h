@@ -12,9 +12,9 @@
 namespace yardmaster::kube {
 
 // "a=b,c!=d,e in (x, y),f notin (z),g,!h" over metadata.labels. All must hold.
-class LabelSelector {
+class ObjectSelector {
  public:
-  static absl::StatusOr<LabelSelector> Parse(std::string_view text);
+  static absl::StatusOr<ObjectSelector> Parse(std::string_view text);
   bool Matches(const nlohmann::json& object) const;
 
  private:

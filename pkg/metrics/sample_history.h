@@ -24,7 +24,7 @@ namespace yardmaster::metrics {
 
 constexpr std::int64_t kHistoryIntervalMs = 30'000;
 
-class History {
+class SampleHistory {
  public:
   struct Limits {
     std::size_t samples = 121;     // an hour, both ends included
@@ -32,8 +32,8 @@ class History {
     std::size_t changes = 65'536;  // of 16 bytes each
   };
 
-  History() : History(Limits()) {}
-  explicit History(const Limits& limits) : limits_(limits) {}
+  SampleHistory() : SampleHistory(Limits()) {}
+  explicit SampleHistory(const Limits& limits) : limits_(limits) {}
 
   // `exposition`: Prometheus text format. Lines that are no sample, and values that are no number, are passed over. A time
   // that is not later than the last one counts as a millisecond after it.

@@ -13,11 +13,11 @@
 #include <utility>
 
 #include "pkg/base/mutex.h"
-#include "pkg/http/transport.h"
+#include "pkg/http/connection_transport.h"
 
 namespace yardmaster::http {
 
-class FakeTransport final : public Transport {
+class FakeConnectionTransport final : public ConnectionTransport {
  public:
   // The client's side.
   void ClientSends(std::string_view bytes);

@@ -25,13 +25,13 @@ struct HistoryOptions {
   std::size_t fresh_frames = 8;       // the newest are not thinned out
 };
 
-class History {
+class FrameHistory {
  public:
   using FramePtr = std::shared_ptr<const Frame>;
 
   // Ids count from `first_id`; give every process another, so that the ids of a browser that comes
   // from another replica are unknown.
-  explicit History(HistoryOptions options = {}, std::int64_t first_id = 1)
+  explicit FrameHistory(HistoryOptions options = {}, std::int64_t first_id = 1)
       : options_(options), last_id_(first_id - 1) {}
 
   // Takes the blocks as the newest frame, unless they equal the newest one's. Returns whether a frame

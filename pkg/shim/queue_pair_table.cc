@@ -1,4 +1,4 @@
-#include "pkg/shim/connection_table.h"
+#include "pkg/shim/queue_pair_table.h"
 
 namespace yardmaster::shim {
 
@@ -25,10 +25,10 @@ std::size_t HashOf(const Endpoint& endpoint) {
 
 }  // namespace
 
-Connection* ConnectionTable::Find(const void* queue_pair, std::uint32_t number) {
+PlannedQueuePair* QueuePairTable::Find(const void* queue_pair, std::uint32_t number) {
   const std::size_t begin = Mixed(reinterpret_cast<std::uintptr_t>(queue_pair));
   for (int probe = 0; probe < kMaxProbes; ++probe) {
-    Connection& connection = connections_[(begin + probe) % kConnections];
+    PlannedQueuePair& connection = connections_[(begin + probe) % kConnections];
     const void* key = connection.key.load();
     if (key == nullptr) return nullptr;
     if (key != queue_pair) continue;
@@ -40,7 +40,7 @@ Connection* ConnectionTable::Find(const void* queue_pair, std::uint32_t number) 
   return nullptr;
 }
 
-int ConnectionTable::PeerOf(const Endpoint& endpoint) {
+int QueuePairTable::PeerOf(const Endpoint& endpoint) {
   const std::size_t begin = HashOf(endpoint);
   for (int probe = 0; probe < kMaxProbes; ++probe) {
     const std::size_t at = (begin + probe) % kTablePeers;
@@ -63,14 +63,14 @@ int ConnectionTable::PeerOf(const Endpoint& endpoint) {
   return -1;
 }
 
-Connection* ConnectionTable::Add(const void* queue_pair, std::uint32_t number,
-                                 const Endpoint& endpoint, Role role, int count) {
+PlannedQueuePair* QueuePairTable::Add(const void* queue_pair, std::uint32_t number,
+                                      const Endpoint& endpoint, TransferRole role, int count) {
   const int at = PeerOf(endpoint);
   if (at < 0 || count <= 0) return nullptr;
-  Connection* free = nullptr;
+  PlannedQueuePair* free = nullptr;
   const std::size_t begin = Mixed(reinterpret_cast<std::uintptr_t>(queue_pair));
   for (int probe = 0; probe < kMaxProbes && free == nullptr; ++probe) {
-    Connection& connection = connections_[(begin + probe) % kConnections];
+    PlannedQueuePair& connection = connections_[(begin + probe) % kConnections];
     const void* key = connection.key.load();
     if (key != nullptr && key != &kGone) continue;
     if (connection.key.compare_exchange_strong(key, queue_pair)) free = &connection;
@@ -101,15 +101,15 @@ Connection* ConnectionTable::Add(const void* queue_pair, std::uint32_t number,
   return free;
 }
 
-void ConnectionTable::Release(Connection& connection) {
+void QueuePairTable::Release(PlannedQueuePair& connection) {
   peers_[connection.peer].live[static_cast<int>(connection.role)][connection.ordinal].fetch_sub(1);
   connection.key.store(&kGone);
 }
 
-void ConnectionTable::Remove(const void* queue_pair) {
+void QueuePairTable::Remove(const void* queue_pair) {
   const std::size_t begin = Mixed(reinterpret_cast<std::uintptr_t>(queue_pair));
   for (int probe = 0; probe < kMaxProbes; ++probe) {
-    Connection& connection = connections_[(begin + probe) % kConnections];
+    PlannedQueuePair& connection = connections_[(begin + probe) % kConnections];
     const void* key = connection.key.load();
     if (key == nullptr) return;
     if (key == queue_pair) return Release(connection);

@@ -20,9 +20,9 @@
 
 namespace yardmaster::http {
 
-class Transport {
+class ConnectionTransport {
  public:
-  virtual ~Transport() = default;
+  virtual ~ConnectionTransport() = default;
 
   // Runs `task` in the sequence; at once when already there.
   virtual void Post(std::function<void()> task) = 0;

@@ -22,7 +22,7 @@
 
 namespace yardmaster::agent {
 
-struct NicPort {
+struct LocalNicPort {
   int rail = 0;
   int port = 0;
   // Either a network device, or a port of an RDMA device.
@@ -32,27 +32,28 @@ struct NicPort {
 
   // "eth2", "mlx5_0/1".
   std::string device() const;
-  bool operator==(const NicPort&) const = default;
+  bool operator==(const LocalNicPort&) const = default;
 };
 
 // In the order of rail and port. Errors: InvalidArgument naming every wrong field; a place given
 // twice is one.
-absl::StatusOr<std::vector<NicPort>> ParseNicPorts(std::string_view yaml, std::string_view file);
+absl::StatusOr<std::vector<LocalNicPort>> ParseNicPorts(std::string_view yaml,
+                                                        std::string_view file);
 
 // The same from the file of --nic-ports-file; none for an empty path.
-absl::StatusOr<std::vector<NicPort>> ReadNicPortsFile(const std::string& path);
+absl::StatusOr<std::vector<LocalNicPort>> ReadNicPortsFile(const std::string& path);
 
 // From <sysfs_root>/class/infiniband. Empty when there is nothing.
-std::vector<NicPort> DiscoverNicPorts(const std::string& sysfs_root);
+std::vector<LocalNicPort> DiscoverNicPorts(const std::string& sysfs_root);
 
 // `table` where it has ports. Else what discovery finds, if it is as many as `expected` (rails x ports of the Fabric);
 // with another number the rail of a device is unknown, and none is given.
-std::vector<NicPort> HostNicPorts(const std::string& sysfs_root, const std::vector<NicPort>& table,
-                                  int expected);
+std::vector<LocalNicPort> HostNicPorts(const std::string& sysfs_root,
+                                       const std::vector<LocalNicPort>& table, int expected);
 
 // Whether the port has a link: class/net/<interface>/operstate is "up" (or "unknown", which drivers
 // say that cannot tell), class/infiniband/<device>/ports/<port>/state is ACTIVE. A device that is
 // not there has none.
-bool HasLink(const std::string& sysfs_root, const NicPort& port);
+bool HasLink(const std::string& sysfs_root, const LocalNicPort& port);
 
 }  // namespace yardmaster::agent

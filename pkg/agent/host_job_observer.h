@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "pkg/agent/effective_plan.h"
-#include "pkg/agent/nic_port.h"
+#include "pkg/agent/local_nic_port.h"
 #include "pkg/agent/pod_nics.h"
 #include "pkg/agent/shim_report.h"
 #include "pkg/agent/traffic_meter.h"
@@ -33,14 +33,14 @@ namespace yardmaster::agent {
 
 struct ObserverOptions {
   std::string sysfs_root;           // empty: traffic is not measured
-  std::vector<NicPort> ports;       // empty: discovery
+  std::vector<LocalNicPort> ports;  // empty: discovery
   std::string kubelet_pods_folder;  // empty: shim reports are not read
   TrafficOptions traffic;
   std::int64_t shim_interval_ms = 10'000;
   std::int64_t measure_interval_ms = 30'000;
 };
 
-class JobObserver {
+class HostJobObserver {
  public:
   struct Sources {
     std::function<std::vector<rpc::PodPlanStatus>()> pods;  // with a place in a gang
@@ -48,10 +48,10 @@ class JobObserver {
     std::function<absl::Status(const rpc::IterationReport&)> take;
     // The ports that pods have for themselves, of which the argument's are the host's. Empty: not
     // known of any pod.
-    std::function<std::vector<PodNics>(const std::vector<NicPort>&)> nics;
+    std::function<std::vector<PodNics>(const std::vector<LocalNicPort>&)> nics;
   };
 
-  JobObserver(ObserverOptions options, Sources sources)
+  HostJobObserver(ObserverOptions options, Sources sources)
       : options_(std::move(options)), sources_(std::move(sources)) {}
 
   // Does what is due. Returns the milliseconds until the next call.
@@ -70,7 +70,7 @@ class JobObserver {
     std::int64_t next_ms = 0;  // when the meter is asked
   };
 
-  std::map<std::string, std::vector<NicPort>> PodsToMeasure() const;
+  std::map<std::string, std::vector<LocalNicPort>> PodsToMeasure() const;
   void Measure(std::int64_t steady_ms, const std::string& pod_uid, Measurement& measurement);
   void ReadShims();
 

@@ -1,4 +1,4 @@
-#include "pkg/page/history.h"
+#include "pkg/page/frame_history.h"
 
 #include <algorithm>
 #include <utility>
@@ -12,7 +12,7 @@ std::size_t TableBytes(const Frame& frame) { return frame.blocks.size() * 128; }
 
 }  // namespace
 
-bool History::Add(std::int64_t time_ms, Blocks blocks) {
+bool FrameHistory::Add(std::int64_t time_ms, Blocks blocks) {
   if (const FramePtr latest = Latest()) {
     ShareTexts(latest->blocks, blocks);
     if (SameTexts(latest->blocks, blocks)) return false;
@@ -28,20 +28,20 @@ bool History::Add(std::int64_t time_ms, Blocks blocks) {
   return true;
 }
 
-History::FramePtr History::Find(std::int64_t id) const {
+FrameHistory::FramePtr FrameHistory::Find(std::int64_t id) const {
   const auto at = std::lower_bound(frames_.begin(), frames_.end(), id,
                                    [](const FramePtr& f, std::int64_t i) { return f->id < i; });
   return at != frames_.end() && (*at)->id == id ? *at : nullptr;
 }
 
-void History::Count(const Frame& frame) {
+void FrameHistory::Count(const Frame& frame) {
   bytes_ += TableBytes(frame);
   for (const auto& [key, text] : frame.blocks) {
     if (++uses_[text.get()] == 1) bytes_ += text->size();
   }
 }
 
-void History::Remove(std::size_t at) {
+void FrameHistory::Remove(std::size_t at) {
   const Frame& frame = *frames_[at];
   bytes_ -= TableBytes(frame);
   for (const auto& [key, text] : frame.blocks) {
@@ -54,7 +54,7 @@ void History::Remove(std::size_t at) {
 }
 
 // The frame that has just left the fresh ones stays only if it is far enough from the one before it.
-void History::ThinOut() {
+void FrameHistory::ThinOut() {
   if (frames_.size() <= options_.fresh_frames + 1) return;
   const std::size_t at = frames_.size() - options_.fresh_frames - 1;
   if (frames_[at]->time_ms - frames_[at - 1]->time_ms < options_.spacing_ms) Remove(at);

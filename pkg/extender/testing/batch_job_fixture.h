@@ -12,7 +12,7 @@ namespace yardmaster::extender {
 
 inline kube::Resource BatchJobs() { return {"batch", "v1", "jobs", "Job", true}; }
 
-class JobFixture : public PlannerFixture {
+class BatchJobFixture : public PlannerFixture {
  protected:
   void AddBatchJob(const std::string& name, int size) {
     client_.Seed(BatchJobs(),
@@ -115,7 +115,7 @@ class JobFixture : public PlannerFixture {
   }
   std::string NoticesAbout(const std::string& reason) const {
     std::string out;
-    for (const Notice& notice : notices_) {
+    for (const ObjectNotice& notice : notices_) {
       if (notice.reason == reason) out += notice.note + "\n";
     }
     return out;

@@ -1,4 +1,4 @@
-#include "pkg/agent/job_observer.h"
+#include "pkg/agent/host_job_observer.h"
 
 #include <algorithm>
 #include <utility>
@@ -25,31 +25,31 @@ void AddTo(ShimSummary& sum, const ShimSummary& pod) {
 
 }  // namespace
 
-void JobObserver::ReportsItself(const std::string& pod_uid) {
+void HostJobObserver::ReportsItself(const std::string& pod_uid) {
   const MutexLock lock(mutex_);
   reporting_.insert(pod_uid);
 }
 
-ShimSummary JobObserver::shims() const {
+ShimSummary HostJobObserver::shims() const {
   ShimSummary sum;
   for (const auto& [uid, summary] : shims_by_pod()) AddTo(sum, summary);
   return sum;
 }
 
-std::map<std::string, ShimSummary> JobObserver::shims_by_pod() const {
+std::map<std::string, ShimSummary> HostJobObserver::shims_by_pod() const {
   const MutexLock lock(mutex_);
   return shims_;
 }
 
-std::map<std::string, std::vector<NicPort>> JobObserver::PodsToMeasure() const {
-  std::map<std::string, std::vector<NicPort>> ports;
+std::map<std::string, std::vector<LocalNicPort>> HostJobObserver::PodsToMeasure() const {
+  std::map<std::string, std::vector<LocalNicPort>> ports;
   for (const rpc::PodPlanStatus& pod : sources_.pods()) {
     if (!pod.gang.empty()) ports[pod.pod_uid];
   }
   if (ports.empty()) return ports;
   const std::optional<FabricView> fabric = sources_.fabric();
-  const std::vector<NicPort> host = HostNicPorts(options_.sysfs_root, options_.ports,
-                                                 fabric ? fabric->rails * fabric->nic_ports : -1);
+  const std::vector<LocalNicPort> host = HostNicPorts(
+      options_.sysfs_root, options_.ports, fabric ? fabric->rails * fabric->nic_ports : -1);
   if (ports.size() == 1) ports.begin()->second = host;
   if (sources_.nics) {
     for (PodNics& nics : sources_.nics(host)) {
@@ -64,10 +64,10 @@ std::map<std::string, std::vector<NicPort>> JobObserver::PodsToMeasure() const {
   return ports;
 }
 
-void JobObserver::Measure(std::int64_t steady_ms, const std::string& pod_uid,
-                          Measurement& measurement) {
+void HostJobObserver::Measure(std::int64_t steady_ms, const std::string& pod_uid,
+                              Measurement& measurement) {
   std::vector<std::uint64_t> sent;
-  for (const NicPort& port : measurement.meter.ports()) {
+  for (const LocalNicPort& port : measurement.meter.ports()) {
     const auto bytes = ReadSentBytes(options_.sysfs_root, port);
     if (!bytes) return;
     sent.push_back(*bytes);
@@ -79,7 +79,7 @@ void JobObserver::Measure(std::int64_t steady_ms, const std::string& pod_uid,
   if (report && sources_.take({pod_uid, *std::move(report)}).ok()) ++measured_;
 }
 
-void JobObserver::ReadShims() {
+void HostJobObserver::ReadShims() {
   std::map<std::string, ShimSummary> by_pod;
   for (const rpc::PodPlanStatus& pod : sources_.pods()) {
     auto summary = ReadShimReports(options_.kubelet_pods_folder, pod.pod_uid);
@@ -89,7 +89,7 @@ void JobObserver::ReadShims() {
   shims_ = std::move(by_pod);
 }
 
-std::int64_t JobObserver::Step(std::int64_t steady_ms) {
+std::int64_t HostJobObserver::Step(std::int64_t steady_ms) {
   if (!options_.kubelet_pods_folder.empty() && steady_ms >= next_shims_ms_) {
     next_shims_ms_ = steady_ms + options_.shim_interval_ms;
     ReadShims();
@@ -97,7 +97,7 @@ std::int64_t JobObserver::Step(std::int64_t steady_ms) {
   if (options_.sysfs_root.empty()) return kPodsMs;
   if (pods_checked_ms_ < 0 || steady_ms - pods_checked_ms_ >= kPodsMs) {
     pods_checked_ms_ = steady_ms;
-    std::map<std::string, std::vector<NicPort>> pods = PodsToMeasure();
+    std::map<std::string, std::vector<LocalNicPort>> pods = PodsToMeasure();
     std::erase_if(measurements_, [&](const auto& entry) {
       const auto at = pods.find(entry.first);
       return at == pods.end() || at->second != entry.second.meter.ports();

@@ -1,4 +1,4 @@
-#include "pkg/agent/job_observer.h"
+#include "pkg/agent/host_job_observer.h"
 
 #include <filesystem>
 #include <fstream>
@@ -30,17 +30,17 @@ class JobObserverTest : public testing::Test {
     pods_.push_back(pod);
   }
 
-  JobObserver::Sources Sources() {
+  HostJobObserver::Sources Sources() {
     return {[this] { return pods_; }, [this] { return fabric_; },
             [this](const rpc::IterationReport& report) {
               reports_.push_back(report);
               return absl::OkStatus();
             },
-            [this](const std::vector<NicPort>&) { return nics_; }};
+            [this](const std::vector<LocalNicPort>&) { return nics_; }};
   }
 
   // Jobs that send in the last quarter of every period, watched for some time.
-  void Watch(JobObserver& observer, std::int64_t until_ms) {
+  void Watch(HostJobObserver& observer, std::int64_t until_ms) {
     while (now_ms_ < until_ms) {
       for (const auto& [device, period] : periods_ms_) {
         const std::int64_t sent = now_ms_ / period * (period / 4) +
@@ -66,7 +66,7 @@ class JobObserverTest : public testing::Test {
 TEST_F(JobObserverTest, TheOnlyGangsPodOnTheHostIsMeasured) {
   AddPod("u1", "trainingjob-a");
   AddPod("u2", "");  // of no gang
-  JobObserver observer(options_, Sources());
+  HostJobObserver observer(options_, Sources());
   Watch(observer, 200'000);
   ASSERT_FALSE(reports_.empty());
   EXPECT_EQ(reports_[0].pod_uid, "u1");
@@ -79,7 +79,7 @@ TEST_F(JobObserverTest, TheOnlyGangsPodOnTheHostIsMeasured) {
 TEST_F(JobObserverTest, TwoGangsOnOneHostAreNotToldApartAndNotMeasured) {
   AddPod("u1", "trainingjob-a");
   AddPod("u2", "trainingjob-b");
-  JobObserver observer(options_, Sources());
+  HostJobObserver observer(options_, Sources());
   Watch(observer, 200'000);
   EXPECT_TRUE(reports_.empty());
 }
@@ -91,7 +91,7 @@ TEST_F(JobObserverTest, TwoGangsWithNicsOfTheirOwnAreBothMeasured) {
   AddPod("u2", "trainingjob-b");
   nics_ = {{"u1", NicSource::kKubelet, {{0, 0, "", "mlx5_0", 1}}},
            {"u2", NicSource::kMultus, {{1, 0, "", "mlx5_1", 1}}}};
-  JobObserver observer(options_, Sources());
+  HostJobObserver observer(options_, Sources());
   Watch(observer, 200'000);
   std::map<std::string, double> seconds;
   for (const auto& report : reports_) seconds[report.pod_uid] = *report.means.iteration_seconds;
@@ -101,7 +101,7 @@ TEST_F(JobObserverTest, TwoGangsWithNicsOfTheirOwnAreBothMeasured) {
 
 TEST_F(JobObserverTest, APodThatReportsItselfIsNotMeasured) {
   AddPod("u1", "trainingjob-a");
-  JobObserver observer(options_, Sources());
+  HostJobObserver observer(options_, Sources());
   observer.ReportsItself("u1");
   Watch(observer, 200'000);
   EXPECT_TRUE(reports_.empty());
@@ -110,7 +110,7 @@ TEST_F(JobObserverTest, APodThatReportsItselfIsNotMeasured) {
 TEST_F(JobObserverTest, PortsThatAreNotAllThereAreNotMeasured) {
   AddPod("u1", "trainingjob-a");
   fabric_->rails = 8;
-  JobObserver observer(options_, Sources());
+  HostJobObserver observer(options_, Sources());
   Watch(observer, 200'000);
   EXPECT_TRUE(reports_.empty());
 }
@@ -130,7 +130,7 @@ TEST_F(JobObserverTest, WhatTheShimsOfAllPodsDidIsSummedUp) {
            "\n";
   }
   AddPod("u3", "trainingjob-a");  // has no shim
-  JobObserver observer(options_, Sources());
+  HostJobObserver observer(options_, Sources());
   observer.Step(0);
   EXPECT_EQ(observer.shims().steered, 2);
   EXPECT_EQ(observer.shims().unplanned, 2);
