@@ -102,7 +102,7 @@ format: ## clang-format over every source
 # Commands for clang, which cannot read g++'s precompiled headers, and the sources that protoc makes.
 tidy-commands: setup
 	@hack/setup lint
-	cmake -S . -B build/tidy -G Ninja -DYARDMASTER_PRECOMPILE=OFF -DCMAKE_BUILD_TYPE=Release --log-level=WARNING
+	cmake -S . -B build/tidy -G Ninja -DYARDMASTER_PRECOMPILE=OFF -DYARDMASTER_UNITY=OFF -DCMAKE_BUILD_TYPE=Release --log-level=WARNING
 	cmake --build build/tidy -j $(JOBS) --target ym_rpc_generated
 
 thread-safety: tidy-commands ## clang's thread-safety analysis over every source that uses an annotated mutex

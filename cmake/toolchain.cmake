@@ -31,10 +31,12 @@ if(YARDMASTER_SANITIZE)
 endif()
 
 # yardmaster_precompile(NAME header...): a precompiled header that targets share by
-# target_precompile_headers(target REUSE_FROM NAME). It holds only headers of installed packages.
+# target_precompile_headers(target REUSE_FROM NAME). It holds only headers of installed packages,
+# and those in cmake/ that include them.
 #
 # The compiler cache takes a checksum file in place of the precompiled header, whose bytes differ
-# from checkout to checkout, so that two checkouts share one cache.
+# from checkout to checkout, so that two checkouts share one cache. A header of this repository, <cmake/...>, is part
+# of that checksum.
 #
 # NAME_FLAGS, where it is set, are flags that header and targets must have in common.
 function(yardmaster_precompile name)
@@ -49,7 +51,16 @@ function(yardmaster_precompile name)
   target_precompile_headers(${name} PRIVATE ${ARGN})
   if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
     target_compile_options(yardmaster_flags INTERFACE -fpch-preprocess)
-    string(SHA256 checksum "${ARGN} ${${name}_FLAGS} ${CMAKE_CXX_COMPILER_VERSION} ${CMAKE_BUILD_TYPE} ${CMAKE_CXX_FLAGS} ${YARDMASTER_SANITIZE}")
+    set(own_headers ${ARGN})
+    list(FILTER own_headers INCLUDE REGEX "^<cmake/")
+    set(own_checksums)
+    foreach(header ${own_headers})
+      string(REGEX REPLACE "^<(.*)>$" "${CMAKE_SOURCE_DIR}/\\1" header ${header})
+      file(SHA256 ${header} header_checksum)
+      list(APPEND own_checksums ${header_checksum})
+      set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${header})
+    endforeach()
+    string(SHA256 checksum "${ARGN} ${own_checksums} ${${name}_FLAGS} ${CMAKE_CXX_COMPILER_VERSION} ${CMAKE_BUILD_TYPE} ${CMAKE_CXX_FLAGS} ${YARDMASTER_SANITIZE}")
     file(WRITE ${CMAKE_BINARY_DIR}/CMakeFiles/${name}.dir/cmake_pch.hxx.gch.sum "${checksum}\n")
   endif()
 endfunction()

@@ -1,4 +1,4 @@
-// One client connection: a state machine over a Transport. It reads a request, gives it to the
+// One client connection: a state machine over a ConnectionTransport. It reads a request, gives it to the
 // handler, writes the answer, and starts over, with a deadline in every state:
 //
 //   handshake -> idle -> header -> body -> handler -> writing -> idle ...

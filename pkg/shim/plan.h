@@ -8,7 +8,7 @@
 // the number with the fewest live connections, the lowest of them. So n connections take n
 // different ports as long as there are n; further ones share, evenly.
 //
-// No allocation, no dependency on the C++ library. Thread safety: a Plan that is not being read into
+// No allocation, no dependency on the C++ library. Thread safety: a PlanFile that is not being read into
 // may be read by any number of threads.
 #pragma once
 

@@ -11,7 +11,7 @@ namespace {
 
 using nlohmann::json;
 
-// Lends a client to a Connection, which owns what it has.
+// Lends a client to a ClusterConnection, which owns what it has.
 class Lent final : public kube::Client {
  public:
   explicit Lent(kube::Client& client) : client_(client) {}

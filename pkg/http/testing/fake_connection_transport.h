@@ -1,4 +1,4 @@
-// For tests: a Transport that a test plays by hand, with a clock that moves only when told. It
+// For tests: a ConnectionTransport that a test plays by hand, with a clock that moves only when told. It
 // checks its caller's promises (one operation at a time).
 // Thread safety: Post from any thread; everything else from the test's thread.
 #pragma once
