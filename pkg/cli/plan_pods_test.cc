@@ -1,5 +1,4 @@
 // Pods that other controllers made, through `plan --offline`: where they run is where their gang is.
-#include <sstream>
 #include <string>
 
 #include "gmock/gmock.h"
@@ -7,7 +6,7 @@
 #include "nlohmann/json.hpp"
 
 #include "pkg/base/strings.h"
-#include "pkg/cli/plan_command.h"
+#include "pkg/cli/testing/offline_plan.h"
 
 namespace yardmaster::cli {
 namespace {
@@ -42,33 +41,11 @@ constexpr char kOther[] =
     "---\napiVersion: yardmaster.dev/v1alpha1\nkind: TrainingJob\n"
     "metadata: {name: other, namespace: team}\nspec: {workers: 2, template: {}}\n";
 
-struct Answer {
-  int code = 0;
-  std::string err;
-  json report;
-  json job(const std::string& name) const {
-    for (const json& job : report["jobs"]) {
-      if (job["name"] == name) return job;
-    }
-    return json::object();
-  }
-};
-
-Answer Plan(const std::string& input) {
-  std::istringstream in(input);
-  std::ostringstream out, err;
-  Answer answer;
-  answer.code = RunPlanCommand({"--offline", "-f", "-"}, /*connect=*/nullptr, in, out, err);
-  answer.err = err.str();
-  answer.report = json::parse(out.str(), nullptr, false);
-  return answer;
-}
-
 std::string HostOf(const json& job, std::size_t rank) { return job["assignments"][rank]["host"]; }
 
 TEST(PlanPodsTest, AGangWhosePodsAllRunIsPlacedWhereTheyAre) {
-  const Answer answer =
-      Plan(Nodes() + Pod(0, "nodeName: s1h1") + Pod(1, "nodeName: s0h0") + kOther);
+  const PlanAnswer answer =
+      PlanOffline(Nodes() + Pod(0, "nodeName: s1h1") + Pod(1, "nodeName: s0h0") + kOther);
   ASSERT_EQ(answer.code, 0) << answer.err;
   const json job = answer.job("w");
   EXPECT_EQ(job["outcome"], "Placed");
@@ -83,7 +60,8 @@ TEST(PlanPodsTest, AGangWhosePodsAllRunIsPlacedWhereTheyAre) {
 }
 
 TEST(PlanPodsTest, AGangOfWhichAPodWaitsIsPlannedBesideThePodsThatRun) {
-  const Answer answer = Plan(Nodes() + Pod(0, "nodeName: s0h0") + Pod(1, "hostNetwork: false"));
+  const PlanAnswer answer =
+      PlanOffline(Nodes() + Pod(0, "nodeName: s0h0") + Pod(1, "hostNetwork: false"));
   const json job = answer.job("w");
   EXPECT_EQ(job["isNew"], true);
   ASSERT_EQ(job["assignments"].size(), 2u);
@@ -91,14 +69,15 @@ TEST(PlanPodsTest, AGangOfWhichAPodWaitsIsPlannedBesideThePodsThatRun) {
 }
 
 TEST(PlanPodsTest, PodsOnNodesThatAreNotGivenLeaveTheirGangToBePlanned) {
-  const Answer answer = Plan(Nodes() + Pod(0, "nodeName: x0") + Pod(1, "nodeName: x1"));
+  const PlanAnswer answer = PlanOffline(Nodes() + Pod(0, "nodeName: x0") + Pod(1, "nodeName: x1"));
   EXPECT_EQ(answer.code, 0) << answer.err;
   EXPECT_EQ(answer.job("w")["isNew"], true);
 }
 
 TEST(PlanPodsTest, HostsThatAnotherControllerChoseAreTheGangsPlace) {
-  const Answer answer = Plan(Nodes() + Pod(0, "nodeSelector: {kubernetes.io/hostname: s0h1}") +
-                             Pod(1, "nodeSelector: {kubernetes.io/hostname: s1h0}"));
+  const PlanAnswer answer =
+      PlanOffline(Nodes() + Pod(0, "nodeSelector: {kubernetes.io/hostname: s0h1}") +
+                  Pod(1, "nodeSelector: {kubernetes.io/hostname: s1h0}"));
   const json job = answer.job("w");
   EXPECT_EQ(job["outcome"], "Placed") << job;
   ASSERT_EQ(job["assignments"].size(), 2u);
@@ -110,7 +89,7 @@ TEST(PlanPodsTest, ASuspendedTrainingJobTakesNoPlaceUnlessItHoldsOne) {
   const std::string suspended =
       "---\napiVersion: yardmaster.dev/v1alpha1\nkind: TrainingJob\n"
       "metadata: {name: w, namespace: team}\nspec: {workers: 3, suspend: true, template: {}}\n";
-  const Answer without = Plan(Nodes() + suspended + kOther);
+  const PlanAnswer without = PlanOffline(Nodes() + suspended + kOther);
   EXPECT_EQ(without.code, 0);
   EXPECT_EQ(without.report["jobs"].size(), 1u);
   EXPECT_EQ(without.job("other")["outcome"], "Placed");
@@ -119,27 +98,27 @@ TEST(PlanPodsTest, ASuspendedTrainingJobTakesNoPlaceUnlessItHoldsOne) {
       "---\napiVersion: yardmaster.dev/v1alpha1\nkind: Gang\nmetadata: {name: trainingjob-w, "
       "namespace: team}\nspec: {owner: {apiVersion: yardmaster.dev/v1alpha1, kind: TrainingJob, "
       "name: w}, workers: 3, gpusPerWorker: 8}\n";
-  EXPECT_EQ(Plan(Nodes() + suspended + gang + kOther).job("other")["outcome"], "Placed");
+  EXPECT_EQ(PlanOffline(Nodes() + suspended + gang + kOther).job("other")["outcome"], "Placed");
   const std::string placed =
       "status: {planGeneration: 1, assignments: [{rank: 0, host: s0h0}, {rank: 1, host: s0h1}, "
       "{rank: 2, host: s1h0}]}\n";
-  const Answer holds = Plan(Nodes() + suspended + gang + placed + kOther);
+  const PlanAnswer holds = PlanOffline(Nodes() + suspended + gang + placed + kOther);
   EXPECT_EQ(holds.job("w")["outcome"], "Placed");
   EXPECT_EQ(holds.job("other")["outcome"], "NotNow");
 }
 
 TEST(PlanPodsTest, WhyAGangIsNotPlannedIsSaidAsItIs) {
   const std::string gates = "schedulingGates: [{name: kueue.x-k8s.io/topology}]";
-  EXPECT_THAT(Plan(Nodes() + Pod(0, gates) + Pod(1, gates)).err,
+  EXPECT_THAT(PlanOffline(Nodes() + Pod(0, gates) + Pod(1, gates)).err,
               HasSubstr("gang team/job-w: not planned, scheduling gates of other controllers hold "
                         "2 of its pods"));
-  EXPECT_THAT(Plan(Nodes() + Pod(0, gates) + Pod(1, "nodeName: s0h0")).err,
+  EXPECT_THAT(PlanOffline(Nodes() + Pod(0, gates) + Pod(1, "nodeName: s0h0")).err,
               HasSubstr("hold 1 of its pods"));
-  EXPECT_THAT(Plan(Nodes() + Pod(0, "nodeName: s0h0")).err,
+  EXPECT_THAT(PlanOffline(Nodes() + Pod(0, "nodeName: s0h0")).err,
               HasSubstr("not planned, 1 pod is there and more belong to it"));
   std::string deleted = Pod(0, "nodeName: s0h0");
   deleted.insert(deleted.find("namespace:"), "deletionTimestamp: \"2026-01-01T00:00:00Z\", ");
-  EXPECT_THAT(Plan(Nodes() + deleted).err,
+  EXPECT_THAT(PlanOffline(Nodes() + deleted).err,
               HasSubstr("not planned, its pods have finished or are being deleted"));
 }
 

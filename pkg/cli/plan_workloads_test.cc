@@ -2,7 +2,6 @@
 // and disruption budgets in its report.
 #include <algorithm>
 #include <map>
-#include <sstream>
 #include <string>
 
 #include "gmock/gmock.h"
@@ -10,7 +9,7 @@
 #include "nlohmann/json.hpp"
 
 #include "pkg/base/strings.h"
-#include "pkg/cli/plan_command.h"
+#include "pkg/cli/testing/offline_plan.h"
 
 namespace yardmaster::cli {
 namespace {
@@ -39,28 +38,6 @@ std::string Template(const std::string& annotation, int gpus = 8, const std::str
 }
 
 constexpr char kFour[] = "yardmaster.dev/parallelism: \"tp=8,dp=4\"";
-
-struct Answer {
-  int code = 0;
-  std::string err;
-  json report;
-  json job(const std::string& name) const {
-    for (const json& job : report["jobs"]) {
-      if (job["name"] == name) return job;
-    }
-    return json::object();
-  }
-};
-
-Answer Plan(const std::string& input) {
-  std::istringstream in(input);
-  std::ostringstream out, err;
-  Answer answer;
-  answer.code = RunPlanCommand({"--offline", "-f", "-"}, /*connect=*/nullptr, in, out, err);
-  answer.err = err.str();
-  answer.report = json::parse(out.str(), nullptr, false);
-  return answer;
-}
 
 std::string Workload(const char* version, const char* kind, const std::string& spec) {
   return StrCat("---\napiVersion: ", version, "\nkind: ", kind,
@@ -95,7 +72,7 @@ TEST(PlanWorkloadsTest, EveryKindIsOneGangOfItsWorkers) {
       {"VolcanoJob", Workload("batch.volcano.sh/v1alpha1", "Job",
                               StrCat("{tasks: [{name: t, replicas: 4, template: ", pods, "}]}"))}};
   for (const auto& [kind, manifest] : cases) {
-    const Answer answer = Plan(Nodes(4) + manifest);
+    const PlanAnswer answer = PlanOffline(Nodes(4) + manifest);
     ASSERT_EQ(answer.code, 0) << kind << answer.err;
     ASSERT_EQ(answer.report["jobs"].size(), 1u) << kind << answer.err;
     const json planned = answer.job("w");
@@ -110,20 +87,20 @@ TEST(PlanWorkloadsTest, EveryKindIsOneGangOfItsWorkers) {
 }
 
 TEST(PlanWorkloadsTest, WhatWantsNoGangIsIgnoredAndSaid) {
-  const Answer plain =
-      Plan(Nodes(1) + Workload("batch/v1", "Job", "{template: {spec: {containers: [{name: c}]}}}"));
+  const PlanAnswer plain = PlanOffline(
+      Nodes(1) + Workload("batch/v1", "Job", "{template: {spec: {containers: [{name: c}]}}}"));
   EXPECT_EQ(plain.code, 0);
   EXPECT_TRUE(plain.report["jobs"].empty());
   EXPECT_THAT(plain.err, HasSubstr("ignored: 1 Job (read are"));
-  const Answer suspended =
-      Plan(Nodes(4) + Workload("batch/v1", "Job",
-                               StrCat("{suspend: true, parallelism: 4, completionMode: Indexed, ",
-                                      "template: ", Template(kFour), "}")));
+  const PlanAnswer suspended = PlanOffline(
+      Nodes(4) + Workload("batch/v1", "Job",
+                          StrCat("{suspend: true, parallelism: 4, completionMode: Indexed, ",
+                                 "template: ", Template(kFour), "}")));
   EXPECT_TRUE(suspended.report["jobs"].empty());
   // Pods without an index have no rank: nothing is guessed.
-  const Answer unindexed =
-      Plan(Nodes(4) + Workload("batch/v1", "Job",
-                               StrCat("{parallelism: 4, template: ", Template(kFour), "}")));
+  const PlanAnswer unindexed =
+      PlanOffline(Nodes(4) + Workload("batch/v1", "Job",
+                                      StrCat("{parallelism: 4, template: ", Template(kFour), "}")));
   EXPECT_EQ(unindexed.job("w")["outcome"], "Never");
   EXPECT_THAT(unindexed.err, HasSubstr("let the Job have completionMode: Indexed"));
 }
@@ -131,15 +108,15 @@ TEST(PlanWorkloadsTest, WhatWantsNoGangIsIgnoredAndSaid) {
 // The admission of JobSet writes the mode into its Jobs.
 TEST(PlanWorkloadsTest, JobsOfAJobSetAreIndexedUnlessTheySayOtherwise) {
   const auto of_mode = [](const std::string& mode) {
-    return Plan(Nodes(4) +
-                Workload("jobset.x-k8s.io/v1alpha2", "JobSet",
-                         StrCat("{replicatedJobs: [{name: r, replicas: 2, template: {spec: {", mode,
-                                "parallelism: 2, template: ", Template(kFour), "}}}]}")));
+    return PlanOffline(
+        Nodes(4) + Workload("jobset.x-k8s.io/v1alpha2", "JobSet",
+                            StrCat("{replicatedJobs: [{name: r, replicas: 2, template: {spec: {",
+                                   mode, "parallelism: 2, template: ", Template(kFour), "}}}]}")));
   };
-  const Answer left_out = of_mode("");
+  const PlanAnswer left_out = of_mode("");
   ASSERT_EQ(left_out.report["jobs"].size(), 1u) << left_out.err;
   EXPECT_EQ(left_out.job("w")["assignments"].size(), 4u);
-  const Answer unindexed = of_mode("completionMode: NonIndexed, ");
+  const PlanAnswer unindexed = of_mode("completionMode: NonIndexed, ");
   EXPECT_EQ(unindexed.job("w")["outcome"], "Never");
   EXPECT_THAT(unindexed.err, HasSubstr("let its Jobs have completionMode: Indexed"));
 }
@@ -147,7 +124,7 @@ TEST(PlanWorkloadsTest, JobsOfAJobSetAreIndexedUnlessTheySayOtherwise) {
 // As in a cluster, where the extender asks the owner.
 TEST(PlanWorkloadsTest, AWorkloadSaysHowManyItsPodsAreWhereTheyDoNot) {
   for (const char* annotation : {"tp=8", "tp=8,dp=3", "tp=8,dp=5"}) {
-    const Answer answer = Plan(
+    const PlanAnswer answer = PlanOffline(
         Nodes(4) +
         Workload(
             "batch/v1", "Job",
@@ -161,18 +138,19 @@ TEST(PlanWorkloadsTest, AWorkloadSaysHowManyItsPodsAreWhereTheyDoNot) {
 
 TEST(PlanWorkloadsTest, AWorkloadThatCannotBeAGangIsWrongInputAndNeverPlanned) {
   const auto with = [](const std::string& annotation, const std::string& gpus = "8") {
-    return Plan(Nodes(4) +
-                Workload("batch/v1", "Job",
-                         StrCat("{completionMode: Indexed, parallelism: 4, template: {metadata: ",
-                                "{annotations: {yardmaster.dev/parallelism: \"", annotation,
-                                "\"}}, spec: {containers: [{resources: {limits: {nvidia.com/gpu: ",
-                                gpus, "}}}]}}}")));
+    return PlanOffline(
+        Nodes(4) +
+        Workload("batch/v1", "Job",
+                 StrCat("{completionMode: Indexed, parallelism: 4, template: {metadata: ",
+                        "{annotations: {yardmaster.dev/parallelism: \"", annotation,
+                        "\"}}, spec: {containers: [{resources: {limits: {nvidia.com/gpu: ", gpus,
+                        "}}}]}}}")));
   };
   EXPECT_EQ(with("tp=8,dp=4").code, 0);
   const std::map<std::string, std::string> cases = {
       {"eight", "is not key=value; write it like tp=8"}, {"tp=0,dp=4", "needs an integer from 1"}};
   for (const auto& [annotation, problem] : cases) {
-    const Answer answer = with(annotation);
+    const PlanAnswer answer = with(annotation);
     EXPECT_EQ(answer.code, 1) << annotation;
     EXPECT_THAT(answer.err, HasSubstr("standard input:")) << annotation;
     EXPECT_THAT(answer.err, HasSubstr("Job team/w: ")) << annotation;
@@ -193,14 +171,14 @@ TEST(PlanWorkloadsTest, WhatIsSuspendedOrHasEndedTakesNoPlace) {
     return StrCat(Workload("batch.volcano.sh/v1alpha1", "Job", volcano),
                   "status: {state: {phase: ", phase, "}}\n");
   };
-  EXPECT_EQ(Plan(Nodes(4) + volcano_in("Running")).report["jobs"].size(), 1u);
+  EXPECT_EQ(PlanOffline(Nodes(4) + volcano_in("Running")).report["jobs"].size(), 1u);
   for (const std::string& gone :
        {Workload("kubeflow.org/v1", "PyTorchJob",
                  StrCat("{runPolicy: {suspend: true}, ", pytorch, "}")),
         volcano_in("Aborted"), volcano_in("Failed"),
         StrCat("---\napiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: w, ",
                "deletionTimestamp: \"2026-01-01T00:00:00Z\"}\nspec: {", pytorch, "}\n")}) {
-    const Answer answer = Plan(Nodes(4) + gone);
+    const PlanAnswer answer = PlanOffline(Nodes(4) + gone);
     EXPECT_TRUE(answer.report["jobs"].empty()) << gone;
     EXPECT_THAT(answer.err, HasSubstr("ignored: 1 "));
     EXPECT_THAT(answer.err, HasSubstr("not suspended, deleted or ended"));
@@ -216,20 +194,20 @@ TEST(PlanWorkloadsTest, PodsThatAreThereGoBeforeTheirWorkload) {
                    "\"}, annotations: {yardmaster.dev/parallelism: \"tp=8,dp=2\"}}\nspec: ",
                    "{containers: [{resources: {limits: {nvidia.com/gpu: 8}}}]}\n");
   }
-  const Answer answer =
-      Plan(Nodes(4) + pods +
-           Workload("batch/v1", "Job",
-                    StrCat("{completionMode: Indexed, parallelism: 4, template: ", Template(kFour),
-                           "}")));
+  const PlanAnswer answer = PlanOffline(
+      Nodes(4) + pods +
+      Workload(
+          "batch/v1", "Job",
+          StrCat("{completionMode: Indexed, parallelism: 4, template: ", Template(kFour), "}")));
   ASSERT_EQ(answer.report["jobs"].size(), 1u) << answer.err;
   EXPECT_EQ(answer.job("w")["assignments"].size(), 2u);
 }
 
 TEST(PlanWorkloadsTest, WrongNumbersSayWhere) {
-  const Answer answer =
-      Plan(Nodes(1) + Workload("batch/v1", "Job",
-                               StrCat("{completionMode: Indexed, parallelism: -1, ",
-                                      "template: ", Template(kFour), "}")));
+  const PlanAnswer answer =
+      PlanOffline(Nodes(1) + Workload("batch/v1", "Job",
+                                      StrCat("{completionMode: Indexed, parallelism: -1, ",
+                                             "template: ", Template(kFour), "}")));
   EXPECT_EQ(answer.code, 1);
   EXPECT_THAT(answer.err, HasSubstr("spec.parallelism: is -1; give a number from 0 to"));
 }
@@ -265,7 +243,7 @@ std::string Urgent() {
 }
 
 TEST(PlanWorkloadsTest, TheReportSaysWhoWouldBeStopped) {
-  const Answer answer = Plan(Nodes(2) + Holding(1) + Urgent());
+  const PlanAnswer answer = PlanOffline(Nodes(2) + Holding(1) + Urgent());
   ASSERT_EQ(answer.code, 0) << answer.err;
   const json job = answer.job("w");
   EXPECT_EQ(job["outcome"], "NotNow");
@@ -278,7 +256,7 @@ TEST(PlanWorkloadsTest, TheReportSaysWhoWouldBeStopped) {
   EXPECT_EQ(job["preemption"]["assignments"].size(), 3u);
   EXPECT_THAT(job["preemption"]["message"].get<std::string>(),
               HasSubstr("stops team/job-low (16 GPUs, priority 1)"));
-  EXPECT_FALSE(Plan(Nodes(2) + Holding(100) + Urgent()).job("w").contains("preemption"));
+  EXPECT_FALSE(PlanOffline(Nodes(2) + Holding(100) + Urgent()).job("w").contains("preemption"));
 }
 
 // What kube-scheduler would refuse is not planned, from manifests as in a cluster.
@@ -299,11 +277,13 @@ TEST(PlanWorkloadsTest, HostsThatAreShortOfAResourceAreNamed) {
         ", namespace: team}\nspec: {workers: ", workers, ", ", more,
         "template: {spec: {containers: [{name: t, ", "resources: {requests: {cpu: \"90\"}}}]}}}\n");
   };
-  const Answer one = Plan(nodes + web("s0h0") + web("s1h1") + web("s1h0") + job(1, "a", ""));
+  const PlanAnswer one =
+      PlanOffline(nodes + web("s0h0") + web("s1h1") + web("s1h0") + job(1, "a", ""));
   ASSERT_EQ(one.code, 0) << one.err;
   EXPECT_EQ(one.job("a")["outcome"], "Placed");
   EXPECT_EQ(one.job("a")["assignments"][0]["host"], "s0h1");
-  const Answer two = Plan(nodes + web("s0h0") + web("s1h1") + web("s1h0") + job(2, "a", ""));
+  const PlanAnswer two =
+      PlanOffline(nodes + web("s0h0") + web("s1h1") + web("s1h0") + job(2, "a", ""));
   EXPECT_EQ(two.job("a")["outcome"], "NotNow");
   EXPECT_THAT(two.job("a")["reasons"].dump(),
               HasSubstr("3 hosts short of cpu: 90 requested, 88 free"));
@@ -311,7 +291,7 @@ TEST(PlanWorkloadsTest, HostsThatAreShortOfAResourceAreNamed) {
 }
 
 TEST(PlanWorkloadsTest, ATrainingJobHasThePriorityOfItsClass) {
-  const Answer answer = Plan(
+  const PlanAnswer answer = PlanOffline(
       Nodes(1) +
       "---\napiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\n"
       "metadata: {name: gold}\nvalue: 70\n" +
@@ -334,8 +314,8 @@ TEST(PlanWorkloadsTest, DisruptionBudgetsAreRespected) {
                   allowed, "}\n");
   };
   const std::string rest = Nodes(2) + Holding(1) + Urgent();
-  EXPECT_FALSE(Plan(rest + budget(1)).job("w").contains("preemption"));
-  EXPECT_TRUE(Plan(rest + budget(2)).job("w").contains("preemption"));
+  EXPECT_FALSE(PlanOffline(rest + budget(1)).job("w").contains("preemption"));
+  EXPECT_TRUE(PlanOffline(rest + budget(2)).job("w").contains("preemption"));
 }
 
 // After the name of a Node, the next `from` becomes `to`.
@@ -351,14 +331,14 @@ TEST(PlanWorkloadsTest, LostRanksGoToBackupHostsOrTheJobWaits) {
   Change(nodes, "s0h2", "yardmaster.dev/segment",
          "yardmaster.dev/backup: x, yardmaster.dev/segment");
   Change(nodes, "s0h2", "backup: x", "backup: \"true\"");
-  json job = Plan(nodes + Holding(1)).job("low");
+  json job = PlanOffline(nodes + Holding(1)).job("low");
   EXPECT_EQ(job["outcome"], "Placed");
   EXPECT_EQ(job["lostRanks"], json::array({0}));
   EXPECT_EQ(job["assignments"][0]["host"], "s0h2");
   EXPECT_EQ(job["assignments"][1]["host"], "s0h1");
   nodes = Nodes(2);
   Change(nodes, "s0h0", "\"True\"", "\"False\"");
-  job = Plan(nodes + Holding(1)).job("low");
+  job = PlanOffline(nodes + Holding(1)).job("low");
   EXPECT_EQ(job["outcome"], "NotNow");
   EXPECT_EQ(job["assignments"][0]["host"], "s0h0");
   EXPECT_EQ(job["reasons"][0]["code"], "NotEnoughHosts");

@@ -31,8 +31,9 @@ bool WereReleased(const PassState& pass, const api::Gang& gang) {
     }
     const auto membership = api::ResolveMembership(*pod);
     if (!membership.ok() || !*membership) return false;
-    const std::string& uid = (*membership)->owner.uid;
-    return (*membership)->gang_name == gang.metadata.name && (uid.empty() || uid == gang.owner.uid);
+    const api::Membership& member = **membership;
+    return member.gang_name == gang.metadata.name &&
+           api::IsOfOwner(gang, member.owner.uid, member.root.uid);
   };
   return std::any_of(pass.world.pods.begin(), pass.world.pods.end(), is_one);
 }

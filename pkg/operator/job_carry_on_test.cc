@@ -7,6 +7,7 @@
 #include "pkg/kube/testing/relist.h"
 #include "pkg/operator/capacity_controller.h"
 #include "pkg/operator/testing/job_fixture.h"
+#include "pkg/operator/testing/pool_manifest.h"
 
 namespace yardmaster::op {
 namespace {
@@ -18,6 +19,8 @@ enum class Kill { kNever, kBeforeTheWrite, kBeforeTheAnswer };
 class JobCarryOnTest : public JobFixture {
  public:  // stories are named by pointers to members
   using Story = void (JobCarryOnTest::*)();
+  // No story may have more; each ends before.
+  static constexpr int kMostWrites = 60;
 
   // Looks at the job and its rental as the operator does; a process that is killed has a successor.
   void Look() {
@@ -171,17 +174,19 @@ class JobCarryOnTest : public JobFixture {
   }
   void CheckEveryWrite(Story prepare, Story story) {
     const json whole = Tell(prepare, story, Kill::kNever, 0);
+    ASSERT_GT(last_writes_, 0);
     for (const Kill kill : {Kill::kBeforeTheWrite, Kill::kBeforeTheAnswer}) {
-      for (int at = 0; at < 60; ++at) {
+      bool at_each = false;
+      for (int at = 0; at < kMostWrites && !at_each; ++at) {
         const json end = Tell(prepare, story, kill, at);
         ASSERT_EQ(end, whole) << "killed at write " << at
                               << (kill == Kill::kBeforeTheWrite ? "" : ", which had its effect")
                               << "\n"
                               << json::diff(whole, end).dump(1);
-        if (last_writes_ <= at) break;  // the story has no more
+        at_each = last_writes_ <= at;  // the story has no more
       }
+      EXPECT_TRUE(at_each) << "the story has more than " << kMostWrites << " writes";
     }
-    EXPECT_GT(last_writes_, 0);
   }
 
   void PrepareAsked() { SeedJob(3, 3, Asked()); }
@@ -189,26 +194,8 @@ class JobCarryOnTest : public JobFixture {
   void PrepareRestart() { SeedJob(3, 5, {{"recovery", {{"onHostLoss", "Restart"}}}}); }
   void PrepareElastic() { SeedJob(3, 3, Asked({{"elastic", {{"minData", 8}, {"maxData", 24}}}})); }
   void PrepareRented() {
-    const auto pool = [this](const char* name, const char* price) {
-      client_.Seed(
-          kube::CapacityPools(),
-          {{"apiVersion", api::kGroupVersion},
-           {"kind", "CapacityPool"},
-           {"metadata", {{"name", name}}},
-           {"spec",
-            {{"instanceType", "gpu.8x"},
-             {"allocatable", {{"cpu", "96"}, {"nvidia.com/gpu", "8"}}},
-             {"fabricPod", "p0"},
-             {"segment", "s9"},
-             {"nodeLabels", {{"pool", name}}},
-             {"offers", json::array({{{"type", "Spot"},
-                                      {"pricePerHour", StrCat(price, " USD")},
-                                      {"maxHosts", 4},
-                                      {"noticeSeconds", 120}}})},
-             {"scaling", {{"nodeClassRef", {{"group", "g"}, {"kind", "k"}, {"name", "n"}}}}}}}});
-    };
-    pool("spot-a", "10");
-    pool("spot-b", "11");
+    client_.Seed(kube::CapacityPools(), PoolManifest({.name = "spot-a", .price = "10 USD"}));
+    client_.Seed(kube::CapacityPools(), PoolManifest({.name = "spot-b", .price = "11 USD"}));
     SeedJob(3, 3, Asked({{"capacity", {{"maxCostPerHour", "50 USD"}}}}));
     json job = Job();
     job["status"]["capacity"] = {{"phase", "Provisioned"},

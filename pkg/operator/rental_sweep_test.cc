@@ -3,6 +3,7 @@
 #include "pkg/kube/testing/relist.h"
 #include "pkg/operator/capacity_controller.h"
 #include "pkg/operator/testing/job_fixture.h"
+#include "pkg/operator/testing/pool_manifest.h"
 
 namespace yardmaster::op {
 namespace {
@@ -48,22 +49,10 @@ class RentalSweepTest : public JobFixture {
   };
 
   void SetPrice(const std::string& price, bool claims = true) {
-    json scaling = {{"provisioningClassName", "c"}};
-    if (claims) scaling = {{"nodeClassRef", {{"group", "g"}, {"kind", "k"}, {"name", "n"}}}};
     client_.Seed(kube::CapacityPools(),
-                 {{"apiVersion", api::kGroupVersion},
-                  {"kind", "CapacityPool"},
-                  {"metadata", {{"name", "spot"}}},
-                  {"spec",
-                   {{"instanceType", "gpu.8x"},
-                    {"allocatable", {{"cpu", "96"}, {"nvidia.com/gpu", "8"}}},
-                    {"fabricPod", "p0"},
-                    {"segment", "s9"},
-                    {"offers", json::array({{{"type", "Spot"},
-                                             {"pricePerHour", price + " USD"},
-                                             {"maxHosts", 4},
-                                             {"noticeSeconds", 120}}})},
-                    {"scaling", scaling}}}});
+                 PoolManifest({.name = "spot",
+                               .price = price + " USD",
+                               .scaling = claims ? ScaledByClaims() : ScaledByRequests()}));
   }
   // Two workers that wait for hosts.
   void SeedWaitingJob() {

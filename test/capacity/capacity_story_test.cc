@@ -11,12 +11,13 @@
 
 #include "pkg/api/checkpoint_mark.h"
 #include "pkg/base/random.h"
-#include "pkg/extender/testing/planner_fixture.h"
 #include "pkg/kube/testing/relist.h"
 #include "pkg/operator/capacity_controller.h"
 #include "pkg/operator/job_controller.h"
 #include "pkg/operator/node_observer.h"
 #include "pkg/operator/testing/pool_controller.h"
+#include "pkg/operator/testing/pool_manifest.h"
+#include "test/capacity/job_story_fixture.h"
 
 namespace yardmaster {
 namespace {
@@ -28,7 +29,7 @@ constexpr std::int64_t kStepMs = 10'000;
 // Which controller of a job looks first.
 enum class Order { kCapacityFirst, kJobsFirst, kRandom };
 
-class CapacityStoryTest : public extender::PlannerFixture {
+class CapacityStoryTest : public JobStoryFixture {
  protected:
   CapacityStoryTest()
       : marker_(client_, cache_, {}, [](const op::HostNotice&) {}),
@@ -56,21 +57,11 @@ class CapacityStoryTest : public extender::PlannerFixture {
                   {{"group", "karpenter.k8s.aws"}, {"kind", "EC2NodeClass"}, {"name", "gpu"}}}};
     }
     prices_[name] = std::stod(price);
-    client_.Seed(kube::CapacityPools(),
-                 {{"apiVersion", api::kGroupVersion},
-                  {"kind", "CapacityPool"},
-                  {"metadata", {{"name", name}}},
-                  {"spec",
-                   {{"instanceType", "gpu.8x"},
-                    {"allocatable", {{"cpu", "96"}, {"nvidia.com/gpu", "8"}}},
-                    {"fabricPod", "p0"},
-                    {"segment", segment},
-                    {"nodeLabels", {{"pool", name}}},
-                    {"offers", json::array({{{"type", type},
-                                             {"pricePerHour", price + " USD"},
-                                             {"maxHosts", 4},
-                                             {"noticeSeconds", 120}}})},
-                    {"scaling", scaling}}}});
+    client_.Seed(kube::CapacityPools(), PoolManifest({.name = name,
+                                                      .price = price + " USD",
+                                                      .segment = segment,
+                                                      .type = type,
+                                                      .scaling = scaling}));
   }
 
   // Four workers in one segment: the six hosts that are there and no backup are in two.
@@ -91,14 +82,6 @@ class CapacityStoryTest : public extender::PlannerFixture {
             {{"spec", {{"containers", json::array({{{"name", "c"}, {"image", "i"}}})}}}}}}}});
   }
 
-  json Job() { return *client_.Find(kube::TrainingJobs(), "team", "a"); }
-  json Capacity() { return Job().value("/status/capacity"_json_pointer, json::object()); }
-  bool Is(const std::string& type) {
-    for (const json& c : Job().value("/status/conditions"_json_pointer, json::array())) {
-      if (c["type"] == type) return c["status"] == "True";
-    }
-    return false;
-  }
   // The pool whose hosts the pods run on; empty: not all run, or on several.
   std::string RunsOn() {
     std::set<std::string> pools;
@@ -217,7 +200,7 @@ class CapacityStoryTest : public extender::PlannerFixture {
     SetPool("spot-c", "s4", "Spot", "12", claims);
     SeedJob({{"maxCostPerHour", "50 USD"}});
     ASSERT_TRUE(PassUntil([&] { return RunsOn() == "spot-a"; })) << Job().dump(1);
-    EXPECT_TRUE(Is("CapacityReady"));
+    EXPECT_TRUE(IsTrue("CapacityReady"));
     EXPECT_EQ(pools_.nodes().size(), 4U);
     for (int i = 0; i < 40; ++i) Pass();
     // Taken back with a notice.
@@ -242,7 +225,7 @@ class CapacityStoryTest : public extender::PlannerFixture {
     for (int i = 0; i < 40; ++i) Pass();
     CheckPromises();
     EndJob();
-    ASSERT_TRUE(PassUntil([&] { return Is("Succeeded") && pools_.nodes().empty(); }))
+    ASSERT_TRUE(PassUntil([&] { return IsTrue("Succeeded") && pools_.nodes().empty(); }))
         << Job().dump(1);
     Pass();
     EXPECT_EQ(Capacity()["phase"], "None");
@@ -357,7 +340,7 @@ TEST_F(CapacityStoryTest, WithoutAffordableHostsTheJobWaitsAndSaysWhatItWouldCos
   SetPool("spot-a", "s2", "Spot", "13", false);
   SeedJob({{"maxCostPerHour", "50 USD"}});
   for (int i = 0; i < 5; ++i) Pass();
-  EXPECT_TRUE(Is("Queued"));
+  EXPECT_TRUE(IsTrue("Queued"));
   EXPECT_TRUE(pools_.nodes().empty());
   EXPECT_EQ(Capacity()["reason"], "PriceAboveCap");
   EXPECT_NE(Capacity()["message"].get<std::string>().find("52.00 USD/h"), std::string::npos);

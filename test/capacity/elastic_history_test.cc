@@ -8,10 +8,10 @@
 #include <string>
 
 #include "pkg/base/random.h"
-#include "pkg/extender/testing/planner_fixture.h"
 #include "pkg/kube/testing/relist.h"
 #include "pkg/operator/job_controller.h"
 #include "pkg/operator/node_observer.h"
+#include "test/capacity/job_story_fixture.h"
 
 namespace yardmaster {
 namespace {
@@ -20,8 +20,7 @@ using nlohmann::json;
 
 constexpr int kEvents = 50;
 
-class ElasticHistoryTest : public extender::PlannerFixture,
-                           public ::testing::WithParamInterface<int> {
+class ElasticHistoryTest : public JobStoryFixture, public ::testing::WithParamInterface<int> {
  protected:
   // An operator, with what it has seen.
   struct Operator {
@@ -66,18 +65,6 @@ class ElasticHistoryTest : public extender::PlannerFixture,
              {"inPlaceSeconds", 0}}},
            {"template",
             {{"spec", {{"containers", json::array({{{"name", "c"}, {"image", "i"}}})}}}}}}}});
-  }
-  json Job() { return *client_.Find(kube::TrainingJobs(), "team", "a"); }
-  void Change(const char* field, const json& value) {
-    json job = Job();
-    job["spec"][field] = value;
-    client_.Seed(kube::TrainingJobs(), job);
-  }
-  std::string Is(const std::string& type) {
-    for (const json& c : Job().value("/status/conditions"_json_pointer, json::array())) {
-      if (c["type"] == type) return c["status"];
-    }
-    return "(none)";
   }
   std::vector<json> Pods() { return client_.All(kube::Pods()); }
 

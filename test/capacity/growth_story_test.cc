@@ -6,17 +6,17 @@
 #include <set>
 #include <string>
 
-#include "pkg/extender/testing/planner_fixture.h"
 #include "pkg/kube/testing/relist.h"
 #include "pkg/operator/job_controller.h"
 #include "pkg/operator/node_observer.h"
+#include "test/capacity/job_story_fixture.h"
 
 namespace yardmaster {
 namespace {
 
 using nlohmann::json;
 
-class GrowthStoryTest : public extender::PlannerFixture {
+class GrowthStoryTest : public JobStoryFixture {
  protected:
   GrowthStoryTest()
       : marker_(client_, cache_, {}, [](const op::HostNotice&) {}),
@@ -46,14 +46,6 @@ class GrowthStoryTest : public extender::PlannerFixture {
     json job = Job();
     job["spec"]["workers"] = workers;
     client_.Seed(kube::TrainingJobs(), job);
-  }
-  json Job() { return *client_.Find(kube::TrainingJobs(), "team", "a"); }
-  json Elastic() { return Job().value("/status/elastic"_json_pointer, json::object()); }
-  std::string Is(const std::string& type) {
-    for (const json& c : Job().value("/status/conditions"_json_pointer, json::array())) {
-      if (c["type"] == type) return c["status"];
-    }
-    return "(none)";
   }
   // Of the job's pods, by name.
   std::map<std::string, std::string> Uids() {

@@ -10,12 +10,13 @@
 
 #include "pkg/api/checkpoint_mark.h"
 #include "pkg/base/random.h"
-#include "pkg/extender/testing/planner_fixture.h"
 #include "pkg/kube/testing/relist.h"
 #include "pkg/operator/capacity_controller.h"
 #include "pkg/operator/job_controller.h"
 #include "pkg/operator/node_observer.h"
 #include "pkg/operator/testing/pool_controller.h"
+#include "pkg/operator/testing/pool_manifest.h"
+#include "test/capacity/job_story_fixture.h"
 
 namespace yardmaster {
 namespace {
@@ -25,8 +26,7 @@ using nlohmann::json;
 constexpr int kEvents = 60;
 constexpr int kWorkers = 4;
 
-class RentalHistoryTest : public extender::PlannerFixture,
-                          public ::testing::WithParamInterface<int> {
+class RentalHistoryTest : public JobStoryFixture, public ::testing::WithParamInterface<int> {
  protected:
   // An operator, with what it has seen.
   struct Operator {
@@ -74,41 +74,16 @@ class RentalHistoryTest : public extender::PlannerFixture,
 
   // Claims and requests by turns; a host more than the job needs.
   void SetPool(int i, int price) {
-    json scaling = {{"provisioningClassName", "c"}};
-    if ((GetParam() + i) % 2 == 0) {
-      scaling = {{"nodeClassRef", {{"group", "g"}, {"kind", "k"}, {"name", "n"}}}};
-    }
     client_.Seed(kube::CapacityPools(),
-                 {{"apiVersion", api::kGroupVersion},
-                  {"kind", "CapacityPool"},
-                  {"metadata", {{"name", StrCat("p", i)}}},
-                  {"spec",
-                   {{"instanceType", "gpu.8x"},
-                    {"allocatable", {{"cpu", "96"}, {"nvidia.com/gpu", "8"}}},
-                    {"fabricPod", "p0"},
-                    {"segment", StrCat("s", 2 + i)},
-                    {"nodeLabels", {{"pool", StrCat("p", i)}}},
-                    {"offers", json::array({{{"type", "Spot"},
-                                             {"pricePerHour", StrCat(price, ".00 USD")},
-                                             {"maxHosts", kWorkers},
-                                             {"noticeSeconds", 120}}})},
-                    {"scaling", scaling}}}});
+                 PoolManifest({.name = StrCat("p", i),
+                               .price = StrCat(price, ".00 USD"),
+                               .segment = StrCat("s", 2 + i),
+                               .max_hosts = kWorkers,
+                               .scaling = (GetParam() + i) % 2 == 0 ? ScaledByClaims()
+                                                                    : ScaledByRequests()}));
   }
   int Below(int bound) {
     return static_cast<int>(random_.Below(static_cast<std::uint64_t>(bound)));
-  }
-  json Job() { return *client_.Find(kube::TrainingJobs(), "team", "a"); }
-  void Change(const char* field, const json& value) {
-    json job = Job();
-    job["spec"][field] = value;
-    client_.Seed(kube::TrainingJobs(), job);
-  }
-  json Capacity() { return Job().value("/status/capacity"_json_pointer, json::object()); }
-  std::string Is(const std::string& type) {
-    for (const json& c : Job().value("/status/conditions"_json_pointer, json::array())) {
-      if (c["type"] == type) return c["status"];
-    }
-    return "(none)";
   }
 
   void See() {

@@ -5,11 +5,11 @@
 #include <set>
 #include <string>
 
-#include "pkg/extender/testing/planner_fixture.h"
 #include "pkg/kube/testing/relist.h"
 #include "pkg/operator/job_controller.h"
 #include "pkg/operator/network_controller.h"
 #include "pkg/operator/node_observer.h"
+#include "test/capacity/job_story_fixture.h"
 
 namespace yardmaster {
 namespace {
@@ -18,7 +18,7 @@ using nlohmann::json;
 
 constexpr int kSegments = 4;
 
-class SegmentLossStoryTest : public extender::PlannerFixture {
+class SegmentLossStoryTest : public JobStoryFixture {
  protected:
   SegmentLossStoryTest()
       : marker_(client_, cache_, {}, [](const op::HostNotice&) {}),
@@ -65,14 +65,6 @@ class SegmentLossStoryTest : public extender::PlannerFixture {
     job["spec"].merge_patch(spec);
     client_.Seed(kube::TrainingJobs(), job);
   }
-  json Job() { return *client_.Find(kube::TrainingJobs(), "team", "a"); }
-  json JobCondition(const std::string& type) {
-    for (const json& c : Job().value("/status/conditions"_json_pointer, json::array())) {
-      if (c["type"] == type) return c;
-    }
-    return json::object();
-  }
-  std::string Is(const std::string& type) { return JobCondition(type).value("status", "(none)"); }
   json FabricStatus() {
     return client_.Find(kube::Fabrics(), "", "small")->value("status", json::object());
   }

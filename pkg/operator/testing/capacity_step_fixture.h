@@ -10,6 +10,7 @@
 
 #include "pkg/base/strings.h"
 #include "pkg/operator/capacity_step.h"
+#include "pkg/operator/testing/pool_manifest.h"
 
 namespace yardmaster::op {
 
@@ -27,21 +28,12 @@ class CapacityStepFixture : public ::testing::Test {
 
   static api::CapacityPool Pool(const std::string& name, const std::string& price, int hosts = 8,
                                 const std::string& currency = "USD") {
-    const auto pool = api::DecodeCapacityPool(nlohmann::json{
-        {"apiVersion", "yardmaster.dev/v1alpha1"},
-        {"kind", "CapacityPool"},
-        {"metadata", {{"name", name}}},
-        {"spec",
-         {{"instanceType", "gpu.8x"},
-          {"allocatable", {{"cpu", "96"}, {"nvidia.com/gpu", "8"}}},
-          {"fabricPod", "p0"},
-          {"segment", "s0"},
-          {"nodeLabels", {{"pool", name}}},
-          {"offers", nlohmann::json::array({{{"type", "Spot"},
-                                             {"pricePerHour", StrCat(price, " ", currency)},
-                                             {"maxHosts", hosts},
-                                             {"noticeSeconds", 120}}})},
-          {"scaling", {{"provisioningClassName", "c"}, {"timeoutSeconds", 600}}}}}});
+    const auto pool = api::DecodeCapacityPool(
+        PoolManifest({.name = name,
+                      .price = StrCat(price, " ", currency),
+                      .segment = "s0",
+                      .max_hosts = hosts,
+                      .scaling = {{"provisioningClassName", "c"}, {"timeoutSeconds", 600}}}));
     EXPECT_TRUE(pool.ok()) << pool.status();
     return *pool;
   }

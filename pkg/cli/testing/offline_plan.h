@@ -1,0 +1,36 @@
+// `kubectl yardmaster plan --offline` over manifests from standard input, for tests.
+#pragma once
+
+#include <sstream>
+#include <string>
+
+#include "nlohmann/json.hpp"
+
+#include "pkg/cli/plan_command.h"
+
+namespace yardmaster::cli {
+
+struct PlanAnswer {
+  int code = 0;
+  std::string err;
+  nlohmann::json report;  // discarded when what was printed is not JSON
+  // The first job of the report with that name; empty without one.
+  nlohmann::json job(const std::string& name) const {
+    for (const nlohmann::json& job : report["jobs"]) {
+      if (job["name"] == name) return job;
+    }
+    return nlohmann::json::object();
+  }
+};
+
+inline PlanAnswer PlanOffline(const std::string& manifests) {
+  std::istringstream in(manifests);
+  std::ostringstream out, err;
+  PlanAnswer answer;
+  answer.code = RunPlanCommand({"--offline", "-f", "-"}, /*connect=*/nullptr, in, out, err);
+  answer.err = err.str();
+  answer.report = nlohmann::json::parse(out.str(), nullptr, false);
+  return answer;
+}
+
+}  // namespace yardmaster::cli
