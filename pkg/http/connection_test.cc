@@ -1,6 +1,6 @@
 #include "pkg/http/connection.h"
 
-#include <memory>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,78 +9,15 @@
 #include "gtest/gtest.h"
 
 #include "pkg/base/strings.h"
-#include "pkg/http/testing/fake_connection_transport.h"
+#include "pkg/http/testing/connection_fixture.h"
 
 namespace yardmaster::http {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 using testing::StartsWith;
 
-constexpr std::string_view kGet = "GET /a HTTP/1.1\r\nHost: h\r\n\r\n";
-
-// One connection over a played transport. The handler keeps its calls until the test answers them.
-class ConnectionTest : public testing::Test {
- protected:
-  struct Call {
-    Request request;
-    Done done;
-  };
-
-  ConnectionTest() {
-    NewTransport();
-    context_->handler = [this](Request request, Done done) {
-      calls_.push_back({std::move(request), std::move(done)});
-    };
-    context_->on_closed = [this](Connection&) {
-      ++closed_;
-      connection_.reset();
-    };
-  }
-
-  ~ConnectionTest() override {
-    // A callback under way owns the connection, which owns the transport.
-    for (const auto& transport : transports_) transport->Close();
-  }
-
-  void NewTransport() {
-    transport_ = std::make_shared<FakeConnectionTransport>();
-    transports_.push_back(transport_);
-  }
-  void Start() {
-    connection_ = std::make_shared<Connection>(transport_, context_);
-    connection_->Start();
-    transport_->Run();
-  }
-  void Answer(Response response = TextResponse(200, "ok")) {
-    Done done = std::move(calls_.at(answered_++).done);
-    done(std::move(response));
-    transport_->Run();
-  }
-  // `used`: it has answered a request before.
-  void DrainANewConnection(bool used) {
-    NewTransport();
-    Start();
-    if (used) {
-      transport_->ClientSends(kGet);
-      Answer();
-      EXPECT_THAT(transport_->TakeWritten(), Not(HasSubstr("Connection: close")));
-    }
-    connection_->BeginDrain();
-  }
-  std::int64_t rejected(Rejection reason) const {
-    return context_->stats.Read().rejections(reason);
-  }
-
-  std::shared_ptr<ConnectionContext> context_ = std::make_shared<ConnectionContext>();
-  std::vector<std::shared_ptr<FakeConnectionTransport>> transports_;
-  std::shared_ptr<FakeConnectionTransport> transport_;
-  std::shared_ptr<Connection> connection_;
-  std::vector<Call> calls_;
-  std::size_t answered_ = 0;
-  int closed_ = 0;
-};
+using ConnectionTest = ConnectionFixture;
 
 TEST_F(ConnectionTest, AnswersRequestAfterRequestOnOneConnection) {
   Start();
@@ -300,67 +237,6 @@ TEST_F(ConnectionTest, BodiesOfAllConnectionsShareOnePurse) {
 }
 
 // A client cannot send a POST again whose connection ended without an answer.
-TEST_F(ConnectionTest, DrainAnswersARequestThatWasSentBeforeTheClientKnew) {
-  for (const bool used : {false, true}) {
-    DrainANewConnection(used);
-    transport_->Advance(2'999);
-    EXPECT_FALSE(transport_->write_closed());
-    transport_->ClientSends(kGet);
-    Answer();
-    EXPECT_THAT(transport_->TakeWritten(), HasSubstr("Connection: close\r\n"));
-    EXPECT_TRUE(transport_->write_closed());
-  }
-}
-
-TEST_F(ConnectionTest, DrainClosesAConnectionThatStaysIdle) {
-  for (const bool used : {false, true}) {
-    DrainANewConnection(used);
-    transport_->Advance(3'000);
-    EXPECT_TRUE(transport_->write_closed());
-    transport_->ClientCloses();
-  }
-  EXPECT_EQ(rejected(Rejection::kHeaderTimeout), 0);
-}
-
-TEST_F(ConnectionTest, DrainAnswersAClientThatWasShakingHands) {
-  transport_->HoldHandshake();
-  Start();
-  connection_->BeginDrain();
-  transport_->ReleaseHandshake();
-  transport_->Run();
-  EXPECT_EQ(closed_, 0);
-  transport_->ClientSends(kGet);
-  Answer();
-  EXPECT_THAT(transport_->TakeWritten(), HasSubstr("Connection: close\r\n"));
-}
-
-TEST_F(ConnectionTest, AnAnswerUnderWayThatPromisesAnotherIsFollowedByThatWhenDraining) {
-  Start();
-  transport_->HoldWrites(true);
-  transport_->ClientSends(kGet);
-  Answer();
-  connection_->BeginDrain();
-  transport_->HoldWrites(false);
-  transport_->Run();
-  EXPECT_THAT(transport_->TakeWritten(), Not(HasSubstr("Connection: close")));
-  EXPECT_FALSE(transport_->write_closed());
-  transport_->ClientSends(kGet);
-  Answer();
-  EXPECT_THAT(transport_->TakeWritten(), HasSubstr("Connection: close\r\n"));
-}
-
-TEST_F(ConnectionTest, DrainAnswersWhatHasBegun) {
-  Start();
-  transport_->ClientSends("GET /a HTTP/1.1\r\n");
-  connection_->BeginDrain();
-  transport_->Run();
-  EXPECT_FALSE(transport_->write_closed());
-  transport_->ClientSends("Host: h\r\n\r\n");
-  Answer();
-  EXPECT_THAT(transport_->TakeWritten(), HasSubstr("Connection: close\r\n"));
-  EXPECT_TRUE(transport_->write_closed());
-}
-
 TEST_F(ConnectionTest, AbortClosesInTheMiddleOfAnything) {
   Start();
   transport_->ClientSends(kGet);
