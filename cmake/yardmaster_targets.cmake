@@ -33,7 +33,7 @@ endif()
 # pkg/cli, whose command line library is all headers, two thirds.
 function(yardmaster_unity target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${YARDMASTER_UNITY} UNITY_BUILD_BATCH_SIZE 8)
-  if(YARDMASTER_UNITY)
+  if(YARDMASTER_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
     # What a source keeps to itself looks to g++ as if a header had it.
     target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
   endif()
