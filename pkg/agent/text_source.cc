@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "pkg/base/clock.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/base/unique_fd.h"
@@ -67,11 +68,6 @@ absl::StatusOr<Url> ParseUrl(const std::string& text) {
   if (host.empty() || !port || *port < 1 || *port > 65'535) return wrong("names no host and port");
   url.host = std::string(host);
   return url;
-}
-
-int MsUntil(SteadyClock::time_point deadline) {
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - SteadyClock::now());
-  return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 1'000'000));
 }
 
 // Waits until the socket can be read or written.

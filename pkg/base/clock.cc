@@ -1,5 +1,8 @@
 #include "pkg/base/clock.h"
 
+#include <algorithm>
+#include <chrono>
+
 #include "absl/time/time.h"
 
 #include "pkg/base/strings.h"
@@ -16,6 +19,12 @@ std::int64_t RealClock::SteadyMs() const {
   return std::chrono::duration_cast<std::chrono::milliseconds>(
              std::chrono::steady_clock::now().time_since_epoch())
       .count();
+}
+
+int MsUntil(std::chrono::steady_clock::time_point deadline) {
+  const auto left =
+      std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+  return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 1'000'000));
 }
 
 std::string FormatTime(std::int64_t wall_ms) {

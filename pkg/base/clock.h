@@ -44,6 +44,9 @@ class FakeClock final : public Clock {
   std::atomic<std::int64_t> steady_ms_{0};
 };
 
+// Milliseconds until the deadline, rounded up; 0 once it has passed, at most 1,000,000. For poll(2).
+int MsUntil(std::chrono::steady_clock::time_point deadline);
+
 // RFC 3339 in UTC with seconds ("2026-01-02T03:04:05Z"), as Kubernetes writes metav1.Time.
 std::string FormatTime(std::int64_t wall_ms);
 // RFC 3339 in UTC with microseconds, as Kubernetes writes metav1.MicroTime (leases, events).

@@ -1,6 +1,7 @@
 #include "pkg/extender/gang_backoff.h"
 
 #include "pkg/base/backoff.h"
+#include "pkg/kube/api_error.h"
 
 namespace yardmaster::extender {
 
@@ -15,7 +16,7 @@ bool IsTransient(const absl::Status& status) {
 }  // namespace
 
 void NoteFailure(PassState& pass, const NamespacedName& gang, const absl::Status& status) {
-  if (IsDenied(status)) {
+  if (kube::IsDenied(status)) {
     pass.failed[gang] = WriteFailure::kDenied;
   } else if (IsTransient(status)) {
     pass.failed.emplace(gang, WriteFailure::kTransient);

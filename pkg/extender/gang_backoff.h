@@ -16,11 +16,6 @@
 
 namespace yardmaster::extender {
 
-// The server, or a policy, rejects this write; an immediate retry would be rejected, too.
-inline bool IsDenied(const absl::Status& status) {
-  return absl::IsPermissionDenied(status) || absl::IsInvalidArgument(status);
-}
-
 // Notes a failed write of a gang. What another write explains, a conflict or an object that is gone,
 // is not one. Also for gangs without a Gang.
 void NoteFailure(PassState& pass, const NamespacedName& gang, const absl::Status& status);

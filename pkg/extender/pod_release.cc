@@ -18,6 +18,7 @@
 #include "pkg/extender/gang_status.h"
 #include "pkg/extender/pin_patch.h"
 #include "pkg/extender/refusals.h"
+#include "pkg/kube/api_error.h"
 
 namespace yardmaster::extender {
 
@@ -180,7 +181,7 @@ void PodRelease::Run(PassState& pass) {
     } else if (!absl::IsNotFound(released.status())) {
       pass.report.errors.push_back(MessageOf(released.status()));
       NoteFailure(pass, key, released.status());
-      if (IsDenied(released.status())) ++failures[key];
+      if (kube::IsDenied(released.status())) ++failures[key];
     }
   });
   pass.report.waited_ms += clock_.SteadyMs() - begin_ms;

@@ -157,6 +157,10 @@ bool WasReplayed(const absl::Status& status) {
   return status.GetPayload(kReplayedPayload).has_value();
 }
 
+bool IsDenied(const absl::Status& status) {
+  return absl::IsPermissionDenied(status) || absl::IsInvalidArgument(status);
+}
+
 absl::Status Prefixed(const ErrorContext& context, const absl::Status& status) {
   if (status.ok()) return status;
   absl::Status prefixed(status.code(),

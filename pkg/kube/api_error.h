@@ -36,6 +36,9 @@ bool WasNeverSent(const absl::Status& status);
 absl::Status MarkReplayed(absl::Status status);
 bool WasReplayed(const absl::Status& status);
 
+// The server, or a policy, refuses this write; an immediate retry would be refused, too.
+bool IsDenied(const absl::Status& status);
+
 // The same status, payloads included, with "<verb> <path>: " before its message.
 absl::Status Prefixed(const ErrorContext& context, const absl::Status& status);
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include <utility>
 
+#include "pkg/base/clock.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/base/unique_fd.h"
@@ -75,11 +76,6 @@ absl::StatusOr<pid_t> Spawn(const std::vector<std::string>& argv,
   if (error == ENOENT) return absl::NotFoundError(text);
   if (error == EACCES) return absl::PermissionDeniedError(text);
   return absl::UnavailableError(text);
-}
-
-int MsUntil(SteadyClock::time_point deadline) {
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - SteadyClock::now());
-  return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 1'000'000));
 }
 
 // Reads both pipes to their ends. False when the deadline came first.

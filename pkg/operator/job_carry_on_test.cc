@@ -87,11 +87,6 @@ class JobCarryOnTest : public JobFixture {
     }
   }
 
-  void Suspend(bool suspended) {
-    json job = Job();
-    job["spec"]["suspend"] = suspended;
-    client_.Seed(kube::TrainingJobs(), job);
-  }
   static json Asked(json more = json::object()) {
     json spec = {{"checkpoint", {{"request", "Annotation"}, {"graceSeconds", 300}}}};
     spec.merge_patch(more);

@@ -12,11 +12,6 @@ const json kAsked = {{"checkpoint", {{"request", "Annotation"}, {"graceSeconds",
 
 class JobCheckpointTest : public JobFixture {
  protected:
-  void Suspend(bool suspended) {
-    json job = Job();
-    job["spec"]["suspend"] = suspended;
-    client_.Seed(kube::TrainingJobs(), job);
-  }
   // The program's word that a checkpoint begun now is complete.
   void Report(int rank, double seconds = 0) {
     json pod = Pod(rank);

@@ -16,11 +16,6 @@ class JobClockTest : public JobFixture {
     clock_.Advance(-kHourMs);
     NewLeader();
   }
-  void Suspend() {
-    json job = Job();
-    job["spec"]["suspend"] = true;
-    client_.Seed(kube::TrainingJobs(), job);
-  }
   void Report(std::int64_t time_ms) {
     json pod = Pod(0);
     pod["metadata"]["annotations"][api::kCheckpointAnnotation] =
@@ -49,7 +44,7 @@ TEST_F(JobClockTest, ABackoffIsNoLongerBecauseTheLeaderBeforeHadAClockThatWasAhe
 TEST_F(JobClockTest, ACheckpointIsAwaitedNoLongerBecauseTheLeaderBeforeHadAClockThatWasAhead) {
   SeedJob(2, 2, {{"checkpoint", {{"request", "Annotation"}, {"graceSeconds", 100}}}});
   RunAll();
-  Suspend();
+  Suspend(true);
   Settle();
   ASSERT_EQ(Pods(), 2);
   LeadAnHourBehind();
@@ -63,7 +58,7 @@ TEST_F(JobClockTest, ACheckpointIsAwaitedNoLongerBecauseTheLeaderBeforeHadAClock
 TEST_F(JobClockTest, AProgramThatWritesNoCheckpointIsGivenItsGracePeriodWhateverTheClocks) {
   SeedJob(2, 2, {{"checkpoint", {{"request", "Annotation"}, {"graceSeconds", 100}}}});
   RunAll();
-  Suspend();
+  Suspend(true);
   Settle();
   LeadAnHourBehind();
   Settle();
@@ -76,7 +71,7 @@ TEST_F(JobClockTest, AProgramThatWritesNoCheckpointIsGivenItsGracePeriodWhatever
 TEST_F(JobClockTest, AMarkOfAClockThatIsSecondsAheadCounts) {
   SeedJob(2, 2, {{"checkpoint", {{"request", "Annotation"}, {"graceSeconds", 600}}}});
   RunAll();
-  Suspend();
+  Suspend(true);
   Settle();
   clock_.Advance(5'000);
   Report(clock_.WallMs() + 3'000);

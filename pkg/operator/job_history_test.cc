@@ -23,11 +23,6 @@ class JobHistoryTest : public JobFixture, public ::testing::WithParamInterface<i
   int Below(int bound) {
     return static_cast<int>(random_.Below(static_cast<std::uint64_t>(bound)));
   }
-  void Suspend(bool suspended) {
-    json job = Job();
-    job["spec"]["suspend"] = suspended;
-    client_.Seed(kube::TrainingJobs(), job);
-  }
   // As extender, kube-scheduler and kubelets would: each waiting rank runs on a free host that is Ready.
   void RunWaiting() {
     std::set<std::string> taken;

@@ -10,11 +10,6 @@ using nlohmann::json;
 
 class JobLifeTest : public JobFixture {
  protected:
-  void Change(const json& spec) {
-    json job = Job();
-    job["spec"].merge_patch(spec);
-    client_.Seed(kube::TrainingJobs(), job);
-  }
   int Pods() { return static_cast<int>(client_.All(kube::Pods()).size()); }
 };
 

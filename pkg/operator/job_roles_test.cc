@@ -19,11 +19,6 @@ class JobRolesTest : public JobFixture {
   static json WithLauncher(const json& more = json::object()) {
     return {{"roles", json::array({Role("launcher", more)})}};
   }
-  void Change(const json& spec) {
-    json job = Job();
-    job["spec"].merge_patch(spec);
-    client_.Seed(kube::TrainingJobs(), job);
-  }
   json RolePod(const std::string& name) {
     return client_.Find(kube::Pods(), "team", name).value_or(json());
   }

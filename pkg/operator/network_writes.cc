@@ -9,6 +9,7 @@
 #include "pkg/base/mutex.h"
 #include "pkg/base/parallel.h"
 #include "pkg/base/status.h"
+#include "pkg/kube/api_error.h"
 #include "pkg/operator/write_target.h"
 
 namespace yardmaster::op {
@@ -22,11 +23,6 @@ auto OrderOf(const PodWrite& write) {
 }
 
 constexpr BackoffLimits kDeniedWait{1'000, 300'000};
-
-// An immediate retry would be denied, too.
-bool IsDenied(const absl::Status& status) {
-  return absl::IsPermissionDenied(status) || absl::IsInvalidArgument(status);
-}
 
 }  // namespace
 
@@ -46,7 +42,7 @@ bool PodWriter::WriteSome(const std::vector<PodWrite>& writes, std::size_t first
     if (written.ok()) {
       ++result.written;
       denied_.erase(metadata.uid);
-    } else if (IsDenied(written.status())) {
+    } else if (kube::IsDenied(written.status())) {
       Denied& denied = denied_[metadata.uid];
       denied.wait_ms = NextDelayMs(denied.wait_ms, kDeniedWait);
       denied.until_ms = now_ms + denied.wait_ms;

@@ -10,6 +10,7 @@
 #include "pkg/base/parallel.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
+#include "pkg/kube/api_error.h"
 #include "pkg/operator/pod_builder.h"
 #include "pkg/operator/write_target.h"
 
@@ -18,10 +19,6 @@ namespace yardmaster::op {
 namespace {
 
 constexpr std::size_t kLargestBatch = 512;
-
-bool IsRefusal(const absl::Status& status) {
-  return absl::IsPermissionDenied(status) || absl::IsInvalidArgument(status);
-}
 
 // Grows until the threads are busy; from then on while batches are quick beside the time that a call has, and shrinks when
 // one takes longer than that.
@@ -156,7 +153,7 @@ absl::StatusOr<std::size_t> WorkerWrites::Create(const api::TrainingJob& job,
       creation.batch = NextBatch(creation.batch, clock_.SteadyMs() - batch_ms, limit.duration_ms);
       continue;
     }
-    if (IsRefusal(status)) {
+    if (kube::IsDenied(status)) {
       const std::string text = MessageOf(status);
       const bool quota = text.find("exceeded quota") != std::string::npos;
       obstacle = {quota ? "QuotaExceeded" : "PodsRefused",

@@ -1,6 +1,5 @@
 // The examples of docs/placement.md that take more than one gang: replacement, the pool, the queue,
 // lent spares, preemption.
-#include <algorithm>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,11 +21,6 @@ PlanOptions Options(int preemptions = 0) {
   options.replace_lost = true;
   options.preemptions = preemptions;
   return options;
-}
-
-const JobPlan& Of(const Plan& plan, JobId job) {
-  return *std::find_if(plan.jobs.begin(), plan.jobs.end(),
-                       [&](const JobPlan& p) { return p.job == job; });
 }
 
 std::vector<int> HostsOf(const placement::GangPlan& gang) {

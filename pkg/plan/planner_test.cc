@@ -15,11 +15,6 @@ using fabric::HostId;
 using placement::Outcome;
 using placement::ReasonCode;
 
-const JobPlan& Of(const Plan& plan, JobId job) {
-  return *std::find_if(plan.jobs.begin(), plan.jobs.end(),
-                       [&](const JobPlan& p) { return p.job == job; });
-}
-
 TEST(QueueTest, PriorityThenAgeThenName) {
   Snapshot s = MakeSnapshot(fabric::SmallHpn(1, 1, 4));
   AddJob(s, "c", 1).job.created_ms = 5;

@@ -1,6 +1,5 @@
 #include "pkg/plan/queue.h"
 
-#include <algorithm>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <map>
@@ -18,11 +17,6 @@ using fabric::HostId;
 using placement::Outcome;
 using placement::ReasonCode;
 using workload::TopologyLevel;
-
-const JobPlan& Of(const Plan& plan, JobId job) {
-  return *std::find_if(plan.jobs.begin(), plan.jobs.end(),
-                       [&](const JobPlan& p) { return p.job == job; });
-}
 
 PlanOptions Quick(int preemptions) {
   PlanOptions options;

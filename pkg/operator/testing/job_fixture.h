@@ -204,6 +204,13 @@ class JobFixture : public ::testing::Test {
   }
 
   json Job() { return *client_.Find(kube::TrainingJobs(), "team", "a"); }
+  // Writes fields of its spec as a user does.
+  void Change(const json& spec) {
+    json job = Job();
+    job["spec"].merge_patch(spec);
+    client_.Seed(kube::TrainingJobs(), job);
+  }
+  void Suspend(bool suspended) { Change({{"suspend", suspended}}); }
   json Status() { return Job().value("status", json::object()); }
   json Pod(int rank) {
     return client_.Find(kube::Pods(), "team", PodName("a", rank)).value_or(json());

@@ -1,5 +1,7 @@
 #include "pkg/plan/testing/snapshots.h"
 
+#include <algorithm>
+
 #include "pkg/fabric/testing/fabrics.h"
 #include "pkg/plan/backup_pool.h"
 
@@ -49,6 +51,11 @@ void Place(Snapshot& snapshot, JobId job, const std::vector<fabric::HostId>& hos
     snapshot.cluster.hosts[host.index()].free_gpus -=
         static_cast<std::int16_t>(state.job.gpus_per_worker);
   }
+}
+
+const JobPlan& Of(const Plan& plan, JobId job) {
+  return *std::find_if(plan.jobs.begin(), plan.jobs.end(),
+                       [&](const JobPlan& p) { return p.job == job; });
 }
 
 std::vector<int> PoolOf(Snapshot snapshot) {

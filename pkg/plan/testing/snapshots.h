@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "pkg/fabric/spec.h"
+#include "pkg/plan/planner.h"
 #include "pkg/plan/snapshot.h"
 
 namespace yardmaster::plan {
@@ -26,6 +27,9 @@ inline JobId LastJob(const Snapshot& snapshot) {
 
 // Commits a job to hosts.
 void Place(Snapshot& snapshot, JobId job, const std::vector<fabric::HostId>& host_of_rank);
+
+// What became of a job. REQUIRES: the plan has it.
+const JobPlan& Of(const Plan& plan, JobId job);
 
 // The backup hosts of a snapshot once its policy was applied, by id.
 std::vector<int> PoolOf(Snapshot snapshot);
