@@ -105,7 +105,8 @@ enum class Bmv2Calculation {
   kRoundRobinConsistent
 };
 
-// What a packet meets that came in through ports [first, last] (Tomahawk's table by ingress port).
+// The hash of packets that came in through ports [first, last] (Tomahawk's table by ingress port). An
+// absent value is that of the HashSpec.
 struct IngressPortHash {
   int first = 0;
   int last = 0;
