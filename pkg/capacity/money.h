@@ -4,7 +4,6 @@
 // Thread safety: values and pure functions.
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <string>
 #include <string_view>

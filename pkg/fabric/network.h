@@ -14,7 +14,6 @@
 // Determinism: ids depend on spec and places alone. Thread safety: immutable after Build.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>

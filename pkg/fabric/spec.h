@@ -2,8 +2,8 @@
 //
 // A fabric is a folded Clos. Hosts stand in segments (all hosts that share one set of ToRs),
 // segments in fabric pods. A host has `rails` NICs with `nic_ports` ports each; port p belongs to
-// plane p mod planes. A packet that leaves in a plane stays in it in tiers with `per_plane`. Tiers are listed from the hosts
-// upwards. HPN 7.0 (Qian et al., SIGCOMM 2024), DCN+, rail-only, two-layer Clos and fat trees are
+// plane p mod planes, and a packet stays in its plane in tiers with `per_plane`. Tiers are listed from the
+// hosts upwards. HPN 7.0 (Qian et al., SIGCOMM 2024), DCN+, rail-only, two-layer Clos and fat trees are
 // all values of this type; nothing in the code knows a generation by name.
 //
 // Wiring between tier t and tier t+1: a lower switch spreads its up_ports evenly, in port order,

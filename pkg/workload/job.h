@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "pkg/base/namespaced_name.h"
-#include "pkg/base/status.h"
 #include "pkg/workload/parallelism.h"
 #include "pkg/workload/resources.h"
 #include "pkg/workload/traffic_model.h"

@@ -1,7 +1,8 @@
 // What is known of a job's iteration: analytic until measured, then measured, blended while few
 // samples exist.
 //
-// A sample is one iteration that the job's agents saw. With n samples a measurement weighs n / trusted_samples, at most 1; positive quantities are blended on a logarithmic scale
+// A sample is one iteration that the job's agents saw. With n samples a measurement weighs
+// n / trusted_samples, at most 1; positive quantities are blended on a logarithmic scale
 // (analytic^(1-w) * measured^w), because an estimate is wrong by a factor rather than by a
 // difference; the communication start, a fraction, linearly. A quantity without measurements keeps its
 // estimate. Impossible measurements (NaN, infinite, zero or negative; a communication start outside 0 to 1)
