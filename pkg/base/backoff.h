@@ -13,7 +13,8 @@ struct BackoffLimits {
   std::int64_t max_ms = 0;
 };
 
-// The delay after one of `last_ms`; 0: there was none. REQUIRES: 0 <= first_ms <= max_ms.
+// The delay that follows one of `last_ms`; `last_ms` is 0 before the first try.
+// REQUIRES: 0 <= last_ms and 0 <= first_ms <= max_ms.
 constexpr std::int64_t NextDelayMs(std::int64_t last_ms, BackoffLimits limits) {
   return last_ms > limits.max_ms / 2 ? limits.max_ms
                                      : std::clamp(last_ms * 2, limits.first_ms, limits.max_ms);

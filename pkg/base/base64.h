@@ -11,7 +11,7 @@ namespace yardmaster {
 
 std::string Base64Encode(std::string_view bytes);
 
-// Line breaks and spaces between the characters are skipped, since YAML folds long values.
+// Line breaks, spaces and tabs are skipped, since YAML folds long values.
 // InvalidArgument for any other character, missing padding, or padding that is not at the end.
 absl::StatusOr<std::string> Base64Decode(std::string_view text);
 

@@ -51,7 +51,9 @@ int MsUntil(std::chrono::steady_clock::time_point deadline);
 std::string FormatTime(std::int64_t wall_ms);
 // RFC 3339 in UTC with microseconds, as Kubernetes writes metav1.MicroTime (leases, events).
 std::string FormatMicroTime(std::int64_t wall_ms);
-// Either form back to milliseconds. Errors: InvalidArgument on anything else.
+// Any RFC 3339 time, with an offset from UTC and with a fraction of a second of any length, in
+// milliseconds since the Unix epoch; a finer fraction is rounded down. Errors: InvalidArgument on anything
+// else, and on years outside 0000 to 9999.
 absl::StatusOr<std::int64_t> ParseTime(std::string_view text);
 
 }  // namespace yardmaster

@@ -1,6 +1,6 @@
-// Strong dense ids. An id is an index into the arrays of the object that gave it out (a Fabric, a
-// Network, a list of jobs) and means nothing elsewhere. Ids order by that index, which is how every
-// comparator ends. Thread safety: values.
+// Strong dense ids. An id is an index into the arrays of the object that issued it (Places, a
+// Network, the jobs of a Snapshot) and means nothing elsewhere. Ids order by that index; sorts whose result
+// must be deterministic use it as the last key. A default id is invalid. Thread safety: values.
 #pragma once
 
 #include <compare>

@@ -23,7 +23,7 @@ struct IpAddress {
   std::string ToString() const;
   // The bytes of the address: 4 or 16.
   std::size_t size() const { return v6 ? 16 : 4; }
-  // The address that many further on; past the last one it goes on at the first.
+  // The address `count` after this one; after the last address follows the first.
   IpAddress Plus(std::uint32_t count) const;
   auto operator<=>(const IpAddress&) const = default;
 };

@@ -33,7 +33,7 @@ class ABSL_LOCKABLE Mutex {
   std::mutex mutex_;
 };
 
-// Holds a Mutex until its end; may let go of it in between.
+// Locks a Mutex and unlocks it at the end of its scope; unlock() and lock() may be called in between.
 class ABSL_SCOPED_LOCKABLE MutexLock {
  public:
   explicit MutexLock(Mutex& mutex) ABSL_EXCLUSIVE_LOCK_FUNCTION(mutex) : mutex_(mutex) {
@@ -45,11 +45,12 @@ class ABSL_SCOPED_LOCKABLE MutexLock {
   MutexLock(const MutexLock&) = delete;
   MutexLock& operator=(const MutexLock&) = delete;
 
-  // REQUIRES: not held, or held, respectively.
+  // REQUIRES: the lock is not held.
   void lock() ABSL_EXCLUSIVE_LOCK_FUNCTION() {
     mutex_.lock();
     held_ = true;
   }
+  // REQUIRES: the lock is held.
   void unlock() ABSL_UNLOCK_FUNCTION() {
     held_ = false;
     mutex_.unlock();

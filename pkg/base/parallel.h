@@ -1,5 +1,5 @@
-// Runs independent pieces of blocking work on a few threads and waits for all of them. Of the exceptions
-// of the work the first one is thrown to the caller, after all pieces have ended.
+// Runs independent pieces of blocking work on a few threads, the caller's among them, and waits for all of
+// them. If pieces throw, one of their exceptions is thrown to the caller after all pieces have ended.
 // Thread safety: the work function is called from several threads concurrently.
 #pragma once
 
@@ -13,7 +13,8 @@
 
 namespace yardmaster {
 
-// Calls work(i) for every i in [0, count), at most `threads` at a time. Not for CPU-bound loops.
+// Calls work(i) for every i in [0, count), at most `threads` at a time (0 counts as 1). Not for CPU-bound
+// loops.
 template <typename Work>
 void ParallelFor(std::size_t count, std::size_t threads, const Work& work) {
   std::atomic<std::size_t> next = 0;

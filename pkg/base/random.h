@@ -7,7 +7,7 @@
 
 namespace yardmaster {
 
-// Derives an independent seed from a name (FNV-1a).
+// Derives an independent seed from a seed and a name (FNV-1a).
 inline std::uint64_t SeedOf(std::uint64_t seed, std::string_view name) {
   std::uint64_t hash = 0xCBF29CE484222325ULL ^ seed;
   for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3ULL;

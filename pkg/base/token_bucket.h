@@ -1,5 +1,6 @@
 // A token bucket: `rate` tokens a second, at most `burst` saved up; it starts full. Times are
-// steady milliseconds; one before an earlier one counts as no time passed. Thread safety: none.
+// steady milliseconds; a time before the last one given counts as that one. Thread safety: one thread at a
+// time.
 #pragma once
 
 #include <cstddef>
@@ -12,13 +13,13 @@ class TokenBucket {
   // REQUIRES: rate > 0, burst >= 1.
   TokenBucket(double rate, double burst) : rate_(rate), burst_(burst), tokens_(burst) {}
 
-  // How many of `wanted` may go now; they are taken.
+  // Takes whole tokens, at most `wanted`, and returns how many it took.
   std::size_t Take(std::size_t wanted, std::int64_t now_ms);
-  // Until there is a token for the next caller, as of the last call with a time; 0: there is one.
+  // Milliseconds from the time of the last call until a whole token is there; 0: there is one.
   std::int64_t WaitMs() const;
 
-  // For callers that wait for their token, in the order of their calls: how long this one waits,
-  // with its token taken. Above `longest_ms` no token is taken.
+  // Takes a token in advance and returns after how many milliseconds the caller may use it; callers are
+  // served in the order of their calls. If the result is above `longest_ms`, no token was taken.
   std::int64_t Reserve(std::int64_t now_ms, std::int64_t longest_ms);
 
  private:

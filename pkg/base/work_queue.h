@@ -7,10 +7,10 @@
 //   3. AddAfter never delivers earlier than its delay; the earliest of several wins.
 //   4. After ShutDown, Get drains what is ready and then returns nothing; delayed keys and background
 //      work are dropped.
-//   5. Background work of a key is delivered when no key is ready, earliest due time first. While keys are
-//      always ready, one consumer at a time has background work whose due time is over, and at least three
-//      ready keys are delivered between two pieces of it. It is apart from what Add asks for: a key may wait
-//      for both, and never has two consumers.
+//   5. Background work of a key is delivered when no key is ready, earliest due time first, even before it
+//      is due. While keys are always ready, at most one consumer at a time has background work, only work
+//      that is due is delivered, and at least three ready keys are delivered between two pieces of it. It is
+//      apart from what Add asks for: a key may wait for both, and never has two consumers.
 // Invariant: a key in `ready_` is in `dirty_` and not in `processing_`.
 // Thread safety: all methods from any thread.
 #pragma once
@@ -41,11 +41,11 @@ class WorkQueue {
   // Background work of `key`, due in `due_in_ms`; the earliest of several wins.
   void AddBackground(const std::string& key, std::int64_t due_in_ms);
   // Blocks until there is a key or the queue is shut down and empty (nullopt). The caller must call
-  // Done(key) afterwards. `background`: set to whether it is background work; null: any is taken alike.
+  // Done(key) afterwards. `background`, if not null, is set to whether it is background work.
   std::optional<std::string> Get(bool* background = nullptr);
   void Done(const std::string& key);
   void ShutDown();
-  // Keys that are ready, and keys with background work.
+  // The number of ready keys plus the number of keys that wait with background work.
   std::size_t Depth() const;
 
  private:

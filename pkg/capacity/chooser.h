@@ -12,18 +12,17 @@
 //
 // Method. The objective rises with P, L and L', so dynamic programming over (offers, workers) with
 // the Pareto front of (P, L, L') in every state loses no optimum. A bound (the cheapest hosts for the
-// workers that are missing) drops what cannot win. O(offers * workers^2 * front^2) at worst.
-// Fronts are cut to `Search::max_labels`, their cheapest label kept; a choice found by cut fronts
-// says exact = false and is the best of what was kept.
+// workers that are missing) drops what cannot win. Fronts are cut to `Search::max_labels`, their cheapest
+// label kept; a choice found by cut fronts says exact = false and is the best of what was kept.
+// Complexity: at worst offers * workers^2 * max_labels^2 labels are made, each compared with a front.
 //
-// Fails to choose when the offers have no room for the gang or every combination is above the cap;
-// the outcome says which. Determinism: the outcome is a function of the arguments; of equal choices
-// the lower price wins. Thread safety: pure functions.
+// Fails to choose when the offers have no room for the gang, or when every combination is above the cap or
+// loses all of its time (share >= 1); lowest_price tells the first case from the others. Determinism: the
+// outcome is a function of the arguments. Thread safety: pure functions.
 #pragma once
 
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "pkg/capacity/money.h"
@@ -67,15 +66,16 @@ struct Choice {
 
 struct ChoiceOutcome {
   std::optional<Choice> choice;
-  // Without a choice, what would help: the lowest P without the cap; absent when the offers have no
-  // room for the gang at any price.
+  // Without a choice: the lowest P without the cap; absent when the offers have no room for the gang at
+  // any price.
   std::optional<Micros> lowest_price;
-  // Groups that the offers have room for (of one instance type where the need says so).
+  // Groups that the offers have room for (of one instance type where the need says so), at most
+  // Need::groups.
   int groups_with_room = 0;
 };
 
 struct Search {
-  int max_labels = 32;
+  int max_labels = 32;  // kept in a front; REQUIRES: >= 2
 };
 
 // The largest gang that Choose takes, in workers: its work grows with the square.
@@ -85,7 +85,8 @@ inline constexpr int kMaxWorkers = 1024;
 // interruptions and hosts >= 0.
 ChoiceOutcome Choose(const std::vector<Offer>& offers, const Need& need, const Search& search = {});
 
-// The highest hourly price that leaves `min_run_seconds` for what remains of a total.
+// The highest hourly price at which `remaining` pays for `min_run_seconds` (at least 1 s); 0 if nothing
+// remains.
 Micros MaxPriceForTotal(Micros remaining, std::int64_t min_run_seconds);
 
 }  // namespace yardmaster::capacity

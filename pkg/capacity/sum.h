@@ -12,13 +12,13 @@
 
 namespace yardmaster::capacity {
 
-// Sums end here; every cap is smaller.
+// AddToSum stops here. Every amount that ParseMoney accepts is smaller.
 inline constexpr Micros kMaxSum = 9'000'000'000'000 * kMicrosPerUnit;
 
 // At most kMaxSum. REQUIRES: both are sums.
 Micros AddToSum(Micros sum, Micros more);
 
-// As ParseMoney, up to kMaxSum.
+// As ParseMoney, with up to 13 digits before the point; larger amounts than kMaxSum are read as kMaxSum.
 absl::StatusOr<Money> ParseSum(std::string_view text);
 
 }  // namespace yardmaster::capacity

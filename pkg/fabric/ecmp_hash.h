@@ -105,7 +105,8 @@ enum class Bmv2Calculation {
   kRoundRobinConsistent
 };
 
-// What a packet meets that came in through ports [first, last] (Tomahawk's table by ingress port).
+// The hash of packets that came in through ports [first, last] (Tomahawk's table by ingress port). An
+// absent value is that of the HashSpec.
 struct IngressPortHash {
   int first = 0;
   int last = 0;
@@ -149,7 +150,7 @@ struct HashSpec {
   std::vector<std::uint8_t> toeplitz_key;  // empty: the key of Microsoft's RSS verification suite
   std::uint32_t seed = 0;
   int rotate_right = 0;            // within the width of the function's value
-  std::optional<int> keep_bits;    // low bits kept; default 16, toeplitz and bmv2: all
+  std::optional<int> keep_bits;    // low bits kept; default 16, toeplitz, bmv2 and linux: all
   std::uint16_t vlan = 0;          // what kVlan holds
   std::uint8_t source_module = 0;  // what kSourceModule holds
   std::vector<IngressPortHash> ingress_ports;

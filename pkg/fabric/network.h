@@ -1,5 +1,5 @@
-// The switches and cables of a fabric, with dense ids and no arrays: everything is arithmetic on
-// the spec, so a fabric of 122,880 GPUs costs nothing to hold.
+// The switches and cables of a fabric, with dense ids and no array of switches or cables: everything is
+// arithmetic on the spec, so the memory does not grow with the fabric (apart from Places).
 //
 // A *cable* joins a host NIC port to a ToR, or a switch's up port to a switch of the next tier. A
 // *link* is one direction of a cable: up (away from hosts) or down. Bandwidth and load belong to
@@ -14,7 +14,6 @@
 // Determinism: ids depend on spec and places alone. Thread safety: immutable after Build.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -39,8 +38,8 @@ struct NicPort {
   bool operator==(const NicPort&) const = default;
 };
 
-// Where a switch stands. `rail` and `plane` are -1 where the tier serves all of them; `place` is a
-// segment's, fabric pod's or 0 index by the tier's scope.
+// Where a switch stands. `rail` and `plane` are -1 where the tier serves all of them. `place` is the index
+// of a segment or of a fabric pod, or 0, by the tier's scope.
 struct SwitchPlace {
   int tier = 0;
   int place = 0;
@@ -106,7 +105,8 @@ class Network {
   std::string name(SwitchId id) const;
   std::string name(CableId id) const;
   std::string name(LinkId id) const;
-  // By any of the names above; invalid id when there is none. A link name is also a cable's.
+  // By any of the names above; an invalid id if none matches. FindCable takes a link's name, too. A name
+  // that contains a switch costs O(switches).
   CableId FindCable(std::string_view name) const;
   SwitchId FindSwitch(std::string_view name) const;
 

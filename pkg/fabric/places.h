@@ -34,9 +34,9 @@ struct HostPlace {
   // Address of every rail's NIC (both ports share it); empty: derived from the fabric's
   // `addressing`.
   std::vector<IpAddress> nic_addresses;
-  // Why the true addresses are not known, so that no path of its NICs can be; empty: they are.
+  // Why the true addresses are unknown, so that no path of its NICs can be predicted; empty: they are known.
   std::string address_problem = {};
-  // False: a gang still has it, and no Node does. It takes no port of a switch.
+  // False: an assignment names the host and no Node of that name exists. It needs no port of a switch.
   bool has_node = true;
   bool operator==(const HostPlace&) const = default;
 };
@@ -83,7 +83,7 @@ class Places {
   IdRange<HostId> hosts() const { return {0, num_hosts()}; }
   IdRange<SegmentId> segments_of(FabricPodId pod) const;
   IdRange<HostId> hosts_of(SegmentId segment) const;
-  // Those of them that have a Node.
+  // How many hosts of a segment have a Node.
   int num_nodes_of(SegmentId segment) const { return num_nodes_[segment.index()]; }
   // All hosts of a fabric pod (they are consecutive, too).
   IdRange<HostId> hosts_of(FabricPodId pod) const;
@@ -99,6 +99,7 @@ class Places {
     return nic_addresses_[host.index()];
   }
   const std::string& address_problem(HostId host) const { return address_problems_[host.index()]; }
+  // All hosts, by name.
   const std::vector<HostId>& by_name() const { return by_name_; }
   // The host of that name, or an invalid id. O(log hosts).
   HostId FindHost(std::string_view name) const;

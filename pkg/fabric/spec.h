@@ -2,8 +2,8 @@
 //
 // A fabric is a folded Clos. Hosts stand in segments (all hosts that share one set of ToRs),
 // segments in fabric pods. A host has `rails` NICs with `nic_ports` ports each; port p belongs to
-// plane p mod planes, and what leaves in a plane stays in it. Tiers are listed from the hosts
-// upwards. HPN 7.0 (Qian et al., SIGCOMM 2024), DCN+, rail-only, two-layer Clos and fat trees are
+// plane p mod planes, and a packet stays in its plane in tiers with `per_plane`. Tiers are listed from the
+// hosts upwards. HPN 7.0 (Qian et al., SIGCOMM 2024), DCN+, rail-only, two-layer Clos and fat trees are
 // all values of this type; nothing in the code knows a generation by name.
 //
 // Wiring between tier t and tier t+1: a lower switch spreads its up_ports evenly, in port order,
@@ -11,7 +11,7 @@
 // every upper one; a k-ary fat tree has k/2 at the core. Lower switch i of a place and upper switch j
 // belong to stripes i mod stripes and j mod stripes.
 //
-// Thread safety: values. Validate() must have passed before a spec is given to Places or Network.
+// Thread safety: values. Network::Build validates the spec that it is given.
 #pragma once
 
 #include <map>
@@ -57,12 +57,12 @@ struct BackupPolicy {
 struct NetworkLevels {
   int count = 8;
   std::vector<int> reserved;  // levels that no job is assigned; 0 is the lowest
-  std::map<int, int>
-      traffic_class_of_level;  // level -> IP traffic class byte (DSCP * 4); empty: traffic_class.h
+  // Level -> IP traffic class byte (DSCP * 4). Levels that are missing: traffic_class.h.
+  std::map<int, int> traffic_class_of_level;
 };
 
-// NIC addresses follow from place: base, IPv4 or IPv6, + ((host * rails + rail) in this fabric's
-// dense order).
+// Where a host does not name its NICs' addresses (HostPlace::nic_addresses), a NIC's is base + host *
+// rails + rail, with the host's dense id. `base` is IPv4 or IPv6.
 struct Addressing {
   std::string base = "10.0.0.0";
 };
@@ -90,8 +90,8 @@ struct FabricSpec {
   NetworkLevels levels;
   Addressing addressing;
   std::vector<Tier> tiers;
-  // By role; a switch named in `ecmp_hash_overrides` (its id) has its own. A role that is missing
-  // is not predictable.
+  // By the tier's role. A switch whose name (network.h) is in `ecmp_hash_overrides` has that hash instead.
+  // The hash of a role that is missing is not predictable.
   std::map<std::string, HashSpec> ecmp_hash;
   std::map<std::string, HashSpec> ecmp_hash_overrides;
 };

@@ -11,17 +11,17 @@
 
 namespace yardmaster::placement {
 
-// Why a host takes no new worker, from the Node alone; kSegmentLost: because its segment is lost as a
-// whole, whatever the Node says.
+// Why a host takes no new worker. kSegmentLost: its segment is lost as a whole; it goes before what the
+// Node says. The other values follow from the Node alone.
 enum class Unavailability : std::uint8_t { kNo, kNotReady, kCordoned, kTainted, kSegmentLost };
 
 struct HostState {
-  std::int16_t gpus = 8;       // it has
+  std::int16_t gpus = 8;       // of the host
   std::int16_t free_gpus = 8;  // neither held nor promised
   Unavailability unavailable = Unavailability::kNo;
   bool backup = false;             // kept free to replace another host of its segment
   bool degraded = false;           // works, with a NIC port or uplink down
-  std::int32_t reserved_for = -1;  // index of the waiting job this host is reserved for, or -1
+  std::int32_t reserved_for = -1;  // number of the waiting job this host is reserved for, or -1
   bool operator==(const HostState&) const = default;
 };
 
@@ -38,8 +38,8 @@ struct Cluster {
   std::shared_ptr<const fabric::Places> places;
   std::vector<HostState> hosts;  // by HostId
   HostResources resources;
-  // Predicted load of other jobs per segment's uplinks, intensity-weighted bytes per second; empty:
-  // unknown, all equal. Breaks ties between equally good segments.
+  // What makes a segment less welcome than an equally good one, for example the predicted load of its
+  // uplinks, in any unit: only the ratio to the highest value counts. Empty: all equal.
   std::vector<double> uplink_load;  // by SegmentId
 };
 

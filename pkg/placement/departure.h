@@ -6,8 +6,9 @@
 // then of the fabric. Of the plans that keep every Required limit of the whole gang the one with the best
 // objective is taken, of equal ones the nearest. Backup hosts are not used: they are for their own segment.
 //
-// Fails, with reasons and changes that would help, where the ranks find no room or every place breaks a
-// limit. Complexity: three plans of the ranks. Determinism and thread safety: as gang_planner.h.
+// Fails where the ranks find no room, with reasons and changes that would help, or where every place with
+// room breaks a limit, with that limit as the reason. Complexity: three plans of the ranks. Determinism and
+// thread safety: as gang_planner.h.
 #pragma once
 
 #include <functional>
@@ -22,8 +23,9 @@
 namespace yardmaster::placement {
 
 // `host_of_rank` is the present assignment, `leaving` ranks of it, ascending; the hosts that they leave must
-// be unavailable or not eligible. The cluster must show all hosts as occupied. `keeps_limits` says whether
-// a whole assignment is allowed. On Placed the returned host_of_rank differs in the leaving ranks only.
+// be unavailable or not eligible. The cluster must count all ranks of the gang as occupying their hosts.
+// REQUIRES: at least one rank leaves. `keeps_limits` says whether a whole assignment is allowed. On Placed
+// the returned host_of_rank differs in the leaving ranks only.
 GangPlan PlanDeparture(
     const Cluster& cluster, const GangRequest& request,
     const std::vector<fabric::HostId>& host_of_rank, const std::vector<int>& leaving,

@@ -9,8 +9,8 @@
 // Workers that ask for different amounts are also placed role by role (role_planner.h), and the
 // better of the two plans is returned.
 //
-// Determinism: the plan is a function of (cluster, request); the order in which hosts were listed
-// does not matter. Thread safety: pure function.
+// Determinism: the plan is a function of (cluster, request, options); the order in which hosts were
+// listed does not matter. Thread safety: pure function.
 #pragma once
 
 #include "pkg/placement/cluster.h"

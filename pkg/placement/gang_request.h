@@ -15,7 +15,7 @@ struct GangRequest {
   // By HostId: whether the pod template allows the host (selectors, tolerations, GPU model). Empty:
   // all.
   const std::vector<std::uint8_t>* eligible = nullptr;
-  // Index of the job in the queue, to be compared with HostState::reserved_for.
+  // The job's number, compared with HostState::reserved_for (pkg/plan: the JobId's value). -1: none.
   std::int32_t queue_index = -1;
 };
 

@@ -16,8 +16,8 @@ inline constexpr workload::TopologyLevel kNearestFirst[] = {workload::TopologyLe
                                                             workload::TopologyLevel::kFabricPod,
                                                             workload::TopologyLevel::kFabric};
 
-// By host: 1 where the request allows it and it lies in one of `segments` (kSegment), in one of `fabric_pods` (kFabricPod), or
-// anywhere (kFabric).
+// By host: 1 where the request allows it and it lies in one of `segments` (kSegment), in one of
+// `fabric_pods` (kFabricPod), or anywhere (kFabric).
 std::vector<std::uint8_t> HostsNear(const fabric::Places& places, const GangRequest& request,
                                     const std::set<fabric::SegmentId>& segments,
                                     const std::set<fabric::FabricPodId>& fabric_pods,

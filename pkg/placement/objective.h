@@ -12,8 +12,8 @@
 
 namespace yardmaster::placement {
 
-// Minimised in this order (docs/placement.md). The first four are sums over groups of (places it
-// lies in - 1).
+// Minimised in this order (docs/placement.md). The first four are sums, over groups, of (the number of
+// places that the group lies in - 1); `tensor` stands for tensor, context and expert groups.
 struct Objective {
   std::int64_t tensor_split_fabric_pods = 0;
   std::int64_t data_split_fabric_pods = 0;
@@ -24,7 +24,7 @@ struct Objective {
   auto operator<=>(const Objective&) const = default;
 };
 
-// Where `host_of_rank` (all ranks set) would stand.
+// The value of an assignment. REQUIRES: every rank has a host.
 Objective Evaluate(const fabric::Places& places, const workload::WorkerGroups& groups,
                    const std::vector<fabric::HostId>& host_of_rank);
 // The same for workers of which the segment is known.

@@ -55,8 +55,12 @@ struct GangPlan {
   Objective objective;
   std::vector<Reason> reasons;          // empty when Placed, but for kSearchCut
   std::vector<Relaxation> relaxations;  // nearest first
-  bool optimal = true;                  // false: the search was cut
-  Objective bound;  // nothing better than this exists; equals objective if optimal
+  // False: not proved to be the best, since the search was cut or looked at some places only. Not
+  // meaningful after ReplaceHosts.
+  bool optimal = true;
+  // From PlanGang: no placement is better than this; equals `objective` if optimal. The planners that keep
+  // ranks in place (growth.h, departure.h, replacement.h) set it to `objective`.
+  Objective bound;
 };
 
 // Why a gang is where it is, in one line: every reason, what crosses fabric pods besides pipelines,

@@ -1,9 +1,14 @@
-// Replaces failed hosts of a placed gang, rank by rank, without moving other ranks.
+// Replaces failed hosts of a placed gang without moving other ranks.
 //
-// For each lost rank, in rank order: a free backup host of its segment; else, as the backup policy
-// says, a free ordinary host of the segment, then of the fabric pod; else the slot waits and the
-// result says so (all or nothing over the ranks of one call). Determinism and thread safety: as
-// gang_planner.h.
+// Lost ranks that shared a host stay together where one host takes them, else are parted between host sets
+// (solver/gang_model.h). They get, in the order of the lowest rank: a free backup host of their segment;
+// else, as the backup policy says, a free ordinary host of the segment, then of another segment of the
+// fabric pod. Workers that must share a segment change it together, and only if all of them are lost. If
+// some rank finds no host the result is not Placed and names the segments that are short.
+//
+// Complexity: O(lost ranks^2 * hosts of a segment), or of a fabric pod where the policy borrows from it; a
+// gang of unlike workers copies the cluster for each host that already has one of them.
+// Determinism and thread safety: as gang_planner.h.
 #pragma once
 
 #include <vector>
@@ -15,10 +20,10 @@
 
 namespace yardmaster::placement {
 
-// `host_of_rank` is the present assignment; `lost` the ranks whose host is gone. The cluster must
-// already show the hosts' present occupation (the gang's own workers included). On Placed the
-// returned host_of_rank differs from the given one in the lost ranks only. Ranks that the gang does
-// not have are ignored; an assignment that is not one host per worker gives Never.
+// `host_of_rank` is the present assignment; `lost` the ranks whose host is gone. Ranks without a valid host
+// count as lost, too. The cluster must already show the hosts' present occupation (the gang's own workers
+// included). On Placed the returned host_of_rank differs from the given one in the lost ranks only. Ranks
+// that the gang does not have are ignored; an assignment that is not one host per worker gives Never.
 GangPlan ReplaceHosts(const Cluster& cluster, const GangRequest& request,
                       const std::vector<fabric::HostId>& host_of_rank, const std::vector<int>& lost,
                       const fabric::BackupPolicy& policy);

@@ -12,7 +12,8 @@
 //
 // Every Required limit of the whole gang holds. A place in one segment is optimal; of others that is
 // not known, and a place that exists may not be found: roles are not searched together. Complexity:
-// two plans for each role and each segment or fabric pod with room. Determinism and thread safety: as
+// up to six plans (three orders of the roles, near the others and anywhere) for each role and each segment or
+// fabric pod with room; the first segment that takes the gang ends it. Determinism and thread safety: as
 // gang_planner.h.
 #pragma once
 

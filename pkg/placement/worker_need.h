@@ -5,7 +5,7 @@
 // gang whose workers are alike therefore sees one number per host, which is all that the solver
 // needs.
 //
-// Complexity: O(resources) each. Thread safety: values; Take and Give change the cluster given.
+// Complexity: O(resources) for each host. Thread safety: values; functions that take a Cluster& change it.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +32,7 @@ class WorkerNeed {
   int gpus() const { return gpus_; }
   const std::vector<Amount>& amounts() const { return amounts_; }
 
-  // Workers that fit beside what is held there.
+  // Workers that fit beside what is held there; 1024 where a worker asks for nothing that is counted.
   int RoomOn(const Cluster& cluster, fabric::HostId host) const;
   // Workers that the host would take if it were empty.
   int RoomOnEmpty(const Cluster& cluster, fabric::HostId host) const;
@@ -40,7 +40,7 @@ class WorkerNeed {
   std::optional<Amount> ShortOf(const Cluster& cluster, fabric::HostId host, bool empty) const;
 
   void Take(Cluster& cluster, fabric::HostId host) const;
-  // Nothing becomes more than the host has.
+  // What is free is never raised above what the host has.
   void Give(Cluster& cluster, fabric::HostId host) const;
 
  private:
@@ -62,8 +62,8 @@ class NeedsByRank {
 // Everything of the host becomes free.
 void EmptyHost(Cluster& cluster, fabric::HostId host);
 
-// Moves a gang's occupation from `before` to `after`, each by rank. Ranks that only one of them has
-// come or go.
+// Moves a gang's occupation from `before` to `after`, each by rank. A rank that only `after` has is added,
+// one that only `before` has is removed.
 void MoveOccupation(Cluster& cluster, const workload::Job& job,
                     const std::vector<fabric::HostId>& before,
                     const std::vector<fabric::HostId>& after);

@@ -8,12 +8,10 @@
 // (crux/decide.h, without a search), rates those of crux::PredictedShares.
 //
 // Complexity: the model O(ranks of all placed jobs), a question O(jobs near by * links they use).
-// Deterministic. Thread safety: single threaded.
+// Deterministic. Thread safety: const methods from any thread, Add by one thread.
 // Lifetimes: the snapshot outlives it. REQUIRES: snapshot.network.
 #pragma once
 
-#include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,7 +24,8 @@ namespace yardmaster::plan {
 struct PlaceCost {
   double gained_flop_rate = 0;  // of all jobs concerned, with the new one against without it
   double lone_flop_rate = 0;    // of the new job on an empty network
-  JobId worst_job;              // of the snapshot; loses most to the new one, or the new one to it
+  // The job that loses most to the new one; if none loses, one that the new job loses to. Else invalid.
+  JobId worst_job;
 };
 
 class ContentionCost {
@@ -41,7 +40,7 @@ class ContentionCost {
   // The same, each job's part weighted with its FLOP/s: what is at stake on a segment's uplinks.
   std::vector<double> FlopAtStake() const;
 
-  // nullopt: the job would stay inside one segment, and cost nothing.
+  // nullopt: the job would send nothing between segments, or its FLOP or compute time is unknown.
   std::optional<PlaceCost> Of(JobId job, const std::vector<fabric::HostId>& host_of_rank) const;
 
  private:
@@ -51,7 +50,7 @@ class ContentionCost {
   };
   std::optional<crux::ContendingJob> TrafficOf(
       JobId job, const std::vector<fabric::HostId>& host_of_rank) const;
-  // The sum of predicted FLOP/s, and each job's.
+  // Predicted FLOP/s of each job.
   std::vector<double> Rates(const std::vector<const crux::ContendingJob*>& jobs) const;
   std::vector<double> Weighted(bool by_flop) const;
 

@@ -11,8 +11,9 @@ namespace yardmaster::plan {
 
 class PlanMemo {
  public:
-  // The plan of a snapshot from which MakePlan makes the same one, for options that do not change;
-  // null: there is none. Valid until the next Keep.
+  // The kept plan if MakePlan would make it of `snapshot`, too; else null. Valid until the next Keep.
+  // REQUIRES: all plans are made with the same options, and with PlanOptions::preemptions 0: what only
+  // preemption reads (budgets, grace periods) is not compared.
   const Plan* Find(const Snapshot& snapshot) const;
   void Keep(const Snapshot& snapshot, Plan plan);
   // REQUIRES: Keep was called.

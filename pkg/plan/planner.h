@@ -42,7 +42,8 @@ struct JobPlan {
 };
 
 struct Plan {
-  std::vector<JobPlan> jobs;  // placed ones unchanged, then the waiting in planning order
+  // Placed ones by id, unchanged but for replaced hosts, then the waiting ones in planning order.
+  std::vector<JobPlan> jobs;
   std::vector<Reservation> reservations;
 };
 

@@ -1,8 +1,8 @@
 // Which running gangs to stop so that a waiting one, or a replacement, gets its place.
 //
-// Victims have a lower priority, or are preemptible and jumped the queue past the job's reservation
-// (queue.h); no gang of equal priority is stopped otherwise, none that a disruption budget
-// protects, no more of a budget's pods than it allows, and none for a job that would still not
+// Victims have a lower priority (and the job may preempt), or are preemptible and jumped the queue past the
+// job's reservation (queue.h); no gang of equal priority is stopped otherwise, none that a disruption
+// budget protects, no more of a budget's pods than it allows, and none for a job that would still not
 // fit. The place is one that the planner would choose, with all of the job's limits: gangs that are
 // not on it are spared.
 //
@@ -14,10 +14,11 @@
 //
 // Carrying a decision out (checkpoint, eviction, back to the queue) is the caller's part.
 //
-// Complexity: one solve per set tried, at most `max_plans`. Deterministic. Thread safety: pure.
+// Complexity: a solve for each set. The first answer tries one set for each segment, fabric pod and candidate
+// and each thinning of them, for each priority that may be enough; branch and bound tries `max_plans` more.
+// Deterministic. Thread safety: pure functions.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,7 +30,7 @@ namespace yardmaster::plan {
 
 struct PreemptionOptions {
   placement::PlannerOptions placement;
-  int max_plans = 200;  // sets of victims that are tried
+  int max_plans = 200;  // sets of victims that branch and bound tries
 };
 
 struct Preemption {

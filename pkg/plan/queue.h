@@ -1,9 +1,8 @@
 // The order in which waiting jobs are planned, and what they keep from each other.
 //
-// Order: priority (higher first), then creation time, then namespace/name. A job that has waited
-// longer than its reserve_after_ms reserves the place that will be free first; others use reserved
-// hosts only if they are known to end in time, or are preemptible: these are stopped when the place
-// is needed, at any priority (JumpedTheQueue), so a job with a reservation is not delayed by jobs
+// Order: priority (higher first), then creation time, then namespace/name. A job that has waited for
+// its reserve_after_ms reserves the place that will be free first; others use reserved hosts only if
+// they are known to end in time, or are preemptible: these are stopped when the place is needed, at any priority (JumpedTheQueue), so a job with a reservation is not delayed by jobs
 // that did not wait. Thread safety: pure functions.
 #pragma once
 
@@ -20,7 +19,7 @@ namespace yardmaster::plan {
 struct Reservation {
   JobId job;
   std::vector<fabric::HostId> hosts;
-  // When the last of them is expected to be free; nothing: unknown.
+  // Wall time in milliseconds at which the last of them is expected to be free; nothing: unknown.
   std::optional<std::int64_t> start_ms;
 };
 
@@ -29,7 +28,7 @@ struct Reservation {
 std::optional<Reservation> Reserve(const Snapshot& snapshot, const placement::Cluster& cluster,
                                    JobId job, const placement::PlannerOptions& options);
 
-// When a placed job is expected to end; nothing: unknown.
+// Wall time in milliseconds at which a placed job is expected to end; nothing: unknown.
 std::optional<std::int64_t> ExpectedEndMs(const JobState& state);
 
 // Whether `job` has waited as long as its policy asks before it reserves.

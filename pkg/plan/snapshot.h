@@ -51,14 +51,15 @@ struct JobState {
   std::optional<Assignment> assignment;  // set once committed
   // Of a placed job whose owner wants another number of workers; else null.
   std::shared_ptr<const Resize> resize;
-  std::vector<int> lost_ranks;        // of a placed job: ranks whose host is gone
-  std::vector<std::string> problems;  // contradicts itself: never planned, reported as they stand
+  std::vector<int> lost_ranks;  // of a placed job: ranks whose host is gone
+  // Why the job contradicts itself: it is never planned, and these are its reasons. Empty: valid.
+  std::vector<std::string> problems;
   // Of a placed job: when it started, for its expected end (with job.run_seconds).
   std::optional<std::int64_t> started_ms;
   // False: a disruption budget forbids to stop it now.
   bool may_be_preempted = true;
   std::vector<BudgetUse> budgets;
-  // Of a placed job: it is being stopped; its hosts are free to jobs that may preempt it.
+  // Of a placed job: it is being stopped; where victims are sought its hosts count as free.
   bool leaving = false;
   // Of a waiting job. False: no job is preempted for it now.
   bool may_stop_others = true;
@@ -70,11 +71,11 @@ struct JobState {
 using JobId = Id<struct JobTag>;
 
 struct Snapshot {
-  std::int64_t now_ms = 0;  // when it was taken; reservations and moves look at it
+  std::int64_t now_ms = 0;  // when it was taken: wall time
   std::shared_ptr<const fabric::Places> places;
   std::shared_ptr<const fabric::Network> network;  // null: no Fabric object; placement still works
   placement::Cluster cluster;
-  std::vector<JobState> jobs;  // by key
+  std::vector<JobState> jobs;  // ascending by key
   std::vector<PodBudget> budgets;
   std::vector<std::uint8_t> cable_down;  // by CableId; empty: all up
   // Lost as a whole, as the Fabric's status says; their hosts are unavailable.

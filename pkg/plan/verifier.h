@@ -1,10 +1,9 @@
 // An independent check of a placement before it is committed. Shares no code with pkg/placement: it
-// recomputes groups from the rank arithmetic and places from names.
+// recomputes groups from the rank arithmetic and compares places by name. It shares the data types.
 //
-// Complexity: O(GPUs). Thread safety: pure function.
+// Complexity: O(GPUs * log GPUs). Thread safety: pure function.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -13,10 +12,11 @@
 
 namespace yardmaster::plan {
 
-// OK, or FailedPrecondition that lists every broken promise: a rank without a host, a host out or
-// not eligible or without room (counting all ranks given to it), a backup or reserved host used
-// although not allowed, a Required group split. `now` is the job's present assignment, if it has
-// one; its own occupation does not count against it and hosts it keeps are not checked for health.
+// OK, or FailedPrecondition that lists the first 20 faults and the number of the others: a rank without a
+// host (then nothing else is checked), a host that is unavailable, not eligible or without room (counting
+// all ranks given to it), a backup or reserved host used although not allowed, a Required group split, too
+// many stages in a segment. Of a job that has an assignment the own occupation does not count against it,
+// and ranks that keep their host are checked for limits only.
 absl::Status VerifyPlacement(const Snapshot& snapshot, JobId job,
                              const std::vector<fabric::HostId>& host_of_rank,
                              bool may_use_backup = false);

@@ -2,7 +2,6 @@
 // Thread safety: pure functions.
 #pragma once
 
-#include <cstdint>
 #include <vector>
 
 #include "pkg/crux/problem.h"
@@ -15,9 +14,9 @@ using repac::Nic;
 
 std::vector<crux::Link> LinksOf(const fabric::Network& network);
 
-// The paths from one NIC to another, over all ports: all of them in the order of the switches'
-// groups, or where there are more than `limit`, that many drawn as a hash would take them, the same
-// every time. Failure: empty on one host, or where nothing connects the two.
+// The paths from one NIC to another, port by port: all paths of a port in the order of the switches'
+// groups or, where there are more than limit / ports (at least 1), that many different ones drawn as a hash
+// would take them, the same in every call. Empty on one host, or where nothing connects the two.
 crux::PathList PathsBetween(const fabric::Network& network, const Nic& from, const Nic& to,
                             int limit);
 

@@ -1,5 +1,6 @@
 #include "pkg/sim/flow_rates.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>

@@ -10,7 +10,6 @@
 // Deterministic. Thread safety: single threaded.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>

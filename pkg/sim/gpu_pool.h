@@ -1,9 +1,9 @@
 // Which GPUs of a cluster's hosts are taken, and which a job gets.
 //
 // A job below a host's size gets GPUs of one host: the one with the fewest free ones that suffice.
-// A larger one gets whole hosts, partly in a row and partly anywhere (`scatter`), as a busy cluster
-// gives them out; or, with probability `fragmented`, half hosts wherever those are free, as a
-// cluster does whose whole hosts are rare. Which free GPUs of a host: drawn, since a device plugin
+// Any other gets wholly free hosts, the last perhaps used in part: partly in a row and partly anywhere
+// (`scatter`), as a busy cluster gives them out; or, with probability `fragmented`, half hosts wherever
+// those are free, as a cluster does whose whole hosts are rare. Which free GPUs of a host: drawn, since a device plugin
 // that sees NVLink everywhere has no reason to prefer any.
 //
 // Deterministic: what a job gets depends on its seed and on what is taken, not on what was drawn
@@ -36,11 +36,11 @@ class GpuPool {
     return static_cast<std::int32_t>(free_[host].size());
   }
 
-  // In the order of `places`; nothing where the GPUs are not free. REQUIRES: a host at most once in
-  // `places`.
+  // In the order of `places`; nothing where the GPUs are not free or `places` is empty. REQUIRES: a host
+  // at most once in `places`.
   std::optional<std::vector<HostGpus>> TakeAt(const std::vector<TracePlace>& places,
                                               std::uint64_t seed);
-  // By host.
+  // Sorted by host; nothing where the job does not fit.
   std::optional<std::vector<HostGpus>> Take(std::int32_t gpus, std::uint64_t seed);
   void Give(const std::vector<HostGpus>& places);
 

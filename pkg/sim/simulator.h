@@ -1,9 +1,9 @@
 // A flow-level simulator of training jobs on links, driven by events.
 //
-// Model: a job repeats iterations of compute and communication; its flows start when
-// `communication_start` of the compute is done, each at its own fraction where it has one; an
-// iteration ends when its compute and its flows are done, and the next begins immediately. A flow may
-// run in every n-th iteration only, the n-th first. A flow in the background is carried below every
+// Model: a job repeats iterations of compute and communication; a flow starts when its
+// `communication_start`, a fraction of the compute, is done; an iteration ends when its compute and its
+// flows are done, and the next begins immediately. A flow may run in every n-th iteration only, the n-th
+// first. A flow in the background is carried below every
 // level and holds up no iteration but the one in which it is to run again; a job with a number of
 // iterations ends when it is done too. Links serve levels strictly and preemptively, and
 // share fairly inside a level. Time is in seconds, sizes in bytes, capacities in
@@ -103,7 +103,7 @@ class Simulator {
   JobTotals Totals(SimulatedJobId job) const;
   // Bytes per second the flow moves right now.
   double RateOf(SimulatedJobId job, std::int32_t flow) const;
-  // Internal: what the invariants above promise, verified from scratch.
+  // For tests: verifies the invariants above from scratch. OK while a change waits for time to go on.
   absl::Status CheckConservation() const;
 
  private:

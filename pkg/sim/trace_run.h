@@ -10,9 +10,9 @@
 // remembered while they, their paths and their levels stay the same. Jobs begin that window
 // anywhere in their iteration, but under CASSINI where it puts them. Traffic: trace_flows.h.
 //
-// Deterministic in (network, jobs, options) for any order of `jobs`. Errors: InvalidArgument
-// for a job that no cluster of this size can hold. Thread safety: pure function (apart from
-// `progress`).
+// Deterministic in (network, jobs, options) for any order of `jobs`. REQUIRES: ids are unique.
+// Errors: InvalidArgument for a job that no cluster of this size can hold. Thread safety: pure function
+// (apart from `progress`).
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,7 @@ struct TraceOptions {
   bool decide_from_nothing = false;
   // Crux is told when jobs end (crux::MoveOptions::remaining_seconds).
   bool knows_ends = false;
-  // For so long a running job waits when the policy gives it other paths, or another level.
+  // How long a running job waits when the policy gives it other paths, or another level.
   double path_stall_seconds = 0;
   double level_stall_seconds = 0;
   std::uint64_t seed = 1;
@@ -74,7 +74,7 @@ struct TraceJobResult {
   double slowdown = 1;                // against being alone on its paths of least load
   bool contended = false;             // it shared a link with another job at some time
   bool contended_in_network = false;  // and that link was not inside a host
-  // Share of its work that contention cost it, in the long run of its time.
+  // Share of its running time that contention cost it: 1 - 1 / slowdown.
   double lost_share = 0;
   bool in_place = false;  // on the hosts that the trace gives
 };

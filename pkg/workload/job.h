@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "pkg/base/namespaced_name.h"
-#include "pkg/base/status.h"
 #include "pkg/workload/parallelism.h"
 #include "pkg/workload/resources.h"
 #include "pkg/workload/traffic_model.h"
@@ -40,7 +39,8 @@ struct PlacementPolicy {
   bool operator==(const PlacementPolicy&) const = default;
 };
 
-// What one iteration costs, as far as it is known. Zero: unknown, estimated from the model.
+// What one iteration costs, as far as it is known. Zero FLOP, compute time and bytes: unknown, estimated
+// from the model (CompleteProfile).
 struct Profile {
   double flop_per_iteration = 0;     // whole job
   double compute_seconds = 0;        // of one iteration without waiting
@@ -102,7 +102,7 @@ struct Job {
   // and the sizes multiply to that, those of the roles with the most.
   GpuNumbers numbers() const;
 
-  // What a worker takes of HostState::free_gpus; of workers that differ, the most.
+  // What a worker takes of placement::HostState::free_gpus; of workers that differ, the most.
   int host_gpus_per_worker() const { return counts_gpus ? gpus_per_worker : 0; }
   int HostGpusOf(int rank) const { return counts_gpus ? GpusOf(rank) : 0; }
 };
@@ -110,10 +110,9 @@ struct Job {
 // As GroupsOf of its parallelism. REQUIRES: Problems finds none.
 WorkerGroups GroupsOf(const Job& job);
 
-// Everything that contradicts itself in the job alone: sizes below 1 or absurd, parallelism that
-// does not multiply out, a model that cannot be split so, groups that must lie in something smaller
-// than themselves (a tensor group of 16 GPUs within Host on 8-GPU hosts). Each "spec.field:
-// problem; fix". Empty: valid.
+// Everything that contradicts itself in the job alone: sizes out of range, parallelism whose product is not
+// the number of GPUs, a model that cannot be split so, groups that are Required within Host and larger than
+// a host. Each "spec.field: problem; fix". Empty: valid.
 std::vector<std::string> Problems(const Job& job, int gpus_per_host);
 
 }  // namespace yardmaster::workload

@@ -57,7 +57,7 @@ absl::Status ValidateParallelism(const Parallelism& p, std::int64_t gpus, std::s
 struct Coordinates {
   int tensor = 0;
   int context = 0;
-  int expert = 0;  // data mod expert's share
+  int expert = 0;  // data mod Parallelism::expert
   int data = 0;    // 0 .. dp-1, expert included
   int pipeline = 0;
 };
@@ -114,7 +114,7 @@ class GpuNumbers {
   std::int64_t world_ = 0;
 };
 
-// Distinct sets of workers that `count` groups of one family cover. Workers ascend.
+// A set of workers that exactly `count` groups of one family cover. Workers ascend.
 struct WorkerGroup {
   std::vector<int> workers;
   std::int64_t count = 1;
@@ -133,8 +133,8 @@ struct WorkerGroups {
   std::vector<std::vector<int>> workers_of_stage;  // per pp, ascending
 };
 
-// O(world). REQUIRES: valid parallelism for as many GPUs. A worker without GPUs is in no group and no
-// stage.
+// O(world * log world). REQUIRES: valid parallelism for as many GPUs. A worker without GPUs is in no group
+// and no stage.
 WorkerGroups GroupsOf(const Parallelism& p, const GpuNumbers& numbers);
 WorkerGroups GroupsOf(const Parallelism& p, int workers, int gpus_per_worker);
 

@@ -1,11 +1,12 @@
 // What is known of a job's iteration: analytic until measured, then measured, blended while few
 // samples exist.
 //
-// A sample is one iteration that the job's agents saw. With n samples of a quantity a measurement
-// weighs n / trusted_samples, at most 1; positive quantities are blended on a logarithmic scale
+// A sample is one iteration that the job's agents saw. With n samples a measurement weighs
+// n / trusted_samples, at most 1; positive quantities are blended on a logarithmic scale
 // (analytic^(1-w) * measured^w), because an estimate is wrong by a factor rather than by a
 // difference; the communication start, a fraction, linearly. A quantity without measurements keeps its
-// estimate. Impossible measurements (NaN, infinite, zero or negative) are ignored.
+// estimate. Impossible measurements (NaN, infinite, zero or negative; a communication start outside 0 to 1)
+// are ignored.
 //
 // Deterministic, no failure. Thread safety: pure functions and values.
 #pragma once
@@ -37,7 +38,7 @@ struct BlendOptions {
 double MeasuredWeight(std::int64_t samples, const BlendOptions& options = {});
 
 // What the analytic profile gives on the job's placement and paths. 0: unknown, or nothing leaves a
-// host; a measurement then stands alone.
+// host; a measured time is then used without blending, and measured bytes are ignored.
 struct NetworkEstimate {
   double communication_seconds = 0;
   double sent_bytes_per_gpu = 0;
@@ -47,8 +48,8 @@ struct BlendedProfile {
   // Complete: every estimate is filled in. Where sent bytes were measured the bytes of all kinds
   // are scaled alike, so that together they send the blend.
   Profile profile;
-  // Blend of the estimate, for the scaled bytes, and the measured time. Also in the profile where
-  // something was measured: a planner that computes t_j from bytes honours it by scaling the job's
+  // Blend of the estimate, for the scaled bytes, and the measured time. Also in the profile where the
+  // time was measured: a planner that computes t_j from bytes honours it by scaling the job's
   // bytes alike.
   double communication_seconds = 0;
   // Measured only at full weight and when both FLOP and communication time were measured, which is

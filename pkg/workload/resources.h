@@ -1,7 +1,7 @@
 // Amounts of named resources, as Kubernetes counts them for a pod or a node: cpu in millicores,
 // everything else in whole units (bytes, devices, pods).
 //
-// Thread safety: values and pure functions. Lists are short, so all of it is linear.
+// Thread safety: values and pure functions. Complexity: linear in a list for each amount that is set.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ struct ResourceAmount {
   auto operator<=>(const ResourceAmount&) const = default;
 };
 
-// Amounts beyond this are this: more than any host has, and the sum of a few stays in 64 bits.
+// Larger amounts are cut to this: more than any host has, and the sum of a few stays in 64 bits.
 inline constexpr std::int64_t kMaxAmount = std::int64_t{1} << 60;
 
 // Ascending by name, each name once. No amount is above kMaxAmount.

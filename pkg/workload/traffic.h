@@ -26,8 +26,8 @@ namespace yardmaster::workload {
 
 // One direction between two NICs, all kinds added up.
 struct TrafficDemand {
-  int from_rank = 0;  // a worker on the host; the lowest that uses the NIC
-  int to_rank = 0;
+  int from_rank = 0;  // a worker on from_host that sends from the NIC
+  int to_rank = 0;    // a worker on to_host that receives these bytes
   fabric::HostId from_host;
   fabric::HostId to_host;
   int from_rail = 0;
@@ -35,7 +35,7 @@ struct TrafficDemand {
   double bytes = 0;  // per iteration
 };
 
-// The job's profile with estimates for what is unknown. A measured profile is used unchanged.
+// The job's profile with estimates for what is unknown. The bytes of a measured profile are used unchanged.
 // REQUIRES: no Problems with the job's model.
 Profile CompleteProfile(const Job& job);
 

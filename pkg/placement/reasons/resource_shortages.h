@@ -23,6 +23,7 @@ class ResourceShortages {
   // `empty`: what hosts have in all counts, else what is free. `cluster` must outlive this.
   ResourceShortages(const Cluster& cluster, bool empty) : cluster_(cluster), empty_(empty) {}
 
+  // Counts the host if `shortage`, as of WorkerNeed::ShortOf, is set.
   void Note(fabric::HostId host, const std::optional<WorkerNeed::Amount>& shortage);
   // By resource name.
   void AppendReasons(std::vector<Reason>& reasons) const;

@@ -15,7 +15,8 @@ namespace yardmaster::placement {
 
 Objective operator+(Objective a, const Objective& b);
 
-// Places needed for `need`, fullest first; `rooms` descends. More than there are: impossible.
+// The number of places needed for `need`, fullest first; `rooms` descends. A number above rooms.size() means
+// that they have too little room.
 int PlacesFor(std::int64_t need, const std::vector<int>& rooms);
 
 // The gang's units (gang_model.h) that have several pieces: a place with room for c workers holds at
