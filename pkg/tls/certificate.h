@@ -24,7 +24,8 @@ struct Certificate {
   std::int64_t not_after_ms = 0;
 };
 
-// The first certificate of a PEM text.
+// The first certificate of a PEM text. InvalidArgument when a certificate of the text is unreadable or
+// there is none.
 absl::StatusOr<Certificate> ParseCertificate(std::string_view pem);
 
 // InvalidArgument when one of them is unreadable or the key belongs to another certificate.
