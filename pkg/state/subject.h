@@ -20,7 +20,7 @@ struct Subject {
   const api::Gang* gang = nullptr;        // null while there is none
 
   NamespacedName key() const;
-  // What either object asks for.
+  // What the gang asks for; without one, what the TrainingJob asks for.
   const api::JobSpec& spec() const { return gang != nullptr ? gang->job : job->job; }
 };
 
