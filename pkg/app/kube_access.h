@@ -1,6 +1,6 @@
 // Clients of the cluster that the flags name. Leases and everything else use clients of their own,
 // so that no burst of writes makes a renewal wait. Thread safety: Open once, before threads start
-// (it sets the trusted certificates of the process); NewClient from any thread.
+// (it sets the trusted certificates of the process); NewClient from one thread at a time.
 #pragma once
 
 #include <cstdint>

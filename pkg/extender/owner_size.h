@@ -27,7 +27,7 @@ struct GangSize {
 };
 
 // The gang's size when its subgroups, and those in `added`, have that many pods each. Errors:
-// FailedPrecondition when a rank that stays would become another one.
+// FailedPrecondition when a rank that stays would become another one, or beyond 16,384 workers.
 absl::StatusOr<GangSize> ResizedTo(const std::vector<api::RankBase>& bases, int workers,
                                    const std::vector<std::string>& added,
                                    const std::map<std::string, int>& pods);

@@ -26,7 +26,8 @@ struct Departure {
 std::optional<Departure> DepartureOf(const plan::JobState& job, const GatheredGang& gathered,
                                      const plan::Snapshot& snapshot);
 
-// "segment s3 is lost": what comes first among the reasons of ranks that cannot leave.
+// "segment p0/s3 is lost, and 4 ranks leave together": what comes first among the reasons of ranks that
+// cannot leave.
 placement::Reason LostSegmentReason(const Departure& departure, const plan::Snapshot& snapshot);
 // "p0/s3" or "p0/s3, p0/s5".
 std::string NamesOf(const std::vector<fabric::SegmentId>& segments, const fabric::Places& places);

@@ -24,7 +24,8 @@
 namespace yardmaster::extender {
 
 struct ExtenderArgs {
-  // What of the v1.Pod a call looks at: metadata, and of spec gates, containers and overhead.
+  // What of the v1.Pod a call looks at: metadata without managedFields; of spec the gates, overhead,
+  // resources, and the names and resources of containers and init containers.
   nlohmann::json pod;
   std::vector<std::string_view> node_names;  // views into the reader; valid until its next Read
   bool nodes_were_objects = false;           // the scheduler is not nodeCacheCapable
