@@ -14,7 +14,6 @@
 #include <exception>
 #include <functional>
 #include <map>
-#include <set>
 #include <string>
 
 #include "pkg/base/clock.h"

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "pkg/extender/gather.h"
-#include "pkg/placement/gang_request.h"
 #include "pkg/placement/outcome.h"
 #include "pkg/plan/snapshot.h"
 

@@ -19,7 +19,6 @@
 #include "pkg/api/pod.h"
 #include "pkg/plan/snapshot.h"
 #include "pkg/state/object_table.h"
-#include "pkg/workload/job.h"
 
 namespace yardmaster::extender {
 

@@ -12,7 +12,6 @@
 #include <functional>
 #include <map>
 #include <string>
-#include <string_view>
 
 #include "pkg/json/json_view.h"
 

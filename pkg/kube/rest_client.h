@@ -55,7 +55,6 @@ class RestClient final : public Client {
 
   // Ends all calls, now and from now on, with Cancelled.
   void Stop() { stop_.request_stop(); }
-  const ClientConfig& config() const { return config_; }
 
   absl::StatusOr<nlohmann::json> Get(const Target& target) override;
   absl::StatusOr<PageEnd> ReadPage(const Target& target, const ListOptions& options,

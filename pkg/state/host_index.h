@@ -14,7 +14,6 @@
 #include <memory>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "pkg/base/namespaced_name.h"

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "pkg/state/cluster_state.h"
-#include "pkg/workload/job.h"
 
 namespace yardmaster::state {
 

@@ -14,7 +14,6 @@ namespace yardmaster::tls {
 
 struct Certificate {
   CertificateNames names;
-  std::string issuer_common_name;
   bool is_ca = false;
   // By its extended key usage; without one it is good for both.
   bool for_servers = true;
