@@ -19,7 +19,7 @@ struct ClientLimits {
   int burst = 100;
   std::int64_t call_deadline_ms = 30'000;     // with all its retries
   std::int64_t attempt_deadline_ms = 20'000;  // one try
-  std::int64_t watch_idle_ms = 180'000;       // without a word
+  std::int64_t watch_idle_ms = 180'000;       // without an event or bookmark
 };
 
 class KubeAccess {

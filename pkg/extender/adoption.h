@@ -23,7 +23,7 @@ absl::StatusOr<std::vector<std::string>> HostsOfRunningPods(const GatheredGang& 
 
 // Hosts that another controller chose, by rank: each pod's nodeSelector names one by
 // kubernetes.io/hostname. Ranks without a pod keep `before`, which is empty or has every rank.
-// Nothing: some rank has no host, or no pod names one.
+// nullopt when some rank has no host, or no pod names one.
 std::optional<std::vector<std::string>> HostsChosenByOthers(
     const GatheredGang& gang, int workers, const std::vector<std::string>& before,
     const state::ObjectTable<api::Node>& nodes);

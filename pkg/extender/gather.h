@@ -29,7 +29,7 @@ using PodPtr = std::shared_ptr<const api::Pod>;
 struct GangMember {
   PodPtr pod;
   api::Membership membership;
-  std::optional<int> rank;  // from 0 to the gang's workers - 1; nothing: ranks are open
+  std::optional<int> rank;  // from 0 to the gang's workers - 1; nullopt: ranks are open
 };
 
 struct GatheredGang {
@@ -91,7 +91,7 @@ struct DeclaredSizes {
 };
 
 // The Gang object for a set of pods that has none yet. `job` is the TrainingJob that owns them, or
-// null. Nothing: the set is not complete yet, or controllers of others still hold pods of it. Errors:
+// null. nullopt: the set is not complete yet, or controllers of others still hold pods of it. Errors:
 // InvalidArgument if it can never be complete unchanged (no size, a parallelism annotation that cannot
 // be read, pods that ask for no GPU or for GPUs of two resources, ranks that leave gaps).
 absl::StatusOr<std::optional<api::Gang>> MakeGang(const GatheredGang& gathered,

@@ -52,7 +52,7 @@ class Gatherer {
   };
 
   void Remove(const api::Pod& pod);
-  // Nothing: it is in no gang, and `problem` says why.
+  // nullopt: it is in no gang, and `problem` says why.
   std::optional<api::Membership> MembershipOf(const api::Pod& pod, std::string& problem) const;
   void Problem(const api::Pod& pod, std::string text);
   static GatheredGang Compose(const Id& id, const Kept& kept);

@@ -17,7 +17,7 @@
 namespace yardmaster::extender {
 
 // Pods by subgroup, for Jobs, JobSets, MPIJobs, Volcano's jobs and the training operator's jobs.
-// Nothing: the object does not say, or its kind has a fixed size.
+// nullopt when the object does not say, or its kind has a fixed size.
 std::optional<std::map<std::string, int>> PodsBySubgroup(const api::OwnerReference& owner,
                                                          const nlohmann::json& object);
 

@@ -28,7 +28,7 @@ struct OwnerState {
   std::string why;  // "Job team/a is suspended"
 };
 
-// Where the owner is read. Nothing: a kind whose objects are not known here.
+// Where the owner is read; nullopt for a kind whose objects are not known here.
 std::optional<kube::Resource> ResourceOfOwner(const api::OwnerReference& owner);
 
 // `object`: the owner, as read from the API server; null: it does not exist.

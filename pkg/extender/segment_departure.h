@@ -21,7 +21,7 @@ struct Departure {
   bool may_go = false;                      // every one of them has a pod behind the gate
 };
 
-// Nothing: no rank of the placed job is in a lost segment. O(1) while no segment is lost.
+// nullopt when no rank of the placed job is in a lost segment. O(1) while no segment is lost.
 std::optional<Departure> DepartureOf(const plan::JobState& job, const GatheredGang& gathered,
                                      const plan::Snapshot& snapshot);
 

@@ -9,7 +9,7 @@
 // report. After a break the newest state is sent again. Every try reads the certificates and the
 // token anew and opens a connection of its own, so a Service spreads tries over replicas, and files
 // that were replaced count from the next try on. Tries are apart by `first_retry_ms`, doubled up to
-// `max_retry_ms`, each between half and all of it by chance.
+// `max_retry_ms`; each wait is drawn at random between half of that and all of it.
 //
 // Thread safety: all methods from any thread. Lifetimes: the clock outlives it; Stop and the destructor
 // wait until the last try has ended.

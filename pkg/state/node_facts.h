@@ -18,7 +18,7 @@
 namespace yardmaster::state {
 
 struct NodePlace {
-  std::optional<fabric::HostPlace> place;  // nothing: the Node is not used
+  std::optional<fabric::HostPlace> place;  // nullopt: the Node is not used
   std::vector<std::string> warnings;
 };
 NodePlace PlaceOf(const api::Node& node, const fabric::FabricSpec& spec);
