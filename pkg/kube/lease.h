@@ -57,7 +57,6 @@ class LeaderElector {
   std::int64_t FencingToken() const { return lock_.FencingToken(); }
   // As LeaseLock::RequireTokenAbove.
   void RequireTokenAbove(std::int64_t token) { lock_.RequireTokenAbove(token); }
-  std::string Holder() const { return lock_.Holder(); }
 
  private:
   void Run(std::stop_token stop);

@@ -33,9 +33,9 @@ struct CertificateRequest {
   std::vector<std::string> dns_names = {};
   std::vector<std::string> ip_addresses = {};
   // At least one of the two.
-  bool server = false;      // the certificate may serve as a server's
-  bool client = false;      // the certificate may serve as a client's
-  std::int64_t now_ms = 0;  // milliseconds since the Unix epoch
+  bool server = false;                   // the certificate may serve as a server's
+  bool client = false;                   // the certificate may serve as a client's
+  std::int64_t now_ms = 0;               // milliseconds since the Unix epoch
   std::int64_t valid_ms = 365 * kDayMs;  // at least a second
 };
 
