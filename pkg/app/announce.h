@@ -1,4 +1,4 @@
-// Reports something that happened twice: as an event of the object that it regards, and in the log.
+// Reports an occurrence in two places: as an event of the object that it regards, and in the log.
 // Thread safety: as EventRecorder and Logger, any thread.
 #pragma once
 

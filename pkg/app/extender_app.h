@@ -30,9 +30,9 @@ struct ExtenderOptions {
   bool taint_promised_hosts = true;             // and hosts that the policy chose as backup
   std::int64_t taint_after_seconds = 0;         // 0: from the commit on, until the gang is gone
   bool avoid_contention = false;                // among places that are equal otherwise
-  std::int64_t gate_timeout_seconds = 0;        // 0: a gang may wait for ever
+  std::int64_t gate_timeout_seconds = 0;        // 0: no limit of a gang's wait behind the gate
   std::string gate_timeout_action = "Release";  // or "Fail"
-  std::int64_t ready_timeout_seconds = 0;       // 0: a placed gang may take for ever to run
+  std::int64_t ready_timeout_seconds = 0;       // 0: no limit of a placed gang's start
   std::int64_t network_plan_wait_seconds = 0;  // 0: placed gangs do not wait for their network plan
   std::int64_t drain_ms = 8'000;               // for requests in flight at SIGTERM
 };

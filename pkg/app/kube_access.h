@@ -1,6 +1,6 @@
 // Clients of the cluster that the flags name. Leases and everything else use clients of their own,
 // so that no burst of writes makes a renewal wait. Thread safety: Open once, before threads start
-// (it sets the trusted certificates of the process); NewClient from any thread.
+// (it sets the trusted certificates of the process); NewClient from one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct ClientLimits {
   int burst = 100;
   std::int64_t call_deadline_ms = 30'000;     // with all its retries
   std::int64_t attempt_deadline_ms = 20'000;  // one try
-  std::int64_t watch_idle_ms = 180'000;       // without a word
+  std::int64_t watch_idle_ms = 180'000;       // without an event or bookmark
 };
 
 class KubeAccess {

@@ -1,9 +1,9 @@
 // When to make the next round of work that follows from changes: after `quiet_ms` without another
 // change, or `max_delay_ms` after the first change that no round has seen, whichever is earlier; at the
-// latest at a time a round asked for; and at least every `resync_ms`. After a round that took time
-// there is a pause of `pause_share` times as long, at most `max_pause_ms`: changes that never end, such
-// as those that the rounds' own writes make, keep no core busy. The time that a round waited for others does not count. Pure arithmetic on times that the caller
-// reads. Thread safety: none.
+// latest at a time that was requested (Again), and every `resync_ms`. After a round there is a pause of
+// `pause_share` times its length, at most `max_pause_ms`, which delays all of these: changes that never
+// end, such as those that the rounds' own writes make, do not keep a core busy. The time that a round
+// waited for others does not count. Pure arithmetic on times that the caller reads. Thread safety: none.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +32,8 @@ class RoundSchedule {
   }
   // Whether something has changed that no round has seen.
   bool has_changes() const { return has_changes_; }
-  // Requests another round no later than `at_ms`, with or without changes.
+  // Requests another round at `at_ms`, or at the end of the pause if that is later, with or without
+  // changes.
   void Again(std::int64_t at_ms) { again_at_ms_ = std::min(at_ms, again_at_ms_); }
   // What has changed does not wait for the pause to end.
   void Hurry() { not_before_ms_ = 0; }

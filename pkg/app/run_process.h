@@ -11,7 +11,6 @@
 #include "pkg/app/runtime.h"
 #include "pkg/app/staleness.h"
 #include "pkg/base/status.h"
-#include "pkg/base/strings.h"
 #include "pkg/metrics/log.h"
 #include "pkg/state/cluster_feed.h"
 

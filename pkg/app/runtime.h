@@ -69,8 +69,8 @@ struct BindAddress {
 // "host:port", ":port", "[::1]:port". Errors: InvalidArgument.
 absl::StatusOr<BindAddress> ParseBindAddress(std::string_view text);
 
-// A process that runs a signal-driven main. Block signals before any thread starts: construct it
-// first.
+// The constructor blocks SIGTERM and SIGINT for the calling thread and those that it starts later, so
+// construct it before any thread starts.
 class Runtime {
  public:
   Runtime(const CommonOptions& options, std::string name);

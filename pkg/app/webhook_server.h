@@ -41,8 +41,9 @@ class WebhookServer {
                 extender::Binder& binder, Runtime& runtime)
       : options_(options), webhook_(webhook), binder_(binder), runtime_(runtime) {}
 
-  // `fresh`: whether the webhook knows enough of the cluster to answer; its errors are answered with
-  // 503. Errors: what could not be read or bound, naming the flag.
+  // `fresh`: whether the webhook knows enough of the cluster to answer. Filter, prioritize and preempt
+  // answer its errors with 503; bind and gate do not ask it. Errors: what could not be read or bound,
+  // naming the flag.
   absl::Status Start(std::function<absl::Status()> fresh);
   // Takes no more connections, and waits for the last call of those that are open.
   absl::Status Drain(std::int64_t max_ms);

@@ -1,6 +1,6 @@
 // Rebuilds the plan of a gang from its running pods, for when its Gang object was deleted under
-// them: otherwise their hosts would not be promised, and a place of its own would be looked
-// for beside the one it has.
+// them. Without the plan their hosts would not be promised, and the planner would look for other
+// hosts for the gang.
 //
 // The plan is taken only if all pods agree: every rank has one unfinished pod, and each is on a node
 // with a slot annotation that names this gang and this rank. Then the hosts are the plan. Anything
@@ -23,7 +23,7 @@ absl::StatusOr<std::vector<std::string>> HostsOfRunningPods(const GatheredGang& 
 
 // Hosts that another controller chose, by rank: each pod's nodeSelector names one by
 // kubernetes.io/hostname. Ranks without a pod keep `before`, which is empty or has every rank.
-// Nothing: some rank has no host.
+// nullopt when some rank has no host, or no pod names one.
 std::optional<std::vector<std::string>> HostsChosenByOthers(
     const GatheredGang& gang, int workers, const std::vector<std::string>& before,
     const state::ObjectTable<api::Node>& nodes);

@@ -1,10 +1,9 @@
 // The step of a pass that takes over plans that exist already (adoption.h has the conditions):
 // those of gangs whose Gang object was deleted under their running pods, and those that another
-// controller made (Kueue's topology assignment): a gang whose pods all name their host is never
-// planned here, it is observed, for priorities and paths, and follows when a new pod names another
-// host. A plan that cannot be taken over is looked at ever less often, at most every ten seconds, and a
-// pass looks at no more than `kTriesPerPass`. Thread safety: one thread. Lifetimes: everything passed in
-// outlives it.
+// controller made (Kueue's topology assignment). A gang with a pod that names its host is never planned
+// here: it is observed, for priorities and paths, and follows when a new pod names another host. A plan
+// that cannot be taken over is tried again after growing waits of up to ten seconds, and a pass tries at
+// most 16 plans. Thread safety: one thread. Lifetimes: everything passed in outlives it.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
-// When the owner of a gang is read from the API server: at once when the gang's pods have changed,
-// then ever less often, at most every ten seconds.
+// Paces a costly question about a gang, such as reading its owner from the API server: at once when
+// the gang's pods have changed, then after waits that double from 250 ms to ten seconds.
 //
 // Thread safety: one thread. Lifetimes: the clock outlives it.
 #pragma once

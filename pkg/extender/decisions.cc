@@ -93,7 +93,7 @@ std::vector<int> Prioritize(const View& view, const PodQuery& pod,
     if (!host.valid()) continue;
     const fabric::SegmentId segment = snapshot.places->segment_of(host);
     const placement::HostState& state = snapshot.cluster.hosts[host.index()];
-    // The segment decides (0..8), the node breaks ties inside it (0..2).
+    // The segment counts up to 8, the node up to 2.
     const double segment_used =
         1.0 - static_cast<double>(view.free_gpus(segment)) / std::max(1, view.total_gpus(segment));
     const double node_used =

@@ -49,8 +49,8 @@ NodeVerdict JudgeWithout(const View& view, const PodQuery& pod, std::string_view
 std::vector<NodeVerdict> Filter(const View& view, const PodQuery& pod,
                                 const std::vector<std::string_view>& names);
 
-// 0..10, higher is better: nodes of fuller segments first, and in a segment fuller nodes first.
-// Gang pods and pods without GPUs get 0 everywhere (their place is not a matter of score).
+// 0..10, higher is better: up to 8 for the share of the segment's GPUs that are in use, up to 2 for that
+// of the node. Gang pods and pods without GPUs get 0 everywhere (their place is not a matter of score).
 std::vector<int> Prioritize(const View& view, const PodQuery& pod,
                             const std::vector<std::string_view>& names);
 

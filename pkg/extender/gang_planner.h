@@ -4,23 +4,26 @@
 //
 // Level triggered: a pass looks at everything and does what is missing, so a pass that was cut
 // anywhere, by a crash or a lost write, is finished by the next one, in this process or another.
-// Only the cluster's state is kept between passes, and what is derived from it: a snapshot and
-// gathered pods equal those of a build from nothing, at the cost of what changed.
+// The planner keeps between passes what is derived from the cluster's state (a snapshot and gathered
+// pods equal those of a build from nothing, at the cost of what changed), and when it last tried, asked
+// or reported something. A new process that lacks the latter repeats some of it and loses nothing.
 //
 // Order inside a pass, and why:
-//   1. gangs for complete sets of pods          (a Gang without assignments holds nothing); a Gang
-//      without hosts follows its pods when they change; hosts of ended and suspended gangs go back
-//      and what waited for longer than its limit is released (gate_step.h)
+//   1. hosts of ended and suspended gangs go back (owner_step.h); gangs are made for complete sets of
+//      pods (a Gang without assignments holds nothing), and a Gang without hosts follows its pods when
+//      they change; placed gangs take the size that their owner wants (resize_step.h); plans that exist
+//      already are taken over (adoption_step.h); what waited for longer than its limit is released
+//      (gate_step.h)
 //   2. decisions to stop gangs are carried on   (what they free is planned in this pass), and pods
 //      released under a plan that no longer holds are replaced (stale_release_step.h)
 //   3. hosts promised twice are taken back      (revocation_step.h), and the View is published
 //   4. replacements, then the queue in its order. Each job gets its place (plan, verify, ONE status
 //      write), or a decision to stop others for it (one status write, carried on by the next pass;
-//      what it is to get is kept from the jobs behind it), or an event says why not. View again
-//      Placed gangs whose owner wants another size follow it before the snapshot, and get hosts
-//      for new ranks after the queue (resize_step.h)
-//   5. released pods that kube-scheduler cannot bind are replaced (unschedulable_step.h)
-//   6. release: pods of committed gangs that have their network plan are pinned and ungated, after the View that lets them in
+//      what it is to get is kept from the jobs behind it), or an event says why not. After the queue,
+//      gangs that grow get hosts for their new ranks (resize_step.h)
+//   5. released pods that kube-scheduler cannot bind are replaced (unschedulable_step.h). View again
+//   6. release: pods of committed gangs that have their network plan are pinned and ungated, after the
+//      View that lets them in
 //   7. taints of promised hosts                 (a second fence; filter keeps the promise already)
 // A gang whose handling throws is put in quarantine (quarantine.h) and the pass goes on without it.
 // A write that conflicts drops its gang until the next pass, which sees the newer version. A pass

@@ -4,7 +4,8 @@
 // A gang is complete when each of its ranks has a pod that has not finished and is not being
 // deleted. Of several such pods of one rank the newest counts: job controllers make replacements
 // while old pods are still on their way out. The gang's size is known from the TrainingJob, from
-// the owner's labels, or from the parallelism annotation; ranks never from names.
+// the owner's labels, from the parallelism annotation, or from a DeclaredSizes; ranks never come from
+// names.
 //
 // Determinism: gangs by (namespace, name, owner's uid), pods by rank, then name. Thread safety:
 // pure functions.
@@ -28,7 +29,7 @@ using PodPtr = std::shared_ptr<const api::Pod>;
 struct GangMember {
   PodPtr pod;
   api::Membership membership;
-  std::optional<int> rank;  // from 0 to the gang's workers - 1; nothing: ranks are open
+  std::optional<int> rank;  // from 0 to the gang's workers - 1; nullopt: ranks are open
 };
 
 struct GatheredGang {
@@ -73,22 +74,24 @@ Gathered Gather(const state::ObjectTable<api::Pod>& pods);
 // Sets each member's rank from the gang's bases and sorts by it; members without a rank below
 // `workers` become strays. Sets `whole` and the counts. REQUIRES: ranks are open.
 void AssignRanks(const std::vector<api::RankBase>& bases, int workers, GatheredGang& gang);
-// What the pods of each run of ranks ask for; empty where all are alike, or differ too much to be
-// listed. REQUIRES: AssignRanks, complete.
+// What the pods of each run of ranks ask for; empty where all are alike, or where there are more than
+// 16 runs. REQUIRES: AssignRanks, complete.
 std::vector<workload::Role> RolesOf(const GatheredGang& ranked);
 // One for every stray: which index it has, and what to do.
 std::vector<PodProblem> StrayProblems(const GatheredGang& gang, int workers);
 // Whether the pods are of the life of the owner that the Gang was made for.
 bool IsSameLife(const api::Gang& gang, const GatheredGang& gathered);
 
-// Pods of a gang, as others say it.
+// How many pods a gang has, as other objects than its pods say it.
 struct DeclaredSizes {
-  std::optional<int> of_group;  // the core PodGroup that the pods name; where they do not say it
-  std::optional<int> of_owner;  // goes before what the pods say (unplaced_size.h)
+  // The core PodGroup that the pods name says it; used where the pods do not say it.
+  std::optional<int> of_group;
+  // The owner says it (unplaced_size.h); used instead of what the pods say.
+  std::optional<int> of_owner;
 };
 
 // The Gang object for a set of pods that has none yet. `job` is the TrainingJob that owns them, or
-// null. Nothing: the set is not complete yet, or controllers of others still hold pods of it. Errors:
+// null. nullopt: the set is not complete yet, or controllers of others still hold pods of it. Errors:
 // InvalidArgument if it can never be complete unchanged (no size, a parallelism annotation that cannot
 // be read, pods that ask for no GPU or for GPUs of two resources, ranks that leave gaps).
 absl::StatusOr<std::optional<api::Gang>> MakeGang(const GatheredGang& gathered,

@@ -28,7 +28,9 @@ class Gatherer {
   // The Gang that has these pods already; null: ranks are left open.
   using GangOf = std::function<const api::Gang*(const GatheredGang& pods)>;
 
+  // From now on these are the pods.
   void Update(const state::ObjectTable<api::Pod>& pods);
+  // Adds a pod that is not there yet, for callers that never call Update.
   void Add(const PodPtr& pod);
   // By (namespace, name, owner's uid).
   std::vector<std::shared_ptr<const GatheredGang>> Gangs(const GangOf& gang_of);
@@ -50,7 +52,7 @@ class Gatherer {
   };
 
   void Remove(const api::Pod& pod);
-  // Nothing: it is in no gang, and `problem` says why.
+  // nullopt: it is in no gang, and `problem` says why.
   std::optional<api::Membership> MembershipOf(const api::Pod& pod, std::string& problem) const;
   void Problem(const api::Pod& pod, std::string text);
   static GatheredGang Compose(const Id& id, const Kept& kept);

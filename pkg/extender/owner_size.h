@@ -17,7 +17,7 @@
 namespace yardmaster::extender {
 
 // Pods by subgroup, for Jobs, JobSets, MPIJobs, Volcano's jobs and the training operator's jobs.
-// Nothing: the object does not say, or its kind has a fixed size.
+// nullopt when the object does not say, or its kind has a fixed size.
 std::optional<std::map<std::string, int>> PodsBySubgroup(const api::OwnerReference& owner,
                                                          const nlohmann::json& object);
 
@@ -27,7 +27,7 @@ struct GangSize {
 };
 
 // The gang's size when its subgroups, and those in `added`, have that many pods each. Errors:
-// FailedPrecondition when a rank that stays would become another one.
+// FailedPrecondition when a rank that stays would become another one, or beyond 16,384 workers.
 absl::StatusOr<GangSize> ResizedTo(const std::vector<api::RankBase>& bases, int workers,
                                    const std::vector<std::string>& added,
                                    const std::map<std::string, int>& pods);

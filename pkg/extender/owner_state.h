@@ -1,6 +1,7 @@
-// Whether the owner of a gang will make its pods again, from the owner's spec and status. One set of rules
-// for all kinds: conditions of the end, spec.suspend or spec.runPolicy.suspend, and what Volcano's
-// jobs and LeaderWorkerSets have instead.
+// Whether the owner of a gang will make its pods again, from the owner's spec and status. The rules for
+// all kinds: conditions of the end, and spec.suspend or spec.runPolicy.suspend. Besides, Jobs of
+// parallelism 0, TrainingJobs that their operator holds, Volcano's jobs and LeaderWorkerSets have rules
+// of their own.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -19,7 +20,7 @@ enum class OwnerPhase {
   kActive,     // its controller makes missing pods again
   kSuspended,  // it has no pods until it is resumed
   kFinished,   // it has no pods any more
-  kGone,       // it is not there, or is another object of that name
+  kGone,       // it is not there, is being deleted, or is another object of that name
 };
 
 struct OwnerState {
@@ -27,7 +28,7 @@ struct OwnerState {
   std::string why;  // "Job team/a is suspended"
 };
 
-// Where the owner is read. Nothing: a kind whose objects are not known here.
+// Where the owner is read; nullopt for a kind whose objects are not known here.
 std::optional<kube::Resource> ResourceOfOwner(const api::OwnerReference& owner);
 
 // `object`: the owner, as read from the API server; null: it does not exist.

@@ -41,7 +41,7 @@ class OwnerStep {
 
  private:
   void RunOne(PassState& pass, const NamespacedName& key);
-  // Nothing: it is not known now.
+  // nullopt when it is not known now.
   std::optional<OwnerState> Ask(PassState& pass, const api::Gang& gang);
 
   kube::Client& client_;

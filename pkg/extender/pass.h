@@ -12,7 +12,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "pkg/extender/gather.h"
@@ -92,8 +91,8 @@ struct PassState {
   std::set<NamespacedName> cleared;
   // Gangs that are neither planned nor released, and why. What they were promised stays theirs.
   std::map<NamespacedName, std::string> quarantined;
-  // Gangs that wait after refused writes: nothing is written for them, and those without a place are
-  // not planned.
+  // Gangs that wait after failed writes (gang_backoff.h): nothing is written for them, and those
+  // without a place are not planned.
   std::set<NamespacedName> backing_off;
   // Gangs for which a write failed in this pass (gang_backoff.h).
   std::map<NamespacedName, WriteFailure> failed;

@@ -1,8 +1,10 @@
 // Releases the pods of committed gangs: each gets its slot annotation, is pinned to its slot's host
 // and ungated, in one patch. Pods that came without the gate get slot and tolerations only.
 //
-// Left alone: pods of gangs that wait for their network plan (network_wait.h), that are being stopped or whose plan is in
-// doubt, pods of ranks whose host is out (they wait for their replacement), and everything once the hold under which the pass began has ended. A patch names
+// Left alone: pods of gangs that wait for their network plan (network_wait.h), that are being stopped,
+// are in quarantine or back off, or whose plan is in doubt; pods of ranks whose host is unavailable or
+// refused (they wait for their replacement); pods behind a gate of others; and every pod once the hold
+// under which the pass began has ended. A patch names
 // the pod by the uid that was planned, so that a pod made again under its name waits for a pass
 // that has seen it. Level triggered: what is released already is not touched.
 //

@@ -3,9 +3,9 @@
 // A gang comes here when its Gang object cannot be read in full, or when its handling throws: an
 // exception is an unforeseen defect of this program, and a defect in one gang must not stop the
 // planner for the others. Such a gang is neither planned nor released. The hosts that its status
-// names count as full. Its handling is tried again after a time that doubles with every failure, and is
-// forgotten once as much time has passed without one;
-// an object that could not be read is read again when it changes.
+// names count as full. Its handling is tried again after a minute, which doubles with every failure up to
+// an hour. The wait begins anew when the gang has not failed for as long as its last wait. An object that
+// could not be read is read again when it changes.
 //
 // Thread safety: one thread. Lifetimes: the clock outlives it.
 #pragma once
@@ -14,7 +14,6 @@
 #include <exception>
 #include <functional>
 #include <map>
-#include <set>
 #include <string>
 
 #include "pkg/base/clock.h"

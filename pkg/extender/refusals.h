@@ -1,4 +1,5 @@
-// Hosts that kube-scheduler refused to a gang's pods: what of them counts at a time.
+// Hosts that kube-scheduler refused to a gang's pods (status.refusals), and which of the refusals are in
+// force at a given time.
 //
 // Thread safety: pure functions.
 #pragma once

@@ -53,7 +53,7 @@ class ResizeStep {
 
  private:
   void FollowOne(PassState& pass, const NamespacedName& key);
-  // Nothing: as the Gang says, or not known.
+  // nullopt when the size is as the Gang says, or not known.
   std::optional<GangSize> WantedSize(PassState& pass, const NamespacedName& key);
   std::optional<GangSize> SizeOfOwner(PassState& pass, const NamespacedName& key);
   void WriteSize(PassState& pass, const NamespacedName& key, const GangSize& size);

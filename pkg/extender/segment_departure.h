@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "pkg/extender/gather.h"
-#include "pkg/placement/gang_request.h"
 #include "pkg/placement/outcome.h"
 #include "pkg/plan/snapshot.h"
 
@@ -22,11 +21,12 @@ struct Departure {
   bool may_go = false;                      // every one of them has a pod behind the gate
 };
 
-// Nothing: no rank of the placed job is in a lost segment. O(1) while no segment is lost.
+// nullopt when no rank of the placed job is in a lost segment. O(1) while no segment is lost.
 std::optional<Departure> DepartureOf(const plan::JobState& job, const GatheredGang& gathered,
                                      const plan::Snapshot& snapshot);
 
-// "segment s3 is lost": what comes first among the reasons of ranks that cannot leave.
+// "segment p0/s3 is lost, and 4 ranks leave together": what comes first among the reasons of ranks that
+// cannot leave.
 placement::Reason LostSegmentReason(const Departure& departure, const plan::Snapshot& snapshot);
 // "p0/s3" or "p0/s3, p0/s5".
 std::string NamesOf(const std::vector<fabric::SegmentId>& segments, const fabric::Places& places);

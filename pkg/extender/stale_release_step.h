@@ -3,7 +3,7 @@
 // hosts back.
 //
 // Such a pod is pinned to a host that is not its slot's, and the node affinity of a pod without gates
-// cannot change. If it waits, filter refuses it for ever. If it is bound, because kube-scheduler asked
+// cannot change. If it waits, filter always refuses it. If it is bound, because kube-scheduler asked
 // a replica that did not know the new plan yet, it holds a host that is promised to another gang or to
 // none, and its gang is not planned. So the pod is evicted: its controller makes it again behind
 // the gate.
@@ -31,7 +31,7 @@
 
 namespace yardmaster::extender {
 
-// The host that a released pod is on or is pinned to. Nothing: it is not released, or filter alone
+// The host that a released pod is on or is pinned to. nullopt: it is not released, or filter alone
 // leads it to its slot.
 std::optional<std::string> ReleasedTo(const api::Pod& pod);
 

@@ -1,4 +1,5 @@
-// The last step of a pass: writes the taints of promised hosts (host_taints.h), so many a pass.
+// The last step of a pass: writes the taints of promised and backup hosts (host_taints.h), of at most
+// `changes_per_pass` Nodes.
 // Thread safety: one thread calls; it writes on several. Lifetimes: everything passed in outlives
 // it.
 #pragma once

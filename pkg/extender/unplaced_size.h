@@ -28,7 +28,8 @@ class UnplacedSize {
   // Around the questions of one pass.
   void Begin();
   void End();
-  // Of pods from which no gang could be made: `contradict`, or some are missing. Nothing: not known.
+  // The size of a gang that could not be made from its pods, because they contradict themselves
+  // (`contradict`) or some are missing. nullopt when it is not known.
   std::optional<int> Of(PassState& pass, const NamespacedName& key, bool contradict);
 
  private:

@@ -49,7 +49,7 @@ class UnschedulableStep {
   void Run(PassState& pass);
 
  private:
-  // A pod that waits in vain.
+  // A released pod that kube-scheduler cannot bind, and the host of its slot.
   struct Stuck {
     PodPtr pod;
     int rank = 0;

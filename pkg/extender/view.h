@@ -19,7 +19,6 @@
 #include "pkg/api/pod.h"
 #include "pkg/plan/snapshot.h"
 #include "pkg/state/object_table.h"
-#include "pkg/workload/job.h"
 
 namespace yardmaster::extender {
 
@@ -53,7 +52,8 @@ class View {
   fabric::HostId FindHost(std::string_view node) const;
   // The extended resource that hosts are counted by.
   const std::string& gpu_resource() const;
-  // GPUs of a segment that are neither held, promised nor kept, and all its GPUs.
+  // Over those hosts of a segment that are available and not kept as backup: GPUs that are neither held
+  // nor promised, and all GPUs.
   int free_gpus(fabric::SegmentId segment) const { return free_gpus_[segment.index()]; }
   int total_gpus(fabric::SegmentId segment) const { return total_gpus_[segment.index()]; }
 

@@ -19,8 +19,8 @@ namespace yardmaster::extender {
 
 class Webhook {
  public:
-  // Before the first Publish every call that concerns GPUs answers with an error, so that pods stay
-  // pending instead of going where a gang will be.
+  // Before the first Publish, Filter answers every pod with an error, Prioritize gives 0 to every node
+  // and Preempt keeps no candidate, so that pods stay pending instead of going where a gang will be.
   void Publish(std::shared_ptr<const View> view);
   bool ready() const { return view() != nullptr; }
 

@@ -326,11 +326,6 @@ std::string FilterResult(const std::vector<std::string_view>& names,
 
 }  // namespace
 
-std::string EncodeFilterResult(const std::vector<std::string_view>& names,
-                               const std::vector<NodeVerdict>& verdicts) {
-  return FilterResult(names, verdicts, "null");
-}
-
 std::string EncodeFilterAnswer(const ExtenderArgs& args, const std::vector<NodeVerdict>& verdicts) {
   if (!args.nodes_were_objects) return FilterResult(args.node_names, verdicts, "null");
   std::string items;

@@ -10,7 +10,6 @@
 // ArgsReader belongs to one thread; the encoders are pure functions.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -24,7 +23,8 @@
 namespace yardmaster::extender {
 
 struct ExtenderArgs {
-  // What of the v1.Pod a call looks at: metadata, and of spec gates, containers and overhead.
+  // What of the v1.Pod a call looks at: metadata without managedFields; of spec the gates, overhead,
+  // resources, and the names and resources of containers and init containers.
   nlohmann::json pod;
   std::vector<std::string_view> node_names;  // views into the reader; valid until its next Read
   bool nodes_were_objects = false;           // the scheduler is not nodeCacheCapable
@@ -68,9 +68,8 @@ class ArgsReader {
   std::unique_ptr<Parser> parser_;
 };
 
-std::string EncodeFilterResult(const std::vector<std::string_view>& names,
-                               const std::vector<NodeVerdict>& verdicts);
-// For a scheduler that sent objects: those that fit go back to it.
+// The answer to `args`; `verdicts` by position in its node_names. A scheduler that sent Nodes gets those
+// that fit back.
 std::string EncodeFilterAnswer(const ExtenderArgs& args, const std::vector<NodeVerdict>& verdicts);
 // Empty: the pod is bound.
 std::string EncodeBindResult(std::string_view error);

@@ -54,13 +54,15 @@ TEST(WireTest, BadBodiesNameTheKey) {
 }
 
 TEST(WireTest, AFilterResultHoldsEveryNameOnceAndAlwaysAnArray) {
-  const json result = json::parse(EncodeFilterResult(
-      {"a", "b", "c\"x"}, {NodeVerdict::kFits, NodeVerdict::kNoGpusLeft, NodeVerdict::kBackup}));
+  ExtenderArgs args;
+  args.node_names = {"a", "b", "c\"x"};
+  const json result = json::parse(EncodeFilterAnswer(
+      args, {NodeVerdict::kFits, NodeVerdict::kNoGpusLeft, NodeVerdict::kBackup}));
   EXPECT_EQ(result["NodeNames"], json::array({"a"}));
   EXPECT_TRUE(result["FailedNodes"].contains("b"));
   EXPECT_TRUE(result["FailedAndUnresolvableNodes"].contains("c\"x"));
   EXPECT_EQ(result["Error"], "");
-  EXPECT_TRUE(json::parse(EncodeFilterResult({}, {}))["NodeNames"].is_array());
+  EXPECT_TRUE(json::parse(EncodeFilterAnswer({}, {}))["NodeNames"].is_array());
   EXPECT_EQ(json::parse(EncodeFilterError("a\nb"))["Error"], "a\nb");
 }
 

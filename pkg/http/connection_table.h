@@ -1,10 +1,11 @@
 // Owns every open connection of a server; enforces the caps and chooses which one makes room.
 //
 // A connection of a trusted client has a place of its own and is never closed for another. Of the
-// others, one that waits for its client gives way to a newer one when a cap is reached: the oldest
-// that never asked anything, else the one that has been idle longest, if that is a second or more;
-// among the oldest few of the address with most connections, so that one client's many do not cost
-// another its few.
+// others, one that waits for its client gives way to a newer one when a cap is reached: the one that
+// has waited longest of those that were never answered a request, else the one that has been idle
+// longest, if that is kIdleGraceMs or more. When the cap on all connections is reached, the choice is
+// among the 64 oldest that may go, and of these among those of the address with most connections, so
+// that one client's many do not cost another its few.
 // Any number of slow and idle clients thus lose their connections, and a client that sends its
 // request right after its handshake is served.
 //
@@ -34,14 +35,16 @@ class ConnectionTable {
     std::shared_ptr<Connection> evicted;
   };
 
-  // An idle connection that has been used is left alone this long.
+  // A connection that has answered a request is not closed for another in the first milliseconds of
+  // its idle time.
   static constexpr std::int64_t kIdleGraceMs = 1'000;
 
   // `reserved`: places that only trusted clients take.
   ConnectionTable(int most, int reserved, int max_per_peer)
       : most_(most), reserved_(reserved), max_per_peer_(max_per_peer) {}
 
-  // Would a connection from `address` be admitted now? Another may have to go for it.
+  // Whether a connection from `address` is admitted now, and which one loses its place for it. Add
+  // then keeps the connection.
   Admission Admit(const std::string& address, std::int64_t now_ms);
   // False when the table has been sealed meanwhile; the connection is not kept then.
   bool Add(const std::shared_ptr<Connection>& connection, const std::string& address);

@@ -17,8 +17,7 @@ bool HandshakeLimiter::Take(double rate, double burst, std::int64_t now_ms, Buck
   return true;
 }
 
-// A full table forgets the addresses whose buckets are full again or that are not known; those that
-// are known stay, unless they are all.
+// A full table forgets the addresses that are not known. If all are known, it forgets them all.
 HandshakeLimiter::Bucket& HandshakeLimiter::BucketOf(const std::string& address,
                                                      std::int64_t now_ms) {
   const auto at = peers_.find(address);

@@ -1,6 +1,7 @@
 // Accepts connections on one address. When descriptors run out it waits 100 ms and tries again
-// instead of spinning. Thread safety: Close from any thread; the callbacks run in the listener's
-// own sequence on the loop. Lifetime: keeps itself alive until closed.
+// instead of spinning. Thread safety: Close and AcceptWaitingAndClose from any thread. The callbacks
+// run one at a time: on the loop, and on the caller's thread during AcceptWaitingAndClose.
+// Lifetime: keeps itself alive until closed.
 #pragma once
 
 #include <functional>
@@ -28,7 +29,8 @@ class Listener {
     std::function<void()> on_error;
   };
 
-  // Bound and listening; accepts only after Start. Errors name the address and port.
+  // Bound and listening; accepts only after Start. InvalidArgument when `address` is not an IP
+  // address, Unavailable when it cannot be listened on; both name what is wrong.
   static absl::StatusOr<std::shared_ptr<Listener>> Open(std::shared_ptr<EventLoop> loop,
                                                         const std::string& address, int port,
                                                         Callbacks callbacks);
@@ -38,7 +40,7 @@ class Listener {
   // No callback starts after this returns. Not from within a callback. The kernel resets the connections that wait to
   // be accepted.
   virtual void Close() = 0;
-  // Accepts those first, a bounded number.
+  // As Close, but first accepts the waiting connections, 4,096 at most.
   virtual void AcceptWaitingAndClose() = 0;
 };
 

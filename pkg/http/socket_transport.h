@@ -1,4 +1,5 @@
-// A Transport over a connected socket, with or without TLS. Thread safety: see transport.h.
+// A ConnectionTransport over a connected socket, with or without TLS. Thread safety: see
+// connection_transport.h.
 #pragma once
 
 #include <functional>

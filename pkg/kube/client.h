@@ -10,13 +10,15 @@
 //   OutOfRange          410: the resourceVersion or continue token is too old. List again.
 //   FailedPrecondition  a JSON patch that does not fit the object: a `test` that failed or a path
 //                       that is not there. Read again and decide again.
-//   InvalidArgument     422 and 400: the object is refused; the message carries every cause
+//   InvalidArgument     422, 400, 406, 413 and 415: the request is refused; the message carries every
+//                       cause
 //   Unauthenticated     401      PermissionDenied  403
 //   ResourceExhausted   429      RetryAfterMs(status) says how long the server asks to wait
 //   Unavailable         5xx, no connection, connection lost; the call may have taken effect
 //   DeadlineExceeded    no answer in time; the call may have taken effect
 //   Cancelled           stopped by the caller
 //   DataLoss            an answer or a watch line that cannot be understood
+//   Unimplemented       405      Unknown           any other code of 300 or more
 // The message reads "<VERB> <path>: <what the server said>".
 //
 // Thread safety: all methods from any thread, at the same time.

@@ -29,7 +29,7 @@ struct ExecConfig {
   std::string cluster_config = {};
   // "Never", "IfAvailable", "Always". There is never a terminal here: Always is an error.
   std::string interactive_mode = "IfAvailable";
-  // Shown when the program is missing.
+  // Appended to the error message when the program fails or is missing.
   std::string install_hint = {};
 };
 
@@ -55,7 +55,7 @@ struct ClientConfig {
   std::string password = {};
   ExecConfig exec = {};  // unused if its command is empty
 
-  // Impersonation.
+  // Impersonation. ValidateClientConfig allows one group, and one value per key of as_user_extra.
   std::string as = {};
   std::string as_uid = {};
   std::vector<std::string> as_groups = {};

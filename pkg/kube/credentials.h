@@ -1,7 +1,8 @@
 // The identity of this process for the API server, kept fresh: token files, certificates and authorities are
 // read again when they change, exec plugins are run again before what they gave expires.
 //
-// A renewal that fails leaves the last good answer in use for as long as the server takes it.
+// A renewal that fails leaves the last good answer in use. Two exceptions: the answer of an exec
+// plugin is not used after it expires or is rejected, and an empty token file is an error.
 // Thread safety: all methods from any thread. A call may wait for an exec plugin.
 #pragma once
 
@@ -31,9 +32,9 @@ class Credentials {
   // Authorities to trust and the certificate to show. Checked: what does not parse or does not
   // belong together is not given out.
   absl::StatusOr<TlsMaterial> Tls();
-  // The server said 401 to a request with this header (or with the certificate, when it is empty):
-  // the next calls look into the files, or run the plugin, again. Does nothing if that has happened
-  // since.
+  // Call it when the server answers 401 to a request with this header (or with the certificate, when
+  // it is empty): the next calls read the files again. They also run the plugin again, unless it has
+  // given another token since.
   void Reject(const std::string& authorization);
 
  private:

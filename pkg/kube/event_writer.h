@@ -1,13 +1,14 @@
 // What an event is, and how events become objects of the API: events.k8s.io/v1, identical ones
 // counting up as a `series`, many similar ones combined. EventRecorder (events.h) runs this on a
-// thread; this class has no thread and never waits.
+// thread; this class has no thread. Take and WriteDue block for the client's calls.
 //
 //   - The same event again (object, type, reason, action, note) within six minutes counts up the
 //     `series` of the first one instead of making another; the count is written at most every
 //     `series_period_ms`.
 //   - After `max_similar` events that differ only in their note within ten minutes, further ones
 //     become one event, "(combined from similar events) ...", that counts up.
-// Notes are cut to 1,024 bytes (at a character), reasons and actions to 128: the API's limits.
+// Notes are cut to 1,024 bytes (at a character), reasons, actions and the instance to 128: the API's
+// limits.
 //
 // Thread safety: one thread.
 #pragma once
@@ -66,8 +67,9 @@ class EventWriter {
   // Writes the event, or counts it to its series. A status that is not OK: the write failed; the
   // event is forgotten unless Take is called again with it.
   absl::Status Take(const EventRecord& event, std::int64_t wall_ms);
-  // Writes the counts that are due (`all`: every one that has changed) and forgets idle series.
-  // Returns the last error; what failed is tried again the next time.
+  // Writes the counts that are due (`all`: every one that has changed) and forgets series that have
+  // been idle for six minutes. Returns the last error. A count that could not be written is tried
+  // again the next time, unless its series was idle.
   absl::Status WriteDue(bool all);
   std::int64_t writes() const { return writes_; }
 

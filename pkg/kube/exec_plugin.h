@@ -25,7 +25,8 @@ struct ExecCredential {
 std::string ExecInfo(const ClientConfig& config);
 
 // What the program printed. Errors: InvalidArgument if it is not an ExecCredential of the version
-// asked for, or carries neither a token nor a certificate with its key.
+// asked for, carries neither a token nor a certificate with its key, or has an expirationTimestamp
+// that is not a time.
 absl::StatusOr<ExecCredential> ParseExecCredential(std::string_view output,
                                                    std::string_view api_version);
 

@@ -21,7 +21,7 @@ class FileCache {
 
   // The present content. When the file cannot be read, the last good content; an error only if
   // there never was one. Errors: NotFound, PermissionDenied, InvalidArgument (larger than 1 MiB),
-  // with the path.
+  // Unavailable (any other failure), with the path.
   absl::StatusOr<std::string> Read();
   // Makes the next Read read the file even if its modification time is unchanged.
   void Forget() { looked_ms_ = kNever; }

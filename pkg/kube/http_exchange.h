@@ -27,6 +27,8 @@ class HttpExchange {
  public:
   using SteadyTime = std::chrono::steady_clock::time_point;
 
+  // `high_water_bytes` 0: Put never asks to wait, and an answer of more than `max_bytes` in all ends
+  // with DataLoss. Otherwise the answer may be of any length, and `max_bytes` limits one Put.
   HttpExchange(std::size_t high_water_bytes, std::size_t max_bytes)
       : high_water_bytes_(high_water_bytes), max_bytes_(max_bytes) {}
 
@@ -35,7 +37,7 @@ class HttpExchange {
   // What to do after Put.
   enum class PutResult {
     kGoOn,
-    kWait,    // `resume` is called, on the taker's thread, when there is room again
+    kWait,    // Take or Leave calls `resume`, on the caller's thread, when there is room again
     kRefuse,  // too much, or the caller has left
   };
   PutResult Put(const char* data, std::size_t size, std::function<void()> resume);

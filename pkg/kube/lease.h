@@ -6,9 +6,10 @@
 // an earlier hold can be told from a present one. Give it a Client of its own whose calls end
 // within half the renew deadline: the callbacks wait for them, and so does Stop.
 //
-// A candidate tries again when the hold that it sees runs out, and with LeaseOptions::watch as soon
-// as the Lease changes: a lease that was released is taken within a round trip, one whose holder
-// died after `lease_duration`.
+// A candidate tries again after 1 to 2.2 retry periods (at random), earlier when the hold that it
+// sees runs out, and with LeaseOptions::watch as soon as the Lease changes. With the watch, a lease
+// that was released is taken within a round trip; one whose holder died is taken after the longer of
+// the two replicas' `lease_duration`.
 //
 // Thread safety: all methods from any thread, but Start and Stop not from a callback. Callbacks run
 // on the elector's thread, one at a time: started, stopped, started, ...; `failed` also runs on the
@@ -56,7 +57,6 @@ class LeaderElector {
   std::int64_t FencingToken() const { return lock_.FencingToken(); }
   // As LeaseLock::RequireTokenAbove.
   void RequireTokenAbove(std::int64_t token) { lock_.RequireTokenAbove(token); }
-  std::string Holder() const { return lock_.Holder(); }
 
  private:
   void Run(std::stop_token stop);

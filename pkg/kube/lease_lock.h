@@ -84,7 +84,8 @@ class LeaseLock {
   const LeaseOptions options_;
   const Clock& clock_;
 
-  // The hold. The token is 0 exactly when this replica does not lead, deadlines apart.
+  // The hold. A token of 0 means that this replica does not lead. With another token it leads until
+  // valid_until_ms_, provided that the token is greater than token_floor_.
   std::atomic<std::int64_t> token_{0};
   std::atomic<std::int64_t> valid_until_ms_{0};
 

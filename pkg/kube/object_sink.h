@@ -12,7 +12,6 @@
 #include <functional>
 #include <map>
 #include <string>
-#include <string_view>
 
 #include "pkg/json/json_view.h"
 
@@ -43,7 +42,8 @@ struct ObjectIdentity {
 
 // A sink that hands objects on and keeps of each only its identity and version, which is what it
 // needs to know what is new and what is gone. An object made again under its name is reported as
-// deleted and then as put. Thread safety: as its functions; itself called by one informer.
+// deleted and then as put. An object that arrives again with the version already known is not
+// reported. Thread safety: none; one informer calls it, and both functions run on that thread.
 class CallbackSink final : public ObjectSink {
  public:
   using OnPut = std::function<void(JsonView object)>;

@@ -1,4 +1,5 @@
 // The certificate variables of this process's environment.
+// Thread safety: the readers from any thread, as long as no other thread changes the environment.
 #pragma once
 
 #include <string>

@@ -1,12 +1,14 @@
 // The Client of a real API server: paths, queries, credentials and retries on top of a Transport.
 //
 // Retries of one call, within `call_deadline_ms` in all and ten tries at most, with backoff of 0.8
-// s doubling to 30 s, jittered, and never before the server's Retry-After:
+// s doubling to 30 s, jittered:
 //   - 429 and 5xx that carry Retry-After: every verb (the server has not begun);
 //   - a connection that was never made: every verb;
 //   - other 5xx, a lost connection, no answer in time: GET, PUT, DELETE, merge patch, apply; and
 //     creating an object by name, see below. Not: generateName, JSON patches, subresource POSTs.
 //   - 401: once, without a pause, after reading the credentials again and on a new connection.
+// Where the server names a Retry-After, that delay replaces the backoff. A watch is tried again only
+// after 401; its caller does the rest.
 // The first try of a call sent twice may have taken effect. So after such a retry
 //   - AlreadyExists from Create is success when the object on the server has everything that was
 //     to be created, and NotFound from Delete is success;
@@ -53,7 +55,6 @@ class RestClient final : public Client {
 
   // Ends all calls, now and from now on, with Cancelled.
   void Stop() { stop_.request_stop(); }
-  const ClientConfig& config() const { return config_; }
 
   absl::StatusOr<nlohmann::json> Get(const Target& target) override;
   absl::StatusOr<PageEnd> ReadPage(const Target& target, const ListOptions& options,

@@ -17,11 +17,13 @@ struct TlsMaterial {
   friend bool operator==(const TlsMaterial&, const TlsMaterial&) = default;
 };
 
-// OK if every part parses and key and certificate belong together.
+// OK if every part that is not empty parses and key and certificate belong together; else
+// InvalidArgument naming the part.
 absl::Status CheckTlsMaterial(const TlsMaterial& material);
 
 // Makes `context` trust exactly the authorities of `material`, show its certificate, and refuse
-// TLS below 1.2.
+// TLS below 1.2. Parts of `material` that are empty leave the context as it is. Errors as
+// CheckTlsMaterial's.
 absl::Status ApplyTlsMaterial(const TlsMaterial& material, ssl_ctx_st* context);
 
 }  // namespace yardmaster::kube

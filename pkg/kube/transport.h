@@ -1,9 +1,9 @@
-// One HTTP exchange with the API server: no retries, no credentials, no meaning. RestClient builds
-// on it; tests script a fake one.
+// One HTTP exchange with the API server. A Transport neither retries nor interprets what it carries:
+// RestClient does, and adds the Authorization header. Tests use FakeTransport.
 //
 // Errors: Unavailable (no connection, connection lost; see WasNeverSent in api_error.h),
-// DeadlineExceeded, Cancelled, DataLoss (a line or body beyond the limits). An answer of any HTTP
-// code is an answer.
+// DeadlineExceeded, Cancelled, DataLoss (a line or body beyond the limits), InvalidArgument (a
+// target that is not a URI), and those of Credentials::Tls. An answer of any HTTP code is OK.
 // Thread safety: all methods from any thread, at the same time.
 #pragma once
 

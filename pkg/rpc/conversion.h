@@ -1,6 +1,6 @@
-// What agents and training processes say, and its messages (agent.proto, reports.proto), into each other.
-// Only the sources of this folder include it, so that
-// generated headers are included by this folder alone. Thread safety: pure functions.
+// Converts the values of this folder to the messages of agent.proto and reports.proto, and back. Only
+// the sources of this folder include it, so that no other folder includes generated headers.
+// Thread safety: pure functions.
 #pragma once
 
 #include <vector>
@@ -21,7 +21,8 @@ AgentStatus FromProto(const agent::v1::StatusResponse& response);
 agent::v1::IterationReport ToProto(const IterationReport& report);
 IterationReport FromProto(const agent::v1::IterationReport& report);
 
-// The ports that are down, in order, each once. Errors: InvalidArgument for a port that no NIC has.
+// The ports that are down, in order, each once. Errors: InvalidArgument for a rail or port outside
+// 0 to 255.
 absl::StatusOr<std::vector<api::NicPortKey>> FromProto(const reports::v1::NodeReport& report);
 
 // The part of `status` that the filter lets through, in the order agent.proto promises.

@@ -11,8 +11,9 @@
 // of a stream is read at a time, and the receipt goes out after the sink has it.
 //
 // Thread safety: SetServing, port and stats from any thread; Stop from one. The sink's functions are
-// called on gRPC's threads, several at once, but never at once for one node, and begin and end of a node alternate;
-// `authenticate` is called on threads of the server's own and may block. They outlive Stop.
+// called on gRPC's threads, one call at a time and with the server's lock held: they must not call the
+// server. `authenticate` is called on threads of the server's own, several at once, and may block.
+// Lifetimes: the clock, and what these functions refer to, outlive Stop.
 #pragma once
 
 #include <cstdint>
@@ -50,8 +51,10 @@ class ReportServer {
   // the first report: for tests and benches.
   using Authenticate = std::function<absl::StatusOr<std::string>(const std::string& token)>;
   struct Sink {
+    // A report of the node: all of its ports that are down.
     std::function<void(const std::string& node, const std::vector<api::NicPortKey>& down)> told;
-    std::function<void(const std::string& node)> ended;  // its stream; only after a report of it
+    // The node's stream has ended, after a report at least, and no newer one has replaced it.
+    std::function<void(const std::string& node)> ended;
   };
   struct Stats {
     std::int64_t streams = 0;  // open, with a report

@@ -9,10 +9,10 @@
 // report. After a break the newest state is sent again. Every try reads the certificates and the
 // token anew and opens a connection of its own, so a Service spreads tries over replicas, and files
 // that were replaced count from the next try on. Tries are apart by `first_retry_ms`, doubled up to
-// `max_retry_ms`, each between half and all of it by chance.
+// `max_retry_ms`; each wait is drawn at random between half of that and all of it.
 //
-// Thread safety: all methods from any thread. Lifetimes: the clock outlives it; the destructor waits
-// until the last try has ended.
+// Thread safety: all methods from any thread. Lifetimes: the clock outlives it; Stop and the destructor
+// wait until the last try has ended.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,8 @@ struct ReportStreamOptions {
   std::uint64_t seed = 0;  // of the jitter; give nodes different ones
   std::int64_t first_retry_ms = 250;
   std::int64_t max_retry_ms = 30'000;
-  // A connection that is silent for the first time is asked, and given up after the second.
+  // A connection without traffic for `keepalive_ms` is pinged; it ends when the answer takes longer
+  // than `keepalive_timeout_ms`.
   int keepalive_ms = 10'000;
   int keepalive_timeout_ms = 5'000;
 };
@@ -54,7 +55,7 @@ class ReportStream {
   ReportStream& operator=(const ReportStream&) = delete;
 
   void Tell(std::vector<api::NicPortKey> down_ports);
-  // Nothing before the first Tell.
+  // Does nothing before the first Tell.
   void Step();
   Stats stats() const;
   // Ends the stream; Step does nothing from then on.

@@ -7,8 +7,9 @@
 // objects. Taking it is cheap, and so is finding the differences from the one
 // taken before (object_table.h). How lists, watches and own writes are ordered: object_store.h.
 //
-// Objects that cannot be decoded are counted and named in `ClusterState::problems`; the state before
-// stays, so that one bad object stops nothing else.
+// `ClusterState::problems` names every object that cannot be decoded, and what could not be read of
+// those that can. The last state that could be decoded stays, so that one bad object stops nothing
+// else.
 //
 // Thread safety: all methods of ClusterCache from any thread, but Listen only before the first
 // delivery; a ClusterState is a value. Sinks: one informer each.
@@ -64,7 +65,8 @@ class ClusterCache {
   void Assume(Kind kind, JsonView object);
 
   // Called after an informer's delivery has been taken in, on its thread, without a lock held:
-  // `metadata` of the newest state, or of the last one of an object that is gone.
+  // `metadata` of the delivered state, or of the last one of an object that is gone. Of an object that
+  // cannot be decoded it has the namespace and the name alone.
   using Listener = std::function<void(Kind, const api::ObjectMeta& metadata, bool deleted)>;
   void Listen(Listener listener) { listener_ = std::move(listener); }
 

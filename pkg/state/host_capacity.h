@@ -2,7 +2,8 @@
 // placement::HostResources, kept from one ClusterState to the next.
 //
 // Columns are the names in the jobs' requests, so a resource that no job asks for costs nothing.
-// A Node that changed costs one row; another set of names all rows. Thread safety: one thread.
+// A Node that changed costs one row and a copy of the table; another set of names costs all rows.
+// Thread safety: one thread.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +32,7 @@ class HostCapacity {
   std::size_t columns() const { return names_->size(); }
   // Those of the amounts that have a column.
   ColumnAmounts ColumnsOf(const workload::ResourceList& amounts) const;
-  // Calls visit(column, amount) for each of them.
+  // Calls visit(column, amount) for each of them, columns ascending.
   template <typename Visit>
   void ForColumns(const workload::ResourceList& amounts, Visit visit) const {
     auto name = names_->begin();

@@ -1,10 +1,12 @@
 // The hosts' half of a snapshot, kept from one ClusterState to the next: places, network, states, cables
 // that are down. See snapshot_builder.h for the rules.
 //
-// Update looks only at Nodes and Gangs that differ from the previous ClusterState. A Node that comes, goes
-// or moves gives hosts new ids, because ids follow names: then all of them are read again.
+// Update looks only at Nodes and Gangs that differ from the previous ClusterState, and at the Gangs that
+// were promised a Node that came or went. A Node that comes, goes or moves gives hosts new ids, because
+// ids follow names: then all of them are read again.
 //
-// Thread safety: one thread. The pointers that it hands out stay valid and unchanged.
+// Thread safety: one thread. Lifetimes: what its shared pointers point to never changes; references,
+// and the pointer of `node`, are valid until the next Update.
 #pragma once
 
 #include <functional>
@@ -12,7 +14,6 @@
 #include <memory>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "pkg/base/namespaced_name.h"
@@ -25,7 +26,7 @@ namespace yardmaster::state {
 struct HostChanges {
   bool renumbered = false;            // hosts have other ids, and all are to be looked at
   std::vector<fabric::HostId> hosts;  // else those that changed, ascending
-  // If renumbered, by former id; invalid: gone. Empty: nothing can be said.
+  // If renumbered: the new id by former id; invalid: the host is gone. Empty in the first Update.
   std::vector<fabric::HostId> moved_to;
 };
 
@@ -36,6 +37,7 @@ class HostIndex {
   const std::shared_ptr<const fabric::Places>& places() const { return places_; }
   // Null without a Fabric that can be used.
   const std::shared_ptr<const fabric::Network>& network() const { return network_; }
+  // Of the host with most GPUs; what the Fabric says if no host has any.
   int gpus_per_host() const { return gpus_per_host_; }
   // The extended resource that hosts are counted by.
   const std::string& gpu_resource() const { return spec_.gpu_resource; }

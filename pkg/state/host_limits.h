@@ -2,9 +2,9 @@
 // answer.
 //
 // A taint that some job tolerates restricts the host to the jobs that tolerate it; a taint that no job
-// tolerates makes the host unavailable. So a host that changed costs one
-// check per distinct template, and a template that comes or goes one check of every host with such a
-// taint. Thread safety: one thread.
+// tolerates makes the host unavailable. So a host that changed costs one check per distinct template. A
+// template that comes costs one check of every host; and when one comes or goes, every host with such a
+// taint is checked for every template. Thread safety: one thread.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ class HostLimits {
   // it.
   std::shared_ptr<const HostLimit> Of(const api::NodeConstraints& constraints);
   void Update(const HostIndex& hosts, const HostChanges& changes);
-  // Out for a taint.
+  // Whether the host is unavailable because of a taint.
   bool is_tainted(fabric::HostId host) const { return tainted_[host.index()] != 0; }
 
  private:

@@ -1,8 +1,9 @@
 // The jobs of a snapshot, kept from one ClusterState to the next: what each Gang and each TrainingJob
 // without one asks for, and where a committed gang stands. See snapshot_builder.h for the rules.
 //
-// A job is read again when its Gang or TrainingJob is another object than before, when hosts have
-// other ids, or when hosts have another number or kind of GPUs. Thread safety: one thread.
+// A job is read again when its Gang or TrainingJob is another object than before, or when hosts have
+// another number or kind of GPUs. When hosts have other ids, its assignment is read again or renamed.
+// Thread safety: one thread.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +36,8 @@ struct KeptJob {
   }
   std::optional<int> RankOf(const api::Membership& membership) const;
 
-  // Of the keeper: in which Update it was seen, and the problems that are there without a place.
+  // JobIndex's own: the Update that last saw the job, and how many of `state.problems` do not come from
+  // its assignment.
   std::uint64_t round = 0;
   std::size_t own_problems = 0;
 };

@@ -18,23 +18,23 @@
 namespace yardmaster::state {
 
 struct NodePlace {
-  std::optional<fabric::HostPlace> place;  // nothing: the Node is not used
+  std::optional<fabric::HostPlace> place;  // nullopt: the Node is not used
   std::vector<std::string> warnings;
 };
 NodePlace PlaceOf(const api::Node& node, const fabric::FabricSpec& spec);
 
 struct HostFacts {
-  // Everything free, and out only for what the Node says of itself.
+  // All GPUs free; unavailable only for what the Node says of itself.
   placement::HostState state;
   bool may_lose_ranks = false;                  // gone, NotReady, or some of its taints evict
   std::vector<std::pair<int, int>> down_ports;  // (rail, port)
   std::vector<std::string> warnings;
 };
 HostFacts FactsOf(const api::Node& node, const fabric::FabricSpec& spec);
-// What the Node offers of a resource, as kube-scheduler counts it: nothing where it lists none. Cpu,
-// memory, pods and ephemeral storage of a Node that lists neither of the first three (a rendered
-// manifest, no kubelet's) are not limited. Names that are no resources have the room that
-// api::RoomForExclusive says.
+// What the Node offers of a resource, as kube-scheduler counts it: 0 where the Node does not list it.
+// Cpu, memory, pods and ephemeral storage are not limited on a Node that lists none of the first three
+// (a Node from a rendered manifest, without a kubelet). For names that are not resources the answer is
+// api::RoomForExclusive's.
 std::int64_t AllocatableOf(const api::Node& node, std::string_view resource);
 // Of a host that a gang was promised and whose Node is gone.
 HostFacts FactsWithoutNode();
@@ -43,7 +43,8 @@ HostFacts FactsWithoutNode();
 // describe the node's health and make it unavailable for every job. Our other taints are ignored,
 // because backup hosts and promised GPUs are counted, and released pods tolerate them.
 bool IsUnhealthy(const api::Node& node);
-// By a taint of other people that these tolerations do not tolerate.
+// Whether the Node has a taint, neither Kubernetes' own nor ours, that these tolerations do not
+// tolerate.
 bool IsRepelled(const api::Node& node, const std::vector<api::Toleration>& tolerations);
 // Whether running pods with these tolerations are evicted.
 bool IsEvicted(const api::Node& node, const std::vector<api::Toleration>& tolerations);

@@ -22,8 +22,7 @@
 
 namespace yardmaster::state {
 
-// Namespace (empty for kinds without) and name.
-
+// The key of an object is its namespace (empty for cluster-scoped kinds) and its name.
 template <typename T>
 class ObjectTable {
  public:

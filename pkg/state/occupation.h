@@ -14,7 +14,6 @@
 #include <set>
 #include <string>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "pkg/state/host_capacity.h"
@@ -43,7 +42,7 @@ class Occupation {
   struct BoundPod {
     std::shared_ptr<const api::Pod> pod;
     fabric::HostId host;      // invalid: not of the fabric
-    std::optional<int> rank;  // nothing: only the gang's rank bases can say
+    std::optional<int> rank;  // nullopt: only the gang's rank bases can say
     std::optional<api::Membership> membership;
   };
   // What one rank, or one pod beyond its rank's promise, takes of a host.
@@ -96,7 +95,7 @@ class Occupation {
   // What the pod asks for beyond `promise`.
   Demand Beyond(const api::Pod& pod, const Demand& promise) const;
   static std::optional<int> RankOf(const BoundPod& pod, const KeptJob& job);
-  // Nothing: the pod is not on its slot's host.
+  // nullopt when the pod is not on its slot's host.
   static std::optional<std::size_t> RankOnSlot(const BoundPod& pod, const KeptJob* job);
   static std::optional<plan::Assignment> PlaceByPods(const Share& share, const KeptJob& job);
   std::int64_t GpusOf(const api::Pod& pod) const;

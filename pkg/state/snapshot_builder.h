@@ -1,11 +1,12 @@
 // From decoded objects to the snapshot that planning reads.
 //
 // Hosts. Nodes that carry the two place labels of the Fabric (or the default labels without one).
-// A Node with GPUs and without them is named in `warnings` and not used. Cordoned and NotReady
-// Nodes are out; so are Nodes with a NoSchedule or NoExecute taint that no job tolerates (a taint
-// that some job tolerates narrows the others' hosts instead). The backup label or taint makes a
-// backup host; the taint of promised hosts says nothing, because what is promised is counted. Hosts of a
-// segment that the Fabric's status calls lost are out, those that are Ready, too.
+// A Node with GPUs and without them is named in `warnings` and not used. A Node is unavailable when it
+// is cordoned, NotReady or being deleted, has a health taint (node_facts.h), or has another NoSchedule
+// or NoExecute taint that no job tolerates. A taint that some job tolerates narrows the other jobs'
+// hosts instead. The backup label or taint makes a backup host; the taint of promised hosts is ignored,
+// because what is promised is counted. Hosts of a segment that the Fabric's status calls lost are
+// unavailable, Ready or not.
 //
 // Occupation. Unfinished pods with a node hold there what they ask for, GPUs and every other
 // resource that some job asks for, too, as kube-scheduler counts it (api/pod_requests.h). A
@@ -39,7 +40,7 @@ namespace yardmaster::state {
 // a pod its gang; a Gang its ranks. Hosts that come, go or move, another Fabric, or another number
 // of GPUs per host: all of it, O(nodes * distinct pod templates + pods + GPUs of all jobs).
 //
-// Thread safety: one thread. Lifetimes: snapshots share what does not change with the builder and
+// Thread safety: one thread. Lifetimes: snapshots share what does not change with the builder and may
 // outlive it.
 class SnapshotBuilder {
  public:

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "pkg/state/cluster_state.h"
-#include "pkg/workload/job.h"
 
 namespace yardmaster::state {
 
@@ -20,7 +19,7 @@ struct Subject {
   const api::Gang* gang = nullptr;        // null while there is none
 
   NamespacedName key() const;
-  // What either object asks for.
+  // What the gang asks for; without one, what the TrainingJob asks for.
   const api::JobSpec& spec() const { return gang != nullptr ? gang->job : job->job; }
 };
 

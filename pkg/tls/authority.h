@@ -1,5 +1,6 @@
 // A small certificate authority, for clusters without another issuer and for tests. EC P-256 keys,
-// SHA-256 signatures, random serial numbers. Deterministic but for keys and serials: time comes in.
+// SHA-256 signatures, random serial numbers. Deterministic but for keys and serials: the caller gives
+// the time. Errors: InvalidArgument names the field that cannot be used; Internal when OpenSSL fails.
 // Thread safety: pure functions.
 #pragma once
 
@@ -21,19 +22,20 @@ struct KeyPair {
 };
 
 struct AuthorityRequest {
-  std::string common_name = {};
-  std::int64_t now_ms = 0;
+  std::string common_name = {};           // 1 to 64 bytes
+  std::int64_t now_ms = 0;                // milliseconds since the Unix epoch
   std::int64_t valid_ms = 3650 * kDayMs;  // at least a second
 };
 
 struct CertificateRequest {
-  std::string common_name = {};  // at most 64 bytes
+  std::string common_name = {};  // 1 to 64 bytes
   std::vector<std::string> organizations = {};
   std::vector<std::string> dns_names = {};
   std::vector<std::string> ip_addresses = {};
-  bool server = false;  // may stand in for a server
-  bool client = false;  // may log in as a client
-  std::int64_t now_ms = 0;
+  // At least one of the two.
+  bool server = false;                   // the certificate may serve as a server's
+  bool client = false;                   // the certificate may serve as a client's
+  std::int64_t now_ms = 0;               // milliseconds since the Unix epoch
   std::int64_t valid_ms = 365 * kDayMs;  // at least a second
 };
 

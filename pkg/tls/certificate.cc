@@ -23,21 +23,6 @@ absl::StatusOr<std::int64_t> Milliseconds(const ASN1_TIME* time) {
   return static_cast<std::int64_t>(timegm(&utc)) * 1000;
 }
 
-std::string CommonName(const X509_NAME* name) {
-  const int at = X509_NAME_get_index_by_NID(name, NID_commonName, -1);
-  if (at < 0) return "";
-  unsigned char* text = nullptr;
-  const int length =
-      ASN1_STRING_to_UTF8(&text, X509_NAME_ENTRY_get_data(X509_NAME_get_entry(name, at)));
-  if (length < 0) {
-    ERR_clear_error();
-    return "";
-  }
-  std::string out(reinterpret_cast<char*>(text), static_cast<std::size_t>(length));
-  OPENSSL_free(text);
-  return out;
-}
-
 }  // namespace
 
 absl::StatusOr<Certificate> ParseCertificate(std::string_view pem) {
@@ -45,7 +30,6 @@ absl::StatusOr<Certificate> ParseCertificate(std::string_view pem) {
   X509* first = chain[0].get();
   Certificate certificate;
   certificate.names = NamesOf(first);
-  certificate.issuer_common_name = CommonName(X509_get_issuer_name(first));
   certificate.is_ca = X509_check_ca(first) == 1;
   const std::uint32_t usage = X509_get_extended_key_usage(first);
   certificate.for_servers = (usage & XKU_SSL_SERVER) != 0;

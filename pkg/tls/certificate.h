@@ -14,7 +14,6 @@ namespace yardmaster::tls {
 
 struct Certificate {
   CertificateNames names;
-  std::string issuer_common_name;
   bool is_ca = false;
   // By its extended key usage; without one it is good for both.
   bool for_servers = true;
@@ -24,7 +23,8 @@ struct Certificate {
   std::int64_t not_after_ms = 0;
 };
 
-// The first certificate of a PEM text.
+// The first certificate of a PEM text. InvalidArgument when a certificate of the text is unreadable or
+// there is none.
 absl::StatusOr<Certificate> ParseCertificate(std::string_view pem);
 
 // InvalidArgument when one of them is unreadable or the key belongs to another certificate.

@@ -1,7 +1,7 @@
 // Certificate files that other programs replace while we run (a mounted Secret, cert-manager). The
-// files are read again every few seconds and compared by content, which also sees the symbolic
-// link swap of a mounted Secret. Content is used only when certificate and key fit together; while
-// it does not (a rotation half done, a damaged file), the last good content stays in use.
+// files are read again at every Poll and compared by content, which also sees the symbolic link swap
+// of a mounted Secret. Content is used only when certificate and key fit together; while they do not
+// (a rotation half done, a damaged file), the last good content stays in use.
 //
 // Thread safety: Poll and Start/Stop from one thread; the callbacks run on the thread that polls.
 // Lifetime: what the callbacks refer to must outlive Stop.
@@ -41,7 +41,7 @@ class CertificateWatcher {
   struct Callbacks {
     // Puts new, checked content to use (Server::SetTls). Not OK: the content is treated as bad.
     std::function<absl::Status(const CertificateFiles&)> apply;
-    // Told once for every change: OK when new content is in use, else why it is not.
+    // Called when new content is in use (OK), and when the reason why it is not changes.
     std::function<void(const absl::Status&)> report;
   };
 
@@ -50,8 +50,8 @@ class CertificateWatcher {
   CertificateWatcher& operator=(const CertificateWatcher&) = delete;
   ~CertificateWatcher() { Stop(); }
 
-  // Looks once. OK: the content on disk is in use. Call it before Start and treat an error as
-  // fatal.
+  // Looks once. OK: the content on disk is in use. Call it before Start, where an error means that
+  // there is nothing to serve with; not after it.
   absl::Status Poll();
 
   // Polls on a thread of its own every `period_ms` until Stop. Kubelet needs up to a minute to

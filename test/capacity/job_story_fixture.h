@@ -1,4 +1,5 @@
-// The TrainingJob "team/a" of a story or a random history, as the API server in memory has it.
+// The TrainingJob "team/a" of a story or a random history, as the API server in memory has it. TESTONLY.
+// Thread safety: none.
 #pragma once
 
 #include <string>

@@ -66,7 +66,6 @@ class ChaosCluster {
   Job* AnyJob(Random& random, bool (*fits)(const Job&));
   std::vector<nlohmann::json> PodsOf(const std::string& job) const;
   void DeletePods(const std::string& job);
-  std::string GangKeyOf(const Job& job) const;
 
   kube::FakeClient server_;
   std::map<std::string, Job> jobs_;

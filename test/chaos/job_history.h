@@ -16,7 +16,8 @@ namespace yardmaster::chaos {
 struct JobHistoryOptions {
   std::uint64_t seed = 1;
   int steps = 60;
-  // Of a step: then the operator is left alone until the next. 0: no write has a fate.
+  // Kills in one step at most; after them the operator is left alone until the next step. 0: no
+  // operator is killed and no answer is lost.
   int kills_per_step = 0;
 };
 

@@ -7,7 +7,6 @@
 
 #include <array>
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -27,8 +26,9 @@ class Cluster {
   // hosts in each of its two segments. None of our programs runs yet.
   static absl::StatusOr<std::unique_ptr<Cluster>> Start(int hosts);
 
-  // Each starts the replicas that do not run; two, of which one leads. The extenders are behind what
-  // plays their Service.
+  // The first two start the replicas that do not run, until there are two, of which one leads. The
+  // extenders are behind test/cluster/service, which stands for their Service. StartAgent starts one
+  // agent for all hosts, in place of the one that runs.
   absl::Status StartExtender();
   absl::Status StartOperator();
   absl::Status StartAgent();

@@ -2,7 +2,6 @@
 // their pods. TESTONLY. Thread safety: none.
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 

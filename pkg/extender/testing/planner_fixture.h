@@ -12,7 +12,6 @@
 #include "pkg/base/strings.h"
 #include "pkg/extender/gang_planner.h"
 #include "pkg/extender/testing/cluster_fixture.h"
-#include "pkg/kube/object.h"
 #include "pkg/kube/testing/relist.h"
 
 namespace yardmaster::extender {

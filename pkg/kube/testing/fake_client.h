@@ -41,7 +41,7 @@ enum class Verb { kGet, kList, kWatch, kCreate, kReplace, kPatch, kDelete };
 struct Call {
   Verb verb;
   Target target;
-  // What was sent: the object, or the patch. Null for the reading verbs.
+  // What was sent: the object, or the patch. Null for Delete and the reading verbs.
   nlohmann::json body;
 };
 // "gangs", "gangs/status": how faults and counts name what a call is about.
@@ -83,15 +83,16 @@ class FakeClient final : public Client {
   // Several faults on the same calls are used up in the order they were set.
   void FailNext(Verb verb, const std::string& where, absl::Status status, int times = 1,
                 FaultWhen when = FaultWhen::kBeforeEffect);
-  // Every later change of an object of the type must pass `rule`, as a validation rule of its CRD;
-  // what it returns is the call's result. Called under the lock of the client.
+  // Every later Replace or Patch that changes an object of the type must pass `rule`, as a validation
+  // rule of its CRD; a status that is not OK is the call's result. Called under the client's lock.
   void SetRule(const Resource& resource, FakeStore::Rule rule);
   // Called before every call, watches included; a status that is not OK is the call's result.
   void SetHook(std::function<absl::Status(const Call&)> hook);
 
   // From now on lists may be streamed (WatchOptions::send_initial_events).
   void AllowStreamedLists();
-  // Blocks until `count` watches of the type are running: only then do the next two reach them.
+  // Blocks until at least `count` watches of the type are running. EndWatches reaches only running
+  // watches.
   void WaitForWatches(const Resource& resource, int count);
   // Running watches of the type get a bookmark.
   void SendBookmark(const Resource& resource);

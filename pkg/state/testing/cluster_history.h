@@ -1,7 +1,6 @@
 // Random histories of a cluster. For tests only.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <optional>
 #include <random>
