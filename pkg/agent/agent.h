@@ -2,7 +2,7 @@
 // plan files, reports link states and what host programs saw of the network, collects what training
 // processes measure, and answers on gRPC.
 //
-//   Agent agent(options, {client, timing, log, registry, health, on_event});
+//   Agent agent(options, {client, timing, log, registry, health, on_notice});
 //   status = agent.Start();   // returns at once; readiness says when the caches are filled
 //   ...
 //   agent.Stop();             // plan files stay: jobs outlive the agent
@@ -42,8 +42,9 @@ struct AgentOptions {
   std::int64_t link_poll_ms = 250;
   // What host programs have seen of the network (report_relay.h); empty: nothing is relayed.
   std::string reports_dir;
+  // How the nodes' NICs balance by themselves, for the annotation yardmaster.dev/nic-load-balancing.
   std::string nic_load_balancing;
-  // Measures iterations by the NICs' byte counters (job_observer.h); needs one node and sysfs_root.
+  // Measures iterations by the NICs' byte counters (host_job_observer.h); needs one node and sysfs_root.
   bool measure_traffic = true;
   // Traffic class of RDMA connections that choose none (default_class.h); -1: unchanged. Needs
   // configfs_root, "/sys/kernel/config"; empty: nothing there is touched.

@@ -11,7 +11,8 @@
 //   2. A pod that is gone has no file, or a removal with a retry time.
 //   3. A file is written only when its text changes; failures back off from 1 s to 60 s and never
 //      keep other files waiting.
-//   4. A problem (stale, invalid, cannot write) is reported once when it begins and once when it ends.
+//   4. A problem (stale, invalid, cannot write) is reported once when it begins, when its message changes and
+//      when it ends.
 //
 // Thread safety: none; one thread owns it. The sink must outlive it.
 #pragma once

@@ -11,8 +11,6 @@
 
 namespace yardmaster::agent {
 
-namespace {}  // namespace
-
 std::optional<api::ConnectionReport> ConnectionsOf(const ShimSummary& summary) {
   if (summary.steered + summary.unsteered + summary.unplanned == 0) return std::nullopt;
   api::ConnectionReport report{summary.steered, summary.unsteered, summary.unplanned, ""};

@@ -1,4 +1,4 @@
-// The agent's name in metadata.managedFields.
+// The agent's name in metadata.managedFields. Thread safety: a constant.
 #pragma once
 
 namespace yardmaster::agent {

@@ -8,9 +8,10 @@
 // the labels `namespace` and `pod`, or of `pod_namespace` and `pod_name`, which early exporters write.
 //
 // Errors: InvalidArgument that names the line, for a line of these metrics that is not of the format, for a
-// share or clock that cannot be true, and for more than kMaxGpuSamples series. NaN means "not known".
+// share or clock that cannot be true, and for more than kMaxGpuSamples samples (by GPU, instance and
+// pod). NaN means "not known".
 // Bounds: the text's length is the caller's part; a line has at most kMaxGpuLabels labels.
-// Complexity: O(length). Thread safety: pure functions.
+// Complexity: O(length * log samples). Thread safety: pure functions.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,8 @@
 // What the agent asks of other programs of its host, in a thread of its own, because they may be slow: FLOP of GPUs
 // from a dcgm-exporter (gpu_observer.h), neighbours from an LLDP daemon (neighbour_observer.h).
 //
-// Thread safety: Start and Stop from one thread; the others from any. Lifetimes: what AgentDeps and `ports` use outlive it.
+// Thread safety: Start and Stop from one thread; the others from any. Lifetimes: what `timing`, `registry` and
+// `ports` refer to outlives it.
 #pragma once
 
 #include <functional>

@@ -17,8 +17,8 @@
 // or is weak. And where rising and falling edges say different things, by more than the other one's bar, the
 // difference is added.
 //
-// nullopt if no period is found: a constant or empty signal, no peak above kMinPeak, fewer
-// than kMinIterations iterations in the window by either kind of edges.
+// nullopt if no period is found: fewer than 16 samples, a sample that is not finite, a constant signal, no
+// peak above kMinPeak, fewer than kMinIterations iterations in the window by either kind of edges.
 // Complexity: O(n * L) for lags up to L = n / 2. Determinism: depends on the samples alone.
 // Thread safety: pure functions.
 #pragma once

@@ -13,8 +13,6 @@
 
 namespace yardmaster::agent {
 
-namespace {}  // namespace
-
 std::string LinkReporter::RootOf(const std::string& node) const {
   if (options_.folders == FolderPerNode::kNo) return options_.sysfs_root;
   return StrCat(options_.sysfs_root, "/", node);

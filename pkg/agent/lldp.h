@@ -5,7 +5,7 @@
 // makes names keys: {"eth2": {"chassis": {"leaf1": {...}}, "port": {...}}}. Both are read, and mixtures of them.
 //
 // An entry without an interface, a chassis or a port is skipped. Errors: InvalidArgument for what is not JSON or has no
-// object `lldp`, and for more than kMaxLldpNeighbours entries. Bounds: the text's length is the caller's part; texts
+// object or array `lldp`, and for more than kMaxLldpNeighbours entries. Bounds: the text's length is the caller's part; texts
 // beyond kMaxLldpText bytes are cut.
 //
 // Thread safety: pure functions.

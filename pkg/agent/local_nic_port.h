@@ -7,9 +7,9 @@
 //   - {rail: 0, port: 1, interface: eth3}
 //   - {rail: 1, port: 0, rdmaDevice: mlx5_1, rdmaPort: 1}   # a port of an RDMA device
 //
-// Without a file the RDMA devices in the order of rail_order.h are the rails, and their ports the
-// ports. Discovery cannot know of a NIC
-// that is not there any more, so its result counts only when it finds as many as the fabric has.
+// Without a file the RDMA devices in the order of rail_order.h are the rails, and their ports the ports.
+// Discovery cannot know of a NIC that is missing, so its result counts only when it finds as many ports as
+// the fabric has.
 //
 // Thread safety: values and functions without state; they read the file system.
 #pragma once

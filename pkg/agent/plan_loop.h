@@ -28,7 +28,7 @@ struct PlanReport {
   std::vector<rpc::PodPlanStatus> pods;
   std::int64_t writes = 0;
   std::int64_t failures = 0;
-  bool begun = false;               // files of former lives have been looked at, too
+  bool begun = false;  // Begin was called and the files of earlier processes were listed
   std::int64_t stepped_at_ms = -1;  // steady time; -1: never
 };
 

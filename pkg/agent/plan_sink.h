@@ -23,7 +23,7 @@ class PlanSink {
   virtual absl::Status Write(const PlanFileId& id, const std::string& text) = 0;
   // OK if the file does not exist.
   virtual absl::Status Remove(const PlanFileId& id) = 0;
-  // Files of this life and former ones.
+  // Files of this process and of earlier ones.
   virtual absl::StatusOr<std::vector<PlanFileId>> List() = 0;
   virtual std::string PathOf(const PlanFileId& id) const = 0;
 };

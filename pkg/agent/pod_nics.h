@@ -1,6 +1,6 @@
 // Which NIC ports a pod has: those of the RDMA devices that kubelet's device manager gave it
 // (PodResources), else those that Multus' status annotation names, else all of the host's for a pod in
-// the host's network.
+// the host's network, if it is the only such pod and no pod has a device of its own.
 //
 // A device is known by its PCI address or its name. A virtual function belongs to the rail of its
 // physical one. A user who may write a pod can write the annotation: a device that kubelet gave to a pod is

@@ -48,11 +48,13 @@ class ShimReader {
 
   int processes_ = 0;
   int unreadable_ = 0;
-  std::map<std::string, Connection> connections_;  // by process, device and queue pair
+  // By process, device and queue pair; of sockets by process, peer and planned port.
+  std::map<std::string, Connection> connections_;
 };
 
-// Of all files of the volume of the pod below kubelet's folder (/var/lib/kubelet/pods). Errors:
-// NotFound when the pod has no such volume, FailedPrecondition when it cannot be read.
+// Of the files *.jsonl, at most 256, of the volume of the pod below kubelet's folder (/var/lib/kubelet/pods).
+// Errors: InvalidArgument for a uid that is no folder name, NotFound when the pod has no such volume,
+// FailedPrecondition when it cannot be read.
 absl::StatusOr<ShimSummary> ReadShimReports(const std::string& kubelet_pods_folder,
                                             const std::string& pod_uid);
 

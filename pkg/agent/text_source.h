@@ -1,5 +1,5 @@
-// Reads a text of another program: from a file, from http://, or from what a command prints. Each within a
-// deadline and a length, so that a program that hangs or floods costs the caller no more than that.
+// Reads a text of another program: from a file, from http://, or from what a command prints. Each is bounded
+// in length, and http and commands have a deadline, so that a program that hangs does not hold the caller.
 //
 // http is HTTP/1.0 without TLS and without redirects: for an exporter of the same node. A file may be replaced at any
 // time (write aside, then rename); only regular files are read. A command is run without a shell and with

@@ -1,4 +1,5 @@
-// The verbs that look at a cluster: `get [jobs|segments]`, `explain JOB|node/NAME|pod/NAME`, `why HOST`.
+// The verbs that look at a cluster: `get [jobs|segments|hosts]`, `explain JOB|node/NAME|pod/NAME`,
+// `why HOST`.
 // They only read.
 //
 //   -n, --namespace NS     the jobs of one namespace (default: the context's)

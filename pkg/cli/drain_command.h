@@ -1,7 +1,7 @@
 // The verbs that change Nodes: `drain` takes hosts out of use, `backup` marks backup hosts.
 //
-//   drain SEGMENT|TOR|HOST... [--yes] [--undo] [--dry-run] [-o json|yaml]
-//   backup list
+//   drain SEGMENT|TOR|HOST... [--yes | --undo] [-o json|yaml]
+//   backup list [-o json|yaml|name]
 //   backup set HOST... [--off]
 //
 // drain says first which ranks would move where, by the planner on the cluster as it would be. With

@@ -5,7 +5,7 @@
 //   --all                  every pod behind our gate, of all namespaces unless -n names one
 //   -n, --namespace NS     (default: the context's)
 //   --dry-run              only say what would be released
-//   -o json                what was released, as JSON
+//   -o json|yaml           what was released
 //
 // Returns the exit code: 0 released (or there was nothing to release with --all), 1 the cluster did
 // not answer, a pod could not be released, or no pod of that job waits, 2 usage. Thread safety: as

@@ -2,8 +2,8 @@
 // a trace on a fabric (pkg/sim/trace_run.h) and reports per job and for the cluster.
 //
 //   --fabric FILE   a Fabric, with or without its Nodes; repeatable. The cluster's when left out
-//   --trace DIR     job.csv and worker.csv of the Lingjun trace; where they are missing, arrivals
-//                   are generated from model-gpus.csv
+//   --trace DIR     job.csv, worker.csv and, where it is there, topo.csv of the Lingjun trace; without
+//                   job.csv arrivals are generated from model-gpus.csv
 //   --policy NAME   crux (default) published ecmp sincronia varys taccl cassini
 //   --jobs N        how many jobs are generated, or at most read (default 500)
 //   --seed N        Random seed (default 1)
@@ -11,8 +11,8 @@
 //   --fragmented P  probability that a job gets half hosts (default 0)
 //   --pcie-gbps, --nvlink-gbps G   links inside hosts (pkg/sim/host_links.h)
 //
-// Returns the exit code: 0 answered, 1 the input is wrong, 2 usage. Progress goes to `err`.
-// Thread safety: reads the files named, else pure.
+// Returns the exit code: 0 answered, 1 the input is wrong or the cluster did not answer, 2 usage. Progress
+// goes to `err`. Thread safety: reads the files named, else as the client.
 #pragma once
 
 #include <iosfwd>

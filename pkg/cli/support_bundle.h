@@ -2,9 +2,10 @@
 //
 //   support-bundle [--to FOLDER] [-n yardmaster-system]
 //
-// Objects (Fabrics, Nodes, Gangs, TrainingJobs, pods with GPUs, events, leases), and of our pods logs and metrics of the
-// last hour and the metrics now. Left out: Secrets, ConfigMaps, and of every pod template environment, commands, arguments, volumes,
-// images' credentials and annotations that are not ours. Thread safety: as the client.
+// Objects of all namespaces (Fabrics, Nodes, Gangs, TrainingJobs, Pods, events), the leases of the namespace,
+// and of Yardmaster's pods the logs and metrics of the last hour and the metrics now. What cannot be read is
+// named in missing.txt. Secrets and ConfigMaps are not read; WithoutSecrets says what is left out of the others.
+// Thread safety: as the client.
 #pragma once
 
 #include <iosfwd>
@@ -17,8 +18,9 @@
 
 namespace yardmaster::cli {
 
-// The object without what may be secret: pod specs (in Pods and templates) keep what scheduling looks at; labels
-// and annotations of other people lose their values; managedFields are dropped.
+// The object without what may be secret: a Pod's spec and spec.template keep what scheduling looks at, without
+// environment, commands, arguments, volumes and images; labels and annotations that are neither Yardmaster's nor
+// Kubernetes' lose their values; managedFields are dropped.
 nlohmann::json WithoutSecrets(nlohmann::json object);
 
 int RunSupportBundleCommand(const std::vector<std::string>& args, const Connector& connect,

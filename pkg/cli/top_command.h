@@ -21,7 +21,8 @@ namespace yardmaster::cli {
 Table TopJobs(const plan::Snapshot& snapshot, const page::NetworkPicture& picture);
 // Segments by the load of their busiest uplink.
 Table TopSegments(const plan::Snapshot& snapshot, const page::NetworkPicture& picture);
-// Links between switches by load, with their jobs and, in parentheses, levels.
+// At most page::kMaxBusiest links between switches, by load over capacity, with their jobs and, in
+// parentheses, levels.
 Table TopLinks(const page::NetworkPicture& picture);
 
 int RunTopCommand(const std::vector<std::string>& args, const Connector& connect, std::ostream& out,

@@ -2,8 +2,8 @@
 //
 //   trace JOB [-n NS] [-o json|yaml]
 //
-// From the objects (when they were made, committed, released, bound, when conditions turned, incidents) and
-// the events about the job, its Gang and its pods; nothing is read from logs. Thread safety: as the client.
+// From the objects (when they were made and committed, the last change of each condition, incidents) and the
+// events about the job, its Gang and its pods; nothing is read from logs. Thread safety: as the client.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // `kubectl yardmaster fabric verify --fabric FILE --reports FILE [-o json|table]`: the cabling of a
-// fabric, as its ports report it (observations.h has the format), beside the blueprint.
+// fabric, as its ports report it (config/observations.h has the format), beside the blueprint.
 //
 // Answer: {"ok": false, "cables": 96, "checked": 96, "faults": [{"port", "expected", "found"}],
 // "swaps": [{"first", "second"}], "unexplained": [...], "unknownPorts": [...],

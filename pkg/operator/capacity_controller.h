@@ -60,9 +60,9 @@ class CapacityController {
 
   // By pool and type.
   std::vector<PoolUse> Uses() const;
-  // Rentals that ended since the process began, by reason.
+  // Rentals that jobs began to leave since the process began, by reason.
   std::map<std::string, double> ends() const;
-  // Jobs that wait for capacity or use it: what a change of a pool concerns.
+  // "namespace/name" of each job that may rent hosts or has a rental: a change of a pool may concern it.
   std::vector<std::string> Keys() const;
 
  private:
@@ -90,7 +90,7 @@ class CapacityController {
   const CapacityObserver observer_;
   Notify notify_;
   std::function<bool()> may_write_;
-  RentalSweeper sweeper_;  // of the thread that calls Sweep
+  RentalSweeper sweeper_;  // used only by the thread that calls Sweep
   Mutex choice_mutex_;     // held from a choice until it is in the cache
   mutable Mutex mutex_;
   std::map<std::string, Poll> polls_ ABSL_GUARDED_BY(mutex_);  // by the job's uid

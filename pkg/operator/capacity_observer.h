@@ -23,9 +23,9 @@
 
 namespace yardmaster::op {
 
-// Whether the job leaves its rented hosts because of this one: it is lost, or it is a rented host that is
-// gone or a spot host that is taken back and the bounds forbid to treat it as lost. Not so a job that is suspended,
-// deleted or has ended. `node`: null: it is gone.
+// Whether the job leaves its rented hosts because of this host: the host is lost, or the bounds forbid to treat
+// it as lost although its Node is gone or its provider takes the spot host back. False for a job that has no
+// provided rental, is suspended or deleted, or has ended. `node`: null when the Node is gone.
 bool LeavesRental(const api::TrainingJob& job, const api::Node* node, const HostVerdict& verdict);
 
 class CapacityObserver {
@@ -38,7 +38,7 @@ class CapacityObserver {
   CapacityObservation Observe(const api::TrainingJob& job) const;
 
  private:
-  // It is being deleted, and its host is lost: it goes when the host is given back.
+  // Whether the pod is being deleted and its host is lost: such a pod goes when the host is given back.
   bool EndsWithItsHost(const api::TrainingJob& job, const api::Pod& pod) const;
   // The value: pods without a host.
   int ObservePods(const api::TrainingJob& job, CapacityObservation& observed) const;

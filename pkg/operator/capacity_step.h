@@ -6,9 +6,10 @@
 //      provided the job has no pods, so that nothing of it starts elsewhere.
 //   2. It is left when the hosts are taken back, when the present prices of all its hosts together
 //      are above maxCostPerHour, when what is left of maxTotalCost pays for no more than the time that
-//      stopping takes, when spec.capacity has no cap any more or one in another currency, when the hosts were not
-//      provided or the job not placed on them in time, and when the job has ended, is suspended or changes its size. A job that runs is asked for a checkpoint first, and the
-//      hosts are given back once it has no pods.
+//      stopping takes, when spec.capacity has no cap any more or one in another currency, when the
+//      hosts were not provided or the job not placed on them in time, and when the job has ended, is
+//      suspended or changes its size. A job that runs is asked for a checkpoint first, and the hosts
+//      are given back once it has no pods.
 //   3. Offers that failed are avoided for some time. A job that was moved is given the next choice
 //      immediately; one that was not placed, or whose pods were refused, once its pods wait again.
 //

@@ -2,7 +2,8 @@
 // from what agents report on its pods (api/connection_report.h).
 //
 //   True   Steered     every planned connection that is reported has its port
-//   False  Unsteered   some have not; the message counts them and gives the most frequent reason
+//   False  Unsteered   some have not; the message counts them and gives the reason that the pod
+//                      with the most of them reports
 //
 // Thread safety: pure function.
 #pragma once

@@ -51,8 +51,8 @@ struct SizeDecision {
 SizeDecision DecideSize(const ElasticView& view, const LargestFit& shrink_fit,
                         const LargestFit& grow_fit, const LargestFit& join_fit);
 
-// The largest of `sizes` at which the job `id` of the snapshot fits with its own hosts free. Takes
-// it that a size fits where a larger one does; what is returned has been placed.
+// The largest of `sizes` at which the job `id` of the snapshot fits with its own hosts free; 0: none.
+// Assumes that a size fits where a larger one does. A placement of the returned size was found.
 int LargestSizeThatFits(const plan::Snapshot& snapshot, plan::JobId id, const api::JobSpec& spec,
                         const std::vector<int>& sizes);
 // The largest of `sizes` to which the placed job can grow without moving a rank; 0: none.

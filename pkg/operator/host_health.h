@@ -11,8 +11,9 @@
 //
 //   3. A segment that is lost as a whole (segment_loss.h) is one fault. At most `loss.segments` are acted on at a
 //      time, and none during full disruption, for which the hosts of the segment itself do not count. Its hosts
-//      are lost together, those that are Ready, too, and are in none of the other counts, from when the
-//      Fabric's status says so: the extender goes by that. Until then none of its bad hosts is lost alone.
+//      are then in none of the other counts. They are lost together, those that are Ready, too, from when the
+//      Fabric's status names the segment, because the extender reads it there. Until then none of its bad hosts
+//      is lost alone.
 //      Without a Fabric no segment is lost.
 //
 // A faulty host is Ready and has a fault (node_faults.h) that has held for the fault's own time. With
@@ -63,7 +64,7 @@ enum class HostHealthState {
 
 struct HostVerdict {
   HostHealthState state = HostHealthState::kHealthy;
-  std::int64_t again_ms = 0;  // kNotReady, kHeld: ask again after this time
+  std::int64_t again_ms = 0;  // if greater than 0: judge the host again after this time
   std::string reason;         // kHeld
   // The gravest fault that has held long enough: kLost with kDrain or kReplace, kHealthy with
   // kDegrade.
@@ -86,7 +87,8 @@ class HostHealth {
   explicit HostHealth(HostLossLimits limits = {}) : limits_(limits) {}
 
   // The state of a Node as the watch has it; call for every change of every Node. True when the
-  // report differs from the one before. Of a Node that is gone, `segment` and `rented` are as before.
+  // report differs from the one before. An empty `segment` keeps the known one; with kGone `rented` is
+  // ignored.
   bool Observe(const std::string& host, const std::string& segment, Report report,
                std::int64_t now_ms, bool rented = false);
   // The faults of a Node as the watch has it. True when they differ from those before.

@@ -48,7 +48,7 @@ class HostMarker {
     int quarantined = 0;  // hosts
     int fenced = 0;       // by the operator
     std::vector<std::string> errors;
-    std::int64_t again_ms = -1;  // a quarantine ends then; -1: none
+    std::int64_t again_ms = -1;  // until the next quarantine for failures ends; -1: none is set
   };
   using Notify = std::function<void(const HostNotice&)>;
 

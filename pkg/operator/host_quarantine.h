@@ -12,7 +12,7 @@
 //   2. at most `per_namespace` hosts are quarantined whose failures all come from one namespace;
 //   3. at most max(1, segment_share) hosts of a segment and max(1, fabric_share) of all are
 //      quarantined at a time.
-// A host that one of 2 and 3 keeps open is quarantined as soon as they allow it.
+// A host that limit 2 or 3 exempts is quarantined as soon as both allow it.
 //
 // Thread safety: pure function. Determinism: the same input gives the same output; hosts are
 // considered by name.

@@ -52,7 +52,8 @@ struct JobNotice {
   std::string job;
   std::string uid;
   bool warning = false;
-  // "Recovering", "RecoveryHeld", "Resizing", "Stalled", "Succeeded", "Failed", "Invalid"
+  // "Recovering", "RecoveryHeld", "Resizing", "Stalled", "Succeeded", "Failed", "Invalid"; of rented hosts
+  // "CapacityRequested", "CapacityProvided", "CapacityLeft", "CapacityUnavailable", "LateCapacityRemoved"
   std::string reason;
   std::string note;
 };
@@ -101,7 +102,7 @@ class JobController {
   enum class Fit { kAnew, kAnewAlone, kInPlaceAlone };
   // What follows for the size of an elastic job; nothing changes while it goes to a size already.
   SizeDecision DecideElastic(const api::TrainingJob& job, const JobObservation& observed);
-  // The watch of Gangs may be behind: that its hosts are given back is asked of the server.
+  // Reads the Gang from the API server, because the watch of Gangs may be behind.
   absl::StatusOr<bool> HoldsHosts(const api::TrainingJob& job);
   int LargestFitOf(const api::TrainingJob& job, const std::vector<int>& sizes, Fit fit);
   absl::StatusOr<bool> IsConfirmed(const api::TrainingJob& job, const JobStep& step);
@@ -138,7 +139,7 @@ class JobController {
   mutable Mutex lost_mutex_;
   std::map<std::string, double> lost_gpu_seconds_ ABSL_GUARDED_BY(lost_mutex_);
   Mutex counts_mutex_;
-  // When the status was written last, by the job's uid; of kCountsMs.
+  // When the status was written last, by the job's uid; entries older than kCountsMs are dropped.
   std::map<std::string, std::int64_t> written_ms_ ABSL_GUARDED_BY(counts_mutex_);
   Mutex builder_mutex_;
   // For elastic jobs: whether another size would fit.

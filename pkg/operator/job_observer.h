@@ -21,7 +21,8 @@ class JobObserver {
       : cache_(cache), hosts_(hosts), marker_(marker), clock_(clock) {}
 
   // `checkpoint` becomes the last one that the job has reported. `obstacle` is set when a pod of another
-  // owner has the name of a worker, or a worker has a rank that the job no longer has.
+  // owner, other than an earlier job of this name, has the name of a member, or a pod has a rank that the job
+  // no longer has.
   JobObservation Observe(const api::TrainingJob& job, Obstacle& obstacle,
                          api::CheckpointMark& checkpoint) const;
 

@@ -10,7 +10,7 @@
 //      is lost, since no kubelet ends it there.
 //   2. A rank without a pod gets one of the present attempt, not before the incident's back-off.
 //      Where the host has to be fenced first, the pod is removed in the ordinary way until it is.
-//   3. After a decision to fail, every pod left is removed; then the job has failed.
+//   3. After a decision to fail, every pod that has not ended is removed; then the job has failed.
 //   4. Before pods are removed for a suspension or a host that is drained, the job is asked for a
 //      checkpoint where its policy says how; they stay until it reports one or graceSeconds are over.
 //   A suspended job has no pods: suspension makes every pod stale, and none is made before the job is
@@ -19,8 +19,8 @@
 //   5. A lost host, a failed worker, or a worker removed by others after all have run begins an
 //      incident. Failures of one incident count once against the restart budget, lost and removed
 //      workers not at all.
-//   6. When every worker has succeeded, or rank 0 or every pod of a role where that is the policy, the job has. A pod that is
-//      being deleted or was disrupted has not succeeded, with any exit code.
+//   6. The job has succeeded when every worker has, or rank 0 or every pod of a role where that is the
+//      policy. A pod that is being deleted or was disrupted has not succeeded, with any exit code.
 //   7. A job that has been running for activeDeadlineSeconds fails.
 // Ranks that join a job which grows in place (api/elastic.h) are made like others. Until each of them runs, the
 // job is judged by the others: a joining rank without a pod is no incident, and none waits for it.
@@ -68,8 +68,8 @@ struct JobStep {
   api::RecoveryState recovery;    // to be written before anything is done
   bool decided = false;           // an incident has begun or has grown
   std::vector<int> create;        // ranks, ascending
-  std::vector<Removal> remove;    // by rank
-  std::vector<InPlace> in_place;  // by rank
+  std::vector<Removal> remove;    // surplus pods, then members by rank
+  std::vector<InPlace> in_place;  // stale pods by rank, then others by rank
   // Lost hosts to fence before their pods are removed by force, by name.
   std::vector<std::string> fence;
   JobOutcome outcome = JobOutcome::kRunning;

@@ -38,8 +38,8 @@ struct NetworkOptions {
   std::string fabric_uid = {};
 };
 
-// For every placed job of the plan that has network numbers. The source of the numbers is the
-// caller's to say.
+// For every placed job of the plan that has network numbers. `status.source` follows from the job's
+// profile alone; the caller replaces it where agents' reports were used.
 std::vector<GangNetwork> NetworksOf(const netplan::NetworkPlan& plan,
                                     const plan::Snapshot& snapshot, const NetworkOptions& options);
 
@@ -55,8 +55,8 @@ absl::StatusOr<PodChange> AnnotationsToWrite(const GangNetwork& network, int ran
                                              const std::map<std::string, std::string>& present,
                                              const NetworkOptions& options);
 
-// For a pod behind the gate: adds for which plan of its gang the annotations are (api/network_generation.h), unless the pod says
-// so already. The extender releases it then.
+// For a pod behind the gate: adds the plan generation of its gang that the annotations are for
+// (api/network_generation.h), unless the pod has it already. The extender then releases the pod.
 void SayGeneration(const api::Pod& pod, std::int64_t plan_generation, PodChange& change);
 
 }  // namespace yardmaster::op

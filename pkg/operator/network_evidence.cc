@@ -137,7 +137,6 @@ void TelemetryChecker::JudgePaths(const Texts& texts, const Network& network,
     evidence_.roles.emplace_back();
     evidence_.roles.back().role = tier.role;
   }
-  evidence_.paths_reported = !judged_.empty();
   for (const auto& [source, judged] : judged_) Merge(judged.roles, evidence_.roles);
   Conclude();
 }

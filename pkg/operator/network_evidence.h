@@ -44,7 +44,6 @@ struct Evidence {
   repac::WiringReport wiring;
   // More than half of the cables that were looked at would be misplaced.
   bool wiring_distrusted = false;
-  bool paths_reported = false;
   bool neighbours_reported = false;
   // Hosts whose NICs balance by themselves: name -> how.
   std::map<std::string, std::string> balancing;

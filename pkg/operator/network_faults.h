@@ -41,8 +41,8 @@ absl::StatusOr<DownLinks> ReadDownLinks(const fabric::Network& network, std::str
 std::string MarkDownLinks(const api::Fabric& fabric, const fabric::Network& network,
                           std::vector<std::uint8_t>& down);
 
-// Agents that report more than half of all NIC ports as down are wrong rather than the fabric: nothing
-// would run. Such reports are dropped as a whole. `down`: by cable. Returns how many were; 0: the
+// Agents that report more than half of all NIC ports, and at least 8, as down are wrong rather than the
+// fabric: nothing would run. Such reports are dropped as a whole. `down`: by cable. Returns how many were; 0: the
 // reports are used.
 int DropFabricWideLoss(const fabric::Network& network, std::vector<std::uint8_t>& down);
 

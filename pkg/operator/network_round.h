@@ -23,7 +23,7 @@ struct NetworkNotice {
 };
 
 struct RoundReport {
-  int gangs = 0;     // placed ones
+  int gangs = 0;     // placed gangs with a network plan
   int statuses = 0;  // Gang and Fabric statuses written
   int pods = 0;      // pods annotated
   int deferred = 0;  // pods left for WriteDeferred

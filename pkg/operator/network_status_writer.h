@@ -2,7 +2,7 @@
 //
 // Of a Gang the network part alone is written; where the extender wrote in between, the Gang is read
 // again and its part kept. What cannot be written is reported, and written by the next round. A condition
-// of a Fabric that turns is a notice.
+// of a Fabric that becomes False, or is no longer False, is a notice.
 // Thread safety: one thread. Lifetimes: everything passed in outlives the object.
 #pragma once
 

@@ -6,7 +6,7 @@
 //   Degrade  shown in the job's condition Degraded; nothing is moved
 //   Drain    the host's rank moves as after the loss of a host, in the ordinary way: pods get SIGTERM
 //            and their grace period to write a checkpoint
-//   Replace  as Drain, with the least wait: for hosts on which nothing works any more
+//   Replace  as Drain, but the job is not asked for a checkpoint first: for hosts on which nothing works
 //
 // Of several signals the gravest counts. A signal counts when it has held for `after_ms` without a
 // pause (host_health.h).
@@ -18,7 +18,7 @@
 //   - {taint: karpenter.sh/disrupted, action: Drain}
 //   - {railDown: true, action: Drain, afterSeconds: 120}
 // A rule has exactly one of condition, taint and railDown; the first that matches a signal decides. A
-// taint key that ends with "*" matches every key with that beginning. railDown: every port of some
+// taint key or condition type that ends with "*" matches every one with that beginning. railDown: every port of some
 // rail's NIC is down.
 //
 // Thread safety: values and pure functions.
@@ -48,7 +48,8 @@ struct FaultRule {
 };
 
 struct NodeFault {
-  std::string name;  // "condition KernelDeadlock", "taint karpenter.sh/disrupted", "rail 3 down"
+  // "condition KernelDeadlock True", "taint karpenter.sh/disrupted", "rail 3 down"
+  std::string name;
   FaultAction action = FaultAction::kIgnore;
   std::int64_t after_ms = 0;
   bool operator==(const NodeFault&) const = default;

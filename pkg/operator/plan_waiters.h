@@ -1,8 +1,9 @@
-// Counts news after which pods behind the gate wait for the plan of the network: a Gang that got places, or other ones, and a pod
-// made for a Gang that has places. The network loop looks at them soon although other objects go on changing, and at once where
-// the gang was released in full before: it stands still until it has the rank again.
+// Counts the changes after which pods behind the gate wait for a network plan: a Gang gets places or other
+// places, and a pod is made for a Gang that has places. After such a change the network loop plans soon,
+// although other objects go on changing. It plans at once where the gang was released before: the gang
+// stands still until it has the rank again.
 //
-// Thread safety: any thread.
+// Thread safety: all methods from any thread.
 #pragma once
 
 #include <cstdint>

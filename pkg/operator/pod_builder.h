@@ -3,8 +3,8 @@
 // Worker `rank` is the pod "<job>-<rank>" behind the gate yardmaster.dev/placement, with the job as
 // its controller, a stable host name in the headless Service "<job>", the GPUs it asks for, and the
 // environment that launchers expect:
-//   MASTER_ADDR, MASTER_PORT, RANK, WORLD_SIZE      one process per worker, or a launcher of its
-//   own; LOCAL_RANK is 0 and LOCAL_WORLD_SIZE 1, as for one process, and launchers replace them
+//   MASTER_ADDR, MASTER_PORT, RANK, WORLD_SIZE, LOCAL_RANK (0), LOCAL_WORLD_SIZE (1)   for one process
+//   per worker; a launcher replaces them for its processes
 //   PET_NNODES, PET_NPROC_PER_NODE, PET_NODE_RANK, PET_MASTER_ADDR, PET_MASTER_PORT   torchrun; of an
 //   elastic job that grows in place PET_NNODES is "smallest:largest", and PET_RDZV_BACKEND (c10d),
 //   PET_RDZV_ENDPOINT and PET_RDZV_ID make torchrun take workers in
@@ -13,7 +13,7 @@
 // and the files of its network plan (pod_network.h).
 // Its grace period is the job's checkpoint.graceSeconds: however it is ended, it gets SIGTERM and that
 // time to write a checkpoint. What the template sets itself is kept. Labels and annotations of the
-// template are carried over.
+// template are carried over, except those that only Yardmaster may write.
 //
 // Containers restart in place where the template allows it (pod_restart.h); restartPolicy is Never
 // otherwise.

@@ -9,7 +9,9 @@
 // used only if it takes the connection along the planned path of every NIC port that has one. Where no port does, there
 // is none.
 //
-// Ports that stand on the pods and still hold are kept; only the others are searched for. Pure.
+// Ports that stand on the pods and still hold are kept; only the others are searched for.
+//
+// Thread safety: pure functions.
 #pragma once
 
 #include <map>

@@ -1,11 +1,12 @@
 // Workers that compute longer than the others of their pipeline stages, by what agents report of them
 // (yardmaster.dev/profile): the Gang's condition Straggling.
 //
-//   True   SlowWorker   the message names rank, host and how much longer, the worst first
+//   True   SlowWorker   the message names rank, host and how much longer of the worst three, worst first
 //   False  Even         none
 //
-// Evidence, not an order: nothing is moved for it. A worker is compared with the median of at least
-// kLeastReports workers with the same stages, so that a host can only speak of itself.
+// Evidence, not an order: nothing is moved for it. A worker is slow when it computes longer than kSlowBy times
+// the median of at least kLeastReports workers with the same stages, so that a host can only speak of itself.
+// A report of fewer than kLeastSamples iterations is not used.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -31,7 +32,7 @@ struct WorkerCompute {
   int rank = 0;
   std::string host;
   std::int64_t samples = 0;
-  double seconds = 0;
+  double seconds = 0;  // of compute in an iteration
 };
 
 // nullopt: too few workers report.

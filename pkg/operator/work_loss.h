@@ -1,9 +1,9 @@
 // GPU time that incidents cost a job, and how often it should write checkpoints.
 //
 // An incident costs the work since the last checkpoint and the time until every worker runs again,
-// times the job's GPUs. Where no checkpoint was reported since all workers ran, half of
-// spec.checkpoint.intervalSeconds is taken as lost work, at most the time that they ran; without an
-// interval only the time until they run again is counted.
+// times the job's GPUs. Where no checkpoint was reported since all workers ran, the lost
+// work is half of spec.checkpoint.intervalSeconds or half of the time that they ran, whichever is shorter;
+// without an interval only the time until they run again is counted.
 //
 // Interval: J. T. Daly, A higher order estimate of the optimum checkpoint interval for restart dumps,
 // Future Generation Computer Systems 22 (2006), equation 37. For a checkpoint that costs C seconds and

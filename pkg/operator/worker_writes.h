@@ -7,9 +7,9 @@
 // A process that may not write any more, because it leads no longer or is about to end, writes no further pod
 // of the job: the next leader goes on. After the first error the writes that have not begun are left out, too.
 //
-// Create goes on where the call before it for the same job stopped, if nothing failed: with the object that was read and
-// the Service that was made, for kCreationMs, and at the pace that was reached. A call that is limited in time would
-// otherwise spend it on asking again and on starting slowly, the more the slower the API server is.
+// Create goes on where the call before it for the same job stopped, if nothing failed: for kCreationMs it uses
+// the object that was read and the Service that was made, and the batch size that was reached. A call that is
+// limited in time would otherwise spend its time on reading again and on small batches.
 //
 // Thread safety: the methods may run for different jobs on several threads. Lifetimes: everything passed in
 // outlives the object.
@@ -60,9 +60,10 @@ class WorkerWrites {
         may_write_(std::move(may_write)),
         threads_(threads) {}
 
-  // Creates the job's Service where it is missing, and the pods of `ranks`. One that exists already is fine. The Service comes
-  // first where the job has no pod; a lost rank is replaced before its job's Service is looked at. Batches grow
-  // from one pod, so that a job that is refused costs one request a try, as long as they are quick beside `limit`.
+  // Creates the job's Service where it is missing, and the pods of `ranks`. A pod that exists already is not an
+  // error. The Service comes first where all ranks are to be made; otherwise the pods come first. Batches grow
+  // from one pod, so that a job that is refused costs one request a try, as long as they take less than half of
+  // the time of `limit`.
   // A refusal by quota or admission is an error and sets `obstacle`; a Service of another owner sets
   // `obstacle` alone. The value: how many of `ranks` are left.
   absl::StatusOr<std::size_t> Create(const api::TrainingJob& job, const std::vector<int>& ranks,

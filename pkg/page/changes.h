@@ -1,5 +1,5 @@
 // The changes between two states of a cluster as sentences, the page's list of events: gangs placed,
-// moved and gone, hosts lost and back, jobs whose state changed.
+// moved and gone, or on another level; hosts that come, go, are ready or cordoned; jobs whose state changed.
 //
 // Deterministic. Complexity: O(objects that differ). Thread safety: pure functions.
 #pragma once
@@ -17,7 +17,8 @@ namespace yardmaster::page {
 struct TimelineEvent {
   std::int64_t time_ms = 0;
   bool warning = false;
-  std::string subject;  // "job/NS/GANG", "host/NAME", "fabric/NAME"
+  // "job/NS/GANG", "host/NAME", "fabric/NAME"; empty: several objects
+  std::string subject;
   std::string text;
 };
 

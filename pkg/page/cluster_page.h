@@ -15,8 +15,8 @@
 //   totals         hosts by letter, GPUs: {hosts: {f: 3, ...}, gpus: {all, free}}
 //   network        {known, problem, segments: [[SEGMENT, UPLINKS, SHARED, GBPS, PEAK]], busiest:
 //                  [{link, gbps, capacity, jobs: [[NS/GANG, LEVEL, GBPS]]}]}
-//   down           names of cables that are down
-//   warnings       what cannot be used, one line each
+//   down           names of cables that are down; after 100, a line that counts the others
+//   warnings       what cannot be used, one line each; after 100, a line that counts the others
 //
 // Deterministic. Complexity: O(hosts + pods + ranks of all gangs) and the texts. Thread safety: pure
 // functions.
@@ -32,7 +32,7 @@
 namespace yardmaster::page {
 
 // Letters: f free, b backup and free, r runs a gang's pod, p promised to a gang, o runs other pods, c cordoned
-// and empty, d cordoned and not yet empty, t tainted, x not ready.
+// and empty, d cordoned and not yet empty, t tainted, x not ready or in a lost segment.
 struct HostUse {
   bool has_gang = false;  // promised to a gang that has not finished
   bool has_pods = false;  // runs a pod that has GPUs

@@ -1,10 +1,11 @@
 // The frames of the last hour, within a bound of memory.
 //
 // The newest frames are kept as they come; older ones are thinned out to one per `spacing_ms`, and
-// dropped once they are older than `span_ms` or the texts exceed `max_bytes`. The newest frame is
+// dropped once they are older than `span_ms` or all frames exceed `max_bytes`. The newest frame is
 // always kept.
 //
-// Cost: Add is O(blocks); memory is that of distinct texts plus O(blocks) a frame. Thread safety:
+// Cost: Add is O(blocks * log blocks) and a comparison of the texts, amortized; memory is that of distinct
+// texts plus O(blocks) a frame. Thread safety:
 // none; frames handed out are immutable and outlive the history.
 #pragma once
 

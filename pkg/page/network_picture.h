@@ -45,12 +45,12 @@ struct LinkClassLoad {
   double peak = 0;  // of the busiest one: load over capacity
 };
 
-// GPUs of the cluster, counted in whole ones and predicted ones.
+// GPUs of the cluster.
 struct GpuUse {
   double all = 0;     // of hosts that are not unavailable
   double placed = 0;  // of gangs that have their place
-  // Of those of gangs whose compute time is known, as many as would be busy all the time: what
-  // remains once the predicted wait for the network is taken off.
+  // Of `placed`, in gangs whose compute time is known: GPUs times the predicted share of an iteration
+  // that is spent on compute.
   double computing = 0;
 };
 

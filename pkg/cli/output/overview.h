@@ -17,7 +17,7 @@ namespace yardmaster::cli {
 using Table = std::vector<std::vector<std::string>>;
 
 // One row per gang and per TrainingJob without one, by namespace and name. `namespace_name` empty:
-// all namespaces. `wide`: also PRIORITY and PLAN, and reasons in full. `selector` is asked about the
+// all namespaces. `wide`: also PRIORITY, PLAN, COST PER HOUR and SPENT, and reasons in full. `selector` is asked about the
 // labels of the TrainingJob, else of the Gang.
 Table JobsTable(const state::ClusterState& world, const std::string& namespace_name,
                 bool wide = false, const LabelSelector& selector = {});

@@ -21,7 +21,7 @@ struct ReportName {
 };
 using ReportNames = std::map<NamespacedName, ReportName>;
 
-// `with_paths`: the report has the list `paths`, empty or not.
+// `with_paths`: the report has the lists `paths`, `answers` and `uplinks`, empty or not.
 nlohmann::json PlanReport(const plan::Snapshot& snapshot, const plan::Plan& plan,
                           const netplan::NetworkPlan& network, const ReportNames& names,
                           bool with_paths);

@@ -1,4 +1,5 @@
-// `kubectl yardmaster plan --offline` over manifests from standard input, for tests.
+// `kubectl yardmaster plan --offline` over manifests from standard input. TESTONLY. Thread safety: pure
+// functions.
 #pragma once
 
 #include <sstream>

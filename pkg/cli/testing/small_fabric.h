@@ -1,4 +1,4 @@
-// A Fabric small enough to follow a packet by hand.
+// A Fabric small enough to follow a packet by hand. TESTONLY. Thread safety: a constant.
 #pragma once
 
 namespace yardmaster::cli {

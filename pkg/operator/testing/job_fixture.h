@@ -121,7 +121,7 @@ class JobFixture : public ::testing::Test {
     EXPECT_TRUE(again.ok()) << again.status();
     return again.ok() ? *again : std::nullopt;
   }
-  // Reconciles until the API server has nothing new.
+  // Reconciles twelve times, more often than any test needs.
   void Settle() {
     for (int i = 0; i < 12; ++i) Reconcile();
   }

@@ -28,7 +28,7 @@ class PoolController {
   void Step();
   // The provider's notice, as aws-node-termination-handler marks it, on every Node with the label.
   void Reclaim(const std::string& label, const std::string& value);
-  // Removes all hosts, also those that are asked for.
+  // Drops the record of the Nodes that were made. The Nodes stay, and Step does not delete them.
   void Forget() { nodes_.clear(); }
   // Nodes that this controller has made and that exist.
   const std::map<std::string, std::string>& nodes() const { return nodes_; }

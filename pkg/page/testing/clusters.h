@@ -18,7 +18,7 @@ api::Gang GangOn(const std::string& job, const std::vector<std::string>& hosts);
 void Put(state::ClusterState& cluster, const api::Gang& gang);
 void Put(state::ClusterState& cluster, const api::Node& node);
 void Put(state::ClusterState& cluster, const api::TrainingJob& job);
-// A bound pod of a gang's rank.
+// A running pod in namespace demo with 8 GPUs on `host`. It belongs to no gang.
 void PutPod(state::ClusterState& cluster, const std::string& name, const std::string& host);
 
 }  // namespace yardmaster::page
