@@ -88,6 +88,8 @@ std::optional<std::string> WorkQueue::TakeBackgroundLocked() {
     if (waits) return std::nullopt;
     if (processing_.count(key) != 0) continue;
     std::string taken = key;
+    // Ready as well: it comes back after Done, so that no second consumer has it meanwhile.
+    if (dirty_.count(taken) != 0) std::erase(ready_, taken);
     background_.erase(at);
     background_due_.erase(taken);
     since_background_ = 0;

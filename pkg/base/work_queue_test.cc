@@ -114,6 +114,21 @@ TEST(WorkQueueTest, AKeyWithBackgroundWorkHasOneConsumerAndLosesNoWork) {
   EXPECT_TRUE(background);
 }
 
+TEST(WorkQueueTest, AKeyThatIsReadyAndHasBackgroundWorkHasOneConsumer) {
+  FakeClock clock;
+  WorkQueue queue(clock);
+  queue.AddBackground("a", 0);
+  for (const char* key : {"x1", "x2", "x3", "a", "x4"}) queue.Add(key);
+  for (const char* key : {"x1", "x2", "x3"}) EXPECT_EQ(queue.Get(), key);
+  bool background = false;
+  ASSERT_EQ(queue.Get(&background), "a");
+  EXPECT_TRUE(background);
+  EXPECT_EQ(queue.Get(), "x4") << "a has a consumer";
+  queue.Done("a");
+  EXPECT_EQ(queue.Get(&background), "a") << "what was ready is not lost";
+  EXPECT_FALSE(background);
+}
+
 TEST(WorkQueueTest, AConsumerThatWaitsGetsBackgroundWork) {
   RealClock clock;
   WorkQueue queue(clock);

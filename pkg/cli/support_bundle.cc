@@ -63,6 +63,17 @@ json PodSpecWithoutSecrets(const json& spec) {
   return out;
 }
 
+// Of a job's spec, or of one of its roles.
+void StripTemplate(json& parent) {
+  if (!parent.is_object() || !parent.contains("template")) return;
+  json kept = json::object();
+  const json& pod = parent["template"];
+  if (pod.is_object() && pod.contains("spec") && pod["spec"].is_object()) {
+    kept["spec"] = PodSpecWithoutSecrets(pod["spec"]);
+  }
+  parent["template"] = std::move(kept);
+}
+
 bool IsOurKey(const std::string& key) {
   return key.find("yardmaster.dev/") == 0 || key.find("kubernetes.io") != std::string::npos;
 }
@@ -148,11 +159,9 @@ json WithoutSecrets(json object) {
   if (!object.contains("spec") || !object["spec"].is_object()) return object;
   json& spec = object["spec"];
   if (kind == "Pod") spec = PodSpecWithoutSecrets(spec);
-  if (spec.contains("template") && spec["template"].is_object()) {
-    json kept = json::object();
-    if (spec["template"].contains("spec"))
-      kept["spec"] = PodSpecWithoutSecrets(spec["template"]["spec"]);
-    spec["template"] = std::move(kept);
+  StripTemplate(spec);
+  if (spec.contains("roles") && spec["roles"].is_array()) {
+    for (json& role : spec["roles"]) StripTemplate(role);
   }
   return object;
 }

@@ -50,6 +50,15 @@ TEST(WithoutSecretsTest, TemplatesToo) {
   EXPECT_EQ(out["spec"]["workers"], 2);
 }
 
+TEST(WithoutSecretsTest, TemplatesOfRolesToo) {
+  json job = {{"kind", "TrainingJob"}, {"metadata", {{"name", "j"}}}};
+  job["spec"]["roles"] = json::array({{{"name", "reader"}, {"workers", 3}}});
+  job["spec"]["roles"][0]["template"]["spec"] = kPod["spec"];
+  const json out = WithoutSecrets(job);
+  EXPECT_THAT(out.dump(), Not(HasSubstr("hunter2")));
+  EXPECT_EQ(out["spec"]["roles"][0]["workers"], 3);
+}
+
 std::string TextOf(const std::filesystem::path& path) {
   std::ifstream file(path);
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};

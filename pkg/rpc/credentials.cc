@@ -6,6 +6,7 @@
 #include <sstream>
 #include <string>
 
+#include "pkg/base/ip_address.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 
@@ -48,7 +49,10 @@ absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> ChannelCredentialsOf(
 
 bool IsLoopback(std::string_view address) {
   const std::string_view host = address.substr(0, address.rfind(':'));
-  return host == "localhost" || host == "[::1]" || host.substr(0, 4) == "127.";
+  if (host == "localhost" || host == "[::1]") return true;
+  // A name that begins like an address may be anybody's.
+  const absl::StatusOr<IpAddress> parsed = IpAddress::Parse(host);
+  return parsed.ok() && !parsed->v6 && parsed->bytes[0] == 127;
 }
 
 }  // namespace yardmaster::rpc
