@@ -63,7 +63,7 @@ StarvationStep WatchForStarvation(const StarvationState& state, const Starvation
                                   std::span<const std::int32_t> usable,
                                   const StarvationOptions& options = {});
 
-// The levels of `problem` without the reserved ones, rising: what Decide hands out.
+// The levels 0 to `levels` - 1 without the reserved ones, rising: what Decide hands out.
 std::vector<std::int32_t> LevelsToHandOut(std::int32_t levels,
                                           std::span<const std::int32_t> reserved);
 

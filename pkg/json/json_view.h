@@ -44,7 +44,6 @@ class JsonView {
   bool is_array() const { return type() == Type::kArray; }
   bool is_string() const { return type() == Type::kString; }
   bool is_number() const { return type() == Type::kNumber; }
-  bool is_bool() const { return type() == Type::kBool; }
 
   // Absent unless this is an object with that key. Of a key given twice, which of the two is not
   // specified.

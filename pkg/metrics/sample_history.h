@@ -1,7 +1,7 @@
 // The process's own metrics of the last hour, for /metrics/history: what a fault looked like can be read afterwards where no
 // Prometheus was watching.
 //
-//   History history;
+//   SampleHistory history;
 //   history.Add(registry.Text(), clock.WallMs());  // every kHistoryIntervalMs
 //   history.Text();                                // OpenMetrics with timestamps
 //

@@ -4,7 +4,7 @@
 // A flow keeps the first of these whose links are all up: its home path, its present path, the path of
 // its alternate port. Only a flow for which Crux then chose another uplink, or which has nothing
 // left, gets a new port. Answers (flow_problem.h) are planned after all flows, onto the uplinks that
-// are least loaded then. Deterministic. Thread safety: none (worlds fill caches). Lifetimes: what
+// are least loaded then. Deterministic. Thread safety: none (forwarding models fill caches). Lifetimes: what
 // is passed in outlives it.
 #pragma once
 

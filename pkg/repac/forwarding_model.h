@@ -42,7 +42,7 @@ using fabric::NicPort;
 using fabric::SwitchId;
 
 // The compiled hashes of a fabric's roles and of the switches with their own; made once per fabric
-// generation and shared by all worlds. Thread safety: immutable.
+// generation and shared by all forwarding models. Thread safety: immutable.
 class SwitchHashes {
  public:
   struct Pair {

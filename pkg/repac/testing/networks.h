@@ -19,7 +19,7 @@ void SetHashes(fabric::FabricSpec& spec);
 // HPN 7.0 with 60 Agg per plane: `segments` segments of `hosts` hosts.
 fabric::FabricSpec HpnPod(int segments, int hosts);
 
-// A network with the hashes of its spec. Movable; worlds point into it.
+// A network with the hashes of its spec. Movable; forwarding models point into it.
 struct HashedNetwork {
   explicit HashedNetwork(const fabric::FabricSpec& spec);
   ForwardingModel ClusterState(const std::vector<CableId>& down = {}) const;
