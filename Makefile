@@ -30,7 +30,7 @@ controlplane: setup ## build etcd, Kubernetes, kwok and helm for the tests (8 mi
 	@test/controlplane/build >/dev/null
 
 programs: setup ## compile the four programs, without tests and benchmarks
-	@$(say) "building the programs into build/release/bin (the first time about 10 minutes on two cores)"
+	@$(say) "building the programs into build/release/bin (the first time about 8 minutes on two cores)"
 	cmake --preset release --log-level=WARNING >/dev/null
 	cmake --build build/release -j $(JOBS) --target programs
 

@@ -234,7 +234,7 @@ absl::StatusOr<std::optional<std::int64_t>> CapacityController::Reconcile(const 
   if (!MayRent(*found) && phase == RentalPhase::kNone) return nothing;
   api::TrainingJob job = *found;
   CapacityObservation observed = observer_.Observe(job);
-  const bool may_choose = !job.status.capacity.active() || phase == RentalPhase::kReleasing;
+  observed.may_choose = !job.status.capacity.active() || phase == RentalPhase::kReleasing;
   Poll poll;
   for (const auto& pool : cache_.Take().pools) observed.pools.push_back(*pool);
   if (job.status.capacity.active()) {
@@ -243,7 +243,7 @@ absl::StatusOr<std::optional<std::int64_t>> CapacityController::Reconcile(const 
   }
   CapacityStep step;
   absl::Status written;
-  if (may_choose) {
+  if (observed.may_choose) {
     MutexLock choice(choice_mutex_);
     observed.in_use = UsedByOthers(job, cache_.Take());
     step = NextCapacityStep(observed);

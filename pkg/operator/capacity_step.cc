@@ -282,6 +282,7 @@ class CapacityStepper {
     if (!observed_.provisioning || !observed_.provisioning->gone || observed_.live_pods > 0) {
       return LookAgain(kPollMs);
     }
+    if (!observed_.may_choose) return LookAgain(1);
     // Pods that are made before the Gang has given the hosts back would be those of its lost ranks, which move
     // within the segment that the hosts were in.
     if (observed_.placed && !ended_) return LookAgain(kPollMs);

@@ -46,7 +46,10 @@ struct Provisioning {
 struct CapacityObservation {
   const api::TrainingJob* job = nullptr;
   std::vector<api::CapacityPool> pools;
-  state::HostsInUse in_use;  // by other jobs
+  // No other job chooses hosts before this step's status is written. Otherwise a job that leaves its hosts in this step
+  // chooses others in the next one.
+  bool may_choose = true;
+  state::HostsInUse in_use;  // by other jobs; filled where it may choose
   bool waits = false;        // placement has found no hosts for it
   bool placed = false;       // its ranks have hosts
   int live_pods = 0;         // that have not finished

@@ -87,6 +87,24 @@ TEST_F(CapacityStepTest, HostsThatOthersRentAreNotRentedTwice) {
   EXPECT_EQ(cheap, 3);
 }
 
+// Its request was deleted by somebody: it leaves, and chooses once the other jobs' hosts are known.
+TEST_F(CapacityStepTest, AJobThatLeavesItsHostsChoosesNoneWhileOthersMayChooseTheSame) {
+  Wait();
+  Step();
+  ASSERT_EQ(Status().phase, RentalPhase::kRequested);
+  Leave();
+  seen_.provisioning->failed = "gone";
+  seen_.may_choose = false;
+  const CapacityStep left = Step();
+  EXPECT_EQ(Status().phase, RentalPhase::kReleasing);
+  EXPECT_EQ(left.look_again_ms, 1);
+  seen_.may_choose = true;
+  seen_.provisioning->failed = "";
+  Step();
+  EXPECT_EQ(Status().phase, RentalPhase::kRequested);
+  EXPECT_EQ(Status().hosts[0].pool, "dear");
+}
+
 TEST_F(CapacityStepTest, CostIsHostsTimesPriceTimesTime) {
   Run();
   EXPECT_EQ(Status().rate, 40 * kUnit);
