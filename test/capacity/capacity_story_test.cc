@@ -57,11 +57,11 @@ class CapacityStoryTest : public JobStoryFixture {
                   {{"group", "karpenter.k8s.aws"}, {"kind", "EC2NodeClass"}, {"name", "gpu"}}}};
     }
     prices_[name] = std::stod(price);
-    client_.Seed(kube::CapacityPools(), PoolManifest({.name = name,
-                                                      .price = price + " USD",
-                                                      .segment = segment,
-                                                      .type = type,
-                                                      .scaling = scaling}));
+    client_.Seed(kube::CapacityPools(), op::PoolManifest({.name = name,
+                                                          .price = price + " USD",
+                                                          .segment = segment,
+                                                          .type = type,
+                                                          .scaling = scaling}));
   }
 
   // Four workers in one segment: the six hosts that are there and no backup are in two.

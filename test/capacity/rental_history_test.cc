@@ -75,12 +75,12 @@ class RentalHistoryTest : public JobStoryFixture, public ::testing::WithParamInt
   // Claims and requests by turns; a host more than the job needs.
   void SetPool(int i, int price) {
     client_.Seed(kube::CapacityPools(),
-                 PoolManifest({.name = StrCat("p", i),
-                               .price = StrCat(price, ".00 USD"),
-                               .segment = StrCat("s", 2 + i),
-                               .max_hosts = kWorkers,
-                               .scaling = (GetParam() + i) % 2 == 0 ? ScaledByClaims()
-                                                                    : ScaledByRequests()}));
+                 op::PoolManifest({.name = StrCat("p", i),
+                                   .price = StrCat(price, ".00 USD"),
+                                   .segment = StrCat("s", 2 + i),
+                                   .max_hosts = kWorkers,
+                                   .scaling = (GetParam() + i) % 2 == 0 ? op::ScaledByClaims()
+                                                                        : op::ScaledByRequests()}));
   }
   int Below(int bound) {
     return static_cast<int>(random_.Below(static_cast<std::uint64_t>(bound)));
