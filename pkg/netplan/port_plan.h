@@ -5,8 +5,8 @@
 // its alternate port. Only a flow for which Crux then chose another uplink, which has nothing left, or
 // whose port leads elsewhere now gets a new port. Answers (flow_problem.h) that keep nothing are
 // planned after the flows that have an uplink to take, onto the uplinks that are least loaded then.
-// Deterministic. Thread safety: none (forwarding models fill caches). Lifetimes: what
-// is passed in outlives it.
+// Deterministic. Thread safety: none (forwarding models fill caches). Lifetimes: what is passed in
+// must outlive it.
 #pragma once
 
 #include <cstdint>

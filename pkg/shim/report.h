@@ -6,8 +6,9 @@
 //
 // A line is one write(2) to a file opened with O_APPEND, so lines of threads and forked children do
 // not mix. The first line with which a process would exceed kMaxBytes is replaced by
-// {"event":"full"}; later lines are dropped. A forked child counts on from its parent's bytes by
-// itself. Errors are not reported: without a folder, or on a full disk, lines are dropped.
+// {"event":"full"}; later lines are dropped. A forked child inherits its parent's count and then counts
+// alone, so that the file may become larger. Errors are not reported: without a folder, or on a full
+// disk, lines are dropped.
 // Thread safety: Write from any thread, Open before.
 #pragma once
 
