@@ -1,4 +1,5 @@
-// What changes between two plans, by names, so that plans of different snapshots compare.
+// What changes between two plans, by names, so that plans of different snapshots compare. Paths of
+// acknowledgements (NetworkPlan::answers) are not compared.
 // Complexity: O(ranks + paths, each times log). Deterministic. Thread safety: pure function.
 #pragma once
 
@@ -27,7 +28,7 @@ struct ChangedLevel {
   bool operator==(const ChangedLevel&) const = default;
 };
 
-// A connection, and its source port before and after; 0: none.
+// A flow, and its source port before and after; 0: none.
 struct ChangedPort {
   NamespacedName job;
   std::string from;  // "<host>/<rail>/<port>"

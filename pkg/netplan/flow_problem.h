@@ -10,8 +10,9 @@
 // queue pair, which need a path of their own but are no load that Crux counts.
 // Where a job's communication time was measured, the bytes of its flows are scaled alike, so that
 // alone on a whole network they take that time: what a job asks of a link is then measured too.
-// Deterministic. Thread safety: none while jobs are added. Lifetimes: network and `unusable`
-// outlive it. Links keep the numbers that `numbers` gives them.
+// Links keep the numbers that `numbers` gives them, unless it is of a network with another number of
+// links; then it is ignored. Deterministic. Thread safety: none while jobs are added. Lifetimes:
+// network and `unusable` must outlive the problem; FlowSource::routes points into it.
 #pragma once
 
 #include <cstdint>
@@ -73,7 +74,8 @@ class FlowProblem {
 
   crux::Problem& problem() { return problem_; }
   const std::vector<JobFlows>& jobs() const { return jobs_; }
-  // For the next problem of this network. The problem has no links after that.
+  // For the next problem of this network. Afterwards the problem has no links, and AddJob must not be
+  // called.
   LinkNumbers TakeLinkNumbers();
 
  private:

@@ -11,8 +11,9 @@ namespace yardmaster::netplan {
 struct JobNetwork : crux::JobNumbers {
   double flop_per_iteration = 0;
   double compute_seconds = 0;  // of one iteration
-  double bytes = 0;            // that leave its hosts in one iteration
-  // Of its ideal rate, as crux::PredictedShares sees it; only with NetworkInput::predict_shares.
+  double bytes = 0;            // of its flows in one iteration, as scaled for Crux (flow_problem.h)
+  // The share of its ideal rate that it gets, by crux::PredictedShares; only with
+  // NetworkInput::predict_shares.
   std::optional<double> share;
 };
 

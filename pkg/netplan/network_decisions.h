@@ -38,7 +38,8 @@ struct NetworkInput {
   // the planned ones.
   bool predict_shares = false;
   std::map<NamespacedName, int> held_levels;
-  // The network policy; its seed, reserved levels and state are set by the planner.
+  // The network policy. The planner sets its seed, reserved levels, previous decisions, changed jobs
+  // and remaining times.
   crux::Options policy;
 };
 
@@ -50,10 +51,11 @@ struct PathAssignment : repac::FlowPath {
   int to_rank = 0;
   fabric::NicPort from;
   fabric::NicPort to;
-  double bytes = 0;  // sent over it in one iteration
+  double bytes = 0;  // sent over it in one iteration, not scaled; 0 for an acknowledgement path
   FlowKey key;
-  fabric::LinkPath wanted_links;  // where no port is planned: the path Crux chose
-  std::string reason;             // why no port is planned
+  // Where no port is planned: the path Crux chose; for acknowledgements only the two NICs' links.
+  fabric::LinkPath wanted_links;
+  std::string reason;  // why no port is planned
 };
 
 // How the planning went.
@@ -62,7 +64,7 @@ struct NetworkReport {
   int changed_flows = 0;  // with another port than before, or none any more
   int new_flows = 0;
   int unplanned_flows = 0;
-  int changed_jobs = 0;  // that chose paths
+  int changed_jobs = 0;  // that had to choose paths (network_plan.h)
   crux::DecisionReport decision;
   std::string problem;  // why no job got numbers, e.g. every level is reserved
 };

@@ -1,10 +1,11 @@
 // What placed jobs get of the network: their traffic as a Crux problem on this fabric, the levels and
 // paths decided, and the source ports that carry them out.
 //
-// Given the present plan (NetworkInput::former), new jobs, jobs that lost a path and jobs whose traffic
-// changed by more than a tenth choose paths. Other jobs keep path, port and level unless moving them
-// pays for itself (crux/decide.h). Deterministic in the arguments, the order of the jobs included.
-// Thread safety: pure.
+// Given the present plan (NetworkInput::former), new jobs, jobs that lost a path and jobs whose bytes,
+// FLOPs or compute seconds of an iteration changed by more than a tenth choose paths. Other jobs keep
+// path, port and level unless moving them pays for itself (crux/decide.h). Deterministic in the
+// arguments, the order of the jobs included. Thread safety: pure but for NetworkInput::memory, which
+// one call at a time may use.
 #pragma once
 
 #include <vector>
@@ -19,15 +20,20 @@ struct PlacedJob {
   plan::JobId job;
   std::vector<fabric::HostId> host_of_rank;
 };
-// The jobs that have an assignment; those and the ones that a plan places.
+// The first: the jobs that have an assignment. The second: the jobs whose outcome in the plan is
+// kPlaced.
 std::vector<PlacedJob> PlacedJobs(const plan::Snapshot& snapshot);
 std::vector<PlacedJob> PlacedJobs(const plan::Plan& plan);
 
-// Of a snapshot without a network: no numbers and no paths.
+// A snapshot without a network gives no numbers and no paths. If the Fabric's hashes cannot be
+// compiled, jobs get numbers but no paths, and NetworkInput::former is not used.
+// NetworkReport::problem says why no job got numbers.
 NetworkPlan PlanNetwork(const plan::Snapshot& snapshot, const std::vector<PlacedJob>& placed,
                         const NetworkInput& input = {});
 
-// What placed jobs send over each segment's uplinks, in bytes per second, by SegmentId.
+// The predicted load of each segment's uplinks by the jobs that have an assignment, by SegmentId: the
+// bytes per second that they send from and to the segment through its uplinks, each job's weighted by
+// its GPU intensity (FLOP per second of communication). All 0 without a network.
 std::vector<double> PredictedUplinkLoad(const plan::Snapshot& snapshot);
 
 }  // namespace yardmaster::netplan

@@ -2,10 +2,11 @@
 // chose, changing as little of the present plan as possible.
 //
 // A flow keeps the first of these whose links are all up: its home path, its present path, the path of
-// its alternate port. Only a flow for which Crux then chose another uplink, or which has nothing
-// left, gets a new port. Answers (flow_problem.h) are planned after all flows, onto the uplinks that
-// are least loaded then. Deterministic. Thread safety: none (forwarding models fill caches). Lifetimes: what
-// is passed in outlives it.
+// its alternate port. Only a flow for which Crux then chose another uplink, which has nothing left, or
+// whose port leads elsewhere now gets a new port. Answers (flow_problem.h) that keep nothing are
+// planned after the flows that have an uplink to take, onto the uplinks that are least loaded then.
+// Deterministic. Thread safety: none (forwarding models fill caches). Lifetimes: what is passed in
+// must outlive it.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +21,8 @@
 
 namespace yardmaster::netplan {
 
-// What a flow has now and can keep. Its home is the links kept, whatever port led over them when all
-// was whole.
+// What a flow has now and can keep. `home_links` stays empty: the links kept are the home that ports
+// are planned for. `home_port` is the port that led over them before failures; 0: source_port.
 struct KeptPath : repac::FlowPath {
   int candidate = -1;                       // of the flow; -1: nothing to keep
   const repac::FlowPath* former = nullptr;  // the flow in NetworkInput::former; null: it is new
@@ -33,8 +34,9 @@ class PortPlan {
   PortPlan(const plan::Snapshot& snapshot, const NetworkInput& input,
            const std::vector<std::uint8_t>& unusable);
 
-  // Errors: hashes that cannot be compiled; nothing else may then be called.
+  // Errors: hashes that cannot be compiled. REQUIRES of all other calls: status().ok().
   absl::Status status() const { return status_; }
+  // The path of `former` that the flow can keep; KeptPath::former is left null.
   KeptPath Keep(const FlowSource& flow, const repac::FlowPath& former) const;
   // Fills plan.paths, plan.answers and counts in plan.report. kept[job][flow] and solution are in the order of
   // `jobs`.

@@ -29,8 +29,8 @@ struct FlowKey {
   auto operator<=>(const FlowKey&) const = default;
 };
 
-// What its traffic looked like is 0 where it is unknown, which is treated as unchanged. The links of
-// a flow are empty where they are those that its source port leads over now.
+// FLOPs, compute seconds and bytes are 0 where they are unknown; unknown traffic is taken as unchanged.
+// The links of a flow are empty where they are those that its source port leads over now.
 struct PreviousJob : JobNetwork {
   std::map<FlowKey, repac::FlowPath> flows;
 };

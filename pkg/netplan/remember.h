@@ -9,7 +9,8 @@
 namespace yardmaster::netplan {
 
 // What holds once `plan` is carried out. Flows that `before` knows and that have no way at present
-// are kept as they were, as long as their job has both hosts.
+// are kept as they were, as long as their job has network numbers in `plan` and is assigned to both
+// hosts.
 PreviousNetwork Remember(const NetworkPlan& plan, const plan::Snapshot& snapshot,
                          const PreviousNetwork& before);
 

@@ -2,7 +2,8 @@
 //
 // All hosts behind the same two ToRs share them, so they are found once per pair of ToRs. Links to
 // and from the hosts are not part of a route. Where a switch above the ToR has a choice, the route
-// takes the member with the number of its uplink. Lifetimes: the network must outlive this.
+// takes the member with the number of its uplink (modulo the members). Lifetimes: the network and
+// `cable_down` must outlive this.
 // Determinism: complete. Thread safety: none; Between() fills a cache.
 #pragma once
 
@@ -27,8 +28,8 @@ class Routes {
   // The port packets for `wanted` arrive at: itself, or another of its NIC in the same plane if its
   // cable is down. False if there is none.
   bool Arrival(const fabric::NicPort& wanted, fabric::NicPort& port) const;
-  // One empty route when both hang under one ToR; none when every way is down.
-  // The reference holds as long as this.
+  // In the order of the ToR's uplinks. One empty route when both hang under one ToR; none when every
+  // way is down. The reference is valid as long as this object. REQUIRES: ports of one plane.
   const std::vector<Route>& Between(const fabric::NicPort& from, const fabric::NicPort& to);
 
  private:

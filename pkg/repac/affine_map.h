@@ -4,7 +4,8 @@
 // function. Method: L's columns are h(e_i) ^ h(0), one call per key bit; per key byte a table of
 // 256 sums of columns makes an evaluation one lookup and XOR for every byte that matters (13 for an
 // IPv4 five-tuple). Bytes whose columns are all zero are left out. Fails when h is not affine: then
-// it computes something else, so callers must know (IsAffine()). Values are at most 32 bits wide.
+// the map computes another function, and Build does not notice; ask IsAffine() (reference_hash.h)
+// first. Values are cut to their low 32 bits.
 // Thread safety: immutable after Build. Determinism: complete.
 #pragma once
 

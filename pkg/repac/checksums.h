@@ -20,7 +20,8 @@ std::uint64_t Crc(const fabric::CrcParameters& crc, const Bytes& data);
 // XOR of the big-endian words of 16 or 32 bits; a short last word is padded with zeros at its end.
 std::uint16_t Xor16(const Bytes& data);
 std::uint32_t Xor32(const Bytes& data);
-// 16 bits folded by XOR of halves until `bits` of them are left. REQUIRES: bits is a power of two.
+// The low 16 bits of `value`, folded by XOR of halves until `bits` of them are left.
+// REQUIRES: bits is a power of two, at most 16; value is below 2^16.
 std::uint16_t FoldTo(std::uint32_t value, int bits);
 // Toeplitz hash; a key shorter than the input and its 32-bit window is used cyclically.
 // REQUIRES: key.size() >= 4.
@@ -36,7 +37,8 @@ std::uint64_t SipHash24(std::span<const std::uint8_t> data, std::uint64_t k0, st
 // The first eight bytes as a big-endian number.
 std::uint64_t Identity(const Bytes& data);
 
-// Parameters of the CRCs that models name. All of RTAG7's are reflected on input only, from 0 to 0.
+// Parameters of the CRCs that models name. RTAG7's CRCs reflect their input only; their initial value
+// and their final XOR are 0.
 fabric::CrcParameters Rtag7Crc(int width, std::uint64_t polynomial);
 fabric::CrcParameters Crc16Arc();
 fabric::CrcParameters Crc16CcittFalse();

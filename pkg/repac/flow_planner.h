@@ -1,4 +1,4 @@
-// The way of one flow, given what the others have taken.
+// Plans one flow: its NIC port, its path and its source port, given what the other flows have taken.
 //
 // Choice, in this order: the NIC port (plane) that carries least; the least loaded first link;
 // among equals the one whose forced continuation is least loaded; then a walk over source ports
@@ -28,12 +28,15 @@ class FlowPlanner {
   FlowPlanner(const ForwardingModel& world, const PlanLedger& ledger, int candidates)
       : world_(world), network_(world.network()), ledger_(ledger), candidates_(candidates) {}
 
-  // Gives the flow the best port, or the reason why none is suitable.
+  // Gives the flow the best port, or the reason why none is suitable. This and the next
+  // two calls leave it to the caller to add the flow to the ledger.
   void PlanFresh(PlannedFlow& flow);
   // Gives the flow exact links (those after the source NIC's) with any free port. Where only the
-  // first is given, the others are the least loaded of those tried.
+  // first is given, the others are the least loaded of those tried (any, if the source ToR's group
+  // has LAGs or presets).
   bool PlanAlong(PlannedFlow& flow, const NicPort& src, std::span<const LinkId> links);
-  // Gives the flow this port if it is free and its path is whole and allowed.
+  // Gives the flow this port if it is free and its path is whole and allowed. This call and PlanAlong
+  // return false, with flow.reason set, if they fail.
   bool PlanBy(PlannedFlow& flow, const NicPort& src, std::uint16_t port);
   // Finds a port that avoids all links between switches of the flow's path.
   void FindAlternate(PlannedFlow& flow);

@@ -5,7 +5,9 @@
 // up again; a switch withdraws what it cannot reach, so a member is in a group only if it leads to
 // the destination. The one exception is a ToR whose own cable to the NIC is down while another ToR
 // of the same plane still has one: it sends up and around, as host routes do. Members keep their
-// configured order; lost ones leave and the others move up, so every index changes.
+// configured order; lost ones leave and the later ones move up, so their indices change. A hash's
+// GroupRule may say otherwise: presets by ingress port keep their places, and a group with resilient
+// buckets that lost a member follows its configured table or is unpredictable.
 //
 // `down` cables are those routing has noticed. What has failed and is not noticed yet still takes
 // packets; planners avoid it (planner options), predictions go through it.
@@ -50,7 +52,8 @@ class SwitchHashes {
     std::shared_ptr<const HashModel> lag;  // null: no LAG inside
   };
   // Errors: InvalidArgument when a hash is wrong or an override names no switch.
-  // `mistrusted`: roles whose hashes are not used, and why; they count as unpredictable.
+  // `mistrusted`: roles whose hashes are not used, and why; they count as unpredictable, and the
+  // overrides of their switches are not used either.
   static absl::StatusOr<std::shared_ptr<const SwitchHashes>> Compile(
       const fabric::Network& network, const std::map<std::string, std::string>& mistrusted = {});
 
@@ -67,8 +70,8 @@ class SwitchHashes {
 
 // One ECMP decision.
 struct Group {
-  // What the hash chooses among: links, repeated by weight or bucket; with LAGs inside, the first
-  // link of every neighbour.
+  // What the hash chooses among: links, repeated by bucket or, without thresholds, by weight; with
+  // LAGs inside, the first living link to every neighbour.
   std::vector<LinkId> slots;
   // Where the hash chooses by threshold: the slots' upper bounds. Empty: modulo.
   Thresholds thresholds;
@@ -107,11 +110,12 @@ class ForwardingModel {
   // up; else an invalid id, and group() has the answer.
   LinkId Delivery(SwitchId at, const NicPort& dst) const;
   // The number of the port of far_end(link) that `link` ends at. 0 if no hash needs it.
+  // REQUIRES: `link` ends at a switch.
   std::uint16_t ingress_port(LinkId link) const;
   // Why no path between the two NICs can be predicted, independently of the switches: the NICs spray, or an
-  // address is not known, or the two are of different kinds. Then PacketOf() may not be asked.
+  // address is not known, or the two are of different kinds. nullopt: they do not prevent it.
   std::optional<std::string> WhyUnknown(const NicPort& src, const NicPort& dst) const;
-  // Headers of a RoCE packet between two NICs.
+  // Headers of a RoCE packet between two NICs. REQUIRES: WhyUnknown(src, dst) is nullopt.
   Packet PacketOf(const NicPort& src, const NicPort& dst, std::uint16_t sport) const;
 
  private:

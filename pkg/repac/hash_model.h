@@ -1,8 +1,9 @@
 // A switch hash that can be evaluated: the compiled form of fabric::HashSpec.
 //
-// Values are those of reference_hash.h to the bit; affine hashes of at most 32 kept bits (all but
-// checksums, XXH64 and linux) are evaluated through byte tables, the others directly.
-// Thread safety: immutable after Compile. Determinism: complete.
+// Values are those of reference_hash.h to the bit. Affine hashes (all but bmv2's csum16 and xxh64, and
+// linux) of at most 32 kept bits are evaluated through byte tables, the others directly.
+// Thread safety: a HashModel is immutable after Compile. A PortFunction that is not linear may be
+// called by one thread at a time; copies are independent. Determinism: complete.
 #pragma once
 
 #include <array>
@@ -20,8 +21,8 @@
 
 namespace yardmaster::repac {
 
-// A hash as a function of the 14 usable bits x of the source port, all else fixed:
-// value(x) = base ^ XOR of columns[i] over the set bits of x. Port 0xC000 is x = 0.
+// A hash as a function of the 14 usable bits x of the source port, all else fixed. Port 0xC000 is
+// x = 0. If `linear`, value(x) = base ^ XOR of columns[i] over the set bits of x.
 struct PortFunction {
   bool linear = true;
   std::uint64_t base = 0;
@@ -40,7 +41,7 @@ class HashModel {
   bool predictable() const { return reason_.empty(); }
   // Why not predictable; empty if it is.
   const std::string& reason() const { return reason_; }
-  // Affine over GF(2) for packets of one class that came in by one port.
+  // Affine over GF(2) for packets of one class that came in by one port, and at most 32 bits wide.
   bool linear() const { return linear_; }
   // Width of values.
   int bits() const { return bits_; }
@@ -56,7 +57,7 @@ class HashModel {
   // The columns of OverPorts(packet) alone. REQUIRES: predictable() && linear().
   std::array<std::uint32_t, kSourcePortBits> PortColumns(const Packet& packet) const;
   // The linear part as one column per header bit (order in affine_map.h) for packets like `packet`.
-  // REQUIRES: predictable() && linear() && bits() <= 32.
+  // REQUIRES: predictable() && linear().
   const std::vector<std::uint32_t>& Columns(const Packet& packet) const;
 
  private:

@@ -1,7 +1,8 @@
 // The path one packet takes, hop by hop.
 //
-// A path is known while every switch on it either has no choice or chooses by a hash that is known;
-// the answer stops, with the reason, at the first that does not. Thread safety: as ForwardingModel.
+// A path is known while every switch on it has no choice, chooses by a preset, or chooses by a hash
+// that is known. A prediction stops, with the reason, at the first switch for which none of these
+// holds. Thread safety: as ForwardingModel.
 #pragma once
 
 #include <cstdint>
@@ -36,15 +37,16 @@ struct PredictedPath {
 };
 
 // The path of a RoCE packet. `dst.port` only names the plane; which ToR delivers may be hashed,
-// too. Errors: InvalidArgument when the ports are in different planes; NotFound when the
-// destination cannot be reached.
+// too. Errors: InvalidArgument when the ports are in different planes or belong to one NIC; NotFound
+// when the source NIC's cable is down or the destination cannot be reached.
 absl::StatusOr<PredictedPath> PredictPath(const ForwardingModel& world, const NicPort& src,
                                           const NicPort& dst, std::uint16_t sport);
 
 // What every switch of a given path has to choose, for FindPort(). `links` are the links after the
 // source ToR in order (later ones may be left out: then they are free). The conditions stop where
-// the list does. Errors: NotFound if a link is not a member of the group that has to choose it;
-// FailedPrecondition where the choice cannot be predicted.
+// the list does. Errors: InvalidArgument as PredictPath; NotFound if a link is not a member of the
+// group that has to choose it, if a switch cannot reach the destination, or if `links` go on after
+// it; FailedPrecondition where the choice cannot be predicted.
 absl::StatusOr<std::vector<HopTarget>> TargetsOf(const ForwardingModel& world, const NicPort& src,
                                                  const NicPort& dst, std::span<const LinkId> links);
 
@@ -86,7 +88,7 @@ bool WalkPath(const ForwardingModel& world, const NicPort& src, const NicPort& d
 }
 
 // One decision of a group about a packet whose ingress_port is set. Returns the reason if
-// unpredictable.
+// unpredictable. REQUIRES: !group.unreachable().
 struct HashDecision {
   std::optional<std::uint64_t> hash;
   int index = 0;

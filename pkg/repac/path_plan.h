@@ -29,8 +29,9 @@ struct NicConnection {
   bool both_directions = true;
   double bytes = 1;  // per direction, all paths together
   int plane = -1;    // -1: the planner's choice
-  // The path to take exactly, as the links after the source ToR's host port; empty: the planner's
-  // choice. For one path each; `via_back` is for the other direction.
+  // The path to take exactly, as the links after the source NIC's. Later links may be left out; the
+  // planner chooses those. Empty: the planner chooses all. `via_back` is for the other direction.
+  // REQUIRES: paths is 1 where one of them is given.
   std::vector<LinkId> via;
   std::vector<LinkId> via_back;
 };
@@ -52,11 +53,12 @@ struct LinkLoad {
   double bytes = 0;
 };
 
-// How evenly the flows that leave (or enter) a ToR use its links, and what is possible at best.
+// How evenly the flows that leave (or enter) a ToR by its uplinks use them, and what is possible at
+// best.
 struct Balance {
   SwitchId tor;
   bool inbound = false;
-  int links = 0;  // that are up
+  int links = 0;  // uplinks that are up
   int flows = 0;
   int max_flows = 0;
   int bound_flows = 0;  // flows / links, rounded up
@@ -64,7 +66,7 @@ struct Balance {
   double bound_bytes = 0;  // the larger of the mean and the largest flow
 };
 
-// What a plan may use.
+// What a plan may use. The generation and the expiry are copied into the plan.
 struct PathOptions {
   std::int64_t fabric_generation = 0;
   std::int64_t expires_ms = 0;
@@ -81,15 +83,15 @@ struct PathOptions {
 struct PathPlan {
   std::vector<PlannedFlow> flows;
   std::vector<LinkLoad> loads;    // of loaded links between switches, by id
-  std::vector<Balance> balances;  // by (tor, inbound)
+  std::vector<Balance> balances;  // by (tor, inbound); only where flows pass
   std::int64_t fabric_generation = 0;
   std::int64_t expires_ms = 0;
   // Flows that could not be planned.
   int unplanned = 0;
 };
 
-// Positions of flows that differ in port, plane or being planned. REQUIRES: plans of the same
-// connections.
+// Positions of flows that differ in source port (0: not planned) or in the source's NIC port.
+// REQUIRES: plans of the same connections.
 std::vector<int> ChangedFlows(const PathPlan& before, const PathPlan& after);
 // Fills loads, balances and unplanned from flows.
 void Account(const ForwardingModel& world, PathPlan& plan);

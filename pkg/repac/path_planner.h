@@ -9,10 +9,10 @@
 // RePaC's exact prediction of every hash.
 //
 // Method: flows with given paths first, then by size, each as flow_planner.h says. For flows of
-// equal size the first links of a ToR differ by at most one flow, which is optimal. Complexity:
-// O(flows x (group + ports walked)), about two microseconds a flow in an HPN pod. A flow stays
-// unplanned, with the reason, where prediction is impossible, where no disjoint path is left, and
-// where the exact path asked for has no port. Determinism: complete; flows with equal bytes go by
+// equal size and free choice the first links of a ToR differ by at most one flow, which is optimal.
+// Complexity: O(flows x (group + ports walked)), about two microseconds a flow in an HPN pod. A flow
+// stays unplanned, with the reason, where prediction is impossible, where no disjoint path is left,
+// and where the exact path asked for has no port. Determinism: complete; flows with equal bytes go by
 // position.
 #pragma once
 
@@ -32,7 +32,8 @@ PathPlan PlanPaths(const std::vector<NicConnection>& connections, const Forwardi
 // options.avoid (it has not), or up again. A flow returns to its home path if that is whole again, else
 // keeps its present path if that is whole (by the same port, or by a new one if the group changed its
 // size), else takes its alternate port if that works, else is planned anew. Flows that nothing
-// happened to keep their ports. REQUIRES: `old` is a plan of `connections`.
+// happened to keep their ports. Flows of options.exclude lose theirs.
+// REQUIRES: `old` is a plan of `connections`.
 PathPlan Replan(PathPlan old, const std::vector<NicConnection>& connections,
                 const ForwardingModel& world, const PathOptions& options);
 

@@ -1,9 +1,10 @@
 // Compares predicted paths with the paths that packets were seen to take.
 //
 // Every hop is judged on its own: what the switch should have done with the packet as it really
-// arrived, so that one wrong switch does not put those behind it in doubt. Only hops at which
-// something was hashed count. A role whose hops were wrong is not to be planned with: compile
-// SwitchHashes without it. Thread safety: as ForwardingModel.
+// arrived, so that one wrong switch does not put those behind it in doubt. Hops at which there was
+// nothing to choose, or whose choice cannot be predicted, do not count. A role whose hops were wrong
+// is not to be planned with: pass Mistrusted() to SwitchHashes::Compile.
+// Thread safety: as ForwardingModel.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,8 @@
 namespace yardmaster::repac {
 
 // Where one packet went: the links behind the source NIC's, in order. Unknown ones (a hop that did
-// not answer) are invalid ids; the list may end early.
+// not answer) are invalid ids; the list may end early. Hops from the first unknown link on are not
+// judged. REQUIRES: ForwardingModel::WhyUnknown(src, dst) is nullopt.
 struct ObservedPath {
   NicPort src;
   NicPort dst;
@@ -33,7 +35,7 @@ enum class TrustVerdict {
 struct RoleTrust {
   std::string role;
   TrustVerdict verdict = TrustVerdict::kUnknown;
-  int checked = 0;  // hashed hops that were seen
+  int checked = 0;  // predicted choices (by hash or preset) that were seen
   int wrong = 0;    // of them: another member of the group
   int foreign = 0;  // of them: no member at all, so routing or wiring differs
   // One line about the first wrong hop: switch, port, predicted and seen link.

@@ -38,6 +38,7 @@ class PlanLedger {
   void Add(const PlannedFlow& flow);
   // Marks one port as taken between the flow's addresses; 0: nothing.
   void Reserve(const PlannedFlow& flow, std::uint16_t port);
+  // The ports taken between the flow's addresses. Valid until the next Add() or Reserve().
   const UsedPorts& PortsBetween(const PlannedFlow& flow) const;
   bool Taken(const PlannedFlow& flow, std::uint16_t port) const;
 

@@ -1,7 +1,8 @@
 // What one run of PlanPaths or Replan works with: the ledger, the planner of single flows, and the
 // order in which flows are looked at.
 //
-// Lifetimes: connections, world and options must outlive the run. Thread safety: none.
+// Lifetimes: connections and world must outlive the run; what it needs of the options is copied. The
+// planner refers to the ledger, so a run must not be copied or moved. Thread safety: none.
 #pragma once
 
 #include <vector>
@@ -24,7 +25,7 @@ struct PlanRun {
     return flow.back ? connection_of(flow).via_back : connection_of(flow).via;
   }
   bool Excluded(const NicConnection& connection) const;
-  // Gives the flow a new port, or the reason why there is none. The ledger does not hold it yet.
+  // Gives the flow a new port, or the reason why there is none. Does not add it to the ledger.
   void PlanOne(PlannedFlow& flow);
   // Finds alternates for all planned flows whose own does not work, and reserves them.
   void FillAlternates(const std::vector<int>& order, std::vector<PlannedFlow>& flows);
@@ -39,11 +40,13 @@ struct PlanRun {
   std::vector<Nic> excluded_;  // sorted
 };
 
-// Flows with given paths, then by size, then by position.
+// Positions of flows in the order of planning: flows with given paths first, then the larger first,
+// then by position.
 std::vector<int> PlanningOrder(const std::vector<NicConnection>& connections,
                                const std::vector<PlannedFlow>& flows);
-// Where the flow is becomes where it belongs.
+// Makes the flow's present port, NIC port and links its home.
 void SetHome(PlannedFlow& flow);
+// The plan of these flows, with loads, balances and counts (Account in path_plan.h).
 PathPlan Finish(std::vector<PlannedFlow> flows, const ForwardingModel& world,
                 const PathOptions& options);
 

@@ -3,13 +3,12 @@
 // Problem: hop j picks member value_j(x) mod members_j (or by hash threshold), where x are the 14 usable bits of the
 // source port. Find x such that every hop picks a wanted member. Notation as in RePaC (Zhang et
 // al., USENIX ATC 2021): value_j(x) = value_j(0) ^ L_j(x). Method:
-//   - every hop linear, every group a power of two, one wanted member each: log2(members_j)
-//   equations
-//     over GF(2) per hop, solved together by elimination in microseconds; the solutions are one of
-//     them plus the null space;
+//   - every hop with a wanted member is linear, takes the hash modulo a power of two and wants one
+//     member: log2(members_j) equations over GF(2) per hop, solved together by elimination in
+//     microseconds; the solutions are one of them plus the null space;
 //   - otherwise: a walk over all 16,384 ports in Gray-code order, one XOR per hop and port (one
-//   hash where it is not linear). 60 members
-//     leave about 273 ports each, so asking for one uplink takes about 60 steps.
+//     hash where it is not linear). 60 members leave about 273 ports each, so asking for one uplink
+//     takes about 60 steps.
 // Fails when the hops hash alike (polarisation): then only some combinations exist, and the status
 // says which hops share how much. Determinism: for one `start` the answer is always the same port.
 // Thread safety: pure functions.
@@ -39,13 +38,13 @@ struct HopTarget {
 };
 
 // Ports that may not be used, sorted.
-// In place for the usual few, two connections with alternates in both directions: a fabric has as many of these
-// as connected pairs of NICs, and eight need no more room than four.
+// Eight ports are stored in place: two connections with alternates in both directions. A fabric has
+// one of these for every connected pair of NICs, and room for eight costs no more than for four.
 using UsedPorts = absl::InlinedVector<std::uint16_t, 8>;
 
-// Calls visit(port, values) for the ports kFirstSourcePort..0xFFFF in Gray-code order beginning
-// near `start`, values[j] being hop j's value, until it returns true. Returns that port. A template
-// so that the inner loop has no indirect call.
+// Calls visit(port, values) for the ports kFirstSourcePort..0xFFFF, in Gray-code order from the port
+// with the low 14 bits of `start`, until it returns true; values[j] is hop j's value. Returns that
+// port, or nullopt. A template so that the inner loop has no indirect call.
 template <typename Visit>
 std::optional<std::uint16_t> WalkPorts(const std::vector<PortFunction>& hops, std::uint16_t start,
                                        Visit visit) {
@@ -70,7 +69,8 @@ std::optional<std::uint16_t> WalkPorts(const std::vector<PortFunction>& hops, st
 }
 
 // The first suitable port that is not used. Errors: NotFound when there is none, with the polarised
-// hops named by position; InvalidArgument when a wanted member is not below `members`.
+// hops named by position; InvalidArgument when `members` is below 1 or a wanted member is not below
+// it.
 absl::StatusOr<std::uint16_t> FindPort(const std::vector<HopTarget>& hops, const UsedPorts& used,
                                        std::uint16_t start);
 
@@ -84,7 +84,7 @@ struct Polarisation {
 // Pairs of hops whose choices depend on each other: those that reach fewer than three quarters of
 // the pairs that independent hashes of 16,383 ports would. Wanted members are not looked at.
 std::vector<Polarisation> FindPolarisation(const std::vector<HopTarget>& hops);
-// "hops 1 and 2 hash alike: 60 of 3600 combinations exist".
+// "polarisation: hops 1 and 2 hash alike, so only 60 of 3600 combinations of their members exist".
 std::string ToString(const Polarisation& polarisation);
 
 // The solutions of A x = b over GF(2) in 14 unknowns: one of them and a basis of the null space.

@@ -2,7 +2,7 @@
 //
 // Key. Every model but rtag7 hashes the bytes of its fields, in the order given, big-endian:
 // addresses 4 bytes (IPv6 16), protocol and source module 1, ports, ingress port and VLAN 2. RTAG7
-// puts fields into thirteen 16-bit bins whose places are fixed (11,10 source address; 9,8
+// puts fields into twelve 16-bit bins whose places are fixed (11,10 source address; 9,8
 // destination address; 7 VLAN; 6 source port; 5 destination port; 4 protocol; 3 ingress port; 2
 // source module), folds IPv6 addresses to 32 bits, mixes each bin if asked to (b ^ b>>3 ^ b<<2 in
 // 16 bits), zeroes the bins that are not in `fields`, and hashes six little-endian words of two

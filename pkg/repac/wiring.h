@@ -7,8 +7,9 @@
 //
 // Method: the lower ends' found neighbours are a mapping into upper ends; where the misplaced ones
 // form a closed cycle, plugs were permuted, and a cycle of k ends is undone by k - 1 swaps. Open
-// chains are faults without a swap. Complexity: O(cables). Determinism: results are in the order of
-// cables. Thread safety: pure.
+// chains are faults without a swap. Complexity: O(n log n) in cables and neighbours. Determinism:
+// results are in the order of cables, `unknown_ports` and `contradictions` by name. Thread safety:
+// pure.
 #pragma once
 
 #include <string>
@@ -41,7 +42,7 @@ struct WiringReport {
   std::vector<PlugSwap> swaps;
   std::vector<std::string> unexplained;     // faulty lower ends that no swap explains
   std::vector<std::string> unknown_ports;   // reported names the blueprint does not have
-  std::vector<std::string> contradictions;  // ends whose two sides report different things
+  std::vector<std::string> contradictions;  // lower ends whose reports differ; the first counts
   // For PathOptions: hosts' NICs with a fault are excluded, other faulty cables avoided.
   std::vector<fabric::NicPort> nic_ports;
   std::vector<fabric::CableId> cables;
@@ -50,6 +51,8 @@ struct WiringReport {
 // The upper end of every cable, by CableId.
 std::vector<std::string> UpperEnds(const fabric::Network& network);
 
+// Reports may be missing or repeated. A report whose local port is unknown, and an upper end's report
+// of an unknown remote port, only add to `unknown_ports`.
 WiringReport CheckWiring(const fabric::Network& network, const std::vector<Neighbour>& neighbours);
 
 }  // namespace yardmaster::repac

@@ -4,9 +4,10 @@
 // both have the same rails. Fields that are not known are ignored.
 //
 // The rule "least-used": the ports of all entries with the peer's address on one rail are numbered
-// in turn, the first port of each entry, then the second of each, and so on. A new connection takes
-// the number with the fewest live connections, the lowest of them. So n connections take n
-// different ports as long as there are n; further ones share, evenly.
+// in turn, the first port of each entry, then the second of each, and so on. A new RoCEv2 connection
+// takes the number with the fewest live connections, the lowest of them (queue_pair_table.h). So n
+// connections take n different ports as long as there are n (at most kMaxOrdinals); further ones
+// share, evenly. A TCP connection takes the lowest number whose port is free (socket_shim.cc).
 //
 // No allocation, no dependency on the C++ library. Thread safety: a PlanFile that is not being read into
 // may be read by any number of threads.
@@ -21,7 +22,7 @@ inline constexpr std::size_t kMaxPlanBytes = 256 * 1024;
 inline constexpr int kMaxRails = 64;
 inline constexpr int kMaxPeers = 2048;
 inline constexpr int kMaxPorts = 12288;
-// Ordinals of one peer; what lies beyond is not used.
+// Connection numbers of one peer; ports beyond are not used.
 inline constexpr int kMaxOrdinals = 64;
 
 // IPv4 as ::ffff:a.b.c.d, as RoCEv2's GIDs have it.
@@ -34,8 +35,9 @@ struct Address {
 bool ParseAddress(const char* text, Address* out);
 
 enum class PlanFileState : std::uint8_t {
-  kAbsent,      // no file, or an empty one
-  kUnreadable,  // not JSON, another version, an unknown rule, or more than fits
+  kAbsent,  // no file, or an empty one
+  // Not JSON, another version, an unknown rule, a value of another kind or range, or more than fits.
+  kUnreadable,
   kReady,
 };
 
@@ -90,8 +92,8 @@ struct Match {
   int connections = 0;                    // ports in all entries, at most kMaxOrdinals
 };
 
-// No entries when the peer is unknown, or when entries of several rails match: it is ambiguous
-// which one is meant.
+// No entries when the peer is unknown, when entries of several rails match (it is ambiguous which one
+// is meant), or when more than Match::kMaxEntries match.
 Match FindPeer(const PlanFile& plan, const Endpoint& endpoint);
 
 struct PathPorts {
@@ -100,7 +102,7 @@ struct PathPorts {
   int plane = 0;
 };
 
-// Of a number below match.connections.
+// The ports of the connection with number `ordinal`. REQUIRES: 0 <= ordinal < match.connections.
 PathPorts PathAt(const PlanFile& plan, const Match& match, int ordinal);
 
 // The flow label that makes a RoCEv2 NIC send from `port`; 0: none does. NICs compute the port as

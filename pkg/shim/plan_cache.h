@@ -25,7 +25,7 @@ class PlanCache {
   PlanCache(const PlanCache&) = delete;
   PlanCache& operator=(const PlanCache&) = delete;
 
-  // nullptr or "": no plan. The text is copied.
+  // nullptr or "": no plan. A path of 256 bytes or more is ignored. The text is copied.
   void SetPath(const char* path);
 
   class Use {
@@ -36,7 +36,8 @@ class PlanCache {
     }
     Use(const Use&) = delete;
     Use& operator=(const Use&) = delete;
-    // nullptr: none could be had in time.
+    // nullptr: another thread was still reading the first plan after kMaxWaitMs. Without a file the
+    // plan's state is kAbsent.
     const PlanFile* plan() const { return index_ < 0 ? nullptr : &cache_.plans_[index_]; }
     // Counts the plans that were read; a plan that changed has another number.
     std::uint32_t generation() const { return index_ < 0 ? 0 : cache_.generations_[index_]; }

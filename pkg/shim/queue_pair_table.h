@@ -2,7 +2,7 @@
 // it is destroyed, so that one that is reset and connected again takes the same place in the plan.
 //
 // Fixed memory, no lock, no allocation. Numbers are counted for each (local address, remote address,
-// role), where the role keeps connections that carry data apart from those that only receive.
+// role), where the role keeps queue pairs that only send apart from those that can receive.
 // Thread safety: any number of threads; calls for one queue pair come from one thread at a time, as
 // verbs have it. A table that is full says so, and its caller passes through.
 #pragma once
@@ -14,6 +14,7 @@
 
 namespace yardmaster::shim {
 
+// kSends: has no receive queue. kReceives: all others.
 enum class TransferRole : std::uint8_t { kSends, kReceives };
 
 struct PlannedQueuePair {
@@ -38,9 +39,12 @@ class QueuePairTable {
   QueuePairTable(const QueuePairTable&) = delete;
   QueuePairTable& operator=(const QueuePairTable&) = delete;
 
-  // The connection of a queue pair; nullptr: it has none.
+  // The connection of a queue pair; nullptr: it has none. An entry at the same address with another
+  // number is of a destroyed queue pair and is removed.
   PlannedQueuePair* Find(const void* queue_pair, std::uint32_t number);
-  // Gives it the number, below `count`, with the fewest connections. nullptr: the table is full.
+  // Gives it the number, below `count` and kMaxOrdinals, with the fewest connections. nullptr: `count`
+  // is not positive, or no free place was found in a bounded search.
+  // REQUIRES: Find(queue_pair, number) is nullptr.
   PlannedQueuePair* Add(const void* queue_pair, std::uint32_t number, const Endpoint& endpoint,
                         TransferRole role, int count);
   void Remove(const void* queue_pair);

@@ -5,16 +5,18 @@
 
 namespace yardmaster::shim {
 
-// A handle of dlopen on the first library called `name` that is not this one: the absolute path in
-// the environment variable `variable`, what the loader's cache (/etc/ld.so.cache) lists, the system's
-// library folders. A relative path in the variable is ignored. nullptr: there is none. `path`
-// receives where it was found. Flags are dlopen's.
+// A handle of dlopen on the first of these that can be loaded and is not this library: the absolute
+// path in the environment variable `variable`, what the loader's cache (/etc/ld.so.cache) lists for
+// `name`, `name` in the system's library folders. A relative path in the variable is ignored. nullptr:
+// there is none. `path` receives where it was found, cut to `path_size` - 1 characters, or "". Flags
+// are dlopen's.
 void* OpenReal(const char* name, const char* variable, int flags, char* path, unsigned path_size);
 
 // Whether this shim was loaded under a file name that begins with `name`.
 bool LoadedAs(const char* name);
 
-// Calls `visit` with every path that a loader's cache lists for the library `name`; used by OpenReal.
+// Calls `visit` with the paths that a loader's cache lists for the library `name`, until it returns
+// true; used by OpenReal.
 // The cache is `size` bytes of any kind; nothing beyond them is read.
 void ForEachCached(const char* cache, unsigned long size, const char* name,
                    bool (*visit)(const char* path, void* argument), void* argument);

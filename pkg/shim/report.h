@@ -1,12 +1,14 @@
-// What a shim did, for the agent: one line of JSON for each connection, appended to a file of this
-// process in the folder YARDMASTER_SHIM_STATUS. pkg/agent/shim_report.h reads it.
+// What a shim did, for the agent: one line of JSON for each event, appended to a file of this process
+// in the folder YARDMASTER_SHIM_STATUS. pkg/agent/shim_report.h reads it.
 //
 //   {"event":"connected","pid":7,"device":"mlx5_0","port":1,"qp":291,"peer":"10.0.0.9",
 //    "ordinal":0,"planned":49321,"actual":49321,"class":192,"plane":0,"how":"label","why":""}
 //
 // A line is one write(2) to a file opened with O_APPEND, so lines of threads and forked children do
-// not mix. A file ends at kMaxBytes; what does not fit is counted in a last line. Errors are not
-// reported: without a folder, or on a full disk, lines are dropped.
+// not mix. The first line with which a process would exceed kMaxBytes is replaced by
+// {"event":"full"}; later lines are dropped. A forked child inherits its parent's count and then counts
+// alone, so that the file may become larger. Errors are not reported: without a folder, or on a full
+// disk, lines are dropped.
 // Thread safety: Write from any thread, Open before.
 #pragma once
 
@@ -38,7 +40,8 @@ class Report {
   static constexpr std::size_t kMaxBytes = 1024 * 1024;
 
   constexpr Report() = default;
-  // `name`: the first part of the file's name.
+  // `name`: the first part of the file's name. `folder`: an absolute path; otherwise nothing is
+  // written.
   void Open(const char* folder, const char* name);
   void Write(const ReportEvent& event);
 

@@ -2,11 +2,12 @@
 // carry the planned traffic class. For Gloo, MPI over TCP, parameter servers; off unless
 // YARDMASTER_PLAN names a plan.
 //
-// connect() of an unbound TCP socket to a peer of the plan binds the first planned port that is free.
-// The port is bound without SO_REUSEADDR, so that it is in use by no other connection, and connect()
-// cannot fail because of it. No planned port free, an unknown peer, any doubt: the socket is left as
-// it is. accept() gives the class to connections that come from a peer of the plan: the way back
-// belongs to the same job. A class that the program set itself stays.
+// connect() of an unbound TCP socket to a peer of the plan binds the first planned port that is
+// free. The port is bound without SO_REUSEADDR, so that it is in use by no other connection, and
+// connect() cannot fail because of it. With no planned port free, or one bound by the program, the
+// socket gets only the class; without a usable plan or a peer of it, the socket is left as it is.
+// accept() gives the class to connections that come from a peer of the plan: the way back belongs
+// to the same job. A class that the program set itself stays.
 //
 // Calls return what the C library returns and leave its errno. No lock, no allocation.
 #include <arpa/inet.h>

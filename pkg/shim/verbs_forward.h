@@ -28,7 +28,8 @@ struct RealVerbs {
   ibv_device** (*get_device_list)(int*) = nullptr;
 };
 
-// Fills the slots from the library behind `handle`; null: every function answers that there is none.
+// Fills the slots from the library behind `handle`. If it is null, the exported functions fail as
+// verbs_symbols.inc says.
 void BindVerbs(void* handle, RealVerbs* real);
 
 }  // namespace yardmaster::shim

@@ -1,8 +1,8 @@
 // A verbs library for tests without NICs: two RoCE devices, mlx5_0 and mlx5_1, whose queue pairs
-// remember what they were told. It is loaded as the real one is, by its path, and exports the same
-// symbol versions up to 1.12.
+// remember what they were told. It is loaded as the real one is, by its path, and exports some of the
+// real one's functions under their versions, the newest 1.11 (standin_verbs.map).
 //
-// The environment changes it: STANDIN_REFUSE_LABELS=1 refuses queue pairs with a flow label,
+// The environment changes it: STANDIN_REFUSE_LABELS=1 refuses flow labels on the way to RTR,
 // STANDIN_GID_TYPE=1 makes all GIDs RoCEv1, STANDIN_DRIVER=<path> is loaded with the device list, as
 // drivers are.
 //
