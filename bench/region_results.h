@@ -17,7 +17,7 @@ namespace yardmaster::bench {
 // The text of a point (region_points.h) up to its last '=', and the value after that.
 using PointName = std::pair<std::string, double>;
 
-// One run; figures are those of sim::TraceResult (RunOf says which), shares from 0 to 1.
+// One run; its figures are fields of sim::TraceResult, by RunOf.
 struct RegionRun {
   std::string way;
   double value = 0;
