@@ -1,6 +1,6 @@
 // A replay of jobs on a cluster that places them, under one way to choose among places that are equal in
-// the objective; what the network gives the jobs is predicted from time to time. Deterministic. Thread
-// safety: pure function.
+// the objective. The rates that the network gives the jobs are predicted after every 12th arrival or
+// departure. Deterministic. Thread safety: pure function.
 #pragma once
 
 #include <cstdint>
@@ -13,22 +13,22 @@ namespace yardmaster::bench {
 
 // contention_bench.cc says what each does.
 enum class Way { kPacking, kContention, kDrawn, kOracle, kShareOracle, kMoved };
-// Chooses among places that random preferences lead to.
+// Whether a job that is placed takes one of the places that random preferences lead to.
 inline bool Draws(Way way) {
   return way == Way::kDrawn || way == Way::kOracle || way == Way::kShareOracle;
 }
 
-// What was predicted at one instant.
+// The prediction at one instant; for kMoved, where the load is above 0.7, after jobs moved.
 struct Sample {
   double seconds = 0;  // when
-  double load = 0;     // share of time that the fullest uplinks are busy
-  double share = 0;    // of the ideal rate, times GPUs
+  double load = 0;     // share of time that the fullest uplink is busy, before jobs moved
+  double share = 0;    // of the ideal rate, times GPUs, summed over jobs
   double gpus = 0;
   double flop_rate = 0;  // of all jobs
   double lone_flop_rate = 0;
 };
 
-// Jobs that were placed, and those with more than one equal place.
+// Numbers of jobs. All but `placed` are counted only where Draws(way).
 struct Choices {
   int placed = 0;
   int spanning = 0;  // of several segments
@@ -40,7 +40,7 @@ struct Figures {
   double busiest = 0;     // load of the busiest segment over the mean load
   double unevenness = 0;  // root mean square over mean
   double share = 0;       // of the ideal rate
-  double split = 0;       // GPUs in gangs of more than one segment
+  double split = 0;       // GPUs in gangs with a data group in more than one segment
   double waited = 0;      // seconds per job
 };
 
@@ -50,7 +50,8 @@ struct ContentionReplay {
   std::vector<Sample> samples;
 };
 
-// `load` multiplies the bytes of every job; `draws`: random preferences for each job, where the way draws.
+// `load` multiplies the bytes of every job; `draws`: random preferences for each job, where Draws(way) or
+// kMoved.
 ContentionReplay ReplayContention(const fabric::FabricSpec& spec,
                                   const std::vector<sim::TraceJob>& jobs, std::uint64_t seed,
                                   Way way, double load, int draws);

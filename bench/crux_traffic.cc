@@ -1,12 +1,12 @@
 // What it is worth to know that a job's flows start at several instants and that it reads and
-// writes storage: the cases of the micro benchmark with both, planned by who knows and by who takes
-// every job for one start and no storage, all measured by the simulator that knows.
+// writes storage: the cases of the micro benchmark with several starts, with storage and with both, planned
+// with that knowledge and without, all measured by a simulator of the whole case.
 //
-//   crux_traffic [CASES] [FIRST_SEED]      default 300 cases from seed 1
+//   crux_traffic [CASES] [FIRST_SEED] [analytic]      default 50 cases from seed 1
 //
-// Who pretends one start takes the first of a job's, or their mean by bytes; who knows of no
-// storage leaves its path to chance. Percent of what the plan of who knows and has a judge
-// achieves.
+// A plan without starts takes the first start of a job, or their mean by bytes, for all its flows; a plan
+// without storage draws the paths of storage at random. Figures are percent of what production with full
+// knowledge achieves. `analytic` compares plans without a search, and the published policy too.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -46,7 +46,7 @@ double MeanStart(const crux::ContendingJob& job) {
   return sum / bytes;
 }
 
-// The job as who sees it so takes it.
+// The job as a planner with this view gets it.
 crux::ContendingJob Seen(const crux::ContendingJob& job, const View& view) {
   crux::ContendingJob seen = job;
   std::erase_if(seen.flows, [&](const crux::Flow& f) { return IsStorage(f) && !view.storage; });

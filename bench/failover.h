@@ -1,4 +1,4 @@
-// What flows do after links died, under three ways of getting off them, as legs for transfer.h.
+// The paths of flows after links died, under three ways of recovery, as legs for transfer.h.
 //
 // Problem: at time 0 some cables go dead. Until routing notices (`reconverge_seconds`) switches go
 // on sending into them; then groups shrink and nearly every port hashes elsewhere. Ways:
@@ -33,8 +33,8 @@ struct FailoverTiming {
 };
 
 // REQUIRES: detect_seconds < reconverge_seconds, seconds above 0; `plan` is the plan of
-// `connections` with everything up, all of it planned and predictable. `bytes` of every leg's flow
-// are unlimited.
+// `connections` with everything up, all of it planned and predictable. The `bytes` of the flows returned
+// are 1e30, more than any window carries.
 std::vector<TransferFlow> LegsAfterFailure(const repac::PathPlan& plan,
                                            const std::vector<repac::NicConnection>& connections,
                                            const fabric::Network& network,

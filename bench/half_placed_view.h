@@ -1,4 +1,4 @@
-// A view of a cluster on half of whose hosts one gang is placed: what the webhook's benchmarks answer from.
+// A view of a cluster with one gang placed on half of its hosts; the webhook's benchmarks answer from it.
 #pragma once
 
 #include <memory>

@@ -26,6 +26,7 @@ struct Plot {
   std::vector<PlotSeries> series;
 };
 
+// The document. The ranges of both axes contain 0 and 1.
 std::string ToSvg(const Plot& plot);
 
 }  // namespace yardmaster::bench

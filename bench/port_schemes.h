@@ -1,6 +1,7 @@
-// Three ways to choose the source ports of an exchange, as the links that its flows then take: by chance,
-// by the single-bit table of earlier work, and by the planner.
-// Deterministic in the random numbers. Thread safety: pure functions, apart from caches of `world`.
+// Three ways to choose the source ports of an exchange: by chance, by the single-bit table of earlier work,
+// and by the planner. The results are the links that the flows take with those ports.
+// Deterministic in the state of `random`. Thread safety: pure functions, apart from caches of `world`.
+// REQUIRES: PredictPath succeeds for every flow.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +17,13 @@ namespace yardmaster::bench {
 // The links of each flow of an exchange.
 using Ports = std::vector<fabric::LinkPath>;
 
+// Uniform over repac::kFirstSourcePort to 0xFFFF.
 std::uint16_t RandomPort(Random& random);
 
 Ports ByEcmp(const std::vector<repac::PlannedFlow>& flows, const repac::ForwardingModel& world,
              Random& random);
 
-// The earlier scheme: a table of what each single header bit does to the index of an all-zero key.
+// The earlier scheme: a table of what each single bit of the source port does to the index of an all-zero key.
 // The wanted index is the least loaded uplink; wanted XOR current must be in the table, else
 // another random base port is tried, `tries` in all. It steers the first hop only, and where the
 // group is not a power of two the table's offsets are wrong.

@@ -1,5 +1,5 @@
-// The points of the region that crux_region measures: fabrics, places and traffic that load shared links
-// differently. Thread safety: pure functions.
+// The points of the region that crux_region measures: they differ in fabric, places and traffic, and so in
+// the load of shared links. Thread safety: pure functions.
 //
 // A point is one change, or several joined by '+', of this setting: two layers with uplinks of
 // 100 Gbit/s, half of the hosts of a job scattered, the bytes as they are, 8 connections of a hash.
@@ -34,13 +34,15 @@ struct RegionPoint {
   fabric::FabricSpec Spec() const;
 };
 
-// Of "uplink=50,uplink=25+load=2"; nullopt: there is no such point.
+// Reads "uplink=50,uplink=25+load=2"; nullopt where a key is unknown or a value is missing.
 std::optional<std::vector<RegionPoint>> ParsePoints(const std::string& points);
-// What is measured where nothing is said.
+// The points that crux_region measures by default, as ParsePoints reads them.
 std::string UsualPoints();
 
-// Every policy by its name; `paths` (paths of crux, one level) and `levels` (crux's levels on paths that a
-// hash drew) split the gain. crux@KEY=VALUE@... changes the production configuration.
+// `policy` is a name of ParsePolicy (crux/lab/policies.h); `taccl-arrival` or `taccl-job` (TacclReading);
+// `paths` (paths of crux, one level) or `levels` (crux's levels on paths that a hash drew), which split the
+// gain; or crux@KEY=VALUE@..., which changes the production configuration by the keys of Vary (variants.h)
+// and by nothing=1 (everything anew at every event). Unknown keys are ignored; REQUIRES: the name is known.
 sim::TraceOptions OptionsOf(const RegionPoint& point, const std::string& policy, int seed,
                             const fabric::Network& network);
 

@@ -14,9 +14,10 @@
 
 namespace yardmaster::bench {
 
-// A point of the region: what is changed last, and its value (region_points.h).
+// The text of a point (region_points.h) up to its last '=', and the value after that.
 using PointName = std::pair<std::string, double>;
 
+// One run; its figures are fields of sim::TraceResult, by RunOf.
 struct RegionRun {
   std::string way;
   double value = 0;
@@ -35,9 +36,9 @@ struct RegionRun {
 
 RegionRun RunOf(const PointName& point, int seed, const std::string& policy,
                 const sim::TraceResult& result);
-// Without the end of the line.
+// One line of the file, without its end.
 std::string ToLine(const RegionRun& run);
-// Lines that are not complete are left out.
+// Lines that are not complete are left out; no runs where the file cannot be read.
 std::vector<RegionRun> ReadRuns(const std::string& file);
 
 using BySeed = std::map<int, RegionRun>;
@@ -46,13 +47,13 @@ using Region = std::map<PointName, std::map<std::string, BySeed>>;
 Region RegionOf(const std::vector<RegionRun>& runs);
 
 double Mean(const std::vector<double>& values);
-// Of one field of all runs.
+// The mean of one field over all runs.
 double MeanOf(const BySeed& runs, double RegionRun::*field);
 
-// Of `ours` over `other` in percent, of the seeds that both have.
+// The gains of `ours` over `other` in percent, one for each seed that both have.
 std::vector<double> Gains(const BySeed& ours, const BySeed& other,
                           double RegionRun::*field = &RegionRun::utilisation);
-// Mean and 95 % interval by resampling; x as given. REQUIRES: some values.
+// Mean and 95 % interval by 2,000 resamples; x as given. REQUIRES: values are not empty.
 PlotPoint Bootstrap(double x, const std::vector<double>& values, Random& random);
 
 }  // namespace yardmaster::bench

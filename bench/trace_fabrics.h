@@ -1,5 +1,5 @@
-// The two fabrics of the Crux paper's trace evaluation, with hosts as in its testbed: eight A100, four
-// NICs of 200 Gbit/s. Thread safety: pure functions.
+// The two fabrics of the Crux paper's trace evaluation and the shape of the published topology, with hosts
+// as in the paper's testbed: eight A100, four NICs of 200 Gbit/s. Thread safety: pure functions.
 #pragma once
 
 #include "pkg/fabric/network.h"

@@ -12,7 +12,8 @@
 // Beyond it: a component whose longest chain fits into K levels is solved without loss at once; a
 // component of at most kExactJobs is solved exactly (dynamic program over the sets closed under
 // predecessors, O(3^n)); and larger ones are improved by drawing a new random order that contains
-// the cut found so far and cutting that again, which never gets worse.
+// the cut found so far and cutting that again, which never gets worse. A component of more than 1,000 jobs
+// gets a fifth of the draws and of the improvements.
 // Levels: K-1 is the highest; the lowest stay empty when fewer are needed.
 // Deterministic in (edges, levels, options). No failure. Thread safety: pure functions.
 #pragma once
@@ -40,10 +41,10 @@ struct CompressionOptions {
 struct Compression {
   std::vector<std::int32_t> levels;
   double loss = 0;
-  std::optional<double> optimal_loss;  // where every component was solved exactly
+  std::optional<double> optimal_loss;  // only where every component was solved exactly
 };
 
-// Connected pieces of the last DAG that were cut with some effort, with their cuts.
+// The connected pieces of the last DAG whose longest chain did not fit into the levels, with their cuts.
 class KnownCuts {
  public:
   struct Arc {  // between places in the piece
@@ -59,6 +60,7 @@ class KnownCuts {
     std::vector<std::int32_t> blocks;
     bool exact = false;
   };
+  // The piece with the levels, options and edges of `wanted`; null if there is none.
   const Piece* Find(const Piece& wanted) const;
 
   std::vector<Piece> pieces;

@@ -1,21 +1,24 @@
 // The network policy that the cluster runs: problem in; paths, priorities and levels out.
 //
-// Options, as they stand here, are the production configuration. The operator, `kubectl yardmaster
-// crux`, the simulator and the benchmarks all call Decide with them, and change only what an
-// operator could change, too. The paper as written and the schedulers it is compared with are in
-// lab/policies.h.
+// Options with their defaults are the production configuration. The operator (pkg/netplan), `kubectl
+// yardmaster crux`, the simulator and the benchmarks start from them; placement predicts contention
+// (pkg/plan/contention_cost.h) with them, but without a search. The paper as written and the schedulers
+// it is compared with are in lab/policies.h.
 //
 // Steps: paths (path_selection.h), priorities (priority.h), levels (compression.h,
-// level_hysteresis.h), and a search of bounded work around the result (anytime_search.h).
+// level_hysteresis.h), and two searches of bounded work from that result: whole plans made anew in
+// problems of at most 64 jobs (search/replan.h), and moves of single jobs (search/anytime_search.h).
 //
-// Given the present plan (Options::previous), jobs that changed choose anew. Others move only where
-// the FLOP gained in the time for which a plan is expected to hold exceed
-// what the moved jobs do not compute while their connections are made anew (MoveOptions). If
-// nothing changed the answer is the present plan.
+// Given the present plan (Options::previous), jobs that changed choose their paths anew. Levels follow
+// the new priorities by the rule of level_hysteresis.h. The searches move other jobs only where the FLOP
+// gained in the time for which a plan is expected to hold exceed what the moved jobs do not compute
+// while their connections are made anew (MoveOptions). If nothing changed, paths and levels are those
+// of the present plan.
 //
-// Deterministic in (problem, options). Thread safety: pure.
-// Errors: what Validate refuses; InvalidArgument for levels all of which are reserved, and for a
-// previous solution that does not fit the problem.
+// Deterministic in (problem, options). Thread safety: pure functions, except that Decide changes `memory`:
+// concurrent calls need memories of their own.
+// Errors: what Validate refuses (ValidateChanged where there is a previous solution); InvalidArgument
+// for levels all of which are reserved, and for a previous solution that does not fit the problem.
 #pragma once
 
 #include <cstdint>
@@ -40,8 +43,8 @@ struct MoveOptions {
   // How long a plan is expected to hold: about the time between two arrivals or ends of jobs that
   // share links.
   double horizon_seconds = 300;
-  // For so long each job is expected to run on, by job; infinite, or no entry: unknown. When one of
-  // those that share links ends, they are searched again; until then a move has to pay.
+  // How long each job is expected to run on, by job; infinite, or no entry: unknown. The horizon of jobs
+  // searched together ends with the first of them, but is at least one second.
   std::vector<double> remaining_seconds;
 };
 
@@ -59,31 +62,34 @@ struct Options {
   // What holds now: aligned with problem.jobs, an entry of a new job has no paths and level -1. The
   // rest of the problem has to be one that was answered before: only changed jobs are validated.
   std::optional<Solution> previous;
-  std::vector<ContendingJobId> changed;  // sorted; new jobs are always among them
+  std::vector<ContendingJobId> changed;  // sorted, valid indices; contains every new job
   bool departures = false;               // a job that was in `previous` has left since
 };
 
 // How a decision was reached.
 struct DecisionReport {
-  std::int64_t events = 0;       // simulated
-  std::int64_t evaluations = 0;  // schedules simulated
-  std::int32_t searches = 0;
+  std::int64_t events = 0;  // of the event budget spent: simulated events and the ranking of plans
+  std::int64_t evaluations = 0;  // simulations of groups of jobs
+  std::int32_t searches = 0;     // calls of ImproveSchedule; Replan is not counted
 };
 
-// `memory`: of earlier decisions (decision_memory.h). It makes a decision cheaper, never another one.
+// `report` and `memory` are optional. `memory` keeps what earlier decisions computed
+// (decision_memory.h); it changes the cost of a decision, not the result.
 absl::StatusOr<Solution> Decide(const Problem& problem, const Options& options = {},
                                 DecisionReport* report = nullptr, DecisionMemory* memory = nullptr);
 
-// The levels of `problem` that may be handed out, rising.
+// The levels of `problem` that Decide hands out, rising: those not reserved. Where these are more than
+// 64 and more than the jobs, only the highest of them.
 std::vector<std::int32_t> UsableLevels(const Problem& problem,
                                        const std::vector<std::int32_t>& reserved);
 
-// Fills the numbers of section 2 to 4 for paths and levels decided elsewhere: communication time,
-// intensity, and priorities that agree with the levels; edges; loss. `levels` count within `usable`.
+// Fills the numbers of sections 2 to 4 for paths and levels decided elsewhere: communication time,
+// intensity, and priorities that agree with the levels; edges; loss; not optimal_loss. `levels` are
+// indices into `usable`. A job without communication time gets the lowest usable level.
 Solution Describe(const Problem& problem, const Paths& paths,
                   const std::vector<std::int32_t>& levels, const std::vector<std::int32_t>& usable,
                   const CorrectionOptions& correction = {});
-// As above, with every level usable.
+// As above, where the levels from 0 to the highest of `levels` are usable.
 Solution Describe(const Problem& problem, const Paths& paths,
                   const std::vector<std::int32_t>& levels);
 

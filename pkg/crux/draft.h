@@ -26,7 +26,7 @@ struct Draft {
   Draft(const Problem& problem, Paths chosen);
 };
 
-// Levels here count within the usable ones; the solution gets the real ones at the very end.
+// A draft with levels. `levels` are indices into the usable levels; ToSolution turns them into levels.
 struct LevelledDraft {
   const Draft* draft = nullptr;
   Priorities priorities;
@@ -38,12 +38,13 @@ struct LevelledDraft {
 Priorities PrioritiesOf(const Problem& problem, const Draft& draft,
                         const CorrectionOptions& options);
 
-// A plan with the levels given: priorities are moved as little as agrees with them. The draft has to
-// outlive it.
+// A plan with the levels given; priorities change as little as is needed to agree with them. optimal_loss
+// is not set. `draft` must outlive the result.
 LevelledDraft PlanWithLevels(const Draft& draft, const Priorities& wanted,
                              std::vector<std::int32_t> levels);
 
-// `usable`: the levels that may be handed out, rising.
+// `usable`: the levels that may be handed out, rising; plan.levels are indices into it. A job without
+// communication time gets the first of `usable`.
 Solution ToSolution(const Problem& problem, const LevelledDraft& plan,
                     const std::vector<std::int32_t>& usable);
 

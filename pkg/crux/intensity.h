@@ -25,11 +25,12 @@ inline double BytesPerSecond(const Link& link) { return link.gbps * 1e9 / 8; }
 
 // Fraction of compute after which `flow` of `job` may start.
 double StartOf(const ContendingJob& job, const Flow& flow);
-// The least of them; the job's own where it has no flow.
+// The least StartOf of the job's flows; the job's own start where it has no flow.
 double FirstStart(const ContendingJob& job);
+// Whether all flows of the job have the same start.
 bool StartsTogether(const ContendingJob& job);
 
-// What a flow moves in an iteration, on average.
+// Bytes that a flow moves in an iteration, on average.
 inline double MeanBytes(const Flow& flow) { return flow.bytes / flow.every_iterations; }
 
 // How long a job alone keeps a link busy in one iteration.
@@ -49,19 +50,20 @@ class LoadCounter {
  public:
   explicit LoadCounter(const Problem& problem, CountedFlows counted = CountedFlows::kMean)
       : problem_(problem), counted_(counted), bytes_(problem.links.size()) {}
-  // On space that another counter left; all zero.
+  // On the space that TakeSpace of another counter returned; all entries are zero.
   LoadCounter(const Problem& problem, std::vector<double> space)
       : problem_(problem), counted_(CountedFlows::kMean), bytes_(std::move(space)) {
     bytes_.resize(problem.links.size(), 0);
   }
-  // REQUIRES: nothing is counted after that.
+  // Gives up the scratch space. REQUIRES: the counter is not used after that.
   std::vector<double> TakeSpace() { return std::move(bytes_); }
 
-  // Sorted by link. `paths` has one entry per flow of `job`. Complexity: O(L log L) in the links
-  // used.
+  // Sorted by link, without flows in the background. `paths` has one entry per flow of `job`.
+  // Complexity: O(L log L) in the links used.
   std::vector<LinkSeconds> Count(const ContendingJob& job, std::span<const std::int32_t> paths);
-  // t_j alone, without the sorting.
+  // t_j, without the sorting.
   double CommunicationSeconds(const ContendingJob& job, std::span<const std::int32_t> paths);
+  // The job's span, as defined above.
   double SpanSeconds(const ContendingJob& job, std::span<const std::int32_t> paths);
 
  private:
@@ -81,10 +83,10 @@ class LoadCounter {
 std::vector<LinkSeconds> LinkLoads(const Problem& problem, const ContendingJob& job,
                                    std::span<const std::int32_t> paths);
 
-// 0 for a job without flows.
+// The longest of the loads, which is t_j; 0 where there are none.
 double CommunicationSeconds(const std::vector<LinkSeconds>& loads);
 
-// 0 for a job that does not communicate: it asks nothing of the network.
+// I_j; 0 for a job that does not communicate.
 double Intensity(const ContendingJob& job, double communication_seconds);
 
 // Length of an iteration without contention.

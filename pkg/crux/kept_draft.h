@@ -7,12 +7,16 @@
 // It is a cache and cannot be stale: Follow compares every job that is to stay with the flows, numbers
 // and chosen paths it was counted for, and links by their speed, and counts anew what differs. Jobs are
 // recognised by id, which decides only what is compared with what. Where the jobs that stayed are in
-// another order, or a link changed its speed, everything is counted anew. So after Settle the draft,
+// another order, a link changed its speed or links were removed, everything is counted anew. So after Settle the draft,
 // busy() and contention() are, to the bit, those of an object that has seen nothing before: sums are
 // added in the order of the jobs in either case.
 //
 // Complexity: Follow O(flows * links of a path) comparisons; Settle O(uses of the links that jobs came
-// to or left, and of the jobs there, + pairs). Thread safety: single threaded.
+// to or left, and of the jobs there, + jobs + pairs); where more than a quarter of the jobs moved, Settle
+// finds all pairs anew. Thread safety: single threaded.
+//
+// Order of calls: Begin, then Follow and Move, then Settle; draft(), busy() and contention() are valid
+// after Settle.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +38,8 @@ class KeptDraft final : public BaseLoad {
  public:
   void Clear();
 
-  // The jobs of `problem` become those kept. Of each the id it had before; invalid: it was not known.
+  // The jobs of `problem` become those kept. Returns, for each of them, its index before this call;
+  // invalid where it was not known, or where everything is counted anew.
   std::vector<ContendingJobId> Begin(const Problem& problem);
   // Jobs with `absent` set put nothing on any link; all others take `paths`.
   void Follow(const Problem& problem, const Paths& paths, std::span<const char> absent);
@@ -51,7 +56,8 @@ class KeptDraft final : public BaseLoad {
 
   // What the jobs present put on a link, background included, as path selection counts it.
   double BusyWith(std::int32_t link) const override;
-  // The paths that `jobs` (sorted) would choose if they had none and all others stayed.
+  // The paths that `jobs` (sorted) would choose if they had none and all others stayed. The entries of
+  // the others are empty.
   Paths ChooseAnew(const Problem& problem, std::span<const ContendingJobId> jobs,
                    const PathSelectionOptions& options);
   PathSpace& path_space() { return path_space_; }

@@ -1,12 +1,12 @@
 // Which levels running jobs keep when priorities were computed anew.
 //
-// Every k and every priority is computed from today's jobs; what damps is the step from priorities to
-// levels. A pair of jobs that share a link costs, in units of intensity and judged by today's
-// priorities, I of the higher where both have one level, twice that where the lower one stands above.
+// Every k and every priority is computed from the present jobs; only the step from priorities to levels is
+// damped. A pair of jobs that share a link costs, in units of intensity, I of the one with the higher
+// present priority where both have one level, and twice that where the lower one has the higher level.
 // In each component of the contention DAG either all running jobs keep their level and new ones take
 // the one that costs least, or, where that would cost more than `hysteresis` of the component's
 // weight more than the levels found anew, the new levels are taken, but for those jobs that can keep
-// theirs at no cost. A component that nothing happened to keeps its levels.
+// theirs at no cost. A component without affected or new jobs keeps its levels.
 // Deterministic. Thread safety: pure functions.
 #pragma once
 
@@ -21,14 +21,15 @@ namespace yardmaster::crux {
 struct HeldLevels {
   // By job; outside [0, levels): the job is new.
   std::vector<std::int32_t> levels;
-  // Jobs around which something happened. A component without one is left alone.
+  // By job; non-zero: the job changed, and its component may get new levels.
   std::vector<char> affected;
 };
 
 // The cost of `levels` by the definition above. `edges` lead from the higher priority to the lower.
 double LevelCost(std::span<const ContentionEdge> edges, std::span<const std::int32_t> levels);
 
-// `fresh` is a valid compression of `edges`. Complexity: O(edges * rounds), rounds are few.
+// `fresh` is a valid compression of `edges`. The result need not be one. Complexity:
+// O(edges * (levels + rounds)), at most 20 rounds.
 std::vector<std::int32_t> HoldLevels(std::span<const ContentionEdge> edges, std::int32_t levels,
                                      const HeldLevels& held, const std::vector<std::int32_t>& fresh,
                                      double hysteresis);

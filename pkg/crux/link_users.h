@@ -1,8 +1,9 @@
 // Which jobs use a link, for every link of a problem, kept while jobs come, go and move.
 //
 // A job is known here by its slot, a number that stays while the job does; `rank` gives each slot the
-// place of its job among all jobs. The users of a link are listed by rank, lowest first, in whatever
-// order they were added, so a sum over them is the sum that a walk over all jobs gives, to the bit.
+// place of its job among all jobs. The users of a link are listed by rank, lowest first, independent of
+// the order in which they were added, so a sum over them is the sum that a walk over all jobs gives, to
+// the bit. The order by rank of the slots in use must not change while they are listed.
 // Complexity: adding a job behind all others O(1) a link, anything else O(users of the link).
 // Memory: 24 bytes a use, 8 a link. Thread safety: single threaded.
 #pragma once
@@ -22,12 +23,13 @@ struct LinkUse {
 class LinkUsers {
  public:
   void Clear() { *this = {}; }
-  // Links are only added.
+  // REQUIRES: links >= links().
   void Resize(std::size_t links);
   std::size_t links() const { return first_.size(); }
 
-  // `rank` by slot. REQUIRES: the slot is not on the link / is on the link.
+  // `rank` by slot. REQUIRES: the slot does not use the link.
   void Add(std::int32_t slot, const LinkUse& use, const std::vector<std::int32_t>& rank);
+  // REQUIRES: the slot uses the link.
   void Remove(std::int32_t slot, std::int32_t link);
 
   // visit(slot, seconds, bytes) for each user of the link, lowest rank first.

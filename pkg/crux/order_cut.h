@@ -30,6 +30,7 @@ struct Dag {
   std::int32_t size() const { return static_cast<std::int32_t>(out.size()); }
 };
 
+// Total weight of the arcs whose two ends share a block.
 double BlockLoss(const Dag& dag, std::span<const std::int32_t> blocks);
 
 // Longest chain of arcs that ends in each node: the block it would get with unlimited levels.
@@ -37,14 +38,15 @@ std::vector<std::int32_t> ChainDepth(const Dag& dag);
 
 // A random topological order; among the nodes that may come next, those of the lowest `blocks`
 // entry come first (empty: no preference). So an order contains the cut that `blocks` describes.
+// REQUIRES: no arc leads to a lower block.
 std::vector<std::int32_t> RandomOrder(const Dag& dag, std::span<const std::int32_t> blocks,
                                       Random& random);
 
-// Cuts orders into at most `levels` blocks at the least loss.
+// Cuts orders into at most `levels` blocks at the least loss. `dag` must outlive it.
 class OrderCutter {
  public:
   OrderCutter(const Dag& dag, std::int32_t levels);
-  // blocks[node]
+  // The block of each node. REQUIRES: `order` is a topological order of all nodes.
   std::vector<std::int32_t> Cut(std::span<const std::int32_t> order);
 
  private:
@@ -65,7 +67,7 @@ class OrderCutter {
   std::vector<std::vector<std::int32_t>> split_;
 };
 
-// Blocks of least loss. REQUIRES: dag.size() <= 20.
+// Blocks of least loss over all valid cuts. REQUIRES: dag.size() <= 20. Complexity: O(levels * 3^n).
 std::vector<std::int32_t> ExactBlocks(const Dag& dag, std::int32_t levels);
 
 }  // namespace yardmaster::crux

@@ -1,12 +1,12 @@
-// Two jobs on one link: what it costs either to come second, and the correction factor of
+// Two jobs on one link: what each loses when the other has priority, and the correction factor of
 // section 4.2 that follows from it.
 //
 // The model: every job repeats compute and communication; communication becomes ready after
 // `communication_start` of the compute; the link serves the first job alone and without delay, the second
 // in what is left. The first job then runs as if alone, with period T = max(c, s*c + t), so an
 // iteration of the second is a function of the phase at which it becomes ready: this is a map of
-// the circle onto itself, iterated until it repeats (Brent) or for kIterations. Both are ready at
-// 0.
+// the circle onto itself, iterated until it repeats (Brent) or for kIterations (127). Both are ready at
+// time 0.
 //
 // Correction factor, reference r with k = 1 against job j (r1, s1 seconds of r and j carried with r
 // first; r2, s2 with j first, over the same long time):  k_j = (s2 - s1) / (r1 - r2).
@@ -32,7 +32,7 @@ struct IterationTiming {
   bool operator==(const IterationTiming&) const = default;
 };
 
-// The job that comes second, in a stretch that repeats for ever.
+// What the job of lower priority does in a stretch of iterations that repeats for ever.
 struct LowerPriorityRun {
   double iterations = 0;
   double stretch_seconds = 0;      // 0: it never finishes an iteration
@@ -42,8 +42,10 @@ struct LowerPriorityRun {
   double SpeedLoss() const;
 };
 
+// Runs `second` on the link in what `first` leaves of it.
 LowerPriorityRun SimulateLowerPriority(const IterationTiming& first, const IterationTiming& second);
 
+// k of `job` against `reference`, which has k = 1; within [kMinCorrection, kMaxCorrection].
 double CorrectionFactor(const IterationTiming& reference, const IterationTiming& job);
 
 }  // namespace yardmaster::crux

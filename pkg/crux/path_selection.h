@@ -1,4 +1,4 @@
-// Path selection (section 4.1): walk the jobs from the highest GPU intensity to the lowest and give
+// Path selection (section 4.1): takes the jobs from the highest GPU intensity to the lowest and gives
 // each flow the least congested of its candidates, given what has been placed so far.
 //
 // Congestion of a path is the load of its fullest link with the flow on it, then the sum over its
@@ -6,8 +6,9 @@
 // out in production: they cannot be avoided, and a full one would hide a full uplink behind it. The load of a link is the share of time it is busy: a job adds
 // M_{j,e} / (B_e * T_j), T_j being its iteration alone (a job that talks rarely congests little).
 // A flow in the background counts like any other, and before all others where it has one path.
-// Inside a job larger flows choose first. The order needs intensities before there are paths; they
-// come from each job's choice on an empty network.
+// Inside a job larger flows choose first. The order needs intensities before there are paths; a job that
+// had paths is estimated on those, any other on its own choice on an empty network among the first 16
+// candidates of each flow.
 //
 // Complexity: O(sum over flows of candidates x links of a path). No failure: a problem that
 // passed Validate always has an answer. Deterministic. Thread safety: pure functions.
@@ -31,7 +32,7 @@ struct PathSelectionOptions {
   std::vector<ContendingJobId> first = {};
 };
 
-// What jobs that do not choose put on links.
+// The load that jobs which do not choose put on links.
 class BaseLoad {
  public:
   virtual ~BaseLoad() = default;
@@ -43,8 +44,9 @@ class BaseLoad {
 Paths SelectPaths(const Problem& problem, const PathSelectionOptions& options = {});
 
 // Only the flows of `changed` jobs (sorted indices) choose, all others stay on `previous`.
-// A job that had paths keeps a flow's path unless the gain exceeds the hysteresis; an entry of
-// `previous` that is empty or out of range is treated as no path. So one arrival costs its own flows.
+// A job that had paths keeps a flow's path unless the gain exceeds the hysteresis; a job of `changed`
+// whose entry of `previous` does not fit its flows counts as one without paths. Complexity: as above,
+// + the uses of links by all other jobs, whose load is counted.
 // REQUIRES: previous.size() == problem.jobs.size(), and unchanged jobs have valid paths in it.
 Paths ReselectPaths(const Problem& problem, const Paths& previous,
                     std::span<const ContendingJobId> changed,
@@ -58,13 +60,13 @@ struct PathSpace {
   std::vector<double> bytes;
 };
 
-// As above, with what the jobs that are not listed put on links given: costs the links that those
-// listed may use.
+// As above, but the load of the jobs that are not listed is read from `base`, and only for links on
+// candidates of those listed; unlisted entries of `previous` are copied and may be empty.
 Paths ReselectPaths(const Problem& problem, const Paths& previous,
                     std::span<const ContendingJobId> changed, const PathSelectionOptions& options,
                     const BaseLoad& base, PathSpace& space);
 
-// The job's own choice on an empty network.
+// The job's own choice on an empty network, among all candidates.
 std::vector<std::int32_t> SelectAlone(const Problem& problem, const ContendingJob& job);
 
 // Uniform over the candidates, as a hash spreads them. Deterministic in `seed`.

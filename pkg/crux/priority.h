@@ -41,6 +41,7 @@ struct JobTraffic {
   double intensity = 0;
 };
 
+// `loads` as LinkLoads gives them.
 JobTraffic TrafficOf(const ContendingJob& job, const std::vector<LinkSeconds>& loads);
 
 struct CorrectionOptions {
@@ -59,6 +60,7 @@ struct JobContention {
       0;  // share of time the fullest of its links is busy with the traffic of all jobs
 };
 
+// By job. `loads` and `pairs` are those of the jobs' chosen paths.
 std::vector<JobContention> ContentionOf(const Problem& problem,
                                         std::span<const std::vector<LinkSeconds>> loads,
                                         std::span<const ContendingPair> pairs);
@@ -77,7 +79,8 @@ Priorities AssignPriorities(const Problem& problem, std::span<const JobTraffic> 
                             const CorrectionOptions& options = {},
                             std::vector<KnownCorrection>* known = nullptr);
 
-// Priorities that follow `order`, nearest to `wanted`.
+// Priorities that fall along `order` with the least squared change of the logarithms of `wanted`. Jobs of
+// priority 0 go to the end.
 Priorities FollowOrder(const Priorities& wanted, std::span<const double> intensities,
                        const std::vector<ContendingJobId>& order);
 

@@ -3,8 +3,9 @@
 // Communication Scheduling for Deep Learning Training", SIGCOMM 2024; docs/crux.md has the
 // formulas.
 //
-// Jobs, links and flows are named by their index, jobs by a ContendingJobId; names are carried only for messages
-// and answers. A part of a problem (region.h) numbers its jobs anew.
+// Within a problem, links and flows are named by their index and jobs by a ContendingJobId. The string
+// ids appear in messages and answers; a job's id also identifies it from one decision to the next
+// (kept_draft.h). A part of a problem (search/region.h) numbers its jobs anew.
 // A link is one direction of one cable (or of a PCIe or NVLink connection).
 // Thread safety: values.
 #pragma once
@@ -69,7 +70,7 @@ struct Flow {
   // Carried below every level, and iterations do not wait for its end; only the one in which it is
   // to run again does not begin before.
   bool background = false;
-  // Flows of a job with the same ring >= 0 (and the same start and period) are the hops of one ring:
+  // Flows of a job with the same ring >= 0, start, every_iterations and background are the hops of one ring:
   // each hop passes on what it receives, so all of them move at one rate in proportion to their
   // bytes. -1: the flow moves on its own.
   std::int32_t ring = -1;
@@ -91,7 +92,7 @@ struct ContendingJob {
 using ContendingJobId = Id<struct JobTag>;
 
 struct Problem {
-  std::int32_t levels = 8;  // K; may exceed the number of jobs, the lowest levels then stay empty
+  std::int32_t levels = 8;  // K; may exceed the number of jobs
   std::vector<Link> links;
   std::vector<ContendingJob> jobs;
 };
@@ -147,10 +148,13 @@ struct ValidationOptions {
 
 // The first thing wrong with `problem`, as a FieldError whose path is that of the case file
 // (`jobs[1].flows[0].bytes`) and whose text names the job. A path that uses a link twice is a cycle
-// and refused. Every other function of this folder REQUIRES a problem that passed.
+// and refused. Decide (decide.h) and DecideBy (lab/policies.h) validate their problem themselves; every
+// other function of this folder REQUIRES a problem that passed.
 absl::Status Validate(const Problem& problem, const ValidationOptions& options = {});
 
-// As Validate, but looks only at the jobs listed: for a problem that passed and then got these.
+// As Validate, but checks only the jobs listed: for a problem that passed and then got these. Links, the
+// number of levels and the uniqueness of job ids are not checked again. An index that is not one of a
+// job is a FieldError for `changed`.
 absl::Status ValidateChanged(const Problem& problem, std::span<const ContendingJobId> changed);
 
 }  // namespace yardmaster::crux

@@ -1,15 +1,16 @@
 // The starvation guard: strict priorities can keep a job of the lowest level waiting without a
-// bound (the paper reports losses of up to 55.5 % there). A job whose share of its
-// ideal rate stays below `min_share` for `patience_seconds` is lifted one usable level for
-// `lift_seconds`; if it still starves up there, another level after another patience. When the lift
-// ends it goes back to its planned level, and needs a patience again before the next lift.
+// bound (the paper reports losses of up to 55.5 % there). A job whose share of its ideal rate stays
+// below `min_share` for `patience_seconds` is lifted one usable level for `lift_seconds`. If it stays
+// below for another `patience_seconds` while lifted, it is lifted another level and `lift_seconds`
+// begin anew. When they end the job returns to its planned level and waits `patience_seconds` again
+// before the next lift.
 //
 // A share is measured or predicted (`PredictedShares`), rate over the rate without contention.
-// Hysteresis: below min_share the wait for a lift begins, only at or above `recovered_share` it
-// is called off; in between it stands still. An unknown share changes no wait.
+// Hysteresis: the wait for a lift runs while the share is below min_share, is reset at or above
+// `recovered_share`, and stands still in between. An unknown share does not change the wait.
 //
-// A lifted job may stand above jobs of higher priority: that is the purpose, so the levels that
-// result are deliberately not a valid compression. Reserved levels are never used.
+// A lifted job may stand above jobs of higher priority, so the levels that result need not be a valid
+// compression. Reserved levels are never used.
 //
 // Time is an argument and may be any monotonic count of seconds; a step back is treated as no time.
 // Deterministic, no failure. Thread safety: pure functions and values.
@@ -37,7 +38,8 @@ struct StarvationState {
   double below_seconds = 0;            // waited for the next lift so far
   std::int32_t lifted = 0;             // usable levels above the planned one
   double lift_ends_seconds = 0;        // while lifted > 0
-  bool starving = false;               // below the least share at the last look
+  // Below min_share at the last look with a known share; false again after a lift ended.
+  bool starving = false;
   bool operator==(const StarvationState&) const = default;
 };
 
@@ -53,7 +55,7 @@ struct StarvationStep {
   StarvationState state;
   std::int32_t level = 0;  // to be written instead of the planned one
   StarvationEvent event = StarvationEvent::kNone;
-  // When the answer can next change without a new share: a lift ends. Absent: never.
+  // When the lift ends; until then only a new share can change the answer. Absent: the job is not lifted.
   std::optional<double> look_again_seconds;
 };
 
@@ -63,14 +65,15 @@ StarvationStep WatchForStarvation(const StarvationState& state, const Starvation
                                   std::span<const std::int32_t> usable,
                                   const StarvationOptions& options = {});
 
-// The levels 0 to `levels` - 1 without the reserved ones, rising: what Decide hands out.
+// The levels 0 to `levels` - 1 without the reserved ones, rising. What Decide hands out (UsableLevels in
+// decide.h) are the highest of them, or all.
 std::vector<std::int32_t> LevelsToHandOut(std::int32_t levels,
                                           std::span<const std::int32_t> reserved);
 
 // Each job's share of its ideal rate as a fluid sees it, where nothing is measured: a link gives a
 // job what the jobs of higher levels leave (each busy for its seconds once an iteration) and a fair
-// part of its own level. Knows no phases, so it is pessimistic for jobs that interleave. Levels are
-// those of `solution`, or `levels` where that is not empty. In [0, 1].
+// part of its own level. The model has no phases, so it is pessimistic for jobs that interleave. Levels
+// are those of `solution`, or `levels` where that is not empty. In [0, 1].
 // Complexity: O(links used by all jobs * rounds).
 std::vector<double> PredictedShares(const Problem& problem, const Solution& solution,
                                     std::span<const std::int32_t> levels = {});

@@ -1,7 +1,7 @@
-// What of a job moves at one rate: a flow on its own, or all hops of a ring. Simulation, search and
+// A stream is what moves at one rate in a job: a flow on its own, or all hops of a ring. Simulation, search and
 // evaluation work on streams, so that a fast hop does not take bandwidth that its ring cannot use.
 //
-// A stream of several hops carries `bytes`, those of its largest hop, in an iteration; its i-th link
+// A stream of several hops carries `bytes`, those of its largest hop, each time it runs; its i-th link
 // carries `uses[i]` times the stream's rate. A single flow has uses of 1.
 // Deterministic. Thread safety: values and pure functions.
 #pragma once
@@ -26,7 +26,7 @@ struct Stream {
 // How far flows are merged into streams.
 enum class Merging {
   kRings,  // as the problem says
-  kJobs,   // everything of a job that starts together and runs equally often, as one ring
+  kJobs,   // flows of a job with the same start, every_iterations and background, as one ring
 };
 
 // The streams of `job` on `paths` (one entry per flow), in the order of their first flows. Complexity: O(L log L) in the links used.

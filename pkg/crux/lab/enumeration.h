@@ -23,12 +23,13 @@ double EnumerationSize(const Problem& problem, std::span<const ContendingJobId> 
                        std::int32_t levels);
 
 // The best paths and levels of `jobs`, which share no link with others on any candidate, written
-// into the state. Returns their FLOP/s.
+// into the state. Returns their FLOP/s; invalid once evaluator.exhausted().
 double Enumerate(const Problem& problem, std::span<const ContendingJobId> jobs, std::int32_t levels,
                  GroupEvaluator& evaluator, RateBound& bound, SearchState& state);
 
-// Everything enumerated. Errors: ResourceExhausted when that takes more than `limit` evaluations, or
-// more events than the evaluator's budget.
+// The optimum of each component of jobs that could contend (PossibleComponents), enumerated. Errors:
+// ResourceExhausted when a component's EnumerationSize exceeds `limit` or it has more than 60 jobs, and
+// when the evaluator's budget runs out.
 absl::StatusOr<SearchState> FindOptimum(const Problem& problem, std::int32_t levels, double limit,
                                         ScheduleEvaluator& evaluator);
 

@@ -1,5 +1,5 @@
 // Every policy by its name, for comparisons: problem in, decisions out. What production runs is one of
-// them; the core links none of the others.
+// them; ym_crux links none of the others.
 //
 //   crux       the production policy (decide.h), with the options given
 //   published  the Crux paper as written: one reference job, k unbounded, least congested whole path,
@@ -30,12 +30,13 @@ std::string_view PolicyName(Policy policy);
 std::vector<Policy> AllPolicies();
 
 struct ExactOptions {
-  double max_evaluations = 2e6;
-  double window_seconds = 0;  // 0: 100 iterations of the slowest job
+  double max_evaluations = 2e6;  // of each component of jobs that could contend
+  // At most 100 iterations of the slowest job; 0: these 100.
+  double window_seconds = 0;
   std::int64_t event_budget = 200'000'000;
 };
 
-// `options.previous` counts for crux only.
+// Only crux reads `options.previous`; the others decide everything anew.
 absl::StatusOr<Solution> DecideBy(Policy policy, const Problem& problem,
                                   const Options& options = {}, const ExactOptions& exact = {});
 

@@ -1,17 +1,21 @@
 // A search around a schedule of few jobs that may be stopped at any time: it keeps the best schedule
-// found so far, and ends when the work allowed is done, when nothing better can exist, or when a pass
-// over all moves gains nothing.
+// found so far, and ends when the event budget is exhausted, when the schedule is at the bound, or when a
+// pass over all moves gains nothing.
 //
-// It asks a simulation of the jobs (schedule_evaluator.h) some tens of times:
+// It simulates the jobs (schedule_evaluator.h) some tens of times:
 //   1. the schedule it is given;
 //   2. the most promising combinations of paths (path_variants.h), each with the levels that the
 //      priority rule gives it; where jobs run, also the paths that all of them would choose anew;
-//   3. from the best of those on, moves of one job to another level or other paths and exchanges of
-//      two jobs' levels, first improvement, until none is left; then from the next best.
-// A schedule is worth the FLOP/s of the jobs, less what it costs to leave where running jobs are
-// (MoveCosts). It is at the bound when no combination of paths can be worth more.
+//   3. from the best of those, moves of one job to another level or other paths and exchanges of two
+//      jobs' levels, taking each improvement found, until none is left; then from the next best, from at
+//      most `max_descents` in all.
+// The value of a schedule is the FLOP/s of the jobs, less what it costs to move running jobs
+// (MoveCosts). It is at the bound when it is within 0.05 % of the best bound of all combinations of paths
+// (path_variants.h), or, where those are too many, of what the jobs do without contention.
 //
-// Deterministic. More work never gives a schedule that is worth less. Thread safety: pure function.
+// Deterministic. The result is never worth less than the schedule given. The budget also limits how many
+// combinations are ranked, so a larger budget does not always give a better result.
+// Thread safety: pure function.
 #pragma once
 
 #include <cstdint>
@@ -25,20 +29,24 @@
 namespace yardmaster::crux {
 
 struct AnytimeSearchOptions {
-  // Simulated events of one decision, all searches together; about 20 million a second. 0: no search.
+  // Work of one decision in simulated events, all searches together; about 20 million a second. 0: no
+  // search.
   std::int64_t event_budget = 1'000'000;
-  double window_iterations = 25;    // of the slowest job of those searched
-  std::size_t max_jobs = 12;        // searched together
-  std::size_t max_flows = 2048;     // of those; laying out more takes too long
-  std::int32_t max_candidates = 4;  // of a flow: its path and the least loaded others
-  std::size_t max_variants = 16;    // of a job's paths
+  double window_iterations = 25;  // of the slowest job of those searched
+  std::size_t max_jobs = 12;      // searched together
+  std::size_t max_flows = 2048;   // of those; laying out more takes too long
+  // Of a flow: its path, the one chosen anew and the least loaded others; at least 8 where all jobs are
+  // searched together.
+  std::int32_t max_candidates = 4;
+  std::size_t max_variants = 16;  // of a job's paths
   std::size_t max_combinations = 1024;
   std::size_t max_path_sets = 10;  // tried in step 2
   std::size_t max_descents = 4;    // of step 3
-  double min_gain = 1e-3;          // share of the FLOP/s below which the schedule given is kept
+  double min_gain = 1e-3;  // as a share of its value; gains up to it keep the schedule given
 };
 
-// In FLOP/s, per job; 0 for a job that is not running yet.
+// What it costs to give a job other paths, or another level: in FLOP/s, per job; 0 for a job that is not
+// running yet, and for one that the same decision has already moved.
 struct MoveCosts {
   std::vector<double> paths;
   std::vector<double> level;
@@ -54,8 +62,8 @@ struct SearchReport {
   void Settle(double value, const SearchState& best, double min_gain, SearchState& state);
 };
 
-// Improves `state`, paths and levels of all jobs of `problem`. REQUIRES: at most
-// ScheduleEvaluator::kMaxStreams jobs, costs aligned with them.
+// Improves `state`, paths and levels of all jobs of `problem`. REQUIRES: the jobs fit
+// ScheduleEvaluator::FlopRate, costs aligned with them.
 SearchReport ImproveSchedule(const Problem& problem, std::int32_t levels, const MoveCosts& costs,
                              const CorrectionOptions& correction,
                              const AnytimeSearchOptions& options, EventBudget& budget,

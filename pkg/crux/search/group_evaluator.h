@@ -1,5 +1,5 @@
-// Splits what a search asks into groups that share no link, each simulated once and remembered: a
-// search that changes one job's path or level asks mostly what it asked before.
+// Splits jobs into groups that share no link, simulates each group once and remembers the result: a search
+// that changes one job's path or level leaves most groups as they were.
 // Thread safety: single threaded.
 #pragma once
 
@@ -26,12 +26,13 @@ class GroupEvaluator {
   // The groups into which `jobs` fall on these paths.
   std::vector<Group> GroupsOf(std::span<const ContendingJobId> jobs, const Paths& paths) const;
 
-  // FLOP/s, as ScheduleEvaluator gives it. Invalid once exhausted().
+  // FLOP/s of `jobs` (sorted), simulated together without being split. Invalid once exhausted().
   double GroupRate(std::span<const ContendingJobId> jobs, const Paths& paths,
                    std::span<const std::int32_t> levels);
+  // FLOP/s of `jobs` (sorted), the sum over their groups. Invalid once exhausted().
   double Rate(std::span<const ContendingJobId> jobs, const Paths& paths,
               std::span<const std::int32_t> levels);
-  // FLOP/s of each of `jobs`.
+  // FLOP/s of each of `jobs` (sorted), in their order. Invalid once exhausted().
   std::vector<double> JobRates(std::span<const ContendingJobId> jobs, const Paths& paths,
                                std::span<const std::int32_t> levels);
   // FLOP/s without contention, on the paths given; only what runs in every iteration counts, so that
@@ -39,7 +40,7 @@ class GroupEvaluator {
   double LoneRate(std::span<const ContendingJobId> jobs, const Paths& paths) const;
 
   bool exhausted() const { return evaluator_.exhausted(); }
-  // Simulations really run so far.
+  // Simulations run so far; remembered results do not count.
   std::int64_t evaluations() const { return evaluations_; }
 
  private:

@@ -1,11 +1,11 @@
-// Which combinations of paths a search looks at, and in which order.
+// The combinations of paths that a search tries, and their order.
 //
-// A variant is one choice of paths of one job. Combinations of variants are ranked by what they
-// promise: the mean of an upper bound and a pessimistic estimate of the FLOP/s in a window that begins
-// where every job may begin to communicate.
+// A variant is one choice of paths of one job. Combinations of variants are ranked by their promise: the
+// mean of an upper bound and a pessimistic estimate of the FLOP/s in a window that begins where every job
+// may begin to communicate, each less the cost of the moves.
 //   bound     every job runs as if alone, but no link carries more than it can: on an overloaded link
 //             the time goes to the jobs with most FLOP per link second (a fractional knapsack);
-//             links that have no job in common are counted together
+//             the losses of links that have no job in common add up
 //   estimate  jobs in falling order of intensity, each with what those before it leave of its links
 //
 // Complexity: O(combinations * links of the jobs * log). Deterministic: ties go to fewer moves, then to
@@ -29,8 +29,9 @@ struct PathVariant {
   double intensity = 0;
 };
 
-// Of one job: first `now`, then others, at most `max_variants`. All there are where they are so few
-// (exchanged twin flows count once), else those of `also`, and those that move one flow, larger flows
+// Variants of one job: first `now`, then others, at most `max_variants` in all. Where the candidates of its
+// flows have at most 2 * max_variants combinations, the others are these in turn (exchanged twin flows
+// once) and `also` is not used; else those of `also`, and then those that move one flow, larger flows
 // first.
 std::vector<PathVariant> VariantsOf(const Problem& problem, const ContendingJob& job,
                                     const std::vector<std::int32_t>& now, double window_seconds,
@@ -40,6 +41,7 @@ std::vector<PathVariant> VariantsOf(const Problem& problem, const ContendingJob&
 // Upper bound of the jobs' work with these variants and any levels. (Flows that run in every
 // n-th iteration count with their mean, so there it is an estimate.)
 double BoundOf(const Problem& problem, std::span<const PathVariant* const> chosen);
+// The pessimistic estimate above, in FLOP/s.
 double EstimateOf(const Problem& problem, std::span<const PathVariant* const> chosen);
 
 struct Combination {
@@ -48,7 +50,8 @@ struct Combination {
   double promise = 0;
 };
 
-// All combinations where there are at most `max_combinations`, else those that move at most two jobs.
+// All combinations where there are at most `max_combinations`, else as many of those that move at most two
+// jobs; highest promise first.
 // `move_cost`: FLOP/s that it costs to move job j away from its first variant.
 std::vector<Combination> RankedCombinations(const Problem& problem,
                                             std::span<const std::vector<PathVariant>> variants,

@@ -1,16 +1,17 @@
-// How much work a handful of jobs get done on shared links with given paths and levels, made for
-// being asked thousands of times by a search.
+// Simulates how much work a few jobs get done on shared links with given paths and levels. A search calls it
+// thousands of times.
 //
 // Model: that of sim/simulator.h, with rings that move as one (streams.h). A job repeats compute and
 // communication; its streams start when their part of the compute is done; an iteration ends when
-// its compute and its streams are done. Links serve levels strictly and share max-min fairly inside
-// a level. The window begins at the instant at which every job may begin to communicate. Without
-// an event queue: the next event is found by scanning, and rates are looked up by the set of streams
+// its compute and its streams are done; a stream in the background is waited for only before it runs
+// again. Links serve levels strictly, the background below them, and share max-min fairly inside
+// a level. The window begins at the instant at which every job may begin to communicate. There is no
+// event queue: the next event is found by scanning, and rates are looked up by the set of streams
 // that are under way.
 //
 // Work is counted in events and taken from a budget. An answer given after the budget ran out is
 // invalid and has to be discarded.
-// Beyond kMaxStreams streams in a question, all flows of a job that start together move as one ring.
+// Where the jobs have more than kMaxStreams streams, those of each job are merged (Merging::kJobs).
 //
 // Complexity: O(jobs + streams) per event. Deterministic. Thread safety: single threaded.
 #pragma once
@@ -26,7 +27,8 @@
 
 namespace yardmaster::crux {
 
-// Events that may still be simulated, shared by all evaluators of one decision.
+// Work that may still be done, in simulated events; shared by all searches of one decision. Searches also
+// charge it for ranking and making plans. The last charge may exceed what is left.
 struct EventBudget {
   std::int64_t left = 0;
   std::int64_t spent = 0;
@@ -37,7 +39,7 @@ struct EventBudget {
   }
 };
 
-// Iterations of the slowest of `jobs` alone on its best paths, in seconds.
+// The seconds that `iterations` of the slowest of `jobs` take, each job alone on the paths of SelectAlone.
 double WindowOf(const Problem& problem, std::span<const ContendingJobId> jobs, double iterations);
 
 class ScheduleEvaluator {
@@ -49,8 +51,8 @@ class ScheduleEvaluator {
       : problem_(problem), window_seconds_(window_seconds), budget_(budget) {}
 
   // FLOP/s that `jobs` (sorted indices) achieve together when only they run, with the paths and
-  // levels given per job of the whole problem. A function of its arguments.
-  // REQUIRES: at most kMaxStreams jobs, each with flows of at most as many starts in all.
+  // levels given per job of the whole problem. A function of its arguments unless the budget runs out.
+  // REQUIRES: at most kMaxStreams streams of `jobs` in all, merged by Merging::kJobs.
   double FlopRate(std::span<const ContendingJobId> jobs, const Paths& paths,
                   std::span<const std::int32_t> levels);
   // What each of them achieved in the last answer, in their order.

@@ -22,6 +22,7 @@ inline ContentionEdge Edge(std::int32_t from, std::int32_t to, double weight) {
   return {ContendingJobId(from), ContendingJobId(to), weight};
 }
 
+// A problem with links "l0", "l1", ..., each of kGbpsOfOneGigabyte.
 Problem WithLinks(std::int32_t levels, std::int32_t link_count, std::vector<ContendingJob> jobs);
 
 Problem Example1(std::int32_t levels);  // figure 11
@@ -34,9 +35,10 @@ struct RandomShape {
   std::int32_t levels = 3;
   std::int32_t flows = 2;       // at most, per job
   std::int32_t candidates = 2;  // at most, per flow
-  bool several_starts = false;  // every other flow starts at an instant of its own
-  bool storage = false;         // every third flow runs seldom, in the background, or both
+  bool several_starts = false;  // a flow has a start of its own, with probability 1/2
+  bool storage = false;         // a flow runs seldom, in the background, or both, with 1/3
 };
+// Deterministic in (shape, seed).
 Problem RandomProblem(const RandomShape& shape, std::uint64_t seed);
 
 }  // namespace yardmaster::crux::testing
