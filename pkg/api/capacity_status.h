@@ -43,10 +43,10 @@ enum class RentalReason {
 // What asks for the hosts of a pool.
 enum class ScalingKind { kNone, kProvisioningRequest, kNodeClaims };
 
-// Hosts of one pool under one contract.
-// The most that a rental or an offer may hold.
+// The most hosts that a rental or an offer may hold.
 inline constexpr int kMaxRentedHosts = 1'000'000;
 
+// Hosts of one pool under one contract.
 struct RentedHosts {
   std::string pool;
   CapacityType type = CapacityType::kOnDemand;
@@ -60,7 +60,7 @@ struct RentedHosts {
   bool operator==(const RentedHosts&) const = default;
 };
 
-// Is not chosen before `until_ms`.
+// An offer that is not chosen before `until_ms`.
 struct AvoidedOffer {
   std::string pool;
   CapacityType type = CapacityType::kOnDemand;
@@ -91,7 +91,7 @@ struct CapacityStatus {
   bool holds_job() const { return active() && phase != RentalPhase::kProvisioned; }
   // What all hosts cost in one hour, at the prices last seen.
   capacity::Micros price() const;
-  // Of all rented hosts that exist.
+  // What the rented hosts that exist cost in one hour, at the prices last seen.
   capacity::Micros price_of_provided() const;
 };
 
