@@ -3,6 +3,9 @@
 //
 //   None -> Requested -> Provisioned -> Leaving -> Releasing -> None, AwaitingPrice or Requested
 //
+// A rental that ends before all its hosts are there skips Provisioned; one whose job has no pods skips
+// Leaving. AwaitingPrice ends in Requested or None.
+//
 //   Requested      the hosts are chosen and are being provided; the job has no pods
 //   Provisioned    they are there; the job's pods run on them and nowhere else
 //   Leaving        the job is asked for a checkpoint, then its pods are ended

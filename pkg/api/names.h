@@ -30,7 +30,7 @@ inline constexpr char kBackupKey[] = "yardmaster.dev/backup";
 // such a taint does not mark a backup host, it follows the choice.
 inline constexpr char kChosenBackupValue[] = "chosen";
 // Taint (effect NoSchedule) of a host all of whose GPUs are promised to gangs; the value names the
-// gang. Written and removed by the extender.
+// gang, or is "several". Written and removed by the extender.
 inline constexpr char kPromisedKey[] = "yardmaster.dev/promised";
 // Taint (effect NoSchedule) of a host on which workers failed repeatedly, and the Node annotation
 // with those failures (host_record.h). Written and removed by the operator.

@@ -20,8 +20,9 @@
 // Versions: a field is added without a new version when a reader that ignores it still does the
 // right thing. Any other change raises `version`, and readers refuse a version they do not know.
 //
-// A plan is valid only while the fabric's generation is the one it names and before it expires; later
-// readers ignore it and NCCL chooses its ports itself. A pod talks to a few peers per rail (ring and
+// A plan is valid until it expires, or until the generation of its Fabric's network (Fabric
+// status.networkGeneration) exceeds the one that the plan names. Then readers ignore it and NCCL
+// chooses its ports itself. A pod talks to a few peers per rail (ring and
 // pipeline neighbours), so the text has some kilobytes for jobs of any size; 64 KiB is the
 // limit.
 //
