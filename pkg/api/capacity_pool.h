@@ -29,7 +29,8 @@ struct CapacityOffer {
   int max_hosts = 0;                  // that can be had, those in use included
   double interruptions_per_hour = 0;  // of one host, expected
   int notice_seconds = 0;             // between the announcement and the end of a host
-  // That its Nodes carry besides those of the pool; tells the offers of a pool apart.
+  // Labels that its Nodes carry besides those of the pool. Offers of a pool that is scaled by a
+  // ProvisioningRequest must differ in them.
   std::map<std::string, std::string> node_labels = {};
   bool operator==(const CapacityOffer&) const = default;
 };
@@ -79,7 +80,8 @@ nlohmann::json EncodeCapacityPool(const CapacityPool& pool);
 std::map<std::string, std::string> NodeLabelsOf(const CapacityPool& pool,
                                                 const CapacityOffer& offer);
 
-// How many workers with these requests one host of the pool carries; 0: not even one.
+// How many workers with these requests one host of the pool carries, at most 1024; 0: not even one. A
+// pool that does not list `pods` does not limit them.
 int WorkersPerHost(const CapacityPool& pool, const workload::ResourceList& requests);
 
 }  // namespace yardmaster::api

@@ -3,6 +3,9 @@
 //
 //   None -> Requested -> Provisioned -> Leaving -> Releasing -> None, AwaitingPrice or Requested
 //
+// A rental that ends before all its hosts are there skips Provisioned; one whose job has no pods skips
+// Leaving. AwaitingPrice ends in Requested or None.
+//
 //   Requested      the hosts are chosen and are being provided; the job has no pods
 //   Provisioned    they are there; the job's pods run on them and nowhere else
 //   Leaving        the job is asked for a checkpoint, then its pods are ended
@@ -43,10 +46,10 @@ enum class RentalReason {
 // What asks for the hosts of a pool.
 enum class ScalingKind { kNone, kProvisioningRequest, kNodeClaims };
 
-// Hosts of one pool under one contract.
-// The most that a rental or an offer may hold.
+// The most hosts that a rental or an offer may hold.
 inline constexpr int kMaxRentedHosts = 1'000'000;
 
+// Hosts of one pool under one contract.
 struct RentedHosts {
   std::string pool;
   CapacityType type = CapacityType::kOnDemand;
@@ -60,7 +63,7 @@ struct RentedHosts {
   bool operator==(const RentedHosts&) const = default;
 };
 
-// Is not chosen before `until_ms`.
+// An offer that is not chosen before `until_ms`.
 struct AvoidedOffer {
   std::string pool;
   CapacityType type = CapacityType::kOnDemand;
@@ -91,7 +94,7 @@ struct CapacityStatus {
   bool holds_job() const { return active() && phase != RentalPhase::kProvisioned; }
   // What all hosts cost in one hour, at the prices last seen.
   capacity::Micros price() const;
-  // Of all rented hosts that exist.
+  // What the rented hosts that exist cost in one hour, at the prices last seen.
   capacity::Micros price_of_provided() const;
 };
 

@@ -26,8 +26,9 @@ struct Condition {
   bool operator==(const Condition&) const = default;
 };
 
-// Adds or replaces the condition of that type; `transition_ms` of the argument is ignored. True
-// when the list is different afterwards.
+// Adds or replaces the condition of that type; `transition_ms` of the argument is ignored. A new
+// transition time is `now_ms` cut to whole seconds, and the message is cut to kMaxStatusTextBytes
+// (status_text.h). Returns true if the list is different afterwards.
 bool SetCondition(std::vector<Condition>& conditions, Condition condition, std::int64_t now_ms);
 // The condition of that type, or null.
 const Condition* FindCondition(const std::vector<Condition>& conditions, std::string_view type);

@@ -31,7 +31,7 @@ struct DisruptionBudget {
   ObjectMeta metadata;
   bool has_selector = false;                   // without one it covers no pod
   std::vector<LabelRequirement> requirements;  // all must hold; none: every pod of the namespace
-  std::int64_t disruptions_allowed = 0;
+  std::int64_t disruptions_allowed = 0;        // 0 while the status describes an older spec
 
   bool Covers(const std::string& namespace_name,
               const std::map<std::string, std::string>& labels) const;

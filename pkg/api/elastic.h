@@ -48,12 +48,13 @@ struct ElasticStatus {
 
 // spec.elastic. REQUIRES: `job` has been read.
 ElasticPolicy ReadElasticPolicy(FieldReader& spec, const JobSpec& job);
-// Writes spec.elastic, and workers as they are wished for.
+// Writes spec.elastic and the wished number of workers, and removes parallelism.data. Does nothing if
+// the policy is not enabled.
 void EncodeElasticPolicy(const ElasticPolicy& policy, nlohmann::json& spec);
 ElasticStatus ReadElasticStatus(FieldReader& status);
 nlohmann::json EncodeElasticStatus(const ElasticStatus& status);
 
-// Workers that `data` groups take; nothing: not a whole number.
+// Workers that `data` groups take, at most a million; nullopt if it is not a whole number.
 std::optional<int> WorkersOf(const JobSpec& job, int data);
 // Sets workers and data groups. REQUIRES: WorkersOf has a value.
 void SetData(JobSpec& job, int data);

@@ -3,11 +3,12 @@
 //
 //   spec.parallelism.tensor: expected an integer from 1 to 1000000, got "eight"; ...
 //
-// All errors of one object are collected, so that a person mends them in one go. A reader never
-// stops: after an error it returns the fallback. Null is treated as left out, as Kubernetes has it.
+// The errors of one object are collected, each once and at most 50, so that a person mends them in one
+// go. A reader never stops: after an error it returns the fallback. Null is treated as left out, as Kubernetes has it.
 //
-// Fields that were not read are errors in the kinds we own (a misspelt field would otherwise
-// change the job unnoticed) and ignored in all others.
+// With UnknownFields::kReject, Close makes an error of each field that was not read: decoders of the
+// kinds we own use it, since a misspelt field would otherwise change the job unnoticed. With kIgnore
+// such fields are ignored.
 //
 // Lifetimes: a reader points into the JSON value and the error list; both must outlive it. Thread
 // safety: none; readers are local variables.
@@ -82,7 +83,7 @@ class FieldReader {
   bool Bool(std::string_view key, bool fallback);
   std::string String(std::string_view key, std::string_view fallback = "");
   std::string RequiredString(std::string_view key);
-  // RFC 3339; 0 when left out.
+  // RFC 3339; 0 when left out or wrong.
   std::int64_t TimeMs(std::string_view key);
   // One of `names`, which stand in the order of the enumeration.
   template <typename E, std::size_t N>
@@ -96,7 +97,7 @@ class FieldReader {
   std::vector<FieldReader> Objects(std::string_view key);
   // The members of an object whose keys are data, in key order.
   std::vector<std::pair<std::string, FieldReader>> Members(std::string_view key);
-  // The keys of this object itself, in order, where keys are data.
+  // The keys of this object itself, in order, where keys are data. Does not count as reading them.
   std::vector<std::string> Keys() const;
   std::vector<std::string> Strings(std::string_view key);
   std::vector<int> Ints(std::string_view key, int min, int max);

@@ -3,7 +3,7 @@
 // network plan: the gang is the workers.
 //
 // Members of a job are its workers by rank, then the pods of roles in the order of `spec.roles`, by
-// index. The number of a pod of a role among them follows the last rank (MemberOf); incidents name pods
+// index. The number of a pod of a role among them follows the last rank (RoleMemberOf); incidents name pods
 // of roles by it.
 //
 // Thread safety: values and pure functions; the template is immutable and shared.

@@ -70,12 +70,14 @@ workload::Job ToJob(const JobSpec& spec, NamespacedName key, std::string uid,
 int DerivedData(const workload::Parallelism& parallelism, std::int64_t world);
 
 // The job with that many workers: the data axis takes what the other sizes leave. Where they do not
-// divide the new world, one data group over all GPUs.
+// divide the new number of GPUs, or the expert size does not divide the new data size, all other sizes
+// become 1 and the data size is the number of GPUs. Unchanged if it has that many workers.
 JobSpec WithWorkers(JobSpec spec, int workers);
 
 // Reads the fields of JobSpec out of a `spec` object.
 JobSpec ReadJobSpec(FieldReader& spec);
-// Writes them into `spec`, every field in full.
+// Writes them into `spec`. Fields that are optional and have their default are left out, as is
+// `parallelism` where it was not given.
 void EncodeJobSpec(const JobSpec& job, nlohmann::json& spec);
 
 }  // namespace yardmaster::api

@@ -47,7 +47,7 @@ inline NamespacedName KeyOf(const ObjectMeta& metadata) {
   return {metadata.namespace_name, metadata.name};
 }
 
-// The value of a label or annotation, or nothing.
+// The value of a label or annotation, or nullopt. It is valid as long as `map` is not changed.
 std::optional<std::string_view> Find(const std::map<std::string, std::string>& map,
                                      const char* key);
 
@@ -58,7 +58,7 @@ enum class Namespaced { kYes, kNo };
 ObjectMeta ReadMetadata(FieldReader& object, Namespaced namespaced);
 nlohmann::json EncodeMetadata(const ObjectMeta& metadata);
 
-// Checks and consumes apiVersion and kind of a whole object.
+// Reads apiVersion and kind of a whole object. Others than these are errors; one that is left out is not.
 void ReadTypeMeta(FieldReader& object, std::string_view api_version, std::string_view kind);
 
 }  // namespace yardmaster::api

@@ -9,9 +9,10 @@
 
 namespace yardmaster::api {
 
-// An amount of money; without a value when left out or wrong, which is an error then.
+// An amount that people write (capacity/money.h). nullopt if the field is left out or wrong; a wrong
+// one is reported to the reader's errors.
 std::optional<capacity::Money> ReadMoney(FieldReader& object, std::string_view key);
-// The same of what adds up (sum.h).
+// The same for a sum of amounts, which may be larger (capacity/sum.h).
 std::optional<capacity::Money> ReadSum(FieldReader& object, std::string_view key);
 
 }  // namespace yardmaster::api

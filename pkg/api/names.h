@@ -30,7 +30,7 @@ inline constexpr char kBackupKey[] = "yardmaster.dev/backup";
 // such a taint does not mark a backup host, it follows the choice.
 inline constexpr char kChosenBackupValue[] = "chosen";
 // Taint (effect NoSchedule) of a host all of whose GPUs are promised to gangs; the value names the
-// gang. Written and removed by the extender.
+// gang, or is "several". Written and removed by the extender.
 inline constexpr char kPromisedKey[] = "yardmaster.dev/promised";
 // Taint (effect NoSchedule) of a host on which workers failed repeatedly, and the Node annotation
 // with those failures (host_record.h). Written and removed by the operator.
@@ -48,14 +48,14 @@ inline constexpr char kRentalJobAnnotation[] = "yardmaster.dev/rental-job";
 // the operator knows its own.
 inline constexpr char kOutOfServiceKey[] = "node.kubernetes.io/out-of-service";
 inline constexpr char kOutOfServiceValue[] = "yardmaster";
-// Node annotation: IPv4 address of every rail's NIC, comma separated, rail 0 first.
+// Node annotation: address of every rail's NIC, all IPv4 or all IPv6, comma separated, rail 0 first.
 inline constexpr char kNicAddressesAnnotation[] = "yardmaster.dev/nic-addresses";
 // Node annotation, written by the agent: NIC ports that are down, "r0p1,r3p0"; absent or empty:
 // none.
 inline constexpr char kDownPortsAnnotation[] = "yardmaster.dev/down-ports";
 
 // Node annotations with what is seen of the network from a host, relayed by the agent: JSON
-// documents as docs/paths.md has them. The first two may stand on a Fabric, too.
+// documents as docs/paths.md has them. Both may stand on a Fabric, too.
 inline constexpr char kNeighboursAnnotation[] = "yardmaster.dev/neighbours";
 inline constexpr char kObservedPathsAnnotation[] = "yardmaster.dev/observed-paths";
 // Node annotation: how the host's NICs choose paths by themselves ("adaptive-routing",

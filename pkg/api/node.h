@@ -31,7 +31,8 @@ struct Node {
   ObjectMeta metadata;
   bool unschedulable = false;  // cordoned
   std::vector<Taint> taints;
-  // The Ready condition; nothing: the node has none yet (the API server taints such nodes itself).
+  // Whether the Ready condition is True; False and Unknown read as false. nullopt: the node has none yet
+  // (the API server taints such nodes itself).
   std::optional<bool> ready;
   // Type and status of the conditions besides Ready and the kubelet's four about pressure and network.
   std::vector<std::pair<std::string, std::string>> conditions;

@@ -1,6 +1,6 @@
 // What a pod template asks of a node: selectors, required affinity, tolerations, GPU model and
-// capacity type. Placement narrows hosts with it as kube-scheduler later would, so that a plan is
-// never refused at the bind.
+// capacity type. Placement narrows hosts with it by kube-scheduler's rules, so that kube-scheduler does
+// not refuse a planned host for one of them.
 //
 // Thread safety: values and pure functions.
 #pragma once

@@ -7,7 +7,8 @@
 //       {"rank":1,"host":"n2","address":"10.0.0.9","plane":0,"sourcePorts":[49321],
 //        "alternatePorts":[50012]}]}]}
 //
-// A peer may also have "tcp":[{"listenPort":29500,"sourcePorts":[50001,50077]}].
+// A peer may also have "tcp":[{"listenPort":29500,"sourcePorts":[50001,50077]}], a rail "device", and
+// the plan "fabricUid".
 //
 // An alternate port avoids every link between switches that its source port takes. A connection
 // that failed may use it before a new plan arrives. 0: there is none; left out: none at all.
@@ -19,8 +20,9 @@
 // Versions: a field is added without a new version when a reader that ignores it still does the
 // right thing. Any other change raises `version`, and readers refuse a version they do not know.
 //
-// A plan holds only while the fabric's generation is the one it names and before it expires; later
-// it means nothing and NCCL's own ports are used. A pod talks to a few peers per rail (ring and
+// A plan is valid until it expires, or until the generation of its Fabric's network (Fabric
+// status.networkGeneration) exceeds the one that the plan names. Then readers ignore it and NCCL
+// chooses its ports itself. A pod talks to a few peers per rail (ring and
 // pipeline neighbours), so the text has some kilobytes for jobs of any size; 64 KiB is the
 // limit.
 //

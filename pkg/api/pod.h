@@ -57,11 +57,12 @@ struct Pod {
   // that are True. Of others: how the first container ended last, if not with 0.
   std::vector<ContainerExit> exits;
   std::vector<std::string> final_conditions;
-  // The first container of the spec: how often it has ended with an error, before the last end of a finished pod, as
-  // far as the kubelet has reported, and whether it runs. Without a report it is treated as running.
+  // The first container of the spec: the kubelet's restartCount, plus one while it has ended with an error and is not
+  // restarted yet (not counted in a finished pod), and whether it runs. Without a report it is treated as running.
   int container_ends = 0;
   bool container_running = true;
-  // The termination message of a container that has ended last, if it may be a JSON object; else empty.
+  // A termination message that begins with "{": of a finished pod, the first one among its containers; of others, that of
+  // the first container's last end. Else empty.
   std::string end_message;
 
   std::int64_t gpus() const { return workload::AmountOf(requests, gpu_resource); }

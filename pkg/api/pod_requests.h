@@ -2,7 +2,7 @@
 //
 // Containers are summed, sidecars with them; an ordinary init container counts with the sidecars
 // before it, and the largest of all of these with the overhead on top is the pod. Requests of the
-// whole pod (spec.resources) replace that sum for the resources they name. A request that is left
+// whole pod (spec.resources) for cpu, memory and hugepages replace that sum. A request that is left
 // out follows the limit. While a container is being resized the larger of both sizes counts.
 //
 // Three things that are not resources are counted like resources, so that one sum decides whether a

@@ -15,7 +15,7 @@ namespace yardmaster::api {
 // quantity of Kubernetes.
 absl::StatusOr<std::int64_t> ParseQuantity(std::string_view text, int scale = 1);
 
-// A field that holds a quantity as a string or as a JSON number; 0 when left out.
+// A field that holds a quantity as a string or as a JSON number; 0 when left out or wrong.
 std::int64_t ReadQuantity(FieldReader& object, std::string_view key, int scale = 1);
 
 }  // namespace yardmaster::api

@@ -2,15 +2,16 @@
 // indexed Job, JobSet, TrainJob, the training operator's jobs, MPIJob, LeaderWorkerSet, Volcano.
 // One table of labels; nothing is ever guessed from a pod's name.
 //
-// Labels can be copied. A row counts only for a pod whose controller agrees with them: its uid where
-// a label carries one, else its kind and name. A pod without a controller is taken as its labels
-// say; Gatherer can refuse such pods.
+// Labels can be copied. A pod whose controller contradicts its labels is an error: another uid where a
+// label carries the controller's, another kind, or another name where the labels give it (a JobSet's
+// pods name the JobSet, not the Job that is their controller: only the kind is compared). For a pod
+// without a controller its labels are used unchanged; extender::Gatherer can refuse such pods.
 //
 // A pod's labels give its index inside a subgroup (one Job of a JobSet, the masters or the workers
 // of a PyTorchJob); ranks number the subgroups one after another. Where a subgroup begins depends
 // on the sizes of those before it, so it is computed once from all pods (RankBasesOf) and kept in
 // the Gang, which lets a later replacement pod find its rank alone. The label yardmaster.dev/rank,
-// on any pod, is the rank itself and goes before the table.
+// on a pod that a row of the table fits, is the rank itself and replaces the row's subgroup and index.
 //
 // Thread safety: values and pure functions.
 #pragma once
@@ -44,12 +45,12 @@ struct Membership {
 // Whether a pod is ours to gather: it asks for GPUs, was not released without a place,
 // and stands behind our gate, says its parallelism, or was made by our operator. Others are
 // ordinary pods, regardless of their owner. A pod without GPUs is gathered if it says its
-// parallelism and its kind numbers it with the workers: a LeaderWorkerSet's leader, the launcher of
+// parallelism and its kind numbers it with the workers: a pod of a LeaderWorkerSet, the launcher of
 // an MPIJob with runLauncherAsWorker.
 bool WantsGang(const Pod& pod);
 
-// Nothing: no row of the table fits. Errors: InvalidArgument when a row fits and a label it needs
-// is missing or no number, or when the pod has another controller than its labels say.
+// nullopt if no row of the table fits. Errors: InvalidArgument when a row fits and a label it needs
+// is missing or is not a number, or when the pod has another controller than its labels say.
 absl::StatusOr<std::optional<Membership>> ResolveMembership(const Pod& pod);
 
 // Whether `gang` was made for the object with that uid, and not for a former one of its name. Where the kind's pods do not know
@@ -61,7 +62,8 @@ bool SubgroupLess(std::string_view a, std::string_view b);
 
 // First rank of every subgroup. `members` are all pods of one gang.
 std::vector<RankBase> RankBasesOf(const std::vector<Membership>& members);
-// The rank, or nothing when the subgroup is not among the bases or the index lies beyond its end.
+// The rank; nullopt when the subgroup is not among the bases or the index lies beyond its end, which is
+// where the next subgroup begins. The last subgroup has no end.
 std::optional<int> RankOf(const std::vector<RankBase>& bases, const Membership& member);
 
 }  // namespace yardmaster::api

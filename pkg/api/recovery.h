@@ -22,11 +22,12 @@ enum class OnHostLoss {
 
 // What follows when a worker fails in a way that a rule describes.
 enum class FailureAction {
-  kIgnore,   // as onWorkerFailure, and does not count against the restart budget
+  kIgnore,   // as onWorkerFailure (Restart for Fail), and does not count against the restart budget
   kReplace,  // the failed rank alone is made anew
   kRestart,  // all workers restart, as with OnHostLoss::kRestart
   kFail,     // the job fails
-  // As onWorkerFailure, and the job avoids the host of the worker that failed first for a day.
+  // As onWorkerFailure (Restart for Fail), and the job avoids the host of the worker that failed first
+  // for a day.
   kReplaceHost
 };
 

@@ -1,5 +1,6 @@
 // A short hash for names that are built from longer texts. FNV-1a, because the name must be the
 // same in every process and version. Not for anything an attacker may choose collisions of.
+// Thread safety: pure function.
 #pragma once
 
 #include <cstdint>

@@ -139,8 +139,9 @@ struct TrainingJob {
   }
 };
 
-// Errors: InvalidArgument, one line per wrong field. Contradictions between fields are
-// workload::Problems' business.
+// Errors: InvalidArgument, one line per wrong field; contradictions among template, roles, checkpoint,
+// capacity, priority and elastic fields are errors, too. Those of size, parallelism and placement are
+// not checked here: see workload::Problems.
 absl::StatusOr<TrainingJob> DecodeTrainingJob(JsonView object,
                                               UnknownFields unknown = UnknownFields::kReject);
 nlohmann::json EncodeTrainingJob(const TrainingJob& job);

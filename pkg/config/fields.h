@@ -1,5 +1,6 @@
 // Reading the fields of a mapping, with errors that say where: "<path>.<key>: is not
-// a text; ...". A missing field and an explicit null are the same and give the empty value.
+// a text; ...". A missing field and an explicit null are the same and give the empty value. All errors
+// are InvalidArgument.
 // Thread safety: a value; const methods from any thread.
 #pragma once
 
@@ -25,7 +26,7 @@ class Fields {
   absl::StatusOr<bool> Bool(const std::string& key) const;
   absl::StatusOr<std::vector<std::string>> Strings(const std::string& key) const;
   absl::StatusOr<Fields> Object(const std::string& key) const;
-  // A list of mappings.
+  // A list of mappings. An entry that is not a mapping reads as an empty one.
   absl::StatusOr<std::vector<Fields>> List(const std::string& key) const;
 
  private:

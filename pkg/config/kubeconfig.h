@@ -1,6 +1,7 @@
 // From kubeconfig files, or the files Kubernetes gives a pod, to kube::ClientConfig.
 //
-// Where it looks, first found wins:
+// Where it looks, first found wins. A flag or $KUBECONFIG that is set counts as found: if its files do
+// not exist, the error is NotFound and the later places are not tried.
 //   our processes:  the file named by flag, $KUBECONFIG, in-cluster, ~/.kube/config
 //   kubectl:        the file named by flag, $KUBECONFIG, ~/.kube/config, in-cluster
 // $KUBECONFIG may be a list of files ("a:b"); files of it that do not exist are left out. Of
@@ -13,7 +14,8 @@
 // are passed over, as kubectl does. Errors name the file, the entry and the field:
 // `/home/me/.kube/config: users[me].user.exec.command: is missing; ...`.
 //
-// Thread safety: functions of the file system; may be called from any thread.
+// Thread safety: any thread. The functions read files of at most 4 MiB each, and
+// SurroundingsOfThisProcess reads the environment.
 #pragma once
 
 #include <string>
@@ -45,14 +47,15 @@ struct Surroundings {
 };
 Surroundings SurroundingsOfThisProcess();
 
-// Errors: NotFound if no configuration exists, or a named file does not exist;
-// InvalidArgument for what is wrong in one. The result passes kube::ValidateClientConfig.
+// Errors: NotFound if no configuration exists, or a named file does not exist; PermissionDenied or
+// Unavailable if a file cannot be opened or read; InvalidArgument for what is wrong in one. The result
+// passes kube::ValidateClientConfig.
 absl::StatusOr<kube::ClientConfig> LoadClientConfig(
     const ClientConfigRequest& request,
     const Surroundings& surroundings = SurroundingsOfThisProcess());
 
 // The configuration of a pod: its ServiceAccount's token and authority, read again as they rotate.
-// NotFound outside of a cluster.
+// Errors: NotFound outside of a cluster or without the token's file; else as LoadClientConfig.
 absl::StatusOr<kube::ClientConfig> InClusterConfig(const Surroundings& surroundings);
 
 }  // namespace yardmaster::config

@@ -19,10 +19,10 @@ struct TextPosition {
   int column = 1;
 };
 // The first byte that is not part of printable UTF-8 (tab, line feed, carriage return count as
-// printable); nothing if there is none. yaml-cpp would take some of those for the end of its input.
+// printable); nullopt if there is none. yaml-cpp would take some of those for the end of its input.
 std::optional<TextPosition> FindUnprintable(std::string_view text);
 
-// Length in bytes of the valid UTF-8 sequence that `text` begins with; 0 if it does not.
+// Length in bytes of the valid UTF-8 sequence that `text` begins with; 0 if it begins with none.
 int Utf8SequenceLength(std::string_view text);
 
 }  // namespace yardmaster::config

@@ -49,13 +49,15 @@ class JsonView {
   // specified.
   JsonView operator[](std::string_view key) const;
   JsonView At(std::initializer_list<std::string_view> path) const;
-  // Members or elements; 0 for any other type.
+  // Members or elements; 0 for any other type. Complexity: linear.
   std::size_t size() const;
-  // In the order of the document, or of the keys. Nothing is called for another type.
+  // Members are called in the order of the document (tape) or of the keys (tree), elements in their
+  // order. Nothing is called for another type.
   void ForEachMember(absl::FunctionRef<void(std::string_view key, JsonView value)> call) const;
   void ForEachElement(absl::FunctionRef<void(JsonView value)> call) const;
 
-  // nullopt for another type, and for a number that is not whole or does not fit.
+  // nullopt for another type. WholeNumber is nullopt, too, for a number that is not whole or does not
+  // fit, and for one written with a fraction or an exponent whose magnitude is 9e15 or more.
   std::optional<std::string_view> String() const;
   std::optional<std::int64_t> WholeNumber() const;
   std::optional<double> Number() const;
@@ -85,7 +87,8 @@ class JsonParser {
   JsonParser(const JsonParser&) = delete;
   JsonParser& operator=(const JsonParser&) = delete;
 
-  // The view, and all views taken from it, live until the next call. `text` may be freed after the call.
+  // The view, and all views taken from it, are valid until the next call or the end of the parser.
+  // `text` may be freed after the call.
   // Errors: InvalidArgument with what is wrong.
   absl::StatusOr<JsonView> Parse(std::string_view text);
 

@@ -2,13 +2,17 @@
 //
 //   log.Info("gang planned", {{"gang", name}, {"hosts", 128}, {"ms", 3.2}});
 //
-// JSON:  {"ts":"2026-01-02T03:04:05.678Z","level":"info","msg":"gang
-// planned","gang":"a","hosts":128,"ms":3.2} text:  2026-01-02T03:04:05.678Z INFO gang planned
-// gang=a hosts=128 ms=3.2
+// In JSON, one line:
+//   {"ts":"2026-01-02T03:04:05.678Z","level":"info","msg":"gang planned",
+//    "gang":"a","hosts":128,"ms":3.2}
+// In text:
+//   2026-01-02T03:04:05.678Z INFO gang planned gang=a hosts=128 ms=3.2
 //
-// A line stays one line for any value and JSON stays valid: control characters are
-// escaped and broken UTF-8 is replaced. A level that is off costs one comparison. Writing is
-// synchronous. The logger is passed by reference; no global one exists.
+// A line stays one line for any value and JSON stays valid: in values, control characters are
+// escaped and broken UTF-8 is replaced. The text format writes keys unchanged, and in a message only
+// replaces control characters by spaces. A level that is off costs one comparison. Writing is
+// synchronous: a line is flushed before the call returns. The logger is passed by reference; no
+// global one exists.
 // Thread safety: all methods from any thread; lines never mix. A copy writes to the same place.
 #pragma once
 
@@ -36,14 +40,14 @@ class Logger {
   struct Options {
     LogLevel level = LogLevel::kInfo;
     LogFormat format = LogFormat::kJson;
-    // Where lines go; null = standard error. Must outlive the logger.
+    // Where lines go; null: standard error. Must outlive the logger and its copies.
     std::ostream* out = nullptr;
   };
 
   // `clock` must outlive the logger and its copies.
   Logger(const Options& options, const Clock& clock);
 
-  // A logger that adds `fields` to every line.
+  // A logger that adds `fields` to every line, after those that this logger adds.
   Logger With(LogFields fields) const;
 
   bool enabled(LogLevel level) const { return level >= level_; }

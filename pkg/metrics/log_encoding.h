@@ -11,10 +11,12 @@ namespace yardmaster::metrics {
 // Appends `text` as a JSON string, quotes included; broken UTF-8 becomes U+FFFD.
 void AppendJsonString(std::string& out, std::string_view text);
 
-// Appends `,"key":value`.
+// Appends `,"key":value`. A number that is not finite is written as a string.
 void AppendJsonField(std::string& out, const LogField& field);
 
-// Appends ` key=value`; text with spaces, quotes or control characters stands as a JSON string.
+// Appends ` key=value`. A text is written as a JSON string if it is empty or holds a space, a quote, '=',
+// a backslash, a control character or a byte outside of ASCII; so is a number that is not finite. The
+// key is not escaped.
 void AppendTextField(std::string& out, const LogField& field);
 
 }  // namespace yardmaster::metrics

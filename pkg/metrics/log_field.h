@@ -10,7 +10,7 @@
 
 namespace yardmaster::metrics {
 
-// A value that lives only as long as the call it is passed to.
+// A value, without a copy of its text: the text must outlive the call that the value is passed to.
 class LogValue {
  public:
   using Any = std::variant<std::string_view, std::int64_t, std::uint64_t, double, bool>;

@@ -3,8 +3,9 @@
 //
 // Handles are pointers into the registry: cheap to copy, safe to use from any thread, valid as long
 // as the registry. Getting one looks it up under a lock, so hot paths keep theirs.
-// Names and labels are written in code; a name that Prometheus does not allow, or one used for two
-// kinds of metric, is a programming error and throws.
+// Names and labels are written in code. A name that Prometheus does not allow, or one used for two
+// kinds of metric, is a programming error: the Get functions throw std::invalid_argument. Names of
+// sources are not checked.
 // Thread safety: everything from any thread.
 #pragma once
 
@@ -76,9 +77,10 @@ class Registry {
   Histogram GetHistogram(const std::string& name, const std::string& help,
                          const std::vector<double>& buckets, const Labels& labels = {});
 
-  // Values asked for at each scrape, for what is counted elsewhere or comes and goes (one series
-  // per job): a series that the source no longer gives is gone. `source` must be quick and outlive
-  // the registry's last Text().
+  // Text() calls `source` for the values at each scrape. For what is counted elsewhere, or comes and
+  // goes (one series per job): a series that the source no longer returns is gone. Calls are made one
+  // at a time, under the registry's lock: `source` must be quick and must not call Text or add a
+  // source. What it refers to must outlive the registry's last Text().
   void AddCounterSource(const std::string& name, const std::string& help, Source source);
   void AddGaugeSource(const std::string& name, const std::string& help, Source source);
 

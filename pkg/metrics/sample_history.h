@@ -1,12 +1,13 @@
-// The process's own metrics of the last hour, for /metrics/history: what a fault looked like can be read afterwards where no
-// Prometheus was watching.
+// The process's own metrics of the last hour, for /metrics/history. An operator can read them after a fault where no
+// Prometheus scraped the process.
 //
 //   SampleHistory history;
 //   history.Add(registry.Text(), clock.WallMs());  // every kHistoryIntervalMs
 //   history.Text();                                // OpenMetrics with timestamps
 //
-// A sample keeps only the series whose value differs from the sample before. Invariants: no more samples, series and changes
-// than Limits says. A sample or a change too many drops the oldest sample; a series too many is left out and counted.
+// A sample keeps only the series whose value differs from the sample before. Invariants after each call: no more samples and
+// series than Limits says, and no more changes unless a single sample is left. A sample or a change too many drops the
+// oldest sample; a series too many is left out and counted.
 // Thread safety: everything from any thread.
 #pragma once
 
@@ -43,7 +44,7 @@ class SampleHistory {
   // Prometheus, which forgets a series after five minutes, sees no gap. Series in order of name, times ascending.
   std::string Text() const;
 
-  // Memory held, in bytes: what is allocated and an estimate of what the allocator and the map add.
+  // Estimate of the memory held, in bytes: times, names and changes, and what the allocator and the map add.
   std::size_t bytes() const;
   // Series of the last sample that had no room.
   std::size_t left_out_series() const;
