@@ -1,9 +1,11 @@
 // The order in which waiting jobs are planned, and what they keep from each other.
 //
 // Order: priority (higher first), then creation time, then namespace/name. A job that has waited for
-// its reserve_after_ms reserves the place that will be free first; others use reserved hosts only if
-// they are known to end in time, or are preemptible: these are stopped when the place is needed, at any priority (JumpedTheQueue), so a job with a reservation is not delayed by jobs
-// that did not wait. Thread safety: pure functions.
+// its reserve_after_ms reserves the place that will be free first. Others use reserved hosts only if they are known to
+// end in time, or are preemptible. A preemptible job is stopped when the place is needed, whatever its priority
+// (JumpedTheQueue), so a job with a reservation is not delayed by jobs that did not wait.
+//
+// Thread safety: pure functions.
 #pragma once
 
 #include <cstdint>
