@@ -52,9 +52,9 @@ class ShimReader {
   std::map<std::string, Connection> connections_;
 };
 
-// Of the files *.jsonl, at most 256, of the volume of the pod below kubelet's folder (/var/lib/kubelet/pods).
-// Errors: InvalidArgument for a uid that is no folder name, NotFound when the pod has no such volume,
-// FailedPrecondition when it cannot be read.
+// Reads at most 256 files *.jsonl of the pod's volume below kubelet's folder (/var/lib/kubelet/pods).
+// Errors: InvalidArgument if the uid cannot be the name of a folder, NotFound if the pod does not have the
+// volume, FailedPrecondition if the volume cannot be read.
 absl::StatusOr<ShimSummary> ReadShimReports(const std::string& kubelet_pods_folder,
                                             const std::string& pod_uid);
 

@@ -13,8 +13,8 @@
 
 namespace yardmaster {
 
-// Calls work(i) for every i in [0, count), at most `threads` at a time (0 counts as 1). Not for CPU-bound
-// loops.
+// Calls work(i) for every i in [0, count), on at most `threads` threads at a time; a `threads` of 0 means 1. The work
+// should block rather than compute.
 template <typename Work>
 void ParallelFor(std::size_t count, std::size_t threads, const Work& work) {
   std::atomic<std::size_t> next = 0;

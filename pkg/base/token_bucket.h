@@ -1,6 +1,7 @@
 // A token bucket: `rate` tokens a second, at most `burst` saved up; it starts full. Times are
-// steady milliseconds; a time before the last one given counts as that one. Thread safety: one thread at a
-// time.
+// steady milliseconds. A time before that of the last call is treated as that of the last call.
+//
+// Thread safety: one thread at a time.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // From kubeconfig files, or the files Kubernetes gives a pod, to kube::ClientConfig.
 //
-// Where it looks, first found wins. A flag or $KUBECONFIG that is set counts as found: if its files do
-// not exist, the error is NotFound and the later places are not tried.
+// The configuration is read from the first of these places that is set. If the flag or $KUBECONFIG is set and its
+// files do not exist, the error is NotFound, and the later places are not tried.
 //   our processes:  the file named by flag, $KUBECONFIG, in-cluster, ~/.kube/config
 //   kubectl:        the file named by flag, $KUBECONFIG, ~/.kube/config, in-cluster
 // $KUBECONFIG may be a list of files ("a:b"); files of it that do not exist are left out. Of

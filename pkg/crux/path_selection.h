@@ -44,9 +44,9 @@ class BaseLoad {
 Paths SelectPaths(const Problem& problem, const PathSelectionOptions& options = {});
 
 // Only the flows of `changed` jobs (sorted indices) choose, all others stay on `previous`.
-// A job that had paths keeps a flow's path unless the gain exceeds the hysteresis; a job of `changed`
-// whose entry of `previous` does not fit its flows counts as one without paths. Complexity: as above,
-// + the uses of links by all other jobs, whose load is counted.
+// A job that had paths keeps a flow's path unless the gain exceeds the hysteresis. If a changed job's entry in
+// `previous` does not have one valid path for each flow, the job is treated as new. Complexity: that of SelectPaths
+// for the changed jobs, plus the links that all other jobs use.
 // REQUIRES: previous.size() == problem.jobs.size(), and unchanged jobs have valid paths in it.
 Paths ReselectPaths(const Problem& problem, const Paths& previous,
                     std::span<const ContendingJobId> changed,

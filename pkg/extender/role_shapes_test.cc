@@ -17,24 +17,11 @@ namespace {
 class RoleShapesTest : public BatchJobFixture {
  protected:
   // A gated pod with `gpus` GPUs; none: without the resource.
-  json PodOf(const std::string& name, int gpus, json labels, const json& owner,
-             const std::string& parallelism) {
+  static json PodOf(const std::string& name, int gpus, const json& labels, const json& owner,
+                    const std::string& parallelism) {
     json limits = {{"cpu", "4"}};
     if (gpus > 0) limits[api::kGpuResource] = StrCat(gpus);
-    return {{"apiVersion", "v1"},
-            {"kind", "Pod"},
-            {"metadata",
-             {{"name", name},
-              {"namespace", "team"},
-              {"uid", "uid-" + name},
-              {"creationTimestamp", "2026-01-01T00:00:00Z"},
-              {"annotations", {{api::kParallelismAnnotation, parallelism}}},
-              {"labels", std::move(labels)},
-              {"ownerReferences", json::array({owner})}}},
-            {"spec",
-             {{"schedulingGates", json::array({{{"name", api::kPlacementGate}}})},
-              {"containers", json::array({{{"name", "c"}, {"resources", {{"limits", limits}}}}})}}},
-            {"status", {{"phase", "Pending"}}}};
+    return GatedPod(name, limits, labels, owner, parallelism);
   }
   static json Owner(const char* api_version, const char* kind, const std::string& name) {
     return {{"apiVersion", api_version},

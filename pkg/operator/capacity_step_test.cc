@@ -87,7 +87,8 @@ TEST_F(CapacityStepTest, HostsThatOthersRentAreNotRentedTwice) {
   EXPECT_EQ(cheap, 3);
 }
 
-// Its request was deleted by somebody: it leaves, and chooses once the other jobs' hosts are known.
+// Another controller deleted the job's request. The job leaves its hosts, and chooses others in a step that knows which hosts
+// other jobs use.
 TEST_F(CapacityStepTest, AJobThatLeavesItsHostsChoosesNoneWhileOthersMayChooseTheSame) {
   Wait();
   Step();

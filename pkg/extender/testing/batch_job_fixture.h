@@ -24,6 +24,25 @@ class BatchJobFixture : public PlannerFixture {
   }
   static std::string Uid(const std::string& job) { return "uid-" + job; }
 
+  // A pod of one container behind the gate, as admission leaves it.
+  static json GatedPod(const std::string& name, const json& limits, const json& labels,
+                       const json& owner, const std::string& parallelism) {
+    return {{"apiVersion", "v1"},
+            {"kind", "Pod"},
+            {"metadata",
+             {{"name", name},
+              {"namespace", "team"},
+              {"uid", "uid-" + name},
+              {"creationTimestamp", "2026-01-01T00:00:00Z"},
+              {"annotations", {{api::kParallelismAnnotation, parallelism}}},
+              {"labels", labels},
+              {"ownerReferences", json::array({owner})}}},
+            {"spec",
+             {{"schedulingGates", json::array({{{"name", api::kPlacementGate}}})},
+              {"containers", json::array({{{"name", "c"}, {"resources", {{"limits", limits}}}}})}}},
+            {"status", {{"phase", "Pending"}}}};
+  }
+
   // As admission and the Job controller would: a gated pod with a name of its own, which is
   // returned.
   std::string AddJobPod(const std::string& job, int index, const std::string& parallelism,
@@ -31,29 +50,16 @@ class BatchJobFixture : public PlannerFixture {
     const std::string name = StrCat(job, "-", index, "-", ++pods_made_);
     const std::string uid = owner_uid.empty() ? Uid(job) : owner_uid;
     client_.Seed(kube::Pods(),
-                 {{"apiVersion", "v1"},
-                  {"kind", "Pod"},
-                  {"metadata",
-                   {{"name", name},
-                    {"namespace", "team"},
-                    {"uid", "uid-" + name},
-                    {"creationTimestamp", "2026-01-01T00:00:00Z"},
-                    {"annotations", {{api::kParallelismAnnotation, parallelism}}},
-                    {"labels",
-                     {{"batch.kubernetes.io/job-name", job},
-                      {"batch.kubernetes.io/controller-uid", uid},
-                      {"batch.kubernetes.io/job-completion-index", StrCat(index)}}},
-                    {"ownerReferences", json::array({{{"apiVersion", "batch/v1"},
-                                                      {"kind", "Job"},
-                                                      {"name", job},
-                                                      {"uid", uid},
-                                                      {"controller", true}}})}}},
-                  {"spec",
-                   {{"schedulingGates", json::array({{{"name", api::kPlacementGate}}})},
-                    {"containers",
-                     json::array({{{"name", "c"},
-                                   {"resources", {{"limits", {{api::kGpuResource, "8"}}}}}}})}}},
-                  {"status", {{"phase", "Pending"}}}});
+                 GatedPod(name, {{api::kGpuResource, "8"}},
+                          {{"batch.kubernetes.io/job-name", job},
+                           {"batch.kubernetes.io/controller-uid", uid},
+                           {"batch.kubernetes.io/job-completion-index", StrCat(index)}},
+                          {{"apiVersion", "batch/v1"},
+                           {"kind", "Job"},
+                           {"name", job},
+                           {"uid", uid},
+                           {"controller", true}},
+                          parallelism));
     return name;
   }
 
