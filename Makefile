@@ -18,7 +18,7 @@ LAB_ARGS ?= --svg out/lab.svg
 TIDY ?= .
 say := printf '==> %s\n'
 
-.PHONY: help setup controlplane programs build test nightly lab check format fuzz tidy tidy-commands thread-safety check-asan-ubsan check-tsan lint bench demo demo-check demo-down site ui ui-test install image image-test clean
+.PHONY: help setup controlplane programs build test nightly lab check format fuzz tidy tidy-commands thread-safety build-asan-ubsan build-tsan check-asan-ubsan check-tsan lint bench demo demo-check demo-down site ui ui-test install image image-test clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -63,17 +63,19 @@ lab: controlplane programs ## PyTorch jobs on a fabric of Linux switches: planne
 
 check: check-asan-ubsan check-tsan ## unit and integration tests under the address, undefined-behaviour and thread sanitizers
 
-check-asan-ubsan check-tsan: check-%: controlplane
-	@$(say) "building and testing with $*"
-	export YARDMASTER_CONTROLPLANE_BIN=$$(test/controlplane/build)
+build-asan-ubsan build-tsan: build-%: setup
+	@hack/setup lint
+	$(say) "building with $*"
 	test/sanitizers/run cmake --preset $* --log-level=WARNING
 	test/sanitizers/run cmake --build build/$* -j $(JOBS)
+
+check-asan-ubsan check-tsan: check-%: controlplane build-%
+	@$(say) "testing with $*"
+	export YARDMASTER_CONTROLPLANE_BIN=$$(test/controlplane/build)
 	test/sanitizers/run ctest --test-dir build/$* --output-on-failure --no-tests=error -j $(JOBS) -L '^($(CHECK_LABELS))$$' $(CTEST_ARGS)
 
-fuzz: setup ## every fuzz target under ASan and UBSan, FUZZ_SECONDS (60) each
-	@$(say) "building and running the fuzz targets"
-	test/sanitizers/run cmake --preset asan-ubsan --log-level=WARNING
-	test/sanitizers/run cmake --build build/asan-ubsan -j $(JOBS) --target fuzzers
+fuzz: build-asan-ubsan ## every fuzz target under ASan and UBSan, FUZZ_SECONDS (60) each
+	@$(say) "running the fuzz targets"
 	test/fuzz/run --seconds $(FUZZ_SECONDS) build/asan-ubsan
 
 ui: ## build the web page: ui/src into ui/dist

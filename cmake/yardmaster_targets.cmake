@@ -12,11 +12,12 @@ set(YARDMASTER_PURE fabric workload placement crux repac plan netplan sim capaci
 
 # Optimising the tests' own sources doubles their compile time; what they test is optimised.
 set(ym_test_precompiled_FLAGS $<$<CONFIG:Release>:-O0>)
+# With sanitizers nothing else is optimised than the pure core, where the tests' time goes.
 if(YARDMASTER_SANITIZE)
-  set(ym_test_precompiled_FLAGS -O0)
+  set(ym_precompiled_FLAGS -O1)
 endif()
 
-if(YARDMASTER_PRECOMPILE AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+if(YARDMASTER_PRECOMPILE)
   yardmaster_precompile(ym_precompiled
     <algorithm> <cstdint> <functional> <map> <memory> <optional> <set> <string> <string_view> <utility> <vector>
     <absl/status/status.h> <absl/status/statusor.h>)
@@ -27,6 +28,9 @@ if(YARDMASTER_PRECOMPILE AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
     <algorithm> <cstdint> <functional> <map> <memory> <optional> <set> <string> <string_view> <utility> <vector>
     <absl/status/status.h> <absl/status/statusor.h> <cmake/json_without_literal.h> <gmock/gmock.h> <gtest/gtest.h>)
 endif()
+
+# How many tests' sources are compiled as one, where YARDMASTER_UNITY is on.
+set(YARDMASTER_TEST_BATCH 8)
 
 # yardmaster_unity(target): several sources are compiled as one, where YARDMASTER_UNITY is on. Most of what a source
 # of the layers with I/O costs are headers that its neighbours include as well: half of the time, and for the verbs of
@@ -65,6 +69,9 @@ function(yardmaster_library)
 
   add_library(ym_${A_NAME} STATIC ${A_SRCS})
   target_link_libraries(ym_${A_NAME} PUBLIC yardmaster_flags ${links})
+  if(A_PURE)
+    target_compile_options(ym_${A_NAME} PRIVATE ${ym_precompiled_FLAGS})
+  endif()
   if(TARGET ym_precompiled AND A_PURE)
     target_precompile_headers(ym_${A_NAME} REUSE_FROM ym_precompiled)
   elseif(TARGET ym_json_precompiled)
@@ -100,6 +107,32 @@ function(yardmaster_library)
   endif()
 endfunction()
 
+# yardmaster_batch_tests(target source...): adds the tests' sources to the target, several as one (cmake/batch_tests.cmake).
+function(yardmaster_batch_tests target)
+  set(script ${CMAKE_SOURCE_DIR}/cmake/batch_tests.cmake)
+  cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY ${CMAKE_SOURCE_DIR} OUTPUT_VARIABLE folder)
+  set(number 0)
+  while(ARGN)
+    set(batch)
+    while(ARGN)
+      list(LENGTH batch size)
+      if(size EQUAL YARDMASTER_TEST_BATCH)
+        break()
+      endif()
+      list(POP_FRONT ARGN source)
+      list(APPEND batch ${folder}/${source})
+    endwhile()
+    set(output ${CMAKE_CURRENT_BINARY_DIR}/${target}_${number}.cc)
+    list(TRANSFORM batch PREPEND ${CMAKE_SOURCE_DIR}/ OUTPUT_VARIABLE inputs)
+    add_custom_command(
+      OUTPUT ${output}
+      COMMAND ${CMAKE_COMMAND} -DROOT=${CMAKE_SOURCE_DIR} -DOUTPUT=${output} "-DSOURCES=${batch}" -P ${script}
+      DEPENDS ${inputs} ${script} VERBATIM)
+    target_sources(${target} PRIVATE ${output})
+    math(EXPR number "${number} + 1")
+  endwhile()
+endfunction()
+
 # yardmaster_test(NAME target SRCS ... DEPS ... [LABEL unit] [ONE_PROCESS] [OPTIMISED])
 #
 # OPTIMISED is for tests that run for long: the linker takes inline functions, such as those of JSON, from the
@@ -111,19 +144,26 @@ function(yardmaster_test)
   if(NOT A_LABEL)
     set(A_LABEL unit)
   endif()
-  add_executable(${A_NAME} ${A_SRCS})
+  add_executable(${A_NAME})
   target_link_libraries(${A_NAME} PRIVATE ${A_DEPS} yardmaster_flags GTest::gmock_main)
   if(NOT A_OPTIMISED)
     target_compile_options(${A_NAME} PRIVATE ${ym_test_precompiled_FLAGS})
   endif()
-  # Only where it is used: the folder's name keeps a source out of the shared compiler cache.
+  set(batched)
   foreach(source ${A_SRCS})
+    # Only where it is used: the folder's name keeps a source out of the shared compiler cache.
     file(STRINGS ${source} uses REGEX YARDMASTER_SOURCE_DIR LIMIT_COUNT 1)
     if(uses OR NOT A_LABEL STREQUAL unit)
       set_property(SOURCE ${source} APPEND PROPERTY COMPILE_DEFINITIONS YARDMASTER_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
       set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
     endif()
+    if(YARDMASTER_UNITY AND A_LABEL STREQUAL unit AND NOT uses AND NOT A_OPTIMISED AND source MATCHES "_test\\.cc$")
+      list(APPEND batched ${source})
+    else()
+      target_sources(${A_NAME} PRIVATE ${source})
+    endif()
   endforeach()
+  yardmaster_batch_tests(${A_NAME} ${batched})
   if(TARGET ym_test_precompiled AND NOT A_OPTIMISED)
     target_precompile_headers(${A_NAME} REUSE_FROM ym_test_precompiled)
   endif()
