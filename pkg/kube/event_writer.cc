@@ -22,12 +22,8 @@ constexpr std::size_t kMaxNamePrefixBytes = 200;
 constexpr const char* kClusterNamespace = "default";
 constexpr const char* kCombined = "(combined from similar events) ";
 
-// The first `max_bytes` bytes, without a cut character at the end.
 std::string Cut(std::string text, std::size_t max_bytes) {
-  if (text.size() <= max_bytes) return text;
-  std::size_t end = max_bytes;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-  text.resize(end);
+  text.resize(CutAtCharacter(text, max_bytes).size());
   return text;
 }
 
