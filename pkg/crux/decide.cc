@@ -14,6 +14,7 @@
 #include "pkg/crux/level_hysteresis.h"
 #include "pkg/crux/search/region.h"
 #include "pkg/crux/search/replan.h"
+#include "pkg/crux/search/schedule_evaluator.h"
 
 namespace yardmaster::crux {
 namespace {
@@ -208,7 +209,8 @@ class Decider {
     if (problem_.jobs.size() <= kSmallProblem) {
       for (auto& jobs : PossibleComponents(problem_)) {
         if (std::none_of(jobs.begin(), jobs.end(), calls)) continue;
-        if (jobs.size() <= options_.search.max_jobs && FlowsOf(jobs) <= options_.search.max_flows) {
+        if (jobs.size() <= options_.search.max_jobs && FlowsOf(jobs) <= options_.search.max_flows &&
+            ScheduleEvaluator::Fits(problem_, jobs)) {
           regions.push_back(std::move(jobs));
         } else {
           std::copy_if(jobs.begin(), jobs.end(), std::back_inserter(seeds), calls);
