@@ -354,8 +354,8 @@ std::vector<std::int32_t> UsableLevels(const Problem& problem,
 absl::StatusOr<Solution> Decide(const Problem& problem, const Options& options,
                                 DecisionReport* report, DecisionMemory* memory) {
   // What was answered before was valid then; checking all of it again costs more than the answer.
-  YM_RETURN_IF_ERROR(options.previous ? ValidateChanged(problem, options.changed)
-                                      : Validate(problem));
+  YM_RETURN_IF_ERROR(options.previous ? absl::OkStatus() : Validate(problem));
+  YM_RETURN_IF_ERROR(ValidateChanged(problem, options.changed));
   YM_RETURN_IF_ERROR(CheckPrevious(problem, options));
   std::vector<std::int32_t> usable = UsableLevels(problem, options.reserved_levels);
   if (usable.empty()) {

@@ -17,7 +17,7 @@
 //
 // Deterministic in (problem, options). Thread safety: pure functions, except that Decide changes `memory`:
 // concurrent calls need memories of their own.
-// Errors: what Validate refuses (ValidateChanged where there is a previous solution); InvalidArgument
+// Errors: what ValidateChanged refuses, and without a previous solution what Validate refuses; InvalidArgument
 // for levels all of which are reserved, and for a previous solution that does not fit the problem.
 #pragma once
 

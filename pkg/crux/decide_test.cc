@@ -166,6 +166,18 @@ TEST(Decide, WithoutASearchAnArrivalLeavesRunningJobsOnTheirPaths) {
   }
 }
 
+TEST(Decide, AChangedJobThatIsNotThereIsRefusedWithAndWithoutAPreviousSolution) {
+  const Problem problem = testing::Example1(2);
+  Options options;
+  for (const std::int32_t job : {-1, 2}) {
+    options.changed = {ContendingJobId(job)};
+    options.previous.reset();
+    EXPECT_THAT(MessageOf(Decide(problem, options).status()), HasSubstr("changed"));
+    options.previous = MustDecide(problem, Policy::kCrux);
+    EXPECT_THAT(MessageOf(Decide(problem, options).status()), HasSubstr("changed"));
+  }
+}
+
 TEST(Decide, AJobWithNothingToSendTakesTheLowestLevelAndDisturbsNobody) {
   Problem problem = testing::Example1(3);
   problem.jobs.push_back({"silent", 8, 1e15, 1, 1, {}});
