@@ -165,6 +165,11 @@ void NetworkController::Plan(const state::ClusterState& world, plan::Snapshot& s
   report.plan_seconds = static_cast<double>(clock_.SteadyMs() - begin_ms) / 1000;
   report.plan = plan.report;
   if (handlers_.on_plan) handlers_.on_plan(plan, snapshot);
+  input.health.hashes_problem = plan.report.hashes_problem;
+  if (!plan.report.hashes_problem.empty()) {
+    report.problems.push_back(
+        StrCat("Fabric ", fabric.metadata.name, ": ", plan.report.hashes_problem));
+  }
   if (!plan.report.problem.empty()) {
     report.problems.push_back(plan.report.problem);
     return;
