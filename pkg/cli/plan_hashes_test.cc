@@ -14,7 +14,7 @@ namespace {
 using ::testing::HasSubstr;
 
 // The small Fabric with `overrides` in its spec, its Nodes and a job of two workers.
-std::string Manifests(const std::string& overrides) {
+std::string FabricAndJob(const std::string& overrides) {
   std::string out = StrCat(kSmallFabric, overrides);
   for (int host = 0; host < 4; ++host) {
     out += StrCat("---\napiVersion: v1\nkind: Node\nmetadata: {name: h", host,
@@ -28,9 +28,10 @@ std::string Manifests(const std::string& overrides) {
 }
 
 TEST(PlanHashesTest, AnOverrideForASwitchThatDoesNotExistIsReported) {
-  const PlanAnswer good = PlanOffline(Manifests(""));
+  const PlanAnswer good = PlanOffline(FabricAndJob(""));
   EXPECT_EQ(good.code, 0) << good.err;
-  const PlanAnswer bad = PlanOffline(Manifests("  ecmpHashOverrides: {nowhere: {model: xor16}}\n"));
+  const PlanAnswer bad =
+      PlanOffline(FabricAndJob("  ecmpHashOverrides: {nowhere: {model: xor16}}\n"));
   EXPECT_EQ(bad.code, 1);
   EXPECT_THAT(bad.err, HasSubstr("Fabric small: spec.ecmpHashOverrides[\"nowhere\"]"));
   EXPECT_EQ(bad.job("a")["outcome"], "Placed");

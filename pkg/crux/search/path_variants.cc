@@ -14,7 +14,7 @@ constexpr double kLeastLeft = 0.02;
 // What the bound counts for against the estimate.
 constexpr double kBoundWeight = 0.5;
 
-using Choice = std::vector<std::int32_t>;  // a path per flow
+using PathChoice = std::vector<std::int32_t>;  // a path per flow
 
 std::vector<std::int32_t> ChoosingFlows(const ContendingJob& job) {
   std::vector<std::int32_t> flows;
@@ -28,9 +28,9 @@ std::vector<std::int32_t> ChoosingFlows(const ContendingJob& job) {
 }
 
 // Every choice of paths; twins next to each other are not exchanged.
-std::vector<Choice> AllChoices(const ContendingJob& job, std::span<const std::int32_t> flows,
-                               Choice paths) {
-  std::vector<Choice> out;
+std::vector<PathChoice> AllChoices(const ContendingJob& job, std::span<const std::int32_t> flows,
+                                   PathChoice paths) {
+  std::vector<PathChoice> out;
   std::vector<char> twin(flows.size(), 0);
   for (std::size_t i = 1; i < flows.size(); ++i) {
     twin[i] = AreTwins(job.flows[flows[i - 1]], job.flows[flows[i]]);
@@ -51,32 +51,32 @@ std::vector<Choice> AllChoices(const ContendingJob& job, std::span<const std::in
 }
 
 // `now`, then the choices to try, each once; the first `max_variants` count.
-std::vector<Choice> ChoicesOf(const ContendingJob& job, const Choice& now, std::size_t max_variants,
-                              std::span<const Choice> also) {
+std::vector<PathChoice> ChoicesOf(const ContendingJob& job, const PathChoice& now,
+                                  std::size_t max_variants, std::span<const PathChoice> also) {
   const std::vector<std::int32_t> flows = ChoosingFlows(job);
   double all = 1;
   for (const std::int32_t f : flows) all *= job.flows[f].paths.size();
   const bool few = all <= 2.0 * static_cast<double>(max_variants);
-  std::vector<Choice> every;
+  std::vector<PathChoice> every;
   if (few) every = AllChoices(job, flows, now);
   std::erase(every, now);
-  std::vector<Choice> choices = {now};
+  std::vector<PathChoice> choices = {now};
   if (!few || every.size() >= max_variants) {
-    for (const Choice& paths : also) {
+    for (const PathChoice& paths : also) {
       if (std::ranges::find(choices, paths) == choices.end()) choices.push_back(paths);
     }
   }
   // What follows differs among itself, so it is compared with those before it alone.
   const auto first = static_cast<std::ptrdiff_t>(choices.size());
-  const auto add = [&](Choice paths) {
+  const auto add = [&](PathChoice paths) {
     const auto end = choices.begin() + first;
     if (std::find(choices.begin(), end, paths) == end) choices.push_back(std::move(paths));
   };
-  for (Choice& paths : every) add(std::move(paths));
+  for (PathChoice& paths : every) add(std::move(paths));
   if (few) return choices;
   for (const std::int32_t f : flows) {
     for (std::int32_t p = 0; p < job.flows[f].paths.size(); ++p) {
-      Choice moved = now;
+      PathChoice moved = now;
       moved[f] = p;
       add(std::move(moved));
     }
@@ -149,7 +149,7 @@ std::vector<PathVariant> VariantsOf(const Problem& problem, const ContendingJob&
                                     std::span<const std::vector<std::int32_t>> also) {
   LoadCounter counter(problem);
   std::vector<PathVariant> variants;
-  for (Choice& paths : ChoicesOf(job, now, max_variants, also)) {
+  for (PathChoice& paths : ChoicesOf(job, now, max_variants, also)) {
     if (variants.size() == max_variants) break;
     PathVariant variant;
     variant.loads = counter.Count(job, paths);

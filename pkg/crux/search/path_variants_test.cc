@@ -15,7 +15,7 @@ namespace {
 using ::testing::Contains;
 using ::testing::SizeIs;
 
-using Choice = std::vector<std::int32_t>;
+using PathChoice = std::vector<std::int32_t>;
 
 constexpr std::size_t kMaxVariants = 16;
 
@@ -30,16 +30,16 @@ Problem WithFlows(std::int32_t flows) {
   return problem;
 }
 
-std::vector<Choice> ChoicesWith(std::int32_t flows, const Choice& now,
-                                const std::vector<Choice>& also) {
+std::vector<PathChoice> ChoicesWith(std::int32_t flows, const PathChoice& now,
+                                    const std::vector<PathChoice>& also) {
   const Problem problem = WithFlows(flows);
-  std::vector<Choice> choices;
+  std::vector<PathChoice> choices;
   for (const PathVariant& variant :
        VariantsOf(problem, problem.jobs[0], now, 25, kMaxVariants, also)) {
     choices.push_back(variant.paths);
   }
   EXPECT_EQ(choices.front(), now);
-  EXPECT_THAT(std::set<Choice>(choices.begin(), choices.end()), SizeIs(choices.size()));
+  EXPECT_THAT(std::set<PathChoice>(choices.begin(), choices.end()), SizeIs(choices.size()));
   return choices;
 }
 
@@ -49,20 +49,20 @@ TEST(PathVariants, AllCombinationsThatFitAreTried) {
 
 // 32 combinations: a job can still choose anew as a whole.
 TEST(PathVariants, PathsChosenAnewAreTriedWhereNotAllCombinationsFit) {
-  const Choice fresh(5, 1);
-  const Choice alone = {1, 0, 1, 1, 1};
-  const std::vector<Choice> choices = ChoicesWith(5, Choice(5, 0), {alone, fresh});
+  const PathChoice fresh(5, 1);
+  const PathChoice alone = {1, 0, 1, 1, 1};
+  const std::vector<PathChoice> choices = ChoicesWith(5, PathChoice(5, 0), {alone, fresh});
   EXPECT_THAT(choices, SizeIs(kMaxVariants));
   EXPECT_THAT(choices, Contains(fresh));
   EXPECT_THAT(choices, Contains(alone));
 }
 
 TEST(PathVariants, OfManyCombinationsThosePathsAndSingleMovesAreTried) {
-  const Choice now(8, 0);
-  const Choice fresh(8, 1);
-  Choice moved = now;
+  const PathChoice now(8, 0);
+  const PathChoice fresh(8, 1);
+  PathChoice moved = now;
   moved[3] = 1;
-  const std::vector<Choice> choices = ChoicesWith(8, now, {fresh, moved, now});
+  const std::vector<PathChoice> choices = ChoicesWith(8, now, {fresh, moved, now});
   EXPECT_THAT(choices, SizeIs(1 + 1 + 8));
   EXPECT_THAT(choices, Contains(fresh));
   EXPECT_THAT(choices, Contains(moved));
