@@ -286,6 +286,10 @@ class Agent::Impl {
     std::int64_t quiet_until_ms = 0;
     while (deps_.timing.sleeper.Sleep(options_.link_poll_ms, stop)) {
       const std::int64_t now = deps_.timing.clock.SteadyMs();
+      for (const std::string& node : feed_.TakeRemovedNodes()) {
+        link_reporter_->Forget(node);
+        relay_.Forget(node);
+      }
       const std::vector<std::string> nodes = feed_.nodes();
       const std::vector<absl::Status> unreported = ReportLinks(now, nodes);
       const std::vector<absl::Status> unrelayed = RelayReports(now, nodes);

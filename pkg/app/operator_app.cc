@@ -261,6 +261,7 @@ absl::Status Operator::Start(KubeAccess& access) {
         return out;
       });
   op::AddCapacityMetrics(capacity_, runtime_.registry());
+  CountDroppedEvents(events_, runtime_.registry());
   AddStalenessCheck(runtime_, access, feed_, options_.leader.enabled);
   YM_RETURN_IF_ERROR(runtime_.Serve());
   feed_.Start();

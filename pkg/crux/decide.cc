@@ -337,15 +337,15 @@ absl::Status CheckPrevious(const Problem& problem, const Options& options) {
 
 }  // namespace
 
-std::vector<std::int32_t> UsableLevels(const Problem& problem,
-                                       const std::vector<std::int32_t>& reserved) {
+std::vector<std::int32_t> UsableLevels(std::int32_t levels, std::span<const std::int32_t> reserved,
+                                       std::size_t jobs) {
   std::vector<std::int32_t> usable;
   // More levels than jobs are never needed; the highest ones are taken.
-  for (std::int32_t level = problem.levels - 1; level >= 0; --level) {
+  for (std::int32_t level = levels - 1; level >= 0; --level) {
     if (std::find(reserved.begin(), reserved.end(), level) == reserved.end()) {
       usable.push_back(level);
     }
-    if (usable.size() > problem.jobs.size() && usable.size() >= 64) break;
+    if (usable.size() > jobs && usable.size() >= 64) break;
   }
   std::reverse(usable.begin(), usable.end());
   return usable;
@@ -357,7 +357,8 @@ absl::StatusOr<Solution> Decide(const Problem& problem, const Options& options,
   YM_RETURN_IF_ERROR(options.previous ? absl::OkStatus() : Validate(problem));
   YM_RETURN_IF_ERROR(ValidateChanged(problem, options.changed));
   YM_RETURN_IF_ERROR(CheckPrevious(problem, options));
-  std::vector<std::int32_t> usable = UsableLevels(problem, options.reserved_levels);
+  std::vector<std::int32_t> usable =
+      UsableLevels(problem.levels, options.reserved_levels, problem.jobs.size());
   if (usable.empty()) {
     return FieldError("levels", "every level is reserved", "leave at least one for the jobs");
   }

@@ -203,5 +203,13 @@ TEST(Decide, AJobThatOnlySendsInTheBackgroundTakesTheLowestLevel) {
   }
 }
 
+TEST(Decide, LevelsAreCutToTheHighestOnlyWhereThereAreFarMoreThanJobs) {
+  const std::vector<std::int32_t> reserved = {0, 3};
+  EXPECT_EQ(UsableLevels(5, reserved, 1), (std::vector<std::int32_t>{1, 2, 4}));
+  EXPECT_EQ(UsableLevels(64, {}, 1).size(), 64u);
+  EXPECT_EQ(UsableLevels(1'000, {}, 1).front(), 1'000 - 64);
+  EXPECT_EQ(UsableLevels(1'000, {}, 2'000).size(), 1'000u);
+}
+
 }  // namespace
 }  // namespace yardmaster::crux

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <charconv>
+#include <functional>
 #include <utility>
 
 #include "nlohmann/json.hpp"
@@ -61,7 +62,8 @@ absl::Status EventWriter::Take(const EventRecord& event, std::int64_t wall_ms) {
     series.active_ms = now;
     return absl::OkStatus();
   }
-  Series series{std::move(shaped), "", 1, 1, wall_ms, now, now};
+  std::string name = NameFor(shaped, wall_ms);
+  Series series{std::move(shaped), std::move(name), 1, 1, wall_ms, now, now};
   const absl::Status created = Create(series);
   if (created.ok()) series_[key] = std::move(series);
   return created;
@@ -105,12 +107,15 @@ EventRecord EventWriter::Shaped(EventRecord event) {
   return event;
 }
 
+std::string EventWriter::NameFor(const EventRecord& event, std::int64_t wall_ms) const {
+  const std::string what = StrCat(seed_, "\n", KeyWithoutNote(event), event.note);
+  return StrCat(Cut(event.regarding.name, kMaxNamePrefixBytes), ".",
+                Hex(static_cast<std::uint64_t>(wall_ms)), Hex(std::hash<std::string>()(what)));
+}
+
 absl::Status EventWriter::Create(Series& series) {
   const EventRecord& event = series.event;
   const ObjectReference& object = event.regarding;
-  series.name = StrCat(Cut(object.name, kMaxNamePrefixBytes), ".",
-                       Hex(static_cast<std::uint64_t>(series.observed_wall_ms)),
-                       Hex(random_.Next() & 0xFFFFFF));
   json body = {
       {"metadata", {{"name", series.name}, {"namespace", NamespaceFor(event)}}},
       {"eventTime", FormatMicroTime(series.observed_wall_ms)},
@@ -127,7 +132,8 @@ absl::Status EventWriter::Create(Series& series) {
   if (!object.uid.empty()) body["regarding"]["uid"] = object.uid;
   if (series.count > 1) body["series"] = SeriesField(series.count, series.observed_wall_ms);
   absl::StatusOr<json> created = client_.Create({Events(), NamespaceFor(event)}, body);
-  if (!created.ok()) return created.status();
+  // Else an earlier try took effect.
+  if (!created.ok() && !absl::IsAlreadyExists(created.status())) return created.status();
   ++writes_;
   series.written_count = series.count;
   series.written_ms = clock_.SteadyMs();
