@@ -179,7 +179,7 @@ void GangPlanner::CreateGangs(PassState& pass) {
     const auto job = jobs.find(key);
     // A TrainingJob's pods without the TrainingJob are what the garbage collector has still to
     // take.
-    const bool ours = gathered->members.front().membership.owner.kind == api::kTrainingJobKind;
+    const bool ours = gathered->members.front().membership->owner.kind == api::kTrainingJobKind;
     if (ours && (job == jobs.end() || job->second->metadata.deleted_ms)) continue;
     quarantine_.Contain(pass, key, "gathering its pods", [&] {
       compared_[key].agrees = WriteGang(pass, key, ours ? job->second : nullptr);

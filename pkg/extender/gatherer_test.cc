@@ -58,7 +58,7 @@ void ExpectSame(const GatheredGang& a, const GatheredGang& b) {
   for (std::size_t m = 0; m < a.members.size(); ++m) {
     EXPECT_EQ(a.members[m].pod, b.members[m].pod);
     EXPECT_EQ(a.members[m].rank, b.members[m].rank);
-    EXPECT_EQ(a.members[m].membership.index, b.members[m].membership.index);
+    EXPECT_EQ(a.members[m].membership->index, b.members[m].membership->index);
   }
 }
 
