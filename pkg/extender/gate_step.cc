@@ -163,7 +163,7 @@ void GateStep::EndWaiting(PassState& pass, const GatheredGang& gathered, std::in
   pass.gathered.erase(key);
   if (done == 0 || !all) return;
   ++pass.report.gate_timeouts;
-  notify_({gathered.members.front().membership.owner, gathered.namespace_name, true, "GateTimeout",
+  notify_({gathered.members.front().membership->owner, gathered.namespace_name, true, "GateTimeout",
            StrCat(why,
                   fail ? "; its pods were failed" : "; its pods go to the scheduler as they are")});
 }
