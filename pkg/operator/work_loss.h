@@ -30,8 +30,8 @@ inline constexpr double kHostHoursPerFailure = 5'000;
 double MeanSecondsBetweenIncidents(int hosts, int incidents, double running_seconds);
 
 // Notes a checkpoint in `status`, and how often one should be written once its cost is known. The time
-// between incidents is that since all workers ran first or, of a job with more incidents than are kept, since the
-// oldest that is kept.
+// between incidents is counted since all workers ran first or, where the status keeps fewer incidents than the
+// job has had since, from the oldest that it keeps.
 void SetCheckpoint(const api::TrainingJob& before, const api::CheckpointMark& mark,
                    std::int64_t now_ms, api::TrainingJobStatus& status);
 
