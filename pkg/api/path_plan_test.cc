@@ -1,35 +1,12 @@
-// Slot, path plan, parallelism.
+#include "pkg/api/path_plan.h"
+
 #include "gtest/gtest.h"
 
 #include "pkg/api/annotation.h"
-#include "pkg/api/parallelism_annotation.h"
-#include "pkg/api/path_plan.h"
-#include "pkg/api/slot.h"
 #include "pkg/base/strings.h"
 
 namespace yardmaster::api {
 namespace {
-
-TEST(SlotTest, ReadsBackAsItWasWritten) {
-  const Slot slot{"trainingjob-a", 17, "p0", "p0s3", {0, 1}};
-  const std::string text = EncodeSlot(slot);
-  EXPECT_EQ(text,
-            R"({"version":1,"gang":"trainingjob-a","rank":17,"fabricPod":"p0","segment":"p0s3",)"
-            R"("stages":[0,1]})");
-  auto again = DecodeSlot(text);
-  ASSERT_TRUE(again.ok()) << again.status();
-  EXPECT_EQ(*again, slot);
-}
-
-TEST(SlotTest, AnotherVersionAndGarbageAreRefused) {
-  EXPECT_EQ(MessageOf(DecodeSlot(R"({"version":2,"gang":"g"})").status()),
-            "version: is 2, this program reads 1; run equal versions of all parts");
-  for (const char* text :
-       {"", "{", "[]", "1", R"({"version":1})", R"({"version":1,"gang":"g","rank":-1})",
-        R"({"version":"1","gang":"g"})"}) {
-    EXPECT_FALSE(DecodeSlot(text).ok()) << text;
-  }
-}
 
 // What a pod of a 1,920-host job with rings and pipeline neighbours gets: on each rail the next and
 // previous worker of its ring and of its pipeline, in both planes.
@@ -89,27 +66,6 @@ TEST(PathPlanTest, WrongPortsAreNamed) {
   auto plan =
       DecodePathPlan(R"({"version":1,"rails":[{"rail":0,"peers":[{"sourcePorts":[70000]}]}]})");
   EXPECT_EQ(MessageOf(plan.status()).rfind("rails[0].peers[0].sourcePorts[0]: expected", 0), 0u);
-}
-
-TEST(ParallelismAnnotationTest, ReadsSizesAndOrder) {
-  auto parsed = ParseParallelism("tp=8, pp=4 ,dp=16,ep=2,order=tp-cp-pp-ep-dp");
-  ASSERT_TRUE(parsed.ok()) << parsed.status();
-  EXPECT_EQ(parsed->parallelism.tensor, 8);
-  EXPECT_EQ(parsed->parallelism.pipeline, 4);
-  EXPECT_EQ(parsed->parallelism.data, 16);
-  EXPECT_EQ(parsed->parallelism.expert, 2);
-  EXPECT_EQ(workload::FormatOrder(parsed->parallelism.order), "tp-cp-pp-ep-dp");
-  EXPECT_TRUE(parsed->data_given);
-  EXPECT_FALSE(ParseParallelism("tp=8")->data_given);
-}
-
-TEST(ParallelismAnnotationTest, WhatIsWrongIsShownWithTheFix) {
-  for (const char* text : {"", "tp", "tp=", "tp=0", "tp=x", "tp=8,tp=8", "xp=3", "tp=99999999999",
-                           "order=tp-tp", "tp=8,,dp=1"}) {
-    auto parsed = ParseParallelism(text);
-    ASSERT_FALSE(parsed.ok()) << text;
-    EXPECT_NE(MessageOf(parsed.status()).find("tp=8,pp=4,dp=16"), std::string::npos);
-  }
 }
 
 }  // namespace

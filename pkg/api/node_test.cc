@@ -1,0 +1,61 @@
+#include "pkg/api/node.h"
+
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+
+namespace yardmaster::api {
+namespace {
+
+using nlohmann::json;
+
+json NodeJson() {
+  return json::parse(R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"n1",
+    "labels":{"yardmaster.dev/segment":"s0","zone":"7"},"managedFields":[{}]},
+    "spec":{"unschedulable":true,"podCIDR":"x","taints":[{"key":"a","value":"b",
+    "effect":"NoExecute"}]},
+    "status":{"allocatable":{"nvidia.com/gpu":"8","cpu":"100m"},"capacity":{"nvidia.com/gpu":8},
+    "conditions":[{"type":"MemoryPressure","status":"False"},{"type":"Ready","status":"Unknown"}],
+    "addresses":[{"type":"InternalIP","address":"10.0.0.1"}]}})");
+}
+
+TEST(NodeTest, ReadsTheSliceThatPlacementNeeds) {
+  auto node = DecodeNode(NodeJson());
+  ASSERT_TRUE(node.ok()) << node.status();
+  EXPECT_EQ(node->metadata.name, "n1");
+  EXPECT_TRUE(node->unschedulable);
+  EXPECT_EQ(node->gpus(), 8);
+  EXPECT_EQ(node->ready, std::optional<bool>(false));
+  EXPECT_EQ(node->internal_ip, "10.0.0.1");
+  ASSERT_EQ(node->taints.size(), 1u);
+  EXPECT_EQ(node->taints[0].effect, TaintEffect::kNoExecute);
+  EXPECT_FALSE(node->backup());
+}
+
+TEST(NodeTest, WhatIsWrittenReadsBackEqual) {
+  auto node = DecodeNode(NodeJson());
+  ASSERT_TRUE(node.ok());
+  auto again = DecodeNode(EncodeNode(*node));
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(*again, *node);
+}
+
+TEST(NodeTest, ANodeWithoutSpecAndStatusIsReadAndHasNoGpus) {
+  auto node = DecodeNode(json{{"metadata", {{"name", "n"}}}});
+  ASSERT_TRUE(node.ok());
+  EXPECT_EQ(node->gpus(), 0);
+  EXPECT_FALSE(node->ready.has_value());
+}
+
+TEST(NodeTest, WrongFieldsAreNamed) {
+  json bad = NodeJson();
+  bad["status"]["allocatable"]["nvidia.com/gpu"] = "many";
+  bad["spec"]["taints"][0]["effect"] = "noexecute";
+  const std::string message = MessageOf(DecodeNode(bad).status());
+  EXPECT_NE(message.find("status.allocatable[\"nvidia.com/gpu\"]: expected a quantity"),
+            std::string::npos);
+  EXPECT_NE(message.find("spec.taints[0].effect: expected NoSchedule"), std::string::npos);
+  EXPECT_NE(message.find("did you mean NoExecute?"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace yardmaster::api
