@@ -57,5 +57,14 @@ TEST(NodeTest, WrongFieldsAreNamed) {
   EXPECT_NE(message.find("did you mean NoExecute?"), std::string::npos);
 }
 
+// A kubelet whose devices are all unhealthy reports 0 of them allocatable.
+TEST(NodeTest, AResourceOfWhichNothingIsAllocatableCountsAsNoneWhateverTheCapacity) {
+  json object = NodeJson();
+  object["status"]["allocatable"]["nvidia.com/gpu"] = "0";
+  auto node = DecodeNode(object);
+  ASSERT_TRUE(node.ok()) << node.status();
+  EXPECT_EQ(node->gpus(), 0);
+}
+
 }  // namespace
 }  // namespace yardmaster::api
