@@ -1,5 +1,7 @@
 #include "pkg/api/gang.h"
 
+#include <regex>
+
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 
@@ -72,6 +74,20 @@ TEST(GangTest, NamesOfOwnersOfDifferentKindsNeverMeet) {
   const std::string x(253, 'x');
   EXPECT_EQ(GangName("Job", x).size(), 253u);
   EXPECT_NE(GangName("Job", x), GangName("Job", x + "y"));
+}
+
+// A name is cut anywhere: behind a dot "-<hash>" would begin a part of the name.
+TEST(GangTest, NamesAreNamesOfKubernetesHoweverLongTheOwnersAre) {
+  const std::regex subdomain("[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*");
+  for (std::size_t before = 200; before < 252; ++before) {
+    for (const char* middle : {".", "-", "x"}) {
+      const std::string owner = std::string(before, 'x') + middle + std::string(252 - before, 'y');
+      const std::string name = GangName("TrainingJob", owner);
+      EXPECT_LE(name.size(), 253u);
+      EXPECT_TRUE(std::regex_match(name, subdomain)) << name;
+      EXPECT_NE(name, GangName("TrainingJob", owner + "z"));
+    }
+  }
 }
 
 }  // namespace
