@@ -2,9 +2,9 @@
 
 namespace yardmaster::api {
 
-std::string CutStatusText(std::string text) {
-  if (text.size() <= kMaxStatusTextBytes) return text;
-  std::size_t end = kMaxStatusTextBytes;
+std::string CutStatusText(std::string text, std::size_t most) {
+  if (text.size() <= most) return text;
+  std::size_t end = most;
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
   text.resize(end);
   return text;

@@ -10,7 +10,7 @@ namespace yardmaster::api {
 
 inline constexpr std::size_t kMaxStatusTextBytes = 4096;
 
-// The beginning of `text`, without a cut character at its end.
-std::string CutStatusText(std::string text);
+// The beginning of `text`, at most `most` bytes, without a cut character at its end.
+std::string CutStatusText(std::string text, std::size_t most = kMaxStatusTextBytes);
 
 }  // namespace yardmaster::api
