@@ -130,52 +130,5 @@ TEST(CapacityPolicyTest, WrongCapsAreNamed) {
   EXPECT_THAT(problem(R"({"checkpointSeconds": 5})"), HasSubstr("spec.capacity.checkpointSeconds"));
 }
 
-TEST(CapacityStatusTest, EveryFieldSurvivesARoundTrip) {
-  CapacityStatus status;
-  status.phase = RentalPhase::kProvisioned;
-  status.since_ms = 1'800'000'000'000;
-  status.generation = 3;
-  status.hosts = {
-      {"a", CapacityType::kSpot, ScalingKind::kNodeClaims, 1, 4, 4, 2, 9'800'000, {{"pool", "a"}}}};
-  status.currency = "USD";
-  status.rate = 19'600'000;
-  status.spent = 123'456;
-  status.accounted_ms = 1'800'000'060'000;
-  status.reason = RentalReason::kReclaimed;
-  status.message = "host n is gone";
-  status.moves = 2;
-  status.avoided = {{"b", CapacityType::kOnDemand, 1'800'000'600'000}};
-  FieldErrors errors;
-  const json encoded = EncodeCapacityStatus(status);
-  EXPECT_EQ(ReadCapacityStatus({&encoded, "status", UnknownFields::kReject, &errors}), status);
-  EXPECT_TRUE(errors.empty()) << errors.status();
-  EXPECT_EQ(encoded["pricePerHour"], "39.20 USD");
-}
-
-TEST(CapacityStatusTest, ARentalNarrowsWhereTheJobRunsToItsHosts) {
-  CapacityStatus status;
-  status.hosts = {
-      {"a", CapacityType::kSpot, ScalingKind::kNodeClaims, 0, 1, 1, 0, 1, {{"p", "a"}}},
-      {"b", CapacityType::kSpot, ScalingKind::kNodeClaims, 0, 1, 1, 0, 1, {{"p", "b"}}}};
-  NodeConstraints constraints;
-  AddRental(status, "uid", constraints);
-  EXPECT_EQ(constraints, NodeConstraints{}) << "nothing is rented";
-  status.phase = RentalPhase::kProvisioned;
-  constraints.has_affinity = true;
-  constraints.terms = {{{{"zone", SelectorOperator::kIn, {"z"}}}, {}}};
-  AddRental(status, "uid", constraints);
-  const auto fits = [&](const char* pool, const char* zone) {
-    Node node;
-    node.metadata.labels = {{"p", pool}, {"zone", zone}};
-    return Selects(constraints, node);
-  };
-  EXPECT_TRUE(fits("a", "z"));
-  EXPECT_TRUE(fits("b", "z"));
-  EXPECT_FALSE(fits("c", "z"));
-  EXPECT_FALSE(fits("a", "y"));
-  EXPECT_TRUE(Tolerates(constraints.tolerations, {kRentedKey, "uid", TaintEffect::kNoSchedule}));
-  EXPECT_FALSE(Tolerates(constraints.tolerations, {kRentedKey, "other", TaintEffect::kNoSchedule}));
-}
-
 }  // namespace
 }  // namespace yardmaster::api
