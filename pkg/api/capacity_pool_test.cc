@@ -93,42 +93,5 @@ TEST(CapacityPoolTest, AHostCarriesWorkersByItsScarcestResource) {
   EXPECT_EQ(WorkersPerHost(*pool, {{"memory", 1}}), 0);
 }
 
-json JobWith(const char* capacity) {
-  return {{"apiVersion", "yardmaster.dev/v1alpha1"},
-          {"kind", "TrainingJob"},
-          {"metadata", {{"name", "a"}, {"namespace", "default"}}},
-          {"spec", {{"workers", 2}, {"capacity", json::parse(capacity)}}}};
-}
-
-TEST(CapacityPolicyTest, EveryFieldSurvivesARoundTrip) {
-  const auto job = DecodeTrainingJob(
-      JobWith(R"({"types": ["Spot"], "instanceTypes": ["x"], "mixedInstanceTypes": true,
-                  "maxCostPerHour": "80.00 USD", "maxTotalCost": "1000.00 USD",
-                  "minRuntimeSeconds": 1800, "restartSeconds": 90, "onPriceRise": "Wait"})"));
-  ASSERT_TRUE(job.ok()) << job.status();
-  EXPECT_TRUE(job->capacity.has_cap());
-  EXPECT_EQ(job->constraints.capacity_types, std::vector<CapacityType>{CapacityType::kSpot});
-  const auto again = DecodeTrainingJob(EncodeTrainingJob(*job));
-  ASSERT_TRUE(again.ok()) << again.status();
-  EXPECT_EQ(again->capacity, job->capacity);
-}
-
-TEST(CapacityPolicyTest, WrongCapsAreNamed) {
-  const auto problem = [](const char* capacity) {
-    return MessageOf(DecodeTrainingJob(JobWith(capacity)).status());
-  };
-  EXPECT_THAT(problem(R"({"maxCostPerHour": 80})"), HasSubstr("spec.capacity.maxCostPerHour"));
-  EXPECT_THAT(problem(R"({"maxTotalCost": "-5 USD"})"), HasSubstr("spec.capacity.maxTotalCost"));
-  EXPECT_THAT(problem(R"({"maxCostPerHour": "8 USD", "maxTotalCost": "8 EUR"})"),
-              HasSubstr("another currency"));
-  EXPECT_THAT(problem(R"({"minRuntimeSeconds": -1})"), HasSubstr("minRuntimeSeconds"));
-  EXPECT_THAT(problem(R"({"restartSeconds": "5m"})"), HasSubstr("spec.capacity.restartSeconds"));
-  EXPECT_THAT(problem(R"({"onPriceRise": "Stay"})"), HasSubstr("spec.capacity.onPriceRise"));
-  EXPECT_THAT(problem(R"({"types": ["Cheap"]})"), HasSubstr("spec.capacity.types[0]"));
-  EXPECT_THAT(problem(R"({"instanceTypes": "x"})"), HasSubstr("spec.capacity.instanceTypes"));
-  EXPECT_THAT(problem(R"({"mixedInstanceTypes": "yes"})"), HasSubstr("mixedInstanceTypes"));
-  EXPECT_THAT(problem(R"({"checkpointSeconds": 5})"), HasSubstr("spec.capacity.checkpointSeconds"));
-}
-
 }  // namespace
 }  // namespace yardmaster::api

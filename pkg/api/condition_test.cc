@@ -3,6 +3,8 @@
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 
+#include "pkg/api/status_text.h"
+
 namespace yardmaster::api {
 namespace {
 
@@ -32,6 +34,49 @@ TEST(ConditionTest, WhatIsWrittenReadsBackEqual) {
   FieldReader in(&status, "status", UnknownFields::kReject, &errors);
   EXPECT_EQ(ReadConditions(in), conditions);
   EXPECT_TRUE(errors.empty());
+}
+
+TEST(ConditionTest, OtherTypesKeepTheirPlaceAndContent) {
+  std::vector<Condition> conditions;
+  for (const char* type : {"Planned", "Released", "Degraded"}) {
+    SetCondition(conditions, {type, ConditionStatus::kFalse, "A", type, 1, 0}, 1000);
+  }
+  const std::vector<Condition> before = conditions;
+  EXPECT_TRUE(SetCondition(conditions, {"Released", ConditionStatus::kTrue, "B", "", 2, 0}, 5000));
+  ASSERT_EQ(conditions.size(), 3u);
+  EXPECT_EQ(conditions[0], before[0]);
+  EXPECT_EQ(conditions[1].reason, "B");
+  EXPECT_EQ(conditions[2], before[2]);
+  EXPECT_EQ(FindCondition(conditions, "Released"), &conditions[1]);
+  EXPECT_EQ(FindCondition(conditions, "Release"), nullptr);
+  EXPECT_EQ(FindCondition({}, ""), nullptr);
+}
+
+// Else a status with a long message would be written in every round.
+TEST(ConditionTest, ALongMessageIsCutAndSettingItAgainChangesNothing) {
+  std::vector<Condition> conditions;
+  const Condition given{
+      "Planned", ConditionStatus::kFalse, "A", std::string(kMaxStatusTextBytes + 100, 'm'), 1, 0};
+  EXPECT_TRUE(SetCondition(conditions, given, 1000));
+  EXPECT_EQ(conditions[0].message.size(), kMaxStatusTextBytes);
+  EXPECT_FALSE(SetCondition(conditions, given, 60'000));
+}
+
+TEST(ConditionTest, UnknownIsNotTrue) {
+  const std::vector<Condition> conditions = {{"Ready", ConditionStatus::kUnknown, "", "", 0, 0}};
+  EXPECT_FALSE(IsTrue(conditions, "Ready"));
+}
+
+TEST(ConditionTest, AWrongStatusIsNamedByItsPlace) {
+  const json status = {{"conditions", json::array({{{"type", "A"}, {"status", "True"}},
+                                                   {{"type", "B"}, {"status", "true"}}})}};
+  FieldErrors errors;
+  FieldReader in(&status, "status", UnknownFields::kReject, &errors);
+  EXPECT_EQ(ReadConditions(in).size(), 2u);
+  ASSERT_EQ(errors.lines().size(), 1u);
+  EXPECT_EQ(errors.lines()[0],
+            "status.conditions[1].status: expected True, False or Unknown, got \"true\"; did you "
+            "mean True?");
 }
 
 }  // namespace

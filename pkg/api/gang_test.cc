@@ -90,5 +90,90 @@ TEST(GangTest, NamesAreNamesOfKubernetesHoweverLongTheOwnersAre) {
   }
 }
 
+Gang SmallGang() {
+  Gang gang;
+  gang.metadata.name = "job-a";
+  gang.metadata.namespace_name = "team";
+  gang.owner = {"batch/v1", "Job", "a", "u", false};
+  gang.job.workers = 2;
+  gang.job.parallelism.data = 16;
+  return gang;
+}
+
+TEST(GangTest, RefusalsRolesAndRequestsReadBackEqual) {
+  Gang gang = SmallGang();
+  gang.requests = {{"cpu", 96'000}, {"nvidia.com/gpu", 8}};
+  gang.roles = {{0, {{"cpu", 1'000}}, 0}, {1, {{"cpu", 96'000}, {"nvidia.com/gpu", 8}}, 8}};
+  gang.status.refusals = {{1, "n1", 1'700'000'000'000, 3, "Insufficient cpu"}};
+  gang.status.fencing_token = 9;
+  gang.status.settled_writes = 2;
+  const auto again = DecodeGang(EncodeGang(gang));
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(*again, gang);
+}
+
+TEST(GangTest, RanksAreReadInAnyOrder) {
+  Gang gang = SmallGang();
+  gang.status.plan_generation = 1;
+  for (int rank : {3, 0, 2, 1}) gang.status.assignments.push_back({rank, "n", "p", "s", {}});
+  const auto read = DecodeGang(EncodeGang(gang));
+  ASSERT_TRUE(read.ok()) << read.status();
+  for (int rank = 0; rank < 4; ++rank) {
+    EXPECT_EQ(read->status.assignments[static_cast<std::size_t>(rank)].rank, rank);
+  }
+  EXPECT_EQ(read->placed_workers(), 4) << "also while it is resized from 2";
+  EXPECT_TRUE(read->status.committed());
+}
+
+TEST(GangTest, ALedgerThatDoesNotBeginAtRankZeroIsRefused) {
+  Gang gang = SmallGang();
+  gang.status.assignments = {{1, "n1", "", "", {}}, {2, "n2", "", "", {}}};
+  EXPECT_FALSE(DecodeGang(EncodeGang(gang)).ok());
+  const auto read = DecodeGang(EncodeGang(gang), Decoding::kLenient);
+  ASSERT_TRUE(read.ok()) << read.status();
+  ASSERT_EQ(read->problems.size(), 1u);
+  EXPECT_EQ(read->status.assignments.size(), 2u) << "their hosts still count as occupied";
+}
+
+TEST(GangTest, StatusFieldsOfANewerVersionAreKeptAndThoseOfTheSpecIgnored) {
+  json object = EncodeGang(SmallGang());
+  object["spec"]["colour"] = "red";
+  object["status"] = {{"planGeneration", 4}, {"mood", {{"good", true}}}, {"tide", 3}};
+  EXPECT_FALSE(DecodeGang(object).ok());
+  const auto read = DecodeGang(object, Decoding::kLenient);
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_TRUE(read->problems.empty());
+  const json status = EncodeGang(*read)["status"];
+  EXPECT_EQ(status["mood"], object["status"]["mood"]);
+  EXPECT_EQ(status["tide"], 3);
+  EXPECT_EQ(status["planGeneration"], 4);
+}
+
+TEST(GangTest, WorkersBeforeTheFirstRoleAskForTheMost) {
+  json object = EncodeGang(SmallGang());
+  object["spec"]["requests"] = {{"nvidia.com/gpu", "8"}};
+  object["spec"]["roles"] = {{{"firstRank", 5}, {"requests", {{"nvidia.com/gpu", "2"}}}},
+                             {{"firstRank", 3}, {"requests", json::object()}}};
+  const auto read = DecodeGang(object);
+  ASSERT_TRUE(read.ok()) << read.status();
+  ASSERT_EQ(read->roles.size(), 3u);
+  const std::pair<int, int> want[] = {{0, 8}, {3, 0}, {5, 2}};
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(read->roles[i].first_rank, want[i].first);
+    EXPECT_EQ(read->roles[i].gpus, std::optional<int>(want[i].second));
+  }
+}
+
+TEST(GangTest, OnlyAGangWithoutANameIsNotReadAtAll) {
+  json object = EncodeGang(SmallGang());
+  object["spec"]["workers"] = "two";
+  object["spec"]["owner"] = nullptr;
+  const auto read = DecodeGang(object, Decoding::kLenient);
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->problems.size(), 3u) << "workers, kind and name of the owner";
+  object["metadata"].erase("name");
+  EXPECT_FALSE(DecodeGang(object, Decoding::kLenient).ok());
+}
+
 }  // namespace
 }  // namespace yardmaster::api

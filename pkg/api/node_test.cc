@@ -3,6 +3,9 @@
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 
+#include "pkg/api/names.h"
+#include "pkg/base/status.h"
+
 namespace yardmaster::api {
 namespace {
 
@@ -64,6 +67,50 @@ TEST(NodeTest, AResourceOfWhichNothingIsAllocatableCountsAsNoneWhateverTheCapaci
   auto node = DecodeNode(object);
   ASSERT_TRUE(node.ok()) << node.status();
   EXPECT_EQ(node->gpus(), 0);
+}
+
+TEST(NodeTest, ConditionsOfEveryKubeletAreLeftOutAndOthersKept) {
+  json object = NodeJson();
+  object["status"]["conditions"] = json::array();
+  for (const char* type : {"MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable",
+                           "GpuFault", "Ready", "KernelDeadlock"}) {
+    object["status"]["conditions"].push_back({{"type", type}, {"status", "True"}});
+  }
+  auto node = DecodeNode(object);
+  ASSERT_TRUE(node.ok()) << node.status();
+  EXPECT_EQ(node->ready, std::optional<bool>(true));
+  const std::vector<std::pair<std::string, std::string>> kept = {{"GpuFault", "True"},
+                                                                 {"KernelDeadlock", "True"}};
+  EXPECT_EQ(node->conditions, kept);
+}
+
+TEST(NodeTest, ABackupIsMarkedByTheLabelOrByATaintThatIsNotTheExtendersOwn) {
+  Node node;
+  node.metadata.labels[kBackupKey] = "false";
+  EXPECT_FALSE(node.backup());
+  node.metadata.labels[kBackupKey] = "true";
+  EXPECT_TRUE(node.backup());
+  node.metadata.labels.clear();
+  node.taints = {{kBackupKey, kChosenBackupValue, TaintEffect::kNoSchedule}};
+  EXPECT_FALSE(node.backup());
+  node.taints.push_back({kBackupKey, "", TaintEffect::kNoSchedule});
+  EXPECT_TRUE(node.backup());
+}
+
+TEST(NodeTest, TheFirstInternalAddressIsTheHosts) {
+  json object = NodeJson();
+  object["status"]["addresses"] = {{{"type", "Hostname"}, {"address", "n1"}},
+                                   {{"type", "InternalIP"}, {"address", "10.0.0.7"}},
+                                   {{"type", "InternalIP"}, {"address", "fd00::7"}}};
+  EXPECT_EQ(DecodeNode(object)->internal_ip, "10.0.0.7");
+}
+
+TEST(NodeTest, ANameIsNeededAndANamespaceIsNot) {
+  EXPECT_EQ(MessageOf(DecodeNode(json::object()).status()),
+            "metadata.name: is missing; give it a value");
+  json object = NodeJson();
+  object["metadata"]["namespace"] = "x";
+  EXPECT_EQ(DecodeNode(object)->metadata.namespace_name, "");
 }
 
 }  // namespace

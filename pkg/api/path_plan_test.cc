@@ -3,6 +3,7 @@
 #include "gtest/gtest.h"
 
 #include "pkg/api/annotation.h"
+#include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 
 namespace yardmaster::api {
@@ -66,6 +67,59 @@ TEST(PathPlanTest, WrongPortsAreNamed) {
   auto plan =
       DecodePathPlan(R"({"version":1,"rails":[{"rail":0,"peers":[{"sourcePorts":[70000]}]}]})");
   EXPECT_EQ(MessageOf(plan.status()).rfind("rails[0].peers[0].sourcePorts[0]: expected", 0), 0u);
+}
+
+TEST(PathPlanTest, TcpPathsAndAlternatesReadBackAndTheFabricIsTold) {
+  PodPathPlan plan = LargePlan(2);
+  plan.fabric_uid = "u";
+  PeerPaths& peer = plan.rails[0].peers[0];
+  peer.alternate_ports = {0, 50'012};
+  peer.tcp = {{29'500, {50'001, 50'077}}, {0, {}}};
+  const auto again = DecodePathPlan(*EncodePathPlan(plan));
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(*again, plan);
+}
+
+TEST(PathPlanTest, AlternatesStandForEverySourcePortOrForNone) {
+  auto decode = [](const char* ports) {
+    return DecodePathPlan(StrCat(
+        R"({"version":1,"rails":[{"rail":0,"peers":[{"sourcePorts":[7,8],)", ports, "}]}]}"));
+  };
+  EXPECT_TRUE(decode(R"("alternatePorts":[])").ok());
+  EXPECT_TRUE(decode(R"("alternatePorts":[0,0])").ok());
+  for (const char* ports : {R"("alternatePorts":[9])", R"("alternatePorts":[9,9,9])"}) {
+    EXPECT_EQ(MessageOf(decode(ports).status()),
+              "rails[0].peers[0].alternatePorts: has not one port for each source port; give 0 "
+              "where there is none");
+  }
+}
+
+TEST(PathPlanTest, OnlyAnAlternatePortMayBeZero) {
+  for (const char* peer : {R"({"sourcePorts":[0]})", R"({"tcp":[{"sourcePorts":[0]}]})",
+                           R"({"alternatePorts":[65536]})", R"({"plane":64})"}) {
+    EXPECT_FALSE(DecodePathPlan(StrCat(R"({"version":1,"rails":[{"peers":[)", peer, "]}]}")).ok())
+        << peer;
+  }
+}
+
+TEST(SocketPortsTest, PortsAscendEachOnce) {
+  EXPECT_EQ(*DecodeSocketPorts("29501,29500,29501"), (std::vector<int>{29'500, 29'501}));
+  EXPECT_EQ(*DecodeSocketPorts("65535,1"), (std::vector<int>{1, 65'535}));
+}
+
+TEST(SocketPortsTest, MoreThanEightAreRefusedAndRepeatedOnesCountOnce) {
+  EXPECT_EQ(DecodeSocketPorts("1,2,3,4,5,6,7,8,8,1")->size(), 8u);
+  EXPECT_EQ(MessageOf(DecodeSocketPorts("1,2,3,4,5,6,7,8,9").status()),
+            "yardmaster.dev/socket-ports: has 9 ports; give at most 8");
+}
+
+TEST(SocketPortsTest, WhatIsNoPortIsNamed) {
+  for (const char* part : {"", "0", "65536", "-1", " 29500", "http", "1.5"}) {
+    EXPECT_EQ(MessageOf(DecodeSocketPorts(StrCat("29500,", part)).status())
+                  .rfind(StrCat("yardmaster.dev/socket-ports: \"", part, "\" is not a port"), 0),
+              0u)
+        << part;
+  }
 }
 
 }  // namespace

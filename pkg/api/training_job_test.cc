@@ -190,6 +190,26 @@ INSTANTIATE_TEST_SUITE_P(
                    {"containers":[{"name":"t","lifecycle":{"preStop":{"sleep":{"seconds":1}}}}]}}})",
                "spec.checkpoint.command: the first container of spec.template has a "
                "lifecycle.preStop of its own"},
+        BadJob{"CheckpointInARelativeDirectory", R"({"checkpoint":{"directory":"data"}})",
+               "spec.checkpoint.directory: is not an absolute path"},
+        BadJob{"CheckpointClaimWithoutADirectory", R"({"checkpoint":{"claim":"c"}})",
+               "spec.checkpoint.claim: has no directory to be mounted at"},
+        BadJob{"NegativeGrace", R"({"checkpoint":{"graceSeconds":-1}})",
+               "spec.checkpoint.graceSeconds: expected an integer from 0"},
+        BadJob{"PriorityTwice", R"({"priority":3,"priorityClassName":"high"})",
+               "spec.priorityClassName: spec.priority is another way to say the same"},
+        BadJob{"PriorityClassesThatDiffer",
+               R"({"priorityClassName":"high","template":{"spec":{"priorityClassName":"low"}}})",
+               "spec.template.spec.priorityClassName: is low and spec.priorityClassName is high"},
+        BadJob{"SuccessOfNoRole", R"({"successPolicy":"Role"})", "spec.successRole: is missing"},
+        BadJob{"SuccessRoleWithoutItsPolicy", R"({"successRole":"eval"})",
+               "spec.successRole: is given and successPolicy is not Role"},
+        BadJob{"SuccessOfAnUnknownRole", R"({"successPolicy":"Role","successRole":"eval"})",
+               "spec.successRole: eval is not among spec.roles"},
+        BadJob{"NoTimeAtAll", R"({"activeDeadlineSeconds":0})",
+               "spec.activeDeadlineSeconds: expected an integer from 1"},
+        BadJob{"UnknownCleanUp", R"({"cleanPodPolicy":"None"})",
+               "spec.cleanPodPolicy: expected Running or All"},
         BadJob{"UnknownCheckpointMark", R"({"checkpoint":{"mark":"Mail"}})",
                "spec.checkpoint.mark: expected Annotation or File"},
         BadJob{"NegativeLayers", R"({"model":{"layers":-1}})",
@@ -217,6 +237,67 @@ TEST(DecodeTest, NothingThatIsJsonCrashesADecoder) {
     EXPECT_FALSE(DecodeTrainingJob(value).ok());
     EXPECT_FALSE(DecodeGang(value).ok());
   }
+}
+
+TEST(TrainingJobTest, StatusFieldsThatAreNotKnownYetAreNotWritten) {
+  TrainingJobStatus status;
+  json written = EncodeTrainingJobStatus(status);
+  for (const char* key : {"intensity", "level", "startTime", "completionTime", "checkpoint",
+                          "lostWork", "rendezvousPort", "elastic"}) {
+    EXPECT_FALSE(written.contains(key)) << key;
+  }
+  EXPECT_TRUE(written.at("capacity").is_null());
+  status.intensity = 0;
+  status.level = 0;
+  status.checkpoint.last_ms = 1'700'000'000'000;
+  status.checkpoint.cost_seconds = 2.5;
+  status.checkpoint.interval_seconds = 600;
+  status.lost_gpu_seconds = {{"HostLost", 7.5}, {"Preempted", 0}};
+  auto job = DecodeTrainingJob(JobJson("{}"));
+  ASSERT_TRUE(job.ok()) << job.status();
+  job->status = status;
+  const auto again = DecodeTrainingJob(EncodeTrainingJob(*job));
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(again->status, status);
+}
+
+TEST(TrainingJobTest, ItHasEndedOnlyWhenItSucceededOrFailed) {
+  TrainingJobStatus status;
+  EXPECT_FALSE(status.ended());
+  SetCondition(status.conditions, {"Running", ConditionStatus::kTrue, "A", "", 1, 0}, 0);
+  SetCondition(status.conditions, {"Failed", ConditionStatus::kFalse, "A", "", 1, 0}, 0);
+  EXPECT_FALSE(status.ended());
+  for (const char* type : {"Succeeded", "Failed"}) {
+    TrainingJobStatus ended = status;
+    SetCondition(ended.conditions, {type, ConditionStatus::kTrue, "B", "", 1, 0}, 0);
+    EXPECT_TRUE(ended.ended()) << type;
+  }
+}
+
+TEST(TrainingJobTest, ACheckpointCostsWhatTheJobReportsElseWhatItsSpecSays) {
+  auto job = DecodeTrainingJob(JobJson(R"({"checkpoint":{"costSeconds":40}})"));
+  ASSERT_TRUE(job.ok()) << job.status();
+  EXPECT_EQ(job->checkpoint_seconds(), 40);
+  job->status.checkpoint.cost_seconds = 12.5;
+  EXPECT_EQ(job->checkpoint_seconds(), 12.5);
+}
+
+TEST(TrainingJobTest, APodAsksForTheGpusOfAWorkerAlsoWhereTheTemplateDoesNot) {
+  for (const char* limits : {"{}", R"({"nvidia.com/gpu":4})"}) {
+    json object = JobJson(R"({"gpusPerWorker":4})");
+    object["spec"]["template"]["spec"]["containers"] =
+        json::array({{{"name", "t"}, {"resources", {{"limits", json::parse(limits)}}}}});
+    const auto job = DecodeTrainingJob(object);
+    ASSERT_TRUE(job.ok()) << job.status();
+    EXPECT_EQ(workload::AmountOf(job->requests, "nvidia.com/gpu"), 4) << limits;
+  }
+}
+
+TEST(TrainingJobTest, ATemplateThatIsNoObjectIsNamed) {
+  const auto job = DecodeTrainingJob(JobJson(R"({"template":"pod"})"));
+  ASSERT_FALSE(job.ok());
+  EXPECT_EQ(MessageOf(job.status()).rfind("spec.template: expected an object, got \"pod\"", 0), 0u)
+      << job.status();
 }
 
 }  // namespace
