@@ -67,13 +67,19 @@ TEST(GangSearchTest, ACutSearchNeverClaimsMoreThanItKnows) {
     const SearchResult got =
         SearchSegments(problem, {static_cast<std::int64_t>(random.Below(12)), std::nullopt});
     cut += !got.exact;
-    if (got.exact) ASSERT_EQ(!got.segment.empty(), best.has_value()) << round;
+    if (got.exact) {
+      ASSERT_EQ(!got.segment.empty(), best.has_value()) << round;
+    }
     if (!got.segment.empty()) {
       ASSERT_EQ(CostOf(problem, got.segment), got.objective) << round;
       found += !got.exact;
-      if (got.exact) ASSERT_EQ(got.objective, *best) << round;
+      if (got.exact) {
+        ASSERT_EQ(got.objective, *best) << round;
+      }
     }
-    if (best) ASSERT_LE(got.bound, *best) << round;
+    if (best) {
+      ASSERT_LE(got.bound, *best) << round;
+    }
   }
   EXPECT_GT(cut, 100);
   EXPECT_GT(found, 20);

@@ -69,7 +69,9 @@ TEST(GangSolverTest, APlanSaysWhatItsSegmentsCostAndNoneIsBelowItsBound) {
     ASSERT_EQ(EvaluateSegments(*c.cluster.places, c.groups, plan.segment_of_worker), plan.objective)
         << Describe(c);
     ASSERT_LE(plan.bound, plan.objective) << Describe(c);
-    if (plan.exact) ASSERT_EQ(plan.bound, plan.objective) << Describe(c);
+    if (plan.exact) {
+      ASSERT_EQ(plan.bound, plan.objective) << Describe(c);
+    }
     std::vector<std::int32_t> room = setting.capacity.of_segment;
     for (int s : plan.segment_of_worker) {
       ASSERT_GE(--room[static_cast<std::size_t>(s)], 0) << Describe(c);

@@ -97,7 +97,9 @@ TEST(MinSplitsTest, HoweverShortTheSearchTheGroupsAreValidAndTheBoundHolds) {
     const Splits quick = MinSplits(remainders, n, gain, 2);
     ASSERT_TRUE(best.proved);
     unproved += !quick.proved;
-    if (quick.proved) ASSERT_EQ(quick.possible, best.possible);
+    if (quick.proved) {
+      ASSERT_EQ(quick.possible, best.possible);
+    }
     if (!quick.possible) continue;
     ASSERT_LE(quick.lower, best.splits);
     ASSERT_LE(best.splits, quick.splits);
@@ -129,7 +131,9 @@ TEST(MinSplitsTest, LimitsNeverSaveASplitAndLooseOnesCostNone) {
     const Splits loose =
         MinSplits(remainders, n, gain, 1'000'000, std::vector<int>(remainders.size(), 2));
     ASSERT_EQ(loose.possible, free.possible);
-    if (free.possible) ASSERT_EQ(loose.splits, free.splits);
+    if (free.possible) {
+      ASSERT_EQ(loose.splits, free.splits);
+    }
     std::vector<int> limits;
     for (std::size_t i = 0; i < remainders.size(); ++i) {
       limits.push_back(1 + static_cast<int>(random.Below(2)));

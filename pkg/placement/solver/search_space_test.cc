@@ -36,7 +36,9 @@ TEST(SearchSpaceTest, SegmentsKeepTheirFabricPodAndDescendInIt) {
       const bool same_pod = space.pod[s] == space.pod[s - 1];
       EXPECT_EQ(same_pod, problem.pod_of_segment[space.original[s]] ==
                               problem.pod_of_segment[space.original[s - 1]]);
-      if (same_pod) EXPECT_LE(space.capacity[s], space.capacity[s - 1]);
+      if (same_pod) {
+        EXPECT_LE(space.capacity[s], space.capacity[s - 1]);
+      }
     }
     EXPECT_EQ(std::accumulate(space.pod_capacity.begin(), space.pod_capacity.end(), 0),
               std::accumulate(problem.capacity.begin(), problem.capacity.end(), 0));
@@ -55,7 +57,9 @@ TEST(SearchSpaceTest, PiecesStandByComponentLargeOnesFirst) {
         EXPECT_EQ(problem.component[space.order[i]],
                   problem.component[space.order[space.first_piece[c]]]);
       }
-      if (c > 0) EXPECT_LE(WorkersOf(space, c), WorkersOf(space, c - 1));
+      if (c > 0) {
+        EXPECT_LE(WorkersOf(space, c), WorkersOf(space, c - 1));
+      }
     }
     EXPECT_EQ(space.total,
               std::accumulate(problem.piece_size.begin(), problem.piece_size.end(), 0));
