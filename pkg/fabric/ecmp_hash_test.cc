@@ -22,6 +22,13 @@ HashSpec Of(HashKind kind) {
   return spec;
 }
 
+IngressPortHash Ports(int first, int last) {
+  IngressPortHash ports;
+  ports.first = first;
+  ports.last = last;
+  return ports;
+}
+
 constexpr HashKind kAllKinds[] = {HashKind::kCrc,   HashKind::kRtag7,        HashKind::kSai,
                                   HashKind::kXor16, HashKind::kToeplitz,     HashKind::kBmv2,
                                   HashKind::kLinux, HashKind::kUnpredictable};
@@ -70,38 +77,27 @@ TEST(EcmpHashTest, EveryWrongParameterIsNamedWithItsFix) {
       {HashKind::kLinux, "fields", [](HashSpec& s) { s.fields.pop_back(); }},
       {HashKind::kLinux, "rotateRight", [](HashSpec& s) { s.rotate_right = 1; }},
       {HashKind::kLinux, "keepBits", [](HashSpec& s) { s.keep_bits = 16; }},
-      {HashKind::kCrc, "ingressPorts",
-       [](HashSpec& s) {
-         s.ingress_ports = {{1, 2}};
-       }},
+      {HashKind::kCrc, "ingressPorts", [](HashSpec& s) { s.ingress_ports = {Ports(1, 2)}; }},
       {HashKind::kRtag7, "ingressPorts",
        [](HashSpec& s) {
-         for (int i = 0; i < 65; ++i) s.ingress_ports.push_back({i, i});
+         for (int i = 0; i < 65; ++i) s.ingress_ports.push_back(Ports(i, i));
        }},
+      {HashKind::kRtag7, "ingressPorts[0]", [](HashSpec& s) { s.ingress_ports = {Ports(3, 2)}; }},
+      {HashKind::kRtag7, "ingressPorts[0]", [](HashSpec& s) { s.ingress_ports = {Ports(-1, 2)}; }},
       {HashKind::kRtag7, "ingressPorts[0]",
-       [](HashSpec& s) {
-         s.ingress_ports = {{3, 2}};
-       }},
-      {HashKind::kRtag7, "ingressPorts[0]",
-       [](HashSpec& s) {
-         s.ingress_ports = {{-1, 2}};
-       }},
-      {HashKind::kRtag7, "ingressPorts[0]",
-       [](HashSpec& s) {
-         s.ingress_ports = {{1, 65536}};
-       }},
+       [](HashSpec& s) { s.ingress_ports = {Ports(1, 65536)}; }},
       {HashKind::kRtag7, "ingressPorts[1]",
        [](HashSpec& s) {
-         s.ingress_ports = {{1, 5}, {5, 9}};
+         s.ingress_ports = {Ports(1, 5), Ports(5, 9)};
        }},
       {HashKind::kRtag7, "ingressPorts[0].rotateRight",
        [](HashSpec& s) {
-         s.ingress_ports = {{1, 2}};
+         s.ingress_ports = {Ports(1, 2)};
          s.ingress_ports[0].rotate_right = 16;
        }},
       {HashKind::kRtag7, "ingressPorts[0].fields",
        [&](HashSpec& s) {
-         s.ingress_ports = {{1, 2}};
+         s.ingress_ports = {Ports(1, 2)};
          s.ingress_ports[0].fields = twice;
        }},
       {HashKind::kCrc, "group.weights",
@@ -151,7 +147,7 @@ TEST(EcmpHashTest, TheLimitsThemselvesAreAllowed) {
   crc.group.weights = {65535, 1};
   EXPECT_THAT(Problems(crc, "hash"), IsEmpty());
   HashSpec rtag7 = Of(HashKind::kRtag7);
-  rtag7.ingress_ports = {{0, 0}, {1, 65535}};
+  rtag7.ingress_ports = {Ports(0, 0), Ports(1, 65535)};
   rtag7.group.resilient_buckets = 65536;
   EXPECT_THAT(Problems(rtag7, "hash"), IsEmpty());
 }
