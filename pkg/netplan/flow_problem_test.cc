@@ -89,7 +89,9 @@ TEST_F(FlowProblemTest, ThePortsThatHaveAWayShareTheBytesOfAConnection) {
     const double all = job.connections[static_cast<std::size_t>(source.connection)].bytes;
     const double bytes = flows.problem().jobs[0].flows[f].bytes;
     EXPECT_DOUBLE_EQ(bytes, touched ? all : all / 2);
-    if (touched) EXPECT_EQ(source.from.port, 1);
+    if (touched) {
+      EXPECT_EQ(source.from.port, 1);
+    }
     sent[source.connection] += bytes;
   }
   ASSERT_EQ(sent.size(), job.connections.size());
@@ -200,7 +202,9 @@ TEST_F(FlowProblemTest, LinksKeepTheirNumbersFromOneProblemToTheNext) {
   ASSERT_GT(after.size(), before.size());
   std::set<std::string> ids;
   for (std::size_t l = 0; l < after.size(); ++l) {
-    if (l < before.size()) EXPECT_EQ(after[l].id, before[l].id);
+    if (l < before.size()) {
+      EXPECT_EQ(after[l].id, before[l].id);
+    }
     EXPECT_TRUE(ids.insert(after[l].id).second);
   }
 }

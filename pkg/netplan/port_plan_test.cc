@@ -134,7 +134,9 @@ TEST_F(PortPlanTest, NoPortIsUsedTwiceBetweenTwoNicsAnswersIncluded) {
       Nics nics = {{path.from.host, path.from.rail}, {path.to.host, path.to.rail}};
       if (nics.second < nics.first) std::swap(nics.first, nics.second);
       for (const std::uint16_t port : {path.source_port, path.alternate_port}) {
-        if (port != 0) EXPECT_TRUE(used[nics].insert(port).second);
+        if (port != 0) {
+          EXPECT_TRUE(used[nics].insert(port).second);
+        }
       }
     }
   }
@@ -186,7 +188,9 @@ TEST_F(PortPlanTest, AnExcludedNicHasNoPortsAndTheReasonAndPathAreSaid) {
         path.from.rail == 0 && (path.from.host == HostId(5) || path.to.host == HostId(5));
     EXPECT_EQ(path.source_port == 0, out);
     EXPECT_EQ(path.reason.empty(), !out);
-    if (out) EXPECT_EQ(path.wanted_links.size(), 4u);
+    if (out) {
+      EXPECT_EQ(path.wanted_links.size(), 4u);
+    }
   }
 }
 

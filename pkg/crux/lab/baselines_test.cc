@@ -98,7 +98,9 @@ TEST(BalancedLevels, FallAlongTheOrderAndHoldEqualNumbersUpToOne) {
         const std::int32_t level = given[order[i].index()];
         ASSERT_TRUE(level >= 0 && level < levels);
         ++count[level];
-        if (i > 0) EXPECT_LE(level, given[order[i - 1].index()]);
+        if (i > 0) {
+          EXPECT_LE(level, given[order[i - 1].index()]);
+        }
       }
       const auto [least, most] = std::minmax_element(count.begin(), count.end());
       EXPECT_LE(*most - *least, 1) << jobs << " jobs, " << levels << " levels";

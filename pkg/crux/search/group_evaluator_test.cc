@@ -178,7 +178,9 @@ TEST(GroupEvaluator, TheLoneRateIsReachedByAJobOfOneFlowAndExceededByNone) {
       const double rate = e.groups.Rate(alone, paths, levels);
       const double lone = e.groups.LoneRate(alone, paths);
       EXPECT_LE(rate, lone + iteration);
-      if (one_flow) EXPECT_GE(rate, lone - iteration);
+      if (one_flow) {
+        EXPECT_GE(rate, lone - iteration);
+      }
     }
   }
 }
