@@ -52,7 +52,7 @@ void CheckIngressPorts(const HashSpec& spec, Checker& check) {
     check.Need(entry.first >= 0 && entry.last >= entry.first && entry.last <= 65535, name,
                StrCat("ports ", entry.first, " to ", entry.last, " are no range"),
                "give 0 <= first <= last <= 65535");
-    check.Need(entry.first > previous_last, name, "overlaps the entry before it",
+    check.Need(i == 0 || entry.first > previous_last, name, "overlaps the entry before it",
                "list disjoint ranges in rising order");
     check.Need(!entry.rotate_right || (*entry.rotate_right >= 0 && *entry.rotate_right < 16),
                StrCat(name, ".rotateRight"), "is out of range", "use 0 to 15");

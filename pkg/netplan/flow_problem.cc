@@ -131,7 +131,8 @@ void FlowProblem::AddAnswers(JobFlows& mine) {
     answer.connection = flow.connection;
     answer.from = flow.to;
     answer.to = flow.from;
-    if (sent.count(answer.key()) > 0) continue;
+    // Where both ports of a NIC send to one port, one answer serves both.
+    if (!sent.insert(answer.key()).second) continue;
     answer.routes = &routes_.Between(answer.from, answer.to);
     answer.candidates = static_cast<int>(answer.routes->size());
     if (answer.candidates > 0) mine.answers.push_back(answer);

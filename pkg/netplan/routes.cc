@@ -1,6 +1,6 @@
 #include "pkg/netplan/routes.h"
 
-#include "pkg/fabric/walk.h"
+#include <cstddef>
 
 namespace yardmaster::netplan {
 
@@ -27,34 +27,35 @@ const std::vector<Route>& Routes::Between(const NicPort& from, const NicPort& to
     at->second.emplace_back();
     return at->second;
   }
+  std::set<SwitchId> closed;
   for (int uplink = 0; uplink < network_.num_up_ports(source); ++uplink) {
-    Route route;
-    if (Follow(source, uplink, to, route)) at->second.push_back(std::move(route));
+    const fabric::CableId first = network_.up_cable(source, uplink);
+    if (Down(first)) continue;
+    Route route = {Network::up(first)};
+    if (Extend(uplink, to, route, closed)) at->second.push_back(std::move(route));
   }
   return at->second;
 }
 
-bool Routes::Follow(SwitchId tor, int uplink, const NicPort& to, Route& route) const {
+bool Routes::Extend(int uplink, const NicPort& to, Route& route, std::set<SwitchId>& closed) const {
   const SwitchId target = network_.tor(to);
-  const fabric::CableId first = network_.up_cable(tor, uplink);
-  if (Down(first)) return false;
-  route.push_back(Network::up(first));
+  const SwitchId at = network_.far_end(route.back());
+  if (at == target) return true;
+  if (closed.count(at) != 0) return false;
   std::vector<LinkId> ways;
-  fabric::Walk(network_, route.back(), [&](SwitchId at, LinkId) {
-    if (at == target) return LinkId();
-    ways.clear();
-    for (LinkId link : network_.next_hops(at, to)) {
-      if (Down(Network::cable_of(link))) continue;
-      // Into the ToRs, only the one that serves the port.
-      const SwitchId next = network_.far_end(link);
-      if (!next.valid() || (network_.tier_of(next) == 0 && next != target)) continue;
-      ways.push_back(link);
-    }
-    if (ways.empty()) return LinkId();
-    route.push_back(ways[static_cast<std::size_t>(uplink) % ways.size()]);
-    return route.back();
-  });
-  return network_.far_end(route.back()) == target;
+  for (const LinkId link : network_.next_hops(at, to)) {
+    if (Down(Network::cable_of(link))) continue;
+    // Into the ToRs, only the one that serves the port.
+    const SwitchId next = network_.far_end(link);
+    if (next == target || network_.tier_of(next) != 0) ways.push_back(link);
+  }
+  for (std::size_t i = 0; i < ways.size(); ++i) {
+    route.push_back(ways[(static_cast<std::size_t>(uplink) + i) % ways.size()]);
+    if (Extend(uplink, to, route, closed)) return true;
+    route.pop_back();
+  }
+  closed.insert(at);
+  return false;
 }
 
 }  // namespace yardmaster::netplan

@@ -2,13 +2,15 @@
 //
 // All hosts behind the same two ToRs share them, so they are found once per pair of ToRs. Links to
 // and from the hosts are not part of a route. Where a switch above the ToR has a choice, the route
-// takes the member with the number of its uplink (modulo the members). Lifetimes: the network and
-// `cable_down` must outlive this.
-// Determinism: complete. Thread safety: none; Between() fills a cache.
+// takes the member with the number of its uplink (modulo those that are up), or else the first behind
+// it from which a way leads on. Lifetimes: the network and `cable_down` must outlive this.
+// Complexity: a walk per uplink; where cables are down, besides, the links of the switches that lead
+// nowhere, once each. Determinism: complete. Thread safety: none; Between() fills a cache.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -36,7 +38,10 @@ class Routes {
   bool Down(fabric::CableId cable) const {
     return !cable_down_.empty() && cable_down_[cable.index()] != 0;
   }
-  bool Follow(fabric::SwitchId tor, int uplink, const fabric::NicPort& to, Route& route) const;
+  // Takes the route on to the ToR of `to`. False, with the route as it was, if no way leads there.
+  // `closed`: switches known to have none.
+  bool Extend(int uplink, const fabric::NicPort& to, Route& route,
+              std::set<fabric::SwitchId>& closed) const;
 
   const fabric::Network& network_;
   const std::vector<std::uint8_t>& cable_down_;
