@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <gtest/gtest.h>
+#include <numeric>
 #include <set>
 
 #include "pkg/base/random.h"
@@ -126,7 +127,8 @@ TEST(MinSplitsTest, LimitsNeverSaveASplitAndLooseOnesCostNone) {
   for (int round = 0; round < 2000; ++round) {
     const int n = 2 + static_cast<int>(random.Below(8));
     const std::vector<int> remainders = RandomRemainders(random, n, 6);
-    const int gain = 1 + static_cast<int>(random.Below(4));
+    // As many as the remainders hold together: then segments have to take part in several components.
+    const int gain = std::max(1, std::accumulate(remainders.begin(), remainders.end(), 0) / n);
     const Splits free = MinSplits(remainders, n, gain, 1'000'000);
     const Splits loose =
         MinSplits(remainders, n, gain, 1'000'000, std::vector<int>(remainders.size(), 2));
