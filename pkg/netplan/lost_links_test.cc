@@ -11,6 +11,7 @@
 #include "pkg/netplan/network_plan.h"
 #include "pkg/netplan/remember.h"
 #include "pkg/plan/testing/snapshots.h"
+#include "pkg/repac/testing/networks.h"
 
 namespace yardmaster::netplan {
 namespace {
@@ -21,12 +22,7 @@ using fabric::LinkId;
 using fabric::Network;
 
 fabric::FabricSpec Hashed(fabric::FabricSpec spec) {
-  std::uint32_t seed = 0;
-  for (const fabric::Tier& tier : spec.tiers) {
-    fabric::HashSpec& hash = spec.ecmp_hash[tier.role];
-    hash.kind = fabric::HashKind::kCrc;
-    hash.seed = ++seed * 77;
-  }
+  repac::SetHashes(spec);
   return spec;
 }
 
