@@ -7,7 +7,8 @@ if(CCACHE)
       CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_PCH_EXTSUM=1 ${CCACHE})
 endif()
 find_program(MOLD mold)
-if(MOLD AND NOT YARDMASTER_SANITIZE)
+# g++ links its sanitizers' runtimes by its own linker.
+if(MOLD AND (NOT YARDMASTER_SANITIZE OR CMAKE_CXX_COMPILER_ID MATCHES Clang))
   add_link_options(-fuse-ld=mold)
 endif()
 

@@ -36,29 +36,8 @@ constexpr std::int64_t kLoopSilenceMs = 180'000;
 constexpr std::int64_t kGrpcDrainMs = 2'000;
 constexpr std::int64_t kLinkErrorEveryMs = 60'000;
 
-bool OneNode(const AgentOptions& options) {
-  return options.nodes_matching.empty() && options.nodes.size() == 1;
-}
-
 FolderPerNode Folders(const AgentOptions& options) {
-  return OneNode(options) ? FolderPerNode::kNo : FolderPerNode::kYes;
-}
-
-absl::Status CheckOptions(const AgentOptions& options) {
-  if (options.nodes.empty() == options.nodes_matching.empty()) {
-    return FieldError(
-        "--node", "does not say which nodes the agent serves",
-        "give --node (or NODE_NAME in the environment), or --nodes-matching, not both");
-  }
-  if (options.plan_dir.empty() || options.plan_dir.front() != '/') {
-    return FieldError("--plan-dir", StrCat("\"", options.plan_dir, "\" is not an absolute path"),
-                      "give a folder such as /run/yardmaster/plans");
-  }
-  if (options.link_poll_ms < 50) {
-    return FieldError("--link-poll-ms", StrCat(options.link_poll_ms, " is too often"),
-                      "give at least 50");
-  }
-  return absl::OkStatus();
+  return options.one_node() ? FolderPerNode::kNo : FolderPerNode::kYes;
 }
 
 }  // namespace
@@ -167,7 +146,7 @@ class Agent::Impl {
   }
 
   void StartStream() {
-    if (options_.operator_stream.target.empty() || !OneNode(options_)) return;
+    if (options_.operator_stream.target.empty() || !options_.one_node()) return;
     rpc::ReportStreamOptions options = options_.operator_stream;
     options.node = options_.nodes.front();
     options.seed = SeedOf(deps_.timing.seed, options.node);
@@ -191,7 +170,7 @@ class Agent::Impl {
 
   void StartObserving(const std::vector<LocalNicPort>& ports) {
     ObserverOptions options;
-    if (options_.measure_traffic && OneNode(options_)) options.sysfs_root = options_.sysfs_root;
+    if (options_.measure_traffic && options_.one_node()) options.sysfs_root = options_.sysfs_root;
     options.ports = ports;
     options.kubelet_pods_folder = options_.kubelet_pods_dir;
     if (options.sysfs_root.empty() && options.kubelet_pods_folder.empty()) return;
@@ -209,7 +188,7 @@ class Agent::Impl {
   }
 
   absl::Status StartPrograms(std::vector<LocalNicPort> table) {
-    if (!OneNode(options_)) return absl::OkStatus();
+    if (!options_.one_node()) return absl::OkStatus();
     return programs_.Start(
         options_.nodes.front(), options_.sysfs_root,
         [this, table = std::move(table)] {
@@ -235,7 +214,7 @@ class Agent::Impl {
 
   void StartWatching() {
     kube::InformerOptions pods;
-    if (OneNode(options_)) pods.field_selector = StrCat("spec.nodeName=", options_.nodes.front());
+    if (options_.one_node()) pods.field_selector = StrCat("spec.nodeName=", options_.nodes.front());
     Watch(
         kube::Pods(), std::move(pods), [this](JsonView pod) { feed_.TakePod(pod); },
         [this](const kube::ObjectIdentity& pod) { feed_.DropPod(pod.uid); });
@@ -302,57 +281,61 @@ class Agent::Impl {
     return profiles_.Take(report);
   }
 
-  std::vector<absl::Status> PollCheckpoints(std::int64_t steady_ms) {
-    if (options_.checkpoint_marks_dir.empty()) return {};
-    return checkpoints_.Poll(steady_ms, PodUids(),
-                             [this](const std::string& uid) { return feed_.Find(uid); });
-  }
-
   // Everything that is written to the API server, but for events.
   void Poll(const std::stop_token& stop) {
     std::int64_t quiet_until_ms = 0;
     while (deps_.timing.sleeper.Sleep(options_.link_poll_ms, stop)) {
       const std::int64_t now = deps_.timing.clock.SteadyMs();
+      for (const std::string& node : feed_.TakeRemovedNodes()) {
+        link_reporter_->Forget(node);
+        relay_.Forget(node);
+      }
       const std::vector<std::string> nodes = feed_.nodes();
-      std::vector<absl::Status> errors;
-      if (!options_.sysfs_root.empty()) errors = link_reporter_->Poll(now, nodes, ChosenFabric());
-      if (stream_ != nullptr) stream_->Step();
-      if (absl::Status problem = claims_.problem(); !problem.ok()) {
-        errors.push_back(std::move(problem));
-      }
-      if (!errors.empty() && now >= quiet_until_ms) {
+      const std::vector<absl::Status> unreported = ReportLinks(now, nodes);
+      const std::vector<absl::Status> unrelayed = RelayReports(now, nodes);
+      if ((unreported.empty() && unrelayed.empty()) || now < quiet_until_ms) continue;
+      quiet_until_ms = now + kLinkErrorEveryMs;
+      if (!unreported.empty()) {
         deps_.log.Warn("link states not reported",
-                       {{"error", MessageOf(errors.front())}, {"nodes", errors.size()}});
+                       {{"error", MessageOf(unreported.front())}, {"nodes", unreported.size()}});
       }
-      std::vector<absl::Status> others = relay_.Poll(now, nodes);
-      for (absl::Status& problem : programs_.problems()) others.push_back(std::move(problem));
-      for (absl::Status& status :
-           profiles_.Flush(now, [this](const std::string& uid) { return feed_.Find(uid); })) {
-        others.push_back(std::move(status));
-      }
-      if (const HostJobObserver* observer = observer_view_.load()) {
-        for (absl::Status& status :
-             coverage_.Flush(now, observer->shims_by_pod(),
-                             [this](const std::string& uid) { return feed_.Find(uid); })) {
-          others.push_back(std::move(status));
-        }
-      }
-      for (absl::Status& status : PollCheckpoints(now)) others.push_back(std::move(status));
-      if (stream_ != nullptr) {
-        const rpc::ReportStream::Stats stream = stream_->stats();
-        if (!stream.connected && !stream.last_error.empty()) {
-          others.push_back(
-              absl::UnavailableError(StrCat("no stream to the operator: ", stream.last_error)));
-        }
-      }
-      if (!others.empty() && now >= quiet_until_ms) {
+      if (!unrelayed.empty()) {
         deps_.log.Warn("reports not relayed",
-                       {{"error", MessageOf(others.front())}, {"count", others.size()}});
-      }
-      if ((!errors.empty() || !others.empty()) && now >= quiet_until_ms) {
-        quiet_until_ms = now + kLinkErrorEveryMs;
+                       {{"error", MessageOf(unrelayed.front())}, {"count", unrelayed.size()}});
       }
     }
+  }
+
+  // What could not be read or written.
+  std::vector<absl::Status> ReportLinks(std::int64_t now, const std::vector<std::string>& nodes) {
+    std::vector<absl::Status> errors;
+    if (!options_.sysfs_root.empty()) errors = link_reporter_->Poll(now, nodes, ChosenFabric());
+    if (stream_ != nullptr) stream_->Step();
+    if (absl::Status problem = claims_.problem(); !problem.ok()) {
+      errors.push_back(std::move(problem));
+    }
+    return errors;
+  }
+
+  std::vector<absl::Status> RelayReports(std::int64_t now, const std::vector<std::string>& nodes) {
+    const auto find_pod = [this](const std::string& uid) { return feed_.Find(uid); };
+    std::vector<absl::Status> errors = relay_.Poll(now, nodes);
+    const auto add = [&](std::vector<absl::Status> more) {
+      for (absl::Status& status : more) errors.push_back(std::move(status));
+    };
+    add(programs_.problems());
+    add(profiles_.Flush(now, find_pod));
+    if (const HostJobObserver* observer = observer_view_.load()) {
+      add(coverage_.Flush(now, observer->shims_by_pod(), find_pod));
+    }
+    if (!options_.checkpoint_marks_dir.empty()) add(checkpoints_.Poll(now, PodUids(), find_pod));
+    if (stream_ != nullptr) {
+      const rpc::ReportStream::Stats stream = stream_->stats();
+      if (!stream.connected && !stream.last_error.empty()) {
+        add({absl::UnavailableError(StrCat("no stream to the operator: ", stream.last_error))});
+      }
+    }
+    return errors;
   }
 
   std::optional<FabricView> ChosenFabric() const {

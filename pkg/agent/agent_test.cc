@@ -75,6 +75,19 @@ class AgentTest : public ::testing::Test {
                                                          notices_.push_back(notice);
                                                        }});
   }
+  // Two ports of one rail, "a" and "b".
+  void WatchPorts() {
+    options_.sysfs_root = folder_.path() + "/sys";
+    options_.nic_ports_file = folder_.path() + "/ports.yaml";
+    options_.link_poll_ms = 50;
+    options_.debounce = {100, 100};
+    folder_.Put("ports.yaml",
+                "ports: [{rail: 0, port: 0, interface: a}, {rail: 0, port: 1, interface: b}]");
+  }
+  std::string DownPorts(const std::string& name) const {
+    const auto node = client_.Find(kube::Nodes(), "", name);
+    return (*node)["metadata"].value("/annotations/yardmaster.dev~1down-ports"_json_pointer, "");
+  }
   // What is awaited comes from other threads; nothing here depends on how long it takes.
   template <typename Condition>
   void Eventually(const char* what, Condition condition) {
@@ -209,27 +222,32 @@ TEST_F(AgentTest, ANewFabricGenerationMakesPlansStaleWithAMetricAndANotice) {
 
 TEST_F(AgentTest, APortThatLosesItsLinkComesToTheNode) {
   options_.nodes = {"n1"};
-  options_.sysfs_root = folder_.path() + "/sys";
-  options_.nic_ports_file = folder_.path() + "/ports.yaml";
-  options_.link_poll_ms = 50;
-  options_.debounce = {100, 100};
-  folder_.Put("ports.yaml",
-              "ports: [{rail: 0, port: 0, interface: a}, {rail: 0, port: 1, interface: b}]");
+  WatchPorts();
   folder_.Put("sys/class/net/a/operstate", "up\n");
   folder_.Put("sys/class/net/b/operstate", "up\n");
   SeedNode("n1", "demo");
   const auto agent = Make();
   ASSERT_TRUE(agent->Start().ok());
   folder_.Put("sys/class/net/b/operstate", "down\n");
-  Eventually("the annotation", [&] {
-    const auto node = client_.Find(kube::Nodes(), "", "n1");
-    return (*node)["metadata"].value("/annotations/yardmaster.dev~1down-ports"_json_pointer, "") ==
-           "r0p1";
-  });
+  Eventually("the annotation", [&] { return DownPorts("n1") == "r0p1"; });
   Eventually("the status", [&] {
     const auto links = agent->Status().links;
     return links.size() == 2 && links[0].up && !links[1].up;
   });
+}
+
+TEST_F(AgentTest, ANodeThatIsMadeAnewGetsItsDownPortsBack) {
+  options_.nodes_matching = "fleet=demo";
+  WatchPorts();
+  folder_.Put("sys/n1/class/net/a/operstate", "up\n");
+  folder_.Put("sys/n1/class/net/b/operstate", "down\n");
+  SeedNode("n1", "demo");
+  const auto agent = Make();
+  ASSERT_TRUE(agent->Start().ok());
+  Eventually("the annotation", [&] { return DownPorts("n1") == "r0p1"; });
+  ASSERT_TRUE(client_.Delete({kube::Nodes(), "", "n1", ""}, {}).ok());
+  SeedNode("n1", "demo");
+  Eventually("it again", [&] { return DownPorts("n1") == "r0p1"; });
 }
 
 TEST_F(AgentTest, WhatATrainingProcessReportsComesToItsPodAndOnlyToPodsOfTheNode) {

@@ -17,7 +17,9 @@ std::optional<api::ConnectionReport> ConnectionsOf(const ShimSummary& summary) {
   const auto most =
       std::max_element(summary.reasons.begin(), summary.reasons.end(),
                        [](const auto& a, const auto& b) { return a.second < b.second; });
-  if (most != summary.reasons.end()) report.why = most->first.substr(0, api::kMaxWhyBytes);
+  if (most != summary.reasons.end()) {
+    report.why = CutAtCharacter(most->first, api::kMaxWhyBytes);
+  }
   return report;
 }
 

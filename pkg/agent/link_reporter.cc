@@ -35,6 +35,11 @@ std::vector<absl::Status> LinkReporter::Poll(std::int64_t steady_ms,
   return errors;
 }
 
+void LinkReporter::Forget(const std::string& node) {
+  const auto at = nodes_.find(node);
+  if (at != nodes_.end()) at->second.told.reset();
+}
+
 std::vector<rpc::LinkStatus> LinkReporter::links() const {
   const MutexLock lock(mutex_);
   return seen_.links;

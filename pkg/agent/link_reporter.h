@@ -47,6 +47,10 @@ class LinkReporter {
   std::vector<absl::Status> Poll(std::int64_t steady_ms, const std::vector<std::string>& nodes,
                                  const std::optional<FabricView>& fabric);
 
+  // The Node was deleted: one that is made anew under its name gets the annotation at the next Poll. On the
+  // polling thread.
+  void Forget(const std::string& node);
+
   // Calls `on_down` with a node's ports that are down, at the node's first reading and at every change,
   // before the annotation is written; on the polling thread. Set it before the first Poll.
   using OnDownPorts = std::function<void(const std::string& node, const std::vector<PortKey>&)>;

@@ -144,5 +144,21 @@ TEST_F(LinkReporterTest, EveryNodeOfSeveralHasATreeOfItsOwn) {
   EXPECT_EQ(client_.CountCalls(kube::Verb::kPatch, "nodes"), 1);
 }
 
+TEST_F(LinkReporterTest, ANodeThatIsMadeAnewGetsItsAnnotationBack) {
+  SetLink("", 0, true);
+  SetLink("", 1, false);
+  LinkReporter reporter = Make();
+  reporter.Poll(0, {"n1"}, fabric_);
+  nlohmann::json node = *client_.Find(kube::Nodes(), "", "n1");
+  node["metadata"]["annotations"].erase(kAnnotation);
+  client_.Seed(kube::Nodes(), node);
+  reporter.Forget("n1");
+  reporter.Forget("n2");
+  EXPECT_THAT(reporter.Poll(100, {"n1"}, fabric_), IsEmpty());
+  EXPECT_EQ(Annotation("n1"), "r1p0");
+  reporter.Poll(200, {"n1"}, fabric_);
+  EXPECT_EQ(reporter.writes(), 2);
+}
+
 }  // namespace
 }  // namespace yardmaster::agent

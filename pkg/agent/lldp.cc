@@ -1,6 +1,5 @@
 #include "pkg/agent/lldp.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "pkg/base/status.h"
@@ -11,12 +10,7 @@ namespace yardmaster::agent {
 
 namespace {
 
-// At most kMaxLldpText bytes, and no part of a character of several bytes.
-std::string Cut(std::string_view text) {
-  std::size_t n = std::min(text.size(), kMaxLldpText);
-  while (n > 0 && n < text.size() && (static_cast<unsigned char>(text[n]) & 0xC0) == 0x80) --n;
-  return std::string(text.substr(0, n));
-}
+std::string Cut(std::string_view text) { return std::string(CutAtCharacter(text, kMaxLldpText)); }
 
 // The elements of an array; of json's short form the one thing that is there instead.
 void ForEach(JsonView list, absl::FunctionRef<void(JsonView)> call) {

@@ -1,5 +1,7 @@
 #include "pkg/agent/pod_feed.h"
 
+#include <utility>
+
 #include "pkg/kube/object.h"
 
 namespace yardmaster::agent {
@@ -17,6 +19,7 @@ void PodFeed::AddNode(const std::string& node) {
 void PodFeed::RemoveNode(const std::string& node) {
   const MutexLock lock(mutex_);
   if (nodes_.erase(node) == 0) return;
+  removed_nodes_.insert(node);
   for (const auto& [uid, pod] : pods_) {
     if (pod.node == node) loop_.Remove(uid);
   }
@@ -25,6 +28,11 @@ void PodFeed::RemoveNode(const std::string& node) {
 std::vector<std::string> PodFeed::nodes() const {
   const MutexLock lock(mutex_);
   return {nodes_.begin(), nodes_.end()};
+}
+
+std::set<std::string> PodFeed::TakeRemovedNodes() {
+  const MutexLock lock(mutex_);
+  return std::exchange(removed_nodes_, {});
 }
 
 std::optional<PodInput> PodFeed::Find(const std::string& uid) const {

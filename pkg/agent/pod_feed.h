@@ -24,6 +24,8 @@ class PodFeed {
   void RemoveNode(const std::string& node);
   // In the order of their names.
   std::vector<std::string> nodes() const;
+  // Those that were removed since the last call, also where they have come back.
+  std::set<std::string> TakeRemovedNodes();
 
   // A pod on one of the nodes, or nothing.
   std::optional<PodInput> Find(const std::string& uid) const;
@@ -36,6 +38,7 @@ class PodFeed {
   PlanLoop& loop_;
   mutable Mutex mutex_;
   std::set<std::string> nodes_ ABSL_GUARDED_BY(mutex_);
+  std::set<std::string> removed_nodes_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, PodInput> pods_ ABSL_GUARDED_BY(mutex_);  // by uid, of all nodes
 };
 

@@ -77,5 +77,15 @@ TEST_F(PodFeedTest, ANodeThatComesBackBringsItsPods) {
   EXPECT_THAT(Files(), ElementsAre(Pair(PlanFileId{"n1", "a"}, ::testing::_)));
 }
 
+TEST_F(PodFeedTest, ANodeThatWasMadeAnewIsAmongTheRemovedOnesOnce) {
+  feed_.AddNode("n1");
+  feed_.AddNode("n2");
+  feed_.RemoveNode("n1");
+  feed_.AddNode("n1");
+  EXPECT_THAT(feed_.TakeRemovedNodes(), ElementsAre("n1"));
+  EXPECT_THAT(feed_.TakeRemovedNodes(), IsEmpty());
+  EXPECT_THAT(feed_.nodes(), ElementsAre("n1", "n2"));
+}
+
 }  // namespace
 }  // namespace yardmaster::agent

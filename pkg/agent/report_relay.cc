@@ -48,6 +48,13 @@ absl::StatusOr<std::optional<std::string>> ReportRelay::Read(const std::string& 
   return std::optional(document.dump());
 }
 
+void ReportRelay::Forget(const std::string& node) {
+  const auto at = nodes_.find(node);
+  if (at == nodes_.end()) return;
+  at->second.forgotten = true;
+  at->second.next_ms = 0;
+}
+
 std::vector<absl::Status> ReportRelay::Poll(std::int64_t steady_ms,
                                             const std::vector<std::string>& nodes) {
   std::vector<absl::Status> errors;
@@ -75,7 +82,7 @@ std::vector<absl::Status> ReportRelay::Poll(std::int64_t steady_ms,
         wanted[api::kNeighboursAnnotation] = *std::move(document);
       }
     }
-    if (wanted == node.told) continue;
+    if (wanted == node.told && (!node.forgotten || wanted.empty())) continue;
     nlohmann::json annotations = nlohmann::json::object();
     for (const auto& [key, text] : wanted) annotations[key] = text;
     for (const auto& [key, text] : node.told) {
@@ -90,6 +97,7 @@ std::vector<absl::Status> ReportRelay::Poll(std::int64_t steady_ms,
       continue;
     }
     node.told = std::move(wanted);
+    node.forgotten = false;
     ++writes_;
   }
   return errors;

@@ -10,7 +10,7 @@
 // that was never there leaves alone what people wrote. With a folder per node a node's files are in
 // <dir>/<node>. A node is written to at most every `interval_ms`.
 //
-// Thread safety: Poll from one thread; counters from any. Lifetime: the client outlives it.
+// Thread safety: Poll and Forget from one thread; counters from any. Lifetime: the client outlives it.
 #pragma once
 
 #include <atomic>
@@ -47,12 +47,15 @@ class ReportRelay {
 
   // What went wrong, one status a node and document.
   std::vector<absl::Status> Poll(std::int64_t steady_ms, const std::vector<std::string>& nodes);
+  // The Node was deleted: one that is made anew under its name gets its annotations at the next Poll.
+  void Forget(const std::string& node);
   std::int64_t writes() const { return writes_; }
 
  private:
   struct Node {
     std::map<std::string, std::string> told;  // annotation -> text, as last written
     std::int64_t next_ms = 0;
+    bool forgotten = false;  // the Node may lack what was told
   };
 
   // The file's text; nothing when it is not there. Errors: what makes it no document.

@@ -54,6 +54,21 @@ TEST_F(ReportRelayTest, FilesBecomeAnnotationsAndGoWithThemAndOthersAreLeftAlone
   EXPECT_EQ(Annotation(api::kNeighboursAnnotation), "(none)");
 }
 
+TEST_F(ReportRelayTest, ANodeThatIsMadeAnewGetsItsAnnotationsBackAtOnce) {
+  folder_.Put("neighbours.json", "{\"neighbours\": []}\n");
+  ReportRelay relay = Make("none");
+  relay.Poll(0, {"n1"});
+  client_.Seed(kube::Nodes(),
+               {{"apiVersion", "v1"}, {"kind", "Node"}, {"metadata", {{"name", "n1"}}}});
+  relay.Forget("n1");
+  relay.Forget("n2");
+  EXPECT_THAT(relay.Poll(500, {"n1"}), IsEmpty());
+  EXPECT_EQ(Annotation(api::kNeighboursAnnotation), R"({"neighbours":[]})");
+  EXPECT_EQ(Annotation(api::kNicLoadBalancingAnnotation), "none");
+  relay.Poll(20'000, {"n1"});
+  EXPECT_EQ(relay.writes(), 2);
+}
+
 TEST_F(ReportRelayTest, NeighboursThatTheAgentReadsGiveWayToAFile) {
   std::optional<std::string> read;
   ReportRelay relay(client_,

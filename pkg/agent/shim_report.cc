@@ -24,7 +24,7 @@ constexpr std::size_t kMaxReportBytes = 1024 * 1024 + 4096;
 constexpr int kMaxFiles = 256;
 constexpr std::size_t kMaxLine = 1024;
 constexpr std::size_t kMaxConnections = 65'536;
-constexpr std::size_t kMaxReasonChars = 64;
+constexpr std::size_t kMaxReasonBytes = 64;
 
 std::string Text(const json& line, const char* key) {
   const auto at = line.find(key);
@@ -71,7 +71,7 @@ void ShimReader::AddLine(std::string_view text) {
   Connection& connection = connections_[key];
   // What follows RTS adds to what was set on the way to RTR.
   if (event == "steered" && !has_it) return;
-  std::string why = Text(line, "why").substr(0, kMaxReasonChars);
+  std::string why(CutAtCharacter(Text(line, "why"), kMaxReasonBytes));
   connection = {planned != 0, has_it, event == "connected" && has_it && !why.empty(),
                 std::move(why)};
 }

@@ -41,6 +41,13 @@ TEST(ShimReportTest, AConnectionCountsOnceAsItsLastLineHasIt) {
   EXPECT_EQ(summary.reasons.at("refused by the device"), 1);
 }
 
+TEST(ShimReportTest, ALongReasonIsNotCutInsideACharacter) {
+  ShimReader reader;
+  const std::string kept(63, 'x');
+  reader.Add(Line("passed", 1, 50001, 0, (kept + "\xC3\xA9").c_str()));
+  EXPECT_EQ(reader.Summary().reasons.count(kept), 1u);
+}
+
 TEST(ShimReportTest, WhatIsNotOursIsCountedAndSkipped) {
   ShimReader reader;
   reader.Add("garbage\n[]\n{}\n{\"event\":7}\n" + std::string(5000, 'x') + "\n\n");

@@ -219,8 +219,8 @@ absl::StatusOr<std::string> RunForText(const std::string& command, const TextLim
                        {StrCat("PATH=", path == nullptr ? "/usr/sbin:/usr/bin:/sbin:/bin" : path)},
                        limits.timeout_ms));
   if (result.exit_code != 0) {
-    return absl::UnavailableError(
-        StrCat(argv[0], " ended with ", result.exit_code, ": ", result.errors.substr(0, 200)));
+    return absl::UnavailableError(StrCat(argv[0], " ended with ", result.exit_code, ": ",
+                                         CutAtCharacter(result.errors, 200)));
   }
   if (result.output.size() > limits.max_bytes) {
     return absl::InvalidArgumentError(

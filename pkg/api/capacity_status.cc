@@ -143,9 +143,13 @@ void AddRental(const CapacityStatus& status, const std::string& job_uid,
     constraints.tolerations.push_back(
         {kRentedKey, TolerationOperator::kEqual, value, "NoSchedule"});
   }
-  // Terms are alternatives: every one that the job has, with every one of the rented hosts.
-  const std::vector<SelectorTerm> own =
-      constraints.has_affinity ? constraints.terms : std::vector<SelectorTerm>{{}};
+  // Terms are alternatives: every one that the job has, with every one of the rented hosts. An empty
+  // one of the job selects nothing and stays out: requirements added to it would select hosts.
+  std::vector<SelectorTerm> own = {{}};
+  if (constraints.has_affinity) {
+    own = std::move(constraints.terms);
+    std::erase(own, SelectorTerm{});
+  }
   constraints.has_affinity = true;
   constraints.terms.clear();
   for (const SelectorTerm& term : own) {

@@ -1,6 +1,7 @@
 #include "pkg/api/connection_report.h"
 
 #include "pkg/api/annotation.h"
+#include "pkg/base/strings.h"
 
 namespace yardmaster::api {
 
@@ -9,7 +10,7 @@ std::string EncodeConnectionReport(const ConnectionReport& report) {
                                 {"steered", report.steered},
                                 {"unsteered", report.unsteered},
                                 {"unplanned", report.unplanned}};
-  if (!report.why.empty()) out["why"] = report.why.substr(0, kMaxWhyBytes);
+  if (!report.why.empty()) out["why"] = CutAtCharacter(report.why, kMaxWhyBytes);
   // The reason comes out of a container and may have any bytes; the annotation must be UTF-8.
   return out.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
@@ -22,7 +23,7 @@ absl::StatusOr<ConnectionReport> DecodeConnectionReport(std::string_view text) {
   report.steered = static_cast<int>(in.Int("steered", 0, 0, kMaxReportedConnections));
   report.unsteered = static_cast<int>(in.Int("unsteered", 0, 0, kMaxReportedConnections));
   report.unplanned = static_cast<int>(in.Int("unplanned", 0, 0, kMaxReportedConnections));
-  report.why = in.String("why", "").substr(0, kMaxWhyBytes);
+  report.why = CutAtCharacter(in.String("why", ""), kMaxWhyBytes);
   in.Close();
   if (auto status = errors.status(); !status.ok()) return status;
   return report;

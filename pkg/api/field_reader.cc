@@ -76,7 +76,7 @@ std::string Shown(JsonView value) {
   if (value.is_object()) return "an object";
   if (value.is_array()) return "a list";
   std::string text = value.ToJson().dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  if (text.size() > 60) text = StrCat(text.substr(0, 57), "...");
+  if (text.size() > 60) text = StrCat(CutAtCharacter(text, 57), "...");
   return text;
 }
 

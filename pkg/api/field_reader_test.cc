@@ -24,6 +24,12 @@ TEST(FieldReaderTest, AWrongTypeNamesThePathTheRangeAndWhatWasThere) {
             "the number without quotes");
 }
 
+TEST(FieldReaderTest, ALongValueIsShownWithoutAPartOfACharacter) {
+  // The quote and 55 bytes; the character after them would be cut.
+  const json value = std::string(55, 'x') + "\xC3\xA9" + std::string(20, 'y');
+  EXPECT_EQ(Shown(value), "\"" + std::string(55, 'x') + "...");
+}
+
 TEST(FieldReaderTest, ANumberOutOfRangeOrWithAFractionIsRefused) {
   for (const json& value : {json(0), json(-3), json(1.5), json(1e30), json(true), json("8"),
                             json(18446744073709551615u), json::array(), json::object()}) {

@@ -178,7 +178,10 @@ std::string GangName(std::string_view owner_kind, std::string_view owner_name) {
   std::string name = StrCat(owner_kind, "-", owner_name);
   for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   if (name.size() <= kMaxName) return name;
-  return StrCat(name.substr(0, kMaxName - 11), "-", ShortHash(name));
+  std::string begin = name.substr(0, kMaxName - 11);
+  // "-" may not follow a dot.
+  while (begin.back() == '.') begin.pop_back();
+  return StrCat(begin, "-", ShortHash(name));
 }
 
 absl::StatusOr<Gang> DecodeGang(JsonView object, Decoding decoding) {

@@ -57,8 +57,10 @@ absl::StatusOr<Node> DecodeNode(JsonView object) {
   FieldReader allocatable = status.Object("allocatable");
   FieldReader capacity = status.Object("capacity");
   node.allocatable = ReadResources(capacity);
-  for (const auto& [name, amount] : ReadResources(allocatable)) {
-    workload::SetAmount(node.allocatable, name, amount);
+  // An amount of 0 counts, too: none of the devices in `capacity` is healthy then.
+  for (const std::string& name : allocatable.Keys()) {
+    if (!allocatable.has(name)) continue;
+    workload::SetAmount(node.allocatable, name, ReadAmount(allocatable, name));
   }
   for (FieldReader& address : status.Objects("addresses")) {
     if (address.String("type") == "InternalIP" && node.internal_ip.empty()) {

@@ -222,10 +222,18 @@ bool IsNumberedWithWorkers(const Pod& pod) {
 }  // namespace
 
 bool WantsGang(const Pod& pod) {
-  if (Find(pod.metadata.annotations, kReleasedAnnotation)) return false;
-  if (pod.gpus() == 0) return IsNumberedWithWorkers(pod);
-  return pod.gated() || Find(pod.metadata.annotations, kParallelismAnnotation).has_value() ||
-         (Find(pod.metadata.labels, kJobLabel) && !Find(pod.metadata.labels, kRoleLabel));
+  // Every pod of the cluster is asked, and most ask for no gang: their requests are not looked at.
+  const ObjectMeta& meta = pod.metadata;
+  const bool asks = pod.gated() || Find(meta.annotations, kParallelismAnnotation).has_value() ||
+                    (Find(meta.labels, kJobLabel) && !Find(meta.labels, kRoleLabel));
+  if (!asks || Find(meta.annotations, kReleasedAnnotation)) return false;
+  return pod.gpus() != 0 || IsNumberedWithWorkers(pod);
+}
+
+bool SaySameGang(const Pod& a, const Pod& b) {
+  return a.gated() == b.gated() && (a.gpus() == 0) == (b.gpus() == 0) &&
+         a.metadata.labels == b.metadata.labels &&
+         a.metadata.annotations == b.metadata.annotations && a.metadata.owners == b.metadata.owners;
 }
 
 bool IsOfOwner(const Gang& gang, std::string_view owner_uid, std::string_view root_uid) {
@@ -273,10 +281,11 @@ std::vector<RankBase> RankBasesOf(const std::vector<Membership>& members) {
   return bases;
 }
 
-std::optional<int> RankOf(const std::vector<RankBase>& bases, const Membership& member) {
+std::optional<int> RankOf(const std::vector<RankBase>& bases, std::string_view subgroup,
+                          int index) {
   for (const RankBase& base : bases) {
-    if (base.subgroup != member.subgroup) continue;
-    const int rank = base.first_rank + member.index;
+    if (base.subgroup != subgroup) continue;
+    const int rank = base.first_rank + index;
     // Where the next subgroup begins this one has ended.
     const bool beyond = std::any_of(bases.begin(), bases.end(), [&](const RankBase& other) {
       return other.first_rank > base.first_rank && other.first_rank <= rank;

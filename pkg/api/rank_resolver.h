@@ -48,6 +48,9 @@ struct Membership {
 // parallelism and its kind numbers it with the workers: a pod of a LeaderWorkerSet, the launcher of
 // an MPIJob with runLauncherAsWorker.
 bool WantsGang(const Pod& pod);
+// True: WantsGang and ResolveMembership answer the same for both states of a pod, and their labels,
+// annotations and owners are equal. False: the answers may be equal all the same.
+bool SaySameGang(const Pod& a, const Pod& b);
 
 // nullopt if no row of the table fits. Errors: InvalidArgument when a row fits and a label it needs
 // is missing or is not a number, or when the pod has another controller than its labels say.
@@ -64,6 +67,9 @@ bool SubgroupLess(std::string_view a, std::string_view b);
 std::vector<RankBase> RankBasesOf(const std::vector<Membership>& members);
 // The rank; nullopt when the subgroup is not among the bases or the index lies beyond its end, which is
 // where the next subgroup begins. The last subgroup has no end.
-std::optional<int> RankOf(const std::vector<RankBase>& bases, const Membership& member);
+std::optional<int> RankOf(const std::vector<RankBase>& bases, std::string_view subgroup, int index);
+inline std::optional<int> RankOf(const std::vector<RankBase>& bases, const Membership& member) {
+  return RankOf(bases, member.subgroup, member.index);
+}
 
 }  // namespace yardmaster::api

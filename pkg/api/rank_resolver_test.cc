@@ -216,5 +216,25 @@ TEST(RankResolverTest, OnlyPodsThatAskForItAreGathered) {
   EXPECT_FALSE(WantsGang(gated)) << "a launcher that only starts the others";
 }
 
+TEST(RankResolverTest, StatesOfAPodSayTheSameGangUntilSomethingChangesThatTheAnswerIsMadeOf) {
+  const Pod pod = OwnedBy(PodWith({{"yardmaster.dev/job", "a"}, {"yardmaster.dev/rank", "1"}}),
+                          "yardmaster.dev/v1alpha1", "TrainingJob", "a", "u");
+  Pod other = pod;
+  other.phase = "Running";
+  other.node_name = "n";
+  other.metadata.resource_version = "2";
+  EXPECT_TRUE(SaySameGang(pod, other));
+  const auto differs = [&](const auto& change) {
+    Pod changed = pod;
+    change(changed);
+    return !SaySameGang(pod, changed);
+  };
+  EXPECT_TRUE(differs([](Pod& p) { p.metadata.labels["yardmaster.dev/rank"] = "2"; }));
+  EXPECT_TRUE(differs([](Pod& p) { p.metadata.annotations["yardmaster.dev/released"] = "now"; }));
+  EXPECT_TRUE(differs([](Pod& p) { p.metadata.owners[0].uid = "v"; }));
+  EXPECT_TRUE(differs([](Pod& p) { p.scheduling_gates = {"yardmaster.dev/placement"}; }));
+  EXPECT_TRUE(differs([](Pod& p) { p.requests.clear(); }));
+}
+
 }  // namespace
 }  // namespace yardmaster::api

@@ -2,6 +2,7 @@
 // the operator decided about failures. Thread safety: values and pure functions.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -102,6 +103,8 @@ struct AvoidedHost {
   bool operator==(const AvoidedHost&) const = default;
 };
 
+inline constexpr std::size_t kKeptIncidents = 10;
+
 // What is decided about failures. Written before it is acted on, so that any leader carries on.
 // A pod belongs to the attempt in its annotation yardmaster.dev/attempt.
 struct RecoveryState {
@@ -111,7 +114,7 @@ struct RecoveryState {
   std::int64_t window_start_ms = 0;   // of the restart budget
   int restarts_in_window = 0;
   int consecutive_restarts = 0;           // without ten minutes of all workers running between them
-  std::vector<Incident> incidents;        // oldest first, the last ten
+  std::vector<Incident> incidents;        // oldest first, the last kKeptIncidents
   std::vector<AvoidedHost> avoided = {};  // by host
   // It was suspended; its pods are removed. Cleared by the resumption, which begins another attempt.
   bool suspended = false;

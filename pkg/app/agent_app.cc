@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "pkg/agent/host_folders.h"
+#include "pkg/app/announce.h"
 #include "pkg/app/kube_access.h"
 #include "pkg/app/runtime.h"
 #include "pkg/base/status.h"
@@ -128,6 +129,7 @@ absl::Status RunAgent(const AgentAppOptions& options) {
   YM_ASSIGN_OR_RETURN(const Clients clients, NewClients(*access, options.common));
   kube::EventRecorder events(*clients.events, {"yardmaster.dev/agent", runtime.identity()},
                              runtime.timing());
+  CountDroppedEvents(events, runtime.registry());
   agent::Agent agent(
       options.agent,
       {*clients.main, runtime.timing(), runtime.log(), runtime.registry(), runtime.health(),

@@ -1,6 +1,7 @@
 #include "pkg/app/announce.h"
 
 #include <utility>
+#include <vector>
 
 namespace yardmaster::app {
 
@@ -12,6 +13,13 @@ void Announce(kube::EventRecord event, kube::EventRecorder& events, const metric
                               {"name", event.regarding.name},
                               {"note", event.note}});
   events.Record(std::move(event));
+}
+
+void CountDroppedEvents(const kube::EventRecorder& events, metrics::Registry& registry) {
+  registry.AddCounterSource(
+      "yardmaster_events_dropped_total", "Kubernetes Events that were not written", [&events] {
+        return std::vector<metrics::Sample>{{{}, static_cast<double>(events.stats().dropped)}};
+      });
 }
 
 }  // namespace yardmaster::app

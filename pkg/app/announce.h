@@ -4,10 +4,14 @@
 
 #include "pkg/kube/events.h"
 #include "pkg/metrics/log.h"
+#include "pkg/metrics/registry.h"
 
 namespace yardmaster::app {
 
 // A warning is logged as one; a normal event at info.
 void Announce(kube::EventRecord event, kube::EventRecorder& events, const metrics::Logger& log);
+
+// Adds yardmaster_events_dropped_total to the registry. `events` must outlive the last scrape.
+void CountDroppedEvents(const kube::EventRecorder& events, metrics::Registry& registry);
 
 }  // namespace yardmaster::app

@@ -195,6 +195,7 @@ absl::Status Extender::Start(KubeAccess& access) {
   runtime_.health().AddReadiness("view", [this] {
     return webhook_.ready() ? absl::OkStatus() : absl::UnavailableError("no pass made yet");
   });
+  CountDroppedEvents(events_, runtime_.registry());
   AddStalenessCheck(runtime_, access, feed_, options_.leader.enabled);
   YM_RETURN_IF_ERROR(runtime_.Serve());
   // A replica that is cut off does not know what others promise meanwhile.

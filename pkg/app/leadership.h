@@ -19,6 +19,9 @@
 
 namespace yardmaster::app {
 
+// What a process that does not lead would have done is looked at again after this time.
+inline constexpr std::int64_t kFollowerRetryMs = 2'000;
+
 class Leadership {
  public:
   Leadership(const LeaderOptions& options, Runtime& runtime);

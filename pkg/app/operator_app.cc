@@ -1,20 +1,18 @@
 #include "pkg/app/operator_app.h"
 
-#include <algorithm>
-#include <map>
 #include <memory>
-#include <set>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "pkg/api/names.h"
 #include "pkg/app/announce.h"
+#include "pkg/app/host_loop.h"
 #include "pkg/app/kube_access.h"
 #include "pkg/app/leadership.h"
+#include "pkg/app/network_loop.h"
 #include "pkg/app/page_publisher.h"
 #include "pkg/app/report_intake.h"
-#include "pkg/app/round_schedule.h"
 #include "pkg/app/run_process.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
@@ -26,7 +24,6 @@
 #include "pkg/operator/job_controller.h"
 #include "pkg/operator/jobs_by_host.h"
 #include "pkg/operator/network_controller.h"
-#include "pkg/operator/network_metrics.h"
 #include "pkg/operator/node_observer.h"
 #include "pkg/operator/plan_waiters.h"
 #include "pkg/page/load_metrics.h"
@@ -36,22 +33,6 @@
 namespace yardmaster::app {
 
 namespace {
-
-constexpr std::int64_t kFollowerRetryMs = 2'000;
-constexpr std::int64_t kErrorPauseMs = 1'000;
-// Reports over the agents' streams do not wake the thread that waits for the cache: it looks this often.
-constexpr std::int64_t kLiveLinksPollMs = 50;
-// Levels and ports are looked at this often even when nothing changed (path plans grow old).
-constexpr std::int64_t kNetworkResyncMs = 60'000;
-// Network annotations that the write limit defers go out this often.
-constexpr std::int64_t kDeferredWritesMs = 250;
-// Pods that wait for their first plan get it after this time although other objects go on changing.
-constexpr std::int64_t kWaitingPodsMs = 100;
-// Marks of hosts follow a change after this time, and are looked at this often without one.
-constexpr std::int64_t kHostMinDelayMs = 1'000;
-constexpr std::int64_t kHostResyncMs = 60'000;
-// NodeClaims of jobs that are gone are looked for this often.
-constexpr std::int64_t kSweepMs = 60'000;
 
 class Operator {
  public:
@@ -77,6 +58,9 @@ class Operator {
         network_(*client_, cache_, runtime.clock(), WithSources(options.network),
                  {.on_notice = [this](const op::NetworkNotice& n) { TellNetwork(n); },
                   .on_plan = PlanObserver()}),
+        network_loop_({options.plan_min_delay_ms, options.plan_max_delay_ms}, network_, cache_,
+                      waiters_, reports_, leadership_, page_, runtime),
+        host_loop_(marker_, capacity_, cache_, leadership_, runtime),
         feed_(*client_, cache_,
               {state::Kind::kFabric, state::Kind::kNode, state::Kind::kPod,
                state::Kind::kTrainingJob, state::Kind::kGang, state::Kind::kCapacityPool},
@@ -104,12 +88,7 @@ class Operator {
   void TellNetwork(const op::NetworkNotice& notice);
   void TellHost(const op::HostNotice& notice);
   absl::Status Reconcile(const std::string& key, op::JobTurn turn);
-  void SweepCapacity(std::int64_t now_ms);
   void JobLoop();
-  void HostLoop(std::stop_token stop);
-  void NetworkLoop(std::stop_token stop);
-  void WriteDeferred(RoundSchedule& schedule);
-  void TellProblems(const std::vector<std::string>& problems);
 
   const OperatorOptions& options_;
   Runtime& runtime_;
@@ -124,14 +103,14 @@ class Operator {
   op::HostMarker marker_;
   op::JobController jobs_;
   op::CapacityController capacity_;
-  std::int64_t next_sweep_ms_ = 0;  // the host thread's
   PagePublisher page_;
   ReportIntake reports_;
   CertificateRenewal certificates_;
   op::NetworkController network_;
   op::PlanWaiters waiters_;
+  NetworkLoop network_loop_;
+  HostLoop host_loop_;
   state::ClusterFeed feed_;
-  std::set<std::string> told_problems_;  // the network thread's
   std::vector<std::jthread> workers_;
   std::jthread network_thread_;
   std::jthread host_thread_;
@@ -264,120 +243,6 @@ void Operator::JobLoop() {
   }
 }
 
-// Each input problem is logged when it begins, not with every round.
-void Operator::TellProblems(const std::vector<std::string>& problems) {
-  std::set<std::string> now(problems.begin(), problems.end());
-  for (const std::string& problem : now) {
-    if (told_problems_.count(problem) == 0) runtime_.log().Warn("input", {{"problem", problem}});
-  }
-  told_problems_ = std::move(now);
-}
-
-void Operator::SweepCapacity(std::int64_t now_ms) {
-  if (now_ms < next_sweep_ms_) return;
-  next_sweep_ms_ = now_ms + kSweepMs;
-  const absl::Status swept = capacity_.Sweep();
-  if (!swept.ok()) runtime_.log().Warn("sweep", {{"error", MessageOf(swept)}});
-}
-
-void Operator::HostLoop(std::stop_token stop) {
-  const metrics::Gauge quarantined = runtime_.registry().GetGauge(
-      "yardmaster_operator_quarantined_hosts", "hosts that are quarantined for worker failures");
-  const metrics::Gauge fenced = runtime_.registry().GetGauge(
-      "yardmaster_operator_fenced_hosts", "lost hosts with the operator's out-of-service taint");
-  RoundSchedule schedule(
-      {.quiet_ms = kHostMinDelayMs, .max_delay_ms = kHostMinDelayMs, .resync_ms = kHostResyncMs});
-  std::uint64_t seen = 0;
-  while (!stop.stop_requested()) {
-    const std::int64_t wait_ms = schedule.WaitMs(runtime_.clock().SteadyMs());
-    const std::uint64_t now_seen =
-        cache_.WaitForChange(seen, std::max<std::int64_t>(1, wait_ms), stop);
-    const std::int64_t now_ms = runtime_.clock().SteadyMs();
-    if (now_seen != seen) schedule.Changed(now_ms);
-    seen = now_seen;
-    if (schedule.WaitMs(now_ms) > 0 || stop.stop_requested()) continue;
-    schedule.Begin(now_ms);
-    if (!leadership_.IsLeader()) {
-      schedule.Again(now_ms + kFollowerRetryMs);
-      continue;
-    }
-    SweepCapacity(now_ms);
-    const op::HostMarker::Report report = marker_.Round(runtime_.clock().WallMs());
-    quarantined.Set(report.quarantined);
-    fenced.Set(report.fenced);
-    if (!report.errors.empty()) schedule.Again(now_ms + kErrorPauseMs);
-    if (report.again_ms >= 0) schedule.Again(now_ms + report.again_ms);
-    for (const std::string& error : report.errors) runtime_.log().Warn("write", {{"error", error}});
-  }
-}
-
-void Operator::WriteDeferred(RoundSchedule& schedule) {
-  if (!network_.HasDeferred()) return;
-  if (!leadership_.IsLeader()) return network_.Forget();
-  const op::WriteResult written = network_.WriteDeferred();
-  op::ReportWrites(written, runtime_.registry());
-  if (written.errors.empty()) return;
-  schedule.Again(runtime_.clock().SteadyMs() + kErrorPauseMs);
-  for (const std::string& error : written.errors) runtime_.log().Warn("write", {{"error", error}});
-}
-
-void Operator::NetworkLoop(std::stop_token stop) {
-  RoundSchedule schedule({.quiet_ms = options_.plan_min_delay_ms,
-                          .max_delay_ms = options_.plan_max_delay_ms,
-                          .resync_ms = kNetworkResyncMs});
-  std::uint64_t seen = 0, seen_links = 0;
-  op::PlanWaiters::Counts seen_waiting;
-  std::int64_t write_at_ms = 0;  // of deferred writes
-  const auto write_later = [&] {
-    const std::int64_t pause_ms = network_.HasWaiting() ? 0 : kDeferredWritesMs;
-    write_at_ms = runtime_.clock().SteadyMs() + pause_ms;
-  };
-  while (!stop.stop_requested()) {
-    std::int64_t wait_ms = schedule.WaitMs(runtime_.clock().SteadyMs());
-    if (reports_.serves()) wait_ms = std::min(wait_ms, kLiveLinksPollMs);
-    if (network_.HasDeferred()) {
-      wait_ms = std::min(wait_ms, write_at_ms - runtime_.clock().SteadyMs());
-    }
-    const std::uint64_t now_seen =
-        cache_.WaitForChange(seen, std::max<std::int64_t>(1, wait_ms), stop);
-    const std::uint64_t links_seen = reports_.links().version();
-    const op::PlanWaiters::Counts waiting_seen = waiters_.counts();
-    const std::int64_t now_ms = runtime_.clock().SteadyMs();
-    if (now_seen != seen) schedule.Changed(now_ms);
-    // Traffic stands still.
-    if (links_seen != seen_links || waiting_seen.standing_still != seen_waiting.standing_still) {
-      schedule.Urgent(now_ms);
-    }
-    if (waiting_seen != seen_waiting) schedule.Again(now_ms + kWaitingPodsMs);
-    seen = now_seen;
-    seen_links = links_seen;
-    seen_waiting = waiting_seen;
-    if (stop.stop_requested()) continue;
-    if (schedule.WaitMs(now_ms) > 0) {
-      if (now_ms < write_at_ms) continue;
-      WriteDeferred(schedule);
-      write_later();
-      continue;
-    }
-    schedule.Begin(now_ms);
-    if (!leadership_.IsLeader()) {
-      network_.Forget();  // another process writes meanwhile
-      page_.SetPicture(nullptr);
-      schedule.Again(now_ms + kFollowerRetryMs);  // this process may lead by then
-      continue;
-    }
-    const op::RoundReport report = network_.Round();
-    const std::int64_t end_ms = runtime_.clock().SteadyMs();
-    schedule.End(end_ms, report.waited_ms);
-    write_later();
-    if (!report.errors.empty()) schedule.Again(end_ms + kErrorPauseMs);
-    if (report.again_in_ms >= 0) schedule.Again(end_ms + report.again_in_ms);
-    op::ReportRound(report, static_cast<double>(end_ms - now_ms) / 1000.0, runtime_.registry());
-    for (const std::string& error : report.errors) runtime_.log().Warn("write", {{"error", error}});
-    TellProblems(report.problems);
-  }
-}
-
 absl::Status Operator::Start(KubeAccess& access) {
   runtime_.health().AddReadiness("informers", [this] {
     return feed_.HasSynced() ? absl::OkStatus() : absl::UnavailableError("not synced yet");
@@ -396,6 +261,7 @@ absl::Status Operator::Start(KubeAccess& access) {
         return out;
       });
   op::AddCapacityMetrics(capacity_, runtime_.registry());
+  CountDroppedEvents(events_, runtime_.registry());
   AddStalenessCheck(runtime_, access, feed_, options_.leader.enabled);
   YM_RETURN_IF_ERROR(runtime_.Serve());
   feed_.Start();
@@ -405,8 +271,8 @@ absl::Status Operator::Start(KubeAccess& access) {
   YM_RETURN_IF_ERROR(certificates_.Start(access));
   YM_RETURN_IF_ERROR(reports_.Start(access));
   for (int i = 0; i < options_.job_workers; ++i) workers_.emplace_back([this] { JobLoop(); });
-  network_thread_ = std::jthread([this](std::stop_token stop) { NetworkLoop(stop); });
-  host_thread_ = std::jthread([this](std::stop_token stop) { HostLoop(stop); });
+  network_thread_ = std::jthread([this](const std::stop_token& stop) { network_loop_.Run(stop); });
+  host_thread_ = std::jthread([this](const std::stop_token& stop) { host_loop_.Run(stop); });
   runtime_.log().Info("running");
   return absl::OkStatus();
 }

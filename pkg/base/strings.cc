@@ -25,6 +25,17 @@ std::vector<std::string> Split(std::string_view text, char separator) {
   }
 }
 
+std::string_view CutAtCharacter(std::string_view text, std::size_t max_bytes) {
+  if (text.size() <= max_bytes) return text;
+  const auto is_continuation = [text](std::size_t at) {
+    return (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80;
+  };
+  std::size_t end = max_bytes;
+  // At most three bytes of a character continue it.
+  for (int steps = 0; steps < 3 && end > 0 && is_continuation(end); ++steps) --end;
+  return text.substr(0, is_continuation(end) ? max_bytes : end);
+}
+
 std::string Count(std::int64_t n, std::string_view noun) {
   return StrCat(n, " ", noun, n == 1 ? "" : "s");
 }

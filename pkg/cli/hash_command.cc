@@ -85,6 +85,17 @@ Members MembersOf(const repac::HashModel& model, int count) {
   return members;
 }
 
+// Weights of another number of members do not count.
+absl::Status CheckWeights(const repac::HashModel& model, const HashFlags& flags) {
+  const auto members = static_cast<std::size_t>(flags.members);
+  const bool counts = model.spec().group.weights.size() == members;
+  if (!counts || !model.predictable() || model.by_threshold()) return absl::OkStatus();
+  return InFile(FieldError("group.weights", "is evaluated for model linux only",
+                           "remove it to see what the hash makes of the packets, or ask kubectl "
+                           "yardmaster path, which counts weights of all models"),
+                flags.file);
+}
+
 std::string Answer(const repac::HashModel& model, const repac::Packet& packet,
                    const Members& members) {
   if (!model.predictable()) {
@@ -160,6 +171,7 @@ int RunHashCommand(const std::vector<std::string>& args, std::istream& in, std::
   }
   const absl::StatusOr<repac::HashModel> model = ReadModel(flags.file, in);
   absl::Status status = model.status();
+  if (status.ok()) status = CheckWeights(*model, flags);
   if (status.ok()) status = AnswerAll(*model, MembersOf(*model, flags.members), in, out);
   out.flush();
   if (status.ok()) return 0;

@@ -10,7 +10,8 @@
 // Answers in order:
 //   {"hash": 4660, "index": 17}   or   {"unpredictable": "per-packet random"}
 // `hash` is the value after rotating and keeping, `index` is it modulo N; with model linux the member
-// by hash threshold, weighted by `group.weights` where that has N entries.
+// by hash threshold, weighted by `group.weights` where that has N entries. Such weights of other models are
+// an error.
 //
 // Returns the exit code: 0 answered, 1 the input is wrong (answers to the lines before it are
 // given), 2 usage. Thread safety: reads the file named, else pure.

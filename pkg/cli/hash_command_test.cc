@@ -89,6 +89,19 @@ TEST_F(HashCommandTest, LinuxChoosesByThreshold) {
   EXPECT_THAT(Run("model: linux\n", kPacket).err, HasSubstr("seed"));
 }
 
+// The index would be that of a group without weights.
+TEST_F(HashCommandTest, WeightsOfOtherModelsAreRefusedWhereTheyWouldCount) {
+  constexpr char kPacket[] = "10.0.0.1,10.0.0.2,17,49153,4791\n";
+  const std::string weighted = std::string(kCrc) + "group: {weights: [1, 1, 2]}\n";
+  const Answered refused = Run(weighted, kPacket, "3");
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_EQ(refused.out, "");
+  EXPECT_THAT(refused.err, HasSubstr("model.yaml: group.weights"));
+  EXPECT_EQ(Run(weighted, kPacket, "4").out, Run(kCrc, kPacket, "4").out);
+  const std::string random = "model: sai\nsai: {algorithm: random}\ngroup: {weights: [1, 2]}\n";
+  EXPECT_EQ(Run(random, kPacket, "2").out, "{\"unpredictable\": \"per-packet random\"}\n");
+}
+
 TEST_F(HashCommandTest, UnpredictableModelsSayWhy) {
   const Answered a = Run("model: sai\nsai: {algorithm: random}\n", "10.0.0.1,10.0.0.2,17,1,2\n");
   EXPECT_EQ(a.code, 0) << a.err;

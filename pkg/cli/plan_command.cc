@@ -210,6 +210,18 @@ bool TellProblems(const Question& question, bool all_given, std::ostream& err) {
   return any;
 }
 
+// Says why no flow has a source port where the Fabric's hashes cannot be used. True when the Fabric was given.
+bool TellHashesProblem(const Question& question, const netplan::NetworkPlan& plan,
+                       std::ostream& err) {
+  if (plan.report.hashes_problem.empty()) return false;
+  const std::string object = StrCat("Fabric ", question.input.snapshot.network->spec().name);
+  const auto origin = question.origin.find(object);
+  const bool given = origin != question.origin.end();
+  err << (given ? origin->second + ": " : "") << object << ": " << plan.report.hashes_problem
+      << "\n";
+  return given;
+}
+
 }  // namespace
 
 int RunPlanCommand(const std::vector<std::string>& args, const Connector& connect, std::istream& in,
@@ -254,7 +266,8 @@ int RunPlanCommand(const std::vector<std::string>& args, const Connector& connec
   }
   Print(report, flags.output, out);
   const bool contradicts = TellProblems(*question, flags.offline, err);
-  return contradicts || !input.refused.empty() ? 1 : 0;
+  const bool bad_hashes = TellHashesProblem(*question, plans.network, err);
+  return contradicts || bad_hashes || !input.refused.empty() ? 1 : 0;
 }
 
 }  // namespace yardmaster::cli

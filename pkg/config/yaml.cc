@@ -134,12 +134,15 @@ class Builder {
   }
   static void AddMerge(Position at, Frame& frame, json value) {
     if (value.is_object()) value = json::array({std::move(value)});
-    for (json& one : value) {
-      if (!value.is_array() || !one.is_object()) {
-        throw Refusal(at, "the merge key << takes a mapping or a list of mappings");
-      }
-      frame.merges.push_back(std::move(one));
+    const bool mappings =
+        value.is_array() &&
+        std::all_of(value.begin(), value.end(), [](const json& one) { return one.is_object(); });
+    if (!mappings) {
+      throw Refusal(at,
+                    "the merge key << takes a mapping or a list of mappings; name one, or remove "
+                    "the key");
     }
+    for (json& one : value) frame.merges.push_back(std::move(one));
   }
 
   const YamlLimits& limits_;

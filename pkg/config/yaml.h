@@ -9,10 +9,10 @@
 // Anchors, aliases and merge keys (`<<`) work. JSON text is read too, with its own escapes.
 //
 // Refused, with the line and column except for oversized texts and JSON: broken syntax, a key given twice in
-// one mapping, a key that is not a scalar, a tag of its own (`!foo`), numbers JSON cannot hold
-// (.inf, .nan), an alias to an anchor that is not complete, invalid UTF-8, more bytes, nesting or
-// values than `YamlLimits` allows (aliases count as what they stand for, so a short text cannot
-// blow up).
+// one mapping, a key that is not a scalar, a merge key whose value is neither a mapping nor a list of mappings
+// (null is not), a tag of its own (`!foo`), numbers JSON cannot hold (.inf, .nan), an alias to an anchor that
+// is not complete, invalid UTF-8, more bytes, nesting or values than `YamlLimits` allows (aliases count as
+// what they stand for, so a short text cannot blow up).
 //
 // Writing. Two-space block style, keys in order, multi-line texts of printable ASCII as block scalars
 // where that keeps them exact, else quoted; a text that a

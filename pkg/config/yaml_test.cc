@@ -74,6 +74,15 @@ TEST(YamlTest, AnchorsAliasesAndMergeKeysWork) {
   EXPECT_EQ(MustParse("\"<<\": 1"), json::parse(R"({"<<":1})"));
 }
 
+TEST(YamlTest, AMergeKeyTakesMappingsOnly) {
+  EXPECT_THAT(ErrorOf("a: 1\n<<: null\n"), StartsWith("t.yaml:2:5: the merge key <<"));
+  EXPECT_THAT(ErrorOf("a: 1\n<<:\nb: 2\n"), HasSubstr("the merge key <<"));
+  EXPECT_THAT(ErrorOf("base: &b ~\nc: {<<: *b}\n"), HasSubstr("the merge key <<"));
+  EXPECT_THAT(ErrorOf("<<: [{a: 1}, null]\n"), HasSubstr("the merge key <<"));
+  EXPECT_THAT(ErrorOf("<<: x\n"), StartsWith("t.yaml:1:5: the merge key <<"));
+  EXPECT_EQ(MustParse("<<: []\na: 1\n"), json::parse(R"({"a":1})"));
+}
+
 TEST(YamlTest, DocumentsComeInOrderWithTheirLines) {
   auto documents = ParseYamlDocuments("# head\n---\na: 1\n---\n---\n# nothing\n---\nb: 2\n", "t");
   ASSERT_TRUE(documents.ok()) << documents.status();

@@ -14,6 +14,7 @@
 #include "pkg/crux/level_hysteresis.h"
 #include "pkg/crux/search/region.h"
 #include "pkg/crux/search/replan.h"
+#include "pkg/crux/search/schedule_evaluator.h"
 
 namespace yardmaster::crux {
 namespace {
@@ -208,7 +209,8 @@ class Decider {
     if (problem_.jobs.size() <= kSmallProblem) {
       for (auto& jobs : PossibleComponents(problem_)) {
         if (std::none_of(jobs.begin(), jobs.end(), calls)) continue;
-        if (jobs.size() <= options_.search.max_jobs && FlowsOf(jobs) <= options_.search.max_flows) {
+        if (jobs.size() <= options_.search.max_jobs && FlowsOf(jobs) <= options_.search.max_flows &&
+            ScheduleEvaluator::Fits(problem_, jobs)) {
           regions.push_back(std::move(jobs));
         } else {
           std::copy_if(jobs.begin(), jobs.end(), std::back_inserter(seeds), calls);
@@ -335,15 +337,15 @@ absl::Status CheckPrevious(const Problem& problem, const Options& options) {
 
 }  // namespace
 
-std::vector<std::int32_t> UsableLevels(const Problem& problem,
-                                       const std::vector<std::int32_t>& reserved) {
+std::vector<std::int32_t> UsableLevels(std::int32_t levels, std::span<const std::int32_t> reserved,
+                                       std::size_t jobs) {
   std::vector<std::int32_t> usable;
   // More levels than jobs are never needed; the highest ones are taken.
-  for (std::int32_t level = problem.levels - 1; level >= 0; --level) {
+  for (std::int32_t level = levels - 1; level >= 0; --level) {
     if (std::find(reserved.begin(), reserved.end(), level) == reserved.end()) {
       usable.push_back(level);
     }
-    if (usable.size() > problem.jobs.size() && usable.size() >= 64) break;
+    if (usable.size() > jobs && usable.size() >= 64) break;
   }
   std::reverse(usable.begin(), usable.end());
   return usable;
@@ -352,10 +354,11 @@ std::vector<std::int32_t> UsableLevels(const Problem& problem,
 absl::StatusOr<Solution> Decide(const Problem& problem, const Options& options,
                                 DecisionReport* report, DecisionMemory* memory) {
   // What was answered before was valid then; checking all of it again costs more than the answer.
-  YM_RETURN_IF_ERROR(options.previous ? ValidateChanged(problem, options.changed)
-                                      : Validate(problem));
+  YM_RETURN_IF_ERROR(options.previous ? absl::OkStatus() : Validate(problem));
+  YM_RETURN_IF_ERROR(ValidateChanged(problem, options.changed));
   YM_RETURN_IF_ERROR(CheckPrevious(problem, options));
-  std::vector<std::int32_t> usable = UsableLevels(problem, options.reserved_levels);
+  std::vector<std::int32_t> usable =
+      UsableLevels(problem.levels, options.reserved_levels, problem.jobs.size());
   if (usable.empty()) {
     return FieldError("levels", "every level is reserved", "leave at least one for the jobs");
   }

@@ -17,12 +17,14 @@
 //
 // Deterministic in (problem, options). Thread safety: pure functions, except that Decide changes `memory`:
 // concurrent calls need memories of their own.
-// Errors: what Validate refuses (ValidateChanged where there is a previous solution); InvalidArgument
+// Errors: what ValidateChanged refuses, and without a previous solution what Validate refuses; InvalidArgument
 // for levels all of which are reserved, and for a previous solution that does not fit the problem.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "pkg/base/status.h"
@@ -78,10 +80,10 @@ struct DecisionReport {
 absl::StatusOr<Solution> Decide(const Problem& problem, const Options& options = {},
                                 DecisionReport* report = nullptr, DecisionMemory* memory = nullptr);
 
-// The levels of `problem` that Decide hands out, rising: those not reserved. Where these are more than
-// 64 and more than the jobs, only the highest of them.
-std::vector<std::int32_t> UsableLevels(const Problem& problem,
-                                       const std::vector<std::int32_t>& reserved);
+// The levels 0 to `levels` - 1 that may be handed out to `jobs` jobs, rising: those not reserved. Where these
+// are more than 64 and more than the jobs, only the highest of them.
+std::vector<std::int32_t> UsableLevels(std::int32_t levels, std::span<const std::int32_t> reserved,
+                                       std::size_t jobs);
 
 // Fills the numbers of sections 2 to 4 for paths and levels decided elsewhere: communication time,
 // intensity, and priorities that agree with the levels; edges; loss; not optimal_loss. `levels` are

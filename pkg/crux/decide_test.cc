@@ -166,6 +166,18 @@ TEST(Decide, WithoutASearchAnArrivalLeavesRunningJobsOnTheirPaths) {
   }
 }
 
+TEST(Decide, AChangedJobThatIsNotThereIsRefusedWithAndWithoutAPreviousSolution) {
+  const Problem problem = testing::Example1(2);
+  Options options;
+  for (const std::int32_t job : {-1, 2}) {
+    options.changed = {ContendingJobId(job)};
+    options.previous.reset();
+    EXPECT_THAT(MessageOf(Decide(problem, options).status()), HasSubstr("changed"));
+    options.previous = MustDecide(problem, Policy::kCrux);
+    EXPECT_THAT(MessageOf(Decide(problem, options).status()), HasSubstr("changed"));
+  }
+}
+
 TEST(Decide, AJobWithNothingToSendTakesTheLowestLevelAndDisturbsNobody) {
   Problem problem = testing::Example1(3);
   problem.jobs.push_back({"silent", 8, 1e15, 1, 1, {}});
@@ -189,6 +201,14 @@ TEST(Decide, AJobThatOnlySendsInTheBackgroundTakesTheLowestLevel) {
       EXPECT_NE(edge.to, ContendingJobId(2));
     }
   }
+}
+
+TEST(Decide, LevelsAreCutToTheHighestOnlyWhereThereAreFarMoreThanJobs) {
+  const std::vector<std::int32_t> reserved = {0, 3};
+  EXPECT_EQ(UsableLevels(5, reserved, 1), (std::vector<std::int32_t>{1, 2, 4}));
+  EXPECT_EQ(UsableLevels(64, {}, 1).size(), 64u);
+  EXPECT_EQ(UsableLevels(1'000, {}, 1).front(), 1'000 - 64);
+  EXPECT_EQ(UsableLevels(1'000, {}, 2'000).size(), 1'000u);
 }
 
 }  // namespace

@@ -188,17 +188,6 @@ StarvationStep WatchForStarvation(const StarvationState& state, const Starvation
   return step;
 }
 
-std::vector<std::int32_t> LevelsToHandOut(std::int32_t levels,
-                                          std::span<const std::int32_t> reserved) {
-  std::vector<std::int32_t> usable;
-  for (std::int32_t level = 0; level < levels; ++level) {
-    if (std::find(reserved.begin(), reserved.end(), level) == reserved.end()) {
-      usable.push_back(level);
-    }
-  }
-  return usable;
-}
-
 std::vector<double> PredictedShares(const Problem& problem, const Solution& solution,
                                     std::span<const std::int32_t> levels) {
   const std::size_t count = problem.jobs.size();

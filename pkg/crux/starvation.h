@@ -59,16 +59,11 @@ struct StarvationStep {
   std::optional<double> look_again_seconds;
 };
 
-// One look at one job. `usable` are the levels that may be handed out, rising. A planned level that
-// is not among them is returned as it is.
+// One look at one job. `usable` are the levels that may be handed out, rising (UsableLevels in decide.h). A
+// planned level that is not among them is returned as it is.
 StarvationStep WatchForStarvation(const StarvationState& state, const StarvationSample& sample,
                                   std::span<const std::int32_t> usable,
                                   const StarvationOptions& options = {});
-
-// The levels 0 to `levels` - 1 without the reserved ones, rising. What Decide hands out (UsableLevels in
-// decide.h) are the highest of them, or all.
-std::vector<std::int32_t> LevelsToHandOut(std::int32_t levels,
-                                          std::span<const std::int32_t> reserved);
 
 // Each job's share of its ideal rate as a fluid sees it, where nothing is measured: a link gives a
 // job what the jobs of higher levels leave (each busy for its seconds once an iteration) and a fair

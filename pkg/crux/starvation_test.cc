@@ -87,7 +87,7 @@ TEST(Starvation, StillStarvingItClimbsToTheTopAndNotBeyond) {
 }
 
 TEST(Starvation, ReservedLevelsAreJumpedOver) {
-  Watched job(LevelsToHandOut(6, std::vector<std::int32_t>{1, 2, 5}));
+  Watched job(UsableLevels(6, std::vector<std::int32_t>{1, 2, 5}, 1));
   EXPECT_EQ(job.Until(StarvationEvent::kLifted, 0, 0.1, 10)->level, 3);
   EXPECT_EQ(job.Until(StarvationEvent::kLifted, 0, 0.1, 10)->level, 4);
   EXPECT_FALSE(job.Until(StarvationEvent::kLifted, 0, 0.1, 20));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -57,6 +58,14 @@ std::vector<Stream> StreamsOf(const ContendingJob& job, std::span<const std::int
   streams.reserve(members.size());
   for (const auto& flows : members) streams.push_back(Merge(job, flows, paths));
   return streams;
+}
+
+std::size_t MergedStreamCount(const ContendingJob& job) {
+  std::set<std::tuple<double, std::int32_t, bool>> known;
+  for (const Flow& flow : job.flows) {
+    known.emplace(StartOf(job, flow), flow.every_iterations, flow.background);
+  }
+  return known.size();
 }
 
 }  // namespace yardmaster::crux

@@ -1,6 +1,8 @@
 #include "pkg/extender/decisions.h"
 
 #include <algorithm>
+#include <functional>
+#include <utility>
 
 namespace yardmaster::extender {
 
@@ -26,6 +28,22 @@ Slot SlotOf(const View& view, const PodQuery& pod) {
   const fabric::HostId host = hosts[static_cast<std::size_t>(pod.rank)];
   if (!host.valid()) return {};  // its Node is gone
   return {NodeVerdict::kOtherSlot, view.snapshot().places->name(host)};
+}
+
+// The shares of GPUs in use: of the node's segment, then of the node. A node outside the fabric counts as an
+// idle one in an idle segment.
+using Fullness = std::pair<double, double>;
+
+Fullness FullnessOf(const View& view, std::string_view node) {
+  const fabric::HostId host = view.FindHost(node);
+  if (!host.valid()) return {0, 0};
+  const auto share = [](int free, int total) {
+    return total > 0 ? static_cast<double>(total - free) / total : 0.0;
+  };
+  const fabric::SegmentId segment = view.snapshot().places->segment_of(host);
+  const placement::HostState& state = view.snapshot().cluster.hosts[host.index()];
+  return {share(view.free_gpus(segment), view.total_gpus(segment)),
+          share(state.free_gpus, state.gpus)};
 }
 
 }  // namespace
@@ -87,18 +105,15 @@ std::vector<int> Prioritize(const View& view, const PodQuery& pod,
                             const std::vector<std::string_view>& names) {
   std::vector<int> scores(names.size(), 0);
   if (pod.gang || pod.gpus <= 0) return scores;
-  const plan::Snapshot& snapshot = view.snapshot();
+  std::vector<Fullness> fullness;
+  fullness.reserve(names.size());
+  for (std::string_view name : names) fullness.push_back(FullnessOf(view, name));
+  std::vector<Fullness> order = fullness;
+  std::sort(order.begin(), order.end(), std::greater<>());
+  order.erase(std::unique(order.begin(), order.end()), order.end());
   for (std::size_t i = 0; i < names.size(); ++i) {
-    const fabric::HostId host = view.FindHost(names[i]);
-    if (!host.valid()) continue;
-    const fabric::SegmentId segment = snapshot.places->segment_of(host);
-    const placement::HostState& state = snapshot.cluster.hosts[host.index()];
-    // The segment counts up to 8, the node up to 2.
-    const double segment_used =
-        1.0 - static_cast<double>(view.free_gpus(segment)) / std::max(1, view.total_gpus(segment));
-    const double node_used =
-        1.0 - static_cast<double>(state.free_gpus) / std::max<int>(1, state.gpus);
-    scores[i] = std::clamp(static_cast<int>(segment_used * 8 + node_used * 2), 0, kMaxScore);
+    const auto at = std::lower_bound(order.begin(), order.end(), fullness[i], std::greater<>());
+    scores[i] = std::max(0, kMaxScore - static_cast<int>(at - order.begin()));
   }
   return scores;
 }

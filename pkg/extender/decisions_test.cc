@@ -89,5 +89,45 @@ TEST(DecisionsTest, OrdinaryPodsAreSteeredToTheFullerSegmentAndThereToTheFullerH
   for (int score : scores) EXPECT_LE(score, 10);
 }
 
+// A fabric of `segments` segments of two hosts of 8 GPUs; `free` of each host in order.
+View ViewWithFree(int segments, const std::vector<int>& free) {
+  auto snapshot = std::make_shared<plan::Snapshot>();
+  snapshot->places =
+      std::make_shared<const fabric::Places>(fabric::PlacesOf(fabric::SmallHpn(1, segments, 2)));
+  snapshot->cluster.places = snapshot->places;
+  snapshot->cluster.hosts.resize(free.size());
+  for (std::size_t i = 0; i < free.size(); ++i) snapshot->cluster.hosts[i].free_gpus = free[i];
+  return View(snapshot, {});
+}
+
+std::vector<int> ScoresOfAll(const View& view) {
+  std::vector<std::string_view> names;
+  for (const fabric::HostId host : view.snapshot().places->hosts()) {
+    names.push_back(view.snapshot().places->name(host));
+  }
+  return Prioritize(view, {std::nullopt, -1, 1}, names);
+}
+
+TEST(DecisionsTest, AnIdleHostOfAFullerSegmentComesBeforeAFullHostOfALooserOne) {
+  // Half of segment 0 is in use, seven sixteenths of segment 1.
+  EXPECT_EQ(ScoresOfAll(ViewWithFree(2, {0, 8, 1, 8})), (std::vector<int>{10, 9, 8, 7}));
+}
+
+TEST(DecisionsTest, HostsThatAreEquallyFullHaveTheSameScore) {
+  EXPECT_EQ(ScoresOfAll(ViewWithFree(2, {4, 8, 8, 4})), (std::vector<int>{10, 9, 9, 10}));
+  EXPECT_EQ(ScoresOfAll(ViewWithFree(2, {8, 8, 8, 8})), (std::vector<int>{10, 10, 10, 10}));
+  const View idle = ViewWithFree(1, {8, 8});
+  EXPECT_EQ(Prioritize(idle, {std::nullopt, -1, 1}, {NameOf(idle, 0), "a-node-without-place"}),
+            (std::vector<int>{10, 10}));
+}
+
+TEST(DecisionsTest, TheFirstTenPlacesDifferAndAllLaterOnesGetZero) {
+  // Segment i has 8 - i of its 16 GPUs in use, all of them on its first host.
+  std::vector<int> free;
+  for (int segment = 0; segment < 6; ++segment) free.insert(free.end(), {segment, 8});
+  EXPECT_EQ(ScoresOfAll(ViewWithFree(6, free)),
+            (std::vector<int>{10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 0}));
+}
+
 }  // namespace
 }  // namespace yardmaster::extender

@@ -179,7 +179,7 @@ void GangPlanner::CreateGangs(PassState& pass) {
     const auto job = jobs.find(key);
     // A TrainingJob's pods without the TrainingJob are what the garbage collector has still to
     // take.
-    const bool ours = gathered->members.front().membership.owner.kind == api::kTrainingJobKind;
+    const bool ours = gathered->members.front().membership->owner.kind == api::kTrainingJobKind;
     if (ours && (job == jobs.end() || job->second->metadata.deleted_ms)) continue;
     quarantine_.Contain(pass, key, "gathering its pods", [&] {
       compared_[key].agrees = WriteGang(pass, key, ours ? job->second : nullptr);
@@ -298,9 +298,8 @@ void GangPlanner::MarkReleased(PassState& pass) {
 }
 
 state::ClusterState GangPlanner::PlanningInput(const PassState& pass) const {
-  state::ClusterState input = pass.world;
-  input.gangs.clear();
-  input.jobs.clear();  // a TrainingJob is planned through its Gang
+  std::vector<std::shared_ptr<const api::Gang>> gangs;
+  std::vector<std::shared_ptr<const api::TrainingJob>> jobs;
   for (const auto& [key, gang] : pass.gangs) {
     if (IsFinished(gang->status) || pass.quarantined.count(key) != 0) continue;
     const GatheredGang* gathered = pass.GatheredOf(key);
@@ -320,15 +319,19 @@ state::ClusterState GangPlanner::PlanningInput(const PassState& pass) const {
         std::any_of(gathered->members.begin(), gathered->members.end(),
                     [](const GangMember& m) { return !m.pod->selected_host().empty(); });
     if (!gang->status.committed() && (AnyBound(*gathered) || chosen)) continue;
-    input.gangs.Put(gang);
+    gangs.push_back(gang);
     // For what only the TrainingJob says. One that is not this gang's would be a job of its own.
     if (gang->owner.kind != api::kTrainingJobKind) continue;
     const auto owner = pass.world.jobs.Find({key.namespace_name, gang->owner.name});
     if (owner == nullptr || owner->metadata.uid != gang->owner.uid) continue;
     if (key.name == api::GangName(api::kTrainingJobKind, gang->owner.name)) {
-      input.jobs.Put(owner);
+      jobs.push_back(owner);
     }
   }
+  state::ClusterState input = pass.world;
+  input.gangs = state::ObjectTable<api::Gang>::Of(std::move(gangs));
+  // A TrainingJob is planned through its Gang.
+  input.jobs = state::ObjectTable<api::TrainingJob>::Of(std::move(jobs));
   return input;
 }
 

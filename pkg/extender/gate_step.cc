@@ -80,15 +80,19 @@ GateStep::Options GateStep::LimitsOf(PassState& pass, const GatheredGang* gather
     pass.report.problems.push_back(StrCat("Pod ", KeyOf(pod).text(), ": metadata.annotations[\"",
                                           key, "\"]: \"", text, "\" is not used; ", fix));
   };
-  const auto seconds = [&](const char* key) -> std::optional<std::int64_t> {
+  const auto milliseconds = [&](const char* key, std::int64_t least,
+                                const char* fix) -> std::optional<std::int64_t> {
     const auto text = api::Find(pod.annotations, key);
     if (!text) return std::nullopt;
     const auto number = ParseNumber<std::int64_t>(*text);
-    if (number && *number >= 0 && *number <= kMaxTimeoutSeconds) return *number * 1000;
-    report(key, *text, "write whole seconds, at most a year; 0: no limit");
+    if (number && *number >= least && *number <= kMaxTimeoutSeconds) return *number * 1000;
+    report(key, *text, fix);
     return std::nullopt;
   };
-  if (const auto ms = seconds(api::kGateTimeoutAnnotation)) limits.gate_timeout_ms = *ms;
+  if (const auto ms = milliseconds(api::kGateTimeoutAnnotation, 0,
+                                   "write whole seconds, at most a year; 0: no limit")) {
+    limits.gate_timeout_ms = *ms;
+  }
   if (const auto text = api::Find(pod.annotations, api::kGateTimeoutActionAnnotation)) {
     if (*text == "Release" || *text == "Fail") {
       limits.gate_action = *text == "Fail" ? GateTimeoutAction::kFail : GateTimeoutAction::kRelease;
@@ -96,8 +100,10 @@ GateStep::Options GateStep::LimitsOf(PassState& pass, const GatheredGang* gather
       report(api::kGateTimeoutActionAnnotation, *text, "write Release or Fail");
     }
   }
-  const auto ready_ms = seconds(api::kReadyTimeoutAnnotation);
-  if (ready_ms && *ready_ms > 0) {
+  // No limit would be longer than the process's.
+  const auto ready_ms =
+      milliseconds(api::kReadyTimeoutAnnotation, 1, "write whole seconds from 1 to a year");
+  if (ready_ms) {
     limits.ready_timeout_ms =
         options_.ready_timeout_ms > 0 ? std::min(options_.ready_timeout_ms, *ready_ms) : *ready_ms;
   }
@@ -157,7 +163,7 @@ void GateStep::EndWaiting(PassState& pass, const GatheredGang& gathered, std::in
   pass.gathered.erase(key);
   if (done == 0 || !all) return;
   ++pass.report.gate_timeouts;
-  notify_({gathered.members.front().membership.owner, gathered.namespace_name, true, "GateTimeout",
+  notify_({gathered.members.front().membership->owner, gathered.namespace_name, true, "GateTimeout",
            StrCat(why,
                   fail ? "; its pods were failed" : "; its pods go to the scheduler as they are")});
 }

@@ -121,6 +121,21 @@ TEST_F(GateStepTest, AGangMayShortenTheTimeInWhichItHasToRunAndNotLengthenIt) {
   EXPECT_EQ(PodsOf("b").size(), 0u);
 }
 
+TEST_F(GateStepTest, AGangCannotTakeTheTimeLimitOfItsStartAwayAndIsTold) {
+  Limits(0, GateTimeoutAction::kRelease, 60'000);
+  AddBatchJob("a", 2);
+  for (json pod : PodsOf("a")) {
+    pod["metadata"]["annotations"][api::kReadyTimeoutAnnotation] = "0";
+    client_.Seed(kube::Pods(), pod);
+  }
+  Process process(*this, true);
+  EXPECT_EQ(process.Pass().committed, 1);
+  const PassReport placed = process.Pass();
+  EXPECT_NE(Join(placed.problems, "\n").find("\"0\" is not used; write whole seconds from 1"),
+            std::string::npos);
+  EXPECT_LE(placed.wake_in_ms, 60'000) << "the process's limit holds";
+}
+
 TEST_F(GateStepTest, OrItFailsWithTheReason) {
   Limits(60'000, GateTimeoutAction::kFail, 0);
   AddBatchJob("a", 7);

@@ -81,7 +81,7 @@ absl::StatusOr<std::optional<api::JobSpec>> SpecOfPods(const GatheredGang& gathe
   spec.gpu_resource = gpus.resource;
   spec.priority = first.priority;
   spec.may_preempt = first.may_preempt;
-  std::optional<int> size = gathered.members.front().membership.size;
+  std::optional<int> size = gathered.members.front().membership->size;
   api::ParallelismAnnotation parallelism;
   const api::Pod& annotated = FirstAnnotated(gathered);
   auto annotation = api::Find(annotated.metadata.annotations, api::kParallelismAnnotation);
@@ -151,11 +151,10 @@ absl::StatusOr<std::optional<api::JobSpec>> SpecOfPods(const GatheredGang& gathe
 void AssignRanks(const std::vector<api::RankBase>& bases, int workers, GatheredGang& gang) {
   std::vector<GangMember> members;
   members.swap(gang.members);
+  gang.members.reserve(members.size());
   gang.gated = gang.unbound = gang.held_by_others = 0;
-  std::vector<GangMember*> order;  // members are large
-  order.reserve(members.size());
   for (GangMember& member : members) {
-    const std::optional<int> rank = api::RankOf(bases, member.membership);
+    const std::optional<int> rank = api::RankOf(bases, *member.membership);
     if (!rank || *rank < 0 || *rank >= workers) {
       gang.strays.push_back(std::move(member));
       continue;
@@ -164,13 +163,11 @@ void AssignRanks(const std::vector<api::RankBase>& bases, int workers, GatheredG
     gang.gated += member.pod->gated() ? 1 : 0;
     gang.unbound += member.pod->node_name.empty() ? 1 : 0;
     gang.held_by_others += member.pod->gated_by_others() ? 1 : 0;
-    order.push_back(&member);
+    gang.members.push_back(std::move(member));
   }
-  std::sort(order.begin(), order.end(), [](const GangMember* a, const GangMember* b) {
-    return std::tie(a->rank, a->pod->metadata.name) < std::tie(b->rank, b->pod->metadata.name);
+  std::sort(gang.members.begin(), gang.members.end(), [](const GangMember& a, const GangMember& b) {
+    return std::tie(a.rank, a.pod->metadata.name) < std::tie(b.rank, b.pod->metadata.name);
   });
-  gang.members.reserve(order.size());
-  for (GangMember* member : order) gang.members.push_back(std::move(*member));
   gang.whole = 0;
   for (const GangMember& member : gang.members) {
     if (*member.rank == gang.whole) {
@@ -185,7 +182,7 @@ void AssignRanks(const std::vector<api::RankBase>& bases, int workers, GatheredG
 std::vector<PodProblem> StrayProblems(const GatheredGang& gang, int workers) {
   std::vector<PodProblem> problems;
   for (const GangMember& stray : gang.strays) {
-    const api::Membership& member = stray.membership;
+    const api::Membership& member = *stray.membership;
     const api::ObjectMeta& pod = stray.pod->metadata;
     problems.push_back(
         {pod.namespace_name, pod.name, pod.uid,
@@ -230,7 +227,7 @@ absl::Status TooMany(const GatheredGang& ranked, const std::vector<api::RankBase
   int pods = static_cast<int>(ranked.members.size());
   bool go_on = false;
   for (const GangMember& stray : ranked.strays) {
-    const std::optional<int> rank = api::RankOf(bases, stray.membership);
+    const std::optional<int> rank = api::RankOf(bases, *stray.membership);
     go_on |= rank == workers;
     pods += rank && *rank >= workers ? 1 : 0;
   }
@@ -253,7 +250,7 @@ absl::Status Gaps(const GatheredGang& ranked, int workers) {
       StrCat("rank ", rank, " of ", workers, " has no pod although there are ", Count(size, "pod"));
   if (!ranked.strays.empty()) {
     const GangMember& stray = ranked.strays.front();
-    why += StrCat("; pod ", stray.pod->metadata.name, " has the index ", stray.membership.index);
+    why += StrCat("; pod ", stray.pod->metadata.name, " has the index ", stray.membership->index);
   }
   return FieldError(StrCat("gang ", ranked.namespace_name, "/", ranked.name), why,
                     "give every pod its own index, from 0 without a gap, and remove pods whose "
@@ -298,7 +295,7 @@ absl::StatusOr<std::optional<api::Gang>> MakeGang(const GatheredGang& gathered,
   if (gathered.members.empty() || gathered.held_by_others > 0) return std::optional<api::Gang>();
   api::Gang gang;
   const GangMember& first = gathered.members.front();
-  gang.owner = first.membership.owner;
+  gang.owner = first.membership->owner;
   if (job != nullptr) {
     gang.job = job->job;
     // Left out: that of the PriorityClass in the pod template, as admission wrote it into the pods.
@@ -313,7 +310,7 @@ absl::StatusOr<std::optional<api::Gang>> MakeGang(const GatheredGang& gathered,
   }
   std::vector<api::Membership> memberships;
   for (const GangMember& member : gathered.members) {
-    memberships.push_back(member.membership);
+    memberships.push_back(*member.membership);
     workload::RaiseAmounts(gang.requests, member.pod->requests);
   }
   gang.rank_bases = api::RankBasesOf(memberships);

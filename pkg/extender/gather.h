@@ -28,7 +28,8 @@ using PodPtr = std::shared_ptr<const api::Pod>;
 
 struct GangMember {
   PodPtr pod;
-  api::Membership membership;
+  // Never null; shared between the pod's states, as far as they say the same.
+  std::shared_ptr<const api::Membership> membership;
   std::optional<int> rank;  // from 0 to the gang's workers - 1; nullopt: ranks are open
 };
 

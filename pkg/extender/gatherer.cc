@@ -1,5 +1,8 @@
 #include "pkg/extender/gatherer.h"
 
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
 #include <optional>
 #include <string_view>
 #include <tuple>
@@ -11,11 +14,13 @@
 namespace yardmaster::extender {
 
 void Gatherer::Update(const state::ObjectTable<api::Pod>& pods) {
-  state::ObjectTable<api::Pod>::Differences(pods_, pods,
-                                            [this](const PodPtr& before, const PodPtr& after) {
-                                              if (before != nullptr) Remove(*before);
-                                              if (after != nullptr) Add(after);
-                                            });
+  state::ObjectTable<api::Pod>::Differences(
+      pods_, pods, [this](const PodPtr& before, const PodPtr& after) {
+        const auto at = before == nullptr ? places_.end() : places_.find(before.get());
+        if (at != places_.end() && after != nullptr && Replace(at, after)) return;
+        if (before != nullptr) Remove(*before, at);
+        if (after != nullptr) Add(after);
+      });
   pods_ = pods;
 }
 
@@ -49,12 +54,24 @@ std::optional<api::Membership> Gatherer::MembershipOf(const api::Pod& pod,
   return *std::move(membership);
 }
 
+bool Gatherer::Replace(Places::iterator at, const PodPtr& after) {
+  const api::Pod& before = *at->first;
+  if (after->finished() || !before.problems.empty() || !after->problems.empty()) return false;
+  if (!api::SaySameGang(before, *after)) return false;
+  at->second.gang->second.gang = nullptr;
+  at->second.member->second.pod = after;
+  auto place = places_.extract(at);
+  place.key() = after.get();
+  places_.insert(std::move(place));
+  return true;
+}
+
 void Gatherer::Add(const PodPtr& pod) {
   if (!pod->problems.empty()) Problem(*pod, Join(pod->problems, "; "));
   const api::ObjectMeta& meta = pod->metadata;
   const bool wants_gang = api::WantsGang(*pod);
-  if (pod->gpus() == 0 && !wants_gang && pod->gated() && !pod->gated_by_others() &&
-      !meta.deleted_ms) {
+  if (!wants_gang && pod->gated() && !pod->gated_by_others() && !meta.deleted_ms &&
+      pod->gpus() == 0) {
     idle_[KeyOf(meta)] = pod;
   }
   if (!wants_gang) return;
@@ -62,37 +79,49 @@ void Gatherer::Add(const PodPtr& pod) {
   std::optional<api::Membership> membership = MembershipOf(*pod, problem);
   if (!membership) return Problem(*pod, std::move(problem));
   const api::Membership& member = *membership;
-  Kept& kept = gangs_[{meta.namespace_name, member.gang_name, member.owner.uid}];
+  const auto gang =
+      gangs_.try_emplace({meta.namespace_name, member.gang_name, member.owner.uid}).first;
+  Kept& kept = gang->second;
   kept.gang = nullptr;
   if (pod->finished()) {
     ++kept.finished;
     if (pod->phase == "Succeeded") ++kept.succeeded[{member.subgroup, member.index}];
-  } else {
-    kept.members.insert_or_assign(meta.name, GangMember{pod, *std::move(membership), {}});
+    return;
   }
+  auto shared = std::make_shared<const api::Membership>(*std::move(membership));
+  const auto at =
+      kept.members.insert_or_assign(meta.name, GangMember{pod, std::move(shared), {}}).first;
+  places_.insert_or_assign(pod.get(), Place{gang, at});
 }
 
-void Gatherer::Remove(const api::Pod& pod) {
-  const api::ObjectMeta& meta = pod.metadata;
-  problems_.erase(KeyOf(meta));
-  idle_.erase(KeyOf(meta));
+void Gatherer::Remove(const api::Pod& pod, Places::iterator at) {
+  // Both are nearly always empty; then no key is made.
+  if (!problems_.empty()) problems_.erase(KeyOf(pod.metadata));
+  if (!idle_.empty()) idle_.erase(KeyOf(pod.metadata));
+  if (pod.finished()) return RemoveFinished(pod);
+  if (at == places_.end()) return;
+  const auto [gang, member] = at->second;
+  places_.erase(at);
+  Kept& kept = gang->second;
+  kept.gang = nullptr;
+  kept.members.erase(member);
+  if (kept.members.empty() && kept.finished == 0) gangs_.erase(gang);
+}
+
+void Gatherer::RemoveFinished(const api::Pod& pod) {
   if (!api::WantsGang(pod)) return;
   std::string problem;
   const std::optional<api::Membership> membership = MembershipOf(pod, problem);
   if (!membership) return;
   const api::Membership& member = *membership;
-  const auto at = gangs_.find({meta.namespace_name, member.gang_name, member.owner.uid});
+  const auto at = gangs_.find({pod.metadata.namespace_name, member.gang_name, member.owner.uid});
   if (at == gangs_.end()) return;
   Kept& kept = at->second;
   kept.gang = nullptr;
-  if (pod.finished()) {
-    --kept.finished;
-    if (pod.phase == "Succeeded") {
-      const auto index = kept.succeeded.find({member.subgroup, member.index});
-      if (--index->second == 0) kept.succeeded.erase(index);
-    }
-  } else {
-    kept.members.erase(meta.name);
+  --kept.finished;
+  if (pod.phase == "Succeeded") {
+    const auto index = kept.succeeded.find({member.subgroup, member.index});
+    if (--index->second == 0) kept.succeeded.erase(index);
   }
   if (kept.members.empty() && kept.finished == 0) gangs_.erase(at);
 }
@@ -108,6 +137,25 @@ bool IsNewer(const api::Pod& a, const api::Pod& b) {
   return key(a) > key(b);
 }
 
+// By position: whether that member is the newest pod of its index in its subgroup.
+std::vector<bool> NewestPods(const std::vector<const GangMember*>& members) {
+  const auto place = [&](std::size_t m) {
+    const api::Membership& membership = *members[m]->membership;
+    return std::tuple(membership.index, std::string_view(membership.subgroup));
+  };
+  std::vector<std::size_t> order(members.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    const auto of_a = place(a), of_b = place(b);
+    return of_a != of_b ? of_a < of_b : IsNewer(*members[a]->pod, *members[b]->pod);
+  });
+  std::vector<bool> newest(members.size());
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    newest[order[i]] = i == 0 || place(order[i - 1]) != place(order[i]);
+  }
+  return newest;
+}
+
 }  // namespace
 
 GatheredGang Gatherer::Compose(const Id& id, const Kept& kept) {
@@ -115,18 +163,17 @@ GatheredGang Gatherer::Compose(const Id& id, const Kept& kept) {
   std::tie(gang.namespace_name, gang.name, gang.owner_uid) = id;
   gang.finished = kept.finished;
   gang.succeeded = static_cast<int>(kept.succeeded.size());
-  std::map<std::pair<std::string_view, int>, const GangMember*> newest;
+  std::vector<const GangMember*> members;  // by name
+  members.reserve(kept.members.size());
   for (const auto& [name, member] : kept.members) {
-    if (gang.root.uid.empty()) gang.root = member.membership.root;
-    const GangMember*& best = newest[{member.membership.subgroup, member.membership.index}];
-    if (best == nullptr || IsNewer(*member.pod, *best->pod)) best = &member;
+    if (gang.root.uid.empty()) gang.root = member.membership->root;
+    members.push_back(&member);
   }
-  gang.members.reserve(kept.members.size());
-  for (const auto& [name, member] : kept.members) {
-    const bool counts =
-        newest.at({member.membership.subgroup, member.membership.index}) == &member &&
-        !member.pod->metadata.deleted_ms;
-    if (!counts) {
+  const std::vector<bool> newest = NewestPods(members);
+  gang.members.reserve(members.size());
+  for (std::size_t m = 0; m < members.size(); ++m) {
+    const GangMember& member = *members[m];
+    if (!newest[m] || member.pod->metadata.deleted_ms) {
       gang.leaving.push_back(member);
       continue;
     }

@@ -1,5 +1,6 @@
 // Gathers pods into gangs, kept from one pass to the next: a pod that came, went or changed costs a
-// look at itself and a copy of its gang's members.
+// look at itself and a copy of its gang's list of members. Its labels are read again only if they, its
+// annotations or its owners have changed.
 //
 // Determinism: the answer depends on the pods given last, never on those before. Thread safety: one
 // thread. What it hands out stays valid and unchanged.
@@ -10,6 +11,7 @@
 #include <memory>
 #include <string>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -24,6 +26,8 @@ enum class Orphans { kAccept, kRefuse };
 class Gatherer {
  public:
   explicit Gatherer(Orphans orphans = Orphans::kAccept) : orphans_(orphans) {}
+  Gatherer(Gatherer&&) = default;
+  Gatherer& operator=(Gatherer&&) = default;
 
   // The Gang that has these pods already; null: ranks are left open.
   using GangOf = std::function<const api::Gang*(const GatheredGang& pods)>;
@@ -41,8 +45,9 @@ class Gatherer {
 
  private:
   using Id = std::tuple<std::string, std::string, std::string>;  // namespace, name, owner's uid
+  using Members = std::map<std::string, GangMember>;             // by name
   struct Kept {
-    std::map<std::string, GangMember> members;  // unfinished pods, by name
+    Members members;  // unfinished pods
     int finished = 0;
     std::map<std::pair<std::string, int>, int> succeeded;  // pods by subgroup and index
     // As it was handed out last; null: pods have changed since.
@@ -51,7 +56,19 @@ class Gatherer {
     int workers = 0;
   };
 
-  void Remove(const api::Pod& pod);
+  using KeptGangs = std::map<Id, Kept>;
+  // Where an unfinished pod of a gang is kept.
+  struct Place {
+    KeptGangs::iterator gang;
+    Members::iterator member;
+  };
+  using Places = std::unordered_map<const api::Pod*, Place>;
+
+  // Another state of a pod that has a place. False: it may belong to another gang or rank.
+  bool Replace(Places::iterator at, const PodPtr& after);
+  // `at`: the pod's place, or none.
+  void Remove(const api::Pod& pod, Places::iterator at);
+  void RemoveFinished(const api::Pod& pod);
   // nullopt: it is in no gang, and `problem` says why.
   std::optional<api::Membership> MembershipOf(const api::Pod& pod, std::string& problem) const;
   void Problem(const api::Pod& pod, std::string text);
@@ -59,7 +76,8 @@ class Gatherer {
 
   Orphans orphans_;
   state::ObjectTable<api::Pod> pods_;
-  std::map<Id, Kept> gangs_;
+  KeptGangs gangs_;
+  Places places_;
   std::map<NamespacedName, PodPtr> idle_;
   std::map<NamespacedName, PodProblem> problems_;  // by pod
 };

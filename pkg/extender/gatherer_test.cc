@@ -43,6 +43,35 @@ PodPtr RandomPod(std::mt19937& random, int number) {
   return std::make_shared<const api::Pod>(pod);
 }
 
+// The same pod after one of the things that happen to pods.
+PodPtr NextState(std::mt19937& random, const api::Pod& pod) {
+  api::Pod next = pod;
+  next.metadata.resource_version = StrCat(random() % 1000);
+  switch (random() % 7) {
+    case 0:
+      next.node_name = pod.node_name.empty() ? "n" : "";
+      break;
+    case 1:
+      next.phase = pod.phase.empty() ? "Succeeded" : "";
+      break;
+    case 2:
+      next.metadata.deleted_ms = 1;
+      break;
+    case 3:
+      next.scheduling_gates.clear();
+      break;
+    case 4:
+      next.metadata.labels[api::kRankLabel] = StrCat(random() % 6);
+      break;
+    case 5:
+      next.problems = {"spec.priority: is not a number"};
+      break;
+    default:
+      break;
+  }
+  return std::make_shared<const api::Pod>(next);
+}
+
 void ExpectSame(const GatheredGang& a, const GatheredGang& b) {
   EXPECT_EQ(a.namespace_name, b.namespace_name);
   EXPECT_EQ(a.name, b.name);
@@ -58,7 +87,7 @@ void ExpectSame(const GatheredGang& a, const GatheredGang& b) {
   for (std::size_t m = 0; m < a.members.size(); ++m) {
     EXPECT_EQ(a.members[m].pod, b.members[m].pod);
     EXPECT_EQ(a.members[m].rank, b.members[m].rank);
-    EXPECT_EQ(a.members[m].membership.index, b.members[m].membership.index);
+    EXPECT_EQ(a.members[m].membership->index, b.members[m].membership->index);
   }
 }
 
@@ -74,8 +103,11 @@ TEST(GathererTest, AfterAnyHistoryItHasWhatItWouldHaveFromNothing) {
     for (int step = 0; step < 60; ++step) {
       for (unsigned i = 0; i < 1 + random() % 3; ++i) {
         const int number = static_cast<int>(random() % 16);
+        const PodPtr before = pods.Find({"team", StrCat("p", number)});
         if (random() % 4 == 0) {
           pods.Erase({"team", StrCat("p", number)});
+        } else if (before != nullptr && random() % 2 == 0) {
+          pods.Put(NextState(random, *before));
         } else {
           pods.Put(RandomPod(random, number));
         }

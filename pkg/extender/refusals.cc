@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "pkg/base/strings.h"
 #include "pkg/extender/eligible_hosts.h"
 
 namespace yardmaster::extender {
@@ -56,7 +57,7 @@ void AddRefusal(api::GangStatus& status, int rank, const std::string& host,
   ++at->count;
   const std::int64_t wait_ms = std::min(kLongestMs, kFirstMs << std::min(at->count - 1, 6));
   at->until_ms = (now_ms + wait_ms) / 1000 * 1000;  // Kubernetes keeps whole seconds
-  at->message = message.substr(0, kMaxMessage);
+  at->message = CutAtCharacter(message, kMaxMessage);
   std::sort(status.refusals.begin(), status.refusals.end(),
             [](const api::HostRefusal& a, const api::HostRefusal& b) {
               return std::tie(a.rank, a.host) < std::tie(b.rank, b.host);

@@ -42,7 +42,7 @@ std::set<int> RanksWithPods(const GatheredGang& gathered, const std::vector<api:
   for (const auto* list : {&gathered.members, &gathered.strays, &gathered.leaving}) {
     if (list == &gathered.leaving && !leaving) continue;
     for (const GangMember& member : *list) {
-      if (const auto rank = api::RankOf(bases, member.membership)) ranks.insert(*rank);
+      if (const auto rank = api::RankOf(bases, *member.membership)) ranks.insert(*rank);
     }
   }
   return ranks;
@@ -153,7 +153,7 @@ std::optional<GangSize> ResizeStep::SizeOfOwner(PassState& pass, const Namespace
   if (!pods) return std::nullopt;
   std::vector<std::string> added;
   for (const GangMember& stray : pass.GatheredOf(key)->strays) {
-    added.push_back(stray.membership.subgroup);
+    added.push_back(stray.membership->subgroup);
   }
   auto size = ResizedTo(gang.rank_bases, gang.placed_workers(), added, *pods);
   if (size.ok()) return *std::move(size);
@@ -170,7 +170,7 @@ void ResizeStep::WriteSize(PassState& pass, const NamespacedName& key, const Gan
   next.job = api::WithWorkers(std::move(next.job), size.workers);
   next.rank_bases = size.rank_bases;
   for (const GangMember& member : pods.members) {
-    const std::optional<int> rank = api::RankOf(size.rank_bases, member.membership);
+    const std::optional<int> rank = api::RankOf(size.rank_bases, *member.membership);
     if (!rank || *rank >= size.workers) continue;
     if (member.pod->gpus() != next.job.gpus_per_worker) {
       return TellRefusal(

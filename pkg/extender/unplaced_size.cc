@@ -37,7 +37,7 @@ std::optional<int> UnplacedSize::Of(PassState& pass, const NamespacedName& key, 
   }
   if (!ask_times_.IsDue(pass, key)) return seen.size;
   seen.size.reset();
-  const api::OwnerReference& owner = pods->members.front().membership.owner;
+  const api::OwnerReference& owner = pods->members.front().membership->owner;
   const auto resource = ResourceOfOwner(owner);
   if (!resource) return std::nullopt;
   const auto object = client_.Get({*resource, key.namespace_name, owner.name, ""});

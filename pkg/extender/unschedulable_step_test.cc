@@ -191,5 +191,12 @@ TEST(RefusalsTest, OfMoreThanAnObjectHoldsThoseThatEndFirstAreForgotten) {
   EXPECT_LE(bytes, 600'000u);
 }
 
+// The API server would store another text than the one that is compared with it in the next pass.
+TEST(RefusalsTest, AMessageIsNotCutInsideACharacter) {
+  api::GangStatus status;
+  AddRefusal(status, 0, "n", std::string(499, 'x') + "\xC3\xA9", 1'000'000'000);
+  EXPECT_EQ(status.refusals[0].message, std::string(499, 'x'));
+}
+
 }  // namespace
 }  // namespace yardmaster::extender

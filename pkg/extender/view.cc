@@ -50,16 +50,6 @@ const api::Pod* View::FindPod(std::string_view uid) const {
   return at == pod_by_uid_.end() ? nullptr : at->second;
 }
 
-fabric::HostId View::FindHost(std::string_view node) const {
-  std::call_once(hosts_indexed_, [this] {
-    const fabric::Places& places = *snapshot_->places;
-    host_by_name_.reserve(static_cast<std::size_t>(places.num_hosts()));
-    for (fabric::HostId host : places.hosts()) host_by_name_.emplace(places.name(host), host);
-  });
-  const auto at = host_by_name_.find(node);
-  return at == host_by_name_.end() ? fabric::HostId() : at->second;
-}
-
 const std::string& View::gpu_resource() const {
   static const fabric::FabricSpec kDefault;
   return snapshot_->network != nullptr ? snapshot_->network->spec().gpu_resource

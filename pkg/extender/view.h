@@ -48,8 +48,8 @@ class View {
   std::optional<std::int64_t> GpusFreedBy(const std::vector<std::string>& uids) const;
   // The pod with that uid, or null. Indexes all pods at the first call on this view.
   const api::Pod* FindPod(std::string_view uid) const;
-  // As fabric::Places::FindHost, in constant time after the first call on this view.
-  fabric::HostId FindHost(std::string_view node) const;
+  // The host of that name, or an invalid id.
+  fabric::HostId FindHost(std::string_view node) const { return snapshot_->places->FindHost(node); }
   // The extended resource that hosts are counted by.
   const std::string& gpu_resource() const;
   // Over those hosts of a segment that are available and not kept as backup: GPUs that are neither held
@@ -62,11 +62,9 @@ class View {
   std::map<NamespacedName, GangNote> notes_;
   Pods pods_;
   std::map<NamespacedName, plan::JobId> by_key_;
-  // Made by the first call that needs them.
+  // Made by the first call that needs it.
   mutable std::once_flag pods_indexed_;
   mutable std::unordered_map<std::string_view, const api::Pod*> pod_by_uid_;
-  mutable std::once_flag hosts_indexed_;
-  mutable std::unordered_map<std::string_view, fabric::HostId> host_by_name_;
   std::vector<int> free_gpus_;   // by segment
   std::vector<int> total_gpus_;  // by segment
 };

@@ -1,6 +1,8 @@
 #include "pkg/fabric/places.h"
 
 #include <algorithm>
+#include <bit>
+#include <functional>
 #include <numeric>
 #include <tuple>
 
@@ -59,6 +61,7 @@ absl::StatusOr<Places> Places::Build(std::vector<HostPlace> hosts) {
       return FieldError(StrCat("host ", name), "is there twice", "give every host one place");
     }
   }
+  places.IndexNames();
   return places;
 }
 
@@ -75,11 +78,22 @@ IdRange<HostId> Places::hosts_of(FabricPodId pod) const {
           first_host_[static_cast<std::size_t>(first_segment_[pod.index() + 1])]};
 }
 
+void Places::IndexNames() {
+  by_hash_.assign(std::bit_ceil(2 * host_names_.size() + 1), HostId());
+  for (HostId host : hosts()) by_hash_[SlotOf(name(host))] = host;
+}
+
+// Where the host of that name is, or would be put: at its hash, or in the first slot behind it that is
+// free.
+std::size_t Places::SlotOf(std::string_view wanted) const {
+  const std::size_t mask = by_hash_.size() - 1;
+  std::size_t slot = std::hash<std::string_view>{}(wanted)&mask;
+  while (by_hash_[slot].valid() && name(by_hash_[slot]) != wanted) slot = (slot + 1) & mask;
+  return slot;
+}
+
 HostId Places::FindHost(std::string_view wanted) const {
-  auto at = std::lower_bound(by_name_.begin(), by_name_.end(), wanted,
-                             [&](HostId id, std::string_view text) { return name(id) < text; });
-  if (at == by_name_.end() || name(*at) != wanted) return HostId();
-  return *at;
+  return by_hash_.empty() ? HostId() : by_hash_[SlotOf(wanted)];
 }
 
 }  // namespace yardmaster::fabric

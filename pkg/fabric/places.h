@@ -10,6 +10,7 @@
 // immutable after Build.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -101,10 +102,13 @@ class Places {
   const std::string& address_problem(HostId host) const { return address_problems_[host.index()]; }
   // All hosts, by name.
   const std::vector<HostId>& by_name() const { return by_name_; }
-  // The host of that name, or an invalid id. O(log hosts).
+  // The host of that name, or an invalid id. O(1) on average.
   HostId FindHost(std::string_view name) const;
 
  private:
+  void IndexNames();
+  std::size_t SlotOf(std::string_view name) const;
+
   std::vector<std::string> fabric_pod_names_;
   std::vector<std::int32_t> first_segment_;  // per fabric pod, one more at the end
   std::vector<std::string> segment_names_;
@@ -116,6 +120,7 @@ class Places {
   std::vector<std::vector<IpAddress>> nic_addresses_;
   std::vector<std::string> address_problems_;
   std::vector<HostId> by_name_;
+  std::vector<HostId> by_hash_;  // by slot (SlotOf); at least half of them are free: invalid
 };
 
 }  // namespace yardmaster::fabric

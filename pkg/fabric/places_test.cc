@@ -40,6 +40,16 @@ TEST(PlacesTest, RangesCoverEveryHostOnce) {
   EXPECT_FALSE(places.FindHost("nobody").valid());
 }
 
+TEST(PlacesTest, FindsEveryHostOfALargeFabricAndNoOtherName) {
+  const Places places = PlacesOf(SmallHpn(4, 8, 100));
+  for (HostId host : places.hosts()) {
+    EXPECT_EQ(places.FindHost(places.name(host)), host);
+    EXPECT_FALSE(places.FindHost(places.name(host) + "x").valid());
+  }
+  EXPECT_FALSE(places.FindHost("").valid());
+  EXPECT_FALSE(Places::Build({}).value().FindHost("a").valid());
+}
+
 TEST(PlacesTest, SegmentsOfTheSameNameInTwoFabricPodsAreTwo) {
   const Places places = Places::Build({{"a", "p0", "s0", {}}, {"b", "p1", "s0", {}}}).value();
   EXPECT_EQ(places.num_segments(), 2);

@@ -181,7 +181,7 @@ void Server::Impl::OnAccept(Accepted accepted) {
 }
 
 absl::Status Server::Impl::Drain(std::int64_t timeout_ms) {
-  if (!started_) return absl::OkStatus();
+  if (loop_ == nullptr) return absl::OkStatus();
   listener_->AcceptWaitingAndClose();
   table_.Seal();
   for (const auto& connection : table_.All()) connection->BeginDrain();

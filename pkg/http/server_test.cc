@@ -268,8 +268,14 @@ TEST_F(ServerTest, StartSaysWhatIsWrong) {
   EXPECT_EQ(Server(named, Echo).Start().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(server_->Start().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(server_->SetTls({}).code(), absl::StatusCode::kFailedPrecondition);
-  Server never_started(Options(), Echo);
-  EXPECT_TRUE(never_started.Drain(1).ok());
+}
+
+TEST_F(ServerTest, AServerThatDoesNotRunIsDrained) {
+  Server server(Options(), Echo);
+  EXPECT_TRUE(server.Drain(1).ok());
+  ASSERT_TRUE(server.Start().ok());
+  server.Stop();
+  EXPECT_TRUE(server.Drain(1).ok());
 }
 
 }  // namespace

@@ -92,7 +92,7 @@ std::string CausesOf(const json& object, const std::string& message) {
 }
 
 std::string Shortened(std::string_view text) {
-  std::string out(text.substr(0, kMaxForeignTextBytes));
+  std::string out(CutAtCharacter(text, kMaxForeignTextBytes));
   std::replace(out.begin(), out.end(), '\n', ' ');
   return out;
 }

@@ -62,6 +62,9 @@ TEST(ApiErrorTest, AnswersOfOtherServersAreShownShortened) {
   EXPECT_THAT(MessageOf(status), StartsWith("GET /x: HTTP 502: zzz"));
   EXPECT_LT(MessageOf(status).size(), 400u);
   EXPECT_THAT(MessageOf(StatusFromAnswer({"GET", "/x", false, 0}, 404, "[[1")), HasSubstr("404"));
+  const absl::Status accented =
+      StatusFromAnswer({"GET", "/x", false, 0}, 502, std::string(299, 'z') + "\xC3\xA9");
+  EXPECT_EQ(MessageOf(accented).back(), 'z') << "cut inside a character";
 }
 
 TEST(ApiErrorTest, AStatusRemembersCodeAndRetryAfter) {

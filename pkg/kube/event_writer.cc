@@ -2,6 +2,7 @@
 
 #include <array>
 #include <charconv>
+#include <functional>
 #include <utility>
 
 #include "nlohmann/json.hpp"
@@ -22,12 +23,8 @@ constexpr std::size_t kMaxNamePrefixBytes = 200;
 constexpr const char* kClusterNamespace = "default";
 constexpr const char* kCombined = "(combined from similar events) ";
 
-// The first `max_bytes` bytes, without a cut character at the end.
 std::string Cut(std::string text, std::size_t max_bytes) {
-  if (text.size() <= max_bytes) return text;
-  std::size_t end = max_bytes;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-  text.resize(end);
+  text.resize(CutAtCharacter(text, max_bytes).size());
   return text;
 }
 
@@ -65,7 +62,8 @@ absl::Status EventWriter::Take(const EventRecord& event, std::int64_t wall_ms) {
     series.active_ms = now;
     return absl::OkStatus();
   }
-  Series series{std::move(shaped), "", 1, 1, wall_ms, now, now};
+  std::string name = NameFor(shaped, wall_ms);
+  Series series{std::move(shaped), std::move(name), 1, 1, wall_ms, now, now};
   const absl::Status created = Create(series);
   if (created.ok()) series_[key] = std::move(series);
   return created;
@@ -109,12 +107,15 @@ EventRecord EventWriter::Shaped(EventRecord event) {
   return event;
 }
 
+std::string EventWriter::NameFor(const EventRecord& event, std::int64_t wall_ms) const {
+  const std::string what = StrCat(seed_, "\n", KeyWithoutNote(event), event.note);
+  return StrCat(Cut(event.regarding.name, kMaxNamePrefixBytes), ".",
+                Hex(static_cast<std::uint64_t>(wall_ms)), Hex(std::hash<std::string>()(what)));
+}
+
 absl::Status EventWriter::Create(Series& series) {
   const EventRecord& event = series.event;
   const ObjectReference& object = event.regarding;
-  series.name = StrCat(Cut(object.name, kMaxNamePrefixBytes), ".",
-                       Hex(static_cast<std::uint64_t>(series.observed_wall_ms)),
-                       Hex(random_.Next() & 0xFFFFFF));
   json body = {
       {"metadata", {{"name", series.name}, {"namespace", NamespaceFor(event)}}},
       {"eventTime", FormatMicroTime(series.observed_wall_ms)},
@@ -131,7 +132,8 @@ absl::Status EventWriter::Create(Series& series) {
   if (!object.uid.empty()) body["regarding"]["uid"] = object.uid;
   if (series.count > 1) body["series"] = SeriesField(series.count, series.observed_wall_ms);
   absl::StatusOr<json> created = client_.Create({Events(), NamespaceFor(event)}, body);
-  if (!created.ok()) return created.status();
+  // Else an earlier try took effect.
+  if (!created.ok() && !absl::IsAlreadyExists(created.status())) return created.status();
   ++writes_;
   series.written_count = series.count;
   series.written_ms = clock_.SteadyMs();

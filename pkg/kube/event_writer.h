@@ -23,7 +23,6 @@
 #include "nlohmann/json_fwd.hpp"
 
 #include "pkg/base/clock.h"
-#include "pkg/base/random.h"
 #include "pkg/kube/client.h"
 
 namespace yardmaster::kube {
@@ -60,12 +59,14 @@ struct EventWriterOptions {
 
 class EventWriter {
  public:
-  // `client` and `clock` must outlive the writer. `seed` makes names unique.
+  // `client` and `clock` must outlive the writer. Writers with different seeds give their events different
+  // names.
   EventWriter(Client& client, EventWriterOptions options, const Clock& clock, std::uint64_t seed)
-      : client_(client), options_(std::move(options)), clock_(clock), random_(seed) {}
+      : client_(client), options_(std::move(options)), clock_(clock), seed_(seed) {}
 
-  // Writes the event, or counts it to its series. A status that is not OK: the write failed; the
-  // event is forgotten unless Take is called again with it.
+  // Writes the event, or counts it to its series. A status that is not OK: the write failed, or its answer was
+  // lost; the event is forgotten unless Take is called again with it and the same time. That writes no second
+  // object: the name follows from the event, the time and the seed.
   absl::Status Take(const EventRecord& event, std::int64_t wall_ms);
   // Writes the counts that are due (`all`: every one that has changed) and forgets series that have
   // been idle for six minutes. Returns the last error. A count that could not be written is tried
@@ -89,13 +90,14 @@ class EventWriter {
   };
 
   EventRecord Shaped(EventRecord event);
+  std::string NameFor(const EventRecord& event, std::int64_t wall_ms) const;
   absl::Status Create(Series& series);
   absl::Status WriteCount(Series& series);
 
   Client& client_;
   const EventWriterOptions options_;
   const Clock& clock_;
-  Random random_;
+  const std::uint64_t seed_;
   std::int64_t writes_ = 0;
   std::map<std::string, Series> series_;    // by everything that makes events the same
   std::map<std::string, Similar> similar_;  // by everything but the note

@@ -150,6 +150,25 @@ TEST_F(EventsTest, WhatTheServerCannotTakeIsTriedAgainAndWhatItRefusesIsDropped)
   EXPECT_EQ(recorder.stats().dropped, 1);
 }
 
+TEST_F(EventsTest, AnEventWhoseAnswerWasLostIsThereOnce) {
+  client_.FailNext(Verb::kCreate, "events", absl::UnavailableError("cut"), 1,
+                   FaultWhen::kAfterEffect);
+  EventRecorder recorder(client_, Options(), {clock_, sleeper_, 1});
+  recorder.Record(Event("a"));
+  recorder.Record(Event("b"));
+  recorder.Flush();
+  EXPECT_EQ(client_.All(Events()).size(), 2u);
+  EXPECT_EQ(client_.CountCalls(Verb::kCreate, "events"), 3);
+  EXPECT_EQ(recorder.stats().dropped, 0);
+}
+
+TEST_F(EventsTest, WritersWithDifferentSeedsWriteTheSameEventTwice) {
+  Take(Event("a"));
+  EventWriter other(client_, Options(), clock_, 2);
+  ASSERT_TRUE(other.Take(Event("a"), clock_.WallMs()).ok());
+  EXPECT_EQ(client_.All(Events()).size(), 2u);
+}
+
 TEST_F(EventsTest, AFullQueueDropsAndNeverBlocks) {
   FakeSleeper manual(clock_, FakeSleeper::Mode::kManual);
   client_.FailNext(Verb::kCreate, "events", absl::UnavailableError("down"), 1 << 30);

@@ -35,6 +35,7 @@ Named NamesOf(const Planned& planned) {
     if (network) named.levels[snapshot.jobs[j].job.key] = network->level;
   }
   for (const PathAssignment& path : planned.network.paths) {
+    if (path.source_port == 0) continue;  // no port is planned
     const NamespacedName& key = snapshot.jobs[path.job.index()].job.key;
     named.ports[{key, NameOf(*snapshot.places, path.from), NameOf(*snapshot.places, path.to)}] =
         path.source_port;

@@ -29,5 +29,28 @@ TEST(DiffTest, NamesWhatChanged) {
   EXPECT_EQ(Diff({s, plan::Plan{}, NetworkPlan{}}, {s, before, network}).moved.size(), 2u);
 }
 
+TEST(DiffTest, AFlowWithoutAPortChangesOnlyWhenItGetsOrLosesOne) {
+  plan::Snapshot s = plan::MakeSnapshot(fabric::SmallHpn(1, 2, 4));
+  plan::AddJob(s, "a", 2);
+  const plan::Plan placement = plan::MakePlan(s);
+  NetworkPlan without;
+  PathAssignment& path = without.paths.emplace_back();
+  path.job = plan::JobId(0);
+  path.from = {fabric::HostId(0), 0, 0};
+  path.to = {fabric::HostId(1), 0, 0};
+  NetworkPlan with = without;
+  with.paths[0].source_port = 50'000;
+  const NetworkPlan none;
+  EXPECT_TRUE(Diff({s, placement, none}, {s, placement, without}).empty());
+  EXPECT_TRUE(Diff({s, placement, without}, {s, placement, none}).empty());
+  const PlanDiff gained = Diff({s, placement, without}, {s, placement, with});
+  ASSERT_EQ(gained.ports.size(), 1u);
+  EXPECT_EQ(gained.ports[0].before, 0);
+  EXPECT_EQ(gained.ports[0].after, 50'000);
+  const PlanDiff lost = Diff({s, placement, with}, {s, placement, none});
+  ASSERT_EQ(lost.ports.size(), 1u);
+  EXPECT_EQ(lost.ports[0].after, 0);
+}
+
 }  // namespace
 }  // namespace yardmaster::netplan

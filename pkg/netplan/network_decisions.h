@@ -66,7 +66,8 @@ struct NetworkReport {
   int unplanned_flows = 0;
   int changed_jobs = 0;  // that had to choose paths (network_plan.h)
   crux::DecisionReport decision;
-  std::string problem;  // why no job got numbers, e.g. every level is reserved
+  std::string problem;         // why no job got numbers, e.g. every level is reserved
+  std::string hashes_problem;  // why no flow got a port: the Fabric's hashes cannot be compiled
 };
 
 struct NetworkPlan {

@@ -45,6 +45,7 @@ class NetworkPlanner {
         flows_(*snapshot.network, unusable_, input.max_candidates, NumbersOf(input)),
         ports_(snapshot, input, unusable_) {
     plan_.jobs.resize(snapshot.jobs.size());
+    if (!ports_.status().ok()) plan_.report.hashes_problem = MessageOf(ports_.status());
     for (const PlacedJob& job : placed) {
       flows_.AddJob(job.job, StateOf(job.job).job, job.host_of_rank);
     }

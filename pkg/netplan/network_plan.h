@@ -26,8 +26,8 @@ std::vector<PlacedJob> PlacedJobs(const plan::Snapshot& snapshot);
 std::vector<PlacedJob> PlacedJobs(const plan::Plan& plan);
 
 // A snapshot without a network gives no numbers and no paths. If the Fabric's hashes cannot be
-// compiled, jobs get numbers but no paths, and NetworkInput::former is not used.
-// NetworkReport::problem says why no job got numbers.
+// compiled, jobs get numbers but no paths, NetworkInput::former is not used, and
+// NetworkReport::hashes_problem says why. NetworkReport::problem says why no job got numbers.
 NetworkPlan PlanNetwork(const plan::Snapshot& snapshot, const std::vector<PlacedJob>& placed,
                         const NetworkInput& input = {});
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <map>
+#include <memory>
 #include <set>
 
 #include "pkg/fabric/testing/fabrics.h"
@@ -338,6 +339,19 @@ TEST_F(NetworkPlanTest, ARankThatMovesTakesNoPortsWithIt) {
     if (key.second.from_host == gone || key.second.to_host == gone) continue;
     EXPECT_EQ(ports_after.at(key), port);
   }
+}
+
+TEST_F(NetworkPlanTest, HashesThatCannotBeCompiledAreReportedAndJobsGetNumbersOnly) {
+  EXPECT_EQ(Next().report.hashes_problem, "");
+  fabric::FabricSpec spec = Spec();
+  spec.ecmp_hash_overrides["nowhere"] = spec.ecmp_hash["tor"];
+  snapshot_.network =
+      std::make_shared<const Network>(Network::Build(spec, snapshot_.places).value());
+  const NetworkPlan plan = PlanNetwork(snapshot_, PlacedJobs(snapshot_));
+  EXPECT_TRUE(plan.jobs[0].has_value());
+  EXPECT_TRUE(plan.paths.empty());
+  EXPECT_NE(plan.report.hashes_problem.find("ecmpHashOverrides[\"nowhere\"]"), std::string::npos)
+      << plan.report.hashes_problem;
 }
 
 TEST_F(NetworkPlanTest, ReservedLevelsAreNotHandedOut) {

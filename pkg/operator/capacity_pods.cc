@@ -14,6 +14,15 @@ namespace yardmaster::op {
 using api::ScalingKind;
 using nlohmann::json;
 
+namespace {
+
+bool IsEmptyTerm(const json& term) {
+  return !term.is_object() || (term.value("matchExpressions", json::array()).empty() &&
+                               term.value("matchFields", json::array()).empty());
+}
+
+}  // namespace
+
 std::string RequestName(const std::string& job, std::int64_t generation, int request) {
   return StrCat(job, "-rent-", generation, "-", request);
 }
@@ -40,6 +49,11 @@ void AddRental(const json& training_job, json& pod) {
                                   : json::array({json::object()});
   json terms = json::array();
   for (const json& term : own) {
+    // One without requirements selects nothing, and stays like that.
+    if (required.is_object() && IsEmptyTerm(term)) {
+      terms.push_back(term);
+      continue;
+    }
     for (const api::RentedHosts& part : status.hosts) {
       json both = term;
       for (const auto& [key, value] : part.node_labels) {

@@ -1,7 +1,6 @@
 #include "pkg/operator/capacity_step.h"
 
 #include <algorithm>
-#include <tuple>
 #include <utility>
 
 #include "pkg/api/status_text.h"
@@ -20,9 +19,6 @@ using api::RentalReason;
 using capacity::Micros;
 
 constexpr std::int64_t kMsPerHour = 3'600'000;
-// Offers that failed are tried again after that.
-constexpr std::int64_t kAvoidOfferMs = 600'000;
-constexpr std::size_t kMaxAvoided = 256;
 // Cost is written this often when nothing else changes.
 constexpr std::int64_t kAccountMs = 60'000;
 constexpr std::int64_t kPollMs = 5'000;
@@ -152,24 +148,6 @@ class CapacityStepper {
     return capacity::FormatMoney({micros, status_.currency});
   }
 
-  void Avoid(const std::vector<int>& parts) {
-    for (std::size_t i = 0; i < status_.hosts.size(); ++i) {
-      if (!parts.empty() &&
-          std::find(parts.begin(), parts.end(), static_cast<int>(i)) == parts.end()) {
-        continue;
-      }
-      const api::RentedHosts& part = status_.hosts[i];
-      std::erase_if(status_.avoided, [&](const api::AvoidedOffer& offer) {
-        return offer.pool == part.pool && offer.type == part.type;
-      });
-      status_.avoided.push_back({part.pool, part.type, now_ms_ + kAvoidOfferMs});
-    }
-    std::sort(status_.avoided.begin(), status_.avoided.end(), [](const auto& a, const auto& b) {
-      return std::tie(a.pool, a.type) < std::tie(b.pool, b.type);
-    });
-    if (status_.avoided.size() > kMaxAvoided) status_.avoided.resize(kMaxAvoided);
-  }
-
   // Pods first, where there are any.
   void Leave(RentalReason reason, std::string message) {
     status_.reason = reason;
@@ -219,34 +197,26 @@ class CapacityStepper {
     return false;
   }
 
-  std::int64_t TimeoutMs() const {
-    std::int64_t seconds = 0;
-    for (const api::RentedHosts& part : status_.hosts) {
-      const api::CapacityPool* pool = FindPool(observed_.pools, part.pool);
-      const int own =
-          pool == nullptr ? api::CapacityScaling{}.timeout_seconds : pool->scaling.timeout_seconds;
-      seconds = std::max<std::int64_t>(seconds, own);
-    }
-    return 1000 * seconds;
-  }
+  std::int64_t TimeoutMs() const { return ProvisionTimeoutMs(status_, observed_.pools); }
 
   void Requested() {
     if (LeftAsUnwanted() || LeftForItsPrice()) return;
     const auto& provisioning = observed_.provisioning;
     if (provisioning && !provisioning->failed.empty()) {
-      Avoid(provisioning->failed_parts);
+      AvoidOffers(status_, provisioning->failed_parts, now_ms_);
       return Leave(RentalReason::kNotProvided, provisioning->failed);
     }
     // Pods from before the rental are on their way out.
     if (provisioning && provisioning->complete) {
-      status_.message = StrCat(Described(), " are there");
+      status_.message = StrCat(DescribeHosts(status_), " are there");
       return Begin(RentalPhase::kProvisioned);
     }
     const std::int64_t left_ms = status_.since_ms + TimeoutMs() - now_ms_;
     if (left_ms <= 0) {
-      Avoid({});
-      return Leave(RentalReason::kNotProvided,
-                   StrCat(Described(), " were not provided within ", TimeoutMs() / 1000, " s"));
+      AvoidOffers(status_, {}, now_ms_);
+      return Leave(
+          RentalReason::kNotProvided,
+          StrCat(DescribeHosts(status_), " were not provided within ", TimeoutMs() / 1000, " s"));
     }
     LookAgain(std::min(kPollMs, left_ms));
   }
@@ -255,11 +225,11 @@ class CapacityStepper {
     if (LeftAsUnwanted()) return;
     const auto& provisioning = observed_.provisioning;
     if (!observed_.lost.empty()) {
-      Avoid(observed_.lost_parts);
+      AvoidOffers(status_, observed_.lost_parts, now_ms_);
       return Leave(RentalReason::kReclaimed, observed_.lost);
     }
     if (provisioning && !provisioning->failed.empty()) {
-      Avoid(provisioning->failed_parts);
+      AvoidOffers(status_, provisioning->failed_parts, now_ms_);
       return Leave(RentalReason::kReclaimed, provisioning->failed);
     }
     if (LeftForItsPrice()) return;
@@ -269,11 +239,12 @@ class CapacityStepper {
     // A job that was placed before and lost its hosts otherwise waits no longer than a new one. One whose pods
     // are refused is never seen to wait.
     if (left_ms <= 0 && (observed_.waits || IsStalled())) {
-      Avoid({});
+      AvoidOffers(status_, {}, now_ms_);
       return Leave(
           RentalReason::kNotPlaced,
-          StrCat("the job was not placed on ", Described(), " within ", TimeoutMs() / 1000, " s: ",
-                 IsStalled() ? MessageOfCondition("Stalled") : MessageOfCondition("Planned")));
+          StrCat(
+              "the job was not placed on ", DescribeHosts(status_), " within ", TimeoutMs() / 1000,
+              " s: ", IsStalled() ? MessageOfCondition("Stalled") : MessageOfCondition("Planned")));
     }
     if (left_ms > 0) LookAgain(left_ms);
   }
@@ -345,15 +316,6 @@ class CapacityStepper {
     status_.message = state::DescribeChoice(*outcome.choice, *question, currency);
     Begin(RentalPhase::kRequested);
     LookAgain(kPollMs);
-  }
-
-  std::string Described() const {
-    std::vector<std::string> parts;
-    for (const api::RentedHosts& part : status_.hosts) {
-      parts.push_back(
-          StrCat(Count(part.hosts, "host"), " of ", part.pool, " (", api::NameOf(part.type), ")"));
-    }
-    return Join(parts, ", ");
   }
 
   bool IsStalled() const { return api::IsTrue(job_.status.conditions, "Stalled"); }

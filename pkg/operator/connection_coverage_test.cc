@@ -51,5 +51,13 @@ TEST(ConnectionReport, IsReadAsItWasWritten) {
   EXPECT_FALSE(api::DecodeConnectionReport(R"({"version":2})").ok());
 }
 
+TEST(ConnectionReport, ALongReasonIsNotCutInsideACharacter) {
+  const std::string kept(api::kMaxWhyBytes - 1, 'x');
+  const std::string why = kept + "\xE2\x82\xAC";
+  EXPECT_EQ(api::DecodeConnectionReport(api::EncodeConnectionReport({1, 2, 3, why}))->why, kept);
+  const std::string longer = R"({"version":1,"unsteered":1,"why":")" + why + "\"}";
+  EXPECT_EQ(api::DecodeConnectionReport(longer)->why, kept);
+}
+
 }  // namespace
 }  // namespace yardmaster::op

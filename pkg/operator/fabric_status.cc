@@ -111,6 +111,10 @@ Condition PathsTrusted(const Evidence& evidence) {
 }
 
 Condition PathsPlanned(const NetworkHealth& health) {
+  if (!health.hashes_problem.empty()) {
+    return Of(kPathsPlannedCondition, ConditionStatus::kFalse, "HashesInvalid",
+              StrCat("no connection has a source port: ", health.hashes_problem));
+  }
   if (!health.evidence.balancing.empty()) {
     std::vector<std::string> hosts;
     for (const auto& [host, how] : health.evidence.balancing) {

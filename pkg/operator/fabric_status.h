@@ -33,6 +33,7 @@ struct NetworkHealth {
   Evidence evidence;
   int unplanned_flows = 0;
   std::string unplanned_reason;  // of one of them
+  std::string hashes_problem;    // why no hash of the Fabric can be used
 };
 
 // Sets the four conditions. Texts change only when the reported state changes.

@@ -76,6 +76,11 @@ TEST(FabricStatusTest, TheConditionsOfTheNetworkNameWhatIsWrong) {
             0u);
   EXPECT_NE(api::FindCondition(status.conditions, kPathsPlannedCondition)->message.find("per pack"),
             std::string::npos);
+  health.hashes_problem = "spec.ecmpHashOverrides: there is no such switch";
+  AddNetworkConditions(health, 4, 2000, status);
+  const api::Condition* planned = api::FindCondition(status.conditions, kPathsPlannedCondition);
+  EXPECT_EQ(planned->reason, "HashesInvalid");
+  EXPECT_NE(planned->message.find("no such switch"), std::string::npos) << planned->message;
   const auto before = status;
   AddNetworkConditions(health, 4, 3000, status);
   EXPECT_EQ(status, before);

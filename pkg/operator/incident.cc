@@ -14,7 +14,6 @@ using api::Incident;
 using api::IncidentCause;
 using api::OnHostLoss;
 
-constexpr std::size_t kKeptIncidents = 10;
 constexpr std::size_t kShownRanks = 64;
 constexpr std::int64_t kStableMs = 600'000;
 // Failures of single ranks so soon after the first belong to its incident.
@@ -251,7 +250,7 @@ void Begin(Incident incident, api::RecoveryState& recovery) {
   recovery.attempt = incident.attempt;
   if (incident.action == OnHostLoss::kRestart) recovery.min_attempt = incident.attempt;
   recovery.incidents.push_back(std::move(incident));
-  if (recovery.incidents.size() > kKeptIncidents) {
+  if (recovery.incidents.size() > api::kKeptIncidents) {
     recovery.incidents.erase(recovery.incidents.begin());
   }
 }

@@ -8,6 +8,7 @@
 #include "pkg/api/names.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
+#include "pkg/crux/decide.h"
 #include "pkg/crux/intensity.h"
 #include "pkg/netplan/remember.h"
 #include "pkg/operator/connection_coverage.h"
@@ -165,6 +166,11 @@ void NetworkController::Plan(const state::ClusterState& world, plan::Snapshot& s
   report.plan_seconds = static_cast<double>(clock_.SteadyMs() - begin_ms) / 1000;
   report.plan = plan.report;
   if (handlers_.on_plan) handlers_.on_plan(plan, snapshot);
+  input.health.hashes_problem = plan.report.hashes_problem;
+  if (!plan.report.hashes_problem.empty()) {
+    report.problems.push_back(
+        StrCat("Fabric ", fabric.metadata.name, ": ", plan.report.hashes_problem));
+  }
   if (!plan.report.problem.empty()) {
     report.problems.push_back(plan.report.problem);
     return;
@@ -218,8 +224,8 @@ void NetworkController::GuardAgainstStarvation(const plan::Snapshot& snapshot,
   }
   const fabric::NetworkLevels& levels = snapshot.network->spec().levels;
   const std::int64_t now_ms = clock_.SteadyMs();
-  const StarvationVerdict verdict =
-      starvation_.Look(views, crux::LevelsToHandOut(levels.count, levels.reserved), now_ms);
+  const StarvationVerdict verdict = starvation_.Look(
+      views, crux::UsableLevels(levels.count, levels.reserved, views.size()), now_ms);
   for (std::size_t i = 0; i < networks.size(); ++i) {
     const auto lifted = verdict.lifted.find(views[i].job);
     if (lifted != verdict.lifted.end()) networks[i].status.level = lifted->second;

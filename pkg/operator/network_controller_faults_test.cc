@@ -185,6 +185,23 @@ TEST_F(NetworkControllerTest, OneNodeWithdrawsNoRoleAndSpeaksOfNoPathButItsOwn) 
   EXPECT_EQ(ConditionOf("PathsTrusted").status, api::ConditionStatus::kFalse) << "two Nodes";
 }
 
+TEST_F(NetworkControllerTest, AnOverrideForASwitchThatDoesNotExistIsReported) {
+  AddGang("a", 0, 1);
+  Settle();
+  EXPECT_FALSE(PathsOf("a-0").rails.empty());
+  api::Fabric fabric = *api::DecodeFabric(client_.Find(kube::Fabrics(), "", "f").value());
+  fabric.metadata.generation = 2;
+  fabric.spec.ecmp_hash_overrides["nowhere"] = fabric.spec.ecmp_hash["tor"];
+  client_.Seed(kube::Fabrics(), api::EncodeFabric(fabric));
+  const RoundReport report = Round();
+  EXPECT_TRUE(PathsOf("a-0").rails.empty());
+  EXPECT_EQ(ConditionOf("PathsPlanned").status, api::ConditionStatus::kFalse);
+  EXPECT_EQ(ConditionOf("PathsPlanned").reason, "HashesInvalid");
+  EXPECT_NE(ConditionOf("PathsPlanned").message.find("nowhere"), std::string::npos);
+  ASSERT_EQ(report.problems.size(), 1u);
+  EXPECT_EQ(report.problems[0].find("Fabric f: spec.ecmpHashOverrides"), 0u) << report.problems[0];
+}
+
 TEST_F(NetworkControllerTest, MiswiredHostsAreKeptOutAndThePortsAreNamed) {
   AddGang("a", 0, 1);
   AddGang("b", 2, 3);

@@ -112,7 +112,7 @@ void TelemetryChecker::JudgePaths(const Texts& texts, const Network& network,
     }
     if (!world) {
       const auto hashes = repac::SwitchHashes::Compile(network);
-      if (!hashes.ok()) return;  // the Fabric's Ready condition says so
+      if (!hashes.ok()) return;  // the Fabric's condition PathsPlanned says so
       std::vector<CableId> cables;
       for (std::size_t c = 0; c < down.size(); ++c) {
         if (down[c] != 0) cables.push_back(CableId(static_cast<std::int32_t>(c)));

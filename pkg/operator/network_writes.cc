@@ -96,7 +96,7 @@ WriteResult PodWriter::WriteLeft(std::int64_t now_ms) {
   const auto gated = static_cast<std::size_t>(
       std::count_if(writes.begin(), writes.end(), [](const PodWrite& w) { return w.waiting > 0; }));
   const std::size_t begun = std::min(gated, options_.gated_at_once);
-  WriteSome(writes, 0, begun, now_ms, result);
+  bool failed = !WriteSome(writes, 0, begun, now_ms, result);
   left_.insert(left_.end(), writes.begin() + static_cast<std::ptrdiff_t>(begun),
                writes.begin() + static_cast<std::ptrdiff_t>(gated));
   const std::size_t allowed = gated + bucket_.Take(writes.size() - gated, now_ms);
@@ -112,13 +112,14 @@ WriteResult PodWriter::WriteLeft(std::int64_t now_ms) {
     std::size_t end = std::min(last, std::max(first, allowed));
     if (rises && !may_rise) end = first;
     const bool all = WriteSome(writes, first, end, now_ms, result);
+    failed = failed || !all;
     if (writes[first].rise < 0 && (!all || end < last)) may_rise = false;
     left_.insert(left_.end(), writes.begin() + static_cast<std::ptrdiff_t>(end),
                  writes.begin() + static_cast<std::ptrdiff_t>(last));
     first = last;
   }
   result.deferred = static_cast<int>(left_.size());
-  if (!result.errors.empty()) KeepGatedOnly();
+  if (failed) KeepGatedOnly();
   return result;
 }
 

@@ -7,11 +7,12 @@
 // all plans that are only renewed. A level rises only once every fall of the round is written: no
 // instant has more jobs on a high level than planned. A token bucket bounds the rate. What it does not
 // allow is kept, in order, and goes out with later tokens (WriteLeft) without another plan. The next
-// round replaces what is kept. A write that failed or was denied drops what is kept of pods in front of
-// the gate until the next round; pods behind it wait for no other write.
+// round replaces what is kept. A write that failed drops what is kept of pods in front of the gate until
+// the next round; pods behind it wait for no other write.
 //
 // A write that the API server denies (a policy, annotations that are too long) is its pod's own matter: no level
-// waits for it, and it is left out of the next rounds, for twice as long after each denial.
+// waits for it, nothing that is kept is dropped, and it is left out of the next rounds, for twice as long after
+// each denial.
 //
 // Thread safety: none, but writes go out on several threads. Lifetimes: client and cache outlive
 // it.

@@ -125,7 +125,7 @@ TEST_F(PodWriterTest, AnErrorDropsWhatIsLeft) {
   EXPECT_EQ(writer.WriteLeft(60'000).written, 0);
 }
 
-TEST_F(PodWriterTest, APodThatIsRefusedDoesNotHoldUpOthersBehindTheGate) {
+TEST_F(PodWriterTest, AWriteThatFailsDoesNotHoldUpPodsBehindTheGate) {
   PodWriter writer(client_, cache_,
                    {.writes_per_second = 10, .burst = 1, .threads = 1, .gated_at_once = 2});
   std::vector<PodWrite> writes = {Make("falls", -3), Make("ports", 0)};
@@ -133,7 +133,7 @@ TEST_F(PodWriterTest, APodThatIsRefusedDoesNotHoldUpOthersBehindTheGate) {
     writes.push_back(Make(name, 2));
     writes.back().waiting = 3;
   }
-  client_.FailNext(kube::Verb::kPatch, "pods", absl::PermissionDeniedError("denied"), 1);
+  client_.FailNext(kube::Verb::kPatch, "pods", absl::UnavailableError("gone"), 1);
   EXPECT_EQ(writer.Write(std::move(writes), 0).errors.size(), 1u);
   EXPECT_EQ(writer.WriteLeft(60'000).written, 1);
   EXPECT_FALSE(writer.HasLeft());
@@ -147,6 +147,18 @@ TEST_F(PodWriterTest, AFallThatIsDeniedKeepsNoOtherJobFromRising) {
   const WriteResult result = writer.Write({Make("rises", 1), Make("falls", -1)}, 0);
   EXPECT_EQ(result.errors.size(), 1u);
   EXPECT_EQ(Written(), "falls rises");
+}
+
+TEST_F(PodWriterTest, AWriteThatIsDeniedDropsNoDeferredWriteOfOthers) {
+  PodWriter writer = Writer(1);
+  client_.FailNext(kube::Verb::kPatch, "pods", absl::PermissionDeniedError("denied"), 1);
+  const WriteResult result =
+      writer.Write({Make("falls", -1), Make("ports", 0), Make("rises", 1)}, 0);
+  EXPECT_EQ(result.errors.size(), 1u);
+  EXPECT_EQ(result.deferred, 2);
+  EXPECT_EQ(writer.WriteLeft(100).written, 1);
+  EXPECT_EQ(writer.WriteLeft(200).written, 1);
+  EXPECT_EQ(Written(), "falls ports rises");
 }
 
 TEST_F(PodWriterTest, DeniedWritesTakeNoTokensFromOthersForever) {

@@ -1,11 +1,19 @@
 #include "pkg/operator/rental_offers.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "pkg/base/strings.h"
 
 namespace yardmaster::op {
+
+namespace {
+
+constexpr std::int64_t kAvoidOfferMs = 600'000;
+constexpr std::size_t kMaxAvoided = 256;
+
+}  // namespace
 
 const api::CapacityPool* FindPool(const std::vector<api::CapacityPool>& pools,
                                   const std::string& name) {
@@ -70,6 +78,45 @@ std::vector<api::RentedHosts> RentedBy(const capacity::Choice& choice,
     hosts.push_back(std::move(part));
   }
   return hosts;
+}
+
+void AvoidOffers(api::CapacityStatus& status, const std::vector<int>& parts, std::int64_t now_ms) {
+  for (std::size_t i = 0; i < status.hosts.size(); ++i) {
+    if (!parts.empty() &&
+        std::find(parts.begin(), parts.end(), static_cast<int>(i)) == parts.end()) {
+      continue;
+    }
+    const api::RentedHosts& part = status.hosts[i];
+    std::erase_if(status.avoided, [&](const api::AvoidedOffer& offer) {
+      return offer.pool == part.pool && offer.type == part.type;
+    });
+    status.avoided.push_back({part.pool, part.type, now_ms + kAvoidOfferMs});
+  }
+  std::sort(status.avoided.begin(), status.avoided.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.pool, a.type) < std::tie(b.pool, b.type);
+  });
+  if (status.avoided.size() > kMaxAvoided) status.avoided.resize(kMaxAvoided);
+}
+
+std::int64_t ProvisionTimeoutMs(const api::CapacityStatus& status,
+                                const std::vector<api::CapacityPool>& pools) {
+  std::int64_t seconds = 0;
+  for (const api::RentedHosts& part : status.hosts) {
+    const api::CapacityPool* pool = FindPool(pools, part.pool);
+    const int own =
+        pool == nullptr ? api::CapacityScaling{}.timeout_seconds : pool->scaling.timeout_seconds;
+    seconds = std::max<std::int64_t>(seconds, own);
+  }
+  return 1000 * seconds;
+}
+
+std::string DescribeHosts(const api::CapacityStatus& status) {
+  std::vector<std::string> parts;
+  for (const api::RentedHosts& part : status.hosts) {
+    parts.push_back(
+        StrCat(Count(part.hosts, "host"), " of ", part.pool, " (", api::NameOf(part.type), ")"));
+  }
+  return Join(parts, ", ");
 }
 
 }  // namespace yardmaster::op

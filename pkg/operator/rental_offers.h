@@ -1,5 +1,5 @@
-// Which offers of capacity pools a job may rent now, and what a choice among them means in hosts. Thread
-// safety: pure functions.
+// Which offers of capacity pools a job may rent now, what a choice among them means in hosts, and which offers have
+// failed. Thread safety: pure functions.
 #pragma once
 
 #include <cstdint>
@@ -35,5 +35,17 @@ std::vector<api::RentedHosts> RentedBy(const capacity::Choice& choice,
                                        const std::vector<api::CapacityPool>& pools,
                                        const workload::ResourceList& requests_of_worker,
                                        std::int64_t generation);
+
+// Avoids the offers of these entries of `status.hosts` for ten minutes from `now_ms`; no entry: the offers of all.
+// At most 256 offers are avoided: those that come first by pool and type.
+void AvoidOffers(api::CapacityStatus& status, const std::vector<int>& parts, std::int64_t now_ms);
+
+// How long the pools of the rented hosts are given to provide them: the longest of their timeouts, or the default for
+// a pool that does not exist any more.
+std::int64_t ProvisionTimeoutMs(const api::CapacityStatus& status,
+                                const std::vector<api::CapacityPool>& pools);
+
+// "4 hosts of spot-a (Spot), 2 hosts of fixed (OnDemand)"
+std::string DescribeHosts(const api::CapacityStatus& status);
 
 }  // namespace yardmaster::op

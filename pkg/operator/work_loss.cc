@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <vector>
 
 #include "pkg/operator/incident.h"
 
@@ -30,6 +31,28 @@ const api::Incident* FindIncident(const api::RecoveryState& recovery, std::int64
   return nullptr;
 }
 
+// A span of the job's time and the incidents in it.
+struct Observed {
+  int incidents = 0;
+  double seconds = 0;
+};
+
+// The time since all workers ran first. Where the oldest kept incident is younger, older ones may have
+// been dropped: then the time since that incident, which is not itself one in that time.
+Observed ObservedSince(const api::TrainingJobStatus& status, std::int64_t now_ms) {
+  if (status.start_ms == 0) return {};
+  const std::vector<api::Incident>& kept = status.recovery.incidents;
+  std::int64_t since_ms = status.start_ms;
+  Observed observed;
+  if (kept.size() >= api::kKeptIncidents && kept.front().start_ms > since_ms) {
+    since_ms = kept.front().start_ms;
+    observed.incidents = -1;
+  }
+  for (const api::Incident& incident : kept) observed.incidents += incident.start_ms >= since_ms;
+  observed.seconds = static_cast<double>(std::max<std::int64_t>(0, now_ms - since_ms)) / 1000;
+  return observed;
+}
+
 }  // namespace
 
 double OptimalInterval(double checkpoint_seconds, double mean_seconds_between_failures) {
@@ -51,11 +74,9 @@ void SetCheckpoint(const api::TrainingJob& before, const api::CheckpointMark& ma
   status.checkpoint.last_ms = mark.time_ms;
   if (mark.seconds <= 0) return;
   status.checkpoint.cost_seconds = mark.seconds;
-  const std::int64_t start_ms = status.start_ms;
-  const double running_seconds =
-      start_ms == 0 ? 0 : static_cast<double>(std::max<std::int64_t>(0, now_ms - start_ms)) / 1000;
-  const double mean = MeanSecondsBetweenIncidents(
-      before.job.workers, static_cast<int>(status.recovery.incidents.size()), running_seconds);
+  const Observed observed = ObservedSince(status, now_ms);
+  const double mean =
+      MeanSecondsBetweenIncidents(before.job.workers, observed.incidents, observed.seconds);
   status.checkpoint.interval_seconds =
       std::max(1, static_cast<int>(std::round(OptimalInterval(mark.seconds, mean))));
 }

@@ -29,7 +29,9 @@ double OptimalInterval(double checkpoint_seconds, double mean_seconds_between_fa
 inline constexpr double kHostHoursPerFailure = 5'000;
 double MeanSecondsBetweenIncidents(int hosts, int incidents, double running_seconds);
 
-// Notes a checkpoint in `status`, and how often one should be written once its cost is known.
+// Notes a checkpoint in `status`, and how often one should be written once its cost is known. The time
+// between incidents is counted since all workers ran first or, where the status keeps fewer incidents than the
+// job has had since, from the oldest that it keeps.
 void SetCheckpoint(const api::TrainingJob& before, const api::CheckpointMark& mark,
                    std::int64_t now_ms, api::TrainingJobStatus& status);
 

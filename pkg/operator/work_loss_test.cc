@@ -99,5 +99,39 @@ TEST(WorkLossTest, ASuspensionAfterACheckpointCostsNothingBeforeIt) {
   EXPECT_EQ(status.lost_gpu_seconds["Suspended"], 16 * 60);
 }
 
+// The interval after a checkpoint of 60 s at kNow. `incidents` lie one minute apart, the last one a minute ago.
+int IntervalOf(std::int64_t running_ms, int incidents) {
+  const api::TrainingJob job = Running(running_ms);
+  api::TrainingJobStatus status = job.status;
+  status.start_ms = kNow - running_ms;
+  for (int i = incidents; i > 0; --i) {
+    api::Incident incident;
+    incident.start_ms = kNow - i * 60'000;
+    status.recovery.incidents.push_back(incident);
+  }
+  SetCheckpoint(job, {.time_ms = kNow, .seconds = 60}, kNow, status);
+  return status.checkpoint.interval_seconds;
+}
+
+int IntervalFor(int incidents, double seconds) {
+  return static_cast<int>(
+      std::round(OptimalInterval(60, MeanSecondsBetweenIncidents(2, incidents, seconds))));
+}
+
+constexpr std::int64_t kYearMs = 365LL * 86'400'000;
+
+TEST(WorkLossTest, WithFewIncidentsAllOfTheRunningTimeCounts) {
+  EXPECT_EQ(IntervalOf(kYearMs, 3), IntervalFor(3, kYearMs / 1000.0));
+}
+
+TEST(WorkLossTest, IncidentsThatAreNotKeptAnyMoreDoNotLengthenTheInterval) {
+  EXPECT_EQ(IntervalOf(kYearMs, 10), IntervalFor(9, 600)) << "others may have been dropped";
+  EXPECT_EQ(IntervalOf(600'000, 10), IntervalFor(10, 600)) << "the first began as the job ran";
+}
+
+TEST(WorkLossTest, IncidentsBeforeAResumptionCountNoMoreThanTheTimeBeforeIt) {
+  EXPECT_EQ(IntervalOf(90'000, 3), IntervalFor(1, 90));
+}
+
 }  // namespace
 }  // namespace yardmaster::op

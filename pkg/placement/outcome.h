@@ -55,8 +55,8 @@ struct GangPlan {
   Objective objective;
   std::vector<Reason> reasons;          // empty when Placed, but for kSearchCut
   std::vector<Relaxation> relaxations;  // nearest first
-  // False: not proved to be the best, since the search was cut or looked at some places only. Not
-  // meaningful after ReplaceHosts.
+  // False: not proved to be the best, since the search was cut, looked at some places only, or kept ranks in
+  // place.
   bool optimal = true;
   // From PlanGang: no placement is better than this; equals `objective` if optimal. The planners that keep
   // ranks in place (growth.h, departure.h, replacement.h) set it to `objective`.

@@ -296,6 +296,7 @@ class Replacer {
     if (waiting.empty()) {
       plan.outcome = Outcome::kPlaced;
       plan.objective = plan.bound = Evaluate(places_, *request_.groups, host_of_);
+      plan.optimal = false;
       plan.host_of_rank = std::move(host_of_);
       return plan;
     }

@@ -4,7 +4,8 @@
 // (solver/gang_model.h). They get, in the order of the lowest rank: a free backup host of their segment;
 // else, as the backup policy says, a free ordinary host of the segment, then of another segment of the
 // fabric pod. Workers that must share a segment change it together, and only if all of them are lost. If
-// some rank finds no host the result is not Placed and names the segments that are short.
+// some rank finds no host the result is not Placed and names the segments that are short. Each step takes the
+// best host for its ranks alone: another choice for all of them together may be better.
 //
 // Complexity: O(lost ranks^2 * hosts of a segment), or of a fabric pod where the policy borrows from it; a
 // gang of unlike workers copies the cluster for each host that already has one of them.

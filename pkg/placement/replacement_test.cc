@@ -47,6 +47,7 @@ TEST(ReplacementTest, ABackupHostOfTheSegmentStepsInForRankZero) {
   EXPECT_EQ(plan.host_of_rank[0], HostId(5));
   for (int rank = 1; rank < 4; ++rank) EXPECT_EQ(plan.host_of_rank[rank], r.hosts[rank]);
   EXPECT_EQ(plan.objective.data_split_segments, 0);
+  EXPECT_FALSE(plan.optimal) << "no other choice was looked at";
 }
 
 TEST(ReplacementTest, AHostThatIsShortOfAResourceDoesNotStepIn) {

@@ -55,6 +55,7 @@ class Planner {
     }
     out.gang.outcome = Outcome::kPlaced;
     out.gang.host_of_rank = hosts;
+    out.gang.optimal = false;
     if (std::all_of(hosts.begin(), hosts.end(), [](HostId host) { return host.valid(); })) {
       out.gang.objective = placement::Evaluate(*snapshot_.places, *state(job).groups, hosts);
       out.gang.bound = out.gang.objective;

@@ -103,6 +103,15 @@ TEST(PlannerTest, LostRanksGetBackupHosts) {
   EXPECT_FALSE(VerifyPlacement(s, JobId(0), plan.jobs[0].gang.host_of_rank, false).ok());
 }
 
+TEST(PlannerTest, APlaceThatStandsIsNotSaidToBeTheBest) {
+  Snapshot s = MakeSnapshot(fabric::SmallHpn(1, 2, 2));
+  AddJob(s, "a", 2);
+  Place(s, JobId(0), {HostId(0), HostId(2)});
+  const Plan plan = MakePlan(s);
+  EXPECT_EQ(plan.jobs[0].gang.objective.segments, 2);
+  EXPECT_FALSE(plan.jobs[0].gang.optimal);
+}
+
 TEST(PlannerTest, TheSamePlanTwice) {
   Snapshot s = MakeSnapshot(fabric::SmallHpn(2, 2, 5));
   for (const char* name : {"a", "b", "c", "d", "e"}) AddJob(s, name, 3);

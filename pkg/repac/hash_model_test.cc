@@ -169,6 +169,9 @@ TEST(HashModelTest, ColumnsAreTheLinearPart) {
 TEST(HashModelTest, UnpredictableOnesSayWhy) {
   HashSpec spec;
   EXPECT_EQ(Compiled(spec).reason(), "no hash is described");
+  spec.reason.clear();
+  EXPECT_FALSE(Compiled(spec).predictable());
+  EXPECT_EQ(Compiled(spec).reason(), "no reason is given");
   spec.kind = HashKind::kSai;
   spec.sai = SaiAlgorithm::kRandom;
   EXPECT_EQ(Compiled(spec).reason(), "per-packet random");

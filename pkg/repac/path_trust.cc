@@ -33,6 +33,8 @@ void JudgeHop(const Network& network, const Group& group, SwitchId at, const Pac
 
 void JudgePath(const ForwardingModel& world, const ObservedPath& path,
                std::vector<RoleTrust>& roles) {
+  // The headers of such packets are not known.
+  if (world.WhyUnknown(path.src, path.dst)) return;
   const Network& network = world.network();
   Packet packet = world.PacketOf(path.src, path.dst, path.source_port);
   auto next = path.links.begin();

@@ -18,7 +18,7 @@ namespace yardmaster::repac {
 
 // Where one packet went: the links behind the source NIC's, in order. Unknown ones (a hop that did
 // not answer) are invalid ids; the list may end early. Hops from the first unknown link on are not
-// judged. REQUIRES: ForwardingModel::WhyUnknown(src, dst) is nullopt.
+// judged, and neither is any hop between NICs for which ForwardingModel::WhyUnknown gives a reason.
 struct ObservedPath {
   NicPort src;
   NicPort dst;

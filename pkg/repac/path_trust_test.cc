@@ -1,6 +1,7 @@
 #include "pkg/repac/path_trust.h"
 
 #include <gtest/gtest.h>
+#include <memory>
 
 #include "pkg/base/random.h"
 #include "pkg/fabric/testing/fabrics.h"
@@ -87,6 +88,22 @@ TEST(JudgePredictionsTest, ALinkThatIsNoMemberPointsAtRouting) {
   const auto verdicts = JudgePredictions(world, observed);
   EXPECT_EQ(verdicts[0].foreign, 1);
   EXPECT_EQ(verdicts[0].verdict, TrustVerdict::kMistrusted);
+}
+
+// An address that is not known would be predicted with another one, and the role mistrusted for it.
+TEST(JudgePredictionsTest, PathsOfHostsWithUnknownAddressesAreNotJudged) {
+  const HashedNetwork net(Spec());
+  const std::vector<ObservedPath> observed = Observe(net.ClusterState(), 50);
+  std::vector<fabric::HostPlace> hosts = fabric::HostsOf(Spec());
+  hosts[0].nic_addresses = {*IpAddress::Parse("10.99.0.1")};
+  hosts[0].address_problem = "its addresses are those of another host";
+  const auto network = fabric::Network::Build(
+      Spec(), std::make_shared<const fabric::Places>(*fabric::Places::Build(std::move(hosts))));
+  ASSERT_TRUE(network.ok());
+  const ForwardingModel world(*network, *SwitchHashes::Compile(*network), {});
+  const auto verdicts = JudgePredictions(world, observed);
+  EXPECT_EQ(verdicts[0].checked, 49);
+  EXPECT_TRUE(Mistrusted(verdicts).empty());
 }
 
 TEST(JudgePredictionsTest, HopsThatDidNotAnswerAreNotJudged) {

@@ -175,7 +175,9 @@ std::optional<std::string> WhySaiUnpredictable(SaiAlgorithm algorithm) {
 }  // namespace
 
 std::optional<std::string> WhyUnpredictable(const HashSpec& spec) {
-  if (spec.kind == HashKind::kUnpredictable) return spec.reason;
+  if (spec.kind == HashKind::kUnpredictable) {
+    return spec.reason.empty() ? "no reason is given" : spec.reason;
+  }
   if (spec.group.adaptive_routing) return "adaptive routing";
   if (NamesAnywhere(spec, HashField::kDestQp)) {
     return "the destination queue pair is hashed and known only after connecting";

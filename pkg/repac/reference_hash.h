@@ -32,7 +32,7 @@
 
 namespace yardmaster::repac {
 
-// Why a packet's value cannot be computed from its header; nullopt if it can.
+// Why a packet's value cannot be computed from its header, never an empty text; nullopt if it can.
 std::optional<std::string> WhyUnpredictable(const fabric::HashSpec& spec);
 
 // Whether the value is an affine function of the key over GF(2). (Across packets that take the same

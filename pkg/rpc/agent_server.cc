@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include <utility>
 
+#include "pkg/base/mutex.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/rpc/agent.grpc.pb.h"
@@ -105,10 +106,9 @@ class AgentServer::Impl {
           address, ServerCredentialsOf(local ? TlsFiles() : options.tls, kTlsReloadSeconds),
           &ports_.emplace_back(0));
     }
-    server_ = builder.BuildAndStart();
+    std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
     for (std::size_t i = 0; i < ports_.size(); ++i) {
-      if (server_ == nullptr || ports_[i] == 0) {
-        server_ = nullptr;
+      if (server == nullptr || ports_[i] == 0) {
         return absl::UnavailableError(StrCat(
             "cannot serve gRPC on ", Join(options.addresses, ", "),
             ": is the address in use, the folder missing, or a certificate file unreadable?"));
@@ -119,11 +119,16 @@ class AgentServer::Impl {
         ports_[i] = 0;
       }
     }
+    {
+      const MutexLock lock(mutex_);
+      server_ = std::move(server);
+    }
     SetServing(false);
     return absl::OkStatus();
   }
 
   void SetServing(bool serving) {
+    const MutexLock lock(mutex_);
     if (server_ == nullptr) return;
     grpc::HealthCheckServiceInterface* health = server_->GetHealthCheckService();
     health->SetServingStatus(serving);
@@ -133,16 +138,21 @@ class AgentServer::Impl {
   int port(std::size_t i) const { return ports_.at(i); }
 
   void Stop(std::int64_t timeout_ms) {
-    if (server_ == nullptr) return;
-    server_->Shutdown(std::chrono::system_clock::now() + std::chrono::milliseconds(timeout_ms));
-    server_->Wait();
-    server_ = nullptr;
+    std::unique_ptr<grpc::Server> server;
+    {
+      const MutexLock lock(mutex_);
+      server = std::move(server_);
+    }
+    if (server == nullptr) return;
+    server->Shutdown(std::chrono::system_clock::now() + std::chrono::milliseconds(timeout_ms));
+    server->Wait();
   }
 
  private:
   Service service_;
   std::deque<int> ports_;  // gRPC keeps pointers to its elements until the server has started
-  std::unique_ptr<grpc::Server> server_;
+  Mutex mutex_;
+  std::unique_ptr<grpc::Server> server_ ABSL_GUARDED_BY(mutex_);  // null: it does not run
 };
 
 absl::StatusOr<std::unique_ptr<AgentServer>> AgentServer::Start(const AgentServerOptions& options,

@@ -49,6 +49,7 @@ class AgentServer {
   AgentServer(const AgentServer&) = delete;
   AgentServer& operator=(const AgentServer&) = delete;
 
+  // Does nothing after Stop.
   void SetServing(bool serving);
   // Of the i-th address, in the order given; 0 for a unix socket.
   int port(std::size_t i) const;

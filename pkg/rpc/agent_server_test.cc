@@ -1,8 +1,10 @@
 #include "pkg/rpc/agent_server.h"
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <sys/stat.h>
+#include <thread>
 
 #include "gmock/gmock.h"
 
@@ -124,6 +126,20 @@ TEST_F(AgentServerTest, AfterStopNobodyAnswers) {
   const auto status = (*client)->Status({}, 2000);
   ASSERT_FALSE(status.ok());
   EXPECT_THAT(MessageOf(status.status()), HasSubstr("agent at unix:"));
+}
+
+TEST_F(AgentServerTest, SetServingIsHarmlessWhileTheServerStopsAndAfterwards) {
+  for (int round = 0; round < 20; ++round) {
+    const auto server = StartOn({"127.0.0.1:0"});
+    std::atomic<bool> stopped{false};
+    std::thread other([&] {
+      for (bool serving = true; !stopped; serving = !serving) server->SetServing(serving);
+    });
+    server->Stop(1000);
+    server->SetServing(true);
+    stopped = true;
+    other.join();
+  }
 }
 
 TEST(AgentClient, AMissingCertificateFileIsNamed) {

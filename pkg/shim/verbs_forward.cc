@@ -65,17 +65,21 @@ bool bound = false;
 }  // namespace
 
 // A resolver runs inside the loader, so it is not instrumented and calls nothing.
-#define YM_OPTIONAL(symbol, version, tag, kind)                                                   \
-  YM_SLOT(symbol, tag, kind)                                                                      \
-  extern "C" {                                                                                    \
-  [[gnu::used,                                                                                    \
-    gnu::no_sanitize("address", "thread", "undefined")]] static void (*ym_resolve_##symbol())() { \
-    const bool missing = ym_slot_##symbol##_##tag == YM_DEFAULT_##kind;                           \
-    return bound && missing ? nullptr : &ym_jump_##symbol##_##tag;                                \
-  }                                                                                               \
-  [[gnu::visibility("default"),                                                                   \
-    gnu::ifunc("ym_resolve_" #symbol)]] void ym_out_##symbol##_##tag();                           \
-  }                                                                                               \
+#if defined(__clang__)
+#define YM_NOT_INSTRUMENTED clang::no_sanitize("address", "thread", "undefined", "coverage")
+#else
+#define YM_NOT_INSTRUMENTED gnu::no_sanitize("address", "thread", "undefined")
+#endif
+#define YM_OPTIONAL(symbol, version, tag, kind)                               \
+  YM_SLOT(symbol, tag, kind)                                                  \
+  extern "C" {                                                                \
+  [[gnu::used, YM_NOT_INSTRUMENTED]] static void (*ym_resolve_##symbol())() { \
+    const bool missing = ym_slot_##symbol##_##tag == YM_DEFAULT_##kind;       \
+    return bound && missing ? nullptr : &ym_jump_##symbol##_##tag;            \
+  }                                                                           \
+  [[gnu::visibility("default"),                                               \
+    gnu::ifunc("ym_resolve_" #symbol)]] void ym_out_##symbol##_##tag();       \
+  }                                                                           \
   asm(".symver ym_out_" #symbol "_" #tag ", " #symbol "@@" #version "\n");
 #include "pkg/shim/verbs_symbols.inc"
 #undef YM_OPTIONAL

@@ -285,7 +285,8 @@ class Replay {
     }
     crux::Paths held;
     for (const RunningJob& job : running_) held.push_back(job.decision.paths);
-    const auto usable = crux::UsableLevels(problem_, options_.reserved_levels);
+    const auto usable =
+        crux::UsableLevels(problem_.levels, options_.reserved_levels, problem_.jobs.size());
     const auto plan = crux::TacclSchedule(problem_, static_cast<std::int32_t>(usable.size()),
                                           options_.taccl, held);
     return crux::Describe(problem_, plan.paths, plan.levels, usable);

@@ -54,12 +54,10 @@ HostChanges HostIndex::Update(const ClusterState& world) {
   moved_ = false;
   if (changes.renumbered && before != nullptr) changes.moved_to = MovedTo(*before, *places_);
   if (changes.renumbered) FillAll();
-  for (const std::string& name : read_nodes_) {
-    const HostId host = changes.renumbered ? HostId() : places_->FindHost(name);
+  for (const ReadNode& read : read_nodes_) {
+    const HostId host = changes.renumbered ? HostId() : places_->FindHost(read.node->metadata.name);
     if (!host.valid()) continue;
-    const auto place = place_of_node_.find(name);
-    const bool usable = place != place_of_node_.end() && place->second.place;
-    FillHost(host, usable ? nodes_.Find({"", name}) : nullptr);
+    FillHost(host, read.usable ? read.node : nullptr);
     changes.hosts.push_back(host);
   }
   std::sort(changes.hosts.begin(), changes.hosts.end());
@@ -94,12 +92,16 @@ bool HostIndex::ChooseFabric(const ObjectTable<api::Fabric>& fabrics) {
 void HostIndex::ReadNodes(const ObjectTable<api::Node>& nodes) {
   read_nodes_.clear();
   came_or_went_.clear();
+  // Nodes come by name: where many have changed, the next one is often the next one that is known.
+  auto at = place_of_node_.begin();
   ObjectTable<api::Node>::Differences(nodes_, nodes, [&](const auto& before, const auto& after) {
-    const std::string& name = (after != nullptr ? after : before)->metadata.name;
-    read_nodes_.push_back(name);
+    const std::shared_ptr<const api::Node>& node = after != nullptr ? after : before;
+    const std::string& name = node->metadata.name;
     NodePlace now = after != nullptr ? PlaceOf(*after, spec_) : NodePlace{};
-    const auto at = place_of_node_.find(name);
-    const bool was_used = at != place_of_node_.end() && at->second.place;
+    read_nodes_.push_back({node, now.place.has_value()});
+    if (at == place_of_node_.end() || at->first != name) at = place_of_node_.lower_bound(name);
+    const bool known = at != place_of_node_.end() && at->first == name;
+    const bool was_used = known && at->second.place;
     if (was_used != now.place.has_value()) came_or_went_.insert(name);
     moved_ |= was_used ? now.place != at->second.place : now.place.has_value();
     if (now.warnings.empty()) {
@@ -107,10 +109,12 @@ void HostIndex::ReadNodes(const ObjectTable<api::Node>& nodes) {
     } else {
       warned_.insert(name);
     }
-    if (after != nullptr) {
-      place_of_node_.insert_or_assign(name, std::move(now));
+    if (after == nullptr) {
+      if (known) at = place_of_node_.erase(at);
+    } else if (known) {
+      (at++)->second = std::move(now);
     } else {
-      place_of_node_.erase(name);
+      place_of_node_.emplace_hint(at, name, std::move(now));
     }
   });
   nodes_ = nodes;

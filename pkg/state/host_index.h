@@ -55,6 +55,12 @@ class HostIndex {
   void AppendWarnings(std::vector<std::string>& warnings) const;
 
  private:
+  // A Node that differs from the previous ClusterState.
+  struct ReadNode {
+    std::shared_ptr<const api::Node> node;  // of one that is gone, the last state
+    bool usable;                            // it is there and has a place
+  };
+
   bool ChooseFabric(const ObjectTable<api::Fabric>& fabrics);
   void ReadNodes(const ObjectTable<api::Node>& nodes);
   void ReadPromises(const ObjectTable<api::Gang>& gangs);
@@ -76,7 +82,7 @@ class HostIndex {
   std::map<NamespacedName, std::vector<fabric::HostPlace>> missing_;
   bool moved_ = false;                               // places may differ since Renumber
   std::set<std::string, std::less<>> came_or_went_;  // usable Nodes, in this Update
-  std::vector<std::string> read_nodes_;              // names, of this Update
+  std::vector<ReadNode> read_nodes_;                 // of this Update
 
   std::vector<fabric::HostPlace> hosts_;  // by name, of places_
   std::shared_ptr<const fabric::Places> places_;

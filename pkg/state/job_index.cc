@@ -26,10 +26,10 @@ bool SameShape(const workload::Job& a, const workload::Job& b) {
 
 }  // namespace
 
-std::optional<int> KeptJob::RankOf(const api::Membership& membership) const {
+std::optional<int> KeptJob::RankOf(std::string_view subgroup, int index) const {
   static const std::vector<api::RankBase> kOnlySubgroup = {{"", 0}};
   const bool has_bases = gang != nullptr && !gang->rank_bases.empty();
-  return api::RankOf(has_bases ? gang->rank_bases : kOnlySubgroup, membership);
+  return api::RankOf(has_bases ? gang->rank_bases : kOnlySubgroup, subgroup, index);
 }
 
 std::set<NamespacedName> JobIndex::Update(const ClusterState& world, const HostIndex& hosts,

@@ -12,6 +12,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "pkg/api/rank_resolver.h"
@@ -34,7 +35,8 @@ struct KeptJob {
   const api::NodeConstraints& constraints() const {
     return gang != nullptr ? gang->constraints : job->constraints;
   }
-  std::optional<int> RankOf(const api::Membership& membership) const;
+  // The rank of a pod of that index in its subgroup.
+  std::optional<int> RankOf(std::string_view subgroup, int index) const;
 
   // JobIndex's own: the Update that last saw the job, and how many of `state.problems` do not come from
   // its assignment.

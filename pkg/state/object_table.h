@@ -12,6 +12,7 @@
 #pragma once
 
 #include <algorithm>
+#include <compare>
 #include <cstddef>
 #include <iterator>
 #include <memory>
@@ -161,14 +162,17 @@ class ObjectTable {
   static void Differences(const ObjectTable& before, const ObjectTable& after, Changed changed) {
     const Ptr none;
     Iterator a = before.begin(), b = after.begin();
-    while (a != before.end() || b != after.end()) {
-      const bool both = a != before.end() && b != after.end();
-      if (both && a.at_ == 0 && b.at_ == 0 && before.chunks_[a.chunk_] == after.chunks_[b.chunk_]) {
+    while (a != before.end() && b != after.end()) {
+      if (a.at_ == 0 && b.at_ == 0 && before.chunks_[a.chunk_] == after.chunks_[b.chunk_]) {
         ++a.chunk_;
         ++b.chunk_;
-      } else if (b == after.end() || (both && KeyOf(**a) < KeyOf(**b))) {
+        continue;
+      }
+      // Most objects of a chunk that differs are the same: these are not looked into.
+      const auto order = *a == *b ? std::strong_ordering::equal : KeyOf(**a) <=> KeyOf(**b);
+      if (order < 0) {
         changed(*a++, none);
-      } else if (a == before.end() || KeyOf(**b) < KeyOf(**a)) {
+      } else if (order > 0) {
         changed(none, *b++);
       } else {
         if (*a != *b) changed(*a, *b);
@@ -176,6 +180,8 @@ class ObjectTable {
         ++b;
       }
     }
+    while (a != before.end()) changed(*a++, none);
+    while (b != after.end()) changed(none, *b++);
   }
 
  private:

@@ -34,8 +34,18 @@ void Occupation::Update(const ObjectTable<api::Pod>& pods, const HostIndex& host
   gpu_resource_ = hosts.gpu_resource();
   if (recount || changes.renumbered) StartOver(hosts, changes, recount, jobs, changed);
   ObjectTable<api::Pod>::Differences(pods_, pods, [&](const auto& before, const auto& after) {
-    if (before != nullptr && IsCounted(*before)) Remove(*before, changed);
-    if (after != nullptr && IsCounted(*after)) Add(after, *hosts.places(), changed);
+    const bool counted = after != nullptr && IsCounted(*after);
+    if (before != nullptr && IsCounted(*before)) {
+      const auto member = members_.find(before.get());
+      if (member == members_.end()) {
+        RemoveLoose(*before);
+      } else if (counted && Replace(member, after)) {
+        return;
+      } else {
+        Remove(member, changed);
+      }
+    }
+    if (counted) Add(after, *hosts.places(), changed);
   });
   pods_ = pods;
   for (const NamespacedName& key : changed) Count(key, jobs.Find(key));
@@ -51,13 +61,32 @@ void Occupation::Add(std::shared_ptr<const api::Pod> pod, const fabric::Places& 
   }
   const std::optional<api::Slot> slot = membership ? std::nullopt : SlotOf(*pod);
   if (!membership && !slot) return AddLoose(*pod, places);
-  NamespacedName gang{pod->metadata.namespace_name,
-                      membership ? membership->gang_name : slot->gang};
-  BoundPod bound{pod, places.FindHost(pod->node_name), std::nullopt, std::move(membership)};
-  if (slot) bound.rank = slot->rank;
+  const NamespacedName gang{pod->metadata.namespace_name,
+                            membership ? membership->gang_name : slot->gang};
+  BoundPod bound{pod, places.FindHost(pod->node_name), std::nullopt, {}, 0};
+  if (membership) {
+    bound.subgroup = std::move(membership->subgroup);
+    bound.index = membership->index;
+  } else {
+    bound.rank = slot->rank;
+  }
   changed.insert(gang);
-  shares_[gang].pods.insert_or_assign(pod->metadata.name, std::move(bound));
-  gang_of_pod_.emplace(pod.get(), std::move(gang));
+  const auto share = shares_.try_emplace(gang).first;
+  const auto at = share->second.pods.insert_or_assign(pod->metadata.name, std::move(bound)).first;
+  members_.insert_or_assign(pod.get(), Member{share, at});
+}
+
+bool Occupation::Replace(Members::iterator member, const std::shared_ptr<const api::Pod>& after) {
+  const api::Pod& before = *member->first;
+  const bool same = before.node_name == after->node_name && before.requests == after->requests &&
+                    before.requests_unreadable == after->requests_unreadable &&
+                    api::SaySameGang(before, *after);
+  if (!same) return false;
+  member->second.pod->second.pod = after;
+  auto moved = members_.extract(member);
+  moved.key() = after.get();
+  members_.insert(std::move(moved));
+  return true;
 }
 
 void Occupation::AddLoose(const api::Pod& pod, const fabric::Places& places) {
@@ -71,13 +100,14 @@ void Occupation::AddLoose(const api::Pod& pod, const fabric::Places& places) {
   Change(load->second, asked, 1);
 }
 
-void Occupation::Remove(const api::Pod& pod, std::set<NamespacedName>& changed) {
-  if (const auto at = gang_of_pod_.find(&pod); at != gang_of_pod_.end()) {
-    changed.insert(at->second);
-    shares_[at->second].pods.erase(pod.metadata.name);
-    gang_of_pod_.erase(at);
-    return;
-  }
+void Occupation::Remove(Members::iterator member, std::set<NamespacedName>& changed) {
+  const auto [share, pod] = member->second;
+  changed.insert(share->first);
+  share->second.pods.erase(pod);
+  members_.erase(member);
+}
+
+void Occupation::RemoveLoose(const api::Pod& pod) {
   const Loose asked = LooseDemand(pod);
   if (asked.none()) return;
   const auto load = loads_.find(pod.node_name);
@@ -132,7 +162,7 @@ void Occupation::StartOver(const HostIndex& hosts, const HostChanges& changes, b
 void Occupation::RecountLoads(const fabric::Places& places) {
   loads_.clear();
   for (const auto& pod : pods_) {
-    if (IsCounted(*pod) && gang_of_pod_.count(pod.get()) == 0) AddLoose(*pod, places);
+    if (IsCounted(*pod) && members_.count(pod.get()) == 0) AddLoose(*pod, places);
   }
 }
 
@@ -239,7 +269,7 @@ Occupation::Demand Occupation::Beyond(const api::Pod& pod, const Demand& promise
 }
 
 std::optional<int> Occupation::RankOf(const BoundPod& pod, const KeptJob& job) {
-  return pod.membership ? job.RankOf(*pod.membership) : pod.rank;
+  return pod.rank ? pod.rank : job.RankOf(pod.subgroup, pod.index);
 }
 
 std::optional<std::size_t> Occupation::RankOnSlot(const BoundPod& pod, const KeptJob* job) {

@@ -2,8 +2,9 @@
 // one ClusterState to the next. See snapshot_builder.h for the rules.
 //
 // Every bound, unfinished pod counts, whether it asks for GPUs or not. A pod that changed costs a
-// count of its gang; a pod of no gang costs itself. Hosts with other ids cost O(hosts + bound pods of gangs),
-// other columns a count of everything.
+// count of its gang, and nothing but a comparison where it asks for the same on the same host; a pod of
+// no gang costs itself. Hosts with other ids cost O(hosts + bound pods of gangs), other columns a count
+// of everything.
 // Thread safety: one thread.
 #pragma once
 
@@ -42,9 +43,11 @@ class Occupation {
   struct BoundPod {
     std::shared_ptr<const api::Pod> pod;
     fabric::HostId host;      // invalid: not of the fabric
-    std::optional<int> rank;  // nullopt: only the gang's rank bases can say
-    std::optional<api::Membership> membership;
+    std::optional<int> rank;  // nullopt: the gang's rank bases say it, by subgroup and index
+    std::string subgroup;
+    int index = 0;
   };
+  using BoundPods = std::map<std::string, BoundPod>;  // by name
   // What one rank, or one pod beyond its rank's promise, takes of a host.
   struct Demand {
     std::int64_t gpus = 0;
@@ -56,9 +59,16 @@ class Occupation {
   };
   // What a gang and its pods hold together.
   struct Share {
-    std::map<std::string, BoundPod> pods;  // by name
-    std::vector<Held> held;                // promises by rank, then what pods hold beyond them
+    BoundPods pods;
+    std::vector<Held> held;  // promises by rank, then what pods hold beyond them
   };
+  using Shares = std::map<NamespacedName, Share>;
+  // Where a bound pod of a gang is kept.
+  struct Member {
+    Shares::iterator share;
+    BoundPods::iterator pod;
+  };
+  using Members = std::unordered_map<const api::Pod*, Member>;
   // What a pod of no gang asks for.
   struct Loose {
     std::int64_t gpus = 0;
@@ -76,7 +86,10 @@ class Occupation {
   void Add(std::shared_ptr<const api::Pod> pod, const fabric::Places& places,
            std::set<NamespacedName>& changed);
   void AddLoose(const api::Pod& pod, const fabric::Places& places);
-  void Remove(const api::Pod& pod, std::set<NamespacedName>& changed);
+  // Another state of a pod of a gang, if it holds the same; else false.
+  bool Replace(Members::iterator member, const std::shared_ptr<const api::Pod>& after);
+  void Remove(Members::iterator member, std::set<NamespacedName>& changed);
+  void RemoveLoose(const api::Pod& pod);
   // REQUIRES: the pod is in no gang. Valid until the next call.
   Loose LooseDemand(const api::Pod& pod);
   void Change(NodeLoad& load, const Loose& pod, int sign);
@@ -107,8 +120,8 @@ class Occupation {
   const HostCapacity* capacity_ = nullptr;  // of the Update under way
   std::string gpu_resource_;
   ObjectTable<api::Pod> pods_;
-  std::unordered_map<const api::Pod*, NamespacedName> gang_of_pod_;
-  std::map<NamespacedName, Share> shares_;
+  Members members_;
+  Shares shares_;
   std::unordered_map<std::string, NodeLoad> loads_;  // by Node, of pods that ask for something
   ColumnAmounts scratch_;
   std::vector<Sum> held_;            // by HostId

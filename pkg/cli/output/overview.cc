@@ -31,7 +31,7 @@ using state::SubjectsOf;
 
 std::string Shortened(const std::string& text) {
   constexpr std::size_t kMax = 80;
-  return text.size() <= kMax ? text : text.substr(0, kMax - 3) + "...";
+  return text.size() <= kMax ? text : StrCat(CutAtCharacter(text, kMax - 3), "...");
 }
 
 std::vector<std::string> JobRow(const Subject& subject, bool wide) {

@@ -161,6 +161,13 @@ absl::StatusOr<SearchState> FindOptimum(const Problem& problem, std::int32_t lev
           "\" have ", size, " combinations of paths and levels; at most ", kMaxJobs, " jobs and ",
           limit, " combinations are enumerated; use policy crux, or fewer jobs, paths or levels"));
     }
+    if (!ScheduleEvaluator::Fits(problem, jobs)) {
+      return absl::ResourceExhaustedError(
+          StrCat("jobs: the ", jobs.size(), " jobs around \"", problem.jobs[jobs[0].index()].id,
+                 "\" have flows that start at more than ", ScheduleEvaluator::kMaxStreams,
+                 " instants, which are not simulated together; use policy crux, or fewer values of "
+                 "communicationStart"));
+    }
     Enumerate(problem, jobs, levels, groups, bound, state);
   }
   if (evaluator.exhausted()) {

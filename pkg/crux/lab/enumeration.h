@@ -28,8 +28,8 @@ double Enumerate(const Problem& problem, std::span<const ContendingJobId> jobs, 
                  GroupEvaluator& evaluator, RateBound& bound, SearchState& state);
 
 // The optimum of each component of jobs that could contend (PossibleComponents), enumerated. Errors:
-// ResourceExhausted when a component's EnumerationSize exceeds `limit` or it has more than 60 jobs, and
-// when the evaluator's budget runs out.
+// ResourceExhausted when a component's EnumerationSize exceeds `limit`, it has more than 60 jobs or
+// ScheduleEvaluator::Fits refuses it, and when the evaluator's budget runs out.
 absl::StatusOr<SearchState> FindOptimum(const Problem& problem, std::int32_t levels, double limit,
                                         ScheduleEvaluator& evaluator);
 

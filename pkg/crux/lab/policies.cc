@@ -115,7 +115,8 @@ absl::StatusOr<Solution> DecideBy(Policy policy, const Problem& problem, const O
   if (policy == Policy::kCrux) return Decide(problem, options);
   if (policy == Policy::kPublished) return Decide(problem, PublishedOptions(options));
   YM_RETURN_IF_ERROR(Validate(problem));
-  const std::vector<std::int32_t> usable = UsableLevels(problem, options.reserved_levels);
+  const std::vector<std::int32_t> usable =
+      UsableLevels(problem.levels, options.reserved_levels, problem.jobs.size());
   if (usable.empty()) {
     return FieldError("levels", "every level is reserved", "leave at least one for the jobs");
   }

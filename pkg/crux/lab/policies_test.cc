@@ -70,5 +70,13 @@ TEST(RateBound, NoLevelsBeatIt) {
   }
 }
 
+TEST(Policies, ExactRefusesMoreStreamsThanCanBeSimulated) {
+  const Problem problem = testing::WithLinks(
+      2, 1, {testing::ManyStartsJob("a", 40, {0}), testing::ManyStartsJob("b", 40, {0})});
+  const auto solution = DecideBy(Policy::kExact, problem);
+  ASSERT_FALSE(solution.ok());
+  EXPECT_THAT(MessageOf(solution.status()), HasSubstr("communicationStart"));
+}
+
 }  // namespace
 }  // namespace yardmaster::crux

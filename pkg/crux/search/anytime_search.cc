@@ -295,6 +295,7 @@ SearchReport ImproveSchedule(const Problem& problem, std::int32_t levels, const 
                              const CorrectionOptions& correction,
                              const AnytimeSearchOptions& options, EventBudget& budget,
                              SearchState& state) {
+  if (!ScheduleEvaluator::Fits(problem, AllJobs(problem.jobs.size()))) return {};
   return AnytimeSearch(problem, levels, costs, correction, options, budget, state).Run(state);
 }
 

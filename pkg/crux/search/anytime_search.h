@@ -62,8 +62,8 @@ struct SearchReport {
   void Settle(double value, const SearchState& best, double min_gain, SearchState& state);
 };
 
-// Improves `state`, paths and levels of all jobs of `problem`. REQUIRES: the jobs fit
-// ScheduleEvaluator::FlopRate, costs aligned with them.
+// Improves `state`, paths and levels of all jobs of `problem`. REQUIRES: costs aligned with the jobs.
+// Returns an empty report and leaves `state` as it is for jobs that ScheduleEvaluator::Fits refuses.
 SearchReport ImproveSchedule(const Problem& problem, std::int32_t levels, const MoveCosts& costs,
                              const CorrectionOptions& correction,
                              const AnytimeSearchOptions& options, EventBudget& budget,

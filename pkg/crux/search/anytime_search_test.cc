@@ -123,6 +123,32 @@ TEST(AnytimeSearch, StopsAtTheBound) {
   EXPECT_LT(report.events, 100'000);
 }
 
+TEST(AnytimeSearch, MoreStreamsThanCanBeSimulatedChangeNothing) {
+  const Problem problem = testing::WithLinks(
+      2, 2, {testing::ManyStartsJob("a", 40, {0, 1}), testing::ManyStartsJob("b", 40, {0, 1})});
+  const SearchState before{{std::vector<std::int32_t>(40, 0), std::vector<std::int32_t>(40, 0)},
+                           {0, 0}};
+  SearchState state = before;
+  EventBudget budget{1'000'000, 0};
+  const SearchReport report =
+      ImproveSchedule(problem, 2, {{0, 0}, {0, 0}}, {}, AnytimeSearchOptions(), budget, state);
+  EXPECT_EQ(state, before);
+  EXPECT_EQ(budget.spent, 0);
+  EXPECT_EQ(report.evaluations, 0);
+}
+
+// Of three jobs that share links two can be simulated together.
+TEST(AnytimeSearch, JobsThatCannotBeSimulatedTogetherAreSearchedWithOthers) {
+  const Problem problem = testing::WithLinks(
+      3, 1,
+      {testing::ManyStartsJob("a", 40, {0}), testing::ManyStartsJob("b", 40, {0}),
+       testing::OneFlowJob("c", 1e12, 8, 1, 1, 0.5, {0})});
+  DecisionReport report;
+  With(problem, 100'000, &report);
+  EXPECT_GT(report.searches, 0);
+  EXPECT_GT(report.evaluations, 0);
+}
+
 TEST(AnytimeSearch, HopsOfARingMoveAsOne) {
   // A ring over a fast and a slow link, and a job below it on the fast link alone: the ring's fast hop
   // takes no more than its slow hop passes on.

@@ -14,6 +14,8 @@ constexpr double kLeastLeft = 0.02;
 // What the bound counts for against the estimate.
 constexpr double kBoundWeight = 0.5;
 
+using PathChoice = std::vector<std::int32_t>;  // a path per flow
+
 std::vector<std::int32_t> ChoosingFlows(const ContendingJob& job) {
   std::vector<std::int32_t> flows;
   for (std::size_t f = 0; f < job.flows.size(); ++f) {
@@ -26,8 +28,9 @@ std::vector<std::int32_t> ChoosingFlows(const ContendingJob& job) {
 }
 
 // Every choice of paths; twins next to each other are not exchanged.
-void AddAll(const ContendingJob& job, std::span<const std::int32_t> flows,
-            std::vector<std::int32_t> paths, std::vector<std::vector<std::int32_t>>& out) {
+std::vector<PathChoice> AllChoices(const ContendingJob& job, std::span<const std::int32_t> flows,
+                                   PathChoice paths) {
+  std::vector<PathChoice> out;
   std::vector<char> twin(flows.size(), 0);
   for (std::size_t i = 1; i < flows.size(); ++i) {
     twin[i] = AreTwins(job.flows[flows[i - 1]], job.flows[flows[i]]);
@@ -43,8 +46,43 @@ void AddAll(const ContendingJob& job, std::span<const std::int32_t> flows,
     for (; i < flows.size() && ++paths[flows[i]] == job.flows[flows[i]].paths.size(); ++i) {
       paths[flows[i]] = 0;
     }
-    if (i == flows.size()) return;
+    if (i == flows.size()) return out;
   }
+}
+
+// `now`, then the choices to try, each once; the first `max_variants` count.
+std::vector<PathChoice> ChoicesOf(const ContendingJob& job, const PathChoice& now,
+                                  std::size_t max_variants, std::span<const PathChoice> also) {
+  const std::vector<std::int32_t> flows = ChoosingFlows(job);
+  double all = 1;
+  for (const std::int32_t f : flows) all *= job.flows[f].paths.size();
+  const bool few = all <= 2.0 * static_cast<double>(max_variants);
+  std::vector<PathChoice> every;
+  if (few) every = AllChoices(job, flows, now);
+  std::erase(every, now);
+  std::vector<PathChoice> choices = {now};
+  if (!few || every.size() >= max_variants) {
+    for (const PathChoice& paths : also) {
+      if (std::ranges::find(choices, paths) == choices.end()) choices.push_back(paths);
+    }
+  }
+  // What follows differs among itself, so it is compared with those before it alone.
+  const auto first = static_cast<std::ptrdiff_t>(choices.size());
+  const auto add = [&](PathChoice paths) {
+    const auto end = choices.begin() + first;
+    if (std::find(choices.begin(), end, paths) == end) choices.push_back(std::move(paths));
+  };
+  for (PathChoice& paths : every) add(std::move(paths));
+  if (few) return choices;
+  for (const std::int32_t f : flows) {
+    for (std::int32_t p = 0; p < job.flows[f].paths.size(); ++p) {
+      PathChoice moved = now;
+      moved[f] = p;
+      add(std::move(moved));
+    }
+    if (choices.size() > max_variants) break;
+  }
+  return choices;
 }
 
 struct LinkUser {
@@ -109,34 +147,13 @@ std::vector<PathVariant> VariantsOf(const Problem& problem, const ContendingJob&
                                     const std::vector<std::int32_t>& now, double window_seconds,
                                     std::size_t max_variants,
                                     std::span<const std::vector<std::int32_t>> also) {
-  const std::vector<std::int32_t> flows = ChoosingFlows(job);
-  double all = 1;
-  for (const std::int32_t f : flows) all *= job.flows[f].paths.size();
-  std::vector<std::vector<std::int32_t>> choices = {now};
-  if (all <= 2.0 * static_cast<double>(max_variants)) {
-    AddAll(job, flows, now, choices);
-  } else {
-    for (const std::vector<std::int32_t>& paths : also) {
-      if (std::find(choices.begin(), choices.end(), paths) == choices.end()) {
-        choices.push_back(paths);
-      }
-    }
-    for (const std::int32_t f : flows) {
-      for (std::int32_t p = 0; p < job.flows[f].paths.size(); ++p) {
-        if (p == now[f]) continue;
-        choices.push_back(now);
-        choices.back()[f] = p;
-      }
-      if (choices.size() > max_variants) break;
-    }
-  }
   LoadCounter counter(problem);
   std::vector<PathVariant> variants;
-  for (std::size_t c = 0; c < choices.size() && variants.size() < max_variants; ++c) {
-    if (c > 0 && choices[c] == now) continue;
+  for (PathChoice& paths : ChoicesOf(job, now, max_variants, also)) {
+    if (variants.size() == max_variants) break;
     PathVariant variant;
-    variant.loads = counter.Count(job, choices[c]);
-    variant.paths = std::move(choices[c]);
+    variant.loads = counter.Count(job, paths);
+    variant.paths = std::move(paths);
     const double seconds = CommunicationSeconds(variant.loads);
     const double iterations =
         IterationsAlone(job, counter.SpanSeconds(job, variant.paths), window_seconds);

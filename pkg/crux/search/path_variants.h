@@ -29,10 +29,10 @@ struct PathVariant {
   double intensity = 0;
 };
 
-// Variants of one job: first `now`, then others, at most `max_variants` in all. Where the candidates of its
-// flows have at most 2 * max_variants combinations, the others are these in turn (exchanged twin flows
-// once) and `also` is not used; else those of `also`, and then those that move one flow, larger flows
-// first.
+// Variants of one job: first `now`, then others, each once, at most `max_variants` in all. Where all
+// combinations of the candidates of its flows fit (exchanged twin flows once), the others are these in turn
+// and `also` is not used. Else those of `also` come first, then the combinations in turn where there are at
+// most 2 * max_variants, or those that move one flow, larger flows first.
 std::vector<PathVariant> VariantsOf(const Problem& problem, const ContendingJob& job,
                                     const std::vector<std::int32_t>& now, double window_seconds,
                                     std::size_t max_variants,

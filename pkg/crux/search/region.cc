@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "pkg/crux/intensity.h"
+#include "pkg/crux/search/schedule_evaluator.h"
+#include "pkg/crux/streams.h"
 
 namespace yardmaster::crux {
 namespace {
@@ -129,10 +131,14 @@ std::vector<ContendingJobId> Neighbourhood(const Problem& problem, ContendingJob
   std::sort(near.begin(), near.end());
   std::vector<ContendingJobId> jobs = {seed};
   std::size_t flows = problem.jobs[seed.index()].flows.size();
+  std::size_t streams = MergedStreamCount(problem.jobs[seed.index()]);
   for (std::size_t i = 0; i < near.size() && jobs.size() < size.max_jobs; ++i) {
-    const std::size_t more = problem.jobs[near[i].second.index()].flows.size();
-    if (flows + more > size.max_flows) continue;
-    flows += more;
+    const ContendingJob& job = problem.jobs[near[i].second.index()];
+    if (flows + job.flows.size() > size.max_flows) continue;
+    const std::size_t more = MergedStreamCount(job);
+    if (streams + more > ScheduleEvaluator::kMaxStreams) continue;
+    flows += job.flows.size();
+    streams += more;
     jobs.push_back(near[i].second);
   }
   std::sort(jobs.begin(), jobs.end());

@@ -47,7 +47,8 @@ struct RegionSize {
 };
 
 // `seed` and the jobs it shares links with, those with the longest shared seconds first, sorted. A job
-// whose flows do not fit any more is left out, and those behind it are tried. `seed` itself is always in.
+// whose flows do not fit any more, or that cannot be simulated together with those before it
+// (ScheduleEvaluator::Fits), is left out, and those behind it are tried. `seed` itself is always in.
 // `pairs_of` as Neighbours gives it for draft.pairs.
 std::vector<ContendingJobId> Neighbourhood(const Problem& problem, ContendingJobId seed,
                                            const Draft& draft,

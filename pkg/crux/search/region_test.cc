@@ -58,5 +58,17 @@ TEST(Neighbourhood, LeavesOutAJobWhoseFlowsDoNotFitAndTakesTheNext) {
   EXPECT_THAT(with(12, 5), ElementsAre(ContendingJobId(0), ContendingJobId(2), ContendingJobId(3)));
 }
 
+TEST(Neighbourhood, LeavesOutAJobThatCannotBeSimulatedWithTheOthers) {
+  const Problem problem = testing::WithLinks(
+      2, 1,
+      {testing::ManyStartsJob("seed", 40, {0}), testing::ManyStartsJob("b", 40, {0}),
+       testing::ManyStartsJob("c", 24, {0})});
+  const Draft draft(problem, {std::vector<std::int32_t>(40, 0), std::vector<std::int32_t>(40, 0),
+                              std::vector<std::int32_t>(24, 0)});
+  const auto pairs_of = Neighbours(3, draft.pairs);
+  EXPECT_THAT(Neighbourhood(problem, ContendingJobId(0), draft, pairs_of, {12, 2048}),
+              ElementsAre(ContendingJobId(0), ContendingJobId(2)));
+}
+
 }  // namespace
 }  // namespace yardmaster::crux

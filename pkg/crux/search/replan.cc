@@ -9,7 +9,6 @@
 #include "pkg/crux/intensity.h"
 #include "pkg/crux/search/group_evaluator.h"
 #include "pkg/crux/search/seed_levels.h"
-#include "pkg/crux/streams.h"
 
 namespace yardmaster::crux {
 namespace {
@@ -217,21 +216,13 @@ class Replanner {
   std::set<Paths> seen_;
 };
 
-// Whether one simulation can follow all jobs.
-bool CanFollow(const Problem& problem, const Paths& paths) {
-  std::size_t streams = 0;
-  for (std::size_t j = 0; j < paths.size(); ++j) {
-    streams += StreamsOf(problem.jobs[j], paths[j], Merging::kJobs).size();
-  }
-  return streams <= ScheduleEvaluator::kMaxStreams;
-}
-
 }  // namespace
 
 SearchReport Replan(const Problem& problem, std::int32_t levels, const MoveCosts& costs,
                     const PathSelectionOptions& paths, const CorrectionOptions& correction,
                     const AnytimeSearchOptions& options, EventBudget& budget, SearchState& state) {
-  if (problem.jobs.size() < 2 || budget.exhausted() || !CanFollow(problem, state.paths)) return {};
+  if (problem.jobs.size() < 2 || budget.exhausted()) return {};
+  if (!ScheduleEvaluator::Fits(problem, AllJobs(problem.jobs.size()))) return {};
   HalfBudget half(budget);
   return Replanner(problem, levels, costs, paths, correction, options, half.half(), state)
       .Run(state);

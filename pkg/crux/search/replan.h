@@ -28,7 +28,7 @@ namespace yardmaster::crux {
 
 // Improves `state`, paths and levels of all jobs of `problem`. REQUIRES: costs aligned with the jobs.
 // Returns an empty report and leaves `state` as it is for fewer than two jobs, for an exhausted budget, and
-// for jobs that do not fit ScheduleEvaluator::FlopRate.
+// for jobs that ScheduleEvaluator::Fits refuses.
 SearchReport Replan(const Problem& problem, std::int32_t levels, const MoveCosts& costs,
                     const PathSelectionOptions& paths, const CorrectionOptions& correction,
                     const AnytimeSearchOptions& options, EventBudget& budget, SearchState& state);

@@ -36,6 +36,12 @@ double WindowOf(const Problem& problem, std::span<const ContendingJobId> jobs, d
   return slowest * iterations;
 }
 
+bool ScheduleEvaluator::Fits(const Problem& problem, std::span<const ContendingJobId> jobs) {
+  std::size_t streams = 0;
+  for (const ContendingJobId j : jobs) streams += MergedStreamCount(problem.jobs[j.index()]);
+  return streams <= kMaxStreams;
+}
+
 ScheduleEvaluator::JobRun ScheduleEvaluator::LoadJob(const ContendingJob& job,
                                                      const std::vector<Stream>& streams) {
   JobRun run{job.compute_seconds,

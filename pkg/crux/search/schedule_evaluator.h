@@ -45,6 +45,9 @@ double WindowOf(const Problem& problem, std::span<const ContendingJobId> jobs, d
 class ScheduleEvaluator {
  public:
   static constexpr std::size_t kMaxStreams = 64;
+  // Whether `jobs` can be simulated together: they have at most kMaxStreams streams in all, merged by
+  // Merging::kJobs.
+  static bool Fits(const Problem& problem, std::span<const ContendingJobId> jobs);
 
   // `problem` and `budget` must outlive this. REQUIRES: window_seconds > 0.
   ScheduleEvaluator(const Problem& problem, double window_seconds, EventBudget& budget)
@@ -52,7 +55,7 @@ class ScheduleEvaluator {
 
   // FLOP/s that `jobs` (sorted indices) achieve together when only they run, with the paths and
   // levels given per job of the whole problem. A function of its arguments unless the budget runs out.
-  // REQUIRES: at most kMaxStreams streams of `jobs` in all, merged by Merging::kJobs.
+  // REQUIRES: Fits(problem, jobs).
   double FlopRate(std::span<const ContendingJobId> jobs, const Paths& paths,
                   std::span<const std::int32_t> levels);
   // What each of them achieved in the last answer, in their order.

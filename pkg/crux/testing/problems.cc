@@ -17,6 +17,18 @@ ContendingJob OneFlowJob(const std::string& id, double flop, std::int32_t gpus,
   return job;
 }
 
+ContendingJob ManyStartsJob(const std::string& id, std::int32_t flows,
+                            const std::vector<std::int32_t>& links) {
+  ContendingJob job{id, 8, 1e12, 1, 1, {}};
+  for (std::int32_t f = 0; f < flows; ++f) {
+    Flow flow{StrCat("f", f), 1e7, {}};
+    flow.communication_start = static_cast<double>(f) / flows;
+    for (const std::int32_t link : links) flow.paths.Add(std::vector{link});
+    job.flows.push_back(std::move(flow));
+  }
+  return job;
+}
+
 Problem WithLinks(std::int32_t levels, std::int32_t link_count, std::vector<ContendingJob> jobs) {
   Problem problem;
   problem.levels = levels;

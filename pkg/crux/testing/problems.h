@@ -17,6 +17,10 @@ ContendingJob OneFlowJob(const std::string& id, double flop, std::int32_t gpus,
                          double compute_seconds, double communication_start, double link_seconds,
                          const std::vector<std::int32_t>& links);
 
+// A job with `flows` flows over any of the given links, each of which starts at an instant of its own.
+ContendingJob ManyStartsJob(const std::string& id, std::int32_t flows,
+                            const std::vector<std::int32_t>& links);
+
 // From job `from` to job `to`.
 inline ContentionEdge Edge(std::int32_t from, std::int32_t to, double weight) {
   return {ContendingJobId(from), ContendingJobId(to), weight};

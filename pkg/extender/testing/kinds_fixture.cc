@@ -51,7 +51,7 @@ void KindsTest::CollectGarbage(const std::set<std::string>& uids) {
   for (const json& gang : client_.All(kube::Gangs())) {
     const auto ns = gang["metadata"]["namespace"].get<std::string>();
     const auto name = gang["metadata"]["name"].get<std::string>();
-    const NamespacedName owner(ns, gang["spec"]["owner"]["name"].get<std::string>());
+    const NamespacedName owner{ns, gang["spec"]["owner"]["name"].get<std::string>()};
     const std::string uid = gang["spec"]["owner"].value("uid", std::string());
     const bool named = std::any_of(owners_.begin(), owners_.end(),
                                    [&](const auto& there) { return there.first == owner; });

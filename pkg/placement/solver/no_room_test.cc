@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <gtest/gtest.h>
 
-#include "pkg/placement/solver/pod_set_split.h"
 #include "pkg/placement/testing/cases.h"
 #include "pkg/placement/testing/exhaustive.h"
 
@@ -87,50 +86,6 @@ TEST(NoRoomTest, StagesThatShareNoSegmentCoverSegmentsOfTheirOwn) {
   EXPECT_FALSE(NoRoom(four));
   four.job.placement.max_stages_per_segment = 1;
   EXPECT_TRUE(NoRoom(four));
-}
-
-TEST(PodSetSplitTest, FindsRoomForPipelinesInFabricPodsWheneverThereIs) {
-  Random random(29);
-  int found = 0, proved = 0, unknown = 0;
-  for (int round = 0; round < 800; ++round) {
-    Case c = RandomCase(random, {2, 5});
-    const int stages = 2 + static_cast<int>(random.Below(2));
-    c.job = MakeJob(8, 1, 1, 1 + static_cast<int>(random.Below(stages == 2 ? 3 : 2)), stages);
-    c.groups = workload::GroupsOf(c.job.parallelism, c.job.workers, c.job.gpus_per_worker);
-    c.job.placement.data = {workload::TopologyLevel::kFabric, workload::Enforcement::kPreferred};
-    c.job.placement.pipeline = {workload::TopologyLevel::kFabricPod,
-                                workload::Enforcement::kRequired};
-    c.job.placement.max_stages_per_segment = static_cast<int>(random.Below(3));
-    std::vector<int> room;
-    for (fabric::SegmentId s : c.cluster.places->segments()) {
-      int& sum = room.emplace_back(0);
-      for (fabric::HostId h : c.cluster.places->hosts_of(s)) sum += RoomOf(c, h);
-    }
-    const PodSetSplit split = SplitPodSets(*c.cluster.places, ModelOf(c.job, c.groups), room,
-                                           c.job.placement.max_stages_per_segment,
-                                           std::vector<SegmentScore>(room.size()));
-    const bool fits = FindBetter(c, std::nullopt).has_value();
-    ASSERT_TRUE(!split.found || fits) << Describe(c);
-    ASSERT_TRUE(!split.proved || !fits) << Describe(c);
-    found += split.found;
-    proved += split.proved;
-    unknown += !split.found && !split.proved;
-    if (!split.found) continue;
-    std::vector<fabric::HostId> hosts;  // one stands for its segment
-    for (int s : split.segment_of_worker) {
-      ASSERT_GE(--room[static_cast<std::size_t>(s)], 0);
-      hosts.push_back(c.cluster.places->hosts_of(fabric::SegmentId(s))[0]);
-    }
-    Case open = c;
-    for (HostState& host : open.cluster.hosts) {
-      host = HostState();
-      host.gpus = host.free_gpus = 1024;
-    }
-    ASSERT_EQ(Faults(open, hosts), "") << Describe(c);
-  }
-  EXPECT_GT(found, 100);
-  EXPECT_GT(proved, 100);
-  EXPECT_LT(unknown, 10);
 }
 
 }  // namespace

@@ -1,88 +1,13 @@
 #include "pkg/placement/solver/uniform_solver.h"
 
 #include <algorithm>
-#include <functional>
 #include <gtest/gtest.h>
 
 #include "pkg/placement/solver/gang_search.h"
-#include "pkg/placement/solver/min_splits.h"
-#include "pkg/placement/solver/whole_choice.h"
-#include "pkg/placement/testing/cases.h"
+#include "pkg/placement/testing/search_problems.h"
 
 namespace yardmaster::placement {
 namespace {
-
-// The fewest splits over all partitions of the remainders; -1 if the gain is out of reach.
-int BruteSplits(const std::vector<int>& remainders, int n, int gain) {
-  int best = -1;
-  std::vector<std::vector<int>> groups;
-  std::function<void(std::size_t)> descend = [&](std::size_t i) {
-    if (i == remainders.size()) {
-      int gained = 0, splits = 0;
-      for (const auto& group : groups) {
-        int sum = 0;
-        for (int r : group) sum += r;
-        if (sum < n) continue;
-        gained += sum / n;
-        splits += static_cast<int>(group.size()) - 1;
-      }
-      if (gained >= gain && (best < 0 || splits < best)) best = splits;
-      return;
-    }
-    for (std::size_t g = 0; g < groups.size(); ++g) {
-      groups[g].push_back(remainders[i]);
-      descend(i + 1);
-      groups[g].pop_back();
-    }
-    groups.push_back({remainders[i]});
-    descend(i + 1);
-    groups.pop_back();
-  };
-  descend(0);
-  return best;
-}
-
-TEST(MinSplitsTest, MatchesBruteForce) {
-  Random random(7);
-  for (int round = 0; round < 3000; ++round) {
-    const int n = 2 + static_cast<int>(random.Below(12));
-    std::vector<int> remainders(1 + random.Below(7));
-    for (int& r : remainders) r = static_cast<int>(random.Below(static_cast<std::uint64_t>(n)));
-    std::sort(remainders.rbegin(), remainders.rend());
-    const int gain = 1 + static_cast<int>(random.Below(5));
-    const Splits got = MinSplits(remainders, n, gain, 1'000'000);
-    const int want = BruteSplits(remainders, n, gain);
-    ASSERT_EQ(got.possible, want >= 0);
-    if (want < 0) continue;
-    ASSERT_EQ(got.splits, want);
-    ASSERT_EQ(got.lower, want);
-    int gained = 0, splits = 0;
-    for (const auto& group : got.groups) {
-      int sum = 0;
-      for (int i : group) sum += remainders[i];
-      gained += sum / n;
-      splits += static_cast<int>(group.size()) - 1;
-    }
-    ASSERT_GE(gained, gain);
-    ASSERT_EQ(splits, want);
-  }
-}
-
-struct Shape {
-  Cluster cluster;
-  std::vector<int> capacity;
-};
-
-Shape RandomShape(Random& random, int max_room) {
-  std::vector<std::vector<int>> hosts(1 + random.Below(3));
-  for (auto& pod : hosts) pod.assign(1 + random.Below(3), 1);
-  Shape shape{MakeCluster(hosts), {}};
-  for (int s = 0; s < shape.cluster.places->num_segments(); ++s) {
-    shape.capacity.push_back(
-        static_cast<int>(random.Below(static_cast<std::uint64_t>(max_room) + 1)));
-  }
-  return shape;
-}
 
 // Pod splits, segment splits, pods and segments of a plan.
 Objective Measure(const fabric::Places& places, const UniformPlan& plan, int pieces,
@@ -206,47 +131,6 @@ TEST(UniformSolverTest, AgreesWithTheGeneralSearchWhereFewComponentsMayShareASeg
   ExpectAgreement(12, 6000, {1, 2, 3}, total);
   EXPECT_GT(total.split, 100);
   EXPECT_GT(total.exact, total.split * 9 / 10);
-}
-
-TEST(WholeChoiceTest, SettlesTiesByScore) {
-  Random random(13);
-  for (int round = 0; round < 1000; ++round) {
-    const Shape shape = RandomShape(random, 3);
-    const int pieces = 1 + static_cast<int>(random.Below(6));
-    std::vector<SegmentScore> scores(shape.capacity.size());
-    for (SegmentScore& score : scores) {
-      score.load = static_cast<std::int64_t>(random.Below(3));
-      score.whole_free = static_cast<std::int64_t>(random.Below(2));
-    }
-    const fabric::Places& places = *shape.cluster.places;
-    const WholeChoice got = ChooseWhole(places, shape.capacity, pieces, scores);
-    std::optional<std::tuple<int, int, SegmentScore>> want;
-    for (std::uint32_t set = 1; set < 1u << shape.capacity.size(); ++set) {
-      int room = 0, segments = 0;
-      std::vector<std::uint8_t> pods(static_cast<std::size_t>(places.num_fabric_pods()), 0);
-      SegmentScore score;
-      for (std::size_t s = 0; s < shape.capacity.size(); ++s) {
-        if ((set >> s & 1) == 0) continue;
-        room += shape.capacity[s];
-        ++segments;
-        score += scores[s];
-        pods[places.fabric_pod_of(fabric::SegmentId(static_cast<int>(s))).index()] = 1;
-      }
-      if (segments == 1) score.load = 0;
-      const std::tuple key{static_cast<int>(std::count(pods.begin(), pods.end(), 1)), segments,
-                           score};
-      if (room >= pieces && (!want || key < *want)) want = key;
-    }
-    ASSERT_EQ(got.found, want.has_value());
-    if (!want) continue;
-    ASSERT_EQ(got.pods, std::get<0>(*want));
-    ASSERT_EQ(got.segments, std::get<1>(*want));
-    ASSERT_TRUE(got.scored);
-    SegmentScore score;
-    for (const SegmentCount& c : got.counts) score += scores[c.segment];
-    if (got.segments == 1) score.load = 0;
-    ASSERT_EQ(score, std::get<2>(*want));
-  }
 }
 
 }  // namespace

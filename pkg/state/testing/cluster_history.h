@@ -42,7 +42,7 @@ class ClusterHistory {
       case 8:
       case 9:
       case 10:
-        return Change(world_.pods, "team", StrCat("p", Below(12)), [&] { return Pod(); });
+        return ChangePod();
       default:
         return ChangeNode();
     }
@@ -160,6 +160,40 @@ class ClusterHistory {
                                           api::TaintEffect::kNoExecute};
       node.taints.push_back({key, "", effects[Below(3)]});
     }
+  }
+
+  void ChangePod() {
+    const std::string name = StrCat("p", Below(12));
+    const std::shared_ptr<const api::Pod> before = world_.pods.Find({"team", name});
+    if (before == nullptr || OneIn(2)) {
+      return Change(world_.pods, "team", name, [&] { return Pod(); });
+    }
+    api::Pod pod = *before;  // another state of it
+    const api::Pod other = Pod();
+    pod.metadata.resource_version = StrCat(Below(1000));
+    switch (Below(7)) {
+      case 0:
+        pod.phase = other.phase;
+        break;
+      case 1:
+        pod.node_name = other.node_name;
+        break;
+      case 2:
+        pod.requests = other.requests;
+        break;
+      case 3:
+        pod.requests_unreadable = !pod.requests_unreadable;
+        break;
+      case 4:
+        pod.metadata.labels = other.metadata.labels;
+        break;
+      case 5:
+        pod.metadata.annotations = other.metadata.annotations;
+        break;
+      default:  // nothing that is read
+        break;
+    }
+    world_.pods.Put(std::make_shared<const api::Pod>(std::move(pod)));
   }
 
   api::NodeConstraints Constraints() {

@@ -1,35 +1,13 @@
-// Slot, path plan, parallelism.
+#include "pkg/api/path_plan.h"
+
 #include "gtest/gtest.h"
 
 #include "pkg/api/annotation.h"
-#include "pkg/api/parallelism_annotation.h"
-#include "pkg/api/path_plan.h"
-#include "pkg/api/slot.h"
+#include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 
 namespace yardmaster::api {
 namespace {
-
-TEST(SlotTest, ReadsBackAsItWasWritten) {
-  const Slot slot{"trainingjob-a", 17, "p0", "p0s3", {0, 1}};
-  const std::string text = EncodeSlot(slot);
-  EXPECT_EQ(text,
-            R"({"version":1,"gang":"trainingjob-a","rank":17,"fabricPod":"p0","segment":"p0s3",)"
-            R"("stages":[0,1]})");
-  auto again = DecodeSlot(text);
-  ASSERT_TRUE(again.ok()) << again.status();
-  EXPECT_EQ(*again, slot);
-}
-
-TEST(SlotTest, AnotherVersionAndGarbageAreRefused) {
-  EXPECT_EQ(MessageOf(DecodeSlot(R"({"version":2,"gang":"g"})").status()),
-            "version: is 2, this program reads 1; run equal versions of all parts");
-  for (const char* text :
-       {"", "{", "[]", "1", R"({"version":1})", R"({"version":1,"gang":"g","rank":-1})",
-        R"({"version":"1","gang":"g"})"}) {
-    EXPECT_FALSE(DecodeSlot(text).ok()) << text;
-  }
-}
 
 // What a pod of a 1,920-host job with rings and pipeline neighbours gets: on each rail the next and
 // previous worker of its ring and of its pipeline, in both planes.
@@ -91,24 +69,56 @@ TEST(PathPlanTest, WrongPortsAreNamed) {
   EXPECT_EQ(MessageOf(plan.status()).rfind("rails[0].peers[0].sourcePorts[0]: expected", 0), 0u);
 }
 
-TEST(ParallelismAnnotationTest, ReadsSizesAndOrder) {
-  auto parsed = ParseParallelism("tp=8, pp=4 ,dp=16,ep=2,order=tp-cp-pp-ep-dp");
-  ASSERT_TRUE(parsed.ok()) << parsed.status();
-  EXPECT_EQ(parsed->parallelism.tensor, 8);
-  EXPECT_EQ(parsed->parallelism.pipeline, 4);
-  EXPECT_EQ(parsed->parallelism.data, 16);
-  EXPECT_EQ(parsed->parallelism.expert, 2);
-  EXPECT_EQ(workload::FormatOrder(parsed->parallelism.order), "tp-cp-pp-ep-dp");
-  EXPECT_TRUE(parsed->data_given);
-  EXPECT_FALSE(ParseParallelism("tp=8")->data_given);
+TEST(PathPlanTest, TcpPathsAndAlternatesReadBackAndTheFabricIsTold) {
+  PodPathPlan plan = LargePlan(2);
+  plan.fabric_uid = "u";
+  PeerPaths& peer = plan.rails[0].peers[0];
+  peer.alternate_ports = {0, 50'012};
+  peer.tcp = {{29'500, {50'001, 50'077}}, {0, {}}};
+  const auto again = DecodePathPlan(*EncodePathPlan(plan));
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(*again, plan);
 }
 
-TEST(ParallelismAnnotationTest, WhatIsWrongIsShownWithTheFix) {
-  for (const char* text : {"", "tp", "tp=", "tp=0", "tp=x", "tp=8,tp=8", "xp=3", "tp=99999999999",
-                           "order=tp-tp", "tp=8,,dp=1"}) {
-    auto parsed = ParseParallelism(text);
-    ASSERT_FALSE(parsed.ok()) << text;
-    EXPECT_NE(MessageOf(parsed.status()).find("tp=8,pp=4,dp=16"), std::string::npos);
+TEST(PathPlanTest, AlternatesStandForEverySourcePortOrForNone) {
+  auto decode = [](const char* ports) {
+    return DecodePathPlan(StrCat(
+        R"({"version":1,"rails":[{"rail":0,"peers":[{"sourcePorts":[7,8],)", ports, "}]}]}"));
+  };
+  EXPECT_TRUE(decode(R"("alternatePorts":[])").ok());
+  EXPECT_TRUE(decode(R"("alternatePorts":[0,0])").ok());
+  for (const char* ports : {R"("alternatePorts":[9])", R"("alternatePorts":[9,9,9])"}) {
+    EXPECT_EQ(MessageOf(decode(ports).status()),
+              "rails[0].peers[0].alternatePorts: has not one port for each source port; give 0 "
+              "where there is none");
+  }
+}
+
+TEST(PathPlanTest, OnlyAnAlternatePortMayBeZero) {
+  for (const char* peer : {R"({"sourcePorts":[0]})", R"({"tcp":[{"sourcePorts":[0]}]})",
+                           R"({"alternatePorts":[65536]})", R"({"plane":64})"}) {
+    EXPECT_FALSE(DecodePathPlan(StrCat(R"({"version":1,"rails":[{"peers":[)", peer, "]}]}")).ok())
+        << peer;
+  }
+}
+
+TEST(SocketPortsTest, PortsAscendEachOnce) {
+  EXPECT_EQ(*DecodeSocketPorts("29501,29500,29501"), (std::vector<int>{29'500, 29'501}));
+  EXPECT_EQ(*DecodeSocketPorts("65535,1"), (std::vector<int>{1, 65'535}));
+}
+
+TEST(SocketPortsTest, MoreThanEightAreRefusedAndRepeatedOnesCountOnce) {
+  EXPECT_EQ(DecodeSocketPorts("1,2,3,4,5,6,7,8,8,1")->size(), 8u);
+  EXPECT_EQ(MessageOf(DecodeSocketPorts("1,2,3,4,5,6,7,8,9").status()),
+            "yardmaster.dev/socket-ports: has 9 ports; give at most 8");
+}
+
+TEST(SocketPortsTest, WhatIsNoPortIsNamed) {
+  for (const char* part : {"", "0", "65536", "-1", " 29500", "http", "1.5"}) {
+    EXPECT_EQ(MessageOf(DecodeSocketPorts(StrCat("29500,", part)).status())
+                  .rfind(StrCat("yardmaster.dev/socket-ports: \"", part, "\" is not a port"), 0),
+              0u)
+        << part;
   }
 }
 

@@ -1,11 +1,10 @@
-// Fabric, TrainingJob, Gang: round trips and what errors say.
+#include "pkg/api/training_job.h"
+
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 
 #include "pkg/api/fabric.h"
 #include "pkg/api/gang.h"
-#include "pkg/api/training_job.h"
-#include "pkg/fabric/testing/fabrics.h"
 
 namespace yardmaster::api {
 namespace {
@@ -137,20 +136,6 @@ TEST(TrainingJobTest, EveryFieldReadsBackAsItWasWritten) {
   EXPECT_EQ(again->constraints.gpu_model, "H800");
 }
 
-TEST(GangTest, TheLargestLedgerFitsIntoOneRequestOfEtcd) {
-  constexpr int kMaxRanks = 16'384;  // maxItems of the schema
-  constexpr std::size_t kEtcdLimit = 1536 * 1024;
-  Gang gang;
-  gang.metadata.name = "trainingjob-largest";
-  gang.owner = {"yardmaster.dev/v1alpha1", "TrainingJob", "largest", "u", false};
-  gang.job.workers = kMaxRanks;
-  gang.status.plan_generation = 1;
-  for (int rank = 0; rank < kMaxRanks; ++rank) {
-    gang.status.assignments.push_back({rank, "p00s00h000", "p00", "p00s00", {0}});
-  }
-  EXPECT_LT(EncodeGang(gang).dump().size(), kEtcdLimit * 95 / 100);
-}
-
 struct BadJob {
   const char* name;
   const char* spec;
@@ -205,6 +190,26 @@ INSTANTIATE_TEST_SUITE_P(
                    {"containers":[{"name":"t","lifecycle":{"preStop":{"sleep":{"seconds":1}}}}]}}})",
                "spec.checkpoint.command: the first container of spec.template has a "
                "lifecycle.preStop of its own"},
+        BadJob{"CheckpointInARelativeDirectory", R"({"checkpoint":{"directory":"data"}})",
+               "spec.checkpoint.directory: is not an absolute path"},
+        BadJob{"CheckpointClaimWithoutADirectory", R"({"checkpoint":{"claim":"c"}})",
+               "spec.checkpoint.claim: has no directory to be mounted at"},
+        BadJob{"NegativeGrace", R"({"checkpoint":{"graceSeconds":-1}})",
+               "spec.checkpoint.graceSeconds: expected an integer from 0"},
+        BadJob{"PriorityTwice", R"({"priority":3,"priorityClassName":"high"})",
+               "spec.priorityClassName: spec.priority is another way to say the same"},
+        BadJob{"PriorityClassesThatDiffer",
+               R"({"priorityClassName":"high","template":{"spec":{"priorityClassName":"low"}}})",
+               "spec.template.spec.priorityClassName: is low and spec.priorityClassName is high"},
+        BadJob{"SuccessOfNoRole", R"({"successPolicy":"Role"})", "spec.successRole: is missing"},
+        BadJob{"SuccessRoleWithoutItsPolicy", R"({"successRole":"eval"})",
+               "spec.successRole: is given and successPolicy is not Role"},
+        BadJob{"SuccessOfAnUnknownRole", R"({"successPolicy":"Role","successRole":"eval"})",
+               "spec.successRole: eval is not among spec.roles"},
+        BadJob{"NoTimeAtAll", R"({"activeDeadlineSeconds":0})",
+               "spec.activeDeadlineSeconds: expected an integer from 1"},
+        BadJob{"UnknownCleanUp", R"({"cleanPodPolicy":"None"})",
+               "spec.cleanPodPolicy: expected Running or All"},
         BadJob{"UnknownCheckpointMark", R"({"checkpoint":{"mark":"Mail"}})",
                "spec.checkpoint.mark: expected Annotation or File"},
         BadJob{"NegativeLayers", R"({"model":{"layers":-1}})",
@@ -224,94 +229,6 @@ INSTANTIATE_TEST_SUITE_P(
                "spec.model: expected an object, got \"llama\""}),
     [](const testing::TestParamInfo<BadJob>& info) { return info.param.name; });
 
-TEST(GangTest, EveryFieldReadsBackAsItWasWritten) {
-  Gang gang;
-  gang.metadata.name = "jobset-a";
-  gang.metadata.namespace_name = "ml";
-  gang.owner = {"jobset.x-k8s.io/v1alpha2", "JobSet", "a", "u1", false};
-  gang.job.workers = 2;
-  gang.job.parallelism = {8, 1, 1, 2, 1, 1, workload::kMegatronOrder};
-  gang.job.parallelism_given = true;
-  gang.constraints.tolerations = {{"k", TolerationOperator::kExists, "", "NoSchedule"}};
-  gang.constraints.has_affinity = true;
-  gang.constraints.terms = {{{{"zone", SelectorOperator::kNotIn, {"a", "b"}}}, {}}};
-  gang.rank_bases = {{"0", 0}, {"1", 1}};
-  gang.status.plan_generation = 2;
-  gang.status.fabric = "hpn";
-  gang.status.committed_ms = 1'700'000'000'000;
-  gang.status.outcome = placement::Outcome::kPlaced;
-  gang.status.objective.segments = 1;
-  gang.status.assignments = {{0, "n1", "p0", "s0", {0}}, {1, "n2", "p0", "s0", {0, 1}}};
-  gang.status.reasons = {
-      {placement::ReasonCode::kSearchCut, workload::TopologyLevel::kSegment, 2, "cut"}};
-  gang.status.relaxations = {{"dataParallel: Preferred", placement::Outcome::kPlaced}};
-  gang.status.preemption = PreemptionStatus{1'700'000'000'000, {{"team", "g", "u"}}, {"n3"}};
-  gang.status.network = NetworkStatus{1e15, 0.8, 1.25e15, 1.9e15, 7, NetworkSource::kMeasured};
-  gang.status.conditions = {
-      {kPlannedCondition, ConditionStatus::kTrue, "Committed", "", 1, 1'700'000'000'000}};
-  const json written = EncodeGang(gang);
-  auto again = DecodeGang(written);
-  ASSERT_TRUE(again.ok()) << again.status();
-  EXPECT_EQ(*again, gang);
-  EXPECT_EQ(EncodeGang(*again), written);
-  EXPECT_EQ(written["status"]["reasons"][0]["level"], "segment");
-  EXPECT_EQ(written["status"]["outcome"], "Placed");
-}
-
-TEST(GangTest, ALedgerThatMissesOrRepeatsARankIsRefused) {
-  Gang gang;
-  gang.metadata.name = "g";
-  gang.owner = {"batch/v1", "Job", "a", "u", false};
-  gang.job.workers = 2;
-  gang.status.assignments = {{0, "n1", "", "", {}}, {0, "n2", "", "", {}}};
-  const std::string message = MessageOf(DecodeGang(EncodeGang(gang)).status());
-  EXPECT_EQ(message.rfind("status.assignments: hold 1 distinct rank in 2 entries", 0), 0u);
-}
-
-TEST(GangTest, NamesOfOwnersOfDifferentKindsNeverMeet) {
-  EXPECT_EQ(GangName("TrainingJob", "a"), "trainingjob-a");
-  EXPECT_NE(GangName("TrainingJob", "a"), GangName("Job", "a"));
-  const std::string x(253, 'x');
-  EXPECT_EQ(GangName("Job", x).size(), 253u);
-  EXPECT_NE(GangName("Job", x), GangName("Job", x + "y"));
-}
-
-TEST(FabricTest, EveryFabricOfTheTestsReadsBackAsItWasWritten) {
-  for (const fabric::FabricSpec& spec : {fabric::SmallHpn(2, 2, 4), fabric::SinglePlaneHpn(1, 2, 4),
-                                         fabric::FatTree(4), fabric::StripedCore(2, 2, 4)}) {
-    Fabric written;
-    written.metadata.name = spec.name;
-    written.spec = spec;
-    written.spec.levels.reserved = {0, 7};
-    written.spec.levels.traffic_class_of_level = {{1, 32}, {7, 224}};
-    written.spec.backup.borrow_in_fabric_pod = true;
-    written.status.hosts = 5;
-    written.status.lost_segments = {{"p0", "p0s1", 1'700'000'000'000}};
-    const json text = EncodeFabric(written);
-    auto again = DecodeFabric(text);
-    ASSERT_TRUE(again.ok()) << again.status();
-    EXPECT_EQ(EncodeFabric(*again), text);
-    EXPECT_EQ(fabric::Problems(again->spec), std::vector<std::string>());
-  }
-}
-
-TEST(FabricTest, WrongFieldsAreNamed) {
-  Fabric fabric;
-  fabric.metadata.name = "f";
-  fabric.spec = fabric::SmallHpn(1, 2, 4);
-  json text = EncodeFabric(fabric);
-  text["spec"]["tiers"][1]["scope"] = "Pod";
-  text["spec"]["tiers"][0]["downPort"] = 4;
-  text["spec"]["host"]["rails"] = 0;
-  const std::string message = MessageOf(DecodeFabric(text).status());
-  EXPECT_NE(message.find("spec.tiers[1].scope: expected Segment, FabricPod or Fabric"),
-            std::string::npos);
-  EXPECT_NE(message.find("spec.tiers[0].downPort: there is no such field; did you mean downPorts?"),
-            std::string::npos);
-  EXPECT_NE(message.find("spec.host.rails: expected an integer from 1 to 64, got 0"),
-            std::string::npos);
-}
-
 TEST(DecodeTest, NothingThatIsJsonCrashesADecoder) {
   for (const json& value :
        {json(), json(1), json("x"), json::array({1}), json::object(), json{{"metadata", 1}},
@@ -320,6 +237,67 @@ TEST(DecodeTest, NothingThatIsJsonCrashesADecoder) {
     EXPECT_FALSE(DecodeTrainingJob(value).ok());
     EXPECT_FALSE(DecodeGang(value).ok());
   }
+}
+
+TEST(TrainingJobTest, StatusFieldsThatAreNotKnownYetAreNotWritten) {
+  TrainingJobStatus status;
+  json written = EncodeTrainingJobStatus(status);
+  for (const char* key : {"intensity", "level", "startTime", "completionTime", "checkpoint",
+                          "lostWork", "rendezvousPort", "elastic"}) {
+    EXPECT_FALSE(written.contains(key)) << key;
+  }
+  EXPECT_TRUE(written.at("capacity").is_null());
+  status.intensity = 0;
+  status.level = 0;
+  status.checkpoint.last_ms = 1'700'000'000'000;
+  status.checkpoint.cost_seconds = 2.5;
+  status.checkpoint.interval_seconds = 600;
+  status.lost_gpu_seconds = {{"HostLost", 7.5}, {"Preempted", 0}};
+  auto job = DecodeTrainingJob(JobJson("{}"));
+  ASSERT_TRUE(job.ok()) << job.status();
+  job->status = status;
+  const auto again = DecodeTrainingJob(EncodeTrainingJob(*job));
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(again->status, status);
+}
+
+TEST(TrainingJobTest, ItHasEndedOnlyWhenItSucceededOrFailed) {
+  TrainingJobStatus status;
+  EXPECT_FALSE(status.ended());
+  SetCondition(status.conditions, {"Running", ConditionStatus::kTrue, "A", "", 1, 0}, 0);
+  SetCondition(status.conditions, {"Failed", ConditionStatus::kFalse, "A", "", 1, 0}, 0);
+  EXPECT_FALSE(status.ended());
+  for (const char* type : {"Succeeded", "Failed"}) {
+    TrainingJobStatus ended = status;
+    SetCondition(ended.conditions, {type, ConditionStatus::kTrue, "B", "", 1, 0}, 0);
+    EXPECT_TRUE(ended.ended()) << type;
+  }
+}
+
+TEST(TrainingJobTest, ACheckpointCostsWhatTheJobReportsElseWhatItsSpecSays) {
+  auto job = DecodeTrainingJob(JobJson(R"({"checkpoint":{"costSeconds":40}})"));
+  ASSERT_TRUE(job.ok()) << job.status();
+  EXPECT_EQ(job->checkpoint_seconds(), 40);
+  job->status.checkpoint.cost_seconds = 12.5;
+  EXPECT_EQ(job->checkpoint_seconds(), 12.5);
+}
+
+TEST(TrainingJobTest, APodAsksForTheGpusOfAWorkerAlsoWhereTheTemplateDoesNot) {
+  for (const char* limits : {"{}", R"({"nvidia.com/gpu":4})"}) {
+    json object = JobJson(R"({"gpusPerWorker":4})");
+    object["spec"]["template"]["spec"]["containers"] =
+        json::array({{{"name", "t"}, {"resources", {{"limits", json::parse(limits)}}}}});
+    const auto job = DecodeTrainingJob(object);
+    ASSERT_TRUE(job.ok()) << job.status();
+    EXPECT_EQ(workload::AmountOf(job->requests, "nvidia.com/gpu"), 4) << limits;
+  }
+}
+
+TEST(TrainingJobTest, ATemplateThatIsNoObjectIsNamed) {
+  const auto job = DecodeTrainingJob(JobJson(R"({"template":"pod"})"));
+  ASSERT_FALSE(job.ok());
+  EXPECT_EQ(MessageOf(job.status()).rfind("spec.template: expected an object, got \"pod\"", 0), 0u)
+      << job.status();
 }
 
 }  // namespace

@@ -1,0 +1,43 @@
+// The operator's thread for hosts: after changes it marks and unmarks Nodes (host_marker.h), and once a minute it
+// gives back rented hosts that no job names (CapacityController::Sweep). While this process does not lead it
+// writes nothing.
+//
+// Thread safety: Run from one thread. Lifetimes: everything passed in outlives the loop.
+#pragma once
+
+#include <cstdint>
+#include <stop_token>
+
+#include "pkg/app/leadership.h"
+#include "pkg/app/runtime.h"
+#include "pkg/operator/capacity_controller.h"
+#include "pkg/operator/host_marker.h"
+#include "pkg/state/cluster_state.h"
+
+namespace yardmaster::app {
+
+class HostLoop {
+ public:
+  HostLoop(op::HostMarker& marker, op::CapacityController& capacity,
+           const state::ClusterCache& cache, const Leadership& leadership, Runtime& runtime)
+      : marker_(marker),
+        capacity_(capacity),
+        cache_(cache),
+        leadership_(leadership),
+        runtime_(runtime) {}
+
+  // Returns when `stop` is requested.
+  void Run(const std::stop_token& stop);
+
+ private:
+  void Sweep(std::int64_t now_ms);
+
+  op::HostMarker& marker_;
+  op::CapacityController& capacity_;
+  const state::ClusterCache& cache_;
+  const Leadership& leadership_;
+  Runtime& runtime_;
+  std::int64_t next_sweep_ms_ = 0;
+};
+
+}  // namespace yardmaster::app

@@ -1,0 +1,138 @@
+#include "pkg/placement/solver/capacity.h"
+
+#include <gtest/gtest.h>
+
+#include "pkg/placement/testing/cases.h"
+
+namespace yardmaster::placement {
+namespace {
+
+using Rooms = std::vector<std::int32_t>;
+
+// Two segments of two hosts, and workers of four GPUs.
+Case SmallCase() { return MakeCase(MakeCluster({{2, 2}}), MakeJob(4, 1, 1, 2, 1, 4)); }
+
+Rooms RoomOfHosts(const Case& c, const GangRequest& request, const CapacityView& view = {}) {
+  return CapacityFor(c.cluster, request, 1, view).of_host;
+}
+
+TEST(CapacityTest, SegmentsAndTheTotalAreSumsOfHostsAndSetsStayWhole) {
+  Random random(1);
+  for (int round = 0; round < 500; ++round) {
+    const Case c = RandomCase(random, {6, 4, true, true});
+    const Capacity single = CapacityFor(c.cluster, c.request(), 1);
+    const int set = 1 + static_cast<int>(random.Below(3));
+    const Capacity sets = CapacityFor(c.cluster, c.request(), set);
+    std::int64_t total = 0;
+    for (fabric::SegmentId s : c.cluster.places->segments()) {
+      std::int32_t sum = 0;
+      for (fabric::HostId h : c.cluster.places->hosts_of(s)) {
+        EXPECT_EQ(sets.of_host[h.index()], single.of_host[h.index()] / set * set);
+        sum += sets.of_host[h.index()];
+      }
+      EXPECT_EQ(sets.of_segment[s.index()], sum);
+      total += sum;
+    }
+    EXPECT_EQ(sets.total, total);
+  }
+}
+
+TEST(CapacityTest, HostsOutOfServiceHaveNoRoomUnlessTheFabricIsImaginedEmpty) {
+  Case c = SmallCase();
+  c.cluster.hosts[0].unavailable = Unavailability::kCordoned;
+  c.cluster.hosts[1].free_gpus = 3;
+  c.cluster.hosts[2].free_gpus = 4;
+  EXPECT_EQ(RoomOfHosts(c, c.request()), (Rooms{0, 0, 1, 2}));
+  EXPECT_EQ(RoomOfHosts(c, c.request(), {/*empty=*/true, false}), (Rooms{2, 2, 2, 2}));
+}
+
+TEST(CapacityTest, BackupHostsAreUsedOnlyWhereThatIsAskedFor) {
+  Case c = SmallCase();
+  c.cluster.hosts[1].backup = true;
+  c.cluster.hosts[2].backup = true;
+  c.cluster.hosts[2].unavailable = Unavailability::kNotReady;
+  EXPECT_EQ(RoomOfHosts(c, c.request()), (Rooms{2, 0, 0, 2}));
+  EXPECT_EQ(RoomOfHosts(c, c.request(), {false, /*use_backup=*/true}), (Rooms{2, 2, 0, 2}));
+  EXPECT_EQ(RoomOfHosts(c, c.request(), {true, false}), (Rooms{2, 0, 0, 2}));
+  EXPECT_EQ(RoomOfHosts(c, c.request(), {true, true}), (Rooms{2, 2, 2, 2}));
+}
+
+TEST(CapacityTest, AReservedHostIsForItsJobAlone) {
+  Case c = SmallCase();
+  c.cluster.hosts[0].reserved_for = 7;
+  GangRequest request = c.request();
+  EXPECT_EQ(RoomOfHosts(c, request), (Rooms{0, 2, 2, 2}));
+  request.queue_index = 8;
+  EXPECT_EQ(RoomOfHosts(c, request), (Rooms{0, 2, 2, 2}));
+  request.queue_index = 7;
+  EXPECT_EQ(RoomOfHosts(c, request), (Rooms{2, 2, 2, 2}));
+}
+
+TEST(CapacityTest, HostsThatTheTemplateExcludesHaveNoRoomInAnyView) {
+  const Case c = SmallCase();
+  const std::vector<std::uint8_t> eligible = {1, 0, 0, 1};
+  GangRequest request = c.request();
+  request.eligible = &eligible;
+  for (bool empty : {false, true}) {
+    EXPECT_EQ(RoomOfHosts(c, request, {empty, true}), (Rooms{2, 0, 0, 2}));
+  }
+}
+
+std::vector<SegmentScore> Scores(const Case& c) {
+  return ScoreSegments(c.cluster, CapacityFor(c.cluster, c.request(), 1));
+}
+
+TEST(SegmentScoreTest, LoadIsRelativeToTheHighest) {
+  Case c = SmallCase();
+  EXPECT_EQ(Scores(c)[0].load, 0);
+  for (double unit : {1.0, 1e-9, 1e12}) {
+    c.cluster.uplink_load = {unit, 4 * unit};
+    EXPECT_EQ(Scores(c)[0].load, 250'000) << unit;
+    EXPECT_EQ(Scores(c)[1].load, 1'000'000) << unit;
+  }
+  c.cluster.uplink_load = {0, 0};
+  EXPECT_EQ(Scores(c)[1].load, 0);
+}
+
+TEST(SegmentScoreTest, ASegmentIsWhollyFreeUntilAnOrdinaryHostInServiceIsUsed) {
+  Case c = SmallCase();
+  c.cluster.hosts[0].free_gpus = 4;
+  c.cluster.hosts[2].free_gpus = 0;
+  c.cluster.hosts[2].unavailable = Unavailability::kNotReady;
+  c.cluster.hosts[3].free_gpus = 0;
+  c.cluster.hosts[3].backup = true;
+  EXPECT_EQ(Scores(c)[0].whole_free, 0);
+  EXPECT_EQ(Scores(c)[1].whole_free, 1);
+  EXPECT_EQ(Scores(c)[0].free_workers, 3);
+}
+
+TEST(SegmentScoreTest, ABackupHostCountsWhileItIsInServiceAndFree) {
+  Case c = SmallCase();
+  HostState& backup = c.cluster.hosts[1];
+  EXPECT_EQ(Scores(c)[0].no_backup, 1);
+  backup.backup = true;
+  EXPECT_EQ(Scores(c)[0].no_backup, 0);
+  EXPECT_EQ(Scores(c)[1].no_backup, 1) << "it is for its own segment";
+  backup.free_gpus = 7;
+  EXPECT_EQ(Scores(c)[0].no_backup, 1);
+  backup.free_gpus = 8;
+  backup.unavailable = Unavailability::kTainted;
+  EXPECT_EQ(Scores(c)[0].no_backup, 1);
+}
+
+TEST(SegmentScoreTest, DegradedHostsCountWithTheRoomOnThem) {
+  Case c = SmallCase();
+  c.cluster.hosts[0].degraded = c.cluster.hosts[1].degraded = true;
+  c.cluster.hosts[1].free_gpus = 4;
+  EXPECT_EQ(Scores(c)[0].degraded, 3);
+  EXPECT_EQ(Scores(c)[1].degraded, 0);
+}
+
+TEST(SegmentScoreTest, ScoresAreAddedPartByPart) {
+  SegmentScore sum{1, 2, 3, 4, 5};
+  sum += {10, 20, 30, 40, 50};
+  EXPECT_EQ(sum, (SegmentScore{11, 22, 33, 44, 55}));
+}
+
+}  // namespace
+}  // namespace yardmaster::placement
