@@ -72,9 +72,9 @@ TEST_F(PredictedUplinkLoadTest, JobsAddUpAndWaitingOnesAreNotThere) {
   Place({1, 6});
   snapshot_.jobs.back().assignment.reset();
   const std::vector<double> load = PredictedUplinkLoad(snapshot_);
-  EXPECT_DOUBLE_EQ(load[0], 2 * one_way_);
-  EXPECT_DOUBLE_EQ(load[1], 4 * one_way_);
-  EXPECT_DOUBLE_EQ(load[2], 2 * one_way_);
+  EXPECT_NEAR(load[0] / one_way_, 2, 1e-9);
+  EXPECT_NEAR(load[1] / one_way_, 4, 1e-9);
+  EXPECT_NEAR(load[2] / one_way_, 2, 1e-9);
 }
 
 }  // namespace
