@@ -10,7 +10,7 @@ PREFIX ?= /usr/local
 # Arguments for ctest, for example: make test CTEST_ARGS="-L unit"
 CTEST_ARGS ?=
 # Which tests run under the sanitizers, as a regular expression of labels.
-CHECK_LABELS ?= unit|integration
+CHECK_LABELS ?= unit|story|integration
 FUZZ_SECONDS ?= 60
 # Arguments for test/lab/run, for example: make lab LAB_ARGS="--seeds 3"
 LAB_ARGS ?= --svg out/lab.svg
@@ -61,7 +61,7 @@ lab: controlplane programs ## PyTorch jobs on a fabric of Linux switches: planne
 	mkdir -p out
 	test/lab/run $(LAB_ARGS)
 
-check: check-asan-ubsan check-tsan ## unit and integration tests under the address, undefined-behaviour and thread sanitizers
+check: check-asan-ubsan check-tsan ## tests (but end-to-end ones) under the address, undefined-behaviour and thread sanitizers
 
 build-asan-ubsan build-tsan: build-%: setup
 	@hack/setup lint

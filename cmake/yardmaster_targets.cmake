@@ -14,8 +14,13 @@ set(YARDMASTER_PURE fabric workload placement crux repac plan netplan sim capaci
 set(ym_test_precompiled_FLAGS $<$<CONFIG:Release>:-O0>)
 # With sanitizers nothing else is optimised than the pure core, where the tests' time goes.
 if(YARDMASTER_SANITIZE)
-  set(ym_precompiled_FLAGS -O1)
+  set(ym_precompiled_FLAGS -O2)
 endif()
+
+# yardmaster_pure_testing(target): what tests of the pure core compare with, such as an exhaustive search, is optimised as the core is.
+function(yardmaster_pure_testing target)
+  target_compile_options(${target} PRIVATE ${ym_precompiled_FLAGS})
+endfunction()
 
 if(YARDMASTER_PRECOMPILE)
   yardmaster_precompile(ym_precompiled
@@ -133,16 +138,23 @@ function(yardmaster_batch_tests target)
   endwhile()
 endfunction()
 
-# yardmaster_test(NAME target SRCS ... DEPS ... [LABEL unit] [ONE_PROCESS] [OPTIMISED])
+# yardmaster_test(NAME target SRCS ... DEPS ... [LABEL label] [ONE_PROCESS] [OPTIMISED])
+#
+# LABEL: unit (left out), beside its source; story, of several processes in memory; integration or e2e, with a control plane.
 #
 # OPTIMISED is for tests that run for long: the linker takes inline functions, such as those of JSON, from the
 # first object that has them, which is the test's own.
-# Unit tests may run side by side; tests with another label start a control plane and run alone.
-# ONE_PROCESS runs the whole program as one test, so that its test cases can share a control plane.
+# Tests in memory may run side by side; those with a control plane run alone.
+# ONE_PROCESS runs the whole program as one test, so that its test cases can share a control plane. With sanitizers every
+# program is one test: to start one takes longer than most of its test cases.
 function(yardmaster_test)
   cmake_parse_arguments(A "ONE_PROCESS;OPTIMISED" "NAME;LABEL" "SRCS;DEPS" ${ARGN})
   if(NOT A_LABEL)
     set(A_LABEL unit)
+  endif()
+  set(alone FALSE)
+  if(A_LABEL MATCHES "^(integration|e2e)$")
+    set(alone TRUE)
   endif()
   add_executable(${A_NAME})
   target_link_libraries(${A_NAME} PRIVATE ${A_DEPS} yardmaster_flags GTest::gmock_main)
@@ -153,11 +165,11 @@ function(yardmaster_test)
   foreach(source ${A_SRCS})
     # Only where it is used: the folder's name keeps a source out of the shared compiler cache.
     file(STRINGS ${source} uses REGEX YARDMASTER_SOURCE_DIR LIMIT_COUNT 1)
-    if(uses OR NOT A_LABEL STREQUAL unit)
+    if(uses OR alone)
       set_property(SOURCE ${source} APPEND PROPERTY COMPILE_DEFINITIONS YARDMASTER_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
       set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
     endif()
-    if(YARDMASTER_UNITY AND A_LABEL STREQUAL unit AND NOT uses AND NOT A_OPTIMISED AND source MATCHES "_test\\.cc$")
+    if(YARDMASTER_UNITY AND NOT alone AND NOT uses AND NOT A_OPTIMISED AND source MATCHES "_test\\.cc$")
       list(APPEND batched ${source})
     else()
       target_sources(${A_NAME} PRIVATE ${source})
@@ -167,11 +179,7 @@ function(yardmaster_test)
   if(TARGET ym_test_precompiled AND NOT A_OPTIMISED)
     target_precompile_headers(${A_NAME} REUSE_FROM ym_test_precompiled)
   endif()
-  set(alone FALSE)
-  if(NOT A_LABEL STREQUAL unit)
-    set(alone TRUE)
-  endif()
-  if(A_ONE_PROCESS)
+  if(A_ONE_PROCESS OR YARDMASTER_SANITIZE)
     add_test(NAME ${A_NAME} COMMAND ${A_NAME})
     set_tests_properties(${A_NAME} PROPERTIES LABELS ${A_LABEL} TIMEOUT 600 RUN_SERIAL ${alone})
   else()

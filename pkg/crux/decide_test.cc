@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "pkg/base/testing/rounds.h"
 #include "pkg/crux/contention.h"
 #include "pkg/crux/intensity.h"
 #include "pkg/crux/lab/policies.h"
@@ -100,7 +101,7 @@ TEST(Decide, FigureThirteenIsCompressedAsDrawn) {
 }
 
 TEST(Decide, EveryPolicyKeepsThePromisesOfASolution) {
-  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+  for (std::uint64_t seed = 0; seed < Rounds(60u); ++seed) {
     testing::RandomShape shape{.jobs = 7, .links = 6, .levels = 3, .flows = 3, .candidates = 3};
     shape.several_starts = seed % 2 == 1;
     shape.storage = seed % 4 > 1;
@@ -142,7 +143,7 @@ TEST(Decide, ReservedLevelsAreNeverHandedOut) {
 }
 
 TEST(Decide, WithoutASearchAnArrivalLeavesRunningJobsOnTheirPaths) {
-  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+  for (std::uint64_t seed = 0; seed < Rounds(20u); ++seed) {
     const Problem problem =
         testing::RandomProblem({.jobs = 10, .links = 14, .levels = 4, .candidates = 3}, seed);
     Problem before = problem;

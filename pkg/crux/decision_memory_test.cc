@@ -7,6 +7,7 @@
 
 #include "pkg/base/random.h"
 #include "pkg/base/strings.h"
+#include "pkg/base/testing/rounds.h"
 #include "pkg/crux/decide.h"
 #include "pkg/crux/testing/problems.h"
 
@@ -184,7 +185,7 @@ class History {
 
 void ExpectSame(const testing::RandomShape& shape, int histories, int steps,
                 std::int64_t event_budget) {
-  for (std::uint64_t seed = 0; seed < static_cast<std::uint64_t>(histories); ++seed) {
+  for (std::uint64_t seed = 0; seed < static_cast<std::uint64_t>(Rounds(histories)); ++seed) {
     History history(shape, seed, event_budget);
     ASSERT_TRUE(history.Decide()) << seed;
     for (int step = 0; step < steps; ++step) {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <gtest/gtest.h>
 
+#include "pkg/base/testing/rounds.h"
 #include "pkg/crux/decide.h"
 #include "pkg/crux/testing/problems.h"
 
@@ -158,7 +159,7 @@ TEST(PredictedShares, ALinkThatIsFullStarvesTheLowLevelUntilItIsLifted) {
 }
 
 TEST(PredictedShares, StayWithinZeroAndOneAndOnlyLowerLevelsLose) {
-  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+  for (std::uint64_t seed = 0; seed < Rounds(50u); ++seed) {
     const Problem problem = testing::RandomProblem(
         {.jobs = 8, .links = 4, .levels = 4, .flows = 2, .candidates = 2}, seed);
     const auto solution = Decide(problem);

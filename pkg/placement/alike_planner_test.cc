@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "pkg/base/testing/rounds.h"
 #include "pkg/placement/gang_planner.h"
 #include "pkg/placement/testing/cases.h"
 #include "pkg/placement/testing/exhaustive.h"
@@ -40,7 +41,7 @@ TEST(AlikePlannerTest, EveryWorkerIsTakenForTheLargest) {
 TEST(AlikePlannerTest, KeepingTensorGroupsOnHostsCostsTheObjectiveNothing) {
   Random random(2);
   int shared = 0;
-  for (int round = 0; round < 1500; ++round) {
+  for (int round = 0; round < Rounds(1500); ++round) {
     const Case c = RandomCase(random, {6, 4});
     if (c.job.gpus_per_worker > 4 || c.groups.tensor.empty()) continue;
     const GangPlan plan = PlanAlike(c.cluster, c.request(), {2'000'000, false});
@@ -51,7 +52,7 @@ TEST(AlikePlannerTest, KeepingTensorGroupsOnHostsCostsTheObjectiveNothing) {
     shared += plan.host_of_rank[static_cast<std::size_t>(group[0])] ==
               plan.host_of_rank[static_cast<std::size_t>(group[1])];
   }
-  EXPECT_GT(shared, 20);
+  EXPECT_GT(shared, Rounds(20));
 }
 
 }  // namespace

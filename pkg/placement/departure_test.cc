@@ -6,6 +6,7 @@
 #include <random>
 #include <utility>
 
+#include "pkg/base/testing/rounds.h"
 #include "pkg/placement/testing/cases.h"
 #include "pkg/placement/testing/exhaustive.h"
 
@@ -126,7 +127,7 @@ TEST(DepartureTest, FindsAPlaceOnRandomSmallFabricsExactlyWhereThereIsOne) {
                                             workload::TopologyLevel::kFabric};
   int left = 0;
   int stayed = 0;
-  for (int round = 0; round < 600; ++round) {
+  for (int round = 0; round < Rounds(600); ++round) {
     SCOPED_TRACE(round);
     const Cluster cluster =
         MakeCluster({{1 + below(3), 1 + below(3), 1 + below(2)}, {1 + below(3)}});
@@ -151,8 +152,8 @@ TEST(DepartureTest, FindsAPlaceOnRandomSmallFabricsExactlyWhereThereIsOne) {
     EXPECT_EQ(Faults(l.empty, plan.host_of_rank), "");
     EXPECT_TRUE(OthersStay(l, plan));
   }
-  EXPECT_GT(left, 50);
-  EXPECT_GT(stayed, 50);
+  EXPECT_GT(left, Rounds(50));
+  EXPECT_GT(stayed, Rounds(50));
 }
 
 }  // namespace

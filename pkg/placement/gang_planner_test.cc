@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "pkg/base/testing/rounds.h"
 #include "pkg/placement/solver/capacity.h"
 #include "pkg/placement/solver/gang_model.h"
 #include "pkg/placement/testing/cases.h"
@@ -35,7 +36,7 @@ void ExpectOptimal(const Case& c) {
 
 void ExpectOptimalCases(std::uint64_t seed, int cases, const CaseLimits& limits) {
   Random random(seed);
-  for (int i = 0; i < cases; ++i) {
+  for (int i = 0; i < Rounds(cases); ++i) {
     ExpectOptimal(RandomCase(random, limits));
     if (testing::Test::HasFatalFailure()) return;
   }

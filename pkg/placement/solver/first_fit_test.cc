@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "pkg/base/testing/rounds.h"
 #include "pkg/placement/solver/capacity.h"
 #include "pkg/placement/solver/piece_problem.h"
 #include "pkg/placement/testing/cases.h"
@@ -43,7 +44,7 @@ std::string FaultsOf(const Case& c, const std::vector<int>& segment_of_worker) {
 TEST(FirstFitTest, WhatItFindsKeepsEveryLimitAndHasRoom) {
   Random random(1);
   int found = 0;
-  for (int round = 0; round < 1500; ++round) {
+  for (int round = 0; round < Rounds(1500); ++round) {
     const Case c = round % 3 == 0 ? IrregularCase(random) : RandomCase(random, {12, 5});
     const Fitted fit = FirstFitOf(c);
     if (fit.segment_of_worker.empty()) continue;
@@ -52,21 +53,21 @@ TEST(FirstFitTest, WhatItFindsKeepsEveryLimitAndHasRoom) {
     for (int s : fit.segment_of_worker) ASSERT_GE(--room[static_cast<std::size_t>(s)], 0);
     ASSERT_EQ(FaultsOf(c, fit.segment_of_worker), "") << Describe(c);
   }
-  EXPECT_GT(found, 300);
+  EXPECT_GT(found, Rounds(300));
 }
 
 // All atoms, and all pod sets, of a gang have one size (gang_planner_test.cc).
 TEST(FirstFitTest, WithoutALimitOfStagesItFindsAPlacementWheneverThereIsOne) {
   Random random(2);
   int none = 0;
-  for (int round = 0; round < 1500; ++round) {
+  for (int round = 0; round < Rounds(1500); ++round) {
     Case c = round % 2 == 0 ? WideCase(random) : RandomCase(random, {7, 5});
     c.job.placement.max_stages_per_segment = 0;
     const bool found = !FirstFitOf(c).segment_of_worker.empty();
     ASSERT_EQ(found, FindBetter(c, std::nullopt).has_value()) << Describe(c);
     none += !found;
   }
-  EXPECT_GT(none, 200);
+  EXPECT_GT(none, Rounds(200));
 }
 
 TEST(FirstFitTest, StagesGatherWhereSegmentsMayHoldFewOfThem) {

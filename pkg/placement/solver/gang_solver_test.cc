@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "pkg/base/testing/rounds.h"
 #include "pkg/placement/testing/cases.h"
 #include "pkg/placement/testing/exhaustive.h"
 
@@ -35,19 +36,19 @@ Case AnyCase(Random& random, int round) {
 TEST(GangSolverTest, WithStepsEnoughItIsKnownWhetherAGangFits) {
   Random random(1);
   int yes = 0, no = 0;
-  for (int round = 0; round < 1000; ++round) {
+  for (int round = 0; round < Rounds(1000); ++round) {
     const Case c = AnyCase(random, round);
     const Fit fit = Setting(c).TryToFit(2'000'000);
     ASSERT_EQ(fit, FindBetter(c, std::nullopt) ? Fit::kYes : Fit::kNo) << Describe(c);
     ++(fit == Fit::kYes ? yes : no);
   }
-  EXPECT_GT(yes, 200);
-  EXPECT_GT(no, 200);
+  EXPECT_GT(yes, Rounds(200));
+  EXPECT_GT(no, Rounds(200));
 }
 
 TEST(GangSolverTest, HoweverFewTheStepsNoWrongAnswerIsGiven) {
   Random random(2);
-  for (int round = 0; round < 1000; ++round) {
+  for (int round = 0; round < Rounds(1000); ++round) {
     const Case c = AnyCase(random, round);
     const Fit fit = Setting(c).TryToFit(static_cast<std::int64_t>(random.Below(20)));
     if (fit == Fit::kUnknown) continue;
@@ -58,7 +59,7 @@ TEST(GangSolverTest, HoweverFewTheStepsNoWrongAnswerIsGiven) {
 TEST(GangSolverTest, APlanSaysWhatItsSegmentsCostAndNoneIsBelowItsBound) {
   Random random(3);
   int found = 0, cut = 0;
-  for (int round = 0; round < 1000; ++round) {
+  for (int round = 0; round < Rounds(1000); ++round) {
     const Case c = round % 3 == 0 ? IrregularCase(random) : AnyCase(random, round);
     const Setting setting(c);
     const SegmentPlan plan =
@@ -77,8 +78,8 @@ TEST(GangSolverTest, APlanSaysWhatItsSegmentsCostAndNoneIsBelowItsBound) {
       ASSERT_GE(--room[static_cast<std::size_t>(s)], 0) << Describe(c);
     }
   }
-  EXPECT_GT(found, 300);
-  EXPECT_GT(cut, 10);
+  EXPECT_GT(found, Rounds(300));
+  EXPECT_GT(cut, Rounds(10));
 }
 
 TEST(GangSolverTest, AGangForOneFabricPodTakesTheOneWhereItIsBest) {
