@@ -3,6 +3,7 @@
 #include "gtest/gtest.h"
 
 #include "pkg/extender/testing/planner_fixture.h"
+#include "pkg/state/testing/cluster_history.h"
 
 namespace yardmaster::extender {
 namespace {
@@ -239,6 +240,46 @@ TEST_F(PureTaintsTest, TheValueIsALabelValueWhateverTheNames) {
   const std::string value = Changes()["h0"];
   EXPECT_LE(value.size(), 63u);
   EXPECT_NE(value.back(), '-');
+}
+
+// The Nodes after the patches.
+state::ClusterState Mended(state::ClusterState world, const TaintChanges& taints) {
+  for (const TaintChange& change : taints.changes) {
+    json node = api::EncodeNode(*world.nodes.Find({"", change.node}));
+    if (!node.contains("spec")) node["spec"] = json::object();
+    json patch = change.patch;
+    patch.erase(0);  // the test of a resource version, which these Nodes do not have
+    world.nodes.Put(std::make_shared<const api::Node>(*api::DecodeNode(node.patch(patch))));
+  }
+  return world;
+}
+
+TEST(HostTaintsHistoryTest, AfterAnyHistoryTheChangesAreThoseOfAComparisonOfAllNodes) {
+  int quiet = 0, few = 0;
+  for (unsigned seed = 1; seed <= 60; ++seed) {
+    SCOPED_TRACE(StrCat("seed ", seed));
+    state::ClusterHistory history(seed);
+    state::SnapshotBuilder builder;
+    HostTaints kept;
+    for (int step = 0; step < 60; ++step) {
+      for (unsigned i = history.Below(step == 0 ? 60 : 3); i > 0; --i) history.Step();
+      const bool wanted = history.Below(20) != 0;
+      const plan::Snapshot snapshot = builder.Build(history.world());
+      const TaintChanges found = kept.Changes(snapshot, history.world(), wanted);
+      const TaintChanges all = HostTaints().Changes(snapshot, history.world(), wanted);
+      ASSERT_EQ(found.promised, all.promised);
+      ASSERT_EQ(found.changes.size(), all.changes.size());
+      for (std::size_t c = 0; c < all.changes.size(); ++c) {
+        ASSERT_EQ(found.changes[c].node, all.changes[c].node);
+        ASSERT_EQ(found.changes[c].patch, all.changes[c].patch);
+      }
+      quiet += found.changes.empty() && found.promised > 0;
+      few += found.changes.size() == 1;
+      if (history.Below(5) != 0) history.JumpTo(Mended(history.world(), found));
+    }
+  }
+  EXPECT_GT(quiet, 100);
+  EXPECT_GT(few, 100);
 }
 
 }  // namespace
