@@ -7,6 +7,7 @@
 // taint is checked for every template. Thread safety: one thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -40,6 +41,7 @@ class HostLimits {
     bool differs = false;            // bits and limit->eligible
   };
 
+  void Move(const std::vector<fabric::HostId>& to, std::size_t count);
   void JudgeTaints(const HostIndex& hosts, fabric::HostId host);
   void JudgeHost(const HostIndex& hosts, fabric::HostId host,
                  const api::NodeConstraints& constraints, Kept& kept) const;
