@@ -168,7 +168,7 @@ class PureTaintsTest : public ::testing::Test {
       hosts[static_cast<std::size_t>(h)].fabric_pod = "p";
       hosts[static_cast<std::size_t>(h)].segment = "s";
     }
-    auto places = fabric::Places::Build(std::move(hosts));
+    auto places = fabric::Places::Build(hosts);
     snapshot_.places = std::make_shared<const fabric::Places>(*places);
     snapshot_.cluster.places = snapshot_.places;
     snapshot_.cluster.hosts.resize(3);
@@ -182,7 +182,7 @@ class PureTaintsTest : public ::testing::Test {
   // Node -> value written by its patch; "-" for a removal.
   std::map<std::string, std::string> Changes(bool wanted = true) {
     std::map<std::string, std::string> out;
-    for (const TaintChange& change : HostTaintChanges(snapshot_, world_, wanted).changes) {
+    for (const TaintChange& change : HostTaints().Changes(snapshot_, world_, wanted).changes) {
       const json& op = change.patch[1];
       EXPECT_EQ(change.patch[0]["value"], "7");
       const json value = op.value("value", json("-"));
@@ -209,7 +209,7 @@ TEST_F(PureTaintsTest, SwitchedOffEveryTaintOfOursGoes) {
                      {api::kPromisedKey, "team.a", api::TaintEffect::kNoSchedule}};
   world_.nodes.Put(tainted);
   EXPECT_TRUE(Changes().empty());
-  const auto changes = HostTaintChanges(snapshot_, world_, false).changes;
+  const auto changes = HostTaints().Changes(snapshot_, world_, false).changes;
   ASSERT_EQ(changes.size(), 1u);
   EXPECT_EQ(changes[0].patch[1]["op"], "remove");
   EXPECT_EQ(changes[0].patch[1]["path"], "/spec/taints/1");
@@ -225,7 +225,7 @@ TEST_F(PureTaintsTest, BackupHostsThatThePolicyChoseAreTaintedAndMarkedOnesAreNo
                     {api::kPromisedKey, "team.x", api::TaintEffect::kNoSchedule}};
   world_.nodes.Put(former);
   EXPECT_FALSE(former->backup()) << "our own taint marks nothing";
-  const auto changes = HostTaintChanges(snapshot_, world_, true).changes;
+  const auto changes = HostTaints().Changes(snapshot_, world_, true).changes;
   ASSERT_EQ(changes.size(), 2u);
   EXPECT_EQ(changes[0].node, "h0");
   EXPECT_EQ(changes[0].patch[1]["value"][0]["value"], api::kChosenBackupValue);
