@@ -1,8 +1,9 @@
 #include "pkg/extender/host_taints.h"
 
+#include <algorithm>
 #include <cctype>
+#include <cstddef>
 #include <cstdint>
-#include <map>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -142,29 +143,32 @@ void HostTaints::CompareAll(const state::ObjectTable<api::Node>& nodes, TaintCha
   }
 }
 
-// False, and nothing done, where all have to be compared: hosts or gangs are others, or a Node has come
-// or gone.
+// False, and nothing found, where all have to be compared: hosts or gangs are others, a Node has come or
+// gone, or so many have changed that one walk over all costs less.
 bool HostTaints::CompareChanged(const Wishes& before, const state::ObjectTable<api::Node>& nodes,
                                 TaintChanges& out) {
+  const std::size_t few = std::max<std::size_t>(8, nodes.size() / 16);
   if (before.places != wishes_.places || before.values != wishes_.values) return false;
-  std::map<std::string_view, std::pair<const api::Node*, fabric::HostId>> suspects;
-  const fabric::Places& places = *wishes_.places;
+  std::vector<std::shared_ptr<const api::Node>> suspects;
   bool same_nodes = true;
   state::ObjectTable<api::Node>::Differences(nodes_, nodes, [&](const auto& a, const auto& b) {
     same_nodes &= a != nullptr && b != nullptr;
-    if (b == nullptr) return;
-    suspects.insert({b->metadata.name, {b.get(), places.FindHost(b->metadata.name)}});
+    suspects.push_back(b);
   });
-  if (!same_nodes) return false;
+  if (!same_nodes || suspects.size() > few) return false;
+  const fabric::Places& places = *wishes_.places;
   for (fabric::HostId host : places.hosts()) {
     const Wish &was = before.of_host[host.index()], &is = wishes_.of_host[host.index()];
     if (was == is) continue;
-    const auto node = nodes.Find({"", places.name(host)});
+    std::shared_ptr<const api::Node> node = nodes.Find({"", places.name(host)});
     if (node == nullptr) continue;
     promised_ += (is.holder != kNobody ? 1 : 0) - (was.holder != kNobody ? 1 : 0);
-    suspects.insert({node->metadata.name, {node.get(), host}});
+    suspects.push_back(std::move(node));
   }
-  for (const auto& [name, suspect] : suspects) Compare(*suspect.first, suspect.second, out);
+  std::sort(suspects.begin(), suspects.end(),
+            [](const auto& a, const auto& b) { return a->metadata.name < b->metadata.name; });
+  suspects.erase(std::unique(suspects.begin(), suspects.end()), suspects.end());
+  for (const auto& node : suspects) Compare(*node, places.FindHost(node->metadata.name), out);
   return true;
 }
 
