@@ -247,6 +247,8 @@ state::ClusterState Mended(state::ClusterState world, const TaintChanges& taints
   for (const TaintChange& change : taints.changes) {
     json node = api::EncodeNode(*world.nodes.Find({"", change.node}));
     if (!node.contains("spec")) node["spec"] = json::object();
+    for (json& taint : node["spec"]["taints"]) taint.emplace("value", "");
+    if (node["spec"]["taints"].is_null()) node["spec"].erase("taints");
     json patch = change.patch;
     patch.erase(0);  // the test of a resource version, which these Nodes do not have
     world.nodes.Put(std::make_shared<const api::Node>(*api::DecodeNode(node.patch(patch))));
