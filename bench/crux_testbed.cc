@@ -61,7 +61,7 @@ fabric::Network Testbed() {
   for (int h = 0; h < kTors * kHostsOfTor; ++h) {
     hosts.push_back({StrCat("h", 10 + h), "p0", StrCat("s", h / kHostsOfTor), {}});
   }
-  auto places = fabric::Places::Build(std::move(hosts));
+  auto places = fabric::Places::Build(hosts);
   return *fabric::Network::Build(spec, std::make_shared<const fabric::Places>(*std::move(places)));
 }
 

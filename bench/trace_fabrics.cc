@@ -81,7 +81,7 @@ fabric::Network BuildNetwork(const fabric::FabricSpec& spec) {
       }
     }
   }
-  auto places = fabric::Places::Build(std::move(hosts));
+  auto places = fabric::Places::Build(hosts);
   auto network =
       fabric::Network::Build(spec, std::make_shared<const fabric::Places>(*std::move(places)));
   if (!network.ok()) {

@@ -33,16 +33,21 @@ struct PodShape {
 };
 
 struct Pod {
+  // What every state of every pod is asked for stands together.
   ObjectMeta metadata;
   std::string node_name;  // empty: not bound
+  std::string phase;      // "Pending", "Running", "Succeeded", "Failed" or empty
   std::vector<std::string> scheduling_gates;
   // What the scheduler counts for it, with its place among the node's pods, host ports and hosts
   // that it shares with no pod of its kind (pod_requests.h).
   workload::ResourceList requests;
   std::string gpu_resource = kGpuResource;  // what of `requests` is its GPUs
+  bool requests_unreadable = false;  // `requests` has kUnreadableGpus of gpu_resource instead
+  // One line for each field that could not be read; such a field has its default.
+  std::vector<std::string> problems;
+
   NodeConstraints constraints;
   PodShape shape;
-  std::string phase;  // "Pending", "Running", "Succeeded", "Failed" or empty
   int priority = 0;
   bool may_preempt = true;  // preemptionPolicy is not Never
   std::string scheduler_name;
@@ -50,9 +55,6 @@ struct Pod {
   // kube-scheduler found no node for it: condition PodScheduled is False with reason Unschedulable.
   bool unschedulable = false;
   std::string unschedulable_message;
-  bool requests_unreadable = false;  // `requests` has kUnreadableGpus of gpu_resource instead
-  // One line for each field that could not be read; such a field has its default.
-  std::vector<std::string> problems;
   // Of pods that have finished: how their containers ended, and the types of the pod's conditions
   // that are True. Of others: how the first container ended last, if not with 0.
   std::vector<ContainerExit> exits;

@@ -89,8 +89,9 @@ void Gatherer::Add(const PodPtr& pod) {
     return;
   }
   auto shared = std::make_shared<const api::Membership>(*std::move(membership));
-  const auto at =
-      kept.members.insert_or_assign(meta.name, GangMember{pod, std::move(shared), {}}).first;
+  // Pods come by name when there are many.
+  const auto at = kept.members.insert_or_assign(kept.members.end(), meta.name,
+                                                GangMember{pod, std::move(shared), {}});
   places_.insert_or_assign(pod.get(), Place{gang, at});
 }
 

@@ -1,6 +1,9 @@
 #include "pkg/extender/host_taints.h"
 
+#include <algorithm>
 #include <cctype>
+#include <cstddef>
+#include <cstdint>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -21,50 +24,6 @@ std::string ValueOf(const NamespacedName& key) {
   while (!std::isalnum(static_cast<unsigned char>(value.back()))) value.pop_back();
   return value;
 }
-
-// What the taints of promised hosts should say.
-class Promises {
- public:
-  explicit Promises(const plan::Snapshot& snapshot)
-      : snapshot_(snapshot),
-        promised_(snapshot.cluster.hosts.size(), 0),
-        holder_(snapshot.cluster.hosts.size(), kNobody) {
-    for (std::size_t j = 0; j < snapshot.jobs.size(); ++j) {
-      const plan::JobState& job = snapshot.jobs[j];
-      values_.push_back(job.assignment ? ValueOf(job.job.key) : "");
-      if (!job.assignment) continue;
-      int rank = 0;
-      for (fabric::HostId host : job.assignment->host_of_rank) {
-        const int gpus = job.job.HostGpusOf(rank++);
-        if (!host.valid()) continue;
-        promised_[host.index()] += gpus;
-        int& of = holder_[host.index()];
-        of = of == kNobody || of == static_cast<int>(j) ? static_cast<int>(j) : kSeveral;
-      }
-    }
-  }
-  // Empty: there should be none.
-  std::string_view ValueFor(fabric::HostId host) const {
-    const int holder = holder_[host.index()];
-    const std::int64_t promised = promised_[host.index()];
-    // Of other devices it is not known here whether all are promised. A Node that shows no GPUs, or has no
-    // place at present, may have them again.
-    if (holder == kNobody || promised == 0 ||
-        promised < snapshot_.cluster.hosts[host.index()].gpus) {
-      return "";
-    }
-    return holder == kSeveral ? "several"
-                              : std::string_view(values_[static_cast<std::size_t>(holder)]);
-  }
-
- private:
-  static constexpr int kNobody = -1;
-  static constexpr int kSeveral = -2;
-  const plan::Snapshot& snapshot_;
-  std::vector<std::int64_t> promised_;  // GPUs, by HostId
-  std::vector<int> holder_;             // job, by HostId
-  std::vector<std::string> values_;     // by job
-};
 
 // Our taints on one Node: their values, empty where the Node should have none.
 struct Wanted {
@@ -123,26 +82,106 @@ json PatchOf(const api::Node& node, const Wanted& wanted) {
 
 }  // namespace
 
-TaintChanges HostTaintChanges(const plan::Snapshot& snapshot, const state::ClusterState& world,
-                              bool wanted, const std::vector<char>* open) {
-  TaintChanges out;
-  const Promises promises(snapshot);
+HostTaints::Wishes HostTaints::WishesOf(const plan::Snapshot& snapshot, bool wanted,
+                                        const std::vector<char>* open) {
+  const std::vector<placement::HostState>& hosts = snapshot.cluster.hosts;
+  Wishes out{snapshot.places, std::vector<Wish>(hosts.size(), {kNobody, false}), {}};
+  if (!wanted) return out;
+  std::vector<std::int64_t> promised(hosts.size(), 0);  // GPUs, by HostId
+  for (const plan::JobId id : snapshot.job_ids()) {
+    const plan::JobState& job = snapshot.jobs[id.index()];
+    out.values.push_back(job.assignment ? ValueOf(job.job.key) : "");
+    if (!job.assignment) continue;
+    int rank = 0;
+    for (fabric::HostId host : job.assignment->host_of_rank) {
+      const int gpus = job.job.HostGpusOf(rank++);
+      if (!host.valid()) continue;
+      promised[host.index()] += gpus;
+      int& holder = out.of_host[host.index()].holder;
+      holder = holder == kNobody || holder == id.value ? id.value : kSeveral;
+    }
+  }
+  for (std::size_t h = 0; h < hosts.size(); ++h) {
+    Wish& wish = out.of_host[h];
+    wish.backup = hosts[h].backup;
+    // Of other devices it is not known here whether all are promised. A Node that shows no GPUs, or has no
+    // place at present, may have them again.
+    const bool all = promised[h] != 0 && promised[h] >= hosts[h].gpus;
+    if (!all || (open != nullptr && (*open)[h] == 0)) wish.holder = kNobody;
+  }
+  return out;
+}
+
+// `host`: of the Node; invalid: it has none.
+void HostTaints::Compare(const api::Node& node, fabric::HostId host, TaintChanges& out) const {
+  Wanted taints;
+  if (host.valid()) {
+    const Wish& wish = wishes_.of_host[host.index()];
+    if (wish.holder != kNobody) {
+      taints.promised =
+          wish.holder == kSeveral
+              ? "several"
+              : std::string_view(wishes_.values[static_cast<std::size_t>(wish.holder)]);
+    }
+    if (wish.backup && !node.backup()) taints.backup = api::kChosenBackupValue;
+  }
+  if (node.metadata.deleted_ms || IsRight(node, taints)) return;
+  out.changes.push_back({node.metadata.name, PatchOf(node, taints)});
+}
+
+void HostTaints::CompareAll(const state::ObjectTable<api::Node>& nodes, TaintChanges& out) {
+  promised_ = 0;
   // Nodes and hosts both ascend by name.
-  const fabric::Places& places = *snapshot.places;
+  const fabric::Places& places = *wishes_.places;
   auto host = places.by_name().begin();
   const auto end = places.by_name().end();
-  for (const auto& node : world.nodes) {
+  for (const auto& node : nodes) {
     while (host != end && places.name(*host) < node->metadata.name) ++host;
-    Wanted taints;
-    if (wanted && host != end && places.name(*host) == node->metadata.name) {
-      const bool chosen = snapshot.cluster.hosts[host->index()].backup && !node->backup();
-      const bool needs_taint = open == nullptr || (*open)[host->index()] != 0;
-      taints = {needs_taint ? promises.ValueFor(*host) : "", chosen ? api::kChosenBackupValue : ""};
-      if (!taints.promised.empty()) ++out.promised;
-    }
-    if (node->metadata.deleted_ms || IsRight(*node, taints)) continue;
-    out.changes.push_back({node->metadata.name, PatchOf(*node, taints)});
+    const bool has_host = host != end && places.name(*host) == node->metadata.name;
+    if (has_host && IsTainted(*host)) ++promised_;
+    Compare(*node, has_host ? *host : fabric::HostId(), out);
   }
+}
+
+// False, and nothing found, where all have to be compared: hosts or gangs are others, a Node has come or
+// gone, or so many have changed that one walk over all costs less.
+bool HostTaints::CompareChanged(const Wishes& before, const state::ObjectTable<api::Node>& nodes,
+                                TaintChanges& out) {
+  const std::size_t few = std::max<std::size_t>(8, nodes.size() / 16);
+  if (before.places != wishes_.places || before.values != wishes_.values) return false;
+  std::vector<std::shared_ptr<const api::Node>> suspects;
+  bool same_nodes = true;
+  state::ObjectTable<api::Node>::Differences(nodes_, nodes, [&](const auto& a, const auto& b) {
+    same_nodes &= a != nullptr && b != nullptr;
+    suspects.push_back(b);
+  });
+  if (!same_nodes || suspects.size() > few) return false;
+  const fabric::Places& places = *wishes_.places;
+  for (fabric::HostId host : places.hosts()) {
+    const Wish &was = before.of_host[host.index()], &is = wishes_.of_host[host.index()];
+    if (was == is) continue;
+    std::shared_ptr<const api::Node> node = nodes.Find({"", places.name(host)});
+    if (node == nullptr) continue;
+    promised_ += (is.holder != kNobody ? 1 : 0) - (was.holder != kNobody ? 1 : 0);
+    suspects.push_back(std::move(node));
+  }
+  std::sort(suspects.begin(), suspects.end(),
+            [](const auto& a, const auto& b) { return a->metadata.name < b->metadata.name; });
+  suspects.erase(std::unique(suspects.begin(), suspects.end()), suspects.end());
+  for (const auto& node : suspects) Compare(*node, places.FindHost(node->metadata.name), out);
+  return true;
+}
+
+TaintChanges HostTaints::Changes(const plan::Snapshot& snapshot, const state::ClusterState& world,
+                                 bool wanted, const std::vector<char>* open) {
+  TaintChanges out;
+  const Wishes before = std::exchange(wishes_, WishesOf(snapshot, wanted, open));
+  // Whatever throws: the next call compares all.
+  const bool was_right = std::exchange(all_right_, false);
+  if (!was_right || !CompareChanged(before, world.nodes, out)) CompareAll(world.nodes, out);
+  nodes_ = world.nodes;
+  all_right_ = out.changes.empty();
+  out.promised = promised_;
   return out;
 }
 

@@ -15,10 +15,12 @@
 // every rank is bound kube-scheduler itself sees that the GPUs are taken, and the taint may go.
 //
 // Level triggered: what is wrong on a Node is mended by one patch that tests the Node's resource
-// version, one that conflicts by the next pass. Taints of others are never touched. Thread safety:
-// pure function.
+// version, one that conflicts by the next pass. Taints of others are never touched. Once every Node is as
+// it should be, only Nodes that have changed, or that should have other taints, are compared; what is
+// found is the same as if all were. Thread safety: one thread.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -39,9 +41,42 @@ struct TaintChanges {
   int promised = 0;                  // hosts that should carry the taint of promised ones
 };
 
-// With `wanted` false every one of our taints goes. `open`: by HostId; null: every promise needs its
-// taint.
-TaintChanges HostTaintChanges(const plan::Snapshot& snapshot, const state::ClusterState& world,
-                              bool wanted, const std::vector<char>* open = nullptr);
+class HostTaints {
+ public:
+  // With `wanted` false every one of our taints goes. `open`: by HostId; null: every promise needs its
+  // taint.
+  TaintChanges Changes(const plan::Snapshot& snapshot, const state::ClusterState& world,
+                       bool wanted, const std::vector<char>* open = nullptr);
+
+ private:
+  // What a host's taints should be.
+  struct Wish {
+    int holder;   // kNobody: no taint of a promised host; kSeveral; or an index of Wishes::values
+    bool backup;  // it is kept as backup; its Node may say so already
+    bool operator==(const Wish&) const = default;
+  };
+  struct Wishes {
+    std::shared_ptr<const fabric::Places> places;
+    std::vector<Wish> of_host;        // by HostId
+    std::vector<std::string> values;  // of the taint, by job
+  };
+  static constexpr int kNobody = -1;
+  static constexpr int kSeveral = -2;
+
+  static Wishes WishesOf(const plan::Snapshot& snapshot, bool wanted,
+                         const std::vector<char>* open);
+  void CompareAll(const state::ObjectTable<api::Node>& nodes, TaintChanges& out);
+  bool CompareChanged(const Wishes& before, const state::ObjectTable<api::Node>& nodes,
+                      TaintChanges& out);
+  void Compare(const api::Node& node, fabric::HostId host, TaintChanges& out) const;
+  bool IsTainted(fabric::HostId host) const {
+    return wishes_.of_host[host.index()].holder != kNobody;
+  }
+
+  Wishes wishes_;
+  state::ObjectTable<api::Node> nodes_;  // as they were compared
+  bool all_right_ = false;               // none of them had to be changed
+  int promised_ = 0;  // Nodes whose hosts should carry the taint of promised ones
+};
 
 }  // namespace yardmaster::extender

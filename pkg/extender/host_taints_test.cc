@@ -3,6 +3,7 @@
 #include "gtest/gtest.h"
 
 #include "pkg/extender/testing/planner_fixture.h"
+#include "pkg/state/testing/cluster_history.h"
 
 namespace yardmaster::extender {
 namespace {
@@ -167,7 +168,7 @@ class PureTaintsTest : public ::testing::Test {
       hosts[static_cast<std::size_t>(h)].fabric_pod = "p";
       hosts[static_cast<std::size_t>(h)].segment = "s";
     }
-    auto places = fabric::Places::Build(std::move(hosts));
+    auto places = fabric::Places::Build(hosts);
     snapshot_.places = std::make_shared<const fabric::Places>(*places);
     snapshot_.cluster.places = snapshot_.places;
     snapshot_.cluster.hosts.resize(3);
@@ -181,7 +182,7 @@ class PureTaintsTest : public ::testing::Test {
   // Node -> value written by its patch; "-" for a removal.
   std::map<std::string, std::string> Changes(bool wanted = true) {
     std::map<std::string, std::string> out;
-    for (const TaintChange& change : HostTaintChanges(snapshot_, world_, wanted).changes) {
+    for (const TaintChange& change : HostTaints().Changes(snapshot_, world_, wanted).changes) {
       const json& op = change.patch[1];
       EXPECT_EQ(change.patch[0]["value"], "7");
       const json value = op.value("value", json("-"));
@@ -208,7 +209,7 @@ TEST_F(PureTaintsTest, SwitchedOffEveryTaintOfOursGoes) {
                      {api::kPromisedKey, "team.a", api::TaintEffect::kNoSchedule}};
   world_.nodes.Put(tainted);
   EXPECT_TRUE(Changes().empty());
-  const auto changes = HostTaintChanges(snapshot_, world_, false).changes;
+  const auto changes = HostTaints().Changes(snapshot_, world_, false).changes;
   ASSERT_EQ(changes.size(), 1u);
   EXPECT_EQ(changes[0].patch[1]["op"], "remove");
   EXPECT_EQ(changes[0].patch[1]["path"], "/spec/taints/1");
@@ -224,7 +225,7 @@ TEST_F(PureTaintsTest, BackupHostsThatThePolicyChoseAreTaintedAndMarkedOnesAreNo
                     {api::kPromisedKey, "team.x", api::TaintEffect::kNoSchedule}};
   world_.nodes.Put(former);
   EXPECT_FALSE(former->backup()) << "our own taint marks nothing";
-  const auto changes = HostTaintChanges(snapshot_, world_, true).changes;
+  const auto changes = HostTaints().Changes(snapshot_, world_, true).changes;
   ASSERT_EQ(changes.size(), 2u);
   EXPECT_EQ(changes[0].node, "h0");
   EXPECT_EQ(changes[0].patch[1]["value"][0]["value"], api::kChosenBackupValue);
@@ -239,6 +240,48 @@ TEST_F(PureTaintsTest, TheValueIsALabelValueWhateverTheNames) {
   const std::string value = Changes()["h0"];
   EXPECT_LE(value.size(), 63u);
   EXPECT_NE(value.back(), '-');
+}
+
+// The Nodes after the patches.
+state::ClusterState Mended(state::ClusterState world, const TaintChanges& taints) {
+  for (const TaintChange& change : taints.changes) {
+    json node = api::EncodeNode(*world.nodes.Find({"", change.node}));
+    if (!node.contains("spec")) node["spec"] = json::object();
+    for (json& taint : node["spec"]["taints"]) taint.emplace("value", "");
+    if (node["spec"]["taints"].is_null()) node["spec"].erase("taints");
+    json patch = change.patch;
+    patch.erase(0);  // the test of a resource version, which these Nodes do not have
+    world.nodes.Put(std::make_shared<const api::Node>(*api::DecodeNode(node.patch(patch))));
+  }
+  return world;
+}
+
+TEST(HostTaintsHistoryTest, AfterAnyHistoryTheChangesAreThoseOfAComparisonOfAllNodes) {
+  int quiet = 0, few = 0;
+  for (unsigned seed = 1; seed <= 60; ++seed) {
+    SCOPED_TRACE(StrCat("seed ", seed));
+    state::ClusterHistory history(seed);
+    state::SnapshotBuilder builder;
+    HostTaints kept;
+    for (int step = 0; step < 60; ++step) {
+      for (unsigned i = history.Below(step == 0 ? 60 : 3); i > 0; --i) history.Step();
+      const bool wanted = history.Below(20) != 0;
+      const plan::Snapshot snapshot = builder.Build(history.world());
+      const TaintChanges found = kept.Changes(snapshot, history.world(), wanted);
+      const TaintChanges all = HostTaints().Changes(snapshot, history.world(), wanted);
+      ASSERT_EQ(found.promised, all.promised);
+      ASSERT_EQ(found.changes.size(), all.changes.size());
+      for (std::size_t c = 0; c < all.changes.size(); ++c) {
+        ASSERT_EQ(found.changes[c].node, all.changes[c].node);
+        ASSERT_EQ(found.changes[c].patch, all.changes[c].patch);
+      }
+      quiet += found.changes.empty() && found.promised > 0;
+      few += found.changes.size() == 1;
+      if (history.Below(5) != 0) history.JumpTo(Mended(history.world(), found));
+    }
+  }
+  EXPECT_GT(quiet, 100);
+  EXPECT_GT(few, 100);
 }
 
 }  // namespace

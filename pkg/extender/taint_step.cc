@@ -5,7 +5,6 @@
 #include "pkg/base/mutex.h"
 #include "pkg/base/parallel.h"
 #include "pkg/base/status.h"
-#include "pkg/extender/host_taints.h"
 
 namespace yardmaster::extender {
 
@@ -41,8 +40,8 @@ std::vector<char> TaintStep::OpenHosts(PassState& pass) const {
 void TaintStep::Run(PassState& pass) {
   std::vector<char> open;
   if (options_.unbound_after_ms > 0) open = OpenHosts(pass);
-  TaintChanges taints = HostTaintChanges(*pass.snapshot, pass.world, options_.enabled,
-                                         options_.unbound_after_ms > 0 ? &open : nullptr);
+  TaintChanges taints = taints_.Changes(*pass.snapshot, pass.world, options_.enabled,
+                                        options_.unbound_after_ms > 0 ? &open : nullptr);
   pass.report.tainted_hosts = taints.promised;
   if (taints.changes.size() > options_.changes_per_pass) {
     taints.changes.resize(options_.changes_per_pass);

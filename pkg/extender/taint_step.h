@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "pkg/extender/host_taints.h"
 #include "pkg/extender/ledger.h"
 #include "pkg/extender/pass.h"
 #include "pkg/kube/client.h"
@@ -38,6 +39,7 @@ class TaintStep {
   state::ClusterCache& cache_;
   const Ledger& ledger_;
   const Options options_;
+  HostTaints taints_;
 };
 
 }  // namespace yardmaster::extender

@@ -1,5 +1,6 @@
 #include "pkg/extender/view.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "pkg/api/rank_resolver.h"
@@ -9,9 +10,6 @@ namespace yardmaster::extender {
 View::View(std::shared_ptr<const plan::Snapshot> snapshot, std::map<NamespacedName, GangNote> notes,
            Pods pods)
     : snapshot_(std::move(snapshot)), notes_(std::move(notes)), pods_(std::move(pods)) {
-  for (const plan::JobId id : snapshot_->job_ids()) {
-    by_key_.emplace(snapshot_->jobs[id.index()].job.key, id);
-  }
   const fabric::Places& places = *snapshot_->places;
   free_gpus_.resize(static_cast<std::size_t>(places.num_segments()));
   total_gpus_.resize(static_cast<std::size_t>(places.num_segments()));
@@ -24,9 +22,11 @@ View::View(std::shared_ptr<const plan::Snapshot> snapshot, std::map<NamespacedNa
 }
 
 const plan::JobState* View::FindGang(const NamespacedName& key) const {
-  auto at = by_key_.find(key);
-  if (at == by_key_.end()) return nullptr;
-  return &snapshot_->jobs[at->second.index()];
+  const std::vector<plan::JobState>& jobs = snapshot_->jobs;  // ascending by key
+  const auto at = std::lower_bound(
+      jobs.begin(), jobs.end(), key,
+      [](const plan::JobState& job, const NamespacedName& wanted) { return job.job.key < wanted; });
+  return at == jobs.end() || at->job.key != key ? nullptr : &*at;
 }
 
 std::optional<std::int64_t> View::GpusFreedBy(const std::vector<std::string>& uids) const {

@@ -61,7 +61,6 @@ class View {
   std::shared_ptr<const plan::Snapshot> snapshot_;
   std::map<NamespacedName, GangNote> notes_;
   Pods pods_;
-  std::map<NamespacedName, plan::JobId> by_key_;
   // Made by the first call that needs it.
   mutable std::once_flag pods_indexed_;
   mutable std::unordered_map<std::string_view, const api::Pod*> pod_by_uid_;

@@ -74,7 +74,7 @@ class IdRange {
 class Places {
  public:
   // Errors: InvalidArgument on an empty or repeated host name and on an empty place.
-  static absl::StatusOr<Places> Build(std::vector<HostPlace> hosts);
+  static absl::StatusOr<Places> Build(const std::vector<HostPlace>& hosts);
 
   int num_fabric_pods() const { return static_cast<int>(fabric_pod_names_.size()); }
   int num_segments() const { return static_cast<int>(segment_names_.size()); }

@@ -121,8 +121,8 @@ TEST(PlanCheckTest, SprayingNicsAndUnknownAddressesGetNoPorts) {
   std::vector<fabric::HostPlace> hosts = fabric::HostsOf(spec);
   hosts[1].address_problem = "its annotation is wrong";
   hosts[3].nic_addresses.assign(8, *IpAddress::Parse("fd00::1"));
-  const auto network = Network::Build(
-      spec, std::make_shared<const fabric::Places>(*fabric::Places::Build(std::move(hosts))));
+  const auto network =
+      Network::Build(spec, std::make_shared<const fabric::Places>(*fabric::Places::Build(hosts)));
   ASSERT_TRUE(network.ok());
   const ForwardingModel world(*network, *SwitchHashes::Compile(*network), {});
   const auto connections = Rings(*network, 1, 1);

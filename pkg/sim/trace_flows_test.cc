@@ -36,7 +36,7 @@ fabric::Network SmallClos() {
   spec.tiers = {tor, agg};
   std::vector<fabric::HostPlace> hosts;
   for (int h = 0; h < 4; ++h) hosts.push_back({StrCat("h", h), "p", StrCat("s", h / 2), {}});
-  auto places = fabric::Places::Build(std::move(hosts));
+  auto places = fabric::Places::Build(hosts);
   return *fabric::Network::Build(spec, std::make_shared<const fabric::Places>(*std::move(places)));
 }
 

@@ -101,9 +101,7 @@ class ClusterCache::TypedCache final : public KindCache {
   }
 
   // REQUIRES: the cache's lock; the analysis does not see that its caller's is the same one.
-  const ObjectTable<T>& LockedObjects() const ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    return store_.objects();
-  }
+  ObjectTable<T> ShareLocked() ABSL_NO_THREAD_SAFETY_ANALYSIS { return store_.Share(); }
 
   Ptr Find(const std::string& key) const {
     const std::string_view text = key;
@@ -218,12 +216,12 @@ void ClusterCache::Changed() {
 
 ClusterState ClusterCache::Take() const {
   MutexLock lock(mutex_);
-  ClusterState state{fabrics_->LockedObjects(),
-                     nodes_->LockedObjects(),
-                     pods_->LockedObjects(),
-                     jobs_->LockedObjects(),
-                     gangs_->LockedObjects(),
-                     pools_->LockedObjects(),
+  ClusterState state{fabrics_->ShareLocked(),
+                     nodes_->ShareLocked(),
+                     pods_->ShareLocked(),
+                     jobs_->ShareLocked(),
+                     gangs_->ShareLocked(),
+                     pools_->ShareLocked(),
                      {}};
   for (const auto& [who, problem] : problems_) state.problems.push_back(problem);
   return state;

@@ -52,10 +52,15 @@ HostChanges HostIndex::Update(const ClusterState& world) {
   const std::shared_ptr<const fabric::Places> before = places_;
   changes.renumbered = moved_ && Renumber(other_fabric);
   moved_ = false;
+  changes.all = changes.renumbered && other_fabric;
   if (changes.renumbered && before != nullptr) changes.moved_to = MovedTo(*before, *places_);
-  if (changes.renumbered) FillAll();
+  if (changes.all) {
+    FillAll();
+  } else if (changes.renumbered) {
+    MoveHosts(changes.moved_to);
+  }
   for (const ReadNode& read : read_nodes_) {
-    const HostId host = changes.renumbered ? HostId() : places_->FindHost(read.node->metadata.name);
+    const HostId host = changes.all ? HostId() : places_->FindHost(read.node->metadata.name);
     if (!host.valid()) continue;
     FillHost(host, read.usable ? read.node : nullptr);
     changes.hosts.push_back(host);
@@ -222,16 +227,40 @@ bool HostIndex::Renumber(bool other_fabric) {
       network_warnings_.push_back(MessageOf(network.status()));
     }
   }
+  return true;
+}
+
+// Facts come from the Node alone. A host that is new has none, or one that was read in this Update.
+void HostIndex::MoveHosts(const std::vector<HostId>& to) {
+  const auto count = static_cast<std::size_t>(places_->num_hosts());
+  const HostFacts unknown = FactsWithoutNode();
+  std::vector<placement::HostState> states(count, unknown.state);
+  std::vector<std::uint8_t> may_lose_ranks(count, unknown.may_lose_ranks ? 1 : 0);
+  std::vector<std::shared_ptr<const api::Node>> nodes(count);
+  for (std::size_t h = 0; h < to.size(); ++h) {
+    if (!to[h].valid()) continue;
+    states[to[h].index()] = states_[h];
+    may_lose_ranks[to[h].index()] = may_lose_ranks_[h];
+    nodes[to[h].index()] = std::move(node_of_host_[h]);
+  }
+  std::map<HostId, HostFacts> noted;
+  for (auto& [host, facts] : noted_) {
+    const HostId moved = to[host.index()];
+    if (moved.valid()) noted.emplace(moved, std::move(facts));
+  }
+  states_ = std::move(states);
+  may_lose_ranks_ = std::move(may_lose_ranks);
+  node_of_host_ = std::move(nodes);
+  noted_ = std::move(noted);
+}
+
+// Hosts, Nodes and their places all ascend by name.
+void HostIndex::FillAll() {
   const auto count = static_cast<std::size_t>(places_->num_hosts());
   states_.assign(count, {});
   may_lose_ranks_.assign(count, 0);
   node_of_host_.assign(count, nullptr);
   noted_.clear();
-  return true;
-}
-
-// Hosts, Nodes and their places all ascend by name.
-void HostIndex::FillAll() {
   auto node = nodes_.begin();
   auto place = place_of_node_.begin();
   for (HostId host : places_->by_name()) {

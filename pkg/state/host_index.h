@@ -3,7 +3,8 @@
 //
 // Update looks only at Nodes and Gangs that differ from the previous ClusterState, and at the Gangs that
 // were promised a Node that came or went. A Node that comes, goes or moves gives hosts new ids, because
-// ids follow names: then all of them are read again.
+// ids follow names; what is known of the other hosts moves with them. Another Fabric has all of them read
+// again.
 //
 // Thread safety: one thread. Lifetimes: what its shared pointers point to never changes; references,
 // and the pointer of `node`, are valid until the next Update.
@@ -24,8 +25,9 @@
 namespace yardmaster::state {
 
 struct HostChanges {
-  bool renumbered = false;            // hosts have other ids, and all are to be looked at
-  std::vector<fabric::HostId> hosts;  // else those that changed, ascending
+  bool renumbered = false;            // hosts have other ids
+  bool all = false;                   // every host is to be looked at
+  std::vector<fabric::HostId> hosts;  // else those whose Node is another one, ascending
   // If renumbered: the new id by former id; invalid: the host is gone. Empty in the first Update.
   std::vector<fabric::HostId> moved_to;
 };
@@ -68,6 +70,7 @@ class HostIndex {
   std::vector<fabric::HostPlace> CollectPlaces();
   void DropRepeatedAddresses(std::vector<fabric::HostPlace>& hosts);
   bool Renumber(bool other_fabric);
+  void MoveHosts(const std::vector<fabric::HostId>& to);
   void FillAll();
   void FillHost(fabric::HostId host, std::shared_ptr<const api::Node> node);
   void MarkCables();

@@ -1,6 +1,7 @@
 #include "pkg/state/host_limits.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace yardmaster::state {
 
@@ -21,7 +22,8 @@ void HostLimits::Update(const HostIndex& hosts, const HostChanges& changes) {
                    }) > 0;
   const auto count = hosts.states().size();
   std::vector<HostId> judge = changes.hosts;
-  if (changes.renumbered) {
+  if (changes.renumbered && !changes.all) Move(changes.moved_to, count);
+  if (changes.all) {
     for (auto* by_host : {&tainted_, &fenced_, &repelled_}) by_host->assign(count, 0);
     for (HostId host : hosts.places()->hosts()) judge.push_back(host);
   } else if (came_or_went_) {
@@ -32,7 +34,7 @@ void HostLimits::Update(const HostIndex& hosts, const HostChanges& changes) {
   came_or_went_ = false;
   for (HostId host : judge) JudgeTaints(hosts, host);
   for (auto& [constraints, kept] : limits_) {
-    if (changes.renumbered || kept.fresh) {
+    if (changes.all || kept.fresh) {
       kept.bits.assign(count, 1);
       kept.closed = 0;
       kept.fresh = false;
@@ -45,6 +47,25 @@ void HostLimits::Update(const HostIndex& hosts, const HostChanges& changes) {
     kept.differs = false;
     kept.limit->eligible =
         kept.closed == 0 ? nullptr : std::make_shared<const std::vector<std::uint8_t>>(kept.bits);
+  }
+}
+
+// A host that is new has no Node, which no taint and no template speaks against, or one that is judged
+// after this.
+void HostLimits::Move(const std::vector<HostId>& to, std::size_t count) {
+  const auto move = [&](std::vector<std::uint8_t>& by_host, std::uint8_t of_new) {
+    std::vector<std::uint8_t> moved(count, of_new);
+    for (std::size_t h = 0; h < to.size(); ++h) {
+      if (to[h].valid()) moved[to[h].index()] = by_host[h];
+    }
+    by_host = std::move(moved);
+  };
+  for (auto* by_host : {&tainted_, &fenced_, &repelled_}) move(*by_host, 0);
+  for (auto& [constraints, kept] : limits_) {
+    if (kept.fresh) continue;
+    move(kept.bits, 1);
+    kept.closed = std::count(kept.bits.begin(), kept.bits.end(), 0);
+    kept.differs = true;
   }
 }
 

@@ -2,11 +2,12 @@
 // answer.
 //
 // A taint that some job tolerates restricts the host to the jobs that tolerate it; a taint that no job
-// tolerates makes the host unavailable. So a host that changed costs one check per distinct template. A
-// template that comes costs one check of every host; and when one comes or goes, every host with such a
-// taint is checked for every template. Thread safety: one thread.
+// tolerates makes the host unavailable. So a host that changed costs one check per distinct template, and
+// one that only has another id none. A template that comes costs one check of every host; and when one
+// comes or goes, every host with such a taint is checked for every template. Thread safety: one thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -40,6 +41,7 @@ class HostLimits {
     bool differs = false;            // bits and limit->eligible
   };
 
+  void Move(const std::vector<fabric::HostId>& to, std::size_t count);
   void JudgeTaints(const HostIndex& hosts, fabric::HostId host);
   void JudgeHost(const HostIndex& hosts, fabric::HostId host,
                  const api::NodeConstraints& constraints, Kept& kept) const;

@@ -76,7 +76,7 @@ KeptJob* JobIndex::Find(const NamespacedName& key) {
 
 // The TrainingJob that owns a gang of any name, or null.
 JobIndex::JobPtr JobIndex::TakeOwner(const api::Gang& gang, JobsByGang& jobs) {
-  if (gang.owner.kind != api::kTrainingJobKind) return nullptr;
+  if (jobs.empty() || gang.owner.kind != api::kTrainingJobKind) return nullptr;
   const auto at =
       jobs.find({gang.metadata.namespace_name, api::GangName(gang.owner.kind, gang.owner.name)});
   if (at == jobs.end()) return nullptr;

@@ -48,6 +48,8 @@ class ObjectStore {
   using Ptr = std::shared_ptr<const T>;
 
   const ObjectTable<T>& objects() const { return objects_; }
+  // A copy of them, in O(1).
+  ObjectTable<T> Share() { return objects_.Share(); }
   std::uint64_t horizon() const { return horizon_; }
 
   // --- What the informer delivers. Each says whether something that we read has changed: a kubelet's

@@ -2,10 +2,13 @@
 // changes of the original, and two tables are compared at the cost of their differences.
 //
 // Why not a vector? A planner takes all objects before each pass, and between two passes hardly any
-// of them changed. Here the objects are in immutable chunks:
-// copying a table copies one pointer per chunk, Put and Erase replace one chunk, and Differences
-// skips every chunk that both tables share. Changes are found by comparison alone, so none can be
-// lost by anything between two copies (a relist, an object that came and went).
+// of them changed. Here the objects are in immutable chunks: Put and Erase replace one chunk, and
+// Differences skips every chunk that both tables share. Changes are found by comparison alone, so none
+// can be lost by anything between two copies (a relist, an object that came and went).
+//
+// A table either owns its list of chunks, which it may write, or shares it with others. Copying one that
+// owns costs a pointer per chunk, and one that shares a single pointer; the copy shares. A table that
+// shares copies the list before it writes, and owns that copy.
 //
 // Invariants: keys are unique and ascend; no chunk is empty. Thread safety: as a std::vector; a
 // copy may be read while the original is written.
@@ -64,6 +67,26 @@ class ObjectTable {
     std::size_t at_ = 0;
   };
 
+  ObjectTable() = default;
+  ObjectTable(const ObjectTable& other)
+      : chunks_(other.owns_ ? std::make_shared<Chunks>(*other.chunks_) : other.chunks_),
+        size_(other.size_) {}
+  ObjectTable(ObjectTable&& other) noexcept
+      : chunks_(std::exchange(other.chunks_, None())),
+        owns_(std::exchange(other.owns_, false)),
+        size_(std::exchange(other.size_, 0)) {}
+  ObjectTable& operator=(ObjectTable other) noexcept {
+    std::swap(chunks_, other.chunks_);
+    std::swap(owns_, other.owns_);
+    std::swap(size_, other.size_);
+    return *this;
+  }
+  // A copy in O(1). The next write of this table copies its list of chunks first.
+  ObjectTable Share() {
+    owns_ = false;
+    return *this;
+  }
+
   static NamespacedNameView KeyOf(const T& object) {
     return {object.metadata.namespace_name, object.metadata.name};
   }
@@ -73,30 +96,31 @@ class ObjectTable {
     std::stable_sort(objects.begin(), objects.end(),
                      [](const Ptr& a, const Ptr& b) { return KeyOf(*a) < KeyOf(*b); });
     ObjectTable table;
+    Chunks& chunks = table.Written();
     Chunk chunk;
     for (std::size_t i = 0; i < objects.size(); ++i) {
       if (i + 1 < objects.size() && KeyOf(*objects[i]) == KeyOf(*objects[i + 1])) continue;
       chunk.push_back(std::move(objects[i]));
       ++table.size_;
       if (chunk.size() == kMost / 2) {
-        table.chunks_.push_back(std::make_shared<const Chunk>(std::exchange(chunk, {})));
+        chunks.push_back(std::make_shared<const Chunk>(std::exchange(chunk, {})));
       }
     }
-    if (!chunk.empty()) table.chunks_.push_back(std::make_shared<const Chunk>(std::move(chunk)));
+    if (!chunk.empty()) chunks.push_back(std::make_shared<const Chunk>(std::move(chunk)));
     return table;
   }
 
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
-  Iterator begin() const { return {&chunks_, 0}; }
-  Iterator end() const { return {&chunks_, chunks_.size()}; }
+  Iterator begin() const { return {chunks_.get(), 0}; }
+  Iterator end() const { return {chunks_.get(), chunks_->size()}; }
   // REQUIRES: not empty.
   const Ptr& front() const { return *begin(); }
 
   // Null when there is none. O(log objects).
   Ptr Find(NamespacedNameView key) const {
-    if (chunks_.empty()) return nullptr;
-    const Chunk& chunk = *chunks_[ChunkFor(key)];
+    if (empty()) return nullptr;
+    const Chunk& chunk = *(*chunks_)[ChunkFor(key)];
     const auto at = LowerBound(chunk, key);
     return at != chunk.end() && KeyOf(**at) == key ? *at : nullptr;
   }
@@ -104,9 +128,10 @@ class ObjectTable {
   // Adds an object, or replaces the one of its key. O(log objects + a chunk).
   void Put(Ptr object) {
     const NamespacedNameView key = KeyOf(*object);
-    if (chunks_.empty()) chunks_.push_back(std::make_shared<const Chunk>());
+    Chunks& chunks = Written();
+    if (chunks.empty()) chunks.push_back(std::make_shared<const Chunk>());
     const std::size_t c = ChunkFor(key);
-    Chunk chunk = *chunks_[c];
+    Chunk chunk = *chunks[c];
     const auto at = LowerBound(chunk, key);
     if (at != chunk.end() && KeyOf(**at) == key) {
       chunk[static_cast<std::size_t>(at - chunk.begin())] = std::move(object);
@@ -116,18 +141,18 @@ class ObjectTable {
     }
     if (chunk.size() > kMost) {
       const auto middle = chunk.begin() + static_cast<std::ptrdiff_t>(chunk.size() / 2);
-      chunks_.insert(chunks_.begin() + static_cast<std::ptrdiff_t>(c) + 1,
-                     std::make_shared<const Chunk>(middle, chunk.end()));
+      chunks.insert(chunks.begin() + static_cast<std::ptrdiff_t>(c) + 1,
+                    std::make_shared<const Chunk>(middle, chunk.end()));
       chunk.erase(middle, chunk.end());
     }
-    chunks_[c] = std::make_shared<const Chunk>(std::move(chunk));
+    chunks[c] = std::make_shared<const Chunk>(std::move(chunk));
   }
 
   // False when there is none.
   bool Erase(NamespacedNameView key) {
-    if (chunks_.empty()) return false;
+    if (empty()) return false;
     const std::size_t c = ChunkFor(key);
-    Chunk chunk = *chunks_[c];
+    Chunk chunk = *(*chunks_)[c];
     const auto at = LowerBound(chunk, key);
     if (at == chunk.end() || KeyOf(**at) != key) return false;
     chunk.erase(at);
@@ -139,17 +164,18 @@ class ObjectTable {
   template <typename Predicate>
   void EraseIf(Predicate predicate) {
     ObjectTable kept;
-    for (const auto& chunk : chunks_) {
+    Chunks& chunks = kept.Written();
+    for (const auto& chunk : *chunks_) {
       if (std::none_of(chunk->begin(), chunk->end(), predicate)) {
         kept.size_ += chunk->size();
-        kept.chunks_.push_back(chunk);
+        chunks.push_back(chunk);
         continue;
       }
       Chunk rest;
       std::remove_copy_if(chunk->begin(), chunk->end(), std::back_inserter(rest), predicate);
       if (rest.empty()) continue;
       kept.size_ += rest.size();
-      kept.chunks_.push_back(std::make_shared<const Chunk>(std::move(rest)));
+      chunks.push_back(std::make_shared<const Chunk>(std::move(rest)));
     }
     *this = std::move(kept);
   }
@@ -160,10 +186,11 @@ class ObjectTable {
   // key order; null where a table has none. O(chunks + objects of chunks that differ).
   template <typename Changed>
   static void Differences(const ObjectTable& before, const ObjectTable& after, Changed changed) {
+    if (before.chunks_ == after.chunks_) return;
     const Ptr none;
     Iterator a = before.begin(), b = after.begin();
     while (a != before.end() && b != after.end()) {
-      if (a.at_ == 0 && b.at_ == 0 && before.chunks_[a.chunk_] == after.chunks_[b.chunk_]) {
+      if (a.at_ == 0 && b.at_ == 0 && (*before.chunks_)[a.chunk_] == (*after.chunks_)[b.chunk_]) {
         ++a.chunk_;
         ++b.chunk_;
         continue;
@@ -195,29 +222,42 @@ class ObjectTable {
 
   // The last chunk that begins at the key or before it, else the first.
   std::size_t ChunkFor(NamespacedNameView key) const {
-    const auto at = std::upper_bound(chunks_.begin(), chunks_.end(), key,
+    const auto at = std::upper_bound(chunks_->begin(), chunks_->end(), key,
                                      [](NamespacedNameView k, const auto& chunk) {
                                        return !chunk->empty() && k < KeyOf(*chunk->front());
                                      });
-    return at == chunks_.begin() ? 0 : static_cast<std::size_t>(at - chunks_.begin()) - 1;
+    return at == chunks_->begin() ? 0 : static_cast<std::size_t>(at - chunks_->begin()) - 1;
   }
 
   // Chunks that became small are joined with the next, so that their number stays near
   // objects / kMost after many deletions.
   void Replace(std::size_t c, Chunk chunk) {
-    const auto at = chunks_.begin() + static_cast<std::ptrdiff_t>(c);
+    Chunks& chunks = Written();
+    const auto at = chunks.begin() + static_cast<std::ptrdiff_t>(c);
     if (chunk.empty()) {
-      chunks_.erase(at);
+      chunks.erase(at);
       return;
     }
-    if (c + 1 < chunks_.size() && chunk.size() + chunks_[c + 1]->size() <= kMost / 2) {
-      chunk.insert(chunk.end(), chunks_[c + 1]->begin(), chunks_[c + 1]->end());
-      chunks_.erase(at + 1);
+    if (c + 1 < chunks.size() && chunk.size() + chunks[c + 1]->size() <= kMost / 2) {
+      chunk.insert(chunk.end(), chunks[c + 1]->begin(), chunks[c + 1]->end());
+      chunks.erase(at + 1);
     }
-    chunks_[c] = std::make_shared<const Chunk>(std::move(chunk));
+    chunks[c] = std::make_shared<const Chunk>(std::move(chunk));
   }
 
-  Chunks chunks_;
+  static const std::shared_ptr<Chunks>& None() {
+    static const auto none = std::make_shared<Chunks>();
+    return none;
+  }
+  // The list of chunks, to be written.
+  Chunks& Written() {
+    if (!owns_) chunks_ = std::make_shared<Chunks>(*chunks_);
+    owns_ = true;
+    return *chunks_;
+  }
+
+  std::shared_ptr<Chunks> chunks_ = None();  // never null; not written unless `owns_`
+  bool owns_ = false;
   std::size_t size_ = 0;
 };
 

@@ -15,6 +15,12 @@ namespace {
 
 bool IsCounted(const api::Pod& pod) { return !pod.node_name.empty() && !pod.finished(); }
 
+// The same of the same host.
+bool AskSame(const api::Pod& a, const api::Pod& b) {
+  return a.node_name == b.node_name && a.requests_unreadable == b.requests_unreadable &&
+         a.requests == b.requests;
+}
+
 // The gang of a pod that only its slot says.
 std::optional<api::Slot> SlotOf(const api::Pod& pod) {
   const auto text = api::Find(pod.metadata.annotations, api::kSlotAnnotation);
@@ -22,6 +28,11 @@ std::optional<api::Slot> SlotOf(const api::Pod& pod) {
   absl::StatusOr<api::Slot> slot = api::DecodeSlot(*text);
   if (!slot.ok()) return std::nullopt;
   return *std::move(slot);
+}
+
+// Another state of a pod of no gang holds the same and is in no gang, either.
+bool StaysLoose(const api::Pod& before, const api::Pod& after) {
+  return AskSame(before, after) && !api::WantsGang(after) && !SlotOf(after);
 }
 
 }  // namespace
@@ -38,6 +49,7 @@ void Occupation::Update(const ObjectTable<api::Pod>& pods, const HostIndex& host
     if (before != nullptr && IsCounted(*before)) {
       const auto member = members_.find(before.get());
       if (member == members_.end()) {
+        if (counted && StaysLoose(*before, *after)) return;
         RemoveLoose(*before);
       } else if (counted && Replace(member, after)) {
         return;
@@ -72,16 +84,15 @@ void Occupation::Add(std::shared_ptr<const api::Pod> pod, const fabric::Places& 
   }
   changed.insert(gang);
   const auto share = shares_.try_emplace(gang).first;
-  const auto at = share->second.pods.insert_or_assign(pod->metadata.name, std::move(bound)).first;
+  // Pods come by name when there are many.
+  BoundPods& pods = share->second.pods;
+  const auto at = pods.insert_or_assign(pods.end(), pod->metadata.name, std::move(bound));
   members_.insert_or_assign(pod.get(), Member{share, at});
 }
 
 bool Occupation::Replace(Members::iterator member, const std::shared_ptr<const api::Pod>& after) {
   const api::Pod& before = *member->first;
-  const bool same = before.node_name == after->node_name && before.requests == after->requests &&
-                    before.requests_unreadable == after->requests_unreadable &&
-                    api::SaySameGang(before, *after);
-  if (!same) return false;
+  if (!AskSame(before, *after) || !api::SaySameGang(before, *after)) return false;
   member->second.pod->second.pod = after;
   auto moved = members_.extract(member);
   moved.key() = after.get();

@@ -37,8 +37,10 @@ namespace yardmaster::state {
 // them itself: any ClusterState may follow any other.
 //
 // Cost: O(hosts + jobs) of copying, and for objects that differ: a Node the distinct pod templates;
-// a pod its gang; a Gang its ranks. Hosts that come, go or move, another Fabric, or another number
-// of GPUs per host: all of it, O(nodes * distinct pod templates + pods + GPUs of all jobs).
+// a pod that asks for something else its gang; a Gang its ranks. Hosts that come, go or move:
+// O(hosts * (distinct pod templates + resources) + bound pods of gangs) of moving what is known. Another
+// Fabric, or another number of GPUs per host: all of it,
+// O(nodes * distinct pod templates + pods + GPUs of all jobs).
 //
 // Thread safety: one thread. Lifetimes: snapshots share what does not change with the builder and may
 // outlive it.

@@ -104,7 +104,9 @@ struct Job {
 
   // What a worker takes of placement::HostState::free_gpus; of workers that differ, the most.
   int host_gpus_per_worker() const { return counts_gpus ? gpus_per_worker : 0; }
-  int HostGpusOf(int rank) const { return counts_gpus ? GpusOf(rank) : 0; }
+  int HostGpusOf(int rank) const {
+    return roles.empty() ? host_gpus_per_worker() : counts_gpus ? GpusOf(rank) : 0;
+  }
 };
 
 // As GroupsOf of its parallelism. REQUIRES: Problems finds none.

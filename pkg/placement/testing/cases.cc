@@ -78,8 +78,7 @@ Cluster MakeCluster(const std::vector<std::vector<int>>& hosts_of_segment) {
     }
   }
   Cluster cluster;
-  cluster.places =
-      std::make_shared<const fabric::Places>(fabric::Places::Build(std::move(hosts)).value());
+  cluster.places = std::make_shared<const fabric::Places>(fabric::Places::Build(hosts).value());
   cluster.hosts.resize(static_cast<std::size_t>(cluster.places->num_hosts()));
   return cluster;
 }
