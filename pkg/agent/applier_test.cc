@@ -7,6 +7,7 @@
 #include "pkg/base/clock.h"
 #include "pkg/base/random.h"
 #include "pkg/base/strings.h"
+#include "pkg/base/testing/rounds.h"
 
 namespace yardmaster::agent {
 namespace {
@@ -176,7 +177,7 @@ TEST_F(ApplierTest, APodThatComesBackBeforeItsRemovalKeepsItsFile) {
 
 // After any sequence of changes and failures, once failures end the files are those of the pods.
 TEST_F(ApplierTest, FilesAlwaysEndUpAsThePodsWantThem) {
-  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+  for (std::uint64_t seed = 0; seed < Rounds(200u); ++seed) {
     Random random(seed);
     FakeSink sink;
     Applier applier(sink);

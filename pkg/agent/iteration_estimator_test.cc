@@ -8,6 +8,7 @@
 #include "gtest/gtest.h"
 
 #include "pkg/base/random.h"
+#include "pkg/base/testing/rounds.h"
 
 namespace yardmaster::agent {
 namespace {
@@ -153,7 +154,7 @@ bool IsReported(const IterationEstimate& estimate) {
 }
 
 TEST(IterationEstimatorTest, EveryReportedLengthIsWithinItsErrorBarAndThreePercent) {
-  constexpr int kSeeds = 30;
+  constexpr int kSeeds = Rounds(30);
   int signals = 0, reported = 0;
   for (const Job& job : Jobs()) {
     std::vector<double> errors, bars;

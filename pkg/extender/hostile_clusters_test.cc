@@ -7,6 +7,7 @@
 #include "gtest/gtest.h"
 
 #include "pkg/base/strings.h"
+#include "pkg/base/testing/rounds.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
@@ -15,7 +16,7 @@ namespace {
 
 // A finding ends the program and names itself on standard error.
 TEST(HostileClustersTest, NoPassCrashesThrowsOrCommitsWhatTheVerifierRefuses) {
-  for (unsigned seed = 1; seed <= 150; ++seed) {
+  for (unsigned seed = 1; seed <= Rounds(150u); ++seed) {
     SCOPED_TRACE(StrCat("seed ", seed));
     std::mt19937 random(seed);
     std::vector<std::uint8_t> bytes(300 + random() % 700);

@@ -4,6 +4,7 @@
 
 #include "gmock/gmock.h"
 
+#include "pkg/base/testing/rounds.h"
 #include "pkg/operator/testing/capacity_step_fixture.h"
 
 namespace yardmaster::op {
@@ -274,7 +275,7 @@ TEST_F(CapacityStepTest, TheTotalPaysForTheStopAndIsNotExceeded) {
 // For any prices, requests and hosts: hosts are asked for below the cap, hosts above it are left in
 // the next step, and money is counted exactly.
 TEST_F(CapacityStepTest, NothingIsStartedOrKeptAboveTheCap) {
-  for (unsigned seed = 0; seed < 80; ++seed) {
+  for (unsigned seed = 0; seed < Rounds(80u); ++seed) {
     std::mt19937 random(seed);
     const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
     const capacity::Micros cap = (30 + below(60)) * kUnit;

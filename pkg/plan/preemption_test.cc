@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "pkg/base/random.h"
+#include "pkg/base/testing/rounds.h"
 #include "pkg/fabric/testing/fabrics.h"
 #include "pkg/plan/planner.h"
 #include "pkg/plan/testing/snapshots.h"
@@ -159,7 +160,7 @@ std::optional<std::vector<JobId>> CheapestByHand(const Snapshot& s, JobId job) {
 TEST(PreemptionTest, NoCheaperSetExists) {
   Random random(12);
   int with_victims = 0, several = 0, impossible = 0;
-  for (int round = 0; round < 1200; ++round) {
+  for (int round = 0; round < Rounds(1200); ++round) {
     Snapshot s = MakeSnapshot(fabric::SmallHpn(1 + static_cast<int>(random.Below(2)), 2, 5));
     const int hosts = s.places->num_hosts();
     for (int b = 0; b < 2; ++b) s.budgets.push_back({"b", 1 + static_cast<int>(random.Below(4))});
@@ -196,7 +197,7 @@ TEST(PreemptionTest, NoCheaperSetExists) {
     with_victims += !want->empty();
     several += want->size() > 1;
   }
-  EXPECT_GT(with_victims, 100);
+  EXPECT_GT(with_victims, Rounds(100));
   EXPECT_GT(several, 40);
   EXPECT_GT(impossible, 40);
 }

@@ -6,6 +6,7 @@
 
 #include "pkg/base/random.h"
 #include "pkg/base/strings.h"
+#include "pkg/base/testing/rounds.h"
 #include "pkg/fabric/testing/fabrics.h"
 #include "pkg/plan/planner.h"
 #include "pkg/plan/testing/snapshots.h"
@@ -219,10 +220,10 @@ class Timeline {
 
 TEST(QueueTest, AReservingJobIsNeverDelayedByThoseWhoDidNotWait) {
   int kept = 0;
-  for (std::uint64_t seed = 1; seed <= 60 && !testing::Test::HasFailure(); ++seed) {
+  for (std::uint64_t seed = 1; seed <= Rounds(60u) && !testing::Test::HasFailure(); ++seed) {
     kept += Timeline(seed).Run();
   }
-  EXPECT_GT(kept, 40);
+  EXPECT_GT(kept, Rounds(40));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "pkg/base/random.h"
+#include "pkg/base/testing/rounds.h"
 #include "pkg/crux/lab/policies.h"
 #include "pkg/crux/path_selection.h"
 #include "pkg/crux/search/schedule_evaluator.h"
@@ -102,7 +103,7 @@ TEST(ScheduleEvaluator, AgreesWithTheSimulator) {
 }
 
 TEST(Evaluate, NoPolicyBeatsTheExactOne) {
-  for (std::uint64_t seed = 0; seed < 16; ++seed) {
+  for (std::uint64_t seed = 0; seed < Rounds(16u); ++seed) {
     const crux::Problem problem = crux::testing::RandomProblem(
         Varied({.jobs = 4, .links = 4, .levels = 3, .flows = 2, .candidates = 2}, seed), seed);
     const auto exact = crux::DecideBy(Policy::kExact, problem);

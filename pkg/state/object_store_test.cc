@@ -6,6 +6,8 @@
 
 #include "gtest/gtest.h"
 
+#include "pkg/base/testing/rounds.h"
+
 namespace yardmaster::state {
 namespace {
 
@@ -269,7 +271,7 @@ class RandomClient {
 };
 
 TEST(ObjectStoreTest, RandomHistoriesAgreeWithTheRuleWorkedOutFromTheHistory) {
-  for (unsigned seed = 1; seed <= 400; ++seed) {
+  for (unsigned seed = 1; seed <= Rounds(400u); ++seed) {
     RandomClient client(seed);
     for (int step = 0; step < 300; ++step) {
       client.Step();

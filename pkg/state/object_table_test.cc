@@ -8,6 +8,7 @@
 
 #include "pkg/api/node.h"
 #include "pkg/base/strings.h"
+#include "pkg/base/testing/rounds.h"
 
 namespace yardmaster::state {
 namespace {
@@ -80,7 +81,7 @@ TEST(ObjectTableTest, ATableOfAVectorIsTheOneThatPutsMake) {
 }
 
 TEST(ObjectTableTest, CopiesStayAsTheyWereAndDifferInExactlyWhatChangedSince) {
-  for (int seed = 1; seed <= 20; ++seed) {
+  for (int seed = 1; seed <= Rounds(20); ++seed) {
     SCOPED_TRACE(StrCat("seed ", seed));
     std::mt19937 random(static_cast<unsigned>(seed));
     const int keys = seed % 4 == 0 ? 3000 : 300;

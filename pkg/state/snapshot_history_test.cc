@@ -3,6 +3,7 @@
 #include "gtest/gtest.h"
 
 #include "pkg/base/strings.h"
+#include "pkg/base/testing/rounds.h"
 #include "pkg/state/node_facts.h"
 #include "pkg/state/snapshot_builder.h"
 #include "pkg/state/testing/cluster_history.h"
@@ -80,7 +81,7 @@ void ExpectSame(const plan::Snapshot& a, const plan::Snapshot& b) {
 
 TEST(SnapshotHistoryTest, StepByStepAndFromNothingGiveTheSameSnapshot) {
   int placed = 0, lost = 0, narrowed = 0, with_network = 0;
-  for (unsigned seed = 1; seed <= 150; ++seed) {
+  for (unsigned seed = 1; seed <= Rounds(150u); ++seed) {
     SCOPED_TRACE(StrCat("seed ", seed));
     ClusterHistory history(seed);
     SnapshotBuilder builder;
@@ -106,10 +107,10 @@ TEST(SnapshotHistoryTest, StepByStepAndFromNothingGiveTheSameSnapshot) {
     }
   }
   // The histories are not about nothing.
-  EXPECT_GT(placed, 1000);
-  EXPECT_GT(lost, 1000);
-  EXPECT_GT(narrowed, 1000);
-  EXPECT_GT(with_network, 1000);
+  EXPECT_GT(placed, Rounds(1000));
+  EXPECT_GT(lost, Rounds(1000));
+  EXPECT_GT(narrowed, Rounds(1000));
+  EXPECT_GT(with_network, Rounds(1000));
 }
 
 // What is free on a host, resource by resource and pod by pod: what the Node lists, less what its
