@@ -64,7 +64,8 @@ json PatchOf(const api::Node& node, const Wanted& wanted) {
     if (value.empty() || !there.insert(taint.key).second) {
       operations.push_back({{"op", "remove"}, {"path", path}});
     } else if (taint.value != value) {
-      operations.push_back({{"op", "replace"}, {"path", path + "/value"}, {"value", value}});
+      // "replace" fails where there is no value, as kubectl taint may leave it.
+      operations.push_back({{"op", "add"}, {"path", path + "/value"}, {"value", value}});
     }
   }
   bool first = node.taints.empty();

@@ -215,6 +215,18 @@ TEST_F(PureTaintsTest, SwitchedOffEveryTaintOfOursGoes) {
   EXPECT_EQ(changes[0].patch[1]["path"], "/spec/taints/1");
 }
 
+TEST_F(PureTaintsTest, ATaintOfOursWithoutAValueGetsItsValue) {
+  snapshot_.jobs = {JobOn("a", 8, {fabric::HostId(0)})};
+  auto tainted = std::make_shared<api::Node>(*world_.nodes.Find({"", "h0"}));
+  tainted->taints = {{api::kPromisedKey, "", api::TaintEffect::kNoSchedule}};
+  world_.nodes.Put(tainted);
+  const auto changes = HostTaints().Changes(snapshot_, world_, true).changes;
+  ASSERT_EQ(changes.size(), 1u);
+  EXPECT_EQ(changes[0].patch[1]["op"], "add") << "there is no value to replace";
+  EXPECT_EQ(changes[0].patch[1]["path"], "/spec/taints/0/value");
+  EXPECT_EQ(changes[0].patch[1]["value"], "team.a");
+}
+
 TEST_F(PureTaintsTest, BackupHostsThatThePolicyChoseAreTaintedAndMarkedOnesAreNotTouched) {
   snapshot_.cluster.hosts[0].backup = snapshot_.cluster.hosts[1].backup = true;
   auto marked = std::make_shared<api::Node>(*world_.nodes.Find({"", "h1"}));
