@@ -64,22 +64,23 @@ namespace {
 bool bound = false;
 }  // namespace
 
-// A resolver runs inside the loader, so it is not instrumented and calls nothing.
+// A resolver runs inside the loader, so it is not instrumented and calls nothing. It is no static function: clang finds
+// those of extern "C" too late for gnu::ifunc.
 #if defined(__clang__)
 #define YM_NOT_INSTRUMENTED clang::no_sanitize("address", "thread", "undefined", "coverage")
 #else
 #define YM_NOT_INSTRUMENTED gnu::no_sanitize("address", "thread", "undefined")
 #endif
-#define YM_OPTIONAL(symbol, version, tag, kind)                               \
-  YM_SLOT(symbol, tag, kind)                                                  \
-  extern "C" {                                                                \
-  [[gnu::used, YM_NOT_INSTRUMENTED]] static void (*ym_resolve_##symbol())() { \
-    const bool missing = ym_slot_##symbol##_##tag == YM_DEFAULT_##kind;       \
-    return bound && missing ? nullptr : &ym_jump_##symbol##_##tag;            \
-  }                                                                           \
-  [[gnu::visibility("default"),                                               \
-    gnu::ifunc("ym_resolve_" #symbol)]] void ym_out_##symbol##_##tag();       \
-  }                                                                           \
+#define YM_OPTIONAL(symbol, version, tag, kind)                                                   \
+  YM_SLOT(symbol, tag, kind)                                                                      \
+  extern "C" {                                                                                    \
+  [[gnu::used, gnu::visibility("hidden"), YM_NOT_INSTRUMENTED]] void (*ym_resolve_##symbol())() { \
+    const bool missing = ym_slot_##symbol##_##tag == YM_DEFAULT_##kind;                           \
+    return bound && missing ? nullptr : &ym_jump_##symbol##_##tag;                                \
+  }                                                                                               \
+  [[gnu::visibility("default"),                                                                   \
+    gnu::ifunc("ym_resolve_" #symbol)]] void ym_out_##symbol##_##tag();                           \
+  }                                                                                               \
   asm(".symver ym_out_" #symbol "_" #tag ", " #symbol "@@" #version "\n");
 #include "pkg/shim/verbs_symbols.inc"
 #undef YM_OPTIONAL
