@@ -152,8 +152,8 @@ TEST(DepartureTest, FindsAPlaceOnRandomSmallFabricsExactlyWhereThereIsOne) {
     EXPECT_EQ(Faults(l.empty, plan.host_of_rank), "");
     EXPECT_TRUE(OthersStay(l, plan));
   }
-  EXPECT_GT(left, Rounds(50));
-  EXPECT_GT(stayed, Rounds(50));
+  EXPECT_GT(left, MoreThan(50));
+  EXPECT_GT(stayed, MoreThan(50));
 }
 
 }  // namespace

@@ -61,7 +61,7 @@ TEST(GangPlannerTest, MatchesBruteForceWhereOtherResourcesAreShort) {
 TEST(GangPlannerTest, AHostTakesAsManyWorkersAsFitByEveryResource) {
   Random random(8);
   int workers = 0, more = 0;
-  for (int round = 0; round < 2000; ++round) {
+  for (int round = 0; round < Rounds(2000); ++round) {
     const Case c = RandomCase(random, {6, 4, false, true});
     const Capacity capacity = CapacityFor(c.cluster, c.request(), 1);
     for (fabric::HostId host : c.cluster.places->hosts()) {
@@ -70,13 +70,13 @@ TEST(GangPlannerTest, AHostTakesAsManyWorkersAsFitByEveryResource) {
       more += c.cluster.hosts[host.index()].free_gpus / c.job.gpus_per_worker - RoomOf(c, host);
     }
   }
-  EXPECT_GT(workers, 1000);
-  EXPECT_GT(more, 1000);  // than there would be by GPUs alone
+  EXPECT_GT(workers, MoreThan(1000));
+  EXPECT_GT(more, MoreThan(1000));  // than there would be by GPUs alone
 }
 
 TEST(GangPlannerTest, WhatIsTakenAndGivenBackIsAsBefore) {
   Random random(9);
-  for (int round = 0; round < 500; ++round) {
+  for (int round = 0; round < Rounds(500); ++round) {
     const Case c = RandomCase(random, {6, 4, false, true});
     const GangPlan plan = PlanGang(c.cluster, c.request(), {20'000, false});
     if (plan.outcome != Outcome::kPlaced) continue;
@@ -95,7 +95,7 @@ TEST(GangPlannerTest, WhatIsTakenAndGivenBackIsAsBefore) {
 TEST(GangPlannerTest, NothingBetterExistsOnWideFabrics) {
   Random random(5);
   int placed = 0, split = 0;
-  for (int round = 0; round < 600; ++round) {
+  for (int round = 0; round < Rounds(600); ++round) {
     const Case c = WideCase(random);
     const GangPlan plan = PlanGang(c.cluster, c.request(), {2'000'000, false});
     ASSERT_TRUE(plan.optimal) << Describe(c);
@@ -108,8 +108,8 @@ TEST(GangPlannerTest, NothingBetterExistsOnWideFabrics) {
     ASSERT_EQ(Faults(c, plan.host_of_rank), "") << Describe(c);
     ASSERT_FALSE(FindBetter(c, plan.objective)) << Describe(c);
   }
-  EXPECT_GT(placed, 300);
-  EXPECT_GT(split, 60);
+  EXPECT_GT(placed, MoreThan(300));
+  EXPECT_GT(split, MoreThan(60));
 }
 
 // Segment of the gang's first rank.
@@ -176,7 +176,7 @@ TEST(GangPlannerTest, SegmentsWithoutDegradedHostsComeFirst) {
 // segments are filled without a knapsack.
 TEST(GangPlannerTest, ClassesOfWorkersHaveEqualSizes) {
   Random random(17);
-  for (int round = 0; round < 400; ++round) {
+  for (int round = 0; round < Rounds(400); ++round) {
     const Case c = round % 4 == 0 ? IrregularCase(random) : RandomCase(random, {40, 4, true});
     const GangModel model = ModelOf(c.job, c.groups);
     EXPECT_GT(model.host_set_size, 0) << Describe(c);
@@ -203,7 +203,7 @@ int Borders(const Case& c, const GangPlan& plan, PlaceOf place_of) {
 TEST(GangPlannerTest, PipelineNeighboursAreNearEachOther) {
   Random random(18);
   int several = 0;
-  for (int round = 0; round < 300; ++round) {
+  for (int round = 0; round < Rounds(300); ++round) {
     std::vector<std::vector<int>> shape(1 + random.Below(3));
     for (auto& pod : shape) {
       pod.resize(1 + random.Below(4));
@@ -225,13 +225,13 @@ TEST(GangPlannerTest, PipelineNeighboursAreNearEachOther) {
         << Describe(c);
     several += plan.objective.segments > 1;
   }
-  EXPECT_GT(several, 100);
+  EXPECT_GT(several, MoreThan(100));
 }
 
 TEST(GangPlannerTest, LargeIrregularGangsAreValidAndNotGivenUpWithoutProof) {
   Random random(19);
   int placed = 0;
-  for (int round = 0; round < 150; ++round) {
+  for (int round = 0; round < Rounds(150); ++round) {
     const Case c = IrregularCase(random);
     const GangPlan plan = PlanGang(c.cluster, c.request(), {20'000, false});
     if (plan.outcome != Outcome::kPlaced) {
@@ -242,7 +242,7 @@ TEST(GangPlannerTest, LargeIrregularGangsAreValidAndNotGivenUpWithoutProof) {
     ASSERT_EQ(Faults(c, plan.host_of_rank), "") << Describe(c);
     ASSERT_LE(plan.bound, plan.objective) << Describe(c);
   }
-  EXPECT_GT(placed, 50);
+  EXPECT_GT(placed, MoreThan(50));
 }
 
 TEST(GangPlannerTest, StagesAreWholeAndNeighboursNear) {
@@ -254,7 +254,7 @@ TEST(GangPlannerTest, StagesAreWholeAndNeighboursNear) {
 
 TEST(GangPlannerTest, TheOrderOfTheInputDoesNotMatter) {
   Random random(31);
-  for (int round = 0; round < 300; ++round) {
+  for (int round = 0; round < Rounds(300); ++round) {
     const Case c = RandomCase(random, {8, 6, true});
     const GangPlan want = PlanGang(c.cluster, c.request());
     // The same hosts, listed in another order, are the same places; states follow the names.
@@ -293,7 +293,7 @@ TEST(GangPlannerTest, TheOrderOfTheInputDoesNotMatter) {
 TEST(GangPlannerTest, ACutSearchSaysSoAndHowFarTheBoundIs) {
   Random random(41);
   int cut = 0;
-  for (int round = 0; round < 1500; ++round) {
+  for (int round = 0; round < Rounds(1500); ++round) {
     const Case c = RandomCase(random, {8, 5});
     const GangPlan exact = PlanGang(c.cluster, c.request(), {5'000'000, false});
     const GangPlan quick = PlanGang(c.cluster, c.request(), {12, false});
@@ -309,7 +309,7 @@ TEST(GangPlannerTest, ACutSearchSaysSoAndHowFarTheBoundIs) {
     ASSERT_LE(quick.bound, exact.objective) << Describe(c);
     ASSERT_LE(exact.objective, quick.objective) << Describe(c);
   }
-  EXPECT_GT(cut, 20);
+  EXPECT_GT(cut, MoreThan(20));
 }
 
 }  // namespace

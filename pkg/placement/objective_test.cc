@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <set>
 
+#include "pkg/base/testing/rounds.h"
 #include "pkg/placement/testing/cases.h"
 
 namespace yardmaster::placement {
@@ -53,7 +54,7 @@ Objective Counted(const Case& c, const std::vector<HostId>& hosts) {
 TEST(ObjectiveTest, EveryGroupCostsThePlacesThatItLiesInBeyondTheFirst) {
   Random random(1);
   int tensor = 0, data = 0;
-  for (int round = 0; round < 500; ++round) {
+  for (int round = 0; round < Rounds(500); ++round) {
     const Case c = round % 5 == 0 ? IrregularCase(random) : RandomCase(random, {12, 6});
     const std::vector<HostId> hosts = RandomHosts(random, c);
     const Objective got = Evaluate(*c.cluster.places, c.groups, hosts);
@@ -61,13 +62,13 @@ TEST(ObjectiveTest, EveryGroupCostsThePlacesThatItLiesInBeyondTheFirst) {
     tensor += got.tensor_split_segments > 0;
     data += got.data_split_fabric_pods > 0;
   }
-  EXPECT_GT(tensor, 50);
-  EXPECT_GT(data, 50);
+  EXPECT_GT(tensor, MoreThan(50));
+  EXPECT_GT(data, MoreThan(50));
 }
 
 TEST(ObjectiveTest, HostsOfASegmentAreAlike) {
   Random random(2);
-  for (int round = 0; round < 200; ++round) {
+  for (int round = 0; round < Rounds(200); ++round) {
     const Case c = RandomCase(random, {12, 6});
     const std::vector<HostId> hosts = RandomHosts(random, c);
     std::vector<int> segments;
@@ -84,7 +85,7 @@ TEST(ObjectiveTest, HostsOfASegmentAreAlike) {
 
 TEST(ObjectiveTest, TheOrderOfTheGroupsDoesNotMatter) {
   Random random(3);
-  for (int round = 0; round < 200; ++round) {
+  for (int round = 0; round < Rounds(200); ++round) {
     Case c = RandomCase(random, {12, 6});
     const std::vector<HostId> hosts = RandomHosts(random, c);
     const Objective want = Evaluate(*c.cluster.places, c.groups, hosts);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <gtest/gtest.h>
 
+#include "pkg/base/testing/rounds.h"
 #include "pkg/placement/testing/cases.h"
 #include "pkg/placement/testing/exhaustive.h"
 
@@ -135,7 +136,7 @@ TEST(ReplacementTest, AHostThatIsNotThereAnyMoreIsLostToo) {
 TEST(ReplacementTest, OnlyLostRanksMoveAndLimitsHold) {
   Random random(5);
   int placed = 0;
-  for (int round = 0; round < 2000; ++round) {
+  for (int round = 0; round < Rounds(2000); ++round) {
     Case c = RandomCase(random, {8, 5, true});
     const GangPlan before = PlanGang(c.cluster, c.request(), {200'000, false});
     if (before.outcome != Outcome::kPlaced) continue;
@@ -174,7 +175,7 @@ TEST(ReplacementTest, OnlyLostRanksMoveAndLimitsHold) {
     }
     ASSERT_EQ(Faults(merged, plan.host_of_rank), "") << Describe(c);
   }
-  EXPECT_GT(placed, 200);
+  EXPECT_GT(placed, MoreThan(200));
 }
 
 // Some host of its old segment for every lost rank from `k` on.
@@ -197,7 +198,7 @@ bool SomeReplacement(const Case& open, const Cluster& now, const fabric::BackupP
 TEST(ReplacementTest, NobodyWaitsWhoseSegmentHasHostsForAll) {
   Random random(8);
   int waiting = 0;
-  for (int round = 0; round < 6000; ++round) {
+  for (int round = 0; round < Rounds(6000); ++round) {
     Case c = RandomCase(random, {6, 4, true});
     const GangPlan before = PlanGang(c.cluster, c.request(), {200'000, false});
     if (before.outcome != Outcome::kPlaced) continue;
@@ -225,7 +226,7 @@ TEST(ReplacementTest, NobodyWaitsWhoseSegmentHasHostsForAll) {
     std::vector<HostId> hosts = before.host_of_rank;
     ASSERT_FALSE(SomeReplacement(open, later.cluster, policy, lost, 0, hosts)) << Describe(c);
   }
-  EXPECT_GT(waiting, 500);
+  EXPECT_GT(waiting, MoreThan(500));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "pkg/base/random.h"
+#include "pkg/base/testing/rounds.h"
 #include "pkg/placement/testing/cases.h"
 #include "pkg/placement/testing/exhaustive.h"
 #include "pkg/placement/worker_need.h"
@@ -127,7 +128,7 @@ TEST(RolePlannerTest, OnRandomSmallFabricsAgreesWithExhaustiveSearchWhereOnePodH
   int placed = 0;
   int refused = 0;
   int best = 0;
-  for (std::uint64_t seed = 0; seed < 400; ++seed) {
+  for (std::uint64_t seed = 0; seed < Rounds(400u); ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
     const auto below = [&](int n) {
@@ -162,8 +163,8 @@ TEST(RolePlannerTest, OnRandomSmallFabricsAgreesWithExhaustiveSearchWhereOnePodH
     }
     best += plan.objective == *least ? 1 : 0;
   }
-  EXPECT_GT(placed, 100);
-  EXPECT_GT(refused, 50);
+  EXPECT_GT(placed, MoreThan(100));
+  EXPECT_GT(refused, MoreThan(50));
   EXPECT_EQ(best, placed) << "roles are not searched together, yet on these fabrics it is enough";
 }
 
@@ -263,7 +264,7 @@ TEST(RolePlannerTest, ShapesOnRandomSmallFabricsArePlacedWholeWhereverExhaustive
   int placed = 0;
   int refused = 0;
   int best = 0;
-  for (std::uint64_t seed = 0; seed < 600; ++seed) {
+  for (std::uint64_t seed = 0; seed < Rounds(600u); ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
     const auto below = [&](int n) {
@@ -312,8 +313,8 @@ TEST(RolePlannerTest, ShapesOnRandomSmallFabricsArePlacedWholeWhereverExhaustive
     }
     best += plan.objective == *least ? 1 : 0;
   }
-  EXPECT_GT(placed, 150);
-  EXPECT_GT(refused, 100);
+  EXPECT_GT(placed, MoreThan(150));
+  EXPECT_GT(refused, MoreThan(100));
   EXPECT_EQ(best, placed) << "roles are not searched together, yet on these fabrics it is enough";
 }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "pkg/base/testing/rounds.h"
 #include "pkg/placement/testing/cases.h"
 
 namespace yardmaster::placement {
@@ -14,7 +15,7 @@ Case WithResources(Random& random) { return RandomCase(random, {6, 4, false, tru
 TEST(WorkerNeedTest, WorkersFitOneByOneUntilTheRoomIsUsedUp) {
   Random random(1);
   int taken = 0;
-  for (int round = 0; round < 300; ++round) {
+  for (int round = 0; round < Rounds(300); ++round) {
     Case c = WithResources(random);
     const WorkerNeed need(c.cluster, c.job);
     for (HostId host : c.cluster.places->hosts()) {
@@ -25,12 +26,12 @@ TEST(WorkerNeedTest, WorkersFitOneByOneUntilTheRoomIsUsedUp) {
       ASSERT_EQ(need.RoomOn(c.cluster, host), 0) << Describe(c);
     }
   }
-  EXPECT_GT(taken, 300);
+  EXPECT_GT(taken, MoreThan(300));
 }
 
 TEST(WorkerNeedTest, AnEmptiedHostHasTheRoomOfAnEmptyOne) {
   Random random(2);
-  for (int round = 0; round < 300; ++round) {
+  for (int round = 0; round < Rounds(300); ++round) {
     Case c = WithResources(random);
     const WorkerNeed need(c.cluster, c.job);
     for (HostId host : c.cluster.places->hosts()) {
@@ -49,7 +50,7 @@ TEST(WorkerNeedTest, AnEmptiedHostHasTheRoomOfAnEmptyOne) {
 TEST(WorkerNeedTest, AHostIsShortOfAResourceExactlyWhereNoWorkerFitsForOtherThanGpus) {
   Random random(3);
   int is_short = 0, enough = 0;
-  for (int round = 0; round < 300; ++round) {
+  for (int round = 0; round < Rounds(300); ++round) {
     const Case c = WithResources(random);
     const WorkerNeed besides_gpus(c.cluster, 0, c.job.requests);
     for (HostId host : c.cluster.places->hosts()) {
@@ -64,8 +65,8 @@ TEST(WorkerNeedTest, AHostIsShortOfAResourceExactlyWhereNoWorkerFitsForOtherThan
                 shortage->amount);
     }
   }
-  EXPECT_GT(is_short, 100);
-  EXPECT_GT(enough, 100);
+  EXPECT_GT(is_short, MoreThan(100));
+  EXPECT_GT(enough, MoreThan(100));
 }
 
 TEST(WorkerNeedTest, WhatIsNotCountedTakesNothing) {
@@ -109,7 +110,7 @@ std::vector<HostId> SomeHosts(Random& random, const Case& c, int ranks) {
 
 TEST(MoveOccupationTest, WhateverTheWayTheResultIsWhereTheRanksAre) {
   Random random(4);
-  for (int round = 0; round < 300; ++round) {
+  for (int round = 0; round < Rounds(300); ++round) {
     const Case c = WithResources(random);
     const auto first = SomeHosts(random, c, static_cast<int>(random.Below(7)));
     const auto second = SomeHosts(random, c, static_cast<int>(random.Below(7)));

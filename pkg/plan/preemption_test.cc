@@ -197,7 +197,7 @@ TEST(PreemptionTest, NoCheaperSetExists) {
     with_victims += !want->empty();
     several += want->size() > 1;
   }
-  EXPECT_GT(with_victims, Rounds(100));
+  EXPECT_GT(with_victims, MoreThan(100));
   EXPECT_GT(several, 40);
   EXPECT_GT(impossible, 40);
 }

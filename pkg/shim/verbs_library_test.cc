@@ -4,6 +4,7 @@
 #include <string>
 #include <unistd.h>
 
+#include "pkg/base/testing/rounds.h"
 #include "pkg/shim/testing/verbs_fixture.h"
 
 namespace yardmaster::shim {
@@ -73,8 +74,7 @@ TEST(VerbsShimFileTest, NeedsTheCLibraryAloneAndNoRecentOne) {
   for (const char* library : {VERBS_SHIM, SOCKET_SHIM}) {
     const std::string needed =
         RunProgram({}, std::string("readelf -d ") + library + " | grep NEEDED");
-    const bool sanitized = needed.find("san.so") != std::string::npos;
-    if (sanitized) GTEST_SKIP() << "built with a sanitizer";
+    if (kSanitized) GTEST_SKIP() << "built with a sanitizer";
     EXPECT_NE(needed.find("libc.so.6"), std::string::npos);
     EXPECT_EQ(needed.find("libstdc++"), std::string::npos) << needed;
     const std::string versions = RunProgram(

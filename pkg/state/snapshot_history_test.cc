@@ -107,10 +107,10 @@ TEST(SnapshotHistoryTest, StepByStepAndFromNothingGiveTheSameSnapshot) {
     }
   }
   // The histories are not about nothing.
-  EXPECT_GT(placed, Rounds(1000));
-  EXPECT_GT(lost, Rounds(1000));
-  EXPECT_GT(narrowed, Rounds(1000));
-  EXPECT_GT(with_network, Rounds(1000));
+  EXPECT_GT(placed, MoreThan(1000));
+  EXPECT_GT(lost, MoreThan(1000));
+  EXPECT_GT(narrowed, MoreThan(1000));
+  EXPECT_GT(with_network, MoreThan(1000));
 }
 
 // What is free on a host, resource by resource and pod by pod: what the Node lists, less what its

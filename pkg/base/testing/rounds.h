@@ -16,10 +16,13 @@ inline constexpr bool kSanitized = false;
 inline constexpr bool kSanitized = false;
 #endif
 
-// `all`, or with sanitizers a tenth of it, at least one. Also for how often something is expected among them.
+// `all`, or with sanitizers a tenth of it, at least one.
 template <typename Integer>
 constexpr Integer Rounds(Integer all) {
   return kSanitized ? (all + 9) / 10 : all;
 }
+
+// How many of the cases have to show something: more than `all`, or with sanitizers, where few are drawn, any number.
+constexpr int MoreThan(int all) { return kSanitized ? -1 : all; }
 
 }  // namespace yardmaster

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "pkg/base/strings.h"
+#include "pkg/base/testing/rounds.h"
 #include "pkg/placement/reasons/resource_shortages.h"
 #include "pkg/placement/testing/cases.h"
 #include "pkg/placement/testing/exhaustive.h"
@@ -191,7 +192,7 @@ TEST(ExplainTest, LimitsInsideHostsAreLoosenedWhereSingleGpusAreFree) {
 TEST(ExplainTest, NeverMeansThatNoEmptyHealthyFabricWouldDo) {
   Random random(21);
   int never = 0, not_now = 0;
-  for (int round = 0; round < 1500; ++round) {
+  for (int round = 0; round < Rounds(1500); ++round) {
     Case c = RandomCase(random, {6, 4});
     const GangPlan plan = PlanGang(c.cluster, c.request());
     if (plan.outcome == Outcome::kPlaced) continue;
@@ -206,8 +207,8 @@ TEST(ExplainTest, NeverMeansThatNoEmptyHealthyFabricWouldDo) {
     ASSERT_EQ(plan.outcome, fits ? Outcome::kNotNow : Outcome::kNever) << Describe(c);
     ++(fits ? not_now : never);
   }
-  EXPECT_GT(never, 100);
-  EXPECT_GT(not_now, 100);
+  EXPECT_GT(never, MoreThan(100));
+  EXPECT_GT(not_now, MoreThan(100));
 }
 
 // The job with every change of the text made to its limits; nothing if the text says more.
@@ -239,7 +240,7 @@ std::optional<workload::PlacementPolicy> Apply(workload::PlacementPolicy policy,
 TEST(ExplainTest, RelaxationsOfLimitsDoHelpAndNoPartOfThemDoes) {
   Random random(22);
   int tried = 0, combined = 0;
-  for (int round = 0; round < 4000; ++round) {
+  for (int round = 0; round < Rounds(4000); ++round) {
     Case c = RandomCase(random, {6, 4, true});
     const GangPlan plan = PlanGang(c.cluster, c.request());
     for (const Relaxation& relaxation : plan.relaxations) {
@@ -263,7 +264,7 @@ TEST(ExplainTest, RelaxationsOfLimitsDoHelpAndNoPartOfThemDoes) {
       }
     }
   }
-  EXPECT_GT(tried, 100);
+  EXPECT_GT(tried, MoreThan(100));
   EXPECT_GT(combined, 5);
 }
 
@@ -321,7 +322,7 @@ Case Changed(const Case& c, std::string text) {
 TEST(ExplainTest, EveryRelaxationDoesWhatItSays) {
   Random random(23);
   std::map<std::string, int> tried;
-  for (int round = 0; round < 4000; ++round) {
+  for (int round = 0; round < Rounds(4000); ++round) {
     const Case c = round % 4 == 0 ? WideCase(random) : RandomCase(random, {6, 4, round % 2 == 0});
     const GangPlan plan = PlanGang(c.cluster, c.request());
     for (const Relaxation& relaxation : plan.relaxations) {
@@ -334,7 +335,7 @@ TEST(ExplainTest, EveryRelaxationDoesWhatItSays) {
   }
   for (const char* kind : {"hosts", "backup hosts", "wait", "dataParallel", "tensorParallel",
                            "expertParallel", "maxStagesPerSegment", "both"}) {
-    EXPECT_GT(tried[kind], 10) << kind;
+    EXPECT_GT(tried[kind], MoreThan(10)) << kind;
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "pkg/base/testing/rounds.h"
 #include "pkg/placement/testing/cases.h"
 
 namespace yardmaster::placement {
@@ -18,7 +19,7 @@ Rooms RoomOfHosts(const Case& c, const GangRequest& request, const CapacityView&
 
 TEST(CapacityTest, SegmentsAndTheTotalAreSumsOfHostsAndSetsStayWhole) {
   Random random(1);
-  for (int round = 0; round < 500; ++round) {
+  for (int round = 0; round < Rounds(500); ++round) {
     const Case c = RandomCase(random, {6, 4, true, true});
     const Capacity single = CapacityFor(c.cluster, c.request(), 1);
     const int set = 1 + static_cast<int>(random.Below(3));

@@ -53,7 +53,7 @@ TEST(FirstFitTest, WhatItFindsKeepsEveryLimitAndHasRoom) {
     for (int s : fit.segment_of_worker) ASSERT_GE(--room[static_cast<std::size_t>(s)], 0);
     ASSERT_EQ(FaultsOf(c, fit.segment_of_worker), "") << Describe(c);
   }
-  EXPECT_GT(found, Rounds(300));
+  EXPECT_GT(found, MoreThan(300));
 }
 
 // All atoms, and all pod sets, of a gang have one size (gang_planner_test.cc).
@@ -67,7 +67,7 @@ TEST(FirstFitTest, WithoutALimitOfStagesItFindsAPlacementWheneverThereIsOne) {
     ASSERT_EQ(found, FindBetter(c, std::nullopt).has_value()) << Describe(c);
     none += !found;
   }
-  EXPECT_GT(none, Rounds(200));
+  EXPECT_GT(none, MoreThan(200));
 }
 
 TEST(FirstFitTest, StagesGatherWhereSegmentsMayHoldFewOfThem) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <numeric>
 
+#include "pkg/base/testing/rounds.h"
 #include "pkg/placement/testing/cases.h"
 
 namespace yardmaster::placement {
@@ -31,7 +32,7 @@ bool Refines(const Partition& fine, const Partition& coarse) {
 
 TEST(GangModelTest, EachPartitionIsMadeOfWholeClassesOfTheFinerOne) {
   Random random(1);
-  for (int round = 0; round < 400; ++round) {
+  for (int round = 0; round < Rounds(400); ++round) {
     const Case c = AnyCase(random, round);
     const GangModel model = ModelOf(c.job, c.groups);
     EXPECT_TRUE(Refines(model.host_sets, model.atoms)) << Describe(c);
@@ -43,7 +44,7 @@ TEST(GangModelTest, EachPartitionIsMadeOfWholeClassesOfTheFinerOne) {
 
 TEST(GangModelTest, ClassesAreNumberedByTheirLowestWorkerAndHoldAllWorkers) {
   Random random(2);
-  for (int round = 0; round < 400; ++round) {
+  for (int round = 0; round < Rounds(400); ++round) {
     const Case c = AnyCase(random, round);
     const GangModel model = ModelOf(c.job, c.groups);
     for (const Partition* classes :
@@ -61,7 +62,7 @@ TEST(GangModelTest, ClassesAreNumberedByTheirLowestWorkerAndHoldAllWorkers) {
 
 TEST(GangModelTest, AStageNeverLiesInTwoComponents) {
   Random random(3);
-  for (int round = 0; round < 400; ++round) {
+  for (int round = 0; round < Rounds(400); ++round) {
     const Case c = AnyCase(random, round);
     const GangModel model = ModelOf(c.job, c.groups);
     for (const std::vector<int>& stage : c.groups.workers_of_stage) {
@@ -130,7 +131,7 @@ TEST(GangModelTest, APipelineGroupIsWorkersThatDifferInTheStageOnly) {
 
 TEST(GangModelTest, JoiningNothingChangesNothingAndJoiningAllGroupsGivesComponents) {
   Random random(4);
-  for (int round = 0; round < 200; ++round) {
+  for (int round = 0; round < Rounds(200); ++round) {
     const Case c = AnyCase(random, round);
     const GangModel model = ModelOf(c.job, c.groups);
     EXPECT_EQ(Joined(model.atoms, {}).of, model.atoms.of);

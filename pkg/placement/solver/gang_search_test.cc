@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "pkg/base/testing/rounds.h"
 #include "pkg/placement/testing/search_problems.h"
 
 namespace yardmaster::placement {
@@ -10,7 +11,7 @@ namespace {
 TEST(GangSearchTest, FindsTheLeastCostOfPiecesOfAnySize) {
   Random random(1);
   int found = 0, split = 0, none = 0;
-  for (int round = 0; round < 4000; ++round) {
+  for (int round = 0; round < Rounds(4000); ++round) {
     const SearchProblem problem = RandomSearchProblem(random);
     const std::optional<Objective> want = LeastCost(problem);
     const SearchResult got = SearchSegments(problem, {});
@@ -24,14 +25,14 @@ TEST(GangSearchTest, FindsTheLeastCostOfPiecesOfAnySize) {
     ++found;
     split += want->tensor_split_segments + want->data_split_segments > 0;
   }
-  EXPECT_GT(found, 1000);
-  EXPECT_GT(split, 100);
-  EXPECT_GT(none, 300);
+  EXPECT_GT(found, MoreThan(1000));
+  EXPECT_GT(split, MoreThan(100));
+  EXPECT_GT(none, MoreThan(300));
 }
 
 TEST(GangSearchTest, OnlyABetterPlacementThanTheOneAtHandIsAnAnswer) {
   Random random(2);
-  for (int round = 0; round < 1000; ++round) {
+  for (int round = 0; round < Rounds(1000); ++round) {
     const SearchProblem problem = RandomSearchProblem(random);
     const std::optional<Objective> best = LeastCost(problem);
     if (!best) continue;
@@ -47,7 +48,7 @@ TEST(GangSearchTest, OnlyABetterPlacementThanTheOneAtHandIsAnAnswer) {
 
 TEST(GangSearchTest, AnyPlacementWillDoWhereOneIsAskedForAndOneIsFoundWhereverThereIs) {
   Random random(3);
-  for (int round = 0; round < 1000; ++round) {
+  for (int round = 0; round < Rounds(1000); ++round) {
     const SearchProblem problem = RandomSearchProblem(random);
     const SearchResult any = SearchSegments(problem, {150'000, std::nullopt, /*any=*/true});
     ASSERT_EQ(!any.segment.empty(), LeastCost(problem).has_value()) << round;
@@ -61,7 +62,7 @@ TEST(GangSearchTest, AnyPlacementWillDoWhereOneIsAskedForAndOneIsFoundWhereverTh
 TEST(GangSearchTest, ACutSearchNeverClaimsMoreThanItKnows) {
   Random random(4);
   int cut = 0, found = 0;
-  for (int round = 0; round < 3000; ++round) {
+  for (int round = 0; round < Rounds(3000); ++round) {
     const SearchProblem problem = RandomSearchProblem(random);
     const std::optional<Objective> best = LeastCost(problem);
     const SearchResult got =
@@ -81,13 +82,13 @@ TEST(GangSearchTest, ACutSearchNeverClaimsMoreThanItKnows) {
       ASSERT_LE(got.bound, *best) << round;
     }
   }
-  EXPECT_GT(cut, 100);
-  EXPECT_GT(found, 20);
+  EXPECT_GT(cut, MoreThan(100));
+  EXPECT_GT(found, MoreThan(20));
 }
 
 TEST(GangSearchTest, TheAnswerIsTheSameEveryTime) {
   Random random(5);
-  for (int round = 0; round < 200; ++round) {
+  for (int round = 0; round < Rounds(200); ++round) {
     const SearchProblem problem = RandomSearchProblem(random);
     const SearchResult first = SearchSegments(problem, {});
     const SearchResult second = SearchSegments(problem, {});

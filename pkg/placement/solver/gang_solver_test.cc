@@ -42,8 +42,8 @@ TEST(GangSolverTest, WithStepsEnoughItIsKnownWhetherAGangFits) {
     ASSERT_EQ(fit, FindBetter(c, std::nullopt) ? Fit::kYes : Fit::kNo) << Describe(c);
     ++(fit == Fit::kYes ? yes : no);
   }
-  EXPECT_GT(yes, Rounds(200));
-  EXPECT_GT(no, Rounds(200));
+  EXPECT_GT(yes, MoreThan(200));
+  EXPECT_GT(no, MoreThan(200));
 }
 
 TEST(GangSolverTest, HoweverFewTheStepsNoWrongAnswerIsGiven) {
@@ -78,8 +78,8 @@ TEST(GangSolverTest, APlanSaysWhatItsSegmentsCostAndNoneIsBelowItsBound) {
       ASSERT_GE(--room[static_cast<std::size_t>(s)], 0) << Describe(c);
     }
   }
-  EXPECT_GT(found, Rounds(300));
-  EXPECT_GT(cut, Rounds(10));
+  EXPECT_GT(found, MoreThan(300));
+  EXPECT_GT(cut, MoreThan(10));
 }
 
 TEST(GangSolverTest, AGangForOneFabricPodTakesTheOneWhereItIsBest) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <map>
 
+#include "pkg/base/testing/rounds.h"
 #include "pkg/placement/solver/gang_solver.h"
 #include "pkg/placement/testing/cases.h"
 
@@ -16,7 +17,7 @@ using workload::TopologyLevel;
 TEST(HostFillTest, WorkersGetHostsOfTheirSegmentWithRoomAndSetsStayTogether) {
   Random random(1);
   int filled = 0, sets = 0;
-  for (int round = 0; round < 1500; ++round) {
+  for (int round = 0; round < Rounds(1500); ++round) {
     const Case c = RandomCase(random, {10, 4, true});
     const fabric::Places& places = *c.cluster.places;
     const GangModel model = ModelOf(c.job, c.groups);
@@ -37,8 +38,8 @@ TEST(HostFillTest, WorkersGetHostsOfTheirSegmentWithRoomAndSetsStayTogether) {
     ++filled;
     sets += model.host_set_size > 1;
   }
-  EXPECT_GT(filled, 300);
-  EXPECT_GT(sets, 30);
+  EXPECT_GT(filled, MoreThan(300));
+  EXPECT_GT(sets, MoreThan(30));
 }
 
 // Hosts of a single segment.

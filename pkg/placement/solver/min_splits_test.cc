@@ -7,6 +7,7 @@
 #include <set>
 
 #include "pkg/base/random.h"
+#include "pkg/base/testing/rounds.h"
 
 namespace yardmaster::placement {
 namespace {
@@ -43,7 +44,7 @@ int BruteSplits(const std::vector<int>& remainders, int n, int gain) {
 
 TEST(MinSplitsTest, MatchesBruteForce) {
   Random random(7);
-  for (int round = 0; round < 3000; ++round) {
+  for (int round = 0; round < Rounds(3000); ++round) {
     const int n = 2 + static_cast<int>(random.Below(12));
     std::vector<int> remainders(1 + random.Below(7));
     for (int& r : remainders) r = static_cast<int>(random.Below(static_cast<std::uint64_t>(n)));
@@ -90,7 +91,7 @@ TEST(MinSplitsTest, NoGainTakesNoSplitAndTooLittleIsProvedImpossible) {
 TEST(MinSplitsTest, HoweverShortTheSearchTheGroupsAreValidAndTheBoundHolds) {
   Random random(8);
   int unproved = 0;
-  for (int round = 0; round < 2000; ++round) {
+  for (int round = 0; round < Rounds(2000); ++round) {
     const int n = 2 + static_cast<int>(random.Below(12));
     const std::vector<int> remainders = RandomRemainders(random, n, 9);
     const int gain = 1 + static_cast<int>(random.Below(4));
@@ -124,7 +125,7 @@ TEST(MinSplitsTest, HoweverShortTheSearchTheGroupsAreValidAndTheBoundHolds) {
 TEST(MinSplitsTest, LimitsNeverSaveASplitAndLooseOnesCostNone) {
   Random random(9);
   int dearer = 0, impossible = 0;
-  for (int round = 0; round < 2000; ++round) {
+  for (int round = 0; round < Rounds(2000); ++round) {
     const int n = 2 + static_cast<int>(random.Below(8));
     const std::vector<int> remainders = RandomRemainders(random, n, 6);
     // As many as the remainders hold together: then segments have to take part in several components.
@@ -148,7 +149,7 @@ TEST(MinSplitsTest, LimitsNeverSaveASplitAndLooseOnesCostNone) {
     dearer += limited.possible && limited.splits > free.splits;
     impossible += free.possible && !limited.possible;
   }
-  EXPECT_GT(dearer + impossible, 20);
+  EXPECT_GT(dearer + impossible, MoreThan(20));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <gtest/gtest.h>
 
+#include "pkg/base/testing/rounds.h"
 #include "pkg/placement/testing/cases.h"
 #include "pkg/placement/testing/exhaustive.h"
 
@@ -26,7 +27,7 @@ bool AllEqual(const Partition& classes) {
 TEST(NoRoomTest, CountingNeverContradictsExhaustiveSearch) {
   Random random(61);
   int none = 0, decided = 0;
-  for (int round = 0; round < 2500; ++round) {
+  for (int round = 0; round < Rounds(2500); ++round) {
     const Case c = round % 2 == 0 ? WideCase(random) : RandomCase(random, {7, 5});
     const GangModel model = ModelOf(c.job, c.groups);
     const bool fits =
@@ -40,8 +41,8 @@ TEST(NoRoomTest, CountingNeverContradictsExhaustiveSearch) {
       ++decided;
     }
   }
-  EXPECT_GT(none, 200);
-  EXPECT_GT(decided, 500);
+  EXPECT_GT(none, MoreThan(200));
+  EXPECT_GT(decided, MoreThan(500));
 }
 
 TEST(NoRoomTest, LargeGangsAreRefusedWithoutASearch) {
@@ -60,7 +61,7 @@ TEST(NoRoomTest, LargeGangsAreRefusedWithoutASearch) {
 TEST(NoRoomTest, WhatCountingAllowsIsPlacedHoweverShortTheSearch) {
   Random random(62);
   int placed = 0;
-  for (int round = 0; round < 1500; ++round) {
+  for (int round = 0; round < Rounds(1500); ++round) {
     const Case c = WideCase(random);
     const GangModel model = ModelOf(c.job, c.groups);
     if (!AllEqual(model.atoms) || !AllEqual(model.pod_sets) || model.max_stages_per_segment > 0 ||
@@ -74,7 +75,7 @@ TEST(NoRoomTest, WhatCountingAllowsIsPlacedHoweverShortTheSearch) {
         << Describe(c);
     ++placed;
   }
-  EXPECT_GT(placed, 500);
+  EXPECT_GT(placed, MoreThan(500));
 }
 
 TEST(NoRoomTest, StagesThatShareNoSegmentCoverSegmentsOfTheirOwn) {

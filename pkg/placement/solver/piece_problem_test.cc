@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <numeric>
 
+#include "pkg/base/testing/rounds.h"
 #include "pkg/placement/testing/cases.h"
 #include "pkg/placement/testing/search_problems.h"
 
@@ -21,7 +22,7 @@ SearchProblem ProblemIn(const Case& c, const GangModel& model, const Partition& 
 TEST(PieceProblemTest, APlacementOfPiecesCostsWhatItsWorkersCost) {
   Random random(1);
   int split = 0;
-  for (int round = 0; round < 600; ++round) {
+  for (int round = 0; round < Rounds(600); ++round) {
     const Case c = round % 5 == 0 ? IrregularCase(random) : RandomCase(random, {12, 5});
     const GangModel model = ModelOf(c.job, c.groups);
     for (const Partition* pieces : {&model.atoms, &model.units, &model.components}) {
@@ -42,7 +43,7 @@ TEST(PieceProblemTest, APlacementOfPiecesCostsWhatItsWorkersCost) {
       split += want.data_split_segments > 0;
     }
   }
-  EXPECT_GT(split, 200);
+  EXPECT_GT(split, MoreThan(200));
 }
 
 TEST(PieceProblemTest, GroupsInsideAPieceAreLeftOutAndEqualOnesAddedUp) {

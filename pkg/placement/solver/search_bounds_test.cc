@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <gtest/gtest.h>
 
+#include "pkg/base/testing/rounds.h"
 #include "pkg/placement/testing/search_problems.h"
 
 namespace yardmaster::placement {
@@ -10,7 +11,7 @@ namespace {
 
 TEST(SearchBoundsTest, NoFewerPlacesThanCountedHoldWhatIsNeeded) {
   Random random(1);
-  for (int round = 0; round < 2000; ++round) {
+  for (int round = 0; round < Rounds(2000); ++round) {
     std::vector<int> rooms(random.Below(6));
     for (int& room : rooms) room = static_cast<int>(random.Below(5));
     std::sort(rooms.rbegin(), rooms.rend());
@@ -42,7 +43,7 @@ bool NoPartIsGreater(const Objective& a, const Objective& b) {
 TEST(SearchBoundsTest, NoPlacementIsBelowABoundInAnyPart) {
   Random random(2);
   int placements = 0, above_nothing = 0, tensor = 0;
-  for (int round = 0; round < 2000; ++round) {
+  for (int round = 0; round < Rounds(2000); ++round) {
     const SearchProblem problem = RandomSearchProblem(random);
     const SearchSpace space(problem);
     const Objective bound =
@@ -61,8 +62,8 @@ TEST(SearchBoundsTest, NoPlacementIsBelowABoundInAnyPart) {
     above_nothing += any && bound != Objective{};
     tensor += any && units_bound != Objective{};
   }
-  EXPECT_GT(placements, 500);
-  EXPECT_GT(above_nothing, 50);
+  EXPECT_GT(placements, MoreThan(500));
+  EXPECT_GT(above_nothing, MoreThan(50));
   EXPECT_GT(tensor, 5);
 }
 

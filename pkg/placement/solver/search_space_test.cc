@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <numeric>
 
+#include "pkg/base/testing/rounds.h"
 #include "pkg/placement/testing/search_problems.h"
 
 namespace yardmaster::placement {
@@ -26,7 +27,7 @@ int WorkersOf(const SearchSpace& space, std::size_t component) {
 
 TEST(SearchSpaceTest, SegmentsKeepTheirFabricPodAndDescendInIt) {
   Random random(1);
-  for (int round = 0; round < 500; ++round) {
+  for (int round = 0; round < Rounds(500); ++round) {
     const SearchProblem problem = RandomSearchProblem(random);
     const SearchSpace space(problem);
     ASSERT_TRUE(IsPermutation(space.original, problem.capacity.size()));
@@ -47,7 +48,7 @@ TEST(SearchSpaceTest, SegmentsKeepTheirFabricPodAndDescendInIt) {
 
 TEST(SearchSpaceTest, PiecesStandByComponentLargeOnesFirst) {
   Random random(2);
-  for (int round = 0; round < 500; ++round) {
+  for (int round = 0; round < Rounds(500); ++round) {
     const SearchProblem problem = RandomSearchProblem(random);
     const SearchSpace space(problem);
     ASSERT_TRUE(IsPermutation(space.order, problem.piece_size.size()));
@@ -70,7 +71,7 @@ TEST(SearchSpaceTest, PiecesStandByComponentLargeOnesFirst) {
 TEST(SearchSpaceTest, TwinsMayBeExchangedInEveryPlacement) {
   Random random(3);
   int twins = 0;
-  for (int round = 0; round < 500; ++round) {
+  for (int round = 0; round < Rounds(500); ++round) {
     const SearchProblem problem = RandomSearchProblem(random);
     const SearchSpace space(problem);
     for (int i = 0; i < space.num_pieces(); ++i) {
@@ -84,13 +85,13 @@ TEST(SearchSpaceTest, TwinsMayBeExchangedInEveryPlacement) {
       });
     }
   }
-  EXPECT_GT(twins, 50);
+  EXPECT_GT(twins, MoreThan(50));
 }
 
 TEST(SearchSpaceTest, EqualComponentsMayBeExchangedInEveryPlacement) {
   Random random(4);
   int equal = 0;
-  for (int round = 0; round < 1000; ++round) {
+  for (int round = 0; round < Rounds(1000); ++round) {
     const SearchProblem problem = RandomSearchProblem(random);
     const SearchSpace space(problem);
     for (std::size_t c = 1; c + 1 < space.first_piece.size(); ++c) {
@@ -107,7 +108,7 @@ TEST(SearchSpaceTest, EqualComponentsMayBeExchangedInEveryPlacement) {
       });
     }
   }
-  EXPECT_GT(equal, 50);
+  EXPECT_GT(equal, MoreThan(50));
 }
 
 TEST(SearchSpaceTest, FabricPodsOfEqualSegmentsAreTwins) {

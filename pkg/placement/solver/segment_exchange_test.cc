@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 
+#include "pkg/base/testing/rounds.h"
 #include "pkg/placement/testing/cases.h"
 #include "pkg/placement/testing/search_problems.h"
 
@@ -51,7 +52,7 @@ std::vector<int> RandomWorkers(Random& random, const std::vector<int>& room) {
 TEST(SegmentExchangeTest, TheShapeStaysTheRoomSufficesAndTheScoreIsNotWorse) {
   Random random(1);
   int better = 0;
-  for (int round = 0; round < 2000; ++round) {
+  for (int round = 0; round < Rounds(2000); ++round) {
     const Shape shape = RandomShape(random, 4);
     const fabric::Places& places = *shape.cluster.places;
     const std::vector<SegmentScore> scores = RandomScores(random, shape.capacity.size());
@@ -71,7 +72,7 @@ TEST(SegmentExchangeTest, TheShapeStaysTheRoomSufficesAndTheScoreIsNotWorse) {
     ASSERT_LE(TotalOf(scores, after), TotalOf(scores, before));
     better += TotalOf(scores, after) < TotalOf(scores, before);
   }
-  EXPECT_GT(better, 300);
+  EXPECT_GT(better, MoreThan(300));
 }
 
 // The least total of all ways to give each used segment another one with room.
@@ -102,7 +103,7 @@ SegmentScore LeastTotal(const std::vector<int>& room, const std::vector<SegmentS
 
 TEST(SegmentExchangeTest, InOneFabricPodNoExchangeIsBetter) {
   Random random(2);
-  for (int round = 0; round < 1000; ++round) {
+  for (int round = 0; round < Rounds(1000); ++round) {
     const int segments = 1 + static_cast<int>(random.Below(5));
     const Cluster cluster = MakeCluster({std::vector<int>(static_cast<std::size_t>(segments), 1)});
     std::vector<int> room;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <gtest/gtest.h>
 
+#include "pkg/base/testing/rounds.h"
 #include "pkg/placement/objective.h"
 #include "pkg/placement/testing/cases.h"
 
@@ -30,7 +31,7 @@ TEST(StageOrderTest, StagesStandAlongTheFabric) {
 TEST(StageOrderTest, TheObjectiveAndTheLoadOfEverySegmentStayAsTheyAre) {
   Random random(1);
   int moved = 0;
-  for (int round = 0; round < 500; ++round) {
+  for (int round = 0; round < Rounds(500); ++round) {
     const int data = 1 + static_cast<int>(random.Below(4));
     const int stages = 1 + static_cast<int>(random.Below(5));
     const Case c = MakeCase(MakeCluster({{4, 4}, {4, 4}}),
@@ -51,7 +52,7 @@ TEST(StageOrderTest, TheObjectiveAndTheLoadOfEverySegmentStayAsTheyAre) {
     OrderStages(model, again);
     EXPECT_EQ(again, after) << "ordered already";
   }
-  EXPECT_GT(moved, 200);
+  EXPECT_GT(moved, MoreThan(200));
 }
 
 TEST(StageOrderTest, WhereComponentsMayNotChangePlacesNothingMoves) {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <tuple>
 
+#include "pkg/base/testing/rounds.h"
 #include "pkg/placement/testing/cases.h"
 #include "pkg/placement/testing/search_problems.h"
 
@@ -13,7 +14,7 @@ namespace {
 
 TEST(WholeChoiceTest, SettlesTiesByScore) {
   Random random(13);
-  for (int round = 0; round < 1000; ++round) {
+  for (int round = 0; round < Rounds(1000); ++round) {
     const Shape shape = RandomShape(random, 3);
     const int pieces = 1 + static_cast<int>(random.Below(6));
     std::vector<SegmentScore> scores(shape.capacity.size());
@@ -55,7 +56,7 @@ TEST(WholeChoiceTest, SettlesTiesByScore) {
 TEST(WholeChoiceTest, EveryPieceIsInASegmentWithRoomForIt) {
   Random random(14);
   int found = 0;
-  for (int round = 0; round < 1000; ++round) {
+  for (int round = 0; round < Rounds(1000); ++round) {
     const Shape shape = RandomShape(random, 4);
     const int pieces = 1 + static_cast<int>(random.Below(12));
     const WholeChoice choice = ChooseWhole(*shape.cluster.places, shape.capacity, pieces,
@@ -74,7 +75,7 @@ TEST(WholeChoiceTest, EveryPieceIsInASegmentWithRoomForIt) {
     EXPECT_EQ(static_cast<int>(choice.counts.size()), choice.found ? choice.segments : 0);
     found += choice.found;
   }
-  EXPECT_GT(found, 300);
+  EXPECT_GT(found, MoreThan(300));
 }
 
 TEST(WholeChoiceTest, FewerFabricPodsGoBeforeFewerSegments) {
