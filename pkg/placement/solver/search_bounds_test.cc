@@ -64,7 +64,7 @@ TEST(SearchBoundsTest, NoPlacementIsBelowABoundInAnyPart) {
   }
   EXPECT_GT(placements, MoreThan(500));
   EXPECT_GT(above_nothing, MoreThan(50));
-  EXPECT_GT(tensor, 5);
+  EXPECT_GT(tensor, MoreThan(5));
 }
 
 TEST(SearchBoundsTest, NothingLeftCostsNothing) {
