@@ -5,6 +5,7 @@
 #include <set>
 
 #include "pkg/base/random.h"
+#include "pkg/base/testing/rounds.h"
 #include "pkg/operator/testing/job_fixture.h"
 
 namespace yardmaster::op {
@@ -149,7 +150,7 @@ TEST_P(JobHistoryTest, InTheEndTheJobRunsInFullAndNoFailureIsCountedTwice) {
 }
 
 // About ten kills each.
-INSTANTIATE_TEST_SUITE_P(Seeds, JobHistoryTest, ::testing::Range(0, 100));
+INSTANTIATE_TEST_SUITE_P(Seeds, JobHistoryTest, ::testing::Range(0, Rounds(100)));
 
 }  // namespace
 }  // namespace yardmaster::op
