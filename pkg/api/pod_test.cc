@@ -91,7 +91,7 @@ TEST(PodTest, ARunningPodTellsTheLastFailureOfItsFirstContainerOnly) {
   EXPECT_EQ(pod.container_ends, 3);
   ASSERT_EQ(pod.exits.size(), 1u);
   EXPECT_EQ(pod.exits[0].exit_code, 134);
-  EXPECT_EQ(pod.end_message, "") << "a log is no message";
+  EXPECT_EQ(pod.end_message, "") << "what the log says is not the message";
   pod = PodIn("Running", json::array({StatusOf("first", 1, kRunning, Ended(0, "{}"))}));
   EXPECT_TRUE(pod.exits.empty());
   EXPECT_EQ(pod.end_message, "{}");

@@ -64,7 +64,7 @@ json PatchOf(const api::Node& node, const Wanted& wanted) {
     if (value.empty() || !there.insert(taint.key).second) {
       operations.push_back({{"op", "remove"}, {"path", path}});
     } else if (taint.value != value) {
-      // "replace" fails where there is no value, as kubectl taint may leave it.
+      // "replace" fails on a taint without a value, which kubectl taint may have set.
       operations.push_back({{"op", "add"}, {"path", path + "/value"}, {"value", value}});
     }
   }

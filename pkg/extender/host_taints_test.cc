@@ -222,7 +222,7 @@ TEST_F(PureTaintsTest, ATaintOfOursWithoutAValueGetsItsValue) {
   world_.nodes.Put(tainted);
   const auto changes = HostTaints().Changes(snapshot_, world_, true).changes;
   ASSERT_EQ(changes.size(), 1u);
-  EXPECT_EQ(changes[0].patch[1]["op"], "add") << "there is no value to replace";
+  EXPECT_EQ(changes[0].patch[1]["op"], "add") << "replace fails on a taint without a value";
   EXPECT_EQ(changes[0].patch[1]["path"], "/spec/taints/0/value");
   EXPECT_EQ(changes[0].patch[1]["value"], "team.a");
 }

@@ -93,7 +93,6 @@ TEST(GangPlannerTest, WhatIsTakenAndGivenBackIsAsBefore) {
 }
 
 TEST(GangPlannerTest, NothingBetterExistsOnWideFabrics) {
-  if (kSanitized) GTEST_SKIP() << "the exhaustive search would take minutes";
   Random random(5);
   int placed = 0, split = 0;
   for (int round = 0; round < Rounds(600); ++round) {

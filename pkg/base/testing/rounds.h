@@ -22,7 +22,7 @@ constexpr Integer Rounds(Integer all) {
   return kSanitized ? (all + 9) / 10 : all;
 }
 
-// How many of the cases have to show something: more than `all`, or with sanitizers, where few are drawn, any number.
-constexpr int MoreThan(int all) { return kSanitized ? -1 : all; }
+// How many of the cases have to show something: more than `all`, or with sanitizers, where few are drawn, one.
+constexpr int MoreThan(int all) { return kSanitized ? 0 : all; }
 
 }  // namespace yardmaster

@@ -62,7 +62,8 @@ TEST_P(RegionProblemTest, OfAllJobsItIsTheWholeProblem) {
   ASSERT_EQ(region.problem.jobs.size(), problem_.jobs.size());
   EXPECT_TRUE(Validate(region.problem).ok());
   for (const Link& link : region.problem.links) {
-    EXPECT_NEAR(link.gbps, testing::kGbpsOfOneGigabyte, 1e-9) << "nobody is outside";
+    EXPECT_NEAR(link.gbps, testing::kGbpsOfOneGigabyte, 1e-9)
+        << "no job outside the region uses the link";
   }
   for (std::size_t j = 0; j < problem_.jobs.size(); ++j) {
     EXPECT_EQ(region.problem.jobs[j].id, problem_.jobs[j].id);

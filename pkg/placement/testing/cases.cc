@@ -31,14 +31,16 @@ void AddLimits(Random& random, bool in_hosts, workload::Job& job) {
   }
 }
 
+// Each draw is a statement: the order in which arguments are evaluated is the compiler's, and so would the cases be.
 workload::Job RandomJob(Random& random, const CaseLimits& limits) {
   for (;;) {
     const int gpus_per_worker = Pick(random, {1, 2, 2, 4, 4, 8, 8, 8, 3, 6});
     const int expert = Pick(random, {1, 1, 1, 2, 3});
-    workload::Job job =
-        MakeJob(Pick(random, {1, 1, 2, 2, 3, 4, 8, 16}), Pick(random, {1, 1, 1, 2, 3}), expert,
-                expert * Pick(random, {1, 2, 2, 3, 4, 5}), Pick(random, {1, 1, 2, 2, 3, 4}),
-                gpus_per_worker);
+    const int pipeline = Pick(random, {1, 1, 2, 2, 3, 4});
+    const int data = expert * Pick(random, {1, 2, 2, 3, 4, 5});
+    const int context = Pick(random, {1, 1, 1, 2, 3});
+    const int tensor = Pick(random, {1, 1, 2, 2, 3, 4, 8, 16});
+    workload::Job job = MakeJob(tensor, context, expert, data, pipeline, gpus_per_worker);
     AddOrder(random, job);
     if (job.parallelism.world() % gpus_per_worker != 0) continue;
     if (job.workers > limits.workers || job.workers < 2) continue;
@@ -52,10 +54,11 @@ workload::Job LargeJob(Random& random) {
   for (;;) {
     const int gpus_per_worker = Pick(random, {2, 4, 8, 8, 8, 8});
     const int expert = Pick(random, {1, 1, 1, 2, 4});
-    workload::Job job =
-        MakeJob(Pick(random, {1, 2, 4, 8, 8, 16, 32}), Pick(random, {1, 1, 1, 2}), expert,
-                expert * Pick(random, {1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32}),
-                Pick(random, {1, 2, 3, 4, 5, 6, 8, 12, 16}), gpus_per_worker);
+    const int pipeline = Pick(random, {1, 2, 3, 4, 5, 6, 8, 12, 16});
+    const int data = expert * Pick(random, {1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32});
+    const int context = Pick(random, {1, 1, 1, 2});
+    const int tensor = Pick(random, {1, 2, 4, 8, 8, 16, 32});
+    workload::Job job = MakeJob(tensor, context, expert, data, pipeline, gpus_per_worker);
     AddOrder(random, job);
     if (job.parallelism.world() % gpus_per_worker != 0) continue;
     if (job.workers > 256 || job.workers < 8) continue;
