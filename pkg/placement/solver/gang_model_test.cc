@@ -20,12 +20,12 @@ Case AnyCase(Random& random, int round) {
   return round % 4 == 0 ? IrregularCase(random) : RandomCase(random, {24, 4, true});
 }
 
+// Workers that are together in `fine` are together in `coarse`.
 bool Refines(const Partition& fine, const Partition& coarse) {
-  std::vector<int> home(fine.size.size(), -1);
-  for (std::size_t w = 0; w < fine.of.size(); ++w) {
-    int& at = home[static_cast<std::size_t>(fine.of[w])];
-    if (at >= 0 && at != coarse.of[w]) return false;
-    at = coarse.of[w];
+  for (std::size_t v = 0; v < fine.of.size(); ++v) {
+    for (std::size_t w = 0; w < v; ++w) {
+      if (fine.of[v] == fine.of[w] && coarse.of[v] != coarse.of[w]) return false;
+    }
   }
   return true;
 }
