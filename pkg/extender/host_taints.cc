@@ -86,7 +86,7 @@ json PatchOf(const api::Node& node, const Wanted& wanted) {
 HostTaints::Wishes HostTaints::WishesOf(const plan::Snapshot& snapshot, bool wanted,
                                         const std::vector<char>* open) {
   const std::vector<placement::HostState>& hosts = snapshot.cluster.hosts;
-  Wishes out{snapshot.places, std::vector<Wish>(hosts.size(), {kNobody, false}), {}};
+  Wishes out{snapshot.places, std::vector<Wish>(hosts.size(), {kNoHolder, false}), {}};
   if (!wanted) return out;
   std::vector<std::int64_t> promised(hosts.size(), 0);  // GPUs, by HostId
   for (const plan::JobId id : snapshot.job_ids()) {
@@ -99,7 +99,7 @@ HostTaints::Wishes HostTaints::WishesOf(const plan::Snapshot& snapshot, bool wan
       if (!host.valid()) continue;
       promised[host.index()] += gpus;
       int& holder = out.of_host[host.index()].holder;
-      holder = holder == kNobody || holder == id.value ? id.value : kSeveral;
+      holder = holder == kNoHolder || holder == id.value ? id.value : kSeveral;
     }
   }
   for (std::size_t h = 0; h < hosts.size(); ++h) {
@@ -108,7 +108,7 @@ HostTaints::Wishes HostTaints::WishesOf(const plan::Snapshot& snapshot, bool wan
     // Of other devices it is not known here whether all are promised. A Node that shows no GPUs, or has no
     // place at present, may have them again.
     const bool all = promised[h] != 0 && promised[h] >= hosts[h].gpus;
-    if (!all || (open != nullptr && (*open)[h] == 0)) wish.holder = kNobody;
+    if (!all || (open != nullptr && (*open)[h] == 0)) wish.holder = kNoHolder;
   }
   return out;
 }
@@ -118,7 +118,7 @@ void HostTaints::Compare(const api::Node& node, fabric::HostId host, TaintChange
   Wanted taints;
   if (host.valid()) {
     const Wish& wish = wishes_.of_host[host.index()];
-    if (wish.holder != kNobody) {
+    if (wish.holder != kNoHolder) {
       taints.promised =
           wish.holder == kSeveral
               ? "several"
@@ -163,7 +163,7 @@ bool HostTaints::CompareChanged(const Wishes& before, const state::ObjectTable<a
     if (was == is) continue;
     std::shared_ptr<const api::Node> node = nodes.Find({"", places.name(host)});
     if (node == nullptr) continue;
-    promised_ += (is.holder != kNobody ? 1 : 0) - (was.holder != kNobody ? 1 : 0);
+    promised_ += (is.holder != kNoHolder ? 1 : 0) - (was.holder != kNoHolder ? 1 : 0);
     suspects.push_back(std::move(node));
   }
   std::sort(suspects.begin(), suspects.end(),

@@ -51,7 +51,7 @@ class HostTaints {
  private:
   // What a host's taints should be.
   struct Wish {
-    int holder;   // kNobody: no taint of a promised host; kSeveral; or an index of Wishes::values
+    int holder;   // kNoHolder: no taint of a promised host; kSeveral; or an index of Wishes::values
     bool backup;  // it is kept as backup; its Node may say so already
     bool operator==(const Wish&) const = default;
   };
@@ -60,7 +60,7 @@ class HostTaints {
     std::vector<Wish> of_host;        // by HostId
     std::vector<std::string> values;  // of the taint, by job
   };
-  static constexpr int kNobody = -1;
+  static constexpr int kNoHolder = -1;
   static constexpr int kSeveral = -2;
 
   static Wishes WishesOf(const plan::Snapshot& snapshot, bool wanted,
@@ -70,7 +70,7 @@ class HostTaints {
                       TaintChanges& out);
   void Compare(const api::Node& node, fabric::HostId host, TaintChanges& out) const;
   bool IsTainted(fabric::HostId host) const {
-    return wishes_.of_host[host.index()].holder != kNobody;
+    return wishes_.of_host[host.index()].holder != kNoHolder;
   }
 
   Wishes wishes_;

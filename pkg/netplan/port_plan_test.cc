@@ -196,7 +196,7 @@ TEST_F(PortPlanTest, AnExcludedNicHasNoPortsAndTheReasonAndPathAreSaid) {
 
 TEST_F(PortPlanTest, AnOverrideOfNoSwitchIsAnErrorAndNoPorts) {
   fabric::FabricSpec spec = Spec();
-  spec.ecmp_hash_overrides["nobody"] = spec.ecmp_hash["tor"];
+  spec.ecmp_hash_overrides["no-such-switch"] = spec.ecmp_hash["tor"];
   snapshot_.network =
       std::make_shared<const Network>(Network::Build(spec, snapshot_.places).value());
   EXPECT_FALSE(PortPlan(snapshot_, input_, unusable_).status().ok());
