@@ -95,8 +95,10 @@ json EncodeTiers(const FabricSpec& spec) {
     json entry = {
         {"role", tier.role},          {"scope", kScopeNames[static_cast<std::size_t>(tier.scope)]},
         {"switches", tier.switches},  {"perRail", tier.per_rail},
-        {"perPlane", tier.per_plane}, {"downPorts", tier.down_ports},
-        {"downGbps", tier.down_gbps}, {"stripes", tier.stripes}};
+        {"perPlane", tier.per_plane}, {"stripes", tier.stripes}};
+    // A 0 was not given (fabric::Problems says so) and may not be written.
+    if (tier.down_ports != 0) entry["downPorts"] = tier.down_ports;
+    if (tier.down_gbps != 0) entry["downGbps"] = tier.down_gbps;
     if (tier.up_ports != 0) {
       entry["upPorts"] = tier.up_ports;
       entry["upGbps"] = tier.up_gbps;

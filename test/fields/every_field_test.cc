@@ -2,9 +2,7 @@
 // apply, and the codec, which the operator and the command line read objects with, names the field. The fields
 // are taken from the schemas, so a new one is in the test without a line here.
 #include <algorithm>
-#include <fstream>
 #include <functional>
-#include <iterator>
 #include <set>
 #include <string>
 #include <vector>
@@ -17,67 +15,19 @@
 #include "pkg/api/training_job.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
-#include "pkg/config/yaml.h"
+#include "test/fields/schema.h"
 
 namespace yardmaster {
 namespace {
 
+using fields::Example;
+using fields::IsOpen;
+using fields::IsQuantity;
+using fields::Refuses;
 using nlohmann::json;
 
 json SpecSchemaOf(const std::string& plural) {
-  std::ifstream in(StrCat(YARDMASTER_SOURCE_DIR, "/crds/", plural, ".yardmaster.dev.yaml"));
-  const auto crd = config::ParseYaml(std::string(std::istreambuf_iterator<char>(in), {}), plural);
-  EXPECT_TRUE(crd.ok()) << crd.status();
-  if (!crd.ok()) return json::object();
-  return (*crd)["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"];
-}
-
-bool IsOpen(const json& schema) {
-  return schema.value("x-kubernetes-preserve-unknown-fields", false);
-}
-bool IsQuantity(const json& schema) { return schema.value("x-kubernetes-int-or-string", false); }
-
-// A value with every property, of one entry in every list and map.
-json Example(const json& schema) {
-  if (IsQuantity(schema)) return 1;
-  if (schema.contains("enum")) return schema["enum"][0];
-  const std::string type = schema.value("type", "object");
-  if (type == "object") {
-    json out = json::object();
-    if (schema.contains("properties")) {
-      for (const auto& [name, child] : schema["properties"].items()) out[name] = Example(child);
-    }
-    if (schema.contains("additionalProperties")) {
-      out["key"] = Example(schema["additionalProperties"]);
-    }
-    return out;
-  }
-  if (type == "array") return json::array({Example(schema["items"])});
-  if (type == "integer" || type == "number") return schema.value("minimum", 1);
-  if (type == "boolean") return true;
-  return "x";
-}
-
-// What the API server says to a single value, as far as these schemas go.
-bool Refuses(const json& schema, const json& value) {
-  if (IsQuantity(schema)) return !value.is_number_integer() && !value.is_string();
-  const std::string type = schema.value("type", "");
-  if (type == "object" && !value.is_object()) return true;
-  if (type == "array" && !value.is_array()) return true;
-  if (type == "string" && !value.is_string()) return true;
-  if (type == "boolean" && !value.is_boolean()) return true;
-  if (type == "integer" && !value.is_number_integer()) return true;
-  if (type == "number" && !value.is_number()) return true;
-  if (schema.contains("enum")) {
-    const json& names = schema["enum"];
-    return std::find(names.begin(), names.end(), value) == names.end();
-  }
-  if (value.is_number()) {
-    const double number = value.get<double>();
-    return (schema.contains("minimum") && number < schema["minimum"].get<double>()) ||
-           (schema.contains("maximum") && number > schema["maximum"].get<double>());
-  }
-  return false;
+  return fields::SchemaOf(plural)["properties"]["spec"];
 }
 
 // Values that the field must not have: of another type, no name of its list, and beyond its bounds.

@@ -1,0 +1,92 @@
+// What the codec of a custom resource reads, it writes so that it reads back the same, and so that the API
+// server takes it. Objects are drawn from the schemas, so a new field is in the test without a line here.
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+
+#include "pkg/api/capacity_pool.h"
+#include "pkg/api/fabric.h"
+#include "pkg/api/gang.h"
+#include "pkg/api/training_job.h"
+#include "pkg/base/random.h"
+#include "pkg/base/testing/rounds.h"
+#include "test/fields/schema.h"
+
+namespace yardmaster {
+namespace {
+
+using nlohmann::json;
+
+// What is written of an object that could be read.
+using Rewrite = std::function<std::optional<json>(const json& object)>;
+
+template <typename Decode, typename Encode>
+Rewrite By(Decode decode, Encode encode) {
+  return [decode, encode](const json& object) -> std::optional<json> {
+    const auto value = decode(JsonView(object));
+    if (!value.ok()) return std::nullopt;
+    return encode(*value);
+  };
+}
+
+// Returns how many of the drawn objects could be read.
+int CheckDrawnObjects(const std::string& plural, const char* kind, const Rewrite& rewrite) {
+  const json schema = fields::SchemaOf(plural);
+  Random random(SeedOf(7, plural));
+  int read = 0;
+  for (int round = 0; round < Rounds(4000); ++round) {
+    json object = {
+        {"apiVersion", api::kGroupVersion}, {"kind", kind}, {"metadata", {{"name", "a"}}}};
+    for (const char* part : {"spec", "status"}) {
+      object[part] = fields::Draw(schema["properties"][part], random);
+    }
+    const std::optional<json> written = rewrite(object);
+    if (!written) continue;
+    ++read;
+    const std::optional<json> again = rewrite(*written);
+    EXPECT_EQ(again.value_or(json()), *written) << object;
+    for (const char* part : {"spec", "status"}) {
+      if (!written->contains(part)) continue;
+      for (const std::string& complaint :
+           fields::Complaints(schema["properties"][part], (*written)[part], part)) {
+        ADD_FAILURE() << plural << " " << complaint << "\n" << object;
+      }
+    }
+    if (testing::Test::HasFailure()) break;
+  }
+  return read;
+}
+
+TEST(RoundTripTest, OfAFabric) {
+  const int read = CheckDrawnObjects(
+      "fabrics", api::kFabricKind,
+      By([](JsonView object) { return api::DecodeFabric(object); }, api::EncodeFabric));
+  EXPECT_GT(read, Rounds(4000) / 100);
+}
+
+TEST(RoundTripTest, OfACapacityPool) {
+  const int read = CheckDrawnObjects(
+      "capacitypools", api::kCapacityPoolKind,
+      By([](JsonView object) { return api::DecodeCapacityPool(object); }, api::EncodeCapacityPool));
+  EXPECT_GT(read, Rounds(4000) / 100);
+}
+
+TEST(RoundTripTest, OfATrainingJob) {
+  const int read = CheckDrawnObjects(
+      "trainingjobs", api::kTrainingJobKind,
+      By([](JsonView object) { return api::DecodeTrainingJob(object); }, api::EncodeTrainingJob));
+  EXPECT_GT(read, Rounds(4000) / 100);
+}
+
+TEST(RoundTripTest, OfAGang) {
+  const int read = CheckDrawnObjects(
+      "gangs", api::kGangKind,
+      By([](JsonView object) { return api::DecodeGang(object); }, api::EncodeGang));
+  EXPECT_GT(read, Rounds(4000) / 100);
+}
+
+}  // namespace
+}  // namespace yardmaster

@@ -1,0 +1,39 @@
+// The schemas of the project's custom resources, read from crds/, and values of them. TESTONLY.
+// Thread safety: pure functions, but for the files that SchemaOf reads.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "nlohmann/json.hpp"
+
+#include "pkg/base/random.h"
+
+namespace yardmaster::fields {
+
+// The openAPIV3Schema of `plural`, for example "gangs". A file that cannot be read fails the test.
+nlohmann::json SchemaOf(const std::string& plural);
+
+// Whether the API server keeps fields below that the schema does not name.
+bool IsOpen(const nlohmann::json& schema);
+// Whether the value is an integer or a string, as quantities are.
+bool IsQuantity(const nlohmann::json& schema);
+
+// The same value each time, with every property, and one entry in every list and map.
+nlohmann::json Example(const nlohmann::json& schema);
+
+// A random value that the schema takes, but that each required property may be left out, one time in 20.
+// Other properties are there half of the time; numbers are at a bound or between. A pattern of strings that
+// this function has no example of fails the test.
+nlohmann::json Draw(const nlohmann::json& schema, Random& random);
+
+// Whether the API server refuses the value itself, whatever is below it.
+bool Refuses(const nlohmann::json& schema, const nlohmann::json& value);
+
+// What the API server would refuse or drop, here or below, each with its path, for example
+// "spec.tiers[0].downPorts: is dropped". Null takes a field away, as in a merge patch. What has to be there and
+// is missing is no complaint, and validation rules (CEL) are not evaluated.
+std::vector<std::string> Complaints(const nlohmann::json& schema, const nlohmann::json& value,
+                                    const std::string& path);
+
+}  // namespace yardmaster::fields
