@@ -1,12 +1,25 @@
 #include "pkg/fabric/network.h"
 
 #include <algorithm>
+#include <cstdint>
 
 #include "pkg/base/strings.h"
 
 namespace yardmaster::fabric {
 
 namespace {
+
+// Many times more than a fabric of 100,000 GPUs has, and few enough for ids of links and arrays by cable.
+constexpr std::int64_t kMaxSwitches = 10'000'000;
+constexpr std::int64_t kMaxCables = 50'000'000;
+
+absl::Status TooLarge(const FabricSpec& spec, std::size_t tier, std::int64_t count,
+                      const std::string& what, std::int64_t most) {
+  return FieldError(
+      StrCat("Fabric ", spec.name, ": spec.tiers[", tier, "]"),
+      StrCat("its ", what, " and those of the tiers below, ", count, ", are more than ", most),
+      "correct the numbers of switches and ports, or the labels of the Nodes");
+}
 
 int NumPlaces(Scope scope, const Places& places) {
   if (scope == Scope::kSegment) return places.num_segments();
@@ -22,21 +35,30 @@ absl::StatusOr<Network> Network::Build(FabricSpec spec, std::shared_ptr<const Pl
   net.places_ = std::move(places);
   YM_ASSIGN_OR_RETURN(net.base_address_, IpAddress::Parse(net.spec_.addressing.base));
   net.num_host_cables_ = net.places_->num_hosts() * net.spec_.rails * net.spec_.nic_ports;
-  int next_switch = 0;
-  int next_cable = net.num_host_cables_;
-  for (const Tier& tier : net.spec_.tiers) {
+  std::int64_t next_switch = 0;
+  std::int64_t next_cable = net.num_host_cables_;
+  for (std::size_t t = 0; t < net.spec_.tiers.size(); ++t) {
+    const Tier& tier = net.spec_.tiers[t];
     TierIndex index;
     index.places = NumPlaces(tier.scope, *net.places_);
     index.rails = tier.per_rail ? net.spec_.rails : 1;
     index.planes = tier.per_plane ? net.spec_.planes : 1;
-    index.first_switch = next_switch;
-    index.first_cable = next_cable;
-    index.num_switches = index.places * index.rails * index.planes * tier.switches;
-    next_switch += index.num_switches;
-    next_cable += index.num_switches * tier.up_ports;
+    index.first_switch = static_cast<int>(next_switch);
+    index.first_cable = static_cast<int>(next_cable);
+    const std::int64_t switches =
+        std::int64_t{index.places} * index.rails * index.planes * tier.switches;
+    next_switch += switches;
+    if (next_switch > kMaxSwitches) {
+      return TooLarge(net.spec_, t, next_switch, "switches", kMaxSwitches);
+    }
+    next_cable += switches * tier.up_ports;
+    if (next_cable > kMaxCables) {
+      return TooLarge(net.spec_, t, next_cable, "cables", kMaxCables);
+    }
+    index.num_switches = static_cast<int>(switches);
     net.tiers_.push_back(index);
   }
-  net.num_cables_ = next_cable;
+  net.num_cables_ = static_cast<int>(next_cable);
   YM_RETURN_IF_ERROR(net.CheckSizes());
   return net;
 }
@@ -64,8 +86,8 @@ absl::Status Network::CheckSizes() const {
     }
     const int upper = static_cast<int>(t);
     for (int count : below) {
-      const int cables =
-          count * LowerSwitchesPerPlace(spec_, upper) / high.stripes * LinksPerPair(spec_, upper);
+      const std::int64_t cables = std::int64_t{count} * LowerSwitchesPerPlace(spec_, upper) /
+                                  high.stripes * LinksPerPair(spec_, upper);
       if (cables > high.down_ports) {
         return FieldError(StrCat("Fabric ", spec_.name, ": spec.tiers[", t, "].downPorts"),
                           StrCat("the Nodes make ", cables, " cables into each ", high.role,

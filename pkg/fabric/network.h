@@ -51,7 +51,8 @@ struct SwitchPlace {
 class Network {
  public:
   // Errors: InvalidArgument when the spec is invalid or the hosts need more ports than it has (more
-  // segments in a fabric pod than Agg ports, more hosts in a segment than ToR ports, ...).
+  // segments in a fabric pod than Agg ports, more hosts in a segment than ToR ports, ...), or when there
+  // are more than 10 million switches or 50 million cables.
   static absl::StatusOr<Network> Build(FabricSpec spec, std::shared_ptr<const Places> places);
 
   const FabricSpec& spec() const { return spec_; }

@@ -141,5 +141,30 @@ TEST(NetworkTest, MoreHostsThanPortsAreRefusedWithTheSegment) {
   EXPECT_NE(MessageOf(network.status()).find("segment s0"), std::string::npos);
 }
 
+// 2 segments with 2^10 groups of 10^5 switches of 10^5 cables each.
+TEST(NetworkTest, MoreSwitchesOrCablesThanThereAreIdsAreRefusedWithTheTier) {
+  FabricSpec spec = SmallHpn(1, 2, 1);
+  spec.gpus_per_host = spec.rails = 64;
+  spec.planes = spec.nic_ports = 16;
+  Tier tor = spec.tiers[0];
+  tor.up_ports = 100'000;
+  Tier top = tor;
+  top.role = "top";
+  top.switches = tor.up_ports;
+  top.down_gbps = tor.up_gbps;
+  top.up_ports = 0;
+  spec.tiers = {tor, top};
+  const auto places = std::make_shared<const Places>(PlacesOf(spec));
+  EXPECT_EQ(MessageOf(Network::Build(spec, places).status()),
+            "Fabric small-hpn: spec.tiers[0]: its cables and those of the tiers below, 204802048, "
+            "are more "
+            "than 50000000; correct the numbers of switches and ports, or the labels of the Nodes");
+  spec.tiers[0].up_ports = spec.tiers[1].switches = 10'000;
+  EXPECT_EQ(MessageOf(Network::Build(spec, places).status()),
+            "Fabric small-hpn: spec.tiers[1]: its switches and those of the tiers below, 20482048, "
+            "are more "
+            "than 10000000; correct the numbers of switches and ports, or the labels of the Nodes");
+}
+
 }  // namespace
 }  // namespace yardmaster::fabric

@@ -1,6 +1,7 @@
 #include "pkg/fabric/spec.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <set>
 
 #include "pkg/base/ip_address.h"
@@ -96,11 +97,19 @@ void CheckWiring(const FabricSpec& spec, std::size_t upper_index, Problem& out) 
               " switches of a place below"),
        "give every stripe the same number of lower switches");
   if (!out.empty()) return;
-  const long needed = 1L * PlacesPerPlace(spec, lower.scope, upper.scope) * lower_per_place /
-                      upper.stripes * LinksPerPair(spec, static_cast<int>(upper_index));
-  Need(needed <= upper.down_ports, out, at + ".downPorts",
-       StrCat(upper.down_ports, " ports for ", needed, " cables from ", lower.role, " switches"),
-       StrCat("give at least ", needed, " or build the fabric smaller (spec.size)"));
+  // The largest fields that there may be make 10^21 cables.
+  const __int128 needed = __int128{PlacesPerPlace(spec, lower.scope, upper.scope)} *
+                          (lower_per_place / upper.stripes) *
+                          LinksPerPair(spec, static_cast<int>(upper_index));
+  if (needed <= upper.down_ports) return;
+  constexpr std::int64_t kMost = 1'000'000;  // ports that the field may say
+  const std::string smaller = "build the fabric smaller (spec.size)";
+  const bool possible = needed <= kMost;
+  const auto shown = static_cast<std::int64_t>(possible ? needed : kMost);
+  Need(false, out, at + ".downPorts",
+       StrCat(upper.down_ports, " ports for ", possible ? "" : "more than ", shown, " cables from ",
+              lower.role, " switches"),
+       possible ? StrCat("give at least ", shown, " or ", smaller) : smaller);
 }
 
 void CheckHostPorts(const FabricSpec& spec, Problem& out) {

@@ -55,5 +55,32 @@ TEST(SpecTest, EveryContradictionNamesItsField) {
   }
 }
 
+// 10^8 segments with 10^8 switches of 10^5 cables each: more cables than 64 bits count.
+TEST(SpecTest, CablesThatNoNumberHoldsAreTooManyForThePortsAbove) {
+  FabricSpec spec = SmallHpn(1, 1, 1);
+  spec.fabric_pods = spec.segments_per_fabric_pod = 10'000;
+  spec.gpus_per_host = spec.rails = 64;
+  spec.planes = spec.nic_ports = 16;
+  spec.ecmp_hash.clear();
+  spec.backup.hosts_per_segment = 0;
+  Tier tor = spec.tiers[0];
+  tor.up_ports = 100'000;
+  Tier middle = tor;
+  middle.role = "middle";
+  middle.switches = 100'000;
+  middle.down_gbps = tor.up_gbps;
+  Tier top;
+  top.role = "top";
+  top.scope = Scope::kFabric;
+  top.per_plane = false;
+  top.down_ports = 100'000;
+  top.down_gbps = middle.up_gbps;
+  spec.tiers = {tor, middle, top};
+  EXPECT_EQ(Problems(spec),
+            std::vector<std::string>{
+                "spec.tiers[2].downPorts: 100000 ports for more than 1000000 cables from middle "
+                "switches; build the fabric smaller (spec.size)"});
+}
+
 }  // namespace
 }  // namespace yardmaster::fabric
