@@ -227,7 +227,9 @@ class Search {
     for (int i = 0; i < num_pieces(); ++i)
       result_.segment[space_.order[i]] = space_.original[chosen_[i]];
     // Nothing is better than the bound.
-    if (options_.any || cost_ <= result_.bound) done_ = true;
+    const bool least = cost_ <= result_.bound;
+    done_ = least || options_.any;
+    cut_ |= !least && options_.any;
   }
 
   void Descend(int i) {

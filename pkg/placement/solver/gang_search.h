@@ -26,7 +26,7 @@ struct SearchOptions {
   std::int64_t max_steps = 150'000;
   // Only better solutions than this are looked for.
   std::optional<Objective> incumbent;
-  bool any = false;  // stop at the first solution
+  bool any = false;  // stop at the first solution, which is exact only where it meets the bound
 };
 
 struct SearchResult {

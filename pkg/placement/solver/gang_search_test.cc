@@ -48,6 +48,7 @@ TEST(GangSearchTest, OnlyABetterPlacementThanTheOneAtHandIsAnAnswer) {
 
 TEST(GangSearchTest, AnyPlacementWillDoWhereOneIsAskedForAndOneIsFoundWhereverThereIs) {
   Random random(3);
+  int worse = 0;
   for (int round = 0; round < Rounds(1000); ++round) {
     const SearchProblem problem = RandomSearchProblem(random);
     const SearchResult any = SearchSegments(problem, {150'000, std::nullopt, /*any=*/true});
@@ -56,7 +57,12 @@ TEST(GangSearchTest, AnyPlacementWillDoWhereOneIsAskedForAndOneIsFoundWhereverTh
     const std::optional<Objective> cost = CostOf(problem, any.segment);
     ASSERT_TRUE(cost.has_value()) << round;
     ASSERT_EQ(any.objective, *cost) << round;
+    const Objective best = *LeastCost(problem);
+    ASSERT_LE(any.bound, best) << round;
+    ASSERT_TRUE(!any.exact || any.objective == best) << round;
+    worse += any.objective != best;
   }
+  EXPECT_GT(worse, MoreThan(20));
 }
 
 TEST(GangSearchTest, ACutSearchNeverClaimsMoreThanItKnows) {
