@@ -33,7 +33,9 @@ void AddRental(const json& training_job, json& pod) {
   api::FieldErrors errors;
   const api::CapacityStatus status = api::ReadCapacityStatus(
       {&training_job[at], "status.capacity", api::UnknownFields::kIgnore, &errors});
-  if (!status.active() || !errors.empty()) return;
+  // Without hosts nothing was rented: the ledger has no place for the job (api::AddRental), so that the pod's
+  // gate stays closed, and a list without terms would be refused.
+  if (!status.active() || status.hosts.empty() || !errors.empty()) return;
   json& spec = pod["spec"];
   const json metadata = training_job.value("metadata", json::object());
   for (const std::string& value :

@@ -75,7 +75,11 @@ TEST(CapacityPodsTest, APodOutsideARentalStaysAsItIs) {
     AddRental(RentingJob(phase), pod);
     EXPECT_EQ(pod, before);
   }
+  json no_hosts = RentingJob(api::RentalPhase::kProvisioned);
+  no_hosts["status"]["capacity"]["hosts"] = json::array();
   json pod = PodWith(json());
+  AddRental(no_hosts, pod);
+  EXPECT_EQ(pod, PodWith(json()));
   AddRental(json::object(), pod);
   EXPECT_EQ(pod, PodWith(json()));
 }
