@@ -4,6 +4,7 @@
 #include <cmath>
 #include <memory>
 
+#include "bench/predicted_load.h"
 #include "pkg/base/random.h"
 #include "pkg/crux/intensity.h"
 #include "pkg/netplan/network_plan.h"
@@ -139,7 +140,7 @@ class Replay {
         if (again) break;
       }
     }
-    load_ = netplan::PredictedUplinkLoad(snapshot_);
+    load_ = PredictedUplinkLoad(snapshot_);
     split_ = 0;
     for (const plan::JobState& job : snapshot_.jobs) {
       if (!job.assignment) continue;

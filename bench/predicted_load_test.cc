@@ -1,18 +1,21 @@
 // The load of segments' uplinks by the jobs placed.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
+#include "bench/predicted_load.h"
+
 #include <string>
 #include <vector>
 
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
 #include "pkg/fabric/testing/fabrics.h"
-#include "pkg/netplan/network_plan.h"
 #include "pkg/plan/testing/snapshots.h"
 
-namespace yardmaster::netplan {
+namespace yardmaster::bench {
 namespace {
 
 using ::testing::Each;
 using ::testing::ElementsAre;
+using ::testing::Gt;
 
 using fabric::HostId;
 
@@ -29,6 +32,17 @@ class PredictedUplinkLoadTest : public ::testing::Test {
                    .data_bytes = 1e9,
                    .measured = true,
                    .communication_seconds = 4};
+    std::vector<HostId> of_rank;
+    for (const int host : hosts) of_rank.emplace_back(host);
+    plan::Place(snapshot_, plan::LastJob(snapshot_), of_rank);
+  }
+
+  // A ring of GPUs: the last of a host, on the last rail, sends to the first of the next.
+  void PlaceRing(const std::vector<int>& hosts) {
+    workload::Parallelism p;
+    p.context = 8 * static_cast<int>(hosts.size());
+    workload::Job& job = plan::AddJob(snapshot_, "ring", p, 8).job;
+    job.profile = {.flop_per_iteration = 8e12, .compute_seconds = 2, .context_bytes = 1e9};
     std::vector<HostId> of_rank;
     for (const int host : hosts) of_rank.emplace_back(host);
     plan::Place(snapshot_, plan::LastJob(snapshot_), of_rank);
@@ -77,5 +91,16 @@ TEST_F(PredictedUplinkLoadTest, JobsAddUpAndWaitingOnesAreNotThere) {
   EXPECT_NEAR(load[2] / one_way_, 2, 1e-9);
 }
 
+TEST_F(PredictedUplinkLoadTest, TrafficBetweenRailsOfOneTorStaysInside) {
+  PlaceRing({0, 1});
+  EXPECT_THAT(PredictedUplinkLoad(snapshot_), ElementsAre(Gt(0), 0, 0));
+  fabric::FabricSpec spec = fabric::SmallHpn(1, 3, 4);
+  spec.tiers[0].per_rail = false;
+  spec.tiers[0].down_ports *= spec.rails;
+  snapshot_ = plan::MakeSnapshot(spec);
+  PlaceRing({0, 1});
+  EXPECT_THAT(PredictedUplinkLoad(snapshot_), Each(0));
+}
+
 }  // namespace
-}  // namespace yardmaster::netplan
+}  // namespace yardmaster::bench

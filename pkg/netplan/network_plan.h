@@ -31,9 +31,4 @@ std::vector<PlacedJob> PlacedJobs(const plan::Plan& plan);
 NetworkPlan PlanNetwork(const plan::Snapshot& snapshot, const std::vector<PlacedJob>& placed,
                         const NetworkInput& input = {});
 
-// The predicted load of each segment's uplinks by the jobs that have an assignment, by SegmentId: the
-// bytes per second that they send from and to the segment through its uplinks, each job's weighted by
-// its GPU intensity (FLOP per second of communication). All 0 without a network.
-std::vector<double> PredictedUplinkLoad(const plan::Snapshot& snapshot);
-
 }  // namespace yardmaster::netplan
