@@ -27,7 +27,7 @@
 #include "pkg/operator/capacity_objects.h"
 #include "pkg/operator/capacity_observer.h"
 #include "pkg/operator/capacity_step.h"
-#include "pkg/operator/job_controller.h"
+#include "pkg/operator/job_notice.h"
 #include "pkg/operator/rental_sweeper.h"
 #include "pkg/state/cluster_state.h"
 

@@ -39,6 +39,7 @@
 #include "pkg/operator/elastic_size.h"
 #include "pkg/operator/host_health.h"
 #include "pkg/operator/host_marker.h"
+#include "pkg/operator/job_notice.h"
 #include "pkg/operator/job_observer.h"
 #include "pkg/operator/job_step.h"
 #include "pkg/operator/worker_writes.h"
@@ -46,17 +47,6 @@
 #include "pkg/state/snapshot_builder.h"
 
 namespace yardmaster::op {
-
-struct JobNotice {
-  std::string namespace_name;
-  std::string job;
-  std::string uid;
-  bool warning = false;
-  // "Recovering", "RecoveryHeld", "Resizing", "Stalled", "Succeeded", "Failed", "Invalid"; of rented hosts
-  // "CapacityRequested", "CapacityProvided", "CapacityLeft", "CapacityUnavailable", "LateCapacityRemoved"
-  std::string reason;
-  std::string note;
-};
 
 inline constexpr std::int64_t kCountsMs = 1'000;
 

@@ -25,7 +25,7 @@
 
 #include "pkg/base/clock.h"
 #include "pkg/kube/client.h"
-#include "pkg/operator/job_controller.h"
+#include "pkg/operator/job_notice.h"
 #include "pkg/state/cluster_state.h"
 
 namespace yardmaster::op {

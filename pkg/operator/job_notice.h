@@ -1,0 +1,19 @@
+// What the operator tells about a TrainingJob; becomes an event on it. Thread safety: values.
+#pragma once
+
+#include <string>
+
+namespace yardmaster::op {
+
+struct JobNotice {
+  std::string namespace_name;
+  std::string job;
+  std::string uid;
+  bool warning = false;
+  // "Recovering", "RecoveryHeld", "Resizing", "Stalled", "Succeeded", "Failed", "Invalid"; of rented hosts
+  // "CapacityRequested", "CapacityProvided", "CapacityLeft", "CapacityUnavailable", "LateCapacityRemoved"
+  std::string reason;
+  std::string note;
+};
+
+}  // namespace yardmaster::op
