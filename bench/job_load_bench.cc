@@ -28,8 +28,8 @@
 #include "pkg/base/random.h"
 #include "pkg/base/strings.h"
 #include "pkg/base/work_queue.h"
-#include "pkg/operator/job_controller.h"
-#include "pkg/operator/pod_builder.h"
+#include "pkg/operator/jobs/job_controller.h"
+#include "pkg/operator/pods/pod_builder.h"
 
 namespace {
 

@@ -10,8 +10,8 @@
 
 #include "pkg/app/leadership.h"
 #include "pkg/app/runtime.h"
-#include "pkg/operator/capacity_controller.h"
-#include "pkg/operator/host_marker.h"
+#include "pkg/operator/capacity/capacity_controller.h"
+#include "pkg/operator/hosts/host_marker.h"
 #include "pkg/state/cluster_state.h"
 
 namespace yardmaster::app {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "pkg/operator/network_metrics.h"
+#include "pkg/operator/network/network_metrics.h"
 
 namespace yardmaster::app {
 

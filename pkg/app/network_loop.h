@@ -21,8 +21,8 @@
 #include "pkg/app/report_intake.h"
 #include "pkg/app/round_schedule.h"
 #include "pkg/app/runtime.h"
-#include "pkg/operator/network_controller.h"
-#include "pkg/operator/plan_waiters.h"
+#include "pkg/operator/network/network_controller.h"
+#include "pkg/operator/network/plan_waiters.h"
 #include "pkg/state/cluster_state.h"
 
 namespace yardmaster::app {

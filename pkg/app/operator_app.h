@@ -21,9 +21,9 @@
 
 #include "pkg/app/certificate_renewal.h"
 #include "pkg/app/runtime.h"
-#include "pkg/operator/host_health.h"
-#include "pkg/operator/host_marker.h"
-#include "pkg/operator/network_controller.h"
+#include "pkg/operator/hosts/host_health.h"
+#include "pkg/operator/hosts/host_marker.h"
+#include "pkg/operator/network/network_controller.h"
 #include "pkg/rpc/report_server.h"
 
 namespace yardmaster::app {

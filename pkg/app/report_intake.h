@@ -17,8 +17,8 @@
 #include "pkg/app/leadership.h"
 #include "pkg/app/runtime.h"
 #include "pkg/kube/client.h"
-#include "pkg/operator/live_links.h"
-#include "pkg/operator/node_token.h"
+#include "pkg/operator/telemetry/live_links.h"
+#include "pkg/operator/telemetry/node_token.h"
 #include "pkg/rpc/report_server.h"
 
 namespace yardmaster::app {

@@ -9,9 +9,9 @@
 #include "pkg/base/strings.h"
 #include "pkg/extender/adoption.h"
 #include "pkg/extender/gather.h"
-#include "pkg/operator/network_faults.h"
-#include "pkg/operator/network_profiles.h"
-#include "pkg/operator/previous_network_reader.h"
+#include "pkg/operator/network/previous_network_reader.h"
+#include "pkg/operator/telemetry/network_faults.h"
+#include "pkg/operator/telemetry/network_profiles.h"
 #include "pkg/state/node_facts.h"
 #include "pkg/state/snapshot_builder.h"
 

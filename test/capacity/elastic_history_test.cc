@@ -9,8 +9,8 @@
 
 #include "pkg/base/random.h"
 #include "pkg/kube/testing/relist.h"
-#include "pkg/operator/job_controller.h"
-#include "pkg/operator/node_observer.h"
+#include "pkg/operator/hosts/node_observer.h"
+#include "pkg/operator/jobs/job_controller.h"
 #include "test/capacity/job_story_fixture.h"
 
 namespace yardmaster {

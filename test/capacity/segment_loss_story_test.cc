@@ -6,9 +6,9 @@
 #include <string>
 
 #include "pkg/kube/testing/relist.h"
-#include "pkg/operator/job_controller.h"
-#include "pkg/operator/network_controller.h"
-#include "pkg/operator/node_observer.h"
+#include "pkg/operator/hosts/node_observer.h"
+#include "pkg/operator/jobs/job_controller.h"
+#include "pkg/operator/network/network_controller.h"
 #include "test/capacity/job_story_fixture.h"
 
 namespace yardmaster {

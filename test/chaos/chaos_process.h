@@ -12,7 +12,7 @@
 #include "pkg/extender/gang_planner.h"
 #include "pkg/extender/webhook.h"
 #include "pkg/kube/lease_lock.h"
-#include "pkg/operator/network_controller.h"
+#include "pkg/operator/network/network_controller.h"
 #include "pkg/state/cluster_state.h"
 #include "test/chaos/chaos_client.h"
 

@@ -6,7 +6,7 @@
 
 #include "pkg/api/names.h"
 #include "pkg/kube/testing/relist.h"
-#include "pkg/operator/node_observer.h"
+#include "pkg/operator/hosts/node_observer.h"
 #include "pkg/state/cluster_feed.h"
 
 namespace yardmaster::chaos {

@@ -10,11 +10,11 @@
 #include <string>
 
 #include "pkg/base/clock.h"
-#include "pkg/operator/host_health.h"
-#include "pkg/operator/host_marker.h"
-#include "pkg/operator/job_controller.h"
-#include "pkg/operator/jobs_by_host.h"
-#include "pkg/operator/node_faults.h"
+#include "pkg/operator/hosts/host_health.h"
+#include "pkg/operator/hosts/host_marker.h"
+#include "pkg/operator/hosts/node_faults.h"
+#include "pkg/operator/jobs/job_controller.h"
+#include "pkg/operator/jobs/jobs_by_host.h"
 #include "pkg/state/cluster_state.h"
 #include "test/chaos/chaos_client.h"
 

@@ -14,8 +14,8 @@
 #include "pkg/api/names.h"
 #include "pkg/api/nic_annotations.h"
 #include "pkg/fabric/testing/fabrics.h"
-#include "pkg/operator/network_faults.h"
-#include "pkg/operator/node_faults.h"
+#include "pkg/operator/hosts/node_faults.h"
+#include "pkg/operator/telemetry/network_faults.h"
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include "pkg/base/strings.h"
 #include "pkg/cli/input/manifests.h"
 #include "pkg/cli/input/render_fabric.h"
-#include "pkg/operator/network_faults.h"
+#include "pkg/operator/telemetry/network_faults.h"
 #include "pkg/state/host_index.h"
 
 namespace yardmaster::cli {

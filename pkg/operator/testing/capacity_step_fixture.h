@@ -9,7 +9,7 @@
 #include "nlohmann/json.hpp"
 
 #include "pkg/base/strings.h"
-#include "pkg/operator/capacity_step.h"
+#include "pkg/operator/capacity/capacity_step.h"
 #include "pkg/operator/testing/pool_manifest.h"
 
 namespace yardmaster::op {

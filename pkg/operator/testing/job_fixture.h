@@ -19,9 +19,9 @@
 #include "pkg/api/names.h"
 #include "pkg/base/strings.h"
 #include "pkg/kube/testing/fake_client.h"
-#include "pkg/operator/job_controller.h"
-#include "pkg/operator/node_observer.h"
-#include "pkg/operator/pod_builder.h"
+#include "pkg/operator/hosts/node_observer.h"
+#include "pkg/operator/jobs/job_controller.h"
+#include "pkg/operator/pods/pod_builder.h"
 
 namespace yardmaster::op {
 

@@ -11,7 +11,7 @@
 
 #include "nlohmann/json.hpp"
 
-#include "pkg/operator/network_controller.h"
+#include "pkg/operator/network/network_controller.h"
 #include "pkg/operator/testing/network_cluster.h"
 
 namespace yardmaster::op {

@@ -1,0 +1,185 @@
+#include "pkg/operator/capacity/rental_sweeper.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "nlohmann/json.hpp"
+
+#include "pkg/api/names.h"
+#include "pkg/api/training_job.h"
+#include "pkg/base/status.h"
+#include "pkg/base/strings.h"
+#include "pkg/kube/object.h"
+#include "pkg/operator/capacity/capacity_objects.h"
+
+namespace yardmaster::op {
+
+namespace {
+
+using nlohmann::json;
+
+std::string NameIn(const kube::Target& target) {
+  return StrCat(target.resource.plural, "/", target.name);
+}
+
+// Of DaemonSets, and those that the kubelet makes itself.
+bool IsOnEveryHost(const api::Pod& pod) {
+  const api::OwnerReference* owner = pod.metadata.controller();
+  return owner != nullptr && (owner->kind == "DaemonSet" || owner->kind == "Node");
+}
+
+// Whether a pod is on the host, or is to come there.
+bool IsInUse(const state::ClusterState& world, const std::string& host) {
+  if (host.empty()) return false;
+  const bool has_pod = std::any_of(world.pods.begin(), world.pods.end(), [&](const auto& pod) {
+    return pod->node_name == host && !pod->finished() && !IsOnEveryHost(*pod);
+  });
+  if (has_pod) return true;
+  return std::any_of(world.gangs.begin(), world.gangs.end(), [&](const auto& gang) {
+    const auto& slots = gang->status.assignments;
+    return std::any_of(slots.begin(), slots.end(),
+                       [&](const api::AssignmentEntry& slot) { return slot.host == host; });
+  });
+}
+
+}  // namespace
+
+RentalSweeper::Decision RentalSweeper::DecisionOf(const api::TrainingJob& job) {
+  Decision decision;
+  decision.job_deleted = job.metadata.deleted_ms.has_value();
+  if (decision.job_deleted || !job.status.capacity.active()) return decision;
+  for (const RentalObject& object : RentalObjects(job, nullptr, {})) {
+    decision.names.insert(NameIn(object.target));
+  }
+  return decision;
+}
+
+absl::Status RentalSweeper::List(const kube::Resource& resource, std::vector<Found>& found) {
+  const bool claims = resource.kind == kube::NodeClaims().kind;
+  kube::ListOptions options;
+  options.label_selector = claims ? api::kRentalLabel : api::kJobLabel;
+  const auto objects = kube::ListAll(client_, {resource}, options);
+  if (absl::IsNotFound(objects.status())) return absl::OkStatus();
+  YM_RETURN_IF_ERROR(objects.status());
+  for (const auto& object : objects->items) {
+    const json& metadata = (*object)["metadata"];
+    if (metadata.contains("deletionTimestamp")) continue;
+    Found one;
+    one.target = {resource, kube::NamespaceOf(*object), kube::NameOf(*object), ""};
+    one.uid = kube::UidOf(*object);
+    if (claims) {
+      one.node = kube::StringAt(*object, {"status", "nodeName"});
+      one.job_key = kube::StringAt(*object, {"metadata", "annotations", api::kRentalJobAnnotation});
+      one.job_uid = kube::StringAt(*object, {"metadata", "labels", api::kRentalLabel});
+    }
+    for (const json& owner : metadata.value("ownerReferences", json::array())) {
+      if (claims || owner.value("kind", "") != api::kTrainingJobKind) continue;
+      one.job_key = kube::MakeKey(one.target.ns, owner.value("name", ""));
+      one.job_uid = owner.value("uid", "");
+    }
+    // Others ask for hosts, too.
+    if (!one.job_uid.empty()) found.push_back(std::move(one));
+  }
+  return absl::OkStatus();
+}
+
+// The cache may be behind, and does not have jobs that cannot be read.
+absl::StatusOr<RentalSweeper::Decision> RentalSweeper::ReadDecision(const Found& found) {
+  Decision decision;
+  const std::size_t slash = found.job_key.find('/');
+  if (slash == std::string::npos) {
+    decision.job_gone = true;
+    return decision;
+  }
+  api::TrainingJob job;
+  job.metadata.namespace_name = found.job_key.substr(0, slash);
+  job.metadata.name = found.job_key.substr(slash + 1);
+  const auto object =
+      client_.Get({kube::TrainingJobs(), job.metadata.namespace_name, job.metadata.name, ""});
+  if (absl::IsNotFound(object.status()) || (object.ok() && kube::UidOf(*object) != found.job_uid)) {
+    decision.job_gone = true;
+    return decision;
+  }
+  YM_RETURN_IF_ERROR(object.status());
+  job.metadata.uid = found.job_uid;
+  if ((*object)["metadata"].contains("deletionTimestamp")) job.metadata.deleted_ms = 0;
+  api::FieldErrors errors;
+  job.status.capacity =
+      api::ReadCapacityStatus({kube::FindAt(*object, {"status", "capacity"}), "status.capacity",
+                               api::UnknownFields::kIgnore, &errors});
+  decision = DecisionOf(job);
+  decision.readable = errors.empty();
+  return decision;
+}
+
+absl::Status RentalSweeper::Delete(const Found& found) {
+  kube::DeleteOptions options;
+  options.uid = found.uid;
+  const absl::Status deleted = client_.Delete(found.target, options);
+  return absl::IsNotFound(deleted) || absl::IsAborted(deleted) ? absl::OkStatus() : deleted;
+}
+
+absl::Status RentalSweeper::Judge(const Found& found, const Decision& decision) {
+  const bool claim = found.target.resource.kind == kube::NodeClaims().kind;
+  // What has an owner goes with it.
+  if (decision.job_gone) return claim ? Delete(found) : absl::OkStatus();
+  if (decision.job_deleted && !claim) return absl::OkStatus();
+  const bool named = !decision.readable || decision.names.count(NameIn(found.target)) != 0;
+  if (named || IsInUse(cache_.Take(), found.node)) {
+    late_since_ms_.erase(found.uid);
+    return absl::OkStatus();
+  }
+  const std::int64_t now_ms = clock_.SteadyMs();
+  const std::int64_t since_ms = late_since_ms_.try_emplace(found.uid, now_ms).first->second;
+  if (now_ms - since_ms < kLateMs) return absl::OkStatus();
+  YM_RETURN_IF_ERROR(Delete(found));
+  if (decision.job_deleted) return absl::OkStatus();
+  const std::size_t slash = found.job_key.find('/');
+  notify_(
+      {found.job_key.substr(0, slash), found.job_key.substr(slash + 1), found.job_uid, true,
+       "LateCapacityRemoved",
+       StrCat(found.target.resource.kind, " ", found.target.name,
+              " was made after its rental had ended, by an operator that did not lead any more; "
+              "it is given back, and what it cost is not in status.capacity.spent")});
+  return absl::OkStatus();
+}
+
+absl::Status RentalSweeper::SweepKind(const kube::Resource& resource,
+                                      const std::map<std::string, Decision>& seen,
+                                      std::set<std::string>& there) {
+  std::vector<Found> found;
+  YM_RETURN_IF_ERROR(List(resource, found));
+  std::map<std::string, Decision> read;  // at the API server, after the list
+  for (const Found& one : found) {
+    there.insert(one.uid);
+    const auto known = seen.find(one.job_uid);
+    if (known != seen.end() && known->second.names.count(NameIn(one.target)) != 0) {
+      late_since_ms_.erase(one.uid);
+      continue;
+    }
+    auto decision = read.find(one.job_uid);
+    if (decision == read.end()) {
+      YM_ASSIGN_OR_RETURN(Decision fresh, ReadDecision(one));
+      decision = read.emplace(one.job_uid, std::move(fresh)).first;
+    }
+    YM_RETURN_IF_ERROR(Judge(one, decision->second));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RentalSweeper::Sweep() {
+  std::map<std::string, Decision> seen;  // in the cache, by the job's uid
+  for (const auto& job : cache_.Take().jobs) {
+    if (!job->status.capacity.active()) continue;
+    seen[job->metadata.uid] = DecisionOf(*job);
+  }
+  std::set<std::string> there;
+  absl::Status done = SweepKind(kube::NodeClaims(), seen, there);
+  done.Update(SweepKind(kube::ProvisioningRequests(), seen, there));
+  if (!done.ok()) return done;
+  std::erase_if(late_since_ms_, [&](const auto& late) { return there.count(late.first) == 0; });
+  return done;
+}
+
+}  // namespace yardmaster::op

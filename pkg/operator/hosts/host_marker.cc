@@ -1,0 +1,174 @@
+#include "pkg/operator/hosts/host_marker.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "nlohmann/json.hpp"
+
+#include "pkg/api/host_record.h"
+#include "pkg/api/names.h"
+#include "pkg/base/clock.h"
+#include "pkg/base/status.h"
+#include "pkg/base/strings.h"
+#include "pkg/operator/write_target.h"
+
+namespace yardmaster::op {
+
+namespace {
+
+std::string SegmentOf(const api::Node& node) {
+  return StrCat(api::Find(node.metadata.labels, api::kFabricPodLabel).value_or(""), "/",
+                api::Find(node.metadata.labels, api::kSegmentLabel).value_or(""));
+}
+
+// By host.
+std::map<std::string, HostHistory> Histories(const state::ClusterState& world) {
+  std::map<std::string, HostHistory> out;
+  for (const auto& node : world.nodes) {
+    HostHistory& history = out[node->metadata.name];
+    history.segment = SegmentOf(*node);
+    // A record that cannot be read is written anew.
+    const auto text = api::Find(node->metadata.annotations, api::kHostRecordAnnotation);
+    if (text) history.record = api::DecodeHostRecord(*text).value_or(api::HostRecord{});
+  }
+  for (const auto& job : world.jobs) {
+    for (const api::Incident& incident : job->status.recovery.incidents) {
+      if (!incident.blames_host) continue;
+      const auto host = out.find(incident.host);
+      if (host == out.end()) continue;
+      host->second.reported.push_back(
+          {StrCat(job->metadata.namespace_name, "/", job->metadata.name), job->metadata.uid,
+           incident.attempt, std::max(0, incident.first_rank), incident.exit_code,
+           incident.start_ms});
+    }
+  }
+  return out;
+}
+
+// Hosts with a pod that is being deleted. Empty where it does not matter: no Node has our fence.
+std::set<std::string> HostsInDeletion(const state::ClusterState& world) {
+  std::set<std::string> out;
+  const bool fenced = std::any_of(world.nodes.begin(), world.nodes.end(),
+                                  [](const auto& node) { return MarksOf(*node).out_of_service; });
+  if (!fenced) return out;
+  for (const auto& pod : world.pods) {
+    if (pod->metadata.deleted_ms && !pod->node_name.empty()) out.insert(pod->node_name);
+  }
+  return out;
+}
+
+std::string FailuresText(const api::HostRecord& record) {
+  if (record.failures.empty()) return "workers failed here";
+  const api::HostFailure& last = record.failures.back();
+  return StrCat("workers failed ", Count(static_cast<std::int64_t>(record.failures.size()), "time"),
+                " here, last rank ", last.rank, " of TrainingJob ", last.job);
+}
+
+}  // namespace
+
+bool HostMarker::IsFenced(const std::string& host) const {
+  if (options_.fence == FencePolicy::kNone) return true;
+  const auto node = cache_.FindNode(host);
+  return node == nullptr || IsOutOfService(*node);
+}
+
+absl::Status HostMarker::Write(const api::Node& node, const nlohmann::json& patch) {
+  auto written = client_.Patch({kube::Nodes(), "", node.metadata.name, ""}, kube::JsonPatch(patch),
+                               {kFieldManager, false, false});
+  if (absl::IsNotFound(written.status())) return absl::OkStatus();
+  YM_RETURN_IF_ERROR(written.status());
+  cache_.Assume(state::Kind::kNode, *written);
+  return absl::OkStatus();
+}
+
+absl::Status HostMarker::Fence(const std::string& host) {
+  const auto node = cache_.FindNode(host);
+  if (options_.fence != FencePolicy::kOutOfService || node == nullptr) return absl::OkStatus();
+  NodeMarks marks = MarksOf(*node);
+  const NodeMarks before = marks;
+  marks.out_of_service = true;
+  const auto patch = PatchOf(*node, marks);
+  if (!patch) return absl::OkStatus();
+  YM_RETURN_IF_ERROR(Write(*node, *patch));
+  Announce(*node, before, marks, "");
+  return absl::OkStatus();
+}
+
+void HostMarker::Announce(const api::Node& node, const NodeMarks& before, const NodeMarks& after,
+                          const std::string& why) {
+  const auto tell = [&](bool warning, const char* reason, std::string note) {
+    notify_({node.metadata.name, node.metadata.uid, warning, reason, std::move(note)});
+  };
+  if (!after.quarantined.empty() && after.quarantined != before.quarantined) {
+    tell(true, "HostQuarantined", StrCat("no worker is placed here ", why));
+  } else if (after.quarantined.empty() && !before.quarantined.empty()) {
+    tell(false, "HostReleased", "the quarantine has ended; workers may be placed here again");
+  }
+  if (after.out_of_service && !before.out_of_service) {
+    tell(true, "HostFenced",
+         StrCat("taint ", api::kOutOfServiceKey,
+                " set: the host is lost and its pods are removed by force"));
+  } else if (!after.out_of_service && before.out_of_service) {
+    tell(false, "HostUnfenced", StrCat("taint ", api::kOutOfServiceKey, " removed: Node is Ready"));
+  }
+}
+
+std::map<std::string, std::string> HostMarker::FaultyHosts(const state::ClusterState& world) const {
+  std::map<std::string, std::string> out;
+  const int nic_ports = world.fabrics.empty() ? 0 : world.fabrics.front()->spec.nic_ports;
+  for (const auto& node : world.nodes) {
+    for (const NodeFault& fault : FaultsOf(*node, nic_ports, options_.faults)) {
+      if (fault.action >= FaultAction::kDrain) out.emplace(node->metadata.name, fault.name);
+    }
+  }
+  const auto all = static_cast<double>(world.nodes.size());
+  const auto faulty = static_cast<double>(out.size());
+  if (faulty > options_.fault_hosts && faulty > options_.fault_share * all) out.clear();
+  return out;
+}
+
+HostMarker::Report HostMarker::Round(std::int64_t now_ms) {
+  Report report;
+  const state::ClusterState world = cache_.Take();
+  const auto histories = Histories(world);
+  const auto records = NextRecords(histories, options_.quarantine, now_ms);
+  const std::set<std::string> in_deletion = HostsInDeletion(world);
+  const std::map<std::string, std::string> faulty = FaultyHosts(world);
+  for (const auto& node : world.nodes) {
+    const api::HostRecord& record = records.at(node->metadata.name);
+    const NodeMarks before = MarksOf(*node);
+    NodeMarks wanted;
+    const auto fault = faulty.find(node->metadata.name);
+    std::string why;
+    if (record.until_ms > now_ms) {
+      wanted.quarantined = kWorkerFailures;
+      why = StrCat("until ", FormatTime(record.until_ms), ": ", FailuresText(record));
+    } else if (fault != faulty.end()) {
+      wanted.quarantined = kNodeFault;
+      why = StrCat("while it has ", fault->second);
+    }
+    if (!record.empty()) wanted.record = api::EncodeHostRecord(record);
+    wanted.out_of_service = before.out_of_service && !(node->ready.value_or(false) &&
+                                                       in_deletion.count(node->metadata.name) == 0);
+    report.quarantined += wanted.quarantined.empty() ? 0 : 1;
+    report.fenced += wanted.out_of_service ? 1 : 0;
+    if (record.until_ms > now_ms) {
+      const std::int64_t left_ms = record.until_ms - now_ms;
+      report.again_ms = report.again_ms < 0 ? left_ms : std::min(report.again_ms, left_ms);
+    }
+    if (node->metadata.deleted_ms) continue;
+    const auto patch = PatchOf(*node, wanted);
+    if (!patch) continue;
+    const absl::Status written = Write(*node, *patch);
+    if (!written.ok()) {
+      report.errors.push_back(MessageOf(written));
+    } else {
+      Announce(*node, before, wanted, why);
+    }
+  }
+  return report;
+}
+
+}  // namespace yardmaster::op

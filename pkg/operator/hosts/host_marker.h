@@ -1,0 +1,80 @@
+// Keeps the operator's marks on Nodes right (node_marks.h), one round at a time: quarantines hosts
+// for the failures that TrainingJobs report and while they have a fault for which jobs leave them
+// (node_faults.h), and ends quarantines and fences. While faults are reported of more than
+// `fault_share` of the hosts, and of more than `fault_hosts`, what reports them is not trusted and no
+// host is quarantined for one.
+//
+// A fence is set by Fence, before pods of a lost host are removed by force, and taken away by a
+// round once the Node is Ready and none of its pods is being deleted.
+//
+// Level triggered: a round reads the cache alone. Thread safety: Fence and IsFenced from any thread,
+// Round from one. Lifetimes: client and cache outlive it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+
+#include "pkg/kube/client.h"
+#include "pkg/operator/hosts/host_quarantine.h"
+#include "pkg/operator/hosts/node_faults.h"
+#include "pkg/operator/hosts/node_marks.h"
+#include "pkg/state/cluster_state.h"
+
+namespace yardmaster::op {
+
+struct HostNotice {
+  std::string host;
+  std::string uid;
+  bool warning = false;
+  std::string reason;  // "HostQuarantined", "HostReleased", "HostFenced", "HostUnfenced"
+  std::string note;
+};
+
+class HostMarker {
+ public:
+  struct Options {
+    FencePolicy fence = FencePolicy::kNone;
+    QuarantineLimits quarantine;
+    std::vector<FaultRule> faults = DefaultFaultRules();
+    double fault_share = 0.2;
+    int fault_hosts = 3;
+  };
+  struct Report {
+    int quarantined = 0;  // hosts
+    int fenced = 0;       // by the operator
+    std::vector<std::string> errors;
+    std::int64_t again_ms = -1;  // until the next quarantine for failures ends; -1: none is set
+  };
+  using Notify = std::function<void(const HostNotice&)>;
+
+  HostMarker(kube::Client& client, state::ClusterCache& cache, Options options, Notify notify)
+      : client_(client), cache_(cache), options_(options), notify_(std::move(notify)) {}
+
+  // Whether pods of a lost host may be removed by force: by policy, or because its Node is gone or
+  // out of service.
+  bool IsFenced(const std::string& host) const;
+  // With kOutOfService: sets the taint. OK also when there is nothing to do.
+  absl::Status Fence(const std::string& host);
+
+  // `now_ms`: wall time.
+  Report Round(std::int64_t now_ms);
+
+ private:
+  // Hosts that jobs leave for a fault, and the fault; empty where reports are not trusted.
+  std::map<std::string, std::string> FaultyHosts(const state::ClusterState& world) const;
+  absl::Status Write(const api::Node& node, const nlohmann::json& patch);
+  void Announce(const api::Node& node, const NodeMarks& before, const NodeMarks& after,
+                const std::string& why);
+
+  kube::Client& client_;
+  state::ClusterCache& cache_;
+  const Options options_;
+  const Notify notify_;
+};
+
+}  // namespace yardmaster::op

@@ -1,0 +1,51 @@
+#include "pkg/operator/hosts/node_observer.h"
+
+#include <algorithm>
+
+#include "pkg/api/names.h"
+#include "pkg/base/strings.h"
+
+namespace yardmaster::op {
+
+namespace {
+
+// As NodeClaims give it to their Nodes, and people to their node groups.
+bool IsRented(const api::Node& node) {
+  return api::Find(node.metadata.labels, api::kRentalLabel).has_value() ||
+         std::any_of(node.taints.begin(), node.taints.end(),
+                     [](const api::Taint& taint) { return taint.key == api::kRentedKey; });
+}
+
+}  // namespace
+
+bool ObserveNode(const state::ClusterCache& cache, const std::vector<FaultRule>& rules,
+                 const std::string& name, std::int64_t now_ms, HostHealth& hosts) {
+  const auto node = cache.FindNode(name);
+  HostHealth::Report report = HostHealth::Report::kGone;
+  if (!cache.ProblemOf(state::Kind::kNode, name).empty()) {
+    report = HostHealth::Report::kUnknown;
+  } else if (node != nullptr) {
+    report =
+        node->ready.value_or(false) ? HostHealth::Report::kReady : HostHealth::Report::kNotReady;
+  }
+  const state::ClusterState world = cache.Take();
+  const fabric::FabricSpec no_fabric;  // its labels are the default ones
+  const fabric::FabricSpec& spec = world.fabrics.empty() ? no_fabric : world.fabrics.front()->spec;
+  hosts.SetFabricExists(!world.fabrics.empty());
+  std::string segment;
+  if (node != nullptr) {
+    const auto pod = api::Find(node->metadata.labels, spec.fabric_pod_label.c_str());
+    const auto label = api::Find(node->metadata.labels, spec.segment_label.c_str());
+    if (label) segment = StrCat(pod.value_or(""), "/", *label);
+  }
+  const bool rented = node != nullptr && IsRented(*node);
+  const bool changed = hosts.Observe(name, segment, report, now_ms, rented);
+  std::vector<NodeFault> faults;
+  if (node != nullptr && report != HostHealth::Report::kUnknown) {
+    const int nic_ports = world.fabrics.empty() ? 0 : spec.nic_ports;
+    faults = FaultsOf(*node, nic_ports, rules);
+  }
+  return hosts.ObserveFaults(name, faults, now_ms) || changed;
+}
+
+}  // namespace yardmaster::op

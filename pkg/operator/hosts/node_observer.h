@@ -1,0 +1,21 @@
+// Reports a Node as the cache has it to HostHealth: whether it is Ready, unreadable or gone, its segment, and
+// its faults by the table of node_faults.h.
+//
+// Thread safety: as the cache and HostHealth, from any thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "pkg/operator/hosts/host_health.h"
+#include "pkg/operator/hosts/node_faults.h"
+#include "pkg/state/cluster_state.h"
+
+namespace yardmaster::op {
+
+// True when what HostHealth knows of the host has changed.
+bool ObserveNode(const state::ClusterCache& cache, const std::vector<FaultRule>& rules,
+                 const std::string& name, std::int64_t now_ms, HostHealth& hosts);
+
+}  // namespace yardmaster::op

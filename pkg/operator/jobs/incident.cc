@@ -1,0 +1,360 @@
+#include "pkg/operator/jobs/incident.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "pkg/base/strings.h"
+
+namespace yardmaster::op {
+
+namespace {
+
+using api::FailureAction;
+using api::Incident;
+using api::IncidentCause;
+using api::OnHostLoss;
+
+constexpr std::size_t kShownRanks = 64;
+constexpr std::int64_t kStableMs = 600'000;
+// Failures of single ranks so soon after the first belong to its incident.
+constexpr std::int64_t kJoinMs = 30'000;
+constexpr std::int64_t kAvoidHostMs = 86'400'000;
+// A host with a fault is out of placement by then, if the fault is still there.
+constexpr std::int64_t kAvoidFaultyMs = 3'600'000;
+constexpr std::size_t kAvoidedHosts = 32;
+
+const Worker& At(const JobObservation& job, int rank) {
+  return job.workers[static_cast<std::size_t>(rank)];
+}
+
+// When the worker's first container ended; the far future if that was not reported.
+std::int64_t FinishedMs(const Worker& worker) {
+  std::int64_t first = std::numeric_limits<std::int64_t>::max();
+  for (const api::ContainerExit& exit : worker.exits) {
+    if (exit.finished_ms != 0 && exit.exit_code != 0) first = std::min(first, exit.finished_ms);
+  }
+  return first;
+}
+
+int FirstToFail(const JobObservation& job, const std::vector<int>& ranks) {
+  return *std::min_element(ranks.begin(), ranks.end(), [&](int a, int b) {
+    return std::pair(FinishedMs(At(job, a)), a) < std::pair(FinishedMs(At(job, b)), b);
+  });
+}
+
+// "worker 3", "launcher 0".
+std::string NameOfMember(const JobObservation& job, int member) {
+  const RoleRange* role = job.RoleOf(member);
+  return role == nullptr ? StrCat("worker ", member)
+                         : StrCat(role->name, " ", member - role->first);
+}
+
+std::string Ranks(const JobObservation& job, const std::vector<int>& ranks) {
+  if (ranks.size() == 1) return NameOfMember(job, ranks[0]);
+  const bool all_ranks = ranks.back() < job.ranks();
+  return all_ranks ? StrCat(ranks.size(), " workers, the first is ", ranks[0], ",")
+                   : StrCat(ranks.size(), " pods, the first is ", NameOfMember(job, ranks[0]), ",");
+}
+
+bool OnlyRoles(const JobObservation& job, const std::vector<int>& ranks) {
+  return !ranks.empty() && ranks.front() >= job.ranks();
+}
+
+// What the policies of all that is concerned ask for at least. `for_workers`: theirs.
+OnHostLoss ActionFor(const JobObservation& job, const std::vector<int>& ranks,
+                     OnHostLoss for_workers) {
+  OnHostLoss action = OnlyRoles(job, ranks) ? OnHostLoss::kReplace : for_workers;
+  for (const int member : ranks) {
+    const RoleRange* role = job.RoleOf(member);
+    if (role != nullptr) action = std::max(action, role->on_failure);
+  }
+  return action;
+}
+
+const char* Consequence(OnHostLoss action) {
+  switch (action) {
+    case OnHostLoss::kReplace:
+      return "made anew alone";
+    case OnHostLoss::kRestart:
+      return "all workers restart";
+    case OnHostLoss::kFail:
+      return "the job fails";
+  }
+  return "";
+}
+
+std::int64_t BackoffMs(const api::RecoveryPolicy& policy, int consecutive) {
+  if (consecutive == 0) return 0;
+  std::int64_t seconds = policy.backoff_seconds;
+  for (int i = 1; i < consecutive && seconds < policy.max_backoff_seconds; ++i) seconds *= 2;
+  return 1000 * std::min<std::int64_t>(seconds, policy.max_backoff_seconds);
+}
+
+// Takes one restart out of the budget. False: none is left.
+bool TakeRestart(const JobObservation& job, api::RecoveryState& recovery, Incident& incident) {
+  const std::int64_t window_ms = std::int64_t{1000} * job.policy.restart_window_seconds;
+  if (recovery.restarts_in_window == 0 || job.now_ms - recovery.window_start_ms > window_ms) {
+    recovery.window_start_ms = incident.start_ms;
+    recovery.restarts_in_window = 0;
+  }
+  if (recovery.restarts_in_window >= job.policy.max_restarts) return false;
+  ++recovery.restarts_in_window;
+  if (job.running_ms >= kStableMs) recovery.consecutive_restarts = 0;
+  incident.counted = true;
+  incident.not_before_ms =
+      incident.start_ms + BackoffMs(job.policy, recovery.consecutive_restarts++);
+  return true;
+}
+
+// Adds the host, or makes it avoided for longer; those whose time is over go.
+void Avoid(const std::string& host, std::int64_t now_ms, std::int64_t length_ms,
+           std::vector<api::AvoidedHost>& avoided) {
+  // The API server keeps whole seconds.
+  std::int64_t until_ms = (now_ms + length_ms) / 1000 * 1000;
+  for (const api::AvoidedHost& known : avoided) {
+    if (known.host == host) until_ms = std::max(until_ms, known.until_ms);
+  }
+  std::erase_if(avoided, [&](const api::AvoidedHost& known) {
+    return known.until_ms <= now_ms || known.host == host;
+  });
+  if (avoided.size() >= kAvoidedHosts) {
+    avoided.erase(
+        std::min_element(avoided.begin(), avoided.end(), [](const auto& a, const auto& b) {
+          return std::pair(a.until_ms, a.host) < std::pair(b.until_ms, b.host);
+        }));
+  }
+  avoided.push_back({host, until_ms});
+  std::sort(avoided.begin(), avoided.end(),
+            [](const auto& a, const auto& b) { return a.host < b.host; });
+}
+
+void DecideFailure(const JobObservation& job, const std::vector<int>& failed,
+                   api::RecoveryState& recovery, Incident& incident) {
+  const int root = FirstToFail(job, failed);
+  const Worker& worker = At(job, root);
+  incident.cause = IncidentCause::kWorkerFailed;
+  incident.action = ActionFor(job, failed, job.policy.on_worker_failure);
+  incident.first_rank = root;
+  incident.host = worker.host;
+  for (const api::ContainerExit& exit : worker.exits) {
+    if (exit.exit_code != 0 && !incident.exit_code) incident.exit_code = exit.exit_code;
+  }
+  const bool of_role = job.RoleOf(root) != nullptr;
+  const api::FailureRule* rule = of_role ? nullptr : MatchRule(job.policy.rules, worker);
+  const bool ignored =
+      rule != nullptr ? rule->action == FailureAction::kIgnore : IsDisrupted(worker);
+  if (rule != nullptr && rule->action == FailureAction::kReplace) {
+    incident.action = OnHostLoss::kReplace;
+  } else if (rule != nullptr && rule->action == FailureAction::kRestart) {
+    incident.action = OnHostLoss::kRestart;
+  } else if (rule != nullptr && rule->action == FailureAction::kFail) {
+    incident.action = OnHostLoss::kFail;
+  } else if (rule != nullptr && incident.action == OnHostLoss::kFail) {
+    incident.action = OnHostLoss::kRestart;
+  }
+  incident.blames_host = !of_role && !worker.host.empty() && !ignored && !IsDisrupted(worker) &&
+                         (rule == nullptr || rule->action != FailureAction::kFail);
+  const bool moves = rule != nullptr && rule->action == FailureAction::kReplaceHost;
+  if (moves && !worker.host.empty()) Avoid(worker.host, job.now_ms, kAvoidHostMs, recovery.avoided);
+  std::string why =
+      StrCat(Ranks(job, failed), IsDisrupted(worker) ? " was disrupted" : " failed",
+             incident.exit_code ? StrCat(" with exit code ", *incident.exit_code) : std::string(),
+             incident.host.empty() ? std::string() : StrCat(" on host ", incident.host));
+  if (ignored && rule == nullptr && incident.action == OnHostLoss::kFail) {
+    incident.action = OnHostLoss::kRestart;
+  }
+  if (!ignored && incident.action != OnHostLoss::kFail && !TakeRestart(job, recovery, incident)) {
+    incident.action = OnHostLoss::kFail;
+    why += StrCat(" after ", Count(recovery.restarts_in_window, "restart"));
+  }
+  incident.message = StrCat(why, ": ", Consequence(incident.action),
+                            moves && incident.action != OnHostLoss::kFail
+                                ? StrCat(", rank ", root, " on another host")
+                                : std::string());
+}
+
+// The first that is lost as a whole with hosts of these members; empty: none.
+std::string LostSegmentOf(const JobObservation& job, const std::vector<int>& members) {
+  for (const int member : members) {
+    const std::string& segment = At(job, member).host_verdict.segment;
+    if (!segment.empty()) return segment;
+  }
+  return "";
+}
+
+void DecideLoss(const JobObservation& job, const Troubles& troubles, api::RecoveryState& recovery,
+                Incident& incident) {
+  const std::vector<int>& ranks = troubles.lost.empty() ? troubles.removed : troubles.lost;
+  incident.first_rank = ranks[0];
+  const Worker& first = At(job, ranks[0]);
+  incident.host = first.phase == WorkerPhase::kMissing ? first.slot_host : first.host;
+  incident.action = ActionFor(job, ranks, job.policy.on_host_loss);
+  if (troubles.lost.empty()) {
+    incident.cause = IncidentCause::kWorkerRemoved;
+    if (incident.action == OnHostLoss::kFail) incident.action = OnHostLoss::kRestart;
+    incident.message =
+        StrCat(Ranks(job, ranks), " was removed by others: ", Consequence(incident.action));
+    return;
+  }
+  if (const std::string segment = LostSegmentOf(job, ranks); !segment.empty()) {
+    incident.cause = IncidentCause::kSegmentLost;
+    incident.segment = segment;
+    incident.message =
+        StrCat(Ranks(job, ranks), " lost segment ", segment, ": ", Consequence(incident.action),
+               incident.action == OnHostLoss::kFail ? "" : ", those there in other segments");
+    return;
+  }
+  const HostVerdict& verdict = At(job, ranks[0]).host_verdict;
+  if (verdict.reachable()) {
+    incident.cause = IncidentCause::kHostFault;
+    incident.message = StrCat(Ranks(job, ranks), " is on host ", incident.host, " with ",
+                              verdict.fault_name, ": ", Consequence(incident.action));
+    for (const int rank : ranks) {
+      const Worker& worker = At(job, rank);
+      if (worker.host_verdict.reachable()) {
+        Avoid(worker.host, job.now_ms, kAvoidFaultyMs, recovery.avoided);
+      }
+    }
+    return;
+  }
+  incident.cause = IncidentCause::kHostLost;
+  incident.message =
+      StrCat(Ranks(job, ranks), " lost host ", incident.host, ": ", Consequence(incident.action));
+}
+
+// Adds ranks to an incident that moves single ranks. False: there is none to join.
+bool JoinIncident(const JobObservation& job, const std::vector<int>& ranks, IncidentCause cause,
+                  api::RecoveryState& recovery) {
+  const Incident* active = recovery.active();
+  if (active == nullptr || active->action != OnHostLoss::kReplace || active->cause != cause ||
+      job.now_ms - active->start_ms > kJoinMs) {
+    return false;
+  }
+  Incident& incident = recovery.incidents.back();
+  // A worker's failure is more than that of a role: its own policy decides.
+  if (OnlyRoles(job, ranks) != OnlyRoles(job, incident.ranks)) return false;
+  if (ActionFor(job, ranks, OnHostLoss::kReplace) != OnHostLoss::kReplace) return false;
+  for (int rank : ranks) {
+    const auto at = std::lower_bound(incident.ranks.begin(), incident.ranks.end(), rank);
+    // A rank that was made anew already has failed again: that is another incident.
+    if (at != incident.ranks.end() && *at == rank) return false;
+    if (At(job, rank).attempt >= incident.attempt) return false;
+  }
+  incident.ranks.insert(incident.ranks.end(), ranks.begin(), ranks.end());
+  std::sort(incident.ranks.begin(), incident.ranks.end());
+  return true;
+}
+
+void Begin(Incident incident, api::RecoveryState& recovery) {
+  if (recovery.active() != nullptr) recovery.incidents.back().end_ms = incident.start_ms;
+  recovery.attempt = incident.attempt;
+  if (incident.action == OnHostLoss::kRestart) recovery.min_attempt = incident.attempt;
+  recovery.incidents.push_back(std::move(incident));
+  if (recovery.incidents.size() > api::kKeptIncidents) {
+    recovery.incidents.erase(recovery.incidents.begin());
+  }
+}
+
+}  // namespace
+
+const char* NameOf(api::IncidentCause cause) {
+  switch (cause) {
+    case api::IncidentCause::kHostLost:
+      return "HostLost";
+    case api::IncidentCause::kWorkerFailed:
+      return "WorkerFailed";
+    case api::IncidentCause::kWorkerRemoved:
+      return "WorkerRemoved";
+    case api::IncidentCause::kDeadlineExceeded:
+      return "DeadlineExceeded";
+    case api::IncidentCause::kHostFault:
+      return "HostFault";
+    case api::IncidentCause::kSegmentLost:
+      return "SegmentLost";
+  }
+  return "";
+}
+
+bool IsDisrupted(const Worker& worker) {
+  const auto& conditions = worker.final_conditions;
+  return std::find(conditions.begin(), conditions.end(), "DisruptionTarget") != conditions.end();
+}
+
+const api::FailureRule* MatchRule(const std::vector<api::FailureRule>& rules,
+                                  const Worker& worker) {
+  for (const api::FailureRule& rule : rules) {
+    if (!rule.pod_condition.empty()) {
+      const auto& conditions = worker.final_conditions;
+      if (std::find(conditions.begin(), conditions.end(), rule.pod_condition) != conditions.end()) {
+        return &rule;
+      }
+      continue;
+    }
+    for (const api::ContainerExit& exit : worker.exits) {
+      if (exit.exit_code == 0) continue;
+      if (!rule.container.empty() && rule.container != exit.container) continue;
+      const bool listed = std::find(rule.exit_codes.begin(), rule.exit_codes.end(),
+                                    exit.exit_code) != rule.exit_codes.end();
+      if (listed != rule.not_in) return &rule;
+    }
+  }
+  return nullptr;
+}
+
+bool DecideIncident(const JobObservation& job, const Troubles& troubles,
+                    api::RecoveryState& recovery) {
+  const bool lost = !troubles.lost.empty();
+  const bool failed = !lost && !troubles.failed.empty();
+  const std::vector<int>& ranks = lost     ? troubles.lost
+                                  : failed ? troubles.failed
+                                           : troubles.removed;
+  if (ranks.empty()) return false;
+  const bool with_segment = lost && !LostSegmentOf(job, ranks).empty();
+  const IncidentCause cause = with_segment ? IncidentCause::kSegmentLost
+                              : lost       ? IncidentCause::kHostLost
+                              : failed     ? IncidentCause::kWorkerFailed
+                                           : IncidentCause::kWorkerRemoved;
+  if (JoinIncident(job, ranks, cause, recovery)) return true;
+  Incident incident;
+  // The API server keeps whole seconds.
+  incident.start_ms = job.now_ms / 1000 * 1000;
+  incident.attempt = recovery.attempt + 1;
+  if (failed) {
+    DecideFailure(job, ranks, recovery, incident);
+  } else {
+    DecideLoss(job, troubles, recovery, incident);
+  }
+  incident.ranks = ranks;
+  if (incident.action == OnHostLoss::kReplace && recovery.active() != nullptr &&
+      recovery.active()->action == OnHostLoss::kReplace) {
+    // What the incident before it has not finished is part of this one.
+    for (int rank : recovery.active()->ranks) {
+      // The job may have become smaller since: a growth that found no room was given up.
+      if (rank >= static_cast<int>(job.workers.size())) continue;
+      const Worker& worker = At(job, rank);
+      if (worker.phase == WorkerPhase::kMissing) continue;
+      if (worker.attempt < recovery.active()->attempt) incident.ranks.push_back(rank);
+    }
+    std::sort(incident.ranks.begin(), incident.ranks.end());
+    incident.ranks.erase(std::unique(incident.ranks.begin(), incident.ranks.end()),
+                         incident.ranks.end());
+  } else if (incident.action != OnHostLoss::kReplace && incident.ranks.size() > kShownRanks) {
+    incident.ranks.resize(kShownRanks);
+  }
+  Begin(std::move(incident), recovery);
+  return true;
+}
+
+void FailAtDeadline(const JobObservation& job, api::RecoveryState& recovery) {
+  Incident incident;
+  incident.start_ms = job.now_ms / 1000 * 1000;
+  incident.attempt = recovery.attempt + 1;
+  incident.cause = IncidentCause::kDeadlineExceeded;
+  incident.action = OnHostLoss::kFail;
+  incident.message =
+      StrCat("the job has run for spec.activeDeadlineSeconds (",
+             job.run.active_deadline_seconds.value_or(0), "): ", Consequence(incident.action));
+  Begin(std::move(incident), recovery);
+}
+
+}  // namespace yardmaster::op

@@ -1,0 +1,48 @@
+// Begins incidents: what is done about lost hosts and about workers that failed or disappeared, at
+// what cost to the restart budget, and after which back-off.
+//
+// Budget: `maxRestarts` counted incidents within `restartWindowSeconds` of the first of them; then
+// it is full again. Back-off: the first restart is immediate, the k-th in a row waits
+// backoffSeconds * 2^(k-2), at most maxBackoffSeconds; ten minutes of all workers running end the
+// row. A disrupted worker (evicted, preempted, shut down with its node) is not counted, unless a failure
+// rule with another action than Ignore matches it.
+//
+// A worker's failure counts against its host (host_record.h) unless it was disrupted or a rule says
+// that it is ignored or that the job fails: such exit codes are the program's. A rule with ReplaceHost
+// makes the job avoid the host for a day.
+//
+// A pod of a role fails by the role's onFailure: it takes a restart of the same budget, no rule applies, and no
+// host is blamed. Of several policies that are concerned at the same time the strictest decides.
+//
+// Thread safety: pure functions.
+#pragma once
+
+#include <vector>
+
+#include "pkg/operator/jobs/job_observation.h"
+
+namespace yardmaster::op {
+
+// Members that need a decision, each ascending.
+struct Troubles {
+  std::vector<int> lost;     // their host is lost
+  std::vector<int> failed;   // ended with an error, or disrupted
+  std::vector<int> removed;  // deleted by others after all had run
+};
+
+// "HostLost": as a condition's reason and a key of lost GPU time have it.
+const char* NameOf(api::IncidentCause cause);
+
+// The pod was ended from outside: its condition DisruptionTarget is True.
+bool IsDisrupted(const Worker& worker);
+
+// The first rule that matches a failed worker, or null.
+const api::FailureRule* MatchRule(const std::vector<api::FailureRule>& rules, const Worker& worker);
+// Records what follows from `troubles` in `recovery`. False: nothing is to be decided.
+bool DecideIncident(const JobObservation& job, const Troubles& troubles,
+                    api::RecoveryState& recovery);
+
+// The job has run for its activeDeadlineSeconds and fails.
+void FailAtDeadline(const JobObservation& job, api::RecoveryState& recovery);
+
+}  // namespace yardmaster::op

@@ -1,0 +1,345 @@
+#include "pkg/operator/jobs/job_controller.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "nlohmann/json.hpp"
+
+#include "pkg/api/gang.h"
+#include "pkg/api/names.h"
+#include "pkg/base/mutex.h"
+#include "pkg/base/status.h"
+#include "pkg/base/strings.h"
+#include "pkg/operator/job_status_patch.h"
+#include "pkg/operator/jobs/job_end.h"
+#include "pkg/operator/jobs/work_loss.h"
+#include "pkg/operator/pods/pod_builder.h"
+#include "pkg/operator/write_target.h"
+
+namespace yardmaster::op {
+
+namespace {
+
+constexpr std::int64_t kNameTakenAgainMs = 30'000;
+constexpr std::int64_t kUnconfirmedAgainMs = 1'000;
+constexpr std::int64_t kResizedAgainMs = 1;
+constexpr char kStalled[] = "Stalled";
+// Of one turn that makes pods: other jobs wait for it that long.
+constexpr std::size_t kTurnPods = 63;  // 1, 2, 4 and so on to 32
+constexpr std::int64_t kTurnMs = 100;
+
+CreateLimit LimitOf(JobTurn turn, const api::TrainingJob& job) {
+  if (turn == JobTurn::kWhole) return {};
+  const bool has_run = job.status.recovery.running_attempt >= 0;
+  if (turn == JobTurn::kPrompt && !has_run) return {0, 0};
+  return {kTurnPods, kTurnMs};
+}
+
+// The contradiction within the job, with hosts of any size; empty: none.
+std::string ContradictionOf(const api::TrainingJob& job) {
+  constexpr int kAnyHost = 1024;
+  return Join(
+      workload::Problems(
+          api::ToJob(job.job, {job.metadata.namespace_name, job.metadata.name}, "", 0, kAnyHost),
+          kAnyHost),
+      "\n");
+}
+
+}  // namespace
+
+JobController::JobController(kube::Client& client, state::ClusterCache& cache, HostHealth& hosts,
+                             HostMarker& marker, const Clock& clock, Notify notify,
+                             std::function<bool()> may_write, std::size_t write_threads)
+    : client_(client),
+      cache_(cache),
+      marker_(marker),
+      clock_(clock),
+      observer_(cache, hosts, marker, clock),
+      writes_(
+          client, cache, clock, may_write ? std::move(may_write) : [] { return true; },
+          write_threads),
+      notify_(std::move(notify)) {}
+
+void JobController::Tell(const api::TrainingJob& job, bool warning, std::string reason,
+                         std::string note) {
+  notify_({job.metadata.namespace_name, job.metadata.name, job.metadata.uid, warning,
+           std::move(reason), std::move(note)});
+}
+
+// The watch of pods may be behind the one of jobs: that a worker is gone is asked of the server
+// before a job is restarted for it.
+absl::StatusOr<bool> JobController::IsConfirmed(const api::TrainingJob& job, const JobStep& step) {
+  const api::Incident& incident = step.recovery.incidents.back();
+  if (!step.decided || incident.cause != api::IncidentCause::kWorkerRemoved) return true;
+  auto pod = client_.Get(TargetOf(kube::Pods(), job, MemberName(job, incident.ranks.front())));
+  if (absl::IsNotFound(pod.status())) return true;
+  YM_RETURN_IF_ERROR(pod.status());
+  return (*pod)["metadata"].contains("deletionTimestamp");
+}
+
+std::int64_t JobController::CountsWaitMs(const api::TrainingJob& job,
+                                         const api::TrainingJobStatus& status) {
+  if (status == job.status || !OnlyCountsDiffer(job.status, status)) return 0;
+  MutexLock lock(counts_mutex_);
+  const auto written = written_ms_.find(job.metadata.uid);
+  if (written == written_ms_.end()) return 0;
+  return std::max<std::int64_t>(0, written->second + kCountsMs - clock_.SteadyMs());
+}
+
+absl::Status JobController::WriteStatus(api::TrainingJob& job,
+                                        const api::TrainingJobStatus& status) {
+  if (status == job.status) return absl::OkStatus();
+  nlohmann::json fields = api::EncodeTrainingJobStatus(status);
+  // A merge patch keeps what it does not name.
+  for (const char* field :
+       {"startTime", "completionTime", "intensity", "level", "elastic", "roles"}) {
+    if (!fields.contains(field)) fields[field] = nullptr;
+  }
+  YM_RETURN_IF_ERROR(PatchJobStatus(client_, cache_, job, fields));
+  job.status = status;
+  const std::int64_t now_ms = clock_.SteadyMs();
+  MutexLock lock(counts_mutex_);
+  std::erase_if(written_ms_,
+                [&](const auto& written) { return written.second + kCountsMs <= now_ms; });
+  written_ms_[job.metadata.uid] = now_ms;
+  return absl::OkStatus();
+}
+
+void JobController::CountLostWork(const api::TrainingJobStatus& before,
+                                  const api::TrainingJobStatus& after) {
+  MutexLock lock(lost_mutex_);
+  for (const auto& [cause, seconds] : after.lost_gpu_seconds) {
+    const auto known = before.lost_gpu_seconds.find(cause);
+    const double more = seconds - (known == before.lost_gpu_seconds.end() ? 0 : known->second);
+    if (more > 0) lost_gpu_seconds_[cause] += more;
+  }
+}
+
+std::map<std::string, double> JobController::lost_gpu_seconds() const {
+  MutexLock lock(lost_mutex_);
+  return lost_gpu_seconds_;
+}
+
+int JobController::ChoosePort(const api::TrainingJob& job) {
+  if (job.status.rendezvous_port != 0 || !UsesHostNetwork(*job.pod_template)) {
+    return job.status.rendezvous_port;
+  }
+  MutexLock lock(ports_mutex_);
+  std::set<int> taken;
+  std::set<std::string> alive;
+  for (const auto& other : cache_.Take().jobs) {
+    const std::string& uid = other->metadata.uid;
+    alive.insert(uid);
+    if (uid != job.metadata.uid && !other->status.ended())
+      taken.insert(other->status.rendezvous_port);
+  }
+  std::erase_if(ports_, [&](const auto& chosen) { return alive.count(chosen.first) == 0; });
+  for (const auto& [uid, port] : ports_) {
+    if (uid != job.metadata.uid) taken.insert(port);
+  }
+  return ports_[job.metadata.uid] = ChooseHostPort(job.metadata.uid, taken);
+}
+
+absl::StatusOr<std::optional<std::int64_t>> JobController::CleanUp(const api::TrainingJob& job) {
+  Obstacle ignored;
+  api::CheckpointMark checkpoint;
+  std::int64_t end_ms = job.status.completion_ms;
+  for (const char* type : {"Succeeded", "Failed"}) {
+    const api::Condition* end = api::FindCondition(job.status.conditions, type);
+    // A version that did not keep the time has ended it.
+    if (end_ms == 0 && end != nullptr) end_ms = end->transition_ms;
+  }
+  const EndStep step = AfterEnd(observer_.Observe(job, ignored, checkpoint), end_ms);
+  YM_RETURN_IF_ERROR(writes_.Remove(job, step.remove));
+  if (!step.delete_job) return step.look_again_ms;
+  kube::DeleteOptions options;
+  options.uid = job.metadata.uid;
+  options.propagation = "Background";
+  const absl::Status deleted =
+      client_.Delete(TargetOf(kube::TrainingJobs(), job, job.metadata.name), options);
+  if (!absl::IsNotFound(deleted) && !absl::IsAborted(deleted)) YM_RETURN_IF_ERROR(deleted);
+  return std::optional<std::int64_t>();
+}
+
+absl::Status JobController::SetStalled(api::TrainingJob& job, const Obstacle& obstacle) {
+  const bool stalled = obstacle.exists();
+  if (!stalled && !api::IsTrue(job.status.conditions, kStalled)) return absl::OkStatus();
+  api::TrainingJobStatus status = job.status;
+  api::SetCondition(
+      status.conditions,
+      {kStalled, stalled ? api::ConditionStatus::kTrue : api::ConditionStatus::kFalse,
+       stalled ? obstacle.reason : "PodsCreated",
+       stalled ? obstacle.message : "every worker has its pod", job.metadata.generation, 0},
+      clock_.WallMs());
+  const bool fresh = status != job.status;
+  YM_RETURN_IF_ERROR(WriteStatus(job, status));
+  if (stalled && fresh) Tell(job, true, kStalled, obstacle.message);
+  return absl::OkStatus();
+}
+
+absl::Status JobController::Refuse(const api::TrainingJob& job, const std::string& problem) {
+  api::TrainingJob written = job;
+  api::TrainingJobStatus status = job.status;
+  status.observed_generation = job.metadata.generation;
+  const bool fresh = api::SetCondition(
+      status.conditions,
+      {"Planned", api::ConditionStatus::kFalse, "Invalid", problem, job.metadata.generation, 0},
+      clock_.WallMs());
+  YM_RETURN_IF_ERROR(WriteStatus(written, status));
+  if (fresh) Tell(job, true, "Invalid", problem);
+  return absl::OkStatus();
+}
+
+// Touches nothing of the status but the condition: the rest may be what cannot be read.
+absl::Status JobController::RefuseUnreadable(const std::string& key, const std::string& problem) {
+  const std::size_t slash = key.find('/');
+  api::TrainingJob job;
+  job.metadata.namespace_name = key.substr(0, slash);
+  job.metadata.name = key.substr(slash + 1);
+  auto object = client_.Get(TargetOf(kube::TrainingJobs(), job, job.metadata.name));
+  if (absl::IsNotFound(object.status())) return absl::OkStatus();
+  YM_RETURN_IF_ERROR(object.status());
+  job.metadata.uid = kube::UidOf(*object);
+  job.metadata.resource_version = kube::ResourceVersionOf(*object);
+  // How its pods are to end cannot be read either: the garbage collector ends them, with their grace period.
+  if ((*object)["metadata"].contains("deletionTimestamp")) {
+    job.metadata.finalizers = (*object)["metadata"].value("finalizers", std::vector<std::string>());
+    return SetFinalizer(job, false);
+  }
+  const nlohmann::json status = object->value("status", nlohmann::json::object());
+  api::FieldErrors errors;
+  api::FieldReader in(&status, "status", api::UnknownFields::kIgnore, &errors);
+  std::vector<api::Condition> conditions = api::ReadConditions(in);
+  const std::int64_t generation = object->value("/metadata/generation"_json_pointer, 0);
+  if (!api::SetCondition(
+          conditions, {"Planned", api::ConditionStatus::kFalse, "Invalid", problem, generation, 0},
+          clock_.WallMs())) {
+    return absl::OkStatus();
+  }
+  YM_RETURN_IF_ERROR(
+      PatchJobStatus(client_, cache_, job, {{"conditions", api::EncodeConditions(conditions)}}));
+  Tell(job, true, "Invalid", problem);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::size_t> JobController::Act(api::TrainingJob& job, const JobStep& step,
+                                               const CreateLimit& limit, Obstacle& obstacle) {
+  for (const std::string& host : step.fence) YM_RETURN_IF_ERROR(marker_.Fence(host));
+  absl::Status done = writes_.Remove(job, step.remove);
+  if (done.ok()) done = writes_.Mark(job, step.in_place);
+  absl::StatusOr<std::size_t> left = step.create.size();
+  const bool creates = !step.create.empty() && limit.pods > 0;
+  if (!obstacle.exists() && creates && done.ok()) {
+    left = writes_.Create(job, step.create, limit, obstacle);
+    done = left.status();
+  }
+  const bool all_made = done.ok() && *left == 0;
+  if (all_made || obstacle.exists()) YM_RETURN_IF_ERROR(SetStalled(job, obstacle));
+  YM_RETURN_IF_ERROR(done);
+  // What is in the way is looked at again in its own time.
+  return obstacle.exists() ? 0 : *left;
+}
+
+// One event an incident, and one for the end.
+void JobController::Announce(const api::TrainingJob& job, const JobStep& step,
+                             const api::TrainingJob& before) {
+  const api::RecoveryState& recovery = step.recovery;
+  if (step.decided && recovery.attempt != before.status.recovery.attempt) {
+    Tell(job, true, "Recovering", recovery.incidents.back().message);
+  }
+  const api::Condition* held = api::FindCondition(job.status.conditions, "Degraded");
+  const api::Condition* was = api::FindCondition(before.status.conditions, "Degraded");
+  if (!step.held.empty() && held != nullptr && held->reason == "RecoveryHeld" &&
+      (was == nullptr || was->reason != held->reason)) {
+    Tell(job, true, "RecoveryHeld", step.held);
+  }
+  if (step.outcome == JobOutcome::kSucceeded) {
+    Tell(job, false, "Succeeded", api::FindCondition(job.status.conditions, "Succeeded")->message);
+  } else if (step.outcome == JobOutcome::kFailed) {
+    Tell(job, true, "Failed", recovery.incidents.back().message);
+  }
+}
+
+absl::StatusOr<std::optional<std::int64_t>> JobController::Reconcile(const std::string& key) {
+  YM_ASSIGN_OR_RETURN(const TurnResult result, Run(key, JobTurn::kWhole));
+  return result.look_again_ms;
+}
+
+absl::StatusOr<TurnResult> JobController::Run(const std::string& key, JobTurn turn) {
+  const TurnResult nothing;
+  const std::string unreadable = cache_.ProblemOf(state::Kind::kTrainingJob, key);
+  if (!unreadable.empty()) {
+    YM_RETURN_IF_ERROR(RefuseUnreadable(key, unreadable));
+    return nothing;
+  }
+  const auto found = cache_.FindJob(key);
+  if (found == nullptr) return nothing;
+  const std::string& managed_by = found->run.managed_by;
+  if (!managed_by.empty() && managed_by != api::kManagedByOperator) return nothing;
+  if (found->metadata.deleted_ms || found->status.ended()) {
+    YM_ASSIGN_OR_RETURN(const auto again,
+                        found->metadata.deleted_ms ? ShutDown(*found) : CleanUp(*found));
+    return TurnResult{again, 0};
+  }
+  const std::string contradiction = ContradictionOf(*found);
+  if (!contradiction.empty()) {
+    YM_RETURN_IF_ERROR(Refuse(*found, contradiction));
+    return nothing;
+  }
+  api::TrainingJob job = *found;
+  Obstacle obstacle;
+  api::CheckpointMark checkpoint;
+  JobObservation observed = observer_.Observe(job, obstacle, checkpoint);
+  SizeDecision resize = DecideElastic(job, observed);
+  // On the way to another size it has no pods, as while it is suspended.
+  observed.run.suspended |=
+      (resize.target != 0 && !resize.in_place) || job.status.elastic.target != 0;
+  JobStep step = NextStep(observed);
+  // An incident comes first: it names its ranks in the size that the job has.
+  if (step.decided && resize.in_place) resize = {0, "", kResizedAgainMs};
+  if (resize.look_again_ms) {
+    step.look_again_ms =
+        std::min(step.look_again_ms.value_or(*resize.look_again_ms), *resize.look_again_ms);
+  }
+  if (step.decided) {
+    YM_ASSIGN_OR_RETURN(const bool confirmed, IsConfirmed(job, step));
+    if (!confirmed) return TurnResult{kUnconfirmedAgainMs, 0};
+  }
+  const auto gang = cache_.FindGang(StrCat(
+      job.metadata.namespace_name, "/", api::GangName(api::kTrainingJobKind, job.metadata.name)));
+  api::TrainingJobStatus status = StatusOf(job, gang.get(), step, clock_.WallMs());
+  status.rendezvous_port = ChoosePort(job);
+  SetSize(job, gang.get(), step, resize, clock_.WallMs(), status);
+  if (job.status.elastic.target != 0 && status.elastic.target == 0) {
+    YM_ASSIGN_OR_RETURN(const bool holds_hosts, HoldsHosts(job));
+    if (holds_hosts) return TurnResult{kUnconfirmedAgainMs, 0};
+  }
+  SetCheckpoint(job, checkpoint, observed.now_ms, status);
+  AddLostWork(job, observed.now_ms, status);
+  if (const std::int64_t wait_ms = CountsWaitMs(job, status); wait_ms > 0) {
+    step.look_again_ms = std::min(step.look_again_ms.value_or(wait_ms), wait_ms);
+    status = job.status;
+  }
+  const absl::Status written = WriteStatus(job, status);
+  if (absl::IsNotFound(written)) return nothing;
+  YM_RETURN_IF_ERROR(written);
+  CountLostWork(found->status, status);
+  if (resize.target != 0) Tell(job, false, "Resizing", resize.why);
+  // What follows is of the size that it has had until now.
+  if (resize.in_place) return TurnResult{kResizedAgainMs, 0};
+  Announce(job, step, *found);
+  if (step.request_checkpoint_ms != 0) {
+    YM_RETURN_IF_ERROR(writes_.RequestCheckpoint(job, observed, step.request_checkpoint_ms));
+  }
+  const CreateLimit limit = LimitOf(turn, job);
+  if (!step.create.empty() && limit.pods > 0 &&
+      job.checkpoint.request == api::CheckpointRequest::kAnnotation) {
+    YM_RETURN_IF_ERROR(SetFinalizer(job, true));
+  }
+  YM_ASSIGN_OR_RETURN(const std::size_t left, Act(job, step, limit, obstacle));
+  if (!obstacle.exists()) return TurnResult{step.look_again_ms, left};
+  return TurnResult{std::min(step.look_again_ms.value_or(kNameTakenAgainMs), kNameTakenAgainMs), 0};
+}
+
+}  // namespace yardmaster::op

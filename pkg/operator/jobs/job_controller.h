@@ -1,0 +1,156 @@
+// Runs TrainingJobs: one key ("namespace/name") at a time, level triggered. A reconcile looks at
+// the job, its pods by name, their hosts and its Gang, takes the step that job_step.h says, writes
+// the status with what was decided under the resourceVersion that it was decided on, and only then
+// makes and removes pods.
+//
+// The reason why a job cannot run is a condition with the field and the fix: Planned False (Invalid)
+// for a spec that cannot be read or contradicts itself, Stalled True (QuotaExceeded, PodsRefused,
+// NameTaken) for pods that cannot be made.
+//
+// A job that is asked for a checkpoint by annotation has a finalizer from before its first pod is made: when it
+// is deleted it is stopped as for a suspension, and goes when no pod runs any more. Other jobs that are
+// deleted are left to the garbage collector.
+//
+// How many workers run changes with every pod of a job that starts: a status in which nothing else is new is written
+// once in kCountsMs.
+//
+// A job whose spec.managedBy names another controller is left alone. After the end of a job its pods
+// are cleaned up and, in time, the job itself (job_end.h).
+//
+// Making pods is most of the work when many jobs arrive at once, and can wait longer than anything else. It
+// is therefore done in turns (JobTurn): a prompt one decides and writes the status, and makes pods only of a
+// job that has run already; the pods of new jobs are made in background turns, a limited number at a time.
+//
+// Thread safety: Reconcile and Run may run for different keys on several threads, never for one key on two
+// (the work queue sees to that). Lifetimes: everything passed in outlives the controller.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pkg/api/checkpoint_mark.h"
+#include "pkg/api/training_job.h"
+#include "pkg/base/clock.h"
+#include "pkg/base/mutex.h"
+#include "pkg/kube/client.h"
+#include "pkg/operator/hosts/host_health.h"
+#include "pkg/operator/hosts/host_marker.h"
+#include "pkg/operator/job_notice.h"
+#include "pkg/operator/jobs/elastic_size.h"
+#include "pkg/operator/jobs/job_observer.h"
+#include "pkg/operator/jobs/job_step.h"
+#include "pkg/operator/jobs/worker_writes.h"
+#include "pkg/state/cluster_state.h"
+#include "pkg/state/snapshot_builder.h"
+
+namespace yardmaster::op {
+
+inline constexpr std::int64_t kCountsMs = 1'000;
+
+// Which pods one look at a job may make. Everything else is done in each.
+enum class JobTurn {
+  kWhole,       // all
+  kPrompt,      // of a job that has run in full before, up to the limit of a turn; else none
+  kBackground,  // up to the limit of a turn
+};
+struct TurnResult {
+  // Look again after this time although nothing has changed.
+  std::optional<std::int64_t> look_again_ms;
+  std::size_t pods_left = 0;  // to make: the job needs a background turn
+};
+
+// When a background turn with so many pods is due: jobs with few pods go before larger ones that came
+// shortly before, and every one has its turn in the end.
+constexpr std::int64_t BackgroundDueMs(std::size_t pods_left) {
+  return static_cast<std::int64_t>(pods_left);
+}
+
+class JobController {
+ public:
+  using Notify = std::function<void(const JobNotice&)>;
+
+  // `may_write`: whether this process still leads, asked before every write of a pod; empty: it always does.
+  // With one write thread the order of writes follows from what is observed.
+  JobController(kube::Client& client, state::ClusterCache& cache, HostHealth& hosts,
+                HostMarker& marker, const Clock& clock, Notify notify,
+                std::function<bool()> may_write = nullptr,
+                std::size_t write_threads = kWriteThreads);
+
+  // Errors: what the API server said; the caller retries with backoff.
+  absl::StatusOr<TurnResult> Run(const std::string& key, JobTurn turn);
+  // A whole turn; the value is its look_again_ms.
+  absl::StatusOr<std::optional<std::int64_t>> Reconcile(const std::string& key);
+  // GPU seconds that incidents have cost since the process began, by cause. From any thread.
+  std::map<std::string, double> lost_gpu_seconds() const;
+
+ private:
+  // What is asked of a size: a place now; the same while no other gang waits; hosts beside the ranks that run,
+  // while no other gang waits.
+  enum class Fit { kAnew, kAnewAlone, kInPlaceAlone };
+  // What follows for the size of an elastic job; nothing changes while it goes to a size already.
+  SizeDecision DecideElastic(const api::TrainingJob& job, const JobObservation& observed);
+  // Reads the Gang from the API server, because the watch of Gangs may be behind.
+  absl::StatusOr<bool> HoldsHosts(const api::TrainingJob& job);
+  int LargestFitOf(const api::TrainingJob& job, const std::vector<int>& sizes, Fit fit);
+  absl::StatusOr<bool> IsConfirmed(const api::TrainingJob& job, const JobStep& step);
+  void CountLostWork(const api::TrainingJobStatus& before, const api::TrainingJobStatus& after);
+  // Of jobs with hostNetwork, once: a port that no other job has.
+  int ChoosePort(const api::TrainingJob& job);
+  // The value: pods that are left to make.
+  absl::StatusOr<std::size_t> Act(api::TrainingJob& job, const JobStep& step,
+                                  const CreateLimit& limit, Obstacle& obstacle);
+  // Of a job that is being deleted (docs/lifecycle.md): a checkpoint, its pods, then the finalizer.
+  absl::StatusOr<std::optional<std::int64_t>> ShutDown(const api::TrainingJob& found);
+  // Aborted when the job is newer than `job`.
+  absl::Status SetFinalizer(api::TrainingJob& job, bool wanted);
+  absl::StatusOr<std::optional<std::int64_t>> CleanUp(const api::TrainingJob& job);
+  absl::Status SetStalled(api::TrainingJob& job, const Obstacle& obstacle);
+  // A job that contradicts itself gets no pods; its condition Planned and one event say why.
+  absl::Status Refuse(const api::TrainingJob& job, const std::string& problem);
+  absl::Status RefuseUnreadable(const std::string& key, const std::string& problem);
+  // How long `status` may still wait to be written, because it has been written a short time ago and nothing has
+  // changed since but how many workers run; 0: not at all.
+  std::int64_t CountsWaitMs(const api::TrainingJob& job, const api::TrainingJobStatus& status);
+  // Aborted when the job is newer than `job`; on success `job` is what was written.
+  absl::Status WriteStatus(api::TrainingJob& job, const api::TrainingJobStatus& status);
+  void Announce(const api::TrainingJob& job, const JobStep& step, const api::TrainingJob& before);
+  void Tell(const api::TrainingJob& job, bool warning, std::string reason, std::string note);
+
+  kube::Client& client_;
+  state::ClusterCache& cache_;
+  HostMarker& marker_;
+  const Clock& clock_;
+  JobObserver observer_;
+  WorkerWrites writes_;
+  Notify notify_;
+  mutable Mutex lost_mutex_;
+  std::map<std::string, double> lost_gpu_seconds_ ABSL_GUARDED_BY(lost_mutex_);
+  Mutex counts_mutex_;
+  // When the status was written last, by the job's uid; entries older than kCountsMs are dropped.
+  std::map<std::string, std::int64_t> written_ms_ ABSL_GUARDED_BY(counts_mutex_);
+  Mutex builder_mutex_;
+  // For elastic jobs: whether another size would fit.
+  state::SnapshotBuilder builder_ ABSL_GUARDED_BY(builder_mutex_);
+  Mutex ports_mutex_;
+  // Chosen by this process, by the job's uid: the cache may not have them yet.
+  std::map<std::string, int> ports_ ABSL_GUARDED_BY(ports_mutex_);
+};
+
+// Whether the statuses differ in nothing but how many workers run, in numbers and in messages.
+bool OnlyCountsDiffer(const api::TrainingJobStatus& a, const api::TrainingJobStatus& b);
+
+// The status that follows from a step and from what the extender wrote into the Gang (null: none
+// yet).
+api::TrainingJobStatus StatusOf(const api::TrainingJob& job, const api::Gang* gang,
+                                const JobStep& step, std::int64_t now_ms);
+
+// The size of an elastic job: a target that was decided on, or that is reached because no pod is left
+// and the hosts are given back; of a change in place, the new size, and its end once every rank runs or
+// no rank is left to remove.
+void SetSize(const api::TrainingJob& job, const api::Gang* gang, const JobStep& step,
+             const SizeDecision& resize, std::int64_t now_ms, api::TrainingJobStatus& status);
+
+}  // namespace yardmaster::op

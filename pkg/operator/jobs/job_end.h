@@ -1,0 +1,25 @@
+// What is left to do for a TrainingJob that has succeeded or failed: pods that still run are removed,
+// with cleanPodPolicy All those that have finished too, and the job itself is deleted
+// ttlSecondsAfterFinished after its end. Pure; level triggered.
+//
+// Thread safety: pure function.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "pkg/operator/jobs/job_step.h"
+
+namespace yardmaster::op {
+
+struct EndStep {
+  std::vector<Removal> remove;  // by rank, then surplus pods; never by force
+  bool delete_job = false;
+  std::optional<std::int64_t> look_again_ms;
+};
+
+// `completion_ms`: wall time of the end; 0: not known, the job is not deleted.
+EndStep AfterEnd(const JobObservation& job, std::int64_t completion_ms);
+
+}  // namespace yardmaster::op

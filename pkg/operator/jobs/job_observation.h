@@ -1,0 +1,87 @@
+// What the operator sees of a TrainingJob in one look: its members, its policies, what was decided before.
+// Thread safety: values.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "pkg/api/pod.h"
+#include "pkg/api/training_job.h"
+#include "pkg/operator/hosts/host_health.h"
+
+namespace yardmaster::op {
+
+// Starting: the pod runs and its container does not, because it has ended and is to restart.
+enum class WorkerPhase { kMissing, kGated, kPending, kStarting, kRunning, kSucceeded, kFailed };
+
+struct Worker {
+  WorkerPhase phase = WorkerPhase::kMissing;
+  bool deleting = false;
+  std::string uid;
+  std::string host;  // empty: not bound
+  std::int64_t attempt = 0;
+  // Its container restarts in place when it is asked. How often it has ended, how often it had when the
+  // pod joined its attempt, and the attempt that it is asked to restart for.
+  bool restartable = false;
+  int ends = 0;
+  int attempt_ends = 0;
+  std::int64_t restart_generation = 0;
+  HostVerdict host_verdict = {};
+  bool host_gone = false;   // it has no Node
+  bool host_fenced = true;  // pods of the lost host may be removed by force
+  std::vector<api::ContainerExit> exits = {};
+  std::vector<std::string> final_conditions = {};
+  std::string checkpoint_request = {};  // its annotation, unchanged
+  // Of a rank without a pod: the host that its Gang keeps for it, where the pod ran; empty: none.
+  std::string slot_host = {};
+};
+
+// Consecutive members of the job.
+struct RoleRange {
+  std::string name;
+  int first = 0;
+  int replicas = 0;
+  api::OnHostLoss on_failure = api::OnHostLoss::kReplace;
+};
+
+// A pod of a rank that the job does not have any more: it grew and found no room (api/elastic.h).
+struct SurplusPod {
+  int rank = 0;
+  std::string uid;
+  bool deleting = false;
+};
+
+struct JobObservation {
+  std::vector<Worker> workers;   // by rank, then the pods of roles: the job's members (job_role.h)
+  std::vector<RoleRange> roles;  // where those begin; empty: every member has a rank
+  std::vector<SurplusPod> surplus = {};
+  // Of a job that grows in place, the ranks that were there before; later ones join. 0: all.
+  int settled = 0;
+  api::RecoveryPolicy policy;
+  api::RunPolicy run;
+  api::CheckpointPolicy checkpoint;
+  std::int64_t checkpoint_ms = 0;  // the last checkpoint that the job has reported; 0: none
+  api::RecoveryState recovery;
+  std::int64_t start_ms = 0;  // wall time at which all workers ran first; 0: not yet
+  bool ended = false;         // an earlier look found that it succeeded or failed
+  // How long all workers have been running since the last incident; 0: they are not.
+  std::int64_t running_ms = 0;
+  std::int64_t now_ms = 0;  // wall time
+
+  int ranks() const {
+    return roles.empty() ? static_cast<int>(workers.size()) : roles.front().first;
+  }
+  int settled_ranks() const { return settled == 0 ? ranks() : settled; }
+  // The rank joins a job that runs.
+  bool Joins(int member) const { return member >= settled_ranks() && member < ranks(); }
+  // The role of a member; null: it has a rank.
+  const RoleRange* RoleOf(int member) const {
+    for (const RoleRange& role : roles) {
+      if (member >= role.first && member < role.first + role.replicas) return &role;
+    }
+    return nullptr;
+  }
+};
+
+}  // namespace yardmaster::op

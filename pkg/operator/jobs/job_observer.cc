@@ -1,0 +1,202 @@
+#include "pkg/operator/jobs/job_observer.h"
+
+#include <algorithm>
+
+#include "pkg/api/gang.h"
+#include "pkg/api/names.h"
+#include "pkg/base/strings.h"
+#include "pkg/operator/capacity/capacity_observer.h"
+#include "pkg/operator/jobs/job_end.h"
+#include "pkg/operator/pods/pod_builder.h"
+
+namespace yardmaster::op {
+
+namespace {
+
+// A segment may be up again without a change of the host that is looked at.
+constexpr std::int64_t kSegmentAgainMs = 5'000;
+constexpr std::int64_t kClockDifferenceMs = 5'000;
+
+WorkerPhase PhaseOf(const api::Pod& pod) {
+  if (pod.phase == "Succeeded") return WorkerPhase::kSucceeded;
+  if (pod.phase == "Failed") return WorkerPhase::kFailed;
+  if (pod.phase == "Running") return WorkerPhase::kRunning;
+  return pod.gated() ? WorkerPhase::kGated : WorkerPhase::kPending;
+}
+
+std::int64_t NumberOf(const api::Pod& pod, const char* annotation) {
+  const auto text = api::Find(pod.metadata.annotations, annotation);
+  return text ? ParseNumber<std::int64_t>(*text).value_or(0) : 0;
+}
+
+// Which attempt the pod is in, and what it was asked for.
+void ReadAttempt(const api::Pod& pod, Worker& worker) {
+  worker.attempt = NumberOf(pod, api::kAttemptAnnotation);
+  worker.restartable =
+      api::Find(pod.metadata.annotations, api::kRestartGenerationAnnotation).has_value();
+  if (!worker.restartable) return;
+  worker.ends = pod.container_ends;
+  worker.attempt_ends = static_cast<int>(NumberOf(pod, api::kAttemptEndsAnnotation));
+  worker.restart_generation = NumberOf(pod, api::kRestartGenerationAnnotation);
+  if (!pod.container_running && worker.phase == WorkerPhase::kRunning) {
+    worker.phase = WorkerPhase::kStarting;
+  }
+  if (worker.restart_generation <= worker.attempt || worker.ends <= worker.attempt_ends) return;
+  worker.attempt = worker.restart_generation;
+  ++worker.attempt_ends;
+}
+
+// Containers may have restarted inside their pods so fast that no look saw the job without them: Running stayed
+// True, and an incident tells of it.
+std::int64_t RunningSince(const api::Condition& running, const api::RecoveryState& recovery) {
+  if (recovery.incidents.empty()) return running.transition_ms;
+  const api::Incident& last = recovery.incidents.back();
+  return std::max(running.transition_ms, last.end_ms != 0 ? last.end_ms : last.start_ms);
+}
+
+// By its spec or by a deletion: what it waits for on its hosts does not matter any more.
+bool LeavesItsHosts(const api::TrainingJob& job) {
+  return job.run.suspended || job.metadata.deleted_ms.has_value();
+}
+
+}  // namespace
+
+Worker JobObserver::ObserveWorker(const api::TrainingJob& job, int rank, Obstacle& obstacle,
+                                  api::CheckpointMark& checkpoint) const {
+  Worker worker;
+  const std::string name = MemberName(job, rank);
+  const auto pod = cache_.FindPod(StrCat(job.metadata.namespace_name, "/", name));
+  if (pod == nullptr) return worker;
+  const api::OwnerReference* owner = pod->metadata.controller();
+  if (owner == nullptr || owner->uid != job.metadata.uid) {
+    // A pod of an earlier job of this name is on its way out.
+    const bool earlier = owner != nullptr && owner->kind == api::kTrainingJobKind &&
+                         owner->name == job.metadata.name;
+    if (!earlier && !obstacle.exists()) {
+      obstacle = {kNameTaken, StrCat("metadata.name: pod ", name,
+                                     " exists and does not belong to this job; delete the pod or "
+                                     "create the job under another name")};
+    }
+    return worker;
+  }
+  worker.phase = PhaseOf(*pod);
+  worker.deleting = pod->metadata.deleted_ms.has_value();
+  worker.uid = pod->metadata.uid;
+  worker.host = pod->node_name;
+  ReadAttempt(*pod, worker);
+  worker.exits = pod->exits;
+  worker.final_conditions = pod->final_conditions;
+  worker.checkpoint_request =
+      api::Find(pod->metadata.annotations, api::kCheckpointRequestAnnotation).value_or("");
+  const auto annotation = api::Find(pod->metadata.annotations, api::kCheckpointAnnotation);
+  for (const std::string_view text :
+       {annotation.value_or(""), std::string_view(pod->end_message)}) {
+    if (text.empty()) continue;
+    const auto mark = api::DecodeCheckpointMark(text);
+    // A time that is yet to come would answer every later request; clocks may differ by seconds.
+    if (mark.ok() && mark->time_ms > checkpoint.time_ms &&
+        mark->time_ms <= clock_.WallMs() + kClockDifferenceMs) {
+      checkpoint = *mark;
+    }
+  }
+  if (!worker.host.empty() && !pod->finished()) {
+    worker.host_verdict = hosts_.Judge(
+        worker.host, std::int64_t{1000} * job.recovery.host_grace_seconds, clock_.SteadyMs());
+    const auto node = cache_.FindNode(worker.host);
+    worker.host_gone = node == nullptr;
+    if (worker.host_verdict.state == HostHealthState::kLost &&
+        !worker.host_verdict.segment.empty() &&
+        job.recovery.on_segment_loss == api::OnSegmentLoss::kWait && !LeavesItsHosts(job)) {
+      worker.host_verdict.state = HostHealthState::kHeld;
+      worker.host_verdict.again_ms = kSegmentAgainMs;
+      worker.host_verdict.reason = StrCat(
+          "segment ", worker.host_verdict.segment,
+          " is lost and spec.recovery.onSegmentLoss is Wait: the workers there stay until it "
+          "is back; set Move to have them moved");
+    }
+    // The rental's step is about to take the job away from it (capacity_step.h).
+    if (LeavesRental(job, node.get(), worker.host_verdict)) {
+      worker.host_verdict.state = HostHealthState::kNotReady;
+    }
+    if (worker.host_verdict.state == HostHealthState::kLost) {
+      worker.host_fenced = marker_.IsFenced(worker.host);
+    }
+  }
+  return worker;
+}
+
+// A pod that went while no process looked does not say any more where it ran.
+void JobObserver::ObserveSlots(const api::TrainingJob& job, JobObservation& observed) const {
+  const auto first = observed.workers.begin();
+  const auto last = first + observed.ranks();
+  if (std::none_of(first, last,
+                   [](const Worker& worker) { return worker.phase == WorkerPhase::kMissing; })) {
+    return;
+  }
+  const auto gang = cache_.FindGang(StrCat(
+      job.metadata.namespace_name, "/", api::GangName(api::kTrainingJobKind, job.metadata.name)));
+  if (gang == nullptr) return;
+  for (const api::AssignmentEntry& slot : gang->status.assignments) {
+    if (slot.rank < 0 || slot.rank >= observed.ranks()) continue;
+    Worker& worker = observed.workers[static_cast<std::size_t>(slot.rank)];
+    if (worker.phase == WorkerPhase::kMissing) worker.slot_host = slot.host;
+  }
+}
+
+void JobObserver::ObserveResize(const api::TrainingJob& job, JobObservation& observed) const {
+  const api::ElasticStatus& elastic = job.status.elastic;
+  observed.settled = api::SettledWorkersOf(job.job, elastic);
+  const int end = api::SurplusEndOf(job.job, elastic);
+  for (int rank = job.job.workers; rank < end; ++rank) {
+    const auto pod =
+        cache_.FindPod(StrCat(job.metadata.namespace_name, "/", PodName(job.metadata.name, rank)));
+    const api::OwnerReference* owner = pod == nullptr ? nullptr : pod->metadata.controller();
+    if (owner == nullptr || owner->uid != job.metadata.uid) continue;
+    observed.surplus.push_back({rank, pod->metadata.uid, pod->metadata.deleted_ms.has_value()});
+  }
+}
+
+JobObservation JobObserver::Observe(const api::TrainingJob& job, Obstacle& obstacle,
+                                    api::CheckpointMark& checkpoint) const {
+  checkpoint = {job.status.checkpoint.last_ms, job.status.checkpoint.cost_seconds};
+  JobObservation observed;
+  observed.checkpoint = job.checkpoint;
+  observed.policy = job.recovery;
+  observed.run = job.run;
+  // While hosts are chosen, provided or given back the job has no pods, as if it were suspended.
+  observed.run.suspended = job.run.suspended || job.status.capacity.holds_job();
+  observed.start_ms = job.status.start_ms;
+  observed.recovery = job.status.recovery;
+  observed.ended = job.status.ended();
+  observed.now_ms = clock_.WallMs();
+  const api::Condition* running = api::FindCondition(job.status.conditions, "Running");
+  if (running != nullptr && running->status == api::ConditionStatus::kTrue) {
+    observed.running_ms = observed.now_ms - RunningSince(*running, job.status.recovery);
+  }
+  int first = job.job.workers;
+  for (const api::JobRole& role : job.roles) {
+    observed.roles.push_back(
+        {role.name, first, role.replicas, static_cast<api::OnHostLoss>(role.on_failure)});
+    first += role.replicas;
+  }
+  for (int rank = 0; rank < job.members(); ++rank) {
+    observed.workers.push_back(ObserveWorker(job, rank, obstacle, checkpoint));
+  }
+  ObserveSlots(job, observed);
+  observed.checkpoint_ms = checkpoint.time_ms;
+  if (job.elastic.enabled) ObserveResize(job, observed);
+  // Nothing of ours makes such a pod; it would take part in the job's Service.
+  const std::string surplus = PodName(
+      job.metadata.name,
+      job.elastic.enabled ? api::SurplusEndOf(job.job, job.status.elastic) : job.job.workers);
+  const auto pod = cache_.FindPod(StrCat(job.metadata.namespace_name, "/", surplus));
+  const api::OwnerReference* owner = pod == nullptr ? nullptr : pod->metadata.controller();
+  if (owner != nullptr && owner->uid == job.metadata.uid && !obstacle.exists()) {
+    obstacle = {"SurplusWorkers",
+                StrCat("spec.workers: is ", job.job.workers, " and pod ", surplus,
+                       " has a rank above; delete that pod and those of higher ranks")};
+  }
+  return observed;
+}
+
+}  // namespace yardmaster::op

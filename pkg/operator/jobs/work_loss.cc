@@ -1,0 +1,112 @@
+#include "pkg/operator/jobs/work_loss.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "pkg/operator/jobs/incident.h"
+
+namespace yardmaster::op {
+
+namespace {
+
+// Seconds of work that are repeated after an interruption at `at_ms`.
+double RepeatedSeconds(const api::TrainingJob& job, std::int64_t last_checkpoint_ms,
+                       std::int64_t at_ms) {
+  const api::Condition* running = api::FindCondition(job.status.conditions, "Running");
+  if (running == nullptr || running->status != api::ConditionStatus::kTrue) return 0;
+  const std::int64_t since_ms = running->transition_ms;
+  if (last_checkpoint_ms >= since_ms) {
+    return static_cast<double>(std::max<std::int64_t>(0, at_ms - last_checkpoint_ms)) / 1000;
+  }
+  const double ran = static_cast<double>(std::max<std::int64_t>(0, at_ms - since_ms)) / 1000;
+  return std::min(ran, static_cast<double>(job.checkpoint.interval_seconds)) / 2;
+}
+
+const api::Incident* FindIncident(const api::RecoveryState& recovery, std::int64_t attempt) {
+  for (const api::Incident& incident : recovery.incidents) {
+    if (incident.attempt == attempt) return &incident;
+  }
+  return nullptr;
+}
+
+// A span of the job's time and the incidents in it.
+struct Observed {
+  int incidents = 0;
+  double seconds = 0;
+};
+
+// The time since all workers ran first. Where the oldest kept incident is younger, older ones may have
+// been dropped: then the time since that incident, which is not itself one in that time.
+Observed ObservedSince(const api::TrainingJobStatus& status, std::int64_t now_ms) {
+  if (status.start_ms == 0) return {};
+  const std::vector<api::Incident>& kept = status.recovery.incidents;
+  std::int64_t since_ms = status.start_ms;
+  Observed observed;
+  if (kept.size() >= api::kKeptIncidents && kept.front().start_ms > since_ms) {
+    since_ms = kept.front().start_ms;
+    observed.incidents = -1;
+  }
+  for (const api::Incident& incident : kept) observed.incidents += incident.start_ms >= since_ms;
+  observed.seconds = static_cast<double>(std::max<std::int64_t>(0, now_ms - since_ms)) / 1000;
+  return observed;
+}
+
+}  // namespace
+
+double OptimalInterval(double checkpoint_seconds, double mean_seconds_between_failures) {
+  const double ratio = checkpoint_seconds / (2 * mean_seconds_between_failures);
+  if (ratio >= 1) return mean_seconds_between_failures;
+  return std::sqrt(2 * checkpoint_seconds * mean_seconds_between_failures) *
+             (1 + std::sqrt(ratio) / 3 + ratio / 9) -
+         checkpoint_seconds;
+}
+
+double MeanSecondsBetweenIncidents(int hosts, int incidents, double running_seconds) {
+  const double host_seconds = kHostHoursPerFailure * 3600 + running_seconds * hosts;
+  return host_seconds / (1.0 + incidents) / std::max(1, hosts);
+}
+
+void SetCheckpoint(const api::TrainingJob& before, const api::CheckpointMark& mark,
+                   std::int64_t now_ms, api::TrainingJobStatus& status) {
+  if (mark.time_ms == before.status.checkpoint.last_ms) return;
+  status.checkpoint.last_ms = mark.time_ms;
+  if (mark.seconds <= 0) return;
+  status.checkpoint.cost_seconds = mark.seconds;
+  const Observed observed = ObservedSince(status, now_ms);
+  const double mean =
+      MeanSecondsBetweenIncidents(before.job.workers, observed.incidents, observed.seconds);
+  status.checkpoint.interval_seconds =
+      std::max(1, static_cast<int>(std::round(OptimalInterval(mark.seconds, mean))));
+}
+
+void AddLostWork(const api::TrainingJob& before, std::int64_t now_ms,
+                 api::TrainingJobStatus& status) {
+  const double gpus = static_cast<double>(before.job.workers) * before.job.gpus_per_worker;
+  const auto add = [&](const std::string& cause, double seconds) {
+    if (seconds > 0) status.lost_gpu_seconds[cause] += std::round(gpus * seconds);
+  };
+  const std::int64_t checkpoint_ms = status.checkpoint.last_ms;
+  for (const api::Incident& incident : status.recovery.incidents) {
+    // Pods of roles were made anew, and the workers went on.
+    if (incident.action == api::OnHostLoss::kReplace && !incident.ranks.empty() &&
+        incident.ranks.front() >= before.job.workers) {
+      continue;
+    }
+    const api::Incident* known = FindIncident(before.status.recovery, incident.attempt);
+    if (known == nullptr) {
+      add(NameOf(incident.cause), RepeatedSeconds(before, checkpoint_ms, incident.start_ms));
+    }
+    const bool ended = incident.end_ms != 0 && (known == nullptr || known->end_ms == 0);
+    if (ended) {
+      add(NameOf(incident.cause), static_cast<double>(incident.end_ms - incident.start_ms) / 1000);
+    }
+  }
+  if (status.recovery.suspended && !before.status.recovery.suspended) {
+    add(before.run.suspended ? "Suspended" : "CapacityLeft",
+        RepeatedSeconds(before, checkpoint_ms, now_ms));
+  }
+}
+
+}  // namespace yardmaster::op

@@ -1,0 +1,222 @@
+#include "pkg/operator/jobs/worker_writes.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "nlohmann/json.hpp"
+
+#include "pkg/api/names.h"
+#include "pkg/base/mutex.h"
+#include "pkg/base/parallel.h"
+#include "pkg/base/status.h"
+#include "pkg/base/strings.h"
+#include "pkg/kube/api_error.h"
+#include "pkg/operator/pods/pod_builder.h"
+#include "pkg/operator/write_target.h"
+
+namespace yardmaster::op {
+
+namespace {
+
+constexpr std::size_t kLargestBatch = 512;
+
+// Grows until the threads are busy; from then on while batches are quick beside the time that a call has, and shrinks when
+// one takes longer than that.
+std::size_t NextBatch(std::size_t batch, std::int64_t took_ms, std::int64_t limit_ms) {
+  if (batch < kWriteThreads) return 2 * batch;
+  if (took_ms > limit_ms) return std::max(kWriteThreads, batch / 2);
+  return took_ms > limit_ms / 2 ? batch : std::min(2 * batch, kLargestBatch);
+}
+
+// The pod is gone, or the name belongs to another life of it.
+bool IsGone(const absl::Status& status) {
+  return absl::IsNotFound(status) || absl::IsAborted(status);
+}
+
+}  // namespace
+
+absl::Status WorkerWrites::WriteEach(std::size_t count,
+                                     const std::function<absl::Status(std::size_t)>& write) const {
+  Mutex mutex;
+  absl::Status first_error;
+  ParallelFor(count, threads_, [&](std::size_t i) {
+    {
+      const MutexLock lock(mutex);
+      if (!first_error.ok()) return;
+    }
+    const absl::Status status =
+        may_write_() ? write(i) : absl::UnavailableError("this process does not lead any more");
+    const MutexLock lock(mutex);
+    first_error.Update(status);
+  });
+  return first_error;
+}
+
+absl::Status WorkerWrites::EnsureService(Creation& creation, Obstacle& obstacle) {
+  if (creation.has_service) return absl::OkStatus();
+  YM_RETURN_IF_ERROR(CreateService(*creation.object, obstacle));
+  creation.has_service = !obstacle.exists();
+  return absl::OkStatus();
+}
+
+absl::Status WorkerWrites::CreateService(const nlohmann::json& job, Obstacle& obstacle) {
+  const nlohmann::json wanted = BuildService(job);
+  const std::string ns = wanted["metadata"]["namespace"];
+  const std::string name = wanted["metadata"]["name"];
+  const absl::Status created =
+      client_.Create({kube::Services(), ns, "", ""}, wanted, {kFieldManager, false, false})
+          .status();
+  if (!absl::IsAlreadyExists(created)) return created;
+  YM_ASSIGN_OR_RETURN(const nlohmann::json there, client_.Get({kube::Services(), ns, name, ""}));
+  const nlohmann::json owners =
+      there.value("/metadata/ownerReferences"_json_pointer, nlohmann::json::array());
+  for (const nlohmann::json& owner : owners) {
+    if (owner.value("uid", "") == wanted["metadata"]["ownerReferences"][0]["uid"]) {
+      return absl::OkStatus();
+    }
+  }
+  obstacle = {kNameTaken, StrCat("metadata.name: Service ", name,
+                                 " exists and does not belong to this job; delete the Service or "
+                                 "create the job under another name")};
+  return absl::OkStatus();
+}
+
+absl::StatusOr<WorkerWrites::Creation> WorkerWrites::Begin(const api::TrainingJob& job) {
+  const std::int64_t now_ms = clock_.SteadyMs();
+  {
+    const MutexLock lock(creations_mutex_);
+    std::erase_if(creations_,
+                  [&](const auto& known) { return known.second.read_ms + kCreationMs <= now_ms; });
+    auto known = creations_.extract(job.metadata.uid);
+    if (known && known.mapped().generation == job.metadata.generation) {
+      return std::move(known.mapped());
+    }
+  }
+  YM_ASSIGN_OR_RETURN(nlohmann::json object,
+                      client_.Get(TargetOf(kube::TrainingJobs(), job, job.metadata.name)));
+  return Creation{std::make_shared<const nlohmann::json>(std::move(object)),
+                  job.metadata.generation, now_ms, 1, false};
+}
+
+void WorkerWrites::Suspend(const api::TrainingJob& job, Creation creation) {
+  const nlohmann::json& metadata = (*creation.object)["metadata"];
+  // The cache may be behind.
+  if (metadata.value("uid", "") != job.metadata.uid ||
+      metadata.value("generation", std::int64_t{0}) != job.metadata.generation) {
+    return;
+  }
+  const MutexLock lock(creations_mutex_);
+  creations_.insert_or_assign(job.metadata.uid, std::move(creation));
+}
+
+absl::StatusOr<std::size_t> WorkerWrites::Create(const api::TrainingJob& job,
+                                                 const std::vector<int>& ranks,
+                                                 const CreateLimit& limit, Obstacle& obstacle) {
+  YM_ASSIGN_OR_RETURN(Creation creation, Begin(job));
+  const nlohmann::json& object = *creation.object;
+  // Pods that are there were made after it.
+  const bool replaces = ranks.size() < static_cast<std::size_t>(job.job.workers);
+  if (!replaces) YM_RETURN_IF_ERROR(EnsureService(creation, obstacle));
+  if (obstacle.exists()) return ranks.size();
+  WorkerShape shape{job.job.workers, job.job.gpus_per_worker, job.job.gpu_resource,
+                    job.status.recovery.attempt, job.job.parallelism};
+  std::vector<std::string> avoided;
+  for (const api::AvoidedHost& host : job.status.recovery.avoided) {
+    if (host.until_ms > clock_.WallMs()) avoided.push_back(host.host);
+  }
+  shape.avoid_hosts = Join(avoided, ",");
+  if (job.elastic.enabled && job.recovery.on_host_loss == api::OnHostLoss::kReplace) {
+    const auto [smallest, largest] = api::WorkerBoundsOf(job.job, job.elastic);
+    shape.nodes = StrCat(smallest, ":", largest);
+  }
+  shape.restarts_in_place = job.recovery.in_place_seconds > 0;
+  const std::int64_t begin_ms = clock_.SteadyMs();
+  const std::size_t end = std::min(ranks.size(), limit.pods);
+  std::size_t from = 0;
+  while (from < end && clock_.SteadyMs() - begin_ms < limit.duration_ms) {
+    const std::int64_t batch_ms = clock_.SteadyMs();
+    const std::size_t batch = std::min(creation.batch, end - from);
+    const absl::Status status = WriteEach(batch, [&](std::size_t i) {
+      const int member = ranks[from + i];
+      const auto pod =
+          client_.Create(TargetOf(kube::Pods(), job),
+                         member < job.job.workers ? BuildPod(object, shape, member)
+                                                  : BuildRolePod(object, job.roles, shape, member),
+                         {kFieldManager, false, false});
+      // The next look at the job may come before the watch has reported it.
+      if (pod.ok()) cache_.Assume(state::Kind::kPod, *pod);
+      // The cache may be behind: a pod that is there already is what we want.
+      return absl::IsAlreadyExists(pod.status()) ? absl::OkStatus() : pod.status();
+    });
+    if (status.ok()) {
+      from += batch;
+      creation.batch = NextBatch(creation.batch, clock_.SteadyMs() - batch_ms, limit.duration_ms);
+      continue;
+    }
+    if (kube::IsDenied(status)) {
+      const std::string text = MessageOf(status);
+      const bool quota = text.find("exceeded quota") != std::string::npos;
+      obstacle = {quota ? "QuotaExceeded" : "PodsRefused",
+                  StrCat("spec.template: ", text, "; ",
+                         quota ? "raise the quota or make the job smaller"
+                               : "change what the message names")};
+    }
+    return status;
+  }
+  YM_RETURN_IF_ERROR(EnsureService(creation, obstacle));
+  if (from < ranks.size()) Suspend(job, std::move(creation));
+  return ranks.size() - from;
+}
+
+absl::Status WorkerWrites::Patch(const api::TrainingJob& job, int rank,
+                                 const nlohmann::json& metadata) {
+  auto pod =
+      client_.Patch(TargetOf(kube::Pods(), job, MemberName(job, rank)),
+                    kube::MergePatch({{"metadata", metadata}}), {kFieldManager, false, false});
+  if (IsGone(pod.status())) return absl::OkStatus();
+  YM_RETURN_IF_ERROR(pod.status());
+  cache_.Assume(state::Kind::kPod, *pod);
+  return absl::OkStatus();
+}
+
+absl::Status WorkerWrites::Mark(const api::TrainingJob& job, const std::vector<InPlace>& marks) {
+  return WriteEach(marks.size(), [&](std::size_t i) {
+    const InPlace& mark = marks[i];
+    return Patch(job, mark.rank,
+                 {{"uid", mark.uid},
+                  {"annotations",
+                   {{api::kAttemptAnnotation, StrCat(mark.attempt)},
+                    {api::kAttemptEndsAnnotation, StrCat(mark.attempt_ends)},
+                    {api::kRestartGenerationAnnotation, StrCat(mark.restart_generation)}}}});
+  });
+}
+
+absl::Status WorkerWrites::Remove(const api::TrainingJob& job,
+                                  const std::vector<Removal>& removals) {
+  return WriteEach(removals.size(), [&](std::size_t i) {
+    const Removal& removal = removals[i];
+    kube::DeleteOptions options;
+    options.uid = removal.uid;
+    if (removal.force) options.grace_period_seconds = 0;
+    // Numbers above the last rank are those of roles.
+    const std::string name =
+        removal.surplus ? PodName(job.metadata.name, removal.rank) : MemberName(job, removal.rank);
+    const absl::Status deleted = client_.Delete(TargetOf(kube::Pods(), job, name), options);
+    return IsGone(deleted) || absl::IsFailedPrecondition(deleted) ? absl::OkStatus() : deleted;
+  });
+}
+
+absl::Status WorkerWrites::RequestCheckpoint(const api::TrainingJob& job,
+                                             const JobObservation& observed, std::int64_t time_ms) {
+  const std::string time = FormatTime(time_ms);
+  return WriteEach(
+      static_cast<std::size_t>(observed.ranks()), [&](std::size_t rank) -> absl::Status {
+        const Worker& worker = observed.workers[rank];
+        if (worker.phase != WorkerPhase::kRunning || worker.checkpoint_request == time) return {};
+        return Patch(
+            job, static_cast<int>(rank),
+            {{"uid", worker.uid}, {"annotations", {{api::kCheckpointRequestAnnotation, time}}}});
+      });
+}
+
+}  // namespace yardmaster::op

@@ -1,0 +1,107 @@
+// Writes the pods and the Service of a TrainingJob.
+//
+// Every write names the uid of the pod that it was decided for, so that it never reaches a later pod of the
+// same name. A pod that is gone, or a name that belongs to another pod by then, is not an error: the watch
+// reports it and the job is reconciled again.
+//
+// A process that may not write any more, because it leads no longer or is about to end, writes no further pod
+// of the job: the next leader goes on. After the first error the writes that have not begun are left out, too.
+//
+// Create goes on where the call before it for the same job stopped, if nothing failed: for kCreationMs it uses
+// the object that was read and the Service that was made, and the batch size that was reached. A call that is
+// limited in time would otherwise spend its time on reading again and on small batches.
+//
+// Thread safety: the methods may run for different jobs on several threads. Lifetimes: everything passed in
+// outlives the object.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "nlohmann/json_fwd.hpp"
+
+#include "pkg/api/training_job.h"
+#include "pkg/base/clock.h"
+#include "pkg/base/mutex.h"
+#include "pkg/kube/client.h"
+#include "pkg/operator/jobs/job_step.h"
+#include "pkg/operator/jobs/obstacle.h"
+#include "pkg/state/cluster_state.h"
+
+namespace yardmaster::op {
+
+// Calls of one look at a job that run at the same time: few, which leaves the API server time for other jobs.
+inline constexpr std::size_t kWriteThreads = 4;
+// How long Create trusts what it has read of a job.
+inline constexpr std::int64_t kCreationMs = 10'000;
+
+// When Create ends although pods are left to make: after so many, or after the batch during which that
+// long has passed.
+struct CreateLimit {
+  std::size_t pods = SIZE_MAX;
+  std::int64_t duration_ms = INT64_MAX;
+};
+
+class WorkerWrites {
+ public:
+  // `may_write` is asked before every write, from several threads.
+  WorkerWrites(kube::Client& client, state::ClusterCache& cache, const Clock& clock,
+               std::function<bool()> may_write, std::size_t threads = kWriteThreads)
+      : client_(client),
+        cache_(cache),
+        clock_(clock),
+        may_write_(std::move(may_write)),
+        threads_(threads) {}
+
+  // Creates the job's Service where it is missing, and the pods of `ranks`. A pod that exists already is not an
+  // error. The Service comes first where all ranks are to be made; otherwise the pods come first. Batches grow
+  // from one pod, so that a job that is refused costs one request a try, as long as they take less than half of
+  // the time of `limit`.
+  // A refusal by quota or admission is an error and sets `obstacle`; a Service of another owner sets
+  // `obstacle` alone. The value: how many of `ranks` are left.
+  absl::StatusOr<std::size_t> Create(const api::TrainingJob& job, const std::vector<int>& ranks,
+                                     const CreateLimit& limit, Obstacle& obstacle);
+  // Records on the pods which attempt they are in, and what restarts them in place.
+  absl::Status Mark(const api::TrainingJob& job, const std::vector<InPlace>& marks);
+  absl::Status Remove(const api::TrainingJob& job, const std::vector<Removal>& removals);
+  // Asks every running worker for a checkpoint, once for each `time_ms`.
+  absl::Status RequestCheckpoint(const api::TrainingJob& job, const JobObservation& observed,
+                                 std::int64_t time_ms);
+
+ private:
+  // What Create knows of a job whose pods it has begun to make.
+  struct Creation {
+    std::shared_ptr<const nlohmann::json> object;
+    std::int64_t generation = 0;
+    std::int64_t read_ms = 0;
+    std::size_t batch = 1;
+    bool has_service = false;
+  };
+
+  // As the last call has left it, or from the API server.
+  absl::StatusOr<Creation> Begin(const api::TrainingJob& job);
+  void Suspend(const api::TrainingJob& job, Creation creation);
+  absl::Status EnsureService(Creation& creation, Obstacle& obstacle);
+  absl::Status CreateService(const nlohmann::json& job, Obstacle& obstacle);
+  // Calls write(i) for every i in [0, count) on a few threads. Returns the first error.
+  absl::Status WriteEach(std::size_t count,
+                         const std::function<absl::Status(std::size_t)>& write) const;
+  absl::Status Patch(const api::TrainingJob& job, int rank, const nlohmann::json& metadata);
+
+  kube::Client& client_;
+  state::ClusterCache& cache_;
+  const Clock& clock_;
+  const std::function<bool()> may_write_;
+  const std::size_t threads_;
+  Mutex creations_mutex_;
+  std::map<std::string, Creation> creations_ ABSL_GUARDED_BY(creations_mutex_);  // by the job's uid
+};
+
+}  // namespace yardmaster::op

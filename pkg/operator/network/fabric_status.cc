@@ -1,0 +1,224 @@
+#include "pkg/operator/network/fabric_status.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "pkg/base/strings.h"
+
+namespace yardmaster::op {
+
+namespace {
+
+// The first warning that names this Fabric.
+std::string WarningAbout(const api::Fabric& fabric, const plan::Snapshot& snapshot) {
+  const std::string name = StrCat("Fabric ", fabric.metadata.name, ":");
+  for (const std::string& warning : snapshot.warnings) {
+    if (warning.rfind(name, 0) == 0) return warning.substr(name.size() + 1);
+  }
+  return "";
+}
+
+using api::Condition;
+using api::ConditionStatus;
+
+// "a, b, c and 4 more".
+std::string Listed(const std::vector<std::string>& names) {
+  constexpr std::size_t kMost = 8;
+  std::vector<std::string> some(names.begin(), names.begin() + std::min(names.size(), kMost));
+  std::string text = Join(some, ", ");
+  if (names.size() > kMost) text += StrCat(" and ", names.size() - kMost, " more");
+  return text;
+}
+
+Condition Of(const char* type, ConditionStatus status, const char* reason, std::string message) {
+  return {type, status, reason, std::move(message), 0, 0};
+}
+
+Condition LinksUp(const NetworkHealth& health) {
+  std::vector<std::string> parts;
+  if (!health.links_problem.empty()) parts.push_back(health.links_problem);
+  if (!health.down.empty()) {
+    parts.push_back(StrCat(Count(static_cast<std::int64_t>(health.down.size()), "cable"),
+                           " down: ", Listed(health.down)));
+  }
+  if (!parts.empty()) {
+    return Of(kLinksUpCondition, ConditionStatus::kFalse,
+              health.links_problem.empty() ? "LinksDown" : "ReportUnusable", Join(parts, "; "));
+  }
+  if (health.distrusted > 0) {
+    return Of(
+        kLinksUpCondition, ConditionStatus::kUnknown, "SensorFault",
+        StrCat("agents report ", Count(health.distrusted, "NIC port"),
+               " down, more than half of the fabric, and are not believed; look at the agents"));
+  }
+  if (health.held > 0) {
+    return Of(kLinksUpCondition, ConditionStatus::kTrue, "HeldBack",
+              StrCat(Count(health.held, "cable"), " back and not used yet, for fear of flapping"));
+  }
+  return Of(kLinksUpCondition, ConditionStatus::kTrue, "AllUp", "no cable is reported down");
+}
+
+Condition WiringVerified(const Evidence& evidence) {
+  const repac::WiringReport& wiring = evidence.wiring;
+  if (!evidence.neighbours_reported || wiring.checked == 0) {
+    return Of(kWiringVerifiedCondition, ConditionStatus::kUnknown, "NotReported",
+              "no agent reports what the ports are plugged into");
+  }
+  if (evidence.wiring_distrusted) {
+    return Of(kWiringVerifiedCondition, ConditionStatus::kUnknown, "SensorFault",
+              StrCat(wiring.faults.size(), " of ", wiring.checked,
+                     " cables are reported elsewhere than the Fabric has them: the reports or the "
+                     "Fabric are wrong rather than the cables, and nothing is avoided for it"));
+  }
+  if (wiring.faults.empty()) {
+    return Of(kWiringVerifiedCondition, ConditionStatus::kTrue, "AsDescribed",
+              "every cable that was reported is where the Fabric has it");
+  }
+  std::vector<std::string> faults;
+  for (const repac::WiringFault& fault : wiring.faults) {
+    faults.push_back(StrCat(fault.port, " is in ", fault.found, " instead of ", fault.expected));
+  }
+  std::vector<std::string> swaps;
+  for (const repac::PlugSwap& swap : wiring.swaps) {
+    swaps.push_back(StrCat(swap.first, " and ", swap.second));
+  }
+  std::string text = Listed(faults);
+  if (!swaps.empty()) text += StrCat("; exchange the plugs at ", Listed(swaps));
+  return Of(kWiringVerifiedCondition, ConditionStatus::kFalse, "Miswired", std::move(text));
+}
+
+Condition PathsTrusted(const Evidence& evidence) {
+  std::vector<std::string> wrong;
+  std::vector<std::string> trusted;
+  for (const repac::RoleTrust& role : evidence.roles) {
+    if (role.verdict == repac::TrustVerdict::kMistrusted) {
+      wrong.push_back(StrCat(role.role, ": ", role.example));
+    } else if (role.verdict == repac::TrustVerdict::kTrusted) {
+      trusted.push_back(role.role);
+    }
+  }
+  if (!wrong.empty()) {
+    return Of(kPathsTrustedCondition, ConditionStatus::kFalse, "PredictionsDiffer",
+              StrCat(Join(wrong, "; "), "; no source ports are planned through these roles"));
+  }
+  if (!trusted.empty()) {
+    return Of(kPathsTrustedCondition, ConditionStatus::kTrue, "PredictionsAgree",
+              StrCat("packets go where the hashes of ", Join(trusted, ", "), " say"));
+  }
+  return Of(kPathsTrustedCondition, ConditionStatus::kUnknown, "NotObserved",
+            "too little was seen of where packets go");
+}
+
+Condition PathsPlanned(const NetworkHealth& health) {
+  if (!health.hashes_problem.empty()) {
+    return Of(kPathsPlannedCondition, ConditionStatus::kFalse, "HashesInvalid",
+              StrCat("no connection has a source port: ", health.hashes_problem));
+  }
+  if (!health.evidence.balancing.empty()) {
+    std::vector<std::string> hosts;
+    for (const auto& [host, how] : health.evidence.balancing) {
+      hosts.push_back(StrCat(host, " (", how, ")"));
+    }
+    return Of(kPathsPlannedCondition, ConditionStatus::kFalse, "NicLoadBalancing",
+              StrCat("these hosts' NICs choose paths by themselves and get no source ports: ",
+                     Listed(hosts)));
+  }
+  if (health.unplanned_flows > 0) {
+    return Of(kPathsPlannedCondition, ConditionStatus::kFalse, "NotPredictable",
+              StrCat("some connections have no source port: ", health.unplanned_reason));
+  }
+  return Of(kPathsPlannedCondition, ConditionStatus::kTrue, "Planned",
+            "every connection of every placed gang has a source port");
+}
+
+// A segment of a verdict is "fabricPod/segment".
+std::string LostSegmentName(const api::LostSegment& lost) {
+  return StrCat(lost.fabric_pod, "/", lost.segment);
+}
+
+Condition SegmentsUp(const std::vector<api::LostSegment>& lost,
+                     const std::vector<SegmentVerdict>& segments) {
+  if (!lost.empty()) {
+    std::vector<std::string> names;
+    for (const api::LostSegment& segment : lost) names.push_back(LostSegmentName(segment));
+    return Of(kSegmentsUpCondition, ConditionStatus::kFalse, "SegmentLost",
+              StrCat("most hosts of ", names.size() == 1 ? "segment " : "segments ", Listed(names),
+                     " were lost together, which is one fault of switches or power: jobs move from "
+                     "there where they may, and nothing is placed there until it is back"));
+  }
+  for (const SegmentVerdict& segment : segments) {
+    if (segment.state != SegmentState::kHeld) continue;
+    return Of(kSegmentsUpCondition, ConditionStatus::kUnknown, "NotActedOn",
+              StrCat("segment ", segment.name, " looks lost, nothing is moved: ", segment.reason));
+  }
+  return Of(kSegmentsUpCondition, ConditionStatus::kTrue, "NoneLost",
+            "no segment is lost as a whole");
+}
+
+}  // namespace
+
+void AddLostSegments(const std::vector<SegmentVerdict>& segments, std::int64_t generation,
+                     std::int64_t steady_ms, std::int64_t now_ms, api::FabricStatus& status) {
+  std::vector<api::LostSegment> lost;
+  for (const SegmentVerdict& segment : segments) {
+    const auto known =
+        std::find_if(status.lost_segments.begin(), status.lost_segments.end(),
+                     [&](const api::LostSegment& l) { return LostSegmentName(l) == segment.name; });
+    const bool was_lost = known != status.lost_segments.end();
+    if (was_lost && segment.state != SegmentState::kHeld) {
+      lost.push_back(*known);
+    } else if (segment.state == SegmentState::kLost) {
+      const std::size_t slash = segment.name.find('/');
+      // The API server keeps whole seconds.
+      const std::int64_t since_ms = (now_ms - (steady_ms - segment.since_ms)) / 1000 * 1000;
+      lost.push_back({segment.name.substr(0, slash), segment.name.substr(slash + 1), since_ms});
+    }
+  }
+  status.lost_segments = std::move(lost);
+  Condition condition = SegmentsUp(status.lost_segments, segments);
+  condition.observed_generation = generation;
+  api::SetCondition(status.conditions, std::move(condition), now_ms);
+}
+
+void AddNetworkConditions(const NetworkHealth& health, std::int64_t generation, std::int64_t now_ms,
+                          api::FabricStatus& status) {
+  for (Condition condition : {LinksUp(health), WiringVerified(health.evidence),
+                              PathsTrusted(health.evidence), PathsPlanned(health)}) {
+    condition.observed_generation = generation;
+    api::SetCondition(status.conditions, std::move(condition), now_ms);
+  }
+}
+
+api::FabricStatus StatusOf(const api::Fabric& fabric, const plan::Snapshot& snapshot, bool used,
+                           std::int64_t now_ms) {
+  api::FabricStatus status = fabric.status;
+  status.observed_generation = fabric.metadata.generation;
+  status.fabric_pods = status.segments = status.hosts = status.backup_hosts = 0;
+  api::Condition ready{"Ready", api::ConditionStatus::kFalse, "",
+                       "",      fabric.metadata.generation,   0};
+  if (!used) {
+    ready.reason = "AnotherFabricIsUsed";
+    ready.message = "one cluster plans on one Fabric, the first by name";
+  } else {
+    status.fabric_pods = snapshot.places->num_fabric_pods();
+    status.segments = snapshot.places->num_segments();
+    status.hosts = snapshot.places->num_hosts();
+    for (const placement::HostState& host : snapshot.cluster.hosts) {
+      status.backup_hosts += host.backup ? 1 : 0;
+    }
+    if (snapshot.network != nullptr) {
+      ready.status = api::ConditionStatus::kTrue;
+      ready.reason = "InUse";
+      ready.message =
+          StrCat(Count(status.hosts, "host"), " in ", Count(status.segments, "segment"));
+    } else {
+      ready.reason = "Invalid";
+      ready.message = WarningAbout(fabric, snapshot);
+    }
+  }
+  api::SetCondition(status.conditions, ready, now_ms);
+  return status;
+}
+
+}  // namespace yardmaster::op

@@ -1,0 +1,51 @@
+// What a Fabric's status says: how many places and hosts its Nodes make, whether it can be planned
+// on, and what state its links, cables and hashes are in. Pure. Thread safety: pure function.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "pkg/api/fabric.h"
+#include "pkg/operator/hosts/segment_loss.h"
+#include "pkg/operator/telemetry/network_evidence.h"
+#include "pkg/plan/snapshot.h"
+
+namespace yardmaster::op {
+
+// `used`: this is the Fabric that `snapshot` was made with (one cluster plans on one Fabric).
+// Condition Ready is False when another Fabric is used, and when the spec does not add up or its Nodes
+// need more ports than it has; in the last two cases the message is the warning of `snapshot`.
+api::FabricStatus StatusOf(const api::Fabric& fabric, const plan::Snapshot& snapshot, bool used,
+                           std::int64_t now_ms);
+
+// Condition types of the network's state.
+inline constexpr char kLinksUpCondition[] = "LinksUp";
+inline constexpr char kWiringVerifiedCondition[] = "WiringVerified";
+inline constexpr char kPathsTrustedCondition[] = "PathsTrusted";
+inline constexpr char kPathsPlannedCondition[] = "PathsPlanned";
+
+struct NetworkHealth {
+  std::vector<std::string> down;  // names of cables reported down, in order
+  int held = 0;                   // cables that are up and held back
+  int distrusted = 0;             // NIC ports reported down, too many to be believed
+  std::string links_problem;      // what is wrong with the down-links annotation
+  Evidence evidence;
+  int unplanned_flows = 0;
+  std::string unplanned_reason;  // of one of them
+  std::string hashes_problem;    // why no hash of the Fabric can be used
+};
+
+// Sets the four conditions. Texts change only when the reported state changes.
+void AddNetworkConditions(const NetworkHealth& health, std::int64_t generation, std::int64_t now_ms,
+                          api::FabricStatus& status);
+
+inline constexpr char kSegmentsUpCondition[] = "SegmentsUp";
+
+// Sets lostSegments and condition SegmentsUp from the segments that are not up. A segment that
+// the status names already, as the previous leader left it, stays lost while it is suspected or lost; one
+// that a limit holds back is not lost. `steady_ms` and `now_ms`: the same instant.
+void AddLostSegments(const std::vector<SegmentVerdict>& segments, std::int64_t generation,
+                     std::int64_t steady_ms, std::int64_t now_ms, api::FabricStatus& status);
+
+}  // namespace yardmaster::op

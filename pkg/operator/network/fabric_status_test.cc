@@ -1,0 +1,107 @@
+#include "pkg/operator/network/fabric_status.h"
+
+#include "gtest/gtest.h"
+
+#include "pkg/fabric/testing/fabrics.h"
+
+namespace yardmaster::op {
+namespace {
+
+plan::Snapshot MakeSnapshot() {
+  plan::Snapshot snapshot;
+  const fabric::FabricSpec spec = fabric::SmallHpn(1, 2, 4);
+  snapshot.places = std::make_shared<const fabric::Places>(fabric::PlacesOf(spec));
+  snapshot.network = std::make_shared<const fabric::Network>(
+      fabric::Network::Build(spec, snapshot.places).value());
+  snapshot.cluster.hosts.resize(8);
+  snapshot.cluster.hosts[3].backup = true;
+  return snapshot;
+}
+
+api::Fabric MakeFabric() {
+  api::Fabric fabric;
+  fabric.metadata.name = "f";
+  fabric.metadata.generation = 4;
+  return fabric;
+}
+
+TEST(FabricStatusTest, AFabricInUseCountsItsPlacesAndIsReady) {
+  const api::FabricStatus status = StatusOf(MakeFabric(), MakeSnapshot(), true, 1000);
+  EXPECT_EQ(status.segments, 2);
+  EXPECT_EQ(status.hosts, 8);
+  EXPECT_EQ(status.backup_hosts, 1);
+  EXPECT_EQ(status.observed_generation, 4);
+  EXPECT_TRUE(api::IsTrue(status.conditions, "Ready"));
+}
+
+TEST(FabricStatusTest, AFabricThatDoesNotAddUpSaysWhy) {
+  plan::Snapshot snapshot = MakeSnapshot();
+  snapshot.network = nullptr;
+  snapshot.warnings = {"Node x: other", "Fabric f: spec.tiers: is empty; describe it"};
+  const api::FabricStatus status = StatusOf(MakeFabric(), snapshot, true, 1000);
+  const api::Condition* ready = api::FindCondition(status.conditions, "Ready");
+  ASSERT_NE(ready, nullptr);
+  EXPECT_EQ(ready->status, api::ConditionStatus::kFalse);
+  EXPECT_EQ(ready->message, "spec.tiers: is empty; describe it");
+}
+
+TEST(FabricStatusTest, ASecondFabricIsNotUsedAndCountsNothing) {
+  const api::FabricStatus status = StatusOf(MakeFabric(), MakeSnapshot(), false, 1000);
+  EXPECT_EQ(status.hosts, 0);
+  EXPECT_FALSE(api::IsTrue(status.conditions, "Ready"));
+}
+
+TEST(FabricStatusTest, TheConditionsOfTheNetworkNameWhatIsWrong) {
+  NetworkHealth health;
+  api::FabricStatus status;
+  AddNetworkConditions(health, 4, 1000, status);
+  EXPECT_EQ(api::FindCondition(status.conditions, kLinksUpCondition)->reason, "AllUp");
+  EXPECT_EQ(api::FindCondition(status.conditions, kPathsPlannedCondition)->reason, "Planned");
+  for (int i = 0; i < 20; ++i) health.down.push_back("cable" + std::to_string(i));
+  health.links_problem = "no such switch";
+  health.unplanned_flows = 3;
+  health.unplanned_reason = "per packet";
+  repac::RoleTrust wrong;
+  wrong.role = "tor";
+  wrong.verdict = repac::TrustVerdict::kMistrusted;
+  wrong.example = "took another link";
+  health.evidence.roles = {wrong};
+  AddNetworkConditions(health, 4, 2000, status);
+  const api::Condition* links = api::FindCondition(status.conditions, kLinksUpCondition);
+  EXPECT_EQ(links->message.find("no such switch; 20 cables down: cable0, "), 0u) << links->message;
+  EXPECT_NE(links->message.find("and 12 more"), std::string::npos);
+  EXPECT_EQ(links->transition_ms, 2000);
+  EXPECT_EQ(api::FindCondition(status.conditions, kPathsTrustedCondition)
+                ->message.find("tor: took another link"),
+            0u);
+  EXPECT_NE(api::FindCondition(status.conditions, kPathsPlannedCondition)->message.find("per pack"),
+            std::string::npos);
+  health.hashes_problem = "spec.ecmpHashOverrides: there is no such switch";
+  AddNetworkConditions(health, 4, 2000, status);
+  const api::Condition* planned = api::FindCondition(status.conditions, kPathsPlannedCondition);
+  EXPECT_EQ(planned->reason, "HashesInvalid");
+  EXPECT_NE(planned->message.find("no such switch"), std::string::npos) << planned->message;
+  const auto before = status;
+  AddNetworkConditions(health, 4, 3000, status);
+  EXPECT_EQ(status, before);
+}
+
+TEST(FabricStatusTest, ReportsThatNobodyBelievesLeaveTheConditionUnknown) {
+  NetworkHealth health;
+  health.distrusted = 40;
+  health.evidence.neighbours_reported = true;
+  health.evidence.wiring.checked = 20;
+  health.evidence.wiring.faults.resize(15);
+  health.evidence.wiring_distrusted = true;
+  api::FabricStatus status;
+  AddNetworkConditions(health, 1, 1000, status);
+  for (const char* type : {kLinksUpCondition, kWiringVerifiedCondition}) {
+    const api::Condition* condition = api::FindCondition(status.conditions, type);
+    ASSERT_NE(condition, nullptr);
+    EXPECT_EQ(condition->status, api::ConditionStatus::kUnknown) << type;
+    EXPECT_EQ(condition->reason, "SensorFault") << type;
+  }
+}
+
+}  // namespace
+}  // namespace yardmaster::op

@@ -1,0 +1,130 @@
+// Writes Crux's numbers, levels and RePaC's source ports for all placed gangs together, because
+// they share links. A round plans on a snapshot, starting from the present plan, then writes only what
+// differs (network_writes.h has order and rate).
+//
+// The present plan is kept from round to round; a controller that has just started, or whose fabric
+// has just changed, reads it from Gangs and pods (previous_network_reader.h). Around the plan, every round:
+// which cables are down or held back (network_faults.h), whether reports agree with the Fabric
+// (network_evidence.h), what jobs measured (network_profiles.h), which jobs starve
+// (network_starvation.h). The findings are written to the Fabric's conditions; a condition that turns
+// is an event.
+//
+// Rounds are called by one debounced thread. A write that fails is reported and made by the next
+// round. Writes that the rate defers go out by WriteDeferred, between rounds and without a plan.
+// Thread safety: one thread calls Round, WriteDeferred and Forget. Lifetimes: everything passed in
+// outlives the controller.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "pkg/base/clock.h"
+#include "pkg/crux/search/anytime_search.h"
+#include "pkg/crux/starvation.h"
+#include "pkg/kube/client.h"
+#include "pkg/netplan/network_plan.h"
+#include "pkg/netplan/previous_network.h"
+#include "pkg/operator/hosts/host_health.h"
+#include "pkg/operator/network/fabric_status.h"
+#include "pkg/operator/network/network_annotations.h"
+#include "pkg/operator/network/network_round.h"
+#include "pkg/operator/network/network_starvation.h"
+#include "pkg/operator/network/network_status_writer.h"
+#include "pkg/operator/network/network_writes.h"
+#include "pkg/operator/network/previous_network_reader.h"
+#include "pkg/operator/telemetry/live_links.h"
+#include "pkg/operator/telemetry/network_evidence.h"
+#include "pkg/operator/telemetry/network_faults.h"
+#include "pkg/operator/telemetry/network_profiles.h"
+#include "pkg/state/cluster_state.h"
+#include "pkg/state/snapshot_builder.h"
+
+namespace yardmaster::op {
+
+// Receives every plan and the snapshot it was made of, on the planning thread; both are valid during the
+// call.
+using PlanHandler = std::function<void(const netplan::NetworkPlan&, const plan::Snapshot&)>;
+struct NetworkHandlers {
+  std::function<void(const NetworkNotice&)> on_notice = {};
+  PlanHandler on_plan = {};
+};
+
+class NetworkController {
+ public:
+  struct Options {
+    std::uint64_t seed = 1;
+    std::int64_t path_plan_life_ms = 24LL * 3600 * 1000;
+    PodWriterOptions writes;
+    repac::DampingOptions damping;
+    // How long switches need to stop hashing over a lost link.
+    std::int64_t reconverge_ms = 3'000;
+    crux::StarvationOptions starvation;
+    // Simulated events that a round may spend on the search for a better schedule; 0: no search.
+    std::int64_t crux_budget = crux::AnytimeSearchOptions().event_budget;
+    // Port states from the agents' streams; null: annotations alone count.
+    const LiveLinks* live_links = nullptr;
+    // Says which segments are lost as a whole; null: none ever is.
+    HostHealth* hosts = nullptr;
+  };
+
+  NetworkController(kube::Client& client, state::ClusterCache& cache, const Clock& clock,
+                    Options options, NetworkHandlers handlers = {});
+  RoundReport Round();
+  // Writes as much of what was deferred as the rate allows.
+  WriteResult WriteDeferred() { return writer_.WriteLeft(clock_.SteadyMs()); }
+  bool HasDeferred() const { return writer_.HasLeft(); }
+  // The release of pods waits for what was deferred.
+  bool HasWaiting() const { return writer_.HasWaiting(); }
+  // Drops cached state, since another process may have written: the next round reads the objects.
+  void Forget();
+
+ private:
+  struct Input;
+  // The Fabric that is planned on, the first by name; null: none exists.
+  static const api::Fabric* FabricOf(const state::ClusterState& world);
+
+  void NoteNetwork(const api::Fabric& fabric, const plan::Snapshot& snapshot);
+  void ReadFaults(const api::Fabric& fabric, plan::Snapshot& snapshot, Input& input);
+  void ReadProfiles(plan::Snapshot& snapshot, Input& input, RoundReport& report);
+  void GuardAgainstStarvation(const plan::Snapshot& snapshot, const GangsByKey& gangs,
+                              std::vector<GangNetwork>& networks, RoundReport& report);
+  void WriteFabrics(const state::ClusterState& world, const plan::Snapshot& snapshot,
+                    const Input& input, RoundReport& report);
+  void JudgeSegments(const api::Fabric& fabric, api::FabricStatus& status, RoundReport& report);
+  void CollectPods(const GangNetwork& network, std::int64_t plan_generation,
+                   const std::map<int, std::shared_ptr<const api::Pod>>& members,
+                   const NetworkOptions& options, std::vector<PodWrite>& writes,
+                   RoundReport& report);
+  void Plan(const state::ClusterState& world, plan::Snapshot& snapshot, const GangsByKey& gangs,
+            Input& input, RoundReport& report);
+
+  state::ClusterCache& cache_;
+  state::SnapshotBuilder builder_;
+  const Clock& clock_;
+  const Options options_;
+  const NetworkHandlers handlers_;
+
+  // The network that ids in what follows mean.
+  std::shared_ptr<const fabric::Places> places_;
+  std::string fabric_uid_;
+  std::string forwarding_;  // api::ForwardingText of the Fabric's spec; empty: not known
+  std::int64_t network_generation_ = 0;
+  std::uint64_t epoch_ = 0;
+
+  bool knows_former_ = false;
+  netplan::PreviousNetwork previous_;
+  netplan::NetworkMemory memory_;
+  LoneTransfers transfers_;
+  FaultTracker faults_;
+  TelemetryChecker evidence_;
+  StarvationWatch starvation_;
+  std::map<NamespacedName, int> lifted_;
+  NetworkStatusWriter statuses_;
+  PodWriter writer_;
+};
+
+}  // namespace yardmaster::op

@@ -1,0 +1,17 @@
+// yardmaster_operator_* about network rounds; docs/operations.md says what each means and what a
+// bad value is. Thread safety: one thread.
+#pragma once
+
+#include "pkg/metrics/registry.h"
+#include "pkg/operator/network/network_round.h"
+#include "pkg/operator/network/network_writes.h"
+
+namespace yardmaster::op {
+
+// `seconds`: length of the round, writes included.
+void ReportRound(const RoundReport& report, double seconds, metrics::Registry& registry);
+
+// Of writes between rounds.
+void ReportWrites(const WriteResult& written, metrics::Registry& registry);
+
+}  // namespace yardmaster::op

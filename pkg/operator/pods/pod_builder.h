@@ -1,0 +1,73 @@
+// A TrainingJob's pods and Service, as the operator creates them. Pure: object in, objects out.
+//
+// Worker `rank` is the pod "<job>-<rank>" behind the gate yardmaster.dev/placement, with the job as
+// its controller, a stable host name in the headless Service "<job>", the GPUs it asks for, and the
+// environment that launchers expect:
+//   MASTER_ADDR, MASTER_PORT, RANK, WORLD_SIZE, LOCAL_RANK (0), LOCAL_WORLD_SIZE (1)   for one process
+//   per worker; a launcher replaces them for its processes
+//   PET_NNODES, PET_NPROC_PER_NODE, PET_NODE_RANK, PET_MASTER_ADDR, PET_MASTER_PORT   torchrun; of an
+//   elastic job that grows in place PET_NNODES is "smallest:largest", and PET_RDZV_BACKEND (c10d),
+//   PET_RDZV_ENDPOINT and PET_RDZV_ID make torchrun take workers in
+//   TENSOR_MODEL_PARALLEL_SIZE, PIPELINE_MODEL_PARALLEL_SIZE, CONTEXT_PARALLEL_SIZE,
+//   EXPERT_MODEL_PARALLEL_SIZE, DATA_PARALLEL_SIZE   named after Megatron's arguments
+// and the files of its network plan (pod_network.h).
+// Its grace period is the job's checkpoint.graceSeconds: however it is ended, it gets SIGTERM and that
+// time to write a checkpoint. What the template sets itself is kept. Labels and annotations of the
+// template are carried over, except those that only Yardmaster may write.
+//
+// Containers restart in place where the template allows it (pod_restart.h); restartPolicy is Never
+// otherwise.
+//
+// Pods with hostNetwork get dnsPolicy ClusterFirstWithHostNet, without which they cannot resolve
+// MASTER_ADDR.
+//
+// Pod `index` of a role (job_role.h) is "<job>-<role>-<index>", made of the role's template, without gate and
+// GPUs, with the same Service, grace period and checkpoint files, and the environment of a process outside of
+// the ranks: MASTER_ADDR, MASTER_PORT, WORLD_SIZE, YARDMASTER_ROLE and YARDMASTER_ROLE_INDEX.
+//
+// Thread safety: pure functions.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "nlohmann/json_fwd.hpp"
+
+#include "pkg/api/training_job.h"
+#include "pkg/operator/pods/rendezvous_port.h"
+#include "pkg/workload/parallelism.h"
+
+namespace yardmaster::op {
+
+struct WorkerShape {
+  int workers = 1;
+  int gpus_per_worker = 8;
+  std::string gpu_resource = "nvidia.com/gpu";  // what gpus_per_worker counts
+  std::int64_t attempt = 0;                     // kept in the annotation yardmaster.dev/attempt
+  workload::Parallelism parallelism = {};
+  std::string avoid_hosts = {};   // the annotation yardmaster.dev/avoid-hosts; empty: none
+  std::string nodes = {};         // PET_NNODES of a job that takes workers in; empty: all of them
+  bool restarts_in_place = true;  // where the template allows it (pod_restart.h)
+};
+
+// Where rank 0 listens: status.rendezvousPort, or kMasterPort where there is none.
+int MasterPort(const nlohmann::json& training_job);
+bool UsesHostNetwork(const nlohmann::json& pod_template);
+
+std::string PodName(const std::string& job, int rank);
+// Of any member (job_role.h).
+std::string MemberName(const api::TrainingJob& job, int member);
+
+// `training_job` as the API server returns it (apiVersion, kind, metadata.uid, spec.template).
+nlohmann::json BuildPod(const nlohmann::json& training_job, const WorkerShape& shape, int rank);
+// REQUIRES: `member` belongs to one of `roles`.
+nlohmann::json BuildRolePod(const nlohmann::json& training_job,
+                            const std::vector<api::JobRole>& roles, const WorkerShape& shape,
+                            int member);
+nlohmann::json BuildService(const nlohmann::json& training_job);
+
+// An owner reference (controller, blockOwnerDeletion) to `owner`.
+nlohmann::json ControllerReference(const nlohmann::json& owner);
+
+}  // namespace yardmaster::op

@@ -1,0 +1,60 @@
+#include "pkg/operator/telemetry/stragglers.h"
+
+#include "gtest/gtest.h"
+
+#include "pkg/base/strings.h"
+
+namespace yardmaster::op {
+namespace {
+
+class StragglersTest : public ::testing::Test {
+ protected:
+  void Report(int rank, double compute_seconds, std::int64_t samples = 40) {
+    std::erase_if(reports_, [&](const WorkerCompute& known) { return known.rank == rank; });
+    reports_.push_back({rank, StrCat("n", rank), samples, compute_seconds});
+  }
+  std::optional<api::Condition> Look(int workers, int pipeline = 1) {
+    workload::Parallelism p;
+    p.pipeline = pipeline;
+    p.data = workers * 8 / pipeline;
+    return Straggling(reports_, workload::GroupsOf(p, workers, 8), 1);
+  }
+
+  std::vector<WorkerCompute> reports_;
+};
+
+TEST_F(StragglersTest, AWorkerThatComputesLongerThanTheMedianIsNamedWithItsHost) {
+  for (int rank = 0; rank < 8; ++rank) Report(rank, rank == 5 ? 1.9 : 1.0 + 0.01 * rank);
+  const auto condition = Look(8);
+  ASSERT_TRUE(condition);
+  EXPECT_EQ(condition->status, api::ConditionStatus::kTrue);
+  EXPECT_EQ(condition->message, "rank 5 on n5 computes 1.8 times as long as its like");
+}
+
+TEST_F(StragglersTest, EvenWorkersAreNoStragglers) {
+  for (int rank = 0; rank < 8; ++rank) Report(rank, 1.0 + 0.02 * rank);
+  EXPECT_EQ(Look(8)->status, api::ConditionStatus::kFalse);
+}
+
+TEST_F(StragglersTest, StagesAreComparedWithTheirLike) {
+  for (int rank = 0; rank < 8; ++rank) Report(rank, rank < 4 ? 1.0 : 2.0);
+  EXPECT_EQ(Look(8, 2)->status, api::ConditionStatus::kFalse);
+}
+
+TEST_F(StragglersTest, FewReportsAndShortOnesSayNothing) {
+  for (int rank = 0; rank < 3; ++rank) Report(rank, rank == 0 ? 9 : 1);
+  EXPECT_FALSE(Look(8));
+  for (int rank = 3; rank < 8; ++rank) Report(rank, 1, kLeastSamples - 1);
+  EXPECT_FALSE(Look(8));
+}
+
+TEST_F(StragglersTest, OneHostThatReportsNonsenseBlamesOnlyItself) {
+  for (int rank = 0; rank < 8; ++rank) Report(rank, 1.0);
+  Report(2, 1e-6);
+  EXPECT_EQ(Look(8)->status, api::ConditionStatus::kFalse);
+  Report(2, 80'000);
+  EXPECT_NE(Look(8)->message.find("rank 2 on n2"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace yardmaster::op
