@@ -84,7 +84,7 @@ class Transfers {
       for (std::int32_t link : running_[i].links) {
         share_.SetCapacity(link, network_.gbps(LinkId(link)));
       }
-      shares.push_back({running_[i].links, 0, 1, 0});
+      shares.push_back({running_[i].links, 0, 0});
       who.push_back(i);
     }
     share_.Divide(shares);

@@ -29,7 +29,7 @@ SimulatedJob SpecOf(const crux::ContendingJob& job, const crux::JobDecision& dec
   spec.offset_seconds = decision.offset_seconds;
   spec.start = start;
   for (crux::Stream& stream : crux::StreamsOf(job, decision.paths)) {
-    spec.flows.push_back({stream.bytes, std::move(stream.links), 1, stream.start,
+    spec.flows.push_back({stream.bytes, std::move(stream.links), stream.start,
                           stream.every_iterations, stream.background, std::move(stream.uses)});
   }
   return spec;

@@ -8,8 +8,8 @@
 namespace yardmaster::sim {
 namespace {
 
-// Less weight than this on a link is what rounding left of nothing.
-constexpr double kNoWeight = 1e-9;
+// Less use than this of a link is what rounding left of nothing.
+constexpr double kNoUse = 1e-9;
 
 // What of the flow's rate its i-th link carries.
 double UseOf(const ShareFlow& flow, std::size_t i) { return flow.uses.empty() ? 1 : flow.uses[i]; }
@@ -17,14 +17,14 @@ double UseOf(const ShareFlow& flow, std::size_t i) { return flow.uses.empty() ? 
 }  // namespace
 
 FairShare::FairShare(std::size_t link_count)
-    : left_(link_count, 0), weight_(link_count, 0), users_(link_count) {}
+    : left_(link_count, 0), use_(link_count, 0), users_(link_count) {}
 
 void FairShare::Freeze(ShareFlow& flow, double share) {
-  flow.rate = share * flow.weight;
+  flow.rate = share;
   for (std::size_t i = 0; i < flow.links.size(); ++i) {
     const std::int32_t link = flow.links[i];
     left_[link] = std::max(0.0, left_[link] - flow.rate * UseOf(flow, i));
-    weight_[link] -= flow.weight * UseOf(flow, i);
+    use_[link] -= UseOf(flow, i);
   }
 }
 
@@ -36,17 +36,17 @@ void FairShare::DivideLevel(std::vector<ShareFlow>& flows, std::span<const std::
       const std::int32_t link = flows[m].links[i];
       if (users_[link].empty()) {
         links.push_back(link);
-        weight_[link] = 0;
+        use_[link] = 0;
       }
       users_[link].push_back(m);
-      weight_[link] += flows[m].weight * UseOf(flows[m], i);
+      use_[link] += UseOf(flows[m], i);
     }
   }
   std::vector<Entry> entries;
   entries.reserve(links.size());
   for (const std::int32_t link : links) {
-    if (weight_[link] <= kNoWeight) continue;
-    const Entry entry{left_[link] / weight_[link], link};
+    if (use_[link] <= kNoUse) continue;
+    const Entry entry{left_[link] / use_[link], link};
     if (users_[link].size() > 1) {
       entries.push_back(entry);
       continue;
@@ -64,8 +64,8 @@ void FairShare::DivideLevel(std::vector<ShareFlow>& flows, std::span<const std::
   while (moving > 0 && !heap.empty()) {
     const auto [share, link] = heap.top();
     heap.pop();
-    if (weight_[link] <= kNoWeight) continue;
-    const double now = left_[link] / weight_[link];
+    if (use_[link] <= kNoUse) continue;
+    const double now = left_[link] / use_[link];
     if (now > share) {
       heap.push({now, link});
       continue;

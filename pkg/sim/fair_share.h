@@ -1,7 +1,7 @@
-// How links divide their bandwidth: strict priority between levels, weighted max-min inside a level
-// (every weight 1 gives plain max-min), found by progressive filling.
+// How links divide their bandwidth: strict priority between levels, max-min inside a level, found by
+// progressive filling.
 //
-// Progressive filling: the link with the least capacity left per weight is filled first, its flows
+// Progressive filling: the link with the least capacity left per use is filled first, its flows
 // are frozen at that rate, and so on; the share of a link never falls while others fill, so a heap
 // with lazy updates suffices. Complexity: O(P log P) in the links of the flows' paths.
 // A flow without capacity left gets rate 0. Deterministic. Thread safety: single threaded.
@@ -16,7 +16,6 @@ namespace yardmaster::sim {
 struct ShareFlow {
   std::span<const std::int32_t> links;
   std::int32_t level = 0;  // higher goes first
-  double weight = 1;       // > 0
   double rate = 0;         // answer, in the unit of the capacities
   // What of the rate each of `links` carries; empty: all of it. A ring whose hops are spread over
   // several connections puts a part on each of their links, and more than all where two hops meet.
@@ -50,7 +49,7 @@ class FairShare {
   void Freeze(ShareFlow& flow, double share);
 
   std::vector<double> left_;
-  std::vector<double> weight_;  // of the flows not yet frozen, per link
+  std::vector<double> use_;  // of the flows not yet frozen, per link
   std::vector<std::vector<std::int32_t>> users_;
   std::vector<Entry> own_;  // by flow: the smallest of the links that no other uses; link -1: none
 };

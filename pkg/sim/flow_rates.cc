@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "pkg/base/strings.h"
@@ -13,7 +12,6 @@ namespace {
 // Rates this close are one rate.
 constexpr double kSameRate = 1e-12;
 constexpr double kRelativeError = 1e-9;
-constexpr std::int32_t kEveryLevel = std::numeric_limits<std::int32_t>::max();
 
 double ToBytesPerSecond(double gbps) { return gbps * 1e9 / 8; }
 
@@ -40,44 +38,9 @@ double FlowRates::Delivered(FlowId id, double now) const {
 }
 
 void FlowRates::Start(FlowId id, double bytes, double now) {
-  at(id).remaining = bytes;
-  Activate(id, now);
-}
-
-void FlowRates::Finish(FlowId id, double now) {
-  MovingFlow& flow = at(id);
-  flow.delivered += flow.remaining;
-  flow.remaining = 0;
-  flow.updated = now;
-  Stop(id, now);
-}
-
-void FlowRates::SetLevel(FlowId id, std::int32_t level) {
-  MovingFlow& flow = at(id);
-  const std::int32_t higher = std::max(flow.level, level);
-  flow.level = level;
-  tags_[id.index()].level = level;
-  for (const std::int32_t link : flow.links) reached_on_[link] = {};
-  if (flow.active) Reach(flow.links, higher);
-}
-
-void FlowRates::SetPath(FlowId id, const std::vector<std::int32_t>& links, double now) {
-  MovingFlow& flow = at(id);
-  const bool active = flow.active;
-  if (active) Stop(id, now);
-  flow.links = links;
-  flow.uses.clear();
-  if (active) Activate(id, now);
-}
-
-void FlowRates::SetCapacity(std::int32_t link, double gbps) {
-  capacity_[link] = ToBytesPerSecond(gbps);
-  Reach(std::span(&link, 1), kEveryLevel);
-}
-
-void FlowRates::Activate(FlowId id, double now) {
   MovingFlow& flow = at(id);
   flow.active = true;
+  flow.remaining = bytes;
   flow.rate = 0;
   flow.updated = now;
   for (std::size_t i = 0; i < flow.links.size(); ++i) {
@@ -88,9 +51,11 @@ void FlowRates::Activate(FlowId id, double now) {
   Reach(flow.links, flow.level);
 }
 
-void FlowRates::Stop(FlowId id, double now) {
+void FlowRates::Finish(FlowId id, double now) {
   MovingFlow& flow = at(id);
-  Settle(flow, now);
+  flow.delivered += flow.remaining;
+  flow.remaining = 0;
+  flow.updated = now;
   flow.active = false;
   flow.rate = 0;
   ++flow.version;
@@ -162,7 +127,7 @@ const std::vector<FlowId>& FlowRates::Divide(double now) {
     const MovingFlow& flow = at(id);
     if (!flow.active) continue;
     dividing_.push_back(id);
-    shares_.push_back({flow.links, flow.level, flow.weight, 0, flow.uses});
+    shares_.push_back({flow.links, flow.level, 0, flow.uses});
   }
   OfferCapacity();
   share_.Divide(shares_);
@@ -197,10 +162,10 @@ absl::Status FlowRates::CheckBottleneck(FlowId id) const {
       const MovingFlow& theirs = flow(other);
       if (theirs.level < mine.level) continue;
       at_least += theirs.rate * use;
-      if (theirs.level == mine.level) most = std::max(most, theirs.rate / theirs.weight);
+      if (theirs.level == mine.level) most = std::max(most, theirs.rate);
     }
     return at_least >= capacity_[link] * (1 - kRelativeError) &&
-           mine.rate / mine.weight >= most * (1 - kRelativeError);
+           mine.rate >= most * (1 - kRelativeError);
   };
   if (std::any_of(mine.links.begin(), mine.links.end(), stops_it)) return absl::OkStatus();
   return absl::InternalError(StrCat("flow ", id.value, " could have more than ", mine.rate));

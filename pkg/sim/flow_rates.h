@@ -26,7 +26,6 @@ using FlowId = Id<struct FlowTag>;
 struct MovingFlow {
   std::vector<std::int32_t> links;
   std::vector<double> uses;  // what of the rate each link carries; empty: all of it
-  double weight = 1;         // inside its level
   std::int32_t level = 0;
   bool active = false;
   double remaining = 0;  // bytes, at `updated`
@@ -50,13 +49,6 @@ class FlowRates {
   void Start(FlowId id, double bytes, double now);
   // Its bytes are all delivered.
   void Finish(FlowId id, double now);
-  // What is under way is lost. REQUIRES: active.
-  void Stop(FlowId id, double now);
-  void SetLevel(FlowId id, std::int32_t level);
-  // What is under way moves to the new path; each of its links carries all of its rate.
-  void SetPath(FlowId id, const std::vector<std::int32_t>& links, double now);
-  void SetCapacity(std::int32_t link, double gbps);
-
   // Divides bandwidth anew among what changes since the last call can reach. Returns the flows that
   // have another rate than before, in no meaningful order, but for those that stand still.
   const std::vector<FlowId>& Divide(double now);
@@ -83,7 +75,6 @@ class FlowRates {
   };
 
   MovingFlow& at(FlowId id) { return flows_[id.index()]; }
-  void Activate(FlowId id, double now);
   static void Settle(MovingFlow& flow, double now);
   void SetRate(FlowId id, double rate, double now);
   void Reach(std::span<const std::int32_t> links, std::int32_t level);

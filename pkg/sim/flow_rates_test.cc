@@ -10,23 +10,24 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
 
-MovingFlow Over(std::vector<std::int32_t> links, std::int32_t level = 0, double weight = 1) {
+MovingFlow Over(std::vector<std::int32_t> links, std::int32_t level = 0) {
   MovingFlow flow;
   flow.links = std::move(links);
   flow.level = level;
-  flow.weight = weight;
   return flow;
 }
 
-TEST(FlowRates, FlowsOfOneLevelShareByWeight) {
+TEST(FlowRates, FlowsOfOneLevelGetOneRateAndALinkCarriesItsPartOfEach) {
   FlowRates rates({8});  // 1e9 bytes per second
-  const FlowId one = rates.Add(Over({0}, 0, 1));
-  const FlowId three = rates.Add(Over({0}, 0, 3));
+  MovingFlow parts = Over({0});
+  parts.uses = {3};
+  const FlowId one = rates.Add(Over({0}));
+  const FlowId three = rates.Add(parts);
   rates.Start(one, 1e9, 0);
   rates.Start(three, 1e9, 0);
   EXPECT_THAT(rates.Divide(0), UnorderedElementsAre(one, three));
   EXPECT_DOUBLE_EQ(rates.flow(one).rate, 0.25e9);
-  EXPECT_DOUBLE_EQ(rates.flow(three).rate, 0.75e9);
+  EXPECT_DOUBLE_EQ(rates.flow(three).rate, 0.25e9);
   EXPECT_TRUE(rates.CheckRates().ok());
 }
 
@@ -59,20 +60,6 @@ TEST(FlowRates, AHigherLevelTakesTheLinkAndGivesItBack) {
   EXPECT_THAT(rates.Divide(2), ElementsAre(low));
   EXPECT_DOUBLE_EQ(rates.Delivered(low, 3), 2e9) << "not in the second that the other had";
   EXPECT_DOUBLE_EQ(rates.Delivered(high, 3), 1e9);
-}
-
-TEST(FlowRates, AFlowThatMovesTakesTheRestAlong) {
-  FlowRates rates({8, 16});
-  const FlowId flow = rates.Add(Over({0}));
-  rates.Start(flow, 3e9, 0);
-  rates.Divide(0);
-  rates.SetPath(flow, {1}, 1);
-  rates.Divide(1);
-  EXPECT_DOUBLE_EQ(rates.flow(flow).remaining, 2e9);
-  EXPECT_DOUBLE_EQ(rates.flow(flow).rate, 2e9);
-  rates.SetCapacity(1, 0);
-  rates.Divide(1.5);
-  EXPECT_DOUBLE_EQ(rates.Delivered(flow, 9), 2e9) << "the link is down";
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ Simulator::Simulator(const std::vector<double>& link_gbps, const SimulatorOption
     : options_(options), rates_(link_gbps) {}
 
 void Simulator::Enter(double at, EventKind kind, SimulatedJobId job) {
-  queue_.push({at, kind, job.value, jobs_[job.index()].version});
+  queue_.push({at, kind, job.value, 0});
 }
 
 SimulatedJobId Simulator::AddJob(const SimulatedJob& spec) {
@@ -28,12 +28,10 @@ SimulatedJobId Simulator::AddJob(const SimulatedJob& spec) {
   job.spec = spec;
   job.first_flow = FlowId(static_cast<std::int32_t>(flows_.size()));
   job.flow_count = static_cast<std::int32_t>(spec.flows.size());
-  job.running = true;
   for (const FlowSpec& flow : spec.flows) {
     MovingFlow moving;
     moving.links = flow.links;
     moving.uses = flow.uses;
-    moving.weight = flow.weight;
     moving.level = flow.background ? kBackgroundLevel : spec.level;
     rates_.Add(std::move(moving));
     flows_.push_back(
@@ -48,41 +46,9 @@ SimulatedJobId Simulator::AddJob(const SimulatedJob& spec) {
   return id;
 }
 
-void Simulator::RemoveJob(SimulatedJobId job) {
-  JobState& state = jobs_[job.index()];
-  if (!state.running) return;
-  state.compute_seconds = Totals(job).compute_seconds;
-  state.computing = false;
-  state.running = false;
-  state.finished = now_;
-  ++state.version;
-  for (std::int32_t f = 0; f < state.flow_count; ++f) {
-    const FlowId flow = FlowOf(state, f);
-    if (rates_.flow(flow).active) rates_.Stop(flow, now_);
-  }
-}
-
-void Simulator::SetLevel(SimulatedJobId job, std::int32_t level) {
-  JobState& state = jobs_[job.index()];
-  state.spec.level = level;
-  for (std::int32_t f = 0; f < state.flow_count; ++f) {
-    const FlowId flow = FlowOf(state, f);
-    if (!flows_[flow.index()].background) rates_.SetLevel(flow, level);
-  }
-}
-
-void Simulator::SetPath(SimulatedJobId job, std::int32_t flow,
-                        const std::vector<std::int32_t>& links) {
-  rates_.SetPath(FlowOf(jobs_[job.index()], flow), links, now_);
-}
-
-void Simulator::SetCapacity(std::int32_t link, double gbps) { rates_.SetCapacity(link, gbps); }
-
 bool Simulator::Stale(const Event& event) const {
-  if (event.kind == EventKind::kFlowDone) {
-    return rates_.flow(FlowId(event.index)).version != event.version;
-  }
-  return jobs_[SimulatedJobId(event.index).index()].version != event.version;
+  return event.kind == EventKind::kFlowDone &&
+         rates_.flow(FlowId(event.index)).version != event.version;
 }
 
 void Simulator::DropStale() {
@@ -174,15 +140,13 @@ void Simulator::FinishFlow(FlowId flow) {
   EndIterationIfDone(done.job);
 }
 
-// One that the next iteration starts again, or that a job which has done all its iterations leaves.
+// One that the next iteration starts again.
 bool Simulator::WaitsForBackground(SimulatedJobId job) const {
   const JobState& state = jobs_[job.index()];
-  const bool last = state.spec.iterations > 0 && state.iterations + 1 >= state.spec.iterations;
   for (std::int32_t f = 0; f < state.flow_count; ++f) {
     const FlowId id = FlowOf(state, f);
     const FlowOfJob& flow = flows_[id.index()];
-    const bool runs = flow.background && rates_.flow(id).active;
-    if (runs && (last || flow.RunsIn(state.iterations + 2))) return true;
+    if (flow.background && rates_.flow(id).active && flow.RunsIn(state.iterations + 2)) return true;
   }
   return false;
 }
@@ -191,12 +155,6 @@ void Simulator::EndIterationIfDone(SimulatedJobId job) {
   JobState& state = jobs_[job.index()];
   if (state.computing || state.waiting || state.flows_left > 0 || WaitsForBackground(job)) return;
   ++state.iterations;
-  if (state.spec.iterations > 0 && state.iterations >= state.spec.iterations) {
-    state.running = false;
-    state.finished = now_;
-    finished_.push_back(job);
-    return;
-  }
   state.due += state.spec.period_seconds;
   if (state.spec.period_seconds > 0 && state.due > Together()) {
     state.waiting = true;
@@ -232,15 +190,7 @@ absl::Status Simulator::Step(double until) {
 
 absl::Status Simulator::RunUntil(double seconds) {
   while (now_ < seconds) YM_RETURN_IF_ERROR(Step(seconds));
-  finished_.clear();
   return absl::OkStatus();
-}
-
-absl::StatusOr<std::vector<SimulatedJobId>> Simulator::RunUntilFinish(double seconds) {
-  finished_.clear();
-  while (now_ < seconds && finished_.empty()) YM_RETURN_IF_ERROR(Step(seconds));
-  std::sort(finished_.begin(), finished_.end());
-  return std::exchange(finished_, {});
 }
 
 JobTotals Simulator::Totals(SimulatedJobId job) const {
@@ -249,7 +199,6 @@ JobTotals Simulator::Totals(SimulatedJobId job) const {
   totals.compute_seconds = state.compute_seconds;
   if (state.computing) totals.compute_seconds += now_ - state.compute_began;
   totals.iterations = state.iterations;
-  totals.finished_seconds = state.finished;
   for (std::int32_t f = 0; f < state.flow_count; ++f) {
     totals.flow_bytes.push_back(rates_.Delivered(FlowOf(state, f), now_));
   }

@@ -4,10 +4,9 @@
 // `communication_start`, a fraction of the compute, is done; an iteration ends when its compute and its
 // flows are done, and the next begins immediately. A flow may run in every n-th iteration only, the n-th
 // first. A flow in the background is carried below every
-// level and holds up no iteration but the one in which it is to run again; a job with a number of
-// iterations ends when it is done too. Links serve levels strictly and preemptively, and
+// level and holds up no iteration but the one in which it is to run again. Links serve levels strictly and preemptively, and
 // share fairly inside a level. Time is in seconds, sizes in bytes, capacities in
-// Gbit/s.
+// Gbit/s. Jobs arrive and run until the simulation ends; their levels and paths stay the same.
 //
 // Bandwidth is that of flow_rates.h. Events at the same instant (within kSameInstant, relative) are all
 // applied before bandwidth is divided, so the order in which they were entered does not matter.
@@ -31,7 +30,6 @@ namespace yardmaster::sim {
 struct FlowSpec {
   double bytes = 0;                 // per iteration, > 0
   std::vector<std::int32_t> links;  // at least one
-  double weight = 1;                // inside its level
   double communication_start = 1;   // fraction of compute after which it starts
   std::int32_t every_iterations = 1;
   bool background = false;
@@ -52,17 +50,15 @@ struct SimulatedJob {
   double compute_seconds = 0;
   std::int32_t level = 0;  // >= 0
   std::vector<FlowSpec> flows;
-  std::int64_t iterations = 0;  // 0: until it is removed
-  double offset_seconds = 0;    // the job waits so long before it starts
+  double offset_seconds = 0;  // the job waits so long before it starts
   JobStart start = JobStart::kFresh;
   // Iterations are due so far apart, and none begins before it is due; 0: at once, one after another.
   double period_seconds = 0;
 };
 
 struct JobTotals {
-  double compute_seconds = 0;  // spent computing until now
-  std::int64_t iterations = 0;
-  double finished_seconds = -1;    // -1: still running
+  double compute_seconds = 0;      // spent computing until now
+  std::int64_t iterations = 0;     // that ended
   std::vector<double> flow_bytes;  // delivered, per flow
 };
 
@@ -84,19 +80,8 @@ class Simulator {
 
   // The job arrives now. Ids count up from 0.
   SimulatedJobId AddJob(const SimulatedJob& spec);
-  // Its flows vanish; its totals stay. Does nothing to a job that has finished.
-  void RemoveJob(SimulatedJobId job);
-  void SetLevel(SimulatedJobId job, std::int32_t level);
-  // What is under way of the flow moves to the new path, as when a connection is rerouted; each of its
-  // links carries all of its rate.
-  void SetPath(SimulatedJobId job, std::int32_t flow, const std::vector<std::int32_t>& links);
-  // 0 takes the link down: flows on it wait.
-  void SetCapacity(std::int32_t link, double gbps);
-
   // Runs to `seconds`. Errors: ResourceExhausted when that takes more than max_events.
   absl::Status RunUntil(double seconds);
-  // As RunUntil but returns at the first instant at which jobs finish, with those jobs, sorted.
-  absl::StatusOr<std::vector<SimulatedJobId>> RunUntilFinish(double seconds);
 
   double now() const { return now_; }
   std::int64_t events() const { return events_; }
@@ -112,8 +97,8 @@ class Simulator {
   struct Event {
     double at;
     EventKind kind;
-    std::int32_t index;  // of a job, or of a flow
-    std::uint32_t version;
+    std::int32_t index;     // of a job, or of a flow
+    std::uint32_t version;  // of the flow's rate; 0: of a job
     bool operator>(const Event& other) const {
       return std::tie(at, kind, index, version) >
              std::tie(other.at, other.kind, other.index, other.version);
@@ -132,7 +117,6 @@ class Simulator {
     SimulatedJob spec;
     FlowId first_flow;  // the others follow
     std::int32_t flow_count = 0;
-    bool running = false;
     bool computing = false;
     double compute_length = 0;  // of the iteration under way
     double compute_began = 0;
@@ -144,8 +128,6 @@ class Simulator {
     std::int64_t iterations = 0;
     double due = 0;        // when the iteration under way was due, where they are
     bool waiting = false;  // for the next to be due
-    double finished = -1;
-    std::uint32_t version = 0;
   };
 
   FlowId FlowOf(const JobState& job, std::int32_t flow) const {
@@ -173,7 +155,6 @@ class Simulator {
   FlowRates rates_;
   std::vector<FlowOfJob> flows_;  // by FlowId
   std::vector<JobState> jobs_;
-  std::vector<SimulatedJobId> finished_;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> queue_;
 };
 

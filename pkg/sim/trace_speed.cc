@@ -152,7 +152,7 @@ class RingRun {
         if (states_[j].left[r] <= 0) continue;
         const RingSpec& ring = jobs_[j].rings[r];
         for (const std::int32_t link : ring.links) share_.SetCapacity(link, gbps_[link]);
-        flows_.push_back({ring.links, jobs_[j].level, 1, 0, ring.uses});
+        flows_.push_back({ring.links, jobs_[j].level, 0, ring.uses});
       }
     }
     share_.Divide(flows_);
