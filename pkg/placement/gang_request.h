@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "pkg/fabric/places.h"
 #include "pkg/workload/job.h"
 
 namespace yardmaster::placement {
@@ -17,6 +18,10 @@ struct GangRequest {
   const std::vector<std::uint8_t>* eligible = nullptr;
   // The job's number, compared with HostState::reserved_for (pkg/plan: the JobId's value). -1: none.
   std::int32_t queue_index = -1;
+
+  bool Allows(fabric::HostId host) const {
+    return eligible == nullptr || eligible->empty() || (*eligible)[host.index()] != 0;
+  }
 };
 
 struct PlannerOptions {

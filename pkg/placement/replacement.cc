@@ -1,6 +1,7 @@
 #include "pkg/placement/replacement.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <optional>
 #include <set>
@@ -38,7 +39,8 @@ class Replacer {
         request_(request),
         policy_(policy),
         needs_(cluster, *request.job),
-        host_of_(std::move(host_of_rank)) {}
+        given_(std::move(host_of_rank)),
+        host_of_(given_) {}
 
   GangPlan Run(Ranks lost) {
     const std::size_t workers = request_.groups->stages_of_worker.size();
@@ -77,35 +79,43 @@ class Replacer {
 
   bool Known(HostId host) const { return host.value >= 0 && host.value < places_.num_hosts(); }
 
-  // A host that is not there any more is replaced here by the one of the nearest rank: its segment is looked
+  // A host that is not there any more is replaced here by the one of another rank: its segment is looked
   // through first. False if no rank has a known host.
   bool FillUnknown() {
-    const std::vector<HostId> given = host_of_;
-    const int ranks = static_cast<int>(given.size());
     for (auto& [rank, old_host] : old_host_) {
-      for (int step = 1; step < ranks && !Known(old_host); ++step) {
-        if (rank >= step && Known(given[rank - step])) old_host = given[rank - step];
-        if (!Known(old_host) && rank + step < ranks && Known(given[rank + step])) {
-          old_host = given[rank + step];
-        }
-      }
-      if (!Known(old_host)) return false;
-      if (!Known(given[rank])) gone_.insert(rank);
-      host_of_[rank] = old_host;
+      if (Known(old_host)) continue;
+      const std::optional<int> near = NearestKnown(rank);
+      if (!near) return false;
+      gone_.insert(rank);
+      host_of_[rank] = old_host = given_[*near];
     }
     return true;
   }
+  // Of the ranks with a known host one that must share the segment, else one that must share the fabric
+  // pod, else any: the one next to the first rank of the atom, so that an atom without a host stays together.
+  std::optional<int> NearestKnown(int rank) {
+    const auto& atoms = model().atoms.of;
+    const auto& pods = model().pod_sets.of;
+    const auto first = std::find(atoms.begin(), atoms.end(), atoms[rank]) - atoms.begin();
+    std::optional<std::tuple<bool, bool, std::int64_t, int>> best;
+    for (int other = 0; other < model().workers; ++other) {
+      if (!Known(given_[other])) continue;
+      const std::tuple key{atoms[other] != atoms[rank], pods[other] != pods[rank],
+                           std::abs(other - first), other};
+      if (!best || key < *best) best = key;
+    }
+    return best ? std::optional(std::get<3>(*best)) : std::nullopt;
+  }
 
-  // Ranks that shared a host stay together; in order of their lowest rank.
-  std::vector<Ranks> BundlesOf(const Ranks& lost) const {
-    std::map<HostId, std::size_t> at;
+  // Ranks that shared a host stay together, and those of a host set whose host is not known; in order of
+  // their lowest rank.
+  std::vector<Ranks> BundlesOf(const Ranks& lost) {
+    std::map<std::pair<bool, int>, std::size_t> at;
     std::vector<Ranks> bundles;
     for (int rank : lost) {
-      if (gone_.count(rank) > 0) {
-        bundles.push_back({rank});
-        continue;
-      }
-      const auto [entry, is_new] = at.emplace(host_of_[rank], bundles.size());
+      const bool gone = gone_.count(rank) > 0;
+      const std::pair key{gone, gone ? model().host_sets.of[rank] : host_of_[rank].value};
+      const auto [entry, is_new] = at.emplace(key, bundles.size());
       if (is_new) bundles.emplace_back();
       bundles[entry->second].push_back(rank);
     }
@@ -162,7 +172,7 @@ class Replacer {
       const HostState& host = cluster_.hosts[id.index()];
       if (host.backup != backup || host.unavailable != Unavailability::kNo) continue;
       if (host.reserved_for >= 0 && host.reserved_for != request_.queue_index) continue;
-      if (!Eligible(id) || LostHost(id)) continue;
+      if (!request_.Allows(id) || LostHost(id)) continue;
       const std::optional<int> free = FreeGpusFor(id, ranks);
       if (!free) continue;
       const std::tuple key{host.degraded, *free, id};
@@ -195,10 +205,6 @@ class Replacer {
       }
     }
     return free;
-  }
-  bool Eligible(HostId id) const {
-    return request_.eligible == nullptr || request_.eligible->empty() ||
-           (*request_.eligible)[id.index()] != 0;
   }
   // A host that ranks are taken away from does not get them back.
   bool LostHost(HostId id) const {
@@ -330,10 +336,8 @@ class Replacer {
     fabric::BackupPolicy wider = policy_;
     wider.borrow_in_segment = true;
     if (!segment_only) wider.borrow_in_fabric_pod = true;
-    std::vector<HostId> present = host_of_;
-    for (const auto& [rank, host] : old_host_) present[rank] = host;
     // Both flags on: no further suggestion, so this does not recurse deeper than once.
-    Replacer again(cluster_, request_, std::move(present), wider);
+    Replacer again(cluster_, request_, given_, wider);
     Ranks lost(lost_.begin(), lost_.end());
     return {StrCat("backup.", field, ": true"), again.Run(std::move(lost)).outcome};
   }
@@ -343,6 +347,7 @@ class Replacer {
   const GangRequest& request_;
   const fabric::BackupPolicy policy_;
   const NeedsByRank needs_;
+  const std::vector<HostId> given_;  // by rank
   std::vector<HostId> host_of_;
   std::map<int, HostId> old_host_;  // by lost rank
   std::set<int> lost_;

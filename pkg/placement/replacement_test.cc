@@ -133,6 +133,33 @@ TEST(ReplacementTest, AHostThatIsNotThereAnyMoreIsLostToo) {
   EXPECT_EQ(r.Replace({}, kBorrowInPod).outcome, Outcome::kNotNow);
 }
 
+TEST(ReplacementTest, ARankWithoutAHostGoesWhereTheOthersOfItsGroupAre) {
+  workload::Job job = MakeJob(8, 1, 1, 3, 2);
+  job.placement.data = {workload::TopologyLevel::kSegment, workload::Enforcement::kRequired};
+  const Case free = MakeCase(MakeCluster({{4, 4}}), job);
+  Running r{free, {HostId(0), HostId(1), HostId(2), HostId(), HostId(), HostId(6)}};
+  for (int id : {0, 1, 2, 6}) r.c.cluster.hosts[id].free_gpus = 0;
+  const GangPlan plan = r.Replace({}, kBorrowInSegment);
+  ASSERT_EQ(plan.outcome, Outcome::kPlaced);
+  EXPECT_EQ(Faults(free, plan.host_of_rank), "");
+  r.hosts[5] = HostId();  // no rank of the stage has a host: all of it moves
+  const GangPlan moved = r.Replace({}, kBorrowInPod);
+  ASSERT_EQ(moved.outcome, Outcome::kPlaced);
+  EXPECT_EQ(Faults(free, moved.host_of_rank), "");
+}
+
+TEST(ReplacementTest, RanksWithoutAHostThatMustShareOneGetOne) {
+  workload::Job job = MakeJob(4, 1, 1, 2, 1, 2);
+  job.placement.tensor = {workload::TopologyLevel::kHost, workload::Enforcement::kRequired};
+  const Case free = MakeCase(MakeCluster({{3}}), job);
+  Running r{free, {HostId(0), HostId(0), HostId(), HostId()}};
+  r.c.cluster.hosts[0].free_gpus = 4;
+  r.c.cluster.hosts[1].free_gpus = 2;
+  const GangPlan plan = r.Replace({}, kBorrowInSegment);
+  ASSERT_EQ(plan.outcome, Outcome::kPlaced);
+  EXPECT_EQ(Faults(free, plan.host_of_rank), "");
+}
+
 TEST(ReplacementTest, OnlyLostRanksMoveAndLimitsHold) {
   Random random(5);
   int placed = 0;
