@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <numeric>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -12,6 +12,7 @@
 
 #include "pkg/base/strings.h"
 #include "pkg/placement/alike_planner.h"
+#include "pkg/placement/solver/gang_model.h"
 #include "pkg/placement/worker_need.h"
 
 namespace yardmaster::placement {
@@ -25,78 +26,46 @@ using workload::TopologyLevel;
 // By HostId: whether the gang may use the host here.
 using Region = std::vector<std::uint8_t>;
 
-int PlaceAt(const fabric::Places& places, HostId host, TopologyLevel level) {
-  switch (level) {
-    case TopologyLevel::kHost:
-      return host.value;
-    case TopologyLevel::kSegment:
-      return places.segment_of(host).value;
-    case TopologyLevel::kFabricPod:
-      return places.fabric_pod_of(host).value;
-    case TopologyLevel::kFabric:
-      break;
-  }
-  return 0;
-}
-
-// Required limits of a whole assignment. Workers of a pipeline are taken as one group, which is
-// stricter than the limit.
+// Required limits of a whole assignment.
 class Limits {
  public:
   Limits(const fabric::Places& places, const GangRequest& request)
-      : places_(places), job_(*request.job), groups_(*request.groups) {}
+      : places_(places), groups_(*request.groups), model_(ModelOf(*request.job, *request.groups)) {}
 
   bool Hold(const std::vector<HostId>& hosts) const {
-    const workload::PlacementPolicy& policy = job_.placement;
-    return FamilyHolds(groups_.tensor, policy.tensor, hosts) &&
-           FamilyHolds(groups_.context, policy.context, hosts) &&
-           FamilyHolds(groups_.expert, policy.expert, hosts) &&
-           FamilyHolds(groups_.data, policy.data, hosts) && PipelineHolds(hosts) &&
+    const auto segment = [&](HostId host) { return places_.segment_of(host).value; };
+    const auto fabric_pod = [&](HostId host) { return places_.fabric_pod_of(host).value; };
+    return Together(model_.host_sets, hosts, [](HostId host) { return host.value; }) &&
+           Together(model_.atoms, hosts, segment) && Together(model_.pod_sets, hosts, fabric_pod) &&
            StagesHold(hosts);
   }
 
  private:
-  bool TogetherIn(const std::vector<int>& workers, TopologyLevel level,
-                  const std::vector<HostId>& hosts) const {
-    return std::all_of(workers.begin(), workers.end(), [&](int worker) {
-      return PlaceAt(places_, hosts[static_cast<std::size_t>(worker)], level) ==
-             PlaceAt(places_, hosts[static_cast<std::size_t>(workers[0])], level);
-    });
-  }
-  bool FamilyHolds(const std::vector<workload::WorkerGroup>& family,
-                   const workload::GroupPolicy& policy, const std::vector<HostId>& hosts) const {
-    if (policy.mode != Enforcement::kRequired) return true;
-    return std::all_of(family.begin(), family.end(), [&](const workload::WorkerGroup& group) {
-      return TogetherIn(group.workers, policy.within, hosts);
-    });
-  }
-  bool PipelineHolds(const std::vector<HostId>& hosts) const {
-    const workload::GroupPolicy& policy = job_.placement.pipeline;
-    if (policy.mode != Enforcement::kRequired || job_.parallelism.pipeline == 1) return true;
-    std::vector<int> all(hosts.size());
-    std::iota(all.begin(), all.end(), 0);
-    return TogetherIn(all, policy.within, hosts);
-  }
-  bool StagesHold(const std::vector<HostId>& hosts) const {
-    const int limit = job_.placement.max_stages_per_segment;
-    if (limit == 0) return true;
-    std::set<std::pair<int, int>> stages;  // segment, stage
+  template <typename PlaceOf>
+  static bool Together(const Partition& sets, const std::vector<HostId>& hosts, PlaceOf place_of) {
+    std::vector<std::int32_t> place(sets.size.size(), -1);
     for (std::size_t worker = 0; worker < hosts.size(); ++worker) {
-      for (int stage : groups_.stages_of_worker[worker]) {
-        stages.emplace(places_.segment_of(hosts[worker]).value, stage);
-      }
-    }
-    for (const auto& [segment, stage] : stages) {
-      const auto count = std::count_if(stages.begin(), stages.end(),
-                                       [&, s = segment](const auto& at) { return at.first == s; });
-      if (count > limit) return false;
+      std::int32_t& at = place[static_cast<std::size_t>(sets.of[worker])];
+      if (at < 0) at = place_of(hosts[worker]);
+      if (at != place_of(hosts[worker])) return false;
     }
     return true;
   }
+  bool StagesHold(const std::vector<HostId>& hosts) const {
+    if (model_.max_stages_per_segment == 0) return true;
+    std::map<fabric::SegmentId, std::set<int>> stages;
+    for (std::size_t worker = 0; worker < hosts.size(); ++worker) {
+      const std::vector<int>& mine = groups_.stages_of_worker[worker];
+      stages[places_.segment_of(hosts[worker])].insert(mine.begin(), mine.end());
+    }
+    return std::all_of(stages.begin(), stages.end(), [&](const auto& entry) {
+      return static_cast<int>(entry.second.size()) <= model_.max_stages_per_segment;
+    });
+  }
 
   const fabric::Places& places_;
-  const workload::Job& job_;
   const workload::WorkerGroups& groups_;
+  const GangModel model_;
 };
 
 // The workers of one role as a gang of their own.
@@ -176,11 +145,6 @@ class RolePlanner {
     Order scarcest_first;
   };
 
-  bool Allows(HostId host) const {
-    return request_.eligible == nullptr || request_.eligible->empty() ||
-           (*request_.eligible)[host.index()] != 0;
-  }
-
   // Nothing: some role does not fit there even by itself.
   template <typename Hosts>
   std::optional<Room> RoomFor(const Hosts& hosts) {
@@ -192,7 +156,7 @@ class RolePlanner {
       for (HostId host : hosts) {
         const HostState& state = cluster_.hosts[host.index()];
         const bool free = state.unavailable == Unavailability::kNo && !state.backup;
-        if (free && Allows(host)) room += needs_[i].RoomOn(cluster_, host);
+        if (free && request_.Allows(host)) room += needs_[i].RoomOn(cluster_, host);
       }
       if (room < workers) {
         failure_ = StrCat("even alone there is room for only ", room, " of ", NameOf(i));
@@ -212,7 +176,7 @@ class RolePlanner {
     auto room = RoomFor(hosts);
     if (!room) return;
     Region region(cluster_.hosts.size(), 0);
-    for (HostId host : hosts) region[host.index()] = Allows(host) ? 1 : 0;
+    for (HostId host : hosts) region[host.index()] = request_.Allows(host) ? 1 : 0;
     std::optional<std::vector<HostId>> found;
     for (const Order& order : OrdersOf(room->scarcest_first)) {
       found = PlaceIn(region, order);

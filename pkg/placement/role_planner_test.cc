@@ -97,6 +97,22 @@ TEST(RolePlannerTest, OneSegmentForAllRolesGoesBeforeAWiderPlaceForTheLargest) {
   EXPECT_EQ(plan.objective.segments, 1);
 }
 
+TEST(RolePlannerTest, PipelinesThatMustStayInAFabricPodMayBeInSeveral) {
+  Cluster cluster = MakeCluster({{2}, {2}});
+  SetMemory(cluster, {100, 20, 20, 20});
+  Case c = MakeCase(std::move(cluster), MakeJob(8, 1, 1, 2, 2));
+  c.job.parallelism.order = workload::ParseOrder("tp-cp-pp-ep-dp").value();  // ranks 0 1 and 2 3
+  c.groups = workload::GroupsOf(c.job);
+  c.job.requests = {{"memory", 100}};
+  c.job.roles = {{0, {{"memory", 100}}}, {1, {{"memory", 10}}}};
+  c.job.placement.pipeline = {TopologyLevel::kFabricPod, workload::Enforcement::kRequired};
+  c.job.placement.data.mode = workload::Enforcement::kPreferred;
+  const GangPlan plan = PlanGang(c.cluster, c.request());
+  ASSERT_EQ(plan.outcome, Outcome::kPlaced) << Sentence(plan);
+  EXPECT_TRUE(Holds(c, plan.host_of_rank));
+  EXPECT_EQ(plan.objective.fabric_pods, 2);
+}
+
 TEST(RolePlannerTest, RolesThatFitNowhereSaySo) {
   Cluster cluster = MakeCluster({{3}});
   SetMemory(cluster, {20, 20, 20});
