@@ -12,7 +12,7 @@
 #include "pkg/extender/gang_status.h"
 #include "pkg/extender/plan_commit.h"
 #include "pkg/extender/refusals.h"
-#include "pkg/placement/departure.h"
+#include "pkg/placement/partial_planner.h"
 #include "pkg/placement/replacement.h"
 #include "pkg/plan/verifier.h"
 

@@ -20,7 +20,7 @@
 #include "pkg/extender/owner_state.h"
 #include "pkg/extender/plan_commit.h"
 #include "pkg/extender/refusals.h"
-#include "pkg/placement/growth.h"
+#include "pkg/placement/partial_planner.h"
 #include "pkg/plan/verifier.h"
 
 namespace yardmaster::extender {

@@ -1,5 +1,5 @@
 // Ranks that leave a segment which the Fabric's status calls lost (api/fabric.h): the ranks of a gang there
-// move together, by one plan and one write (placement/departure.h), and not before the pod of each of them
+// move together, by one plan and one write (placement/partial_planner.h), and not before the pod of each of them
 // waits behind the gate. Until then, and while there is no place for all of them, none moves.
 //
 // Thread safety: pure functions.

@@ -1,5 +1,3 @@
-#include "pkg/placement/departure.h"
-
 #include <algorithm>
 #include <functional>
 #include <gtest/gtest.h>
@@ -7,6 +5,7 @@
 #include <utility>
 
 #include "pkg/base/testing/rounds.h"
+#include "pkg/placement/partial_planner.h"
 #include "pkg/placement/testing/cases.h"
 #include "pkg/placement/testing/exhaustive.h"
 

@@ -1,11 +1,10 @@
-#include "pkg/placement/growth.h"
-
 #include <algorithm>
 #include <functional>
 #include <gtest/gtest.h>
 #include <random>
 
 #include "pkg/base/testing/rounds.h"
+#include "pkg/placement/partial_planner.h"
 #include "pkg/placement/testing/cases.h"
 #include "pkg/placement/testing/exhaustive.h"
 
@@ -77,6 +76,16 @@ TEST(GrowthTest, BackupHostsAreNotUsed) {
   EXPECT_EQ(plan.outcome, Outcome::kNotNow);
   EXPECT_TRUE(plan.host_of_rank.empty());
   EXPECT_FALSE(plan.reasons.empty());
+}
+
+TEST(GrowthTest, NewRanksOfSeveralStagesKeepTheLimitsOfTheJobAndNoOthers) {
+  Case grown = MakeCase(MakeCluster({{2}, {1}, {1}}), MakeJob(8, 1, 1, 2, 2));
+  grown.job.placement.data = {workload::TopologyLevel::kFabric, workload::Enforcement::kPreferred};
+  Growing g{grown, grown, {HostId(0), HostId(1)}};
+  for (HostId host : g.hosts) g.grown.cluster.hosts[host.index()].free_gpus = 0;
+  const GangPlan plan = Grow(g);  // the new data group lies in two fabric pods
+  ASSERT_EQ(plan.outcome, Outcome::kPlaced);
+  EXPECT_EQ(Faults(g.empty, plan.host_of_rank), "");
 }
 
 TEST(GrowthTest, WhatALimitForbidsIsNamed) {

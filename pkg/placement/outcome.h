@@ -59,7 +59,7 @@ struct GangPlan {
   // place.
   bool optimal = true;
   // From PlanGang: no placement is better than this; equals `objective` if optimal. The planners that keep
-  // ranks in place (growth.h, departure.h, replacement.h) set it to `objective`.
+  // ranks in place (partial_planner.h, replacement.h) set it to `objective`.
   Objective bound;
 };
 

@@ -8,7 +8,7 @@
 
 #include "pkg/base/strings.h"
 #include "pkg/placement/gang_planner.h"
-#include "pkg/placement/growth.h"
+#include "pkg/placement/partial_planner.h"
 #include "pkg/placement/worker_need.h"
 #include "pkg/plan/verifier.h"
 

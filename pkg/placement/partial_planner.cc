@@ -1,8 +1,9 @@
-#include "pkg/placement/departure.h"
+#include "pkg/placement/partial_planner.h"
 
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <numeric>
 #include <set>
 #include <string>
 #include <utility>
@@ -10,7 +11,6 @@
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/placement/gang_planner.h"
-#include "pkg/placement/hosts_near.h"
 #include "pkg/workload/resources.h"
 
 namespace yardmaster::placement {
@@ -22,18 +22,21 @@ using workload::TopologyLevel;
 using workload::WorkerGroup;
 using workload::WorkerGroups;
 
-// The leaving ranks as a job of their own.
-workload::Job JobOf(const workload::Job& whole, const std::vector<int>& leaving) {
+constexpr TopologyLevel kNearestFirst[] = {TopologyLevel::kSegment, TopologyLevel::kFabricPod,
+                                           TopologyLevel::kFabric};
+
+// Some ranks as a job of their own.
+workload::Job JobOf(const workload::Job& whole, const std::vector<int>& ranks) {
   workload::Job job = whole;
-  job.workers = static_cast<int>(leaving.size());
+  job.workers = static_cast<int>(ranks.size());
   // Pipelines reach beyond them; the whole assignment is judged.
   job.placement.pipeline.mode = workload::Enforcement::kPreferred;
   if (whole.roles.empty()) return job;
   job.roles.clear();
-  job.requests = whole.RequestsOf(leaving[0]);
-  job.gpus_per_worker = whole.GpusOf(leaving[0]);
+  job.requests = whole.RequestsOf(ranks[0]);
+  job.gpus_per_worker = whole.GpusOf(ranks[0]);
   int next = 0;
-  for (const int rank : leaving) {
+  for (const int rank : ranks) {
     const workload::ResourceList& requests = whole.RequestsOf(rank);
     const int gpus = whole.GpusOf(rank);
     if (job.roles.empty() || job.roles.back().requests != requests ||
@@ -48,7 +51,7 @@ workload::Job JobOf(const workload::Job& whole, const std::vector<int>& leaving)
   return job;
 }
 
-// What is left of each group among the leaving ranks, under their new numbers.
+// What of each group lies among the ranks, under their new numbers.
 std::vector<WorkerGroup> Among(const std::vector<WorkerGroup>& family,
                                const std::vector<int>& new_rank) {
   std::map<std::vector<int>, std::int64_t> counts;
@@ -66,13 +69,13 @@ std::vector<WorkerGroup> Among(const std::vector<WorkerGroup>& family,
   return out;
 }
 
-WorkerGroups GroupsAmong(const WorkerGroups& whole, const std::vector<int>& leaving) {
+WorkerGroups GroupsAmong(const WorkerGroups& whole, const std::vector<int>& ranks) {
   std::vector<int> new_rank(static_cast<std::size_t>(whole.workers), -1);
-  for (std::size_t i = 0; i < leaving.size(); ++i) {
-    new_rank[static_cast<std::size_t>(leaving[i])] = static_cast<int>(i);
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    new_rank[static_cast<std::size_t>(ranks[i])] = static_cast<int>(i);
   }
   WorkerGroups out;
-  out.workers = static_cast<int>(leaving.size());
+  out.workers = static_cast<int>(ranks.size());
   out.tensor = Among(whole.tensor, new_rank);
   out.context = Among(whole.context, new_rank);
   out.expert = Among(whole.expert, new_rank);
@@ -86,7 +89,7 @@ WorkerGroups GroupsAmong(const WorkerGroups& whole, const std::vector<int>& leav
     }
     if (!mine.empty()) out.workers_of_stage.push_back(std::move(mine));
   }
-  out.stages_of_worker.resize(leaving.size());
+  out.stages_of_worker.resize(ranks.size());
   for (std::size_t stage = 0; stage < out.workers_of_stage.size(); ++stage) {
     for (const int worker : out.workers_of_stage[stage]) {
       out.stages_of_worker[static_cast<std::size_t>(worker)].push_back(static_cast<int>(stage));
@@ -95,44 +98,56 @@ WorkerGroups GroupsAmong(const WorkerGroups& whole, const std::vector<int>& leav
   return out;
 }
 
-// Allowed hosts in the places of that level where the gang has ranks: in segments of those that stay, in
-// fabric pods of all.
+// By host: 1 where the request allows it and it lies in a segment of other ranks (kSegment), in a fabric pod
+// of the gang (kFabricPod), or anywhere (kFabric).
 std::vector<std::uint8_t> HostsNear(const fabric::Places& places, const GangRequest& request,
                                     const std::vector<HostId>& host_of_rank,
-                                    const std::vector<int>& leaving, TopologyLevel level) {
+                                    const std::vector<int>& ranks, TopologyLevel level) {
   std::set<fabric::SegmentId> segments;
   std::set<fabric::FabricPodId> pods;
   for (std::size_t rank = 0; rank < host_of_rank.size(); ++rank) {
     const HostId host = host_of_rank[rank];
     if (!host.valid()) continue;
     pods.insert(places.fabric_pod_of(host));
-    const bool leaves = std::binary_search(leaving.begin(), leaving.end(), static_cast<int>(rank));
-    if (!leaves) segments.insert(places.segment_of(host));
+    const bool stays = !std::binary_search(ranks.begin(), ranks.end(), static_cast<int>(rank));
+    if (stays) segments.insert(places.segment_of(host));
   }
-  return HostsNear(places, request, segments, pods, level);
+  std::vector<std::uint8_t> near;
+  for (const HostId host : places.hosts()) {
+    const bool is_near =
+        level == TopologyLevel::kFabric ||
+        (level == TopologyLevel::kFabricPod ? pods.count(places.fabric_pod_of(host)) != 0
+                                            : segments.count(places.segment_of(host)) != 0);
+    near.push_back(is_near && request.Allows(host) ? 1 : 0);
+  }
+  return near;
 }
 
-}  // namespace
+// What is said where every place breaks a limit, before and after the limit's name.
+struct BrokenLimit {
+  std::string before;
+  std::string after;
+};
 
-GangPlan PlanDeparture(
-    const Cluster& cluster, const GangRequest& request, const std::vector<HostId>& host_of_rank,
-    const std::vector<int>& leaving, const PlannerOptions& options,
-    const std::function<absl::Status(const std::vector<HostId>&)>& keeps_limits) {
-  const workload::Job job = JobOf(*request.job, leaving);
-  const WorkerGroups groups = GroupsAmong(*request.groups, leaving);
+GangPlan PlanRanks(const Cluster& cluster, const GangRequest& request,
+                   const std::vector<HostId>& host_of_rank, const std::vector<int>& ranks,
+                   const PlannerOptions& options, const KeepsLimits& keeps_limits,
+                   const BrokenLimit& text) {
+  const workload::Job job = JobOf(*request.job, ranks);
+  const WorkerGroups groups = GroupsAmong(*request.groups, ranks);
   GangPlan best, plan;
   std::string broken;
   for (const TopologyLevel level : kNearestFirst) {
     const std::vector<std::uint8_t> near =
-        HostsNear(*cluster.places, request, host_of_rank, leaving, level);
+        HostsNear(*cluster.places, request, host_of_rank, ranks, level);
     PlannerOptions quick = options;
     quick.explain = options.explain && level == TopologyLevel::kFabric &&
                     best.outcome != Outcome::kPlaced && broken.empty();
     plan = PlanGang(cluster, {&job, &groups, &near, request.queue_index}, quick);
     if (plan.outcome != Outcome::kPlaced) continue;
     std::vector<HostId> hosts = host_of_rank;
-    for (std::size_t i = 0; i < leaving.size(); ++i) {
-      hosts[static_cast<std::size_t>(leaving[i])] = plan.host_of_rank[i];
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      hosts[static_cast<std::size_t>(ranks[i])] = plan.host_of_rank[i];
     }
     const absl::Status allowed = keeps_limits(hosts);
     if (!allowed.ok()) {
@@ -152,13 +167,36 @@ GangPlan PlanDeparture(
   if (broken.empty()) return plan;
   plan = {};
   plan.reasons.push_back(
-      {ReasonCode::kInvalid, TopologyLevel::kFabric, static_cast<std::int64_t>(leaving.size()),
-       StrCat(
-           "there is room elsewhere, and none that keeps every limit beside the ranks that stay: ",
-           broken,
-           "; make the limit Preferred, or suspend the job and resume it to have it placed anew "
-           "as a whole")});
+      {ReasonCode::kInvalid, TopologyLevel::kFabric, static_cast<std::int64_t>(ranks.size()),
+       StrCat(text.before, broken, text.after,
+              "suspend the job and resume it to have it placed anew as a whole")});
   return plan;
+}
+
+}  // namespace
+
+GangPlan GrowGang(const Cluster& cluster, const GangRequest& request,
+                  const std::vector<HostId>& host_of_rank, const PlannerOptions& options,
+                  const KeepsLimits& keeps_limits) {
+  std::vector<HostId> hosts = host_of_rank;
+  hosts.resize(static_cast<std::size_t>(request.job->workers));
+  std::vector<int> added(hosts.size() - host_of_rank.size());
+  std::iota(added.begin(), added.end(), static_cast<int>(host_of_rank.size()));
+  const std::string workers = Count(static_cast<std::int64_t>(added.size()), "new worker");
+  return PlanRanks(
+      cluster, request, hosts, added, options, keeps_limits,
+      {StrCat("there is room for the ", workers, ", and no way to add ",
+              added.size() == 1 ? "it" : "them", " beside the present ranks keeps every limit: "),
+       "; "});
+}
+
+GangPlan PlanDeparture(const Cluster& cluster, const GangRequest& request,
+                       const std::vector<HostId>& host_of_rank, const std::vector<int>& leaving,
+                       const PlannerOptions& options, const KeepsLimits& keeps_limits) {
+  return PlanRanks(cluster, request, host_of_rank, leaving, options, keeps_limits,
+                   {"there is room elsewhere, and none that keeps every limit beside the ranks "
+                    "that stay: ",
+                    "; make the limit Preferred, or "});
 }
 
 }  // namespace yardmaster::placement
