@@ -1,6 +1,5 @@
 #include "pkg/placement/alike_planner.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "pkg/base/strings.h"
@@ -27,7 +26,7 @@ Attempt TryModel(const Cluster& cluster, const GangRequest& request, GangModel m
   out.capacity = CapacityFor(cluster, request, out.model.host_set_size);
   const std::vector<SegmentScore> scores = ScoreSegments(cluster, out.capacity);
   out.segments = ChooseSegments({*cluster.places, out.model, *request.groups, scores}, out.capacity,
-                                {max_steps, false});
+                                max_steps);
   return out;
 }
 
@@ -35,8 +34,7 @@ Attempt TryModel(const Cluster& cluster, const GangRequest& request, GangModel m
 // although nothing demands it, with their context groups if those fit, too.
 void KeepGroupsOnHosts(const Cluster& cluster, const GangRequest& request, std::int64_t max_steps,
                        Attempt& base) {
-  const auto& of_host = base.capacity.of_host;
-  const int widest = of_host.empty() ? 0 : *std::max_element(of_host.begin(), of_host.end());
+  const int widest = base.capacity.most_on_host;
   if (widest < 2) return;
   for (const bool with_context : {true, false}) {
     workload::Job job = *request.job;

@@ -22,20 +22,13 @@ WorkerNeed::WorkerNeed(const Cluster& cluster, int gpus, const workload::Resourc
   }
 }
 
-int WorkerNeed::RoomOn(const Cluster& cluster, fabric::HostId host) const {
-  std::int64_t room = gpus_ == 0 ? kMaxRoom : cluster.hosts[host.index()].free_gpus / gpus_;
+int WorkerNeed::RoomOn(const Cluster& cluster, fabric::HostId host, bool empty) const {
+  const HostState& state = cluster.hosts[host.index()];
+  std::int64_t room = gpus_ == 0 ? kMaxRoom : (empty ? state.gpus : state.free_gpus) / gpus_;
   const std::size_t row = host.index() * cluster.resources.columns();
   for (const Amount& need : amounts_) {
-    room = std::min(room, cluster.resources.free[row + need.column] / need.amount);
-  }
-  return static_cast<int>(std::max<std::int64_t>(0, room));
-}
-
-int WorkerNeed::RoomOnEmpty(const Cluster& cluster, fabric::HostId host) const {
-  std::int64_t room = gpus_ == 0 ? kMaxRoom : cluster.hosts[host.index()].gpus / gpus_;
-  const std::size_t row = host.index() * cluster.resources.columns();
-  for (const Amount& need : amounts_) {
-    room = std::min(room, (*cluster.resources.allocatable)[row + need.column] / need.amount);
+    const auto& have = empty ? *cluster.resources.allocatable : cluster.resources.free;
+    room = std::min(room, have[row + need.column] / need.amount);
   }
   return static_cast<int>(std::max<std::int64_t>(0, room));
 }

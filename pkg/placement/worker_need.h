@@ -30,13 +30,11 @@ class WorkerNeed {
     std::int64_t amount = 0;
   };
   int gpus() const { return gpus_; }
-  const std::vector<Amount>& amounts() const { return amounts_; }
 
-  // Workers that fit beside what is held there; 1024 where a worker asks for nothing that is counted.
-  int RoomOn(const Cluster& cluster, fabric::HostId host) const;
-  // Workers that the host would take if it were empty.
-  int RoomOnEmpty(const Cluster& cluster, fabric::HostId host) const;
-  // The first resource besides GPUs of which less is free than one worker requests.
+  // Workers that fit beside what is held there or, if `empty`, on the host without it; 1024 where a worker
+  // asks for nothing that is counted.
+  int RoomOn(const Cluster& cluster, fabric::HostId host, bool empty = false) const;
+  // The first resource besides GPUs of which less is free, or there in all, than one worker requests.
   std::optional<Amount> ShortOf(const Cluster& cluster, fabric::HostId host, bool empty) const;
 
   void Take(Cluster& cluster, fabric::HostId host) const;

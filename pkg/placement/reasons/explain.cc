@@ -60,9 +60,7 @@ class Explainer {
         empty_(CapacityFor(cluster, request, model.host_set_size, {true, false})),
         options_(options),
         plan_(plan),
-        need_(cluster, *request.job) {
-    for (std::int32_t workers : empty_.of_host) per_host_ = std::max(per_host_, workers);
-  }
+        need_(cluster, *request.job) {}
 
   void Run(bool proved) {
     const Fit empty = TryToFit(places_, model_, *request_.groups, empty_, options_.max_steps);
@@ -84,9 +82,6 @@ class Explainer {
 
  private:
   bool never() const { return plan_.outcome == Outcome::kNever; }
-  std::int64_t Hosts(std::int64_t workers) const {
-    return per_host_ == 0 ? workers : (workers + per_host_ - 1) / per_host_;
-  }
   void Add(ReasonCode code, TopologyLevel level, std::int64_t count, std::string message) {
     plan_.reasons.push_back({code, level, count, std::move(message)});
   }
@@ -127,10 +122,11 @@ class Explainer {
     const std::string_view has = never() ? " in all" : " free";
     const std::size_t before = plan_.reasons.size();
     if (view.total < model_.workers) {
-      const std::int64_t short_by = Hosts(model_.workers - view.total);
+      const std::int64_t short_by = empty_.HostsFor(model_.workers - view.total);
       Add(ReasonCode::kNotEnoughHosts, TopologyLevel::kFabric, short_by,
           StrCat(Count(short_by, "host"), " short in the fabric: the gang needs ",
-                 Hosts(model_.workers), " and there are ", Hosts(view.total), has));
+                 empty_.HostsFor(model_.workers), " and there are ", empty_.HostsFor(view.total),
+                 has));
     }
     std::vector<std::int64_t> segments(view.of_segment.begin(), view.of_segment.end());
     std::vector<std::int64_t> pods(static_cast<std::size_t>(places_.num_fabric_pods()), 0);
@@ -185,19 +181,19 @@ class Explainer {
     const std::string_view group = NameOf(level);
     const auto widest = std::max_element(rooms.begin(), rooms.end());
     if (*widest < largest) {
-      const std::int64_t short_by = Hosts(largest - *widest);
+      const std::int64_t short_by = empty_.HostsFor(largest - *widest);
       Add(never() ? ReasonCode::kGroupTooLarge : ReasonCode::kNotEnoughHosts, level, short_by,
           StrCat(Count(short_by, "host"), " short in ",
                  PlaceName(level, static_cast<int>(widest - rooms.begin())), ": a ", group,
-                 " needs ", Hosts(largest), " in one ", text, " and no ", text, " has more than ",
-                 Hosts(*widest), has));
+                 " needs ", empty_.HostsFor(largest), " in one ", text, " and no ", text,
+                 " has more than ", empty_.HostsFor(*widest), has));
       return;
     }
-    const std::int64_t short_by = Hosts(shortage.nearest);
-    Add(ReasonCode::kNotEnoughHosts, level, Hosts(shortage.workers),
+    const std::int64_t short_by = empty_.HostsFor(shortage.nearest);
+    Add(ReasonCode::kNotEnoughHosts, level, empty_.HostsFor(shortage.workers),
         StrCat(Count(short_by, "host"), " short in ", PlaceName(level, shortage.place),
                ": there is room for ", shortage.held, " of ", alike, " ", group,
-               "s that each need ", Hosts(largest), " in one ", text));
+               "s that each need ", empty_.HostsFor(largest), " in one ", text));
   }
 
   void StageLimit(const std::vector<std::int64_t>& rooms) {
@@ -222,12 +218,10 @@ class Explainer {
   void CountHosts() {
     std::int64_t occupied = 0, out = 0, backup = 0, excluded = 0, reserved = 0;
     ResourceShortages shortages(cluster_, never());
-    const std::vector<std::uint8_t>* eligible = request_.eligible;
-    if (eligible != nullptr && eligible->empty()) eligible = nullptr;
     for (fabric::HostId id : places_.hosts()) {
       const HostState& host = cluster_.hosts[id.index()];
       if (host.gpus < need_.gpus()) continue;
-      if (eligible != nullptr && (*eligible)[id.index()] == 0) {
+      if (!request_.Allows(id)) {
         ++excluded;
       } else if (host.backup) {
         ++backup;
@@ -267,7 +261,6 @@ class Explainer {
   const PlannerOptions& options_;
   GangPlan& plan_;
   const WorkerNeed need_;
-  std::int32_t per_host_ = 0;
 };
 
 }  // namespace

@@ -53,9 +53,7 @@ class Finder {
         empty_(empty),
         max_steps_(RelaxationSteps(options)),
         own_(plan.outcome),
-        plan_(plan) {
-    for (std::int32_t workers : empty_.of_host) per_host_ = std::max(per_host_, workers);
-  }
+        plan_(plan) {}
 
   void Run() {
     ListKnobs();
@@ -238,21 +236,18 @@ class Finder {
     // As many hosts as are short in all, in one segment.
     const std::int64_t short_by = model.workers - now_.total;
     if (short_by > 0 && model.host_set_size == model_.host_set_size) {
-      TryMoreHosts(model, now_, Hosts(short_by), StrCat(first->change, ", "), Outcome::kPlaced);
+      TryMoreHosts(model, now_, empty_.HostsFor(short_by), StrCat(first->change, ", "),
+                   Outcome::kPlaced);
     }
-  }
-
-  std::int64_t Hosts(std::int64_t workers) const {
-    return per_host_ == 0 ? workers : (workers + per_host_ - 1) / per_host_;
   }
 
   bool TryMoreHosts(const GangModel& model, const Capacity& view, std::int64_t hosts,
                     const std::string& before, Outcome outcome) {
-    if (per_host_ == 0) return false;  // no host is large enough
+    if (empty_.most_on_host == 0) return false;  // no host is large enough
     Capacity more = view;
     const auto widest = std::max_element(more.of_segment.begin(), more.of_segment.end());
     const auto segment = static_cast<std::int32_t>(widest - more.of_segment.begin());
-    const std::int32_t workers = static_cast<std::int32_t>(hosts) * per_host_;
+    const std::int32_t workers = static_cast<std::int32_t>(hosts) * empty_.most_on_host;
     *widest += workers;
     more.total += workers;
     if (!Fits(model, more)) return false;
@@ -300,7 +295,6 @@ class Finder {
   const std::int64_t max_steps_;
   const Outcome own_;
   GangPlan& plan_;
-  std::int32_t per_host_ = 0;
   std::vector<Knob> knobs_;
   std::vector<Found> found_;
 };

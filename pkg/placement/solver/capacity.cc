@@ -24,20 +24,18 @@ Capacity CapacityFor(const Cluster& cluster, const GangRequest& request, int hos
   Capacity capacity;
   capacity.of_host.assign(static_cast<std::size_t>(places.num_hosts()), 0);
   capacity.of_segment.assign(static_cast<std::size_t>(places.num_segments()), 0);
-  const std::vector<std::uint8_t>* eligible = request.eligible;
-  if (eligible != nullptr && eligible->empty()) eligible = nullptr;
   const WorkerNeed need(cluster, *request.job);
   for (fabric::SegmentId segment : places.segments()) {
     std::int32_t sum = 0;
     for (fabric::HostId id : places.hosts_of(segment)) {
       const HostState& host = cluster.hosts[id.index()];
-      if (eligible != nullptr && (*eligible)[id.index()] == 0) continue;
-      if (!Usable(host, request, view)) continue;
+      if (!request.Allows(id) || !Usable(host, request, view)) continue;
       // Most hosts of a busy cluster have no GPU free: no more is looked at.
       if ((view.empty ? host.gpus : host.free_gpus) < need.gpus()) continue;
-      int workers = view.empty ? need.RoomOnEmpty(cluster, id) : need.RoomOn(cluster, id);
+      int workers = need.RoomOn(cluster, id, view.empty);
       if (host_set_size > 1) workers -= workers % host_set_size;
       capacity.of_host[id.index()] = workers;
+      capacity.most_on_host = std::max(capacity.most_on_host, workers);
       sum += workers;
     }
     capacity.of_segment[segment.index()] = sum;

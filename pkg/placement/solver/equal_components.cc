@@ -19,7 +19,7 @@ std::vector<int> SegmentsOfPieces(const UniformPlan& plan,
   std::vector<int> segments(component_of_piece.size());
   for (std::size_t p = 0; p < segments.size(); ++p) {
     const auto c = static_cast<std::size_t>(component_of_piece[p]);
-    if (left[c] == 0) left[c] = plan.parts[c][next_part[c]++].pieces;
+    if (left[c] == 0) left[c] = plan.parts[c][next_part[c]++].count;
     --left[c];
     segments[p] = plan.parts[c][next_part[c] - 1].segment;
   }

@@ -23,13 +23,13 @@ constexpr std::int64_t kLeastSteps = 500;
 
 class GangSolver {
  public:
-  GangSolver(const SegmentProblem& problem, const SolverOptions& options)
+  GangSolver(const SegmentProblem& problem, std::int64_t max_steps, bool any)
       : problem_(problem),
         places_(problem.places),
         model_(problem.model),
-        options_(options),
+        any_(any),
         counter_(problem.places, problem.model, problem.groups),
-        steps_left_(options.max_steps) {}
+        steps_left_(max_steps) {}
 
   SegmentPlan Run(const Capacity& capacity) {
     if (model_.pod_rule != PodRule::kGang) return Solve(capacity, model_.pod_rule);
@@ -58,7 +58,7 @@ class GangSolver {
     std::optional<SegmentScore> best_score;
     // What one pod does not use of its share of the steps is left to the next ones.
     std::int64_t pods_left = places_.num_fabric_pods();
-    std::int64_t after = options_.max_steps;
+    std::int64_t after = steps_left_;
     for (fabric::FabricPodId pod : places_.fabric_pods()) {
       const std::int64_t share = std::max(after / pods_left--, kLeastSteps);
       steps_left_ = share;
@@ -73,7 +73,7 @@ class GangSolver {
       }
       best = std::move(plan);
       best_score = score;
-      if (options_.any) break;
+      if (any_) break;
     }
     // What was cut elsewhere may still not be better.
     best.exact = exact || (best.found && best.objective <= *bound);
@@ -84,7 +84,6 @@ class GangSolver {
 
   Capacity Only(const Capacity& capacity, fabric::FabricPodId pod) const {
     Capacity here;
-    here.of_host = capacity.of_host;
     here.of_segment.assign(capacity.of_segment.size(), 0);
     for (fabric::SegmentId s : places_.segments_of(pod)) {
       here.of_segment[s.index()] = capacity.of_segment[s.index()];
@@ -104,7 +103,7 @@ class GangSolver {
     return score;
   }
 
-  bool Settles(const SegmentPlan& plan) const { return plan.exact || (plan.found && options_.any); }
+  bool Settles(const SegmentPlan& plan) const { return plan.exact || (plan.found && any_); }
 
   static SegmentPlan NothingKnown() {
     SegmentPlan plan;
@@ -183,7 +182,7 @@ class GangSolver {
                      std::int64_t max_steps) {
     const auto incumbent = best.found ? std::optional(best.objective) : std::nullopt;
     const SearchProblem problem = ProblemOf(places_, model_, problem_.groups, capacity, pieces);
-    const SearchResult found = SearchSegments(problem, {max_steps, incumbent, options_.any});
+    const SearchResult found = SearchSegments(problem, {max_steps, incumbent, any_});
     steps_left_ = std::max<std::int64_t>(0, steps_left_ - found.steps);
     SegmentPlan plan;
     plan.exact = found.exact;
@@ -217,13 +216,10 @@ class GangSolver {
 
   // Whether pod sets that run through all components find room.
   SegmentPlan ByPodSets(const Capacity& capacity, int per_segment, const Objective& bound) const {
-    PodSetSplit split =
+    SegmentPlan plan =
         SplitPodSets(places_, model_, capacity.of_segment, per_segment, problem_.scores);
-    SegmentPlan plan;
-    plan.exact = split.proved;
     plan.bound = bound;
-    plan.segment_of_worker = std::move(split.segment_of_worker);
-    if (split.found) Finish(problem_, capacity, false, plan);
+    if (plan.found) Finish(problem_, capacity, false, plan);
     return plan;
   }
 
@@ -240,7 +236,7 @@ class GangSolver {
   const SegmentProblem& problem_;
   const fabric::Places& places_;
   const GangModel& model_;
-  const SolverOptions& options_;
+  const bool any_;
   const RoomCounter counter_;
   std::int64_t steps_left_;  // of all searches together
 };
@@ -252,14 +248,14 @@ Fit TryToFit(const fabric::Places& places, const GangModel& model,
              std::int64_t max_steps) {
   const std::vector<SegmentScore> scores(static_cast<std::size_t>(places.num_segments()));
   const SegmentPlan found =
-      ChooseSegments({places, model, groups, scores}, capacity, {max_steps, true});
+      ChooseSegments({places, model, groups, scores}, capacity, max_steps, /*any=*/true);
   if (found.found) return Fit::kYes;
   return found.exact ? Fit::kNo : Fit::kUnknown;
 }
 
 SegmentPlan ChooseSegments(const SegmentProblem& problem, const Capacity& capacity,
-                           const SolverOptions& options) {
-  return GangSolver(problem, options).Run(capacity);
+                           std::int64_t max_steps, bool any) {
+  return GangSolver(problem, max_steps, any).Run(capacity);
 }
 
 }  // namespace yardmaster::placement

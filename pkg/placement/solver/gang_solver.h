@@ -19,13 +19,9 @@
 
 namespace yardmaster::placement {
 
-struct SolverOptions {
-  std::int64_t max_steps = 150'000;  // of all searches together
-  bool any = false;                  // stop at the first placement
-};
-
+// `max_steps`: of all searches together. `any`: stop at the first placement.
 SegmentPlan ChooseSegments(const SegmentProblem& problem, const Capacity& capacity,
-                           const SolverOptions& options);
+                           std::int64_t max_steps = 150'000, bool any = false);
 
 // Whether the gang fits at all; kUnknown where the search was cut.
 enum class Fit { kYes, kNo, kUnknown };

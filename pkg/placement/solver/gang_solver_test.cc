@@ -19,8 +19,8 @@ struct Setting {
   Fit TryToFit(std::int64_t max_steps) const {
     return placement::TryToFit(*c.cluster.places, model, c.groups, capacity, max_steps);
   }
-  SegmentPlan Choose(const SolverOptions& options) const {
-    return ChooseSegments({*c.cluster.places, model, c.groups, scores}, capacity, options);
+  SegmentPlan Choose(std::int64_t max_steps, bool any) const {
+    return ChooseSegments({*c.cluster.places, model, c.groups, scores}, capacity, max_steps, any);
   }
 
   const Case& c;
@@ -62,8 +62,8 @@ TEST(GangSolverTest, APlanSaysWhatItsSegmentsCostAndNoneIsBelowItsBound) {
   for (int round = 0; round < Rounds(1000); ++round) {
     const Case c = round % 3 == 0 ? IrregularCase(random) : AnyCase(random, round);
     const Setting setting(c);
-    const SegmentPlan plan =
-        setting.Choose({static_cast<std::int64_t>(random.Below(2000)), random.Below(4) == 0});
+    const auto max_steps = static_cast<std::int64_t>(random.Below(2000));
+    const SegmentPlan plan = setting.Choose(max_steps, random.Below(4) == 0);
     if (!plan.found) continue;
     ++found;
     cut += !plan.exact;
@@ -88,7 +88,7 @@ TEST(GangSolverTest, AGangForOneFabricPodTakesTheOneWhereItIsBest) {
   c.job.placement.data = {workload::TopologyLevel::kFabricPod, workload::Enforcement::kRequired};
   c.job.placement.pipeline = c.job.placement.data;
   // A stage of two workers fits three times into the first pod, and only twice, whole, into the second.
-  const SegmentPlan plan = Setting(c).Choose({});
+  const SegmentPlan plan = Setting(c).Choose(150'000, false);
   ASSERT_TRUE(plan.found && plan.exact);
   EXPECT_EQ(plan.objective, (Objective{0, 0, 0, 0, 1, 3}));
   for (int s : plan.segment_of_worker) EXPECT_LE(s, 2);

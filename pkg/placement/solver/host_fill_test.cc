@@ -23,7 +23,7 @@ TEST(HostFillTest, WorkersGetHostsOfTheirSegmentWithRoomAndSetsStayTogether) {
     const GangModel model = ModelOf(c.job, c.groups);
     const Capacity capacity = CapacityFor(c.cluster, c.request(), model.host_set_size);
     const std::vector<SegmentScore> scores = ScoreSegments(c.cluster, capacity);
-    const SegmentPlan plan = ChooseSegments({places, model, c.groups, scores}, capacity, {});
+    const SegmentPlan plan = ChooseSegments({places, model, c.groups, scores}, capacity);
     if (!plan.found) continue;
     const std::vector<HostId> hosts = FillHosts(c.cluster, capacity, model, plan.segment_of_worker);
     ASSERT_EQ(static_cast<int>(hosts.size()), c.job.workers) << Describe(c);

@@ -18,8 +18,9 @@ class Splitter {
         max_components_(max_components),
         scores_(scores) {}
 
-  PodSetSplit Run() {
-    PodSetSplit out;
+  SegmentPlan Run() {
+    SegmentPlan out;
+    out.exact = false;
     if (!Regular()) return out;
     out.segment_of_worker.assign(model_.components.of.size(), -1);
     bool proved = true;
@@ -37,7 +38,7 @@ class Splitter {
       }
     }
     out.found = placed == model_.pod_sets.count();
-    out.proved = !out.found && proved;
+    out.exact = !out.found && proved;
     if (!out.found) out.segment_of_worker.clear();
     return out;
   }
@@ -78,8 +79,8 @@ class Splitter {
     const std::size_t components = plan.parts.size();
     for (std::size_t c = 0; c < components; ++c) {
       std::vector<int> segments;
-      for (const ComponentPart& part : plan.parts[c]) {
-        segments.insert(segments.end(), static_cast<std::size_t>(part.pieces), part.segment);
+      for (const SegmentCount& part : plan.parts[c]) {
+        segments.insert(segments.end(), static_cast<std::size_t>(part.count), part.segment);
       }
       std::size_t next = 0;
       for (int set = first_set; set < first_set + sets; ++set) {
@@ -104,7 +105,7 @@ class Splitter {
 
 }  // namespace
 
-PodSetSplit SplitPodSets(const fabric::Places& places, const GangModel& model,
+SegmentPlan SplitPodSets(const fabric::Places& places, const GangModel& model,
                          const std::vector<int>& room, int max_components,
                          const std::vector<SegmentScore>& scores) {
   return Splitter(places, model, room, max_components, scores).Run();

@@ -13,18 +13,14 @@
 #include "pkg/fabric/places.h"
 #include "pkg/placement/solver/capacity.h"
 #include "pkg/placement/solver/gang_model.h"
+#include "pkg/placement/solver/segment_plan.h"
 
 namespace yardmaster::placement {
 
-struct PodSetSplit {
-  bool found = false;
-  bool proved = false;  // not found: no placement exists
-  std::vector<int> segment_of_worker;
-};
-
 // `room` counts workers by segment; at most `max_components` components may take part in one, 0:
-// any number. Neither found nor proved where the pod sets are of another kind.
-PodSetSplit SplitPodSets(const fabric::Places& places, const GangModel& model,
+// any number. Neither found nor exact where the pod sets are of another kind; never exact where found. The
+// objective and the bound are not set.
+SegmentPlan SplitPodSets(const fabric::Places& places, const GangModel& model,
                          const std::vector<int>& room, int max_components,
                          const std::vector<SegmentScore>& scores);
 

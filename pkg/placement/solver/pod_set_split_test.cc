@@ -29,15 +29,15 @@ TEST(PodSetSplitTest, FindsRoomForPipelinesInFabricPodsWheneverThereIs) {
       int& sum = room.emplace_back(0);
       for (fabric::HostId h : c.cluster.places->hosts_of(s)) sum += RoomOf(c, h);
     }
-    const PodSetSplit split = SplitPodSets(*c.cluster.places, ModelOf(c.job, c.groups), room,
+    const SegmentPlan split = SplitPodSets(*c.cluster.places, ModelOf(c.job, c.groups), room,
                                            c.job.placement.max_stages_per_segment,
                                            std::vector<SegmentScore>(room.size()));
     const bool fits = FindBetter(c, std::nullopt).has_value();
     ASSERT_TRUE(!split.found || fits) << Describe(c);
-    ASSERT_TRUE(!split.proved || !fits) << Describe(c);
+    ASSERT_TRUE(!split.exact || !fits) << Describe(c);
     found += split.found;
-    proved += split.proved;
-    unknown += !split.found && !split.proved;
+    proved += split.exact;
+    unknown += !split.found && !split.exact;
     if (!split.found) continue;
     std::vector<fabric::HostId> hosts;  // one stands for its segment
     for (int s : split.segment_of_worker) {
@@ -60,10 +60,10 @@ TEST(PodSetSplitTest, PodSetsOfOneComponentAreLeftToOthers) {
   // The stages are Required in fabric pods: a pod set lies in one component, not in all.
   Case c = MakeCase(MakeCluster({{4}, {4}}), MakeJob(8, 1, 1, 4, 2));
   c.job.placement.data = {TopologyLevel::kFabricPod, Enforcement::kRequired};
-  const PodSetSplit split = SplitPodSets(*c.cluster.places, ModelOf(c.job, c.groups), {4, 4}, 0,
+  const SegmentPlan split = SplitPodSets(*c.cluster.places, ModelOf(c.job, c.groups), {4, 4}, 0,
                                          std::vector<SegmentScore>(2));
   EXPECT_FALSE(split.found);
-  EXPECT_FALSE(split.proved);
+  EXPECT_FALSE(split.exact);
   EXPECT_TRUE(split.segment_of_worker.empty());
 }
 
@@ -74,7 +74,7 @@ TEST(PodSetSplitTest, AsManyPipelinesAsFitStayInEachFabricPod) {
   c.job.placement.pipeline = {TopologyLevel::kFabricPod, Enforcement::kRequired};
   const GangModel model = ModelOf(c.job, c.groups);
   const std::vector<SegmentScore> scores(2);
-  const PodSetSplit split = SplitPodSets(*c.cluster.places, model, {4, 4}, 0, scores);
+  const SegmentPlan split = SplitPodSets(*c.cluster.places, model, {4, 4}, 0, scores);
   ASSERT_TRUE(split.found);
   for (std::size_t w = 0; w < 8; ++w) {
     for (std::size_t other = 0; other < 8; ++other) {
@@ -84,7 +84,7 @@ TEST(PodSetSplitTest, AsManyPipelinesAsFitStayInEachFabricPod) {
     }
   }
   // Room for seven workers is room for three pipelines.
-  EXPECT_TRUE(SplitPodSets(*c.cluster.places, model, {4, 3}, 0, scores).proved);
+  EXPECT_TRUE(SplitPodSets(*c.cluster.places, model, {4, 3}, 0, scores).exact);
 }
 
 }  // namespace

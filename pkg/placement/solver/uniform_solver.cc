@@ -6,7 +6,6 @@
 #include <tuple>
 
 #include "pkg/placement/solver/min_splits.h"
-#include "pkg/placement/solver/whole_choice.h"
 
 namespace yardmaster::placement {
 
@@ -131,8 +130,7 @@ class UniformSolver {
     plan.pod_splits = choice.pods - 1;
     plan.segments = choice.exact ? choice.segments : choice.pods;
     plan.segment_splits = plan.segments - 1;
-    plan.parts.resize(1);
-    for (const SegmentCount& c : choice.counts) plan.parts[0].push_back({c.segment, c.count});
+    plan.parts = {choice.counts};
     return plan;
   }
 
@@ -254,7 +252,7 @@ class UniformSolver {
         return !few.limits.empty() && few.limits[a] == 1 && few.limits[b] != 1;
       });
       if (group.size() > 2) std::rotate(group.begin() + 1, group.begin() + 2, group.end());
-      std::vector<ComponentPart> rooms;
+      std::vector<SegmentCount> rooms;
       std::int64_t sum = 0;
       for (int member : group) {
         rooms.push_back({pod.segment[few.index[member]], few.values[member]});
@@ -267,16 +265,16 @@ class UniformSolver {
   }
 
   // One component after another along the rooms.
-  void FillTape(std::vector<ComponentPart> rooms, int components, UniformPlan& plan) const {
+  void FillTape(std::vector<SegmentCount> rooms, int components, UniformPlan& plan) const {
     std::size_t at = 0;
     for (int c = 0; c < components; ++c) {
-      std::vector<ComponentPart> parts;
+      std::vector<SegmentCount> parts;
       for (int need = n_; need > 0;) {
-        const int part = std::min(need, rooms[at].pieces);
+        const int part = std::min(need, rooms[at].count);
         if (part > 0) parts.push_back({rooms[at].segment, part});
         need -= part;
-        rooms[at].pieces -= part;
-        if (rooms[at].pieces == 0) ++at;
+        rooms[at].count -= part;
+        if (rooms[at].count == 0) ++at;
       }
       plan.parts.push_back(std::move(parts));
     }
@@ -302,7 +300,7 @@ class UniformSolver {
     int left = problem_.components;
     std::vector<std::uint8_t> grouped(pods_.size(), 0);
     for (const std::vector<int>& group : crossing.groups) {
-      std::vector<ComponentPart> tape;
+      std::vector<SegmentCount> tape;
       std::int64_t sum = 0;
       for (int member : group) {
         const Pod& pod = pods_[pods.index[member]];

@@ -18,6 +18,7 @@
 
 #include "pkg/fabric/places.h"
 #include "pkg/placement/solver/capacity.h"
+#include "pkg/placement/solver/whole_choice.h"
 
 namespace yardmaster::placement {
 
@@ -30,12 +31,6 @@ struct UniformProblem {
   int max_components = 0;  // that may take part in one segment; 0: any number
 };
 
-// The pieces of one component in one segment.
-struct ComponentPart {
-  int segment = 0;
-  int pieces = 0;
-};
-
 struct UniformPlan {
   bool found = false;
   bool exact = true;    // the bounds are attained, or it is proved that no plan exists
@@ -45,7 +40,7 @@ struct UniformPlan {
   std::int64_t segment_splits = 0;
   std::int64_t pods = 0;
   std::int64_t segments = 0;
-  std::vector<std::vector<ComponentPart>> parts;  // by component
+  std::vector<std::vector<SegmentCount>> parts;  // pieces, by component
 };
 
 UniformPlan SolveUniform(const UniformProblem& problem, const std::vector<SegmentScore>& scores);

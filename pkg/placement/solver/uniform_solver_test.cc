@@ -19,12 +19,12 @@ Objective Measure(const fabric::Places& places, const UniformPlan& plan, int pie
     std::vector<int> mine;
     std::vector<int> my_pods;
     int sum = 0;
-    for (const ComponentPart& part : parts) {
+    for (const SegmentCount& part : parts) {
       mine.push_back(part.segment);
       my_pods.push_back(places.fabric_pod_of(fabric::SegmentId(part.segment)).value);
       pods[my_pods.back()] = 1;
-      used[part.segment] += part.pieces;
-      sum += part.pieces;
+      used[part.segment] += part.count;
+      sum += part.count;
     }
     EXPECT_EQ(sum, pieces);
     for (auto* list : {&mine, &my_pods}) {
@@ -69,7 +69,7 @@ int MostTogether(const UniformPlan& plan, std::size_t segments) {
   std::vector<int> count(segments, 0);
   for (const auto& parts : plan.parts) {
     std::vector<int> mine;
-    for (const ComponentPart& part : parts) mine.push_back(part.segment);
+    for (const SegmentCount& part : parts) mine.push_back(part.segment);
     std::sort(mine.begin(), mine.end());
     mine.erase(std::unique(mine.begin(), mine.end()), mine.end());
     for (int s : mine) ++count[static_cast<std::size_t>(s)];
