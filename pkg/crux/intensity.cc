@@ -1,6 +1,7 @@
 #include "pkg/crux/intensity.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 
 namespace yardmaster::crux {
@@ -111,6 +112,14 @@ double Intensity(const ContendingJob& job, double communication_seconds) {
 
 double IterationSeconds(const ContendingJob& job, double span_seconds) {
   return std::max(job.compute_seconds, FirstStart(job) * job.compute_seconds + span_seconds);
+}
+
+double IterationsBegun(const ContendingJob& job, double span_seconds, double window_seconds) {
+  const double first = std::max((1 - FirstStart(job)) * job.compute_seconds, span_seconds);
+  const double period = IterationSeconds(job, span_seconds);
+  const double rest = std::max(0.0, window_seconds - first);
+  const double whole = std::floor(rest / period);
+  return whole + std::min(1.0, (rest - whole * period) / job.compute_seconds);
 }
 
 }  // namespace yardmaster::crux

@@ -1,7 +1,6 @@
 #include "pkg/crux/lab/rate_bound.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -107,12 +106,7 @@ RateBound::RateBound(const Problem& problem, double window_seconds)
       left_(problem.links.size(), window_seconds) {}
 
 double RateBound::Alone(const ContendingJob& job, std::span<const std::int32_t> paths) {
-  const double span = counter_.SpanSeconds(job, paths);
-  const double first = std::max((1 - FirstStart(job)) * job.compute_seconds, span);
-  const double period = IterationSeconds(job, span);
-  const double rest = std::max(0.0, window_seconds_ - first);
-  const double whole = std::floor(rest / period);
-  return whole + std::min(1.0, (rest - whole * period) / job.compute_seconds);
+  return IterationsBegun(job, counter_.SpanSeconds(job, paths), window_seconds_);
 }
 
 void RateBound::Serve(const Served& served, const Paths& paths) {

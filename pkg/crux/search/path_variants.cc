@@ -1,7 +1,6 @@
 #include "pkg/crux/search/path_variants.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <ranges>
 #include <utility>
@@ -126,15 +125,6 @@ double LossOn(std::span<const LinkUser> users, std::span<const double> flop,
   return loss;
 }
 
-// Whole and part iterations that a job begins after the one it is in.
-double IterationsAlone(const ContendingJob& job, double span_seconds, double window_seconds) {
-  const double first = std::max((1 - FirstStart(job)) * job.compute_seconds, span_seconds);
-  const double period = IterationSeconds(job, span_seconds);
-  const double rest = std::max(0.0, window_seconds - first);
-  const double whole = std::floor(rest / period);
-  return whole + std::min(1.0, (rest - whole * period) / job.compute_seconds);
-}
-
 std::vector<double> FlopOf(const Problem& problem) {
   std::vector<double> flop;
   for (const ContendingJob& job : problem.jobs) flop.push_back(job.flop_per_iteration);
@@ -156,7 +146,7 @@ std::vector<PathVariant> VariantsOf(const Problem& problem, const ContendingJob&
     variant.paths = std::move(paths);
     const double seconds = CommunicationSeconds(variant.loads);
     const double iterations =
-        IterationsAlone(job, counter.SpanSeconds(job, variant.paths), window_seconds);
+        IterationsBegun(job, counter.SpanSeconds(job, variant.paths), window_seconds);
     variant.iterations_per_second = iterations / window_seconds;
     variant.rate = job.flop_per_iteration * (1 - FirstStart(job) + iterations) / window_seconds;
     variant.intensity = Intensity(job, seconds);
