@@ -285,14 +285,14 @@ std::optional<Micros> LowestPrice(const std::vector<Offer>& offers, Need need) {
 
 }  // namespace
 
-ChoiceOutcome Choose(const std::vector<Offer>& offers, const Need& need, const Search& search) {
+ChoiceOutcome Choose(const std::vector<Offer>& offers, const Need& need, int max_labels) {
   ChoiceOutcome outcome;
   for (const std::optional<int> type : TypesToTry(offers, need)) {
     outcome.groups_with_room =
         std::max(outcome.groups_with_room, GroupsWithRoom(offers, need, type));
   }
   // Short fronts find a good choice fast; full ones then keep only what could be better.
-  for (const int labels : {std::min(kFewLabels, search.max_labels), search.max_labels}) {
+  for (const int labels : {std::min(kFewLabels, max_labels), max_labels}) {
     bool exact = true;
     for (const std::optional<int> type : TypesToTry(offers, need)) {
       const double to_beat =

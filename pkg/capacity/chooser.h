@@ -12,7 +12,7 @@
 //
 // Method. The objective rises with P, L and L', so dynamic programming over (offers, workers) with
 // the Pareto front of (P, L, L') in every state loses no optimum. A bound (the cheapest hosts for the
-// workers that are missing) drops what cannot win. Fronts are cut to `Search::max_labels`, their cheapest
+// workers that are missing) drops what cannot win. Fronts are cut to `max_labels`, their cheapest
 // label kept; a choice found by cut fronts says exact = false and is the best of what was kept.
 // Complexity: at worst offers * workers^2 * max_labels^2 labels are made, each compared with a front.
 //
@@ -74,16 +74,12 @@ struct ChoiceOutcome {
   int groups_with_room = 0;
 };
 
-struct Search {
-  int max_labels = 32;  // kept in a front; REQUIRES: >= 2
-};
-
 // The largest gang that Choose takes, in workers: its work grows with the square.
 inline constexpr int kMaxWorkers = 1024;
 
-// REQUIRES: groups and workers_per_group >= 1, their product at most kMaxWorkers; prices,
-// interruptions and hosts >= 0.
-ChoiceOutcome Choose(const std::vector<Offer>& offers, const Need& need, const Search& search = {});
+// `max_labels` are kept in a front. REQUIRES: groups and workers_per_group >= 1, their product at most
+// kMaxWorkers; prices, interruptions and hosts >= 0; max_labels >= 2.
+ChoiceOutcome Choose(const std::vector<Offer>& offers, const Need& need, int max_labels = 32);
 
 // The highest hourly price at which `remaining` pays for `min_run_seconds` (at least 1 s); 0 if nothing
 // remains.

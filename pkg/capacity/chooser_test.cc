@@ -173,7 +173,7 @@ TEST(ChooserTest, CutFrontsStayBelowTheCapAndSaySo) {
     offers.back().noticed = i % 2 == 0;
   }
   const Need need{.workers_per_group = 100, .max_price = 2500 * kUnit};
-  const ChoiceOutcome cut = Choose(offers, need, {.max_labels = 4});
+  const ChoiceOutcome cut = Choose(offers, need, /*max_labels=*/4);
   ASSERT_TRUE(cut.choice);
   EXPECT_FALSE(cut.choice->exact);
   EXPECT_LE(cut.choice->price, *need.max_price);

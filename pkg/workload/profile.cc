@@ -8,6 +8,13 @@
 namespace yardmaster::workload {
 namespace {
 
+constexpr std::int64_t kTrustedSamples = 20;
+
+double Weight(std::int64_t samples) {
+  const std::int64_t counted = std::clamp<std::int64_t>(samples, 0, kTrustedSamples);
+  return static_cast<double>(counted) / static_cast<double>(kTrustedSamples);
+}
+
 bool Believable(std::optional<double> value) {
   return value && std::isfinite(*value) && *value > 0;
 }
@@ -25,17 +32,11 @@ double BlendScale(double analytic, std::optional<double> measured, double weight
 
 }  // namespace
 
-double MeasuredWeight(std::int64_t samples, const BlendOptions& options) {
-  const std::int64_t trusted = std::max<std::int64_t>(1, options.trusted_samples);
-  const std::int64_t counted = std::clamp<std::int64_t>(samples, 0, trusted);
-  return static_cast<double>(counted) / static_cast<double>(trusted);
-}
-
 BlendedProfile BlendProfile(const Job& job, const Measurement& measurement,
-                            const NetworkEstimate& estimate, const BlendOptions& options) {
+                            const NetworkEstimate& estimate) {
   BlendedProfile out;
   out.profile = CompleteProfile(job);
-  const double weight = MeasuredWeight(measurement.samples, options);
+  const double weight = Weight(measurement.samples);
   Profile& profile = out.profile;
   profile.flop_per_iteration =
       BlendScale(profile.flop_per_iteration, measurement.flop_per_iteration, weight);

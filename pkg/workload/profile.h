@@ -2,7 +2,7 @@
 // samples exist.
 //
 // A sample is one iteration that the job's agents saw. With n samples a measurement weighs
-// n / trusted_samples, at most 1; positive quantities are blended on a logarithmic scale
+// n / 20, at most 1; positive quantities are blended on a logarithmic scale
 // (analytic^(1-w) * measured^w), because an estimate is wrong by a factor rather than by a
 // difference; the communication start, a fraction, linearly. A quantity without measurements keeps its
 // estimate. Impossible measurements (NaN, infinite, zero or negative; a communication start outside 0 to 1)
@@ -30,13 +30,6 @@ struct Measurement {
   std::optional<double> sent_bytes_per_gpu;     // between hosts, in one iteration
 };
 
-struct BlendOptions {
-  std::int64_t trusted_samples = 20;
-};
-
-// 0 without samples, 1 from `trusted_samples` on, linear between. Never falls with more samples.
-double MeasuredWeight(std::int64_t samples, const BlendOptions& options = {});
-
 // What the analytic profile gives on the job's placement and paths. 0: unknown, or nothing leaves a
 // host; a measured time is then used without blending, and measured bytes are ignored.
 struct NetworkEstimate {
@@ -59,6 +52,6 @@ struct BlendedProfile {
 };
 
 BlendedProfile BlendProfile(const Job& job, const Measurement& measurement,
-                            const NetworkEstimate& estimate, const BlendOptions& options = {});
+                            const NetworkEstimate& estimate);
 
 }  // namespace yardmaster::workload

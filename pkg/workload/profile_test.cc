@@ -67,8 +67,7 @@ TEST(Blend, HalfWayIsTheGeometricMean) {
 TEST(Blend, MovesMonotonicallyFromTheEstimateToTheMeasurement) {
   double before = 0;
   for (std::int64_t samples = 0; samples <= 25; ++samples) {
-    const BlendedProfile blended =
-        BlendProfile(SixteenHosts(), Measured(samples), {0.1, 0}, {.trusted_samples = 20});
+    const BlendedProfile blended = BlendProfile(SixteenHosts(), Measured(samples), {0.1, 0});
     EXPECT_GE(blended.communication_seconds, before);
     before = blended.communication_seconds;
   }
@@ -106,11 +105,13 @@ TEST(Blend, AMeasurementStandsAloneWhereNothingIsEstimated) {
 }
 
 TEST(Blend, WeightNeverFallsWithMoreSamplesAndStaysInRange) {
-  EXPECT_EQ(MeasuredWeight(-5), 0);
-  EXPECT_EQ(MeasuredWeight(1, {.trusted_samples = 0}), 1);
+  const auto weight = [](std::int64_t samples) {
+    return BlendProfile(SixteenHosts(), Measured(samples), kEstimate).weight;
+  };
+  EXPECT_EQ(weight(-5), 0);
   for (std::int64_t samples = 0; samples < 40; ++samples) {
-    EXPECT_LE(MeasuredWeight(samples), MeasuredWeight(samples + 1));
-    EXPECT_LE(MeasuredWeight(samples), 1);
+    EXPECT_LE(weight(samples), weight(samples + 1));
+    EXPECT_LE(weight(samples), 1);
   }
 }
 
