@@ -106,7 +106,7 @@ class Explainer {
 
   bool WorkerTooLarge() {
     const int most = MostGpus();
-    if (need_.gpus() <= most) return false;
+    if (need_.gpus() <= most && !cluster_.hosts.empty()) return false;
     if (most == 0) {
       Add(ReasonCode::kNotEnoughHosts, TopologyLevel::kFabric, model_.workers,
           "there are no hosts: no Node has GPUs and the labels that say its place");

@@ -40,6 +40,17 @@ TEST(ExplainTest, AGangLargerThanTheFabricNeverFits) {
               Contains(Relaxation{"hosts: 2 more in segment p0s10", Outcome::kPlaced}));
 }
 
+TEST(ExplainTest, AClusterWithoutHostsIsSaidToHaveNone) {
+  for (const bool counts_gpus : {true, false}) {
+    Case c = MakeCase(MakeCluster({}), MakeJob(2, 1, 1, 1, 1, 1));
+    c.job.counts_gpus = counts_gpus;
+    const GangPlan plan = PlanGang(c.cluster, c.request());
+    EXPECT_EQ(plan.outcome, Outcome::kNever);
+    ASSERT_EQ(plan.reasons.size(), 1u);
+    EXPECT_THAT(plan.reasons[0].message, StartsWith("there are no hosts"));
+  }
+}
+
 TEST(ExplainTest, PreferredDataWouldHelpAGroupLargerThanASegment) {
   Case c = MakeCase(MakeCluster({{4, 4}}), MakeJob(8, 1, 1, 6, 1));
   c.job.placement.data = {TopologyLevel::kSegment, Enforcement::kRequired};
