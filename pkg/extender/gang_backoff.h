@@ -1,7 +1,8 @@
 // Gangs whose writes fail, and when each is tried again: at once after a first failure without an
 // answer, and then every failure doubles the wait of that gang alone, up to 10 s where there was no
 // answer and 2 min where the write was refused. While it waits,
-// its pods are not released and it is not planned, so that it keeps no host from the gangs behind it.
+// its pods are not released and it is not planned, so that it keeps no host from the gangs behind it,
+// except a place that others were stopped for.
 //
 // Thread safety: one thread. Lifetimes: the clock outlives it.
 #pragma once

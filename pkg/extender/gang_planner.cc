@@ -312,7 +312,9 @@ state::ClusterState GangPlanner::PlanningInput(const PassState& pass) const {
     if (!gang->status.committed() && compared != compared_.end() && !compared->second.agrees) {
       continue;
     }
-    if (!gang->status.committed() && pass.backing_off.count(key) != 0) continue;
+    // One for which others were stopped keeps the place that they left.
+    const bool backs_off = pass.backing_off.count(key) != 0 && !gang->status.preemption;
+    if (!gang->status.committed() && backs_off) continue;
     // Told by the adoption step.
     const bool chosen =
         !gang->status.committed() &&

@@ -193,7 +193,7 @@ void GateStep::CheckReadyOne(PassState& pass, const NamespacedName& key, const S
   pass.stopping.insert(key);  // no pod of it is released any more
   const std::vector<PodPtr> pods = Evictable(gathered);
   if (!pods.empty()) return Evict(pass, key, pods, slice);
-  if (gathered != nullptr && !AllGated(*gathered)) return;
+  if (gathered != nullptr && !NoneCanRun(*gathered)) return;
   const std::string why =
       StrCat("the gang did not run in full within ", limit_ms / 1000, " s of its placement");
   api::GangStatus status = GivenBack(*gang, "NotReadyInTime", why, clock_.WallMs());

@@ -201,11 +201,15 @@ bool IsSameLife(const api::Gang& gang, const GatheredGang& gathered) {
   return api::IsOfOwner(gang, gathered.owner_uid, gathered.root.uid);
 }
 
-bool AllGated(const GatheredGang& gang) {
-  const auto gated = [](const GangMember& member) { return member.pod->gated(); };
-  return std::all_of(gang.members.begin(), gang.members.end(), gated) &&
-         std::all_of(gang.leaving.begin(), gang.leaving.end(), gated) &&
-         std::all_of(gang.strays.begin(), gang.strays.end(), gated);
+bool NoneCanRun(const GatheredGang& gang) {
+  // A finalizer of others may keep a pod that the API server binds no more.
+  const auto cannot = [](const GangMember& member) {
+    const api::Pod& pod = *member.pod;
+    return pod.gated() || (pod.metadata.deleted_ms && pod.node_name.empty());
+  };
+  return std::all_of(gang.members.begin(), gang.members.end(), cannot) &&
+         std::all_of(gang.leaving.begin(), gang.leaving.end(), cannot) &&
+         std::all_of(gang.strays.begin(), gang.strays.end(), cannot);
 }
 
 std::vector<PodPtr> Evictable(const GatheredGang* gang) {

@@ -102,8 +102,8 @@ absl::StatusOr<std::optional<api::Gang>> MakeGang(const GatheredGang& gathered,
 // Every rank 0 .. workers-1 has exactly one member. REQUIRES: AssignRanks.
 inline bool IsComplete(const GatheredGang& gang, int workers) { return gang.whole == workers; }
 
-// Every pod of it waits behind our gate: none can run, and none is on its way out.
-bool AllGated(const GatheredGang& gang);
+// No pod of it runs or can start: each waits behind our gate, or is being deleted and was never bound.
+bool NoneCanRun(const GatheredGang& gang);
 
 // Pods that run or may start at any moment, without those that are on their way out. None of null.
 std::vector<PodPtr> Evictable(const GatheredGang* gang);

@@ -149,6 +149,7 @@ absl::Status Ledger::FenceOne(const json& gang, std::int64_t token, std::string&
 bool Ledger::Write(PassState& pass, const api::Gang& gang, const api::GangStatus& status) {
   const NamespacedName key = KeyOf(gang.metadata);
   if (!may_write() || doubts_.count(key) != 0 || pass.backing_off.count(key) != 0) return false;
+  if (pass.quarantined.count(key) != 0) return false;
   api::Gang next = gang;
   next.status = status;
   next.status.fencing_token = pass_token_;

@@ -70,7 +70,8 @@ class Ledger {
   // The hold under which the pass began is the current one. Ask before every write.
   bool may_write() const { return pass_token_ != 0 && fence_.token() == pass_token_; }
   // True: the Gang's plan is as in `status`. False: it is not, or not known to be; `pass.report`
-  // says why, unless the gang waits after a refused write (gang_backoff.h): then nothing is written.
+  // says why, unless the gang waits after a refused write (gang_backoff.h) or is in quarantine: then
+  // nothing is written.
   // Either way `pass.gangs` and the cache hold the newest version that was read, and hosts that may
   // have been promised are taken off `pass.snapshot`.
   bool Write(PassState& pass, const api::Gang& gang, const api::GangStatus& status);

@@ -91,8 +91,7 @@ struct PassState {
   std::set<NamespacedName> cleared;
   // Gangs that are neither planned nor released, and why. What they were promised stays theirs.
   std::map<NamespacedName, std::string> quarantined;
-  // Gangs that wait after failed writes (gang_backoff.h): nothing is written for them, and those
-  // without a place are not planned.
+  // Gangs that wait after failed writes (gang_backoff.h): nothing is written for them.
   std::set<NamespacedName> backing_off;
   // Gangs for which a write failed in this pass (gang_backoff.h).
   std::map<NamespacedName, WriteFailure> failed;

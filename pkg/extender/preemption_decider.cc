@@ -88,8 +88,10 @@ bool PreemptionDecider::MayDecide(const PassState& pass, plan::JobId job) const 
   if (vain != in_vain_.end() && clock_.SteadyMs() - vain->second < options_.retry_ms) return false;
   const api::Condition* last =
       api::FindCondition(gang.status.conditions, api::kPreemptingCondition);
-  return last == nullptr || last->reason != "EvictionRefused" ||
-         clock_.WallMs() - last->transition_ms >= options_.pause_ms;
+  if (last == nullptr || last->reason != "EvictionRefused") return true;
+  // Before 0: the clock of the process that wrote it was ahead.
+  const std::int64_t since_ms = clock_.WallMs() - last->transition_ms;
+  return since_ms < 0 || since_ms >= options_.pause_ms;
 }
 
 bool PreemptionDecider::AnyMayStopOthers(const PassState& pass, const plan::Plan& plan) const {

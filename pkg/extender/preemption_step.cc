@@ -10,6 +10,7 @@
 #include "pkg/extender/budgets.h"
 #include "pkg/extender/eviction.h"
 #include "pkg/extender/gang_status.h"
+#include "pkg/extender/gatherer.h"
 
 namespace yardmaster::extender {
 
@@ -20,8 +21,7 @@ namespace {
 const api::Gang* Holding(const PassState& pass, const api::VictimReference& victim) {
   const auto at = pass.gangs.find({victim.namespace_name, victim.name});
   if (at == pass.gangs.end() || at->second->metadata.uid != victim.uid) return nullptr;
-  const api::GangStatus& status = at->second->status;
-  return status.committed() && !IsFinished(status) ? at->second.get() : nullptr;
+  return HoldsHosts(at->second->status) ? at->second.get() : nullptr;
 }
 
 bool WaitsInFull(const PassState& pass, const api::Gang& gang) {
@@ -72,7 +72,17 @@ void PreemptionStep::CarryOnOne(PassState& pass, const NamespacedName& key) {
   }
   std::vector<NamespacedName> holding;
   std::vector<PodPtr> evict;
-  for (const api::VictimReference& victim : winner->status.preemption->victims) {
+  const std::vector<api::VictimReference>& victims = winner->status.preemption->victims;
+  const auto broken = std::find_if(victims.begin(), victims.end(), [&](const auto& victim) {
+    return Holding(pass, victim) != nullptr &&
+           pass.quarantined.count({victim.namespace_name, victim.name}) != 0;
+  });
+  if (broken != victims.end()) {
+    return GiveUp(pass, key, "PlaceLost",
+                  StrCat("Gang ", broken->namespace_name, "/", broken->name,
+                         ", which would make room, is in quarantine"));
+  }
+  for (const api::VictimReference& victim : victims) {
     if (Holding(pass, victim) == nullptr) continue;
     holding.push_back({victim.namespace_name, victim.name});
     pass.stopping.insert(holding.back());
@@ -99,7 +109,7 @@ void PreemptionStep::CarryOnOne(PassState& pass, const NamespacedName& key) {
   bool cleared = true;
   for (const NamespacedName& victim : holding) {
     const GatheredGang* gathered = pass.GatheredOf(victim);
-    cleared &= (gathered == nullptr || AllGated(*gathered)) && AllGone(pass, victim) &&
+    cleared &= (gathered == nullptr || NoneCanRun(*gathered)) && AllGone(pass, victim) &&
                TakeHosts(pass, victim, *winner);
   }
   if (cleared) pass.cleared.insert(key);
@@ -148,21 +158,22 @@ std::string PreemptionStep::Evict(PassState& pass, const std::vector<PodPtr>& po
 
 // Asks the API server itself: the watch may still show a pod gated that the leader before released.
 bool PreemptionStep::AllGone(PassState& pass, const NamespacedName& key) {
-  state::ObjectTable<api::Pod> pods;
+  Gatherer gatherer(Orphans::kRefuse);
   const absl::Status listed = kube::ReadAll(
-      client_, {kube::Pods(), key.namespace_name, "", ""}, [&] { pods.clear(); },
+      client_, {kube::Pods(), key.namespace_name, "", ""},
+      [&] { gatherer = Gatherer(Orphans::kRefuse); },
       [&](JsonView object) {
         auto pod = api::DecodePod(object, api::Decoding::kLenient);
-        if (pod.ok()) pods.Put(std::make_shared<const api::Pod>(*std::move(pod)));
+        if (pod.ok()) gatherer.Add(std::make_shared<const api::Pod>(*std::move(pod)));
       });
   if (!listed.ok()) {
     pass.report.errors.push_back(MessageOf(listed));
     return false;
   }
-  const Gathered gathered = Gather(pods);
-  return std::all_of(gathered.gangs.begin(), gathered.gangs.end(), [&](const GatheredGang& gang) {
-    return gang.name != key.name || AllGated(gang);
-  });
+  const auto gangs =
+      gatherer.Gangs([](const GatheredGang&) -> const api::Gang* { return nullptr; });
+  return std::all_of(gangs.begin(), gangs.end(),
+                     [&](const auto& gang) { return gang->name != key.name || NoneCanRun(*gang); });
 }
 
 bool PreemptionStep::TakeHosts(PassState& pass, const NamespacedName& key,
