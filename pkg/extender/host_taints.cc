@@ -84,11 +84,16 @@ json PatchOf(const api::Node& node, const Wanted& wanted) {
 }  // namespace
 
 HostTaints::Wishes HostTaints::WishesOf(const plan::Snapshot& snapshot, bool wanted,
-                                        const std::vector<char>* open) {
+                                        const std::vector<char>* open, const Gangs& unread) {
   const std::vector<placement::HostState>& hosts = snapshot.cluster.hosts;
   Wishes out{snapshot.places, std::vector<Wish>(hosts.size(), {kNoHolder, false}), {}};
   if (!wanted) return out;
   std::vector<std::int64_t> promised(hosts.size(), 0);  // GPUs, by HostId
+  const auto promise = [&](fabric::HostId host, int to, std::int64_t gpus) {
+    promised[host.index()] += gpus;
+    int& holder = out.of_host[host.index()].holder;
+    holder = holder == kNoHolder || holder == to ? to : kSeveral;
+  };
   for (const plan::JobId id : snapshot.job_ids()) {
     const plan::JobState& job = snapshot.jobs[id.index()];
     out.values.push_back(job.assignment ? ValueOf(job.job.key) : "");
@@ -96,10 +101,15 @@ HostTaints::Wishes HostTaints::WishesOf(const plan::Snapshot& snapshot, bool wan
     int rank = 0;
     for (fabric::HostId host : job.assignment->host_of_rank) {
       const int gpus = job.job.HostGpusOf(rank++);
-      if (!host.valid()) continue;
-      promised[host.index()] += gpus;
-      int& holder = out.of_host[host.index()].holder;
-      holder = holder == kNoHolder || holder == id.value ? id.value : kSeveral;
+      if (host.valid()) promise(host, id.value, gpus);
+    }
+  }
+  for (const auto& gang : unread) {
+    const auto to = static_cast<int>(out.values.size());
+    out.values.push_back(ValueOf(KeyOf(gang->metadata)));
+    for (const api::AssignmentEntry& slot : gang->status.assignments) {
+      const fabric::HostId host = snapshot.places->FindHost(slot.host);
+      if (host.valid()) promise(host, to, std::max<int>(1, hosts[host.index()].gpus));
     }
   }
   for (std::size_t h = 0; h < hosts.size(); ++h) {
@@ -174,9 +184,9 @@ bool HostTaints::CompareChanged(const Wishes& before, const state::ObjectTable<a
 }
 
 TaintChanges HostTaints::Changes(const plan::Snapshot& snapshot, const state::ClusterState& world,
-                                 bool wanted, const std::vector<char>* open) {
+                                 bool wanted, const std::vector<char>* open, const Gangs& unread) {
   TaintChanges out;
-  const Wishes before = std::exchange(wishes_, WishesOf(snapshot, wanted, open));
+  const Wishes before = std::exchange(wishes_, WishesOf(snapshot, wanted, open, unread));
   // Whatever throws: the next call compares all.
   const bool was_right = std::exchange(all_right_, false);
   if (!was_right || !CompareChanged(before, world.nodes, out)) CompareAll(world.nodes, out);

@@ -43,10 +43,12 @@ struct TaintChanges {
 
 class HostTaints {
  public:
+  using Gangs = std::vector<std::shared_ptr<const api::Gang>>;
   // With `wanted` false every one of our taints goes. `open`: by HostId; null: every promise needs its
-  // taint.
+  // taint. `unread`: gangs that the snapshot lacks and whose hosts count as promised in full.
   TaintChanges Changes(const plan::Snapshot& snapshot, const state::ClusterState& world,
-                       bool wanted, const std::vector<char>* open = nullptr);
+                       bool wanted, const std::vector<char>* open = nullptr,
+                       const Gangs& unread = {});
 
  private:
   // What a host's taints should be.
@@ -58,13 +60,13 @@ class HostTaints {
   struct Wishes {
     std::shared_ptr<const fabric::Places> places;
     std::vector<Wish> of_host;        // by HostId
-    std::vector<std::string> values;  // of the taint, by job
+    std::vector<std::string> values;  // of the taint, by job, then by gang that the snapshot lacks
   };
   static constexpr int kNoHolder = -1;
   static constexpr int kSeveral = -2;
 
-  static Wishes WishesOf(const plan::Snapshot& snapshot, bool wanted,
-                         const std::vector<char>* open);
+  static Wishes WishesOf(const plan::Snapshot& snapshot, bool wanted, const std::vector<char>* open,
+                         const Gangs& unread);
   void CompareAll(const state::ObjectTable<api::Node>& nodes, TaintChanges& out);
   bool CompareChanged(const Wishes& before, const state::ObjectTable<api::Node>& nodes,
                       TaintChanges& out);

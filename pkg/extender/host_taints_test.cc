@@ -91,6 +91,27 @@ TEST_F(HostTaintsTest, ADeletedGangLeavesNoTaint) {
   EXPECT_TRUE(Promised().empty());
 }
 
+TEST_F(HostTaintsTest, HostsOfAGangInQuarantineKeepTheirTaint) {
+  for (const std::int64_t after_ms : {0, 30'000}) {
+    planner_options_.taints.unbound_after_ms = after_ms;
+    AddJob("a", 2);
+    Process process(*this, true);
+    process.Pass();
+    clock_.Advance(60'000);
+    process.Pass();
+    const auto before = Promised();
+    ASSERT_EQ(before.size(), 2u);
+    json gang = *client_.Find(kube::Gangs(), "team", "trainingjob-a");
+    gang["status"]["assignments"][0]["rank"] = 3;
+    client_.Seed(kube::Gangs(), gang);
+    ASSERT_EQ(process.Pass().quarantined, 1);
+    EXPECT_EQ(Promised(), before);
+    ASSERT_TRUE(client_.Delete({kube::Gangs(), "team", "trainingjob-a", ""}, {}).ok());
+    for (const json& pod : client_.All(kube::Pods())) DeletePod(pod["metadata"]["name"]);
+    ASSERT_TRUE(client_.Delete({kube::TrainingJobs(), "team", "a", ""}, {}).ok());
+  }
+}
+
 TEST_F(HostTaintsTest, TheTaintFollowsARankThatMovesAndTheHostItLeftIsPlaceableAgain) {
   AddJob("a", 3);
   PassOfANewProcess();

@@ -5,10 +5,11 @@
 #include "pkg/base/mutex.h"
 #include "pkg/base/parallel.h"
 #include "pkg/base/status.h"
+#include "pkg/extender/gang_status.h"
 
 namespace yardmaster::extender {
 
-std::vector<char> TaintStep::OpenHosts(PassState& pass) const {
+std::vector<char> TaintStep::OpenHosts(PassState& pass, const HostTaints::Gangs& unread) const {
   const plan::Snapshot& snapshot = *pass.snapshot;
   std::vector<char> open(snapshot.cluster.hosts.size(), 0);
   for (const plan::JobId id : snapshot.job_ids()) {
@@ -34,14 +35,26 @@ std::vector<char> TaintStep::OpenHosts(PassState& pass) const {
     }
     if (waits && due_ms > snapshot.now_ms) pass.WakeIn(due_ms - snapshot.now_ms);
   }
+  for (const auto& gang : unread) {
+    for (const api::AssignmentEntry& slot : gang->status.assignments) {
+      const fabric::HostId host = snapshot.places->FindHost(slot.host);
+      if (host.valid()) open[host.index()] = 1;
+    }
+  }
   return open;
 }
 
 void TaintStep::Run(PassState& pass) {
+  HostTaints::Gangs unread;
+  for (const auto& [key, reason] : pass.quarantined) {
+    const auto gang = pass.gangs.find(key);
+    if (gang != pass.gangs.end() && HoldsHosts(gang->second->status))
+      unread.push_back(gang->second);
+  }
   std::vector<char> open;
-  if (options_.unbound_after_ms > 0) open = OpenHosts(pass);
+  if (options_.unbound_after_ms > 0) open = OpenHosts(pass, unread);
   TaintChanges taints = taints_.Changes(*pass.snapshot, pass.world, options_.enabled,
-                                        options_.unbound_after_ms > 0 ? &open : nullptr);
+                                        options_.unbound_after_ms > 0 ? &open : nullptr, unread);
   pass.report.tainted_hosts = taints.promised;
   if (taints.changes.size() > options_.changes_per_pass) {
     taints.changes.resize(options_.changes_per_pass);

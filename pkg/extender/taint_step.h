@@ -33,7 +33,7 @@ class TaintStep {
 
  private:
   // By HostId: whether a promise there needs its taint now.
-  std::vector<char> OpenHosts(PassState& pass) const;
+  std::vector<char> OpenHosts(PassState& pass, const HostTaints::Gangs& unread) const;
 
   kube::Client& client_;
   state::ClusterCache& cache_;
