@@ -14,16 +14,7 @@ namespace {
 absl::Status CheckSlot(const View& view, const BindArgs& args) {
   const api::Pod* pod = view.FindPod(args.uid);
   if (pod == nullptr || !api::WantsGang(*pod)) return absl::OkStatus();
-  const auto membership = api::ResolveMembership(*pod);
-  PodQuery query;
-  query.gang = NamespacedName{args.namespace_name, ""};
-  if (membership.ok() && *membership) {
-    query.gang->name = (*membership)->gang_name;
-    if (const GangNote* note = view.FindNote(*query.gang)) {
-      query.rank = api::RankOf(note->rank_bases, **membership).value_or(-1);
-    }
-  }
-  const NodeVerdict verdict = Judge(view, query, args.node);
+  const NodeVerdict verdict = Judge(view, QueryOfGangPod(view, *pod), args.node);
   if (verdict == NodeVerdict::kFits) return absl::OkStatus();
   return absl::FailedPreconditionError(StrCat("pod ", args.namespace_name, "/", args.name,
                                               " does not go to node ", args.node, ": ",

@@ -4,6 +4,8 @@
 #include <functional>
 #include <utility>
 
+#include "pkg/api/rank_resolver.h"
+
 namespace yardmaster::extender {
 
 namespace {
@@ -47,6 +49,18 @@ Fullness FullnessOf(const View& view, std::string_view node) {
 }
 
 }  // namespace
+
+PodQuery QueryOfGangPod(const View& view, const api::Pod& pod) {
+  PodQuery query;
+  query.gang = NamespacedName{pod.metadata.namespace_name, ""};
+  const auto membership = api::ResolveMembership(pod);
+  if (!membership.ok() || !*membership || pod.metadata.controller() == nullptr) return query;
+  query.gang->name = (*membership)->gang_name;
+  if (const GangNote* note = view.FindNote(*query.gang)) {
+    query.rank = api::RankOf(note->rank_bases, **membership).value_or(-1);
+  }
+  return query;
+}
 
 std::string_view Phrase(NodeVerdict verdict) {
   switch (verdict) {

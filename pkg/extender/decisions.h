@@ -26,6 +26,10 @@ struct PodQuery {
   bool counts_gpus = true;  // they are those that hosts are counted by
 };
 
+// Gang and rank of a pod that wants a gang (api::WantsGang). A pod that no gang counts, for example one
+// with copied labels and no controller, gets a gang that is never planned: it waits, as its event says.
+PodQuery QueryOfGangPod(const View& view, const api::Pod& pod);
+
 // Few, fixed phrases: the scheduler groups nodes by them in its event.
 enum class NodeVerdict {
   kFits,

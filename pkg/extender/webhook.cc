@@ -22,23 +22,13 @@ constexpr std::string_view kNotReady = "yardmaster-extender has not read the clu
 absl::StatusOr<PodQuery> QueryOf(const nlohmann::json& object, const View& view) {
   YM_ASSIGN_OR_RETURN(const api::Pod pod, api::DecodePod(object, api::Decoding::kLenient));
   if (pod.requests_unreadable) return absl::InvalidArgumentError(Join(pod.problems, "; "));
+  if (api::WantsGang(pod)) return QueryOfGangPod(view, pod);
   PodQuery query;
   // The resource by which hosts are counted is counted for all pods, also where they name another one.
   const std::int64_t counted = api::GpusOf(pod, view.gpu_resource());
   query.counts_gpus = counted > 0 || pod.gpu_resource == view.gpu_resource();
   const std::int64_t gpus = query.counts_gpus ? counted : pod.gpus();
   query.gpus = static_cast<int>(std::min<std::int64_t>(gpus, INT32_MAX));
-  if (!api::WantsGang(pod)) return query;
-  auto membership = api::ResolveMembership(pod);
-  if (!membership.ok() || !*membership) {
-    // It asks for a gang and cannot say which: it waits, as its event explains.
-    query.gang = NamespacedName{pod.metadata.namespace_name, ""};
-    return query;
-  }
-  query.gang = NamespacedName{pod.metadata.namespace_name, (*membership)->gang_name};
-  if (const GangNote* note = view.FindNote(*query.gang)) {
-    query.rank = api::RankOf(note->rank_bases, **membership).value_or(-1);
-  }
   return query;
 }
 

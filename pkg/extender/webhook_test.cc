@@ -146,6 +146,14 @@ TEST_F(WebhookTest, AGangPodPassesOnItsSlotOnlyAndAnOrdinaryOneNeverThere) {
   }
 }
 
+TEST_F(WebhookTest, APodWithCopiedLabelsAndWithoutAControllerGetsNoSlot) {
+  AddJob("a", 3);
+  PublishView();
+  json pod = *client_.Find(kube::Pods(), "team", "a-1");
+  pod["metadata"].erase("ownerReferences");
+  EXPECT_EQ(Filter(pod, AllNodes())["NodeNames"], json::array());
+}
+
 TEST_F(WebhookTest, PodsThatAskForNoGpuPass) {
   AddJob("a", 6);
   PublishView();
