@@ -10,8 +10,8 @@
 #include "pkg/api/names.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
+#include "pkg/extender/eligible_hosts.h"
 #include "pkg/extender/gang_status.h"
-#include "pkg/extender/refusals.h"
 
 namespace yardmaster::extender {
 
@@ -365,9 +365,10 @@ void GangPlanner::LoadSnapshot(PassState& pass) {
   for (const plan::JobId id : pass.snapshot->job_ids()) {
     plan::JobState& job = pass.snapshot->jobs[id.index()];
     const api::GangStatus& status = pass.GangOf(id).status;
-    if (!job.assignment && !status.refusals.empty()) {
-      job.eligible = EligibleNow(*pass.snapshot, job, status);
-    }
+    const GatheredGang* gathered = pass.GatheredOf(job.job.key);
+    // Of a gang that runs in full no rank is placed.
+    if (job.assignment && (gathered == nullptr || gathered->unbound == 0)) continue;
+    job.eligible = EligibleNow(*pass.snapshot, job, gathered, status);
     const api::Condition* requeued = api::FindCondition(status.conditions, api::kRequeuedCondition);
     if (!job.assignment && requeued != nullptr) {
       job.job.created_ms = std::max(job.job.created_ms, requeued->transition_ms);

@@ -8,7 +8,7 @@
 
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
-#include "pkg/extender/avoided_hosts.h"
+#include "pkg/extender/eligible_hosts.h"
 #include "pkg/extender/gang_status.h"
 #include "pkg/extender/plan_commit.h"
 #include "pkg/extender/refusals.h"
@@ -75,18 +75,9 @@ PlacementStep::PlacementStep(Ledger& ledger, PreemptionStep& preemption, Preempt
 
 void PlacementStep::Run(PassState& pass) {
   std::erase_if(told_ms_, [&](const auto& told) { return pass.gangs.count(told.first) == 0; });
-  LeaveOutAvoided(pass);
   MarkDegraded(pass);
   ReplaceLost(pass);
   PlaceWaiting(pass);
-}
-
-void PlacementStep::LeaveOutAvoided(PassState& pass) {
-  for (plan::JobState& job : pass.snapshot->jobs) {
-    const GatheredGang* gathered = pass.GatheredOf({job.job.key.namespace_name, job.job.key.name});
-    if (gathered == nullptr || job.assignment) continue;
-    job.eligible = WithoutAvoided(*pass.snapshot, job, *gathered);
-  }
 }
 
 // Reasons are written when they change, not when a number in them does: in a busy cluster the
@@ -183,11 +174,7 @@ void PlacementStep::ReplaceRanks(PassState& pass, plan::JobId id, const std::vec
   plan::JobState& job = pass.snapshot->jobs[id.index()];
   const fabric::BackupPolicy policy =
       pass.snapshot->network ? pass.snapshot->network->spec().backup : fabric::BackupPolicy{};
-  plan::JobState limited = job;
-  const GatheredGang* gathered = pass.GatheredOf({job.job.key.namespace_name, job.job.key.name});
-  if (gathered != nullptr) limited.eligible = WithoutAvoided(*pass.snapshot, job, *gathered);
-  const auto eligible = EligibleNow(*pass.snapshot, limited, pass.GangOf(id).status);
-  const placement::GangRequest request{&job.job, job.groups.get(), eligible.get(), id.value};
+  const placement::GangRequest request{&job.job, job.groups.get(), job.eligible.get(), id.value};
   const placement::GangPlan plan = placement::ReplaceHosts(
       pass.snapshot->cluster, request, job.assignment->host_of_rank, lost, policy);
   if (plan.outcome != placement::Outcome::kPlaced) {
@@ -209,11 +196,7 @@ void PlacementStep::ReplaceRanks(PassState& pass, plan::JobId id, const std::vec
 
 void PlacementStep::LeaveSegments(PassState& pass, plan::JobId id, const Departure& departure) {
   plan::JobState& job = pass.snapshot->jobs[id.index()];
-  plan::JobState limited = job;
-  const GatheredGang* gathered = pass.GatheredOf({job.job.key.namespace_name, job.job.key.name});
-  limited.eligible = WithoutAvoided(*pass.snapshot, job, *gathered);
-  const auto eligible = EligibleNow(*pass.snapshot, limited, pass.GangOf(id).status);
-  const placement::GangRequest request{&job.job, job.groups.get(), eligible.get(), id.value};
+  const placement::GangRequest request{&job.job, job.groups.get(), job.eligible.get(), id.value};
   placement::GangPlan plan = placement::PlanDeparture(
       pass.snapshot->cluster, request, job.assignment->host_of_rank, departure.ranks,
       options_.placement, [&](const std::vector<fabric::HostId>& hosts) {

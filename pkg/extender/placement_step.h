@@ -32,7 +32,6 @@ class PlacementStep {
   void Run(PassState& pass);
 
  private:
-  static void LeaveOutAvoided(PassState& pass);
   void MarkDegraded(PassState& pass);
   void ReplaceLost(PassState& pass);
   void ReplaceRanks(PassState& pass, plan::JobId job, const std::vector<int>& lost);

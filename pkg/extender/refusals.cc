@@ -4,7 +4,6 @@
 #include <tuple>
 
 #include "pkg/base/strings.h"
-#include "pkg/extender/eligible_hosts.h"
 
 namespace yardmaster::extender {
 
@@ -13,8 +12,13 @@ constexpr std::int64_t kFirstMs = 60'000;
 constexpr std::int64_t kLongestMs = 3'600'000;
 constexpr std::size_t kMaxMessage = 500;
 
+// Ended an hour ago, or was written by a process whose clock was ahead.
 bool IsForgotten(const api::HostRefusal& refusal, std::int64_t now_ms) {
-  return refusal.until_ms + kLongestMs < now_ms;
+  return refusal.until_ms < now_ms - kLongestMs || refusal.until_ms > now_ms + 2 * kLongestMs;
+}
+
+bool IsInForce(const api::HostRefusal& refusal, std::int64_t now_ms) {
+  return refusal.until_ms > now_ms && !IsForgotten(refusal, now_ms);
 }
 
 }  // namespace
@@ -23,7 +27,7 @@ bool IsRefused(const api::GangStatus& status, int rank, const std::string& host,
                std::int64_t now_ms) {
   return std::any_of(
       status.refusals.begin(), status.refusals.end(), [&](const api::HostRefusal& refusal) {
-        return refusal.rank == rank && refusal.host == host && refusal.until_ms > now_ms;
+        return refusal.rank == rank && refusal.host == host && IsInForce(refusal, now_ms);
       });
 }
 
@@ -64,14 +68,12 @@ void AddRefusal(api::GangStatus& status, int rank, const std::string& host,
             });
 }
 
-std::shared_ptr<const std::vector<std::uint8_t>> EligibleNow(const plan::Snapshot& snapshot,
-                                                             const plan::JobState& job,
-                                                             const api::GangStatus& status) {
+std::vector<std::string> RefusedHosts(const api::GangStatus& status, std::int64_t now_ms) {
   std::vector<std::string> names;
   for (const api::HostRefusal& refusal : status.refusals) {
-    if (refusal.until_ms > snapshot.now_ms) names.push_back(refusal.host);
+    if (IsInForce(refusal, now_ms)) names.push_back(refusal.host);
   }
-  return EligibleWithout(snapshot, job, names);
+  return names;
 }
 
 }  // namespace yardmaster::extender

@@ -1,17 +1,16 @@
 // Hosts that kube-scheduler refused to a gang's pods (status.refusals), and which of the refusals are in
-// force at a given time.
+// force at a given time. A refusal that ends later than any that is made now is not: the clock of the
+// process that wrote it was ahead.
 //
 // Thread safety: pure functions.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "pkg/api/gang.h"
-#include "pkg/plan/snapshot.h"
 
 namespace yardmaster::extender {
 
@@ -26,11 +25,7 @@ inline constexpr std::size_t kMaxRefusals = 1'024;
 // most an hour. Forgets those that ended an hour ago, and of more than `kMaxRefusals` those that end first.
 void AddRefusal(api::GangStatus& status, int rank, const std::string& host,
                 const std::string& message, std::int64_t now_ms);
-
-// The hosts that a job may use, by HostId, without those that are refused to any of its ranks now.
-// Null: every host.
-std::shared_ptr<const std::vector<std::uint8_t>> EligibleNow(const plan::Snapshot& snapshot,
-                                                             const plan::JobState& job,
-                                                             const api::GangStatus& status);
+// Those that are refused to some rank now; a host may be named more than once.
+std::vector<std::string> RefusedHosts(const api::GangStatus& status, std::int64_t now_ms);
 
 }  // namespace yardmaster::extender

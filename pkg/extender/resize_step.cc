@@ -14,12 +14,10 @@
 #include "pkg/api/rank_resolver.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
-#include "pkg/extender/avoided_hosts.h"
 #include "pkg/extender/gang_backoff.h"
 #include "pkg/extender/gang_status.h"
 #include "pkg/extender/owner_state.h"
 #include "pkg/extender/plan_commit.h"
-#include "pkg/extender/refusals.h"
 #include "pkg/placement/partial_planner.h"
 #include "pkg/plan/verifier.h"
 
@@ -234,7 +232,7 @@ void ResizeStep::Apply(PassState& pass) {
 
 void ResizeStep::ApplyOne(PassState& pass, plan::JobId id) {
   plan::JobState& job = pass.snapshot->jobs[id.index()];
-  const GatheredGang& gathered = *pass.GatheredOf({job.job.key.namespace_name, job.job.key.name});
+  const GatheredGang& gathered = *pass.GatheredOf(job.job.key);
   const int placed = static_cast<int>(job.assignment->host_of_rank.size());
   const int wanted = job.resize->job.workers;
   if (wanted > placed) {
@@ -274,12 +272,8 @@ void ResizeStep::Grow(PassState& pass, plan::JobId id) {
   job.job = before.resize->job;
   job.groups = before.resize->groups;
   job.resize = nullptr;
-  plan::JobState limited = before;
-  limited.eligible = WithoutAvoided(
-      snapshot, before, *pass.GatheredOf({job.job.key.namespace_name, job.job.key.name}));
-  const auto eligible = EligibleNow(snapshot, limited, pass.GangOf(id).status);
   const placement::GangPlan plan = placement::GrowGang(
-      snapshot.cluster, {&job.job, job.groups.get(), eligible.get(), id.value},
+      snapshot.cluster, {&job.job, job.groups.get(), job.eligible.get(), id.value},
       before.assignment->host_of_rank, options_, [&](const std::vector<fabric::HostId>& hosts) {
         return plan::VerifyPlacement(snapshot, id, hosts, /*may_use_backup=*/false);
       });

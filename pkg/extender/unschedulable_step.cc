@@ -5,6 +5,7 @@
 
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
+#include "pkg/extender/eligible_hosts.h"
 #include "pkg/extender/eviction.h"
 #include "pkg/extender/gang_status.h"
 #include "pkg/extender/refusals.h"
@@ -62,7 +63,7 @@ void UnschedulableStep::RunOne(PassState& pass, plan::JobId id) {
   }
   const fabric::BackupPolicy policy =
       pass.snapshot->network ? pass.snapshot->network->spec().backup : fabric::BackupPolicy{};
-  const auto eligible = EligibleNow(*pass.snapshot, job, refused);
+  const auto eligible = EligibleNow(*pass.snapshot, job, nullptr, refused);
   const placement::GangRequest request{&job.job, job.groups.get(), eligible.get(), id.value};
   const placement::GangPlan plan = placement::ReplaceHosts(
       pass.snapshot->cluster, request, job.assignment->host_of_rank, ranks, policy);

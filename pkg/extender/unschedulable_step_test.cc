@@ -79,6 +79,37 @@ TEST_F(UnschedulableStepTest, WithoutAnotherHostThePodStaysAndPeopleHearWhy) {
   EXPECT_EQ(CountNotices("HostRefused"), 1) << "said once";
 }
 
+TEST_F(UnschedulableStepTest, APodThatAvoidsEveryOtherHostStays) {
+  AddBatchJob("a", 2);
+  Process process(*this, true);
+  process.Pass();
+  std::string others;
+  for (int s = 0; s < 2; ++s) {
+    for (int h = 0; h < kHostsPerSegment; ++h) others += NodeName(s, h) + ",";
+  }
+  json pod = *client_.Find(kube::Pods(), "team", "a-1-2");
+  pod["metadata"]["annotations"][api::kAvoidHostsAnnotation] = others;
+  client_.Seed(kube::Pods(), pod);
+  RunAllBut("a-1-2");
+  RefusePod("a-1-2");
+  process.Pass();
+  clock_.Advance(3'000);
+  process.Pass();
+  EXPECT_TRUE(Exists("a-1-2"));
+  EXPECT_NE(NoticesAbout("HostRefused").find("no other host fits"), std::string::npos);
+}
+
+TEST(RefusalsTest, ARefusalByAProcessWhoseClockWasHoursAheadIsNotInForce) {
+  constexpr std::int64_t kHour = 3'600'000;
+  api::GangStatus status;
+  AddRefusal(status, 1, "h", "no CPU", 10 * kHour);
+  EXPECT_FALSE(IsRefused(status, 1, "h", 2 * kHour));
+  EXPECT_EQ(RefusalsOf(status, 1, 2 * kHour), 0);
+  AddRefusal(status, 1, "h", "no CPU", 2 * kHour);
+  EXPECT_TRUE(IsRefused(status, 1, "h", 2 * kHour));
+  EXPECT_FALSE(IsRefused(status, 1, "h", 2 * kHour + 60'000)) << "it is the first one again";
+}
+
 TEST_F(UnschedulableStepTest, APodThatWasBoundMeanwhileIsNotEvicted) {
   AddBatchJob("a", 2);
   Process process(*this, true);
