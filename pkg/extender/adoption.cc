@@ -39,37 +39,34 @@ absl::StatusOr<std::vector<std::string>> HostsOfRunningPods(const GatheredGang& 
   return hosts;
 }
 
-namespace {
-
-// The Node whose hostname label has the value; usually it is the Node's name, too.
-std::string NodeOfHostname(const std::string& hostname,
-                           const state::ObjectTable<api::Node>& nodes) {
-  const auto named = nodes.Find({"", hostname});
+const std::string& HostnameIndex::NodeOf(const std::string& hostname) const {
   constexpr char kLabel[] = "kubernetes.io/hostname";
-  if (named != nullptr) {
+  if (const auto named = nodes_.Find({"", hostname})) {
     const auto label = api::Find(named->metadata.labels, kLabel);
     if (!label || *label == hostname) return hostname;
   }
-  for (const auto& node : nodes) {
-    if (api::Find(node->metadata.labels, kLabel) == std::string_view(hostname)) {
-      return node->metadata.name;
+  if (!by_label_) {
+    by_label_.emplace();
+    for (const auto& node : nodes_) {
+      if (const auto label = api::Find(node->metadata.labels, kLabel)) {
+        by_label_->emplace(*label, node.get());
+      }
     }
   }
-  return hostname;
+  const auto at = by_label_->find(hostname);
+  return at == by_label_->end() ? hostname : at->second->metadata.name;
 }
 
-}  // namespace
-
-std::optional<std::vector<std::string>> HostsChosenByOthers(
-    const GatheredGang& gang, int workers, const std::vector<std::string>& before,
-    const state::ObjectTable<api::Node>& nodes) {
+std::optional<std::vector<std::string>> HostsChosenByOthers(const GatheredGang& gang, int workers,
+                                                            const std::vector<std::string>& before,
+                                                            const HostnameIndex& nodes) {
   std::vector<std::string> hosts = before;
   hosts.resize(static_cast<std::size_t>(workers));
   bool chosen = false;
   for (const GangMember& member : gang.members) {
     const std::string hostname = member.pod->selected_host();
     if (hostname.empty() || !member.rank || *member.rank >= workers) continue;
-    hosts[static_cast<std::size_t>(*member.rank)] = NodeOfHostname(hostname, nodes);
+    hosts[static_cast<std::size_t>(*member.rank)] = nodes.NodeOf(hostname);
     chosen = true;
   }
   for (const std::string& host : hosts) {

@@ -6,7 +6,6 @@
 
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
-#include "pkg/extender/adoption.h"
 #include "pkg/extender/gang_status.h"
 #include "pkg/placement/gang_planner.h"
 #include "pkg/state/snapshot_builder.h"
@@ -14,8 +13,6 @@
 namespace yardmaster::extender {
 
 namespace {
-
-constexpr int kTriesPerPass = 16;  // each costs a snapshot
 
 bool NamesHosts(const GatheredGang& gathered) {
   return std::any_of(gathered.members.begin(), gathered.members.end(),
@@ -43,16 +40,16 @@ void AdoptionStep::Run(PassState& pass) {
       running.push_back(key);
     }
   }
-  tries_ = 0;
   try_times_.Begin();
   std::erase_if(problems_, [&](const auto& entry) { return pass.gangs.count(entry.first) == 0; });
   for (const NamespacedName& key : running) {
     pass.handling = key;
     TakeRunning(pass, key);
   }
+  const HostnameIndex nodes(pass.world.nodes);
   for (const NamespacedName& key : chosen) {
     pass.handling = key;
-    Observe(pass, key);
+    Observe(pass, key, nodes);
   }
   pass.handling.reset();
   try_times_.End();
@@ -68,24 +65,18 @@ void AdoptionStep::TakeRunning(PassState& pass, const NamespacedName& key) {
              "; delete the pods to have the gang placed"));
 }
 
-void AdoptionStep::Observe(PassState& pass, const NamespacedName& key) {
+void AdoptionStep::Observe(PassState& pass, const NamespacedName& key, const HostnameIndex& nodes) {
   const api::Gang& gang = *pass.gangs.at(key);
   const GatheredGang& gathered = *pass.GatheredOf(key);
   const std::vector<std::string> before = HostsOf(gang);
   if (before.empty() && !IsComplete(gathered, gang.job.workers)) return;
-  const auto hosts = HostsChosenByOthers(gathered, gang.job.workers, before, pass.world.nodes);
+  const auto hosts = HostsChosenByOthers(gathered, gang.job.workers, before, nodes);
   if (hosts && *hosts != before) Consider(pass, key, *hosts, Source::kOtherController);
 }
 
 void AdoptionStep::Consider(PassState& pass, const NamespacedName& key,
                             const std::vector<std::string>& hosts, Source source) {
-  if (tries_ == kTriesPerPass) {
-    try_times_.Keep(key);
-    pass.WakeIn(0);
-  } else if (try_times_.IsDue(pass, key)) {
-    ++tries_;
-    problems_[key] = Adopt(pass, key, hosts, source);
-  }
+  if (try_times_.IsDue(pass, key)) problems_[key] = Adopt(pass, key, hosts, source);
   const std::string& problem = problems_[key];
   if (!problem.empty()) pass.report.problems.push_back(problem);
 }

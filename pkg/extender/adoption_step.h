@@ -2,8 +2,7 @@
 // those of gangs whose Gang object was deleted under their running pods, and those that another
 // controller made (Kueue's topology assignment). A gang with a pod that names its host is never planned
 // here: it is observed, for priorities and paths, and follows when a new pod names another host. A plan
-// that cannot be taken over is tried again after growing waits of up to ten seconds, and a pass tries at
-// most 16 plans. Thread safety: one thread. Lifetimes: everything passed in outlives it.
+// that cannot be taken over is tried again ever less often (ask_times.h). Thread safety: one thread. Lifetimes: everything passed in outlives it.
 #pragma once
 
 #include <functional>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "pkg/base/clock.h"
+#include "pkg/extender/adoption.h"
 #include "pkg/extender/ask_times.h"
 #include "pkg/extender/ledger.h"
 #include "pkg/extender/pass.h"
@@ -30,7 +30,7 @@ class AdoptionStep {
 
  private:
   void TakeRunning(PassState& pass, const NamespacedName& key);
-  void Observe(PassState& pass, const NamespacedName& key);
+  void Observe(PassState& pass, const NamespacedName& key, const HostnameIndex& nodes);
   // The source of a gang's hosts.
   enum class Source { kRunningPods, kOtherController };
   // Adopts the plan if it is the gang's turn.
@@ -47,8 +47,7 @@ class AdoptionStep {
   Ledger& ledger_;
   const Clock& clock_;
   const Notify notify_;
-  AskTimes try_times_;
-  int tries_ = 0;                                   // in this pass
+  AskTimes try_times_;                              // each costs a snapshot
   std::map<NamespacedName, std::string> problems_;  // of plans that could not be taken over
   state::SnapshotBuilder builder_;
 };

@@ -1,6 +1,9 @@
 #include "pkg/extender/ask_times.h"
 
+#include <algorithm>
+#include <limits>
 #include <utility>
+#include <vector>
 
 #include "pkg/base/backoff.h"
 
@@ -11,16 +14,25 @@ namespace {
 // The first look comes at once: the controller that removed the pods has seen why. A second one
 // catches controllers that write their status after they removed the pods.
 constexpr BackoffLimits kAskAgain{250, 10'000};
+constexpr int kMaxQuestions = 16;
 
 }  // namespace
 
-void AskTimes::End() {
-  std::erase_if(asked_, [this](const auto& entry) { return entry.second.round != round_; });
+void AskTimes::Begin() {
+  ++round_;
+  left_ = kMaxQuestions;
+  turn_ms_ = std::numeric_limits<std::int64_t>::max();
+  std::vector<std::int64_t> due;
+  for (const auto& [key, asked] : asked_) {
+    if (asked.next_ms <= clock_.SteadyMs()) due.push_back(asked.next_ms);
+  }
+  if (due.size() <= kMaxQuestions) return;
+  std::nth_element(due.begin(), due.begin() + kMaxQuestions - 1, due.end());
+  turn_ms_ = due[kMaxQuestions - 1];
 }
 
-void AskTimes::Keep(const NamespacedName& key) {
-  const auto at = asked_.find(key);
-  if (at != asked_.end()) at->second.round = round_;
+void AskTimes::End() {
+  std::erase_if(asked_, [this](const auto& entry) { return entry.second.round != round_; });
 }
 
 bool AskTimes::IsDue(PassState& pass, const NamespacedName& key) {
@@ -37,6 +49,11 @@ bool AskTimes::IsDue(PassState& pass, const NamespacedName& key) {
     pass.WakeIn(asked.next_ms - now_ms);
     return false;
   }
+  if (left_ == 0 || asked.next_ms > turn_ms_) {
+    pass.WakeIn(0);
+    return false;
+  }
+  --left_;
   asked.next_ms = now_ms + asked.wait_ms;
   pass.WakeIn(asked.wait_ms);
   asked.wait_ms = NextDelayMs(asked.wait_ms, kAskAgain);

@@ -1,5 +1,7 @@
 // Paces a costly question about a gang, such as reading its owner from the API server: at once when
-// the gang's pods have changed, then after waits that double from 250 ms to ten seconds.
+// the gang's pods have changed, then after waits that double from 250 ms to ten seconds. A pass asks at
+// most 16 questions, first those that have been due for longest, so that no number of gangs of one
+// namespace holds up the others.
 //
 // Thread safety: one thread. Lifetimes: the clock outlives it.
 #pragma once
@@ -18,12 +20,10 @@ class AskTimes {
   explicit AskTimes(const Clock& clock) : clock_(clock) {}
 
   // Around the questions of one pass; gangs that no question was about are forgotten.
-  void Begin() { ++round_; }
+  void Begin();
   void End();
   // True: ask now. Wakes the pass that asks next.
   bool IsDue(PassState& pass, const NamespacedName& key);
-  // The question is left to a later pass.
-  void Keep(const NamespacedName& key);
 
  private:
   // When an owner was asked last, and what its pods were then.
@@ -36,6 +36,8 @@ class AskTimes {
 
   const Clock& clock_;
   std::uint64_t round_ = 0;
+  int left_ = 0;              // questions of this pass
+  std::int64_t turn_ms_ = 0;  // questions that became due later are left to the next pass
   std::map<NamespacedName, Asked> asked_;
 };
 

@@ -1,4 +1,6 @@
 // Jobs whose pods fail, are retried, suspended, resumed and scaled.
+#include <set>
+
 #include "gtest/gtest.h"
 
 #include "pkg/extender/pin_patch.h"
@@ -47,6 +49,27 @@ TEST_F(GangLifeTest, AGangEndsWithItsJobAndNotWithItsPods) {
     EXPECT_EQ(process.Pass().given_back, 1);
     EXPECT_TRUE(IsTrue("job-" + name, "Finished"));
   }
+}
+
+TEST_F(GangLifeTest, APassAsksTheOwnersOfAFewOfManyIncompleteGangsAndEachHasItsTurn) {
+  constexpr int kJobs = 40;
+  for (int i = 0; i < kJobs; ++i) {
+    AddBatchJob(StrCat("j", i), 2);
+    DeletePod(PodsOf(StrCat("j", i)).back()["metadata"]["name"]);
+  }
+  Process process(*this, true);
+  process.Pass();
+  clock_.Advance(3'000);
+  client_.ClearCalls();
+  EXPECT_EQ(process.Pass().wake_in_ms, 0);
+  EXPECT_LE(client_.CountCalls(kube::Verb::kGet, "jobs"), 16);
+  process.Pass();
+  process.Pass();
+  std::set<std::string> asked;
+  for (const kube::Call& call : client_.calls()) {
+    if (call.verb == kube::Verb::kGet) asked.insert(call.target.name);
+  }
+  EXPECT_EQ(asked.size(), static_cast<std::size_t>(kJobs));
 }
 
 TEST_F(GangLifeTest, WhenEveryRankSucceededNothingIsAsked) {
@@ -245,6 +268,31 @@ TEST_F(GangLifeTest, APodGroupIsNotReadInEveryPass) {
   Process process(*this, true);
   for (int i = 0; i < 5; ++i) process.Pass();
   EXPECT_EQ(client_.CountCalls(kube::Verb::kGet, "podgroups"), 1);
+}
+
+TEST_F(GangLifeTest, APartlyReleasedJobKeepsTheHostOfEveryRankForThePodThatIsMadeAgain) {
+  AddBatchJob("a", 2);
+  client_.SetHook([](const kube::Call& call) -> absl::Status {
+    const bool last = call.verb == kube::Verb::kPatch && call.target.name == "a-1-2";
+    return last ? absl::PermissionDeniedError("not now") : absl::OkStatus();
+  });
+  Process process(*this, true);
+  process.Pass();
+  const auto hosts = HostsOf("job-a");
+  ASSERT_EQ(hosts.size(), 2u);
+  client_.SetHook(nullptr);
+  const json pod = *client_.Find(kube::Pods(), "team", "a-1-2");
+  const auto patch = OpenGatePatch(pod, "released with kubectl yardmaster release");
+  ASSERT_TRUE(patch.ok()) << patch.status();
+  ASSERT_TRUE(client_.Patch({kube::Pods(), "team", "a-1-2", ""}, kube::JsonPatch(*patch), {}).ok());
+  process.Pass();
+  clock_.Advance(11'000);
+  process.Pass();
+  EXPECT_EQ(HostsOf("job-a"), hosts) << "a gang has the hosts of all ranks or of none";
+  DeletePod("a-1-2");
+  const std::string again = AddJobPod("a", 1, "tp=8,dp=2");
+  process.Pass();
+  EXPECT_EQ(PinnedTo(*client_.Find(kube::Pods(), "team", again)), hosts[1]);
 }
 
 TEST_F(GangLifeTest, AJobWhosePodsAreReleasedWithoutAPlaceGivesBackTheHostsThatItHad) {
