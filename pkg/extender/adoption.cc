@@ -4,6 +4,7 @@
 #include "pkg/api/slot.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
+#include "pkg/extender/plan_commit.h"
 #include "pkg/plan/verifier.h"
 
 namespace yardmaster::extender {
@@ -89,15 +90,7 @@ std::string AdoptionProblem(const plan::Snapshot& snapshot, const NamespacedName
   const plan::JobState& job = snapshot.jobs[id.index()];
   if (!job.problems.empty()) return job.problems.front();
   if (!job.assignment) return "a pod is on a node that is not of the fabric";
-  std::vector<std::int64_t> promised(snapshot.cluster.hosts.size(), 0);
-  for (const plan::JobState& other : snapshot.jobs) {
-    if (!other.assignment) continue;
-    int rank = 0;
-    for (fabric::HostId host : other.assignment->host_of_rank) {
-      const int gpus = other.job.HostGpusOf(rank++);
-      if (host.valid()) promised[host.index()] += gpus;
-    }
-  }
+  const std::vector<std::int64_t> promised = PromisedGpus(snapshot);
   for (fabric::HostId host : job.assignment->host_of_rank) {
     if (promised[host.index()] > snapshot.cluster.hosts[host.index()].gpus) {
       return StrCat("host ", snapshot.places->name(host), " is promised to others, too");

@@ -153,10 +153,7 @@ std::string AdoptionStep::Adopt(PassState& pass, const NamespacedName& key,
       ours ? "the Gang was missing; its plan was rebuilt from its running pods"
            : "another controller chose the hosts: nodeSelector kubernetes.io/hostname of its pods";
   const char* reason = ours ? "Adopted" : "Observed";
-  api::SetCondition(status.conditions,
-                    {api::kPlannedCondition, api::ConditionStatus::kTrue, reason, text,
-                     gang.metadata.generation, 0},
-                    clock_.WallMs());
+  SetCondition(status, gang, api::kPlannedCondition, true, reason, text, clock_.WallMs());
   if (!ledger_.Write(pass, gang, status)) return "";
   ++pass.report.adopted;
   notify_({gang.owner, gang.metadata.namespace_name, ours, reason, text});

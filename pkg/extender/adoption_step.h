@@ -5,26 +5,20 @@
 // that cannot be taken over is tried again ever less often (ask_times.h). Thread safety: one thread. Lifetimes: everything passed in outlives it.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <string>
 #include <vector>
 
-#include "pkg/base/clock.h"
 #include "pkg/extender/adoption.h"
 #include "pkg/extender/ask_times.h"
-#include "pkg/extender/ledger.h"
-#include "pkg/extender/pass.h"
+#include "pkg/extender/step.h"
 #include "pkg/state/snapshot_builder.h"
 
 namespace yardmaster::extender {
 
-class AdoptionStep {
+class AdoptionStep : Step {
  public:
-  using Notify = std::function<void(const ObjectNotice&)>;
-
-  AdoptionStep(Ledger& ledger, const Clock& clock, Notify notify)
-      : ledger_(ledger), clock_(clock), notify_(std::move(notify)), try_times_(clock) {}
+  explicit AdoptionStep(const StepTools& tools) : Step(tools), try_times_(tools.clock) {}
   // Before the snapshot.
   void Run(PassState& pass);
 
@@ -44,9 +38,6 @@ class AdoptionStep {
                               const std::vector<std::string>& hosts) const;
   plan::Snapshot SnapshotWith(const PassState& pass, const api::Gang& placed);
 
-  Ledger& ledger_;
-  const Clock& clock_;
-  const Notify notify_;
   AskTimes try_times_;                              // each costs a snapshot
   std::map<NamespacedName, std::string> problems_;  // of plans that could not be taken over
   state::SnapshotBuilder builder_;

@@ -82,12 +82,8 @@ std::string_view Phrase(NodeVerdict verdict) {
 
 bool EvictionCanHelp(NodeVerdict verdict) { return verdict == NodeVerdict::kNoGpusLeft; }
 
-NodeVerdict Judge(const View& view, const PodQuery& pod, std::string_view node) {
-  return JudgeWithout(view, pod, node, {});
-}
-
-NodeVerdict JudgeWithout(const View& view, const PodQuery& pod, std::string_view node,
-                         const std::vector<std::string>& evicted_uids) {
+NodeVerdict Judge(const View& view, const PodQuery& pod, std::string_view node,
+                  const std::vector<std::string>& evicted_uids) {
   if (pod.gang) return SlotOf(view, pod).On(node);
   if (pod.gpus <= 0) return NodeVerdict::kFits;
   const fabric::HostId host = view.FindHost(node);

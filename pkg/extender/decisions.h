@@ -44,10 +44,9 @@ std::string_view Phrase(NodeVerdict verdict);
 // FailedNodes); otherwise it belongs to FailedAndUnresolvableNodes.
 bool EvictionCanHelp(NodeVerdict verdict);
 
-NodeVerdict Judge(const View& view, const PodQuery& pod, std::string_view node);
-// As Judge, once the pods of these uids have been evicted.
-NodeVerdict JudgeWithout(const View& view, const PodQuery& pod, std::string_view node,
-                         const std::vector<std::string>& evicted_uids);
+// Once the pods of these uids have been evicted.
+NodeVerdict Judge(const View& view, const PodQuery& pod, std::string_view node,
+                  const std::vector<std::string>& evicted_uids = {});
 
 // By input position. `names` as the scheduler sent them. O(names).
 std::vector<NodeVerdict> Filter(const View& view, const PodQuery& pod,

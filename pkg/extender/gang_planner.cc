@@ -21,25 +21,26 @@ GangPlanner::GangPlanner(kube::Client& client, state::ClusterCache& cache, const
       cache_(cache),
       clock_(clock),
       publish_(std::move(publish)),
-      notify_(notify),
+      notify_(std::move(notify)),
       ledger_(client, cache, std::move(fence), options.ledger),
-      quarantine_(clock, notify),
+      tools_{client, cache, ledger_, clock, notify_},
+      quarantine_(clock, notify_),
       backoff_(clock),
       budgets_(client),
-      preemption_(client, budgets_, ledger_, clock, notify, options.eviction_threads),
-      decider_(preemption_, budgets_, ledger_, clock, notify, options.preemption),
-      owners_(client, ledger_, clock, notify),
-      adoption_(ledger_, clock, notify),
-      gates_(client, cache, ledger_, clock, notify, options.gates),
-      placement_(ledger_, preemption_, decider_, quarantine_, clock, notify, options.plan),
+      preemption_(tools_, budgets_, options.eviction_threads),
+      decider_(tools_, preemption_, budgets_, options.preemption),
+      owners_(tools_),
+      adoption_(tools_),
+      gates_(tools_, options.gates),
+      placement_(tools_, preemption_, decider_, quarantine_, options.plan),
       unplaced_size_(client, clock),
-      resize_(client, cache, ledger_, clock, notify, options.plan.placement),
-      stale_releases_(client, ledger_, clock, notify, options.stale_releases),
-      unschedulable_(client, ledger_, clock, notify, options.unschedulable),
-      release_(client, cache, ledger_, clock, notify,
+      resize_(tools_, options.plan.placement),
+      stale_releases_(tools_, options.stale_releases),
+      unschedulable_(tools_),
+      release_(tools_,
                {options.release_threads, options.release_slice_ms, options.network_wait_ms}),
-      taints_(client, cache, ledger_, options.taints),
-      revocation_(ledger_, preemption_, clock, notify),
+      taints_(tools_, options.taints),
+      revocation_(tools_, preemption_),
       group_times_(clock) {}
 
 std::vector<PodProblem> GangPlanner::MatchGangs(PassState& pass) {
@@ -216,9 +217,7 @@ std::optional<int> GangPlanner::GroupSize(PassState& pass, const NamespacedName&
 bool GangPlanner::WriteGang(PassState& pass, const NamespacedName& key,
                             const api::TrainingJob* job) {
   const std::shared_ptr<const GatheredGang> gathered = pass.gathered.at(key);
-  GatheredGang pods = *gathered;
-  std::move(pods.strays.begin(), pods.strays.end(), std::back_inserter(pods.members));
-  pods.strays.clear();
+  GatheredGang pods = WithOpenRanks(*gathered);
   DeclaredSizes declared{GroupSize(pass, key, pods), std::nullopt};
   auto made = MakeGang(pods, job, declared);
   if (job == nullptr && (!made.ok() || *made == std::nullopt) && pods.held_by_others == 0) {
@@ -256,23 +255,7 @@ bool GangPlanner::WriteGang(PassState& pass, const NamespacedName& key,
       return true;
     }
   }
-  const kube::WriteOptions options{kFieldManager, false, false};
-  const kube::Target target{kube::Gangs(), key.namespace_name, is_new ? "" : key.name, ""};
-  auto written = is_new ? client_.Create(target, api::EncodeGang(next), options)
-                        : client_.Replace(target, api::EncodeGang(next), options);
-  if (!written.ok()) {
-    pass.report.errors.push_back(MessageOf(written.status()));
-    return false;
-  }
-  cache_.Assume(state::Kind::kGang, *written);
-  auto decoded = api::DecodeGang(*written, api::Decoding::kLenient);
-  if (!decoded.ok()) {
-    pass.report.errors.push_back(MessageOf(decoded.status()));
-    return false;
-  }
-  AssignRanks(decoded->rank_bases, decoded->job.workers, pods);
-  pass.gathered[key] = std::make_shared<const GatheredGang>(std::move(pods));
-  pass.gangs[key] = std::make_shared<const api::Gang>(*std::move(decoded));
+  if (!ledger_.WriteSpec(pass, next, std::move(pods))) return false;
   if (is_new) ++pass.report.gangs_created;
   return true;
 }
@@ -281,17 +264,13 @@ void GangPlanner::MarkReleased(PassState& pass) {
   for (auto& [key, gang] : pass.gangs) {
     const GatheredGang* gathered = pass.GatheredOf(key);
     if (!HoldsHosts(gang->status) || gathered == nullptr) continue;
-    if (pass.quarantined.count(key) != 0) continue;
     if (api::IsTrue(gang->status.conditions, api::kReleasedCondition)) continue;
     if (gathered->members.empty() || gathered->gated > 0) continue;
     pass.handling = key;
     api::GangStatus status = gang->status;
     status.observed_generation = gang->metadata.generation;
-    api::SetCondition(
-        status.conditions,
-        {api::kReleasedCondition, api::ConditionStatus::kTrue, "PodsReleased",
-         "every pod is pinned to its host and released", gang->metadata.generation, 0},
-        clock_.WallMs());
+    SetCondition(status, *gang, api::kReleasedCondition, true, "PodsReleased",
+                 "every pod is pinned to its host and released", clock_.WallMs());
     ledger_.Write(pass, *gang, status);
   }
   pass.handling.reset();

@@ -80,12 +80,10 @@ class GangPlanner {
     TaintStep::Options taints = {};
     Ledger::Options ledger = {};
     StaleReleaseStep::Options stale_releases = {};
-    UnschedulableStep::Options unschedulable = {};
     GateStep::Options gates = {};
     std::int64_t network_wait_ms = 0;  // network_wait.h
   };
   using Publish = std::function<void(std::shared_ptr<const View>)>;
-  using Notify = std::function<void(const ObjectNotice&)>;
 
   GangPlanner(kube::Client& client, state::ClusterCache& cache, const Clock& clock, Fence fence,
               Publish publish, Notify notify, Options options);
@@ -112,8 +110,9 @@ class GangPlanner {
   state::ClusterCache& cache_;
   const Clock& clock_;
   Publish publish_;
-  Notify notify_;
+  const Notify notify_;
   Ledger ledger_;
+  const StepTools tools_;
   Quarantine quarantine_;
   GangBackoff backoff_;
   Gatherer gatherer_{Orphans::kRefuse};

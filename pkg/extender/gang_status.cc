@@ -11,30 +11,30 @@ namespace yardmaster::extender {
 namespace {
 
 // Ends a condition that is true; one that is not, or is not there, stays as it is.
-void EndIfThere(api::GangStatus& status, const char* type, const char* reason, const char* message,
-                std::int64_t generation, std::int64_t now_ms) {
+void EndIfThere(api::GangStatus& status, const api::Gang& gang, const char* type,
+                const std::string& reason, const char* message, std::int64_t now_ms) {
   if (!api::IsTrue(status.conditions, type)) return;
-  api::SetCondition(status.conditions,
-                    {type, api::ConditionStatus::kFalse, reason, message, generation, 0}, now_ms);
+  SetCondition(status, gang, type, false, reason, message, now_ms);
 }
 
-void SetPlanned(api::GangStatus& status, int workers, std::int64_t generation,
-                std::int64_t now_ms) {
+void SetPlanned(api::GangStatus& status, const api::Gang& gang, int workers, std::int64_t now_ms) {
   status.outcome = placement::Outcome::kPlaced;
   status.reasons.clear();
   status.relaxations.clear();
-  api::SetCondition(
-      status.conditions,
-      {api::kPlannedCondition, api::ConditionStatus::kTrue, "Placed",
-       StrCat(Count(workers, "worker"), " in ", Count(status.objective.segments, "segment"), " of ",
-              Count(status.objective.fabric_pods, "fabric pod")),
-       generation, 0},
-      now_ms);
+  SetCondition(status, gang, api::kPlannedCondition, true, "Placed",
+               StrCat(Count(workers, "worker"), " in ", Count(status.objective.segments, "segment"),
+                      " of ", Count(status.objective.fabric_pods, "fabric pod")),
+               now_ms);
 }
 
 }  // namespace
 
-std::string Explain(const placement::GangPlan& plan) { return placement::Sentence(plan); }
+bool SetCondition(api::GangStatus& status, const api::Gang& gang, const char* type, bool holds,
+                  const std::string& reason, const std::string& message, std::int64_t now_ms) {
+  const auto is = holds ? api::ConditionStatus::kTrue : api::ConditionStatus::kFalse;
+  return api::SetCondition(status.conditions,
+                           {type, is, reason, message, gang.metadata.generation, 0}, now_ms);
+}
 
 api::GangStatus Committed(const api::Gang& gang, const placement::GangPlan& plan,
                           const plan::JobState& job, const plan::Snapshot& snapshot,
@@ -46,18 +46,14 @@ api::GangStatus Committed(const api::Gang& gang, const placement::GangPlan& plan
   status.fabric = snapshot.network ? snapshot.network->spec().name : "";
   if (!gang.status.committed()) status.committed_ms = now_ms;
   status.preemption.reset();
-  EndIfThere(status, api::kPreemptingCondition, "Placed", "the gang has its place",
-             gang.metadata.generation, now_ms);
-  EndIfThere(status, api::kPreemptedCondition, "PlacedAgain", "the gang has a place again",
-             gang.metadata.generation, now_ms);
+  EndIfThere(status, gang, api::kPreemptingCondition, "Placed", "the gang has its place", now_ms);
+  EndIfThere(status, gang, api::kPreemptedCondition, "PlacedAgain", "the gang has a place again",
+             now_ms);
   status.objective = plan.objective;
   const bool resized = plan.host_of_rank.size() == static_cast<std::size_t>(gang.job.workers);
   if (resized && api::FindCondition(status.conditions, api::kResizedCondition) != nullptr) {
-    api::SetCondition(
-        status.conditions,
-        {api::kResizedCondition, api::ConditionStatus::kTrue, "Placed",
-         "the gang has every worker that its owner wants", gang.metadata.generation, 0},
-        now_ms);
+    SetCondition(status, gang, api::kResizedCondition, true, "Placed",
+                 "the gang has every worker that its owner wants", now_ms);
   }
   status.assignments.clear();
   for (std::size_t rank = 0; rank < plan.host_of_rank.size(); ++rank) {
@@ -66,7 +62,7 @@ api::GangStatus Committed(const api::Gang& gang, const placement::GangPlan& plan
         {static_cast<int>(rank), places.name(host), places.name(places.fabric_pod_of(host)),
          places.name(places.segment_of(host)), job.groups->stages_of_worker[rank]});
   }
-  SetPlanned(status, job.job.workers, gang.metadata.generation, now_ms);
+  SetPlanned(status, gang, job.job.workers, now_ms);
   return status;
 }
 
@@ -75,7 +71,7 @@ api::GangStatus PlacedAsBefore(const api::Gang& gang, const plan::JobState& job,
   api::GangStatus status = gang.status;
   status.objective =
       placement::Evaluate(*snapshot.places, *job.groups, job.assignment->host_of_rank);
-  SetPlanned(status, gang.placed_workers(), gang.metadata.generation, now_ms);
+  SetPlanned(status, gang, gang.placed_workers(), now_ms);
   return status;
 }
 
@@ -87,8 +83,8 @@ api::GangStatus Degraded(const api::Gang& gang, const plan::JobState& job,
                          const plan::Snapshot& snapshot, std::int64_t now_ms) {
   api::GangStatus status = gang.status;
   if (job.lost_ranks.empty()) {
-    EndIfThere(status, api::kDegradedCondition, "HostsWell", "every rank's host is there",
-               gang.metadata.generation, now_ms);
+    EndIfThere(status, gang, api::kDegradedCondition, "HostsWell", "every rank's host is there",
+               now_ms);
     return status;
   }
   constexpr std::size_t kShown = 4;
@@ -101,12 +97,10 @@ api::GangStatus Degraded(const api::Gang& gang, const plan::JobState& job,
     const fabric::HostId host = job.assignment->host_of_rank[static_cast<std::size_t>(rank)];
     ranks.push_back(StrCat("rank ", rank, " on ", snapshot.places->name(host)));
   }
-  api::SetCondition(
-      status.conditions,
-      {api::kDegradedCondition, api::ConditionStatus::kTrue, "HostLost",
-       StrCat(job.lost_ranks.size(), " of ", Count(job.job.workers, "rank"),
-              " lost the host: ", Join(ranks, ", "), "; each moves once its pod was removed"),
-       gang.metadata.generation, 0},
+  SetCondition(
+      status, gang, api::kDegradedCondition, true, "HostLost",
+      StrCat(job.lost_ranks.size(), " of ", Count(job.job.workers, "rank"),
+             " lost the host: ", Join(ranks, ", "), "; each moves once its pod was removed"),
       now_ms);
   return status;
 }
@@ -118,18 +112,14 @@ api::GangStatus Finished(const api::Gang& gang, const std::string& reason, const
   api::GangStatus status = gang.status;
   status.observed_generation = gang.metadata.generation;
   status.refusals.clear();
-  api::SetCondition(status.conditions,
-                    {state::kFinishedCondition, api::ConditionStatus::kTrue, reason, why,
-                     gang.metadata.generation, 0},
-                    now_ms);
+  SetCondition(status, gang, state::kFinishedCondition, true, reason, why, now_ms);
   return status;
 }
 
 api::GangStatus GivenBack(const api::Gang& gang, const std::string& reason, const std::string& why,
                           std::int64_t now_ms) {
   api::GangStatus status = gang.status;
-  const std::int64_t generation = gang.metadata.generation;
-  status.observed_generation = generation;
+  status.observed_generation = gang.metadata.generation;
   status.outcome = placement::Outcome::kNotNow;
   status.objective = {};
   status.assignments.clear();
@@ -138,27 +128,17 @@ api::GangStatus GivenBack(const api::Gang& gang, const std::string& reason, cons
   status.network.reset();
   status.preemption.reset();
   for (const char* type : {api::kPlannedCondition, api::kReleasedCondition}) {
-    api::SetCondition(status.conditions,
-                      {type, api::ConditionStatus::kFalse, reason, why, generation, 0}, now_ms);
+    SetCondition(status, gang, type, false, reason, why, now_ms);
   }
   for (const char* type :
        {api::kDegradedCondition, api::kNetworkPlannedCondition, api::kPreemptingCondition,
         api::kHostRefusedCondition, api::kRunningCondition, api::kConnectionsSteeredCondition,
         state::kFinishedCondition}) {
-    EndIfThere(status, type, reason.c_str(), "it holds no host", generation, now_ms);
+    EndIfThere(status, gang, type, reason, "it holds no host", now_ms);
   }
   std::erase_if(status.conditions, [](const api::Condition& condition) {
     return condition.type == api::kResizedCondition;
   });
-  return status;
-}
-
-api::GangStatus Stopped(const api::Gang& gang, const std::string& why, std::int64_t now_ms) {
-  api::GangStatus status = GivenBack(gang, "Preempted", why, now_ms);
-  api::SetCondition(status.conditions,
-                    {api::kPreemptedCondition, api::ConditionStatus::kTrue, "Stopped", why,
-                     gang.metadata.generation, 0},
-                    now_ms);
   return status;
 }
 
@@ -169,10 +149,8 @@ api::GangStatus NotPlaced(const api::Gang& gang, const placement::GangPlan& plan
   status.outcome = plan.outcome;
   status.reasons = plan.reasons;
   status.relaxations = plan.relaxations;
-  api::SetCondition(status.conditions,
-                    {api::kPlannedCondition, api::ConditionStatus::kFalse,
-                     std::string(Name(plan.outcome)), Explain(plan), gang.metadata.generation, 0},
-                    now_ms);
+  SetCondition(status, gang, api::kPlannedCondition, false, std::string(Name(plan.outcome)),
+               placement::Sentence(plan), now_ms);
   return status;
 }
 

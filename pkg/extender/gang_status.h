@@ -13,9 +13,9 @@
 
 namespace yardmaster::extender {
 
-// "2 hosts short in ...; with dataParallel: Preferred it would be placed": the same text in events,
-// conditions and explain.
-std::string Explain(const placement::GangPlan& plan);
+// Sets a condition of the gang, as observed at its present generation. False: nothing changed.
+bool SetCondition(api::GangStatus& status, const api::Gang& gang, const char* type, bool holds,
+                  const std::string& reason, const std::string& message, std::int64_t now_ms);
 
 // The gang's owner has finished or is gone; the gang holds nothing any more.
 bool IsFinished(const api::GangStatus& status);
@@ -43,9 +43,6 @@ api::GangStatus PlacedAsBefore(const api::Gang& gang, const plan::JobState& job,
 // Status of a placed gang with condition Degraded as its lost ranks have it.
 api::GangStatus Degraded(const api::Gang& gang, const plan::JobState& job,
                          const plan::Snapshot& snapshot, std::int64_t now_ms);
-
-// GivenBack, for the sake of another gang.
-api::GangStatus Stopped(const api::Gang& gang, const std::string& why, std::int64_t now_ms);
 
 // Status of a gang that is not placed: outcome, reasons, relaxations, condition Planned=False.
 api::GangStatus NotPlaced(const api::Gang& gang, const placement::GangPlan& plan,

@@ -201,10 +201,8 @@ void GateStep::CheckReadyOne(PassState& pass, const NamespacedName& key, const S
   std::erase_if(status.conditions, [](const api::Condition& condition) {
     return condition.type == api::kRequeuedCondition;
   });
-  api::SetCondition(status.conditions,
-                    {api::kRequeuedCondition, api::ConditionStatus::kTrue, "NotReadyInTime", why,
-                     gang->metadata.generation, 0},
-                    clock_.WallMs());
+  SetCondition(status, *gang, api::kRequeuedCondition, true, "NotReadyInTime", why,
+               clock_.WallMs());
   if (!ledger_.Write(pass, *gang, status)) return;
   pass.stopping.erase(key);
   ++pass.report.given_back;
@@ -215,10 +213,8 @@ void GateStep::CheckReadyOne(PassState& pass, const NamespacedName& key, const S
 void GateStep::MarkRunning(PassState& pass, const NamespacedName& key) {
   const std::shared_ptr<const api::Gang> gang = pass.gangs.at(key);
   api::GangStatus status = gang->status;
-  api::SetCondition(status.conditions,
-                    {api::kRunningCondition, api::ConditionStatus::kTrue, "AllBound",
-                     "every pod is bound", gang->metadata.generation, 0},
-                    clock_.WallMs());
+  SetCondition(status, *gang, api::kRunningCondition, true, "AllBound", "every pod is bound",
+               clock_.WallMs());
   ledger_.Write(pass, *gang, status);
 }
 

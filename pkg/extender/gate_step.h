@@ -18,23 +18,17 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
-#include "pkg/base/clock.h"
-#include "pkg/extender/ledger.h"
-#include "pkg/extender/pass.h"
-#include "pkg/kube/client.h"
-#include "pkg/state/cluster_state.h"
+#include "pkg/extender/step.h"
 
 namespace yardmaster::extender {
 
 enum class GateTimeoutAction { kRelease, kFail };
 
-class GateStep {
+class GateStep : Step {
  public:
-  using Notify = std::function<void(const ObjectNotice&)>;
   struct Options {
     std::int64_t gate_timeout_ms = 0;  // 0: never
     GateTimeoutAction gate_action = GateTimeoutAction::kRelease;
@@ -42,14 +36,7 @@ class GateStep {
     std::int64_t slice_ms = 250;
   };
 
-  GateStep(kube::Client& client, state::ClusterCache& cache, Ledger& ledger, const Clock& clock,
-           Notify notify, Options options)
-      : client_(client),
-        cache_(cache),
-        ledger_(ledger),
-        clock_(clock),
-        notify_(std::move(notify)),
-        options_(options) {}
+  GateStep(const StepTools& tools, Options options) : Step(tools), options_(options) {}
   // Before the snapshot. `idle`: gated pods that ask for no GPU.
   void Run(PassState& pass, const std::vector<PodPtr>& idle);
 
@@ -83,11 +70,6 @@ class GateStep {
              const Slice& slice);
   bool Keep(PassState& pass, const absl::StatusOr<nlohmann::json>& written);
 
-  kube::Client& client_;
-  state::ClusterCache& cache_;
-  Ledger& ledger_;
-  const Clock& clock_;
-  const Notify notify_;
   const Options options_;
   NamespacedName next_;  // the gang that a slice ended before
 };

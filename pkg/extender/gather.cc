@@ -1,7 +1,9 @@
 #include "pkg/extender/gather.h"
 
 #include <algorithm>
+#include <iterator>
 #include <tuple>
+#include <utility>
 
 #include "pkg/api/names.h"
 #include "pkg/api/parallelism_annotation.h"
@@ -16,6 +18,11 @@ namespace {
 constexpr int kMaxWorkers = 16'384;
 // As spec.roles of a Gang has it.
 constexpr std::size_t kMaxRoles = 16;
+
+// What errors about a whole gang name.
+std::string FieldOf(const GatheredGang& gathered) {
+  return StrCat("gang ", gathered.namespace_name, "/", gathered.name);
+}
 
 // GPUs of a gang's pods.
 struct GpuCount {
@@ -50,8 +57,8 @@ absl::StatusOr<GpuCount> CountGpus(const GatheredGang& gathered) {
     out.most = std::max(out.most, static_cast<int>(pod.gpus()));
   }
   if (out.most == 0) {
-    return FieldError(StrCat("gang ", gathered.namespace_name, "/", gathered.name),
-                      "none of its pods asks for a GPU", "give its workers GPUs");
+    return FieldError(FieldOf(gathered), "none of its pods asks for a GPU",
+                      "give its workers GPUs");
   }
   for (const GangMember& member : gathered.members) {
     const std::int64_t gpus = member.pod->gpus();
@@ -69,6 +76,25 @@ const api::Pod& FirstAnnotated(const GatheredGang& gathered) {
         return api::Find(member.pod->metadata.annotations, api::kParallelismAnnotation).has_value();
       });
   return at == gathered.members.end() ? *gathered.members.front().pod : *at->pod;
+}
+
+// How many pods have `world` GPUs together; 0: some of them are still to come; nullopt: pods that differ
+// have more.
+absl::StatusOr<std::optional<int>> PodsOfWorld(const GatheredGang& gathered, const GpuCount& gpus,
+                                               std::int64_t world) {
+  if (!gpus.alike) {
+    if (gpus.all > world) return std::optional<int>();
+    return std::optional<int>(gpus.all < world ? 0 : static_cast<int>(gathered.members.size()));
+  }
+  if (world % gpus.most != 0) {
+    return FieldError(
+        FieldOf(gathered),
+        StrCat("its pods ask for ", gpus.most, " GPUs each and say that they are ", world,
+               " together"),
+        StrCat("count the GPUs of all its pods in the annotation ", api::kParallelismAnnotation));
+  }
+  return std::optional<int>(
+      static_cast<int>(std::min<std::int64_t>(world / gpus.most, kMaxWorkers + 1)));
 }
 
 // What a set of pods of another controller says about itself.
@@ -95,40 +121,25 @@ absl::StatusOr<std::optional<api::JobSpec>> SpecOfPods(const GatheredGang& gathe
     parallelism = *parsed;
     spec.parallelism_given = true;
     if (!size && parallelism.data_given) {
-      const std::int64_t world = parallelism.parallelism.world();
-      if (gpus.alike && world % gpus.most != 0) {
-        return FieldError(StrCat("gang ", gathered.namespace_name, "/", gathered.name),
-                          StrCat("its pods ask for ", gpus.most,
-                                 " GPUs each and say that they are ", world, " together"),
-                          StrCat("count the GPUs of all its pods in the annotation ",
-                                 api::kParallelismAnnotation));
-      }
-      if (gpus.alike) {
-        size = static_cast<int>(std::min<std::int64_t>(world / gpus.most, kMaxWorkers + 1));
-      } else if (gpus.all < world) {
-        return std::optional<api::JobSpec>();
-      } else if (gpus.all == world) {
-        size = static_cast<int>(gathered.members.size());
-      }
+      YM_ASSIGN_OR_RETURN(size, PodsOfWorld(gathered, gpus, parallelism.parallelism.world()));
+      if (size == 0) return std::optional<api::JobSpec>();
     }
   }
   if (!size) size = declared.of_group;
   if (declared.of_owner) size = declared.of_owner;
   if (!size) {
-    const std::string gang = StrCat("gang ", gathered.namespace_name, "/", gathered.name);
     if (parallelism.data_given) {
       return FieldError(
-          gang,
+          FieldOf(gathered),
           StrCat("its pods ask for different numbers of GPUs, ", gpus.all,
                  " together, and say that they are ", parallelism.parallelism.world()),
           StrCat("count the GPUs of all its pods in the annotation ", api::kParallelismAnnotation));
     }
-    return FieldError(gang, "its pods do not say how many they are",
+    return FieldError(FieldOf(gathered), "its pods do not say how many they are",
                       StrCat("give dp in the annotation ", api::kParallelismAnnotation));
   }
   if (*size < 1 || *size > kMaxWorkers) {
-    return FieldError(StrCat("gang ", gathered.namespace_name, "/", gathered.name),
-                      StrCat("its pods say that they are ", *size),
+    return FieldError(FieldOf(gathered), StrCat("its pods say that they are ", *size),
                       StrCat("use a size from 1 to ", kMaxWorkers));
   }
   if (static_cast<int>(gathered.members.size()) < *size) return std::optional<api::JobSpec>();
@@ -147,6 +158,12 @@ absl::StatusOr<std::optional<api::JobSpec>> SpecOfPods(const GatheredGang& gathe
 }
 
 }  // namespace
+
+GatheredGang WithOpenRanks(GatheredGang gang) {
+  std::move(gang.strays.begin(), gang.strays.end(), std::back_inserter(gang.members));
+  gang.strays.clear();
+  return gang;
+}
 
 void AssignRanks(const std::vector<api::RankBase>& bases, int workers, GatheredGang& gang) {
   std::vector<GangMember> members;
@@ -236,7 +253,7 @@ absl::Status TooMany(const GatheredGang& ranked, const std::vector<api::RankBase
     pods += rank && *rank >= workers ? 1 : 0;
   }
   if (!go_on) return absl::OkStatus();
-  return FieldError(StrCat("gang ", ranked.namespace_name, "/", ranked.name),
+  return FieldError(FieldOf(ranked),
                     StrCat("its pods say that they are ", workers, " and there are ", pods),
                     StrCat("count all pods of the job in ", api::kParallelismAnnotation));
 }
@@ -256,7 +273,7 @@ absl::Status Gaps(const GatheredGang& ranked, int workers) {
     const GangMember& stray = ranked.strays.front();
     why += StrCat("; pod ", stray.pod->metadata.name, " has the index ", stray.membership->index);
   }
-  return FieldError(StrCat("gang ", ranked.namespace_name, "/", ranked.name), why,
+  return FieldError(FieldOf(ranked), why,
                     "give every pod its own index, from 0 without a gap, and remove pods whose "
                     "labels were copied");
 }
@@ -271,7 +288,7 @@ absl::Status TooManyRoles(const GatheredGang& ranked) {
     return absl::OkStatus();
   }
   return FieldError(
-      StrCat("gang ", ranked.namespace_name, "/", ranked.name),
+      FieldOf(ranked),
       "the numbers of GPUs that its pods ask for change too often from rank to rank",
       StrCat("let pods of one number follow each other, in at most ", kMaxRoles, " runs"));
 }

@@ -72,6 +72,8 @@ struct Gathered {
 Gathered Gather(const std::vector<PodPtr>& pods);
 Gathered Gather(const state::ObjectTable<api::Pod>& pods);
 
+// With the strays among the members, and ranks left open.
+GatheredGang WithOpenRanks(GatheredGang gang);
 // Sets each member's rank from the gang's bases and sorts by it; members without a rank below
 // `workers` become strays. Sets `whole` and the counts. REQUIRES: ranks are open.
 void AssignRanks(const std::vector<api::RankBase>& bases, int workers, GatheredGang& gang);

@@ -146,10 +146,33 @@ absl::Status Ledger::FenceOne(const json& gang, std::int64_t token, std::string&
   return absl::OkStatus();
 }
 
+bool Ledger::MayWrite(const PassState& pass, const NamespacedName& gang) const {
+  return may_write() && !InDoubt(gang) && pass.backing_off.count(gang) == 0 &&
+         pass.quarantined.count(gang) == 0;
+}
+
+bool Ledger::WriteSpec(PassState& pass, const api::Gang& gang, GatheredGang pods) {
+  const NamespacedName key = KeyOf(gang.metadata);
+  if (!MayWrite(pass, key)) return false;
+  const bool is_new = pass.gangs.count(key) == 0;
+  const kube::Target target{kube::Gangs(), key.namespace_name, is_new ? "" : key.name, ""};
+  const auto written = is_new ? client_.Create(target, api::EncodeGang(gang), kWrite)
+                              : client_.Replace(target, api::EncodeGang(gang), kWrite);
+  if (!written.ok()) {
+    pass.report.errors.push_back(MessageOf(written.status()));
+    NoteFailure(pass, key, written.status());
+    return false;
+  }
+  if (!Keep(pass, *written)) return false;
+  const api::Gang& kept = *pass.gangs.at(key);
+  AssignRanks(kept.rank_bases, kept.job.workers, pods);
+  pass.gathered[key] = std::make_shared<const GatheredGang>(std::move(pods));
+  return true;
+}
+
 bool Ledger::Write(PassState& pass, const api::Gang& gang, const api::GangStatus& status) {
   const NamespacedName key = KeyOf(gang.metadata);
-  if (!may_write() || doubts_.count(key) != 0 || pass.backing_off.count(key) != 0) return false;
-  if (pass.quarantined.count(key) != 0) return false;
+  if (!MayWrite(pass, key)) return false;
   api::Gang next = gang;
   next.status = status;
   next.status.fencing_token = pass_token_;
@@ -249,12 +272,16 @@ void Ledger::HoldHosts(const Doubt& doubt, PassState& pass) {
   }
 }
 
-void Ledger::Keep(PassState& pass, const json& gang) {
+bool Ledger::Keep(PassState& pass, const json& gang) {
   cache_.Assume(state::Kind::kGang, gang);
   auto decoded = api::DecodeGang(gang, api::Decoding::kLenient);
-  if (!decoded.ok()) return;
+  if (!decoded.ok()) {
+    pass.report.errors.push_back(MessageOf(decoded.status()));
+    return false;
+  }
   const NamespacedName key = KeyOf(decoded->metadata);
   pass.gangs[key] = std::make_shared<const api::Gang>(*std::move(decoded));
+  return true;
 }
 
 }  // namespace yardmaster::extender

@@ -1,4 +1,4 @@
-// Writes of Gangs' statuses, by the process that leads and by no other.
+// Writes of Gangs, by the process that leads and by no other.
 //
 // What the ledger promises:
 //   1. One leader writes. Every write carries the fencing token of the hold of the lease under
@@ -75,6 +75,9 @@ class Ledger {
   // Either way `pass.gangs` and the cache hold the newest version that was read, and hosts that may
   // have been promised are taken off `pass.snapshot`.
   bool Write(PassState& pass, const api::Gang& gang, const api::GangStatus& status);
+  // Makes the Gang, if there is none, or gives it this spec. True: `pass` has it, and `pods` by the
+  // ranks that it gives. False: `pass.report` says why, as for Write.
+  bool WriteSpec(PassState& pass, const api::Gang& gang, GatheredGang pods);
   // The last write of this Gang may still take effect.
   bool InDoubt(const NamespacedName& gang) const { return doubts_.count(gang) != 0; }
   // Hosts that a write in doubt may have promised.
@@ -90,6 +93,7 @@ class Ledger {
     api::Gang attempted;  // the Gang as it would be, on top of the version that was written
   };
 
+  bool MayWrite(const PassState& pass, const NamespacedName& gang) const;
   bool TakeOver(std::int64_t token, PassReport& report);
   // True: some Gang has a token that `token` is not above, and a greater one was asked for.
   bool RaiseToken(const kube::ListPage& gangs, std::int64_t token);
@@ -100,7 +104,7 @@ class Ledger {
   // The present Gang, after the write in doubt was made impossible.
   absl::StatusOr<nlohmann::json> Settle(const Doubt& doubt);
   bool Resolve(PassState& pass, const Doubt& doubt);
-  void Keep(PassState& pass, const nlohmann::json& gang);
+  bool Keep(PassState& pass, const nlohmann::json& gang);
   static void HoldHosts(const Doubt& doubt, PassState& pass);
 
   kube::Client& client_;

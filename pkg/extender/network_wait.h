@@ -10,7 +10,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -24,8 +23,6 @@ namespace yardmaster::extender {
 
 class NetworkWait {
  public:
-  using Notify = std::function<void(const ObjectNotice&)>;
-
   // `limit_ms` 0: no gang waits.
   NetworkWait(const Clock& clock, Notify notify, std::int64_t limit_ms)
       : clock_(clock), notify_(std::move(notify)), limit_ms_(limit_ms) {}

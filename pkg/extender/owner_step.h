@@ -13,29 +13,18 @@
 // starts this anew. Thread safety: one thread. Lifetimes: everything passed in outlives it.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 
-#include "pkg/base/clock.h"
 #include "pkg/extender/ask_times.h"
-#include "pkg/extender/ledger.h"
 #include "pkg/extender/owner_state.h"
-#include "pkg/extender/pass.h"
-#include "pkg/kube/client.h"
+#include "pkg/extender/step.h"
 
 namespace yardmaster::extender {
 
-class OwnerStep {
+class OwnerStep : Step {
  public:
-  using Notify = std::function<void(const ObjectNotice&)>;
-
-  OwnerStep(kube::Client& client, Ledger& ledger, const Clock& clock, Notify notify)
-      : client_(client),
-        ledger_(ledger),
-        clock_(clock),
-        notify_(std::move(notify)),
-        ask_times_(clock) {}
+  explicit OwnerStep(const StepTools& tools) : Step(tools), ask_times_(tools.clock) {}
   // Before the snapshot.
   void Run(PassState& pass);
 
@@ -44,10 +33,6 @@ class OwnerStep {
   // nullopt when it is not known now.
   std::optional<OwnerState> Ask(PassState& pass, const api::Gang& gang);
 
-  kube::Client& client_;
-  Ledger& ledger_;
-  const Clock& clock_;
-  const Notify notify_;
   AskTimes ask_times_;
 };
 

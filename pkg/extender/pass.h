@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <map>
 #include <memory>
@@ -30,6 +31,8 @@ struct ObjectNotice {
   std::string reason;  // "Placed", "NotPlaced", "HostReplaced", "Preempting", ...
   std::string note;
 };
+
+using Notify = std::function<void(const ObjectNotice&)>;
 
 // A gang got its place, or its status says for the first time that it has none and whether it may get one.
 struct GangDecision {

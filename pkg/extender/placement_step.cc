@@ -62,17 +62,6 @@ bool SaysTheSame(const api::GangStatus& a, const api::GangStatus& b) {
 
 }  // namespace
 
-PlacementStep::PlacementStep(Ledger& ledger, PreemptionStep& preemption, PreemptionDecider& decider,
-                             Quarantine& quarantine, const Clock& clock, Notify notify,
-                             plan::PlanOptions options)
-    : ledger_(ledger),
-      preemption_(preemption),
-      decider_(decider),
-      quarantine_(quarantine),
-      clock_(clock),
-      notify_(std::move(notify)),
-      options_(std::move(options)) {}
-
 void PlacementStep::Run(PassState& pass) {
   std::erase_if(told_ms_, [&](const auto& told) { return pass.gangs.count(told.first) == 0; });
   MarkDegraded(pass);
@@ -101,7 +90,7 @@ void PlacementStep::TellNotPlaced(PassState& pass, plan::JobId job,
   const api::Gang gang = pass.GangOf(job);
   ++pass.report.waiting;
   const api::GangStatus status = NotPlaced(gang, plan, clock_.WallMs());
-  pass.notes[pass.snapshot->jobs[job.index()].job.key].waiting = Explain(plan);
+  pass.notes[pass.snapshot->jobs[job.index()].job.key].waiting = placement::Sentence(plan);
   if (!IsNews(gang, status) || !ledger_.Write(pass, gang, status)) return;
   told_ms_[KeyOf(gang.metadata)] = clock_.SteadyMs();
   const plan::JobState& state = pass.snapshot->jobs[job.index()];
@@ -109,7 +98,7 @@ void PlacementStep::TellNotPlaced(PassState& pass, plan::JobId job,
     CountDecision(pass, state, plan.outcome);
   }
   ObjectNotice notice{gang.owner, gang.metadata.namespace_name, true, "NotPlaced",
-                      StrCat(Name(plan.outcome), ": ", Explain(plan))};
+                      StrCat(Name(plan.outcome), ": ", placement::Sentence(plan))};
   notify_(notice);
   // Also where people look first: at a pod that stays pending. One stands for all.
   const GatheredGang* gathered = pass.GatheredOf(KeyOf(gang.metadata));

@@ -7,28 +7,27 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <vector>
 
-#include "pkg/base/clock.h"
-#include "pkg/extender/ledger.h"
-#include "pkg/extender/pass.h"
 #include "pkg/extender/preemption_decider.h"
 #include "pkg/extender/preemption_step.h"
 #include "pkg/extender/quarantine.h"
 #include "pkg/extender/segment_departure.h"
+#include "pkg/extender/step.h"
 #include "pkg/plan/planner.h"
 
 namespace yardmaster::extender {
 
-class PlacementStep {
+class PlacementStep : Step {
  public:
-  using Notify = std::function<void(const ObjectNotice&)>;
-
-  PlacementStep(Ledger& ledger, PreemptionStep& preemption, PreemptionDecider& decider,
-                Quarantine& quarantine, const Clock& clock, Notify notify,
-                plan::PlanOptions options);
+  PlacementStep(const StepTools& tools, PreemptionStep& preemption, PreemptionDecider& decider,
+                Quarantine& quarantine, plan::PlanOptions options)
+      : Step(tools),
+        preemption_(preemption),
+        decider_(decider),
+        quarantine_(quarantine),
+        options_(std::move(options)) {}
   void Run(PassState& pass);
 
  private:
@@ -43,12 +42,9 @@ class PlacementStep {
   void TellNotPlaced(PassState& pass, plan::JobId job, const placement::GangPlan& plan);
   void CountDecision(PassState& pass, const plan::JobState& job, placement::Outcome outcome) const;
 
-  Ledger& ledger_;
   PreemptionStep& preemption_;
   PreemptionDecider& decider_;
   Quarantine& quarantine_;
-  const Clock& clock_;
-  const Notify notify_;
   plan::PlanOptions options_;
   std::map<NamespacedName, std::int64_t>
       told_ms_;  // when a gang's reasons were last written, steady

@@ -35,4 +35,17 @@ bool CommitPlan(PassState& pass, Ledger& ledger, const Clock& clock, plan::JobId
   return true;
 }
 
+std::vector<std::int64_t> PromisedGpus(const plan::Snapshot& snapshot) {
+  std::vector<std::int64_t> promised(snapshot.cluster.hosts.size(), 0);
+  for (const plan::JobState& job : snapshot.jobs) {
+    if (!job.assignment) continue;
+    int rank = 0;
+    for (fabric::HostId host : job.assignment->host_of_rank) {
+      const int gpus = job.job.HostGpusOf(rank++);
+      if (host.valid()) promised[host.index()] += gpus;
+    }
+  }
+  return promised;
+}
+
 }  // namespace yardmaster::extender

@@ -4,6 +4,9 @@
 // Thread safety: one thread, that of the pass.
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 #include "pkg/base/clock.h"
 #include "pkg/extender/ledger.h"
 #include "pkg/extender/pass.h"
@@ -15,5 +18,8 @@ namespace yardmaster::extender {
 // is as it was; `pass.report` says why.
 bool CommitPlan(PassState& pass, Ledger& ledger, const Clock& clock, plan::JobId job,
                 const placement::GangPlan& plan, bool may_use_backup);
+
+// GPUs of each host that are promised to placed jobs.
+std::vector<std::int64_t> PromisedGpus(const plan::Snapshot& snapshot);
 
 }  // namespace yardmaster::extender

@@ -35,6 +35,8 @@ struct PodRelease::Work {
 
 namespace {
 
+constexpr std::int64_t kRecoveryMs = 30'000;
+
 bool MayGoThere(const api::Pod& pod, bool backup) {
   const auto tolerates = [&](const char* key) {
     return api::Tolerates(pod.constraints.tolerations, {key, "", api::TaintEffect::kNoSchedule});
@@ -68,7 +70,7 @@ bool PodRelease::SomeGangRecovers(const PassState& pass) {
     const auto known = before.find(key);
     const std::int64_t since_ms = known == before.end() ? now_ms : known->second;
     recovering_since_ms_.emplace(key, since_ms);
-    some |= now_ms - since_ms < options_.recovery_ms;
+    some |= now_ms - since_ms < kRecoveryMs;
   }
   return some;
 }

@@ -13,7 +13,7 @@
 // host. Ranks of gangs that have been released before go first; the others are released gang by gang, in
 // the order in which they were committed. While a gang that ran lacks a rank, a quarter as many patches are on their way at once:
 // its replacement takes calls of the operator and of kube-scheduler to the same API server. A gang that lacks one for longer than
-// `recovery_ms` waits for something else, and slows nothing down. Thread safety: one thread
+// 30 s waits for something else, and slows nothing down. Thread safety: one thread
 // calls; it writes on several. Lifetimes: everything passed in outlives it.
 #pragma once
 
@@ -26,32 +26,23 @@
 #include "absl/status/statusor.h"
 #include "nlohmann/json_fwd.hpp"
 
-#include "pkg/base/clock.h"
-#include "pkg/extender/ledger.h"
 #include "pkg/extender/network_wait.h"
-#include "pkg/extender/pass.h"
-#include "pkg/kube/client.h"
-#include "pkg/state/cluster_state.h"
+#include "pkg/extender/step.h"
 
 namespace yardmaster::extender {
 
-class PodRelease {
+class PodRelease : Step {
  public:
   struct Options {
     std::size_t threads = 8;
     std::int64_t slice_ms = 250;
     std::int64_t network_wait_ms = 0;  // network_wait.h
-    std::int64_t recovery_ms = 30'000;
   };
 
-  PodRelease(kube::Client& client, state::ClusterCache& cache, const Ledger& ledger,
-             const Clock& clock, NetworkWait::Notify notify, Options options)
-      : client_(client),
-        cache_(cache),
-        ledger_(ledger),
-        clock_(clock),
+  PodRelease(const StepTools& tools, Options options)
+      : Step(tools),
         options_(options),
-        network_wait_(clock, std::move(notify), options.network_wait_ms) {}
+        network_wait_(tools.clock, tools.notify, options.network_wait_ms) {}
   void Run(PassState& pass);
 
  private:
@@ -64,10 +55,6 @@ class PodRelease {
   absl::StatusOr<nlohmann::json> Write(const Work& work);
   absl::StatusOr<nlohmann::json> Release(const Work& work);
 
-  kube::Client& client_;
-  state::ClusterCache& cache_;
-  const Ledger& ledger_;
-  const Clock& clock_;
   const Options options_;
   NetworkWait network_wait_;
   std::map<NamespacedName, std::int64_t> recovering_since_ms_;  // gangs that lack a rank, steady

@@ -6,13 +6,17 @@
 
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
-#include "pkg/extender/budgets.h"
+#include "pkg/extender/gang_status.h"
 #include "pkg/placement/worker_need.h"
 #include "pkg/plan/verifier.h"
 
 namespace yardmaster::extender {
 
 namespace {
+
+constexpr int kTriesPerPass = 4;           // jobs, each costs several gang plans
+constexpr std::int64_t kRetryMs = 1'000;   // for a gang that stopping others did not help
+constexpr std::int64_t kPauseMs = 60'000;  // for a gang for whose sake an eviction was refused
 
 // Takes a gang off its hosts.
 void RemoveAssignment(plan::Snapshot& snapshot, plan::JobId id) {
@@ -51,15 +55,6 @@ void ReadBudgets(const std::vector<api::DisruptionBudget>& budgets, const std::v
 
 }  // namespace
 
-PreemptionDecider::PreemptionDecider(PreemptionStep& step, BudgetReader& budgets, Ledger& ledger,
-                                     const Clock& clock, Notify notify, Options options)
-    : step_(step),
-      budgets_(budgets),
-      ledger_(ledger),
-      clock_(clock),
-      notify_(std::move(notify)),
-      options_(options) {}
-
 plan::Plan PreemptionDecider::PlanQueue(PassState& pass, plan::PlanOptions options) {
   options.preemptions = 0;
   const plan::Plan* known = memo_.Find(*pass.snapshot);
@@ -70,7 +65,7 @@ plan::Plan PreemptionDecider::PlanQueue(PassState& pass, plan::PlanOptions optio
   }
   plan::Plan plan = *known;
   if (!AnyMayStopOthers(pass, plan) || !Prepare(pass, *pass.snapshot)) return plan;
-  options.preemptions = options_.tries_per_pass;
+  options.preemptions = kTriesPerPass;
   plan = plan::MakePlan(*pass.snapshot, options);
   for (const plan::JobPlan& job : plan.jobs) {
     if (job.sought_victims && !job.preemption) {
@@ -85,13 +80,13 @@ bool PreemptionDecider::MayDecide(const PassState& pass, plan::JobId job) const 
   if (!gang.job.may_preempt || gang.status.preemption) return false;
   if (pass.stopping.count(KeyOf(gang.metadata)) != 0) return false;
   const auto vain = in_vain_.find(gang.metadata.uid);
-  if (vain != in_vain_.end() && clock_.SteadyMs() - vain->second < options_.retry_ms) return false;
+  if (vain != in_vain_.end() && clock_.SteadyMs() - vain->second < kRetryMs) return false;
   const api::Condition* last =
       api::FindCondition(gang.status.conditions, api::kPreemptingCondition);
   if (last == nullptr || last->reason != "EvictionRefused") return true;
   // Before 0: the clock of the process that wrote it was ahead.
   const std::int64_t since_ms = clock_.WallMs() - last->transition_ms;
-  return since_ms < 0 || since_ms >= options_.pause_ms;
+  return since_ms < 0 || since_ms >= kPauseMs;
 }
 
 bool PreemptionDecider::AnyMayStopOthers(const PassState& pass, const plan::Plan& plan) const {
@@ -112,9 +107,8 @@ bool PreemptionDecider::AnyMayStopOthers(const PassState& pass, const plan::Plan
 bool PreemptionDecider::Prepare(PassState& pass, plan::Snapshot& snapshot) {
   const auto* budgets = budgets_.Read(pass.report);
   if (budgets == nullptr) return false;
-  std::erase_if(in_vain_, [this](const auto& tried) {
-    return clock_.SteadyMs() - tried.second >= options_.retry_ms;
-  });
+  std::erase_if(in_vain_,
+                [this](const auto& tried) { return clock_.SteadyMs() - tried.second >= kRetryMs; });
   snapshot.budgets.clear();
   for (const api::DisruptionBudget& budget : *budgets) {
     snapshot.budgets.push_back(
@@ -195,10 +189,8 @@ bool PreemptionDecider::Record(PassState& pass, plan::JobId job, const plan::Pre
                ": a preemption did not pass the verifier and was dropped: ", MessageOf(sound)));
     return false;
   }
-  api::SetCondition(status.conditions,
-                    {api::kPreemptingCondition, api::ConditionStatus::kTrue, "StoppingGangs",
-                     decision.why, gang->metadata.generation, 0},
-                    clock_.WallMs());
+  SetCondition(status, *gang, api::kPreemptingCondition, true, "StoppingGangs", decision.why,
+               clock_.WallMs());
   if (!ledger_.Write(pass, *gang, status)) return false;
   ++pass.report.preemptions;
   for (const plan::JobId id : decision.victims) {

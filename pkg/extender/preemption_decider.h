@@ -6,8 +6,8 @@
 // may stop others; this class knows which gangs may, what budgets allow, and which gangs leave. A decision
 // is then written in its job's turn, before anything is committed for the jobs behind it.
 //
-// A gang is not asked about again for `retry_ms` when stopping others did not help it, nor for
-// `pause_ms` when an eviction for its sake was refused. Forgetting both, as a new process does,
+// A gang is not asked about again for a second when stopping others did not help it, nor for a minute
+// when an eviction for its sake was refused. Forgetting both, as a new process does,
 // costs a plan and nothing else.
 //
 // Thread safety: one thread. Lifetimes: everything passed in outlives it.
@@ -18,29 +18,24 @@
 #include <string>
 #include <vector>
 
-#include "pkg/base/clock.h"
 #include "pkg/extender/budget_reader.h"
-#include "pkg/extender/ledger.h"
-#include "pkg/extender/pass.h"
 #include "pkg/extender/preemption_step.h"
+#include "pkg/extender/step.h"
 #include "pkg/plan/plan_memo.h"
 #include "pkg/plan/planner.h"
 #include "pkg/plan/preemption.h"
 
 namespace yardmaster::extender {
 
-class PreemptionDecider {
+class PreemptionDecider : Step {
  public:
-  using Notify = PreemptionStep::Notify;
   struct Options {
     bool enabled = true;
-    int tries_per_pass = 4;          // jobs, each costs several gang plans
-    std::int64_t retry_ms = 1'000;   // for a gang that stopping others did not help
-    std::int64_t pause_ms = 60'000;  // for a gang for whose sake an eviction was refused
   };
 
-  PreemptionDecider(PreemptionStep& step, BudgetReader& budgets, Ledger& ledger, const Clock& clock,
-                    Notify notify, Options options);
+  PreemptionDecider(const StepTools& tools, PreemptionStep& step, BudgetReader& budgets,
+                    Options options)
+      : Step(tools), step_(step), budgets_(budgets), options_(options) {}
 
   // The plan of the queue, with the victims for jobs that do not fit otherwise. Writes the budgets
   // that it reads into the snapshot.
@@ -61,9 +56,6 @@ class PreemptionDecider {
 
   PreemptionStep& step_;
   BudgetReader& budgets_;
-  Ledger& ledger_;
-  const Clock& clock_;
-  const Notify notify_;
   const Options options_;
   plan::PlanMemo memo_;                          // of plans in which no job is stopped
   std::map<std::string, std::int64_t> in_vain_;  // uid of a Gang -> steady time of the last try

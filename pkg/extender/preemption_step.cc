@@ -7,7 +7,6 @@
 #include "pkg/base/parallel.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
-#include "pkg/extender/budgets.h"
 #include "pkg/extender/eviction.h"
 #include "pkg/extender/gang_status.h"
 #include "pkg/extender/gatherer.h"
@@ -41,15 +40,6 @@ std::string NameOf(const api::Gang& gang) {
 }
 
 }  // namespace
-
-PreemptionStep::PreemptionStep(kube::Client& client, BudgetReader& budgets, Ledger& ledger,
-                               const Clock& clock, Notify notify, std::size_t eviction_threads)
-    : client_(client),
-      budgets_(budgets),
-      ledger_(ledger),
-      clock_(clock),
-      notify_(std::move(notify)),
-      eviction_threads_(eviction_threads) {}
 
 void PreemptionStep::CarryOn(PassState& pass) {
   std::vector<NamespacedName> keys;
@@ -126,10 +116,7 @@ bool PreemptionStep::Tell(PassState& pass, const NamespacedName& key, const api:
       StrCat(why, "; its ", Count(victim->job.workers, "pod"),
              " are asked to write a checkpoint and to end within their grace period");
   api::GangStatus status = victim->status;
-  api::SetCondition(status.conditions,
-                    {api::kPreemptedCondition, api::ConditionStatus::kTrue, "Stopping", text,
-                     victim->metadata.generation, 0},
-                    clock_.WallMs());
+  SetCondition(status, *victim, api::kPreemptedCondition, true, "Stopping", text, clock_.WallMs());
   if (!ledger_.Write(pass, *victim, status)) return false;
   notify_({victim->owner, victim->metadata.namespace_name, true, "Preempted", text});
   return true;
@@ -179,9 +166,9 @@ bool PreemptionStep::AllGone(PassState& pass, const NamespacedName& key) {
 bool PreemptionStep::TakeHosts(PassState& pass, const NamespacedName& key,
                                const api::Gang& winner) {
   const std::shared_ptr<const api::Gang> victim = pass.gangs.at(key);
-  const api::GangStatus status =
-      Stopped(*victim, StrCat("made room for ", NameOf(winner), " and waits for a place again"),
-              clock_.WallMs());
+  const std::string why = StrCat("made room for ", NameOf(winner), " and waits for a place again");
+  api::GangStatus status = GivenBack(*victim, "Preempted", why, clock_.WallMs());
+  SetCondition(status, *victim, api::kPreemptedCondition, true, "Stopped", why, clock_.WallMs());
   if (!ledger_.Write(pass, *victim, status)) return false;
   pass.stopping.erase(key);
   return true;
@@ -197,10 +184,8 @@ void PreemptionStep::ForgetOldVictims(PassState& pass) {
   for (const NamespacedName& key : keys) {
     const std::shared_ptr<const api::Gang> gang = pass.gangs.at(key);
     api::GangStatus status = gang->status;
-    api::SetCondition(status.conditions,
-                      {api::kPreemptedCondition, api::ConditionStatus::kFalse, "KeepsItsPlace",
-                       "it is not stopped after all", gang->metadata.generation, 0},
-                      clock_.WallMs());
+    SetCondition(status, *gang, api::kPreemptedCondition, false, "KeepsItsPlace",
+                 "it is not stopped after all", clock_.WallMs());
     ledger_.Write(pass, *gang, status);
   }
 }
@@ -211,10 +196,7 @@ void PreemptionStep::GiveUp(PassState& pass, const NamespacedName& key, const st
   if (!gang->status.preemption) return;
   api::GangStatus status = gang->status;
   status.preemption.reset();
-  api::SetCondition(status.conditions,
-                    {api::kPreemptingCondition, api::ConditionStatus::kFalse, reason, message,
-                     gang->metadata.generation, 0},
-                    clock_.WallMs());
+  SetCondition(status, *gang, api::kPreemptingCondition, false, reason, message, clock_.WallMs());
   if (!ledger_.Write(pass, *gang, status)) return;
   ++pass.report.preemptions_given_up;
   notify_({gang->owner, gang->metadata.namespace_name, true, "PreemptionGivenUp", message});

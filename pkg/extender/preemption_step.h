@@ -23,24 +23,18 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <string>
 #include <vector>
 
-#include "pkg/base/clock.h"
 #include "pkg/extender/budget_reader.h"
-#include "pkg/extender/ledger.h"
-#include "pkg/extender/pass.h"
-#include "pkg/kube/client.h"
+#include "pkg/extender/step.h"
 
 namespace yardmaster::extender {
 
-class PreemptionStep {
+class PreemptionStep : Step {
  public:
-  using Notify = std::function<void(const ObjectNotice&)>;
-
-  PreemptionStep(kube::Client& client, BudgetReader& budgets, Ledger& ledger, const Clock& clock,
-                 Notify notify, std::size_t eviction_threads);
+  PreemptionStep(const StepTools& tools, BudgetReader& budgets, std::size_t eviction_threads)
+      : Step(tools), budgets_(budgets), eviction_threads_(eviction_threads) {}
 
   // Before the snapshot: moves every decision on the ledger one step on.
   void CarryOn(PassState& pass);
@@ -59,11 +53,7 @@ class PreemptionStep {
   bool TakeHosts(PassState& pass, const NamespacedName& victim, const api::Gang& winner);
   void ForgetOldVictims(PassState& pass);
 
-  kube::Client& client_;
   BudgetReader& budgets_;
-  Ledger& ledger_;
-  const Clock& clock_;
-  const Notify notify_;
   const std::size_t eviction_threads_;
 };
 

@@ -12,7 +12,6 @@
 
 #include <cstdint>
 #include <exception>
-#include <functional>
 #include <map>
 #include <string>
 
@@ -23,8 +22,6 @@ namespace yardmaster::extender {
 
 class Quarantine {
  public:
-  using Notify = std::function<void(const ObjectNotice&)>;
-
   Quarantine(const Clock& clock, Notify notify) : clock_(clock), notify_(std::move(notify)) {}
 
   // Marks in `pass.quarantined` every gang that is still left alone. REQUIRES: pass.gangs.

@@ -60,6 +60,24 @@ TEST_F(QueueWritesTest, AGangWhosePatchesAreDeniedDelaysNoOther) {
   EXPECT_EQ(process.Pass().released_pods, 5);
 }
 
+TEST_F(QueueWritesTest, AGangThatMayNotBeMadeIsTriedEverLessOften) {
+  AddBatchJob("a", 1);
+  Process process(*this, true);
+  Refuse([](const kube::Call& call) { return call.verb == kube::Verb::kCreate; });
+  process.Pass();
+  EXPECT_EQ(refused_, 1);
+  process.Pass();
+  EXPECT_EQ(refused_, 1) << "it waits";
+  clock_.Advance(500);
+  process.Pass();
+  process.Pass();
+  EXPECT_EQ(refused_, 2);
+  client_.SetHook({});
+  clock_.Advance(1'000);
+  process.Pass();
+  EXPECT_EQ(HostsOf("job-a").size(), 1u);
+}
+
 TEST_F(QueueWritesTest, AGangWhoseStatusCannotBeWrittenKeepsNoHostFromOthers) {
   AddBatchJob("a", 6);
   AddBatchJob("b", 6);

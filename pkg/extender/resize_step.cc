@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <iterator>
 #include <memory>
 #include <set>
 #include <utility>
@@ -14,7 +13,6 @@
 #include "pkg/api/rank_resolver.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
-#include "pkg/extender/gang_backoff.h"
 #include "pkg/extender/gang_status.h"
 #include "pkg/extender/owner_state.h"
 #include "pkg/extender/plan_commit.h"
@@ -161,9 +159,7 @@ std::optional<GangSize> ResizeStep::SizeOfOwner(PassState& pass, const Namespace
 
 void ResizeStep::WriteSize(PassState& pass, const NamespacedName& key, const GangSize& size) {
   if (!ledger_.may_write()) return;
-  GatheredGang pods = *pass.GatheredOf(key);
-  std::move(pods.strays.begin(), pods.strays.end(), std::back_inserter(pods.members));
-  pods.strays.clear();
+  GatheredGang pods = WithOpenRanks(*pass.GatheredOf(key));
   api::Gang next = *pass.gangs.at(key);
   next.job = api::WithWorkers(std::move(next.job), size.workers);
   next.rank_bases = size.rank_bases;
@@ -188,19 +184,7 @@ void ResizeStep::WriteSize(PassState& pass, const NamespacedName& key, const Gan
   }
   std::erase_if(next.roles,
                 [&](const workload::Role& role) { return role.first_rank >= next.job.workers; });
-  auto written = client_.Replace({kube::Gangs(), key.namespace_name, key.name, ""},
-                                 api::EncodeGang(next), {kFieldManager, false, false});
-  if (!written.ok()) {
-    pass.report.errors.push_back(MessageOf(written.status()));
-    return NoteFailure(pass, key, written.status());
-  }
-  cache_.Assume(state::Kind::kGang, *written);
-  auto decoded = api::DecodeGang(*written, api::Decoding::kLenient);
-  if (!decoded.ok()) return pass.report.errors.push_back(MessageOf(decoded.status()));
-  AssignRanks(decoded->rank_bases, decoded->job.workers, pods);
-  pass.gathered[key] = std::make_shared<const GatheredGang>(std::move(pods));
-  pass.gangs[key] = std::make_shared<const api::Gang>(*std::move(decoded));
-  refused_.erase(key);
+  if (ledger_.WriteSpec(pass, next, std::move(pods))) refused_.erase(key);
 }
 
 void ResizeStep::TellRefusal(PassState& pass, const NamespacedName& key, const std::string& why) {
@@ -279,7 +263,7 @@ void ResizeStep::Grow(PassState& pass, plan::JobId id) {
       });
   if (plan.outcome != placement::Outcome::kPlaced) {
     job = before;
-    return TellNoRoom(pass, id, Explain(plan));
+    return TellNoRoom(pass, id, placement::Sentence(plan));
   }
   if (!CommitPlan(pass, ledger_, clock_, id, plan, /*may_use_backup=*/false)) {
     job = before;
@@ -301,10 +285,7 @@ void ResizeStep::TellNoRoom(PassState& pass, plan::JobId id, const std::string& 
   const std::string text = StrCat("the gang stays at ", Count(job.job.workers, "worker"), " of ",
                                   job.resize->job.workers, " until there is room: ", why);
   api::GangStatus status = gang.status;
-  api::SetCondition(status.conditions,
-                    {api::kResizedCondition, api::ConditionStatus::kFalse, "NoRoom", text,
-                     gang.metadata.generation, 0},
-                    clock_.WallMs());
+  SetCondition(status, gang, api::kResizedCondition, false, "NoRoom", text, clock_.WallMs());
   if (!ledger_.Write(pass, gang, status)) return;
   notify_({gang.owner, gang.metadata.namespace_name, true, "NotResized", text});
 }

@@ -16,35 +16,21 @@
 // Thread safety: one thread. Lifetimes: everything passed in outlives it.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 
-#include "pkg/base/clock.h"
 #include "pkg/extender/ask_times.h"
-#include "pkg/extender/ledger.h"
 #include "pkg/extender/owner_size.h"
-#include "pkg/extender/pass.h"
-#include "pkg/kube/client.h"
+#include "pkg/extender/step.h"
 #include "pkg/placement/gang_planner.h"
-#include "pkg/state/cluster_state.h"
 
 namespace yardmaster::extender {
 
-class ResizeStep {
+class ResizeStep : Step {
  public:
-  using Notify = std::function<void(const ObjectNotice&)>;
-
-  ResizeStep(kube::Client& client, state::ClusterCache& cache, Ledger& ledger, const Clock& clock,
-             Notify notify, placement::PlannerOptions options)
-      : client_(client),
-        cache_(cache),
-        ledger_(ledger),
-        clock_(clock),
-        notify_(std::move(notify)),
-        options_(options),
-        ask_times_(clock) {}
+  ResizeStep(const StepTools& tools, placement::PlannerOptions options)
+      : Step(tools), options_(options), ask_times_(tools.clock) {}
 
   // Before the snapshot.
   void FollowOwners(PassState& pass);
@@ -63,11 +49,6 @@ class ResizeStep {
   // Once for every wording.
   void TellRefusal(PassState& pass, const NamespacedName& key, const std::string& why);
 
-  kube::Client& client_;
-  state::ClusterCache& cache_;
-  Ledger& ledger_;
-  const Clock& clock_;
-  const Notify notify_;
   const placement::PlannerOptions options_;
   AskTimes ask_times_;
   std::map<NamespacedName, std::optional<GangSize>>

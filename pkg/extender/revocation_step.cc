@@ -8,6 +8,7 @@
 
 #include "pkg/base/strings.h"
 #include "pkg/extender/gang_status.h"
+#include "pkg/extender/plan_commit.h"
 
 namespace yardmaster::extender {
 
@@ -33,15 +34,7 @@ bool HasStarted(const Standing& standing) { return std::get<0>(standing) == 0; }
 std::map<fabric::HostId, std::map<Standing, std::int64_t>> OvercommittedHosts(
     const PassState& pass) {
   const std::vector<placement::HostState>& hosts = pass.snapshot->cluster.hosts;
-  std::vector<std::int64_t> promised(hosts.size(), 0);
-  for (const plan::JobState& job : pass.snapshot->jobs) {
-    if (!job.assignment) continue;
-    int rank = 0;
-    for (fabric::HostId host : job.assignment->host_of_rank) {
-      const int gpus = job.job.HostGpusOf(rank++);
-      if (host.valid()) promised[host.index()] += gpus;
-    }
-  }
+  const std::vector<std::int64_t> promised = PromisedGpus(*pass.snapshot);
   std::vector<bool> too_many(hosts.size(), false);
   bool any = false;
   for (std::size_t h = 0; h < hosts.size(); ++h) {

@@ -12,14 +12,11 @@
 // Thread safety: one thread. Lifetimes: everything passed in outlives it.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
-#include "pkg/base/clock.h"
-#include "pkg/extender/ledger.h"
-#include "pkg/extender/pass.h"
 #include "pkg/extender/preemption_step.h"
+#include "pkg/extender/step.h"
 
 namespace yardmaster::extender {
 
@@ -36,22 +33,17 @@ struct DoublePromise {
 // there are none.
 std::vector<DoublePromise> FindDoublePromises(const PassState& pass);
 
-class RevocationStep {
+class RevocationStep : Step {
  public:
-  using Notify = std::function<void(const ObjectNotice&)>;
-
-  RevocationStep(Ledger& ledger, PreemptionStep& preemption, const Clock& clock, Notify notify)
-      : ledger_(ledger), preemption_(preemption), clock_(clock), notify_(std::move(notify)) {}
+  RevocationStep(const StepTools& tools, PreemptionStep& preemption)
+      : Step(tools), preemption_(preemption) {}
   // After the snapshot. True: promises were taken back, so the snapshot is no longer true.
   bool Run(PassState& pass);
 
  private:
   bool Revoke(PassState& pass, const DoublePromise& found);
 
-  Ledger& ledger_;
   PreemptionStep& preemption_;
-  const Clock& clock_;
-  const Notify notify_;
 };
 
 }  // namespace yardmaster::extender

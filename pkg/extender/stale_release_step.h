@@ -18,16 +18,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 
-#include "pkg/base/clock.h"
-#include "pkg/extender/ledger.h"
-#include "pkg/extender/pass.h"
-#include "pkg/kube/client.h"
+#include "pkg/extender/step.h"
 
 namespace yardmaster::extender {
 
@@ -35,21 +31,14 @@ namespace yardmaster::extender {
 // leads it to its slot.
 std::optional<std::string> ReleasedTo(const api::Pod& pod);
 
-class StaleReleaseStep {
+class StaleReleaseStep : Step {
  public:
-  using Notify = std::function<void(const ObjectNotice&)>;
   struct Options {
     std::size_t max_bound = 32;
     std::int64_t window_ms = 600'000;
   };
 
-  StaleReleaseStep(kube::Client& client, const Ledger& ledger, const Clock& clock, Notify notify,
-                   Options options)
-      : client_(client),
-        ledger_(ledger),
-        clock_(clock),
-        notify_(std::move(notify)),
-        options_(options) {}
+  StaleReleaseStep(const StepTools& tools, Options options) : Step(tools), options_(options) {}
   // After the steps that give hosts back and those that stop gangs.
   void Run(PassState& pass);
 
@@ -68,10 +57,6 @@ class StaleReleaseStep {
   // Whether one more pod that is on a node may be evicted now.
   bool MayRecallBound(PassState& pass, const api::ObjectMeta& pod);
 
-  kube::Client& client_;
-  const Ledger& ledger_;
-  const Clock& clock_;
-  const Notify notify_;
   const Options options_;
   std::map<NamespacedName, Looked> in_place_;  // gangs that need no other look while they are these
   std::deque<std::int64_t> recalled_ms_;       // steady, of pods on nodes, within the window

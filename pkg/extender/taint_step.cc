@@ -9,6 +9,10 @@
 
 namespace yardmaster::extender {
 
+namespace {
+constexpr std::size_t kChangesPerPass = 200;
+}  // namespace
+
 std::vector<char> TaintStep::OpenHosts(PassState& pass, const HostTaints::Gangs& unread) const {
   const plan::Snapshot& snapshot = *pass.snapshot;
   std::vector<char> open(snapshot.cluster.hosts.size(), 0);
@@ -56,8 +60,8 @@ void TaintStep::Run(PassState& pass) {
   TaintChanges taints = taints_.Changes(*pass.snapshot, pass.world, options_.enabled,
                                         options_.unbound_after_ms > 0 ? &open : nullptr, unread);
   pass.report.tainted_hosts = taints.promised;
-  if (taints.changes.size() > options_.changes_per_pass) {
-    taints.changes.resize(options_.changes_per_pass);
+  if (taints.changes.size() > kChangesPerPass) {
+    taints.changes.resize(kChangesPerPass);
     pass.report.more_to_do = true;
   }
   Mutex mutex;

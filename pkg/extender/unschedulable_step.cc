@@ -16,6 +16,12 @@ namespace yardmaster::extender {
 
 namespace {
 
+// A pod is unschedulable for so long before it is moved.
+constexpr std::int64_t kMovePatienceMs = 3'000;
+// Of a pod that came without the gate: it was unschedulable before its gang was placed, and
+// kube-scheduler backs off before it looks again.
+constexpr std::int64_t kMovePatienceWithoutGateMs = 30'000;
+constexpr std::int64_t kMaxMovePatienceMs = 300'000;
 constexpr std::size_t kMaxAtOnce = kMaxRefusals / 4;  // of a gang; the next pass has the next ones
 
 bool IsPinned(const api::Pod& pod) {
@@ -70,7 +76,7 @@ void UnschedulableStep::RunOne(PassState& pass, plan::JobId id) {
   if (plan.outcome == placement::Outcome::kPlaced) {
     Refuse(pass, key, stuck);
   } else {
-    TellNoOtherHost(pass, key, stuck, Explain(plan));
+    TellNoOtherHost(pass, key, stuck, placement::Sentence(plan));
   }
 }
 
@@ -99,17 +105,17 @@ bool UnschedulableStep::IsDue(PassState& pass, const api::Gang& gang, const Gang
   seen.round = round_;
   if (is_new) {
     const std::int64_t patience_ms =
-        IsPinned(*member.pod) ? options_.patience_ms : options_.patience_without_gate_ms;
+        IsPinned(*member.pod) ? kMovePatienceMs : kMovePatienceWithoutGateMs;
     const int doublings =
         std::min(RefusalsOf(gang.status, *member.rank, pass.snapshot->now_ms), 10);
-    seen.wait_ms = std::min(patience_ms << doublings, options_.max_patience_ms);
+    seen.wait_ms = std::min(patience_ms << doublings, kMaxMovePatienceMs);
     seen.next_ms = now_ms + seen.wait_ms;
   }
   if (seen.next_ms > now_ms) {
     pass.WakeIn(seen.next_ms - now_ms);
     return false;
   }
-  seen.wait_ms = std::min(seen.wait_ms * 2, options_.max_patience_ms);
+  seen.wait_ms = std::min(seen.wait_ms * 2, kMaxMovePatienceMs);
   seen.next_ms = now_ms + seen.wait_ms;
   pass.WakeIn(seen.wait_ms);
   return true;
@@ -129,10 +135,7 @@ void UnschedulableStep::Refuse(PassState& pass, const NamespacedName& key,
       "kube-scheduler refused ", first.host, " for rank ", first.rank,
       stuck.size() > 1 ? StrCat(" (and ", stuck.size() - 1, " more)") : std::string(), ": ",
       first.pod->unschedulable_message, "; the pod is replaced and its rank moves to another host");
-  api::SetCondition(status.conditions,
-                    {api::kHostRefusedCondition, api::ConditionStatus::kTrue, "Moving", text,
-                     gang->metadata.generation, 0},
-                    now_ms);
+  SetCondition(status, *gang, api::kHostRefusedCondition, true, "Moving", text, now_ms);
   if (!ledger_.Write(pass, *gang, status)) return;
   notify_({gang->owner, key.namespace_name, true, "HostRefused", text});
   for (const Stuck& entry : stuck) {
@@ -155,10 +158,8 @@ void UnschedulableStep::TellNoOtherHost(PassState& pass, const NamespacedName& k
                                   ": ", first.pod->unschedulable_message,
                                   "; the pod waits there, because no other host fits: ", why);
   api::GangStatus status = gang->status;
-  if (!api::SetCondition(status.conditions,
-                         {api::kHostRefusedCondition, api::ConditionStatus::kTrue, "NoOtherHost",
-                          text, gang->metadata.generation, 0},
-                         clock_.WallMs())) {
+  if (!SetCondition(status, *gang, api::kHostRefusedCondition, true, "NoOtherHost", text,
+                    clock_.WallMs())) {
     return;
   }
   if (ledger_.Write(pass, *gang, status)) {
@@ -170,10 +171,8 @@ void UnschedulableStep::EndCondition(PassState& pass, const NamespacedName& key)
   const std::shared_ptr<const api::Gang> gang = pass.gangs.at(key);
   if (!api::IsTrue(gang->status.conditions, api::kHostRefusedCondition)) return;
   api::GangStatus status = gang->status;
-  api::SetCondition(status.conditions,
-                    {api::kHostRefusedCondition, api::ConditionStatus::kFalse, "Bound",
-                     "every pod is bound", gang->metadata.generation, 0},
-                    clock_.WallMs());
+  SetCondition(status, *gang, api::kHostRefusedCondition, false, "Bound", "every pod is bound",
+               clock_.WallMs());
   ledger_.Write(pass, *gang, status);
 }
 

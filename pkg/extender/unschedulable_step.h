@@ -15,36 +15,17 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <string>
 #include <vector>
 
-#include "pkg/base/clock.h"
-#include "pkg/extender/ledger.h"
-#include "pkg/extender/pass.h"
-#include "pkg/kube/client.h"
+#include "pkg/extender/step.h"
 
 namespace yardmaster::extender {
 
-class UnschedulableStep {
+class UnschedulableStep : Step {
  public:
-  using Notify = std::function<void(const ObjectNotice&)>;
-  struct Options {
-    std::int64_t patience_ms = 3'000;  // a pod is unschedulable for so long before it is moved
-    // Of a pod that came without the gate: it was unschedulable before its gang was placed, and
-    // kube-scheduler backs off before it looks again.
-    std::int64_t patience_without_gate_ms = 30'000;
-    std::int64_t max_patience_ms = 300'000;
-  };
-
-  UnschedulableStep(kube::Client& client, Ledger& ledger, const Clock& clock, Notify notify,
-                    Options options)
-      : client_(client),
-        ledger_(ledger),
-        clock_(clock),
-        notify_(std::move(notify)),
-        options_(options) {}
+  explicit UnschedulableStep(const StepTools& tools) : Step(tools) {}
   // After the placements of the pass.
   void Run(PassState& pass);
 
@@ -72,11 +53,6 @@ class UnschedulableStep {
   void EndCondition(PassState& pass, const NamespacedName& key);
   void Evict(PassState& pass, const PodPtr& pod);
 
-  kube::Client& client_;
-  Ledger& ledger_;
-  const Clock& clock_;
-  const Notify notify_;
-  const Options options_;
   std::uint64_t round_ = 0;
   std::map<std::string, Seen> seen_;  // by the pod's uid
 };

@@ -145,8 +145,7 @@ Text EncodeEvents(const std::deque<TimelineEvent>& oldest_first) {
                    {"subject", event->subject},
                    {"text", event->text}});
   }
-  return std::make_shared<const std::string>(
-      out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  return TextOf(out);
 }
 
 }  // namespace yardmaster::page

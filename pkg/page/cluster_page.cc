@@ -26,11 +26,6 @@ using placement::Unavailability;
 
 constexpr std::size_t kMaxLines = 100;  // of warnings, of cables
 
-Text TextOf(const json& value) {
-  return std::make_shared<const std::string>(
-      value.dump(-1, ' ', false, json::error_handler_t::replace));
-}
-
 // Three significant digits: figures for people, and texts that do not change with the last bit.
 double Rounded(double value) {
   if (value == 0 || !std::isfinite(value)) return 0;
@@ -320,7 +315,7 @@ std::string EncodePaths(const NetworkPicture& picture, const NamespacedName& job
                               {"reason", path.reason}});
     }
   }
-  return out.dump(-1, ' ', false, json::error_handler_t::replace);
+  return *TextOf(out);
 }
 
 }  // namespace yardmaster::page

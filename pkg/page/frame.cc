@@ -1,7 +1,6 @@
 #include "pkg/page/frame.h"
 
 #include <algorithm>
-#include <string_view>
 
 #include "nlohmann/json.hpp"
 
@@ -9,13 +8,10 @@
 
 namespace yardmaster::page {
 
-namespace {
-
-std::string Quoted(std::string_view text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+Text TextOf(const nlohmann::json& value) {
+  return std::make_shared<const std::string>(
+      value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
-
-}  // namespace
 
 void ShareTexts(const Blocks& before, Blocks& blocks) {
   for (auto& [key, text] : blocks) {
@@ -42,7 +38,7 @@ std::string EncodeChange(const Frame* from, const Frame& to) {
       if (old != from->blocks.end() && old->second == text) continue;
     }
     out += comma;
-    out += Quoted(key);
+    out += *TextOf(key);
     out += ':';
     out += *text;
     comma = ",";
@@ -53,7 +49,7 @@ std::string EncodeChange(const Frame* from, const Frame& to) {
     for (const auto& [key, text] : from->blocks) {
       if (to.blocks.count(key) != 0) continue;
       out += comma;
-      out += Quoted(key);
+      out += *TextOf(key);
       comma = ",";
     }
   }

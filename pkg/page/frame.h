@@ -18,9 +18,14 @@
 #include <memory>
 #include <string>
 
+#include "nlohmann/json_fwd.hpp"
+
 namespace yardmaster::page {
 
 using Text = std::shared_ptr<const std::string>;
+// Bytes that are no UTF-8 are replaced.
+Text TextOf(const nlohmann::json& value);
+
 // By key.
 using Blocks = std::map<std::string, Text, std::less<>>;
 
