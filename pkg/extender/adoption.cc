@@ -83,9 +83,8 @@ plan::JobId IdOfJob(const plan::Snapshot& snapshot, const NamespacedName& key) {
   return {};
 }
 
-std::string AdoptionProblem(const plan::Snapshot& snapshot, const NamespacedName& key,
-                            bool verify) {
-  const plan::JobId id = IdOfJob(snapshot, key);
+std::string AdoptionProblem(const plan::Snapshot& snapshot, const api::Gang& gang, bool verify) {
+  const plan::JobId id = IdOfJob(snapshot, KeyOf(gang.metadata));
   if (!id.valid()) return "it contradicts itself";
   const plan::JobState& job = snapshot.jobs[id.index()];
   if (!job.problems.empty()) return job.problems.front();
@@ -94,6 +93,15 @@ std::string AdoptionProblem(const plan::Snapshot& snapshot, const NamespacedName
   for (fabric::HostId host : job.assignment->host_of_rank) {
     if (promised[host.index()] > snapshot.cluster.hosts[host.index()].gpus) {
       return StrCat("host ", snapshot.places->name(host), " is promised to others, too");
+    }
+  }
+  const auto& before = gang.status.assignments;
+  for (std::size_t rank = 0; !verify && rank < job.assignment->host_of_rank.size(); ++rank) {
+    const fabric::HostId host = job.assignment->host_of_rank[rank];
+    const std::string& name = snapshot.places->name(host);
+    const bool kept = rank < before.size() && before[rank].host == name;
+    if (snapshot.cluster.hosts[host.index()].backup && !kept) {
+      return StrCat("host ", name, " is kept as backup");
     }
   }
   if (!verify) return "";

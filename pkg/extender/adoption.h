@@ -47,9 +47,9 @@ std::optional<std::vector<std::string>> HostsChosenByOthers(const GatheredGang& 
                                                             const HostnameIndex& nodes);
 
 // Of a snapshot in which the gang is placed where its pods are: why that cannot be its plan; empty:
-// it can. No GPU may be promised to another gang as well, and with `verify` it has to pass what every
-// plan of ours must pass.
-std::string AdoptionProblem(const plan::Snapshot& snapshot, const NamespacedName& key, bool verify);
+// it can. No GPU may be promised to another gang as well. With `verify` it has to pass what every
+// plan of ours must pass; else no backup host may come to those that `gang` has already.
+std::string AdoptionProblem(const plan::Snapshot& snapshot, const api::Gang& gang, bool verify);
 // Of the job with that key; not valid: there is none.
 plan::JobId IdOfJob(const plan::Snapshot& snapshot, const NamespacedName& key);
 

@@ -135,7 +135,7 @@ std::string AdoptionStep::Adopt(PassState& pass, const NamespacedName& key,
   }
   const plan::Snapshot snapshot = SnapshotWith(pass, placed);
   const bool ours = source == Source::kRunningPods;
-  const std::string problem = AdoptionProblem(snapshot, key, ours);
+  const std::string problem = AdoptionProblem(snapshot, gang, ours);
   if (!problem.empty()) {
     return ours ? StrCat("Gang ", key.text(),
                          ": its running pods cannot be taken for its plan: ", problem,

@@ -187,6 +187,14 @@ TEST_F(ObservedHostsTest, HostsThatAWriteInDoubtMayHavePromisedAreNotTakenUntilI
   CheckPromises();
 }
 
+TEST_F(ObservedHostsTest, BackupHostsAreNotTaken) {
+  AddJobOn("b", NodeName(0, kHostsPerSegment - 1));
+  const PassReport report = PassOfANewProcess();
+  EXPECT_FALSE(Placed("b")) << GangStatus("b").dump();
+  EXPECT_NE(Join(report.problems, "\n").find("s0h3 is kept as backup"), std::string::npos)
+      << Join(report.problems, "\n");
+}
+
 TEST_F(ObservedHostsTest, HostsKeptForAGangThatMakesRoomAreNotTaken) {
   AddJob("low", 6);
   Process process(*this, true);
