@@ -61,6 +61,20 @@ TEST_F(NetworkWaitTest, AGangIsReleasedOnceEveryPodCarriesTheNetworkPlanOfItsPla
   EXPECT_EQ(NoticesAbout("NetworkPlanLate"), "");
 }
 
+TEST_F(NetworkWaitTest, ThePlanOfAGangThatWasDeletedIsNotTakenForThatOfItsSuccessor) {
+  AddBatchJob("a", 3);
+  Process process(*this, true);
+  process.Pass();
+  WriteNetworkPlan("a", "1", 1);
+  ASSERT_TRUE(client_.Delete({kube::Gangs(), "team", "job-a", ""}, {}).ok());
+  process.Pass();
+  ASSERT_EQ(HostsOf("job-a").size(), 3u);
+  WriteNetworkPlan("a", "1");
+  EXPECT_EQ(process.Pass().released_pods, 0);
+  WriteNetworkPlan("a", "2");
+  EXPECT_EQ(process.Pass().released_pods, 3);
+}
+
 TEST_F(NetworkWaitTest, AfterItsLimitAGangIsReleasedWithoutAndThatIsSaidOnce) {
   AddBatchJob("a", 2);
   Process process(*this, true);

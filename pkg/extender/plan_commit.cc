@@ -1,7 +1,12 @@
 #include "pkg/extender/plan_commit.h"
 
+#include <algorithm>
+#include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "pkg/api/names.h"
+#include "pkg/api/network_generation.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/extender/gang_status.h"
@@ -9,6 +14,22 @@
 #include "pkg/plan/verifier.h"
 
 namespace yardmaster::extender {
+
+namespace {
+
+// What a former Gang of that name left on the pods is not taken for the network plan of this one.
+std::int64_t FirstGeneration(const GatheredGang* gathered) {
+  std::int64_t first = 1;
+  for (std::size_t m = 0; gathered != nullptr && m < gathered->members.size(); ++m) {
+    const auto text = api::Find(gathered->members[m].pod->metadata.annotations,
+                                api::kNetworkGenerationAnnotation);
+    const auto said = text ? ParseNumber<std::int64_t>(*text) : std::nullopt;
+    if (said && *said < INT32_MAX) first = std::max(first, *said + 1);
+  }
+  return first;
+}
+
+}  // namespace
 
 bool CommitPlan(PassState& pass, Ledger& ledger, const Clock& clock, plan::JobId job,
                 const placement::GangPlan& plan, bool may_use_backup) {
@@ -22,7 +43,10 @@ bool CommitPlan(PassState& pass, Ledger& ledger, const Clock& clock, plan::JobId
                ": a plan did not pass the verifier and was dropped: ", MessageOf(sound)));
     return false;
   }
-  const api::GangStatus status = Committed(gang, plan, state, *pass.snapshot, clock.WallMs());
+  api::GangStatus status = Committed(gang, plan, state, *pass.snapshot, clock.WallMs());
+  if (gang.status.plan_generation == 0) {
+    status.plan_generation = FirstGeneration(pass.GatheredOf(state.job.key));
+  }
   if (!ledger.Write(pass, gang, status)) return false;
   static const std::vector<fabric::HostId> kNone;
   placement::MoveOccupation(pass.snapshot->cluster, state.job,
