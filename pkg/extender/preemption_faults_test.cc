@@ -65,27 +65,46 @@ TEST_F(PreemptionTest, AVictimThatCannotBeReadIsNeitherWrittenNorStopped) {
   EXPECT_EQ(Condition("high", api::kPreemptingCondition)["reason"], "PlaceLost");
 }
 
-TEST_F(PreemptionTest, APlaceStaysKeptWhileItsGangWaitsAfterARefusedCommit) {
-  AddLow();
-  AddHigh();
-  Process process(*this, /*leader=*/true);
-  process.Pass();
-  process.Pass();
-  MakeMissingPods();
-  client_.SetHook([](const kube::Call& call) -> absl::Status {
-    const bool of_high =
-        call.verb == kube::Verb::kReplace && call.target.name == "trainingjob-high";
-    return of_high ? absl::PermissionDeniedError("policy") : absl::OkStatus();
-  });
-  process.Pass();
-  client_.SetHook(nullptr);
-  ASSERT_FALSE(Placed("low"));
-  ASSERT_FALSE(Placed("high"));
-  process.Pass();
+// `low` has left for `high`, whose commit was refused.
+class KeptPlaceTest : public PreemptionTest {
+ protected:
+  KeptPlaceTest() : process_(*this, /*leader=*/true) {}
+  void LeaveWithoutCommit() {
+    AddLow();
+    AddHigh();
+    process_.Lead();
+    process_.Pass();
+    process_.Pass();
+    MakeMissingPods();
+    client_.SetHook([](const kube::Call& call) -> absl::Status {
+      const bool of_high =
+          call.verb == kube::Verb::kReplace && call.target.name == "trainingjob-high";
+      return of_high ? absl::PermissionDeniedError("policy") : absl::OkStatus();
+    });
+    process_.Pass();
+    client_.SetHook(nullptr);
+    ASSERT_FALSE(Placed("low"));
+    ASSERT_FALSE(Placed("high"));
+  }
+  Process process_;
+};
+
+TEST_F(KeptPlaceTest, ItStaysKeptWhileTheGangWaitsForAnotherTry) {
+  LeaveWithoutCommit();
+  process_.Pass();
   EXPECT_FALSE(Placed("low")) << "the hosts that it left are kept";
   clock_.Advance(60'000);
-  process.Pass();
+  process_.Pass();
   EXPECT_TRUE(Placed("high"));
+}
+
+TEST_F(KeptPlaceTest, ItStaysKeptWhileTheGangIsInQuarantine) {
+  LeaveWithoutCommit();
+  json gang = *client_.Find(kube::Gangs(), "team", "trainingjob-high");
+  gang["status"]["planGeneration"] = "one";
+  client_.Seed(kube::Gangs(), gang);
+  ASSERT_EQ(process_.Pass().quarantined, 1);
+  EXPECT_FALSE(Placed("low")) << "the hosts that it left are kept";
 }
 
 }  // namespace

@@ -64,9 +64,14 @@ void Quarantine::OccupyHosts(PassState& pass) {
   for (const auto& [key, reason] : pass.quarantined) {
     const auto gang = pass.gangs.find(key);
     if (gang == pass.gangs.end()) continue;
-    for (const api::AssignmentEntry& slot : gang->second->status.assignments) {
-      const fabric::HostId host = snapshot.places->FindHost(slot.host);
+    const auto occupy = [&](const std::string& name) {
+      const fabric::HostId host = snapshot.places->FindHost(name);
       if (host.valid()) snapshot.cluster.hosts[host.index()].free_gpus = 0;
+    };
+    const api::GangStatus& status = gang->second->status;
+    for (const api::AssignmentEntry& slot : status.assignments) occupy(slot.host);
+    if (status.preemption) {
+      for (const std::string& host : status.preemption->hosts) occupy(host);
     }
   }
 }

@@ -3,7 +3,7 @@
 // A gang comes here when its Gang object cannot be read in full, or when its handling throws: an
 // exception is an unforeseen defect of this program, and a defect in one gang must not stop the
 // planner for the others. Such a gang is neither planned nor released. The hosts that its status
-// names count as full. Its handling is tried again after a minute, which doubles with every failure up to
+// names, also those that others leave for it, count as full. Its handling is tried again after a minute, which doubles with every failure up to
 // an hour. The wait begins anew when the gang has not failed for as long as its last wait. An object that
 // could not be read is read again when it changes.
 //
