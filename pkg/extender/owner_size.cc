@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdint>
+#include <string_view>
+#include <utility>
 
 #include "nlohmann/json.hpp"
 
 #include "pkg/api/rank_resolver.h"
 #include "pkg/base/strings.h"
+#include "pkg/json/json_view.h"
 
 namespace yardmaster::extender {
 
@@ -19,99 +22,84 @@ using Pods = std::map<std::string, int>;
 // As status.assignments of a Gang has it.
 constexpr std::int64_t kMaxPods = 16'384;
 
-// The value at a path of an object of others, which may have any shape. Null: nothing there.
-const json* Find(const json& object, const char* path) {
-  const json::json_pointer at(path);
-  return object.contains(at) ? &object[at] : nullptr;
-}
-
-std::optional<int> CountAt(const json& object, const char* path, std::optional<int> otherwise) {
-  const json* value = Find(object, path);
-  if (value == nullptr || value->is_null()) return otherwise;
-  if (!value->is_number_integer()) return std::nullopt;
-  const auto count = value->get<std::int64_t>();
-  return count >= 0 && count <= kMaxPods ? std::optional<int>(static_cast<int>(count))
-                                         : std::nullopt;
+std::optional<int> CountIn(JsonView value, std::optional<int> otherwise) {
+  if (!value.present() || value.is_null()) return otherwise;
+  const auto count = value.WholeNumber();
+  if (!count || *count < 0 || *count > kMaxPods) return std::nullopt;
+  return static_cast<int>(*count);
 }
 
 // Of the spec of an indexed Job: only one that runs all its indexes at once is a gang.
-std::optional<int> PodsOfJob(const json& object) {
-  const std::optional<int> parallelism = CountAt(object, "/spec/parallelism", 1);
-  const std::optional<int> completions = CountAt(object, "/spec/completions", std::nullopt);
-  return completions && completions == parallelism ? completions : std::nullopt;
+std::optional<int> PodsOfJob(JsonView spec) {
+  const std::optional<int> completions = CountIn(spec["completions"], std::nullopt);
+  return completions == CountIn(spec["parallelism"], 1) ? completions : std::nullopt;
 }
 
-std::optional<Pods> PodsOfJobSet(const json& object) {
-  const json* jobs = Find(object, "/spec/replicatedJobs");
-  if (jobs == nullptr || !jobs->is_array()) return std::nullopt;
+std::optional<Pods> PodsOfJobSet(JsonView spec) {
+  const JsonView jobs = spec["replicatedJobs"];
   Pods pods;
   int index = 0;  // of a Job in the set, which is its subgroup
-  for (const json& job : *jobs) {
-    const std::optional<int> replicas = CountAt(job, "/replicas", 1);
-    const json* job_template = Find(job, "/template");
-    if (!replicas || job_template == nullptr) return std::nullopt;
-    const std::optional<int> size = PodsOfJob(*job_template);
-    if (!size) return std::nullopt;
-    for (int i = 0; i < *replicas; ++i) pods[StrCat(index++)] = *size;
-  }
-  return pods;
+  bool known = jobs.is_array();
+  jobs.ForEachElement([&](JsonView job) {
+    const std::optional<int> replicas = CountIn(job["replicas"], 1);
+    const std::optional<int> size = PodsOfJob(job.At({"template", "spec"}));
+    known &= replicas && size;
+    for (int i = 0; known && i < *replicas; ++i) pods[StrCat(index++)] = *size;
+  });
+  return known ? std::optional(std::move(pods)) : std::nullopt;
 }
 
-std::optional<Pods> PodsOfTasks(const json& object) {
-  const json* tasks = Find(object, "/spec/tasks");
-  if (tasks == nullptr || !tasks->is_array()) return std::nullopt;
+std::optional<Pods> PodsOfTasks(JsonView spec) {
+  const JsonView tasks = spec["tasks"];
   Pods pods;
-  for (const json& task : *tasks) {
-    const json* name = Find(task, "/name");
-    const std::optional<int> replicas = CountAt(task, "/replicas", 1);
-    if (name == nullptr || !name->is_string() || !replicas) return std::nullopt;
-    pods[name->get<std::string>()] = *replicas;
-  }
-  return pods;
+  bool known = tasks.is_array();
+  tasks.ForEachElement([&](JsonView task) {
+    const std::optional<int> replicas = CountIn(task["replicas"], 1);
+    known &= replicas && task["name"].is_string();
+    if (known) pods[task["name"].Text()] = *replicas;
+  });
+  return known ? std::optional(std::move(pods)) : std::nullopt;
 }
 
 // The workers of an MPIJob are one subgroup, with its launcher where that works, too.
-std::optional<Pods> PodsOfMpiJob(const json& object) {
+std::optional<Pods> PodsOfMpiJob(JsonView spec) {
   const std::optional<int> workers =
-      CountAt(object, "/spec/mpiReplicaSpecs/Worker/replicas", std::nullopt);
+      CountIn(spec.At({"mpiReplicaSpecs", "Worker", "replicas"}), std::nullopt);
   if (!workers) return std::nullopt;
-  const json* launcher = Find(object, "/spec/runLauncherAsWorker");
-  return Pods{{"", *workers + (launcher != nullptr && *launcher == true ? 1 : 0)}};
+  return Pods{{"", *workers + (spec["runLauncherAsWorker"].Bool() == true ? 1 : 0)}};
 }
 
 // spec.pytorchReplicaSpecs.Worker.replicas and its like.
-std::optional<Pods> PodsOfReplicaSpecs(const json& object) {
-  const json* spec = Find(object, "/spec");
-  if (spec == nullptr || !spec->is_object()) return std::nullopt;
+std::optional<Pods> PodsOfReplicaSpecs(JsonView spec) {
   Pods pods;
-  for (const auto& [key, types] : spec->items()) {
-    constexpr std::string_view kSuffix = "ReplicaSpecs";
-    if (key.size() < kSuffix.size() || !types.is_object()) continue;
-    if (key.compare(key.size() - kSuffix.size(), kSuffix.size(), kSuffix) != 0) continue;
-    for (const auto& [type, replica] : types.items()) {
-      const std::optional<int> replicas = CountAt(replica, "/replicas", 1);
-      if (!replicas) return std::nullopt;
-      std::string subgroup = type;
-      std::transform(subgroup.begin(), subgroup.end(), subgroup.begin(),
-                     [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-      pods[subgroup] = *replicas;
-    }
-  }
-  return pods.empty() ? std::nullopt : std::optional<Pods>(pods);
+  bool known = true;
+  const auto add = [&](std::string_view type, JsonView replica) {
+    const std::optional<int> replicas = CountIn(replica["replicas"], 1);
+    known &= replicas.has_value();
+    std::string subgroup(type);
+    std::transform(subgroup.begin(), subgroup.end(), subgroup.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    pods[subgroup] = replicas.value_or(0);
+  };
+  spec.ForEachMember([&](std::string_view key, JsonView types) {
+    if (key.ends_with("ReplicaSpecs")) types.ForEachMember(add);
+  });
+  return known && !pods.empty() ? std::optional(std::move(pods)) : std::nullopt;
 }
 
 }  // namespace
 
 std::optional<Pods> PodsBySubgroup(const api::OwnerReference& owner, const json& object) {
   const std::string group = owner.api_version.substr(0, owner.api_version.find('/'));
+  const JsonView spec = JsonView(object)["spec"];
   if (group == "batch" && owner.kind == "Job") {
-    const std::optional<int> pods = PodsOfJob(object);
+    const std::optional<int> pods = PodsOfJob(spec);
     return pods ? std::optional<Pods>(Pods{{"", *pods}}) : std::nullopt;
   }
-  if (group == "batch.volcano.sh") return PodsOfTasks(object);
-  if (owner.kind == "JobSet") return PodsOfJobSet(object);
-  if (owner.kind == "MPIJob") return PodsOfMpiJob(object);
-  if (group == "kubeflow.org") return PodsOfReplicaSpecs(object);
+  if (group == "batch.volcano.sh") return PodsOfTasks(spec);
+  if (owner.kind == "JobSet") return PodsOfJobSet(spec);
+  if (owner.kind == "MPIJob") return PodsOfMpiJob(spec);
+  if (group == "kubeflow.org") return PodsOfReplicaSpecs(spec);
   return std::nullopt;
 }
 

@@ -4,8 +4,7 @@
 #include <cctype>
 #include <iterator>
 #include <string_view>
-
-#include "nlohmann/json.hpp"
+#include <utility>
 
 #include "pkg/api/training_job.h"
 #include "pkg/base/strings.h"
@@ -13,8 +12,6 @@
 namespace yardmaster::extender {
 
 namespace {
-
-using nlohmann::json;
 
 struct OwnerKind {
   const char* group;
@@ -46,32 +43,14 @@ bool IsOneOf(const std::string& word, const std::string_view (&words)[N]) {
   return std::find(std::begin(words), std::end(words), word) != std::end(words);
 }
 
-// The value at a path, if there is one of that type; objects of others may have any shape.
-template <typename T>
-std::optional<T> At(const json& object, const char* path) {
-  const json::json_pointer pointer(path);
-  if (!object.contains(pointer)) return std::nullopt;
-  const json& value = object[pointer];
-  if constexpr (std::is_same_v<T, bool>) {
-    if (!value.is_boolean()) return std::nullopt;
-  } else if constexpr (std::is_same_v<T, std::int64_t>) {
-    if (!value.is_number_integer()) return std::nullopt;
-  } else {
-    if (!value.is_string()) return std::nullopt;
-  }
-  return value.get<T>();
-}
-
-std::string EndOf(const json& object) {
-  const json::json_pointer at("/status/conditions");
-  if (!object.contains(at) || !object[at].is_array()) return "";
-  for (const json& condition : object[at]) {
-    const auto type = At<std::string>(condition, "/type");
-    if (type && IsOneOf(*type, kEnds) && At<std::string>(condition, "/status") == "True") {
-      return *type;
-    }
-  }
-  return "";
+std::string EndOf(JsonView object) {
+  std::string end;
+  object.At({"status", "conditions"}).ForEachElement([&](JsonView condition) {
+    std::string type = condition["type"].Text();
+    const bool ends = IsOneOf(type, kEnds) && condition["status"].String() == "True";
+    if (ends && end.empty()) end = std::move(type);
+  });
+  return end;
 }
 
 // The group of a LeaderWorkerSet that a gang stands for: the number after the owner's name.
@@ -81,23 +60,21 @@ std::optional<std::int64_t> GroupOf(const api::Gang& gang) {
   return dash == name.npos ? std::nullopt : ParseNumber<std::int64_t>(name.substr(dash + 1));
 }
 
-bool IsSuspended(const api::Gang& gang, const json& object) {
-  if (At<bool>(object, "/spec/suspend") == true) return true;
-  if (At<bool>(object, "/spec/runPolicy/suspend") == true) return true;
-  // An elastic TrainingJob on the way to another size.
-  if (gang.owner.kind == api::kTrainingJobKind &&
-      At<std::int64_t>(object, "/status/elastic/targetData").value_or(0) > 0) {
+bool IsSuspended(const api::Gang& gang, JsonView object) {
+  if (object.At({"spec", "suspend"}).Bool() == true) return true;
+  if (object.At({"spec", "runPolicy", "suspend"}).Bool() == true) return true;
+  if (gang.owner.kind == api::kTrainingJobKind) {
+    // An elastic one on the way to another size, or one that has no pods while its operator holds it:
+    // suspended, or between rented hosts.
+    return object.At({"status", "elastic", "targetData"}).WholeNumber().value_or(0) > 0 ||
+           object.At({"status", "recovery", "suspended"}).Bool() == true;
+  }
+  if (gang.owner.kind == "Job" && object.At({"spec", "parallelism"}).WholeNumber() == 0) {
     return true;
   }
-  // A TrainingJob has no pods while its operator holds it: suspended, or between rented hosts.
-  if (gang.owner.kind == api::kTrainingJobKind &&
-      At<bool>(object, "/status/recovery/suspended") == true) {
-    return true;
-  }
-  if (gang.owner.kind == "Job" && At<std::int64_t>(object, "/spec/parallelism") == 0) return true;
   if (gang.owner.kind != "LeaderWorkerSet") return false;
   const auto group = GroupOf(gang);
-  return group && At<std::int64_t>(object, "/spec/replicas").value_or(1) <= *group;
+  return group && object.At({"spec", "replicas"}).WholeNumber().value_or(1) <= *group;
 }
 
 bool IsVersion(std::string_view text) {
@@ -122,21 +99,21 @@ std::optional<kube::Resource> ResourceOfOwner(const api::OwnerReference& owner) 
   return std::nullopt;
 }
 
-OwnerState OwnerStateOf(const api::Gang& gang, const json& object) {
+OwnerState OwnerStateOf(const api::Gang& gang, JsonView object) {
   const std::string who =
       StrCat(gang.owner.kind, " ", gang.metadata.namespace_name, "/", gang.owner.name);
   if (!object.is_object()) return {OwnerPhase::kGone, who + " is gone"};
-  const auto uid = At<std::string>(object, "/metadata/uid");
+  const auto uid = object.At({"metadata", "uid"}).String();
   if (!gang.owner.uid.empty() && uid && *uid != gang.owner.uid) {
     return {OwnerPhase::kGone, who + " was deleted and made again"};
   }
-  if (At<std::string>(object, "/metadata/deletionTimestamp")) {
+  if (object.At({"metadata", "deletionTimestamp"}).is_string()) {
     return {OwnerPhase::kGone, who + " is being deleted"};
   }
   if (const std::string end = EndOf(object); !end.empty()) {
     return {OwnerPhase::kFinished, StrCat(who, " has ended: ", end)};
   }
-  const std::string phase = At<std::string>(object, "/status/state/phase").value_or("");
+  const std::string phase = object.At({"status", "state", "phase"}).Text();
   if (IsOneOf(phase, kVolcanoEnds)) {
     return {OwnerPhase::kFinished, StrCat(who, " has ended: ", phase)};
   }

@@ -9,9 +9,8 @@
 #include <optional>
 #include <string>
 
-#include "nlohmann/json_fwd.hpp"
-
 #include "pkg/api/gang.h"
+#include "pkg/json/json_view.h"
 #include "pkg/kube/resource.h"
 
 namespace yardmaster::extender {
@@ -31,7 +30,7 @@ struct OwnerState {
 // Where the owner is read; nullopt for a kind whose objects are not known here.
 std::optional<kube::Resource> ResourceOfOwner(const api::OwnerReference& owner);
 
-// `object`: the owner, as read from the API server; null: it does not exist.
-OwnerState OwnerStateOf(const api::Gang& gang, const nlohmann::json& object);
+// `object`: the owner, as read from the API server; absent: it does not exist.
+OwnerState OwnerStateOf(const api::Gang& gang, JsonView object);
 
 }  // namespace yardmaster::extender

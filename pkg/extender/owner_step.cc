@@ -105,7 +105,7 @@ std::optional<OwnerState> OwnerStep::Ask(PassState& pass, const api::Gang& gang)
   if (!resource) return std::nullopt;
   auto object = client_.Get({*resource, gang.metadata.namespace_name, gang.owner.name, ""});
   if (object.ok()) return OwnerStateOf(gang, *object);
-  if (absl::IsNotFound(object.status())) return OwnerStateOf(gang, nullptr);
+  if (absl::IsNotFound(object.status())) return OwnerStateOf(gang, {});
   pass.report.problems.push_back(
       StrCat("Gang ", gang.metadata.namespace_name, "/", gang.metadata.name,
              ": it has no pods, and whether its owner has ended is not known: ",

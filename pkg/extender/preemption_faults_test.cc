@@ -54,12 +54,13 @@ TEST_F(UnusablePodsTest, ADeletedPodThatWasNeverBoundKeepsNoVictimOnItsHosts) {
 TEST_F(PreemptionTest, AVictimThatCannotBeReadIsNeitherWrittenNorStopped) {
   AddLow();
   AddHigh();
-  PassOfANewProcess();
+  Process process(*this, /*leader=*/true);
+  process.Pass();
   json victim = *client_.Find(kube::Gangs(), "team", "trainingjob-low");
   victim["status"]["assignments"][0]["rank"] = 3;
   client_.Seed(kube::Gangs(), victim);
   const json before = GangStatus("low");
-  const PassReport report = PassOfANewProcess();
+  const PassReport report = process.Pass();
   EXPECT_EQ(report.evicted_pods, 0);
   EXPECT_EQ(GangStatus("low"), before) << "what cannot be read is not written over";
   EXPECT_EQ(Condition("high", api::kPreemptingCondition)["reason"], "PlaceLost");

@@ -5,8 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "nlohmann/json.hpp"
-
 #include "pkg/api/pod.h"
 #include "pkg/api/rank_resolver.h"
 #include "pkg/base/status.h"
@@ -19,7 +17,7 @@ namespace {
 
 constexpr std::string_view kNotReady = "yardmaster-extender has not read the cluster yet";
 
-absl::StatusOr<PodQuery> QueryOf(const nlohmann::json& object, const View& view) {
+absl::StatusOr<PodQuery> QueryOf(JsonView object, const View& view) {
   YM_ASSIGN_OR_RETURN(const api::Pod pod, api::DecodePod(object, api::Decoding::kLenient));
   if (pod.requests_unreadable) return absl::InvalidArgumentError(Join(pod.problems, "; "));
   if (api::WantsGang(pod)) return QueryOfGangPod(view, pod);

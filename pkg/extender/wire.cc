@@ -1,7 +1,11 @@
 #include "pkg/extender/wire.h"
 
-#include <simdjson.h>
+#include <algorithm>
+#include <cctype>
+#include <optional>
 #include <utility>
+
+#include "nlohmann/json.hpp"
 
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
@@ -10,97 +14,20 @@ namespace yardmaster::extender {
 
 namespace {
 
-using simdjson::dom::element;
-using simdjson::dom::object;
-
-// The value of `key` without regard to case, null or not; false when absent.
-bool FindAny(const object& from, std::string_view key, element& out) {
-  auto exact = from[key];
-  if (exact.error() != simdjson::SUCCESS) exact = from.at_key_case_insensitive(key);
-  if (exact.error() != simdjson::SUCCESS) return false;
-  out = exact.value_unsafe();
-  return true;
-}
-
-// As FindAny; false also for null.
-bool Find(const object& from, std::string_view key, element& out) {
-  return FindAny(from, key, out) && !out.is_null();
-}
-
-nlohmann::json Converted(const element& value) {
-  switch (value.type()) {
-    case simdjson::dom::element_type::ARRAY: {
-      auto out = nlohmann::json::array();
-      const simdjson::dom::array items = value.get_array().value_unsafe();
-      for (element item : items) out.push_back(Converted(item));
-      return out;
-    }
-    case simdjson::dom::element_type::OBJECT: {
-      auto out = nlohmann::json::object();
-      const object fields = value.get_object().value_unsafe();
-      for (auto field : fields) {
-        out[std::string(field.key)] = Converted(field.value);
-      }
-      return out;
-    }
-    case simdjson::dom::element_type::INT64:
-      return value.get_int64().value_unsafe();
-    case simdjson::dom::element_type::UINT64:
-      return value.get_uint64().value_unsafe();
-    case simdjson::dom::element_type::DOUBLE:
-      return value.get_double().value_unsafe();
-    case simdjson::dom::element_type::STRING:
-      return std::string(value.get_string().value_unsafe());
-    case simdjson::dom::element_type::BOOL:
-      return value.get_bool().value_unsafe();
-    case simdjson::dom::element_type::NULL_VALUE:
-      break;
-  }
-  return nullptr;
-}
-
-// Members of an object that `keep` accepts; another value as it is.
-template <typename Keep>
-nlohmann::json Part(const element& value, Keep keep) {
-  object fields;
-  if (value.get(fields)) return Converted(value);
-  auto out = nlohmann::json::object();
-  for (auto field : fields) {
-    if (keep(field.key)) out[std::string(field.key)] = Converted(field.value);
-  }
-  return out;
-}
-
-// Most of a pod (volumes, environment, managed fields, status) decides nothing here.
-nlohmann::json PodPart(const object& pod) {
-  auto out = nlohmann::json::object();
-  element part;
-  if (FindAny(pod, "metadata", part)) {
-    out["metadata"] = Part(part, [](std::string_view key) { return key != "managedFields"; });
-  }
-  if (!FindAny(pod, "spec", part)) return out;
-  out["spec"] = Part(part, [](std::string_view key) {
-    return key == "schedulingGates" || key == "overhead" || key == "resources";
+// The value of `key` without regard to case.
+JsonView Field(JsonView object, std::string_view key) {
+  if (const JsonView exact = object[key]; exact.present()) return exact;
+  const auto same = [](unsigned char a, unsigned char b) {
+    return std::tolower(a) == std::tolower(b);
+  };
+  JsonView found;
+  object.ForEachMember([&](std::string_view name, JsonView value) {
+    if (std::equal(name.begin(), name.end(), key.begin(), key.end(), same)) found = value;
   });
-  object spec;
-  if (part.get(spec)) return out;
-  for (const char* list : {"containers", "initContainers"}) {
-    element containers;
-    if (!FindAny(spec, list, containers)) continue;
-    simdjson::dom::array array;
-    if (containers.get(array)) {
-      out["spec"][list] = Converted(containers);
-      continue;
-    }
-    auto& kept = out["spec"][list] = nlohmann::json::array();
-    for (element container : array) {
-      kept.push_back(Part(container, [](std::string_view key) {
-        return key == "name" || key == "resources" || key == "restartPolicy";
-      }));
-    }
-  }
-  return out;
+  return found;
 }
+
+bool IsGiven(JsonView value) { return value.present() && !value.is_null(); }
 
 bool IsPlain(std::string_view text) {
   bool plain = true;
@@ -138,139 +65,108 @@ absl::Status Wrong(std::string_view key, std::string_view expected) {
                     "send kube-scheduler's ExtenderArgs (extender API v1)");
 }
 
-absl::StatusOr<object> ReadObject(simdjson::dom::parser& parser, std::string_view body) {
-  element root;
-  const auto error = parser.parse(body.data(), body.size()).get(root);
-  if (error) return Wrong("body", StrCat("JSON (", simdjson::error_message(error), ")"));
-  object args;
-  if (root.get(args)) return Wrong("body", "a JSON object");
-  return args;
+absl::StatusOr<JsonView> ReadPod(JsonView args) {
+  const JsonView pod = Field(args, "Pod");
+  if (!pod.is_object()) return Wrong("Pod", "a v1.Pod object");
+  return pod;
 }
 
-absl::StatusOr<object> ReadRoot(simdjson::dom::parser& parser, std::string_view body,
-                                nlohmann::json& pod_part) {
-  YM_ASSIGN_OR_RETURN(const object args, ReadObject(parser, body));
-  element pod;
-  object fields;
-  if (!Find(args, "Pod", pod) || pod.get(fields)) return Wrong("Pod", "a v1.Pod object");
-  pod_part = PodPart(fields);
-  return args;
-}
-
-absl::Status ReadNames(const object& args, ExtenderArgs& out) {
-  element list;
-  if (Find(args, "NodeNames", list)) {
-    simdjson::dom::array names;
-    if (list.get(names)) return Wrong("NodeNames", "an array of strings");
-    out.node_names.reserve(names.size());
-    for (element name : names) {
-      std::string_view text;
-      if (name.get(text)) return Wrong("NodeNames", "an array of strings");
-      out.node_names.push_back(text);
-    }
-    return absl::OkStatus();
+absl::Status ReadNames(JsonView args, ExtenderArgs& out) {
+  const JsonView names = Field(args, "NodeNames"), nodes = Field(args, "Nodes");
+  bool sound = true;
+  const auto add = [&](std::optional<std::string_view> name) {
+    sound &= name.has_value();
+    out.node_names.push_back(name.value_or(""));
+  };
+  if (IsGiven(names)) {
+    names.ForEachElement([&](JsonView name) { add(name.String()); });
+    if (names.is_array() && sound) return absl::OkStatus();
+    return Wrong("NodeNames", "an array of strings");
   }
-  if (!Find(args, "Nodes", list)) {
-    if (FindAny(args, "NodeNames", list) || FindAny(args, "Nodes", list)) return absl::OkStatus();
+  if (!IsGiven(nodes)) {
+    if (names.present() || nodes.present()) return absl::OkStatus();
     return Wrong("NodeNames", "node names, or Nodes with full objects");
   }
   out.nodes_were_objects = true;
-  object nodes;
-  element items;
-  if (list.get(nodes)) return Wrong("Nodes", "a v1.NodeList");
-  if (!Find(nodes, "items", items)) return absl::OkStatus();
-  simdjson::dom::array array;
-  if (items.get(array)) return Wrong("Nodes.items", "an array of Nodes");
-  for (element item : array) {
-    std::string_view name;
-    if (item.at_pointer("/metadata/name").get(name)) {
-      return Wrong("Nodes.items[].metadata.name", "a string");
-    }
-    out.node_names.push_back(name);
-    out.nodes.push_back(simdjson::minify(item));
-  }
+  if (!nodes.is_object()) return Wrong("Nodes", "a v1.NodeList");
+  const JsonView items = Field(nodes, "items");
+  if (!IsGiven(items)) return absl::OkStatus();
+  if (!items.is_array()) return Wrong("Nodes.items", "an array of Nodes");
+  items.ForEachElement([&](JsonView node) {
+    add(node.At({"metadata", "name"}).String());
+    out.nodes.push_back(node);
+  });
+  if (!sound) return Wrong("Nodes.items[].metadata.name", "a string");
   return absl::OkStatus();
 }
 
-absl::StatusOr<PreemptCandidate> ReadCandidate(std::string_view node, const element& value) {
+absl::StatusOr<PreemptCandidate> ReadCandidate(std::string_view node, JsonView victims) {
   PreemptCandidate candidate;
   candidate.node = std::string(node);
-  object victims;
-  element pods;
-  if (value.get(victims) || !Find(victims, "Pods", pods)) return candidate;
-  simdjson::dom::array array;
-  if (pods.get(array)) return Wrong("Pods", "an array");
-  for (element pod : array) {
-    std::string_view uid;
-    object fields;
-    element found;
-    if (pod.get(fields)) return Wrong("Pods[]", "objects");
+  const JsonView pods = Field(victims, "Pods");
+  if (!IsGiven(pods)) return candidate;
+  if (!pods.is_array()) return Wrong("Pods", "an array");
+  bool sound = true;
+  pods.ForEachElement([&](JsonView pod) {
     // MetaVictims carry UID; Victims carry whole pods.
-    if (Find(fields, "UID", found)
-            ? found.get(uid) != simdjson::SUCCESS
-            : pod.at_pointer("/metadata/uid").get(uid) != simdjson::SUCCESS) {
-      return Wrong("Pods[].UID", "a string");
-    }
-    candidate.victim_uids.emplace_back(uid);
-  }
-  element violations;
-  std::int64_t number = 0;
-  if (Find(victims, "NumPDBViolations", violations) && !violations.get(number)) {
-    candidate.pdb_violations = number;
-  }
+    const JsonView own = Field(pod, "UID");
+    const auto uid = (IsGiven(own) ? own : pod.At({"metadata", "uid"})).String();
+    sound &= uid.has_value();
+    candidate.victim_uids.emplace_back(uid.value_or(""));
+  });
+  if (!sound) return Wrong("Pods[].UID", "a string");
+  candidate.pdb_violations = Field(victims, "NumPDBViolations").WholeNumber().value_or(0);
   return candidate;
 }
 
 }  // namespace
 
-struct ArgsReader::Parser {
-  simdjson::dom::parser parser;
-};
-
-ArgsReader::ArgsReader() : parser_(std::make_unique<Parser>()) {}
-ArgsReader::~ArgsReader() = default;
+absl::StatusOr<JsonView> ArgsReader::Parse(std::string_view body) {
+  const auto root = parser_.Parse(body);
+  if (!root.ok()) return Wrong("body", StrCat("JSON (", MessageOf(root.status()), ")"));
+  if (!root->is_object()) return Wrong("body", "a JSON object");
+  return *root;
+}
 
 absl::StatusOr<ExtenderArgs> ArgsReader::Read(std::string_view body) {
   ExtenderArgs out;
-  YM_ASSIGN_OR_RETURN(const object args, ReadRoot(parser_->parser, body, out.pod));
+  YM_ASSIGN_OR_RETURN(const JsonView args, Parse(body));
+  YM_ASSIGN_OR_RETURN(out.pod, ReadPod(args));
   YM_RETURN_IF_ERROR(ReadNames(args, out));
   return out;
 }
 
 absl::StatusOr<PreemptArgs> ArgsReader::ReadPreempt(std::string_view body) {
   PreemptArgs out;
-  YM_ASSIGN_OR_RETURN(const object args, ReadRoot(parser_->parser, body, out.pod));
-  element victims;
-  if (!Find(args, "NodeNameToMetaVictims", victims) && !Find(args, "NodeNameToVictims", victims)) {
-    if (FindAny(args, "NodeNameToMetaVictims", victims) ||
-        FindAny(args, "NodeNameToVictims", victims)) {
-      return out;
-    }
+  YM_ASSIGN_OR_RETURN(const JsonView args, Parse(body));
+  YM_ASSIGN_OR_RETURN(out.pod, ReadPod(args));
+  const JsonView meta = Field(args, "NodeNameToMetaVictims");
+  const JsonView by_node = IsGiven(meta) ? meta : Field(args, "NodeNameToVictims");
+  if (!IsGiven(by_node)) {
+    if (meta.present() || by_node.present()) return out;
     return Wrong("NodeNameToMetaVictims", "an object from node name to victims");
   }
-  object by_node;
-  if (victims.get(by_node)) return Wrong("NodeNameToMetaVictims", "an object");
-  for (auto field : by_node) {
-    YM_ASSIGN_OR_RETURN(PreemptCandidate candidate, ReadCandidate(field.key, field.value));
-    out.candidates.push_back(std::move(candidate));
-  }
+  if (!by_node.is_object()) return Wrong("NodeNameToMetaVictims", "an object");
+  absl::Status sound;
+  by_node.ForEachMember([&](std::string_view node, JsonView victims) {
+    auto candidate = ReadCandidate(node, victims);
+    sound.Update(candidate.status());
+    if (candidate.ok()) out.candidates.push_back(*std::move(candidate));
+  });
+  YM_RETURN_IF_ERROR(sound);
   return out;
 }
 
 absl::StatusOr<BindArgs> ArgsReader::ReadBind(std::string_view body) {
-  YM_ASSIGN_OR_RETURN(const object args, ReadObject(parser_->parser, body));
+  YM_ASSIGN_OR_RETURN(const JsonView args, Parse(body));
   BindArgs out;
   const std::pair<const char*, std::string*> keys[] = {{"PodNamespace", &out.namespace_name},
                                                        {"PodName", &out.name},
                                                        {"PodUID", &out.uid},
                                                        {"Node", &out.node}};
   for (const auto& [key, text] : keys) {
-    element value;
-    std::string_view found;
-    if (!Find(args, key, value) || value.get(found) || found.empty()) {
-      return Wrong(key, "a string that is not empty");
-    }
-    *text = std::string(found);
+    *text = Field(args, key).Text();
+    if (text->empty()) return Wrong(key, "a string that is not empty");
   }
   return out;
 }
@@ -332,7 +228,7 @@ std::string EncodeFilterAnswer(const ExtenderArgs& args, const std::vector<NodeV
   for (std::size_t i = 0; i < args.nodes.size(); ++i) {
     if (verdicts[i] != NodeVerdict::kFits) continue;
     if (!items.empty()) items += ',';
-    items += args.nodes[i];
+    items += args.nodes[i].ToJson().dump();
   }
   return FilterResult(args.node_names, verdicts,
                       StrCat(R"({"metadata":{},"items":[)", items, "]}"));

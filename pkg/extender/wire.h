@@ -6,29 +6,27 @@
 // A list that is null is an empty one; a body with neither is refused. Node lists are always written
 // as arrays, because the scheduler takes null for "no node".
 //
-// simdjson reads (a request may hold 16,000 node names), plain appending writes. Thread safety: an
-// ArgsReader belongs to one thread; the encoders are pure functions.
+// simdjson reads (a request may hold 16,000 node names), plain appending writes. What a reader has
+// returned points into it and is valid until its next call. Thread safety: an ArgsReader belongs to one
+// thread; the encoders are pure functions.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "nlohmann/json.hpp"
 
 #include "pkg/extender/decisions.h"
+#include "pkg/json/json_view.h"
 
 namespace yardmaster::extender {
 
 struct ExtenderArgs {
-  // What of the v1.Pod a call looks at: metadata without managedFields; of spec the gates, overhead,
-  // resources, and the names and resources of containers and init containers.
-  nlohmann::json pod;
-  std::vector<std::string_view> node_names;  // views into the reader; valid until its next Read
-  bool nodes_were_objects = false;           // the scheduler is not nodeCacheCapable
-  std::vector<std::string> nodes;            // then: the v1.Nodes as JSON text
+  JsonView pod;  // a v1.Pod
+  std::vector<std::string_view> node_names;
+  bool nodes_were_objects = false;  // the scheduler is not nodeCacheCapable
+  std::vector<JsonView> nodes;      // then: the v1.Nodes
 };
 
 // One candidate of a preemption: the node and the pods that would go.
@@ -39,7 +37,7 @@ struct PreemptCandidate {
 };
 
 struct PreemptArgs {
-  nlohmann::json pod;
+  JsonView pod;
   std::vector<PreemptCandidate> candidates;
 };
 
@@ -53,19 +51,15 @@ struct BindArgs {
 
 class ArgsReader {
  public:
-  ArgsReader();
-  ~ArgsReader();
-  ArgsReader(const ArgsReader&) = delete;
-  ArgsReader& operator=(const ArgsReader&) = delete;
-
   // Errors: InvalidArgument that names the key which is missing or of the wrong type.
   absl::StatusOr<ExtenderArgs> Read(std::string_view body);
   absl::StatusOr<PreemptArgs> ReadPreempt(std::string_view body);
   absl::StatusOr<BindArgs> ReadBind(std::string_view body);
 
  private:
-  struct Parser;
-  std::unique_ptr<Parser> parser_;
+  absl::StatusOr<JsonView> Parse(std::string_view body);
+
+  JsonParser parser_;
 };
 
 // The answer to `args`; `verdicts` by position in its node_names. A scheduler that sent Nodes gets those

@@ -15,7 +15,7 @@ TEST(WireTest, BothCasingsOfArgumentsAreRead) {
         R"({"pod":{"metadata":{"name":"a"}},"nodenames":["n1","n2"]})"}) {
     auto args = reader.Read(body);
     ASSERT_TRUE(args.ok()) << args.status();
-    EXPECT_EQ(args->pod["metadata"]["name"], "a");
+    EXPECT_EQ(args->pod.At({"metadata", "name"}).Text(), "a");
     EXPECT_EQ(args->node_names, (std::vector<std::string_view>{"n1", "n2"}));
     EXPECT_FALSE(args->nodes_were_objects);
   }
