@@ -83,9 +83,7 @@ class KueueBeside(Beside, Kueue):
     name_of_chart, release_namespace, values = "kueue", "kueue-system", "enableCertManager=true"
 
     def install(self):
-        with socket.socket() as s:
-            s.bind(("127.0.0.1", 0))
-            self.port = s.getsockname()[1]
+        self.port = int(sh(ROOT / "test/ports", 1))
         sh(ROOT / "test/cluster/prepare", self.folder)  # certificates for 127.0.0.1
         super().install()
 

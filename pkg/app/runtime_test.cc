@@ -1,15 +1,12 @@
 #include "pkg/app/runtime.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <string>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 #include "pkg/base/strings.h"
+#include "pkg/base/testing/free_port.h"
 #include "pkg/http/testing/raw_client.h"
 
 namespace yardmaster::app {
@@ -17,18 +14,6 @@ namespace {
 
 using testing::EndsWith;
 using testing::HasSubstr;
-
-int FreePort() {
-  const int fd = socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address = {};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  bind(fd, reinterpret_cast<sockaddr*>(&address), size);
-  getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size);
-  close(fd);
-  return ntohs(address.sin_port);
-}
 
 int StatusOf(int port, const char* path) {
   http::RawClient client(port);

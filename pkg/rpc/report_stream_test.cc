@@ -2,6 +2,7 @@
 
 #include "gmock/gmock.h"
 
+#include "pkg/base/testing/free_port.h"
 #include "pkg/rpc/testing/report_fixture.h"
 
 namespace yardmaster::rpc {
@@ -49,8 +50,8 @@ TEST_F(ReportTest, LatestWinsWhenTheOperatorIsSlow) {
 }
 
 TEST_F(ReportTest, AfterABreakTheNewestStateIsToldAgain) {
-  StartServer();
-  const ReportServerOptions same{.address = StrCat("127.0.0.1:", server_->port()), .tls = {}};
+  const ReportServerOptions same{.address = StrCat("127.0.0.1:", FreePort()), .tls = {}};
+  StartServer(same);
   ReportStream& stream = Stream("n1");
   stream.Tell({{0, 1}});
   EXPECT_TRUE(Eventually([&] { return Knows("n1", {{0, 1}}); }));

@@ -4,15 +4,12 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <netinet/in.h>
 #include <sstream>
-#include <sys/socket.h>
 #include <thread>
 #include <utility>
 
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
-#include "pkg/base/unique_fd.h"
 
 namespace yardmaster::testing {
 
@@ -169,18 +166,6 @@ absl::StatusOr<std::string> Cluster::Yardmaster(const std::vector<std::string>& 
   Command command = {Binary("kubectl-yardmaster")};
   command.insert(command.end(), arguments.begin(), arguments.end());
   return RunProgram(command, input, {{"KUBECONFIG", plane_->kubeconfig()}});
-}
-
-int FreePort() {
-  const UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t length = sizeof address;
-  auto* generic = reinterpret_cast<sockaddr*>(&address);
-  ::bind(fd.get(), generic, length);
-  ::getsockname(fd.get(), generic, &length);
-  return ntohs(address.sin_port);
 }
 
 bool WaitFor(int seconds, const std::function<bool()>& done) {

@@ -72,8 +72,6 @@ class Cluster {
   std::unique_ptr<Process> agent_;
 };
 
-// A TCP port of loopback that no process listens on.
-int FreePort();
 // Looks every 100 ms until `done` or until the time is over; false then.
 bool WaitFor(int seconds, const std::function<bool()>& done);
 // Status of a condition of an object: "True", "False", "Unknown" or "".

@@ -15,6 +15,7 @@
 
 #include "gmock/gmock.h"
 
+#include "pkg/base/testing/free_port.h"
 #include "pkg/http/testing/tls_stream.h"
 #include "test/e2e/balancer.h"
 #include "test/e2e/story_fixture.h"

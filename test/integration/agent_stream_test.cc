@@ -1,13 +1,10 @@
 // From a lost link on a host to the operator's plan: both programs, a real API server, tokens that are bound to
 // a node, certificates of an authority of our own.
-#include <arpa/inet.h>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <netinet/in.h>
 #include <signal.h>
-#include <sys/socket.h>
 #include <thread>
 
 #include "gmock/gmock.h"
@@ -15,7 +12,7 @@
 
 #include "pkg/base/clock.h"
 #include "pkg/base/strings.h"
-#include "pkg/base/unique_fd.h"
+#include "pkg/base/testing/free_port.h"
 #include "pkg/tls/authority.h"
 #include "test/integration/control_plane.h"
 
@@ -26,17 +23,6 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr char kMissing[] = "-1";
-
-int FreePort() {
-  const UniqueFd socket(::socket(AF_INET, SOCK_STREAM, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t length = sizeof(address);
-  EXPECT_EQ(::bind(socket.get(), reinterpret_cast<sockaddr*>(&address), length), 0);
-  EXPECT_EQ(::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address), &length), 0);
-  return ntohs(address.sin_port);
-}
 
 class AgentStreamTest : public ::testing::Test {
  protected:
