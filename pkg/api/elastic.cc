@@ -10,17 +10,15 @@
 
 namespace yardmaster::api {
 
-namespace {
-
-constexpr int kMaxData = 1'000'000;
-
-}  // namespace
+using workload::kMaxDegree;
 
 std::optional<int> WorkersOf(const JobSpec& job, int data) {
-  const workload::Parallelism& p = job.parallelism;
-  const std::int64_t gpus = std::int64_t{p.tensor} * p.context * p.pipeline * data;
-  if (data < 1 || gpus % job.gpus_per_worker != 0) return std::nullopt;
-  return static_cast<int>(std::min<std::int64_t>(gpus / job.gpus_per_worker, kMaxData));
+  if (data < 1) return std::nullopt;
+  workload::Parallelism p = job.parallelism;
+  p.data = data;
+  const std::int64_t gpus = p.world();
+  if (gpus % job.gpus_per_worker != 0) return std::nullopt;
+  return static_cast<int>(std::min<std::int64_t>(gpus / job.gpus_per_worker, kMaxJobWorkers));
 }
 
 void SetData(JobSpec& job, int data) {
@@ -58,8 +56,8 @@ ElasticPolicy ReadElasticPolicy(FieldReader& spec, const JobSpec& job) {
   ElasticPolicy policy;
   FieldReader in = spec.Object("elastic");
   policy.enabled = in.present();
-  policy.min_data = in.Int("minData", 1, 1, kMaxData);
-  policy.max_data = in.Int("maxData", std::max(1, policy.min_data), 1, kMaxData);
+  policy.min_data = in.Int("minData", 1, 1, kMaxDegree);
+  policy.max_data = in.Int("maxData", std::max(1, policy.min_data), 1, kMaxDegree);
   policy.shrink_after_seconds =
       in.Int("shrinkAfterSeconds", policy.shrink_after_seconds, 0, kMaxSeconds);
   policy.grow_after_seconds = in.Int("growAfterSeconds", policy.grow_after_seconds, 0, kMaxSeconds);
@@ -104,9 +102,9 @@ void EncodeElasticPolicy(const ElasticPolicy& policy, nlohmann::json& spec) {
 ElasticStatus ReadElasticStatus(FieldReader& status) {
   FieldReader in = status.Object("elastic");
   ElasticStatus out;
-  out.data = in.Int("data", 0, 0, kMaxData);
-  out.target = in.Int("targetData", 0, 0, kMaxData);
-  out.previous = in.Int("previousData", 0, 0, kMaxData);
+  out.data = in.Int("data", 0, 0, kMaxDegree);
+  out.target = in.Int("targetData", 0, 0, kMaxDegree);
+  out.previous = in.Int("previousData", 0, 0, kMaxDegree);
   out.changed_ms = in.TimeMs("changed");
   in.Close();
   return out;

@@ -50,6 +50,13 @@ TEST(ElasticTest, TheWishIsKeptWithinTheBounds) {
   EXPECT_EQ(DecodeTrainingJob(Job(spec))->job.workers, 9);
 }
 
+TEST(ElasticTest, AProductOfSizesThatIsTooLargeForAnIntegerTakesTheMostWorkers) {
+  JobSpec job;
+  job.parallelism.tensor = job.parallelism.context = job.parallelism.pipeline = 1'000'000;
+  job.gpus_per_worker = 1;
+  EXPECT_EQ(WorkersOf(job, 1'000'000), 1'000'000);
+}
+
 TEST(ElasticTest, SizesAreThoseThatFillWholeWorkers) {
   json spec = kElastic;
   spec["workers"] = 4;

@@ -4,19 +4,24 @@
 
 #include "nlohmann/json.hpp"
 
+#include "pkg/base/strings.h"
+
 namespace yardmaster::api {
 
 namespace {
 
 using nlohmann::json;
 using workload::Enforcement;
+using workload::kMaxDegree;
 using workload::TopologyLevel;
 
 constexpr std::string_view kWithinNames[] = {"Host", "Segment", "FabricPod", "Fabric"};
 constexpr std::string_view kModeNames[] = {"Required", "Preferred"};
 constexpr std::string_view kPreemptionNames[] = {"PreemptLowerPriority", "Never"};
 enum class PreemptionPolicy { kPreemptLowerPriority, kNever };
-constexpr int kMaxDegree = 1'000'000;
+constexpr int kMaxGpusPerWorker = 1024;
+// Products of degrees stay below 2^31.
+constexpr int kMaxJobGpus = kMaxJobWorkers * kMaxGpusPerWorker;
 constexpr double kMaxNumber = 1e30;
 constexpr double kMaxDurationSeconds = 1e9;
 
@@ -43,6 +48,13 @@ void ReadParallelism(FieldReader& spec, JobSpec& job) {
   p.virtual_pipeline = in.Int("virtualPipeline", 1, 1, kMaxDegree);
   p.data = in.Int("data", 0, 1, kMaxDegree);
   if (p.data == 0) p.data = DerivedData(p, std::int64_t{1} * job.workers * job.gpus_per_worker);
+  if (p.world() > kMaxJobGpus) {
+    in.errors().Add(in.path(),
+                    StrCat("expected at most ", kMaxJobGpus,
+                           " GPUs, got tensor*context*data*pipeline = ", p.tensor, "*", p.context,
+                           "*", p.data, "*", p.pipeline),
+                    "make the product equal to workers*gpusPerWorker");
+  }
   const std::string order = in.String("order", workload::FormatOrder(workload::kMegatronOrder));
   absl::StatusOr<workload::AxisOrder> parsed = workload::ParseOrder(order);
   if (parsed.ok()) {
@@ -200,8 +212,8 @@ JobSpec WithWorkers(JobSpec spec, int workers) {
 
 JobSpec ReadJobSpec(FieldReader& spec) {
   JobSpec job;
-  job.workers = spec.Int("workers", 1, 1, kMaxDegree);
-  job.gpus_per_worker = spec.Int("gpusPerWorker", 8, 1, 1024);
+  job.workers = spec.Int("workers", 1, 1, kMaxJobWorkers);
+  job.gpus_per_worker = spec.Int("gpusPerWorker", 8, 1, kMaxGpusPerWorker);
   job.gpu_resource = spec.String("gpuResource", job.gpu_resource);
   ReadParallelism(spec, job);
   ReadPlacement(spec, job.placement);

@@ -23,6 +23,9 @@
 
 namespace yardmaster::api {
 
+// The most workers that a job may have.
+inline constexpr int kMaxJobWorkers = 1'000'000;
+
 // `within` or `mode` may be left out on its own: the group's default and Required.
 struct GroupPolicySpec {
   std::optional<workload::TopologyLevel> within;
@@ -74,7 +77,8 @@ int DerivedData(const workload::Parallelism& parallelism, std::int64_t world);
 // become 1 and the data size is the number of GPUs. Unchanged if it has that many workers.
 JobSpec WithWorkers(JobSpec spec, int workers);
 
-// Reads the fields of JobSpec out of a `spec` object.
+// Reads the fields of JobSpec out of a `spec` object. Sizes of parallelism whose product no number of workers
+// and GPUs can equal are an error, so that the product of a job without errors fits an int.
 JobSpec ReadJobSpec(FieldReader& spec);
 // Writes them into `spec`. Fields that are optional and have their default are left out, as is
 // `parallelism` where it was not given.

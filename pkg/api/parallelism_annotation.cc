@@ -58,8 +58,8 @@ absl::StatusOr<ParallelismAnnotation> ParseParallelism(std::string_view text) {
                                     [&](const Size& s) { return s.key == key; });
     if (size == std::end(kSizes)) return Bad(part, "has an unknown key");
     const std::optional<int> number = ParseNumber<int>(value);
-    if (!number || *number < 1 || *number > 1'000'000) {
-      return Bad(part, "needs an integer from 1 to 1000000");
+    if (!number || *number < 1 || *number > workload::kMaxDegree) {
+      return Bad(part, StrCat("needs an integer from 1 to ", workload::kMaxDegree));
     }
     out.parallelism.*size->size = *number;
     // Expert and virtual pipeline parallelism lie inside others.

@@ -21,7 +21,6 @@ constexpr std::string_view kRequestNames[] = {"Signal", "Annotation", "Command"}
 constexpr std::string_view kMarkNames[] = {"Annotation", "File"};
 constexpr std::string_view kSuccessNames[] = {"AllWorkers", "RankZero", "Role"};
 constexpr std::string_view kCleanPodNames[] = {"Running", "All"};
-constexpr int kMaxWorkers = 1'000'000;
 
 void ReadCheckpointPolicy(FieldReader checkpoint, TrainingJob& job) {
   job.checkpoint.interval_seconds = checkpoint.Int("intervalSeconds", 0, 0, kMaxSeconds);
@@ -159,13 +158,13 @@ TrainingJobStatus ReadJobStatus(FieldReader in) {
   TrainingJobStatus status;
   status.observed_generation = in.Int64("observedGeneration", 0, 0, INT64_MAX);
   status.conditions = ReadConditions(in);
-  status.workers = in.Int("workers", 0, 0, kMaxWorkers);
-  status.ready_workers = in.Int("readyWorkers", 0, 0, kMaxWorkers);
-  status.succeeded_workers = in.Int("succeededWorkers", 0, 0, kMaxWorkers);
+  status.workers = in.Int("workers", 0, 0, kMaxJobWorkers);
+  status.ready_workers = in.Int("readyWorkers", 0, 0, kMaxJobWorkers);
+  status.succeeded_workers = in.Int("succeededWorkers", 0, 0, kMaxJobWorkers);
   status.roles = ReadRoleStatus(in);
   for (FieldReader& segment : in.Objects("segments")) {
     status.segments.push_back({segment.String("fabricPod"), segment.RequiredString("segment"),
-                               segment.Int("workers", 0, 0, kMaxWorkers)});
+                               segment.Int("workers", 0, 0, kMaxJobWorkers)});
     segment.Close();
   }
   if (in.has("intensity")) status.intensity = in.Number("intensity", 0, 0, 1e300);

@@ -164,6 +164,16 @@ INSTANTIATE_TEST_SUITE_P(
                "spec.parallelism.tensor: expected an integer from 1 to 1000000, got \"eight\""},
         BadJob{"UnknownAxis", R"({"parallelism":{"tp":8}})",
                "spec.parallelism.tp: there is no such field"},
+        BadJob{
+            "MoreGpusThanAJobCanHave",
+            R"({"parallelism":{"tensor":1000000,"context":1000000,"data":1000000,
+                   "pipeline":1000000}})",
+            "spec.parallelism: expected at most 1024000000 GPUs, got tensor*context*data*pipeline "
+            "= 1000000*1000000*1000000*1000000"},
+        BadJob{"MoreGpusOfAnElasticJob",
+               R"({"parallelism":{"tensor":1000000,"context":1000000,"pipeline":1000000},
+                   "elastic":{"minData":1000000,"maxData":1000000}})",
+               "spec.parallelism: expected at most 1024000000 GPUs"},
         BadJob{"UnknownOrder", R"({"parallelism":{"order":"tp-xp"}})",
                "spec.parallelism.order: \"tp-xp\""},
         BadJob{"ListForAnObject", R"({"parallelism":[8]})",

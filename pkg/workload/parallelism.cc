@@ -84,9 +84,9 @@ absl::Status ValidateParallelism(const Parallelism& p, std::int64_t gpus, std::s
       {p.tensor, "tensor"}, {p.context, "context"},   {p.expert, "expert"},
       {p.data, "data"},     {p.pipeline, "pipeline"}, {p.virtual_pipeline, "virtualPipeline"}};
   for (const auto& [size, name] : sizes) {
-    if (size < 1 || size > 1'000'000) {
+    if (size < 1 || size > kMaxDegree) {
       return FieldError(StrCat(field, ".", name), StrCat("is ", size),
-                        "give a number from 1 to 1000000");
+                        StrCat("give a number from 1 to ", kMaxDegree));
     }
   }
   if (p.data % p.expert != 0) {
@@ -94,13 +94,7 @@ absl::Status ValidateParallelism(const Parallelism& p, std::int64_t gpus, std::s
                       StrCat(p.expert, " does not divide data (", p.data, ")"),
                       "expert parallelism lies inside data parallelism; use a divisor of data");
   }
-  // Each factor is at most 10^6, so the product is taken stepwise and stopped before it overflows.
-  std::int64_t product = 1;
-  for (int size : {p.tensor, p.context, p.data, p.pipeline}) {
-    product *= size;
-    if (product > gpus) break;
-  }
-  if (product != gpus) {
+  if (p.world() != gpus) {
     return FieldError(field,
                       StrCat("tensor*context*data*pipeline = ", p.tensor, "*", p.context, "*",
                              p.data, "*", p.pipeline, " is not ", what, " = ", gpus),

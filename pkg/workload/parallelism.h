@@ -14,6 +14,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,9 @@ using AxisOrder = std::array<Axis, 5>;
 inline constexpr AxisOrder kMegatronOrder = {Axis::kTensor, Axis::kContext, Axis::kExpert,
                                              Axis::kData, Axis::kPipeline};
 
+// The largest size of an axis.
+inline constexpr int kMaxDegree = 1'000'000;
+
 struct Parallelism {
   int tensor = 1;
   int context = 1;
@@ -37,16 +41,24 @@ struct Parallelism {
   AxisOrder order = kMegatronOrder;
   bool operator==(const Parallelism&) const = default;
 
-  std::int64_t world() const { return std::int64_t{1} * tensor * context * data * pipeline; }
+  // GPUs; INT64_MAX where there are more.
+  std::int64_t world() const {
+    std::int64_t product = 1;
+    for (const int size : {tensor, context, data, pipeline}) {
+      if (__builtin_mul_overflow(product, size, &product)) {
+        return std::numeric_limits<std::int64_t>::max();
+      }
+    }
+    return product;
+  }
 };
 
 // "tp-cp-ep-dp-pp" in any order; axes left out follow in Megatron's order. Errors: InvalidArgument.
 absl::StatusOr<AxisOrder> ParseOrder(std::string_view text);
 std::string FormatOrder(const AxisOrder& order);
 
-// Errors name the field below `field` ("spec.parallelism"): sizes below 1, expert that does not
-// divide data, and a product tensor * context * data * pipeline that is not workers *
-// gpus_per_worker.
+// Errors name the field below `field` ("spec.parallelism"): a size that is not from 1 to kMaxDegree, expert that
+// does not divide data, and a product tensor * context * data * pipeline that is not workers * gpus_per_worker.
 absl::Status ValidateParallelism(const Parallelism& p, int workers, int gpus_per_worker,
                                  std::string_view field);
 // The same against `gpus`, which the message calls `what`.

@@ -39,6 +39,15 @@ TEST(ParallelismTest, RanksAndCoordinatesAreOneToOneInEveryOrder) {
   }
 }
 
+TEST(ParallelismTest, TheProductOfTheLargestSizesDoesNotOverflow) {
+  constexpr int kMax = 1'000'000;
+  EXPECT_EQ(Make(kMax, kMax, 1, kMax, 1).world(), std::int64_t{kMax} * kMax * kMax);
+  EXPECT_EQ(Make(kMax, kMax, kMax, kMax, kMax).world(), INT64_MAX);
+  const absl::Status status =
+      ValidateParallelism(Make(kMax, kMax, kMax, kMax, kMax), kMax, 1024, "x");
+  EXPECT_EQ(MessageOf(status).rfind("x: tensor*context*data*pipeline = ", 0), 0u) << status;
+}
+
 TEST(ParallelismTest, MegatronsOrderPutsTensorRanksNextToEachOtherAndStagesInBlocks) {
   const RankLayout layout(Make(8, 1, 1, 8, 2));
   EXPECT_EQ(layout.At(7).tensor, 7);
