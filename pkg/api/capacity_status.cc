@@ -10,6 +10,7 @@
 #include "pkg/api/time_field.h"
 #include "pkg/base/clock.h"
 #include "pkg/base/strings.h"
+#include "pkg/capacity/sum.h"
 
 namespace yardmaster::api {
 
@@ -50,6 +51,12 @@ AvoidedOffer ReadAvoided(FieldReader& in) {
   return out;
 }
 
+// Of `hosts` hosts in one hour.
+capacity::Micros CostOf(const RentedHosts& part, int hosts) {
+  return hosts > 0 && part.price > capacity::kMaxSum / hosts ? capacity::kMaxSum
+                                                             : part.price * hosts;
+}
+
 SelectorTerm TermOf(const RentedHosts& hosts) {
   SelectorTerm term;
   for (const auto& [key, value] : hosts.node_labels) {
@@ -62,13 +69,13 @@ SelectorTerm TermOf(const RentedHosts& hosts) {
 
 capacity::Micros CapacityStatus::price() const {
   capacity::Micros sum = 0;
-  for (const RentedHosts& part : hosts) sum += part.price * part.hosts;
+  for (const RentedHosts& part : hosts) sum = capacity::AddToSum(sum, CostOf(part, part.hosts));
   return sum;
 }
 
 capacity::Micros CapacityStatus::price_of_provided() const {
   capacity::Micros sum = 0;
-  for (const RentedHosts& part : hosts) sum += part.price * part.provided;
+  for (const RentedHosts& part : hosts) sum = capacity::AddToSum(sum, CostOf(part, part.provided));
   return sum;
 }
 

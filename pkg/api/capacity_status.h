@@ -92,9 +92,9 @@ struct CapacityStatus {
   }
   // The job has no pods, or is to give them up.
   bool holds_job() const { return active() && phase != RentalPhase::kProvisioned; }
-  // What all hosts cost in one hour, at the prices last seen.
+  // What all hosts cost in one hour, at the prices last seen; at most capacity::kMaxSum.
   capacity::Micros price() const;
-  // What the rented hosts that exist cost in one hour, at the prices last seen.
+  // The same of the rented hosts that exist.
   capacity::Micros price_of_provided() const;
 };
 

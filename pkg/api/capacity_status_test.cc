@@ -4,6 +4,7 @@
 #include "nlohmann/json.hpp"
 
 #include "pkg/api/names.h"
+#include "pkg/capacity/sum.h"
 
 namespace yardmaster::api {
 namespace {
@@ -41,6 +42,14 @@ TEST(CapacityStatusTest, AJobThatHasNeverRentedHasNone) {
   FieldErrors errors;
   EXPECT_EQ(ReadBack(json(), errors), CapacityStatus{});
   EXPECT_TRUE(errors.empty());
+}
+
+TEST(CapacityStatusTest, APriceThatIsTooLargeForAnIntegerIsTheLargestSum) {
+  const int hosts = kMaxRentedHosts;
+  const auto status = Rented(RentalPhase::kRequested, {Hosts("a", hosts, capacity::kMaxMicros),
+                                                       Hosts("b", hosts, capacity::kMaxMicros)});
+  EXPECT_EQ(status.price(), capacity::kMaxSum);
+  EXPECT_EQ(EncodeCapacityStatus(status)["pricePerHour"], "9000000000000.00 USD");
 }
 
 TEST(CapacityStatusTest, EveryFieldSurvivesARoundTrip) {
