@@ -20,12 +20,11 @@ absl::StatusOr<ConnectionReport> DecodeConnectionReport(std::string_view text) {
   FieldErrors errors;
   FieldReader in(&object, "", UnknownFields::kIgnore, &errors);
   ConnectionReport report;
-  report.steered = static_cast<int>(in.Int("steered", 0, 0, kMaxReportedConnections));
-  report.unsteered = static_cast<int>(in.Int("unsteered", 0, 0, kMaxReportedConnections));
-  report.unplanned = static_cast<int>(in.Int("unplanned", 0, 0, kMaxReportedConnections));
-  report.why = CutAtCharacter(in.String("why", ""), kMaxWhyBytes);
-  in.Close();
-  if (auto status = errors.status(); !status.ok()) return status;
+  report.steered = in.Int("steered", 0, 0, kMaxReportedConnections);
+  report.unsteered = in.Int("unsteered", 0, 0, kMaxReportedConnections);
+  report.unplanned = in.Int("unplanned", 0, 0, kMaxReportedConnections);
+  report.why = CutAtCharacter(in.String("why"), kMaxWhyBytes);
+  if (!errors.empty()) return errors.status();
   return report;
 }
 

@@ -29,7 +29,7 @@ struct ObjectMeta {
   std::string name;
   std::string namespace_name;  // empty for cluster-scoped kinds
   std::string uid;
-  std::string resource_version;  // opaque, compared for equality only
+  std::string resource_version;  // a number that grows with each write (state/object_store.h)
   std::int64_t generation = 0;
   std::int64_t created_ms = 0;             // 0: not created yet
   std::optional<std::int64_t> deleted_ms;  // set while it is being deleted

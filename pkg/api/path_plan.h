@@ -61,8 +61,8 @@ struct PeerPaths {
 struct RailPaths {
   int rail = 0;
   std::vector<PeerPaths> peers;
-  std::string address = {};  // of the pod's own NIC on this rail; empty: not told
-  std::string device = {};   // its RDMA device, "mlx5_0" or "mlx5_0/1"; empty: not told
+  std::string address = {};  // of the pod's own NIC on this rail; empty: not known
+  std::string device = {};   // its RDMA device, "mlx5_0" or "mlx5_0/1"; empty: not known
   bool operator==(const RailPaths&) const = default;
 };
 
@@ -71,7 +71,7 @@ struct PodPathPlan {
   std::int64_t expires_ms = 0;  // whole seconds
   std::vector<RailPaths> rails;
   std::optional<int> traffic_class = {};  // IP traffic class byte of the pod's level
-  std::string fabric_uid = {};            // of the Fabric; empty: not told
+  std::string fabric_uid = {};            // of the Fabric; empty: not known
   bool operator==(const PodPathPlan&) const = default;
 };
 

@@ -36,7 +36,7 @@ struct ProfileReport {
 };
 
 std::string EncodeProfileReport(const ProfileReport& report);
-// Errors: InvalidArgument naming every wrong field; another version than 1 is one.
+// Errors: InvalidArgument that names a wrong field; another version than 1 is one.
 absl::StatusOr<ProfileReport> DecodeProfileReport(std::string_view text);
 
 // The first thing in it that cannot be true, as a FieldError; also what Decode refuses.
