@@ -25,7 +25,8 @@ CapacityPolicy ReadCapacityPolicy(FieldReader& spec) {
   FieldReader in = spec.Object("capacity");
   CapacityPolicy policy;
   policy.types = ReadCapacityTypes(in, "types");
-  policy.instance_types = in.Strings("instanceTypes");
+  policy.instance_types =
+      in.Strings("instanceTypes", {.max_entries = 64, .is_set = true}, NotEmpty(kLabelValue));
   policy.mixed_instance_types = in.Bool("mixedInstanceTypes", policy.mixed_instance_types);
   policy.max_cost_per_hour = ReadMoney(in, "maxCostPerHour");
   policy.max_total_cost = ReadMoney(in, "maxTotalCost");

@@ -19,6 +19,7 @@ namespace {
 using nlohmann::json;
 
 constexpr int kMaxWorkersPerHost = 1024;
+constexpr int kMaxLabels = 64;
 // 100 an hour is one interruption of a host every 36 seconds; a higher rate is a mistake.
 constexpr double kMaxInterruptionsPerHour = 100;
 
@@ -37,20 +38,13 @@ CapacityOffer ReadOffer(FieldReader& in) {
   offer.max_hosts = in.Int("maxHosts", 0, 0, kMaxRentedHosts);
   offer.interruptions_per_hour = in.Number("interruptionsPerHour", 0, 0, kMaxInterruptionsPerHour);
   offer.notice_seconds = in.Int("noticeSeconds", 0, 0, kMaxSeconds);
-  offer.node_labels = in.StringMap("nodeLabels");
+  offer.node_labels = in.StringMap("nodeLabels", kMaxLabels, kLabelValue);
   in.Close();
   return offer;
 }
 
 void CheckOffers(FieldReader& spec, const std::vector<CapacityOffer>& offers) {
-  std::set<CapacityType> types;
   for (const CapacityOffer& offer : offers) {
-    if (!types.insert(offer.type).second) {
-      spec.errors().Add(
-          spec.PathOf("offers"),
-          StrCat("holds type ", kCapacityTypeNames[static_cast<int>(offer.type)], " twice"),
-          "keep one offer per type");
-    }
     if (offer.price_per_hour.currency != offers.front().price_per_hour.currency) {
       spec.errors().Add(spec.PathOf("offers"), "are in several currencies",
                         "use one currency in a pool");
@@ -63,12 +57,13 @@ void CheckOffers(FieldReader& spec, const std::vector<CapacityOffer>& offers) {
 
 CapacityScaling ReadScaling(FieldReader in) {
   CapacityScaling scaling;
-  scaling.provisioning_class = in.String("provisioningClassName");
-  scaling.parameters = in.StringMap("parameters");
+  scaling.provisioning_class = in.String("provisioningClassName", kObjectName);
+  scaling.parameters = in.StringMap("parameters", 32, TextRule{255});
   FieldReader node_class = in.Object("nodeClassRef");
   if (node_class.present()) {
-    scaling.node_class = {node_class.RequiredString("group"), node_class.RequiredString("kind"),
-                          node_class.RequiredString("name")};
+    scaling.node_class = {node_class.RequiredString("group", kObjectName),
+                          node_class.RequiredString("kind", kLabelValue),
+                          node_class.RequiredString("name", kObjectName)};
     node_class.Close();
   }
   scaling.timeout_seconds = in.Int("timeoutSeconds", scaling.timeout_seconds, 1, kMaxSeconds);
@@ -105,17 +100,19 @@ absl::StatusOr<CapacityPool> DecodeCapacityPool(JsonView object, UnknownFields u
   ReadTypeMeta(in, kGroupVersion, kCapacityPoolKind);
   pool.metadata = ReadMetadata(in, Namespaced::kNo);
   FieldReader spec = in.Object("spec");
-  pool.instance_type = spec.RequiredString("instanceType");
-  FieldReader allocatable = spec.OpenObject("allocatable");
+  pool.instance_type = spec.RequiredString("instanceType", kLabelValue);
+  FieldReader allocatable = spec.Object("allocatable");
+  allocatable.CheckEntries(64);
   pool.allocatable = ReadResources(allocatable);
   if (pool.allocatable.empty()) {
     errors.Add("spec.allocatable", "is empty", "say what one host offers to pods, for example cpu");
   }
-  pool.zone = spec.String("zone");
-  pool.fabric_pod = spec.String("fabricPod");
-  pool.segment = spec.String("segment");
-  pool.node_labels = spec.StringMap("nodeLabels");
-  for (FieldReader& offer : spec.Objects("offers")) pool.offers.push_back(ReadOffer(offer));
+  pool.zone = spec.String("zone", kLabelValue);
+  pool.fabric_pod = spec.String("fabricPod", NotEmpty(kLabelValue));
+  pool.segment = spec.String("segment", NotEmpty(kLabelValue));
+  pool.node_labels = spec.StringMap("nodeLabels", kMaxLabels, kLabelValue);
+  for (FieldReader& offer : spec.Objects("offers", {.max_entries = 3, .map_key = "type"}))
+    pool.offers.push_back(ReadOffer(offer));
   CheckOffers(spec, pool.offers);
   pool.scaling = ReadScaling(spec.Object("scaling"));
   CheckOfferLabels(spec, pool);

@@ -52,7 +52,8 @@ TEST(CapacityPoolTest, EveryFieldThatIsWrongIsNamed) {
   EXPECT_THAT(with("/spec/allocatable", json::object()), HasSubstr("spec.allocatable: is empty"));
   EXPECT_THAT(with("/spec/allocatable/cpu", "many"), HasSubstr("spec.allocatable.cpu"));
   EXPECT_THAT(with("/spec/offers", json::array()), HasSubstr("spec.offers: is empty"));
-  EXPECT_THAT(with("/spec/offers/1/type", "Spot"), HasSubstr("holds type Spot twice"));
+  EXPECT_THAT(with("/spec/offers/1/type", "Spot"),
+              HasSubstr("spec.offers[1].type: expected a value that no earlier entry has"));
   EXPECT_THAT(with("/spec/offers/1/type", "Cheap"), HasSubstr("spec.offers[1].type"));
   EXPECT_THAT(with("/spec/offers/1/type", nullptr), HasSubstr("spec.offers[1].type: is missing"));
   EXPECT_THAT(with("/spec/offers/0/pricePerHour", "9.80"),

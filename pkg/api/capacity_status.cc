@@ -27,24 +27,24 @@ constexpr std::string_view kScalingNames[] = {"None", "ProvisioningRequest", "No
 
 RentedHosts ReadRentedHosts(FieldReader& in, std::string& currency) {
   RentedHosts out;
-  out.pool = in.RequiredString("pool");
+  out.pool = in.RequiredString("pool", kObjectName);
   out.type = in.Enum("type", kCapacityTypeNames, out.type);
   out.scaling = in.Enum("scaling", kScalingNames, out.scaling);
   out.request = in.Int("request", 0, 0, kMaxRentedHosts);
   out.hosts = in.Int("hosts", 0, 0, kMaxRentedHosts);
   out.workers = in.Int("workers", 0, 0, kMaxRentedHosts);
   out.provided = in.Int("provided", 0, 0, kMaxRentedHosts);
-  if (const auto price = ReadMoney(in, "pricePerHour")) {
+  if (const auto price = ReadMoney(in, "pricePerHour", kSumText)) {
     out.price = price->micros;
     currency = price->currency;
   }
-  out.node_labels = in.StringMap("nodeLabels");
+  out.node_labels = in.StringMap("nodeLabels", 133, kLabelValue);
   in.Close();
   return out;
 }
 
 AvoidedOffer ReadAvoided(FieldReader& in) {
-  AvoidedOffer out{in.RequiredString("pool"),
+  AvoidedOffer out{in.RequiredString("pool", kObjectName),
                    in.Enum("type", kCapacityTypeNames, CapacityType::kOnDemand),
                    in.TimeMs("until")};
   in.Close();
@@ -88,10 +88,11 @@ CapacityStatus ReadCapacityStatus(FieldReader in) {
   out.phase = in.Enum("phase", kPhaseNames, out.phase);
   out.since_ms = in.TimeMs("since");
   out.generation = in.Int64("generation", 0, 0, INT64_MAX);
-  for (FieldReader& part : in.Objects("hosts")) {
+  for (FieldReader& part : in.Objects("hosts", {256})) {
     out.hosts.push_back(ReadRentedHosts(part, out.currency));
   }
   in.Raw("pricePerHour");  // for people: follows from `hosts`
+  in.CheckText("pricePerHour", kSumText);
   if (const auto rate = ReadSum(in, "ratePerHour")) {
     out.rate = rate->micros;
     out.currency = rate->currency;
@@ -102,9 +103,10 @@ CapacityStatus ReadCapacityStatus(FieldReader in) {
   }
   out.accounted_ms = in.TimeMs("accounted");
   out.reason = ReadWord(in, "reason", kReasonNames, out.reason);
-  out.message = in.String("message");
+  out.message = in.String("message", kMessage);
   out.moves = in.Int("moves", 0, 0, INT32_MAX);
-  for (FieldReader& offer : in.Objects("avoidedOffers")) out.avoided.push_back(ReadAvoided(offer));
+  for (FieldReader& offer : in.Objects("avoidedOffers", {256}))
+    out.avoided.push_back(ReadAvoided(offer));
   in.Close();
   return out;
 }

@@ -98,9 +98,12 @@ TEST(CapacityStatusTest, WhatIsOverIsRemovedByNull) {
   for (const char* key : {"hosts", "avoidedOffers"}) EXPECT_EQ(encoded[key], json::array()) << key;
 }
 
-TEST(CapacityStatusTest, AReasonOfANewerVersionReadsAsNoneAndItsPhaseIsAnError) {
+TEST(CapacityStatusTest, InAClusterAReasonOfANewerVersionReadsAsNoneAndItsPhaseIsAnError) {
   FieldErrors errors;
-  EXPECT_EQ(ReadBack(json{{"reason", "Eclipsed"}}, errors).reason, RentalReason::kNone);
+  const json newer = {{"reason", "Eclipsed"}};
+  const CapacityStatus read =
+      ReadCapacityStatus({&newer, "status.capacity", UnknownFields::kIgnore, &errors});
+  EXPECT_EQ(read.reason, RentalReason::kNone);
   EXPECT_TRUE(errors.empty()) << errors.status();
   ReadBack(json{{"phase", "Eclipsed"}}, errors);
   ASSERT_EQ(errors.lines().size(), 1u);

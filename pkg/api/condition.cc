@@ -44,12 +44,12 @@ bool IsTrue(const std::vector<Condition>& conditions, std::string_view type) {
 
 std::vector<Condition> ReadConditions(FieldReader& status) {
   std::vector<Condition> out;
-  for (FieldReader& in : status.Objects("conditions")) {
+  for (FieldReader& in : status.Objects("conditions", {.max_entries = 16, .map_key = "type"})) {
     Condition c;
-    c.type = in.RequiredString("type");
+    c.type = in.RequiredString("type", TextRule{64});
     c.status = in.Enum("status", kStatusNames, ConditionStatus::kUnknown);
-    c.reason = in.String("reason");
-    c.message = in.String("message");
+    c.reason = in.String("reason", TextRule{128});
+    c.message = in.String("message", kMessage);
     c.observed_generation = in.Int64("observedGeneration", 0, 0, INT64_MAX);
     c.transition_ms = in.TimeMs("lastTransitionTime");
     in.Close();

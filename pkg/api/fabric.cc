@@ -23,14 +23,20 @@ constexpr int kMaxSwitches = 100'000;  // of a tier, and ports of a switch
 constexpr int kMaxGbps = 100'000;
 constexpr int kMaxCount = 1'000'000;  // of a status
 
+bool IsAddressText(std::string_view text) {
+  return text.size() >= 2 && text.find_first_not_of("0123456789ABCDEFabcdef:.") == text.npos;
+}
+constexpr TextRule kAddressText = {45, 0, IsAddressText, "an IPv4 or IPv6 address"};
+
 void ReadSizes(FieldReader& in, FabricSpec& spec) {
   FieldReader labels = in.Object("labels");
-  spec.fabric_pod_label = labels.String("fabricPod", spec.fabric_pod_label);
-  spec.segment_label = labels.String("segment", spec.segment_label);
+  spec.fabric_pod_label =
+      labels.String("fabricPod", NotEmpty(kQualifiedName), spec.fabric_pod_label);
+  spec.segment_label = labels.String("segment", NotEmpty(kQualifiedName), spec.segment_label);
   labels.Close();
   FieldReader host = in.Object("host");
   spec.gpus_per_host = host.Int("gpus", spec.gpus_per_host, 1, 64);
-  spec.gpu_resource = host.String("gpuResource", spec.gpu_resource);
+  spec.gpu_resource = host.String("gpuResource", NotEmpty(kQualifiedName), spec.gpu_resource);
   spec.rails = host.Int("rails", spec.rails, 1, 64);
   spec.nic_ports = host.Int("nicPorts", spec.nic_ports, 1, 16);
   spec.nic_gbps = host.Int("nicGbps", spec.nic_gbps, 1, kMaxGbps);
@@ -59,22 +65,24 @@ void ReadPolicies(FieldReader& in, FabricSpec& spec) {
   backup.Close();
   FieldReader levels = in.Object("networkLevels");
   spec.levels.count = levels.Int("count", spec.levels.count, 1, 64);
-  spec.levels.reserved = levels.Ints("reserved", 0, 63);
-  for (FieldReader& entry : levels.Objects("trafficClasses")) {
+  spec.levels.reserved = levels.Ints("reserved", 0, 63, {.max_entries = 63, .is_set = true});
+  for (FieldReader& entry :
+       levels.Objects("trafficClasses", {.max_entries = 64, .map_key = "level"})) {
     const int level = entry.Int("level", 0, 0, 63);
     spec.levels.traffic_class_of_level[level] = entry.Int("trafficClass", 0, 0, 255);
     entry.Close();
   }
   levels.Close();
   FieldReader addressing = in.Object("addressing");
-  spec.addressing.base = addressing.String("base", spec.addressing.base);
+  spec.addressing.base = addressing.String("base", kAddressText, spec.addressing.base);
   addressing.Close();
 }
 
 void ReadTiers(FieldReader& in, FabricSpec& spec) {
-  for (FieldReader& entry : in.Objects("tiers")) {
+  for (FieldReader& entry :
+       in.Objects("tiers", {.max_entries = 4, .min_entries = 1, .map_key = "role"})) {
     Tier tier;
-    tier.role = entry.String("role");
+    tier.role = entry.String("role", DnsLabel(32));
     tier.scope = entry.Enum("scope", kScopeNames, Scope::kSegment);
     tier.switches = entry.Int("switches", 1, 1, kMaxSwitches);
     tier.per_rail = entry.Bool("perRail", false);
@@ -92,11 +100,13 @@ void ReadTiers(FieldReader& in, FabricSpec& spec) {
 json EncodeTiers(const FabricSpec& spec) {
   json out = json::array();
   for (const Tier& tier : spec.tiers) {
-    json entry = {
-        {"role", tier.role},          {"scope", kScopeNames[static_cast<std::size_t>(tier.scope)]},
-        {"switches", tier.switches},  {"perRail", tier.per_rail},
-        {"perPlane", tier.per_plane}, {"stripes", tier.stripes}};
-    // A 0 was not given (fabric::Problems says so) and may not be written.
+    json entry = {{"scope", kScopeNames[static_cast<std::size_t>(tier.scope)]},
+                  {"switches", tier.switches},
+                  {"perRail", tier.per_rail},
+                  {"perPlane", tier.per_plane},
+                  {"stripes", tier.stripes}};
+    // What was not given (fabric::Problems says so) may not be written.
+    if (!tier.role.empty()) entry["role"] = tier.role;
     if (tier.down_ports != 0) entry["downPorts"] = tier.down_ports;
     if (tier.down_gbps != 0) entry["downGbps"] = tier.down_gbps;
     if (tier.up_ports != 0) {
@@ -145,8 +155,7 @@ json EncodeSpec(const FabricSpec& spec) {
             {"ratio", spec.backup.ratio},
             {"which", kBackupWhichNames[static_cast<std::size_t>(spec.backup.which)]}}},
           {"networkLevels", EncodeLevels(spec.levels)},
-          {"addressing", {{"base", spec.addressing.base}}},
-          {"tiers", EncodeTiers(spec)}};
+          {"addressing", {{"base", spec.addressing.base}}}};
 }
 
 FabricStatus ReadFabricStatus(FieldReader in) {
@@ -157,9 +166,10 @@ FabricStatus ReadFabricStatus(FieldReader in) {
   status.segments = in.Int("segments", 0, 0, kMaxCount);
   status.hosts = in.Int("hosts", 0, 0, kMaxCount);
   status.backup_hosts = in.Int("backupHosts", 0, 0, kMaxCount);
-  for (FieldReader& lost : in.Objects("lostSegments")) {
-    status.lost_segments.push_back(
-        {lost.RequiredString("fabricPod"), lost.RequiredString("segment"), lost.TimeMs("since")});
+  for (FieldReader& lost : in.Objects("lostSegments", {1024})) {
+    status.lost_segments.push_back({lost.RequiredString("fabricPod", kLabelValue),
+                                    lost.RequiredString("segment", kLabelValue),
+                                    lost.TimeMs("since")});
     lost.Close();
   }
   status.conditions = ReadConditions(in);
@@ -180,10 +190,10 @@ absl::StatusOr<Fabric> DecodeFabric(JsonView object, UnknownFields unknown) {
   ReadSizes(spec, out.spec);
   ReadPolicies(spec, out.spec);
   ReadTiers(spec, out.spec);
-  for (auto& [role, block] : spec.Members("ecmpHash")) {
+  for (auto& [role, block] : spec.Members("ecmpHash", 4)) {
     out.spec.ecmp_hash[role] = ReadHashSpec(block);
   }
-  for (auto& [name, block] : spec.Members("ecmpHashOverrides")) {
+  for (auto& [name, block] : spec.Members("ecmpHashOverrides", 1024)) {
     out.spec.ecmp_hash_overrides[name] = ReadHashSpec(block);
   }
   spec.Close();
@@ -212,6 +222,7 @@ json EncodeFabricStatus(const FabricStatus& status) {
 
 json EncodeWholeSpec(const fabric::FabricSpec& spec) {
   json out = EncodeSpec(spec);
+  if (!spec.tiers.empty()) out["tiers"] = EncodeTiers(spec);
   if (!spec.ecmp_hash.empty()) out["ecmpHash"] = EncodeHashes(spec.ecmp_hash);
   if (!spec.ecmp_hash_overrides.empty()) {
     out["ecmpHashOverrides"] = EncodeHashes(spec.ecmp_hash_overrides);

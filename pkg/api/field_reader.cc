@@ -1,6 +1,7 @@
 #include "pkg/api/field_reader.h"
 
 #include <algorithm>
+#include <set>
 
 #include "nlohmann/json.hpp"
 
@@ -40,6 +41,18 @@ int EditDistance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
+// Of UTF-8, as the API server counts them.
+std::int64_t Characters(std::string_view text) {
+  return std::count_if(text.begin(), text.end(),
+                       [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; });
+}
+
+std::string Entries(int count) { return StrCat(count, count == 1 ? " entry" : " entries"); }
+
+std::string WholeText(JsonView value) {
+  return value.ToJson().dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
 std::string OneOf(const std::vector<std::string_view>& names) {
   std::string text;
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -75,7 +88,7 @@ std::string JoinPath(std::string_view parent, std::string_view key) {
 std::string Shown(JsonView value) {
   if (value.is_object()) return "an object";
   if (value.is_array()) return "a list";
-  std::string text = value.ToJson().dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  std::string text = WholeText(value);
   if (text.size() > 60) text = StrCat(CutAtCharacter(text, 57), "...");
   return text;
 }
@@ -111,14 +124,21 @@ void FieldReader::Expected(std::string_view field, std::string_view what, JsonVi
 }
 
 JsonView FieldReader::Find(std::string_view key) {
-  if (unknown_ == UnknownFields::kReject) known_.emplace_back(key);
+  if (strict()) known_.emplace_back(key);
   const JsonView value = object_[key];
   return value.is_null() ? JsonView() : value;
 }
 
-JsonView FieldReader::FindArray(std::string_view key) {
+JsonView FieldReader::FindArray(std::string_view key, const ListRule& rule) {
   const JsonView value = Find(key);
-  if (!value.present() || value.is_array()) return value;
+  if (!value.present()) return value;
+  if (value.is_array()) {
+    if (strict()) {
+      CheckCount(PathOf(key), value.size(), rule.min_entries, rule.max_entries);
+      CheckDistinct(PathOf(key), value, rule);
+    }
+    return value;
+  }
   Expected(PathOf(key), "a list", value, "write [ ] or a line with - for each entry");
   return {};
 }
@@ -128,6 +148,45 @@ JsonView FieldReader::FindObject(std::string_view key) {
   if (!value.present() || value.is_object()) return value;
   Expected(PathOf(key), "an object", value, "write fields below it");
   return {};
+}
+
+void FieldReader::CheckTextAt(const std::string& field, JsonView value, const TextRule& rule) {
+  const std::string_view text = value.String().value_or("");
+  const std::int64_t length = Characters(text);
+  if (length < rule.min_length) {
+    Expected(field, StrCat("at least ", Count(rule.min_length, "character")), value,
+             "give it a value or leave it out");
+  } else if (length > rule.max_length) {
+    errors_->Add(field,
+                 StrCat("expected at most ", Count(rule.max_length, "character"), ", got ", length),
+                 "shorten it");
+  } else if (rule.matches != nullptr && !rule.matches(text)) {
+    Expected(field, rule.form, value, "write it in that form");
+  }
+}
+
+void FieldReader::CheckCount(const std::string& field, std::size_t count, int min, int max) {
+  const auto entries = static_cast<std::int64_t>(count);
+  if (entries < min) {
+    errors_->Add(field, StrCat("expected at least ", Entries(min), ", got ", entries), "add one");
+  }
+  if (entries > max) {
+    errors_->Add(field, StrCat("expected at most ", Entries(max), ", got ", entries),
+                 "leave some out");
+  }
+}
+
+void FieldReader::CheckDistinct(const std::string& field, JsonView list, const ListRule& rule) {
+  if (!rule.is_set && rule.map_key.empty()) return;
+  std::set<std::string> seen;
+  std::size_t i = 0;
+  list.ForEachElement([&](JsonView entry) {
+    const std::string at = StrCat(field, "[", i++, "]");
+    const JsonView value = rule.is_set ? entry : entry[rule.map_key];
+    if (!value.present() || seen.insert(WholeText(value)).second) return;
+    Expected(rule.is_set ? at : JoinPath(at, rule.map_key), "a value that no earlier entry has",
+             value, rule.is_set ? "leave it out" : "change it or leave the entry out");
+  });
 }
 
 std::int64_t FieldReader::Int64(std::string_view key, std::int64_t fallback, std::int64_t min,
@@ -159,21 +218,29 @@ bool FieldReader::Bool(std::string_view key, bool fallback) {
   return fallback;
 }
 
-std::string FieldReader::String(std::string_view key, std::string_view fallback) {
+std::string FieldReader::String(std::string_view key, const TextRule& rule,
+                                std::string_view fallback) {
   const JsonView value = Find(key);
   if (!value.present()) return std::string(fallback);
-  if (value.is_string()) return value.Text();
+  if (value.is_string()) {
+    if (strict()) CheckTextAt(PathOf(key), value, rule);
+    return value.Text();
+  }
   Expected(PathOf(key), "a string", value, "put it in quotes");
   return std::string(fallback);
 }
 
-std::string FieldReader::RequiredString(std::string_view key) {
+std::string FieldReader::RequiredString(std::string_view key, const TextRule& rule) {
   const JsonView value = Find(key);
   if (!value.present() || value.String() == std::string_view()) {
     errors_->Add(PathOf(key), "is missing", "give it a value");
     return "";
   }
-  return String(key);
+  return String(key, rule);
+}
+
+void FieldReader::CheckText(std::string_view key, const TextRule& rule) {
+  if (strict()) String(key, rule);
 }
 
 std::int64_t FieldReader::TimeMs(std::string_view key) {
@@ -211,18 +278,21 @@ FieldReader FieldReader::OpenObject(std::string_view key) {
   return {FindObject(key), PathOf(key), UnknownFields::kIgnore, errors_};
 }
 
-std::vector<FieldReader> FieldReader::Objects(std::string_view key) {
+std::vector<FieldReader> FieldReader::Objects(std::string_view key, const ListRule& rule) {
   std::vector<FieldReader> out;
   const std::string path = PathOf(key);
-  FindArray(key).ForEachElement([&](JsonView value) {
+  FindArray(key, rule).ForEachElement([&](JsonView value) {
     out.emplace_back(value, StrCat(path, "[", out.size(), "]"), unknown_, errors_);
   });
   return out;
 }
 
-std::vector<std::pair<std::string, FieldReader>> FieldReader::Members(std::string_view key) {
+std::vector<std::pair<std::string, FieldReader>> FieldReader::Members(std::string_view key,
+                                                                      int max_entries) {
   std::vector<std::pair<std::string, FieldReader>> out;
-  FindObject(key).ForEachMember([&](std::string_view name, JsonView value) {
+  const JsonView members = FindObject(key);
+  if (strict()) CheckCount(PathOf(key), members.size(), 0, max_entries);
+  members.ForEachMember([&](std::string_view name, JsonView value) {
     out.emplace_back(name, FieldReader(value, JoinPath(PathOf(key), name), unknown_, errors_));
   });
   std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -236,24 +306,27 @@ std::vector<std::string> FieldReader::Keys() const {
   return out;
 }
 
-std::vector<std::string> FieldReader::Strings(std::string_view key) {
+std::vector<std::string> FieldReader::Strings(std::string_view key, const ListRule& rule,
+                                              const TextRule& entry) {
   std::vector<std::string> out;
   std::size_t i = 0;
-  FindArray(key).ForEachElement([&](JsonView value) {
+  FindArray(key, rule).ForEachElement([&](JsonView value) {
+    const auto at = [&] { return StrCat(PathOf(key), "[", i, "]"); };
     if (value.is_string()) {
+      if (strict()) CheckTextAt(at(), value, entry);
       out.push_back(value.Text());
     } else {
-      Expected(StrCat(PathOf(key), "[", i, "]"), "a string", value, "put it in quotes");
+      Expected(at(), "a string", value, "put it in quotes");
     }
     ++i;
   });
   return out;
 }
 
-std::vector<int> FieldReader::Ints(std::string_view key, int min, int max) {
+std::vector<int> FieldReader::Ints(std::string_view key, int min, int max, const ListRule& rule) {
   std::vector<int> out;
   std::size_t i = 0;
-  FindArray(key).ForEachElement([&](JsonView value) {
+  FindArray(key, rule).ForEachElement([&](JsonView value) {
     const std::optional<std::int64_t> number = value.WholeNumber();
     if (number && *number >= min && *number <= max) {
       out.push_back(static_cast<int>(*number));
@@ -266,20 +339,29 @@ std::vector<int> FieldReader::Ints(std::string_view key, int min, int max) {
   return out;
 }
 
-std::map<std::string, std::string> FieldReader::StringMap(std::string_view key) {
+std::map<std::string, std::string> FieldReader::StringMap(std::string_view key, int max_entries,
+                                                          const TextRule& rule) {
   std::map<std::string, std::string> out;
-  FindObject(key).ForEachMember([&](std::string_view name, JsonView value) {
+  const JsonView members = FindObject(key);
+  if (strict()) CheckCount(PathOf(key), members.size(), 0, max_entries);
+  members.ForEachMember([&](std::string_view name, JsonView value) {
+    const auto at = [&] { return JoinPath(PathOf(key), name); };
     if (value.is_string()) {
+      if (strict()) CheckTextAt(at(), value, rule);
       out.emplace(name, value.Text());
     } else {
-      Expected(JoinPath(PathOf(key), name), "a string", value, "put it in quotes");
+      Expected(at(), "a string", value, "put it in quotes");
     }
   });
   return out;
 }
 
+void FieldReader::CheckEntries(int max_entries) {
+  if (strict() && present()) CheckCount(path_, object_.size(), 0, max_entries);
+}
+
 void FieldReader::Close() {
-  if (unknown_ == UnknownFields::kIgnore) return;
+  if (!strict()) return;
   object_.ForEachMember([&](std::string_view name, JsonView) {
     if (std::find(known_.begin(), known_.end(), name) != known_.end()) return;
     const std::string meant = Nearest(name, known_);

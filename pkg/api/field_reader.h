@@ -6,9 +6,11 @@
 // The errors of one object are collected, each once and at most 50, so that a person mends them in one
 // go. A reader never stops: after an error it returns the fallback. Null is treated as left out, as Kubernetes has it.
 //
-// With UnknownFields::kReject, Close makes an error of each field that was not read: decoders of the
-// kinds we own use it, since a misspelt field would otherwise change the job unnoticed. With kIgnore
-// such fields are ignored.
+// UnknownFields::kReject is for what people wrote. Close makes an error of each field that was not read,
+// since a misspelt field would otherwise change the job unnoticed, and a value that breaks its rule
+// (field_rules.h) is an error, since the API server would refuse it. kIgnore is for what the API server
+// has, which an older version may have stored under another schema: such fields are ignored and rules are
+// not checked.
 //
 // Lifetimes: a reader points into the JSON value and the error list; both must outlive it. Thread
 // safety: none; readers are local variables.
@@ -23,6 +25,7 @@
 
 #include "nlohmann/json_fwd.hpp"
 
+#include "pkg/api/field_rules.h"
 #include "pkg/base/status.h"
 #include "pkg/json/json_view.h"
 
@@ -81,8 +84,13 @@ class FieldReader {
   }
   double Number(std::string_view key, double fallback, double min, double max);
   bool Bool(std::string_view key, bool fallback);
-  std::string String(std::string_view key, std::string_view fallback = "");
-  std::string RequiredString(std::string_view key);
+  std::string String(std::string_view key, std::string_view fallback = "") {
+    return String(key, TextRule(), fallback);
+  }
+  std::string String(std::string_view key, const TextRule& rule, std::string_view fallback = "");
+  std::string RequiredString(std::string_view key, const TextRule& rule = {});
+  // For a field that is read in another way or not at all: reports a value that is not a string by this rule.
+  void CheckText(std::string_view key, const TextRule& rule);
   // RFC 3339; 0 when left out or wrong.
   std::int64_t TimeMs(std::string_view key);
   // One of `names`, which stand in the order of the enumeration.
@@ -94,27 +102,38 @@ class FieldReader {
   FieldReader Object(std::string_view key);
   // As Object, but fields that are not read are allowed.
   FieldReader OpenObject(std::string_view key);
-  std::vector<FieldReader> Objects(std::string_view key);
+  std::vector<FieldReader> Objects(std::string_view key, const ListRule& rule = {});
   // The members of an object whose keys are data, in key order.
-  std::vector<std::pair<std::string, FieldReader>> Members(std::string_view key);
+  std::vector<std::pair<std::string, FieldReader>> Members(std::string_view key, int max_entries);
   // The keys of this object itself, in order, where keys are data. Does not count as reading them.
   std::vector<std::string> Keys() const;
-  std::vector<std::string> Strings(std::string_view key);
-  std::vector<int> Ints(std::string_view key, int min, int max);
-  std::map<std::string, std::string> StringMap(std::string_view key);
+  std::vector<std::string> Strings(std::string_view key, const ListRule& rule = {},
+                                   const TextRule& entry = {});
+  std::vector<int> Ints(std::string_view key, int min, int max, const ListRule& rule = {});
+  std::map<std::string, std::string> StringMap(std::string_view key, int max_entries = kNoLimit,
+                                               const TextRule& rule = {});
   // The value unchanged; absent if left out or null.
   JsonView Raw(std::string_view key) { return Find(key); }
+
+  // Whether unknown fields are errors and rules are checked.
+  bool strict() const { return unknown_ == UnknownFields::kReject; }
+  // Reports an object whose keys are data and that has too many of them.
+  void CheckEntries(int max_entries);
 
   // Call last: reports the fields that were not read.
   void Close();
 
  private:
   JsonView Find(std::string_view key);
-  JsonView FindArray(std::string_view key);
+  JsonView FindArray(std::string_view key, const ListRule& rule);
   JsonView FindObject(std::string_view key);
   std::size_t Choice(std::string_view key, std::vector<std::string_view> names,
                      std::size_t fallback);
   void Expected(std::string_view field, std::string_view what, JsonView got, std::string_view fix);
+  // REQUIRE: strict.
+  void CheckTextAt(const std::string& field, JsonView value, const TextRule& rule);
+  void CheckCount(const std::string& field, std::size_t count, int min, int max);
+  void CheckDistinct(const std::string& field, JsonView list, const ListRule& rule);
 
   JsonView object_;
   std::string path_;

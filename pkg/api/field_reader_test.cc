@@ -121,6 +121,65 @@ TEST(FieldReaderTest, InvalidUtf8InAValueDoesNotThrow) {
   EXPECT_EQ(errors.lines().size(), 1u);
 }
 
+// An object of which each field breaks a rule, and what is said of it.
+std::vector<std::string> BrokenRules(UnknownFields unknown) {
+  const json object = {{"empty", ""},
+                       {"long", "\xC3\xA4\xC3\xA4\xC3\xA4"},
+                       {"label", "A"},
+                       {"unread", 1},
+                       {"few", json::array()},
+                       {"set", {"a", "b", "a"}},
+                       {"map", {{{"name", "a"}}, {{"name", "a"}}}},
+                       {"ints", {1, 2, 1}},
+                       {"texts", {{"k", "ab"}, {"l", "c"}}}};
+  FieldErrors errors;
+  FieldReader in(&object, "spec", unknown, &errors);
+  EXPECT_EQ(in.String("empty", NotEmpty(kLabelValue), "x"), "");
+  in.String("long", TextRule{2});
+  EXPECT_EQ(in.RequiredString("label", DnsLabel(8)), "A");
+  in.CheckText("unread", TextRule{2});
+  in.Strings("few", {.max_entries = 3, .min_entries = 1});
+  EXPECT_EQ(in.Strings("set", {.max_entries = 2, .is_set = true}, {1}).size(), 3u);
+  EXPECT_EQ(in.Objects("map", {.map_key = "name"}).size(), 2u);
+  EXPECT_EQ(in.Ints("ints", 0, 9, {.is_set = true}).size(), 3u);
+  EXPECT_EQ(in.StringMap("texts", 1, TextRule{1}).size(), 2u);
+  return errors.lines();
+}
+
+TEST(FieldReaderTest, WhatBreaksARuleIsNamedAndReadAllTheSame) {
+  const std::vector<std::string> lines = BrokenRules(UnknownFields::kReject);
+  const char* const begins[] = {
+      "spec.empty: expected at least 1 character, got \"\"; ",
+      "spec.long: expected at most 2 characters, got 3; ",
+      "spec.label: expected lower-case letters, digits and -, starting with a letter and not "
+      "ending with -, got "
+      "\"A\"; ",
+      "spec.unread: expected a string, got 1; ",
+      "spec.few: expected at least 1 entry, got 0; ",
+      "spec.set: expected at most 2 entries, got 3; ",
+      "spec.set[2]: expected a value that no earlier entry has, got \"a\"; ",
+      "spec.map[1].name: expected a value that no earlier entry has, got \"a\"; ",
+      "spec.ints[2]: expected a value that no earlier entry has, got 1; ",
+      "spec.texts: expected at most 1 entry, got 2; ",
+      "spec.texts.k: expected at most 1 character, got 2; "};
+  ASSERT_EQ(lines.size(), std::size(begins));
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    EXPECT_EQ(lines[i].rfind(begins[i], 0), 0u) << lines[i] << "\n" << begins[i];
+  }
+}
+
+// An older version may have stored it under a schema without the rule.
+TEST(FieldReaderTest, WhatTheClusterHasMayBreakRules) {
+  EXPECT_EQ(BrokenRules(UnknownFields::kIgnore), std::vector<std::string>());
+}
+
+TEST(FieldReaderTest, LabelsOfDnsBeginWithALetter) {
+  for (const char* good : {"a", "a-1", "z9", "a--b"}) EXPECT_TRUE(IsDnsLabel(good)) << good;
+  for (const char* bad : {"", "-", "1a", "a-", "A", "a.b", "a_b", "\xC3\xA4"}) {
+    EXPECT_FALSE(IsDnsLabel(bad)) << bad;
+  }
+}
+
 TEST(NearestTest, FindsTyposAndLeavesOtherWordsAlone) {
   EXPECT_EQ(Nearest("worker", {"workers", "template"}), "workers");
   EXPECT_EQ(Nearest("WORKERS", {"workers", "template"}), "workers");

@@ -18,14 +18,29 @@ namespace {
 
 using nlohmann::json;
 
+constexpr int kMaxListedRanks = 16'384;  // that a Gang holds entries for
+
 OwnerReference ReadOwner(FieldReader in) {
   OwnerReference owner;
-  owner.api_version = in.String("apiVersion");
-  owner.kind = in.RequiredString("kind");
-  owner.name = in.RequiredString("name");
-  owner.uid = in.String("uid");
+  owner.api_version = in.String("apiVersion", kQualifiedName);
+  owner.kind = in.RequiredString("kind", kLabelValue);
+  owner.name = in.RequiredString("name", kObjectName);
+  owner.uid = in.String("uid", kUid);
   in.Close();
   return owner;
+}
+
+bool IsStoredAmount(std::string_view text) {
+  if (text.size() > 1 && text.back() == 'm') text.remove_suffix(1);
+  return !text.empty() && text.find_first_not_of("0123456789") == text.npos;
+}
+constexpr TextRule kStoredAmount = {32, 0, IsStoredAmount, "digits, and m after thousandths"};
+
+workload::ResourceList ReadRequests(FieldReader& object) {
+  FieldReader in = object.Object("requests");
+  in.CheckEntries(128);
+  for (const std::string& name : in.Keys()) in.CheckText(name, kStoredAmount);
+  return ReadResources(in);
 }
 
 // Of a role, at most 2000: more than any host has.
@@ -36,8 +51,8 @@ int GpusOf(const workload::ResourceList& requests, const std::string& gpu_resour
 
 std::vector<RankBase> ReadRankBases(FieldReader& spec) {
   std::vector<RankBase> out;
-  for (FieldReader& in : spec.Objects("rankBases")) {
-    out.push_back({in.String("subgroup"), in.Int("firstRank", 0, 0, 1'000'000)});
+  for (FieldReader& in : spec.Objects("rankBases", {kMaxListedRanks})) {
+    out.push_back({in.String("subgroup", kObjectName), in.Int("firstRank", 0, 0, 1'000'000)});
     in.Close();
   }
   return out;
@@ -48,10 +63,9 @@ std::vector<RankBase> ReadRankBases(FieldReader& spec) {
 std::vector<workload::Role> ReadRoles(FieldReader& spec, const workload::ResourceList& largest,
                                       const std::string& gpu_resource) {
   std::vector<workload::Role> roles;
-  for (FieldReader& in : spec.Objects("roles")) {
+  for (FieldReader& in : spec.Objects("roles", {16})) {
     workload::Role role{in.Int("firstRank", 0, 0, 1'000'000), {}, {}};
-    FieldReader requests = in.Object("requests");
-    role.requests = ReadResources(requests);
+    role.requests = ReadRequests(in);
     roles.push_back(std::move(role));
     in.Close();
   }
@@ -67,25 +81,26 @@ std::vector<workload::Role> ReadRoles(FieldReader& spec, const workload::Resourc
 PreemptionStatus ReadPreemption(FieldReader in) {
   PreemptionStatus preemption;
   preemption.started_ms = in.TimeMs("startedTime");
-  for (FieldReader& victim : in.Objects("victims")) {
-    preemption.victims.push_back(
-        {victim.RequiredString("namespace"), victim.RequiredString("name"), victim.String("uid")});
+  for (FieldReader& victim : in.Objects("victims", {1024})) {
+    preemption.victims.push_back({victim.RequiredString("namespace", kLabelValue),
+                                  victim.RequiredString("name", kObjectName),
+                                  victim.String("uid", kUid)});
     victim.Close();
   }
-  preemption.hosts = in.Strings("hosts");
+  preemption.hosts = in.Strings("hosts", {kMaxListedRanks}, kObjectName);
   in.Close();
   return preemption;
 }
 
 std::vector<HostRefusal> ReadRefusals(FieldReader& status) {
   std::vector<HostRefusal> out;
-  for (FieldReader& in : status.Objects("refusals")) {
+  for (FieldReader& in : status.Objects("refusals", {kMaxListedRanks})) {
     HostRefusal refusal;
     refusal.rank = in.Int("rank", 0, 0, 1'000'000);
-    refusal.host = in.RequiredString("host");
+    refusal.host = in.RequiredString("host", kObjectName);
     refusal.until_ms = in.TimeMs("until");
     refusal.count = in.Int("count", 1, 1, 1'000'000);
-    refusal.message = in.String("message");
+    refusal.message = in.String("message", kMessage);
     in.Close();
     out.push_back(std::move(refusal));
   }
@@ -152,7 +167,7 @@ GangStatus ReadGangStatus(FieldReader in) {
   GangStatus status;
   status.observed_generation = in.Int64("observedGeneration", 0, 0, INT64_MAX);
   status.plan_generation = in.Int64("planGeneration", 0, 0, INT64_MAX);
-  status.fabric = in.String("fabric");
+  status.fabric = in.String("fabric", kObjectName);
   status.committed_ms = in.TimeMs("committedTime");
   status.fencing_token = in.Int64("fencingToken", 0, 0, INT64_MAX);
   status.settled_writes = in.Int64("settledWrites", 0, 0, INT64_MAX);
@@ -195,8 +210,7 @@ absl::StatusOr<Gang> DecodeGang(JsonView object, Decoding decoding) {
   gang.owner = ReadOwner(spec.Object("owner"));
   gang.job = ReadJobSpec(spec);
   gang.constraints = ReadConstraints(spec.Object("constraints"));
-  FieldReader requests = spec.Object("requests");
-  gang.requests = ReadResources(requests);
+  gang.requests = ReadRequests(spec);
   gang.roles = ReadRoles(spec, gang.requests, gang.job.gpu_resource);
   gang.rank_bases = ReadRankBases(spec);
   spec.Close();

@@ -127,8 +127,11 @@ struct Gang {
 // TrainingJob and a Job of one name have different gangs.
 std::string GangName(std::string_view owner_kind, std::string_view owner_name);
 
-// Fields that are not known are errors with kStrict; with kLenient those of the status are kept and
-// those of the spec ignored. Errors: InvalidArgument; with kLenient only if it has no name.
+// kStrict is for files. Programs write Gangs, but people edit what they exported for a what-if, so fields that are
+// not known and values that the API server would refuse are errors, in the status, too. kLenient is for what the API
+// server has, from any version: fields that are not known are kept in the status and ignored in the spec, words
+// of reasons that are not known are replaced, and the rules of the schema are not checked. Errors: InvalidArgument;
+// with kLenient only if it has no name.
 absl::StatusOr<Gang> DecodeGang(JsonView object, Decoding decoding = Decoding::kStrict);
 nlohmann::json EncodeGang(const Gang& gang);
 nlohmann::json EncodeGangStatus(const GangStatus& status);

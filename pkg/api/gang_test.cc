@@ -149,6 +149,16 @@ TEST(GangTest, StatusFieldsOfANewerVersionAreKeptAndThoseOfTheSpecIgnored) {
   EXPECT_EQ(status["planGeneration"], 4);
 }
 
+TEST(GangTest, AReasonOfANewerVersionIsNoProblem) {
+  json object = EncodeGang(SmallGang());
+  object["status"]["reasons"] = {{{"code", "Tide"}, {"level", "sea"}, {"count", 1}}};
+  EXPECT_FALSE(DecodeGang(object).ok());
+  const auto read = DecodeGang(object, Decoding::kLenient);
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->problems, std::vector<std::string>());
+  EXPECT_EQ(read->status.reasons.at(0).count, 1);
+}
+
 TEST(GangTest, WorkersBeforeTheFirstRoleAskForTheMost) {
   json object = EncodeGang(SmallGang());
   object["spec"]["requests"] = {{"nvidia.com/gpu", "8"}};

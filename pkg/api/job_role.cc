@@ -16,22 +16,11 @@ namespace {
 using nlohmann::json;
 
 constexpr std::string_view kFailureNames[] = {"Replace", "Restart", "Fail"};
-constexpr int kMaxRoles = 8;
+constexpr ListRule kRoleList = {.max_entries = 8, .map_key = "name"};
 constexpr int kMaxReplicas = 1000;
 constexpr std::size_t kMaxHostName = 63;  // a DNS label
 
-bool IsRoleName(std::string_view name) {
-  const auto is_letter = [](char c) { return c >= 'a' && c <= 'z'; };
-  const auto is_inner = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '-'; };
-  return !name.empty() && is_letter(name.front()) && name.back() != '-' &&
-         std::all_of(name.begin(), name.end(), is_inner);
-}
-
 void CheckName(FieldReader& in, const JobRole& role, const std::string& job) {
-  if (!IsRoleName(role.name)) {
-    in.errors().Add(in.PathOf("name"), StrCat("\"", role.name, "\" is not the name of a role"),
-                    "begin it with a letter, and use small letters, digits and -");
-  }
   const std::string longest = StrCat(job, "-", role.name, "-", role.replicas - 1);
   if (longest.size() > kMaxHostName) {
     in.errors().Add(
@@ -69,9 +58,9 @@ int ReplicasOf(const std::vector<JobRole>& roles) {
 std::vector<JobRole> ReadRoles(FieldReader& spec, const std::string& job,
                                const std::string& gpu_resource) {
   std::vector<JobRole> roles;
-  for (FieldReader& in : spec.Objects("roles")) {
+  for (FieldReader& in : spec.Objects("roles", kRoleList)) {
     JobRole role;
-    role.name = in.RequiredString("name");
+    role.name = in.RequiredString("name", kRoleName);
     role.replicas = in.Int("replicas", role.replicas, 1, kMaxReplicas);
     role.on_failure = in.Enum("onFailure", kFailureNames, role.on_failure);
     CheckName(in, role, job);
@@ -81,17 +70,8 @@ std::vector<JobRole> ReadRoles(FieldReader& spec, const std::string& job,
     CheckRequests(in, pod, gpu_resource);
     role.pod_template =
         std::make_shared<const json>(written.is_object() ? written.ToJson() : json::object());
-    if (std::any_of(roles.begin(), roles.end(),
-                    [&](const JobRole& other) { return other.name == role.name; })) {
-      in.errors().Add(in.PathOf("name"), StrCat(role.name, " is the name of another role"),
-                      "give each role a name of its own");
-    }
     in.Close();
     roles.push_back(std::move(role));
-  }
-  if (static_cast<int>(roles.size()) > kMaxRoles) {
-    spec.errors().Add(spec.PathOf("roles"), StrCat("has ", roles.size(), " entries"),
-                      StrCat("use at most ", kMaxRoles));
   }
   return roles;
 }
@@ -109,9 +89,9 @@ json EncodeRoles(const std::vector<JobRole>& roles) {
 
 std::vector<RoleStatus> ReadRoleStatus(FieldReader& status) {
   std::vector<RoleStatus> roles;
-  for (FieldReader& in : status.Objects("roles")) {
-    roles.push_back({in.RequiredString("name"), in.Int("ready", 0, 0, kMaxReplicas),
-                     in.Int("succeeded", 0, 0, kMaxReplicas)});
+  for (FieldReader& in : status.Objects("roles", kRoleList)) {
+    roles.push_back({in.RequiredString("name", TextRule{kRoleName.max_length}),
+                     in.Int("ready", 0, 0, kMaxReplicas), in.Int("succeeded", 0, 0, kMaxReplicas)});
     in.Close();
   }
   return roles;

@@ -23,6 +23,8 @@ namespace yardmaster::api {
 inline constexpr char kRoleLabel[] = "yardmaster.dev/role";
 inline constexpr char kRoleIndexLabel[] = "yardmaster.dev/role-index";
 
+inline constexpr TextRule kRoleName = DnsLabel(56);
+
 // What follows when a pod of a role fails or is lost.
 enum class OnRoleFailure {
   kReplace,  // that pod alone is made anew

@@ -75,18 +75,19 @@ TEST(JobRoleTest, ContradictionsNameFieldAndFix) {
               HasSubstr("spec.roles[0].template.spec.containers"));
   EXPECT_THAT(ErrorOf({{"roles", json::array({Role("Launcher")})}}),
               HasSubstr("spec.roles[0].name"));
-  EXPECT_THAT(ErrorOf({{"roles", json::array({Role("1")})}}), HasSubstr("begin it with a letter"));
+  EXPECT_THAT(ErrorOf({{"roles", json::array({Role("1")})}}), HasSubstr("starting with a letter"));
   EXPECT_THAT(ErrorOf({{"roles", json::array({Role(std::string(61, 'x'))})}}),
               HasSubstr("63 are allowed"));
   EXPECT_THAT(ErrorOf({{"roles", json::array({Role("x"), Role("x")})}}),
-              HasSubstr("is the name of another role"));
+              HasSubstr("spec.roles[1].name: expected a value that no earlier entry has"));
   EXPECT_THAT(ErrorOf({{"successPolicy", "Role"}}), HasSubstr("spec.successRole: is missing"));
   EXPECT_THAT(ErrorOf({{"successRole", "x"}}), HasSubstr("successPolicy is not Role"));
   EXPECT_THAT(ErrorOf({{"successPolicy", "Role"}, {"successRole", "x"}}),
               HasSubstr("is not among spec.roles"));
   json many = json::array();
   for (int i = 0; i < 9; ++i) many.push_back(Role(std::string(1, static_cast<char>('a' + i))));
-  EXPECT_THAT(ErrorOf({{"roles", many}}), HasSubstr("use at most 8"));
+  EXPECT_THAT(ErrorOf({{"roles", many}}),
+              HasSubstr("spec.roles: expected at most 8 entries, got 9"));
 }
 
 TEST(JobRoleTest, APodOfARoleIsInNoGang) {

@@ -22,7 +22,8 @@ enum class PreemptionPolicy { kPreemptLowerPriority, kNever };
 constexpr int kMaxGpusPerWorker = 1024;
 // Products of degrees stay below 2^31.
 constexpr int kMaxJobGpus = kMaxJobWorkers * kMaxGpusPerWorker;
-constexpr double kMaxNumber = 1e30;
+constexpr double kMaxFlop = 1e30;
+constexpr double kMaxBytes = 1e18;
 constexpr double kMaxDurationSeconds = 1e9;
 
 struct NamedGroup {
@@ -55,7 +56,8 @@ void ReadParallelism(FieldReader& spec, JobSpec& job) {
                            "*", p.data, "*", p.pipeline),
                     "make the product equal to workers*gpusPerWorker");
   }
-  const std::string order = in.String("order", workload::FormatOrder(workload::kMegatronOrder));
+  const std::string order =
+      in.String("order", TextRule{32}, workload::FormatOrder(workload::kMegatronOrder));
   absl::StatusOr<workload::AxisOrder> parsed = workload::ParseOrder(order);
   if (parsed.ok()) {
     p.order = *parsed;
@@ -81,15 +83,15 @@ void ReadPlacement(FieldReader& spec, PlacementSpec& placement) {
 
 void ReadProfile(FieldReader& spec, workload::Profile& profile) {
   FieldReader in = spec.Object("profile");
-  profile.flop_per_iteration = in.Number("flopPerIteration", 0, 0, kMaxNumber);
+  profile.flop_per_iteration = in.Number("flopPerIteration", 0, 0, kMaxFlop);
   profile.compute_seconds = in.Number("computeSeconds", 0, 0, kMaxDurationSeconds);
   profile.communication_start = in.Number("communicationStart", 0.5, 0, 1);
-  profile.data_bytes = in.Number("dataBytes", 0, 0, kMaxNumber);
-  profile.expert_data_bytes = in.Number("expertDataBytes", 0, 0, kMaxNumber);
-  profile.pipeline_bytes = in.Number("pipelineBytes", 0, 0, kMaxNumber);
-  profile.tensor_bytes = in.Number("tensorBytes", 0, 0, kMaxNumber);
-  profile.context_bytes = in.Number("contextBytes", 0, 0, kMaxNumber);
-  profile.expert_bytes = in.Number("expertBytes", 0, 0, kMaxNumber);
+  profile.data_bytes = in.Number("dataBytes", 0, 0, kMaxBytes);
+  profile.expert_data_bytes = in.Number("expertDataBytes", 0, 0, kMaxBytes);
+  profile.pipeline_bytes = in.Number("pipelineBytes", 0, 0, kMaxBytes);
+  profile.tensor_bytes = in.Number("tensorBytes", 0, 0, kMaxBytes);
+  profile.context_bytes = in.Number("contextBytes", 0, 0, kMaxBytes);
+  profile.expert_bytes = in.Number("expertBytes", 0, 0, kMaxBytes);
   profile.measured = in.Bool("measured", false);
   in.Close();
 }
@@ -214,7 +216,7 @@ JobSpec ReadJobSpec(FieldReader& spec) {
   JobSpec job;
   job.workers = spec.Int("workers", 1, 1, kMaxJobWorkers);
   job.gpus_per_worker = spec.Int("gpusPerWorker", 8, 1, kMaxGpusPerWorker);
-  job.gpu_resource = spec.String("gpuResource", job.gpu_resource);
+  job.gpu_resource = spec.String("gpuResource", NotEmpty(kQualifiedName), job.gpu_resource);
   ReadParallelism(spec, job);
   ReadPlacement(spec, job.placement);
   ReadProfile(spec, job.profile);

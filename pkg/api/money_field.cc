@@ -13,9 +13,10 @@ namespace {
 
 using Parse = absl::StatusOr<capacity::Money> (*)(std::string_view text);
 
-std::optional<capacity::Money> Read(FieldReader& object, std::string_view key, Parse parse) {
+std::optional<capacity::Money> Read(FieldReader& object, std::string_view key, const TextRule& rule,
+                                    Parse parse) {
   if (!object.has(key)) return std::nullopt;
-  const std::string text = object.String(key);
+  const std::string text = object.String(key, rule);
   auto money = parse(text);
   if (money.ok()) return *std::move(money);
   const std::string problem = MessageOf(money.status());
@@ -27,12 +28,15 @@ std::optional<capacity::Money> Read(FieldReader& object, std::string_view key, P
 
 }  // namespace
 
-std::optional<capacity::Money> ReadMoney(FieldReader& object, std::string_view key) {
-  return Read(object, key, capacity::ParseMoney);
+bool IsShortAmount(std::string_view text) { return text.find_first_not_of("0123456789") <= 10; }
+
+std::optional<capacity::Money> ReadMoney(FieldReader& object, std::string_view key,
+                                         const TextRule& rule) {
+  return Read(object, key, rule, capacity::ParseMoney);
 }
 
 std::optional<capacity::Money> ReadSum(FieldReader& object, std::string_view key) {
-  return Read(object, key, capacity::ParseSum);
+  return Read(object, key, kSumText, capacity::ParseSum);
 }
 
 }  // namespace yardmaster::api

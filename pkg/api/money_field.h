@@ -9,9 +9,15 @@
 
 namespace yardmaster::api {
 
+// Whether there are at most ten digits before the point.
+bool IsShortAmount(std::string_view text);
+inline constexpr TextRule kMoneyText = {24, 0, IsShortAmount, "at most 10 digits before the point"};
+inline constexpr TextRule kSumText{40};
+
 // An amount that people write (capacity/money.h). nullopt if the field is left out or wrong; a wrong
 // one is reported to the reader's errors.
-std::optional<capacity::Money> ReadMoney(FieldReader& object, std::string_view key);
+std::optional<capacity::Money> ReadMoney(FieldReader& object, std::string_view key,
+                                         const TextRule& rule = kMoneyText);
 // The same for a sum of amounts, which may be larger (capacity/sum.h).
 std::optional<capacity::Money> ReadSum(FieldReader& object, std::string_view key);
 

@@ -15,7 +15,6 @@ using nlohmann::json;
 
 constexpr std::string_view kOperatorNames[] = {"In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"};
 constexpr std::string_view kTolerationNames[] = {"Equal", "Exists"};
-constexpr std::string_view kCapacityNames[] = {"OnDemand", "Reserved", "Spot"};
 
 struct CapacityLabel {
   const char* key;
@@ -65,13 +64,14 @@ bool Holds(const SelectorTerm& term, const Node& node) {
 }
 
 // An operator that is not known selects nothing, so that a host is never thought fit that is not.
-std::vector<SelectorRequirement> ReadRequirements(FieldReader& term, const char* key) {
+std::vector<SelectorRequirement> ReadRequirements(FieldReader& term, const char* key,
+                                                  int max_entries) {
   std::vector<SelectorRequirement> out;
-  for (FieldReader& in : term.Objects(key)) {
+  for (FieldReader& in : term.Objects(key, {max_entries})) {
     const std::size_t problems = in.errors().lines().size();
-    out.push_back({in.RequiredString("key"),
+    out.push_back({in.RequiredString("key", kQualifiedName),
                    in.Enum("operator", kOperatorNames, SelectorOperator::kIn),
-                   in.Strings("values")});
+                   in.Strings("values", {4096}, kObjectName)});
     if (in.errors().lines().size() != problems) {
       out.back().op = SelectorOperator::kIn;
       out.back().values.clear();
@@ -84,9 +84,9 @@ std::vector<SelectorRequirement> ReadRequirements(FieldReader& term, const char*
 void ReadTerms(FieldReader& selector, NodeConstraints& out) {
   if (!selector.present()) return;
   out.has_affinity = true;
-  for (FieldReader& term : selector.Objects("nodeSelectorTerms")) {
+  for (FieldReader& term : selector.Objects("nodeSelectorTerms", {64})) {
     out.terms.push_back(
-        {ReadRequirements(term, "matchExpressions"), ReadRequirements(term, "matchFields")});
+        {ReadRequirements(term, "matchExpressions", 64), ReadRequirements(term, "matchFields", 8)});
     term.Close();
   }
   selector.Close();
@@ -94,13 +94,13 @@ void ReadTerms(FieldReader& selector, NodeConstraints& out) {
 
 // An operator that is not known tolerates nothing.
 void ReadTolerations(FieldReader& object, NodeConstraints& out) {
-  for (FieldReader& in : object.Objects("tolerations")) {
+  for (FieldReader& in : object.Objects("tolerations", {256})) {
     const std::size_t problems = in.errors().lines().size();
     Toleration t;
-    t.key = in.String("key");
+    t.key = in.String("key", kQualifiedName);
     t.op = in.Enum("operator", kTolerationNames, TolerationOperator::kEqual);
-    t.value = in.String("value");
-    t.effect = in.String("effect");
+    t.value = in.String("value", kObjectName);
+    t.effect = in.String("effect", TextRule{32});
     in.Raw("tolerationSeconds");
     in.Close();
     if (in.errors().lines().size() == problems) out.tolerations.push_back(std::move(t));
@@ -179,11 +179,11 @@ NodeConstraints ReadPodConstraints(FieldReader& pod_spec) {
 
 NodeConstraints ReadConstraints(FieldReader in) {
   NodeConstraints out;
-  out.node_selector = in.StringMap("nodeSelector");
+  out.node_selector = in.StringMap("nodeSelector", 64, kObjectName);
   FieldReader affinity = in.Object("nodeAffinity");
   ReadTerms(affinity, out);
   ReadTolerations(in, out);
-  out.gpu_model = in.String("gpuModel");
+  out.gpu_model = in.String("gpuModel", kLabelValue);
   out.capacity_types = ReadCapacityTypes(in, "capacityTypes");
   in.Close();
   return out;
@@ -211,23 +211,24 @@ json EncodeConstraints(const NodeConstraints& constraints) {
 
 std::vector<CapacityType> ReadCapacityTypes(FieldReader& object, std::string_view key) {
   std::vector<CapacityType> out;
-  const std::vector<std::string> names = object.Strings(key);
+  const std::vector<std::string> names = object.Strings(key, {.max_entries = 3, .is_set = true});
   for (std::size_t i = 0; i < names.size(); ++i) {
-    const auto* it = std::find(std::begin(kCapacityNames), std::end(kCapacityNames), names[i]);
-    if (it == std::end(kCapacityNames)) {
+    const auto* it =
+        std::find(std::begin(kCapacityTypeNames), std::end(kCapacityTypeNames), names[i]);
+    if (it == std::end(kCapacityTypeNames)) {
       object.errors().Add(StrCat(object.PathOf(key), "[", i, "]"),
                           StrCat("\"", names[i], "\" is not a capacity type"),
                           "use OnDemand, Reserved or Spot");
       continue;
     }
-    out.push_back(static_cast<CapacityType>(it - std::begin(kCapacityNames)));
+    out.push_back(static_cast<CapacityType>(it - std::begin(kCapacityTypeNames)));
   }
   return out;
 }
 
 json EncodeCapacityTypes(const std::vector<CapacityType>& types) {
   json out = json::array();
-  for (CapacityType type : types) out.push_back(kCapacityNames[static_cast<std::size_t>(type)]);
+  for (CapacityType type : types) out.push_back(kCapacityTypeNames[static_cast<std::size_t>(type)]);
   return out;
 }
 

@@ -147,8 +147,8 @@ NodeConstraints RandomConstraints(Random& random) {
          random.Below(2) == 0 ? "" : "value", random.Below(2) == 0 ? "" : "NoExecute"});
   }
   if (random.Below(2) == 0) out.gpu_model = "H800";
-  for (std::size_t t = random.Below(4); t > 0; --t) {
-    out.capacity_types.push_back(static_cast<CapacityType>(random.Below(3)));
+  for (int type = 0; type < 3; ++type) {
+    if (random.Below(2) == 0) out.capacity_types.push_back(static_cast<CapacityType>(type));
   }
   return out;
 }

@@ -2,6 +2,8 @@
 
 #include "nlohmann/json.hpp"
 
+#include "pkg/api/status_word.h"
+
 namespace yardmaster::api {
 
 namespace {
@@ -39,10 +41,12 @@ json EncodeReasons(const std::vector<placement::Reason>& reasons) {
 
 std::vector<placement::Reason> ReadReasons(FieldReader& object) {
   std::vector<placement::Reason> out;
-  for (FieldReader& in : object.Objects("reasons")) {
-    out.push_back({in.Enum("code", kCodeNames, ReasonCode::kInvalid),
-                   in.Enum("level", kLevelNames, workload::TopologyLevel::kFabric),
-                   in.Int64("count", 0, INT64_MIN, INT64_MAX), in.String("message")});
+  for (FieldReader& in : object.Objects("reasons", {64})) {
+    in.CheckText("code", TextRule{64});
+    out.push_back({ReadWord(in, "code", kCodeNames, ReasonCode::kInvalid),
+                   ReadWord(in, "level", kLevelNames, workload::TopologyLevel::kFabric),
+                   in.Int64("count", 0, INT64_MIN, INT64_MAX),
+                   in.String("message", TextRule{1024})});
     in.Close();
   }
   return out;
@@ -59,8 +63,9 @@ json EncodeRelaxations(const std::vector<placement::Relaxation>& relaxations) {
 
 std::vector<placement::Relaxation> ReadRelaxations(FieldReader& object) {
   std::vector<placement::Relaxation> out;
-  for (FieldReader& in : object.Objects("relaxations")) {
-    out.push_back({in.String("change"), ReadOutcome(in, "outcome", Outcome::kPlaced)});
+  for (FieldReader& in : object.Objects("relaxations", {16})) {
+    out.push_back(
+        {in.String("change", TextRule{256}), ReadOutcome(in, "outcome", Outcome::kPlaced)});
     in.Close();
   }
   return out;
@@ -102,9 +107,10 @@ json EncodeAssignments(const std::vector<AssignmentEntry>& assignments) {
 
 std::vector<AssignmentEntry> ReadAssignments(FieldReader& object) {
   std::vector<AssignmentEntry> out;
-  for (FieldReader& in : object.Objects("assignments")) {
-    out.push_back({in.Int("rank", 0, 0, 1'000'000), in.RequiredString("host"),
-                   in.String("fabricPod"), in.String("segment"), in.Ints("stages", 0, 1'000'000)});
+  for (FieldReader& in : object.Objects("assignments", {16'384})) {
+    out.push_back({in.Int("rank", 0, 0, 1'000'000), in.RequiredString("host", kObjectName),
+                   in.String("fabricPod", kLabelValue), in.String("segment", kLabelValue),
+                   in.Ints("stages", 0, 1'000'000, {1024})});
     in.Close();
   }
   return out;

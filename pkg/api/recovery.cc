@@ -22,18 +22,19 @@ constexpr std::string_view kRuleActionNames[] = {"Ignore", "Replace", "Restart",
 constexpr std::string_view kCauseNames[] = {"HostLost",         "WorkerFailed", "WorkerRemoved",
                                             "DeadlineExceeded", "HostFault",    "SegmentLost"};
 constexpr int kMaxRanks = 1'000'000;
+constexpr ListRule kExitCodes = {.max_entries = 255, .min_entries = 1, .is_set = true};
 
 void ReadRules(FieldReader& recovery, std::vector<FailureRule>& rules) {
-  for (FieldReader& in : recovery.Objects("rules")) {
+  for (FieldReader& in : recovery.Objects("rules", {32})) {
     FailureRule rule;
     rule.action = in.Enum("action", kRuleActionNames, rule.action);
-    rule.container = in.String("container");
+    rule.container = in.String("container", NotEmpty(kLabelValue));
     const bool listed = in.has("exitCodes");
     const bool other = in.has("exitCodesNotIn");
     rule.not_in = other;
-    rule.exit_codes = in.Ints(other ? "exitCodesNotIn" : "exitCodes", 1, 255);
-    if (listed && other) in.Ints("exitCodes", 1, 255);
-    rule.pod_condition = in.String("podCondition");
+    rule.exit_codes = in.Ints(other ? "exitCodesNotIn" : "exitCodes", 1, 255, kExitCodes);
+    if (listed && other) in.Ints("exitCodes", 1, 255, kExitCodes);
+    rule.pod_condition = in.String("podCondition", TextRule{316, 1});
     if (int{listed} + int{other} + int{!rule.pod_condition.empty()} != 1) {
       in.errors().Add(in.path(),
                       "matches by none or by several of exitCodes, exitCodesNotIn and "
@@ -51,13 +52,13 @@ Incident ReadIncident(FieldReader& in) {
   out.cause = ReadWord(in, "cause", kCauseNames, IncidentCause::kWorkerRemoved);
   out.action = in.Enum("action", kHostLossNames, out.action);
   out.counted = in.Bool("counted", false);
-  out.ranks = in.Ints("ranks", 0, kMaxRanks);
+  out.ranks = in.Ints("ranks", 0, kMaxRanks, {.max_entries = 16'384, .is_set = true});
   out.first_rank = in.Int("firstRank", -1, -1, kMaxRanks);
-  out.host = in.String("host");
-  out.segment = in.String("segment");
+  out.host = in.String("host", kObjectName);
+  out.segment = in.String("segment", TextRule{127});
   out.blames_host = in.Bool("blamesHost", false);
   if (in.has("exitCode")) out.exit_code = in.Int("exitCode", 0, INT32_MIN, INT32_MAX);
-  out.message = in.String("message");
+  out.message = in.String("message", kMessage);
   out.start_ms = in.TimeMs("startTime");
   out.not_before_ms = in.TimeMs("notBefore");
   out.end_ms = in.TimeMs("endTime");
@@ -121,11 +122,11 @@ RecoveryState ReadRecoveryState(FieldReader in) {
   out.window_start_ms = in.TimeMs("windowStart");
   out.restarts_in_window = in.Int("restartsInWindow", 0, 0, INT32_MAX);
   out.consecutive_restarts = in.Int("consecutiveRestarts", 0, 0, INT32_MAX);
-  for (FieldReader& incident : in.Objects("incidents")) {
+  for (FieldReader& incident : in.Objects("incidents", {10})) {
     out.incidents.push_back(ReadIncident(incident));
   }
-  for (FieldReader& host : in.Objects("avoidedHosts")) {
-    out.avoided.push_back({host.RequiredString("host"), host.TimeMs("until")});
+  for (FieldReader& host : in.Objects("avoidedHosts", {32})) {
+    out.avoided.push_back({host.RequiredString("host", kObjectName), host.TimeMs("until")});
     host.Close();
   }
   out.suspended = in.Bool("suspended", false);

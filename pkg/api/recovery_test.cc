@@ -119,10 +119,11 @@ TEST(RecoveryStateTest, WhatIsOverIsWrittenAllTheSame) {
   EXPECT_EQ(written.at("suspended"), false);
 }
 
-TEST(RecoveryStateTest, TheCauseOfANewerVersionIsReadAndItsActionRefused) {
+TEST(RecoveryStateTest, InAClusterTheCauseOfANewerVersionIsReadAndItsActionRefused) {
   FieldErrors errors;
+  const json newer = json::parse(R"({"incidents":[{"cause":"Sunspots","action":"Restart"}]})");
   const RecoveryState state =
-      ReadState(json::parse(R"({"incidents":[{"cause":"Sunspots","action":"Restart"}]})"), errors);
+      ReadRecoveryState({&newer, "status.recovery", UnknownFields::kIgnore, &errors});
   EXPECT_TRUE(errors.empty()) << errors.status();
   EXPECT_EQ(state.incidents.at(0).cause, IncidentCause::kWorkerRemoved);
   ReadState(json::parse(R"({"incidents":[{"action":"Pray"}]})"), errors);

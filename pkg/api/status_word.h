@@ -1,5 +1,5 @@
-// Words of a status that explain and decide nothing, such as reasons. A newer version may have written one that this
-// one does not know; the object is used all the same. Thread safety: pure function.
+// Words of a status that explain and decide nothing, such as reasons. In a cluster, a newer version may have written one
+// that this one does not know; the object is used all the same. Thread safety: pure function.
 #pragma once
 
 #include <algorithm>
@@ -11,10 +11,11 @@
 
 namespace yardmaster::api {
 
-// One of `names`, which stand in the order of the enumeration; another word, or none, is `fallback`.
+// As FieldReader::Enum, but another word is `fallback` without an error where the reader is not strict.
 template <typename E, std::size_t N>
 E ReadWord(FieldReader& object, std::string_view key, const std::string_view (&names)[N],
            E fallback) {
+  if (object.strict()) return object.Enum(key, names, fallback);
   const std::string word = object.String(key);
   const auto* const found = std::find(std::begin(names), std::end(names), word);
   return found == std::end(names) ? fallback : static_cast<E>(found - std::begin(names));

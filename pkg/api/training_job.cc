@@ -21,6 +21,8 @@ constexpr std::string_view kRequestNames[] = {"Signal", "Annotation", "Command"}
 constexpr std::string_view kMarkNames[] = {"Annotation", "File"};
 constexpr std::string_view kSuccessNames[] = {"AllWorkers", "RankZero", "Role"};
 constexpr std::string_view kCleanPodNames[] = {"Running", "All"};
+constexpr TextRule kDirectory = {
+    1024, 0, [](std::string_view text) { return text.starts_with('/'); }, "an absolute path"};
 
 void ReadCheckpointPolicy(FieldReader checkpoint, TrainingJob& job) {
   job.checkpoint.interval_seconds = checkpoint.Int("intervalSeconds", 0, 0, kMaxSeconds);
@@ -29,7 +31,7 @@ void ReadCheckpointPolicy(FieldReader checkpoint, TrainingJob& job) {
   job.checkpoint.grace_seconds =
       checkpoint.Int("graceSeconds", job.checkpoint.grace_seconds, 0, kMaxSeconds);
   job.checkpoint.request = checkpoint.Enum("request", kRequestNames, job.checkpoint.request);
-  job.checkpoint.command = checkpoint.Strings("command");
+  job.checkpoint.command = checkpoint.Strings("command", {64, 1}, {4096, 1});
   job.checkpoint.mark = checkpoint.Enum("mark", kMarkNames, job.checkpoint.mark);
   const bool by_command = job.checkpoint.request == CheckpointRequest::kCommand;
   if (by_command == job.checkpoint.command.empty()) {
@@ -38,12 +40,8 @@ void ReadCheckpointPolicy(FieldReader checkpoint, TrainingJob& job) {
                             by_command ? "say what asks the program for a checkpoint"
                                        : "leave it out, or set spec.checkpoint.request to Command");
   }
-  job.checkpoint.directory = checkpoint.String("directory");
-  job.checkpoint.claim = checkpoint.String("claim");
-  if (!job.checkpoint.directory.empty() && job.checkpoint.directory[0] != '/') {
-    checkpoint.errors().Add(checkpoint.PathOf("directory"), "is not an absolute path",
-                            "begin it with /");
-  }
+  job.checkpoint.directory = checkpoint.String("directory", kDirectory);
+  job.checkpoint.claim = checkpoint.String("claim", NotEmpty(kObjectName));
   if (!job.checkpoint.claim.empty() && job.checkpoint.directory.empty()) {
     checkpoint.errors().Add(checkpoint.PathOf("claim"), "has no directory to be mounted at",
                             "give spec.checkpoint.directory");
@@ -55,12 +53,12 @@ void ReadPolicies(FieldReader& spec, TrainingJob& job) {
   job.recovery = ReadRecoveryPolicy(spec);
   ReadCheckpointPolicy(spec.Object("checkpoint"), job);
   job.capacity = ReadCapacityPolicy(spec);
-  job.gpu_model = spec.String("gpuModel");
+  job.gpu_model = spec.String("gpuModel", kLabelValue);
 }
 
 void ReadRunPolicy(FieldReader& spec, RunPolicy& run) {
   run.suspended = spec.Bool("suspend", false);
-  run.managed_by = spec.String("managedBy");
+  run.managed_by = spec.String("managedBy", NotEmpty(kLabelValue));
   if (spec.has("activeDeadlineSeconds")) {
     run.active_deadline_seconds = spec.Int64("activeDeadlineSeconds", 1, 1, kMaxSeconds);
   }
@@ -68,7 +66,7 @@ void ReadRunPolicy(FieldReader& spec, RunPolicy& run) {
     run.ttl_seconds_after_finished = spec.Int64("ttlSecondsAfterFinished", 0, 0, kMaxSeconds);
   }
   run.success = spec.Enum("successPolicy", kSuccessNames, run.success);
-  run.success_role = spec.String("successRole");
+  run.success_role = spec.String("successRole", TextRule{kRoleName.max_length, 1});
   run.clean_pods = spec.Enum("cleanPodPolicy", kCleanPodNames, run.clean_pods);
 }
 
@@ -117,7 +115,7 @@ void ReadTemplateRequests(FieldReader& spec, FieldReader& pod, TrainingJob& job)
 
 // One name for the class, in the job or in its template, and no number beside it.
 void ReadPriorityClass(FieldReader& spec, FieldReader& pod, TrainingJob& job) {
-  job.priority_class = spec.String("priorityClassName");
+  job.priority_class = spec.String("priorityClassName", kObjectName);
   const std::string in_template = pod.String("priorityClassName");
   if (job.priority_class.empty()) return;
   if (job.job.priority != 0) {
@@ -162,8 +160,9 @@ TrainingJobStatus ReadJobStatus(FieldReader in) {
   status.ready_workers = in.Int("readyWorkers", 0, 0, kMaxJobWorkers);
   status.succeeded_workers = in.Int("succeededWorkers", 0, 0, kMaxJobWorkers);
   status.roles = ReadRoleStatus(in);
-  for (FieldReader& segment : in.Objects("segments")) {
-    status.segments.push_back({segment.String("fabricPod"), segment.RequiredString("segment"),
+  for (FieldReader& segment : in.Objects("segments", {4096})) {
+    status.segments.push_back({segment.String("fabricPod", kLabelValue),
+                               segment.RequiredString("segment", kLabelValue),
                                segment.Int("workers", 0, 0, kMaxJobWorkers)});
     segment.Close();
   }
@@ -178,8 +177,9 @@ TrainingJobStatus ReadJobStatus(FieldReader in) {
   status.checkpoint.interval_seconds =
       checkpoint.Int("recommendedIntervalSeconds", 0, 0, INT32_MAX);
   checkpoint.Close();
-  for (FieldReader& lost : in.Objects("lostWork")) {
-    status.lost_gpu_seconds[lost.RequiredString("cause")] = lost.Number("gpuSeconds", 0, 0, 1e18);
+  for (FieldReader& lost : in.Objects("lostWork", {.max_entries = 16, .map_key = "cause"})) {
+    status.lost_gpu_seconds[lost.RequiredString("cause", TextRule{64})] =
+        lost.Number("gpuSeconds", 0, 0, 1e18);
     lost.Close();
   }
   status.rendezvous_port = in.Int("rendezvousPort", 0, 0, 65'535);

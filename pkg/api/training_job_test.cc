@@ -174,6 +174,11 @@ INSTANTIATE_TEST_SUITE_P(
                R"({"parallelism":{"tensor":1000000,"context":1000000,"pipeline":1000000},
                    "elastic":{"minData":1000000,"maxData":1000000}})",
                "spec.parallelism: expected at most 1024000000 GPUs"},
+        BadJob{"EmptyResource", R"({"gpuResource":""})",
+               "spec.gpuResource: expected at least 1 character, got \"\""},
+        BadJob{"ExitCodeTwice", R"({"recovery":{"rules":[{"action":"Fail","exitCodes":[3,4,3]}]}})",
+               "spec.recovery.rules[0].exitCodes[2]: expected a value that no earlier entry has, "
+               "got 3"},
         BadJob{"UnknownOrder", R"({"parallelism":{"order":"tp-xp"}})",
                "spec.parallelism.order: \"tp-xp\""},
         BadJob{"ListForAnObject", R"({"parallelism":[8]})",
@@ -201,7 +206,7 @@ INSTANTIATE_TEST_SUITE_P(
                "spec.checkpoint.command: the first container of spec.template has a "
                "lifecycle.preStop of its own"},
         BadJob{"CheckpointInARelativeDirectory", R"({"checkpoint":{"directory":"data"}})",
-               "spec.checkpoint.directory: is not an absolute path"},
+               "spec.checkpoint.directory: expected an absolute path, got \"data\""},
         BadJob{"CheckpointClaimWithoutADirectory", R"({"checkpoint":{"claim":"c"}})",
                "spec.checkpoint.claim: has no directory to be mounted at"},
         BadJob{"NegativeGrace", R"({"checkpoint":{"graceSeconds":-1}})",

@@ -1,6 +1,6 @@
-// Every field of the spec of TrainingJob, CapacityPool and Fabric, wrong once: the schema refuses the value at
-// apply, and the codec, which the operator and the command line read objects with, names the field. The fields
-// are taken from the schemas, so a new one is in the test without a line here.
+// Every field of the custom resources, wrong once for each keyword by which its schema limits it: the API server
+// refuses the value at apply, and the codec, with which the command line reads what people wrote, names the field and
+// how to mend it. Fields and keywords are taken from the schemas, so a new one is in the test without a line here.
 #include <algorithm>
 #include <functional>
 #include <set>
@@ -12,6 +12,7 @@
 
 #include "pkg/api/capacity_pool.h"
 #include "pkg/api/fabric.h"
+#include "pkg/api/gang.h"
 #include "pkg/api/training_job.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
@@ -24,33 +25,13 @@ using fields::Example;
 using fields::IsOpen;
 using fields::IsQuantity;
 using fields::Refuses;
+using fields::Violation;
+using fields::Violations;
 using nlohmann::json;
 
-json SpecSchemaOf(const std::string& plural) {
-  return fields::SchemaOf(plural)["properties"]["spec"];
-}
-
-// Values that the field must not have: of another type, no name of its list, and beyond its bounds.
-std::vector<json> WrongValues(const json& schema) {
-  if (IsQuantity(schema)) return {json::array()};
-  const std::string type = schema.value("type", "");
-  std::vector<json> wrong;
-  wrong.push_back(type == "string" ? json(1) : json("wrong"));
-  if (schema.contains("enum") && type == "string") wrong.push_back("wrong");
-  if (type == "integer" && !schema.contains("enum")) {
-    if (schema.contains("minimum")) wrong.push_back(schema["minimum"].get<std::int64_t>() - 1);
-    if (schema.contains("maximum")) wrong.push_back(schema["maximum"].get<std::int64_t>() + 1);
-    wrong.push_back(1.5);
-  }
-  if (type == "number" && schema.contains("minimum")) {
-    wrong.push_back(schema["minimum"].get<double>() - 1);
-  }
-  return wrong;
-}
-
 struct Field {
-  json::json_pointer at;  // from the spec
-  std::string path;       // as errors name it, "spec.offers[0].type"
+  json::json_pointer at;
+  std::string path;  // as errors name it, "spec.offers[0].type"
   json schema;
 };
 
@@ -74,6 +55,16 @@ void Collect(const json& schema, const json::json_pointer& at, const std::string
   }
 }
 
+// Of spec and status.
+std::vector<Field> FieldsOf(const std::string& plural) {
+  std::vector<Field> fields;
+  const json properties = fields::SchemaOf(plural)["properties"];
+  for (const char* part : {"spec", "status"}) {
+    Collect(properties[part], json::json_pointer() / part, part, fields);
+  }
+  return fields;
+}
+
 std::set<std::string> LinesOf(const absl::Status& status) {
   std::set<std::string> lines;
   if (status.ok()) return lines;
@@ -91,76 +82,74 @@ bool Names(const std::string& line, const std::string& path) {
 
 using Decode = std::function<absl::Status(const json& object)>;
 
+// A line that is new because of the violation.
+bool Reports(const std::string& line, const Field& field, const Violation& violation) {
+  return Names(line, field.path) && line.find("; ") != line.npos &&
+         line.find(violation.says) != line.npos && line.find("there is no such field") == line.npos;
+}
+
 // Each field wrong in the object that has every field. What is wrong with that object itself, because its
 // fields contradict each other, is left out. Returns how many fields there were.
-std::size_t WalkEveryField(const std::string& plural, const json& example, const json& schema,
-                           const Decode& decode) {
-  std::vector<Field> fields;
-  Collect(schema, json::json_pointer(), "spec", fields);
+std::size_t WalkEveryField(const std::string& plural, const char* kind, const Decode& decode) {
+  const json properties = fields::SchemaOf(plural)["properties"];
+  const json example = {{"apiVersion", api::kGroupVersion},
+                        {"kind", kind},
+                        {"metadata", {{"name", "a"}}},
+                        {"spec", Example(properties["spec"])},
+                        {"status", Example(properties["status"])}};
   const std::set<std::string> always = LinesOf(decode(example));
+  const std::vector<Field> fields = FieldsOf(plural);
   for (const Field& field : fields) {
-    const std::vector<json> all_wrong = WrongValues(field.schema);
-    EXPECT_FALSE(all_wrong.empty()) << plural << " " << field.path;
-    for (const json& wrong : all_wrong) {
-      EXPECT_TRUE(Refuses(field.schema, wrong))
-          << plural << " " << field.path << " = " << wrong << ": the schema takes it";
+    const std::vector<Violation> violations = Violations(field.schema);
+    EXPECT_FALSE(violations.empty()) << plural << " " << field.path;
+    for (const Violation& violation : violations) {
+      const std::string shown = violation.value.dump().substr(0, 100);
+      EXPECT_TRUE(Refuses(field.schema, violation.value))
+          << plural << " " << field.path << " = " << shown << ": the schema takes it";
       json object = example;
-      object["spec"][field.at] = wrong;
-      bool named = false;
-      for (const std::string& line : LinesOf(decode(object))) {
-        named |= always.count(line) == 0 && Names(line, field.path) &&
-                 line.find("there is no such field") == line.npos;
-      }
-      EXPECT_TRUE(named) << plural << " " << field.path << " = " << wrong
-                         << ": the codec does not name the field, it says\n"
-                         << decode(object);
+      object[field.at] = violation.value;
+      const std::set<std::string> lines = LinesOf(decode(object));
+      EXPECT_TRUE(std::any_of(lines.begin(), lines.end(),
+                              [&](const std::string& line) {
+                                return always.count(line) == 0 && Reports(line, field, violation);
+                              }))
+          << plural << " " << field.path << " = " << shown
+          << ": the codec does not name the field, it says\n"
+          << Join(std::vector<std::string>(lines.begin(), lines.end()), "\n");
     }
   }
   return fields.size();
 }
 
-json ObjectOf(const char* kind, json spec) {
-  return {{"apiVersion", api::kGroupVersion},
-          {"kind", kind},
-          {"metadata", {{"name", "a"}, {"namespace", "default"}}},
-          {"spec", std::move(spec)}};
-}
-
 TEST(EveryFieldTest, OfATrainingJobIsRefusedWithItsNameWhenItIsWrong) {
-  const json schema = SpecSchemaOf("trainingjobs");
-  const std::size_t fields =
-      WalkEveryField("trainingjobs", ObjectOf(api::kTrainingJobKind, Example(schema)), schema,
-                     [](const json& object) { return api::DecodeTrainingJob(object).status(); });
-  EXPECT_GE(fields, 100u);
+  EXPECT_GE(WalkEveryField("trainingjobs", api::kTrainingJobKind,
+                           [](const json& job) { return api::DecodeTrainingJob(job).status(); }),
+            200u);
 }
 
 TEST(EveryFieldTest, OfACapacityPoolIsRefusedWithItsNameWhenItIsWrong) {
-  const json schema = SpecSchemaOf("capacitypools");
-  json object = ObjectOf(api::kCapacityPoolKind, Example(schema));
-  object["metadata"].erase("namespace");
-  const std::size_t fields = WalkEveryField("capacitypools", object, schema, [](const json& pool) {
-    return api::DecodeCapacityPool(pool).status();
-  });
-  EXPECT_GE(fields, 20u);
+  EXPECT_GE(WalkEveryField("capacitypools", api::kCapacityPoolKind,
+                           [](const json& pool) { return api::DecodeCapacityPool(pool).status(); }),
+            20u);
 }
 
 TEST(EveryFieldTest, OfAFabricIsRefusedWithItsNameWhenItIsWrong) {
-  const json schema = SpecSchemaOf("fabrics");
-  json object = ObjectOf(api::kFabricKind, Example(schema));
-  object["metadata"].erase("namespace");
-  const std::size_t fields = WalkEveryField("fabrics", object, schema, [](const json& fabric) {
-    return api::DecodeFabric(fabric).status();
-  });
-  EXPECT_GE(fields, 50u);
+  EXPECT_GE(WalkEveryField("fabrics", api::kFabricKind,
+                           [](const json& fabric) { return api::DecodeFabric(fabric).status(); }),
+            60u);
+}
+
+TEST(EveryFieldTest, OfAGangIsRefusedWithItsNameWhenItIsWrong) {
+  EXPECT_GE(WalkEveryField("gangs", api::kGangKind,
+                           [](const json& gang) { return api::DecodeGang(gang).status(); }),
+            160u);
 }
 
 // A bound, a list of names, or at least a type: nothing is taken unread. What Kubernetes reads itself, a pod
 // template, is open and says so, and so are the parameters of a hash, which depend on its model.
 TEST(EveryFieldTest, HasATypeThatTheServerChecks) {
-  for (const char* plural : {"trainingjobs", "capacitypools", "fabrics"}) {
-    std::vector<Field> fields;
-    Collect(SpecSchemaOf(plural), json::json_pointer(), "spec", fields);
-    for (const Field& field : fields) {
+  for (const char* plural : {"trainingjobs", "capacitypools", "fabrics", "gangs"}) {
+    for (const Field& field : FieldsOf(plural)) {
       EXPECT_TRUE(field.schema.contains("type") || IsQuantity(field.schema))
           << plural << " " << field.path;
       const bool by_model = field.path.find("ecmpHash") != field.path.npos;

@@ -13,6 +13,7 @@
 #include "pkg/api/training_job.h"
 #include "pkg/base/random.h"
 #include "pkg/base/testing/rounds.h"
+#include "pkg/workload/job.h"
 #include "test/fields/schema.h"
 
 namespace yardmaster {
@@ -32,17 +33,21 @@ Rewrite By(Decode decode, Encode encode) {
   };
 }
 
+json DrawObject(const json& schema, const char* kind, Random& random) {
+  json object = {{"apiVersion", api::kGroupVersion}, {"kind", kind}, {"metadata", {{"name", "a"}}}};
+  for (const char* part : {"spec", "status"}) {
+    object[part] = fields::Draw(schema["properties"][part], random);
+  }
+  return object;
+}
+
 // Returns how many of the drawn objects could be read.
 int CheckDrawnObjects(const std::string& plural, const char* kind, const Rewrite& rewrite) {
   const json schema = fields::SchemaOf(plural);
   Random random(SeedOf(7, plural));
   int read = 0;
   for (int round = 0; round < Rounds(4000); ++round) {
-    json object = {
-        {"apiVersion", api::kGroupVersion}, {"kind", kind}, {"metadata", {{"name", "a"}}}};
-    for (const char* part : {"spec", "status"}) {
-      object[part] = fields::Draw(schema["properties"][part], random);
-    }
+    const json object = DrawObject(schema, kind, random);
     const std::optional<json> written = rewrite(object);
     if (!written) continue;
     ++read;
@@ -86,6 +91,33 @@ TEST(RoundTripTest, OfAGang) {
       "gangs", api::kGangKind,
       By([](JsonView object) { return api::DecodeGang(object); }, api::EncodeGang));
   EXPECT_GT(read, Rounds(4000) / 100);
+}
+
+// Sizes at their bounds, in every combination: sanitizers say where they overflow.
+TEST(RoundTripTest, ADrawnJobCanBeChecked) {
+  const json jobs = fields::SchemaOf("trainingjobs");
+  const json gangs = fields::SchemaOf("gangs");
+  Random random(SeedOf(7, "checked"));
+  int valid = 0;
+  const auto check = [&](const workload::Job& job) {
+    if (workload::Problems(job, 8).empty()) ++valid;
+  };
+  for (int round = 0; round < Rounds(4000); ++round) {
+    const json object = DrawObject(jobs, api::kTrainingJobKind, random);
+    if (const auto job = api::DecodeTrainingJob(object, api::UnknownFields::kIgnore); job.ok()) {
+      check(api::ToJob(job->job, {"", "a"}, "", 0, 8));
+      check(api::ToJob(api::WithWorkers(job->job, 7), {"", "a"}, "", 0, 8));
+      if (job->elastic.enabled) api::WorkerBoundsOf(job->job, job->elastic);
+    }
+    const json ledger = DrawObject(gangs, api::kGangKind, random);
+    const auto gang = api::DecodeGang(ledger, api::Decoding::kLenient);
+    ASSERT_TRUE(gang.ok()) << gang.status();
+    workload::Job job = api::ToJob(gang->job, {"", "a"}, "", 0, 8);
+    job.roles = gang->roles;
+    check(job);
+    check(api::ToJob(api::WithWorkers(gang->job, 7), {"", "a"}, "", 0, 8));
+  }
+  EXPECT_GT(valid, Rounds(4000) / 100);
 }
 
 }  // namespace
