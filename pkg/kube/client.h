@@ -104,8 +104,8 @@ struct WatchOptions {
   std::string field_selector = {};
   // Events after this version. Take it from a list or an earlier event.
   std::string resource_version = {};
-  // A list and its watch in one (WatchList): every object there is comes as kAdded, then a bookmark
-  // for which EndsInitialEvents is true, then the changes. `resource_version` stays empty. Servers
+  // A list and its watch in one (WatchList): every object there is comes as kAdded, and what changes meanwhile as
+  // a watch has it; then a bookmark for which EndsInitialEvents is true, then the changes. `resource_version` stays empty. Servers
   // without the feature answer InvalidArgument.
   bool send_initial_events = false;
   // The server ends the watch after this long.

@@ -124,11 +124,15 @@ absl::Status Informer::StreamList(std::stop_token stop) {
     if (!listing) return TakeEvent(event);
     if (EndsInitialEvents(event)) {
       listing = false;
-      EndList(ResourceVersionOf(event.object), /*streamed=*/true);
-    } else if (event.type == WatchEventType::kAdded) {
-      sink_.Listed(event.object);
-      Contact("");
+      return EndList(ResourceVersionOf(event.object), /*streamed=*/true);
     }
+    // Behind its snapshot the server sends what has changed since, before it says that the list has ended.
+    if (event.type == WatchEventType::kDeleted) {
+      sink_.Remove(event.object);
+    } else if (event.type != WatchEventType::kBookmark) {
+      sink_.Listed(event.object);
+    }
+    Contact("");
   });
   if (!listing) {
     if (!status.ok() && !stop.stop_requested()) Fail(status);

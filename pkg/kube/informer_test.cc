@@ -232,6 +232,27 @@ TEST_F(InformerTest, AStreamedListGoesOnAsTheWatch) {
   EXPECT_EQ(informer.stats().lists, 1);
 }
 
+TEST_F(InformerTest, WhatChangesWhileAListIsStreamedIsNotLost) {
+  client_.AllowStreamedLists();
+  MakePod("a");
+  MakePod("b");
+  CallbackSink sink(
+      [this](JsonView pod) {
+        if (NameOf(pod) == "b") {
+          SetX("a", 5);
+          DeletePod("b");
+        }
+        journal_.Write(StrCat(NameOf(pod), "=", XOf(pod)));
+      },
+      [this](const ObjectIdentity& pod) { journal_.Write(StrCat("-", pod.name)); });
+  Informer informer(client_, Pods(), {.stream_lists = true}, sink, Handlers(), timing());
+  informer.Start();
+  ASSERT_TRUE(informer.WaitForSync(kLongMs).ok());
+  ASSERT_EQ(journal_.size(), 4u);
+  EXPECT_THAT(journal_.Take(4), ElementsAre("a=0", "b=0", "a=5", "-b"));
+  EXPECT_EQ(sink.size(), 1u);
+}
+
 TEST_F(InformerTest, AServerThatCannotStreamListsIsAskedForPages) {
   MakePod("a");
   Informer informer(client_, Pods(), {.stream_lists = true}, sink_, Handlers(), timing());

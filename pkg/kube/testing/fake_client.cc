@@ -172,8 +172,8 @@ absl::Status FakeClient::RunWatch(const Target& target, const WatchOptions& opti
       if (selection.Matches(object)) events.push_back({WatchEventType::kAdded, object});
     }
     seen = store_.version();
-    if (options.send_initial_events) events.push_back({WatchEventType::kBookmark, EndOfList(seen)});
   }
+  bool listing = options.send_initial_events;
   // Bookmarks share their version with the entry before them, so progress is counted in entries.
   if (seen < store_.compacted_version()) return TooOld();
   std::size_t next = 0;
@@ -201,6 +201,11 @@ absl::Status FakeClient::RunWatch(const Target& target, const WatchOptions& opti
       events.clear();
       lock.lock();
       if (stop.stop_requested()) return absl::CancelledError("stopped");
+      continue;
+    }
+    // After what has changed meanwhile, as the server's watch cache sends it.
+    if (std::exchange(listing, false)) {
+      events.push_back({WatchEventType::kBookmark, EndOfList(seen)});
       continue;
     }
     if (watches.ended != ended_before) return watches.end_status;
