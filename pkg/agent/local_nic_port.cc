@@ -1,14 +1,13 @@
 #include "pkg/agent/local_nic_port.h"
 
 #include <algorithm>
-#include <fstream>
 #include <optional>
-#include <sstream>
 #include <system_error>
 #include <tuple>
 
 #include "pkg/agent/host_files.h"
 #include "pkg/agent/rail_order.h"
+#include "pkg/agent/text_source.h"
 #include "pkg/api/field_reader.h"
 #include "pkg/base/strings.h"
 #include "pkg/config/yaml.h"
@@ -85,13 +84,12 @@ absl::StatusOr<std::vector<LocalNicPort>> ParseNicPorts(std::string_view yaml,
 
 absl::StatusOr<std::vector<LocalNicPort>> ReadNicPortsFile(const std::string& path) {
   if (path.empty()) return std::vector<LocalNicPort>();
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (!(text << file.rdbuf())) {
-    return FieldError("--nic-ports-file", StrCat(path, " cannot be read"),
+  const auto text = ReadTextFile(path, TextLimits());
+  if (!text.ok()) {
+    return FieldError("--nic-ports-file", MessageOf(text.status()),
                       "give a readable YAML file, or leave the flag out for discovery");
   }
-  return ParseNicPorts(text.str(), path);
+  return ParseNicPorts(*text, path);
 }
 
 std::vector<LocalNicPort> DiscoverNicPorts(const std::string& sysfs_root) {

@@ -1,7 +1,6 @@
 // The flags of yardmaster-operator.
 #include <CLI/CLI.hpp>
 #include <fstream>
-#include <iterator>
 #include <malloc.h>
 #include <map>
 #include <string>
@@ -156,8 +155,11 @@ void AddCertificateFlags(CLI::App& app, CertificateOptions& options) {
 
 absl::StatusOr<std::vector<op::FaultRule>> ReadFaultRules(const std::string& file) {
   std::ifstream in(file);
-  if (!in) return absl::NotFoundError(StrCat("--node-faults-file: ", file, " cannot be read"));
-  const std::string text(std::istreambuf_iterator<char>(in), {});
+  std::string text;
+  std::getline(in, text, '\0');  // of a folder the iterator of the stream's buffer would throw
+  if (!in.is_open() || in.bad()) {
+    return absl::NotFoundError(StrCat("--node-faults-file: ", file, " cannot be read"));
+  }
   return op::ParseFaultRules(text, file);
 }
 

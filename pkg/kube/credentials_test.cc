@@ -113,6 +113,10 @@ TEST_F(CredentialsTest, AMissingOrBrokenTokenFileIsAnErrorThatNamesIt) {
   config.token_file = Path("none");
   EXPECT_THAT(MessageOf(Credentials(config, clock_).Authorization().status()),
               HasSubstr(config.token_file));
+  // A container runtime makes a folder of a file that it cannot mount.
+  std::filesystem::create_directory(config.token_file);
+  EXPECT_THAT(MessageOf(Credentials(config, clock_).Authorization().status()),
+              HasSubstr(config.token_file));
   config.token_file = WriteFile("empty", "\n");
   EXPECT_TRUE(absl::IsUnauthenticated(Credentials(config, clock_).Authorization().status()));
   config.token_file = WriteFile("split", "a\r\nX-Evil: 1");

@@ -3,7 +3,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <iterator>
+#include <string>
 #include <sys/stat.h>
 
 #include "pkg/base/status.h"
@@ -46,7 +46,8 @@ absl::Status FileCache::Load(const Stamp& stamp) {
   }
   std::ifstream file(path_, std::ios::binary);
   if (!file) return FileError(path_, errno);
-  std::string content{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  std::string content;
+  std::getline(file, content, '\0');  // of a folder the iterator of the stream's buffer would throw
   if (file.bad()) return FileError(path_, EIO);
   content_ = std::move(content);
   stamp_ = stamp;

@@ -89,6 +89,11 @@ TEST_F(ReportFaultsTest, ATokenFileThatComesLaterIsRead) {
   stream.Tell({});
   EXPECT_TRUE(Eventually([&] { return stream.stats().broken > 0; }));
   EXPECT_THAT(stream.stats().last_error, HasSubstr("has no token"));
+  // A container runtime makes a folder of a file that it cannot mount.
+  std::filesystem::create_directory(folder_ + "/token");
+  const std::int64_t broken = stream.stats().broken;
+  EXPECT_TRUE(Eventually([&] { return stream.stats().broken > broken; }));
+  std::filesystem::remove(folder_ + "/token");
   Write("token", "n1");
   EXPECT_TRUE(Eventually([&] { return Knows("n1", {}); }));
 }

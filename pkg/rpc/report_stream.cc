@@ -4,8 +4,8 @@
 #include <fstream>
 #include <grpcpp/create_channel.h>
 #include <grpcpp/grpcpp.h>
-#include <iterator>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "pkg/base/mutex.h"
@@ -207,7 +207,7 @@ void ReportStream::Core::Step() {
   std::string token;
   if (!options_.token_file.empty()) {
     std::ifstream file(options_.token_file, std::ios::binary);
-    token.assign(std::istreambuf_iterator<char>(file), {});
+    std::getline(file, token, '\0');  // of a folder the iterator of the stream's buffer would throw
     while (!token.empty() && (token.back() == '\n' || token.back() == ' ')) token.pop_back();
   }
   Try* made = nullptr;

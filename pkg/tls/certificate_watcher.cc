@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <fstream>
-#include <iterator>
 #include <utility>
 
 #include "pkg/base/status.h"
@@ -14,7 +13,9 @@ namespace {
 absl::StatusOr<std::string> ReadFile(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return absl::NotFoundError(path + ": cannot be opened");
-  std::string text{std::istreambuf_iterator<char>(file), {}};
+  std::string text;
+  // Of a folder the iterator of a stream's buffer throws; getline says that it is bad.
+  std::getline(file, text, '\0');
   if (file.bad()) return absl::NotFoundError(path + ": cannot be read");
   return text;
 }

@@ -97,8 +97,11 @@ TEST_F(CertificateWatcherTest, DamagedAndMissingFilesAreNamed) {
   EXPECT_THAT(MessageOf(watcher.Poll()), HasSubstr(paths_.certificate));
   std::filesystem::remove(paths_.key);
   EXPECT_THAT(MessageOf(watcher.Poll()), HasSubstr(paths_.key));
+  // A container runtime makes a folder of a file that it cannot mount.
+  std::filesystem::create_directory(paths_.key);
+  EXPECT_EQ(MessageOf(watcher.Poll()), paths_.key + ": cannot be read");
   EXPECT_TRUE(applied_.empty());
-  EXPECT_EQ(reports_.size(), 3U);
+  EXPECT_EQ(reports_.size(), 4U);
 }
 
 TEST_F(CertificateWatcherTest, ContentThatCannotBeAppliedIsTriedAgain) {
