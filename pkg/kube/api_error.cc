@@ -157,6 +157,10 @@ bool WasReplayed(const absl::Status& status) {
   return status.GetPayload(kReplayedPayload).has_value();
 }
 
+bool IsTransient(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
+}
+
 bool IsDenied(const absl::Status& status) {
   return absl::IsPermissionDenied(status) || absl::IsInvalidArgument(status);
 }

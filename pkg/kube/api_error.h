@@ -36,6 +36,9 @@ bool WasNeverSent(const absl::Status& status);
 absl::Status MarkReplayed(absl::Status status);
 bool WasReplayed(const absl::Status& status);
 
+// The server did not answer, or not as it should (5xx): the same call may succeed later.
+bool IsTransient(const absl::Status& status);
+
 // The server, or a policy, refuses this write; an immediate retry would be refused, too.
 bool IsDenied(const absl::Status& status);
 

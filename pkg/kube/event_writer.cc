@@ -8,6 +8,7 @@
 #include "nlohmann/json.hpp"
 
 #include "pkg/base/strings.h"
+#include "pkg/kube/api_error.h"
 
 namespace yardmaster::kube {
 namespace {
@@ -78,6 +79,7 @@ absl::Status EventWriter::WriteDue(bool all) {
     const bool due = all || idle || now - series.written_ms >= options_.series_period_ms;
     if (due && series.count != series.written_count) {
       if (absl::Status status = WriteCount(series); !status.ok()) result = status;
+      if (all && IsTransient(result)) return result;
     }
     it = idle ? series_.erase(it) : std::next(it);
   }

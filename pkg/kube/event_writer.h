@@ -68,8 +68,8 @@ class EventWriter {
   // lost; the event is forgotten unless Take is called again with it and the same time. That writes no second
   // object: the name follows from the event, the time and the seed.
   absl::Status Take(const EventRecord& event, std::int64_t wall_ms);
-  // Writes the counts that are due (`all`: every one that has changed) and forgets series that have
-  // been idle for six minutes. Returns the last error. A count that could not be written is tried
+  // Writes the counts that are due (`all`: every one that has changed, until the server does not answer) and forgets
+  // series that have been idle for six minutes. Returns the last error. A count that could not be written is tried
   // again the next time, unless its series was idle.
   absl::Status WriteDue(bool all);
   std::int64_t writes() const { return writes_; }

@@ -3,6 +3,8 @@
 #include <chrono>
 #include <utility>
 
+#include "pkg/kube/api_error.h"
+
 namespace yardmaster::kube {
 namespace {
 
@@ -11,8 +13,7 @@ constexpr int kMaxEventTries = 4;
 constexpr std::chrono::seconds kPoll{1};
 
 bool WorthAnotherTry(const absl::Status& status) {
-  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ||
-         absl::IsResourceExhausted(status);
+  return IsTransient(status) || absl::IsResourceExhausted(status);
 }
 
 }  // namespace
@@ -59,25 +60,30 @@ void EventRecorder::Run(std::stop_token stop) {
                       [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return !queue_.empty(); });
     if (queue_.empty() && stop.stop_requested()) break;
     writing_ = !queue_.empty();
+    absl::Status written;
     if (writing_) {
       const Queued queued = std::move(queue_.front());
       queue_.pop_front();
       lock.unlock();
-      Write(queued, stop);
+      written = Write(queued, stop);
     } else {
       lock.unlock();
     }
     // What fails here comes again; a count that is late by a second or an hour is still a count.
-    writer_.WriteDue(false).IgnoreError();
+    if (!stop.stop_requested()) writer_.WriteDue(false).IgnoreError();
     lock.lock();
     writing_ = false;
+    if (stop.stop_requested() && IsTransient(written)) {
+      stats_.dropped += static_cast<std::int64_t>(queue_.size());
+      return queue_.clear();
+    }
     changed_.notify_all();
   }
   lock.unlock();
   writer_.WriteDue(true).IgnoreError();
 }
 
-void EventRecorder::Write(const Queued& queued, std::stop_token stop) {
+absl::Status EventRecorder::Write(const Queued& queued, std::stop_token stop) {
   absl::Status status;
   for (int tries = 1; tries <= kMaxEventTries; ++tries) {
     status = writer_.Take(queued.event, queued.wall_ms);
@@ -86,9 +92,10 @@ void EventRecorder::Write(const Queued& queued, std::stop_token stop) {
     const std::int64_t delay_ms = std::max(backoff_.NextMs(), RetryAfterMs(status));
     if (stop.stop_requested() || !timing_.sleeper.Sleep(delay_ms, stop)) break;
   }
-  if (status.ok()) return;
+  if (status.ok()) return status;
   MutexLock lock(mutex_);
   ++stats_.dropped;
+  return status;
 }
 
 }  // namespace yardmaster::kube

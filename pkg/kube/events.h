@@ -30,7 +30,8 @@ class EventRecorder {
   // `client` and what `timing` refers to must outlive the recorder. The thread starts at once.
   EventRecorder(Client& client, EventWriterOptions options, Timing timing,
                 std::size_t queue_size = 1000);
-  // Writes what is queued and all open counts, one try each, then ends.
+  // Writes what is queued and all open counts, one try each. The first try that the server does not answer ends it,
+  // and what is left is dropped.
   ~EventRecorder();
   EventRecorder(const EventRecorder&) = delete;
   EventRecorder& operator=(const EventRecorder&) = delete;
@@ -47,7 +48,7 @@ class EventRecorder {
   };
 
   void Run(std::stop_token stop);
-  void Write(const Queued& queued, std::stop_token stop);
+  absl::Status Write(const Queued& queued, std::stop_token stop);
 
   const Timing timing_;
   const std::size_t queue_size_;

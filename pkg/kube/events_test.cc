@@ -1,5 +1,7 @@
 #include "pkg/kube/events.h"
 
+#include <memory>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
@@ -186,6 +188,24 @@ TEST_F(EventsTest, TheEndWritesWhatIsQueuedAndOpenCounts) {
   }
   ASSERT_EQ(client_.All(Events()).size(), 1u);
   EXPECT_EQ(client_.All(Events())[0]["series"]["count"], 3);
+}
+
+// Each call would last as long as a call may, and the process would be killed meanwhile.
+TEST_F(EventsTest, TheEndDoesNotWaitForAServerThatDoesNotAnswer) {
+  FakeSleeper manual(clock_, FakeSleeper::Mode::kManual);
+  auto recorder = std::make_unique<EventRecorder>(client_, Options(), Timing{clock_, manual, 1});
+  recorder->Record(Event("there", "a"));
+  recorder->Record(Event("there", "a"));
+  recorder->Record(Event("there", "b"));
+  recorder->Record(Event("there", "b"));
+  recorder->Flush();
+  client_.FailNext(Verb::kCreate, "events", absl::DeadlineExceededError("no answer"), 1 << 30);
+  client_.FailNext(Verb::kPatch, "events", absl::DeadlineExceededError("no answer"), 1 << 30);
+  for (int i = 0; i < 10; ++i) recorder->Record(Event(StrCat("note ", i)));
+  manual.WaitForSleepers(1);  // the first is being tried again
+  client_.ClearCalls();
+  recorder.reset();
+  EXPECT_LE(client_.calls().size(), 2u);
 }
 
 }  // namespace

@@ -20,10 +20,6 @@ constexpr int kMaxTries = 10;
 // A watch that the server has not ended this long after it should have is taken for dead.
 constexpr std::int64_t kWatchGraceMs = 15'000;
 
-bool IsTransient(const absl::Status& status) {
-  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
-}
-
 }  // namespace
 
 // How often a request may reach the server.
@@ -240,7 +236,7 @@ RestClient::Outcome RestClient::Call(const Operation& operation) {
     if (Reauthorize(status, *request, reauthorized)) continue;
     const std::int64_t delay_ms = RetryDelayMs(operation, status, backoff);
     const bool in_time = timing_.clock.SteadyMs() + delay_ms < deadline_ms;
-    if (delay_ms < 0 || !in_time || tries == kMaxTries) return outcome;
+    if (delay_ms < 0 || !in_time || tries >= kMaxTries) return outcome;
     outcome.replayed |= IsTransient(status) && !WasNeverSent(status);
     if (!timing_.sleeper.Sleep(delay_ms, stop_.get_token())) {
       outcome.response = absl::CancelledError("stopped");
