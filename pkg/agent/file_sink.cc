@@ -147,7 +147,7 @@ absl::StatusOr<std::vector<PlanFileId>> FileSink::List() {
     for (fs::directory_iterator it(dir_, error), end; !error && it != end; it.increment(error)) {
       const std::string node = it->path().filename().string();
       std::error_code ignored;
-      if (it->is_directory(ignored) && SafeName(node)) {
+      if (!it->is_symlink(ignored) && it->is_directory(ignored) && SafeName(node)) {
         YM_RETURN_IF_ERROR(ListFolder(node, files));
       }
     }

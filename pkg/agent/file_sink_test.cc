@@ -112,6 +112,11 @@ TEST(FileSink, LinksAreReplacedAndNotFollowed) {
                                             folder.path() + "/plans/n2");
   EXPECT_FALSE(sink.Write({"n2", "u"}, "mine").ok());
   EXPECT_EQ(FilesIn(folder.path() + "/elsewhere"), 0);
+
+  folder.Put("elsewhere/.theirs.tmp", "untouched");
+  folder.Put("elsewhere/theirs.json", "untouched");
+  EXPECT_THAT(*sink.List(), ElementsAre(PlanFileId{"n1", "other"}, PlanFileId{"n1", "u"}));
+  EXPECT_EQ(FilesIn(folder.path() + "/elsewhere"), 2);
 }
 
 TEST(FileSink, AFolderThatCannotBeIsAnErrorThatNamesIt) {
