@@ -119,8 +119,7 @@ class Bench {
     const bool ok = server_
                         ->SetTls({.certificate_pem = pair.certificate_pem,
                                   .key_pem = pair.key_pem,
-                                  .client_ca_pem = ca_.certificate_pem,
-                                  .client_certificates = http::ClientCertificates::kRequired})
+                                  .client_ca_pem = ca_.certificate_pem})
                         .ok() &&
                     server_->Start().ok();
     if (!ok) std::abort();

@@ -100,9 +100,7 @@ absl::Status WebhookServer::UseCertificates(const tls::CertificateFiles& files) 
   if (gate_server_ != nullptr) {
     YM_RETURN_IF_ERROR(gate_server_->SetTls({files.certificate_pem, files.key_pem}));
   }
-  return server_->SetTls({files.certificate_pem, files.key_pem, files.client_ca_pem,
-                          files.client_ca_pem.empty() ? http::ClientCertificates::kNone
-                                                      : http::ClientCertificates::kRequired});
+  return server_->SetTls({files.certificate_pem, files.key_pem, files.client_ca_pem});
 }
 
 void WebhookServer::WatchCertificates() {

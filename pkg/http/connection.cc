@@ -56,9 +56,8 @@ class Connection::ReplySlot {
       connection.OnReply(std::move(answer));
     });
   }
-  // The client has gone. A handler that has not begun need not begin.
+  // The client has gone, or has been told 503.
   void Abandon() { answered_ = true; }
-  bool abandoned() const { return answered_; }
 
  private:
   void Tell(std::function<void(Connection&)> what) {
@@ -268,19 +267,13 @@ void Connection::Dispatch() {
 
   auto slot = std::make_shared<ReplySlot>(weak_from_this(), transport_);
   slot_ = slot;
-  auto run = [context = context_, slot = std::move(slot)](Request&& given) {
-    if (slot->abandoned()) return;
-    try {
-      context->handler(std::move(given),
-                       [slot](Response response) { slot->Answer(std::move(response)); });
-    } catch (...) {
-      context->stats.Count(Rejection::kHandlerThrew);
-      slot->Answer(ErrorResponse(500, "the handler failed"));
-    }
-  };
-  if (!context_->run_on_worker) return run(std::move(request));
-  context_->run_on_worker(
-      [run = std::move(run), request = std::move(request)]() mutable { run(std::move(request)); });
+  try {
+    context_->handler(std::move(request),
+                      [slot](Response response) { slot->Answer(std::move(response)); });
+  } catch (...) {
+    context_->stats.Count(Rejection::kHandlerThrew);
+    slot->Answer(ErrorResponse(500, "the handler failed"));
+  }
 }
 
 void Connection::OnReply(Response response) {

@@ -37,8 +37,6 @@ struct ConnectionContext {
   Limits limits;
   Deadlines deadlines;
   Handler handler;
-  // Runs a handler on a worker; empty = run it in the connection's own sequence.
-  std::function<void(std::function<void()>)> run_on_worker;
   // Called once per connection, in its sequence, when it is closed.
   std::function<void(Connection&)> on_closed;
   // Empty: every client may come in. See ServerOptions.

@@ -264,17 +264,5 @@ TEST_F(ConnectionTest, AHandshakeHasADeadlineAndAFailedOneIsCounted) {
   EXPECT_EQ(closed_, 2);
 }
 
-TEST_F(ConnectionTest, AQueuedRequestNobodyWaitsForIsNotRun) {
-  std::vector<std::function<void()>> queue;
-  context_->run_on_worker = [&](std::function<void()> task) { queue.push_back(std::move(task)); };
-  Start();
-  transport_->ClientSends(kGet);
-  transport_->Advance(30'000);
-  EXPECT_THAT(transport_->TakeWritten(), StartsWith("HTTP/1.1 503 "));
-  ASSERT_EQ(queue.size(), 1U);
-  queue[0]();
-  EXPECT_TRUE(calls_.empty());
-}
-
 }  // namespace
 }  // namespace yardmaster::http

@@ -51,8 +51,7 @@ class FrontProtectionTest : public testing::Test {
                                         .now_ms = RealClock().WallMs()});
     return {.certificate_pem = server.certificate_pem,
             .key_pem = server.key_pem,
-            .client_ca_pem = ca_.certificate_pem,
-            .client_certificates = ClientCertificates::kRequired};
+            .client_ca_pem = ca_.certificate_pem};
   }
   void Start(ServerOptions options, bool with_tls = true) {
     options.trusts = with_tls ? [](const tls::CertificateNames&

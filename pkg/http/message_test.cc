@@ -108,7 +108,6 @@ TEST(ServerOptions, ImpossibleValuesAreRefusedByName) {
   };
   EXPECT_THAT(message([](auto& o) { o.port = 70000; }), HasSubstr("port: "));
   EXPECT_THAT(message([](auto& o) { o.io_threads = 0; }), HasSubstr("io_threads: "));
-  EXPECT_THAT(message([](auto& o) { o.worker_threads = -1; }), HasSubstr("worker_threads: "));
   EXPECT_THAT(message([](auto& o) { o.limits.header_bytes = 10; }), HasSubstr("header_bytes: "));
   EXPECT_THAT(message([](auto& o) { o.limits.total_body_bytes = 1; }),
               HasSubstr("total_body_bytes: "));

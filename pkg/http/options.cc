@@ -67,10 +67,6 @@ absl::Status Validate(const ServerOptions& options) {
   if (options.io_threads < 1 || options.io_threads > 256) {
     return FieldError("io_threads", "is outside 1 to 256", "use one per core");
   }
-  if (options.worker_threads < 0 || options.worker_threads > 256) {
-    return FieldError("worker_threads", "is outside 0 to 256",
-                      "use 0 for handlers that never wait");
-  }
   YM_RETURN_IF_ERROR(CheckLimits(options.limits));
   return CheckDeadlines(options.deadlines);
 }

@@ -51,8 +51,8 @@ struct Deadlines {
   // From the end of the headers to the end of the body; 408 after it. Raise it together with
   // Limits::body_bytes on slow links.
   std::int64_t body_ms = 10'000;
-  // From the complete request to the handler's answer, waiting for a worker included; 503 after
-  // it. Keep it above the client's own timeout, so that the client decides.
+  // From the complete request to the handler's answer; 503 after it. Keep it above the client's own
+  // timeout, so that the client decides.
   std::int64_t handler_ms = 30'000;
   // For the client to take the whole response.
   std::int64_t write_ms = 20'000;
@@ -72,11 +72,9 @@ struct ServerOptions {
   std::string bind_address = "0.0.0.0";
   // 0 lets the kernel choose; Server::port() returns it.
   int port = 0;
-  // Threads that do I/O and TLS. More than the cores does not help.
+  // Threads that do I/O and TLS and run handlers. A handler that may block hands its request to a thread of
+  // its own. More than the cores does not help.
   int io_threads = 2;
-  // Threads that run handlers. 0 runs them on the I/O threads: right for handlers that never wait
-  // (they read a snapshot in memory), wrong for any that may block.
-  int worker_threads = 0;
   Limits limits;
   Deadlines deadlines;
   // Whether a client with this certificate may come in; others are answered 403 and closed. Empty:
@@ -87,20 +85,13 @@ struct ServerOptions {
 // InvalidArgument naming the field for values no server can run with.
 absl::Status Validate(const ServerOptions& options);
 
-enum class ClientCertificates {
-  kNone,      // not asked for
-  kOptional,  // asked for; none is fine, a bad one is refused
-  kRequired,  // no certificate, no handshake
-};
-
 // All texts are PEM.
 struct TlsSettings {
   // The server's certificate first, then the intermediates.
   std::string certificate_pem = {};
   std::string key_pem = {};
-  // Authorities whose client certificates are accepted; needed unless kNone.
+  // Authorities of client certificates: without one that is signed by them, no handshake. Empty: none is asked for.
   std::string client_ca_pem = {};
-  ClientCertificates client_certificates = ClientCertificates::kNone;
 };
 
 }  // namespace yardmaster::http

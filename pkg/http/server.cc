@@ -70,7 +70,6 @@ class Server::Impl {
   std::unique_ptr<EventLoop> handshake_loop_;
   std::shared_ptr<EventLoop> loop_;
   std::shared_ptr<Listener> listener_;
-  std::unique_ptr<EventLoop> workers_;
 };
 
 Server::Impl::Impl(ServerOptions options, Handler handler)
@@ -115,13 +114,6 @@ absl::Status Server::Impl::Start() {
   loop_ = std::make_shared<EventLoop>(count);
   started_ = true;
   port_ = listener_->port();
-  if (options_.worker_threads > 0) {
-    workers_ = std::make_unique<EventLoop>(count);
-    workers_->Start(options_.worker_threads);
-    context_->run_on_worker = [this](std::function<void()> task) {
-      workers_->Post(std::move(task));
-    };
-  }
   if (tls_.Get() != nullptr) {
     handshake_loop_ = std::make_unique<EventLoop>(count);
     handshake_loop_->Start(1, kFrontNiceness);
@@ -197,12 +189,10 @@ void Server::Impl::Stop() {
   table_.Seal();
   for (const auto& connection : table_.All()) connection->Abort();
   accept_loop_->Stop();
-  if (workers_ != nullptr) workers_->StopNow();
   if (handshake_loop_ != nullptr) handshake_loop_->StopNow();
   table_.WaitEmpty(kAbortMs);
   loop_->Stop();
   listener_.reset();
-  workers_.reset();
   handshake_loop_.reset();
   accept_loop_.reset();
   loop_.reset();

@@ -155,12 +155,10 @@ TEST_F(ServerTest, RunningOutOfDescriptorsNeitherSpinsNorLasts) {
 
 TEST_F(ServerTest, DrainAnswersWhatIsUnderWayAndClosesTheRest) {
   ServerOptions options = Options();
-  options.worker_threads = 1;
   options.deadlines.drain_idle_ms = 20;
-  std::promise<void> release;
-  const std::shared_future<void> released = release.get_future().share();
-  Start(options, [released](const Request& request, const Done& done) {
-    if (request.path() == "/slow") released.wait();
+  std::promise<Done> slow;
+  Start(options, [&slow](const Request& request, const Done& done) {
+    if (request.path() == "/slow") return slow.set_value(done);
     done(TextResponse(200, "done"));
   });
   RawClient idle(port());
@@ -175,7 +173,7 @@ TEST_F(ServerTest, DrainAnswersWhatIsUnderWayAndClosesTheRest) {
   EXPECT_TRUE(unused.AtCleanEnd());
   RawClient late(port());
   EXPECT_FALSE(late.Call("GET", "/")) << "nothing new is taken";
-  release.set_value();
+  slow.get_future().get()(TextResponse(200, "done"));
   const auto response = busy.ReadResponse();
   ASSERT_TRUE(response);
   EXPECT_EQ(response->body, "done");
@@ -233,9 +231,7 @@ TEST_F(ServerTest, DrainEndsEarlyWhenEverybodyHasGone) {
 
 TEST_F(ServerTest, StopsUnderLoadAgainAndAgain) {
   for (int round = 0; round < 10; ++round) {
-    ServerOptions options = Options();
-    options.worker_threads = round % 3;
-    Start(options);
+    Start(Options());
     std::atomic<bool> stop{false};
     std::vector<std::thread> clients;
     for (int i = 0; i < 4; ++i) {

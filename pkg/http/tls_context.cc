@@ -59,9 +59,7 @@ absl::Status Configure(SSL_CTX* context) {
 // What a full handshake checks of the client's certificate, once more for a resumed session.
 bool ClientStillVerifies(SSL* session) {
   const tls::X509Ptr certificate(SSL_get1_peer_certificate(session));
-  if (certificate == nullptr) {
-    return (SSL_get_verify_mode(session) & SSL_VERIFY_FAIL_IF_NO_PEER_CERT) == 0;
-  }
+  if (certificate == nullptr) return SSL_get_verify_mode(session) == SSL_VERIFY_NONE;
   const std::unique_ptr<X509_STORE_CTX, decltype(&X509_STORE_CTX_free)> check(X509_STORE_CTX_new(),
                                                                               X509_STORE_CTX_free);
   if (check == nullptr ||
@@ -107,7 +105,7 @@ absl::Status UseCertificate(SSL_CTX* context, const TlsSettings& settings) {
 }
 
 absl::Status UseClientCa(SSL_CTX* context, const TlsSettings& settings) {
-  if (settings.client_certificates == ClientCertificates::kNone) return absl::OkStatus();
+  if (settings.client_ca_pem.empty()) return absl::OkStatus();
   YM_ASSIGN_OR_RETURN(std::vector<tls::X509Ptr> authorities,
                       tls::ReadCertificates(settings.client_ca_pem, "client_ca_pem"));
   for (const tls::X509Ptr& authority : authorities) {
@@ -117,11 +115,7 @@ absl::Status UseClientCa(SSL_CTX* context, const TlsSettings& settings) {
                         "give CA certificates in PEM form");
     }
   }
-  int mode = SSL_VERIFY_PEER;
-  if (settings.client_certificates == ClientCertificates::kRequired) {
-    mode |= SSL_VERIFY_FAIL_IF_NO_PEER_CERT;
-  }
-  SSL_CTX_set_verify(context, mode, nullptr);
+  SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
   return absl::OkStatus();
 }
 
