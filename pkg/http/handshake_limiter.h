@@ -16,6 +16,7 @@
 #include <unordered_map>
 
 #include "pkg/base/mutex.h"
+#include "pkg/base/token_bucket.h"
 
 namespace yardmaster::http {
 
@@ -34,7 +35,8 @@ class HandshakeLimiter {
   static constexpr std::size_t kAddresses = 8192;
   static constexpr std::int64_t kKnownMs = 600'000;
 
-  explicit HandshakeLimiter(HandshakeRates rates);
+  explicit HandshakeLimiter(HandshakeRates rates)
+      : rates_(rates), all_(rates.in_all, rates.in_all_burst) {}
 
   enum class Verdict { kRefused, kAdmitted, kKnown };
 
@@ -44,20 +46,18 @@ class HandshakeLimiter {
   void Know(const std::string& address, std::int64_t now_ms);
 
  private:
-  struct Bucket {
-    double tokens = 0;
-    std::int64_t filled_ms = 0;
+  struct Peer {
+    TokenBucket bucket;
     std::int64_t known_until_ms = INT64_MIN;
   };
 
-  static bool Take(double rate, double burst, std::int64_t now_ms, Bucket& bucket);
-  Bucket& BucketOf(const std::string& address, std::int64_t now_ms)
+  Peer& PeerAt(const std::string& address, std::int64_t now_ms)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const HandshakeRates rates_;
   Mutex mutex_;
-  Bucket all_ ABSL_GUARDED_BY(mutex_);
-  std::unordered_map<std::string, Bucket> peers_ ABSL_GUARDED_BY(mutex_);
+  TokenBucket all_ ABSL_GUARDED_BY(mutex_);
+  std::unordered_map<std::string, Peer> peers_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace yardmaster::http

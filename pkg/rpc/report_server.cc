@@ -1,6 +1,5 @@
 #include "pkg/rpc/report_server.h"
 
-#include <algorithm>
 #include <chrono>
 #include <deque>
 #include <grpcpp/grpcpp.h>
@@ -11,6 +10,7 @@
 
 #include "pkg/base/mutex.h"
 #include "pkg/base/strings.h"
+#include "pkg/base/token_bucket.h"
 #include "pkg/rpc/conversion.h"
 #include "pkg/rpc/credentials.h"
 #include "pkg/rpc/reports.grpc.pb.h"
@@ -120,14 +120,7 @@ class ReportServer::Impl::Stream final : public grpc::ServerBidiReactor<NodeRepo
   }
 
   // Whether one more report keeps within the limit.
-  bool MayReport() {
-    const std::int64_t now_ms = server_.clock_.SteadyMs();
-    constexpr std::int64_t kEachMs = 1000 / kReportsPerSecond;
-    due_ms_ = std::max(due_ms_, now_ms);
-    if (due_ms_ - now_ms >= kReportBurst * kEachMs) return false;
-    due_ms_ += kEachMs;
-    return true;
-  }
+  bool MayReport() { return limit_.Take(1, server_.clock_.SteadyMs()) == 1; }
 
   // Guarded by server_.mutex_.
   std::string node;
@@ -140,7 +133,7 @@ class ReportServer::Impl::Stream final : public grpc::ServerBidiReactor<NodeRepo
   grpc::CallbackServerContext& context_;
   NodeReport report_;
   Receipt receipt_;
-  std::int64_t due_ms_ = 0;  // when the next report would come at the steady rate
+  TokenBucket limit_{kReportsPerSecond, kReportBurst};
 };
 
 absl::Status ReportServer::Impl::Start() {
