@@ -6,10 +6,10 @@ namespace yardmaster::app {
 namespace {
 
 TEST(BindAddressTest, HostAndPortAreTakenApart) {
-  EXPECT_EQ(ParseBindAddress(":8080")->host, "0.0.0.0");
+  EXPECT_EQ(ParseBindAddress(":8080")->bind_address, "0.0.0.0");
   EXPECT_EQ(ParseBindAddress(":8080")->port, 8080);
-  EXPECT_EQ(ParseBindAddress("127.0.0.1:0")->host, "127.0.0.1");
-  EXPECT_EQ(ParseBindAddress("[::1]:7")->host, "::1");
+  EXPECT_EQ(ParseBindAddress("127.0.0.1:0")->bind_address, "127.0.0.1");
+  EXPECT_EQ(ParseBindAddress("[::1]:7")->bind_address, "::1");
 }
 
 TEST(BindAddressTest, WhatIsNoAddressIsRefusedWithExamples) {

@@ -59,7 +59,7 @@ class Extender {
         feed_(*client_, cache_,
               {state::Kind::kFabric, state::Kind::kNode, state::Kind::kPod,
                state::Kind::kTrainingJob, state::Kind::kGang},
-              FeedHandlers(), runtime.timing()),
+              LogFailures(runtime), runtime.timing()),
         planner_(
             *client_, cache_, runtime.clock(),
             {[this] { return leadership_.FencingToken(); },
@@ -81,7 +81,6 @@ class Extender {
     bool operator==(const Seen&) const = default;
   };
 
-  state::ClusterFeed::Handlers FeedHandlers();
   void Tell(const extender::ObjectNotice& notice);
   void PlanLoop(std::stop_token stop);
   bool WaitForPass(RoundSchedule& schedule, Seen& seen, std::stop_token stop);
@@ -103,12 +102,6 @@ class Extender {
   std::set<std::string> told_;  // problems that the log has, planner thread only
   std::jthread planner_thread_;
 };
-
-state::ClusterFeed::Handlers Extender::FeedHandlers() {
-  state::ClusterFeed::Handlers handlers;
-  LogFailures(runtime_, handlers);
-  return handlers;
-}
 
 void Extender::Tell(const extender::ObjectNotice& notice) {
   Announce({.regarding = {notice.regarding.api_version, notice.regarding.kind,

@@ -64,7 +64,7 @@ class Operator {
         feed_(*client_, cache_,
               {state::Kind::kFabric, state::Kind::kNode, state::Kind::kPod,
                state::Kind::kTrainingJob, state::Kind::kGang, state::Kind::kCapacityPool},
-              FeedHandlers(), runtime.timing()) {
+              LogFailures(runtime), runtime.timing()) {
     cache_.Listen([this](state::Kind kind, const api::ObjectMeta& metadata, bool) {
       Enqueue(kind, metadata);
     });
@@ -74,7 +74,6 @@ class Operator {
   void Stop();
 
  private:
-  state::ClusterFeed::Handlers FeedHandlers();
   op::PlanHandler PlanObserver();
   op::NetworkController::Options WithSources(op::NetworkController::Options options) {
     options.live_links = &reports_.links();
@@ -115,12 +114,6 @@ class Operator {
   std::jthread network_thread_;
   std::jthread host_thread_;
 };
-
-state::ClusterFeed::Handlers Operator::FeedHandlers() {
-  state::ClusterFeed::Handlers handlers;
-  LogFailures(runtime_, handlers);
-  return handlers;
-}
 
 op::PlanHandler Operator::PlanObserver() {
   return [this](const netplan::NetworkPlan& plan, const plan::Snapshot& snapshot) {

@@ -25,22 +25,16 @@ PagePublisher::PagePublisher(const state::ClusterCache& cache, Runtime& runtime)
     : cache_(cache), runtime_(runtime), hub_(runtime.clock()) {}
 
 absl::Status PagePublisher::Start(const std::string& address) {
-  YM_ASSIGN_OR_RETURN(const BindAddress bind, ParseBindAddress(address));
+  YM_ASSIGN_OR_RETURN(http::ServerOptions options, ParseBindAddress(address));
   auto router = std::make_shared<http::Router>();
   hub_.AddRoutes(*router);
-  http::ServerOptions options;
-  options.bind_address = bind.host;
-  options.port = bind.port;
   options.io_threads = 1;
   options.limits.connections = kMaxConnections;
   options.limits.reserved_connections = 0;
   options.limits.connections_per_peer = kMaxConnections;
   options.limits.body_bytes = 1024;
   options.limits.methods = {"GET", "HEAD"};
-  server_ =
-      std::make_unique<http::Server>(options, [router](http::Request request, http::Done done) {
-        router->Handle(std::move(request), std::move(done));
-      });
+  server_ = std::make_unique<http::Server>(std::move(options), http::HandlerOf(router));
   YM_RETURN_IF_ERROR(Annotate(server_->Start(), StrCat("serving the page on ", address)));
   runtime_.registry().AddGaugeSource(
       "yardmaster_page_frames", "frames of the page that are kept", [this] {

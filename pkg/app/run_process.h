@@ -57,11 +57,11 @@ inline void AddStalenessCheck(Runtime& runtime, const KubeAccess& access,
 }
 
 // Every failed list or watch becomes one line of the log.
-inline void LogFailures(Runtime& runtime, state::ClusterFeed::Handlers& handlers) {
-  handlers.failed = [&runtime](state::Kind kind, const absl::Status& status) {
+inline state::ClusterFeed::Handlers LogFailures(Runtime& runtime) {
+  return {.failed = [&runtime](state::Kind kind, const absl::Status& status) {
     runtime.log().Warn("watch", {{"resource", state::ResourceOf(kind).GroupResource()},
                                  {"error", MessageOf(status)}});
-  };
+  }};
 }
 
 }  // namespace yardmaster::app

@@ -46,7 +46,7 @@ int ExitCodeOf(std::string_view name, const absl::Status& status) {
   return 1;
 }
 
-absl::StatusOr<BindAddress> ParseBindAddress(std::string_view text) {
+absl::StatusOr<http::ServerOptions> ParseBindAddress(std::string_view text) {
   const std::size_t colon = text.rfind(':');
   auto port = colon == std::string_view::npos ? std::nullopt
                                               : ParseNumber<std::uint16_t>(text.substr(colon + 1));
@@ -54,14 +54,14 @@ absl::StatusOr<BindAddress> ParseBindAddress(std::string_view text) {
     return absl::InvalidArgumentError(
         StrCat("\"", text, "\" is not an address to bind; use host:port, :port or [::1]:port"));
   }
-  BindAddress address;
-  address.port = *port;
+  http::ServerOptions options;
+  options.port = *port;
   std::string_view host = text.substr(0, colon);
   if (host.size() > 1 && host.front() == '[' && host.back() == ']') {
     host = host.substr(1, host.size() - 2);
   }
-  if (!host.empty()) address.host = std::string(host);
-  return address;
+  if (!host.empty()) options.bind_address = std::string(host);
+  return options;
 }
 
 Runtime::Runtime(const CommonOptions& options, std::string name)
@@ -95,15 +95,9 @@ Runtime::~Runtime() { Stop(); }
 absl::Status Runtime::StartServer(const std::string& address,
                                   std::shared_ptr<const http::Router> router,
                                   std::unique_ptr<http::Server>& server) {
-  YM_ASSIGN_OR_RETURN(const BindAddress bind, ParseBindAddress(address));
-  http::ServerOptions options;
-  options.bind_address = bind.host;
-  options.port = bind.port;
+  YM_ASSIGN_OR_RETURN(http::ServerOptions options, ParseBindAddress(address));
   options.io_threads = 1;
-  server = std::make_unique<http::Server>(
-      options, [router = std::move(router)](http::Request request, http::Done done) {
-        router->Handle(std::move(request), std::move(done));
-      });
+  server = std::make_unique<http::Server>(std::move(options), http::HandlerOf(std::move(router)));
   return Annotate(server->Start(), StrCat("listening on ", address));
 }
 

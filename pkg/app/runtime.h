@@ -62,12 +62,8 @@ void RefuseNan(CLI::App& app);
 // The exit code of the program `name` that ended with `status`; an error goes to standard error.
 int ExitCodeOf(std::string_view name, const absl::Status& status);
 
-struct BindAddress {
-  std::string host = "0.0.0.0";
-  int port = 0;
-};
-// "host:port", ":port", "[::1]:port". Errors: InvalidArgument.
-absl::StatusOr<BindAddress> ParseBindAddress(std::string_view text);
+// The options of a server that listens on "host:port", ":port" or "[::1]:port". Errors: InvalidArgument.
+absl::StatusOr<http::ServerOptions> ParseBindAddress(std::string_view text);
 
 // The constructor blocks SIGTERM and SIGINT for the calling thread and those that it starts later, so
 // construct it before any thread starts.

@@ -62,24 +62,20 @@ void WebhookServer::AddBind() {
   });
 }
 
-http::ServerOptions WebhookServer::HttpOptions(const BindAddress& bind) const {
-  http::ServerOptions http;
-  http.bind_address = bind.host;
-  http.port = bind.port;
+absl::Status WebhookServer::MakeServer() {
+  YM_ASSIGN_OR_RETURN(http::ServerOptions http, ParseBindAddress(options_.bind_address));
   if (!options_.client_ca_file.empty()) {
     http.trusts = [names = options_.client_names](const tls::CertificateNames& client) {
       return tls::HasAllowedName(client, names);
     };
   }
-  return http;
+  server_ = std::make_unique<http::Server>(std::move(http), http::HandlerOf(router_));
+  return absl::OkStatus();
 }
 
 absl::Status WebhookServer::MakeGateServer() {
   if (options_.gate_bind_address.empty()) return absl::OkStatus();
-  YM_ASSIGN_OR_RETURN(const BindAddress bind, ParseBindAddress(options_.gate_bind_address));
-  http::ServerOptions http;
-  http.bind_address = bind.host;
-  http.port = bind.port;
+  YM_ASSIGN_OR_RETURN(http::ServerOptions http, ParseBindAddress(options_.gate_bind_address));
   http.limits.body_bytes = kReviewBytes;
   http.limits.total_body_bytes = 16 * kReviewBytes;
   const metrics::Histogram seconds =
@@ -89,10 +85,7 @@ absl::Status WebhookServer::MakeGateServer() {
   router->Add("POST", "/gate",
               Answer(
                   seconds, [] { return absl::OkStatus(); }, extender::AdmitBehindGate));
-  gate_server_ =
-      std::make_unique<http::Server>(http, [router](http::Request request, http::Done done) {
-        router->Handle(std::move(request), std::move(done));
-      });
+  gate_server_ = std::make_unique<http::Server>(std::move(http), http::HandlerOf(router));
   return absl::OkStatus();
 }
 
@@ -119,11 +112,7 @@ absl::Status WebhookServer::Start(std::function<absl::Status()> fresh) {
   AddVerb("prioritize", fresh, [this](std::string_view body) { return webhook_.Prioritize(body); });
   AddVerb("preempt", fresh, [this](std::string_view body) { return webhook_.Preempt(body); });
   AddBind();
-  YM_ASSIGN_OR_RETURN(const BindAddress bind, ParseBindAddress(options_.bind_address));
-  server_ = std::make_unique<http::Server>(
-      HttpOptions(bind), [router = router_](http::Request request, http::Done done) {
-        router->Handle(std::move(request), std::move(done));
-      });
+  YM_RETURN_IF_ERROR(MakeServer());
   YM_RETURN_IF_ERROR(Annotate(MakeGateServer(), "--gate-bind-address"));
   WatchCertificates();
   YM_RETURN_IF_ERROR(

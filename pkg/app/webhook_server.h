@@ -57,9 +57,9 @@ class WebhookServer {
   void AddVerb(const char* verb, std::function<absl::Status()> fresh,
                std::function<absl::StatusOr<std::string>(std::string_view)> call);
   void AddBind();
+  absl::Status MakeServer();
   absl::Status MakeGateServer();
   absl::Status UseCertificates(const tls::CertificateFiles& files);
-  http::ServerOptions HttpOptions(const BindAddress& bind) const;
   void WatchCertificates();
 
   const WebhookServerOptions& options_;

@@ -28,4 +28,10 @@ void Router::Handle(Request request, Done done) const {
   done(std::move(response));
 }
 
+Handler HandlerOf(std::shared_ptr<const Router> router) {
+  return [router = std::move(router)](Request request, Done done) {
+    router->Handle(std::move(request), std::move(done));
+  };
+}
+
 }  // namespace yardmaster::http

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -21,5 +22,8 @@ class Router {
   // path -> method -> handler
   std::map<std::string, std::map<std::string, Handler, std::less<>>, std::less<>> routes_;
 };
+
+// Serves the routes of `router`: what a Server is made with.
+Handler HandlerOf(std::shared_ptr<const Router> router);
 
 }  // namespace yardmaster::http
