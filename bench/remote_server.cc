@@ -121,7 +121,7 @@ class Server {
     if (verb == "replace") return store_.Replace(TargetIn(in["target"]), in["object"], Writer(in));
     if (verb == "patch") {
       const kube::PatchBody patch{static_cast<kube::PatchType>(in["type"].get<int>()), in["body"],
-                                  in["manager"], in["force"].get<bool>()};
+                                  in["manager"]};
       return store_.Patch(TargetIn(in["target"]), patch, {});
     }
     if (verb == "delete") {
@@ -256,8 +256,7 @@ absl::StatusOr<json> RemoteServer::Patch(const kube::Target& target, const kube:
               {"target", Encode(target)},
               {"type", static_cast<int>(patch.type)},
               {"body", patch.body},
-              {"manager", patch.field_manager},
-              {"force", patch.force}});
+              {"manager", patch.field_manager}});
 }
 
 absl::Status RemoteServer::Delete(const kube::Target& target, const kube::DeleteOptions& options) {

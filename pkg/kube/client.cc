@@ -20,16 +20,10 @@ std::string Dump(const nlohmann::json& value) {
 }  // namespace
 
 PatchBody JsonPatch(const nlohmann::json& operations) {
-  return {PatchType::kJson, Dump(operations), "", false};
+  return {PatchType::kJson, Dump(operations)};
 }
 
-PatchBody MergePatch(const nlohmann::json& body) {
-  return {PatchType::kMerge, Dump(body), "", false};
-}
-
-PatchBody ApplyPatch(const nlohmann::json& object, std::string_view field_manager, bool force) {
-  return {PatchType::kApply, Dump(object), std::string(field_manager), force};
-}
+PatchBody MergePatch(const nlohmann::json& body) { return {PatchType::kMerge, Dump(body)}; }
 
 bool EndsInitialEvents(const WatchEvent& bookmark) {
   return bookmark.type == WatchEventType::kBookmark &&
@@ -39,15 +33,15 @@ bool EndsInitialEvents(const WatchEvent& bookmark) {
 
 namespace {
 
-// Calls `page` for one page after the other, beginning again as ReadAll says.
-absl::StatusOr<PageEnd> ReadPages(
-    const std::function<void()>& begin,
-    const std::function<absl::StatusOr<PageEnd>(const std::string& continue_token)>& page) {
+// One page after the other, beginning again as ReadAll says.
+absl::StatusOr<PageEnd> ReadPages(Client& client, const Target& target, ListOptions options,
+                                  const std::function<void()>& begin, const OnObject& on_object) {
   for (int restart = 0;; ++restart) {
     begin();
     absl::StatusOr<PageEnd> end = PageEnd{};
     do {
-      end = page(end->continue_token);
+      options.continue_token = end->continue_token;
+      end = client.ReadPage(target, options, on_object);
     } while (end.ok() && !end->continue_token.empty());
     if (end.ok() || !absl::IsOutOfRange(end.status()) || restart == kMaxListRestarts) return end;
   }
@@ -74,26 +68,16 @@ absl::StatusOr<ListPage> List(Client& client, const Target& target, const ListOp
 
 absl::Status ReadAll(Client& client, const Target& target, const std::function<void()>& begin,
                      const OnObject& on_object, const ListOptions& options) {
-  return ReadPages(begin,
-                   [&](const std::string& token) {
-                     ListOptions page = options;
-                     page.continue_token = token;
-                     return client.ReadPage(target, page, on_object);
-                   })
-      .status();
+  return ReadPages(client, target, options, begin, on_object).status();
 }
 
 absl::StatusOr<ListPage> ListAll(Client& client, const Target& target, const ListOptions& options) {
   ListPage all;
-  YM_ASSIGN_OR_RETURN(const PageEnd end,
-                      ReadPages([&] { all.items.clear(); },
-                                [&](const std::string& token) {
-                                  ListOptions page = options;
-                                  page.continue_token = token;
-                                  return client.ReadPage(target, page, [&](JsonView object) {
-                                    all.items.push_back(DocumentOf(object, target.resource));
-                                  });
-                                }));
+  YM_ASSIGN_OR_RETURN(
+      const PageEnd end,
+      ReadPages(
+          client, target, options, [&] { all.items.clear(); },
+          [&](JsonView object) { all.items.push_back(DocumentOf(object, target.resource)); }));
   all.resource_version = end.resource_version;
   return all;
 }

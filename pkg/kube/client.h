@@ -4,9 +4,8 @@
 // Errors. Every call maps what happened to one status code, so that callers never look at HTTP:
 //   NotFound            404
 //   AlreadyExists       409, reason AlreadyExists (create)
-//   Aborted             409 otherwise: a stale resourceVersion, a failed precondition, an
-//                       apply conflict; also a patch that names another uid. Read again and decide
-//                       again.
+//   Aborted             409 otherwise: a stale resourceVersion, a failed precondition; also a patch that
+//                       names another uid. Read again and decide again.
 //   OutOfRange          410: the resourceVersion or continue token is too old. List again.
 //   FailedPrecondition  a JSON patch that does not fit the object: a `test` that failed or a path
 //                       that is not there. Read again and decide again.
@@ -62,25 +61,20 @@ struct ListPage {
 // Receives one object; the view lives as long as the call.
 using OnObject = std::function<void(JsonView object)>;
 
-enum class PatchType { kJson, kMerge, kApply };
+enum class PatchType { kJson, kMerge };
 
 // What to send with PATCH, and how the server reads it.
 struct PatchBody {
   PatchType type;
   // The JSON text of the patch.
   std::string body = {};
-  // The manager's name in metadata.managedFields. Required for kApply.
+  // The manager's name in metadata.managedFields.
   std::string field_manager = {};
-  // kApply only: take fields over from other managers instead of failing with Aborted.
-  bool force = false;
 };
 // RFC 6902 operations, an array. Begin with `test` operations for what must still be true.
 PatchBody JsonPatch(const nlohmann::json& operations);
 // RFC 7386. Put metadata.uid or metadata.resourceVersion in it as a precondition.
 PatchBody MergePatch(const nlohmann::json& body);
-// Server-side apply of the complete set of fields that `field_manager` owns.
-PatchBody ApplyPatch(const nlohmann::json& object, std::string_view field_manager,
-                     bool force = true);
 
 struct WriteOptions {
   std::string field_manager = {};

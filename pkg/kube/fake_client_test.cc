@@ -106,24 +106,6 @@ TEST_F(FakeClientTest, AMergePatchWithAnotherUidIsAborted) {
   EXPECT_TRUE(absl::IsAborted(client_.Patch(Pod("a"), MergePatch(patch), {}).status()));
 }
 
-TEST_F(FakeClientTest, ApplyOwnsFieldsRemovesThemAndMeetsConflicts) {
-  auto apply = [&](const char* manager, json labels, bool force) {
-    return client_.Patch(Pod("a"), ApplyPatch({{"metadata", {{"labels", labels}}}}, manager, force),
-                         {});
-  };
-  ASSERT_TRUE(apply("one", {{"a", "1"}, {"b", "1"}}, false).ok());
-  EXPECT_TRUE(absl::IsAborted(apply("two", {{"a", "2"}}, false).status()));
-  ASSERT_TRUE(apply("two", {{"a", "1"}, {"c", "1"}}, false).ok());  // equal values are shared
-  ASSERT_TRUE(apply("one", {{"b", "2"}}, false).ok());
-  EXPECT_EQ((*client_.Find(Pods(), "default", "a"))["metadata"]["labels"],
-            json({{"a", "1"}, {"b", "2"}, {"c", "1"}}));
-  ASSERT_TRUE(apply("two", json::object(), false).ok());
-  EXPECT_EQ((*client_.Find(Pods(), "default", "a"))["metadata"]["labels"], json({{"b", "2"}}));
-  ASSERT_TRUE(apply("two", {{"b", "3"}}, true).ok());
-  ASSERT_TRUE(apply("one", json::object(), false).ok());  // lost b to the forced apply
-  EXPECT_EQ((*client_.Find(Pods(), "default", "a"))["metadata"]["labels"], json({{"b", "3"}}));
-}
-
 TEST_F(FakeClientTest, FinalizersHoldADeletionBack) {
   MustCreate(Gang(), {{"metadata", {{"name", "g"}, {"finalizers", {"yardmaster.dev/x"}}}}});
   ASSERT_TRUE(client_.Delete(Gang("g"), {}).ok());

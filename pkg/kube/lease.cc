@@ -78,11 +78,6 @@ void LeaderElector::WatchLease(std::stop_token stop) {
 }
 
 void LeaderElector::ReportChanges() {
-  const std::string holder = lock_.Holder();
-  if (holder != reported_holder_) {
-    reported_holder_ = holder;
-    if (callbacks_.holder_changed) callbacks_.holder_changed(holder);
-  }
   const std::int64_t token = lock_.FencingToken();
   if (token == reported_token_) return;
   if (std::exchange(reported_token_, 0) != 0 && callbacks_.stopped) callbacks_.stopped();

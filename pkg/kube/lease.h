@@ -33,8 +33,6 @@ namespace yardmaster::kube {
 struct LeaderCallbacks {
   std::function<void(std::int64_t fencing_token)> started = {};
   std::function<void()> stopped = {};
-  // Identity of the present holder, also when it is this process; "" when there is none.
-  std::function<void(const std::string& identity)> holder_changed = {};
   // Every try that failed, for logs.
   std::function<void(const absl::Status&)> failed = {};
 };
@@ -75,7 +73,6 @@ class LeaderElector {
   // The elector's thread only.
   Random random_;
   std::int64_t reported_token_ = 0;
-  std::string reported_holder_;
 
   Mutex wake_mutex_;
   std::stop_source wake_ ABSL_GUARDED_BY(wake_mutex_);  // ends the sleep before the next tick

@@ -64,11 +64,6 @@ std::int64_t LeaseLock::NextToken() const {
   return std::max(highest_seen_, token_floor_.load()) + 1;
 }
 
-std::string LeaseLock::Holder() const {
-  MutexLock lock(mutex_);
-  return holder_;
-}
-
 absl::Status LeaseLock::Tick() {
   const std::int64_t started_ms = clock_.SteadyMs();
   // A hold that ran out is over, even if no other has taken it: a renewal now would be a new one.
@@ -142,8 +137,6 @@ void LeaseLock::Observe(const json& lease) {
   }
   lease_ = std::make_shared<const json>(lease);
   highest_seen_ = std::max(highest_seen_, IntAt(lease, "leaseTransitions"));
-  MutexLock lock(mutex_);
-  holder_ = HolderOf(lease);
 }
 
 std::optional<std::int64_t> LeaseLock::OtherHoldEndsMs() const {

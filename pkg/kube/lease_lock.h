@@ -24,7 +24,6 @@
 #include "nlohmann/json_fwd.hpp"
 
 #include "pkg/base/clock.h"
-#include "pkg/base/mutex.h"
 #include "pkg/kube/client.h"
 
 namespace yardmaster::kube {
@@ -67,8 +66,6 @@ class LeaseLock {
   std::int64_t ValidUntilMs() const { return valid_until_ms_.load(); }
   // Steady time at which another replica's hold ends unless it is renewed; nullopt if there is none.
   std::optional<std::int64_t> OtherHoldEndsMs() const;
-  // Identity in the last record seen; empty if none or released.
-  std::string Holder() const;
 
  private:
   absl::Status AcquireOrRenew(std::int64_t started_ms);
@@ -96,9 +93,6 @@ class LeaseLock {
   std::string acquire_time_;
   ObjectPtr lease_;  // the record as last seen; null: never
   std::int64_t observed_at_ms_ = 0;
-
-  mutable Mutex mutex_;
-  std::string holder_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace yardmaster::kube

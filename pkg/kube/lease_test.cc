@@ -58,7 +58,7 @@ TEST_F(LeaseTest, TheFirstTakesItAndTheSecondWaits) {
   EXPECT_FALSE(b_.IsLeader());
   EXPECT_EQ(a_.FencingToken(), 1);
   EXPECT_EQ(b_.FencingToken(), 0);
-  EXPECT_EQ(b_.Holder(), "a");
+  EXPECT_EQ(Record()["holderIdentity"], "a");
   EXPECT_EQ(Record()["leaseDurationSeconds"], 15);
 }
 
@@ -247,7 +247,6 @@ class ElectorTest : public testing::Test {
     LeaderCallbacks callbacks;
     callbacks.started = [this](std::int64_t token) { Write(StrCat("started ", token)); };
     callbacks.stopped = [this] { Write("stopped"); };
-    callbacks.holder_changed = [this](const std::string& who) { Write(StrCat("holder ", who)); };
     return callbacks;
   }
   void Write(std::string line) {
@@ -284,7 +283,7 @@ TEST_F(ElectorTest, LeadingBeginsEndsWithTheDeadlineAndBeginsAgainWithANewToken)
   }
   EXPECT_TRUE(elector.IsLeader());
   EXPECT_EQ(elector.FencingToken(), 2);
-  EXPECT_THAT(Lines(), ElementsAre("holder a", "started 1", "stopped", "started 2"));
+  EXPECT_THAT(Lines(), ElementsAre("started 1", "stopped", "started 2"));
 }
 
 TEST_F(ElectorTest, StopTellsTheCallbackFirstAndThenReleases) {
@@ -299,7 +298,7 @@ TEST_F(ElectorTest, StopTellsTheCallbackFirstAndThenReleases) {
   sleeper_.WaitForSleepers(1);
   elector.Stop();
   EXPECT_FALSE(elector.IsLeader());
-  EXPECT_THAT(Lines(), ElementsAre("holder a", "started 1", "stopped", "released"));
+  EXPECT_THAT(Lines(), ElementsAre("started 1", "stopped", "released"));
 }
 
 TEST_F(ElectorTest, AReleasedLeaseThatIsWatchedIsTakenWithoutWaiting) {

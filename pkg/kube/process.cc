@@ -100,7 +100,7 @@ absl::StatusOr<bool> Collect(Pipe& output, Pipe& errors, SteadyClock::time_point
       text.append(buffer, static_cast<std::size_t>(n));
       if (result.output.size() > max_output_bytes) {
         return absl::InvalidArgumentError(
-            StrCat("more than ", max_output_bytes >> 20, " MiB of output"));
+            StrCat("more than ", max_output_bytes, " bytes of output"));
       }
       if (result.errors.size() > 2 * kKeptErrorBytes) {
         result.errors.erase(0, result.errors.size() - kKeptErrorBytes);

@@ -124,10 +124,7 @@ absl::StatusOr<json> RestClient::Patch(const Target& target, const PatchBody& pa
                                        const WriteOptions& options) {
   Operation operation{"PATCH", target, ""};
   YM_ASSIGN_OR_RETURN(operation.path, ObjectPath(target));
-  Query query;
-  query.Add(options, patch.field_manager);
-  if (patch.type == PatchType::kApply && patch.force) query.Add("force", "true");
-  operation.path += query.text();
+  operation.path += Query().Add(options, patch.field_manager).text();
   operation.json_patch = patch.type == PatchType::kJson;
   if (operation.json_patch) operation.resend = Resend::kOnlyIfNeverSent;
   operation.content_type = ContentTypeOf(patch.type);

@@ -4,7 +4,7 @@
 // s doubling to 30 s, jittered:
 //   - 429 and 5xx that carry Retry-After: every verb (the server has not begun);
 //   - a connection that was never made: every verb;
-//   - other 5xx, a lost connection, no answer in time: GET, PUT, DELETE, merge patch, apply; and
+//   - other 5xx, a lost connection, no answer in time: GET, PUT, DELETE, merge patch; and
 //     creating an object by name, see below. Not: generateName, JSON patches, subresource POSTs.
 //   - 401: once, without a pause, after reading the credentials again and on a new connection.
 // Where the server names a Retry-After, that delay replaces the backoff. A watch is tried again only

@@ -111,7 +111,9 @@ TEST_F(RestClientTest, EveryKindOfWriteSaysWhatItIs) {
                   ->Patch({Pods(), "default", "a", "status"}, MergePatch({{"a", 1}}),
                           {.field_manager = "me"})
                   .ok());
-  ASSERT_TRUE(client_->Patch(pod, ApplyPatch({{"a", 1}}, "ym", true), {.strict = true}).ok());
+  PatchBody by_us = MergePatch({{"a", 1}});
+  by_us.field_manager = "ym";
+  ASSERT_TRUE(client_->Patch(pod, by_us, {.strict = true}).ok());
   ASSERT_TRUE(client_->Replace(pod, {{"a", 1}}, {.dry_run = true}).ok());
   ASSERT_TRUE(client_->Create({Pods(), "default", "a", "binding"}, {{"a", 1}}, {}).ok());
   ASSERT_TRUE(client_->Delete(pod, {.uid = "u", .propagation = "Background"}).ok());
@@ -119,8 +121,7 @@ TEST_F(RestClientTest, EveryKindOfWriteSaysWhatItIs) {
   EXPECT_THAT(Request(0).headers, Contains(Pair("Content-Type", "application/json-patch+json")));
   EXPECT_EQ(Request(1).target, path + "/status?fieldManager=me");
   EXPECT_THAT(Request(1).headers, Contains(Pair("Content-Type", "application/merge-patch+json")));
-  EXPECT_EQ(Request(2).target, path + "?fieldManager=ym&fieldValidation=Strict&force=true");
-  EXPECT_THAT(Request(2).headers, Contains(Pair("Content-Type", "application/apply-patch+yaml")));
+  EXPECT_EQ(Request(2).target, path + "?fieldManager=ym&fieldValidation=Strict");
   EXPECT_EQ(Request(3).target, path + "?dryRun=All");
   EXPECT_EQ(Request(4).target, path + "/binding");
   const json body = json::parse(Request(5).body);

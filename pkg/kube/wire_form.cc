@@ -35,15 +35,7 @@ Query& Query::Add(const WriteOptions& options, const std::string& field_manager)
 }
 
 const char* ContentTypeOf(PatchType type) {
-  switch (type) {
-    case PatchType::kJson:
-      return "application/json-patch+json";
-    case PatchType::kMerge:
-      return "application/merge-patch+json";
-    case PatchType::kApply:
-      return "application/apply-patch+yaml";
-  }
-  return "";
+  return type == PatchType::kJson ? "application/json-patch+json" : "application/merge-patch+json";
 }
 
 std::string BodyOf(const json& object) {

@@ -21,7 +21,6 @@
 namespace yardmaster::testing {
 namespace {
 
-using kube::ApplyPatch;
 using kube::JsonPatch;
 using kube::MergePatch;
 using nlohmann::json;
@@ -151,27 +150,6 @@ TEST_F(KubeClientTest, AMergePatchWithAnotherUidOrAStaleVersionIsAborted) {
       patch({{"resourceVersion", kube::ResourceVersionOf(map)}, {"annotations", {{"k", "2"}}}})));
   const absl::Status other = patch({{"uid", "another"}, {"annotations", {{"k", "3"}}}});
   EXPECT_TRUE(absl::IsAborted(other)) << other;
-}
-
-TEST_F(KubeClientTest, AppliedFieldsAreOwnedRemovedAndContested) {
-  auto apply = [&](const char* manager, const json& data, bool force) {
-    return client_->Patch(Map("a"),
-                          ApplyPatch({{"apiVersion", "v1"},
-                                      {"kind", "ConfigMap"},
-                                      {"metadata", {{"name", "a"}}},
-                                      {"data", data}},
-                                     manager, force),
-                          {});
-  };
-  ASSERT_TRUE(apply("one", {{"a", "1"}, {"b", "1"}}, false).ok());
-  ASSERT_TRUE(apply("two", {{"c", "1"}}, false).ok());
-  const absl::Status conflict = apply("two", {{"a", "2"}, {"c", "1"}}, false).status();
-  EXPECT_TRUE(absl::IsAborted(conflict)) << conflict;
-  EXPECT_THAT(MessageOf(conflict), HasSubstr("one"));
-  ASSERT_TRUE(apply("two", {{"a", "2"}, {"c", "1"}}, true).ok());
-  ASSERT_TRUE(apply("one", {{"b", "1"}}, false).ok());
-  ASSERT_TRUE(apply("two", json::object(), true).ok());
-  EXPECT_EQ(client_->Get(Map("a"))->at("data"), json({{"b", "1"}}));
 }
 
 TEST_F(KubeClientTest, RefusalsCarryEveryCauseAndStrictWritesRefuseUnknownFields) {

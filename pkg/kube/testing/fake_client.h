@@ -3,14 +3,13 @@
 // Like the real one: resourceVersions grow over all types; a stale one or a wrong uid gives Aborted
 // (Replace of our own types must carry one); a write that changes nothing changes no version;
 // generation counts changes of the desired state; JSON patches are all or nothing and a failed test
-// gives FailedPrecondition; merge patch; apply with field managers, conflicts and removal of fields
-// no longer applied; the status subresource of pods, nodes and our types is apart from the rest;
-// label and field selectors, pages; watches replay history, give ADDED and DELETED when an
+// gives FailedPrecondition; merge patch; the status subresource of pods, nodes and our types is apart
+// from the rest; label and field selectors, pages; watches replay history, give ADDED and DELETED when an
 // object begins or ceases to match, and OutOfRange when the history is gone; finalizers hold a
 // deletion back; pods/binding and pods/eviction.
 //
 // Not like the real one: no schema (a test may set one rule a type), admission, RBAC, defaulting, garbage collection or namespaces;
-// field selectors work on every field; apply takes lists as one value; managedFields is not shown;
+// field selectors work on every field; managedFields is not shown;
 // watches do not end by time; latency is zero.
 //
 // Faults. FailNext makes the next calls fail, before or after they take effect (a lost answer); a

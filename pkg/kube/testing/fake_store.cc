@@ -44,33 +44,6 @@ void KeepMetadata(const json& from, json& to, const char* key) {
   }
 }
 
-void EraseAt(json& object, const std::vector<std::string>& path) {
-  json* at = &object;
-  for (std::size_t i = 0; i + 1 < path.size(); ++i) {
-    if (!at->is_object() || !at->contains(path[i])) return;
-    at = &(*at)[path[i]];
-  }
-  if (at->is_object()) at->erase(path.back());
-}
-
-void SetAt(json& object, const std::vector<std::string>& path, const json& value) {
-  json* at = &object;
-  for (const std::string& key : path) {
-    if (!at->is_object()) *at = json::object();
-    at = &(*at)[key];
-  }
-  *at = value;
-}
-
-const json* At(const json& object, const std::vector<std::string>& path) {
-  const json* at = &object;
-  for (const std::string& key : path) {
-    at = FindAt(*at, {key});
-    if (at == nullptr) return nullptr;
-  }
-  return at;
-}
-
 }  // namespace
 
 absl::StatusOr<ObjectPtr> FakeStore::Get(const Target& target) const {
@@ -141,7 +114,6 @@ absl::StatusOr<ObjectPtr> FakeStore::Replace(const Target& target, json object) 
 }
 
 absl::StatusOr<ObjectPtr> FakeStore::Patch(const Target& target, const PatchBody& patch) {
-  if (patch.type == PatchType::kApply) return Apply(target, patch);
   YM_ASSIGN_OR_RETURN(ObjectPtr current, Get(target));
   const json body = json::parse(patch.body, nullptr, false);
   if (body.is_discarded()) return absl::InvalidArgumentError("the patch is not JSON");
@@ -193,56 +165,6 @@ absl::StatusOr<ObjectPtr> FakeStore::Update(const Target& target, json incoming)
                     (finalizers == nullptr || finalizers->empty());
   return Commit(target.resource, gone ? WatchEventType::kDeleted : WatchEventType::kModified,
                 current, std::move(next));
-}
-
-absl::StatusOr<ObjectPtr> FakeStore::Apply(const Target& target, const PatchBody& patch) {
-  json body = json::parse(patch.body, nullptr, false);
-  if (!body.is_object() || patch.field_manager.empty()) {
-    return absl::InvalidArgumentError("apply needs an object and a field manager");
-  }
-  body["metadata"]["name"] = target.name;
-  Leaves leaves;
-  std::vector<std::string> path;
-  CollectLeaves(body, path, leaves);
-  auto& managers =
-      applied_[StrCat(target.resource.GroupResource(), " ", MakeKey(target.ns, target.name))];
-  absl::StatusOr<ObjectPtr> current = Get(target);
-  if (!current.ok()) {
-    if (!target.subresource.empty()) return current.status();
-    managers.clear();
-    current = Create(target, body);
-    if (!current.ok()) return current;
-  } else {
-    for (auto& [manager, owned] : managers) {
-      for (const auto& [leaf, value] : leaves) {
-        const json* now = At(**current, leaf);
-        if (manager == patch.field_manager || !owned.contains(leaf)) continue;
-        if (now != nullptr && *now == value) continue;
-        if (!patch.force) {
-          return absl::AbortedError(StrCat(Describe(target), ": Apply failed with 1 conflict: ",
-                                           "conflict with \"", manager, "\": .", Join(leaf, ".")));
-        }
-        owned.erase(leaf);
-      }
-    }
-  }
-  json next = **current;
-  std::set<std::vector<std::string>>& mine = managers[patch.field_manager];
-  for (const std::vector<std::string>& leaf : mine) {
-    bool shared = false;
-    for (const auto& [manager, owned] : managers) {
-      shared |= manager != patch.field_manager && owned.contains(leaf);
-    }
-    if (!leaves.contains(leaf) && !shared) EraseAt(next, leaf);
-  }
-  mine.clear();
-  for (const auto& [leaf, value] : leaves) {
-    const json* now = At(next, leaf);
-    // An empty map asks for the map to be there; what others put into it stays.
-    if (!(value.is_object() && now != nullptr && now->is_object())) SetAt(next, leaf, value);
-    mine.insert(leaf);
-  }
-  return Update(target, std::move(next));
 }
 
 absl::Status FakeStore::Delete(const Target& target, const DeleteOptions& options) {
@@ -311,21 +233,6 @@ absl::Status FakeStore::CheckPreconditions(const Target& target, const json& cur
   return absl::OkStatus();
 }
 
-void FakeStore::CollectLeaves(const json& value, std::vector<std::string>& path, Leaves& leaves) {
-  if (value.is_object() && (!value.empty() || path.empty())) {
-    for (const auto& [key, inner] : value.items()) {
-      path.push_back(key);
-      const bool identity = path.size() == 1 ? key == "apiVersion" || key == "kind"
-                                             : path.size() == 2 && path[0] == "metadata" &&
-                                                   (key == "name" || key == "namespace");
-      if (!identity) CollectLeaves(inner, path, leaves);
-      path.pop_back();
-    }
-  } else {
-    leaves[path] = value;
-  }
-}
-
 ObjectPtr FakeStore::Commit(const Resource& resource, WatchEventType type, ObjectPtr before,
                             json after) {
   after["metadata"]["resourceVersion"] = StrCat(++version_);
@@ -333,7 +240,6 @@ ObjectPtr FakeStore::Commit(const Resource& resource, WatchEventType type, Objec
   auto& collection = objects_[resource.GroupResource()];
   if (type == WatchEventType::kDeleted) {
     collection.erase(KeyOf(*object));
-    applied_.erase(StrCat(resource.GroupResource(), " ", KeyOf(*object)));
   } else {
     collection[KeyOf(*object)] = object;
   }

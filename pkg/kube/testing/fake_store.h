@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -58,15 +57,10 @@ class FakeStore {
   const std::vector<FakeLogEntry>& log() const { return log_; }
 
  private:
-  using Leaves = std::map<std::vector<std::string>, nlohmann::json>;
-
   absl::StatusOr<ObjectPtr> CreateSubresource(const Target& target, const nlohmann::json& body);
   absl::StatusOr<ObjectPtr> Update(const Target& target, nlohmann::json incoming);
-  absl::StatusOr<ObjectPtr> Apply(const Target& target, const PatchBody& patch);
   static absl::Status CheckPreconditions(const Target& target, const nlohmann::json& current,
                                          const std::string& uid, const std::string& version);
-  static void CollectLeaves(const nlohmann::json& value, std::vector<std::string>& path,
-                            Leaves& leaves);
   ObjectPtr Commit(const Resource& resource, WatchEventType type, ObjectPtr before,
                    nlohmann::json after);
 
@@ -75,8 +69,6 @@ class FakeStore {
   std::int64_t compacted_version_ = 0;
   std::int64_t next_uid_ = 1;
   std::map<std::string, std::map<std::string, ObjectPtr>> objects_;
-  // "collection key" -> field manager -> paths it has applied.
-  std::map<std::string, std::map<std::string, std::set<std::vector<std::string>>>> applied_;
   std::vector<FakeLogEntry> log_;
   std::map<std::string, Rule> rules_;  // by Resource::GroupResource()
 };
