@@ -10,10 +10,10 @@
 
 #include "nlohmann/json.hpp"
 
+#include "pkg/api/field_reader.h"
 #include "pkg/base/base64.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
-#include "pkg/config/fields.h"
 #include "pkg/config/yaml.h"
 
 namespace yardmaster::config {
@@ -62,28 +62,28 @@ absl::StatusOr<KubeconfigFile> ReadKubeconfig(const std::string& path) {
 // An entry of clusters, users or contexts: the first of that name in all files.
 struct Entry {
   const KubeconfigFile* file;
-  Fields fields;  // of the `cluster`, `user` or `context` under the name
+  api::FieldReader fields;  // of the `cluster`, `user` or `context` under the name
 };
 
 absl::StatusOr<Entry> FindEntry(const std::vector<KubeconfigFile>& files, const std::string& list,
-                                const std::string& inner, const std::string& name) {
+                                const std::string& inner, const std::string& name,
+                                api::FieldErrors& errors) {
   std::vector<std::string> names;
   for (const KubeconfigFile& file : files) {
-    auto entries = file.content.find(list);
-    if (entries == file.content.end() || !entries->is_array()) continue;
-    for (const json& entry : *entries) {
-      if (!entry.is_object()) continue;
-      const std::string entry_name = entry.value("name", json()).is_string()
-                                         ? entry["name"].get<std::string>()
-                                         : std::string();
-      if (entry_name != name) {
+    std::optional<JsonView> found;
+    JsonView(file.content)[list].ForEachElement([&](JsonView entry) {
+      if (found || !entry.is_object()) return;
+      const std::string entry_name = entry["name"].Text();
+      if (entry_name == name) {
+        found = entry[inner];
+      } else {
         names.push_back(entry_name);
-        continue;
       }
-      auto value = entry.find(inner);
-      return Entry{&file, Fields(value == entry.end() ? json() : *value,
-                                 StrCat(file.path, ": ", list, "[", name, "].", inner))};
-    }
+    });
+    if (!found) continue;
+    return Entry{&file,
+                 {*found, StrCat(file.path, ": ", list, "[", name, "].", inner),
+                  api::UnknownFields::kIgnore, &errors}};
   }
   return FieldError(StrCat(files.front().path, ": ", list),
                     StrCat("has no entry named \"", name, "\""),
@@ -91,100 +91,80 @@ absl::StatusOr<Entry> FindEntry(const std::vector<KubeconfigFile>& files, const 
 }
 
 // "<key>-data", decoded, or the path in "<key>".
-absl::Status ReadPem(const Entry& entry, const std::string& key, std::string& data,
-                     std::string& path) {
-  YM_ASSIGN_OR_RETURN(const std::string encoded, entry.fields.String(key + "-data"));
-  YM_ASSIGN_OR_RETURN(const std::string relative, entry.fields.String(key));
-  if (!encoded.empty()) {
-    absl::StatusOr<std::string> decoded = Base64Decode(encoded);
-    if (!decoded.ok()) {
-      return FieldError(entry.fields.Path(key + "-data"), "is not base64",
-                        MessageOf(decoded.status()));
-    }
+void ReadPem(Entry& entry, const std::string& key, std::string& data, std::string& path) {
+  const std::string encoded = entry.fields.String(key + "-data");
+  const std::string relative = entry.fields.String(key);
+  if (encoded.empty()) {
+    path = entry.file->Absolute(relative);
+    return;
+  }
+  absl::StatusOr<std::string> decoded = Base64Decode(encoded);
+  if (decoded.ok()) {
     data = *std::move(decoded);
   } else {
-    path = entry.file->Absolute(relative);
+    entry.fields.errors().Add(entry.fields.PathOf(key + "-data"), "is not base64",
+                              MessageOf(decoded.status()));
   }
-  return absl::OkStatus();
 }
 
-absl::Status ReadCluster(const Entry& entry, kube::ClientConfig& config) {
-  const Fields& fields = entry.fields;
-  YM_ASSIGN_OR_RETURN(config.server, fields.String("server"));
+void ReadCluster(Entry entry, kube::ClientConfig& config) {
+  api::FieldReader& fields = entry.fields;
+  config.server = fields.String("server");
   while (config.server.ends_with("/")) config.server.pop_back();
-  YM_ASSIGN_OR_RETURN(config.tls_server_name, fields.String("tls-server-name"));
-  YM_ASSIGN_OR_RETURN(config.insecure_skip_tls_verify, fields.Bool("insecure-skip-tls-verify"));
-  YM_ASSIGN_OR_RETURN(config.proxy_url, fields.String("proxy-url"));
-  YM_RETURN_IF_ERROR(fields.Bool("disable-compression").status());
-  YM_RETURN_IF_ERROR(ReadPem(entry, "certificate-authority", config.ca_data, config.ca_file));
-  YM_ASSIGN_OR_RETURN(const std::vector<Fields> extensions, fields.List("extensions"));
-  for (const Fields& extension : extensions) {
-    YM_ASSIGN_OR_RETURN(const std::string name, extension.String("name"));
-    if (name == kExecExtension) {
-      config.exec.cluster_config = extension.value().value("extension", json()).dump();
+  config.tls_server_name = fields.String("tls-server-name");
+  config.insecure_skip_tls_verify = fields.Bool("insecure-skip-tls-verify", false);
+  config.proxy_url = fields.String("proxy-url");
+  fields.Bool("disable-compression", false);
+  ReadPem(entry, "certificate-authority", config.ca_data, config.ca_file);
+  for (api::FieldReader& extension : fields.Objects("extensions")) {
+    if (extension.String("name") == kExecExtension) {
+      config.exec.cluster_config = extension.Raw("extension").ToJson().dump();
     }
   }
-  return absl::OkStatus();
 }
 
-absl::Status ReadExec(const KubeconfigFile& file, const Fields& fields, kube::ExecConfig& exec) {
-  YM_ASSIGN_OR_RETURN(exec.api_version, fields.String("apiVersion"));
-  YM_ASSIGN_OR_RETURN(exec.command, fields.String("command"));
-  if (exec.command.empty()) {
-    return FieldError(fields.Path("command"), "is missing", "name the credential program");
-  }
+void ReadExec(const KubeconfigFile& file, api::FieldReader fields, kube::ExecConfig& exec) {
+  exec.api_version = fields.String("apiVersion");
+  exec.command = fields.RequiredString("command");
   // A bare name is looked up in PATH; anything else is a path.
   if (exec.command.find('/') != std::string::npos) exec.command = file.Absolute(exec.command);
-  YM_ASSIGN_OR_RETURN(exec.args, fields.Strings("args"));
-  YM_ASSIGN_OR_RETURN(const std::vector<Fields> env, fields.List("env"));
-  for (const Fields& variable : env) {
-    YM_ASSIGN_OR_RETURN(std::string name, variable.String("name"));
-    YM_ASSIGN_OR_RETURN(std::string value, variable.String("value"));
-    exec.env.emplace_back(std::move(name), std::move(value));
+  exec.args = fields.Strings("args");
+  for (api::FieldReader& variable : fields.Objects("env")) {
+    exec.env.emplace_back(variable.String("name"), variable.String("value"));
   }
-  YM_ASSIGN_OR_RETURN(exec.provide_cluster_info, fields.Bool("provideClusterInfo"));
-  YM_ASSIGN_OR_RETURN(const std::string mode, fields.String("interactiveMode"));
+  exec.provide_cluster_info = fields.Bool("provideClusterInfo", false);
+  const std::string mode = fields.String("interactiveMode");
   if (!mode.empty()) exec.interactive_mode = mode;
-  YM_ASSIGN_OR_RETURN(exec.install_hint, fields.String("installHint"));
-  return absl::OkStatus();
+  exec.install_hint = fields.String("installHint");
 }
 
-absl::Status ReadImpersonation(const Fields& fields, kube::ClientConfig& config) {
-  YM_ASSIGN_OR_RETURN(config.as, fields.String("as"));
-  YM_ASSIGN_OR_RETURN(config.as_uid, fields.String("as-uid"));
-  YM_ASSIGN_OR_RETURN(config.as_groups, fields.Strings("as-groups"));
-  YM_ASSIGN_OR_RETURN(const Fields extra, fields.Object("as-user-extra"));
-  for (const auto& [key, values] : extra.value().items()) {
-    YM_ASSIGN_OR_RETURN(config.as_user_extra[key], extra.Strings(key));
+void ReadUser(Entry entry, kube::ClientConfig& config) {
+  api::FieldReader& fields = entry.fields;
+  if (fields.has("auth-provider")) {
+    fields.errors().Add(fields.PathOf("auth-provider"), "has been removed from Kubernetes",
+                        "use the exec plugin of your provider");
   }
-  return absl::OkStatus();
-}
-
-absl::Status ReadUser(const Entry& entry, kube::ClientConfig& config) {
-  const Fields& fields = entry.fields;
-  if (fields.Has("auth-provider")) {
-    return FieldError(fields.Path("auth-provider"), "has been removed from Kubernetes",
-                      "use the exec plugin of your provider");
-  }
-  YM_RETURN_IF_ERROR(
-      ReadPem(entry, "client-certificate", config.client_cert_data, config.client_cert_file));
-  YM_RETURN_IF_ERROR(ReadPem(entry, "client-key", config.client_key_data, config.client_key_file));
-  YM_ASSIGN_OR_RETURN(config.token, fields.String("token"));
-  YM_ASSIGN_OR_RETURN(const std::string token_file, fields.String("tokenFile"));
-  config.token_file = entry.file->Absolute(token_file);
-  YM_ASSIGN_OR_RETURN(config.username, fields.String("username"));
-  YM_ASSIGN_OR_RETURN(config.password, fields.String("password"));
-  YM_RETURN_IF_ERROR(ReadImpersonation(fields, config));
-  if (!fields.Has("exec")) return absl::OkStatus();
-  YM_ASSIGN_OR_RETURN(const Fields exec, fields.Object("exec"));
-  return ReadExec(*entry.file, exec, config.exec);
+  ReadPem(entry, "client-certificate", config.client_cert_data, config.client_cert_file);
+  ReadPem(entry, "client-key", config.client_key_data, config.client_key_file);
+  config.token = fields.String("token");
+  config.token_file = entry.file->Absolute(fields.String("tokenFile"));
+  config.username = fields.String("username");
+  config.password = fields.String("password");
+  config.as = fields.String("as");
+  config.as_uid = fields.String("as-uid");
+  config.as_groups = fields.Strings("as-groups");
+  api::FieldReader extra = fields.Object("as-user-extra");
+  for (const std::string& key : extra.Keys()) config.as_user_extra[key] = extra.Strings(key);
+  if (fields.has("exec")) ReadExec(*entry.file, fields.Object("exec"), config.exec);
 }
 
 // The first non-empty `current-context`.
 absl::StatusOr<std::string> CurrentContext(const std::vector<KubeconfigFile>& files) {
   for (const KubeconfigFile& file : files) {
-    YM_ASSIGN_OR_RETURN(const std::string current,
-                        Fields(file.content, file.path + ": ").String("current-context"));
+    api::FieldErrors errors;
+    std::string current = api::FieldReader(&file.content, "", api::UnknownFields::kIgnore, &errors)
+                              .String("current-context");
+    YM_RETURN_IF_ERROR(Annotate(errors.status(), file.path));
     if (!current.empty()) return current;
   }
   return std::string();
@@ -193,15 +173,17 @@ absl::StatusOr<std::string> CurrentContext(const std::vector<KubeconfigFile>& fi
 absl::StatusOr<kube::ClientConfig> FromFiles(const std::vector<KubeconfigFile>& files,
                                              const ClientConfigRequest& request) {
   kube::ClientConfig config;
+  api::FieldErrors errors;
   std::string cluster;
   std::string user;
   YM_ASSIGN_OR_RETURN(std::string context, CurrentContext(files));
   if (!request.context.empty()) context = request.context;
   if (!context.empty()) {
-    YM_ASSIGN_OR_RETURN(const Entry entry, FindEntry(files, "contexts", "context", context));
-    YM_ASSIGN_OR_RETURN(cluster, entry.fields.String("cluster"));
-    YM_ASSIGN_OR_RETURN(user, entry.fields.String("user"));
-    YM_ASSIGN_OR_RETURN(config.default_namespace, entry.fields.String("namespace"));
+    YM_ASSIGN_OR_RETURN(Entry entry, FindEntry(files, "contexts", "context", context, errors));
+    cluster = entry.fields.String("cluster");
+    user = entry.fields.String("user");
+    config.default_namespace = entry.fields.String("namespace");
+    YM_RETURN_IF_ERROR(errors.status());
   }
   if (!request.cluster.empty()) cluster = request.cluster;
   if (!request.user.empty()) user = request.user;
@@ -210,12 +192,14 @@ absl::StatusOr<kube::ClientConfig> FromFiles(const std::vector<KubeconfigFile>& 
     return FieldError(StrCat(files.front().path, ": current-context"), "is not set",
                       "set it (kubectl config use-context), or give --context");
   }
-  YM_ASSIGN_OR_RETURN(const Entry cluster_entry, FindEntry(files, "clusters", "cluster", cluster));
-  YM_RETURN_IF_ERROR(ReadCluster(cluster_entry, config));
+  YM_ASSIGN_OR_RETURN(const Entry cluster_entry,
+                      FindEntry(files, "clusters", "cluster", cluster, errors));
+  ReadCluster(cluster_entry, config);
   if (!user.empty()) {
-    YM_ASSIGN_OR_RETURN(const Entry user_entry, FindEntry(files, "users", "user", user));
-    YM_RETURN_IF_ERROR(ReadUser(user_entry, config));
+    YM_ASSIGN_OR_RETURN(Entry user_entry, FindEntry(files, "users", "user", user, errors));
+    ReadUser(std::move(user_entry), config);
   }
+  YM_RETURN_IF_ERROR(errors.status());
   YM_RETURN_IF_ERROR(Annotate(kube::ValidateClientConfig(config),
                               StrCat(cluster_entry.file->path, ": cluster ", cluster, ", user ",
                                      user.empty() ? "(none)" : user)));

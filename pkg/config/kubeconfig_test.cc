@@ -227,12 +227,13 @@ TEST_F(KubeconfigTest, ErrorsNameFileEntryAndField) {
   EXPECT_THAT(ErrorOf("current-context: c"), HasSubstr("contexts: has no entry named \"c\""));
   EXPECT_THAT(ErrorOf(Small("server: 'https://a'", ""), {.context = "d"}),
               HasSubstr("there are: c"));
-  EXPECT_THAT(ErrorOf(Small("server: 7", "")),
-              HasSubstr(file + ": clusters[k].cluster.server: 7 is not a text; put it in quotes"));
+  EXPECT_THAT(
+      ErrorOf(Small("server: 7", "")),
+      HasSubstr(file + ": clusters[k].cluster.server: expected a string, got 7; put it in quotes"));
   EXPECT_THAT(ErrorOf(Small("", "")), HasSubstr("server:"));
   EXPECT_THAT(ErrorOf(Small("server: 'https://[::1]:1'", "")), HasSubstr("IPv6"));
   EXPECT_THAT(ErrorOf(Small("server: 'https://a', insecure-skip-tls-verify: 'yes'", "")),
-              HasSubstr("insecure-skip-tls-verify: \"yes\" is not a boolean"));
+              HasSubstr("insecure-skip-tls-verify: expected true or false, got \"yes\""));
   EXPECT_THAT(ErrorOf(Small("server: 'https://a', certificate-authority-data: '!'", "")),
               HasSubstr("certificate-authority-data: is not base64"));
   EXPECT_THAT(ErrorOf(Small("server: 'https://a'", "auth-provider: {name: gcp}")),
@@ -242,7 +243,7 @@ TEST_F(KubeconfigTest, ErrorsNameFileEntryAndField) {
   EXPECT_THAT(ErrorOf(Small("server: 'https://a'", "exec: {apiVersion: v1, command: x}")),
               HasSubstr("exec.apiVersion: \"v1\" is not known"));
   EXPECT_THAT(ErrorOf(Small("server: 'https://a'", "exec: {command: x, args: [1]}")),
-              HasSubstr("exec.args: 1 is not a text"));
+              HasSubstr("exec.args[0]: expected a string, got 1"));
   EXPECT_THAT(ErrorOf(Small("server: 'https://a'", "client-certificate: x")),
               HasSubstr("client-key: is missing"));
 }
