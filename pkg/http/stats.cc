@@ -1,50 +1,22 @@
 #include "pkg/http/stats.h"
 
+#include <iterator>
+
 namespace yardmaster::http {
 
-std::string_view NameOf(Rejection reason) {
-  switch (reason) {
-    case Rejection::kConnectionLimit:
-      return "connection_limit";
-    case Rejection::kPeerLimit:
-      return "peer_limit";
-    case Rejection::kHandshakeRate:
-      return "handshake_rate";
-    case Rejection::kEvicted:
-      return "evicted";
-    case Rejection::kNotTrusted:
-      return "not_trusted";
-    case Rejection::kAcceptError:
-      return "accept_error";
-    case Rejection::kHandshakeFailed:
-      return "handshake_failed";
-    case Rejection::kHandshakeTimeout:
-      return "handshake_timeout";
-    case Rejection::kHeaderTimeout:
-      return "header_timeout";
-    case Rejection::kBodyTimeout:
-      return "body_timeout";
-    case Rejection::kHandlerTimeout:
-      return "handler_timeout";
-    case Rejection::kWriteTimeout:
-      return "write_timeout";
-    case Rejection::kMalformed:
-      return "malformed";
-    case Rejection::kTooLarge:
-      return "too_large";
-    case Rejection::kMethod:
-      return "method";
-    case Rejection::kBodyMemory:
-      return "body_memory";
-    case Rejection::kHandlerDropped:
-      return "handler_dropped";
-    case Rejection::kHandlerThrew:
-      return "handler_threw";
-    case Rejection::kInternalError:
-      return "internal_error";
-  }
-  return "unknown";
-}
+namespace {
+
+// In the order of the enumeration.
+constexpr std::string_view kNames[] = {
+    "connection_limit", "peer_limit",       "handshake_rate",    "evicted",        "not_trusted",
+    "accept_error",     "handshake_failed", "handshake_timeout", "header_timeout", "body_timeout",
+    "handler_timeout",  "write_timeout",    "malformed",         "too_large",      "method",
+    "body_memory",      "handler_dropped",  "handler_threw",     "internal_error"};
+static_assert(std::size(kNames) == kRejections);
+
+}  // namespace
+
+std::string_view NameOf(Rejection reason) { return kNames[static_cast<std::size_t>(reason)]; }
 
 ServerStats StatsCounters::Read() const {
   ServerStats stats;

@@ -1,65 +1,18 @@
 #include "pkg/metrics/log_encoding.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+
+#include "nlohmann/json.hpp"
 
 #include "pkg/base/strings.h"
 
 namespace yardmaster::metrics {
 namespace {
 
-constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
-
-// Length of the valid UTF-8 sequence at the start of `text`, 0 when there is none.
-std::size_t Utf8Length(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(0);
-  if (first < 0x80) return 1;
-  const std::size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-  if (first < 0xC2 || first > 0xF4 || text.size() < length) return 0;
-  std::uint32_t code = first & (0xFFU >> (length + 1));
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-    code = code << 6 | (byte(i) & 0x3FU);
-  }
-  const bool overlong = (length == 3 && code < 0x800) || (length == 4 && code < 0x10000);
-  const bool surrogate = code >= 0xD800 && code <= 0xDFFF;
-  return overlong || surrogate || code > 0x10FFFF ? 0 : length;
-}
-
-void AppendEscaped(std::string& out, char c) {
-  constexpr std::string_view kHex = "0123456789abcdef";
-  switch (c) {
-    case '"':
-      out += "\\\"";
-      return;
-    case '\\':
-      out += "\\\\";
-      return;
-    case '\n':
-      out += "\\n";
-      return;
-    case '\r':
-      out += "\\r";
-      return;
-    case '\t':
-      out += "\\t";
-      return;
-    default:
-      break;
-  }
-  const auto byte = static_cast<unsigned char>(c);
-  if (byte >= 0x20 && byte != 0x7F) {
-    out.push_back(c);
-  } else {
-    out += "\\u00";
-    out.push_back(kHex[byte >> 4]);
-    out.push_back(kHex[byte & 15]);
-  }
-}
+using nlohmann::json;
 
 bool NeedsQuotes(std::string_view text) {
   return text.empty() || !std::all_of(text.begin(), text.end(), [](char c) {
@@ -85,19 +38,12 @@ void AppendPlain(std::string& out, const LogValue::Any& value) {
 }  // namespace
 
 void AppendJsonString(std::string& out, std::string_view text) {
-  out.push_back('"');
-  while (!text.empty()) {
-    const std::size_t length = Utf8Length(text);
-    if (length == 1) {
-      AppendEscaped(out, text[0]);
-    } else if (length == 0) {
-      out += kReplacement;
-    } else {
-      out += text.substr(0, length);
-    }
-    text.remove_prefix(std::max<std::size_t>(length, 1));
+  const std::size_t begin = out.size();
+  out += json(text).dump(-1, ' ', /*ensure_ascii=*/false, json::error_handler_t::replace);
+  // A control character, too, though not to JSON.
+  for (std::size_t at = begin; (at = out.find('\x7F', at)) != out.npos;) {
+    out.replace(at, 1, "\\u007f");
   }
-  out.push_back('"');
 }
 
 void AppendJsonField(std::string& out, const LogField& field) {

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <utility>
 
+#include "pkg/base/mutex.h"
 #include "pkg/base/status.h"
 #include "pkg/tls/certificate.h"
 
@@ -61,26 +62,22 @@ absl::Status CertificateWatcher::Poll() {
 }
 
 void CertificateWatcher::Start(std::int64_t period_ms) {
-  thread_ = std::thread([this, period_ms] { Run(period_ms); });
+  thread_ = std::jthread([this, period_ms](const std::stop_token& stop) { Run(period_ms, stop); });
 }
 
-void CertificateWatcher::Run(std::int64_t period_ms) {
-  MutexLock lock(mutex_);
-  while (!wake_.wait_for(lock, std::chrono::milliseconds(period_ms),
-                         [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return stopped_; })) {
-    lock.unlock();
+void CertificateWatcher::Run(std::int64_t period_ms, const std::stop_token& stop) {
+  Mutex mutex;
+  CondVar never;
+  MutexLock lock(mutex);
+  while (!never.wait_for(lock, stop, std::chrono::milliseconds(period_ms),
+                         [&] { return stop.stop_requested(); })) {
     // An error has been reported and the last good content stays.
     Poll().IgnoreError();
-    lock.lock();
   }
 }
 
 void CertificateWatcher::Stop() {
-  {
-    MutexLock lock(mutex_);
-    stopped_ = true;
-  }
-  wake_.notify_all();
+  thread_.request_stop();
   if (thread_.joinable()) thread_.join();
 }
 

@@ -9,13 +9,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <stop_token>
 #include <string>
 #include <thread>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-
-#include "pkg/base/mutex.h"
 
 namespace yardmaster::tls {
 
@@ -61,16 +60,13 @@ class CertificateWatcher {
 
  private:
   absl::Status Look();
-  void Run(std::int64_t period_ms);
+  void Run(std::int64_t period_ms, const std::stop_token& stop);
 
   const CertificatePaths paths_;
   const Callbacks callbacks_;
   CertificateFiles in_use_;
   absl::Status reported_;
-  Mutex mutex_;
-  CondVar wake_;
-  bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
-  std::thread thread_;
+  std::jthread thread_;
 };
 
 }  // namespace yardmaster::tls
