@@ -49,9 +49,7 @@ class Agent::Impl {
         deps_(std::move(deps)),
         sink_(options_.plan_dir, options_.nodes.empty() ? "" : options_.nodes.front(),
               Folders(options_)),
-        loop_(
-            deps_.timing.clock, sink_, [this](const PodNotice& notice) { Tell(notice); },
-            [](const PlanReport&) {}),
+        loop_(deps_.timing.clock, sink_, [this](const PodNotice& notice) { Tell(notice); }),
         feed_(loop_),
         profiles_(deps_.client, {}),
         claims_(deps_.timing.clock, options_.kubelet_socket),

@@ -4,20 +4,14 @@
 #include <utility>
 
 #include "pkg/agent/plan_file.h"
+#include "pkg/base/backoff.h"
 #include "pkg/base/strings.h"
 
 namespace yardmaster::agent {
 
 namespace {
 
-constexpr std::int64_t kFirstRetryMs = 1'000;
-constexpr std::int64_t kLongestRetryMs = 60'000;
-
-std::int64_t RetryDelayMs(int failed_in_a_row) {
-  std::int64_t delay = kFirstRetryMs;
-  for (int i = 1; i < failed_in_a_row && delay < kLongestRetryMs; ++i) delay *= 2;
-  return std::min(delay, kLongestRetryMs);
-}
+constexpr BackoffLimits kRetries = {.first_ms = 1'000, .max_ms = 60'000};
 
 }  // namespace
 
@@ -93,13 +87,13 @@ void Applier::Record(Entry& entry, const absl::Status& status, Now now) {
   entry.dirty = !status.ok();
   entry.error = MessageOf(status);
   if (status.ok()) {
-    entry.failed_in_a_row = 0;
+    entry.retry_ms = 0;
     entry.retry_at_steady_ms = 0;
     return;
   }
   ++failures_;
-  ++entry.failed_in_a_row;
-  entry.retry_at_steady_ms = now.steady_ms + RetryDelayMs(entry.failed_in_a_row);
+  entry.retry_ms = NextDelayMs(entry.retry_ms, kRetries);
+  entry.retry_at_steady_ms = now.steady_ms + entry.retry_ms;
 }
 
 void Applier::Tell(Entry& entry, std::vector<PodNotice>& notices) const {

@@ -75,7 +75,7 @@ class Applier {
     std::string on_disk;  // what we wrote last; empty: unknown
     std::string error;    // of the last write or removal
     std::int64_t retry_at_steady_ms = 0;
-    int failed_in_a_row = 0;
+    std::int64_t retry_ms = 0;  // the last pause; 0: the last write went well
     bool told_problem = false;
     std::string told;  // the problem last told
   };

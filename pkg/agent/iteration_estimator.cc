@@ -264,8 +264,7 @@ std::optional<IterationEstimate> EstimateIterations(const std::vector<double>& s
                            static_cast<int>(mean->gaps),
                            static_cast<double>(track.edges.front()) * interval_seconds,
                            static_cast<double>(track.edges.back()) * interval_seconds,
-                           SharePresent(samples),
-                           peak->height};
+                           SharePresent(samples)};
 }
 
 }  // namespace yardmaster::agent

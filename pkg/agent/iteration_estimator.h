@@ -35,7 +35,6 @@ struct IterationEstimate {
   double begin_seconds = 0;  // of the first of them, from the window's begin
   double end_seconds = 0;    // of the last
   double sending_share = 0;  // of the time, 0 to 1
-  double peak = 0;           // of the autocorrelation at the period, up to 1
 };
 
 inline constexpr int kMinIterations = 4;

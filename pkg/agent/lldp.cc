@@ -58,7 +58,6 @@ class Collector {
     ReadChassis(entry["chassis"], neighbour);
     const JsonView port = First(entry["port"]);
     neighbour.port = Value(port["id"]);
-    neighbour.port_descr = Value(port["descr"]);
     if (neighbour.interface.empty() || neighbour.chassis.empty() || neighbour.port.empty()) return;
     if (found_.size() == kMaxLldpNeighbours) {
       full_ = true;

@@ -28,7 +28,6 @@ struct LldpNeighbour {
   std::string chassis;     // system name of the other side; its chassis id where it has none
   std::string chassis_id;  // "c4:ab:4d:f0:9b:d3"; empty: not said
   std::string port;        // port id of the other side: "Ethernet12", or a MAC address
-  std::string port_descr;  // empty: not said
   bool operator==(const LldpNeighbour&) const = default;
 };
 

@@ -10,8 +10,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-const LldpNeighbour kLeafA1 = {"ens1f0np0", "leaf-a1", "aa:bb:cc:00:00:01", "Ethernet12",
-                               "rail0 h3"};
+const LldpNeighbour kLeafA1 = {"ens1f0np0", "leaf-a1", "aa:bb:cc:00:00:01", "Ethernet12"};
 
 std::vector<LldpNeighbour> Parsed(std::string_view json) {
   auto parsed = ParseLldpNeighbours(json);
@@ -31,7 +30,7 @@ TEST(ParseLldpNeighbours, ReadsJson0) {
          "chassis": [{"id": [{"type": "mac", "value": "aa:bb:cc:00:00:02"}]}],
          "port": [{"id": [{"type": "ifname", "value": "swp4"}]}]}]}]})"),
               ElementsAre(kLeafA1, LldpNeighbour{"ens1f1np1", "aa:bb:cc:00:00:02",
-                                                 "aa:bb:cc:00:00:02", "swp4", ""}));
+                                                 "aa:bb:cc:00:00:02", "swp4"}));
 }
 
 TEST(ParseLldpNeighbours, ReadsJsonOfOneInterface) {
@@ -53,10 +52,9 @@ TEST(ParseLldpNeighbours, ReadsJsonOfSeveralInterfacesAndSeveralNeighboursOfOne)
                   "port": {"id": {"type": "ifname", "value": "swp4"}}}},
         {"eth9": {"via": "CDPv2", "chassis": {"id": {"id": {"type": "mac", "value": "aa:bb:cc:00:00:03"}}},
                   "port": {"id": {"type": "ifname", "value": "swp5"}}}}]}})"),
-      ElementsAre(kLeafA1,
-                  LldpNeighbour{"eth9", "aa:bb:cc:00:00:02", "aa:bb:cc:00:00:02", "swp4", ""},
+      ElementsAre(kLeafA1, LldpNeighbour{"eth9", "aa:bb:cc:00:00:02", "aa:bb:cc:00:00:02", "swp4"},
                   // A switch may be called "id".
-                  LldpNeighbour{"eth9", "id", "aa:bb:cc:00:00:03", "swp5", ""}));
+                  LldpNeighbour{"eth9", "id", "aa:bb:cc:00:00:03", "swp5"}));
 }
 
 TEST(ParseLldpNeighbours, AHostWithoutNeighboursHasNone) {
@@ -69,7 +67,7 @@ TEST(ParseLldpNeighbours, SkipsEntriesThatNameNoPortOrChassis) {
   EXPECT_THAT(Parsed(R"({"lldp": {"interface": [
         {"a": {"chassis": {"x": {}}}}, {"b": {"port": {"id": {"value": "1"}}}}, {"c": "text"}, {"d": null}, 5, "e",
         {"": {"chassis": {"x": {}}, "port": {"id": "1"}}}, {"name": {"chassis": {"x": {}}, "port": {"id": "1"}}}]}})"),
-              ElementsAre(LldpNeighbour{"name", "x", "", "1", ""}));
+              ElementsAre(LldpNeighbour{"name", "x", "", "1"}));
 }
 
 TEST(ParseLldpNeighbours, RefusesWhatIsNotItsJson) {

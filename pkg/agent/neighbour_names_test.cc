@@ -21,7 +21,7 @@ ports:
 )";
 
 LldpNeighbour Seen(const std::string& chassis, const std::string& port) {
-  return {"eth0", chassis, "aa:bb:cc:00:00:02", port, ""};
+  return {"eth0", chassis, "aa:bb:cc:00:00:02", port};
 }
 
 TEST(NeighbourNames, ASwitchAndAPortBecomeTheNameOfADownPort) {
@@ -66,15 +66,14 @@ TEST(NeighboursOfPorts, APortIsKnownByItsInterfaceTheFirstGidsOrTheDevicesOnlyOn
   const std::vector<LocalNicPort> ports = {{0, 0, "", "mlx5_0", 1}, {1, 0, "", "mlx5_1", 1},
                                            {2, 0, "", "mlx5_2", 1}, {3, 0, "eth7", "", 0},
                                            {4, 0, "", "mlx5_9", 1}, {5, 0, "eth8", "", 0}};
-  const auto found =
-      NeighboursOfPorts(sys.path(), ports,
-                        {{"eth7", "s", "", "1", ""},
-                         {"ens1f0np0", "s", "", "2", ""},
-                         {"ens2np0", "s", "", "3", ""},
-                         {"ens3np0", "s", "", "4", ""},
-                         {"", "s", "", "5", ""},
-                         {"eth8", "s", "", "6", ""},
-                         {"eth8", "t", "", "7", ""}});  // two: which one is not known
+  const auto found = NeighboursOfPorts(sys.path(), ports,
+                                       {{"eth7", "s", "", "1"},
+                                        {"ens1f0np0", "s", "", "2"},
+                                        {"ens2np0", "s", "", "3"},
+                                        {"ens3np0", "s", "", "4"},
+                                        {"", "s", "", "5"},
+                                        {"eth8", "s", "", "6"},
+                                        {"eth8", "t", "", "7"}});  // two: which one is not known
   ASSERT_EQ(found.size(), 3u);
   EXPECT_EQ(found[0].neighbour.port, "2");
   EXPECT_EQ(found[1].neighbour.port, "3");

@@ -14,11 +14,9 @@ constexpr std::int64_t kAdoptRetryMs = 1'000;
 
 }  // namespace
 
-PlanLoop::PlanLoop(const Clock& clock, PlanSink& sink, NoticeHandler on_notice,
-                   AfterStep after_step)
+PlanLoop::PlanLoop(const Clock& clock, PlanSink& sink, NoticeHandler on_notice)
     : clock_(clock),
       on_notice_(std::move(on_notice)),
-      after_step_(std::move(after_step)),
       applier_(sink),
       report_(std::make_shared<PlanReport>()) {}
 
@@ -53,12 +51,6 @@ void PlanLoop::SetFabric(std::optional<FabricView> fabric) {
 void PlanLoop::Begin() {
   const MutexLock lock(mutex_);
   inbox_.begin = true;
-  changed_ = true;
-  wake_.notify_one();
-}
-
-void PlanLoop::Poke() {
-  const MutexLock lock(mutex_);
   changed_ = true;
   wake_.notify_one();
 }
@@ -121,10 +113,9 @@ void PlanLoop::Handle(Inbox inbox) {
   report->stepped_at_ms = clock_.SteadyMs();
   {
     const MutexLock lock(mutex_);
-    report_ = report;
+    report_ = std::move(report);
   }
   for (const PodNotice& notice : notices) on_notice_(notice);
-  after_step_(*report);
 }
 
 }  // namespace yardmaster::agent

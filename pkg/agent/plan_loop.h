@@ -4,9 +4,8 @@
 // Nothing is written before Begin: until the caches are filled, a pod that has not arrived yet would
 // look like one that is gone, and a level could not be read without its fabric.
 //
-// Thread safety: all methods from any thread, Start and Stop from one. The notice handler and
-// `after_step` run on the loop's thread and must not call Stop. Lifetimes: clock, sink and
-// everything that the handlers use outlive the loop.
+// Thread safety: all methods from any thread, Start and Stop from one. The notice handler runs on the
+// loop's thread and must not call Stop. Lifetimes: clock, sink and what the handler uses outlive the loop.
 #pragma once
 
 #include <functional>
@@ -35,9 +34,8 @@ struct PlanReport {
 class PlanLoop {
  public:
   using NoticeHandler = std::function<void(const PodNotice&)>;
-  using AfterStep = std::function<void(const PlanReport&)>;
 
-  PlanLoop(const Clock& clock, PlanSink& sink, NoticeHandler on_notice, AfterStep after_step);
+  PlanLoop(const Clock& clock, PlanSink& sink, NoticeHandler on_notice);
   ~PlanLoop();  // as Stop
   PlanLoop(const PlanLoop&) = delete;
   PlanLoop& operator=(const PlanLoop&) = delete;
@@ -52,8 +50,6 @@ class PlanLoop {
   void Stop();
 
   std::shared_ptr<const PlanReport> report() const;
-  // The clock has jumped: look again at what is due. (Tests.)
-  void Poke();
 
  private:
   struct Inbox {
@@ -70,7 +66,6 @@ class PlanLoop {
 
   const Clock& clock_;
   const NoticeHandler on_notice_;
-  const AfterStep after_step_;
   Applier applier_;           // the thread's alone
   bool begin_asked_ = false;  // the thread's alone
   bool begun_ = false;        // the thread's alone

@@ -1,7 +1,7 @@
 #include "pkg/agent/plan_loop.h"
 
-#include <condition_variable>
-#include <mutex>
+#include <chrono>
+#include <thread>
 
 #include "gmock/gmock.h"
 
@@ -20,10 +20,11 @@ class PlanLoopTest : public ::testing::Test {
 
   template <typename Condition>
   void WaitFor(Condition condition) {
-    std::unique_lock lock(mutex_);
-    const bool came =
-        seen_.wait_for(lock, std::chrono::seconds(30), [&] { return condition(last_); });
-    EXPECT_TRUE(came) << "never came";
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (!condition(*loop_.report())) {
+      ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "never came";
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
   }
   PodInput Pod(const std::string& uid) const {
     return ExamplePod(uid, clock_.WallMs() + 3'600'000);
@@ -36,20 +37,8 @@ class PlanLoopTest : public ::testing::Test {
 
   FakeClock clock_;
   FakeSink sink_;
-  std::mutex mutex_;
-  std::condition_variable seen_;
-  PlanReport last_;
-  std::vector<PodNotice> notices_;
-  PlanLoop loop_{clock_, sink_,
-                 [this](const PodNotice& notice) {
-                   const std::lock_guard lock(mutex_);
-                   notices_.push_back(notice);
-                 },
-                 [this](const PlanReport& report) {
-                   const std::lock_guard lock(mutex_);
-                   last_ = report;
-                   seen_.notify_all();
-                 }};
+  std::vector<PodNotice> notices_;  // the loop's, until it has stopped
+  PlanLoop loop_{clock_, sink_, [this](const PodNotice& notice) { notices_.push_back(notice); }};
 };
 
 TEST_F(PlanLoopTest, NothingIsTouchedBeforeTheCachesAreFilled) {
@@ -99,7 +88,7 @@ TEST_F(PlanLoopTest, AnExpiryIsNoticedWithoutAnyEvent) {
   loop_.Begin();
   WaitFor([](const PlanReport& r) { return AllAre(r, rpc::PlanState::kSynced, 1); });
   clock_.Advance(1'000);
-  loop_.Poke();
+  loop_.SetFabric(ExampleFabric());  // wakes it
   WaitFor([](const PlanReport& r) { return AllAre(r, rpc::PlanState::kStale, 1); });
   loop_.Stop();
   ASSERT_THAT(notices_, SizeIs(1));
@@ -123,7 +112,7 @@ TEST_F(PlanLoopTest, AFolderThatCannotBeListedKeepsNobodyWaiting) {
   WaitFor([](const PlanReport& r) { return AllAre(r, rpc::PlanState::kSynced, 1); });
   EXPECT_FALSE(loop_.report()->begun);
   sink_.Fail("list", absl::OkStatus());
-  loop_.Poke();
+  loop_.Begin();  // wakes it
   WaitFor([](const PlanReport& r) { return r.begun; });
   EXPECT_THAT(sink_.files(), SizeIs(1));
 }

@@ -33,7 +33,7 @@ class PodFeedTest : public ::testing::Test {
 
   FakeClock clock_;
   FakeSink sink_;
-  PlanLoop loop_{clock_, sink_, [](const PodNotice&) {}, [](const PlanReport&) {}};
+  PlanLoop loop_{clock_, sink_, [](const PodNotice&) {}};
   PodFeed feed_{loop_};
 };
 

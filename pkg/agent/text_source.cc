@@ -217,14 +217,10 @@ absl::StatusOr<std::string> RunForText(const std::string& command, const TextLim
       kube::ProcessResult result,
       kube::RunProcess(argv,
                        {StrCat("PATH=", path == nullptr ? "/usr/sbin:/usr/bin:/sbin:/bin" : path)},
-                       limits.timeout_ms));
+                       limits.timeout_ms, limits.max_bytes));
   if (result.exit_code != 0) {
     return absl::UnavailableError(StrCat(argv[0], " ended with ", result.exit_code, ": ",
                                          CutAtCharacter(result.errors, 200)));
-  }
-  if (result.output.size() > limits.max_bytes) {
-    return absl::InvalidArgumentError(
-        StrCat(argv[0], " prints more than ", limits.max_bytes, " bytes"));
   }
   return std::move(result.output);
 }
