@@ -2,9 +2,7 @@
 
 #include <algorithm>
 
-#include "nlohmann/json.hpp"
-
-#include "pkg/agent/field_manager.h"
+#include "pkg/agent/annotations.h"
 #include "pkg/agent/pod_volume.h"
 #include "pkg/api/names.h"
 #include "pkg/base/status.h"
@@ -37,16 +35,9 @@ absl::Status CheckpointMarks::Tell(std::int64_t steady_ms, const PodInput& pod, 
   YM_RETURN_IF_ERROR(mark.status());
   if (mark->time_ms <= entry.told_ms) return absl::OkStatus();
   entry.next_write_ms = steady_ms + options_.pod_interval_ms;
-  const nlohmann::json patch = {
-      {"metadata",
-       {{"uid", pod.uid},
-        {"annotations", {{api::kCheckpointAnnotation, api::EncodeCheckpointMark(*mark)}}}}}};
-  kube::PatchBody body = kube::MergePatch(patch);
-  body.field_manager = kFieldManager;
   const absl::Status written =
-      client_.Patch({kube::Pods(), pod.ns, pod.name, ""}, body, {}).status();
-  // The pod is gone, or its name is another's.
-  if (!absl::IsNotFound(written) && !absl::IsAborted(written)) YM_RETURN_IF_ERROR(written);
+      AnnotatePod(client_, pod, api::kCheckpointAnnotation, api::EncodeCheckpointMark(*mark));
+  if (!IsGone(written)) YM_RETURN_IF_ERROR(written);
   entry.told_ms = mark->time_ms;
   return absl::OkStatus();
 }

@@ -41,7 +41,6 @@ class CheckpointMarks {
 
   // `uids`: of the host's pods; others are forgotten. What went wrong; empty: nothing. A write that fails is tried
   // again after the pod's interval.
-  using FindPod = std::function<std::optional<PodInput>(const std::string& uid)>;
   std::vector<absl::Status> Poll(std::int64_t steady_ms, const std::vector<std::string>& uids,
                                  const FindPod& find);
 

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 
-#include "nlohmann/json.hpp"
-
-#include "pkg/agent/field_manager.h"
+#include "pkg/agent/annotations.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/kube/object.h"
@@ -23,16 +21,6 @@ std::optional<api::ConnectionReport> ConnectionsOf(const ShimSummary& summary) {
   return report;
 }
 
-absl::Status CoverageWriter::Write(const PodInput& pod, const api::ConnectionReport& report) {
-  const nlohmann::json patch = {
-      {"metadata",
-       {{"uid", pod.uid},
-        {"annotations", {{api::kConnectionsAnnotation, api::EncodeConnectionReport(report)}}}}}};
-  kube::PatchBody body = kube::MergePatch(patch);
-  body.field_manager = kFieldManager;
-  return client_.Patch({kube::Pods(), pod.ns, pod.name, ""}, body, {}).status();
-}
-
 std::vector<absl::Status> CoverageWriter::Flush(std::int64_t steady_ms,
                                                 const std::map<std::string, ShimSummary>& by_pod,
                                                 const FindPod& find) {
@@ -48,8 +36,9 @@ std::vector<absl::Status> CoverageWriter::Flush(std::int64_t steady_ms,
     if (!pod) continue;
     entry.next_write_ms = steady_ms + options_.pod_interval_ms;
     ++writes;
-    const absl::Status status = Write(*pod, *report);
-    if (status.ok() || absl::IsNotFound(status) || absl::IsAborted(status)) {
+    const absl::Status status = AnnotatePod(client_, *pod, api::kConnectionsAnnotation,
+                                            api::EncodeConnectionReport(*report));
+    if (status.ok() || IsGone(status)) {
       entry.reported = report;
     } else {
       errors.push_back(Annotate(status, StrCat("pod ", pod->ns, "/", pod->name)));

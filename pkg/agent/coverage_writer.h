@@ -34,7 +34,6 @@ class CoverageWriter {
 
   // `by_pod`: of every pod of the host with a shim, by uid; others are forgotten. What went wrong;
   // empty: nothing. A write that fails is tried again after the interval.
-  using FindPod = std::function<std::optional<PodInput>(const std::string& uid)>;
   std::vector<absl::Status> Flush(std::int64_t steady_ms,
                                   const std::map<std::string, ShimSummary>& by_pod,
                                   const FindPod& find);
@@ -44,7 +43,6 @@ class CoverageWriter {
     std::optional<api::ConnectionReport> reported;
     std::int64_t next_write_ms = 0;
   };
-  absl::Status Write(const PodInput& pod, const api::ConnectionReport& report);
 
   kube::Client& client_;
   const CoverageOptions options_;

@@ -6,7 +6,7 @@
 
 #include "nlohmann/json.hpp"
 
-#include "pkg/agent/field_manager.h"
+#include "pkg/agent/annotations.h"
 #include "pkg/api/names.h"
 #include "pkg/api/nic_annotations.h"
 #include "pkg/base/strings.h"
@@ -104,11 +104,7 @@ absl::Status LinkReporter::FindPorts(const std::string& root,
 
 absl::Status LinkReporter::Tell(const std::string& name, Node& node, const std::string& text) {
   nlohmann::json value = text.empty() ? nlohmann::json(nullptr) : nlohmann::json(text);
-  const nlohmann::json patch = {
-      {"metadata", {{"annotations", {{api::kDownPortsAnnotation, std::move(value)}}}}}};
-  kube::PatchBody body = kube::MergePatch(patch);
-  body.field_manager = kFieldManager;
-  YM_RETURN_IF_ERROR(client_.Patch({kube::Nodes(), "", name, ""}, body).status());
+  YM_RETURN_IF_ERROR(AnnotateNode(client_, name, {{api::kDownPortsAnnotation, std::move(value)}}));
   node.told = text;
   ++writes_;
   return absl::OkStatus();

@@ -1,12 +1,10 @@
 #include "pkg/agent/neighbour_names.h"
 
-#include <filesystem>
-#include <fstream>
-#include <system_error>
 #include <utility>
 
 #include "nlohmann/json.hpp"
 
+#include "pkg/agent/host_files.h"
 #include "pkg/api/field_reader.h"
 #include "pkg/base/strings.h"
 #include "pkg/config/yaml.h"
@@ -15,23 +13,15 @@ namespace yardmaster::agent {
 
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr int kMaxPortNumber = 1'000'000;
 constexpr int kMaxStep = 1'000;
 
 std::string InterfaceOf(const std::string& sysfs_root, const LocalNicPort& port) {
   if (!port.interface.empty()) return port.interface;
   const std::string device = StrCat(sysfs_root, "/class/infiniband/", port.rdma_device);
-  std::ifstream file(StrCat(device, "/ports/", port.rdma_port, "/gid_attrs/ndevs/0"));
-  std::string name;
-  if (file >> name && !name.empty()) return name;
-  std::error_code error;
-  std::vector<std::string> names;
-  for (fs::directory_iterator it(StrCat(device, "/device/net"), error), end; !error && it != end;
-       it.increment(error)) {
-    names.push_back(it->path().filename().string());
-  }
+  const auto name = FirstLine(StrCat(device, "/ports/", port.rdma_port, "/gid_attrs/ndevs/0"));
+  if (name && !name->empty()) return *name;
+  const std::vector<std::string> names = NamesIn(StrCat(device, "/device/net"));
   return names.size() == 1 ? names.front() : std::string();
 }
 

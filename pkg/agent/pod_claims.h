@@ -26,7 +26,6 @@ class PodClaims {
   PodClaims(const Clock& clock, const std::string& socket);
 
   // Of the pods with these uids. `find` gives the pod with a uid, or nothing when it is gone.
-  using FindPod = std::function<std::optional<PodInput>(const std::string& uid)>;
   std::vector<PodClaim> Claims(const std::vector<std::string>& pod_uids, const FindPod& find);
 
   // Why kubelet's last answer is missing; OK: it is there, or kubelet is not asked.

@@ -3,6 +3,7 @@
 // time. Thread safety: values and pure functions.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -22,6 +23,9 @@ struct PodInput {
   bool host_network = false;
   bool operator==(const PodInput&) const = default;
 };
+
+// The pod with a uid; nullopt when it is gone, or on no node of the agent.
+using FindPod = std::function<std::optional<PodInput>(const std::string& uid)>;
 
 // nullopt if the agent ignores the pod: it is not bound, has ended, or has none of our annotations.
 // Accepts any JSON.

@@ -8,18 +8,16 @@
 #include <system_error>
 #include <tuple>
 
-#include "nlohmann/json.hpp"
-
 #include "pkg/agent/host_files.h"
 #include "pkg/agent/rail_order.h"
 #include "pkg/base/strings.h"
+#include "pkg/json/json_view.h"
 
 namespace yardmaster::agent {
 
 namespace {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
 
 constexpr std::size_t kMaxStatusBytes = 64 * 1024;
 constexpr std::size_t kMaxDevices = 256;  // of one pod
@@ -96,31 +94,20 @@ std::set<std::string> RdmaDevices(const std::string& sysfs_root,
   return devices;
 }
 
-std::string TextAt(const json& object, const char* key) {
-  const auto at = object.find(key);
-  return at != object.end() && at->is_string() ? at->get<std::string>() : "";
-}
-
 }  // namespace
 
 std::vector<std::string> MultusDevices(std::string_view status) {
   std::vector<std::string> ids;
-  const json list = status.size() <= kMaxStatusBytes ? json::parse(status, nullptr, false)
-                                                     : json(json::value_t::discarded);
-  if (!list.is_array()) return ids;
-  for (const json& network : list) {
-    if (!network.is_object() || ids.size() >= kMaxDevices) continue;
-    const auto info = network.find("device-info");
-    if (info == network.end() || !info->is_object()) continue;
-    const auto pci = info->find("pci");
-    if (pci == info->end() || !pci->is_object()) continue;
-    for (const char* key : {"rdma-device", "pci-address"}) {
-      std::string id = TextAt(*pci, key);
-      if (!IsDeviceName(id)) continue;
-      ids.push_back(std::move(id));
-      break;
-    }
-  }
+  if (status.size() > kMaxStatusBytes) return ids;
+  JsonParser parser;
+  const auto list = parser.Parse(status);
+  if (!list.ok()) return ids;
+  list->ForEachElement([&](JsonView network) {
+    const JsonView pci = network.At({"device-info", "pci"});
+    std::string id = pci["rdma-device"].Text();
+    if (!IsDeviceName(id)) id = pci["pci-address"].Text();
+    if (IsDeviceName(id) && ids.size() < kMaxDevices) ids.push_back(std::move(id));
+  });
   return ids;
 }
 

@@ -4,9 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "nlohmann/json.hpp"
-
-#include "pkg/agent/field_manager.h"
+#include "pkg/agent/annotations.h"
 #include "pkg/api/names.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
@@ -96,16 +94,6 @@ bool ProfileCollector::WorthTelling(const std::optional<api::ProfileReport>& tol
          moved(told->communication_start, now.communication_start) || moved(told->flop, now.flop);
 }
 
-absl::Status ProfileCollector::Write(const PodInput& pod, const api::ProfileReport& report) {
-  const nlohmann::json patch = {
-      {"metadata",
-       {{"uid", pod.uid},
-        {"annotations", {{api::kProfileAnnotation, api::EncodeProfileReport(report)}}}}}};
-  kube::PatchBody body = kube::MergePatch(patch);
-  body.field_manager = kFieldManager;
-  return client_.Patch({kube::Pods(), pod.ns, pod.name, ""}, body, {}).status();
-}
-
 std::vector<absl::Status> ProfileCollector::Flush(std::int64_t steady_ms, const FindPod& find) {
   struct Due {
     PodInput pod;
@@ -135,9 +123,9 @@ std::vector<absl::Status> ProfileCollector::Flush(std::int64_t steady_ms, const 
   // The API server is called without the lock: reports come in meanwhile.
   std::vector<absl::Status> errors;
   for (Due& write : due) {
-    const absl::Status status = Write(write.pod, write.report);
-    const bool gone = absl::IsNotFound(status) || absl::IsAborted(status);
-    if (!status.ok() && !gone) {
+    const absl::Status status = AnnotatePod(client_, write.pod, api::kProfileAnnotation,
+                                            api::EncodeProfileReport(write.report));
+    if (!status.ok() && !IsGone(status)) {
       errors.push_back(Annotate(status, StrCat("pod ", write.pod.ns, "/", write.pod.name)));
       continue;
     }

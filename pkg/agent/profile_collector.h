@@ -42,7 +42,6 @@ class ProfileCollector {
   absl::Status Take(const rpc::IterationReport& report);
   // Writes what is due. `find` gives the pod with a uid, or nothing when it is not ours any more;
   // such pods are forgotten. What went wrong; empty: nothing.
-  using FindPod = std::function<std::optional<PodInput>(const std::string& uid)>;
   std::vector<absl::Status> Flush(std::int64_t steady_ms, const FindPod& find);
 
   std::int64_t taken() const;
@@ -66,7 +65,6 @@ class ProfileCollector {
   api::ProfileReport ReportOf(const Entry& entry) const;
   bool WorthTelling(const std::optional<api::ProfileReport>& told,
                     const api::ProfileReport& now) const;
-  absl::Status Write(const PodInput& pod, const api::ProfileReport& report);
 
   kube::Client& client_;
   const ProfileOptions options_;

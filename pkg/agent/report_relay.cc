@@ -7,7 +7,7 @@
 
 #include "nlohmann/json.hpp"
 
-#include "pkg/agent/field_manager.h"
+#include "pkg/agent/annotations.h"
 #include "pkg/api/annotation.h"
 #include "pkg/api/names.h"
 #include "pkg/base/status.h"
@@ -89,11 +89,9 @@ std::vector<absl::Status> ReportRelay::Poll(std::int64_t steady_ms,
       if (wanted.count(key) == 0) annotations[key] = nullptr;
     }
     node.next_ms = steady_ms + options_.interval_ms;
-    kube::PatchBody body = kube::MergePatch({{"metadata", {{"annotations", annotations}}}});
-    body.field_manager = kFieldManager;
-    const auto written = client_.Patch({kube::Nodes(), "", name, ""}, body, {});
+    const absl::Status written = AnnotateNode(client_, name, annotations);
     if (!written.ok()) {
-      errors.push_back(Annotate(written.status(), StrCat("node ", name)));
+      errors.push_back(Annotate(written, StrCat("node ", name)));
       continue;
     }
     node.told = std::move(wanted);

@@ -7,8 +7,6 @@
 #include <unistd.h>
 #include <vector>
 
-#include "nlohmann/json.hpp"
-
 #include "pkg/agent/pod_volume.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
@@ -18,40 +16,31 @@ namespace yardmaster::agent {
 
 namespace {
 
-using nlohmann::json;
-
 constexpr std::size_t kMaxReportBytes = 1024 * 1024 + 4096;
 constexpr int kMaxFiles = 256;
 constexpr std::size_t kMaxLine = 1024;
 constexpr std::size_t kMaxConnections = 65'536;
 constexpr std::size_t kMaxReasonBytes = 64;
 
-std::string Text(const json& line, const char* key) {
-  const auto at = line.find(key);
-  return at != line.end() && at->is_string() ? at->get<std::string>() : "";
-}
-
-std::int64_t Whole(const json& line, const char* key) {
-  const auto at = line.find(key);
-  return at != line.end() && at->is_number_integer() ? at->get<std::int64_t>() : 0;
-}
+std::int64_t Whole(JsonView number) { return number.WholeNumber().value_or(0); }
 
 }  // namespace
 
 void ShimReader::Add(std::string_view text) {
+  JsonParser parser;
   while (!text.empty()) {
     const std::size_t end = text.find('\n');
     if (end == std::string_view::npos) return;  // a line that is being written
     const std::string_view line = text.substr(0, end);
     text.remove_prefix(end + 1);
-    if (!line.empty()) AddLine(line);
+    if (line.empty()) continue;
+    const auto parsed = line.size() <= kMaxLine ? parser.Parse(line) : JsonView();
+    AddLine(parsed.ok() ? *parsed : JsonView());
   }
 }
 
-void ShimReader::AddLine(std::string_view text) {
-  const json line =
-      text.size() <= kMaxLine ? json::parse(text, nullptr, false) : json(json::value_t::discarded);
-  const std::string event = line.is_object() ? Text(line, "event") : "";
+void ShimReader::AddLine(JsonView line) {
+  const std::string event = line["event"].Text();
   if (event == "loaded") {
     ++processes_;
     return;
@@ -61,17 +50,17 @@ void ShimReader::AddLine(std::string_view text) {
     if (event != "accepted" && event != "full") ++unreadable_;
     return;
   }
-  const std::string key =
-      StrCat(Whole(line, "pid"), "/", Text(line, "device"), "/", Whole(line, "qp"), "/",
-             // Sockets have no queue pair.
-             Whole(line, "qp") == 0 ? StrCat(Text(line, "peer"), ":", Whole(line, "planned")) : "");
+  const std::string key = StrCat(
+      Whole(line["pid"]), "/", line["device"].Text(), "/", Whole(line["qp"]), "/",
+      // Sockets have no queue pair.
+      Whole(line["qp"]) == 0 ? StrCat(line["peer"].Text(), ":", Whole(line["planned"])) : "");
   if (connections_.size() >= kMaxConnections && connections_.count(key) == 0) return;
-  const std::int64_t planned = Whole(line, "planned");
-  const bool has_it = planned != 0 && Whole(line, "actual") == planned;
+  const std::int64_t planned = Whole(line["planned"]);
+  const bool has_it = planned != 0 && Whole(line["actual"]) == planned;
   Connection& connection = connections_[key];
   // What follows RTS adds to what was set on the way to RTR.
   if (event == "steered" && !has_it) return;
-  std::string why(CutAtCharacter(Text(line, "why"), kMaxReasonBytes));
+  std::string why(CutAtCharacter(line["why"].Text(), kMaxReasonBytes));
   connection = {planned != 0, has_it, event == "connected" && has_it && !why.empty(),
                 std::move(why)};
 }

@@ -14,6 +14,8 @@
 
 #include "absl/status/statusor.h"
 
+#include "pkg/json/json_view.h"
+
 namespace yardmaster::agent {
 
 struct ShimSummary {
@@ -44,7 +46,7 @@ class ShimReader {
     bool kept_class = false;
     std::string why;
   };
-  void AddLine(std::string_view line);
+  void AddLine(JsonView line);
 
   int processes_ = 0;
   int unreadable_ = 0;
