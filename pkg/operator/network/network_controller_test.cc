@@ -168,6 +168,28 @@ TEST_F(NetworkControllerTest, AStatusThatTheExtenderChangedMeanwhileKeepsBothPar
   EXPECT_TRUE(gang["status"].contains("network"));
 }
 
+TEST_F(NetworkControllerTest, AStatusOfTheFabricThatAnotherLeaderChangedMeanwhileIsNotWrittenOver) {
+  AddGang("a", 0, 1);
+  Settle();
+  Annotate(kube::Fabrics(), "", "f", api::kDownLinksAnnotation, DownLinks({FirstUplink("a")}));
+  bool interfered = false;
+  client_.SetHook([&](const kube::Call& call) {
+    if (call.verb != Verb::kPatch || kube::WhereOf(call.target) != "fabrics/status" || interfered) {
+      return absl::OkStatus();
+    }
+    interfered = true;
+    json fabric = client_.Find(kube::Fabrics(), "", "f").value();
+    fabric["status"]["lostSegments"] = json::array({{{"fabricPod", "p0"}, {"segment", "p0s1"}}});
+    client_.Seed(kube::Fabrics(), fabric);
+    return absl::OkStatus();
+  });
+  EXPECT_EQ(Round().errors.size(), 1U) << "the round is made again";
+  EXPECT_TRUE(interfered);
+  EXPECT_EQ(client_.Find(kube::Fabrics(), "", "f").value()["status"]["lostSegments"].size(), 1U);
+  EXPECT_TRUE(Round().errors.empty());
+  EXPECT_EQ(ConditionOf("LinksUp").reason, "LinksDown");
+}
+
 TEST_F(NetworkControllerTest, AGangOrPodThatGoesWhileItIsWrittenIsNoError) {
   AddGang("a", 0, 1);
   client_.FailNext(Verb::kReplace, "gangs/status", absl::NotFoundError("gone"), 1);

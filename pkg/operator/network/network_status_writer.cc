@@ -59,8 +59,10 @@ void NetworkStatusWriter::TellTurns(const api::Fabric& fabric,
 void NetworkStatusWriter::WriteFabric(const api::Fabric& fabric, const api::FabricStatus& status,
                                       RoundReport& report) {
   if (status == fabric.status) return;
-  const nlohmann::json patch = {{"metadata", {{"uid", fabric.metadata.uid}}},
-                                {"status", api::EncodeFabricStatus(status)}};
+  const nlohmann::json patch = {
+      {"metadata",
+       {{"uid", fabric.metadata.uid}, {"resourceVersion", fabric.metadata.resource_version}}},
+      {"status", api::EncodeFabricStatus(status)}};
   auto written = client_.Patch({kube::Fabrics(), "", fabric.metadata.name, "status"},
                                kube::MergePatch(patch), {kFieldManager, false, false});
   if (written.ok()) {
