@@ -135,6 +135,17 @@ TEST_F(RentalSweepTest, ARightThatIsMissingForOneKindKeepsTheOtherFromNothing) {
   EXPECT_TRUE(client_.All(kube::NodeClaims()).empty());
 }
 
+TEST_F(RentalSweepTest, AClaimThatTheOperatorHasNotMadeStays) {
+  Leader leader(*this);
+  // Of a NodePool whose template has the label of rented hosts.
+  client_.Seed(kube::NodeClaims(),
+               {{"apiVersion", "karpenter.sh/v1"},
+                {"kind", "NodeClaim"},
+                {"metadata", {{"name", "pool-1"}, {"labels", {{api::kRentalLabel, "pool"}}}}}});
+  leader.SweepForAWhile();
+  EXPECT_EQ(client_.All(kube::NodeClaims()).size(), 1U);
+}
+
 TEST_F(RentalSweepTest, AClaimStaysWhileAPodRunsOnItsNode) {
   Leader next(*this);
   AskLate(next, true);

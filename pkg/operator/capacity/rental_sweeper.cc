@@ -78,8 +78,9 @@ absl::Status RentalSweeper::List(const kube::Resource& resource, std::vector<Fou
       one.job_key = kube::MakeKey(one.target.ns, owner.value("name", ""));
       one.job_uid = owner.value("uid", "");
     }
-    // Others ask for hosts, too.
-    if (!one.job_uid.empty()) found.push_back(std::move(one));
+    // Others ask for hosts, too, and a NodePool gives its claims the labels of its Nodes.
+    if (one.job_uid.empty() || one.job_key.find('/') == std::string::npos) continue;
+    found.push_back(std::move(one));
   }
   return absl::OkStatus();
 }
@@ -88,10 +89,6 @@ absl::Status RentalSweeper::List(const kube::Resource& resource, std::vector<Fou
 absl::StatusOr<RentalSweeper::Decision> RentalSweeper::ReadDecision(const Found& found) {
   Decision decision;
   const std::size_t slash = found.job_key.find('/');
-  if (slash == std::string::npos) {
-    decision.job_gone = true;
-    return decision;
-  }
   api::TrainingJob job;
   job.metadata.namespace_name = found.job_key.substr(0, slash);
   job.metadata.name = found.job_key.substr(slash + 1);

@@ -8,7 +8,7 @@
 // What a job's decision does not name goes after kLateMs in which this process has seen that, and not while a pod
 // is on its Node or a Gang keeps the Node for one; pods that every host has do not count. So do NodeClaims of a job
 // that is being deleted, however long others keep its object. What belongs to a job
-// whose rental cannot be read stays. PodTemplates cost nothing and go with their job.
+// whose rental cannot be read stays, and so does what names no job: others have made it. PodTemplates cost nothing and go with their job.
 //
 // Thread safety: one thread. Lifetimes: everything passed in outlives the sweeper.
 #pragma once
