@@ -14,6 +14,8 @@ using api::HostRecord;
 
 // So many are kept of a host; enough for every threshold that makes sense.
 constexpr std::size_t kKeptFailures = 16;
+// Times that are further ahead were written by a process whose clock was.
+constexpr std::int64_t kClockSlackMs = 10'000;
 
 class Quarantine {
  public:
@@ -42,8 +44,9 @@ class Quarantine {
                                      [&](const HostFailure& f) { return f.IsSameAs(failure); });
       if (!known) record.failures.push_back(failure);
     }
-    std::erase_if(record.failures,
-                  [&](const HostFailure& f) { return f.time_ms + limits_.window_ms <= now_ms_; });
+    std::erase_if(record.failures, [&](const HostFailure& f) {
+      return f.time_ms + limits_.window_ms <= now_ms_ || f.time_ms > now_ms_ + kClockSlackMs;
+    });
     std::sort(record.failures.begin(), record.failures.end(),
               [](const HostFailure& a, const HostFailure& b) {
                 return std::tie(a.time_ms, a.job, a.job_uid, a.attempt) <
@@ -53,6 +56,7 @@ class Quarantine {
       record.failures.erase(record.failures.begin(),
                             record.failures.end() - static_cast<std::ptrdiff_t>(kKeptFailures));
     }
+    record.until_ms = std::min(record.until_ms, (now_ms_ + limits_.max_ms) / 1000 * 1000);
     if (record.until_ms != 0 && record.until_ms + limits_.window_ms <= now_ms_) {
       record.quarantines = 0;
       record.until_ms = 0;

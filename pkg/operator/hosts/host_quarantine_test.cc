@@ -43,6 +43,18 @@ TEST_F(HostQuarantineTest, AHostIsQuarantinedAfterThreeFailuresAndNotBefore) {
   EXPECT_FALSE(IsQuarantined("n1", kNow + 30 * kMinute));
 }
 
+TEST_F(HostQuarantineTest, WhatALeaderWroteWhoseClockWasAYearAheadDoesNotLast) {
+  constexpr std::int64_t kYear = 365LL * 24 * 60 * kMinute;
+  for (int i = 1; i <= 3; ++i) Fail("n1", "team/a", i, kNow + kYear);
+  hosts_["n2"].record = {{}, 1, kNow + kYear};
+  Step();
+  EXPECT_FALSE(IsQuarantined("n1"));
+  EXPECT_TRUE(IsQuarantined("n2"));
+  EXPECT_FALSE(IsQuarantined("n2", kNow + limits_.max_ms));
+  Step(kNow + kMinute);
+  EXPECT_FALSE(IsQuarantined("n2", kNow + limits_.max_ms));
+}
+
 TEST_F(HostQuarantineTest, WhatWasWrittenIsNotDecidedAgain) {
   for (int i = 1; i <= 3; ++i) Fail("n1", "team/a", i);
   Step();

@@ -93,7 +93,8 @@ std::int64_t BackoffMs(const api::RecoveryPolicy& policy, int consecutive) {
 // Takes one restart out of the budget. False: none is left.
 bool TakeRestart(const JobObservation& job, api::RecoveryState& recovery, Incident& incident) {
   const std::int64_t window_ms = std::int64_t{1000} * job.policy.restart_window_seconds;
-  if (recovery.restarts_in_window == 0 || job.now_ms - recovery.window_start_ms > window_ms) {
+  if (recovery.restarts_in_window == 0 || job.IsAhead(recovery.window_start_ms) ||
+      job.now_ms - recovery.window_start_ms > window_ms) {
     recovery.window_start_ms = incident.start_ms;
     recovery.restarts_in_window = 0;
   }

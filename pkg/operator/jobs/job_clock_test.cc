@@ -41,6 +41,20 @@ TEST_F(JobClockTest, ABackoffIsNoLongerBecauseTheLeaderBeforeHadAClockThatWasAhe
   EXPECT_EQ(Pods(), 2);
 }
 
+TEST_F(JobClockTest, RestartsAreCountedNoLongerBecauseTheLeaderBeforeHadAClockThatWasAhead) {
+  SeedJob(2, 2, {{"recovery", {{"maxRestarts", 1}, {"restartWindowSeconds", 60}}}});
+  RunAll();
+  FailPod(0, 1);
+  Settle();
+  RunAll();
+  LeadAnHourBehind();
+  RunAll();
+  clock_.Advance(120'000);
+  FailPod(0, 1);
+  Settle();
+  EXPECT_NE(Condition("Failed"), "True") << Message("Failed");
+}
+
 TEST_F(JobClockTest, ACheckpointIsAwaitedNoLongerBecauseTheLeaderBeforeHadAClockThatWasAhead) {
   SeedJob(2, 2, {{"checkpoint", {{"request", "Annotation"}, {"graceSeconds", 100}}}});
   RunAll();

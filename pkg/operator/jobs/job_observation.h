@@ -72,6 +72,8 @@ struct JobObservation {
   int ranks() const {
     return roles.empty() ? static_cast<int>(workers.size()) : roles.front().first;
   }
+  // Times in the status that are further ahead were written by a process whose clock was: no wait ends by them.
+  bool IsAhead(std::int64_t time_ms) const { return time_ms > now_ms + 10'000; }
   int settled_ranks() const { return settled == 0 ? ranks() : settled; }
   // The rank joins a job that runs.
   bool Joins(int member) const { return member >= settled_ranks() && member < ranks(); }

@@ -14,8 +14,6 @@ using api::OnHostLoss;
 
 constexpr std::int64_t kFenceAgainMs = 1'000;
 constexpr std::int64_t kDieTogetherMs = 30'000;
-// Times in the status that are further ahead were written by a process whose clock was: no wait ends by them.
-constexpr std::int64_t kClockSlackMs = 10'000;
 
 bool IsStale(const api::RecoveryState& recovery, const Worker& worker, int rank) {
   if (worker.attempt < recovery.min_attempt) return true;
@@ -108,7 +106,6 @@ class JobStepper {
   static bool Ended(const Worker& worker) {
     return worker.phase == WorkerPhase::kSucceeded || worker.phase == WorkerPhase::kFailed;
   }
-  bool IsAhead(std::int64_t time_ms) const { return time_ms > job_.now_ms + kClockSlackMs; }
   void LookAgain(std::int64_t in_ms) {
     step_.look_again_ms = std::min(step_.look_again_ms.value_or(in_ms), in_ms);
   }
@@ -176,7 +173,7 @@ class JobStepper {
     // The API server keeps whole seconds.
     const std::int64_t now_ms = job_.now_ms / 1000 * 1000;
     std::int64_t before_ms = job_.recovery.checkpoint_requested_ms;
-    if (IsAhead(before_ms)) before_ms = 0;
+    if (job_.IsAhead(before_ms)) before_ms = 0;
     const std::int64_t requested_ms = before_ms != 0 ? before_ms : now_ms;
     if (job_.checkpoint_ms >= requested_ms) return true;
     const std::int64_t left_ms =
@@ -270,7 +267,7 @@ class JobStepper {
     for (const api::AvoidedHost& avoided : step_.recovery.avoided) {
       if (avoided.host == worker.host && avoided.until_ms > job_.now_ms) return 0;
     }
-    if (IsAhead(active->start_ms)) return 0;
+    if (job_.IsAhead(active->start_ms)) return 0;
     const std::int64_t begin_ms = std::max(active->start_ms, active->not_before_ms);
     return begin_ms + std::int64_t{1000} * job_.policy.in_place_seconds - job_.now_ms;
   }
@@ -325,7 +322,7 @@ class JobStepper {
     const bool has_hosts = job_.roles.empty() || HasHosts();
     const Incident* active = step_.recovery.active();
     const std::int64_t wait_ms =
-        active == nullptr || IsAhead(active->start_ms)
+        active == nullptr || job_.IsAhead(active->start_ms)
             ? 0
             : std::max<std::int64_t>(0, active->not_before_ms - job_.now_ms);
     bool all_run = true;
