@@ -12,23 +12,19 @@
 #include "pkg/base/clock.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
+#include "pkg/operator/hosts/node_observer.h"
 #include "pkg/operator/write_target.h"
 
 namespace yardmaster::op {
 
 namespace {
 
-std::string SegmentOf(const api::Node& node) {
-  return StrCat(api::Find(node.metadata.labels, api::kFabricPodLabel).value_or(""), "/",
-                api::Find(node.metadata.labels, api::kSegmentLabel).value_or(""));
-}
-
 // By host.
 std::map<std::string, HostHistory> Histories(const state::ClusterState& world) {
   std::map<std::string, HostHistory> out;
   for (const auto& node : world.nodes) {
     HostHistory& history = out[node->metadata.name];
-    history.segment = SegmentOf(*node);
+    history.segment = SegmentOf(*node, world);
     // A record that cannot be read is written anew.
     const auto text = api::Find(node->metadata.annotations, api::kHostRecordAnnotation);
     if (text) history.record = api::DecodeHostRecord(*text).value_or(api::HostRecord{});

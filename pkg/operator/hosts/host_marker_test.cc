@@ -116,6 +116,29 @@ TEST_F(HostMarkerTest, OurFenceGoesWhenTheNodeIsReadyAndThatOfOthersStays) {
   EXPECT_EQ(TaintValue("n2", api::kOutOfServiceKey), "nodeshutdown");
 }
 
+TEST_F(HostMarkerTest, TheLimitOfASegmentHoldsWhereTheFabricNamesTheLabelsOfSegments) {
+  cache_->Deliver(state::Kind::kFabric,
+                  json::parse(R"({"apiVersion": "yardmaster.dev/v1alpha1", "kind": "Fabric",
+                                  "metadata": {"name": "f"},
+                                  "spec": {"labels": {"fabricPod": "x/pod", "segment": "x/segment"},
+                                           "tiers": []}})"));
+  for (int i = 0; i < 40; ++i) {
+    json node = NodeObject(StrCat("n", i), true);
+    node["metadata"]["labels"] = {{"x/pod", "p"}, {"x/segment", StrCat("s", i / 10)}};
+    if (i < 2) {
+      const std::string job = StrCat("team-", i, "/a");
+      api::HostRecord record;
+      for (int attempt = 1; attempt <= 3; ++attempt) {
+        record.failures.push_back({job, StrCat("job-", i), attempt, 0, 134, clock_.WallMs()});
+      }
+      node["metadata"]["annotations"] = {
+          {api::kHostRecordAnnotation, api::EncodeHostRecord(record)}};
+    }
+    client_.Seed(kube::Nodes(), node);
+  }
+  EXPECT_EQ(Round().quarantined, 1) << "both are in one segment of ten hosts";
+}
+
 TEST_F(HostMarkerTest, AHostOnWhichWorkersFailRepeatedlyIsQuarantinedUntilItsTimeIsOver) {
   SeedJob(4, 4);
   RunAll();

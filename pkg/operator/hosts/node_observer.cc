@@ -18,6 +18,14 @@ bool IsRented(const api::Node& node) {
 
 }  // namespace
 
+std::string SegmentOf(const api::Node& node, const state::ClusterState& world) {
+  const fabric::FabricSpec no_fabric;  // its labels are the default ones
+  const fabric::FabricSpec& spec = world.fabrics.empty() ? no_fabric : world.fabrics.front()->spec;
+  const auto pod = api::Find(node.metadata.labels, spec.fabric_pod_label.c_str());
+  const auto segment = api::Find(node.metadata.labels, spec.segment_label.c_str());
+  return segment ? StrCat(pod.value_or(""), "/", *segment) : std::string();
+}
+
 bool ObserveNode(const state::ClusterCache& cache, const std::vector<FaultRule>& rules,
                  const std::string& name, std::int64_t now_ms, HostHealth& hosts) {
   const auto node = cache.FindNode(name);
@@ -29,20 +37,13 @@ bool ObserveNode(const state::ClusterCache& cache, const std::vector<FaultRule>&
         node->ready.value_or(false) ? HostHealth::Report::kReady : HostHealth::Report::kNotReady;
   }
   const state::ClusterState world = cache.Take();
-  const fabric::FabricSpec no_fabric;  // its labels are the default ones
-  const fabric::FabricSpec& spec = world.fabrics.empty() ? no_fabric : world.fabrics.front()->spec;
   hosts.SetFabricExists(!world.fabrics.empty());
-  std::string segment;
-  if (node != nullptr) {
-    const auto pod = api::Find(node->metadata.labels, spec.fabric_pod_label.c_str());
-    const auto label = api::Find(node->metadata.labels, spec.segment_label.c_str());
-    if (label) segment = StrCat(pod.value_or(""), "/", *label);
-  }
+  const std::string segment = node == nullptr ? "" : SegmentOf(*node, world);
   const bool rented = node != nullptr && IsRented(*node);
   const bool changed = hosts.Observe(name, segment, report, now_ms, rented);
   std::vector<NodeFault> faults;
   if (node != nullptr && report != HostHealth::Report::kUnknown) {
-    const int nic_ports = world.fabrics.empty() ? 0 : spec.nic_ports;
+    const int nic_ports = world.fabrics.empty() ? 0 : world.fabrics.front()->spec.nic_ports;
     faults = FaultsOf(*node, nic_ports, rules);
   }
   return hosts.ObserveFaults(name, faults, now_ms) || changed;

@@ -14,6 +14,10 @@
 
 namespace yardmaster::op {
 
+// "fabricPod/segment", by the labels that the Fabric names, or the default ones without a Fabric; empty: the Node
+// has no label of a segment.
+std::string SegmentOf(const api::Node& node, const state::ClusterState& world);
+
 // True when what HostHealth knows of the host has changed.
 bool ObserveNode(const state::ClusterCache& cache, const std::vector<FaultRule>& rules,
                  const std::string& name, std::int64_t now_ms, HostHealth& hosts);
