@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kMinuteMs = 60'000;
 constexpr std::int64_t kHeldAgainMs = 5'000;
-constexpr std::int64_t kUntoldAgainMs = 1'000;
+constexpr std::int64_t kNotInStatusAgainMs = 1'000;
 // Nodes that are gone this long no longer count as hosts, so that a cluster may shrink.
 constexpr std::int64_t kGoneMs = 3'600'000;
 
@@ -56,11 +56,25 @@ void HostHealth::CountSick(const Host& host, bool was_sick) {
   if (host.segment != nullptr) host.segment->bad += int{IsSick(host)} - int{was_sick};
 }
 
+void HostHealth::ForgetGone(const Host& kept, std::int64_t now_ms) {
+  std::erase_if(hosts_, [&](const auto& entry) {
+    const Host& gone = entry.second;
+    if (&gone == &kept || gone.report != Report::kGone) return false;
+    if (now_ms - gone.since_ms <= kGoneMs) return false;
+    if (gone.segment != nullptr) {
+      gone.segment->hosts.erase(&gone);
+      --gone.segment->bad;
+    }
+    return true;
+  });
+}
+
 bool HostHealth::Observe(const std::string& host, const std::string& segment, Report report,
                          std::int64_t now_ms, bool rented) {
   MutexLock lock(mutex_);
   const auto [it, fresh] = hosts_.try_emplace(host);
   Host& known = it->second;
+  known.had_node = true;
   const bool was_bad = !fresh && IsBad(known);
   const bool was_sick = IsSick(known);
   const bool changed = fresh || known.report != report;
@@ -74,18 +88,7 @@ bool HostHealth::Observe(const std::string& host, const std::string& segment, Re
     known.since_ms = now_ms;
   }
   // Rented hosts come with a new name each time: what is kept follows from the hosts that there are.
-  if (changed && report == Report::kGone) {
-    std::erase_if(hosts_, [&](const auto& entry) {
-      const Host& gone = entry.second;
-      if (&gone == &known || gone.report != Report::kGone) return false;
-      if (now_ms - gone.since_ms <= kGoneMs) return false;
-      if (gone.segment != nullptr) {
-        gone.segment->hosts.erase(&gone);
-        --gone.segment->bad;
-      }
-      return true;
-    });
-  }
+  if (changed && report == Report::kGone) ForgetGone(known, now_ms);
   return changed;
 }
 
@@ -140,7 +143,7 @@ HostVerdict HostHealth::JudgeFaults(Host& host, std::int64_t now_ms) {
   HostVerdict verdict = FaultOf(host, now_ms);
   if (verdict.fault < FaultAction::kDrain) return verdict;
   if (!host.drained) {
-    std::string reason = LimitReached(host.segment, now_ms);
+    std::string reason = LimitReached(host, now_ms);
     if (!reason.empty()) {
       return {HostHealthState::kHeld, kHeldAgainMs, std::move(reason)};
     }
@@ -151,19 +154,21 @@ HostVerdict HostHealth::JudgeFaults(Host& host, std::int64_t now_ms) {
   return verdict;
 }
 
-std::string HostHealth::LimitReached(const Segment* segment, std::int64_t now_ms) {
+std::string HostHealth::LimitReached(const Host& judged, std::int64_t now_ms) {
   int all = 0, bad = 0, lost = 0, all_here = 0, lost_here = 0;
   for (const auto& [name, host] : hosts_) {
-    if (!Counts(host, now_ms) || InLostSegment(host)) continue;
+    if (host.had_node != judged.had_node || !Counts(host, now_ms) || InLostSegment(host)) continue;
     ++all;
     bad += IsSick(host) ? 1 : 0;
     lost += host.lost || host.drained ? 1 : 0;
-    if (host.segment != segment) continue;
+    if (host.segment != judged.segment) continue;
     ++all_here;
     lost_here += host.lost || host.drained ? 1 : 0;
   }
-  if ((bad >= limits_.disruption_hosts && bad > limits_.disruption_share * all) ||
-      (bad == all && all > 1)) {
+  const bool disrupted =
+      (bad >= limits_.disruption_hosts && bad > limits_.disruption_share * all) ||
+      (bad == all && all > 1);
+  if (disrupted && judged.had_node) {
     return StrCat("full disruption: ", bad, " of ", all,
                   " Nodes are not Ready or have a fault, so their reports are not trusted");
   }
@@ -187,7 +192,10 @@ std::string HostHealth::LimitReached(const Segment* segment, std::int64_t now_ms
 std::string HostHealth::SegmentLimitReached(const Segment& segment, std::int64_t now_ms) {
   int all = 0, bad = 0, lost = 0;
   for (const auto& [name, host] : hosts_) {
-    if (host.segment == &segment || !Counts(host, now_ms) || InLostSegment(host)) continue;
+    if (host.segment == &segment || !host.had_node || !Counts(host, now_ms) ||
+        InLostSegment(host)) {
+      continue;
+    }
     ++all;
     bad += IsSick(host) ? 1 : 0;
   }
@@ -247,10 +255,10 @@ SegmentVerdict HostHealth::JudgeSegment(Segment& segment, bool lose, std::int64_
     return verdict;
   }
   verdict.state = lose ? SegmentState::kLost : SegmentState::kSuspected;
-  verdict.again_ms = lose ? 0 : kUntoldAgainMs;
+  verdict.again_ms = lose ? 0 : kNotInStatusAgainMs;
   if (!lose) return verdict;
   segment.lost = true;
-  segment.told = false;
+  segment.lost_in_status = false;
   segment.since_ms = *began_ms;
   return verdict;
 }
@@ -265,9 +273,9 @@ std::vector<SegmentVerdict> HostHealth::JudgeSegments(std::int64_t now_ms) {
   return verdicts;
 }
 
-void HostHealth::SetToldSegments(const std::set<std::string>& names) {
+void HostHealth::SetSegmentsLostInStatus(const std::set<std::string>& names) {
   MutexLock lock(mutex_);
-  for (auto& [name, segment] : segments_) segment.told = names.count(name) != 0;
+  for (auto& [name, segment] : segments_) segment.lost_in_status = names.count(name) != 0;
 }
 
 void HostHealth::SetFabricExists(bool exists) {
@@ -291,6 +299,7 @@ HostVerdict HostHealth::Judge(const std::string& name, std::int64_t grace_ms, st
   if (fresh) {
     host.report = Report::kGone;
     host.since_ms = now_ms;
+    ForgetGone(host, now_ms);
   }
   HostVerdict verdict = JudgeHost(host, grace_ms, now_ms);
   verdict.reclaim = ReclaimOf(host);
@@ -301,13 +310,13 @@ std::optional<HostVerdict> HostHealth::JudgeWithSegment(const Host& host, std::i
                                                         std::int64_t now_ms) {
   SegmentVerdict segment = JudgeSegment(*host.segment, /*lose=*/false, now_ms);
   HostVerdict verdict = IsBad(host) ? HostVerdict{} : FaultOf(host, now_ms);
-  if (segment.state == SegmentState::kLost && !host.segment->told) {
+  if (segment.state == SegmentState::kLost && !host.segment->lost_in_status) {
     if (!IsSick(host)) {
-      verdict.again_ms = kUntoldAgainMs;
+      verdict.again_ms = kNotInStatusAgainMs;
       return verdict;
     }
     segment.state = SegmentState::kSuspected;
-    segment.again_ms = kUntoldAgainMs;
+    segment.again_ms = kNotInStatusAgainMs;
   }
   if (segment.state == SegmentState::kLost) {
     // The same for each of its hosts, so that a job leaves it once.
@@ -348,13 +357,15 @@ HostVerdict HostHealth::JudgeHost(Host& host, std::int64_t grace_ms, std::int64_
     if (with_segment) return *std::move(with_segment);
   }
   if (!IsBad(host)) return JudgeFaults(host, now_ms);
-  if (host.lost) return verdict(HostHealthState::kLost, 0, "");
   const std::int64_t elapsed_ms = now_ms - host.since_ms;
   if (elapsed_ms < grace_ms) return verdict(HostHealthState::kNotReady, grace_ms - elapsed_ms, "");
-  std::string reason = LimitReached(host.segment, now_ms);
-  if (!reason.empty()) return verdict(HostHealthState::kHeld, kHeldAgainMs, std::move(reason));
+  // One that was drained first is counted already.
+  if (!host.lost && !host.drained) {
+    std::string reason = LimitReached(host, now_ms);
+    if (!reason.empty()) return verdict(HostHealthState::kHeld, kHeldAgainMs, std::move(reason));
+    if (host.had_node) granted_ms_.push_back(now_ms);
+  }
   host.lost = true;
-  granted_ms_.push_back(now_ms);
   return verdict(HostHealthState::kLost, 0, "");
 }
 

@@ -1,20 +1,21 @@
 // Which hosts are lost or faulty, and how many of them may be acted on.
 //
-// A host is lost once its Node has been NotReady, or gone, for a grace period without a pause. A
-// Node that cannot be decoded is unknown and never lost. Because the source of these reports may
+// A host is lost once its Node has been NotReady, or gone, for a grace period without a pause, to each
+// caller after the caller's own. A Node that cannot be decoded is unknown and never lost. Because the source of these reports may
 // itself be faulty, the number of hosts that are acted on is bounded:
 //   1. Full disruption: while at least `disruption_hosts` Nodes and more than `disruption_share` of
 //      all are not Ready, or all of several are, no host is treated as lost.
 //   2. At most max(segment_hosts, segment_share) hosts of a segment, max(fabric_hosts,
 //      fabric_share) of all, and max(per_minute, per_minute_share of all) a minute are lost at one
 //      time. A host is released from these counts when its Node is Ready again.
-//
 //   3. A segment that is lost as a whole (segment_loss.h) is one fault. At most `loss.segments` are acted on at a
 //      time, and none during full disruption, for which the hosts of the segment itself do not count. Its hosts
 //      are then in none of the other counts. They are lost together, those that are Ready, too, from when the
 //      Fabric's status names the segment, because the extender reads it there. Until then none of its bad hosts
 //      is lost alone.
 //      Without a Fabric no segment is lost.
+//   4. Pods can name any host. Hosts that never had a Node since this process began are in none of these counts;
+//      of them, as many are lost at one time as of one segment and of all.
 //
 // A faulty host is Ready and has a fault (node_faults.h) that has held for the fault's own time. With
 // action Drain or Replace it is treated as lost, though its kubelet answers, and the limits are the
@@ -101,7 +102,7 @@ class HostHealth {
   // Segments that are not up, by name. One whose time has come is lost from then on.
   std::vector<SegmentVerdict> JudgeSegments(std::int64_t now_ms);
   // What the Fabric's status calls lost. A lost segment that is not among it has no lost host.
-  void SetToldSegments(const std::set<std::string>& names);
+  void SetSegmentsLostInStatus(const std::set<std::string>& names);
   void SetFabricExists(bool exists);
   // Hosts of lost segments, by name.
   std::vector<std::string> HostsOfLostSegments();
@@ -113,8 +114,8 @@ class HostHealth {
     std::set<const Host*> hosts;
     int bad = 0;  // of them, those that are not Ready, gone or faulty
     bool lost = false;
-    bool told = false;          // the Fabric's status says so
-    std::int64_t since_ms = 0;  // lost
+    bool lost_in_status = false;  // the Fabric's status says so
+    std::int64_t since_ms = 0;    // lost
   };
   struct Fault {
     FaultAction action = FaultAction::kIgnore;
@@ -125,6 +126,7 @@ class HostHealth {
     Segment* segment = nullptr;
     Report report = Report::kReady;
     bool rented = false;
+    bool had_node = false;
     std::int64_t since_ms = 0;  // not Ready or gone
     bool lost = false;          // counted by the limits
     std::map<std::string, Fault> faults;
@@ -147,6 +149,8 @@ class HostHealth {
   // When it went bad; of a fault, so that it has held for its own time once it has held for the segment's.
   std::int64_t OnsetMs(const Host& host) const;
   void Enter(const std::string& segment, Host& host) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Drops hosts that have been gone for long, but for `kept`.
+  void ForgetGone(const Host& kept, std::int64_t now_ms) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   static void CountSick(const Host& host, bool was_sick);
   HostVerdict JudgeHost(Host& host, std::int64_t grace_ms, std::int64_t now_ms)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -158,8 +162,8 @@ class HostHealth {
   // `lose`: one whose time has come is lost from then on; else it is suspected.
   SegmentVerdict JudgeSegment(Segment& segment, bool lose, std::int64_t now_ms)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Empty: one more host, or segment, may be lost.
-  std::string LimitReached(const Segment* segment, std::int64_t now_ms)
+  // Empty: the host, or segment, may be lost, too.
+  std::string LimitReached(const Host& judged, std::int64_t now_ms)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::string SegmentLimitReached(const Segment& segment, std::int64_t now_ms)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

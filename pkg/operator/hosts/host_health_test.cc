@@ -37,6 +37,48 @@ TEST(HostHealthTest, AHostIsLostAfterItsGraceAndHealthyAgainWhenReady) {
   EXPECT_EQ(health.Judge("n1", 10'000, 12'000).state, HostHealthState::kHealthy);
 }
 
+TEST(HostHealthTest, AHostIsLostToEachJobAfterItsOwnGrace) {
+  HostHealth health;
+  ObserveAll(health, 0, 10, Report::kReady, 0);
+  health.Observe("n1", "s0", Report::kNotReady, 0);
+  EXPECT_EQ(health.Judge("n1", 10'000, 10'000).state, HostHealthState::kLost);
+  const HostVerdict patient = health.Judge("n1", 60'000, 10'000);
+  EXPECT_EQ(patient.state, HostHealthState::kNotReady);
+  EXPECT_EQ(patient.again_ms, 50'000);
+  EXPECT_EQ(health.Judge("n1", 60'000, 60'000).state, HostHealthState::kLost);
+}
+
+TEST(HostHealthTest, AHostThatIsDrainedAndThenNotReadyIsCountedOnce) {
+  HostHealth health;
+  ObserveAll(health, 0, 8, Report::kReady, 0);
+  for (const char* name : {"n0", "n1"}) {
+    health.ObserveFaults(name, {{"condition KernelDeadlock True", FaultAction::kReplace, 0}}, 0);
+    EXPECT_EQ(health.Judge(name, 10'000, 1'000).state, HostHealthState::kLost);
+  }
+  EXPECT_EQ(health.Judge("n0", 10'000, 1'000).reachable(), true);
+  health.Observe("n0", "s0", Report::kNotReady, 2'000);
+  const HostVerdict verdict = health.Judge("n0", 10'000, 12'000);
+  EXPECT_EQ(verdict.state, HostHealthState::kLost) << verdict.reason;
+  EXPECT_EQ(verdict.reachable(), false) << "its kubelet ends no pod any more";
+}
+
+TEST(HostHealthTest, HostsThatPodsNameAndThatHaveNoNodeAreNoReasonToDistrustOthers) {
+  HostHealth health;
+  ObserveAll(health, 0, 10, Report::kReady, 0);
+  health.Observe("n1", "s0", Report::kNotReady, 0);
+  const auto lost_without_node = [&](std::int64_t now_ms) {
+    int lost = 0;
+    for (int i = 0; i < 20; ++i) {
+      lost += health.Judge(StrCat("forged-", i), 0, now_ms).state == HostHealthState::kLost ? 1 : 0;
+    }
+    return lost;
+  };
+  EXPECT_GT(lost_without_node(0), 0);
+  EXPECT_LE(lost_without_node(1'000), 3) << "they are bounded among themselves";
+  const HostVerdict verdict = health.Judge("n1", 10'000, 10'000);
+  EXPECT_EQ(verdict.state, HostHealthState::kLost) << verdict.reason;
+}
+
 TEST(HostHealthTest, WhatCannotBeReadIsHealthyAndWhatIsGoneIsNot) {
   HostHealth health;
   ObserveAll(health, 0, 10, Report::kReady, 0);

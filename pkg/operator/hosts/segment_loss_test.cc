@@ -45,7 +45,7 @@ class SegmentHealthTest : public ::testing::Test {
     for (const SegmentVerdict& segment : segments) {
       if (segment.state == SegmentState::kLost) lost.insert(segment.name);
     }
-    health_->SetToldSegments(lost);
+    health_->SetSegmentsLostInStatus(lost);
     return segments;
   }
   int CountLost(std::int64_t now_ms) {
@@ -95,7 +95,7 @@ TEST_F(SegmentHealthTest, NoHostIsLostBeforeTheStatusOfTheFabricSaysSo) {
   EXPECT_GT(Judge(3, 0, 600'000).again_ms, 0);
   EXPECT_EQ(Judge(3, 7, 600'000).state, HostHealthState::kHealthy);
   EXPECT_GT(Judge(3, 7, 600'000).again_ms, 0);
-  health_->SetToldSegments({"p/s3"});
+  health_->SetSegmentsLostInStatus({"p/s3"});
   EXPECT_EQ(Judge(3, 0, 600'000).state, HostHealthState::kLost);
   EXPECT_EQ(Judge(3, 7, 600'000).state, HostHealthState::kLost);
 }
@@ -255,7 +255,7 @@ class JobInLostSegmentTest : public JobFixture {
     for (const SegmentVerdict& segment : hosts_->JudgeSegments(clock_.SteadyMs())) {
       if (segment.state == SegmentState::kLost) lost.insert(segment.name);
     }
-    hosts_->SetToldSegments(lost);
+    hosts_->SetSegmentsLostInStatus(lost);
     JobFixture::Settle();
   }
   void PutInSegment(const std::string& name, int segment) {

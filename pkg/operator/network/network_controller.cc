@@ -287,7 +287,7 @@ void NetworkController::WriteFabrics(const state::ClusterState& world,
       told.insert(StrCat(lost.fabric_pod, "/", lost.segment));
     }
   }
-  options_.hosts->SetToldSegments(told);
+  options_.hosts->SetSegmentsLostInStatus(told);
 }
 
 void NetworkController::CollectPods(const GangNetwork& network, std::int64_t plan_generation,
