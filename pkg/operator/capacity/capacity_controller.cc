@@ -58,6 +58,17 @@ api::Condition ConditionOf(const api::CapacityStatus& status, std::int64_t gener
           0};
 }
 
+state::HostsInUse UsedByOthers(const api::TrainingJob& job, const state::ClusterState& world) {
+  state::HostsInUse used;
+  for (const auto& other : world.jobs) {
+    if (other->metadata.uid == job.metadata.uid || !other->status.capacity.active()) continue;
+    for (const api::RentedHosts& part : other->status.capacity.hosts) {
+      used[{part.pool, part.type}] += part.hosts;
+    }
+  }
+  return used;
+}
+
 }  // namespace
 
 CapacityController::CapacityController(kube::Client& client, state::ClusterCache& cache,
@@ -70,18 +81,6 @@ CapacityController::CapacityController(kube::Client& client, state::ClusterCache
       notify_(std::move(notify)),
       may_write_(may_write ? std::move(may_write) : [] { return true; }),
       sweeper_(client, cache, clock, notify_) {}
-
-state::HostsInUse CapacityController::UsedByOthers(const api::TrainingJob& job,
-                                                   const state::ClusterState& world) const {
-  state::HostsInUse used;
-  for (const auto& other : world.jobs) {
-    if (other->metadata.uid == job.metadata.uid || !other->status.capacity.active()) continue;
-    for (const api::RentedHosts& part : other->status.capacity.hosts) {
-      used[{part.pool, part.type}] += part.hosts;
-    }
-  }
-  return used;
-}
 
 absl::StatusOr<CapacityController::Poll> CapacityController::Look(const api::TrainingJob& job) {
   const api::CapacityStatus& status = job.status.capacity;

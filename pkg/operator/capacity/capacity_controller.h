@@ -77,8 +77,6 @@ class CapacityController {
   };
 
   absl::StatusOr<Poll> Look(const api::TrainingJob& job);
-  state::HostsInUse UsedByOthers(const api::TrainingJob& job,
-                                 const state::ClusterState& world) const;
   absl::Status Write(api::TrainingJob& job, const api::CapacityStatus& status);
   absl::Status Provide(const api::TrainingJob& job, const std::vector<api::CapacityPool>& pools);
   absl::Status Release(const api::TrainingJob& job, const Poll& poll);

@@ -287,7 +287,11 @@ absl::StatusOr<TurnResult> JobController::Run(const std::string& key, JobTurn tu
     YM_RETURN_IF_ERROR(Refuse(*found, contradiction));
     return nothing;
   }
-  api::TrainingJob job = *found;
+  return Step(*found, turn);
+}
+
+absl::StatusOr<TurnResult> JobController::Step(const api::TrainingJob& found, JobTurn turn) {
+  api::TrainingJob job = found;
   Obstacle obstacle;
   api::CheckpointMark checkpoint;
   JobObservation observed = observer_.Observe(job, obstacle, checkpoint);
@@ -322,13 +326,20 @@ absl::StatusOr<TurnResult> JobController::Run(const std::string& key, JobTurn tu
     status = job.status;
   }
   const absl::Status written = WriteStatus(job, status);
-  if (absl::IsNotFound(written)) return nothing;
+  if (absl::IsNotFound(written)) return TurnResult();
   YM_RETURN_IF_ERROR(written);
-  CountLostWork(found->status, status);
+  CountLostWork(found.status, status);
   if (resize.target != 0) Tell(job, false, "Resizing", resize.why);
   // What follows is of the size that it has had until now.
   if (resize.in_place) return TurnResult{kResizedAgainMs, 0};
-  Announce(job, step, *found);
+  Announce(job, step, found);
+  return CarryOut(job, observed, step, turn, obstacle);
+}
+
+absl::StatusOr<TurnResult> JobController::CarryOut(api::TrainingJob& job,
+                                                   const JobObservation& observed,
+                                                   const JobStep& step, JobTurn turn,
+                                                   Obstacle& obstacle) {
   if (step.request_checkpoint_ms != 0) {
     YM_RETURN_IF_ERROR(writes_.RequestCheckpoint(job, observed, step.request_checkpoint_ms));
   }

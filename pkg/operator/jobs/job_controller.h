@@ -90,6 +90,12 @@ class JobController {
   // What is asked of a size: a place now; the same while no other gang waits; hosts beside the ranks that run,
   // while no other gang waits.
   enum class Fit { kAnew, kAnewAlone, kInPlaceAlone };
+  // One look at a job that has neither ended nor is deleted: decides, writes the status, and carries out what was
+  // decided.
+  absl::StatusOr<TurnResult> Step(const api::TrainingJob& found, JobTurn turn);
+  // What the status of `job` says already.
+  absl::StatusOr<TurnResult> CarryOut(api::TrainingJob& job, const JobObservation& observed,
+                                      const JobStep& step, JobTurn turn, Obstacle& obstacle);
   // What follows for the size of an elastic job; nothing changes while it goes to a size already.
   SizeDecision DecideElastic(const api::TrainingJob& job, const JobObservation& observed);
   // Reads the Gang from the API server, because the watch of Gangs may be behind.

@@ -98,7 +98,7 @@ absl::StatusOr<WorkerWrites::Creation> WorkerWrites::Begin(const api::TrainingJo
                   job.metadata.generation, now_ms, 1, false};
 }
 
-void WorkerWrites::Suspend(const api::TrainingJob& job, Creation creation) {
+void WorkerWrites::Keep(const api::TrainingJob& job, Creation creation) {
   const nlohmann::json& metadata = (*creation.object)["metadata"];
   // The cache may be behind.
   if (metadata.value("uid", "") != job.metadata.uid ||
@@ -164,7 +164,7 @@ absl::StatusOr<std::size_t> WorkerWrites::Create(const api::TrainingJob& job,
     return status;
   }
   YM_RETURN_IF_ERROR(EnsureService(creation, obstacle));
-  if (from < ranks.size()) Suspend(job, std::move(creation));
+  if (from < ranks.size()) Keep(job, std::move(creation));
   return ranks.size() - from;
 }
 

@@ -85,9 +85,9 @@ class WorkerWrites {
     bool has_service = false;
   };
 
-  // As the last call has left it, or from the API server.
+  // As the last call has kept it, or from the API server.
   absl::StatusOr<Creation> Begin(const api::TrainingJob& job);
-  void Suspend(const api::TrainingJob& job, Creation creation);
+  void Keep(const api::TrainingJob& job, Creation creation);
   absl::Status EnsureService(Creation& creation, Obstacle& obstacle);
   absl::Status CreateService(const nlohmann::json& job, Obstacle& obstacle);
   // Calls write(i) for every i in [0, count) on a few threads. Returns the first error.

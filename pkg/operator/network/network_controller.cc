@@ -40,6 +40,14 @@ void AtMost(std::int64_t ms, std::int64_t& again_in_ms) {
   if (ms >= 0 && (again_in_ms < 0 || ms < again_in_ms)) again_in_ms = ms;
 }
 
+// Adds to the report how long the API server took for `write`.
+template <typename Write>
+void WaitFor(const Clock& clock, RoundReport& report, const Write& write) {
+  const std::int64_t begin_ms = clock.SteadyMs();
+  write();
+  report.waited_ms += clock.SteadyMs() - begin_ms;
+}
+
 }  // namespace
 
 // What a round found out around the plan.
@@ -64,7 +72,7 @@ NetworkController::NetworkController(kube::Client& client, state::ClusterCache& 
       writer_(client, cache, options.writes) {}
 
 void NetworkController::Forget() {
-  knows_former_ = false;
+  knows_previous_ = false;
   previous_.clear();
   memory_.Clear();
   writer_.DropLeft();
@@ -95,7 +103,7 @@ void NetworkController::NoteNetwork(const api::Fabric& fabric, const plan::Snaps
   fabric_uid_ = fabric.metadata.uid;
   forwarding_ = std::move(forwarding);
   ++epoch_;
-  knows_former_ = false;
+  knows_previous_ = false;
   previous_.clear();
   memory_.Clear();
   faults_.Reset();
@@ -125,9 +133,9 @@ void NetworkController::ReadProfiles(plan::Snapshot& snapshot, Input& input, Rou
     MeasuredJob measured;
     if (job.job.profile.measured) measured.source = api::NetworkSource::kMeasured;
     if (members != input.pods.end()) {
-      const auto former = previous_.find(job.job.key);
+      const auto previous = previous_.find(job.job.key);
       measured = ApplyProfile(members->second, snapshot.network->spec(),
-                              former == previous_.end() ? std::nullopt : former->second.share,
+                              previous == previous_.end() ? std::nullopt : previous->second.share,
                               transfers_, job);
     }
     for (const std::string& problem : measured.problems) report.problems.push_back(problem);
@@ -145,8 +153,8 @@ void NetworkController::Plan(const state::ClusterState& world, plan::Snapshot& s
   input.health.evidence =
       evidence_.Read(fabric, world.nodes, *snapshot.network, epoch_, input.cables.down);
   ReadProfiles(snapshot, input, report);
-  if (!knows_former_) previous_ = PreviousFromObjects(snapshot, gangs, input.pods);
-  knows_former_ = true;
+  if (!knows_previous_) previous_ = PreviousFromObjects(snapshot, gangs, input.pods);
+  knows_previous_ = true;
 
   netplan::NetworkInput plan_input;
   plan_input.seed = options_.seed;
@@ -281,13 +289,13 @@ void NetworkController::WriteFabrics(const state::ClusterState& world,
   if (options_.hosts == nullptr) return;
   // Also what a write that failed has not changed.
   const state::ClusterState now = cache_.Take();
-  std::set<std::string> told;
+  std::set<std::string> lost_in_status;
   if (FabricOf(now) != nullptr) {
     for (const api::LostSegment& lost : FabricOf(now)->status.lost_segments) {
-      told.insert(StrCat(lost.fabric_pod, "/", lost.segment));
+      lost_in_status.insert(StrCat(lost.fabric_pod, "/", lost.segment));
     }
   }
-  options_.hosts->SetSegmentsLostInStatus(told);
+  options_.hosts->SetSegmentsLostInStatus(lost_in_status);
 }
 
 void NetworkController::CollectPods(const GangNetwork& network, std::int64_t plan_generation,
@@ -324,30 +332,9 @@ void NetworkController::CollectPods(const GangNetwork& network, std::int64_t pla
   }
 }
 
-RoundReport NetworkController::Round() {
-  RoundReport report;
-  state::ClusterState world = cache_.Take();
-  world.jobs.clear();
-  GangsByKey gangs;
-  world.gangs.EraseIf(
-      [](const auto& gang) { return !gang->status.committed() || !gang->problems.empty(); });
-  for (const auto& gang : world.gangs) {
-    gangs[{gang->metadata.namespace_name, gang->metadata.name}] = gang;
-  }
-  plan::Snapshot snapshot = builder_.Build(world);
-  Input input;
-  input.pods = IndexPods(world.pods, gangs);
-  if (snapshot.network != nullptr && FabricOf(world) != nullptr) {
-    Plan(world, snapshot, gangs, input, report);
-  } else {
-    Forget();
-  }
-  const auto wait_for = [&](const auto& write) {
-    const std::int64_t begin_ms = clock_.SteadyMs();
-    write();
-    report.waited_ms += clock_.SteadyMs() - begin_ms;
-  };
-  wait_for([&] { WriteFabrics(world, snapshot, input, report); });
+std::vector<PodWrite> NetworkController::WriteGangs(const plan::Snapshot& snapshot,
+                                                    const GangsByKey& gangs, const Input& input,
+                                                    RoundReport& report) {
   NetworkOptions options{network_generation_, clock_.WallMs(), options_.path_plan_life_ms};
   if (snapshot.network != nullptr) options.levels = snapshot.network->spec().levels;
   std::vector<PodWrite> writes;
@@ -366,22 +353,17 @@ RoundReport NetworkController::Round() {
       if (auto slow = Straggling(computes, *snapshot.jobs[network.job.index()].groups, generation))
         others.push_back(*slow);
     }
-    wait_for([&] { statuses_.WriteGang(*gang->second, network.status, others, report); });
+    WaitFor(clock_, report,
+            [&] { statuses_.WriteGang(*gang->second, network.status, others, report); });
     if (members != input.pods.end()) {
       CollectPods(network, gang->second->status.plan_generation, members->second, options, writes,
                   report);
     }
   }
-  WriteResult written;
-  wait_for([&] { written = writer_.Write(std::move(writes), clock_.SteadyMs()); });
-  report.pods = written.written;
-  report.deferred = written.deferred;
-  if (written.again_in_ms >= 0) AtMost(written.again_in_ms, report.again_in_ms);
-  report.errors.insert(report.errors.end(), written.errors.begin(), written.errors.end());
-  if (input.cables.next_change_ms >= 0) {
-    AtMost(std::max<std::int64_t>(1, input.cables.next_change_ms - clock_.SteadyMs()),
-           report.again_in_ms);
-  }
+  return writes;
+}
+
+void NetworkController::AddFindings(const Input& input, RoundReport& report) {
   const Evidence& evidence = input.health.evidence;
   report.problems.insert(report.problems.end(), evidence.problems.begin(), evidence.problems.end());
   if (!input.health.links_problem.empty()) report.problems.push_back(input.health.links_problem);
@@ -390,6 +372,39 @@ RoundReport NetworkController::Round() {
   report.miswired_ports = static_cast<int>(evidence.wiring.faults.size());
   report.balancing_hosts = static_cast<int>(evidence.balancing.size());
   report.roles = evidence.roles;
+}
+
+RoundReport NetworkController::Round() {
+  RoundReport report;
+  state::ClusterState world = cache_.Take();
+  world.jobs.clear();
+  GangsByKey gangs;
+  world.gangs.EraseIf(
+      [](const auto& gang) { return !gang->status.committed() || !gang->problems.empty(); });
+  for (const auto& gang : world.gangs) {
+    gangs[{gang->metadata.namespace_name, gang->metadata.name}] = gang;
+  }
+  plan::Snapshot snapshot = builder_.Build(world);
+  Input input;
+  input.pods = IndexPods(world.pods, gangs);
+  if (snapshot.network != nullptr && FabricOf(world) != nullptr) {
+    Plan(world, snapshot, gangs, input, report);
+  } else {
+    Forget();
+  }
+  WaitFor(clock_, report, [&] { WriteFabrics(world, snapshot, input, report); });
+  std::vector<PodWrite> writes = WriteGangs(snapshot, gangs, input, report);
+  WriteResult written;
+  WaitFor(clock_, report, [&] { written = writer_.Write(std::move(writes), clock_.SteadyMs()); });
+  report.pods = written.written;
+  report.deferred = written.deferred;
+  if (written.again_in_ms >= 0) AtMost(written.again_in_ms, report.again_in_ms);
+  report.errors.insert(report.errors.end(), written.errors.begin(), written.errors.end());
+  if (input.cables.next_change_ms >= 0) {
+    AtMost(std::max<std::int64_t>(1, input.cables.next_change_ms - clock_.SteadyMs()),
+           report.again_in_ms);
+  }
+  AddFindings(input, report);
   return report;
 }
 

@@ -99,6 +99,10 @@ class NetworkController {
                    const std::map<int, std::shared_ptr<const api::Pod>>& members,
                    const NetworkOptions& options, std::vector<PodWrite>& writes,
                    RoundReport& report);
+  // The value: what is to be written on pods.
+  std::vector<PodWrite> WriteGangs(const plan::Snapshot& snapshot, const GangsByKey& gangs,
+                                   const Input& input, RoundReport& report);
+  static void AddFindings(const Input& input, RoundReport& report);
   void Plan(const state::ClusterState& world, plan::Snapshot& snapshot, const GangsByKey& gangs,
             Input& input, RoundReport& report);
 
@@ -115,7 +119,7 @@ class NetworkController {
   std::int64_t network_generation_ = 0;
   std::uint64_t epoch_ = 0;
 
-  bool knows_former_ = false;
+  bool knows_previous_ = false;
   netplan::PreviousNetwork previous_;
   netplan::NetworkMemory memory_;
   LoneTransfers transfers_;
