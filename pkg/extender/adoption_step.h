@@ -11,14 +11,14 @@
 
 #include "pkg/extender/adoption.h"
 #include "pkg/extender/ask_times.h"
-#include "pkg/extender/step.h"
+#include "pkg/extender/pass_step.h"
 #include "pkg/state/snapshot_builder.h"
 
 namespace yardmaster::extender {
 
-class AdoptionStep : Step {
+class AdoptionStep : PassStep {
  public:
-  explicit AdoptionStep(const StepTools& tools) : Step(tools), try_times_(tools.clock) {}
+  explicit AdoptionStep(const StepTools& tools) : PassStep(tools), try_times_(tools.clock) {}
   // Before the snapshot.
   void Run(PassState& pass);
 

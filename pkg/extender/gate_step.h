@@ -21,13 +21,13 @@
 #include <string>
 #include <vector>
 
-#include "pkg/extender/step.h"
+#include "pkg/extender/pass_step.h"
 
 namespace yardmaster::extender {
 
 enum class GateTimeoutAction { kRelease, kFail };
 
-class GateStep : Step {
+class GateStep : PassStep {
  public:
   struct Options {
     std::int64_t gate_timeout_ms = 0;  // 0: never
@@ -36,7 +36,7 @@ class GateStep : Step {
     std::int64_t slice_ms = 250;
   };
 
-  GateStep(const StepTools& tools, Options options) : Step(tools), options_(options) {}
+  GateStep(const StepTools& tools, Options options) : PassStep(tools), options_(options) {}
   // Before the snapshot. `idle`: gated pods that ask for no GPU.
   void Run(PassState& pass, const std::vector<PodPtr>& idle);
 

@@ -18,13 +18,13 @@
 
 #include "pkg/extender/ask_times.h"
 #include "pkg/extender/owner_state.h"
-#include "pkg/extender/step.h"
+#include "pkg/extender/pass_step.h"
 
 namespace yardmaster::extender {
 
-class OwnerStep : Step {
+class OwnerStep : PassStep {
  public:
-  explicit OwnerStep(const StepTools& tools) : Step(tools), ask_times_(tools.clock) {}
+  explicit OwnerStep(const StepTools& tools) : PassStep(tools), ask_times_(tools.clock) {}
   // Before the snapshot.
   void Run(PassState& pass);
 

@@ -10,20 +10,20 @@
 #include <map>
 #include <vector>
 
+#include "pkg/extender/pass_step.h"
 #include "pkg/extender/preemption_decider.h"
 #include "pkg/extender/preemption_step.h"
 #include "pkg/extender/quarantine.h"
 #include "pkg/extender/segment_departure.h"
-#include "pkg/extender/step.h"
 #include "pkg/plan/planner.h"
 
 namespace yardmaster::extender {
 
-class PlacementStep : Step {
+class PlacementStep : PassStep {
  public:
   PlacementStep(const StepTools& tools, PreemptionStep& preemption, PreemptionDecider& decider,
                 Quarantine& quarantine, plan::PlanOptions options)
-      : Step(tools),
+      : PassStep(tools),
         preemption_(preemption),
         decider_(decider),
         quarantine_(quarantine),

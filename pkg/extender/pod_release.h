@@ -27,11 +27,11 @@
 #include "nlohmann/json_fwd.hpp"
 
 #include "pkg/extender/network_wait.h"
-#include "pkg/extender/step.h"
+#include "pkg/extender/pass_step.h"
 
 namespace yardmaster::extender {
 
-class PodRelease : Step {
+class PodRelease : PassStep {
  public:
   struct Options {
     std::size_t threads = 8;
@@ -40,7 +40,7 @@ class PodRelease : Step {
   };
 
   PodRelease(const StepTools& tools, Options options)
-      : Step(tools),
+      : PassStep(tools),
         options_(options),
         network_wait_(tools.clock, tools.notify, options.network_wait_ms) {}
   void Run(PassState& pass);

@@ -19,15 +19,15 @@
 #include <vector>
 
 #include "pkg/extender/budget_reader.h"
+#include "pkg/extender/pass_step.h"
 #include "pkg/extender/preemption_step.h"
-#include "pkg/extender/step.h"
 #include "pkg/plan/plan_memo.h"
 #include "pkg/plan/planner.h"
 #include "pkg/plan/preemption.h"
 
 namespace yardmaster::extender {
 
-class PreemptionDecider : Step {
+class PreemptionDecider : PassStep {
  public:
   struct Options {
     bool enabled = true;
@@ -35,7 +35,7 @@ class PreemptionDecider : Step {
 
   PreemptionDecider(const StepTools& tools, PreemptionStep& step, BudgetReader& budgets,
                     Options options)
-      : Step(tools), step_(step), budgets_(budgets), options_(options) {}
+      : PassStep(tools), step_(step), budgets_(budgets), options_(options) {}
 
   // The plan of the queue, with the victims for jobs that do not fit otherwise. Writes the budgets
   // that it reads into the snapshot.

@@ -27,14 +27,14 @@
 #include <vector>
 
 #include "pkg/extender/budget_reader.h"
-#include "pkg/extender/step.h"
+#include "pkg/extender/pass_step.h"
 
 namespace yardmaster::extender {
 
-class PreemptionStep : Step {
+class PreemptionStep : PassStep {
  public:
   PreemptionStep(const StepTools& tools, BudgetReader& budgets, std::size_t eviction_threads)
-      : Step(tools), budgets_(budgets), eviction_threads_(eviction_threads) {}
+      : PassStep(tools), budgets_(budgets), eviction_threads_(eviction_threads) {}
 
   // Before the snapshot: moves every decision on the ledger one step on.
   void CarryOn(PassState& pass);

@@ -22,15 +22,15 @@
 
 #include "pkg/extender/ask_times.h"
 #include "pkg/extender/owner_size.h"
-#include "pkg/extender/step.h"
+#include "pkg/extender/pass_step.h"
 #include "pkg/placement/gang_planner.h"
 
 namespace yardmaster::extender {
 
-class ResizeStep : Step {
+class ResizeStep : PassStep {
  public:
   ResizeStep(const StepTools& tools, placement::PlannerOptions options)
-      : Step(tools), options_(options), ask_times_(tools.clock) {}
+      : PassStep(tools), options_(options), ask_times_(tools.clock) {}
 
   // Before the snapshot.
   void FollowOwners(PassState& pass);

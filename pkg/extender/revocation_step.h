@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
+#include "pkg/extender/pass_step.h"
 #include "pkg/extender/preemption_step.h"
-#include "pkg/extender/step.h"
 
 namespace yardmaster::extender {
 
@@ -33,10 +33,10 @@ struct DoublePromise {
 // there are none.
 std::vector<DoublePromise> FindDoublePromises(const PassState& pass);
 
-class RevocationStep : Step {
+class RevocationStep : PassStep {
  public:
   RevocationStep(const StepTools& tools, PreemptionStep& preemption)
-      : Step(tools), preemption_(preemption) {}
+      : PassStep(tools), preemption_(preemption) {}
   // After the snapshot. True: promises were taken back, so the snapshot is no longer true.
   bool Run(PassState& pass);
 

@@ -23,7 +23,7 @@
 #include <optional>
 #include <string>
 
-#include "pkg/extender/step.h"
+#include "pkg/extender/pass_step.h"
 
 namespace yardmaster::extender {
 
@@ -31,14 +31,14 @@ namespace yardmaster::extender {
 // leads it to its slot.
 std::optional<std::string> ReleasedTo(const api::Pod& pod);
 
-class StaleReleaseStep : Step {
+class StaleReleaseStep : PassStep {
  public:
   struct Options {
     std::size_t max_bound = 32;
     std::int64_t window_ms = 600'000;
   };
 
-  StaleReleaseStep(const StepTools& tools, Options options) : Step(tools), options_(options) {}
+  StaleReleaseStep(const StepTools& tools, Options options) : PassStep(tools), options_(options) {}
   // After the steps that give hosts back and those that stop gangs.
   void Run(PassState& pass);
 

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "pkg/extender/host_taints.h"
-#include "pkg/extender/step.h"
+#include "pkg/extender/pass_step.h"
 
 namespace yardmaster::extender {
 
-class TaintStep : Step {
+class TaintStep : PassStep {
  public:
   struct Options {
     bool enabled = true;  // else every taint of ours is removed
@@ -23,7 +23,7 @@ class TaintStep : Step {
     std::int64_t unbound_after_ms = 0;
   };
 
-  TaintStep(const StepTools& tools, Options options) : Step(tools), options_(options) {}
+  TaintStep(const StepTools& tools, Options options) : PassStep(tools), options_(options) {}
   void Run(PassState& pass);
 
  private:

@@ -19,13 +19,13 @@
 #include <string>
 #include <vector>
 
-#include "pkg/extender/step.h"
+#include "pkg/extender/pass_step.h"
 
 namespace yardmaster::extender {
 
-class UnschedulableStep : Step {
+class UnschedulableStep : PassStep {
  public:
-  explicit UnschedulableStep(const StepTools& tools) : Step(tools) {}
+  explicit UnschedulableStep(const StepTools& tools) : PassStep(tools) {}
   // After the placements of the pass.
   void Run(PassState& pass);
 

@@ -20,9 +20,9 @@ struct StepTools {
   const Notify& notify;
 };
 
-class Step {
+class PassStep {
  protected:
-  explicit Step(const StepTools& tools)
+  explicit PassStep(const StepTools& tools)
       : client_(tools.client),
         cache_(tools.cache),
         ledger_(tools.ledger),
