@@ -193,18 +193,18 @@ int RunGetCommand(const std::vector<std::string>& args, const Connector& connect
   // The overview of everything is of all namespaces unless one is asked for.
   const bool everywhere =
       flags.all_namespaces || (flags.what.empty() && flags.read.namespace_name.empty());
-  const absl::StatusOr<World> world = ReadWorld(flags.read, connect, err);
-  if (!world.ok()) return Fail(world.status(), err);
+  const absl::StatusOr<ConnectedCluster> cluster = ConnectAndRead(flags.read, connect, err);
+  if (!cluster.ok()) return Fail(cluster.status(), err);
   const std::string ns = everywhere ? "" : flags.read.namespace_name;
-  const std::int64_t now_ms = world->connection.now_ms;
+  const std::int64_t now_ms = cluster->connection.now_ms;
   if (!flags.watch)
-    return Print(flags, TablesOf(flags, *selector, ns, world->cluster, now_ms), out, err);
+    return Print(flags, TablesOf(flags, *selector, ns, cluster->state, now_ms), out, err);
   if (!flags.output.empty() && flags.output != "wide") {
     err << "kubectl yardmaster get: -w prints tables; leave -o out or say -o wide\n";
     return 2;
   }
   return WatchRows(
-      *world->connection.client,
+      *cluster->connection.client,
       [&](const state::ClusterState& cluster) {
         const Tables tables = TablesOf(flags, *selector, ns, cluster, now_ms);
         return std::vector<Table>{tables.jobs, tables.segments, tables.hosts};
@@ -225,21 +225,21 @@ int RunExplainCommand(const std::vector<std::string>& args, const Connector& con
       "  kubectl yardmaster explain pod/gpt-3 -n demo\n"
       "  kubectl yardmaster explain node/p00s00h003");
   if (const std::optional<int> code = ParseFlags(app, args, out, err)) return *code;
-  const absl::StatusOr<World> world = ReadWorld(flags.read, connect, err);
-  if (!world.ok()) return Fail(world.status(), err);
-  const std::int64_t now_ms = world->connection.now_ms;
+  const absl::StatusOr<ConnectedCluster> cluster = ConnectAndRead(flags.read, connect, err);
+  if (!cluster.ok()) return Fail(cluster.status(), err);
+  const std::int64_t now_ms = cluster->connection.now_ms;
   if (const auto node = NameOf(flags.what, {"node", "nodes", "no"})) {
-    return PrintStoryOrFail(HostStory(world->cluster, *node, now_ms), flags.output, out, err);
+    return PrintStoryOrFail(HostStory(cluster->state, *node, now_ms), flags.output, out, err);
   }
   if (const auto pod = NameOf(flags.what, {"pod", "pods", "po"})) {
-    return PrintStoryOrFail(PodStory(world->cluster, flags.read.namespace_name, *pod, now_ms),
+    return PrintStoryOrFail(PodStory(cluster->state, flags.read.namespace_name, *pod, now_ms),
                             flags.output, out, err);
   }
   if (const auto job = NameOf(flags.what, {"trainingjob", "trainingjobs",
                                            "trainingjob.yardmaster.dev", "gang", "gangs", "job"})) {
     flags.what = *job;
   }
-  return PrintJob(flags, world->cluster, out, err);
+  return PrintJob(flags, cluster->state, out, err);
 }
 
 int RunWhyCommand(const std::vector<std::string>& args, const Connector& connect, std::ostream& out,
@@ -251,9 +251,9 @@ int RunWhyCommand(const std::vector<std::string>& args, const Connector& connect
   DeclareExplain(flags, app);
   app.footer("Example:\n  kubectl yardmaster why p00s00h003");
   if (const std::optional<int> code = ParseFlags(app, args, out, err)) return *code;
-  const absl::StatusOr<World> world = ReadWorld(flags.read, connect, err);
-  if (!world.ok()) return Fail(world.status(), err);
-  return PrintStoryOrFail(HostStory(world->cluster, flags.what, world->connection.now_ms),
+  const absl::StatusOr<ConnectedCluster> cluster = ConnectAndRead(flags.read, connect, err);
+  if (!cluster.ok()) return Fail(cluster.status(), err);
+  return PrintStoryOrFail(HostStory(cluster->state, flags.what, cluster->connection.now_ms),
                           flags.output, out, err);
 }
 

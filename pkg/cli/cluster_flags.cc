@@ -19,13 +19,14 @@ void DeclareRead(ReadFlags& flags, CLI::App& app) {
   DeclareCluster(flags.cluster, app);
 }
 
-absl::StatusOr<World> ReadWorld(ReadFlags& flags, const Connector& connect, std::ostream& err) {
-  World world;
-  YM_ASSIGN_OR_RETURN(world.connection, connect(flags.cluster));
-  if (flags.namespace_name.empty()) flags.namespace_name = world.connection.default_namespace;
-  YM_ASSIGN_OR_RETURN(world.cluster, ReadCluster(*world.connection.client));
-  for (const std::string& problem : world.cluster.problems) err << "warning: " << problem << "\n";
-  return world;
+absl::StatusOr<ConnectedCluster> ConnectAndRead(ReadFlags& flags, const Connector& connect,
+                                                std::ostream& err) {
+  ConnectedCluster cluster;
+  YM_ASSIGN_OR_RETURN(cluster.connection, connect(flags.cluster));
+  if (flags.namespace_name.empty()) flags.namespace_name = cluster.connection.default_namespace;
+  YM_ASSIGN_OR_RETURN(cluster.state, ReadCluster(*cluster.connection.client));
+  for (const std::string& problem : cluster.state.problems) err << "warning: " << problem << "\n";
+  return cluster;
 }
 
 int Fail(const absl::Status& status, std::ostream& err) {

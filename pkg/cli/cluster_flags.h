@@ -18,7 +18,7 @@ namespace yardmaster::cli {
 
 struct ReadFlags {
   ClusterFlags cluster;
-  std::string namespace_name;  // empty: the context's, filled in by ReadWorld
+  std::string namespace_name;  // empty: the context's, filled in by ConnectAndRead
 };
 
 // --kubeconfig and --context.
@@ -26,13 +26,14 @@ void DeclareCluster(ClusterFlags& flags, CLI::App& app);
 // These and -n.
 void DeclareRead(ReadFlags& flags, CLI::App& app);
 
-struct World {
+struct ConnectedCluster {
   ClusterConnection connection;
-  state::ClusterState cluster;
+  state::ClusterState state;
 };
 
 // Connects and reads everything; objects that cannot be read are named on `err`.
-absl::StatusOr<World> ReadWorld(ReadFlags& flags, const Connector& connect, std::ostream& err);
+absl::StatusOr<ConnectedCluster> ConnectAndRead(ReadFlags& flags, const Connector& connect,
+                                                std::ostream& err);
 
 // Prints the message and returns 1.
 int Fail(const absl::Status& status, std::ostream& err);

@@ -76,7 +76,7 @@ void PrintAnswers(const ordered_json& answers, std::ostream& out) {
 absl::StatusOr<ordered_json> AnswerAll(const CostFlags& flags, const Connector& connect,
                                        std::istream& in) {
   YM_ASSIGN_OR_RETURN(Manifests manifests, ReadManifests(flags.files, in));
-  if (manifests.world.jobs.size() == 0) {
+  if (manifests.cluster.jobs.size() == 0) {
     return absl::InvalidArgumentError(
         "-f: holds no TrainingJob; name the file of the job whose cost you want to know");
   }
@@ -90,7 +90,7 @@ absl::StatusOr<ordered_json> AnswerAll(const CostFlags& flags, const Connector& 
     pools = *std::move(of_cluster);
   }
   ordered_json answers = ordered_json::array();
-  for (const auto& job : manifests.world.jobs) {
+  for (const auto& job : manifests.cluster.jobs) {
     YM_ASSIGN_OR_RETURN(ordered_json answer, CostOf(*job, pools));
     answers.push_back(std::move(answer));
   }

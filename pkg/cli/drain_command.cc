@@ -226,17 +226,17 @@ int RunDrainCommand(const std::vector<std::string>& args, const Connector& conne
       "  kubectl yardmaster drain p00s00h003 --undo");
   if (const std::optional<int> code = ParseFlags(app, args, out, err)) return *code;
   ReadFlags read{flags.cluster, ""};
-  const absl::StatusOr<World> world = ReadWorld(read, connect, err);
-  if (!world.ok()) return Fail(world.status(), err);
-  const auto hosts = AllHostsMeant(world->cluster, flags.what);
+  const absl::StatusOr<ConnectedCluster> cluster = ConnectAndRead(read, connect, err);
+  if (!cluster.ok()) return Fail(cluster.status(), err);
+  const auto hosts = AllHostsMeant(cluster->state, flags.what);
   if (!hosts.ok()) return Fail(hosts.status(), err);
-  kube::Client& client = *world->connection.client;
+  kube::Client& client = *cluster->connection.client;
   if (flags.undo) {
     return ForEach(
         *hosts, "is back in use",
         [&](const std::string& host) { return SetDrained(client, host, false); }, out, err);
   }
-  const std::vector<Move> moves = MovesOf(world->cluster, *hosts);
+  const std::vector<Move> moves = MovesOf(cluster->state, *hosts);
   if (!flags.output.empty()) {
     PrintAnswer(EncodeMoves(*hosts, moves), flags.output, out);
   } else {
@@ -262,9 +262,9 @@ int RunBackupListCommand(const std::vector<std::string>& args, const Connector& 
   DeclareCluster(flags.cluster, app);
   app.footer("Example:\n  kubectl yardmaster backup list");
   if (const std::optional<int> code = ParseFlags(app, args, out, err)) return *code;
-  const absl::StatusOr<World> world = ReadWorld(flags, connect, err);
-  if (!world.ok()) return Fail(world.status(), err);
-  const plan::Snapshot snapshot = state::BuildSnapshot(world->cluster);
+  const absl::StatusOr<ConnectedCluster> cluster = ConnectAndRead(flags, connect, err);
+  if (!cluster.ok()) return Fail(cluster.status(), err);
+  const plan::Snapshot snapshot = state::BuildSnapshot(cluster->state);
   std::vector<std::vector<std::string>> rows = {{"HOST", "FABRIC POD", "SEGMENT", "STATE"}};
   for (fabric::HostId host : snapshot.places->hosts()) {
     const placement::HostState& state = snapshot.cluster.hosts[host.index()];

@@ -57,7 +57,7 @@ absl::StatusOr<ImportedFabric> FromTopograph(const FabricImportFlags& flags, std
   YM_ASSIGN_OR_RETURN(const api::Fabric base, LoadPreset(flags.preset));
   YM_ASSIGN_OR_RETURN(const Manifests manifests, ReadManifests({flags.file}, in));
   std::vector<api::Node> nodes;
-  for (const auto& node : manifests.world.nodes) nodes.push_back(*node);
+  for (const auto& node : manifests.cluster.nodes) nodes.push_back(*node);
   return ImportTopograph(nodes, base, flags.keys);
 }
 

@@ -98,9 +98,9 @@ int RunFabricShowCommand(const std::vector<std::string>& args, const Connector& 
       "  kubectl yardmaster fabric show\n"
       "  kubectl yardmaster fabric show --job gpt -n demo");
   if (const std::optional<int> code = ParseFlags(app, args, out, err)) return *code;
-  const absl::StatusOr<World> world = ReadWorld(flags, connect, err);
-  if (!world.ok()) return Fail(world.status(), err);
-  out << FabricMap(world->cluster, job.empty() ? "" : StrCat(flags.namespace_name, "/", job),
+  const absl::StatusOr<ConnectedCluster> cluster = ConnectAndRead(flags, connect, err);
+  if (!cluster.ok()) return Fail(cluster.status(), err);
+  out << FabricMap(cluster->state, job.empty() ? "" : StrCat(flags.namespace_name, "/", job),
                    columns);
   return 0;
 }

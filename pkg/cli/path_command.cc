@@ -90,8 +90,8 @@ absl::StatusOr<ordered_json> Answer(const PathFlags& flags, std::istream& in, st
     YM_RETURN_IF_ERROR(AddDown(network, name, input.down));
   }
   YM_ASSIGN_OR_RETURN(auto hashes, repac::SwitchHashes::Compile(network));
-  const repac::ForwardingModel world(network, hashes, input.down);
-  auto path = repac::PredictPath(world, from, to, static_cast<std::uint16_t>(flags.source_port));
+  const repac::ForwardingModel model(network, hashes, input.down);
+  auto path = repac::PredictPath(model, from, to, static_cast<std::uint16_t>(flags.source_port));
   if (path.ok()) return ToJson(network, *path);
   if (!absl::IsNotFound(path.status())) return Annotate(path.status(), "--from and --to");
   repac::PredictedPath lost;

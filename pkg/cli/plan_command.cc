@@ -67,7 +67,7 @@ void Declare(PlanFlags& flags, CLI::App& app) {
 }
 
 // Jobs of the queue's head for which it is said whom to stop; each takes many plans.
-constexpr int kMostPreemptions = 16;
+constexpr int kMaxPreemptions = 16;
 
 struct BothPlans {
   plan::Plan placement;
@@ -77,7 +77,7 @@ struct BothPlans {
 BothPlans PlanOf(const PlanFlags& flags, const PlanInput& input) {
   plan::PlanOptions options;
   options.placement.max_steps = flags.max_steps;
-  options.preemptions = kMostPreemptions;
+  options.preemptions = kMaxPreemptions;
   options.contention = flags.avoid_contention;
   options.replace_lost = true;
   BothPlans plans;
@@ -106,7 +106,7 @@ nlohmann::json CostsOf(const Manifests& given, const state::ClusterState* cluste
     for (const auto& pool : cluster->pools) pools.push_back(*pool);
   }
   nlohmann::json costs = nlohmann::json::array();
-  for (const auto& job : given.world.jobs) {
+  for (const auto& job : given.cluster.jobs) {
     if (!job->capacity.has_cap()) continue;
     const auto cost = CostOf(*job, pools);
     if (cost.ok()) costs.push_back(nlohmann::json(*cost));
@@ -147,9 +147,9 @@ absl::StatusOr<ClusterRead> ReadForPlan(const PlanFlags& flags, const Connector&
   YM_ASSIGN_OR_RETURN(const ClusterConnection connection, connect(flags.cluster));
   ClusterRead read;
   read.now_ms = connection.now_ms;
-  YM_ASSIGN_OR_RETURN(read.manifests.world, ReadCluster(*connection.client));
+  YM_ASSIGN_OR_RETURN(read.manifests.cluster, ReadCluster(*connection.client));
   YM_ASSIGN_OR_RETURN(ClusterPolicies policies,
-                      ReadPolicies(*connection.client, read.manifests.world.problems));
+                      ReadPolicies(*connection.client, read.manifests.cluster.problems));
   read.manifests.budgets = std::move(policies.budgets);
   read.defaults.priority_classes = std::move(policies.priority_classes);
   read.defaults.namespace_name =
@@ -168,7 +168,7 @@ absl::StatusOr<Question> AskCluster(const PlanFlags& flags, const Connector& con
   YM_ASSIGN_OR_RETURN(const Manifests given, ReadGiven(flags, in, read->defaults));
   Question question;
   question.origin = given.origin;
-  question.costs = CostsOf(given, &read->manifests.world);
+  question.costs = CostsOf(given, &read->manifests.cluster);
   if (flags.diff) {
     // Its problems are reported once, below.
     std::ostream nowhere(nullptr);

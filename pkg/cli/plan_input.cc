@@ -22,12 +22,12 @@ namespace {
 using Keys = std::set<NamespacedName>;
 using Sources = std::map<NamespacedName, std::shared_ptr<const WorkloadSource>>;
 
-Keys KnownJobs(const state::ClusterState& world) {
+Keys KnownJobs(const state::ClusterState& cluster) {
   Keys known;
-  for (const auto& gang : world.gangs) {
+  for (const auto& gang : cluster.gangs) {
     known.insert(KeyOf(gang->metadata));
   }
-  for (const auto& job : world.jobs) {
+  for (const auto& job : cluster.jobs) {
     known.insert(
         {job->metadata.namespace_name, api::GangName(api::kTrainingJobKind, job->metadata.name)});
   }
@@ -37,7 +37,7 @@ Keys KnownJobs(const state::ClusterState& world) {
 // By rank, where all pods of the gang run, or where another controller wants all of them. Empty: the gang is
 // to be planned.
 std::vector<std::string> HostsOfPods(const extender::GatheredGang& pods, const api::Gang& gang,
-                                     const state::ClusterState& world) {
+                                     const state::ClusterState& cluster) {
   extender::GatheredGang ranked = pods;
   extender::AssignRanks(gang.rank_bases, gang.job.workers, ranked);
   std::vector<std::string> hosts;
@@ -45,13 +45,13 @@ std::vector<std::string> HostsOfPods(const extender::GatheredGang& pods, const a
     hosts.push_back(member.pod->node_name);
   }
   if (std::count(hosts.begin(), hosts.end(), "") > 0) {
-    hosts = extender::HostsChosenByOthers(ranked, gang.job.workers, {}, world.nodes)
+    hosts = extender::HostsChosenByOthers(ranked, gang.job.workers, {}, cluster.nodes)
                 .value_or(std::vector<std::string>());
   }
   const fabric::FabricSpec spec =
-      world.fabrics.empty() ? fabric::FabricSpec{} : world.fabrics.front()->spec;
+      cluster.fabrics.empty() ? fabric::FabricSpec{} : cluster.fabrics.front()->spec;
   const bool known = std::all_of(hosts.begin(), hosts.end(), [&](const std::string& host) {
-    const auto node = world.nodes.Find({"", host});
+    const auto node = cluster.nodes.Find({"", host});
     return node != nullptr && state::PlaceOf(*node, spec).place.has_value();
   });
   return known ? hosts : std::vector<std::string>();
@@ -92,7 +92,7 @@ struct NotPlanned {
 // `sources`: of the workloads that the pods are expected of; they say how many there are where the pods do
 // not.
 std::vector<NotPlanned> AddGangsOfPods(const extender::Gathered& gathered, const Sources& sources,
-                                       Keys& known, state::ClusterState& world) {
+                                       Keys& known, state::ClusterState& cluster) {
   std::vector<NotPlanned> out;
   for (const extender::PodProblem& problem : gathered.problems) {
     out.push_back({{problem.namespace_name, problem.pod}, "", problem.text});
@@ -112,43 +112,44 @@ std::vector<NotPlanned> AddGangsOfPods(const extender::Gathered& gathered, const
         (*gang)->metadata.created_ms =
             std::max((*gang)->metadata.created_ms, member.pod->metadata.created_ms);
       }
-      PlaceOnHosts(HostsOfPods(pods, **gang, world), **gang);
-      world.gangs.Put(std::make_shared<const api::Gang>(**std::move(gang)));
+      PlaceOnHosts(HostsOfPods(pods, **gang, cluster), **gang);
+      cluster.gangs.Put(std::make_shared<const api::Gang>(**std::move(gang)));
       continue;
     }
     const auto& some = pods.members.empty() ? pods.leaving : pods.members;
-    NotPlanned told;
-    if (!some.empty()) told.pod = KeyOf(some.front().pod->metadata);
-    told.too_few = gang.ok() && !pods.members.empty() && HeldByOthers(pods) == 0;
-    told.why = gang.ok() ? "not planned, " + WhyNotPlanned(pods) : MessageOf(gang.status());
-    if (gang.ok()) told.gang = StrCat("gang ", pods.namespace_name, "/", pods.name, ": ");
-    out.push_back(std::move(told));
+    NotPlanned left_out;
+    if (!some.empty()) left_out.pod = KeyOf(some.front().pod->metadata);
+    left_out.too_few = gang.ok() && !pods.members.empty() && HeldByOthers(pods) == 0;
+    left_out.why = gang.ok() ? "not planned, " + WhyNotPlanned(pods) : MessageOf(gang.status());
+    if (gang.ok()) left_out.gang = StrCat("gang ", pods.namespace_name, "/", pods.name, ": ");
+    out.push_back(std::move(left_out));
   }
   return out;
 }
 
 void AddGangsOfPods(Manifests& manifests, PlanInput& input, std::ostream& err) {
-  Keys known = KnownJobs(manifests.world);
-  for (const NotPlanned& told :
-       AddGangsOfPods(extender::Gather(manifests.world.pods), {}, known, manifests.world)) {
-    err << told.gang << told.why << "\n";
+  Keys known = KnownJobs(manifests.cluster);
+  for (const NotPlanned& left_out :
+       AddGangsOfPods(extender::Gather(manifests.cluster.pods), {}, known, manifests.cluster)) {
+    err << left_out.gang << left_out.why << "\n";
   }
   // One line for all pods of a workload.
   std::set<const WorkloadSource*> said;
-  for (const NotPlanned& told : AddGangsOfPods(extender::Gather(manifests.expected_pods),
-                                               manifests.workload_of_pod, known, manifests.world)) {
-    const auto at = manifests.workload_of_pod.find(told.pod);
+  for (const NotPlanned& left_out :
+       AddGangsOfPods(extender::Gather(manifests.expected_pods), manifests.workload_of_pod, known,
+                      manifests.cluster)) {
+    const auto at = manifests.workload_of_pod.find(left_out.pod);
     if (at == manifests.workload_of_pod.end() || !said.insert(at->second.get()).second) continue;
-    const bool waits = !told.gang.empty() && !told.too_few;
+    const bool waits = !left_out.gang.empty() && !left_out.too_few;
     if (waits) {
-      err << told.gang << told.why << "\n";
+      err << left_out.gang << left_out.why << "\n";
       continue;
     }
     const std::string problem =
-        told.too_few
+        left_out.too_few
             ? StrCat("its pods are fewer than they say; count the GPUs of all its pods in ",
                      api::kParallelismAnnotation)
-            : told.why;
+            : left_out.why;
     input.refused.push_back({at->second, problem});
     err << at->second->where << ": " << at->second->kind << " " << at->second->key.text() << ": "
         << problem << "\n";
@@ -186,38 +187,38 @@ void AddBudgets(const std::vector<api::DisruptionBudget>& budgets,
   }
 }
 
-ReportNames NamesOf(const state::ClusterState& world) {
+ReportNames NamesOf(const state::ClusterState& cluster) {
   ReportNames names;
-  for (const auto& job : world.jobs) {
+  for (const auto& job : cluster.jobs) {
     names[{job->metadata.namespace_name,
            api::GangName(api::kTrainingJobKind, job->metadata.name)}] = {api::kTrainingJobKind,
                                                                          job->metadata.name};
   }
-  for (const auto& gang : world.gangs) {
+  for (const auto& gang : cluster.gangs) {
     names[KeyOf(gang->metadata)] = {gang->owner.kind, gang->owner.name};
   }
   return names;
 }
 
 // A suspended job asks for no place; one that still holds hosts has them until it has given them back.
-void LeaveOutSuspended(state::ClusterState& world, std::ostream& err) {
+void LeaveOutSuspended(state::ClusterState& cluster, std::ostream& err) {
   std::vector<NamespacedName> left_out;
-  for (const auto& job : world.jobs) {
+  for (const auto& job : cluster.jobs) {
     if (!job->run.suspended) continue;
     const NamespacedName gang_key{job->metadata.namespace_name,
                                   api::GangName(api::kTrainingJobKind, job->metadata.name)};
-    const auto gang = world.gangs.Find(gang_key);
+    const auto gang = cluster.gangs.Find(gang_key);
     if (gang != nullptr && !gang->status.assignments.empty()) continue;
-    world.gangs.Erase(gang_key);
+    cluster.gangs.Erase(gang_key);
     left_out.push_back(KeyOf(job->metadata));
   }
-  for (const NamespacedName& key : left_out) world.jobs.Erase(key);
+  for (const NamespacedName& key : left_out) cluster.jobs.Erase(key);
   if (left_out.empty()) return;
   const auto count = static_cast<std::int64_t>(left_out.size());
   err << "not planned: " << Count(count, "suspended TrainingJob") << "\n";
 }
 
-// Fills the world's gangs in, and makes the snapshot of it.
+// Fills the gangs in, and makes the snapshot of the cluster.
 PlanInput BuildInput(Manifests& manifests, std::ostream& err) {
   for (const auto& [kind, count] : manifests.ignored) {
     err << "ignored: " << Count(count, kind)
@@ -226,13 +227,13 @@ PlanInput BuildInput(Manifests& manifests, std::ostream& err) {
   }
   PlanInput input;
   AddGangsOfPods(manifests, input, err);
-  LeaveOutSuspended(manifests.world, err);
-  input.names = NamesOf(manifests.world);
-  input.snapshot = state::BuildSnapshot(manifests.world);
-  AddBudgets(manifests.budgets, manifests.world.pods, input.snapshot);
+  LeaveOutSuspended(manifests.cluster, err);
+  input.names = NamesOf(manifests.cluster);
+  input.snapshot = state::BuildSnapshot(manifests.cluster);
+  AddBudgets(manifests.budgets, manifests.cluster.pods, input.snapshot);
   if (input.snapshot.network) {
     const std::string problem = op::MarkDownLinks(
-        *manifests.world.fabrics.front(), *input.snapshot.network, input.snapshot.cable_down);
+        *manifests.cluster.fabrics.front(), *input.snapshot.network, input.snapshot.cable_down);
     if (!problem.empty()) input.snapshot.warnings.push_back(StrCat("Fabric: ", problem));
   }
   return input;
@@ -243,12 +244,12 @@ void TellWarnings(const plan::Snapshot& snapshot, std::ostream& err) {
 }
 
 // Measured profiles, levels and ports, out of the objects that carry them.
-void ReadNetwork(const state::ClusterState& world, PlanInput& input) {
+void ReadNetwork(const state::ClusterState& cluster, PlanInput& input) {
   op::GangsByKey gangs;
-  for (const auto& gang : world.gangs) {
+  for (const auto& gang : cluster.gangs) {
     gangs[KeyOf(gang->metadata)] = gang;
   }
-  const op::PodsByGang pods = op::IndexPods(world.pods, gangs);
+  const op::PodsByGang pods = op::IndexPods(cluster.pods, gangs);
   plan::Snapshot& snapshot = input.snapshot;
   op::LoneTransfers transfers;  // nothing was predicted before
   for (plan::JobState& job : snapshot.jobs) {
@@ -274,7 +275,7 @@ PlanInput InputOfCluster(Manifests manifests, std::int64_t now_ms, std::ostream&
   PlanInput input = BuildInput(manifests, err);
   input.snapshot.now_ms = now_ms;
   if (input.snapshot.network) {
-    ReadNetwork(manifests.world, input);
+    ReadNetwork(manifests.cluster, input);
   } else {
     // In place: g++ 12 sees an overflow in the move of a temporary string.
     input.snapshot.warnings.emplace_back(

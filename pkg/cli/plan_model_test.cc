@@ -71,12 +71,12 @@ TEST(PlanModelTest, ADescriptionMovesTheNumbersAndAProfileCountsBeforeIt) {
   EXPECT_NEAR(
       sharded["communicationSeconds"].get<double>() / small["communicationSeconds"].get<double>(),
       1.5, 1e-6);
-  const json told = NetworkOf(split + "model: {parameters: 7.0e+9}, profile: {dataBytes: 5.0e+8}");
+  const json given = NetworkOf(split + "model: {parameters: 7.0e+9}, profile: {dataBytes: 5.0e+8}");
   // Seven billion parameters in eight shards of two bytes, 3/4 of it twice.
   EXPECT_NEAR(
-      told["communicationSeconds"].get<double>() / small["communicationSeconds"].get<double>(),
+      given["communicationSeconds"].get<double>() / small["communicationSeconds"].get<double>(),
       5e8 / (2 * 3.0 / 4 * 2 * 7e9 / 8), 1e-6);
-  EXPECT_EQ(told["flopPerIteration"], small["flopPerIteration"]);
+  EXPECT_EQ(given["flopPerIteration"], small["flopPerIteration"]);
 }
 
 TEST(PlanModelTest, AModelThatCannotBeSplitSoIsNeverWithTheFieldAndAFix) {

@@ -168,8 +168,8 @@ absl::StatusOr<FabricInput> ReadFabric(const SimulateFlags& flags, const Connect
                                        std::istream& in, std::ostream& err) {
   if (!flags.fabric.empty()) return ReadFabricInput(flags.fabric, in);
   ReadFlags read{flags.cluster, ""};
-  YM_ASSIGN_OR_RETURN(const World world, ReadWorld(read, connect, err));
-  return FabricInputOf(world.cluster, "the cluster");
+  YM_ASSIGN_OR_RETURN(const ConnectedCluster cluster, ConnectAndRead(read, connect, err));
+  return FabricInputOf(cluster.state, "the cluster");
 }
 
 absl::StatusOr<json> Simulate(const SimulateFlags& flags, const Connector& connect,
@@ -191,10 +191,10 @@ absl::StatusOr<json> Simulate(const SimulateFlags& flags, const Connector& conne
   options.levels = input.network->spec().levels.count;
   const std::vector<int>& reserved = input.network->spec().levels.reserved;
   options.reserved_levels.assign(reserved.begin(), reserved.end());
-  std::size_t told = 0;
+  std::size_t reported = 0;
   options.progress = [&](std::size_t finished, std::size_t all) {
-    if (finished * 10 / all == told) return;
-    told = finished * 10 / all;
+    if (finished * 10 / all == reported) return;
+    reported = finished * 10 / all;
     err << finished << " of " << all << " jobs finished\n";
   };
   YM_ASSIGN_OR_RETURN(const sim::TraceResult result,

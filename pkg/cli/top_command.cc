@@ -49,10 +49,10 @@ struct Load {
 };
 
 absl::StatusOr<Load> ReadLoad(TopFlags& flags, const Connector& connect, std::ostream& err) {
-  YM_ASSIGN_OR_RETURN(World world, ReadWorld(flags.read, connect, err));
+  YM_ASSIGN_OR_RETURN(ConnectedCluster cluster, ConnectAndRead(flags.read, connect, err));
   Manifests manifests;
-  manifests.world = std::move(world.cluster);
-  PlanInput input = InputOfCluster(std::move(manifests), world.connection.now_ms, err);
+  manifests.cluster = std::move(cluster.state);
+  PlanInput input = InputOfCluster(std::move(manifests), cluster.connection.now_ms, err);
   netplan::NetworkInput network;
   if (input.former) network.former = &*input.former;
   const plan::Plan placement = plan::MakePlan(input.snapshot);

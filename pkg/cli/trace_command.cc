@@ -139,17 +139,17 @@ int RunTraceCommand(const std::vector<std::string>& args, const Connector& conne
   DeclareRead(flags, app);
   app.footer("Example:\n  kubectl yardmaster trace gpt -n demo");
   if (const std::optional<int> code = ParseFlags(app, args, out, err)) return *code;
-  const absl::StatusOr<World> world = ReadWorld(flags, connect, err);
-  if (!world.ok()) return Fail(world.status(), err);
+  const absl::StatusOr<ConnectedCluster> cluster = ConnectAndRead(flags, connect, err);
+  if (!cluster.ok()) return Fail(cluster.status(), err);
   std::vector<json> events;
   const auto listed =
-      kube::ListAll(*world->connection.client, {kube::Events(), flags.namespace_name, "", ""});
+      kube::ListAll(*cluster->connection.client, {kube::Events(), flags.namespace_name, "", ""});
   if (listed.ok()) {
     for (const kube::ObjectPtr& event : listed->items) events.push_back(*event);
   } else {
     err << "warning: without events: " << MessageOf(listed.status()) << "\n";
   }
-  const auto steps = TraceOf(world->cluster, flags.namespace_name, job, events);
+  const auto steps = TraceOf(cluster->state, flags.namespace_name, job, events);
   if (!steps.ok()) return Fail(steps.status(), err);
   std::vector<std::vector<std::string>> rows = {{"TIME", "BY", "OBJECT", "WHAT"}};
   json answer = json::array();

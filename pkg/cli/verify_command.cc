@@ -86,17 +86,17 @@ const char* NameOf(repac::TrustVerdict verdict) {
   return "unknown";
 }
 
-absl::StatusOr<Findings> Judge(const FabricInput& input, const std::string& text,
+absl::StatusOr<Findings> Trust(const FabricInput& input, const std::string& text,
                                const std::string& name) {
   YM_ASSIGN_OR_RETURN(const auto hashes, repac::SwitchHashes::Compile(*input.network));
   YM_ASSIGN_OR_RETURN(const std::vector<repac::ObservedPath> observed,
                       config::ReadObservedPaths(*input.network, text, name));
-  const repac::ForwardingModel world(*input.network, hashes, input.down);
+  const repac::ForwardingModel model(*input.network, hashes, input.down);
   Findings answer;
   bool ok = true;
   ordered_json roles = ordered_json::array();
   answer.table = {{"ROLE", "VERDICT", "CHECKED", "WRONG", "FOREIGN", "EXAMPLE"}};
-  for (const repac::RoleTrust& trust : repac::JudgePredictions(world, observed)) {
+  for (const repac::RoleTrust& trust : repac::JudgePredictions(model, observed)) {
     ok = ok && trust.verdict != repac::TrustVerdict::kMistrusted;
     roles.push_back({{"role", trust.role},
                      {"verdict", NameOf(trust.verdict)},
@@ -165,7 +165,7 @@ int RunFabricTrustCommand(const std::vector<std::string>& args, std::istream& in
   return Run(
       app, "kubectl yardmaster fabric trust --fabric fabric.yaml --observed paths.json -o table",
       "--observed", "paths seen: {\"paths\": [{\"from\", \"to\", \"sourcePort\", \"links\"}]}",
-      Judge, args, in, out, err);
+      Trust, args, in, out, err);
 }
 
 }  // namespace yardmaster::cli

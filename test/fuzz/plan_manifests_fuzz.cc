@@ -75,13 +75,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (code != 1) std::abort();
     return 0;
   }
-  CheckPlan(state::BuildSnapshot(manifests->world));
+  CheckPlan(state::BuildSnapshot(manifests->cluster));
   // On top of themselves they are what they were.
   const cli::Manifests twice = cli::Overlay(*manifests, *manifests);
-  if (twice.world.jobs.size() != manifests->world.jobs.size() ||
-      twice.world.nodes.size() != manifests->world.nodes.size()) {
+  if (twice.cluster.jobs.size() != manifests->cluster.jobs.size() ||
+      twice.cluster.nodes.size() != manifests->cluster.nodes.size()) {
     std::abort();
   }
-  CheckPlan(state::BuildSnapshot(twice.world));
+  CheckPlan(state::BuildSnapshot(twice.cluster));
   return 0;
 }

@@ -38,22 +38,22 @@ bool HasEnded(const std::vector<api::Condition>& conditions) {
 class Overlayer {
  public:
   Overlayer(Manifests cluster, const Manifests& given) : out_(std::move(cluster)), given_(given) {
-    NoteYoungest(out_.world.jobs, youngest_ms_);
-    NoteYoungest(out_.world.gangs, youngest_ms_);
-    NoteYoungest(out_.world.pods, youngest_ms_);
-    for (const auto& pod : out_.world.pods) {
+    NoteYoungest(out_.cluster.jobs, youngest_ms_);
+    NoteYoungest(out_.cluster.gangs, youngest_ms_);
+    NoteYoungest(out_.cluster.pods, youngest_ms_);
+    for (const auto& pod : out_.cluster.pods) {
       if (const auto gang = GangOfPod(*pod)) pods_of_[*gang].push_back(pod);
     }
   }
 
   Manifests Run() {
     RemoveWhatChanges();
-    if (!given_.world.fabrics.empty()) out_.world.fabrics.clear();
-    Put(given_.world.fabrics, out_.world.fabrics);
-    Put(given_.world.nodes, out_.world.nodes);
-    Put(given_.world.jobs, out_.world.jobs);
-    Put(given_.world.gangs, out_.world.gangs);
-    Put(given_.world.pods, out_.world.pods);
+    if (!given_.cluster.fabrics.empty()) out_.cluster.fabrics.clear();
+    Put(given_.cluster.fabrics, out_.cluster.fabrics);
+    Put(given_.cluster.nodes, out_.cluster.nodes);
+    Put(given_.cluster.jobs, out_.cluster.jobs);
+    Put(given_.cluster.gangs, out_.cluster.gangs);
+    Put(given_.cluster.pods, out_.cluster.pods);
     for (const auto& pod : given_.expected_pods) {
       out_.expected_pods.push_back(Aged<api::Pod>(*pod, nullptr));
     }
@@ -68,8 +68,8 @@ class Overlayer {
   // Jobs that are given anew leave first, with all they hold.
   void RemoveWhatChanges() {
     std::set<NamespacedName> leaving;
-    for (const auto& job : given_.world.jobs) {
-      const auto there = out_.world.jobs.Find(KeyOf(job->metadata));
+    for (const auto& job : given_.cluster.jobs) {
+      const auto there = out_.cluster.jobs.Find(KeyOf(job->metadata));
       if (there && there->job == job->job && there->constraints == job->constraints &&
           there->requests == job->requests && !HasEnded(there->status.conditions)) {
         continue;
@@ -90,9 +90,9 @@ class Overlayer {
       }
       leaving.insert(key);
     }
-    out_.world.gangs.EraseIf(
+    out_.cluster.gangs.EraseIf(
         [&](const auto& gang) { return leaving.count(KeyOf(gang->metadata)) > 0; });
-    out_.world.pods.EraseIf([&](const auto& pod) {
+    out_.cluster.pods.EraseIf([&](const auto& pod) {
       const auto gang = GangOfPod(*pod);
       return gang && leaving.count(*gang) > 0;
     });
@@ -100,7 +100,7 @@ class Overlayer {
 
   // The Gang of that name, or what the pods that are there would make.
   std::optional<api::Gang> GangThere(const NamespacedName& key) const {
-    if (const auto gang = out_.world.gangs.Find(key)) return *gang;
+    if (const auto gang = out_.cluster.gangs.Find(key)) return *gang;
     const auto pods = pods_of_.find(key);
     if (pods == pods_of_.end()) return std::nullopt;
     for (const auto& gathered : extender::Gather(pods->second).gangs) {

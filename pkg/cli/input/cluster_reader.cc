@@ -31,7 +31,7 @@ absl::Status Explained(const absl::Status& status, const kube::Resource& resourc
 // Decodes each object as it arrives; a list that begins again replaces what it has read.
 template <typename T, typename Decode>
 absl::Status ReadKind(kube::Client& client, const kube::Resource& resource, Decode decode,
-                      state::ObjectTable<T>& out, state::ClusterState& world) {
+                      state::ObjectTable<T>& out, state::ClusterState& cluster) {
   std::vector<std::string> problems;
   const auto begin = [&] {
     out.clear();
@@ -46,7 +46,7 @@ absl::Status ReadKind(kube::Client& client, const kube::Resource& resource, Deco
           StrCat(resource.kind, " ", kube::KeyOf(object), ": ", MessageOf(decoded.status())));
     }
   });
-  world.problems.insert(world.problems.end(), problems.begin(), problems.end());
+  cluster.problems.insert(cluster.problems.end(), problems.begin(), problems.end());
   return Explained(listed, resource);
 }
 
@@ -71,29 +71,30 @@ absl::Status ReadOptional(kube::Client& client, const kube::Resource& resource, 
 }  // namespace
 
 absl::StatusOr<state::ClusterState> ReadCluster(kube::Client& client) {
-  state::ClusterState world;
+  state::ClusterState cluster;
   // A newer API server may know fields that this program does not.
   constexpr auto kTolerant = api::UnknownFields::kIgnore;
   YM_RETURN_IF_ERROR(ReadKind(
       client, kube::Fabrics(), [](JsonView o) { return api::DecodeFabric(o, kTolerant); },
-      world.fabrics, world));
+      cluster.fabrics, cluster));
   YM_RETURN_IF_ERROR(ReadKind(
       client, kube::TrainingJobs(), [](JsonView o) { return api::DecodeTrainingJob(o, kTolerant); },
-      world.jobs, world));
+      cluster.jobs, cluster));
   YM_RETURN_IF_ERROR(ReadKind(
       client, kube::Gangs(), [](JsonView o) { return api::DecodeGang(o, api::Decoding::kLenient); },
-      world.gangs, world));
+      cluster.gangs, cluster));
   YM_RETURN_IF_ERROR(ReadKind(
-      client, kube::Nodes(), [](JsonView o) { return api::DecodeNode(o); }, world.nodes, world));
+      client, kube::Nodes(), [](JsonView o) { return api::DecodeNode(o); }, cluster.nodes,
+      cluster));
   YM_RETURN_IF_ERROR(ReadKind(
       client, kube::Pods(), [](JsonView o) { return api::DecodePod(o, api::Decoding::kLenient); },
-      world.pods, world));
+      cluster.pods, cluster));
   // For costs alone: people without the right to read prices see the rest.
   const absl::Status pools = ReadKind(
       client, kube::CapacityPools(),
-      [](JsonView o) { return api::DecodeCapacityPool(o, kTolerant); }, world.pools, world);
+      [](JsonView o) { return api::DecodeCapacityPool(o, kTolerant); }, cluster.pools, cluster);
   if (!pools.ok() && !absl::IsPermissionDenied(pools) && !absl::IsNotFound(pools)) return pools;
-  return world;
+  return cluster;
 }
 
 absl::StatusOr<ClusterPolicies> ReadPolicies(kube::Client& client,

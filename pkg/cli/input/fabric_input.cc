@@ -16,31 +16,31 @@ namespace yardmaster::cli {
 absl::StatusOr<FabricInput> ReadFabricInput(const std::vector<std::string>& files,
                                             std::istream& in) {
   YM_ASSIGN_OR_RETURN(Manifests manifests, ReadManifests(files, in));
-  state::ClusterState& world = manifests.world;
+  state::ClusterState& cluster = manifests.cluster;
   std::vector<std::string> names = files;
   std::replace(names.begin(), names.end(), std::string("-"), std::string("standard input"));
   const std::string name = Join(names, ", ");
-  if (world.fabrics.empty()) {
+  if (cluster.fabrics.empty()) {
     return absl::InvalidArgumentError(
         StrCat(name, ": holds no Fabric; write one with kubectl yardmaster fabric render"));
   }
-  if (world.nodes.empty()) {
+  if (cluster.nodes.empty()) {
     YM_ASSIGN_OR_RETURN(const std::vector<nlohmann::json> rendered,
-                        RenderFabric(*world.fabrics.front()));
+                        RenderFabric(*cluster.fabrics.front()));
     for (const nlohmann::json& object : rendered) {
       if (object.at("kind") != "Node") continue;
       YM_ASSIGN_OR_RETURN(api::Node node, api::DecodeNode(object));
-      world.nodes.Put(std::make_shared<const api::Node>(std::move(node)));
+      cluster.nodes.Put(std::make_shared<const api::Node>(std::move(node)));
     }
   }
-  return FabricInputOf(world, name);
+  return FabricInputOf(cluster, name);
 }
 
-absl::StatusOr<FabricInput> FabricInputOf(const state::ClusterState& world,
+absl::StatusOr<FabricInput> FabricInputOf(const state::ClusterState& cluster,
                                           const std::string& name) {
-  if (world.fabrics.empty()) return absl::InvalidArgumentError(StrCat(name, ": holds no Fabric"));
+  if (cluster.fabrics.empty()) return absl::InvalidArgumentError(StrCat(name, ": holds no Fabric"));
   state::HostIndex hosts;
-  hosts.Update(world);
+  hosts.Update(cluster);
   FabricInput input;
   hosts.AppendWarnings(input.warnings);
   if (hosts.network() == nullptr) {
@@ -49,7 +49,7 @@ absl::StatusOr<FabricInput> FabricInputOf(const state::ClusterState& world,
   }
   input.network = hosts.network();
   std::vector<std::uint8_t> down = hosts.cable_down();
-  const std::string problem = op::MarkDownLinks(*world.fabrics.front(), *input.network, down);
+  const std::string problem = op::MarkDownLinks(*cluster.fabrics.front(), *input.network, down);
   if (!problem.empty()) input.warnings.push_back(StrCat("Fabric: ", problem));
   for (std::size_t c = 0; c < down.size(); ++c) {
     if (down[c] != 0) input.down.emplace_back(static_cast<std::int32_t>(c));

@@ -26,7 +26,7 @@ absl::StatusOr<FabricInput> ReadFabricInput(const std::vector<std::string>& file
                                             std::istream& in);
 
 // The network of a cluster's first Fabric and its Nodes. `name` stands in errors.
-absl::StatusOr<FabricInput> FabricInputOf(const state::ClusterState& world,
+absl::StatusOr<FabricInput> FabricInputOf(const state::ClusterState& cluster,
                                           const std::string& name);
 
 }  // namespace yardmaster::cli

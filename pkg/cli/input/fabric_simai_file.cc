@@ -11,8 +11,8 @@ namespace yardmaster::cli {
 
 namespace {
 
-constexpr int kMostNodes = 4'000'000;
-constexpr int kMostLinks = 40'000'000;
+constexpr int kMaxNodes = 4'000'000;
+constexpr int kMaxLinks = 40'000'000;
 
 std::vector<std::string> Words(std::string_view line) {
   std::vector<std::string> words;
@@ -85,9 +85,9 @@ class SimaiReader {
       numbers[i] = *number;
     }
     const auto [nodes, per_server, nv_switches, switches, links] = numbers;
-    if (nodes > kMostNodes || links > kMostLinks) {
+    if (nodes > kMaxNodes || links > kMaxLinks) {
       return Wrong(StrCat(nodes, " nodes and ", links, " links"),
-                   StrCat("at most ", kMostNodes, " and ", kMostLinks, " are read"));
+                   StrCat("at most ", kMaxNodes, " and ", kMaxLinks, " are read"));
     }
     if (std::int64_t{nv_switches} + switches >= nodes || per_server < 1) {
       return Wrong(StrCat(nv_switches, " + ", switches, " switches of ", nodes, " nodes with ",

@@ -192,9 +192,9 @@ class ManifestReader {
     } else if (version.substr(0, version.find('/')) == api::kGroup) {
       ReadOwn(object, kind, where, path);
     } else if (version == "v1" && kind == "Node") {
-      Keep(out_.world.nodes, kind, api::DecodeNode(object), where, path);
+      Keep(out_.cluster.nodes, kind, api::DecodeNode(object), where, path);
     } else if (version == "v1" && kind == "Pod") {
-      Keep(out_.world.pods, kind, api::DecodePod(object), where, path);
+      Keep(out_.cluster.pods, kind, api::DecodePod(object), where, path);
     } else if (kind == "PodDisruptionBudget" && version == "policy/v1") {
       ReadBudget(object, where, path);
     } else if (kind == "PriorityClass") {
@@ -277,7 +277,7 @@ class ManifestReader {
   // TrainingJobs without a number take that of their class, as their pods will.
   void ResolvePriorities() {
     std::vector<api::TrainingJob> resolved;
-    for (const auto& job : out_.world.jobs) {
+    for (const auto& job : out_.cluster.jobs) {
       if (job->job.priority != 0) continue;
       const json& pods = *job->pod_template;
       const std::string name = !job->priority_class.empty() ? job->priority_class
@@ -289,7 +289,7 @@ class ManifestReader {
       resolved.back().job.priority = named->second;
     }
     for (api::TrainingJob& job : resolved) {
-      out_.world.jobs.Put(std::make_shared<const api::TrainingJob>(std::move(job)));
+      out_.cluster.jobs.Put(std::make_shared<const api::TrainingJob>(std::move(job)));
     }
   }
 
@@ -302,11 +302,11 @@ class ManifestReader {
           Fail(where, path, problem);
         }
       }
-      Keep(out_.world.fabrics, kind, std::move(fabric), where, path);
+      Keep(out_.cluster.fabrics, kind, std::move(fabric), where, path);
     } else if (kind == api::kTrainingJobKind) {
-      Keep(out_.world.jobs, kind, api::DecodeTrainingJob(object), where, path);
+      Keep(out_.cluster.jobs, kind, api::DecodeTrainingJob(object), where, path);
     } else if (kind == api::kGangKind) {
-      Keep(out_.world.gangs, kind, api::DecodeGang(object), where, path);
+      Keep(out_.cluster.gangs, kind, api::DecodeGang(object), where, path);
     } else if (kind == api::kCapacityPoolKind) {
       absl::StatusOr<api::CapacityPool> pool = api::DecodeCapacityPool(object);
       if (pool.ok()) {

@@ -42,7 +42,7 @@ struct WorkloadSource {
 
 struct Manifests {
   bool any_object = false;  // of any kind, an empty List included
-  state::ClusterState world;
+  state::ClusterState cluster;
   // Where an object was read, by "Kind namespace/name": "jobs.yaml:12".
   std::map<std::string, std::string> origin;
   std::map<std::string, int> ignored;  // kind -> how many

@@ -90,11 +90,11 @@ std::size_t PathsFound(const char* preset, RenderSize size) {
   EXPECT_TRUE(fabric.ok()) << fabric.status();
   auto places = std::make_shared<const fabric::Places>(fabric::PlacesOf(fabric->spec));
   const auto network = fabric::Network::Build(fabric->spec, places).value();
-  const repac::ForwardingModel world(network, repac::SwitchHashes::Compile(network).value(), {});
+  const repac::ForwardingModel model(network, repac::SwitchHashes::Compile(network).value(), {});
   const fabric::HostId last(places->num_hosts() - 1);
   std::set<fabric::LinkPath> paths;
   for (int port = 0xC001; port <= 0xFFFF; ++port) {
-    const auto path = repac::PredictPath(world, {fabric::HostId(0), 0, 0}, {last, 0, 0},
+    const auto path = repac::PredictPath(model, {fabric::HostId(0), 0, 0}, {last, 0, 0},
                                          static_cast<std::uint16_t>(port));
     EXPECT_TRUE(path.ok() && path->predictable);
     if (path.ok()) paths.insert(path->links);

@@ -16,7 +16,7 @@ namespace yardmaster::cli {
 namespace {
 
 constexpr std::int32_t kGpusOfAWorker = 8;  // where RES does not say
-constexpr std::int32_t kMostGpus = 1'000'000;
+constexpr std::int32_t kMaxGpus = 1'000'000;
 
 // The cells of a line; a quoted one may hold commas, and "" for a quote.
 std::vector<std::string> CsvCells(std::string_view line) {
@@ -144,19 +144,19 @@ absl::StatusOr<WorkersByJob> ParseWorkers(std::string_view worker_csv, const Tra
   for (std::size_t row = 0; row < table.size(); ++row) {
     const std::string_view job = table.Cell(row, 0);
     const std::int32_t count = GpusOf(table.Cell(row, 1));
-    if (job.empty() || count < 0 || count > kMostGpus) {
+    if (job.empty() || count < 0 || count > kMaxGpus) {
       ++skipped["worker.csv: no job or no sensible resources"];
       continue;
     }
     Workers& workers = jobs[std::string(job)];
-    workers.gpus = std::min(kMostGpus, workers.gpus + count);
+    workers.gpus = std::min(kMaxGpus, workers.gpus + count);
     if (count == 0) continue;  // a master without GPUs may stand anywhere
     const auto host = hosts.find(table.Cell(row, 2));
     if (host == hosts.end()) {
       workers.all_known = false;
     } else {
       std::int32_t& there = workers.by_host[host->second];
-      there = std::min(kMostGpus, there + count);
+      there = std::min(kMaxGpus, there + count);
     }
   }
   return jobs;
@@ -228,7 +228,7 @@ absl::StatusOr<std::vector<sim::ModelSize>> ParseModelSizes(std::string_view mod
   std::vector<sim::ModelSize> sizes;
   for (std::size_t row = 0; row < table.size(); ++row) {
     const auto gpus = ParseNumber<std::int32_t>(table.Cell(row, 1));
-    if (!gpus || *gpus < 1 || *gpus > kMostGpus || table.Cell(row, 0).empty()) {
+    if (!gpus || *gpus < 1 || *gpus > kMaxGpus || table.Cell(row, 0).empty()) {
       ++skipped["model-gpus.csv: no model or no GPU count"];
       continue;
     }

@@ -19,7 +19,7 @@ namespace {
 using nlohmann::json;
 
 // More are no plan but a mistake.
-constexpr std::int64_t kMostPods = 100'000;
+constexpr std::int64_t kMaxPods = 100'000;
 
 struct Kind {
   std::string_view group;
@@ -118,11 +118,11 @@ class Expander {
                       std::int64_t fallback) {
     const json& value = In(object, key);
     if (value.is_object() && value.empty()) return fallback;
-    if (value.is_number_integer() && value >= 0 && value <= kMostPods) {
+    if (value.is_number_integer() && value >= 0 && value <= kMaxPods) {
       return value.get<std::int64_t>();
     }
     errors_.Add(StrCat(path, ".", key), StrCat("is ", api::Shown(value)),
-                StrCat("give a number from 0 to ", kMostPods));
+                StrCat("give a number from 0 to ", kMaxPods));
     return 0;
   }
 
@@ -154,8 +154,8 @@ class Expander {
   bool AddPod(const json& pod_template, const std::string& path, const Labels& labels,
               const Labels& annotations, const std::string& pod_name, bool numbered = false) {
     if (!WantsGang(pod_template) || (!numbered && !AsksForGpus(pod_template))) return true;
-    if (static_cast<std::int64_t>(pods_.size()) == kMostPods) {
-      errors_.Add(path, StrCat("stands for more than ", kMostPods, " pods"), "split the job");
+    if (static_cast<std::int64_t>(pods_.size()) == kMaxPods) {
+      errors_.Add(path, StrCat("stands for more than ", kMaxPods, " pods"), "split the job");
       return false;
     }
     json pod = {{"apiVersion", "v1"},

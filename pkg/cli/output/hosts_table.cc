@@ -69,14 +69,14 @@ Standing StandingOf(const api::Node* node, const placement::HostState& host, std
 
 }  // namespace
 
-Table HostsTable(const state::ClusterState& world, std::int64_t now_ms) {
-  const plan::Snapshot snapshot = state::BuildSnapshot(world);
+Table HostsTable(const state::ClusterState& cluster, std::int64_t now_ms) {
+  const plan::Snapshot snapshot = state::BuildSnapshot(cluster);
   const fabric::Places& places = *snapshot.places;
   Table rows = {{"HOST", "FABRIC POD", "SEGMENT", "GPUS", "FREE", "STATE", "REASON"}};
   for (const fabric::HostId host : places.by_name()) {
     const placement::HostState& state = snapshot.cluster.hosts[host.index()];
     const std::string& name = places.name(host);
-    const auto node = world.nodes.Find({"", name});
+    const auto node = cluster.nodes.Find({"", name});
     const Standing standing = StandingOf(node.get(), state, now_ms);
     const fabric::SegmentId segment = places.segment_of(host);
     rows.push_back({name, places.name(places.fabric_pod_of(segment)), places.name(segment),

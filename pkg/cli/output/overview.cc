@@ -174,9 +174,10 @@ void ExplainConditions(const std::vector<api::Condition>& conditions,
   }
 }
 
-// What planning it now, on this world, says.
-void ExplainWaiting(const state::ClusterState& world, const NamespacedName& key, std::string& out) {
-  const plan::Snapshot snapshot = state::BuildSnapshot(world);
+// What planning it now, on this cluster, says.
+void ExplainWaiting(const state::ClusterState& cluster, const NamespacedName& key,
+                    std::string& out) {
+  const plan::Snapshot snapshot = state::BuildSnapshot(cluster);
   plan::PlanOptions options;
   const plan::Plan plan = plan::MakePlan(snapshot, options);
   for (const plan::JobPlan& job : plan.jobs) {
@@ -208,10 +209,10 @@ void ExplainWork(const api::TrainingJobStatus& status, std::string& out) {
   AddLine(out, "checkpoint:", text);
 }
 
-absl::StatusOr<Subject> FindSubject(const state::ClusterState& world,
+absl::StatusOr<Subject> FindSubject(const state::ClusterState& cluster,
                                     const std::string& namespace_name, const std::string& job) {
   std::vector<std::string> names;
-  for (Subject& subject : SubjectsOf(world)) {
+  for (Subject& subject : SubjectsOf(cluster)) {
     if (subject.namespace_name != namespace_name) continue;
     names.push_back(subject.name);
     if (subject.name == job || subject.key().name == job) return std::move(subject);
@@ -222,19 +223,19 @@ absl::StatusOr<Subject> FindSubject(const state::ClusterState& world,
                                                   : StrCat("; did you mean ", meant, "?")));
 }
 
-std::string ExplainSubject(const state::ClusterState& world, const Subject& subject) {
+std::string ExplainSubject(const state::ClusterState& cluster, const Subject& subject) {
   std::string out;
   AddLine(out, "job:", StrCat(subject.kind, " ", subject.namespace_name, "/", subject.name));
   AddLine(out, "state:", StateOf(subject));
   if (subject.gang != nullptr && subject.gang->status.committed()) {
     ExplainPlacement(*subject.gang, out);
   } else {
-    ExplainWaiting(world, subject.key(), out);
+    ExplainWaiting(cluster, subject.key(), out);
   }
   if (subject.job != nullptr) ExplainWork(subject.job->status, out);
   if (subject.job != nullptr) {
     std::vector<api::CapacityPool> pools;
-    for (const auto& pool : world.pools) pools.push_back(*pool);
+    for (const auto& pool : cluster.pools) pools.push_back(*pool);
     for (const auto& [label, text] : ExplainCost(*subject.job, pools)) AddLine(out, label, text);
   }
   std::vector<api::Condition> shown;
@@ -261,12 +262,12 @@ std::string FieldName(const std::string& header) {
 
 }  // namespace
 
-Table JobsTable(const state::ClusterState& world, const std::string& namespace_name, bool wide,
+Table JobsTable(const state::ClusterState& cluster, const std::string& namespace_name, bool wide,
                 const LabelSelector& selector) {
   Table rows = {
       {"NAMESPACE", "NAME", "KIND", "STATE", "WORKERS", "READY", "SEGMENTS", "LEVEL", "REASON"}};
   if (wide) rows[0].insert(rows[0].end(), {"PRIORITY", "PLAN", "COST PER HOUR", "SPENT"});
-  for (const Subject& subject : SubjectsOf(world)) {
+  for (const Subject& subject : SubjectsOf(cluster)) {
     if (!namespace_name.empty() && subject.namespace_name != namespace_name) continue;
     const api::ObjectMeta& metadata =
         subject.job != nullptr ? subject.job->metadata : subject.gang->metadata;
@@ -276,8 +277,8 @@ Table JobsTable(const state::ClusterState& world, const std::string& namespace_n
   return rows;
 }
 
-Table SegmentsTable(const state::ClusterState& world) {
-  const plan::Snapshot snapshot = state::BuildSnapshot(world);
+Table SegmentsTable(const state::ClusterState& cluster) {
+  const plan::Snapshot snapshot = state::BuildSnapshot(cluster);
   const fabric::Places& places = *snapshot.places;
   Table rows = {{"FABRIC POD", "SEGMENT", "HOSTS", "FREE", "HELD", "OUT", "BACKUP"}};
   for (fabric::SegmentId segment : places.segments()) {
@@ -289,17 +290,17 @@ Table SegmentsTable(const state::ClusterState& world) {
   return rows;
 }
 
-absl::StatusOr<std::string> Explain(const state::ClusterState& world,
+absl::StatusOr<std::string> Explain(const state::ClusterState& cluster,
                                     const std::string& namespace_name, const std::string& job) {
-  YM_ASSIGN_OR_RETURN(const Subject subject, FindSubject(world, namespace_name, job));
-  return ExplainSubject(world, subject);
+  YM_ASSIGN_OR_RETURN(const Subject subject, FindSubject(cluster, namespace_name, job));
+  return ExplainSubject(cluster, subject);
 }
 
-absl::StatusOr<nlohmann::json> ExplainAsJson(const state::ClusterState& world,
+absl::StatusOr<nlohmann::json> ExplainAsJson(const state::ClusterState& cluster,
                                              const std::string& namespace_name,
                                              const std::string& job) {
-  YM_ASSIGN_OR_RETURN(const Subject subject, FindSubject(world, namespace_name, job));
-  std::vector<std::string> lines = Split(ExplainSubject(world, subject), '\n');
+  YM_ASSIGN_OR_RETURN(const Subject subject, FindSubject(cluster, namespace_name, job));
+  std::vector<std::string> lines = Split(ExplainSubject(cluster, subject), '\n');
   while (!lines.empty() && lines.back().empty()) lines.pop_back();
   nlohmann::json out = {{"namespace", subject.namespace_name},
                         {"name", subject.name},

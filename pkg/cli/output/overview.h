@@ -19,21 +19,21 @@ using Table = std::vector<std::vector<std::string>>;
 // One row per gang and per TrainingJob without one, by namespace and name. `namespace_name` empty:
 // all namespaces. `wide`: also PRIORITY, PLAN, COST PER HOUR and SPENT, and reasons in full. `selector` is asked about the
 // labels of the TrainingJob, else of the Gang.
-Table JobsTable(const state::ClusterState& world, const std::string& namespace_name,
+Table JobsTable(const state::ClusterState& cluster, const std::string& namespace_name,
                 bool wide = false, const LabelSelector& selector = {});
 
 // One row per segment: its hosts, how many are free, held, out and kept as backup.
-Table SegmentsTable(const state::ClusterState& world);
+Table SegmentsTable(const state::ClusterState& cluster);
 
 // The state of a job and its cause, in words: its placement by segment, its network numbers, or what is
 // missing and what would help, planned anew on this state. `job` is a TrainingJob's or a Gang's
 // name. Errors: NotFound that names what is near.
-absl::StatusOr<std::string> Explain(const state::ClusterState& world,
+absl::StatusOr<std::string> Explain(const state::ClusterState& cluster,
                                     const std::string& namespace_name, const std::string& job);
 
 // The same as an object: `namespace`, `name`, `kind`, `state`, `lines` (the text), and the objects
 // `trainingJob` and `gang` where there are any. Errors: as Explain.
-absl::StatusOr<nlohmann::json> ExplainAsJson(const state::ClusterState& world,
+absl::StatusOr<nlohmann::json> ExplainAsJson(const state::ClusterState& cluster,
                                              const std::string& namespace_name,
                                              const std::string& job);
 

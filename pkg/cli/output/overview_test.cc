@@ -58,9 +58,9 @@ class OverviewTest : public testing::Test {
   }
 
   state::ClusterState ClusterState() {
-    auto world = ReadCluster(client_);
-    EXPECT_TRUE(world.ok()) << world.status();
-    return world.ok() ? *world : state::ClusterState{};
+    auto cluster = ReadCluster(client_);
+    EXPECT_TRUE(cluster.ok()) << cluster.status();
+    return cluster.ok() ? *cluster : state::ClusterState{};
   }
 
   FakeClock clock_;
@@ -181,10 +181,10 @@ TEST_F(OverviewTest, AnUnknownJobNamesTheOneThatWasMeant) {
 TEST_F(OverviewTest, ObjectsThatCannotBeReadAreNamedAndTheRestIsShown) {
   Job("bad", {{"workers", "many"}});
   Job("good", {{"workers", 1}});
-  const state::ClusterState world = ClusterState();
-  ASSERT_EQ(world.problems.size(), 1u);
-  EXPECT_THAT(world.problems[0], HasSubstr("TrainingJob default/bad: spec.workers"));
-  EXPECT_EQ(JobsTable(world, "").size(), 2u);
+  const state::ClusterState cluster = ClusterState();
+  ASSERT_EQ(cluster.problems.size(), 1u);
+  EXPECT_THAT(cluster.problems[0], HasSubstr("TrainingJob default/bad: spec.workers"));
+  EXPECT_EQ(JobsTable(cluster, "").size(), 2u);
 }
 
 TEST_F(OverviewTest, TheVerbsAnswerAndFailWithTheRightCodes) {

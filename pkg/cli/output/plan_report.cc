@@ -164,14 +164,14 @@ json InvalidJob(const std::string& namespace_name, const ReportName& name,
 json PlanReport(const plan::Snapshot& snapshot, const plan::Plan& plan,
                 const netplan::NetworkPlan& network, const ReportNames& names, bool with_paths) {
   json jobs = json::array();
-  std::set<plan::JobId> told;
+  std::set<plan::JobId> reported;
   for (const plan::JobPlan& job : plan.jobs) {
     jobs.push_back(JobJson(snapshot, job, network, names));
-    told.insert(job.job);
+    reported.insert(job.job);
   }
   for (const plan::JobId id : snapshot.job_ids()) {
     const plan::JobState& state = snapshot.jobs[id.index()];
-    if (told.count(id) == 0 && !state.problems.empty()) {
+    if (reported.count(id) == 0 && !state.problems.empty()) {
       jobs.push_back(
           InvalidJob(state.job.key.namespace_name, NameOf(state.job.key, names), state.problems));
     }
