@@ -7,7 +7,7 @@
 #include "nlohmann/json.hpp"
 
 #include "pkg/cli/plan_command.h"
-#include "pkg/cli/testing/reading_connector.h"
+#include "pkg/cli/testing/lending_connector.h"
 #include "pkg/kube/testing/fake_client.h"
 
 namespace yardmaster::cli {

@@ -11,7 +11,7 @@
 #include "pkg/base/strings.h"
 #include "pkg/cli/dispatch.h"
 #include "pkg/cli/plan_command.h"
-#include "pkg/cli/testing/reading_connector.h"
+#include "pkg/cli/testing/lending_connector.h"
 #include "pkg/kube/testing/fake_client.h"
 
 namespace yardmaster::cli {

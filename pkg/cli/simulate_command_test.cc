@@ -11,7 +11,7 @@
 #include "pkg/base/clock.h"
 #include "pkg/cli/input/presets.h"
 #include "pkg/cli/input/render_fabric.h"
-#include "pkg/cli/testing/reading_connector.h"
+#include "pkg/cli/testing/lending_connector.h"
 #include "pkg/kube/testing/fake_client.h"
 
 namespace yardmaster::cli {

@@ -12,7 +12,7 @@ namespace {
 using nlohmann::json;
 
 // Lends a client to a ClusterConnection, which owns what it has.
-class Lent final : public kube::Client {
+class Lent : public kube::Client {
  public:
   explicit Lent(kube::Client& client) : client_(client) {}
   absl::StatusOr<json> Get(const kube::Target& target) override { return client_.Get(target); }
@@ -46,6 +46,33 @@ class Lent final : public kube::Client {
   kube::Client& client_;
 };
 
+class LentForReading final : public Lent {
+ public:
+  using Lent::Lent;
+  absl::StatusOr<json> Create(const kube::Target&, const json&,
+                              const kube::WriteOptions&) override {
+    return Refused();
+  }
+  absl::StatusOr<json> Replace(const kube::Target&, const json&,
+                               const kube::WriteOptions&) override {
+    return Refused();
+  }
+  absl::StatusOr<json> Patch(const kube::Target&, const kube::PatchBody&,
+                             const kube::WriteOptions&) override {
+    return Refused();
+  }
+  absl::Status Delete(const kube::Target&, const kube::DeleteOptions&) override {
+    return Refused();
+  }
+  absl::Status Watch(const kube::Target&, const kube::WatchOptions&, std::stop_token,
+                     const std::function<void(const kube::WatchEvent&)>&) override {
+    return Refused();
+  }
+
+ private:
+  static absl::Status Refused() { return absl::InternalError("the verbs only read"); }
+};
+
 }  // namespace
 
 Connector LendingConnector(kube::Client& client, const Clock& clock,
@@ -56,6 +83,16 @@ Connector LendingConnector(kube::Client& client, const Clock& clock,
     connection.client = std::make_unique<Lent>(client);
     connection.default_namespace = ns;
     connection.now_ms = clock.WallMs();
+    return connection;
+  };
+}
+
+Connector ReadingConnector(kube::Client& client, std::string default_namespace) {
+  return [&client, ns = std::move(default_namespace)](
+             const ClusterFlags&) -> absl::StatusOr<ClusterConnection> {
+    ClusterConnection connection;
+    connection.client = std::make_unique<LentForReading>(client);
+    connection.default_namespace = ns;
     return connection;
   };
 }

@@ -1,4 +1,4 @@
-// A cluster for the tests of the verbs that write. TESTONLY. Thread safety: as the client.
+// A cluster for the tests of the verbs. TESTONLY. Thread safety: as the client.
 #pragma once
 
 #include <string>
@@ -12,5 +12,8 @@ namespace yardmaster::cli {
 // connections.
 Connector LendingConnector(kube::Client& client, const Clock& clock,
                            std::string default_namespace = "default");
+
+// The same for verbs that only read: every other call fails, and the connection has no time.
+Connector ReadingConnector(kube::Client& client, std::string default_namespace = "default");
 
 }  // namespace yardmaster::cli
