@@ -1,5 +1,3 @@
-#include "pkg/cli/cluster_commands.h"
-
 #include <ostream>
 #include <set>
 
@@ -9,6 +7,7 @@
 #include "pkg/base/clock.h"
 #include "pkg/base/strings.h"
 #include "pkg/cli/cluster_flags.h"
+#include "pkg/cli/commands.h"
 #include "pkg/cli/flags.h"
 #include "pkg/cli/output/host_story.h"
 #include "pkg/cli/output/hosts_table.h"
@@ -178,7 +177,7 @@ int PrintStoryOrFail(const absl::StatusOr<Story>& story, const std::string& outp
 
 }  // namespace
 
-int RunGetCommand(const std::vector<std::string>& args, const Connector& connect, std::ostream& out,
+int RunGetCommand(const Args& args, const Connector& connect, std::ostream& out,
                   std::ostream& err) {
   GetFlags flags;
   CLI::App app("Jobs and where they stand, segments and how full they are, or hosts",
@@ -212,8 +211,8 @@ int RunGetCommand(const std::vector<std::string>& args, const Connector& connect
       out, err);
 }
 
-int RunExplainCommand(const std::vector<std::string>& args, const Connector& connect,
-                      std::ostream& out, std::ostream& err) {
+int RunExplainCommand(const Args& args, const Connector& connect, std::ostream& out,
+                      std::ostream& err) {
   ExplainFlags flags;
   CLI::App app("The state of a job and its cause; what holds a node; what a pod waits for",
                "kubectl yardmaster explain");
@@ -242,7 +241,7 @@ int RunExplainCommand(const std::vector<std::string>& args, const Connector& con
   return PrintJob(flags, cluster->state, out, err);
 }
 
-int RunWhyCommand(const std::vector<std::string>& args, const Connector& connect, std::ostream& out,
+int RunWhyCommand(const Args& args, const Connector& connect, std::ostream& out,
                   std::ostream& err) {
   ExplainFlags flags;
   CLI::App app("What holds a host, since when, and why it gets no worker",

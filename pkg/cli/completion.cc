@@ -7,6 +7,7 @@
 
 #include "CLI/CLI.hpp"
 #include "pkg/base/strings.h"
+#include "pkg/cli/commands.h"
 #include "pkg/cli/flags.h"
 
 namespace yardmaster::cli {
@@ -187,7 +188,7 @@ std::string Complete(const std::vector<std::vector<std::string>>& verbs, const H
   return out + (!out.empty() && all_go_on ? ":6\n" : ":4\n");
 }
 
-int RunCompletionCommand(const std::vector<std::string>& args, std::ostream& out,
+int RunCompletionCommand(const Args& args, std::istream& /*in*/, std::ostream& out,
                          std::ostream& err) {
   std::string shell;
   CLI::App app("Prints a completion script", "kubectl yardmaster completion");

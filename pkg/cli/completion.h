@@ -8,7 +8,6 @@
 #pragma once
 
 #include <functional>
-#include <iosfwd>
 #include <string>
 #include <vector>
 
@@ -22,8 +21,5 @@ using HelpOfVerb = std::function<std::string(const std::vector<std::string>& ver
 // Flags and the values of flags and arguments are those of the verb's help.
 std::string Complete(const std::vector<std::vector<std::string>>& verbs, const HelpOfVerb& help_of,
                      const std::vector<std::string>& words);
-
-int RunCompletionCommand(const std::vector<std::string>& args, std::ostream& out,
-                         std::ostream& err);
 
 }  // namespace yardmaster::cli

@@ -5,6 +5,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "pkg/cli/commands.h"
 #include "pkg/cli/dispatch.h"
 
 namespace yardmaster::cli {
@@ -62,13 +63,14 @@ TEST(CompletionTest, NoBlankFollowsAWordThatGoesOn) {
 }
 
 TEST(CompletionTest, AScriptForEachShell) {
+  std::istringstream in;
   for (const char* shell : {"bash", "zsh", "fish", "kubectl"}) {
     std::ostringstream out, err;
-    EXPECT_EQ(RunCompletionCommand({shell}, out, err), 0) << shell;
+    EXPECT_EQ(RunCompletionCommand({shell}, in, out, err), 0) << shell;
     EXPECT_THAT(out.str(), HasSubstr("kubectl-yardmaster __complete")) << shell;
   }
   std::ostringstream out, err;
-  EXPECT_EQ(RunCompletionCommand({"tcsh"}, out, err), 2);
+  EXPECT_EQ(RunCompletionCommand({"tcsh"}, in, out, err), 2);
 }
 
 }  // namespace

@@ -1,5 +1,3 @@
-#include "pkg/cli/cost_command.h"
-
 #include <iomanip>
 #include <istream>
 #include <optional>
@@ -10,6 +8,7 @@
 
 #include "CLI/CLI.hpp"
 #include "pkg/base/strings.h"
+#include "pkg/cli/commands.h"
 #include "pkg/cli/flags.h"
 #include "pkg/cli/input/manifests.h"
 #include "pkg/cli/output/job_cost.h"
@@ -99,8 +98,8 @@ absl::StatusOr<ordered_json> AnswerAll(const CostFlags& flags, const Connector& 
 
 }  // namespace
 
-int RunCostCommand(const std::vector<std::string>& args, const Connector& connect, std::istream& in,
-                   std::ostream& out, std::ostream& err) {
+int RunCostCommand(const Args& args, const Connector& connect, std::istream& in, std::ostream& out,
+                   std::ostream& err) {
   CostFlags flags;
   CLI::App app("What hosts a TrainingJob would rent below its cost caps, and what they cost",
                "kubectl yardmaster cost");

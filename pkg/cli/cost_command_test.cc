@@ -1,12 +1,10 @@
-#include "pkg/cli/cost_command.h"
-
 #include <sstream>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 
-#include "pkg/cli/plan_command.h"
+#include "pkg/cli/commands.h"
 #include "pkg/cli/testing/lending_connector.h"
 #include "pkg/kube/testing/fake_client.h"
 

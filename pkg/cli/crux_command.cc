@@ -1,5 +1,3 @@
-#include "pkg/cli/crux_command.h"
-
 #include <algorithm>
 #include <cmath>
 #include <istream>
@@ -8,6 +6,7 @@
 
 #include "CLI/CLI.hpp"
 #include "pkg/base/strings.h"
+#include "pkg/cli/commands.h"
 #include "pkg/cli/flags.h"
 #include "pkg/cli/input/crux_case.h"
 #include "pkg/cli/input/read_input.h"
@@ -90,8 +89,7 @@ absl::StatusOr<nlohmann::json> Answer(const CruxFlags& flags, std::string_view t
 
 }  // namespace
 
-int RunCruxCommand(const std::vector<std::string>& args, std::istream& in, std::ostream& out,
-                   std::ostream& err) {
+int RunCruxCommand(const Args& args, std::istream& in, std::ostream& out, std::ostream& err) {
   CruxFlags flags;
   CLI::App app("Intensity, paths, priorities and levels of the jobs in a case file",
                "kubectl yardmaster crux");

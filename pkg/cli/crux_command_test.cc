@@ -1,11 +1,11 @@
-#include "pkg/cli/crux_command.h"
-
 #include <algorithm>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sstream>
 
 #include "nlohmann/json.hpp"
+
+#include "pkg/cli/commands.h"
 
 namespace yardmaster::cli {
 namespace {

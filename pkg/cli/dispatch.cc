@@ -4,34 +4,17 @@
 #include <istream>
 #include <ostream>
 #include <sstream>
+#include <type_traits>
 
 #include "pkg/api/field_reader.h"
 #include "pkg/base/strings.h"
-#include "pkg/cli/cluster_commands.h"
+#include "pkg/cli/commands.h"
 #include "pkg/cli/completion.h"
 #include "pkg/cli/connect.h"
-#include "pkg/cli/cost_command.h"
-#include "pkg/cli/crux_command.h"
-#include "pkg/cli/drain_command.h"
-#include "pkg/cli/fabric_command.h"
-#include "pkg/cli/fabric_import_command.h"
-#include "pkg/cli/fabric_show.h"
-#include "pkg/cli/hash_command.h"
-#include "pkg/cli/path_command.h"
-#include "pkg/cli/plan_command.h"
-#include "pkg/cli/release_command.h"
-#include "pkg/cli/simulate_command.h"
-#include "pkg/cli/support_bundle.h"
-#include "pkg/cli/top_command.h"
-#include "pkg/cli/trace_command.h"
-#include "pkg/cli/ui_command.h"
-#include "pkg/cli/verify_command.h"
 
 namespace yardmaster::cli {
 
 namespace {
-
-using Args = std::vector<std::string>;
 
 int RunVersion(const Args& args, std::istream& /*in*/, std::ostream& out, std::ostream& err) {
   if (args.empty() || args[0] == "--help" || args[0] == "-h") {
@@ -43,36 +26,18 @@ int RunVersion(const Args& args, std::istream& /*in*/, std::ostream& out, std::o
   return 2;
 }
 
-using ClusterCommand = int (*)(const Args&, const Connector&, std::ostream&, std::ostream&);
-
-// A verb that asks the cluster which the flags name.
-template <ClusterCommand command>
-int InCluster(const Args& args, std::istream& /*in*/, std::ostream& out, std::ostream& err) {
+// A verb that asks the cluster which the flags name; some of them read standard input, too.
+template <auto command>
+int InCluster(const Args& args, std::istream& in, std::ostream& out, std::ostream& err) {
   const RealClock clock;
   kube::RealSleeper sleeper;
-  return command(args, ClusterConnector(clock, sleeper), out, err);
-}
-
-int RunCompletion(const Args& args, std::istream& /*in*/, std::ostream& out, std::ostream& err) {
-  return RunCompletionCommand(args, out, err);
-}
-
-int RunPlan(const Args& args, std::istream& in, std::ostream& out, std::ostream& err) {
-  const RealClock clock;
-  kube::RealSleeper sleeper;
-  return RunPlanCommand(args, ClusterConnector(clock, sleeper), in, out, err);
-}
-
-int RunCost(const Args& args, std::istream& in, std::ostream& out, std::ostream& err) {
-  const RealClock clock;
-  kube::RealSleeper sleeper;
-  return RunCostCommand(args, ClusterConnector(clock, sleeper), in, out, err);
-}
-
-int RunSimulate(const Args& args, std::istream& in, std::ostream& out, std::ostream& err) {
-  const RealClock clock;
-  kube::RealSleeper sleeper;
-  return RunSimulateCommand(args, ClusterConnector(clock, sleeper), in, out, err);
+  const Connector connect = ClusterConnector(clock, sleeper);
+  if constexpr (std::is_invocable_v<decltype(command), const Args&, const Connector&, std::istream&,
+                                    std::ostream&, std::ostream&>) {
+    return command(args, connect, in, out, err);
+  } else {
+    return command(args, connect, out, err);
+  }
 }
 
 struct Verb {
@@ -89,9 +54,11 @@ const std::vector<Verb>& Verbs() {
       {{"top"}, "jobs, segments or links by their load", InCluster<RunTopCommand>},
       {{"trace"}, "what each process did for a job", InCluster<RunTraceCommand>},
       {{"ui"}, "the operator's page in a browser", InCluster<RunUiCommand>},
-      {{"plan"}, "what the planner would do in a cluster, or with manifests alone", RunPlan},
+      {{"plan"},
+       "what the planner would do in a cluster, or with manifests alone",
+       InCluster<RunPlanCommand>},
       {{"drain"}, "takes hosts, segments or ToRs out of use", InCluster<RunDrainCommand>},
-      {{"cost"}, "what hosts a job would rent and what they cost", RunCost},
+      {{"cost"}, "what hosts a job would rent and what they cost", InCluster<RunCostCommand>},
       {{"backup", "list"}, "backup hosts", InCluster<RunBackupListCommand>},
       {{"backup", "set"}, "marks backup hosts", InCluster<RunBackupSetCommand>},
       {{"release"}, "opens the gate of a job's pods, or of all", InCluster<RunReleaseCommand>},
@@ -109,11 +76,11 @@ const std::vector<Verb>& Verbs() {
       {{"crux"}, "intensity, paths, priorities and levels of a case file", RunCruxCommand},
       {{"hash"}, "the hash and index that a switch gives to packets", RunHashCommand},
       {{"path"}, "the path that a packet takes", RunPathCommand},
-      {{"simulate"}, "a trace replayed on a fabric", RunSimulate},
+      {{"simulate"}, "a trace replayed on a fabric", InCluster<RunSimulateCommand>},
       {{"support-bundle"},
        "objects, logs and metrics for the search of a fault",
        InCluster<RunSupportBundleCommand>},
-      {{"completion"}, "a completion script for bash, zsh or fish", RunCompletion},
+      {{"completion"}, "a completion script for bash, zsh or fish", RunCompletionCommand},
       {{"version"}, "the version of this program", RunVersion},
   };
   return verbs;

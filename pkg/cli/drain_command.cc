@@ -1,5 +1,3 @@
-#include "pkg/cli/drain_command.h"
-
 #include <algorithm>
 #include <memory>
 #include <ostream>
@@ -14,6 +12,7 @@
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/cli/cluster_flags.h"
+#include "pkg/cli/commands.h"
 #include "pkg/cli/connect.h"
 #include "pkg/cli/flags.h"
 #include "pkg/cli/output/overview.h"
@@ -27,6 +26,16 @@ namespace yardmaster::cli {
 namespace {
 
 using nlohmann::json;
+
+constexpr char kDrainTaint[] = "yardmaster.dev/drain";
+
+struct Move {
+  std::string job;  // "namespace/name"
+  int rank = 0;
+  std::string from;
+  std::string to;      // empty: no host is free
+  std::string reason;  // why not
+};
 
 struct DrainFlags {
   ClusterFlags cluster;
@@ -127,18 +136,8 @@ int ForEach(const std::vector<std::string>& hosts, const char* done, Change chan
   return failed == 0 ? 0 : 1;
 }
 
-absl::StatusOr<std::vector<std::string>> AllHostsMeant(const state::ClusterState& cluster,
-                                                       const std::vector<std::string>& what) {
-  std::set<std::string> hosts;
-  for (const std::string& each : what) {
-    YM_ASSIGN_OR_RETURN(const std::vector<std::string> meant, HostsMeant(cluster, each));
-    hosts.insert(meant.begin(), meant.end());
-  }
-  return std::vector<std::string>(hosts.begin(), hosts.end());
-}
-
-}  // namespace
-
+// Names of the Nodes that `what` means: a host; a segment ("p00s00" or "p00/p00s00"); a ToR by its name in
+// the Fabric ("p00/p00s00/tor-r2-p0": the hosts below it). Errors: NotFound that names what is near.
 absl::StatusOr<std::vector<std::string>> HostsMeant(const state::ClusterState& cluster,
                                                     const std::string& what) {
   const plan::Snapshot snapshot = state::BuildSnapshot(cluster);
@@ -163,6 +162,17 @@ absl::StatusOr<std::vector<std::string>> HostsMeant(const state::ClusterState& c
                                     meant.empty() ? "" : StrCat("; did you mean ", meant, "?")));
 }
 
+absl::StatusOr<std::vector<std::string>> AllHostsMeant(const state::ClusterState& cluster,
+                                                       const std::vector<std::string>& what) {
+  std::set<std::string> hosts;
+  for (const std::string& each : what) {
+    YM_ASSIGN_OR_RETURN(const std::vector<std::string> meant, HostsMeant(cluster, each));
+    hosts.insert(meant.begin(), meant.end());
+  }
+  return std::vector<std::string>(hosts.begin(), hosts.end());
+}
+
+// What becomes of the ranks on these hosts when they are taken out of use now, by job and rank.
 std::vector<Move> MovesOf(state::ClusterState cluster, const std::vector<std::string>& hosts) {
   for (const std::string& host : hosts) {
     const auto node = cluster.nodes.Find({"", host});
@@ -206,8 +216,10 @@ std::vector<Move> MovesOf(state::ClusterState cluster, const std::vector<std::st
   return moves;
 }
 
-int RunDrainCommand(const std::vector<std::string>& args, const Connector& connect,
-                    std::ostream& out, std::ostream& err) {
+}  // namespace
+
+int RunDrainCommand(const Args& args, const Connector& connect, std::ostream& out,
+                    std::ostream& err) {
   DrainFlags flags;
   CLI::App app(
       "Takes hosts out of use: says which ranks move where, and with --yes does it.\n"
@@ -251,8 +263,8 @@ int RunDrainCommand(const std::vector<std::string>& args, const Connector& conne
       flags.output.empty() ? out : err, err);
 }
 
-int RunBackupListCommand(const std::vector<std::string>& args, const Connector& connect,
-                         std::ostream& out, std::ostream& err) {
+int RunBackupListCommand(const Args& args, const Connector& connect, std::ostream& out,
+                         std::ostream& err) {
   ReadFlags flags;
   std::string output;
   CLI::App app("Backup hosts: kept free to replace a host of their segment",
@@ -287,8 +299,8 @@ int RunBackupListCommand(const std::vector<std::string>& args, const Connector& 
   return 0;
 }
 
-int RunBackupSetCommand(const std::vector<std::string>& args, const Connector& connect,
-                        std::ostream& out, std::ostream& err) {
+int RunBackupSetCommand(const Args& args, const Connector& connect, std::ostream& out,
+                        std::ostream& err) {
   ClusterFlags cluster;
   std::vector<std::string> hosts;
   bool off = false;

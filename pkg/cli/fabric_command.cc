@@ -1,11 +1,10 @@
-#include "pkg/cli/fabric_command.h"
-
 #include <ostream>
 
 #include "nlohmann/json.hpp"
 
 #include "CLI/CLI.hpp"
 #include "pkg/base/strings.h"
+#include "pkg/cli/commands.h"
 #include "pkg/cli/flags.h"
 #include "pkg/cli/input/presets.h"
 #include "pkg/cli/input/render_fabric.h"
@@ -52,8 +51,8 @@ absl::StatusOr<std::vector<nlohmann::json>> Answer(const FabricFlags& flags, std
 
 }  // namespace
 
-int RunFabricRenderCommand(const std::vector<std::string>& args, std::istream& /*in*/,
-                           std::ostream& out, std::ostream& err) {
+int RunFabricRenderCommand(const Args& args, std::istream& /*in*/, std::ostream& out,
+                           std::ostream& err) {
   FabricFlags flags;
   CLI::App app("A Fabric and its Nodes as Kubernetes manifests",
                "kubectl yardmaster fabric render");

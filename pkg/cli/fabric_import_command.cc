@@ -1,5 +1,3 @@
-#include "pkg/cli/fabric_import_command.h"
-
 #include <istream>
 #include <ostream>
 
@@ -7,6 +5,7 @@
 
 #include "CLI/CLI.hpp"
 #include "pkg/base/strings.h"
+#include "pkg/cli/commands.h"
 #include "pkg/cli/flags.h"
 #include "pkg/cli/input/fabric_import.h"
 #include "pkg/cli/input/manifests.h"
@@ -83,8 +82,8 @@ absl::StatusOr<std::vector<nlohmann::json>> Answer(const FabricImportFlags& flag
 
 }  // namespace
 
-int RunFabricImportCommand(const std::vector<std::string>& args, std::istream& in,
-                           std::ostream& out, std::ostream& err) {
+int RunFabricImportCommand(const Args& args, std::istream& in, std::ostream& out,
+                           std::ostream& err) {
   FabricImportFlags flags;
   CLI::App app("A Fabric out of what another tool wrote", "kubectl yardmaster fabric import");
   Declare(flags, app);

@@ -1,5 +1,3 @@
-#include "pkg/cli/fabric_show.h"
-
 #include <array>
 #include <cctype>
 #include <ostream>
@@ -11,6 +9,7 @@
 #include "CLI/CLI.hpp"
 #include "pkg/base/strings.h"
 #include "pkg/cli/cluster_flags.h"
+#include "pkg/cli/commands.h"
 #include "pkg/cli/flags.h"
 #include "pkg/page/cluster_page.h"
 #include "pkg/state/snapshot_builder.h"
@@ -42,8 +41,8 @@ std::set<std::string> HostsOfJob(const state::ClusterState& cluster, const std::
   return hosts;
 }
 
-}  // namespace
-
+// One line a segment, hosts by name, wrapped at `columns` letters; then the legend of letters that occur.
+// `job` ("namespace/name", or empty): its hosts are upper case.
 std::string FabricMap(const state::ClusterState& cluster, const std::string& job, int columns) {
   const plan::Snapshot snapshot = state::BuildSnapshot(cluster);
   const fabric::Places& places = *snapshot.places;
@@ -82,8 +81,10 @@ std::string FabricMap(const state::ClusterState& cluster, const std::string& job
   return out;
 }
 
-int RunFabricShowCommand(const std::vector<std::string>& args, const Connector& connect,
-                         std::ostream& out, std::ostream& err) {
+}  // namespace
+
+int RunFabricShowCommand(const Args& args, const Connector& connect, std::ostream& out,
+                         std::ostream& err) {
   ReadFlags flags;
   std::string job;
   int columns = 68;

@@ -9,6 +9,7 @@
 #include "CLI/CLI.hpp"
 #include "pkg/api/ecmp_hash_json.h"
 #include "pkg/base/strings.h"
+#include "pkg/cli/commands.h"
 #include "pkg/cli/input/read_input.h"
 #include "pkg/config/yaml.h"
 #include "pkg/repac/hash_model.h"
@@ -148,8 +149,7 @@ absl::StatusOr<repac::Packet> ParsePacketLine(std::string_view line) {
   return packet;
 }
 
-int RunHashCommand(const std::vector<std::string>& args, std::istream& in, std::ostream& out,
-                   std::ostream& err) {
+int RunHashCommand(const Args& args, std::istream& in, std::ostream& out, std::ostream& err) {
   HashFlags flags;
   CLI::App app("What the hash of a switch role makes of packets given as CSV on standard input",
                "kubectl yardmaster hash");

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "pkg/base/status.h"
+#include "pkg/cli/commands.h"
 
 namespace yardmaster::cli {
 namespace {

@@ -1,5 +1,3 @@
-#include "pkg/cli/path_command.h"
-
 #include <istream>
 #include <ostream>
 
@@ -7,6 +5,7 @@
 
 #include "CLI/CLI.hpp"
 #include "pkg/base/strings.h"
+#include "pkg/cli/commands.h"
 #include "pkg/cli/flags.h"
 #include "pkg/cli/input/fabric_input.h"
 #include "pkg/config/observations.h"
@@ -103,8 +102,7 @@ absl::StatusOr<ordered_json> Answer(const PathFlags& flags, std::istream& in, st
 
 }  // namespace
 
-int RunPathCommand(const std::vector<std::string>& args, std::istream& in, std::ostream& out,
-                   std::ostream& err) {
+int RunPathCommand(const Args& args, std::istream& in, std::ostream& out, std::ostream& err) {
   PathFlags flags;
   CLI::App app("The path that one RoCE packet takes", "kubectl yardmaster path");
   Declare(flags, app);

@@ -1,5 +1,3 @@
-#include "pkg/cli/path_command.h"
-
 #include <fstream>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,6 +7,7 @@
 
 #include "nlohmann/json.hpp"
 
+#include "pkg/cli/commands.h"
 #include "pkg/cli/hash_command.h"
 #include "pkg/cli/testing/small_fabric.h"
 

@@ -9,8 +9,8 @@
 #include "pkg/api/gang.h"
 #include "pkg/base/clock.h"
 #include "pkg/base/strings.h"
+#include "pkg/cli/commands.h"
 #include "pkg/cli/dispatch.h"
-#include "pkg/cli/plan_command.h"
 #include "pkg/cli/testing/lending_connector.h"
 #include "pkg/kube/testing/fake_client.h"
 

@@ -1,5 +1,3 @@
-#include "pkg/cli/plan_command.h"
-
 #include <algorithm>
 #include <cstdint>
 #include <optional>
@@ -10,6 +8,7 @@
 
 #include "CLI/CLI.hpp"
 #include "pkg/base/strings.h"
+#include "pkg/cli/commands.h"
 #include "pkg/cli/flags.h"
 #include "pkg/cli/input/cluster_overlay.h"
 #include "pkg/cli/input/cluster_reader.h"
@@ -224,8 +223,8 @@ bool TellHashesProblem(const Question& question, const netplan::NetworkPlan& pla
 
 }  // namespace
 
-int RunPlanCommand(const std::vector<std::string>& args, const Connector& connect, std::istream& in,
-                   std::ostream& out, std::ostream& err) {
+int RunPlanCommand(const Args& args, const Connector& connect, std::istream& in, std::ostream& out,
+                   std::ostream& err) {
   PlanFlags flags;
   CLI::App app(
       "What the planner would do in the cluster, with these manifests on top of what is there.\n"

@@ -12,7 +12,7 @@
 #include "nlohmann/json.hpp"
 
 #include "pkg/base/random.h"
-#include "pkg/cli/plan_command.h"
+#include "pkg/cli/commands.h"
 
 namespace yardmaster::cli {
 namespace {

@@ -1,5 +1,3 @@
-#include "pkg/cli/release_command.h"
-
 #include <ostream>
 
 #include "nlohmann/json.hpp"
@@ -10,6 +8,7 @@
 #include "pkg/api/rank_resolver.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
+#include "pkg/cli/commands.h"
 #include "pkg/cli/connect.h"
 #include "pkg/cli/flags.h"
 #include "pkg/cli/output/print_objects.h"
@@ -87,8 +86,8 @@ int ReleaseAll(kube::Client& client, const ReleaseFlags& flags, const std::vecto
 
 }  // namespace
 
-int RunReleaseCommand(const std::vector<std::string>& args, const Connector& connect,
-                      std::ostream& out, std::ostream& err) {
+int RunReleaseCommand(const Args& args, const Connector& connect, std::ostream& out,
+                      std::ostream& err) {
   ReleaseFlags flags;
   CLI::App app("Opens our gate: pods go to the scheduler as they are, without a place",
                "kubectl yardmaster release");

@@ -1,5 +1,3 @@
-#include "pkg/cli/release_command.h"
-
 #include <sstream>
 
 #include "gtest/gtest.h"
@@ -8,6 +6,7 @@
 #include "pkg/api/names.h"
 #include "pkg/base/clock.h"
 #include "pkg/base/strings.h"
+#include "pkg/cli/commands.h"
 #include "pkg/cli/testing/lending_connector.h"
 #include "pkg/kube/testing/fake_client.h"
 

@@ -1,5 +1,3 @@
-#include "pkg/cli/simulate_command.h"
-
 #include <algorithm>
 #include <filesystem>
 #include <istream>
@@ -12,6 +10,7 @@
 #include "CLI/CLI.hpp"
 #include "pkg/base/strings.h"
 #include "pkg/cli/cluster_flags.h"
+#include "pkg/cli/commands.h"
 #include "pkg/cli/flags.h"
 #include "pkg/cli/input/fabric_input.h"
 #include "pkg/cli/input/read_input.h"
@@ -204,8 +203,8 @@ absl::StatusOr<json> Simulate(const SimulateFlags& flags, const Connector& conne
 
 }  // namespace
 
-int RunSimulateCommand(const std::vector<std::string>& args, const Connector& connect,
-                       std::istream& in, std::ostream& out, std::ostream& err) {
+int RunSimulateCommand(const Args& args, const Connector& connect, std::istream& in,
+                       std::ostream& out, std::ostream& err) {
   SimulateFlags flags;
   CLI::App app("Replays jobs over time on a fabric under a policy", "kubectl yardmaster simulate");
   Declare(flags, app);

@@ -1,5 +1,3 @@
-#include "pkg/cli/simulate_command.h"
-
 #include <cstdlib>
 #include <fstream>
 #include <gmock/gmock.h>
@@ -9,6 +7,7 @@
 #include "nlohmann/json.hpp"
 
 #include "pkg/base/clock.h"
+#include "pkg/cli/commands.h"
 #include "pkg/cli/input/presets.h"
 #include "pkg/cli/input/render_fabric.h"
 #include "pkg/cli/testing/lending_connector.h"

@@ -16,6 +16,7 @@
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/cli/cluster_flags.h"
+#include "pkg/cli/commands.h"
 #include "pkg/cli/flags.h"
 #include "pkg/kube/process.h"
 
@@ -166,8 +167,8 @@ json WithoutSecrets(json object) {
   return object;
 }
 
-int RunSupportBundleCommand(const std::vector<std::string>& args, const Connector& connect,
-                            std::ostream& out, std::ostream& err) {
+int RunSupportBundleCommand(const Args& args, const Connector& connect, std::ostream& out,
+                            std::ostream& err) {
   ClusterFlags cluster;
   std::string to = "yardmaster-support";
   std::string ns = "yardmaster-system";

@@ -1,20 +1,12 @@
 // The verb `support-bundle`: writes what is needed to analyse a fault remotely into one folder.
 //
-//   support-bundle [--to FOLDER] [-n yardmaster-system]
-//
 // Objects of all namespaces (Fabrics, Nodes, Gangs, TrainingJobs, Pods, events), the leases of the namespace,
 // and of Yardmaster's pods the logs and metrics of the last hour and the metrics now. What cannot be read is
 // named in missing.txt. Secrets and ConfigMaps are not read; WithoutSecrets says what is left out of the others.
-// Thread safety: as the client.
+// Thread safety: pure function.
 #pragma once
 
-#include <iosfwd>
-#include <string>
-#include <vector>
-
 #include "nlohmann/json_fwd.hpp"
-
-#include "pkg/cli/connect.h"
 
 namespace yardmaster::cli {
 
@@ -22,8 +14,5 @@ namespace yardmaster::cli {
 // environment, commands, arguments, volumes and images; labels and annotations that are neither Yardmaster's nor
 // Kubernetes' lose their values; managedFields are dropped.
 nlohmann::json WithoutSecrets(nlohmann::json object);
-
-int RunSupportBundleCommand(const std::vector<std::string>& args, const Connector& connect,
-                            std::ostream& out, std::ostream& err);
 
 }  // namespace yardmaster::cli

@@ -1,5 +1,3 @@
-#include "pkg/cli/top_command.h"
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -14,10 +12,12 @@
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/cli/cluster_flags.h"
+#include "pkg/cli/commands.h"
 #include "pkg/cli/flags.h"
-#include "pkg/cli/input/cluster_reader.h"
+#include "pkg/cli/output/overview.h"
 #include "pkg/cli/output/print_objects.h"
 #include "pkg/cli/plan_input.h"
+#include "pkg/page/network_picture.h"
 #include "pkg/plan/planner.h"
 
 namespace yardmaster::cli {
@@ -41,6 +41,75 @@ std::string Tenths(double value) {
 
 std::string Percent(double part) {
   return StrCat(static_cast<std::int64_t>(std::llround(part * 100)), "%");
+}
+
+// Gangs by what they send, largest first. Loads are in Gb/s.
+Table TopJobs(const plan::Snapshot& snapshot, const page::NetworkPicture& picture) {
+  std::vector<std::pair<double, const plan::JobState*>> order;
+  for (const plan::JobState& job : snapshot.jobs) {
+    if (!job.assignment) continue;
+    const auto found = picture.jobs.find(job.job.key);
+    order.emplace_back(found == picture.jobs.end() ? 0 : found->second.gbps, &job);
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  Table rows = {{"GANG", "HOSTS", "GPUS", "SEGMENTS", "GBPS", "FLOWS", "WITHOUT PORT"}};
+  for (const auto& [gbps, job] : order) {
+    std::vector<std::int32_t> segments;
+    for (fabric::HostId host : job->assignment->host_of_rank) {
+      if (host.valid()) segments.push_back(snapshot.places->segment_of(host).value);
+    }
+    std::sort(segments.begin(), segments.end());
+    const auto distinct = std::unique(segments.begin(), segments.end()) - segments.begin();
+    const auto found = picture.jobs.find(job->job.key);
+    const page::JobPaths none;
+    const page::JobPaths& paths = found == picture.jobs.end() ? none : found->second;
+    rows.push_back({job->job.key.text(), StrCat(job->job.workers), StrCat(job->job.gpus()),
+                    StrCat(static_cast<std::int64_t>(distinct)), Tenths(gbps), StrCat(paths.flows),
+                    StrCat(paths.unplanned)});
+  }
+  return rows;
+}
+
+// Segments by the load of their busiest uplink.
+Table TopSegments(const plan::Snapshot& snapshot, const page::NetworkPicture& picture) {
+  const fabric::Places& places = *snapshot.places;
+  std::vector<std::pair<double, fabric::SegmentId>> order;
+  for (fabric::SegmentId segment : places.segments()) {
+    const bool known = segment.index() < picture.segments.size();
+    order.emplace_back(known ? -picture.segments[segment.index()].peak : 0, segment);
+  }
+  std::sort(order.begin(), order.end());
+  Table rows = {{"SEGMENT", "HOSTS", "IN USE", "UPLINKS USED", "SHARED", "GBPS", "PEAK"}};
+  for (const auto& [peak, segment] : order) {
+    int used = 0;
+    for (fabric::HostId host : places.hosts_of(segment)) {
+      const placement::HostState& state = snapshot.cluster.hosts[host.index()];
+      used += state.free_gpus < state.gpus ? 1 : 0;
+    }
+    const page::SegmentLoad load = segment.index() < picture.segments.size()
+                                       ? picture.segments[segment.index()]
+                                       : page::SegmentLoad{};
+    rows.push_back({StrCat(places.name(places.fabric_pod_of(segment)), "/", places.name(segment)),
+                    StrCat(places.hosts_of(segment).size()), StrCat(used), StrCat(load.uplinks),
+                    StrCat(load.shared_uplinks), Tenths(load.gbps), Percent(load.peak)});
+  }
+  return rows;
+}
+
+// At most page::kMaxBusiest links between switches, by load over capacity, with their jobs and, in
+// parentheses, levels.
+Table TopLinks(const page::NetworkPicture& picture) {
+  Table rows = {{"LINK", "GBPS", "LOAD", "JOBS"}};
+  for (const page::LinkPicture& link : picture.busiest) {
+    std::vector<std::string> jobs;
+    for (const page::JobOnLink& job : link.jobs) {
+      jobs.push_back(StrCat(job.job.text(), " (", job.level, ")"));
+    }
+    rows.push_back(
+        {link.name, Tenths(link.gbps), Percent(link.gbps / link.capacity_gbps), Join(jobs, ", ")});
+  }
+  return rows;
 }
 
 struct Load {
@@ -76,72 +145,7 @@ Table TableOf(const TopFlags& flags, const Load& load) {
 
 }  // namespace
 
-Table TopJobs(const plan::Snapshot& snapshot, const page::NetworkPicture& picture) {
-  std::vector<std::pair<double, const plan::JobState*>> order;
-  for (const plan::JobState& job : snapshot.jobs) {
-    if (!job.assignment) continue;
-    const auto found = picture.jobs.find(job.job.key);
-    order.emplace_back(found == picture.jobs.end() ? 0 : found->second.gbps, &job);
-  }
-  std::stable_sort(order.begin(), order.end(),
-                   [](const auto& a, const auto& b) { return a.first > b.first; });
-  Table rows = {{"GANG", "HOSTS", "GPUS", "SEGMENTS", "GBPS", "FLOWS", "WITHOUT PORT"}};
-  for (const auto& [gbps, job] : order) {
-    std::vector<std::int32_t> segments;
-    for (fabric::HostId host : job->assignment->host_of_rank) {
-      if (host.valid()) segments.push_back(snapshot.places->segment_of(host).value);
-    }
-    std::sort(segments.begin(), segments.end());
-    const auto distinct = std::unique(segments.begin(), segments.end()) - segments.begin();
-    const auto found = picture.jobs.find(job->job.key);
-    const page::JobPaths none;
-    const page::JobPaths& paths = found == picture.jobs.end() ? none : found->second;
-    rows.push_back({job->job.key.text(), StrCat(job->job.workers), StrCat(job->job.gpus()),
-                    StrCat(static_cast<std::int64_t>(distinct)), Tenths(gbps), StrCat(paths.flows),
-                    StrCat(paths.unplanned)});
-  }
-  return rows;
-}
-
-Table TopSegments(const plan::Snapshot& snapshot, const page::NetworkPicture& picture) {
-  const fabric::Places& places = *snapshot.places;
-  std::vector<std::pair<double, fabric::SegmentId>> order;
-  for (fabric::SegmentId segment : places.segments()) {
-    const bool known = segment.index() < picture.segments.size();
-    order.emplace_back(known ? -picture.segments[segment.index()].peak : 0, segment);
-  }
-  std::sort(order.begin(), order.end());
-  Table rows = {{"SEGMENT", "HOSTS", "IN USE", "UPLINKS USED", "SHARED", "GBPS", "PEAK"}};
-  for (const auto& [peak, segment] : order) {
-    int used = 0;
-    for (fabric::HostId host : places.hosts_of(segment)) {
-      const placement::HostState& state = snapshot.cluster.hosts[host.index()];
-      used += state.free_gpus < state.gpus ? 1 : 0;
-    }
-    const page::SegmentLoad load = segment.index() < picture.segments.size()
-                                       ? picture.segments[segment.index()]
-                                       : page::SegmentLoad{};
-    rows.push_back({StrCat(places.name(places.fabric_pod_of(segment)), "/", places.name(segment)),
-                    StrCat(places.hosts_of(segment).size()), StrCat(used), StrCat(load.uplinks),
-                    StrCat(load.shared_uplinks), Tenths(load.gbps), Percent(load.peak)});
-  }
-  return rows;
-}
-
-Table TopLinks(const page::NetworkPicture& picture) {
-  Table rows = {{"LINK", "GBPS", "LOAD", "JOBS"}};
-  for (const page::LinkPicture& link : picture.busiest) {
-    std::vector<std::string> jobs;
-    for (const page::JobOnLink& job : link.jobs) {
-      jobs.push_back(StrCat(job.job.text(), " (", job.level, ")"));
-    }
-    rows.push_back(
-        {link.name, Tenths(link.gbps), Percent(link.gbps / link.capacity_gbps), Join(jobs, ", ")});
-  }
-  return rows;
-}
-
-int RunTopCommand(const std::vector<std::string>& args, const Connector& connect, std::ostream& out,
+int RunTopCommand(const Args& args, const Connector& connect, std::ostream& out,
                   std::ostream& err) {
   TopFlags flags;
   CLI::App app("Jobs, segments or links by their load on the network", "kubectl yardmaster top");

@@ -15,6 +15,7 @@
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/cli/cluster_flags.h"
+#include "pkg/cli/commands.h"
 #include "pkg/cli/flags.h"
 #include "pkg/cli/output/print_objects.h"
 #include "pkg/state/subject.h"
@@ -129,8 +130,8 @@ absl::StatusOr<std::vector<Step>> TraceOf(const state::ClusterState& cluster, co
                                     "; kubectl yardmaster get jobs -A lists them"));
 }
 
-int RunTraceCommand(const std::vector<std::string>& args, const Connector& connect,
-                    std::ostream& out, std::ostream& err) {
+int RunTraceCommand(const Args& args, const Connector& connect, std::ostream& out,
+                    std::ostream& err) {
   ReadFlags flags;
   std::string job, output;
   CLI::App app("What each process did for a job, in the order of time", "kubectl yardmaster trace");

@@ -1,20 +1,16 @@
 // The verb `trace`: what each process did for one job, in the order of time.
 //
-//   trace JOB [-n NS] [-o json|yaml]
-//
 // From the objects (when they were made and committed, the last change of each condition, incidents) and the
-// events about the job, its Gang and its pods; nothing is read from logs. Thread safety: as the client.
+// events about the job, its Gang and its pods; nothing is read from logs. Thread safety: pure function.
 #pragma once
 
 #include <cstdint>
-#include <iosfwd>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "nlohmann/json_fwd.hpp"
 
-#include "pkg/cli/connect.h"
 #include "pkg/state/cluster_state.h"
 
 namespace yardmaster::cli {
@@ -32,8 +28,5 @@ struct Step {
 absl::StatusOr<std::vector<Step>> TraceOf(const state::ClusterState& cluster,
                                           const std::string& namespace_name, const std::string& job,
                                           const std::vector<nlohmann::json>& events);
-
-int RunTraceCommand(const std::vector<std::string>& args, const Connector& connect,
-                    std::ostream& out, std::ostream& err);
 
 }  // namespace yardmaster::cli

@@ -16,6 +16,7 @@
 #include "pkg/api/names.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
+#include "pkg/cli/commands.h"
 #include "pkg/cli/flags.h"
 #include "pkg/kube/resource.h"
 
@@ -113,8 +114,7 @@ absl::StatusOr<PageProxy> FindPage(kube::Client& client, const ClusterFlags& clu
   return page;
 }
 
-int RunUiCommand(const std::vector<std::string>& args, const Connector& connect, std::ostream& out,
-                 std::ostream& err) {
+int RunUiCommand(const Args& args, const Connector& connect, std::ostream& out, std::ostream& err) {
   ClusterFlags cluster;
   std::string ns = "yardmaster-system";
   int port = 0;

@@ -1,14 +1,11 @@
 // The verb `ui`: opens the operator's page through the API server's proxy.
 //
-//   kubectl yardmaster ui [-n yardmaster-system] [--port 0] [--no-browser]
-//
 // It finds the leading operator and becomes `kubectl proxy`, restricted to that pod's page: the page
 // has no login; the API server decides which users may see it (get pods/proxy).
 //
 // Thread safety: as the client.
 #pragma once
 
-#include <iosfwd>
 #include <string>
 #include <vector>
 
@@ -27,9 +24,5 @@ struct PageProxy {
 // machine. Without a lease, any running operator. Errors: NotFound that names what to check.
 absl::StatusOr<PageProxy> FindPage(kube::Client& client, const ClusterFlags& cluster,
                                    const std::string& namespace_name, int port);
-
-// Does not return when it succeeds, until the proxy is stopped by a signal. Returns the exit code.
-int RunUiCommand(const std::vector<std::string>& args, const Connector& connect, std::ostream& out,
-                 std::ostream& err);
 
 }  // namespace yardmaster::cli

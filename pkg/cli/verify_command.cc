@@ -1,5 +1,3 @@
-#include "pkg/cli/verify_command.h"
-
 #include <istream>
 #include <ostream>
 
@@ -7,6 +5,7 @@
 
 #include "CLI/CLI.hpp"
 #include "pkg/base/strings.h"
+#include "pkg/cli/commands.h"
 #include "pkg/cli/flags.h"
 #include "pkg/cli/input/fabric_input.h"
 #include "pkg/cli/input/read_input.h"
@@ -147,8 +146,8 @@ int Run(CLI::App& app, const char* example, const char* seen_flag, const char* s
 
 }  // namespace
 
-int RunFabricVerifyCommand(const std::vector<std::string>& args, std::istream& in,
-                           std::ostream& out, std::ostream& err) {
+int RunFabricVerifyCommand(const Args& args, std::istream& in, std::ostream& out,
+                           std::ostream& err) {
   CLI::App app("Compares the cabling that ports report with the blueprint",
                "kubectl yardmaster fabric verify");
   return Run(
@@ -158,7 +157,7 @@ int RunFabricVerifyCommand(const std::vector<std::string>& args, std::istream& i
       out, err);
 }
 
-int RunFabricTrustCommand(const std::vector<std::string>& args, std::istream& in, std::ostream& out,
+int RunFabricTrustCommand(const Args& args, std::istream& in, std::ostream& out,
                           std::ostream& err) {
   CLI::App app("Compares the paths that packets were seen to take with the predicted ones",
                "kubectl yardmaster fabric trust");

@@ -1,5 +1,3 @@
-#include "pkg/cli/verify_command.h"
-
 #include <fstream>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +7,7 @@
 
 #include "nlohmann/json.hpp"
 
-#include "pkg/cli/path_command.h"
+#include "pkg/cli/commands.h"
 #include "pkg/cli/testing/small_fabric.h"
 
 namespace yardmaster::cli {

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "pkg/cli/commands.h"
 #include "pkg/cli/input/cluster_overlay.h"
 #include "pkg/cli/input/manifests.h"
-#include "pkg/cli/plan_command.h"
 #include "pkg/plan/planner.h"
 #include "pkg/plan/verifier.h"
 #include "pkg/state/snapshot_builder.h"

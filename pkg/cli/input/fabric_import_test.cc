@@ -9,7 +9,7 @@
 #include "pkg/api/names.h"
 #include "pkg/base/random.h"
 #include "pkg/base/strings.h"
-#include "pkg/cli/fabric_import_command.h"
+#include "pkg/cli/commands.h"
 #include "pkg/cli/input/manifests.h"
 #include "pkg/cli/input/presets.h"
 #include "pkg/cli/input/render_fabric.h"

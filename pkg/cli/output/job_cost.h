@@ -14,7 +14,7 @@
 
 namespace yardmaster::cli {
 
-// One entry of `jobs` in the answer of `cost` (cost_command.h). Errors: InvalidArgument when the gang is
+// One entry of `jobs` in the answer of `cost` (docs/cli.md). Errors: InvalidArgument when the gang is
 // larger than the chooser takes.
 absl::StatusOr<nlohmann::ordered_json> CostOf(const api::TrainingJob& job,
                                               const std::vector<api::CapacityPool>& pools);

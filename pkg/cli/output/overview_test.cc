@@ -8,7 +8,7 @@
 
 #include "pkg/base/clock.h"
 #include "pkg/base/strings.h"
-#include "pkg/cli/cluster_commands.h"
+#include "pkg/cli/commands.h"
 #include "pkg/cli/input/cluster_reader.h"
 #include "pkg/cli/testing/lending_connector.h"
 #include "pkg/kube/testing/fake_client.h"

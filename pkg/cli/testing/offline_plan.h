@@ -7,7 +7,7 @@
 
 #include "nlohmann/json.hpp"
 
-#include "pkg/cli/plan_command.h"
+#include "pkg/cli/commands.h"
 
 namespace yardmaster::cli {
 
