@@ -91,12 +91,19 @@ void StripMetadata(json& metadata) {
   }
 }
 
-class Bundle {
+class SupportFolder {
  public:
-  Bundle(std::filesystem::path folder, std::ostream& err) : folder_(std::move(folder)), err_(err) {}
+  SupportFolder(std::filesystem::path folder, std::ostream& err)
+      : folder_(std::move(folder)), err_(err) {}
 
   void Write(const std::string& name, const std::string& text) {
-    std::ofstream(folder_ / name) << text;
+    std::ofstream file(folder_ / name, std::ios::binary);
+    file << text << std::flush;
+    if (file) {
+      ++files_;
+    } else {
+      Miss(name, "it could not be written; is the disk full?");
+    }
   }
 
   void Collect(kube::Client& client, const std::string& name, const kube::Target& target) {
@@ -127,17 +134,26 @@ class Bundle {
     err_ << "warning: without " << name << ": " << why << "\n";
     missing_ += name + ": " + why + "\n";
   }
-  const std::string& missing() const { return missing_; }
+
+  // Writes what is missing. Returns the exit code: 1 where nothing else could be read or written.
+  int Finish() {
+    const int files = files_;
+    Write("missing.txt", missing_);
+    if (files > 0 && files_ > files) return 0;
+    err_ << "nothing could be collected; see the warnings\n";
+    return 1;
+  }
 
  private:
   const std::filesystem::path folder_;
   std::ostream& err_;
   std::string missing_;
+  int files_ = 0;  // written
 };
 
 // Logs and metrics of the last hour, and the metrics now, of every pod of ours.
 void CollectProcesses(kube::Client& client, const ClusterFlags& cluster, const std::string& ns,
-                      Bundle& bundle) {
+                      SupportFolder& bundle) {
   const auto pods = kube::ListAll(client, {kube::Pods(), ns, "", ""}, {.label_selector = kOurs});
   if (!pods.ok()) return bundle.Miss("logs", MessageOf(pods.status()));
   for (const kube::ObjectPtr& pod : pods->items) {
@@ -173,8 +189,8 @@ int RunSupportBundleCommand(const Args& args, const Connector& connect, std::ost
   std::string to = "yardmaster-support";
   std::string ns = "yardmaster-system";
   CLI::App app(
-      "Objects, and logs and metrics of the last hour, for the search of a fault; secrets are left "
-      "out",
+      "Objects, and logs and metrics of the last hour, to diagnose a fault elsewhere; secrets are "
+      "left out",
       "kubectl yardmaster support-bundle");
   app.add_option("--to", to, "new folder to write")->capture_default_str();
   app.add_option("-n,--namespace", ns, "namespace of the Helm release")->capture_default_str();
@@ -183,16 +199,16 @@ int RunSupportBundleCommand(const Args& args, const Connector& connect, std::ost
       "Example:\n"
       "  kubectl yardmaster support-bundle --to /tmp/fault && tar czf fault.tar.gz -C /tmp fault");
   if (const std::optional<int> code = ParseFlags(app, args, out, err)) return *code;
+  const absl::StatusOr<ClusterConnection> connection = connect(cluster);
+  if (!connection.ok()) return Fail(connection.status(), err);
   std::error_code error;
   if (!std::filesystem::create_directories(to, error)) {
     err << to << ": " << (error ? error.message() : "is there already; name a new folder with --to")
         << "\n";
     return 1;
   }
-  const absl::StatusOr<ClusterConnection> connection = connect(cluster);
-  if (!connection.ok()) return Fail(connection.status(), err);
   kube::Client& client = *connection->client;
-  Bundle bundle(to, err);
+  SupportFolder bundle(to, err);
   const std::array<std::pair<const char*, kube::Resource>, 6> resources = {
       {{"fabrics", kube::Fabrics()},
        {"nodes", kube::Nodes()},
@@ -204,9 +220,8 @@ int RunSupportBundleCommand(const Args& args, const Connector& connect, std::ost
     bundle.Collect(client, name, {resource, "", "", ""});
   bundle.Collect(client, "leases", {kube::Leases(), ns, "", ""});
   CollectProcesses(client, cluster, ns, bundle);
-  bundle.Write("missing.txt", bundle.missing());
   out << to << "\n";
-  return 0;
+  return bundle.Finish();
 }
 
 }  // namespace yardmaster::cli

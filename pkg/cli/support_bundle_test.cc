@@ -132,6 +132,29 @@ TEST(SupportBundleTest, AHistoryOfSeveralMegabytesIsKeptWhole) {
   std::filesystem::remove_all(folder);
 }
 
+TEST(SupportBundleTest, WithoutAConnectionNoFolderIsMade) {
+  const std::filesystem::path folder = NewFolder("support-unconnected");
+  const Connector none = [](const ClusterFlags&) -> absl::StatusOr<ClusterConnection> {
+    return absl::UnavailableError("no kubeconfig");
+  };
+  std::ostringstream out, err;
+  EXPECT_EQ(RunSupportBundleCommand({"--to", folder.string()}, none, out, err), 1);
+  EXPECT_FALSE(std::filesystem::exists(folder));
+}
+
+TEST(SupportBundleTest, ACollectionOfNothingFails) {
+  FakeClock clock;
+  kube::FakeClient client(clock);
+  client.FailNext(kube::Verb::kList, "*", absl::UnavailableError("no answer"), /*times=*/8);
+  const std::filesystem::path folder = NewFolder("support-nothing");
+  std::ostringstream out, err;
+  EXPECT_EQ(
+      RunSupportBundleCommand({"--to", folder.string()}, LendingConnector(client, clock), out, err),
+      1);
+  EXPECT_THAT(TextOf(folder / "missing.txt"), HasSubstr("leases: no answer"));
+  std::filesystem::remove_all(folder);
+}
+
 TEST(SupportBundleTest, WritesAFolderAndNeverOverOne) {
   FakeClock clock;
   kube::FakeClient client(clock);
