@@ -82,6 +82,14 @@ class Importer {
     return absl::OkStatus();
   }
 
+  absl::Status CheckAlike(int lower, int upper, const Bundle& bundle, const Bundle& common) const {
+    if (common.cables == bundle.cables && common.gbps == bundle.gbps) return absl::OkStatus();
+    return Wrong(
+        StrCat("switches ", lower, " and ", upper, " have ", bundle.cables, " x ", bundle.gbps,
+               " Gb/s, others of their tier ", common.cables, " x ", common.gbps, " Gb/s"),
+        "switches of one tier are cabled alike");
+  }
+
   // Finds what each lower switch meets above, and adds a tier with what is common to all.
   absl::Status AddTier(const char* role, fabric::Scope scope) {
     std::map<std::set<int>, int> groups;
@@ -97,12 +105,7 @@ class Importer {
                        "a Fabric has cables between neighbouring tiers only");
         }
         if (!common) common = bundle;
-        if (common->cables != bundle.cables || common->gbps != bundle.gbps) {
-          return Wrong(StrCat("switches ", lower.id, " and ", upper, " have ", bundle.cables, " x ",
-                              bundle.gbps, " Gb/s, others of their tier ", common->cables, " x ",
-                              common->gbps, " Gb/s"),
-                       "switches of one tier are cabled alike");
-        }
+        YM_RETURN_IF_ERROR(CheckAlike(lower.id, upper, bundle, *common));
         uppers.insert(upper);
       }
       const auto at = groups.emplace(uppers, static_cast<int>(groups.size())).first;

@@ -46,6 +46,55 @@ absl::Status CheckLabelled(const std::vector<const api::Node*>& nodes, const std
                     "--spine-label");
 }
 
+struct LeafPlaces {
+  std::map<std::string, int> hosts_of_leaf;
+  std::map<std::string, std::set<std::string>> leaves_of_spine;
+};
+
+absl::StatusOr<LeafPlaces> LeafPlacesOf(const std::vector<const api::Node*>& hosts,
+                                        const fabric::FabricSpec& spec) {
+  YM_RETURN_IF_ERROR(CheckLabelled(hosts, spec.segment_label));
+  YM_RETURN_IF_ERROR(CheckLabelled(hosts, spec.fabric_pod_label));
+  LeafPlaces places;
+  std::map<std::string, const api::Node*> first_of_leaf;
+  for (const api::Node* node : hosts) {
+    const std::string& leaf = *Label(*node, spec.segment_label);
+    const std::string& spine = *Label(*node, spec.fabric_pod_label);
+    const api::Node* first = first_of_leaf.emplace(leaf, node).first->second;
+    if (*Label(*first, spec.fabric_pod_label) != spine) {
+      return FieldError(
+          StrCat("metadata.labels[\"", spec.fabric_pod_label, "\"]"),
+          StrCat("leaf ", leaf, " is under ", *Label(*first, spec.fabric_pod_label), " by Node ",
+                 first->metadata.name, " and under ", spine, " by Node ", node->metadata.name),
+          "let topograph label the Nodes anew");
+    }
+    ++places.hosts_of_leaf[leaf];
+    places.leaves_of_spine[spine].insert(leaf);
+    if (node->gpus() != spec.gpus_per_host) {
+      return FieldError(StrCat("Node ", node->metadata.name, ": status.allocatable"),
+                        StrCat("has ", Count(node->gpus(), "GPU"), ", the Fabric's hosts have ",
+                               spec.gpus_per_host),
+                        "start from a --preset with such hosts");
+    }
+  }
+  return places;
+}
+
+// The size that holds all of these places.
+void SetSize(const LeafPlaces& places, fabric::FabricSpec& spec) {
+  spec.fabric_pods = static_cast<int>(places.leaves_of_spine.size());
+  spec.segments_per_fabric_pod = spec.hosts_per_segment = 0;
+  for (const auto& [spine, leaves] : places.leaves_of_spine) {
+    spec.segments_per_fabric_pod =
+        std::max(spec.segments_per_fabric_pod, static_cast<int>(leaves.size()));
+  }
+  for (const auto& [leaf, count] : places.hosts_of_leaf) {
+    spec.hosts_per_segment = std::max(spec.hosts_per_segment, count);
+  }
+  spec.backup.hosts_per_segment =
+      std::min(spec.backup.hosts_per_segment, spec.hosts_per_segment - 1);
+}
+
 }  // namespace
 
 absl::StatusOr<ImportedFabric> ImportTopograph(const std::vector<api::Node>& nodes,
@@ -64,43 +113,8 @@ absl::StatusOr<ImportedFabric> ImportTopograph(const std::vector<api::Node>& nod
   const bool newer = AnyHas(hosts, kTier0);
   spec.segment_label = keys.leaf.value_or(newer ? kTier0 : kLeaf);
   spec.fabric_pod_label = keys.spine.value_or(newer ? kTier1 : kSpine);
-  YM_RETURN_IF_ERROR(CheckLabelled(hosts, spec.segment_label));
-  YM_RETURN_IF_ERROR(CheckLabelled(hosts, spec.fabric_pod_label));
-
-  std::map<std::string, const api::Node*> first_of_leaf;
-  std::map<std::string, int> hosts_of_leaf;
-  std::map<std::string, std::set<std::string>> leaves_of_spine;
-  for (const api::Node* node : hosts) {
-    const std::string& leaf = *Label(*node, spec.segment_label);
-    const std::string& spine = *Label(*node, spec.fabric_pod_label);
-    const api::Node* first = first_of_leaf.emplace(leaf, node).first->second;
-    if (*Label(*first, spec.fabric_pod_label) != spine) {
-      return FieldError(
-          StrCat("metadata.labels[\"", spec.fabric_pod_label, "\"]"),
-          StrCat("leaf ", leaf, " is under ", *Label(*first, spec.fabric_pod_label), " by Node ",
-                 first->metadata.name, " and under ", spine, " by Node ", node->metadata.name),
-          "let topograph label the Nodes anew");
-    }
-    ++hosts_of_leaf[leaf];
-    leaves_of_spine[spine].insert(leaf);
-    if (node->gpus() != spec.gpus_per_host) {
-      return FieldError(StrCat("Node ", node->metadata.name, ": status.allocatable"),
-                        StrCat("has ", Count(node->gpus(), "GPU"), ", the Fabric's hosts have ",
-                               spec.gpus_per_host),
-                        "start from a --preset with such hosts");
-    }
-  }
-  spec.fabric_pods = static_cast<int>(leaves_of_spine.size());
-  spec.segments_per_fabric_pod = spec.hosts_per_segment = 0;
-  for (const auto& [spine, leaves] : leaves_of_spine) {
-    spec.segments_per_fabric_pod =
-        std::max(spec.segments_per_fabric_pod, static_cast<int>(leaves.size()));
-  }
-  for (const auto& [leaf, count] : hosts_of_leaf) {
-    spec.hosts_per_segment = std::max(spec.hosts_per_segment, count);
-  }
-  spec.backup.hosts_per_segment =
-      std::min(spec.backup.hosts_per_segment, spec.hosts_per_segment - 1);
+  YM_ASSIGN_OR_RETURN(const LeafPlaces places, LeafPlacesOf(hosts, spec));
+  SetSize(places, spec);
   if (spec.fabric_pods > 1 && spec.tiers.back().scope != fabric::Scope::kFabric) {
     return FieldError("spec.size.fabricPods",
                       StrCat(spec.fabric_pods, " fabric pods and no tier of scope Fabric"),

@@ -98,7 +98,6 @@ class SimaiReader {
     out_.gpus_per_server = per_server;
     out_.nv_switches = nv_switches;
     out_.switches = switches;
-    out_.gpu_type = words_.size() == 6 ? words_[5] : "";
     num_links_ = links;
     if (out_.gpus % per_server != 0) {
       return Wrong(StrCat(out_.gpus, " GPUs are not a whole number of servers of ", per_server),

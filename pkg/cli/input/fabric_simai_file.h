@@ -29,9 +29,8 @@ struct SimAiLink {
 struct SimAiTopology {
   int gpus = 0;  // ids 0 .. gpus - 1
   int gpus_per_server = 0;
-  int nv_switches = 0;  // the ids after them
-  int switches = 0;     // and after those
-  std::string gpu_type;
+  int nv_switches = 0;           // the ids after them
+  int switches = 0;              // and after those
   std::vector<SimAiLink> links;  // in the order of the file
 
   int nodes() const { return gpus + nv_switches + switches; }
