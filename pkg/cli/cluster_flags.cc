@@ -29,9 +29,4 @@ absl::StatusOr<ConnectedCluster> ConnectAndRead(ReadFlags& flags, const Connecto
   return cluster;
 }
 
-int Fail(const absl::Status& status, std::ostream& err) {
-  err << MessageOf(status) << "\n";
-  return 1;
-}
-
 }  // namespace yardmaster::cli

@@ -35,7 +35,4 @@ struct ConnectedCluster {
 absl::StatusOr<ConnectedCluster> ConnectAndRead(ReadFlags& flags, const Connector& connect,
                                                 std::ostream& err);
 
-// Prints the message and returns 1.
-int Fail(const absl::Status& status, std::ostream& err);
-
 }  // namespace yardmaster::cli

@@ -4,6 +4,7 @@
 #include <ostream>
 
 #include "CLI/CLI.hpp"
+#include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 
 namespace yardmaster::cli {
@@ -20,6 +21,11 @@ std::optional<int> ParseFlags(CLI::App& app, const std::vector<std::string>& arg
     return 2;
   }
   return std::nullopt;
+}
+
+int Fail(const absl::Status& status, std::ostream& err) {
+  err << MessageOf(status) << "\n";
+  return 1;
 }
 
 CLI::Validator NumberBetween(double low, double high) {

@@ -1,4 +1,4 @@
-// What the verbs share in reading their flags with CLI11. Thread safety: pure functions.
+// What the verbs share in reading their flags with CLI11 and in failing. Thread safety: pure functions.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +6,8 @@
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "absl/status/status.h"
 
 namespace CLI {
 class App;
@@ -18,6 +20,9 @@ namespace yardmaster::cli {
 // to `out`), 2 after wrong usage (said on `err`).
 std::optional<int> ParseFlags(CLI::App& app, const std::vector<std::string>& args,
                               std::ostream& out, std::ostream& err);
+
+// Prints the message and returns 1.
+int Fail(const absl::Status& status, std::ostream& err);
 
 // Checks of numbers. CLI11's own let NaN pass and take a negative seed for a large one.
 CLI::Validator NumberBetween(double low, double high);

@@ -112,10 +112,7 @@ int RunPathCommand(const Args& args, std::istream& in, std::ostream& out, std::o
       "--source-port 49321");
   if (const auto code = ParseFlags(app, args, out, err)) return *code;
   const absl::StatusOr<ordered_json> answer = Answer(flags, in, err);
-  if (!answer.ok()) {
-    err << MessageOf(answer.status()) << "\n";
-    return 1;
-  }
+  if (!answer.ok()) return Fail(answer.status(), err);
   out << answer->dump(2) << "\n";
   return 0;
 }

@@ -8,8 +8,8 @@
 #include "pkg/api/rank_resolver.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
+#include "pkg/cli/cluster_flags.h"
 #include "pkg/cli/commands.h"
-#include "pkg/cli/connect.h"
 #include "pkg/cli/flags.h"
 #include "pkg/cli/output/print_objects.h"
 #include "pkg/extender/pin_patch.h"
@@ -89,7 +89,7 @@ int ReleaseAll(kube::Client& client, const ReleaseFlags& flags, const std::vecto
 int RunReleaseCommand(const Args& args, const Connector& connect, std::ostream& out,
                       std::ostream& err) {
   ReleaseFlags flags;
-  CLI::App app("Opens our gate: pods go to the scheduler as they are, without a place",
+  CLI::App app("Opens the gate of pods: they go to the scheduler as they are, without a place",
                "kubectl yardmaster release");
   CLI::Option* job = app.add_option("job", flags.job, "name of a job, of any kind, or of a Gang");
   app.add_flag("--all", flags.all, "every pod that waits behind the gate")->excludes(job);
@@ -98,8 +98,7 @@ int RunReleaseCommand(const Args& args, const Connector& connect, std::ostream& 
   app.add_flag("--dry-run", flags.dry_run, "only say what would be released");
   app.add_option("-o,--output", flags.output, "json or yaml; text when left out")
       ->check(CLI::IsMember({"json", "yaml"}));
-  app.add_option("--kubeconfig", flags.cluster.kubeconfig, "kubeconfig file");
-  app.add_option("--context", flags.cluster.context, "context of the kubeconfig");
+  DeclareCluster(flags.cluster, app);
   app.footer(
       "Examples:\n"
       "  kubectl yardmaster release gpt -n demo --dry-run\n"
@@ -110,17 +109,11 @@ int RunReleaseCommand(const Args& args, const Connector& connect, std::ostream& 
     return 2;
   }
   const absl::StatusOr<ClusterConnection> connection = connect(flags.cluster);
-  if (!connection.ok()) {
-    err << MessageOf(connection.status()) << "\n";
-    return 1;
-  }
+  if (!connection.ok()) return Fail(connection.status(), err);
   std::string ns = flags.namespace_name;
   if (ns.empty() && !flags.all) ns = connection->default_namespace;
   const auto pods = WaitingPods(*connection->client, flags, ns);
-  if (!pods.ok()) {
-    err << MessageOf(pods.status()) << "\n";
-    return 1;
-  }
+  if (!pods.ok()) return Fail(pods.status(), err);
   if (pods->empty()) {
     if (flags.all) {
       err << "no pod waits behind the gate\n";

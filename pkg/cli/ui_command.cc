@@ -16,6 +16,7 @@
 #include "pkg/api/names.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
+#include "pkg/cli/cluster_flags.h"
 #include "pkg/cli/commands.h"
 #include "pkg/cli/flags.h"
 #include "pkg/kube/resource.h"
@@ -125,23 +126,18 @@ int RunUiCommand(const Args& args, const Connector& connect, std::ostream& out, 
       ->check(CLI::Range(0, 65535))
       ->capture_default_str();
   app.add_flag("--no-browser", no_browser, "only print the address");
-  app.add_option("--kubeconfig", cluster.kubeconfig, "kubeconfig file");
-  app.add_option("--context", cluster.context, "context of the kubeconfig");
+  DeclareCluster(cluster, app);
   app.footer("Example:\n  kubectl yardmaster ui --no-browser");
   if (const std::optional<int> code = ParseFlags(app, args, out, err)) return *code;
-  const auto fail = [&err](const absl::Status& status) {
-    err << MessageOf(status) << "\n";
-    return 1;
-  };
   const absl::StatusOr<ClusterConnection> connection = connect(cluster);
-  if (!connection.ok()) return fail(connection.status());
+  if (!connection.ok()) return Fail(connection.status(), err);
   if (port == 0) {
     const auto free_port = FreePort();
-    if (!free_port.ok()) return fail(free_port.status());
+    if (!free_port.ok()) return Fail(free_port.status(), err);
     port = *free_port;
   }
   const auto page = FindPage(*connection->client, cluster, ns, port);
-  if (!page.ok()) return fail(page.status());
+  if (!page.ok()) return Fail(page.status(), err);
   out << page->url << "\nCtrl-C ends it.\n" << std::flush;
   if (!no_browser) OpenBrowser(page->url);
   return Become(page->argv, err);

@@ -6,6 +6,7 @@
 
 #include "pkg/base/clock.h"
 #include "pkg/base/status.h"
+#include "pkg/cli/commands.h"
 #include "pkg/kube/testing/fake_client.h"
 
 namespace yardmaster::cli {

@@ -5,7 +5,7 @@
 
 #include "pkg/base/clock.h"
 #include "pkg/base/status.h"
-#include "pkg/cli/cluster_flags.h"
+#include "pkg/cli/flags.h"
 #include "pkg/kube/timing.h"
 #include "pkg/state/cluster_feed.h"
 
