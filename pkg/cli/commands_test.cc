@@ -1,4 +1,4 @@
-// fabric render, plan --offline, dispatch: through the same door as people.
+// fabric render, plan --offline: through the same door as people.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -14,7 +14,7 @@
 
 #include "pkg/api/names.h"
 #include "pkg/base/strings.h"
-#include "pkg/cli/dispatch.h"
+#include "pkg/cli/testing/invoke.h"
 #include "pkg/config/yaml.h"
 
 namespace yardmaster::cli {
@@ -24,20 +24,6 @@ using nlohmann::json;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
-
-struct Result {
-  int code = 0;
-  std::string out;
-  std::string err;
-};
-
-Result Invoke(const std::vector<std::string>& args, const std::string& input = "") {
-  std::istringstream in(input);
-  std::ostringstream out;
-  std::ostringstream err;
-  const int code = Dispatch(args, in, out, err);
-  return {code, out.str(), err.str()};
-}
 
 std::vector<json> Documents(const std::string& text) {
   auto documents = config::ParseYamlDocuments(text, "test");
@@ -49,33 +35,9 @@ std::vector<json> Documents(const std::string& text) {
   return out;
 }
 
-TEST(DispatchTest, UsageErrorsAreTwoAndHelpIsZeroOnStandardOutput) {
-  EXPECT_EQ(Invoke({}).code, 2);
-  EXPECT_THAT(Invoke({}).err, HasSubstr("fabric render"));
-  EXPECT_EQ(Invoke({"--help"}).code, 0);
-  EXPECT_THAT(Invoke({"--help"}).out, HasSubstr("plan"));
-  EXPECT_EQ(Invoke({"pln"}).code, 2);
-  EXPECT_THAT(Invoke({"pln"}).err, HasSubstr("did you mean plan?"));
-  EXPECT_EQ(Invoke({"fabric"}).code, 2);
-  EXPECT_EQ(Invoke({"version", "x"}).code, 2);
-  EXPECT_THAT(Invoke({"version"}).out, StartsWith("kubectl-yardmaster "));
-}
-
-TEST(DispatchTest, EveryVerbHasHelp) {
-  for (const std::vector<std::string>& words :
-       {std::vector<std::string>{"plan"}, {"fabric", "render"}, {"crux"}, {"hash"}, {"version"}}) {
-    std::vector<std::string> args = words;
-    args.push_back("--help");
-    const Result result = Invoke(args);
-    EXPECT_EQ(result.code, 0) << Join(words, " ");
-    EXPECT_FALSE(result.out.empty()) << Join(words, " ");
-    EXPECT_TRUE(result.err.empty()) << Join(words, " ");
-  }
-}
-
 TEST(FabricRenderTest, NodesStandAsTheFlagsSayAndNamesSortLikePlaces) {
-  const Result result = Invoke({"fabric", "render", "--preset", "hpn-7.0", "--fabric-pods", "2",
-                                "--segments", "3", "--hosts", "17", "-o", "yaml"});
+  const Invocation result = Invoke({"fabric", "render", "--preset", "hpn-7.0", "--fabric-pods", "2",
+                                    "--segments", "3", "--hosts", "17", "-o", "yaml"});
   ASSERT_EQ(result.code, 0) << result.err;
   const std::vector<json> objects = Documents(result.out);
   ASSERT_EQ(objects.size(), 1u + 2 * 3 * 17);
@@ -110,7 +72,7 @@ TEST(FabricRenderTest, NodesStandAsTheFlagsSayAndNamesSortLikePlaces) {
 }
 
 TEST(FabricRenderTest, TheDemosFabricIs272HostsWith16Backups) {
-  const Result result = Invoke({"fabric", "render", "--preset", "hpn-small", "-o", "json"});
+  const Invocation result = Invoke({"fabric", "render", "--preset", "hpn-small", "-o", "json"});
   ASSERT_EQ(result.code, 0);
   EXPECT_TRUE(result.err.empty());
   const json list = json::parse(result.out);
@@ -125,7 +87,7 @@ TEST(FabricRenderTest, TheDemosFabricIs272HostsWith16Backups) {
 }
 
 TEST(FabricRenderTest, ASizeThatThePortsDoNotAllowNamesTheField) {
-  Result result = Invoke({"fabric", "render", "--preset", "hpn-small", "--segments", "16"});
+  Invocation result = Invoke({"fabric", "render", "--preset", "hpn-small", "--segments", "16"});
   EXPECT_EQ(result.code, 1);
   EXPECT_THAT(result.err, HasSubstr("spec.tiers[1].downPorts: 120 ports for 128 cables"));
   EXPECT_TRUE(result.out.empty());
@@ -142,7 +104,7 @@ TEST(FabricRenderTest, ASizeThatThePortsDoNotAllowNamesTheField) {
 
 // A fabric of two segments of eight hosts and what is appended.
 std::string Input(const std::string& more) {
-  const Result fabric =
+  const Invocation fabric =
       Invoke({"fabric", "render", "--preset", "hpn-small", "--hosts", "8", "--backup-hosts", "1"});
   EXPECT_EQ(fabric.code, 0);
   return fabric.out + "---\n" + more;
@@ -155,7 +117,7 @@ std::string JobYaml(const std::string& name, const std::string& spec,
       ", namespace: default, creationTimestamp: \"", created, "\"}\nspec: ", spec, "\n");
 }
 
-json Report(const Result& result) {
+json Report(const Invocation& result) {
   json report = json::parse(result.out, nullptr, false);
   EXPECT_TRUE(report.is_object()) << result.out << result.err;
   return report;
@@ -171,7 +133,7 @@ TEST(FabricRenderTest, EveryLineOfAnErrorInAFileNamesTheFile) {
 }
 
 TEST(PlanTest, TheReportHasTheFieldsOfTheContract) {
-  const Result result =
+  const Invocation result =
       Invoke({"plan", "--offline", "-f", "-", "--paths", "-o", "json"},
              Input(JobYaml("a", "{workers: 2, parallelism: {tensor: 8, data: 2}}")));
   ASSERT_EQ(result.code, 0) << result.err;
@@ -245,15 +207,15 @@ TEST(PlanTest, LinksThatTheFabricSaysAreDownAreNotUsed) {
     return StrCat("  annotations:\n    yardmaster.dev/down-links: '{\"version\":1,\"links\":[\"",
                   name, "\"]}'\n");
   };
-  const Result without = plan(annotation(cable));
+  const Invocation without = plan(annotation(cable));
   EXPECT_EQ(uses(Report(without), cable), 0) << without.err;
   EXPECT_EQ(Report(without)["paths"].size(), whole["paths"].size());
-  const Result unknown = plan(annotation("p0/nowhere"));
+  const Invocation unknown = plan(annotation("p0/nowhere"));
   EXPECT_THAT(unknown.err, HasSubstr("p0/nowhere"));
 }
 
 TEST(PlanTest, JobsArePlannedByPriorityThenAgeThenName) {
-  const Result result =
+  const Invocation result =
       Invoke({"plan", "--offline", "-f", "-"},
              Input(JobYaml("d", "{workers: 1}") + JobYaml("c", "{workers: 1}") +
                    JobYaml("b", "{workers: 1}", "2025-01-01T00:00:00Z") +
@@ -266,7 +228,7 @@ TEST(PlanTest, JobsArePlannedByPriorityThenAgeThenName) {
 }
 
 TEST(PlanTest, ASegmentAndABackupAreNeverOverrun) {
-  const Result result =
+  const Invocation result =
       Invoke({"plan", "--offline", "-f", "-"},
              Input(JobYaml("a", "{workers: 8, placement: {data: {within: Segment}}}")));
   ASSERT_EQ(result.code, 0);
@@ -280,7 +242,7 @@ TEST(PlanTest, PodsOccupyTheirNodes) {
   const std::string pods = R"({"kind":"List","apiVersion":"v1","items":[
     {"kind":"Pod","apiVersion":"v1","metadata":{"name":"x"},"spec":{"nodeName":"p00s00h000",
      "containers":[{"resources":{"limits":{"nvidia.com/gpu":"8"}}}]}}]})";
-  const Result result =
+  const Invocation result =
       Invoke({"plan", "--offline", "-f", "-"}, Input(pods + "\n" + JobYaml("a", "{workers: 14}")));
   ASSERT_EQ(result.code, 0) << result.err;
   EXPECT_EQ(Report(result)["jobs"][0]["outcome"], "NotNow");
@@ -298,7 +260,7 @@ TEST(PlanTest, GatedPodsOfAJobSetAreOneGang) {
                      "{containers: [{resources: {limits: {nvidia.com/gpu: 8}}}]}\n");
     }
   }
-  const Result result = Invoke({"plan", "--offline", "-f", "-"}, Input(pods));
+  const Invocation result = Invoke({"plan", "--offline", "-f", "-"}, Input(pods));
   ASSERT_EQ(result.code, 0) << result.err;
   const json report = Report(result);
   ASSERT_EQ(report["jobs"].size(), 1u) << result.err;
@@ -309,7 +271,7 @@ TEST(PlanTest, GatedPodsOfAJobSetAreOneGang) {
 }
 
 TEST(PlanTest, AJobThatContradictsItselfIsReportedAndTheOthersArePlanned) {
-  const Result result =
+  const Invocation result =
       Invoke({"plan", "--offline", "-f", "-"},
              Input(JobYaml("bad", "{workers: 2, parallelism: {tensor: 8, data: 3}}") +
                    JobYaml("good", "{workers: 2}")));
@@ -348,7 +310,7 @@ TEST(PlanTest, WrongInputSaysWhereWhatAndHow) {
        "standard input:1: spec.tiers: is empty"},
   };
   for (const Case& c : cases) {
-    const Result result = Invoke({"plan", "--offline", "-f", "-"}, c.input);
+    const Invocation result = Invoke({"plan", "--offline", "-f", "-"}, c.input);
     EXPECT_EQ(result.code, 1) << c.input;
     EXPECT_THAT(result.err, HasSubstr(c.message));
     EXPECT_EQ(result.out, "") << c.input;
@@ -360,7 +322,7 @@ TEST(PlanTest, WrongInputSaysWhereWhatAndHow) {
 
 TEST(PlanTest, InputWithoutAnObjectIsNoAnswer) {
   for (const char* text : {"", " \n", "# nothing\n", "---\n---\n"}) {
-    const Result result = Invoke({"plan", "--offline", "-f", "-"}, text);
+    const Invocation result = Invoke({"plan", "--offline", "-f", "-"}, text);
     EXPECT_EQ(result.code, 1) << text;
     EXPECT_THAT(result.err, StartsWith("standard input: holds no object"));
     EXPECT_TRUE(result.out.empty());
@@ -373,8 +335,9 @@ TEST(PlanTest, InputWithoutAnObjectIsNoAnswer) {
 
 TEST(PlanTest, TheOrderOfTheManifestsDoesNotMatter) {
   const std::string jobs[] = {JobYaml("a", "{workers: 5}"), JobYaml("b", "{workers: 4}")};
-  const Result one = Invoke({"plan", "--offline", "-f", "-", "--paths"}, Input(jobs[0] + jobs[1]));
-  const Result two =
+  const Invocation one =
+      Invoke({"plan", "--offline", "-f", "-", "--paths"}, Input(jobs[0] + jobs[1]));
+  const Invocation two =
       Invoke({"plan", "--offline", "-f", "-", "--paths"}, jobs[1] + jobs[0] + Input(""));
   ASSERT_EQ(one.code, 0);
   EXPECT_EQ(one.out, two.out);
@@ -386,11 +349,11 @@ TEST(PlanTest, DirectoriesTablesAndYaml) {
   std::ofstream(folder + "/fabric.yaml") << Input("");
   std::ofstream(folder + "/job.yml") << JobYaml("a", "{workers: 2}");
   std::ofstream(folder + "/notes.txt") << "not: [a manifest";
-  const Result table = Invoke({"plan", "--offline", "-f", folder, "-o", "table"});
+  const Invocation table = Invoke({"plan", "--offline", "-f", folder, "-o", "table"});
   ASSERT_EQ(table.code, 0) << table.err;
   EXPECT_THAT(table.out, StartsWith("NAMESPACE"));
   EXPECT_THAT(table.out, HasSubstr("Placed"));
-  const Result yaml = Invoke({"plan", "--offline", "-f", folder, "-o", "yaml"});
+  const Invocation yaml = Invoke({"plan", "--offline", "-f", folder, "-o", "yaml"});
   EXPECT_EQ(Documents(yaml.out)[0]["kind"], "PlanReport");
   std::filesystem::remove_all(folder);
 }

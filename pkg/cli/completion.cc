@@ -104,10 +104,10 @@ std::vector<Entry> EntriesOf(const std::string& help, bool flags) {
   return entries;
 }
 
-bool TakesAFile(const std::string& flag) {
+bool TakesAFile(const std::vector<std::string>& verb, const std::string& flag) {
   static const std::set<std::string> flags = {"-f",      "--filename", "--kubeconfig", "--fabric",
-                                              "--trace", "--reports",  "--observed",   "--to"};
-  return flags.count(flag) != 0;
+                                              "--trace", "--reports",  "--observed"};
+  return flags.count(flag) != 0 || (flag == "--to" && Join(verb, " ") == "support-bundle");
 }
 
 // Values that a help text describes in words.
@@ -173,8 +173,8 @@ std::string Complete(const std::vector<std::vector<std::string>>& verbs, const H
                      const std::vector<std::string>& words) {
   const std::string last = words.empty() ? "" : words.back();
   const std::string before = words.size() < 2 ? "" : words[words.size() - 2];
-  if (TakesAFile(before)) return ":0\n";
   const std::vector<std::string> verb = VerbOf(verbs, words);
+  if (TakesAFile(verb, before)) return ":0\n";
   const std::set<std::string> candidates =
       verb.empty() ? NextWords(verbs, words)
                    : WordsOf(Join(verb, " "), help_of(verb), before, last);

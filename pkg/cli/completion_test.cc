@@ -54,6 +54,8 @@ TEST(CompletionTest, AFlagWithAnotherValueDoesNotOfferTheVerbsWords) {
   EXPECT_EQ(Completed({"top", "--watch", "s"}), "segments\n:4\n") << "it takes no value";
   EXPECT_EQ(Completed({"drain", "--yes", "--k"}), "--kubeconfig\n:4\n") << "nor does this";
   EXPECT_EQ(Completed({"fabric", "verify", "--reports", ""}), ":0\n");
+  EXPECT_EQ(Completed({"support-bundle", "--to", ""}), ":0\n");
+  EXPECT_EQ(Completed({"path", "--to", ""}), ":4\n") << "a NIC port";
 }
 
 TEST(CompletionTest, NoBlankFollowsAWordThatGoesOn) {

@@ -10,6 +10,7 @@
 #include "pkg/cli/flags.h"
 #include "pkg/cli/input/crux_case.h"
 #include "pkg/cli/input/read_input.h"
+#include "pkg/cli/output/print_objects.h"
 #include "pkg/crux/intensity.h"
 #include "pkg/crux/lab/policies.h"
 #include "pkg/sim/evaluate.h"
@@ -99,12 +100,9 @@ int RunCruxCommand(const Args& args, std::istream& in, std::ostream& out, std::o
       "  kubectl yardmaster crux -f case.yaml\n"
       "  kubectl yardmaster crux -f case.yaml --policy ecmp");
   if (const auto code = ParseFlags(app, args, out, err)) return *code;
-  const std::string name = flags.file == "-" ? "standard input" : flags.file;
+  const std::string name = InputName(flags.file);
   const absl::StatusOr<std::string> text = ReadInput(flags.file, in);
-  if (!text.ok()) {
-    err << MessageOf(text.status()) << "\n";
-    return 1;
-  }
+  if (!text.ok()) return Fail(text.status(), err);
   const absl::StatusOr<nlohmann::json> answer = Answer(flags, *text, name);
   if (!answer.ok()) {
     const std::string message = MessageOf(answer.status());
@@ -112,7 +110,7 @@ int RunCruxCommand(const Args& args, std::istream& in, std::ostream& out, std::o
     err << (named ? "" : name + ": ") << message << "\n";
     return 1;
   }
-  out << answer->dump(2) << "\n";
+  PrintAnswer(*answer, flags.output, out);
   return 0;
 }
 

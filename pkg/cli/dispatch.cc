@@ -48,7 +48,7 @@ struct Verb {
 
 const std::vector<Verb>& Verbs() {
   static const std::vector<Verb> verbs = {
-      {{"get"}, "jobs and segments of a cluster", InCluster<RunGetCommand>},
+      {{"get"}, "jobs, segments or hosts of a cluster", InCluster<RunGetCommand>},
       {{"explain"}, "the state of a job, pod or node, and its cause", InCluster<RunExplainCommand>},
       {{"why"}, "what holds a host, and since when", InCluster<RunWhyCommand>},
       {{"top"}, "jobs, segments or links by their load", InCluster<RunTopCommand>},
@@ -78,7 +78,7 @@ const std::vector<Verb>& Verbs() {
       {{"path"}, "the path that a packet takes", RunPathCommand},
       {{"simulate"}, "a trace replayed on a fabric", InCluster<RunSimulateCommand>},
       {{"support-bundle"},
-       "objects, logs and metrics for the search of a fault",
+       "objects, logs and metrics, to diagnose a fault elsewhere",
        InCluster<RunSupportBundleCommand>},
       {{"completion"}, "a completion script for bash, zsh or fish", RunCompletionCommand},
       {{"version"}, "the version of this program", RunVersion},
@@ -90,10 +90,14 @@ bool StartsWith(const Args& args, const Args& words) {
   return args.size() >= words.size() && std::equal(words.begin(), words.end(), args.begin());
 }
 
-void PrintHelp(std::ostream& out) {
+bool IsHelp(const std::string& word) { return word == "--help" || word == "-h" || word == "help"; }
+
+// `first`: of the verbs that begin with this word; empty: of all.
+void PrintHelp(const std::string& first, std::ostream& out) {
   out << "Plans training jobs on the network of a Kubernetes cluster.\n\n"
          "usage: kubectl yardmaster VERB [FLAGS]     (VERB --help says more)\n\n";
   for (const Verb& verb : Verbs()) {
+    if (!first.empty() && verb.words[0] != first) continue;
     const std::string words = Join(verb.words, " ");
     out << "  " << words << std::string(words.size() < 16 ? 16 - words.size() : 1, ' ')
         << verb.summary << "\n";
@@ -110,15 +114,23 @@ std::string HelpOf(const Args& words) {
   return out.str();
 }
 
-int Unknown(const Args& args, std::ostream& err) {
+// Arguments that begin with no verb: help for verbs of two words, or an error.
+int RunWithoutVerb(const Args& args, std::ostream& out, std::ostream& err) {
   std::vector<std::string> names;
+  std::vector<std::string> second_words;  // of verbs that begin with args[0]
   for (const Verb& verb : Verbs()) {
     names.push_back(Join(verb.words, " "));
-    if (verb.words.size() > 1 && verb.words[0] == args[0]) {
-      err << "kubectl yardmaster " << args[0] << ": missing subcommand, for example "
-          << names.back() << "\n";
-      return 2;
+    if (verb.words[0] == args[0]) second_words.push_back(verb.words[1]);
+  }
+  if (!second_words.empty()) {
+    if (args.size() > 1 && IsHelp(args[1])) {
+      PrintHelp(args[0], out);
+      return 0;
     }
+    err << "kubectl yardmaster " << args[0] << ": "
+        << (args.size() > 1 ? "unknown subcommand " + args[1] : "missing subcommand") << "; use "
+        << Join(second_words, " or ") << "\n";
+    return 2;
   }
   const std::string meant = api::Nearest(args[0], names);
   err << "kubectl yardmaster: there is no verb " << args[0]
@@ -131,11 +143,11 @@ int Unknown(const Args& args, std::ostream& err) {
 
 int Dispatch(const Args& args, std::istream& in, std::ostream& out, std::ostream& err) {
   if (args.empty()) {
-    PrintHelp(err);
+    PrintHelp("", err);
     return 2;
   }
-  if (args[0] == "--help" || args[0] == "-h" || args[0] == "help") {
-    PrintHelp(out);
+  if (IsHelp(args[0])) {
+    PrintHelp("", out);
     return 0;
   }
   if (args[0] == "__complete") {
@@ -150,7 +162,7 @@ int Dispatch(const Args& args, std::istream& in, std::ostream& out, std::ostream
     return verb.run(Args(args.begin() + static_cast<std::ptrdiff_t>(verb.words.size()), args.end()),
                     in, out, err);
   }
-  return Unknown(args, err);
+  return RunWithoutVerb(args, out, err);
 }
 
 }  // namespace yardmaster::cli

@@ -10,6 +10,7 @@
 #include "pkg/api/ecmp_hash_json.h"
 #include "pkg/base/strings.h"
 #include "pkg/cli/commands.h"
+#include "pkg/cli/flags.h"
 #include "pkg/cli/input/read_input.h"
 #include "pkg/config/yaml.h"
 #include "pkg/repac/hash_model.h"
@@ -63,8 +64,8 @@ absl::Status ParsePort(const char* column, std::string_view text, std::uint16_t&
   return absl::OkStatus();
 }
 
-absl::StatusOr<repac::HashModel> ReadModel(const std::string& file, std::istream& in) {
-  YM_ASSIGN_OR_RETURN(const std::string text, ReadInput(file, in));
+absl::StatusOr<repac::HashModel> ReadModel(const std::string& file) {
+  YM_ASSIGN_OR_RETURN(const std::string text, ReadFile(file));
   YM_ASSIGN_OR_RETURN(const nlohmann::json block, config::ParseYaml(text, file));
   const absl::StatusOr<fabric::HashSpec> spec = api::DecodeHashSpec(block);
   if (!spec.ok()) return InFile(spec.status(), file);
@@ -158,25 +159,18 @@ int RunHashCommand(const Args& args, std::istream& in, std::ostream& out, std::o
       "Example:\n"
       "  printf '10.0.0.1,10.0.0.2,udp,49152,4791\\n' | kubectl yardmaster hash -f model.yaml "
       "--members 60");
-  try {
-    app.parse(std::vector<std::string>(args.rbegin(), args.rend()));
-    if (flags.file == "-")
-      throw CLI::ValidationError("-f", "packets come on standard input; name a file");
-  } catch (const CLI::CallForHelp&) {
-    out << app.help();
-    return 0;
-  } catch (const CLI::ParseError& error) {
-    err << "kubectl yardmaster hash: " << error.what() << "\nRun with --help for usage.\n";
+  if (const std::optional<int> code = ParseFlags(app, args, out, err)) return *code;
+  if (flags.file == "-") {
+    err << "kubectl yardmaster hash: -f: packets come on standard input; name a file\n"
+           "Run with --help for usage.\n";
     return 2;
   }
-  const absl::StatusOr<repac::HashModel> model = ReadModel(flags.file, in);
+  const absl::StatusOr<repac::HashModel> model = ReadModel(flags.file);
   absl::Status status = model.status();
   if (status.ok()) status = CheckWeights(*model, flags);
   if (status.ok()) status = AnswerAll(*model, MembersOf(*model, flags.members), in, out);
   out.flush();
-  if (status.ok()) return 0;
-  err << MessageOf(status) << "\n";
-  return 1;
+  return status.ok() ? 0 : Fail(status, err);
 }
 
 }  // namespace yardmaster::cli

@@ -100,7 +100,7 @@ TEST_F(PathCommandTest, WhatIsNotKnownIsSaid) {
 }
 
 TEST_F(PathCommandTest, WrongInputIsNamed) {
-  EXPECT_THAT(Ask("nobody/0/0", "p00s01h000/0/0", 1).err, HasSubstr("--from"));
+  EXPECT_THAT(Ask("none/0/0", "p00s01h000/0/0", 1).err, HasSubstr("--from"));
   EXPECT_THAT(Ask("p00s00h000/8/0", "p00s01h000/0/0", 1).err, HasSubstr("rail 8"));
   EXPECT_THAT(Ask("p00s00h000/0/0", "p00s01h000/0/2", 1).err, HasSubstr("--to"));
   EXPECT_THAT(Ask("p00s00h000/0/0", "p00s01h000/0", 1).err, HasSubstr("HOST/RAIL/PORT"));

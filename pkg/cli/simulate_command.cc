@@ -15,6 +15,7 @@
 #include "pkg/cli/input/fabric_input.h"
 #include "pkg/cli/input/read_input.h"
 #include "pkg/cli/input/trace_files.h"
+#include "pkg/cli/output/print_objects.h"
 #include "pkg/sim/trace_run.h"
 
 namespace yardmaster::cli {
@@ -96,8 +97,7 @@ absl::StatusOr<TraceHostIndex> HostsOfTrace(const fabric::Places& places,
   return index;
 }
 
-absl::StatusOr<Trace> ReadTrace(const SimulateFlags& flags, const fabric::Places& places,
-                                std::istream& in) {
+absl::StatusOr<Trace> ReadTrace(const SimulateFlags& flags, const fabric::Places& places) {
   const std::filesystem::path folder(flags.trace);
   std::error_code error;
   if (!std::filesystem::is_directory(folder, error)) {
@@ -107,11 +107,11 @@ absl::StatusOr<Trace> ReadTrace(const SimulateFlags& flags, const fabric::Places
   Trace trace;
   const auto file = [&](const char* name) { return (folder / name).string(); };
   if (std::filesystem::exists(file("job.csv"), error)) {
-    YM_ASSIGN_OR_RETURN(const std::string jobs, ReadInput(file("job.csv"), in));
-    YM_ASSIGN_OR_RETURN(const std::string workers, ReadInput(file("worker.csv"), in));
+    YM_ASSIGN_OR_RETURN(const std::string jobs, ReadFile(file("job.csv")));
+    YM_ASSIGN_OR_RETURN(const std::string workers, ReadFile(file("worker.csv")));
     std::string topology;
     if (std::filesystem::exists(file("topo.csv"), error)) {
-      YM_ASSIGN_OR_RETURN(topology, ReadInput(file("topo.csv"), in));
+      YM_ASSIGN_OR_RETURN(topology, ReadFile(file("topo.csv")));
     }
     YM_ASSIGN_OR_RETURN(const TraceHostIndex hosts, HostsOfTrace(places, topology, trace.skipped));
     YM_ASSIGN_OR_RETURN(trace.jobs, ParseTraceJobs(jobs, workers, hosts, trace.skipped));
@@ -119,7 +119,11 @@ absl::StatusOr<Trace> ReadTrace(const SimulateFlags& flags, const fabric::Places
     trace.source = "job.csv";
     return trace;
   }
-  YM_ASSIGN_OR_RETURN(const std::string text, ReadInput(file("model-gpus.csv"), in));
+  if (!std::filesystem::exists(file("model-gpus.csv"), error)) {
+    return FieldError("--trace", StrCat(flags.trace, " holds neither job.csv nor model-gpus.csv"),
+                      "give the folder of a trace");
+  }
+  YM_ASSIGN_OR_RETURN(const std::string text, ReadFile(file("model-gpus.csv")));
   YM_ASSIGN_OR_RETURN(const auto sizes, ParseModelSizes(text, trace.skipped));
   sim::GenerateOptions generate;
   generate.jobs = flags.jobs;
@@ -175,7 +179,7 @@ absl::StatusOr<json> Simulate(const SimulateFlags& flags, const Connector& conne
                               std::istream& in, std::ostream& err) {
   YM_ASSIGN_OR_RETURN(const FabricInput input, ReadFabric(flags, connect, in, err));
   for (const std::string& warning : input.warnings) err << "warning: " << warning << "\n";
-  YM_ASSIGN_OR_RETURN(const Trace trace, ReadTrace(flags, input.network->places(), in));
+  YM_ASSIGN_OR_RETURN(const Trace trace, ReadTrace(flags, input.network->places()));
   for (const auto& [reason, rows] : trace.skipped) {
     err << "skipped " << Count(static_cast<std::int64_t>(rows), "row") << ": " << reason << "\n";
   }
@@ -215,11 +219,8 @@ int RunSimulateCommand(const Args& args, const Connector& connect, std::istream&
       "  kubectl yardmaster simulate --trace FOLDER --policy ecmp");
   if (const auto code = ParseFlags(app, args, out, err)) return *code;
   const absl::StatusOr<json> report = Simulate(flags, connect, in, err);
-  if (!report.ok()) {
-    err << MessageOf(report.status()) << "\n";
-    return 1;
-  }
-  out << report->dump(2) << "\n";
+  if (!report.ok()) return Fail(report.status(), err);
+  PrintAnswer(*report, flags.output, out);
   return 0;
 }
 

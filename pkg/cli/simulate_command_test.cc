@@ -88,11 +88,12 @@ TEST(SimulateCommand, TakesThePublishedFilesWithTheirPlaces) {
   ASSERT_NE(mkdtemp(folder.data()), nullptr);
   std::ofstream(folder + "/job.csv")
       << "job_name,kind,model,priority,gmt_job_submitted,gmt_job_running,gmt_job_finished\n"
-         "a,PyTorchJob,GPT-13b,1,2023/8/15 02:19,2023/8/15 02:20,2023/8/15 03:20\n"
+         "caf\xe9,PyTorchJob,GPT-13b,1,2023/8/15 02:19,2023/8/15 02:20,2023/8/15 03:20\n"
          "b,PyTorchJob,bert,1,2023/8/15 02:29,2023/8/15 02:20,2023/8/15 03:20\n";
-  std::ofstream(folder + "/worker.csv") << "job_name,worker_name,replica_type,host_ip,RES\n"
-                                           "a,a-0,Master,y,\"{\"\"cpu\"\":96,\"\"gpu\"\":8}\"\n"
-                                           "a,a-1,Worker,x,\"{\"\"cpu\"\":96,\"\"gpu\"\":8}\"\n";
+  std::ofstream(folder + "/worker.csv")
+      << "job_name,worker_name,replica_type,host_ip,RES\n"
+         "caf\xe9,a-0,Master,y,\"{\"\"cpu\"\":96,\"\"gpu\"\":8}\"\n"
+         "caf\xe9,a-1,Worker,x,\"{\"\"cpu\"\":96,\"\"gpu\"\":8}\"\n";
   std::ofstream(folder + "/topo.csv") << "ip,DSW,PSW,ASW\nx,G1,P1,S1\ny,G1,P1,S2\n";
   std::vector<std::string> args = SmallRun("crux");
   args[3] = folder;
@@ -101,6 +102,7 @@ TEST(SimulateCommand, TakesThePublishedFilesWithTheirPlaces) {
   const auto report = nlohmann::json::parse(outcome.out);
   EXPECT_EQ(report["source"], "job.csv");
   ASSERT_EQ(report["jobs"].size(), 1u);
+  EXPECT_EQ(report["jobs"][0]["id"], "caf\ufffd") << "the file is not UTF-8, the answer is";
   EXPECT_EQ(report["jobs"][0]["gpus"], 16);
   EXPECT_EQ(report["jobs"][0]["inPlace"], true);
   EXPECT_EQ(report["skippedRows"]["job.csv: running before submitted"], 1);
@@ -142,6 +144,8 @@ TEST(SimulateCommand, ExitCodesTellInputFromUsage) {
   const Outcome outcome = RunCommand(args);
   EXPECT_EQ(outcome.code, 1);
   EXPECT_THAT(outcome.err, HasSubstr("--trace"));
+  args[3] = YARDMASTER_SOURCE_DIR "/crds";
+  EXPECT_THAT(RunCommand(args).err, HasSubstr("/crds holds neither job.csv nor model-gpus.csv"));
 }
 
 }  // namespace

@@ -116,7 +116,7 @@ absl::StatusOr<Findings> AnswerTo(const VerifyFlags& flags, Finder answerer, std
   YM_ASSIGN_OR_RETURN(const FabricInput input, ReadFabricInput(flags.fabric, in));
   for (const std::string& warning : input.warnings) err << "warning: " << warning << "\n";
   YM_ASSIGN_OR_RETURN(const std::string text, ReadInput(flags.seen, in));
-  return answerer(input, text, flags.seen);
+  return answerer(input, text, InputName(flags.seen));
 }
 
 int Run(CLI::App& app, const char* example, const char* seen_flag, const char* seen_help,
@@ -132,10 +132,7 @@ int Run(CLI::App& app, const char* example, const char* seen_flag, const char* s
       ->capture_default_str();
   if (const auto code = ParseFlags(app, args, out, err)) return *code;
   const absl::StatusOr<Findings> answer = AnswerTo(flags, answerer, in, err);
-  if (!answer.ok()) {
-    err << MessageOf(answer.status()) << "\n";
-    return 1;
-  }
+  if (!answer.ok()) return Fail(answer.status(), err);
   if (flags.output == "table") {
     PrintTable(answer->table, out);
   } else {

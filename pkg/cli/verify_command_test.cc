@@ -15,6 +15,7 @@ namespace {
 
 using nlohmann::json;
 using testing::HasSubstr;
+using testing::StartsWith;
 
 struct Answered {
   int code = 0;
@@ -96,10 +97,10 @@ TEST_F(VerifyCommandTest, ExchangedPlugsAreNamedWithTheirSwap) {
 
 TEST_F(VerifyCommandTest, PortsNobodyKnowsAreNotOk) {
   const Answered a =
-      Verify(R"({"neighbours": [{"local": "nobody:r0p0", "remote": "p00/p00s00/tor-r0-p0:d1"}]})");
+      Verify(R"({"neighbours": [{"local": "none:r0p0", "remote": "p00/p00s00/tor-r0-p0:d1"}]})");
   ASSERT_EQ(a.code, 0) << a.err;
   EXPECT_EQ(a.out["ok"], false);
-  EXPECT_EQ(a.out["unknownPorts"], json::parse(R"(["nobody:r0p0"])"));
+  EXPECT_EQ(a.out["unknownPorts"], json::parse(R"(["none:r0p0"])"));
 }
 
 TEST_F(VerifyCommandTest, WrongReportsAreRefusedByField) {
@@ -156,7 +157,7 @@ TEST_F(VerifyCommandTest, WrongObservationsAreRefusedByField) {
     EXPECT_EQ(a.code, 1);
     return a.err;
   };
-  EXPECT_THAT(with("from", "nobody/0/0"), HasSubstr("paths[0].from"));
+  EXPECT_THAT(with("from", "none/0/0"), StartsWith("standard input.paths[0].from"));
   EXPECT_THAT(with("to", "p00s01h000/0/1"), HasSubstr("another plane"));
   EXPECT_THAT(with("to", "p00s00h000/0/0"), HasSubstr("paths[0].to"));
   EXPECT_THAT(with("sourcePort", 65536), HasSubstr("paths[0].sourcePort"));

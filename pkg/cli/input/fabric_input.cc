@@ -1,12 +1,11 @@
 #include "pkg/cli/input/fabric_input.h"
 
-#include <algorithm>
-
 #include "nlohmann/json.hpp"
 
 #include "pkg/api/node.h"
 #include "pkg/base/strings.h"
 #include "pkg/cli/input/manifests.h"
+#include "pkg/cli/input/read_input.h"
 #include "pkg/cli/input/render_fabric.h"
 #include "pkg/operator/telemetry/network_faults.h"
 #include "pkg/state/host_index.h"
@@ -17,9 +16,7 @@ absl::StatusOr<FabricInput> ReadFabricInput(const std::vector<std::string>& file
                                             std::istream& in) {
   YM_ASSIGN_OR_RETURN(Manifests manifests, ReadManifests(files, in));
   state::ClusterState& cluster = manifests.cluster;
-  std::vector<std::string> names = files;
-  std::replace(names.begin(), names.end(), std::string("-"), std::string("standard input"));
-  const std::string name = Join(names, ", ");
+  const std::string name = InputNames(files);
   if (cluster.fabrics.empty()) {
     return absl::InvalidArgumentError(
         StrCat(name, ": holds no Fabric; write one with kubectl yardmaster fabric render"));

@@ -84,7 +84,7 @@ class ManifestReader {
       errors_.AddLine(MessageOf(text.status()));
       return;
     }
-    ReadText(*text, path == "-" ? "standard input" : path);
+    ReadText(*text, InputName(path));
   }
 
   absl::StatusOr<Manifests> Finish() {
@@ -219,10 +219,9 @@ class ManifestReader {
 
   void ReadBudget(const json& object, const std::string& where, const std::string& path) {
     auto budget = api::DecodeDisruptionBudget(object);
-    if (budget.ok()) {
+    if (!budget.ok()) return Fail(where, path, MessageOf(budget.status()));
+    if (IsFirst("PodDisruptionBudget", KeyOf(budget->metadata), where, path)) {
       out_.budgets.push_back(*std::move(budget));
-    } else {
-      Fail(where, path, MessageOf(budget.status()));
     }
   }
 
@@ -235,7 +234,9 @@ class ManifestReader {
       Fail(where, path, "value: a PriorityClass has a name and a whole number as its value");
       return;
     }
-    priority_classes_[name] = value->get<std::int32_t>();
+    if (IsFirst("PriorityClass", {"", name}, where, path)) {
+      priority_classes_[name] = value->get<std::int32_t>();
+    }
   }
 
   // After everything else was read, because PriorityClasses may come later.
@@ -246,17 +247,17 @@ class ManifestReader {
         Fail(workload.where, workload.path, MessageOf(pods.status()));
         continue;
       }
+      if (pods->empty()) {
+        ++out_.ignored[workload.kind];
+        continue;
+      }
       const auto source = std::make_shared<WorkloadSource>();
       source->kind = workload.kind;
       source->where = workload.where;
-      if (pods->empty()) {
-        ++out_.ignored[workload.kind];
-      } else {
-        source->key = {TextOf((*pods)[0]["metadata"], "namespace"),
-                       TextOf(workload.object["metadata"], "name")};
-        source->pods = PodsInAll(workload.object, static_cast<int>(pods->size()));
-        out_.origin.emplace(StrCat(workload.kind, " ", source->key.text()), workload.where);
-      }
+      source->key = {TextOf((*pods)[0]["metadata"], "namespace"),
+                     TextOf(workload.object["metadata"], "name")};
+      source->pods = PodsInAll(workload.object, static_cast<int>(pods->size()));
+      if (!IsFirst(workload.kind, source->key, workload.where, workload.path)) continue;
       for (json& object : *pods) {
         json& spec = object["spec"];
         const auto named = priority_classes_.find(TextOf(spec, "priorityClassName"));
@@ -309,10 +310,9 @@ class ManifestReader {
       Keep(out_.cluster.gangs, kind, api::DecodeGang(object), where, path);
     } else if (kind == api::kCapacityPoolKind) {
       absl::StatusOr<api::CapacityPool> pool = api::DecodeCapacityPool(object);
-      if (pool.ok()) {
+      if (!pool.ok()) return Fail(where, path, MessageOf(pool.status()));
+      if (IsFirst(kind, {"", pool->metadata.name}, where, path)) {
         out_.pools.push_back(*std::move(pool));
-      } else {
-        Fail(where, path, MessageOf(pool.status()));
       }
     } else {
       Fail(where, path,
@@ -328,17 +328,23 @@ class ManifestReader {
       Fail(where, path, MessageOf(decoded.status()));
       return;
     }
-    const api::ObjectMeta& meta = decoded->metadata;
-    const std::string slash = meta.namespace_name.empty() ? "" : "/";
-    const std::string key = StrCat(kind, " ", meta.namespace_name, slash, meta.name);
-    const auto [it, fresh] = out_.origin.emplace(key, where);
-    if (!fresh) {
-      Fail(
-          where, path,
-          StrCat("metadata.name: ", key, " is there twice, first at ", it->second, "; remove one"));
-      return;
+    if (IsFirst(kind, KeyOf(decoded->metadata), where, path)) {
+      table.Put(std::make_shared<const T>(*std::move(decoded)));
     }
-    table.Put(std::make_shared<const T>(*std::move(decoded)));
+  }
+
+  // Notes where an object stands; false, and an error, where another one of its name was read before.
+  bool IsFirst(const std::string& kind, const NamespacedName& key, const std::string& where,
+               const std::string& path) {
+    const std::string object =
+        StrCat(kind, " ", key.namespace_name.empty() ? key.name : key.text());
+    const auto [it, fresh] = out_.origin.emplace(object, where);
+    if (!fresh) {
+      Fail(where, path,
+           StrCat("metadata.name: ", object, " is there twice, first at ", it->second,
+                  "; remove one"));
+    }
+    return fresh;
   }
 
   struct Workload {

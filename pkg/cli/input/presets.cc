@@ -1,8 +1,6 @@
 #include "pkg/cli/input/presets.h"
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include "pkg/base/strings.h"
 #include "pkg/cli/input/read_input.h"
@@ -43,8 +41,8 @@ absl::StatusOr<api::Fabric> LoadPreset(const std::string& name_or_path) {
     names.emplace_back(preset.name);
   }
   if (IsFile(name_or_path)) {
-    std::ifstream file(name_or_path, std::ios::binary);
-    return Decode(std::string(std::istreambuf_iterator<char>(file), {}), name_or_path);
+    YM_ASSIGN_OR_RETURN(const std::string text, ReadFile(name_or_path));
+    return Decode(text, name_or_path);
   }
   return absl::NotFoundError(StrCat("--preset: \"", name_or_path,
                                     "\" is neither a preset nor a file; use one of ",

@@ -3,12 +3,21 @@
 
 #include <iosfwd>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 
 namespace yardmaster::cli {
 
-// Errors: NotFound when the file cannot be opened, DataLoss when reading fails.
+// What errors call the input: "standard input" for "-".
+std::string InputName(const std::string& file);
+// The names of several, with ", " between them.
+std::string InputNames(const std::vector<std::string>& files);
+
+// Errors: NotFound when the file cannot be opened, InvalidArgument for a folder, DataLoss when reading fails.
+absl::StatusOr<std::string> ReadFile(const std::string& file);
+
+// The same, or standard input. Errors: also InvalidArgument for standard input that was read before.
 absl::StatusOr<std::string> ReadInput(const std::string& file, std::istream& in);
 
 // The same status with the file's name before every line of its message.

@@ -18,7 +18,7 @@ namespace {
 
 using nlohmann::json;
 
-// More are no plan but a mistake.
+// A larger number is a mistake in the manifest.
 constexpr std::int64_t kMaxPods = 100'000;
 
 struct Kind {
@@ -168,7 +168,7 @@ class Expander {
     meta["namespace"] = namespace_;
     for (const char* map : {"labels", "annotations"}) {
       if (!In(meta, map).is_object())
-        errors_.Add(path, StrCat(map, " are no map"), "write key: value");
+        errors_.Add(path, StrCat(map, " is not a map"), "write key: value");
       if (!meta.contains(map) || !meta[map].is_object()) meta[map] = json::object();
     }
     for (const auto& [key, value] : labels) meta["labels"][key] = value;
