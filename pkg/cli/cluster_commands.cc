@@ -120,8 +120,8 @@ void DeclareGet(GetFlags& flags, CLI::App& app) {
 void PrintStory(const Story& story, const std::string& output, std::ostream& out) {
   if (output.empty()) {
     for (const auto& [label, text] : story) {
-      out << label << ":" << std::string(label.size() < 15 ? 15 - label.size() : 1, ' ') << text
-          << "\n";
+      out << label << ":" << std::string(label.size() < 15 ? 15 - label.size() : 1, ' ')
+          << OneLine(text) << "\n";
     }
     return;
   }
@@ -189,6 +189,11 @@ int RunGetCommand(const Args& args, const Connector& connect, std::ostream& out,
     Fail(selector.status(), err);
     return 2;
   }
+  const bool as_table = flags.output.empty() || flags.output == "wide";
+  if (flags.watch && !as_table) {
+    err << "kubectl yardmaster get: -w prints tables; leave -o out or say -o wide\n";
+    return 2;
+  }
   // The overview of everything is of all namespaces unless one is asked for.
   const bool everywhere =
       flags.all_namespaces || (flags.what.empty() && flags.read.namespace_name.empty());
@@ -198,10 +203,6 @@ int RunGetCommand(const Args& args, const Connector& connect, std::ostream& out,
   const std::int64_t now_ms = cluster->connection.now_ms;
   if (!flags.watch)
     return Print(flags, TablesOf(flags, *selector, ns, cluster->state, now_ms), out, err);
-  if (!flags.output.empty() && flags.output != "wide") {
-    err << "kubectl yardmaster get: -w prints tables; leave -o out or say -o wide\n";
-    return 2;
-  }
   return WatchRows(
       *cluster->connection.client,
       [&](const state::ClusterState& cluster) {

@@ -87,6 +87,26 @@ TEST_F(ClusterVerbsTest, WhySaysWhatHoldsAHostAndSinceWhen) {
   EXPECT_THAT(err_, HasSubstr("there is no node n9"));
 }
 
+TEST_F(ClusterVerbsTest, WhatOthersWroteDoesNotCommandTheTerminal) {
+  client_.Seed(kube::Pods(),
+               {{"apiVersion", "v1"},
+                {"kind", "Pod"},
+                {"metadata",
+                 {{"name", "x"},
+                  {"namespace", "default"},
+                  {"annotations", {{api::kSlotAnnotation, "a\x1b[2J\nstate: b\xc2\x9b"}}}}},
+                {"spec",
+                 {{"nodeName", "n3"},
+                  {"containers",
+                   json::array({{{"name", "c"},
+                                 {"resources", {{"limits", {{"nvidia.com/gpu", "1"}}}}}}})}}}});
+  EXPECT_THAT(Run(RunExplainCommand, {"pod/x"}), HasSubstr("slot:           a [2J state: b"));
+  EXPECT_THAT(Run(RunWhyCommand, {"n3"}), HasSubstr("default/x, 1 GPU, "));
+  std::ostringstream out;
+  PrintTable({{"A"}, {"\x1b[31m\nb\xc2\x9b"}}, out);
+  EXPECT_EQ(out.str(), "A\n [31m b  \n");
+}
+
 TEST_F(ClusterVerbsTest, ExplainSaysWhatAPodWaitsFor) {
   client_.Seed(kube::Pods(), {{"apiVersion", "v1"},
                               {"kind", "Pod"},
@@ -131,6 +151,7 @@ TEST_F(ClusterVerbsTest, DrainTaintsAndUndoKeepsTheTaintsOfOthers) {
                                             {"key": "yardmaster.dev/drain", "effect": "NoExecute"}])"));
   Run(RunDrainCommand, {"n1", "--yes"});  // twice is once
   EXPECT_EQ(client_.Get({kube::Nodes(), "", "n1", ""})->at("spec")["taints"].size(), 2u);
+  Run(RunDrainCommand, {"n1", "--undo", "-o", "json"}, 2);
   Run(RunDrainCommand, {"n1", "--undo"});
   spec = client_.Get({kube::Nodes(), "", "n1", ""})->at("spec");
   EXPECT_FALSE(spec.contains("unschedulable"));
@@ -159,6 +180,23 @@ TEST_F(ClusterVerbsTest, FabricShowDrawsALetterAHost) {
   EXPECT_THAT(Run(RunFabricShowCommand, {"--columns", "2"}), HasSubstr("p0/s0  pp\n       b\n"));
 }
 
+TEST_F(ClusterVerbsTest, TopShowsGangsOfANamespaceAndSegments) {
+  const json all = json::parse(Run(RunTopCommand, {"-o", "json"}))["jobs"];
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0]["gang"], "default/trainingjob-bert");
+  EXPECT_EQ(all[0]["hosts"], 2);
+  EXPECT_EQ(all[0]["gpus"], 16);
+  EXPECT_EQ(json::parse(Run(RunTopCommand, {"-n", "default", "-o", "json"}))["jobs"], all);
+  EXPECT_EQ(Run(RunTopCommand, {"-n", "other", "-o", "json"}), "{\n  \"jobs\": []\n}\n");
+  const json segments = json::parse(Run(RunTopCommand, {"segments", "-o", "json"}))["segments"];
+  ASSERT_EQ(segments.size(), 2u);
+  EXPECT_EQ(segments[0]["segment"], "p0/s0");
+  EXPECT_EQ(segments[0]["inUse"], 2);
+  EXPECT_EQ(json::parse(Run(RunTopCommand, {"links", "-o", "json"}))["links"], json::array());
+  EXPECT_THAT(Run(RunTopCommand, {"segments", "--limit", "1"}), Not(HasSubstr("p0/s1")));
+  Run(RunTopCommand, {"rails"}, 2);
+}
+
 TEST_F(ClusterVerbsTest, GetSelectsAndFormats) {
   EXPECT_EQ(Run(RunGetCommand, {"jobs", "-o", "name"}), "trainingjob.yardmaster.dev/bert\n");
   EXPECT_EQ(Run(RunGetCommand, {"segments", "-o", "name"}), "segment/p0/s0\nsegment/p0/s1\n");
@@ -169,6 +207,9 @@ TEST_F(ClusterVerbsTest, GetSelectsAndFormats) {
   Run(RunGetCommand, {"jobs", "-o", "xml"}, 2);
   EXPECT_THAT(err_, HasSubstr("jsonpath=TEMPLATE"));
   Run(RunGetCommand, {"jobs", "-l", "a in (b)"}, 2);
+  client_.FailNext(kube::Verb::kList, "*", absl::UnavailableError("no answer"));
+  Run(RunGetCommand, {"jobs", "-w", "-o", "name"}, 2);
+  Run(RunGetCommand, {"jobs"}, 1);
   Run(RunGetCommand, {"jobs", "-o", "jsonpath={.jobs"}, 1);
   EXPECT_THAT(err_, HasSubstr("'}' is missing"));
 }

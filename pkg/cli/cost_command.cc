@@ -8,9 +8,12 @@
 
 #include "CLI/CLI.hpp"
 #include "pkg/base/strings.h"
+#include "pkg/cli/cluster_flags.h"
 #include "pkg/cli/commands.h"
 #include "pkg/cli/flags.h"
+#include "pkg/cli/input/cluster_reader.h"
 #include "pkg/cli/input/manifests.h"
+#include "pkg/cli/input/read_input.h"
 #include "pkg/cli/output/job_cost.h"
 #include "pkg/cli/output/print_objects.h"
 
@@ -27,26 +30,19 @@ struct CostFlags {
 };
 
 constexpr char kFooter[] =
-    "\nExample: kubectl yardmaster cost -f job.yaml -f pools.yaml\n"
-    "Exit code: 0 answered, also for a job that cannot be had; 1 the input is wrong; 2 usage.";
+    "Example:\n"
+    "  kubectl yardmaster cost -f job.yaml -f pools.yaml\n\n"
+    "Exit code: 0 answered, also for a job whose hosts cannot be rented; 1: the input is wrong; 2: "
+    "usage.";
 
 absl::StatusOr<std::vector<api::CapacityPool>> PoolsOfCluster(const CostFlags& flags,
-                                                              const Connector& connect) {
+                                                              const Connector& connect,
+                                                              std::ostream& err) {
   YM_ASSIGN_OR_RETURN(const ClusterConnection connection, connect(flags.cluster));
-  std::vector<api::CapacityPool> pools;
-  absl::Status wrong;
-  YM_RETURN_IF_ERROR(kube::ReadAll(
-      *connection.client, {kube::CapacityPools()}, [&] { pools.clear(); },
-      [&](JsonView object) {
-        auto pool = api::DecodeCapacityPool(object, api::UnknownFields::kIgnore);
-        if (pool.ok()) {
-          pools.push_back(*std::move(pool));
-        } else {
-          wrong = pool.status();
-        }
-      }));
-  YM_RETURN_IF_ERROR(wrong);
-  return pools;
+  state::ClusterState cluster;
+  YM_RETURN_IF_ERROR(ReadPools(*connection.client, cluster));
+  for (const std::string& problem : cluster.problems) err << "warning: " << problem << "\n";
+  return PoolsOf(cluster);
 }
 
 void PrintAnswers(const ordered_json& answers, std::ostream& out) {
@@ -73,18 +69,20 @@ void PrintAnswers(const ordered_json& answers, std::ostream& out) {
 }
 
 absl::StatusOr<ordered_json> AnswerAll(const CostFlags& flags, const Connector& connect,
-                                       std::istream& in) {
+                                       std::istream& in, std::ostream& err) {
   YM_ASSIGN_OR_RETURN(Manifests manifests, ReadManifests(flags.files, in));
   if (manifests.cluster.jobs.size() == 0) {
     return absl::InvalidArgumentError(
-        "-f: holds no TrainingJob; name the file of the job whose cost you want to know");
+        StrCat(InputNames(flags.files),
+               ": holds no TrainingJob; name the file of the job whose cost you want to know"));
   }
   std::vector<api::CapacityPool> pools = std::move(manifests.pools);
   if (pools.empty()) {
-    absl::StatusOr<std::vector<api::CapacityPool>> of_cluster = PoolsOfCluster(flags, connect);
+    absl::StatusOr<std::vector<api::CapacityPool>> of_cluster = PoolsOfCluster(flags, connect, err);
     if (!of_cluster.ok()) {
       return Annotate(of_cluster.status(),
-                      "-f: holds no CapacityPool, and there is no cluster to ask");
+                      StrCat(InputNames(flags.files),
+                             ": holds no CapacityPool, and the cluster does not answer"));
     }
     pools = *std::move(of_cluster);
   }
@@ -109,15 +107,11 @@ int RunCostCommand(const Args& args, const Connector& connect, std::istream& in,
   app.add_option("-o,--output", flags.output, "table, json or yaml")
       ->check(CLI::IsMember({"table", "json", "yaml"}))
       ->capture_default_str();
-  app.add_option("--kubeconfig", flags.cluster.kubeconfig, "kubeconfig file");
-  app.add_option("--context", flags.cluster.context, "context of the kubeconfig");
+  DeclareCluster(flags.cluster, app);
   app.footer(kFooter);
   if (const std::optional<int> code = ParseFlags(app, args, out, err)) return *code;
-  const absl::StatusOr<ordered_json> answers = AnswerAll(flags, connect, in);
-  if (!answers.ok()) {
-    err << MessageOf(answers.status()) << "\n";
-    return 1;
-  }
+  const absl::StatusOr<ordered_json> answers = AnswerAll(flags, connect, in, err);
+  if (!answers.ok()) return Fail(answers.status(), err);
   if (flags.output == "table") {
     PrintAnswers(*answers, out);
   } else {

@@ -79,6 +79,19 @@ TEST(CostCommandTest, PoolsComeFromTheClusterWhenTheFilesHoldNone) {
   EXPECT_THAT(answer["message"], HasSubstr("the caps allow 20.00 USD/h"));
 }
 
+TEST(CostCommandTest, APoolThatCannotBeReadIsNamedAndTheOthersAreUsed) {
+  FakeClock clock;
+  kube::FakeClient client(clock);
+  client.Seed(kube::CapacityPools(), Pool("9 USD"));
+  json broken = Pool("cheap");
+  broken["metadata"]["name"] = "broken";
+  client.Seed(kube::CapacityPools(), broken);
+  const Result result = Ask({"-f", "-"}, kJob, &client);
+  EXPECT_EQ(result.code, 0);
+  EXPECT_THAT(result.err, HasSubstr("warning: CapacityPool broken: spec.offers[0].pricePerHour"));
+  EXPECT_THAT(result.out, HasSubstr("18.00 USD"));
+}
+
 TEST(CostCommandTest, APlanSaysWhatTheJobWouldCost) {
   std::istringstream in;
   std::ostringstream out, err;
@@ -95,12 +108,13 @@ TEST(CostCommandTest, APlanSaysWhatTheJobWouldCost) {
 TEST(CostCommandTest, WithoutPoolsAndWithoutAClusterItSaysWhatIsMissing) {
   const Result result = Ask({"-f", "-"}, kJob);
   EXPECT_EQ(result.code, 1);
-  EXPECT_THAT(result.err, HasSubstr("-f: holds no CapacityPool, and there is no cluster to ask"));
+  EXPECT_THAT(result.err,
+              HasSubstr("standard input: holds no CapacityPool, and the cluster does not answer"));
   EXPECT_TRUE(result.out.empty());
 }
 
 TEST(CostCommandTest, WrongInputIsExplained) {
-  EXPECT_THAT(Ask({"-f", "-"}, "").err, HasSubstr("holds no TrainingJob"));
+  EXPECT_THAT(Ask({"-f", "-"}, "").err, HasSubstr("standard input: holds no TrainingJob"));
   EXPECT_EQ(Ask({"-f", "-"}, kJob).code, 1) << "no pools, and no cluster";
   json pool = Pool("11 USD");
   pool["spec"]["offers"][0]["pricePerHour"] = "cheap";

@@ -229,7 +229,8 @@ int RunDrainCommand(const Args& args, const Connector& connect, std::ostream& ou
   CLI::Option* undo = app.add_flag("--undo", flags.undo, "bring the hosts back into use");
   app.add_flag("--yes", flags.yes, "do it; without it nothing is changed")->excludes(undo);
   app.add_option("-o,--output", flags.output, "json or yaml, of what would move")
-      ->check(CLI::IsMember({"json", "yaml"}));
+      ->check(CLI::IsMember({"json", "yaml"}))
+      ->excludes(undo);
   DeclareCluster(flags.cluster, app);
   app.footer(
       "Examples:\n"
@@ -307,7 +308,7 @@ int RunBackupSetCommand(const Args& args, const Connector& connect, std::ostream
   CLI::App app("Marks Nodes as backup hosts of their segment, or as ordinary ones",
                "kubectl yardmaster backup set");
   app.add_option("host", hosts, "names of Nodes")->required();
-  app.add_flag("--off", off, "they become ordinary hosts");
+  app.add_flag("--off", off, "make them ordinary hosts");
   DeclareCluster(cluster, app);
   app.footer(
       "Examples:\n"

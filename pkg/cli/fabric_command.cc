@@ -62,7 +62,7 @@ int RunFabricRenderCommand(const Args& args, std::istream& /*in*/, std::ostream&
       "  kubectl yardmaster fabric render --preset hpn-small > fabric.yaml\n"
       "  kubectl yardmaster fabric render --preset hpn-7.0-pod --segments 4 --hosts 20");
   if (const std::optional<int> code = ParseFlags(app, args, out, err)) return *code;
-  return PrintObjectsOrFail(Answer(flags, err), flags.output, out, err);
+  return PrintObjects(Answer(flags, err), flags.output, out, err);
 }
 
 }  // namespace yardmaster::cli

@@ -62,7 +62,7 @@ absl::StatusOr<ImportedFabric> FromTopograph(const FabricImportFlags& flags, std
 
 absl::StatusOr<ImportedFabric> FromSimAi(const FabricImportFlags& flags, std::istream& in) {
   YM_ASSIGN_OR_RETURN(const std::string text, ReadInput(flags.file, in));
-  const std::string name = flags.file == "-" ? "standard input" : flags.file;
+  const std::string name = InputName(flags.file);
   YM_ASSIGN_OR_RETURN(const SimAiTopology topology, ReadSimAiTopology(text, name));
   return ImportSimAi(topology, name);
 }
@@ -93,7 +93,7 @@ int RunFabricImportCommand(const Args& args, std::istream& in, std::ostream& out
       "  kubectl get nodes -o yaml | kubectl yardmaster fabric import --from topograph - --preset "
       "hpn-7.0");
   if (const std::optional<int> code = ParseFlags(app, args, out, err)) return *code;
-  return PrintObjectsOrFail(Answer(flags, in, err), flags.output, out, err);
+  return PrintObjects(Answer(flags, in, err), flags.output, out, err);
 }
 
 }  // namespace yardmaster::cli

@@ -88,9 +88,9 @@ int RunFabricShowCommand(const Args& args, const Connector& connect, std::ostrea
   ReadFlags flags;
   std::string job;
   int columns = 68;
-  CLI::App app("The fabric as text: a letter a host", "kubectl yardmaster fabric show");
-  app.add_option("--job", job, "a job whose hosts stand out");
-  app.add_option("--columns", columns, "hosts a line")
+  CLI::App app("The fabric as text: one letter per host", "kubectl yardmaster fabric show");
+  app.add_option("--job", job, "job whose hosts are shown in upper case");
+  app.add_option("--columns", columns, "hosts per line")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   DeclareRead(flags, app);

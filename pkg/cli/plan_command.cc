@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <ostream>
@@ -13,6 +12,7 @@
 #include "pkg/cli/input/cluster_overlay.h"
 #include "pkg/cli/input/cluster_reader.h"
 #include "pkg/cli/input/manifests.h"
+#include "pkg/cli/input/read_input.h"
 #include "pkg/cli/output/job_cost.h"
 #include "pkg/cli/output/plan_changes.h"
 #include "pkg/cli/output/plan_report.h"
@@ -100,10 +100,8 @@ struct Question {
 
 // Pools of the files, where they hold some, else those of the cluster.
 nlohmann::json CostsOf(const Manifests& given, const state::ClusterState* cluster) {
-  std::vector<api::CapacityPool> pools = given.pools;
-  if (pools.empty() && cluster != nullptr) {
-    for (const auto& pool : cluster->pools) pools.push_back(*pool);
-  }
+  const std::vector<api::CapacityPool> pools =
+      given.pools.empty() && cluster != nullptr ? PoolsOf(*cluster) : given.pools;
   nlohmann::json costs = nlohmann::json::array();
   for (const auto& job : given.cluster.jobs) {
     if (!job->capacity.has_cap()) continue;
@@ -118,10 +116,8 @@ absl::StatusOr<Manifests> ReadGiven(const PlanFlags& flags, std::istream& in,
                                     const ManifestDefaults& defaults) {
   YM_ASSIGN_OR_RETURN(Manifests given, ReadManifests(flags.files, in, defaults));
   if (given.any_object || flags.files.empty()) return given;
-  std::vector<std::string> names = flags.files;
-  std::replace(names.begin(), names.end(), std::string("-"), std::string("standard input"));
-  return absl::InvalidArgumentError(
-      StrCat(Join(names, ", "), ": holds no object; write a Fabric, Nodes and jobs as manifests"));
+  return absl::InvalidArgumentError(StrCat(
+      InputNames(flags.files), ": holds no object; write a Fabric, Nodes and jobs as manifests"));
 }
 
 absl::StatusOr<Question> AskFiles(const PlanFlags& flags, std::istream& in, std::ostream& err) {
@@ -239,10 +235,7 @@ int RunPlanCommand(const Args& args, const Connector& connect, std::istream& in,
   if (const std::optional<int> code = ParseFlags(app, args, out, err)) return *code;
   absl::StatusOr<Question> question =
       flags.offline ? AskFiles(flags, in, err) : AskCluster(flags, connect, in, err);
-  if (!question.ok()) {
-    err << MessageOf(question.status()) << "\n";
-    return 1;
-  }
+  if (!question.ok()) return Fail(question.status(), err);
   const PlanInput& input = question->input;
   const BothPlans plans = PlanOf(flags, input);
   nlohmann::json report =

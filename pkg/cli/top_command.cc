@@ -28,6 +28,7 @@ constexpr int kRefreshSeconds = 5;
 
 struct TopFlags {
   ReadFlags read;
+  std::string jobs_of;  // the namespace given; empty: all
   std::string what = "jobs";
   std::string output;
   int limit = 20;
@@ -43,11 +44,12 @@ std::string Percent(double part) {
   return StrCat(static_cast<std::int64_t>(std::llround(part * 100)), "%");
 }
 
-// Gangs by what they send, largest first. Loads are in Gb/s.
-Table TopJobs(const plan::Snapshot& snapshot, const page::NetworkPicture& picture) {
+// Gangs by what they send, largest first. Loads are in Gb/s. `ns`: of this namespace; empty: of all.
+Table TopJobs(const plan::Snapshot& snapshot, const page::NetworkPicture& picture,
+              const std::string& ns) {
   std::vector<std::pair<double, const plan::JobState*>> order;
   for (const plan::JobState& job : snapshot.jobs) {
-    if (!job.assignment) continue;
+    if (!job.assignment || (!ns.empty() && job.job.key.namespace_name != ns)) continue;
     const auto found = picture.jobs.find(job.job.key);
     order.emplace_back(found == picture.jobs.end() ? 0 : found->second.gbps, &job);
   }
@@ -134,7 +136,7 @@ absl::StatusOr<Load> ReadLoad(TopFlags& flags, const Connector& connect, std::os
 }
 
 Table TableOf(const TopFlags& flags, const Load& load) {
-  Table table = flags.what == "jobs"       ? TopJobs(load.snapshot, load.picture)
+  Table table = flags.what == "jobs"       ? TopJobs(load.snapshot, load.picture, flags.jobs_of)
                 : flags.what == "segments" ? TopSegments(load.snapshot, load.picture)
                                            : TopLinks(load.picture);
   if (table.size() > static_cast<std::size_t>(flags.limit) + 1) {
@@ -152,13 +154,14 @@ int RunTopCommand(const Args& args, const Connector& connect, std::ostream& out,
   app.add_option("what", flags.what, "jobs, segments or links")
       ->check(CLI::IsMember({"jobs", "segments", "links"}))
       ->capture_default_str();
-  app.add_option("--limit", flags.limit, "rows")
+  app.add_option("--limit", flags.limit, "maximum number of rows")
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();
   app.add_flag("-w,--watch", flags.watch, "read and print again every 5 seconds");
   app.add_option("-o,--output", flags.output, "json or yaml")
       ->check(CLI::IsMember({"json", "yaml"}));
-  DeclareRead(flags.read, app);
+  app.add_option("-n,--namespace", flags.jobs_of, "namespace of jobs (default: every one)");
+  DeclareCluster(flags.read.cluster, app);
   app.footer(
       "Examples:\n"
       "  kubectl yardmaster top links\n"

@@ -17,8 +17,8 @@
 #include "pkg/cli/cluster_flags.h"
 #include "pkg/cli/commands.h"
 #include "pkg/cli/flags.h"
+#include "pkg/cli/output/overview.h"
 #include "pkg/cli/output/print_objects.h"
-#include "pkg/state/subject.h"
 
 namespace yardmaster::cli {
 
@@ -94,40 +94,35 @@ bool IsOf(const api::Pod& pod, const state::Subject& subject) {
 
 absl::StatusOr<std::vector<Step>> TraceOf(const state::ClusterState& cluster, const std::string& ns,
                                           const std::string& job, const std::vector<json>& events) {
-  for (const state::Subject& subject : state::SubjectsOf(cluster)) {
-    if (subject.namespace_name != ns) continue;
-    if (subject.name != job && subject.key().name != job) continue;
-    Tracer tracer;
-    std::set<std::string> names = {subject.name, subject.key().name};
-    if (subject.job != nullptr) {
-      const std::string object = "TrainingJob " + subject.name;
-      tracer.Add(subject.job->metadata.created_ms, "api", object, "made");
-      tracer.AddConditions(subject.job->status.conditions, "operator", object);
-      for (const api::Incident& incident : subject.job->status.recovery.incidents) {
-        tracer.Add(incident.start_ms, "operator", object, StrCat("incident: ", incident.message));
-        tracer.Add(incident.end_ms, "operator", object, "incident over: every worker runs again");
-      }
+  YM_ASSIGN_OR_RETURN(const state::Subject subject, FindSubject(cluster, ns, job));
+  Tracer tracer;
+  std::set<std::string> names = {subject.name, subject.key().name};
+  if (subject.job != nullptr) {
+    const std::string object = "TrainingJob " + subject.name;
+    tracer.Add(subject.job->metadata.created_ms, "api", object, "made");
+    tracer.AddConditions(subject.job->status.conditions, "operator", object);
+    for (const api::Incident& incident : subject.job->status.recovery.incidents) {
+      tracer.Add(incident.start_ms, "operator", object, StrCat("incident: ", incident.message));
+      tracer.Add(incident.end_ms, "operator", object, "incident over: every worker runs again");
     }
-    if (subject.gang != nullptr) {
-      const std::string object = "Gang " + subject.gang->metadata.name;
-      tracer.Add(subject.gang->metadata.created_ms, "extender", object, "made");
-      tracer.Add(subject.gang->status.committed_ms, "extender", object,
-                 StrCat("committed: plan ", subject.gang->status.plan_generation));
-      tracer.AddConditions(subject.gang->status.conditions, "extender", object);
-    }
-    for (const auto& pod : cluster.pods) {
-      if (!IsOf(*pod, subject)) continue;
-      names.insert(pod->metadata.name);
-      tracer.AddPod(pod->metadata.created_ms, "api", "made");
-    }
-    for (const json& event : events) {
-      const json regarding = event.value("regarding", json::object());
-      if (names.count(regarding.value("name", std::string())) != 0) tracer.AddEvent(event);
-    }
-    return tracer.Take();
   }
-  return absl::NotFoundError(StrCat("there is no job ", job, " in namespace ", ns,
-                                    "; kubectl yardmaster get jobs -A lists them"));
+  if (subject.gang != nullptr) {
+    const std::string object = "Gang " + subject.gang->metadata.name;
+    tracer.Add(subject.gang->metadata.created_ms, "extender", object, "made");
+    tracer.Add(subject.gang->status.committed_ms, "extender", object,
+               StrCat("committed: plan ", subject.gang->status.plan_generation));
+    tracer.AddConditions(subject.gang->status.conditions, "extender", object);
+  }
+  for (const auto& pod : cluster.pods) {
+    if (!IsOf(*pod, subject)) continue;
+    names.insert(pod->metadata.name);
+    tracer.AddPod(pod->metadata.created_ms, "api", "made");
+  }
+  for (const json& event : events) {
+    const json regarding = event.value("regarding", json::object());
+    if (names.count(regarding.value("name", std::string())) != 0) tracer.AddEvent(event);
+  }
+  return tracer.Take();
 }
 
 int RunTraceCommand(const Args& args, const Connector& connect, std::ostream& out,

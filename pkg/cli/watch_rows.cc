@@ -1,11 +1,11 @@
 #include "pkg/cli/watch_rows.h"
 
-#include <algorithm>
 #include <ostream>
 
 #include "pkg/base/clock.h"
 #include "pkg/base/status.h"
 #include "pkg/cli/flags.h"
+#include "pkg/cli/output/print_objects.h"
 #include "pkg/kube/timing.h"
 #include "pkg/state/cluster_feed.h"
 
@@ -18,18 +18,6 @@ constexpr std::int64_t kIdleMs = 60'000;
 // Changes that arrive in bursts are printed together.
 constexpr std::int64_t kGatherMs = 200;
 
-void PrintRow(const std::vector<std::string>& row, const std::vector<std::size_t>& widths,
-              std::ostream& out) {
-  std::string line;
-  for (std::size_t c = 0; c < row.size(); ++c) {
-    line += row[c];
-    if (c + 1 == row.size()) break;
-    const std::size_t width = c < widths.size() ? widths[c] : 0;
-    line += std::string(width > row[c].size() ? width - row[c].size() + 3 : 3, ' ');
-  }
-  out << line << "\n";
-}
-
 }  // namespace
 
 void RowPrinter::Print(const std::vector<Table>& tables, std::ostream& out) {
@@ -39,12 +27,7 @@ void RowPrinter::Print(const std::vector<Table>& tables, std::ostream& out) {
   for (std::size_t t = 0; t < tables.size(); ++t) {
     if (tables[t].empty()) continue;
     if (first) {
-      for (const auto& row : tables[t]) {
-        widths_[t].resize(std::max(widths_[t].size(), row.size()), 0);
-        for (std::size_t c = 0; c < row.size(); ++c) {
-          widths_[t][c] = std::max(widths_[t][c], row[c].size());
-        }
-      }
+      widths_[t] = WidthsOf(tables[t]);
       PrintRow(tables[t][0], widths_[t], out);
     }
     std::map<std::string, std::vector<std::string>> now;

@@ -11,6 +11,9 @@ namespace {
 
 using nlohmann::json;
 
+// A newer API server may know fields that this program does not.
+constexpr auto kTolerant = api::UnknownFields::kIgnore;
+
 // The type in words of RBAC: "nodes", "gangs.yardmaster.dev".
 std::string MissingRight(const kube::Resource& resource) {
   return StrCat("the right to list ", resource.GroupResource(),
@@ -72,8 +75,6 @@ absl::Status ReadOptional(kube::Client& client, const kube::Resource& resource, 
 
 absl::StatusOr<state::ClusterState> ReadCluster(kube::Client& client) {
   state::ClusterState cluster;
-  // A newer API server may know fields that this program does not.
-  constexpr auto kTolerant = api::UnknownFields::kIgnore;
   YM_RETURN_IF_ERROR(ReadKind(
       client, kube::Fabrics(), [](JsonView o) { return api::DecodeFabric(o, kTolerant); },
       cluster.fabrics, cluster));
@@ -90,11 +91,15 @@ absl::StatusOr<state::ClusterState> ReadCluster(kube::Client& client) {
       client, kube::Pods(), [](JsonView o) { return api::DecodePod(o, api::Decoding::kLenient); },
       cluster.pods, cluster));
   // For costs alone: people without the right to read prices see the rest.
-  const absl::Status pools = ReadKind(
-      client, kube::CapacityPools(),
-      [](JsonView o) { return api::DecodeCapacityPool(o, kTolerant); }, cluster.pools, cluster);
+  const absl::Status pools = ReadPools(client, cluster);
   if (!pools.ok() && !absl::IsPermissionDenied(pools) && !absl::IsNotFound(pools)) return pools;
   return cluster;
+}
+
+absl::Status ReadPools(kube::Client& client, state::ClusterState& cluster) {
+  return ReadKind(
+      client, kube::CapacityPools(),
+      [](JsonView o) { return api::DecodeCapacityPool(o, kTolerant); }, cluster.pools, cluster);
 }
 
 absl::StatusOr<ClusterPolicies> ReadPolicies(kube::Client& client,

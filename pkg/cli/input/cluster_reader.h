@@ -21,14 +21,17 @@ namespace yardmaster::cli {
 // is missing.
 absl::StatusOr<state::ClusterState> ReadCluster(kube::Client& client);
 
+// Reads the CapacityPools alone into `cluster`. Errors: as above.
+absl::Status ReadPools(kube::Client& client, state::ClusterState& cluster);
+
 // The other objects that decide which gangs may be stopped for which.
 struct ClusterPolicies {
   std::vector<api::DisruptionBudget> budgets;
   std::map<std::string, std::int32_t> priority_classes;
 };
 
-// Few people may list these: without the right they count as not there, and `problems` says so.
-// Errors: the client's other ones.
+// Few people have the right to list these. Without it the policies are empty, and `problems` names the
+// missing right. Errors: the client's other ones.
 absl::StatusOr<ClusterPolicies> ReadPolicies(kube::Client& client,
                                              std::vector<std::string>& problems);
 

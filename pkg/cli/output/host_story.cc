@@ -91,9 +91,9 @@ void AddPods(const state::ClusterState& cluster, const std::string& host, std::i
   for (const auto& pod : cluster.pods) {
     if (pod->node_name != host || pod->finished() || pod->gpus() == 0) continue;
     story.emplace_back(
-        "pod", StrCat(pod->metadata.namespace_name, "/", pod->metadata.name, ", ", pod->gpus(),
-                      " GPUs, ", pod->phase.empty() ? "Pending" : pod->phase, ", made ",
-                      Ago(pod->metadata.created_ms, now_ms),
+        "pod", StrCat(pod->metadata.namespace_name, "/", pod->metadata.name, ", ",
+                      Count(pod->gpus(), "GPU"), ", ", pod->phase.empty() ? "Pending" : pod->phase,
+                      ", made ", Ago(pod->metadata.created_ms, now_ms),
                       pod->metadata.deleted_ms ? ", is being deleted" : ""));
   }
 }

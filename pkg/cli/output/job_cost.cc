@@ -85,6 +85,12 @@ absl::StatusOr<ordered_json> CostOf(const api::TrainingJob& job,
   return answer;
 }
 
+std::vector<api::CapacityPool> PoolsOf(const state::ClusterState& cluster) {
+  std::vector<api::CapacityPool> pools;
+  for (const auto& pool : cluster.pools) pools.push_back(*pool);
+  return pools;
+}
+
 std::vector<std::pair<std::string, std::string>> ExplainCost(
     const api::TrainingJob& job, const std::vector<api::CapacityPool>& pools) {
   const api::CapacityStatus& status = job.status.capacity;

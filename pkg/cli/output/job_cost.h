@@ -11,6 +11,7 @@
 
 #include "pkg/api/capacity_pool.h"
 #include "pkg/api/training_job.h"
+#include "pkg/state/cluster_state.h"
 
 namespace yardmaster::cli {
 
@@ -18,6 +19,9 @@ namespace yardmaster::cli {
 // larger than the chooser takes.
 absl::StatusOr<nlohmann::ordered_json> CostOf(const api::TrainingJob& job,
                                               const std::vector<api::CapacityPool>& pools);
+
+// The pools of a cluster.
+std::vector<api::CapacityPool> PoolsOf(const state::ClusterState& cluster);
 
 // A label and a text each: what is rented and its rate, what was spent and the caps, and where the next
 // hour would run. None for a job without caps that has rented nothing.

@@ -15,6 +15,7 @@
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/cli/output/job_cost.h"
+#include "pkg/cli/output/print_objects.h"
 #include "pkg/plan/planner.h"
 #include "pkg/state/snapshot_builder.h"
 #include "pkg/state/subject.h"
@@ -105,7 +106,7 @@ SegmentCounts CountSegment(const plan::Snapshot& snapshot, fabric::SegmentId seg
 
 void AddLine(std::string& out, const std::string& label, const std::string& text) {
   if (text.empty()) return;
-  out += label + std::string(label.size() < 12 ? 12 - label.size() : 1, ' ') + text + "\n";
+  out += label + std::string(label.size() < 12 ? 12 - label.size() : 1, ' ') + OneLine(text) + "\n";
 }
 
 std::string Ranks(const std::vector<int>& ranks) {
@@ -209,20 +210,6 @@ void ExplainWork(const api::TrainingJobStatus& status, std::string& out) {
   AddLine(out, "checkpoint:", text);
 }
 
-absl::StatusOr<Subject> FindSubject(const state::ClusterState& cluster,
-                                    const std::string& namespace_name, const std::string& job) {
-  std::vector<std::string> names;
-  for (Subject& subject : SubjectsOf(cluster)) {
-    if (subject.namespace_name != namespace_name) continue;
-    names.push_back(subject.name);
-    if (subject.name == job || subject.key().name == job) return std::move(subject);
-  }
-  const std::string meant = api::Nearest(job, names);
-  return absl::NotFoundError(StrCat("there is no job ", job, " in namespace ", namespace_name,
-                                    meant.empty() ? "; kubectl yardmaster get jobs -A lists them"
-                                                  : StrCat("; did you mean ", meant, "?")));
-}
-
 std::string ExplainSubject(const state::ClusterState& cluster, const Subject& subject) {
   std::string out;
   AddLine(out, "job:", StrCat(subject.kind, " ", subject.namespace_name, "/", subject.name));
@@ -232,11 +219,11 @@ std::string ExplainSubject(const state::ClusterState& cluster, const Subject& su
   } else {
     ExplainWaiting(cluster, subject.key(), out);
   }
-  if (subject.job != nullptr) ExplainWork(subject.job->status, out);
   if (subject.job != nullptr) {
-    std::vector<api::CapacityPool> pools;
-    for (const auto& pool : cluster.pools) pools.push_back(*pool);
-    for (const auto& [label, text] : ExplainCost(*subject.job, pools)) AddLine(out, label, text);
+    ExplainWork(subject.job->status, out);
+    for (const auto& [label, text] : ExplainCost(*subject.job, PoolsOf(cluster))) {
+      AddLine(out, label, text);
+    }
   }
   std::vector<api::Condition> shown;
   if (subject.job != nullptr) shown = subject.job->status.conditions;
@@ -290,6 +277,20 @@ Table SegmentsTable(const state::ClusterState& cluster) {
   return rows;
 }
 
+absl::StatusOr<Subject> FindSubject(const state::ClusterState& cluster,
+                                    const std::string& namespace_name, const std::string& job) {
+  std::vector<std::string> names;
+  for (Subject& subject : SubjectsOf(cluster)) {
+    if (subject.namespace_name != namespace_name) continue;
+    names.push_back(subject.name);
+    if (subject.name == job || subject.key().name == job) return std::move(subject);
+  }
+  const std::string meant = api::Nearest(job, names);
+  return absl::NotFoundError(StrCat("there is no job ", job, " in namespace ", namespace_name,
+                                    meant.empty() ? "; kubectl yardmaster get jobs -A lists them"
+                                                  : StrCat("; did you mean ", meant, "?")));
+}
+
 absl::StatusOr<std::string> Explain(const state::ClusterState& cluster,
                                     const std::string& namespace_name, const std::string& job) {
   YM_ASSIGN_OR_RETURN(const Subject subject, FindSubject(cluster, namespace_name, job));
@@ -313,13 +314,17 @@ absl::StatusOr<nlohmann::json> ExplainAsJson(const state::ClusterState& cluster,
 }
 
 nlohmann::json RowsAsJson(const Table& table) {
+  // Columns of names and texts, which may look like numbers.
+  static const std::set<std::string> texts = {"NAMESPACE", "NAME",  "KIND",   "HOST", "FABRIC POD",
+                                              "SEGMENT",   "STATE", "REASON", "GANG", "LINK"};
   nlohmann::json out = nlohmann::json::array();
   for (std::size_t r = 1; r < table.size(); ++r) {
     nlohmann::json row = nlohmann::json::object();
     for (std::size_t c = 0; c < table[r].size(); ++c) {
       const std::string& text = table[r][c];
       nlohmann::json& cell = row[FieldName(table[0][c])];
-      if (const auto number = ParseNumber<std::int64_t>(text)) {
+      const auto number = ParseNumber<std::int64_t>(text);
+      if (number && texts.count(table[0][c]) == 0) {
         cell = *number;
       } else if (text != "-") {
         cell = text;

@@ -11,6 +11,7 @@
 
 #include "pkg/cli/output/label_selector.h"
 #include "pkg/state/cluster_state.h"
+#include "pkg/state/subject.h"
 
 namespace yardmaster::cli {
 
@@ -25,6 +26,12 @@ Table JobsTable(const state::ClusterState& cluster, const std::string& namespace
 // One row per segment: its hosts, how many are free, held, out and kept as backup.
 Table SegmentsTable(const state::ClusterState& cluster);
 
+// The job of that name: a TrainingJob's, another owner's or a Gang's. Errors: NotFound that names what is
+// near. The answer points into `cluster`.
+absl::StatusOr<state::Subject> FindSubject(const state::ClusterState& cluster,
+                                           const std::string& namespace_name,
+                                           const std::string& job);
+
 // The state of a job and its cause, in words: its placement by segment, its network numbers, or what is
 // missing and what would help, planned anew on this state. `job` is a TrainingJob's or a Gang's
 // name. Errors: NotFound that names what is near.
@@ -37,8 +44,8 @@ absl::StatusOr<nlohmann::json> ExplainAsJson(const state::ClusterState& cluster,
                                              const std::string& namespace_name,
                                              const std::string& job);
 
-// Rows as objects, keys from the header ("FABRIC POD": fabricPod); whole numbers are numbers, "-"
-// is null.
+// Rows as objects, keys from the header ("FABRIC POD": fabricPod); whole numbers are numbers except in
+// columns of names and texts, "-" is null.
 nlohmann::json RowsAsJson(const Table& table);
 
 }  // namespace yardmaster::cli

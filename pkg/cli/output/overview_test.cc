@@ -217,6 +217,9 @@ TEST_F(OverviewTest, RowsAsObjectsHaveTheNamesOfTheColumns) {
   EXPECT_TRUE(segments[0].contains("fabricPod"));
   EXPECT_EQ(RowsAsJson({{"A", "B C"}, {"-", "x 1"}}),
             nlohmann::json::parse(R"([{"a": null, "bC": "x 1"}])"));
+  EXPECT_EQ(RowsAsJson({{"NAME", "FABRIC POD", "WORKERS"}, {"42", "7", "3"}}),
+            nlohmann::json::parse(R"([{"name": "42", "fabricPod": "7", "workers": 3}])"))
+      << "a name is a text, also of digits";
 }
 
 TEST_F(OverviewTest, AnExplanationAsJsonHasTheTextAndTheObjects) {
@@ -229,7 +232,7 @@ TEST_F(OverviewTest, AnExplanationAsJsonHasTheTextAndTheObjects) {
   for (const nlohmann::json& line : (*object)["lines"]) joined += line.get<std::string>() + "\n";
   EXPECT_EQ(joined, *text);
   EXPECT_TRUE(object->contains("gang"));
-  EXPECT_FALSE(ExplainAsJson(ClusterState(), "default", "nobody").ok());
+  EXPECT_FALSE(ExplainAsJson(ClusterState(), "default", "none").ok());
 }
 
 }  // namespace

@@ -8,29 +8,21 @@
 
 #include "nlohmann/json.hpp"
 
-#include "pkg/base/status.h"
+#include "pkg/cli/flags.h"
 #include "pkg/config/yaml.h"
 
 namespace yardmaster::cli {
 
 using nlohmann::json;
 
-void PrintObjects(const std::vector<json>& objects, const std::string& format, std::ostream& out) {
+int PrintObjects(const absl::StatusOr<std::vector<json>>& objects, const std::string& format,
+                 std::ostream& out, std::ostream& err) {
+  if (!objects.ok()) return Fail(objects.status(), err);
   if (format == "json") {
-    const json list = {{"apiVersion", "v1"}, {"kind", "List"}, {"items", objects}};
-    out << list.dump(2, ' ', false, json::error_handler_t::replace) << "\n";
-    return;
+    PrintAnswer({{"apiVersion", "v1"}, {"kind", "List"}, {"items", *objects}}, format, out);
+  } else {
+    for (const json& object : *objects) out << "---\n" << config::EmitYaml(object);
   }
-  for (const json& object : objects) out << "---\n" << config::EmitYaml(object);
-}
-
-int PrintObjectsOrFail(const absl::StatusOr<std::vector<json>>& objects, const std::string& format,
-                       std::ostream& out, std::ostream& err) {
-  if (!objects.ok()) {
-    err << MessageOf(objects.status()) << "\n";
-    return 1;
-  }
-  PrintObjects(*objects, format, out);
   return 0;
 }
 
@@ -68,22 +60,44 @@ bool WantsColour(const std::ostream& out) {
          std::string_view(terminal) != "dumb";
 }
 
-void PrintTable(const std::vector<std::vector<std::string>>& rows, std::ostream& out, bool colour) {
+std::string OneLine(std::string_view text) {
+  std::string out(text);
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(out[i]);
+    // U+0080 to U+009F are C2 80 to C2 9F in UTF-8.
+    const bool high = byte >= 0x80 && byte < 0xA0 && i > 0 && out[i - 1] == '\xC2';
+    if (byte < 0x20 || byte == 0x7F || high) out[i] = ' ';
+    if (high) out[i - 1] = ' ';
+  }
+  return out;
+}
+
+std::vector<std::size_t> WidthsOf(const std::vector<std::vector<std::string>>& rows) {
   std::vector<std::size_t> widths;
   for (const auto& row : rows) {
     widths.resize(std::max(widths.size(), row.size()), 0);
     for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], row[c].size());
   }
-  for (const auto& row : rows) {
-    std::string line;
-    for (std::size_t c = 0; c < row.size(); ++c) {
-      const std::string_view begin = colour ? ColourOf(row[c]) : "";
-      line.append(begin).append(row[c]);
-      if (!begin.empty()) line += "\033[0m";
-      if (c + 1 < row.size()) line += std::string(widths[c] - row[c].size() + 3, ' ');
-    }
-    out << line << "\n";
+  return widths;
+}
+
+void PrintRow(const std::vector<std::string>& row, const std::vector<std::size_t>& widths,
+              std::ostream& out, bool colour) {
+  std::string line;
+  for (std::size_t c = 0; c < row.size(); ++c) {
+    const std::string_view begin = colour ? ColourOf(row[c]) : "";
+    line.append(begin).append(OneLine(row[c]));
+    if (!begin.empty()) line += "\033[0m";
+    if (c + 1 == row.size()) break;
+    const std::size_t width = c < widths.size() ? widths[c] : 0;
+    line += std::string(std::max(width, row[c].size()) - row[c].size() + 3, ' ');
   }
+  out << line << "\n";
+}
+
+void PrintTable(const std::vector<std::vector<std::string>>& rows, std::ostream& out, bool colour) {
+  const std::vector<std::size_t> widths = WidthsOf(rows);
+  for (const auto& row : rows) PrintRow(row, widths, out, colour);
 }
 
 }  // namespace yardmaster::cli
