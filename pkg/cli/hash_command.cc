@@ -112,7 +112,11 @@ absl::Status AnswerAll(const repac::HashModel& model, const Members& members, st
                        std::ostream& out) {
   std::string line;
   for (std::int64_t number = 1; std::getline(in, line); ++number) {
-    const std::string_view text = Trim(line);
+    std::string_view text = line;
+    if (number == 1 && text.substr(0, kByteOrderMark.size()) == kByteOrderMark) {
+      text.remove_prefix(kByteOrderMark.size());
+    }
+    text = Trim(text);
     if (text.empty() || text[0] == '#') continue;
     const auto packet = ParsePacketLine(text);
     if (!packet.ok()) {

@@ -109,6 +109,13 @@ TEST_F(HashCommandTest, UnpredictableModelsSayWhy) {
   EXPECT_EQ(a.out, "{\"unpredictable\": \"per-packet random\"}\n");
 }
 
+TEST_F(HashCommandTest, PacketsMayBeginWithAByteOrderMark) {
+  const std::string packet = "10.0.0.1,10.0.0.2,17,49153,4791\n";
+  const Answered a = Run(kCrc, "\xEF\xBB\xBF" + packet);
+  EXPECT_EQ(a.code, 0) << a.err;
+  EXPECT_EQ(a.out, Run(kCrc, packet).out);
+}
+
 TEST_F(HashCommandTest, ABadLineIsNamedByItsNumber) {
   for (const char* line :
        {"10.0.0.1,10.0.0.2,17,1", "10.0.0.256,10.0.0.2,17,1,2", "10.0.0.1,::1,17,1,2",

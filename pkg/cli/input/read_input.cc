@@ -11,7 +11,7 @@ namespace yardmaster::cli {
 
 namespace {
 
-// Reads through istream::read, which reports a failure in the state of the stream instead of throwing.
+// Without a byte order mark. Reads through istream::read, which reports a failure in the state of the stream instead of throwing.
 absl::StatusOr<std::string> ReadToEnd(const std::string& file, std::istream& in) {
   std::string text;
   std::vector<char> block(std::size_t{1} << 16);
@@ -19,8 +19,12 @@ absl::StatusOr<std::string> ReadToEnd(const std::string& file, std::istream& in)
     in.read(block.data(), static_cast<std::streamsize>(block.size()));
     text.append(block.data(), static_cast<std::size_t>(in.gcount()));
   } while (in.good());
-  if (in.bad())
+  if (in.bad()) {
     return absl::DataLossError(StrCat(InputName(file), ": reading failed; give a file"));
+  }
+  if (text.compare(0, kByteOrderMark.size(), kByteOrderMark) == 0) {
+    text.erase(0, kByteOrderMark.size());
+  }
   return text;
 }
 

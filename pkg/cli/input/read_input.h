@@ -3,18 +3,22 @@
 
 #include <iosfwd>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
 
 namespace yardmaster::cli {
 
+// UTF-8's, which some programs write at the beginning of a text.
+inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
 // What errors call the input: "standard input" for "-".
 std::string InputName(const std::string& file);
 // The names of several, with ", " between them.
 std::string InputNames(const std::vector<std::string>& files);
 
-// Errors: NotFound when the file cannot be opened, InvalidArgument for a folder, DataLoss when reading fails.
+// Without a byte order mark. Errors: NotFound when the file cannot be opened, InvalidArgument for a folder, DataLoss when reading fails.
 absl::StatusOr<std::string> ReadFile(const std::string& file);
 
 // The same, or standard input. Errors: also InvalidArgument for standard input that was read before.
