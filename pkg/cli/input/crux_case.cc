@@ -58,9 +58,9 @@ class CaseReader {
 
   absl::StatusOr<std::int32_t> Integer(const char* key) const {
     YM_ASSIGN_OR_RETURN(const double value, Number(key));
-    const double limit = std::numeric_limits<std::int32_t>::max();
-    if (std::trunc(value) != value || std::abs(value) > limit) {
-      return Wrong(key, "a whole number", value_.at(key));
+    constexpr std::int32_t kLimit = std::numeric_limits<std::int32_t>::max();
+    if (std::trunc(value) != value || std::abs(value) > kLimit) {
+      return Wrong(key, StrCat("a whole number of at most ", kLimit), value_.at(key));
     }
     return static_cast<std::int32_t>(value);
   }

@@ -102,7 +102,8 @@ TEST(CruxCase, ErrorsBeginWithTheJsonPath) {
       {"jobs[0].flows[0].background: is 1; it has to be true or false",
        [](json& c) { c["jobs"][0]["flows"][0]["background"] = 1; }},
       {"levels: is 0;", [](json& c) { c["levels"] = 0; }},
-      {"levels: is 1e+20;", [](json& c) { c["levels"] = 1e20; }},
+      {"levels: is 1e+20; it has to be a whole number of at most 2147483647",
+       [](json& c) { c["levels"] = 1e20; }},
       {"links: is missing", [](json& c) { c.erase("links"); }},
       {"case: is [];", [](json& c) { c = json::array(); }},
   };
