@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "pkg/base/strings.h"
+#include "pkg/fabric/place_names.h"
 #include "pkg/placement/solver/gang_model.h"
 #include "pkg/placement/worker_need.h"
 
@@ -317,7 +318,7 @@ class Replacer {
                                        : "no free backup host in it";
       plan.reasons.push_back({ReasonCode::kNotEnoughHosts, TopologyLevel::kSegment, count,
                               StrCat(Count(count, "host"), " short in segment ",
-                                     places_.name(segment), ": ", searched)});
+                                     DistinctName(places_, segment), ": ", searched)});
     }
     SuggestBorrowing(plan);
     return plan;

@@ -13,6 +13,7 @@
 #include "pkg/crux/decide.h"
 #include "pkg/crux/intensity.h"
 #include "pkg/crux/starvation.h"
+#include "pkg/fabric/place_names.h"
 #include "pkg/workload/traffic.h"
 
 namespace yardmaster::plan {
@@ -233,7 +234,7 @@ PlaceChoice ChoosePlace(const Snapshot& snapshot, const ContentionCost& cost, Jo
   const auto names = [&](const std::set<SegmentId>& some, const std::set<SegmentId>& but) {
     std::vector<std::string> out;
     for (const SegmentId segment : some) {
-      if (but.count(segment) == 0) out.push_back(places.name(segment));
+      if (but.count(segment) == 0) out.push_back(DistinctName(places, segment));
     }
     return Join(out, ", ");
   };

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "pkg/base/strings.h"
+#include "pkg/fabric/place_names.h"
 #include "pkg/placement/replacement.h"
 #include "pkg/placement/worker_need.h"
 #include "pkg/plan/queue.h"
@@ -246,7 +247,7 @@ std::string PlaceOf(const fabric::Places& places, const std::vector<HostId>& hos
     segments.insert(places.segment_of(host));
     pods.insert(places.fabric_pod_of(host));
   }
-  if (segments.size() == 1) return StrCat("segment ", places.name(*segments.begin()));
+  if (segments.size() == 1) return StrCat("segment ", DistinctName(places, *segments.begin()));
   const std::string in = Count(static_cast<std::int64_t>(segments.size()), "segment");
   if (pods.size() == 1) return StrCat(in, " of fabric pod ", places.name(*pods.begin()));
   return StrCat(in, " of ", Count(static_cast<std::int64_t>(pods.size()), "fabric pod"));

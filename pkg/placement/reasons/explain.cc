@@ -4,6 +4,7 @@
 #include <string>
 
 #include "pkg/base/strings.h"
+#include "pkg/fabric/place_names.h"
 #include "pkg/placement/reasons/relaxations.h"
 #include "pkg/placement/reasons/resource_shortages.h"
 #include "pkg/placement/solver/gang_solver.h"
@@ -166,7 +167,7 @@ class Explainer {
 
   std::string PlaceName(TopologyLevel level, int place) const {
     return level == TopologyLevel::kSegment
-               ? StrCat("segment ", places_.name(fabric::SegmentId(place)))
+               ? StrCat("segment ", DistinctName(places_, fabric::SegmentId(place)))
                : StrCat("fabric pod ", places_.name(fabric::FabricPodId(place)));
   }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "pkg/base/strings.h"
+#include "pkg/fabric/place_names.h"
 #include "pkg/placement/solver/gang_solver.h"
 
 namespace yardmaster::placement {
@@ -252,7 +253,7 @@ class Finder {
     more.total += workers;
     if (!Fits(model, more)) return false;
     plan_.relaxations.push_back({StrCat(before, "hosts: ", hosts, " more in segment ",
-                                        places_.name(fabric::SegmentId(segment))),
+                                        DistinctName(places_, fabric::SegmentId(segment))),
                                  outcome});
     return true;
   }
