@@ -83,7 +83,7 @@ class FailoverTest : public testing::Test {
   repac::PathPlan plan_;
 };
 
-TEST_F(FailoverTest, WithoutAFailureNobodyMoves) {
+TEST_F(FailoverTest, WithoutAFailureNoFlowMoves) {
   for (Recovery recovery :
        {Recovery::kAlternatePort, Recovery::kRandomRetry, Recovery::kReconvergence}) {
     for (const TransferFlow& flow : Legs({}, recovery)) EXPECT_EQ(flow.legs.size(), 1u);

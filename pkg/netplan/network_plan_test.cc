@@ -152,7 +152,7 @@ TEST_F(NetworkPlanTest, PlanningAgainChangesNothing) {
   EXPECT_EQ(second.report.changed_jobs, 0);
 }
 
-TEST_F(NetworkPlanTest, AnArrivalElsewhereAndItsDepartureChangeNobody) {
+TEST_F(NetworkPlanTest, AnArrivalElsewhereAndItsDepartureChangeNoOtherJob) {
   const NetworkPlan before = Next();
   AddSplitJob("d", 2, 3);
   const NetworkPlan with = Next();
@@ -165,7 +165,7 @@ TEST_F(NetworkPlanTest, AnArrivalElsewhereAndItsDepartureChangeNobody) {
   EXPECT_EQ(LevelsOf(before), LevelsOf(after));
 }
 
-TEST_F(NetworkPlanTest, AnArrivalThatSharesLinksMovesNobodysConnections) {
+TEST_F(NetworkPlanTest, AnArrivalThatSharesLinksMovesNoConnectionOfOtherJobs) {
   const NetworkPlan before = Next();
   AddSplitJob("d", 1, 0);
   ExpectIn(PortsOf(before), PortsOf(Next()));

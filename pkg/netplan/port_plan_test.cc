@@ -147,7 +147,7 @@ TEST_F(PortPlanTest, AnAnswerHasThePartOfTheBytesThatAcknowledgementsAre) {
   const NetworkPlan plan = Run();
   for (const PathAssignment& answer : plan.answers) {
     EXPECT_NE(answer.source_port, 0) << answer.reason;
-    EXPECT_EQ(answer.bytes, 0) << "it is no load that Crux counts";
+    EXPECT_EQ(answer.bytes, 0) << "Crux counts no load for it";
     EXPECT_EQ(answer.links,
               repac::Route(network(), answer.from, answer.to, answer.source_port, {}));
   }

@@ -110,7 +110,7 @@ class OtherGpusTest : public OccupationTest {
   OtherGpusTest() : OccupationTest("example.com/accelerator") {}
 };
 
-TEST_F(OtherGpusTest, APodWhoseRequestsCannotBeReadLeavesNoGpuFreeWhateverTheFabricCallsThem) {
+TEST_F(OtherGpusTest, APodWhoseRequestsCannotBeReadLeavesNoGpuFreeOfAnyResource) {
   AddPod("odd", {{"example.com/accelerator", "eight"}});
   const plan::Snapshot s = BuildSnapshot(world_);
   EXPECT_EQ(State(s, "a0").free_gpus, 0);

@@ -10,7 +10,7 @@ namespace yardmaster::state {
 namespace {
 
 // More of them say nothing new.
-constexpr std::size_t kMostWarnings = 8;
+constexpr std::size_t kMaxWarnings = 8;
 
 class Finder {
  public:
@@ -59,7 +59,7 @@ class Finder {
 
   void Add(fabric::HostId host, const std::string& label, const std::string& problem,
            std::string_view field) {
-    if (out_.size() == kMostWarnings) return;
+    if (out_.size() == kMaxWarnings) return;
     out_.push_back(StrCat("Node ", places_.name(host), ": metadata.",
                           api::JoinPath("labels", label), ": ", problem,
                           "; correct the label, or spec.size.", field, " of Fabric ", spec_.name));

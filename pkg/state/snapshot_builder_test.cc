@@ -70,7 +70,7 @@ TEST_F(SnapshotBuilderTest, ASecondFabricIsNamedAndNotUsed) {
   EXPECT_THAT(s.warnings, ElementsAre(HasSubstr("Fabric f: is not used")));
 }
 
-TEST_F(SnapshotBuilderTest, LabelsThatContradictTheFabricAreNamedAndStopNobody) {
+TEST_F(SnapshotBuilderTest, LabelsThatContradictTheFabricAreNamedAndStopNothing) {
   node("a3").metadata.labels[api::kFabricPodLabel] = "q";
   nodes_.push_back(NodeAt("b4", "p", "b"));
   nodes_.push_back(NodeAt("c0", "p", "c"));

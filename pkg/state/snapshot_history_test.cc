@@ -192,7 +192,7 @@ TEST(SnapshotHistoryTest, WhatIsFreeIsWhatACountPodByPodLeaves) {
   EXPECT_GT(occupied, 200);
 }
 
-TEST(SnapshotHistoryTest, WhatNobodyTouchedIsSharedBetweenSnapshots) {
+TEST(SnapshotHistoryTest, WhatDidNotChangeIsSharedBetweenSnapshots) {
   ClusterHistory history(5);
   for (int i = 0; i < 100; ++i) history.Step();
   SnapshotBuilder builder;

@@ -186,7 +186,7 @@ TEST_F(SnapshotBuilderTest, ANodeThatTakesThePlaceOfAPromisedOneHasRoomInItsSegm
   EXPECT_THAT(s.jobs[0].lost_ranks, ElementsAre(0));
 }
 
-TEST_F(SnapshotBuilderTest, AJobThatContradictsItselfHasProblemsAndStopsNobody) {
+TEST_F(SnapshotBuilderTest, AJobThatContradictsItselfHasProblemsAndStopsNoOther) {
   jobs_ = {Job("bad", R"({"workers":2,"parallelism":{"tensor":3,"data":5}})"),
            Job("good", R"({"workers":2})"), Job("huge", R"({"workers":1000000})")};
   const plan::Snapshot s = Build();
