@@ -25,9 +25,13 @@ bool Contains(std::span<const LinkId> links, LinkId link) {
   return std::find(links.begin(), links.end(), link) != links.end();
 }
 
+const char* NoLinkLeft(std::span<const LinkId> siblings) {
+  return siblings.empty() ? "no link is left that works" : "no disjoint path is left";
+}
+
 }  // namespace
 
-bool FlowPlanner::Forbidden(LinkId link, const Siblings& siblings) const {
+bool FlowPlanner::Forbidden(LinkId link, Siblings siblings) const {
   return ledger_.avoided(Network::cable_of(link)) ||
          (!siblings.empty() && Contains(siblings, link));
 }
@@ -39,10 +43,10 @@ NicPort FlowPlanner::PlaneTwin(const NicPort& src, const PlannedFlow& flow) cons
 
 // The source NIC's ports that may be used with their loads, least loaded first; ties alternate from
 // path to path.
-std::vector<std::pair<double, NicPort>> FlowPlanner::SourcePorts(const PlannedFlow& flow) const {
+FlowPlanner::Ranked FlowPlanner::SourcePorts(const PlannedFlow& flow) const {
   const int ports = network_.spec().nic_ports;
   const NicConnection& connection = ledger_.connection_of(flow);
-  std::vector<std::pair<double, NicPort>> ranked;
+  Ranked ranked;
   for (int i = 0; i < ports; ++i) {
     const NicPort src{flow.src.host, flow.src.rail, (flow.connection + flow.path + i) % ports};
     const int plane = network_.plane_of(src);
@@ -57,26 +61,35 @@ std::vector<std::pair<double, NicPort>> FlowPlanner::SourcePorts(const PlannedFl
       arrives = true;
       load = std::max(load, ledger_.bytes(Network::down(end)));
     }
-    if (arrives) ranked.emplace_back(load, src);
+    if (!arrives) continue;
+    const auto at = std::find_if(ranked.begin(), ranked.end(),
+                                 [load](const auto& r) { return load < r.first; });
+    ranked.emplace(at, load, src);
   }
-  std::stable_sort(ranked.begin(), ranked.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
   return ranked;
 }
 
 const FlowPlanner::Tails& FlowPlanner::TailsOf(const Group& group, const NicPort& dst) {
   if (const auto found = tails_.find(&group); found != tails_.end()) return found->second;
   Tails tails;
-  tails.begin.push_back(0);
-  for (std::size_t slot = 0; slot < group.slots.size(); ++slot) {
-    fabric::Walk(network_, group.slots[slot], [&](SwitchId at, LinkId came_by) {
-      if (network_.tier_of(at) == 0 && Network::is_down(came_by)) return LinkId();
+  for (const LinkId slot : group.slots) {
+    Tail tail;
+    tail.begin = tails.links.size();
+    fabric::Walk(network_, slot, [&](SwitchId at, LinkId came_by) {
+      if (network_.tier_of(at) == 0 && Network::is_down(came_by)) {
+        tail.tor = at;
+        return LinkId();
+      }
       const Group& next = world_.group(at, Network::is_down(came_by), dst);
-      if (!next.forced()) return LinkId();
+      if (!next.forced()) {
+        tail.chosen = true;
+        return LinkId();
+      }
       tails.links.push_back(next.slots[0]);
       return next.slots[0];
     });
-    tails.begin.push_back(static_cast<int>(tails.links.size()));
+    tail.end = tails.links.size();
+    tails.slots.push_back(tail);
   }
   return tails_.emplace(&group, std::move(tails)).first->second;
 }
@@ -89,12 +102,11 @@ LinkId FlowPlanner::FirstLink(const Group& group, std::size_t slot) const {
       [this](LinkId a, LinkId b) { return ledger_.bytes(a) < ledger_.bytes(b); });
 }
 
-// What must follow the slot costs, or nothing if that is forbidden.
-std::optional<FlowPlanner::TailCost> FlowPlanner::TailOf(const Tails& tails, std::size_t slot,
-                                                         const Siblings& siblings) const {
+// nullopt if one of the links is forbidden.
+std::optional<FlowPlanner::TailCost> FlowPlanner::CostOfTail(const Tails& tails, const Tail& tail,
+                                                             Siblings siblings) const {
   TailCost cost;
-  for (int i = tails.begin[slot]; i < tails.begin[slot + 1]; ++i) {
-    const LinkId link = tails.links[static_cast<std::size_t>(i)];
+  for (const LinkId link : tails.Of(tail)) {
     if (Forbidden(link, siblings)) return std::nullopt;
     cost.fullest = std::max(cost.fullest, ledger_.bytes(link));
     cost.sum += ledger_.bytes(link);
@@ -102,26 +114,34 @@ std::optional<FlowPlanner::TailCost> FlowPlanner::TailOf(const Tails& tails, std
   return cost;
 }
 
-std::optional<FlowPlanner::Slot> FlowPlanner::BestSlot(const Group& group, const NicPort& dst,
-                                                       const Siblings& siblings,
-                                                       const std::vector<char>& tried) {
-  const Tails& tails = TailsOf(group, dst);
-  std::optional<Slot> best;
+bool FlowPlanner::NextSlots(const Group& group, const Tails& tails, Siblings siblings) {
+  double least = 0;
+  TailCost cheapest;
+  best_.clear();
   for (std::size_t slot = 0; slot < group.slots.size(); ++slot) {
-    if (!tried.empty() && tried[slot] != 0) continue;
+    if (tried_[slot] != 0) continue;
     const LinkId first = FirstLink(group, slot);
     const double load = ledger_.bytes(first);
-    if ((best && load > best->load) || Forbidden(first, siblings)) continue;
-    const auto tail = TailOf(tails, slot, siblings);
-    if (!tail || (best && load == best->load && !(*tail < best->tail))) continue;
-    best = Slot{static_cast<int>(slot), load, *tail};
+    if ((!best_.empty() && load > least) || Forbidden(first, siblings)) continue;
+    const auto cost = CostOfTail(tails, tails.slots[slot], siblings);
+    if (!cost) continue;
+    if (best_.empty() || load < least || *cost < cheapest) {
+      best_.clear();
+      least = load;
+      cheapest = *cost;
+    } else if (cheapest < *cost) {
+      continue;
+    }
+    best_.push_back(slot);
   }
-  return best;
+  wanted_.assign(group.slots.size(), 0);
+  for (const std::size_t slot : best_) wanted_[slot] = tried_[slot] = 1;
+  return !best_.empty();
 }
 
-// The cost of all links between switches behind the first, or nothing if one of them is forbidden.
+// The cost of all links between switches behind the first, or nullopt if a link is forbidden.
 std::optional<FlowPlanner::TailCost> FlowPlanner::CostOf(std::span<const LinkId> links,
-                                                         const Siblings& siblings) const {
+                                                         Siblings siblings) const {
   TailCost cost;
   for (std::size_t i = 0; i < links.size(); ++i) {
     if (Forbidden(links[i], siblings)) return std::nullopt;
@@ -133,50 +153,70 @@ std::optional<FlowPlanner::TailCost> FlowPlanner::CostOf(std::span<const LinkId>
   return cost;
 }
 
-std::vector<char> FlowPlanner::EqualSlots(const Group& group, const NicPort& dst,
-                                          const Siblings& siblings, const Slot& best) {
-  const Tails& tails = TailsOf(group, dst);
-  std::vector<char> equal(group.slots.size());
-  for (std::size_t slot = 0; slot < group.slots.size(); ++slot) {
-    const LinkId first = FirstLink(group, slot);
-    if (ledger_.bytes(first) > best.load || Forbidden(first, siblings)) continue;
-    const auto tail = TailOf(tails, slot, siblings);
-    equal[slot] = tail && !(best.tail < *tail) ? 1 : 0;
+bool FlowPlanner::BeginsPlainly(const Group& group, const NicPort& src, const NicPort& dst) const {
+  return group.preset.empty() && group.lags.empty() && !group.unreachable() &&
+         group.predictable() && !(src.host == dst.host && src.rail == dst.rail) &&
+         !world_.is_down(network_.host_cable(src)) && !world_.WhyUnknown(src, dst);
+}
+
+LinkPath FlowPlanner::PathOver(const Group& group, const Tails& tails, std::size_t slot,
+                               const NicPort& src, const NicPort& dst) const {
+  const Tail& tail = tails.slots[slot];
+  LinkPath links;
+  if (tail.chosen) return links;
+  LinkId last;
+  if (tail.tor.valid()) {
+    last = world_.Delivery(tail.tor, dst);
+    if (!last.valid()) return links;
   }
-  return equal;
+  links = {Network::up(network_.host_cable(src)), group.slots[slot]};
+  const std::span<const LinkId> between = tails.Of(tail);
+  links.insert(links.end(), between.begin(), between.end());
+  if (last.valid()) links.push_back(last);
+  return links;
 }
 
 bool FlowPlanner::TakeSlots(PlannedFlow& flow, const NicPort& src, const Group& group,
-                            const std::vector<char>& slots, const Siblings& siblings) {
+                            const Tails& tails, Siblings siblings) {
   const NicPort dst = PlaneTwin(src, flow);
   const UsedPorts& used = ledger_.PortsBetween(flow);
   Packet packet = world_.PacketOf(src, dst, kSourcePortBase);
   packet.ingress_port = world_.ingress_port(Network::up(network_.host_cable(src)));
-  std::vector<PortFunction> functions;
   const bool chosen = group.slots.size() > 1;
-  if (chosen) functions.push_back(group.hash->OverPorts(packet));
+  const PortFunction function = chosen ? group.hash->OverPorts(packet) : PortFunction();
+  const std::span<const PortFunction> functions(&function, chosen ? 1 : 0);
+  const MemberChoice choice(group.slots.size(), group.thresholds);
+  const bool plain = BeginsPlainly(group, src, dst);
   std::optional<TailCost> best;
   LinkPath best_links;
-  NicPort best_dst;
   std::uint16_t best_port = 0;
   int candidates = candidates_;
   std::string reason;
+  const auto consider = [&](std::uint16_t port, LinkPath& links) {
+    const auto cost = CostOf(links, siblings);
+    if (!cost || (best && !(*cost < *best))) return;
+    best = cost;
+    best_port = port;
+    best_links = std::move(links);
+  };
   WalkPorts(functions, StartPort(src, dst, flow.path), [&](std::uint16_t port, const auto& values) {
-    if (chosen && slots[group.SlotOf(values[0])] == 0) return false;
+    const std::size_t slot = chosen ? choice(values[0]) : 0;
+    if (chosen && wanted_[slot] == 0) return false;
     if (std::binary_search(used.begin(), used.end(), port)) return false;
+    // Nothing is chosen behind the first switch: the next port would take the same path.
+    if (plain) {
+      LinkPath links = PathOver(group, tails, slot, src, dst);
+      if (!links.empty()) {
+        consider(port, links);
+        return true;
+      }
+    }
     auto path = PredictPath(world_, src, dst, port);
     if (!path.ok() || !path->predictable) {
       reason = path.ok() ? path->reason : MessageOf(path.status());
       return true;
     }
-    const auto cost = CostOf(path->links, siblings);
-    if (cost && (!best || *cost < *best)) {
-      best = cost;
-      best_port = port;
-      best_links = std::move(path->links);
-      best_dst = network_.nic_port_of(Network::cable_of(best_links.back()));
-    }
-    // Nothing is chosen behind the first switch: the next port would take the same path.
+    consider(port, path->links);
     const bool decided = std::all_of(path->hops.begin() + 1, path->hops.end(),
                                      [](const PathHop& hop) { return hop.members == 1; });
     return decided || --candidates <= 0 || (best && best->fullest == 0);
@@ -186,14 +226,14 @@ bool FlowPlanner::TakeSlots(PlannedFlow& flow, const NicPort& src, const Group& 
     return false;
   }
   flow.src = src;
-  flow.dst = best_dst;
+  flow.dst = network_.nic_port_of(Network::cable_of(best_links.back()));
   flow.source_port = best_port;
   flow.links = std::move(best_links);
   flow.reason.clear();
   return true;
 }
 
-bool FlowPlanner::PlanFrom(PlannedFlow& flow, const NicPort& src, const Siblings& siblings) {
+bool FlowPlanner::PlanFrom(PlannedFlow& flow, const NicPort& src, Siblings siblings) {
   const NicPort dst = PlaneTwin(src, flow);
   if (auto reason = world_.WhyUnknown(src, dst)) {
     flow.reason = *std::move(reason);
@@ -204,49 +244,47 @@ bool FlowPlanner::PlanFrom(PlannedFlow& flow, const NicPort& src, const Siblings
     flow.reason = StrCat("plane ", network_.plane_of(src), " does not reach the destination");
     return false;
   }
-  if (group.slots.size() > 1 && (!group.hash->predictable() || !group.blocked.empty())) {
+  if (!group.predictable()) {
     flow.reason = StrCat(network_.name(network_.tor(src)), ": ",
                          group.hash->predictable() ? group.blocked : group.hash->reason());
     return false;
   }
-  flow.reason = siblings.empty() ? "no link is left that works" : "no disjoint path is left";
-  std::vector<char> tried(group.slots.size());
-  while (const auto best = BestSlot(group, dst, siblings, tried)) {
-    std::vector<char> slots = EqualSlots(group, dst, siblings, *best);
-    bool any_new = false;
-    for (std::size_t i = 0; i < slots.size(); ++i) {
-      slots[i] = slots[i] != 0 && tried[i] == 0 ? 1 : 0;
-      tried[i] |= slots[i];
-      any_new |= slots[i] != 0;
-    }
-    if (!any_new) return false;
-    if (TakeSlots(flow, src, group, slots, siblings)) return true;
+  flow.reason.clear();
+  tried_.assign(group.slots.size(), 0);
+  const Tails& tails = TailsOf(group, dst);
+  while (NextSlots(group, tails, siblings)) {
+    if (TakeSlots(flow, src, group, tails, siblings)) return true;
   }
+  if (flow.reason.empty()) flow.reason = NoLinkLeft(siblings);
   return false;
 }
 
 void FlowPlanner::PlanFresh(PlannedFlow& flow) {
-  const Siblings& siblings = ledger_.SiblingLinks(flow);
+  const Siblings siblings = ledger_.SiblingLinks(flow);
   flow.source_port = flow.alternate_port = 0;
   flow.links.clear();
-  flow.reason = "no port of the two NICs is up in a common plane";
+  flow.reason.clear();
   for (const auto& [load, src] : SourcePorts(flow)) {
     if (PlanFrom(flow, src, siblings)) return;
   }
+  if (flow.reason.empty()) flow.reason = "no port of the two NICs is up in a common plane";
 }
 
 bool FlowPlanner::PlanAlong(PlannedFlow& flow, const NicPort& src, std::span<const LinkId> links) {
   const NicPort dst = PlaneTwin(src, flow);
+  const Group& group = world_.group(network_.tor(src), false, dst);
+  if (links.size() == 1 && BeginsPlainly(group, src, dst) && Contains(group.slots, links[0])) {
+    wanted_.assign(group.slots.size(), 0);
+    for (std::size_t i = 0; i < wanted_.size(); ++i) {
+      if (group.slots[i] == links[0]) wanted_[i] = 1;
+    }
+    const Tails& tails = TailsOf(group, dst);
+    if (TakeSlots(flow, src, group, tails, ledger_.SiblingLinks(flow))) return true;
+  }
   const auto targets = TargetsOf(world_, src, dst, links);
   if (!targets.ok()) {
     flow.reason = MessageOf(targets.status());
     return false;
-  }
-  const Group& group = world_.group(network_.tor(src), false, dst);
-  if (links.size() == 1 && group.preset.empty() && group.lags.empty()) {
-    std::vector<char> slots(group.slots.size());
-    for (std::size_t i = 0; i < slots.size(); ++i) slots[i] = group.slots[i] == links[0] ? 1 : 0;
-    if (TakeSlots(flow, src, group, slots, ledger_.SiblingLinks(flow))) return true;
   }
   const auto port = FindPort(*targets, ledger_.PortsBetween(flow), StartPort(src, dst, flow.path));
   if (!port.ok()) {
@@ -266,10 +304,10 @@ bool FlowPlanner::PlanBy(PlannedFlow& flow, const NicPort& src, std::uint16_t po
     flow.reason = path.ok() ? path->reason : MessageOf(path.status());
     return false;
   }
-  const Siblings& siblings = ledger_.SiblingLinks(flow);
+  const Siblings siblings = ledger_.SiblingLinks(flow);
   if (std::any_of(path->links.begin(), path->links.end(),
                   [&](LinkId link) { return Forbidden(link, siblings); })) {
-    flow.reason = siblings.empty() ? "no link is left that works" : "no disjoint path is left";
+    flow.reason = NoLinkLeft(siblings);
     return false;
   }
   flow.src = src;
@@ -282,25 +320,44 @@ bool FlowPlanner::PlanBy(PlannedFlow& flow, const NicPort& src, std::uint16_t po
 
 void FlowPlanner::FindAlternate(PlannedFlow& flow) {
   flow.alternate_port = 0;
-  Siblings siblings;
+  LinkPath own;
   for (LinkId link : flow.links) {
-    if (!network_.is_host_cable(Network::cable_of(link))) siblings.push_back(link);
+    if (!network_.is_host_cable(Network::cable_of(link))) own.push_back(link);
   }
-  if (siblings.empty()) return;  // one switch: nothing to go round
+  if (own.empty()) return;  // one switch: nothing to go round
   PlannedFlow other = flow;
   other.path += 1 << 10;  // another starting point
-  if (PlanFrom(other, flow.src, siblings)) flow.alternate_port = other.source_port;
+  if (PlanFrom(other, flow.src, own)) flow.alternate_port = other.source_port;
 }
 
-bool FlowPlanner::AlternateWorks(const PlannedFlow& flow) const {
+LinkPath FlowPlanner::PathOf(const NicPort& src, const NicPort& dst, std::uint16_t port) {
+  const Group& group = world_.group(network_.tor(src), false, dst);
+  if (BeginsPlainly(group, src, dst)) {
+    std::size_t slot = 0;
+    if (group.slots.size() > 1) {
+      Packet packet = world_.PacketOf(src, dst, port);
+      packet.ingress_port = world_.ingress_port(Network::up(network_.host_cable(src)));
+      slot = group.SlotOf(group.hash->Hash(packet));
+    }
+    LinkPath links = PathOver(group, TailsOf(group, dst), slot, src, dst);
+    if (!links.empty()) return links;
+  }
+  LinkPath links = {Network::up(network_.host_cable(src))};
+  const bool arrives = WalkPath(world_, src, dst, port, [&links](LinkId link) {
+    links.push_back(link);
+    return true;
+  });
+  return arrives ? links : LinkPath();
+}
+
+bool FlowPlanner::AlternateWorks(const PlannedFlow& flow) {
   if (flow.alternate_port == 0) return false;
-  const auto good = [&](LinkId link) {
+  const LinkPath path = PathOf(flow.src, PlaneTwin(flow.src, flow), flow.alternate_port);
+  return !path.empty() && std::all_of(path.begin(), path.end(), [&](LinkId link) {
     const CableId cable = Network::cable_of(link);
-    if (ledger_.avoided(cable)) return false;
-    return network_.is_host_cable(cable) || !Contains(flow.links, link);
-  };
-  return good(Network::up(network_.host_cable(flow.src))) &&
-         WalkPath(world_, flow.src, PlaneTwin(flow.src, flow), flow.alternate_port, good);
+    return !ledger_.avoided(cable) &&
+           (network_.is_host_cable(cable) || !Contains(flow.links, link));
+  });
 }
 
 }  // namespace yardmaster::repac

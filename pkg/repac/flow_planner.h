@@ -3,7 +3,9 @@
 // Choice, in this order: the NIC port (plane) that carries least; the least loaded first link;
 // among equals the one whose forced continuation is least loaded; then a walk over source ports
 // until one takes that link. Where later switches choose, too, the best of a bounded number of such
-// ports is taken. Complexity: O(group + ports walked) a flow, about two microseconds in an HPN pod.
+// ports is taken. Where none does, the path of a port follows from its first link, which flows between
+// the same two ToRs share, and no other switch is asked.
+// Complexity: O(group + ports walked) a flow, about two microseconds in an HPN pod.
 //
 // Lifetimes: model and ledger must outlive the planner. The planner reads the ledger and never
 // writes to it. Thread safety: none (it caches). Determinism: complete.
@@ -15,6 +17,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
 
 #include "pkg/repac/forwarding_model.h"
 #include "pkg/repac/path_plan.h"
@@ -40,10 +43,14 @@ class FlowPlanner {
   bool PlanBy(PlannedFlow& flow, const NicPort& src, std::uint16_t port);
   // Finds a port that avoids all links between switches of the flow's path.
   void FindAlternate(PlannedFlow& flow);
-  bool AlternateWorks(const PlannedFlow& flow) const;
+  bool AlternateWorks(const PlannedFlow& flow);
+  // The links of a packet, the source NIC's first; none if it does not arrive or cannot be predicted.
+  // REQUIRES: ports of one plane.
+  LinkPath PathOf(const NicPort& src, const NicPort& dst, std::uint16_t port);
 
  private:
-  using Siblings = std::vector<LinkId>;
+  // Links that a path may not have.
+  using Siblings = std::span<const LinkId>;
   // What a path costs behind its first link: the fullest link, then all together.
   struct TailCost {
     double fullest = 0;
@@ -54,39 +61,52 @@ class FlowPlanner {
   };
   // The links that must follow each slot of a group until something is chosen again or the
   // destination's ToR is reached.
+  struct Tail {
+    std::size_t begin = 0;  // in Tails::links
+    std::size_t end = 0;
+    bool chosen = false;  // a switch behind has a choice
+    SwitchId tor;         // if not: the destination's ToR; invalid: the slot's link ends at the NIC
+  };
   struct Tails {
     std::vector<LinkId> links;
-    std::vector<int> begin;  // per slot, one more at the end
+    std::vector<Tail> slots;
+    std::span<const LinkId> Of(const Tail& tail) const {
+      return std::span(links).subspan(tail.begin, tail.end - tail.begin);
+    }
   };
-  struct Slot {
-    int index = 0;
-    double load = 0;
-    TailCost tail;
-  };
+  using Ranked = absl::InlinedVector<std::pair<double, NicPort>, 4>;
 
-  bool Forbidden(LinkId link, const Siblings& siblings) const;
-  std::vector<std::pair<double, NicPort>> SourcePorts(const PlannedFlow& flow) const;
+  bool Forbidden(LinkId link, Siblings siblings) const;
+  Ranked SourcePorts(const PlannedFlow& flow) const;
   const Tails& TailsOf(const Group& group, const NicPort& dst);
   LinkId FirstLink(const Group& group, std::size_t slot) const;
-  std::optional<TailCost> TailOf(const Tails& tails, std::size_t slot,
-                                 const Siblings& siblings) const;
-  std::optional<Slot> BestSlot(const Group& group, const NicPort& dst, const Siblings& siblings,
-                               const std::vector<char>& tried);
-  // All slots as good as `best`.
-  std::vector<char> EqualSlots(const Group& group, const NicPort& dst, const Siblings& siblings,
-                               const Slot& best);
-  bool PlanFrom(PlannedFlow& flow, const NicPort& src, const Siblings& siblings);
-  // Takes the best port that leads into one of the flagged slots.
-  bool TakeSlots(PlannedFlow& flow, const NicPort& src, const Group& group,
-                 const std::vector<char>& slots, const Siblings& siblings);
-  std::optional<TailCost> CostOf(std::span<const LinkId> links, const Siblings& siblings) const;
+  std::optional<TailCost> CostOfTail(const Tails& tails, const Tail& tail, Siblings siblings) const;
+  // Flags in wanted_ the best of the slots that are not flagged in tried_, and flags them there. False if
+  // there is none.
+  bool NextSlots(const Group& group, const Tails& tails, Siblings siblings);
+  bool PlanFrom(PlannedFlow& flow, const NicPort& src, Siblings siblings);
+  // Takes the best port that leads into one of the slots that wanted_ flags. REQUIRES: group.predictable(),
+  // and the addresses of the two NICs are known.
+  bool TakeSlots(PlannedFlow& flow, const NicPort& src, const Group& group, const Tails& tails,
+                 Siblings siblings);
+  // The links of a path from `src` over the slot, if no switch behind has a choice; else none.
+  LinkPath PathOver(const Group& group, const Tails& tails, std::size_t slot, const NicPort& src,
+                    const NicPort& dst) const;
+  std::optional<TailCost> CostOf(std::span<const LinkId> links, Siblings siblings) const;
   NicPort PlaneTwin(const NicPort& src, const PlannedFlow& flow) const;
+  // Whether the path of a port is known from `group` on, the one at the ToR of `src`, which the hash alone
+  // chooses in.
+  bool BeginsPlainly(const Group& group, const NicPort& src, const NicPort& dst) const;
 
   const ForwardingModel& world_;
   const fabric::Network& network_;
   const PlanLedger& ledger_;
   int candidates_;
   absl::flat_hash_map<const Group*, Tails> tails_;
+  // By slot of the group that a path is looked for in.
+  std::vector<char> tried_;
+  std::vector<char> wanted_;
+  std::vector<std::size_t> best_;
 };
 
 }  // namespace yardmaster::repac

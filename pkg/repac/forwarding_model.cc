@@ -12,7 +12,8 @@ absl::StatusOr<SwitchHashes::Pair> CompilePair(const fabric::HashSpec& spec,
                                                const std::string& field) {
   auto hash = HashModel::Compile(spec);
   if (!hash.ok()) return Annotate(hash.status(), field);
-  SwitchHashes::Pair pair{*std::move(hash), nullptr};
+  SwitchHashes::Pair pair{*std::move(hash), nullptr,
+                          spec.lag == nullptr && spec.group == fabric::GroupRule()};
   if (spec.lag != nullptr) {
     auto lag = HashModel::Compile(*spec.lag);
     if (!lag.ok()) return Annotate(lag.status(), field + ".lag");
@@ -166,6 +167,7 @@ const Group& ForwardingModel::group(SwitchId at, bool from_above, const NicPort&
 
 LinkId ForwardingModel::Delivery(SwitchId at, const NicPort& dst) const {
   LinkId found;
+  if (!hashes_->of(at, 0).plain) return found;
   const fabric::FabricSpec& spec = network_.spec();
   for (int port = network_.plane_of(dst); port < spec.nic_ports; port += spec.planes) {
     const NicPort nic{dst.host, dst.rail, port};
@@ -216,15 +218,14 @@ Group ForwardingModel::Build(SwitchId at, bool from_above, const NicPort& dst) c
 
 void ForwardingModel::FillSlots(const std::vector<LinkId>& all, const std::vector<char>& alive,
                                 const SwitchHashes::Pair& hashes, Group& group) const {
-  const fabric::GroupRule& rule = hashes.hash.spec().group;
-  if (group.lag_hash == nullptr && rule == fabric::GroupRule()) {
-    // Nothing but living links in order: nearly every group there is.
+  if (hashes.plain) {
     for (std::size_t i = 0; i < all.size(); ++i) {
       if (alive[i] != 0) group.slots.push_back(all[i]);
     }
     if (hashes.hash.by_threshold()) group.thresholds = EqualThresholds(group.slots.size());
     return;
   }
+  const fabric::GroupRule& rule = hashes.hash.spec().group;
   // Members: links, or neighbours with their parallel links. A member lives while one of its links
   // does.
   std::vector<std::vector<LinkId>> members;

@@ -50,6 +50,8 @@ class SwitchHashes {
   struct Pair {
     HashModel hash;
     std::shared_ptr<const HashModel> lag;  // null: no LAG inside
+    // Groups are their living links in order: no LAG, no GroupRule.
+    bool plain = true;
   };
   // Errors: InvalidArgument when a hash is wrong or an override names no switch.
   // `mistrusted`: roles whose hashes are not used, and why; they count as unpredictable, and the
@@ -86,6 +88,8 @@ struct Group {
   std::string blocked;
 
   bool unreachable() const { return slots.empty(); }
+  // Whether the slot of a packet can be told, where no preset decides. REQUIRES: !unreachable().
+  bool predictable() const { return slots.size() == 1 || (blocked.empty() && hash->predictable()); }
   // REQUIRES: !unreachable().
   std::size_t SlotOf(std::uint64_t hash) const { return MemberOf(hash, slots.size(), thresholds); }
   // Only one way: nothing is chosen.
@@ -106,8 +110,8 @@ class ForwardingModel {
   // The group a packet to (dst.host, dst.rail) meets in dst's plane; it came in from the next tier
   // up if `from_above`.
   const Group& group(SwitchId at, bool from_above, const NicPort& dst) const;
-  // The link by which a ToR that was reached from above delivers, where there is just one that is
-  // up; else an invalid id, and group() has the answer.
+  // The link by which a ToR that was reached from above delivers, where the ToR's groups are plain and
+  // just one link is up; else an invalid id, and group() has the answer.
   LinkId Delivery(SwitchId at, const NicPort& dst) const;
   // The number of the port of far_end(link) that `link` ends at. 0 if no hash needs it.
   // REQUIRES: `link` ends at a switch.

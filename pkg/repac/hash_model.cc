@@ -52,11 +52,9 @@ absl::StatusOr<HashModel> HashModel::Compile(const fabric::HashSpec& spec) {
   model.spec_ = spec;
   model.reason_ = WhyUnpredictable(spec).value_or("");
   if (!model.predictable()) return model;
-  model.linear_ = IsAffine(spec);
-  model.bits_ = KeptBits(spec);
   // Columns are 32 bits wide; wider values are evaluated one by one.
-  model.tables_ = model.linear_ && model.bits_ <= 32;
-  model.linear_ = model.tables_;
+  model.bits_ = KeptBits(spec);
+  model.linear_ = IsAffine(spec) && model.bits_ <= 32;
   if (!spec.rtag7.other_fields.empty() || !spec.rtag7.equal_port_fields.empty()) model.classes_ = 3;
   const int uncovered = UncoveredPort(spec.ingress_ports);
   for (int c = 0; c < model.classes_; ++c) model.AddVariant(ExampleOfClass(c, uncovered));
@@ -69,7 +67,7 @@ absl::StatusOr<HashModel> HashModel::Compile(const fabric::HashSpec& spec) {
 void HashModel::AddVariant(const Packet& example) {
   Variant variant;
   variant.spec = std::make_shared<const fabric::HashSpec>(SpecFor(spec_, example));
-  if (tables_) {
+  if (linear_) {
     const auto value = [&variant](const Packet& p) { return ReferenceHash(*variant.spec, p); };
     variant.v4 = AffineMap::Build(false, value);
     variant.v6 = AffineMap::Build(true, value);
@@ -90,18 +88,8 @@ const HashModel::Variant& HashModel::VariantOf(const Packet& packet) const {
 
 std::uint64_t HashModel::Hash(const Packet& packet) const {
   const Variant& variant = VariantOf(packet);
-  if (tables_) return packet.sip.v6 ? variant.v6(packet) : variant.v4(packet);
+  if (linear_) return packet.sip.v6 ? variant.v6(packet) : variant.v4(packet);
   return ReferenceHash(*variant.spec, packet);
-}
-
-std::array<std::uint32_t, kSourcePortBits> HashModel::PortColumns(const Packet& packet) const {
-  const Variant& variant = VariantOf(packet);
-  const AffineMap& map = packet.sip.v6 ? variant.v6 : variant.v4;
-  std::array<std::uint32_t, kSourcePortBits> columns;
-  for (int i = 0; i < kSourcePortBits; ++i) {
-    columns[static_cast<std::size_t>(i)] = map.SourcePortColumn(i);
-  }
-  return columns;
 }
 
 PortFunction HashModel::OverPorts(const Packet& packet) const {
@@ -111,8 +99,12 @@ PortFunction HashModel::OverPorts(const Packet& packet) const {
   Packet at = packet;
   at.sport = kSourcePortBase;
   if (function.linear) {
-    function.base = Hash(at);
-    function.columns = PortColumns(at);
+    const Variant& variant = VariantOf(at);
+    const AffineMap& map = at.sip.v6 ? variant.v6 : variant.v4;
+    function.base = map(at);
+    for (int i = 0; i < kSourcePortBits; ++i) {
+      function.columns[static_cast<std::size_t>(i)] = map.SourcePortColumn(i);
+    }
     return function;
   }
   if (classes_ == 1) {

@@ -54,8 +54,6 @@ class HashModel {
   std::uint64_t Hash(const Packet& packet) const;
   // As a function of the source port, all else as in `packet`. REQUIRES: predictable().
   PortFunction OverPorts(const Packet& packet) const;
-  // The columns of OverPorts(packet) alone. REQUIRES: predictable() && linear().
-  std::array<std::uint32_t, kSourcePortBits> PortColumns(const Packet& packet) const;
   // The linear part as one column per header bit (order in affine_map.h) for packets like `packet`.
   // REQUIRES: predictable() && linear().
   const std::vector<std::uint32_t>& Columns(const Packet& packet) const;
@@ -72,8 +70,7 @@ class HashModel {
 
   fabric::HashSpec spec_;
   std::string reason_;
-  bool linear_ = true;
-  bool tables_ = true;  // variants have maps
+  bool linear_ = true;  // variants have maps
   int bits_ = 0;
   int classes_ = 1;                // 3 when rtag7 has field lists by class
   std::vector<Variant> variants_;  // (ingress entry + 1) * classes + class

@@ -1,7 +1,6 @@
 #include "pkg/repac/path_plan.h"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 namespace yardmaster::repac {
@@ -10,26 +9,26 @@ namespace {
 
 using fabric::Network;
 
-// Collects one Balance.
-struct Gathered {
-  std::vector<LinkLoad> links;
-  double largest = 0;
-};
-
-Balance Summarise(SwitchId tor, bool inbound, int links, const Gathered& gathered) {
+// `loads` by link. `largest`: the bytes of the largest of these flows.
+Balance BalanceOf(const ForwardingModel& world, SwitchId tor, bool inbound,
+                  const std::vector<LinkLoad>& loads, double largest) {
+  const Network& network = world.network();
   Balance balance;
   balance.tor = tor;
   balance.inbound = inbound;
-  balance.links = links;
   double bytes = 0;
-  for (const LinkLoad& load : gathered.links) {
+  for (int port = 0; port < network.num_up_ports(tor); ++port) {
+    const CableId cable = network.up_cable(tor, port);
+    const LinkLoad& load = loads[(inbound ? Network::down(cable) : Network::up(cable)).index()];
+    balance.links += world.is_down(cable) ? 0 : 1;
     balance.flows += load.flows;
     bytes += load.bytes;
     balance.max_flows = std::max(balance.max_flows, load.flows);
     balance.max_bytes = std::max(balance.max_bytes, load.bytes);
   }
-  balance.bound_flows = (balance.flows + links - 1) / std::max(links, 1);
-  balance.bound_bytes = std::max(gathered.largest, bytes / std::max(links, 1));
+  const int links = std::max(balance.links, 1);
+  balance.bound_flows = (balance.flows + balance.links - 1) / links;
+  balance.bound_bytes = std::max(largest, bytes / links);
   return balance;
 }
 
@@ -65,27 +64,20 @@ void Account(const ForwardingModel& world, PathPlan& plan) {
     }
   }
   plan.loads.clear();
-  std::map<std::pair<SwitchId, bool>, Gathered> by_tor;
   for (int l = 0; l < network.num_links(); ++l) {
     LinkLoad& load = loads[static_cast<std::size_t>(l)];
     if (load.flows == 0) continue;
     load.link = LinkId(l);
     plan.loads.push_back(load);
-    const SwitchId lower = network.switch_port_of(Network::cable_of(load.link)).id;
-    if (network.tier_of(lower) != 0) continue;
-    const bool inbound = Network::is_down(load.link);
-    Gathered& gathered = by_tor[{lower, inbound}];
-    gathered.links.push_back(load);
-    const auto& big = largest[lower.index()];
-    gathered.largest = inbound ? big.second : big.first;
   }
   plan.balances.clear();
-  for (const auto& [key, gathered] : by_tor) {
-    int links = 0;
-    for (int u = 0; u < network.num_up_ports(key.first); ++u) {
-      links += world.is_down(network.up_cable(key.first, u)) ? 0 : 1;
+  for (int s = 0; s < world.num_tors(); ++s) {
+    const SwitchId tor(s);
+    for (const bool inbound : {false, true}) {
+      const auto& [out, in] = largest[tor.index()];
+      const Balance balance = BalanceOf(world, tor, inbound, loads, inbound ? in : out);
+      if (balance.flows > 0) plan.balances.push_back(balance);
     }
-    plan.balances.push_back(Summarise(key.first, key.second, links, gathered));
   }
 }
 

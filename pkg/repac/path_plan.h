@@ -5,7 +5,6 @@
 // connections can be compared position by position. Thread safety: values and pure functions.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -32,8 +31,8 @@ struct NicConnection {
   // The path to take exactly, as the links after the source NIC's. Later links may be left out; the
   // planner chooses those. Empty: the planner chooses all. `via_back` is for the other direction.
   // REQUIRES: paths is 1 where one of them is given.
-  std::vector<LinkId> via;
-  std::vector<LinkId> via_back;
+  LinkPath via;
+  LinkPath via_back;
 };
 
 struct PlannedFlow : FlowPath {
@@ -66,10 +65,8 @@ struct Balance {
   double bound_bytes = 0;  // the larger of the mean and the largest flow
 };
 
-// What a plan may use. The generation and the expiry are copied into the plan.
+// What a plan may use.
 struct PathOptions {
-  std::int64_t fabric_generation = 0;
-  std::int64_t expires_ms = 0;
   // Cables that have failed, or are not trusted, though routing may still use them.
   std::vector<CableId> avoid;
   // NICs kept out (miswired hosts, mistrusted roles): their flows stay unplanned.
@@ -78,16 +75,15 @@ struct PathOptions {
   int candidates = 24;
   // Whether to look for alternate ports.
   bool alternates = true;
+  // Whether to account for the plan (Account); without it loads, balances and unplanned are left out.
+  bool account = true;
 };
 
 struct PathPlan {
   std::vector<PlannedFlow> flows;
-  std::vector<LinkLoad> loads;    // of loaded links between switches, by id
+  std::vector<LinkLoad> loads;    // of links between switches that have flows, by id
   std::vector<Balance> balances;  // by (tor, inbound); only where flows pass
-  std::int64_t fabric_generation = 0;
-  std::int64_t expires_ms = 0;
-  // Flows that could not be planned.
-  int unplanned = 0;
+  int unplanned = 0;              // flows that could not be planned
 };
 
 // Positions of flows that differ in source port (0: not planned) or in the source's NIC port.

@@ -16,7 +16,6 @@
 // position.
 #pragma once
 
-#include <cstdint>
 #include <vector>
 
 #include "pkg/repac/forwarding_model.h"

@@ -149,7 +149,7 @@ TEST(PlanPathsTest, GivenPathsAreReachedExactly) {
     for (const PlannedFlow& flow : plan.flows) {
       ASSERT_TRUE(flow.planned()) << flow.reason;
       if (flow.back) continue;
-      const std::vector<LinkId> behind(flow.links.begin() + 1, flow.links.end());
+      const LinkPath behind(flow.links.begin() + 1, flow.links.end());
       EXPECT_EQ(behind, connections[static_cast<std::size_t>(flow.connection)].via);
     }
   }
@@ -345,7 +345,7 @@ TEST_F(ReplanTest, ALostToRIsSurvivedInTheOtherPlane) {
   }
 }
 
-TEST_F(ReplanTest, WhenTheLinkReturnsEverybodyGoesHome) {
+TEST_F(ReplanTest, WhenTheLinkReturnsAllFlowsGoHome) {
   const CableId lost = BusyCable();
   const ForwardingModel broken =
       net_.ClusterState({lost, net_.network->host_cable({HostId(9), 1, 1})});

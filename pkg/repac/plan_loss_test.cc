@@ -4,6 +4,8 @@
 
 #include "pkg/base/random.h"
 #include "pkg/base/strings.h"
+#include "pkg/repac/flow_planner.h"
+#include "pkg/repac/path.h"
 #include "pkg/repac/testing/plan_checker.h"
 
 namespace yardmaster::repac {
@@ -63,7 +65,7 @@ void Lose(const HashedNetwork& net, const std::vector<NicConnection>& connection
   EXPECT_TRUE(ChangedFlows(plan, home).empty());
 }
 
-TEST(PlanLossTest, LossesMoveWhoTheyHitAndNobodyElse) {
+TEST(PlanLossTest, LossesMoveOnlyTheFlowsThatTheyHit) {
   Random random(5);
   for (const fabric::FabricSpec& spec : {HpnPod(3, 4), Fabrics()[3], Fabrics()[6]}) {
     SCOPED_TRACE(spec.name);
@@ -105,6 +107,44 @@ TEST(PlanLossTest, APlaneIsLostInBothDirectionsForANicThatLostItsPort) {
     EXPECT_EQ(net.network->plane_of(flow.src), 1);
     EXPECT_EQ(net.network->plane_of(flow.dst), 1);
   }
+}
+
+TEST(PlanLossTest, ThePathOfAPortIsAsPredictedSwitchBySwitch) {
+  Random random(11);
+  const auto below = [&random](int n) {
+    return static_cast<int>(random.Below(static_cast<std::uint64_t>(n)));
+  };
+  std::vector<fabric::FabricSpec> specs = Fabrics();
+  specs.push_back(specs[0]);
+  specs.back().name = "weighted";
+  specs.back().ecmp_hash["tor"].group.weights = {3};  // of a group of one, too: to a NIC
+  int arrived = 0;
+  for (const fabric::FabricSpec& spec : specs) {
+    SCOPED_TRACE(spec.name);
+    const HashedNetwork net(spec);
+    const Network& network = *net.network;
+    for (int losses : {0, 3, 20}) {
+      std::vector<CableId> lost;
+      for (int i = 0; i < losses; ++i) lost.emplace_back(below(network.num_cables()));
+      const ForwardingModel model = net.ClusterState(lost);
+      const std::vector<NicConnection> none;
+      const PlanLedger ledger(none, model, {});
+      FlowPlanner planner(model, ledger, 1);
+      for (int i = 0; i < 200; ++i) {
+        const int port = below(spec.nic_ports);
+        const NicPort src{HostId(below(network.places().num_hosts())), below(spec.rails), port};
+        NicPort dst{HostId(below(network.places().num_hosts())), below(spec.rails), port};
+        dst.port = network.plane_of(src);
+        if (src.host == dst.host && src.rail == dst.rail) continue;
+        const auto source = static_cast<std::uint16_t>(0xC001 + below(16383));
+        const auto path = PredictPath(model, src, dst, source);
+        const bool known = path.ok() && path->predictable;
+        EXPECT_EQ(planner.PathOf(src, dst, source), known ? path->links : LinkPath());
+        arrived += known ? 1 : 0;
+      }
+    }
+  }
+  EXPECT_GT(arrived, 2000);
 }
 
 TEST(PlanLossTest, AResilientGroupKeepsPortsOnceItsTableIsKnown) {

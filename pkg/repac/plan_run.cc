@@ -1,7 +1,6 @@
 #include "pkg/repac/plan_run.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 namespace yardmaster::repac {
@@ -23,15 +22,14 @@ bool PlanRun::Excluded(const NicConnection& connection) const {
 }
 
 // The ports of the source NIC that the first link of a given path can follow.
-std::vector<NicPort> PlanRun::PortsInto(const PlannedFlow& flow, LinkId first) const {
-  std::vector<NicPort> ports;
+absl::InlinedVector<NicPort, 4> PlanRun::PortsInto(const PlannedFlow& flow, LinkId first) const {
+  absl::InlinedVector<NicPort, 4> ports;
   const CableId cable = Network::cable_of(first);
+  const SwitchId tor = network_.is_host_cable(cable) ? network_.tor(network_.nic_port_of(cable))
+                                                     : network_.switch_port_of(cable).id;
   for (int p = 0; p < network_.spec().nic_ports; ++p) {
     const NicPort src{flow.src.host, flow.src.rail, p};
-    const bool leaves = network_.is_host_cable(cable)
-                            ? network_.tor(network_.nic_port_of(cable)) == network_.tor(src)
-                            : network_.switch_port_of(cable).id == network_.tor(src);
-    if (leaves) ports.push_back(src);
+    if (network_.tor(src) == tor) ports.push_back(src);
   }
   return ports;
 }
@@ -41,15 +39,16 @@ void PlanRun::PlanOne(PlannedFlow& flow) {
     flow.reason = "the NIC is kept out of path plans";
     return;
   }
-  const std::vector<LinkId>& via = ViaOf(flow);
+  const std::span<const LinkId> via = ViaOf(flow);
   if (via.empty()) {
     planner.PlanFresh(flow);
     return;
   }
-  flow.reason = "the given path does not begin at the source's ToR";
+  flow.reason.clear();
   for (const NicPort& src : PortsInto(flow, via[0])) {
     if (planner.PlanAlong(flow, src, via)) return;
   }
+  if (flow.reason.empty()) flow.reason = "the given path does not begin at the source's ToR";
 }
 
 void PlanRun::FillAlternates(const std::vector<int>& order, std::vector<PlannedFlow>& flows) {
@@ -63,25 +62,29 @@ void PlanRun::FillAlternates(const std::vector<int>& order, std::vector<PlannedF
 
 std::vector<int> PlanningOrder(const std::vector<NicConnection>& connections,
                                const std::vector<PlannedFlow>& flows) {
-  struct Key {
-    bool free = true;
+  struct Entry {
     double bytes = 0;
-    bool operator<(const Key& other) const {
-      return free != other.free ? !free : bytes > other.bytes;
-    }
+    int position = 0;
   };
-  std::vector<Key> keys;
-  keys.reserve(flows.size());
-  for (const PlannedFlow& flow : flows) {
-    const NicConnection& connection = connections[static_cast<std::size_t>(flow.connection)];
-    keys.push_back({(flow.back ? connection.via_back : connection.via).empty(), flow.bytes});
+  std::vector<Entry> given;
+  std::vector<Entry> free;
+  given.reserve(flows.size());
+  free.reserve(flows.size());
+  for (std::size_t i = 0; i < flows.size(); ++i) {
+    const NicConnection& connection = connections[static_cast<std::size_t>(flows[i].connection)];
+    const bool has_path = !(flows[i].back ? connection.via_back : connection.via).empty();
+    (has_path ? given : free).push_back({flows[i].bytes, static_cast<int>(i)});
   }
-  std::vector<int> order(flows.size());
-  std::iota(order.begin(), order.end(), 0);
-  if (std::is_sorted(keys.begin(), keys.end())) return order;
-  std::stable_sort(order.begin(), order.end(), [&keys](int a, int b) {
-    return keys[static_cast<std::size_t>(a)] < keys[static_cast<std::size_t>(b)];
-  });
+  std::vector<int> order;
+  order.reserve(flows.size());
+  const auto larger = [](const Entry& a, const Entry& b) { return a.bytes > b.bytes; };
+  for (std::vector<Entry>* entries : {&given, &free}) {
+    // Mostly all flows have the same bytes.
+    if (!std::is_sorted(entries->begin(), entries->end(), larger)) {
+      std::stable_sort(entries->begin(), entries->end(), larger);
+    }
+    for (const Entry& entry : *entries) order.push_back(entry.position);
+  }
   return order;
 }
 
@@ -95,9 +98,7 @@ PathPlan Finish(std::vector<PlannedFlow> flows, const ForwardingModel& world,
                 const PathOptions& options) {
   PathPlan plan;
   plan.flows = std::move(flows);
-  plan.fabric_generation = options.fabric_generation;
-  plan.expires_ms = options.expires_ms;
-  Account(world, plan);
+  if (options.account) Account(world, plan);
   return plan;
 }
 

@@ -5,7 +5,10 @@
 // planner refers to the ledger, so a run must not be copied or moved. Thread safety: none.
 #pragma once
 
+#include <span>
 #include <vector>
+
+#include "absl/container/inlined_vector.h"
 
 #include "pkg/repac/flow_planner.h"
 #include "pkg/repac/path_plan.h"
@@ -21,7 +24,7 @@ struct PlanRun {
     return ledger.connection_of(flow);
   }
   // The links that the flow has to take; empty: no constraint.
-  const std::vector<LinkId>& ViaOf(const PlannedFlow& flow) const {
+  std::span<const LinkId> ViaOf(const PlannedFlow& flow) const {
     return flow.back ? connection_of(flow).via_back : connection_of(flow).via;
   }
   bool Excluded(const NicConnection& connection) const;
@@ -34,7 +37,7 @@ struct PlanRun {
   FlowPlanner planner;
 
  private:
-  std::vector<NicPort> PortsInto(const PlannedFlow& flow, LinkId first) const;
+  absl::InlinedVector<NicPort, 4> PortsInto(const PlannedFlow& flow, LinkId first) const;
 
   const fabric::Network& network_;
   std::vector<Nic> excluded_;  // sorted
@@ -46,7 +49,7 @@ std::vector<int> PlanningOrder(const std::vector<NicConnection>& connections,
                                const std::vector<PlannedFlow>& flows);
 // Makes the flow's present port, NIC port and links its home.
 void SetHome(PlannedFlow& flow);
-// The plan of these flows, with loads, balances and counts (Account in path_plan.h).
+// The plan of these flows.
 PathPlan Finish(std::vector<PlannedFlow> flows, const ForwardingModel& world,
                 const PathOptions& options);
 

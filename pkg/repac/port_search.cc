@@ -60,10 +60,10 @@ std::optional<std::uint16_t> PickSolution(const LinearSolution& solution, const 
   return std::nullopt;
 }
 
-// Per hop a flag for every member.
+// Of the hops that want a member, with a flag for every member. It refers to the hops' thresholds.
 struct Wanted {
   std::vector<PortFunction> functions;
-  std::vector<Thresholds> thresholds;
+  std::vector<MemberChoice> choices;
   std::vector<std::vector<char>> flags;
 };
 
@@ -72,7 +72,7 @@ Wanted WantedOf(const std::vector<HopTarget>& hops) {
   for (const HopTarget& hop : hops) {
     if (hop.wanted.empty()) continue;
     out.functions.push_back(hop.function);
-    out.thresholds.push_back(hop.thresholds);
+    out.choices.emplace_back(static_cast<std::size_t>(hop.members), hop.thresholds);
     std::vector<char> flags(static_cast<std::size_t>(hop.members));
     for (int member : hop.wanted) flags[static_cast<std::size_t>(member)] = 1;
     out.flags.push_back(std::move(flags));
@@ -80,10 +80,9 @@ Wanted WantedOf(const std::vector<HopTarget>& hops) {
   return out;
 }
 
-bool Suits(const Wanted& wanted, const std::vector<std::uint64_t>& values) {
+bool Suits(const Wanted& wanted, std::span<const std::uint64_t> values) {
   for (std::size_t j = 0; j < values.size(); ++j) {
-    const std::vector<char>& flags = wanted.flags[j];
-    if (flags[MemberOf(values[j], flags.size(), wanted.thresholds[j])] == 0) return false;
+    if (wanted.flags[j][wanted.choices[j](values[j])] == 0) return false;
   }
   return true;
 }
@@ -183,8 +182,8 @@ std::vector<Polarisation> FindPolarisation(const std::vector<HopTarget>& hops) {
       const auto n = static_cast<std::uint64_t>(hops[a].members);
       const auto m = static_cast<std::uint64_t>(hops[b].members);
       std::vector<std::uint64_t> pairs;
-      WalkPorts({hops[a].function, hops[b].function}, kFirstSourcePort,
-                [&](std::uint16_t, const std::vector<std::uint64_t>& values) {
+      WalkPorts(std::array{hops[a].function, hops[b].function}, kFirstSourcePort,
+                [&](std::uint16_t, const auto& values) {
                   pairs.push_back(MemberOf(values[0], n, hops[a].thresholds) * m +
                                   MemberOf(values[1], m, hops[b].thresholds));
                   return false;

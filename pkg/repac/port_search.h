@@ -1,8 +1,8 @@
 // UDP source ports that make a packet take a given member at each of several switches.
 //
-// Problem: hop j picks member value_j(x) mod members_j (or by hash threshold), where x are the 14 usable bits of the
-// source port. Find x such that every hop picks a wanted member. Notation as in RePaC (Zhang et
-// al., USENIX ATC 2021): value_j(x) = value_j(0) ^ L_j(x). Method:
+// Problem: hop j picks member value_j(x) mod members_j (or by hash threshold), where x are the 14
+// usable bits of the source port. Find x such that every hop picks a wanted member. Notation as in
+// RePaC (Zhang et al., USENIX ATC 2021): value_j(x) = value_j(0) ^ L_j(x). Method:
 //   - every hop with a wanted member is linear, takes the hash modulo a power of two and wants one
 //     member: log2(members_j) equations over GF(2) per hop, solved together by elimination in
 //     microseconds; the solutions are one of them plus the null space;
@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -46,14 +47,15 @@ using UsedPorts = absl::InlinedVector<std::uint16_t, 8>;
 // with the low 14 bits of `start`, until it returns true; values[j] is hop j's value. Returns that
 // port, or nullopt. A template so that the inner loop has no indirect call.
 template <typename Visit>
-std::optional<std::uint16_t> WalkPorts(const std::vector<PortFunction>& hops, std::uint16_t start,
+std::optional<std::uint16_t> WalkPorts(std::span<const PortFunction> hops, std::uint16_t start,
                                        Visit visit) {
   constexpr unsigned kPorts = 1u << kSourcePortBits;
   unsigned x = start & (kPorts - 1);
-  std::vector<std::uint64_t> values;
+  absl::InlinedVector<std::uint64_t, 4> held;
   for (const PortFunction& hop : hops) {
-    values.push_back(hop(static_cast<std::uint16_t>(kSourcePortBase | x)));
+    held.push_back(hop(static_cast<std::uint16_t>(kSourcePortBase | x)));
   }
+  const std::span<std::uint64_t> values(held.data(), held.size());
   for (unsigned step = 1;; ++step) {
     const auto port = static_cast<std::uint16_t>(kSourcePortBase | x);
     if (port >= kFirstSourcePort && visit(port, values)) return port;

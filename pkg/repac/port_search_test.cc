@@ -65,6 +65,26 @@ TEST(WalkPortsTest, VisitsEveryUsablePortOnceWithItsValues) {
   }
 }
 
+TEST(MemberChoiceTest, IsMemberOfForAnyGroupAndValue) {
+  Random random(5);
+  for (int round = 0; round < 2000; ++round) {
+    const std::size_t members = round < 130 ? 1 + static_cast<std::size_t>(round)
+                                            : 1 + random.Below(round % 2 == 0 ? 100 : 0xFFFFFFFF);
+    const Thresholds by_threshold = members < 200 ? EqualThresholds(members) : Thresholds();
+    const Thresholds modulo;
+    const MemberChoice choice(members, modulo);
+    const MemberChoice choice_by_threshold(members, by_threshold);
+    for (std::uint64_t value :
+         {std::uint64_t{0}, members - 1, std::uint64_t{members}, std::uint64_t{0xFFFFFFFF},
+          std::uint64_t{1} << 32, ~std::uint64_t{0}, random.Below(1u << 16),
+          random.Below(std::uint64_t{1} << 32)}) {
+      EXPECT_EQ(choice(value), MemberOf(value, members, modulo)) << value << " " << members;
+      const std::uint64_t short_value = value & 0x7FFFFFFF;
+      EXPECT_EQ(choice_by_threshold(short_value), MemberOf(short_value, members, by_threshold));
+    }
+  }
+}
+
 TEST(FindPortTest, AgreesWithBruteForceOnPowersOfTwo) {
   Random random(2);
   int unsolvable = 0;

@@ -3,7 +3,6 @@
 #include <span>
 #include <utility>
 
-#include "pkg/repac/path.h"
 #include "pkg/repac/path_planner.h"
 #include "pkg/repac/plan_run.h"
 
@@ -28,19 +27,16 @@ bool SharedWithSiblings(const PlanRun& run, const PlannedFlow& flow,
 }
 
 // Whether `port` takes the flow from `src` over exactly these links, all of them whole.
-bool Holds(const ForwardingModel& world, const PlanRun& run, const PlannedFlow& flow,
-           const NicPort& src, std::uint16_t port, std::span<const LinkId> links) {
+bool Holds(const ForwardingModel& world, PlanRun& run, const PlannedFlow& flow, const NicPort& src,
+           std::uint16_t port, std::span<const LinkId> links) {
   if (port == 0 || !run.ledger.IsWhole(links) || run.ledger.Taken(flow, port)) return false;
   const NicPort dst{flow.dst.host, flow.dst.rail, world.network().plane_of(src)};
-  if (Network::up(world.network().host_cable(src)) != links[0]) return false;
-  std::size_t at = 0;
-  return WalkPath(world, src, dst, port,
-                  [&](LinkId link) { return ++at < links.size() && links[at] == link; }) &&
-         at + 1 == links.size() && !SharedWithSiblings(run, flow, links);
+  return std::ranges::equal(run.planner.PathOf(src, dst, port), links) &&
+         !SharedWithSiblings(run, flow, links);
 }
 
 // Keeps the flow's port, or gives it back the one of its home.
-bool Keep(const ForwardingModel& world, const PlanRun& run, PlannedFlow& flow) {
+bool Keep(const ForwardingModel& world, PlanRun& run, PlannedFlow& flow) {
   if (Holds(world, run, flow, flow.home_src, flow.home_port, flow.home_links)) {
     flow.src = flow.home_src;
     flow.dst = world.network().nic_port_of(Network::cable_of(flow.home_links.back()));

@@ -2,6 +2,7 @@
 
 #include "gtest/gtest.h"
 
+#include "pkg/api/slot.h"
 #include "pkg/base/strings.h"
 #include "pkg/base/testing/rounds.h"
 #include "pkg/state/node_facts.h"
