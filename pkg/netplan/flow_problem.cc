@@ -1,8 +1,7 @@
 #include "pkg/netplan/flow_problem.h"
 
 #include <algorithm>
-#include <map>
-#include <set>
+#include <cstddef>
 #include <utility>
 
 #include "pkg/base/strings.h"
@@ -32,7 +31,7 @@ int FlowSource::CandidateOf(std::span<const LinkId> links) const {
 }
 
 double LoneSeconds(const std::vector<TrafficDemand>& connections, const fabric::FabricSpec& spec) {
-  std::map<std::pair<fabric::HostId, int>, double> sent;
+  absl::flat_hash_map<std::pair<fabric::HostId, int>, double> sent;
   double most = 0;
   for (const TrafficDemand& c : connections) {
     double& bytes = sent[{c.from_host, c.from_rail}];
@@ -70,6 +69,9 @@ void FlowProblem::AddJob(plan::JobId id, const workload::Job& job,
   out.flop_per_iteration = profile.flop_per_iteration;
   out.compute_seconds = profile.compute_seconds;
   out.communication_start = profile.communication_start;
+  const std::size_t ports = static_cast<std::size_t>(network_.spec().nic_ports);
+  mine.flows.reserve(mine.connections.size() * ports);
+  out.flows.reserve(mine.connections.size() * ports);
   for (std::size_t c = 0; c < mine.connections.size(); ++c) {
     AddFlows(static_cast<int>(c), mine, out);
   }
@@ -106,16 +108,20 @@ void FlowProblem::AddFlows(int connection, JobFlows& mine, crux::ContendingJob& 
     flow.paths.Reserve(static_cast<std::size_t>(source.candidates),
                        static_cast<std::size_t>(source.candidates) * (source.route(0).size() + 2));
     const std::int32_t first = Dense(Network::up(network_.host_cable(source.from)));
+    std::int32_t last = -1;
     std::vector<std::vector<std::int32_t>>& ways = ways_[source.routes];
     ways.resize(source.routes->size());
     for (int i = 0; i < source.candidates; ++i) {
-      path.assign(1, first);
-      std::vector<std::int32_t>& way = ways[source.route_index(i)];
+      const std::size_t route = source.route_index(i);
+      std::vector<std::int32_t>& way = ways[route];
       if (way.empty()) {
-        for (LinkId link : source.route(i)) way.push_back(Dense(link));
+        for (LinkId link : (*source.routes)[route]) way.push_back(Dense(link));
       }
-      path.insert(path.end(), way.begin(), way.end());
-      path.push_back(Dense(Network::down(network_.host_cable(source.to))));
+      if (last < 0) last = Dense(Network::down(network_.host_cable(source.to)));
+      path.resize(way.size() + 2);
+      path.front() = first;
+      std::copy(way.begin(), way.end(), path.begin() + 1);
+      path.back() = last;
       flow.paths.Add(path);
     }
     out.flows.push_back(std::move(flow));
@@ -124,15 +130,27 @@ void FlowProblem::AddFlows(int connection, JobFlows& mine, crux::ContendingJob& 
 }
 
 void FlowProblem::AddAnswers(JobFlows& mine) {
-  std::set<FlowKey> sent;
-  for (const FlowSource& flow : mine.flows) sent.insert(flow.key());
+  std::vector<FlowKey> sent;
+  sent.reserve(mine.flows.size());
+  for (const FlowSource& flow : mine.flows) sent.push_back(flow.key());
+  std::sort(sent.begin(), sent.end());
+  int connection = -1;
+  std::size_t of_connection = 0;  // where the connection's answers begin
   for (const FlowSource& flow : mine.flows) {
+    if (flow.connection != connection) {
+      connection = flow.connection;
+      of_connection = mine.answers.size();
+    }
     FlowSource answer;
-    answer.connection = flow.connection;
+    answer.connection = connection;
     answer.from = flow.to;
     answer.to = flow.from;
+    if (std::binary_search(sent.begin(), sent.end(), answer.key())) continue;
     // Where both ports of a NIC send to one port, one answer serves both.
-    if (!sent.insert(answer.key()).second) continue;
+    const bool served = std::any_of(
+        mine.answers.begin() + static_cast<std::ptrdiff_t>(of_connection), mine.answers.end(),
+        [&answer](const FlowSource& other) { return other.from == answer.from; });
+    if (served) continue;
     answer.routes = &routes_.Between(answer.from, answer.to);
     answer.candidates = static_cast<int>(answer.routes->size());
     if (answer.candidates > 0) mine.answers.push_back(answer);

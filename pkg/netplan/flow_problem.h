@@ -41,11 +41,11 @@ struct FlowSource {
   FlowKey key() const { return {from.host, from.rail, from.port, to.host, to.rail}; }
   // REQUIRES: 0 <= candidate < candidates.
   std::size_t route_index(int candidate) const {
-    const std::size_t count = routes->size();
-    const std::size_t step = static_cast<std::size_t>(candidate) * count;
-    return (static_cast<std::size_t>(from.host.value) +
-            step / static_cast<std::size_t>(candidates)) %
-           count;
+    const auto count = static_cast<std::uint32_t>(routes->size());
+    const auto all = static_cast<std::uint32_t>(candidates);
+    const auto at = static_cast<std::uint32_t>(candidate);
+    const std::uint32_t step = all == count ? at : at * count / all;
+    return (static_cast<std::uint32_t>(from.host.value) + step) % count;
   }
   const Route& route(int candidate) const { return (*routes)[route_index(candidate)]; }
   // The candidate that a path from NIC to NIC takes at its first switch; -1: none.

@@ -105,21 +105,11 @@ class NetworkPlanner {
         decision.level = former->level;
         decision.correction = former->correction;
       }
-      bool changed = former == nullptr;
-      for (std::size_t f = 0; f < job.flows.size() && former != nullptr; ++f) {
-        const auto flow = former->flows.find(job.flows[f].key());
-        KeptPath& kept = kept_.back()[f];
-        if (flow != former->flows.end()) {
-          kept = ports_.Keep(job.flows[f], flow->second);
-          kept.former = &flow->second;
-        } else if (job.flows[f].candidates == 1) {
-          kept.candidate = 0;
-        }
-        decision.paths.push_back(kept.candidate);
-        changed |= kept.candidate < 0;
-      }
-      if (former != nullptr && HasOtherTraffic(*former, flows_.problem().jobs[j])) {
-        changed = true;
+      bool changed = former == nullptr || HasOtherTraffic(*former, flows_.problem().jobs[j]);
+      if (former != nullptr) {
+        decision.paths = KeepPaths(job, *former);
+        changed |=
+            std::find(decision.paths.begin(), decision.paths.end(), -1) != decision.paths.end();
       }
       if (changed) changed_.emplace_back(static_cast<std::int32_t>(j));
       previous_.jobs.push_back(std::move(decision));
@@ -127,6 +117,24 @@ class NetworkPlanner {
     has_previous_ = any;
     departures_ = HasDepartures();
     plan_.report.changed_jobs = static_cast<int>(changed_.size());
+  }
+
+  // Fills kept_.back(). The candidates kept, -1 where a flow keeps none.
+  std::vector<std::int32_t> KeepPaths(const JobFlows& job, const PreviousJob& former) {
+    std::vector<std::int32_t> candidates;
+    candidates.reserve(job.flows.size());
+    FlowFinder before(former.flows);
+    for (std::size_t f = 0; f < job.flows.size(); ++f) {
+      KeptPath& kept = kept_.back()[f];
+      if (const repac::FlowPath* flow = before.Find(job.flows[f].key())) {
+        kept = ports_.Keep(job.flows[f], *flow);
+        kept.former = flow;
+      } else if (job.flows[f].candidates == 1) {
+        kept.candidate = 0;
+      }
+      candidates.push_back(kept.candidate);
+    }
+    return candidates;
   }
 
   // Whether a job that had network decisions is not planned any more.

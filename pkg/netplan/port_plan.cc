@@ -68,6 +68,7 @@ PortPlan::PortPlan(const plan::Snapshot& snapshot, const NetworkInput& input,
   }
   world_ = std::make_unique<repac::ForwardingModel>(network_, *hashes, down);
   options_.avoid = input.avoid;
+  options_.account = false;
   options_.exclude = input.exclude;
   std::sort(options_.exclude.begin(), options_.exclude.end());
 }
@@ -158,13 +159,11 @@ std::vector<PortPlan::Want> PortPlan::Wants(const std::vector<JobFlows>& jobs,
                        keeps ? &kept[j][f] : nullptr, kept[j][f].former, false});
     }
     const PreviousJob* former = PreviousOf(snapshot_.jobs[job.job.index()].job.key);
+    static const FlowFinder::Flows kNone;
+    FlowFinder before(former != nullptr ? former->flows : kNone);
     for (const FlowSource& answer : job.answers) {
-      const repac::FlowPath* path = nullptr;
-      if (former != nullptr) {
-        const auto at = former->flows.find(answer.key());
-        if (at != former->flows.end()) path = &at->second;
-      }
-      wants.push_back({job.job, &answer, connection_of(answer), 1, nullptr, nullptr, path, true});
+      wants.push_back({job.job, &answer, connection_of(answer), 1, nullptr, nullptr,
+                       before.Find(answer.key()), true});
     }
   }
   return wants;
@@ -183,11 +182,12 @@ void PortPlan::Run(const std::vector<JobFlows>& jobs,
     const double bytes = want.connection->bytes * (want.answer ? kAnswerShare : 1);
     wanted.push_back(Wish(network_, source, bytes, want.route));
     KeptPath of_answer;
-    const KeptPath* has = Excluded(source) ? nullptr : want.kept;
-    if (want.answer && want.former != nullptr && !Excluded(source)) {
+    const KeptPath* has = want.kept;
+    if (want.answer && want.former != nullptr) {
       of_answer = Keep(source, *want.former);
       has = &of_answer;
     }
+    if (!options_.exclude.empty() && Excluded(source)) has = nullptr;
     ports.flows.push_back(Start(source, wanted.back(), static_cast<int>(wanted.size()) - 1, has));
   }
   ports = repac::Replan(std::move(ports), wanted, *world_, options_);

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <compare>
+#include <iterator>
 #include <map>
 
 #include "pkg/fabric/network.h"
@@ -36,5 +37,27 @@ struct PreviousJob : JobNetwork {
 };
 
 using PreviousNetwork = std::map<NamespacedName, PreviousJob>;
+
+// Finds flows by keys that mostly ascend, as those of a job's traffic do. Cost: O(1) for a key a few entries
+// behind the one found before, else O(log flows). Lifetimes: `flows` must outlive it.
+class FlowFinder {
+ public:
+  using Flows = std::map<FlowKey, repac::FlowPath>;
+  explicit FlowFinder(const Flows& flows) : flows_(flows), next_(flows.begin()) {}
+  // Null if there is none.
+  const repac::FlowPath* Find(const FlowKey& key) {
+    constexpr int kSteps = 4;
+    auto at = next_;
+    for (int step = 0; step < kSteps && at != flows_.end() && at->first < key; ++step) ++at;
+    if (at == flows_.end() || at->first != key) at = flows_.find(key);
+    if (at == flows_.end()) return nullptr;
+    next_ = std::next(at);
+    return &at->second;
+  }
+
+ private:
+  const Flows& flows_;
+  Flows::const_iterator next_;
+};
 
 }  // namespace yardmaster::netplan

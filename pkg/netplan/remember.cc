@@ -40,7 +40,8 @@ PreviousNetwork Remember(const NetworkPlan& plan, const plan::Snapshot& snapshot
     for (const PathAssignment& path : *paths) {
       PreviousJob* job = of_job[path.job.index()];
       if (job == nullptr) continue;
-      repac::FlowPath& flow = job->flows[path.key] = path;
+      // Mostly the last one by key.
+      repac::FlowPath& flow = job->flows.insert_or_assign(job->flows.end(), path.key, path)->second;
       if (flow.links.empty()) flow.links = path.wanted_links;
     }
   }

@@ -21,20 +21,21 @@ bool Routes::Arrival(const NicPort& wanted, NicPort& port) const {
 const std::vector<Route>& Routes::Between(const NicPort& from, const NicPort& to) {
   const SwitchId source = network_.tor(from);
   const SwitchId target = network_.tor(to);
-  auto [at, is_new] = cache_.emplace(std::pair(source, target), std::vector<Route>());
-  if (!is_new) return at->second;
+  std::unique_ptr<std::vector<Route>>& known = cache_[{source, target}];
+  if (known != nullptr) return *known;
+  known = std::make_unique<std::vector<Route>>();
   if (source == target) {
-    at->second.emplace_back();
-    return at->second;
+    known->emplace_back();
+    return *known;
   }
   std::set<SwitchId> closed;
   for (int uplink = 0; uplink < network_.num_up_ports(source); ++uplink) {
     const fabric::CableId first = network_.up_cable(source, uplink);
     if (Down(first)) continue;
     Route route = {Network::up(first)};
-    if (Extend(uplink, to, route, closed)) at->second.push_back(std::move(route));
+    if (Extend(uplink, to, route, closed)) known->push_back(std::move(route));
   }
-  return at->second;
+  return *known;
 }
 
 bool Routes::Extend(int uplink, const NicPort& to, Route& route, std::set<SwitchId>& closed) const {

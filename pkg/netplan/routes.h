@@ -9,10 +9,12 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
+#include <memory>
 #include <set>
 #include <utility>
 #include <vector>
+
+#include "absl/container/flat_hash_map.h"
 
 #include "pkg/fabric/network.h"
 
@@ -45,7 +47,8 @@ class Routes {
 
   const fabric::Network& network_;
   const std::vector<std::uint8_t>& cable_down_;
-  std::map<std::pair<fabric::SwitchId, fabric::SwitchId>, std::vector<Route>> cache_;
+  using ToRs = std::pair<fabric::SwitchId, fabric::SwitchId>;
+  absl::flat_hash_map<ToRs, std::unique_ptr<std::vector<Route>>> cache_;
 };
 
 }  // namespace yardmaster::netplan
