@@ -18,7 +18,7 @@
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/config/kubeconfig.h"
-#include "pkg/extender/ledger.h"
+#include "pkg/extender/ledger/ledger.h"
 #include "pkg/kube/http_transport.h"
 #include "pkg/kube/rest_client.h"
 #include "pkg/kube/testing/fake_client.h"

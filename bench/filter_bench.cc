@@ -9,7 +9,7 @@
 #include "bench/half_placed_view.h"
 #include "benchmark/benchmark.h"
 #include "pkg/base/strings.h"
-#include "pkg/extender/webhook.h"
+#include "pkg/extender/webhook/webhook.h"
 #include "pkg/fabric/testing/fabrics.h"
 
 namespace yardmaster::extender {

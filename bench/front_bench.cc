@@ -36,7 +36,7 @@
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
 #include "pkg/base/unique_fd.h"
-#include "pkg/extender/webhook.h"
+#include "pkg/extender/webhook/webhook.h"
 #include "pkg/fabric/testing/fabrics.h"
 #include "pkg/http/server.h"
 #include "pkg/http/testing/raw_client.h"

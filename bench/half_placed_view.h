@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "pkg/extender/view.h"
+#include "pkg/extender/webhook/view.h"
 
 namespace yardmaster::bench {
 

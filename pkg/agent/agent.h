@@ -15,7 +15,7 @@
 #include <memory>
 
 #include "pkg/agent/agent_options.h"
-#include "pkg/agent/applier.h"
+#include "pkg/agent/plans/applier.h"
 #include "pkg/kube/client.h"
 #include "pkg/kube/timing.h"
 #include "pkg/metrics/health.h"

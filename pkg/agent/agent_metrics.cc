@@ -3,7 +3,7 @@
 #include <array>
 #include <utility>
 
-#include "pkg/agent/plan_file.h"
+#include "pkg/agent/plans/plan_file.h"
 
 namespace yardmaster::agent {
 

@@ -5,11 +5,11 @@
 #include <functional>
 #include <memory>
 
-#include "pkg/agent/host_job_observer.h"
 #include "pkg/agent/link_reporter.h"
-#include "pkg/agent/plan_loop.h"
-#include "pkg/agent/profile_collector.h"
-#include "pkg/agent/report_relay.h"
+#include "pkg/agent/plans/plan_loop.h"
+#include "pkg/agent/profiles/host_job_observer.h"
+#include "pkg/agent/profiles/profile_collector.h"
+#include "pkg/agent/profiles/report_relay.h"
 #include "pkg/metrics/registry.h"
 #include "pkg/rpc/report_stream.h"
 

@@ -8,8 +8,8 @@
 
 #include "absl/status/status.h"
 
-#include "pkg/agent/host_programs.h"
-#include "pkg/agent/link_debouncer.h"
+#include "pkg/agent/ports/link_debouncer.h"
+#include "pkg/agent/profiles/host_programs.h"
 #include "pkg/rpc/agent_server.h"
 #include "pkg/rpc/report_stream.h"
 

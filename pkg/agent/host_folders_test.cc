@@ -9,7 +9,7 @@
 
 #include "gmock/gmock.h"
 
-#include "pkg/agent/file_sink.h"
+#include "pkg/agent/plans/file_sink.h"
 #include "pkg/agent/testing/fake_sink.h"
 
 namespace yardmaster::agent {

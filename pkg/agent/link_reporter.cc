@@ -6,7 +6,7 @@
 
 #include "nlohmann/json.hpp"
 
-#include "pkg/agent/annotations.h"
+#include "pkg/agent/plans/annotations.h"
 #include "pkg/api/names.h"
 #include "pkg/api/nic_annotations.h"
 #include "pkg/base/strings.h"

@@ -20,11 +20,11 @@
 #include <string>
 #include <vector>
 
-#include "pkg/agent/effective_plan.h"
-#include "pkg/agent/file_sink.h"
-#include "pkg/agent/link_debouncer.h"
-#include "pkg/agent/local_nic_port.h"
-#include "pkg/agent/port_counters.h"
+#include "pkg/agent/plans/effective_plan.h"
+#include "pkg/agent/plans/file_sink.h"
+#include "pkg/agent/ports/link_debouncer.h"
+#include "pkg/agent/ports/local_nic_port.h"
+#include "pkg/agent/ports/port_counters.h"
 #include "pkg/base/mutex.h"
 #include "pkg/kube/client.h"
 #include "pkg/rpc/agent_status.h"

@@ -17,10 +17,10 @@
 #include "pkg/app/staleness.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
-#include "pkg/extender/binder.h"
 #include "pkg/extender/gang_planner.h"
-#include "pkg/extender/pass_metrics.h"
-#include "pkg/extender/webhook.h"
+#include "pkg/extender/ledger/pass_metrics.h"
+#include "pkg/extender/webhook/binder.h"
+#include "pkg/extender/webhook/webhook.h"
 #include "pkg/kube/events.h"
 #include "pkg/state/cluster_feed.h"
 

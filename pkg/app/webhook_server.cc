@@ -6,7 +6,7 @@
 
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
-#include "pkg/extender/gate_admission.h"
+#include "pkg/extender/webhook/gate_admission.h"
 #include "pkg/metrics/endpoints.h"
 #include "pkg/tls/allowed_names.h"
 

@@ -16,8 +16,8 @@
 #include "absl/status/status.h"
 
 #include "pkg/app/runtime.h"
-#include "pkg/extender/binder.h"
-#include "pkg/extender/webhook.h"
+#include "pkg/extender/webhook/binder.h"
+#include "pkg/extender/webhook/webhook.h"
 #include "pkg/http/event_loop.h"
 #include "pkg/http/router.h"
 #include "pkg/http/server.h"

@@ -7,8 +7,8 @@
 
 #include "pkg/api/names.h"
 #include "pkg/base/strings.h"
-#include "pkg/extender/adoption.h"
-#include "pkg/extender/gather.h"
+#include "pkg/extender/gather/gather.h"
+#include "pkg/extender/steps/adoption.h"
 #include "pkg/operator/network/previous_network_reader.h"
 #include "pkg/operator/telemetry/network_faults.h"
 #include "pkg/operator/telemetry/network_profiles.h"

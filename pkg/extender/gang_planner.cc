@@ -10,8 +10,8 @@
 #include "pkg/api/names.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
-#include "pkg/extender/eligible_hosts.h"
-#include "pkg/extender/gang_status.h"
+#include "pkg/extender/ledger/eligible_hosts.h"
+#include "pkg/extender/ledger/gang_status.h"
 
 namespace yardmaster::extender {
 

@@ -7,8 +7,8 @@
 
 #include "pkg/api/names.h"
 #include "pkg/base/strings.h"
-#include "pkg/extender/decisions.h"
 #include "pkg/extender/testing/planner_fixture.h"
+#include "pkg/extender/webhook/decisions.h"
 
 namespace yardmaster::extender {
 namespace {

@@ -1,5 +1,5 @@
 // What a shim did, for the agent: one line of JSON for each event, appended to a file of this process
-// in the folder YARDMASTER_SHIM_STATUS. pkg/agent/shim_report.h reads it.
+// in the folder YARDMASTER_SHIM_STATUS. pkg/agent/plans/shim_report.h reads it.
 //
 //   {"event":"connected","pid":7,"device":"mlx5_0","port":1,"qp":291,"peer":"10.0.0.9",
 //    "ordinal":0,"planned":49321,"actual":49321,"class":192,"plane":0,"how":"label","why":""}

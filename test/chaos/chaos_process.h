@@ -10,7 +10,7 @@
 #include "pkg/base/clock.h"
 #include "pkg/base/random.h"
 #include "pkg/extender/gang_planner.h"
-#include "pkg/extender/webhook.h"
+#include "pkg/extender/webhook/webhook.h"
 #include "pkg/kube/lease_lock.h"
 #include "pkg/operator/network/network_controller.h"
 #include "pkg/state/cluster_state.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "pkg/agent/effective_plan.h"
+#include "pkg/agent/plans/effective_plan.h"
 #include "pkg/api/parallelism_annotation.h"
 #include "pkg/api/path_plan.h"
 #include "pkg/api/profile_report.h"

@@ -10,9 +10,9 @@
 
 #include "nlohmann/json.hpp"
 
-#include "pkg/extender/gate_admission.h"
-#include "pkg/extender/webhook.h"
-#include "pkg/extender/wire.h"
+#include "pkg/extender/webhook/gate_admission.h"
+#include "pkg/extender/webhook/webhook.h"
+#include "pkg/extender/webhook/wire.h"
 #include "pkg/fabric/testing/fabrics.h"
 
 namespace {

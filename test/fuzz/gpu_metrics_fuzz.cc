@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "pkg/agent/gpu_flop.h"
-#include "pkg/agent/gpu_metrics.h"
+#include "pkg/agent/profiles/gpu_flop.h"
+#include "pkg/agent/profiles/gpu_metrics.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace yardmaster;  // NOLINT: a program of one function

@@ -15,11 +15,11 @@
 #include <string_view>
 #include <unistd.h>
 
-#include "pkg/agent/default_class.h"
-#include "pkg/agent/local_nic_port.h"
-#include "pkg/agent/port_counters.h"
-#include "pkg/agent/rail_order.h"
-#include "pkg/agent/traffic_meter.h"
+#include "pkg/agent/plans/default_class.h"
+#include "pkg/agent/ports/local_nic_port.h"
+#include "pkg/agent/ports/port_counters.h"
+#include "pkg/agent/ports/rail_order.h"
+#include "pkg/agent/profiles/traffic_meter.h"
 #include "pkg/base/strings.h"
 
 namespace {

@@ -10,7 +10,7 @@
 
 #include "nlohmann/json.hpp"
 
-#include "pkg/agent/pod_input.h"
+#include "pkg/agent/plans/pod_input.h"
 #include "pkg/api/capacity_pool.h"
 #include "pkg/api/disruption_budget.h"
 #include "pkg/api/fabric.h"

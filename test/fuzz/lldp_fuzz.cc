@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "pkg/agent/lldp.h"
-#include "pkg/agent/neighbour_names.h"
+#include "pkg/agent/ports/lldp.h"
+#include "pkg/agent/ports/neighbour_names.h"
 #include "pkg/config/observations.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -10,7 +10,7 @@
 
 #include "nlohmann/json.hpp"
 
-#include "pkg/agent/profile_collector.h"
+#include "pkg/agent/profiles/profile_collector.h"
 #include "pkg/api/names.h"
 #include "pkg/kube/testing/fake_client.h"
 #include "pkg/rpc/conversion.h"

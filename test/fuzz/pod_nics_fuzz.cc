@@ -11,7 +11,7 @@
 #include <string_view>
 #include <unistd.h>
 
-#include "pkg/agent/pod_nics.h"
+#include "pkg/agent/plans/pod_nics.h"
 #include "pkg/base/strings.h"
 #include "pkg/rpc/pod_resources_client.h"
 

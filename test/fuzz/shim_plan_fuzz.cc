@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "pkg/agent/shim_report.h"
+#include "pkg/agent/plans/shim_report.h"
 #include "pkg/shim/plan.h"
 #include "pkg/shim/real_library.h"
 

@@ -9,9 +9,9 @@
 
 #include "nlohmann/json.hpp"
 
-#include "pkg/agent/effective_plan.h"
-#include "pkg/agent/plan_sink.h"
-#include "pkg/agent/pod_input.h"
+#include "pkg/agent/plans/effective_plan.h"
+#include "pkg/agent/plans/plan_sink.h"
+#include "pkg/agent/plans/pod_input.h"
 #include "pkg/base/mutex.h"
 
 namespace yardmaster::agent {

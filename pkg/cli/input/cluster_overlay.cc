@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "pkg/api/rank_resolver.h"
-#include "pkg/extender/gather.h"
+#include "pkg/extender/gather/gather.h"
 #include "pkg/state/snapshot_builder.h"
 
 namespace yardmaster::cli {

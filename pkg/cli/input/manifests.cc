@@ -13,7 +13,7 @@
 #include "pkg/cli/input/workload_pods.h"
 #include "pkg/config/json_text.h"
 #include "pkg/config/yaml.h"
-#include "pkg/extender/owner_size.h"
+#include "pkg/extender/gather/owner_size.h"
 
 namespace yardmaster::cli {
 

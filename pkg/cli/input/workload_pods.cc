@@ -10,7 +10,7 @@
 #include "pkg/api/pod_requests.h"
 #include "pkg/base/status.h"
 #include "pkg/base/strings.h"
-#include "pkg/extender/owner_state.h"
+#include "pkg/extender/gather/owner_state.h"
 
 namespace yardmaster::cli {
 

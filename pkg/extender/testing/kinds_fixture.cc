@@ -4,7 +4,7 @@
 #include <fstream>
 
 #include "pkg/api/slot.h"
-#include "pkg/extender/owner_state.h"
+#include "pkg/extender/gather/owner_state.h"
 
 namespace yardmaster::extender {
 

@@ -1,0 +1,33 @@
+#include "pkg/agent/plans/annotations.h"
+
+#include "nlohmann/json.hpp"
+
+namespace yardmaster::agent {
+
+namespace {
+
+absl::Status PatchMetadata(kube::Client& client, const kube::Target& target,
+                           const nlohmann::json& metadata) {
+  kube::PatchBody body = kube::MergePatch({{"metadata", metadata}});
+  body.field_manager = "yardmaster-agent";
+  return client.Patch(target, body).status();
+}
+
+}  // namespace
+
+absl::Status AnnotateNode(kube::Client& client, const std::string& node,
+                          const nlohmann::json& annotations) {
+  return PatchMetadata(client, {kube::Nodes(), "", node}, {{"annotations", annotations}});
+}
+
+absl::Status AnnotatePod(kube::Client& client, const PodInput& pod, const char* annotation,
+                         const std::string& text) {
+  return PatchMetadata(client, {kube::Pods(), pod.ns, pod.name},
+                       {{"uid", pod.uid}, {"annotations", {{annotation, text}}}});
+}
+
+bool IsGone(const absl::Status& status) {
+  return absl::IsNotFound(status) || absl::IsAborted(status);
+}
+
+}  // namespace yardmaster::agent

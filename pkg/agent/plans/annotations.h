@@ -1,0 +1,22 @@
+// Writes annotations, under the agent's name in metadata.managedFields. Thread safety: as the client's.
+#pragma once
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "nlohmann/json_fwd.hpp"
+
+#include "pkg/agent/plans/pod_input.h"
+#include "pkg/kube/client.h"
+
+namespace yardmaster::agent {
+
+// `annotations`: an object; null takes an annotation away. Errors: the client's.
+absl::Status AnnotateNode(kube::Client& client, const std::string& node,
+                          const nlohmann::json& annotations);
+absl::Status AnnotatePod(kube::Client& client, const PodInput& pod, const char* annotation,
+                         const std::string& text);
+// The error says that the pod is gone, or that its name is another's.
+bool IsGone(const absl::Status& status);
+
+}  // namespace yardmaster::agent

@@ -1,0 +1,44 @@
+// The traffic class of RoCE connections that choose none themselves: the kernel's default per port of an
+// RDMA device, rdma_cm/<device>/ports/<port>/default_roce_tos in configfs. It counts for connections that
+// the RDMA connection manager makes (storage, MPI); NCCL sets its own.
+//
+// What was there before is kept in a file, written before the first change, and restored by Restore():
+// also after a crash, since Apply reads that file first. Only regular names of devices are used.
+//
+// Thread safety: none. Lifetime: values.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "pkg/agent/ports/local_nic_port.h"
+#include "pkg/base/status.h"
+
+namespace yardmaster::agent {
+
+class DefaultClass {
+ public:
+  // `configfs_root`: "/sys/kernel/config". `state_file`: what was there before; its folder exists.
+  DefaultClass(std::string configfs_root, std::string state_file)
+      : configfs_root_(std::move(configfs_root)), state_file_(std::move(state_file)) {}
+
+  // Sets `traffic_class` (0 to 255) on the RDMA ports. Errors: FailedPrecondition for a port that
+  // cannot be set, or a state file that cannot be written (nothing is changed then); the other ports
+  // are set.
+  absl::Status Apply(const std::vector<LocalNicPort>& ports, int traffic_class);
+  // Puts back what Apply found, by this process or one before. Errors: FailedPrecondition; what could
+  // not be restored stays in the file.
+  absl::Status Restore();
+
+ private:
+  std::string PathOf(const std::string& port) const;
+  absl::Status Save() const;
+  absl::Status Load();
+
+  const std::string configfs_root_;
+  const std::string state_file_;
+  std::map<std::string, std::string> previous_;  // "mlx5_0/1" -> value
+};
+
+}  // namespace yardmaster::agent

@@ -1,0 +1,34 @@
+#include "pkg/agent/plans/fabric_choice.h"
+
+#include <utility>
+
+#include "pkg/api/fabric.h"
+
+namespace yardmaster::agent {
+
+absl::Status FabricChoice::Take(JsonView object) {
+  // A field of a later version does not make the ones we know unreadable.
+  YM_ASSIGN_OR_RETURN(const api::Fabric fabric,
+                      api::DecodeFabric(object, api::UnknownFields::kIgnore));
+  FabricView view;
+  view.name = fabric.metadata.name;
+  view.uid = fabric.metadata.uid;
+  // Edits that the operator has not looked at yet may leave all paths as they are.
+  view.generation = fabric.status.network_generation > 0 ? fabric.status.network_generation
+                                                         : fabric.metadata.generation;
+  view.levels = fabric.spec.levels;
+  view.rails = fabric.spec.rails;
+  view.nic_ports = fabric.spec.nic_ports;
+  fabrics_.insert_or_assign(view.name, std::move(view));
+  return absl::OkStatus();
+}
+
+void FabricChoice::Drop(const std::string& name) { fabrics_.erase(name); }
+
+std::optional<FabricView> FabricChoice::Chosen(const std::string& name) const {
+  const auto at = name.empty() ? fabrics_.begin() : fabrics_.find(name);
+  if (at == fabrics_.end()) return std::nullopt;
+  return at->second;
+}
+
+}  // namespace yardmaster::agent

@@ -1,0 +1,45 @@
+// Plan files in a folder: <dir>/<pod uid>.json, or <dir>/<node>/<pod uid>.json for an agent that
+// serves several nodes. Written beside, synced and renamed; mode 0644, so that containers under
+// any user can read what concerns them.
+//
+// Names come from the API server and are checked before they become paths. Nothing in the folder is
+// followed: a link in the place of a file is replaced; to write to one in the place of a node's folder is an error.
+// Thread safety: one thread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "pkg/agent/plans/plan_sink.h"
+#include "pkg/base/unique_fd.h"
+
+namespace yardmaster::agent {
+
+enum class FolderPerNode { kNo, kYes };
+
+class FileSink final : public PlanSink {
+ public:
+  // `node`: whose files they are when there is no folder per node.
+  FileSink(std::string dir, std::string node, FolderPerNode folders)
+      : dir_(std::move(dir)), node_(std::move(node)), folders_(folders) {}
+
+  // Makes the folder. Errors: FailedPrecondition with the reason of the operating system.
+  absl::Status Prepare() const;
+
+  absl::Status Write(const PlanFileId& id, const std::string& text) override;
+  absl::Status Remove(const PlanFileId& id) override;
+  // Also clears away what a killed process left half written.
+  absl::StatusOr<std::vector<PlanFileId>> List() override;
+  std::string PathOf(const PlanFileId& id) const override;
+
+ private:
+  std::string FolderOf(const std::string& node) const;
+  UniqueFd OpenFolder(const std::string& node) const;
+  absl::Status ListFolder(const std::string& node, std::vector<PlanFileId>& out) const;
+
+  const std::string dir_;
+  const std::string node_;
+  const FolderPerNode folders_;
+};
+
+}  // namespace yardmaster::agent

@@ -1,0 +1,45 @@
+// What is known of which NICs the host's pods have (pod_nics.h): kubelet is asked for devices, at most
+// every kAskMs; the rest comes from annotations. While kubelet does not answer, its last answer counts.
+//
+// Thread safety: Claims from one thread, problem from any. Lifetimes: the clock outlives it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pkg/agent/plans/pod_input.h"
+#include "pkg/agent/plans/pod_nics.h"
+#include "pkg/base/clock.h"
+#include "pkg/base/mutex.h"
+#include "pkg/rpc/pod_resources_client.h"
+
+namespace yardmaster::agent {
+
+class PodClaims {
+ public:
+  static constexpr std::int64_t kAskMs = 10'000;
+
+  // `socket`: kubelet's; empty: it is not asked.
+  PodClaims(const Clock& clock, const std::string& socket);
+
+  // Of the pods with these uids. `find` gives the pod with a uid, or nothing when it is gone.
+  std::vector<PodClaim> Claims(const std::vector<std::string>& pod_uids, const FindPod& find);
+
+  // Why kubelet's last answer is missing; OK: it is there, or kubelet is not asked.
+  absl::Status problem() const;
+
+ private:
+  void Ask();
+
+  const Clock& clock_;
+  const std::unique_ptr<rpc::PodResourcesClient> kubelet_;  // null: not asked
+  std::int64_t next_ask_ms_ = 0;
+  std::vector<rpc::PodDevices> devices_;
+  mutable Mutex mutex_;
+  absl::Status problem_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace yardmaster::agent

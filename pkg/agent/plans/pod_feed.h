@@ -1,0 +1,45 @@
+// Which pods the agent serves: those on its nodes. Watchers deliver pods and nodes in any order; the
+// feed passes pods to the plan loop when they come to these nodes and when they leave.
+//
+// Thread safety: all methods from any thread. Lifetime: the loop outlives the feed.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "pkg/agent/plans/plan_loop.h"
+#include "pkg/agent/plans/pod_input.h"
+#include "pkg/base/mutex.h"
+
+namespace yardmaster::agent {
+
+class PodFeed {
+ public:
+  explicit PodFeed(PlanLoop& loop) : loop_(loop) {}
+
+  void AddNode(const std::string& node);
+  void RemoveNode(const std::string& node);
+  // In the order of their names.
+  std::vector<std::string> nodes() const;
+  // Those that were removed since the last call, also where they have come back.
+  std::set<std::string> TakeRemovedNodes();
+
+  // A pod on one of the nodes, or nothing.
+  std::optional<PodInput> Find(const std::string& uid) const;
+
+  // The pod as it is now.
+  void TakePod(JsonView pod);
+  void DropPod(const std::string& uid);
+
+ private:
+  PlanLoop& loop_;
+  mutable Mutex mutex_;
+  std::set<std::string> nodes_ ABSL_GUARDED_BY(mutex_);
+  std::set<std::string> removed_nodes_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, PodInput> pods_ ABSL_GUARDED_BY(mutex_);  // by uid, of all nodes
+};
+
+}  // namespace yardmaster::agent

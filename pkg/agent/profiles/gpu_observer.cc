@@ -1,0 +1,93 @@
+#include "pkg/agent/profiles/gpu_observer.h"
+
+#include <utility>
+
+#include "pkg/base/status.h"
+#include "pkg/base/strings.h"
+
+namespace yardmaster::agent {
+
+namespace {
+
+absl::Status ProblemOf(const FlopRates& rates) {
+  const auto count = [&](const char* state) {
+    const auto at = rates.gpus.find(state);
+    return at == rates.gpus.end() ? 0 : at->second;
+  };
+  if (!rates.unknown_model.empty()) {
+    return absl::NotFoundError(
+        StrCat("GPU \"", rates.unknown_model, "\" is not known; say its peak with --gpu-peak"));
+  }
+  if (count("unknown-model") > 0) return absl::NotFoundError("GPUs without the label modelName");
+  if (count("no-activity") > 0) {
+    return absl::NotFoundError("GPUs without DCGM_FI_PROF_PIPE_TENSOR_ACTIVE");
+  }
+  if (count("no-clock") > 0) return absl::NotFoundError("GPUs without DCGM_FI_DEV_SM_CLOCK");
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void GpuObserver::Step(std::int64_t steady_ms) {
+  if (steady_ms < next_ms_) return;
+  next_ms_ = steady_ms + options_.interval_ms;
+  auto text = read_(options_.source, options_.limits);
+  auto samples = text.ok() ? ReadGpuMetrics(*text) : text.status();
+  const MutexLock lock(mutex_);
+  ++reads_;
+  while (!readings_.empty() && readings_.front().steady_ms < steady_ms - options_.window_ms) {
+    readings_.pop_front();
+  }
+  if (!samples.ok()) {
+    ++failures_;
+    problem_ = Annotate(samples.status(), "GPUs not read");
+    return;
+  }
+  readings_.push_back({steady_ms, FlopRatesOf(*samples, options_.peaks)});
+  problem_ = ProblemOf(readings_.back().rates);
+}
+
+std::optional<double> GpuObserver::FlopPerSecond(const std::string& ns,
+                                                 const std::string& pod) const {
+  const MutexLock lock(mutex_);
+  double sum = 0;
+  std::size_t count = 0;
+  for (const Reading& reading : readings_) {
+    const auto at = reading.rates.flop_per_second.find({ns, pod});
+    if (at == reading.rates.flop_per_second.end()) continue;
+    sum += at->second;
+    ++count;
+  }
+  if (count < options_.min_readings) return std::nullopt;
+  return sum / static_cast<double>(count);
+}
+
+void GpuObserver::Fill(const std::string& ns, const std::string& pod,
+                       api::ProfileReport& report) const {
+  if (report.flop || !report.iteration_seconds) return;
+  const std::optional<double> rate = FlopPerSecond(ns, pod);
+  // GPUs that did nothing say nothing of an iteration.
+  if (rate && *rate > 0) report.flop = *rate * *report.iteration_seconds;
+}
+
+absl::Status GpuObserver::problem() const {
+  const MutexLock lock(mutex_);
+  return problem_;
+}
+
+std::map<std::string, int> GpuObserver::gpus() const {
+  const MutexLock lock(mutex_);
+  return readings_.empty() ? std::map<std::string, int>() : readings_.back().rates.gpus;
+}
+
+std::int64_t GpuObserver::reads() const {
+  const MutexLock lock(mutex_);
+  return reads_;
+}
+
+std::int64_t GpuObserver::failures() const {
+  const MutexLock lock(mutex_);
+  return failures_;
+}
+
+}  // namespace yardmaster::agent

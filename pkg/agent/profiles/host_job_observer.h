@@ -1,0 +1,90 @@
+// What the agent sees of the jobs on its host without their help: iterations by the NICs' byte counters
+// (traffic_meter.h), and what the shims in the containers did (shim_report.h).
+//
+// The traffic of a gang's pod is measured by the counters of the NIC ports that it has for itself
+// (pod_nics.h). Where these are not known, it is measured by all ports of the host, while no other
+// gang's pod is there. A pod that reports by itself is not measured. The host's ports come from the
+// file or from discovery, and then only if there are as many as the Fabric says. Counters are read
+// every `traffic.interval_ms` while there is something to measure, else nothing is read.
+//
+//   while (sleeper.Sleep(observer.Step(clock.SteadyMs()), stop)) {}
+//
+// Thread safety: Step from one thread; the others from any. Lifetime: what the functions use outlives
+// it.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "pkg/agent/plans/effective_plan.h"
+#include "pkg/agent/plans/pod_nics.h"
+#include "pkg/agent/plans/shim_report.h"
+#include "pkg/agent/ports/local_nic_port.h"
+#include "pkg/agent/profiles/traffic_meter.h"
+#include "pkg/base/mutex.h"
+#include "pkg/rpc/agent_status.h"
+
+namespace yardmaster::agent {
+
+struct ObserverOptions {
+  std::string sysfs_root;           // empty: traffic is not measured
+  std::vector<LocalNicPort> ports;  // empty: discovery
+  std::string kubelet_pods_folder;  // empty: shim reports are not read
+  TrafficOptions traffic;
+  std::int64_t shim_interval_ms = 10'000;
+  std::int64_t measure_interval_ms = 30'000;
+};
+
+class HostJobObserver {
+ public:
+  struct Sources {
+    std::function<std::vector<rpc::PodPlanStatus>()> pods;  // with a place in a gang
+    std::function<std::optional<FabricView>()> fabric;
+    std::function<absl::Status(const rpc::IterationReport&)> take;
+    // The ports that pods have for themselves, of which the argument's are the host's. Empty: not
+    // known of any pod.
+    std::function<std::vector<PodNics>(const std::vector<LocalNicPort>&)> nics;
+  };
+
+  HostJobObserver(ObserverOptions options, Sources sources)
+      : options_(std::move(options)), sources_(std::move(sources)) {}
+
+  // Does what is due. Returns the milliseconds until the next call.
+  std::int64_t Step(std::int64_t steady_ms);
+  // The pod's process reports what it measures: it knows better.
+  void ReportsItself(const std::string& pod_uid);
+
+  // Of all pods, as last read. A pod without the volume counts for nothing.
+  ShimSummary shims() const;
+  std::map<std::string, ShimSummary> shims_by_pod() const;
+  std::int64_t measured() const { return measured_; }
+
+ private:
+  struct Measurement {
+    TrafficMeter meter;
+    std::int64_t next_ms = 0;  // when the meter is asked
+  };
+
+  std::map<std::string, std::vector<LocalNicPort>> PodsToMeasure() const;
+  void Measure(std::int64_t steady_ms, const std::string& pod_uid, Measurement& measurement);
+  void ReadShims();
+
+  const ObserverOptions options_;
+  const Sources sources_;
+  std::map<std::string, Measurement>
+      measurements_;  // by pod; the stepping thread's, as what follows
+  std::int64_t pods_checked_ms_ = -1;
+  std::int64_t next_shims_ms_ = 0;
+
+  mutable Mutex mutex_;
+  std::set<std::string> reporting_ ABSL_GUARDED_BY(mutex_);           // pods that report themselves
+  std::map<std::string, ShimSummary> shims_ ABSL_GUARDED_BY(mutex_);  // by pod
+  std::atomic<std::int64_t> measured_ = 0;
+};
+
+}  // namespace yardmaster::agent

@@ -1,0 +1,64 @@
+// What the agent asks of other programs of its host, in a thread of its own, because they may be slow: FLOP of GPUs
+// from a dcgm-exporter (gpu_observer.h), neighbours from an LLDP daemon (neighbour_observer.h).
+//
+// Thread safety: Start and Stop from one thread; the others from any. Lifetimes: what `timing`, `registry` and
+// `ports` refer to outlives it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "pkg/agent/plans/pod_input.h"
+#include "pkg/agent/ports/neighbour_observer.h"
+#include "pkg/agent/profiles/gpu_observer.h"
+#include "pkg/kube/timing.h"
+#include "pkg/metrics/registry.h"
+
+namespace yardmaster::agent {
+
+struct HostProgramOptions {
+  // http://... or a file of a dcgm-exporter's metrics; empty: GPUs are not measured.
+  std::string gpu_metrics = {};
+  // "MODEL=TERAFLOPS@MEGAHERTZ", beside the models that are known.
+  std::vector<std::string> gpu_peaks = {};
+  std::int64_t gpu_interval_ms = GpuOptions().interval_ms;
+  // What lldpcli prints, or a command that prints it; empty: none.
+  std::string lldp_file = {};
+  std::string lldp_command = {};
+  // YAML (neighbour_names.h); empty: neighbours are a metric only.
+  std::string lldp_names_file = {};
+};
+
+class HostPrograms {
+ public:
+  explicit HostPrograms(HostProgramOptions options) : options_(std::move(options)) {}
+  ~HostPrograms() { Stop(); }
+
+  // Adds metrics too. Errors: InvalidArgument that names the flag.
+  absl::Status Start(const std::string& node, const std::string& sysfs_root,
+                     std::function<std::vector<LocalNicPort>()> ports, const kube::Timing& timing,
+                     metrics::Registry& registry);
+  void Stop();
+
+  // Adds FLOP to what was measured of a pod, where its report has none.
+  void Fill(const std::optional<PodInput>& pod, api::ProfileReport& report) const;
+  std::optional<std::string> Neighbours() const;
+  // Why something is not measured; empty: nothing.
+  std::vector<absl::Status> problems() const;
+
+ private:
+  absl::Status MakeGpus();
+  absl::Status MakeNeighbours(const std::string& node, const std::string& sysfs_root,
+                              std::function<std::vector<LocalNicPort>()> ports);
+
+  const HostProgramOptions options_;
+  std::unique_ptr<GpuObserver> gpus_;              // not changed after Start
+  std::unique_ptr<NeighbourObserver> neighbours_;  // the same
+  std::jthread thread_;
+};
+
+}  // namespace yardmaster::agent

@@ -1,0 +1,153 @@
+#include "pkg/agent/profiles/profile_collector.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "pkg/agent/plans/annotations.h"
+#include "pkg/api/names.h"
+#include "pkg/base/status.h"
+#include "pkg/base/strings.h"
+
+namespace yardmaster::agent {
+
+namespace {
+
+// More pods than GPUs on any node; reports of others are refused before they take memory.
+constexpr std::size_t kMostPods = 4096;
+
+bool Moved(std::optional<double> told, std::optional<double> now, double min_change) {
+  if (told.has_value() != now.has_value()) return true;
+  if (!now) return false;
+  return std::abs(*now - *told) > min_change * std::max(std::abs(*now), std::abs(*told));
+}
+
+}  // namespace
+
+void ProfileCollector::Add(Mean& mean, std::optional<double> value, double iterations) const {
+  if (!value) return;
+  // What was there keeps at most what the window leaves it.
+  const double kept = std::max(0.0, std::min(mean.weight, options_.window - iterations));
+  mean.value = (mean.value * kept + *value * iterations) / (kept + iterations);
+  mean.weight = std::min(kept + iterations, options_.window);
+}
+
+absl::Status ProfileCollector::Take(const rpc::IterationReport& report) {
+  absl::Status good = api::CheckProfileReport(report.means);
+  const MutexLock lock(mutex_);
+  if (good.ok() && entries_.count(report.pod_uid) == 0 && entries_.size() >= kMostPods) {
+    good = absl::ResourceExhaustedError(StrCat("reports of ", kMostPods, " pods are held"));
+  }
+  if (!good.ok()) {
+    ++refused_;
+    return good;
+  }
+  ++taken_;
+  Entry& entry = entries_[report.pod_uid];
+  const api::ProfileReport& means = report.means;
+  const double iterations = std::min(static_cast<double>(means.samples), options_.window);
+  entry.samples =
+      std::min(entry.samples + means.samples, static_cast<std::int64_t>(options_.window));
+  Add(entry.iteration, means.iteration_seconds, iterations);
+  Add(entry.compute, means.compute_seconds, iterations);
+  Add(entry.communication, means.communication_seconds, iterations);
+  Add(entry.start, means.communication_start, iterations);
+  Add(entry.flop, means.flop, iterations);
+  if (entry.sent.size() < means.sent_bytes.size()) entry.sent.resize(means.sent_bytes.size());
+  for (std::size_t i = 0; i < means.sent_bytes.size(); ++i) {
+    Add(entry.sent[i], means.sent_bytes[i], iterations);
+  }
+  return absl::OkStatus();
+}
+
+api::ProfileReport ProfileCollector::ReportOf(const Entry& entry) const {
+  const auto value = [](const Mean& mean) {
+    return mean.weight > 0 ? std::optional(mean.value) : std::nullopt;
+  };
+  api::ProfileReport report;
+  report.samples = entry.samples;
+  report.iteration_seconds = value(entry.iteration);
+  report.compute_seconds = value(entry.compute);
+  report.communication_seconds = value(entry.communication);
+  report.communication_start = value(entry.start);
+  report.flop = value(entry.flop);
+  for (const Mean& mean : entry.sent) report.sent_bytes.push_back(mean.value);
+  return report;
+}
+
+bool ProfileCollector::WorthTelling(const std::optional<api::ProfileReport>& told,
+                                    const api::ProfileReport& now) const {
+  if (!told) return true;
+  if (told->samples < options_.trusted_samples && now.samples >= options_.trusted_samples) {
+    return true;
+  }
+  const auto moved = [this](std::optional<double> a, std::optional<double> b) {
+    return Moved(a, b, options_.min_change);
+  };
+  if (told->sent_bytes.size() != now.sent_bytes.size()) return true;
+  for (std::size_t i = 0; i < now.sent_bytes.size(); ++i) {
+    if (moved(told->sent_bytes[i], now.sent_bytes[i])) return true;
+  }
+  return moved(told->iteration_seconds, now.iteration_seconds) ||
+         moved(told->compute_seconds, now.compute_seconds) ||
+         moved(told->communication_seconds, now.communication_seconds) ||
+         moved(told->communication_start, now.communication_start) || moved(told->flop, now.flop);
+}
+
+std::vector<absl::Status> ProfileCollector::Flush(std::int64_t steady_ms, const FindPod& find) {
+  struct Due {
+    PodInput pod;
+    api::ProfileReport report;
+  };
+  std::vector<Due> due;
+  {
+    const MutexLock lock(mutex_);
+    for (auto it = entries_.begin(); it != entries_.end();) {
+      const std::optional<PodInput> pod = find(it->first);
+      if (!pod) {
+        it = entries_.erase(it);
+        continue;
+      }
+      Entry& entry = it->second;
+      ++it;
+      if (steady_ms < entry.next_write_ms ||
+          static_cast<int>(due.size()) >= options_.writes_per_flush) {
+        continue;
+      }
+      api::ProfileReport report = ReportOf(entry);
+      if (!WorthTelling(entry.told, report)) continue;
+      entry.next_write_ms = steady_ms + options_.pod_interval_ms;
+      due.push_back({*pod, std::move(report)});
+    }
+  }
+  // The API server is called without the lock: reports come in meanwhile.
+  std::vector<absl::Status> errors;
+  for (Due& write : due) {
+    const absl::Status status = AnnotatePod(client_, write.pod, api::kProfileAnnotation,
+                                            api::EncodeProfileReport(write.report));
+    if (!status.ok() && !IsGone(status)) {
+      errors.push_back(Annotate(status, StrCat("pod ", write.pod.ns, "/", write.pod.name)));
+      continue;
+    }
+    const MutexLock lock(mutex_);
+    const auto at = entries_.find(write.pod.uid);
+    if (at != entries_.end()) at->second.told = std::move(write.report);
+    if (status.ok()) ++writes_;
+  }
+  return errors;
+}
+
+std::int64_t ProfileCollector::taken() const {
+  const MutexLock lock(mutex_);
+  return taken_;
+}
+std::int64_t ProfileCollector::refused() const {
+  const MutexLock lock(mutex_);
+  return refused_;
+}
+std::int64_t ProfileCollector::writes() const {
+  const MutexLock lock(mutex_);
+  return writes_;
+}
+
+}  // namespace yardmaster::agent

@@ -1,0 +1,78 @@
+// Averages what pods report of their iterations and writes it to the API server at a bounded rate: the
+// pod annotation yardmaster.dev/profile (api/profile_report.h).
+//
+// Means run over the last `window` iterations: older ones lose weight as new ones come. A pod's
+// annotation is written at the first report, when `trusted_samples` iterations were reported, and when a
+// number has moved by more than `min_change` (a share of it); never more often than every
+// `pod_interval_ms`, and never more than `writes_per_flush` pods at once. A write that fails is tried again
+// after the same interval.
+//
+// Thread safety: Take from any thread, Flush from one. Lifetimes: client and clock outlive it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pkg/agent/plans/pod_input.h"
+#include "pkg/base/mutex.h"
+#include "pkg/kube/client.h"
+#include "pkg/rpc/agent_status.h"
+
+namespace yardmaster::agent {
+
+struct ProfileOptions {
+  double window = 200;
+  std::int64_t trusted_samples = 20;
+  double min_change = 0.05;
+  std::int64_t pod_interval_ms = 30'000;
+  int writes_per_flush = 8;
+};
+
+class ProfileCollector {
+ public:
+  ProfileCollector(kube::Client& client, ProfileOptions options)
+      : client_(client), options_(options) {}
+
+  // Errors: InvalidArgument for numbers that cannot be true, ResourceExhausted while reports of 4096 other
+  // pods are held; nothing of the report counts then.
+  absl::Status Take(const rpc::IterationReport& report);
+  // Writes what is due. `find` gives the pod with a uid, or nothing when it is not ours any more;
+  // such pods are forgotten. What went wrong; empty: nothing.
+  std::vector<absl::Status> Flush(std::int64_t steady_ms, const FindPod& find);
+
+  std::int64_t taken() const;
+  std::int64_t refused() const;
+  std::int64_t writes() const;
+
+ private:
+  struct Mean {
+    double value = 0;
+    double weight = 0;
+  };
+  struct Entry {
+    std::int64_t samples = 0;  // in all, up to the window
+    Mean iteration, compute, communication, start, flop;
+    std::vector<Mean> sent;
+    std::optional<api::ProfileReport> told;
+    std::int64_t next_write_ms = 0;
+  };
+
+  void Add(Mean& mean, std::optional<double> value, double iterations) const;
+  api::ProfileReport ReportOf(const Entry& entry) const;
+  bool WorthTelling(const std::optional<api::ProfileReport>& told,
+                    const api::ProfileReport& now) const;
+
+  kube::Client& client_;
+  const ProfileOptions options_;
+  mutable Mutex mutex_;
+  std::map<std::string, Entry> entries_ ABSL_GUARDED_BY(mutex_);  // by pod uid
+  std::int64_t taken_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::int64_t refused_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::int64_t writes_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace yardmaster::agent

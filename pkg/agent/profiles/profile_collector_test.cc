@@ -1,0 +1,138 @@
+#include "pkg/agent/profiles/profile_collector.h"
+
+#include <limits>
+#include <thread>
+
+#include "gmock/gmock.h"
+
+#include "pkg/api/names.h"
+#include "pkg/base/clock.h"
+#include "pkg/base/strings.h"
+#include "pkg/kube/testing/fake_client.h"
+
+namespace yardmaster::agent {
+namespace {
+
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class ProfileCollectorTest : public ::testing::Test {
+ protected:
+  ProfileCollectorTest() {
+    for (const char* name : {"a", "b"}) {
+      client_.Seed(
+          kube::Pods(),
+          {{"apiVersion", "v1"},
+           {"kind", "Pod"},
+           {"metadata", {{"name", name}, {"namespace", "team"}, {"uid", StrCat("uid-", name)}}}});
+    }
+  }
+
+  static rpc::IterationReport Report(const std::string& pod, std::int64_t samples, double seconds) {
+    rpc::IterationReport report;
+    report.pod_uid = "uid-" + pod;
+    report.means.samples = samples;
+    report.means.iteration_seconds = seconds;
+    return report;
+  }
+  static std::optional<PodInput> Find(const std::string& uid) {
+    if (uid != "uid-a" && uid != "uid-b") return std::nullopt;
+    PodInput pod;
+    pod.ns = "team";
+    pod.name = uid.substr(4);
+    pod.uid = uid;
+    pod.node = "n1";
+    return pod;
+  }
+  std::optional<api::ProfileReport> Told(const std::string& pod) const {
+    const auto object = client_.Find(kube::Pods(), "team", pod);
+    const auto& metadata = (*object)["metadata"];
+    if (!metadata.contains("annotations")) return std::nullopt;
+    const auto report = api::DecodeProfileReport(
+        metadata["annotations"].value(api::kProfileAnnotation, std::string()));
+    return report.ok() ? std::optional(*report) : std::nullopt;
+  }
+
+  FakeClock clock_;
+  kube::FakeClient client_{clock_};
+  ProfileCollector collector_{client_, {}};
+};
+
+TEST_F(ProfileCollectorTest, TellsTheMeanWhenItIsNewTrustedOrMovedAndNotMoreOften) {
+  ASSERT_TRUE(collector_.Take(Report("a", 4, 2)).ok());
+  EXPECT_THAT(collector_.Flush(0, Find), IsEmpty());
+  ASSERT_TRUE(Told("a"));
+  EXPECT_EQ(Told("a")->samples, 4);
+  EXPECT_EQ(Told("a")->iteration_seconds, 2);
+  // Twenty iterations are trusted: worth telling, once the interval is over.
+  ASSERT_TRUE(collector_.Take(Report("a", 16, 2)).ok());
+  collector_.Flush(29'999, Find);
+  EXPECT_EQ(Told("a")->samples, 4);
+  collector_.Flush(30'000, Find);
+  EXPECT_EQ(Told("a")->samples, 20);
+  // More of the same is not.
+  ASSERT_TRUE(collector_.Take(Report("a", 20, 2.02)).ok());
+  collector_.Flush(90'000, Find);
+  EXPECT_EQ(Told("a")->samples, 20);
+  ASSERT_TRUE(collector_.Take(Report("a", 40, 4)).ok());
+  collector_.Flush(150'000, Find);
+  EXPECT_NEAR(*Told("a")->iteration_seconds, 3.005, 1e-9);
+  EXPECT_EQ(collector_.writes(), 3);
+}
+
+TEST_F(ProfileCollectorTest, OldIterationsLoseTheirWeight) {
+  ASSERT_TRUE(collector_.Take(Report("a", 1000, 1)).ok());
+  ASSERT_TRUE(collector_.Take(Report("a", 100, 3)).ok());
+  collector_.Flush(0, Find);
+  EXPECT_NEAR(*Told("a")->iteration_seconds, 2, 1e-9);
+  EXPECT_EQ(Told("a")->samples, 200);
+}
+
+TEST_F(ProfileCollectorTest, WhatCannotBeTrueIsRefusedAndLeavesNoTrace) {
+  rpc::IterationReport bad = Report("a", 5, 1);
+  for (const double value : {-1.0, 0.0, 1e9, std::numeric_limits<double>::quiet_NaN(),
+                             std::numeric_limits<double>::infinity()}) {
+    bad.means.iteration_seconds = value;
+    EXPECT_EQ(collector_.Take(bad).code(), absl::StatusCode::kInvalidArgument) << value;
+  }
+  EXPECT_FALSE(collector_.Take(Report("a", 0, 1)).ok());
+  EXPECT_FALSE(collector_.Take(Report("a", -7, 1)).ok());
+  EXPECT_FALSE(collector_.Take(Report("a", std::numeric_limits<std::int64_t>::max(), 1)).ok());
+  bad = Report("a", 5, 1);
+  bad.means.sent_bytes.assign(65, 1.0);
+  EXPECT_FALSE(collector_.Take(bad).ok());
+  EXPECT_EQ(collector_.refused(), 9);
+  EXPECT_EQ(collector_.taken(), 0);
+  collector_.Flush(0, Find);
+  EXPECT_EQ(client_.CountCalls(kube::Verb::kPatch, "pods"), 0);
+}
+
+TEST_F(ProfileCollectorTest, AFailedWriteIsTriedAgainAndAPodThatIsGoneIsForgotten) {
+  ASSERT_TRUE(collector_.Take(Report("a", 4, 2)).ok());
+  client_.FailNext(kube::Verb::kPatch, "pods", absl::UnavailableError("gone"), 1);
+  EXPECT_THAT(collector_.Flush(0, Find), SizeIs(1));
+  EXPECT_THAT(collector_.Flush(1'000, Find), IsEmpty());
+  EXPECT_FALSE(Told("a"));
+  EXPECT_THAT(collector_.Flush(30'000, Find), IsEmpty());
+  EXPECT_TRUE(Told("a"));
+  ASSERT_TRUE(collector_.Take(Report("stranger", 4, 2)).ok());
+  collector_.Flush(60'000, Find);
+  EXPECT_EQ(client_.CountCalls(kube::Verb::kPatch, "pods"), 2);
+}
+
+TEST_F(ProfileCollectorTest, ReportsComeInWhileOthersAreWritten) {
+  std::vector<std::thread> threads;
+  for (const char* pod : {"a", "b"}) {
+    threads.emplace_back([this, pod] {
+      for (int i = 0; i < 500; ++i) EXPECT_TRUE(collector_.Take(Report(pod, 1, 1)).ok());
+    });
+  }
+  for (int i = 0; i < 50; ++i) collector_.Flush(i * 30'000, Find);
+  for (std::thread& thread : threads) thread.join();
+  collector_.Flush(10'000'000, Find);
+  EXPECT_EQ(collector_.taken(), 1000);
+  EXPECT_TRUE(Told("a") && Told("b"));
+}
+
+}  // namespace
+}  // namespace yardmaster::agent

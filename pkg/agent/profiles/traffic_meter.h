@@ -1,0 +1,64 @@
+// Iterations of the job on a host, measured by its NICs' byte counters (iteration_estimator.h): for
+// jobs that report nothing themselves.
+//
+//   meter.Add(steady_ms, {bytes sent by each NIC port, ever});   // every interval_ms or so
+//   report = meter.Measure();                                    // every minute or so
+//
+// Readings need not come at even times: the counters are interpolated. A counter that goes backwards
+// (a driver was loaded again) or a gap of more than ten intervals starts the window afresh.
+//
+// Thread safety: none; one thread owns it. Determinism: depends on the calls alone.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pkg/agent/ports/local_nic_port.h"
+#include "pkg/agent/profiles/iteration_estimator.h"
+#include "pkg/api/profile_report.h"
+
+namespace yardmaster::agent {
+
+struct TrafficOptions {
+  std::int64_t interval_ms = 50;
+  std::int64_t window_ms = 120'000;
+  // An estimate that may be off by more, as a share of the iteration, is not told.
+  double max_error = 0.03;
+};
+
+class TrafficMeter {
+ public:
+  // `ports` say which rail each counter belongs to.
+  TrafficMeter(std::vector<LocalNicPort> ports, TrafficOptions options)
+      : ports_(std::move(ports)), options_(options) {}
+
+  const std::vector<LocalNicPort>& ports() const { return ports_; }
+  // One counter for each port, in their order.
+  void Add(std::int64_t steady_ms, std::vector<std::uint64_t> sent_bytes);
+  // What the window shows: iteration and communication seconds, and bytes by rail. nullopt while it
+  // is not full, or has no clear rhythm. Starts a new window when it has an answer.
+  std::optional<api::ProfileReport> Measure();
+
+ private:
+  struct Reading {
+    std::int64_t steady_ms = 0;
+    std::vector<std::uint64_t> sent_bytes;
+    double total = 0;
+  };
+
+  std::vector<double> Intervals() const;
+
+  const std::vector<LocalNicPort> ports_;
+  const TrafficOptions options_;
+  std::deque<Reading> readings_;
+};
+
+// Bytes that the port has sent, from class/net/<interface>/statistics/tx_bytes or, in words of four
+// bytes, class/infiniband/<device>/ports/<port>/counters/port_xmit_data. nullopt when it cannot be
+// read.
+std::optional<std::uint64_t> ReadSentBytes(const std::string& sysfs_root, const LocalNicPort& port);
+
+}  // namespace yardmaster::agent

@@ -1,0 +1,358 @@
+#include "pkg/extender/gather/gather.h"
+
+#include <algorithm>
+#include <iterator>
+#include <tuple>
+#include <utility>
+
+#include "pkg/api/names.h"
+#include "pkg/api/parallelism_annotation.h"
+#include "pkg/base/status.h"
+#include "pkg/base/strings.h"
+
+namespace yardmaster::extender {
+
+namespace {
+
+// As status.assignments of a Gang has it.
+constexpr int kMaxWorkers = 16'384;
+// As spec.roles of a Gang has it.
+constexpr std::size_t kMaxRoles = 16;
+
+// What errors about a whole gang name.
+std::string FieldOf(const GatheredGang& gathered) {
+  return StrCat("gang ", gathered.namespace_name, "/", gathered.name);
+}
+
+// GPUs of a gang's pods.
+struct GpuCount {
+  std::string resource;
+  int most = 0;                 // of a pod
+  bool alike = true;            // every pod asks for the most
+  std::int64_t all = 0;         // of all pods
+  std::int64_t of_largest = 0;  // of the pods that ask for the most
+};
+
+// Errors: InvalidArgument where GPUs cannot be read, are of two resources, or are none at all.
+absl::StatusOr<GpuCount> CountGpus(const GatheredGang& gathered) {
+  GpuCount out;
+  for (const GangMember& member : gathered.members) {
+    const api::Pod& pod = *member.pod;
+    const auto field = [&] {
+      return StrCat("Pod ", gathered.namespace_name, "/", pod.metadata.name,
+                    ": spec.containers[].resources");
+    };
+    if (pod.gpus() >= api::kUnreadableGpus) {
+      return FieldError(field(), StrCat("asks for ", pod.gpus(), " GPUs"),
+                        StrCat("ask for fewer than ", api::kUnreadableGpus));
+    }
+    if (pod.gpus() == 0) continue;
+    if (out.resource.empty()) out.resource = pod.gpu_resource;
+    if (pod.gpu_resource != out.resource) {
+      return FieldError(field(),
+                        StrCat("asks for ", pod.gpu_resource, " where another pod of gang ",
+                               gathered.name, " asks for ", out.resource),
+                        "give every worker GPUs of the same resource");
+    }
+    out.most = std::max(out.most, static_cast<int>(pod.gpus()));
+  }
+  if (out.most == 0) {
+    return FieldError(FieldOf(gathered), "none of its pods asks for a GPU",
+                      "give its workers GPUs");
+  }
+  for (const GangMember& member : gathered.members) {
+    const std::int64_t gpus = member.pod->gpus();
+    out.alike &= gpus == out.most;
+    out.all += gpus;
+    if (gpus == out.most) out.of_largest += gpus;
+  }
+  return out;
+}
+
+// The first pod that says its parallelism, else the first one.
+const api::Pod& FirstAnnotated(const GatheredGang& gathered) {
+  const auto at =
+      std::find_if(gathered.members.begin(), gathered.members.end(), [](const GangMember& member) {
+        return api::Find(member.pod->metadata.annotations, api::kParallelismAnnotation).has_value();
+      });
+  return at == gathered.members.end() ? *gathered.members.front().pod : *at->pod;
+}
+
+// How many pods have `world` GPUs together; 0: some of them are still to come; nullopt: pods that differ
+// have more.
+absl::StatusOr<std::optional<int>> PodsOfWorld(const GatheredGang& gathered, const GpuCount& gpus,
+                                               std::int64_t world) {
+  if (!gpus.alike) {
+    if (gpus.all > world) return std::optional<int>();
+    return std::optional<int>(gpus.all < world ? 0 : static_cast<int>(gathered.members.size()));
+  }
+  if (world % gpus.most != 0) {
+    return FieldError(
+        FieldOf(gathered),
+        StrCat("its pods ask for ", gpus.most, " GPUs each and say that they are ", world,
+               " together"),
+        StrCat("count the GPUs of all its pods in the annotation ", api::kParallelismAnnotation));
+  }
+  return std::optional<int>(
+      static_cast<int>(std::min<std::int64_t>(world / gpus.most, kMaxWorkers + 1)));
+}
+
+// What a set of pods of another controller says about itself.
+absl::StatusOr<std::optional<api::JobSpec>> SpecOfPods(const GatheredGang& gathered,
+                                                       const DeclaredSizes& declared) {
+  const api::Pod& first = *gathered.members.front().pod;
+  YM_ASSIGN_OR_RETURN(const GpuCount gpus, CountGpus(gathered));
+  api::JobSpec spec;
+  spec.gpus_per_worker = gpus.most;
+  spec.gpu_resource = gpus.resource;
+  spec.priority = first.priority;
+  spec.may_preempt = first.may_preempt;
+  std::optional<int> size = gathered.members.front().membership->size;
+  api::ParallelismAnnotation parallelism;
+  const api::Pod& annotated = FirstAnnotated(gathered);
+  auto annotation = api::Find(annotated.metadata.annotations, api::kParallelismAnnotation);
+  if (annotation) {
+    auto parsed = api::ParseParallelism(*annotation);
+    if (!parsed.ok()) {
+      return Annotate(parsed.status(),
+                      StrCat("Pod ", gathered.namespace_name, "/", annotated.metadata.name,
+                             ": metadata.annotations[\"", api::kParallelismAnnotation, "\"]"));
+    }
+    parallelism = *parsed;
+    spec.parallelism_given = true;
+    if (!size && parallelism.data_given) {
+      YM_ASSIGN_OR_RETURN(size, PodsOfWorld(gathered, gpus, parallelism.parallelism.world()));
+      if (size == 0) return std::optional<api::JobSpec>();
+    }
+  }
+  if (!size) size = declared.of_group;
+  if (declared.of_owner) size = declared.of_owner;
+  if (!size) {
+    if (parallelism.data_given) {
+      return FieldError(
+          FieldOf(gathered),
+          StrCat("its pods ask for different numbers of GPUs, ", gpus.all,
+                 " together, and say that they are ", parallelism.parallelism.world()),
+          StrCat("count the GPUs of all its pods in the annotation ", api::kParallelismAnnotation));
+    }
+    return FieldError(FieldOf(gathered), "its pods do not say how many they are",
+                      StrCat("give dp in the annotation ", api::kParallelismAnnotation));
+  }
+  if (*size < 1 || *size > kMaxWorkers) {
+    return FieldError(FieldOf(gathered), StrCat("its pods say that they are ", *size),
+                      StrCat("use a size from 1 to ", kMaxWorkers));
+  }
+  if (static_cast<int>(gathered.members.size()) < *size) return std::optional<api::JobSpec>();
+  spec.workers = *size;
+  spec.parallelism = parallelism.parallelism;
+  if (!parallelism.data_given || declared.of_owner) {
+    const std::int64_t world =
+        gpus.alike ? std::int64_t{spec.workers} * spec.gpus_per_worker : gpus.all;
+    spec.parallelism.data = api::DerivedData(spec.parallelism, world);
+    // Else those of the largest role, which workload::Job::numbers takes then.
+    if (spec.parallelism.world() != world && !gpus.alike) {
+      spec.parallelism.data = api::DerivedData(spec.parallelism, gpus.of_largest);
+    }
+  }
+  return std::optional<api::JobSpec>(spec);
+}
+
+}  // namespace
+
+GatheredGang WithOpenRanks(GatheredGang gang) {
+  std::move(gang.strays.begin(), gang.strays.end(), std::back_inserter(gang.members));
+  gang.strays.clear();
+  return gang;
+}
+
+void AssignRanks(const std::vector<api::RankBase>& bases, int workers, GatheredGang& gang) {
+  std::vector<GangMember> members;
+  members.swap(gang.members);
+  gang.members.reserve(members.size());
+  gang.gated = gang.unbound = gang.held_by_others = 0;
+  for (GangMember& member : members) {
+    const std::optional<int> rank = api::RankOf(bases, *member.membership);
+    if (!rank || *rank < 0 || *rank >= workers) {
+      gang.strays.push_back(std::move(member));
+      continue;
+    }
+    member.rank = rank;
+    gang.gated += member.pod->gated() ? 1 : 0;
+    gang.unbound += member.pod->node_name.empty() ? 1 : 0;
+    gang.held_by_others += member.pod->gated_by_others() ? 1 : 0;
+    gang.members.push_back(std::move(member));
+  }
+  std::sort(gang.members.begin(), gang.members.end(), [](const GangMember& a, const GangMember& b) {
+    return std::tie(a.rank, a.pod->metadata.name) < std::tie(b.rank, b.pod->metadata.name);
+  });
+  gang.whole = 0;
+  for (const GangMember& member : gang.members) {
+    if (*member.rank == gang.whole) {
+      ++gang.whole;
+    } else {
+      gang.whole = -1;
+      return;
+    }
+  }
+}
+
+std::vector<PodProblem> StrayProblems(const GatheredGang& gang, int workers) {
+  std::vector<PodProblem> problems;
+  for (const GangMember& stray : gang.strays) {
+    const api::Membership& member = *stray.membership;
+    const api::ObjectMeta& pod = stray.pod->metadata;
+    problems.push_back(
+        {pod.namespace_name, pod.name, pod.uid,
+         StrCat("Pod ", pod.namespace_name, "/", pod.name, ": its index ", member.index,
+                member.subgroup.empty() ? std::string() : StrCat(" in ", member.subgroup),
+                " lies outside gang ", gang.name, ", which was placed with ",
+                Count(workers, "worker"),
+                "; remove labels that were copied to it, or, where the job was scaled, suspend the "
+                "job, ",
+                "set ", api::kParallelismAnnotation, " to the new size, and resume it")});
+  }
+  return problems;
+}
+
+bool IsSameLife(const api::Gang& gang, const GatheredGang& gathered) {
+  return api::IsOfOwner(gang, gathered.owner_uid, gathered.root.uid);
+}
+
+bool NoneCanRun(const GatheredGang& gang) {
+  // A finalizer of others may keep a pod that the API server binds no more.
+  const auto cannot = [](const GangMember& member) {
+    const api::Pod& pod = *member.pod;
+    return pod.gated() || (pod.metadata.deleted_ms && pod.node_name.empty());
+  };
+  return std::all_of(gang.members.begin(), gang.members.end(), cannot) &&
+         std::all_of(gang.leaving.begin(), gang.leaving.end(), cannot) &&
+         std::all_of(gang.strays.begin(), gang.strays.end(), cannot);
+}
+
+std::vector<PodPtr> Evictable(const GatheredGang* gang) {
+  std::vector<PodPtr> pods;
+  if (gang == nullptr) return pods;
+  for (const auto* list : {&gang->members, &gang->leaving, &gang->strays}) {
+    for (const GangMember& member : *list) {
+      if (!member.pod->gated() && !member.pod->metadata.deleted_ms) pods.push_back(member.pod);
+    }
+  }
+  return pods;
+}
+
+namespace {
+
+// Pods that go on where the size ends say that the size is wrong. Strays further out are copies.
+absl::Status TooMany(const GatheredGang& ranked, const std::vector<api::RankBase>& bases,
+                     int workers) {
+  int pods = static_cast<int>(ranked.members.size());
+  bool go_on = false;
+  for (const GangMember& stray : ranked.strays) {
+    const std::optional<int> rank = api::RankOf(bases, *stray.membership);
+    go_on |= rank == workers;
+    pods += rank && *rank >= workers ? 1 : 0;
+  }
+  if (!go_on) return absl::OkStatus();
+  return FieldError(FieldOf(ranked),
+                    StrCat("its pods say that they are ", workers, " and there are ", pods),
+                    StrCat("count all pods of the job in ", api::kParallelismAnnotation));
+}
+
+// A set that is large enough and still lacks a pod of some rank will not be complete: an error.
+absl::Status Gaps(const GatheredGang& ranked, int workers) {
+  const int size = static_cast<int>(ranked.members.size() + ranked.strays.size());
+  if (size < workers) return absl::OkStatus();
+  int rank = 0;
+  for (const GangMember& member : ranked.members) {
+    if (*member.rank != rank) break;
+    ++rank;
+  }
+  std::string why =
+      StrCat("rank ", rank, " of ", workers, " has no pod although there are ", Count(size, "pod"));
+  if (!ranked.strays.empty()) {
+    const GangMember& stray = ranked.strays.front();
+    why += StrCat("; pod ", stray.pod->metadata.name, " has the index ", stray.membership->index);
+  }
+  return FieldError(FieldOf(ranked), why,
+                    "give every pod its own index, from 0 without a gap, and remove pods whose "
+                    "labels were copied");
+}
+
+// Workers of different amounts may count as the largest; GPUs may not, because parallelism numbers
+// them.
+absl::Status TooManyRoles(const GatheredGang& ranked) {
+  const auto differs = [&](const GangMember& member) {
+    return member.pod->gpus() != ranked.members.front().pod->gpus();
+  };
+  if (std::none_of(ranked.members.begin(), ranked.members.end(), differs)) {
+    return absl::OkStatus();
+  }
+  return FieldError(
+      FieldOf(ranked),
+      "the numbers of GPUs that its pods ask for change too often from rank to rank",
+      StrCat("let pods of one number follow each other, in at most ", kMaxRoles, " runs"));
+}
+
+}  // namespace
+
+std::vector<workload::Role> RolesOf(const GatheredGang& ranked) {
+  // Of pods that differ more the largest of each resource counts.
+  std::vector<workload::Role> roles;
+  for (const GangMember& member : ranked.members) {
+    const workload::ResourceList& requests = member.pod->requests;
+    const int gpus = static_cast<int>(member.pod->gpus());
+    if (roles.empty() || roles.back().requests != requests || roles.back().gpus != gpus) {
+      roles.push_back({*member.rank, requests, gpus});
+    }
+    if (roles.size() > kMaxRoles) return {};
+  }
+  if (roles.size() == 1) roles.clear();
+  return roles;
+}
+
+absl::StatusOr<std::optional<api::Gang>> MakeGang(const GatheredGang& gathered,
+                                                  const api::TrainingJob* job,
+                                                  const DeclaredSizes& declared) {
+  if (gathered.members.empty() || gathered.held_by_others > 0) return std::optional<api::Gang>();
+  api::Gang gang;
+  const GangMember& first = gathered.members.front();
+  gang.owner = first.membership->owner;
+  if (job != nullptr) {
+    gang.job = job->job;
+    // Left out: that of the PriorityClass in the pod template, as admission wrote it into the pods.
+    if (gang.job.priority == 0) gang.job.priority = first.pod->priority;
+    gang.job.may_preempt = job->job.may_preempt && first.pod->may_preempt;
+    gang.constraints = job->constraints;
+  } else {
+    YM_ASSIGN_OR_RETURN(std::optional<api::JobSpec> spec, SpecOfPods(gathered, declared));
+    if (!spec) return std::optional<api::Gang>();
+    gang.job = *spec;
+    gang.constraints = first.pod->constraints;
+  }
+  std::vector<api::Membership> memberships;
+  for (const GangMember& member : gathered.members) {
+    memberships.push_back(*member.membership);
+    workload::RaiseAmounts(gang.requests, member.pod->requests);
+  }
+  gang.rank_bases = api::RankBasesOf(memberships);
+  GatheredGang ranked = gathered;
+  AssignRanks(gang.rank_bases, gang.job.workers, ranked);
+  YM_RETURN_IF_ERROR(TooMany(ranked, gang.rank_bases, gang.job.workers));
+  if (!IsComplete(ranked, gang.job.workers)) {
+    YM_RETURN_IF_ERROR(Gaps(ranked, gang.job.workers));
+    return std::optional<api::Gang>();
+  }
+  gang.roles = RolesOf(ranked);
+  if (gang.roles.empty()) YM_RETURN_IF_ERROR(TooManyRoles(ranked));
+
+  gang.metadata.name = gathered.name;
+  gang.metadata.namespace_name = gathered.namespace_name;
+  // Not as controller: a Job keeps its own; the reference is there for garbage collection.
+  api::OwnerReference root = gathered.root;
+  root.controller = false;
+  if (!root.uid.empty()) gang.metadata.owners = {root};
+  if (gang.owner.uid.empty() && root.kind == gang.owner.kind) gang.owner.uid = root.uid;
+  return std::optional<api::Gang>(std::move(gang));
+}
+
+}  // namespace yardmaster::extender

@@ -1,0 +1,157 @@
+#include "pkg/extender/ledger/gang_status.h"
+
+#include <vector>
+
+#include "pkg/api/connection_report.h"
+#include "pkg/base/strings.h"
+#include "pkg/state/snapshot_builder.h"
+
+namespace yardmaster::extender {
+
+namespace {
+
+// Ends a condition that is true; one that is not, or is not there, stays as it is.
+void EndIfThere(api::GangStatus& status, const api::Gang& gang, const char* type,
+                const std::string& reason, const char* message, std::int64_t now_ms) {
+  if (!api::IsTrue(status.conditions, type)) return;
+  SetCondition(status, gang, type, false, reason, message, now_ms);
+}
+
+void SetPlanned(api::GangStatus& status, const api::Gang& gang, int workers, std::int64_t now_ms) {
+  status.outcome = placement::Outcome::kPlaced;
+  status.reasons.clear();
+  status.relaxations.clear();
+  SetCondition(status, gang, api::kPlannedCondition, true, "Placed",
+               StrCat(Count(workers, "worker"), " in ", Count(status.objective.segments, "segment"),
+                      " of ", Count(status.objective.fabric_pods, "fabric pod")),
+               now_ms);
+}
+
+}  // namespace
+
+bool SetCondition(api::GangStatus& status, const api::Gang& gang, const char* type, bool holds,
+                  const std::string& reason, const std::string& message, std::int64_t now_ms) {
+  const auto is = holds ? api::ConditionStatus::kTrue : api::ConditionStatus::kFalse;
+  return api::SetCondition(status.conditions,
+                           {type, is, reason, message, gang.metadata.generation, 0}, now_ms);
+}
+
+api::GangStatus Committed(const api::Gang& gang, const placement::GangPlan& plan,
+                          const plan::JobState& job, const plan::Snapshot& snapshot,
+                          std::int64_t now_ms) {
+  const fabric::Places& places = *snapshot.places;
+  api::GangStatus status = gang.status;
+  status.observed_generation = gang.metadata.generation;
+  status.plan_generation = gang.status.plan_generation + 1;
+  status.fabric = snapshot.network ? snapshot.network->spec().name : "";
+  if (!gang.status.committed()) status.committed_ms = now_ms;
+  status.preemption.reset();
+  EndIfThere(status, gang, api::kPreemptingCondition, "Placed", "the gang has its place", now_ms);
+  EndIfThere(status, gang, api::kPreemptedCondition, "PlacedAgain", "the gang has a place again",
+             now_ms);
+  status.objective = plan.objective;
+  const bool resized = plan.host_of_rank.size() == static_cast<std::size_t>(gang.job.workers);
+  if (resized && api::FindCondition(status.conditions, api::kResizedCondition) != nullptr) {
+    SetCondition(status, gang, api::kResizedCondition, true, "Placed",
+                 "the gang has every worker that its owner wants", now_ms);
+  }
+  status.assignments.clear();
+  for (std::size_t rank = 0; rank < plan.host_of_rank.size(); ++rank) {
+    const fabric::HostId host = plan.host_of_rank[rank];
+    status.assignments.push_back(
+        {static_cast<int>(rank), places.name(host), places.name(places.fabric_pod_of(host)),
+         places.name(places.segment_of(host)), job.groups->stages_of_worker[rank]});
+  }
+  SetPlanned(status, gang, job.job.workers, now_ms);
+  return status;
+}
+
+api::GangStatus PlacedAsBefore(const api::Gang& gang, const plan::JobState& job,
+                               const plan::Snapshot& snapshot, std::int64_t now_ms) {
+  api::GangStatus status = gang.status;
+  status.objective =
+      placement::Evaluate(*snapshot.places, *job.groups, job.assignment->host_of_rank);
+  SetPlanned(status, gang, gang.placed_workers(), now_ms);
+  return status;
+}
+
+bool IsFinished(const api::GangStatus& status) {
+  return api::IsTrue(status.conditions, state::kFinishedCondition);
+}
+
+api::GangStatus Degraded(const api::Gang& gang, const plan::JobState& job,
+                         const plan::Snapshot& snapshot, std::int64_t now_ms) {
+  api::GangStatus status = gang.status;
+  if (job.lost_ranks.empty()) {
+    EndIfThere(status, gang, api::kDegradedCondition, "HostsWell", "every rank's host is there",
+               now_ms);
+    return status;
+  }
+  constexpr std::size_t kShown = 4;
+  std::vector<std::string> ranks;
+  for (int rank : job.lost_ranks) {
+    if (ranks.size() == kShown) {
+      ranks.push_back("...");
+      break;
+    }
+    const fabric::HostId host = job.assignment->host_of_rank[static_cast<std::size_t>(rank)];
+    ranks.push_back(StrCat("rank ", rank, " on ", snapshot.places->name(host)));
+  }
+  SetCondition(
+      status, gang, api::kDegradedCondition, true, "HostLost",
+      StrCat(job.lost_ranks.size(), " of ", Count(job.job.workers, "rank"),
+             " lost the host: ", Join(ranks, ", "), "; each moves once its pod was removed"),
+      now_ms);
+  return status;
+}
+
+bool HoldsHosts(const api::GangStatus& status) { return status.committed() && !IsFinished(status); }
+
+api::GangStatus Finished(const api::Gang& gang, const std::string& reason, const std::string& why,
+                         std::int64_t now_ms) {
+  api::GangStatus status = gang.status;
+  status.observed_generation = gang.metadata.generation;
+  status.refusals.clear();
+  SetCondition(status, gang, state::kFinishedCondition, true, reason, why, now_ms);
+  return status;
+}
+
+api::GangStatus GivenBack(const api::Gang& gang, const std::string& reason, const std::string& why,
+                          std::int64_t now_ms) {
+  api::GangStatus status = gang.status;
+  status.observed_generation = gang.metadata.generation;
+  status.outcome = placement::Outcome::kNotNow;
+  status.objective = {};
+  status.assignments.clear();
+  status.reasons.clear();
+  status.relaxations.clear();
+  status.network.reset();
+  status.preemption.reset();
+  for (const char* type : {api::kPlannedCondition, api::kReleasedCondition}) {
+    SetCondition(status, gang, type, false, reason, why, now_ms);
+  }
+  for (const char* type :
+       {api::kDegradedCondition, api::kNetworkPlannedCondition, api::kPreemptingCondition,
+        api::kHostRefusedCondition, api::kRunningCondition, api::kConnectionsSteeredCondition,
+        state::kFinishedCondition}) {
+    EndIfThere(status, gang, type, reason, "it holds no host", now_ms);
+  }
+  std::erase_if(status.conditions, [](const api::Condition& condition) {
+    return condition.type == api::kResizedCondition;
+  });
+  return status;
+}
+
+api::GangStatus NotPlaced(const api::Gang& gang, const placement::GangPlan& plan,
+                          std::int64_t now_ms) {
+  api::GangStatus status = gang.status;
+  status.observed_generation = gang.metadata.generation;
+  status.outcome = plan.outcome;
+  status.reasons = plan.reasons;
+  status.relaxations = plan.relaxations;
+  SetCondition(status, gang, api::kPlannedCondition, false, std::string(Name(plan.outcome)),
+               placement::Sentence(plan), now_ms);
+  return status;
+}
+
+}  // namespace yardmaster::extender

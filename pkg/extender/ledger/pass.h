@@ -1,0 +1,117 @@
+// What one pass of the planner knows and has done: the state that its steps share.
+//
+// The planner thread makes one at the start of a pass and drops it at the end; nothing outlives it
+// but what was written to the API server and the cluster cache. Thread safety: one thread.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "pkg/extender/gather/gather.h"
+#include "pkg/extender/webhook/view.h"
+#include "pkg/placement/outcome.h"
+#include "pkg/plan/snapshot.h"
+#include "pkg/state/cluster_state.h"
+
+namespace yardmaster::extender {
+
+// An event on an object.
+struct ObjectNotice {
+  api::OwnerReference regarding;
+  std::string namespace_name;
+  bool warning = false;
+  std::string reason;  // "Placed", "NotPlaced", "HostReplaced", "Preempting", ...
+  std::string note;
+};
+
+using Notify = std::function<void(const ObjectNotice&)>;
+
+// A gang got its place, or its status says for the first time that it has none and whether it may get one.
+struct GangDecision {
+  placement::Outcome outcome = placement::Outcome::kPlaced;
+  double seconds = 0;  // since it joined the queue
+};
+
+struct PassReport {
+  int fenced = 0;  // Gangs that were given the token of a new hold
+  int gangs_created = 0;
+  int adopted = 0;        // ledgers rebuilt from running pods
+  int given_back = 0;     // gangs whose hosts are free again
+  int gate_timeouts = 0;  // gangs that waited for longer than their limit
+  int quarantined = 0;    // gangs that are left alone because they cannot be handled
+  int committed = 0;
+  int replaced_ranks = 0;
+  int released_pods = 0;
+  int late_networks = 0;         // gangs released without the network plan that they waited for
+  int preemptions = 0;           // decided
+  int preemptions_given_up = 0;  // ended without a commit
+  int evicted_pods = 0;
+  int revoked = 0;        // gangs that lost hosts that were promised twice
+  int recalled_pods = 0;  // pods evicted that were released under a plan that no longer holds
+  int refused_hosts = 0;  // pods replaced because kube-scheduler refused their host
+  int taint_changes = 0;  // Nodes whose promised taint was written or removed
+  int tainted_hosts = 0;  // that carry it after the pass, as far as known
+  int degraded = 0;       // committed gangs with lost hosts
+  int queue_plans = 0;    // made of the queue; 0: none waits, or the last one still holds
+  int waiting = 0;        // gangs without a place
+  std::vector<GangDecision> decisions;  // written in this pass
+  double oldest_gated_seconds = 0;      // age of the pod that has been behind the gate for longest
+  bool releases_left = false;           // the next pass should come without a pause
+  std::int64_t waited_ms = 0;           // for the API server, with releases
+  bool more_to_do = false;              // left for the next pass, which should come soon
+  // When the next pass is wanted although nothing changes; the largest value: never.
+  std::int64_t wake_in_ms = std::numeric_limits<std::int64_t>::max();
+  std::vector<std::string> errors;    // writes that failed; the next pass tries again
+  std::vector<std::string> problems;  // input that cannot be used
+};
+
+enum class WriteFailure {
+  kTransient,  // no answer, or the server was busy
+  kDenied,     // the server, or a policy, rejected it
+};
+
+struct PassState {
+  void WakeIn(std::int64_t ms) { report.wake_in_ms = std::min(report.wake_in_ms, ms); }
+
+  state::ClusterState world;
+  PassReport report;
+  std::map<NamespacedName, std::shared_ptr<const GatheredGang>> gathered;
+  std::map<NamespacedName, std::shared_ptr<const api::Gang>>
+      gangs;  // with our own writes of this pass
+  // Committed gangs that a decision on the ledger stops: their pods are not released any more.
+  std::set<NamespacedName> stopping;
+  // Placed gangs that grow, whose new pods are not all there yet.
+  std::set<NamespacedName> growing;
+  // Gangs whose victims have all left: this pass is the one that places them.
+  std::set<NamespacedName> cleared;
+  // Gangs that are neither planned nor released, and why. What they were promised stays theirs.
+  std::map<NamespacedName, std::string> quarantined;
+  // Gangs that wait after failed writes (gang_backoff.h): nothing is written for them.
+  std::set<NamespacedName> backing_off;
+  // Gangs for which a write failed in this pass (gang_backoff.h).
+  std::map<NamespacedName, WriteFailure> failed;
+  // The gang that a step is busy with: an exception is its fault.
+  std::optional<NamespacedName> handling;
+  std::shared_ptr<plan::Snapshot> snapshot;  // follows our own commits
+  std::map<NamespacedName, GangNote> notes;
+
+  // Of a job of the snapshot.
+  const api::Gang& GangOf(plan::JobId job) const {
+    return *gangs.at(snapshot->jobs[job.index()].job.key);
+  }
+  // Null: no pod of it is there.
+  const GatheredGang* GatheredOf(const NamespacedName& key) const {
+    const auto at = gathered.find(key);
+    return at == gathered.end() ? nullptr : at->second.get();
+  }
+};
+
+}  // namespace yardmaster::extender

@@ -1,0 +1,13 @@
+// yardmaster_extender_* about passes; docs/operations.md says what each means and what a bad value is.
+// Thread safety: one thread.
+#pragma once
+
+#include "pkg/extender/ledger/pass.h"
+#include "pkg/metrics/registry.h"
+
+namespace yardmaster::extender {
+
+// `seconds`: length of the pass, writes included.
+void ReportPass(const PassReport& report, double seconds, metrics::Registry& registry);
+
+}  // namespace yardmaster::extender

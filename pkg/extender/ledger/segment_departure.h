@@ -1,0 +1,34 @@
+// Ranks that leave a segment which the Fabric's status calls lost (api/fabric.h): the ranks of a gang there
+// move together, by one plan and one write (placement/partial_planner.h), and not before the pod of each of them
+// waits behind the gate. Until then, and while there is no place for all of them, none moves.
+//
+// Thread safety: pure functions.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pkg/extender/gather/gather.h"
+#include "pkg/placement/outcome.h"
+#include "pkg/plan/snapshot.h"
+
+namespace yardmaster::extender {
+
+struct Departure {
+  std::vector<fabric::SegmentId> segments;  // lost ones with ranks of the gang, ascending
+  std::vector<int> ranks;                   // there, ascending
+  bool may_go = false;                      // every one of them has a pod behind the gate
+};
+
+// nullopt when no rank of the placed job is in a lost segment. O(1) while no segment is lost.
+std::optional<Departure> DepartureOf(const plan::JobState& job, const GatheredGang& gathered,
+                                     const plan::Snapshot& snapshot);
+
+// "segment p0/s3 is lost, and 4 ranks leave together": what comes first among the reasons of ranks that
+// cannot leave.
+placement::Reason LostSegmentReason(const Departure& departure, const plan::Snapshot& snapshot);
+// "p0/s3" or "p0/s3, p0/s5".
+std::string NamesOf(const std::vector<fabric::SegmentId>& segments, const fabric::Places& places);
+
+}  // namespace yardmaster::extender

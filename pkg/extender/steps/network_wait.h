@@ -1,0 +1,53 @@
+// Holds the release of a placed gang back until its pods carry the network plan of its present places, so that a process
+// finds its level, traffic class and paths when it starts.
+//
+// The operator writes them on pods behind the gate and says for which plan of the gang they are (api/network_generation.h).
+// A gang waits as a whole. After `limit_ms` in which no further pod got its plan it is released without, and an
+// event says so. The limit counts from what this process has seen: under a new leader it begins again.
+//
+// No gang waits without a Fabric, or with all of its workers on one host: there is no plan to wait for.
+// Thread safety: one thread. Lifetimes: the clock outlives it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pkg/base/clock.h"
+#include "pkg/extender/ledger/pass.h"
+
+namespace yardmaster::extender {
+
+class NetworkWait {
+ public:
+  // `limit_ms` 0: no gang waits.
+  NetworkWait(const Clock& clock, Notify notify, std::int64_t limit_ms)
+      : clock_(clock), notify_(std::move(notify)), limit_ms_(limit_ms) {}
+
+  // Pods behind the gate that would be released in this pass, by gang.
+  using PodsOfGangs = std::map<NamespacedName, std::vector<PodPtr>>;
+  // The gangs that are not to be released.
+  std::set<NamespacedName> Run(PassState& pass, const PodsOfGangs& pods);
+
+ private:
+  struct Waiting {
+    std::string uid;  // of the Gang
+    std::int64_t plan_generation = 0;
+    std::int64_t since_ms = 0;  // the last progress
+    int missing = 0;            // pods without their plan
+    bool late = false;          // and that was said
+  };
+
+  bool Hold(PassState& pass, const NamespacedName& key, const api::Gang& gang, int missing,
+            const Waiting& before);
+
+  const Clock& clock_;
+  const Notify notify_;
+  const std::int64_t limit_ms_;
+  std::map<NamespacedName, Waiting> waiting_;
+};
+
+}  // namespace yardmaster::extender

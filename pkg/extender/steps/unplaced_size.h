@@ -1,0 +1,51 @@
+// The size of a gang without a place whose pods do not say it any more: their owner was scaled since
+// the template was written, before the gang was placed or after it lost its place.
+//
+// The owner is read only when the pods do not make a gang as they stand: at once when they contradict
+// themselves, after three seconds without a change when some seem to be missing, then ever less
+// often. Its size counts only when exactly as many pods are there as it wants in all.
+//
+// Thread safety: one thread. Lifetimes: everything passed in outlives it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "pkg/base/clock.h"
+#include "pkg/extender/ledger/ask_times.h"
+#include "pkg/extender/ledger/pass.h"
+#include "pkg/kube/client.h"
+
+namespace yardmaster::extender {
+
+class UnplacedSize {
+ public:
+  UnplacedSize(kube::Client& client, const Clock& clock)
+      : client_(client), clock_(clock), ask_times_(clock) {}
+
+  // Around the questions of one pass.
+  void Begin();
+  void End();
+  // The size of a gang that could not be made from its pods, because they contradict themselves
+  // (`contradict`) or some are missing. nullopt when it is not known.
+  std::optional<int> Of(PassState& pass, const NamespacedName& key, bool contradict);
+
+ private:
+  // Since when a set of pods has been as it is.
+  struct Seen {
+    std::shared_ptr<const GatheredGang> pods;
+    std::int64_t since_ms = 0;  // steady
+    std::optional<int> size;    // that the owner said of them
+    std::uint64_t round = 0;
+  };
+
+  kube::Client& client_;
+  const Clock& clock_;
+  AskTimes ask_times_;
+  std::uint64_t round_ = 0;
+  std::map<NamespacedName, Seen> seen_;
+};
+
+}  // namespace yardmaster::extender

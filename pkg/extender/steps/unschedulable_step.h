@@ -1,0 +1,60 @@
+// The step of a pass for released pods that kube-scheduler cannot bind: the host of their slot has no
+// CPU left, a host port is taken, another scheduler was faster, the host died after the release.
+//
+// A released pod is pinned, and the node affinity of a pod without gates cannot change. So the pod
+// is replaced: the refusal is written to the Gang (status.refusals), then the pod is evicted, its
+// controller makes it again behind the gate, and its rank moves as one moves off a lost host.
+// Nothing is evicted unless another host fits, because the pod may still be bound where it waits;
+// nor a pod without a controller, which nothing would make again; nor while another pod of the gang
+// is still leaving the host. The eviction names the pod's version: it fails when the pod was bound
+// meanwhile.
+//
+// Back-off: a rank waits twice as long after every refusal, and a host is not tried again for that
+// rank before its refusal ends. Thread safety: one thread. Lifetimes: everything passed in outlives
+// it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "pkg/extender/steps/pass_step.h"
+
+namespace yardmaster::extender {
+
+class UnschedulableStep : PassStep {
+ public:
+  explicit UnschedulableStep(const StepTools& tools) : PassStep(tools) {}
+  // After the placements of the pass.
+  void Run(PassState& pass);
+
+ private:
+  // A released pod that kube-scheduler cannot bind, and the host of its slot.
+  struct Stuck {
+    PodPtr pod;
+    int rank = 0;
+    std::string host;
+  };
+  // Since when a pod has been unschedulable, and when it is looked at next.
+  struct Seen {
+    std::int64_t since_ms = 0;  // steady
+    std::int64_t next_ms = 0;
+    std::int64_t wait_ms = 0;
+    std::uint64_t round = 0;
+  };
+
+  void RunOne(PassState& pass, plan::JobId job);
+  std::vector<Stuck> StuckPods(PassState& pass, const NamespacedName& key, const api::Gang& gang);
+  bool IsDue(PassState& pass, const api::Gang& gang, const GangMember& member);
+  void Refuse(PassState& pass, const NamespacedName& key, const std::vector<Stuck>& stuck);
+  void TellNoOtherHost(PassState& pass, const NamespacedName& key, const std::vector<Stuck>& stuck,
+                       const std::string& why);
+  void EndCondition(PassState& pass, const NamespacedName& key);
+  void Evict(PassState& pass, const PodPtr& pod);
+
+  std::uint64_t round_ = 0;
+  std::map<std::string, Seen> seen_;  // by the pod's uid
+};
+
+}  // namespace yardmaster::extender
