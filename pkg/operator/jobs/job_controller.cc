@@ -129,10 +129,10 @@ int JobController::ChoosePort(const api::TrainingJob& job) {
   std::set<int> taken;
   std::set<std::string> alive;
   for (const auto& other : cache_.Take().jobs) {
+    if (other->status.ended()) continue;
     const std::string& uid = other->metadata.uid;
     alive.insert(uid);
-    if (uid != job.metadata.uid && !other->status.ended())
-      taken.insert(other->status.rendezvous_port);
+    if (uid != job.metadata.uid) taken.insert(other->status.rendezvous_port);
   }
   std::erase_if(ports_, [&](const auto& chosen) { return alive.count(chosen.first) == 0; });
   for (const auto& [uid, port] : ports_) {

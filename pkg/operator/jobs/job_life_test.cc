@@ -263,6 +263,25 @@ TEST_F(JobLifeTest, JobsWithHostNetworkNeverShareARendezvousPort) {
   EXPECT_NE((*client_.Find(kube::TrainingJobs(), "team", "b"))["status"]["rendezvousPort"], port);
 }
 
+TEST_F(JobLifeTest, AJobThatHasEndedGivesItsRendezvousPortBack) {
+  SeedJob(1, 1, {{"template", {{"spec", {{"hostNetwork", true}}}}}});
+  RunAll();
+  const int port = Status()["rendezvousPort"];
+  SetPod(0, "Succeeded", "n0");
+  Settle();
+  ASSERT_EQ(Condition("Succeeded"), "True");
+  int uid = 0;  // of a job whose first choice is the same port
+  while (ChooseHostPort(StrCat(uid), {}) != port) ++uid;
+  json other = Job();
+  other["metadata"]["name"] = "b";
+  other["metadata"]["uid"] = StrCat(uid);
+  other.erase("status");
+  client_.Seed(kube::TrainingJobs(), other);
+  Sync();
+  ASSERT_TRUE(controller_->Reconcile("team/b").ok());
+  EXPECT_EQ((*client_.Find(kube::TrainingJobs(), "team", "b"))["status"]["rendezvousPort"], port);
+}
+
 TEST_F(JobLifeTest, AJobWithWordsOfANewerVersionInItsStatusIsRunOn) {
   SeedJob(2, 2, {{"recovery", {{"backoffSeconds", 0}}}});
   RunAll();

@@ -4,6 +4,7 @@
 
 #include "nlohmann/json.hpp"
 
+#include "pkg/api/connection_report.h"
 #include "pkg/api/names.h"
 #include "pkg/api/network_generation.h"
 #include "pkg/base/strings.h"
@@ -108,8 +109,9 @@ json BuildMember(const json& training_job, const json& pod_template, const Worke
   // A template cannot give its pods a place, a level or paths, nor a checkpoint: those are written later.
   for (const char* ours :
        {api::kAvoidHostsAnnotation, api::kCheckpointRequestAnnotation, api::kCheckpointAnnotation,
-        api::kSlotAnnotation, api::kPriorityAnnotation, api::kPathPlanAnnotation,
-        api::kProfileAnnotation, api::kNetworkGenerationAnnotation}) {
+        api::kSlotAnnotation, api::kReleasedAnnotation, api::kPriorityAnnotation,
+        api::kPathPlanAnnotation, api::kNcclConfAnnotation, api::kKeptEnvironmentAnnotation,
+        api::kNetworkGenerationAnnotation, api::kProfileAnnotation, api::kConnectionsAnnotation}) {
     notes.erase(ours);
   }
   metadata["ownerReferences"] = json::array({ControllerReference(training_job)});

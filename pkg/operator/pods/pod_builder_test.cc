@@ -5,7 +5,9 @@
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 
+#include "pkg/api/connection_report.h"
 #include "pkg/api/names.h"
+#include "pkg/api/network_generation.h"
 
 namespace yardmaster::op {
 namespace {
@@ -122,11 +124,19 @@ TEST(PodBuilderTest, AMarkByFileLiesInAVolumeOfThePod) {
             "(unset)");
 }
 
-TEST(PodBuilderTest, ATemplateCannotSayWhichHostsAreAvoided) {
+TEST(PodBuilderTest, ATemplateGivesItsPodsNoAnnotationThatOnlyYardmasterWrites) {
+  const char* const ours[] = {api::kAvoidHostsAnnotation,        api::kCheckpointRequestAnnotation,
+                              api::kCheckpointAnnotation,        api::kSlotAnnotation,
+                              api::kPriorityAnnotation,          api::kPathPlanAnnotation,
+                              api::kNetworkGenerationAnnotation, api::kNcclConfAnnotation,
+                              api::kKeptEnvironmentAnnotation,   api::kProfileAnnotation,
+                              api::kConnectionsAnnotation,       api::kReleasedAnnotation};
   json job = Job();
-  job["spec"]["template"]["metadata"]["annotations"][api::kAvoidHostsAnnotation] = "n1";
-  EXPECT_FALSE(
-      BuildPod(job, {4, 8}, 0)["metadata"]["annotations"].contains(api::kAvoidHostsAnnotation));
+  for (const char* key : ours) {
+    job["spec"]["template"]["metadata"]["annotations"][key] = "n1";
+  }
+  const json pod = BuildPod(job, {4, 8}, 0);
+  for (const char* key : ours) EXPECT_FALSE(pod["metadata"]["annotations"].contains(key)) << key;
 }
 
 TEST(PodBuilderTest, ATemplateThatAsksForGpusItselfIsLeftAlone) {
